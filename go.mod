@@ -1,0 +1,18 @@
+module github.com/hone-perf/hone
+
+go 1.26.0
+
+require (
+	github.com/google/pprof v0.0.0-20251114195745-4902fdda35c8
+	github.com/ianlancetaylor/demangle v0.0.0-20250417193237-f615e6bd150b
+	github.com/klauspost/compress v1.20.3
+	github.com/mattn/go-runewidth v0.0.31
+	github.com/spf13/pflag v1.0.9
+	golang.org/x/mod v0.42.0
+	golang.org/x/term v0.47.0
+)
+
+require (
+	github.com/clipperhouse/uax29/v2 v2.2.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)

@@ -1,0 +1,378 @@
+// Package pprof is hone pprof: the flags, reports and shell of go tool pprof over hone's views. It prints what the
+// original prints, byte for byte; docs/compat-pprof.md lists where it means not to.
+package pprof
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// A System is what the command may touch.
+type System struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+	Env func(string) string
+}
+
+// Main runs the command and returns its exit code: 0, or 2 for any error, as the original does.
+func Main(ctx context.Context, sys System, args []string) int {
+	s := &session{sys: sys, cfg: defaultConfig(), ui: newUI(sys)}
+	err := s.main(ctx, args)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		if !errors.Is(err, errFlags) {
+			fmt.Fprintf(sys.Err, "%v\n", err)
+		}
+		return 2
+	}
+	return 0
+}
+
+// errFlags says that something is wrong with the flags, and that it has been said.
+var errFlags = errors.New("bad flags")
+
+// A session is one run of the command: a profile and the settings for reports about it.
+type session struct {
+	sys     System
+	ui      ui
+	cfg     config
+	profile *profile.Profile
+	shell   bool // whether commands are being typed
+	ctx     context.Context
+}
+
+// say talks to the user.
+func (s *session) say(format string, args ...any) { s.ui.say(fmt.Sprintf(format, args...)) }
+
+// complain talks to the user about something that went wrong.
+func (s *session) complain(format string, args ...any) { s.ui.complain(fmt.Sprintf(format, args...)) }
+
+func (s *session) main(ctx context.Context, args []string) error {
+	s.ctx = ctx
+	f, err := s.parse(args)
+	if err != nil {
+		return err
+	}
+	if f.http != "" {
+		return errors.New("the web page is not part of this version yet; leave -http out for the interactive shell")
+	}
+	if s.profile, err = s.fetch(ctx, f); err != nil {
+		return err
+	}
+	if f.cmd != nil {
+		return s.report(s.cfg, f.cmd, f.arg, nil)
+	}
+	return s.interact()
+}
+
+// flags are what the command line says beyond settings.
+type flags struct {
+	options  source.Options
+	refs     []string
+	base     []string
+	diffBase bool
+	comment  string
+	http     string
+	cmd      *command
+	arg      string
+}
+
+func (s *session) parse(args []string) (*flags, error) {
+	fs := flag.NewFlagSet("pprof", flag.ContinueOnError)
+	fs.SetOutput(s.sys.Err)
+	fs.Usage = func() { s.ui.say(usageMessage()) }
+
+	f := &flags{}
+	o := &f.options
+	diffBase := fs.String("diff_base", "", "")
+	base := fs.String("base", "", "")
+	fs.StringVar(&o.Symbolize, "symbolize", "", "")
+	fs.StringVar(&o.BuildID, "buildid", "", "")
+	timeout := fs.Int("timeout", -1, "")
+	fs.StringVar(&f.comment, "add_comment", "", "")
+	seconds := fs.Int("seconds", -1, "")
+	fs.String("tools", "", "")
+	fs.StringVar(&f.http, "http", "", "")
+	noBrowser := fs.Bool("no_browser", false, "")
+	fs.StringVar(&o.TLSCert, "tls_cert", "", "")
+	fs.StringVar(&o.TLSKey, "tls_key", "", "")
+	fs.StringVar(&o.TLSCA, "tls_ca", "", "")
+
+	// These choose a sample type, in words from before profiles could hold several.
+	aliases := []struct {
+		flag, metric string
+		on           *bool
+	}{
+		{flag: "total_delay", metric: "delay"},
+		{flag: "mean_delay", metric: "delay"},
+		{flag: "contentions", metric: "contentions"},
+		{flag: "inuse_space", metric: "inuse_space"},
+		{flag: "inuse_objects", metric: "inuse_objects"},
+		{flag: "alloc_space", metric: "alloc_space"},
+		{flag: "alloc_objects", metric: "alloc_objects"},
+	}
+	for i := range aliases {
+		aliases[i].on = fs.Bool(aliases[i].flag, false, "")
+	}
+
+	choices := make(map[string]*bool)
+	for _, opt := range options {
+		switch p := opt.field(&s.cfg).(type) {
+		case *bool:
+			fs.BoolVar(p, opt.name, *p, "")
+		case *int:
+			fs.IntVar(p, opt.name, *p, "")
+		case *float64:
+			fs.Float64Var(p, opt.name, *p, "")
+		case *string:
+			if opt.choices == nil {
+				fs.StringVar(p, opt.name, *p, "")
+			}
+			for _, c := range opt.choices {
+				choices[c] = fs.Bool(c, false, "")
+			}
+		}
+	}
+	flagCommands := make([]*bool, len(commands))
+	paramCommands := make([]*string, len(commands))
+	for i, c := range commands {
+		if c.param {
+			paramCommands[i] = fs.String(c.name, "", "")
+		} else {
+			flagCommands[i] = fs.Bool(c.name, false, "")
+		}
+	}
+
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		}
+		return nil, errFlags
+	}
+	f.refs = fs.Args()
+	if len(f.refs) == 0 {
+		fs.Usage()
+		return nil, errors.New("no profile source specified")
+	}
+	if len(f.refs) > 1 && source.IsBinary(f.refs[0]) {
+		o.Binary, f.refs = f.refs[0], f.refs[1:]
+	}
+	for _, opt := range options {
+		var set []string
+		for _, c := range opt.choices {
+			if *choices[c] {
+				set = append(set, c)
+			}
+		}
+		if len(set) > 1 {
+			return nil, fmt.Errorf("conflicting options set: %v", set)
+		}
+		if len(set) == 1 {
+			*opt.field(&s.cfg).(*string) = set[0]
+		}
+	}
+	for i := range commands {
+		arg := ""
+		if p := paramCommands[i]; p != nil {
+			arg = *p
+		}
+		if arg == "" && (flagCommands[i] == nil || !*flagCommands[i]) {
+			continue
+		}
+		if f.cmd != nil {
+			return nil, errors.New("must set at most one output format")
+		}
+		f.cmd, f.arg = &commands[i], arg
+	}
+	if f.cmd != nil && f.http != "" {
+		return nil, errors.New("-http is not compatible with an output format on the command line")
+	}
+	if *noBrowser && f.http == "" {
+		return nil, errors.New("-no_browser only makes sense with -http")
+	}
+	for _, a := range aliases {
+		switch {
+		case !*a.on:
+		case s.cfg.sampleIndex == "":
+			s.cfg.sampleIndex = a.metric
+		default:
+			s.complain("Multiple value selections, ignoring -%s", a.flag)
+		}
+		if *a.on && a.flag == "mean_delay" {
+			s.cfg.mean = true
+		}
+	}
+	if *base != "" {
+		f.base = []string{*base}
+	}
+	if *diffBase != "" {
+		if *base != "" {
+			return nil, errors.New("-base and -diff_base flags cannot both be specified")
+		}
+		f.base, f.diffBase = []string{*diffBase}, true
+	}
+	if s.cfg.normalize && f.base == nil {
+		return nil, errors.New("must have base profile to normalize by")
+	}
+	o.Duration = time.Duration(max(*seconds, 0)) * time.Second
+	o.Timeout = time.Duration(max(*timeout, 0)) * time.Second
+	o.Stdin = s.sys.In
+	o.Say = func(msg string) { s.ui.complain(msg) }
+	o.BinaryPath = filepath.SplitList(s.sys.Env("PPROF_BINARY_PATH"))
+	if len(o.BinaryPath) == 0 {
+		o.BinaryPath = []string{filepath.Join(s.sys.Env(homeVariable()), "pprof", "binaries")}
+	}
+	return f, nil
+}
+
+func homeVariable() string {
+	if runtime.GOOS == "windows" {
+		return "USERPROFILE"
+	}
+	return "HOME"
+}
+
+// fetch gets the profile that reports are about: the sum of the sources, less the base.
+func (s *session) fetch(ctx context.Context, f *flags) (*profile.Profile, error) {
+	o := &f.options
+	g, err := o.Gather(ctx, f.refs)
+	if err != nil {
+		return nil, fmt.Errorf("problem fetching source profiles: %v", err)
+	}
+	base, err := o.Gather(ctx, f.base)
+	if err != nil {
+		return nil, fmt.Errorf("problem fetching base profiles: %v,", err)
+	}
+	if g.N == 0 {
+		return nil, errors.New("failed to fetch any source profiles")
+	}
+	if base.N == 0 && len(f.base) > 0 {
+		return nil, errors.New("failed to fetch any base profiles")
+	}
+	if g.N < len(f.refs) {
+		s.complain("Fetched %d source profiles out of %d", g.N, len(f.refs))
+	}
+	if base.N > 0 {
+		if err := s.subtract(g, base, f.diffBase); err != nil {
+			return nil, err
+		}
+	}
+	p, err := o.Finish(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range p.Notes {
+		s.complain("%s", n)
+	}
+	if f.comment != "" {
+		h := p.Header
+		h.Comments = append(slices.Clone(h.Comments), f.comment)
+		p = p.WithHeader(h)
+	}
+	if g.Remote || base.Remote {
+		s.save(p)
+	}
+	return p, nil
+}
+
+// subtract takes base off the profile that was gathered.
+func (s *session) subtract(g, base *source.Gathered, diff bool) error {
+	b := base.Profile
+	if diff {
+		b = b.WithLabel(view.BaseLabel, "true")
+	}
+	if s.cfg.normalize {
+		p, err := g.Profile.Normalize(b)
+		if err != nil {
+			return err
+		}
+		g.Profile = p
+	}
+	p, err := profile.Merge(g.Profile, b.Negate())
+	if err != nil {
+		return err
+	}
+	g.Profile = p
+	return nil
+}
+
+// save keeps a copy of a profile that came from a server, which may not be had again.
+func (s *session) save(p *profile.Profile) {
+	name := "pprof."
+	if len(p.Mappings) > 0 && p.Mappings[0].File != "" {
+		name += filepath.Base(p.Mappings[0].File) + "."
+	}
+	for _, t := range p.SampleTypes {
+		name += t.Type + "."
+	}
+	f, err := s.numbered(name, ".pb.gz")
+	if err == nil {
+		err = p.Write(f)
+		if e := f.Close(); err == nil {
+			err = e
+		}
+	}
+	if err != nil {
+		s.complain("Could not save profile: %v", err)
+		return
+	}
+	s.complain("Saved profile in %s", f.Name())
+}
+
+// numbered makes a new file with a number in its name where profiles are kept.
+func (s *session) numbered(prefix, suffix string) (*os.File, error) {
+	var dirs []string
+	if dir := s.sys.Env("PPROF_TMPDIR"); dir != "" {
+		dirs = append(dirs, dir)
+	}
+	if home := s.sys.Env(homeVariable()); home != "" {
+		dirs = append(dirs, filepath.Join(home, "pprof"))
+	}
+	for _, dir := range append(dirs, os.TempDir()) {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			s.complain("Could not use temp dir %s: %v", dir, err)
+			continue
+		}
+		return newFile(dir, prefix, suffix)
+	}
+	return nil, errors.New("failed to identify temp dir")
+}
+
+// newFile makes the file with the lowest number that is free.
+func newFile(dir, prefix, suffix string) (*os.File, error) {
+	for i := 1; i < 10000; i++ {
+		f, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf("%s%03d%s", prefix, i, suffix)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if err == nil || !os.IsExist(err) {
+			return f, err
+		}
+	}
+	return nil, fmt.Errorf("could not create file of the form %s%03d%s", prefix, 1, suffix)
+}
+
+// sampleTypes returns the names of the values of samples.
+func (s *session) sampleTypes() []string {
+	var names []string
+	for _, t := range s.profile.SampleTypes {
+		names = append(names, t.Type)
+	}
+	return names
+}
+
+// words joins what fmt.Sprint would leave a space between.
+func words(list []string) string { return "[" + strings.Join(list, " ") + "]" }

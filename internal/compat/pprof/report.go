@@ -1,0 +1,263 @@
+package pprof
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// report runs a command and sends the result where it belongs. pipe, when not nil, takes what would go to standard
+// output.
+func (s *session) report(cfg config, c *command, arg string, pipe io.Writer) error {
+	for _, u := range view.UnitClashes(s.profile) {
+		s.complain("For tag %s used unit %s, also encountered unit(s) %s", u.Key, u.Used, strings.Join(u.Others, ", "))
+	}
+	if c.run == nil {
+		return fmt.Errorf("%s is not part of this version yet", c.name)
+	}
+	if err := s.check(cfg, c, arg); err != nil {
+		return err
+	}
+	rec := &recording.Recording{Profile: s.profile}
+	if c.name == "list" {
+		rec.Sources = newFiles(cfg.sourcePath, cfg.trimPath)
+	}
+	r, err := c.run([]*recording.Recording{rec}, c.query(cfg, arg))
+	var none *view.NoMatch
+	if errors.As(err, &none) {
+		s.remark(none.Remarks)
+	}
+	if err != nil {
+		return err
+	}
+	head := headOf(r)
+	f := newForm(cfg, head)
+	f.source = s.profile
+	if head != nil {
+		s.remark(head.Remarks)
+	}
+	return s.deliver(cfg, c, pipe, func(w io.Writer) error { return c.print(w, r, f) })
+}
+
+// check finds mistakes in the order in which pprof does.
+func (s *session) check(cfg config, c *command, arg string) error {
+	filters := func() error {
+		for _, f := range []struct{ name, rx string }{
+			{"focus", cfg.focus}, {"ignore", cfg.ignore}, {"hide", cfg.hide}, {"show", cfg.show},
+			{"show_from", cfg.showFrom}, {"tagfocus", cfg.tagFocus}, {"tagignore", cfg.tagIgnore},
+			{"prune_from", cfg.pruneFrom}, {"tagshow", cfg.tagShow}, {"taghide", cfg.tagHide},
+		} {
+			parts := []string{f.rx}
+			if f.name == "tagfocus" || f.name == "tagignore" {
+				if _, value, ok := strings.Cut(f.rx, "="); ok {
+					parts[0] = value
+				}
+				parts = strings.Split(parts[0], ",")
+			}
+			for _, rx := range parts {
+				if _, err := regexp.Compile(rx); err != nil {
+					return fmt.Errorf("parsing %s regexp: %v", f.name, err)
+				}
+			}
+		}
+		return nil
+	}
+	if cfg.relative {
+		if err := filters(); err != nil {
+			return err
+		}
+	}
+	if len(s.profile.SampleTypes) == 0 {
+		return errors.New("profile has no samples")
+	}
+	if _, err := s.profile.SampleIndex(cfg.sampleIndex); err != nil {
+		return err
+	}
+	if cfg.divideBy == 0 {
+		return errors.New("zero divisor specified")
+	}
+	if c.param {
+		if _, err := regexp.Compile(arg); err != nil {
+			return fmt.Errorf("parsing argument regexp %s: %v", arg, err)
+		}
+	}
+	return filters()
+}
+
+// names of steps in the words of pprof: as options, and in messages.
+var stepNames = map[query.Op][2]string{
+	query.TagRoot:   {"tagroot", "TagRoot"},
+	query.TagLeaf:   {"tagleaf", "TagLeaf"},
+	query.Focus:     {"focus", "Focus"},
+	query.Ignore:    {"ignore", "Ignore"},
+	query.Hide:      {"hide", "Hide"},
+	query.Show:      {"show", "Show"},
+	query.ShowFrom:  {"show_from", "ShowFrom"},
+	query.TagFocus:  {"tagfocus", "TagFocus"},
+	query.TagIgnore: {"tagignore", "TagIgnore"},
+	query.TagShow:   {"tagshow", "TagShow"},
+	query.TagHide:   {"taghide", "TagHide"},
+}
+
+// remark says what there is to know about filters.
+func (s *session) remark(remarks []report.Remark) {
+	for _, r := range remarks {
+		if r.Op == query.TagRoot || r.Op == query.TagLeaf {
+			s.complain("%s expression matched no samples", stepNames[r.Op][1])
+		}
+	}
+	for _, r := range remarks {
+		if r.Range != "" {
+			s.complain("%s:Interpreted '%s' as range, not regexp", stepNames[r.Op][0], r.Range)
+		}
+	}
+	for _, r := range remarks {
+		if r.Range == "" && r.Op != query.TagRoot && r.Op != query.TagLeaf {
+			s.complain("%s expression matched no samples", stepNames[r.Op][1])
+		}
+	}
+}
+
+func headOf(r report.Report) *report.Head {
+	switch r := r.(type) {
+	case *report.Top:
+		return &r.Head
+	case *report.Graph:
+		return &r.Head
+	case *report.Source:
+		return &r.Head
+	case *report.Traces:
+		return &r.Head
+	case *report.Tags:
+		return &r.Head
+	case *report.Raw:
+		return &r.Head
+	case *report.Comments:
+		return &r.Head
+	}
+	return nil
+}
+
+// deliver writes a report where it belongs: a file, a viewer, standard output, but never binary data to a terminal.
+func (s *session) deliver(cfg config, c *command, pipe io.Writer, write func(io.Writer) error) error {
+	if c.dot != "" {
+		plain := write
+		write = func(w io.Writer) error { return runDot(c.dot, plain, w, s.sys.Err) }
+	}
+	switch {
+	case pipe != nil:
+		return buffered(pipe, write)
+	case cfg.output != "":
+		s.complain("Generating report in %s", cfg.output)
+		f, err := os.Create(cfg.output)
+		if err != nil {
+			return err
+		}
+		return toFile(f, write)
+	case c.viewer != nil:
+		return s.show(c, write)
+	case c.file != "" && (s.shell || s.ui.terminal()):
+		f, err := newFile("", "profile", "."+c.file)
+		if err != nil {
+			return err
+		}
+		s.complain("Generating report in %s", f.Name())
+		return toFile(f, write)
+	}
+	return buffered(s.sys.Out, write)
+}
+
+func buffered(w io.Writer, write func(io.Writer) error) error {
+	b := bufio.NewWriterSize(w, 64<<10)
+	if err := write(b); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+func toFile(f *os.File, write func(io.Writer) error) error {
+	err := buffered(f, write)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// runDot has graphviz make a picture of a graph.
+func runDot(format string, write func(io.Writer) error, w, errs io.Writer) error {
+	var graph bytes.Buffer
+	if err := write(&graph); err != nil {
+		return err
+	}
+	cmd := exec.Command("dot", "-T"+format)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = &graph, w, errs
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("failed to execute dot. Is Graphviz installed? Error: %v", err)
+	}
+	return nil
+}
+
+// show writes a report to a temporary file and opens that with the first viewer there is.
+func (s *session) show(c *command, write func(io.Writer) error) error {
+	suffix := cmp.Or(c.dot, "grind")
+	f, err := newFile(os.TempDir(), "pprof", "."+suffix)
+	if err != nil {
+		return err
+	}
+	if !s.shell {
+		defer os.Remove(f.Name())
+	}
+	if err := toFile(f, write); err != nil {
+		return err
+	}
+	for _, v := range c.viewer {
+		args := strings.Split(v, " ")
+		cmd := exec.Command(args[0], append(args[1:], f.Name())...)
+		cmd.Stderr = s.sys.Err
+		if err = cmd.Start(); err != nil {
+			continue
+		}
+		if s.shell {
+			// The next command can be typed while it is open.
+			go cmd.Wait()
+			return nil
+		}
+		err = cmd.Wait()
+		time.Sleep(time.Second) // some viewers return before they have opened the file
+		return err
+	}
+	return err
+}
+
+// browsers are programs that show a page.
+func browsers() []string {
+	var list []string
+	if b := os.Getenv("BROWSER"); b != "" {
+		list = append(list, b)
+	}
+	switch runtime.GOOS {
+	case "darwin":
+		return append(list, "/usr/bin/open")
+	case "windows":
+		return append(list, "cmd /c start")
+	}
+	list = append(list, "chrome", "google-chrome", "chromium", "firefox", "sensible-browser")
+	if os.Getenv("DISPLAY") != "" {
+		list = append(list, "xdg-open")
+	}
+	return list
+}

@@ -1,0 +1,621 @@
+package profile
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// Limits keep hostile input from taking all memory. Real profiles stay far below them.
+const (
+	maxBytes     = 8 << 30   // of unpacked profile
+	maxField     = 256 << 20 // of one field
+	maxTable     = 16 << 20  // entries of any one table
+	maxDepth     = 1 << 20   // frames of one stack
+	maxValues    = 1 << 10   // values of one sample
+	maxTableSize = 1 << 30   // bytes of all strings
+)
+
+// A limitError says which limit an input met.
+type limitError struct{ what string }
+
+func (e limitError) Error() string { return "profile has more than " + e.what }
+
+// A decoder reads profile.proto straight from the wire. Tables may come before, between or after the samples,
+// so references stay numbers until all has been read.
+type decoder struct {
+	s *stream
+	b *Builder
+
+	text []byte   // all strings, one after the other
+	ends []uint32 // end of each in text
+
+	sampleTypes []rawType
+	periodType  rawType
+	drop, keep  int64
+	defaultType int64
+	docURL      int64
+	comments    []int64
+
+	mappings  []rawMapping
+	functions []rawFunction
+	locations []rawLocation
+	lines     []rawLine
+
+	locOf     idTable  // location id → number in order of first sight
+	defined   []uint32 // by that number: 1 + index in locations, or 0
+	stack     []uint32
+	vals      []int64
+	label     []byte
+	labelSets map[string]uint32 // encoded labels of a sample → index in rawLabels
+	rawLabels [][]rawLabel
+
+	oddValues   int   // how many values the first sample has that has not as many as the one before; or -1
+	badLocation error // the first thing wrong with the location table
+}
+
+type rawType struct{ typ, unit int64 }
+
+type rawLabel struct{ key, str, num, unit int64 }
+
+type rawMapping struct {
+	Mapping
+	file, buildID int64
+}
+
+type rawFunction struct {
+	id                 uint64
+	name, system, file int64
+	start              int64
+}
+
+type rawLocation struct {
+	id, mapping, address uint64
+	firstLine, numLines  uint32
+	folded               bool
+}
+
+type rawLine struct {
+	function     uint64
+	line, column int64
+}
+
+// An idTable numbers ids in order of first sight. Ids are dense in nearly every profile, and then this is a slice.
+type idTable struct {
+	dense  []uint32 // 1 + number
+	sparse map[uint64]uint32
+	n      uint32
+}
+
+// number returns the number of id, giving it the next one when it is new.
+func (t *idTable) number(id uint64) uint32 {
+	if id < uint64(len(t.dense)) {
+		if v := t.dense[id]; v != 0 {
+			return v - 1
+		}
+	} else if v, ok := t.sparse[id]; ok {
+		return v
+	}
+	v := t.n
+	t.n++
+	// A slice pays while at least an eighth of it is in use.
+	if limit := 8*uint64(t.n) + 1024; id < limit {
+		if id >= uint64(len(t.dense)) {
+			grown := make([]uint32, min(max(2*id, 1024), limit))
+			copy(grown, t.dense)
+			for i := uint64(len(t.dense)); i < uint64(len(grown)) && len(t.sparse) > 0; i++ {
+				if n, ok := t.sparse[i]; ok {
+					grown[i] = n + 1
+					delete(t.sparse, i)
+				}
+			}
+			t.dense = grown
+		}
+		t.dense[id] = v + 1
+		return v
+	}
+	if t.sparse == nil {
+		t.sparse = make(map[uint64]uint32)
+	}
+	t.sparse[id] = v
+	return v
+}
+
+var (
+	errConcatenated = errors.New("concatenated profiles detected")
+	errCutShort     = errors.New("input ends in the middle of a field")
+)
+
+// decodeProto reads the profile that s holds. When it fails with an error that wraps errNotProto, s.head may
+// hold something in another format.
+func decodeProto(s *stream) (*Profile, error) {
+	d := &decoder{
+		s:         s,
+		b:         NewBuilder(Header{}),
+		labelSets: make(map[string]uint32),
+		rawLabels: make([][]rawLabel, 1),
+		oddValues: -1,
+	}
+	d.b.values = nil
+	if !s.fill(1) && s.err == io.EOF {
+		return nil, ErrEmpty
+	}
+	for s.fill(1) {
+		if err := d.field(); err != nil {
+			if err == errCutShort || s.err != nil && s.err != io.EOF {
+				break
+			}
+			return nil, err
+		}
+		if s.keep && s.off > 1<<20 {
+			// No other format looks like this for so long.
+			s.keep, s.head = false, nil
+		}
+	}
+	return d.finish()
+}
+
+// field reads one field of the profile message.
+func (d *decoder) field() error {
+	s := d.s
+	s.fill(32) // enough for any key, number or length
+	key, n := uvarint(s.buf)
+	if n == 0 {
+		if len(s.buf) < 10 {
+			return errCutShort
+		}
+		return errVarint
+	}
+	f := field{num: key >> 3, wire: int(key & 7)}
+	if f.wire != wireBytes {
+		rest, err := f.next(s.buf)
+		if err != nil {
+			if err != errWireType && len(s.buf) < 20 {
+				return errCutShort
+			}
+			return err
+		}
+		s.skip(len(s.buf) - len(rest))
+		return d.number(&f)
+	}
+	size, m := uvarint(s.buf[n:])
+	if m == 0 {
+		if len(s.buf) < 20 {
+			return errCutShort
+		}
+		return errVarint
+	}
+	if size > maxField {
+		return limitError{fmt.Sprintf("%d MB in one field", maxField>>20)}
+	}
+	if s.off+int64(size) > maxBytes {
+		return limitError{fmt.Sprintf("%d GB unpacked", maxBytes>>30)}
+	}
+	n += m
+	if !s.fill(n + int(size)) {
+		return errCutShort
+	}
+	f.data = s.buf[n : n+int(size)]
+	err := d.message(&f)
+	s.skip(n + int(size))
+	return err
+}
+
+// number takes a number field of the profile message.
+func (d *decoder) number(f *field) error {
+	var err error
+	h := &d.b.Header
+	switch f.num {
+	case 1, 2, 3, 4, 5, 6, 11:
+		return errType
+	case 7:
+		d.drop = int64(f.uint(&err))
+	case 8:
+		d.keep = int64(f.uint(&err))
+	case 9:
+		if h.TimeNanos != 0 {
+			return errConcatenated
+		}
+		h.TimeNanos = int64(f.uint(&err))
+	case 10:
+		h.DurationNanos = int64(f.uint(&err))
+	case 12:
+		h.Period = int64(f.uint(&err))
+	case 13:
+		d.comments = append(d.comments, int64(f.uint(&err)))
+	case 14:
+		d.defaultType = int64(f.uint(&err))
+	case 15:
+		d.docURL = int64(f.uint(&err))
+	}
+	return err
+}
+
+// message takes a bytes field of the profile message.
+func (d *decoder) message(f *field) error {
+	switch f.num {
+	case 1:
+		t, err := d.valueType(f.data)
+		d.sampleTypes = append(d.sampleTypes, t)
+		if err == nil && len(d.sampleTypes) > maxValues {
+			return limitError{fmt.Sprintf("%d sample types", maxValues)}
+		}
+		return err
+	case 2:
+		return d.sample(f.data)
+	case 3:
+		return d.mapping(f.data)
+	case 4:
+		return d.location(f.data)
+	case 5:
+		return d.function(f.data)
+	case 6:
+		return d.string(f.data)
+	case 7, 8, 10, 12, 14, 15:
+		return errType
+	case 9:
+		if d.b.TimeNanos != 0 {
+			return errConcatenated
+		}
+		return errType
+	case 11:
+		t, err := d.valueType(f.data)
+		d.periodType = t
+		return err
+	case 13:
+		for m := f.data; len(m) > 0; {
+			v, n := uvarint(m)
+			if n == 0 {
+				return errVarint
+			}
+			d.comments = append(d.comments, int64(v))
+			m = m[n:]
+		}
+	}
+	return nil
+}
+
+func (d *decoder) string(text []byte) error {
+	if len(d.ends) >= maxTable {
+		return limitError{fmt.Sprintf("%d strings", maxTable)}
+	}
+	if len(d.text)+len(text) > maxTableSize {
+		return limitError{fmt.Sprintf("%d MB of strings", maxTableSize>>20)}
+	}
+	if len(d.ends) == 0 && len(text) != 0 {
+		return errors.New("string_table[0] must be ''")
+	}
+	d.text = append(d.text, text...)
+	d.ends = append(d.ends, uint32(len(d.text)))
+	return nil
+}
+
+func (d *decoder) valueType(m []byte) (t rawType, err error) {
+	err = scan(m, 3, func(f *field) (err error) {
+		switch f.num {
+		case 1:
+			t.typ = int64(f.uint(&err))
+		case 2:
+			t.unit = int64(f.uint(&err))
+		}
+		return err
+	})
+	return t, err
+}
+
+func (d *decoder) mapping(m []byte) error {
+	if len(d.mappings) >= maxTable {
+		return limitError{fmt.Sprintf("%d mappings", maxTable)}
+	}
+	d.mappings = append(d.mappings, rawMapping{})
+	x := &d.mappings[len(d.mappings)-1]
+	return scan(m, 11, func(f *field) (err error) {
+		v := f.uint(&err)
+		switch f.num {
+		case 1:
+			x.ID = v
+		case 2:
+			x.Start = v
+		case 3:
+			x.Limit = v
+		case 4:
+			x.Offset = v
+		case 5:
+			x.file = int64(v)
+		case 6:
+			x.buildID = int64(v)
+		case 7:
+			x.HasFunctions = v != 0
+		case 8:
+			x.HasFilenames = v != 0
+		case 9:
+			x.HasLineNumbers = v != 0
+		case 10:
+			x.HasInlineFrames = v != 0
+		}
+		return err
+	})
+}
+
+func (d *decoder) function(m []byte) error {
+	if len(d.functions) >= maxTable {
+		return limitError{fmt.Sprintf("%d functions", maxTable)}
+	}
+	d.functions = append(d.functions, rawFunction{})
+	x := &d.functions[len(d.functions)-1]
+	return scan(m, 6, func(f *field) (err error) {
+		v := f.uint(&err)
+		switch f.num {
+		case 1:
+			x.id = v
+		case 2:
+			x.name = int64(v)
+		case 3:
+			x.system = int64(v)
+		case 4:
+			x.file = int64(v)
+		case 5:
+			x.start = int64(v)
+		}
+		return err
+	})
+}
+
+func (d *decoder) location(m []byte) error {
+	if len(d.locations) >= maxTable || len(d.lines) >= 4*maxTable {
+		return limitError{fmt.Sprintf("%d locations", maxTable)}
+	}
+	x := rawLocation{firstLine: uint32(len(d.lines))}
+	err := scan(m, 6, func(f *field) (err error) {
+		switch f.num {
+		case 1:
+			x.id = f.uint(&err)
+		case 2:
+			x.mapping = f.uint(&err)
+		case 3:
+			x.address = f.uint(&err)
+		case 4:
+			if f.wire != wireBytes {
+				return errType
+			}
+			var l rawLine
+			err = scan(f.data, 4, func(f *field) (err error) {
+				v := f.uint(&err)
+				switch f.num {
+				case 1:
+					l.function = v
+				case 2:
+					l.line = int64(v)
+				case 3:
+					l.column = int64(v)
+				}
+				return err
+			})
+			d.lines = append(d.lines, l)
+		case 5:
+			x.folded = f.uint(&err) != 0
+		}
+		return err
+	})
+	x.numLines = uint32(len(d.lines)) - x.firstLine
+	d.locations = append(d.locations, x)
+	if x.id == 0 {
+		d.badLocation = cmp.Or(d.badLocation, errors.New("found location with reserved id=0"))
+		return err
+	}
+	n := d.locOf.number(x.id)
+	d.grow(n)
+	if d.defined[n] != 0 {
+		d.badLocation = cmp.Or(d.badLocation, fmt.Errorf("multiple locations with same id: %d", x.id))
+	}
+	d.defined[n] = uint32(len(d.locations))
+	return err
+}
+
+// grow makes room for location number n in defined.
+func (d *decoder) grow(n uint32) {
+	for uint32(len(d.defined)) <= n {
+		d.defined = append(d.defined, 0)
+	}
+}
+
+const (
+	keyLocations = 1<<3 | wireBytes
+	keyLocation  = 1<<3 | wireVarint
+	keyValues    = 2<<3 | wireBytes
+	keyValue     = 2<<3 | wireVarint
+	keyLabel     = 3<<3 | wireBytes
+)
+
+// sample reads a sample. This is where nearly all the time goes, so it takes the fields that matter by their
+// key bytes and leaves the rest to the general way.
+func (d *decoder) sample(m []byte) error {
+	d.stack, d.vals, d.label = d.stack[:0], d.vals[:0], d.label[:0]
+	for len(m) > 0 {
+		if key := m[0]; len(m) > 1 && m[1] < 0x80 && (key == keyLocations || key == keyValues || key == keyLabel) {
+			end := 2 + int(m[1])
+			if end > len(m) {
+				return errShort
+			}
+			data := m[2:end]
+			var err error
+			switch key {
+			case keyLocations:
+				err = d.frames(data)
+			case keyValues:
+				err = d.numbers(data)
+			case keyLabel:
+				d.label = append(d.label, m[1])
+				d.label = append(d.label, data...)
+			}
+			if err != nil {
+				return err
+			}
+			m = m[end:]
+			continue
+		}
+		var f field
+		rest, err := f.next(m)
+		if err != nil {
+			return err
+		}
+		m = rest
+		switch f.num<<3 | uint64(f.wire) {
+		case keyLocations:
+			err = d.frames(f.data)
+		case keyLocation:
+			err = d.frame(f.u64)
+		case keyValues:
+			err = d.numbers(f.data)
+		case keyValue:
+			d.vals = append(d.vals, int64(f.u64))
+		case keyLabel:
+			d.label = binary.AppendUvarint(d.label, uint64(len(f.data)))
+			d.label = append(d.label, f.data...)
+		default:
+			if f.num >= 1 && f.num <= 3 {
+				return errType
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return d.addSample()
+}
+
+// frames reads packed location ids.
+func (d *decoder) frames(p []byte) error {
+	stack, dense := d.stack, d.locOf.dense
+	if len(stack)+len(p) > maxDepth {
+		return limitError{fmt.Sprintf("%d frames in one stack", maxDepth)}
+	}
+	for i := 0; i < len(p); {
+		id, n := uint64(p[i]), 1
+		switch {
+		case id < 0x80:
+		case i+1 < len(p) && p[i+1] < 0x80:
+			id, n = id&0x7f|uint64(p[i+1])<<7, 2
+		case i+2 < len(p) && p[i+2] < 0x80:
+			id, n = id&0x7f|uint64(p[i+1]&0x7f)<<7|uint64(p[i+2])<<14, 3
+		default:
+			if id, n = uvarint(p[i:]); n == 0 {
+				return errVarint
+			}
+		}
+		i += n
+		if id < uint64(len(dense)) {
+			if v := dense[id]; v != 0 {
+				stack = append(stack, v-1)
+				continue
+			}
+		}
+		stack = append(stack, d.locOf.number(id))
+		dense = d.locOf.dense
+	}
+	d.stack = stack
+	return nil
+}
+
+// frame takes one location id.
+func (d *decoder) frame(id uint64) error {
+	if len(d.stack) >= maxDepth {
+		return limitError{fmt.Sprintf("%d frames in one stack", maxDepth)}
+	}
+	d.stack = append(d.stack, d.locOf.number(id))
+	return nil
+}
+
+// numbers reads packed values.
+func (d *decoder) numbers(p []byte) error {
+	if len(d.vals)+len(p) > 10*maxValues {
+		return limitError{fmt.Sprintf("%d values in one sample", maxValues)}
+	}
+	for len(p) > 0 {
+		v, n := uvarint(p)
+		if n == 0 {
+			return errVarint
+		}
+		d.vals = append(d.vals, int64(v))
+		p = p[n:]
+	}
+	return nil
+}
+
+// addSample adds what sample has read to the profile.
+func (d *decoder) addSample() error {
+	b := d.b
+	if d.locOf.n > maxTable {
+		return limitError{fmt.Sprintf("%d locations", maxTable)}
+	}
+	if len(b.context) == 0 {
+		if len(d.vals) > maxValues {
+			return limitError{fmt.Sprintf("%d values in one sample", maxValues)}
+		}
+		b.values = make([][]int64, len(d.vals))
+	}
+	if len(d.vals) != len(b.values) {
+		if d.oddValues < 0 {
+			d.oddValues = len(d.vals)
+		}
+		return nil
+	}
+	var set uint32
+	if len(d.label) > 0 {
+		var ok bool
+		if set, ok = d.labelSets[string(d.label)]; !ok {
+			labels, err := decodeLabels(d.label)
+			if err != nil {
+				return err
+			}
+			if len(d.rawLabels) > math.MaxInt32 {
+				return limitError{"2 billion label sets"}
+			}
+			set = uint32(len(d.rawLabels))
+			d.rawLabels = append(d.rawLabels, labels)
+			d.labelSets[string(d.label)] = set
+		}
+	}
+	for i, j := 0, len(d.stack)-1; i < j; i, j = i+1, j-1 {
+		d.stack[i], d.stack[j] = d.stack[j], d.stack[i]
+	}
+	node, err := b.trie.add(d.stack)
+	if err != nil {
+		return err
+	}
+	b.add(node, set, d.vals)
+	return nil
+}
+
+// decodeLabels reads labels, each with its length in front.
+func decodeLabels(b []byte) ([]rawLabel, error) {
+	var labels []rawLabel
+	for len(b) > 0 {
+		size, n := uvarint(b)
+		b = b[n:]
+		var l rawLabel
+		err := scan(b[:size], 5, func(f *field) (err error) {
+			v := int64(f.uint(&err))
+			switch f.num {
+			case 1:
+				l.key = v
+			case 2:
+				l.str = v
+			case 3:
+				l.num = v
+			case 4:
+				l.unit = v
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		labels = append(labels, l)
+		b = b[size:]
+	}
+	return labels, nil
+}

@@ -1,0 +1,494 @@
+package profile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/unit"
+)
+
+// A Merger adds profiles up. It holds the sum and nothing of the profiles that went in, so any number can be
+// merged in the memory of the result. The zero Merger is ready to use.
+type Merger struct {
+	n         int
+	b         *Builder
+	mappings  map[mappingKey]int32
+	functions map[Function]uint32
+	locations map[locationKey]uint32
+	samples   map[sampleKey]int
+	notes     []string
+}
+
+// Merge adds up the samples of profiles. Samples with the same stack and labels become one. Sample types that
+// not all profiles have are left out; units are converted to the finest.
+func Merge(profiles ...*Profile) (*Profile, error) {
+	differs := func(p *Profile) bool {
+		return !slices.Equal(p.SampleTypes, profiles[0].SampleTypes) || p.PeriodType != profiles[0].PeriodType
+	}
+	if slices.ContainsFunc(profiles, differs) {
+		var err error
+		if profiles, err = Agree(profiles...); err != nil {
+			return nil, err
+		}
+	}
+	var m Merger
+	for _, p := range profiles {
+		if err := m.Add(p); err != nil {
+			return nil, err
+		}
+	}
+	return m.Profile()
+}
+
+// Add adds p. When profiles differ in their sample types, samples may come in another order than from Merge, which
+// knows all types before it looks at the first sample.
+func (m *Merger) Add(p *Profile) error {
+	if m.n > 0 {
+		q, err := m.agree(p)
+		if err != nil {
+			return err
+		}
+		p = q
+	} else {
+		m.start(p.Header)
+	}
+	m.n++
+	m.addHeader(p.Header)
+	m.notes = append(m.notes, p.Notes...)
+	m.add(p, 0)
+	return nil
+}
+
+// Profile returns the sum. The Merger must not be used afterwards.
+func (m *Merger) Profile() (*Profile, error) {
+	if m.n == 0 {
+		return nil, fmt.Errorf("no profiles to merge")
+	}
+	m.b.Notes = m.notes
+	m.b.Renumber()
+	p, err := m.b.Profile()
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.context {
+		if p.isZero(i) {
+			// What cancelled out goes, and with it what only that referred to.
+			return Merge(p)
+		}
+	}
+	return p, nil
+}
+
+func (p *Profile) isZero(i int) bool {
+	for _, col := range p.values {
+		if col[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// start begins a sum of profiles that have the sample types and the frames to drop of h.
+func (m *Merger) start(h Header) {
+	m.b = NewBuilder(Header{
+		SampleTypes: h.SampleTypes,
+		DropFrames:  h.DropFrames,
+		KeepFrames:  h.KeepFrames,
+		PeriodType:  h.PeriodType,
+	})
+	m.mappings = make(map[mappingKey]int32)
+	m.functions = make(map[Function]uint32)
+	m.locations = make(map[locationKey]uint32)
+	m.samples = make(map[sampleKey]int)
+}
+
+func (m *Merger) addHeader(s Header) {
+	h := &m.b.Header
+	if h.TimeNanos == 0 || s.TimeNanos < h.TimeNanos {
+		h.TimeNanos = s.TimeNanos
+	}
+	h.DurationNanos += s.DurationNanos
+	if h.Period == 0 || h.Period < s.Period {
+		h.Period = s.Period
+	}
+	for _, c := range s.Comments {
+		if !slices.Contains(h.Comments, c) {
+			h.Comments = append(h.Comments, c)
+		}
+	}
+	if h.DefaultType == "" {
+		h.DefaultType = s.DefaultType
+	}
+	if h.DocURL == "" {
+		h.DocURL = s.DocURL
+	}
+}
+
+// agree brings the sum and p to the same sample types and units and returns p so changed.
+func (m *Merger) agree(p *Profile) (*Profile, error) {
+	h := &m.b.Header
+	if slices.Equal(h.SampleTypes, p.SampleTypes) && h.PeriodType == p.PeriodType {
+		return p, nil
+	}
+	n, notes := m.n, m.notes
+	sum, err := m.b.Profile()
+	if err != nil {
+		return nil, err
+	}
+	both, err := Agree(sum, p)
+	if err != nil {
+		return nil, err
+	}
+	m.start(both[0].Header)
+	m.addHeader(both[0].Header)
+	m.add(both[0], 0)
+	m.n, m.notes = n, notes
+	return both[1], nil
+}
+
+// Agree returns profiles reduced to the sample types they share, in the order of the first, and scaled to the
+// finest of their units, so that their values can be added.
+func Agree(profiles ...*Profile) ([]*Profile, error) {
+	first := profiles[0]
+	var common []string
+	for _, t := range first.SampleTypes {
+		if !slices.ContainsFunc(profiles, func(p *Profile) bool { return p.typeIndex(t.Type) < 0 }) {
+			common = append(common, t.Type)
+		}
+	}
+	if len(common) == 0 {
+		return nil, fmt.Errorf("profiles have empty common sample type list")
+	}
+	out := make([]*Profile, len(profiles))
+	for i, p := range profiles {
+		out[i] = p.withTypes(common)
+	}
+
+	period := out[0].PeriodType
+	for _, p := range out[1:] {
+		var err error
+		if period, err = finer(period, p.PeriodType); err != nil {
+			return nil, fmt.Errorf("period type: %w", err)
+		}
+	}
+	types := slices.Clone(out[0].SampleTypes)
+	for _, p := range out[1:] {
+		for k, t := range p.SampleTypes {
+			var err error
+			if types[k], err = finer(types[k], t); err != nil {
+				return nil, fmt.Errorf("sample types: %w", err)
+			}
+		}
+	}
+	if len(profiles) == 1 {
+		return out, nil
+	}
+	for i, p := range out {
+		h := p.Header
+		v, _ := unit.Scale(h.Period, h.PeriodType.Unit, period.Unit)
+		h.Period, h.PeriodType.Unit = int64(v), period.Unit
+		h.SampleTypes = slices.Clone(h.SampleTypes)
+		ratios := make([]float64, len(types))
+		for k := range types {
+			ratios[k], _ = unit.Scale(1, h.SampleTypes[k].Unit, types[k].Unit)
+			h.SampleTypes[k].Unit = types[k].Unit
+		}
+		out[i] = p.Scale(ratios).WithHeader(h)
+	}
+	return out, nil
+}
+
+// finer returns the one of two value types that has the finer unit.
+func finer(a, b ValueType) (ValueType, error) {
+	if strings.TrimSuffix(a.Type, "s") != strings.TrimSuffix(b.Type, "s") || !unit.Compatible(a.Unit, b.Unit) {
+		return a, fmt.Errorf("incompatible types: {%s %s 0 0} {%s %s 0 0}", a.Type, a.Unit, b.Type, b.Unit)
+	}
+	if ratio, _ := unit.Scale(1, b.Unit, a.Unit); ratio < 1 {
+		return b, nil
+	}
+	return a, nil
+}
+
+func (p *Profile) typeIndex(name string) int {
+	return slices.IndexFunc(p.SampleTypes, func(t ValueType) bool { return t.Type == name })
+}
+
+// withTypes returns p with just these sample types in this order.
+func (p *Profile) withTypes(names []string) *Profile {
+	same := len(names) == len(p.SampleTypes)
+	for k, name := range names {
+		same = same && p.SampleTypes[k].Type == name
+	}
+	if same {
+		return p
+	}
+	q := *p
+	q.SampleTypes, q.values = nil, nil
+	q.DefaultType = names[0]
+	for _, name := range names {
+		k := p.typeIndex(name)
+		q.SampleTypes = append(q.SampleTypes, p.SampleTypes[k])
+		q.values = append(q.values, p.values[k])
+		if name == p.DefaultType {
+			q.DefaultType = name
+		}
+	}
+	return &q
+}
+
+type sampleKey struct{ node, labels uint32 }
+
+type mappingKey struct {
+	size, offset uint64
+	name         string
+}
+
+type locationKey struct {
+	address uint64 // within the mapping
+	mapping int32
+	folded  bool
+	column  int64  // of the last line
+	lines   string // functions and lines
+}
+
+// add adds the samples of p, whose first value goes to column first.
+func (m *Merger) add(p *Profile, first int) {
+	src := &mergeSource{
+		Merger:    m,
+		p:         p,
+		mappings:  make([]mappedMapping, len(p.Mappings)),
+		functions: make([]uint32, len(p.Functions)),
+		locations: make([]uint32, len(p.Locations)),
+		done:      make([]bool, p.NumContexts()),
+	}
+	if len(m.b.Mappings) == 0 && len(p.Mappings) > 0 {
+		// The first mapping is the main program, whichever the first sample is in.
+		src.mapping(0)
+	}
+	sets := make([]uint32, len(p.sets))
+	for i, s := range p.sets {
+		sets[i] = m.b.labels.id(s)
+	}
+	b := m.b
+	nodes := make([]uint32, p.NumContexts()) // 1 + node in the sum
+	var stack []uint32
+	values := make([]int64, len(b.values))
+	for i, c := range p.context {
+		if p.isZero(i) {
+			continue
+		}
+		if nodes[c] == 0 {
+			src.visit(c)
+			stack = p.Stack(c, stack[:0])
+			for j, l := range stack {
+				stack[j] = src.locations[l] - 1
+			}
+			nodes[c] = b.node(stack) + 1
+		}
+		key := sampleKey{nodes[c] - 1, sets[p.Label(i)]}
+		if at, ok := m.samples[key]; ok {
+			for k, col := range p.values {
+				b.values[first+k][at] += col[i]
+			}
+			continue
+		}
+		for k, col := range p.values {
+			values[first+k] = col[i]
+		}
+		m.samples[key] = len(b.context)
+		b.add(key.node, key.labels, values)
+	}
+}
+
+// A mergeSource remembers what entries of a profile have become in the sum; numbers are 1 + index.
+type mergeSource struct {
+	*Merger
+	p         *Profile
+	mappings  []mappedMapping
+	functions []uint32
+	locations []uint32
+	done      []bool // contexts whose locations are in the sum
+}
+
+type mappedMapping struct {
+	index int32
+	shift uint64 // what to add to addresses
+}
+
+// visit brings the locations of context c into the sum, leaf first.
+func (s *mergeSource) visit(c uint32) {
+	for ; c != Root && !s.done[c]; c = s.p.Parent(c) {
+		run := s.p.Run(c)
+		for i := len(run) - 1; i >= 0; i-- {
+			s.location(run[i])
+		}
+		s.done[c] = true
+	}
+}
+
+func (s *mergeSource) location(i uint32) {
+	if s.locations[i] != 0 {
+		return
+	}
+	l := s.p.Locations[i]
+	key := locationKey{mapping: NoMapping, folded: l.Folded}
+	if l.Mapping != NoMapping {
+		mm := s.mapping(l.Mapping)
+		l.Mapping = mm.index - 1
+		l.Address += mm.shift
+		key.mapping = l.Mapping
+		key.address = l.Address - s.b.Mappings[l.Mapping].Start
+	} else {
+		key.address = l.Address
+	}
+	var buf [64]byte
+	id := buf[:0]
+	lines := make([]Line, len(l.Lines))
+	for j, ln := range l.Lines {
+		ln.Function = s.function(ln.Function)
+		lines[j] = ln
+		id = binary.AppendUvarint(id, uint64(ln.Function))
+		id = binary.AppendVarint(id, ln.Line)
+		key.column = ln.Column
+	}
+	l.Lines = lines
+	key.lines = string(id)
+	at, ok := s.Merger.locations[key]
+	if !ok {
+		at = uint32(len(s.b.Locations))
+		s.b.Locations = append(s.b.Locations, l)
+		s.Merger.locations[key] = at
+	}
+	s.locations[i] = at + 1
+}
+
+func (s *mergeSource) mapping(i int32) mappedMapping {
+	if s.mappings[i].index != 0 {
+		return s.mappings[i]
+	}
+	// Sizes are compared in pages and addresses from the start, since the same file may be mapped elsewhere in
+	// another run.
+	const page = 0x1000
+	m := s.p.Mappings[i]
+	size := m.Limit - m.Start + page - 1
+	key := mappingKey{size - size%page, m.Offset, m.BuildID}
+	if m.BuildID == "" {
+		key.name = m.File
+	}
+	at, ok := s.Merger.mappings[key]
+	if !ok {
+		at = int32(len(s.b.Mappings))
+		s.b.Mappings = append(s.b.Mappings, m)
+		s.Merger.mappings[key] = at
+	}
+	s.mappings[i] = mappedMapping{at + 1, s.b.Mappings[at].Start - m.Start}
+	return s.mappings[i]
+}
+
+func (s *mergeSource) function(i uint32) uint32 {
+	if s.functions[i] == 0 {
+		key := s.p.Functions[i]
+		key.ID = 0
+		at, ok := s.Merger.functions[key]
+		if !ok {
+			at = uint32(len(s.b.Functions))
+			s.b.Functions = append(s.b.Functions, key)
+			s.Merger.functions[key] = at
+		}
+		s.functions[i] = at + 1
+	}
+	return s.functions[i] - 1
+}
+
+// Diff puts two profiles side by side. The sample types of the result are those of after, followed by the same
+// types of before; a sample that one of them lacks has zero there.
+func Diff(before, after *Profile) (*Profile, error) {
+	both, err := Agree(after, before)
+	if err != nil {
+		return nil, err
+	}
+	after, before = both[0], both[1]
+	h := after.Header
+	h.SampleTypes = append(slices.Clone(after.SampleTypes), before.SampleTypes...)
+	var m Merger
+	m.start(h)
+	m.n = 2
+	m.addHeader(after.Header)
+	m.notes = append(append(m.notes, after.Notes...), before.Notes...)
+	m.add(after, 0)
+	m.add(before, len(after.SampleTypes))
+	return m.Profile()
+}
+
+// Scale multiplies the values of each sample type by its ratio, rounding half away from zero. Samples that become
+// zero go, unless all ratios are 1.
+func (p *Profile) Scale(ratios []float64) *Profile {
+	if !slices.ContainsFunc(ratios, func(r float64) bool { return r != 1 }) {
+		return p
+	}
+	values := make([][]int64, len(p.values))
+	keep := make([]bool, len(p.context))
+	for k, col := range p.values {
+		values[k] = col
+		if ratios[k] == 1 {
+			continue
+		}
+		values[k] = make([]int64, len(col))
+		for i, v := range col {
+			values[k][i] = int64(math.Round(float64(v) * ratios[k]))
+			keep[i] = keep[i] || values[k][i] != 0
+		}
+	}
+	q := *p
+	q.values = values
+	return q.Filter(func(i int) bool { return keep[i] })
+}
+
+// Negate returns p with all values negative.
+func (p *Profile) Negate() *Profile {
+	ratios := make([]float64, len(p.SampleTypes))
+	for k := range ratios {
+		ratios[k] = -1
+	}
+	return p.Scale(ratios)
+}
+
+// Normalize returns p scaled so that its sums are those of base.
+func (p *Profile) Normalize(base *Profile) (*Profile, error) {
+	if a, b := p.PeriodType, base.PeriodType; a != b {
+		return nil, fmt.Errorf("incompatible period types &{%s %s 0 0} and &{%s %s 0 0}", a.Type, a.Unit, b.Type, b.Unit)
+	}
+	if !slices.Equal(p.SampleTypes, base.SampleTypes) {
+		return nil, fmt.Errorf("incompatible sample types %v and %v", p.SampleTypes, base.SampleTypes)
+	}
+	ratios := make([]float64, len(p.SampleTypes))
+	for k := range ratios {
+		var sum, want int64
+		for _, v := range p.values[k] {
+			sum += v
+		}
+		for _, v := range base.values[k] {
+			want += v
+		}
+		if sum != 0 {
+			ratios[k] = float64(want) / float64(sum)
+		}
+	}
+	return p.Scale(ratios), nil
+}
+
+// Times returns p with all values multiplied and cut to whole numbers; no sample goes.
+func (p *Profile) Times(factor float64) *Profile {
+	q := *p
+	q.values = make([][]int64, len(p.values))
+	for k, col := range p.values {
+		q.values[k] = make([]int64, len(col))
+		for i, v := range col {
+			q.values[k][i] = int64(float64(v) * factor)
+		}
+	}
+	return &q
+}

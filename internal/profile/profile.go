@@ -1,0 +1,230 @@
+// Package profile holds pprof profiles as immutable columns and reads and writes their encodings.
+//
+// Parse reads any profile that Go or pprof ever wrote. The stacks of a profile are interned once into a
+// calling-context tree; a sample is a context, a set of labels and one value for each sample type. Nobody
+// changes a Profile after it is built: Merge, Diff, Rewrite and the With methods return new ones that share
+// what did not change, so a Profile can be read by many goroutines and cached.
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A ValueType names what a sample value counts, such as cpu in nanoseconds.
+type ValueType struct {
+	Type string `json:"type"`
+	Unit string `json:"unit"`
+}
+
+// A Header is what a profile says about itself as a whole.
+type Header struct {
+	SampleTypes []ValueType
+	DefaultType string // sample type to show first; "" means the last one
+
+	DropFrames string // frames whose whole name matches this are runtime machinery, cut off below user code…
+	KeepFrames string // …unless they match this
+
+	TimeNanos     int64 // start, in nanoseconds since 1970; 0 means unknown
+	DurationNanos int64
+	PeriodType    ValueType
+	Period        int64
+
+	Comments []string
+	DocURL   string
+}
+
+// A Mapping is a piece of a program or library that was mapped into memory.
+type Mapping struct {
+	ID                   uint64
+	Start, Limit, Offset uint64
+	File                 string
+	BuildID              string
+
+	HasFunctions    bool
+	HasFilenames    bool
+	HasLineNumbers  bool
+	HasInlineFrames bool
+}
+
+// A Function is a function as the profile names it.
+type Function struct {
+	ID         uint64
+	Name       string
+	SystemName string // as the linker knows it; equal to Name for Go
+	File       string
+	StartLine  int64
+}
+
+// A Line is a place in a function.
+type Line struct {
+	Function uint32 // index in Functions
+	Line     int64
+	Column   int64
+}
+
+// NoMapping is the Mapping of a Location that belongs to none.
+const NoMapping = -1
+
+// A Location is an address on a stack. Its lines run from the innermost inlined function out to the function
+// that was really called; an address nobody named has none.
+type Location struct {
+	ID      uint64
+	Mapping int32 // index in Mappings, or NoMapping
+	Folded  bool
+	Hidden  bool // a filter took all its lines out of view
+	Address uint64
+	Lines   []Line
+}
+
+// Tables are the things that samples refer to.
+type Tables struct {
+	Mappings  []Mapping
+	Functions []Function
+	Locations []Location
+}
+
+// Root is the empty context, the parent of all outermost frames.
+const Root uint32 = 0
+
+// A Profile is a set of samples and what they refer to. See the package comment.
+type Profile struct {
+	Header
+	Tables
+
+	// Notes say what was lost or guessed while reading, in words for the user.
+	Notes []string
+
+	tree tree
+
+	context []uint32   // of each sample
+	labels  []uint32   // label set of each sample; nil when no sample has labels
+	values  [][]int64  // [sample type][sample]
+	sets    []LabelSet // sets[0] is empty
+}
+
+// NumSamples returns how many samples p has.
+func (p *Profile) NumSamples() int { return len(p.context) }
+
+// Context returns the context of sample i.
+func (p *Profile) Context(i int) uint32 { return p.context[i] }
+
+// Values returns the values of all samples for sample type k. The slice is shared and must not be written to.
+func (p *Profile) Values(k int) []int64 { return p.values[k] }
+
+// Label returns the index of the label set of sample i; 0 is the empty set.
+func (p *Profile) Label(i int) uint32 {
+	if p.labels == nil {
+		return 0
+	}
+	return p.labels[i]
+}
+
+// LabelSets returns every label set that samples use, indexed by Label. The slice is shared.
+func (p *Profile) LabelSets() []LabelSet { return p.sets }
+
+// NumContexts returns the number of contexts. Contexts are numbered in preorder: a parent comes before its
+// children, and the contexts below c are those that follow it until one whose parent comes before c.
+func (p *Profile) NumContexts() int { return len(p.tree.parent) }
+
+// Parent returns the context that c continues.
+func (p *Profile) Parent(c uint32) uint32 { return p.tree.parent[c] }
+
+// Run returns the locations that c adds to its parent, caller before callee, as indices in Locations.
+// A context stands for a run of calls, not for a single one: where a stack does not branch there is nothing
+// to tell its frames apart, and the tree is several times smaller for it.
+func (p *Profile) Run(c uint32) []uint32 { return p.tree.run(c) }
+
+// End returns the first context after c that is not below it.
+func (p *Profile) End(c uint32) uint32 { return p.tree.end[c] }
+
+// Stack appends the locations of context c to buf, from the leaf to the root.
+func (p *Profile) Stack(c uint32, buf []uint32) []uint32 {
+	for c != Root {
+		run := p.tree.run(c)
+		for i := len(run) - 1; i >= 0; i-- {
+			buf = append(buf, run[i])
+		}
+		c = p.tree.parent[c]
+	}
+	return buf
+}
+
+// SampleIndex returns the sample type that name asks for: a name, a number, or "" for the default.
+func (p *Profile) SampleIndex(name string) (int, error) {
+	types := p.SampleTypes
+	if name == "" {
+		for i, t := range types {
+			if p.DefaultType != "" && t.Type == p.DefaultType {
+				return i, nil
+			}
+		}
+		return len(types) - 1, nil
+	}
+	if i, err := strconv.Atoi(name); err == nil {
+		if i < 0 || i >= len(types) {
+			return 0, fmt.Errorf("sample_index %s is outside the range [0..%d]", name, len(types)-1)
+		}
+		return i, nil
+	}
+	// Old heap profiles call their types objects and space.
+	short := strings.TrimPrefix(name, "inuse_")
+	names := make([]string, len(types))
+	for i, t := range types {
+		if t.Type == name || t.Type == short {
+			return i, nil
+		}
+		names[i] = t.Type
+	}
+	return 0, fmt.Errorf("sample_index %q must be one of: %v", name, names)
+}
+
+// WithTables returns p with other tables. The number of locations must stay the same, since contexts refer
+// to them by index.
+func (p *Profile) WithTables(t Tables) *Profile {
+	if len(t.Locations) != len(p.Locations) {
+		panic("profile: WithTables with another number of locations")
+	}
+	q := *p
+	q.Tables = t
+	return &q
+}
+
+// WithHeader returns p with another header, which must name as many sample types.
+func (p *Profile) WithHeader(h Header) *Profile {
+	if len(h.SampleTypes) != len(p.SampleTypes) {
+		panic("profile: WithHeader with another number of sample types")
+	}
+	q := *p
+	q.Header = h
+	return &q
+}
+
+// WithNote returns p with one more note.
+func (p *Profile) WithNote(note string) *Profile {
+	q := *p
+	q.Notes = append(p.Notes[:len(p.Notes):len(p.Notes)], note)
+	return &q
+}
+
+// ErrEmpty says that there was nothing to read.
+var ErrEmpty = errors.New("empty input file")
+
+// A FormatError says that the input is not a profile in any known form, or a damaged one.
+type FormatError struct {
+	Doing  string // the step that failed, in the words of pprof: decompressing profile, parsing profile, malformed profile
+	Err    error  // what pprof says
+	Detail string // what hone knows beyond that, such as the offset; may be empty
+}
+
+func (e *FormatError) Error() string {
+	s := e.Doing + ": " + e.Err.Error()
+	if e.Detail != "" {
+		s += " (" + e.Detail + ")"
+	}
+	return s
+}
+
+func (e *FormatError) Unwrap() error { return e.Err }

@@ -1,0 +1,287 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// finish turns the numbers that the decoder has read into a profile and checks that they make sense. Input that
+// ends too early is used as far as it goes, with a note.
+func (d *decoder) finish() (*Profile, error) {
+	lost := d.lost()
+	if lost != "" && (len(d.b.context) == 0 || len(d.sampleTypes) == 0) {
+		return nil, d.cutShort()
+	}
+	r := resolver{text: string(d.text), ends: d.ends, lenient: lost != ""}
+	d.text = nil
+
+	h := d.header(&r)
+	mappings, mappingOf, badMapping := d.resolveMappings(&r)
+	functions, functionOf, badFunction := d.resolveFunctions(&r)
+	sets, setOf := d.resolveLabels(&r)
+	if r.err != nil {
+		return nil, r.err
+	}
+	locations, badLocation := d.resolveLocations(mappingOf, functionOf, lost != "")
+	badSample := d.checkSamples(lost != "")
+	for _, err := range []error{badSample, badMapping, badFunction, badLocation} {
+		if err != nil {
+			return nil, &FormatError{Doing: "malformed profile", Err: err}
+		}
+	}
+
+	rename := make([]uint32, d.locOf.n)
+	for n := range rename {
+		at := uint32(0)
+		if n < len(d.defined) {
+			at = d.defined[n]
+		}
+		if at == 0 { // only in a salvaged profile
+			locations = append(locations, Location{ID: uint64(len(locations) + 1<<32), Mapping: NoMapping})
+			at = uint32(len(locations))
+		}
+		rename[n] = at - 1
+	}
+	d.locOf, d.defined = idTable{}, nil
+
+	b := d.b
+	t, order := b.trie.finish(rename)
+	for i, n := range b.context {
+		b.context[i] = order[n]
+	}
+	for i, s := range b.label {
+		b.label[i] = setOf[s]
+	}
+	if b.values == nil {
+		b.values = make([][]int64, len(h.SampleTypes))
+	}
+	p := &Profile{
+		Header:  h,
+		Tables:  Tables{mappings, functions, locations},
+		tree:    t,
+		context: b.context,
+		labels:  b.label,
+		values:  b.values,
+		sets:    sets,
+	}
+	if lost != "" {
+		p.Notes = append(p.Notes, lost)
+	}
+	return p, nil
+}
+
+// lost says in words what is missing when the input ended too early, or "".
+func (d *decoder) lost() string {
+	err := d.s.err
+	if err == io.EOF {
+		if len(d.s.buf) == 0 {
+			return ""
+		}
+		err = errCutShort
+	}
+	names := "its names came after that and are lost; give the program as first argument to name addresses again"
+	if len(d.ends) > 0 {
+		names = "functions named after that are lost"
+	}
+	if len(d.s.buf) == 0 && len(d.ends) > 0 {
+		names = "all of it could be read, but may be wrong"
+	}
+	return fmt.Sprintf("the profile is damaged after %d samples (%v): %s", len(d.b.context), err, names)
+}
+
+// cutShort is the error for input that ended before there was anything to show.
+func (d *decoder) cutShort() error {
+	if d.s.err == io.EOF {
+		return errCutShort
+	}
+	if !d.s.packed {
+		return &readError{d.s.err}
+	}
+	return &FormatError{
+		Doing:  "decompressing profile",
+		Err:    d.s.err,
+		Detail: fmt.Sprintf("after %d bytes, before any sample that could be shown", d.s.off),
+	}
+}
+
+// A readError says that input could not be read; what it holds is not to blame.
+type readError struct{ err error }
+
+func (e *readError) Error() string { return e.err.Error() }
+func (e *readError) Unwrap() error { return e.err }
+
+// A resolver looks up strings and remembers whether one was missing.
+type resolver struct {
+	text    string
+	ends    []uint32
+	lenient bool // missing strings are empty
+	err     error
+}
+
+func (r *resolver) string(i int64) string {
+	if i < 0 || i >= int64(len(r.ends)) {
+		if !r.lenient {
+			r.err = errString
+		}
+		return ""
+	}
+	start := uint32(0)
+	if i > 0 {
+		start = r.ends[i-1]
+	}
+	return r.text[start:r.ends[i]]
+}
+
+func (d *decoder) header(r *resolver) Header {
+	h := d.b.Header
+	for i, t := range d.sampleTypes {
+		vt := ValueType{r.string(t.typ), r.string(t.unit)}
+		if vt.Type == "" && r.lenient {
+			vt.Type = fmt.Sprintf("value%d", i+1)
+		}
+		h.SampleTypes = append(h.SampleTypes, vt)
+	}
+	h.PeriodType = ValueType{r.string(d.periodType.typ), r.string(d.periodType.unit)}
+	h.DropFrames, h.KeepFrames = r.string(d.drop), r.string(d.keep)
+	for _, c := range d.comments {
+		h.Comments = append(h.Comments, r.string(c))
+	}
+	h.DefaultType, h.DocURL = r.string(d.defaultType), r.string(d.docURL)
+	return h
+}
+
+// An indexOf finds the entry of a table that has an id.
+type indexOf struct {
+	dense  []int32 // 1 + index
+	sparse map[uint64]int32
+}
+
+func newIndexOf(n int) indexOf { return indexOf{dense: make([]int32, n+1)} }
+
+func (x *indexOf) get(id uint64) (int32, bool) {
+	if id < uint64(len(x.dense)) {
+		return x.dense[id] - 1, x.dense[id] != 0
+	}
+	v, ok := x.sparse[id]
+	return v, ok
+}
+
+func (x *indexOf) put(id uint64, i int) {
+	if id < uint64(len(x.dense)) {
+		x.dense[id] = int32(i) + 1
+		return
+	}
+	if x.sparse == nil {
+		x.sparse = make(map[uint64]int32)
+	}
+	x.sparse[id] = int32(i)
+}
+
+func (d *decoder) resolveMappings(r *resolver) ([]Mapping, *indexOf, error) {
+	var bad error
+	of := newIndexOf(len(d.mappings))
+	out := make([]Mapping, len(d.mappings))
+	for i, m := range d.mappings {
+		out[i] = m.Mapping
+		out[i].File, out[i].BuildID = r.string(m.file), r.string(m.buildID)
+		if _, dup := of.get(m.ID); bad == nil && m.ID == 0 {
+			bad = errors.New("found mapping with reserved ID=0")
+		} else if bad == nil && dup {
+			bad = fmt.Errorf("multiple mappings with same id: %d", m.ID)
+		}
+		of.put(m.ID, i)
+	}
+	return out, &of, bad
+}
+
+func (d *decoder) resolveFunctions(r *resolver) ([]Function, *indexOf, error) {
+	var bad error
+	of := newIndexOf(len(d.functions))
+	out := make([]Function, len(d.functions))
+	for i, f := range d.functions {
+		out[i] = Function{f.id, r.string(f.name), r.string(f.system), r.string(f.file), f.start}
+		if _, dup := of.get(f.id); bad == nil && f.id == 0 {
+			bad = errors.New("found function with reserved ID=0")
+		} else if bad == nil && dup {
+			bad = fmt.Errorf("multiple functions with same id: %d", f.id)
+		}
+		of.put(f.id, i)
+	}
+	return out, &of, bad
+}
+
+// resolveLocations builds the location table. In a salvaged profile, lines whose function is lost go away.
+func (d *decoder) resolveLocations(mappingOf, functionOf *indexOf, lenient bool) ([]Location, error) {
+	bad := d.badLocation
+	lines := make([]Line, 0, len(d.lines))
+	out := make([]Location, len(d.locations))
+	for i, l := range d.locations {
+		mapping := int32(NoMapping)
+		if m, ok := mappingOf.get(l.mapping); ok {
+			mapping = m
+		}
+		start := len(lines)
+		for _, ln := range d.lines[l.firstLine : l.firstLine+l.numLines] {
+			f, ok := functionOf.get(ln.function)
+			if !ok || ln.function == 0 {
+				if bad == nil && !lenient {
+					bad = fmt.Errorf("location id: %d has a line with nil function", l.id)
+				}
+				continue
+			}
+			if lenient && d.functions[f].name >= int64(len(d.ends)) {
+				continue
+			}
+			lines = append(lines, Line{uint32(f), ln.line, ln.column})
+		}
+		out[i] = Location{
+			ID: l.id, Mapping: mapping, Folded: l.folded, Address: l.address,
+			Lines: lines[start:len(lines):len(lines)],
+		}
+	}
+	return out, bad
+}
+
+// checkSamples returns what is wrong with the samples as a whole.
+func (d *decoder) checkSamples(lenient bool) error {
+	b, types := d.b, len(d.sampleTypes)
+	switch {
+	case len(b.context) == 0 && d.oddValues < 0:
+		return nil
+	case types == 0:
+		return errors.New("missing sample type information")
+	case len(b.values) != types:
+		return fmt.Errorf("mismatch: sample has %d values vs. %d types", len(b.values), types)
+	case d.oddValues >= 0:
+		return fmt.Errorf("mismatch: sample has %d values vs. %d types", d.oddValues, types)
+	case lenient:
+		return nil
+	}
+	for n := range d.locOf.n {
+		if n >= uint32(len(d.defined)) || d.defined[n] == 0 {
+			return errors.New("sample has nil location")
+		}
+	}
+	return nil
+}
+
+// resolveLabels returns the label sets and, for each set as it was read, its number among them.
+func (d *decoder) resolveLabels(r *resolver) ([]LabelSet, []uint32) {
+	x := newLabelIndex()
+	of := make([]uint32, len(d.rawLabels))
+	for i, raw := range d.rawLabels {
+		var labels []Label
+		for _, l := range raw {
+			switch key := r.string(l.key); {
+			case l.str != 0:
+				labels = append(labels, Label{Key: key, Str: r.string(l.str)})
+			case l.num != 0 || l.unit != 0:
+				labels = append(labels, Label{Key: key, Numeric: true, Num: l.num, Unit: r.string(l.unit), HasUnit: l.unit != 0})
+			}
+		}
+		of[i] = x.id(newLabelSet(labels))
+	}
+	d.labelSets, d.rawLabels = nil, nil
+	return x.sets, of
+}

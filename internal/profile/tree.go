@@ -1,0 +1,220 @@
+package profile
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// A tree is a finished calling-context tree: contexts in preorder, each a run of locations.
+type tree struct {
+	parent []uint32
+	end    []uint32 // the contexts below c are c+1 … end[c]-1
+	runs   []run
+	frames arena
+}
+
+// A run is a piece of an arena.
+type run struct{ start, len uint32 }
+
+func (t *tree) run(c uint32) []uint32 { return t.frames.get(t.runs[c]) }
+
+// An arena holds runs of frames. It grows in blocks, so that growing neither copies nor leaves garbage: frames are
+// most of what a large profile takes.
+type arena struct {
+	blocks [][]uint32
+	used   int // of the last block
+}
+
+const (
+	blockBits = 20
+	blockSize = 1 << blockBits // at least maxDepth
+)
+
+func (a *arena) get(r run) []uint32 {
+	if r.len == 0 {
+		return nil
+	}
+	at := r.start & (blockSize - 1)
+	return a.blocks[r.start>>blockBits][at : at+r.len]
+}
+
+// put copies a stack into the arena. ok is false when there is no number left for it.
+func (a *arena) put(stack []uint32) (r run, ok bool) {
+	n := len(stack)
+	last := len(a.blocks) - 1
+	if last < 0 || a.used+n > len(a.blocks[last]) {
+		size := blockSize
+		if last < 0 && n <= blockSize/64 {
+			size = blockSize / 64 // most profiles are small
+		}
+		if last >= math.MaxUint32>>blockBits {
+			return run{}, false
+		}
+		a.blocks = append(a.blocks, make([]uint32, size))
+		a.used = 0
+		last++
+	}
+	copy(a.blocks[last][a.used:], stack)
+	r = run{uint32(last)<<blockBits | uint32(a.used), uint32(n)}
+	a.used += n
+	return r, true
+}
+
+// A trie is a calling-context tree under construction. Looking a stack up costs one probe of a hash table for
+// each place where stacks branch, and comparing runs of frames in between; a plain tree of frames would
+// probe once for each frame, and stacks are long where they do not branch.
+type trie struct {
+	nodes  []trieNode
+	frames arena
+	table  []uint32 // open addressing over nodes by (parent, first); 0 is free
+	shift  uint
+}
+
+type trieNode struct {
+	parent uint32
+	first  uint32 // first frame of the run, beside the other half of the hash key
+	run
+}
+
+func newTrie() *trie {
+	t := &trie{nodes: make([]trieNode, 1, 64)}
+	t.resize(7)
+	return t
+}
+
+func (t *trie) resize(log2 uint) {
+	t.table = make([]uint32, 1<<log2)
+	t.shift = 64 - log2
+	for n := 1; n < len(t.nodes); n++ {
+		t.table[t.slot(t.nodes[n].parent, t.nodes[n].first)] = uint32(n)
+	}
+}
+
+// slot returns where the child of parent that starts with first is in the table, or the free slot where it
+// would go.
+func (t *trie) slot(parent, first uint32) uint32 {
+	h := uint32((uint64(parent)<<32 | uint64(first)) * 0x9E3779B97F4A7C15 >> t.shift)
+	mask := uint32(len(t.table) - 1)
+	for {
+		n := t.table[h&mask]
+		if n == 0 || t.nodes[n].parent == parent && t.nodes[n].first == first {
+			return h & mask
+		}
+		h++
+	}
+}
+
+// errTooLarge says that stacks have more frames than can be numbered.
+var errTooLarge = fmt.Errorf("stacks have more than %d different frames", uint32(math.MaxUint32))
+
+// add returns the node of a stack that runs from its root to its leaf. The node keeps its number when later
+// stacks branch off in the middle of its run.
+func (t *trie) add(stack []uint32) (uint32, error) {
+	var n uint32
+	for len(stack) > 0 {
+		s := t.slot(n, stack[0])
+		child := t.table[s]
+		if child == 0 {
+			return t.grow(n, stack, s)
+		}
+		run := t.frames.get(t.nodes[child].run)
+		same := 1
+		for same < len(run) && same < len(stack) && run[same] == stack[same] {
+			same++
+		}
+		if same < len(run) {
+			child = t.split(child, uint32(same), s, run[same])
+		}
+		n, stack = child, stack[same:]
+	}
+	return n, nil
+}
+
+// grow adds stack as a child of n at free slot s.
+func (t *trie) grow(n uint32, stack []uint32, s uint32) (uint32, error) {
+	r, ok := t.frames.put(stack)
+	if !ok || len(t.nodes) > math.MaxUint32-2 {
+		return 0, errTooLarge
+	}
+	id := uint32(len(t.nodes))
+	t.nodes = append(t.nodes, trieNode{n, stack[0], r})
+	t.table[s] = id
+	t.reserve()
+	return id, nil
+}
+
+// split cuts the run of n in two and returns the new node that holds the first at frames. The old number stays
+// with the end of the run, which starts with next and is where samples and children hang. s is the slot of n.
+func (t *trie) split(n, at, s, next uint32) uint32 {
+	upper := uint32(len(t.nodes))
+	c := t.nodes[n]
+	t.nodes = append(t.nodes, trieNode{c.parent, c.first, run{c.start, at}})
+	t.table[s] = upper
+	t.nodes[n] = trieNode{upper, next, run{c.start + at, c.len - at}}
+	t.table[t.slot(upper, next)] = n
+	t.reserve()
+	return upper
+}
+
+// reserve keeps the table at most three quarters full.
+func (t *trie) reserve() {
+	if len(t.nodes) > len(t.table)/4*3 {
+		t.resize(uint(bits.Len(uint(len(t.table)))))
+	}
+}
+
+// finish turns t into a tree, renaming each location l to rename[l] (nil keeps names). It returns the context
+// of each node. The trie must not be used afterwards.
+func (t *trie) finish(rename []uint32) (tree, []uint32) {
+	n := len(t.nodes)
+	t.table = nil
+	if rename != nil {
+		for _, b := range t.frames.blocks {
+			for i, l := range b {
+				if int(l) < len(rename) { // what is not in use may be anything
+					b[i] = rename[l]
+				}
+			}
+		}
+	}
+
+	// Children as linked lists, in the order in which they were first seen.
+	child := make([]uint32, n) // first child
+	next := make([]uint32, n)  // next sibling
+	for i := n - 1; i > 0; i-- {
+		p := t.nodes[i].parent
+		next[i] = child[p]
+		child[p] = uint32(i)
+	}
+
+	out := tree{parent: make([]uint32, n), runs: make([]run, n), frames: t.frames}
+	order := make([]uint32, n)
+	at := uint32(0)
+	for i := uint32(1); i < uint32(n); i++ {
+		// The next node in preorder: the first child, else the next sibling of the nearest ancestor that has one.
+		if c := child[at]; c != 0 {
+			at = c
+		} else {
+			for next[at] == 0 {
+				at = t.nodes[at].parent
+			}
+			at = next[at]
+		}
+		node := &t.nodes[at]
+		order[at] = i
+		out.parent[i] = order[node.parent]
+		out.runs[i] = node.run
+	}
+	t.nodes = nil
+
+	out.end = child // no longer needed as such
+	for i := range out.end {
+		out.end[i] = uint32(i) + 1
+	}
+	for i := n - 1; i > 0; i-- {
+		p := out.parent[i]
+		out.end[p] = max(out.end[p], out.end[i])
+	}
+	return out, order
+}

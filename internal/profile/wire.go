@@ -1,0 +1,111 @@
+package profile
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// The wire types of protocol buffers that profiles use.
+const (
+	wireVarint  = 0
+	wireFixed64 = 1
+	wireBytes   = 2
+	wireFixed32 = 5
+)
+
+var (
+	errVarint   = errors.New("bad varint")
+	errWireType = errors.New("unknown wire type")
+	errType     = errors.New("field has the wrong wire type")
+	errShort    = errors.New("field is longer than what holds it")
+	errString   = errors.New("reference to a string that is not there")
+)
+
+// A field is one field of a message.
+type field struct {
+	num  uint64
+	wire int
+	u64  uint64 // of varints and fixed
+	data []byte // of bytes
+}
+
+// uvarint reads a varint of at most ten bytes from the start of b. n is 0 if there is none.
+func uvarint(b []byte) (v uint64, n int) {
+	for i, c := range b {
+		if i == 10 {
+			break
+		}
+		v |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			return v, i + 1
+		}
+	}
+	return 0, 0
+}
+
+// next takes a field off the front of the message m.
+func (f *field) next(m []byte) (rest []byte, err error) {
+	key, n := uvarint(m)
+	if n == 0 {
+		return nil, errVarint
+	}
+	m = m[n:]
+	f.num, f.wire, f.u64, f.data = key>>3, int(key&7), 0, nil
+	switch f.wire {
+	case wireVarint:
+		if f.u64, n = uvarint(m); n == 0 {
+			return nil, errVarint
+		}
+		return m[n:], nil
+	case wireFixed64:
+		if len(m) < 8 {
+			return nil, errShort
+		}
+		f.u64 = binary.LittleEndian.Uint64(m)
+		return m[8:], nil
+	case wireFixed32:
+		if len(m) < 4 {
+			return nil, errShort
+		}
+		f.u64 = uint64(binary.LittleEndian.Uint32(m))
+		return m[4:], nil
+	case wireBytes:
+		size, n := uvarint(m)
+		if n == 0 {
+			return nil, errVarint
+		}
+		m = m[n:]
+		if size > uint64(len(m)) {
+			return nil, errShort
+		}
+		f.data = m[:size]
+		return m[size:], nil
+	}
+	return nil, errWireType
+}
+
+// scan reads message m, calling take for each field that has a number below limit.
+func scan(m []byte, limit uint64, take func(f *field) error) error {
+	var f field
+	for len(m) > 0 {
+		var err error
+		if m, err = f.next(m); err != nil {
+			return err
+		}
+		if f.num == 0 || f.num >= limit {
+			continue
+		}
+		if err := take(&f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// uint returns the value of a number field.
+func (f *field) uint(err *error) uint64 {
+	if f.wire != wireVarint {
+		*err = errType
+	}
+	return f.u64
+}

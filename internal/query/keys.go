@@ -1,0 +1,491 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Key is one setting of a query: how it is written and what it means. The prompt, URLs, flags, help and completion
+// all follow from it.
+type Key struct {
+	Name    string
+	Short   string   // the letter of its flag, if it has one
+	Value   string   // what its value is called in help; "" for a switch, which needs none
+	Doc     string   // one line
+	Choices []string // the values it takes; one that ends in a colon goes on with a name
+	Example string   // a value
+	Pprof   string   // what go tool pprof calls it, where that is different
+	Repeats bool     // each further value adds to those before; else the last one counts
+
+	kind
+}
+
+// Keys are all keys, in the order in which help shows them and queries are written.
+var Keys = []Key{
+	{
+		Name: "ref", Value: "REF", Example: "cpu.pprof", Repeats: true,
+		Doc:  "what to look at: a file, a URL, host:port",
+		kind: list("what to look at", func(q *Query) *[]string { return &q.Refs }),
+	},
+	{
+		Name: "base", Value: "REF", Example: "old.pprof", Repeats: true, Pprof: "diff_base",
+		Doc:  "what to compare with",
+		kind: list("what to compare with", func(q *Query) *[]string { return &q.Base }),
+	},
+	{
+		Name: "metric", Value: "TYPE", Example: "alloc_space", Pprof: "sample_index",
+		Doc:  "sample type to show, by name or number",
+		kind: text("a sample type", func(q *Query) *string { return &q.Metric }),
+	},
+	{
+		Name: "focus", Value: "RX", Example: "json", Repeats: true,
+		Doc:  "keep samples with a matching frame",
+		kind: step(Focus),
+	},
+	{
+		Name: "ignore", Value: "RX", Example: "runtime", Repeats: true,
+		Doc:  "drop samples with a matching frame",
+		kind: step(Ignore),
+	},
+	{
+		Name: "hide", Value: "RX", Example: "^runtime", Repeats: true,
+		Doc:  "take matching frames out of stacks",
+		kind: step(Hide),
+	},
+	{
+		Name: "show", Value: "RX", Example: "^main", Repeats: true,
+		Doc:  "take all other frames out of stacks",
+		kind: step(Show),
+	},
+	{
+		Name: "show-from", Value: "RX", Example: "ServeHTTP", Repeats: true, Pprof: "show_from",
+		Doc:  "cut what is above the outermost matching frame",
+		kind: step(ShowFrom),
+	},
+	{
+		Name: "prune-from", Value: "RX", Example: "mallocgc", Repeats: true, Pprof: "prune_from",
+		Doc:  "cut what is below the innermost matching frame",
+		kind: step(PruneFrom),
+	},
+	{
+		Name: "tag", Value: "KEY=RX", Example: "endpoint=/checkout", Repeats: true, Pprof: "tagfocus",
+		Doc:  "keep samples with a matching label; numbers take a range such as bytes=1kb:",
+		kind: step(TagFocus),
+	},
+	{
+		Name: "tag-ignore", Value: "KEY=RX", Example: "endpoint=/healthz", Repeats: true, Pprof: "tagignore",
+		Doc:  "drop samples with a matching label",
+		kind: step(TagIgnore),
+	},
+	{
+		Name: "tag-show", Value: "RX", Example: "^endpoint$", Repeats: true, Pprof: "tagshow",
+		Doc:  "keep only labels with a matching key",
+		kind: step(TagShow),
+	},
+	{
+		Name: "tag-hide", Value: "RX", Example: "^user$", Repeats: true, Pprof: "taghide",
+		Doc:  "drop labels with a matching key",
+		kind: step(TagHide),
+	},
+	{
+		Name: "tag-root", Value: "KEY,…", Example: "endpoint", Repeats: true, Pprof: "tagroot",
+		Doc:  "add label values as outermost frames",
+		kind: step(TagRoot),
+	},
+	{
+		Name: "tag-leaf", Value: "KEY,…", Example: "bytes", Repeats: true, Pprof: "tagleaf",
+		Doc:  "add label values as innermost frames",
+		kind: step(TagLeaf),
+	},
+	{
+		Name: "by", Value: "WHAT", Example: "line", Pprof: "granularity",
+		Doc:     "what to add up: function, line, package, …",
+		Choices: groupings,
+		kind:    oneOf(groupings, func(q *Query) *string { return &q.By }),
+	},
+	{
+		Name: "sort", Value: "ORDER", Example: "cum",
+		Doc:     "what to rank by: flat, or cum with all that is called",
+		Choices: orders,
+		kind:    oneOf(orders, func(q *Query) *string { return &q.Sort }),
+	},
+	{
+		Name: "limit", Short: "n", Value: "N", Example: "20", Pprof: "nodecount",
+		Doc:  "how many rows to show, or all",
+		kind: limit(func(q *Query) *int { return &q.Limit }),
+	},
+	{
+		Name: "min", Value: "SHARE", Example: "1%", Pprof: "nodefraction",
+		Doc:  "leave out what is below this share of the total; 0 leaves nothing out",
+		kind: share(func(q *Query) *float64 { return &q.Min }),
+	},
+	{
+		Name: "min-edge", Value: "SHARE", Example: "0.1%", Pprof: "edgefraction",
+		Doc:  "leave out calls below this share of the total; 0 leaves nothing out",
+		kind: share(func(q *Query) *float64 { return &q.MinEdge }),
+	},
+	{
+		Name: "noinlines",
+		Doc:  "charge inlined functions to the function they were inlined into",
+		kind: toggle(func(q *Query) *bool { return &q.NoInlines }),
+	},
+	{
+		Name: "columns", Pprof: "showcolumns",
+		Doc:  "tell columns of a line apart",
+		kind: toggle(func(q *Query) *bool { return &q.Columns }),
+	},
+	{
+		Name: "mean",
+		Doc:  "divide by the first sample type, such as delay by contentions",
+		kind: toggle(func(q *Query) *bool { return &q.Mean }),
+	},
+	{
+		Name: "relative", Pprof: "relative_percentages",
+		Doc:  "take percentages of what the filters leave",
+		kind: toggle(func(q *Query) *bool { return &q.Relative }),
+	},
+	{
+		Name: "positive", Pprof: "drop_negative",
+		Doc:  "leave out what became less, in differences",
+		kind: toggle(func(q *Query) *bool { return &q.Positive }),
+	},
+	{
+		Name: "call-tree", Pprof: "call_tree",
+		Doc:  "keep contexts apart in a graph",
+		kind: toggle(func(q *Query) *bool { return &q.CallTree }),
+	},
+	{
+		Name: "normalize",
+		Doc:  "scale one side of a difference to the total of the other",
+		kind: toggle(func(q *Query) *bool { return &q.Normalize }),
+	},
+	{
+		Name: "divide", Value: "N", Example: "60", Pprof: "divide_by",
+		Doc:  "divide values by this",
+		kind: factor(func(q *Query) *float64 { return &q.Divide }),
+	},
+	{
+		Name: "unit", Value: "UNIT", Example: "ms",
+		Doc:  "unit to show values in",
+		kind: text("a unit", func(q *Query) *string { return &q.Unit }),
+	},
+	{
+		Name: "source-path", Value: "DIRS", Example: "src", Pprof: "source_path",
+		Doc:  "directories to look for sources in",
+		kind: text("directories", func(q *Query) *string { return &q.SourcePath }),
+	},
+	{
+		Name: "trim-path", Value: "DIRS", Example: "/build", Pprof: "trim_path",
+		Doc:  "prefixes to cut from recorded file names",
+		kind: text("prefixes of file names", func(q *Query) *string { return &q.TrimPath }),
+	},
+}
+
+var (
+	groupings = []string{"function", "filefunction", "line", "file", "package", "module", "address", "label:"}
+	orders    = []string{"flat", "cum"}
+)
+
+// cum is short for sort=cum.
+const cum = "cum"
+
+// Find returns the key called name, or nil.
+func Find(name string) *Key {
+	for i := range Keys {
+		if Keys[i].Name == name {
+			return &Keys[i]
+		}
+	}
+	return nil
+}
+
+// Switch reports whether k needs no value.
+func (k *Key) Switch() bool { return k.Value == "" }
+
+// set changes q as text asks.
+func (k *Key) set(q *Query, text string) error {
+	if text == "" && !k.Switch() {
+		return k.wrong(text)
+	}
+	return k.kind.set(k, q, text)
+}
+
+// wrong is the error for a value that k does not take.
+func (k *Key) wrong(text string) error {
+	msg := "want " + k.want
+	if near := Nearest(text, k.Choices); near != "" {
+		msg += "; did you mean " + near + "?"
+	}
+	return errors.New(msg)
+}
+
+// A kind says how values of a key are read and written.
+type kind struct {
+	want string // what is wanted, in words
+	op   Op     // of the step that a value adds; then there is no get
+	set  func(k *Key, q *Query, text string) error
+	get  func(q *Query) []string // none for what q leaves open
+}
+
+func text(want string, field func(*Query) *string) kind {
+	return kind{
+		want: want,
+		set:  func(_ *Key, q *Query, text string) error { *field(q) = text; return nil },
+		get:  func(q *Query) []string { return unless(*field(q) == "", *field(q)) },
+	}
+}
+
+func list(want string, field func(*Query) *[]string) kind {
+	return kind{
+		want: want,
+		set:  func(_ *Key, q *Query, text string) error { *field(q) = append(*field(q), text); return nil },
+		get:  func(q *Query) []string { return *field(q) },
+	}
+}
+
+func oneOf(choices []string, field func(*Query) *string) kind {
+	k := text(enumerate(choices), field)
+	set := k.set
+	k.set = func(k *Key, q *Query, text string) error {
+		if !slices.ContainsFunc(choices, func(c string) bool {
+			if strings.HasSuffix(c, ":") {
+				return strings.HasPrefix(text, c) && len(text) > len(c)
+			}
+			return text == c
+		}) {
+			return k.wrong(text)
+		}
+		return set(k, q, text)
+	}
+	return k
+}
+
+// enumerate puts choices into words.
+func enumerate(choices []string) string {
+	out := strings.Join(choices[:len(choices)-1], ", ") + " or " + choices[len(choices)-1]
+	if strings.HasSuffix(out, ":") {
+		out += "KEY"
+	}
+	return out
+}
+
+func toggle(field func(*Query) *bool) kind {
+	return kind{
+		want: "true or false",
+		set: func(k *Key, q *Query, text string) error {
+			on, err := strconv.ParseBool(text)
+			if text != "" && err != nil {
+				return k.wrong(text)
+			}
+			*field(q) = on || text == ""
+			return nil
+		},
+		get: func(q *Query) []string { return unless(!*field(q), "true") },
+	}
+}
+
+func limit(field func(*Query) *int) kind {
+	return kind{
+		want: "a number of rows, or all",
+		set: func(k *Key, q *Query, text string) error {
+			n, err := strconv.Atoi(text)
+			switch {
+			case text == "all":
+				n = 0
+			case err != nil || n < -1:
+				return k.wrong(text)
+			}
+			if n == 0 {
+				n = -1 // zero rows make no sense, and zero in a Query leaves it to the view
+			}
+			*field(q) = n
+			return nil
+		},
+		get: func(q *Query) []string {
+			if *field(q) < 0 {
+				return []string{"all"}
+			}
+			return unless(*field(q) == 0, strconv.Itoa(*field(q)))
+		},
+	}
+}
+
+func share(field func(*Query) *float64) kind {
+	return kind{
+		want: "a share of the total such as 0.5% or 0.005",
+		set: func(k *Key, q *Query, text string) error {
+			number, percent := strings.CutSuffix(text, "%")
+			v, err := strconv.ParseFloat(number, 64)
+			if percent {
+				v /= 100
+			}
+			if err != nil || !(v >= 0 && v <= 1) {
+				return k.wrong(text)
+			}
+			if v == 0 {
+				v = -1 // zero in a Query leaves it to the view
+			}
+			*field(q) = v
+			return nil
+		},
+		get: func(q *Query) []string {
+			v := *field(q)
+			return unless(v == 0, strconv.FormatFloat(max(v, 0), 'g', -1, 64))
+		},
+	}
+}
+
+func factor(field func(*Query) *float64) kind {
+	return kind{
+		want: "a number above 0",
+		set: func(k *Key, q *Query, text string) error {
+			v, err := strconv.ParseFloat(text, 64)
+			if err != nil || !(v > 0) || math.IsInf(v, 0) {
+				return k.wrong(text)
+			}
+			*field(q) = v
+			return nil
+		},
+		get: func(q *Query) []string {
+			return unless(*field(q) == 0, strconv.FormatFloat(*field(q), 'g', -1, 64))
+		},
+	}
+}
+
+func step(op Op) kind {
+	k := kind{op: op, want: "a regexp"}
+	check := checkRegexp
+	switch op {
+	case TagFocus, TagIgnore:
+		k.want = "KEY=REGEXP, a regexp for KEY:VALUE, or a range such as bytes=1kb:2mb"
+		check = checkTag
+	case TagRoot, TagLeaf:
+		k.want = "label keys with commas between them"
+		check = nil
+	}
+	k.set = func(_ *Key, q *Query, text string) error {
+		if check != nil {
+			if err := check(text); err != nil {
+				return err
+			}
+		}
+		q.Steps = append(q.Steps, Step{op, text})
+		return nil
+	}
+	return k
+}
+
+func unless(absent bool, text string) []string {
+	if absent {
+		return nil
+	}
+	return []string{text}
+}
+
+// rangeRx matches what a tag step takes for a range of numbers.
+var rangeRx = regexp.MustCompile(`^:?[+-]?[0-9]+[[:alpha:]]*(:([+-]?[0-9]+[[:alpha:]]*)?)?$`)
+
+// checkTag checks the argument of a tag step.
+func checkTag(arg string) error {
+	at := strings.IndexByte(arg, '=') + 1
+	if rangeRx.MatchString(arg[at:]) {
+		return nil
+	}
+	for part := range strings.SplitSeq(arg[at:], ",") {
+		if err := checkRegexpAt(part, utf8.RuneCountInString(arg[:at])); err != nil {
+			return err
+		}
+		at += len(part) + len(",")
+	}
+	return nil
+}
+
+func checkRegexp(arg string) error { return checkRegexpAt(arg, 0) }
+
+// checkRegexpAt says what is wrong with a regexp and where. before is how many characters precede it.
+func checkRegexpAt(arg string, before int) error {
+	_, err := regexp.Compile(arg)
+	if err == nil {
+		return nil
+	}
+	const longest = 500 // of those worth searching, since the search takes the square of the time
+	var mistake *syntax.Error
+	if !errors.As(err, &mistake) || mistake.Code == syntax.ErrLarge || mistake.Code == syntax.ErrNestingDepth ||
+		len(arg) > longest {
+		return err // about the regexp as a whole
+	}
+	// The parser names the piece that it does not like but not where that is. All is well up to the end of the longest
+	// beginning that is a regexp, so it must be around there.
+	at := len(arg) - 1
+	for ; at > 0; at-- {
+		if _, err := syntax.Parse(arg[:at], syntax.Perl); err == nil {
+			break
+		}
+	}
+	if mistake.Expr != "" && mistake.Expr != arg {
+		from := max(0, at-len(mistake.Expr)+1)
+		if i := strings.Index(arg[from:], mistake.Expr); i >= 0 {
+			at = from + i
+		}
+	}
+	for at > 0 && !utf8.RuneStart(arg[at]) {
+		at--
+	}
+	return fmt.Errorf("%s at character %d, %s", mistake.Code, before+utf8.RuneCountInString(arg[:at])+1, shown(arg[at:]))
+}
+
+// shown puts text in quotes for a message. Backslashes stay as they are where they can, since regexps are full of them.
+func shown(text string) string {
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(text)
+	}
+	return `"` + text + `"`
+}
+
+// Nearest returns the one of names that name was probably meant to be, or "".
+func Nearest(name string, names []string) string {
+	best, least := "", 1+len(name)/4 // two slips in three letters make another word
+	for _, n := range names {
+		if d := slips(name, n); d <= min(least, 2) && (best == "" || d < least) {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// slips returns how many letters have to be put in, left out, replaced or swapped with their neighbour to turn a
+// into b.
+func slips(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	if d := len(x) - len(y); d > 2 || d < -2 {
+		return 3 // no typo, and no work for long input
+	}
+	// Rows of the table of distances between beginnings of a and beginnings of b.
+	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range x {
+		before, last, row = last, row, before
+		row[0] = i + 1
+		for j := range y {
+			replace := last[j]
+			if x[i] != y[j] {
+				replace++
+			}
+			row[j+1] = min(last[j+1]+1, row[j]+1, replace)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(y)]
+}

@@ -1,0 +1,267 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Grammar returns the names of the keys that a view has, or an error that refuses the view. The nil Grammar gives
+// all keys to every view.
+type Grammar func(view string) ([]string, error)
+
+// Parse reads a query as it is written at the prompt: a view, what it is about, and settings.
+//
+//	top limit=20 focus=json by=line
+//	list 'json.(*Decoder).Decode' metric=alloc_space
+//
+// Quotes, single or double, hold together what contains spaces or would be taken for a setting. Between single quotes
+// nothing has a special meaning, between double quotes \" and \\ stand for the quote and the backslash; a backslash
+// anywhere else is just that, so that regexps can be written as they are. Filters apply in the order in which they
+// are written. Several things to be about become one regexp.
+func Parse(s string) (Query, error) { return Grammar(nil).Parse(s) }
+
+// Parse reads a query as the function Parse does, with only the keys that the view has.
+func (g Grammar) Parse(s string) (Query, error) {
+	words, err := split(s)
+	if err != nil {
+		return Query{}, fmt.Errorf("%s: %w", s, err)
+	}
+	var q Query
+	if len(words) > 0 && !words[0].isSetting() {
+		q.View = words[0].text
+		words = words[1:]
+	}
+	set, err := g.setter(q.View)
+	if err != nil {
+		return Query{}, err
+	}
+	var args []string
+	for _, w := range words {
+		switch name, value, ok := w.assignment(); {
+		case ok:
+			err = set(&q, name, value)
+		case w.isSetting():
+			err = set(&q, w.text, "")
+		case w.text != "":
+			args = append(args, w.text)
+		}
+		if err != nil {
+			return Query{}, err
+		}
+	}
+	q.Arg = strings.Join(args, "|")
+	return q, nil
+}
+
+// setter returns a function that gives queries about view the value of a key.
+func (g Grammar) setter(view string) (func(q *Query, name, value string) error, error) {
+	var names []string
+	if g == nil {
+		for i := range Keys {
+			names = append(names, Keys[i].Name)
+		}
+	} else {
+		var err error
+		if names, err = g(view); err != nil {
+			return nil, err
+		}
+	}
+	return func(q *Query, name, value string) error {
+		if name == cum && value == "" {
+			name, value = "sort", cum
+		}
+		k := Find(name)
+		if k == nil || !slices.Contains(names, name) {
+			return unknown(name, names, view)
+		}
+		if err := k.set(q, value); err != nil {
+			return fmt.Errorf("%s=%s: %w", name, shown(value), err)
+		}
+		return nil
+	}, nil
+}
+
+// unknown is the error for a key that is not among names.
+func unknown(name string, names []string, view string) error {
+	msg := fmt.Sprintf("unknown key %s; the keys ", shown(name))
+	if Find(name) != nil {
+		msg = fmt.Sprintf("%s has no key %s; its keys ", view, name)
+	} else if view != "" {
+		msg += "of " + view + " "
+	}
+	msg += "are " + strings.Join(names, ", ")
+	near := Nearest(name, names)
+	for _, n := range names {
+		if k := Find(n); k != nil && k.Pprof == name {
+			near = n
+		}
+	}
+	if near != "" {
+		msg += "; did you mean " + near + "?"
+	}
+	return errors.New(msg)
+}
+
+// String returns q as it is written at the prompt, which Parse reads as the same query. It can also be pasted into a
+// shell.
+func (q Query) String() string {
+	var words []string
+	if q.View != "" || q.Arg != "" {
+		words = append(words, quoteWord(q.View))
+	}
+	if q.Arg != "" {
+		words = append(words, quoteWord(q.Arg))
+	}
+	q.settings(func(k *Key, value string) {
+		switch {
+		case k.Switch():
+			words = append(words, k.Name)
+		case k.Name == "sort" && value == cum:
+			words = append(words, cum)
+		default:
+			words = append(words, k.Name+"="+quote(value))
+		}
+	})
+	return strings.Join(words, " ")
+}
+
+// settings calls yield for all that q does not leave open.
+func (q *Query) settings(yield func(k *Key, value string)) {
+	steps := q.Steps
+	for i := range Keys {
+		k := &Keys[i]
+		if k.op == "" {
+			for _, v := range k.get(q) {
+				yield(k, v)
+			}
+			continue
+		}
+		// Steps keep their order, so the first of their keys writes them all.
+		for _, s := range steps {
+			yield(Find(string(s.Op)), s.Arg)
+		}
+		steps = nil
+	}
+}
+
+// A word is a word of a query without its quotes.
+type word struct {
+	text   string
+	plain  int // bytes of text before the first quote
+	quoted bool
+}
+
+// assignment cuts w into a key and a value. What has quotes up to the equals sign is no assignment.
+func (w word) assignment() (name, value string, ok bool) {
+	name, value, ok = strings.Cut(w.text, "=")
+	return name, value, ok && len(name) < w.plain && isName(name)
+}
+
+// isSetting reports whether w sets something.
+func (w word) isSetting() bool {
+	if _, _, ok := w.assignment(); ok {
+		return true
+	}
+	k := Find(w.text)
+	return !w.quoted && (w.text == cum || k != nil && k.Switch())
+}
+
+func isName(s string) bool {
+	for i, r := range s {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z':
+		case i > 0 && (r == '-' || r == '_' || r >= '0' && r <= '9'):
+		default:
+			return false
+		}
+	}
+	return s != ""
+}
+
+// split cuts s into words.
+func split(s string) ([]word, error) {
+	var words []word
+	var text strings.Builder
+	var w word
+	inside := false
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case unicode.IsSpace(r):
+			if inside {
+				w.text = text.String()
+				words = append(words, w)
+			}
+			text.Reset()
+			w, inside = word{}, false
+		case r == '"' || r == '\'':
+			n := unquote(&text, s[i:])
+			if n == 0 {
+				return nil, fmt.Errorf("the quote at character %d is not closed", utf8.RuneCountInString(s[:i])+1)
+			}
+			w.quoted, inside = true, true
+			i += n
+			continue
+		default:
+			text.WriteString(s[i : i+size])
+			if !w.quoted {
+				w.plain += size
+			}
+			inside = true
+		}
+		i += size
+	}
+	if inside {
+		w.text = text.String()
+		words = append(words, w)
+	}
+	return words, nil
+}
+
+// unquote writes the text that s starts with in quotes and returns how long it is with them, or 0 when they do not
+// end.
+func unquote(text *strings.Builder, s string) int {
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == s[0]:
+			return i + 1
+		case s[0] == '"' && s[i] == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\'):
+			i++
+		}
+		text.WriteByte(s[i])
+	}
+	return 0
+}
+
+// quoteWord returns text as a word that is not taken for a setting.
+func quoteWord(text string) string {
+	if (word{text: text, plain: len(text)}).isSetting() {
+		return inQuotes(text)
+	}
+	return quote(text)
+}
+
+// quote returns text in quotes where it needs them, here or in a shell.
+func quote(text string) string {
+	plain := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:,=@%+^", r)
+	}
+	if text != "" && utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return inQuotes(text)
+}
+
+func inQuotes(text string) string {
+	switch {
+	case !strings.Contains(text, "'"):
+		return "'" + text + "'"
+	case !strings.ContainsAny(text, "\"\\$`!"):
+		return `"` + text + `"`
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'"'"'`) + "'"
+}

@@ -1,0 +1,62 @@
+// Package query holds a question about recordings as one flat value.
+//
+// A Query has the same spelling in flags, at the prompt, in a URL and in saved links: the table of keys in keys.go
+// says how each field is written and read, and everything else follows from it.
+package query
+
+// A Query is a question. The zero value of each field means the usual.
+type Query struct {
+	View string   // top, tree, list, …
+	Arg  string   // what the view is about: the functions of list and peek, the labels of tags; a regexp
+	Refs []string // what is asked about
+	Base []string // what it is compared with
+
+	Metric string // sample type by name or number; "" is the profile's default
+	Steps  []Step // filters, applied in order
+	By     string // function, filefunction, line, file, package, module, address or label:KEY; "" is the view's default
+	Sort   string // flat or cum; "" is flat
+	Limit  int    // rows; 0 is the view's default, -1 is all
+
+	// Rows below Min and calls below MinEdge are left out; both are shares of the total. 0 is the view's default and
+	// -1 is nothing left out.
+	Min     float64
+	MinEdge float64
+
+	NoInlines bool    // charge inlined functions to the function they were inlined into
+	Columns   bool    // tell columns of a line apart
+	Mean      bool    // divide by the first sample type
+	Relative  bool    // percentages are of what is left after the filters
+	Positive  bool    // leave out rows whose value is negative, in differences
+	CallTree  bool    // keep contexts apart in a graph
+	Normalize bool    // scale to the total of the base
+	Divide    float64 // divide values by this; 0 is 1
+	Unit      string  // unit to show values in; "" chooses one
+
+	SourcePath string // directories to look for sources in
+	TrimPath   string // prefixes to cut from recorded file names
+}
+
+// A Step is one filter.
+type Step struct {
+	Op  Op
+	Arg string // a regexp, or for tags key=regexp or a range such as bytes=1kb:
+}
+
+// An Op says what a Step does.
+type Op string
+
+// The steps there are.
+const (
+	Focus     Op = "focus"      // keep samples with a matching frame
+	Ignore    Op = "ignore"     // drop samples with a matching frame
+	Hide      Op = "hide"       // take matching frames out of stacks
+	Show      Op = "show"       // take all other frames out of stacks
+	ShowFrom  Op = "show-from"  // cut what is above the outermost matching frame
+	PruneFrom Op = "prune-from" // cut what is below the innermost matching frame
+	TagFocus  Op = "tag"        // keep samples with a matching label
+	TagIgnore Op = "tag-ignore" // drop samples with a matching label
+	TagShow   Op = "tag-show"   // keep only labels with a matching key
+	TagHide   Op = "tag-hide"   // drop labels with a matching key
+	TagRoot   Op = "tag-root"   // label values as outermost frames; a list of keys
+	TagLeaf   Op = "tag-leaf"   // label values as innermost frames; a list of keys
+)

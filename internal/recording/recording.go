@@ -1,0 +1,24 @@
+// Package recording holds what one run of a program left behind. A bare profile is a recording with one part.
+package recording
+
+import "github.com/hone-perf/hone/internal/profile"
+
+// A Recording is what one run left behind.
+type Recording struct {
+	Ref     string // what the user typed to get it
+	Profile *profile.Profile
+	Sources Sources // finds source text for frames; nil when there is none to be had
+}
+
+// Sources finds source text.
+type Sources interface {
+	// Find returns the text of the file that a profile names, where it is known to hold function at line.
+	Find(file, function string, line int) (Text, error)
+}
+
+// A Text is a source file.
+type Text struct {
+	Path  string   // where it was found
+	Lines []string // the first line is Lines[0]
+	Notes []string // doubts about it
+}

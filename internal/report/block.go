@@ -1,0 +1,157 @@
+package report
+
+import (
+	"iter"
+
+	"github.com/hone-perf/hone/internal/profile"
+)
+
+// A Block is one of the few shapes that renderers know. Reports are cut into blocks; a new report needs no new
+// code in any renderer.
+//
+// Items are what cells, facts and phrases are made of: string, Name, ID, int, Value, Share, Change, Growth, time.Time,
+// time.Duration, Phrase, and nil for nothing.
+type Block interface{ block() }
+
+// A Heading says in a line or two what an answer is about.
+type Heading struct{ Lines []Phrase }
+
+// A Note is a caveat or a remark.
+type Note struct{ Text Phrase }
+
+// A Phrase is items that read as one text.
+type Phrase []any
+
+// A Sep stands between parts of a Phrase that have nothing to do with each other.
+type Sep struct{}
+
+// Facts are names and values, such as what a profile says about itself.
+type Facts struct{ Items []Fact }
+
+// A Fact is one name and its value.
+type Fact struct {
+	Name  string
+	Value any // an item
+}
+
+// A Table has columns with a heading and rows of items.
+type Table struct {
+	Group   string // what Title names, when tables with the same columns follow each other: key
+	Title   string
+	Summary Phrase // what the title stands for
+	Columns []Column
+	Rows    [][]any
+}
+
+// A Column of a Table.
+type Column struct {
+	Name string
+	Unit string // of its Values and Changes, when they all have the same
+	Bar  bool   // a bar may be drawn beside its Shares
+	Path bool   // its text may be cut on the left when there is no room
+}
+
+// A Calls is frames between those that call them and those that they call.
+type Calls struct {
+	Measure *Measure
+	Nodes   []CallNode
+}
+
+// A CallNode is a frame with its neighbours, each heaviest first.
+type CallNode struct {
+	Name             Name
+	Flat, Cum        int64
+	Callers, Callees []Call
+}
+
+// A Call is a neighbour of a frame and what the calls between the two cost.
+type Call struct {
+	Name Name
+	V    int64
+}
+
+// A Listing is source text with costs beside its lines.
+type Listing struct {
+	Title   string // function
+	File    string // "" when it is not known
+	Found   string // where the file was found, when that is elsewhere
+	Measure *Measure
+	Flat    int64
+	Cum     int64
+	Lines   []SourceLine
+	Notes   []string
+	Error   string // why there is no text
+}
+
+// A FlameBlock is a tree of frames and what they cost.
+type FlameBlock struct {
+	Measure *Measure
+	Root    *FlameNode
+	Below   int64 // what costs less is too small to be told apart; 0 is nothing
+}
+
+// Stacks are stacks and what each costs. There may be millions, so they are made one at a time.
+type Stacks struct {
+	Measure *Measure
+	Each    iter.Seq[*Stack] // the Stack is only valid until the next one
+}
+
+// A Stack is frames, leaf first.
+type Stack struct {
+	V      int64
+	Labels []Fact
+	Frames []Name
+}
+
+// A Dump is a profile entry by entry.
+type Dump struct{ Profile *profile.Profile }
+
+// Plain is text in a format of its own that renderers pass through as it is.
+type Plain struct{ Text string }
+
+// A Measure is what values that belong together have in common. Renderers show all of them in one unit, so that they
+// can be compared at a glance.
+type Measure struct {
+	Unit  string // of the values
+	Show  Show   // how the asker wants them
+	Total int64  // the whole that they are part of
+	Least int64  // the smallest magnitude among them that is not zero; 0 when there is none
+}
+
+// A Value is an amount.
+type Value struct {
+	V       int64
+	Measure *Measure
+}
+
+// A Share is a part of a whole.
+type Share struct{ Part, Whole int64 }
+
+// A Change is the difference between two amounts.
+type Change struct {
+	From, To int64
+	Measure  *Measure
+}
+
+// A Growth is the difference between two amounts as a share of the first.
+type Growth struct{ From, To int64 }
+
+// A Name is the name of a function or of another place in a program.
+type Name struct {
+	Text   string
+	Inline Inlining
+}
+
+// An ID is a long text that identifies something by its first few letters already.
+type ID string
+
+func (Heading) block()    {}
+func (Note) block()       {}
+func (Facts) block()      {}
+func (Table) block()      {}
+func (Calls) block()      {}
+func (Listing) block()    {}
+func (FlameBlock) block() {}
+func (Stacks) block()     {}
+func (Dump) block()       {}
+func (Plain) block()      {}

@@ -1,0 +1,189 @@
+// Package source turns what a user types into recordings: files, directories, globs, standard input, host:port and
+// URLs. It also names addresses that a profile leaves unnamed, from programs on disk or the server that was asked.
+package source
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+)
+
+// Options say how to get profiles. The zero Options reads files and asks servers with the usual patience.
+type Options struct {
+	Duration time.Duration // how long a server shall record; 0 leaves it to the server
+	Timeout  time.Duration // how long to wait for an answer; 0 is a minute, or half as long again as Duration
+
+	TLSCert, TLSKey, TLSCA string // files for servers that want to know who asks
+
+	Binary     string   // program that the profiles are of, when they do not know
+	BuildID    string   // of that program
+	BinaryPath []string // where to look for programs that profiles name
+
+	Symbolize string // how to name addresses: none, local, remote, force…, joined by colons; "" is local, then remote
+
+	Stdin io.Reader        // what the ref - stands for; nil is nothing
+	Say   func(msg string) // takes what there is to say on the way; nil is nobody
+}
+
+func (o *Options) say(format string, args ...any) {
+	if o.Say != nil {
+		o.Say(fmt.Sprintf(format, args...))
+	}
+}
+
+// A Fetched is a profile and where it came from.
+type Fetched struct {
+	Profile *profile.Profile
+	URL     string // when it came from a server
+}
+
+// Fetch gets one profile from a file or a server.
+func (o *Options) Fetch(ctx context.Context, ref string) (Fetched, error) {
+	if ref == "-" {
+		if o.Stdin == nil {
+			return Fetched{}, errors.New("there is no standard input to read")
+		}
+		p, err := profile.Parse(o.Stdin)
+		return Fetched{Profile: p}, err
+	}
+	f, err := os.Open(ref)
+	if err == nil {
+		defer f.Close()
+		p, err := profile.Parse(f)
+		return Fetched{Profile: p}, err
+	}
+	if _, statErr := os.Stat(ref); statErr == nil {
+		return Fetched{}, err
+	} else if u := o.url(ref); u == nil {
+		return Fetched{}, statErr
+	} else {
+		return o.ask(ctx, u)
+	}
+}
+
+// cpuProfile is where Go servers offer a CPU profile, what somebody who names just a server most likely wants.
+const cpuProfile = "/debug/pprof/profile"
+
+// url returns the address that ref means, or nil when it cannot be one. A scheme is not needed: localhost:6060 is
+// enough.
+func (o *Options) url(ref string) *url.URL {
+	u, err := url.Parse(ref)
+	if err != nil || u.Host == "" && u.Scheme != "" && u.Scheme != "file" {
+		// Without a scheme the host looks like one.
+		u, err = url.Parse("http://" + ref)
+	}
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = cpuProfile
+	}
+	q := u.Query()
+	if o.Duration > 0 {
+		q.Set("seconds", strconv.Itoa(int(o.Duration.Seconds())))
+	}
+	u.RawQuery = q.Encode()
+	return u
+}
+
+// patience returns how long to wait for the answer of a server.
+func (o *Options) patience(u *url.URL) time.Duration {
+	if o.Timeout > 0 {
+		return o.Timeout
+	}
+	if s, err := strconv.ParseInt(u.Query().Get("seconds"), 10, 32); err == nil && s > 0 {
+		d := time.Duration(s) * time.Second
+		return d + d/2
+	}
+	return time.Minute
+}
+
+func (o *Options) ask(ctx context.Context, u *url.URL) (Fetched, error) {
+	from := u.String()
+	o.say("Fetching profile over HTTP from %s", from)
+	if o.Duration > 0 {
+		o.say("Please wait... (%v)", o.Duration)
+	}
+	resp, err := o.do(ctx, http.MethodGet, u, nil, o.patience(u)+5*time.Second)
+	if err != nil {
+		return Fetched{}, err
+	}
+	defer resp.Body.Close()
+	p, err := profile.Parse(resp.Body)
+	return Fetched{p, from}, err
+}
+
+// do sends a request and returns an answer whose status is OK.
+func (o *Options) do(ctx context.Context, method string, u *url.URL, body []byte, patience time.Duration) (*http.Response, error) {
+	conf, err := o.tls()
+	if err != nil {
+		return nil, err
+	}
+	target := *u
+	if target.Scheme == "https+insecure" {
+		target.Scheme = "https"
+		conf.InsecureSkipVerify = true
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Transport: &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		ResponseHeaderTimeout: patience,
+		TLSClientConfig:       conf,
+		DisableKeepAlives:     true,
+	}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer resp.Body.Close()
+		if resp.Header.Get("X-Go-Pprof") != "" && strings.Contains(resp.Header.Get("Content-Type"), "text/plain") {
+			// The server says in words what is wrong, for instance that a CPU profile is being taken already.
+			if words, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10)); err == nil {
+				return nil, fmt.Errorf("server response: %s - %s", resp.Status, words)
+			}
+		}
+		return nil, fmt.Errorf("server response: %s", resp.Status)
+	}
+	return resp, nil
+}
+
+func (o *Options) tls() (*tls.Config, error) {
+	conf := &tls.Config{}
+	switch {
+	case o.TLSCert != "" && o.TLSKey != "":
+		cert, err := tls.LoadX509KeyPair(o.TLSCert, o.TLSKey)
+		if err != nil {
+			return nil, fmt.Errorf("could not load certificate/key pair specified by -tls_cert and -tls_key: %v", err)
+		}
+		conf.Certificates = []tls.Certificate{cert}
+	case o.TLSKey != "":
+		return nil, errors.New("-tls_key is specified, so -tls_cert must also be specified")
+	case o.TLSCert != "":
+		return nil, errors.New("-tls_cert is specified, so -tls_key must also be specified")
+	}
+	if o.TLSCA != "" {
+		pem, err := os.ReadFile(o.TLSCA)
+		if err != nil {
+			return nil, fmt.Errorf("could not load CA specified by -tls_ca: %v", err)
+		}
+		conf.RootCAs = x509.NewCertPool()
+		conf.RootCAs.AppendCertsFromPEM(pem)
+	}
+	return conf, nil
+}

@@ -1,0 +1,228 @@
+package gosrc
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// maxFile is larger than any file that people write. Go's largest generated ones have a few megabytes.
+const maxFile = 16 << 20
+
+// A file is a source file that was read. What it declares is found out when first asked for.
+type file struct {
+	name  string
+	text  string
+	lines []string
+	err   error // that it could not be read
+
+	parsed bool
+	broken error               // that it is not Go
+	pkg    string              // in its package clause
+	funcs  map[string][]extent // by F for functions, T.M for methods
+	vars   []extent            // declarations of package-level variables
+}
+
+// An extent is a run of lines, both ends included.
+type extent struct{ first, last int }
+
+func (e extent) has(line int) bool { return line == 0 || e.first <= line && line <= e.last }
+
+// isSource tells by its name whether a file may be source code.
+func isSource(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".go", ".s", ".sx", ".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".inc", ".m", ".mm", ".f", ".f90", ".rs",
+		".y", ".rl", ".l", ".re", ".tmpl", ".templ", ".qtpl", ".peg", ".swig": // from which Go is generated, with //line
+		return true
+	}
+	return false
+}
+
+// read returns the file of that name on disk.
+func (f *Finder) read(name string) *file {
+	if known := f.files[name]; known != nil {
+		return known
+	}
+	text, err := readFile(name)
+	return f.remember(name, text, err)
+}
+
+func (f *Finder) remember(name, text string, err error) *file {
+	known := &file{name: name, text: text, err: err}
+	if err == nil {
+		known.lines = strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
+	}
+	f.files[name] = known
+	return known
+}
+
+func readFile(name string) (string, error) {
+	st, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fs.ErrNotExist
+	case err != nil:
+		return "", err
+	case !st.Mode().IsRegular():
+		return "", errors.New("not a plain file")
+	}
+	in, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	b, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+	if err != nil {
+		return "", err
+	}
+	if len(b) > maxFile {
+		return "", errTooLarge
+	}
+	return string(b), nil
+}
+
+var errTooLarge = fmt.Errorf("larger than %d MB", maxFile>>20)
+
+// A verdict says how well a file fits a frame.
+type verdict int
+
+const (
+	fits    verdict = iota // it declares the function, around the line
+	unknown                // there is nothing to tell by
+	moved                  // it declares the function, but elsewhere
+	foreign                // it does not declare the function, or has no such line
+)
+
+// fit holds f against a function and a line. It says why the verdict is not fits. Outer tells that the outermost function
+// named in sym is declared in f, so f is a file of the package of sym.
+func (f *file) fit(sym symbol, line int) (v verdict, outer bool, why string) {
+	switch {
+	case line > len(f.lines):
+		return foreign, false, fmt.Sprintf("has only %d lines", len(f.lines))
+	case sym.pkg == "":
+		return unknown, false, "is not checked: the profile names no Go function for it"
+	}
+	switch path.Ext(f.name) {
+	case ".go":
+		return f.fitGo(sym, line)
+	case ".s":
+		if f.hasText(sym, line) {
+			return fits, false, ""
+		}
+	}
+	return unknown, false, "is not checked: it is not a Go file"
+}
+
+func (f *file) fitGo(sym symbol, line int) (v verdict, outer bool, why string) {
+	f.parse()
+	if f.broken != nil {
+		return foreign, false, "is not Go: " + f.broken.Error()
+	}
+	// What is named first was declared in the package of the symbol; what follows was perhaps inlined from elsewhere.
+	samePackage := sym.pkg != "main" || f.pkg == "main"
+	if sym.inVars() && samePackage {
+		for _, e := range f.vars {
+			if e.has(line) {
+				return fits, true, ""
+			}
+		}
+	}
+	var at []extent
+	for i, part := range sym.parts {
+		if i == 0 && !samePackage {
+			continue
+		}
+		here := f.funcs[part]
+		if i+1 < len(sym.parts) {
+			here = append(here[:len(here):len(here)], f.funcs[part+"."+sym.parts[i+1]]...)
+		}
+		for _, e := range here {
+			if e.has(line) {
+				return fits, i == 0, ""
+			}
+		}
+		at = append(at, here...)
+		outer = outer || i == 0 && len(here) > 0
+	}
+	if len(at) > 0 {
+		return moved, outer, fmt.Sprintf("has %s in lines %d to %d, not at %d", sym.name, at[0].first, at[0].last, line)
+	}
+	return foreign, false, "does not declare " + sym.name
+}
+
+// parse finds what a Go file declares. Lines are those of the file, whatever //line comments say: a frame of code
+// below such a comment names the file in the comment.
+func (f *file) parse() {
+	if f.parsed {
+		return
+	}
+	f.parsed = true
+	f.funcs = map[string][]extent{}
+	set := token.NewFileSet()
+	tree, err := parser.ParseFile(set, "", f.text, parser.SkipObjectResolution)
+	if tree == nil || err != nil {
+		f.broken = err
+		return
+	}
+	f.pkg = tree.Name.Name
+	for _, d := range tree.Decls {
+		e := extent{set.PositionFor(d.Pos(), false).Line, set.PositionFor(d.End(), false).Line}
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			key := d.Name.Name
+			if d.Recv != nil && len(d.Recv.List) > 0 {
+				key = typeName(d.Recv.List[0].Type) + "." + key
+			}
+			f.funcs[key] = append(f.funcs[key], e)
+		case *ast.GenDecl:
+			if d.Tok == token.VAR {
+				f.vars = append(f.vars, e)
+			}
+		}
+	}
+}
+
+// typeName returns T for a receiver of type T, *T or T[P].
+func typeName(x ast.Expr) string {
+	for {
+		switch t := x.(type) {
+		case *ast.StarExpr:
+			x = t.X
+		case *ast.ParenExpr:
+			x = t.X
+		case *ast.IndexExpr:
+			x = t.X
+		case *ast.IndexListExpr:
+			x = t.X
+		case *ast.Ident:
+			return t.Name
+		default:
+			return ""
+		}
+	}
+}
+
+// asmText is the head of a function in assembly: TEXT runtime·memmove<ABIInternal>(SB), NOSPLIT, $0-24.
+var asmText = regexp.MustCompile(`^TEXT\s+[^\s(<]*·([^\s(<·]+)`)
+
+// hasText reports whether line is in the assembly function sym. That it is not proves nothing: macros make functions.
+func (f *file) hasText(sym symbol, line int) bool {
+	in := ""
+	for i, text := range f.lines {
+		if m := asmText.FindStringSubmatch(text); m != nil {
+			in = m[1]
+		}
+		if in == strings.Join(sym.parts, ".") && (line == 0 || i+1 == line) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,183 @@
+// Package objfile names machine code: it opens an executable and tells which function, file and line an address
+// belongs to. ELF, Mach-O and PE files are read, of any platform on any platform.
+//
+// Open tells whether a file is an executable at all. A profile holds run-time addresses, so the caller subtracts what
+// LoadAddress and the profile's mapping say and asks SourceLine about the rest. BuildInfo and Stripped tell how the
+// program was built and what the builder left out.
+//
+// The answers are those of go tool pprof, because hone pprof prints them: one frame for an address, without the calls
+// inlined there. Go object archives, Plan 9 and XCOFF files, which go tool pprof also opens, are left out: no profile
+// names an archive, and the standard library reads no XCOFF.
+//
+// Files may be damaged or hostile. The debug/* packages are not hardened against that, so limits.go looks at a file
+// first, and a panic in them becomes an error here.
+package objfile
+
+import (
+	"debug/buildinfo"
+	"debug/dwarf"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"sync"
+)
+
+// A Frame is the place in the source that an address was compiled from.
+// Func is the linker's name of the function; a C function that DWARF leaves unnamed has none.
+type Frame struct {
+	Func string
+	File string
+	Line int
+}
+
+// A File is an open executable. Its tables are read when first asked for.
+// It may be used by several goroutines at once.
+type File struct {
+	mu  sync.Mutex // held by every method: tables and their caches are filled in on the way
+	in  *input
+	obj object
+
+	lines func() (*lineTable, error) // nil without an error when there is no Go line table
+	cfuns func() *cFuncs             // nil when there is no usable DWARF
+	build func() (*debug.BuildInfo, error)
+}
+
+// An object is one executable format.
+type object interface {
+	loadAddress() (uint64, error)
+	// lineTable returns the bytes of Go's table of functions and lines, and the address of the section with the code.
+	// The table is empty when the file has none; an error means that it could not be read.
+	lineTable() (text uint64, table []byte, err error)
+	// symbol returns the address of the first symbol called name.
+	symbol(name string) (addr uint64, ok bool)
+	dwarf() (*dwarf.Data, error)
+	// has tells whether there are symbols for functions, and whether there is DWARF.
+	has() (symtab, dwarf bool)
+	// cLinked reports that a C linker put the file together, with code of its own before Go's.
+	cLinked() bool
+}
+
+// Open opens the named executable. The caller closes it.
+func Open(name string) (*File, error) {
+	// Only a plain file can be an executable, and opening a named pipe would wait for its writer.
+	if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() {
+		return nil, unrecognized(name)
+	}
+	in, err := openInput(name)
+	if err != nil {
+		return nil, err
+	}
+	obj, err := parse(in)
+	if err != nil {
+		in.Close()
+		if errors.Is(err, errLimit) {
+			return nil, fmt.Errorf("open %s: %w", name, err)
+		}
+		return nil, unrecognized(name)
+	}
+	f := &File{in: in, obj: obj}
+	f.lines = sync.OnceValues(f.loadLines)
+	f.cfuns = sync.OnceValue(f.loadC)
+	f.build = sync.OnceValues(func() (*debug.BuildInfo, error) {
+		return safely(func() (*debug.BuildInfo, error) { return buildinfo.Read(in) })
+	})
+	return f, nil
+}
+
+// unrecognized is worded as go tool pprof words it.
+func unrecognized(name string) error {
+	return fmt.Errorf("open %s: unrecognized object file", name)
+}
+
+// parse tries the formats in the order go tool pprof does. The order matters: debug/pe accepts nearly anything that
+// starts with two zero bytes.
+func parse(in *input) (object, error) {
+	var err error
+	for _, try := range []func(*input) (object, error){openELF, openMacho, openPE} {
+		var obj object
+		obj, err = safely(func() (object, error) { return try(in) })
+		if err == nil || errors.Is(err, errLimit) {
+			return obj, err
+		}
+	}
+	return nil, err
+}
+
+// safely runs f, which calls into debug/*, and returns a panic of it as an error.
+func safely[T any](f func() (T, error)) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("damaged file: %v", p)
+		}
+	}()
+	return f()
+}
+
+// Close closes the file.
+func (f *File) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.in.Close()
+}
+
+// LoadAddress returns the address at which the file expects its code to be mapped. A position-independent executable
+// runs elsewhere: subtract (start of the mapping - LoadAddress) from an address seen at run time.
+func (f *File) LoadAddress() (uint64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.obj.loadAddress()
+}
+
+// SourceLine names the code at addr, an address of the file. It reports false where the file does not tell.
+// Go code is looked up in Go's own line table, which every Go executable carries, and the rest, such as C, in DWARF.
+func (f *File) SourceLine(addr uint64) (Frame, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	lines, err := f.lines()
+	if err != nil {
+		return Frame{}, false // no DWARF either: go tool pprof stops here too
+	}
+	if lines != nil {
+		if fr, ok := lines.lookup(addr); ok {
+			return fr, true
+		}
+	}
+	c := f.cfuns()
+	if c == nil {
+		return Frame{}, false
+	}
+	fr, err := safely(func() (Frame, error) { return c.lookup(addr) })
+	return fr, err == nil
+}
+
+// BuildInfo returns what the Go command recorded in the file: versions of Go and of modules, and build settings.
+func (f *File) BuildInfo() (*debug.BuildInfo, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.build()
+}
+
+func (f *File) loadLines() (*lineTable, error) {
+	var text uint64
+	table, err := safely(func() (table []byte, err error) {
+		text, table, err = f.obj.lineTable()
+		return table, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	// With cgo, C code comes first in the section, and only the symbol tells where Go's begins.
+	if addr, ok := f.obj.symbol("runtime.text"); ok {
+		text = addr
+	}
+	return newLineTable(table, text), nil
+}
+
+func (f *File) loadC() *cFuncs {
+	d, err := safely(f.obj.dwarf)
+	if err != nil {
+		return nil
+	}
+	return &cFuncs{data: d, units: map[dwarf.Offset]*unitFuncs{}}
+}

@@ -1,0 +1,179 @@
+// Package unit converts and prints quantities with units: bytes, times, compute units, and plain counts.
+//
+// Its rounding and wording are those of go tool pprof, to the last digit, because a number must read the
+// same in hone pprof, in hone's own reports and in the browser. Only renderers call it to make text; reports
+// keep full values.
+package unit
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Auto and Minimum are target units that let Scale choose: the largest unit in which the value is at least one.
+// Minimum differs only for those who choose one unit for a whole table from its smallest entry.
+const (
+	Auto    = "auto"
+	Minimum = "minimum"
+)
+
+// A step is one unit of a family: its canonical name, other spellings, and its size in the family's base.
+type step struct {
+	name    string
+	aliases []string
+	size    float64
+}
+
+// A family is a set of units that convert into each other.
+type family struct {
+	steps    []step
+	fallback step // where values go that are too small for any step, or whose target is of another family
+}
+
+var families = []family{
+	{
+		steps: []step{
+			{"B", []string{"b", "byte"}, 1},
+			{"kB", []string{"kb", "kbyte", "kilobyte"}, 1 << 10},
+			{"MB", []string{"mb", "mbyte", "megabyte"}, 1 << 20},
+			{"GB", []string{"gb", "gbyte", "gigabyte"}, 1 << 30},
+			{"TB", []string{"tb", "tbyte", "terabyte"}, 1 << 40},
+			{"PB", []string{"pb", "pbyte", "petabyte"}, 1 << 50},
+		},
+		fallback: step{name: "B", size: 1},
+	},
+	{
+		steps: []step{
+			{"ns", []string{"ns", "nanosecond"}, 1},
+			{"us", []string{"μs", "us", "microsecond"}, 1e3},
+			{"ms", []string{"ms", "millisecond"}, 1e6},
+			{"s", []string{"s", "sec", "second"}, 1e9},
+			{"hrs", []string{"hour", "hr"}, 3600e9},
+		},
+		fallback: step{name: "s", size: 1e9},
+	},
+	{
+		steps: []step{
+			{"n*GCU", []string{"nanogcu"}, 1e-9},
+			{"u*GCU", []string{"microgcu"}, 1e-6},
+			{"m*GCU", []string{"milligcu"}, 1e-3},
+			{"GCU", []string{"gcu"}, 1},
+			{"k*GCU", []string{"kilogcu"}, 1e3},
+			{"M*GCU", []string{"megagcu"}, 1e6},
+			{"G*GCU", []string{"gigagcu"}, 1e9},
+			{"T*GCU", []string{"teragcu"}, 1e12},
+			{"P*GCU", []string{"petagcu"}, 1e15},
+		},
+		fallback: step{name: "GCU", size: 1},
+	},
+}
+
+// find returns the step called name in f, or nil. Case and a plural s do not matter.
+func (f *family) find(name string) *step {
+	name = strings.ToLower(name)
+	if len(name) > 2 {
+		name = strings.TrimSuffix(name, "s")
+	}
+	for i := range f.steps {
+		for _, a := range f.steps[i].aliases {
+			if a == name {
+				return &f.steps[i]
+			}
+		}
+	}
+	return nil
+}
+
+// Scale converts v from one unit to another. The unit it returns is "" where naming it would say nothing, as
+// for counts. Units it does not know leave the value as it is.
+func Scale(v int64, from, to string) (float64, string) {
+	if v < 0 && -v > 0 { // math.MinInt64 has no positive twin
+		x, u := Scale(-v, from, to)
+		return -x, u
+	}
+	for i := range families {
+		f := &families[i]
+		src := f.find(from)
+		if src == nil {
+			continue
+		}
+		base := float64(v) * src.size
+		dst := &f.fallback
+		if to == Auto || to == Minimum {
+			if s := f.natural(base); s != nil {
+				dst = s
+			}
+		} else if s := f.find(to); s != nil {
+			dst = s
+		}
+		return base / dst.size, dst.name
+	}
+	switch to {
+	case "count", "sample", "unit", Minimum, Auto:
+		return float64(v), ""
+	}
+	return float64(v), to
+}
+
+// natural returns the largest unit in which base is at least one, or nil.
+func (f *family) natural(base float64) *step {
+	var best *step
+	for i := range f.steps {
+		s := &f.steps[i]
+		if (best == nil || s.size >= best.size) && base/s.size >= 1 {
+			best = s
+		}
+	}
+	return best
+}
+
+// Format prints v in unit to with at most two decimals: 1.50MB, 20ms, 0.
+func Format(v int64, from, to string) string {
+	x, u := Scale(v, from, to)
+	s := strings.TrimSuffix(strconv.FormatFloat(x, 'f', 2, 64), ".00")
+	if s == "0" || s == "-0" {
+		return "0"
+	}
+	return s + u
+}
+
+// Label prints v in its natural unit.
+func Label(v int64, from string) string { return Format(v, from, Auto) }
+
+// Percent prints |v| as a share of |total| in six columns with at least two digits: " 12.34%", "  100%", "  0.5%".
+func Percent(v, total int64) string {
+	var share float64
+	if total != 0 {
+		share = math.Abs(float64(v)/float64(total)) * 100
+	}
+	switch {
+	case share >= 99.95 && share <= 100.05:
+		return "  100%"
+	case share >= 1:
+		return pad(strconv.FormatFloat(share, 'f', 2, 64))
+	}
+	// %g writes exponents with at least two digits, and so does FormatFloat.
+	return pad(strconv.FormatFloat(share, 'g', 2, 64))
+}
+
+func pad(digits string) string {
+	const width = 5
+	if len(digits) < width {
+		digits = strings.Repeat(" ", width-len(digits)) + digits
+	}
+	return digits + "%"
+}
+
+// Compatible reports whether values in units a and b can be added after conversion.
+func Compatible(a, b string) bool {
+	if a == b {
+		return true
+	}
+	for i := range families {
+		if families[i].find(a) != nil && families[i].find(b) != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,144 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// defaultNodes is how many nodes a graph shows unless told otherwise.
+const defaultNodes = 80
+
+// Tree shows frames with their callers and callees.
+func Tree(in []*recording.Recording, q query.Query) (report.Report, error) {
+	a, err := ask(in, q)
+	if err != nil {
+		return nil, err
+	}
+	return a.graph(a.trim(defaultNodes, minShare, minEdgeShare), false)
+}
+
+// Peek shows the frames that match, with their callers and callees.
+func Peek(in []*recording.Recording, q query.Query) (report.Report, error) {
+	a, err := ask(in, q)
+	if err != nil {
+		return nil, err
+	}
+	rx, err := a.pattern()
+	if err != nil {
+		return nil, err
+	}
+	// Nothing is left out: the frames asked for may be small.
+	g, err := a.graph(trim{byCum: q.Sort == "cum", units: a.units}, false)
+	if err != nil {
+		return nil, err
+	}
+	g.Only = make([]bool, len(g.Nodes))
+	for i := range g.Nodes {
+		g.Only[i] = rx.MatchString(g.Nodes[i].Frame.String())
+	}
+	if !slices.Contains(g.Only, true) {
+		return nil, a.noMatch()
+	}
+	return g, nil
+}
+
+// Graph is the call graph for a picture.
+func Graph(in []*recording.Recording, q query.Query) (report.Report, error) {
+	a, err := ask(in, q)
+	if err != nil {
+		return nil, err
+	}
+	t := a.trim(defaultNodes, minShare, minEdgeShare)
+	t.visual = true
+	t.callTree = q.CallTree
+	return a.graph(t, false)
+}
+
+// Callgrind is the whole call graph, for the format of that tool.
+func Callgrind(in []*recording.Recording, q query.Query) (report.Report, error) {
+	q.By = "address"
+	a, err := ask(in, q)
+	if err != nil {
+		return nil, err
+	}
+	return a.graph(trim{byCum: q.Sort == "cum", callTree: q.CallTree, units: a.units}, true)
+}
+
+func (a *question) graph(t trim, objects bool) (*report.Graph, error) {
+	b, err := a.builder(objects)
+	if err != nil {
+		return nil, err
+	}
+	g, trimming := a.cut(b, t, nil)
+	out := &report.Graph{Head: a.head, Trimming: trimming, Title: a.head.File}
+	g.report(out, t.visual)
+	return out, nil
+}
+
+// report copies g into out.
+func (g *graph) report(out *report.Graph, tags bool) {
+	index := make(map[*node]int, len(g.nodes))
+	for i, n := range g.nodes {
+		index[n] = i
+	}
+	at := func(n *node) int {
+		i, ok := index[n]
+		if !ok {
+			i = len(g.nodes) + len(out.Unlisted)
+			out.Unlisted = append(out.Unlisted, *n.Frame)
+			index[n] = i
+		}
+		return i
+	}
+	edges := make(map[*edge]int)
+	number := func(list []*edge) []int {
+		var ids []int
+		for _, e := range sortEdges(list) {
+			id, ok := edges[e]
+			if !ok {
+				id = len(out.Edges)
+				edges[e] = id
+				out.Edges = append(out.Edges, report.Edge{
+					From: at(e.from), To: at(e.to),
+					Weight: e.weight, Mean: e.value(), Inline: e.inline, Residual: e.residual,
+				})
+			}
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	out.Nodes = make([]report.Node, len(g.nodes))
+	for i, n := range g.nodes {
+		out.Nodes[i] = report.Node{Cost: n.cost(), Function: n.function, In: number(n.in), Out: number(n.out)}
+		if !tags {
+			continue
+		}
+		// A leaf of the picture also stands for what is left out below it, so all that passes counts there; inside
+		// the picture each tag belongs where the time was spent.
+		flat := len(n.out) > 0
+		out.Nodes[i].Tags = n.tags.sorted(flat)
+		for text, m := range n.numbers {
+			if len(m) == 0 {
+				continue
+			}
+			if out.Nodes[i].Numbers == nil {
+				out.Nodes[i].Numbers = make(map[string][]report.Tag)
+			}
+			out.Nodes[i].Numbers[text] = m.sorted(flat)
+		}
+	}
+}
+
+// sortedKeys returns the keys of m in order.
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

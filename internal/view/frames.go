@@ -1,0 +1,214 @@
+package view
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// A detail says how finely frames are told apart.
+type detail struct {
+	function, file, line, column, address bool
+	object                                bool // programs and libraries too
+	noInlines                             bool
+}
+
+// detailOf returns what a query groups by. Columns are kept as recorded for addresses with inlining, since nothing
+// is grouped then.
+func detailOf(q query.Query) (detail, error) {
+	d := detail{noInlines: q.NoInlines}
+	switch q.By {
+	case "", "function":
+		d.function = true
+	case "filefunction":
+		d.function, d.file = true, true
+	case "file":
+		d.file = true
+	case "line":
+		d.function, d.file, d.line, d.column = true, true, true, q.Columns
+	case "address":
+		d.function, d.file, d.line, d.address = true, true, true, true
+		d.column = q.Columns || !q.NoInlines
+	default:
+		return d, fmt.Errorf("cannot group by %q", q.By)
+	}
+	return d, nil
+}
+
+// A frameTable numbers the distinct frames of a profile. Two lines of two locations are the same frame when they
+// agree in all that the detail looks at.
+type frameTable struct {
+	frames    []report.Frame
+	inlinable []bool // whether the frame is anywhere inlined into another
+
+	// The frames of location l, outermost first, are at[start[l]:start[l+1]].
+	start []uint32
+	at    []int32
+}
+
+// frameKey is a report.Frame with its texts as numbers.
+type frameKey struct {
+	name, file, object      int32
+	address                 uint64
+	startLine, line, column int64
+}
+
+// names numbers strings.
+type names struct {
+	ids  map[string]int32
+	text []string
+}
+
+func (n *names) id(s string) int32 {
+	id, ok := n.ids[s]
+	if !ok {
+		id = int32(len(n.text))
+		n.ids[s] = id
+		n.text = append(n.text, s)
+	}
+	return id
+}
+
+// newFrameTable numbers the frames of p. shorten is applied to file names first.
+func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *frameTable {
+	t := &frameTable{start: make([]uint32, 1, len(p.Locations)+1)}
+	text := names{ids: map[string]int32{"": 0}, text: []string{""}}
+	objects := make([]int32, len(p.Mappings))
+	for i, m := range p.Mappings {
+		objects[i] = text.id(m.File)
+	}
+	// What lines of one function have in common.
+	functions := make([]frameKey, len(p.Functions))
+	whole := make([]int32, len(p.Functions)) // 1 + frame, when nothing finer is asked for
+	files := make(map[string]int32)
+	for i := range p.Functions {
+		f := &p.Functions[i]
+		k := &functions[i]
+		if d.function {
+			k.name = text.id(f.Name)
+		}
+		if d.file {
+			id, ok := files[f.File]
+			if !ok {
+				name := f.File
+				if shorten != nil {
+					name = shorten(name)
+				}
+				if name != "" {
+					name = filepath.Clean(name)
+				}
+				id = text.id(name)
+				files[f.File] = id
+			}
+			k.file = id
+		}
+		if d.object || k.name == 0 {
+			k.startLine = f.StartLine
+		}
+	}
+	index := make(map[frameKey]int32)
+	add := func(k frameKey) int32 {
+		n, ok := index[k]
+		if !ok {
+			n = int32(len(t.frames))
+			index[k] = n
+			t.frames = append(t.frames, report.Frame{
+				Name: text.text[k.name], File: text.text[k.file], Object: text.text[k.object],
+				Address: k.address, StartLine: k.startLine, Line: k.line, Column: k.column,
+			})
+			t.inlinable = append(t.inlinable, false)
+		}
+		return n
+	}
+	coarse := !d.line && !d.address && !d.object
+	for i := range p.Locations {
+		l := &p.Locations[i]
+		var object int32
+		if l.Mapping != profile.NoMapping {
+			object = objects[l.Mapping]
+		}
+		var address uint64
+		if d.address {
+			address = l.Address
+		}
+		lines := l.Lines
+		if d.noInlines && len(lines) > 1 {
+			lines = lines[len(lines)-1:]
+		}
+		switch {
+		case l.Hidden:
+		case len(lines) == 0:
+			t.at = append(t.at, add(frameKey{address: address, object: object}))
+		}
+		for j := len(lines) - 1; j >= 0 && !l.Hidden; j-- {
+			ln := lines[j]
+			k := functions[ln.Function]
+			named := k.name != 0
+			if coarse && named && whole[ln.Function] != 0 {
+				n := whole[ln.Function] - 1
+				t.at = append(t.at, n)
+				t.inlinable[n] = t.inlinable[n] || j < len(lines)-1
+				continue
+			}
+			k.address = address
+			if d.line {
+				k.line = ln.Line
+			}
+			if d.column {
+				k.column = ln.Column
+			}
+			if d.object || !named {
+				k.object = object
+			}
+			n := add(k)
+			if coarse && named {
+				whole[ln.Function] = n + 1
+			}
+			t.at = append(t.at, n)
+			t.inlinable[n] = t.inlinable[n] || j < len(lines)-1
+		}
+		t.start = append(t.start, uint32(len(t.at)))
+	}
+	return t
+}
+
+// of returns the frames of location l, outermost first.
+func (t *frameTable) of(l uint32) []int32 { return t.at[t.start[l]:t.start[l+1]] }
+
+// TrimPath shortens a recorded file name: see pathTrimmer.
+func TrimPath(name, trim, search string) string { return pathTrimmer(trim, search)(name) }
+
+// pathTrimmer returns a function that shortens recorded file names: it cuts the prefixes in trim or, when there are
+// none, all up to a directory named like one of the search directories.
+func pathTrimmer(trim, search string) func(string) string {
+	var dirs, prefixes []string
+	if trim == "" {
+		for _, dir := range filepath.SplitList(filepath.ToSlash(search)) {
+			dirs = append(dirs, "/"+filepath.Base(dir)+"/")
+		}
+	}
+	for _, p := range append(filepath.SplitList(filepath.ToSlash(trim)), "/proc/self/cwd/./", "/proc/self/cwd/") {
+		if !strings.HasSuffix(p, "/") {
+			p += "/"
+		}
+		prefixes = append(prefixes, p)
+	}
+	return func(name string) string {
+		slashed := filepath.ToSlash(name)
+		for _, dir := range dirs {
+			if i := strings.Index(slashed, dir); i >= 0 {
+				return name[i+len(dir):]
+			}
+		}
+		for _, p := range prefixes {
+			if strings.HasPrefix(slashed, p) {
+				return name[len(p):]
+			}
+		}
+		return name
+	}
+}

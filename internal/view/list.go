@@ -1,0 +1,105 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// margin is how many lines of source to show around those that cost something.
+const margin = 5
+
+// List shows the source of the functions that match, with what each line costs.
+func List(in []*recording.Recording, q query.Query) (report.Report, error) {
+	q.By = "line"
+	a, err := ask(in, q)
+	if err != nil {
+		return nil, err
+	}
+	rx, err := a.pattern()
+	if err != nil {
+		return nil, err
+	}
+	b, err := a.builder(true)
+	if err != nil {
+		return nil, err
+	}
+	b.costs()
+	g := b.graph(nil)
+
+	byName := make(map[string][]*node)
+	for _, n := range g.nodes {
+		if rx.MatchString(n.Name) {
+			byName[n.Name] = append(byName[n.Name], n)
+		}
+	}
+	if len(byName) == 0 {
+		return nil, a.noMatch()
+	}
+	out := &report.Source{Head: a.head}
+	for _, name := range sortedKeys(byName) {
+		f := report.SourceFunction{Name: name}
+		byFile := make(map[string][]*node)
+		for _, n := range byName[name] {
+			if n.File != "" {
+				byFile[n.File] = append(byFile[n.File], n)
+			}
+		}
+		for _, file := range sortedKeys(byFile) {
+			f.Files = append(f.Files, sourceFile(in[0].Sources, name, file, byFile[file]))
+		}
+		out.Functions = append(out.Functions, f)
+	}
+	return out, nil
+}
+
+// sourceFile returns the part of a file that nodes, all of function, are in.
+func sourceFile(sources recording.Sources, function, file string, nodes []*node) report.SourceFile {
+	out := report.SourceFile{File: file}
+	slices.SortFunc(nodes, func(a, b *node) int {
+		return cmp.Or(cmp.Compare(a.StartLine, b.StartLine), cmp.Compare(a.full(), b.full()))
+	})
+	flat, cum := make(map[int64]int64), make(map[int64]int64)
+	from, to := nodes[0].StartLine, nodes[0].Line+margin
+	if from == 0 {
+		from = nodes[0].Line - margin
+	}
+	for _, n := range nodes {
+		out.Flat += n.flat
+		out.Cum += n.cum
+		flat[n.Line] += n.flat
+		cum[n.Line] += n.cum
+		start := n.StartLine
+		if start == 0 {
+			start = n.Line - margin
+		}
+		if start < from {
+			from = start
+		} else {
+			to = max(to, n.Line+margin)
+		}
+	}
+	from = max(from, 1)
+	if sources == nil {
+		out.Error = "no sources at hand"
+		return out
+	}
+	text, err := sources.Find(file, function, int(nodes[0].Line))
+	if err != nil {
+		out.Error = err.Error()
+		return out
+	}
+	out.Notes = text.Notes
+	if text.Path != file {
+		out.Found = text.Path
+	}
+	for line := from; line <= to && line <= int64(len(text.Lines)); line++ {
+		out.Lines = append(out.Lines, report.SourceLine{
+			Line: int(line), Flat: flat[line], Cum: cum[line], Text: text.Lines[line-1],
+		})
+	}
+	return out
+}

@@ -1,0 +1,535 @@
+package view
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
+)
+
+// Apply returns what the steps leave of p.
+//
+// Each step is a profile to profile function, so that steps can come in any order and prefixes of a list of steps
+// can be cached. Most of them only pick samples or edit tables and cost next to nothing.
+func Apply(p *profile.Profile, steps []query.Step, showUnit string) (*profile.Profile, []report.Remark, error) {
+	// All regexps are tried first: a typo in the last step should not cost the time of the others.
+	matchers := make([]*regexp.Regexp, len(steps))
+	tags := make([]*tagFilter, len(steps))
+	var remarks []report.Remark
+	for i, s := range steps {
+		var err error
+		switch s.Op {
+		case query.TagFocus, query.TagIgnore:
+			if tags[i], err = parseTagFilter(s); err != nil {
+				return nil, nil, err
+			}
+			if tags[i].inRange != nil {
+				remarks = append(remarks, report.Remark{Op: s.Op, Range: tags[i].text})
+			}
+		case query.TagRoot, query.TagLeaf:
+		default:
+			if matchers[i], err = regexp.Compile(s.Arg); err != nil {
+				return nil, nil, fmt.Errorf("parsing %s regexp: %w", s.Op, err)
+			}
+		}
+	}
+	units := NumUnits(p)
+	var err error
+	for i := 0; i < len(steps); i++ {
+		matched := true
+		switch s := steps[i]; s.Op {
+		case query.Focus:
+			p, matched = focus(p, matchers[i], ignores(steps, matchers))
+		case query.Ignore:
+			p, matched = ignore(p, matchers[i])
+		case query.Hide:
+			p, matched = hide(p, matchers[i])
+		case query.Show:
+			p, matched = show(p, matchers[i])
+		case query.ShowFrom:
+			p, matched, err = showFrom(p, matchers[i])
+		case query.PruneFrom:
+			p, err = pruneFrom(p, matchers[i])
+		case query.TagFocus, query.TagIgnore:
+			p, matched = filterTags(p, tags[i], units, s.Op == query.TagFocus)
+		case query.TagShow, query.TagHide:
+			p, matched = filterKeys(p, matchers[i], s.Op == query.TagShow)
+		case query.TagRoot, query.TagLeaf:
+			var roots, leaves []string
+			if s.Op == query.TagRoot {
+				roots = splitKeys(s.Arg)
+			} else {
+				leaves = splitKeys(s.Arg)
+			}
+			rooted := matched
+			if s.Op == query.TagRoot && i+1 < len(steps) && steps[i+1].Op == query.TagLeaf {
+				i++
+				leaves = splitKeys(steps[i].Arg)
+			}
+			p, rooted, matched, err = labelFrames(p, roots, leaves, showUnit)
+			if len(roots) > 0 && !rooted {
+				remarks = append(remarks, report.Remark{Op: query.TagRoot})
+			}
+			matched = matched || len(leaves) == 0
+		default:
+			return nil, nil, fmt.Errorf("unknown step %q", s.Op)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if !matched {
+			remarks = append(remarks, report.Remark{Op: steps[i].Op})
+		}
+	}
+	return p, remarks, nil
+}
+
+// ignores returns the regexps of all ignore steps.
+func ignores(steps []query.Step, matchers []*regexp.Regexp) []*regexp.Regexp {
+	var out []*regexp.Regexp
+	for i, s := range steps {
+		if s.Op == query.Ignore {
+			out = append(out, matchers[i])
+		}
+	}
+	return out
+}
+
+// A matcher tries a regexp once on each name of a profile.
+type matcher struct {
+	p         *profile.Profile
+	functions []bool
+	mappings  []bool
+}
+
+func match(p *profile.Profile, rx *regexp.Regexp) *matcher {
+	m := &matcher{p, make([]bool, len(p.Functions)), make([]bool, len(p.Mappings))}
+	names := make(map[string]bool)
+	try := func(name string) bool {
+		if name == "" {
+			return rx.MatchString("")
+		}
+		ok, seen := names[name]
+		if !seen {
+			ok = rx.MatchString(name)
+			names[name] = ok
+		}
+		return ok
+	}
+	for i := range p.Functions {
+		f := &p.Functions[i]
+		m.functions[i] = rx.MatchString(f.Name) || try(f.File)
+	}
+	for i := range p.Mappings {
+		m.mappings[i] = try(p.Mappings[i].File)
+	}
+	return m
+}
+
+func (m *matcher) mapping(l *profile.Location) bool {
+	return l.Mapping != profile.NoMapping && m.mappings[l.Mapping]
+}
+
+// location reports whether any part of a location matches.
+func (m *matcher) location(l *profile.Location) bool {
+	for _, ln := range l.Lines {
+		if m.functions[ln.Function] {
+			return true
+		}
+	}
+	return m.mapping(l)
+}
+
+// locations returns which locations of p match.
+func (m *matcher) locations() []bool {
+	out := make([]bool, len(m.p.Locations))
+	for i := range out {
+		out[i] = m.location(&m.p.Locations[i])
+	}
+	return out
+}
+
+// passing returns, for each context, whether a stack that ends there has one of the locations that are not hidden.
+func passing(p *profile.Profile, locations []bool) []bool {
+	out := make([]bool, p.NumContexts())
+	for c := uint32(1); c < uint32(len(out)); c++ {
+		ok := out[p.Parent(c)]
+		for _, l := range p.Run(c) {
+			if ok {
+				break
+			}
+			ok = locations[l] && !p.Locations[l].Hidden
+		}
+		out[c] = ok
+	}
+	return out
+}
+
+// visible returns which locations can be seen.
+func visible(p *profile.Profile) []bool {
+	out := make([]bool, len(p.Locations))
+	for i := range out {
+		out[i] = !p.Locations[i].Hidden
+	}
+	return out
+}
+
+func focus(p *profile.Profile, rx *regexp.Regexp, ignored []*regexp.Regexp) (*profile.Profile, bool) {
+	locs := match(p, rx).locations()
+	// What an ignore step will drop does not count as a match.
+	matched := false
+	var dropped [][]bool
+	for _, x := range ignored {
+		dropped = append(dropped, match(p, x).locations())
+	}
+	for i, ok := range locs {
+		matched = matched || ok && !slices.ContainsFunc(dropped, func(d []bool) bool { return d[i] })
+	}
+	ok := passing(p, locs)
+	return p.Filter(func(i int) bool { return ok[p.Context(i)] }), matched
+}
+
+func ignore(p *profile.Profile, rx *regexp.Regexp) (*profile.Profile, bool) {
+	locs := match(p, rx).locations()
+	bad := passing(p, locs)
+	some := passing(p, visible(p))
+	q := p.Filter(func(i int) bool { c := p.Context(i); return some[c] && !bad[c] })
+	return q, slices.Contains(locs, true)
+}
+
+// edit returns p with lines taken out of locations and samples dropped that have nothing left to see. keep returns
+// the lines of a location that stay.
+func edit(p *profile.Profile, keep func(l *profile.Location) []profile.Line) *profile.Profile {
+	t := p.Tables
+	t.Locations = slices.Clone(t.Locations)
+	for i := range t.Locations {
+		l := &t.Locations[i]
+		l.Lines = keep(l)
+	}
+	q := p.WithTables(t)
+	some := passing(q, visible(q))
+	return q.Filter(func(i int) bool { return some[q.Context(i)] })
+}
+
+func hide(p *profile.Profile, rx *regexp.Regexp) (*profile.Profile, bool) {
+	m := match(p, rx)
+	matched := false
+	q := edit(p, func(l *profile.Location) []profile.Line {
+		if !m.location(l) {
+			return l.Lines
+		}
+		matched = true
+		var kept []profile.Line
+		if !m.mapping(l) {
+			for _, ln := range l.Lines {
+				if !m.functions[ln.Function] {
+					kept = append(kept, ln)
+				}
+			}
+		}
+		l.Hidden = l.Hidden || len(kept) == 0
+		return kept
+	})
+	return q, matched
+}
+
+func show(p *profile.Profile, rx *regexp.Regexp) (*profile.Profile, bool) {
+	m := match(p, rx)
+	matched := false
+	q := edit(p, func(l *profile.Location) []profile.Line {
+		kept := l.Lines
+		if !m.mapping(l) {
+			kept = nil
+			for _, ln := range l.Lines {
+				if m.functions[ln.Function] {
+					kept = append(kept, ln)
+				}
+			}
+		}
+		if len(kept) == 0 {
+			l.Hidden = true
+		} else {
+			matched = true
+		}
+		return kept
+	})
+	return q, matched
+}
+
+func showFrom(p *profile.Profile, rx *regexp.Regexp) (*profile.Profile, bool, error) {
+	m := match(p, rx)
+	t := p.Tables
+	t.Locations = slices.Clone(t.Locations)
+	start := make([]bool, len(t.Locations))
+	for i := range t.Locations {
+		l := &t.Locations[i]
+		if m.mapping(l) {
+			start[i] = true
+			continue
+		}
+		for j := len(l.Lines) - 1; j >= 0; j-- {
+			if m.functions[l.Lines[j].Function] {
+				l.Lines = l.Lines[:j+1]
+				start[i] = true
+				break
+			}
+		}
+	}
+	q, err := p.Rewrite(t, func(_ int, stack []uint32) ([]uint32, bool) {
+		for i := len(stack) - 1; i >= 0; i-- {
+			if start[stack[i]] && !t.Locations[stack[i]].Hidden {
+				return stack[:i+1], true
+			}
+		}
+		return nil, false
+	})
+	return q, slices.Contains(start, true), err
+}
+
+func pruneFrom(p *profile.Profile, rx *regexp.Regexp) (*profile.Profile, error) {
+	matched := make([]bool, len(p.Functions))
+	for i := range matched {
+		name := p.Functions[i].Name
+		matched[i] = name != "" && rx.MatchString(profile.SimpleName(name))
+	}
+	t := p.Tables
+	t.Locations = slices.Clone(t.Locations)
+	end := make([]bool, len(t.Locations))
+	for i := range t.Locations {
+		l := &t.Locations[i]
+		for j, ln := range l.Lines {
+			if matched[ln.Function] {
+				l.Lines = l.Lines[j:]
+				end[i] = true
+				break
+			}
+		}
+	}
+	return p.Rewrite(t, func(_ int, stack []uint32) ([]uint32, bool) {
+		for i, l := range stack {
+			if end[l] && !t.Locations[l].Hidden {
+				return stack[i:], true
+			}
+		}
+		return stack, true
+	})
+}
+
+// filterTags keeps the samples whose labels match f, or those whose labels do not.
+func filterTags(p *profile.Profile, f *tagFilter, units map[string]string, keep bool) (*profile.Profile, bool) {
+	sets := p.LabelSets()
+	ok := make([]bool, len(sets))
+	for i, s := range sets {
+		ok[i] = f.match(s, units)
+	}
+	matched := false
+	for i := range p.NumSamples() {
+		if ok[p.Label(i)] {
+			matched = true
+			break
+		}
+	}
+	return p.Filter(func(i int) bool { return ok[p.Label(i)] == keep }), matched
+}
+
+// filterKeys keeps the labels whose key matches, or those whose key does not.
+func filterKeys(p *profile.Profile, rx *regexp.Regexp, keep bool) (*profile.Profile, bool) {
+	used := make([]bool, len(p.LabelSets()))
+	for i := range p.NumSamples() {
+		used[p.Label(i)] = true
+	}
+	matched, at := false, 0
+	q := p.MapLabels(func(s profile.LabelSet) profile.LabelSet {
+		var out profile.LabelSet
+		for _, l := range s {
+			ok := rx.MatchString(l.Key)
+			matched = matched || ok && used[at]
+			if ok == keep {
+				out = append(out, l)
+			}
+		}
+		at++
+		return out
+	})
+	return q, matched
+}
+
+// A tagFilter decides about label sets.
+type tagFilter struct {
+	key     string // "" is any
+	text    string
+	inRange func(v int64, unit string) bool // for numbers; else:
+	rxs     []*regexp.Regexp
+}
+
+func parseTagFilter(s query.Step) (*tagFilter, error) {
+	f := &tagFilter{text: s.Arg}
+	if key, rest, ok := strings.Cut(s.Arg, "="); ok {
+		f.key, f.text = key, rest
+	}
+	if f.inRange = parseRange(f.text); f.inRange != nil {
+		return f, nil
+	}
+	for part := range strings.SplitSeq(f.text, ",") {
+		rx, err := regexp.Compile(part)
+		if err != nil {
+			return nil, fmt.Errorf("parsing %s regexp: %w", s.Op, err)
+		}
+		f.rxs = append(f.rxs, rx)
+	}
+	return f, nil
+}
+
+func (f *tagFilter) match(s profile.LabelSet, units map[string]string) bool {
+	if f.inRange != nil {
+		return slices.ContainsFunc(s, func(l profile.Label) bool {
+			return l.Numeric && (f.key == "" || f.key == l.Key) && f.inRange(l.Num, units[l.Key])
+		})
+	}
+	if f.key != "" {
+		// Any of the regexps may match the value.
+		return slices.ContainsFunc(s, func(l profile.Label) bool {
+			return !l.Numeric && l.Key == f.key &&
+				slices.ContainsFunc(f.rxs, func(rx *regexp.Regexp) bool { return rx.MatchString(l.Str) })
+		})
+	}
+	// Each of the regexps must match some key:value.
+	for _, rx := range f.rxs {
+		if !slices.ContainsFunc(s, func(l profile.Label) bool {
+			return !l.Numeric && rx.MatchString(l.Key+":"+l.Str)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+var rangeRx = regexp.MustCompile(`^(:?)([+-]?[0-9]+)([[:alpha:]]*)(?:(:)(?:([+-]?[0-9]+)([[:alpha:]]*))?)?$`)
+
+// parseRange reads 32kb, :64kb, 4mb: and 12kb:64mb. It returns nil for anything else.
+func parseRange(text string) func(v int64, unit string) bool {
+	m := rangeRx.FindStringSubmatch(text)
+	if m == nil || m[1] != "" && m[4] != "" {
+		return nil
+	}
+	lo, ok := parseAmount(m[2], m[3], m[3])
+	if !ok {
+		return nil
+	}
+	hi := lo
+	if m[5] != "" {
+		if hi, ok = parseAmount(m[5], m[6], lo.unit); !ok || hi.unit != lo.unit {
+			return nil
+		}
+	}
+	from, to := m[1] == "", m[4] == "" || m[5] != "" // whether the range has these ends
+	return func(v int64, u string) bool {
+		x, xu := unit.Scale(v, u, lo.unit)
+		return xu == lo.unit && (!from || x >= lo.v) && (!to || x <= hi.v)
+	}
+}
+
+type amount struct {
+	v    float64
+	unit string
+}
+
+func parseAmount(digits, from, to string) (amount, bool) {
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return amount{}, false
+	}
+	v, u := unit.Scale(n, from, to)
+	return amount{v, u}, true
+}
+
+func splitKeys(list string) []string {
+	return slices.DeleteFunc(strings.Split(list, ","), func(k string) bool { return k == "" })
+}
+
+// labelFrames returns p with label values as frames: of roots above the outermost frame, the first key on top, and
+// of leaves below the innermost, the last key at the bottom. A sample without the label gets an empty frame, so
+// that depths stay comparable. It also reports whether any sample had one of the roots, and of the leaves.
+func labelFrames(p *profile.Profile, roots, leaves []string, showUnit string) (_ *profile.Profile, rooted, leaved bool, _ error) {
+	if len(roots)+len(leaves) == 0 {
+		return p, false, false, nil
+	}
+	t := p.Tables
+	t.Functions, t.Locations = slices.Clone(t.Functions), slices.Clone(t.Locations)
+	var maxFunction, maxLocation uint64
+	for _, f := range t.Functions {
+		maxFunction = max(maxFunction, f.ID)
+	}
+	for _, l := range t.Locations {
+		maxLocation = max(maxLocation, l.ID)
+	}
+	type frame struct{ value, key string }
+	known := make(map[frame]uint32)
+	locate := func(f frame) uint32 {
+		if l, ok := known[f]; ok {
+			return l
+		}
+		maxFunction++
+		maxLocation++
+		t.Functions = append(t.Functions, profile.Function{ID: maxFunction, Name: f.value, File: f.key})
+		t.Locations = append(t.Locations, profile.Location{
+			ID:      maxLocation,
+			Mapping: profile.NoMapping,
+			Lines:   []profile.Line{{Function: uint32(len(t.Functions) - 1)}},
+		})
+		known[f] = uint32(len(t.Locations) - 1)
+		return known[f]
+	}
+	sets := p.LabelSets()
+	frames := func(set uint32, keys []string, found *bool, out []uint32) []uint32 {
+		for _, k := range slices.Backward(keys) {
+			values := labelValues(sets[set], k, showUnit)
+			*found = *found || len(values) > 0
+			out = append(out, locate(frame{strings.Join(values, ","), k}))
+		}
+		return out
+	}
+	type added struct{ roots, leaves []uint32 }
+	bySet := make(map[uint32]added)
+	// The tables grow while stacks are made, so the samples are gone through first.
+	for i := range p.NumSamples() {
+		set := p.Label(i)
+		if _, ok := bySet[set]; ok {
+			continue
+		}
+		var a added
+		a.roots = frames(set, roots, &rooted, nil)
+		a.leaves = frames(set, leaves, &leaved, nil)
+		bySet[set] = a
+	}
+	var buf []uint32
+	q, err := p.Rewrite(t, func(i int, stack []uint32) ([]uint32, bool) {
+		a := bySet[p.Label(i)]
+		buf = append(append(append(buf[:0], a.leaves...), stack...), a.roots...)
+		return buf, true
+	})
+	return q, rooted, leaved, err
+}
+
+// labelValues returns the values of a key as text.
+func labelValues(s profile.LabelSet, key, showUnit string) []string {
+	var out []string
+	for _, l := range s {
+		switch {
+		case l.Key != key:
+		case !l.Numeric:
+			out = append(out, l.Str)
+		case l.HasUnit:
+			out = append(out, unit.Format(l.Num, l.Unit, showUnit))
+		default:
+			out = append(out, unit.Format(l.Num, "", ""))
+		}
+	}
+	return out
+}

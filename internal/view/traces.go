@@ -1,0 +1,68 @@
+package view
+
+import (
+	"iter"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// Traces shows every sample with its stack.
+func Traces(in []*recording.Recording, q query.Query) (report.Report, error) {
+	a, err := ask(in, q)
+	if err != nil {
+		return nil, err
+	}
+	d, err := detailOf(q)
+	if err != nil {
+		return nil, err
+	}
+	table := newFrameTable(a.p, d, nil)
+	return &report.Traces{Head: a.head, Each: a.traces(table)}, nil
+}
+
+func (a *question) traces(table *frameTable) iter.Seq[*report.Trace] {
+	return func(yield func(*report.Trace) bool) {
+		p := a.p
+		sets := withUnits(p, a.units)
+		values := p.Values(a.k)
+		var stack []uint32
+		var t report.Trace
+		for i, v := range values {
+			stack = p.Stack(p.Context(i), stack[:0])
+			t.Frames = t.Frames[:0]
+			for _, l := range stack {
+				frames := table.of(l)
+				for j := len(frames) - 1; j >= 0; j-- {
+					t.Frames = append(t.Frames, report.TraceFrame{Frame: &table.frames[frames[j]], Inline: j > 0})
+				}
+			}
+			if len(t.Frames) == 0 {
+				continue
+			}
+			if a.mean {
+				v = per(v, p.Values(0)[i])
+			}
+			t.Value, t.Labels = v, sets[p.Label(i)]
+			if !yield(&t) {
+				return
+			}
+		}
+	}
+}
+
+// withUnits returns the label sets of p with the unit that each number label has in the whole profile.
+func withUnits(p *profile.Profile, units map[string]string) []profile.LabelSet {
+	out := make([]profile.LabelSet, len(p.LabelSets()))
+	for i, s := range p.LabelSets() {
+		for _, l := range s {
+			if l.Numeric {
+				l.Unit = units[l.Key]
+			}
+			out[i] = append(out[i], l)
+		}
+	}
+	return out
+}

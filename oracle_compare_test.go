@@ -1,0 +1,443 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/pprof/profile"
+)
+
+// A check is one command line and what of its output counts.
+type check struct {
+	subject, flags string
+	inv            invocation
+	core           bool // not to be left out for speed
+	own            bool // run in a folder of its own, whose new files count as output
+	same           func([]byte) []byte
+}
+
+func (c check) name() string { return c.subject + "/" + c.flags }
+
+// kind is the name of the flag set alone: one that is run for each sample type adds its index.
+func (c check) kind() string {
+	kind, _, _ := strings.Cut(c.flags, "/")
+	return kind
+}
+
+// A mismatch is a part of the output in which the programs differ.
+type mismatch struct {
+	what      string
+	want, got []byte
+}
+
+// check runs both programs and fails t when they differ without a reason that is written down.
+func (l *lab) check(t *testing.T, c check) {
+	t.Helper()
+	if !l.wanted(c) {
+		return
+	}
+	want, got := l.ask(t, &l.pprof, c), l.ask(t, &l.hone, c)
+	diff := c.compare(want, got, nil)
+	l.tally.ran(c)
+	if len(diff) == 0 {
+		return
+	}
+	for _, d := range differences {
+		if d.where.MatchString(c.name()) && !slices.ContainsFunc(diff, func(m mismatch) bool { return !d.explains(m) }) {
+			l.tally.use(d)
+			return
+		}
+	}
+	if l.tied(t, c, want, got) {
+		l.tally.tie(c)
+		if again := l.ask(t, &l.hone, c); len(c.compare(got, again, nil)) != 0 {
+			t.Errorf("%s: hone pprof %s prints something else each time", c.name(), command(c.inv))
+		}
+		return
+	}
+	if l.tally.fail(c) {
+		t.Errorf("%s: hone pprof %s (in %s)\n%s", c.name(), command(c.inv), c.inv.dir, describe(diff))
+	} else {
+		t.Errorf("%s differs: hone pprof %s", c.name(), command(c.inv))
+	}
+}
+
+// compare lists what differs between the outcomes. Both go through loosen first, when it is
+// not nil.
+func (c check) compare(want, got outcome, loosen func([]byte) []byte) []mismatch {
+	var out []mismatch
+	add := func(what string, w, g []byte) {
+		if loosen != nil {
+			w, g = loosen(w), loosen(g)
+		}
+		if !bytes.Equal(w, g) {
+			out = append(out, mismatch{what, w, g})
+		}
+	}
+	if want.OK != got.OK {
+		out = append(out, mismatch{"success", fmt.Append(nil, want.OK), fmt.Append(nil, got.OK)})
+	}
+	same := c.same
+	if same == nil {
+		same = func(b []byte) []byte { return b }
+	}
+	add("stdout", same(want.Stdout), same(got.Stdout))
+	add("stderr", steady(want.Stderr), steady(got.Stderr))
+	for name, w := range want.Files {
+		g, ok := got.Files[name]
+		if !ok {
+			out = append(out, mismatch{"file " + name, fmt.Appendf(nil, "%d bytes", len(w)), []byte("no file")})
+			continue
+		}
+		add("file "+name, unzip(w), unzip(g))
+	}
+	for name, g := range got.Files {
+		if _, ok := want.Files[name]; !ok {
+			out = append(out, mismatch{"file " + name, []byte("no file"), fmt.Appendf(nil, "%d bytes", len(g))})
+		}
+	}
+	return out
+}
+
+// tied reports whether pprof itself prints now this, now that for c, and hone prints one of
+// these, or at least the same rows in another order. docs/compat-pprof.md lists where that happens.
+func (l *lab) tied(t *testing.T, c check, want, got outcome) bool {
+	// Maps of a few entries keep their order in seven of eight walks, so it takes patience to see
+	// pprof change where only the order of rows differs. Elsewhere a few runs tell, and when hone
+	// is plainly wrong everywhere there is no use in asking much.
+	tries := 8
+	if len(c.compare(want, got, anyOrder)) == 0 {
+		tries = 40
+	}
+	if l.tally.failures() > 50 {
+		tries = 2
+	}
+	varies := false
+	said := []outcome{want}
+	for range tries {
+		var again outcome
+		if c.own {
+			again = l.pprof.runOwn(t, l, c.inv)
+		} else {
+			again = l.pprof.run(t, filepath.Join(l.dir, c.inv.dir), c.inv)
+		}
+		if len(c.compare(again, got, nil)) == 0 {
+			return true
+		}
+		said = append(said, again)
+		varies = varies || len(c.compare(want, again, nil)) != 0
+		if varies && slices.ContainsFunc(said, func(o outcome) bool { return len(c.compare(o, got, anyOrder)) == 0 }) {
+			return true
+		}
+	}
+	return false
+}
+
+// sortLines puts the lines of b in order.
+func sortLines(b []byte) []byte {
+	lines := bytes.Split(b, []byte("\n"))
+	slices.SortFunc(lines, bytes.Compare)
+	return bytes.Join(lines, []byte("\n"))
+}
+
+var (
+	sumPercent = regexp.MustCompile(`(?m)^(\s*\S+ +[0-9.e+-]+% +)[0-9.e+-]+%( +\S+ +[0-9.e+-]+% )`)
+	dotNumber  = regexp.MustCompile(`\bN+\d+(_\d+)*\b|\bnode\d+\b`)
+	grindTwin  = regexp.MustCompile(`(?m) \[\d+/\d+\]$`)
+)
+
+// anyOrder takes from a report what the order of its rows decides: the order itself, the running
+// sum, the numbers of nodes, and which mention of a name comes first.
+func anyOrder(b []byte) []byte {
+	b = expandGrind(b)
+	b = sumPercent.ReplaceAll(b, []byte("${1}sum$2"))
+	b = dotNumber.ReplaceAll(b, []byte("N"))
+	b = grindTwin.ReplaceAll(b, nil)
+	return sortLines(b)
+}
+
+// expandGrind undoes the compression of the callgrind format, in which a line depends on those
+// before it: names are spelled once and then numbered, addresses count from the node before.
+func expandGrind(b []byte) []byte {
+	if !bytes.HasPrefix(b, []byte("positions: ")) {
+		return b
+	}
+	names := map[string]string{} // from "fn(12)", with one key for fn and cfn
+	var prev, here uint64
+	address := func(word string) uint64 {
+		switch {
+		case word == "*":
+			return prev
+		case strings.HasPrefix(word, "0x"):
+			n, _ := strconv.ParseUint(word[2:], 16, 64)
+			return n
+		}
+		n, _ := strconv.ParseInt(word, 10, 64)
+		return prev + uint64(n)
+	}
+	lines := strings.Split(string(b), "\n")
+	for i, line := range lines {
+		if key, value, ok := strings.Cut(line, "="); ok && key != "calls" {
+			number, name, named := strings.Cut(value, " ")
+			key := strings.TrimPrefix(key, "c") + number
+			if named {
+				names[key] = name
+			}
+			lines[i] = line[:len(line)-len(value)] + names[key]
+			continue
+		}
+		word, rest, _ := strings.Cut(strings.TrimPrefix(line, "calls=0 "), " ")
+		switch {
+		case strings.HasPrefix(line, "calls=0 "):
+			lines[i] = fmt.Sprintf("calls=0 %#x %s", address(word), rest)
+		case strings.HasPrefix(rest, "* "), rest == "":
+			// the cost of a call, or no position at all
+		default:
+			prev = here
+			here = address(word)
+			lines[i] = fmt.Sprintf("%#x %s", here, rest)
+		}
+	}
+	return []byte(strings.Join(lines, "\n"))
+}
+
+var conflict = regexp.MustCompile(`(?m)^conflicting options set: \[(.*)\]$`)
+
+// steady puts in order what pprof writes to standard error in the order of a map: the notes about
+// labels with several units, and the names of options that exclude each other.
+func steady(b []byte) []byte {
+	b = conflict.ReplaceAllFunc(b, func(line []byte) []byte {
+		names := strings.Fields(string(conflict.FindSubmatch(line)[1]))
+		slices.Sort(names)
+		return fmt.Appendf(nil, "conflicting options set: %v", names)
+	})
+	lines := strings.SplitAfter(string(b), "\n")
+	note := func(s string) bool { return strings.HasPrefix(s, "For tag ") }
+	for i := 0; i < len(lines); i++ {
+		end := i
+		for end < len(lines) && note(lines[end]) {
+			end++
+		}
+		slices.Sort(lines[i:end])
+		i = end
+	}
+	return []byte(strings.Join(lines, ""))
+}
+
+// unzip undoes gzip: two compressors need not agree on the bytes they make of the same profile.
+func unzip(b []byte) []byte {
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return b
+	}
+	plain, err := io.ReadAll(z)
+	if err != nil {
+		return b
+	}
+	return plain
+}
+
+// describe shows mismatches, compactly.
+func describe(diff []mismatch) string {
+	var b strings.Builder
+	for _, m := range diff {
+		want, got := readable(m.want, m.got)
+		fmt.Fprintf(&b, "%s (- go tool pprof, + hone pprof)\n%s", m.what, firstDiff(want, got))
+	}
+	return b.String()
+}
+
+// readable turns encoded profiles into text, unless their text is the same and only the encoding differs.
+func readable(want, got []byte) (string, string) {
+	w, errw := profile.ParseUncompressed(want)
+	g, errg := profile.ParseUncompressed(got)
+	if errw == nil && errg == nil && w.String() != g.String() {
+		return w.String(), g.String()
+	}
+	if errw == nil || errg == nil {
+		return fmt.Sprintf("%d bytes\n%.200q", len(want), want), fmt.Sprintf("%d bytes\n%.200q", len(got), got)
+	}
+	return string(want), string(got)
+}
+
+// firstDiff shows the first lines that differ, with three lines around them.
+func firstDiff(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	at := 0
+	for at < len(w) && at < len(g) && w[at] == g[at] {
+		at++
+	}
+	const around = 3
+	var b strings.Builder
+	fmt.Fprintf(&b, "  line %d:\n", at+1)
+	show := func(mark string, lines []string, from, to int) {
+		for _, line := range lines[max(from, 0):min(to, len(lines))] {
+			if len(line) > 300 {
+				line = line[:300] + "…"
+			}
+			fmt.Fprintf(&b, "  %s %s\n", mark, line)
+		}
+	}
+	show(" ", w, at-around, at)
+	show("-", w, at, at+around+1)
+	show("+", g, at, at+around+1)
+	return b.String()
+}
+
+// command spells the arguments of inv so that they can be pasted into a shell.
+func command(inv invocation) string {
+	var words []string
+	for _, a := range inv.args {
+		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$`*?[](){}|&;<>#!~") {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		words = append(words, a)
+	}
+	return strings.Join(words, " ")
+}
+
+// A difference is a place where hone departs from pprof on purpose. Each has a heading
+// "### D<number> …" in docs/compat-pprof.md that says why.
+type difference struct {
+	id       string              // "D1"
+	where    *regexp.Regexp      // the cases ("profile/flags") in which it is to be met
+	explains func(mismatch) bool // whether it is the reason for the mismatch
+}
+
+// differences are few. What is here is not a bug list: a mismatch that is a mistake stays a failure.
+var differences = []difference{}
+
+// TestOracleDifferences holds that the deliberate differences and the page about them agree.
+func TestOracleDifferences(t *testing.T) {
+	const page = "docs/compat-pprof.md"
+	b, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told, known []string
+	for _, m := range regexp.MustCompile(`(?m)^### (D\d+) `).FindAllSubmatch(b, -1) {
+		told = append(told, string(m[1]))
+	}
+	for _, d := range differences {
+		known = append(known, d.id)
+	}
+	slices.Sort(told)
+	slices.Sort(known)
+	if !slices.Equal(told, known) {
+		t.Errorf("%s tells of the differences %q, the test knows %q", page, told, known)
+	}
+}
+
+// A tally counts how the cases went.
+type tally struct {
+	mu     sync.Mutex
+	runs   map[string]int // by flag set
+	failed map[string]int // by flag set
+	total  int            // failed cases
+	full   int            // of them, those printed in full
+	tied   []string
+	used   map[string]int // by difference
+	met    map[string]int // by difference: cases where it could be
+}
+
+// How many mismatches are printed in full, and how many of one kind.
+const (
+	shown       = 20
+	shownOfKind = 2
+)
+
+func (y *tally) ran(c check) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	count(&y.runs, c.kind())
+	for _, d := range differences {
+		if d.where.MatchString(c.name()) {
+			count(&y.met, d.id)
+		}
+	}
+}
+
+func (y *tally) tie(c check) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.tied = append(y.tied, c.name())
+}
+
+func (y *tally) use(d difference) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	count(&y.used, d.id)
+}
+
+// fail counts a failure and reports whether it is to be shown in full.
+func (y *tally) fail(c check) bool {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	count(&y.failed, c.kind())
+	y.total++
+	if y.full == shown || y.failed[c.kind()] > shownOfKind {
+		return false
+	}
+	y.full++
+	return true
+}
+
+func (y *tally) failures() int {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.total
+}
+
+func count(m *map[string]int, key string) {
+	if *m == nil {
+		*m = map[string]int{}
+	}
+	(*m)[key]++
+}
+
+// report sums up, and fails when a deliberate difference is not one any more.
+func (l *lab) report(t *testing.T) {
+	y := &l.tally
+	cases := 0
+	for _, n := range y.runs {
+		cases += n
+	}
+	t.Logf("%d cases of %d kinds; in %d pprof does not agree with itself; %d failed", cases, len(y.runs), len(y.tied), y.total)
+	if len(y.tied) > 0 {
+		t.Logf("pprof does not agree with itself:\n\t%s", strings.Join(y.tied, "\n\t"))
+	}
+	for _, d := range differences {
+		t.Logf("difference %s: used %d times in %d cases", d.id, y.used[d.id], y.met[d.id])
+		if y.used[d.id] == 0 && y.met[d.id] > 0 && !partial() {
+			t.Errorf("difference %s is never met in %d cases: it is no difference any more", d.id, y.met[d.id])
+		}
+	}
+	if y.total == 0 {
+		return
+	}
+	var b strings.Builder
+	kinds := make([]string, 0, len(y.failed))
+	for k := range y.failed {
+		kinds = append(kinds, k)
+	}
+	slices.SortFunc(kinds, func(a, b string) int {
+		if y.failed[a] != y.failed[b] {
+			return y.failed[b] - y.failed[a]
+		}
+		return strings.Compare(a, b)
+	})
+	for _, k := range kinds {
+		fmt.Fprintf(&b, "\t%4d of %4d  %s\n", y.failed[k], y.runs[k], k)
+	}
+	t.Logf("failed cases by kind:\n%s", &b)
+}
