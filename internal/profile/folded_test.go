@@ -108,12 +108,11 @@ func TestParseFoldedErrors(t *testing.T) {
 			}
 			continue
 		}
-		want := "parsing profile: unrecognized profile format (folded stacks: " + tt.want + ")"
-		if err == nil || err.Error() != want {
-			t.Errorf("parseFolded(%q) = %v, %v, want %s", tt.in, p, err, want)
-		}
-		if !errors.Is(err, errUnrecognized) {
-			t.Errorf("parseFolded(%q): error %v is not %v", tt.in, err, errUnrecognized)
+		var format *FormatError
+		if !errors.As(err, &format) || !errors.Is(err, errUnrecognized) {
+			t.Errorf("parseFolded(%q) = %v, %v, want a FormatError for %v", tt.in, p, err, errUnrecognized)
+		} else if got, want := format.Detail, "folded stacks: "+tt.want; got != want {
+			t.Errorf("parseFolded(%q): %s, want %s", tt.in, got, want)
 		}
 	}
 }

@@ -228,6 +228,8 @@ func (d *dump) body(g *goroutine) error {
 		}
 		var err error
 		switch {
+		case len(line) == 0:
+			more = false
 		case bytes.HasPrefix(line, []byte("created by ")):
 			d.in = ahead
 			d.creator(g, string(line[len("created by "):]), open)

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,6 +18,9 @@ func parseLegacy(data []byte) (p *Profile, err error) {
 			p, err = nil, &FormatError{Doing: "parsing profile", Err: fmt.Errorf("malformed input: %v", r)}
 		}
 	}()
+	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		return nil, errUnrecognized // the library would unpack once more
+	}
 	lp, err := pprof.ParseData(data)
 	if err != nil {
 		doing, what, ok := strings.Cut(err.Error(), ": ")

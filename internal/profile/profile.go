@@ -97,6 +97,9 @@ type Profile struct {
 	// Notes say what was lost or guessed while reading, in words for the user.
 	Notes []string
 
+	// Damage is what is wrong with input of which only a part could be used.
+	Damage error
+
 	tree tree
 
 	context []uint32   // of each sample
@@ -219,12 +222,6 @@ type FormatError struct {
 	Detail string // what hone knows beyond that, such as the offset; may be empty
 }
 
-func (e *FormatError) Error() string {
-	s := e.Doing + ": " + e.Err.Error()
-	if e.Detail != "" {
-		s += " (" + e.Detail + ")"
-	}
-	return s
-}
+func (e *FormatError) Error() string { return e.Doing + ": " + e.Err.Error() }
 
 func (e *FormatError) Unwrap() error { return e.Err }

@@ -67,6 +67,10 @@ func (d *decoder) finish() (*Profile, error) {
 	}
 	if lost != "" {
 		p.Notes = append(p.Notes, lost)
+		p.Damage = &FormatError{Doing: "decompressing profile", Err: d.s.err}
+		if !d.s.packed {
+			p.Damage = &FormatError{Doing: "parsing profile", Err: errUnrecognized}
+		}
 	}
 	return p, nil
 }

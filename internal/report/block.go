@@ -106,7 +106,7 @@ type Stack struct {
 // A Dump is a profile entry by entry.
 type Dump struct{ Profile *profile.Profile }
 
-// Plain is text in a format of its own that renderers pass through as it is.
+// Plain is lines of text in a format of their own.
 type Plain struct{ Text string }
 
 // A Measure is what values that belong together have in common. Renderers show all of them in one unit, so that they

@@ -243,6 +243,12 @@ func (d *Diff) Blocks() iter.Seq[Block] {
 		d.Metric, " ", Value{d.Before.Total, m}, " before, ", Value{d.Total, m}, " after: ",
 		Change{d.Before.Total, d.Total, m}, ", ", Growth{d.Before.Total, d.Total},
 	}}}
+	if run := d.Before.run(); run != nil {
+		h.Lines = append(h.Lines, append(Phrase{"before: "}, run...))
+	}
+	if run := d.run(); run != nil {
+		h.Lines = append(h.Lines, append(Phrase{"after: "}, run...))
+	}
 	if d.Normalized {
 		h.Lines = append(h.Lines, Phrase{"before is scaled to the total of after"})
 	}
@@ -340,21 +346,8 @@ func (h *Head) heading(m *Measure, t *Trimming) Heading {
 	if t != nil && t.Accounted != h.Total {
 		p = Phrase{h.Metric, " ", Value{t.Accounted, m}, " of ", Value{h.Total, m}, " shown"}
 	}
-	if h.File != "" {
-		p = append(p, Sep{}, h.File)
-	}
-	if h.BuildID != "" {
-		p = append(p, " (build id ", ID(h.BuildID), ")")
-	}
-	if h.Time != 0 {
-		p = append(p, Sep{}, time.Unix(0, h.Time))
-	}
-	if h.Duration != 0 {
-		p = append(p, Sep{}, time.Duration(h.Duration))
-		// Other times, such as of waiting, say nothing about cores.
-		if ns, u := unit.Scale(h.Total, h.Unit, "nanoseconds"); h.Metric == "cpu" && u == "ns" && ns > 0 && ns < math.MaxInt64 {
-			p = append(p, " at ", Share{int64(ns), h.Duration}, " of one core")
-		}
+	if run := h.run(); run != nil {
+		p = append(append(p, Sep{}), run...)
 	}
 	lines := []Phrase{p}
 	for _, c := range h.Comments {
@@ -367,6 +360,37 @@ func (h *Head) heading(m *Measure, t *Trimming) Heading {
 		lines = append(lines, f)
 	}
 	return Heading{lines}
+}
+
+// run says which program was measured, and when.
+func (h *Head) run() Phrase {
+	var p Phrase
+	part := func(items ...any) {
+		if p != nil {
+			p = append(p, Sep{})
+		}
+		p = append(p, items...)
+	}
+	switch {
+	case h.File != "" && h.BuildID != "":
+		part(h.File, " (build id ", ID(h.BuildID), ")")
+	case h.File != "":
+		part(h.File)
+	case h.BuildID != "":
+		part("build id ", ID(h.BuildID))
+	}
+	if h.Time != 0 {
+		part(time.Unix(0, h.Time))
+	}
+	if h.Duration == 0 {
+		return p
+	}
+	part(time.Duration(h.Duration))
+	// Other times, such as of waiting, say nothing about cores.
+	if ns, u := unit.Scale(h.Total, h.Unit, "nanoseconds"); h.Metric == "cpu" && u == "ns" && ns > 0 && ns < math.MaxInt64 {
+		p = append(p, " at ", Share{int64(ns), h.Duration}, " of one core")
+	}
+	return p
 }
 
 func (h *Head) filters() Phrase {

@@ -82,6 +82,10 @@ func (o *Options) Gather(ctx context.Context, refs []string) (*Gathered, error) 
 	var sum profile.Merger
 	for i, ref := range refs {
 		s := <-slots[i]
+		if s.err == nil && len(refs) > 1 {
+			// What is missing from one of several profiles would look like a finding in the sum.
+			s.err = s.Profile.Damage
+		}
 		if s.err == nil {
 			g.N++
 			g.Remote = g.Remote || s.URL != ""

@@ -73,10 +73,10 @@ func Apply(p *profile.Profile, steps []query.Step, showUnit string) (*profile.Pr
 				leaves = splitKeys(steps[i].Arg)
 			}
 			p, rooted, matched, err = labelFrames(p, roots, leaves, showUnit)
-			if len(roots) > 0 && !rooted {
+			if s.Op == query.TagRoot && !rooted {
 				remarks = append(remarks, report.Remark{Op: query.TagRoot})
 			}
-			matched = matched || len(leaves) == 0
+			matched = matched || steps[i].Op != query.TagLeaf
 		default:
 			return nil, nil, fmt.Errorf("unknown step %q", s.Op)
 		}

@@ -1,6 +1,8 @@
 package pprof
 
 import (
+	"math"
+
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -94,7 +96,7 @@ func (c *command) query(cfg config, arg string) query.Query {
 	case "addresses":
 		q.By = "address"
 	}
-	q.Limit, q.Min, q.MinEdge = cfg.nodeCount, cfg.nodeFraction, cfg.edgeFraction
+	q.Limit, q.Min, q.MinEdge = cfg.nodeCount, math.Abs(cfg.nodeFraction), math.Abs(cfg.edgeFraction)
 	switch {
 	case c.unlimited() || !cfg.trim:
 		q.Limit, q.Min, q.MinEdge = -1, -1, -1

@@ -18,12 +18,10 @@ func help(kind, name string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	text, _, _ := strings.Cut("\n"+rest, "\n== ")
-	text = strings.TrimPrefix(text, "\n")
-	if !strings.HasSuffix(text, "\n") {
-		text += "\n"
+	if text, _, more := strings.Cut(rest, "\n== "); more {
+		return text + "\n", true
 	}
-	return text, true
+	return rest, true
 }
 
 func summary(prefix, name, text string) string {

@@ -1,0 +1,248 @@
+package render
+
+import (
+	"encoding/csv"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// CSV writes the tables of r with exact values: amounts in the unit that the heading of their column names, shares as
+// fractions. Tables that have different columns are separated by an empty line. Headings and notes are left out.
+func CSV(w io.Writer, r report.Report, o Options) error {
+	c := csvWriter{formatter: newFormatter(o), out: w, w: csv.NewWriter(w)}
+	for b := range r.Blocks() {
+		if err := c.block(b); err != nil {
+			return err
+		}
+	}
+	c.w.Flush()
+	return c.w.Error()
+}
+
+type csvWriter struct {
+	*formatter
+	out     io.Writer
+	w       *csv.Writer
+	heading []string // of the table that is being written
+}
+
+func (c *csvWriter) block(b report.Block) error {
+	switch b := b.(type) {
+	case report.Heading, report.Note:
+		return nil
+	case report.Facts:
+		return c.facts(&b)
+	case report.Table:
+		return c.table(&b)
+	case report.Calls:
+		return c.calls(&b)
+	case report.Listing:
+		return c.listing(&b)
+	case report.FlameBlock:
+		return c.flame(&b)
+	case report.Stacks:
+		return c.stacks(&b)
+	case report.Plain:
+		for l := range strings.Lines(b.Text) {
+			if err := c.w.Write([]string{strings.TrimRight(l, "\n")}); err != nil {
+				return err
+			}
+		}
+		return nil
+	case report.Dump:
+		return errors.New("writing csv: a profile entry by entry is not one table; ask for json")
+	}
+	panic("render: block of a kind that no renderer knows")
+}
+
+// start writes the heading of a table, unless it goes on with the one before.
+func (c *csvWriter) start(heading ...string) error {
+	if slices.Equal(heading, c.heading) {
+		return nil
+	}
+	if c.heading != nil {
+		c.w.Flush()
+		if _, err := io.WriteString(c.out, "\n"); err != nil {
+			return err
+		}
+	}
+	c.heading = heading
+	return c.w.Write(heading)
+}
+
+// amount returns the heading over values in a unit.
+func amount(name, unit string) string {
+	if unit == "" {
+		return name
+	}
+	return name + " (" + unit + ")"
+}
+
+func (c *csvWriter) table(t *report.Table) error {
+	var heading []string
+	if t.Group != "" {
+		heading = append(heading, t.Group)
+	}
+	for _, col := range t.Columns {
+		name := col.Name
+		if short, ok := strings.CutSuffix(name, "%"); ok {
+			name = short + " share"
+		}
+		heading = append(heading, amount(name, col.Unit))
+	}
+	if err := c.start(heading...); err != nil {
+		return err
+	}
+	for _, row := range t.Rows {
+		var record []string
+		if t.Group != "" {
+			record = append(record, t.Title)
+		}
+		for _, item := range row {
+			record = append(record, c.exact(item))
+		}
+		if err := c.w.Write(record); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exact prints an item without rounding it.
+func (c *csvWriter) exact(item any) string {
+	switch v := item.(type) {
+	case string:
+		return v
+	case report.Name:
+		return v.Text
+	case report.ID:
+		return string(v)
+	case report.Value:
+		return number(v.V)
+	case report.Share:
+		return decimal(fraction(v))
+	case report.Change:
+		return number(difference(v.From, v.To))
+	case report.Growth:
+		return decimal(fraction(report.Share{Part: difference(v.From, v.To), Whole: magnitude(v.From)}))
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano)
+	case time.Duration:
+		return v.String()
+	}
+	return c.text(item)
+}
+
+func number(v int64) string { return strconv.FormatInt(v, 10) }
+
+// decimal prints a fraction; nothing for what is not a number.
+func decimal(x float64) string {
+	if math.IsNaN(x) {
+		return ""
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
+}
+
+func (c *csvWriter) facts(b *report.Facts) error {
+	if err := c.start("name", "value"); err != nil {
+		return err
+	}
+	for _, f := range b.Items {
+		if err := c.w.Write([]string{f.Name, c.exact(f.Value)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *csvWriter) calls(b *report.Calls) error {
+	u, whole := b.Measure.Unit, b.Measure.Total
+	err := c.start("function", "relation", "neighbour", amount("flat", u), amount("cum", u), "cum share")
+	if err != nil {
+		return err
+	}
+	for _, n := range b.Nodes {
+		neighbours := func(relation string, calls []report.Call) {
+			for _, x := range calls {
+				s := report.Share{Part: x.V, Whole: n.Cum}
+				c.w.Write([]string{n.Name.Text, relation, x.Name.Text, "", number(x.V), decimal(fraction(s))})
+			}
+		}
+		neighbours("caller", n.Callers)
+		s := report.Share{Part: n.Cum, Whole: whole}
+		c.w.Write([]string{n.Name.Text, "self", "", number(n.Flat), number(n.Cum), decimal(fraction(s))})
+		neighbours("callee", n.Callees)
+	}
+	return nil
+}
+
+func (c *csvWriter) listing(b *report.Listing) error {
+	u := b.Measure.Unit
+	err := c.start("function", "file", "line", amount("flat", u), amount("cum", u), "source")
+	if err != nil {
+		return err
+	}
+	for _, l := range b.Lines {
+		c.w.Write([]string{b.Title, b.File, strconv.Itoa(l.Line), number(l.Flat), number(l.Cum), l.Text})
+	}
+	return nil
+}
+
+func (c *csvWriter) flame(b *report.FlameBlock) error {
+	u := b.Measure.Unit
+	heading := []string{"depth", "function", amount("flat", u), amount("cum", u), "cum share"}
+	diff := hasBefore(b.Root)
+	if diff {
+		heading = append(heading, amount("flat before", u), amount("cum before", u))
+	}
+	if err := c.start(heading...); err != nil || b.Root == nil {
+		return err
+	}
+	var write func(n *report.FlameNode, depth int)
+	write = func(n *report.FlameNode, depth int) {
+		s := report.Share{Part: n.Cum, Whole: b.Measure.Total}
+		record := []string{strconv.Itoa(depth), frameName(b, n).Text, number(n.Flat), number(n.Cum), decimal(fraction(s))}
+		if diff {
+			before := costBefore(n)
+			record = append(record, number(before.Flat), number(before.Cum))
+		}
+		c.w.Write(record)
+		for _, child := range n.Children {
+			write(child, depth+1)
+		}
+	}
+	write(b.Root, 0)
+	return nil
+}
+
+// stacks writes stacks the way folded stacks are written: outermost frame first.
+func (c *csvWriter) stacks(b *report.Stacks) error {
+	if err := c.start(amount("value", b.Measure.Unit), "labels", "stack"); err != nil {
+		return err
+	}
+	var stack strings.Builder
+	for s := range b.Each {
+		stack.Reset()
+		for i, f := range slices.Backward(s.Frames) {
+			stack.WriteString(f.Text)
+			if i > 0 {
+				stack.WriteByte(';')
+			}
+		}
+		labels := make([]string, len(s.Labels))
+		for i, l := range s.Labels {
+			labels[i] = l.Name + "=" + c.exact(l.Value)
+		}
+		if err := c.w.Write([]string{number(s.V), strings.Join(labels, ";"), stack.String()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,228 @@
+package render
+
+import (
+	"bufio"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// A grid is text in columns.
+type grid struct {
+	columns []gridColumn
+	rows    [][]cell // nil is an empty line
+}
+
+type gridColumn struct {
+	name  string
+	right bool // aligned on the right
+	bar   bool // goes first when there is no room
+	cut   func(s string, room int, dots string) string
+}
+
+// A cell is a text, with what may stand before and after it.
+type cell struct {
+	mark, text, label string
+	name              bool // of a function or a file: the path it starts with matters less
+	style             style
+}
+
+func (c *cell) width() int { return width(c.mark) + width(c.text) + width(c.label) }
+
+// gap is how many blanks stand between columns.
+const gap = 2
+
+// Columns of text are cut down to fairText to keep bars, and to leastText to keep lines whole: lines that wrap can still
+// be read, a few letters cannot.
+const (
+	fairText  = 40
+	leastText = 16
+)
+
+// print writes g in room columns; 0 is as many as it takes.
+func (g *grid) print(w *bufio.Writer, f *formatter, room int) {
+	widths := g.widths()
+	if room > 0 && !g.fit(widths, room, fairText) {
+		g.dropBars()
+		widths = g.widths()
+		g.fit(widths, room, leastText)
+	}
+	head := false
+	for _, c := range g.columns {
+		head = head || c.name != ""
+	}
+	if head {
+		row := make([]cell, len(g.columns))
+		for i, c := range g.columns {
+			row[i] = cell{text: c.name, style: dim}
+		}
+		g.line(w, f, row, widths)
+	}
+	for _, row := range g.rows {
+		g.line(w, f, row, widths)
+	}
+}
+
+func (g *grid) line(w *bufio.Writer, f *formatter, row []cell, widths []int) {
+	blanks := 0
+	for i := range row {
+		c, n := &row[i], widths[i]
+		if over := c.width() - n; over > 0 && g.columns[i].cut != nil {
+			c.text = g.columns[i].cut(c.text, max(width(c.text)-over, leastText/2), f.glyphs.dots)
+		}
+		rest := max(n-c.width(), 0)
+		if g.columns[i].right {
+			blanks += rest
+			rest = 0
+		}
+		if c.mark+c.text+c.label != "" {
+			w.WriteString(strings.Repeat(" ", blanks))
+			w.WriteString(f.paint(c.mark, dim))
+			path := 0
+			if c.name && c.style == plain {
+				path = strings.LastIndexByte(c.text[:pathEnd(c.text)], '/') + 1
+			}
+			w.WriteString(f.paint(c.text[:path], dim))
+			w.WriteString(f.paint(c.text[path:], c.style))
+			w.WriteString(f.paint(c.label, dim))
+			blanks = 0
+		}
+		blanks += rest + gap
+	}
+	w.WriteByte('\n')
+}
+
+// widths returns how wide each column has to be.
+func (g *grid) widths() []int {
+	widths := make([]int, len(g.columns))
+	for i, c := range g.columns {
+		widths[i] = width(c.name)
+	}
+	for _, row := range g.rows {
+		for i := range row {
+			widths[i] = max(widths[i], row[i].width())
+		}
+	}
+	return widths
+}
+
+func total(widths []int) int {
+	sum := -gap
+	for _, w := range widths {
+		sum += w + gap
+	}
+	return sum
+}
+
+func (g *grid) dropBars() {
+	for i := len(g.columns) - 1; i >= 0; i-- {
+		if !g.columns[i].bar {
+			continue
+		}
+		g.columns = slices.Delete(g.columns, i, i+1)
+		for j, row := range g.rows {
+			if row != nil {
+				g.rows[j] = slices.Delete(row, i, i+1)
+			}
+		}
+	}
+}
+
+// fit takes room from the widest columns that may be cut, down to least, and reports whether the rest fits.
+func (g *grid) fit(widths []int, room, least int) bool {
+	for over := total(widths) - room; over > 0; over-- {
+		widest := -1
+		for i, c := range g.columns {
+			if c.cut != nil && widths[i] > least && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return false
+		}
+		widths[widest]--
+	}
+	return true
+}
+
+// table lays out a table. Bars are for terminals.
+func (f *formatter) table(t *report.Table, bars bool) *grid {
+	g := &grid{}
+	longest := make([]float64, len(t.Columns)) // shares, where there are bars
+	for i, c := range t.Columns {
+		col := gridColumn{name: c.Name, right: isNumeric(t.Rows, i)}
+		if c.Path {
+			col.cut = cutLeft
+		}
+		g.columns = append(g.columns, col)
+		if !bars || !c.Bar {
+			continue
+		}
+		g.columns = append(g.columns, gridColumn{bar: true})
+		for _, row := range t.Rows {
+			if s, ok := row[i].(report.Share); ok && s.Whole != 0 {
+				longest[i] = max(longest[i], math.Abs(fraction(s)))
+			}
+		}
+	}
+	for _, row := range t.Rows {
+		cells := make([]cell, 0, len(g.columns))
+		for i, item := range row {
+			c := f.cell(item)
+			if i+1 < len(row) {
+				// An amount is as hot as the share beside it.
+				if s, ok := row[i+1].(report.Share); ok {
+					c.style = heat(s)
+				}
+			}
+			cells = append(cells, c)
+			if bars && t.Columns[i].Bar {
+				cells = append(cells, f.bar(item, longest[i]))
+			}
+		}
+		g.rows = append(g.rows, cells)
+	}
+	return g
+}
+
+// bar draws a share. The longest bar stands for the largest share in its column: most profiles have no function that
+// would otherwise have a bar worth looking at.
+func (f *formatter) bar(item any, longest float64) cell {
+	s, ok := item.(report.Share)
+	if !ok || longest == 0 {
+		return cell{}
+	}
+	return cell{text: f.glyphs.drawBar(fraction(s) / longest), style: heat(s)}
+}
+
+func (f *formatter) cell(item any) cell {
+	switch v := item.(type) {
+	case report.Name:
+		return nameCell(v)
+	case report.Share:
+		return cell{text: share(v), style: heat(v)}
+	case report.Change:
+		return cell{text: f.text(v), style: direction(v.From, v.To)}
+	case report.Growth:
+		return cell{text: f.text(v), style: direction(v.From, v.To)}
+	}
+	return cell{text: f.text(item)}
+}
+
+func nameCell(n report.Name) cell { return cell{text: clean(n.Text), label: label(n), name: true} }
+
+// isNumeric reports whether column i holds numbers.
+func isNumeric(rows [][]any, i int) bool {
+	for _, row := range rows {
+		switch row[i].(type) {
+		case nil:
+			continue
+		case string, report.Name, report.ID:
+			return false
+		}
+		return true
+	}
+	return true
+}

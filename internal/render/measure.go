@@ -1,0 +1,188 @@
+package render
+
+import (
+	"cmp"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
+)
+
+// A scale is how the values of a measure are printed.
+type scale struct {
+	from, to string
+	factor   float64 // 0 is 1
+}
+
+// scaleOf chooses the unit for m as pprof does: that of the least value; but where the whole has a larger unit and is
+// over a hundred times as much, one in which the least is still a hundredth.
+func scaleOf(m *report.Measure, asked string) scale {
+	s := scale{from: m.Unit, to: cmp.Or(asked, m.Show.Unit, unit.Minimum), factor: m.Show.Factor}
+	if s.to != unit.Minimum {
+		return s
+	}
+	most := s.times(m.Total)
+	least := s.times(cmp.Or(m.Least, magnitude(m.Total)))
+	_, small := unit.Scale(least, m.Unit, unit.Minimum)
+	_, large := unit.Scale(most, m.Unit, unit.Minimum)
+	s.to = small
+	if small != large && least < math.MaxInt64/100 && least*100 < most {
+		_, s.to = unit.Scale(least*100, m.Unit, unit.Minimum)
+	}
+	s.to = cmp.Or(s.to, m.Unit)
+	return s
+}
+
+func (s scale) times(v int64) int64 {
+	if s.factor > 0 && s.factor != 1 {
+		return int64(float64(v) * s.factor)
+	}
+	return v
+}
+
+func (s scale) format(v int64) string { return unit.Format(s.times(v), s.from, s.to) }
+
+// magnitude returns |v|, or the nearest there is.
+func magnitude(v int64) int64 {
+	if v < 0 {
+		return max(-v, -(v + 1))
+	}
+	return v
+}
+
+// difference returns to-from, or the nearest there is.
+func difference(from, to int64) int64 {
+	d := to - from
+	switch {
+	case from < 0 && to >= 0 && d < 0:
+		return math.MaxInt64
+	case from >= 0 && to < 0 && d >= 0:
+		return math.MinInt64
+	}
+	return d
+}
+
+// percent prints |part| as a share of |whole|.
+func percent(part, whole int64) string { return strings.TrimSpace(unit.Percent(part, whole)) }
+
+// A formatter prints items as text.
+type formatter struct {
+	o      Options
+	glyphs *glyphs
+	short  bool // identifiers may be shortened
+	scales map[*report.Measure]scale
+}
+
+func newFormatter(o Options) *formatter {
+	f := &formatter{o: o, glyphs: &unicodeGlyphs, scales: make(map[*report.Measure]scale)}
+	if o.ASCII {
+		f.glyphs = &asciiGlyphs
+	}
+	return f
+}
+
+func (f *formatter) scale(m *report.Measure) scale {
+	s, ok := f.scales[m]
+	if !ok {
+		s = scaleOf(m, f.o.Unit)
+		f.scales[m] = s
+	}
+	return s
+}
+
+// text prints an item on one line.
+func (f *formatter) text(item any) string {
+	switch v := item.(type) {
+	case nil:
+		return ""
+	case string:
+		return clean(v)
+	case report.Name:
+		return clean(v.Text) + label(v)
+	case report.ID:
+		return f.id(v)
+	case report.Sep:
+		return f.glyphs.sep
+	case int:
+		return strconv.Itoa(v)
+	case report.Value:
+		return f.scale(v.Measure).format(v.V)
+	case report.Share:
+		return share(v)
+	case report.Change:
+		return signed(v.From, v.To, f.scale(v.Measure).format(magnitude(difference(v.From, v.To))))
+	case report.Growth:
+		return growth(v)
+	case time.Time:
+		zone := f.o.Zone
+		if zone == nil {
+			zone = time.UTC
+		}
+		return v.In(zone).Format("2006-01-02 15:04:05 MST")
+	case time.Duration:
+		return unit.Label(int64(v), "nanoseconds")
+	case report.Phrase:
+		var b strings.Builder
+		for _, part := range v {
+			b.WriteString(f.text(part))
+		}
+		return b.String()
+	}
+	panic("render: item of a kind that no renderer knows")
+}
+
+// id prints enough of an identifier to recognise it by.
+func (f *formatter) id(id report.ID) string {
+	const enough = 12
+	s := clean(string(id))
+	if f.short && width(s) > enough {
+		return cutRight(s, enough, f.glyphs.dots)
+	}
+	return s
+}
+
+// label returns what follows a name.
+func label(n report.Name) string {
+	if n.Inline == report.Called {
+		return ""
+	}
+	return " (" + string(n.Inline) + ")"
+}
+
+// share prints a part of a whole. A part of nothing is no share.
+func share(s report.Share) string {
+	if s.Whole == 0 {
+		return "-"
+	}
+	text := percent(s.Part, s.Whole)
+	if s.Part != 0 && (s.Part < 0) != (s.Whole < 0) {
+		text = "-" + text
+	}
+	return text
+}
+
+func growth(g report.Growth) string {
+	switch {
+	case g.From == g.To:
+		return "0%"
+	case g.From == 0:
+		return "new"
+	case g.To == 0:
+		return "gone"
+	}
+	return signed(g.From, g.To, percent(difference(g.From, g.To), g.From))
+}
+
+// signed puts the sign of to-from before text.
+func signed(from, to int64, text string) string {
+	switch {
+	case text == "0" || from == to:
+		return text
+	case from < to:
+		return "+" + text
+	}
+	return "-" + text
+}

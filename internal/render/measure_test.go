@@ -1,0 +1,126 @@
+package render
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+func TestScale(t *testing.T) {
+	tests := []struct {
+		name  string
+		m     report.Measure
+		asked string
+		v     int64
+		want  string
+	}{
+		{name: "one unit", m: report.Measure{Unit: "nanoseconds", Total: 5e8, Least: 1e7}, v: 1e7, want: "10ms"},
+		{name: "close together", m: report.Measure{Unit: "nanoseconds", Total: 9e8, Least: 9e6 + 1}, v: 9e8, want: "900ms"},
+		{name: "two units, less than 100 times", m: report.Measure{Unit: "nanoseconds", Total: 5e9, Least: 1e8}, v: 5e9, want: "5000ms"},
+		{name: "two units, over 100 times", m: report.Measure{Unit: "nanoseconds", Total: 5e9, Least: 1e7}, v: 1e7, want: "0.01s"},
+		{name: "nothing but the total", m: report.Measure{Unit: "bytes", Total: 3 << 20}, v: 3 << 20, want: "3MB"},
+		{name: "nothing at all", m: report.Measure{Unit: "bytes"}, v: 0, want: "0"},
+		{name: "counts", m: report.Measure{Unit: "count", Total: 5e9, Least: 1}, v: 1234567, want: "1234567"},
+		{name: "unknown unit", m: report.Measure{Unit: "apples", Total: 5}, v: 5, want: "5apples"},
+		{name: "asked for by the query", m: report.Measure{Unit: "bytes", Total: 1 << 30, Show: report.Show{Unit: "kb"}}, v: 1 << 20, want: "1024kB"},
+		{name: "asked for by options", m: report.Measure{Unit: "bytes", Total: 1 << 30, Show: report.Show{Unit: "kb"}}, asked: "mb", v: 1 << 20, want: "1MB"},
+		{name: "auto", m: report.Measure{Unit: "bytes", Total: 1 << 30, Least: 1}, asked: "auto", v: 1 << 20, want: "1MB"},
+		{name: "factor cuts", m: report.Measure{Unit: "count", Total: 10, Least: 3, Show: report.Show{Factor: 0.5}}, v: 3, want: "1"},
+		{name: "negative total", m: report.Measure{Unit: "nanoseconds", Total: -5e9}, v: -5e9, want: "-5s"},
+		{name: "huge", m: report.Measure{Unit: "nanoseconds", Total: math.MaxInt64, Least: math.MaxInt64}, v: math.MaxInt64, want: "2562047.79hrs"},
+	}
+	for _, tt := range tests {
+		f := newFormatter(Options{Unit: tt.asked})
+		if got := f.text(report.Value{V: tt.v, Measure: &tt.m}); got != tt.want {
+			t.Errorf("%s: %d is shown as %q, want %q", tt.name, tt.v, got, tt.want)
+		}
+	}
+}
+
+func TestItems(t *testing.T) {
+	m := &report.Measure{Unit: "bytes", Total: 1 << 20, Least: 1 << 10}
+	tests := []struct {
+		item any
+		want string
+	}{
+		{nil, ""},
+		{"a\tb", `a\tb`},
+		{42, "42"},
+		{report.Share{Part: 1, Whole: 3}, "33.33%"},
+		{report.Share{Part: -1, Whole: 3}, "-33.33%"},
+		{report.Share{Part: -1, Whole: -3}, "33.33%"},
+		{report.Share{Part: 0, Whole: 3}, "0%"},
+		{report.Share{Part: 7, Whole: 0}, "-"},
+		{report.Change{From: 1 << 10, To: 3 << 10, Measure: m}, "+2kB"},
+		{report.Change{From: 3 << 10, To: 1 << 10, Measure: m}, "-2kB"},
+		{report.Change{From: 5, To: 5, Measure: m}, "0"},
+		{report.Growth{From: 10, To: 15}, "+50.00%"},
+		{report.Growth{From: 10, To: 5}, "-50.00%"},
+		{report.Growth{From: -10, To: -5}, "+50.00%"},
+		{report.Growth{From: 0, To: 5}, "new"},
+		{report.Growth{From: 5, To: 0}, "gone"},
+		{report.Growth{From: 0, To: 0}, "0%"},
+		{report.Growth{From: math.MinInt64, To: math.MaxInt64}, "+100%"},
+		{report.Name{Text: "f", Inline: report.Partial}, "f (partial-inline)"},
+		{report.ID("0123456789abcdef"), "0123456789abcdef"},
+		{time.Unix(1, 0), "1970-01-01 00:00:01 UTC"},
+		{1500 * time.Millisecond, "1.50s"},
+		{report.Phrase{"a ", 1, report.Sep{}, report.Phrase{"b"}}, "a 1 · b"},
+	}
+	f := newFormatter(Options{})
+	for _, tt := range tests {
+		if got := f.text(tt.item); got != tt.want {
+			t.Errorf("%T %v is shown as %q, want %q", tt.item, tt.item, got, tt.want)
+		}
+	}
+}
+
+func TestDifference(t *testing.T) {
+	tests := []struct{ from, to, want int64 }{
+		{1, 3, 2},
+		{3, 1, -2},
+		{-5, 5, 10},
+		{math.MinInt64, 1, math.MaxInt64},
+		{math.MaxInt64, -2, math.MinInt64},
+		{math.MinInt64, math.MinInt64, 0},
+	}
+	for _, tt := range tests {
+		if got := difference(tt.from, tt.to); got != tt.want {
+			t.Errorf("difference(%d, %d) = %d, want %d", tt.from, tt.to, got, tt.want)
+		}
+	}
+}
+
+func TestZone(t *testing.T) {
+	f := newFormatter(Options{Zone: time.FixedZone("CET", 3600)})
+	if got, want := f.text(time.Unix(0, 0)), "1970-01-01 01:00:00 CET"; got != want {
+		t.Errorf("time is shown as %q, want %q", got, want)
+	}
+}
+
+func TestBar(t *testing.T) {
+	tests := []struct {
+		x              float64
+		unicode, ascii string
+	}{
+		{0, "", ""},
+		{math.NaN(), "", ""},
+		{1e-9, "▏", "."},
+		{0.5, "████", "####"},
+		{-0.5, "████", "####"},
+		{0.55, "████▍", "####."},
+		{1, "████████", "########"},
+		{7, "████████", "########"},
+		{math.Inf(1), "████████", "########"},
+	}
+	for _, tt := range tests {
+		if got := unicodeGlyphs.drawBar(tt.x); got != tt.unicode {
+			t.Errorf("bar of %v = %q, want %q", tt.x, got, tt.unicode)
+		}
+		if got := asciiGlyphs.drawBar(tt.x); got != tt.ascii {
+			t.Errorf("bar of %v = %q, want %q", tt.x, got, tt.ascii)
+		}
+	}
+}

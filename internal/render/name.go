@@ -1,0 +1,89 @@
+package render
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// columns measures text. What is ambiguous counts as narrow whatever the locale says, so that output only depends on
+// what is printed.
+var columns = &runewidth.Condition{StrictEmojiNeutral: true}
+
+// width returns how many columns of a terminal s takes.
+func width(s string) int {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return columns.StringWidth(s)
+		}
+	}
+	return len(s)
+}
+
+// clean returns s with all that would move the cursor spelled out. Names come from files, and files from anybody.
+func clean(s string) string {
+	if printable(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsGraphic(r) {
+			b.WriteRune(r)
+			continue
+		}
+		q := strconv.QuoteRune(r)
+		b.WriteString(q[1 : len(q)-1])
+	}
+	return b.String()
+}
+
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// cutLeft shortens s to room columns. Its end says most about a function or a file, so the start goes: by whole path
+// elements if that is enough.
+func cutLeft(s string, room int, dots string) string {
+	w := width(s)
+	if w <= room {
+		return s
+	}
+	for i := range pathEnd(s) {
+		if s[i] == '/' && width(s[i:])+width(dots) <= room {
+			return dots + s[i:]
+		}
+	}
+	room -= width(dots)
+	cut := 0
+	for cut < len(s) && w > room {
+		_, n := utf8.DecodeRuneInString(s[cut:])
+		cut += n
+		w = width(s[cut:])
+	}
+	return dots + s[cut:]
+}
+
+// pathEnd returns where the path that s begins with ends: the receiver or the type arguments of a function, which may
+// hold paths of their own, or else the end.
+func pathEnd(s string) int {
+	if i := strings.IndexAny(s, "(["); i >= 0 {
+		return i
+	}
+	return len(s)
+}
+
+// cutRight shortens s to room columns.
+func cutRight(s string, room int, dots string) string {
+	if width(s) <= room {
+		return s
+	}
+	return columns.Truncate(s, max(room, width(dots)), dots)
+}

@@ -1,0 +1,69 @@
+package render
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestCutLeft(t *testing.T) {
+	const method = "github.com/acme/shop/internal/cart.(*Store).Total"
+	tests := []struct {
+		in   string
+		room int
+		want string
+	}{
+		{method, 49, method},
+		{method, 48, "…/acme/shop/internal/cart.(*Store).Total"},
+		{method, 30, "…/internal/cart.(*Store).Total"},
+		{method, 29, "…/cart.(*Store).Total"},
+		{method, 15, "…(*Store).Total"},
+		{"a/b.Map[github.com/x/y.Z].Get", 20, "…thub.com/x/y.Z].Get"},
+		{"/usr/local/go/src/runtime/proc.go", 20, "…/runtime/proc.go"},
+		{"全角の名前", 10, "全角の名前"},
+		{"全角の名前", 9, "…角の名前"},
+		{"全角の名前", 8, "…の名前"},
+		{"全角の名前", 1, "…"},
+		{"", 0, ""},
+	}
+	for _, tt := range tests {
+		if got := cutLeft(tt.in, tt.room, "…"); got != tt.want {
+			t.Errorf("cutLeft(%q, %d) = %q, want %q", tt.in, tt.room, got, tt.want)
+		}
+	}
+}
+
+func FuzzCut(f *testing.F) {
+	f.Add("github.com/acme/shop/internal/cart.(*Store).Total", 20)
+	f.Add("全角/の名前.関数", 7)
+	f.Add("e\u0301\u200d🇩🇪", 2)
+	f.Fuzz(func(t *testing.T, s string, room int) {
+		s = clean(s)
+		if !utf8.ValidString(s) || strings.ContainsAny(s, "\n\r\t\x1b") {
+			t.Fatalf("clean left %q", s)
+		}
+		room = max(room%200, 3)
+		for name, cut := range map[string]func(string, int, string) string{"left": cutLeft, "right": cutRight} {
+			if got := cut(s, room, "..."); width(got) > room {
+				t.Errorf("cut on the %s of %q to %d = %q, which takes %d", name, s, room, got, width(got))
+			}
+		}
+	})
+}
+
+func TestClean(t *testing.T) {
+	tests := []struct{ in, want string }{
+		{"plain text", "plain text"},
+		{"日本", "日本"},
+		{"\x1b[31m", `\x1b[31m`},
+		{"a\nb\r", `a\nb\r`},
+		{"\u202eevil", `\u202eevil`},
+		{"bad \xff utf8", "bad \ufffd utf8"},
+		{"\u00a0", "\u00a0"},
+	}
+	for _, tt := range tests {
+		if got := clean(tt.in); got != tt.want {
+			t.Errorf("clean(%q) = %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}

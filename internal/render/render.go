@@ -1,0 +1,52 @@
+// Package render writes reports: as text for people and for pipes, as JSON, CSV and Markdown, and in the formats of
+// other programs.
+//
+// Text, Terminal, CSV and Markdown know the blocks that a report is cut into, never the report itself. JSON is the
+// typed report. Only here are values rounded, given units and aligned.
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// Options tune how reports look. The zero Options are those of a pipe.
+type Options struct {
+	Width int            // columns of the terminal; 0 means as many as it takes
+	Color bool           // use colours, in Terminal
+	ASCII bool           // use no other characters for lines, bars and marks
+	Unit  string         // unit of all values; "" is what the report asks for
+	Zone  *time.Location // of times; nil is UTC
+}
+
+// A Format is one way to write a report.
+type Format struct {
+	Name  string
+	Doc   string
+	Write func(w io.Writer, r report.Report, o Options) error
+}
+
+// Formats are all formats there are.
+var Formats = []Format{
+	{"text", "aligned columns for pipes", Text},
+	{"terminal", "columns with bars and colours, as wide as the terminal", Terminal},
+	{"json", "everything the answer holds, exactly", JSON},
+	{"csv", "tables with exact values, units in the heading", CSV},
+	{"markdown", "tables for issues and pull requests", Markdown},
+}
+
+// Write writes r in the format called name.
+func Write(w io.Writer, name string, r report.Report, o Options) error {
+	names := make([]string, len(Formats))
+	for i, f := range Formats {
+		if f.Name == name {
+			return f.Write(w, r, o)
+		}
+		names[i] = f.Name
+	}
+	return fmt.Errorf("unknown format %q; the formats are %s", name, strings.Join(names, ", "))
+}

@@ -1,0 +1,237 @@
+package render
+
+import (
+	"bufio"
+	"io"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// Text writes r for programs that read lines: aligned columns, whole names, nothing that depends on a terminal.
+func Text(w io.Writer, r report.Report, o Options) error {
+	o.Width, o.Color = 0, false
+	p := newPrinter(w, o)
+	return p.report(r)
+}
+
+// Terminal writes r for people: in o.Width columns, with bars beside shares and, if o.Color, what is hot in colour.
+func Terminal(w io.Writer, r report.Report, o Options) error {
+	p := newPrinter(w, o)
+	p.bars, p.short = true, true
+	return p.report(r)
+}
+
+// A printer writes blocks as text.
+type printer struct {
+	*formatter
+	w     *bufio.Writer
+	bars  bool
+	begun bool // something was printed
+}
+
+func newPrinter(w io.Writer, o Options) *printer {
+	return &printer{formatter: newFormatter(o), w: bufio.NewWriterSize(w, 1<<16)}
+}
+
+func (p *printer) report(r report.Report) error {
+	for b := range r.Blocks() {
+		if err := p.block(b); err != nil {
+			return err
+		}
+		p.begun = true
+	}
+	return p.w.Flush()
+}
+
+func (p *printer) block(b report.Block) error {
+	switch b := b.(type) {
+	case report.Heading:
+		for _, l := range b.Lines {
+			p.line(p.paint(p.text(l), dim))
+		}
+	case report.Note:
+		p.note(p.text(b.Text))
+	case report.Facts:
+		p.facts(&b)
+	case report.Table:
+		p.title(b.Title, b.Summary)
+		if len(b.Rows) > 0 {
+			p.table(&b, p.bars).print(p.w, p.formatter, p.o.Width)
+		}
+	case report.Calls:
+		if len(b.Nodes) > 0 {
+			p.calls(&b, p.bars).print(p.w, p.formatter, p.o.Width)
+		}
+	case report.Listing:
+		p.listing(&b)
+	case report.FlameBlock:
+		p.flameBlock(&b)
+	case report.Stacks:
+		return p.stacks(&b)
+	case report.Dump:
+		if err := p.w.Flush(); err != nil {
+			return err
+		}
+		return WriteRaw(p.w, b.Profile)
+	case report.Plain:
+		for l := range strings.Lines(b.Text) {
+			p.line(p.source(l))
+		}
+	default:
+		panic("render: block of a kind that no renderer knows")
+	}
+	return nil
+}
+
+func (p *printer) line(s string) {
+	p.w.WriteString(s)
+	p.w.WriteByte('\n')
+}
+
+func (p *printer) note(text string) { p.line(p.paint("note:", dim) + " " + text) }
+
+// title starts a part of an answer.
+func (p *printer) title(title string, about report.Phrase) {
+	if title == "" {
+		return
+	}
+	if p.begun {
+		p.line("")
+	}
+	s := p.paint(clean(title), bold)
+	if about != nil {
+		s += p.glyphs.sep + p.text(about)
+	}
+	p.line(s)
+}
+
+func (p *printer) facts(b *report.Facts) {
+	g := grid{columns: []gridColumn{{}, {cut: cutRight}}}
+	for _, f := range b.Items {
+		g.rows = append(g.rows, []cell{{text: clean(f.Name), style: dim}, {text: p.text(f.Value)}})
+	}
+	g.print(p.w, p.formatter, p.o.Width)
+}
+
+func (p *printer) listing(b *report.Listing) {
+	whole := b.Measure.Total
+	about := report.Phrase{
+		"flat ", report.Value{V: b.Flat, Measure: b.Measure}, " ", report.Share{Part: b.Flat, Whole: whole}, ", ",
+		"cum ", report.Value{V: b.Cum, Measure: b.Measure}, " ", report.Share{Part: b.Cum, Whole: whole},
+	}
+	if b.File == "" {
+		about = nil
+	}
+	p.title(b.Title, about)
+	if b.File != "" {
+		p.line(p.paint(clean(b.File), dim))
+	}
+	if b.Found != "" {
+		p.note("read from " + clean(b.Found))
+	}
+	for _, n := range b.Notes {
+		p.note(clean(n))
+	}
+	if b.Error != "" {
+		p.note("no source text: " + clean(b.Error))
+	}
+	if len(b.Lines) == 0 {
+		return
+	}
+	g := grid{columns: []gridColumn{
+		{name: "flat", right: true}, {name: "cum", right: true}, {name: "line", right: true}, {name: "source", cut: cutRight},
+	}}
+	for _, l := range b.Lines {
+		cost := func(v int64) cell {
+			if v == 0 {
+				return cell{text: ".", style: dim}
+			}
+			return cell{text: p.text(report.Value{V: v, Measure: b.Measure}), style: heat(report.Share{Part: v, Whole: whole})}
+		}
+		g.rows = append(g.rows, []cell{cost(l.Flat), cost(l.Cum), {text: p.text(l.Line), style: dim}, {text: p.source(l.Text)}})
+	}
+	g.print(p.w, p.formatter, p.o.Width)
+}
+
+// source returns a line of text that was written elsewhere. Its tabs stay for those who cut columns out of it; where a line has to fit, they
+// are made blanks.
+func (p *printer) source(s string) string {
+	tab := "\t"
+	if p.o.Width > 0 {
+		tab = "    "
+	}
+	parts := strings.Split(strings.TrimRight(s, "\r\n"), "\t")
+	for i := range parts {
+		parts[i] = clean(parts[i])
+	}
+	return strings.Join(parts, tab)
+}
+
+func (p *printer) flameBlock(b *report.FlameBlock) {
+	g, small := p.flame(b, p.bars)
+	if len(g.rows) == 0 {
+		return
+	}
+	g.print(p.w, p.formatter, p.o.Width)
+	if small > 0 {
+		p.note(p.text(report.Phrase{small, " frames below ", report.Value{V: b.Below, Measure: b.Measure}, " are not drawn"}))
+	}
+}
+
+// valueWidth is the width of the column of values before stacks. It cannot be made to measure, since they are not all
+// known before the last one.
+const valueWidth = 10
+
+func (p *printer) stacks(b *report.Stacks) error {
+	margin := strings.Repeat(" ", valueWidth+gap)
+	for s := range b.Each {
+		if p.begun {
+			p.line("")
+		}
+		p.begun = true
+		v := p.text(report.Value{V: s.V, Measure: b.Measure})
+		p.w.WriteString(margin[:max(valueWidth-width(v), 0)])
+		p.w.WriteString(p.paint(v, heat(report.Share{Part: s.V, Whole: b.Measure.Total})))
+		before := margin[:gap]
+		if len(s.Labels) > 0 {
+			p.line(before + p.paint(p.labels(s.Labels), dim))
+			before = margin
+		}
+		for _, n := range s.Frames {
+			p.w.WriteString(before)
+			p.w.WriteString(p.fitted(n, p.o.Width-len(margin)))
+			p.line(p.paint(label(n), dim))
+			before = margin
+		}
+		if len(s.Labels)+len(s.Frames) == 0 {
+			p.line("")
+		}
+		// There may be millions: when nobody reads any more, stop.
+		if _, err := p.w.Write(nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fitted returns the text of n for a line with so much room, if room matters.
+func (p *printer) fitted(n report.Name, room int) string {
+	s := clean(n.Text)
+	if p.o.Width > 0 {
+		s = cutLeft(s, max(room-width(label(n)), leastText), p.glyphs.dots)
+	}
+	return s
+}
+
+// labels prints the labels of a stack. Several values of one key follow each other.
+func (f *formatter) labels(facts []report.Fact) string {
+	var b strings.Builder
+	for i, l := range facts {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(clean(l.Name) + "=" + f.text(l.Value))
+	}
+	return b.String()
+}
