@@ -345,15 +345,17 @@ type tally struct {
 	failed map[string]int // by flag set
 	total  int            // failed cases
 	full   int            // of them, those printed in full
+	told   map[string]int // the same, by subject
 	tied   []string
 	used   map[string]int // by difference
 	met    map[string]int // by difference: cases where it could be
 }
 
-// How many mismatches are printed in full, and how many of one kind.
+// How many mismatches are printed in full: in all, of one kind, and on one profile.
 const (
-	shown       = 20
-	shownOfKind = 2
+	shown          = 20
+	shownOfKind    = 2
+	shownOfSubject = 3
 )
 
 func (y *tally) ran(c check) {
@@ -385,10 +387,11 @@ func (y *tally) fail(c check) bool {
 	defer y.mu.Unlock()
 	count(&y.failed, c.kind())
 	y.total++
-	if y.full == shown || y.failed[c.kind()] > shownOfKind {
+	if y.full == shown || y.failed[c.kind()] > shownOfKind || y.told[c.subject] == shownOfSubject {
 		return false
 	}
 	y.full++
+	count(&y.told, c.subject)
 	return true
 }
 

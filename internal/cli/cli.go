@@ -3,10 +3,25 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/hone-perf/hone/internal/compat/pprof"
+	"github.com/hone-perf/hone/internal/profile"
+)
+
+// Exit codes of hone.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
 )
 
 // A System is what a command may touch.
@@ -14,17 +29,152 @@ type System struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Env      func(string) string
+	Dir      string         // current folder
+	Zone     *time.Location // that times are shown in
 }
 
 // OS returns the real thing.
 func OS() System {
-	return System{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv}
+	dir, _ := os.Getwd() // commands that need it say that there is none
+	return System{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv, Dir: dir, Zone: time.Local}
+}
+
+// width returns the number of columns of the terminal that w is, or 0 when it is none.
+func width(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	if cols, _, err := term.GetSize(int(f.Fd())); err == nil && cols > 0 {
+		return cols
+	}
+	return 80
 }
 
 // Main runs the command that args ask for and returns its exit code.
 func Main(ctx context.Context, sys System, args []string) int {
 	if len(args) > 0 && args[0] == "pprof" {
-		return pprof.Main(ctx, pprof.System(sys), args[1:])
+		// Its flags are not ours.
+		return pprof.Main(ctx, pprof.System{In: sys.In, Out: sys.Out, Err: sys.Err, Env: sys.Env}, args[1:])
 	}
-	return 2
+	root := newRoot(&sys)
+	root.SetArgs(args)
+	root.SetIn(sys.In)
+	root.SetOut(sys.Out)
+	root.SetErr(sys.Err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintf(sys.Err, "hone: %v\n", err)
+	for _, h := range hints(err) {
+		fmt.Fprintf(sys.Err, "hint: %s\n", h)
+	}
+	var wrong *usageError
+	if errors.As(err, &wrong) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// A usageError says that hone was called in a way it does not understand.
+type usageError struct {
+	err  error
+	hint string
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(hint, format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...), hint}
+}
+
+// A hinted error knows the next step.
+type hinted struct {
+	error
+	hint string
+}
+
+func (e *hinted) Unwrap() error { return e.error }
+
+// hints returns what can be done about err.
+func hints(err error) []string {
+	var out []string
+	var wrong *usageError
+	if errors.As(err, &wrong) && wrong.hint != "" {
+		out = append(out, wrong.hint)
+	}
+	var h *hinted
+	if errors.As(err, &h) {
+		out = append(out, h.hint)
+	}
+	var format *profile.FormatError
+	if errors.As(err, &format) && format.Detail != "" {
+		out = append(out, format.Detail)
+	}
+	return out
+}
+
+const rootHelp = `Find what makes a Go program slow, fix it, and prove it.
+
+hone reads any Go profile: CPU, heap, allocs, block, mutex, goroutine, threadcreate;
+from files, folders, servers (host:port or URL) and standard input (-).`
+
+func newRoot(sys *System) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "hone [FILE | host:port | COMMAND]",
+		Short:         "a Go performance workbench",
+		Long:          rootHelp,
+		Example:       "  hone cpu.pprof                first look at a profile\n  hone top cpu.pprof            where the time goes\n  hone diff old.pprof new.pprof what changed",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return around(cmd, sys)
+			}
+			return look(cmd, sys, args)
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return flagError(cmd, err)
+	})
+	root.CompletionOptions.DisableDescriptions = false
+	root.AddGroup(&cobra.Group{ID: "look", Title: "Look:"}, &cobra.Group{ID: "data", Title: "Profiles:"},
+		&cobra.Group{ID: "compat", Title: "Other tools' command lines:"})
+	addViews(root, sys)
+	addMerge(root, sys)
+	root.AddCommand(&cobra.Command{
+		Use:                "pprof [flags] [binary] SOURCE…",
+		Short:              "go tool pprof: its flags, reports and shell",
+		GroupID:            "compat",
+		DisableFlagParsing: true,
+		Run:                func(*cobra.Command, []string) {}, // Main runs it; this is for help and completion
+	})
+	root.AddCommand(versionCommand(sys))
+	root.SetHelpCommandGroupID("data")
+	root.SetCompletionCommandGroupID("data")
+	for _, c := range root.Commands() {
+		if c.Name() == "version" {
+			c.GroupID = "data"
+		}
+	}
+	outputFlags(root)
+	return root
+}
+
+// flagError makes an error about flags say what there is.
+func flagError(cmd *cobra.Command, err error) error {
+	hint := fmt.Sprintf("hone %s --help lists its flags", cmd.Name())
+	if !cmd.HasParent() {
+		hint = "hone --help lists commands and flags"
+	}
+	text := err.Error()
+	if name, ok := strings.CutPrefix(text, "unknown flag: --"); ok {
+		if near := nearestFlag(cmd, name); near != "" {
+			hint = "did you mean --" + near + "? " + hint
+		}
+	}
+	return &usageError{err, hint}
 }

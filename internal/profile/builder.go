@@ -41,6 +41,10 @@ func (b *Builder) Add(stack []uint32, labels uint32, values []int64) int {
 // node interns a stack that runs from the leaf to the root.
 func (b *Builder) node(stack []uint32) uint32 {
 	b.stack = b.stack[:0]
+	if len(stack) > maxDepth {
+		b.err = limitError{fmt.Sprintf("%d frames in one stack", maxDepth)}
+		return Root
+	}
 	for i := len(stack) - 1; i >= 0; i-- {
 		b.stack = append(b.stack, stack[i])
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 )
 
 // Limits keep hostile input from taking all memory. Real profiles stay far below them.
@@ -49,6 +50,8 @@ type decoder struct {
 	defined   []uint32 // by that number: 1 + index in locations, or 0
 	stack     []uint32
 	vals      []int64
+	stacks    []uint32 // of the samples that wait to be interned, root first, one after the other
+	waiting   int      // how many that are
 	label     []byte
 	labelSets map[string]uint32 // encoded labels of a sample → index in rawLabels
 	rawLabels [][]rawLabel
@@ -154,6 +157,9 @@ func decodeProto(s *stream) (*Profile, error) {
 			// No other format looks like this for so long.
 			s.keep, s.head = false, nil
 		}
+	}
+	if err := d.intern(); err != nil {
+		return nil, err
 	}
 	return d.finish()
 }
@@ -579,15 +585,30 @@ func (d *decoder) addSample() error {
 			d.labelSets[string(d.label)] = set
 		}
 	}
-	for i, j := 0, len(d.stack)-1; i < j; i, j = i+1, j-1 {
-		d.stack[i], d.stack[j] = d.stack[j], d.stack[i]
+	slices.Reverse(d.stack)
+	start := len(d.stacks)
+	d.stacks = append(d.stacks, d.stack...)
+	b.add(uint32(len(d.stacks)-start), set, d.vals) // the length stands for the context until intern
+	if d.waiting++; d.waiting == batch {
+		return d.intern()
 	}
-	node, err := b.trie.add(d.stack)
-	if err != nil {
-		return err
-	}
-	b.add(node, set, d.vals)
 	return nil
+}
+
+// intern finds the contexts of the samples that wait for it.
+func (d *decoder) intern() error {
+	var found [batch]lookup
+	contexts := d.b.context[len(d.b.context)-d.waiting:]
+	rest := d.stacks
+	for i, n := range contexts {
+		found[i].stack, rest = rest[:n], rest[n:]
+	}
+	err := d.b.trie.addAll(found[:d.waiting])
+	for i := range contexts {
+		contexts[i] = found[i].node
+	}
+	d.stacks, d.waiting = d.stacks[:0], 0
+	return err
 }
 
 // decodeLabels reads labels, each with its length in front.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // A tree is a finished calling-context tree: contexts in preorder, each a run of locations.
@@ -91,10 +92,14 @@ func (t *trie) resize(log2 uint) {
 	}
 }
 
+func (t *trie) hash(parent, first uint32) uint32 {
+	return uint32((uint64(parent)<<32 | uint64(first)) * 0x9E3779B97F4A7C15 >> t.shift)
+}
+
 // slot returns where the child of parent that starts with first is in the table, or the free slot where it
 // would go.
 func (t *trie) slot(parent, first uint32) uint32 {
-	h := uint32((uint64(parent)<<32 | uint64(first)) * 0x9E3779B97F4A7C15 >> t.shift)
+	h := t.hash(parent, first)
 	mask := uint32(len(t.table) - 1)
 	for {
 		n := t.table[h&mask]
@@ -110,8 +115,82 @@ var errTooLarge = fmt.Errorf("stacks have more than %d different frames", uint32
 
 // add returns the node of a stack that runs from its root to its leaf. The node keeps its number when later
 // stacks branch off in the middle of its run.
-func (t *trie) add(stack []uint32) (uint32, error) {
-	var n uint32
+func (t *trie) add(stack []uint32) (uint32, error) { return t.addBelow(Root, stack) }
+
+// A lookup is a stack on its way down a trie.
+type lookup struct {
+	node  uint32   // how far it has come
+	stack []uint32 // what is left of it
+
+	// The step being taken: how far from its place in the table, what is there, and the start of its run.
+	off   uint32
+	child uint32
+	at    trieNode
+	peek  uint32
+}
+
+// addAll sets the node of each stack. A large trie does not fit the caches, and finding one stack is a chain of
+// waits for memory; the steps here are such that the processor waits for those of many stacks at once. What is
+// found stays true when other stacks are added, so only the last step of each is done one after the other.
+func (t *trie) addAll(all []lookup) error {
+	var buf [batch]*lookup
+	active := buf[:0]
+	for i := range all {
+		if all[i].node = Root; len(all[i].stack) > 0 {
+			active = append(active, &all[i])
+		}
+	}
+	mask := uint32(len(t.table) - 1)
+	for len(active) > 0 {
+		for _, l := range active {
+			l.child = t.table[(t.hash(l.node, l.stack[0])+l.off)&mask]
+		}
+		for _, l := range active {
+			l.at = t.nodes[l.child]
+		}
+		for _, l := range active {
+			at := l.at.start & (blockSize - 1)
+			if l.child != 0 {
+				l.peek = t.frames.blocks[l.at.start>>blockBits][at]
+			}
+		}
+		still := active[:0]
+		for _, l := range active {
+			if l.child == 0 {
+				continue // not there
+			}
+			if l.at.parent != l.node || l.at.first != l.stack[0] {
+				l.off++ // another is in its place
+				still = append(still, l)
+				continue
+			}
+			l.off = 0
+			run := t.frames.get(l.at.run)
+			if len(run) > len(l.stack) || !slices.Equal(run, l.stack[:len(run)]) {
+				continue
+			}
+			l.node, l.stack = l.child, l.stack[len(run):]
+			if len(l.stack) > 0 {
+				still = append(still, l)
+			}
+		}
+		active = still
+	}
+	for i := range all {
+		n, err := t.addBelow(all[i].node, all[i].stack)
+		if err != nil {
+			return err
+		}
+		all[i].node = n
+	}
+	return nil
+}
+
+// batch is how many stacks are looked up together.
+const batch = 64
+
+// addBelow returns the node of what is left of a stack below n.
+func (t *trie) addBelow(n uint32, stack []uint32) (uint32, error) {
 	for len(stack) > 0 {
 		s := t.slot(n, stack[0])
 		child := t.table[s]
@@ -157,9 +236,9 @@ func (t *trie) split(n, at, s, next uint32) uint32 {
 	return upper
 }
 
-// reserve keeps the table at most three quarters full.
+// reserve keeps the table at most five eighths full.
 func (t *trie) reserve() {
-	if len(t.nodes) > len(t.table)/4*3 {
+	if len(t.nodes) > len(t.table)/8*5 {
 		t.resize(uint(bits.Len(uint(len(t.table)))))
 	}
 }

@@ -17,6 +17,8 @@ func JSON(w io.Writer, r report.Report, _ Options) error {
 	switch r := r.(type) {
 	case *report.Traces:
 		return writeTraces(w, r)
+	case *report.Folded:
+		return writeFolded(w, r)
 	case *report.Raw:
 		return writeProfile(w, r)
 	}
@@ -119,6 +121,25 @@ func writeTraces(w io.Writer, t *report.Traces) error {
 			line = append(line, text...)
 		}
 		if err := s.entry(append(line, "]}"...)); err != nil {
+			return err
+		}
+	}
+	s.endList()
+	return s.end()
+}
+
+func writeFolded(w io.Writer, f *report.Folded) error {
+	s := jsonStream{w: bufio.NewWriterSize(w, 1<<16)}
+	if err := s.begin(f.Head); err != nil {
+		return err
+	}
+	s.beginList("stacks")
+	for stack := range f.Each {
+		b, err := s.encode(stack)
+		if err != nil {
+			return err
+		}
+		if err := s.entry(b); err != nil {
 			return err
 		}
 	}

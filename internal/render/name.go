@@ -52,21 +52,27 @@ func printable(s string) bool {
 // cutLeft shortens s to room columns. Its end says most about a function or a file, so the start goes: by whole path
 // elements if that is enough.
 func cutLeft(s string, room int, dots string) string {
-	w := width(s)
-	if w <= room {
+	if width(s) <= room {
 		return s
 	}
-	for i := range pathEnd(s) {
-		if s[i] == '/' && width(s[i:])+width(dots) <= room {
-			return dots + s[i:]
-		}
-	}
 	room -= width(dots)
-	cut := 0
-	for cut < len(s) && w > room {
+	path := s[:pathEnd(s)]
+	cut := len(s)
+	for i := strings.LastIndexByte(path, '/'); i >= 0 && width(s[i:]) <= room; i = strings.LastIndexByte(path[:i], '/') {
+		cut = i
+	}
+	if cut < len(s) {
+		return dots + s[cut:]
+	}
+	for w := 0; cut > 0 && w <= room; {
+		r, n := utf8.DecodeLastRuneInString(s[:cut])
+		cut -= n
+		w += columns.RuneWidth(r)
+	}
+	// Together, characters can be wider than each by itself.
+	for cut < len(s) && width(s[cut:]) > room {
 		_, n := utf8.DecodeRuneInString(s[cut:])
 		cut += n
-		w = width(s[cut:])
 	}
 	return dots + s[cut:]
 }

@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,10 +12,10 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/profile/profiletest"
 )
 
-// checkRaw compares what WriteRaw makes of a profile with what the library makes of it. The library prints labels in
-// maps, so each key only once.
+// checkRaw compares what WriteRaw makes of a profile with what the library makes of it.
 func checkRaw(t *testing.T, in []byte) {
 	t.Helper()
 	theirs, err := pprof.ParseData(in)
@@ -46,7 +47,11 @@ func TestWriteRaw(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range map[string]*profile.Profile{"handmade": handmade(), "empty": none} {
+	labelled, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 500, Labels: true, SparseIDs: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range map[string]*profile.Profile{"handmade": handmade(), "labelled": labelled, "empty": none} {
 		t.Run(name, func(t *testing.T) {
 			var buf bytes.Buffer
 			if err := p.Write(&buf); err != nil {
@@ -92,11 +97,26 @@ func (p *brokenPipe) Write(b []byte) (int, error) {
 }
 
 func BenchmarkWriteRaw(b *testing.B) {
-	p := handmade()
+	p, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 10_000, Labels: true}))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var size countWriter
+	if err := WriteRaw(&size, p); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(size))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := WriteRaw(&brokenPipe{1 << 30}, p); err != nil {
+		if err := WriteRaw(io.Discard, p); err != nil {
 			b.Fatal(err)
 		}
 	}
+}
+
+type countWriter int64
+
+func (c *countWriter) Write(b []byte) (int, error) {
+	*c += countWriter(len(b))
+	return len(b), nil
 }

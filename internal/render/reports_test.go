@@ -194,6 +194,13 @@ func infoReport() *report.Info {
 	}
 }
 
+func foldedReport() *report.Folded {
+	return &report.Folded{Head: head(), Each: func(yield func(*report.FoldedStack) bool) {
+		_ = yield(&report.FoldedStack{Frames: []string{"main.main", "a;b <c>"}, Value: 12_000 * ms}) &&
+			yield(&report.FoldedStack{Frames: []string{"main.main"}, Value: 1_010 * ms})
+	}}
+}
+
 // oddReport is what no profile should hold.
 func oddReport() *report.Top {
 	return &report.Top{
@@ -298,6 +305,7 @@ func everyReport() map[string]report.Report {
 		"flamediff": flameDiffReport(),
 		"diff":      diffReport(),
 		"info":      infoReport(),
+		"folded":    foldedReport(),
 		"odd":       oddReport(),
 		"negative":  negativeReport(),
 		"files":     filesReport(),

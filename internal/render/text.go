@@ -157,11 +157,15 @@ func (p *printer) listing(b *report.Listing) {
 // source returns a line of text that was written elsewhere. Its tabs stay for those who cut columns out of it; where a line has to fit, they
 // are made blanks.
 func (p *printer) source(s string) string {
+	s = strings.TrimRight(s, "\r\n")
+	if printable(s) {
+		return s
+	}
 	tab := "\t"
 	if p.o.Width > 0 {
 		tab = "    "
 	}
-	parts := strings.Split(strings.TrimRight(s, "\r\n"), "\t")
+	parts := strings.Split(s, "\t")
 	for i := range parts {
 		parts[i] = clean(parts[i])
 	}

@@ -35,6 +35,8 @@ type Options struct {
 
 	Stdin io.Reader        // what the ref - stands for; nil is nothing
 	Say   func(msg string) // takes what there is to say on the way; nil is nobody
+
+	Progress func(done int) // is told how many profiles have been added up; may be nil
 }
 
 func (o *Options) say(format string, args ...any) {

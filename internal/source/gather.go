@@ -33,6 +33,16 @@ func (s servers) add(other servers) {
 	}
 }
 
+// One turns the only profile there is into a sum.
+func (o *Options) One(f Fetched) (*Gathered, error) {
+	if _, err := profile.Agree(f.Profile); err != nil {
+		return nil, err
+	}
+	g := &Gathered{N: 1, Remote: f.URL != ""}
+	g.Profile, g.servers = o.locate(f.Profile, f.URL)
+	return g, nil
+}
+
 // atOnce returns how many refs to read at the same time. Servers record while we wait, all over the same seconds.
 func (o *Options) atOnce(refs []string) int {
 	for _, ref := range refs {
@@ -91,6 +101,9 @@ func (o *Options) Gather(ctx context.Context, refs []string) (*Gathered, error) 
 			g.Remote = g.Remote || s.URL != ""
 			g.servers.add(s.servers)
 			if len(refs) == 1 {
+				if _, err := profile.Agree(s.Profile); err != nil {
+					return nil, err
+				}
 				g.Profile = s.Profile
 			} else if err := sum.Add(s.Profile); err != nil {
 				return nil, err
@@ -99,6 +112,9 @@ func (o *Options) Gather(ctx context.Context, refs []string) (*Gathered, error) 
 			return nil, s.err
 		} else {
 			o.say("%s: %v", ref, s.err)
+		}
+		if o.Progress != nil {
+			o.Progress(i + 1)
 		}
 		// Only now may the next one be read: one that has been read but not added takes room, too.
 		<-room

@@ -45,7 +45,7 @@ const (
 	pathLength = 40 // calls it takes to get from the top of the program to the bottom
 )
 
-// newProgram draws a program of n functions, about.
+// newProgram draws a program of n functions.
 func newProgram(seed uint64, n int) *program {
 	p := &program{}
 	b := &builder{program: p, rnd: random(mix(seed)), names: newNamer(seed), known: map[string]uint32{}}
@@ -156,7 +156,7 @@ func (b *builder) addLocations(callees [][]uint32) {
 		f.edge = uint32(len(b.edges))
 		f.edges = len(callees[i])
 		for j, c := range callees[i] {
-			// Known functions with callees are the ends of root chains: they call what they were given.
+			// A known function makes all its calls from one location: the way into the program calls what it was given.
 			if f.pkg != nil && (j == 0 || !b.rnd.percent(10)) {
 				f.calls++
 			}

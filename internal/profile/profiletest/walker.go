@@ -11,6 +11,13 @@ const (
 	maxDepth = 60
 )
 
+// Real stacks branch rarely: at most levels all that comes through a call goes on to the same callee. In the Go
+// profiles of public projects a sample adds 1 to 7 frames that no other sample has; these shares give about as many.
+const (
+	trunk      = 66 // per cent of the levels that do not branch…
+	trunkDepth = 44 // …down to this depth
+)
+
 // A walker makes the stacks of samples.
 //
 // The samples are dealt out from the root downwards: a function that gets n of them passes each of its callees a
@@ -101,7 +108,11 @@ func (w *walker) sample(i uint64) (stack []uint32, h uint64) {
 			}
 			j, n = j-ends, n-ends
 		}
-		choice, j, n = deal(w.cum(f), j, n, h)
+		if len(w.stack) < trunkDepth && mix(h+2)%100 < trunk {
+			choice = pick(w.cum(f), mix(h+3))
+		} else {
+			choice, j, n = deal(w.cum(f), j, n, h)
+		}
 		fn = w.step(f, choice)
 		h = mix(h + uint64(choice))
 	}

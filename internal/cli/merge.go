@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// addMerge adds the command that writes profiles.
+func addMerge(root *cobra.Command, sys *System) {
+	cmd := &cobra.Command{
+		Use:     "merge -o OUT PROFILE…",
+		Short:   "add profiles up into one file that any pprof reads, also for go build -pgo",
+		GroupID: "data",
+		Example: "  hone merge -o default.pgo cpu.*.pprof\n  hone merge -o checkout.pb.gz --tag endpoint=/checkout profiles/",
+	}
+	var q query.Query
+	query.Flags(cmd.Flags(), &q, mergeKeys)
+	o := sourceFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("for example: hone merge -o default.pgo cpu.*.pprof", "merge needs profiles to add up")
+		}
+		out, err := outputOf(cmd, sys)
+		if err != nil {
+			return err
+		}
+		if out.file == "" && out.opt.Width > 0 {
+			return usagef("name a file with -o, or send the output elsewhere", "merge does not write to a terminal: profiles are binary")
+		}
+		q.Refs = args
+		p, err := load(cmd, sys, o, args)
+		if err != nil {
+			return err
+		}
+		r, err := view.Raw([]*recording.Recording{{Profile: p}}, q)
+		if err != nil {
+			return err
+		}
+		for _, n := range p.Notes {
+			note(sys, "%s", n)
+		}
+		return out.with(sys, func(w io.Writer) error { return r.(*report.Raw).Profile.Write(w) })
+	}
+	root.AddCommand(cmd)
+}
+
+// mergeKeys are the settings that make sense for a profile that is written and not shown.
+var mergeKeys = []string{
+	"focus", "ignore", "hide", "show", "show-from", "prune-from",
+	"tag", "tag-ignore", "tag-show", "tag-hide", "tag-root", "tag-leaf", "noinlines", "divide",
+}

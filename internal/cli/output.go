@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/render"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// outputFlags adds the flags that say how answers are written.
+func outputFlags(root *cobra.Command) {
+	f := root.PersistentFlags()
+	f.Bool("json", false, "write JSON")
+	f.Bool("csv", false, "write CSV")
+	f.Bool("md", false, "write Markdown")
+	f.StringP("output", "o", "", "write to `FILE`; its ending chooses the format")
+	f.String("color", "auto", "colours: auto, always or never")
+}
+
+// An output is where an answer goes and how it is written.
+type output struct {
+	file   string // "" is standard output
+	format string
+	opt    render.Options
+}
+
+// outputOf reads the output flags.
+func outputOf(cmd *cobra.Command, sys *System) (output, error) {
+	f := cmd.Flags()
+	var out output
+	out.file, _ = f.GetString("output")
+	for flag, format := range map[string]string{"json": "json", "csv": "csv", "md": "markdown"} {
+		if on, _ := f.GetBool(flag); on {
+			if out.format != "" {
+				return out, usagef("leave all but one of them out", "--json, --csv and --md exclude each other")
+			}
+			out.format = format
+		}
+	}
+	color, _ := f.GetString("color")
+	switch color {
+	case "auto", "always", "never":
+	default:
+		return out, usagef("", "--color=%s: want auto, always or never", color)
+	}
+	cols := 0
+	if out.file == "" {
+		cols = width(sys.Out)
+	}
+	out.opt = render.Options{
+		Width: cols,
+		Color: color == "always" || color == "auto" && cols > 0 && sys.Env("NO_COLOR") == "" && sys.Env("TERM") != "dumb",
+		ASCII: !utf8Locale(sys),
+		Zone:  sys.Zone,
+	}
+	byEnding := map[string]string{".json": "json", ".csv": "csv", ".md": "markdown"}[strings.ToLower(filepath.Ext(out.file))]
+	plain := "text"
+	if cols > 0 || color == "always" {
+		plain = "terminal"
+	}
+	out.format = cmp.Or(out.format, byEnding, plain)
+	return out, nil
+}
+
+// utf8Locale reports whether the terminal can be expected to show more than ASCII. Nothing set means a modern one.
+func utf8Locale(sys *System) bool {
+	loc := strings.ToUpper(cmp.Or(sys.Env("LC_ALL"), sys.Env("LC_CTYPE"), sys.Env("LANG")))
+	return loc == "" || strings.Contains(loc, "UTF-8") || strings.Contains(loc, "UTF8")
+}
+
+// write writes an answer.
+func (out output) write(sys *System, r report.Report) error {
+	return out.with(sys, func(w io.Writer) error { return render.Write(w, out.format, r, out.opt) })
+}
+
+// with hands write the place where the answer goes. A reader that goes away early, like head, is no error.
+func (out output) with(sys *System, write func(io.Writer) error) error {
+	if out.file == "" {
+		b := bufio.NewWriterSize(sys.Out, 64<<10)
+		err := write(b)
+		if err == nil {
+			err = b.Flush()
+		}
+		if isBrokenPipe(err) {
+			return nil
+		}
+		return err
+	}
+	f, err := os.Create(out.file)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriterSize(f, 64<<10)
+	return errors.Join(write(b), b.Flush(), f.Close())
+}
+
+// nearestFlag returns the flag of cmd that name was probably meant to be, or "".
+func nearestFlag(cmd *cobra.Command, name string) string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	name, _, _ = strings.Cut(name, "=")
+	return query.Nearest(name, names)
+}
+
+// note talks to the user about an answer.
+func note(sys *System, format string, args ...any) {
+	fmt.Fprintf(sys.Err, "note: "+format+"\n", args...)
+}

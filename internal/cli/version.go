@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func versionCommand(sys *System) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "what version of hone this is",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(sys.Out, version())
+			return err
+		},
+	}
+}
+
+// version describes the program: its version, the commit it was built from, the Go version.
+func version() string {
+	v, commit := "(unknown)", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v = info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+				commit = " " + s.Value[:12]
+			}
+		}
+	}
+	return fmt.Sprintf("hone %s%s %s %s/%s", v, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}

@@ -1,0 +1,114 @@
+package profile
+
+import (
+	"net/url"
+	"path"
+	"strings"
+
+	"golang.org/x/mod/module"
+)
+
+// PackageOf returns the import path of the package that a Go function, named as the linker names it, was compiled
+// into: net/http for net/http.(*conn).serve. It returns "" for names that are not of Go, or of Go's assembly without a
+// package; Function.Package knows more. What the compiler makes for types that belong to no package, such as
+// the comparison of two unnamed structs, counts as runtime.
+func PackageOf(function string) string {
+	name, made := strings.CutPrefix(function, "type:")
+	if !made {
+		name, made = strings.CutPrefix(function, "type.") // before Go 1.20
+	}
+	if !made || !strings.HasPrefix(name, ".eq.") && !strings.HasPrefix(name, ".hash.") {
+		return packagePath(function)
+	}
+	_, name, _ = strings.Cut(name[1:], ".")
+	for strings.HasPrefix(name, "[") { // arrays count for what they hold
+		_, name, _ = strings.Cut(name, "]")
+	}
+	if i := strings.IndexAny(name, " {("); i >= 0 && !strings.ContainsRune(name[:i], '[') {
+		return "runtime" // struct { … } and the like
+	}
+	if pkg := packagePath(name); pkg != "" {
+		return pkg
+	}
+	return "runtime" // string, interface {}
+}
+
+// packagePath returns what stands before the first dot of the last element. Receivers and type arguments may hold
+// dots and slashes of their own.
+func packagePath(name string) string {
+	if strings.HasPrefix(name, "go:") || strings.HasPrefix(name, "go.(") {
+		return "runtime" // methods of unnamed types
+	}
+	if i := strings.IndexAny(name, "([{<"); i >= 0 {
+		name = name[:i]
+	}
+	slash := strings.LastIndexByte(name, '/') + 1
+	dot := strings.IndexByte(name[slash:], '.')
+	if dot <= 0 || strings.ContainsAny(name, " \\") || strings.Contains(name, "::") {
+		return ""
+	}
+	pkg, rest := name[:slash+dot], name[slash+dot+1:]
+	if slash == 0 && isSplitOff(rest) {
+		return ""
+	}
+	if plain, err := url.PathUnescape(pkg); err == nil { // the linker writes gopkg.in/yaml%2ev3
+		pkg = plain
+	}
+	return pkg
+}
+
+// isSplitOff reports whether a name ends as compilers of C name what they split off a function or made special.
+func isSplitOff(rest string) bool {
+	first, number, _ := strings.Cut(rest, ".")
+	switch first {
+	case "cold", "constprop", "isra", "part", "llvm", "lto_priv":
+		return number == "" || number[0] >= '0' && number[0] <= '9'
+	}
+	return false
+}
+
+// Package returns the import path of the package that f belongs to, or "" when it is not of Go. Routines of Go's
+// assembly that have no package in their name are told by their file.
+func (f *Function) Package() string {
+	if pkg := PackageOf(f.Name); pkg != "" {
+		return pkg
+	}
+	file := slashed(f.File)
+	if f.Name == "" || !strings.HasSuffix(file, ".s") && !strings.HasSuffix(file, ".go") {
+		return ""
+	}
+	dir := path.Dir(file)
+	if i := strings.LastIndex(dir, "/src/"); i >= 0 {
+		return dir[i+len("/src/"):]
+	}
+	if mod, inside := ModuleOf(file); mod != "" {
+		return path.Join(mod, path.Dir(inside))
+	}
+	if path.IsAbs(dir) || dir == "." || strings.Contains(dir, ":") {
+		return ""
+	}
+	return dir
+}
+
+// ModuleOf returns the path of the module that a file belongs to and the name of the file inside, when the file lies
+// in a module cache or was compiled with -trimpath. Other file names do not tell; then module is "".
+func ModuleOf(file string) (path, inside string) {
+	file = slashed(file)
+	before, after, ok := strings.Cut(file, "@v")
+	if !ok {
+		return "", ""
+	}
+	_, inside, ok = strings.Cut(after, "/")
+	if _, cached, ok := strings.Cut(before, "/mod/"); ok {
+		before = cached
+		if plain, err := module.UnescapePath(before); err == nil { // github.com/!burnt!sushi/toml
+			before = plain
+		}
+	}
+	if !ok || strings.HasPrefix(before, "/") || strings.Contains(before, ":") || before == "golang.org/toolchain" {
+		return "", ""
+	}
+	return before, inside
+}
+
+func slashed(file string) string { return strings.ReplaceAll(file, `\`, "/") }

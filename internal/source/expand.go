@@ -1,0 +1,62 @@
+package source
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Expand replaces folders by the files in them and patterns by the files that match, for shells that do not do so.
+// Hidden files are left out.
+func (o *Options) Expand(refs []string) ([]string, error) {
+	var out []string
+	for _, ref := range refs {
+		st, err := os.Stat(ref)
+		switch {
+		case ref == "-" || err == nil && !st.IsDir():
+			out = append(out, ref)
+		case err == nil:
+			files, err := inFolder(ref)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, files...)
+		case strings.ContainsAny(ref, "*?["):
+			files, globErr := filepath.Glob(ref)
+			if globErr != nil {
+				return nil, fmt.Errorf("%s: %w", ref, globErr)
+			}
+			if len(files) == 0 && o.url(ref) == nil {
+				return nil, fmt.Errorf("%s: no file matches", ref)
+			}
+			if len(files) == 0 {
+				files = []string{ref}
+			}
+			out = append(out, files...)
+		default:
+			out = append(out, ref)
+		}
+	}
+	return out, nil
+}
+
+// inFolder returns the files of a folder that may be profiles.
+func inFolder(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s: there are no files in this folder", dir)
+	}
+	slices.Sort(files)
+	return files, nil
+}

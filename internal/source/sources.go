@@ -1,0 +1,54 @@
+package source
+
+import (
+	"context"
+
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source/gosrc"
+	"github.com/hone-perf/hone/internal/source/objfile"
+)
+
+// Sources finds the sources that a profile names, starting from the folder dir. What is known about how the program
+// was built comes from the program itself, when it is at hand.
+func (o *Options) Sources(ctx context.Context, dir string, search, trim []string) recording.Sources {
+	opt := gosrc.Options{Dir: dir, SearchPath: search, TrimPath: trim, Git: true}
+	if o.Binary != "" {
+		if f, err := objfile.Open(o.Binary); err == nil {
+			if info, err := f.BuildInfo(); err == nil {
+				opt = opt.Recorded(info)
+			}
+			f.Close()
+		}
+	}
+	return &sources{ctx, gosrc.New(opt)}
+}
+
+type sources struct {
+	ctx    context.Context
+	finder *gosrc.Finder
+}
+
+func (s *sources) Find(file, function string, line int) (recording.Text, error) {
+	src, err := s.finder.Find(s.ctx, gosrc.Frame{File: file, Func: function, Line: line})
+	if err != nil {
+		return recording.Text{}, err
+	}
+	path := src.Path
+	if path == "" {
+		path = src.How
+	}
+	return recording.Text{Path: path, Lines: src.Lines, Notes: src.Notes}, nil
+}
+
+// BinaryNotes says what the way the program was built keeps from being known.
+func (o *Options) BinaryNotes() []string {
+	if o.Binary == "" {
+		return nil
+	}
+	f, err := objfile.Open(o.Binary)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	return f.Stripped().Notes()
+}

@@ -1,0 +1,224 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// A View answers one kind of question. Help, completion, the commands of the prompt, the routes of the web pages and
+// the paths of the API are made from the list of all views.
+type View struct {
+	Name      string
+	Aliases   []string
+	Doc       string   // one line
+	Arg       string   // what its argument is called in help; "" when it takes none
+	Examples  []string // queries as they are written at the prompt
+	Uses      []string // names of the keys that change its answer
+	NeedsBase bool     // it takes a second recording, to compare the first with
+
+	Run func(in []*recording.Recording, q query.Query) (report.Report, error)
+}
+
+// What most views use.
+var (
+	filters = []string{
+		"focus", "ignore", "hide", "show", "show-from", "prune-from",
+		"tag", "tag-ignore", "tag-show", "tag-hide", "tag-root", "tag-leaf",
+	}
+	frames = []string{"by", "noinlines", "columns"}
+	values = []string{"relative", "divide", "unit"}
+	paths  = []string{"source-path", "trim-path"}
+)
+
+// All are all views, in the order in which help shows them.
+var All = []View{
+	{
+		Name: "top", Aliases: []string{"text"},
+		Doc:      "what costs most",
+		Examples: []string{"top limit=20 focus=json", "top cum by=line", "top by=package"},
+		Uses:     keys("ref metric", filters, frames, "sort limit min mean positive", values, paths),
+		Run:      Top,
+	},
+	{
+		Name: "list", Arg: "RX",
+		Doc:      "source of the functions that match, with what each line costs",
+		Examples: []string{"list json.Unmarshal", "list '(*Decoder).Decode$' metric=alloc_space"},
+		Uses:     keys("ref metric", filters, "noinlines", values, paths),
+		Run:      List,
+	},
+	{
+		Name:     "tree",
+		Doc:      "frames between their callers and their callees",
+		Examples: []string{"tree limit=10", "tree focus=json cum"},
+		Uses:     keys("ref metric", filters, frames, "sort limit min min-edge mean positive", values, paths),
+		Run:      Tree,
+	},
+	{
+		Name: "peek", Arg: "RX",
+		Doc:      "the frames that match between their callers and their callees",
+		Examples: []string{"peek mallocgc", "peek main focus='a b'"},
+		Uses:     keys("ref metric", filters, frames, "sort mean positive", values, paths),
+		Run:      Peek,
+	},
+	{
+		Name: "flame", Aliases: []string{"flamegraph"},
+		Doc:      "what each call costs in its context",
+		Examples: []string{"flame", "flame by=package min=1%", "flame show-from=ServeHTTP limit=100"},
+		Uses:     keys("ref metric", filters, frames, "limit min", values, paths),
+		Run:      Flame,
+	},
+	{
+		Name:     "traces",
+		Doc:      "every sample with its labels and its stack",
+		Examples: []string{"traces", "traces focus=Lock tag=endpoint=/checkout"},
+		Uses:     keys("ref metric", filters, frames, "mean", values),
+		Run:      Traces,
+	},
+	{
+		Name:     "tags",
+		Doc:      "labels of samples by key and value",
+		Examples: []string{"tags", "tags tag-show=^endpoint$ focus=json"},
+		Uses:     keys("ref metric", filters, values),
+		Run:      Tags,
+	},
+	{
+		Name:     "info",
+		Doc:      "what is in a profile",
+		Examples: []string{"info"},
+		Uses:     keys("ref"),
+		Run:      Info,
+	},
+	{
+		Name:     "raw",
+		Doc:      "the profile entry by entry",
+		Examples: []string{"raw", "raw focus=json noinlines"},
+		Uses:     keys("ref", filters, "noinlines columns divide"),
+		Run:      Raw,
+	},
+	{
+		Name:     "comments",
+		Doc:      "comments in the profile",
+		Examples: []string{"comments"},
+		Uses:     keys("ref"),
+		Run:      Comments,
+	},
+	{
+		Name:     "folded",
+		Doc:      "every stack on a line of its own, for programs that draw flame graphs",
+		Examples: []string{"folded", "folded metric=alloc_space ignore=^runtime"},
+		Uses:     keys("ref metric", filters, frames, paths),
+		Run:      Folded,
+	},
+	{
+		Name: "dot", Aliases: []string{"graph"},
+		Doc:      "the call graph in the language of graphviz",
+		Examples: []string{"dot limit=40", "dot call-tree focus=json"},
+		Uses:     keys("ref metric", filters, frames, "sort limit min min-edge mean positive call-tree", values, paths),
+		Run:      Graph,
+	},
+	{
+		Name: "callgrind", Aliases: []string{"kcachegrind"},
+		Doc:      "the call graph for kcachegrind",
+		Examples: []string{"callgrind"},
+		Uses:     keys("ref metric", filters, "noinlines columns mean positive call-tree divide", paths),
+		Run:      Callgrind,
+	},
+	{
+		Name:     "diff",
+		Doc:      "what changed most against a base",
+		Examples: []string{"diff base=old.pprof", "diff base=old.pprof normalize cum limit=20"},
+		Uses:     keys("ref base metric", filters, frames, "sort limit min positive normalize", values, paths),
+
+		NeedsBase: true,
+		Run:       Diff,
+	},
+}
+
+// keys puts lists of names together; a string is names with spaces between them.
+func keys(lists ...any) []string {
+	var out []string
+	for _, l := range lists {
+		switch l := l.(type) {
+		case []string:
+			out = append(out, l...)
+		case string:
+			out = append(out, strings.Fields(l)...)
+		}
+	}
+	return out
+}
+
+// Find returns the view called name, or known by it.
+func Find(name string) (*View, bool) {
+	for i := range All {
+		if v := &All[i]; v.Name == name || slices.Contains(v.Aliases, name) {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+// Keys is the grammar of queries about all views.
+func Keys(view string) ([]string, error) {
+	v, ok := Find(view)
+	if !ok {
+		return nil, unknownView(view)
+	}
+	return v.Uses, nil
+}
+
+func unknownView(name string) error {
+	var names []string
+	for i := range All {
+		names = append(names, All[i].Name)
+	}
+	msg := fmt.Sprintf("unknown view %q; the views are %s", name, strings.Join(names, ", "))
+	if near := query.Nearest(name, names); near != "" {
+		msg += "; did you mean " + near + "?"
+	}
+	return errors.New(msg)
+}
+
+// Parse reads a query as it is written at the prompt and finds the view that answers it. A number in place of an
+// argument is a limit: top 20.
+func Parse(s string) (*View, query.Query, error) {
+	q, err := query.Grammar(Keys).Parse(s)
+	if err != nil {
+		return nil, q, err
+	}
+	v, q, err := Resolve(q)
+	if err != nil {
+		return nil, q, fmt.Errorf("%s: %w", s, err)
+	}
+	return v, q, nil
+}
+
+// Resolve finds the view that answers q and checks that q says what the view is to be about, if it needs that.
+func Resolve(q query.Query) (*View, query.Query, error) {
+	v, ok := Find(q.View)
+	if !ok {
+		return nil, q, unknownView(q.View)
+	}
+	q.View = v.Name
+	switch {
+	case v.Arg != "" && q.Arg == "":
+		return nil, q, fmt.Errorf("%s wants %s, as in %s", v.Name, v.Arg, v.Examples[0])
+	case v.Arg != "" || q.Arg == "":
+		return v, q, nil
+	}
+	if n, err := strconv.Atoi(q.Arg); err == nil && n > 0 && slices.Contains(v.Uses, "limit") {
+		q.Arg, q.Limit = "", n
+		return v, q, nil
+	}
+	if slices.Contains(v.Uses, "focus") {
+		return nil, q, fmt.Errorf("%s takes no argument; focus=%s shows what goes through that", v.Name, q.Arg)
+	}
+	return nil, q, fmt.Errorf("%s takes no argument", v.Name)
+}

@@ -1,0 +1,216 @@
+package view
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
+)
+
+// Diff compares what frames cost in two recordings, the new one first and then the one before it. The frames that
+// changed most come first.
+func Diff(in []*recording.Recording, q query.Query) (report.Report, error) {
+	switch {
+	case len(in) != 2:
+		return nil, errors.New("nothing to compare with: name a base")
+	case q.Mean:
+		return nil, errors.New("diff: means are not compared; leave mean out")
+	}
+	after, err := profileOf(in[0])
+	if err != nil {
+		return nil, err
+	}
+	before, err := profileOf(in[1])
+	if err != nil {
+		return nil, err
+	}
+	s, err := sidesOf(before, after, q)
+	if err != nil {
+		return nil, fmt.Errorf("comparing %s with %s: %w", in[0].Ref, in[1].Ref, err)
+	}
+	out := &report.Diff{Head: headOf(after, s.afterType, q), Before: headOf(before, s.beforeType, q)}
+	out.Unit, out.Before.Unit = s.p.SampleTypes[s.after].Unit, s.p.SampleTypes[s.after].Unit
+	rest, remarks, err := Apply(s.p, q.Steps, cmp.Or(q.Unit, unit.Auto))
+	if err != nil {
+		return nil, err
+	}
+	if q.Relative {
+		s.p = rest
+	}
+	out.Total = measure{p: s.p, k: s.after}.total()
+	out.Before.Total = measure{p: s.p, k: s.before}.total()
+	if s.p, err = groupBy(rest, q.By); err != nil {
+		return nil, err
+	}
+	out.Remarks = remarks
+	out.Notes = slices.Clip(out.Notes)
+	for _, r := range remarks {
+		out.Notes = append(out.Notes, r.String())
+	}
+	out.Notes = append(out.Notes, sideNotes(out, q)...)
+	ratio := 1.0
+	if q.Normalize && out.Total != 0 && out.Before.Total != 0 {
+		ratio = float64(out.Total) / float64(out.Before.Total)
+		out.Normalized = true
+		out.Notes = append(out.Notes, fmt.Sprintf("before is scaled by %.4g, from %s to %s", ratio,
+			unit.Label(out.Before.Total, out.Unit), unit.Label(out.Total, out.Unit)))
+		out.Before.Total = out.Total
+	}
+	rows, err := s.rows(q, ratio)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(rows, func(r report.DiffRow) bool { return r.Cum != 0 && r.CumBefore != 0 }) &&
+		out.Total != 0 && out.Before.Total != 0 {
+		out.Notes = append(out.Notes, "the two have nothing in common: are they of the same program?")
+	}
+	out.Rows = rows
+	trimRows(out, q)
+	return out, nil
+}
+
+// sides are two profiles in one, with a column of values for each.
+type sides struct {
+	p             *profile.Profile
+	after, before int // sample types of p
+
+	afterType, beforeType int // the same in the profiles by themselves
+}
+
+// sidesOf puts two profiles side by side.
+func sidesOf(before, after *profile.Profile, q query.Query) (*sides, error) {
+	if len(after.SampleTypes) == 0 || len(before.SampleTypes) == 0 {
+		return nil, errors.New("profile has no samples")
+	}
+	k, err := after.SampleIndex(q.Metric)
+	if err != nil {
+		return nil, err
+	}
+	p, err := profile.Diff(before, after)
+	if err != nil {
+		return nil, err
+	}
+	// Only what both have is left, and no type may be asked for by its place among those.
+	called := func(name string) func(profile.ValueType) bool {
+		return func(t profile.ValueType) bool { return t.Type == name }
+	}
+	name := after.SampleTypes[k].Type
+	n := len(p.SampleTypes) / 2
+	s := &sides{
+		p:          p,
+		after:      slices.IndexFunc(p.SampleTypes[:n], called(name)),
+		afterType:  k,
+		beforeType: slices.IndexFunc(before.SampleTypes, called(name)),
+	}
+	if s.after < 0 {
+		names := make([]string, n)
+		for i := range names {
+			names[i] = p.SampleTypes[i].Type
+		}
+		return nil, fmt.Errorf("only one has sample type %s; both have %s", name, strings.Join(names, ", "))
+	}
+	s.before = n + s.after
+	return s, nil
+}
+
+// rows returns what each frame costs on both sides. Sums are scaled, not samples: there are many small ones, whose
+// rounding would add up.
+func (s *sides) rows(q query.Query, ratio float64) ([]report.DiffRow, error) {
+	d, err := detailOf(q)
+	if err != nil {
+		return nil, err
+	}
+	table := newFrameTable(s.p, d, pathTrimmer(q.TrimPath, q.SourcePath))
+	after := newBuilder(measure{p: s.p, k: s.after}, table, false)
+	after.costs()
+	before := newBuilder(measure{p: s.p, k: s.before}, table, false)
+	before.costs()
+	scaled := func(v int64) int64 {
+		if ratio == 1 {
+			return v
+		}
+		return int64(math.Round(float64(v) * ratio))
+	}
+	var rows []report.DiffRow
+	for f := range table.frames {
+		r := report.DiffRow{
+			Frame: table.frames[f],
+			Flat:  after.flat[f].v, Cum: after.cum[f].v,
+			FlatBefore: scaled(before.flat[f].v), CumBefore: scaled(before.cum[f].v),
+		}
+		if r.Flat != 0 || r.Cum != 0 || r.FlatBefore != 0 || r.CumBefore != 0 {
+			rows = append(rows, r)
+		}
+	}
+	return rows, nil
+}
+
+// trimRows sorts the rows of d and leaves out those where little changed.
+func trimRows(d *report.Diff, q query.Query) {
+	limits := (&question{query: q}).trim(0, minShare, 0)
+	d.Below = int64(float64(max(d.Total, d.Before.Total)) * limits.min)
+	flat := func(r *report.DiffRow) int64 { return r.Flat - r.FlatBefore }
+	cum := func(r *report.DiffRow) int64 { return r.Cum - r.CumBefore }
+
+	d.Rows = slices.DeleteFunc(d.Rows, func(r report.DiffRow) bool {
+		return q.Positive && (flat(&r) < 0 || flat(&r) == 0 && cum(&r) < 0)
+	})
+	all := len(d.Rows)
+	d.Rows = slices.DeleteFunc(d.Rows, func(r report.DiffRow) bool {
+		// Where nothing changed there is nothing to show, however low the bar is, unless everything is asked for.
+		return limits.min > 0 && max(abs(flat(&r)), abs(cum(&r))) < max(d.Below, 1)
+	})
+	d.Dropped = all - len(d.Rows)
+	d.Of = len(d.Rows)
+
+	rank, second := flat, cum
+	if limits.byCum {
+		rank, second = second, rank
+	}
+	slices.SortFunc(d.Rows, func(a, b report.DiffRow) int {
+		return cmp.Or(
+			cmp.Compare(abs(rank(&b)), abs(rank(&a))),
+			cmp.Compare(abs(second(&b)), abs(second(&a))),
+			cmp.Compare(a.Frame.String(), b.Frame.String()),
+			cmp.Compare(a.StartLine, b.StartLine),
+			cmp.Compare(a.Object, b.Object),
+		)
+	})
+	if limits.nodes > 0 {
+		d.Rows = d.Rows[:min(limits.nodes, len(d.Rows))]
+	}
+	d.Shown = len(d.Rows)
+	for i := range d.Rows {
+		d.Accounted += d.Rows[i].Flat
+	}
+}
+
+// sideNotes returns doubts about comparing the two sides at all.
+func sideNotes(d *report.Diff, q query.Query) []string {
+	var notes []string
+	// What is in use at one moment does not grow with the length of a recording.
+	if a, b := d.Duration, d.Before.Duration; !q.Normalize && a > 0 && b > 0 && !strings.HasPrefix(d.Metric, "inuse_") &&
+		float64(max(a, b)) > 1.2*float64(min(a, b)) {
+		notes = append(notes, fmt.Sprintf("before was recorded for %v and after for %v; normalize compares shares instead",
+			time.Duration(b), time.Duration(a)))
+	}
+	if (q.By == "line" || q.By == "address") && d.BuildID != "" && d.Before.BuildID != "" && d.BuildID != d.Before.BuildID {
+		notes = append(notes, "the two are of different builds: code that moved shows up as two frames")
+	}
+	if d.Before.Total == 0 {
+		notes = append(notes, "before has no samples of "+d.Metric)
+	}
+	if d.Total == 0 {
+		notes = append(notes, "after has no samples of "+d.Metric)
+	}
+	return notes
+}
