@@ -69,8 +69,8 @@ func Diff(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(rows, func(r report.DiffRow) bool { return r.Cum != 0 && r.CumBefore != 0 }) &&
-		out.Total != 0 && out.Before.Total != 0 {
+	inBoth := func(r report.DiffRow) bool { return r.Cum != 0 && r.CumBefore != 0 }
+	if len(q.Steps) == 0 && out.Total != 0 && out.Before.Total != 0 && !slices.ContainsFunc(rows, inBoth) {
 		out.Notes = append(out.Notes, "the two have nothing in common: are they of the same program?")
 	}
 	out.Rows = rows

@@ -84,7 +84,7 @@ func TestInfoOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := info(t, p)
-	want := &report.Info{Head: report.Head{Comments: []string{"empty"}, Notes: []string{"the profile has no samples"}}}
+	want := &report.Info{Labels: []string{}, Head: report.Head{Comments: []string{"empty"}, Notes: []string{"the profile has no samples"}}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
