@@ -9,20 +9,20 @@ type Builder struct {
 	Tables
 	Notes []string
 
-	trie    *trie
-	labels  *labelIndex
-	context []uint32
-	label   []uint32
-	values  [][]int64
-	stack   []uint32
-	err     error
+	stacks *stackTable
+	labels *labelIndex
+	stack  []uint32
+	label  []uint32
+	values [][]int64
+	packed []byte
+	err    error
 }
 
 // NewBuilder returns a Builder for a profile with header h.
 func NewBuilder(h Header) *Builder {
 	return &Builder{
 		Header: h,
-		trie:   newTrie(),
+		stacks: &stackTable{},
 		labels: newLabelIndex(),
 		values: make([][]int64, len(h.SampleTypes)),
 	}
@@ -34,31 +34,20 @@ func (b *Builder) Labels(labels []Label) uint32 { return b.labels.id(newLabelSet
 // Add adds a sample: its stack from the leaf to the root, its label set, and a value for each sample type.
 // It returns the sample's number.
 func (b *Builder) Add(stack []uint32, labels uint32, values []int64) int {
-	b.add(b.node(stack), labels, values)
-	return len(b.context) - 1
-}
-
-// node interns a stack that runs from the leaf to the root.
-func (b *Builder) node(stack []uint32) uint32 {
-	b.stack = b.stack[:0]
-	if len(stack) > maxDepth {
-		b.err = limitError{fmt.Sprintf("%d frames in one stack", maxDepth)}
-		return Root
-	}
-	for i := len(stack) - 1; i >= 0; i-- {
-		b.stack = append(b.stack, stack[i])
-	}
-	n, err := b.trie.add(b.stack)
+	b.packed = packStack(b.packed[:0], stack)
+	at, err := b.stacks.add(b.packed)
 	if err != nil {
 		b.err = err
 	}
-	return n
+	b.add(at, labels, values)
+	return len(b.stack) - 1
 }
 
-func (b *Builder) add(node, labels uint32, values []int64) {
-	b.context = append(b.context, node)
+// add adds a sample whose stack is in the table.
+func (b *Builder) add(at, labels uint32, values []int64) {
+	b.stack = append(b.stack, at)
 	if labels != 0 && b.label == nil {
-		b.label = make([]uint32, len(b.context)-1, cap(b.context))
+		b.label = make([]uint32, len(b.stack)-1, cap(b.stack))
 	}
 	if b.label != nil {
 		b.label = append(b.label, labels)
@@ -73,19 +62,16 @@ func (b *Builder) Profile() (*Profile, error) {
 	if b.err != nil {
 		return nil, fmt.Errorf("building profile: %w", b.err)
 	}
-	t, order := b.trie.finish(nil)
-	for i, n := range b.context {
-		b.context[i] = order[n]
-	}
 	return &Profile{
-		Header:  b.Header,
-		Tables:  b.Tables,
-		Notes:   b.Notes,
-		tree:    t,
-		context: b.context,
-		labels:  b.label,
-		values:  b.values,
-		sets:    b.labels.sets,
+		Header: b.Header,
+		Tables: b.Tables,
+		Notes:  b.Notes,
+		stacks: b.stacks,
+		lazy:   &lazyTree{},
+		stack:  b.stack,
+		labels: b.label,
+		values: b.values,
+		sets:   b.labels.sets,
 	}, nil
 }
 

@@ -1,13 +1,11 @@
 package profile
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 )
 
 // Limits keep hostile input from taking all memory. Real profiles stay far below them.
@@ -46,18 +44,13 @@ type decoder struct {
 	locations []rawLocation
 	lines     []rawLine
 
-	locOf     idTable  // location id → number in order of first sight
-	defined   []uint32 // by that number: 1 + index in locations, or 0
-	stack     []uint32
+	ids       []byte // the stack of a sample as the file has it: packed location ids
 	vals      []int64
-	stacks    []uint32 // of the samples that wait to be interned, root first, one after the other
-	waiting   int      // how many that are
 	label     []byte
 	labelSets map[string]uint32 // encoded labels of a sample → index in rawLabels
 	rawLabels [][]rawLabel
 
-	oddValues   int   // how many values the first sample has that has not as many as the one before; or -1
-	badLocation error // the first thing wrong with the location table
+	oddValues int // how many values the first sample has that has not as many as the one before; or -1
 }
 
 type rawType struct{ typ, unit int64 }
@@ -84,47 +77,6 @@ type rawLocation struct {
 type rawLine struct {
 	function     uint64
 	line, column int64
-}
-
-// An idTable numbers ids in order of first sight. Ids are dense in nearly every profile, and then this is a slice.
-type idTable struct {
-	dense  []uint32 // 1 + number
-	sparse map[uint64]uint32
-	n      uint32
-}
-
-// number returns the number of id, giving it the next one when it is new.
-func (t *idTable) number(id uint64) uint32 {
-	if id < uint64(len(t.dense)) {
-		if v := t.dense[id]; v != 0 {
-			return v - 1
-		}
-	} else if v, ok := t.sparse[id]; ok {
-		return v
-	}
-	v := t.n
-	t.n++
-	// A slice pays while at least an eighth of it is in use.
-	if limit := 8*uint64(t.n) + 1024; id < limit {
-		if id >= uint64(len(t.dense)) {
-			grown := make([]uint32, min(max(2*id, 1024), limit))
-			copy(grown, t.dense)
-			for i := uint64(len(t.dense)); i < uint64(len(grown)) && len(t.sparse) > 0; i++ {
-				if n, ok := t.sparse[i]; ok {
-					grown[i] = n + 1
-					delete(t.sparse, i)
-				}
-			}
-			t.dense = grown
-		}
-		t.dense[id] = v + 1
-		return v
-	}
-	if t.sparse == nil {
-		t.sparse = make(map[uint64]uint32)
-	}
-	t.sparse[id] = v
-	return v
 }
 
 var (
@@ -157,9 +109,6 @@ func decodeProto(s *stream) (*Profile, error) {
 			// No other format looks like this for so long.
 			s.keep, s.head = false, nil
 		}
-	}
-	if err := d.intern(); err != nil {
-		return nil, err
 	}
 	return d.finish()
 }
@@ -408,24 +357,7 @@ func (d *decoder) location(m []byte) error {
 	})
 	x.numLines = uint32(len(d.lines)) - x.firstLine
 	d.locations = append(d.locations, x)
-	if x.id == 0 {
-		d.badLocation = cmp.Or(d.badLocation, errors.New("found location with reserved id=0"))
-		return err
-	}
-	n := d.locOf.number(x.id)
-	d.grow(n)
-	if d.defined[n] != 0 {
-		d.badLocation = cmp.Or(d.badLocation, fmt.Errorf("multiple locations with same id: %d", x.id))
-	}
-	d.defined[n] = uint32(len(d.locations))
 	return err
-}
-
-// grow makes room for location number n in defined.
-func (d *decoder) grow(n uint32) {
-	for uint32(len(d.defined)) <= n {
-		d.defined = append(d.defined, 0)
-	}
 }
 
 const (
@@ -439,7 +371,7 @@ const (
 // sample reads a sample. This is where nearly all the time goes, so it takes the fields that matter by their
 // key bytes and leaves the rest to the general way.
 func (d *decoder) sample(m []byte) error {
-	d.stack, d.vals, d.label = d.stack[:0], d.vals[:0], d.label[:0]
+	d.ids, d.vals, d.label = d.ids[:0], d.vals[:0], d.label[:0]
 	for len(m) > 0 {
 		if key := m[0]; len(m) > 1 && m[1] < 0x80 && (key == keyLocations || key == keyValues || key == keyLabel) {
 			end := 2 + int(m[1])
@@ -450,7 +382,7 @@ func (d *decoder) sample(m []byte) error {
 			var err error
 			switch key {
 			case keyLocations:
-				err = d.frames(data)
+				d.ids = append(d.ids, data...)
 			case keyValues:
 				err = d.numbers(data)
 			case keyLabel:
@@ -471,9 +403,9 @@ func (d *decoder) sample(m []byte) error {
 		m = rest
 		switch f.num<<3 | uint64(f.wire) {
 		case keyLocations:
-			err = d.frames(f.data)
+			d.ids = append(d.ids, f.data...)
 		case keyLocation:
-			err = d.frame(f.u64)
+			d.ids = binary.AppendUvarint(d.ids, f.u64)
 		case keyValues:
 			err = d.numbers(f.data)
 		case keyValue:
@@ -491,48 +423,6 @@ func (d *decoder) sample(m []byte) error {
 		}
 	}
 	return d.addSample()
-}
-
-// frames reads packed location ids.
-func (d *decoder) frames(p []byte) error {
-	stack, dense := d.stack, d.locOf.dense
-	if len(stack)+len(p) > maxDepth {
-		return limitError{fmt.Sprintf("%d frames in one stack", maxDepth)}
-	}
-	for i := 0; i < len(p); {
-		id, n := uint64(p[i]), 1
-		switch {
-		case id < 0x80:
-		case i+1 < len(p) && p[i+1] < 0x80:
-			id, n = id&0x7f|uint64(p[i+1])<<7, 2
-		case i+2 < len(p) && p[i+2] < 0x80:
-			id, n = id&0x7f|uint64(p[i+1]&0x7f)<<7|uint64(p[i+2])<<14, 3
-		default:
-			if id, n = uvarint(p[i:]); n == 0 {
-				return errVarint
-			}
-		}
-		i += n
-		if id < uint64(len(dense)) {
-			if v := dense[id]; v != 0 {
-				stack = append(stack, v-1)
-				continue
-			}
-		}
-		stack = append(stack, d.locOf.number(id))
-		dense = d.locOf.dense
-	}
-	d.stack = stack
-	return nil
-}
-
-// frame takes one location id.
-func (d *decoder) frame(id uint64) error {
-	if len(d.stack) >= maxDepth {
-		return limitError{fmt.Sprintf("%d frames in one stack", maxDepth)}
-	}
-	d.stack = append(d.stack, d.locOf.number(id))
-	return nil
 }
 
 // numbers reads packed values.
@@ -554,10 +444,7 @@ func (d *decoder) numbers(p []byte) error {
 // addSample adds what sample has read to the profile.
 func (d *decoder) addSample() error {
 	b := d.b
-	if d.locOf.n > maxTable {
-		return limitError{fmt.Sprintf("%d locations", maxTable)}
-	}
-	if len(b.context) == 0 {
+	if len(b.stack) == 0 {
 		if len(d.vals) > maxValues {
 			return limitError{fmt.Sprintf("%d values in one sample", maxValues)}
 		}
@@ -585,30 +472,12 @@ func (d *decoder) addSample() error {
 			d.labelSets[string(d.label)] = set
 		}
 	}
-	slices.Reverse(d.stack)
-	start := len(d.stacks)
-	d.stacks = append(d.stacks, d.stack...)
-	b.add(uint32(len(d.stacks)-start), set, d.vals) // the length stands for the context until intern
-	if d.waiting++; d.waiting == batch {
-		return d.intern()
+	at, err := b.stacks.add(d.ids)
+	if err != nil {
+		return err
 	}
+	b.add(at, set, d.vals)
 	return nil
-}
-
-// intern finds the contexts of the samples that wait for it.
-func (d *decoder) intern() error {
-	var found [batch]lookup
-	contexts := d.b.context[len(d.b.context)-d.waiting:]
-	rest := d.stacks
-	for i, n := range contexts {
-		found[i].stack, rest = rest[:n], rest[n:]
-	}
-	err := d.b.trie.addAll(found[:d.waiting])
-	for i := range contexts {
-		contexts[i] = found[i].node
-	}
-	d.stacks, d.waiting = d.stacks[:0], 0
-	return err
 }
 
 // decodeLabels reads labels, each with its length in front.

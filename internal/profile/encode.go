@@ -163,8 +163,8 @@ func (e *encoder) samples() {
 	var stack []uint32
 	var ids []uint64
 	vals := make([]uint64, len(p.values))
-	for i, c := range p.context {
-		stack = p.Stack(c, stack[:0])
+	for i := range p.stack {
+		stack = p.Stack(i, stack[:0])
 		ids = ids[:0]
 		for _, l := range stack {
 			ids = append(ids, p.Locations[l].ID)

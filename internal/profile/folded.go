@@ -1,12 +1,10 @@
 package profile
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,105 +131,8 @@ func (b *textBuilder) foldedStack(frames []byte, functions map[string]uint32, st
 	return stack, err
 }
 
-// WriteFolded writes sample type k of p as folded stacks, sorted, one line for all stacks that name the same functions.
-// Inlined functions are frames like others. Stacks that sum up to zero are left out.
-func (p *Profile) WriteFolded(w io.Writer, k int) error {
-	t, sums, names, err := p.fold(k)
-	if err != nil {
-		return fmt.Errorf("folding stacks: %w", err)
-	}
-	children := make([][]uint32, len(t.parent))
-	for c := 1; c < len(t.parent); c++ {
-		children[t.parent[c]] = append(children[t.parent[c]], uint32(c))
-	}
-
-	out := bufio.NewWriter(w)
-	var line []byte
-	ends := make([]int, len(t.parent)) // of the stack of each context in line, while that is below it
-	for todo := []uint32{Root}; len(todo) > 0; {
-		c := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		line = line[:ends[t.parent[c]]]
-		for _, f := range t.run(c) {
-			if len(line) > 0 {
-				line = append(line, ';')
-			}
-			line = append(line, names[f]...)
-		}
-		ends[c] = len(line)
-		if sums[c] != 0 {
-			text := strconv.AppendInt(append(line, ' '), sums[c], 10)
-			if _, err := out.Write(append(text, '\n')); err != nil {
-				return err
-			}
-		}
-		// What was put last comes first.
-		slices.SortFunc(children[c], func(a, b uint32) int {
-			return cmp.Compare(names[t.run(b)[0]], names[t.run(a)[0]])
-		})
-		todo = append(todo, children[c]...)
-	}
-	return out.Flush()
-}
-
-// fold sums up sample type k by the names on the stack. The frames of the tree are indices in names.
-func (p *Profile) fold(k int) (t tree, sums []int64, names []string, err error) {
-	index := make(map[string]uint32)
-	id := func(name string) uint32 {
-		i, ok := index[name]
-		if !ok {
-			i = uint32(len(names))
-			index[name] = i
-			names = append(names, name)
-		}
-		return i
-	}
-	functions := make([]uint32, len(p.Functions))
-	for i, f := range p.Functions {
-		functions[i] = id(foldedName(f.Name))
-	}
-
-	contexts := make([]int64, p.NumContexts())
-	for i, v := range p.values[k] {
-		contexts[p.context[i]] += v
-	}
-	b := newTrie()
-	nodes := make([]uint32, len(contexts))
-	var stack, frames []uint32
-	for c, sum := range contexts {
-		if sum == 0 {
-			continue
-		}
-		stack, frames = p.Stack(uint32(c), stack[:0]), frames[:0]
-		for _, l := range slices.Backward(stack) {
-			loc := &p.Locations[l]
-			for _, ln := range slices.Backward(loc.Lines) {
-				frames = append(frames, functions[ln.Function])
-			}
-			if len(loc.Lines) == 0 {
-				frames = append(frames, id(fmt.Sprintf("%#x", loc.Address)))
-			}
-		}
-		if len(frames) == 0 {
-			frames = append(frames, id("[no stack]"))
-		}
-		if len(frames) > maxDepth { // inlining makes it longer than what was read
-			return t, nil, nil, limitError{fmt.Sprintf("%d frames in one stack", maxDepth)}
-		}
-		if nodes[c], err = b.add(frames); err != nil {
-			return t, nil, nil, err
-		}
-	}
-	t, order := b.finish(nil)
-	sums = make([]int64, len(t.parent))
-	for c, sum := range contexts {
-		sums[order[nodes[c]]] += sum
-	}
-	return t, sums, names, nil
-}
-
-// foldedName returns name as it can stand in a folded stack, which parseFolded then reads as the same name.
-func foldedName(name string) string {
+// FoldedName returns name as it can stand in a folded stack, which parseFolded then reads as the same name.
+func FoldedName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
 		case r == ';':

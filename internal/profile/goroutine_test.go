@@ -31,7 +31,7 @@ func describe(p *Profile) string {
 			}
 		}
 		out.WriteString(":")
-		stack = p.Stack(p.Context(i), stack[:0])
+		stack = p.Stack(i, stack[:0])
 		for _, at := range slices.Backward(stack) {
 			sep := " "
 			for _, l := range slices.Backward(p.Locations[at].Lines) {
@@ -462,7 +462,7 @@ func placesIn(p *Profile, part string) map[string]int64 {
 	places := make(map[string]int64)
 	var stack []uint32
 	for i := range p.NumSamples() {
-		stack = p.Stack(p.Context(i), stack[:0])
+		stack = p.Stack(i, stack[:0])
 		for _, at := range stack {
 			for _, l := range p.Locations[at].Lines {
 				f := p.Functions[l.Function]
@@ -575,7 +575,7 @@ func crashLines(p *Profile) string {
 	var stack []uint32
 	for i := range p.NumSamples() {
 		var names []string
-		stack = p.Stack(p.Context(i), stack[:0])
+		stack = p.Stack(i, stack[:0])
 		for _, at := range slices.Backward(stack) {
 			for _, l := range slices.Backward(p.Locations[at].Lines) {
 				if name := p.Functions[l.Function].Name; strings.HasPrefix(name, "main.") && !strings.Contains(name, "gowrap") {

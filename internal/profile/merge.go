@@ -18,6 +18,7 @@ type Merger struct {
 	mappings  map[mappingKey]int32
 	functions map[Function]uint32
 	locations map[locationKey]uint32
+	stacks    *stackIndex
 	samples   map[sampleKey]int
 	notes     []string
 }
@@ -73,7 +74,7 @@ func (m *Merger) Profile() (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range p.context {
+	for i := range p.stack {
 		if p.isZero(i) {
 			// What cancelled out goes, and with it what only that referred to.
 			return Merge(p)
@@ -102,6 +103,7 @@ func (m *Merger) start(h Header) {
 	m.mappings = make(map[mappingKey]int32)
 	m.functions = make(map[Function]uint32)
 	m.locations = make(map[locationKey]uint32)
+	m.stacks = newStackIndex(m.b.stacks)
 	m.samples = make(map[sampleKey]int)
 }
 
@@ -239,7 +241,7 @@ func (p *Profile) withTypes(names []string) *Profile {
 	return &q
 }
 
-type sampleKey struct{ node, labels uint32 }
+type sampleKey struct{ stack, labels uint32 }
 
 type mappingKey struct {
 	size, offset uint64
@@ -262,7 +264,6 @@ func (m *Merger) add(p *Profile, first int) {
 		mappings:  make([]mappedMapping, len(p.Mappings)),
 		functions: make([]uint32, len(p.Functions)),
 		locations: make([]uint32, len(p.Locations)),
-		done:      make([]bool, p.NumContexts()),
 	}
 	if len(m.b.Mappings) == 0 && len(p.Mappings) > 0 {
 		// The first mapping is the main program, whichever the first sample is in.
@@ -273,22 +274,25 @@ func (m *Merger) add(p *Profile, first int) {
 		sets[i] = m.b.labels.id(s)
 	}
 	b := m.b
-	nodes := make([]uint32, p.NumContexts()) // 1 + node in the sum
 	var stack []uint32
 	values := make([]int64, len(b.values))
-	for i, c := range p.context {
+	for i := range p.stack {
 		if p.isZero(i) {
 			continue
 		}
-		if nodes[c] == 0 {
-			src.visit(c)
-			stack = p.Stack(c, stack[:0])
-			for j, l := range stack {
-				stack[j] = src.locations[l] - 1
+		stack = p.Stack(i, stack[:0])
+		for j, l := range stack {
+			if src.locations[l] == 0 {
+				src.location(l)
 			}
-			nodes[c] = b.node(stack) + 1
+			stack[j] = src.locations[l] - 1
 		}
-		key := sampleKey{nodes[c] - 1, sets[p.Label(i)]}
+		b.packed = packStack(b.packed[:0], stack)
+		at, err := m.stacks.intern(b.packed)
+		if err != nil {
+			b.err = err
+		}
+		key := sampleKey{at, sets[p.Label(i)]}
 		if at, ok := m.samples[key]; ok {
 			for k, col := range p.values {
 				b.values[first+k][at] += col[i]
@@ -298,8 +302,8 @@ func (m *Merger) add(p *Profile, first int) {
 		for k, col := range p.values {
 			values[first+k] = col[i]
 		}
-		m.samples[key] = len(b.context)
-		b.add(key.node, key.labels, values)
+		m.samples[key] = len(b.stack)
+		b.add(key.stack, key.labels, values)
 	}
 }
 
@@ -310,7 +314,6 @@ type mergeSource struct {
 	mappings  []mappedMapping
 	functions []uint32
 	locations []uint32
-	done      []bool // contexts whose locations are in the sum
 }
 
 type mappedMapping struct {
@@ -318,21 +321,8 @@ type mappedMapping struct {
 	shift uint64 // what to add to addresses
 }
 
-// visit brings the locations of context c into the sum, leaf first.
-func (s *mergeSource) visit(c uint32) {
-	for ; c != Root && !s.done[c]; c = s.p.Parent(c) {
-		run := s.p.Run(c)
-		for i := len(run) - 1; i >= 0; i-- {
-			s.location(run[i])
-		}
-		s.done[c] = true
-	}
-}
-
+// location brings location i, which is not yet there, into the sum.
 func (s *mergeSource) location(i uint32) {
-	if s.locations[i] != 0 {
-		return
-	}
 	l := s.p.Locations[i]
 	key := locationKey{mapping: NoMapping, folded: l.Folded}
 	if l.Mapping != NoMapping {
@@ -430,7 +420,7 @@ func (p *Profile) Scale(ratios []float64) *Profile {
 		return p
 	}
 	values := make([][]int64, len(p.values))
-	keep := make([]bool, len(p.context))
+	keep := make([]bool, len(p.stack))
 	for k, col := range p.values {
 		values[k] = col
 		if ratios[k] == 1 {

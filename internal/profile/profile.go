@@ -100,19 +100,36 @@ type Profile struct {
 	// Damage is what is wrong with input of which only a part could be used.
 	Damage error
 
-	tree tree
+	stacks *stackTable
+	lazy   *lazyTree
 
-	context []uint32   // of each sample
-	labels  []uint32   // label set of each sample; nil when no sample has labels
-	values  [][]int64  // [sample type][sample]
-	sets    []LabelSet // sets[0] is empty
+	stack  []uint32   // place of each sample's stack in stacks
+	labels []uint32   // label set of each sample; nil when no sample has labels
+	values [][]int64  // [sample type][sample]
+	sets   []LabelSet // sets[0] is empty
 }
 
 // NumSamples returns how many samples p has.
-func (p *Profile) NumSamples() int { return len(p.context) }
+func (p *Profile) NumSamples() int { return len(p.stack) }
+
+// Stack appends the locations on the stack of sample i to buf, from the leaf to the root.
+func (p *Profile) Stack(i int, buf []uint32) []uint32 {
+	return unpackStack(buf, p.stacks.get(p.stack[i]))
+}
+
+// NumStacks returns how many different stacks the samples have.
+func (p *Profile) NumStacks() int {
+	x := newStackIndex(&stackTable{})
+	for _, at := range p.stack {
+		if _, err := x.intern(p.stacks.get(at)); err != nil {
+			return len(p.stack) // cannot happen: all stacks are in one table already
+		}
+	}
+	return x.n
+}
 
 // Context returns the context of sample i.
-func (p *Profile) Context(i int) uint32 { return p.context[i] }
+func (p *Profile) Context(i int) uint32 { return p.tree().context[i] }
 
 // Values returns the values of all samples for sample type k. The slice is shared and must not be written to.
 func (p *Profile) Values(k int) []int64 { return p.values[k] }
@@ -130,30 +147,20 @@ func (p *Profile) LabelSets() []LabelSet { return p.sets }
 
 // NumContexts returns the number of contexts. Contexts are numbered in preorder: a parent comes before its
 // children, and the contexts below c are those that follow it until one whose parent comes before c.
-func (p *Profile) NumContexts() int { return len(p.tree.parent) }
+//
+// Contexts are found when the first of these methods is called.
+func (p *Profile) NumContexts() int { return len(p.tree().parent) }
 
 // Parent returns the context that c continues.
-func (p *Profile) Parent(c uint32) uint32 { return p.tree.parent[c] }
+func (p *Profile) Parent(c uint32) uint32 { return p.tree().parent[c] }
 
 // Run returns the locations that c adds to its parent, caller before callee, as indices in Locations.
 // A context stands for a run of calls, not for a single one: where a stack does not branch there is nothing
 // to tell its frames apart, and the tree is several times smaller for it.
-func (p *Profile) Run(c uint32) []uint32 { return p.tree.run(c) }
+func (p *Profile) Run(c uint32) []uint32 { return p.tree().run(c) }
 
 // End returns the first context after c that is not below it.
-func (p *Profile) End(c uint32) uint32 { return p.tree.end[c] }
-
-// Stack appends the locations of context c to buf, from the leaf to the root.
-func (p *Profile) Stack(c uint32, buf []uint32) []uint32 {
-	for c != Root {
-		run := p.tree.run(c)
-		for i := len(run) - 1; i >= 0; i-- {
-			buf = append(buf, run[i])
-		}
-		c = p.tree.parent[c]
-	}
-	return buf
-}
+func (p *Profile) End(c uint32) uint32 { return p.tree().end[c] }
 
 // SampleIndex returns the sample type that name asks for: a name, a number, or "" for the default.
 func (p *Profile) SampleIndex(name string) (int, error) {

@@ -10,7 +10,7 @@ import (
 // ends too early is used as far as it goes, with a note.
 func (d *decoder) finish() (*Profile, error) {
 	lost := d.lost()
-	if lost != "" && (len(d.b.context) == 0 || len(d.sampleTypes) == 0) {
+	if lost != "" && (len(d.b.stack) == 0 || len(d.sampleTypes) == 0) {
 		return nil, d.cutShort()
 	}
 	r := resolver{text: string(d.text), ends: d.ends, lenient: lost != ""}
@@ -23,33 +23,21 @@ func (d *decoder) finish() (*Profile, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	locations, badLocation := d.resolveLocations(mappingOf, functionOf, lost != "")
-	badSample := d.checkSamples(lost != "")
+	locations, locationOf, badLocation := d.resolveLocations(mappingOf, functionOf, lost != "")
+	badSample := d.checkSamples()
+	if badSample == nil {
+		locations, badSample = d.resolveStacks(locations, locationOf, lost != "")
+	}
+	if badSample == errVarint {
+		return nil, errVarint
+	}
 	for _, err := range []error{badSample, badMapping, badFunction, badLocation} {
 		if err != nil {
 			return nil, &FormatError{Doing: "malformed profile", Err: err}
 		}
 	}
 
-	rename := make([]uint32, d.locOf.n)
-	for n := range rename {
-		at := uint32(0)
-		if n < len(d.defined) {
-			at = d.defined[n]
-		}
-		if at == 0 { // only in a salvaged profile
-			locations = append(locations, Location{ID: uint64(len(locations) + 1<<32), Mapping: NoMapping})
-			at = uint32(len(locations))
-		}
-		rename[n] = at - 1
-	}
-	d.locOf, d.defined = idTable{}, nil
-
 	b := d.b
-	t, order := b.trie.finish(rename)
-	for i, n := range b.context {
-		b.context[i] = order[n]
-	}
 	for i, s := range b.label {
 		b.label[i] = setOf[s]
 	}
@@ -57,13 +45,14 @@ func (d *decoder) finish() (*Profile, error) {
 		b.values = make([][]int64, len(h.SampleTypes))
 	}
 	p := &Profile{
-		Header:  h,
-		Tables:  Tables{mappings, functions, locations},
-		tree:    t,
-		context: b.context,
-		labels:  b.label,
-		values:  b.values,
-		sets:    sets,
+		Header: h,
+		Tables: Tables{mappings, functions, locations},
+		stacks: b.stacks,
+		lazy:   &lazyTree{},
+		stack:  b.stack,
+		labels: b.label,
+		values: b.values,
+		sets:   sets,
 	}
 	if lost != "" {
 		p.Notes = append(p.Notes, lost)
@@ -91,7 +80,7 @@ func (d *decoder) lost() string {
 	if len(d.s.buf) == 0 && len(d.ends) > 0 {
 		names = "all of it could be read, but may be wrong"
 	}
-	return fmt.Sprintf("the profile is damaged after %d samples (%v): %s", len(d.b.context), err, names)
+	return fmt.Sprintf("the profile is damaged after %d samples (%v): %s", len(d.b.stack), err, names)
 }
 
 // cutShort is the error for input that ended before there was anything to show.
@@ -216,11 +205,18 @@ func (d *decoder) resolveFunctions(r *resolver) ([]Function, *indexOf, error) {
 }
 
 // resolveLocations builds the location table. In a salvaged profile, lines whose function is lost go away.
-func (d *decoder) resolveLocations(mappingOf, functionOf *indexOf, lenient bool) ([]Location, error) {
-	bad := d.badLocation
+func (d *decoder) resolveLocations(mappingOf, functionOf *indexOf, lenient bool) ([]Location, *indexOf, error) {
+	var bad error
+	of := newIndexOf(len(d.locations))
 	lines := make([]Line, 0, len(d.lines))
 	out := make([]Location, len(d.locations))
 	for i, l := range d.locations {
+		if _, dup := of.get(l.id); bad == nil && l.id == 0 {
+			bad = errors.New("found location with reserved id=0")
+		} else if bad == nil && dup {
+			bad = fmt.Errorf("multiple locations with same id: %d", l.id)
+		}
+		of.put(l.id, i)
 		mapping := int32(NoMapping)
 		if m, ok := mappingOf.get(l.mapping); ok {
 			mapping = m
@@ -244,14 +240,14 @@ func (d *decoder) resolveLocations(mappingOf, functionOf *indexOf, lenient bool)
 			Lines: lines[start:len(lines):len(lines)],
 		}
 	}
-	return out, bad
+	return out, &of, bad
 }
 
-// checkSamples returns what is wrong with the samples as a whole.
-func (d *decoder) checkSamples(lenient bool) error {
+// checkSamples returns what is wrong with the values of samples.
+func (d *decoder) checkSamples() error {
 	b, types := d.b, len(d.sampleTypes)
 	switch {
-	case len(b.context) == 0 && d.oddValues < 0:
+	case len(b.stack) == 0 && d.oddValues < 0:
 		return nil
 	case types == 0:
 		return errors.New("missing sample type information")
@@ -259,13 +255,103 @@ func (d *decoder) checkSamples(lenient bool) error {
 		return fmt.Errorf("mismatch: sample has %d values vs. %d types", len(b.values), types)
 	case d.oddValues >= 0:
 		return fmt.Errorf("mismatch: sample has %d values vs. %d types", d.oddValues, types)
-	case lenient:
-		return nil
 	}
-	for n := range d.locOf.n {
-		if n >= uint32(len(d.defined)) || d.defined[n] == 0 {
-			return errors.New("sample has nil location")
+	return nil
+}
+
+var (
+	errNoLocation = errors.New("sample has nil location")
+	errDeep       = limitError{fmt.Sprintf("%d frames in one stack", maxDepth)}
+)
+
+// resolveStacks checks that stacks are made of locations that are there. Nearly every writer numbers locations 1, 2,
+// 3, … in order, and then the stacks are good as they are; others are packed anew. In a salvaged profile, a location
+// that is lost becomes one that nothing is known of.
+func (d *decoder) resolveStacks(locations []Location, of *indexOf, lenient bool) ([]Location, error) {
+	inOrder := true
+	for i := range locations {
+		inOrder = inOrder && locations[i].ID == uint64(i)+1
+	}
+	b := d.b
+	if inOrder && !lenient {
+		var err error
+		for _, at := range b.stack {
+			if err = checkStack(b.stacks.get(at), uint64(len(locations))); err != nil {
+				break
+			}
 		}
+		if err != errLongID {
+			return locations, err
+		}
+	}
+	old := b.stacks
+	b.stacks = &stackTable{}
+	var stack []uint32
+	for i, at := range b.stack {
+		stack = stack[:0]
+		for ids := old.get(at); len(ids) > 0; {
+			id, n := uvarint(ids)
+			if n == 0 {
+				return nil, errVarint
+			}
+			ids = ids[n:]
+			l, ok := of.get(id)
+			switch {
+			case ok && id != 0:
+			case lenient && len(locations) < maxTable:
+				l = int32(len(locations))
+				locations = append(locations, Location{ID: id, Mapping: NoMapping})
+				of.put(id, int(l))
+			default:
+				return nil, errNoLocation
+			}
+			stack = append(stack, uint32(l))
+		}
+		if len(stack) > maxDepth {
+			return nil, errDeep
+		}
+		b.packed = packStack(b.packed[:0], stack)
+		var err error
+		if b.stack[i], err = b.stacks.add(b.packed); err != nil {
+			return nil, err
+		}
+	}
+	return locations, nil
+}
+
+// errLongID says that an id takes more bytes than it needs, and more than unpackStack reads.
+var errLongID = errors.New("id is padded")
+
+// checkStack checks that packed ids are good: not padded, and between 1 and last.
+func checkStack(ids []byte, last uint64) error {
+	depth := 0
+	for i := 0; i < len(ids); depth++ {
+		start := i
+		id := uint64(ids[i])
+		i++
+		if id >= 0x80 {
+			id &= 0x7f
+			for shift := 7; ; shift += 7 {
+				if i == len(ids) || shift > 63 {
+					return errVarint
+				}
+				c := ids[i]
+				i++
+				id |= uint64(c&0x7f) << shift
+				if c < 0x80 {
+					break
+				}
+			}
+		}
+		if id-1 >= last {
+			return errNoLocation
+		}
+		if i-start > 4 {
+			return errLongID
+		}
+	}
+	if depth > maxDepth {
+		return errDeep
 	}
 	return nil
 }

@@ -9,16 +9,17 @@ import (
 // Filter returns p with only the samples for which keep is true.
 func (p *Profile) Filter(keep func(i int) bool) *Profile {
 	var kept []int
-	for i := range p.context {
+	for i := range p.stack {
 		if keep(i) {
 			kept = append(kept, i)
 		}
 	}
-	if len(kept) == len(p.context) {
+	if len(kept) == len(p.stack) {
 		return p
 	}
 	q := *p
-	q.context = pick(p.context, kept)
+	q.stack = pick(p.stack, kept)
+	q.lazy = &lazyTree{}
 	if p.labels != nil {
 		q.labels = pick(p.labels, kept)
 	}
@@ -46,7 +47,7 @@ func (p *Profile) MapLabels(change func(LabelSet) LabelSet) *Profile {
 	}
 	q := *p
 	q.sets = x.sets
-	q.labels = make([]uint32, len(p.context))
+	q.labels = make([]uint32, len(p.stack))
 	for i := range q.labels {
 		q.labels[i] = of[p.Label(i)]
 	}
@@ -97,8 +98,8 @@ func (p *Profile) Rewrite(t Tables, change func(i int, stack []uint32) ([]uint32
 	b.labels.sets = p.sets // the same sets under the same numbers
 	var stack []uint32
 	values := make([]int64, len(p.values))
-	for i, c := range p.context {
-		stack = p.Stack(c, stack[:0])
+	for i := range p.stack {
+		stack = p.Stack(i, stack[:0])
 		changed, keep := change(i, stack)
 		if !keep {
 			continue
@@ -106,7 +107,7 @@ func (p *Profile) Rewrite(t Tables, change func(i int, stack []uint32) ([]uint32
 		for k, col := range p.values {
 			values[k] = col[i]
 		}
-		b.add(b.node(changed), p.Label(i), values)
+		b.Add(changed, p.Label(i), values)
 	}
 	return b.Profile()
 }

@@ -12,13 +12,16 @@ type textBuilder struct {
 	*Builder
 	functions map[Function]uint32
 	locations map[string]uint32 // by functions and lines
+	index     *stackIndex
 	samples   map[sampleKey]int
 	key       []byte
 }
 
 func newTextBuilder(h Header) *textBuilder {
+	b := NewBuilder(h)
 	return &textBuilder{
-		Builder:   NewBuilder(h),
+		Builder:   b,
+		index:     newStackIndex(b.stacks),
 		functions: make(map[Function]uint32),
 		locations: make(map[string]uint32),
 		samples:   make(map[sampleKey]int),
@@ -59,13 +62,18 @@ func (b *textBuilder) location(lines []Line) (uint32, error) {
 
 // count adds n to the sample that has this stack and these labels.
 func (b *textBuilder) count(stack []uint32, labels uint32, n int64) {
-	key := sampleKey{b.node(stack), labels}
+	b.packed = packStack(b.packed[:0], stack)
+	at, err := b.index.intern(b.packed)
+	if err != nil {
+		b.err = err
+	}
+	key := sampleKey{at, labels}
 	if i, ok := b.samples[key]; ok {
 		b.values[0][i] += n
 		return
 	}
-	b.samples[key] = len(b.context)
-	b.add(key.node, labels, []int64{n})
+	b.samples[key] = len(b.stack)
+	b.add(at, labels, []int64{n})
 }
 
 var byteOrderMark = []byte("\ufeff")

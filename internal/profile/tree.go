@@ -1,14 +1,59 @@
 package profile
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 )
+
+// A lazyTree is a tree that is built when it is first asked for.
+type lazyTree struct {
+	once sync.Once
+	tree
+}
+
+// tree returns the calling-context tree of the samples.
+func (p *Profile) tree() *tree {
+	p.lazy.once.Do(func() { p.lazy.tree = p.buildTree() })
+	return &p.lazy.tree
+}
+
+func (p *Profile) buildTree() tree {
+	t := newTrie()
+	context := make([]uint32, len(p.stack))
+	var all [batch]lookup
+	var stacks []uint32
+	for from := 0; from < len(context); from += batch {
+		part := context[from:min(from+batch, len(context))]
+		stacks = stacks[:0]
+		for i := range part {
+			start := len(stacks)
+			stacks = p.Stack(from+i, stacks)
+			part[i] = uint32(len(stacks) - start)
+		}
+		rest := stacks
+		for i, n := range part {
+			all[i].stack, rest = rest[:n], rest[n:]
+			slices.Reverse(all[i].stack)
+		}
+		t.addAll(all[:len(part)])
+		for i := range part {
+			part[i] = all[i].node
+		}
+	}
+	out, order := t.finish()
+	for i, n := range context {
+		context[i] = order[n]
+	}
+	out.context = context
+	return out
+}
 
 // A tree is a finished calling-context tree: contexts in preorder, each a run of locations.
 type tree struct {
+	context []uint32 // of each sample
+
 	parent []uint32
 	end    []uint32 // the contexts below c are c+1 … end[c]-1
 	runs   []run
@@ -40,8 +85,8 @@ func (a *arena) get(r run) []uint32 {
 	return a.blocks[r.start>>blockBits][at : at+r.len]
 }
 
-// put copies a stack into the arena. ok is false when there is no number left for it.
-func (a *arena) put(stack []uint32) (r run, ok bool) {
+// put copies a stack into the arena. The packed stacks of a profile are limited so that numbers suffice.
+func (a *arena) put(stack []uint32) run {
 	n := len(stack)
 	last := len(a.blocks) - 1
 	if last < 0 || a.used+n > len(a.blocks[last]) {
@@ -50,16 +95,16 @@ func (a *arena) put(stack []uint32) (r run, ok bool) {
 			size = blockSize / 64 // most profiles are small
 		}
 		if last >= math.MaxUint32>>blockBits {
-			return run{}, false
+			panic("profile: more than 4 billion different frames")
 		}
 		a.blocks = append(a.blocks, make([]uint32, size))
 		a.used = 0
 		last++
 	}
 	copy(a.blocks[last][a.used:], stack)
-	r = run{uint32(last)<<blockBits | uint32(a.used), uint32(n)}
+	r := run{uint32(last)<<blockBits | uint32(a.used), uint32(n)}
 	a.used += n
-	return r, true
+	return r
 }
 
 // A trie is a calling-context tree under construction. Looking a stack up costs one probe of a hash table for
@@ -110,13 +155,6 @@ func (t *trie) slot(parent, first uint32) uint32 {
 	}
 }
 
-// errTooLarge says that stacks have more frames than can be numbered.
-var errTooLarge = fmt.Errorf("stacks have more than %d different frames", uint32(math.MaxUint32))
-
-// add returns the node of a stack that runs from its root to its leaf. The node keeps its number when later
-// stacks branch off in the middle of its run.
-func (t *trie) add(stack []uint32) (uint32, error) { return t.addBelow(Root, stack) }
-
 // A lookup is a stack on its way down a trie.
 type lookup struct {
 	node  uint32   // how far it has come
@@ -132,7 +170,7 @@ type lookup struct {
 // addAll sets the node of each stack. A large trie does not fit the caches, and finding one stack is a chain of
 // waits for memory; the steps here are such that the processor waits for those of many stacks at once. What is
 // found stays true when other stacks are added, so only the last step of each is done one after the other.
-func (t *trie) addAll(all []lookup) error {
+func (t *trie) addAll(all []lookup) {
 	var buf [batch]*lookup
 	active := buf[:0]
 	for i := range all {
@@ -177,20 +215,16 @@ func (t *trie) addAll(all []lookup) error {
 		active = still
 	}
 	for i := range all {
-		n, err := t.addBelow(all[i].node, all[i].stack)
-		if err != nil {
-			return err
-		}
-		all[i].node = n
+		all[i].node = t.addBelow(all[i].node, all[i].stack)
 	}
-	return nil
 }
 
 // batch is how many stacks are looked up together.
 const batch = 64
 
-// addBelow returns the node of what is left of a stack below n.
-func (t *trie) addBelow(n uint32, stack []uint32) (uint32, error) {
+// addBelow returns the node of what is left of a stack below n. A node keeps its number when later stacks branch off
+// in the middle of its run.
+func (t *trie) addBelow(n uint32, stack []uint32) uint32 {
 	for len(stack) > 0 {
 		s := t.slot(n, stack[0])
 		child := t.table[s]
@@ -207,20 +241,16 @@ func (t *trie) addBelow(n uint32, stack []uint32) (uint32, error) {
 		}
 		n, stack = child, stack[same:]
 	}
-	return n, nil
+	return n
 }
 
 // grow adds stack as a child of n at free slot s.
-func (t *trie) grow(n uint32, stack []uint32, s uint32) (uint32, error) {
-	r, ok := t.frames.put(stack)
-	if !ok || len(t.nodes) > math.MaxUint32-2 {
-		return 0, errTooLarge
-	}
+func (t *trie) grow(n uint32, stack []uint32, s uint32) uint32 {
 	id := uint32(len(t.nodes))
-	t.nodes = append(t.nodes, trieNode{n, stack[0], r})
+	t.nodes = append(t.nodes, trieNode{n, stack[0], t.frames.put(stack)})
 	t.table[s] = id
 	t.reserve()
-	return id, nil
+	return id
 }
 
 // split cuts the run of n in two and returns the new node that holds the first at frames. The old number stays
@@ -243,20 +273,10 @@ func (t *trie) reserve() {
 	}
 }
 
-// finish turns t into a tree, renaming each location l to rename[l] (nil keeps names). It returns the context
-// of each node. The trie must not be used afterwards.
-func (t *trie) finish(rename []uint32) (tree, []uint32) {
+// finish turns t into a tree. It also returns the context of each node. The trie must not be used afterwards.
+func (t *trie) finish() (tree, []uint32) {
 	n := len(t.nodes)
 	t.table = nil
-	if rename != nil {
-		for _, b := range t.frames.blocks {
-			for i, l := range b {
-				if int(l) < len(rename) { // what is not in use may be anything
-					b[i] = rename[l]
-				}
-			}
-		}
-	}
 
 	// Children as linked lists, in the order in which they were first seen.
 	child := make([]uint32, n) // first child

@@ -21,11 +21,11 @@ func TestZZ(t *testing.T) {
 	d := 0
 	var st []uint32
 	for i := 0; i < p.NumSamples(); i++ {
-		st = p.Stack(p.Context(i), st[:0])
+		st = p.Stack(i, st[:0])
 		d += len(st)
 	}
 	n := 0
-	for _, r := range p.tree.runs {
+	for _, r := range p.tree().runs {
 		n += int(r.len)
 	}
 	fmt.Println("samples", p.NumSamples(), "contexts", p.NumContexts(), "frames", n, "per sample", float64(n)/float64(p.NumSamples()), "avg depth", float64(d)/float64(p.NumSamples()), "locs", len(p.Locations), "funcs", len(p.Functions), "sets", len(p.sets), time.Since(t0))

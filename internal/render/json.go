@@ -206,7 +206,7 @@ func writeProfile(w io.Writer, r *report.Raw) error {
 	var stack []uint32
 	sample := jsonSample{Locations: []uint64{}, Values: make([]int64, len(p.SampleTypes))}
 	err = list(&s, "sample", p.NumSamples(), func(i int) any {
-		stack = p.Stack(p.Context(i), stack[:0])
+		stack = p.Stack(i, stack[:0])
 		sample.Locations = sample.Locations[:0]
 		for _, l := range stack {
 			sample.Locations = append(sample.Locations, p.Locations[l].ID)

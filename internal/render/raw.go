@@ -84,7 +84,7 @@ func (d *dump) samples() error {
 			d.line = appendRight(d.line, values[i], 10)
 		}
 		d.line = append(d.line, ':', ' ')
-		stack = p.Stack(p.Context(i), stack[:0])
+		stack = p.Stack(i, stack[:0])
 		for _, l := range stack {
 			d.line = strconv.AppendUint(d.line, p.Locations[l].ID, 10)
 			d.line = append(d.line, ' ')

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
@@ -49,7 +50,9 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 		a.p = rest
 	}
 	a.head.Total = a.total()
-	a.p = rest
+	if a.p, err = groupBy(rest, q.By); err != nil {
+		return nil, err
+	}
 	a.head.Remarks = remarks
 	for _, r := range remarks {
 		a.head.Notes = append(a.head.Notes, r.String())
@@ -66,7 +69,7 @@ func headOf(p *profile.Profile, k int, q query.Query) report.Head {
 		Doc:      p.DocURL,
 		Time:     p.TimeNanos,
 		Duration: p.DurationNanos,
-		Notes:    p.Notes,
+		Notes:    slices.Clip(p.Notes),
 		Show:     report.Show{Unit: q.Unit},
 	}
 	if len(p.Mappings) > 0 {
@@ -97,7 +100,7 @@ func (a *question) builder(objects bool) (*builder, error) {
 	}
 	d.object = objects
 	table := newFrameTable(a.p, d, pathTrimmer(a.query.TrimPath, a.query.SourcePath))
-	return newBuilder(a.measure, table, a.query.Positive), nil
+	return &builder{measure: a.measure, table: table, dropNegative: a.query.Positive}, nil
 }
 
 // trim returns how much to show. Limits that the query leaves open are those of the view.

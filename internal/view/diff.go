@@ -130,9 +130,9 @@ func (s *sides) rows(q query.Query, ratio float64) ([]report.DiffRow, error) {
 		return nil, err
 	}
 	table := newFrameTable(s.p, d, pathTrimmer(q.TrimPath, q.SourcePath))
-	after := newBuilder(measure{p: s.p, k: s.after}, table, false)
+	after := &builder{measure: measure{p: s.p, k: s.after}, table: table}
 	after.costs()
-	before := newBuilder(measure{p: s.p, k: s.before}, table, false)
+	before := &builder{measure: measure{p: s.p, k: s.before}, table: table}
 	before.costs()
 	scaled := func(v int64) int64 {
 		if ratio == 1 {

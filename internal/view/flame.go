@@ -160,7 +160,7 @@ type spot struct {
 
 func newCallTree(m measure, table *frameTable, collapse bool) *callTree {
 	t := &callTree{p: m.p, table: table, collapse: collapse, slot: make([]int32, len(table.frames))}
-	t.own, _, _ = m.weights()
+	t.own = m.byContext()
 	t.sum = slices.Clone(t.own)
 	t.weight = t.sum
 	signed := slices.ContainsFunc(t.own, func(v int64) bool { return v < 0 })

@@ -21,8 +21,8 @@ type detail struct {
 // is grouped then.
 func detailOf(q query.Query) (detail, error) {
 	d := detail{noInlines: q.NoInlines}
-	switch q.By {
-	case "", "function":
+	switch by, _, _ := strings.Cut(q.By, ":"); by {
+	case "", "function", "package", "module", "label": // of the latter there is one function each, see groupBy
 		d.function = true
 	case "filefunction":
 		d.function, d.file = true, true
@@ -45,9 +45,11 @@ type frameTable struct {
 	frames    []report.Frame
 	inlinable []bool // whether the frame is anywhere inlined into another
 
-	// The frames of location l, outermost first, are at[start[l]:start[l+1]].
+	// The frames of location l, outermost first, are at[start[l]:start[l+1]]. Most locations have just one, only[l];
+	// for others that is -1.
 	start []uint32
 	at    []int32
+	only  []int32
 }
 
 // frameKey is a report.Frame with its texts as numbers.
@@ -171,6 +173,11 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 			t.at = append(t.at, n)
 			t.inlinable[n] = t.inlinable[n] || j < len(lines)-1
 		}
+		only := int32(-1)
+		if first := t.start[i]; len(t.at) == int(first)+1 {
+			only = t.at[first]
+		}
+		t.only = append(t.only, only)
 		t.start = append(t.start, uint32(len(t.at)))
 	}
 	return t

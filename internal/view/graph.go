@@ -14,29 +14,22 @@ type measure struct {
 	mean bool // divide by the first sample type
 }
 
-// weights returns, for each context, the sum over the samples that end there: of the value, and of the divisor when
-// means are asked for. live marks contexts with a sample that counts; without it a sum of zero could not be told
-// from no samples.
-func (m measure) weights() (own, div []int64, live []bool) {
-	n := m.p.NumContexts()
-	own, live = make([]int64, n), make([]bool, n)
-	values := m.p.Values(m.k)
-	if !m.mean {
-		for i, v := range values {
-			c := m.p.Context(i)
-			own[c] += v
-			live[c] = live[c] || v != 0
-		}
-		return own, nil, live
+// byContext returns, for each context, the sum over the samples that end there.
+func (m measure) byContext() []int64 {
+	own := make([]int64, m.p.NumContexts())
+	for i, v := range m.p.Values(m.k) {
+		own[m.p.Context(i)] += v
 	}
-	div = make([]int64, n)
-	for i, d := range m.p.Values(0) {
-		c := m.p.Context(i)
-		own[c] += values[i]
-		div[c] += d
-		live[c] = live[c] || values[i] != 0 || d != 0
+	return own
+}
+
+// sample returns the weight of sample i, and whether it counts at all.
+func (m measure) sample(i int) (w weight, live bool) {
+	w.v = m.p.Values(m.k)[i]
+	if m.mean {
+		w.div = m.p.Values(0)[i]
 	}
-	return own, div, live
+	return w, w.v != 0 || w.div != 0
 }
 
 // total returns the sum of the magnitudes of all values. If some samples are marked as the base of a difference, it
@@ -126,80 +119,52 @@ type graph struct {
 // A weight is a sum of samples.
 type weight struct{ v, div int64 }
 
-// A builder makes graphs of one profile with more and more frames left out.
-//
-// All that a graph adds up it adds up over contexts, not over samples: the frames that a context adds to its parent
-// all get the weight of the whole subtree, unless they are on the path already. Whether they are needs no stack of
-// what to undo: contexts come in preorder, so it is enough to know where the subtree ends in which a frame was
-// last entered.
-type builder struct {
-	measure
-	table        *frameTable
-	dropNegative bool
-
-	sum, div []int64 // by context, of the samples there and below; div is nil unless means are asked for
-	live     []bool  // by context, whether any sample there or below is not zero
-
-	flat, cum []weight // by frame
-}
-
-func newBuilder(m measure, table *frameTable, dropNegative bool) *builder {
-	b := &builder{measure: m, table: table, dropNegative: dropNegative, flat: make([]weight, len(table.frames))}
-	b.sum, b.div, b.live = m.weights()
-	p := m.p
-	leaf := make([]int32, p.NumContexts()) // 1 + innermost frame
-	for c := uint32(1); c < uint32(len(leaf)); c++ {
-		f := leaf[p.Parent(c)]
-		for _, l := range slices.Backward(p.Run(c)) {
-			if frames := table.of(l); len(frames) > 0 {
-				f = frames[len(frames)-1] + 1
-				break
-			}
-		}
-		leaf[c] = f
-		if f > 0 && b.live[c] {
-			b.flat[f-1].add(b.weight(c))
-		}
-	}
-	for c := uint32(len(leaf)) - 1; c > 0; c-- {
-		up := p.Parent(c)
-		b.sum[up] += b.sum[c]
-		if b.div != nil {
-			b.div[up] += b.div[c]
-		}
-		b.live[up] = b.live[up] || b.live[c]
-	}
-	return b
-}
-
-func (b *builder) weight(c uint32) weight {
-	w := weight{v: b.sum[c]}
-	if b.div != nil {
-		w.div = b.div[c]
-	}
-	return w
-}
-
 func (w *weight) add(x weight) {
 	w.v += x.v
 	w.div += x.div
 }
 
-// costs adds up what each frame costs with what it calls.
+// A builder makes graphs of one profile with more and more frames left out.
+type builder struct {
+	measure
+	table        *frameTable
+	dropNegative bool
+
+	flat, cum []weight // by frame
+}
+
+// costs adds up what each frame costs, by itself and with what it calls.
 func (b *builder) costs() {
-	b.cum = make([]weight, len(b.table.frames))
-	until := make([]uint32, len(b.table.frames)) // end of the subtree in which a frame was last entered
-	p := b.p
-	for c := uint32(1); c < uint32(p.NumContexts()); c++ {
-		if !b.live[c] {
+	n := len(b.table.frames)
+	b.flat, b.cum = make([]weight, n), make([]weight, n)
+	seen := make([]uint32, n) // 1 + the sample in which a frame was last met
+	t := b.table
+	var stack []uint32
+	for i := range b.p.NumSamples() {
+		w, live := b.sample(i)
+		if !live {
 			continue
 		}
-		end, w := p.End(c), b.weight(c)
-		for _, l := range p.Run(c) {
-			for _, f := range b.table.of(l) {
-				// A recursive function is on the path several times but the time passed once.
-				if until[f] <= c {
-					until[f] = end
+		stack = b.p.Stack(i, stack[:0])
+		for _, l := range stack {
+			if frames := t.of(l); len(frames) > 0 {
+				b.flat[frames[len(frames)-1]].add(w)
+				break
+			}
+		}
+		now := uint32(i) + 1
+		for _, l := range stack {
+			if f := t.only[l]; f >= 0 {
+				// A recursive function is on the stack several times but the time passed once.
+				if seen[f] != now {
+					seen[f] = now
+					b.cum[f].add(w)
+				}
+				continue
+			}
+			for _, f := range t.of(l) {
+				if seen[f] != now {
+					seen[f] = now
 					b.cum[f].add(w)
 				}
 			}
@@ -244,28 +209,50 @@ func (b *builder) graph(kept []bool) *graph {
 func (b *builder) edges(g *graph, wanted []bool) {
 	type call struct {
 		edge
-		until uint32 // end of the subtree in which the call was last made
+		seen uint32 // 1 + the sample in which the call was last met
 	}
-	type place struct {
-		frame int32 // 1 + nearest kept frame at or above the end of a context
-		gap   bool  // whether frames that are not kept follow it
-	}
-	p := b.p
-	calls := newPairs[*call](g.all)
-	places := make([]place, p.NumContexts())
-	for c := uint32(1); c < uint32(p.NumContexts()); c++ {
-		at := places[p.Parent(c)]
-		end, w, live := p.End(c), b.weight(c), b.live[c]
-		if !live {
-			continue // and so is all below
+	// What to do at a frame: nothing is known of it, it is only a place that calls come from, or calls to it count.
+	const (
+		absent = iota
+		present
+		target
+	)
+	role := make([]uint8, len(g.all))
+	some := false
+	for f, n := range g.all {
+		if n == nil {
+			continue
 		}
-		for _, l := range p.Run(c) {
-			for i, f := range b.table.of(l) {
-				if g.all[f] == nil {
-					at.gap = true
+		role[f] = present
+		if wanted == nil || wanted[f] {
+			role[f] = target
+			some = true
+		}
+	}
+	if !some {
+		return
+	}
+	calls := newPairs[*call](g.all)
+	t := b.table
+	var stack []uint32
+	for i := range b.p.NumSamples() {
+		w, live := b.sample(i)
+		if !live {
+			continue
+		}
+		now := uint32(i) + 1
+		stack = b.p.Stack(i, stack[:0])
+		above, gap := int32(-1), false // the nearest frame above, and whether frames that are not kept follow it
+		for _, l := range slices.Backward(stack) {
+			for j, f := range t.of(l) {
+				switch role[f] {
+				case absent:
+					gap = true
 					continue
-				}
-				if above := at.frame - 1; above >= 0 && above != f && (wanted == nil || wanted[f]) {
+				case target:
+					if above < 0 || above == f {
+						break
+					}
 					slot := calls.at(above, f)
 					e := *slot
 					if e == nil {
@@ -274,18 +261,17 @@ func (b *builder) edges(g *graph, wanted []bool) {
 						e.from.out = append(e.from.out, &e.edge)
 						e.to.in = append(e.to.in, &e.edge)
 					}
-					if e.until <= c {
-						e.until = end
+					if e.seen != now {
+						e.seen = now
 						e.weight += w.v
 						e.div += w.div
-						e.inline = e.inline && i > 0
-						e.residual = e.residual || at.gap
+						e.inline = e.inline && j > 0
+						e.residual = e.residual || gap
 					}
 				}
-				at = place{f + 1, false}
+				above, gap = f, false
 			}
 		}
-		places[c] = at
 	}
 }
 

@@ -23,6 +23,7 @@ func Info(in []*recording.Recording, _ query.Query) (report.Report, error) {
 		Samples:    p.NumSamples(),
 		Locations:  len(p.Locations),
 		Functions:  len(p.Functions),
+		Contexts:   p.NumStacks(),
 		Labels:     labelKeys(p),
 		Period:     p.Period,
 		PeriodType: p.PeriodType.Type,
@@ -42,13 +43,6 @@ func Info(in []*recording.Recording, _ query.Query) (report.Report, error) {
 		}
 	} else {
 		out.Head = report.Head{Comments: p.Comments, Doc: p.DocURL, Time: p.TimeNanos, Duration: p.DurationNanos, Notes: p.Notes}
-	}
-	stacks := make([]bool, p.NumContexts())
-	for i := range p.NumSamples() {
-		if c := p.Context(i); !stacks[c] {
-			stacks[c] = true
-			out.Contexts++
-		}
 	}
 	note := func(format string, args ...any) {
 		out.Notes = append(out.Notes[:len(out.Notes):len(out.Notes)], fmt.Sprintf(format, args...))

@@ -155,18 +155,18 @@ func (m *matcher) locations() []bool {
 	return out
 }
 
-// passing returns, for each context, whether a stack that ends there has one of the locations that are not hidden.
+// passing returns, for each sample, whether its stack has one of the locations that are not hidden.
 func passing(p *profile.Profile, locations []bool) []bool {
-	out := make([]bool, p.NumContexts())
-	for c := uint32(1); c < uint32(len(out)); c++ {
-		ok := out[p.Parent(c)]
-		for _, l := range p.Run(c) {
-			if ok {
+	out := make([]bool, p.NumSamples())
+	var stack []uint32
+	for i := range out {
+		stack = p.Stack(i, stack[:0])
+		for _, l := range stack {
+			if locations[l] && !p.Locations[l].Hidden {
+				out[i] = true
 				break
 			}
-			ok = locations[l] && !p.Locations[l].Hidden
 		}
-		out[c] = ok
 	}
 	return out
 }
@@ -192,14 +192,14 @@ func focus(p *profile.Profile, rx *regexp.Regexp, ignored []*regexp.Regexp) (*pr
 		matched = matched || ok && !slices.ContainsFunc(dropped, func(d []bool) bool { return d[i] })
 	}
 	ok := passing(p, locs)
-	return p.Filter(func(i int) bool { return ok[p.Context(i)] }), matched
+	return p.Filter(func(i int) bool { return ok[i] }), matched
 }
 
 func ignore(p *profile.Profile, rx *regexp.Regexp) (*profile.Profile, bool) {
 	locs := match(p, rx).locations()
 	bad := passing(p, locs)
 	some := passing(p, visible(p))
-	q := p.Filter(func(i int) bool { c := p.Context(i); return some[c] && !bad[c] })
+	q := p.Filter(func(i int) bool { return some[i] && !bad[i] })
 	return q, slices.Contains(locs, true)
 }
 
@@ -214,7 +214,7 @@ func edit(p *profile.Profile, keep func(l *profile.Location) []profile.Line) *pr
 	}
 	q := p.WithTables(t)
 	some := passing(q, visible(q))
-	return q.Filter(func(i int) bool { return some[q.Context(i)] })
+	return q.Filter(func(i int) bool { return some[i] })
 }
 
 func hide(p *profile.Profile, rx *regexp.Regexp) (*profile.Profile, bool) {

@@ -78,7 +78,7 @@ func (b *builder) tag(tags []setTags, nodeAt func(above *node, f int32) *node) {
 		clear(seen)
 		var last *node // nearest node above
 		leaf := true   // whether last is the innermost frame
-		stack = b.p.Stack(b.p.Context(i), stack[:0])
+		stack = b.p.Stack(i, stack[:0])
 		for _, l := range slices.Backward(stack) {
 			for _, f := range b.table.of(l) {
 				n := nodeAt(last, f)

@@ -31,7 +31,7 @@ func (a *question) traces(table *frameTable) iter.Seq[*report.Trace] {
 		var stack []uint32
 		var t report.Trace
 		for i, v := range values {
-			stack = p.Stack(p.Context(i), stack[:0])
+			stack = p.Stack(i, stack[:0])
 			t.Frames = t.Frames[:0]
 			for _, l := range stack {
 				frames := table.of(l)

@@ -5,48 +5,29 @@ import "slices"
 // tree returns the graph in which a frame is a node of its own in every context.
 func (b *builder) tree() (*graph, *treeIndex) {
 	x := &treeIndex{b: b, child: make(map[[2]int]int)}
-	p := b.p
-	at := make([]int, p.NumContexts()) // tree node at the end of each context, or -1
-	at[0] = -1
-	for c := uint32(1); c < uint32(p.NumContexts()); c++ {
-		if !b.live[c] {
+	var stack []uint32
+	for i := range b.p.NumSamples() {
+		w, live := b.sample(i)
+		if !live {
 			continue
 		}
-		n := at[p.Parent(c)]
-		w := b.weight(c)
-		for _, l := range p.Run(c) {
-			for i, f := range b.table.of(l) {
+		stack = b.p.Stack(i, stack[:0])
+		n := -1
+		for _, l := range slices.Backward(stack) {
+			for j, f := range b.table.of(l) {
 				parent := n
 				n = x.find(parent, f)
 				node := x.nodes[n]
 				node.cum += w.v
 				node.cumDiv += w.div
 				if parent >= 0 {
-					node.call(x.nodes[parent], w, i > 0)
+					node.call(x.nodes[parent], w, j > 0)
 				}
 			}
 		}
-		at[c] = n
-	}
-	// What a context has beyond its children ends there.
-	own := slices.Clone(b.sum)
-	var ownDiv []int64
-	if b.div != nil {
-		ownDiv = slices.Clone(b.div)
-	}
-	for c := uint32(1); c < uint32(p.NumContexts()); c++ {
-		own[p.Parent(c)] -= b.sum[c]
-		if ownDiv != nil {
-			ownDiv[p.Parent(c)] -= b.div[c]
-		}
-	}
-	for c, n := range at {
-		if c == 0 || !b.live[c] || n < 0 {
-			continue
-		}
-		x.nodes[n].flat += own[c]
-		if ownDiv != nil {
-			x.nodes[n].flatDiv += ownDiv[c]
+		if n >= 0 {
+			x.nodes[n].flat += w.v
+			x.nodes[n].flatDiv += w.div
 		}
 	}
 	g := &graph{all: x.nodes}
