@@ -1,6 +1,9 @@
 package profile
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Builder makes a Profile sample by sample. Tables are filled by appending to them directly; samples refer to
 // locations by index.
@@ -45,6 +48,14 @@ func (b *Builder) Add(stack []uint32, labels uint32, values []int64) int {
 
 // add adds a sample whose stack is in the table.
 func (b *Builder) add(at, labels uint32, values []int64) {
+	if len(b.stack) == cap(b.stack) {
+		// Columns double, where append would copy them more often.
+		b.stack = slices.Grow(b.stack, len(b.stack)+16)
+		b.label = grown(b.label, cap(b.stack))
+		for k := range b.values {
+			b.values[k] = grown(b.values[k], cap(b.stack))
+		}
+	}
 	b.stack = append(b.stack, at)
 	if labels != 0 && b.label == nil {
 		b.label = make([]uint32, len(b.stack)-1, cap(b.stack))
@@ -55,6 +66,14 @@ func (b *Builder) add(at, labels uint32, values []int64) {
 	for k := range b.values {
 		b.values[k] = append(b.values[k], values[k])
 	}
+}
+
+// grown returns a column with room for n. A column that is not in use stays so.
+func grown[T any](col []T, n int) []T {
+	if col == nil {
+		return nil
+	}
+	return slices.Grow(col, n-len(col))
 }
 
 // Profile finishes the profile. The Builder must not be used afterwards.

@@ -44,7 +44,7 @@ type decoder struct {
 	locations []rawLocation
 	lines     []rawLine
 
-	ids       []byte // the stack of a sample as the file has it: packed location ids
+	ids       []byte // the stack of a sample as the file has it: packed location ids; may be part of the message
 	vals      []int64
 	label     []byte
 	labelSets map[string]uint32 // encoded labels of a sample → index in rawLabels
@@ -371,7 +371,7 @@ const (
 // sample reads a sample. This is where nearly all the time goes, so it takes the fields that matter by their
 // key bytes and leaves the rest to the general way.
 func (d *decoder) sample(m []byte) error {
-	d.ids, d.vals, d.label = d.ids[:0], d.vals[:0], d.label[:0]
+	d.ids, d.vals, d.label = nil, d.vals[:0], d.label[:0]
 	for len(m) > 0 {
 		if key := m[0]; len(m) > 1 && m[1] < 0x80 && (key == keyLocations || key == keyValues || key == keyLabel) {
 			end := 2 + int(m[1])
@@ -382,7 +382,11 @@ func (d *decoder) sample(m []byte) error {
 			var err error
 			switch key {
 			case keyLocations:
-				d.ids = append(d.ids, data...)
+				if len(d.ids) == 0 {
+					d.ids = data[:len(data):len(data)]
+				} else {
+					d.ids = append(d.ids, data...)
+				}
 			case keyValues:
 				err = d.numbers(data)
 			case keyLabel:
@@ -403,7 +407,11 @@ func (d *decoder) sample(m []byte) error {
 		m = rest
 		switch f.num<<3 | uint64(f.wire) {
 		case keyLocations:
-			d.ids = append(d.ids, f.data...)
+			if len(d.ids) == 0 {
+				d.ids = f.data[:len(f.data):len(f.data)]
+			} else {
+				d.ids = append(d.ids, f.data...)
+			}
 		case keyLocation:
 			d.ids = binary.AppendUvarint(d.ids, f.u64)
 		case keyValues:

@@ -1,8 +1,6 @@
 package view
 
 import (
-	"slices"
-
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -131,44 +129,63 @@ type builder struct {
 	dropNegative bool
 
 	flat, cum []weight // by frame
+	used      []bool   // by location, whether any sample has it
 }
 
 // costs adds up what each frame costs, by itself and with what it calls.
 func (b *builder) costs() {
 	n := len(b.table.frames)
 	b.flat, b.cum = make([]weight, n), make([]weight, n)
-	seen := make([]uint32, n) // 1 + the sample in which a frame was last met
+	b.used = make([]bool, len(b.p.Locations))
+	b.column(b.p.Values(b.k), func(w *weight, v int64) { w.v = v })
+	if b.mean {
+		b.column(b.p.Values(0), func(w *weight, v int64) { w.div = v })
+	}
+}
+
+// column adds up one column of values by frame.
+func (b *builder) column(values []int64, set func(*weight, int64)) {
 	t := b.table
+	flat, cum := make([]int64, len(t.frames)), make([]int64, len(t.frames))
+	seen := make([]uint32, len(t.frames)) // 1 + the sample in which a frame was last met
+	used := b.used
 	var stack []uint32
-	for i := range b.p.NumSamples() {
-		w, live := b.sample(i)
-		if !live {
+	for i, v := range values {
+		if v == 0 {
 			continue
 		}
 		stack = b.p.Stack(i, stack[:0])
+		now, leaf := uint32(i)+1, true
 		for _, l := range stack {
-			if frames := t.of(l); len(frames) > 0 {
-				b.flat[frames[len(frames)-1]].add(w)
-				break
-			}
-		}
-		now := uint32(i) + 1
-		for _, l := range stack {
-			if f := t.only[l]; f >= 0 {
+			used[l] = true
+			f := t.only[l]
+			if f >= 0 {
 				// A recursive function is on the stack several times but the time passed once.
 				if seen[f] != now {
 					seen[f] = now
-					b.cum[f].add(w)
+					cum[f] += v
 				}
-				continue
+			} else {
+				frames := t.of(l)
+				if len(frames) == 0 {
+					continue
+				}
+				for _, f = range frames {
+					if seen[f] != now {
+						seen[f] = now
+						cum[f] += v
+					}
+				}
 			}
-			for _, f := range t.of(l) {
-				if seen[f] != now {
-					seen[f] = now
-					b.cum[f].add(w)
-				}
+			if leaf {
+				leaf = false
+				flat[f] += v // the last frame of the first location is the innermost
 			}
 		}
+	}
+	for f := range flat {
+		set(&b.flat[f], flat[f])
+		set(&b.cum[f], cum[f])
 	}
 }
 
@@ -207,123 +224,148 @@ func (b *builder) graph(kept []bool) *graph {
 
 // edges adds the calls between the nodes of g. With wanted, only calls to frames that are wanted are added.
 func (b *builder) edges(g *graph, wanted []bool) {
-	type call struct {
-		edge
-		seen uint32 // 1 + the sample in which the call was last met
-	}
-	// What to do at a frame: nothing is known of it, it is only a place that calls come from, or calls to it count.
-	const (
-		absent = iota
-		present
-		target
-	)
-	role := make([]uint8, len(g.all))
-	some := false
-	for f, n := range g.all {
-		if n == nil {
-			continue
-		}
-		role[f] = present
-		if wanted == nil || wanted[f] {
-			role[f] = target
-			some = true
-		}
-	}
-	if !some {
+	x := newCallFinder(g, b.table, wanted)
+	if x.targets == 0 {
 		return
 	}
-	calls := newPairs[*call](g.all)
-	t := b.table
 	var stack []uint32
 	for i := range b.p.NumSamples() {
 		w, live := b.sample(i)
 		if !live {
 			continue
 		}
-		now := uint32(i) + 1
 		stack = b.p.Stack(i, stack[:0])
-		above, gap := int32(-1), false // the nearest frame above, and whether frames that are not kept follow it
-		for _, l := range slices.Backward(stack) {
-			for j, f := range t.of(l) {
-				switch role[f] {
-				case absent:
-					gap = true
-					continue
-				case target:
-					if above < 0 || above == f {
-						break
-					}
-					slot := calls.at(above, f)
-					e := *slot
-					if e == nil {
-						e = &call{edge: edge{from: g.all[above], to: g.all[f], inline: true}}
-						*slot = e
-						e.from.out = append(e.from.out, &e.edge)
-						e.to.in = append(e.to.in, &e.edge)
-					}
-					if e.seen != now {
-						e.seen = now
-						e.weight += w.v
-						e.div += w.div
-						e.inline = e.inline && j > 0
-						e.residual = e.residual || gap
-					}
-				}
-				above, gap = f, false
+		for at := len(stack) - 1; at >= 0; at-- {
+			if x.places[stack[at]].target {
+				x.call(stack, at, w, uint32(i)+1)
 			}
 		}
 	}
 }
 
-// pairs holds something for pairs of frames of a graph.
-type pairs[T any] struct {
-	number []int32 // of each frame among those in the graph
-	n      int
-	matrix []T // for small graphs; for others:
-	sparse map[uint64]*T
-	last   []lastPair[T] // by second frame, the pair it was last seen in: most have one partner most of the time
+// A callFinder adds up calls. It knows beforehand which locations matter, since for most questions few do.
+type callFinder struct {
+	g       *graph
+	table   *frameTable
+	places  []callPlace // by location
+	target  []int32     // by frame: 1 + number among the targets, or 0
+	targets int
+
+	// The calls, by number among the kept frames of the caller and number of the target.
+	number []int32
+	matrix []int32 // 1 + index in calls; nil when it would be too large
+	sparse map[uint64]int32
+	calls  []*foundCall
 }
 
-type lastPair[T any] struct {
-	first int32
-	v     *T
+// A callPlace is what there is to know about a location.
+type callPlace struct {
+	last   int32 // innermost frame that is kept; noneKept, or noFrames
+	gap    bool  // frames that are not kept follow it
+	target bool  // calls to one of its frames count
 }
 
-func newPairs[T any](all []*node) *pairs[T] {
-	const maxMatrix = 1 << 10 // squared it still fits the cache
-	p := &pairs[T]{number: make([]int32, len(all))}
-	for i, n := range all {
-		if n != nil {
-			p.number[i] = int32(p.n)
-			p.n++
+const (
+	noneKept = -1
+	noFrames = -2
+)
+
+type foundCall struct {
+	edge
+	seen uint32 // 1 + the sample in which the call was last met
+}
+
+func newCallFinder(g *graph, t *frameTable, wanted []bool) *callFinder {
+	x := &callFinder{g: g, table: t, number: make([]int32, len(g.all)), target: make([]int32, len(g.all))}
+	kept := 0
+	for f, n := range g.all {
+		if n == nil {
+			continue
+		}
+		x.number[f] = int32(kept)
+		kept++
+		if wanted == nil || wanted[f] {
+			x.targets++
+			x.target[f] = int32(x.targets)
 		}
 	}
-	if p.n <= maxMatrix {
-		p.matrix = make([]T, p.n*p.n)
+	const maxMatrix = 1 << 22
+	if kept*x.targets <= maxMatrix {
+		x.matrix = make([]int32, kept*x.targets)
 	} else {
-		p.sparse = make(map[uint64]*T)
-		p.last = make([]lastPair[T], len(all))
+		x.sparse = make(map[uint64]int32)
 	}
-	return p
+	x.places = make([]callPlace, len(t.start)-1)
+	for l := range x.places {
+		p := callPlace{last: noFrames}
+		for _, f := range t.of(uint32(l)) {
+			p.target = p.target || x.target[f] != 0
+			if g.all[f] != nil {
+				p.last, p.gap = f, false
+			} else if p.gap = true; p.last == noFrames {
+				p.last = noneKept
+			}
+		}
+		x.places[l] = p
+	}
+	return x
 }
 
-// at returns where the value for a pair is.
-func (p *pairs[T]) at(a, b int32) *T {
-	if p.matrix != nil {
-		return &p.matrix[int(p.number[a])*p.n+int(p.number[b])]
+// call adds the calls to the frames of stack[at], which is one of sample number now.
+func (x *callFinder) call(stack []uint32, at int, w weight, now uint32) {
+	above, gap := int32(-1), false // the nearest kept frame above, and whether others follow it
+	for _, l := range stack[at+1:] {
+		p := &x.places[l]
+		gap = gap || p.gap
+		if p.last >= 0 {
+			above = p.last
+			break
+		}
 	}
-	last := &p.last[b]
-	if last.v != nil && last.first == a {
-		return last.v
+	for j, f := range x.table.of(stack[at]) {
+		if x.g.all[f] == nil {
+			gap = true
+			continue
+		}
+		if x.target[f] != 0 && above >= 0 && above != f {
+			e := x.find(above, f)
+			if e.seen != now {
+				e.seen = now
+				e.weight += w.v
+				e.div += w.div
+				e.inline = e.inline && j > 0
+				e.residual = e.residual || gap
+			}
+		}
+		above, gap = f, false
 	}
-	key := uint64(a)<<32 | uint64(b)
-	v := p.sparse[key]
-	if v == nil {
-		v = new(T)
-		p.sparse[key] = v
+}
+
+// find returns the call from one frame to another.
+func (x *callFinder) find(from, to int32) *foundCall {
+	if x.matrix != nil {
+		i := &x.matrix[int(x.number[from])*x.targets+int(x.target[to])-1]
+		if *i == 0 {
+			*i = x.add(from, to)
+		}
+		return x.calls[*i-1]
 	}
-	*last = lastPair[T]{a, v}
-	return v
+	key := uint64(from)<<32 | uint64(to)
+	i, ok := x.sparse[key]
+	if !ok {
+		i = x.add(from, to)
+		x.sparse[key] = i
+	}
+	return x.calls[i-1]
+}
+
+// add makes a new call and returns 1 + its index.
+func (x *callFinder) add(from, to int32) int32 {
+	e := &foundCall{edge: edge{from: x.g.all[from], to: x.g.all[to], inline: true}}
+	e.from.out = append(e.from.out, &e.edge)
+	e.to.in = append(e.to.in, &e.edge)
+	x.calls = append(x.calls, e)
+	return int32(len(x.calls))
 }
 
 func (n *node) negative() bool { return n.flat < 0 || n.flat == 0 && n.cum < 0 }

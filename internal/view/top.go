@@ -14,7 +14,7 @@ const (
 	minEdgeShare = 0.001
 )
 
-// Top ranks frames by what they cost.
+// Top ranks frames by what they cost. A function is inlined if each of its sampled calls was.
 func Top(in []*recording.Recording, q query.Query) (report.Report, error) {
 	a, err := ask(in, q)
 	if err != nil {
@@ -28,13 +28,72 @@ func (a *question) top() (*report.Top, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Calls only matter for saying what was inlined.
-	g, trimming := a.cut(b, a.trim(0, minShare, minEdgeShare), b.table.inlinable)
-	out := &report.Top{Head: a.head, Trimming: trimming, Rows: make([]report.TopRow, len(g.nodes))}
+	none := make([]bool, len(b.table.frames)) // calls are not needed
+	g, trimming := a.cut(b, a.trim(0, minShare, minEdgeShare), none)
+	trimming.DroppedEdges = 0
+	out := topOf(a.head, trimming, g)
+	inlined, called := b.inlining()
 	for i, n := range g.nodes {
-		out.Rows[i] = report.TopRow{Cost: n.cost(), Inline: n.inlining()}
+		out.Rows[i].Inline = inlining(inlined[n.id], called[n.id])
 	}
 	return out, nil
+}
+
+// TopByCalls is Top, except that calls which are too few to be in a call graph do not count for whether a function is
+// inlined, as in pprof.
+func TopByCalls(in []*recording.Recording, q query.Query) (report.Report, error) {
+	a, err := ask(in, q)
+	if err != nil {
+		return nil, err
+	}
+	b, err := a.builder(false)
+	if err != nil {
+		return nil, err
+	}
+	g, trimming := a.cut(b, a.trim(0, minShare, minEdgeShare), b.table.inlinable)
+	out := topOf(a.head, trimming, g)
+	for i, n := range g.nodes {
+		out.Rows[i].Inline = inlining(
+			slices.ContainsFunc(n.in, func(e *edge) bool { return e.inline }),
+			slices.ContainsFunc(n.in, func(e *edge) bool { return !e.inline }))
+	}
+	return out, nil
+}
+
+func topOf(h report.Head, t report.Trimming, g *graph) *report.Top {
+	out := &report.Top{Head: h, Trimming: t, Rows: make([]report.TopRow, len(g.nodes))}
+	for i, n := range g.nodes {
+		out.Rows[i].Cost = n.cost()
+	}
+	return out
+}
+
+// inlining returns which frames were met inlined into another, and which were met called.
+func (b *builder) inlining() (inlined, called []bool) {
+	inlined, called = make([]bool, len(b.table.frames)), make([]bool, len(b.table.frames))
+	for l, used := range b.used {
+		if !used {
+			continue
+		}
+		for j, f := range b.table.of(uint32(l)) {
+			if j > 0 {
+				inlined[f] = true
+			} else {
+				called[f] = true
+			}
+		}
+	}
+	return inlined, called
+}
+
+func inlining(inlined, called bool) report.Inlining {
+	switch {
+	case inlined && called:
+		return report.Partial
+	case inlined:
+		return report.Inlined
+	}
+	return report.Called
 }
 
 // cut returns the graph cut down to what t allows, and what that left out.
@@ -47,17 +106,4 @@ func (a *question) cut(b *builder, t trim, wanted []bool) (*graph, report.Trimmi
 
 func (n *node) cost() report.Cost {
 	return report.Cost{Frame: *n.Frame, Flat: n.flatValue(), Cum: n.cumValue()}
-}
-
-// inlining says how the calls to n that are left were made.
-func (n *node) inlining() report.Inlining {
-	inlined := slices.ContainsFunc(n.in, func(e *edge) bool { return e.inline })
-	called := slices.ContainsFunc(n.in, func(e *edge) bool { return !e.inline })
-	switch {
-	case inlined && called:
-		return report.Partial
-	case inlined:
-		return report.Inlined
-	}
-	return report.Called
 }
