@@ -45,6 +45,7 @@ type decoder struct {
 	lines     []rawLine
 
 	ids       []byte // the stack of a sample as the file has it: packed location ids; may be part of the message
+	ranges    idRange
 	vals      []int64
 	label     []byte
 	labelSets map[string]uint32 // encoded labels of a sample → index in rawLabels
@@ -479,6 +480,10 @@ func (d *decoder) addSample() error {
 			d.rawLabels = append(d.rawLabels, labels)
 			d.labelSets[string(d.label)] = set
 		}
+	}
+	// What can be checked of ids now is cheapest now, while they are in the cache.
+	if err := d.ranges.look(d.ids); err != nil {
+		return err
 	}
 	at, err := b.stacks.add(d.ids)
 	if err != nil {

@@ -273,16 +273,11 @@ func (d *decoder) resolveStacks(locations []Location, of *indexOf, lenient bool)
 		inOrder = inOrder && locations[i].ID == uint64(i)+1
 	}
 	b := d.b
-	if inOrder && !lenient {
-		var err error
-		for _, at := range b.stack {
-			if err = checkStack(b.stacks.get(at), uint64(len(locations))); err != nil {
-				break
-			}
+	if inOrder && !lenient && !d.ranges.padded {
+		if d.ranges.zero || d.ranges.max > uint64(len(locations)) {
+			return nil, errNoLocation
 		}
-		if err != errLongID {
-			return locations, err
-		}
+		return locations, nil
 	}
 	old := b.stacks
 	b.stacks = &stackTable{}
@@ -319,37 +314,41 @@ func (d *decoder) resolveStacks(locations []Location, of *indexOf, lenient bool)
 	return locations, nil
 }
 
-// errLongID says that an id takes more bytes than it needs, and more than unpackStack reads.
-var errLongID = errors.New("id is padded")
+// An idRange is what is known of the ids on all stacks.
+type idRange struct {
+	max    uint64
+	zero   bool
+	padded bool // some take more bytes than unpackStack reads
+}
 
-// checkStack checks that packed ids are good: not padded, and between 1 and last.
-func checkStack(ids []byte, last uint64) error {
-	depth := 0
+// look adds the packed ids of a stack.
+func (r *idRange) look(ids []byte) error {
+	depth, top := 0, r.max
 	for i := 0; i < len(ids); depth++ {
-		start := i
 		id := uint64(ids[i])
-		i++
-		if id >= 0x80 {
-			id &= 0x7f
-			for shift := 7; ; shift += 7 {
-				if i == len(ids) || shift > 63 {
-					return errVarint
-				}
-				c := ids[i]
-				i++
-				id |= uint64(c&0x7f) << shift
-				if c < 0x80 {
-					break
-				}
+		switch {
+		case id < 0x80:
+			i++
+		case i+1 < len(ids) && ids[i+1] < 0x80:
+			id = id&0x7f | uint64(ids[i+1])<<7
+			i += 2
+		case i+2 < len(ids) && ids[i+2] < 0x80:
+			id = id&0x7f | uint64(ids[i+1]&0x7f)<<7 | uint64(ids[i+2])<<14
+			i += 3
+		default:
+			var n int
+			if id, n = uvarint(ids[i:]); n == 0 {
+				return errVarint
 			}
+			r.padded = r.padded || n > 4
+			i += n
 		}
-		if id-1 >= last {
-			return errNoLocation
+		if id == 0 {
+			r.zero = true
 		}
-		if i-start > 4 {
-			return errLongID
-		}
+		top = max(top, id)
 	}
+	r.max = top
 	if depth > maxDepth {
 		return errDeep
 	}

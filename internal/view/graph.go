@@ -128,65 +128,81 @@ type builder struct {
 	table        *frameTable
 	dropNegative bool
 
-	flat, cum []weight // by frame
-	used      []bool   // by location, whether any sample has it
+	flat, cum       []weight // by frame
+	inlined, called []bool   // by frame, whether it was met inlined into another, and whether it was met called
 }
 
 // costs adds up what each frame costs, by itself and with what it calls.
 func (b *builder) costs() {
 	n := len(b.table.frames)
 	b.flat, b.cum = make([]weight, n), make([]weight, n)
-	b.used = make([]bool, len(b.p.Locations))
-	b.column(b.p.Values(b.k), func(w *weight, v int64) { w.v = v })
+	b.inlined, b.called = make([]bool, n), make([]bool, n)
+	for f, t := range b.column(b.p.Values(b.k)) {
+		b.flat[f].v, b.cum[f].v = t.flat, t.cum
+		b.inlined[f], b.called[f] = t.inlined, t.called
+	}
 	if b.mean {
-		b.column(b.p.Values(0), func(w *weight, v int64) { w.div = v })
+		for f, t := range b.column(b.p.Values(0)) {
+			b.flat[f].div, b.cum[f].div = t.flat, t.cum
+		}
 	}
 }
 
+// A tally is what is added up for a frame. All of it is in one place in memory, since that is what adding up costs.
+type tally struct {
+	cum, flat       int64
+	seen            uint32 // 1 + the sample in which the frame was last met
+	inlined, called bool
+}
+
 // column adds up one column of values by frame.
-func (b *builder) column(values []int64, set func(*weight, int64)) {
+func (b *builder) column(values []int64) []tally {
 	t := b.table
-	flat, cum := make([]int64, len(t.frames)), make([]int64, len(t.frames))
-	seen := make([]uint32, len(t.frames)) // 1 + the sample in which a frame was last met
-	used := b.used
+	sums := make([]tally, len(t.frames))
 	var stack []uint32
 	for i, v := range values {
 		if v == 0 {
 			continue
 		}
 		stack = b.p.Stack(i, stack[:0])
-		now, leaf := uint32(i)+1, true
+		now := uint32(i) + 1
+		var leaf *tally
 		for _, l := range stack {
-			used[l] = true
-			f := t.only[l]
-			if f >= 0 {
+			if f := t.only[l]; f >= 0 {
+				s := &sums[f]
 				// A recursive function is on the stack several times but the time passed once.
-				if seen[f] != now {
-					seen[f] = now
-					cum[f] += v
+				if s.seen != now {
+					s.seen = now
+					s.cum += v
 				}
-			} else {
-				frames := t.of(l)
-				if len(frames) == 0 {
-					continue
+				s.called = true
+				if leaf == nil {
+					leaf = s
 				}
-				for _, f = range frames {
-					if seen[f] != now {
-						seen[f] = now
-						cum[f] += v
-					}
+				continue
+			}
+			frames := t.of(l)
+			for j, f := range frames {
+				s := &sums[f]
+				if s.seen != now {
+					s.seen = now
+					s.cum += v
+				}
+				if j > 0 {
+					s.inlined = true
+				} else {
+					s.called = true
 				}
 			}
-			if leaf {
-				leaf = false
-				flat[f] += v // the last frame of the first location is the innermost
+			if leaf == nil && len(frames) > 0 {
+				leaf = &sums[frames[len(frames)-1]]
 			}
 		}
+		if leaf != nil {
+			leaf.flat += v
+		}
 	}
-	for f := range flat {
-		set(&b.flat[f], flat[f])
-		set(&b.cum[f], cum[f])
-	}
+	return sums
 }
 
 // graph returns the graph of the frames in kept, or of all when kept is nil, without its edges.

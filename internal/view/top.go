@@ -32,9 +32,8 @@ func (a *question) top() (*report.Top, error) {
 	g, trimming := a.cut(b, a.trim(0, minShare, minEdgeShare), none)
 	trimming.DroppedEdges = 0
 	out := topOf(a.head, trimming, g)
-	inlined, called := b.inlining()
 	for i, n := range g.nodes {
-		out.Rows[i].Inline = inlining(inlined[n.id], called[n.id])
+		out.Rows[i].Inline = inlining(b.inlined[n.id], b.called[n.id])
 	}
 	return out, nil
 }
@@ -66,24 +65,6 @@ func topOf(h report.Head, t report.Trimming, g *graph) *report.Top {
 		out.Rows[i].Cost = n.cost()
 	}
 	return out
-}
-
-// inlining returns which frames were met inlined into another, and which were met called.
-func (b *builder) inlining() (inlined, called []bool) {
-	inlined, called = make([]bool, len(b.table.frames)), make([]bool, len(b.table.frames))
-	for l, used := range b.used {
-		if !used {
-			continue
-		}
-		for j, f := range b.table.of(uint32(l)) {
-			if j > 0 {
-				inlined[f] = true
-			} else {
-				called[f] = true
-			}
-		}
-	}
-	return inlined, called
 }
 
 func inlining(inlined, called bool) report.Inlining {
