@@ -19,6 +19,8 @@ type Builder struct {
 	values [][]int64
 	packed []byte
 	err    error
+
+	share func() float64 // of the input that has been read, when that is known
 }
 
 // NewBuilder returns a Builder for a profile with header h.
@@ -49,8 +51,7 @@ func (b *Builder) Add(stack []uint32, labels uint32, values []int64) int {
 // add adds a sample whose stack is in the table.
 func (b *Builder) add(at, labels uint32, values []int64) {
 	if len(b.stack) == cap(b.stack) {
-		// Columns double, where append would copy them more often.
-		b.stack = slices.Grow(b.stack, len(b.stack)+16)
+		b.stack = slices.Grow(b.stack, b.more())
 		b.label = grown(b.label, cap(b.stack))
 		for k := range b.values {
 			b.values[k] = grown(b.values[k], cap(b.stack))
@@ -66,6 +67,19 @@ func (b *Builder) add(at, labels uint32, values []int64) {
 	for k := range b.values {
 		b.values[k] = append(b.values[k], values[k])
 	}
+}
+
+// more returns for how many more samples to make room: for all that are to come, as far as that can be told, or for
+// as many again.
+func (b *Builder) more() int {
+	n := len(b.stack)
+	const enough = 1 << 12 // to tell from
+	if b.share != nil && n >= enough {
+		if s := b.share(); s > 0 && s <= 1 {
+			return min(int(float64(n)*(1.02/s-1))+1024, 15*n)
+		}
+	}
+	return n + 16
 }
 
 // grown returns a column with room for n. A column that is not in use stays so.

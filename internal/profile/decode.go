@@ -87,7 +87,7 @@ var (
 
 // decodeProto reads the profile that s holds. When it fails with an error that wraps errNotProto, s.head may
 // hold something in another format.
-func decodeProto(s *stream) (*Profile, error) {
+func decodeProto(s *stream, share func() float64) (*Profile, error) {
 	d := &decoder{
 		s:         s,
 		b:         NewBuilder(Header{}),
@@ -96,6 +96,7 @@ func decodeProto(s *stream) (*Profile, error) {
 		oddValues: -1,
 	}
 	d.b.values = nil
+	d.b.share = share
 	if !s.fill(1) && s.err == io.EOF {
 		return nil, ErrEmpty
 	}

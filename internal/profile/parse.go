@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -18,7 +20,37 @@ const maxText = 512 << 20
 // pprof reads; goroutine dumps; and folded stacks. Input that was cut short is read as far as it goes, and the
 // profile says so in its Notes.
 func Parse(r io.Reader) (*Profile, error) {
-	br := bufio.NewReaderSize(r, 64<<10)
+	in := &countingReader{r: r}
+	share := in.share()
+	return parse(bufio.NewReaderSize(in, 64<<10), share)
+}
+
+// A countingReader knows how far it has come.
+type countingReader struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+func (c *countingReader) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// share returns a function that tells what share of a file has been read, or nil for other input.
+func (c *countingReader) share() func() float64 {
+	f, ok := c.r.(*os.File)
+	if !ok {
+		return nil
+	}
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() || st.Size() == 0 {
+		return nil
+	}
+	return func() float64 { return float64(c.n.Load()) / float64(st.Size()) }
+}
+
+func parse(br *bufio.Reader, share func() float64) (*Profile, error) {
 	in, err := unpack(br)
 	if err != nil {
 		return nil, &FormatError{Doing: "decompressing profile", Err: err}
@@ -27,7 +59,7 @@ func Parse(r io.Reader) (*Profile, error) {
 	s := newStream(in)
 	_, plain := in.(plainReader)
 	s.packed = !plain
-	p, err := decodeProto(s)
+	p, err := decodeProto(s, share)
 	defer s.close()
 	if err == nil {
 		return p, nil
