@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +32,12 @@ type System struct {
 	Env      func(string) string
 	Dir      string         // current folder
 	Zone     *time.Location // that times are shown in
+
+	args []string
 }
+
+// asked reports whether a command may be the one that was asked for, or asked about.
+func (s *System) asked(command string) bool { return slices.Contains(s.args, command) }
 
 // OS returns the real thing.
 func OS() System {
@@ -57,6 +63,7 @@ func Main(ctx context.Context, sys System, args []string) int {
 		// Its flags are not ours.
 		return pprof.Main(ctx, pprof.System{In: sys.In, Out: sys.Out, Err: sys.Err, Env: sys.Env}, args[1:])
 	}
+	sys.args = args
 	root := newRoot(&sys)
 	root.SetArgs(args)
 	root.SetIn(sys.In)

@@ -33,6 +33,9 @@ func viewCommand(v *view.View, sys *System) *cobra.Command {
 		GroupID: "look",
 		Example: "  " + strings.Join(v.Examples, "\n  "),
 	}
+	if !sys.asked(v.Name) {
+		return cmd // hundreds of flags that nobody will look at take time, too
+	}
 	var q query.Query
 	query.Flags(cmd.Flags(), &q, v.Uses)
 	o := sourceFlags(cmd)

@@ -19,6 +19,8 @@ type textBuilder struct {
 
 func newTextBuilder(h Header) *textBuilder {
 	b := NewBuilder(h)
+	// Nobody has to look for names that are here already.
+	b.Mappings = []Mapping{{ID: 1, HasFunctions: true, HasFilenames: true, HasLineNumbers: true}}
 	return &textBuilder{
 		Builder:   b,
 		index:     newStackIndex(b.stacks),
@@ -55,7 +57,7 @@ func (b *textBuilder) location(lines []Line) (uint32, error) {
 		}
 		i = uint32(len(b.Locations))
 		b.locations[string(b.key)] = i
-		b.Locations = append(b.Locations, Location{ID: uint64(i + 1), Mapping: NoMapping, Lines: slices.Clone(lines)})
+		b.Locations = append(b.Locations, Location{ID: uint64(i + 1), Lines: slices.Clone(lines)})
 	}
 	return i, nil
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source/gosrc"
@@ -11,24 +12,34 @@ import (
 // Sources finds the sources that a profile names, starting from the folder dir. What is known about how the program
 // was built comes from the program itself, when it is at hand.
 func (o *Options) Sources(ctx context.Context, dir string, search, trim []string) recording.Sources {
-	opt := gosrc.Options{Dir: dir, SearchPath: search, TrimPath: trim, Git: true}
-	if o.Binary != "" {
-		if f, err := objfile.Open(o.Binary); err == nil {
+	return &sources{ctx: ctx, binary: o.Binary, opt: gosrc.Options{Dir: dir, SearchPath: search, TrimPath: trim, Git: true}}
+}
+
+// sources looks around only when it is asked: most questions are not about source text.
+type sources struct {
+	ctx    context.Context
+	binary string
+	opt    gosrc.Options
+
+	once   sync.Once
+	finder *gosrc.Finder
+}
+
+func (s *sources) start() {
+	opt := s.opt
+	if s.binary != "" {
+		if f, err := objfile.Open(s.binary); err == nil {
 			if info, err := f.BuildInfo(); err == nil {
 				opt = opt.Recorded(info)
 			}
 			f.Close()
 		}
 	}
-	return &sources{ctx, gosrc.New(opt)}
-}
-
-type sources struct {
-	ctx    context.Context
-	finder *gosrc.Finder
+	s.finder = gosrc.New(opt)
 }
 
 func (s *sources) Find(file, function string, line int) (recording.Text, error) {
+	s.once.Do(s.start)
 	src, err := s.finder.Find(s.ctx, gosrc.Frame{File: file, Func: function, Line: line})
 	if err != nil {
 		return recording.Text{}, err

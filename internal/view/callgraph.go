@@ -18,7 +18,11 @@ func Tree(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.graph(a.trim(defaultNodes, minShare, minEdgeShare), false)
+	b, err := a.builder(false)
+	if err != nil {
+		return nil, err
+	}
+	return a.graph(b, a.trim(defaultNodes, minShare, minEdgeShare), callFilter{}), nil
 }
 
 // Peek shows the frames that match, with their callers and callees.
@@ -31,11 +35,16 @@ func Peek(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Nothing is left out: the frames asked for may be small.
-	g, err := a.graph(trim{byCum: q.Sort == "cum", units: a.units}, false)
+	b, err := a.builder(false)
 	if err != nil {
 		return nil, err
 	}
+	matched := make([]bool, len(b.table.frames))
+	for i := range matched {
+		matched[i] = rx.MatchString(b.table.frames[i].String())
+	}
+	// No frames are left out: those asked for may be small. But only their calls matter.
+	g := a.graph(b, trim{byCum: q.Sort == "cum", units: a.units}, callFilter{to: matched, from: matched})
 	g.Only = make([]bool, len(g.Nodes))
 	for i := range g.Nodes {
 		g.Only[i] = rx.MatchString(g.Nodes[i].Frame.String())
@@ -55,7 +64,11 @@ func Graph(in []*recording.Recording, q query.Query) (report.Report, error) {
 	t := a.trim(defaultNodes, minShare, minEdgeShare)
 	t.visual = true
 	t.callTree = q.CallTree
-	return a.graph(t, false)
+	b, err := a.builder(false)
+	if err != nil {
+		return nil, err
+	}
+	return a.graph(b, t, callFilter{}), nil
 }
 
 // Callgrind is the whole call graph, for the format of that tool.
@@ -65,18 +78,18 @@ func Callgrind(in []*recording.Recording, q query.Query) (report.Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	return a.graph(trim{byCum: q.Sort == "cum", callTree: q.CallTree, units: a.units}, true)
-}
-
-func (a *question) graph(t trim, objects bool) (*report.Graph, error) {
-	b, err := a.builder(objects)
+	b, err := a.builder(true)
 	if err != nil {
 		return nil, err
 	}
-	g, trimming := a.cut(b, t, nil)
+	return a.graph(b, trim{byCum: q.Sort == "cum", callTree: q.CallTree, units: a.units}, callFilter{}), nil
+}
+
+func (a *question) graph(b *builder, t trim, filter callFilter) *report.Graph {
+	g, trimming := a.cut(b, t, filter)
 	out := &report.Graph{Head: a.head, Trimming: trimming, Title: a.head.File}
 	g.report(out, t.visual)
-	return out, nil
+	return out
 }
 
 // report copies g into out.

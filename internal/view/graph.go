@@ -238,10 +238,13 @@ func (b *builder) graph(kept []bool) *graph {
 	return g
 }
 
-// edges adds the calls between the nodes of g. With wanted, only calls to frames that are wanted are added.
-func (b *builder) edges(g *graph, wanted []bool) {
-	x := newCallFinder(g, b.table, wanted)
-	if x.targets == 0 {
+// A callFilter says which calls to add: those to and those from certain frames. The zero callFilter is all.
+type callFilter struct{ to, from []bool }
+
+// edges adds the calls between the nodes of g that pass the filter.
+func (b *builder) edges(g *graph, filter callFilter) {
+	x := newCallFinder(g, b.table, filter)
+	if x.targets == 0 && x.from == nil {
 		return
 	}
 	var stack []uint32
@@ -251,9 +254,14 @@ func (b *builder) edges(g *graph, wanted []bool) {
 			continue
 		}
 		stack = b.p.Stack(i, stack[:0])
+		source := false // whether the calls of the nearest kept frame above count
 		for at := len(stack) - 1; at >= 0; at-- {
-			if x.places[stack[at]].target {
+			p := &x.places[stack[at]]
+			if p.target || source && p.last >= 0 {
 				x.call(stack, at, w, uint32(i)+1)
+			}
+			if x.from != nil && p.last >= 0 {
+				source = x.from[p.last]
 			}
 		}
 	}
@@ -266,6 +274,7 @@ type callFinder struct {
 	places  []callPlace // by location
 	target  []int32     // by frame: 1 + number among the targets, or 0
 	targets int
+	from    []bool // by frame, whether calls from it count, too
 
 	// The calls, by number among the kept frames of the caller and number of the target.
 	number []int32
@@ -278,7 +287,7 @@ type callFinder struct {
 type callPlace struct {
 	last   int32 // innermost frame that is kept; noneKept, or noFrames
 	gap    bool  // frames that are not kept follow it
-	target bool  // calls to one of its frames count
+	target bool  // calls to or from one of its frames count
 }
 
 const (
@@ -291,8 +300,11 @@ type foundCall struct {
 	seen uint32 // 1 + the sample in which the call was last met
 }
 
-func newCallFinder(g *graph, t *frameTable, wanted []bool) *callFinder {
-	x := &callFinder{g: g, table: t, number: make([]int32, len(g.all)), target: make([]int32, len(g.all))}
+func newCallFinder(g *graph, t *frameTable, filter callFilter) *callFinder {
+	x := &callFinder{
+		g: g, table: t, from: filter.from,
+		number: make([]int32, len(g.all)), target: make([]int32, len(g.all)),
+	}
 	kept := 0
 	for f, n := range g.all {
 		if n == nil {
@@ -300,13 +312,13 @@ func newCallFinder(g *graph, t *frameTable, wanted []bool) *callFinder {
 		}
 		x.number[f] = int32(kept)
 		kept++
-		if wanted == nil || wanted[f] {
+		if filter.to == nil || filter.to[f] {
 			x.targets++
 			x.target[f] = int32(x.targets)
 		}
 	}
 	const maxMatrix = 1 << 22
-	if kept*x.targets <= maxMatrix {
+	if filter.from == nil && kept*x.targets <= maxMatrix {
 		x.matrix = make([]int32, kept*x.targets)
 	} else {
 		x.sparse = make(map[uint64]int32)
@@ -315,7 +327,7 @@ func newCallFinder(g *graph, t *frameTable, wanted []bool) *callFinder {
 	for l := range x.places {
 		p := callPlace{last: noFrames}
 		for _, f := range t.of(uint32(l)) {
-			p.target = p.target || x.target[f] != 0
+			p.target = p.target || x.target[f] != 0 || x.from != nil && x.from[f]
 			if g.all[f] != nil {
 				p.last, p.gap = f, false
 			} else if p.gap = true; p.last == noFrames {
@@ -343,7 +355,7 @@ func (x *callFinder) call(stack []uint32, at int, w weight, now uint32) {
 			gap = true
 			continue
 		}
-		if x.target[f] != 0 && above >= 0 && above != f {
+		if above >= 0 && above != f && (x.target[f] != 0 || x.from != nil && x.from[above]) {
 			e := x.find(above, f)
 			if e.seen != now {
 				e.seen = now

@@ -28,7 +28,7 @@ func (a *question) top() (*report.Top, error) {
 	if err != nil {
 		return nil, err
 	}
-	none := make([]bool, len(b.table.frames)) // calls are not needed
+	none := callFilter{to: make([]bool, len(b.table.frames))} // calls are not needed
 	g, trimming := a.cut(b, a.trim(0, minShare, minEdgeShare), none)
 	trimming.DroppedEdges = 0
 	out := topOf(a.head, trimming, g)
@@ -49,7 +49,7 @@ func TopByCalls(in []*recording.Recording, q query.Query) (report.Report, error)
 	if err != nil {
 		return nil, err
 	}
-	g, trimming := a.cut(b, a.trim(0, minShare, minEdgeShare), b.table.inlinable)
+	g, trimming := a.cut(b, a.trim(0, minShare, minEdgeShare), callFilter{to: b.table.inlinable})
 	out := topOf(a.head, trimming, g)
 	for i, n := range g.nodes {
 		out.Rows[i].Inline = inlining(
@@ -78,8 +78,8 @@ func inlining(inlined, called bool) report.Inlining {
 }
 
 // cut returns the graph cut down to what t allows, and what that left out.
-func (a *question) cut(b *builder, t trim, wanted []bool) (*graph, report.Trimming) {
-	g, out := b.trimmed(t, wanted)
+func (a *question) cut(b *builder, t trim, filter callFilter) (*graph, report.Trimming) {
+	g, out := b.trimmed(t, filter)
 	out.Below = abs(int64(float64(a.head.Total) * t.min))
 	out.EdgesBelow = abs(int64(float64(a.head.Total) * t.minEdge))
 	return g, out

@@ -26,7 +26,7 @@ const maxNodelets = 4
 
 // trimmed returns the graph cut down to what is worth showing. Costs are exact in spite of it: whenever nodes go,
 // the calls between those that stay are added up anew from the samples.
-func (b *builder) trimmed(t trim, wanted []bool) (*graph, report.Trimming) {
+func (b *builder) trimmed(t trim, filter callFilter) (*graph, report.Trimming) {
 	var out report.Trimming
 	g, x := b.full(t)
 	var total int64
@@ -50,12 +50,18 @@ func (b *builder) trimmed(t trim, wanted []bool) (*graph, report.Trimming) {
 		}
 	}
 	out.Of = len(g.nodes)
-	b.connect(g, x, t, wanted)
+	// Calls and tags matter for which nodes a picture shows; else only those of the nodes that are left do.
+	connected := t.visual || t.nodes <= 0 || t.nodes >= len(g.nodes)
+	if connected {
+		b.connect(g, x, t, filter)
+	}
 	g.sort(t.byCum, t.visual)
 
 	if t.nodes > 0 {
-		g.trimTags(cutoff)
-		g.trimEdges(edgeCutoff)
+		if connected {
+			g.trimTags(cutoff)
+			g.trimEdges(edgeCutoff)
+		}
 		if top := g.top(t.nodes, t.visual); top < len(g.nodes) {
 			shown := make(map[*node]bool, top)
 			for _, n := range g.nodes[:top] {
@@ -66,7 +72,7 @@ func (b *builder) trimmed(t trim, wanted []bool) (*graph, report.Trimming) {
 				g.trimTree(in)
 			} else {
 				g = b.graph(b.keep(g.nodes, in))
-				b.connect(g, x, t, wanted)
+				b.connect(g, x, t, filter)
 			}
 			g.sort(t.byCum, t.visual)
 		}
@@ -113,9 +119,9 @@ func (b *builder) keep(nodes []*node, ok func(*node) bool) []bool {
 }
 
 // connect adds calls, and for pictures tags, to g.
-func (b *builder) connect(g *graph, x *treeIndex, t trim, wanted []bool) {
+func (b *builder) connect(g *graph, x *treeIndex, t trim, filter callFilter) {
 	if !t.callTree {
-		b.edges(g, wanted)
+		b.edges(g, filter)
 	}
 	if !t.visual {
 		return

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
 	"strings"
 )
 
@@ -211,13 +210,13 @@ func typeName(x ast.Expr) string {
 }
 
 // asmText is the head of a function in assembly: TEXT runtime·memmove<ABIInternal>(SB), NOSPLIT, $0-24.
-var asmText = regexp.MustCompile(`^TEXT\s+[^\s(<]*·([^\s(<·]+)`)
+var asmText = pattern(`^TEXT\s+[^\s(<]*·([^\s(<·]+)`)
 
 // hasText reports whether line is in the assembly function sym. That it is not proves nothing: macros make functions.
 func (f *file) hasText(sym symbol, line int) bool {
 	in := ""
 	for i, text := range f.lines {
-		if m := asmText.FindStringSubmatch(text); m != nil {
+		if m := asmText().FindStringSubmatch(text); m != nil {
 			in = m[1]
 		}
 		if in == strings.Join(sym.parts, ".") && (line == 0 || i+1 == line) {

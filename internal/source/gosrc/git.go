@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +27,7 @@ type commit struct {
 
 // hash is a revision as the go command records it. Nothing else gets to git's command line, so that no revision can be
 // an option.
-var hash = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+var hash = pattern(`^[0-9a-f]{7,64}$`)
 
 // short is how a revision is shown.
 func (c *commit) short() string { return c.id[:min(len(c.id), 12)] }
@@ -42,7 +41,7 @@ func (s *search) built() *commit {
 	switch {
 	case !s.opt.Git || c.id == "":
 		c.repo = ""
-	case !hash.MatchString(c.id):
+	case !hash().MatchString(c.id):
 		c.repo, c.why = "", fmt.Sprintf("%q is no commit of git", c.id)
 	case c.repo == "":
 		c.why = s.opt.Dir + " is not in a git repository"

@@ -13,6 +13,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -172,4 +173,9 @@ func isAbs(name string) bool { return strings.HasPrefix(name, "/") || hasDrive(n
 func cutFolder(name, folder string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(name, strings.TrimSuffix(folder, "/")+"/")
 	return rest, ok && rest != ""
+}
+
+// pattern compiles a regexp when it is first used. Most runs look for no source at all.
+func pattern(rx string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(rx) })
 }

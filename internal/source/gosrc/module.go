@@ -5,7 +5,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -175,7 +174,7 @@ func splitModule(name string) (c cached, ok bool) {
 	c.mod = module.Version{Path: strings.Join(elems[:i+1], "/"), Version: version}
 	if c.disk {
 		// The cache is a folder of any name, often pkg/mod. A module path starts with a host.
-		start := slices.IndexFunc(elems[:i+1], host.MatchString)
+		start := slices.IndexFunc(elems[:i+1], host().MatchString)
 		if start < 0 {
 			return cached{}, false
 		}
@@ -190,7 +189,7 @@ func splitModule(name string) (c cached, ok bool) {
 }
 
 // host tells the name of a host from other folders with a dot in them, .cache and go1.22.
-var host = regexp.MustCompile(`^[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}$`)
+var host = pattern(`^[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}$`)
 
 // cacheDir returns the folder of a module in the cache, or "" if there can be none.
 func (f *Finder) cacheDir(mod module.Version) string {

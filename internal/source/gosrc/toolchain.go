@@ -3,7 +3,6 @@ package gosrc
 import (
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -34,7 +33,7 @@ func (s *search) standard() bool {
 			return true
 		}
 	}
-	if plainVersion.MatchString(want) {
+	if plainVersion().MatchString(want) {
 		s.next = "GOTOOLCHAIN=" + want + " go version brings its files"
 	}
 	if len(roots) == 0 {
@@ -44,7 +43,7 @@ func (s *search) standard() bool {
 }
 
 // goFolder is the folder above src of a Go installation: go, go1.22.3, go-1.22, toolchain@v0.0.1-go1.22.3.linux-amd64.
-var goFolder = regexp.MustCompile(`^(go|golang)([-_]?[0-9].*)?$|^toolchain@v0\.0\.1-go`)
+var goFolder = pattern(`^(go|golang)([-_]?[0-9].*)?$|^toolchain@v0\.0\.1-go`)
 
 // standardFile returns the place below GOROOT/src of the recorded file, or "" if it is none of there.
 func (s *search) standardFile() string {
@@ -66,7 +65,7 @@ func (s *search) standardFile() string {
 	elems := strings.Split(s.name, "/")
 	for i := 1; i+2 < len(elems); i++ {
 		rel := strings.Join(elems[i+1:], "/")
-		if elems[i] == "src" && goFolder.MatchString(elems[i-1]) && std(rel) {
+		if elems[i] == "src" && goFolder().MatchString(elems[i-1]) && std(rel) {
 			return rel
 		}
 	}
@@ -74,7 +73,7 @@ func (s *search) standardFile() string {
 }
 
 // inName finds a version in a recorded name: sdk/go1.22.3/src, golang.org/toolchain@v0.0.1-go1.22.3.linux-amd64/src.
-var inName = regexp.MustCompile(`/(?:toolchain@v0\.0\.1-)?` +
+var inName = pattern(`/(?:toolchain@v0\.0\.1-)?` +
 	`(go[0-9]+\.[0-9]+(?:\.[0-9]+)?(?:(?:rc|beta)[0-9]+)?)(?:\.[a-z0-9]+-[a-z0-9]+)?/src/`)
 
 // goVersion returns the version of Go that built the program, in the form go1.22.3, or "".
@@ -82,19 +81,19 @@ func (s *search) goVersion() string {
 	if fields := strings.Fields(s.opt.GoVersion); len(fields) > 0 && fields[0] != "devel" {
 		return fields[0] // experiments follow: go1.22.3 X:rangefunc
 	}
-	if m := inName.FindStringSubmatch(s.name); m != nil {
+	if m := inName().FindStringSubmatch(s.name); m != nil {
 		return m[1]
 	}
 	return ""
 }
 
 // plainVersion is one that may be part of a folder's name.
-var plainVersion = regexp.MustCompile(`^go[0-9][0-9a-zA-Z.-]*$`)
+var plainVersion = pattern(`^go[0-9][0-9a-zA-Z.-]*$`)
 
 // roots returns the Go installations to look into, those of the wanted version first.
 func (s *search) roots(want string) []string {
 	var all []string
-	if plainVersion.MatchString(want) {
+	if plainVersion().MatchString(want) {
 		if s.opt.SDK != "" {
 			all = append(all, filepath.Join(s.opt.SDK, want))
 		}
@@ -124,10 +123,10 @@ func globQuote(dir string) string {
 	if filepath.Separator == '\\' {
 		return dir // there the backslash quotes nothing, and brackets are seldom in names
 	}
-	return globChars.ReplaceAllString(dir, `\$0`)
+	return globChars().ReplaceAllString(dir, `\$0`)
 }
 
-var globChars = regexp.MustCompile(`[\\*?\[]`)
+var globChars = pattern(`[\\*?\[]`)
 
 // rootVersion returns the version of a Go installation, or "" if it is none.
 func rootVersion(root string) string {
