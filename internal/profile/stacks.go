@@ -30,12 +30,13 @@ func (t *stackTable) add(packed []byte) (uint32, error) {
 	n := len(packed) + binary.MaxVarintLen32
 	last := len(t.blocks) - 1
 	if last < 0 || t.used+n > len(t.blocks[last]) {
-		size := stackBlock
-		if last < 0 && n <= stackBlock/64 {
-			size = stackBlock / 64 // most profiles are small
-		}
+		// Blocks double until they have their full size, since most profiles are small.
+		size := min(stackBlock, stackBlock>>7<<(last+1))
 		if n > size {
-			return 0, limitError{"8 MB in one stack"}
+			if n > stackBlock {
+				return 0, limitError{"8 MB in one stack"}
+			}
+			size = stackBlock
 		}
 		if last++; last >= 1<<(32-stackBits) {
 			return 0, errStacks
