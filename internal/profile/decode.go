@@ -326,7 +326,13 @@ func (d *decoder) location(m []byte) error {
 		return limitError{fmt.Sprintf("%d locations", maxTable)}
 	}
 	x := rawLocation{firstLine: uint32(len(d.lines))}
-	err := scan(m, 6, func(f *field) (err error) {
+	// There are many locations; scan would allocate for each.
+	var f field
+	var err error
+	for len(m) > 0 {
+		if m, err = f.next(m); err != nil {
+			return err
+		}
 		switch f.num {
 		case 1:
 			x.id = f.uint(&err)
@@ -338,25 +344,14 @@ func (d *decoder) location(m []byte) error {
 			if f.wire != wireBytes {
 				return errType
 			}
-			var l rawLine
-			err = scan(f.data, 4, func(f *field) (err error) {
-				v := f.uint(&err)
-				switch f.num {
-				case 1:
-					l.function = v
-				case 2:
-					l.line = int64(v)
-				case 3:
-					l.column = int64(v)
-				}
-				return err
-			})
-			d.lines = append(d.lines, l)
+			err = d.line(f.data)
 		case 5:
 			x.folded = f.uint(&err) != 0
 		}
-		return err
-	})
+		if err != nil {
+			return err
+		}
+	}
 	x.numLines = uint32(len(d.lines)) - x.firstLine
 	d.locations = append(d.locations, x)
 	return err
@@ -369,6 +364,27 @@ const (
 	keyValue     = 2<<3 | wireVarint
 	keyLabel     = 3<<3 | wireBytes
 )
+
+// line reads a line of a location.
+func (d *decoder) line(m []byte) (err error) {
+	var f field
+	var l rawLine
+	for len(m) > 0 && err == nil {
+		if m, err = f.next(m); err != nil {
+			return err
+		}
+		switch f.num {
+		case 1:
+			l.function = f.uint(&err)
+		case 2:
+			l.line = int64(f.uint(&err))
+		case 3:
+			l.column = int64(f.uint(&err))
+		}
+	}
+	d.lines = append(d.lines, l)
+	return err
+}
 
 // sample reads a sample. This is where nearly all the time goes, so it takes the fields that matter by their
 // key bytes and leaves the rest to the general way.

@@ -124,9 +124,22 @@ func (g *graph) report(out *report.Graph, tags bool) {
 		}
 		return ids
 	}
+	// Nodes are parts of one function when they differ only in the place in it; in a tree each caller has its own.
+	type function struct {
+		parent             int
+		name, file, object string
+		startLine          int64
+	}
+	functions := make(map[function]int)
 	out.Nodes = make([]report.Node, len(g.nodes))
 	for i, n := range g.nodes {
-		out.Nodes[i] = report.Node{Cost: n.cost(), Function: n.function, In: number(n.in), Out: number(n.out)}
+		key := function{n.parent, n.Name, n.File, n.Object, n.StartLine}
+		id, ok := functions[key]
+		if !ok {
+			id = len(functions)
+			functions[key] = id
+		}
+		out.Nodes[i] = report.Node{Cost: n.cost(), Function: id, In: number(n.in), Out: number(n.out)}
 		if !tags {
 			continue
 		}

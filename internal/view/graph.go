@@ -69,8 +69,8 @@ const BaseLabel = "pprof::base"
 // A node is a frame in a graph under construction.
 type node struct {
 	*report.Frame
-	id       int32 // in the frame table
-	function int   // nodes of one function share it
+	id     int32 // in the frame table, or of the node of a tree
+	parent int   // node above in a tree, or -1
 
 	flat, flatDiv, cum, cumDiv int64
 	in, out                    []*edge
@@ -208,27 +208,25 @@ func (b *builder) column(values []int64) []tally {
 // graph returns the graph of the frames in kept, or of all when kept is nil, without its edges.
 func (b *builder) graph(kept []bool) *graph {
 	g := &graph{all: make([]*node, len(b.table.frames))}
-	type function struct {
-		name, file, object string
-		startLine          int64
+	n := len(b.table.frames)
+	if kept != nil {
+		n = 0
+		for _, k := range kept {
+			if k {
+				n++
+			}
+		}
 	}
-	functions := make(map[function]int)
+	nodes := make([]node, 0, n)
 	for i := range b.table.frames {
 		if kept != nil && !kept[i] {
 			continue
 		}
-		f := &b.table.frames[i]
-		n := &node{
-			Frame: f, id: int32(i),
+		nodes = append(nodes, node{
+			Frame: &b.table.frames[i], id: int32(i), parent: -1,
 			flat: b.flat[i].v, flatDiv: b.flat[i].div, cum: b.cum[i].v, cumDiv: b.cum[i].div,
-		}
-		key := function{f.Name, f.File, f.Object, f.StartLine}
-		id, ok := functions[key]
-		if !ok {
-			id = len(functions)
-			functions[key] = id
-		}
-		n.function = id
+		})
+		n := &nodes[len(nodes)-1]
 		g.all[i] = n
 		if n.cum == 0 && n.flat == 0 || b.dropNegative && n.negative() {
 			continue

@@ -66,7 +66,7 @@ func (x *treeIndex) find(parent int, f int32) int {
 	if !ok {
 		n = len(x.nodes)
 		x.child[key] = n
-		x.nodes = append(x.nodes, &node{Frame: &x.b.table.frames[f], id: int32(n), function: n})
+		x.nodes = append(x.nodes, &node{Frame: &x.b.table.frames[f], id: int32(n), parent: parent})
 	}
 	return n
 }
