@@ -224,16 +224,8 @@ func (d *Diff) Blocks() iter.Seq[Block] {
 		{Name: "cum delta%"},
 		{Name: frameColumn(names), Path: true},
 	}}
-	rows := slices.Clone(d.Rows)
-	slices.SortStableFunc(rows, func(a, b DiffRow) int {
-		return cmp.Or(
-			cmp.Compare(distance(b.FlatBefore, b.Flat), distance(a.FlatBefore, a.Flat)),
-			cmp.Compare(distance(b.CumBefore, b.Cum), distance(a.CumBefore, a.Cum)),
-			cmp.Compare(a.Frame.String(), b.Frame.String()),
-		)
-	})
-	for i := range rows {
-		r := &rows[i]
+	for i := range d.Rows {
+		r := &d.Rows[i]
 		table.Rows = append(table.Rows, []any{
 			Value{r.FlatBefore, m}, Value{r.Flat, m}, Change{r.FlatBefore, r.Flat, m}, Growth{r.FlatBefore, r.Flat},
 			Change{r.CumBefore, r.Cum, m}, Growth{r.CumBefore, r.Cum}, Name{Text: r.Frame.String()},
@@ -457,12 +449,4 @@ func abs(v int64) int64 {
 		return max(-v, -(v + 1))
 	}
 	return v
-}
-
-// distance returns how far apart a and b are.
-func distance(a, b int64) uint64 {
-	if a > b {
-		a, b = b, a
-	}
-	return uint64(b) - uint64(a)
 }
