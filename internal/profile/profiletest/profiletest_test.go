@@ -202,11 +202,11 @@ func TestProgramSharesStacksLikeARealOne(t *testing.T) {
 		got      float64
 		min, max float64
 	}{
-		{"locations on a stack", float64(frames) / n, 38, 48},
-		{"contexts for a frame", float64(len(contexts)) / float64(frames), 0.2, 0.85},
+		{"locations on a stack", float64(frames) / n, 34, 48},
+		{"contexts that a sample adds", float64(len(contexts)) / n, 5, 15}, // fewer the more samples there are
 		{"contexts with more than 1 % of the samples", float64(top), 50, 500},
 		{"different leaves", float64(len(leaves)), n / 10, n / 2},
-		{"functions reached", float64(len(p.Function)), 12000, 20000},
+		{"functions reached", float64(len(p.Function)), 10000, 20000},
 		{"share of stacks with recursion", float64(recursive) / n, 0.05, 0.6},
 		{"share of net/http.(*conn).serve", float64(cum["net/http.(*conn).serve"]) / n, 0.3, 0.6},
 		{"share of runtime.mallocgc", float64(cum["runtime.mallocgc"]) / n, 0.1, 0.4},

@@ -18,6 +18,9 @@ const (
 	trunkDepth = 44 // …down to this depth
 )
 
+// rare is the number of samples below which what comes next may be another in each run.
+const rare = 16
+
 // A walker makes the stacks of samples.
 //
 // The samples are dealt out from the root downwards: a function that gets n of them passes each of its callees a
@@ -115,10 +118,10 @@ func (w *walker) sample(i uint64) (stack []uint32, h uint64) {
 		}
 		fn = w.step(f, choice)
 		h = mix(h + uint64(choice))
-	}
-	// Another run of the same program has most of its rare stacks for itself.
-	if h%100 < 70 {
-		h = mix(h ^ w.run)
+		// Another run of the same program has most of its rare stacks for itself.
+		if n < rare && h%100 < 30 {
+			h = mix(h ^ w.run)
+		}
 	}
 	depth := minDepth + int(max(h>>8%(maxDepth-minDepth+1), h>>32%(maxDepth-minDepth+1)))
 	chain := w.chain(h)
