@@ -11,6 +11,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // who asks twice does not want to wait
 	code := cli.Main(ctx, cli.OS(), os.Args[1:])
 	stop() // explicitly: os.Exit skips deferred calls
 	os.Exit(code)

@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
@@ -10,5 +12,5 @@ func TestMain(m *testing.M) {
 		main() // tests run the command by running themselves
 		return
 	}
-	os.Exit(m.Run())
+	testscript.Main(m, map[string]func(){"hone": main})
 }

@@ -2,20 +2,23 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/hone-perf/hone/internal/compat/pprof"
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/view"
 )
 
 // Exit codes of hone.
@@ -36,8 +39,10 @@ type System struct {
 	args []string
 }
 
-// asked reports whether a command may be the one that was asked for, or asked about.
-func (s *System) asked(command string) bool { return slices.Contains(s.args, command) }
+// asked reports whether a view may be the one that was asked for, or asked about.
+func (s *System) asked(v *view.View) bool {
+	return slices.ContainsFunc(s.args, func(arg string) bool { return arg == v.Name || slices.Contains(v.Aliases, arg) })
+}
 
 // OS returns the real thing.
 func OS() System {
@@ -72,6 +77,10 @@ func Main(ctx context.Context, sys System, args []string) int {
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitDone
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		fmt.Fprintln(sys.Err, "hone: interrupted")
+		return exitFailed
 	}
 	fmt.Fprintf(sys.Err, "hone: %v\n", err)
 	for _, h := range hints(err) {
@@ -126,14 +135,29 @@ func hints(err error) []string {
 const rootHelp = `Find what makes a Go program slow, fix it, and prove it.
 
 hone reads any Go profile: CPU, heap, allocs, block, mutex, goroutine, threadcreate;
-from files, folders, servers (host:port or URL) and standard input (-).`
+from files, folders, patterns, servers (host:port or URL) and standard input (-).
+Several profiles are added up.`
+
+const rootExamples = `  hone cpu.pprof                  # a first look
+  hone top localhost:6060         # where the time goes, in a server
+  hone diff old.pprof new.pprof   # what changed
+  hone merge -o default.pgo profiles/`
+
+// The groups of commands in help.
+const (
+	groupLook   = "look"
+	groupData   = "data"
+	groupCompat = "compat"
+	groupOther  = "other"
+)
 
 func newRoot(sys *System) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "hone [FILE | host:port | COMMAND]",
+		Use:           "hone [COMMAND] PROFILE…",
 		Short:         "a Go performance workbench",
 		Long:          rootHelp,
-		Example:       "  hone cpu.pprof                first look at a profile\n  hone top cpu.pprof            where the time goes\n  hone diff old.pprof new.pprof what changed",
+		Example:       rootExamples,
+		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -144,44 +168,55 @@ func newRoot(sys *System) *cobra.Command {
 			return look(cmd, sys, args)
 		},
 	}
+	root.Flags().Bool("version", false, "show the version")
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		w := bufio.NewWriter(sys.Out)
+		help(cmd, w, width(sys.Out))
+		w.Flush() // nobody is there to be told when this fails
+	})
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return flagError(cmd, err)
 	})
-	root.CompletionOptions.DisableDescriptions = false
-	root.AddGroup(&cobra.Group{ID: "look", Title: "Look:"}, &cobra.Group{ID: "data", Title: "Profiles:"},
-		&cobra.Group{ID: "compat", Title: "Other tools' command lines:"})
+	root.AddGroup(
+		&cobra.Group{ID: groupLook, Title: "Look:"},
+		&cobra.Group{ID: groupData, Title: "Write:"},
+		&cobra.Group{ID: groupCompat, Title: "As another tool:"},
+		&cobra.Group{ID: groupOther, Title: "Other commands:"},
+	)
 	addViews(root, sys)
 	addMerge(root, sys)
 	root.AddCommand(&cobra.Command{
 		Use:                "pprof [flags] [binary] SOURCE…",
 		Short:              "go tool pprof: its flags, reports and shell",
-		GroupID:            "compat",
+		Example:            "  hone pprof -top cpu.pprof",
+		GroupID:            groupCompat,
 		DisableFlagParsing: true,
 		Run:                func(*cobra.Command, []string) {}, // Main runs it; this is for help and completion
 	})
 	root.AddCommand(versionCommand(sys))
-	root.SetHelpCommandGroupID("data")
-	root.SetCompletionCommandGroupID("data")
-	for _, c := range root.Commands() {
-		if c.Name() == "version" {
-			c.GroupID = "data"
-		}
-	}
+	root.SetHelpCommand(helpCommand())
 	outputFlags(root)
+	addCompletion(root)
 	return root
 }
 
 // flagError makes an error about flags say what there is.
 func flagError(cmd *cobra.Command, err error) error {
-	hint := fmt.Sprintf("hone %s --help lists its flags", cmd.Name())
-	if !cmd.HasParent() {
-		hint = "hone --help lists commands and flags"
-	}
-	text := err.Error()
-	if name, ok := strings.CutPrefix(text, "unknown flag: --"); ok {
-		if near := nearestFlag(cmd, name); near != "" {
+	hint := cmd.CommandPath() + " --help lists its flags"
+	var unknown *pflag.NotExistError
+	var value *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		name := unknown.GetSpecifiedName()
+		switch near := nearestFlag(cmd, name); {
+		case near != "":
 			hint = "did you mean --" + near + "? " + hint
+		case !cmd.HasParent() && query.Find(name) != nil:
+			hint = "a command comes first, for example: hone top --" + name
 		}
+	case errors.As(err, &value):
+		return usagef(hint, "--%s %s: %w", value.GetFlag().Name, quoted(value.GetValue()), value.Unwrap())
 	}
 	return &usageError{err, hint}
 }

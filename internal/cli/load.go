@@ -1,9 +1,16 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,26 +22,80 @@ import (
 	"github.com/hone-perf/hone/internal/view"
 )
 
+// sourceNames are the flags that say how profiles are got.
+var sourceNames = []string{"binary", "symbolize", "seconds", "timeout", "tls-cert", "tls-key", "tls-ca"}
+
+// symbolizers are the ways to name addresses. They can be combined with colons.
+var symbolizers = []string{"none", "local", "fastlocal", "remote", "force"}
+
 // sourceFlags adds the flags that say how profiles are got.
 func sourceFlags(cmd *cobra.Command) *source.Options {
 	o := &source.Options{}
 	f := cmd.Flags()
-	f.DurationVar(&o.Duration, "seconds", 0, "how long a server shall record, such as 30s")
-	f.DurationVar(&o.Timeout, "timeout", 0, "how long to wait for a server")
-	f.StringVar(&o.TLSCert, "tls-cert", "", "certificate `FILE` to show to servers")
-	f.StringVar(&o.TLSKey, "tls-key", "", "private key `FILE` of the certificate")
-	f.StringVar(&o.TLSCA, "tls-ca", "", "`FILE` of authorities to trust")
-	f.StringVar(&o.Binary, "binary", "", "program that the profiles are of, to name addresses from")
-	f.StringVar(&o.Symbolize, "symbolize", "", "how to name addresses: none, local, remote, force")
+	f.StringVar(&o.Binary, "binary", "", "program `FILE` that was profiled, to name addresses from")
+	f.Var(&symbolizeFlag{&o.Symbolize}, "symbolize", "how to name addresses: none, local, remote, force")
+	f.Var(&secondsFlag{&o.Duration}, "seconds", "how long a server shall record, such as 30 or 2m")
+	f.Var(&secondsFlag{&o.Timeout}, "timeout", "how long to wait for a server")
+	f.StringVar(&o.TLSCert, "tls-cert", "", "show the certificate in `FILE` to servers")
+	f.StringVar(&o.TLSKey, "tls-key", "", "private key of the certificate, in `FILE`")
+	f.StringVar(&o.TLSCA, "tls-ca", "", "trust the authorities in `FILE`")
 	return o
 }
+
+// A secondsFlag is a time: a number of seconds, or one with a unit.
+type secondsFlag struct{ d *time.Duration }
+
+func (f *secondsFlag) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if n, intErr := strconv.ParseUint(text, 10, 31); intErr == nil {
+		d, err = time.Duration(n)*time.Second, nil
+	}
+	if err != nil || d < time.Second {
+		return errors.New("want a number of seconds, or a time such as 90s or 2m")
+	}
+	*f.d = d
+	return nil
+}
+
+func (f *secondsFlag) String() string {
+	if f.d == nil || *f.d == 0 {
+		return ""
+	}
+	return f.d.String()
+}
+
+func (f *secondsFlag) Type() string { return "TIME" }
+
+// A symbolizeFlag is ways to name addresses.
+type symbolizeFlag struct{ s *string }
+
+func (f *symbolizeFlag) Set(text string) error {
+	for part := range strings.SplitSeq(text, ":") {
+		if !slices.Contains(symbolizers, part) && !strings.HasPrefix(part, "demangle=") {
+			return fmt.Errorf("want some of %s, joined by colons", strings.Join(symbolizers, ", "))
+		}
+	}
+	*f.s = text
+	return nil
+}
+
+func (f *symbolizeFlag) String() string {
+	if f.s == nil {
+		return ""
+	}
+	return *f.s
+}
+
+func (f *symbolizeFlag) Type() string { return "HOW" }
 
 // load gets the sum of the profiles that refs name.
 func load(cmd *cobra.Command, sys *System, o *source.Options, refs []string) (*profile.Profile, error) {
 	opt := *o
 	opt.Stdin = sys.In
 	opt.BinaryPath = filepath.SplitList(sys.Env("PPROF_BINARY_PATH"))
-	opt.Say = func(msg string) { note(sys, "%s", strings.TrimSuffix(msg, "\n")) }
+	if err := present(refs); err != nil {
+		return nil, err
+	}
 	refs, err := opt.Expand(refs)
 	if err != nil {
 		return nil, err
@@ -43,9 +104,15 @@ func load(cmd *cobra.Command, sys *System, o *source.Options, refs []string) (*p
 		opt.Binary, refs = refs[0], refs[1:]
 		o.Binary = opt.Binary
 	}
-	if progress := progressOf(sys, len(refs)); progress != nil {
-		opt.Progress = progress.show
-		defer progress.clear()
+	progress := &progress{sys: sys, start: time.Now()}
+	if len(refs) > 1 && width(sys.Err) > 0 {
+		progress.total = len(refs)
+	}
+	opt.Progress = progress.show
+	defer progress.clear()
+	opt.Say = func(msg string) {
+		progress.clear()
+		note(sys, "%s", strings.TrimSuffix(msg, "\n"))
 	}
 	ctx := cmd.Context()
 	if len(refs) == 1 {
@@ -76,10 +143,55 @@ func load(cmd *cobra.Command, sys *System, o *source.Options, refs []string) (*p
 
 // fetchError says what is wrong with ref.
 func fetchError(ref string, err error) error {
-	if strings.Contains(err.Error(), ref) {
-		return err
+	var path *fs.PathError
+	var addr *url.Error
+	switch {
+	case errors.As(err, &path) && path.Path == ref, errors.As(err, &addr):
+		return err // it says so itself
+	case ref == "-":
+		ref = "standard input"
 	}
 	return fmt.Errorf("%s: %w", ref, err)
+}
+
+// present refuses files that are not there. Of many profiles one may be damaged or not answer, and the rest is still an
+// answer; but a name that means nothing is a typo.
+func present(refs []string) error {
+	for _, ref := range refs {
+		if ref == "" {
+			return usagef("", "an empty name is no profile")
+		}
+		if ref == "-" || strings.ContainsAny(ref, ":*?[") {
+			continue
+		}
+		_, err := os.Stat(ref)
+		if !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		err = fmt.Errorf("%s: there is no such file", ref)
+		if near := nearestFile(ref); near != "" {
+			err = &hinted{err, "did you mean " + near + "?"}
+		}
+		return err
+	}
+	return nil
+}
+
+// nearestFile returns the file that name was probably meant to be, or "".
+func nearestFile(name string) string {
+	entries, err := os.ReadDir(filepath.Dir(name))
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	near := query.Nearest(filepath.Base(name), names)
+	if near == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(name), near)
 }
 
 // recordings returns what a query is about, and its base.
@@ -93,10 +205,21 @@ func recordings(cmd *cobra.Command, sys *System, o *source.Options, q query.Quer
 		if err != nil {
 			return nil, err
 		}
-		in = append(in, &recording.Recording{Ref: strings.Join(refs, " "), Profile: p})
+		if p.NumSamples() == 0 {
+			p = p.WithNote("the profile has no samples: record for longer, or put the program under load")
+		}
+		in = append(in, &recording.Recording{Ref: naming(refs), Profile: p})
 	}
 	in[0].Sources = o.Sources(cmd.Context(), sys.Dir, filepath.SplitList(q.SourcePath), filepath.SplitList(q.TrimPath))
 	return in, nil
+}
+
+// naming names what refs stand for, in messages.
+func naming(refs []string) string {
+	if len(refs) > 3 {
+		return fmt.Sprintf("%d profiles", len(refs))
+	}
+	return strings.Join(refs, " ")
 }
 
 // subtract turns a profile and its base into their difference, for views that know only one profile.
@@ -117,30 +240,31 @@ func subtract(in []*recording.Recording, normalize bool) ([]*recording.Recording
 	return []*recording.Recording{&rec}, nil
 }
 
-// A progress shows how far reading many profiles has come, once that takes noticeable time.
+// A progress shows how far reading many profiles has come, once that takes noticeable time. Those who read profiles at
+// the same time may all have something to say.
 type progress struct {
 	sys   *System
-	total int
+	total int // 0 shows nothing
 	start time.Time
+
+	mu    sync.Mutex
 	shown bool
 }
 
-func progressOf(sys *System, total int) *progress {
-	if total < 2 || width(sys.Err) == 0 {
-		return nil
-	}
-	return &progress{sys: sys, total: total, start: time.Now()}
-}
-
 func (p *progress) show(done int) {
-	if time.Since(p.start) > 300*time.Millisecond {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.total > 0 && time.Since(p.start) > 300*time.Millisecond {
 		p.shown = true
 		fmt.Fprintf(p.sys.Err, "\rread %d of %d profiles", done, p.total)
 	}
 }
 
 func (p *progress) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.shown {
+		p.shown = false
 		fmt.Fprint(p.sys.Err, "\r\033[K")
 	}
 }

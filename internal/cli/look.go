@@ -17,10 +17,8 @@ import (
 
 // look gives a first look at profiles: what they are, what costs most, what to try next.
 func look(cmd *cobra.Command, sys *System, args []string) error {
-	if len(args) == 1 {
-		if err := knowCommand(cmd, args[0]); err != nil {
-			return err
-		}
+	if err := knowCommand(cmd, args[0]); err != nil {
+		return err
 	}
 	out, err := outputOf(cmd, sys)
 	if err != nil {
@@ -44,17 +42,18 @@ func knowCommand(cmd *cobra.Command, word string) error {
 	if _, err := os.Stat(word); !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(word, ":*?[") || word == "-" {
 		return nil
 	}
+	hint := "hone --help lists the commands"
 	var names []string
 	for _, c := range cmd.Root().Commands() {
 		names = append(names, c.Name())
 	}
-	if near := query.Nearest(word, names); near != "" {
-		return usagef("did you mean hone "+near+"? hone --help lists the commands", "%q is neither a command nor a file", word)
+	switch near := query.Nearest(word, names); {
+	case near != "":
+		hint = "did you mean hone " + near + "? " + hint
+	case strings.ContainsAny(word, "./\\"):
+		return nil // a file, for sure
 	}
-	if !strings.ContainsAny(word, "./\\") {
-		return usagef("hone --help lists the commands", "%q is neither a command nor a file", word)
-	}
-	return nil
+	return usagef(hint, "%q is neither a command nor a file", word)
 }
 
 // around says what can be done here: with the profiles that lie about, or how to get one.

@@ -16,12 +16,13 @@ func addMerge(root *cobra.Command, sys *System) {
 	cmd := &cobra.Command{
 		Use:     "merge -o OUT PROFILE…",
 		Short:   "add profiles up into one file that any pprof reads, also for go build -pgo",
-		GroupID: "data",
+		GroupID: groupData,
 		Example: "  hone merge -o default.pgo cpu.*.pprof\n  hone merge -o checkout.pb.gz --tag endpoint=/checkout profiles/",
 	}
 	var q query.Query
 	query.Flags(cmd.Flags(), &q, mergeKeys)
 	o := sourceFlags(cmd)
+	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return usagef("for example: hone merge -o default.pgo cpu.*.pprof", "merge needs profiles to add up")
@@ -29,6 +30,11 @@ func addMerge(root *cobra.Command, sys *System) {
 		out, err := outputOf(cmd, sys)
 		if err != nil {
 			return err
+		}
+		for _, name := range outputNames {
+			if cmd.Flags().Changed(name) && !applies(cmd, name) {
+				return usagef("", "merge writes a profile: --%s means nothing to it", name)
+			}
 		}
 		if out.file == "" && out.opt.Width > 0 {
 			return usagef("name a file with -o, or send the output elsewhere", "merge does not write to a terminal: profiles are binary")

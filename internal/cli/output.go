@@ -18,14 +18,18 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
+// outputNames are the flags that say how answers are written.
+var outputNames = []string{"output", "json", "csv", "md", "color"}
+
 // outputFlags adds the flags that say how answers are written.
 func outputFlags(root *cobra.Command) {
 	f := root.PersistentFlags()
+	f.SortFlags = false
+	f.StringP("output", "o", "", "write to `FILE`; for answers, .json, .csv and .md choose the format")
 	f.Bool("json", false, "write JSON")
 	f.Bool("csv", false, "write CSV")
 	f.Bool("md", false, "write Markdown")
-	f.StringP("output", "o", "", "write to `FILE`; its ending chooses the format")
-	f.String("color", "auto", "colours: auto, always or never")
+	f.String("color", "auto", "use colours: `WHEN` is auto, always or never")
 }
 
 // An output is where an answer goes and how it is written.
@@ -109,7 +113,6 @@ func (out output) with(sys *System, write func(io.Writer) error) error {
 func nearestFlag(cmd *cobra.Command, name string) string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	name, _, _ = strings.Cut(name, "=")
 	return query.Nearest(name, names)
 }
 

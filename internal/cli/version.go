@@ -10,10 +10,14 @@ import (
 
 func versionCommand(sys *System) *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "what version of hone this is",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		Use:     "version",
+		Short:   "what version of hone this is",
+		GroupID: groupOther,
+		Example: "  hone version",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("", "version takes no arguments")
+			}
 			_, err := fmt.Fprintln(sys.Out, version())
 			return err
 		},

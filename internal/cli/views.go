@@ -3,11 +3,14 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
 )
@@ -29,16 +32,20 @@ func viewCommand(v *view.View, sys *System) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:     use + " " + refs,
+		Aliases: v.Aliases,
 		Short:   v.Doc,
-		GroupID: "look",
-		Example: "  " + strings.Join(v.Examples, "\n  "),
+		GroupID: groupLook,
+		RunE:    func(*cobra.Command, []string) error { return nil }, // makes it a command for help
 	}
-	if !sys.asked(v.Name) {
+	if !sys.asked(v) {
 		return cmd // hundreds of flags that nobody will look at take time, too
 	}
+	cmd.Example = "  " + strings.Join(examples(v), "\n  ")
 	var q query.Query
-	query.Flags(cmd.Flags(), &q, v.Uses)
+	query.Flags(cmd.Flags(), &q, keysOf(v))
 	o := sourceFlags(cmd)
+	cmd.ValidArgsFunction = argCompletion(v)
+	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q.View = v.Name
 		if err := place(v, &q, args); err != nil {
@@ -49,6 +56,14 @@ func viewCommand(v *view.View, sys *System) *cobra.Command {
 	return cmd
 }
 
+// keysOf returns the settings that a view has flags for. Where there is a metric, there can be a base to subtract.
+func keysOf(v *view.View) []string {
+	if v.NeedsBase || !slices.Contains(v.Uses, "metric") {
+		return v.Uses
+	}
+	return append(slices.Clip(v.Uses), "base", "normalize")
+}
+
 // place puts the arguments of a view where they belong.
 func place(v *view.View, q *query.Query, args []string) error {
 	if v.Arg != "" {
@@ -56,6 +71,9 @@ func place(v *view.View, q *query.Query, args []string) error {
 			return usagef("for example: "+example(v), "%s wants to know which %s", v.Name, v.Arg)
 		}
 		q.Arg, args = args[0], args[1:]
+		if err := query.CheckRegexp(q.Arg); err != nil {
+			return usagef("", "%s %s: %w", v.Name, quoted(q.Arg), err)
+		}
 	}
 	if v.NeedsBase && len(q.Base) == 0 {
 		if len(args) != 2 {
@@ -71,10 +89,7 @@ func place(v *view.View, q *query.Query, args []string) error {
 }
 
 func example(v *view.View) string {
-	if len(v.Examples) == 0 {
-		return "hone " + v.Name + " cpu.pprof"
-	}
-	return v.Examples[0]
+	return commandLine(v, v.Examples[0])
 }
 
 // answer asks q of the recordings that it names and writes the answer.
@@ -83,8 +98,17 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 	if err != nil {
 		return err
 	}
+	if slices.Contains([]string{".gz", ".pprof", ".prof", ".pgo"}, strings.ToLower(filepath.Ext(out.file))) {
+		return usagef("hone merge -o "+quoted(out.file)+" writes one", "%s would not be a profile: %s writes text", out.file, v.Name)
+	}
+	if slices.Contains([]string{"dot", "callgrind"}, v.Name) && (out.format == "text" || out.format == "terminal") {
+		out.format = v.Name // it is a format as much as a view
+	}
 	in, err := recordings(cmd, sys, opt, q)
 	if err != nil {
+		return err
+	}
+	if err := checkMetric(in, q.Metric); err != nil {
 		return err
 	}
 	if len(in) == 2 && !v.NeedsBase {
@@ -96,9 +120,45 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 	if err != nil {
 		var none *view.NoMatch
 		if errors.As(err, &none) {
-			return &hinted{err, fmt.Sprintf("hone top %s shows what there is", strings.Join(q.Refs, " "))}
+			return &hinted{
+				fmt.Errorf("%s: no function matches %s", in[0].Ref, quoted(none.Arg)),
+				"hone top " + quotedRefs(q.Refs) + " shows what there is",
+			}
 		}
 		return fmt.Errorf("%s: %w", in[0].Ref, err)
 	}
 	return out.write(sys, r)
+}
+
+// checkMetric says which sample types there are when the one that was asked for is not among them.
+func checkMetric(in []*recording.Recording, metric string) error {
+	for _, r := range in {
+		if _, err := r.Profile.SampleIndex(metric); err == nil || metric == "" || len(r.Profile.SampleTypes) == 0 {
+			continue
+		}
+		var names []string
+		for _, t := range r.Profile.SampleTypes {
+			names = append(names, t.Type)
+		}
+		hint := ""
+		if near := query.Nearest(metric, names); near != "" {
+			hint = "did you mean --metric " + near + "?"
+		}
+		return usagef(hint, "--metric %s: the sample types of %s are %s", quoted(metric), r.Ref, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// quotedRefs returns refs as they can be given to another command.
+func quotedRefs(refs []string) string {
+	const most = 3
+	var words []string
+	for i, r := range refs {
+		if i == most {
+			words = append(words, "…")
+			break
+		}
+		words = append(words, quoted(r))
+	}
+	return strings.Join(words, " ")
 }

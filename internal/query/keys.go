@@ -362,7 +362,7 @@ func factor(field func(*Query) *float64) kind {
 
 func step(op Op) kind {
 	k := kind{op: op, want: "a regexp"}
-	check := checkRegexp
+	check := CheckRegexp
 	switch op {
 	case TagFocus, TagIgnore:
 		k.want = "KEY=REGEXP, a regexp for KEY:VALUE, or a range such as bytes=1kb:2mb"
@@ -408,7 +408,8 @@ func checkTag(arg string) error {
 	return nil
 }
 
-func checkRegexp(arg string) error { return checkRegexpAt(arg, 0) }
+// CheckRegexp says what is wrong with a regexp and where, if anything is.
+func CheckRegexp(arg string) error { return checkRegexpAt(arg, 0) }
 
 // checkRegexpAt says what is wrong with a regexp and where. before is how many characters precede it.
 func checkRegexpAt(arg string, before int) error {

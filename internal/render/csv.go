@@ -35,7 +35,7 @@ type csvWriter struct {
 
 func (c *csvWriter) block(b report.Block) error {
 	switch b := b.(type) {
-	case report.Heading, report.Note:
+	case report.Heading, report.Note, report.Commands:
 		return nil
 	case report.Facts:
 		return c.facts(&b)

@@ -200,7 +200,7 @@ func (f *formatter) bar(item any, longest float64) cell {
 func (f *formatter) cell(item any) cell {
 	switch v := item.(type) {
 	case report.Name:
-		return nameCell(v)
+		return f.nameCell(v)
 	case report.Share:
 		return cell{text: share(v), style: heat(v)}
 	case report.Change:
@@ -211,7 +211,9 @@ func (f *formatter) cell(item any) cell {
 	return cell{text: f.text(item)}
 }
 
-func nameCell(n report.Name) cell { return cell{text: clean(n.Text), label: label(n), name: true} }
+func (f *formatter) nameCell(n report.Name) cell {
+	return cell{text: f.nameText(n), label: label(n), name: true}
+}
 
 // isNumeric reports whether column i holds numbers.
 func isNumeric(rows [][]any, i int) bool {

@@ -33,7 +33,7 @@ func (m *markdown) block(b report.Block) error {
 	switch b := b.(type) {
 	case report.Heading:
 		for _, l := range b.Lines {
-			m.paragraph(escapeMarkdown(m.text(l)))
+			m.paragraph(escapeMarkdown(m.heading(l)))
 		}
 	case report.Note:
 		m.paragraph("> note: " + escapeMarkdown(m.text(b.Text)))

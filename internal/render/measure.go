@@ -134,6 +134,13 @@ func (f *formatter) text(item any) string {
 	panic("render: item of a kind that no renderer knows")
 }
 
+// heading prints a line of a heading. That is for people even in a pipe, so identifiers are short there.
+func (f *formatter) heading(l report.Phrase) string {
+	short := *f
+	short.short = true
+	return short.text(l)
+}
+
 // id prints enough of an identifier to recognise it by.
 func (f *formatter) id(id report.ID) string {
 	const enough = 12

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
+
+	"github.com/hone-perf/hone/internal/report"
 )
 
 // columns measures text. What is ambiguous counts as narrow whatever the locale says, so that output only depends on
@@ -47,6 +49,42 @@ func printable(s string) bool {
 		}
 	}
 	return true
+}
+
+// nameText returns the text of n, without long type arguments where there is no room for them.
+func (f *formatter) nameText(n report.Name) string {
+	s := clean(n.Text)
+	if f.short {
+		s = cutTypes(s, f.glyphs.dots)
+	}
+	return s
+}
+
+// cutTypes replaces type arguments by dots when they are long. The shape of a generic function spells its types out,
+// down to the fields of structs.
+func cutTypes(s, dots string) string {
+	const fair = 24
+	var out strings.Builder
+	from, depth := 0, 0 // of the brackets that are open
+	done := 0           // what is in out, of s
+	for i := range len(s) {
+		switch {
+		case s[i] == '[' && depth == 0 && i > 0: // what starts with a bracket is the name of a program
+			from, depth = i, 1
+		case s[i] == '[' && depth > 0:
+			depth++
+		case s[i] == ']' && depth > 0:
+			depth--
+			if depth == 0 && i-from > fair {
+				out.WriteString(s[done:from+1] + dots)
+				done = i
+			}
+		}
+	}
+	if done == 0 {
+		return s
+	}
+	return out.String() + s[done:]
 }
 
 // cutLeft shortens s to room columns. Its end says most about a function or a file, so the start goes: by whole path

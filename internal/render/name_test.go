@@ -67,3 +67,19 @@ func TestClean(t *testing.T) {
 		}
 	}
 }
+
+func TestCutTypes(t *testing.T) {
+	tests := []struct{ in, want string }{
+		{"main.main", "main.main"},
+		{"a.Map[int,string].Load", "a.Map[int,string].Load"},
+		{"a.(*Map[go.shape.int,go.shape.struct { A int; B []byte }]).Load", "a.(*Map[…]).Load"},
+		{"a.F[go.shape.struct { A int; B int }].G[go.shape.struct { A int; B int }]", "a.F[…].G[…]"},
+		{"a.F[unclosed and long enough to be cut", "a.F[unclosed and long enough to be cut"},
+		{"[a-library-with-a-long-name.so]", "[a-library-with-a-long-name.so]"},
+	}
+	for _, tt := range tests {
+		if got := cutTypes(tt.in, "…"); got != tt.want {
+			t.Errorf("cutTypes(%q) = %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}

@@ -6,6 +6,7 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -37,6 +38,8 @@ var Formats = []Format{
 	{"json", "everything the answer holds, exactly", JSON},
 	{"csv", "tables with exact values, units in the heading", CSV},
 	{"markdown", "tables for issues and pull requests", Markdown},
+	{"dot", "call graphs in the language of graphviz", dotFormat},
+	{"callgrind", "call graphs for kcachegrind", callgrindFormat},
 }
 
 // Write writes r in the format called name.
@@ -49,4 +52,35 @@ func Write(w io.Writer, name string, r report.Report, o Options) error {
 		names[i] = f.Name
 	}
 	return fmt.Errorf("unknown format %q; the formats are %s", name, strings.Join(names, ", "))
+}
+
+func dotFormat(w io.Writer, r report.Report, o Options) error {
+	g, ok := r.(*report.Graph)
+	if !ok {
+		return errors.New("writing dot: the answer is no call graph")
+	}
+	f := newFormatter(o)
+	var opt DotOptions
+	for b := range g.Blocks() {
+		switch b := b.(type) {
+		case report.Heading:
+			for _, l := range b.Lines {
+				opt.Labels = append(opt.Labels, f.heading(l))
+			}
+		case report.Calls:
+			opt.Format = f.scale(b.Measure).format
+		case report.Note:
+			opt.Labels = append(opt.Labels, f.text(b.Text))
+		}
+	}
+	return Dot(w, g, opt)
+}
+
+// Values stay in their own unit, so nothing is lost.
+func callgrindFormat(w io.Writer, r report.Report, _ Options) error {
+	g, ok := r.(*report.Graph)
+	if !ok {
+		return errors.New("writing callgrind: the answer is no call graph")
+	}
+	return Callgrind(w, g, g.Metric, g.Unit, g.Unit)
 }

@@ -48,7 +48,7 @@ func (p *printer) block(b report.Block) error {
 	switch b := b.(type) {
 	case report.Heading:
 		for _, l := range b.Lines {
-			p.line(p.paint(p.text(l), dim))
+			p.wrapped("", p.heading(l), dim)
 		}
 	case report.Note:
 		p.note(p.text(b.Text))
@@ -67,6 +67,8 @@ func (p *printer) block(b report.Block) error {
 		p.listing(&b)
 	case report.FlameBlock:
 		p.flameBlock(&b)
+	case report.Commands:
+		p.commands(&b)
 	case report.Stacks:
 		return p.stacks(&b)
 	case report.Dump:
@@ -89,7 +91,53 @@ func (p *printer) line(s string) {
 	p.w.WriteByte('\n')
 }
 
-func (p *printer) note(text string) { p.line(p.paint("note:", dim) + " " + text) }
+// commands writes lines that can be pasted into a shell. What is behind them is not aligned: the lines are of very
+// different lengths.
+func (p *printer) commands(b *report.Commands) {
+	p.title(b.Title, nil)
+	for _, c := range b.Items {
+		line, answer := "  "+clean(c.Line), "# "+clean(c.Answer)
+		if p.o.Width > 0 && width(line)+gap+width(answer) > p.o.Width {
+			p.line(p.paint("  "+answer, dim))
+			p.line(line)
+			continue
+		}
+		p.line(line + "  " + p.paint(answer, dim))
+	}
+}
+
+func (p *printer) note(text string) { p.wrapped("note:", text, plain) }
+
+// wrapped writes text behind a label, which is dim, on as many lines as it takes.
+func (p *printer) wrapped(label, text string, st style) {
+	room := p.o.Width
+	var line strings.Builder
+	used := 0
+	if label != "" {
+		line.WriteString(p.paint(label, dim) + " ")
+		used = width(label) + 1
+	}
+	if room == 0 || used+width(text) <= room {
+		p.line(line.String() + p.paint(text, st))
+		return
+	}
+	begin, words := used, ""
+	for word := range strings.SplitSeq(text, " ") {
+		if words != "" && used+1+width(word) > room {
+			p.line(line.String() + p.paint(words, st))
+			line.Reset()
+			line.WriteString(strings.Repeat(" ", begin))
+			used, words = begin, ""
+		}
+		if words != "" {
+			words += " "
+			used++
+		}
+		words += word
+		used += width(word)
+	}
+	p.line(line.String() + p.paint(words, st))
+}
 
 // title starts a part of an answer.
 func (p *printer) title(title string, about report.Phrase) {
@@ -221,7 +269,7 @@ func (p *printer) stacks(b *report.Stacks) error {
 
 // fitted returns the text of n for a line with so much room, if room matters.
 func (p *printer) fitted(n report.Name, room int) string {
-	s := clean(n.Text)
+	s := p.nameText(n)
 	if p.o.Width > 0 {
 		s = cutLeft(s, max(room-width(label(n)), leastText), p.glyphs.dots)
 	}

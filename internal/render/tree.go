@@ -32,14 +32,14 @@ func (f *formatter) calls(c *report.Calls, bars bool) *grid {
 		}
 		neighbours := func(calls []report.Call, mark string) {
 			for _, call := range calls {
-				name := nameCell(call.Name)
+				name := f.nameCell(call.Name)
 				name.mark = mark
 				row := append([]cell{{}, {}}, amount(call.V, n.Cum)...)
 				g.rows = append(g.rows, append(row, bar(call.V, n.Cum), name))
 			}
 		}
 		neighbours(n.Callers, f.glyphs.caller)
-		name := nameCell(n.Name)
+		name := f.nameCell(n.Name)
 		name.style = bold
 		row := append(amount(n.Flat, c.Measure.Total), amount(n.Cum, c.Measure.Total)...)
 		g.rows = append(g.rows, append(row, bar(n.Cum, c.Measure.Total), name))
@@ -131,7 +131,7 @@ func (t *flameTree) row(n *report.FlameNode, mark string) []cell {
 	if t.bars {
 		bar = f.bar(s, 1)
 	}
-	c := nameCell(frameName(t.b, n))
+	c := f.nameCell(frameName(t.b, n))
 	c.mark = mark
 	return append(row, bar, c)
 }

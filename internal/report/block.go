@@ -90,6 +90,15 @@ type FlameBlock struct {
 	Below   int64 // what costs less is too small to be told apart; 0 is nothing
 }
 
+// Commands are what can be asked next.
+type Commands struct {
+	Title string
+	Items []Command
+}
+
+// A Command is a command line and what it answers.
+type Command struct{ Line, Answer string }
+
 // Stacks are stacks and what each costs. There may be millions, so they are made one at a time.
 type Stacks struct {
 	Measure *Measure
@@ -152,6 +161,7 @@ func (Table) block()      {}
 func (Calls) block()      {}
 func (Listing) block()    {}
 func (FlameBlock) block() {}
+func (Commands) block()   {}
 func (Stacks) block()     {}
 func (Dump) block()       {}
 func (Plain) block()      {}

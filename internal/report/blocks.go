@@ -28,7 +28,7 @@ func (t *Top) Blocks() iter.Seq[Block] {
 		{Name: "flat%", Bar: !byCum},
 		{Name: "cum", Unit: t.Unit},
 		{Name: "cum%", Bar: byCum},
-		{Name: frameColumn(names), Path: true},
+		{Name: frameColumn(t.By, names), Path: true},
 	}}
 	for i := range t.Rows {
 		r := &t.Rows[i]
@@ -41,7 +41,13 @@ func (t *Top) Blocks() iter.Seq[Block] {
 }
 
 // frameColumn returns the heading over frames.
-func frameColumn(frames []*Frame) string {
+func frameColumn(by string, frames []*Frame) string {
+	switch key, isLabel := strings.CutPrefix(by, "label:"); {
+	case isLabel:
+		return key
+	case by == "package", by == "module":
+		return by
+	}
 	for _, f := range frames {
 		if f.Name != "" {
 			return "function"
@@ -222,7 +228,7 @@ func (d *Diff) Blocks() iter.Seq[Block] {
 		{Name: "delta%"},
 		{Name: "cum delta", Unit: d.Unit},
 		{Name: "cum delta%"},
-		{Name: frameColumn(names), Path: true},
+		{Name: frameColumn(d.By, names), Path: true},
 	}}
 	for i := range d.Rows {
 		r := &d.Rows[i]
@@ -380,7 +386,11 @@ func (h *Head) run() Phrase {
 	part(time.Duration(h.Duration))
 	// Other times, such as of waiting, say nothing about cores.
 	if ns, u := unit.Scale(h.Total, h.Unit, "nanoseconds"); h.Metric == "cpu" && u == "ns" && ns > 0 && ns < math.MaxInt64 {
-		p = append(p, " at ", Share{int64(ns), h.Duration}, " of one core")
+		p = append(p, " at ")
+		if cores := ns / float64(h.Duration); cores > 1 {
+			return append(p, fmt.Sprintf("%.3g cores", cores))
+		}
+		p = append(p, Share{int64(ns), h.Duration}, " of one core")
 	}
 	return p
 }
@@ -408,7 +418,12 @@ func (t *Trimming) notes(m *Measure) []Block {
 		note("the first ", t.Shown, " of ", t.Of, " rows are shown; raise --limit to see more")
 	}
 	if t.Dropped > 0 {
-		note(t.Dropped, plural(t.Dropped, " row"), " below ", Value{t.Below, m}, " left out; --min 0 shows them")
+		rows := plural(t.Dropped, " row")
+		if t.Below != 0 {
+			note(t.Dropped, rows, " below ", Value{t.Below, m}, " left out; --min 0 shows them")
+		} else { // only differences have rows of nothing at all
+			note(t.Dropped, rows, " without a change left out; --min 0 shows them")
+		}
 	}
 	if t.DroppedEdges > 0 {
 		note(t.DroppedEdges, plural(t.DroppedEdges, " call"), " below ", Value{t.EdgesBelow, m}, " left out")

@@ -78,17 +78,21 @@ func TestTopBlocks(t *testing.T) {
 func TestFrameColumn(t *testing.T) {
 	function, file, object := &Frame{Name: "f", File: "f.go"}, &Frame{File: "f.go"}, &Frame{Object: "libc.so"}
 	tests := []struct {
+		by     string
 		frames []*Frame
 		want   string
 	}{
-		{nil, "function"},
-		{[]*Frame{object}, "function"},
-		{[]*Frame{object, file}, "file"},
-		{[]*Frame{file, function}, "function"},
+		{"", nil, "function"},
+		{"", []*Frame{object}, "function"},
+		{"", []*Frame{object, file}, "file"},
+		{"", []*Frame{file, function}, "function"},
+		{"line", []*Frame{file, function}, "function"},
+		{"package", []*Frame{function}, "package"},
+		{"label:endpoint", []*Frame{function}, "endpoint"},
 	}
 	for _, tt := range tests {
-		if got := frameColumn(tt.frames); got != tt.want {
-			t.Errorf("column of %v is %q, want %q", tt.frames, got, tt.want)
+		if got := frameColumn(tt.by, tt.frames); got != tt.want {
+			t.Errorf("column of %s %v is %q, want %q", tt.by, tt.frames, got, tt.want)
 		}
 	}
 }

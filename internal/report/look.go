@@ -9,7 +9,7 @@ import (
 // A Look is a first look at a recording.
 type Look struct {
 	Top
-	Ref     string      `json:"ref"`
+	Refs    []string    `json:"refs"`
 	Samples int         `json:"samples"`
 	Types   []TypeTotal `json:"types"`
 	Labels  []string    `json:"labels,omitempty"` // keys
@@ -39,29 +39,71 @@ func (l *Look) Blocks() iter.Seq[Block] {
 				return
 			}
 		}
-		next := Table{Title: "try next", Columns: []Column{{Name: "command"}, {Name: "answer"}}}
-		for _, n := range l.next() {
-			next.Rows = append(next.Rows, []any{n[0], n[1]})
-		}
-		yield(next)
+		yield(Commands{Title: "try next", Items: l.next()})
 	}
 }
 
 // next returns commands and what they answer.
-func (l *Look) next() [][2]string {
-	ref := shellWord(l.Ref)
-	out := [][2]string{{"hone top --cum " + ref, "what is expensive with all that it calls"}}
-	if l.Hottest != "" {
-		rx := shellWord(regexp.QuoteMeta(l.Hottest) + "$")
-		out = append(out,
-			[2]string{"hone peek " + rx + " " + ref, "who calls the first of these"},
-			[2]string{"hone list " + rx + " " + ref, "which of its lines"})
+func (l *Look) next() []Command {
+	refs := ""
+	for i, r := range l.Refs {
+		if i == 2 && len(l.Refs) > 3 {
+			refs += " …" // it is clear by now
+			break
+		}
+		refs += " " + shellWord(r)
 	}
-	out = append(out, [2]string{"hone flame " + ref, "the whole picture"})
+	out := []Command{{"hone top --cum" + refs, "what is expensive with all that it calls"}}
+	if l.Hottest != "" {
+		rx := shellWord(simplePattern(l.Hottest))
+		out = append(out,
+			Command{"hone peek " + rx + refs, "who calls the first of these"},
+			Command{"hone list " + rx + refs, "which of its lines"})
+	}
+	out = append(out, Command{"hone flame" + refs, "the whole picture"})
 	if len(l.Labels) > 0 {
-		out = append(out, [2]string{"hone tags " + ref, "by label: " + strings.Join(l.Labels, ", ")})
+		out = append(out, Command{"hone tags" + refs, "by label: " + strings.Join(l.Labels, ", ")})
 	}
 	return out
+}
+
+var (
+	typeArguments = regexp.MustCompile(`\[.*\]|<.*>`)
+	majorVersion  = regexp.MustCompile(`^v[0-9]+\.`)
+	odd           = regexp.MustCompile(`[^\pL\pN_.:-]+`)
+)
+
+// simplePattern returns a regexp that matches name and reads well on a command line: without the path of the package,
+// type arguments, and characters that would have to be escaped. It may match a few other names, too.
+func simplePattern(name string) string {
+	short := typeArguments.ReplaceAllString(name, "[")
+	path := short
+	if i := strings.IndexAny(path, "[("); i >= 0 {
+		path = path[:i]
+	}
+	start := strings.LastIndexByte(path, '/') + 1
+	if start > 0 && majorVersion.MatchString(short[start:]) {
+		start = strings.LastIndexByte(path[:start-1], '/') + 1
+	}
+	var parts []string
+	for _, part := range strings.Split(short[start:], "/") {
+		for _, p := range odd.Split(part, -1) {
+			if p = strings.Trim(p, "."); p != "" && !majorVersion.MatchString(p+".") {
+				parts = append(parts, p)
+			}
+		}
+	}
+	rx := strings.Join(parts, ".*")
+	if start == 0 && strings.HasPrefix(name, rx) {
+		rx = "^" + rx
+	}
+	if len(parts) > 0 && strings.HasSuffix(name, parts[len(parts)-1]) {
+		rx += "$"
+	}
+	if r, err := regexp.Compile(rx); err != nil || !r.MatchString(name) || len(parts) == 0 {
+		return "^" + regexp.QuoteMeta(name) + "$"
+	}
+	return rx
 }
 
 // shellWord returns s as a shell takes it for one word.

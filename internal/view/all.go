@@ -49,7 +49,7 @@ var All = []View{
 	{
 		Name: "list", Arg: "RX",
 		Doc:      "source of the functions that match, with what each line costs",
-		Examples: []string{"list json.Unmarshal", "list '(*Decoder).Decode$' metric=alloc_space"},
+		Examples: []string{"list json.Unmarshal", "list 'Decoder.*Decode$' metric=alloc_space"},
 		Uses:     keys("ref metric", filters, "noinlines", values, paths),
 		Run:      List,
 	},
@@ -127,7 +127,7 @@ var All = []View{
 		Name: "callgrind", Aliases: []string{"kcachegrind"},
 		Doc:      "the call graph for kcachegrind",
 		Examples: []string{"callgrind"},
-		Uses:     keys("ref metric", filters, "noinlines columns mean positive call-tree divide", paths),
+		Uses:     keys("ref metric", filters, "noinlines columns mean positive call-tree", paths),
 		Run:      Callgrind,
 	},
 	{

@@ -65,6 +65,7 @@ func headOf(p *profile.Profile, k int, q query.Query) report.Head {
 	h := report.Head{
 		Comments: p.Comments,
 		Metric:   p.SampleTypes[k].Type,
+		By:       q.By,
 		Unit:     p.SampleTypes[k].Unit,
 		Doc:      p.DocURL,
 		Time:     p.TimeNanos,

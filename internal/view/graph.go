@@ -117,11 +117,6 @@ type graph struct {
 // A weight is a sum of samples.
 type weight struct{ v, div int64 }
 
-func (w *weight) add(x weight) {
-	w.v += x.v
-	w.div += x.div
-}
-
 // A builder makes graphs of one profile with more and more frames left out.
 type builder struct {
 	measure

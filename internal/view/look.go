@@ -20,7 +20,7 @@ func Look(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Look{Top: *top, Samples: a.p.NumSamples(), Ref: in[0].Ref}
+	out := &report.Look{Top: *top, Samples: a.p.NumSamples(), Refs: q.Refs}
 	for k, t := range a.p.SampleTypes {
 		sum := int64(0)
 		for _, v := range a.p.Values(k) {

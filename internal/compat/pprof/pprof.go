@@ -57,9 +57,6 @@ type session struct {
 	ctx     context.Context
 }
 
-// say talks to the user.
-func (s *session) say(format string, args ...any) { s.ui.say(fmt.Sprintf(format, args...)) }
-
 // complain talks to the user about something that went wrong.
 func (s *session) complain(format string, args ...any) { s.ui.complain(fmt.Sprintf(format, args...)) }
 

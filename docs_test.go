@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestDocs runs the commands in the documentation: in a block marked console, every line that begins with "$ ". What
+// follows a command is what it prints, on both outputs; where nothing follows, it has to succeed. UPDATE=1 rewrites
+// what is printed.
+//
+// The commands of a page run one after the other in a folder with the profiles of testdata/tour, shown as /src/shop; a
+// server that offers one of them stands in for localhost:6060.
+func TestDocs(t *testing.T) {
+	pages, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir("docs", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".md" {
+			pages = append(pages, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := 0
+	for _, page := range pages {
+		t.Run(filepath.ToSlash(page), func(t *testing.T) {
+			text, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tour := newTour(t)
+			got, n := runPage(t, string(text), tour.run)
+			commands += n
+			if os.Getenv("UPDATE") != "" && got != string(text) {
+				if err := os.WriteFile(page, []byte(got), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+	if commands == 0 {
+		t.Error("no page has a command")
+	}
+}
+
+// runPage runs the commands of a page. It returns the page with what they print now, and how many there are.
+func runPage(t *testing.T, text string, run func(t *testing.T, command string) string) (string, int) {
+	var out strings.Builder
+	commands := 0
+	lines := strings.SplitAfter(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	for i := 0; i < len(lines); {
+		out.WriteString(lines[i])
+		if i++; lines[i-1] != "```console\n" {
+			continue
+		}
+		for i < len(lines) && lines[i] != "```\n" {
+			command, ok := strings.CutPrefix(lines[i], "$ ")
+			if !ok {
+				t.Fatalf("line %d is not a command: %s", i+1, lines[i])
+			}
+			out.WriteString(lines[i])
+			at := i + 1
+			var want strings.Builder
+			for i++; i < len(lines) && lines[i] != "```\n" && !strings.HasPrefix(lines[i], "$ "); i++ {
+				want.WriteString(lines[i])
+			}
+			commands++
+			got := run(t, strings.TrimSuffix(command, "\n"))
+			switch {
+			case want.Len() == 0:
+				continue
+			case got != want.String() && os.Getenv("UPDATE") == "":
+				t.Errorf("line %d: %sprints\n%s\nthe page says\n%s", at, command, got, want.String())
+			}
+			out.WriteString(got)
+		}
+	}
+	return out.String(), commands
+}
+
+// A tour is the place where the commands of a page run.
+type tour struct {
+	dir    string
+	self   string
+	server string
+}
+
+func newTour(t *testing.T) *tour {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // as programs in it see it
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &tour{dir: dir, self: self}
+	cpu, next := tourProfile(t, "testdata/tour/old.txt"), tourProfile(t, "testdata/tour/new.txt")
+	shop, err := os.ReadFile("testdata/tour/shop.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{
+		"cpu.pprof": cpu, "old.pprof": cpu, "new.pprof": next,
+		"profiles/monday.pprof": cpu, "profiles/tuesday.pprof": next,
+		"shop.go": shop, "go.mod": []byte("module example.com/shop\n\ngo 1.26\n"),
+	} {
+		path := filepath.Join(tr.dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, data, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/profile", func(w http.ResponseWriter, _ *http.Request) { w.Write(cpu) })
+	mux.HandleFunc("/debug/pprof/heap", func(w http.ResponseWriter, _ *http.Request) { w.Write(cpu) })
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	tr.server = strings.TrimPrefix(server.URL, "http://")
+	return tr
+}
+
+// run runs a command line and returns what it prints.
+func (tr *tour) run(t *testing.T, line string) string {
+	words, err := shellWords(strings.ReplaceAll(line, "localhost:6060", tr.server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if words[0] != "hone" {
+		t.Fatalf("%s: only hone can be run in a console block", line)
+	}
+	cmd := exec.Command(tr.self, words[1:]...)
+	cmd.Dir = tr.dir
+	cmd.Env = append(os.Environ(), "HONE_TEST_EXEC=1", "TZ=UTC", "LC_ALL=C.UTF-8", "NO_COLOR=1",
+		"PPROF_TMPDIR="+filepath.Join(tr.dir, "pprof"))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		t.Errorf("%s: %v\n%s", line, err, out.Bytes())
+	}
+	return strings.NewReplacer(tr.server, "localhost:6060", tr.dir, "/src/shop").Replace(out.String())
+}
+
+// shellWords splits a command line into words, at spaces outside single quotes.
+func shellWords(line string) ([]string, error) {
+	var words []string
+	quoted := false
+	word := ""
+	for i, part := range strings.Split(line, "'") {
+		if quoted = i%2 == 1; quoted {
+			word += part
+			continue
+		}
+		if strings.ContainsAny(part, "|<>&;$\"\\*?") {
+			return nil, fmt.Errorf("%s: the test knows no shell but words and single quotes", line)
+		}
+		for j, s := range strings.Split(part, " ") {
+			if j > 0 && word != "" {
+				words = append(words, word)
+				word = ""
+			}
+			word += s
+		}
+	}
+	if quoted {
+		return nil, fmt.Errorf("%s: a quote is not closed", line)
+	}
+	if word != "" {
+		words = append(words, word)
+	}
+	if len(words) == 0 {
+		return nil, errors.New("a command line without a command")
+	}
+	return words, nil
+}
+
+// tourProfile makes a CPU profile of ten seconds from text, see profileOf.
+func tourProfile(t *testing.T, path string) []byte {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profileOf(string(text))
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	p.Mapping[0].File = "/srv/shop"
+	p.TimeNanos = time.Date(2026, 1, 15, 9, 30, 0, 0, time.UTC).UnixNano()
+	p.DurationNanos = int64(10 * time.Second)
+	p.Period = int64(10 * time.Millisecond)
+	var out bytes.Buffer
+	if err := p.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}

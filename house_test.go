@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/format"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const modulePath = "github.com/hone-perf/hone"
+
+// TestRooms holds the list of rooms in docs/architecture.md: imports point only towards its top.
+func TestRooms(t *testing.T) {
+	page, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rooms []string
+	for _, m := range regexp.MustCompile(`(?m)^    (?:\w+ +| {12})(\w+) {2,}\S`).FindAllSubmatch(page, -1) {
+		rooms = append(rooms, string(m[1]))
+	}
+	// roomOf returns the place of a package in the list, or -1 when it is in no room.
+	roomOf := func(pkg string) int {
+		rest, ok := strings.CutPrefix(pkg, modulePath+"/internal/")
+		if !ok {
+			return -1
+		}
+		name, _, _ := strings.Cut(rest, "/")
+		i := slices.Index(rooms, name)
+		if i < 0 {
+			t.Fatalf("room %q is not in the list of docs/architecture.md, which has %v", name, rooms)
+		}
+		return i
+	}
+	out := goCommand(t, "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
+	lived := make([]bool, len(rooms))
+	for dec := json.NewDecoder(strings.NewReader(out)); ; {
+		var pkg struct {
+			ImportPath                         string
+			Imports, TestImports, XTestImports []string
+		}
+		if err := dec.Decode(&pkg); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		from := roomOf(pkg.ImportPath)
+		if from < 0 {
+			continue
+		}
+		lived[from] = true
+		for _, imp := range slices.Concat(pkg.Imports, pkg.TestImports, pkg.XTestImports) {
+			if to := roomOf(imp); to > from {
+				t.Errorf("%s imports %s, which is further down", pkg.ImportPath, imp)
+			}
+		}
+	}
+	for i, room := range rooms {
+		if !lived[i] {
+			t.Errorf("room %s of docs/architecture.md has no package", room)
+		}
+	}
+}
+
+// TestMainIsSmall holds that whatever can be tested is not in main.go.
+func TestMainIsSmall(t *testing.T) {
+	b, err := os.ReadFile("main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(b, []byte("\n")); n > 20 {
+		t.Errorf("main.go has %d lines; want 20 at most", n)
+	}
+}
+
+// TestFormat holds that all Go files are as gofmt writes them.
+func TestFormat(t *testing.T) {
+	files := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && d.Name() == ".git" {
+			return fs.SkipDir
+		}
+		if d.IsDir() || filepath.Ext(path) != ".go" {
+			return nil
+		}
+		files++
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		want, err := format.Source(src)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		} else if !bytes.Equal(src, want) {
+			t.Errorf("%s is not as gofmt writes it", path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files == 0 {
+		t.Error("there are no Go files")
+	}
+}
+
+func TestVet(t *testing.T) {
+	long(t)
+	goCommand(t, "vet", "./...")
+}
+
+// TestTidy holds that go.mod and go.sum have what is needed and no more.
+func TestTidy(t *testing.T) {
+	goCommand(t, "mod", "tidy", "-diff")
+}
+
+// TestStaticcheck runs staticcheck. It has a go.mod of its own, so that those who use hone do not depend on it.
+func TestStaticcheck(t *testing.T) {
+	long(t)
+	goCommand(t, "tool", "-modfile=tools/lint/go.mod", "staticcheck", "./...")
+}
+
+// TestPlatforms builds hone for the platforms that it is made for.
+func TestPlatforms(t *testing.T) {
+	platforms := []string{
+		"windows/arm64", "darwin/arm64", "linux/arm64",
+		"windows/amd64", "darwin/amd64", "linux/amd64",
+	}
+	if testing.Short() {
+		platforms = platforms[:1] // the one that differs most from where most people work
+	}
+	for _, platform := range platforms {
+		t.Run(platform, func(t *testing.T) {
+			goos, goarch, _ := strings.Cut(platform, "/")
+			t.Setenv("CGO_ENABLED", "0")
+			t.Setenv("GOOS", goos)
+			t.Setenv("GOARCH", goarch)
+			goCommand(t, "build", "-o", filepath.Join(t.TempDir(), "hone"), ".")
+		})
+	}
+}
+
+// long leaves a test out of a short run.
+func long(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a while")
+	}
+}
+
+// goCommand runs the go command, which has to succeed, and returns what it prints.
+//
+// A test is skipped where the go command or a module is not to be had: without a network not everything can be checked.
+func goCommand(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		t.Skip("there is no go command")
+	case err != nil && noNetwork.Match(stderr.Bytes()):
+		t.Skipf("go %s: a module is missing, and there is no network:\n%s", strings.Join(args, " "), &stderr)
+	case err != nil:
+		t.Errorf("go %s: %v\n%s%s", strings.Join(args, " "), err, &stdout, &stderr)
+	}
+	return stdout.String()
+}
+
+// noNetwork matches what the go command says when it cannot download.
+var noNetwork = regexp.MustCompile(`dial tcp|no such host|module lookup disabled by GOPROXY=off`)

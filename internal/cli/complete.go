@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// addCompletion adds the command that makes scripts for shells.
+func addCompletion(root *cobra.Command) {
+	root.SetCompletionCommandGroupID(groupOther)
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Use = "completion SHELL"
+		c.Short = "a script that makes a shell complete commands, flags and their values"
+		c.Long = ""
+		c.Example = "  source <(hone completion bash)\n  hone completion fish > ~/.config/fish/completions/hone.fish"
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("for example: hone completion bash", "completion wants to know which shell")
+			}
+			return usagef("", "there is no script for %q; there are some for bash, fish, powershell and zsh", args[0])
+		}
+		c.Args = cobra.ArbitraryArgs
+	}
+}
+
+// completions tells shells what the flags of cmd take. What takes a file is left to the shell.
+func completions(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		k := query.Find(f.Name)
+		var complete cobra.CompletionFunc
+		switch {
+		case f.Name == "metric":
+			complete = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+				return metrics(args), cobra.ShellCompDirectiveNoFileComp
+			}
+		case f.Name == "symbolize":
+			complete = choose(symbolizers)
+		case k != nil && len(k.Choices) > 0:
+			complete = choose(k.Choices)
+		case k != nil && (f.Name == "base" || k.Value == "DIRS" || k.Switch()):
+			return
+		case k != nil, f.Name == "seconds", f.Name == "timeout":
+			complete = cobra.NoFileCompletions // a regexp or a number
+		default:
+			return
+		}
+		// It only fails for flags that do not exist and for those that are completed already.
+		if err := cmd.RegisterFlagCompletionFunc(f.Name, complete); err != nil {
+			panic(err)
+		}
+	})
+}
+
+// choose completes one of some words. One that ends in a colon goes on.
+func choose(words []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		directive := cobra.ShellCompDirectiveNoFileComp
+		var out []string
+		for _, w := range words {
+			if strings.HasPrefix(w, typed) {
+				out = append(out, w)
+			}
+		}
+		if len(out) == 1 && strings.HasSuffix(out[0], ":") {
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+		return out, directive
+	}
+}
+
+// argCompletion completes what a view is about by nothing and profiles by files.
+func argCompletion(v *view.View) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if v.Arg != "" && len(args) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+}
+
+// metrics returns the sample types of the first of the files that has some.
+func metrics(files []string) []cobra.Completion {
+	for _, name := range files {
+		if st, err := os.Stat(name); err != nil || !st.Mode().IsRegular() {
+			continue // nobody waits for a pipe to complete a word
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			continue
+		}
+		p, err := profile.Parse(f)
+		f.Close()
+		if err != nil {
+			continue
+		}
+		var out []cobra.Completion
+		for _, t := range p.SampleTypes {
+			out = append(out, cobra.CompletionWithDesc(t.Type, t.Unit))
+		}
+		return out
+	}
+	return nil
+}

@@ -1,0 +1,295 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// These are the parts of the help of a command, in this order: the question first, then what becomes of the answer.
+const (
+	question = iota
+	filters
+	outputs
+	inputs
+	others
+	sections
+)
+
+var sectionTitles = [sections]string{
+	question: "Question:",
+	filters:  "Filters, applied in the order in which they are given:",
+	outputs:  "Output:",
+	inputs:   "Getting profiles, names and sources:",
+	others:   "Flags:",
+}
+
+// sectionOf returns the section that a flag is in.
+func sectionOf(name string) int {
+	switch query.Op(name) {
+	case query.Focus, query.Ignore, query.Hide, query.Show, query.ShowFrom, query.PruneFrom,
+		query.TagFocus, query.TagIgnore, query.TagShow, query.TagHide, query.TagRoot, query.TagLeaf:
+		return filters
+	case "source-path", "trim-path":
+		return inputs
+	}
+	switch {
+	case slices.Contains(outputNames, name):
+		return outputs
+	case slices.Contains(sourceNames, name):
+		return inputs
+	case name == "cum", query.Find(name) != nil:
+		return question
+	}
+	return others
+}
+
+// help writes what a command is for and how to call it.
+func help(cmd *cobra.Command, w io.Writer, cols int) {
+	about := cmd.Long
+	if about == "" {
+		about = strings.ToUpper(cmd.Short[:1]) + cmd.Short[1:] + "."
+	}
+	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n", strings.TrimSpace(about), cmd.UseLine())
+	if cmd.Example != "" {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
+	}
+	commands(cmd, w, cols)
+	flags(cmd, w, cols)
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\n%s COMMAND --help tells more about a command.\n", cmd.CommandPath())
+	}
+}
+
+// commands lists the commands below cmd.
+func commands(cmd *cobra.Command, w io.Writer, cols int) {
+	groups := cmd.Groups()
+	if len(groups) == 0 {
+		groups = []*cobra.Group{{Title: "Commands:"}}
+	}
+	for _, g := range groups {
+		var rows [][2]string
+		if g.ID == groupLook {
+			for _, v := range view.All { // in their own order, not that of the alphabet
+				rows = append(rows, [2]string{v.Name, v.Doc})
+			}
+		} else {
+			for _, c := range cmd.Commands() {
+				if c.GroupID == g.ID && c.IsAvailableCommand() {
+					rows = append(rows, [2]string{c.Name(), c.Short})
+				}
+			}
+		}
+		pairs(w, g.Title, rows, cols)
+	}
+}
+
+// flags lists the flags of cmd in sections.
+func flags(cmd *cobra.Command, w io.Writer, cols int) {
+	var rows [sections][][2]string
+	add := func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" || !applies(cmd, f.Name) {
+			return
+		}
+		i := sectionOf(f.Name)
+		rows[i] = append(rows[i], [2]string{spelling(f), doc(f)})
+	}
+	// Their order is that in which they were made.
+	cmd.Flags().SortFlags = false
+	cmd.PersistentFlags().SortFlags = false
+	cmd.LocalFlags().VisitAll(add)
+	inherited := cmd.InheritedFlags()
+	inherited.SortFlags = false
+	inherited.VisitAll(add)
+	for i, title := range sectionTitles {
+		pairs(w, title, rows[i], cols)
+	}
+}
+
+// applies reports whether a flag means something to cmd. All commands inherit those about output, but not all of them
+// write answers.
+func applies(cmd *cobra.Command, flag string) bool {
+	switch {
+	case !slices.Contains(outputNames, flag), !cmd.HasParent(), cmd.GroupID == groupLook:
+		return true
+	case cmd.Name() == "merge":
+		return flag == "output"
+	}
+	return false
+}
+
+// spelling returns how a flag is written.
+func spelling(f *pflag.Flag) string {
+	s := "    --" + f.Name
+	if f.Shorthand != "" {
+		s = "-" + f.Shorthand + ", --" + f.Name
+	}
+	if value, _ := pflag.UnquoteUsage(f); value != "" {
+		s += " " + value
+	}
+	return s
+}
+
+func doc(f *pflag.Flag) string {
+	_, usage := pflag.UnquoteUsage(f)
+	if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" {
+		usage += " (" + f.DefValue + " when not given)"
+	}
+	return usage
+}
+
+// pairs writes names and what they mean in two columns; 0 cols is as wide as it takes.
+func pairs(w io.Writer, title string, rows [][2]string, cols int) {
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n", title)
+	left := 0
+	for _, r := range rows {
+		left = max(left, utf8.RuneCountInString(r[0]))
+	}
+	margin := 2 + left + 2
+	for _, r := range rows {
+		fmt.Fprintf(w, "  %s", r[0])
+		blanks := margin - 2 - utf8.RuneCountInString(r[0])
+		for _, line := range wrap(r[1], cols-margin) {
+			fmt.Fprintf(w, "%s%s\n", strings.Repeat(" ", blanks), line)
+			blanks = margin
+		}
+	}
+}
+
+// wrap cuts text into lines of so many columns, at least one. Where there is next to no room, it stays as it is.
+func wrap(text string, cols int) []string {
+	const least = 16
+	if cols < least {
+		return []string{text}
+	}
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > cols {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+
+// examples returns the examples of a view as command lines.
+func examples(v *view.View) []string {
+	var out []string
+	for _, e := range v.Examples {
+		out = append(out, commandLine(v, e))
+	}
+	return out
+}
+
+// commandLine turns a query as it is written at the prompt into a command line.
+func commandLine(v *view.View, text string) string {
+	words := []string{"hone"}
+	profile := "cpu.pprof"
+	old := ""
+	for i, w := range promptWords(text) {
+		name, value, ok := strings.Cut(w, "=")
+		switch k := query.Find(name); {
+		case i == 0:
+			words = append(words, w)
+		case ok && k != nil && name == "base" && v.NeedsBase:
+			old = value
+		case ok && k != nil:
+			words = append(words, "--"+name, quoted(value))
+		case name == "cum", k != nil && k.Switch():
+			words = append(words, "--"+name)
+		default:
+			words = append(words, quoted(w))
+		}
+		if strings.HasPrefix(w, "metric=alloc") || strings.HasPrefix(w, "metric=inuse") {
+			profile = "heap.pprof"
+		}
+	}
+	if old != "" {
+		words = append(words, old)
+		profile = "new.pprof"
+	}
+	return strings.Join(append(words, profile), " ")
+}
+
+// promptWords splits at blanks that are not between single quotes, which it removes.
+func promptWords(text string) []string {
+	var words []string
+	for i, part := range strings.Split(text, "'") {
+		if i%2 == 1 {
+			words[len(words)-1] += part
+			continue
+		}
+		for j, w := range strings.Split(part, " ") {
+			if i == 0 || j > 0 {
+				words = append(words, "")
+			}
+			words[len(words)-1] += w
+		}
+	}
+	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
+}
+
+// quoted returns s as a shell takes it for one word.
+func quoted(s string) string {
+	if s != "" && !strings.ContainsAny(s, " \t\n\"'`$\\*?[](){}|&;<>#~!") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// helpCommand is cobra's, but refuses what there is no help for.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "how to call a command",
+		GroupID: groupOther,
+		Example: "  hone help top",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(cmd.Root(), strings.Join(args, " "))
+			}
+			return about.Help()
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			var out []cobra.Completion
+			if len(args) == 0 {
+				for _, c := range cmd.Root().Commands() {
+					if !c.IsAvailableCommand() {
+						continue // cobra's own
+					}
+					out = append(out, cobra.CompletionWithDesc(c.Name(), c.Short))
+				}
+			}
+			return out, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+func unknownCommand(root *cobra.Command, word string) error {
+	hint := "hone --help lists the commands"
+	var names []string
+	for _, c := range root.Commands() {
+		names = append(names, c.Name())
+	}
+	if near := query.Nearest(word, names); near != "" {
+		hint = "did you mean " + near + "? " + hint
+	}
+	return usagef(hint, "there is no command %q", word)
+}

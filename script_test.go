@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	pprof "github.com/google/pprof/profile"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestScript runs the pages of testdata/script through the real command. UPDATE=1 rewrites what they expect.
+//
+// Beside the usual commands there are
+//
+//	profile OUT TEXT   makes a profile from text, see profileOf
+//	cut FILE N         cuts a file down to N bytes
+func TestScript(t *testing.T) {
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Logf("without a go command, some scripts do less: %v", err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       os.Getenv("UPDATE") != "",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Vars = append(env.Vars,
+				"TZ=UTC", "LC_ALL=C.UTF-8", "GOCACHE="+strings.TrimSpace(string(cache)), "GOTOOLCHAIN=local", "GOFLAGS=",
+				"PPROF_TMPDIR="+env.WorkDir, "PPROF_BINARY_PATH="+env.WorkDir)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"profile": func(ts *testscript.TestScript, _ bool, args []string) {
+				if len(args) != 2 {
+					ts.Fatalf("usage: profile OUT TEXT")
+				}
+				p, err := profileOf(ts.ReadFile(args[1]))
+				if err != nil {
+					ts.Fatalf("%s: %v", args[1], err)
+				}
+				f, err := os.Create(ts.MkAbs(args[0]))
+				ts.Check(err)
+				ts.Check(errors.Join(p.Write(f), f.Close()))
+			},
+			"cut": func(ts *testscript.TestScript, _ bool, args []string) {
+				if len(args) != 2 {
+					ts.Fatalf("usage: cut FILE N")
+				}
+				n, err := strconv.ParseInt(args[1], 10, 64)
+				ts.Check(err)
+				ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
+			},
+		},
+	})
+}
+
+// profileOf makes a profile from text. The first line has the sample types, each of the others a sample: its values,
+// its labels, and its stack from the root, a frame as function@file:start:line.
+//
+//	samples/count cpu/nanoseconds
+//	3,30000000 endpoint=/a main.main@main.go:3:5 main.hot@main.go:9:11
+func profileOf(text string) (*pprof.Profile, error) {
+	p := &pprof.Profile{Mapping: []*pprof.Mapping{{
+		ID: 1, Start: 0x400000, Limit: 0x800000, File: "/srv/app",
+		HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true,
+	}}}
+	locations := make(map[string]*pprof.Location)
+	functions := make(map[string]*pprof.Function)
+	for n, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		words := strings.Fields(line)
+		if n == 0 {
+			for _, w := range words {
+				name, unit, _ := strings.Cut(w, "/")
+				p.SampleType = append(p.SampleType, &pprof.ValueType{Type: name, Unit: unit})
+			}
+			p.PeriodType, p.Period = p.SampleType[len(p.SampleType)-1], 1
+			continue
+		}
+		s := &pprof.Sample{Label: make(map[string][]string)}
+		for v := range strings.SplitSeq(words[0], ",") {
+			x, err := strconv.ParseInt(v, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %w", n+1, err)
+			}
+			s.Value = append(s.Value, x)
+		}
+		for _, w := range words[1:] {
+			name, place, ok := strings.Cut(w, "@")
+			if !ok {
+				key, value, _ := strings.Cut(w, "=")
+				s.Label[key] = append(s.Label[key], value)
+				continue
+			}
+			loc := locations[w]
+			if loc == nil {
+				parts := strings.Split(place, ":")
+				if len(parts) != 3 {
+					return nil, fmt.Errorf("line %d: frame %s: want function@file:start:line", n+1, w)
+				}
+				start, startErr := strconv.ParseInt(parts[1], 10, 64)
+				at, lineErr := strconv.ParseInt(parts[2], 10, 64)
+				if err := errors.Join(startErr, lineErr); err != nil {
+					return nil, fmt.Errorf("line %d: frame %s: %w", n+1, w, err)
+				}
+				fn := functions[name]
+				if fn == nil {
+					fn = &pprof.Function{
+						ID: uint64(len(p.Function) + 1), Name: name, SystemName: name, Filename: parts[0], StartLine: start,
+					}
+					functions[name] = fn
+					p.Function = append(p.Function, fn)
+				}
+				id := uint64(len(p.Location) + 1)
+				loc = &pprof.Location{
+					ID: id, Mapping: p.Mapping[0], Address: 0x400000 + 16*id, Line: []pprof.Line{{Function: fn, Line: at}},
+				}
+				locations[w] = loc
+				p.Location = append(p.Location, loc)
+			}
+			s.Location = append(s.Location, loc)
+		}
+		slices.Reverse(s.Location) // in profiles, the leaf comes first
+		p.Sample = append(p.Sample, s)
+	}
+	return p, p.CheckValid()
+}
