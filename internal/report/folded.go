@@ -7,7 +7,8 @@ import (
 	"iter"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/hone-perf/hone/internal/profile"
 )
 
 // Folded is every stack with what it costs, in order. There may be millions, so they are made one at a time.
@@ -36,7 +37,7 @@ func (f *Folded) WriteText(w io.Writer) error {
 		for i, frame := range s.Frames {
 			word, ok := words[frame]
 			if !ok {
-				word = foldedWord(frame)
+				word = profile.FoldedName(frame)
 				words[frame] = word
 			}
 			if i > 0 {
@@ -50,40 +51,6 @@ func (f *Folded) WriteText(w io.Writer) error {
 		}
 	}
 	return out.Flush()
-}
-
-// foldedWord returns the name of a frame without what means something else in folded stacks: semicolons between
-// frames, the ends of lines, comments, the mark of inlined frames and the count at the end.
-func foldedWord(name string) string {
-	name = strings.Map(func(r rune) rune {
-		switch {
-		case r == ';':
-			return ':'
-		case unicode.IsControl(r), r == '\ufeff':
-			return ' '
-		}
-		return r
-	}, name)
-	for {
-		name = strings.TrimSpace(name)
-		short, ok := strings.CutSuffix(name, "_[i]")
-		if !ok {
-			break
-		}
-		name = short
-	}
-	if strings.HasPrefix(name, "#") {
-		name = "_" + name
-	}
-	if i := strings.LastIndexByte(name, ' '); i >= 0 {
-		if _, err := strconv.ParseInt(name[i+1:], 10, 64); err == nil {
-			name = name[:i] + "_" + name[i+1:]
-		}
-	}
-	if name == "" {
-		return "[unknown]"
-	}
-	return name
 }
 
 // Blocks returns the text of the stacks. Those who can write it piece by piece take WriteText.
