@@ -113,14 +113,13 @@ func (c check) compare(want, got outcome, loosen func([]byte) []byte) []mismatch
 // these, or at least the same rows in another order. docs/compat-pprof.md lists where that happens.
 func (l *lab) tied(t *testing.T, c check, want, got outcome) bool {
 	// Maps of a few entries keep their order in seven of eight walks, so it takes patience to see
-	// pprof change where only the order of rows differs. Elsewhere a few runs tell, and when hone
-	// is plainly wrong everywhere there is no use in asking much.
-	tries := 8
-	if len(c.compare(want, got, anyOrder)) == 0 {
-		tries = 40
-	}
-	if l.tally.failures() > 50 {
+	// pprof change. When hone is plainly wrong everywhere there is no use in asking much.
+	tries := 60
+	switch n := l.tally.failures(); {
+	case n > 50:
 		tries = 2
+	case n > 5 && len(c.compare(want, got, anyOrder)) != 0:
+		tries = 8
 	}
 	varies := false
 	said := []outcome{want}

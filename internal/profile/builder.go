@@ -39,7 +39,7 @@ func (b *Builder) Labels(labels []Label) uint32 { return b.labels.id(newLabelSet
 // Add adds a sample: its stack from the leaf to the root, its label set, and a value for each sample type.
 // It returns the sample's number.
 func (b *Builder) Add(stack []uint32, labels uint32, values []int64) int {
-	b.packed = packStack(b.packed[:0], stack)
+	b.packed = packStack(b.packed, stack, 1)
 	at, err := b.stacks.add(b.packed)
 	if err != nil {
 		b.err = err

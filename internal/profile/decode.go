@@ -40,12 +40,12 @@ type decoder struct {
 	comments    []int64
 
 	mappings  []rawMapping
-	functions []rawFunction
-	locations []rawLocation
-	lines     []rawLine
+	functions pile[rawFunction]
+	locations pile[rawLocation]
+	lines     pile[rawLine]
 
-	ids       []byte // the stack of a sample as the file has it: packed location ids; may be part of the message
-	ranges    idRange
+	wireIDs   []byte // the stack of a sample as the file has it; may be part of the message
+	ids       idReader
 	vals      []int64
 	label     []byte
 	labelSets map[string]uint32 // encoded labels of a sample → index in rawLabels
@@ -79,6 +79,25 @@ type rawLine struct {
 	function     uint64
 	line, column int64
 }
+
+// A pile is a table that grows without copying.
+type pile[T any] struct {
+	blocks [][]T
+	n      int
+}
+
+const pileBlock = 512 // entries
+
+// add adds an entry for the caller to fill.
+func (p *pile[T]) add() *T {
+	if p.n%pileBlock == 0 {
+		p.blocks = append(p.blocks, make([]T, pileBlock))
+	}
+	p.n++
+	return p.at(p.n - 1)
+}
+
+func (p *pile[T]) at(i int) *T { return &p.blocks[i/pileBlock][i%pileBlock] }
 
 var (
 	errConcatenated = errors.New("concatenated profiles detected")
@@ -298,11 +317,10 @@ func (d *decoder) mapping(m []byte) error {
 }
 
 func (d *decoder) function(m []byte) error {
-	if len(d.functions) >= maxTable {
+	if d.functions.n >= maxTable {
 		return limitError{fmt.Sprintf("%d functions", maxTable)}
 	}
-	d.functions = append(d.functions, rawFunction{})
-	x := &d.functions[len(d.functions)-1]
+	x := d.functions.add()
 	return scan(m, 6, func(f *field) (err error) {
 		v := f.uint(&err)
 		switch f.num {
@@ -322,10 +340,10 @@ func (d *decoder) function(m []byte) error {
 }
 
 func (d *decoder) location(m []byte) error {
-	if len(d.locations) >= maxTable || len(d.lines) >= 4*maxTable {
+	if d.locations.n >= maxTable || d.lines.n >= 4*maxTable {
 		return limitError{fmt.Sprintf("%d locations", maxTable)}
 	}
-	x := rawLocation{firstLine: uint32(len(d.lines))}
+	x := rawLocation{firstLine: uint32(d.lines.n)}
 	// There are many locations; scan would allocate for each.
 	var f field
 	var err error
@@ -352,8 +370,8 @@ func (d *decoder) location(m []byte) error {
 			return err
 		}
 	}
-	x.numLines = uint32(len(d.lines)) - x.firstLine
-	d.locations = append(d.locations, x)
+	x.numLines = uint32(d.lines.n) - x.firstLine
+	*d.locations.add() = x
 	return err
 }
 
@@ -382,14 +400,14 @@ func (d *decoder) line(m []byte) (err error) {
 			l.column = int64(f.uint(&err))
 		}
 	}
-	d.lines = append(d.lines, l)
+	*d.lines.add() = l
 	return err
 }
 
 // sample reads a sample. This is where nearly all the time goes, so it takes the fields that matter by their
 // key bytes and leaves the rest to the general way.
 func (d *decoder) sample(m []byte) error {
-	d.ids, d.vals, d.label = nil, d.vals[:0], d.label[:0]
+	d.wireIDs, d.vals, d.label = nil, d.vals[:0], d.label[:0]
 	for len(m) > 0 {
 		if key := m[0]; len(m) > 1 && m[1] < 0x80 && (key == keyLocations || key == keyValues || key == keyLabel) {
 			end := 2 + int(m[1])
@@ -400,10 +418,10 @@ func (d *decoder) sample(m []byte) error {
 			var err error
 			switch key {
 			case keyLocations:
-				if len(d.ids) == 0 {
-					d.ids = data[:len(data):len(data)]
+				if len(d.wireIDs) == 0 {
+					d.wireIDs = data[:len(data):len(data)]
 				} else {
-					d.ids = append(d.ids, data...)
+					d.wireIDs = append(d.wireIDs, data...)
 				}
 			case keyValues:
 				err = d.numbers(data)
@@ -425,13 +443,13 @@ func (d *decoder) sample(m []byte) error {
 		m = rest
 		switch f.num<<3 | uint64(f.wire) {
 		case keyLocations:
-			if len(d.ids) == 0 {
-				d.ids = f.data[:len(f.data):len(f.data)]
+			if len(d.wireIDs) == 0 {
+				d.wireIDs = f.data[:len(f.data):len(f.data)]
 			} else {
-				d.ids = append(d.ids, f.data...)
+				d.wireIDs = append(d.wireIDs, f.data...)
 			}
 		case keyLocation:
-			d.ids = binary.AppendUvarint(d.ids, f.u64)
+			d.wireIDs = binary.AppendUvarint(d.wireIDs, f.u64)
 		case keyValues:
 			err = d.numbers(f.data)
 		case keyValue:
@@ -498,11 +516,11 @@ func (d *decoder) addSample() error {
 			d.labelSets[string(d.label)] = set
 		}
 	}
-	// What can be checked of ids now is cheapest now, while they are in the cache.
-	if err := d.ranges.look(d.ids); err != nil {
+	packed, err := d.ids.pack(d.wireIDs)
+	if err != nil {
 		return err
 	}
-	at, err := b.stacks.add(d.ids)
+	at, err := b.stacks.add(packed)
 	if err != nil {
 		return err
 	}

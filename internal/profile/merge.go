@@ -287,7 +287,7 @@ func (m *Merger) add(p *Profile, first int) {
 			}
 			stack[j] = src.locations[l] - 1
 		}
-		b.packed = packStack(b.packed[:0], stack)
+		b.packed = packStack(b.packed, stack, 1)
 		at, err := m.stacks.intern(b.packed)
 		if err != nil {
 			b.err = err

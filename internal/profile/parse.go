@@ -9,7 +9,7 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/klauspost/compress/gzip"
+	"github.com/hone-perf/hone/internal/profile/inflate"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -97,7 +97,7 @@ func unpack(br *bufio.Reader) (io.ReadCloser, error) {
 	magic, _ := br.Peek(4)
 	switch {
 	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
-		return gzip.NewReader(br)
+		return inflate.NewReader(br)
 	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		zr, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
 		if err != nil {

@@ -121,7 +121,7 @@ func (p *Profile) Stack(i int, buf []uint32) []uint32 {
 func (p *Profile) NumStacks() int {
 	x := newStackIndex(&stackTable{})
 	for _, at := range p.stack {
-		if _, err := x.intern(p.stacks.get(at)); err != nil {
+		if _, err := x.intern(cutStack(p.stacks.get(at))); err != nil {
 			return len(p.stack) // cannot happen: all stacks are in one table already
 		}
 	}

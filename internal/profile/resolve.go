@@ -28,9 +28,6 @@ func (d *decoder) finish() (*Profile, error) {
 	if badSample == nil {
 		locations, badSample = d.resolveStacks(locations, locationOf, lost != "")
 	}
-	if badSample == errVarint {
-		return nil, errVarint
-	}
 	for _, err := range []error{badSample, badMapping, badFunction, badLocation} {
 		if err != nil {
 			return nil, &FormatError{Doing: "malformed profile", Err: err}
@@ -190,9 +187,10 @@ func (d *decoder) resolveMappings(r *resolver) ([]Mapping, *indexOf, error) {
 
 func (d *decoder) resolveFunctions(r *resolver) ([]Function, *indexOf, error) {
 	var bad error
-	of := newIndexOf(len(d.functions))
-	out := make([]Function, len(d.functions))
-	for i, f := range d.functions {
+	of := newIndexOf(d.functions.n)
+	out := make([]Function, d.functions.n)
+	for i := range out {
+		f := d.functions.at(i)
 		out[i] = Function{f.id, r.string(f.name), r.string(f.system), r.string(f.file), f.start}
 		if _, dup := of.get(f.id); bad == nil && f.id == 0 {
 			bad = errors.New("found function with reserved ID=0")
@@ -207,10 +205,11 @@ func (d *decoder) resolveFunctions(r *resolver) ([]Function, *indexOf, error) {
 // resolveLocations builds the location table. In a salvaged profile, lines whose function is lost go away.
 func (d *decoder) resolveLocations(mappingOf, functionOf *indexOf, lenient bool) ([]Location, *indexOf, error) {
 	var bad error
-	of := newIndexOf(len(d.locations))
-	lines := make([]Line, 0, len(d.lines))
-	out := make([]Location, len(d.locations))
-	for i, l := range d.locations {
+	of := newIndexOf(d.locations.n)
+	lines := make([]Line, 0, d.lines.n)
+	out := make([]Location, d.locations.n)
+	for i := range out {
+		l := d.locations.at(i)
 		if _, dup := of.get(l.id); bad == nil && l.id == 0 {
 			bad = errors.New("found location with reserved id=0")
 		} else if bad == nil && dup {
@@ -222,7 +221,8 @@ func (d *decoder) resolveLocations(mappingOf, functionOf *indexOf, lenient bool)
 			mapping = m
 		}
 		start := len(lines)
-		for _, ln := range d.lines[l.firstLine : l.firstLine+l.numLines] {
+		for j := range l.numLines {
+			ln := d.lines.at(int(l.firstLine + j))
 			f, ok := functionOf.get(ln.function)
 			if !ok || ln.function == 0 {
 				if bad == nil && !lenient {
@@ -230,7 +230,7 @@ func (d *decoder) resolveLocations(mappingOf, functionOf *indexOf, lenient bool)
 				}
 				continue
 			}
-			if lenient && d.functions[f].name >= int64(len(d.ends)) {
+			if lenient && d.functions.at(int(f)).name >= int64(len(d.ends)) {
 				continue
 			}
 			lines = append(lines, Line{uint32(f), ln.line, ln.column})
@@ -273,8 +273,8 @@ func (d *decoder) resolveStacks(locations []Location, of *indexOf, lenient bool)
 		inOrder = inOrder && locations[i].ID == uint64(i)+1
 	}
 	b := d.b
-	if inOrder && !lenient && !d.ranges.padded {
-		if d.ranges.zero || d.ranges.max > uint64(len(locations)) {
+	if inOrder && !lenient {
+		if d.ids.zero || uint64(d.ids.max) > uint64(len(locations)) {
 			return nil, errNoLocation
 		}
 		return locations, nil
@@ -283,13 +283,9 @@ func (d *decoder) resolveStacks(locations []Location, of *indexOf, lenient bool)
 	b.stacks = &stackTable{}
 	var stack []uint32
 	for i, at := range b.stack {
-		stack = stack[:0]
-		for ids := old.get(at); len(ids) > 0; {
-			id, n := uvarint(ids)
-			if n == 0 {
-				return nil, errVarint
-			}
-			ids = ids[n:]
+		stack = unpackStack(stack[:0], old.get(at))
+		for j, n := range stack {
+			id := d.ids.id(n + 1)
 			l, ok := of.get(id)
 			switch {
 			case ok && id != 0:
@@ -300,59 +296,15 @@ func (d *decoder) resolveStacks(locations []Location, of *indexOf, lenient bool)
 			default:
 				return nil, errNoLocation
 			}
-			stack = append(stack, uint32(l))
+			stack[j] = uint32(l)
 		}
-		if len(stack) > maxDepth {
-			return nil, errDeep
-		}
-		b.packed = packStack(b.packed[:0], stack)
+		b.packed = packStack(b.packed, stack, 1)
 		var err error
 		if b.stack[i], err = b.stacks.add(b.packed); err != nil {
 			return nil, err
 		}
 	}
 	return locations, nil
-}
-
-// An idRange is what is known of the ids on all stacks.
-type idRange struct {
-	max    uint64
-	zero   bool
-	padded bool // some take more bytes than unpackStack reads
-}
-
-// look adds the packed ids of a stack.
-func (r *idRange) look(ids []byte) error {
-	depth, top := 0, r.max
-	for i := 0; i < len(ids); depth++ {
-		id := uint64(ids[i])
-		switch {
-		case id < 0x80:
-			i++
-		case i+1 < len(ids) && ids[i+1] < 0x80:
-			id = id&0x7f | uint64(ids[i+1])<<7
-			i += 2
-		case i+2 < len(ids) && ids[i+2] < 0x80:
-			id = id&0x7f | uint64(ids[i+1]&0x7f)<<7 | uint64(ids[i+2])<<14
-			i += 3
-		default:
-			var n int
-			if id, n = uvarint(ids[i:]); n == 0 {
-				return errVarint
-			}
-			r.padded = r.padded || n > 4
-			i += n
-		}
-		if id == 0 {
-			r.zero = true
-		}
-		top = max(top, id)
-	}
-	r.max = top
-	if depth > maxDepth {
-		return errDeep
-	}
-	return nil
 }
 
 // resolveLabels returns the label sets and, for each set as it was read, its number among them.

@@ -1,13 +1,19 @@
 package profile
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/maphash"
+	"math"
+	"slices"
 )
 
-// A stackTable holds the stacks of samples, packed as profile.proto packs them: the numbers of locations as varints,
-// from the leaf to the root, where number n is Locations[n-1].
+// A stackTable holds the packed stacks of samples.
+//
+// A packed stack is its head, which is how many locations it has and whether they are wide, and then the numbers of
+// locations from the leaf to the root, where number n is Locations[n-1]: in two bytes each or, when one of them does
+// not fit, in three.
 //
 // Stacks are kept flat because most questions are asked once. Walking all frames of all samples costs about a
 // nanosecond for each; interning them into a calling-context tree first costs several cache misses for each stack,
@@ -27,13 +33,12 @@ var errStacks = errors.New("profile has more than 4 GB of stacks")
 
 // add copies a packed stack into the table and returns where it is.
 func (t *stackTable) add(packed []byte) (uint32, error) {
-	n := len(packed) + binary.MaxVarintLen32
 	last := len(t.blocks) - 1
-	if last < 0 || t.used+n > len(t.blocks[last]) {
+	if last < 0 || t.used+len(packed) > len(t.blocks[last]) {
 		// Blocks double until they have their full size, since most profiles are small.
 		size := min(stackBlock, stackBlock>>7<<(last+1))
-		if n > size {
-			if n > stackBlock {
+		if len(packed) > size {
+			if len(packed) > stackBlock {
 				return 0, limitError{"8 MB in one stack"}
 			}
 			size = stackBlock
@@ -44,52 +49,97 @@ func (t *stackTable) add(packed []byte) (uint32, error) {
 		t.blocks = append(t.blocks, make([]byte, size))
 		t.used = 0
 	}
-	b := t.blocks[last]
 	at := uint32(last)<<stackBits | uint32(t.used)
-	t.used += binary.PutUvarint(b[t.used:], uint64(len(packed)))
-	t.used += copy(b[t.used:], packed)
+	t.used += copy(t.blocks[last][t.used:], packed)
 	return at, nil
 }
 
-// get returns the packed stack at a place that add returned.
+// get returns the packed stack at a place that add returned, and whatever comes after it.
 func (t *stackTable) get(at uint32) []byte {
-	b := t.blocks[at>>stackBits][at&(stackBlock-1):]
-	if n := int(b[0]); n < 0x80 {
-		return b[1 : 1+n]
-	}
-	n, m := binary.Uvarint(b)
-	return b[m : m+int(n)]
+	return t.blocks[at>>stackBits][at&(stackBlock-1):]
 }
 
-// packStack appends locations to a packed stack.
-func packStack(packed []byte, stack []uint32) []byte {
+// maxNumber is the largest number of a location in a packed stack.
+const maxNumber = 1<<24 - 1
+
+// packStack packs a stack of locations into buf, which it grows as needed. plus is what makes them numbers.
+func packStack(buf []byte, stack []uint32, plus uint32) []byte {
+	all := uint32(0)
 	for _, l := range stack {
-		packed = binary.AppendUvarint(packed, uint64(l)+1)
+		all |= l + plus
 	}
-	return packed
+	wide := uint64(0)
+	if all > math.MaxUint16 {
+		wide = 1
+	}
+	buf = binary.AppendUvarint(buf[:0], uint64(len(stack))<<1|wide)
+	head := len(buf)
+	size := len(stack) * int(2+wide)
+	buf = slices.Grow(buf, size+1)[:head+size+1]
+	if wide == 0 {
+		for i, l := range stack {
+			binary.LittleEndian.PutUint16(buf[head+2*i:], uint16(l+plus))
+		}
+	} else {
+		// Each writes four bytes, of which the next one overwrites the last.
+		for i, l := range stack {
+			binary.LittleEndian.PutUint32(buf[head+3*i:], l+plus)
+		}
+	}
+	return buf[:head+size]
 }
 
-// unpackStack appends the locations of a packed stack. No number takes more than four bytes.
+// headOf takes the head off a packed stack.
+func headOf(packed []byte) (depth int, wide bool, body []byte) {
+	head, n := uint64(packed[0]), 1
+	if head >= 0x80 {
+		head, n = binary.Uvarint(packed)
+	}
+	return int(head >> 1), head&1 != 0, packed[n:]
+}
+
+// cutStack cuts off what comes after a packed stack.
+func cutStack(packed []byte) []byte {
+	depth, wide, body := headOf(packed)
+	size := 2 * depth
+	if wide {
+		size = 3 * depth
+	}
+	return packed[:len(packed)-len(body)+size]
+}
+
+// unpackStack appends the indexes of the locations of a packed stack.
 func unpackStack(stack []uint32, packed []byte) []uint32 {
-	for i := 0; i < len(packed); {
-		id := uint32(packed[i])
-		i++
-		if id >= 0x80 {
-			b := uint32(packed[i])
-			i++
-			id = id&0x7f | b<<7
-			if b >= 0x80 {
-				b := uint32(packed[i])
-				i++
-				id = id&0x3fff | b<<14
-				if b >= 0x80 {
-					b := uint32(packed[i])
-					i++
-					id = id&0x1fffff | b<<21
-				}
-			}
+	depth, wide, body := headOf(packed)
+	from := len(stack)
+	stack = slices.Grow(stack, depth)[:from+depth]
+	out := stack[from:]
+	if !wide {
+		body = body[:2*depth]
+		for len(body) >= 8 && len(out) >= 4 {
+			w := binary.LittleEndian.Uint64(body)
+			out[0] = uint32(w&0xffff) - 1
+			out[1] = uint32(w>>16&0xffff) - 1
+			out[2] = uint32(w>>32&0xffff) - 1
+			out[3] = uint32(w>>48) - 1
+			body, out = body[8:], out[4:]
 		}
-		stack = append(stack, id-1)
+		for i := range out {
+			out[i] = uint32(binary.LittleEndian.Uint16(body)) - 1
+			body = body[2:]
+		}
+		return stack
+	}
+	body = body[:3*depth]
+	for len(body) >= 8 && len(out) >= 2 {
+		w := binary.LittleEndian.Uint64(body)
+		out[0] = uint32(w&maxNumber) - 1
+		out[1] = uint32(w>>24&maxNumber) - 1
+		body, out = body[6:], out[2:]
+	}
+	for i := range out {
+		out[i] = uint32(body[0]) | uint32(body[1])<<8 | uint32(body[2])<<16 - 1
+		body = body[3:]
 	}
 	return stack
 }
@@ -128,7 +178,7 @@ func (x *stackIndex) intern(packed []byte) (uint32, error) {
 			x.n++
 			return at, nil
 		}
-		if s.hash == hash && string(x.table.get(s.at-1)) == string(packed) {
+		if s.hash == hash && bytes.HasPrefix(x.table.get(s.at-1), packed) {
 			return s.at - 1, nil
 		}
 	}

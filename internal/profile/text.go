@@ -64,7 +64,7 @@ func (b *textBuilder) location(lines []Line) (uint32, error) {
 
 // count adds n to the sample that has this stack and these labels.
 func (b *textBuilder) count(stack []uint32, labels uint32, n int64) {
-	b.packed = packStack(b.packed[:0], stack)
+	b.packed = packStack(b.packed, stack, 1)
 	at, err := b.index.intern(b.packed)
 	if err != nil {
 		b.err = err

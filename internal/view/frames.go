@@ -77,8 +77,13 @@ func (n *names) id(s string) int32 {
 
 // newFrameTable numbers the frames of p. shorten is applied to file names first.
 func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *frameTable {
-	t := &frameTable{start: make([]uint32, 1, len(p.Locations)+1)}
-	text := names{ids: map[string]int32{"": 0}, text: []string{""}}
+	t := &frameTable{
+		start: make([]uint32, 1, len(p.Locations)+1),
+		at:    make([]int32, 0, len(p.Locations)+len(p.Locations)/2),
+		only:  make([]int32, 0, len(p.Locations)),
+	}
+	text := names{ids: make(map[string]int32, len(p.Functions)), text: make([]string, 0, len(p.Functions))}
+	text.id("")
 	objects := make([]int32, len(p.Mappings))
 	for i, m := range p.Mappings {
 		objects[i] = text.id(m.File)
@@ -112,7 +117,9 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 			k.startLine = f.StartLine
 		}
 	}
-	index := make(map[frameKey]int32)
+	size := len(p.Functions) // about; finer details have more
+	index := make(map[frameKey]int32, size)
+	t.frames, t.inlinable = make([]report.Frame, 0, size), make([]bool, 0, size)
 	add := func(k frameKey) int32 {
 		n, ok := index[k]
 		if !ok {

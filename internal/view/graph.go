@@ -132,28 +132,31 @@ func (b *builder) costs() {
 	n := len(b.table.frames)
 	b.flat, b.cum = make([]weight, n), make([]weight, n)
 	b.inlined, b.called = make([]bool, n), make([]bool, n)
-	for f, t := range b.column(b.p.Values(b.k)) {
-		b.flat[f].v, b.cum[f].v = t.flat, t.cum
+	flat, sums := b.column(b.p.Values(b.k))
+	for f, t := range sums {
+		b.flat[f].v, b.cum[f].v = flat[f], t.cum
 		b.inlined[f], b.called[f] = t.inlined, t.called
 	}
 	if b.mean {
-		for f, t := range b.column(b.p.Values(0)) {
-			b.flat[f].div, b.cum[f].div = t.flat, t.cum
+		flat, sums := b.column(b.p.Values(0))
+		for f, t := range sums {
+			b.flat[f].div, b.cum[f].div = flat[f], t.cum
 		}
 	}
 }
 
-// A tally is what is added up for a frame. All of it is in one place in memory, since that is what adding up costs.
+// A tally is what is added up for every frame of a stack. It is small, and in one place in memory, since reaching
+// for it is what adding up costs.
 type tally struct {
-	cum, flat       int64
+	cum             int64
 	seen            uint32 // 1 + the sample in which the frame was last met
 	inlined, called bool
 }
 
 // column adds up one column of values by frame.
-func (b *builder) column(values []int64) []tally {
+func (b *builder) column(values []int64) (flat []int64, sums []tally) {
 	t := b.table
-	sums := make([]tally, len(t.frames))
+	flat, sums = make([]int64, len(t.frames)), make([]tally, len(t.frames))
 	var stack []uint32
 	for i, v := range values {
 		if v == 0 {
@@ -161,7 +164,7 @@ func (b *builder) column(values []int64) []tally {
 		}
 		stack = b.p.Stack(i, stack[:0])
 		now := uint32(i) + 1
-		var leaf *tally
+		leaf := int32(-1)
 		for _, l := range stack {
 			if f := t.only[l]; f >= 0 {
 				s := &sums[f]
@@ -171,8 +174,8 @@ func (b *builder) column(values []int64) []tally {
 					s.cum += v
 				}
 				s.called = true
-				if leaf == nil {
-					leaf = s
+				if leaf < 0 {
+					leaf = f
 				}
 				continue
 			}
@@ -189,15 +192,15 @@ func (b *builder) column(values []int64) []tally {
 					s.called = true
 				}
 			}
-			if leaf == nil && len(frames) > 0 {
-				leaf = &sums[frames[len(frames)-1]]
+			if leaf < 0 && len(frames) > 0 {
+				leaf = frames[len(frames)-1]
 			}
 		}
-		if leaf != nil {
-			leaf.flat += v
+		if leaf >= 0 {
+			flat[leaf] += v
 		}
 	}
-	return sums
+	return flat, sums
 }
 
 // graph returns the graph of the frames in kept, or of all when kept is nil, without its edges.
