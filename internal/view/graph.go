@@ -240,7 +240,7 @@ type callFilter struct{ to, from []bool }
 // edges adds the calls between the nodes of g that pass the filter.
 func (b *builder) edges(g *graph, filter callFilter) {
 	x := newCallFinder(g, b.table, filter)
-	if x.targets == 0 && x.from == nil {
+	if !x.any && x.from == nil {
 		return
 	}
 	var stack []uint32
@@ -261,22 +261,18 @@ func (b *builder) edges(g *graph, filter callFilter) {
 			}
 		}
 	}
+	x.link()
 }
 
 // A callFinder adds up calls. It knows beforehand which locations matter, since for most questions few do.
 type callFinder struct {
-	g       *graph
-	table   *frameTable
-	places  []callPlace // by location
-	target  []int32     // by frame: 1 + number among the targets, or 0
-	targets int
-	from    []bool // by frame, whether calls from it count, too
-
-	// The calls, by number among the kept frames of the caller and number of the target.
-	number []int32
-	matrix []int32 // 1 + index in calls; nil when it would be too large
-	sparse map[uint64]int32
-	calls  []*foundCall
+	g      *graph
+	table  *frameTable
+	places []callPlace // by location
+	target []bool      // by frame, whether calls to it count
+	any    bool        // whether there is a target
+	from   []bool      // by frame, whether calls from it count, too
+	calls  callTable
 }
 
 // A callPlace is what there is to know about a location.
@@ -291,39 +287,18 @@ const (
 	noFrames = -2
 )
 
-type foundCall struct {
-	edge
-	seen uint32 // 1 + the sample in which the call was last met
-}
-
 func newCallFinder(g *graph, t *frameTable, filter callFilter) *callFinder {
-	x := &callFinder{
-		g: g, table: t, from: filter.from,
-		number: make([]int32, len(g.all)), target: make([]int32, len(g.all)),
-	}
-	kept := 0
+	x := &callFinder{g: g, table: t, from: filter.from, target: make([]bool, len(g.all)), calls: newCallTable()}
 	for f, n := range g.all {
-		if n == nil {
-			continue
+		if n != nil && (filter.to == nil || filter.to[f]) {
+			x.any, x.target[f] = true, true
 		}
-		x.number[f] = int32(kept)
-		kept++
-		if filter.to == nil || filter.to[f] {
-			x.targets++
-			x.target[f] = int32(x.targets)
-		}
-	}
-	const maxMatrix = 1 << 22
-	if filter.from == nil && kept*x.targets <= maxMatrix {
-		x.matrix = make([]int32, kept*x.targets)
-	} else {
-		x.sparse = make(map[uint64]int32)
 	}
 	x.places = make([]callPlace, len(t.start)-1)
 	for l := range x.places {
 		p := callPlace{last: noFrames}
 		for _, f := range t.of(uint32(l)) {
-			p.target = p.target || x.target[f] != 0 || x.from != nil && x.from[f]
+			p.target = p.target || x.target[f] || x.from != nil && x.from[f]
 			if g.all[f] != nil {
 				p.last, p.gap = f, false
 			} else if p.gap = true; p.last == noFrames {
@@ -351,45 +326,88 @@ func (x *callFinder) call(stack []uint32, at int, w weight, now uint32) {
 			gap = true
 			continue
 		}
-		if above >= 0 && above != f && (x.target[f] != 0 || x.from != nil && x.from[above]) {
-			e := x.find(above, f)
-			if e.seen != now {
-				e.seen = now
-				e.weight += w.v
-				e.div += w.div
-				e.inline = e.inline && j > 0
-				e.residual = e.residual || gap
+		if above >= 0 && above != f && (x.target[f] || x.from != nil && x.from[above]) {
+			if c := x.calls.find(above, f); c.seen != now {
+				c.seen = now
+				c.sum.v += w.v
+				c.sum.div += w.div
+				c.called = c.called || j == 0
+				c.residual = c.residual || gap
 			}
 		}
 		above, gap = f, false
 	}
 }
 
-// find returns the call from one frame to another.
-func (x *callFinder) find(from, to int32) *foundCall {
-	if x.matrix != nil {
-		i := &x.matrix[int(x.number[from])*x.targets+int(x.target[to])-1]
-		if *i == 0 {
-			*i = x.add(from, to)
+// link gives the nodes of the graph the calls that were found, in the order in which they were.
+func (x *callFinder) link() {
+	edges := make([]edge, x.calls.n)
+	for i := range x.calls.slots {
+		c := &x.calls.slots[i]
+		if c.number != 0 {
+			edges[c.number-1] = edge{
+				from: x.g.all[c.from], to: x.g.all[c.to],
+				weight: c.sum.v, div: c.sum.div, inline: !c.called, residual: c.residual,
+			}
 		}
-		return x.calls[*i-1]
 	}
-	key := uint64(from)<<32 | uint64(to)
-	i, ok := x.sparse[key]
-	if !ok {
-		i = x.add(from, to)
-		x.sparse[key] = i
+	for i := range edges {
+		e := &edges[i]
+		e.from.out = append(e.from.out, e)
+		e.to.in = append(e.to.in, e)
 	}
-	return x.calls[i-1]
 }
 
-// add makes a new call and returns 1 + its index.
-func (x *callFinder) add(from, to int32) int32 {
-	e := &foundCall{edge: edge{from: x.g.all[from], to: x.g.all[to], inline: true}}
-	e.from.out = append(e.from.out, &e.edge)
-	e.to.in = append(e.to.in, &e.edge)
-	x.calls = append(x.calls, e)
-	return int32(len(x.calls))
+// A callTable is a hash table of calls. There is one lookup for each frame of each sample, which a Go map with its
+// sums elsewhere makes three times as expensive.
+type callTable struct {
+	slots []callSlot // open addressing
+	n     int
+}
+
+type callSlot struct {
+	from, to         int32
+	sum              weight
+	seen             uint32 // 1 + the sample in which the call was last met
+	number           int32  // in the order in which calls were found, from 1; 0 is a free slot
+	called, residual bool   // whether the call was ever met as one that is not inlined, or with frames left out
+}
+
+func newCallTable() callTable { return callTable{slots: make([]callSlot, 1<<10)} }
+
+// find returns the call from one frame to another, for use until the next find.
+func (t *callTable) find(from, to int32) *callSlot {
+	c := t.slot(from, to)
+	if c.number == 0 {
+		if 2*t.n >= len(t.slots) {
+			t.grow()
+			c = t.slot(from, to)
+		}
+		t.n++
+		c.from, c.to, c.number = from, to, int32(t.n)
+	}
+	return c
+}
+
+// slot returns where the call is, or where it should be.
+func (t *callTable) slot(from, to int32) *callSlot {
+	h := (uint64(uint32(from))<<32 | uint64(uint32(to))) * 0x9e3779b97f4a7c15
+	for i := h >> 32; ; i++ {
+		c := &t.slots[i&uint64(len(t.slots)-1)]
+		if c.number == 0 || c.from == from && c.to == to {
+			return c
+		}
+	}
+}
+
+func (t *callTable) grow() {
+	old := t.slots
+	t.slots = make([]callSlot, 2*len(old))
+	for i := range old {
+		if c := &old[i]; c.number != 0 {
+			*t.slot(c.from, c.to) = *c
+		}
+	}
 }
 
 func (n *node) negative() bool { return n.flat < 0 || n.flat == 0 && n.cum < 0 }
