@@ -48,6 +48,13 @@ func (b *Builder) Add(stack []uint32, labels uint32, values []int64) int {
 	return len(b.stack) - 1
 }
 
+// sampleSlot returns the slot for the sample with this stack and these labels in an index of samples.
+func (b *Builder) sampleSlot(x *hashIndex, at, labels uint32) *hashSlot {
+	return x.find(mix(0, uint64(at)<<32|uint64(labels)), func(i uint32) bool {
+		return b.stack[i] == at && (labels == 0 && b.label == nil || b.label != nil && b.label[i] == labels)
+	})
+}
+
 // add adds a sample whose stack is in the table.
 func (b *Builder) add(at, labels uint32, values []int64) {
 	if len(b.stack) == cap(b.stack) {

@@ -1,8 +1,8 @@
 package profile
 
 import (
-	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"slices"
 	"strings"
@@ -16,10 +16,10 @@ type Merger struct {
 	n         int
 	b         *Builder
 	mappings  map[mappingKey]int32
-	functions map[Function]uint32
-	locations map[locationKey]uint32
+	functions hashIndex
+	locations hashIndex
 	stacks    *stackIndex
-	samples   map[sampleKey]int
+	samples   hashIndex
 	notes     []string
 }
 
@@ -101,10 +101,8 @@ func (m *Merger) start(h Header) {
 		PeriodType:  h.PeriodType,
 	})
 	m.mappings = make(map[mappingKey]int32)
-	m.functions = make(map[Function]uint32)
-	m.locations = make(map[locationKey]uint32)
+	m.functions, m.locations, m.samples = hashIndex{}, hashIndex{}, hashIndex{}
 	m.stacks = newStackIndex(m.b.stacks)
-	m.samples = make(map[sampleKey]int)
 }
 
 func (m *Merger) addHeader(s Header) {
@@ -241,19 +239,9 @@ func (p *Profile) withTypes(names []string) *Profile {
 	return &q
 }
 
-type sampleKey struct{ stack, labels uint32 }
-
 type mappingKey struct {
 	size, offset uint64
 	name         string
-}
-
-type locationKey struct {
-	address uint64 // within the mapping
-	mapping int32
-	folded  bool
-	column  int64  // of the last line
-	lines   string // functions and lines
 }
 
 // add adds the samples of p, whose first value goes to column first.
@@ -292,18 +280,18 @@ func (m *Merger) add(p *Profile, first int) {
 		if err != nil {
 			b.err = err
 		}
-		key := sampleKey{at, sets[p.Label(i)]}
-		if at, ok := m.samples[key]; ok {
+		s := b.sampleSlot(&m.samples, at, sets[p.Label(i)])
+		if s.free() {
 			for k, col := range p.values {
-				b.values[first+k][at] += col[i]
+				values[first+k] = col[i]
 			}
+			s.put(uint32(len(b.stack)))
+			b.add(at, sets[p.Label(i)], values)
 			continue
 		}
 		for k, col := range p.values {
-			values[first+k] = col[i]
+			b.values[first+k][s.at()] += col[i]
 		}
-		m.samples[key] = len(b.stack)
-		b.add(key.stack, key.labels, values)
 	}
 }
 
@@ -314,6 +302,7 @@ type mergeSource struct {
 	mappings  []mappedMapping
 	functions []uint32
 	locations []uint32
+	lines     []Line // of one location
 }
 
 type mappedMapping struct {
@@ -324,35 +313,42 @@ type mappedMapping struct {
 // location brings location i, which is not yet there, into the sum.
 func (s *mergeSource) location(i uint32) {
 	l := s.p.Locations[i]
-	key := locationKey{mapping: NoMapping, folded: l.Folded}
+	start := uint64(0) // addresses are compared from the start of the mapping
 	if l.Mapping != NoMapping {
 		mm := s.mapping(l.Mapping)
 		l.Mapping = mm.index - 1
 		l.Address += mm.shift
-		key.mapping = l.Mapping
-		key.address = l.Address - s.b.Mappings[l.Mapping].Start
-	} else {
-		key.address = l.Address
+		start = s.b.Mappings[l.Mapping].Start
 	}
-	var buf [64]byte
-	id := buf[:0]
-	lines := make([]Line, len(l.Lines))
-	for j, ln := range l.Lines {
+	hash := mix(mix(0, l.Address-start), uint64(uint32(l.Mapping)))
+	s.lines = s.lines[:0]
+	for _, ln := range l.Lines {
 		ln.Function = s.function(ln.Function)
-		lines[j] = ln
-		id = binary.AppendUvarint(id, uint64(ln.Function))
-		id = binary.AppendVarint(id, ln.Line)
-		key.column = ln.Column
+		s.lines = append(s.lines, ln)
+		hash = mix(hash, uint64(ln.Function)<<32^uint64(ln.Line))
 	}
-	l.Lines = lines
-	key.lines = string(id)
-	at, ok := s.Merger.locations[key]
-	if !ok {
-		at = uint32(len(s.b.Locations))
+	slot := s.Merger.locations.find(hash, func(at uint32) bool { return sameLocation(&s.b.Locations[at], &l, s.lines) })
+	if slot.free() {
+		slot.put(uint32(len(s.b.Locations)))
+		l.Lines = slices.Clone(s.lines)
 		s.b.Locations = append(s.b.Locations, l)
-		s.Merger.locations[key] = at
 	}
-	s.locations[i] = at + 1
+	s.locations[i] = slot.at() + 1
+}
+
+// sameLocation reports whether a and b, which has other lines, are the same place. Of the columns only that of the
+// last line counts, as in pprof.
+func sameLocation(a, b *Location, lines []Line) bool {
+	if a.Mapping != b.Mapping || a.Address != b.Address || a.Folded != b.Folded || len(a.Lines) != len(lines) {
+		return false
+	}
+	for i := range lines {
+		x, y := &a.Lines[i], &lines[i]
+		if x.Function != y.Function || x.Line != y.Line || i == len(lines)-1 && x.Column != y.Column {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *mergeSource) mapping(i int32) mappedMapping {
@@ -380,15 +376,15 @@ func (s *mergeSource) mapping(i int32) mappedMapping {
 
 func (s *mergeSource) function(i uint32) uint32 {
 	if s.functions[i] == 0 {
-		key := s.p.Functions[i]
-		key.ID = 0
-		at, ok := s.Merger.functions[key]
-		if !ok {
-			at = uint32(len(s.b.Functions))
-			s.b.Functions = append(s.b.Functions, key)
-			s.Merger.functions[key] = at
+		f := s.p.Functions[i]
+		f.ID = 0
+		hash := mix(maphash.String(hashSeed, f.Name), uint64(f.StartLine))
+		slot := s.Merger.functions.find(hash, func(at uint32) bool { return s.b.Functions[at] == f })
+		if slot.free() {
+			slot.put(uint32(len(s.b.Functions)))
+			s.b.Functions = append(s.b.Functions, f)
 		}
-		s.functions[i] = at + 1
+		s.functions[i] = slot.at() + 1
 	}
 	return s.functions[i] - 1
 }

@@ -147,55 +147,22 @@ func unpackStack(stack []uint32, packed []byte) []uint32 {
 // A stackIndex finds equal stacks in a table.
 type stackIndex struct {
 	table *stackTable
-	seed  maphash.Seed
-	slots []stackSlot // open addressing
-	n     int
+	hashIndex
 }
 
-type stackSlot struct {
-	hash uint32
-	at   uint32 // 1 + place
-}
-
-func newStackIndex(t *stackTable) *stackIndex {
-	return &stackIndex{table: t, seed: maphash.MakeSeed(), slots: make([]stackSlot, 1024)}
-}
+func newStackIndex(t *stackTable) *stackIndex { return &stackIndex{table: t} }
 
 // intern returns the place of a stack, adding it when it is new.
 func (x *stackIndex) intern(packed []byte) (uint32, error) {
-	if x.n >= len(x.slots)/2 {
-		x.grow()
+	s := x.find(maphash.Bytes(hashSeed, packed), func(at uint32) bool {
+		return bytes.HasPrefix(x.table.get(at), packed)
+	})
+	if s.free() {
+		at, err := x.table.add(packed)
+		if err != nil || at+1 == 0 {
+			return 0, errStacks
+		}
+		s.put(at)
 	}
-	hash := uint32(maphash.Bytes(x.seed, packed))
-	for i := hash; ; i++ {
-		s := &x.slots[i&uint32(len(x.slots)-1)]
-		if s.at == 0 {
-			at, err := x.table.add(packed)
-			if err != nil || at+1 == 0 {
-				return 0, errStacks
-			}
-			*s = stackSlot{hash, at + 1}
-			x.n++
-			return at, nil
-		}
-		if s.hash == hash && bytes.HasPrefix(x.table.get(s.at-1), packed) {
-			return s.at - 1, nil
-		}
-	}
-}
-
-func (x *stackIndex) grow() {
-	old := x.slots
-	x.slots = make([]stackSlot, 2*len(old))
-	mask := uint32(len(x.slots) - 1)
-	for _, s := range old {
-		if s.at == 0 {
-			continue
-		}
-		i := s.hash
-		for x.slots[i&mask].at != 0 {
-			i++
-		}
-		x.slots[i&mask] = s
-	}
+	return s.at(), nil
 }

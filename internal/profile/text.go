@@ -13,7 +13,7 @@ type textBuilder struct {
 	functions map[Function]uint32
 	locations map[string]uint32 // by functions and lines
 	index     *stackIndex
-	samples   map[sampleKey]int
+	samples   hashIndex
 	key       []byte
 }
 
@@ -26,7 +26,6 @@ func newTextBuilder(h Header) *textBuilder {
 		index:     newStackIndex(b.stacks),
 		functions: make(map[Function]uint32),
 		locations: make(map[string]uint32),
-		samples:   make(map[sampleKey]int),
 	}
 }
 
@@ -69,13 +68,13 @@ func (b *textBuilder) count(stack []uint32, labels uint32, n int64) {
 	if err != nil {
 		b.err = err
 	}
-	key := sampleKey{at, labels}
-	if i, ok := b.samples[key]; ok {
-		b.values[0][i] += n
+	s := b.sampleSlot(&b.samples, at, labels)
+	if s.free() {
+		s.put(uint32(len(b.stack)))
+		b.add(at, labels, []int64{n})
 		return
 	}
-	b.samples[key] = len(b.stack)
-	b.add(at, labels, []int64{n})
+	b.values[0][s.at()] += n
 }
 
 var byteOrderMark = []byte("\ufeff")
