@@ -107,7 +107,6 @@ func (b *Builder) Profile() (*Profile, error) {
 		Tables: b.Tables,
 		Notes:  b.Notes,
 		stacks: b.stacks,
-		lazy:   &lazyTree{},
 		stack:  b.stack,
 		labels: b.label,
 		values: b.values,

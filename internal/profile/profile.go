@@ -86,9 +86,6 @@ type Tables struct {
 	Locations []Location
 }
 
-// Root is the empty context, the parent of all outermost frames.
-const Root uint32 = 0
-
 // A Profile is a set of samples and what they refer to. See the package comment.
 type Profile struct {
 	Header
@@ -101,7 +98,6 @@ type Profile struct {
 	Damage error
 
 	stacks *stackTable
-	lazy   *lazyTree
 
 	stack  []uint32   // place of each sample's stack in stacks
 	labels []uint32   // label set of each sample; nil when no sample has labels
@@ -128,8 +124,11 @@ func (p *Profile) NumStacks() int {
 	return x.n
 }
 
-// Context returns the context of sample i.
-func (p *Profile) Context(i int) uint32 { return p.tree().context[i] }
+// StackAt returns the stack of sample i where it is, for those who look at a part of it.
+func (p *Profile) StackAt(i int) Stack {
+	depth, wide, body := headOf(p.stacks.get(p.stack[i]))
+	return Stack{body, depth, wide}
+}
 
 // Values returns the values of all samples for sample type k. The slice is shared and must not be written to.
 func (p *Profile) Values(k int) []int64 { return p.values[k] }
@@ -144,23 +143,6 @@ func (p *Profile) Label(i int) uint32 {
 
 // LabelSets returns every label set that samples use, indexed by Label. The slice is shared.
 func (p *Profile) LabelSets() []LabelSet { return p.sets }
-
-// NumContexts returns the number of contexts. Contexts are numbered in preorder: a parent comes before its
-// children, and the contexts below c are those that follow it until one whose parent comes before c.
-//
-// Contexts are found when the first of these methods is called.
-func (p *Profile) NumContexts() int { return len(p.tree().parent) }
-
-// Parent returns the context that c continues.
-func (p *Profile) Parent(c uint32) uint32 { return p.tree().parent[c] }
-
-// Run returns the locations that c adds to its parent, caller before callee, as indices in Locations.
-// A context stands for a run of calls, not for a single one: where a stack does not branch there is nothing
-// to tell its frames apart, and the tree is several times smaller for it.
-func (p *Profile) Run(c uint32) []uint32 { return p.tree().run(c) }
-
-// End returns the first context after c that is not below it.
-func (p *Profile) End(c uint32) uint32 { return p.tree().end[c] }
 
 // SampleIndex returns the sample type that name asks for: a name, a number, or "" for the default.
 func (p *Profile) SampleIndex(name string) (int, error) {

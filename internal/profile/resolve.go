@@ -45,7 +45,6 @@ func (d *decoder) finish() (*Profile, error) {
 		Header: h,
 		Tables: Tables{mappings, functions, locations},
 		stacks: b.stacks,
-		lazy:   &lazyTree{},
 		stack:  b.stack,
 		labels: b.label,
 		values: b.values,

@@ -19,7 +19,6 @@ func (p *Profile) Filter(keep func(i int) bool) *Profile {
 	}
 	q := *p
 	q.stack = pick(p.stack, kept)
-	q.lazy = &lazyTree{}
 	if p.labels != nil {
 		q.labels = pick(p.labels, kept)
 	}

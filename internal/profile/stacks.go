@@ -166,3 +166,22 @@ func (x *stackIndex) intern(packed []byte) (uint32, error) {
 	}
 	return s.at(), nil
 }
+
+// A Stack is the locations on a stack.
+type Stack struct {
+	body  []byte
+	depth int
+	wide  bool
+}
+
+// Len returns how many locations there are.
+func (s Stack) Len() int { return s.depth }
+
+// At returns the index of a location, counted from the leaf.
+func (s Stack) At(i int) uint32 {
+	if s.wide {
+		b := s.body[3*i : 3*i+3]
+		return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 - 1
+	}
+	return uint32(binary.LittleEndian.Uint16(s.body[2*i:])) - 1
+}

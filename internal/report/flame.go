@@ -10,6 +10,7 @@ type Flame struct {
 // A FlameNode is a frame in one context.
 type FlameNode struct {
 	Frame
+	Origin   Origin       `json:"origin,omitempty"`
 	Inline   bool         `json:"inline,omitempty"`
 	Flat     int64        `json:"flat"`
 	Cum      int64        `json:"cum"`

@@ -20,8 +20,9 @@ type question struct {
 	measure // of what the steps left over
 	query   query.Query
 	head    report.Head
-	units   map[string]string // of number labels
-	unit    string            // to show them in
+	units   map[string]string  // of number labels
+	unit    string             // to show them in
+	named   []profile.Function // as the profile names them, whatever q groups by
 }
 
 // ask applies the steps of q to the first recording and sums up what every report says at its head.
@@ -53,6 +54,7 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 	if a.p, err = groupBy(rest, q.By); err != nil {
 		return nil, err
 	}
+	a.named = rest.Functions
 	a.head.Remarks = remarks
 	for _, r := range remarks {
 		a.head.Notes = append(a.head.Notes, r.String())

@@ -28,13 +28,8 @@ func Folded(in []*recording.Recording, q query.Query) (report.Report, error) {
 // folded returns the stacks of t, whose number is only known at the end.
 func (t *callTree) folded(a *question) *report.Folded {
 	t.mergeByText()
-	return &report.Folded{Head: a.head, Each: func(yield func(*report.FoldedStack) bool) {
-		// Scratch of its own for each walk, since walks may go on at the same time.
-		walk := *t
-		walk.slot = make([]int32, len(t.slot))
-		walk.spots, walk.to, walk.counts = nil, nil, nil
-		walk.fold(yield)
-	}}
+	t.grow(a.total() / 1024)
+	return &report.Folded{Head: a.head, Each: t.fold}
 }
 
 // mergeByText makes frames that read the same one frame.
@@ -58,19 +53,25 @@ func (t *callTree) mergeByText() {
 // fold yields all stacks by the texts of their frames, callers before what they call.
 func (t *callTree) fold(yield func(*report.FoldedStack) bool) {
 	type open struct {
-		call
+		call  uint32
 		depth int
 	}
 	var s report.FoldedStack
-	for todo := []open{{*t.root(), 0}}; len(todo) > 0; {
-		c := todo[len(todo)-1]
+	for todo := []open{{rootCall, 0}}; len(todo) > 0; {
+		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		below := t.expand(&c.call)
-		if c.depth > 0 {
-			s.Frames = append(s.Frames[:c.depth-1], t.text(c.frame))
+		c := &t.nodes[at.call]
+		if at.depth > 0 {
+			s.Frames = append(s.Frames[:at.depth-1], t.text(c.frame))
+		}
+		if !c.opened {
+			if !t.foldWaiting(c, &s, yield) {
+				return
+			}
+			continue
 		}
 		if s.Value = c.flat; c.flat != 0 {
-			if c.depth == 0 {
+			if at.depth == 0 {
 				s.Frames = append(s.Frames, noStack)
 			}
 			if !yield(&s) {
@@ -78,9 +79,62 @@ func (t *callTree) fold(yield func(*report.FoldedStack) bool) {
 			}
 		}
 		// What is put last comes first.
-		slices.SortFunc(below, func(a, b call) int { return cmp.Compare(t.text(b.frame), t.text(a.frame)) })
+		below := t.calls(at.call)
+		slices.SortFunc(below, func(i, j uint32) int {
+			return cmp.Compare(t.text(t.nodes[j].frame), t.text(t.nodes[i].frame))
+		})
 		for _, b := range below {
-			todo = append(todo, open{b, c.depth + 1})
+			todo = append(todo, open{b, at.depth + 1})
 		}
 	}
+}
+
+// foldWaiting yields the stacks of the samples that wait at c, which s.Frames leads to.
+func (t *callTree) foldWaiting(c *call, s *report.FoldedStack, yield func(*report.FoldedStack) bool) bool {
+	type rest struct {
+		frames []int32
+		value  int64
+	}
+	var all []rest
+	var frames []int32
+	for w := c.waiting; w != 0; w = t.strands[w-1].next {
+		left := t.strands[w-1]
+		stack := t.p.StackAt(int(w - 1))
+		from := len(frames)
+		last := c.frame
+		for left.left > 0 {
+			f, _ := t.take(&left, stack)
+			if !t.collapse || f != last {
+				frames = append(frames, f)
+			}
+			last = f
+		}
+		all = append(all, rest{frames[from:len(frames):len(frames)], t.values[w-1]})
+	}
+	// Frames that read the same are the same: see mergeByText.
+	compare := func(a, b rest) int {
+		return slices.CompareFunc(a.frames, b.frames, func(f, g int32) int {
+			if f == g {
+				return 0
+			}
+			return cmp.Compare(t.text(f), t.text(g))
+		})
+	}
+	slices.SortFunc(all, compare)
+	depth := len(s.Frames)
+	for i := 0; i < len(all); {
+		s.Value = 0
+		j := i
+		for ; j < len(all) && compare(all[i], all[j]) == 0; j++ {
+			s.Value += all[j].value
+		}
+		s.Frames = s.Frames[:depth]
+		for _, f := range all[i].frames {
+			s.Frames = append(s.Frames, t.text(f))
+		}
+		if i = j; s.Value != 0 && !yield(s) {
+			return false
+		}
+	}
+	return true
 }

@@ -1,6 +1,9 @@
 package view
 
 import (
+	"math/bits"
+	"math/rand/v2"
+
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -10,15 +13,6 @@ type measure struct {
 	p    *profile.Profile
 	k    int  // sample type
 	mean bool // divide by the first sample type
-}
-
-// byContext returns, for each context, the sum over the samples that end there.
-func (m measure) byContext() []int64 {
-	own := make([]int64, m.p.NumContexts())
-	for i, v := range m.p.Values(m.k) {
-		own[m.p.Context(i)] += v
-	}
-	return own
 }
 
 // sample returns the weight of sample i, and whether it counts at all.
@@ -358,6 +352,9 @@ func (x *callFinder) link() {
 	}
 }
 
+// Hashes of calls start from numbers that are new in every process, so that no input can make them collide.
+var callSeed, callFactor = rand.Uint64(), rand.Uint64() | 1
+
 // A callTable is a hash table of calls. There is one lookup for each frame of each sample, which a Go map with its
 // sums elsewhere makes three times as expensive.
 type callTable struct {
@@ -391,8 +388,8 @@ func (t *callTable) find(from, to int32) *callSlot {
 
 // slot returns where the call is, or where it should be.
 func (t *callTable) slot(from, to int32) *callSlot {
-	h := (uint64(uint32(from))<<32 | uint64(uint32(to))) * 0x9e3779b97f4a7c15
-	for i := h >> 32; ; i++ {
+	hi, lo := bits.Mul64((uint64(uint32(from))<<32|uint64(uint32(to)))^callSeed, callFactor)
+	for i := hi ^ lo; ; i++ {
 		c := &t.slots[i&uint64(len(t.slots)-1)]
 		if c.number == 0 || c.from == from && c.to == to {
 			return c

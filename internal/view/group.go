@@ -108,8 +108,14 @@ func groupByLabel(p *profile.Profile, key string) (*profile.Profile, error) {
 // modules returns the module of each function: std for the standard library, "" for what is not of Go. Where the file
 // of a function lies tells the module for sure; the rest is deduced.
 func modules(functions []profile.Function) []string {
-	pkgs := packages(functions)
-	out := make([]string, len(functions))
+	homes, _ := homesOf(functions, packages(functions))
+	return homes
+}
+
+// homesOf returns the modules of functions, whose packages are pkgs, and which functions seem to be of the main module:
+// neither their names nor their files say otherwise.
+func homesOf(functions []profile.Function, pkgs []string) (out []string, own []int) {
+	out = make([]string, len(functions))
 	known := make(map[string]string) // by package
 	roots := make(map[string]bool)
 	for i, pkg := range pkgs {
@@ -125,7 +131,6 @@ func modules(functions []profile.Function) []string {
 		}
 	}
 	// What the compiler made has no file, but perhaps its package does elsewhere.
-	var own []int // functions that must be of the main module, or vendored, or from a GOPATH
 	for i, pkg := range pkgs {
 		if out[i] != "" || pkg == "" {
 			continue
@@ -151,7 +156,7 @@ func modules(functions []profile.Function) []string {
 			out[i] = likelyModule(pkg)
 		}
 	}
-	return out
+	return out, own
 }
 
 // rootOf returns the longest of roots that pkg lies in, or "".
