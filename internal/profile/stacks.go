@@ -185,3 +185,24 @@ func (s Stack) At(i int) uint32 {
 	}
 	return uint32(binary.LittleEndian.Uint16(s.body[2*i:])) - 1
 }
+
+// A Run is some locations that follow each other on a stack, as one value.
+type Run [2]uint64
+
+// Run returns the next locations of a stack of which left are left, from the root, or from the leaf when it is
+// inverted, and how many they are; 0 when few are left.
+func (s Stack) Run(left int, inverted bool) (Run, int) {
+	n, size, mask := 8, 2, ^uint64(0)
+	if s.wide {
+		n, size, mask = 5, 3, ^uint64(0)>>8
+	}
+	from := left - n
+	if inverted {
+		from = s.depth - left
+	}
+	if left < n || size*from+16 > len(s.body) {
+		return Run{}, 0
+	}
+	b := s.body[size*from:]
+	return Run{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]) & mask}, n
+}

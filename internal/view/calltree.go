@@ -23,6 +23,8 @@ type callTree struct {
 	inverted bool    // callees above their callers
 
 	nodes   []call
+	sums    []sum // by call, once the tree has grown
+	paths   []shortcut
 	slots   []callChild // open addressing: calls by the call above and the frame
 	strands []strand    // by sample
 	open    int64       // calls that weigh as much are open
@@ -31,20 +33,40 @@ type callTree struct {
 	texts []string // by frame, once needed
 }
 
-// A call is a frame below another one, or at the root. Calls are known by their number in the tree.
+// A call is a frame below another one, or at the root. Calls are known by their number in the tree; those below come
+// after those above.
 type call struct {
 	frame       int32
+	parent      uint32
 	child, next uint32 // the first call below and the next one beside; 0 is none
 	waiting     uint32 // 1 + the first sample that waits here
 	opened      bool
 	inline      bool // in all places
-
-	cum, weight int64 // sum of the values of the samples, and of their magnitudes on both sides
-	before      int64 // sum of their values before
-	width       int64 // sum of the larger magnitude of both sides
-	flat        int64 // sum of those that end here, once the call is open
-	flatBefore  int64
+	flat        sum  // of the samples that end here, or wait
 }
+
+// A sum is what samples come to.
+type sum struct {
+	value, weight int64 // of their values, and of the magnitudes of those on both sides
+	before        int64 // of their values before
+	width         int64 // of the larger magnitude of both sides
+}
+
+func (s *sum) add(o *sum) {
+	s.value += o.value
+	s.weight += o.weight
+	s.before += o.before
+	s.width += o.width
+}
+
+// A shortcut is several steps at once: where a run of locations leads from a call. Without them, three quarters of
+// the time would go to taking every sample through the same outermost frames.
+type shortcut struct {
+	run      profile.Run
+	from, to uint32
+}
+
+const numShortcuts = 1 << 14 // 384 kB, to stay in the cache; a new one takes the place of an old one
 
 // The root is the empty stack, which calls all outermost frames.
 const rootCall = 0
@@ -69,12 +91,14 @@ func newCallTree(m measure, table *frameTable, collapse bool) *callTree {
 // grow puts all samples into the tree and opens the calls that weigh at least open.
 func (t *callTree) grow(open int64) {
 	t.open = max(1, open)
+	defer t.addUp()
 	if t.nodes != nil {
-		t.reopen(rootCall)
+		t.reopen()
 		return
 	}
 	t.nodes = append(t.nodes, call{frame: -1, opened: true})
 	t.slots = make([]callChild, 1<<10)
+	t.paths = make([]shortcut, numShortcuts)
 	t.strands = make([]strand, len(t.values))
 	for i, v := range t.values {
 		if v == 0 && (t.before == nil || t.before[i] == 0) {
@@ -89,21 +113,49 @@ func (t *callTree) grow(open int64) {
 
 // put takes a sample from the root to where it waits or ends.
 func (t *callTree) put(sample uint32, stack profile.Stack) {
-	for at := uint32(rootCall); ; {
+	s := &t.strands[sample]
+	for at, ended := uint32(rootCall), false; !ended; {
 		c := &t.nodes[at]
-		t.add(c, sample)
 		if !c.opened {
-			t.strands[sample].next = c.waiting
-			c.waiting = sample + 1
-			if c.weight >= t.open {
+			t.wait(c, sample)
+			if c.flat.weight >= t.open {
 				t.openAll(at)
 			}
 			return
 		}
-		if at = t.step(at, sample, stack); at == rootCall {
-			return
+		run, n := stack.Run(int(s.left), t.inverted)
+		if n == 0 || s.line > 0 {
+			at, ended = t.step(at, sample, stack)
+			continue
+		}
+		way := t.shortcut(at, run)
+		if way.from == at && way.run == run && way.to != 0 {
+			s.left -= uint32(n)
+			t.skip(s, stack)
+			at = way.to
+			continue
+		}
+		from, left := at, s.left
+		for !ended && t.nodes[at].opened && (s.left > left-uint32(n) || s.line > 0) {
+			at, ended = t.step(at, sample, stack)
+		}
+		if !ended && s.left == left-uint32(n) && s.line == 0 {
+			*way = shortcut{run, from, at}
 		}
 	}
+}
+
+func (t *callTree) shortcut(from uint32, run profile.Run) *shortcut {
+	hi, lo := bits.Mul64(run[0]^callSeed, callFactor)
+	hi, lo = bits.Mul64(hi^lo^run[1]^uint64(from), callFactor)
+	return &t.paths[(hi^lo)%numShortcuts]
+}
+
+// wait leaves a sample at a call that is not open.
+func (t *callTree) wait(c *call, sample uint32) {
+	t.add(&c.flat, sample)
+	t.strands[sample].next = c.waiting
+	c.waiting = sample + 1
 }
 
 // openAll opens a call, and those below it that weigh enough.
@@ -112,50 +164,47 @@ func (t *callTree) openAll(at uint32) {
 	for len(t.opening) > 0 {
 		at := t.opening[len(t.opening)-1]
 		t.opening = t.opening[:len(t.opening)-1]
-		waiting := t.nodes[at].waiting
-		t.nodes[at].waiting, t.nodes[at].opened = 0, true
+		c := &t.nodes[at]
+		waiting := c.waiting
+		c.waiting, c.opened, c.flat = 0, true, sum{}
 		for waiting != 0 {
 			sample := waiting - 1
 			s := &t.strands[sample]
 			waiting, s.next = s.next, 0
-			to := t.step(at, sample, t.p.StackAt(int(sample)))
-			if to == rootCall {
-				continue
+			if to, ended := t.step(at, sample, t.p.StackAt(int(sample))); !ended {
+				t.wait(&t.nodes[to], sample)
 			}
-			c := &t.nodes[to]
-			t.add(c, sample)
-			s.next = c.waiting
-			c.waiting = sample + 1
 		}
 		for to := t.nodes[at].child; to != 0; to = t.nodes[to].next {
-			if t.nodes[to].weight >= t.open {
+			if t.nodes[to].flat.weight >= t.open {
 				t.opening = append(t.opening, to)
 			}
 		}
 	}
 }
 
-// reopen opens the calls below at that now weigh enough.
-func (t *callTree) reopen(at uint32) {
-	todo := []uint32{at}
-	for len(todo) > 0 {
-		at := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		c := &t.nodes[at]
-		switch {
-		case c.opened:
-			for to := c.child; to != 0; to = t.nodes[to].next {
-				todo = append(todo, to)
-			}
-		case c.weight >= t.open:
-			t.openAll(at)
+// reopen opens the calls that now weigh enough.
+func (t *callTree) reopen() {
+	for at := range len(t.nodes) {
+		if c := &t.nodes[at]; !c.opened && c.flat.weight >= t.open {
+			t.openAll(uint32(at))
 		}
 	}
 }
 
-// step takes a sample from a call that is open to the one below, or, if the sample ends, adds it up and returns the
-// root.
-func (t *callTree) step(at, sample uint32, stack profile.Stack) uint32 {
+// addUp adds up what each call costs with all that is below it.
+func (t *callTree) addUp() {
+	t.sums = slices.Grow(t.sums[:0], len(t.nodes))[:len(t.nodes)]
+	for i := range t.nodes {
+		t.sums[i] = t.nodes[i].flat
+	}
+	for i := len(t.nodes) - 1; i > rootCall; i-- {
+		t.sums[t.nodes[i].parent].add(&t.sums[i])
+	}
+}
+
+// step takes a sample from a call that is open to the one below. If the sample ends instead, it is added up.
+func (t *callTree) step(at, sample uint32, stack profile.Stack) (to uint32, ended bool) {
 	s := &t.strands[sample]
 	for s.left > 0 {
 		frame, inline := t.take(s, stack)
@@ -165,26 +214,22 @@ func (t *callTree) step(at, sample uint32, stack profile.Stack) uint32 {
 		to := t.below(at, frame)
 		c := &t.nodes[to]
 		c.inline = c.inline && inline
-		return to
+		return to, false
 	}
-	c := &t.nodes[at]
-	c.flat += t.values[sample]
-	if t.before != nil {
-		c.flatBefore += t.before[sample]
-	}
-	return rootCall
+	t.add(&t.nodes[at].flat, sample)
+	return at, true
 }
 
-// add adds a sample to what a call costs.
-func (t *callTree) add(c *call, sample uint32) {
+// add adds a sample to a sum.
+func (t *callTree) add(s *sum, sample uint32) {
 	v := t.values[sample]
-	c.cum += v
-	c.weight += abs(v)
+	s.value += v
+	s.weight += abs(v)
 	if t.before != nil {
 		b := t.before[sample]
-		c.before += b
-		c.width += max(abs(v), abs(b))
-		c.weight += abs(b)
+		s.before += b
+		s.width += max(abs(v), abs(b))
+		s.weight += abs(b)
 	}
 }
 
@@ -201,7 +246,7 @@ func (t *callTree) below(at uint32, frame int32) uint32 {
 		}
 		n := uint32(len(t.nodes))
 		*s = callChild{at, frame, n}
-		t.nodes = append(t.nodes, call{frame: frame, inline: true, next: t.nodes[at].child})
+		t.nodes = append(t.nodes, call{frame: frame, inline: true, parent: at, next: t.nodes[at].child})
 		t.nodes[at].child = n
 	}
 	return s.call
@@ -227,24 +272,30 @@ func (t *callTree) rehash() {
 	}
 }
 
-// frames returns the frames of the next location of s, outermost first.
-func (t *callTree) frames(s *strand, stack profile.Stack) []int32 {
+// location returns the next location of s.
+func (t *callTree) location(s *strand, stack profile.Stack) uint32 {
 	if t.inverted {
-		return t.table.of(stack.At(stack.Len() - int(s.left)))
+		return stack.At(stack.Len() - int(s.left))
 	}
-	return t.table.of(stack.At(int(s.left) - 1))
+	return stack.At(int(s.left) - 1)
 }
 
 // skip passes locations that have no frames.
 func (t *callTree) skip(s *strand, stack profile.Stack) {
-	for s.left > 0 && len(t.frames(s, stack)) == 0 {
+	for t.table.gaps && s.left > 0 && len(t.table.of(t.location(s, stack))) == 0 {
 		s.left--
 	}
 }
 
 // take takes the next frame off s and says whether it is inlined.
 func (t *callTree) take(s *strand, stack profile.Stack) (frame int32, inline bool) {
-	frames := t.frames(s, stack)
+	l := t.location(s, stack)
+	if f := t.table.only[l]; f >= 0 {
+		s.left--
+		t.skip(s, stack)
+		return f, false
+	}
+	frames := t.table.of(l)
 	i := int(s.line)
 	if t.inverted {
 		i = len(frames) - 1 - i
@@ -265,7 +316,7 @@ func (t *callTree) calls(at uint32) []uint32 {
 	}
 	slices.SortFunc(out, func(i, j uint32) int {
 		a, b := &t.nodes[i], &t.nodes[j]
-		if c := cmp.Compare(b.weight, a.weight); c != 0 {
+		if c := cmp.Compare(t.sums[j].weight, t.sums[i].weight); c != 0 {
 			return c
 		}
 		return cmp.Or(

@@ -38,21 +38,21 @@ func Flame(in []*recording.Recording, q query.Query) (report.Report, error) {
 
 	origins := a.origins(t.table)
 	t.grow(out.Below)
-	out.Root = &report.FlameNode{Cum: t.nodes[rootCall].cum}
+	out.Root = &report.FlameNode{Cum: t.sums[rootCall].value}
 	queue := &flameQueue{}
 	deep := 0
 	add := func(at uint32, to *report.FlameNode, depth int) {
 		c := &t.nodes[at]
-		to.Flat = c.flat
-		out.Accounted += c.flat
+		to.Flat = c.flat.value
+		out.Accounted += c.flat.value
 		for _, b := range t.calls(at) {
 			switch {
-			case t.nodes[b].weight < out.Below:
+			case t.sums[b].weight < out.Below:
 				out.Dropped++
 			case depth == maxFlameDepth:
 				deep++
 			default:
-				heap.Push(queue, &pending{call: b, weight: t.nodes[b].weight, parent: to, depth: depth + 1, seq: queue.seq})
+				heap.Push(queue, &pending{call: b, weight: t.sums[b].weight, parent: to, depth: depth + 1, seq: queue.seq})
 				queue.seq++
 			}
 		}
@@ -61,7 +61,7 @@ func Flame(in []*recording.Recording, q query.Query) (report.Report, error) {
 	for queue.Len() > 0 && (limits.nodes == 0 || out.Shown < limits.nodes) {
 		next := heap.Pop(queue).(*pending)
 		c := &t.nodes[next.call]
-		n := &report.FlameNode{Frame: t.table.frames[c.frame], Origin: origins[c.frame], Inline: c.inline, Cum: c.cum}
+		n := &report.FlameNode{Frame: t.table.frames[c.frame], Origin: origins[c.frame], Inline: c.inline, Cum: t.sums[next.call].value}
 		next.parent.Children = append(next.parent.Children, n)
 		out.Shown++
 		add(next.call, n, next.depth)

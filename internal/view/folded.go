@@ -70,7 +70,7 @@ func (t *callTree) fold(yield func(*report.FoldedStack) bool) {
 			}
 			continue
 		}
-		if s.Value = c.flat; c.flat != 0 {
+		if s.Value = c.flat.value; s.Value != 0 {
 			if at.depth == 0 {
 				s.Frames = append(s.Frames, noStack)
 			}

@@ -50,6 +50,7 @@ type frameTable struct {
 	start []uint32
 	at    []int32
 	only  []int32
+	gaps  bool // some locations have no frames
 }
 
 // frameKey is a report.Frame with its texts as numbers.
@@ -185,6 +186,7 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 			only = t.at[first]
 		}
 		t.only = append(t.only, only)
+		t.gaps = t.gaps || len(t.at) == int(t.start[i])
 		t.start = append(t.start, uint32(len(t.at)))
 	}
 	return t
