@@ -90,9 +90,9 @@ func newCallTree(m measure, table *frameTable, collapse bool) *callTree {
 
 // grow puts all samples into the tree and opens the calls that weigh at least open.
 func (t *callTree) grow(open int64) {
-	t.open = max(1, open)
 	defer t.addUp()
 	if t.nodes != nil {
+		t.open = max(1, open)
 		t.reopen()
 		return
 	}
@@ -100,14 +100,21 @@ func (t *callTree) grow(open int64) {
 	t.slots = make([]callChild, 1<<10)
 	t.paths = make([]shortcut, numShortcuts)
 	t.strands = make([]strand, len(t.values))
-	for i, v := range t.values {
-		if v == 0 && (t.before == nil || t.before[i] == 0) {
-			continue
+	// A few samples tell which calls will open. What opens before the others come does not make them wait.
+	const part = 32
+	for _, first := range []bool{true, false} {
+		if t.open = max(1, open); first {
+			t.open = max(1, open/part)
 		}
-		stack := t.p.StackAt(i)
-		t.strands[i] = strand{left: uint32(stack.Len())}
-		t.skip(&t.strands[i], stack)
-		t.put(uint32(i), stack)
+		for i, v := range t.values {
+			if (i%part == 0) != first || v == 0 && (t.before == nil || t.before[i] == 0) {
+				continue
+			}
+			stack := t.p.StackAt(i)
+			t.strands[i] = strand{left: uint32(stack.Len())}
+			t.skip(&t.strands[i], stack)
+			t.put(uint32(i), stack)
+		}
 	}
 }
 
