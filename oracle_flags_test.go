@@ -11,6 +11,7 @@ type flagSet struct {
 	typ     string              // only for profiles with this sample type
 	inTree  bool                // run inside the source folder of the profile
 	core    bool                // run on every profile
+	own     bool                // run in a folder of its own, since it leaves files
 	same    func([]byte) []byte // cut from stdout what may differ; nil means every byte counts
 }
 
@@ -284,4 +285,43 @@ var flagSets = []flagSet{
 	{name: "binary", args: "-top {binary} {profile}"},
 	{name: "binary tree", args: "-tree -lines -nodecount=20 {binary} {profile}"},
 	{name: "binary raw", args: "-raw {binary} {profile}"},
+
+	// Machine code. The programs of most profiles are not there, and that has to look alike, too.
+	{name: "disasm", core: true, args: "-disasm={fn}"},
+	{name: "disasm all", args: "-disasm=."},
+	{name: "disasm none", args: "-disasm=no^match"},
+	{name: "disasm caller", args: "-disasm={caller} -cum"},
+	{name: "disasm address", args: "-disasm=0x401000"},
+	{name: "disasm number", args: "-disasm=1"},
+	{name: "disasm noinlines", args: "-disasm={fn} -noinlines -lines"},
+	{name: "disasm intel", args: "-disasm={fn} -intel_syntax"},
+	{name: "disasm unit", args: "-disasm={fn} -unit=us -divide_by=3"},
+	{name: "disasm sample", args: "-disasm={fn} -sample_index={index}", perType: true},
+	{name: "disasm mean", args: "-disasm={fn} -mean -sample_index={index}", perType: true},
+	{name: "disasm focus", args: "-disasm=. -focus={fn} -ignore={rare}"},
+	{name: "disasm relative", args: "-disasm={fn} -focus={caller} -relative_percentages"},
+	{name: "disasm focus none", args: "-disasm={fn} -focus=no^match"},
+	{name: "disasm hide", args: "-disasm=. -hide={fn}"},
+	{name: "disasm tagfocus", args: "-disasm=. -tagfocus={key}={val}"},
+	{name: "disasm tagroot", args: "-disasm=. -tagroot={key}"},
+	{name: "disasm nodecount", args: "-disasm=. -nodecount=2 -nodefraction=0.5"},
+	{name: "disasm paths", args: "-disasm={fn} -trim_path={dir} -source_path={tree}"},
+	{name: "disasm base", args: "-disasm=. -base {other}"},
+	{name: "disasm diff_base", args: "-disasm={fn} -diff_base {other} -drop_negative"},
+	{name: "disasm merge", args: "-disasm={fn} {profile} {other}"},
+	{name: "disasm binary", args: "-disasm={fn} {binary} {profile}"},
+	{name: "disasm output", args: "-disasm={fn} -output=out.txt", own: true},
+	{name: "weblist", core: true, own: true, args: "-weblist={fn} -output=out.html"},
+	{name: "weblist all", own: true, args: "-weblist=. -output=out.html"},
+	{name: "weblist none", own: true, args: "-weblist=no^match -output=out.html"},
+	{name: "weblist file", own: true, args: "-weblist={file} -output=out.html"},
+	{name: "weblist address", own: true, args: "-weblist=0x401000 -output=out.html"},
+	{name: "weblist intel", own: true, args: "-weblist={fn} -intel_syntax -output=out.html"},
+	{name: "weblist noinlines", own: true, args: "-weblist={fn} -noinlines -output=out.html"},
+	{name: "weblist values", own: true, args: "-weblist={fn} -unit=us -divide_by=3 -output=out.html"},
+	{name: "weblist mean", own: true, args: "-weblist={fn} -mean -sample_index={index} -output=out.html", perType: true},
+	{name: "weblist focus", own: true, args: "-weblist=. -focus={fn} -relative_percentages -output=out.html"},
+	{name: "weblist hide", own: true, args: "-weblist={caller} -hide={fn} -output=out.html"},
+	{name: "weblist base", own: true, args: "-weblist=. -base {other} -output=out.html"},
+	{name: "weblist binary", own: true, args: "-weblist={fn} -output=out.html {binary} {profile}"},
 }

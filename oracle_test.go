@@ -110,7 +110,7 @@ var placeholder = regexp.MustCompile(`\{[a-z0-9]+\}`)
 
 // fill replaces the placeholders of f. Arguments are split first: a pattern may hold spaces.
 func (s *subject) fill(f flagSet, more map[string]string) (check, bool) {
-	c := check{subject: s.name, flags: f.name, core: f.core, same: f.same}
+	c := check{subject: s.name, flags: f.name, core: f.core, own: f.own, same: f.same}
 	c.inv.dir = "."
 	if f.inTree {
 		if s.tree == "" {

@@ -186,6 +186,7 @@ func newRoot(sys *System) *cobra.Command {
 	)
 	addViews(root, sys)
 	addMerge(root, sys)
+	addWeb(root, sys)
 	root.AddCommand(&cobra.Command{
 		Use:                "pprof [flags] [binary] SOURCE…",
 		Short:              "go tool pprof: its flags, reports and shell",

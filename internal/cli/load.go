@@ -19,7 +19,6 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
-	"github.com/hone-perf/hone/internal/view"
 )
 
 // sourceNames are the flags that say how profiles are got.
@@ -220,24 +219,6 @@ func naming(refs []string) string {
 		return fmt.Sprintf("%d profiles", len(refs))
 	}
 	return strings.Join(refs, " ")
-}
-
-// subtract turns a profile and its base into their difference, for views that know only one profile.
-func subtract(in []*recording.Recording, normalize bool) ([]*recording.Recording, error) {
-	p, base := in[0].Profile, in[1].Profile.WithLabel(view.BaseLabel, "true")
-	if normalize {
-		var err error
-		if p, err = p.Normalize(base); err != nil {
-			return nil, err
-		}
-	}
-	p, err := profile.Merge(p, base.Negate())
-	if err != nil {
-		return nil, fmt.Errorf("comparing %s with %s: %w", in[0].Ref, in[1].Ref, err)
-	}
-	rec := *in[0]
-	rec.Profile = p.WithNote("values are new minus base; shares are of the base")
-	return []*recording.Recording{&rec}, nil
 }
 
 // A progress shows how far reading many profiles has come, once that takes noticeable time. Those who read profiles at

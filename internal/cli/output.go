@@ -19,17 +19,22 @@ import (
 )
 
 // outputNames are the flags that say how answers are written.
-var outputNames = []string{"output", "json", "csv", "md", "color"}
+var outputNames = []string{"output", "json", "csv", "md", "color", interactiveFlag, flameFlag}
 
 // outputFlags adds the flags that say how answers are written.
 func outputFlags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.SortFlags = false
-	f.StringP("output", "o", "", "write to `FILE`; for answers, .json, .csv and .md choose the format")
+	f.StringP("output", "o", "", "write to `FILE`; for answers, .json, .csv, .md, .svg and .png choose the format")
 	f.Bool("json", false, "write JSON")
 	f.Bool("csv", false, "write CSV")
 	f.Bool("md", false, "write Markdown")
 	f.String("color", "auto", "use colours: `WHEN` is auto, always or never")
+}
+
+// formatOf are the formats of files by their endings.
+var formatOf = map[string]string{
+	".json": "json", ".csv": "csv", ".md": "markdown", ".svg": "svg", ".png": "png", ".html": "html",
 }
 
 // An output is where an answer goes and how it is written.
@@ -68,7 +73,7 @@ func outputOf(cmd *cobra.Command, sys *System) (output, error) {
 		ASCII: !utf8Locale(sys),
 		Zone:  sys.Zone,
 	}
-	byEnding := map[string]string{".json": "json", ".csv": "csv", ".md": "markdown"}[strings.ToLower(filepath.Ext(out.file))]
+	byEnding := formatOf[strings.ToLower(filepath.Ext(out.file))]
 	plain := "text"
 	if cols > 0 || color == "always" {
 		plain = "terminal"

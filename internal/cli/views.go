@@ -43,6 +43,7 @@ func viewCommand(v *view.View, sys *System) *cobra.Command {
 	cmd.Example = "  " + strings.Join(examples(v), "\n  ")
 	var q query.Query
 	query.Flags(cmd.Flags(), &q, keysOf(v))
+	flameFlags(cmd)
 	o := sourceFlags(cmd)
 	cmd.ValidArgsFunction = argCompletion(v)
 	completions(cmd)
@@ -51,6 +52,12 @@ func viewCommand(v *view.View, sys *System) *cobra.Command {
 		if err := place(v, &q, args); err != nil {
 			return err
 		}
+		if asFlame(cmd) {
+			// What is gone is what one looks for in a difference.
+			q.View, q.Gone = "flame", true
+			v, _ := view.Find(q.View)
+			return answer(cmd, sys, v, o, q)
+		}
 		return answer(cmd, sys, v, o, q)
 	}
 	return cmd
@@ -58,7 +65,7 @@ func viewCommand(v *view.View, sys *System) *cobra.Command {
 
 // keysOf returns the settings that a view has flags for. Where there is a metric, there can be a base to subtract.
 func keysOf(v *view.View) []string {
-	if v.NeedsBase || !slices.Contains(v.Uses, "metric") {
+	if v.NeedsBase || v.Compares || !slices.Contains(v.Uses, "metric") {
 		return v.Uses
 	}
 	return append(slices.Clip(v.Uses), "base", "normalize")
@@ -101,6 +108,13 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 	if slices.Contains([]string{".gz", ".pprof", ".prof", ".pgo"}, strings.ToLower(filepath.Ext(out.file))) {
 		return usagef("hone merge -o "+quoted(out.file)+" writes one", "%s would not be a profile: %s writes text", out.file, v.Name)
 	}
+	if err := drawable(v, out); err != nil {
+		return err
+	}
+	interactive, err := isInteractive(cmd, sys, out)
+	if err != nil {
+		return err
+	}
 	if slices.Contains([]string{"dot", "callgrind"}, v.Name) && (out.format == "text" || out.format == "terminal") {
 		out.format = v.Name // it is a format as much as a view
 	}
@@ -111,10 +125,13 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 	if err := checkMetric(in, q.Metric); err != nil {
 		return err
 	}
-	if len(in) == 2 && !v.NeedsBase {
-		if in, err = subtract(in, q.Normalize); err != nil {
+	if len(in) == 2 && !v.NeedsBase && !v.Compares {
+		if in, err = view.Subtract(in, q.Normalize); err != nil {
 			return err
 		}
+	}
+	if interactive {
+		return walk(cmd, sys, out, in, q)
 	}
 	r, err := v.Run(in, q)
 	if err != nil {
@@ -128,6 +145,22 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 		return fmt.Errorf("%s: %w", in[0].Ref, err)
 	}
 	return out.write(sys, r)
+}
+
+// pictured are the views whose answers have a picture.
+var pictured = []string{"flame", "dot"}
+
+// drawable refuses pictures of what has none, before anything is read or written.
+func drawable(v *view.View, out output) error {
+	switch out.format {
+	case "svg", "png":
+		if !slices.Contains(pictured, v.Name) {
+			return usagef("hone flame -o "+quoted(out.file)+" draws one", "%s: the answer of %s has no picture", out.file, v.Name)
+		}
+	case "html":
+		return usagef("a file that ends in .svg opens in browsers as well", "%s: HTML cannot be written yet", out.file)
+	}
+	return nil
 }
 
 // checkMetric says which sample types there are when the one that was asked for is not among them.

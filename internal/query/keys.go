@@ -163,6 +163,26 @@ var Keys = []Key{
 		kind: toggle(func(q *Query) *bool { return &q.CallTree }),
 	},
 	{
+		Name: "root", Value: "CALLS", Example: "main.main;main.work",
+		Doc:  "begin with this call: frames from the outermost, with semicolons between",
+		kind: text("frames with semicolons between", func(q *Query) *string { return &q.Root }),
+	},
+	{
+		Name: "invert",
+		Doc:  "put callees above their callers",
+		kind: toggle(func(q *Query) *bool { return &q.Invert }),
+	},
+	{
+		Name: "collapse",
+		Doc:  "make one frame of a function that calls itself",
+		kind: toggle(func(q *Query) *bool { return &q.Collapse }),
+	},
+	{
+		Name: "gone",
+		Doc:  "in a difference, give what is gone the width that it had",
+		kind: toggle(func(q *Query) *bool { return &q.Gone }),
+	},
+	{
 		Name: "normalize",
 		Doc:  "scale one side of a difference to the total of the other",
 		kind: toggle(func(q *Query) *bool { return &q.Normalize }),

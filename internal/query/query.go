@@ -28,6 +28,10 @@ type Query struct {
 	Relative  bool    // percentages are of what is left after the filters
 	Positive  bool    // leave out rows whose value is negative, in differences
 	CallTree  bool    // keep contexts apart in a graph
+	Root      string  // the call that a flame graph begins with: frames from the outermost, with semicolons between
+	Invert    bool    // callees above their callers
+	Collapse  bool    // a function that calls itself is one
+	Gone      bool    // in a difference, give what is gone the width that it had
 	Normalize bool    // scale to the total of the base
 	Divide    float64 // divide values by this; 0 is 1
 	Unit      string  // unit to show values in; "" chooses one

@@ -8,6 +8,7 @@ type Recording struct {
 	Ref     string // what the user typed to get it
 	Profile *profile.Profile
 	Sources Sources // finds source text for frames; nil when there is none to be had
+	Code    Code    // finds machine code; nil when there is none to be had
 }
 
 // Sources finds source text.

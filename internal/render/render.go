@@ -40,6 +40,9 @@ var Formats = []Format{
 	{"markdown", "tables for issues and pull requests", Markdown},
 	{"dot", "call graphs in the language of graphviz", dotFormat},
 	{"callgrind", "call graphs for kcachegrind", callgrindFormat},
+	{"speedscope", "stacks for speedscope and viewers that read its files", Speedscope},
+	{"svg", "pictures of flame graphs and call graphs, for browsers", svgFormat},
+	{"png", "the same as images", pngFormat},
 }
 
 // Write writes r in the format called name.

@@ -221,6 +221,10 @@ func (p *printer) source(s string) string {
 }
 
 func (p *printer) flameBlock(b *report.FlameBlock) {
+	if p.bars && p.o.Width >= leastFlameColumns && b.Root != nil && len(b.Root.Children) > 0 {
+		p.drawnFlame(b)
+		return
+	}
 	g, small := p.flame(b, p.bars)
 	if len(g.rows) == 0 {
 		return

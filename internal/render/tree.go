@@ -55,14 +55,7 @@ func (f *formatter) calls(c *report.Calls, bars bool) *grid {
 // all its caller calls is not moved to the right: deep stacks stay readable.
 func (f *formatter) flame(b *report.FlameBlock, bars bool) (*grid, int) {
 	t := flameTree{f: f, b: b, bars: bars, diff: hasBefore(b.Root), grid: &grid{}}
-	names := []string{"cum", "cum%", "flat"}
-	if t.diff {
-		names = []string{"before", "after", "delta"}
-	}
-	for _, n := range names {
-		t.grid.columns = append(t.grid.columns, gridColumn{name: n, right: true})
-	}
-	t.grid.columns = append(t.grid.columns, gridColumn{bar: true}, gridColumn{name: "function", cut: cutLeft})
+	t.columns("function")
 	if b.Root != nil {
 		t.add(b.Root, "", "")
 	}
@@ -79,6 +72,18 @@ type flameTree struct {
 	diff  bool
 	grid  *grid
 	small int // frames left out
+}
+
+// columns adds the columns of the grid, the last of which has names of frames.
+func (t *flameTree) columns(last string) {
+	names := []string{"cum", "cum%", "flat"}
+	if t.diff {
+		names = []string{"before", "after", "delta"}
+	}
+	for _, n := range names {
+		t.grid.columns = append(t.grid.columns, gridColumn{name: n, right: true})
+	}
+	t.grid.columns = append(t.grid.columns, gridColumn{bar: true}, gridColumn{name: last, cut: cutLeft})
 }
 
 // add adds n and what is below it. mark stands before n, indent before its children.

@@ -4,7 +4,12 @@ package report
 type Flame struct {
 	Head
 	Trimming
-	Root *FlameNode `json:"root"`
+	Whole      int64       `json:"whole"`                // total before filters
+	Before     *Head       `json:"before,omitempty"`     // in a diff: what the base is; Head is about the new side
+	Normalized bool        `json:"normalized,omitempty"` // the base was scaled to the total of the new side
+	Inverted   bool        `json:"inverted,omitempty"`   // callees are above their callers
+	Path       []FlameNode `json:"path,omitempty"`       // calls that lead to the root, the outermost first, when one was asked for
+	Root       *FlameNode  `json:"root"`
 }
 
 // A FlameNode is a frame in one context.
@@ -15,6 +20,7 @@ type FlameNode struct {
 	Flat     int64        `json:"flat"`
 	Cum      int64        `json:"cum"`
 	Before   *Cost2       `json:"before,omitempty"`   // in a diff: what it cost before
+	Width    int64        `json:"width,omitempty"`    // in a picture, where that is not the magnitude of Cum
 	Children []*FlameNode `json:"children,omitempty"` // heaviest first
 }
 

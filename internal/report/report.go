@@ -239,6 +239,8 @@ type SourceLine struct {
 	Flat int64  `json:"flat,omitempty"`
 	Cum  int64  `json:"cum,omitempty"`
 	Text string `json:"text"`
+
+	Instructions []Instruction `json:"instructions,omitempty"` // when machine code was asked for
 }
 
 // Traces is every sample with its stack. There may be millions, so they are made one at a time.

@@ -22,6 +22,7 @@ type View struct {
 	Examples  []string // queries as they are written at the prompt
 	Uses      []string // names of the keys that change its answer
 	NeedsBase bool     // it takes a second recording, to compare the first with
+	Compares  bool     // it shows both sides when there is a second recording; other views show the difference
 
 	Run func(in []*recording.Recording, q query.Query) (report.Report, error)
 }
@@ -54,6 +55,20 @@ var All = []View{
 		Run:      List,
 	},
 	{
+		Name: "disasm", Arg: "RX",
+		Doc:      "machine code of the functions that match, with what each instruction costs",
+		Examples: []string{"disasm mallocgc", "disasm 0x47a2c0", "disasm json limit=3 metric=alloc_space"},
+		Uses:     keys("ref metric", filters, "limit mean", values, paths),
+		Run:      Disasm,
+	},
+	{
+		Name: "weblist", Arg: "RX",
+		Doc:      "source of the functions that match, with the machine code of each line",
+		Examples: []string{"weblist 'Decoder.*Decode$'"},
+		Uses:     keys("ref metric", filters, values, paths),
+		Run:      Weblist,
+	},
+	{
 		Name:     "tree",
 		Doc:      "frames between their callers and their callees",
 		Examples: []string{"tree limit=10", "tree focus=json cum"},
@@ -71,8 +86,23 @@ var All = []View{
 		Name: "flame", Aliases: []string{"flamegraph"},
 		Doc:      "what each call costs in its context",
 		Examples: []string{"flame", "flame by=package min=1%", "flame show-from=ServeHTTP limit=100"},
-		Uses:     keys("ref metric", filters, frames, "limit min", values, paths),
+		Uses:     keys("ref base metric", filters, frames, "limit min root invert collapse gone normalize", values, paths),
 		Run:      Flame,
+		Compares: true,
+	},
+	{
+		Name: "sandwich", Aliases: []string{"callers"}, Arg: "RX",
+		Doc:      "a function between its callers and its callees, in their contexts",
+		Examples: []string{"sandwich mallocgc", "sandwich json.Marshal min=1%"},
+		Uses:     keys("ref metric", filters, frames, "limit min collapse", values, paths),
+		Run:      Sandwich,
+	},
+	{
+		Name: "search", Arg: "RX",
+		Doc:      "how much goes through the functions that match",
+		Examples: []string{"search json", "search '^runtime[.]' focus=ServeHTTP"},
+		Uses:     keys("ref metric", filters, frames, values, paths),
+		Run:      SearchFor,
 	},
 	{
 		Name:     "traces",

@@ -30,8 +30,8 @@ func TestAll(t *testing.T) {
 			}
 			seen[key] = true
 		}
-		if seen["base"] != v.NeedsBase {
-			t.Errorf("%s: uses base is %v, needs base is %v", v.Name, seen["base"], v.NeedsBase)
+		if seen["base"] != (v.NeedsBase || v.Compares) {
+			t.Errorf("%s: uses base is %v, needs base is %v, compares is %v", v.Name, seen["base"], v.NeedsBase, v.Compares)
 		}
 		for _, example := range v.Examples {
 			if got, _, err := Parse(example); err != nil || got != v {

@@ -2,8 +2,11 @@ package view
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/hone-perf/hone/internal/profile"
 )
@@ -19,8 +22,10 @@ type callTree struct {
 	table    *frameTable
 	values   []int64 // of each sample
 	before   []int64 // of each sample on the other side of a diff, or nil
+	ratio    float64 // by which before is scaled
 	collapse bool    // a frame that calls itself is one
 	inverted bool    // callees above their callers
+	from     int32   // stacks begin with the outermost of this frame; anyFrame is that of the stack
 
 	nodes   []call
 	sums    []sum // by call, once the tree has grown
@@ -68,6 +73,9 @@ type shortcut struct {
 
 const numShortcuts = 1 << 14 // 384 kB, to stay in the cache; a new one takes the place of an old one
 
+// anyFrame is no frame.
+const anyFrame = -1
+
 // The root is the empty stack, which calls all outermost frames.
 const rootCall = 0
 
@@ -85,17 +93,11 @@ type strand struct {
 }
 
 func newCallTree(m measure, table *frameTable, collapse bool) *callTree {
-	return &callTree{p: m.p, table: table, values: m.p.Values(m.k), collapse: collapse}
+	return &callTree{p: m.p, table: table, values: m.p.Values(m.k), collapse: collapse, from: anyFrame, ratio: 1}
 }
 
 // grow puts all samples into the tree and opens the calls that weigh at least open.
 func (t *callTree) grow(open int64) {
-	defer t.addUp()
-	if t.nodes != nil {
-		t.open = max(1, open)
-		t.reopen()
-		return
-	}
 	t.nodes = append(t.nodes, call{frame: -1, opened: true})
 	t.slots = make([]callChild, 1<<10)
 	t.paths = make([]shortcut, numShortcuts)
@@ -113,9 +115,12 @@ func (t *callTree) grow(open int64) {
 			stack := t.p.StackAt(i)
 			t.strands[i] = strand{left: uint32(stack.Len())}
 			t.skip(&t.strands[i], stack)
-			t.put(uint32(i), stack)
+			if t.from == anyFrame || t.enter(&t.strands[i], stack) {
+				t.put(uint32(i), stack)
+			}
 		}
 	}
+	t.addUp()
 }
 
 // put takes a sample from the root to where it waits or ends.
@@ -190,13 +195,52 @@ func (t *callTree) openAll(at uint32) {
 	}
 }
 
-// reopen opens the calls that now weigh enough.
-func (t *callTree) reopen() {
-	for at := range len(t.nodes) {
-		if c := &t.nodes[at]; !c.opened && c.flat.weight >= t.open {
-			t.openAll(uint32(at))
+// find returns the call that path leads to, with all below it open that weighs at least a share of it.
+func (t *callTree) find(path string, share float64) (uint32, error) {
+	if t.nodes == nil {
+		var sum sum
+		for i := range t.values {
+			t.add(&sum, uint32(i)) // too much when stacks begin with a frame, but that is made up for below
+		}
+		t.grow(int64(float64(sum.weight) * share))
+	}
+	at := uint32(rootCall)
+	for rest := path; rest != ""; {
+		if !t.nodes[at].opened {
+			t.open = math.MaxInt64
+			t.openAll(at)
+		}
+		to, name := uint32(rootCall), ""
+		for _, b := range t.calls(at) {
+			// Names may hold semicolons, too.
+			text := t.text(t.nodes[b].frame)
+			if after, ok := strings.CutPrefix(rest, text); ok && (after == "" || after[0] == ';') && len(text) >= len(name) {
+				to, name = b, text
+			}
+		}
+		if to == rootCall {
+			t.addUp()
+			return 0, fmt.Errorf("no call %s", strings.TrimSuffix(path, rest)+rest)
+		}
+		at = to
+		rest = strings.TrimPrefix(rest[len(name):], ";")
+	}
+	t.addUp()
+	t.open = max(1, int64(float64(t.sums[at].weight)*share))
+	for todo := []uint32{at}; len(todo) > 0; {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		switch c := &t.nodes[at]; {
+		case !c.opened && c.flat.weight >= t.open:
+			t.openAll(at)
+		case c.opened:
+			for to := c.child; to != 0; to = t.nodes[to].next {
+				todo = append(todo, to)
+			}
 		}
 	}
+	t.addUp()
+	return at, nil
 }
 
 // addUp adds up what each call costs with all that is below it.
@@ -235,6 +279,9 @@ func (t *callTree) add(s *sum, sample uint32) {
 	if t.before != nil {
 		b := t.before[sample]
 		s.before += b
+		if b != 0 && t.ratio != 1 {
+			b = int64(math.Round(float64(b) * t.ratio))
+		}
 		s.width += max(abs(v), abs(b))
 		s.weight += abs(b)
 	}
@@ -292,6 +339,28 @@ func (t *callTree) skip(s *strand, stack profile.Stack) {
 	for t.table.gaps && s.left > 0 && len(t.table.of(t.location(s, stack))) == 0 {
 		s.left--
 	}
+}
+
+// enter goes to the outermost place of the frame that stacks are to begin with, and reports whether there is one.
+func (t *callTree) enter(s *strand, stack profile.Stack) bool {
+	for i := stack.Len() - 1; i >= 0; i-- {
+		l := stack.At(i)
+		if only := t.table.only[l]; only >= 0 && only != t.from {
+			continue
+		}
+		frames := t.table.of(l)
+		line := slices.Index(frames, t.from)
+		switch {
+		case line < 0:
+			continue
+		case t.inverted:
+			*s = strand{left: uint32(stack.Len() - i), line: uint32(len(frames) - 1 - line)}
+		default:
+			*s = strand{left: uint32(i + 1), line: uint32(line)}
+		}
+		return true
+	}
+	return false
 }
 
 // take takes the next frame off s and says whether it is inlined.

@@ -19,6 +19,26 @@ import (
 // Diff compares what frames cost in two recordings, the new one first and then the one before it. The frames that
 // changed most come first.
 func Diff(in []*recording.Recording, q query.Query) (report.Report, error) {
+	s, err := compare(in, q)
+	if err != nil {
+		return nil, err
+	}
+	out := &report.Diff{Head: s.head, Before: s.headBefore, Normalized: s.normalized}
+	rows, err := s.rows(q)
+	if err != nil {
+		return nil, err
+	}
+	inBoth := func(r report.DiffRow) bool { return r.Cum != 0 && r.CumBefore != 0 }
+	if len(q.Steps) == 0 && out.Total != 0 && out.Before.Total != 0 && !slices.ContainsFunc(rows, inBoth) {
+		out.Notes = append(out.Notes, "the two have nothing in common: are they of the same program?")
+	}
+	out.Rows = rows
+	trimRows(out, q)
+	return out, nil
+}
+
+// compare brings two recordings together, the new one first, and applies the steps of q to both.
+func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 	switch {
 	case len(in) != 2:
 		return nil, errors.New("nothing to compare with: name a base")
@@ -37,8 +57,8 @@ func Diff(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("comparing %s with %s: %w", in[0].Ref, in[1].Ref, err)
 	}
-	out := &report.Diff{Head: headOf(after, s.afterType, q), Before: headOf(before, s.beforeType, q)}
-	out.Unit, out.Before.Unit = s.p.SampleTypes[s.after].Unit, s.p.SampleTypes[s.after].Unit
+	s.head, s.headBefore = headOf(after, s.afterType, q), headOf(before, s.beforeType, q)
+	s.head.Unit, s.headBefore.Unit = s.p.SampleTypes[s.after].Unit, s.p.SampleTypes[s.after].Unit
 	rest, remarks, err := Apply(s.p, q.Steps, cmp.Or(q.Unit, unit.Auto))
 	if err != nil {
 		return nil, err
@@ -46,36 +66,28 @@ func Diff(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if q.Relative {
 		s.p = rest
 	}
-	out.Total = measure{p: s.p, k: s.after}.total()
-	out.Before.Total = measure{p: s.p, k: s.before}.total()
+	s.head.Total = measure{p: s.p, k: s.after}.total()
+	s.headBefore.Total = measure{p: s.p, k: s.before}.total()
+	s.named = rest.Functions
 	if s.p, err = groupBy(rest, q.By); err != nil {
 		return nil, err
 	}
-	out.Remarks = remarks
-	out.Notes = slices.Clip(out.Notes)
+	h, was := &s.head, &s.headBefore
+	h.Remarks = remarks
+	h.Notes = slices.Clip(h.Notes)
 	for _, r := range remarks {
-		out.Notes = append(out.Notes, r.String())
+		h.Notes = append(h.Notes, r.String())
 	}
-	out.Notes = append(out.Notes, sideNotes(out, q)...)
-	ratio := 1.0
-	if q.Normalize && out.Total != 0 && out.Before.Total != 0 {
-		ratio = float64(out.Total) / float64(out.Before.Total)
-		out.Normalized = true
-		out.Notes = append(out.Notes, fmt.Sprintf("before is scaled by %.4g, from %s to %s", ratio,
-			unit.Label(out.Before.Total, out.Unit), unit.Label(out.Total, out.Unit)))
-		out.Before.Total = out.Total
+	h.Notes = append(h.Notes, sideNotes(h, was, q)...)
+	s.ratio = 1
+	if q.Normalize && h.Total != 0 && was.Total != 0 {
+		s.ratio = float64(h.Total) / float64(was.Total)
+		s.normalized = true
+		h.Notes = append(h.Notes, fmt.Sprintf("before is scaled by %.4g, from %s to %s", s.ratio,
+			unit.Label(was.Total, h.Unit), unit.Label(h.Total, h.Unit)))
+		was.Total = h.Total
 	}
-	rows, err := s.rows(q, ratio)
-	if err != nil {
-		return nil, err
-	}
-	inBoth := func(r report.DiffRow) bool { return r.Cum != 0 && r.CumBefore != 0 }
-	if len(q.Steps) == 0 && out.Total != 0 && out.Before.Total != 0 && !slices.ContainsFunc(rows, inBoth) {
-		out.Notes = append(out.Notes, "the two have nothing in common: are they of the same program?")
-	}
-	out.Rows = rows
-	trimRows(out, q)
-	return out, nil
+	return s, nil
 }
 
 // sides are two profiles in one, with a column of values for each.
@@ -84,6 +96,19 @@ type sides struct {
 	after, before int // sample types of p
 
 	afterType, beforeType int // the same in the profiles by themselves
+
+	head, headBefore report.Head
+	ratio            float64 // by which values of the base are scaled
+	normalized       bool
+	named            []profile.Function // as the profiles name them, whatever is grouped by
+}
+
+// scaled returns a sum of values of the base as it is compared.
+func (s *sides) scaled(v int64) int64 {
+	if s.ratio == 1 {
+		return v
+	}
+	return int64(math.Round(float64(v) * s.ratio))
 }
 
 // sidesOf puts two profiles side by side.
@@ -124,7 +149,7 @@ func sidesOf(before, after *profile.Profile, q query.Query) (*sides, error) {
 
 // rows returns what each frame costs on both sides. Sums are scaled, not samples: there are many small ones, whose
 // rounding would add up.
-func (s *sides) rows(q query.Query, ratio float64) ([]report.DiffRow, error) {
+func (s *sides) rows(q query.Query) ([]report.DiffRow, error) {
 	d, err := detailOf(q)
 	if err != nil {
 		return nil, err
@@ -134,18 +159,12 @@ func (s *sides) rows(q query.Query, ratio float64) ([]report.DiffRow, error) {
 	after.costs()
 	before := &builder{measure: measure{p: s.p, k: s.before}, table: table}
 	before.costs()
-	scaled := func(v int64) int64 {
-		if ratio == 1 {
-			return v
-		}
-		return int64(math.Round(float64(v) * ratio))
-	}
 	var rows []report.DiffRow
 	for f := range table.frames {
 		r := report.DiffRow{
 			Frame: table.frames[f],
 			Flat:  after.flat[f].v, Cum: after.cum[f].v,
-			FlatBefore: scaled(before.flat[f].v), CumBefore: scaled(before.cum[f].v),
+			FlatBefore: s.scaled(before.flat[f].v), CumBefore: s.scaled(before.cum[f].v),
 		}
 		if r.Flat != 0 || r.Cum != 0 || r.FlatBefore != 0 || r.CumBefore != 0 {
 			rows = append(rows, r)
@@ -195,22 +214,22 @@ func trimRows(d *report.Diff, q query.Query) {
 }
 
 // sideNotes returns doubts about comparing the two sides at all.
-func sideNotes(d *report.Diff, q query.Query) []string {
+func sideNotes(after, before *report.Head, q query.Query) []string {
 	var notes []string
 	// What is in use at one moment does not grow with the length of a recording.
-	if a, b := d.Duration, d.Before.Duration; !q.Normalize && a > 0 && b > 0 && !strings.HasPrefix(d.Metric, "inuse_") &&
+	if a, b := after.Duration, before.Duration; !q.Normalize && a > 0 && b > 0 && !strings.HasPrefix(after.Metric, "inuse_") &&
 		float64(max(a, b)) > 1.2*float64(min(a, b)) {
 		notes = append(notes, fmt.Sprintf("before was recorded for %v and after for %v; normalize compares shares instead",
 			time.Duration(b), time.Duration(a)))
 	}
-	if (q.By == "line" || q.By == "address") && d.BuildID != "" && d.Before.BuildID != "" && d.BuildID != d.Before.BuildID {
+	if (q.By == "line" || q.By == "address") && after.BuildID != "" && before.BuildID != "" && after.BuildID != before.BuildID {
 		notes = append(notes, "the two are of different builds: code that moved shows up as two frames")
 	}
-	if d.Before.Total == 0 {
-		notes = append(notes, "before has no samples of "+d.Metric)
+	if before.Total == 0 {
+		notes = append(notes, "before has no samples of "+after.Metric)
 	}
-	if d.Total == 0 {
-		notes = append(notes, "after has no samples of "+d.Metric)
+	if after.Total == 0 {
+		notes = append(notes, "after has no samples of "+after.Metric)
 	}
 	return notes
 }

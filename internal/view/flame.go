@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -19,32 +20,90 @@ const (
 	maxFlameDepth = 2_000
 )
 
-// Flame shows what each call costs in its context: the frames below a frame are those that it calls there.
-//
-// It takes the heaviest call first, wherever it is, so that a limit leaves the most important part. What is left out
-// stays in the cum of its callers.
+// Flame shows what each call costs in its context: the frames below a frame are those that it calls there. With a base
+// to compare with it shows what each cost before, too.
 func Flame(in []*recording.Recording, q query.Query) (report.Report, error) {
-	a, err := ask(in, q)
+	f, err := NewFlames(in, q)
 	if err != nil {
 		return nil, err
+	}
+	return f.Flame(q)
+}
+
+// Flames answers several questions about one calling-context tree, as when somebody looks closer and closer. It may
+// be used by several goroutines.
+type Flames struct {
+	head       report.Head
+	before     *report.Head
+	normalized bool
+	whole      int64
+	scaled     func(int64) int64 // values of the base
+
+	mu      sync.Mutex
+	tree    *callTree
+	origins []report.Origin
+}
+
+// NewFlames returns the tree that q asks for. Root, Limit and Min don't matter yet.
+func NewFlames(in []*recording.Recording, q query.Query) (*Flames, error) {
+	var a *question
+	f := &Flames{}
+	var before []int64
+	ratio := 1.0
+	if len(in) > 1 {
+		s, err := compare(in, q)
+		if err != nil {
+			return nil, err
+		}
+		a = &question{measure: measure{p: s.p, k: s.after}, query: q, head: s.head, named: s.named}
+		f.before, f.normalized, f.scaled = &s.headBefore, s.normalized, s.scaled
+		before, ratio = s.p.Values(s.before), s.ratio
+	} else {
+		var err error
+		if a, err = ask(in, q); err != nil {
+			return nil, err
+		}
 	}
 	t, err := a.callTree("flame")
 	if err != nil {
 		return nil, err
 	}
-	limits := a.trim(maxFlameCalls, minFlameShare, 0)
-	out := &report.Flame{Head: a.head}
-	out.Below = abs(int64(float64(a.head.Total) * limits.min))
+	t.before, t.ratio = before, ratio
+	t.inverted, t.collapse = q.Invert, t.collapse || q.Collapse
+	f.head, f.tree, f.origins = a.head, t, a.origins(t.table)
+	if p := in[0].Profile; len(in) == 1 {
+		f.whole = measure{p: p, k: a.k}.total()
+	} else {
+		f.whole = a.head.Total
+	}
+	return f, nil
+}
 
-	origins := a.origins(t.table)
-	t.grow(out.Below)
-	out.Root = &report.FlameNode{Cum: t.sums[rootCall].value}
+// Flame shows the part of the tree that q asks for. It takes the heaviest call first, wherever it is, so that a limit
+// leaves the most important part. What is left out stays in the cum of its callers. Shares are of the root that is
+// shown.
+func (f *Flames) Flame(q query.Query) (*report.Flame, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.tree
+	limits := (&question{query: q}).trim(maxFlameCalls, minFlameShare, 0)
+	out := &report.Flame{
+		Head: f.head, Whole: f.whole, Before: f.before, Normalized: f.normalized, Inverted: t.inverted,
+	}
+	root, err := t.find(q.Root, limits.min)
+	if err != nil {
+		return nil, err
+	}
+	out.Below = int64(float64(t.sums[root].weight) * limits.min)
+	for at := root; at != rootCall; at = t.nodes[at].parent {
+		out.Path = append(out.Path, *f.node(at, q.Gone))
+	}
+	slices.Reverse(out.Path)
+	out.Root = f.node(root, q.Gone)
 	queue := &flameQueue{}
 	deep := 0
 	add := func(at uint32, to *report.FlameNode, depth int) {
-		c := &t.nodes[at]
-		to.Flat = c.flat.value
-		out.Accounted += c.flat.value
+		out.Accounted += to.Flat
 		for _, b := range t.calls(at) {
 			switch {
 			case t.sums[b].weight < out.Below:
@@ -57,11 +116,10 @@ func Flame(in []*recording.Recording, q query.Query) (report.Report, error) {
 			}
 		}
 	}
-	add(rootCall, out.Root, 0)
+	add(root, out.Root, 0)
 	for queue.Len() > 0 && (limits.nodes == 0 || out.Shown < limits.nodes) {
 		next := heap.Pop(queue).(*pending)
-		c := &t.nodes[next.call]
-		n := &report.FlameNode{Frame: t.table.frames[c.frame], Origin: origins[c.frame], Inline: c.inline, Cum: t.sums[next.call].value}
+		n := f.node(next.call, q.Gone)
 		next.parent.Children = append(next.parent.Children, n)
 		out.Shown++
 		add(next.call, n, next.depth)
@@ -72,6 +130,25 @@ func Flame(in []*recording.Recording, q query.Query) (report.Report, error) {
 			"stacks are cut below %d frames, where they make %d more calls; show-from starts them further down", maxFlameDepth, deep))
 	}
 	return out, nil
+}
+
+// node returns a call as it is reported, without those below.
+func (f *Flames) node(at uint32, gone bool) *report.FlameNode {
+	t := f.tree
+	c, s := &t.nodes[at], &t.sums[at]
+	n := &report.FlameNode{Inline: c.inline, Flat: c.flat.value, Cum: s.value}
+	if at != rootCall {
+		n.Frame, n.Origin = t.table.frames[c.frame], f.origins[c.frame]
+	}
+	if t.before != nil {
+		n.Before = &report.Cost2{Flat: f.scaled(c.flat.before), Cum: f.scaled(s.before)}
+		if gone {
+			n.Width = s.width
+		}
+	} else if s.weight != abs(s.value) {
+		n.Width = s.weight // samples that cancel each other out are still there to be seen
+	}
+	return n
 }
 
 // A pending call waits for being put below its parent.

@@ -20,7 +20,27 @@ func Look(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Look{Top: *top, Samples: a.p.NumSamples(), Refs: q.Refs}
+	out := a.contents(q.Refs)
+	out.Top = *top
+	if len(top.Rows) > 0 {
+		out.Hottest = top.Rows[0].Name
+	}
+	return out, nil
+}
+
+// Contents is a look at what a recording is, without what costs most.
+func Contents(in []*recording.Recording) (*report.Look, error) {
+	a, err := ask(in, query.Query{})
+	if err != nil {
+		return nil, err
+	}
+	out := a.contents(nil)
+	out.Head = a.head
+	return out, nil
+}
+
+func (a *question) contents(refs []string) *report.Look {
+	out := &report.Look{Samples: a.p.NumSamples(), Refs: refs, Labels: labelKeys(a.p)}
 	for k, t := range a.p.SampleTypes {
 		sum := int64(0)
 		for _, v := range a.p.Values(k) {
@@ -28,9 +48,5 @@ func Look(in []*recording.Recording, q query.Query) (report.Report, error) {
 		}
 		out.Types = append(out.Types, report.TypeTotal{Type: t.Type, Unit: t.Unit, Total: sum, Default: k == a.k})
 	}
-	if len(top.Rows) > 0 {
-		out.Hottest = top.Rows[0].Name
-	}
-	out.Labels = labelKeys(a.p)
-	return out, nil
+	return out
 }

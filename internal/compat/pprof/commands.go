@@ -19,12 +19,13 @@ type command struct {
 
 	dot    string   // format that graphviz makes of the graph
 	viewer []string // programs to show the result with
+	ending string   // of the name of the file that those get; "" is that of dot
 }
 
 var commands = []command{
 	{name: "callgrind", run: view.Callgrind, print: printCallgrind, file: "callgraph.out"},
 	{name: "comments", run: view.Comments, print: printComments},
-	{name: "disasm", param: true},
+	{name: "disasm", param: true, run: view.DisasmByAddress, print: printDisasm},
 	{name: "dot", run: view.Graph, print: printDot},
 	{name: "eog", run: view.Graph, print: printDot, dot: "svg", viewer: []string{"eog"}},
 	{name: "evince", run: view.Graph, print: printDot, dot: "pdf", viewer: []string{"evince"}},
@@ -46,7 +47,7 @@ var commands = []command{
 	{name: "traces", run: view.Traces, print: printTraces},
 	{name: "tree", run: view.Tree, print: printTree},
 	{name: "web", run: view.Graph, print: printDot, dot: "svg", viewer: browsers()},
-	{name: "weblist", param: true},
+	{name: "weblist", param: true, run: newWeblist, print: printWeblist, ending: "html", viewer: browsers()},
 }
 
 func findCommand(name string) *command {

@@ -26,20 +26,29 @@ func (s *session) report(cfg config, c *command, arg string, pipe io.Writer) err
 	for _, u := range view.UnitClashes(s.profile) {
 		s.complain("For tag %s used unit %s, also encountered unit(s) %s", u.Key, u.Used, strings.Join(u.Others, ", "))
 	}
-	if c.run == nil {
-		return fmt.Errorf("%s is not part of this version yet", c.name)
-	}
 	if err := s.check(cfg, c, arg); err != nil {
 		return err
 	}
 	rec := &recording.Recording{Profile: s.profile}
-	if c.name == "list" {
+	if c.name == "list" || c.name == "weblist" {
 		rec.Sources = newFiles(cfg.sourcePath, cfg.trimPath)
+	}
+	var code *binaries
+	if c.name == "disasm" || c.name == "weblist" {
+		var err error
+		if code, err = newBinaries(s.sys.Out, cfg.intel, arg); err != nil {
+			return err
+		}
+		defer code.close()
+		rec.Code = code
 	}
 	r, err := c.run([]*recording.Recording{rec}, c.query(cfg, arg))
 	var none *view.NoMatch
 	if errors.As(err, &none) {
 		s.remark(none.Remarks)
+		if c.name == "disasm" {
+			err = code.noMatch()
+		}
 	}
 	if err != nil {
 		return err
@@ -144,7 +153,11 @@ func headOf(r report.Report) *report.Head {
 		return &r.Head
 	case *report.Tags:
 		return &r.Head
+	case *report.Disasm:
+		return &r.Head
 	case *report.Raw:
+		return &r.Head
+	case *weblist:
 		return &r.Head
 	case *report.Comments:
 		return &r.Head
@@ -213,7 +226,7 @@ func runDot(format string, write func(io.Writer) error, w, errs io.Writer) error
 
 // show writes a report to a temporary file and opens that with the first viewer there is.
 func (s *session) show(c *command, write func(io.Writer) error) error {
-	suffix := cmp.Or(c.dot, "grind")
+	suffix := cmp.Or(c.ending, c.dot, "grind")
 	f, err := newFile(os.TempDir(), "pprof", "."+suffix)
 	if err != nil {
 		return err

@@ -14,6 +14,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/recording"
 )
 
 func goroot(t testing.TB) string {
@@ -162,7 +164,17 @@ func use(f *File) {
 		f.SourceLine(addr)
 	}
 	f.BuildInfo()
+	f.BuildID()
 	f.Stripped().Notes()
+	f.Symbols()
+	fns, _ := f.Functions(func(*recording.Function) bool { return true })
+	for _, fn := range fns[:min(len(fns), 3)] {
+		f.Instructions(fn.Start, fn.End, true)
+	}
+	if c, err := f.code(); err == nil {
+		f.Instructions(c.text.start, c.text.start+100, true)
+	}
+	f.Instructions(^uint64(0)-5, ^uint64(0), true)
 }
 
 // TestTruncated cuts real files at every kind of place.

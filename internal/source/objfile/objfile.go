@@ -1,9 +1,10 @@
 // Package objfile names machine code: it opens an executable and tells which function, file and line an address
-// belongs to. ELF, Mach-O and PE files are read, of any platform on any platform.
+// belongs to, and what instruction is there. ELF, Mach-O and PE files are read, of any platform on any platform.
 //
 // Open tells whether a file is an executable at all. A profile holds run-time addresses, so the caller subtracts what
-// LoadAddress and the profile's mapping say and asks SourceLine about the rest. BuildInfo and Stripped tell how the
-// program was built and what the builder left out.
+// LoadAddress and the profile's mapping say and asks SourceLine about the rest. Symbols and Functions tell where code
+// is, and Instructions takes it apart. BuildInfo, BuildID and Stripped tell how the program was built and what the
+// builder left out.
 //
 // The answers are those of go tool pprof, because hone pprof prints them: one frame for an address, without the calls
 // inlined there. Go object archives, Plan 9 and XCOFF files, which go tool pprof also opens, are left out: no profile
@@ -39,8 +40,11 @@ type File struct {
 	obj object
 
 	lines func() (*lineTable, error) // nil without an error when there is no Go line table
-	cfuns func() *cFuncs             // nil when there is no usable DWARF
+	debug func() (*dwarf.Data, error)
+	cfuns func() *cFuncs // nil when there is no usable DWARF
 	build func() (*debug.BuildInfo, error)
+	code  func() (*code, error)
+	calls map[dwarf.Offset]*inlineUnit // what was inlined, by unit
 }
 
 // An object is one executable format.
@@ -52,6 +56,13 @@ type object interface {
 	// symbol returns the address of the first symbol called name.
 	symbol(name string) (addr uint64, ok bool)
 	dwarf() (*dwarf.Data, error)
+	// symbols returns the whole symbol table in the order of the file.
+	symbols() ([]Symbol, error)
+	// text returns the section with the code.
+	text() (section, error)
+	goarch() string
+	// buildID returns what linkers call the build ID, or "" if the file has none.
+	buildID() string
 	// has tells whether there are symbols for functions, and whether there is DWARF.
 	has() (symtab, dwarf bool)
 	// cLinked reports that a C linker put the file together, with code of its own before Go's.
@@ -76,8 +87,10 @@ func Open(name string) (*File, error) {
 		}
 		return nil, unrecognized(name)
 	}
-	f := &File{in: in, obj: obj}
+	f := &File{in: in, obj: obj, calls: map[dwarf.Offset]*inlineUnit{}}
 	f.lines = sync.OnceValues(f.loadLines)
+	f.debug = sync.OnceValues(func() (*dwarf.Data, error) { return safely(obj.dwarf) })
+	f.code = sync.OnceValues(f.loadCode)
 	f.cfuns = sync.OnceValue(f.loadC)
 	f.build = sync.OnceValues(func() (*debug.BuildInfo, error) {
 		return safely(func() (*debug.BuildInfo, error) { return buildinfo.Read(in) })
@@ -129,6 +142,15 @@ func (f *File) LoadAddress() (uint64, error) {
 	return f.obj.loadAddress()
 }
 
+// Base returns what to take off an address at run time when the file was mapped at start: an executable that does not
+// depend on its position runs elsewhere than where the file says. A start of 0 is one that is not known.
+func (f *File) Base(start uint64) uint64 {
+	if load, err := f.LoadAddress(); err == nil && start != 0 {
+		return start - load
+	}
+	return 0
+}
+
 // SourceLine names the code at addr, an address of the file. It reports false where the file does not tell.
 // Go code is looked up in Go's own line table, which every Go executable carries, and the rest, such as C, in DWARF.
 func (f *File) SourceLine(addr uint64) (Frame, bool) {
@@ -175,7 +197,7 @@ func (f *File) loadLines() (*lineTable, error) {
 }
 
 func (f *File) loadC() *cFuncs {
-	d, err := safely(f.obj.dwarf)
+	d, err := f.debug()
 	if err != nil {
 		return nil
 	}

@@ -35,9 +35,13 @@ func work(n int) int {
 //go:noinline
 func call(f func() int) int { return f() } // line 15
 
+var total int
+func twice(n int) { total += 2 * n } // line 18
+
 func main() {
 	b := box[int]{v: 3}
-	println(work(b.get())) // line 19
+	twice(b.get())
+	println(work(b.get()), total) // line 23
 }
 `
 

@@ -115,6 +115,16 @@ func (t *lineTable) lookup(pc uint64) (Frame, bool) {
 	return fr, true
 }
 
+// name returns the name of function i.
+func (t *lineTable) name(i int) string {
+	fn := from(t.funcs, t.uint(from(t.entries, uint64((2*i+1)*int(t.entrySize()))), t.entrySize()))
+	b := from(t.names, uint64(t.field(fn, 1)))
+	if n := bytes.IndexByte(b[:min(len(b), maxName)], 0); n >= 0 {
+		return string(b[:n])
+	}
+	return ""
+}
+
 // start returns the address of function i, or for i == count the end of the last one.
 func (t *lineTable) start(i int) uint64 {
 	v := t.uint(from(t.entries, uint64(2*i*int(t.entrySize()))), t.entrySize())

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// The flags about flame graphs.
+const (
+	interactiveFlag = "interactive"
+	flameFlag       = "flame"
+)
+
+// flameFlags adds them to the commands that have flame graphs.
+func flameFlags(cmd *cobra.Command) {
+	switch cmd.Name() {
+	case "flame":
+		cmd.Flags().BoolP(interactiveFlag, "i", false, "walk through it with keys and mouse, on the whole terminal")
+	case "diff":
+		cmd.Flags().Bool(flameFlag, false, "show the difference as a flame graph")
+	}
+}
+
+// asFlame reports whether the answer of another command is to be shown as a flame graph.
+func asFlame(cmd *cobra.Command) bool {
+	on, _ := cmd.Flags().GetBool(flameFlag)
+	return on
+}
+
+// isInteractive reports whether cmd is to be walked through, and refuses where that cannot be.
+func isInteractive(cmd *cobra.Command, sys *System, out output) (bool, error) {
+	on, _ := cmd.Flags().GetBool(interactiveFlag)
+	if !on {
+		return false, nil
+	}
+	if out.file != "" {
+		return true, usagef("leave one of them out", "-i shows the flame graph on the terminal, -o writes it to %s", quoted(out.file))
+	}
+	if out.format != "terminal" && out.format != "text" {
+		return true, usagef("leave one of them out", "-i and --%s exclude each other", out.format)
+	}
+	in, _, err := terminals(sys)
+	if err == nil && in != sys.In {
+		in.Close()
+	}
+	return true, err
+}
+
+// walk shows a flame graph that can be walked through.
+func walk(cmd *cobra.Command, sys *System, out output, in []*recording.Recording, q query.Query) error {
+	from := flameSource{
+		find: func(q query.Query) (*report.Search, error) {
+			r, err := view.SearchFor(in[:1], q)
+			if err != nil {
+				return nil, err
+			}
+			return r.(*report.Search), nil
+		},
+		place: placesOf(in[0].Profile),
+	}
+	trees := make(map[bool]*view.Flames) // by whether they are inverted
+	from.ask = func(q query.Query) (*report.Flame, error) {
+		if trees[q.Invert] == nil {
+			t, err := view.NewFlames(in, q)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", in[0].Ref, err)
+			}
+			trees[q.Invert] = t
+		}
+		return trees[q.Invert].Flame(q)
+	}
+	u, err := newFlameUI(q, out.opt, from)
+	if err != nil {
+		return err
+	}
+	keys, to, err := terminals(sys)
+	if err != nil {
+		return err
+	}
+	if keys != sys.In {
+		defer keys.Close()
+	}
+	return (&screen{in: keys, out: to}).run(cmd.Context(), u)
+}
+
+// placesOf returns a function that tells where frames are in the sources.
+func placesOf(p *profile.Profile) func(*report.FlameNode) string {
+	places := make(map[string]string)
+	for i := range p.Functions {
+		f := &p.Functions[i]
+		if f.File == "" || places[f.Name] != "" {
+			continue
+		}
+		places[f.Name] = f.File
+		if f.StartLine > 0 {
+			places[f.Name] = fmt.Sprintf("%s:%d", f.File, f.StartLine)
+		}
+	}
+	return func(n *report.FlameNode) string {
+		if n.File != "" { // then it is in the name
+			return ""
+		}
+		return strings.TrimSpace(places[n.Name])
+	}
+}

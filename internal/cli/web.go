@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+	"runtime/debug"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/web"
+)
+
+// addWeb adds the command that serves the workbench.
+func addWeb(root *cobra.Command, sys *System) {
+	cmd := &cobra.Command{
+		Use:     "web PROFILE…",
+		Short:   "look at profiles in a browser",
+		GroupID: groupLook,
+		Example: "  hone web cpu.pprof\n  hone web new.pprof --base old.pprof\n  hone web localhost:6060",
+	}
+	var q query.Query
+	flame, _ := view.Find("flame")
+	query.Flags(cmd.Flags(), &q, slices.DeleteFunc(slices.Clone(flame.Uses), func(k string) bool { return k == "limit" || k == "min" }))
+	listen := cmd.Flags().String("listen", "", "address to listen at, as `HOST:PORT`; a free port of this machine unless given")
+	remote := cmd.Flags().Bool("remote", false, "let other machines reach that address")
+	noBrowser := cmd.Flags().Bool("no-browser", false, "only print the address")
+	o := sourceFlags(cmd)
+	completions(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("for example: hone web cpu.pprof", "web needs a profile to look at")
+		}
+		l, err := web.Listen(*listen, *remote)
+		if err != nil {
+			return usagef("a free port of this machine is taken without --listen; --remote allows others", "%w", err)
+		}
+		defer l.Close()
+		in, err := opened(cmd, sys, o, q, args)
+		if err != nil {
+			return err
+		}
+		debug.SetGCPercent(40) // most of the heap is profiles, which stay
+		debug.FreeOSMemory()
+		opt := web.Options{Version: version(), Hosts: web.HostsOf(l)}
+		if len(q.Base) > 0 {
+			opt.Base = naming(q.Base)
+			q.Base = []string{opt.Base}
+		}
+		q.View = "flame"
+		s := web.New(in, opt)
+		url := s.URL(l, q.URL())
+		fmt.Fprintln(sys.Out, url)
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		switch far := sys.Env("SSH_CONNECTION") != ""; {
+		case far:
+			note(sys, "from the machine that you sit at, first: ssh -L %s:%s THIS-MACHINE", port, l.Addr())
+		case !*noBrowser && width(sys.Out) > 0:
+			if err := web.OpenBrowser(cmd.Context(), url); err != nil {
+				note(sys, "no browser could be started (%v): open the address yourself", err)
+			}
+		}
+		if width(sys.Err) > 0 {
+			note(sys, "Ctrl-C ends it")
+		}
+		return s.Serve(cmd.Context(), l)
+	}
+	root.AddCommand(cmd)
+}
+
+// opened returns a recording for each profile, and for the base.
+func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, args []string) ([]*recording.Recording, error) {
+	groups := make([][]string, 0, len(args)+1)
+	for i, ref := range args {
+		if i == 0 && len(args) > 1 && source.IsBinary(ref) {
+			o.Binary = ref
+			continue
+		}
+		groups = append(groups, []string{ref})
+	}
+	if len(q.Base) > 0 {
+		groups = append(groups, q.Base)
+	}
+	var in []*recording.Recording
+	for _, refs := range groups {
+		part := query.Query{Refs: refs, SourcePath: q.SourcePath, TrimPath: q.TrimPath}
+		one, err := recordings(cmd, sys, o, part)
+		if err != nil {
+			return nil, err
+		}
+		in = append(in, one[0])
+	}
+	return in, nil
+}

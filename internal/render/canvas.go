@@ -1,0 +1,252 @@
+package render
+
+import (
+	"image/color"
+	"math"
+	"strings"
+	"sync"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/gofont/goregular"
+	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
+)
+
+// A canvas is a picture under construction. What is drawn is kept in a list, from which svg and png make the same
+// picture; what is drawn later covers what was drawn before. Lengths are in CSS pixels, y grows downwards.
+//
+//	c := newCanvas(800, 600, inkOf(0xffffff, 0x16181d)) // size and paper
+//	c.rect(10, 10, 200, 40, look{fill: orange, stroke: grey, width: 1, radius: 3})
+//	c.curve(points, look{stroke: grey, width: 2, dash: []float64{4, 3}, arrow: 8})
+//	c.polygon(points, look{fill: grey})
+//	c.text(20, 34, "runtime.mallocgc", lettering{size: 12, ink: black, anchor: middle, room: 180})
+//	c.group("what a pointer that rests here is told", func() { c.rect(…); c.text(…) })
+//	err := c.svg(w)         // one self-contained file, dark where the reader's system is
+//	err = c.png(w, 2, false) // two pixels for each CSS pixel, light
+//
+// An ink has a colour for light paper and one for dark; the zero ink draws nothing. textWidth measures text in the font
+// that png draws with; svg holds text that could leave its room to the width measured. fitText shortens a name.
+type canvas struct {
+	width, height float64
+	paper         ink
+	marks         []mark
+}
+
+// A mark is one thing on a canvas.
+type mark struct {
+	kind   markKind
+	points []point // of a rectangle: two opposite corners; of text: where its baseline is anchored
+	look   look
+	text   string
+	letter lettering
+}
+
+type markKind int
+
+const (
+	rectMark    markKind = iota
+	curveMark            // points are the control points of cubic splines: one to start at, then three for each
+	polygonMark          // points are the corners
+	textMark
+	groupMark // up to the endMark that belongs to it; text is the title
+	endMark
+)
+
+type point struct{ x, y float64 }
+
+// An ink is a colour on light paper and on dark paper. The zero ink is none.
+type ink struct{ light, dark color.RGBA }
+
+// inkOf returns an ink from two numbers in the form 0xrrggbb.
+func inkOf(light, dark uint32) ink { return ink{rgb(light), rgb(dark)} }
+
+func rgb(c uint32) color.RGBA { return color.RGBA{uint8(c >> 16), uint8(c >> 8), uint8(c), 0xff} }
+
+// A look is how a shape is painted.
+type look struct {
+	fill   ink
+	hatch  ink // diagonal lines over the fill
+	stroke ink
+	width  float64   // of the stroke
+	dash   []float64 // lengths of dashes and gaps; none is a solid line
+	radius float64   // of the corners of a rectangle
+	arrow  float64   // length of a head at the end of a curve, in the colour of the stroke; 0 is none
+}
+
+// A lettering is how text is set, always on one line.
+type lettering struct {
+	size   float64 // of the font
+	ink    ink
+	anchor anchor
+	room   float64 // what is wider is shortened by fitText; 0 is as wide as it gets
+}
+
+// An anchor is the part of a text that stands at its point.
+type anchor int
+
+const (
+	start anchor = iota
+	middle
+	end
+)
+
+func newCanvas(width, height float64, paper ink) *canvas {
+	return &canvas{width: width, height: height, paper: paper}
+}
+
+// rect draws a rectangle; x and y are its top left corner.
+func (c *canvas) rect(x, y, w, h float64, l look) {
+	c.marks = append(c.marks, mark{kind: rectMark, points: []point{{x, y}, {x + w, y + h}}, look: l})
+}
+
+// curve draws cubic splines: the first point is where they start, every three that follow are two control points and
+// the next end.
+func (c *canvas) curve(points []point, l look) {
+	c.marks = append(c.marks, mark{kind: curveMark, points: points, look: l})
+}
+
+// polygon draws a closed shape.
+func (c *canvas) polygon(points []point, l look) {
+	c.marks = append(c.marks, mark{kind: polygonMark, points: points, look: l})
+}
+
+// text writes s; y is its baseline. What does not fit into the room of l is shortened, down to nothing.
+func (c *canvas) text(x, y float64, s string, l lettering) {
+	s = clean(s)
+	if l.room > 0 {
+		s = fitText(s, l.size, l.room)
+	}
+	if s != "" {
+		c.marks = append(c.marks, mark{kind: textMark, points: []point{{x, y}}, text: s, letter: l})
+	}
+}
+
+// group gives what draw draws a title, which browsers show where the pointer rests and read out. Names can be of any
+// length, titles are not.
+func (c *canvas) group(title string, draw func()) {
+	const longest = 2000
+	if len(title) > longest {
+		title = strings.ToValidUTF8(title[:longest], "") + "…"
+	}
+	c.marks = append(c.marks, mark{kind: groupMark, text: title})
+	draw()
+	c.marks = append(c.marks, mark{kind: endMark})
+}
+
+// letters is the font of all pictures.
+var letters = sync.OnceValue(func() *sfnt.Font {
+	f, err := opentype.Parse(goregular.TTF)
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return f
+})
+
+// advances are how far the characters of Latin-1 move the pen, for a font of size 1.
+var advances = sync.OnceValue(func() *[256]float64 {
+	var table [256]float64
+	var buf sfnt.Buffer
+	for r := range table {
+		table[r] = advance(rune(r), &buf)
+	}
+	return &table
+})
+
+func advance(r rune, buf *sfnt.Buffer) float64 {
+	const size = 1024
+	f := letters()
+	i, err := f.GlyphIndex(buf, r)
+	if err != nil {
+		return 0
+	}
+	a, err := f.GlyphAdvance(buf, i, fixed.I(size), font.HintingNone)
+	if err != nil {
+		return 0
+	}
+	return float64(a) / 64 / size
+}
+
+// textWidth returns how wide s is in letters of a size.
+func textWidth(s string, size float64) float64 {
+	table := advances()
+	var buf *sfnt.Buffer
+	w := 0.0
+	for _, r := range s {
+		if int(r) < len(table) {
+			w += table[r]
+			continue
+		}
+		if buf == nil {
+			buf = new(sfnt.Buffer)
+		}
+		w += advance(r, buf)
+	}
+	return w * size
+}
+
+// fitText shortens a name to a room. Its end says most, so the start goes. Where not even three characters fit there is
+// no text at all.
+func fitText(s string, size, room float64) string {
+	if len(s) <= 1<<12 && textWidth(s, size) <= room {
+		return s
+	}
+	runes := []rune(s)
+	if most := int(room/size*8) + 1; len(runes) > most { // no more fit, however narrow
+		runes = runes[len(runes)-most:]
+	}
+	left := room - textWidth("…", size)
+	from := len(runes)
+	for from > 0 {
+		left -= textWidth(string(runes[from-1]), size)
+		if left < 0 {
+			break
+		}
+		from--
+	}
+	if len(runes)-from < 3 {
+		return ""
+	}
+	return "…" + string(runes[from:])
+}
+
+// headOf cuts the last length of a curve off for a head: it returns the curve that is left, and the corners of the head.
+func headOf(points []point, length, width float64) ([]point, []point) {
+	n := len(points)
+	tip := points[n-1]
+	near := func(p point) bool { return math.Hypot(p.x-tip.x, p.y-tip.y) < length }
+	for n > 4 && near(points[n-4]) {
+		n -= 3 // these pieces are all within the head
+	}
+	rest := append([]point(nil), points[:n]...)
+	last := [4]point(rest[n-4:])
+	lo, hi := 0.0, 1.0
+	for range 20 {
+		t := (lo + hi) / 2
+		if first, _ := split(last, t); near(first[3]) {
+			hi = t
+		} else {
+			lo = t
+		}
+	}
+	first, _ := split(last, lo)
+	copy(rest[n-4:], first[:])
+	base := first[3]
+	dx, dy := tip.x-base.x, tip.y-base.y
+	if d := math.Hypot(dx, dy); d > 0 {
+		dx, dy = dx/d, dy/d
+	} else {
+		dy = 1
+	}
+	half := length*0.35 + width*0.6
+	return rest, []point{tip, {base.x - dy*half, base.y + dx*half}, {base.x + dy*half, base.y - dx*half}}
+}
+
+// split cuts a cubic spline in two at t.
+func split(c [4]point, t float64) (first, second [4]point) {
+	between := func(a, b point) point { return point{a.x + (b.x-a.x)*t, a.y + (b.y-a.y)*t} }
+	ab, bc, cd := between(c[0], c[1]), between(c[1], c[2]), between(c[2], c[3])
+	abc, bcd := between(ab, bc), between(bc, cd)
+	m := between(abc, bcd)
+	return [4]point{c[0], ab, abc, m}, [4]point{m, bcd, cd, c[3]}
+}

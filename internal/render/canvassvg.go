@@ -1,0 +1,206 @@
+package render
+
+import (
+	"bufio"
+	"encoding/xml"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// svg writes the picture as one self-contained file, without scripts. Its colours are those that the reader prefers.
+func (c *canvas) svg(w io.Writer) error {
+	s := svgWriter{w: bufio.NewWriter(w), inks: make(map[ink]int), hatches: make(map[ink]int)}
+	wide, high := pixels(c.width), pixels(c.height)
+	fmt.Fprintf(s.w, `<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s" `+
+		`font-family="Go,Arial,Helvetica,Liberation Sans,sans-serif">`+"\n", wide, high, wide, high)
+	s.styles(c)
+	if c.paper != (ink{}) {
+		fmt.Fprintf(s.w, `<rect width="%s" height="%s"%s/>`+"\n", wide, high, s.class(look{fill: c.paper}))
+	}
+	for i := range c.marks {
+		s.mark(&c.marks[i])
+	}
+	s.w.WriteString("</svg>\n")
+	return s.w.Flush()
+}
+
+type svgWriter struct {
+	w       *bufio.Writer
+	inks    map[ink]int // the number in the name of its class
+	hatches map[ink]int
+}
+
+// styles writes a class for each ink: what is light or dark can only be told apart in a style sheet.
+func (s *svgWriter) styles(c *canvas) {
+	var inks, hatches []ink
+	collect := func(to *[]ink, numbers map[ink]int, i ink) {
+		if _, ok := numbers[i]; !ok && i != (ink{}) {
+			numbers[i] = len(*to)
+			*to = append(*to, i)
+		}
+	}
+	collect(&inks, s.inks, c.paper)
+	for i := range c.marks {
+		m := &c.marks[i]
+		for _, i := range []ink{m.look.fill, m.look.stroke, m.look.hatch, m.letter.ink} {
+			collect(&inks, s.inks, i)
+		}
+		collect(&hatches, s.hatches, m.look.hatch)
+	}
+	sheet := func(of func(ink) color.RGBA) {
+		for n, i := range inks {
+			hex := hexOf(of(i))
+			fmt.Fprintf(s.w, ".f%d{fill:%s}.s%d{stroke:%s}\n", n, hex, n, hex)
+		}
+	}
+	s.w.WriteString("<style>\nrect,path,polygon{fill:none}\n")
+	sheet(func(i ink) color.RGBA { return i.light })
+	s.w.WriteString("@media (prefers-color-scheme:dark){\n")
+	sheet(func(i ink) color.RGBA { return i.dark })
+	s.w.WriteString("}\n</style>\n")
+	for n, i := range hatches {
+		fmt.Fprintf(s.w, `<pattern id="h%d" width="%g" height="%[2]g" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">`+
+			`<path d="M0 0V%[2]g" stroke-width="%g"%s/></pattern>`+"\n", n, hatchStep, hatchWidth*2, s.class(look{stroke: i}))
+	}
+}
+
+// Hatches are lines this far apart, and this wide.
+const (
+	hatchStep  = 6.0
+	hatchWidth = 1.5
+)
+
+func hexOf(c color.RGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
+
+// class returns the attributes for the colours of l.
+func (s *svgWriter) class(l look) string {
+	var names []string
+	if l.fill != (ink{}) {
+		names = append(names, "f"+strconv.Itoa(s.inks[l.fill]))
+	}
+	if l.stroke != (ink{}) {
+		names = append(names, "s"+strconv.Itoa(s.inks[l.stroke]))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ` class="` + strings.Join(names, " ") + `"`
+}
+
+func (s *svgWriter) mark(m *mark) {
+	switch m.kind {
+	case rectMark:
+		s.rect(m, m.look)
+		if n, ok := s.hatches[m.look.hatch]; ok {
+			s.rect(m, look{radius: m.look.radius}, fmt.Sprintf(` style="fill:url(#h%d)"`, n))
+		}
+	case curveMark:
+		s.curve(m)
+	case polygonMark:
+		s.polygon(m.points, m.look)
+	case textMark:
+		s.text(m)
+	case groupMark:
+		s.w.WriteString("<g>")
+		if m.text != "" {
+			s.w.WriteString("<title>")
+			escapeXML(s.w, m.text)
+			s.w.WriteString("</title>\n")
+		}
+	case endMark:
+		s.w.WriteString("</g>\n")
+	}
+}
+
+func (s *svgWriter) rect(m *mark, l look, more ...string) {
+	a, b := m.points[0], m.points[1]
+	fmt.Fprintf(s.w, `<rect x="%s" y="%s" width="%s" height="%s"`, pixels(a.x), pixels(a.y), pixels(b.x-a.x), pixels(b.y-a.y))
+	if l.radius != 0 {
+		fmt.Fprintf(s.w, ` rx="%s"`, pixels(l.radius))
+	}
+	s.w.WriteString(s.class(l) + stroke(l) + strings.Join(more, "") + "/>\n")
+}
+
+func (s *svgWriter) curve(m *mark) {
+	points, head := m.points, []point(nil)
+	if m.look.arrow > 0 {
+		points, head = headOf(points, m.look.arrow, m.look.width)
+	}
+	s.w.WriteString(`<path d="M`)
+	for i, p := range points {
+		switch i {
+		case 0:
+		case 1:
+			s.w.WriteByte('C')
+		default:
+			s.w.WriteByte(' ')
+		}
+		s.w.WriteString(pixels(p.x) + " " + pixels(p.y))
+	}
+	s.w.WriteString(`"` + s.class(look{stroke: m.look.stroke}) + stroke(m.look) + "/>\n")
+	if head != nil {
+		s.polygon(head, look{fill: m.look.stroke})
+	}
+}
+
+func (s *svgWriter) polygon(points []point, l look) {
+	s.w.WriteString(`<polygon points="`)
+	for i, p := range points {
+		if i > 0 {
+			s.w.WriteByte(' ')
+		}
+		s.w.WriteString(pixels(p.x) + "," + pixels(p.y))
+	}
+	s.w.WriteString(`"` + s.class(l) + stroke(l) + "/>\n")
+}
+
+func (s *svgWriter) text(m *mark) {
+	p, l := m.points[0], m.letter
+	fmt.Fprintf(s.w, `<text x="%s" y="%s" font-size="%s"%s`, pixels(p.x), pixels(p.y), pixels(l.size), s.class(look{fill: l.ink}))
+	if l.anchor != start {
+		s.w.WriteString(` text-anchor="` + [...]string{middle: "middle", end: "end"}[l.anchor] + `"`)
+	}
+	// The font of the reader may be wider than ours. Text that has room to spare is left as it is.
+	if w := textWidth(m.text, l.size); l.room > 0 && w > 0.85*l.room {
+		fmt.Fprintf(s.w, ` textLength="%s" lengthAdjust="spacingAndGlyphs"`, pixels(w))
+	}
+	s.w.WriteByte('>')
+	escapeXML(s.w, m.text)
+	s.w.WriteString("</text>\n")
+}
+
+// stroke returns the attributes for the line of l.
+func stroke(l look) string {
+	var out string
+	if l.stroke != (ink{}) && l.width != 1 {
+		out = ` stroke-width="` + pixels(l.width) + `"`
+	}
+	if len(l.dash) > 0 {
+		lengths := make([]string, len(l.dash))
+		for i, d := range l.dash {
+			lengths[i] = pixels(d)
+		}
+		out += ` stroke-dasharray="` + strings.Join(lengths, ",") + `"`
+	}
+	return out
+}
+
+// escapeXML writes s as text. Names come from files, and files from anybody: what no XML may hold, or would turn the
+// direction of what follows, is spelled out.
+func escapeXML(w *bufio.Writer, s string) {
+	for i, line := range strings.Split(s, "\n") {
+		if i > 0 {
+			w.WriteByte('\n')
+		}
+		xml.EscapeText(w, []byte(clean(line))) // a bufio.Writer keeps its first error
+	}
+}
+
+// pixels prints a length to a hundredth of a pixel.
+func pixels(v float64) string {
+	return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
+}

@@ -1,0 +1,284 @@
+package render
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// A flameBox is a frame in a picture, or a run of frames that are too narrow to be told apart.
+type flameBox struct {
+	node   *report.FlameNode // nil for a run
+	x, w   float64
+	frames int // of a run
+}
+
+// flameRows lays out a tree of frames in a width: a row for each depth, from root on. Boxes that are narrower than
+// least are put together where they touch, and what is below them is left out.
+func flameRows(root *report.FlameNode, width, least float64) [][]flameBox {
+	if root == nil {
+		return nil
+	}
+	sizes := make(map[*report.FlameNode]float64)
+	whole := flameSize(root, sizes)
+	var rows [][]flameBox
+	row := []flameBox{{node: root, w: width, frames: 1}}
+	for len(row) > 0 {
+		rows = append(rows, row)
+		var next []flameBox
+		for _, b := range row {
+			if b.node == nil {
+				continue
+			}
+			x := b.x
+			for _, c := range b.node.Children {
+				w := 0.0
+				if whole > 0 {
+					w = width * sizes[c] / whole
+				}
+				next = addBox(next, flameBox{c, x, w, 1}, least)
+				x += w
+			}
+		}
+		row = slices.DeleteFunc(next, func(b flameBox) bool { return b.node == nil && b.w < least })
+	}
+	return rows
+}
+
+// addBox adds b to a row, or to the run that the row ends with.
+func addBox(row []flameBox, b flameBox, least float64) []flameBox {
+	if b.w >= least {
+		return append(row, b)
+	}
+	if n := len(row); n > 0 && row[n-1].node == nil && b.x-row[n-1].x-row[n-1].w < least {
+		row[n-1].w = b.x + b.w - row[n-1].x
+		row[n-1].frames++
+		return row
+	}
+	b.node = nil
+	return append(row, b)
+}
+
+// cutSlivers leaves out the rows from the one on in which all boxes are narrower than least: towers that are too thin to
+// be seen would make up most of many pictures. It returns how many rows that are.
+func cutSlivers(rows [][]flameBox, least float64) ([][]flameBox, int) {
+	n := len(rows)
+	for n > 1 && !slices.ContainsFunc(rows[n-1], func(b flameBox) bool { return b.w >= least }) {
+		n--
+	}
+	return rows[:n], len(rows) - n
+}
+
+// flameSize finds out how much room n and what is below it take. Where values cancel each other out, that is more than
+// the sum.
+func flameSize(n *report.FlameNode, sizes map[*report.FlameNode]float64) float64 {
+	below := 0.0
+	for _, c := range n.Children {
+		below += flameSize(c, sizes)
+	}
+	own := n.Width
+	if own == 0 {
+		own = magnitude(n.Cum)
+	}
+	sizes[n] = max(float64(own), below)
+	return sizes[n]
+}
+
+// A tint says what the colour of a frame means.
+type tint int
+
+const (
+	tintOwn tint = iota // see report.Origin
+	tintStd
+	tintDep
+	tintRuntime
+	tintOther
+
+	tintGone // in a diff, from least to most
+	tintMuchLess
+	tintLess
+	tintLittleLess
+	tintSame
+	tintLittleMore
+	tintMore
+	tintMuchMore
+	tintNew
+
+	tintRun // frames that are too narrow
+)
+
+var originTints = map[report.Origin]tint{
+	report.OwnCode: tintOwn, report.StdLibrary: tintStd, report.Dependency: tintDep, report.GoRuntime: tintRuntime,
+	report.Foreign: tintOther, "": tintOther,
+}
+
+var originNames = map[report.Origin]string{
+	report.OwnCode: "your code", report.StdLibrary: "standard library", report.Dependency: "dependencies",
+	report.GoRuntime: "runtime", report.Foreign: "other", "": "other",
+}
+
+// flameTints chooses the tints of frames.
+type flameTints struct {
+	diff   bool // there are two sides
+	signed bool // values are differences
+	single bool // all frames are of the same origin
+
+	all *report.FlameNode // the root, if it is no frame
+}
+
+// tintsOf returns what the tints of a tree are to tell.
+func tintsOf(root *report.FlameNode) flameTints {
+	p := flameTints{single: true}
+	if root != nil && root.Frame == (report.Frame{}) {
+		p.all = root
+	}
+	var first *report.FlameNode
+	var look func(n *report.FlameNode)
+	look = func(n *report.FlameNode) {
+		p.diff = p.diff || n.Before != nil
+		p.signed = p.signed || n.Cum < 0
+		if n != p.all {
+			if first == nil {
+				first = n
+			}
+			p.single = p.single && n.Origin == first.Origin
+		}
+		for _, c := range n.Children {
+			look(c)
+		}
+	}
+	if root != nil {
+		look(root)
+	}
+	return p
+}
+
+// tint returns that of a box.
+func (p flameTints) tint(b flameBox) tint {
+	switch n := b.node; {
+	case n == nil:
+		return tintRun
+	case p.diff:
+		return changeTint(costBefore(n).Cum, n.Cum)
+	case p.signed && n.Cum < 0:
+		return tintMuchLess
+	case p.signed && n.Cum > 0:
+		return tintMuchMore
+	case p.signed:
+		return tintSame
+	case n == p.all:
+		return tintRun
+	case p.single:
+		return tintOwn // whatever that is, there is nothing to tell it from
+	default:
+		return originTints[n.Origin]
+	}
+}
+
+// changeTint returns the tint of a change.
+func changeTint(before, after int64) tint {
+	const little, fair, much = 0.02, 0.1, 0.4
+	switch {
+	case before == after:
+		return tintSame
+	case before == 0:
+		return tintNew
+	case after == 0:
+		return tintGone
+	}
+	d := float64(after) - float64(before)
+	switch x := d / float64(max(magnitude(after), magnitude(before))); {
+	case x <= -much:
+		return tintMuchLess
+	case x <= -fair:
+		return tintLess
+	case x <= -little:
+		return tintLittleLess
+	case x < little:
+		return tintSame
+	case x < fair:
+		return tintLittleMore
+	case x < much:
+		return tintMore
+	}
+	return tintMuchMore
+}
+
+// A legendItem says what some tints mean, in words before and after them.
+type legendItem struct {
+	from, to tint
+	before   string
+	after    string
+}
+
+// legend returns what the reader of a tree has to be told about its tints.
+func (p flameTints) legend(root *report.FlameNode) []legendItem {
+	switch {
+	case p.diff:
+		return []legendItem{
+			{tintMuchLess, tintMuchMore, "less", "more"}, {tintGone, tintGone, "", "gone"}, {tintNew, tintNew, "", "new"},
+		}
+	case p.signed:
+		return []legendItem{{tintMuchLess, tintMuchLess, "", "less"}, {tintMuchMore, tintMuchMore, "", "more"}}
+	case p.single || root == nil:
+		return nil
+	}
+	has := make(map[tint]bool)
+	var list []legendItem
+	var look func(n *report.FlameNode)
+	look = func(n *report.FlameNode) {
+		if t := originTints[n.Origin]; !has[t] && n != p.all {
+			has[t] = true
+			list = append(list, legendItem{t, t, "", originNames[n.Origin]})
+		}
+		for _, c := range n.Children {
+			look(c)
+		}
+	}
+	look(root)
+	slices.SortFunc(list, func(a, b legendItem) int { return int(a.from - b.from) })
+	return list
+}
+
+// boxName returns as much of the name of a frame as fits, and whether that is enough to know it by. The path of the
+// package goes first, then the package, then the receiver; of what is left the start says most.
+func boxName(name, dots string, fits func(string) bool) (string, bool) {
+	name = cutTypes(name, dots)
+	short := shortName(name)
+	forms := []string{name, short}
+	path := pathEnd(short)
+	if pkg, inside, ok := strings.Cut(short[:path], "."); ok && !strings.Contains(pkg, "/") {
+		forms = append(forms, dots+inside+short[path:])
+	}
+	bare := bareName(short)
+	forms = append(forms, dots+bare, bare)
+	for _, s := range forms {
+		if fits(s) {
+			return s, true
+		}
+	}
+	// Three letters say something, fewer do not.
+	const least = 3
+	runes := []rune(bare)
+	n := sort.Search(len(runes), func(n int) bool { return !fits(string(runes[:n+1]) + dots) })
+	if n < least {
+		return "", false
+	}
+	return string(runes[:n]) + dots, false
+}
+
+// bareName returns the name of a function without its package, its receiver and its type arguments.
+func bareName(s string) string {
+	if i := strings.LastIndex(s, ")."); i >= 0 {
+		return s[i+len(")."):]
+	}
+	if i := strings.IndexByte(s, '['); i > 0 {
+		s = s[:i]
+	}
+	if _, inside, ok := strings.Cut(s[strings.LastIndexByte(s, '/')+1:], "."); ok && inside != "" {
+		return strings.TrimLeft(inside, ".")
+	}
+	return s
+}

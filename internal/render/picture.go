@@ -1,0 +1,31 @@
+package render
+
+import (
+	"errors"
+	"io"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// errNoPicture is for answers that are best read.
+var errNoPicture = errors.New("this answer has no picture; those of flame and graph have")
+
+func svgFormat(w io.Writer, r report.Report, o Options) error {
+	switch r := r.(type) {
+	case *report.Flame:
+		return FlameSVG(w, r, FlameOptions{Options: o})
+	case *report.Graph:
+		return GraphSVG(w, r, o)
+	}
+	return errNoPicture
+}
+
+func pngFormat(w io.Writer, r report.Report, o Options) error {
+	switch r := r.(type) {
+	case *report.Flame:
+		return FlamePNG(w, r, FlameOptions{Options: o})
+	case *report.Graph:
+		return GraphPNG(w, r, o)
+	}
+	return errNoPicture
+}

@@ -1,0 +1,132 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// Sandwich shows a frame between its callers and its callees, each in their contexts. The argument is what the frame
+// reads as, or a regexp of which the heaviest match is taken. On a stack with the frame several times, the outermost
+// one counts.
+func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
+	a, err := ask(in, q)
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.callTree("sandwich")
+	if err != nil {
+		return nil, err
+	}
+	frame, others, err := a.frame(t)
+	if err != nil {
+		return nil, err
+	}
+	origins := a.origins(t.table)
+	half := func(inverted bool) (*report.FlameNode, error) {
+		f := &Flames{head: a.head, origins: origins, tree: newCallTree(a.measure, t.table, t.collapse || q.Collapse)}
+		f.tree.inverted, f.tree.from = inverted, frame
+		part := q
+		part.Root = t.text(frame)
+		r, err := f.Flame(part)
+		if err != nil {
+			return nil, err
+		}
+		return r.Root, nil
+	}
+	out := &report.Sandwich{Head: a.head, Frame: t.table.frames[frame], Origin: origins[frame], Matches: others}
+	if out.Callees, err = half(false); err != nil {
+		return nil, err
+	}
+	if out.Callers, err = half(true); err != nil {
+		return nil, err
+	}
+	b := &builder{measure: a.measure, table: t.table}
+	b.costs()
+	out.Flat, out.Cum = b.flat[frame].v, b.cum[frame].v
+	return out, nil
+}
+
+// frame returns the frame that the argument means, and what else it may mean.
+func (a *question) frame(t *callTree) (int32, []string, error) {
+	b := &builder{measure: a.measure, table: t.table}
+	b.costs()
+	heavier := func(i, j int32) int {
+		return cmp.Or(cmp.Compare(abs(b.cum[j].v), abs(b.cum[i].v)), cmp.Compare(t.text(i), t.text(j)), cmp.Compare(i, j))
+	}
+	var found []int32
+	for f := range t.table.frames {
+		if t.text(int32(f)) == a.query.Arg {
+			found = append(found, int32(f))
+		}
+	}
+	if len(found) == 0 {
+		rx, err := a.pattern()
+		if err != nil {
+			return 0, nil, err
+		}
+		for f := range t.table.frames {
+			if (b.cum[f].v != 0 || b.flat[f].v != 0) && rx.MatchString(t.text(int32(f))) {
+				found = append(found, int32(f))
+			}
+		}
+	}
+	if len(found) == 0 {
+		return 0, nil, a.noMatch()
+	}
+	slices.SortFunc(found, heavier)
+	var others []string
+	for _, f := range found[1:] {
+		others = append(others, t.text(f))
+	}
+	return found[0], others, nil
+}
+
+// maxFound is how many names a search returns.
+const maxFound = 5000
+
+// SearchFor tells how much goes through frames that match the argument. Each sample counts once, however often it
+// matches.
+func SearchFor(in []*recording.Recording, q query.Query) (report.Report, error) {
+	a, err := ask(in, q)
+	if err != nil {
+		return nil, err
+	}
+	rx, err := a.pattern()
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.callTree("search")
+	if err != nil {
+		return nil, err
+	}
+	matches := make([]bool, len(t.table.frames))
+	out := &report.Search{Head: a.head, Names: []string{}}
+	for f := range matches {
+		if matches[f] = rx.MatchString(t.text(int32(f))); matches[f] {
+			out.Count++
+			out.Names = append(out.Names, t.text(int32(f)))
+		}
+	}
+	slices.Sort(out.Names)
+	out.Names = slices.Compact(out.Names)
+	out.Names = out.Names[:min(len(out.Names), maxFound)]
+	found := make([]bool, len(a.p.Locations))
+	for l := range found {
+		found[l] = slices.ContainsFunc(t.table.of(uint32(l)), func(f int32) bool { return matches[f] })
+	}
+	if out.Count == 0 {
+		return out, nil
+	}
+	var stack []uint32
+	for i, v := range t.values {
+		stack = a.p.Stack(i, stack[:0])
+		if slices.ContainsFunc(stack, func(l uint32) bool { return found[l] }) {
+			out.Value += v
+		}
+	}
+	return out, nil
+}

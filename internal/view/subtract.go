@@ -1,0 +1,26 @@
+package view
+
+import (
+	"fmt"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// Subtract turns a profile and its base into their difference, for views that know only one profile.
+func Subtract(in []*recording.Recording, normalize bool) ([]*recording.Recording, error) {
+	p, base := in[0].Profile, in[1].Profile.WithLabel(BaseLabel, "true")
+	if normalize {
+		var err error
+		if p, err = p.Normalize(base); err != nil {
+			return nil, err
+		}
+	}
+	p, err := profile.Merge(p, base.Negate())
+	if err != nil {
+		return nil, fmt.Errorf("comparing %s with %s: %w", in[0].Ref, in[1].Ref, err)
+	}
+	rec := *in[0]
+	rec.Profile = p.WithNote("values are new minus base; shares are of the base")
+	return []*recording.Recording{&rec}, nil
+}

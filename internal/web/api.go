@@ -1,0 +1,275 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/render"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// maxQuery is how long a query may be.
+const maxQuery = 32 << 10
+
+// An answerer computes the body of an answer.
+type answerer func(in []*recording.Recording, q query.Query) (any, error)
+
+// view answers with the report of a view, as hone writes it in JSON.
+func (s *Server) view(w http.ResponseWriter, r *http.Request, v *view.View) {
+	s.answer(w, r, v.Name, func(in []*recording.Recording, q query.Query) (any, error) {
+		switch {
+		case v.NeedsBase && len(in) < 2:
+			return nil, withHint(errors.New("nothing to compare with"), "choose a recording to compare with, or open one: hone web NEW --base OLD")
+		case v.Arg == "":
+			q.Arg = "" // that of the view the page showed before
+		}
+		if len(in) == 2 && !v.NeedsBase && !v.Compares {
+			var err error
+			if in, err = view.Subtract(in, q.Normalize); err != nil {
+				return nil, err
+			}
+		}
+		_, q, err := view.Resolve(q)
+		if err != nil {
+			return nil, err
+		}
+		rep, err := v.Run(in, q)
+		if err != nil {
+			return nil, err
+		}
+		return rep, nil
+	})
+}
+
+// answer parses the query of a request about a view and sends what compute makes of it.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, compute answerer) {
+	q, in, err := s.query(r, name)
+	if err != nil {
+		fail(w, http.StatusBadRequest, err, "")
+		return
+	}
+	key := r.URL.Path + " " + q.URL()
+	if body, ok := s.cache.answer(key); ok {
+		send(w, r, body)
+		return
+	}
+	done, ok := s.busy(r)
+	if !ok {
+		return
+	}
+	defer done()
+	out, err := compute(in, q)
+	if err != nil {
+		fail(w, statusOf(err), err, hintOf(err))
+		return
+	}
+	var body bytes.Buffer
+	zw := gzip.NewWriter(&body)
+	if rep, ok := out.(report.Report); ok {
+		err = render.JSON(zw, rep, render.Options{})
+	} else {
+		enc := json.NewEncoder(zw)
+		enc.SetEscapeHTML(false)
+		err = enc.Encode(out)
+	}
+	if err == nil {
+		err = zw.Close()
+	}
+	if err != nil {
+		fail(w, http.StatusInternalServerError, fmt.Errorf("writing the answer: %w", err), "")
+		return
+	}
+	s.cache.keep(key, body.Bytes())
+	send(w, r, body.Bytes())
+}
+
+// query reads the query of a request.
+func (s *Server) query(r *http.Request, name string) (query.Query, []*recording.Recording, error) {
+	if len(r.URL.RawQuery) > maxQuery {
+		return query.Query{}, nil, fmt.Errorf("a query of more than %d kB", maxQuery>>10)
+	}
+	u := *r.URL
+	u.Path = "/" + name
+	u.RawQuery = ownKeys(u.RawQuery)
+	q, err := pageGrammar.FromURL(&u)
+	if err != nil {
+		return q, nil, err
+	}
+	in, err := s.recordings(q.Refs, q.Base)
+	return q, in, err
+}
+
+// pageGrammar takes every key for every view: a page keeps its state when another view is chosen, and each view uses
+// what it knows.
+var pageGrammar query.Grammar
+
+// ownKeys leaves out what only pages understand.
+func ownKeys(raw string) string {
+	pairs := strings.Split(raw, "&")
+	kept := pairs[:0]
+	for _, p := range pairs {
+		if !strings.HasPrefix(p, "ui.") && p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, "&")
+}
+
+// send sends a packed answer.
+func send(w http.ResponseWriter, r *http.Request, packed []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		w.Write(packed)
+		return
+	}
+	zr, err := gzip.NewReader(bytes.NewReader(packed))
+	if err == nil {
+		_, err = zr.WriteTo(w)
+	}
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// A hinted error knows what to do next.
+type hinted struct {
+	error
+	hint string
+}
+
+func (e *hinted) Unwrap() error { return e.error }
+
+func withHint(err error, hint string) error { return &hinted{err, hint} }
+
+func hintOf(err error) string {
+	var h *hinted
+	var none *view.NoMatch
+	switch {
+	case errors.As(err, &h):
+		return h.hint
+	case errors.As(err, &none):
+		return "the name is a regexp; filters may have taken away what it matches"
+	}
+	return ""
+}
+
+func statusOf(err error) int {
+	var none *view.NoMatch
+	if errors.As(err, &none) {
+		return http.StatusNotFound
+	}
+	return http.StatusUnprocessableEntity
+}
+
+// fail sends an error in the form that pages and scripts read.
+func fail(w http.ResponseWriter, status int, err error, hint string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(struct {
+		Error string `json:"error"`
+		Hint  string `json:"hint,omitempty"`
+	}{err.Error(), hint})
+}
+
+// A session is what there is to look at.
+type session struct {
+	Version    string          `json:"version"`
+	Base       string          `json:"base,omitempty"` // what to compare with at first
+	Recordings []sessionRecord `json:"recordings"`
+	Views      []sessionView   `json:"views"`
+	Keys       []sessionKey    `json:"keys"`
+}
+
+type sessionRecord struct {
+	Ref      string          `json:"ref"`
+	Program  string          `json:"program,omitempty"`
+	BuildID  string          `json:"build_id,omitempty"`
+	Kind     string          `json:"kind"`
+	Time     int64           `json:"time_nanos,omitempty"`
+	Duration int64           `json:"duration_nanos,omitempty"`
+	Samples  int             `json:"samples"`
+	Metrics  []sessionMetric `json:"metrics"`
+	Labels   []string        `json:"labels,omitempty"`
+	Notes    []string        `json:"notes,omitempty"`
+}
+
+type sessionMetric struct {
+	Type    string `json:"type"`
+	Unit    string `json:"unit"`
+	Default bool   `json:"default,omitempty"`
+	Total   int64  `json:"total"`
+}
+
+type sessionView struct {
+	Name string   `json:"name"`
+	Doc  string   `json:"doc"`
+	Arg  string   `json:"arg,omitempty"`
+	Uses []string `json:"uses"`
+}
+
+type sessionKey struct {
+	Name    string   `json:"name"`
+	Value   string   `json:"value,omitempty"`
+	Doc     string   `json:"doc"`
+	Choices []string `json:"choices,omitempty"`
+	Repeats bool     `json:"repeats,omitempty"`
+}
+
+func (s *Server) session(w http.ResponseWriter, r *http.Request) {
+	out := session{Version: s.opt.Version, Base: s.opt.Base, Recordings: []sessionRecord{}}
+	for _, rec := range s.in {
+		one, err := recordOf(rec)
+		if err != nil {
+			fail(w, http.StatusInternalServerError, err, "")
+			return
+		}
+		out.Recordings = append(out.Recordings, one)
+	}
+	out.describe()
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(out)
+}
+
+// describe adds the views and keys there are.
+func (s *session) describe() {
+	for _, v := range view.All {
+		s.Views = append(s.Views, sessionView{v.Name, v.Doc, v.Arg, v.Uses})
+	}
+	for _, k := range query.Keys {
+		s.Keys = append(s.Keys, sessionKey{k.Name, k.Value, k.Doc, k.Choices, k.Repeats})
+	}
+}
+
+// recordOf returns what a page should know of a recording at once.
+func recordOf(rec *recording.Recording) (sessionRecord, error) {
+	p := rec.Profile
+	out := sessionRecord{
+		Ref: rec.Ref, Samples: p.NumSamples(), Time: p.TimeNanos, Duration: p.DurationNanos, Notes: p.Notes,
+		Metrics: []sessionMetric{},
+	}
+	l, err := view.Contents([]*recording.Recording{rec})
+	if errors.Is(err, profile.ErrEmpty) || err != nil && len(p.SampleTypes) == 0 {
+		return out, nil // pages say that there is nothing
+	}
+	if err != nil {
+		return out, fmt.Errorf("%s: %w", rec.Ref, err)
+	}
+	out.Program, out.BuildID, out.Kind, out.Labels = l.File, l.BuildID, l.Metric, l.Labels
+	for _, t := range l.Types {
+		out.Metrics = append(out.Metrics, sessionMetric{t.Type, t.Unit, t.Default, t.Total})
+	}
+	return out, nil
+}

@@ -1,0 +1,626 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/hone-perf/hone/internal/profile/profiletest"
+)
+
+// The views of the page, in the order of their tabs.
+var pageViews = []string{"overview", "flame", "sandwich", "top", "graph", "source", "diff", "tags", "traces"}
+
+// chromium starts the browser that all tests share.
+var chromium = sync.OnceValues(func() (context.Context, error) {
+	var path string
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		return nil, errors.New("there is no chromium, which the tests of the page run in; apt-get install -y chromium")
+	}
+	opts := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path),
+		chromedp.NoSandbox, // CI runs as root
+		chromedp.DisableGPU,
+	)
+	alloc, stopAlloc := chromedp.NewExecAllocator(context.Background(), opts...)
+	ctx, stop := chromedp.NewContext(alloc)
+	stopBrowser = func() {
+		stop()
+		stopAlloc()
+	}
+	return ctx, chromedp.Do(ctx)
+})
+
+// stopBrowser ends what chromium has started.
+var stopBrowser = func() {}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	stopBrowser()
+	os.Exit(code)
+}
+
+// A page is a tab of the browser.
+type page struct {
+	t   *testing.T
+	ctx context.Context
+	url string // of the server
+
+	mu     sync.Mutex
+	errors []string // what the console said that it should not have
+}
+
+// open opens a tab of a size at the first page of a server. When the test ends the console must have been silent.
+func open(t *testing.T, first string, width, height int64) *page {
+	t.Helper()
+	browserCtx, err := chromium()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := chromedp.NewContext(browserCtx)
+	ctx, stopTime := context.WithTimeout(ctx, 2*time.Minute)
+	url, _, _ := strings.Cut(first, "/overview")
+	p := &page{t: t, ctx: ctx, url: url}
+	console := chromedp.Console(ctx)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for m, err := range console {
+			if err != nil {
+				return
+			}
+			switch m.Type {
+			case chromedp.ConsoleError, chromedp.ConsoleWarning, chromedp.ConsoleException:
+				p.mu.Lock()
+				p.errors = append(p.errors, m.Text+" "+m.URL)
+				p.mu.Unlock()
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		stopTime()
+		stop()
+		<-read
+		for _, e := range p.errors {
+			t.Errorf("the console says: %s", e)
+		}
+	})
+	// The first page hands out the cookie.
+	p.do(chromedp.EmulateViewport(width, height), chromedp.Navigate(first))
+	return p
+}
+
+// forgive takes back what the console said so far, where a test provoked it.
+func (p *page) forgive() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.errors = nil
+}
+
+func (p *page) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, steps...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// visit loads a path and waits until its view has something to show.
+func (p *page) visit(path string) {
+	p.t.Helper()
+	p.do(chromedp.Navigate(p.url + path))
+	p.settled()
+}
+
+// settled waits until nothing is awaited any more and the picture, if there is one, is painted.
+func (p *page) settled() {
+	p.t.Helper()
+	p.wait(`(() => {
+		const main = document.querySelector("main");
+		if (!main || main.getAttribute("aria-busy") || main.querySelector("[aria-busy]") || main.textContent.trim() === "") return false;
+		if (document.querySelector(".progress.on")) return false;
+		return [...document.querySelectorAll("canvas")].every((c) => c.dataset.paint !== undefined);
+	})()`)
+	eval[bool](p, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+}
+
+// wait waits until a condition holds in the page.
+func (p *page) wait(cond string) {
+	p.t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if eval[bool](p, cond) {
+			return
+		}
+	}
+	text := eval[string](p, `location.href + "\n" + (document.querySelector("main")?.innerText ?? "no page").slice(0, 800)`)
+	p.t.Fatalf("waited in vain for %s; the page shows %s", cond, text)
+}
+
+// eval returns what an expression, or what it promises, is.
+func eval[T any](p *page, js string) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.t.Fatalf("%s: %v", js, err)
+	}
+	return v
+}
+
+// text returns the text of the first element that matches.
+func (p *page) text(selector string) string {
+	p.t.Helper()
+	return eval[string](p, fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector))
+}
+
+// key presses keys.
+func (p *page) key(keys string) {
+	p.t.Helper()
+	p.do(chromedp.KeyEvent(keys))
+}
+
+// click clicks the first element that matches, or the one of them that has a text.
+func (p *page) click(selector, text string) {
+	p.t.Helper()
+	ok := eval[bool](p, fmt.Sprintf(`(() => {
+		const e = [...document.querySelectorAll(%q)].find((e) => e.textContent.includes(%q));
+		e?.click();
+		return e !== undefined;
+	})()`, selector, text))
+	if !ok {
+		p.t.Fatalf("there is no %s with %q", selector, text)
+	}
+}
+
+// search presses /. It is sent as an event of the page, because a driven browser types the letter as well, which a real
+// one does not.
+func (p *page) search() {
+	p.t.Helper()
+	eval[bool](p, `document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true, cancelable: true })) === false`)
+}
+
+// visitTab chooses a view.
+func (p *page) visitTab(title string) {
+	p.t.Helper()
+	p.click(".tabs a", title)
+	p.settled()
+}
+
+// point moves the mouse over a canvas, given in shares of its width and in rows, and clicks so many times.
+func (p *page) point(x float64, row, clicks int) {
+	p.t.Helper()
+	box := eval[struct{ X, Y, Width float64 }](p,
+		`(() => { const r = document.querySelector(".scroller").getBoundingClientRect(); return { X: r.x, Y: r.y, Width: r.width }; })()`)
+	atX, atY := box.X+x*box.Width, box.Y+float64(row)*20+10
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, atX, atY))
+	for i := range clicks {
+		p.do(chromedp.MouseClickXY(atX, atY, chromedp.ClickCount(i+1)))
+	}
+}
+
+// colors returns how many colours a canvas has: a blank one has one.
+func (p *page) colors() int {
+	p.t.Helper()
+	return eval[int](p, `(() => {
+		const from = document.querySelector("canvas");
+		const c = new OffscreenCanvas(from.width, from.height).getContext("2d", { willReadFrequently: true });
+		c.drawImage(from, 0, 0);
+		const d = c.getImageData(0, 0, from.width, from.height).data;
+		const seen = new Set();
+		for (let i = 0; i < d.length; i += 4) seen.add((d[i] << 16) | (d[i + 1] << 8) | d[i + 2]);
+		return seen.size;
+	})()`)
+}
+
+// kinds are profiles of every kind, by name.
+func kinds(t *testing.T) map[string][]byte {
+	t.Helper()
+	var goroutines bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&goroutines, 0); err != nil {
+		t.Fatal(err)
+	}
+	made := func(k profiletest.Kind, labels bool) []byte {
+		return profiletest.Bytes(profiletest.Config{Kind: k, Samples: 600, Functions: 300, Seed: 1, Labels: labels})
+	}
+	return map[string][]byte{
+		"cpu":       made(profiletest.CPU, false),
+		"heap":      made(profiletest.Heap, false),
+		"block":     made(profiletest.Mutex, false),
+		"labels":    made(profiletest.CPU, true),
+		"goroutine": goroutines.Bytes(),
+	}
+}
+
+// run2 is another run of the program that kinds measures.
+func run2() []byte {
+	return profiletest.Bytes(profiletest.Config{Kind: profiletest.CPU, Samples: 600, Functions: 300, Seed: 1, Run: 1})
+}
+
+func TestPageViews(t *testing.T) {
+	for kind, b := range kinds(t) {
+		t.Run(kind, func(t *testing.T) {
+			url := serve(t, b)
+			p := open(t, url, 1280, 800)
+			for _, view := range pageViews {
+				p.visit("/" + view)
+				if problem := p.text(".problem"); problem != "" {
+					t.Errorf("%s shows a problem: %s", view, problem)
+				}
+				if view == "flame" {
+					if n := p.colors(); n < 4 {
+						t.Errorf("the flame graph has %d colours; it is blank", n)
+					}
+				}
+				if view == "sandwich" {
+					p.click(".picks button", "")
+					p.settled()
+					if n := p.colors(); n < 2 {
+						t.Errorf("callers have %d colours; they are blank", n)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Zooming, searching and filtering change the URL, and going back undoes them.
+func TestPageFlame(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["labels"]), 1280, 800)
+	p.visit("/flame")
+	whole := p.text(".panel dl")
+
+	// What is under the pointer is shown at once; a click keeps it.
+	p.point(0.2, 2, 1)
+	p.wait(`document.querySelector(".panel .name").innerText !== "all"`)
+	name := p.text(".panel .name")
+	p.wait(`new URLSearchParams(location.search).get("ui.sel") !== null`)
+
+	// Zoom in, and out again with Escape, back and the breadcrumb.
+	p.point(0.2, 2, 2)
+	p.wait(`location.search.includes("root=")`)
+	p.settled()
+	if got := p.text(".breadcrumb b"); !strings.HasSuffix(name, got) {
+		t.Errorf("zoomed into %q, want %q", got, name)
+	}
+	for range 2 {
+		p.key(kb.Escape)
+		p.settled()
+	}
+	p.wait(`!location.search.includes("root=")`)
+	p.do(chromedp.NavigateBack())
+	p.wait(`location.search.includes("root=")`)
+	p.click(".breadcrumb button", "all")
+	p.wait(`!location.search.includes("root=")`)
+	p.settled()
+
+	// Arrows move, Enter zooms, r resets.
+	p.key(kb.ArrowDown)
+	p.wait(`document.querySelector("[role=treeitem][aria-selected=true]")?.getAttribute("aria-level") !== "1"`)
+	p.key(kb.Enter)
+	p.wait(`location.search.includes("root=")`)
+	p.settled()
+	p.key("r")
+	p.wait(`!location.search.includes("root=")`)
+	p.settled()
+
+	// The share that matches is that of the server.
+	p.search()
+	p.key("net")
+	p.wait(`location.search.includes("ui.q=net") && document.querySelector(".matched b") !== null`)
+	var found struct {
+		Value, Total float64
+		Count        int
+	}
+	getJSON(t, p, "/api/search?rx=net", &found)
+	if got, want := p.text(".matched b"), fmt.Sprintf("%.2f%% matched", 100*found.Value/found.Total); got != want {
+		t.Errorf("the search says %q, want %q", got, want)
+	}
+	p.key(kb.Escape)
+	p.wait(`!location.search.includes("ui.q")`)
+
+	// A filter is a pill; its × takes it away, and back brings it back.
+	p.point(0.2, 2, 1)
+	p.key("f")
+	p.wait(`document.querySelectorAll(".pill").length === 1`)
+	p.settled()
+	if got := p.text(".pill b"); !strings.HasSuffix(strings.ReplaceAll(name, "\u200b", ""), got) {
+		t.Errorf("the pill says %q, want %q", got, name)
+	}
+	focused := p.text(".panel dl")
+	if focused == whole {
+		t.Error("the filter changed nothing")
+	}
+	p.click(".pill button", "×")
+	p.wait(`document.querySelectorAll(".pill").length === 0`)
+	p.do(chromedp.NavigateBack())
+	p.wait(`document.querySelectorAll(".pill").length === 1`)
+
+	// A link shows what its sender saw.
+	link := eval[string](p, `location.href`)
+	q := open(t, p.url+"/overview", 1280, 800)
+	q.visit(strings.TrimPrefix(link, p.url))
+	if got := q.text(".pill b"); got != p.text(".pill b") {
+		t.Errorf("the link has the pill %q", got)
+	}
+
+	// Inverted, and with recursion collapsed, the whole stays the whole.
+	p.visit("/flame")
+	for _, key := range []string{"i", "l"} {
+		p.key(key)
+		p.wait(`document.querySelectorAll(".toggle.on").length > 0`)
+		p.settled()
+		if n := p.colors(); n < 4 {
+			t.Errorf("after %s the picture has %d colours", key, n)
+		}
+	}
+	// Labels as frames.
+	eval[bool](p, `(() => { const s = [...document.querySelectorAll(".choice")].find((c) => c.innerText.startsWith("Labels")).querySelector("select"); s.value = "endpoint"; s.dispatchEvent(new Event("change")); return true; })()`)
+	p.wait(`location.search.includes("tag-root=endpoint")`)
+	p.settled()
+}
+
+// Every number of the ranking is that of the report.
+func TestPageTop(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
+	p.visit("/top")
+	var top struct {
+		Total int64
+		Rows  []struct {
+			Name      string
+			Flat, Cum int64
+		}
+	}
+	getJSON(t, p, "/api/top?limit=5000&min=0", &top)
+	if got := p.text("tbody tr td:last-child"); !strings.HasPrefix(got, top.Rows[0].Name) {
+		t.Errorf("the first row is %q, want %q", got, top.Rows[0].Name)
+	}
+	if got, want := p.text("tbody tr td:nth-child(2)"), fmt.Sprintf("%.2f%%", 100*float64(top.Rows[0].Flat)/float64(top.Total)); got != want {
+		t.Errorf("its share is %q, want %q", got, want)
+	}
+	// Of hundreds of rows only those in sight are in the page.
+	inPage := eval[int](p, `document.querySelectorAll("tbody tr").length`)
+	if len(top.Rows) < 200 || inPage > 80 {
+		t.Errorf("%d of %d rows are in the page", inPage, len(top.Rows))
+	}
+	p.click("th button", "with callees")
+	p.wait(`location.search.includes("sort=cum") && document.querySelector("th[aria-sort]").innerText.startsWith("with")`)
+	p.settled()
+	p.click("tbody tr", "")
+	p.wait(`document.querySelector(".row-actions") !== null`)
+	p.key("c")
+	p.wait(`location.pathname === "/sandwich"`)
+	p.settled()
+	p.key("4")
+	p.wait(`location.pathname === "/top"`)
+	eval[bool](p, `(() => { const s = document.querySelector(".tools select"); s.value = "package"; s.dispatchEvent(new Event("change")); return true; })()`)
+	p.wait(`location.search.includes("by=package")`)
+	p.settled()
+}
+
+// Sources of this test are at hand, and those of a made-up program are not.
+func TestPageSource(t *testing.T) {
+	all := kinds(t)
+	p := open(t, serve(t, all["goroutine"], all["cpu"]), 1280, 800)
+	p.visit("/source?arg=" + `%5Etesting%5C.tRunner%24`)
+	if text := p.text(".code"); !strings.Contains(text, "fn(t)") {
+		t.Errorf("the source of tRunner has no call of fn: %.300s", text)
+	}
+	p.key("n")
+	p.wait(`document.querySelector("tr.now") !== null`)
+	var top struct{ Rows []struct{ Name string } }
+	getJSON(t, p, "/api/top?ref=p1.pb.gz", &top)
+	i := slices.IndexFunc(top.Rows, func(r struct{ Name string }) bool {
+		return strings.HasPrefix(r.Name, "example.com/") || strings.HasPrefix(r.Name, "github.com/")
+	})
+	p.visit("/source?ref=p1.pb.gz&arg=" + url.QueryEscape("^"+regexp.QuoteMeta(top.Rows[i].Name)+"$"))
+	if text := p.text(".missing"); !strings.Contains(text, "--source-path") {
+		t.Errorf("a missing source says %q, and not what to do", text)
+	}
+}
+
+func TestPageDiff(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["cpu"], run2()), 1280, 800)
+	p.visit("/diff")
+	p.click(".picks button", "")
+	p.wait(`location.search.includes("base=")`)
+	p.settled()
+	p.wait(`document.querySelector(".movers tbody tr") !== null`)
+	for _, word := range []string{"▲", "▼"} {
+		if text := p.text(".movers"); !strings.Contains(text, word) {
+			t.Errorf("the table of movers has no %s: %.300s", word, text)
+		}
+	}
+	if n := p.colors(); n < 4 {
+		t.Errorf("the picture has %d colours", n)
+	}
+	if got := p.text(".legend"); !strings.Contains(got, "new") || !strings.Contains(got, "gone") {
+		t.Errorf("the legend is %q", got)
+	}
+	p.click(".headline button", "Normalised")
+	p.wait(`location.search.includes("normalize=true")`)
+	p.settled()
+	if got := p.text(".headline .quiet"); !strings.Contains(got, "scaled to the total") {
+		t.Errorf("normalised, the page says %q", got)
+	}
+}
+
+func TestPageTags(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["labels"]), 1280, 800)
+	p.visit("/tags")
+	p.click(".card tbody button", "/")
+	p.wait(`document.querySelector(".pill") !== null && location.search.includes("tag=")`)
+	p.settled()
+	p.visit("/traces")
+	if got := p.text("main > * > .quiet"); !strings.Contains(got, "All 600 samples") {
+		t.Errorf("traces say %q", got)
+	}
+}
+
+// What is missing is said, with what to do about it.
+func TestPageProblems(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
+	for path, want := range map[string]string{
+		"/top?focus=nothinghasthisname":   "filters leave nothing",
+		"/flame?focus=nothinghasthisname": "filters leave nothing",
+		"/diff":                           "Only one recording is open",
+		"/tags":                           "No sample has a label",
+	} {
+		p.visit(path)
+		if got := p.text("main"); !strings.Contains(got, want) {
+			t.Errorf("%s shows %q, want %q", path, got, want)
+		}
+	}
+	p.visit("/top?focus=" + "%28")
+	if got := p.text(".problem"); !strings.Contains(got, "missing") {
+		t.Errorf("a bad filter shows %q", got)
+	}
+	p.forgive() // the browser reports the refusal
+}
+
+// A page that was saved as one file works without a server: zooming and searching are left to it.
+func TestPageSaved(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
+	answers := make(map[string]json.RawMessage)
+	for _, path := range []string{"/api/session", "/api/flame", "/api/top?sort=flat&limit=10", "/api/top?sort=cum&limit=10"} {
+		var answer json.RawMessage
+		getJSON(t, p, path, &answer)
+		answers[path] = answer
+	}
+	data, err := json.Marshal(answers) // which writes < as \u003c
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts []string
+	for _, name := range []string{"dist/app.css", "dist/app.js"} {
+		b, err := os.ReadFile(filepath.Join("ui", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, string(b))
+	}
+	file := filepath.Join(t.TempDir(), "saved.html")
+	html := fmt.Sprintf(`<!doctype html><html lang="en"><meta charset="utf-8"><title>saved</title><style>%s</style>
+<div id="app"></div><script type="application/json" id="hone-data">%s</script><script>%s</script></html>`, parts[0], data, parts[1])
+	if err := os.WriteFile(file, []byte(html), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.do(chromedp.Navigate("file://" + file))
+	p.settled()
+	if n := p.colors(); n < 4 {
+		t.Errorf("the saved picture has %d colours", n)
+	}
+	p.point(0.2, 2, 2)
+	p.wait(`location.hash.includes("root=")`)
+	p.settled()
+	if got := p.text(".breadcrumb b"); got == "all" {
+		t.Error("zooming does nothing")
+	}
+	p.key("r")
+	p.wait(`!location.hash.includes("root=")`)
+	p.search()
+	p.key("net")
+	p.wait(`/^[0-9.]+% matched/.test(document.querySelector(".matched")?.innerText)`)
+	p.visitTab("Overview")
+	if got := p.text(".hero"); !strings.Contains(got, "cpu") {
+		t.Errorf("the overview says %q", got)
+	}
+}
+
+// Scripts and styles come from the server's files only.
+func TestPageCSP(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
+	p.visit("/flame")
+	policy := eval[string](p, `fetch("/flame").then((r) => r.headers.get("content-security-policy"))`)
+	for _, want := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'"} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("the policy %q has no %s", policy, want)
+		}
+	}
+	eval[bool](p, `(() => { const s = document.createElement("script"); s.textContent = "window.ran = true"; document.body.append(s); return true; })()`)
+	ran := eval[bool](p, `window.ran === true`)
+	if ran {
+		t.Error("an inline script ran")
+	}
+	p.forgive() // the browser reports what it refused
+}
+
+// A narrow screen scrolls down, not sideways.
+func TestPageNarrow(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["labels"], run2()), 390, 844)
+	for _, view := range pageViews {
+		p.visit("/" + view)
+		over := eval[int](p, `document.documentElement.scrollWidth - document.documentElement.clientWidth`)
+		if over > 0 {
+			t.Errorf("%s is %d pixels wider than the screen", view, over)
+		}
+	}
+}
+
+// axe-core finds nothing serious, in either theme.
+func TestPageAccessibility(t *testing.T) {
+	axe, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, serve(t, kinds(t)["labels"], run2()), 1280, 800)
+	check := func(path, theme, rules string) {
+		p.visit(path)
+		eval[bool](p, string(axe)+";true")
+		type violation struct {
+			ID, Impact, Help string
+			Nodes            []struct{ HTML, Why string }
+		}
+		found := eval[[]violation](p, `axe.run(document, { resultTypes: ["violations"]`+rules+` }).then((r) => r.violations.map((v) => ({
+			ID: v.id, Impact: v.impact, Help: v.help, Nodes: v.nodes.map((n) => ({ HTML: n.html, Why: n.failureSummary })),
+		})))`)
+		for _, v := range found {
+			if v.Impact != "serious" && v.Impact != "critical" {
+				continue
+			}
+			for _, n := range v.Nodes[:min(3, len(v.Nodes))] {
+				t.Errorf("%s, %s: %s: %s (%s): %.300s %.300s", path, theme, v.Impact, v.Help, v.ID, n.HTML, n.Why)
+			}
+		}
+	}
+	// The themes differ in their colours only.
+	for theme, rules := range map[string]string{"light": "", "dark": `, runOnly: ["color-contrast"]`} {
+		p.visit("/overview")
+		eval[bool](p, fmt.Sprintf(`(localStorage.setItem("hone-theme", %q), true)`, theme))
+		for _, view := range pageViews {
+			check("/"+view, theme, rules)
+		}
+		check("/flame?ui.q=net&ui.sel=runtime.mallocgc&focus=net", theme, rules)
+		check("/diff?base=p1.pb.gz", theme, rules)
+		check("/sandwich?arg=runtime.mallocgc", theme, rules)
+	}
+}
+
+// getJSON asks the server what the page asks.
+func getJSON(t *testing.T, p *page, path string, out any) {
+	t.Helper()
+	text := eval[string](p, fmt.Sprintf(`fetch(%q).then((r) => r.text())`, path))
+	if err := json.Unmarshal([]byte(text), out); err != nil {
+		t.Fatalf("%s answers %.200s: %v", path, text, err)
+	}
+}

@@ -1,0 +1,101 @@
+package web
+
+import (
+	"container/list"
+	"sync"
+
+	"github.com/hone-perf/hone/internal/view"
+)
+
+const (
+	cacheBytes = 64 << 20
+	cacheTrees = 4
+)
+
+// A cache keeps answers as they were sent, and trees that pictures were cut from. What was used last stays.
+type cache struct {
+	mu      sync.Mutex
+	answers kept[[]byte]
+	trees   kept[*view.Flames]
+	bytes   int
+}
+
+// A kept remembers values by key, in the order in which they were used.
+type kept[T any] struct {
+	byKey map[string]*list.Element
+	order list.List // of entry[T], the last used first
+}
+
+type entry[T any] struct {
+	key   string
+	value T
+}
+
+func (k *kept[T]) get(key string) (value T, ok bool) {
+	e, ok := k.byKey[key]
+	if !ok {
+		return value, false
+	}
+	k.order.MoveToFront(e)
+	return e.Value.(entry[T]).value, true
+}
+
+// put remembers a value, and returns the one it took the place of.
+func (k *kept[T]) put(key string, value T) (old T, replaced bool) {
+	if k.byKey == nil {
+		k.byKey = make(map[string]*list.Element)
+	}
+	if e, ok := k.byKey[key]; ok {
+		old = e.Value.(entry[T]).value
+		e.Value = entry[T]{key, value}
+		k.order.MoveToFront(e)
+		return old, true
+	}
+	k.byKey[key] = k.order.PushFront(entry[T]{key, value})
+	return old, false
+}
+
+// drop forgets the value that was not used for longest.
+func (k *kept[T]) drop() T {
+	e := k.order.Remove(k.order.Back()).(entry[T])
+	delete(k.byKey, e.key)
+	return e.value
+}
+
+func (c *cache) answer(key string) ([]byte, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.answers.get(key)
+}
+
+func (c *cache) keep(key string, body []byte) {
+	if len(body) > cacheBytes/4 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old, _ := c.answers.put(key, body)
+	for c.bytes += len(body) - len(old); c.bytes > cacheBytes; {
+		c.bytes -= len(c.answers.drop())
+	}
+}
+
+// tree returns the tree for a key, making it when it is not there.
+func (c *cache) tree(key string, make func() (*view.Flames, error)) (*view.Flames, error) {
+	c.mu.Lock()
+	t, ok := c.trees.get(key)
+	c.mu.Unlock()
+	if ok {
+		return t, nil
+	}
+	t, err := make()
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.trees.put(key, t); c.trees.order.Len() > cacheTrees {
+		c.trees.drop()
+	}
+	return t, nil
+}

@@ -1,0 +1,158 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/render"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// A download is one form in which pages give out what they show.
+type download struct {
+	name   string
+	ending string // of the file
+	media  string
+	view   string // "" is that of the page
+	format string // of package render
+}
+
+var downloads = []download{
+	{"folded", ".folded", "text/plain; charset=utf-8", "folded", "text"},
+	{"speedscope", ".speedscope.json", "application/json", "folded", "speedscope"},
+	{"svg", ".svg", "image/svg+xml", "", "svg"},
+	{"png", ".png", "image/png", "", "png"},
+	{"csv", ".csv", "text/csv; charset=utf-8", "", "csv"},
+	{"json", ".json", "application/json", "", "json"},
+	{"markdown", ".md", "text/markdown; charset=utf-8", "", "markdown"},
+}
+
+// download sends what a page shows as a file. The key view says which view that is.
+func (s *Server) download(w http.ResponseWriter, r *http.Request) {
+	asked := r.URL.Query().Get("view")
+	u := *r.URL
+	pairs := strings.Split(u.RawQuery, "&")
+	kept := pairs[:0]
+	for _, p := range pairs {
+		if !strings.HasPrefix(p, "view=") {
+			kept = append(kept, p)
+		}
+	}
+	u.RawQuery = strings.Join(kept, "&")
+	r = r.Clone(r.Context())
+	r.URL = &u
+	q, in, err := s.query(r, "flame")
+	if err != nil {
+		fail(w, http.StatusBadRequest, err, "")
+		return
+	}
+	done, ok := s.busy(r)
+	if !ok {
+		return
+	}
+	defer done()
+	format := r.PathValue("format")
+	base := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(in[0].Ref), ".gz"), ".pb")
+	switch format {
+	case "pprof":
+		attach(w, base+".pb.gz", "application/octet-stream")
+		in[0].Profile.Write(w)
+		return
+	case "pprof-filtered":
+		p, _, err := view.Apply(in[0].Profile, q.Steps, unit.Auto)
+		if err != nil {
+			fail(w, http.StatusUnprocessableEntity, err, "")
+			return
+		}
+		attach(w, base+".filtered.pb.gz", "application/octet-stream")
+		p.Write(w)
+		return
+	}
+	if format == "html" {
+		q.Arg = ""
+		file := &attachment{w: w, name: base + ".html", media: "text/html; charset=utf-8"}
+		if err := WritePage(file, in, q, s.opt.Version); err != nil && !file.begun {
+			fail(w, statusOf(err), err, hintOf(err))
+		}
+		return
+	}
+	for _, d := range downloads {
+		if d.name != format {
+			continue
+		}
+		name := d.view
+		if name == "" {
+			name = asked
+		}
+		rep, err := s.reportFor(name, in, q)
+		if err != nil {
+			fail(w, statusOf(err), err, hintOf(err))
+			return
+		}
+		file := &attachment{w: w, name: base + "." + rep.view + d.ending, media: d.media}
+		if err := render.Write(file, d.format, rep.Report, render.Options{}); err != nil && !file.begun {
+			fail(w, http.StatusUnprocessableEntity, err, "")
+		} else if err != nil {
+			panic(http.ErrAbortHandler) // a file that looks whole must be whole
+		}
+		return
+	}
+	fail(w, http.StatusNotFound, fmt.Errorf("there is no download in the form of %s", format), "")
+}
+
+// reportFor answers q with the view called name.
+func (s *Server) reportFor(name string, in []*recording.Recording, q query.Query) (named, error) {
+	if name == "graph" || name == "" {
+		name = map[string]string{"graph": "dot", "": "flame"}[name]
+	}
+	v, ok := view.Find(name)
+	if !ok {
+		return named{}, fmt.Errorf("there is no view %s", name)
+	}
+	q.View = v.Name
+	if v.NeedsBase && len(in) < 2 {
+		return named{}, errors.New("nothing to compare with")
+	}
+	if len(in) == 2 && !v.NeedsBase && !v.Compares {
+		var err error
+		if in, err = view.Subtract(in, q.Normalize); err != nil {
+			return named{}, err
+		}
+	}
+	rep, err := v.Run(in, q)
+	return named{rep, v.Name}, err
+}
+
+// A named report knows which view it is of.
+type named struct {
+	report.Report
+	view string
+}
+
+// An attachment is a file that begins when something is written to it, so that there may be an error instead.
+type attachment struct {
+	w           http.ResponseWriter
+	name, media string
+	begun       bool
+}
+
+func (a *attachment) Write(b []byte) (int, error) {
+	if !a.begun {
+		attach(a.w, a.name, a.media)
+		a.begun = true
+	}
+	return a.w.Write(b)
+}
+
+func attach(w http.ResponseWriter, name, media string) {
+	h := w.Header()
+	h.Set("Content-Type", media)
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
+}

@@ -1,0 +1,93 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// maxSavedRows is how many rows of a ranking go into a saved page.
+const maxSavedRows = 1000
+
+// WritePage writes the answer to q about a recording, and its base if there is one, as a page that needs no server:
+// one file that can be sent to somebody, with the flame graph as far as it can be seen and the ranking of functions.
+func WritePage(w io.Writer, in []*recording.Recording, q query.Query, version string) error {
+	answers, err := savedAnswers(in, q, version)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(answers) // which leaves no < that could end the element it stands in
+	if err != nil {
+		return err
+	}
+	part := func(name string) string {
+		b, rerr := ui.ReadFile("ui/" + name)
+		if rerr != nil {
+			err = rerr
+		}
+		return string(b)
+	}
+	style, script, page := part("dist/app.css"), part("dist/app.js"), part("index.html")
+	if err != nil {
+		return err
+	}
+	page, ok := replaceAll(page, map[string]string{
+		`<title>hone</title>`:                            "<title>" + html.EscapeString(in[0].Ref) + " · hone</title>",
+		`<link rel="stylesheet" href="/assets/app.css">`: "<style>\n" + style + "</style>",
+		`<script src="/assets/app.js" defer></script>`:   "",
+		"</body>": `<script type="application/json" id="hone-data">` + string(data) + "</script>\n" +
+			"<script>\n" + strings.ReplaceAll(script, "</script", `<\/script`) + "</script>\n</body>",
+	})
+	if !ok {
+		return fmt.Errorf("the page has changed: see %s", "ui/index.html")
+	}
+	_, err = io.WriteString(w, page)
+	return err
+}
+
+// replaceAll puts new text in the place of old text, all of which must be there once.
+func replaceAll(text string, with map[string]string) (string, bool) {
+	var pairs []string
+	for old, text2 := range with {
+		if strings.Count(text, old) != 1 {
+			return "", false
+		}
+		pairs = append(pairs, old, text2)
+	}
+	return strings.NewReplacer(pairs...).Replace(text), true
+}
+
+// savedAnswers returns what a saved page can be asked, by request.
+func savedAnswers(in []*recording.Recording, q query.Query, version string) (map[string]any, error) {
+	first, err := recordOf(in[0])
+	if err != nil {
+		return nil, err
+	}
+	s := session{Version: version, Recordings: []sessionRecord{first}}
+	s.describe()
+	answers := map[string]any{"/api/session": s}
+
+	flames, err := view.NewFlames(in, q)
+	if err != nil {
+		return nil, err
+	}
+	f, err := flames.Flame(painted(q))
+	if err != nil {
+		return nil, err
+	}
+	answers["/api/flame"] = flameOf(f, in[0].Profile)
+
+	q.Root, q.Min, q.Limit = "", 0, maxSavedRows
+	top, err := view.Top(in[:1], q)
+	if err != nil {
+		return nil, err
+	}
+	answers["/api/top"] = top
+	return answers, nil
+}

@@ -1,0 +1,164 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// What pages get of a tree unless they ask for more: a pixel on a wide screen.
+const (
+	minPainted = 1.0 / 2048
+	maxPainted = 20_000
+)
+
+func painted(q query.Query) query.Query {
+	if q.Min == 0 {
+		q.Min = minPainted
+	}
+	if q.Limit == 0 {
+		q.Limit = maxPainted
+	}
+	return q
+}
+
+// flame answers with the part of a flame graph that can be seen. The tree that it is cut from stays for the next part.
+func (s *Server) flame(w http.ResponseWriter, r *http.Request) {
+	s.answer(w, r, "flame", func(in []*recording.Recording, q query.Query) (any, error) {
+		q = painted(q)
+		key := q
+		key.Root, key.Limit, key.Min, key.Gone = "", 0, 0, false
+		flames, err := s.cache.tree(key.URL(), func() (*view.Flames, error) { return view.NewFlames(in, key) })
+		if err != nil {
+			return nil, err
+		}
+		f, err := flames.Flame(q)
+		if err != nil {
+			return nil, err
+		}
+		return flameOf(f, in[0].Profile), nil
+	})
+}
+
+// A flameAnswer is a flame graph as pages paint it.
+type flameAnswer struct {
+	report.Head
+	Whole      int64        `json:"whole"`
+	Before     *report.Head `json:"before,omitempty"`
+	Normalized bool         `json:"normalized,omitempty"`
+	Path       []crumb      `json:"path"`
+	rowsAnswer
+	Cut      cut  `json:"cut"`
+	Inverted bool `json:"inverted"`
+}
+
+// A crumb is a call on the way to what is shown.
+type crumb struct {
+	Name   string `json:"name"`
+	Cum    int64  `json:"cum"`
+	Flat   int64  `json:"flat"`
+	Before *int64 `json:"before,omitempty"`
+}
+
+// A cut says what was too small to be sent.
+type cut struct {
+	Below int64 `json:"below"`
+	Nodes int   `json:"nodes"`
+}
+
+func flameOf(f *report.Flame, p *profile.Profile) flameAnswer {
+	out := flameAnswer{
+		Head: f.Head, Whole: f.Whole, Before: f.Before, Normalized: f.Normalized, Path: []crumb{},
+		rowsAnswer: rowsOf(f.Root, placesOf(p)),
+		Cut:        cut{f.Below, f.Dropped + f.Of - f.Shown}, Inverted: f.Inverted,
+	}
+	for i := range f.Path {
+		n := &f.Path[i]
+		c := crumb{Name: n.Frame.String(), Cum: n.Cum, Flat: n.Flat}
+		if n.Before != nil {
+			c.Before = &n.Before.Cum
+		}
+		out.Path = append(out.Path, c)
+	}
+	return out
+}
+
+// sandwich answers with the callers and callees of a frame as pages paint them.
+func (s *Server) sandwich(w http.ResponseWriter, r *http.Request) {
+	s.answer(w, r, "sandwich", func(in []*recording.Recording, q query.Query) (any, error) {
+		rep, err := view.Sandwich(in[:1], painted(q))
+		if err != nil {
+			return nil, err
+		}
+		sw := rep.(*report.Sandwich)
+		places := placesOf(in[0].Profile)
+		return struct {
+			report.Head
+			Frame   report.Frame  `json:"frame"`
+			Origin  report.Origin `json:"origin,omitempty"`
+			Flat    int64         `json:"flat"`
+			Cum     int64         `json:"cum"`
+			Matches []string      `json:"matches,omitempty"`
+			Callees rowsAnswer    `json:"callees"`
+			Callers rowsAnswer    `json:"callers"`
+		}{
+			sw.Head, sw.Frame, sw.Origin, sw.Flat, sw.Cum, sw.Matches,
+			rowsOf(sw.Callees, places), rowsOf(sw.Callers, places),
+		}, nil
+	})
+}
+
+// search answers how much matches. Its pattern is rx here, since arg is that of the page.
+func (s *Server) search(w http.ResponseWriter, r *http.Request) {
+	rx := r.URL.Query().Get("rx")
+	u := *r.URL
+	pairs := strings.Split(u.RawQuery, "&")
+	kept := pairs[:0]
+	for _, p := range pairs {
+		if !strings.HasPrefix(p, "rx=") && !strings.HasPrefix(p, "arg=") {
+			kept = append(kept, p)
+		}
+	}
+	u.RawQuery = strings.Join(kept, "&")
+	r = r.Clone(r.Context())
+	r.URL = &u
+	u.Path += " " + rx // part of what answers are kept by
+	s.answer(w, r, "search", func(in []*recording.Recording, q query.Query) (any, error) {
+		q.Arg = rx
+		return view.SearchFor(in[:1], q)
+	})
+}
+
+// A place is where a function is.
+type place struct {
+	pkg, file string
+	line      int64
+}
+
+// placesOf returns a function that tells where functions are, by their names.
+func placesOf(p *profile.Profile) func(name string) place {
+	var known map[string]*profile.Function
+	return func(name string) place {
+		if name == "" {
+			return place{}
+		}
+		if known == nil {
+			known = make(map[string]*profile.Function, len(p.Functions))
+			for i := range p.Functions {
+				if f := &p.Functions[i]; known[f.Name] == nil || known[f.Name].File == "" {
+					known[f.Name] = f
+				}
+			}
+		}
+		f := known[name]
+		if f == nil {
+			return place{}
+		}
+		return place{f.Package(), f.File, f.StartLine}
+	}
+}

@@ -1,0 +1,95 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"runtime"
+	"time"
+)
+
+// Listen opens a socket at an address, on a free port of this machine if addr is "". Other machines can reach it only
+// if remote is true.
+func Listen(addr string, remote bool) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if addr == "" {
+		host, port, err = "", "0", nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listening at %s: %w", addr, err)
+	}
+	if host == "" || host == "localhost" {
+		host = "127.0.0.1"
+	}
+	ip := net.ParseIP(host)
+	switch {
+	case ip != nil && ip.IsLoopback():
+	case !remote:
+		return nil, fmt.Errorf("listening at %s: other machines could reach that", addr)
+	case ip != nil && ip.IsUnspecified():
+		return nil, fmt.Errorf("listening at %s: name the address that others use", addr)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, fmt.Errorf("listening at %s: %w", addr, errors.Unwrap(err))
+	}
+	return l, nil
+}
+
+// HostsOf returns the names that a server at l goes by.
+func HostsOf(l net.Listener) []string {
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	hosts := []string{l.Addr().String()}
+	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
+		for _, name := range []string{"127.0.0.1", "localhost", "::1"} {
+			hosts = append(hosts, net.JoinHostPort(name, port))
+		}
+	}
+	return hosts
+}
+
+// Serve answers requests at l until ctx ends.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	srv := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      5 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		if srv.Shutdown(last) != nil {
+			srv.Close()
+		}
+	})
+	err := srv.Serve(l)
+	if !stop() {
+		<-ended
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// OpenBrowser shows a URL to the user.
+func OpenBrowser(ctx context.Context, url string) error {
+	var cmd *exec.Cmd
+	switch runtime.GOOS {
+	case "darwin":
+		cmd = exec.CommandContext(ctx, "open", url)
+	case "windows":
+		cmd = exec.CommandContext(ctx, "rundll32", "url.dll,FileProtocolHandler", url)
+	default:
+		cmd = exec.CommandContext(ctx, "xdg-open", url)
+	}
+	return cmd.Run()
+}

@@ -1,0 +1,42 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/web"
+)
+
+// serve opens profiles in a server, which ends with the test, and returns the address of its first page.
+func serve(t *testing.T, profiles ...[]byte) string {
+	t.Helper()
+	var in []*recording.Recording
+	for i, n := range profiles {
+		p, err := profile.Parse(bytes.NewReader(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var o source.Options
+		in = append(in, &recording.Recording{Ref: fmt.Sprintf("p%d.pb.gz", i), Profile: p, Sources: o.Sources(t.Context(), ".", nil, nil)})
+	}
+	l, err := web.Listen("", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := web.New(in, web.Options{Version: "test", Hosts: web.HostsOf(l)})
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return s.URL(l, "/overview")
+}

@@ -1,0 +1,132 @@
+// Package web is the workbench in a browser: pages whose numbers are the reports of package view.
+//
+// New makes a Server of recordings; its Handler answers pages, the API under /api, and downloads. All state of a page
+// is the query in its URL. Everything is computed here, on the full data; the page only paints.
+package web
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// Options tune a Server. The zero Options serve nothing to anybody but whoever has the token.
+type Options struct {
+	Version string
+	Hosts   []string // that requests may name, with their ports
+	Base    string   // ref of the recording that pages compare with at first
+}
+
+// A Server answers for recordings.
+type Server struct {
+	in    []*recording.Recording
+	opt   Options
+	token string
+	cache cache
+	turns chan struct{} // held while computing
+}
+
+// New returns a Server of recordings, of which the first is shown first.
+func New(in []*recording.Recording, opt Options) *Server {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return &Server{
+		in: in, opt: opt,
+		token: base64.RawURLEncoding.EncodeToString(b[:]),
+		turns: make(chan struct{}, runtime.GOMAXPROCS(0)),
+	}
+}
+
+// URL returns the address of the first page, with the token that opens it.
+func (s *Server) URL(l net.Listener, page string) string {
+	sep := "?"
+	if strings.Contains(page, "?") {
+		sep = "&"
+	}
+	return "http://" + l.Addr().String() + page + sep + "token=" + s.token
+}
+
+// pages are the paths at which the page is served.
+var pages = []string{"overview", "flame", "sandwich", "top", "graph", "source", "diff", "tags", "traces"}
+
+// Handler answers requests.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.page)
+	for _, p := range pages {
+		mux.HandleFunc("GET /"+p, s.page)
+	}
+	mux.HandleFunc("GET /assets/{name}", s.asset)
+	mux.HandleFunc("GET /api/session", s.session)
+	mux.HandleFunc("GET /api/flame", s.flame)
+	mux.HandleFunc("GET /api/sandwich", s.sandwich)
+	mux.HandleFunc("GET /api/search", s.search)
+	for i := range view.All {
+		switch v := &view.All[i]; v.Name {
+		case "flame", "sandwich", "search":
+		default:
+			mux.HandleFunc("GET /api/"+v.Name, func(w http.ResponseWriter, r *http.Request) { s.view(w, r, v) })
+			for _, alias := range v.Aliases {
+				mux.HandleFunc("GET /api/"+alias, func(w http.ResponseWriter, r *http.Request) { s.view(w, r, v) })
+			}
+		}
+	}
+	mux.HandleFunc("GET /download/{format}", s.download)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		fail(w, http.StatusNotFound, fmt.Errorf("there is nothing at %s", r.URL.Path), "")
+	})
+	return s.guard(mux)
+}
+
+// busy waits for a turn to compute, and reports whether it came before the one who asked went away.
+func (s *Server) busy(r *http.Request) (done func(), ok bool) {
+	select {
+	case s.turns <- struct{}{}:
+		return func() { <-s.turns }, true
+	case <-r.Context().Done():
+		return nil, false
+	}
+}
+
+// recordings returns what a query is about: the recording it names, or the first, and its base.
+func (s *Server) recordings(refs, base []string) ([]*recording.Recording, error) {
+	if len(s.in) == 0 {
+		return nil, errors.New("nothing is open")
+	}
+	in := s.in[:1:1]
+	if len(refs) > 0 {
+		rec, err := s.find(refs)
+		if err != nil {
+			return nil, err
+		}
+		in = []*recording.Recording{rec}
+	}
+	if len(base) > 0 {
+		rec, err := s.find(base)
+		if err != nil {
+			return nil, err
+		}
+		in = append(in, rec)
+	}
+	return in, nil
+}
+
+func (s *Server) find(refs []string) (*recording.Recording, error) {
+	name := strings.Join(refs, " ")
+	names := make([]string, len(s.in))
+	for i, rec := range s.in {
+		if rec.Ref == name {
+			return rec, nil
+		}
+		names[i] = rec.Ref
+	}
+	return nil, fmt.Errorf("%s is not open; open are %s", name, strings.Join(names, ", "))
+}

@@ -1,0 +1,339 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// open returns a server of profiles in folded form, and its host.
+func open(t *testing.T, folded ...string) (*Server, http.Handler) {
+	t.Helper()
+	var in []*recording.Recording
+	for i, text := range folded {
+		p, err := profile.Parse(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in = append(in, &recording.Recording{Ref: fmt.Sprintf("%d.folded", i), Profile: p})
+	}
+	s := New(in, Options{Version: "test", Hosts: []string{"localhost:1234"}})
+	return s, s.Handler()
+}
+
+// get sends a request with the cookie of s.
+func get(s *Server, h http.Handler, path string, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", "http://localhost:1234"+path, nil)
+	r.AddCookie(&http.Cookie{Name: "hone-1234", Value: s.token})
+	for _, f := range change {
+		f(r)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestGuard(t *testing.T) {
+	s, h := open(t, "main;work 3\n")
+	without := func(r *http.Request) { r.Header.Del("Cookie") }
+	header := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, value) }
+	}
+	tests := []struct {
+		name   string
+		path   string
+		change []func(*http.Request)
+		want   int
+	}{
+		{"its own page", "/api/top", nil, 200},
+		{"no cookie", "/api/top", []func(*http.Request){without}, 403},
+		{"no cookie for the page", "/flame", []func(*http.Request){without}, 403},
+		{"no cookie for a download", "/download/pprof", []func(*http.Request){without}, 403},
+		{"another cookie", "/api/top", []func(*http.Request){without, header("Cookie", "hone-1234=guess")}, 403},
+		{"the cookie of another port", "/api/top", []func(*http.Request){without, header("Cookie", "hone-99="+s.token)}, 403},
+		{"a token", "/api/top?token=" + s.token, []func(*http.Request){without}, 200},
+		{"a wrong token", "/api/top?token=guess", nil, 403},
+		{"a token for a page", "/flame?focus=a&token=" + s.token + "&ignore=b", []func(*http.Request){without}, 303},
+		{"another name", "/api/top", []func(*http.Request){func(r *http.Request) { r.Host = "evil.example:1234" }}, 403},
+		{"another port", "/api/top", []func(*http.Request){func(r *http.Request) { r.Host = "localhost:99" }}, 403},
+		{"another origin", "/api/top", []func(*http.Request){header("Origin", "http://evil.example")}, 403},
+		{"its own origin", "/api/top", []func(*http.Request){header("Origin", "http://localhost:1234")}, 200},
+		{"a page elsewhere", "/api/top", []func(*http.Request){header("Sec-Fetch-Site", "cross-site")}, 403},
+		{"a link elsewhere", "/flame", []func(*http.Request){header("Sec-Fetch-Site", "cross-site"), header("Sec-Fetch-Mode", "navigate")}, 200},
+		{"a link to data", "/api/top", []func(*http.Request){header("Sec-Fetch-Site", "cross-site"), header("Sec-Fetch-Mode", "navigate")}, 403},
+		{"another method", "/api/top", []func(*http.Request){func(r *http.Request) { r.Method = "POST" }}, 404},
+		{"a file elsewhere", "/assets/..%2f..%2fserver.go", nil, 404},
+		{"a file elsewhere, plainly", "/assets/../../server.go", nil, 307},
+	}
+	for _, tt := range tests {
+		w := get(s, h, tt.path, tt.change...)
+		if w.Code != tt.want {
+			t.Errorf("%s: %s gave %d, want %d: %s", tt.name, tt.path, w.Code, tt.want, w.Body)
+		}
+		if !strings.Contains(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s: no policy", tt.name)
+		}
+		if strings.Contains(w.Body.String(), "package web") {
+			t.Errorf("%s: gave a file away", tt.name)
+		}
+	}
+	w := get(s, h, "/flame?focus=a&token="+s.token+"&ignore=b")
+	if got, want := w.Header().Get("Location"), "/flame?focus=a&ignore=b"; got != want {
+		t.Errorf("a token leads to %s, want %s", got, want)
+	}
+	c := w.Result().Cookies()
+	if len(c) != 1 || !c[0].HttpOnly || c[0].SameSite != http.SameSiteStrictMode {
+		t.Errorf("cookies %v", c)
+	}
+}
+
+// answered decodes an answer.
+func answered(t *testing.T, w *httptest.ResponseRecorder, into any) {
+	t.Helper()
+	if w.Code != 200 {
+		t.Fatalf("status %d: %s", w.Code, w.Body)
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), into); err != nil {
+		t.Fatalf("%v: %s", err, w.Body)
+	}
+}
+
+// text prints rows as name@x+width, for comparing.
+func (r rowsAnswer) text() string {
+	var b strings.Builder
+	for _, row := range r.Rows {
+		x := int64(0)
+		for i, f := range row.Frame {
+			name := "all"
+			if f >= 0 {
+				name = r.Frames[f].Name
+			}
+			x += row.Gap[i]
+			w := max(row.Cum[i], -row.Cum[i])
+			if row.Width != nil {
+				w = row.Width[i]
+			}
+			fmt.Fprintf(&b, "%s@%d+%d ", name, x, w)
+			x += w
+		}
+		b.WriteString("| ")
+	}
+	return b.String()
+}
+
+func TestFlame(t *testing.T) {
+	s, h := open(t,
+		"main;work;read 3\nmain;work 2\nmain;idle 1\nmain;work;work;parse 4\n",
+		"main;work;read 5\nmain;work 2\nmain;old 6\n")
+	tests := []struct{ query, want string }{
+		{"", "all@0+10 | main@0+10 | work@0+9 idle@9+1 | work@0+4 read@4+3 | parse@0+4 | "},
+		{"root=main;work", "work@0+9 | work@0+4 read@4+3 | parse@0+4 | "},
+		{"collapse", "all@0+10 | main@0+10 | work@0+9 idle@9+1 | parse@0+4 read@4+3 | "},
+		{"invert", "all@0+10 | parse@0+4 read@4+3 work@7+2 idle@9+1 | work@0+4 work@4+3 main@7+2 main@9+1 | work@0+4 main@4+3 | main@0+4 | "},
+		{"ignore=parse", "all@0+6 | main@0+6 | work@0+5 idle@5+1 | read@0+3 | "},
+		{"base=1.folded", "all@0+10 | main@0+10 | work@0+9 idle@9+1 | read@0+3 work@3+4 | parse@3+4 | "},
+		{"base=1.folded&gone", "all@0+18 | main@0+18 | work@0+11 old@11+6 idle@17+1 | read@0+5 work@5+4 | parse@5+4 | "},
+	}
+	for _, tt := range tests {
+		var got flameAnswer
+		answered(t, get(s, h, "/api/flame?"+tt.query), &got)
+		if got.text() != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.query, got.text(), tt.want)
+		}
+		if got.Whole != 10 {
+			t.Errorf("%s: the whole is %d, want 10", tt.query, got.Whole)
+		}
+	}
+	var zoomed flameAnswer
+	answered(t, get(s, h, "/api/flame?root=main;work"), &zoomed)
+	if len(zoomed.Path) != 2 || zoomed.Path[1].Name != "work" || zoomed.Path[0].Cum != 10 {
+		t.Errorf("path %+v", zoomed.Path)
+	}
+	if w := get(s, h, "/api/flame?root=main;nowhere"); w.Code != 422 || !strings.Contains(w.Body.String(), "no call main;nowhere") {
+		t.Errorf("a call that is not there: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestSandwich(t *testing.T) {
+	s, h := open(t, "a;work;read 3\nb;work;work;read 2\nb;work 1\n")
+	var got struct {
+		Flat, Cum        int64
+		Callees, Callers rowsAnswer
+	}
+	answered(t, get(s, h, "/api/sandwich?arg=work"), &got)
+	if got.Flat != 1 || got.Cum != 6 {
+		t.Errorf("flat %d, cum %d, want 1 and 6", got.Flat, got.Cum)
+	}
+	if got, want := got.Callees.text(), "work@0+6 | read@0+3 work@3+2 | read@3+2 | "; got != want {
+		t.Errorf("callees %s, want %s", got, want)
+	}
+	if got, want := got.Callers.text(), "work@0+6 | a@0+3 b@3+3 | "; got != want {
+		t.Errorf("callers %s, want %s", got, want)
+	}
+	if w := get(s, h, "/api/sandwich?arg=nothing"); w.Code != 404 || !strings.Contains(w.Body.String(), `"hint"`) {
+		t.Errorf("a frame that is not there: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestSearch(t *testing.T) {
+	s, h := open(t, "a;work;read 3\nb;work;work;read 2\nb;idle 1\n")
+	var got struct {
+		Value, Total int64
+		Count        int
+		Names        []string
+	}
+	answered(t, get(s, h, "/api/search?arg=other&rx="+url.QueryEscape("work|read")), &got)
+	if got.Value != 5 || got.Total != 6 || got.Count != 2 || strings.Join(got.Names, " ") != "read work" {
+		t.Errorf("got %+v", got)
+	}
+	answered(t, get(s, h, "/api/search?rx=idle"), &got)
+	if got.Value != 1 {
+		t.Errorf("another pattern: value %d, want 1", got.Value)
+	}
+	if w := get(s, h, "/api/search?rx=("); w.Code != 422 {
+		t.Errorf("a bad pattern: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestMalformed sends what no page sends.
+func TestMalformed(t *testing.T) {
+	s, h := open(t, "main;work 3\n")
+	for _, path := range []string{
+		"/api/top?fcous=x", "/api/top?limit=many", "/api/top?focus=(", "/api/flame?min=%zz", "/api/flame?ref=nowhere",
+		"/api/diff", "/api/flame?root=%ff;%00", "/api/top?" + strings.Repeat("focus=x&", 9000), "/api/list", "/api/tree?by=moon",
+		"/download/exe", "/download/svg?view=moon", "/api/top?metric=moon",
+	} {
+		w := get(s, h, path)
+		var body struct{ Error string }
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || body.Error == "" || w.Code < 400 || w.Code > 499 {
+			t.Errorf("%.60s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
+
+// TestDownload gets every form.
+func TestDownload(t *testing.T) {
+	s, h := open(t, "main;work;read 3\nmain;idle 1\n")
+	for _, d := range downloads {
+		w := get(s, h, "/download/"+d.name+"?view=flame&focus=work")
+		if w.Code != 200 || w.Body.Len() == 0 || !strings.Contains(w.Header().Get("Content-Disposition"), d.ending) {
+			t.Errorf("%s: %d %v %.200s", d.name, w.Code, w.Header(), w.Body)
+		}
+	}
+	for name, want := range map[string]int64{"pprof": 4, "pprof-filtered": 3} {
+		w := get(s, h, "/download/"+name+"?focus=work")
+		p, err := profile.Parse(w.Body)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		sum := int64(0)
+		for _, v := range p.Values(0) {
+			sum += v
+		}
+		if sum != want {
+			t.Errorf("%s holds %d, want %d", name, sum, want)
+		}
+	}
+}
+
+// TestPage saves a page, in which names from profiles must stay names.
+func TestPage(t *testing.T) {
+	s, h := open(t, "main;</script><script>alert(1);read 3\nmain;<!--<script> 1\n")
+	w := get(s, h, "/download/html")
+	page := w.Body.String()
+	if w.Code != 200 || !strings.Contains(page, `id="hone-data"`) || strings.Contains(page, "/assets/") {
+		t.Fatalf("%d %.300s", w.Code, page)
+	}
+	if strings.Contains(page, "alert(1)</") || strings.Count(page, "<script>alert") != 0 || strings.Contains(page, "<!--<script>") {
+		t.Error("a name became part of the page")
+	}
+}
+
+// TestCache asks twice, and for more than is kept.
+func TestCache(t *testing.T) {
+	s, h := open(t, "main;work 3\n")
+	first := get(s, h, "/api/top").Body.String()
+	if _, ok := s.cache.answer("/api/top /top"); !ok {
+		t.Error("the answer is not kept")
+	}
+	if again := get(s, h, "/api/top").Body.String(); again != first {
+		t.Errorf("again: %s, want %s", again, first)
+	}
+	packed := get(s, h, "/api/top", func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") })
+	if packed.Header().Get("Content-Encoding") != "gzip" || packed.Body.Len() == 0 {
+		t.Errorf("not packed: %v", packed.Header())
+	}
+	big := make([]byte, cacheBytes/4)
+	for i := range 9 {
+		s.cache.keep(fmt.Sprint(i), big)
+	}
+	if s.cache.bytes > cacheBytes {
+		t.Errorf("%d bytes are kept, want at most %d", s.cache.bytes, cacheBytes)
+	}
+	if _, ok := s.cache.answer("8"); !ok {
+		t.Error("what came last is not kept")
+	}
+	if _, ok := s.cache.answer("0"); ok {
+		t.Error("what came first is still kept")
+	}
+}
+
+func TestListen(t *testing.T) {
+	for _, addr := range []string{"0.0.0.0:0", "[::]:0", "192.0.2.1:80", "example.com:80", "nonsense"} {
+		if l, err := Listen(addr, false); err == nil {
+			l.Close()
+			t.Errorf("Listen(%q): no error", addr)
+		}
+	}
+	for _, addr := range []string{"", "localhost:0", "127.0.0.1:0", ":0"} {
+		l, err := Listen(addr, false)
+		if err != nil {
+			t.Errorf("Listen(%q): %v", addr, err)
+			continue
+		}
+		if !strings.HasPrefix(l.Addr().String(), "127.0.0.1:") || len(HostsOf(l)) < 3 {
+			t.Errorf("Listen(%q) is at %v, by the names %v", addr, l.Addr(), HostsOf(l))
+		}
+		l.Close()
+	}
+	if l, err := Listen("0.0.0.0:0", true); err == nil {
+		l.Close()
+		t.Error("all addresses: no error")
+	}
+}
+
+// TestServe stops when its context does.
+func TestServe(t *testing.T) {
+	s, _ := open(t, "main;work 3\n")
+	l, err := Listen("", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.opt.Hosts = HostsOf(l)
+	done := make(chan error)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() { done <- s.Serve(ctx, l) }()
+	resp, err := http.Get(s.URL(l, "/api/top?limit=1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if resp.StatusCode != 200 || !strings.Contains(string(body), "work") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+}
