@@ -56,30 +56,9 @@ func isInteractive(cmd *cobra.Command, sys *System, out output) (bool, error) {
 
 // walk shows a flame graph that can be walked through.
 func walk(cmd *cobra.Command, sys *System, out output, in []*recording.Recording, q query.Query) error {
-	from := flameSource{
-		find: func(q query.Query) (*report.Search, error) {
-			r, err := view.SearchFor(in[:1], q)
-			if err != nil {
-				return nil, err
-			}
-			return r.(*report.Search), nil
-		},
-		place: placesOf(in[0].Profile),
-	}
-	trees := make(map[bool]*view.Flames) // by whether they are inverted
-	from.ask = func(q query.Query) (*report.Flame, error) {
-		if trees[q.Invert] == nil {
-			t, err := view.NewFlames(in, q)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", in[0].Ref, err)
-			}
-			trees[q.Invert] = t
-		}
-		return trees[q.Invert].Flame(q)
-	}
-	u, err := newFlameUI(q, out.opt, from)
+	u, err := newFlameUI(q, out.opt, flamesOf(in))
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", in[0].Ref, err)
 	}
 	keys, to, err := terminals(sys)
 	if err != nil {
@@ -89,6 +68,31 @@ func walk(cmd *cobra.Command, sys *System, out output, in []*recording.Recording
 		defer keys.Close()
 	}
 	return (&screen{in: keys, out: to}).run(cmd.Context(), u)
+}
+
+// flamesOf returns what answers questions about flame graphs of recordings.
+func flamesOf(in []*recording.Recording) flameSource {
+	trees := make(map[bool]*view.Flames) // by whether they are inverted
+	return flameSource{
+		ask: func(q query.Query) (*report.Flame, error) {
+			if trees[q.Invert] == nil {
+				t, err := view.NewFlames(in, q)
+				if err != nil {
+					return nil, err
+				}
+				trees[q.Invert] = t
+			}
+			return trees[q.Invert].Flame(q)
+		},
+		find: func(q query.Query) (*report.Search, error) {
+			r, err := view.SearchFor(in[:1], q)
+			if err != nil {
+				return nil, err
+			}
+			return r.(*report.Search), nil
+		},
+		place: placesOf(in[0].Profile),
+	}
 }
 
 // placesOf returns a function that tells where frames are in the sources.

@@ -65,7 +65,7 @@ func decodeEscape(b []byte, last bool) (k key, n int) {
 	}
 	switch {
 	case end >= longest:
-		return k, end // no key
+		return k, min(end+1, len(b)) // no key
 	case end >= len(b) && !last:
 		return k, 0
 	case end >= len(b):

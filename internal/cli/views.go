@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/web"
 )
 
 // addViews adds a command for each view.
@@ -133,6 +135,9 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 	if interactive {
 		return walk(cmd, sys, out, in, q)
 	}
+	if out.format == "html" {
+		return out.with(sys, func(w io.Writer) error { return web.WritePage(w, in, q, version()) })
+	}
 	r, err := v.Run(in, q)
 	if err != nil {
 		var none *view.NoMatch
@@ -158,7 +163,9 @@ func drawable(v *view.View, out output) error {
 			return usagef("hone flame -o "+quoted(out.file)+" draws one", "%s: the answer of %s has no picture", out.file, v.Name)
 		}
 	case "html":
-		return usagef("a file that ends in .svg opens in browsers as well", "%s: HTML cannot be written yet", out.file)
+		if v.Name != "flame" {
+			return usagef("hone flame -o "+quoted(out.file)+" writes one", "%s: the answer of %s has no page", out.file, v.Name)
+		}
 	}
 	return nil
 }

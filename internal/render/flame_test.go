@@ -45,7 +45,7 @@ func signedReport() *report.Flame {
 
 func goneReport() *report.Flame {
 	f := flameDiffReport()
-	f.Normalized = true
+	f.Notes = []string{"before is scaled by 2, from 15s to 30s"}
 	f.Root.Width = 17_010 * ms
 	f.Root.Children = append(f.Root.Children, &report.FlameNode{
 		Frame: named("main.gone"), Before: &report.Cost2{Flat: 4_000 * ms, Cum: 4_000 * ms}, Width: 4_000 * ms,

@@ -112,9 +112,6 @@ func flameCanvas(f *report.Flame, o FlameOptions) *canvas {
 			"before ", report.Value{V: before, Measure: m}, ", after ", report.Value{V: after, Measure: m}, ": ",
 			report.Change{From: before, To: after, Measure: m}, ", ", report.Growth{From: before, To: after},
 		}))
-		if f.Normalized {
-			lines = append(lines, "before is scaled to the total of after")
-		}
 	}
 	rows := flameRows(pic.block.Root, wide-2*flameMargin, flameLeast)
 	lines = append(lines, f.Notes...)

@@ -60,8 +60,10 @@ var dotTooltip = regexp.MustCompile(`(?m)[\[ ]tooltip="((?:[^"\\]|\\.)*)"`)
 
 // Whatever Dot gives a tooltip, be it node, call or tag, is in the picture and has the same.
 func TestGraphSVGHasWhatDotHas(t *testing.T) {
+	byHand := graphReport()
+	byHand.Edges[1].Residual = true
 	graphs := map[string]*report.Graph{
-		"by hand":   graphReport(),
+		"by hand":   byHand,
 		"functions": ask(t, view.Graph, query.Query{}),
 		"lines":     ask(t, view.Graph, query.Query{By: "line", Metric: "alloc", Min: -1, MinEdge: -1, Limit: -1}),
 	}

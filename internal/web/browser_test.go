@@ -338,6 +338,7 @@ func TestPageFlame(t *testing.T) {
 	}
 	p.key(kb.Escape)
 	p.wait(`!location.search.includes("ui.q")`)
+	p.settled()
 
 	// A filter is a pill; its × takes it away, and back brings it back.
 	p.point(0.2, 2, 1)

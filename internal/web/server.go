@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/view"
@@ -38,11 +39,31 @@ type Server struct {
 func New(in []*recording.Recording, opt Options) *Server {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
+	own := make([]*recording.Recording, len(in))
+	for i, rec := range in {
+		one := *rec
+		if one.Sources != nil {
+			one.Sources = &sources{from: rec.Sources}
+		}
+		own[i] = &one
+	}
 	return &Server{
-		in: in, opt: opt,
+		in: own, opt: opt,
 		token: base64.RawURLEncoding.EncodeToString(b[:]),
 		turns: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
+}
+
+// Sources are made for one caller at a time, and requests come together.
+type sources struct {
+	mu   sync.Mutex
+	from recording.Sources
+}
+
+func (s *sources) Find(file, function string, line int) (recording.Text, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.from.Find(file, function, line)
 }
 
 // URL returns the address of the first page, with the token that opens it.

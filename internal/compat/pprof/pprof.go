@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -66,13 +67,20 @@ func (s *session) main(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	var l net.Listener
 	if f.http != "" {
-		return errors.New("the web page is not part of this version yet; leave -http out for the interactive shell")
+		if l, err = listen(f.http); err != nil {
+			return err
+		}
+		defer l.Close()
 	}
 	if s.profile, err = s.fetch(ctx, f); err != nil {
 		return err
 	}
-	if f.cmd != nil {
+	switch {
+	case l != nil:
+		return s.serve(l, !f.noBrowser)
+	case f.cmd != nil:
 		return s.report(s.cfg, f.cmd, f.arg, nil)
 	}
 	return s.interact()
@@ -80,14 +88,15 @@ func (s *session) main(ctx context.Context, args []string) error {
 
 // flags are what the command line says beyond settings.
 type flags struct {
-	options  source.Options
-	refs     []string
-	base     []string
-	diffBase bool
-	comment  string
-	http     string
-	cmd      *command
-	arg      string
+	options   source.Options
+	refs      []string
+	base      []string
+	diffBase  bool
+	comment   string
+	http      string
+	noBrowser bool
+	cmd       *command
+	arg       string
 }
 
 func (s *session) parse(args []string) (*flags, error) {
@@ -106,7 +115,7 @@ func (s *session) parse(args []string) (*flags, error) {
 	seconds := fs.Int("seconds", -1, "")
 	fs.String("tools", "", "")
 	fs.StringVar(&f.http, "http", "", "")
-	noBrowser := fs.Bool("no_browser", false, "")
+	fs.BoolVar(&f.noBrowser, "no_browser", false, "")
 	fs.StringVar(&o.TLSCert, "tls_cert", "", "")
 	fs.StringVar(&o.TLSKey, "tls_key", "", "")
 	fs.StringVar(&o.TLSCA, "tls_ca", "", "")
@@ -200,7 +209,7 @@ func (s *session) parse(args []string) (*flags, error) {
 	if f.cmd != nil && f.http != "" {
 		return nil, errors.New("-http is not compatible with an output format on the command line")
 	}
-	if *noBrowser && f.http == "" {
+	if f.noBrowser && f.http == "" {
 		return nil, errors.New("-no_browser only makes sense with -http")
 	}
 	for _, a := range aliases {

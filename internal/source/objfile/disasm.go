@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -111,6 +112,9 @@ func (f *File) loadCode() (*code, error) {
 	var err error
 	if c.text, err = safely(f.obj.text); err != nil {
 		return nil, err
+	}
+	if c.text.data == nil {
+		return nil, errors.New("the section with the code has no content")
 	}
 	arch := f.obj.goarch()
 	if c.decode = decoders[arch]; c.decode == nil {

@@ -3,7 +3,9 @@ package objfile
 import (
 	"bytes"
 	"debug/elf"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -183,5 +185,40 @@ func TestBuildID(t *testing.T) {
 	write(t, file, trash)
 	if got := open(t, file).BuildID(); got != "" {
 		t.Errorf("build id %q of a file without one", got)
+	}
+}
+
+// TestSymbolBomb has fifty thousand symbols that share a name of a megabyte.
+func TestSymbolBomb(t *testing.T) {
+	const count = 50000
+	name := strings.Repeat("x", 1<<20) + "\x00"
+	b := elfFile(3, name, 0)
+	section := b[64+64*2:]
+	copy(section[4:], pack(uint32(elf.SHT_SYMTAB)))
+	copy(section[24:], pack(uint64(len(b)), uint64(count*elf.Sym64Size), uint32(1))) // offset, size, names
+	file := filepath.Join(t.TempDir(), "bomb")
+	write(t, file, append(b, make([]byte, count*elf.Sym64Size)...))
+	f := open(t, file)
+	if syms, err := f.Symbols(); !errors.Is(err, errLimit) {
+		t.Errorf("%d symbols, error %v, want one about the limit", len(syms), err)
+	}
+}
+
+// TestGarbage takes apart what is no code, of all architectures.
+func TestGarbage(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	b := make([]byte, 4096)
+	for i := range b {
+		b[i] = byte(rnd.Uint32())
+	}
+	for arch, decode := range decoders {
+		c := &code{decode: decode}
+		for at := 0; at < len(b); {
+			text, size := c.instruction(b[at:], uint64(at))
+			if text == "" || size <= 0 || size > 16 {
+				t.Fatalf("%s: %q of %d bytes at %d", arch, text, size, at)
+			}
+			at += size
+		}
 	}
 }
