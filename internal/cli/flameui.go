@@ -376,10 +376,11 @@ func (u *flameUI) typeSearch(k key) {
 	switch {
 	case k.name == "enter":
 		u.typing = false
-		u.total()
 		if len(u.matches) > 0 && !u.matches[u.selected] {
 			u.next(1)
+			u.message = "" // how much it is says more than that it is narrow
 		}
+		u.total()
 	case k.name == "esc", k.name == "backspace" && u.search == "":
 		u.typing = false
 		u.searchFor("")

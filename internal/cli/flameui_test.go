@@ -150,7 +150,7 @@ samples 1000
 
 
 ` + "\x1b[1m" + `json.Decode                                                 ` + "\x1b[0m" + `
-420  56.00% of view  42.00% of all  flat 120   ? keys  q quit
+420  56.00% of view  42.00% of all  flat 120  ? keys  q quit
 `
 	var got strings.Builder
 	got.WriteString("\n")

@@ -13,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
 	"github.com/hone-perf/hone/internal/web"
 )
@@ -127,6 +128,9 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 	if err := checkMetric(in, q.Metric); err != nil {
 		return err
 	}
+	if err := checkUnit(in[0], q); err != nil {
+		return err
+	}
 	if len(in) == 2 && !v.NeedsBase && !v.Compares {
 		if in, err = view.Subtract(in, q.Normalize); err != nil {
 			return err
@@ -187,6 +191,22 @@ func checkMetric(in []*recording.Recording, metric string) error {
 		return usagef(hint, "--metric %s: the sample types of %s are %s", quoted(metric), r.Ref, strings.Join(names, ", "))
 	}
 	return nil
+}
+
+// checkUnit refuses a unit that values cannot be shown in.
+func checkUnit(r *recording.Recording, q query.Query) error {
+	k, err := r.Profile.SampleIndex(q.Metric)
+	if q.Unit == "" || q.Unit == unit.Auto || q.Unit == unit.Minimum || err != nil || len(r.Profile.SampleTypes) == 0 {
+		return nil // or the view says what is wrong
+	}
+	own := r.Profile.SampleTypes[k].Unit
+	if unit.Compatible(q.Unit, own) {
+		return nil
+	}
+	if names := unit.Choices(own); names != nil {
+		return usagef("", "--unit %s: %s are shown in %s", quoted(q.Unit), own, strings.Join(names, ", "))
+	}
+	return usagef("", "--unit %s: the values are plain numbers of %s", quoted(q.Unit), own)
 }
 
 // quotedRefs returns refs as they can be given to another command.

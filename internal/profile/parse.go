@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/hone-perf/hone/internal/profile/inflate"
 	"github.com/klauspost/compress/zstd"
@@ -73,7 +74,7 @@ func parse(br *bufio.Reader, share func() float64) (*Profile, error) {
 	case err == ErrEmpty, err == errConcatenated:
 		return nil, &FormatError{Doing: "parsing profile", Err: err}
 	}
-	detail := fmt.Sprintf("not a pprof profile at byte %d: %v", s.off, err)
+	detail := fmt.Sprintf("it is no pprof profile at byte %d (%v)%s", s.off, err, resembles(s.head))
 	if !s.keep {
 		return nil, &FormatError{Doing: "parsing profile", Err: errUnrecognized, Detail: detail}
 	}
@@ -85,6 +86,29 @@ func parse(br *bufio.Reader, share func() float64) (*Profile, error) {
 	default:
 		return nil, &FormatError{Doing: "decompressing profile", Err: err}
 	}
+}
+
+// resembles says in words what input that is no profile looks like, or nothing.
+func resembles(head []byte) string {
+	for _, magic := range []string{"\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe"} {
+		if bytes.HasPrefix(head, []byte(magic)) {
+			return ", but looks like a program; profiles of one come from runtime/pprof, net/http/pprof and go test -cpuprofile"
+		}
+	}
+	start := bytes.TrimLeft(head[:min(len(head), 512)], " \t\r\n\ufeff")
+	switch {
+	case bytes.HasPrefix(start, []byte("go 1.")):
+		return ", but looks like an execution trace, which go tool trace shows"
+	case bytes.HasPrefix(start, []byte("<")):
+		return ", but looks like a web page; the address may want a login, or lack /debug/pprof/"
+	case bytes.HasPrefix(start, []byte("{")), bytes.HasPrefix(start, []byte("[")):
+		return ", but looks like JSON"
+	case bytes.HasPrefix(start, []byte("PERFILE2")):
+		return ", but looks like perf.data; perf script and a tool for folded stacks make something of it that can be read"
+	case len(start) > 0 && utf8.Valid(start) && !bytes.ContainsFunc(start, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' }):
+		return ", but looks like text; stacks as text have lines such as main;work 12"
+	}
+	return ""
 }
 
 // ParseBytes reads a profile from memory.

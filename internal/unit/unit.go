@@ -177,3 +177,18 @@ func Compatible(a, b string) bool {
 	}
 	return false
 }
+
+// Choices returns the units that values in unit a can be shown in; none when it stands alone.
+func Choices(a string) []string {
+	for i := range families {
+		if families[i].find(a) == nil {
+			continue
+		}
+		var names []string
+		for _, s := range families[i].steps {
+			names = append(names, s.name)
+		}
+		return names
+	}
+	return nil
+}

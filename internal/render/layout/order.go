@@ -44,7 +44,7 @@ func (l *layering) place() {
 // order sorts the rows so that few edges cross: vertices go, row by row, down and up again, to where their neighbours
 // are, and then neighbours in a row change places where that helps.
 func (l *layering) order(work *budget) {
-	const patience = 6 // rounds without fewer crossings
+	const patience = 8 // rounds without fewer crossings
 	var best [][]int
 	fewest := -1
 	keep := func() bool {
