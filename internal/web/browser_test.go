@@ -81,7 +81,7 @@ func open(t *testing.T, first string, width, height int64) *page {
 		t.Fatal(err)
 	}
 	ctx, stop := chromedp.NewContext(browserCtx)
-	ctx, stopTime := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, stopTime := context.WithTimeout(ctx, 5*time.Minute)
 	url, _, _ := strings.Cut(first, "/overview")
 	p := &page{t: t, ctx: ctx, url: url}
 	console := chromedp.Console(ctx)
@@ -140,7 +140,7 @@ func (p *page) settled() {
 	p.wait(`(() => {
 		const main = document.querySelector("main");
 		if (!main || main.getAttribute("aria-busy") || main.querySelector("[aria-busy]") || main.textContent.trim() === "") return false;
-		if (document.querySelector(".progress.on")) return false;
+		if (Number(document.documentElement.dataset.asking) > 0) return false;
 		return [...document.querySelectorAll("canvas")].every((c) => c.dataset.paint !== undefined);
 	})()`)
 	eval[bool](p, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
@@ -342,6 +342,8 @@ func TestPageFlame(t *testing.T) {
 
 	// A filter is a pill; its × takes it away, and back brings it back.
 	p.point(0.2, 2, 1)
+	p.settled()
+	name = p.text(".panel .name")
 	p.key("f")
 	p.wait(`document.querySelectorAll(".pill").length === 1`)
 	p.settled()

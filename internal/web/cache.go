@@ -9,7 +9,7 @@ import (
 
 const (
 	cacheBytes = 64 << 20
-	cacheTrees = 4
+	cacheTrees = 2
 )
 
 // A cache keeps answers as they were sent, and trees that pictures were cut from. What was used last stays.

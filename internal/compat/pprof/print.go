@@ -76,8 +76,23 @@ func printTree(w io.Writer, r report.Report, f *form) error {
 
 func printDot(w io.Writer, r report.Report, f *form) error {
 	g := r.(*report.Graph)
+	return render.Dot(w, g, f.dotOptions(g))
+}
+
+// printSVG and printPNG draw what printDot describes, where pprof calls graphviz.
+func printSVG(w io.Writer, r report.Report, f *form) error {
+	g := r.(*report.Graph)
+	return render.DotSVG(w, g, f.dotOptions(g))
+}
+
+func printPNG(w io.Writer, r report.Report, f *form) error {
+	g := r.(*report.Graph)
+	return render.DotPNG(w, g, f.dotOptions(g))
+}
+
+func (f *form) dotOptions(g *report.Graph) render.DotOptions {
 	f.chooseUnit(graphCosts(g), false)
-	return render.Dot(w, g, render.DotOptions{Labels: f.lines(g.Trimming, true), Format: f.value})
+	return render.DotOptions{Labels: f.lines(g.Trimming, true), Format: f.value}
 }
 
 func printCallgrind(w io.Writer, r report.Report, f *form) error {
