@@ -114,6 +114,18 @@ func TestFlameSVG(t *testing.T) {
 	}
 }
 
+// TestFlameBrokenPipe holds that pictures say so when they could not be written.
+func TestFlameBrokenPipe(t *testing.T) {
+	for _, format := range []string{"svg", "png"} {
+		if err := Write(&brokenPipe{100}, format, originReport(), Options{}); !errors.Is(err, errPipe) {
+			t.Errorf("%s: error is %v, want %v", format, err, errPipe)
+		}
+		if err := Write(io.Discard, format, topReport(), Options{}); !errors.Is(err, errNoPicture) {
+			t.Errorf("%s of top: error is %v, want %v", format, err, errNoPicture)
+		}
+	}
+}
+
 // TestFlamePNG looks at pixels in the middle of boxes, above their text.
 func TestFlamePNG(t *testing.T) {
 	for name, f := range flameReports() {
