@@ -53,6 +53,12 @@ func TestRun(t *testing.T) {
 		if v.Name != "diff" {
 			r, err = v.Run(in[:1], query.Query{View: v.Name, Arg: "a"})
 		}
+		if v.Name == "disasm" || v.Name == "weblist" {
+			if err == nil {
+				t.Errorf("%s: no error though there is no program", v.Name)
+			}
+			continue
+		}
 		if err != nil {
 			t.Errorf("%s: %v", v.Name, err)
 			continue
@@ -79,7 +85,7 @@ func TestParse(t *testing.T) {
 		{in: "text cum", want: query.Query{View: "top", Sort: "cum"}},
 		{in: "list 20", want: query.Query{View: "list", Arg: "20"}},
 		{in: "peek a b", want: query.Query{View: "peek", Arg: "a|b"}},
-		{in: "tpo", err: `unknown view "tpo"; the views are top, list, tree, peek, flame, traces, tags, info, raw, comments, folded, dot, callgrind, diff; did you mean top?`},
+		{in: "tpo", err: `unknown view "tpo"; the views are top, list, disasm, weblist, tree, peek, flame, sandwich, search, traces, tags, info, raw, comments, folded, dot, callgrind, diff; did you mean top?`},
 		{in: "", err: `unknown view ""; the views are`},
 		{in: "list", err: "list: list wants RX, as in list json.Unmarshal"},
 		{in: "top json", err: "top json: top takes no argument; focus=json shows what goes through that"},
