@@ -1,0 +1,281 @@
+// What the page asks, and who answers: a server, or the data inside a page that was saved as one file. Numbers come from
+// there ready; the page only paints.
+
+import { Pair, queryString } from "./state";
+
+export interface Head {
+  file?: string;
+  build_id?: string;
+  metric: string;
+  unit: string;
+  doc?: string;
+  time_nanos?: number;
+  duration_nanos?: number;
+  total: number;
+  by?: string;
+  filters?: string[] | null;
+  notes?: string[] | null;
+}
+
+export interface Metric {
+  type: string;
+  unit: string;
+  default?: boolean;
+  total: number;
+}
+
+export interface Recording {
+  ref: string;
+  program?: string;
+  build_id?: string;
+  kind?: string;
+  time_nanos?: number;
+  duration_nanos?: number;
+  samples: number;
+  metrics: Metric[] | null;
+  labels?: string[] | null;
+  notes?: string[] | null;
+}
+
+export interface Session {
+  version: string;
+  recordings: Recording[];
+  views: { name: string; doc: string; arg?: string; uses: string[] }[];
+  keys: { name: string; value: string; doc: string; choices?: string[] | null; repeats?: boolean }[];
+}
+
+export interface Frame {
+  name?: string;
+  address?: number;
+  file?: string;
+  start_line?: number;
+  line?: number;
+  object?: string;
+  package?: string;
+  origin?: Origin;
+}
+
+export type Origin = "own" | "std" | "dep" | "runtime" | "other";
+
+export interface Cost extends Frame {
+  flat: number;
+  cum: number;
+  inline?: string;
+}
+
+export interface Trimming {
+  shown: number;
+  of: number;
+  dropped?: number;
+  below?: number;
+}
+
+export interface Top extends Head, Trimming {
+  rows: Cost[] | null;
+}
+
+export interface DiffRow extends Frame {
+  flat: number;
+  cum: number;
+  flat_before: number;
+  cum_before: number;
+}
+
+export interface Diff extends Head, Trimming {
+  before: Head;
+  normalized?: boolean;
+  rows: DiffRow[] | null;
+}
+
+export interface FlameRow {
+  frame: number[];
+  gap: number[];
+  cum: number[];
+  flat: number[];
+  inline?: number[];
+  before?: number[];
+  width?: number[];
+}
+
+export interface Tree {
+  frames: Frame[] | null;
+  rows: FlameRow[] | null;
+}
+
+export interface Step {
+  name: string;
+  cum: number;
+  flat: number;
+}
+
+export interface Flame extends Head, Tree {
+  whole: number;
+  before?: Head; // the base, in a comparison
+  normalized?: boolean;
+  path?: Step[] | null;
+  cut?: { below: number; nodes: number };
+  inverted?: boolean;
+}
+
+export interface Sandwich extends Head {
+  whole?: number;
+  frame: Frame;
+  origin?: Origin;
+  flat: number;
+  cum: number;
+  callees: Tree;
+  callers: Tree;
+}
+
+export interface Search {
+  value: number;
+  total: number;
+  count: number;
+  names: string[] | null;
+}
+
+export interface Instruction {
+  address: number;
+  text: string;
+  flat?: number;
+  cum?: number;
+  function?: string;
+  file?: string;
+  line?: number;
+  depth?: number; // how many inlined calls below the line of source
+}
+
+export interface SourceLine {
+  line: number;
+  flat?: number;
+  cum?: number;
+  text: string;
+  instructions?: Instruction[] | null;
+}
+
+export interface SourceFile {
+  file: string;
+  found?: string;
+  notes?: string[] | null;
+  error?: string;
+  flat: number;
+  cum: number;
+  lines?: SourceLine[] | null;
+}
+
+export interface Source extends Head {
+  functions: { name: string; files?: SourceFile[] | null }[] | null;
+}
+
+export interface Tags extends Head {
+  keys: { key: string; total: number; values: { name: string; flat: number; unit?: string }[] | null }[] | null;
+}
+
+export interface Traces extends Head {
+  traces:
+    | { value: number; labels?: { key: string; text?: string; number?: number; unit?: string }[]; frames: TraceFrame[] }[]
+    | null;
+  of?: number;
+}
+
+export interface TraceFrame extends Frame {
+  inline?: boolean;
+}
+
+/** A Failure says what is wrong, and what to do about it where that is known. */
+export class Failure extends Error {
+  constructor(
+    message: string,
+    readonly hint = "",
+  ) {
+    super(message);
+  }
+}
+
+export interface Api {
+  /** json answers a request. It throws a Failure, or an AbortError when the signal says so. */
+  json<T>(path: string, pairs: Pair[], signal: AbortSignal): Promise<T>;
+  /** text answers with a document, such as a picture. */
+  text(path: string, pairs: Pair[], signal: AbortSignal): Promise<string>;
+  /** has tells whether a request to path can be answered at all. */
+  has(path: string): boolean;
+  /** embedded is true where nobody computes anew: zooming and searching are left to the page. */
+  readonly embedded: boolean;
+}
+
+class Server implements Api {
+  readonly embedded = false;
+
+  async json<T>(path: string, pairs: Pair[], signal: AbortSignal): Promise<T> {
+    const r = await this.ask(path, pairs, signal);
+    return (await r.json()) as T;
+  }
+
+  async text(path: string, pairs: Pair[], signal: AbortSignal): Promise<string> {
+    const r = await this.ask(path, pairs, signal);
+    return r.text();
+  }
+
+  has(): boolean {
+    return true;
+  }
+
+  private async ask(path: string, pairs: Pair[], signal: AbortSignal): Promise<Response> {
+    let r: Response;
+    try {
+      r = await fetch(path + queryString(pairs), { signal, headers: { Accept: "application/json, */*" } });
+    } catch (e) {
+      if (signal.aborted) throw e;
+      throw new Failure("the server does not answer", "start hone web again, then reload this page");
+    }
+    if (r.ok) return r;
+    const text = await r.text();
+    try {
+      const said = JSON.parse(text) as { error: string; hint?: string };
+      throw new Failure(said.error, said.hint);
+    } catch (e) {
+      if (e instanceof Failure) throw e;
+      throw new Failure(`the server says ${r.status} ${r.statusText}`, text.slice(0, 200));
+    }
+  }
+}
+
+/** Embedded answers from a map of requests to responses. */
+class Embedded implements Api {
+  readonly embedded = true;
+
+  constructor(private readonly answers: Record<string, unknown>) {}
+
+  async json<T>(path: string, pairs: Pair[]): Promise<T> {
+    const key = path + queryString(pairs);
+    const found = this.answers[key] ?? this.nearest(path, pairs);
+    if (found === undefined) {
+      throw new Failure("this page was saved without that answer", "hone web REF opens the recording with every view");
+    }
+    return found as T;
+  }
+
+  async text(path: string, pairs: Pair[]): Promise<string> {
+    return this.json<string>(path, pairs);
+  }
+
+  has(path: string): boolean {
+    return Object.keys(this.answers).some((k) => k === path || k.startsWith(path + "?"));
+  }
+
+  // What only narrows the view is done by the page itself, so it does not have to match.
+  private nearest(path: string, pairs: Pair[]): unknown {
+    const rest = pairs.filter(([k]) => k !== "root" && k !== "ref" && k !== "limit" && k !== "min");
+    const stripped = (key: string) => key.replace(/([?&])(root|ref|limit|min)=[^&]*/g, "$1").replace(/[?&]+$/, "").replace(/([?&])&+/g, "$1");
+    const want = path + queryString(rest);
+    const key = Object.keys(this.answers).find((k) => stripped(k) === want);
+    return key === undefined ? undefined : this.answers[key];
+  }
+}
+
+/** connect returns who answers this page. */
+export function connect(): Api {
+  const data = document.getElementById("hone-data");
+  if (data?.textContent) return new Embedded(JSON.parse(data.textContent) as Record<string, unknown>);
+  return new Server();
+}

@@ -1,0 +1,199 @@
+// A picture of a tree on a canvas as large as what is in sight, and its twin for those who do not see it: the frames around
+// the cursor as a tree in the page, moved through by the arrow keys.
+
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { ColorMode, Palette } from "./colors";
+import { percent, value } from "./format";
+import { Model, Place, Window, ancestors, children, depth, nameAt, nodeAt, parentOf, widest } from "./model";
+import { Brush, rowHeight } from "./paint";
+import { Keys, useKeys } from "./keys";
+
+export interface Canvas {
+  model: Model;
+  window: Window;
+  unit: string;
+  total: number;
+  upward: boolean;
+  mode: ColorMode;
+  palette: Palette;
+  wanted: Uint8Array | undefined;
+  selected: string;
+  cursor: Place | undefined;
+  label: string;
+  keys: boolean; // arrows move the cursor without a click first
+  onCursor: (p: Place) => void;
+  onHover: (p: Place | undefined) => void;
+  onZoom: (p: Place) => void;
+}
+
+export function FlameCanvas(props: Canvas) {
+  const { model, window: w, upward, cursor } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const brush = useMemo(() => new Brush(model), [model]);
+  const rows = useMemo(() => depth(model, w), [model, w]);
+  const [hover, setHover] = useState<Place>();
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  const latest = useRef(props);
+  latest.current = props;
+  const pointed = useRef<Place | undefined>(undefined);
+  pointed.current = hover;
+  const frame = useRef(0);
+
+  const paint = () => {
+    frame.current = 0;
+    const c = canvas.current;
+    const s = scroller.current;
+    const ctx = c?.getContext("2d", { alpha: false });
+    if (!c || !s || !ctx) return;
+    const start = performance.now();
+    const dpr = globalThis.devicePixelRatio || 1;
+    const width = s.clientWidth;
+    const height = s.clientHeight;
+    if (width === 0 || height === 0) return;
+    if (c.width !== Math.round(width * dpr) || c.height !== Math.round(height * dpr)) {
+      c.width = Math.round(width * dpr);
+      c.height = Math.round(height * dpr);
+      c.style.width = width + "px";
+      c.style.height = height + "px";
+    }
+    ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
+    const p = latest.current;
+    const look = { palette: p.palette, mode: p.mode, upward: p.upward, wanted: p.wanted, selected: p.selected, cursor: p.cursor, hover: pointed.current };
+    const n = Math.max(depth(p.model, p.window), p.upward ? Math.ceil(height / rowHeight) : 0);
+    brush.paint({ ctx, width, height, scroll: s.scrollTop, rows: n }, p.window, look);
+    // For those who measure.
+    c.dataset.paint = (performance.now() - start).toFixed(2);
+    c.dataset.nodes = String(p.model.nodes);
+  };
+  const soon = () => {
+    frame.current ||= requestAnimationFrame(paint);
+  };
+  const brushNow = useRef(paint);
+  brushNow.current = paint;
+
+  useEffect(() => {
+    const s = scroller.current!;
+    const observer = new ResizeObserver(() => setSize({ width: s.clientWidth, height: s.clientHeight }));
+    observer.observe(s);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => () => cancelAnimationFrame(frame.current), []);
+  useLayoutEffect(() => {
+    // Where the picture begins is what is seen first.
+    const s = scroller.current!;
+    s.scrollTop = upward ? s.scrollHeight : 0;
+  }, [model, w.top.row, w.x0, upward, upward ? size.height : 0]);
+  useLayoutEffect(() => {
+    cancelAnimationFrame(frame.current);
+    frame.current = requestAnimationFrame(() => brushNow.current());
+  });
+  useEffect(() => {
+    const s = scroller.current!;
+    if (!cursor) return;
+    const d = cursor.row - w.top.row;
+    const shown = upward ? Math.max(rows, Math.ceil(size.height / rowHeight)) : rows;
+    const y = (upward ? shown - 1 - d : d) * rowHeight;
+    if (y < s.scrollTop) s.scrollTop = y;
+    else if (y + rowHeight > s.scrollTop + s.clientHeight) s.scrollTop = y + rowHeight - s.clientHeight;
+  }, [cursor]);
+
+  const placeAt = (e: MouseEvent): Place | undefined => {
+    const s = scroller.current!;
+    const box = s.getBoundingClientRect();
+    const shown = upward ? Math.max(rows, Math.ceil(s.clientHeight / rowHeight)) : rows;
+    const line = Math.floor((e.clientY - box.top + s.scrollTop) / rowHeight);
+    const d = upward ? shown - 1 - line : line;
+    const x = w.x0 + ((e.clientX - box.left) / s.clientWidth) * (w.x1 - w.x0);
+    const r = d >= 0 && d < rows ? model.rows[w.top.row + d] : undefined;
+    const i = r && x < w.x1 ? nodeAt(r, x) : -1;
+    return i < 0 ? undefined : { row: w.top.row + d, i };
+  };
+  const point = (p: Place | undefined) => {
+    if (p?.row === hover?.row && p?.i === hover?.i) return;
+    setHover(p);
+    props.onHover(p);
+  };
+
+  const at = cursor ?? w.top;
+  const move = (p: Place | undefined) => {
+    if (p && p.row >= w.top.row) props.onCursor(p);
+  };
+  const down = () => {
+    const [lo, hi] = children(model, at);
+    const i = hi > lo ? widest(model.rows[at.row + 1], lo, hi) : -1;
+    if (i >= 0) move({ row: at.row + 1, i });
+  };
+  const up = () => move(at.row > w.top.row ? parentOf(model, at) : undefined);
+  const beside = (d: number) => {
+    const i = at.i + d;
+    const r = model.rows[at.row];
+    if (at.row > w.top.row && i >= 0 && i < r.n && r.x[i] + r.w[i] > w.x0 && r.x[i] < w.x1) move({ row: at.row, i });
+  };
+  const keys: Keys = {
+    ArrowDown: upward ? up : down,
+    ArrowUp: upward ? down : up,
+    ArrowLeft: () => beside(-1),
+    ArrowRight: () => beside(1),
+    Enter: () => props.onZoom(at),
+  };
+  useKeys(props.keys ? keys : {});
+
+  const id = useMemo(() => "tree" + ++trees, []);
+  return (
+    <div class="picture">
+      <div class="scroller" ref={scroller} onScroll={soon} role="tree" tabIndex={0} aria-label={props.label} aria-activedescendant={itemID(id, at)}
+        onMouseMove={(e) => point(placeAt(e))} onMouseLeave={() => point(undefined)}
+        onClick={(e) => { const p = placeAt(e); if (p) props.onCursor(p); }}
+        onDblClick={(e) => { const p = placeAt(e); if (p) props.onZoom(p); }}
+        onKeyDown={(e) => {
+          const f = Object.hasOwn(keys, e.key) ? keys[e.key] : undefined;
+          if (!f || e.ctrlKey || e.metaKey || e.altKey) return;
+          e.preventDefault();
+          f(e);
+        }}>
+        <canvas ref={canvas} aria-hidden="true" />
+        <div class="spacer" aria-hidden="true" style={{ height: Math.max(0, rows * rowHeight - size.height) + "px" }} />
+        <Twin {...props} at={at} id={id} />
+      </div>
+    </div>
+  );
+}
+
+let trees = 0;
+
+const itemID = (tree: string, p: Place) => `${tree}-${p.row}-${p.i}`;
+
+const near = 8; // neighbours to either side that the twin has
+
+/** Twin is the frames around the cursor: what is above it, its neighbours, and what is below it. */
+function Twin({ model, window: w, unit, total, at, id: tree }: Canvas & { at: Place; id: string }) {
+  const id = (p: Place) => itemID(tree, p);
+  const top = w.top.row;
+  const above = ancestors(model, at).slice(top, -1);
+  const parent = at.row > top ? parentOf(model, at) : undefined;
+  const [lo, hi] = parent ? children(model, parent) : [at.i, at.i + 1];
+  const beside: Place[] = [];
+  for (let i = Math.max(lo, at.i - near); i < Math.min(hi, at.i + near + 1); i++) beside.push({ row: at.row, i });
+  const [from, to] = children(model, at);
+  const below: Place[] = [];
+  for (let i = from; i < Math.min(to, from + 2 * near); i++) below.push({ row: at.row + 1, i });
+  const item = (p: Place, first: number, n: number) => {
+    const r = model.rows[p.row];
+    if (!r) return null;
+    const [a, b] = children(model, p);
+    return (
+      <div role="treeitem" id={id(p)} key={id(p)} aria-level={p.row - top + 1} aria-setsize={n} aria-posinset={p.i - first + 1}
+        aria-selected={p.row === at.row && p.i === at.i} aria-expanded={b > a ? true : undefined}>
+        {nameAt(model, p)}, total {value(r.cum[p.i], unit)}, {percent(r.cum[p.i], total)}, self {value(r.flat[p.i], unit)}
+      </div>
+    );
+  };
+  return (
+    <div class="twin">
+      {above.map((p) => item(p, p.i, 1))}
+      {beside.map((p) => item(p, lo, hi - lo))}
+      {below.map((p) => item(p, from, to - from))}
+    </div>
+  );
+}

@@ -1,0 +1,127 @@
+// Colours of boxes. All of them carry dark text at 4.5:1 or better, and neighbours differ in lightness too, not only in hue.
+
+import { Frame, Origin } from "./api";
+
+export type ColorMode = "origin" | "package" | "plain" | "change";
+
+export interface Palette {
+  paper: string;
+  text: string; // on boxes
+  origin: Record<Origin, string>;
+  all: string; // the root
+  run: string; // what is too narrow to draw by itself
+  plain: string;
+  hue: (degrees: number) => string;
+  less: string[]; // a little, more, a lot
+  more: string[];
+  same: string;
+  isNew: string;
+  isGone: string;
+  fade: number; // how much of a colour is left where a search did not match
+  accent: string;
+}
+
+const light: Palette = {
+  paper: "#fcfcfb",
+  text: "#16181d",
+  origin: { own: "#f4a55c", std: "#a9d3a0", dep: "#cdb8e6", runtime: "#a3bad6", other: "#d3d0c8" },
+  all: "#e3e1dc",
+  run: "#c9c7c2",
+  plain: "#efc48f",
+  hue: (d) => `hsl(${d} 58% 76%)`,
+  less: ["#cfe0f3", "#9cc3ec", "#68a5e3"],
+  more: ["#fbdcbc", "#f7b877", "#f0923b"],
+  same: "#dddbd6",
+  isNew: "#f0923b",
+  isGone: "#68a5e3",
+  fade: 0.28,
+  accent: "#1a5fb4",
+};
+
+const dark: Palette = {
+  paper: "#14161a",
+  text: "#0f1114",
+  origin: { own: "#ea9644", std: "#84bd7c", dep: "#b79ddb", runtime: "#8aa8cc", other: "#a5a39d" },
+  all: "#8d8f94",
+  run: "#4b4f57",
+  plain: "#d9a566",
+  hue: (d) => `hsl(${d} 45% 66%)`,
+  less: ["#a4b8cf", "#80aadb", "#5f9de6"],
+  more: ["#d8b796", "#e2a263", "#ee9036"],
+  same: "#9a9c9f",
+  isNew: "#ee9036",
+  isGone: "#5f9de6",
+  fade: 0.3,
+  accent: "#78b0ff",
+};
+
+// Colours that the reader has chosen leave no room for ours: boxes are outlines then.
+const forced: Palette = {
+  ...light,
+  paper: "Canvas",
+  text: "CanvasText",
+  origin: { own: "Canvas", std: "Canvas", dep: "Canvas", runtime: "Canvas", other: "Canvas" },
+  all: "Canvas",
+  run: "GrayText",
+  plain: "Canvas",
+  hue: () => "Canvas",
+  less: ["Canvas", "Canvas", "Canvas"],
+  more: ["Canvas", "Canvas", "Canvas"],
+  same: "Canvas",
+  isNew: "Canvas",
+  isGone: "Canvas",
+  accent: "Highlight",
+};
+
+export type Theme = "auto" | "light" | "dark";
+
+export function palette(theme: Theme): Palette {
+  if (matchMedia("(forced-colors: active)").matches) return forced;
+  const isDark = theme === "auto" ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
+  return isDark ? dark : light;
+}
+
+export function isDark(p: Palette): boolean {
+  return p === dark;
+}
+
+export function isForced(p: Palette): boolean {
+  return p === forced;
+}
+
+export const originNames: Record<Origin, string> = {
+  own: "your code",
+  std: "standard library",
+  dep: "dependencies",
+  runtime: "runtime / GC",
+  other: "other",
+};
+
+/** colorOf returns the colour of a frame where it does not depend on its values. */
+export function colorOf(p: Palette, mode: ColorMode, f: Frame | undefined): string {
+  if (!f) return p.all;
+  switch (mode) {
+    case "origin":
+      return p.origin[f.origin ?? "other"];
+    case "package":
+      return p.hue(hash(f.package || f.object || f.file || f.name || "") % 360);
+    default:
+      return p.plain;
+  }
+}
+
+/** changeColor returns the colour of a change: blue for less, orange for more, stronger for larger shares. */
+export function changeColor(p: Palette, before: number, after: number): string {
+  const most = Math.max(Math.abs(before), Math.abs(after));
+  if (most === 0 || before === after) return p.same;
+  const share = Math.abs(after - before) / most;
+  if (share < 0.02) return p.same;
+  const strength = share < 0.15 ? 0 : share < 0.5 ? 1 : 2;
+  return (after > before ? p.more : p.less)[strength];
+}
+
+function hash(s: string): number {
+  let h = 2166136261;
+  for (let i = 0; i < s.length; i++) h = Math.imul(h ^ s.charCodeAt(i), 16777619) >>> 0;
+  return h;
+}

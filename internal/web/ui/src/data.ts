@@ -1,0 +1,122 @@
+// Asking from inside a component: the last answer stays until the next one is there, and a question that nobody waits for
+// any more is taken back.
+
+import { createContext } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { Api, Failure, Session } from "./api";
+import { Pair, State, get, queryString, steps } from "./state";
+
+export interface App {
+  api: Api;
+  session: Session;
+  state: State;
+}
+
+export const AppContext = createContext<App>(null as unknown as App);
+
+export function useApp(): App {
+  return useContext(AppContext);
+}
+
+/** asked returns the pairs of the state that change the answer of a view: it refuses all others. */
+export function asked(app: App, view: string, ...extra: Pair[]): Pair[] {
+  const like = app.session.views.find((v) => v.name === view) ?? app.session.views.find((v) => v.name === "flame");
+  const uses = new Set(like?.uses ?? ["ref", "metric", ...steps]);
+  // What narrows a picture or a ranking would make the numbers of these incomplete.
+  if (view === "search" || view === "sandwich") for (const k of ["root", "limit", "min"]) uses.delete(k);
+  if (view === "list") uses.delete("by");
+  const set = new Set(extra.map(([k]) => k));
+  const ref = get(app.state, "ref");
+  const pairs = app.state.pairs.filter(([k]) => uses.has(k) && !set.has(k) && !k.startsWith("ui."));
+  if (ref === "" && view === "diff" && app.session.recordings[0]) pairs.unshift(["ref", app.session.recordings[0].ref]);
+  return [...extra.filter(([, v]) => v !== ""), ...pairs];
+}
+
+export interface Answer<T> {
+  data: T | undefined; // the last answer, perhaps to an earlier question
+  for: string; // the question that data answers
+  error: Failure | undefined;
+  waiting: boolean;
+}
+
+// Profiles do not change while they are open, so an answer stays true. A few are kept to make going back instant.
+const kept = new Map<string, unknown>();
+const keep = 40;
+
+/** useAnswer asks path for T. Without a path nothing is asked. */
+export function useAnswer<T>(path: string, pairs: Pair[], delay = 0, kind: "json" | "text" = "json"): Answer<T> {
+  const { api } = useApp();
+  const key = path && path + queryString(pairs);
+  const [answer, setAnswer] = useState<Answer<T>>({ data: undefined, for: "", error: undefined, waiting: key !== "" });
+  useEffect(() => {
+    if (key === "") {
+      setAnswer({ data: undefined, for: "", error: undefined, waiting: false });
+      return;
+    }
+    if (kept.has(key)) {
+      setAnswer({ data: kept.get(key) as T, for: key, error: undefined, waiting: false });
+      return;
+    }
+    const stop = new AbortController();
+    setAnswer((a) => ({ ...a, waiting: true }));
+    const ask = () => {
+      busy(1);
+      const got = kind === "json" ? api.json<T>(path, pairs, stop.signal) : (api.text(path, pairs, stop.signal) as Promise<T>);
+      got
+        .then(
+          (data) => {
+            if (stop.signal.aborted) return;
+            kept.set(key, data);
+            if (kept.size > keep) kept.delete(kept.keys().next().value!);
+            setAnswer({ data, for: key, error: undefined, waiting: false });
+          },
+          (e: unknown) => {
+            if (stop.signal.aborted) return;
+            const error = e instanceof Failure ? e : new Failure(String(e));
+            setAnswer((a) => ({ ...a, error, waiting: false }));
+          },
+        )
+        .finally(() => busy(-1));
+    };
+    const timer = delay > 0 ? setTimeout(ask, delay) : undefined;
+    if (timer === undefined) ask();
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [key]);
+  // What was kept is there before the effect has run.
+  if (key !== "" && answer.for !== key && kept.has(key)) {
+    return { data: kept.get(key) as T, for: key, error: undefined, waiting: false };
+  }
+  return answer;
+}
+
+let asking = 0;
+const watchers = new Set<(n: number) => void>();
+
+function busy(d: number): void {
+  asking += d;
+  document.documentElement.dataset.asking = String(asking); // for those who wait for the page to be done
+  for (const w of watchers) w(asking);
+}
+
+/** useBusy is true while answers have been awaited for long enough that one may wonder. */
+export function useBusy(): boolean {
+  const [shown, show] = useState(false);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => {
+    const watch = (n: number) => {
+      if (n > 0) {
+        timer.current ??= setTimeout(() => show(true), 150);
+        return;
+      }
+      clearTimeout(timer.current);
+      timer.current = undefined;
+      show(false);
+    };
+    watchers.add(watch);
+    return () => void watchers.delete(watch);
+  }, []);
+  return shown;
+}

@@ -1,0 +1,88 @@
+// What changed against a base: the flame graph coloured by change, and the functions that moved most.
+
+import { nameOf } from "./names";
+import { Diff, DiffRow } from "./api";
+import { asked, useAnswer, useApp } from "./data";
+import { FlameView, Toggle } from "./flame";
+import { group, growth, signed, value } from "./format";
+import { Message, Notes, Problem } from "./parts";
+import { get, go, put } from "./state";
+import { Column, VirtualTable } from "./table";
+
+export function DiffView() {
+  const app = useApp();
+  const { state, session } = app;
+  const base = get(state, "base");
+  const sort = get(state, "sort") || "flat";
+  const { data, error, waiting } = useAnswer<Diff>(base ? "/api/diff" : "", asked(app, "diff", ["limit", get(state, "limit") || "1000"]));
+  if (!base) {
+    const now = get(state, "ref") || session.recordings[0]?.ref;
+    const others = session.recordings.filter((r) => r.ref !== now);
+    return (
+      <Message title="Compare with which recording?">
+        {others.length > 0 ? (
+          <ul class="picks">{others.map((r) => <li><button onClick={() => go(put(state, "base", r.ref))}>{r.ref}</button></li>)}</ul>
+        ) : (
+          <p>Only one recording is open. <code>hone web new.pprof old.pprof</code> opens two.</p>
+        )}
+      </Message>
+    );
+  }
+  if (error && !waiting) return <Problem error={error} />;
+  if (!data) return <div class="blank" aria-busy="true" />;
+  const change = (d: number) => <span class={d > 0 ? "more" : d < 0 ? "less" : ""}>{signed(d, data.unit)}</span>;
+  const columns: Column<DiffRow>[] = [
+    { name: "before", key: "before", number: true, cell: (r) => value(r.flat_before, data.unit) },
+    { name: "after", key: "after", number: true, cell: (r) => value(r.flat, data.unit) },
+    { name: "self change", key: "flat", number: true, sort: true, cell: (r) => change(r.flat - r.flat_before) },
+    { name: "", key: "share", cell: (r) => <Lean part={r.flat - r.flat_before} whole={most} /> },
+    { name: "", key: "growth", number: true, cell: (r) => growth(r.flat_before, r.flat) },
+    { name: "change with callees", key: "cum", number: true, sort: true, cell: (r) => change(r.cum - r.cum_before) },
+    { name: "function", key: "name", cell: (r) => <span class="fn" title={nameOf(r)}>{nameOf(r)}</span> },
+  ];
+  const most = Math.max(...(data.rows ?? []).map((r) => Math.abs(r.flat - r.flat_before)), 1);
+  const d = data.total - data.before.total;
+  const normal = get(state, "normalize") !== "";
+  const selected = get(state, "ui.sel");
+  return (
+    <div class="diff">
+      <div class="headline">
+        <p>
+          <b>{data.metric} {value(data.before.total, data.unit)} → {value(data.total, data.unit)}</b>{" "}
+          <span class={d > 0 ? "more" : d < 0 ? "less" : ""}>{signed(d, data.unit)}, {growth(data.before.total, data.total)}</span>
+        </p>
+        <div class="group">
+          <Toggle on={!normal} onClick={() => go(put(state, "normalize", ""))}>Absolute</Toggle>
+          <Toggle on={normal} onClick={() => go(put(state, "normalize", "true"))}>Normalised</Toggle>
+        </div>
+        <p class="quiet">
+          {normal
+            ? "Before is scaled to the total of after: what is compared is shares, not amounts."
+            : "Amounts are compared as they were recorded: a longer recording has more of everything."}
+          {" "}The base is <code>{base}</code>. Boxes are as wide as they are now, or were before where they are gone.
+        </p>
+      </div>
+      <FlameView />
+      <section class="movers">
+        <h2>What moved most</h2>
+        {data.rows?.length ? (
+          <VirtualTable label="What moved most" rows={data.rows} columns={columns} sorted={sort}
+            selected={(r) => selected !== "" && r.name === selected} onSelect={(r) => go(put(state, "ui.sel", r.name ?? ""), "replace")}
+            onSort={(k) => go(put(state, "sort", k === "flat" ? "" : k))} />
+        ) : <p class="quiet">Nothing changed.</p>}
+        {data.shown < data.of && <p class="quiet">the first {group(data.shown)} of {group(data.of)} rows</p>}
+        <Notes notes={data.notes} />
+      </section>
+    </div>
+  );
+}
+
+/** Lean is a bar to the left for less and to the right for more. */
+function Lean({ part, whole }: { part: number; whole: number }) {
+  const share = Math.min(1, Math.abs(part) / whole) * 50;
+  return (
+    <span class="lean" aria-hidden="true">
+      <span class={part > 0 ? "more" : "less"} style={{ width: share + "%", left: part > 0 ? "50%" : 50 - share + "%" }} />
+    </span>
+  );
+}

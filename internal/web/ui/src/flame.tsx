@@ -1,0 +1,350 @@
+// The flame graph. The server computes and sends what is large enough to be seen from the frame that is zoomed into; the
+// zoom is shown at once from what is there already, and made finer when the answer arrives.
+
+import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Flame, Frame, Search, Step } from "./api";
+import { ColorMode, Palette, originNames } from "./colors";
+import { Keys, useKeys } from "./keys";
+import {
+  Model, Place, Window, ancestors, decode, follow, frameAt, matchedValue, matching, nameAt, parentOf, windowOf,
+} from "./model";
+import { FlameCanvas } from "./canvas";
+import { Detail, Panel } from "./panel";
+import { Dot, Icon, Nothing, Notes, Problem, useActions } from "./parts";
+import { Pair, State, add, get, go, put, queryString } from "./state";
+import { asked, useAnswer, useApp } from "./data";
+import { group, percent, value } from "./format";
+import { PaletteContext } from "./theme";
+import { functionOf, short } from "./names";
+
+/** FlameView is the flame graph with all that steers it. Where there is a base it is coloured by change. */
+export function FlameView() {
+  const app = useApp();
+  const { state } = app;
+  // Where nothing is computed anew, zooming is left to the page.
+  const gone: Pair[] = get(state, "base") !== "" && get(state, "ui.gone") !== "no" ? [["gone", "true"]] : [];
+  const pairs = asked(app, "flame", ...gone).filter(([k]) => !app.api.embedded || k !== "root");
+  const { data, error, waiting } = useAnswer<Flame>("/api/flame", pairs);
+  const model = useMemo(() => data && decode(data), [data]);
+  if (error && !waiting) return <Problem error={error} />;
+  if (!data || !model) return <div class="blank" aria-busy="true" />;
+  if (model.rows.length === 0 || (model.width === 0 && !data.path?.length)) return <Nothing head={data} />;
+  return <Zoomed data={data} model={model} state={state} />;
+}
+
+/** rootOf returns the names of the frames that the state is zoomed into. */
+function rootOf(s: State): string[] {
+  const root = get(s, "root");
+  return root === "" ? [] : root.split(";");
+}
+
+/** zoomed returns the window that the state asks for, as far as the model has it. */
+function zoomed(data: Flame, model: Model, root: string[]): Window {
+  const have = (data.path ?? []).map((p) => p.name);
+  const begins = have.every((n, i) => n === root[i]);
+  const place = begins ? follow(model, root.slice(have.length)) : undefined;
+  return windowOf(model, place ?? { row: 0, i: 0 });
+}
+
+function Zoomed({ data, model, state }: { data: Flame; model: Model; state: State }) {
+  const app = useApp();
+  const palette = useContext(PaletteContext);
+  const root = rootOf(state);
+  const w = useMemo(() => zoomed(data, model, root), [data, model, get(state, "root")]);
+  const [picked, setPicked] = useState<{ model: Model; place: Place }>();
+  const [hover, setHover] = useState<{ model: Model; place: Place }>();
+  const [match, setMatch] = useState(-1);
+  const selected = get(state, "ui.sel");
+  const upward = get(state, "ui.orient") === "flame";
+  const mode = (get(state, "ui.color") || (model.compares ? "change" : "origin")) as ColorMode;
+
+  const cursor = picked?.model === model ? picked.place : undefined;
+  const search = useSearch(model, w);
+  const hits = useMemo(() => (search.wanted ? matching(model, w, search.wanted) : []), [model, w, search.wanted]);
+  useEffect(() => setMatch(-1), [search.wanted]);
+  // A link names the selected frame; the widest of its boxes stands for it.
+  useEffect(() => {
+    if (selected === "" || cursor) return;
+    const wanted = new Uint8Array(model.frames.length);
+    model.frames.forEach((f, i) => { if (functionOf(f.name ?? "") === selected) wanted[i] = 1; });
+    const place = matching(model, w, wanted)[0];
+    if (place) setPicked({ model, place });
+  }, [model]);
+
+  const above: Step[] = [...(data.path ?? [])];
+  for (const p of ancestors(model, w.top).slice(1)) {
+    const r = model.rows[p.row];
+    above.push({ name: nameAt(model, p), cum: r.cum[p.i], flat: r.flat[p.i] });
+  }
+  const namesTo = (p: Place): string[] => [
+    ...(data.path ?? []).map((s) => s.name),
+    ...ancestors(model, p).slice(1).map((q) => nameAt(model, q)),
+  ];
+  const zoomTo = (names: string[]) => go(put(app.state, "root", names.join(";")));
+  // What is drawn may still be from before the last step; names with semicolons are told apart only by what is drawn.
+  const names = above.map((s) => s.name);
+  const way = names.join(";") === get(state, "root") ? names : root;
+  const zoom = (p: Place) => zoomTo(namesTo(p));
+  const select = (p: Place) => {
+    setPicked({ model, place: p });
+    const f = frameAt(model, p);
+    go(put(app.state, "ui.sel", functionOf(f?.name ?? "")), "replace");
+  };
+
+  const place = hover?.model === model ? hover.place : (cursor ?? w.top);
+  const subject = subjectAt(model, cursor ?? w.top, above);
+  const actions = useActions(subject);
+  const detail = detailOf(data, model, w, place, above, hover?.model === model);
+  const step = (d: number) => {
+    if (hits.length === 0) return;
+    const next = (match + d + hits.length) % hits.length;
+    setMatch(next);
+    select(hits[next]);
+  };
+  const toggle = (key: string, on = "true") => go(put(put(app.state, key, get(app.state, key) ? "" : on), "root", ""));
+  const keys: Keys = {
+    n: () => step(1),
+    N: () => step(-1),
+    r: () => zoomTo([]),
+    Escape: () => (way.length ? zoomTo(way.slice(0, -1)) : go(put(app.state, "ui.q", ""))),
+    i: () => toggle("invert"),
+    l: () => toggle("collapse"),
+    u: () => go(put(app.state, "ui.orient", upward ? "" : "flame")),
+  };
+  for (const a of actions) keys[a.key] = a.run;
+  useKeys(keys);
+
+  const viewValue = model.rows[w.top.row].cum[w.top.i];
+  return (
+    <div class="with-panel">
+      <div class="main">
+        <div class="tools">
+          <SearchBox search={search} at={match} hits={hits.length} onStep={step} />
+          <div class="group">
+            <Choice label="Colour" value={mode} options={[
+              ...(model.compares ? [["change", "change"] as [string, string]] : []),
+              ["origin", "origin"], ["package", "package"], ["plain", "plain"],
+            ]} onChange={(v) => go(put(app.state, "ui.color", v === (model.compares ? "change" : "origin") ? "" : v))} />
+            <Choice label="Orientation" value={upward ? "flame" : "icicle"} options={[["icicle", "icicle"], ["flame", "flame"]]}
+              onChange={(v) => go(put(app.state, "ui.orient", v === "flame" ? v : ""))} />
+            {!app.api.embedded && <LabelFrames />}
+            {model.compares && !app.api.embedded && (
+              <Toggle on={get(state, "ui.gone") !== "no"} title="calls that are no more keep the width that they had"
+                onClick={() => go(put(app.state, "ui.gone", get(app.state, "ui.gone") === "no" ? "" : "no"))}>Gone</Toggle>
+            )}
+            {!app.api.embedded && (
+              <>
+                <Toggle on={get(state, "invert") !== ""} onClick={() => toggle("invert")} title="callers below callees (i)">Invert</Toggle>
+                <Toggle on={get(state, "collapse") !== ""} onClick={() => toggle("collapse")} title="recursive calls as one box (l)">Collapse recursion</Toggle>
+              </>
+            )}
+          </div>
+        </div>
+        <div class="crumbs">
+          <Breadcrumb steps={above} whole={data.whole} onZoom={(n) => zoomTo(above.slice(0, n).map((s) => s.name))} />
+          <span class="quiet">
+            {percent(viewValue, data.total)} of {value(data.total, data.unit)}
+            {data.whole !== data.total && <> · {percent(viewValue, data.whole)} of the whole profile</>}
+            {data.inverted && " · inverted"}
+            {data.cut && data.cut.nodes > 0 && <span title={`each below ${value(data.cut.below, data.unit)}; zoom in to see them`}> · {group(data.cut.nodes)} small calls not drawn</span>}
+          </span>
+        </div>
+        <FlameCanvas model={model} window={w} unit={data.unit} total={data.total} upward={upward} mode={mode} palette={palette}
+          wanted={search.wanted} selected={selected} cursor={cursor} keys label={`Flame graph of ${data.metric}: what each call costs in its context`}
+          onCursor={select} onHover={(p) => setHover(p && { model, place: p })} onZoom={zoom} />
+        <div class="foot">
+          <Legend mode={mode} palette={palette} />
+          <span class="hints quiet"><kbd>/</kbd>search <kbd>Enter</kbd>zoom <kbd>Esc</kbd>out <kbd>f</kbd>focus <kbd>h</kbd>hide <kbd>?</kbd>keys</span>
+        </div>
+        <Notes notes={data.notes} />
+      </div>
+      <Panel detail={detail} unit={data.unit} total={data.total} whole={data.whole} actions={actions}
+        zoom={cursor && cursor.row > w.top.row ? () => zoom(cursor) : undefined} />
+    </div>
+  );
+}
+
+function subjectAt(model: Model, p: Place, above: Step[]): { frame: Frame | undefined; name: string } {
+  const frame = frameAt(model, p);
+  return { frame, name: frame ? (frame.name ?? "") : p.row === 0 && above.length ? above[above.length - 1].name : "all" };
+}
+
+/** detailOf puts together what the panel shows of a node. */
+export function detailOf(data: { total: number }, model: Model, w: Window, p: Place, above: Step[], passing: boolean): Detail {
+  const r = model.rows[p.row];
+  const up = parentOf(model, p);
+  const { frame, name } = subjectAt(model, p, above);
+  return {
+    frame,
+    name,
+    flat: r.flat[p.i],
+    cum: r.cum[p.i],
+    before: r.before?.[p.i],
+    inline: r.inline?.[p.i] === 1,
+    ofView: model.rows[w.top.row].cum[w.top.i],
+    ofParent: up ? model.rows[up.row].cum[up.i] : above.length > 1 ? above[above.length - 2].cum : above.length ? data.total : undefined,
+    passing,
+  };
+}
+
+interface Found {
+  q: string;
+  wanted: Uint8Array | undefined;
+  text: string;
+  title: string;
+  bad: string;
+}
+
+/** useSearch marks the frames that match what is searched for. The share that matched is exact: the server counts it. */
+function useSearch(model: Model, w: Window): Found {
+  const app = useApp();
+  const q = get(app.state, "ui.q");
+  const remote = q !== "" && !app.api.embedded;
+  const pairs = asked(app, "search", ["rx", q]);
+  const { data, error, for: answered } = useAnswer<Search>(remote ? "/api/search" : "", pairs, 120);
+  const current = answered === "/api/search" + queryString(pairs);
+  return useMemo(() => {
+    const none = { q, wanted: undefined, text: "", title: "", bad: "" };
+    if (q === "") return none;
+    if (app.api.embedded) return searchHere(model, w, q);
+    if (error) return { ...none, bad: error.message };
+    if (!data) return none;
+    const names = new Set(data.names ?? []);
+    const wanted = new Uint8Array(model.frames.length);
+    model.frames.forEach((f, i) => { if (names.has(f.name ?? "")) wanted[i] = 1; });
+    return {
+      q, wanted, bad: "",
+      // Boxes may stay marked for what was typed before, but a number must not.
+      text: current ? `${percent(data.value, data.total)} matched` : "",
+      title: `${group(data.count)} ${data.count === 1 ? "function" : "functions"}`,
+    };
+  }, [q, data, error, current, model, w]);
+}
+
+function searchHere(model: Model, w: Window, q: string): Found {
+  let rx: RegExp;
+  try {
+    rx = new RegExp(q);
+  } catch {
+    return { q, wanted: undefined, text: "", title: "", bad: "this is no regular expression" };
+  }
+  const wanted = new Uint8Array(model.frames.length);
+  let n = 0;
+  model.frames.forEach((f, i) => { if (rx.test(f.name ?? "")) { wanted[i] = 1; n++; } });
+  const whole = model.rows[w.top.row].cum[w.top.i];
+  return { q, wanted, bad: "", text: `${percent(matchedValue(model, w, wanted), whole)} matched`, title: `${n} functions of those drawn` };
+}
+
+function SearchBox({ search, at, hits, onStep }: { search: Found; at: number; hits: number; onStep: (d: number) => void }) {
+  const { state, api } = useApp();
+  const box = useRef<HTMLInputElement>(null);
+  useKeys({ "/": () => { box.current?.focus(); box.current?.select(); } });
+  const filter = (key: string) => go(add(put(state, "ui.q", ""), key, search.q));
+  return (
+    <div class="search">
+      <input ref={box} type="search" placeholder="Search functions  ( / )" aria-label="Search functions, a regular expression" spellcheck={false}
+        aria-invalid={search.bad !== ""} value={search.q} onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")}
+        onKeyDown={(e) => {
+          if (e.key === "Enter") onStep(e.shiftKey ? -1 : 1);
+          if (e.key === "Escape") { go(put(state, "ui.q", ""), "replace"); e.currentTarget.blur(); }
+        }} />
+      <span class="matched" aria-live="polite">
+        {search.bad !== "" ? <span class="bad">{search.bad}</span> : search.text && <><b>{search.text}</b> · {search.title}</>}
+      </span>
+      {search.q !== "" && search.bad === "" && (
+        <>
+          <span class="stepper">
+            <button onClick={() => onStep(-1)} disabled={hits === 0} aria-label="previous match" title="previous match (N)">‹</button>
+            <span class="num">{at < 0 ? "–" : at + 1} / {hits}</span>
+            <button onClick={() => onStep(1)} disabled={hits === 0} aria-label="next match" title="next match (n)">›</button>
+          </span>
+          {!api.embedded && (
+            <>
+              <button onClick={() => filter("focus")} title="keep only samples with a match">Focus</button>
+              <button onClick={() => filter("hide")} title="take matches out of the stacks">Hide</button>
+              <button onClick={() => filter("show")} title="take all else out of the stacks">Only</button>
+            </>
+          )}
+        </>
+      )}
+    </div>
+  );
+}
+
+export function Choice({ label, value: v, options, onChange }: {
+  label: string; value: string; options: [string, string][]; onChange: (v: string) => void;
+}) {
+  return (
+    <label class="choice">
+      <span>{label}</span>
+      <select value={v} onChange={(e) => onChange(e.currentTarget.value)}>
+        {options.map(([k, name]) => <option value={k} selected={k === v}>{name}</option>)}
+      </select>
+    </label>
+  );
+}
+
+export function Toggle({ on, onClick, title, children }: { on: boolean; onClick: () => void; title?: string; children: string }) {
+  return <button class={"toggle" + (on ? " on" : "")} aria-pressed={on} onClick={onClick} title={title}>{children}</button>;
+}
+
+/** LabelFrames puts the values of a label on top of the stacks. */
+function LabelFrames() {
+  const { state, session } = useApp();
+  const ref = get(state, "ref");
+  const rec = session.recordings.find((r) => r.ref === ref) ?? session.recordings[0];
+  const labels = rec?.labels ?? [];
+  const now = get(state, "tag-root");
+  if (labels.length === 0) return null;
+  return (
+    <Choice label="Labels" value={now} options={[["", "not shown"], ...labels.map((l) => [l, `by ${l}`] as [string, string])]}
+      onChange={(v) => go(put(put(state, "tag-root", v), "root", ""))} />
+  );
+}
+
+function Breadcrumb({ steps, whole, onZoom }: { steps: Step[]; whole: number; onZoom: (n: number) => void }) {
+  // The way down may be a hundred frames long; its ends are what tells where one is.
+  const shown = steps.length > 5 ? [0, -1, steps.length - 3, steps.length - 2, steps.length - 1] : steps.map((_, i) => i);
+  return (
+    <nav class="breadcrumb" aria-label="Zoom">
+      <ol>
+        <li>{steps.length === 0 ? <b aria-current="true">all</b> : <button class="link" onClick={() => onZoom(0)} title="zoom out to the whole (r)">all</button>}</li>
+        {shown.map((i) =>
+          i < 0 ? <li><span class="quiet">… {steps.length - 4} more</span></li> : (
+            <li>
+              {i === steps.length - 1 ? (
+                <b aria-current="true" title={steps[i].name}>{short(steps[i].name)}</b>
+              ) : (
+                <button class="link" onClick={() => onZoom(i + 1)} title={`${steps[i].name}: ${percent(steps[i].cum, whole)} of the whole profile`}>{short(steps[i].name)}</button>
+              )}
+            </li>
+          ))}
+      </ol>
+      {steps.length > 0 && <button class="small" onClick={() => onZoom(steps.length - 1)} title="zoom out by one frame (Esc)"><Icon name="close" /><span class="hidden">zoom out</span></button>}
+    </nav>
+  );
+}
+
+export function Legend({ mode, palette }: { mode: ColorMode; palette: Palette }) {
+  if (mode === "origin") {
+    return (
+      <ul class="legend" aria-label="Colours">
+        {(["own", "std", "dep", "runtime"] as const).map((o) => <li><Dot origin={o} />{originNames[o]}</li>)}
+      </ul>
+    );
+  }
+  if (mode === "change") {
+    const swatch = (color: string) => <span class="dot" style={{ backgroundColor: color }} />;
+    return (
+      <ul class="legend" aria-label="Colours">
+        <li>{swatch(palette.less[2])}▼ less</li>
+        <li>{swatch(palette.same)}same</li>
+        <li>{swatch(palette.more[2])}▲ more</li>
+        <li><span class="dot rising" style={{ backgroundColor: palette.isNew }} />+ new</li>
+        <li><span class="dot falling" style={{ backgroundColor: palette.isGone }} />− gone</li>
+      </ul>
+    );
+  }
+  return null;
+}
+

@@ -1,0 +1,180 @@
+// The call graph: a picture made by the server, moved and zoomed here.
+
+import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { isDark } from "./colors";
+import { asked, useAnswer, useApp } from "./data";
+import { Message, Problem, useActions } from "./parts";
+import { Keys, useKeys } from "./keys";
+import { get, go, put } from "./state";
+import { PaletteContext } from "./theme";
+
+const defaultNodes = 80;
+
+export function GraphView() {
+  const app = useApp();
+  const { state } = app;
+  const [limit, setLimit] = useState(Number(get(state, "limit")) || defaultNodes);
+  const pairs = asked(app, "dot");
+  const { data, error, waiting } = useAnswer<string>("/download/svg", [["view", "graph"], ...pairs], 0, "text");
+  const svg = useMemo(() => (data === undefined ? undefined : clean(data)), [data]);
+  const selected = get(state, "ui.sel");
+  const actions = useActions(selected ? { frame: { name: selected }, name: selected } : undefined);
+  useEffect(() => setLimit(Number(get(state, "limit")) || defaultNodes), [get(state, "limit")]);
+  return (
+    <div class="main page graph-page">
+      <div class="tools">
+        <label class="choice"><span>Functions</span>
+          <input type="range" min={10} max={300} step={10} value={limit} onInput={(e) => setLimit(Number(e.currentTarget.value))}
+            onChange={(e) => go(put(state, "limit", Number(e.currentTarget.value) === defaultNodes ? "" : e.currentTarget.value))} />
+          <output>{limit}</output>
+        </label>
+        <div class="group row-actions">
+          {selected && <b title={selected}>{selected}</b>}
+          {actions.map((a) => <button onClick={a.run} title={`${a.doc} (${a.key})`}>{a.name}</button>)}
+        </div>
+      </div>
+      {error && !waiting ? <Problem error={error} /> : svg === null ? (
+        <Message title="The server's picture cannot be read"><p><code>hone graph -o graph.svg REF</code> writes it to a file.</p></Message>
+      ) : svg ? <Picture svg={svg} /> : <div class="blank" aria-busy="true" />}
+    </div>
+  );
+}
+
+interface Drawing {
+  root: SVGSVGElement;
+  css: string;
+}
+
+const allowed = new Set("svg g path polygon polyline line rect circle ellipse text tspan title desc defs marker linearGradient radialGradient stop clipPath pattern a".split(" "));
+
+/**
+ * clean parses a picture and takes out whatever is not drawing: names from profiles are in it. Styles are renamed before
+ * anything parses them, since the page allows no inline style, and applied through the DOM.
+ */
+function clean(text: string): Drawing | null {
+  const inert = text.replace(/<(\/?)style\b/g, "<$1css").replace(/\sstyle=/g, " data-style=");
+  const doc = new DOMParser().parseFromString(inert, "image/svg+xml");
+  const from = doc.documentElement;
+  if (from.localName !== "svg" || doc.querySelector("parsererror")) return null;
+  let css = "";
+  for (const e of [from, ...from.querySelectorAll("*")]) {
+    if (e.localName === "css") css += e.textContent ?? "";
+    if (!allowed.has(e.localName)) {
+      e.remove();
+      continue;
+    }
+    for (const a of [...e.attributes]) {
+      if (/^on/i.test(a.name) || /href$/i.test(a.name) || /^\s*(javascript|data):/i.test(a.value)) e.removeAttribute(a.name);
+    }
+  }
+  const root = document.importNode(from, true) as unknown as SVGSVGElement;
+  for (const e of [root, ...root.querySelectorAll<SVGElement>("[data-style]")]) {
+    for (const d of e.getAttribute("data-style")?.split(";") ?? []) {
+      const colon = d.indexOf(":");
+      if (colon > 0) e.style.setProperty(d.slice(0, colon).trim(), d.slice(colon + 1).trim());
+    }
+  }
+  return { root, css };
+}
+
+function Picture({ svg }: { svg: Drawing }) {
+  const { state } = useApp();
+  const palette = useContext(PaletteContext);
+  const host = useRef<HTMLDivElement>(null);
+  const view = useRef({ x: 0, y: 0, scale: 1 });
+  const drag = useRef<{ x: number; y: number; moved: boolean } | undefined>(undefined);
+  const latest = useRef(state);
+  latest.current = state;
+
+  const place = () => {
+    const { x, y, scale } = view.current;
+    svg.root.style.transform = `translate(${x}px, ${y}px) scale(${scale})`;
+  };
+  const fit = () => {
+    const h = host.current!;
+    const box = svg.root.viewBox.baseVal;
+    const w = box?.width || svg.root.getBoundingClientRect().width || 1;
+    const t = box?.height || svg.root.getBoundingClientRect().height || 1;
+    const scale = Math.min(1.25, h.clientWidth / w, h.clientHeight / t);
+    view.current = { scale, x: (h.clientWidth - w * scale) / 2, y: Math.max(0, (h.clientHeight - t * scale) / 2) };
+    place();
+  };
+  const zoom = (by: number, cx: number, cy: number) => {
+    const v = view.current;
+    const scale = Math.min(8, Math.max(0.02, v.scale * by));
+    const k = scale / v.scale;
+    view.current = { scale, x: cx - (cx - v.x) * k, y: cy - (cy - v.y) * k };
+    place();
+  };
+  const middle = (by: number) => zoom(by, host.current!.clientWidth / 2, host.current!.clientHeight / 2);
+  const pan = (dx: number, dy: number) => {
+    view.current.x += dx;
+    view.current.y += dy;
+    place();
+  };
+
+  useEffect(() => {
+    const h = host.current!;
+    const shadow = h.shadowRoot ?? h.attachShadow({ mode: "open" });
+    const sheet = new CSSStyleSheet();
+    // Its own rules, as rules and not as text in the page; their reach ends with the shadow root.
+    // Pictures follow the system; the page may not.
+    const css = svg.css.replace(/@media *\(prefers-color-scheme: *dark\)/g, isDark(palette) ? "@media all" : "@media not all");
+    sheet.replaceSync(css + " svg { transform-origin: 0 0; max-width: none; }");
+    shadow.adoptedStyleSheets = [sheet];
+    const box = svg.root.viewBox.baseVal;
+    if (box && box.width) {
+      svg.root.setAttribute("width", String(box.width));
+      svg.root.setAttribute("height", String(box.height));
+    }
+    svg.root.setAttribute("role", "img");
+    svg.root.setAttribute("aria-label", "Call graph; the view Top has the same functions as a table");
+    shadow.replaceChildren(svg.root);
+    fit();
+    const wheel = (e: WheelEvent) => {
+      e.preventDefault();
+      const r = h.getBoundingClientRect();
+      zoom(Math.exp(-e.deltaY / 400), e.clientX - r.left, e.clientY - r.top);
+    };
+    h.addEventListener("wheel", wheel, { passive: false });
+    return () => h.removeEventListener("wheel", wheel);
+  }, [svg, palette]);
+
+  const keys: Keys = {
+    "+": () => middle(1.25), "=": () => middle(1.25), "-": () => middle(0.8), r: fit,
+    ArrowLeft: () => pan(60, 0), ArrowRight: () => pan(-60, 0), ArrowUp: () => pan(0, 60), ArrowDown: () => pan(0, -60),
+  };
+  useKeys(keys);
+  return (
+    <div class="graph-box">
+      <div class="graph" ref={host} tabIndex={0} role="group" aria-label="Call graph: drag to move, wheel or + and - to zoom"
+        onPointerDown={(e) => { drag.current = { x: e.clientX, y: e.clientY, moved: false }; e.currentTarget.setPointerCapture(e.pointerId); }}
+        onPointerMove={(e) => {
+          const d = drag.current;
+          if (!d) return;
+          if (Math.abs(e.clientX - d.x) + Math.abs(e.clientY - d.y) < 4 && !d.moved) return;
+          pan(e.clientX - d.x, e.clientY - d.y);
+          drag.current = { x: e.clientX, y: e.clientY, moved: true };
+        }}
+        onPointerUp={(e) => {
+          const d = drag.current;
+          drag.current = undefined;
+          if (d?.moved) return;
+          const name = nodeName(host.current!.shadowRoot!.elementFromPoint(e.clientX, e.clientY));
+          if (name) go(put(latest.current, "ui.sel", name), "replace");
+        }}
+      />
+      <div class="zoomer">
+        <button onClick={() => middle(1.25)} aria-label="zoom in">+</button>
+        <button onClick={() => middle(0.8)} aria-label="zoom out">−</button>
+        <button onClick={fit} title="all of it (r)">Fit</button>
+      </div>
+    </div>
+  );
+}
+
+/** nodeName returns the function whose box e belongs to. The title of a box is its name and value; edges have arrows. */
+function nodeName(e: Element | null): string {
+  const title = e?.closest("g")?.querySelector(":scope > title")?.textContent ?? "";
+  return / (->|\.\.\.) /.test(title) ? "" : title.replace(/ \([^()]*\)$/, "");
+}

@@ -1,0 +1,240 @@
+// What stands above every view: what is looked at, the views, and the filters that were applied.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { asked, useApp } from "./data";
+import { duration, group, value } from "./format";
+import { sheet, useKeys } from "./keys";
+import { readable } from "./names";
+import { Icon, Link, copy } from "./parts";
+import { State, add, get, go, href, put, queryString, steps, to, without } from "./state";
+import { Theme } from "./colors";
+
+export interface View {
+  name: string;
+  title: string;
+  needs: string; // what has to be answerable for it to be offered
+}
+
+export const views: View[] = [
+  { name: "overview", title: "Overview", needs: "/api/top" },
+  { name: "flame", title: "Flame", needs: "/api/flame" },
+  { name: "sandwich", title: "Callers", needs: "/api/sandwich" },
+  { name: "top", title: "Top", needs: "/api/top" },
+  { name: "graph", title: "Graph", needs: "/download/svg" },
+  { name: "source", title: "Source", needs: "/api/list" },
+  { name: "diff", title: "Diff", needs: "/api/diff" },
+  { name: "tags", title: "Tags", needs: "/api/tags" },
+  { name: "traces", title: "Traces", needs: "/api/traces" },
+];
+
+export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }) {
+  const app = useApp();
+  const { state, session, api } = app;
+  const recordings = session.recordings;
+  const ref = get(state, "ref") || recordings[0]?.ref || "";
+  const rec = recordings.find((r) => r.ref === ref) ?? recordings[0];
+  const metrics = rec?.metrics ?? [];
+  const metric = get(state, "metric") || (metrics.find((m) => m.default) ?? metrics[metrics.length - 1])?.type || "";
+  const now = metrics.find((m) => m.type === metric);
+  const others = recordings.filter((r) => r.ref !== ref);
+  const base = get(state, "base");
+  const headline = [
+    now && value(now.total, now.unit),
+    rec?.duration_nanos ? duration(rec.duration_nanos) + " long" : "",
+    rec && group(rec.samples) + " samples",
+  ].filter(Boolean).join(" · ");
+  return (
+    <header class="head">
+      <Link to={to(state, "overview")} href={href(to(state, "overview"))} class="brand">hone</Link>
+      <label class="pick"><span class="hidden">Recording</span>
+        <select value={ref} onChange={(e) => go(put(put(state, "ref", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
+          {recordings.map((r) => <option value={r.ref} selected={r.ref === ref}>{describe(r.program, r.ref)}</option>)}
+        </select>
+      </label>
+      <label class="pick narrow"><span class="hidden">Metric</span>
+        <select value={metric} onChange={(e) => go(put(put(state, "metric", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
+          {metrics.map((m) => <option value={m.type} selected={m.type === metric}>{m.type.replace(/_/g, " ")}</option>)}
+        </select>
+      </label>
+      {(others.length > 0 || base !== "") && (
+        <label class="pick narrow"><span class="hidden">Compare with</span>
+          <select value={base} onChange={(e) => go(put(put(e.currentTarget.value === "" || state.view === "diff" ? state : to(state, "diff"), "base", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
+            <option value="" selected={base === ""}>compare with…</option>
+            {others.map((r) => <option value={r.ref} selected={r.ref === base}>against {r.ref}</option>)}
+          </select>
+        </label>
+      )}
+      <span class="headline-text">{headline}</span>
+      <span class="head-end">
+        {!api.embedded && <button onClick={() => copy(location.href, "link copied: it opens this view in any browser that reaches this server")} title="copy a link to this view"><Icon name="share" /><span class="wide">Share</span></button>}
+        {!api.embedded && <Download />}
+        <button onClick={onTheme} title={`theme: ${theme} (t)`} aria-label={`theme: ${theme}`}><Icon name={theme} /></button>
+        <Help />
+      </span>
+    </header>
+  );
+}
+
+function describe(program: string | undefined, ref: string): string {
+  return program && !ref.includes(program) ? `${program} · ${ref}` : ref;
+}
+
+const downloads: [format: string, doc: string][] = [
+  ["pprof", "profile as loaded (.pb.gz)"],
+  ["pprof-filtered", "profile as filtered (.pb.gz)"],
+  ["html", "this page as one file (.html)"],
+  ["svg", "flame graph (.svg)"],
+  ["png", "flame graph (.png)"],
+  ["folded", "folded stacks (.txt)"],
+  ["speedscope", "speedscope (.json)"],
+  ["csv", "this view as a table (.csv)"],
+  ["json", "this view as data (.json)"],
+  ["markdown", "this view for a ticket (.md)"],
+];
+
+// The views that a table or data can be had of; the others are pictures of what the flame graph has.
+const written = new Set(["top", "flame", "diff", "tags"]);
+
+function Download() {
+  const app = useApp();
+  const menu = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const close = (e: Event) => {
+      if (menu.current?.open && !(e instanceof KeyboardEvent ? e.key !== "Escape" : menu.current.contains(e.target as Node))) menu.current.open = false;
+    };
+    document.addEventListener("pointerdown", close);
+    document.addEventListener("keydown", close);
+    return () => {
+      document.removeEventListener("pointerdown", close);
+      document.removeEventListener("keydown", close);
+    };
+  }, []);
+  const link = (format: string): string => {
+    const table = format === "csv" || format === "json" || format === "markdown";
+    const view = table ? (written.has(app.state.view) ? app.state.view : "top") : format === "svg" || format === "png" ? (app.state.view === "graph" ? "graph" : "flame") : "";
+    const grammar = view === "graph" ? "dot" : view || "flame";
+    return "/download/" + format + queryString([...(view ? [["view", view] as [string, string]] : []), ...asked(app, grammar).filter(([k]) => k !== "root" || grammar === "flame")]);
+  };
+  return (
+    <details class="menu" ref={menu}>
+      <summary title="download"><Icon name="download" /><span class="wide">Download</span></summary>
+      <ul>
+        {downloads.map(([format, doc]) => <li><a href={link(format)} download onClick={() => { menu.current!.open = false; }}>{doc}</a></li>)}
+      </ul>
+    </details>
+  );
+}
+
+function Help() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useKeys({ "?": () => dialog.current?.showModal() });
+  return (
+    <>
+      <button onClick={() => dialog.current?.showModal()} title="keys (?)" aria-label="keys">?</button>
+      <dialog ref={dialog} aria-label="Keys" onClick={(e) => { if (e.target === e.currentTarget) dialog.current?.close(); }}>
+        <div class="sheet">
+          <h2>Keys</h2>
+          <div class="columns">
+            {sheet.map(([title, keys]) => (
+              <section>
+                <h3>{title}</h3>
+                <dl>{keys.map(([k, doc]) => <div><dt>{k.split(/ +/).map((x) => (x === "…" ? x : <kbd>{x}</kbd>))}</dt><dd>{doc}</dd></div>)}</dl>
+              </section>
+            ))}
+          </div>
+          <button onClick={() => dialog.current?.close()}>Close</button>
+        </div>
+      </dialog>
+    </>
+  );
+}
+
+export function Tabs() {
+  const { state, api } = useApp();
+  const offered = views.filter((v) => api.has(v.needs));
+  const keys: Record<string, () => void> = {};
+  offered.slice(0, 9).forEach((v, i) => { keys[String(i + 1)] = () => go(to(state, v.name)); });
+  useKeys(keys);
+  return (
+    <nav class="tabs" aria-label="Views">
+      {offered.map((v, i) => (
+        <Link to={to(state, v.name)} href={href(to(state, v.name))} current={v.name === state.view} title={`${v.title} (${i + 1})`}>{v.title}</Link>
+      ))}
+    </nav>
+  );
+}
+
+// Keys that have a control of their own, or that say what is looked at and not how.
+const controlled = new Set([
+  "ref", "base", "metric", "root", "arg", "by", "sort", "limit", "min", "invert", "collapse", "normalize", "tag-root",
+]);
+
+/** Pills are the steps that were applied, each with a × that takes it back. */
+export function Pills() {
+  const { state, api } = useApp();
+  const [adding, setAdding] = useState(false);
+  const shown = state.pairs.map(([k, v], i) => ({ k, v, i })).filter(({ k }) => !controlled.has(k) && !k.startsWith("ui."));
+  if (api.embedded && shown.length === 0) return null;
+  return (
+    <div class="pills" role="group" aria-label="Filters">
+      <span class="quiet">filters</span>
+      {shown.map(({ k, v, i }) => (
+        <span class="pill" key={k + v} title={`${k}=${v}`}>
+          <span>{describeStep(k)} <b>{readableStep(k, v)}</b></span>
+          <button onClick={() => go(without(state, i))} aria-label={`remove the filter ${k} ${readable(v)}`}>×</button>
+        </span>
+      ))}
+      {shown.length > 1 && <button class="small" onClick={() => go({ ...state, pairs: state.pairs.filter(([k]) => controlled.has(k) || k.startsWith("ui.")) })}>remove all</button>}
+      {adding ? <AddFilter state={state} onDone={() => setAdding(false)} /> : <button class="small" onClick={() => setAdding(true)}><Icon name="plus" />add</button>}
+    </div>
+  );
+}
+
+function describeStep(key: string): string {
+  switch (key) {
+    case "show-from":
+      return "only from";
+    case "prune-from":
+      return "only down to";
+    case "ignore":
+      return "drop";
+    case "tag":
+      return "label";
+    case "tag-ignore":
+      return "drop label";
+    case "tag-leaf":
+      return "label as frames";
+    default:
+      return key;
+  }
+}
+
+function readableStep(key: string, v: string): string {
+  if (v === "true") return "";
+  const at = key.startsWith("tag") ? v.indexOf("=") + 1 : 0;
+  return v.slice(0, at) + readable(v.slice(at));
+}
+
+function AddFilter({ state, onDone }: { state: State; onDone: () => void }) {
+  const { session } = useApp();
+  const [key, setKey] = useState("focus");
+  const [text, setText] = useState("");
+  const box = useRef<HTMLInputElement>(null);
+  useEffect(() => box.current?.focus(), []);
+  const about = (name: string) => session.keys.find((k) => k.name === name);
+  return (
+    <form class="add" onSubmit={(e) => {
+      e.preventDefault();
+      if (text !== "") go(add(state, key, text));
+      onDone();
+    }} onKeyDown={(e) => { if (e.key === "Escape") onDone(); }}>
+      <select aria-label="Kind of filter" value={key} onChange={(e) => setKey(e.currentTarget.value)}>
+        {steps.filter((s) => s !== "tag-root").map((s) => <option value={s}>{s}</option>)}
+      </select>
+      <input ref={box} aria-label="What to filter by" placeholder={about(key)?.value ?? "RX"} value={text} onInput={(e) => setText(e.currentTarget.value)} spellcheck={false} />
+      <button type="submit">Apply</button>
+      <button type="button" onClick={onDone}>Cancel</button>
+      <span class="quiet">{about(key)?.doc}</span>
+    </form>
+  );
+}

@@ -1,0 +1,73 @@
+// Keys. A view says what its keys do; the sheet behind ? lists all of them.
+
+import { useEffect } from "preact/hooks";
+
+export type Keys = Record<string, (e: KeyboardEvent) => void>;
+
+export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
+  [
+    "Everywhere",
+    [
+      ["1 … 9", "the views, from left to right"],
+      ["/", "search"],
+      ["Esc", "leave the search; zoom out"],
+      ["t", "theme: as the system has it, light, dark"],
+      ["?", "this sheet"],
+      ["Alt ←", "undo the last step"],
+    ],
+  ],
+  [
+    "Flame graph",
+    [
+      ["← → ↑ ↓", "move to a neighbour, a caller, a callee"],
+      ["Enter", "zoom into the selected frame"],
+      ["Esc", "zoom out by one frame"],
+      ["r", "zoom out to the whole"],
+      ["n  N", "next and previous match of the search"],
+      ["i", "invert: callers below callees"],
+      ["l", "collapse recursion"],
+      ["u", "let the picture grow up or down"],
+    ],
+  ],
+  [
+    "Selected frame",
+    [
+      ["s", "its source"],
+      ["c", "its callers and callees"],
+      ["f", "focus: keep only samples that pass through it"],
+      ["o", "only: cut what is above it"],
+      ["h", "hide: take it out of the stacks"],
+      ["d", "drop: leave out samples that pass through it"],
+      ["y", "copy its name"],
+    ],
+  ],
+  ["Source", [["n  N", "next and previous line by cost"]]],
+];
+
+function typing(e: KeyboardEvent): boolean {
+  const t = e.target as HTMLElement;
+  return t.isContentEditable || /^(INPUT|SELECT|TEXTAREA)$/.test(t.tagName);
+}
+
+// Enter and the arrows mean something to controls that have the focus.
+function controls(e: KeyboardEvent): boolean {
+  const t = e.target as HTMLElement;
+  if (!/^(Enter| |Arrow.*)$/.test(e.key)) return false;
+  return /^(BUTTON|A|SUMMARY|TH|TD|TR)$/.test(t.tagName);
+}
+
+/** useKeys makes keys do something as long as the component is there. */
+export function useKeys(keys: Keys): void {
+  useEffect(() => {
+    const down = (e: KeyboardEvent) => {
+      if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e) || controls(e)) return;
+      if (document.querySelector("dialog[open]")) return;
+      const f = Object.hasOwn(keys, e.key) ? keys[e.key] : undefined;
+      if (!f) return;
+      e.preventDefault();
+      f(e);
+    };
+    document.addEventListener("keydown", down);
+    return () => document.removeEventListener("keydown", down);
+  });
+}

@@ -1,0 +1,78 @@
+// The page of hone web: one script, one state, nine views.
+
+import { ComponentType, render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Failure, Session, connect } from "./api";
+import { App, AppContext, useBusy } from "./data";
+import { DiffView } from "./diff";
+import { FlameView } from "./flame";
+import { GraphView } from "./graph";
+import { Header, Pills, Tabs, views } from "./header";
+import { useKeys } from "./keys";
+import { TagsView, TracesView } from "./labels";
+import { OverviewView } from "./overview";
+import { Message, Toast } from "./parts";
+import { SandwichView } from "./sandwich";
+import { SourceView } from "./source";
+import { get, state, subscribe } from "./state";
+import { PaletteContext, useTheme } from "./theme";
+import { TopView } from "./top";
+
+const components: Record<string, ComponentType> = {
+  overview: OverviewView,
+  flame: FlameView,
+  sandwich: SandwichView,
+  top: TopView,
+  graph: GraphView,
+  source: SourceView,
+  diff: DiffView,
+  tags: TagsView,
+  traces: TracesView,
+};
+
+const api = connect();
+
+function Page() {
+  const [now, setNow] = useState(state());
+  const [session, setSession] = useState<Session>();
+  const [failure, setFailure] = useState<Failure>();
+  const [theme, nextTheme, palette] = useTheme();
+  const slow = useBusy();
+  useEffect(() => subscribe(() => setNow(state())), []);
+  useEffect(() => {
+    const stop = new AbortController();
+    api.json<Session>("/api/session", [], stop.signal).then(setSession, (e: unknown) => setFailure(e instanceof Failure ? e : new Failure(String(e))));
+    return () => stop.abort();
+  }, []);
+  useKeys({ t: nextTheme });
+  const view = components[now.view] ? now.view : "";
+  useEffect(() => {
+    const title = views.find((v) => v.name === now.view)?.title ?? "";
+    const ref = get(now, "ref") || session?.recordings[0]?.ref || "";
+    document.title = [title, ref, "hone"].filter(Boolean).join(" · ");
+  }, [now, session]);
+  if (failure) return <main><Message title={failure.message}><p>{failure.hint}</p></Message></main>;
+  if (!session) return <main aria-busy="true" />;
+  const app: App = { api, session, state: now };
+  const Current = components[view];
+  return (
+    <AppContext.Provider value={app}>
+      <PaletteContext.Provider value={palette}>
+        <div class={"progress" + (slow ? " on" : "")} role="progressbar" aria-label="waiting for the server" aria-hidden={!slow} />
+        <Header theme={theme} onTheme={nextTheme} />
+        <Tabs />
+        <Pills />
+        <main id={"view-" + view} data-view={view}>
+          {session.recordings.length === 0 ? (
+            <Message title="Nothing is open"><p><code>hone web cpu.pprof</code> opens a profile.</p></Message>
+          ) : Current ? <Current key={view} /> : (
+            <Message title={`There is no view ${now.view}`}><p>The views are above.</p></Message>
+          )}
+        </main>
+        <Toast />
+      </PaletteContext.Provider>
+    </AppContext.Provider>
+  );
+}
+
+render(<Page />, document.getElementById("app")!);

@@ -1,0 +1,193 @@
+// The tree of a flame graph, level by level: each row is arrays sorted by x, so that what is in sight is found by binary
+// search and a tree of any depth is read without recursion.
+
+import { Frame, Tree } from "./api";
+
+export interface Row {
+  n: number;
+  frame: number[];
+  x: Float64Array;
+  w: Float64Array;
+  cum: number[];
+  flat: number[];
+  before: number[] | undefined;
+  inline: number[] | undefined;
+  parent: Int32Array; // in the row above
+}
+
+export interface Model {
+  frames: Frame[];
+  rows: Row[];
+  nodes: number;
+  width: number; // of row 0
+  compares: boolean; // nodes have values before
+}
+
+/** A Place is a node of a model. */
+export interface Place {
+  row: number;
+  i: number;
+}
+
+/** A Window is the part of a model that is drawn: what lies below one node. */
+export interface Window {
+  top: Place;
+  x0: number;
+  x1: number;
+}
+
+export function decode(tree: Tree): Model {
+  const rows: Row[] = [];
+  let nodes = 0;
+  let compares = false;
+  for (const r of tree.rows ?? []) {
+    const n = r.frame.length;
+    const x = new Float64Array(n);
+    const w = new Float64Array(n);
+    let at = 0;
+    for (let i = 0; i < n; i++) {
+      at += r.gap[i];
+      x[i] = at;
+      w[i] = r.width?.[i] || Math.abs(r.cum[i]);
+      at += w[i];
+    }
+    const parent = new Int32Array(n);
+    const above = rows[rows.length - 1];
+    if (above) {
+      let p = 0;
+      for (let i = 0; i < n; i++) {
+        while (p + 1 < above.n && above.x[p] + above.w[p] <= x[i]) p++;
+        parent[i] = p;
+      }
+    }
+    compares ||= r.before !== undefined && r.before.length > 0;
+    rows.push({ n, frame: r.frame, x, w, cum: r.cum, flat: r.flat, before: r.before, inline: r.inline, parent });
+    nodes += n;
+  }
+  return { frames: tree.frames ?? [], rows, nodes, width: rows[0]?.n ? rows[0].w[0] : 0, compares };
+}
+
+export function frameAt(m: Model, p: Place): Frame | undefined {
+  return m.frames[m.rows[p.row].frame[p.i]];
+}
+
+/** nameAt returns what stands in the box of a node. */
+export function nameAt(m: Model, p: Place): string {
+  const f = frameAt(m, p);
+  return f ? (f.name ?? "") : "all";
+}
+
+/** from returns the first node of a row that ends right of x. */
+export function from(r: Row, x: number): number {
+  let lo = 0;
+  let hi = r.n;
+  while (lo < hi) {
+    const mid = (lo + hi) >> 1;
+    if (r.x[mid] + r.w[mid] <= x) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo;
+}
+
+/** nodeAt returns the node of a row that x lies in, or -1. */
+export function nodeAt(r: Row, x: number): number {
+  const i = from(r, x);
+  return i < r.n && r.x[i] <= x ? i : -1;
+}
+
+/** children returns the nodes below p, from and to. */
+export function children(m: Model, p: Place): [number, number] {
+  const below = m.rows[p.row + 1];
+  if (!below) return [0, 0];
+  // By parent, not by x: what costs nothing has no width.
+  let lo = 0;
+  let hi = below.n;
+  while (lo < hi) {
+    const mid = (lo + hi) >> 1;
+    if (below.parent[mid] < p.i) lo = mid + 1;
+    else hi = mid;
+  }
+  let end = lo;
+  while (end < below.n && below.parent[end] === p.i) end++;
+  return [lo, end];
+}
+
+export function parentOf(m: Model, p: Place): Place | undefined {
+  return p.row === 0 ? undefined : { row: p.row - 1, i: m.rows[p.row].parent[p.i] };
+}
+
+/** widest returns the widest of the nodes between lo and hi, or -1. */
+export function widest(r: Row, lo: number, hi: number): number {
+  let best = -1;
+  for (let i = lo; i < hi; i++) if (best < 0 || r.w[i] > r.w[best]) best = i;
+  return best;
+}
+
+/** ancestors returns p and what is above it, outermost first. */
+export function ancestors(m: Model, p: Place): Place[] {
+  const out: Place[] = [];
+  for (let at: Place | undefined = p; at; at = parentOf(m, at)) out.push(at);
+  return out.reverse();
+}
+
+/** follow goes down from the top by names and returns where it ends, or nothing when the way is not there. */
+export function follow(m: Model, names: string[]): Place | undefined {
+  if (m.rows.length === 0 || m.rows[0].n === 0) return undefined;
+  let at: Place = { row: 0, i: 0 };
+  for (const name of names) {
+    const [lo, hi] = children(m, at);
+    let found = -1;
+    for (let i = lo; i < hi && found < 0; i++) if (nameAt(m, { row: at.row + 1, i }) === name) found = i;
+    if (found < 0) return undefined;
+    at = { row: at.row + 1, i: found };
+  }
+  return at;
+}
+
+export function windowOf(m: Model, top: Place): Window {
+  const r = m.rows[top.row];
+  return { top, x0: r.x[top.i], x1: r.x[top.i] + r.w[top.i] };
+}
+
+/** depth returns how many rows a window has. */
+export function depth(m: Model, w: Window): number {
+  let row = w.top.row;
+  while (row + 1 < m.rows.length) {
+    const r = m.rows[row + 1];
+    const i = from(r, w.x0);
+    if (i >= r.n || r.x[i] >= w.x1) break;
+    row++;
+  }
+  return row - w.top.row + 1;
+}
+
+/** matching returns the places in a window whose frame is wanted, widest first. */
+export function matching(m: Model, w: Window, wanted: Uint8Array): Place[] {
+  const out: Place[] = [];
+  for (let row = w.top.row; row < m.rows.length; row++) {
+    const r = m.rows[row];
+    for (let i = from(r, w.x0); i < r.n && r.x[i] < w.x1; i++) {
+      if (r.frame[i] >= 0 && wanted[r.frame[i]]) out.push({ row, i });
+    }
+  }
+  return out.sort((a, b) => m.rows[b.row].w[b.i] - m.rows[a.row].w[a.i] || a.row - b.row || a.i - b.i);
+}
+
+/** matchedValue adds up the outermost wanted nodes of a window, so that nothing counts twice. */
+export function matchedValue(m: Model, w: Window, wanted: Uint8Array): number {
+  let sum = 0;
+  let covered: Uint8Array | undefined;
+  for (let row = w.top.row; row < m.rows.length; row++) {
+    const r = m.rows[row];
+    const now = new Uint8Array(r.n);
+    for (let i = from(r, w.x0); i < r.n && r.x[i] < w.x1; i++) {
+      if (covered?.[r.parent[i]]) now[i] = 1;
+      else if (r.frame[i] >= 0 && wanted[r.frame[i]]) {
+        now[i] = 1;
+        sum += r.cum[i];
+      }
+    }
+    covered = now;
+  }
+  return sum;
+}

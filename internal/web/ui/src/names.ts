@@ -1,0 +1,72 @@
+// Names of functions: what may be left out of them where there is little room, and how to ask for exactly one.
+
+import { Frame } from "./api";
+
+/** nameOf returns the name of a frame of a report as the command line prints it. Frames of pictures have it as their name. */
+export function nameOf(f: Frame): string {
+  const parts: string[] = [];
+  if (f.address) parts.push(f.address.toString(16).padStart(16, "0"));
+  if (f.name) parts.push(f.name);
+  if (f.line) parts.push(`${f.file}:${f.line}`);
+  else if (f.file) parts.push(f.file);
+  else if (!f.name) parts.push(f.object ? `[${f.object.replace(/^.*\//, "")}]` : "<unknown>");
+  return parts.join(" ");
+}
+
+/** functionOf returns the name of the function alone: frames of lines and addresses have those in their name. */
+export function functionOf(name: string): string {
+  return name.replace(/^[0-9a-f]{16} /, "").replace(/ \S+:\d+(:\d+)?$/, "");
+}
+
+/** afterPath is where the last element of a package path begins. Type arguments have paths of their own. */
+function afterPath(name: string): number {
+  const end = name.search(/[([]/);
+  return name.lastIndexOf("/", end < 0 ? name.length : end) + 1;
+}
+
+/** short leaves out the path of the package: cart.(*Store).Total. */
+export function short(name: string): string {
+  return name.slice(afterPath(name));
+}
+
+/** packageOf returns the path of the package of a function, or "" when its name has none. */
+export function packageOf(name: string): string {
+  const dot = name.indexOf(".", afterPath(name));
+  return dot < 0 ? "" : name.slice(0, dot);
+}
+
+/** shorter returns name in ever shorter forms. They lose the package before the function, which tells more. */
+export function shorter(name: string): string[] {
+  const s = short(name);
+  const forms = name === s ? [s] : [name, s];
+  const plain = s.replace(/\[.*\]/, "");
+  if (plain !== s) forms.push(plain);
+  const dot = plain.indexOf(".");
+  if (dot > 0) {
+    const rest = plain.slice(dot + 1);
+    forms.push("…" + rest);
+    const type = /^\(\*?(.*)$/.exec(rest);
+    if (type) forms.push("…" + type[1]);
+    const last = /[^.]+(\.func[0-9.]+|\.gowrap\d+|-fm)*$/.exec(rest);
+    if (last && last[0] !== rest) forms.push("…" + last[0]);
+  }
+  return forms;
+}
+
+/** quoted returns the regexp that matches text and nothing else. */
+export function quoted(text: string): string {
+  return text.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&");
+}
+
+/** exactly returns the regexp for one name. */
+export function exactly(name: string): string {
+  return "^" + quoted(name) + "$";
+}
+
+/** readable undoes exactly for people, and leaves all other regexps as they are. */
+export function readable(rx: string): string {
+  const inner = /^\^(.*)\$$/.exec(rx)?.[1];
+  if (inner === undefined) return rx;
+  const plain = inner.replace(/\\([\\.+*?()|[\]{}^$])/g, "$1");
+  return exactly(plain) === rx ? plain : rx;
+}

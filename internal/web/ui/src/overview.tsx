@@ -1,0 +1,107 @@
+// The first look: what the recording is, what costs most, and where to go from here.
+
+import { Cost, Top } from "./api";
+import { asked, useAnswer, useApp } from "./data";
+import { duration, group, moment, percent, value } from "./format";
+import { exactly, nameOf, short } from "./names";
+import { Bar, Dot, Link, Nothing, Notes, Problem } from "./parts";
+import { State, get, go, href, put, to } from "./state";
+
+const rowsShown = "10";
+
+export function OverviewView() {
+  const app = useApp();
+  const { state, session } = app;
+  const flat = useAnswer<Top>("/api/top", asked(app, "top", ["sort", "flat"], ["limit", rowsShown]));
+  const cum = useAnswer<Top>("/api/top", asked(app, "top", ["sort", "cum"], ["limit", rowsShown]));
+  const rec = session.recordings.find((r) => r.ref === get(state, "ref")) ?? session.recordings[0];
+  if (flat.error && !flat.waiting) return <Problem error={flat.error} />;
+  if (!flat.data) return <div class="blank" aria-busy="true" />;
+  const d = flat.data;
+  const hottest = d.rows?.[0];
+  const cores = d.metric === "cpu" && d.unit === "nanoseconds" && d.duration_nanos ? d.total / d.duration_nanos : 0;
+  const facts: [string, string][] = [];
+  const fact = (name: string, text: string | undefined) => { if (text) facts.push([name, text]); };
+  fact("recording", rec?.ref);
+  fact("program", rec?.program ?? d.file);
+  fact("kind", rec?.kind);
+  fact("taken", rec?.time_nanos ? moment(rec.time_nanos) : undefined);
+  fact("length", rec?.duration_nanos ? duration(rec.duration_nanos) : undefined);
+  fact("samples", rec && group(rec.samples));
+  fact("build id", rec?.build_id);
+  return (
+    <div class="main page scrolls overview" tabIndex={0} role="region" aria-label="Overview">
+      <div class="hero">
+        <p class="big">{value(d.total, d.unit)} <span>{d.metric}</span></p>
+        <p class="quiet">
+          {d.duration_nanos ? `in ${duration(d.duration_nanos)}` : ""}
+          {cores > 0 ? `, ${cores > 1 ? cores.toPrecision(3) + " cores" : percent(cores, 1) + " of one core"}` : ""}
+          {hottest && <> · most of it by itself: <b>{short(nameOf(hottest))}</b>, {percent(hottest.flat, d.total)}</>}
+        </p>
+      </div>
+      <Notes notes={[...(rec?.notes ?? []), ...(d.notes ?? []).filter((n) => !rec?.notes?.includes(n))]} />
+      {!d.rows?.length ? <Nothing head={d} /> : (
+        <div class="cards">
+          <Rows title="By itself" doc="what functions cost without what they call" top={d} of={(r) => r.flat} more={to(put(state, "sort", ""), "top")} />
+          {cum.data && <Rows title="With callees" doc="what functions cost with all that they call" top={cum.data} of={(r) => r.cum} more={to(put(state, "sort", "cum"), "top")} />}
+          <section class="card">
+            <h2>What there is</h2>
+            <dl class="facts">{facts.map(([k, v]) => <div><dt>{k}</dt><dd title={v}>{v}</dd></div>)}</dl>
+            <h3>Metrics</h3>
+            <ul class="choices">
+              {(rec?.metrics ?? []).map((m) => (
+                <li><button class="link" aria-current={m.type === d.metric ? "true" : undefined} onClick={() => go(put(put(state, "metric", m.type), "root", ""))}>{m.type}</button> <span class="num">{value(m.total, m.unit)}</span></li>
+              ))}
+            </ul>
+            {(rec?.labels?.length ?? 0) > 0 && (
+              <>
+                <h3>Labels</h3>
+                <ul class="choices">{rec!.labels!.map((l) => <li><Link to={to(state, "tags")} href={href(to(state, "tags"))}>{l}</Link></li>)}</ul>
+              </>
+            )}
+          </section>
+          <section class="card">
+            <h2>Try next</h2>
+            <ul class="next">
+              <Next to={to(state, "flame")} title="Flame graph">where the cost comes from, call by call</Next>
+              {hottest?.name && <Next to={to(state, "source", ["arg", exactly(hottest.name)], ["ui.sel", hottest.name])} title={`Source of ${short(hottest.name)}`}>the lines that cost most</Next>}
+              {hottest?.name && <Next to={to(state, "sandwich", ["arg", hottest.name], ["ui.sel", hottest.name])} title={`Callers of ${short(hottest.name)}`}>who asks for the work</Next>}
+              <Next to={to(put(state, "by", "package"), "top")} title="Ranking by package">which part of the program it is</Next>
+              {(rec?.labels?.length ?? 0) > 0 && <Next to={to(state, "tags")} title="Labels">which requests it is for</Next>}
+              {session.recordings.length > 1 && <Next to={to(state, "diff")} title="Diff">what changed between two recordings</Next>}
+            </ul>
+          </section>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Next({ to: s, title, children }: { to: State; title: string; children: string }) {
+  return <li><Link to={s} href={href(s)}>{title}</Link> <span class="quiet">{children}</span></li>;
+}
+
+function Rows({ title, doc, top, of, more }: { title: string; doc: string; top: Top; of: (r: Cost) => number; more: State }) {
+  const { state } = useApp();
+  const most = Math.max(...(top.rows ?? []).map((r) => Math.abs(of(r))), 0);
+  return (
+    <section class="card">
+      <h2>{title}</h2>
+      <p class="quiet">{doc}</p>
+      <table class="plain">
+        <thead class="hidden"><tr><th scope="col">value</th><th scope="col">of total</th><th scope="col">share</th><th scope="col">function</th></tr></thead>
+        <tbody>
+          {(top.rows ?? []).map((r) => (
+            <tr>
+              <td class="num">{value(of(r), top.unit)}</td>
+              <td class="num">{percent(of(r), top.total)}</td>
+              <td class="gauge"><Bar part={of(r)} whole={most} /></td>
+              <td class="fn"><Dot origin={r.origin} /><button class="link" title={nameOf(r)} onClick={() => go(to(state, "flame", ["ui.sel", r.name ?? ""]))}>{short(nameOf(r))}</button></td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p><Link to={more} href={href(more)}>all of them ›</Link></p>
+    </section>
+  );
+}

@@ -1,0 +1,107 @@
+// The panel beside a picture: it answers at once what the frame under the pointer costs, and where.
+
+import { Frame, Source } from "./api";
+import { asked, useAnswer, useApp } from "./data";
+import { growth, percent, signed, value } from "./format";
+import { Action, Bar, Dot, Icon } from "./parts";
+import { exactly, functionOf, short } from "./names";
+import { go, href, to } from "./state";
+import { originNames } from "./colors";
+
+export interface Detail {
+  frame: Frame | undefined;
+  name: string;
+  flat: number;
+  cum: number;
+  before: number | undefined;
+  inline: boolean;
+  ofView: number; // value of what is in view
+  ofParent: number | undefined;
+  passing: boolean; // under the pointer, not selected
+}
+
+export function Panel({ detail, unit, total, whole, actions, zoom }: {
+  detail: Detail; unit: string; total: number; whole: number; actions: Action[]; zoom?: (() => void) | undefined;
+}) {
+  const { frame, name, flat, cum, before } = detail;
+  const place = frame?.file ? frame.file + (frame.line || frame.start_line ? `:${frame.line || frame.start_line}` : "") : "";
+  return (
+    <aside class="panel" aria-label="Details">
+      <h2>{detail.passing ? "under the pointer" : "selected"}</h2>
+      <p class="name" title={name}>{breakable(name)}</p>
+      {frame && (
+        <p class="origin">
+          <Dot origin={frame.origin} />{frame.origin ? originNames[frame.origin] : ""}{detail.inline ? " · inlined here" : ""}
+        </p>
+      )}
+      <dl>
+        <div><dt>self</dt><dd>{value(flat, unit)} · {percent(flat, total)}</dd></div>
+        <div><dt>total</dt><dd>{value(cum, unit)} · {percent(cum, total)}</dd></div>
+        {before !== undefined && (
+          <>
+            <div><dt>before</dt><dd>{value(before, unit)}</dd></div>
+            <div><dt>change</dt><dd class={cum > before ? "more" : cum < before ? "less" : ""}>{signed(cum - before, unit)} · {growth(before, cum)}</dd></div>
+          </>
+        )}
+        <div><dt>of view</dt><dd>{percent(cum, detail.ofView)}</dd></div>
+        <div><dt>of parent</dt><dd>{detail.ofParent === undefined ? "–" : percent(cum, detail.ofParent)}</dd></div>
+        <div><dt>of whole profile</dt><dd>{percent(cum, whole)}</dd></div>
+      </dl>
+      {place && <p class="place" title={place}>{place.split("/").slice(-2).join("/")}</p>}
+      {(zoom || actions.length > 0) && (
+        <div class="actions">
+          {zoom && <button onClick={zoom} title="zoom into it (Enter)"><Icon name="zoom" />Zoom</button>}
+          {actions.map((a) => (
+            <button onClick={a.run} title={`${a.doc} (${a.key})`}><Icon name={a.icon} />{a.name}</button>
+          ))}
+        </div>
+      )}
+      {frame?.name && <HotLines name={functionOf(frame.name)} delay={detail.passing ? 300 : 0} />}
+    </aside>
+  );
+}
+
+/** breakable lets a long name break after its separators. */
+function breakable(name: string) {
+  return name.split(/(?<=[/.)])/).map((part) => <>{part}<wbr /></>);
+}
+
+const shownLines = 6;
+
+/** HotLines are the lines of a function that cost most. */
+function HotLines({ name, delay }: { name: string; delay: number }) {
+  const app = useApp();
+  const able = app.api.has("/api/list");
+  const { data, error, waiting } = useAnswer<Source>(able ? "/api/list" : "", asked(app, "list", ["arg", exactly(name)]), delay);
+  if (!able) return null;
+  const fn = data?.functions?.find((f) => f.name === name);
+  if (!fn) {
+    if (waiting) return <section class="hotlines"><h2>hottest lines</h2><p class="quiet">…</p></section>;
+    return error ? <section class="hotlines"><h2>hottest lines</h2><p class="quiet">{error.message}</p></section> : null;
+  }
+  const lines = (fn.files ?? []).flatMap((f) => f.lines ?? []).filter((l) => (l.cum ?? 0) !== 0);
+  lines.sort((a, b) => Math.abs(b.flat ?? 0) - Math.abs(a.flat ?? 0) || Math.abs(b.cum ?? 0) - Math.abs(a.cum ?? 0));
+  const some = lines.slice(0, shownLines).sort((a, b) => a.line - b.line);
+  const most = Math.max(...some.map((l) => Math.abs(l.cum ?? 0)), 0);
+  const missing = (fn.files ?? []).find((f) => f.error)?.error;
+  if (some.length === 0 && !missing) return null;
+  const target = to(app.state, "source", ["arg", exactly(name)], ["ui.sel", name]);
+  return (
+    <section class="hotlines">
+      <h2>hottest lines of {short(name)}</h2>
+      {some.length > 0 && (
+        <a class="lines" href={href(target)} onClick={(e) => { e.preventDefault(); go(target); }}>
+          {some.map((l) => (
+            <span class="line">
+              <span class="num">{value(l.flat || l.cum || 0, data!.unit)}</span>
+              <Bar part={l.cum ?? 0} whole={most} kind={l.flat ? "hot" : ""} />
+              <span class="no">{l.line}</span>
+              <code>{l.text.trim()}</code>
+            </span>
+          ))}
+        </a>
+      )}
+      {missing && <p class="quiet">{missing}</p>}
+    </section>
+  );
+}

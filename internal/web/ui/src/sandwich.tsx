@@ -1,0 +1,114 @@
+// Callers and callees: who calls a function, growing up from it, and what it calls, growing down.
+
+import { useContext, useMemo, useState } from "preact/hooks";
+import { Sandwich, Top, Tree } from "./api";
+import { ColorMode } from "./colors";
+import { FlameCanvas } from "./canvas";
+import { Choice, Legend, detailOf } from "./flame";
+import { asked, useAnswer, useApp } from "./data";
+import { percent, value } from "./format";
+import { Keys, useKeys } from "./keys";
+import { Model, Place, decode, frameAt, windowOf } from "./model";
+import { functionOf, nameOf } from "./names";
+import { Detail, Panel } from "./panel";
+import { Message, Nothing, Notes, Problem, useActions } from "./parts";
+import { get, go, put, to } from "./state";
+import { PaletteContext } from "./theme";
+
+export function SandwichView() {
+  const app = useApp();
+  const name = get(app.state, "arg") || get(app.state, "ui.sel");
+  const { data: answer, error, waiting } = useAnswer<Sandwich>(name ? "/api/sandwich" : "", asked(app, "sandwich", ["arg", name]));
+  const data = useMemo(() => answer && { ...answer, frame: { ...answer.frame, origin: answer.origin } }, [answer]);
+  if (!name) return <Pick />;
+  if (error && !waiting) return <Problem error={error} />;
+  if (!data) return <div class="blank" aria-busy="true" />;
+  return <Both data={data} name={name} />;
+}
+
+/** Pick offers the functions that cost most, where none was chosen yet. */
+function Pick() {
+  const app = useApp();
+  const { data, error } = useAnswer<Top>("/api/top", asked(app, "top", ["sort", "cum"], ["limit", "40"]));
+  if (error) return <Problem error={error} />;
+  if (!data) return <div class="blank" aria-busy="true" />;
+  if (!data.rows?.length) return <Nothing head={data} />;
+  return (
+    <Message title="Callers and callees of which function?">
+      <ul class="picks">
+        {data.rows.map((r) => (
+          <li><button class="link" onClick={() => go(to(app.state, "sandwich", ["arg", r.name ?? ""], ["ui.sel", r.name ?? ""]))}>
+            <span class="num">{percent(r.cum, data.total)}</span> {nameOf(r)}
+          </button></li>
+        ))}
+      </ul>
+    </Message>
+  );
+}
+
+interface At {
+  side: "callers" | "callees";
+  model: Model;
+  place: Place;
+}
+
+function Both({ data, name }: { data: Sandwich; name: string }) {
+  const { state } = useApp();
+  const palette = useContext(PaletteContext);
+  const callers = useMemo(() => decode(data.callers), [data]);
+  const callees = useMemo(() => decode(data.callees), [data]);
+  const [picked, setPicked] = useState<At>();
+  const [hover, setHover] = useState<At>();
+  const mode = (get(state, "ui.color") || "origin") as ColorMode;
+  const known = (a: At | undefined) => (a && (a.model === callers || a.model === callees) ? a : undefined);
+  const at = known(hover) ?? known(picked);
+  const chosen = known(picked);
+  const frame = chosen ? frameAt(chosen.model, chosen.place) : data.frame;
+  const actions = useActions({ frame, name: frame?.name ?? name });
+  const keys: Keys = {};
+  for (const a of actions) keys[a.key] = a.run;
+  useKeys(keys);
+  const detail: Detail = at
+    ? { ...detailOf(data, at.model, windowOf(at.model, { row: 0, i: 0 }), at.place, [], at === known(hover)), ofView: data.cum }
+    : { frame: data.frame, name, flat: data.flat, cum: data.cum, before: undefined, inline: false, ofView: data.cum, ofParent: undefined, passing: false };
+  const turn = (m: Model, p: Place) => {
+    const n = frameAt(m, p)?.name;
+    if (n) go(to(state, "sandwich", ["arg", n], ["ui.sel", n]));
+  };
+  const side = (title: string, which: At["side"], model: Model, tree: Tree, upward: boolean) => (
+    <section class={"side " + which}>
+      <h2>{title}</h2>
+      {(tree.rows?.length ?? 0) > 1 ? (
+        <FlameCanvas model={model} window={windowOf(model, { row: 0, i: 0 })} unit={data.unit} total={data.total} upward={upward} mode={mode}
+          palette={palette} wanted={undefined} selected={chosen ? functionOf(frame?.name ?? "") : ""} cursor={chosen?.side === which ? chosen.place : undefined}
+          label={`${title} of ${name}`} keys={which === "callees"}
+          onCursor={(p) => setPicked({ side: which, model, place: p })}
+          onHover={(p) => setHover(p && { side: which, model, place: p })} onZoom={(p) => turn(model, p)} />
+      ) : <p class="quiet">{which === "callers" ? "nothing calls it: stacks begin here" : "it calls nothing that was seen"}</p>}
+    </section>
+  );
+  return (
+    <div class="with-panel">
+      <div class="main">
+        <div class="tools">
+          <p class="subject">
+            <b>{name}</b>
+            <span class="quiet">self {value(data.flat, data.unit)} · {percent(data.flat, data.total)}, total {value(data.cum, data.unit)} · {percent(data.cum, data.total)}</span>
+          </p>
+          <div class="group">
+            <Choice label="Colour" value={mode} options={[["origin", "origin"], ["package", "package"], ["plain", "plain"]]}
+              onChange={(v) => go(put(state, "ui.color", v === "origin" ? "" : v))} />
+            <button onClick={() => go(put(put(state, "arg", ""), "ui.sel", ""))}>Another function…</button>
+          </div>
+        </div>
+        <div class="crumbs"><span class="quiet">double click a frame to put it in the middle</span><Legend mode={mode} palette={palette} /></div>
+        {side("Callers", "callers", callers, data.callers, true)}
+        {side("Callees", "callees", callees, data.callees, false)}
+        <Notes notes={data.notes} />
+      </div>
+      <Panel detail={detail} unit={data.unit} total={data.total} whole={data.whole ?? data.total} actions={actions}
+        zoom={chosen && chosen.place.row > 0 ? () => turn(chosen.model, chosen.place) : undefined} />
+    </div>
+  );
+}
+

@@ -1,0 +1,185 @@
+// Source with what each line costs, beside the list of functions.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Instruction, Source, SourceFile, SourceLine, Top } from "./api";
+import { asked, useAnswer, useApp } from "./data";
+import { percent, value } from "./format";
+import { tokens } from "./golang";
+import { Toggle } from "./flame";
+import { useKeys } from "./keys";
+import { exactly, nameOf, readable, short } from "./names";
+import { Bar, Dot, Nothing, Notes, Problem } from "./parts";
+import { get, go, put, to } from "./state";
+import { matcher } from "./top";
+
+export function SourceView() {
+  const app = useApp();
+  const { state } = app;
+  const top = useAnswer<Top>(app.api.has("/api/top") ? "/api/top" : "", asked(app, "top", ["by", "function"], ["sort", "cum"], ["limit", "1000"]));
+  const hottest = useMemo(() => top.data?.rows?.reduce((a, b) => (b.flat > a.flat ? b : a)), [top.data]);
+  const sel = get(state, "ui.sel");
+  const arg = get(state, "arg") || (sel && exactly(sel)) || (hottest?.name ? exactly(hottest.name) : "");
+  const able = app.session.views.some((v) => v.name === "weblist") && app.api.has("/api/weblist");
+  const machine = able && get(state, "ui.code") !== "";
+  const { data, error, waiting } = useAnswer<Source>(arg ? (machine ? "/api/weblist" : "/api/list") : "", asked(app, "list", ["arg", arg]));
+  if (top.error && !arg) return <Problem error={top.error} />;
+  if (top.data && !top.data.rows?.length) return <Nothing head={top.data} />;
+  return (
+    <div class="source">
+      <Functions top={top.data} now={readable(arg)} />
+      <div class="main page">
+        {able && (
+          <Toggle on={machine} onClick={() => go(put(state, "ui.code", machine ? "" : "true"))} title="the instructions of each line; this needs the program that was recorded">Machine code</Toggle>
+        )}
+        {error && !waiting ? <Problem error={error} /> : data ? <Listings data={data} /> : <div class="blank" aria-busy="true" />}
+      </div>
+    </div>
+  );
+}
+
+function Functions({ top, now }: { top: Top | undefined; now: string }) {
+  const { state } = useApp();
+  const [q, setQ] = useState("");
+  const match = matcher(q);
+  useKeys({ "/": () => document.querySelector<HTMLInputElement>(".functions input")?.focus() });
+  if (!top) return <nav class="functions" aria-label="Functions" />;
+  const rows = (top.rows ?? []).filter((r) => q === "" || match(nameOf(r))).slice(0, 300);
+  return (
+    <nav class="functions" aria-label="Functions">
+      <input type="search" placeholder="Filter functions  ( / )" aria-label="Filter functions" value={q} onInput={(e) => setQ(e.currentTarget.value)} />
+      <ul>
+        {rows.map((r) => (
+          <li key={r.name}>
+            <button class={r.name === now ? "on" : ""} aria-current={r.name === now ? "true" : undefined} title={nameOf(r)}
+              onClick={() => go(to(state, "source", ["arg", exactly(r.name ?? "")], ["ui.sel", r.name ?? ""]))}>
+              <span class="num">{percent(r.cum, top.total)}</span><Dot origin={r.origin} /><span class="fn">{short(nameOf(r))}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function Listings({ data }: { data: Source }) {
+  const { state } = useApp();
+  const files = (data.functions ?? []).flatMap((f) => (f.files ?? []).map((file) => ({ name: f.name, file })));
+  const lost = (data.functions ?? []).filter((f) => !f.files?.length);
+  const hot = useMemo(() => {
+    const list = files.flatMap(({ file }, n) => (file.lines ?? []).filter((l) => l.flat || l.cum).map((l) => ({ id: lineID(n, l), flat: l.flat ?? 0, cum: l.cum ?? 0 })));
+    return list.sort((a, b) => Math.abs(b.flat) - Math.abs(a.flat) || Math.abs(b.cum) - Math.abs(a.cum));
+  }, [data]);
+  const [at, setAt] = useState(-1);
+  useEffect(() => setAt(-1), [data]);
+  const jump = (d: number) => {
+    if (hot.length === 0) return;
+    const next = (at + d + hot.length) % hot.length;
+    setAt(next);
+    document.getElementById(hot[next].id)?.scrollIntoView({ block: "center" });
+  };
+  useKeys({ n: () => jump(1), N: () => jump(-1) });
+  const first = useRef<Source | undefined>(undefined);
+  useEffect(() => {
+    // The costliest line is what one came for.
+    if (first.current === data || hot.length === 0) return;
+    first.current = data;
+    document.getElementById(hot[0].id)?.scrollIntoView({ block: "center" });
+  }, [data]);
+  const most = Math.max(...hot.map((h) => Math.abs(h.cum)), 0);
+  const mostFlat = Math.max(...hot.map((h) => Math.abs(h.flat)), 0);
+  return (
+    <>
+      <div class="tools">
+        <p class="quiet">{data.metric}: {value(data.total, data.unit)} in all. Percentages are of that.</p>
+        <div class="group">
+          {get(state, "arg") !== "" && <button onClick={() => go(to(state, "sandwich", ["arg", readable(get(state, "arg"))]))}>Callers</button>}
+          <span class="stepper">
+            <button onClick={() => jump(-1)} disabled={hot.length === 0} title="previous line by cost (N)" aria-label="previous line by cost">‹</button>
+            <span class="num">{at < 0 ? "hottest lines" : `${at + 1} / ${hot.length}`}</span>
+            <button onClick={() => jump(1)} disabled={hot.length === 0} title="next line by cost (n)" aria-label="next line by cost">›</button>
+          </span>
+        </div>
+      </div>
+      <Notes notes={data.notes} />
+      <div class="listings" tabIndex={0} role="region" aria-label="Source">
+        {lost.map((f) => <section class="listing"><h2>{f.name}</h2><p class="missing">The profile does not say where it is. <code>hone disasm</code> shows its machine code where the program is at hand.</p></section>)}
+        {files.map(({ name, file }, n) => (
+          <Listing name={name} file={file} n={n} data={data} most={most} mostFlat={mostFlat} now={at >= 0 ? hot[at].id : ""} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+const lineID = (file: number, l: SourceLine) => `L${file}-${l.line}`;
+
+function Listing({ name, file, n, data, most, mostFlat, now }: {
+  name: string; file: SourceFile; n: number; data: Source; most: number; mostFlat: number; now: string;
+}) {
+  const [open, setOpen] = useState<Set<number>>(new Set());
+  useEffect(() => setOpen(new Set()), [file]);
+  const lines = file.lines ?? [];
+  const colored = useMemo(() => tokens(lines.map((l) => l.text)), [file]);
+  const code = lines.some((l) => l.instructions?.length);
+  const flip = (line: number) => {
+    const next = new Set(open);
+    if (!next.delete(line)) next.add(line);
+    setOpen(next);
+  };
+  return (
+    <section class="listing">
+      <h2 title={name}>{name}</h2>
+      <p class="quiet">
+        {file.found ?? file.file}{file.found && file.found !== file.file ? ` (the profile says ${file.file})` : ""} · self {value(file.flat, data.unit)}, {percent(file.flat, data.total)} · total {value(file.cum, data.unit)}, {percent(file.cum, data.total)}
+      </p>
+      <Notes notes={file.notes} />
+      {file.error && (
+        <p class="missing">{file.error}. <code>hone web --source-path DIR REF</code> says where sources are{lines.length > 0 ? "; until then lines have their numbers only" : ""}.</p>
+      )}
+      {lines.length > 0 && (
+        <table class="code">
+          <thead><tr><th scope="col" class="num">self</th><th scope="col" class="num">total</th><th scope="col"><span class="hidden">share</span></th><th scope="col" class="num">line</th><th scope="col">source</th></tr></thead>
+          <tbody>
+            {lines.map((l, i) => {
+              const id = lineID(n, l);
+              const heat = mostFlat > 0 ? Math.abs(l.flat ?? 0) / mostFlat : 0;
+              return (
+                <>
+                  <tr id={id} key={id} class={(id === now ? "now " : "") + (heat > 0.5 ? "hot" : heat > 0.1 ? "warm" : "")}>
+                    <td class="num">{l.flat ? value(l.flat, data.unit) : ""}</td>
+                    <td class="num">{l.cum ? value(l.cum, data.unit) : ""}</td>
+                    <td class="gauge">{l.cum ? <Bar part={l.cum} whole={most} kind={l.flat ? "hot" : ""} /> : null}</td>
+                    <td class="no">
+                      {code && l.instructions?.length ? (
+                        <button class="link" aria-expanded={open.has(l.line)} title="machine code of this line" onClick={() => flip(l.line)}>{open.has(l.line) ? "▾" : "▸"} {l.line}</button>
+                      ) : l.line}
+                    </td>
+                    <td class="text"><code>{colored[i].map(([kind, text]) => (kind ? <span class={kind}>{text}</span> : text))}</code></td>
+                  </tr>
+                  {open.has(l.line) && <Machine list={l.instructions ?? []} data={data} />}
+                </>
+              );
+            })}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+function Machine({ list, data }: { list: Instruction[]; data: Source }) {
+  return (
+    <>
+      {list.map((ins) => (
+        <tr class="machine">
+          <td class="num">{ins.flat ? value(ins.flat, data.unit) : ""}</td>
+          <td class="num">{ins.cum ? value(ins.cum, data.unit) : ""}</td>
+          <td />
+          <td class="no">{ins.address.toString(16)}</td>
+          <td class="text"><code>{"  ".repeat(ins.depth ?? 0)}{ins.text}</code>{ins.depth ? <span class="quiet"> inlined: {short(ins.function ?? "")} {(ins.file ?? "").replace(/^.*\//, "")}:{ins.line}</span> : null}</td>
+        </tr>
+      ))}
+    </>
+  );
+}
+

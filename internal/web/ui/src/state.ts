@@ -1,0 +1,107 @@
+// The state of the page is its URL: the path is the view, the query string is the question as hone spells it everywhere, and
+// what concerns only the page begins with "ui.". Back is undo, and a link shows what its sender saw.
+
+export type Pair = [key: string, value: string];
+
+export interface State {
+  view: string;
+  pairs: Pair[]; // in order, because filters apply in the order in which they stand
+}
+
+/** steps are the keys that filter; each of them shows as a pill. */
+export const steps = [
+  "focus", "ignore", "hide", "show", "show-from", "prune-from",
+  "tag", "tag-ignore", "tag-show", "tag-hide", "tag-root", "tag-leaf",
+];
+
+export function parse(view: string, search: string): State {
+  const pairs: Pair[] = [];
+  for (const [k, v] of new URLSearchParams(search)) pairs.push([k, v]);
+  return { view: view || "overview", pairs };
+}
+
+export function queryString(pairs: Pair[]): string {
+  if (pairs.length === 0) return "";
+  return "?" + pairs.map(([k, v]) => encode(k) + "=" + encode(v)).join("&");
+}
+
+// What needs no escape stays as it is: people read these.
+function encode(s: string): string {
+  return encodeURIComponent(s).replace(/%(2F|3A|2C|40|24)/g, (m) => decodeURIComponent(m)).replace(/%20/g, "+");
+}
+
+export function get(s: State, key: string): string {
+  return s.pairs.find(([k]) => k === key)?.[1] ?? "";
+}
+
+/** put returns s with key set to value, or without it when value is "". */
+export function put(s: State, key: string, value: string): State {
+  const at = s.pairs.findIndex(([k]) => k === key);
+  const pairs = s.pairs.filter(([k], i) => k !== key || (i === at && value !== ""));
+  if (value !== "") {
+    if (at < 0) pairs.push([key, value]);
+    else pairs[pairs.findIndex(([k]) => k === key)] = [key, value];
+  }
+  return { ...s, pairs };
+}
+
+/** add returns s with one more filter. The zoom is dropped: the frame it is at may be gone. */
+export function add(s: State, key: string, value: string): State {
+  const there = s.pairs.some(([k, v]) => k === key && v === value);
+  return there ? s : put({ ...s, pairs: [...s.pairs, [key, value]] }, "root", "");
+}
+
+/** without returns s without its pair number i. */
+export function without(s: State, i: number): State {
+  return put({ ...s, pairs: s.pairs.filter((_, j) => j !== i) }, "root", "");
+}
+
+/** to returns s in another view. What belongs to one view only stays behind. */
+export function to(s: State, view: string, ...set: Pair[]): State {
+  let out: State = { view, pairs: s.pairs.filter(([k]) => k !== "arg" && (k !== "limit" || view === s.view)) };
+  for (const [k, v] of set) out = put(out, k, v);
+  return out;
+}
+
+// A page that was saved as a file has no paths of its own; there the state is behind the #.
+const inHash = document.getElementById("hone-data") !== null;
+
+export function href(s: State): string {
+  return (inHash ? "#/" : "/") + s.view + queryString(s.pairs);
+}
+
+function read(): State {
+  if (!inHash) return parse(location.pathname.slice(1), location.search);
+  const at = location.hash.indexOf("?");
+  const path = at < 0 ? location.hash : location.hash.slice(0, at);
+  return parse(path.replace(/^#?\/?/, "") || "flame", at < 0 ? "" : location.hash.slice(at));
+}
+
+let current = read();
+const listeners = new Set<() => void>();
+
+export function state(): State {
+  return current;
+}
+
+export function subscribe(f: () => void): () => void {
+  listeners.add(f);
+  return () => listeners.delete(f);
+}
+
+/** go makes s the state. A step that one may want to undo is pushed; what follows the pointer or the typing is not. */
+export function go(s: State, how: "push" | "replace" = "push"): void {
+  const url = href(s);
+  if (url === href(current)) return;
+  current = s;
+  if (how === "push") history.pushState(null, "", url);
+  else history.replaceState(null, "", url);
+  for (const f of listeners) f();
+}
+
+for (const event of inHash ? ["popstate", "hashchange"] : ["popstate"]) {
+  window.addEventListener(event, () => {
+    current = read();
+    for (const f of listeners) f();
+  });
+}

@@ -1,0 +1,75 @@
+// Tables that may be long: only the rows in sight are in the page.
+
+import { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+export interface Column<T> {
+  name: string;
+  key: string;
+  number?: boolean;
+  sort?: boolean; // a click on the heading sorts by it
+  cell: (row: T) => ComponentChildren;
+}
+
+const lineHeight = 28;
+const spare = 12; // rows beyond the edges, so that scrolling does not show gaps
+
+export function VirtualTable<T>({ rows, columns, sorted, onSort, selected, onSelect, label }: {
+  rows: T[]; columns: Column<T>[]; sorted: string; onSort?: (key: string) => void;
+  selected?: (row: T) => boolean; onSelect?: (row: T) => void; label: string;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const [span, setSpan] = useState({ top: 0, height: 800 });
+  useEffect(() => {
+    const b = box.current!;
+    const look = () => setSpan({ top: b.scrollTop, height: b.clientHeight });
+    look();
+    const observer = new ResizeObserver(look);
+    observer.observe(b);
+    b.addEventListener("scroll", look, { passive: true });
+    return () => {
+      observer.disconnect();
+      b.removeEventListener("scroll", look);
+    };
+  }, []);
+  const first = Math.max(0, Math.floor(span.top / lineHeight) - spare);
+  const last = Math.min(rows.length, Math.ceil((span.top + span.height) / lineHeight) + spare);
+  const move = (from: HTMLElement, d: number) => {
+    const next = d > 0 ? from.nextElementSibling : from.previousElementSibling;
+    if (next instanceof HTMLElement && next.tabIndex === 0) next.focus();
+  };
+  return (
+    <div class="table" ref={box} tabIndex={0} role="region" aria-label={label}>
+      <table aria-rowcount={rows.length + 1}>
+        <thead>
+          <tr aria-rowindex={1}>
+            {columns.map((c) => (
+              <th key={c.key} scope="col" class={c.number ? "num" : ""} aria-sort={sorted === c.key ? (c.number ? "descending" : "ascending") : undefined}>
+                {c.sort && onSort ? (
+                  <button class="link" onClick={() => onSort(c.key)}>{c.name}{sorted === c.key ? (c.number ? " ▾" : " ▴") : ""}</button>
+                ) : c.name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {first > 0 && <tr class="gap" aria-hidden="true"><td colSpan={columns.length} style={{ height: first * lineHeight + "px" }} /></tr>}
+          {rows.slice(first, last).map((r, i) => (
+            <tr key={first + i} aria-rowindex={first + i + 2} class={selected?.(r) ? "selected" : ""} tabIndex={onSelect ? 0 : undefined}
+              aria-current={selected?.(r) ? "true" : undefined} onClick={onSelect && (() => onSelect(r))}
+              onKeyDown={(e) => {
+                if (e.key === "Enter" && e.target === e.currentTarget) onSelect?.(r);
+                else if (e.key === "ArrowDown") move(e.currentTarget, 1);
+                else if (e.key === "ArrowUp") move(e.currentTarget, -1);
+                else return;
+                e.preventDefault();
+              }}>
+              {columns.map((c) => <td key={c.key} class={c.number ? "num" : ""}>{c.cell(r)}</td>)}
+            </tr>
+          ))}
+          {last < rows.length && <tr class="gap" aria-hidden="true"><td colSpan={columns.length} style={{ height: (rows.length - last) * lineHeight + "px" }} /></tr>}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+// The theme: as the system has it, or as the reader chose.
+
+import { createContext } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Palette, Theme, palette } from "./colors";
+
+const stored = "hone-theme";
+
+export const PaletteContext = createContext<Palette>(palette("auto"));
+
+export function useTheme(): [Theme, () => void, Palette] {
+  const [theme, setTheme] = useState<Theme>(() => {
+    // Reading what is stored fails where pages are not allowed to store.
+    try {
+      const t = localStorage.getItem(stored);
+      return t === "light" || t === "dark" ? t : "auto";
+    } catch {
+      return "auto";
+    }
+  });
+  const [colors, setColors] = useState(() => palette(theme));
+  useEffect(() => {
+    if (theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    try {
+      localStorage.setItem(stored, theme);
+    } catch {
+      // The choice holds for as long as the page is open.
+    }
+    const again = () => setColors(palette(theme));
+    const paper = () => setColors(palette("light"));
+    again();
+    const media = [matchMedia("(prefers-color-scheme: dark)"), matchMedia("(forced-colors: active)")];
+    for (const m of media) m.addEventListener("change", again);
+    addEventListener("beforeprint", paper);
+    addEventListener("afterprint", again);
+    return () => {
+      for (const m of media) m.removeEventListener("change", again);
+      removeEventListener("beforeprint", paper);
+      removeEventListener("afterprint", again);
+    };
+  }, [theme]);
+  const next = () => setTheme(theme === "auto" ? "light" : theme === "light" ? "dark" : "auto");
+  return [theme, next, colors];
+}

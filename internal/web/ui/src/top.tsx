@@ -1,0 +1,90 @@
+// The ranking: a row for each function, package, file or label value.
+
+import { nameOf } from "./names";
+import { useMemo } from "preact/hooks";
+import { Cost, Top } from "./api";
+import { asked, useAnswer, useApp } from "./data";
+import { group, value } from "./format";
+import { Choice } from "./flame";
+import { Keys, useKeys } from "./keys";
+import { Dot, Icon, Nothing, Notes, Problem, Share, useActions } from "./parts";
+import { get, go, put } from "./state";
+import { Column, VirtualTable } from "./table";
+
+const enough = "5000";
+
+export function TopView() {
+  const app = useApp();
+  const { state, session } = app;
+  const sort = get(state, "sort") || "flat";
+  const byName = get(state, "ui.sort") === "name";
+  const q = get(state, "ui.q");
+  const { data, error, waiting } = useAnswer<Top>("/api/top", asked(app, "top", ["limit", get(state, "limit") || enough], ["min", get(state, "min") || "0"]));
+  const rows = useMemo(() => {
+    let list = data?.rows ?? [];
+    const match = matcher(q);
+    if (q !== "") list = list.filter((r) => match(nameOf(r)));
+    if (byName) list = [...list].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+    return list;
+  }, [data, q, byName]);
+  const selected = get(state, "ui.sel");
+  const row = data?.rows?.find((r) => r.name === selected);
+  const actions = useActions(row && { frame: row, name: nameOf(row) });
+  const keys: Keys = {};
+  for (const a of actions) keys[a.key] = a.run;
+  keys["/"] = () => document.querySelector<HTMLInputElement>(".tools input")?.focus();
+  useKeys(keys);
+  if (error && !waiting) return <Problem error={error} />;
+  if (!data) return <div class="blank" aria-busy="true" />;
+  const rec = session.recordings.find((r) => r.ref === get(state, "ref")) ?? session.recordings[0];
+  const by = get(state, "by") || "function";
+  const columns: Column<Cost>[] = [
+    { name: "self", key: "flat", number: true, sort: true, cell: (r) => value(r.flat, data.unit) },
+    { name: "of total", key: "flat%", number: true, cell: (r) => <Share part={r.flat} whole={data.total} /> },
+    { name: "with callees", key: "cum", number: true, sort: true, cell: (r) => value(r.cum, data.unit) },
+    { name: "of total", key: "cum%", number: true, cell: (r) => <Share part={r.cum} whole={data.total} /> },
+    {
+      name: by.replace(/^label:/, ""), key: "name", sort: true,
+      cell: (r) => <span class="fn" title={nameOf(r)}><Dot origin={r.origin} />{nameOf(r)}{r.inline && <span class="quiet"> ({r.inline})</span>}</span>,
+    },
+  ];
+  return (
+    <div class="main page">
+      <div class="tools">
+        <div class="search">
+          <input type="search" placeholder="Filter rows  ( / )" aria-label="Filter rows by name" value={q} spellcheck={false}
+            onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")} />
+          <span class="matched" aria-live="polite">{q !== "" && `${group(rows.length)} of ${group(data.rows?.length ?? 0)} rows`}</span>
+        </div>
+        <div class="group">
+          <Choice label="Rows are" value={by} onChange={(v) => go(put(state, "by", v === "function" ? "" : v))}
+            options={[...["function", "line", "package", "module", "file"].map((k) => [k, k + "s"] as [string, string]),
+              ...(rec?.labels ?? []).map((l) => ["label:" + l, "label " + l] as [string, string])]} />
+        </div>
+      </div>
+      {row && (
+        <div class="row-actions">
+          <b title={nameOf(row)}>{nameOf(row)}</b>
+          {actions.map((a) => <button onClick={a.run} title={`${a.doc} (${a.key})`}><Icon name={a.icon} />{a.name}</button>)}
+        </div>
+      )}
+      {rows.length === 0 && q === "" ? <Nothing head={data} /> : (
+        <VirtualTable label="Ranking" rows={rows} columns={columns} sorted={byName ? "name" : sort} selected={(r) => selected !== "" && r.name === selected}
+          onSelect={(r) => go(put(state, "ui.sel", r.name ?? ""), "replace")}
+          onSort={(k) => go(k === "name" ? put(state, "ui.sort", "name") : put(put(state, "ui.sort", ""), "sort", k === "flat" ? "" : k))} />
+      )}
+      {data.shown < data.of && <p class="quiet">the first {group(data.shown)} of {group(data.of)} rows are here <button class="link" onClick={() => go(put(state, "limit", "all"))}>show all</button></p>}
+      <Notes notes={data.notes} />
+    </div>
+  );
+}
+
+/** matcher finds text, or what a regular expression says where it is one. */
+export function matcher(q: string): (s: string) => boolean {
+  try {
+    const rx = new RegExp(q, "i");
+    return (s) => rx.test(s);
+  } catch {
+    return (s) => s.toLowerCase().includes(q.toLowerCase());
+  }
+}

@@ -1,0 +1,119 @@
+// Web bundles the page of hone web: TypeScript and Preact in internal/web/ui become the two files in internal/web/ui/dist
+// that the server embeds. Those are committed, so neither go install nor the server needs this program.
+//
+//	go -C tools/web run .          write the bundle
+//	go -C tools/web run . -check   fail when the bundle is not what the sources give
+//
+// It has a go.mod of its own, so that those who use hone do not depend on the bundler. The bundler takes types away but
+// does not check them: tsc does, with internal/web/ui/tsconfig.json.
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// scriptLimit is what the script may weigh, packed: a page should be there before anybody waits for it.
+const scriptLimit = 120 << 10
+
+func main() {
+	check := flag.Bool("check", false, "compare with the bundle that is there, and write nothing")
+	ui := flag.String("ui", filepath.Join("..", "..", "internal", "web", "ui"), "where the page is")
+	flag.Parse()
+	if err := run(*ui, *check); err != nil {
+		fmt.Fprintln(os.Stderr, "web:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ui string, check bool) error {
+	files, err := bundle(ui)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		packed, err := packedSize(f.Contents)
+		if err != nil {
+			return err
+		}
+		if filepath.Ext(f.Path) == ".js" && packed > scriptLimit {
+			return fmt.Errorf("%s takes %d bytes packed; at most %d are allowed", f.Path, packed, scriptLimit)
+		}
+		if !check {
+			if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
+				return err
+			}
+			if err := os.WriteFile(f.Path, f.Contents, 0o644); err != nil {
+				return err
+			}
+			fmt.Printf("%s: %d bytes, %d packed\n", filepath.Base(f.Path), len(f.Contents), packed)
+			continue
+		}
+		there, err := os.ReadFile(f.Path)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		if !bytes.Equal(there, f.Contents) {
+			return fmt.Errorf("%s is not what the sources give; run: go -C tools/web run .", f.Path)
+		}
+	}
+	return nil
+}
+
+// bundle returns what belongs in the folder dist of ui.
+func bundle(ui string) ([]api.OutputFile, error) {
+	ui, err := filepath.Abs(ui)
+	if err != nil {
+		return nil, err
+	}
+	vendored := func(path string) string { return filepath.Join(ui, "vendor", filepath.FromSlash(path)) }
+	result := api.Build(api.BuildOptions{
+		EntryPointsAdvanced: []api.EntryPoint{
+			{InputPath: filepath.Join(ui, "src", "main.tsx"), OutputPath: "app"},
+			{InputPath: filepath.Join(ui, "style.css"), OutputPath: "app"},
+		},
+		AbsWorkingDir: ui,
+		Outdir:        filepath.Join(ui, "dist"),
+		Bundle:        true,
+		Alias: map[string]string{
+			"preact":             vendored("preact/src/index.js"),
+			"preact/hooks":       vendored("preact/hooks/src/index.js"),
+			"preact/jsx-runtime": vendored("preact/jsx-runtime/src/index.js"),
+		},
+		JSX:             api.JSXAutomatic,
+		JSXImportSource: "preact",
+		Target:          api.ES2022,
+		Format:          api.FormatIIFE, // an exported page has the script inline, where modules do not work from files
+		// Preact's own names for its fields are long for readers, not for the wire.
+		MangleProps:       "^_[a-z]",
+		MinifyWhitespace:  true,
+		MinifyIdentifiers: true,
+		MinifySyntax:      true,
+		LegalComments:     api.LegalCommentsEndOfFile,
+		Charset:           api.CharsetUTF8,
+		LogLevel:          api.LogLevelWarning,
+	})
+	if len(result.Errors) > 0 {
+		return nil, fmt.Errorf("%d mistakes in the sources", len(result.Errors))
+	}
+	return result.OutputFiles, nil
+}
+
+func packedSize(b []byte) (int, error) {
+	var buf bytes.Buffer
+	w := gzip.NewWriter(&buf)
+	if _, err := w.Write(b); err != nil {
+		return 0, err
+	}
+	if err := w.Close(); err != nil {
+		return 0, err
+	}
+	return buf.Len(), nil
+}
