@@ -138,6 +138,7 @@ type Top struct {
 // A TopRow is a frame and its cost.
 type TopRow struct {
 	Cost
+	Origin Origin   `json:"origin,omitempty"` // filled in for pages only: it costs as much as the rest of a small ranking
 	Inline Inlining `json:"inline,omitempty"`
 }
 

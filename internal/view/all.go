@@ -107,8 +107,8 @@ var All = []View{
 	{
 		Name:     "traces",
 		Doc:      "every sample with its labels and its stack",
-		Examples: []string{"traces", "traces focus=Lock tag=endpoint=/checkout"},
-		Uses:     keys("ref metric", filters, frames, "mean", values),
+		Examples: []string{"traces limit=20", "traces focus=Lock tag=endpoint=/checkout"},
+		Uses:     keys("ref metric", filters, frames, "limit mean", values),
 		Run:      Traces,
 	},
 	{

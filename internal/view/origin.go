@@ -80,3 +80,14 @@ func (a *question) origins(t *frameTable) []report.Origin {
 	}
 	return out
 }
+
+// SetOrigins says of the rows of a ranking whose code they are. Only rows that are functions have an origin.
+func SetOrigins(p *profile.Profile, top *report.Top) {
+	origins := make(map[string]report.Origin, len(p.Functions))
+	for i, o := range originsOf(p.Functions) {
+		origins[p.Functions[i].Name] = o
+	}
+	for i := range top.Rows {
+		top.Rows[i].Origin = origins[top.Rows[i].Name]
+	}
+}

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
@@ -20,7 +22,25 @@ func Traces(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, err
 	}
 	table := newFrameTable(a.p, d, nil)
-	return &report.Traces{Head: a.head, Each: a.traces(table)}, nil
+	each := a.traces(table)
+	if n := a.p.NumSamples(); q.Limit > 0 && q.Limit < n {
+		a.head.Notes = append(slices.Clip(a.head.Notes), fmt.Sprintf("the first %d of %d samples", q.Limit, n))
+		each = firstOf(each, q.Limit)
+	}
+	return &report.Traces{Head: a.head, Each: each}, nil
+}
+
+// firstOf yields no more than n of all.
+func firstOf[T any](all iter.Seq[T], n int) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		left := n
+		for x := range all {
+			if left == 0 || !yield(x) {
+				return
+			}
+			left--
+		}
+	}
 }
 
 func (a *question) traces(table *frameTable) iter.Seq[*report.Trace] {

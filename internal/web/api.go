@@ -47,6 +47,9 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request, v *view.View) {
 		if err != nil {
 			return nil, err
 		}
+		if top, ok := rep.(*report.Top); ok {
+			view.SetOrigins(in[0].Profile, top)
+		}
 		return rep, nil
 	})
 }

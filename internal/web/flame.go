@@ -97,8 +97,13 @@ func (s *Server) sandwich(w http.ResponseWriter, r *http.Request) {
 		}
 		sw := rep.(*report.Sandwich)
 		places := placesOf(in[0].Profile)
+		whole, err := view.Head(in[:1], query.Query{Metric: q.Metric})
+		if err != nil {
+			return nil, err
+		}
 		return struct {
 			report.Head
+			Whole   int64         `json:"whole"`
 			Frame   report.Frame  `json:"frame"`
 			Origin  report.Origin `json:"origin,omitempty"`
 			Flat    int64         `json:"flat"`
@@ -107,7 +112,7 @@ func (s *Server) sandwich(w http.ResponseWriter, r *http.Request) {
 			Callees rowsAnswer    `json:"callees"`
 			Callers rowsAnswer    `json:"callers"`
 		}{
-			sw.Head, sw.Frame, sw.Origin, sw.Flat, sw.Cum, sw.Matches,
+			sw.Head, whole.Total, sw.Frame, sw.Origin, sw.Flat, sw.Cum, sw.Matches,
 			rowsOf(sw.Callees, places), rowsOf(sw.Callers, places),
 		}, nil
 	})

@@ -64,6 +64,8 @@ func rowsOf(root *report.FlameNode, placeOf func(name string) place) rowsAnswer 
 	for len(level) > 0 {
 		var r row
 		var next []at
+		var widths []int64
+		own := false // some widths are not those of cum
 		end := int64(0)
 		for _, n := range level {
 			w := widthOf(n.FlameNode)
@@ -76,12 +78,8 @@ func rowsOf(root *report.FlameNode, placeOf func(name string) place) rowsAnswer 
 				inline = 1
 			}
 			r.Inline = append(r.Inline, inline)
-			if n.Width != 0 || r.Width != nil {
-				for len(r.Width) < len(r.Frame)-1 {
-					r.Width = append(r.Width, 0)
-				}
-				r.Width = append(r.Width, w)
-			}
+			widths = append(widths, w)
+			own = own || n.Width != 0
 			if n.Before != nil {
 				r.Before = append(r.Before, n.Before.Cum)
 			}
@@ -93,6 +91,9 @@ func rowsOf(root *report.FlameNode, placeOf func(name string) place) rowsAnswer 
 					x += w
 				}
 			}
+		}
+		if own {
+			r.Width = widths
 		}
 		out.Rows = append(out.Rows, r)
 		level = next

@@ -63,7 +63,7 @@ func findCommand(name string) *command {
 // to show.
 func (c *command) unlimited() bool {
 	switch c.name {
-	case "disasm", "weblist", "peek", "list", "proto", "raw", "callgrind", "kcachegrind":
+	case "disasm", "weblist", "peek", "list", "proto", "raw", "traces", "callgrind", "kcachegrind":
 		return true
 	}
 	return false
