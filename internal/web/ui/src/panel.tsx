@@ -84,6 +84,7 @@ function HotLines({ name, delay }: { name: string; delay: number }) {
   const some = lines.slice(0, shownLines).sort((a, b) => a.line - b.line);
   const most = Math.max(...some.map((l) => Math.abs(l.cum ?? 0)), 0);
   const missing = (fn.files ?? []).find((f) => f.error)?.error;
+  const doubts = (fn.files ?? []).flatMap((f) => f.notes ?? []);
   if (some.length === 0 && !missing) return null;
   const target = to(app.state, "source", ["arg", exactly(name)], ["ui.sel", name]);
   return (
@@ -102,6 +103,7 @@ function HotLines({ name, delay }: { name: string; delay: number }) {
         </a>
       )}
       {missing && <p class="quiet">{missing}</p>}
+      {doubts.map((d) => <p class="quiet">{d}</p>)}
     </section>
   );
 }
