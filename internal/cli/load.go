@@ -210,6 +210,7 @@ func recordings(cmd *cobra.Command, sys *System, o *source.Options, q query.Quer
 		in = append(in, &recording.Recording{Ref: naming(refs), Profile: p})
 	}
 	in[0].Sources = o.Sources(cmd.Context(), sys.Dir, filepath.SplitList(q.SourcePath), filepath.SplitList(q.TrimPath))
+	in[0].Code = o.Code()
 	return in, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/web"
 )
 
@@ -30,7 +31,11 @@ func (s *session) serve(l net.Listener, browser bool) error {
 	q := (&command{name: "flame"}).query(s.cfg, "")
 	q.Limit, q.Min, q.MinEdge = 0, 0, 0 // a picture has limits of its own
 	q.SourcePath, q.TrimPath = "", ""   // which the files know
-	rec := &recording.Recording{Ref: "profile", Profile: s.profile, Sources: newFiles(s.cfg.sourcePath, s.cfg.trimPath)}
+	rec := &recording.Recording{
+		Ref: "profile", Profile: s.profile,
+		Sources: newFiles(s.cfg.sourcePath, s.cfg.trimPath),
+		Code:    (&source.Options{}).Code(),
+	}
 	server := web.New([]*recording.Recording{rec}, web.Options{Version: "hone pprof", Hosts: web.HostsOf(l)})
 	url := server.URL(l, q.URL())
 	s.ui.say("Serving web UI on " + url)
