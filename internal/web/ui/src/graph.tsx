@@ -99,6 +99,27 @@ function Picture({ svg }: { svg: Drawing }) {
     view.current = { scale, x: (h.clientWidth - w * scale) / 2, y: Math.max(0, (h.clientHeight - t * scale) / 2) };
     place();
   };
+  // A graph that is too large to be read as a whole begins with its largest box in the middle.
+  const begin = () => {
+    fit();
+    const scale = 0.6;
+    if (view.current.scale >= scale) return;
+    let largest: DOMRect | undefined;
+    for (const g of svg.root.querySelectorAll<SVGGElement>("g")) {
+      const title = g.querySelector(":scope > title")?.textContent ?? "";
+      if (!title.endsWith(")") || / (->|\.\.\.) /.test(title)) continue; // a call
+      const box = g.getBBox();
+      if (!largest || box.width * box.height > largest.width * largest.height) largest = box;
+    }
+    if (!largest) return;
+    const h = host.current!;
+    view.current = {
+      scale,
+      x: h.clientWidth / 2 - (largest.x + largest.width / 2) * scale,
+      y: h.clientHeight / 2 - (largest.y + largest.height / 2) * scale,
+    };
+    place();
+  };
   const zoom = (by: number, cx: number, cy: number) => {
     const v = view.current;
     const scale = Math.min(8, Math.max(0.02, v.scale * by));
@@ -130,7 +151,7 @@ function Picture({ svg }: { svg: Drawing }) {
     svg.root.setAttribute("role", "img");
     svg.root.setAttribute("aria-label", "Call graph; the view Top has the same functions as a table");
     shadow.replaceChildren(svg.root);
-    fit();
+    begin();
     const wheel = (e: WheelEvent) => {
       e.preventDefault();
       const r = h.getBoundingClientRect();
