@@ -1,0 +1,120 @@
+package web
+
+import (
+	"bytes"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/profile/profiletest"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// TestNumbersAgree holds that pages show the numbers of the views for the same query: over made-up profiles and,
+// where it is there, the corpus.
+func TestNumbersAgree(t *testing.T) {
+	profiles := map[string]*profile.Profile{}
+	for _, kind := range []profiletest.Kind{profiletest.CPU, profiletest.Heap, profiletest.Mutex} {
+		var buf bytes.Buffer
+		if err := profiletest.Write(&buf, profiletest.Config{Kind: kind, Samples: 2000, Functions: 2000, Labels: true}); err != nil {
+			t.Fatal(err)
+		}
+		p, err := profile.Parse(&buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		profiles["made up, "+kind.String()] = p
+	}
+	files, _ := filepath.Glob("../../../shared/corpus/profiles/*")
+	for i, name := range files {
+		if testing.Short() && i%10 != 0 {
+			continue
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			continue // a folder
+		}
+		if p, err := profile.ParseBytes(data); err == nil && p.NumSamples() > 0 && len(p.SampleTypes) > 0 {
+			profiles[filepath.Base(name)] = p
+		}
+	}
+	for name, p := range profiles {
+		t.Run(name, func(t *testing.T) {
+			for _, steps := range []string{"", "&ignore=runtime", "&focus=main&hide=%5Eruntime"} {
+				agree(t, p, steps)
+			}
+		})
+	}
+}
+
+func agree(t *testing.T, p *profile.Profile, steps string) {
+	in := []*recording.Recording{{Ref: "p", Profile: p}}
+	s := New(in, Options{Hosts: []string{"localhost:1234"}})
+	h := s.Handler()
+	u, err := url.Parse("/top?limit=5" + steps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := query.FromURL(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep, err := view.Top(in, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := rep.(*report.Top)
+	var top report.Top
+	answered(t, get(s, h, "/api/top?limit=5"+steps), &top)
+	if len(top.Rows) != len(want.Rows) || top.Total != want.Total {
+		t.Fatalf("%s: %d rows of %d, want %d of %d", steps, len(top.Rows), top.Total, len(want.Rows), want.Total)
+	}
+	var flame flameAnswer
+	answered(t, get(s, h, "/api/flame?min=0"+steps), &flame)
+	var value int64
+	rest, _, err := view.Apply(p, q.Steps, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := p.SampleIndex("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range rest.Values(k) {
+		value += v
+	}
+	if got := flame.Rows[0].Cum[0]; got != value {
+		t.Errorf("%s: the flame graph is of %d, want %d", steps, got, value)
+	}
+	for i, row := range want.Rows {
+		if top.Rows[i].Cost != row.Cost {
+			t.Errorf("%s: row %d is %+v, want %+v", steps, i, top.Rows[i].Cost, row.Cost)
+		}
+		if row.Name == "" {
+			continue
+		}
+		var sandwich struct {
+			Flat, Cum int64
+			Callees   rowsAnswer
+		}
+		answered(t, get(s, h, "/api/sandwich?min=0&arg="+url.QueryEscape(row.Frame.String())+steps), &sandwich)
+		if sandwich.Flat != row.Flat || sandwich.Cum != row.Cum {
+			t.Errorf("%s: %s between its callers and callees is %d and %d, want %d and %d",
+				steps, row.Name, sandwich.Flat, sandwich.Cum, row.Flat, row.Cum)
+		}
+		if len(sandwich.Callees.Rows) == 0 || sandwich.Callees.Rows[0].Cum[0] != row.Cum {
+			t.Errorf("%s: the callees of %s do not come to %d", steps, row.Name, row.Cum)
+		}
+		var search struct{ Value int64 }
+		answered(t, get(s, h, "/api/search?rx="+url.QueryEscape("^"+regexp.QuoteMeta(row.Frame.String())+"$")+steps), &search)
+		if search.Value != row.Cum {
+			t.Errorf("%s: searching for %s finds %d, want %d", steps, row.Name, search.Value, row.Cum)
+		}
+	}
+}
