@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -411,12 +412,14 @@ func unless(absent bool, text string) []string {
 }
 
 // rangeRx matches what a tag step takes for a range of numbers.
-var rangeRx = regexp.MustCompile(`^:?[+-]?[0-9]+[[:alpha:]]*(:([+-]?[0-9]+[[:alpha:]]*)?)?$`)
+var rangeRx = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^:?[+-]?[0-9]+[[:alpha:]]*(:([+-]?[0-9]+[[:alpha:]]*)?)?$`)
+})
 
 // checkTag checks the argument of a tag step.
 func checkTag(arg string) error {
 	at := strings.IndexByte(arg, '=') + 1
-	if rangeRx.MatchString(arg[at:]) {
+	if rangeRx().MatchString(arg[at:]) {
 		return nil
 	}
 	for part := range strings.SplitSeq(arg[at:], ",") {

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // A Look is a first look at a recording.
@@ -68,27 +69,27 @@ func (l *Look) next() []Command {
 }
 
 var (
-	typeArguments = regexp.MustCompile(`\[.*\]|<.*>`)
-	majorVersion  = regexp.MustCompile(`^v[0-9]+\.`)
-	odd           = regexp.MustCompile(`[^\pL\pN_.:-]+`)
+	typeArguments = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[.*\]|<.*>`) })
+	majorVersion  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^v[0-9]+\.`) })
+	odd           = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\pL\pN_.:-]+`) })
 )
 
 // simplePattern returns a regexp that matches name and reads well on a command line: without the path of the package,
 // type arguments, and characters that would have to be escaped. It may match a few other names, too.
 func simplePattern(name string) string {
-	short := typeArguments.ReplaceAllString(name, "[")
+	short := typeArguments().ReplaceAllString(name, "[")
 	path := short
 	if i := strings.IndexAny(path, "[("); i >= 0 {
 		path = path[:i]
 	}
 	start := strings.LastIndexByte(path, '/') + 1
-	if start > 0 && majorVersion.MatchString(short[start:]) {
+	if start > 0 && majorVersion().MatchString(short[start:]) {
 		start = strings.LastIndexByte(path[:start-1], '/') + 1
 	}
 	var parts []string
 	for _, part := range strings.Split(short[start:], "/") {
-		for _, p := range odd.Split(part, -1) {
-			if p = strings.Trim(p, "."); p != "" && !majorVersion.MatchString(p+".") {
+		for _, p := range odd().Split(part, -1) {
+			if p = strings.Trim(p, "."); p != "" && !majorVersion().MatchString(p+".") {
 				parts = append(parts, p)
 			}
 		}

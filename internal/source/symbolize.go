@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -178,7 +179,7 @@ func (n *namer) nameMapping(m int, locations []int, f *objfile.File) {
 	}
 }
 
-var symbolLine = regexp.MustCompile(`(0x[[:xdigit:]]+)\s+(.*)`)
+var symbolLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(0x[[:xdigit:]]+)\s+(.*)`) })
 
 // nameRemotely asks the servers that profiles came from for the names of addresses.
 func (o *Options) nameRemotely(ctx context.Context, n *namer, known servers, force bool) error {
@@ -246,7 +247,7 @@ func (o *Options) askNames(ctx context.Context, n *namer, m int, u *url.URL, shi
 	lines := bufio.NewScanner(io.LimitReader(resp.Body, 256<<20))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		part := symbolLine.FindStringSubmatch(lines.Text())
+		part := symbolLine().FindStringSubmatch(lines.Text())
 		if part == nil {
 			continue
 		}

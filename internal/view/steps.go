@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
@@ -410,11 +411,13 @@ func (f *tagFilter) match(s profile.LabelSet, units map[string]string) bool {
 	return true
 }
 
-var rangeRx = regexp.MustCompile(`^(:?)([+-]?[0-9]+)([[:alpha:]]*)(?:(:)(?:([+-]?[0-9]+)([[:alpha:]]*))?)?$`)
+var rangeRx = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(:?)([+-]?[0-9]+)([[:alpha:]]*)(?:(:)(?:([+-]?[0-9]+)([[:alpha:]]*))?)?$`)
+})
 
 // parseRange reads 32kb, :64kb, 4mb: and 12kb:64mb. It returns nil for anything else.
 func parseRange(text string) func(v int64, unit string) bool {
-	m := rangeRx.FindStringSubmatch(text)
+	m := rangeRx().FindStringSubmatch(text)
 	if m == nil || m[1] != "" && m[4] != "" {
 		return nil
 	}
