@@ -62,21 +62,7 @@ func dotFormat(w io.Writer, r report.Report, o Options) error {
 	if !ok {
 		return errors.New("writing dot: the answer is no call graph")
 	}
-	f := newFormatter(o)
-	var opt DotOptions
-	for b := range g.Blocks() {
-		switch b := b.(type) {
-		case report.Heading:
-			for _, l := range b.Lines {
-				opt.Labels = append(opt.Labels, f.heading(l))
-			}
-		case report.Calls:
-			opt.Format = f.scale(b.Measure).format
-		case report.Note:
-			opt.Labels = append(opt.Labels, f.text(b.Text))
-		}
-	}
-	return Dot(w, g, opt)
+	return Dot(w, g, graphOptions(g, o))
 }
 
 // Values stay in their own unit, so nothing is lost.

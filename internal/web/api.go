@@ -27,31 +27,33 @@ type answerer func(in []*recording.Recording, q query.Query) (any, error)
 // view answers with the report of a view, as hone writes it in JSON.
 func (s *Server) view(w http.ResponseWriter, r *http.Request, v *view.View) {
 	s.answer(w, r, v.Name, func(in []*recording.Recording, q query.Query) (any, error) {
-		switch {
-		case v.NeedsBase && len(in) < 2:
-			return nil, withHint(errors.New("nothing to compare with"), "choose a recording to compare with, or open one: hone web NEW --base OLD")
-		case v.Arg == "":
-			q.Arg = "" // that of the view the page showed before
-		}
-		if len(in) == 2 && !v.NeedsBase && !v.Compares {
-			var err error
-			if in, err = view.Subtract(in, q.Normalize); err != nil {
-				return nil, err
-			}
-		}
-		_, q, err := view.Resolve(q)
-		if err != nil {
-			return nil, err
-		}
-		rep, err := v.Run(in, q)
-		if err != nil {
-			return nil, err
-		}
-		if top, ok := rep.(*report.Top); ok {
+		rep, err := run(v, in, q)
+		if top, ok := rep.(*report.Top); ok && err == nil {
 			view.SetOrigins(in[0].Profile, top)
 		}
-		return rep, nil
+		return rep, err
 	})
+}
+
+// run answers q with a view.
+func run(v *view.View, in []*recording.Recording, q query.Query) (report.Report, error) {
+	q.View = v.Name
+	switch {
+	case v.NeedsBase && len(in) < 2:
+		return nil, withHint(errors.New("nothing to compare with"), "choose a recording to compare with, or open one: hone web NEW --base OLD")
+	case v.Arg == "":
+		q.Arg = "" // that of the view the page showed before
+	}
+	var err error
+	if len(in) == 2 && !v.NeedsBase && !v.Compares {
+		if in, err = view.Subtract(in, q.Normalize); err != nil {
+			return nil, err
+		}
+	}
+	if _, q, err = view.Resolve(q); err != nil {
+		return nil, err
+	}
+	return v.Run(in, q)
 }
 
 // answer parses the query of a request about a view and sends what compute makes of it.

@@ -1,16 +1,13 @@
 package web
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
 
-	"github.com/hone-perf/hone/internal/query"
-	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
-	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
 )
@@ -87,17 +84,18 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		if d.name != format {
 			continue
 		}
-		name := d.view
-		if name == "" {
-			name = asked
+		v, ok := view.Find(cmp.Or(d.view, asked, "flame"))
+		if !ok {
+			fail(w, http.StatusNotFound, fmt.Errorf("there is no view %s", asked), "")
+			return
 		}
-		rep, err := s.reportFor(name, in, q)
+		rep, err := run(v, in, q)
 		if err != nil {
 			fail(w, statusOf(err), err, hintOf(err))
 			return
 		}
-		file := &attachment{w: w, name: base + "." + rep.view + d.ending, media: d.media}
-		if err := render.Write(file, d.format, rep.Report, render.Options{}); err != nil && !file.begun {
+		file := &attachment{w: w, name: base + "." + v.Name + d.ending, media: d.media}
+		if err := render.Write(file, d.format, rep, render.Options{}); err != nil && !file.begun {
 			fail(w, http.StatusUnprocessableEntity, err, "")
 		} else if err != nil {
 			panic(http.ErrAbortHandler) // a file that looks whole must be whole
@@ -105,35 +103,6 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fail(w, http.StatusNotFound, fmt.Errorf("there is no download in the form of %s", format), "")
-}
-
-// reportFor answers q with the view called name.
-func (s *Server) reportFor(name string, in []*recording.Recording, q query.Query) (named, error) {
-	if name == "graph" || name == "" {
-		name = map[string]string{"graph": "dot", "": "flame"}[name]
-	}
-	v, ok := view.Find(name)
-	if !ok {
-		return named{}, fmt.Errorf("there is no view %s", name)
-	}
-	q.View = v.Name
-	if v.NeedsBase && len(in) < 2 {
-		return named{}, errors.New("nothing to compare with")
-	}
-	if len(in) == 2 && !v.NeedsBase && !v.Compares {
-		var err error
-		if in, err = view.Subtract(in, q.Normalize); err != nil {
-			return named{}, err
-		}
-	}
-	rep, err := v.Run(in, q)
-	return named{rep, v.Name}, err
-}
-
-// A named report knows which view it is of.
-type named struct {
-	report.Report
-	view string
 }
 
 // An attachment is a file that begins when something is written to it, so that there may be an error instead.
