@@ -156,13 +156,77 @@ var (
 )
 
 // anyOrder takes from a report what the order of its rows decides: the order itself, the running
-// sum, the numbers of nodes, and which mention of a name comes first.
+// sum, the numbers of nodes, which mention of a name comes first, and which labels a node shows.
 func anyOrder(b []byte) []byte {
 	b = expandGrind(b)
+	b = tiedLabels(b)
 	b = sumPercent.ReplaceAll(b, []byte("${1}sum$2"))
 	b = dotNumber.ReplaceAll(b, []byte("N"))
 	b = grindTwin.ReplaceAll(b, nil)
 	return sortLines(b)
+}
+
+// maxLabels is how many labels with text pprof hangs on a node of a graph.
+const maxLabels = 4
+
+var (
+	labelNode = regexp.MustCompile(`^(N\d+)(_\d+) \[label = "(.*)" id="N\d+_\d+" fontsize=8 shape=box3d tooltip="-?(.*)"\]$`)
+	minus     = regexp.MustCompile(`"( ?)-`)
+)
+
+// tiedLabels takes from the labels of a node in a graph what is not settled: pprof does not put
+// weights in order that differ only in their sign, so that it is chance which of them come first and,
+// among the smallest, which are shown at all. Their weights without the sign are the same each time.
+func tiedLabels(b []byte) []byte {
+	if !bytes.HasPrefix(b, []byte("digraph ")) {
+		return b
+	}
+	var out []string
+	lines := strings.Split(string(b), "\n")
+	for len(lines) > 0 {
+		first := labelNode.FindStringSubmatch(lines[0])
+		if first == nil {
+			out, lines = append(out, lines[0]), lines[1:]
+			continue
+		}
+		node := first[1]
+		of := map[string][]string{} // the labels of each weight
+		last, end := "", 0
+		for ; end < len(lines) && (strings.HasPrefix(lines[end], node+"_") || strings.HasPrefix(lines[end], node+" -> "+node+"_")); end++ {
+			if m := labelNode.FindStringSubmatch(lines[end]); m != nil {
+				last = m[4]
+				of[last] = append(of[last], node+m[2])
+			}
+		}
+		shown := 0
+		var tied []string
+		for _, labels := range of {
+			shown += len(labels)
+			if len(labels) > 1 {
+				tied = append(tied, labels...)
+			}
+		}
+		if shown >= maxLabels {
+			tied = append(tied, of[last]...)
+		}
+		for _, line := range lines[:end] {
+			if slices.ContainsFunc(tied, func(id string) bool {
+				return strings.HasPrefix(line, id+"_") || strings.HasPrefix(line, id+" -> ")
+			}) {
+				continue // numbers below a label that may be another
+			}
+			m := labelNode.FindStringSubmatch(line)
+			switch {
+			case m != nil && slices.Contains(tied, node+m[2]):
+				line = node + " has a label of " + m[4]
+			case m == nil && slices.ContainsFunc(tied, func(id string) bool { return strings.HasPrefix(line, node+" -> "+id+" ") }):
+				line = minus.ReplaceAllString(line, `"$1`)
+			}
+			out = append(out, line)
+		}
+		lines = lines[end:]
+	}
+	return []byte(strings.Join(out, "\n"))
 }
 
 // expandGrind undoes the compression of the callgrind format, in which a line depends on those
@@ -480,4 +544,35 @@ func (l *lab) report(t *testing.T) {
 		fmt.Fprintf(&b, "\t%4d of %4d  %s\n", y.failed[k], y.runs[k], k)
 	}
 	t.Logf("failed cases by kind:\n%s", &b)
+}
+
+func TestTiedLabels(t *testing.T) {
+	graph := func(labels ...string) string {
+		b := "digraph \"x\" {\nN1 [label=\"main\"]\n"
+		for i, l := range labels {
+			name, w, _ := strings.Cut(l, "=")
+			b += fmt.Sprintf("N1_%d [label = \"%s\" id=\"N1_%d\" fontsize=8 shape=box3d tooltip=\"%s\"]\n", i, name, i, w)
+			b += fmt.Sprintf("N1 -> N1_%d [label=\" %s\" weight=100 tooltip=\"%s\" labeltooltip=\"%s\"]\n", i, w, w, w)
+		}
+		return b + "N1 -> N2 [label=\" 5\"]\n}\n"
+	}
+	base := graph("a=20", "b=10", "c=5", "d=-5")
+	tests := []struct {
+		why   string
+		other string
+		same  bool
+	}{
+		{"opposite weights change places", graph("a=20", "b=10", "d=-5", "c=5"), true},
+		{"another of the smallest is shown", graph("a=20", "b=10", "c=5", "e=-5"), true},
+		{"a weight differs", graph("a=20", "b=10", "c=5", "d=-4"), false},
+		{"a settled name differs", graph("z=20", "b=10", "c=5", "d=-5"), false},
+		{"a settled sign differs", graph("a=20", "b=-10", "c=5", "d=-5"), false},
+		{"a label is missing", graph("a=20", "b=10", "c=5"), false},
+		{"an edge is missing", strings.Replace(base, "N1 -> N2", "N1 -> N3", 1), false},
+	}
+	for _, test := range tests {
+		if same := bytes.Equal(tiedLabels([]byte(base)), tiedLabels([]byte(test.other))); same != test.same {
+			t.Errorf("%s: same = %v\n%s", test.why, same, tiedLabels([]byte(test.other)))
+		}
+	}
 }
