@@ -186,6 +186,24 @@ func (s Stack) At(i int) uint32 {
 	return uint32(binary.LittleEndian.Uint16(s.body[2*i:])) - 1
 }
 
+// HasAny reports whether one of the locations on the stack is in the set.
+func (s Stack) HasAny(set []bool) bool {
+	if s.wide {
+		for i := range s.depth {
+			if set[s.At(i)] {
+				return true
+			}
+		}
+		return false
+	}
+	for b := s.body[:2*s.depth]; len(b) >= 2; b = b[2:] {
+		if set[uint32(binary.LittleEndian.Uint16(b))-1] {
+			return true
+		}
+	}
+	return false
+}
+
 // A Run is some locations that follow each other on a stack, as one value.
 type Run [2]uint64
 

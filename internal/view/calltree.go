@@ -28,10 +28,10 @@ type callTree struct {
 	from     int32   // stacks begin with the outermost of this frame; anyFrame is that of the stack
 
 	nodes   []call
-	sums    []sum // by call, once the tree has grown
-	paths   []shortcut
+	sums    []sum       // by call, once the tree has grown
 	slots   []callChild // open addressing: calls by the call above and the frame
 	strands []strand    // by sample
+	rest    []uint32    // the call where each sample waits or ended, or nowhere
 	open    int64       // calls that weigh as much are open
 	opening []uint32    // calls to open
 
@@ -46,9 +46,23 @@ type call struct {
 	child, next uint32 // the first call below and the next one beside; 0 is none
 	waiting     uint32 // 1 + the first sample that waits here
 	opened      bool
-	inline      bool // in all places
-	flat        sum  // of the samples that end here, or wait
+	met
+	flat sum // of the samples that end here, or wait
 }
+
+// A met says how a call was met.
+type met struct{ called, inlined bool }
+
+func (m *met) add(inlined bool) {
+	if inlined {
+		m.inlined = true
+	} else {
+		m.called = true
+	}
+}
+
+// inline reports whether a call is inlined in all places.
+func (c *call) inline() bool { return !c.called }
 
 // A sum is what samples come to.
 type sum struct {
@@ -64,20 +78,14 @@ func (s *sum) add(o *sum) {
 	s.width += o.width
 }
 
-// A shortcut is several steps at once: where a run of locations leads from a call. Without them, three quarters of
-// the time would go to taking every sample through the same outermost frames.
-type shortcut struct {
-	run      profile.Run
-	from, to uint32
-}
-
-const numShortcuts = 1 << 14 // 384 kB, to stay in the cache; a new one takes the place of an old one
-
 // anyFrame is no frame.
 const anyFrame = -1
 
 // The root is the empty stack, which calls all outermost frames.
 const rootCall = 0
+
+// nowhere is no call: the sample does not count.
+const nowhere = math.MaxUint32
 
 type callChild struct {
 	parent uint32
@@ -98,74 +106,52 @@ func newCallTree(m measure, table *frameTable, collapse bool) *callTree {
 
 // grow puts all samples into the tree and opens the calls that weigh at least open.
 func (t *callTree) grow(open int64) {
-	t.nodes = append(t.nodes, call{frame: -1, opened: true})
+	t.nodes = append(t.nodes, call{frame: -1, opened: true, met: met{called: true}})
 	t.slots = make([]callChild, 1<<10)
-	t.paths = make([]shortcut, numShortcuts)
 	t.strands = make([]strand, len(t.values))
-	// A few samples tell which calls will open. What opens before the others come does not make them wait.
+	t.rest = make([]uint32, len(t.values))
+	// A few samples tell which calls will open. The others then go through those as many at a time as there are
+	// processors, and what is left to do for them is little.
 	const part = 32
-	for _, first := range []bool{true, false} {
-		if t.open = max(1, open); first {
-			t.open = max(1, open/part)
+	t.open = max(1, open/part)
+	w := newWalker(t)
+	for i := 0; i < len(t.values); i += part {
+		if w.start(uint32(i)) {
+			w.walk(uint32(i))
+			t.put(t.rest[i], uint32(i))
 		}
-		for i, v := range t.values {
-			if (i%part == 0) != first || v == 0 && (t.before == nil || t.before[i] == 0) {
-				continue
-			}
-			stack := t.p.StackAt(i)
-			t.strands[i] = strand{left: uint32(stack.Len())}
-			t.skip(&t.strands[i], stack)
-			if t.from == anyFrame || t.enter(&t.strands[i], stack) {
-				t.put(uint32(i), stack)
-			}
+	}
+	w.tell()
+	t.walkAll(part)
+	t.open = max(1, open)
+	for i, at := range t.rest {
+		if i%part != 0 && at != nowhere {
+			t.put(at, uint32(i))
 		}
 	}
 	t.addUp()
 }
 
-// put takes a sample from the root to where it waits or ends.
-func (t *callTree) put(sample uint32, stack profile.Stack) {
-	s := &t.strands[sample]
-	for at, ended := uint32(rootCall), false; !ended; {
+// put takes a sample from a call to where it waits or ends.
+func (t *callTree) put(at, sample uint32) {
+	for ended := false; !ended; {
 		c := &t.nodes[at]
 		if !c.opened {
-			t.wait(c, sample)
+			t.wait(at, sample)
 			if c.flat.weight >= t.open {
 				t.openAll(at)
 			}
 			return
 		}
-		run, n := stack.Run(int(s.left), t.inverted)
-		if n == 0 || s.line > 0 {
-			at, ended = t.step(at, sample, stack)
-			continue
-		}
-		way := t.shortcut(at, run)
-		if way.from == at && way.run == run && way.to != 0 {
-			s.left -= uint32(n)
-			t.skip(s, stack)
-			at = way.to
-			continue
-		}
-		from, left := at, s.left
-		for !ended && t.nodes[at].opened && (s.left > left-uint32(n) || s.line > 0) {
-			at, ended = t.step(at, sample, stack)
-		}
-		if !ended && s.left == left-uint32(n) && s.line == 0 {
-			*way = shortcut{run, from, at}
-		}
+		at, ended = t.step(at, sample, t.p.StackAt(int(sample)))
 	}
 }
 
-func (t *callTree) shortcut(from uint32, run profile.Run) *shortcut {
-	hi, lo := bits.Mul64(run[0]^callSeed, callFactor)
-	hi, lo = bits.Mul64(hi^lo^run[1]^uint64(from), callFactor)
-	return &t.paths[(hi^lo)%numShortcuts]
-}
-
 // wait leaves a sample at a call that is not open.
-func (t *callTree) wait(c *call, sample uint32) {
+func (t *callTree) wait(at, sample uint32) {
+	c := &t.nodes[at]
 	t.add(&c.flat, sample)
+	t.rest[sample] = at
 	t.strands[sample].next = c.waiting
 	c.waiting = sample + 1
 }
@@ -184,7 +170,7 @@ func (t *callTree) openAll(at uint32) {
 			s := &t.strands[sample]
 			waiting, s.next = s.next, 0
 			if to, ended := t.step(at, sample, t.p.StackAt(int(sample))); !ended {
-				t.wait(&t.nodes[to], sample)
+				t.wait(to, sample)
 			}
 		}
 		for to := t.nodes[at].child; to != 0; to = t.nodes[to].next {
@@ -204,28 +190,10 @@ func (t *callTree) find(path string, share float64) (uint32, error) {
 		}
 		t.grow(int64(float64(sum.weight) * share))
 	}
-	at := uint32(rootCall)
-	for rest := path; rest != ""; {
-		if !t.nodes[at].opened {
-			t.open = math.MaxInt64
-			t.openAll(at)
-		}
-		to, name := uint32(rootCall), ""
-		for _, b := range t.calls(at) {
-			// Names may hold semicolons, too.
-			text := t.text(t.nodes[b].frame)
-			if after, ok := strings.CutPrefix(rest, text); ok && (after == "" || after[0] == ';') && len(text) >= len(name) {
-				to, name = b, text
-			}
-		}
-		if to == rootCall {
-			t.addUp()
-			return 0, fmt.Errorf("no call %s", strings.TrimSuffix(path, rest)+rest)
-		}
-		at = to
-		rest = strings.TrimPrefix(rest[len(name):], ";")
+	at, ok := t.follow(rootCall, path)
+	if !ok {
+		return 0, fmt.Errorf("no call %s", path)
 	}
-	t.addUp()
 	t.open = max(1, int64(float64(t.sums[at].weight)*share))
 	for todo := []uint32{at}; len(todo) > 0; {
 		at := todo[len(todo)-1]
@@ -241,6 +209,34 @@ func (t *callTree) find(path string, share float64) (uint32, error) {
 	}
 	t.addUp()
 	return at, nil
+}
+
+// follow returns the call that path leads to from another one. Names may hold semicolons, too, and calls beside each
+// other may read the same, so that there can be several ways to try.
+func (t *callTree) follow(at uint32, path string) (uint32, bool) {
+	if path == "" {
+		return at, true
+	}
+	if !t.nodes[at].opened {
+		t.open = math.MaxInt64
+		t.openAll(at)
+		t.addUp()
+	}
+	var ways []uint32
+	for _, b := range t.calls(at) {
+		if after, ok := strings.CutPrefix(path, t.text(t.nodes[b].frame)); ok && (after == "" || after[0] == ';') {
+			ways = append(ways, b)
+		}
+	}
+	slices.SortStableFunc(ways, func(a, b uint32) int {
+		return cmp.Compare(len(t.text(t.nodes[b].frame)), len(t.text(t.nodes[a].frame)))
+	})
+	for _, b := range ways {
+		if to, ok := t.follow(b, strings.TrimPrefix(path[len(t.text(t.nodes[b].frame)):], ";")); ok {
+			return to, true
+		}
+	}
+	return 0, false
 }
 
 // addUp adds up what each call costs with all that is below it.
@@ -263,11 +259,11 @@ func (t *callTree) step(at, sample uint32, stack profile.Stack) (to uint32, ende
 			continue
 		}
 		to := t.below(at, frame)
-		c := &t.nodes[to]
-		c.inline = c.inline && inline
+		t.nodes[to].add(inline)
 		return to, false
 	}
 	t.add(&t.nodes[at].flat, sample)
+	t.rest[sample] = at
 	return at, true
 }
 
@@ -300,7 +296,7 @@ func (t *callTree) below(at uint32, frame int32) uint32 {
 		}
 		n := uint32(len(t.nodes))
 		*s = callChild{at, frame, n}
-		t.nodes = append(t.nodes, call{frame: frame, inline: true, parent: at, next: t.nodes[at].child})
+		t.nodes = append(t.nodes, call{frame: frame, parent: at, next: t.nodes[at].child})
 		t.nodes[at].child = n
 	}
 	return s.call
@@ -388,7 +384,9 @@ func (t *callTree) take(s *strand, stack profile.Stack) (frame int32, inline boo
 func (t *callTree) calls(at uint32) []uint32 {
 	var out []uint32
 	for to := t.nodes[at].child; to != 0; to = t.nodes[to].next {
-		out = append(out, to)
+		if t.sums[to].weight > 0 { // else it has no samples in this selection
+			out = append(out, to)
+		}
 	}
 	slices.SortFunc(out, func(i, j uint32) int {
 		a, b := &t.nodes[i], &t.nodes[j]

@@ -39,15 +39,18 @@ type Flames struct {
 	whole      int64
 	scaled     func(int64) int64 // values of the base
 
+	asked string // the query, but for its steps and what does not matter for the tree
+
 	mu      sync.Mutex
 	tree    *callTree
 	origins []report.Origin
 }
 
-// NewFlames returns the tree that q asks for. Root, Limit and Min don't matter yet.
-func NewFlames(in []*recording.Recording, q query.Query) (*Flames, error) {
+// NewFlames returns the tree that q asks for. Root, Limit and Min don't matter yet. When all that the steps do is
+// to select samples, and known has the tree of more of them, that takes little time.
+func NewFlames(in []*recording.Recording, q query.Query, known ...*Flames) (*Flames, error) {
 	var a *question
-	f := &Flames{}
+	f := &Flames{asked: treeKey(q)}
 	var before []int64
 	ratio := 1.0
 	if len(in) > 1 {
@@ -64,19 +67,52 @@ func NewFlames(in []*recording.Recording, q query.Query) (*Flames, error) {
 			return nil, err
 		}
 	}
-	t, err := a.callTree("flame")
-	if err != nil {
-		return nil, err
+	if f.head = a.head; before == nil && !a.mean {
+		for _, k := range known {
+			if k.asked == f.asked {
+				f.tree = k.selection(a.measure)
+			}
+			if f.tree != nil {
+				f.origins = k.origins
+				break
+			}
+		}
 	}
-	t.before, t.ratio = before, ratio
-	t.inverted, t.collapse = q.Invert, t.collapse || q.Collapse
-	f.head, f.tree, f.origins = a.head, t, a.origins(t.table)
+	if f.tree == nil {
+		t, err := a.callTree("flame")
+		if err != nil {
+			return nil, err
+		}
+		t.before, t.ratio = before, ratio
+		t.inverted, t.collapse = q.Invert, t.collapse || q.Collapse
+		f.tree, f.origins = t, a.origins(t.table)
+	}
 	if p := in[0].Profile; len(in) == 1 {
 		f.whole = measure{p: p, k: a.k}.total()
 	} else {
 		f.whole = a.head.Total
 	}
 	return f, nil
+}
+
+// treeKey returns what queries have in common whose trees differ at most in their samples.
+func treeKey(q query.Query) string {
+	q.Steps, q.Root, q.Limit, q.Min, q.Gone = nil, "", 0, 0, false
+	return q.URL()
+}
+
+// selection returns the tree of those samples of f that m has, or nil if m has others.
+func (f *Flames) selection(m measure) *callTree {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.tree.nodes == nil || f.tree.before != nil {
+		return nil
+	}
+	from := m.p.SelectedFrom(f.tree.p)
+	if from == nil {
+		return nil
+	}
+	return f.tree.selection(m, from)
 }
 
 // Flame shows the part of the tree that q asks for. It takes the heaviest call first, wherever it is, so that a limit
@@ -136,7 +172,7 @@ func (f *Flames) Flame(q query.Query) (*report.Flame, error) {
 func (f *Flames) node(at uint32, gone bool) *report.FlameNode {
 	t := f.tree
 	c, s := &t.nodes[at], &t.sums[at]
-	n := &report.FlameNode{Inline: c.inline, Flat: c.flat.value, Cum: s.value}
+	n := &report.FlameNode{Inline: c.inline(), Flat: c.flat.value, Cum: s.value}
 	if at != rootCall {
 		n.Frame, n.Origin = t.table.frames[c.frame], f.origins[c.frame]
 	}

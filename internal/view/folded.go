@@ -48,6 +48,11 @@ func (t *callTree) mergeByText() {
 	for i, f := range t.table.at {
 		t.table.at[i] = same[f]
 	}
+	for i, f := range t.table.only {
+		if f >= 0 {
+			t.table.only[i] = same[f]
+		}
+	}
 }
 
 // fold yields all stacks by the texts of their frames, callers before what they call.

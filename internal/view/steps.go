@@ -3,10 +3,12 @@ package view
 import (
 	"fmt"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
@@ -158,18 +160,36 @@ func (m *matcher) locations() []bool {
 
 // passing returns, for each sample, whether its stack has one of the locations that are not hidden.
 func passing(p *profile.Profile, locations []bool) []bool {
+	hit := make([]bool, len(locations))
+	for l, ok := range locations {
+		hit[l] = ok && !p.Locations[l].Hidden
+	}
 	out := make([]bool, p.NumSamples())
-	var stack []uint32
-	for i := range out {
-		stack = p.Stack(i, stack[:0])
-		for _, l := range stack {
-			if locations[l] && !p.Locations[l].Hidden {
-				out[i] = true
-				break
+	inParts(len(out), func() func(from, to int) {
+		return func(from, to int) {
+			for i := from; i < to; i++ {
+				out[i] = p.StackAt(i).HasAny(hit)
 			}
 		}
-	}
+	})
 	return out
+}
+
+// inParts does work on n samples in parts, as many at a time as there are processors. worker makes what does one part
+// after the other.
+func inParts(n int, worker func() func(from, to int)) {
+	const size = 1 << 14
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (n+size-1)/size) {
+		work := worker()
+		wg.Go(func() {
+			for from := (int(next.Add(1)) - 1) * size; from < n; from = (int(next.Add(1)) - 1) * size {
+				work(from, min(from+size, n))
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // visible returns which locations can be seen.
