@@ -1,0 +1,3 @@
+module example.com/havlak
+
+go 1.26

@@ -1,0 +1,85 @@
+package main
+
+// A SimpleLoop is a loop: its header, the blocks in it that are in no inner loop, and the inner loops.
+type SimpleLoop struct {
+	Header       *BasicBlock
+	Blocks       []*BasicBlock
+	Parent       *SimpleLoop
+	Children     []*SimpleLoop
+	IsReducible  bool
+	NestingLevel int // 0 for a loop without inner ones
+}
+
+// AddNode adds a block.
+func (l *SimpleLoop) AddNode(bb *BasicBlock) {
+	l.Blocks = append(l.Blocks, bb)
+}
+
+// SetParent puts l into an outer loop.
+func (l *SimpleLoop) SetParent(p *SimpleLoop) {
+	l.Parent = p
+	p.Children = append(p.Children, l)
+}
+
+func (l *SimpleLoop) calculateNesting() int {
+	l.NestingLevel = 0
+	for _, child := range l.Children {
+		l.NestingLevel = max(l.NestingLevel, child.calculateNesting()+1)
+	}
+	return l.NestingLevel
+}
+
+// An LSG is a loop structure graph: the loops of a function, and how they are nested.
+type LSG struct {
+	Root  *SimpleLoop // stands for the function as a whole
+	Loops []*SimpleLoop
+
+	// What is left of the pieces that loops and their lists are cut from.
+	loops    []SimpleLoop
+	blocks   []*BasicBlock
+	children []*SimpleLoop
+}
+
+// NewLSG returns a graph without loops.
+func NewLSG() *LSG {
+	return &LSG{Root: &SimpleLoop{IsReducible: true}}
+}
+
+// pieceSize is how many loops, or members of a list, are allocated together.
+const pieceSize = 4096
+
+// cut cuts an empty list with room for n from a piece, or from a new piece when there is not enough of it.
+func cut[T any](piece *[]T, n int) []T {
+	if len(*piece) < n {
+		*piece = make([]T, max(n, pieceSize))
+	}
+	list := (*piece)[:0:n]
+	*piece = (*piece)[n:]
+	return list
+}
+
+// NewLoop adds a loop with only its header. It has room for so many further blocks, and so many inner loops.
+func (g *LSG) NewLoop(header *BasicBlock, reducible bool, blocks, children int) *SimpleLoop {
+	loop := &cut(&g.loops, 1)[:1][0]
+	loop.Header = header
+	loop.IsReducible = reducible
+	loop.Blocks = append(cut(&g.blocks, blocks+1), header)
+	loop.Children = cut(&g.children, children)
+	g.Loops = append(g.Loops, loop)
+	return loop
+}
+
+// NumLoops returns how many loops were found.
+func (g *LSG) NumLoops() int {
+	return len(g.Loops)
+}
+
+// CalculateNesting puts the loops without parent into the root, and finds out how deep each of them is.
+func (g *LSG) CalculateNesting() {
+	for _, loop := range g.Loops {
+		if loop.Parent == nil {
+			loop.SetParent(g.Root)
+		}
+	}
+	g.Root.calculateNesting()
+}

@@ -1,0 +1,3 @@
+module example.com/hi
+
+go 1.26

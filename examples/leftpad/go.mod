@@ -1,0 +1,3 @@
+module example.com/leftpad
+
+go 1.26

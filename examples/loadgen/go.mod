@@ -1,0 +1,3 @@
+module example.com/loadgen
+
+go 1.26

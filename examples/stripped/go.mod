@@ -1,0 +1,3 @@
+module example.com/stripped
+
+go 1.26
