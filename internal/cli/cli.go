@@ -78,6 +78,10 @@ func Main(ctx context.Context, sys System, args []string) int {
 	if err == nil {
 		return exitDone
 	}
+	var ended *exited
+	if errors.As(err, &ended) && ended.err == nil {
+		return ended.code
+	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		fmt.Fprintln(sys.Err, "hone: interrupted")
 		return exitFailed
@@ -85,6 +89,9 @@ func Main(ctx context.Context, sys System, args []string) int {
 	fmt.Fprintf(sys.Err, "hone: %v\n", err)
 	for _, h := range hints(err) {
 		fmt.Fprintf(sys.Err, "hint: %s\n", h)
+	}
+	if ended != nil {
+		return ended.code
 	}
 	var wrong *usageError
 	if errors.As(err, &wrong) {

@@ -88,6 +88,18 @@ func utf8Locale(sys *System) bool {
 	return loc == "" || strings.Contains(loc, "UTF-8") || strings.Contains(loc, "UTF8")
 }
 
+// on returns out for another standard output.
+func (out output) on(sys *System) output {
+	out.opt.Width = width(sys.Out)
+	switch {
+	case out.format == "text" && out.opt.Width > 0:
+		out.format = "terminal"
+	case out.format == "terminal" && out.opt.Width == 0 && !out.opt.Color:
+		out.format = "text"
+	}
+	return out
+}
+
 // write writes an answer.
 func (out output) write(sys *System, r report.Report) error {
 	return out.with(sys, func(w io.Writer) error { return render.Write(w, out.format, r, out.opt) })

@@ -21,7 +21,12 @@ import (
 // addViews adds a command for each view.
 func addViews(root *cobra.Command, sys *System) {
 	for i := range view.All {
-		root.AddCommand(viewCommand(&view.All[i], sys))
+		v := &view.All[i]
+		if v.Part == view.GCLog {
+			root.AddCommand(gcCommand(v, sys))
+			continue
+		}
+		root.AddCommand(viewCommand(v, sys))
 	}
 }
 

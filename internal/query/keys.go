@@ -134,6 +134,16 @@ var Keys = []Key{
 		kind: share(func(q *Query) *float64 { return &q.MinEdge }),
 	},
 	{
+		Name: "at", Value: "FROM..TO", Example: "3s..9s",
+		Doc:  "look only at this part of the time",
+		kind: span(func(q *Query) *Span { return &q.At }),
+	},
+	{
+		Name: "process", Value: "N", Example: "2",
+		Doc:  "look at this one of the processes that share a log",
+		kind: ordinal(func(q *Query) *int { return &q.Process }),
+	},
+	{
 		Name: "noinlines",
 		Doc:  "charge inlined functions to the function they were inlined into",
 		kind: toggle(func(q *Query) *bool { return &q.NoInlines }),

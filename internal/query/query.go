@@ -22,6 +22,9 @@ type Query struct {
 	Min     float64
 	MinEdge float64
 
+	At      Span // only what happened then
+	Process int  // one of the processes that share a log, from 1 on; 0 is the one that says most
+
 	NoInlines bool    // charge inlined functions to the function they were inlined into
 	Columns   bool    // tell columns of a line apart
 	Mean      bool    // divide by the first sample type

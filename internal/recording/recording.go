@@ -1,14 +1,18 @@
 // Package recording holds what one run of a program left behind. A bare profile is a recording with one part.
 package recording
 
-import "github.com/hone-perf/hone/internal/profile"
+import (
+	"github.com/hone-perf/hone/internal/gclog"
+	"github.com/hone-perf/hone/internal/profile"
+)
 
 // A Recording is what one run left behind.
 type Recording struct {
-	Ref     string // what the user typed to get it
-	Profile *profile.Profile
-	Sources Sources // finds source text for frames; nil when there is none to be had
-	Code    Code    // finds machine code; nil when there is none to be had
+	Ref     string           // what the user typed to get it
+	Profile *profile.Profile // nil when there is none
+	GC      *gclog.Log       // what the garbage collector said; nil when it said nothing
+	Sources Sources          // finds source text for frames; nil when there is none to be had
+	Code    Code             // finds machine code; nil when there is none to be had
 }
 
 // Sources finds source text.

@@ -17,6 +17,15 @@ import (
 // fractions. Tables that have different columns are separated by an empty line. Headings and notes are left out.
 func CSV(w io.Writer, r report.Report, o Options) error {
 	c := csvWriter{formatter: newFormatter(o), out: w, w: csv.NewWriter(w)}
+	if t, ok := r.(report.Tabular); ok {
+		for _, b := range t.Tables() {
+			if err := c.table(&b); err != nil {
+				return err
+			}
+		}
+		c.w.Flush()
+		return c.w.Error()
+	}
 	for b := range r.Blocks() {
 		if err := c.block(b); err != nil {
 			return err
@@ -47,6 +56,8 @@ func (c *csvWriter) block(b report.Block) error {
 		return c.listing(&b)
 	case report.FlameBlock:
 		return c.flame(&b)
+	case report.Chart:
+		return c.chart(&b)
 	case report.Stacks:
 		return c.stacks(&b)
 	case report.Plain:
@@ -219,6 +230,29 @@ func (c *csvWriter) flame(b *report.FlameBlock) error {
 		}
 	}
 	write(b.Root, 0)
+	return nil
+}
+
+func (c *csvWriter) chart(b *report.Chart) error {
+	x, y := b.Count, "share"
+	if b.X != nil && x == "" {
+		x = amount("at", b.X.Unit)
+	}
+	if b.Y != nil {
+		y = amount("value", b.Y.Unit)
+	}
+	if err := c.start("chart", "series", x, y); err != nil {
+		return err
+	}
+	for _, s := range b.Series {
+		for _, p := range s.Points {
+			v := number(p.Y)
+			if b.Y == nil {
+				v = decimal(fraction(report.Share{Part: p.Y, Whole: b.Whole}))
+			}
+			c.w.Write([]string{b.Title, s.Name, number(p.X), v})
+		}
+	}
 	return nil
 }
 

@@ -110,6 +110,7 @@ func (m *markdown) verbatim(b report.Block) error {
 	}
 	m.begun = true
 	p := newPrinter(&indenter{w: m.w}, m.o)
+	p.draws = true
 	if err := p.block(b); err != nil {
 		return err
 	}

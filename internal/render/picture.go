@@ -8,7 +8,7 @@ import (
 )
 
 // errNoPicture is for answers that are best read.
-var errNoPicture = errors.New("this answer has no picture; those of flame and graph have")
+var errNoPicture = errors.New("this answer has no picture; those of flame, graph and gc have")
 
 func svgFormat(w io.Writer, r report.Report, o Options) error {
 	switch r := r.(type) {
@@ -17,7 +17,7 @@ func svgFormat(w io.Writer, r report.Report, o Options) error {
 	case *report.Graph:
 		return GraphSVG(w, r, o)
 	}
-	return errNoPicture
+	return ChartsSVG(w, r, o)
 }
 
 func pngFormat(w io.Writer, r report.Report, o Options) error {
@@ -27,5 +27,5 @@ func pngFormat(w io.Writer, r report.Report, o Options) error {
 	case *report.Graph:
 		return GraphPNG(w, r, o)
 	}
-	return errNoPicture
+	return ChartsPNG(w, r, o)
 }

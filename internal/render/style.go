@@ -74,6 +74,7 @@ type glyphs struct {
 	dots           string   // for what was cut
 	caller, callee string   // before the neighbours of a frame
 	bar            []string // parts of a column, the last is a whole one
+	rise           []string // the same from below
 	branch, last   string   // before a frame of a tree
 	line, space    string   // before what is below it
 }
@@ -81,12 +82,14 @@ type glyphs struct {
 var unicodeGlyphs = glyphs{
 	sep: " · ", dots: "…", caller: "  ← ", callee: "  → ",
 	bar:    []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"},
+	rise:   []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 	branch: "├─ ", last: "└─ ", line: "│  ", space: "   ",
 }
 
 var asciiGlyphs = glyphs{
 	sep: " - ", dots: "...", caller: "  <- ", callee: "  -> ",
 	bar:    []string{".", ":", "#"},
+	rise:   []string{".", "#"},
 	branch: "|- ", last: "`- ", line: "|  ", space: "   ",
 }
 

@@ -18,7 +18,7 @@ func Text(w io.Writer, r report.Report, o Options) error {
 // Terminal writes r for people: in o.Width columns, with bars beside shares and, if o.Color, what is hot in colour.
 func Terminal(w io.Writer, r report.Report, o Options) error {
 	p := newPrinter(w, o)
-	p.bars, p.short = true, true
+	p.bars, p.draws, p.short = true, true, true
 	return p.report(r)
 }
 
@@ -27,6 +27,7 @@ type printer struct {
 	*formatter
 	w     *bufio.Writer
 	bars  bool
+	draws bool // charts
 	begun bool // something was printed
 }
 
@@ -67,6 +68,10 @@ func (p *printer) block(b report.Block) error {
 		p.listing(&b)
 	case report.FlameBlock:
 		p.flameBlock(&b)
+	case report.Chart:
+		if p.draws {
+			p.chart(&b)
+		}
 	case report.Commands:
 		p.commands(&b)
 	case report.Stacks:

@@ -22,10 +22,20 @@ type View struct {
 	Examples  []string // queries as they are written at the prompt
 	Uses      []string // names of the keys that change its answer
 	NeedsBase bool     // it takes a second recording, to compare the first with
+	Part      Part     // of a recording that it is about
 	Compares  bool     // it shows both sides when there is a second recording; other views show the difference
 
 	Run func(in []*recording.Recording, q query.Query) (report.Report, error)
 }
+
+// A Part is what a view needs of a recording.
+type Part int
+
+// Most views are about a profile.
+const (
+	Profile Part = iota
+	GCLog
+)
 
 // What most views use.
 var (
@@ -168,6 +178,14 @@ var All = []View{
 
 		NeedsBase: true,
 		Run:       Diff,
+	},
+	{
+		Name:     "gc",
+		Doc:      "what garbage collection did, from a log of GODEBUG=gctrace=1",
+		Examples: []string{"gc", "gc limit=all at=10s..20s"},
+		Uses:     keys("ref limit at process"),
+		Part:     GCLog,
+		Run:      GC,
 	},
 }
 

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/gclog"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+const gcHelp = `What garbage collection did, what it cost, and what about that deserves attention.
+
+It reads the lines that GODEBUG=gctrace=1 makes a program of any Go version write on
+standard error, from a file, from standard input (-), or from a program that it runs.
+Other lines may stand between them. A program that it runs keeps its input, output and
+exit code; the answer then goes to standard error, or with -o to a file.`
+
+const gcExamples = `  hone gc gc.log
+  hone gc --limit all --at 10s..20s gc.log
+  hone gc -o gc.svg gc.log
+  hone gc --csv gc.log > gc.csv
+  hone gc -- ./server -v
+  hone gc -o gc.png -- go test ./...`
+
+// gcCommand is the command of the view about garbage collection.
+func gcCommand(v *view.View, sys *System) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "gc LOG | -- COMMAND…",
+		Short:   v.Doc,
+		Long:    gcHelp,
+		Example: gcExamples,
+		GroupID: groupLook,
+	}
+	var q query.Query
+	query.Flags(cmd.Flags(), &q, v.Uses)
+	completions(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		q.View = v.Name
+		out, err := outputOf(cmd, sys)
+		if err != nil {
+			return err
+		}
+		if out.format == "html" {
+			return usagef("hone gc -o gc.svg draws one", "%s: the answer of gc has no page", out.file)
+		}
+		if q.Limit == 0 && slices.Contains([]string{"csv", "json", "svg", "png"}, out.format) {
+			q.Limit = -1 // programs want them all, and pictures show them all
+		}
+		if cmd.ArgsLenAtDash() == 0 && len(args) > 0 {
+			return gcRun(cmd, sys, out, q, args)
+		}
+		if len(args) != 1 || cmd.ArgsLenAtDash() > 0 {
+			return usagef("for example: hone gc gc.log, or hone gc -- ./server", "gc wants one log, or a command behind --")
+		}
+		q.Refs = args
+		log, err := gcLog(sys, args[0])
+		if err != nil {
+			return err
+		}
+		return gcAnswer(sys, out, q, args[0], log)
+	}
+	return cmd
+}
+
+// gcLog reads a log.
+func gcLog(sys *System, ref string) (*gclog.Log, error) {
+	in := sys.In
+	if ref == "" {
+		return nil, usagef("", "an empty name is no log")
+	}
+	if ref != "-" {
+		f, err := os.Open(ref)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%s: there is no such file", ref)
+			if near := nearestFile(ref); near != "" {
+				return nil, &hinted{err, "did you mean " + near + "?"}
+			}
+			return nil, &hinted{err, "a command comes behind --: hone gc -- " + quoted(ref)}
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		if isProgram(f) {
+			return nil, usagef("hone gc -- "+quoted(ref)+" runs it", "%s is a program, not a log", ref)
+		}
+		in = f
+	}
+	log, err := gclog.Parse(in)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", ref, err)
+	}
+	return log, nil
+}
+
+// isProgram reports whether f is a program for some system, and goes back to its start.
+func isProgram(f *os.File) bool {
+	var head [4]byte
+	n, _ := io.ReadFull(f, head[:])
+	if n > 0 {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return false // a pipe, from which nothing more can be told
+		}
+	}
+	return slices.Contains([]string{"\x7fELF", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"}, string(head[:])) || string(head[:2]) == "MZ"
+}
+
+// gcAnswer shows what a log says.
+func gcAnswer(sys *System, out output, q query.Query, ref string, log *gclog.Log) error {
+	r, err := view.GC([]*recording.Recording{{Ref: ref, GC: log}}, q)
+	switch {
+	case errors.Is(err, view.ErrNoCycles):
+		return &hinted{
+			fmt.Errorf("%s: %w among %s", ref, err, counted(log.Lines, "line")),
+			"GODEBUG=gctrace=1 PROGRAM 2> gc.log makes a Go program write them, and hone gc -- PROGRAM runs it so",
+		}
+	case err != nil:
+		return fmt.Errorf("%s: %w", ref, err)
+	}
+	return out.write(sys, r)
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// gcRun runs a program and shows what its garbage collector did. Whatever becomes of that, the program keeps its exit
+// code.
+func gcRun(cmd *cobra.Command, sys *System, out output, q query.Query, args []string) error {
+	log, code, err := capture.GC(cmd.Context(), capture.Program{Args: args, Dir: sys.Dir, In: sys.In, Out: sys.Out, Err: sys.Err})
+	if log == nil {
+		return err
+	}
+	if err == nil {
+		q.Refs = args[:1]
+		errs := *sys
+		errs.Out = sys.Err // the program has standard output for itself
+		if out.file == "" {
+			out = out.on(&errs)
+		}
+		err = gcAnswer(&errs, out, q, args[0], log)
+		if errors.Is(err, view.ErrNoCycles) {
+			// The program did what it was to do.
+			note(sys, "%s: %v: it is no Go program, or ended before it allocated 4 MB, or it changes GODEBUG or its standard error", args[0], view.ErrNoCycles)
+			err = nil
+		}
+	}
+	if code == 0 {
+		return err
+	}
+	return &exited{code, err}
+}
+
+// exited is that a program which hone ran ended with a code of its own, which is hone's, too. err is what else went
+// wrong.
+type exited struct {
+	code int
+	err  error
+}
+
+func (e *exited) Error() string {
+	if e.err != nil {
+		return e.err.Error()
+	}
+	return fmt.Sprintf("exit code %d", e.code)
+}
+
+func (e *exited) Unwrap() error { return e.err }

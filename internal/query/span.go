@@ -1,0 +1,85 @@
+package query
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Span is a part of the time, from the start of what is looked at. The zero Span is all of it.
+type Span struct {
+	From time.Duration
+	To   time.Duration // 0 is the end
+}
+
+// Holds reports whether d is within s.
+func (s Span) Holds(d time.Duration) bool { return d >= s.From && (s.To == 0 || d < s.To) }
+
+func (s Span) String() string {
+	text := func(d time.Duration) string {
+		if d == 0 {
+			return ""
+		}
+		return d.String()
+	}
+	if s == (Span{}) {
+		return ""
+	}
+	return text(s.From) + ".." + text(s.To)
+}
+
+// parseSpan reads 3s..9s, 3s.., ..9s; a number without a unit is seconds.
+func parseSpan(text string) (Span, bool) {
+	from, to, ok := strings.Cut(text, "..")
+	var s Span
+	if !ok || !parseTime(from, &s.From) || !parseTime(to, &s.To) {
+		return s, false
+	}
+	return s, s != Span{} && (to == "" || s.From < s.To)
+}
+
+// parseTime reads a time; nothing is 0.
+func parseTime(text string, d *time.Duration) bool {
+	if text == "" {
+		return true
+	}
+	if x, err := strconv.ParseFloat(text, 64); err == nil {
+		x *= float64(time.Second)
+		*d = time.Duration(x)
+		return x >= 0 && x < math.MaxInt64
+	}
+	var err error
+	*d, err = time.ParseDuration(text)
+	return err == nil && *d >= 0
+}
+
+func span(field func(*Query) *Span) kind {
+	return kind{
+		want: "a part of the time such as 3s..9s, 1m30s.. or ..500ms",
+		set: func(k *Key, q *Query, text string) error {
+			s, ok := parseSpan(text)
+			if !ok {
+				return k.wrong(text)
+			}
+			*field(q) = s
+			return nil
+		},
+		get: func(q *Query) []string { return unless(*field(q) == Span{}, field(q).String()) },
+	}
+}
+
+func ordinal(field func(*Query) *int) kind {
+	return kind{
+		want: "a number from 1 on",
+		set: func(k *Key, q *Query, text string) error {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 {
+				return k.wrong(text)
+			}
+			*field(q) = n
+			return nil
+		},
+		get: func(q *Query) []string { return unless(*field(q) == 0, strconv.Itoa(*field(q))) },
+	}
+}
