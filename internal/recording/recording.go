@@ -1,14 +1,25 @@
 // Package recording holds what one run of a program left behind. A bare profile is a recording with one part.
 package recording
 
-import "github.com/hone-perf/hone/internal/profile"
+import (
+	"io"
+	"io/fs"
 
-// A Recording is what one run left behind.
+	"github.com/hone-perf/hone/internal/profile"
+)
+
+// A Recording is what one run left behind. One that was opened has no Profile until it is picked from its parts.
 type Recording struct {
-	Ref     string // what the user typed to get it
-	Profile *profile.Profile
-	Sources Sources // finds source text for frames; nil when there is none to be had
-	Code    Code    // finds machine code; nil when there is none to be had
+	Ref      string           // what the user typed to get it
+	Profile  *profile.Profile // what views are about; nil when there is none
+	Manifest *Manifest        // nil for a bare profile
+	Parts    map[string][]Part
+	Sources  Sources // finds source text for frames; nil when there is none to be had
+	Code     Code    // finds machine code; nil when there is none to be had
+
+	files fs.FS
+	close io.Closer
+	read  *partCache
 }
 
 // Sources finds source text.
