@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 )
 
 // Limits keep hostile input from taking all memory. Real profiles stay far below them.
@@ -29,8 +30,8 @@ type decoder struct {
 	s *stream
 	b *Builder
 
-	text []byte   // all strings, one after the other
-	ends []uint32 // end of each in text
+	text strings.Builder // all strings, one after the other
+	ends []uint32        // end of each in text
 
 	sampleTypes []rawType
 	periodType  rawType
@@ -126,7 +127,7 @@ func decodeProto(s *stream, share func() float64) (*Profile, error) {
 			}
 			return nil, err
 		}
-		if s.keep && s.off > 1<<20 {
+		if s.keep && s.off > 64<<10 {
 			// No other format looks like this for so long.
 			s.keep, s.head = false, nil
 		}
@@ -258,14 +259,14 @@ func (d *decoder) string(text []byte) error {
 	if len(d.ends) >= maxTable {
 		return limitError{fmt.Sprintf("%d strings", maxTable)}
 	}
-	if len(d.text)+len(text) > maxTableSize {
+	if d.text.Len()+len(text) > maxTableSize {
 		return limitError{fmt.Sprintf("%d MB of strings", maxTableSize>>20)}
 	}
 	if len(d.ends) == 0 && len(text) != 0 {
 		return errors.New("string_table[0] must be ''")
 	}
-	d.text = append(d.text, text...)
-	d.ends = append(d.ends, uint32(len(d.text)))
+	d.text.Write(text)
+	d.ends = append(d.ends, uint32(d.text.Len()))
 	return nil
 }
 

@@ -13,8 +13,7 @@ func (d *decoder) finish() (*Profile, error) {
 	if lost != "" && (len(d.b.stack) == 0 || len(d.sampleTypes) == 0) {
 		return nil, d.cutShort()
 	}
-	r := resolver{text: string(d.text), ends: d.ends, lenient: lost != ""}
-	d.text = nil
+	r := resolver{text: d.text.String(), ends: d.ends, lenient: lost != ""}
 
 	h := d.header(&r)
 	mappings, mappingOf, badMapping := d.resolveMappings(&r)

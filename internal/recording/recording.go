@@ -2,17 +2,26 @@
 package recording
 
 import (
+	"io"
+	"io/fs"
+
 	"github.com/hone-perf/hone/internal/gclog"
 	"github.com/hone-perf/hone/internal/profile"
 )
 
-// A Recording is what one run left behind.
+// A Recording is what one run left behind. One that was opened has no Profile until it is picked from its parts.
 type Recording struct {
-	Ref     string           // what the user typed to get it
-	Profile *profile.Profile // nil when there is none
-	GC      *gclog.Log       // what the garbage collector said; nil when it said nothing
-	Sources Sources          // finds source text for frames; nil when there is none to be had
-	Code    Code             // finds machine code; nil when there is none to be had
+	Ref      string           // what the user typed to get it
+	Profile  *profile.Profile // what views are about; nil when there is none
+	GC       *gclog.Log       // what the garbage collector said; nil when it said nothing
+	Manifest *Manifest        // nil for a bare profile
+	Parts    map[string][]Part
+	Sources  Sources // finds source text for frames; nil when there is none to be had
+	Code     Code    // finds machine code; nil when there is none to be had
+
+	files fs.FS
+	close io.Closer
+	read  *partCache
 }
 
 // Sources finds source text.

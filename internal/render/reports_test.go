@@ -72,7 +72,12 @@ func graphReport() *report.Graph {
 func peekReport() *report.Graph {
 	g := graphReport()
 	g.Trimming = report.Trimming{Shown: 3, Of: 3, Accounted: 13_010 * ms}
-	g.Only = []bool{false, true, false}
+	asked := g.Nodes[1]
+	asked.In, asked.Out = []int{0}, []int{1}
+	into, out := g.Edges[0], g.Edges[2]
+	into.From, into.To, out.From, out.To = 1, 0, 0, 2
+	g.Unlisted = []report.Frame{g.Nodes[0].Frame, g.Nodes[2].Frame}
+	g.Nodes, g.Edges, g.Others = []report.Node{asked}, []report.Edge{into, out}, 10*ms
 	return g
 }
 

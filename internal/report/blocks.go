@@ -65,12 +65,10 @@ func frameColumn(by string, frames []*Frame) string {
 func (g *Graph) Blocks() iter.Seq[Block] {
 	m := g.measure()
 	calls := Calls{Measure: m}
+	m.add(g.Others)
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		m.addCost(&n.Cost)
-		if g.Only != nil && !g.Only[i] {
-			continue
-		}
 		node := CallNode{Name: Name{Text: n.Frame.String()}, Flat: n.Flat, Cum: n.Cum}
 		for _, id := range n.In {
 			node.Callers = append(node.Callers, g.call(id, g.Edges[id].From))

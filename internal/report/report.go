@@ -154,7 +154,8 @@ type Graph struct {
 	// nothing or was dropped. They are numbered after the nodes.
 	Unlisted []Frame `json:"unlisted,omitempty"`
 
-	Only []bool `json:"only,omitempty"` // the nodes that were asked about; nil is all
+	// Others is the smallest cost of the nodes that were not asked about. Units are chosen for all together.
+	Others int64 `json:"-"`
 }
 
 // Frame returns the frame of a node that an edge names.

@@ -103,9 +103,12 @@ func (n *namer) function(f profile.Function) uint32 {
 
 // nameLocally names addresses from programs on this machine.
 func (o *Options) nameLocally(n *namer, force bool) {
+	named := func(m *profile.Mapping) bool {
+		return !force && (m.HasFunctions || m.HasFilenames || m.HasLineNumbers)
+	}
 	of := make([][]int, len(n.t.Mappings))
 	for i := range n.t.Locations {
-		if m := n.t.Locations[i].Mapping; m != profile.NoMapping {
+		if m := n.t.Locations[i].Mapping; m != profile.NoMapping && !named(&n.t.Mappings[m]) {
 			of[m] = append(of[m], i)
 		}
 	}
@@ -113,7 +116,7 @@ func (o *Options) nameLocally(n *namer, force bool) {
 	for i := range n.t.Mappings {
 		m := n.t.Mappings[i]
 		switch {
-		case len(of[i]) == 0, !force && (m.HasFunctions || m.HasFilenames || m.HasLineNumbers):
+		case len(of[i]) == 0: // named, or not met
 			continue
 		case m.File == "" && i == 0:
 			o.say("Main binary filename not available.")

@@ -44,15 +44,27 @@ func Peek(in []*recording.Recording, q query.Query) (report.Report, error) {
 		matched[i] = rx.MatchString(b.table.frames[i].String())
 	}
 	// No frames are left out: those asked for may be small. But only their calls matter.
-	g := a.graph(b, trim{byCum: q.Sort == "cum", units: a.units}, callFilter{to: matched, from: matched})
-	g.Only = make([]bool, len(g.Nodes))
-	for i := range g.Nodes {
-		g.Only[i] = rx.MatchString(g.Nodes[i].Frame.String())
+	b.costs()
+	g := b.graph(nil)
+	out := &report.Graph{Head: a.head, Title: a.head.File}
+	out.Trimming = report.Trimming{Shown: len(g.nodes), Of: len(g.nodes)}
+	asked := g.nodes[:0]
+	for _, n := range g.nodes {
+		out.Accounted += n.flatValue()
+		if matched[n.id] {
+			asked = append(asked, n)
+		} else if v := abs(cmp.Or(n.flatValue(), n.cumValue())); v != 0 && (out.Others == 0 || v < out.Others) {
+			out.Others = v
+		}
 	}
-	if !slices.Contains(g.Only, true) {
+	if g.nodes = asked; len(asked) == 0 {
 		return nil, a.noMatch()
 	}
-	return g, nil
+	b.edges(g, callFilter{to: matched, from: matched})
+	g.trimEdges(0) // those whose sum overflowed
+	g.sort(q.Sort == "cum", false)
+	g.report(out, false)
+	return out, nil
 }
 
 // Graph is the call graph for a picture.

@@ -47,9 +47,6 @@ func printTree(w io.Writer, r report.Report, f *form) error {
 	var sum int64
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		if g.Only != nil && !g.Only[i] {
-			continue
-		}
 		call := func(e *report.Edge, other int) {
 			label := ""
 			if e.Inline {
@@ -257,6 +254,9 @@ func topCosts(top *report.Top) func(func(flat, cum int64)) {
 
 func graphCosts(g *report.Graph) func(func(flat, cum int64)) {
 	return func(yield func(flat, cum int64)) {
+		if g.Others != 0 {
+			yield(g.Others, g.Others)
+		}
 		for i := range g.Nodes {
 			yield(g.Nodes[i].Flat, g.Nodes[i].Cum)
 		}

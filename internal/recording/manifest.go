@@ -1,0 +1,85 @@
+package recording
+
+import "time"
+
+// Format is the version of the format that is written. A reader takes all up to its own: what is new in a later one
+// comes with a new number only when an older reader would show something wrong.
+const Format = 1
+
+// A Manifest says what a recording is of, how it was made and what it cost. See docs/format/recording.md.
+type Manifest struct {
+	Format  int       `json:"format"`
+	Hone    string    `json:"hone"`              // version of the recorder
+	How     How       `json:"how"`               // what was done to get it
+	Command []string  `json:"command,omitempty"` // as it was started
+	Target  string    `json:"target,omitempty"`  // what was recorded otherwise: a URL, a process
+	Dir     string    `json:"dir,omitempty"`     // where it was started
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended,omitzero"` // zero while it runs, and when the recorder did not live to see it
+
+	Exit     *Exit    `json:"exit,omitempty"`
+	Program  *Program `json:"program,omitempty"`
+	Machine  *Machine `json:"machine,omitempty"`
+	Usage    *Usage   `json:"usage,omitempty"`
+	Recorder *Cost    `json:"recorder,omitempty"`
+
+	Notes []string `json:"notes,omitempty"` // what is missing or doubtful, in words for the user
+}
+
+// How says how a recording was made.
+type How string
+
+// The ways to record.
+const (
+	Built   How = "built"   // the program was built with the recorder inside
+	Ran     How = "ran"     // a program that was built before was run and watched from outside
+	Fetched How = "fetched" // a server was asked for its profiles
+	Watched How = "watched" // a process that was running was watched from outside
+)
+
+// An Exit says how a program ended.
+type Exit struct {
+	Code   int    `json:"code"`             // what the shell sees: 128 and the number of the signal, if there was one
+	Signal string `json:"signal,omitempty"` // that ended it
+	Cause  string `json:"cause,omitempty"`  // in words, where more is known, such as out of memory
+}
+
+// A Program is what a program says about how it was built.
+type Program struct {
+	Path     string            `json:"path,omitempty"`   // of its main package
+	Module   string            `json:"module,omitempty"` // main module
+	Version  string            `json:"version,omitempty"`
+	Go       string            `json:"go,omitempty"` // go1.26.8
+	Settings map[string]string `json:"settings,omitempty"`
+	MaxProcs int               `json:"gomaxprocs,omitempty"`
+	Env      map[string]string `json:"env,omitempty"` // GOGC, GOMEMLIMIT, GODEBUG and GOMAXPROCS, where set
+	BuildID  string            `json:"build_id,omitempty"`
+}
+
+// A Machine is where a program ran.
+type Machine struct {
+	OS        string `json:"os"`
+	Arch      string `json:"arch"`
+	CPU       string `json:"cpu,omitempty"` // model
+	CPUs      int    `json:"cpus"`
+	Memory    int64  `json:"memory,omitempty"` // bytes
+	Kernel    string `json:"kernel,omitempty"`
+	MemLimit  int64  `json:"cgroup_memory,omitempty"` // bytes that a cgroup allows; 0 is no limit
+	CPULimit  string `json:"cgroup_cpu,omitempty"`    // such as 1.5
+	Container bool   `json:"container,omitempty"`
+}
+
+// A Usage is what a whole run took.
+type Usage struct {
+	User   time.Duration `json:"user_ns"`
+	System time.Duration `json:"system_ns"`
+	Real   time.Duration `json:"real_ns"`
+	MaxRSS int64         `json:"max_rss,omitempty"` // bytes
+}
+
+// A Cost is what recording took of the program's own time, as the recorder inside measured it.
+type Cost struct {
+	CPU    time.Duration `json:"cpu_ns"`    // of writing profiles
+	Pauses time.Duration `json:"pauses_ns"` // without a CPU profile, between two segments
+	Bytes  int64         `json:"bytes"`     // written
+}

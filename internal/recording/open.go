@@ -1,0 +1,271 @@
+package recording
+
+import (
+	"archive/zip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/hone-perf/hone/internal/profile"
+)
+
+// Limits on what a file of unknown origin can make us read.
+const (
+	maxManifest = 1 << 20
+	maxSource   = 16 << 20
+	maxFiles    = 1 << 18
+)
+
+// ErrNotRecording says that a file or folder is no recording.
+var ErrNotRecording = errors.New("not a recording")
+
+// IsRecording reports whether a path names a recording: a folder with a manifest, or a zip file with one.
+func IsRecording(name string) bool {
+	st, err := os.Stat(name)
+	if err != nil {
+		return false
+	}
+	if st.IsDir() {
+		_, err := os.Stat(filepath.Join(name, manifestFile))
+		return err == nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var magic [4]byte
+	_, err = io.ReadFull(f, magic[:])
+	return err == nil && string(magic[:]) == "PK\x03\x04"
+}
+
+// Open opens a recording: a folder while it is being written, or after its recorder died; one file else. Profiles are
+// only read when they are picked.
+func Open(name string) (*Recording, error) {
+	r, err := open(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	r.Ref = name
+	return r, nil
+}
+
+func open(name string) (*Recording, error) {
+	st, err := os.Stat(name)
+	if err != nil {
+		return nil, err.(*fs.PathError).Err
+	}
+	if st.IsDir() {
+		return openFS(os.DirFS(name), nil)
+	}
+	z, err := zip.OpenReader(name)
+	switch {
+	case errors.Is(err, zip.ErrFormat):
+		return nil, fmt.Errorf("%w, or only the beginning of one: %v", ErrNotRecording, err)
+	case err != nil:
+		return nil, err
+	case len(z.File) > maxFiles:
+		z.Close()
+		return nil, fmt.Errorf("recording has more than %d files", maxFiles)
+	}
+	r, err := openFS(z, z)
+	if err != nil {
+		z.Close()
+	}
+	return r, err
+}
+
+func openFS(files fs.FS, c io.Closer) (*Recording, error) {
+	b, err := readFile(files, manifestFile, maxManifest)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w: there is no %s inside", ErrNotRecording, manifestFile)
+		}
+		return nil, fmt.Errorf("reading %s: %w", manifestFile, err)
+	}
+	m := &Manifest{}
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", manifestFile, err)
+	}
+	switch {
+	case m.Format <= 0:
+		return nil, fmt.Errorf("%w: %s names no format", ErrNotRecording, manifestFile)
+	case m.Format > Format:
+		return nil, fmt.Errorf("it is in format %d, written by hone %s; this hone knows formats up to %d: install a newer one", m.Format, m.Hone, Format)
+	}
+	parts, err := partsOf(files)
+	if err != nil {
+		return nil, err
+	}
+	r := &Recording{Manifest: m, Parts: parts, files: files, close: c, read: &partCache{}}
+	r.Sources = newKeptSources(files)
+	return r, nil
+}
+
+// Close lets go of the file of a recording that was opened.
+func (r *Recording) Close() error {
+	if r.close == nil {
+		return nil
+	}
+	return r.close.Close()
+}
+
+// File returns the text of a part that is no profile. It is nil when there is none, and at most limit bytes long.
+func (r *Recording) File(name string, limit int) ([]byte, error) {
+	if r.files == nil {
+		return nil, nil
+	}
+	b, err := readFile(r.files, name, limit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: reading %s: %w", r.Ref, name, err)
+	}
+	return b, nil
+}
+
+// OpenFile opens a part to be read as a stream. It fails with fs.ErrNotExist when there is none.
+func (r *Recording) OpenFile(name string) (io.ReadCloser, error) {
+	if r.files == nil {
+		return nil, fs.ErrNotExist
+	}
+	return r.files.Open(name)
+}
+
+// readFile reads a file of a recording, which must not be longer than limit.
+func readFile(files fs.FS, name string, limit int) ([]byte, error) {
+	f, err := files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > limit {
+		return nil, fmt.Errorf("it is longer than %d bytes", limit)
+	}
+	return b, nil
+}
+
+// parse reads a profile of a recording.
+func (r *Recording) parse(p Part) (*profile.Profile, error) {
+	f, err := r.files.Open(p.File)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return profile.Parse(f)
+}
+
+// Pack makes one file of a recording in a folder. The file appears whole or not at all.
+func Pack(folder, file string) error {
+	out, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(out.Name())
+	defer out.Close()
+	z := zip.NewWriter(out)
+	// The manifest comes first, for those who only look at the beginning.
+	if err := packFile(z, folder, manifestFile); err != nil {
+		return err
+	}
+	err = filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(folder, name)
+		if err != nil || rel == manifestFile || strings.HasPrefix(path.Base(rel), ".") {
+			return err // what starts with a dot was being written when the program ended
+		}
+		return packFile(z, folder, filepath.ToSlash(rel))
+	})
+	if err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	if err := out.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	return os.Rename(out.Name(), file)
+}
+
+func packFile(z *zip.Writer, folder, name string) error {
+	f, err := os.Open(filepath.Join(folder, filepath.FromSlash(name)))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	method := zip.Deflate
+	if strings.HasSuffix(name, ".gz") {
+		method = zip.Store
+	}
+	w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: method})
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, f)
+	return err
+}
+
+// WriteManifest writes the manifest of the recording in a folder, replacing the one before.
+func WriteManifest(folder string, m *Manifest) error {
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	tmp := filepath.Join(folder, "."+manifestFile)
+	if err := os.WriteFile(tmp, append(b, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(tmp, filepath.Join(folder, manifestFile))
+}
+
+// A partCache remembers what was read last, since a page asks many questions about the same part.
+type partCache struct {
+	mu   sync.Mutex
+	kept []keptPart // the last used first
+}
+
+type keptPart struct {
+	key string
+	p   *profile.Profile
+}
+
+const maxKept = 4
+
+func (c *partCache) get(key string, read func() (*profile.Profile, error)) (*profile.Profile, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, k := range c.kept {
+		if k.key == key {
+			copy(c.kept[1:i+1], c.kept[:i])
+			c.kept[0] = k
+			return k.p, nil
+		}
+	}
+	p, err := read()
+	if err != nil {
+		return nil, err
+	}
+	if len(c.kept) == maxKept {
+		c.kept = c.kept[:maxKept-1]
+	}
+	c.kept = append([]keptPart{{key, p}}, c.kept...)
+	return p, nil
+}

@@ -1,0 +1,226 @@
+package recording
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+)
+
+// types are the sample types of each kind of profile, the one to show first in front.
+var types = map[string][]string{
+	CPU:          {"cpu", "samples"},
+	Heap:         {"inuse_space", "inuse_objects", "alloc_space", "alloc_objects"},
+	Goroutine:    {"goroutine"},
+	Block:        {"delay", "contentions"},
+	Mutex:        {"delay", "contentions"},
+	ThreadCreate: {"threadcreate"},
+	Leaks:        {"goroutineleak"},
+}
+
+// Metrics lists what can be asked about a recording, as metrics are written: the kind of profile, and its sample type
+// where that is not the first.
+func (r *Recording) Metrics() []string {
+	var out []string
+	for _, kind := range Kinds {
+		if len(r.Parts[kind]) == 0 {
+			continue
+		}
+		out = append(out, kind)
+		for _, t := range types[kind][1:] {
+			out = append(out, kind+":"+t)
+		}
+	}
+	return out
+}
+
+// find returns the kind of profile and the sample type that a metric means: heap, heap:alloc_space, or alloc_space. The
+// type is "" for the one that the profile itself shows first.
+func (r *Recording) find(metric string) (kind, typ string, err error) {
+	has := func(k string) bool { return len(r.Parts[k]) > 0 }
+	switch kind, typ, _ = strings.Cut(metric, ":"); {
+	case metric == "":
+		for _, k := range Kinds {
+			if has(k) {
+				return k, types[k][0], nil
+			}
+		}
+		return "", "", fmt.Errorf("%s holds no profile%s", r.Ref, r.why())
+	case kind == "allocs" && has(Heap):
+		return Heap, "alloc_space", nil
+	case has(kind):
+		if typ == "" {
+			typ = types[kind][0]
+		} else if !slices.Contains(types[kind], typ) {
+			return "", "", fmt.Errorf("%s profiles have no %s; they have %s", kind, typ, strings.Join(types[kind], ", "))
+		}
+		return kind, typ, nil
+	}
+	for _, k := range Kinds {
+		if has(k) && slices.Contains(types[k], metric) {
+			return k, metric, nil
+		}
+	}
+	return "", "", fmt.Errorf("%s has no metric %s; it has %s", r.Ref, metric, strings.Join(r.Metrics(), ", "))
+}
+
+// why says why there are no profiles, where that is known.
+func (r *Recording) why() string {
+	if r.Manifest != nil && len(r.Manifest.Notes) > 0 {
+		return ": " + r.Manifest.Notes[0]
+	}
+	return ""
+}
+
+// Pick returns r with the profile that a metric is in, and the sample type it means there. When from or to are not 0, only
+// what happened between from and to counts, where a to of 0 is the end; of what shows a moment, such as live memory, it is the last one before to. When
+// from and to are the same, it is that moment.
+func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, string, error) {
+	if r.files == nil {
+		return r, metric, nil // a bare profile
+	}
+	kind, typ, err := r.find(metric)
+	if err != nil {
+		return nil, "", err
+	}
+	if all := r.Parts[kind]; from > 0 && to == 0 {
+		to = max(from, all[len(all)-1].To)
+	}
+	key := fmt.Sprint(kind, from, to, moves(typ))
+	p, err := r.read.get(key, func() (*profile.Profile, error) {
+		switch {
+		case kind == CPU:
+			return r.cpu(from, to)
+		case moves(typ) && to != 0 && from < to:
+			return r.between(kind, from, to)
+		}
+		return r.at(kind, to)
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", r.Ref, err)
+	}
+	out := *r
+	out.Profile = p
+	return &out, typ, nil
+}
+
+// moves reports whether values of a sample type count from the start of the program, so that those of a time are a
+// difference.
+func moves(typ string) bool {
+	switch typ {
+	case "alloc_space", "alloc_objects", "delay", "contentions":
+		return true
+	}
+	return false
+}
+
+// cpu returns the sum of the CPU profiles of a time. Those that are only partly in it count whole.
+func (r *Recording) cpu(from, to time.Duration) (*profile.Profile, error) {
+	var sum profile.Merger
+	var first, last *Part
+	var lost []string
+	for i := range r.Parts[CPU] {
+		part := &r.Parts[CPU][i]
+		switch {
+		case to == 0:
+		case from == to && (part.From > to || part.To <= to):
+			continue // a moment
+		case from < to && (part.From >= to || part.To <= from):
+			continue
+		}
+		p, err := r.parse(*part)
+		if err == nil {
+			err = sum.Add(p)
+		}
+		if err != nil {
+			lost = append(lost, fmt.Sprintf("%s could not be read: %v", part.File, err))
+			continue
+		}
+		if first == nil {
+			first = part
+		}
+		last = part
+	}
+	if first == nil {
+		if len(lost) > 0 {
+			return nil, fmt.Errorf("%s", lost[0])
+		}
+		all := r.Parts[CPU]
+		return nil, fmt.Errorf("there is no CPU profile between %s and %s; they are from %s to %s", from, to, all[0].From, all[len(all)-1].To)
+	}
+	p, err := sum.Profile()
+	if err != nil {
+		return nil, err
+	}
+	if to != 0 && (first.From != from || last.To != to) {
+		p = p.WithNote(fmt.Sprintf("the CPU profiles in the recording that touch this time are from %s to %s", first.From, last.To))
+	}
+	for _, note := range lost {
+		p = p.WithNote(note)
+	}
+	return p, nil
+}
+
+// at returns the last profile of a kind at some time; 0 is the end. A time before the first profile gives the first.
+func (r *Recording) at(kind string, at time.Duration) (*profile.Profile, error) {
+	parts := r.Parts[kind]
+	i := len(parts) - 1
+	for i > 0 && at != 0 && parts[i].To > at {
+		i--
+	}
+	// The last one may be damaged when the program was killed.
+	for {
+		p, err := r.parse(parts[i])
+		if err != nil {
+			if i == 0 {
+				return nil, fmt.Errorf("%s: %w", parts[i].File, err)
+			}
+			i--
+			continue
+		}
+		if len(parts) > 1 {
+			p = p.WithNote(fmt.Sprintf("%s as of %s after the start", kind, parts[i].To))
+		}
+		return p, nil
+	}
+}
+
+// between returns what was added to the profiles of a kind in a time.
+func (r *Recording) between(kind string, from, to time.Duration) (*profile.Profile, error) {
+	parts := r.Parts[kind]
+	last := func(at time.Duration) int {
+		i := len(parts) - 1
+		for i >= 0 && parts[i].To > at {
+			i--
+		}
+		return i
+	}
+	before, after := last(from), last(to)
+	if after < 0 {
+		after = 0
+	}
+	p, err := r.parse(parts[after])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", parts[after].File, err)
+	}
+	start := time.Duration(0)
+	if before >= 0 {
+		start = parts[before].To
+		base, err := r.parse(parts[before])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", parts[before].File, err)
+		}
+		ratios := make([]float64, len(base.SampleTypes))
+		for k, t := range base.SampleTypes {
+			if moves(t.Type) {
+				ratios[k] = -1
+			}
+		}
+		if p, err = profile.Merge(p, base.Scale(ratios)); err != nil {
+			return nil, err
+		}
+	}
+	return p.WithNote(fmt.Sprintf("%s from %s to %s after the start, which is when there are profiles", kind, start, parts[after].To)), nil
+}

@@ -1,0 +1,65 @@
+package recording
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// KeptSource is a source file inside a recording, as sources/index.json lists it.
+type KeptSource struct {
+	File string `json:"file"`           // as profiles name it
+	At   string `json:"at"`             // name in the recording, below sources/
+	From string `json:"from,omitempty"` // where it was when it was recorded
+	Note string `json:"note,omitempty"` // doubt about it
+}
+
+// SourceIndex is the file that lists the sources that a recording holds.
+const SourceIndex = SourcesDir + "/index.json"
+
+const maxIndex = 16 << 20
+
+// keptSources finds the sources that a recording holds.
+type keptSources struct {
+	files fs.FS
+	at    map[string]KeptSource
+}
+
+// newKeptSources returns the sources inside a recording, or nil when it holds none.
+func newKeptSources(files fs.FS) Sources {
+	b, err := readFile(files, SourceIndex, maxIndex)
+	if err != nil {
+		return nil
+	}
+	var list []KeptSource
+	if json.Unmarshal(b, &list) != nil {
+		return nil
+	}
+	s := &keptSources{files, make(map[string]KeptSource)}
+	for _, k := range list {
+		s.at[k.File] = k
+	}
+	return s
+}
+
+// Find returns the text that the recording holds of a file.
+func (s *keptSources) Find(file, function string, line int) (Text, error) {
+	k, ok := s.at[file]
+	if !ok {
+		return Text{}, fmt.Errorf("%s is not among the sources in the recording: %w", file, fs.ErrNotExist)
+	}
+	b, err := readFile(s.files, path.Join(SourcesDir, path.Clean("/"+k.At)), maxSource)
+	if err != nil {
+		return Text{}, fmt.Errorf("reading %s from the recording: %w", file, err)
+	}
+	t := Text{Path: k.File, Lines: strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")}
+	for i, l := range t.Lines {
+		t.Lines[i] = strings.TrimSuffix(l, "\r")
+	}
+	if k.Note != "" {
+		t.Notes = []string{k.Note}
+	}
+	return t, nil
+}
