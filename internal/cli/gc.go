@@ -14,6 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/gclog"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
 )
 
@@ -77,7 +78,17 @@ func gcLog(sys *System, ref string) (*gclog.Log, error) {
 	if ref == "" {
 		return nil, usagef("", "an empty name is no log")
 	}
-	if ref != "-" {
+	if rec, _, err := source.Recording(ref); err != nil {
+		return nil, err
+	} else if rec != nil {
+		defer rec.Close()
+		f, err := rec.OpenFile(recording.GCFile)
+		if err != nil {
+			return nil, fmt.Errorf("%s holds no log of the garbage collector", ref)
+		}
+		defer f.Close()
+		in = f
+	} else if ref != "-" {
 		f, err := os.Open(ref)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%s: there is no such file", ref)

@@ -193,25 +193,80 @@ func nearestFile(name string) string {
 	return filepath.Join(filepath.Dir(name), near)
 }
 
-// recordings returns what a query is about, and its base.
-func recordings(cmd *cobra.Command, sys *System, o *source.Options, q query.Query) ([]*recording.Recording, error) {
+// recordings returns what a query is about, and its base. The metric of the query becomes a sample type of theirs.
+func recordings(cmd *cobra.Command, sys *System, o *source.Options, q *query.Query) ([]*recording.Recording, error) {
 	var in []*recording.Recording
+	metric := q.Metric
 	for _, refs := range [][]string{q.Refs, q.Base} {
 		if len(refs) == 0 {
 			continue
 		}
-		p, err := load(cmd, sys, o, refs)
+		r, typ, err := gather(cmd, sys, o, refs, metric, q.At)
 		if err != nil {
 			return nil, err
 		}
-		if p.NumSamples() == 0 {
-			p = p.WithNote("the profile has no samples: record for longer, or put the program under load")
+		if len(in) == 0 {
+			q.Metric = typ
 		}
-		in = append(in, &recording.Recording{Ref: naming(refs), Profile: p})
+		if p := r.Profile; p.NumSamples() == 0 {
+			r.Profile = p.WithNote("the profile has no samples: record for longer, or put the program under load")
+		}
+		in = append(in, r)
 	}
-	in[0].Sources = o.Sources(cmd.Context(), sys.Dir, filepath.SplitList(q.SourcePath), filepath.SplitList(q.TrimPath))
+	local := o.Sources(cmd.Context(), sys.Dir, filepath.SplitList(q.SourcePath), filepath.SplitList(q.TrimPath))
+	in[0].Sources = recording.Either(in[0].Sources, local)
 	in[0].Code = o.Code()
 	return in, nil
+}
+
+// gather returns the recording that refs name with its profile picked, or the sum of what they name, and the sample
+// type that metric means.
+func gather(cmd *cobra.Command, sys *System, o *source.Options, refs []string, metric string, at query.Span) (*recording.Recording, string, error) {
+	var recorded []*recording.Recording
+	var others []string
+	typ := metric
+	for _, ref := range refs {
+		r, when, err := source.Recording(ref)
+		if err != nil {
+			return nil, "", err
+		}
+		if r == nil {
+			others = append(others, ref)
+			continue
+		}
+		if when == (query.Span{}) {
+			when = at
+		}
+		if r, typ, err = r.Pick(metric, when.From, when.To); err != nil {
+			return nil, "", err
+		}
+		recorded = append(recorded, r)
+	}
+	if len(others) > 0 {
+		if at != (query.Span{}) {
+			return nil, "", usagef("hone record makes recordings, which know when things happened", "%s is a profile, which has no times to pick with --at", naming(others))
+		}
+		p, err := load(cmd, sys, o, others)
+		if err != nil {
+			return nil, "", err
+		}
+		recorded = append(recorded, &recording.Recording{Ref: naming(others), Profile: p})
+	}
+	out := *recorded[0]
+	if len(recorded) > 1 {
+		var sum profile.Merger
+		for _, r := range recorded {
+			if err := sum.Add(r.Profile); err != nil {
+				return nil, "", fmt.Errorf("adding up %s: %w", naming(refs), err)
+			}
+		}
+		var err error
+		if out.Profile, err = sum.Profile(); err != nil {
+			return nil, "", fmt.Errorf("adding up %s: %w", naming(refs), err)
+		}
+		out.Ref = naming(refs)
+	}
+	return &out, typ, nil
 }
 
 // naming names what refs stand for, in messages.

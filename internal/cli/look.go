@@ -26,7 +26,7 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 	}
 	o := &source.Options{}
 	q := query.Query{View: "look", Refs: args}
-	in, err := recordings(cmd, sys, o, q)
+	in, err := recordings(cmd, sys, o, &q)
 	if err != nil {
 		return err
 	}

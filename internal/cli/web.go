@@ -88,7 +88,7 @@ func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, a
 	var in []*recording.Recording
 	for _, refs := range groups {
 		part := query.Query{Refs: refs, SourcePath: q.SourcePath, TrimPath: q.TrimPath}
-		one, err := recordings(cmd, sys, o, part)
+		one, err := recordings(cmd, sys, o, &part)
 		if err != nil {
 			return nil, err
 		}

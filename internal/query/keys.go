@@ -47,6 +47,11 @@ var Keys = []Key{
 		kind: text("a sample type", func(q *Query) *string { return &q.Metric }),
 	},
 	{
+		Name: "at", Value: "FROM..TO", Example: "3s..9s",
+		Doc:  "look only at this part of the time of a recording",
+		kind: span(func(q *Query) *Span { return &q.At }),
+	},
+	{
 		Name: "focus", Value: "RX", Example: "json", Repeats: true,
 		Doc:  "keep samples with a matching frame",
 		kind: step(Focus),
@@ -132,11 +137,6 @@ var Keys = []Key{
 		Name: "min-edge", Value: "SHARE", Example: "0.1%", Pprof: "edgefraction",
 		Doc:  "leave out calls below this share of the total; 0 leaves nothing out",
 		kind: share(func(q *Query) *float64 { return &q.MinEdge }),
-	},
-	{
-		Name: "at", Value: "FROM..TO", Example: "3s..9s",
-		Doc:  "look only at this part of the time",
-		kind: span(func(q *Query) *Span { return &q.At }),
 	},
 	{
 		Name: "process", Value: "N", Example: "2",

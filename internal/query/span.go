@@ -83,3 +83,14 @@ func ordinal(field func(*Query) *int) kind {
 		get: func(q *Query) []string { return unless(*field(q) == 0, strconv.Itoa(*field(q))) },
 	}
 }
+
+// ParseTimes reads a part of the time, or a moment, which is a Span that starts where it ends.
+func ParseTimes(text string) (Span, bool) {
+	if strings.Contains(text, "..") {
+		return parseSpan(text)
+	}
+	var s Span
+	ok := text != "" && parseTime(text, &s.From)
+	s.To = s.From
+	return s, ok && s.From > 0
+}

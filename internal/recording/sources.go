@@ -63,3 +63,30 @@ func (s *keptSources) Find(file, function string, line int) (Text, error) {
 	}
 	return t, nil
 }
+
+// Either returns sources that are looked for in each of some places until they are found.
+func Either(places ...Sources) Sources {
+	var out either
+	for _, p := range places {
+		if p != nil {
+			out = append(out, p)
+		}
+	}
+	if len(out) == 1 {
+		return out[0]
+	}
+	return out
+}
+
+type either []Sources
+
+func (e either) Find(file, function string, line int) (Text, error) {
+	err := fmt.Errorf("%s: there are no sources: %w", file, fs.ErrNotExist)
+	for _, s := range e {
+		var t Text
+		if t, err = s.Find(file, function, line); err == nil {
+			return t, nil
+		}
+	}
+	return Text{}, err
+}

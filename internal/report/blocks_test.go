@@ -144,7 +144,7 @@ func TestHeading(t *testing.T) {
 
 func TestGraphBlocks(t *testing.T) {
 	g := &Graph{
-		Head: Head{Unit: "bytes", Total: 10},
+		Head:  Head{Unit: "bytes", Total: 10},
 		Nodes: []Node{{Cost: cost("callee", 3, 6), In: []int{0}, Out: []int{1}}},
 		Edges: []Edge{{From: 1, To: 0, Weight: 12, Mean: 6, Inline: true}, {From: 0, To: 2, Weight: 3, Mean: 3}},
 		// What is dropped can still be called.

@@ -1,10 +1,17 @@
 package report
 
 import (
+	"cmp"
+	"fmt"
 	"iter"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A Look is a first look at a recording.
@@ -15,11 +22,17 @@ type Look struct {
 	Types   []TypeTotal `json:"types"`
 	Labels  []string    `json:"labels,omitempty"` // keys
 	Hottest string      `json:"hottest,omitempty"`
+
+	Recording *recording.Manifest `json:"recording,omitempty"` // nil for a bare profile
+	Metrics   []string            `json:"metrics,omitempty"`   // that a recording has
 }
 
 // Blocks returns the top rows, then what else there is and what to try next.
 func (l *Look) Blocks() iter.Seq[Block] {
 	return func(yield func(Block) bool) {
+		if l.Recording != nil && !yield(facts(l.Recording)) {
+			return
+		}
 		for b := range l.Top.Blocks() {
 			if !yield(b) {
 				return
@@ -44,6 +57,60 @@ func (l *Look) Blocks() iter.Seq[Block] {
 	}
 }
 
+// facts tells what was recorded and how it went.
+func facts(m *recording.Manifest) Table {
+	t := Table{Title: "recording", Columns: []Column{{Name: ""}, {Name: ""}}}
+	add := func(name string, parts ...string) {
+		parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+		if len(parts) > 0 {
+			t.Rows = append(t.Rows, []any{name, strings.Join(parts, ", ")})
+		}
+	}
+	add("of", cmp.Or(strings.Join(m.Command, " "), m.Target))
+	add("when", m.Started.Format("2006-01-02 15:04:05 -0700"), string(m.How))
+	if e := m.Exit; e != nil {
+		code := ""
+		if e.Signal == "" {
+			code = fmt.Sprintf("code %d", e.Code)
+		}
+		add("ended", code, e.Signal, e.Cause)
+	} else if m.Ended.IsZero() {
+		add("ended", "not seen by the recorder")
+	}
+	if u := m.Usage; u != nil {
+		rss := ""
+		if u.MaxRSS > 0 {
+			rss = unit.Format(u.MaxRSS, "bytes", unit.Auto) + " at most"
+		}
+		add("took", span(u.Real), span(u.User)+" user", span(u.System)+" system", rss)
+	}
+	if p := m.Program; p != nil {
+		revision := p.Settings["vcs.revision"]
+		if len(revision) > 12 {
+			revision = revision[:12]
+		}
+		if revision != "" && p.Settings["vcs.modified"] == "true" {
+			revision += " with changes"
+		}
+		add("program", p.Path, p.Go, revision)
+	}
+	if c := m.Machine; c != nil {
+		add("machine", c.CPU, fmt.Sprintf("%d CPUs", c.CPUs), c.OS+"/"+c.Arch)
+	}
+	if c := m.Recorder; c != nil {
+		add("recording took", span(c.CPU)+" of CPU")
+	}
+	for _, n := range m.Notes {
+		add("note", n)
+	}
+	return t
+}
+
+// span is a time in few digits.
+func span(d time.Duration) string {
+	return unit.Format(int64(d), "nanoseconds", unit.Auto)
+}
+
 // next returns commands and what they answer.
 func (l *Look) next() []Command {
 	refs := ""
@@ -64,6 +131,14 @@ func (l *Look) next() []Command {
 	out = append(out, Command{"hone flame" + refs, "the whole picture"})
 	if len(l.Labels) > 0 {
 		out = append(out, Command{"hone tags" + refs, "by label: " + strings.Join(l.Labels, ", ")})
+	}
+	for _, m := range []struct{ metric, doc string }{
+		{"heap:alloc_space", "where memory is allocated"},
+		{"mutex", "where goroutines wait for locks"},
+	} {
+		if slices.Contains(l.Metrics, m.metric) {
+			out = append(out, Command{"hone top --metric " + m.metric + refs, m.doc})
+		}
 	}
 	return out
 }

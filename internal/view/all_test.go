@@ -97,7 +97,7 @@ func TestParse(t *testing.T) {
 		{in: "top json", err: "top json: top takes no argument; focus=json shows what goes through that"},
 		{in: "tags 20", err: "tags takes no argument; focus=20"},
 		{in: "info x", err: "info x: info takes no argument"},
-		{in: "top fcous=json", err: `unknown key "fcous"; the keys of top are ref, metric, focus,`},
+		{in: "top fcous=json", err: `unknown key "fcous"; the keys of top are ref, metric, at, focus,`},
 		{in: "top base=x", err: "top has no key base; its keys are ref, metric,"},
 	}
 	for _, tt := range tests {

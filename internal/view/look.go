@@ -22,6 +22,7 @@ func Look(in []*recording.Recording, q query.Query) (report.Report, error) {
 	}
 	out := a.contents(q.Refs)
 	out.Top = *top
+	out.Recording, out.Metrics = in[0].Manifest, in[0].Metrics()
 	if len(top.Rows) > 0 {
 		out.Hottest = top.Rows[0].Name
 	}

@@ -1,0 +1,285 @@
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+)
+
+// made returns a profile with one sample type for each value, and one function for each stack.
+func made(t *testing.T, types []profile.ValueType, samples map[string][]int64) *profile.Profile {
+	t.Helper()
+	b := profile.NewBuilder(profile.Header{SampleTypes: types})
+	names := make([]string, 0, len(samples))
+	for name := range samples {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		b.Functions = append(b.Functions, profile.Function{Name: name, SystemName: name})
+		b.Locations = append(b.Locations, profile.Location{
+			Mapping: profile.NoMapping, Address: uint64(len(name)), Lines: []profile.Line{{Function: uint32(i)}},
+		})
+		b.Add([]uint32{uint32(i)}, 0, samples[name])
+	}
+	b.Renumber()
+	p, err := b.Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// values returns what each function of a profile comes to for a sample type.
+func values(t *testing.T, p *profile.Profile, typ string) map[string]int64 {
+	t.Helper()
+	k, err := p.SampleIndex(typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make(map[string]int64)
+	for i, v := range p.Values(k) {
+		for _, l := range p.Stack(i, nil) {
+			if v != 0 {
+				out[p.Functions[p.Locations[l].Lines[0].Function].Name] += v
+			}
+		}
+	}
+	return out
+}
+
+var (
+	cpuTypes  = []profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}
+	heapTypes = []profile.ValueType{
+		{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"},
+		{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"},
+	}
+)
+
+// folder writes a recording of three seconds.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	put := func(kind string, from, to time.Duration, p *profile.Profile) {
+		name := filepath.Join(dir, filepath.FromSlash(PartFile(kind, from, to)))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Write(f); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	for i := range 3 {
+		from := time.Duration(i) * time.Second
+		put(CPU, from, from+time.Second, made(t, cpuTypes, map[string][]int64{
+			"main.a": {1, 10}, fmt.Sprint("main.second", i): {int64(i), int64(10 * i)},
+		}))
+		n := int64(i + 1)
+		put(Heap, 0, from+time.Second, made(t, heapTypes, map[string][]int64{
+			"main.a": {n, 100 * n, 1, 7 * n},
+		}))
+	}
+	m := &Manifest{Format: Format, Hone: "test", How: Built, Command: []string{"./prog", "-x"}, Started: time.Unix(1700000000, 0)}
+	if err := WriteManifest(dir, m); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, GCFile), "gc 1 @0.1s 0%: …\n")
+	write(t, filepath.Join(dir, filepath.FromSlash(SourceIndex)), `[
+		{"file": "/build/main.go", "at": "0001.go", "note": "it has changed since"},
+		{"file": "/build/evil.go", "at": "../manifest.json"},
+		{"file": "/build/gone.go", "at": "0002.go"}]`)
+	write(t, filepath.Join(dir, SourcesDir, "0001.go"), "package main\r\n\nfunc a() {}\n")
+	return dir
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// both calls test for a recording in a folder and for the same one as a file.
+func both(t *testing.T, test func(t *testing.T, r *Recording)) {
+	dir := folder(t)
+	file := filepath.Join(t.TempDir(), "x.hone")
+	if err := Pack(dir, file); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{dir, file} {
+		t.Run(map[bool]string{true: "folder", false: "file"}[name == dir], func(t *testing.T) {
+			if !IsRecording(name) {
+				t.Errorf("%s is said to be no recording", name)
+			}
+			r, err := Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			test(t, r)
+		})
+	}
+}
+
+func TestPick(t *testing.T) {
+	const s = time.Second
+	tests := []struct {
+		metric   string
+		from, to time.Duration
+		typ      string
+		want     string
+		note     string
+	}{
+		{"", 0, 0, "cpu", "map[main.a:30 main.second1:10 main.second2:20]", ""},
+		{"samples", 0, 0, "samples", "map[main.a:3 main.second1:1 main.second2:2]", ""},
+		{"cpu", s, 2 * s, "cpu", "map[main.a:10 main.second1:10]", ""},
+		{"cpu", 1500 * time.Millisecond, 0, "cpu", "map[main.a:20 main.second1:10 main.second2:20]", "from 1s to 3s"},
+		{"cpu", 0, 100 * time.Millisecond, "cpu", "map[main.a:10]", "from 0s to 1s"},
+		{"cpu", 2500 * time.Millisecond, 2500 * time.Millisecond, "cpu", "map[main.a:10 main.second2:20]", "from 2s to 3s"},
+		{"heap", 0, 0, "inuse_space", "map[main.a:21]", "as of 3s"},
+		{"inuse_space", 0, 2 * s, "inuse_space", "map[main.a:14]", "as of 2s"},
+		{"inuse_space", 1200 * time.Millisecond, 1200 * time.Millisecond, "inuse_space", "map[main.a:7]", "as of 1s"},
+		{"heap:alloc_space", 0, 0, "alloc_space", "map[main.a:300]", ""},
+		{"allocs", s, 3 * s, "alloc_space", "map[main.a:200]", "from 1s to 3s"},
+		{"alloc_objects", 0, 2 * s, "alloc_objects", "map[main.a:2]", "from 0s to 2s"},
+	}
+	both(t, func(t *testing.T, r *Recording) {
+		for _, test := range tests {
+			got, typ, err := r.Pick(test.metric, test.from, test.to)
+			if err != nil {
+				t.Errorf("Pick(%q, %s, %s): %v", test.metric, test.from, test.to, err)
+				continue
+			}
+			notes := strings.Join(got.Profile.Notes, "; ")
+			if v := fmt.Sprint(values(t, got.Profile, typ)); v != test.want || typ != test.typ || !strings.Contains(notes, test.note) {
+				t.Errorf("Pick(%q, %s, %s) = %s %s, notes %q; want %s %s, a note with %q",
+					test.metric, test.from, test.to, typ, v, notes, test.typ, test.want, test.note)
+			}
+		}
+	})
+}
+
+func TestPickErrors(t *testing.T) {
+	both(t, func(t *testing.T, r *Recording) {
+		for metric, want := range map[string]string{
+			"mutex":    "has no metric mutex; it has cpu, cpu:samples, heap, heap:inuse_objects",
+			"heap:cpu": "heap profiles have no cpu; they have inuse_space",
+			"nonsense": "has no metric nonsense",
+		} {
+			if _, _, err := r.Pick(metric, 0, 0); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("Pick(%q): %v, want %q", metric, err, want)
+			}
+		}
+		_, _, err := r.Pick("cpu", 10*time.Second, 20*time.Second)
+		if want := "there is no CPU profile between 10s and 20s; they are from 0s to 3s"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Pick after the end: %v, want %q", err, want)
+		}
+	})
+}
+
+// TestDamaged checks that what a killed program was writing does not spoil the rest.
+func TestDamaged(t *testing.T) {
+	dir := folder(t)
+	write(t, filepath.Join(dir, "heap", "000004000.pb.gz"), "\x1f\x8b nonsense")
+	write(t, filepath.Join(dir, "cpu", "000003000-000004000.pb.gz"), "")
+	write(t, filepath.Join(dir, "cpu", ".000004000-000005000.pb.gz"), "half")
+	write(t, filepath.Join(dir, "cpu", "README"), "not ours")
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cpu, _, err := r.Pick("cpu", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := values(t, cpu.Profile, "cpu")["main.a"]; got != 30 || !strings.Contains(strings.Join(cpu.Profile.Notes, ";"), "could not be read") {
+		t.Errorf("main.a costs %d, notes %q; want 30 and a note about the part that is lost", got, cpu.Profile.Notes)
+	}
+	heap, _, err := r.Pick("heap", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := values(t, heap.Profile, "inuse_space")["main.a"]; got != 21 {
+		t.Errorf("the heap before the damaged one has %d, want 21", got)
+	}
+}
+
+func TestSources(t *testing.T) {
+	both(t, func(t *testing.T, r *Recording) {
+		text, err := r.Sources.Find("/build/main.go", "main.a", 3)
+		if err != nil || len(text.Lines) != 3 || text.Lines[0] != "package main" || len(text.Notes) != 1 {
+			t.Errorf("Find = %q, %v", text, err)
+		}
+		for _, file := range []string{"/build/evil.go", "/build/gone.go", "/build/other.go"} {
+			if text, err := r.Sources.Find(file, "", 0); err == nil {
+				t.Errorf("Find(%s) = %q, want an error", file, text)
+			}
+		}
+	})
+}
+
+func TestOpenErrors(t *testing.T) {
+	whole := filepath.Join(t.TempDir(), "x.hone")
+	if err := Pack(folder(t), whole); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := filepath.Join(t.TempDir(), "cut.hone")
+	write(t, cut, string(b[:len(b)/2]))
+	newer := folder(t)
+	write(t, filepath.Join(newer, manifestFile), `{"format": 99, "hone": "v9"}`)
+	odd := folder(t)
+	write(t, filepath.Join(odd, manifestFile), `{"format": "x"`)
+	foreign := t.TempDir()
+	for name, want := range map[string]string{
+		cut:                        "only the beginning of one",
+		newer:                      "install a newer one",
+		odd:                        "reading manifest.json",
+		foreign:                    "not a recording",
+		filepath.Join(odd, "nope"): "no such file",
+	} {
+		if _, err := Open(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open(%s): %v, want %q", name, err, want)
+		}
+	}
+	if _, err := Open(foreign); !errors.Is(err, ErrNotRecording) {
+		t.Errorf("Open of an empty folder: %v", err)
+	}
+}
+
+func TestPartNames(t *testing.T) {
+	for _, name := range []string{
+		"cpu/000000000-000001000.pb.gz", "cpu/1234567890-1234567891.pb.gz", "heap/000005000.pb.gz", "goroutine/000000001.pb.gz",
+	} {
+		p, ok := parsePart(name)
+		if got := PartFile(p.Kind, p.From, p.To); !ok || got != name {
+			t.Errorf("%s is read as %+v, which is written %s", name, p, got)
+		}
+	}
+	for _, name := range []string{
+		"cpu/000001000.pb.gz", "heap/000000000-000001000.pb.gz", "cpu/000002000-000001000.pb.gz", "x/000001000.pb.gz",
+		"heap/-1.pb.gz", "heap/1e3.pb.gz", "heap/99999999999999999999.pb.gz", "heap/000001000.pb", "../heap/000001000.pb.gz",
+	} {
+		if p, ok := parsePart(name); ok {
+			t.Errorf("%s is taken for %+v", name, p)
+		}
+	}
+}

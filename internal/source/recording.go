@@ -1,0 +1,34 @@
+package source
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// Recording opens the recording that ref names: a file or folder, perhaps followed by @ and a time, as in
+// server.hone@12s or server.hone@3s..9s. It returns nil when ref names something else.
+func Recording(ref string) (*recording.Recording, query.Span, error) {
+	var at query.Span
+	if !recording.IsRecording(ref) {
+		i := strings.LastIndexByte(ref, '@')
+		if i < 0 || exists(ref) || !recording.IsRecording(ref[:i]) {
+			return nil, at, nil
+		}
+		var ok bool
+		if at, ok = query.ParseTimes(ref[i+1:]); !ok {
+			return nil, at, fmt.Errorf("%s: %q is no time; want one such as 12s, or 3s..9s", ref, ref[i+1:])
+		}
+		ref = ref[:i]
+	}
+	r, err := recording.Open(ref)
+	return r, at, err
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
