@@ -237,7 +237,11 @@ func gather(cmd *cobra.Command, sys *System, o *source.Options, refs []string, m
 		if when == (query.Span{}) {
 			when = at
 		}
-		if r, typ, err = r.Pick(metric, when.From, when.To); err != nil {
+		pick := metric
+		if pick == "" && o.Goroutines {
+			pick = recording.Goroutine
+		}
+		if r, typ, err = r.Pick(pick, when.From, when.To); err != nil {
 			return nil, "", err
 		}
 		recorded = append(recorded, r)

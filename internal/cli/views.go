@@ -126,6 +126,7 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 	if slices.Contains([]string{"dot", "callgrind"}, v.Name) && (out.format == "text" || out.format == "terminal") {
 		out.format = v.Name // it is a format as much as a view
 	}
+	opt.Goroutines = v.Kind == recording.Goroutine
 	in, err := recordings(cmd, sys, opt, &q)
 	if err != nil {
 		return err

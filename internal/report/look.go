@@ -58,15 +58,15 @@ func (l *Look) Blocks() iter.Seq[Block] {
 }
 
 // facts tells what was recorded and how it went.
-func facts(m *recording.Manifest) Table {
-	t := Table{Title: "recording", Columns: []Column{{Name: ""}, {Name: ""}}}
+func facts(m *recording.Manifest) Facts {
+	var out Facts
 	add := func(name string, parts ...string) {
 		parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 		if len(parts) > 0 {
-			t.Rows = append(t.Rows, []any{name, strings.Join(parts, ", ")})
+			out.Items = append(out.Items, Fact{name, strings.Join(parts, ", ")})
 		}
 	}
-	add("of", cmp.Or(strings.Join(m.Command, " "), m.Target))
+	add("recording of", cmp.Or(strings.Join(m.Command, " "), m.Target))
 	add("when", m.Started.Format("2006-01-02 15:04:05 -0700"), string(m.How))
 	if e := m.Exit; e != nil {
 		code := ""
@@ -103,7 +103,7 @@ func facts(m *recording.Manifest) Table {
 	for _, n := range m.Notes {
 		add("note", n)
 	}
-	return t
+	return out
 }
 
 // span is a time in few digits.

@@ -31,6 +31,8 @@ type Options struct {
 	BuildID    string   // of that program
 	BinaryPath []string // where to look for programs that profiles name
 
+	Goroutines bool // of a server that is only named, what its goroutines do is wanted, not a CPU profile
+
 	Symbolize string // how to name addresses: none, local, remote, force…, joined by colons; "" is local, then remote
 
 	Stdin io.Reader        // what the ref - stands for; nil is nothing
@@ -91,6 +93,9 @@ func (o *Options) url(ref string) *url.URL {
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = cpuProfile
+		if o.Goroutines {
+			u.Path, u.RawQuery = "/debug/pprof/goroutine", "debug=2"
+		}
 	}
 	q := u.Query()
 	if o.Duration > 0 {

@@ -23,6 +23,7 @@ type View struct {
 	Uses      []string // names of the keys that change its answer
 	NeedsBase bool     // it takes a second recording, to compare the first with
 	Part      Part     // of a recording that it is about
+	Kind      string   // of profile that it is about; "" is any
 	Compares  bool     // it shows both sides when there is a second recording; other views show the difference
 
 	Run func(in []*recording.Recording, q query.Query) (report.Report, error)
@@ -178,6 +179,15 @@ var All = []View{
 
 		NeedsBase: true,
 		Run:       Diff,
+	},
+	{
+		Name:     "goroutines",
+		Doc:      "what goroutines do, and which of them may never end",
+		Examples: []string{"goroutines", "goroutines limit=50 focus=net/http"},
+		Uses:     keys("ref base metric at", filters, "limit", paths),
+		Kind:     recording.Goroutine,
+		Run:      Goroutines,
+		Compares: true,
 	},
 	{
 		Name:     "gc",
