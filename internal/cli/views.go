@@ -22,11 +22,14 @@ import (
 func addViews(root *cobra.Command, sys *System) {
 	for i := range view.All {
 		v := &view.All[i]
-		if v.Part == view.GCLog {
+		switch v.Part {
+		case view.GCLog:
 			root.AddCommand(gcCommand(v, sys))
-			continue
+		case view.Metrics:
+			root.AddCommand(metricsCommand(v, sys))
+		default:
+			root.AddCommand(viewCommand(v, sys))
 		}
-		root.AddCommand(viewCommand(v, sys))
 	}
 }
 

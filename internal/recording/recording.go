@@ -14,6 +14,7 @@ type Recording struct {
 	Ref      string           // what the user typed to get it
 	Profile  *profile.Profile // what views are about; nil when there is none
 	GC       *gclog.Log       // what the garbage collector said; nil when it said nothing
+	Series   *Series          // metrics over time; nil when there are none
 	Manifest *Manifest        // nil for a bare profile
 	Parts    map[string][]Part
 	Sources  Sources // finds source text for frames; nil when there is none to be had

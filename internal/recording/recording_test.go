@@ -283,3 +283,42 @@ func TestPartNames(t *testing.T) {
 		}
 	}
 }
+
+func FuzzSeries(f *testing.F) {
+	f.Add(`{"t": 0, "process/rss": 1}` + "\n" + `{"t": 1000, "a": 2.5, "b": null}` + "\n" + `{"t": 2`)
+	f.Add(`{"t": -1}` + "\n" + `[]` + "\n\n" + `{"t": 5, "t": 4}` + "\n" + `{"t": 1e300}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := parseSeries(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		if !slices.IsSorted(s.Times) {
+			t.Errorf("times are %v", s.Times)
+		}
+		for name, col := range s.values {
+			if len(col) != len(s.Times) {
+				t.Errorf("%s has %d values at %d times", name, len(col), len(s.Times))
+			}
+		}
+	})
+}
+
+func FuzzOpen(f *testing.F) {
+	f.Add([]byte("PK\x03\x04"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		name := filepath.Join(t.TempDir(), "x.hone")
+		if err := os.WriteFile(name, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(name)
+		if err != nil {
+			return
+		}
+		defer r.Close()
+		for _, m := range append(r.Metrics(), "") {
+			r.Pick(m, 0, 0)
+			r.Pick(m, time.Second, 2*time.Second)
+		}
+		r.ReadSeries()
+	})
+}

@@ -36,6 +36,7 @@ type Part int
 const (
 	Profile Part = iota
 	GCLog
+	Metrics
 )
 
 // What most views use.
@@ -188,6 +189,22 @@ var All = []View{
 		Kind:     recording.Goroutine,
 		Run:      Goroutines,
 		Compares: true,
+	},
+	{
+		Name:     "timeline",
+		Doc:      "how a run went: processors, memory and goroutines over time",
+		Examples: []string{"timeline", "timeline at=10s..20s"},
+		Uses:     keys("ref at"),
+		Part:     Metrics,
+		Run:      Timeline,
+	},
+	{
+		Name:     "mem",
+		Doc:      "what memory is used for: live, garbage, free, stacks, not of Go",
+		Examples: []string{"mem", "mem at=10s..20s"},
+		Uses:     keys("ref at"),
+		Part:     Metrics,
+		Run:      Mem,
 	},
 	{
 		Name:     "gc",

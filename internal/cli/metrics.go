@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// metricsCommand is the command of a view about the metrics of a recording.
+func metricsCommand(v *view.View, sys *System) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     v.Name + " RECORDING",
+		Short:   v.Doc,
+		GroupID: groupLook,
+		Example: fmt.Sprintf("  hone %[1]s server.hone\n  hone %[1]s --at 10s..20s server.hone\n  hone %[1]s -o %[1]s.svg server.hone", v.Name),
+	}
+	var q query.Query
+	query.Flags(cmd.Flags(), &q, v.Uses)
+	completions(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		q.View = v.Name
+		out, err := outputOf(cmd, sys)
+		if err != nil {
+			return err
+		}
+		if out.format == "html" {
+			return usagef("hone "+v.Name+" -o x.svg draws one", "%s: the answer of %s has no page", out.file, v.Name)
+		}
+		if len(args) != 1 {
+			return usagef("for example: hone "+v.Name+" server.hone", "%s wants one recording", v.Name)
+		}
+		rec, at, err := source.Recording(args[0])
+		if err != nil {
+			return err
+		}
+		if rec == nil {
+			if err := present(args); err != nil {
+				return err
+			}
+			return &hinted{fmt.Errorf("%s is no recording", args[0]), "hone record makes one of a program, hone record URL of a server"}
+		}
+		defer rec.Close()
+		if q.At == (query.Span{}) {
+			q.At = at
+		}
+		if rec.Series, err = rec.ReadSeries(); err != nil {
+			return err
+		}
+		r, err := v.Run([]*recording.Recording{rec}, q)
+		if err != nil {
+			return err
+		}
+		return out.write(sys, r)
+	}
+	return cmd
+}

@@ -1,0 +1,117 @@
+package recording
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"time"
+)
+
+// Names of metrics that are not those of runtime/metrics.
+const (
+	ProcessRSS     = "process/rss"     // bytes
+	ProcessCPU     = "process/cpu"     // seconds since the start
+	ProcessThreads = "process/threads" // at that time
+	CgroupMemory   = "cgroup/memory"   // bytes
+)
+
+// Series are the metrics of a run over time.
+type Series struct {
+	Times  []time.Duration // since the start
+	values map[string][]float64
+	Notes  []string
+}
+
+const (
+	maxMetricLine  = 64 << 10
+	maxMetricLines = 1 << 18 // three days of one a second
+	maxMetricNames = 1 << 9
+)
+
+// unknown is the value that a line does not say.
+var unknown = math.NaN()
+
+// Values returns the values of a metric at all Times, NaN where it is not known, or nil when it never is.
+func (s *Series) Values(name string) []float64 { return s.values[name] }
+
+// At returns the value of a metric at one of the Times, and whether it is known.
+func (s *Series) At(name string, i int) (float64, bool) {
+	col := s.values[name]
+	if i < 0 || i >= len(col) || math.IsNaN(col[i]) {
+		return 0, false
+	}
+	return col[i], true
+}
+
+// ReadSeries returns the metrics in a recording.
+func (r *Recording) ReadSeries() (*Series, error) {
+	f, err := r.OpenFile(MetricsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s holds no metrics over time", r.Ref)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s, err := parseSeries(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: reading %s: %w", r.Ref, MetricsFile, err)
+	}
+	return s, nil
+}
+
+// parseSeries reads metrics as they are kept. A line that was torn when the program ended is left out.
+func parseSeries(r io.Reader) (*Series, error) {
+	s := &Series{values: make(map[string][]float64)}
+	in := bufio.NewScanner(r)
+	in.Buffer(nil, maxMetricLine)
+	for n := 1; in.Scan(); n++ {
+		if len(in.Bytes()) == 0 {
+			continue
+		}
+		if len(s.Times) == maxMetricLines {
+			s.Notes = append(s.Notes, fmt.Sprintf("metrics after line %d are left out: there are too many", n))
+			break
+		}
+		var line map[string]*float64
+		err := json.Unmarshal(in.Bytes(), &line)
+		at := line["t"]
+		if err != nil || at == nil || *at < 0 || *at > 1e12 || len(line) > maxMetricNames {
+			s.Notes = append(s.Notes, fmt.Sprintf("line %d of the metrics could not be read", n))
+			if len(s.Notes) > 10 {
+				return nil, fmt.Errorf("line %d is no metrics", n)
+			}
+			continue
+		}
+		t := time.Duration(*at * float64(time.Millisecond))
+		if k := len(s.Times); k > 0 && t < s.Times[k-1] {
+			s.Notes = append(s.Notes, fmt.Sprintf("line %d of the metrics is from before the one above", n))
+			continue
+		}
+		s.Times = append(s.Times, t)
+		for name, v := range line {
+			col := s.values[name]
+			if name == "t" || v == nil || col == nil && len(s.values) == maxMetricNames {
+				continue
+			}
+			for len(col) < len(s.Times)-1 {
+				col = append(col, unknown)
+			}
+			s.values[name] = append(col, *v)
+		}
+	}
+	for name, col := range s.values {
+		for len(col) < len(s.Times) {
+			col = append(col, unknown)
+		}
+		s.values[name] = col
+	}
+	if err := in.Err(); err != nil {
+		s.Notes = append(s.Notes, fmt.Sprintf("metrics after %d lines could not be read: %v", len(s.Times), err))
+	}
+	return s, nil
+}

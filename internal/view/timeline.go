@@ -1,0 +1,92 @@
+package view
+
+import (
+	"cmp"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// Timeline shows how a run went: processors, memory and goroutines over time.
+func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
+	s, err := seriesOf(in)
+	if err != nil {
+		return nil, err
+	}
+	out := &report.Timeline{Ref: in[0].Ref, End: s.Times[len(s.Times)-1], Notes: s.Notes}
+	cpus := 0
+	if m := in[0].Manifest; m != nil {
+		if m.Program != nil {
+			cpus = m.Program.MaxProcs
+		}
+		if m.Machine != nil {
+			cpus = cmp.Or(cpus, m.Machine.CPUs)
+		}
+	}
+	before := -1
+	for i, t := range s.Times {
+		if q.At != (query.Span{}) && !q.At.Holds(t) {
+			continue
+		}
+		p := report.TimePoint{At: t}
+		whole := func(name string) int64 {
+			v, _ := s.At(name, i)
+			return int64(v)
+		}
+		p.RSS, p.Heap, p.Goal = whole(recording.ProcessRSS), whole(metricObjects), whole(metricGoal)
+		p.Goroutines, p.Threads = whole(metricGoroutines), whole(recording.ProcessThreads)
+		p.CPU, p.GC = rate(s, recording.ProcessCPU, before, i), rate(s, metricGC, before, i)
+		out.Points = append(out.Points, p)
+		before = i
+	}
+	out.Charts = timeCharts(out.Points, cpus)
+	if c := memChart(s); len(c.Series) > 0 && q.At == (query.Span{}) {
+		out.Charts = append(out.Charts[:min(1, len(out.Charts))], append([]report.Chart{c}, out.Charts[min(1, len(out.Charts)):]...)...)
+	}
+	return out, nil
+}
+
+// rate returns by how much a metric grew in a second between two times, 0 when that is not known.
+func rate(s *recording.Series, name string, from, to int) float64 {
+	a, okA := s.At(name, from)
+	b, okB := s.At(name, to)
+	if !okA || !okB || s.Times[to] == s.Times[from] {
+		return 0
+	}
+	return max(0, (b-a)/(s.Times[to]-s.Times[from]).Seconds())
+}
+
+// timeCharts shows processors and goroutines over time.
+func timeCharts(points []report.TimePoint, cpus int) []report.Chart {
+	if len(points) == 0 {
+		return nil
+	}
+	axis := &report.Measure{Unit: "nanoseconds", Total: int64(points[len(points)-1].At)}
+	chart := func(title string) report.Chart {
+		return report.Chart{Title: title, X: axis, From: int64(points[0].At), To: axis.Total}
+	}
+	const milli = 1000 // of a processor
+	busy := chart("processors")
+	busy.Whole = int64(max(1, cpus)) * milli
+	var all, gc, goroutines []report.Point
+	var most int64
+	for i, p := range points {
+		if i > 0 {
+			// A rate is that of the time before.
+			all = append(all, report.Point{X: int64(points[i-1].At), Y: int64(p.CPU * milli)}, report.Point{X: int64(p.At), Y: int64(p.CPU * milli)})
+			gc = append(gc, report.Point{X: int64(points[i-1].At), Y: int64(p.GC * milli)}, report.Point{X: int64(p.At), Y: int64(p.GC * milli)})
+		}
+		goroutines = append(goroutines, report.Point{X: int64(p.At), Y: p.Goroutines})
+		most = max(most, p.Goroutines)
+	}
+	busy.Series = []report.Series{{Name: "busy", Draw: report.Area, Points: all}, {Name: "collecting garbage", Draw: report.Line, Points: gc}}
+	out := []report.Chart{busy}
+	if most > 0 {
+		c := chart("goroutines")
+		c.Y = &report.Measure{Unit: "goroutines", Total: most}
+		c.Series = []report.Series{{Name: "goroutines", Draw: report.Line, Points: goroutines}}
+		out = append(out, c)
+	}
+	return out
+}
