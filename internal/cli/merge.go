@@ -40,10 +40,12 @@ func addMerge(root *cobra.Command, sys *System) {
 			return usagef("name a file with -o, or send the output elsewhere", "merge does not write to a terminal: profiles are binary")
 		}
 		q.Refs = args
-		p, err := load(cmd, sys, o, args)
+		rec, _, err := gather(cmd, sys, o, args, q.Metric, q.At)
 		if err != nil {
 			return err
 		}
+		p := rec.Profile
+		q.Metric = "" // a profile has all its sample types
 		r, err := view.Raw([]*recording.Recording{{Profile: p}}, q)
 		if err != nil {
 			return err
@@ -58,6 +60,7 @@ func addMerge(root *cobra.Command, sys *System) {
 
 // mergeKeys are the settings that make sense for a profile that is written and not shown.
 var mergeKeys = []string{
+	"metric", "at",
 	"focus", "ignore", "hide", "show", "show-from", "prune-from",
 	"tag", "tag-ignore", "tag-show", "tag-hide", "tag-root", "tag-leaf", "noinlines", "divide",
 }

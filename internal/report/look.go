@@ -30,7 +30,7 @@ type Look struct {
 // Blocks returns the top rows, then what else there is and what to try next.
 func (l *Look) Blocks() iter.Seq[Block] {
 	return func(yield func(Block) bool) {
-		if l.Recording != nil && !yield(facts(l.Recording)) {
+		if l.Recording != nil && !yield(facts(l.Recording, l.Metrics)) {
 			return
 		}
 		for b := range l.Top.Blocks() {
@@ -58,7 +58,7 @@ func (l *Look) Blocks() iter.Seq[Block] {
 }
 
 // facts tells what was recorded and how it went.
-func facts(m *recording.Manifest) Facts {
+func facts(m *recording.Manifest, metrics []string) Facts {
 	var out Facts
 	add := func(name string, parts ...string) {
 		parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
@@ -100,6 +100,7 @@ func facts(m *recording.Manifest) Facts {
 	if c := m.Recorder; c != nil {
 		add("recording took", span(c.CPU)+" of CPU")
 	}
+	add("metrics", metrics...)
 	for _, n := range m.Notes {
 		add("note", n)
 	}

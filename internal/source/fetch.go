@@ -33,6 +33,8 @@ type Options struct {
 
 	Goroutines bool // of a server that is only named, what its goroutines do is wanted, not a CPU profile
 
+	Metric string // which profile of a recording is wanted
+
 	Symbolize string // how to name addresses: none, local, remote, force…, joined by colons; "" is local, then remote
 
 	Stdin io.Reader        // what the ref - stands for; nil is nothing
@@ -65,8 +67,13 @@ func (o *Options) Fetch(ctx context.Context, ref string) (Fetched, error) {
 	f, err := os.Open(ref)
 	if err == nil {
 		defer f.Close()
-		p, err := profile.Parse(f)
-		return Fetched{Profile: p}, err
+		if !isZip(f) {
+			p, err := profile.Parse(f)
+			return Fetched{Profile: p}, err
+		}
+	}
+	if r, at, err := Recording(ref); r != nil || err != nil {
+		return o.part(r, at, err)
 	}
 	if _, statErr := os.Stat(ref); statErr == nil {
 		return Fetched{}, err

@@ -28,6 +28,26 @@ func Recording(ref string) (*recording.Recording, query.Span, error) {
 	return r, at, err
 }
 
+// isZip reports whether f is a zip file, as packed recordings are.
+func isZip(f *os.File) bool {
+	var magic [4]byte
+	n, err := f.ReadAt(magic[:], 0)
+	return n == len(magic) && err == nil && string(magic[:]) == "PK\x03\x04"
+}
+
+// part returns the profile of a recording that the metric is in.
+func (o *Options) part(r *recording.Recording, at query.Span, err error) (Fetched, error) {
+	if err != nil {
+		return Fetched{}, err
+	}
+	defer r.Close()
+	r, _, err = r.Pick(o.Metric, at.From, at.To)
+	if err != nil {
+		return Fetched{}, err
+	}
+	return Fetched{Profile: r.Profile}, nil
+}
+
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil

@@ -257,6 +257,7 @@ func homeVariable() string {
 // fetch gets the profile that reports are about: the sum of the sources, less the base.
 func (s *session) fetch(ctx context.Context, f *flags) (*profile.Profile, error) {
 	o := &f.options
+	o.Metric = s.cfg.sampleIndex
 	g, err := o.Gather(ctx, f.refs)
 	if err != nil {
 		return nil, fmt.Errorf("problem fetching source profiles: %v", err)
