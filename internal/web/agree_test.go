@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -54,7 +55,7 @@ func TestNumbersAgree(t *testing.T) {
 }
 
 func agree(t *testing.T, p *profile.Profile, steps string) {
-	in := []*recording.Recording{{Ref: "p", Profile: p}}
+	in := []*recording.Recording{{Ref: "p", Profile: p, Sources: blank(make([]string, 500_000))}}
 	s := New(in, Options{Hosts: []string{"localhost:1234"}})
 	h := s.Handler()
 	u, err := url.Parse("/top?limit=5" + steps)
@@ -75,6 +76,7 @@ func agree(t *testing.T, p *profile.Profile, steps string) {
 	if len(top.Rows) != len(want.Rows) || top.Total != want.Total {
 		t.Fatalf("%s: %d rows of %d, want %d of %d", steps, len(top.Rows), top.Total, len(want.Rows), want.Total)
 	}
+	unplaced := unplacedIn(p)
 	var flame flameAnswer
 	answered(t, get(s, h, "/api/flame?min=0"+steps), &flame)
 	var value int64
@@ -116,5 +118,54 @@ func agree(t *testing.T, p *profile.Profile, steps string) {
 		if search.Value != row.Cum {
 			t.Errorf("%s: searching for %s finds %d, want %d", steps, row.Name, search.Value, row.Cum)
 		}
+		if row.Frame.File == "" && !unplaced[row.Name] {
+			agreeOnSource(t, s, h, row, steps)
+		}
+	}
+}
+
+// unplacedIn returns the functions of which not all samples have a file and a line.
+func unplacedIn(p *profile.Profile) map[string]bool {
+	names := make(map[string]bool)
+	for _, loc := range p.Locations {
+		for _, l := range loc.Lines {
+			if f := p.Functions[l.Function]; f.File == "" || l.Line == 0 {
+				names[f.Name] = true
+			}
+		}
+	}
+	return names
+}
+
+// blank is source text of empty lines, whatever the file.
+type blank []string
+
+func (b blank) Find(file, _ string, _ int) (recording.Text, error) {
+	return recording.Text{Path: file, Lines: b}, nil
+}
+
+// agreeOnSource holds that the lines of a function come to what the ranking has for it.
+func agreeOnSource(t *testing.T, s *Server, h http.Handler, row report.TopRow, steps string) {
+	var list report.Source
+	answered(t, get(s, h, "/api/list?arg="+url.QueryEscape("^"+regexp.QuoteMeta(row.Name)+"$")+steps), &list)
+	var flat, most int64
+	for _, f := range list.Functions {
+		if f.Name != row.Name {
+			t.Errorf("%s: the source of %s has %s", steps, row.Name, f.Name)
+		}
+		for _, file := range f.Files {
+			var inLines int64
+			for _, l := range file.Lines {
+				inLines += l.Flat
+				most = max(most, l.Cum)
+			}
+			if inLines != file.Flat {
+				t.Errorf("%s: the lines of %s in %s come to %d, want %d", steps, row.Name, file.File, inLines, file.Flat)
+			}
+			flat += file.Flat
+		}
+	}
+	if flat != row.Flat || most > row.Cum && row.Cum >= 0 {
+		t.Errorf("%s: %s costs %d by its source, with a line of %d, want %d and no more than %d", steps, row.Name, flat, most, row.Flat, row.Cum)
 	}
 }

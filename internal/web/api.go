@@ -234,18 +234,27 @@ type sessionKey struct {
 }
 
 func (s *Server) session(w http.ResponseWriter, r *http.Request) {
+	out, err := s.described()
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err, "")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(out)
+}
+
+// describe returns what there is to look at.
+func (s *Server) describe() (session, error) {
 	out := session{Version: s.opt.Version, Base: s.opt.Base, Recordings: []sessionRecord{}}
 	for _, rec := range s.in {
 		one, err := recordOf(rec)
 		if err != nil {
-			fail(w, http.StatusInternalServerError, err, "")
-			return
+			return out, err
 		}
 		out.Recordings = append(out.Recordings, one)
 	}
 	out.describe()
-	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(out)
+	return out, nil
 }
 
 // describe adds the views and keys there are.

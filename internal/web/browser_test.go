@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -246,10 +247,36 @@ func kinds(t *testing.T) map[string][]byte {
 	return map[string][]byte{
 		"cpu":       made(profiletest.CPU, false),
 		"heap":      made(profiletest.Heap, false),
-		"block":     made(profiletest.Mutex, false),
+		"block":     blocked(t),
 		"labels":    made(profiletest.CPU, true),
 		"goroutine": goroutines.Bytes(),
 	}
+}
+
+// blocked is what the runtime says of goroutines that had to wait.
+func blocked(t *testing.T) []byte {
+	t.Helper()
+	runtime.SetBlockProfileRate(1)
+	defer runtime.SetBlockProfileRate(0)
+	work, done := make(chan int), make(chan int)
+	go func() {
+		for n := range work {
+			time.Sleep(time.Millisecond)
+			done <- n
+		}
+		close(done)
+	}()
+	for n := range 5 {
+		work <- n
+		<-done
+	}
+	close(work)
+	<-done
+	var b bytes.Buffer
+	if err := pprof.Lookup("block").WriteTo(&b, 0); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // run2 is another run of the program that kinds measures.
@@ -504,30 +531,12 @@ func TestPageProblems(t *testing.T) {
 // A page that was saved as one file works without a server: zooming and searching are left to it.
 func TestPageSaved(t *testing.T) {
 	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
-	answers := make(map[string]json.RawMessage)
-	for _, path := range []string{"/api/session", "/api/flame", "/api/top?sort=flat&limit=10", "/api/top?sort=cum&limit=10"} {
-		var answer json.RawMessage
-		getJSON(t, p, path, &answer)
-		answers[path] = answer
-	}
-	data, err := json.Marshal(answers) // which writes < as \u003c
-	if err != nil {
-		t.Fatal(err)
-	}
-	var parts []string
-	for _, name := range []string{"dist/app.css", "dist/app.js"} {
-		b, err := os.ReadFile(filepath.Join("ui", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts = append(parts, string(b))
-	}
+	html := eval[string](p, `fetch("/download/html?ignore=net").then((r) => r.text())`)
 	file := filepath.Join(t.TempDir(), "saved.html")
-	html := fmt.Sprintf(`<!doctype html><html lang="en"><meta charset="utf-8"><title>saved</title><style>%s</style>
-<div id="app"></div><script type="application/json" id="hone-data">%s</script><script>%s</script></html>`, parts[0], data, parts[1])
 	if err := os.WriteFile(file, []byte(html), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	total := eval[string](p, `fetch("/api/top?ignore=net").then((r) => r.json()).then((r) => String(r.rows.length))`)
 	p.do(chromedp.Navigate("file://" + file))
 	p.settled()
 	if n := p.colors(); n < 4 {
@@ -544,6 +553,12 @@ func TestPageSaved(t *testing.T) {
 	p.search()
 	p.key("net")
 	p.wait(`/^[0-9.]+% matched/.test(document.querySelector(".matched")?.innerText)`)
+	p.key(kb.Escape)
+	p.wait(`!location.hash.includes("ui.q")`)
+	p.visitTab("Top")
+	if got := eval[string](p, `String(document.querySelector("[aria-rowcount]").getAttribute("aria-rowcount") - 1)`); got != total {
+		t.Errorf("the saved ranking has %s rows, want %s", got, total)
+	}
 	p.visitTab("Overview")
 	if got := p.text(".hero"); !strings.Contains(got, "cpu") {
 		t.Errorf("the overview says %q", got)

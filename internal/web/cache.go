@@ -16,9 +16,12 @@ const (
 type cache struct {
 	mu      sync.Mutex
 	answers kept[[]byte]
-	trees   kept[*view.Flames]
+	trees   kept[*tree]
 	bytes   int
 }
+
+// A tree is made by the first who asks for it; the others wait.
+type tree struct{ made func() (*view.Flames, error) }
 
 // A kept remembers values by key, in the order in which they were used.
 type kept[T any] struct {
@@ -62,6 +65,14 @@ func (k *kept[T]) drop() T {
 	return e.value
 }
 
+// remove forgets the value of a key if it is the one meant.
+func (k *kept[T]) remove(key string, meant func(T) bool) {
+	if e, ok := k.byKey[key]; ok && meant(e.Value.(entry[T]).value) {
+		k.order.Remove(e)
+		delete(k.byKey, key)
+	}
+}
+
 func (c *cache) answer(key string) ([]byte, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,18 +95,18 @@ func (c *cache) keep(key string, body []byte) {
 func (c *cache) tree(key string, make func() (*view.Flames, error)) (*view.Flames, error) {
 	c.mu.Lock()
 	t, ok := c.trees.get(key)
+	if !ok {
+		t = &tree{sync.OnceValues(make)}
+		if c.trees.put(key, t); c.trees.order.Len() > cacheTrees {
+			c.trees.drop()
+		}
+	}
 	c.mu.Unlock()
-	if ok {
-		return t, nil
-	}
-	t, err := make()
+	f, err := t.made()
 	if err != nil {
-		return nil, err
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.trees.remove(key, func(other *tree) bool { return other == t }) // its place is for trees
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.trees.put(key, t); c.trees.order.Len() > cacheTrees {
-		c.trees.drop()
-	}
-	return t, nil
+	return f, err
 }

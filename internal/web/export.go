@@ -9,6 +9,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/view"
 )
 
@@ -81,13 +82,17 @@ func savedAnswers(in []*recording.Recording, q query.Query, version string) (map
 	if err != nil {
 		return nil, err
 	}
-	answers["/api/flame"] = flameOf(f, in[0].Profile)
+	answers["/api/flame"] = flameOf(f, placesOf(in[0].Profile))
 
 	q.Root, q.Min, q.Limit = "", 0, maxSavedRows
-	top, err := view.Top(in[:1], q)
-	if err != nil {
-		return nil, err
+	for sort, key := range map[string]string{"flat": "/api/top", "cum": "/api/top?sort=cum"} {
+		q.Sort = sort
+		top, err := view.Top(in[:1], q)
+		if err != nil {
+			return nil, err
+		}
+		view.SetOrigins(in[0].Profile, top.(*report.Top))
+		answers[key] = top
 	}
-	answers["/api/top"] = top
 	return answers, nil
 }

@@ -2,7 +2,9 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
@@ -30,19 +32,39 @@ func painted(q query.Query) query.Query {
 // flame answers with the part of a flame graph that can be seen. The tree that it is cut from stays for the next part.
 func (s *Server) flame(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, "flame", func(in []*recording.Recording, q query.Query) (any, error) {
-		q = painted(q)
-		key := q
-		key.Root, key.Limit, key.Min, key.Gone = "", 0, 0, false
-		flames, err := s.cache.tree(key.URL(), func() (*view.Flames, error) { return view.NewFlames(in, key) })
+		flames, err := s.flames(in, q)
 		if err != nil {
 			return nil, err
 		}
-		f, err := flames.Flame(q)
+		f, err := flames.Flame(painted(q))
 		if err != nil {
 			return nil, err
 		}
-		return flameOf(f, in[0].Profile), nil
+		return flameOf(f, s.places[in[0].Profile]), nil
 	})
+}
+
+// flames returns the tree that the answers to q are cut from, whatever part of it they show.
+func (s *Server) flames(in []*recording.Recording, q query.Query) (*view.Flames, error) {
+	q.Root, q.Limit, q.Min, q.Gone = "", 0, 0, false
+	return s.cache.tree(q.URL(), func() (*view.Flames, error) { return view.NewFlames(in, q) })
+}
+
+// prepare makes the tree of a page before a browser asks for it: until one has started and read the page, there is time.
+func (s *Server) prepare(page string) {
+	u, err := url.Parse(page)
+	if err != nil || u.Path != "/flame" {
+		return
+	}
+	r := &http.Request{URL: u}
+	q, in, err := s.query(r, "flame")
+	if err != nil {
+		return // which the page will say
+	}
+	if done, ok := s.busy(r); ok {
+		defer done()
+		s.flames(in, q) // so will it with this error
+	}
 }
 
 // A flameAnswer is a flame graph as pages paint it.
@@ -71,10 +93,10 @@ type cut struct {
 	Nodes int   `json:"nodes"`
 }
 
-func flameOf(f *report.Flame, p *profile.Profile) flameAnswer {
+func flameOf(f *report.Flame, places func(name string) place) flameAnswer {
 	out := flameAnswer{
 		Head: f.Head, Whole: f.Whole, Before: f.Before, Normalized: f.Normalized, Path: []crumb{},
-		rowsAnswer: rowsOf(f.Root, placesOf(p)),
+		rowsAnswer: rowsOf(f.Root, places),
 		Cut:        cut{f.Below, f.Dropped + f.Of - f.Shown}, Inverted: f.Inverted,
 	}
 	for i := range f.Path {
@@ -96,7 +118,7 @@ func (s *Server) sandwich(w http.ResponseWriter, r *http.Request) {
 			return nil, err
 		}
 		sw := rep.(*report.Sandwich)
-		places := placesOf(in[0].Profile)
+		places := s.places[in[0].Profile]
 		whole, err := view.Head(in[:1], query.Query{Metric: q.Metric})
 		if err != nil {
 			return nil, err
@@ -147,21 +169,18 @@ type place struct {
 
 // placesOf returns a function that tells where functions are, by their names.
 func placesOf(p *profile.Profile) func(name string) place {
-	var known map[string]*profile.Function
-	return func(name string) place {
-		if name == "" {
-			return place{}
-		}
-		if known == nil {
-			known = make(map[string]*profile.Function, len(p.Functions))
-			for i := range p.Functions {
-				if f := &p.Functions[i]; known[f.Name] == nil || known[f.Name].File == "" {
-					known[f.Name] = f
-				}
+	known := sync.OnceValue(func() map[string]*profile.Function {
+		known := make(map[string]*profile.Function, len(p.Functions))
+		for i := range p.Functions {
+			if f := &p.Functions[i]; known[f.Name] == nil || known[f.Name].File == "" {
+				known[f.Name] = f
 			}
 		}
-		f := known[name]
-		if f == nil {
+		return known
+	})
+	return func(name string) place {
+		f := known()[name]
+		if name == "" || f == nil {
 			return place{}
 		}
 		return place{f.Package(), f.File, f.StartLine}

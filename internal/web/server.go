@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/view"
 )
@@ -31,27 +32,35 @@ type Server struct {
 	in    []*recording.Recording
 	opt   Options
 	token string
+	first string // page
 	cache cache
 	turns chan struct{} // held while computing
+
+	// What is the same for all who ask.
+	described func() (session, error)
+	places    map[*profile.Profile]func(name string) place
 }
 
 // New returns a Server of recordings, of which the first is shown first.
 func New(in []*recording.Recording, opt Options) *Server {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
-	own := make([]*recording.Recording, len(in))
+	s := &Server{
+		in: make([]*recording.Recording, len(in)), opt: opt,
+		token:  base64.RawURLEncoding.EncodeToString(b[:]),
+		turns:  make(chan struct{}, runtime.GOMAXPROCS(0)),
+		places: make(map[*profile.Profile]func(name string) place),
+	}
+	s.described = sync.OnceValues(s.describe)
 	for i, rec := range in {
 		one := *rec
 		if one.Sources != nil {
 			one.Sources = &sources{from: rec.Sources}
 		}
-		own[i] = &one
+		s.in[i] = &one
+		s.places[rec.Profile] = placesOf(rec.Profile)
 	}
-	return &Server{
-		in: own, opt: opt,
-		token: base64.RawURLEncoding.EncodeToString(b[:]),
-		turns: make(chan struct{}, runtime.GOMAXPROCS(0)),
-	}
+	return s
 }
 
 // Sources are made for one caller at a time, and requests come together.
@@ -66,8 +75,9 @@ func (s *sources) Find(file, function string, line int) (recording.Text, error) 
 	return s.from.Find(file, function, line)
 }
 
-// URL returns the address of the first page, with the token that opens it.
+// URL returns the address of the first page, with the token that opens it. Serve makes that page ready.
 func (s *Server) URL(l net.Listener, page string) string {
+	s.first = page
 	sep := "?"
 	if strings.Contains(page, "?") {
 		sep = "&"

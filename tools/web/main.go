@@ -1,11 +1,15 @@
 // Web bundles the page of hone web: TypeScript and Preact in internal/web/ui become the two files in internal/web/ui/dist
-// that the server embeds. Those are committed, so neither go install nor the server needs this program.
+// that the server embeds. Those are committed, so neither go install nor the server needs this program. The part that
+// prints numbers is put into internal/web/testdata as well, where a test compares it with package unit.
 //
 //	go -C tools/web run .          write the bundle
 //	go -C tools/web run . -check   fail when the bundle is not what the sources give
 //
 // It has a go.mod of its own, so that those who use hone do not depend on the bundler. The bundler takes types away but
-// does not check them: tsc does, with internal/web/ui/tsconfig.json.
+// does not check them. The native compiler of TypeScript does, which is a Go program too; types.mod says which, and
+// building it takes minutes when it is not in the cache yet:
+//
+//	go -C tools/web tool -modfile=types.mod tsgo --noEmit -p ../../internal/web/ui/tsconfig.json
 package main
 
 import (
@@ -67,14 +71,14 @@ func run(ui string, check bool) error {
 	return nil
 }
 
-// bundle returns what belongs in the folder dist of ui.
+// bundle returns what belongs in the folder dist of ui, and in testdata beside it.
 func bundle(ui string) ([]api.OutputFile, error) {
 	ui, err := filepath.Abs(ui)
 	if err != nil {
 		return nil, err
 	}
 	vendored := func(path string) string { return filepath.Join(ui, "vendor", filepath.FromSlash(path)) }
-	result := api.Build(api.BuildOptions{
+	page := api.BuildOptions{
 		EntryPointsAdvanced: []api.EntryPoint{
 			{InputPath: filepath.Join(ui, "src", "main.tsx"), OutputPath: "app"},
 			{InputPath: filepath.Join(ui, "style.css"), OutputPath: "app"},
@@ -99,11 +103,27 @@ func bundle(ui string) ([]api.OutputFile, error) {
 		LegalComments:     api.LegalCommentsEndOfFile,
 		Charset:           api.CharsetUTF8,
 		LogLevel:          api.LogLevelWarning,
-	})
-	if len(result.Errors) > 0 {
-		return nil, fmt.Errorf("%d mistakes in the sources", len(result.Errors))
 	}
-	return result.OutputFiles, nil
+	format := api.BuildOptions{
+		EntryPoints:   []string{filepath.Join(ui, "src", "format.ts")},
+		AbsWorkingDir: ui,
+		Outfile:       filepath.Join(filepath.Dir(ui), "testdata", "format.js"),
+		Bundle:        true,
+		Target:        api.ES2022,
+		Format:        api.FormatIIFE,
+		GlobalName:    "format",
+		Charset:       api.CharsetUTF8,
+		LogLevel:      api.LogLevelWarning,
+	}
+	var files []api.OutputFile
+	for _, opt := range []api.BuildOptions{page, format} {
+		result := api.Build(opt)
+		if len(result.Errors) > 0 {
+			return nil, fmt.Errorf("%d mistakes in the sources", len(result.Errors))
+		}
+		files = append(files, result.OutputFiles...)
+	}
+	return files, nil
 }
 
 func packedSize(b []byte) (int, error) {

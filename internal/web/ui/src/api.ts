@@ -142,7 +142,14 @@ export interface Instruction {
   function?: string;
   file?: string;
   line?: number;
+  inlined_into?: Place[] | null; // the callers of that place, where the calls were inlined
   depth?: number; // how many inlined calls below the line of source
+}
+
+export interface Place {
+  function?: string;
+  file?: string;
+  line?: number;
 }
 
 export interface SourceLine {
@@ -252,7 +259,8 @@ class Embedded implements Api {
     if (found === undefined) {
       throw new Failure("this page was saved without that answer", "hone web REF opens the recording with every view");
     }
-    return found as T;
+    const limit = Number(pairs.find(([k]) => k === "limit")?.[1]);
+    return (path === "/api/top" && limit > 0 ? firstRows(found as Top, limit) : found) as T;
   }
 
   async text(path: string, pairs: Pair[]): Promise<string> {
@@ -263,14 +271,17 @@ class Embedded implements Api {
     return Object.keys(this.answers).some((k) => k === path || k.startsWith(path + "?"));
   }
 
-  // What only narrows the view is done by the page itself, so it does not have to match.
+  // What only narrows the view is done by the page itself, and a ranking is by flat unless it says otherwise.
   private nearest(path: string, pairs: Pair[]): unknown {
-    const rest = pairs.filter(([k]) => k !== "root" && k !== "ref" && k !== "limit" && k !== "min");
-    const stripped = (key: string) => key.replace(/([?&])(root|ref|limit|min)=[^&]*/g, "$1").replace(/[?&]+$/, "").replace(/([?&])&+/g, "$1");
-    const want = path + queryString(rest);
-    const key = Object.keys(this.answers).find((k) => stripped(k) === want);
-    return key === undefined ? undefined : this.answers[key];
+    const narrows = new Set(["root", "ref", "limit", "min"]);
+    const rest = pairs.filter(([k, v]) => !narrows.has(k) && !(k === "sort" && v === "flat"));
+    return this.answers[path + queryString(rest)];
   }
+}
+
+function firstRows(top: Top, limit: number): Top {
+  const rows = (top.rows ?? []).slice(0, limit);
+  return { ...top, rows, shown: rows.length };
 }
 
 /** connect returns who answers this page. */

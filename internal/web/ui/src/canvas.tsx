@@ -7,6 +7,7 @@ import { percent, value } from "./format";
 import { Model, Place, Window, ancestors, children, depth, nameAt, nodeAt, parentOf, widest } from "./model";
 import { Brush, rowHeight } from "./paint";
 import { Keys, useKeys } from "./keys";
+import { printing } from "./theme";
 
 export interface Canvas {
   model: Model;
@@ -39,6 +40,8 @@ export function FlameCanvas(props: Canvas) {
   const pointed = useRef<Place | undefined>(undefined);
   pointed.current = hover;
   const frame = useRef(0);
+  const measured = useRef<{ width: number; height: number } | undefined>(undefined);
+  const scrolled = useRef(0);
 
   const paint = () => {
     frame.current = 0;
@@ -48,23 +51,25 @@ export function FlameCanvas(props: Canvas) {
     if (!c || !s || !ctx) return;
     const start = performance.now();
     const dpr = globalThis.devicePixelRatio || 1;
-    const width = s.clientWidth;
-    const height = s.clientHeight;
+    // Asking for these has the page laid out first, so it is done only where nothing else says what they are.
+    const { width, height } = measured.current ?? { width: s.clientWidth, height: s.clientHeight };
     if (width === 0 || height === 0) return;
     if (c.width !== Math.round(width * dpr) || c.height !== Math.round(height * dpr)) {
       c.width = Math.round(width * dpr);
       c.height = Math.round(height * dpr);
       c.style.width = width + "px";
       c.style.height = height + "px";
+      brush.forget();
     }
     ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
     const p = latest.current;
     const look = { palette: p.palette, mode: p.mode, upward: p.upward, wanted: p.wanted, selected: p.selected, cursor: p.cursor, hover: pointed.current };
     const n = Math.max(depth(p.model, p.window), p.upward ? Math.ceil(height / rowHeight) : 0);
-    brush.paint({ ctx, width, height, scroll: s.scrollTop, rows: n }, p.window, look);
-    // For those who measure.
-    c.dataset.paint = (performance.now() - start).toFixed(2);
-    c.dataset.nodes = String(p.model.nodes);
+    brush.paint({ ctx, width, height, ratio: dpr, scroll: scrolled.current, rows: n }, p.window, look);
+    // For those who wait or measure. Only the last entry stays: nobody looks at the others.
+    c.dataset.paint ??= "done";
+    performance.clearMeasures("hone.paint");
+    performance.measure("hone.paint", { start, detail: { picture: brush.id, nodes: p.model.nodes } });
   };
   const soon = () => {
     frame.current ||= requestAnimationFrame(paint);
@@ -74,19 +79,33 @@ export function FlameCanvas(props: Canvas) {
 
   useEffect(() => {
     const s = scroller.current!;
-    const observer = new ResizeObserver(() => setSize({ width: s.clientWidth, height: s.clientHeight }));
+    const observer = new ResizeObserver(() => {
+      measured.current = { width: s.clientWidth, height: s.clientHeight };
+      setSize(measured.current);
+    });
     observer.observe(s);
     return () => observer.disconnect();
   }, []);
+  useEffect(() => {
+    // What a browser has thrown away has to be painted as a whole.
+    const c = canvas.current!;
+    const again = () => {
+      brush.forget();
+      soon();
+    };
+    c.addEventListener("contextrestored", again);
+    return () => c.removeEventListener("contextrestored", again);
+  }, [brush]);
   useEffect(() => () => cancelAnimationFrame(frame.current), []);
   useLayoutEffect(() => {
     // Where the picture begins is what is seen first.
     const s = scroller.current!;
-    s.scrollTop = upward ? s.scrollHeight : 0;
+    if (upward || scrolled.current !== 0) s.scrollTop = upward ? s.scrollHeight : 0; // setting it lays out the page
   }, [model, w.top.row, w.x0, upward, upward ? size.height : 0]);
   useLayoutEffect(() => {
     cancelAnimationFrame(frame.current);
-    frame.current = requestAnimationFrame(() => brushNow.current());
+    if (printing()) brushNow.current();
+    else frame.current = requestAnimationFrame(() => brushNow.current());
   });
   useEffect(() => {
     const s = scroller.current!;
@@ -142,7 +161,7 @@ export function FlameCanvas(props: Canvas) {
   const id = useMemo(() => "tree" + ++trees, []);
   return (
     <div class="picture">
-      <div class="scroller" ref={scroller} onScroll={soon} role="tree" tabIndex={0} aria-label={props.label} aria-activedescendant={itemID(id, at)}
+      <div class="scroller" ref={scroller} onScroll={(e) => { scrolled.current = e.currentTarget.scrollTop; soon(); }} role="tree" tabIndex={0} aria-label={props.label} aria-activedescendant={itemID(id, at)}
         onMouseMove={(e) => point(placeAt(e))} onMouseLeave={() => point(undefined)}
         onClick={(e) => { const p = placeAt(e); if (p) props.onCursor(p); }}
         onDblClick={(e) => { const p = placeAt(e); if (p) props.onZoom(p); }}

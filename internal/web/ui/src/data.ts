@@ -2,7 +2,7 @@
 // any more is taken back.
 
 import { createContext } from "preact";
-import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Api, Failure, Session } from "./api";
 import { Pair, State, get, queryString, steps } from "./state";
 
@@ -48,7 +48,8 @@ export function useAnswer<T>(path: string, pairs: Pair[], delay = 0, kind: "json
   const { api } = useApp();
   const key = path && path + queryString(pairs);
   const [answer, setAnswer] = useState<Answer<T>>({ data: undefined, for: "", error: undefined, waiting: key !== "" });
-  useEffect(() => {
+  // Not after the next frame, as other effects: that would be the time of a frame lost.
+  useLayoutEffect(() => {
     if (key === "") {
       setAnswer({ data: undefined, for: "", error: undefined, waiting: false });
       return;
@@ -89,7 +90,8 @@ export function useAnswer<T>(path: string, pairs: Pair[], delay = 0, kind: "json
   if (key !== "" && answer.for !== key && kept.has(key)) {
     return { data: kept.get(key) as T, for: key, error: undefined, waiting: false };
   }
-  return answer;
+  // Nor has it when the question is new.
+  return { ...answer, waiting: answer.waiting || (key !== "" && answer.for !== key && !answer.error) };
 }
 
 let asking = 0;

@@ -29,7 +29,7 @@ export function FlameView() {
   if (error && !waiting) return <Problem error={error} />;
   if (!data || !model) return <div class="blank" aria-busy="true" />;
   if (model.rows.length === 0 || (model.width === 0 && !data.path?.length)) return <Nothing head={data} />;
-  return <Zoomed data={data} model={model} state={state} />;
+  return <Zoomed data={data} model={model} state={state} stale={waiting} />;
 }
 
 /** rootOf returns the names of the frames that the state is zoomed into. */
@@ -46,7 +46,7 @@ function zoomed(data: Flame, model: Model, root: string[]): Window {
   return windowOf(model, place ?? { row: 0, i: 0 });
 }
 
-function Zoomed({ data, model, state }: { data: Flame; model: Model; state: State }) {
+function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; state: State; stale: boolean }) {
   const app = useApp();
   const palette = useContext(PaletteContext);
   const root = rootOf(state);
@@ -158,7 +158,7 @@ function Zoomed({ data, model, state }: { data: Flame; model: Model; state: Stat
         </div>
         <Notes notes={data.notes} />
       </div>
-      <Panel detail={detail} unit={data.unit} total={data.total} whole={data.whole} actions={actions}
+      <Panel detail={detail} unit={data.unit} total={data.total} whole={data.whole} actions={actions} stale={stale}
         zoom={cursor && cursor.row > w.top.row ? () => zoom(cursor) : undefined} />
     </div>
   );
@@ -248,25 +248,27 @@ function SearchBox({ search, at, hits, onStep }: { search: Found; at: number; hi
           if (e.key === "Enter") onStep(e.shiftKey ? -1 : 1);
           if (e.key === "Escape") { go(put(state, "ui.q", ""), "replace"); e.currentTarget.blur(); }
         }} />
-      <span class="matched" aria-live="polite">
-        {search.bad !== "" ? <span class="bad">{search.bad}</span> : search.text && <><b>{search.text}</b> · {search.title}</>}
-      </span>
-      {search.q !== "" && search.bad === "" && (
-        <>
-          <span class="stepper">
-            <button onClick={() => onStep(-1)} disabled={hits === 0} aria-label="previous match" title="previous match (N)">‹</button>
-            <span class="num">{at < 0 ? "–" : at + 1} / {hits}</span>
-            <button onClick={() => onStep(1)} disabled={hits === 0} aria-label="next match" title="next match (n)">›</button>
-          </span>
-          {!api.embedded && (
-            <>
-              <button onClick={() => filter("focus")} title="keep only samples with a match">Focus</button>
-              <button onClick={() => filter("hide")} title="take matches out of the stacks">Hide</button>
-              <button onClick={() => filter("show")} title="take all else out of the stacks">Only</button>
-            </>
-          )}
-        </>
-      )}
+      <div class={search.q === "" ? "" : "results"}>
+        <span class="matched" aria-live="polite">
+          {search.bad !== "" ? <span class="bad">{search.bad}</span> : search.text && <><b>{search.text}</b> · {search.title}</>}
+        </span>
+        {search.q !== "" && search.bad === "" && (
+          <>
+            <span class="stepper">
+              <button onClick={() => onStep(-1)} disabled={hits === 0} aria-label="previous match" title="previous match (N)">‹</button>
+              <span class="num">{at < 0 ? "–" : at + 1} / {hits}</span>
+              <button onClick={() => onStep(1)} disabled={hits === 0} aria-label="next match" title="next match (n)">›</button>
+            </span>
+            {!api.embedded && (
+              <>
+                <button onClick={() => filter("focus")} title="keep only samples with a match">Focus</button>
+                <button onClick={() => filter("hide")} title="take matches out of the stacks">Hide</button>
+                <button onClick={() => filter("show")} title="take all else out of the stacks">Only</button>
+              </>
+            )}
+          </>
+        )}
+      </div>
     </div>
   );
 }

@@ -19,6 +19,9 @@ export function GraphView() {
   const svg = useMemo(() => (data === undefined ? undefined : clean(data)), [data]);
   const selected = get(state, "ui.sel");
   const actions = useActions(selected ? { frame: { name: selected }, name: selected } : undefined);
+  const keys: Keys = {};
+  for (const a of actions) keys[a.key] = a.run;
+  useKeys(keys);
   useEffect(() => setLimit(Number(get(state, "limit")) || defaultNodes), [get(state, "limit")]);
   return (
     <div class="main page graph-page">

@@ -1,7 +1,7 @@
 // The page of hone web: one script, one state, nine views.
 
 import { ComponentType, render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Failure, Session, connect } from "./api";
 import { App, AppContext, useBusy } from "./data";
 import { DiffView } from "./diff";
@@ -39,7 +39,7 @@ function Page() {
   const [theme, nextTheme, palette] = useTheme();
   const slow = useBusy();
   useEffect(() => subscribe(() => setNow(state())), []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const stop = new AbortController();
     api.json<Session>("/api/session", [], stop.signal).then(setSession, (e: unknown) => setFailure(e instanceof Failure ? e : new Failure(String(e))));
     return () => stop.abort();

@@ -1,14 +1,16 @@
 // Painting a window of a model. The work is bounded by rows times pixels, not by nodes: of each row that is in sight only
-// the nodes in sight are visited, and runs of nodes that are narrower than a pixel become one grey span.
+// the nodes in sight are visited, and runs of nodes that are narrower than a pixel become one grey span. What the pointer
+// and the arrow keys do changes two rows, and no more than those are painted.
 
 import { ColorMode, Palette, changeColor, colorOf, isDark, isForced } from "./colors";
-import { Model, Place, Window, from } from "./model";
+import { Model, Place, Row, Window, from } from "./model";
 import { functionOf, shorter } from "./names";
 
 export const rowHeight = 20;
 const font = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 const padding = 4;
-const leastText = 24;
+const leastText = 32; // less would hold two letters
+const mostLabels = 50_000; // that are kept; each width of a box has its own
 
 export interface Look {
   palette: Palette;
@@ -24,36 +26,74 @@ export interface Surface {
   ctx: CanvasRenderingContext2D;
   width: number;
   height: number;
+  ratio: number; // pixels of the screen per pixel of the page
   scroll: number; // how much of the picture is above the surface
   rows: number;
 }
 
-/** A Brush keeps what painting the same model again can use: colours and labels of frames. */
+// A Layer is boxes of one colour, each by left, top and width. Changing the colour takes longer than painting a box.
+type Layer = number[];
+
+interface Text {
+  text: string;
+  x: number;
+  y: number;
+}
+
+interface Layers {
+  runs: Layer;
+  full: Map<string, Layer>; // by colour
+  pale: Map<string, Layer>; // what a search did not find
+  found: Layer;
+  picked: Layer; // of the function that is selected
+  news: Layer;
+  gone: Layer;
+  strong: Text[];
+  weak: Text[];
+}
+
+let brushes = 0;
+
+/** A Brush keeps what painting the same model again can use: colours and labels of frames, and what was painted last. */
 export class Brush {
   private readonly colors: string[] = [];
-  private readonly labels = new Map<number, [text: string, width: number][]>();
+  private readonly forms = new Map<number, [text: string, width: number][]>();
+  private readonly labels = new Map<number, string>();
   private readonly widths = new Map<string, number>();
   private key = "";
+  private last: { s: Surface; w: Window; look: Look } | undefined;
+  readonly id = ++brushes;
 
   constructor(readonly model: Model) {}
 
+  /** paint paints a window. Where only marks have moved, only their rows are painted anew. */
   paint(s: Surface, w: Window, look: Look): void {
     const { ctx } = s;
-    const p = look.palette;
     this.prepare(look);
-    ctx.fillStyle = p.paper;
-    ctx.fillRect(0, 0, s.width, s.height);
-    ctx.font = font;
-    ctx.textBaseline = "middle";
+    const before = this.last;
+    if (!before) {
+      // Setting a font takes as long as painting a few rows.
+      ctx.font = font;
+      ctx.textBaseline = "middle";
+    }
     const scale = w.x1 > w.x0 ? s.width / (w.x1 - w.x0) : 0;
     const first = Math.max(0, Math.floor((look.upward ? s.rows * rowHeight - s.scroll - s.height : s.scroll) / rowHeight));
     const last = Math.min(s.rows - 1, Math.ceil((look.upward ? s.rows * rowHeight - s.scroll : s.scroll + s.height) / rowHeight));
-    for (let d = first; d <= last; d++) {
-      const y = (look.upward ? (s.rows - 1 - d) * rowHeight : d * rowHeight) - s.scroll;
-      this.row(ctx, w.top.row + d, y, w, scale, s.width, look);
-    }
+    this.last = { s, w, look };
+    const changed = before && alike(before.s, s) && alike(before.w, w) ? this.changed(before.look, look) : undefined;
+    const lines: number[] = [];
+    for (let d = first; d <= last; d++) if (!changed || changed.has(w.top.row + d)) lines.push(d);
+    ctx.fillStyle = look.palette.paper;
+    if (lines.length === last - first + 1) ctx.fillRect(0, 0, s.width, s.height);
+    else for (const d of lines) ctx.fillRect(0, lineTop(s, look, d), s.width, rowHeight);
+    this.lines(s, lines, w, scale, look);
     this.mark(ctx, s, w, scale, look, look.hover, 1);
     this.mark(ctx, s, w, scale, look, look.cursor, 2);
+  }
+
+  /** forget has the next picture painted as a whole, on a canvas of which nothing is known. */
+  forget(): void {
+    this.last = undefined;
   }
 
   private prepare(look: Look): void {
@@ -64,69 +104,131 @@ export class Brush {
     for (let i = 0; i < m.frames.length; i++) this.colors[i] = colorOf(look.palette, look.mode, m.frames[i]);
   }
 
-  private row(ctx: CanvasRenderingContext2D, row: number, y: number, w: Window, scale: number, width: number, look: Look): void {
-    const r = this.model.rows[row];
-    if (!r) return;
+  // Boxes are put in layers of one colour first. Their edges lie between pixels of the screen, so that neighbours do not
+  // blend, and those that are too narrow for a gap become one.
+  private lines(s: Surface, lines: number[], w: Window, scale: number, look: Look): void {
+    const { ctx } = s;
     const p = look.palette;
     const outlined = isForced(p);
     const height = rowHeight - 1;
-    let runFrom = -1;
-    let runTo = -1;
-    const endRun = () => {
-      if (runFrom < 0) return;
-      ctx.globalAlpha = 1;
-      ctx.fillStyle = p.run;
-      ctx.fillRect(runFrom, y, Math.max(runTo - runFrom, 0.5), height);
-      runFrom = -1;
-    };
+    const to: Layers = { runs: [], full: new Map(), pale: new Map(), found: [], picked: [], news: [], gone: [], strong: [], weak: [] };
+    for (const d of lines) {
+      const r = this.model.rows[w.top.row + d];
+      if (r) this.line(s, r, lineTop(s, look, d), w, scale, look, outlined, to);
+    }
+    ctx.fillStyle = p.run;
+    fill(ctx, to.runs, 0, height);
+    for (const [color, boxes] of to.full) {
+      ctx.fillStyle = color;
+      fill(ctx, boxes, 0, height);
+    }
+    ctx.globalAlpha = p.fade;
+    for (const [color, boxes] of to.pale) {
+      ctx.fillStyle = color;
+      fill(ctx, boxes, 0, height);
+    }
+    ctx.globalAlpha = 1;
+    if (outlined) {
+      ctx.strokeStyle = p.text;
+      ctx.lineWidth = 1;
+      for (const boxes of [...to.full.values(), ...to.pale.values()]) outline(ctx, boxes, 0.5, height);
+    }
+    for (const [boxes, rising] of [[to.news, true], [to.gone, false]] as const) {
+      for (let i = 0; i < boxes.length; i += 3) hatch(ctx, boxes[i], boxes[i + 1], boxes[i + 2], height, p, rising);
+    }
+    ctx.fillStyle = p.accent;
+    fill(ctx, to.found, height - 3, 3);
+    ctx.fillStyle = p.text;
+    for (const t of to.strong) ctx.fillText(t.text, t.x, t.y);
+    ctx.fillStyle = faded(p);
+    for (const t of to.weak) ctx.fillText(t.text, t.x, t.y);
+    ctx.strokeStyle = outlined ? p.accent : p.text;
+    ctx.lineWidth = 1.5;
+    outline(ctx, to.picked, 0.75, height);
+  }
+
+  // Called for each row, so that it is compiled after a frame or two.
+  private line(s: Surface, r: Row, y: number, w: Window, scale: number, look: Look, outlined: boolean, to: Layers): void {
+    const { width, ratio } = s;
+    const p = look.palette;
+    const height = rowHeight - 1;
+    const least = 1 / ratio;
+    let layer: Layer | undefined; // of the box before, if another may join it
+    let end = -1; // of the box before
     for (let i = from(r, w.x0); i < r.n; i++) {
-      const left = Math.max(0, (r.x[i] - w.x0) * scale);
-      if (left >= width || r.x[i] >= w.x1) break;
-      const right = Math.min(width, (r.x[i] + r.w[i] - w.x0) * scale);
-      if (right - left < 1) {
-        if (runFrom >= 0 && left - runTo > 1) endRun();
-        if (runFrom < 0) runFrom = left;
-        runTo = right;
+      const x = (r.x[i] - w.x0) * scale;
+      if (x >= width || r.x[i] >= w.x1) break;
+      const exact = Math.min(width, x + r.w[i] * scale);
+      const left = Math.round(Math.max(0, x) * ratio) / ratio;
+      const right = Math.round(exact * ratio) / ratio;
+      if (exact - Math.max(0, x) < 1) {
+        const { runs } = to;
+        const at = runs.length - 3;
+        if (layer === runs && left - end <= 1) runs[at + 2] = Math.max(runs[at + 2], right - runs[at]);
+        else runs.push(left, y, Math.max(right - left, least));
+        layer = runs;
+        end = Math.max(right, left + least);
         continue;
       }
-      endRun();
       const f = r.frame[i];
-      const frame = f < 0 ? undefined : this.model.frames[f];
       const hit = look.wanted === undefined || (f >= 0 && look.wanted[f] === 1);
-      ctx.globalAlpha = hit ? 1 : p.fade;
       const before = r.before?.[i];
       const changes = look.mode === "change" && before !== undefined;
-      ctx.fillStyle = changes ? changeColor(p, before, r.cum[i]) : f < 0 ? p.all : this.colors[f];
+      const color = changes ? changeColor(p, before, r.cum[i]) : f < 0 ? p.all : this.colors[f];
+      const layers = hit ? to.full : to.pale;
+      let boxes = layers.get(color);
+      if (!boxes) layers.set(color, (boxes = []));
       // A gap tells neighbours apart, where there is room for one.
-      const box = right - left - (right - left > 4 ? 1 : 0.25);
-      ctx.fillRect(left, y, box, height);
-      if (outlined) {
-        ctx.strokeStyle = p.text;
-        ctx.strokeRect(left + 0.5, y + 0.5, box - 1, height - 1);
-      }
-      if (changes && (before === 0) !== (r.cum[i] === 0)) hatch(ctx, left, y, box, height, p, before === 0);
-      if (hit && look.wanted !== undefined) {
-        ctx.fillStyle = p.accent;
-        ctx.fillRect(left, y + height - 3, box, 3);
-      }
+      const gap = right - left > 4 ? 1 : 0;
+      const box = right - left - gap;
+      if (layer === boxes && left === end && gap === 0 && !outlined) boxes[boxes.length - 1] += box;
+      else boxes.push(left, y, box);
+      layer = gap === 0 ? boxes : undefined;
+      end = right;
+      if (changes && (before === 0) !== (r.cum[i] === 0)) (before === 0 ? to.news : to.gone).push(left, y, box);
+      if (hit && look.wanted !== undefined) to.found.push(left, y, box);
       if (box >= leastText) {
         const sign = changes && before !== r.cum[i] ? this.sign(before, r.cum[i]) : "";
-        const text = this.label(ctx, f, frame?.name, box - 2 * padding, sign);
-        if (text !== "") {
-          ctx.globalAlpha = 1;
-          ctx.fillStyle = hit || outlined ? p.text : faded(p);
-          ctx.fillText(text, left + padding, y + height / 2 + 0.5);
-        }
+        const text = this.label(s.ctx, f, f < 0 ? undefined : this.model.frames[f].name, box - 2 * padding, sign);
+        if (text !== "") (hit || outlined ? to.strong : to.weak).push({ text, x: left + padding, y: y + height / 2 + 0.5 });
       }
-      if (look.selected !== "" && frame !== undefined && functionOf(frame.name ?? "") === look.selected) {
-        ctx.globalAlpha = 1;
-        ctx.strokeStyle = outlined ? p.accent : p.text;
-        ctx.lineWidth = 1.5;
-        ctx.strokeRect(left + 0.75, y + 0.75, Math.max(box - 1.5, 0.5), height - 1.5);
-      }
+      if (look.selected !== "" && f >= 0 && this.functions(f) === look.selected) to.picked.push(left, y, box);
     }
-    endRun();
-    ctx.globalAlpha = 1;
+  }
+
+  /** changed returns the rows that look different, or nothing where all may. */
+  private changed(a: Look, b: Look): Set<number> | undefined {
+    const rest = { hover: undefined, cursor: undefined, selected: "" };
+    if (!alike({ ...a, ...rest }, { ...b, ...rest })) return undefined;
+    const rows = new Set<number>();
+    for (const mark of [a.hover, a.cursor, b.hover, b.cursor]) if (mark) rows.add(mark.row);
+    if (a.selected !== b.selected) for (const name of [a.selected, b.selected]) for (const row of this.rowsOf(name)) rows.add(row);
+    return rows;
+  }
+
+  /** rowsOf returns the rows that have a call of a function. */
+  private rowsOf(name: string): number[] {
+    let out = this.rows.get(name);
+    if (out || name === "") return out ?? [];
+    const { frames, rows } = this.model;
+    const wanted = new Uint8Array(frames.length);
+    for (let f = 0; f < frames.length; f++) if (this.functions(f) === name) wanted[f] = 1;
+    out = [];
+    for (let row = 0; row < rows.length; row++) {
+      const { n, frame } = rows[row];
+      let i = 0;
+      while (i < n && wanted[frame[i]] !== 1) i++;
+      if (i < n) out.push(row);
+    }
+    this.rows.set(name, out);
+    return out;
+  }
+
+  private readonly rows = new Map<string, number[]>();
+  private readonly functionNames: string[] = [];
+
+  private functions(f: number): string {
+    return (this.functionNames[f] ??= functionOf(this.model.frames[f].name ?? ""));
   }
 
   // A change of a few hundredths is not worth a sign on its box; the panel has the number.
@@ -140,9 +242,8 @@ export class Brush {
   private mark(ctx: CanvasRenderingContext2D, s: Surface, w: Window, scale: number, look: Look, at: Place | undefined, line: number): void {
     const r = at && this.model.rows[at.row];
     if (!at || !r || at.i >= r.n || at.row < w.top.row) return;
-    const d = at.row - w.top.row;
-    const y = (look.upward ? (s.rows - 1 - d) * rowHeight : d * rowHeight) - s.scroll;
-    const left = Math.max(0, (r.x[at.i] - w.x0) * scale);
+    const y = lineTop(s, look, at.row - w.top.row);
+    const left = Math.round(Math.max(0, (r.x[at.i] - w.x0) * scale) * s.ratio) / s.ratio;
     const right = Math.min(s.width, (r.x[at.i] + r.w[at.i] - w.x0) * scale);
     ctx.strokeStyle = line > 1 ? look.palette.accent : look.palette.paper === "Canvas" ? "Highlight" : look.palette.text;
     ctx.lineWidth = line;
@@ -151,18 +252,29 @@ export class Brush {
 
   /** label returns as much of a name as fits into width. */
   private label(ctx: CanvasRenderingContext2D, f: number, name: string | undefined, width: number, sign: string): string {
-    let forms = this.labels.get(f);
+    const room = Math.floor(sign === "" ? width : width - this.measure(ctx, sign));
+    if (room < 0) return "";
+    const key = (f + 1) * 2 ** 14 + room;
+    let text = this.labels.get(key);
+    if (text === undefined) {
+      if (this.labels.size > mostLabels) this.labels.clear();
+      this.labels.set(key, (text = this.fit(ctx, f, name, room)));
+    }
+    return text && sign + text;
+  }
+
+  private fit(ctx: CanvasRenderingContext2D, f: number, name: string | undefined, room: number): string {
+    let forms = this.forms.get(f);
     if (!forms) {
       forms = (name === undefined ? ["all"] : shorter(name)).map((t) => [t, this.measure(ctx, t)]);
-      this.labels.set(f, forms);
+      this.forms.set(f, forms);
     }
-    const room = sign === "" ? width : width - this.measure(ctx, sign);
-    for (const [text, wide] of forms) if (wide <= room) return sign + text;
+    for (const [text, wide] of forms) if (wide <= room) return text;
     const last = forms[forms.length - 1][0].replace(/^…/, "");
     let fits = 0;
     let used = this.measure(ctx, "…");
     while (fits < last.length && used + this.char(ctx, last[fits]) <= room) used += this.char(ctx, last[fits++]);
-    return fits >= 2 ? sign + last.slice(0, fits) + "…" : "";
+    return fits >= 3 ? last.slice(0, fits) + "…" : "";
   }
 
   // Kerning is left out of account; measuring each text for itself is what painting would take longest for.
@@ -176,6 +288,26 @@ export class Brush {
     let w = this.widths.get(c);
     if (w === undefined) this.widths.set(c, (w = ctx.measureText(c).width));
     return w;
+  }
+}
+
+/** lineTop is where the row of a depth begins on the surface. */
+function lineTop(s: Surface, look: Look, d: number): number {
+  return (look.upward ? (s.rows - 1 - d) * rowHeight : d * rowHeight) - s.scroll;
+}
+
+/** alike tells whether two plain objects have the same in all fields. */
+function alike<T extends object>(a: T, b: T): boolean {
+  return (Object.keys(b) as (keyof T)[]).every((k) => Object.is(a[k], b[k]));
+}
+
+function fill(ctx: CanvasRenderingContext2D, boxes: Layer, down: number, height: number): void {
+  for (let i = 0; i < boxes.length; i += 3) ctx.fillRect(boxes[i], boxes[i + 1] + down, boxes[i + 2], height);
+}
+
+function outline(ctx: CanvasRenderingContext2D, boxes: Layer, inset: number, height: number): void {
+  for (let i = 0; i < boxes.length; i += 3) {
+    ctx.strokeRect(boxes[i] + inset, boxes[i + 1] + inset, Math.max(boxes[i + 2] - 2 * inset, 0.5), height - 2 * inset);
   }
 }
 

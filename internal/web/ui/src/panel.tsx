@@ -20,8 +20,9 @@ export interface Detail {
   passing: boolean; // under the pointer, not selected
 }
 
-export function Panel({ detail, unit, total, whole, actions, zoom }: {
+export function Panel({ detail, unit, total, whole, actions, zoom, stale }: {
   detail: Detail; unit: string; total: number; whole: number; actions: Action[]; zoom?: (() => void) | undefined;
+  stale?: boolean; // what is shown is from before the last step, after which it may be gone
 }) {
   const { frame, name, flat, cum, before } = detail;
   const place = frame?.file ? frame.file + (frame.line || frame.start_line ? `:${frame.line || frame.start_line}` : "") : "";
@@ -56,7 +57,7 @@ export function Panel({ detail, unit, total, whole, actions, zoom }: {
           ))}
         </div>
       )}
-      {frame?.name && <HotLines name={functionOf(frame.name)} delay={detail.passing ? 300 : 0} />}
+      {frame?.name && <HotLines name={functionOf(frame.name)} able={!stale} delay={detail.passing ? 300 : 0} />}
     </aside>
   );
 }
@@ -69,9 +70,9 @@ function breakable(name: string) {
 const shownLines = 6;
 
 /** HotLines are the lines of a function that cost most. */
-function HotLines({ name, delay }: { name: string; delay: number }) {
+function HotLines({ name, able: wanted, delay }: { name: string; able: boolean; delay: number }) {
   const app = useApp();
-  const able = app.api.has("/api/list");
+  const able = wanted && app.api.has("/api/list");
   const { data, error, waiting } = useAnswer<Source>(able ? "/api/list" : "", asked(app, "list", ["arg", exactly(name)]), delay);
   if (!able) return null;
   const fn = data?.functions?.find((f) => f.name === name);

@@ -1,15 +1,15 @@
-// Source with what each line costs, beside the list of functions.
+// Source with what each line costs, beside the list of functions. A click on the number of a line unfolds its machine code.
 
+import { Fragment } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Instruction, Source, SourceFile, SourceLine, Top } from "./api";
-import { asked, useAnswer, useApp } from "./data";
+import { Instruction, Place, Source, SourceFile, SourceLine, Top } from "./api";
+import { Answer, asked, useAnswer, useApp } from "./data";
 import { percent, value } from "./format";
 import { tokens } from "./golang";
-import { Toggle } from "./flame";
 import { useKeys } from "./keys";
 import { exactly, nameOf, readable, short } from "./names";
 import { Bar, Dot, Nothing, Notes, Problem } from "./parts";
-import { get, go, put, to } from "./state";
+import { get, go, to } from "./state";
 import { matcher } from "./top";
 
 export function SourceView() {
@@ -19,19 +19,14 @@ export function SourceView() {
   const hottest = useMemo(() => top.data?.rows?.reduce((a, b) => (b.flat > a.flat ? b : a)), [top.data]);
   const sel = get(state, "ui.sel");
   const arg = get(state, "arg") || (sel && exactly(sel)) || (hottest?.name ? exactly(hottest.name) : "");
-  const able = app.session.views.some((v) => v.name === "weblist") && app.api.has("/api/weblist");
-  const machine = able && get(state, "ui.code") !== "";
-  const { data, error, waiting } = useAnswer<Source>(arg ? (machine ? "/api/weblist" : "/api/list") : "", asked(app, "list", ["arg", arg]));
+  const { data, error, waiting } = useAnswer<Source>(arg ? "/api/list" : "", asked(app, "list", ["arg", arg]));
   if (top.error && !arg) return <Problem error={top.error} />;
   if (top.data && !top.data.rows?.length) return <Nothing head={top.data} />;
   return (
     <div class="source">
       <Functions top={top.data} now={readable(arg)} />
       <div class="main page">
-        {able && (
-          <Toggle on={machine} onClick={() => go(put(state, "ui.code", machine ? "" : "true"))} title="the instructions of each line; this needs the program that was recorded">Machine code</Toggle>
-        )}
-        {error && !waiting ? <Problem error={error} /> : data ? <Listings data={data} /> : <div class="blank" aria-busy="true" />}
+        {error && !waiting ? <Problem error={error} /> : data ? <Listings data={data} arg={arg} /> : <div class="blank" aria-busy="true" />}
       </div>
     </div>
   );
@@ -61,8 +56,19 @@ function Functions({ top, now }: { top: Top | undefined; now: string }) {
   );
 }
 
-function Listings({ data }: { data: Source }) {
-  const { state } = useApp();
+function Listings({ data, arg }: { data: Source; arg: string }) {
+  const app = useApp();
+  const { state } = app;
+  const able = app.session.views.some((v) => v.name === "weblist") && app.api.has("/api/weblist");
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => setOpen(new Set()), [data]);
+  // Machine code takes longer to find than lines do, so it is asked for when somebody wants to see it.
+  const code = useAnswer<Source>(open.size > 0 ? "/api/weblist" : "", asked(app, "list", ["arg", arg]));
+  const flip = (id: string) => {
+    const next = new Set(open);
+    if (!next.delete(id)) next.add(id);
+    setOpen(next);
+  };
   const files = (data.functions ?? []).flatMap((f) => (f.files ?? []).map((file) => ({ name: f.name, file })));
   const lost = (data.functions ?? []).filter((f) => !f.files?.length);
   const hot = useMemo(() => {
@@ -104,7 +110,8 @@ function Listings({ data }: { data: Source }) {
       <div class="listings" tabIndex={0} role="region" aria-label="Source">
         {lost.map((f) => <section class="listing"><h2>{f.name}</h2><p class="missing">The profile does not say where it is. <code>hone disasm</code> shows its machine code where the program is at hand.</p></section>)}
         {files.map(({ name, file }, n) => (
-          <Listing name={name} file={file} n={n} data={data} most={most} mostFlat={mostFlat} now={at >= 0 ? hot[at].id : ""} />
+          <Listing name={name} file={file} n={n} data={data} most={most} mostFlat={mostFlat} now={at >= 0 ? hot[at].id : ""}
+            code={able ? code : undefined} open={open} onFlip={flip} />
         ))}
       </div>
     </>
@@ -113,19 +120,13 @@ function Listings({ data }: { data: Source }) {
 
 const lineID = (file: number, l: SourceLine) => `L${file}-${l.line}`;
 
-function Listing({ name, file, n, data, most, mostFlat, now }: {
+function Listing({ name, file, n, data, most, mostFlat, now, code, open, onFlip }: {
   name: string; file: SourceFile; n: number; data: Source; most: number; mostFlat: number; now: string;
+  code: Answer<Source> | undefined; open: ReadonlySet<string>; onFlip: (id: string) => void;
 }) {
-  const [open, setOpen] = useState<Set<number>>(new Set());
-  useEffect(() => setOpen(new Set()), [file]);
   const lines = file.lines ?? [];
   const colored = useMemo(() => tokens(lines.map((l) => l.text)), [file]);
-  const code = lines.some((l) => l.instructions?.length);
-  const flip = (line: number) => {
-    const next = new Set(open);
-    if (!next.delete(line)) next.add(line);
-    setOpen(next);
-  };
+  const machine = useMemo(() => instructionsOf(code?.data, name, file.file), [code?.data, name, file]);
   return (
     <section class="listing">
       <h2 title={name}>{name}</h2>
@@ -143,21 +144,24 @@ function Listing({ name, file, n, data, most, mostFlat, now }: {
             {lines.map((l, i) => {
               const id = lineID(n, l);
               const heat = mostFlat > 0 ? Math.abs(l.flat ?? 0) / mostFlat : 0;
+              const unfolded = open.has(id);
               return (
-                <>
-                  <tr id={id} key={id} class={(id === now ? "now " : "") + (heat > 0.5 ? "hot" : heat > 0.1 ? "warm" : "")}>
+                <Fragment key={id}>
+                  <tr id={id} class={(id === now ? "now " : "") + (heat > 0.5 ? "hot" : heat > 0.1 ? "warm" : "")}>
                     <td class="num">{l.flat ? value(l.flat, data.unit) : ""}</td>
                     <td class="num">{l.cum ? value(l.cum, data.unit) : ""}</td>
                     <td class="gauge">{l.cum ? <Bar part={l.cum} whole={most} kind={l.flat ? "hot" : ""} /> : null}</td>
                     <td class="no">
-                      {code && l.instructions?.length ? (
-                        <button class="link" aria-expanded={open.has(l.line)} title="machine code of this line" onClick={() => flip(l.line)}>{open.has(l.line) ? "▾" : "▸"} {l.line}</button>
+                      {code && (l.cum || unfolded || machine.has(l.line)) ? (
+                        <button class="link" aria-expanded={unfolded} aria-label={`machine code of line ${l.line}`} title="machine code of this line" onClick={() => onFlip(id)}>
+                          <span aria-hidden="true">{unfolded ? "▾" : "▸"}</span> {l.line}
+                        </button>
                       ) : l.line}
                     </td>
                     <td class="text"><code>{colored[i].map(([kind, text]) => (kind ? <span class={kind}>{text}</span> : text))}</code></td>
                   </tr>
-                  {open.has(l.line) && <Machine list={l.instructions ?? []} data={data} />}
-                </>
+                  {unfolded && code && <Machine list={machine.get(l.line)} code={code} data={data} />}
+                </Fragment>
               );
             })}
           </tbody>
@@ -167,19 +171,57 @@ function Listing({ name, file, n, data, most, mostFlat, now }: {
   );
 }
 
-function Machine({ list, data }: { list: Instruction[]; data: Source }) {
+/** instructionsOf returns the machine code of a function by line of a file. */
+function instructionsOf(code: Source | undefined, name: string, file: string): Map<number, Instruction[]> {
+  const out = new Map<number, Instruction[]>();
+  for (const f of code?.functions ?? []) {
+    if (f.name !== name) continue;
+    for (const part of f.files ?? []) {
+      if (part.file !== file) continue;
+      for (const l of part.lines ?? []) if (l.instructions?.length) out.set(l.line, l.instructions);
+    }
+  }
+  return out;
+}
+
+function Machine({ list, code, data }: { list: Instruction[] | undefined; code: Answer<Source>; data: Source }) {
+  if (!list) {
+    const why = code.waiting ? "…" : code.error ? [code.error.message, code.error.hint].filter(Boolean).join("; ") : "no instruction is of this line";
+    return <tr class="machine"><td colSpan={4} /><td class="text">{why}</td></tr>;
+  }
+  let before = "";
   return (
     <>
-      {list.map((ins) => (
-        <tr class="machine">
-          <td class="num">{ins.flat ? value(ins.flat, data.unit) : ""}</td>
-          <td class="num">{ins.cum ? value(ins.cum, data.unit) : ""}</td>
-          <td />
-          <td class="no">{ins.address.toString(16)}</td>
-          <td class="text"><code>{"  ".repeat(ins.depth ?? 0)}{ins.text}</code>{ins.depth ? <span class="quiet"> inlined: {short(ins.function ?? "")} {(ins.file ?? "").replace(/^.*\//, "")}:{ins.line}</span> : null}</td>
-        </tr>
-      ))}
+      {list.map((ins) => {
+        const depth = ins.depth ?? 0;
+        const chain = depth > 0 ? [ins, ...(ins.inlined_into ?? []).slice(0, depth - 1)] : [];
+        const from = chain.map(placeOf).join(" ‹ ");
+        const entered = from !== before && from !== "";
+        before = from;
+        return (
+          <Fragment key={ins.address}>
+            {entered && (
+              <tr class="machine inlined">
+                <td colSpan={4} />
+                <td class="text"><span class="from">{"  ".repeat(depth - 1)}↳ inlined {from}</span></td>
+              </tr>
+            )}
+            <tr class={"machine" + (depth > 0 ? " inlined" : "")}>
+              <td class="num">{ins.flat ? value(ins.flat, data.unit) : ""}</td>
+              <td class="num">{ins.cum ? value(ins.cum, data.unit) : ""}</td>
+              <td />
+              <td class="no">{ins.address.toString(16)}</td>
+              <td class="text"><code>{"  ".repeat(depth)}{ins.text}</code></td>
+            </tr>
+          </Fragment>
+        );
+      })}
     </>
   );
 }
 
+/** placeOf says where an instruction is from. */
+function placeOf(p: Place): string {
+  const file = (p.file ?? "").replace(/^.*[/\\]/, "");
+  return [short(p.function ?? ""), file && `${file}:${p.line ?? 0}`].filter(Boolean).join(" ");
+}

@@ -13,6 +13,7 @@ export interface Column<T> {
 
 const lineHeight = 28;
 const spare = 12; // rows beyond the edges, so that scrolling does not show gaps
+const onPaper = 1000; // rows that are printed
 
 export function VirtualTable<T>({ rows, columns, sorted, onSort, selected, onSelect, label }: {
   rows: T[]; columns: Column<T>[]; sorted: string; onSort?: (key: string) => void;
@@ -27,7 +28,19 @@ export function VirtualTable<T>({ rows, columns, sorted, onSort, selected, onSel
     const observer = new ResizeObserver(look);
     observer.observe(b);
     b.addEventListener("scroll", look, { passive: true });
+    const paper = () => {
+      observer.disconnect();
+      setSpan({ top: 0, height: onPaper * lineHeight });
+    };
+    const screen = () => {
+      look();
+      observer.observe(b);
+    };
+    addEventListener("beforeprint", paper);
+    addEventListener("afterprint", screen);
     return () => {
+      removeEventListener("beforeprint", paper);
+      removeEventListener("afterprint", screen);
       observer.disconnect();
       b.removeEventListener("scroll", look);
     };

@@ -8,6 +8,13 @@ const stored = "hone-theme";
 
 export const PaletteContext = createContext<Palette>(palette("auto"));
 
+let onPaper = false;
+
+/** printing is true while the page is made ready for paper: what is not painted at once is not on it. */
+export function printing(): boolean {
+  return onPaper;
+}
+
 export function useTheme(): [Theme, () => void, Palette] {
   const [theme, setTheme] = useState<Theme>(() => {
     // Reading what is stored fails where pages are not allowed to store.
@@ -28,16 +35,23 @@ export function useTheme(): [Theme, () => void, Palette] {
       // The choice holds for as long as the page is open.
     }
     const again = () => setColors(palette(theme));
-    const paper = () => setColors(palette("light"));
+    const paper = () => {
+      onPaper = true;
+      setColors(palette("light"));
+    };
+    const screen = () => {
+      onPaper = false;
+      again();
+    };
     again();
     const media = [matchMedia("(prefers-color-scheme: dark)"), matchMedia("(forced-colors: active)")];
     for (const m of media) m.addEventListener("change", again);
     addEventListener("beforeprint", paper);
-    addEventListener("afterprint", again);
+    addEventListener("afterprint", screen);
     return () => {
       for (const m of media) m.removeEventListener("change", again);
       removeEventListener("beforeprint", paper);
-      removeEventListener("afterprint", again);
+      removeEventListener("afterprint", screen);
     };
   }, [theme]);
   const next = () => setTheme(theme === "auto" ? "light" : theme === "light" ? "dark" : "auto");

@@ -1,0 +1,106 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/hone-perf/hone/internal/unit"
+)
+
+// TestFormat holds that the page prints numbers as package unit does.
+func TestFormat(t *testing.T) {
+	script, err := os.ReadFile("testdata/format.js") // from ui/src/format.ts
+	if err != nil {
+		t.Fatal(err)
+	}
+	browserCtx, err := chromium()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := chromedp.NewContext(browserCtx)
+	defer stop()
+
+	// Around what is rounded, and where units change; eighths lie in the middle between hundredths.
+	var values []int64
+	for _, n := range []int64{
+		0, 1, 2, 9, 10, 99, 100, 101, 104, 105, 106, 125, 375, 625, 875, 994, 995, 996, 999, 1000, 1001, 1004, 1005, 1024, 1125,
+		1152, 1280, 1375, 1536, 1625, 1875, 3600, 12345, 99999, 123456, 1<<20 + 1<<17, 1<<20 + 5<<17, 1<<30 - 1, 1 << 53,
+		1<<53 - 1, math.MaxInt64,
+	} {
+		for _, times := range []int64{1, 1000, 1000_000, 1000_000_000, 3600_000_000_000} {
+			if n <= math.MaxInt64/times {
+				values = append(values, n*times)
+			}
+		}
+	}
+	type asked struct {
+		V    float64 // as the page reads it from JSON
+		Unit string
+	}
+	var q []asked
+	var want []string
+	for _, u := range []string{
+		"nanoseconds", "ns", "us", "μs", "microseconds", "milliseconds", "seconds", "s", "hours", "bytes", "B", "kB", "KB", "MB",
+		"megabytes", "count", "", "samples", "unit", "requests", "GCU", "nanoGCU", "milligcus",
+	} {
+		for _, v := range values {
+			for _, v := range []int64{v, -v} {
+				q = append(q, asked{float64(v), u})
+				want = append(want, unit.Label(int64Of(float64(v)), u))
+			}
+		}
+	}
+	for i, got := range answers(t, ctx, script, "value", q) {
+		// Only the page sets thousands apart, where there is no unit that would make them fewer.
+		if got = strings.ReplaceAll(got, "\u202f", ""); got != want[i] {
+			t.Errorf("value(%.0f, %q) is %q, and %q elsewhere", q[i].V, q[i].Unit, got, want[i])
+		}
+	}
+
+	var parts [][2]float64
+	want = nil
+	for _, whole := range []int64{1, 3, 7, 8, 800, 1600, 9999, 10_000, 100_000, 1_000_003, 1 << 40} {
+		for _, part := range []int64{0, 1, 2, 3, 5, 7, 9, 13, 37, 995, 1125, 9994, 9995, 10_005, 10_006, 1<<40 - 1} {
+			parts = append(parts, [2]float64{float64(part), float64(whole)})
+			want = append(want, strings.TrimSpace(unit.Percent(part, whole)))
+		}
+	}
+	for i, got := range answers(t, ctx, script, "percent", parts) {
+		if got != want[i] {
+			t.Errorf("percent(%.0f, %.0f) is %q, and %q elsewhere", parts[i][0], parts[i][1], got, want[i])
+		}
+	}
+}
+
+// int64Of returns the number that a page can hold, as Go holds it.
+func int64Of(f float64) int64 {
+	if math.Abs(f) >= math.MaxInt64 {
+		return int64(math.Copysign(1, f)) * math.MaxInt64
+	}
+	return int64(f)
+}
+
+// answers calls a function of format.ts for each of many arguments: values with units, or parts of wholes.
+func answers[T any](t *testing.T, ctx context.Context, script []byte, function string, args []T) []string {
+	t.Helper()
+	list, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](fmt.Sprintf(
+		`(() => { %s; return %s.map((a) => format.%s(...Object.values(a))); })()`, script, list, function)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != len(args) {
+		t.Fatalf("%d answers to %d questions", len(got), len(args))
+	}
+	return got
+}

@@ -1,0 +1,393 @@
+package web_test
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// media emulates a medium, such as print, and features such as prefers-reduced-motion=reduce.
+func (p *page) media(medium string, features ...string) {
+	p.t.Helper()
+	params := emulation.SetEmulatedMediaParams{Media: medium}
+	for _, f := range features {
+		name, value, _ := strings.Cut(f, "=")
+		params.Features = append(params.Features, &emulation.MediaFeature{Name: name, Value: value})
+	}
+	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, params); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// style returns a computed property of the first element that matches.
+func (p *page) style(selector, property string) string {
+	p.t.Helper()
+	return eval[string](p, fmt.Sprintf(`getComputedStyle(document.querySelector(%q)).getPropertyValue(%q)`, selector, property))
+}
+
+// pixel returns the colour of a place on the picture, from its left upper corner or, if negative, its right lower one.
+func (p *page) pixel(x, y int) [3]int {
+	p.t.Helper()
+	return eval[[3]int](p, fmt.Sprintf(`(() => {
+		const from = document.querySelector("canvas"), x = %d, y = %d;
+		const c = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+		c.drawImage(from, -(x < 0 ? from.width + x : x), -(y < 0 ? from.height + y : y));
+		return [...c.getImageData(0, 0, 1, 1).data].slice(0, 3);
+	})()`, x, y))
+}
+
+// clipboard lets the page use the clipboard, and returns a function that reads it.
+func (p *page) clipboard() func() string {
+	p.t.Helper()
+	for _, name := range []string{"clipboard-read", "clipboard-write"} {
+		if _, err := chromedp.CallBrowser(p.ctx, browser.SetPermission, browser.SetPermissionParams{
+			Permission: &browser.PermissionDescriptor{Name: name}, Setting: browser.PermissionSettingGranted, Origin: p.url,
+		}); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	if _, err := chromedp.Call(p.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		p.t.Fatal(err)
+	}
+	return func() string { return eval[string](p, `navigator.clipboard.readText()`) }
+}
+
+// Every key of the sheet that acts on the selected frame, on the picture or on the search does what the sheet says.
+func TestPageKeys(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
+	clipboard := p.clipboard()
+	p.visit("/flame")
+	selected := `new URLSearchParams(location.search).get("ui.sel")`
+
+	// Filters.
+	for key, filter := range map[string]string{"o": "show-from", "h": "hide", "d": "ignore"} {
+		p.visit("/flame")
+		whole := p.text(".panel dl")
+		p.point(0.2, 3, 1)
+		p.wait(selected + ` !== null`)
+		name := eval[string](p, selected)
+		p.key(key)
+		want := "^" + regexp.QuoteMeta(name) + "$"
+		p.wait(fmt.Sprintf(`new URLSearchParams(location.search).get(%q) === %q`, filter, want))
+		p.wait(`document.querySelectorAll(".pill").length === 1`)
+		p.settled()
+		p.do(chromedp.MouseEvent("mouseMoved", 5, 5))
+		p.wait(`document.querySelector(".panel h2").innerText === "selected"`)
+		if text := p.text(".problem"); text != "" {
+			t.Errorf("after %s: %s", key, text)
+		}
+		if key == "d" && eval[bool](p, `fetch("/api/top?limit=all&min=0&" + new URLSearchParams(location.search)).then((r) => r.json()).then((r) => r.rows.some((row) => row.name === `+fmt.Sprintf("%q", name)+`))`) {
+			t.Errorf("%s is still there, though dropped; before: %s", name, whole)
+		}
+	}
+
+	// Copy and share.
+	p.visit("/flame")
+	p.point(0.2, 3, 1)
+	p.wait(selected + ` !== null`)
+	name := eval[string](p, selected)
+	p.key("y")
+	p.wait(`document.querySelector(".toast.shown")?.innerText === "name copied"`)
+	if got := clipboard(); got != name {
+		t.Errorf("y copies %q, want %q", got, name)
+	}
+	p.click(".head-end button", "Share")
+	p.wait(`document.querySelector(".toast.shown")?.innerText.startsWith("link copied")`)
+	if got, want := clipboard(), eval[string](p, `location.href`); got != want || !strings.Contains(got, "ui.sel=") {
+		t.Errorf("Share copies %q, want %q", got, want)
+	}
+	p.click(".actions button", "Copy")
+	p.wait(`document.querySelector(".toast.shown")?.innerText === "name copied"`)
+	if got := clipboard(); got != name {
+		t.Errorf("Copy copies %q, want %q", got, name)
+	}
+
+	// The picture grows up, and down again.
+	p.visit("/flame")
+	down := p.pixel(300, 3)
+	p.key("u")
+	p.wait(`location.search.includes("ui.orient=flame")`)
+	p.settled()
+	if eval[bool](p, `document.querySelector(".scroller").scrollTop + document.querySelector(".scroller").clientHeight < document.querySelector(".scroller").scrollHeight - 1`) {
+		t.Error("a picture that grows up does not begin at the bottom")
+	}
+	p.key("u")
+	p.wait(`!location.search.includes("ui.orient")`)
+	p.settled()
+	if got := p.pixel(300, 3); got != down {
+		t.Errorf("twice upside down the root has the colour %v, and had %v", got, down)
+	}
+
+	// Themes.
+	for _, want := range []string{"light", "dark", "auto"} {
+		p.key("t")
+		p.wait(fmt.Sprintf(`(document.documentElement.dataset.theme ?? "auto") === %q`, want))
+	}
+
+	// Matches, one by one, the widest first.
+	p.visit("/flame?ui.q=net")
+	p.wait(`document.querySelector(".matched b") !== null`)
+	p.settled()
+	at := `document.querySelector(".results .stepper .num").innerText`
+	hits := strings.TrimPrefix(eval[string](p, at), "– / ")
+	for _, step := range []struct{ key, want string }{{"n", "1"}, {"n", "2"}, {"N", "1"}, {"N", hits}, {"n", "1"}} {
+		p.key(step.key)
+		p.wait(fmt.Sprintf(`%s === %q`, at, step.want+" / "+hits))
+		if got := eval[string](p, selected); !strings.Contains(got, "net") {
+			t.Errorf("match %s of %s is %s", step.want, hits, got)
+		}
+	}
+}
+
+// A filter can be typed, and given up.
+func TestPageAddFilter(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
+	p.visit("/top")
+	before := p.text("table")
+	add := func(kind, text string) {
+		p.click(".pills button", "add")
+		p.wait(`document.activeElement === document.querySelector(".add input")`)
+		eval[bool](p, fmt.Sprintf(`(() => { const s = document.querySelector(".add select"); s.value = %q; s.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`, kind))
+		p.key(text)
+	}
+	add("ignore", "net")
+	p.key(kb.Enter)
+	p.wait(`new URLSearchParams(location.search).get("ignore") === "net" && document.querySelector(".add") === null`)
+	p.settled()
+	if got := p.text(".pill"); !strings.HasPrefix(got, "drop net") {
+		t.Errorf("the pill says %q", got)
+	}
+	if p.text("table") == before {
+		t.Error("the filter changed nothing")
+	}
+	add("focus", "json")
+	p.click(".add button", "Cancel")
+	p.wait(`document.querySelector(".add") === null`)
+	add("focus", "json")
+	p.key(kb.Escape)
+	p.wait(`document.querySelector(".add") === null`)
+	add("hide", "runtime")
+	p.click(".add button", "Apply")
+	p.wait(`location.search.includes("ignore=net&hide=runtime")`)
+	p.settled()
+	if n := eval[int](p, `document.querySelectorAll(".pill").length`); n != 2 {
+		t.Errorf("%d pills, want 2", n)
+	}
+	p.click(".pills button", "remove all")
+	p.wait(`location.search === ""`)
+	p.settled()
+	if p.text("table") != before {
+		t.Error("without filters the ranking is not what it was")
+	}
+}
+
+// Boxes of the graph can be clicked, and the graph dragged and zoomed.
+func TestPageGraph(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
+	p.visit("/graph?limit=20")
+	// node finds a box in sight: its function and its middle.
+	const node = `(() => {
+		const host = document.querySelector(".graph"), frame = host.getBoundingClientRect();
+		for (const g of host.shadowRoot.querySelectorAll("g")) {
+			const title = g.querySelector(":scope > title")?.textContent ?? "";
+			if (!/\)$/.test(title) || / (->|\.\.\.) /.test(title)) continue;
+			const b = g.getBoundingClientRect(), x = b.x + b.width / 2, y = b.y + b.height / 2;
+			const hit = host.shadowRoot.elementFromPoint(x, y)?.closest("g") === g;
+			if (hit && x > frame.x + 80 && x < frame.right - 80 && y > frame.y + 80 && y < frame.bottom - 80) return { Name: title.replace(/ \([^()]*\)$/, ""), X: x, Y: y };
+		}
+		return { Name: "", X: 0, Y: 0 };
+	})()`
+	type box struct {
+		Name string
+		X, Y float64
+	}
+	at := eval[box](p, node)
+	if at.Name == "" {
+		t.Fatal("no box is in sight")
+	}
+	p.do(chromedp.MouseClickXY(at.X, at.Y))
+	p.wait(fmt.Sprintf(`new URLSearchParams(location.search).get("ui.sel") === %q`, at.Name))
+	if got := p.text(".row-actions b"); got != at.Name {
+		t.Errorf("%q is selected, want %q", got, at.Name)
+	}
+	place := func() (x, y, scale float64) {
+		v := eval[[]float64](p, `(() => { const m = new DOMMatrix(document.querySelector(".graph").shadowRoot.querySelector("svg").style.transform); return [m.e, m.f, m.a]; })()`)
+		return v[0], v[1], v[2]
+	}
+	x0, y0, s0 := place()
+	p.do(chromedp.DragAndDropXY(at.X, at.Y, at.X+70, at.Y-45))
+	x1, y1, s1 := place()
+	if x1-x0 != 70 || y1-y0 != -45 || s1 != s0 {
+		t.Errorf("dragged by 70, -45 it moved by %g, %g, and is %g as large", x1-x0, y1-y0, s1/s0)
+	}
+	if got := p.text(".row-actions b"); got != at.Name {
+		t.Errorf("dragging selected %q", got)
+	}
+	p.click(".zoomer button", "+")
+	if _, _, s := place(); s < s1*1.2 || s > s1*1.3 {
+		t.Errorf("+ makes it %g as large", s/s1)
+	}
+	p.key("r")
+	if x, y, _ := place(); x == x1 && y == y1 {
+		t.Error("r does not show all of it")
+	}
+	p.key("c")
+	p.wait(fmt.Sprintf(`location.pathname === "/sandwich" && new URLSearchParams(location.search).get("arg") === %q`, at.Name))
+}
+
+// allocates is a program whose line 13 holds a call that the compiler replaces by the body of what is called.
+const allocates = `package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/pprof"
+)
+
+var kept [][]byte
+
+func main() {
+	runtime.MemProfileRate = 1
+	for i := range 64 { kept = append(kept, inlined(i)) }
+	runtime.GC()
+	if err := pprof.Lookup("heap").WriteTo(os.Stdout, 0); err != nil {
+		panic(err)
+	}
+}
+
+func inlined(n int) []byte {
+	return make([]byte, 4096+n)
+}
+`
+
+// The machine code of a line unfolds below it, with what was inlined set apart.
+func TestPageMachineCode(t *testing.T) {
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "allocates")
+	if err := os.WriteFile(source, []byte(allocates), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "build", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("building a program: %v\n%s", err, out)
+	}
+	profile, err := exec.Command(program).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, serve(t, profile), 1280, 800)
+	p.visit("/source?metric=alloc_space&arg=" + url.QueryEscape(`^main\.main$`))
+	const button = `document.querySelector('.code button[aria-label="machine code of line 13"]')`
+	if eval[bool](p, button+` === null`) {
+		t.Fatalf("the line that allocates has no button: %s", p.text("main"))
+	}
+	if n := eval[int](p, `document.querySelectorAll("tr.machine").length`); n != 0 {
+		t.Errorf("%d instructions are there before anybody asked", n)
+	}
+	eval[bool](p, button+`.click() === undefined`)
+	p.wait(`document.querySelector("tr.machine.inlined .from") !== null`)
+	if got := eval[string](p, button+`.getAttribute("aria-expanded")`); got != "true" {
+		t.Errorf("the button of an open line says %s", got)
+	}
+	if got := p.text("tr.inlined .from"); !strings.Contains(got, "inlined main.inlined main.go:21") {
+		t.Errorf("what was inlined says it is %q", got)
+	}
+	own := eval[int](p, `document.querySelectorAll("tr.machine:not(.inlined)").length`)
+	calls := eval[int](p, `[...document.querySelectorAll("tr.inlined code")].filter((c) => /makeslice/.test(c.innerText)).length`)
+	if own == 0 || calls == 0 {
+		t.Errorf("%d instructions of the line itself and %d calls that allocate are there: %s", own, calls, p.text(".code"))
+	}
+	if n := eval[int](p, `[...document.querySelectorAll("tr.inlined")].filter((r) => /kB$/.test(r.cells[1]?.innerText)).length`); n == 0 {
+		t.Errorf("no inlined instruction has a cost: %s", p.text(".code"))
+	}
+	eval[bool](p, button+`.click() === undefined`)
+	p.wait(`document.querySelectorAll("tr.machine").length === 0`)
+}
+
+// Where there is no program there is no machine code, and the page says so when it is asked.
+func TestPageNoMachineCode(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
+	p.visit("/source?arg=" + url.QueryEscape(`^runtime\.selectgo$`)) // whose source is at hand
+	p.click(".code .no button", "")
+	p.wait(`document.querySelector("tr.machine") !== null && !document.querySelector("tr.machine").innerText.includes("…")`)
+	if got := p.text("tr.machine"); len(strings.TrimSpace(got)) < 10 {
+		t.Errorf("it says only %q", got)
+	}
+	p.forgive() // the browser reports the refusal
+}
+
+// A search moves nothing but the picture, and on paper, in forced colours and without motion the page can be read.
+func TestPageMedia(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
+	place := `(() => { const b = [...document.querySelectorAll(".tools .group button")].pop().getBoundingClientRect(); return b.x + " " + b.y; })()`
+	p.visit("/flame")
+	before := eval[string](p, place)
+	p.search()
+	p.key("net")
+	p.wait(`document.querySelector(".results .matched b") !== null`)
+	p.settled()
+	if got := eval[string](p, place); got != before {
+		t.Errorf("a search moves the last button from %s to %s", before, got)
+	}
+	if tops := eval[int](p, `new Set([...document.querySelectorAll(".results > *")].map((e) => { const b = e.getBoundingClientRect(); return Math.round((b.y + b.height / 2) / 4); })).size`); tops != 1 {
+		t.Errorf("what was found stands in %d lines", tops)
+	}
+
+	p.media("", "prefers-reduced-motion=reduce")
+	if got := p.style(".toast", "transition-duration"); got != "0s" {
+		t.Errorf("the toast fades for %s", got)
+	}
+	if got := eval[string](p, `(() => { const e = document.querySelector(".progress"); e.classList.add("on"); const s = getComputedStyle(e, "::after").animationName; e.classList.remove("on"); return s; })()`); got != "none" {
+		t.Errorf("the progress bar moves: %s", got)
+	}
+
+	p.media("", "forced-colors=active")
+	p.settled()
+	p.wait(`document.querySelector(".legend") === null || getComputedStyle(document.querySelector(".legend")).display === "none"`)
+	if now, other := p.style(".tabs a[aria-current]", "border-bottom-color"), p.style(".tabs a:not([aria-current])", "border-bottom-color"); now == other {
+		t.Errorf("the tab of this view looks like all others: %s", now)
+	}
+	if n := p.colors(); n < 3 { // boxes, their outlines, and what was found
+		t.Errorf("in forced colours the picture has %d colours", n)
+	}
+
+	// Paper is white whatever the theme, and has what can be read, not what can be clicked.
+	p.media("")
+	eval[bool](p, `(localStorage.setItem("hone-theme", "dark"), true)`)
+	p.visit("/flame")
+	if got := p.pixel(-1, -1); got[0] > 100 {
+		t.Errorf("in the dark theme the picture is %v", got)
+	}
+	// Without a frame in between, because there is none before a page is printed.
+	eval[bool](p, `(globalThis.requestAnimationFrame = () => 0, dispatchEvent(new Event("beforeprint")))`)
+	if got := p.pixel(-1, -1); got[0] < 200 {
+		t.Errorf("on paper the picture is %v", got)
+	}
+	p.media("print")
+	for _, selector := range []string{".tabs", ".tools", ".head-end", ".actions", ".hints", ".pills"} {
+		if eval[bool](p, fmt.Sprintf(`(() => { const e = document.querySelector(%q); return e !== null && e.getClientRects().length > 0; })()`, selector)) {
+			t.Errorf("%s is printed", selector)
+		}
+	}
+	if got := p.style("body", "background-color"); got != "rgb(252, 252, 251)" {
+		t.Errorf("paper is %s", got)
+	}
+	eval[bool](p, `dispatchEvent(new Event("afterprint"))`)
+	p.media("")
+	p.visit("/top")
+	rows := `document.querySelectorAll("tbody tr:not(.gap)").length`
+	some := eval[int](p, rows)
+	eval[bool](p, `dispatchEvent(new Event("beforeprint"))`)
+	p.wait(rows + ` > 200`)
+	eval[bool](p, `dispatchEvent(new Event("afterprint"))`)
+	p.wait(fmt.Sprintf(`%s <= %d`, rows, some))
+}

@@ -1,0 +1,112 @@
+// What pagebench does inside of a page. It is there before the page is.
+(() => {
+  performance.setResourceTimingBufferSize(10000);
+  const waiting = new Set();
+  let last = { end: 0, script: 0, picture: 0, nodes: 0 };
+  let paints = [];
+  new PerformanceObserver((list) => {
+    for (const e of list.getEntries()) {
+      if (e.name !== "hone.paint") continue;
+      last = { end: e.startTime + e.duration, script: e.duration, ...e.detail };
+      paints.push(last);
+      for (const w of [...waiting]) w();
+    }
+  }).observe({ type: "measure" });
+
+  // painted resolves when something was painted after a time, and not the picture that was there before.
+  const painted = (after, not) => new Promise((done, fail) => {
+    const look = () => {
+      if (last.end <= after || last.picture === not) return;
+      clearTimeout(timer);
+      waiting.delete(look);
+      done(last);
+    };
+    const timer = setTimeout(() => {
+      waiting.delete(look);
+      fail(new Error("nothing was painted for a minute"));
+    }, 60000);
+    waiting.add(look);
+    look();
+  });
+  const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  const quiet = async () => {
+    for (let n = 0; n < 3; n++) {
+      await frame();
+      if (Number(document.documentElement.dataset.asking) > 0) n = -1;
+    }
+  };
+  // turn does something that leads to another picture, and returns how long that took, and how long until whatever was
+  // painted first.
+  const turn = async (act) => {
+    await quiet();
+    const before = last.picture;
+    const start = performance.now();
+    act();
+    const first = (await painted(start, 0)).end - start;
+    return { took: (await painted(start, before)).end - start, first, answer: answer() };
+  };
+  const answer = () => {
+    const e = performance.getEntriesByType("resource").filter((e) => e.name.includes("/api/flame")).pop();
+    return e.responseEnd - e.requestStart;
+  };
+  const named = (selector, text) => [...document.querySelectorAll(selector)].find((e) => e.textContent.includes(text));
+  const scroller = () => document.querySelector(".scroller");
+  const mouse = (type, x, row) => {
+    const box = scroller().getBoundingClientRect();
+    scroller().dispatchEvent(new MouseEvent(type, { bubbles: true, clientX: box.x + x * box.width, clientY: box.y + row * 20 + 10 }));
+  };
+  const key = (name) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }));
+
+  globalThis.pagebench = {
+    // drawn waits for the first picture.
+    async drawn() {
+      const { end } = await painted(0, 0);
+      const answers = performance.getEntriesByType("resource").filter((e) => e.name.includes("/api/") && e.responseEnd <= end);
+      return { at: performance.timeOrigin + end, took: end, payload: answers.reduce((sum, e) => sum + e.encodedBodySize, 0) };
+    },
+    script: () => fetch("/assets/app.js").then((r) => r.text()),
+    async focus(rx) {
+      named(".pills button", "add").click();
+      await frame();
+      const box = document.querySelector(".add input");
+      box.value = rx;
+      box.dispatchEvent(new Event("input", { bubbles: true }));
+      return turn(() => document.querySelector(".add").requestSubmit());
+    },
+    unfocus: () => turn(() => named(".pill button", "×").click()),
+    // zoom zooms into boxes of some rows, and out again.
+    async zoom() {
+      const found = [];
+      for (const [x, row] of [[0.1, 2], [0.3, 3], [0.5, 4], [0.7, 3], [0.9, 2]]) {
+        await quiet();
+        const before = location.href;
+        let hit = true;
+        const got = turn(() => {
+          mouse("dblclick", x, row);
+          hit = location.href !== before;
+          if (!hit) throw new Error("no box");
+        });
+        await got.catch(() => {});
+        if (!hit) continue;
+        found.push(await got);
+        await turn(() => key("r"));
+      }
+      return found;
+    },
+    nodes: async () => (await painted(0, 0)).nodes,
+    // step does one of the things that have the picture painted anew, and waits until it is.
+    async step(i) {
+      paints = [];
+      const kind = i % 6;
+      const x = (i * 0.618) % 1;
+      if (kind < 3) mouse("mousemove", x, 1 + (i % 30));
+      else if (kind === 3) key(["ArrowDown", "ArrowRight", "ArrowLeft"][i % 18 / 6 | 0]);
+      else if (kind === 4) scroller().scrollTop = (i * 37) % Math.max(1, scroller().scrollHeight - scroller().clientHeight);
+      else if (i % 12 === 5) mouse("dblclick", x, 2 + (i % 5));
+      else key("Escape");
+      await (kind === 5 ? quiet() : frame());
+      await frame();
+      return paints.map((p) => p.script);
+    },
+  };
+})();
