@@ -256,21 +256,22 @@ func gather(cmd *cobra.Command, sys *System, o *source.Options, refs []string, m
 		}
 		recorded = append(recorded, &recording.Recording{Ref: naming(others), Profile: p})
 	}
-	out := *recorded[0]
-	if len(recorded) > 1 {
-		var sum profile.Merger
-		for _, r := range recorded {
-			if err := sum.Add(r.Profile); err != nil {
-				return nil, "", fmt.Errorf("adding up %s: %w", naming(refs), err)
-			}
-		}
-		var err error
-		if out.Profile, err = sum.Profile(); err != nil {
+	if len(recorded) == 1 {
+		return recorded[0], typ, nil
+	}
+	var sum profile.Merger
+	var sources []recording.Sources
+	for _, r := range recorded {
+		if err := sum.Add(r.Profile); err != nil {
 			return nil, "", fmt.Errorf("adding up %s: %w", naming(refs), err)
 		}
-		out.Ref = naming(refs)
+		sources = append(sources, r.Sources)
 	}
-	return &out, typ, nil
+	p, err := sum.Profile()
+	if err != nil {
+		return nil, "", fmt.Errorf("adding up %s: %w", naming(refs), err)
+	}
+	return &recording.Recording{Ref: naming(refs), Profile: p, Sources: recording.Either(sources...)}, typ, nil
 }
 
 // naming names what refs stand for, in messages.

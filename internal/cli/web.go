@@ -92,6 +92,9 @@ func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, a
 		if err != nil {
 			return nil, err
 		}
+		if err := one[0].ReadLogs(); err != nil {
+			note(sys, "%v", err)
+		}
 		in = append(in, one[0])
 	}
 	return in, nil

@@ -247,7 +247,7 @@ type keptPart struct {
 	p   *profile.Profile
 }
 
-const maxKept = 4
+const maxKept = 8
 
 func (c *partCache) get(key string, read func() (*profile.Profile, error)) (*profile.Profile, error) {
 	c.mu.Lock()

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"math"
 	"time"
+
+	"github.com/hone-perf/hone/internal/gclog"
 )
 
 // Names of metrics that are not those of runtime/metrics.
@@ -62,6 +64,22 @@ func (r *Recording) ReadSeries() (*Series, error) {
 		return nil, fmt.Errorf("%s: reading %s: %w", r.Ref, MetricsFile, err)
 	}
 	return s, nil
+}
+
+// ReadLogs reads what there is beside profiles: metrics over time, and what the garbage collector said.
+func (r *Recording) ReadLogs() error {
+	if s, err := r.ReadSeries(); err == nil {
+		r.Series = s
+	}
+	f, err := r.OpenFile(GCFile)
+	if err != nil {
+		return nil // there is none
+	}
+	defer f.Close()
+	if r.GC, err = gclog.Parse(f); err != nil {
+		return fmt.Errorf("%s: reading %s: %w", r.Ref, GCFile, err)
+	}
+	return nil
 }
 
 // parseSeries reads metrics as they are kept. A line that was torn when the program ended is left out.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -73,7 +74,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 		return
 	}
 	defer done()
-	out, err := compute(in, q)
+	var out any
+	if in, q, err = picked(in, q); err == nil {
+		out, err = compute(in, q)
+	}
 	if err != nil {
 		fail(w, statusOf(err), err, hintOf(err))
 		return
@@ -96,6 +100,22 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 	}
 	s.cache.keep(key, body.Bytes())
 	send(w, r, body.Bytes())
+}
+
+// picked returns the recordings with the profiles that q is about, and q with the sample type that its metric is there.
+func picked(in []*recording.Recording, q query.Query) ([]*recording.Recording, query.Query, error) {
+	out := make([]*recording.Recording, len(in))
+	metric := q.Metric
+	for i, rec := range in {
+		r, typ, err := rec.Pick(metric, q.At.From, q.At.To)
+		if err != nil {
+			return nil, q, err
+		}
+		if out[i] = r; i == 0 {
+			q.Metric = typ
+		}
+	}
+	return out, q, nil
 }
 
 // query reads the query of a request.
@@ -282,8 +302,24 @@ func recordOf(rec *recording.Recording) (sessionRecord, error) {
 		return out, fmt.Errorf("%s: %w", rec.Ref, err)
 	}
 	out.Program, out.BuildID, out.Kind, out.Labels = l.File, l.BuildID, l.Metric, l.Labels
-	for _, t := range l.Types {
-		out.Metrics = append(out.Metrics, sessionMetric{t.Type, t.Unit, t.Default, t.Total})
+	if len(rec.Parts) == 0 {
+		for _, t := range l.Types {
+			out.Metrics = append(out.Metrics, sessionMetric{t.Type, t.Unit, t.Default, t.Total})
+		}
+		return out, nil
+	}
+	for i, metric := range rec.Metrics() {
+		q := query.Query{Metric: metric}
+		in, q, err := picked([]*recording.Recording{rec}, q)
+		if err != nil {
+			out.Notes = append(slices.Clip(out.Notes), err.Error())
+			continue
+		}
+		h, err := view.Head(in, q)
+		if err != nil {
+			return out, err
+		}
+		out.Metrics = append(out.Metrics, sessionMetric{metric, h.Unit, i == 0, h.Total})
 	}
 	return out, nil
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"container/list"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hone-perf/hone/internal/view"
 )
@@ -21,7 +22,10 @@ type cache struct {
 }
 
 // A tree is made by the first who asks for it; the others wait.
-type tree struct{ made func() (*view.Flames, error) }
+type tree struct {
+	made func() (*view.Flames, error)
+	done atomic.Pointer[view.Flames] // nil until then
+}
 
 // A kept remembers values by key, in the order in which they were used.
 type kept[T any] struct {
@@ -91,12 +95,24 @@ func (c *cache) keep(key string, body []byte) {
 	}
 }
 
-// tree returns the tree for a key, making it when it is not there.
-func (c *cache) tree(key string, make func() (*view.Flames, error)) (*view.Flames, error) {
+// tree returns the tree for a key, making it when it is not there. Those that are there may help.
+func (c *cache) tree(key string, make func(known []*view.Flames) (*view.Flames, error)) (*view.Flames, error) {
 	c.mu.Lock()
 	t, ok := c.trees.get(key)
 	if !ok {
-		t = &tree{sync.OnceValues(make)}
+		var known []*view.Flames
+		for e := c.trees.order.Front(); e != nil; e = e.Next() {
+			if f := e.Value.(entry[*tree]).value.done.Load(); f != nil {
+				known = append(known, f)
+			}
+		}
+		t = &tree{}
+		t.made = sync.OnceValues(func() (*view.Flames, error) {
+			f, err := make(known)
+			t.done.Store(f)
+			known = nil
+			return f, err
+		})
 		if c.trees.put(key, t); c.trees.order.Len() > cacheTrees {
 			c.trees.drop()
 		}

@@ -55,6 +55,10 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
+	if in, q, err = picked(in, q); err != nil {
+		fail(w, http.StatusUnprocessableEntity, err, "")
+		return
+	}
 	format := r.PathValue("format")
 	base := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(in[0].Ref), ".gz"), ".pb")
 	switch format {

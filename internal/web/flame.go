@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -40,14 +41,18 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
-		return flameOf(f, s.places[in[0].Profile]), nil
+		return flameOf(f, s.placesOf(in[0].Profile)), nil
 	})
 }
 
 // flames returns the tree that the answers to q are cut from, whatever part of it they show.
 func (s *Server) flames(in []*recording.Recording, q query.Query) (*view.Flames, error) {
 	q.Root, q.Limit, q.Min, q.Gone = "", 0, 0, false
-	return s.cache.tree(q.URL(), func() (*view.Flames, error) { return view.NewFlames(in, q) })
+	key := q.URL()
+	for _, rec := range in {
+		key += fmt.Sprintf(" %p", rec.Profile) // metrics of several kinds of profiles have the same names
+	}
+	return s.cache.tree(key, func(known []*view.Flames) (*view.Flames, error) { return view.NewFlames(in, q, known...) })
 }
 
 // prepare makes the tree of a page before a browser asks for it: until one has started and read the page, there is time.
@@ -63,7 +68,9 @@ func (s *Server) prepare(page string) {
 	}
 	if done, ok := s.busy(r); ok {
 		defer done()
-		s.flames(in, q) // so will it with this error
+		if in, q, err = picked(in, q); err == nil {
+			s.flames(in, q) // so will it with this error
+		}
 	}
 }
 
@@ -118,7 +125,7 @@ func (s *Server) sandwich(w http.ResponseWriter, r *http.Request) {
 			return nil, err
 		}
 		sw := rep.(*report.Sandwich)
-		places := s.places[in[0].Profile]
+		places := s.placesOf(in[0].Profile)
 		whole, err := view.Head(in[:1], query.Query{Metric: q.Metric})
 		if err != nil {
 			return nil, err
@@ -165,6 +172,14 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 type place struct {
 	pkg, file string
 	line      int64
+}
+
+// placesOf returns a function that tells where the functions of a profile are. For those that are open it is made once.
+func (s *Server) placesOf(p *profile.Profile) func(name string) place {
+	if f, ok := s.places[p]; ok {
+		return f
+	}
+	return placesOf(p)
 }
 
 // placesOf returns a function that tells where functions are, by their names.

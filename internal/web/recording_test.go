@@ -1,0 +1,114 @@
+package web
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// recorded returns a recording of two seconds with CPU, block and mutex profiles.
+func recorded(t *testing.T) *recording.Recording {
+	t.Helper()
+	dir := t.TempDir()
+	put := func(kind string, from, to time.Duration, types []profile.ValueType, name string, values ...int64) {
+		b := profile.NewBuilder(profile.Header{SampleTypes: types})
+		b.Functions = []profile.Function{{Name: name}}
+		b.Locations = []profile.Location{{Mapping: profile.NoMapping, Lines: []profile.Line{{}}}}
+		b.Renumber()
+		b.Add([]uint32{0}, 0, values)
+		p, err := b.Profile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, filepath.FromSlash(recording.PartFile(kind, from, to)))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Create(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := p.Write(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cpu := []profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}
+	waits := []profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}
+	put(recording.CPU, 0, time.Second, cpu, "main.early", 3, 30)
+	put(recording.CPU, time.Second, 2*time.Second, cpu, "main.late", 2, 20)
+	put(recording.Block, 0, 2*time.Second, waits, "main.block", 1, 100)
+	put(recording.Mutex, 0, 2*time.Second, waits, "main.mutex", 1, 200)
+	if err := recording.WriteManifest(dir, &recording.Manifest{Format: recording.Format, How: recording.Built}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := recording.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Ref = "run.hone"
+	if r, _, err = r.Pick("", 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestRecording checks that pages reach every part of a recording: by metric, and by time.
+func TestRecording(t *testing.T) {
+	s := New([]*recording.Recording{recorded(t)}, Options{Version: "test", Hosts: []string{"localhost:1234"}})
+	h := s.Handler()
+	var there session
+	answered(t, get(s, h, "/api/session"), &there)
+	want := "[{cpu nanoseconds true 50} {cpu:samples count false 5} {block nanoseconds false 100} {block:contentions count false 1} " +
+		"{mutex nanoseconds false 200} {mutex:contentions count false 1}]"
+	if got := fmt.Sprint(there.Recordings[0].Metrics); got != want {
+		t.Errorf("metrics are\n%s, want\n%s", got, want)
+	}
+	for path, want := range map[string]string{
+		"/api/top":                              "main.early 30",
+		"/api/top?at=1s..2s":                    "main.late 20",
+		"/api/top?metric=mutex":                 "main.mutex 200",
+		"/api/top?metric=block":                 "main.block 100",
+		"/api/top?metric=block:contentions":     "main.block 1",
+		"/api/top?metric=samples&at=..500ms":    "main.early 3",
+		"/api/flame?metric=mutex":               "main.mutex 200",
+		"/api/flame?metric=block":               "main.block 100", // the same sample type in another kind
+		"/api/flame?at=1s..2s":                  "main.late 20",
+		"/api/flame":                            "main.early 50",
+		"/api/flame?metric=cpu:samples&at=1s..": "main.late 2",
+	} {
+		w := get(s, h, path)
+		if w.Code != 200 {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+			continue
+		}
+		var got string
+		if strings.HasPrefix(path, "/api/flame") {
+			var f struct {
+				Total  int64 `json:"total"`
+				Frames []struct {
+					Name string `json:"name"`
+				} `json:"frames"`
+			}
+			answered(t, w, &f)
+			got = fmt.Sprintf("%s %d", f.Frames[0].Name, f.Total)
+		} else {
+			var top report.Top
+			answered(t, w, &top)
+			got = fmt.Sprintf("%s %d", top.Rows[0].Name, top.Rows[0].Flat)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s\n%s", path, got, want, w.Body)
+		}
+	}
+	if w := get(s, h, "/api/top?metric=heap"); w.Code != 422 {
+		t.Errorf("a metric that is not there: %d %s", w.Code, w.Body)
+	}
+}
