@@ -44,7 +44,7 @@ func addWeb(root *cobra.Command, sys *System) {
 		if err != nil {
 			return err
 		}
-		debug.SetGCPercent(20) // most of the heap is profiles, which stay
+		debug.SetGCPercent(10) // most of the heap is profiles, which stay
 		debug.FreeOSMemory()
 		opt := web.Options{Version: version(), Hosts: web.HostsOf(l)}
 		if len(q.Base) > 0 {

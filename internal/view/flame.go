@@ -50,7 +50,7 @@ type Flames struct {
 // to select samples, and known has the tree of more of them, that takes little time.
 func NewFlames(in []*recording.Recording, q query.Query, known ...*Flames) (*Flames, error) {
 	var a *question
-	f := &Flames{asked: treeKey(q)}
+	f := &Flames{asked: TreeKey(q)}
 	var before []int64
 	ratio := 1.0
 	if len(in) > 1 {
@@ -95,8 +95,8 @@ func NewFlames(in []*recording.Recording, q query.Query, known ...*Flames) (*Fla
 	return f, nil
 }
 
-// treeKey returns what queries have in common whose trees differ at most in their samples.
-func treeKey(q query.Query) string {
+// TreeKey returns what queries have in common whose trees differ at most in their samples.
+func TreeKey(q query.Query) string {
 	q.Steps, q.Root, q.Limit, q.Min, q.Gone = nil, "", 0, 0, false
 	return q.URL()
 }

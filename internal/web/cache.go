@@ -3,7 +3,6 @@ package web
 import (
 	"container/list"
 	"sync"
-	"sync/atomic"
 
 	"github.com/hone-perf/hone/internal/view"
 )
@@ -23,8 +22,9 @@ type cache struct {
 
 // A tree is made by the first who asks for it; the others wait.
 type tree struct {
-	made func() (*view.Flames, error)
-	done atomic.Pointer[view.Flames] // nil until then
+	of    string // what trees have in common that differ at most in their samples
+	steps int    // that select the samples
+	made  func() (*view.Flames, error)
 }
 
 // A kept remembers values by key, in the order in which they were used.
@@ -95,24 +95,33 @@ func (c *cache) keep(key string, body []byte) {
 	}
 }
 
-// tree returns the tree for a key, making it when it is not there. Those that are there may help.
-func (c *cache) tree(key string, make func(known []*view.Flames) (*view.Flames, error)) (*view.Flames, error) {
+// tree returns the tree for a key, making it when it is not there. One of more samples, should it be there or in the
+// making, is what to start from.
+func (c *cache) tree(key, of string, steps int, make func(known ...*view.Flames) (*view.Flames, error)) (*view.Flames, error) {
 	c.mu.Lock()
 	t, ok := c.trees.get(key)
 	if !ok {
-		var known []*view.Flames
+		var start *list.Element
 		for e := c.trees.order.Front(); e != nil; e = e.Next() {
-			if f := e.Value.(entry[*tree]).value.done.Load(); f != nil {
-				known = append(known, f)
+			other := e.Value.(entry[*tree]).value
+			if other.of == of && other.steps < steps && (start == nil || other.steps < start.Value.(entry[*tree]).value.steps) {
+				start = e
 			}
 		}
-		t = &tree{}
-		t.made = sync.OnceValues(func() (*view.Flames, error) {
-			f, err := make(known)
-			t.done.Store(f)
-			known = nil
-			return f, err
-		})
+		t = &tree{of: of, steps: steps}
+		if start == nil {
+			t.made = sync.OnceValues(func() (*view.Flames, error) { return make() })
+		} else {
+			c.trees.order.MoveToFront(start) // the next filter will want it, too
+			more := start.Value.(entry[*tree]).value.made
+			t.made = sync.OnceValues(func() (*view.Flames, error) {
+				known, err := more()
+				if err != nil {
+					return make()
+				}
+				return make(known)
+			})
+		}
 		if c.trees.put(key, t); c.trees.order.Len() > cacheTrees {
 			c.trees.drop()
 		}

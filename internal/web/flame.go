@@ -48,11 +48,13 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) {
 // flames returns the tree that the answers to q are cut from, whatever part of it they show.
 func (s *Server) flames(in []*recording.Recording, q query.Query) (*view.Flames, error) {
 	q.Root, q.Limit, q.Min, q.Gone = "", 0, 0, false
-	key := q.URL()
+	profiles := ""
 	for _, rec := range in {
-		key += fmt.Sprintf(" %p", rec.Profile) // metrics of several kinds of profiles have the same names
+		profiles += fmt.Sprintf(" %p", rec.Profile) // metrics of several kinds of profiles have the same names
 	}
-	return s.cache.tree(key, func(known []*view.Flames) (*view.Flames, error) { return view.NewFlames(in, q, known...) })
+	return s.cache.tree(q.URL()+profiles, view.TreeKey(q)+profiles, len(q.Steps), func(known ...*view.Flames) (*view.Flames, error) {
+		return view.NewFlames(in, q, known...)
+	})
 }
 
 // prepare makes the tree of a page before a browser asks for it: until one has started and read the page, there is time.
