@@ -169,6 +169,7 @@ const rootExamples = `  hone cpu.pprof                  # a first look
 // The groups of commands in help.
 const (
 	groupLook   = "look"
+	groupRecord = "record"
 	groupData   = "data"
 	groupCompat = "compat"
 	groupOther  = "other"
@@ -203,11 +204,13 @@ func newRoot(sys *System) *cobra.Command {
 	})
 	root.AddGroup(
 		&cobra.Group{ID: groupLook, Title: "Look:"},
+		&cobra.Group{ID: groupRecord, Title: "Record:"},
 		&cobra.Group{ID: groupData, Title: "Write:"},
 		&cobra.Group{ID: groupCompat, Title: "As another tool:"},
 		&cobra.Group{ID: groupOther, Title: "Other commands:"},
 	)
 	addViews(root, sys)
+	root.AddCommand(recordCommand(sys))
 	addMerge(root, sys)
 	addWeb(root, sys)
 	root.AddCommand(&cobra.Command{
