@@ -391,7 +391,8 @@ func sharePprof(text []byte) ([]byte, bool) {
 	for _, change := range [][2]string{
 		{"\nfunc StartCPUProfile(w io.Writer) error {\n", "\nfunc honeStartCPUProfile(w io.Writer) error {\n"},
 		{"\nfunc StopCPUProfile() {\n", "\nfunc honeStopCPUProfile() {\n"},
-		{"\tgo profileWriter(w)\n", "\tgo honeProfileWriter(w)\n"},
+		{"\tgo profileWriter(w)\n", "\thoneGo(w)\n"},
+		{"\tb.build()\n\tcpu.done <- true\n", "\thoneDone(b, w)\n\n"},
 	} {
 		if bytes.Count(text, []byte(change[0])) != 1 {
 			return nil, false

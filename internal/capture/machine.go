@@ -2,7 +2,6 @@ package capture
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"debug/buildinfo"
 	"os"
@@ -119,10 +118,16 @@ func oomKills() int {
 }
 
 // cause says in words why a program ended, where that is known.
-func (s *session) cause(end *ending, oom bool) string {
-	if text, err := os.ReadFile(filepath.Join(s.folder, recording.CrashFile)); err == nil && len(text) > 0 {
-		line, _, _ := bytes.Cut(text, []byte("\n"))
-		return string(line)
+func (s *session) cause(end *ending, said []byte, oom bool) string {
+	crash, _ := os.ReadFile(filepath.Join(s.folder, recording.CrashFile))
+	if len(crash) > 0 {
+		// The first line of a fatal error is not always among what the runtime says twice.
+		for line := range strings.Lines(string(crash) + string(said)) {
+			if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+				return strings.TrimSpace(line)
+			}
+		}
+		return "it crashed"
 	}
 	if signalName(end.state) != "SIGKILL" {
 		return ""

@@ -50,6 +50,7 @@ const (
 
 // A Recorded is what came of it.
 type Recorded struct {
+	Name     string // of the program
 	File     string // where the recording is: one file, or the folder when no file could be made of it
 	Bytes    int64
 	Code     int // exit code of the program
@@ -93,8 +94,8 @@ func Record(ctx context.Context, opt Options) (*Recorded, error) {
 			s.Program.Dir = of.dir
 		}
 	}
-	name := filepath.Base(s.Program.Args[0])
-	if err := s.begin(strings.TrimSuffix(name, ".exe")); err != nil {
+	name := strings.TrimSuffix(filepath.Base(s.Program.Args[0]), ".exe")
+	if err := s.begin(name); err != nil {
 		return nil, err
 	}
 	s.manifest.Machine = machine()
@@ -110,7 +111,7 @@ func Record(ctx context.Context, opt Options) (*Recorded, error) {
 	}
 	s.finish(end, of)
 	out, err := s.pack()
-	out.Code = codeOf(end.state)
+	out.Name, out.Code = name, codeOf(end.state)
 	return out, errors.Join(runErr, err)
 }
 
@@ -233,7 +234,7 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 	s.manifest.Ended = end.start.Add(end.real)
 	s.manifest.Usage = &recording.Usage{User: end.state.UserTime(), System: end.state.SystemTime(), Real: end.real, MaxRSS: end.peak}
 	s.manifest.Exit = &recording.Exit{Code: codeOf(end.state), Signal: signalName(end.state)}
-	s.manifest.Exit.Cause = s.cause(end, oomKills() > before)
+	s.manifest.Exit.Cause = s.cause(end, tail.bytes(), oomKills() > before)
 	return end, err
 }
 

@@ -242,7 +242,7 @@ func recorded(sys *System, out *capture.Recorded, err error) error {
 		line += ": " + bytesText(out.Bytes)
 	}
 	if u := m.Usage; u != nil {
-		line += fmt.Sprintf(", %s of %s", secondsText(u.Real), recordedName(m.Command, m.Target))
+		line += fmt.Sprintf(", %s of %s", secondsText(u.Real), out.Name)
 	}
 	if x := m.Exit; x != nil && x.Code != 0 {
 		line += fmt.Sprintf(", exit code %d", x.Code)
@@ -259,13 +259,6 @@ func recorded(sys *System, out *capture.Recorded, err error) error {
 		return err
 	}
 	return &exited{out.Code, err}
-}
-
-func recordedName(command []string, target string) string {
-	if len(command) > 0 {
-		return filepath.Base(command[0])
-	}
-	return target
 }
 
 func secondsText(d time.Duration) string {

@@ -135,12 +135,12 @@ func (r *recorder) run() {
 	runtime.SetBlockProfileRate(int(r.Block))
 	runtime.SetMutexProfileFraction(r.Mutex)
 	if r.takeCPU != nil {
-		r.takeCPU(profiler{r.startOwn, r.stopOwn}, r.measure)
+		r.takeCPU(profiler{start: r.startOwn, stop: r.stopOwn}, r.measure)
 	}
 	if r.Trace {
 		r.startTrace()
 	}
-	r.cpu.begin(r)
+	r.cpu.begin(r, nil)
 	r.metrics()
 	r.atExit(r.end)
 	r.hide(r.loop)

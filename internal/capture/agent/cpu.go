@@ -12,52 +12,74 @@ import (
 type profiler struct {
 	start func(io.Writer) error
 	stop  func()
+
+	// split starts one whose stop does not wait until it is written; that is told to built. It may be nil.
+	split func(w io.Writer, built chan bool) error
 }
 
-var usual = profiler{pprof.StartCPUProfile, pprof.StopCPUProfile}
+var usual = profiler{start: pprof.StartCPUProfile, stop: pprof.StopCPUProfile}
+
+// A segment is a CPU profile of a part of the time.
+type segment struct {
+	buf      bytes.Buffer
+	from, to time.Duration
+	built    chan bool // is told when it is written; nil when it is as soon as it has ended
+}
 
 // segments are CPU profiles that follow each other.
 type segments struct {
-	buf     bytes.Buffer
-	from    time.Duration
+	now     *segment      // nil when none is being taken
+	own     bool          // the program takes it, and we get a copy
 	stopped time.Time     // when the one before ended
 	pauses  time.Duration // without a profile
-	running bool
-	own     bool // the program takes it, and we get a copy
 }
 
-// begin starts the next one.
-func (s *segments) begin(r *recorder) {
-	s.beginInto(r, &s.buf)
-}
-
-func (s *segments) beginInto(r *recorder, w io.Writer) error {
-	s.buf.Reset()
-	from := r.since()
-	err := r.profiler.start(w)
+// begin starts the next one. The program's own goes to w, too.
+func (s *segments) begin(r *recorder, w io.Writer) error {
+	next := &segment{from: r.since()}
+	var err error
+	switch {
+	case w != nil:
+		err = r.profiler.start(io.MultiWriter(&next.buf, w))
+	case r.profiler.split != nil:
+		next.built = make(chan bool, 1)
+		err = r.profiler.split(&next.buf, next.built)
+	default:
+		err = r.profiler.start(&next.buf)
+	}
 	if err != nil {
-		r.write.say("the program takes CPU profiles of itself, so there are none of that time in the recording")
+		r.write.say("the program takes CPU profiles of itself, and there are none of that time in the recording")
 		return err
 	}
-	s.from, s.running = from, true
+	s.now = next
 	if !s.stopped.IsZero() {
 		s.pauses += time.Since(s.stopped)
 	}
 	return nil
 }
 
-// finish ends the one that runs.
-func (s *segments) finish(r *recorder) {
+// finish ends the one that is being taken, and returns it; nil when there is none.
+func (s *segments) finish(r *recorder) *segment {
+	done := s.now
+	s.now = nil
 	s.stopped = time.Now()
-	if s.running {
+	if done != nil {
+		done.to = r.since()
 		r.profiler.stop()
 	}
+	return done
 }
 
-// keep writes the one that ended.
-func (s *segments) keep(r *recorder, data []byte, from, to time.Duration) {
-	if len(data) > 0 && to > from {
-		r.write.file("cpu", number(from)+"-"+number(to)+".pb.gz", data)
+// keep writes one that has ended.
+func (r *recorder) keep(s *segment) {
+	if s == nil {
+		return
+	}
+	if s.built != nil {
+		<-s.built
+	}
+	if s.buf.Len() > 0 && s.to.Milliseconds() > s.from.Milliseconds() {
+		r.write.file("cpu", number(s.from)+"-"+number(s.to)+".pb.gz", s.buf.Bytes())
 	}
 }
 
@@ -67,28 +89,15 @@ func (s *segments) rotate(r *recorder) (dead bool) {
 	if s.own {
 		return false // the program says when it ends
 	}
-	ran, from, to := s.running, s.from, r.since()
-	s.finish(r)
+	done := s.finish(r)
 	dead = r.quiet.forever(r)
-	data := append([]byte(nil), s.buf.Bytes()...)
-	s.running = false
-	s.begin(r)
-	if ran {
-		s.keep(r, data, from, to)
-	}
+	s.begin(r, nil)
+	r.keep(done)
 	return dead
 }
 
 // end ends the last one.
-func (s *segments) end(r *recorder) {
-	if !s.running {
-		return
-	}
-	to := r.since()
-	s.finish(r)
-	s.running = false
-	s.keep(r, s.buf.Bytes(), s.from, to)
-}
+func (s *segments) end(r *recorder) { r.keep(s.finish(r)) }
 
 // startOwn is called when the program starts a CPU profile. It gets all of it, and the recording a copy.
 func (r *recorder) startOwn(w io.Writer) error {
@@ -102,8 +111,8 @@ func (r *recorder) startOwn(w io.Writer) error {
 		return r.profiler.start(w)
 	}
 	s.end(r)
-	if err := s.beginInto(r, io.MultiWriter(&s.buf, w)); err != nil {
-		s.begin(r)
+	if err := s.begin(r, w); err != nil {
+		s.begin(r, nil)
 		return err
 	}
 	s.own = true
@@ -124,6 +133,6 @@ func (r *recorder) stopOwn() {
 	}
 	s.end(r)
 	s.own = false
-	s.begin(r)
+	s.begin(r, nil)
 	r.write.say("the program took CPU profiles of itself; the recording has a copy of each, in one part")
 }
