@@ -123,7 +123,7 @@ func (s *session) cause(end *ending, said []byte, oom bool) string {
 	if len(crash) > 0 {
 		// The first line of a fatal error is not always among what the runtime says twice.
 		for line := range strings.Lines(string(crash) + string(said)) {
-			if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "SIG") {
 				return strings.TrimSpace(line)
 			}
 		}

@@ -123,9 +123,9 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 
 // watchPeak returns the most memory that a process had, as far as that was seen.
 func watchPeak(pid int, over <-chan struct{}) int64 {
-	const often, seldom = 5 * time.Millisecond, 200 * time.Millisecond
+	const often, seldom = time.Millisecond, 200 * time.Millisecond
 	p := agent.Of(strconv.Itoa(pid))
-	var peak int64
+	peak := p.Peak()
 	for wait := often; ; wait = min(wait*3/2, seldom) {
 		select {
 		case <-over:

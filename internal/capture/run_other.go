@@ -26,3 +26,5 @@ func terminate(p *os.Process) { p.Kill() }
 func peakOf(_ *os.ProcessState, seen int64) int64 { return seen }
 
 func signalName(*os.ProcessState) string { return "" }
+
+func switchesOf(*os.ProcessState) Switches { return Switches{} }

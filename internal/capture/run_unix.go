@@ -106,3 +106,11 @@ func signalName(state *os.ProcessState) string {
 	}
 	return ""
 }
+
+func switchesOf(state *os.ProcessState) Switches {
+	use, ok := state.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return Switches{}
+	}
+	return Switches{int64(use.Nvcsw), int64(use.Nivcsw), int64(use.Majflt), int64(use.Minflt)}
+}
