@@ -247,6 +247,23 @@ func (s *session) wrote(_ int, err error) {
 	}
 }
 
+// write writes a file of the recording, whole or not at all.
+func (s *session) write(name string, text []byte) error {
+	dir := filepath.Dir(name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	tmp := filepath.Join(dir, "."+filepath.Base(name))
+	err := os.WriteFile(tmp, text, 0o644)
+	if err == nil {
+		err = os.Rename(tmp, name)
+	}
+	if err != nil {
+		os.Remove(tmp)
+	}
+	return err
+}
+
 func writeNonEmpty(name string, text []byte) error {
 	if len(text) == 0 {
 		return nil

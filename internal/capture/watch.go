@@ -73,18 +73,8 @@ func (w *watcher) sample(ctx context.Context, pid int, start time.Time) {
 		w.note("the program was not built with the recorder inside, so there are no profiles of it; hone record PACKAGE builds it so, and hone record URL asks a program that serves /debug/pprof")
 		return
 	}
-	dir := filepath.Join(w.folder, recording.CPU)
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		w.wrote(0, err)
-		return
-	}
 	err := w.Sample(ctx, pid, start, func(from, to time.Duration, profile []byte) error {
-		name := filepath.Join(w.folder, filepath.FromSlash(recording.PartFile(recording.CPU, from, to)))
-		tmp := filepath.Join(dir, "."+filepath.Base(name))
-		err := os.WriteFile(tmp, profile, 0o644)
-		if err == nil {
-			err = os.Rename(tmp, name)
-		}
+		err := w.write(filepath.Join(w.folder, filepath.FromSlash(recording.PartFile(recording.CPU, from, to))), profile)
 		w.wrote(0, err)
 		return err
 	})

@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/source"
 )
 
 const recordHelp = `Run a program, or ask a server, and keep all there is to know about the run in one file.
@@ -60,11 +62,15 @@ func recordCommand(sys *System) *cobra.Command {
 	flags.Var(&secondsFlag{&f.every}, "every", "time between two profiles of the heap; 5s when not given")
 	flags.BoolVar(&f.trace, "trace", false, "write an execution trace, too: that costs more")
 	flags.BoolVar(&f.leaks, "leaks", false, "find goroutines that nobody can wake: builds the standard library again")
+	ask := &source.Options{}
+	flags.StringVar(&ask.TLSCert, "tls-cert", "", "show the certificate in `FILE` to servers")
+	flags.StringVar(&ask.TLSKey, "tls-key", "", "private key of the certificate, in `FILE`")
+	flags.StringVar(&ask.TLSCA, "tls-ca", "", "trust the authorities in `FILE`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if slices.Contains(args[:dashOf(args)], "--help") || slices.Contains(args[:dashOf(args)], "-h") {
 			return cmd.Help()
 		}
-		return record(cmd, sys, &f, args)
+		return record(cmd, sys, &f, ask, args)
 	}
 	return cmd
 }
@@ -77,7 +83,7 @@ func dashOf(args []string) int {
 	return len(args)
 }
 
-func record(cmd *cobra.Command, sys *System, f *recordFlags, args []string) error {
+func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options, args []string) error {
 	before, behind := args[:dashOf(args)], args[dashOf(args):]
 	hasDash := len(behind) > 0
 	if hasDash {
@@ -110,7 +116,7 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, args []string) erro
 		if hasDash {
 			return usagef("", "a server takes no arguments")
 		}
-		return fetchRecord(cmd, sys, opt, targets[0])
+		return fetchRecord(cmd, sys, opt, capture.Server{Target: targets[0], Ask: *ask})
 	}
 	if err := isSourceOf(targets); err != nil {
 		return err
@@ -297,6 +303,17 @@ func (s *saying) now(doing string) {
 	}
 }
 
-func fetchRecord(cmd *cobra.Command, sys *System, opt capture.Options, target string) error {
-	return fmt.Errorf("%s: recording a server", target)
+// fetchRecord records a server, and says what came of it.
+func fetchRecord(cmd *cobra.Command, sys *System, opt capture.Options, from capture.Server) error {
+	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	opt.Say = say.now
+	out, err := capture.Fetch(cmd.Context(), opt, from)
+	say.now("")
+	switch {
+	case errors.Is(err, capture.ErrNoProfiles):
+		return &hinted{err, `import _ "net/http/pprof" has a Go server offer them; a program of another kind has none`}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &hinted{err, "is the server running? hone record -- COMMAND runs it"}
+	}
+	return recorded(sys, out, err)
 }
