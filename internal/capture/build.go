@@ -134,7 +134,7 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 	args = append(args, "-overlay="+overlay, "-ldflags="+strings.TrimSpace(ldflags+" -checklinkname=0"), "-o", p.file)
 	args = append(args, b.Targets...)
 	if pkg.files {
-		args = append(args, name)
+		args = append(args, filepath.Join(filepath.Dir(b.Targets[0]), addedFile+".go")) // named as the others are
 	}
 	if _, err := b.goCommand(ctx, env, args...); err != nil {
 		var wrong *BuildError
@@ -301,7 +301,7 @@ func quotedFields(s string) []string {
 	}
 }
 
-// readOverlay reads an overlay that the user has. Its names may be relative to the folder of the build.
+// readOverlay reads an overlay that the user has. The go command takes relative names in it to be in the folder of the build.
 func readOverlay(dir, file string) (map[string]string, error) {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(dir, file)
@@ -314,14 +314,10 @@ func readOverlay(dir, file string) (map[string]string, error) {
 	if err := json.Unmarshal(text, &o); err != nil {
 		return nil, fmt.Errorf("reading the overlay %s: %w", file, err)
 	}
-	out := map[string]string{}
-	for from, to := range o.Replace {
-		if from, err = filepath.Abs(filepath.Join(dir, from)); filepath.IsAbs(from) && err != nil {
-			return nil, err
-		}
-		out[from] = to
+	if o.Replace == nil {
+		o.Replace = map[string]string{}
 	}
-	return out, nil
+	return o.Replace, nil
 }
 
 // addAgent adds the recorder to an overlay. It returns a folder in which further files may be written once. The folder
