@@ -25,6 +25,7 @@ const (
 	metricLimit      = "/gc/gomemlimit:bytes"
 	metricGoroutines = "/sched/goroutines:goroutines"
 	metricGC         = "/cpu/classes/gc/total:cpu-seconds"
+	metricIdleGC     = "/cpu/classes/gc/mark/idle:cpu-seconds"
 )
 
 // Mem says what the memory of a process was used for.
@@ -127,9 +128,9 @@ func memRows(both func(use func(int) int64) (int64, int64), at func(string, int)
 		"/memory/classes/metadata/mcache/free:bytes", "/memory/classes/metadata/mcache/inuse:bytes",
 		"/memory/classes/metadata/mspan/free:bytes", "/memory/classes/metadata/mspan/inuse:bytes",
 		"/memory/classes/metadata/other:bytes", "/memory/classes/other:bytes", "/memory/classes/profiling/buckets:bytes"))
-	add(false, "not of Go", "the program's code, C, mapped files; less what Go has but was never touched", func(i int) int64 {
-		return at(recording.ProcessRSS, i) - (at(metricTotal, i) - at(metricReleased, i))
-	})
+	other := func(i int) int64 { return at(recording.ProcessRSS, i) - (at(metricTotal, i) - at(metricReleased, i)) }
+	add(false, "not of Go", "the program's code, C, mapped files", func(i int) int64 { return max(0, other(i)) })
+	add(false, "untouched", "of the above, what the system has not had to give yet", func(i int) int64 { return min(0, other(i)) })
 	return rows
 }
 

@@ -36,7 +36,8 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 		}
 		p.RSS, p.Heap, p.Goal = whole(recording.ProcessRSS), whole(metricObjects), whole(metricGoal)
 		p.Goroutines, p.Threads = whole(metricGoroutines), whole(recording.ProcessThreads)
-		p.CPU, p.GC = rate(s, recording.ProcessCPU, before, i), rate(s, metricGC, before, i)
+		p.CPU = rate(s, recording.ProcessCPU, before, i)
+		p.GC = max(0, rate(s, metricGC, before, i)-rate(s, metricIdleGC, before, i)) // on processors that had other things to do
 		out.Points = append(out.Points, p)
 		before = i
 	}
