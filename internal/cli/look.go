@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
 )
@@ -27,6 +28,14 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 	o := &source.Options{}
 	q := query.Query{View: "look", Refs: args}
 	in, err := recordings(cmd, sys, o, &q)
+	if errors.Is(err, recording.ErrNoProfile) && len(args) == 1 {
+		// What was recorded is still an answer.
+		rec, _, openErr := source.Recording(args[0])
+		if openErr != nil {
+			return openErr
+		}
+		in, err = []*recording.Recording{rec}, nil
+	}
 	if err != nil {
 		return err
 	}

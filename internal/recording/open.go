@@ -23,6 +23,9 @@ const (
 	maxFiles    = 1 << 18
 )
 
+// ErrNoProfile says that a recording holds no profile of any kind.
+var ErrNoProfile = errors.New("there is no profile in it")
+
 // ErrNotRecording says that a file or folder is no recording.
 var ErrNotRecording = errors.New("not a recording")
 
@@ -215,7 +218,11 @@ func packFile(z *zip.Writer, folder, name string) error {
 	if strings.HasSuffix(name, ".gz") {
 		method = zip.Store
 	}
-	w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: method})
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: method, Modified: st.ModTime()})
 	if err != nil {
 		return err
 	}

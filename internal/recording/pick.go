@@ -47,7 +47,7 @@ func (r *Recording) find(metric string) (kind, typ string, err error) {
 				return k, types[k][0], nil
 			}
 		}
-		return "", "", fmt.Errorf("%s holds no profile%s", r.Ref, r.why())
+		return "", "", fmt.Errorf("%s: %w%s", r.Ref, ErrNoProfile, r.why())
 	case kind == "allocs" && has(Heap):
 		return Heap, "alloc_space", nil
 	case has(kind):
@@ -69,7 +69,7 @@ func (r *Recording) find(metric string) (kind, typ string, err error) {
 // why says why there are no profiles, where that is known.
 func (r *Recording) why() string {
 	if r.Manifest != nil && len(r.Manifest.Notes) > 0 {
-		return ": " + r.Manifest.Notes[0]
+		return " (" + r.Manifest.Notes[0] + ")"
 	}
 	return ""
 }

@@ -57,6 +57,25 @@ func (l *Look) Blocks() iter.Seq[Block] {
 	}
 }
 
+// A Recorded is a look at a recording without profiles.
+type Recorded struct {
+	*recording.Manifest
+	Refs []string `json:"refs"`
+}
+
+// Blocks returns what was recorded and what there is to ask.
+func (r *Recorded) Blocks() iter.Seq[Block] {
+	ref := " " + shellWord(strings.Join(r.Refs, " "))
+	return blocks([]Block{
+		facts(r.Manifest, nil),
+		Note{Phrase{"there is no profile in it"}},
+		Commands{Title: "try next", Items: []Command{
+			{"hone timeline" + ref, "how it went"},
+			{"hone gc" + ref, "what the garbage collector did, if it is a Go program"},
+		}},
+	})
+}
+
 // facts tells what was recorded and how it went.
 func facts(m *recording.Manifest, metrics []string) Facts {
 	var out Facts
