@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +20,11 @@ import (
 // follows a command is what it prints, on both outputs; where nothing follows, it has to succeed. UPDATE=1 rewrites
 // what is printed.
 //
+// What is printed differs from run to run where something is recorded. Output that has a … is an example: the numbers in it
+// are of one run, and … stands for any text, or on a line of its own for any lines.
+//
 // The commands of a page run one after the other in a folder with the profiles of testdata/tour, shown as /src/shop; a
-// server that offers one of them stands in for localhost:6060.
+// server that offers one of them stands in for localhost:6060. The practice programs are in examples/, and cd goes there.
 func TestDocs(t *testing.T) {
 	pages, err := filepath.Glob("*.md")
 	if err != nil {
@@ -83,6 +87,12 @@ func runPage(t *testing.T, text string, run func(t *testing.T, command string) s
 			switch {
 			case want.Len() == 0:
 				continue
+			case strings.Contains(want.String(), "…"):
+				if err := like(want.String(), got); err != nil {
+					t.Errorf("line %d: %s%v\nit prints\n%s", at, command, err, got)
+				}
+				out.WriteString(want.String())
+				continue
 			case got != want.String() && os.Getenv("UPDATE") == "":
 				t.Errorf("line %d: %sprints\n%s\nthe page says\n%s", at, command, got, want.String())
 			}
@@ -92,9 +102,48 @@ func runPage(t *testing.T, text string, run func(t *testing.T, command string) s
 	return out.String(), commands
 }
 
+var (
+	anyNumber = regexp.MustCompile(`-?[0-9]+([.:][0-9]+)*`)
+	anyUnit   = regexp.MustCompile(`\b0(ns|us|ms|s|mins|hrs|B|kB|MB|GB)\b`)
+	anySpace  = regexp.MustCompile(`[ \t]+`)
+)
+
+// like reports whether output looks like an example: line by line in order, but for numbers and what … stands for.
+func like(example, output string) error {
+	blur := func(line string) string {
+		line = anyUnit.ReplaceAllString(anyNumber.ReplaceAllString(line, "0"), "0")
+		return strings.TrimSpace(anySpace.ReplaceAllString(line, " "))
+	}
+	lines := strings.Split(strings.TrimSuffix(output, "\n"), "\n")
+	skip := false
+	for _, want := range strings.Split(strings.TrimSuffix(example, "\n"), "\n") {
+		if strings.TrimSpace(want) == "…" {
+			skip = true
+			continue
+		}
+		parts := strings.Split(blur(want), "…")
+		for i := range parts {
+			parts[i] = regexp.QuoteMeta(parts[i])
+		}
+		rx := regexp.MustCompile("^" + strings.Join(parts, ".*") + "$")
+		for len(lines) > 0 && skip && !rx.MatchString(blur(lines[0])) {
+			lines = lines[1:]
+		}
+		if len(lines) == 0 || !rx.MatchString(blur(lines[0])) {
+			return fmt.Errorf("no line like %q where the page has it", want)
+		}
+		lines, skip = lines[1:], false
+	}
+	if len(lines) > 0 && !skip {
+		return fmt.Errorf("there is more: %q", lines[0])
+	}
+	return nil
+}
+
 // A tour is the place where the commands of a page run.
 type tour struct {
 	dir    string
+	at     string // folder, below dir
 	self   string
 	server string
 }
@@ -124,6 +173,9 @@ func newTour(t *testing.T) *tour {
 			t.Fatal(err)
 		}
 	}
+	if err := os.CopyFS(filepath.Join(tr.dir, "examples"), os.DirFS("examples")); err != nil {
+		t.Fatal(err)
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/profile", func(w http.ResponseWriter, _ *http.Request) { w.Write(cpu) })
 	mux.HandleFunc("/debug/pprof/heap", func(w http.ResponseWriter, _ *http.Request) { w.Write(cpu) })
@@ -139,11 +191,15 @@ func (tr *tour) run(t *testing.T, line string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if words[0] == "cd" && len(words) == 2 {
+		tr.at = words[1]
+		return ""
+	}
 	if words[0] != "hone" {
 		t.Fatalf("%s: only hone can be run in a console block", line)
 	}
 	cmd := exec.Command(tr.self, words[1:]...)
-	cmd.Dir = tr.dir
+	cmd.Dir = filepath.Join(tr.dir, filepath.FromSlash(tr.at))
 	cmd.Env = append(os.Environ(), "HONE_TEST_EXEC=1", "TZ=UTC", "LC_ALL=C.UTF-8", "NO_COLOR=1",
 		"PPROF_TMPDIR="+filepath.Join(tr.dir, "pprof"))
 	var out bytes.Buffer
