@@ -112,7 +112,8 @@ func pass(take func(line string) (rest string, own bool), r io.Reader, w io.Writ
 				}
 				pending = rest
 				if left, own := take(line); !own {
-					if ok {
+					// When the end of the line was taken, so was the end of what the program has yet to end.
+					if taken := len(left) < len(line) && strings.HasPrefix(line, left); ok && !taken {
 						left += "\n"
 					}
 					write(left)
