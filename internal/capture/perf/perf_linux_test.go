@@ -1,0 +1,344 @@
+package perf
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hone-perf/hone/internal/profile"
+)
+
+// Shares of profiles agree the better the longer they are: go test -run Agree -for 20s -within 3
+var (
+	howLong = flag.Duration("for", 4*time.Second, "how long to sample programs for")
+	within  = flag.Float64("within", 7, "by how many `points` a function's share may differ from the program's own profile")
+)
+
+// record samples a process for a while and returns all segments as one profile.
+func record(t *testing.T, ctx context.Context, pid int, opt Options) (*profile.Profile, Outcome) {
+	t.Helper()
+	var sum profile.Merger
+	emit := opt.Emit
+	opt.Emit = func(p *profile.Profile, from, to time.Duration) error {
+		if emit != nil {
+			if err := emit(p, from, to); err != nil {
+				return err
+			}
+		}
+		// What is written is what counts.
+		var b bytes.Buffer
+		if err := p.Write(&b); err != nil {
+			return err
+		}
+		q, err := profile.Parse(&b)
+		if err != nil {
+			return err
+		}
+		return sum.Add(q)
+	}
+	out, err := Record(ctx, pid, opt)
+	needPermission(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := sum.Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range out.Notes {
+		t.Log("note:", n)
+	}
+	return p, out
+}
+
+// needPermission skips a test where the system does not let us sample, and only then.
+func needPermission(t *testing.T, err error) {
+	t.Helper()
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOSYS) {
+		t.Skipf("NOT TESTED: this system does not let programs be sampled: %v", err)
+	}
+}
+
+// build builds a program of examples, with more flags.
+func build(t *testing.T, dir string, flags ...string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "program")
+	cmd := exec.Command("go", append(append([]string{"build", "-buildvcs=false", "-o", file}, flags...), ".")...)
+	cmd.Dir = filepath.Join("../../../examples", dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return file
+}
+
+// start starts a program, and ends it with the test.
+func start(t *testing.T, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	return cmd
+}
+
+// shares returns which percentage of the CPU time of p each function has by itself, and with what it calls.
+func shares(p *profile.Profile) (flat, cum map[string]float64) {
+	flat, cum = make(map[string]float64), make(map[string]float64)
+	values := p.Values(1)
+	total := 0.0
+	for _, v := range values {
+		total += float64(v)
+	}
+	var stack []uint32
+	for i, v := range values {
+		share := 100 * float64(v) / total
+		stack = p.Stack(i, stack[:0])
+		seen := make(map[string]bool)
+		for j, l := range stack {
+			lines := p.Locations[l].Lines
+			if len(lines) == 0 {
+				seen["?"] = true
+				if j == 0 {
+					flat["?"] += share
+				}
+			}
+			for k, line := range lines {
+				name := p.Functions[line.Function].Name
+				if j == 0 && k == 0 {
+					flat[name] += share
+				}
+				seen[name] = true
+			}
+		}
+		for name := range seen {
+			cum[name] += share
+		}
+	}
+	return flat, cum
+}
+
+// top returns the names with the largest shares.
+func top(share map[string]float64, n int) []string {
+	names := slices.SortedFunc(maps.Keys(share), func(a, b string) int {
+		return cmp.Or(cmp.Compare(share[b], share[a]), strings.Compare(a, b))
+	})
+	return names[:min(n, len(names))]
+}
+
+// agree checks that the functions that cost most have the same share in our profile of a program as in its own.
+func agree(t *testing.T, ours, own *profile.Profile) {
+	t.Helper()
+	flat, cum := shares(ours)
+	wantFlat, wantCum := shares(own)
+	cpu := func(p *profile.Profile) (d time.Duration) {
+		for _, v := range p.Values(1) {
+			d += time.Duration(v)
+		}
+		return d
+	}
+	t.Logf("CPU time: ours %v, its own %v", cpu(ours), cpu(own))
+	if a, b := cpu(ours).Seconds(), cpu(own).Seconds(); math.Abs(a-b) > 0.15*b {
+		t.Errorf("CPU time differs by more than 15%%: ours %.2fs, its own %.2fs", a, b)
+	}
+	compare := func(what string, got, want map[string]float64, n int) {
+		names := top(want, n)
+		for _, name := range top(got, n) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		worst := 0.0
+		for _, name := range names {
+			d := got[name] - want[name]
+			worst = max(worst, math.Abs(d))
+			t.Logf("%s %6.2f %6.2f %+6.2f  %s", what, got[name], want[name], d, name)
+			if math.Abs(d) > *within {
+				t.Errorf("%s share of %s is %.2f%%; in its own profile it is %.2f%%", what, name, got[name], want[name])
+			}
+		}
+		t.Logf("%s: at most %.2f points apart", what, worst)
+	}
+	compare("flat", flat, wantFlat, 10)
+	compare("cum", cum, wantCum, 25)
+}
+
+// TestAgreeStripped samples a program without symbols while it profiles itself.
+func TestAgreeStripped(t *testing.T) {
+	file := build(t, "stripped", "-trimpath", "-ldflags=-s -w")
+	own := filepath.Join(t.TempDir(), "own.pb.gz")
+	cmd := start(t, file, "-for", howLong.String(), "-cpuprofile", own)
+	ours, out := record(t, t.Context(), cmd.Process.Pid, Options{})
+	if !out.Exited {
+		t.Error("the end of the process was not seen")
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	agree(t, ours, read(t, own))
+	// letter is inlined into spell, rotate into mix, and the files have no folders.
+	for _, want := range [][3]string{{"main.letter", "main.spell", "main.(*shift).run.func1"}, {"main.rotate", "main.mix", "main.(*shift).run.func3"}} {
+		if !hasStack(ours, want[:]) {
+			t.Errorf("there is no stack with %s in %s in %s", want[0], want[1], want[2])
+		}
+	}
+	for _, f := range ours.Functions {
+		if strings.HasPrefix(f.Name, "main.") && f.File != "example.com/stripped/stripped.go" && f.File != "./stripped.go" {
+			t.Errorf("%s is in %s", f.Name, f.File)
+		}
+		if f.Name == "main.mix" && f.StartLine != 62 {
+			t.Errorf("main.mix begins in line %d; want 62", f.StartLine)
+		}
+	}
+}
+
+// hasStack reports whether a sample begins with frames of these names.
+func hasStack(p *profile.Profile, names []string) bool {
+	var stack []uint32
+	for i := range p.NumSamples() {
+		var got []string
+		stack = p.Stack(i, stack[:0])
+		for _, l := range stack {
+			for _, line := range p.Locations[l].Lines {
+				got = append(got, p.Functions[line.Function].Name)
+			}
+		}
+		if len(got) >= len(names) && slices.Equal(got[:len(names)], names) {
+			return true
+		}
+	}
+	return false
+}
+
+func read(t *testing.T, file string) *profile.Profile {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p, err := profile.Parse(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestAgreeServer samples a busy server while it serves its own profile.
+func TestAgreeServer(t *testing.T) {
+	for _, mode := range []string{"exe", "pie"} {
+		t.Run(mode, func(t *testing.T) {
+			at, pid := busyServer(t, "-buildmode="+mode, "-ldflags=-s -w")
+			sampling, enough := context.WithCancel(t.Context())
+			own := make(chan []byte, 1)
+			go func() {
+				defer enough()
+				resp, err := http.Get(fmt.Sprintf("%s/debug/pprof/profile?seconds=%d", at, int(howLong.Seconds())))
+				if err != nil {
+					t.Error(err)
+					own <- nil
+					return
+				}
+				defer resp.Body.Close()
+				b, err := io.ReadAll(resp.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				own <- b
+			}()
+			ours, _ := record(t, sampling, pid, Options{})
+			p, err := profile.ParseBytes(<-own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			agree(t, ours, p)
+		})
+	}
+}
+
+// busyServer starts a server that profiles itself when asked, and visits it until the test ends. It returns its address
+// and process.
+func busyServer(t *testing.T, flags ...string) (at string, pid int) {
+	t.Helper()
+	dir, err := filepath.Abs("../../../examples/hi/stage0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := filepath.Join(t.TempDir(), "more.go")
+	overlay := filepath.Join(t.TempDir(), "overlay.json")
+	b, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(dir, "more.go"): more}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{more: []byte("package main\n\nimport _ \"net/http/pprof\"\n"), overlay: b} {
+		if err := os.WriteFile(name, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(build(t, "hi/stage0", append(flags, "-overlay="+overlay)...), "-addr", "127.0.0.1:0")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	line := make([]byte, 200)
+	n, err := stderr.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at = regexp.MustCompile(`http://\S+`).FindString(string(line[:n]))
+	ctx, stop := context.WithCancel(context.Background())
+	var load sync.WaitGroup
+	t.Cleanup(load.Wait)
+	t.Cleanup(stop)
+	for range 4 {
+		load.Go(func() { visit(ctx, at+"/?color=red") })
+	}
+	time.Sleep(300 * time.Millisecond)
+	return at, cmd.Process.Pid
+}
+
+// visit asks for a page again and again.
+func visit(ctx context.Context, url string) {
+	for ctx.Err() == nil {
+		req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
+		if err != nil {
+			return
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+}
