@@ -320,21 +320,24 @@ func busyServer(t *testing.T, flags ...string) (at string, pid int) {
 	var load sync.WaitGroup
 	t.Cleanup(load.Wait)
 	t.Cleanup(stop)
-	for range 4 {
-		load.Go(func() { visit(ctx, at+"/?color=red") })
+	const visitors = 16
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: visitors}}
+	t.Cleanup(client.CloseIdleConnections)
+	for range visitors {
+		load.Go(func() { visit(ctx, client, at+"/?color=red") })
 	}
 	time.Sleep(300 * time.Millisecond)
 	return at, cmd.Process.Pid
 }
 
 // visit asks for a page again and again.
-func visit(ctx context.Context, url string) {
+func visit(ctx context.Context, client *http.Client, url string) {
 	for ctx.Err() == nil {
 		req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
 		if err != nil {
 			return
 		}
-		resp, err := http.DefaultClient.Do(req)
+		resp, err := client.Do(req)
 		if err != nil {
 			return
 		}

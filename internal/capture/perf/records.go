@@ -12,7 +12,6 @@ type sample struct {
 
 // A tally counts what is in a buffer besides samples.
 type tally struct {
-	samples   int64
 	lost      int64 // samples for which the kernel had no room
 	damaged   int64 // records that make no sense
 	throttled int64 // times at which the kernel thought it was too much
@@ -36,7 +35,8 @@ const maxChain = 4096
 
 // A layout says what samples consist of, which is what the kernel was asked for.
 type layout struct {
-	registers int // 0; 1: sp; 2: lr and sp
+	process   uint32 // of which samples are wanted; 0 is of all
+	registers int    // 0; 1: sp; 2: lr and sp
 	order     binary.ByteOrder
 }
 
@@ -54,12 +54,11 @@ func (l layout) parse(b []byte, see func(*sample)) (t tally) {
 		b = b[size:]
 		switch kind {
 		case recordSample:
-			if !l.sample(&body, &s) {
+			switch ids := body.take(8); {
+			case !body.short && l.process != 0 && l.process != l.order.Uint32(ids):
+			case body.short || !l.sample(l.order.Uint32(ids[4:]), &body, &s):
 				t.damaged++
-				continue
-			}
-			if len(s.chain) > 0 {
-				t.samples++
+			case len(s.chain) > 0:
 				see(&s)
 			}
 		case recordLost:
@@ -77,15 +76,13 @@ func (l layout) parse(b []byte, see func(*sample)) (t tally) {
 	return t
 }
 
-// sample reads a sample: process and thread, chain, registers, stack.
-func (l layout) sample(r *reader, s *sample) bool {
-	s.chain, s.stack, s.sp, s.lr = s.chain[:0], nil, 0, 0
-	ids := r.take(8)
+// sample reads what follows the numbers of process and thread: chain, registers, stack.
+func (l layout) sample(thread uint32, r *reader, s *sample) bool {
+	*s = sample{thread: thread, chain: s.chain[:0]}
 	n := r.word()
 	if r.short || n > maxChain || n*8 > uint64(len(r.b)) {
 		return false
 	}
-	s.thread = l.order.Uint32(ids[4:])
 	user := true
 	for range n {
 		switch a := r.word(); {

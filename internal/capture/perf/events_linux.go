@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// An event is what the kernel is asked for of one thread, and the buffer that it writes into.
+// An event is what the kernel is asked for of one processor or thread, and the buffer that it writes into.
 type event struct {
 	fd   int
 	mem  []byte
@@ -19,7 +20,7 @@ type event struct {
 	data []byte
 }
 
-// A request is what to ask of each thread.
+// A request is what to ask of each processor or thread.
 type request struct {
 	attr   unix.PerfEventAttr
 	pages  int // of a buffer
@@ -40,7 +41,8 @@ func newRequest(rate int) *request {
 		Sample: uint64(1e9 / rate),
 		// The chain ends where the kernel was entered: time in a system call counts for who made it, as in the runtime.
 		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_CALLCHAIN,
-		Bits:        unix.PerfBitExcludeCallchainKernel | unix.PerfBitExcludeHv | unix.PerfBitWatermark,
+		Bits: unix.PerfBitExcludeCallchainKernel | unix.PerfBitExcludeHv |
+			unix.PerfBitExcludeIdle | unix.PerfBitWatermark,
 	}
 	r.attr.Size = uint32(unsafe.Sizeof(r.attr))
 	r.layout.order = nativeEndian
@@ -62,25 +64,17 @@ func newRequest(rate int) *request {
 	return r
 }
 
-// open asks for a thread. What the kernel does not allow, or does not have, is left out of this and later requests
-// where samples are still of use without it.
-func (r *request) open(thread int) (*event, error) {
+// everywhere is for asking for a thread on all processors, or for a processor with all threads.
+const everywhere = -1
+
+// open asks for a thread or a processor. What a system does not have is left out of this and later requests where
+// samples are of use without it.
+func (r *request) open(thread, cpu int) (*event, error) {
 	for {
-		fd, err := unix.PerfEventOpen(&r.attr, thread, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		fd, err := unix.PerfEventOpen(&r.attr, thread, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 		switch {
 		case err == nil:
 			return r.mapped(fd)
-		case errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM):
-			if !r.kernel {
-				return nil, err
-			}
-			r.kernel = false
-			r.attr.Bits |= unix.PerfBitExcludeKernel
-			fd, again := unix.PerfEventOpen(&r.attr, thread, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
-			if again == nil {
-				return r.mapped(fd)
-			}
-			return nil, again
 		case (errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP)) && r.layout.registers > 0:
 			r.layout.registers = 0
 			r.attr.Sample_type &^= unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER
@@ -90,6 +84,23 @@ func (r *request) open(thread int) (*event, error) {
 		}
 	}
 }
+
+// openThread asks for a thread. Who may not know where the kernel is may still know where the program is.
+func (r *request) openThread(thread int) (*event, error) {
+	e, err := r.open(thread, everywhere)
+	if refused(err) && r.kernel {
+		r.attr.Bits |= unix.PerfBitExcludeKernel
+		if e, err = r.open(thread, everywhere); err == nil {
+			r.kernel = false
+		} else {
+			r.attr.Bits &^= unix.PerfBitExcludeKernel
+		}
+	}
+	return e, err
+}
+
+// refused reports whether the system does not allow something.
+func refused(err error) bool { return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) }
 
 // mapped makes the buffer of an event. There is a limit on the memory that buffers lock: small ones are better than none.
 func (r *request) mapped(fd int) (*event, error) {
@@ -128,6 +139,36 @@ func (e *event) take(buf []byte) []byte {
 	buf = append(buf, e.data[:n-first]...)
 	atomic.StoreUint64(&e.page.Data_tail, head)
 	return buf
+}
+
+// processors lists those that are in use.
+func processors() ([]int, error) {
+	b, err := os.ReadFile("/sys/devices/system/cpu/online")
+	if err != nil {
+		return nil, err
+	}
+	return parseList(strings.TrimSpace(string(b)))
+}
+
+// parseList reads numbers such as 0-3,7.
+func parseList(s string) ([]int, error) {
+	const most = 1 << 13
+	var out []int
+	for part := range strings.SplitSeq(s, ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		a, err := strconv.ParseUint(first, 10, 16)
+		b := a
+		if isRange && err == nil {
+			b, err = strconv.ParseUint(last, 10, 16)
+		}
+		if err != nil || b < a || b >= most {
+			return nil, fmt.Errorf("%q is no list of processors", s)
+		}
+		for ; a <= b; a++ {
+			out = append(out, int(a))
+		}
+	}
+	return out, nil
 }
 
 // threadsOf lists the threads of a process.
