@@ -79,11 +79,12 @@ type shift struct {
 	sum       uint64
 }
 
-// run makes each function run until its share of a millisecond is over.
+// run makes each function run until its share of 1.3 milliseconds is over: a whole millisecond would be in step with the
+// clock of the kernel, on whose ticks runtime/pprof depends, and the shares in its profiles would be wrong.
 func (s *shift) run() {
-	until(500*time.Microsecond, func() { s.sum += uint64(spell(uint32(s.sum), 2000)) })
-	until(333*time.Microsecond, func() { s.sum += uint64(sieve(s.composite)) })
-	until(167*time.Microsecond, func() { s.sum += mix(s.text) })
+	until(650*time.Microsecond, func() { s.sum += uint64(spell(uint32(s.sum), 2000)) })
+	until(433*time.Microsecond, func() { s.sum += uint64(sieve(s.composite)) })
+	until(217*time.Microsecond, func() { s.sum += mix(s.text) })
 }
 
 // until calls f until some time is over.

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,13 +31,13 @@ import (
 // Shares of profiles agree the better the longer they are: go test -run Agree -for 20s -within 3
 var (
 	howLong = flag.Duration("for", 4*time.Second, "how long to sample programs for")
-	within  = flag.Float64("within", 7, "by how many `points` a function's share may differ from the program's own profile")
+	within  = flag.Float64("within", 0, "by how many `points` a function's share may differ from the program's own profile; 0 is 3 and what chance explains")
 )
 
 // record samples a process for a while and returns all segments as one profile.
 func record(t *testing.T, ctx context.Context, pid int, opt Options) (*profile.Profile, Outcome) {
 	t.Helper()
-	var sum profile.Merger
+	var all profile.Merger
 	emit := opt.Emit
 	opt.Emit = func(p *profile.Profile, from, to time.Duration) error {
 		if emit != nil {
@@ -53,14 +54,14 @@ func record(t *testing.T, ctx context.Context, pid int, opt Options) (*profile.P
 		if err != nil {
 			return err
 		}
-		return sum.Add(q)
+		return all.Add(q)
 	}
 	out, err := Record(ctx, pid, opt)
 	needPermission(t, err)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := sum.Profile()
+	p, err := all.Profile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,20 +150,26 @@ func top(share map[string]float64, n int) []string {
 	return names[:min(n, len(names))]
 }
 
+// sum returns the sum of the values of a sample type.
+func sum(p *profile.Profile, k int) (n time.Duration) {
+	for _, v := range p.Values(k) {
+		n += time.Duration(v)
+	}
+	return n
+}
+
 // agree checks that the functions that cost most have the same share in our profile of a program as in its own.
 func agree(t *testing.T, ours, own *profile.Profile) {
 	t.Helper()
 	flat, cum := shares(ours)
 	wantFlat, wantCum := shares(own)
-	cpu := func(p *profile.Profile) (d time.Duration) {
-		for _, v := range p.Values(1) {
-			d += time.Duration(v)
+	t.Logf("CPU time: ours %v in %d samples, its own %v", sum(ours, 1), int(sum(ours, 0)), sum(own, 1))
+	// may returns by how much a share may differ.
+	may := func(share float64) float64 {
+		if *within > 0 {
+			return *within
 		}
-		return d
-	}
-	t.Logf("CPU time: ours %v, its own %v", cpu(ours), cpu(own))
-	if a, b := cpu(ours).Seconds(), cpu(own).Seconds(); math.Abs(a-b) > 0.15*b {
-		t.Errorf("CPU time differs by more than 15%%: ours %.2fs, its own %.2fs", a, b)
+		return 3 + 3.5*math.Sqrt(share*(100-share)*(1/float64(sum(ours, 0))+1/float64(sum(own, 0))))
 	}
 	compare := func(what string, got, want map[string]float64, n int) {
 		names := top(want, n)
@@ -176,7 +183,7 @@ func agree(t *testing.T, ours, own *profile.Profile) {
 			d := got[name] - want[name]
 			worst = max(worst, math.Abs(d))
 			t.Logf("%s %6.2f %6.2f %+6.2f  %s", what, got[name], want[name], d, name)
-			if math.Abs(d) > *within {
+			if math.Abs(d) > may(min(max(got[name], want[name]), 99)) {
 				t.Errorf("%s share of %s is %.2f%%; in its own profile it is %.2f%%", what, name, got[name], want[name])
 			}
 		}
@@ -197,6 +204,13 @@ func TestAgreeStripped(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
+	}
+	// Its own profile counts too little when the machine is busy; the kernel knows.
+	took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	if a, b := sum(ours, 1).Seconds(), took.Seconds(); math.Abs(a-b) > (0.1+3/math.Sqrt(float64(sum(ours, 0))))*b {
+		t.Errorf("the profile has %.2fs of CPU time; the program took %.2fs", a, b)
+	} else {
+		t.Logf("the profile has %.2fs of CPU time; the program took %.2fs", a, b)
 	}
 	agree(t, ours, read(t, own))
 	// letter is inlined into spell, rotate into mix, and the files have no folders.
@@ -245,6 +259,132 @@ func read(t *testing.T, file string) *profile.Profile {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// TestThreads samples a program thread by thread, as when only that is allowed.
+func TestThreads(t *testing.T) {
+	cmd := start(t, build(t, "stripped", "-trimpath", "-ldflags=-s -w"), "-for", "2s")
+	segments := 0
+	last := time.Duration(0)
+	p, out := record(t, t.Context(), cmd.Process.Pid, Options{
+		Rate: 250, Segment: 200 * time.Millisecond, Threads: true, perThread: true,
+		Emit: func(p *profile.Profile, from, to time.Duration) error {
+			if from != last || to <= from {
+				t.Errorf("segment is from %v to %v; the one before ended at %v", from, to, last)
+			}
+			last = to
+			segments++
+			if m := p.Mappings[0]; filepath.Base(m.File) != "program" || !m.HasFunctions && p.NumSamples() > 0 {
+				t.Errorf("the first mapping is %+v", m)
+			}
+			return nil
+		},
+	})
+	if _, cum := shares(p); cum["main.main"] < 90 {
+		t.Errorf("main.main has %.1f%%", cum["main.main"])
+	}
+	if segments < 8 || segments > 14 || !out.Exited || len(out.Notes) == 0 {
+		t.Errorf("%d segments; outcome is %+v", segments, out)
+	}
+	found := false
+	for _, set := range p.LabelSets() {
+		for _, l := range set {
+			found = found || l.Key == "thread" && l.Num == int64(cmd.Process.Pid)
+		}
+	}
+	if !found {
+		t.Errorf("no sample is labelled with the first thread: %v", p.LabelSets())
+	}
+}
+
+// TestRefused checks what is said when there is nothing to record, or when it is not allowed.
+func TestRefused(t *testing.T) {
+	opt := Options{Emit: func(*profile.Profile, time.Duration, time.Duration) error { return nil }}
+	ended := start(t, "true")
+	ended.Wait()
+	sleep := start(t, "sleep", "60")
+	for _, tt := range []struct {
+		name string
+		pid  int
+		want error
+		text string
+	}{
+		{"negative", -1, ErrGone, "there is no such process"},
+		{"ended", ended.Process.Pid, ErrGone, "there is no such process"},
+		{"another language", sleep.Process.Pid, ErrNotGo, "there is no table of Go functions"},
+	} {
+		_, err := Record(t.Context(), tt.pid, opt)
+		needPermission(t, err)
+		if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
+			t.Errorf("%s: %v; want %q", tt.name, err, tt.text)
+		}
+	}
+	// Of another user.
+	if os.Geteuid() == 0 {
+		asNobody(t, "TestNobody")
+	}
+}
+
+// TestNobody is run by TestRefused as another user, who may sample his own programs at most.
+func TestNobody(t *testing.T) {
+	if os.Getenv("HONE_TEST_NOBODY") == "" {
+		t.Skip("run by TestRefused")
+	}
+	opt := Options{Emit: func(*profile.Profile, time.Duration, time.Duration) error { return nil }}
+	if _, err := Record(t.Context(), os.Getppid(), opt); !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), "another user's: sudo hone record --pid") {
+		t.Errorf("a process of root: %v", err)
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for n := 0; ; n++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	}()
+	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	var samples int64
+	opt.Emit = func(p *profile.Profile, _, _ time.Duration) error {
+		for _, v := range p.Values(0) {
+			samples += v
+		}
+		return nil
+	}
+	out, err := Record(ctx, os.Getpid(), opt)
+	level, _ := paranoid()
+	switch {
+	case level > 2:
+		if !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), "kernel.perf_event_paranoid is") {
+			t.Errorf("with kernel.perf_event_paranoid %d: %v", level, err)
+		}
+	case err != nil && level <= 2:
+		t.Errorf("its own process, with kernel.perf_event_paranoid %d: %v", level, err)
+	case samples < 10 || level == 2 && !strings.Contains(strings.Join(out.Notes, "\n"), "time in the kernel"):
+		t.Errorf("%d samples, %+v", samples, out)
+	}
+}
+
+// asNobody runs a test of this program as a user who may do little.
+func asNobody(t *testing.T, name string) {
+	t.Helper()
+	self, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.Close()
+	// By its handle: the folder that it is in may not be open to others.
+	cmd := exec.Command("/proc/self/fd/3", "-test.run", "^"+name+"$", "-test.v")
+	cmd.ExtraFiles = []*os.File{self}
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), "HONE_TEST_NOBODY=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+name)) {
+		t.Errorf("as another user: %v\n%s", err, out)
+	}
 }
 
 // TestAgreeServer samples a busy server while it serves its own profile.

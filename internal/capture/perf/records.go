@@ -63,8 +63,8 @@ func (l layout) parse(b []byte, see func(*sample)) (t tally) {
 			}
 		case recordLost:
 			body.word() // which event
-			if n := int64(body.word()); n > 0 && !body.short {
-				t.lost += n
+			if n := body.word(); !body.short {
+				t.lost += int64(min(n, 1<<32)) // more is no truth
 			}
 		case recordThrottle:
 			t.throttled++
