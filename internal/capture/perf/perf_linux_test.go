@@ -118,6 +118,11 @@ func shares(p *profile.Profile) (flat, cum map[string]float64) {
 	for i, v := range values {
 		share := 100 * float64(v) / total
 		stack = p.Stack(i, stack[:0])
+		// On a busy machine two signals often come at once. Then the one for the profile finds the program where the
+		// runtime has put it because of the other, which wanted the goroutine to let others run.
+		if lines := p.Locations[stack[0]].Lines; len(stack) > 1 && len(lines) == 1 && p.Functions[lines[0].Function].Name == "runtime.asyncPreempt" {
+			stack = stack[1:]
+		}
 		seen := make(map[string]bool)
 		for j, l := range stack {
 			lines := p.Locations[l].Lines
@@ -223,8 +228,8 @@ func TestAgreeStripped(t *testing.T) {
 		if strings.HasPrefix(f.Name, "main.") && f.File != "example.com/stripped/stripped.go" && f.File != "./stripped.go" {
 			t.Errorf("%s is in %s", f.Name, f.File)
 		}
-		if f.Name == "main.mix" && f.StartLine != 62 {
-			t.Errorf("main.mix begins in line %d; want 62", f.StartLine)
+		if f.Name == "main.mix" && f.StartLine != 63 {
+			t.Errorf("main.mix begins in line %d; want 63", f.StartLine)
 		}
 	}
 }
