@@ -3,11 +3,8 @@ package capture
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"time"
@@ -28,41 +25,19 @@ type Program struct {
 // said. The program keeps its input and output; only lines that gctrace asks for are taken out of its standard error.
 // code is its exit code; err is about running it.
 func GC(ctx context.Context, p Program) (log *gclog.Log, code int, err error) {
-	// An interrupt from the terminal reaches the program by itself, and it may take its time to end.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), p.Args[0], p.Args[1:]...)
-	cmd.Env = p.Env
-	if cmd.Env == nil {
-		cmd.Env = os.Environ()
-	}
-	cmd.Env = withGCTrace(cmd.Env)
-	cmd.Dir, cmd.Stdin, cmd.Stdout = p.Dir, p.In, p.Out
-	errs, err := cmd.StderrPipe()
-	if err != nil {
+	end, err := run(ctx, p, watch{gctrace: true})
+	if end == nil {
 		return nil, 0, err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, 0, fmt.Errorf("running %s: %w", p.Args[0], err)
-	}
-	var parser gclog.Parser
-	passErr := pass(&parser, errs, p.Err)
-	waitErr := cmd.Wait()
-	log = parser.Log()
-	var exit *exec.ExitError
-	switch {
-	case errors.As(waitErr, &exit):
-		return log, codeOf(exit), passErr
-	case waitErr != nil:
-		return log, 1, waitErr
-	}
-	return log, 0, passErr
+	return end.log, codeOf(end.state), err
 }
 
 // codeOf returns the exit code of a program as a shell does: 128 and the signal, when one ended it.
-func codeOf(exit *exec.ExitError) int {
-	if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+func codeOf(state *os.ProcessState) int {
+	if s, ok := state.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		return 128 + int(s.Signal())
 	}
-	return exit.ExitCode()
+	return state.ExitCode()
 }
 
 // withGCTrace adds gctrace=1 to what GODEBUG is set to, unless that has it.
@@ -88,9 +63,9 @@ func withGCTrace(env []string) []string {
 	return append(out, name+value+"gctrace=1")
 }
 
-// pass writes the lines of r that are not about garbage collection to w. What is not a whole line yet, such as a
+// pass writes to w what take leaves of the lines of r, unless they are its own: about garbage collection. What is not a whole line yet, such as a
 // question, is passed on after a moment, unless it may become one about garbage collection.
-func pass(parser *gclog.Parser, r io.Reader, w io.Writer) error {
+func pass(take func(line string) (rest string, own bool), r io.Reader, w io.Writer) error {
 	const (
 		moment  = 100 * time.Millisecond
 		longest = 64 << 10
@@ -123,7 +98,7 @@ func pass(parser *gclog.Parser, r io.Reader, w io.Writer) error {
 		case text, ok := <-chunks:
 			if !ok {
 				if pending != "" {
-					if rest, own := parser.Line(pending); !own {
+					if rest, own := take(pending); !own {
 						write(rest)
 					}
 				}
@@ -136,7 +111,7 @@ func pass(parser *gclog.Parser, r io.Reader, w io.Writer) error {
 					break
 				}
 				pending = rest
-				if left, own := parser.Line(line); !own {
+				if left, own := take(line); !own {
 					if ok {
 						left += "\n"
 					}

@@ -88,7 +88,7 @@ func TestPassQuestion(t *testing.T) {
 	from, to := io.Pipe()
 	seen, show := io.Pipe()
 	done := make(chan error)
-	go func() { done <- pass(new(gclog.Parser), from, show) }()
+	go func() { done <- pass(new(gclog.Parser).Line, from, show) }()
 	to.Write([]byte("Continue? "))
 	buf := make([]byte, 64)
 	deadline := time.AfterFunc(30*time.Second, func() { seen.CloseWithError(errors.New("nothing was passed on")) })

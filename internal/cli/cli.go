@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -49,6 +50,17 @@ func (s *System) asked(v *view.View) bool {
 func OS() System {
 	dir, _ := os.Getwd() // commands that need it say that there is none
 	return System{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv, Dir: dir, Zone: time.Local}
+}
+
+// Interruptible returns a context that ends with the first interrupt; the second one ends the program. When interrupts
+// are ignored, as in what a script runs in the background, they stay so, for us and for what we run.
+func Interruptible() (context.Context, context.CancelFunc) {
+	if signal.Ignored(os.Interrupt) {
+		return context.WithCancel(context.Background())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // who asks twice does not want to wait
+	return ctx, stop
 }
 
 // width returns the number of columns of the terminal that w is, or 0 when it is none.
@@ -169,6 +181,7 @@ const rootExamples = `  hone cpu.pprof                  # a first look
 // The groups of commands in help.
 const (
 	groupLook   = "look"
+	groupRecord = "record"
 	groupData   = "data"
 	groupCompat = "compat"
 	groupOther  = "other"
@@ -203,11 +216,13 @@ func newRoot(sys *System) *cobra.Command {
 	})
 	root.AddGroup(
 		&cobra.Group{ID: groupLook, Title: "Look:"},
+		&cobra.Group{ID: groupRecord, Title: "Record:"},
 		&cobra.Group{ID: groupData, Title: "Write:"},
 		&cobra.Group{ID: groupCompat, Title: "As another tool:"},
 		&cobra.Group{ID: groupOther, Title: "Other commands:"},
 	)
 	addViews(root, sys)
+	root.AddCommand(recordCommand(sys), timeCommand(sys))
 	addMerge(root, sys)
 	addWeb(root, sys)
 	root.AddCommand(&cobra.Command{

@@ -120,7 +120,7 @@ func applies(cmd *cobra.Command, flag string) bool {
 	switch {
 	case !slices.Contains(outputNames, flag), !cmd.HasParent(), cmd.GroupID == groupLook:
 		return true
-	case cmd.Name() == "merge":
+	case cmd.Name() == "merge", cmd.Name() == "record":
 		return flag == "output"
 	}
 	return false

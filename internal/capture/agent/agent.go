@@ -1,0 +1,213 @@
+// Package agent is the recorder that hone compiles into the programs it records. It writes a recording, as
+// docs/format/recording.md has it, into a folder while the program runs.
+//
+// Its files, and those that end in .go.txt, reach a build through -overlay, as a package of the standard library: see
+// package capture. A program that was built so starts the recorder before its own packages initialise, when the
+// environment asks for it. It must not change what the program does, so it
+//
+//   - holds on to no signal that the program wants, or that is ignored
+//   - keeps its goroutines out of what the program can count and print
+//   - steps back when the program takes a CPU profile of itself
+//   - gives up what cannot be written, and says so
+//
+// It imports only what most programs have in them anyway.
+package agent
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Env is the variable that tells a program to record itself. See Settings.
+const Env = "HONE_RECORDER"
+
+// Settings are what the environment tells the recorder.
+type Settings struct {
+	Dir    string        // of the recording
+	Every  time.Duration // between two heap profiles
+	Block  time.Duration // rate of the block profile: a sample for so much waiting
+	Mutex  int           // fraction of the mutex profile: a sample for so many
+	Trace  bool          // write an execution trace
+	GoDbug *string       // what GODEBUG was before gctrace was added; nil when it was not set
+}
+
+// String is how settings are written in the environment: key=value, with the folder last since it may hold anything.
+func (s Settings) String() string {
+	out := "every=" + s.Every.String() + ",block=" + s.Block.String() + ",mutex=" + strconv.Itoa(s.Mutex)
+	if s.Trace {
+		out += ",trace=true"
+	}
+	if s.GoDbug != nil {
+		out += ",godebug=" + strings.ReplaceAll(*s.GoDbug, ",", ";")
+	}
+	return out + ",dir=" + s.Dir
+}
+
+// parse is the inverse of String.
+func parse(text string) (s Settings, ok bool) {
+	for {
+		key, rest, found := strings.Cut(text, "=")
+		if !found {
+			return s, false
+		}
+		if key == "dir" {
+			s.Dir = rest
+			return s, rest != "" && s.Every > 0
+		}
+		var value string
+		value, text, _ = strings.Cut(rest, ",")
+		switch key {
+		case "every":
+			s.Every, _ = time.ParseDuration(value)
+		case "block":
+			s.Block, _ = time.ParseDuration(value)
+		case "mutex":
+			s.Mutex, _ = strconv.Atoi(value)
+		case "trace":
+			s.Trace = value == "true"
+		case "godebug":
+			old := strings.ReplaceAll(value, ";", ",")
+			s.GoDbug = &old
+		}
+	}
+}
+
+// A host is what only a package of the standard library can do. The zero host has none of it, as in tests.
+type host struct {
+	atExit   func(func())                 // has a function called when the program ends by itself
+	hide     func(func())                 // starts a goroutine that the program does not see
+	handlers func(sig os.Signal) int      // how many want a signal; nil is nobody but us
+	notified func() int                   // how many signals are wanted, each counted once for who wants it
+	profiler profiler                     // of the CPU
+	takeCPU  func(profiler, func(func())) // has the program's own CPU profiles, and the writing of all, pass through us
+	timer    func() (pending, known bool) // whether any timer will go off
+}
+
+// A recorder records the program that it is in.
+type recorder struct {
+	Settings
+	host
+	start time.Time
+
+	mu    sync.Mutex // one at a time
+	ended bool
+	cpu   segments
+	shots int // sets of profiles written
+	write writer
+	sys   system
+	quiet stillness
+
+	cost atomic.Int64 // CPU time of recording, nanoseconds
+	once sync.Once
+}
+
+// begin starts recording when the environment asks for it.
+func begin(h host) {
+	s, ok := parse(os.Getenv(Env))
+	if !ok {
+		return
+	}
+	// What the program runs is not recorded, and its collector is nobody's business.
+	os.Unsetenv(Env)
+	if s.GoDbug != nil {
+		os.Setenv("GODEBUG", *s.GoDbug)
+	} else {
+		os.Unsetenv("GODEBUG")
+	}
+	r := &recorder{Settings: s, host: h, start: time.Now()}
+	r.run()
+}
+
+func (r *recorder) run() {
+	r.write.dir = r.Dir
+	r.write.begin()
+	if f, err := os.Create(r.Dir + "/crash.txt"); err == nil {
+		debug.SetCrashOutput(f, debug.CrashOptions{}) // it keeps a copy
+		f.Close()
+	}
+	// The program may set rates of its own later, and then those hold.
+	runtime.SetBlockProfileRate(int(r.Block))
+	runtime.SetMutexProfileFraction(r.Mutex)
+	if r.takeCPU != nil {
+		r.takeCPU(profiler{start: r.startOwn, stop: r.stopOwn}, r.measure)
+	}
+	if r.Trace {
+		r.startTrace()
+	}
+	r.cpu.begin(r, nil)
+	r.metrics()
+	r.atExit(r.end)
+	r.hide(r.loop)
+	r.watchSignals()
+}
+
+// since returns the time since the program started.
+func (r *recorder) since() time.Duration { return time.Since(r.start) }
+
+// first is when the first CPU profile ends: what crashes at once shall leave something, too.
+const first = 250 * time.Millisecond
+
+// loop writes what there is every second.
+func (r *recorder) loop() {
+	next := first
+	shot := first
+	for {
+		time.Sleep(next - r.since())
+		r.mu.Lock()
+		if r.ended {
+			r.mu.Unlock()
+			return
+		}
+		dead := false
+		r.measure(func() {
+			now := r.since()
+			dead = r.cpu.rotate(r)
+			r.metrics()
+			if now >= shot {
+				r.snapshot(false)
+				shot = max(now, r.Every).Truncate(r.Every) + r.Every
+				if now < time.Second {
+					shot = min(time.Second, r.Every)
+				}
+			}
+		})
+		r.status()
+		r.mu.Unlock()
+		if dead {
+			r.deadlock()
+		}
+		next = r.since().Truncate(time.Second) + time.Second
+	}
+}
+
+// end writes the rest.
+func (r *recorder) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return
+	}
+	r.ended = true
+	r.measure(func() {
+		r.cpu.end(r)
+		r.snapshot(true)
+		r.metrics()
+		r.stopTrace()
+	})
+	r.status()
+}
+
+// measure adds the CPU time that f takes to the cost of recording.
+func (r *recorder) measure(f func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := threadCPU()
+	f()
+	r.cost.Add(threadCPU() - before)
+}

@@ -1,0 +1,98 @@
+package agent
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// A stillness looks for the end of all movement. The runtime does so, too, but not while there are goroutines, timers
+// and signal handlers of a recorder.
+type stillness struct {
+	calm  int // looks in a row at which nobody could go on
+	skip  int // looks to leave out: they stop the program
+	every int // how many to leave out next
+	dump  []byte
+}
+
+// sure is how many looks in a row it takes.
+const sure = 2
+
+// forever reports whether no goroutine of the program can ever go on.
+func (s *stillness) forever(r *recorder) bool {
+	if r.timer == nil || r.notified == nil {
+		return false
+	}
+	if s.skip > 0 {
+		s.skip--
+		return false
+	}
+	if !s.stuck(r) {
+		s.calm = 0
+		return false
+	}
+	s.calm++
+	return s.calm >= sure
+}
+
+func (s *stillness) stuck(r *recorder) bool {
+	switch pending, known := r.timer(); {
+	case !known || pending:
+		return false // something will happen
+	case runtime.NumCgoCall() > 0:
+		return false // it may come from C
+	case r.notified() > r.wanted():
+		return false // it may come from outside
+	}
+	if s.dump == nil {
+		s.dump = make([]byte, 1<<20)
+	}
+	n := runtime.Stack(s.dump, true)
+	if n == len(s.dump) || !asleep(string(s.dump[:n])) {
+		// What waits for the network, say, does so for long. It costs more to find that out than it is worth.
+		s.every = min(2*s.every+1, 30)
+		s.skip = s.every
+		return false
+	}
+	s.every = 0
+	pending, _ := r.timer() // one may have been set while we looked
+	return !pending
+}
+
+// waits are the states in which only another goroutine, or a timer, can wake one.
+var waits = []string{
+	"chan receive", "chan receive (nil chan)", "chan send", "chan send (nil chan)", "select", "select (no cases)",
+	"semacquire", "sync.Cond.Wait", "sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock", "sync.WaitGroup.Wait",
+}
+
+// asleep reports whether all goroutines in a dump wait for each other. The first one is the one that asks.
+func asleep(dump string) bool {
+	all := strings.Split(dump, "\n\n")
+	for _, g := range all[1:] {
+		_, rest, _ := strings.Cut(g, "[")
+		state, _, _ := strings.Cut(rest, "]")
+		state, _, _ = strings.Cut(state, ",")
+		found := false
+		for _, w := range waits {
+			found = found || state == w
+		}
+		if !found {
+			return false
+		}
+	}
+	return len(all) > 1
+}
+
+// deadlock says what the runtime would have said, and ends the program as it would have.
+func (r *recorder) deadlock() {
+	n := runtime.Stack(r.quiet.dump, true)
+	text := "fatal error: all goroutines are asleep - deadlock!\n\n"
+	if _, rest, ok := strings.Cut(string(r.quiet.dump[:n]), "\n\n"); ok {
+		text += rest
+	}
+	os.Stderr.WriteString(text)
+	r.end()
+	os.WriteFile(r.Dir+"/crash.txt", []byte(text), 0o644)
+	syscall.Exit(2)
+}

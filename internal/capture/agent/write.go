@@ -1,0 +1,165 @@
+package agent
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"strconv"
+	"time"
+)
+
+// number is how times are written in the names of files: milliseconds in nine digits.
+func number(d time.Duration) string {
+	s := strconv.FormatInt(d.Milliseconds(), 10)
+	for len(s) < 9 {
+		s = "0" + s
+	}
+	return s
+}
+
+// A writer writes the files of a recording, each whole or not at all.
+type writer struct {
+	dir     string
+	bytes   int64
+	failed  int // files
+	err     error
+	notes   []string
+	metrics *os.File
+	buf     bytes.Buffer
+}
+
+// begin makes the folders.
+func (w *writer) begin() {
+	for _, kind := range append([]string{"cpu"}, kinds...) {
+		w.check(os.MkdirAll(filepath.Join(w.dir, kind), 0o755))
+	}
+	f, err := os.OpenFile(filepath.Join(w.dir, "metrics.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	w.check(err)
+	w.metrics = f
+}
+
+// check counts what goes wrong. The program goes on.
+func (w *writer) check(err error) {
+	if err != nil {
+		w.failed++
+		w.err = err
+	}
+}
+
+// say notes what the user should know, once.
+func (w *writer) say(note string) {
+	for _, n := range w.notes {
+		if n == note {
+			return
+		}
+	}
+	w.notes = append(w.notes, note)
+}
+
+// file writes a file in a folder of the recording.
+func (w *writer) file(dir, name string, data []byte) {
+	dir = filepath.Join(w.dir, dir)
+	tmp := filepath.Join(dir, "."+name)
+	err := os.WriteFile(tmp, data, 0o644)
+	if err == nil {
+		err = os.Rename(tmp, filepath.Join(dir, name))
+	}
+	if err != nil {
+		os.Remove(tmp)
+		w.check(err)
+		return
+	}
+	w.bytes += int64(len(data))
+}
+
+// kinds are the profiles that show a moment, or count from the start.
+var kinds = []string{"heap", "goroutine", "block", "mutex", "threadcreate"}
+
+// leaks is the profile of goroutines that nobody can wake. Only some toolchains have it.
+const leaks = "goroutineleak"
+
+// many is a number of goroutines of which a profile stops the program for noticeable time.
+const many = 100_000
+
+// snapshot writes profiles of all kinds but the CPU.
+func (r *recorder) snapshot(last bool) {
+	at := number(r.since()) + ".pb.gz"
+	for _, kind := range kinds {
+		if kind == "goroutine" && !last && runtime.NumGoroutine() > many {
+			r.write.say("there were so many goroutines that their profile was only taken at the end")
+			continue
+		}
+		r.profile(kind, at)
+	}
+	if last && pprof.Lookup(leaks) != nil {
+		r.write.check(os.MkdirAll(filepath.Join(r.Dir, leaks), 0o755))
+		r.profile(leaks, at)
+	}
+}
+
+func (r *recorder) profile(kind, name string) {
+	b := &r.write.buf
+	b.Reset()
+	if err := pprof.Lookup(kind).WriteTo(b, 0); err != nil {
+		r.write.check(errors.New(kind + " profile: " + err.Error()))
+		return
+	}
+	r.write.file(kind, name, b.Bytes())
+}
+
+// Status is the file in which the recorder tells what it did. It is for hone, and no part of the recording.
+const Status = ".recorder.json"
+
+// status says what recording has cost so far.
+func (r *recorder) status() {
+	w := &r.write
+	b := []byte(`{"cpu_ns":`)
+	b = strconv.AppendInt(b, r.cost.Load(), 10)
+	b = append(b, `,"pauses_ns":`...)
+	b = strconv.AppendInt(b, int64(r.cpu.pauses), 10)
+	b = append(b, `,"bytes":`...)
+	b = strconv.AppendInt(b, w.bytes, 10)
+	b = append(b, `,"gomaxprocs":`...)
+	b = strconv.AppendInt(b, int64(runtime.GOMAXPROCS(0)), 10)
+	b = append(b, `,"peak":`...)
+	b = strconv.AppendInt(b, r.sys.peak(), 10)
+	b = append(b, `,"ended":`...)
+	b = strconv.AppendBool(b, r.ended)
+	b = append(b, `,"failed":`...)
+	b = strconv.AppendInt(b, int64(w.failed), 10)
+	if w.err != nil {
+		b = append(b, `,"error":`...)
+		b = appendJSON(b, w.err.Error())
+	}
+	b = append(b, `,"notes":[`...)
+	for i, n := range w.notes {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendJSON(b, n)
+	}
+	b = append(b, "]}\n"...)
+	tmp := filepath.Join(w.dir, ".new"+Status)
+	if os.WriteFile(tmp, b, 0o644) == nil {
+		os.Rename(tmp, filepath.Join(w.dir, Status))
+	}
+}
+
+// appendJSON appends s as a string of JSON. What is no printable ASCII becomes a question mark.
+func appendJSON(b []byte, s string) []byte {
+	b = append(b, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c < ' ' || c > '~':
+			b = append(b, '?')
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
+}

@@ -1,0 +1,416 @@
+package capture
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/mod/semver"
+)
+
+// agentFiles are the sources of the recorder.
+//
+//go:embed agent/*.go agent/*.go.txt
+var agentFiles embed.FS
+
+// agentPackage is the path of the recorder inside a program. Packages of the standard library initialise in the order
+// of their names, as far as their imports allow, and this one shall come early.
+const agentPackage = "0hone/recorder"
+
+// addedFile is the name of the file that imports the recorder. It exists only in the overlay.
+const addedFile = "zz_hone_recorder"
+
+// A Build says what to build with the recorder inside.
+type Build struct {
+	Targets []string // a package, or Go files of one
+	Test    bool     // the tests of the package
+	Flags   []string // for the go command: -race, -tags=…
+	Dir     string   // "" is the current folder
+	Env     []string // nil is that of this process
+	Leaks   bool     // with the experiment that finds leaked goroutines
+}
+
+// A built program.
+type built struct {
+	file string // the program
+	name string // what to call it
+	dir  string // of its package
+	path string // of its package
+}
+
+// A BuildError is that the go command could not build. It has said why.
+type BuildError struct {
+	Doing  string // go build ./cmd/app
+	Output string
+}
+
+func (e *BuildError) Error() string {
+	return fmt.Sprintf("%s:\n%s", e.Doing, strings.TrimSpace(e.Output))
+}
+
+// goEnv is what the go command says about itself where a program is built.
+type goEnv struct {
+	GOROOT, GOVERSION, GOFLAGS, GOEXPERIMENT, GOOS, GOARCH string
+}
+
+// build builds a program with the recorder inside, into a folder that may be thrown away.
+func (b *Build) build(ctx context.Context, work string) (*built, error) {
+	env := b.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	out, err := b.goCommand(ctx, env, "env", "-json", "GOROOT", "GOVERSION", "GOFLAGS", "GOEXPERIMENT", "GOOS", "GOARCH")
+	if err != nil {
+		return nil, err
+	}
+	var about goEnv
+	if err := json.Unmarshal(out, &about); err != nil {
+		return nil, fmt.Errorf("reading what go env says: %w", err)
+	}
+	if err := about.check(); err != nil {
+		return nil, err
+	}
+	if b.Leaks {
+		const experiment = "goroutineleakprofile"
+		env = append(env[:len(env):len(env)], "GOEXPERIMENT="+strings.Trim(about.GOEXPERIMENT+","+experiment, ","))
+	}
+	pkg, err := b.target(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	flags, overlay, ldflags := splitFlags(about.GOFLAGS, b.Flags)
+	replace := map[string]string{}
+	if overlay != "" {
+		if replace, err = readOverlay(b.Dir, overlay); err != nil {
+			return nil, err
+		}
+	}
+	added, err := addAgent(about.GOROOT, work, replace)
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.Join(pkg.Dir, addedFile+".go")
+	if b.Test {
+		name = filepath.Join(pkg.Dir, addedFile+"_test.go")
+	}
+	file := filepath.Join(added, pkg.clause+".main.go")
+	if err := writeOnce(file, []byte(fmt.Sprintf("package %s\n\nimport _ %q\n", pkg.clause, agentPackage))); err != nil {
+		return nil, err
+	}
+	replace[name] = file
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return nil, err
+	}
+	overlay = filepath.Join(work, "overlay.json")
+	if err := os.WriteFile(overlay, text, 0o600); err != nil {
+		return nil, err
+	}
+
+	p := &built{name: pkg.name(b.Targets), dir: pkg.Dir, path: pkg.ImportPath}
+	p.file = filepath.Join(work, p.name)
+	if about.GOOS == "windows" {
+		p.file += ".exe"
+	}
+	args := []string{"build"}
+	if b.Test {
+		args = []string{"test", "-c", "-vet=off"}
+	}
+	// The recorder asks the runtime when the next timer goes off, which is nobody's business but a debugger's.
+	args = append(args, flags...)
+	args = append(args, "-overlay="+overlay, "-ldflags="+strings.TrimSpace(ldflags+" -checklinkname=0"), "-o", p.file)
+	args = append(args, b.Targets...)
+	if pkg.files {
+		args = append(args, filepath.Join(filepath.Dir(b.Targets[0]), addedFile+".go")) // named as the others are
+	}
+	if _, err := b.goCommand(ctx, env, args...); err != nil {
+		var wrong *BuildError
+		if errors.As(err, &wrong) {
+			wrong.Doing = "building " + strings.Join(b.Targets, " ")
+		}
+		return nil, err
+	}
+	if _, err := os.Stat(p.file); err != nil {
+		return nil, fmt.Errorf("%s has no tests", strings.Join(b.Targets, " ")) // go test -c says so and succeeds
+	}
+	return p, nil
+}
+
+// check refuses what the recorder does not run on.
+func (e *goEnv) check() error {
+	const oldest = "v1.23"
+	version, _, _ := strings.Cut(strings.TrimPrefix(e.GOVERSION, "go"), "-")
+	version, _, _ = strings.Cut(version, " ")
+	if v := "v" + version; semver.IsValid(v) && semver.Compare(v, oldest) < 0 {
+		return fmt.Errorf("recording a program that is built for it needs Go 1.23 or later, and here is %s; hone record -- PROGRAM records any", e.GOVERSION)
+	}
+	if e.GOOS != runtime.GOOS || e.GOARCH != runtime.GOARCH {
+		return fmt.Errorf("the go command builds for %s/%s here, and that does not run on %s/%s", e.GOOS, e.GOARCH, runtime.GOOS, runtime.GOARCH)
+	}
+	return nil
+}
+
+// goCommand runs the go command and returns what it prints.
+func (b *Build) goCommand(ctx context.Context, env []string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Env = b.Dir, env
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.WaitDelay = waitDelay
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, fmt.Errorf("building %s: there is no go command: %w", strings.Join(b.Targets, " "), err)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.As(err, &exit):
+		return nil, &BuildError{"go " + args[0] + " " + strings.Join(b.Targets, " "), cmp.Or(stderr.String(), exit.Error())}
+	}
+	return stdout.Bytes(), err
+}
+
+// A target is the package that is built.
+type target struct {
+	Dir, Name, ImportPath     string
+	GoFiles, CgoFiles         []string
+	TestGoFiles, XTestGoFiles []string
+	Error                     *struct{ Err string }
+
+	clause string // of the file that is added
+	files  bool   // it was named by its files
+}
+
+func (b *Build) target(ctx context.Context, env []string) (*target, error) {
+	args := append([]string{"list", "-e", "-json=Dir,Name,ImportPath,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Error"}, b.Flags...)
+	out, err := b.goCommand(ctx, env, append(args, b.Targets...)...)
+	if err != nil {
+		return nil, err
+	}
+	var found []*target
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		t := &target{}
+		if err := dec.Decode(t); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, fmt.Errorf("reading what go list says: %w", err)
+		}
+		found = append(found, t)
+	}
+	named := strings.Join(b.Targets, " ")
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%s names %d packages; one can be recorded at a time", named, len(found))
+	}
+	t := found[0]
+	if t.Error != nil && t.Name == "" {
+		return nil, &BuildError{"looking for " + named, t.Error.Err}
+	}
+	t.files = strings.HasSuffix(b.Targets[0], ".go")
+	t.clause = t.Name
+	if b.Test {
+		if len(t.GoFiles)+len(t.CgoFiles)+len(t.TestGoFiles) == 0 && len(t.XTestGoFiles) > 0 {
+			t.clause = strings.TrimSuffix(t.Name, "_test") + "_test"
+		}
+		if len(t.TestGoFiles)+len(t.XTestGoFiles) == 0 {
+			return nil, fmt.Errorf("%s has no tests", named)
+		}
+		return t, nil
+	}
+	if t.Name != "main" {
+		return nil, fmt.Errorf("%s is package %s, not a program; hone record --test %s records its tests", named, t.Name, named)
+	}
+	return t, nil
+}
+
+// name returns what a program is called: as go build would, but not v2.
+func (t *target) name(targets []string) string {
+	if t.files {
+		return strings.TrimSuffix(filepath.Base(targets[0]), ".go")
+	}
+	elem := path.Base(t.ImportPath)
+	if dir := path.Dir(t.ImportPath); isVersion(elem) && dir != "." {
+		elem = path.Base(dir)
+	}
+	if elem == "." || elem == "/" || strings.HasPrefix(elem, "_") {
+		elem = filepath.Base(t.Dir)
+	}
+	return elem
+}
+
+func isVersion(s string) bool {
+	return len(s) > 1 && s[0] == 'v' && strings.Trim(s[1:], "0123456789") == ""
+}
+
+// splitFlags takes the overlay and the flags of the linker out of those for the go command. Others in GOFLAGS reach it
+// by themselves.
+func splitFlags(goflags string, flags []string) (rest []string, overlay, ldflags string) {
+	take := func(f string) bool {
+		name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(f, "-"), "-"), "=")
+		switch name {
+		case "overlay":
+			overlay = value
+		case "ldflags":
+			ldflags = value
+		default:
+			return false
+		}
+		return true
+	}
+	for _, f := range quotedFields(goflags) {
+		take(f)
+	}
+	for _, f := range flags {
+		if !take(f) {
+			rest = append(rest, f)
+		}
+	}
+	return rest, overlay, ldflags
+}
+
+// quotedFields splits as the go command does with GOFLAGS: at blanks, but not between quotes around a whole word.
+func quotedFields(s string) []string {
+	var out []string
+	for {
+		s = strings.TrimLeft(s, " \t\n\r")
+		if s == "" {
+			return out
+		}
+		if q := s[:1]; q == `"` || q == "'" {
+			word, rest, _ := strings.Cut(s[1:], q)
+			out, s = append(out, word), rest
+			continue
+		}
+		i := strings.IndexAny(s, " \t\n\r")
+		if i < 0 {
+			i = len(s)
+		}
+		out, s = append(out, s[:i]), s[i:]
+	}
+}
+
+// readOverlay reads an overlay that the user has. The go command takes relative names in it to be in the folder of the build.
+func readOverlay(dir, file string) (map[string]string, error) {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(dir, file)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the overlay in GOFLAGS: %w", err)
+	}
+	var o struct{ Replace map[string]string }
+	if err := json.Unmarshal(text, &o); err != nil {
+		return nil, fmt.Errorf("reading the overlay %s: %w", file, err)
+	}
+	if o.Replace == nil {
+		o.Replace = map[string]string{}
+	}
+	return o.Replace, nil
+}
+
+// addAgent adds the recorder to an overlay. It returns a folder in which further files may be written once. The folder
+// is the same each time where that can be, so that the go command finds what it built before.
+func addAgent(goroot, work string, replace map[string]string) (string, error) {
+	files, err := fs.Glob(agentFiles, "agent/*")
+	if err != nil {
+		return "", err
+	}
+	add := map[string][]byte{} // by name in GOROOT/src
+	for _, f := range files {
+		text, err := agentFiles.ReadFile(f)
+		if err != nil {
+			return "", err
+		}
+		name := strings.TrimSuffix(path.Base(f), ".txt")
+		switch {
+		case strings.HasSuffix(name, "_test.go"):
+		case name == "pprof.go", name == "signal.go", name == "host_cpu.go", name == "host_nocpu.go":
+		default:
+			add[agentPackage+"/"+name] = text
+		}
+	}
+	read := func(name string) []byte {
+		text, _ := agentFiles.ReadFile("agent/" + name)
+		return text
+	}
+	add["os/signal/zz_hone.go"] = read("signal.go.txt")
+	const pprof = "runtime/pprof/pprof.go"
+	text, err := os.ReadFile(filepath.Join(goroot, "src", filepath.FromSlash(pprof)))
+	if err != nil {
+		return "", fmt.Errorf("reading the standard library: %w", err)
+	}
+	if text, ok := sharePprof(text); ok {
+		add[pprof] = text
+		add["runtime/pprof/zz_hone.go"] = read("pprof.go.txt")
+		add[agentPackage+"/host_cpu.go"] = read("host_cpu.go.txt")
+	} else {
+		add[agentPackage+"/host_cpu.go"] = read("host_nocpu.go.txt")
+	}
+	sum := sha256.New()
+	for _, name := range sorted(add) {
+		fmt.Fprintf(sum, "%s %d\n%s", name, len(add[name]), add[name])
+	}
+	dir := filepath.Join(work, "agent")
+	if cache, err := os.UserCacheDir(); err == nil {
+		kept := filepath.Join(cache, "hone", "agent", fmt.Sprintf("%x", sum.Sum(nil)[:8]))
+		if os.MkdirAll(kept, 0o755) == nil {
+			dir = kept
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	for name, text := range add {
+		file := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
+		if err := writeOnce(file, text); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(goroot, "src", filepath.FromSlash(name))] = file
+	}
+	return dir, nil
+}
+
+// sharePprof makes runtime/pprof let the recorder and the program both have CPU profiles. Lines stay where they are.
+func sharePprof(text []byte) ([]byte, bool) {
+	for _, change := range [][2]string{
+		{"\nfunc StartCPUProfile(w io.Writer) error {\n", "\nfunc honeStartCPUProfile(w io.Writer) error {\n"},
+		{"\nfunc StopCPUProfile() {\n", "\nfunc honeStopCPUProfile() {\n"},
+		{"\tgo profileWriter(w)\n", "\thoneGo(w)\n"},
+		{"\tb.build()\n\tcpu.done <- true\n", "\thoneDone(b, w)\n\n"},
+	} {
+		if bytes.Count(text, []byte(change[0])) != 1 {
+			return nil, false
+		}
+		text = bytes.Replace(text, []byte(change[0]), []byte(change[1]), 1)
+	}
+	return text, bytes.Contains(text, []byte("\nfunc profileWriter(w io.Writer) {\n"))
+}
+
+// writeOnce writes a file unless it is there with that text already.
+func writeOnce(name string, text []byte) error {
+	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, text) {
+		return nil
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), ".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(text)
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), name)
+}

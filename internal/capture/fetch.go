@@ -1,0 +1,342 @@
+package capture
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source"
+)
+
+// A Server is asked for its profiles.
+type Server struct {
+	Target string         // host:port or URL
+	Ask    source.Options // how to ask
+}
+
+// ErrNoProfiles is that a server has no profiles where they usually are.
+var ErrNoProfiles = errors.New("no profiles of a Go program there")
+
+// usualFor is how long a server is recorded when nothing is said.
+const usualFor = 30 * time.Second
+
+// fetched is the recording of a server.
+type fetched struct {
+	*session
+	Server
+	base  *url.URL // of its profiles, with a slash at the end
+	start time.Time
+}
+
+// Fetch records a server: CPU profiles one after the other, and the others now and then. The context ends it early.
+func Fetch(ctx context.Context, opt Options, from Server) (*Recorded, error) {
+	f := &fetched{session: opt.session(), Server: from}
+	f.For = cmp.Or(f.For, usualFor)
+	f.manifest.How, f.manifest.Target, f.manifest.Dir = recording.Fetched, from.Target, opt.Dir
+	f.say("looking for profiles at " + from.Target)
+	kinds, err := f.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.begin(serverName(f.base)); err != nil {
+		return nil, err
+	}
+	f.start = time.Now()
+	f.manifest.Target = f.base.String()
+	if line, err := f.Ask.Get(ctx, f.at("cmdline"), shortPatience); err == nil && len(line) > 0 {
+		f.manifest.Command = strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
+	}
+	if err := f.writeManifest(); err != nil {
+		os.Remove(f.folder)
+		return nil, fmt.Errorf("writing %s: %w", f.folder, err)
+	}
+	f.say("recording for " + f.For.String())
+	f.record(ctx, kinds)
+	f.manifest.Ended = f.Now()
+	f.manifest.Usage = &recording.Usage{Real: time.Since(f.start)}
+	rec, err := recording.Open(f.folder)
+	if err == nil {
+		defer rec.Close()
+		if len(rec.Parts) == 0 {
+			why := errors.New("it gave no profile")
+			if len(f.manifest.Notes) > 0 {
+				why = errors.New(f.manifest.Notes[0])
+			}
+			rec.Close()
+			f.discard()
+			return nil, fmt.Errorf("%s: %w", f.base, why)
+		}
+		f.manifest.Program = programOf(rec)
+		f.wrote(0, keepSources(rec, f.folder, f.sourceOptions(nil)))
+	}
+	out, err := f.pack()
+	out.Name = from.Target
+	return out, err
+}
+
+const shortPatience = 15 * time.Second
+
+// serverName makes a name for a recording of a server.
+func serverName(u *url.URL) string {
+	return strings.NewReplacer(":", "-", "[", "", "]", "").Replace(u.Host)
+}
+
+// usualPlaces are where Go servers have their profiles, below what the user named.
+var usualPlaces = []string{"debug/pprof/", "pprof/", "", "-/debug/pprof/", "debug/"}
+
+// at returns the address of a profile.
+func (f *fetched) at(kind string) *url.URL {
+	u := *f.base
+	u.Path += kind
+	return &u
+}
+
+// find finds where the profiles are, and returns which there are.
+func (f *fetched) find(ctx context.Context) ([]string, error) {
+	target := f.Target
+	if !strings.Contains(target, "://") {
+		target = "http://" + target
+	}
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("%s is no address of a server", f.Target)
+	}
+	u.RawQuery, u.Fragment = "", ""
+	if before, _, ok := strings.Cut(u.Path, "/debug/pprof"); ok {
+		u.Path = before // the user may have named one of them
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/") + "/"
+	var last error
+	for _, place := range usualPlaces {
+		base := *u
+		base.Path += place
+		f.base = &base
+		index, err := f.Ask.Get(ctx, &base, shortPatience)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.Is(err, syscall.ECONNREFUSED):
+			return nil, fmt.Errorf("%s: nobody listens there: %w", f.Target, syscall.ECONNREFUSED)
+		case err == nil:
+			if kinds := kindsIn(index); len(kinds) > 0 {
+				return kinds, nil
+			}
+		default:
+			var asking *url.Error
+			if errors.As(err, &asking) {
+				return nil, err // another place will not help
+			}
+			last = err
+		}
+		// Some routers have the profiles, but not the page that lists them.
+		probe := f.at("goroutine")
+		probe.RawQuery = "debug=1"
+		if text, err := f.Ask.Get(ctx, probe, shortPatience); err == nil && bytes.HasPrefix(text, []byte("goroutine profile: total ")) {
+			return snapshots, nil
+		}
+	}
+	if last != nil {
+		return nil, fmt.Errorf("%s: %w: %v", f.Target, ErrNoProfiles, last)
+	}
+	return nil, fmt.Errorf("%s: %w", f.Target, ErrNoProfiles)
+}
+
+// snapshots are the kinds of profiles that a server gives at once.
+var snapshots = []string{recording.Heap, recording.Goroutine, recording.Block, recording.Mutex, recording.ThreadCreate}
+
+// kindsIn returns the kinds of profiles that the index page of net/http/pprof lists.
+func kindsIn(index []byte) []string {
+	if !bytes.Contains(index, []byte("goroutine?debug=")) {
+		return nil
+	}
+	var out []string
+	for _, k := range append(slices.Clone(snapshots), recording.Leaks) {
+		if bytes.Contains(index, []byte(k+"?debug=")) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// record asks until the time is over.
+func (f *fetched) record(ctx context.Context, kinds []string) {
+	ctx, stop := context.WithTimeout(ctx, f.For)
+	defer stop()
+	var all sync.WaitGroup
+	var notes said
+	all.Go(func() { f.cpu(ctx, &notes) })
+	if f.Trace {
+		all.Go(func() { f.trace(ctx, &notes) })
+	}
+	all.Go(func() {
+		for n := 0; ; n++ {
+			f.snapshot(ctx, kinds, &notes)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(time.Until(f.start.Add(time.Duration(n+1) * f.Every))):
+			}
+		}
+	})
+	all.Wait()
+	// The last one says what all of it added, and cannot be left out because time is over.
+	f.snapshot(context.WithoutCancel(ctx), kinds, &notes)
+	f.manifest.Notes = append(f.manifest.Notes, notes.all()...)
+}
+
+// said are notes, each once, with how often.
+type said struct {
+	mu    sync.Mutex
+	texts []string
+	times map[string]int
+}
+
+func (s *said) note(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.times == nil {
+		s.times = map[string]int{}
+	}
+	if s.times[text]++; s.times[text] == 1 {
+		s.texts = append(s.texts, text)
+	}
+}
+
+func (s *said) all() []string {
+	for i, t := range s.texts {
+		if n := s.times[t]; n > 1 {
+			s.texts[i] = fmt.Sprintf("%s (%d times)", t, n)
+		}
+	}
+	return s.texts
+}
+
+// piece is how long a CPU profile is.
+func (f *fetched) piece() time.Duration {
+	if f.For > 2*time.Minute {
+		return 5 * time.Second
+	}
+	return time.Second
+}
+
+// cpu takes CPU profiles one after the other.
+func (f *fetched) cpu(ctx context.Context, notes *said) {
+	piece := f.piece()
+	for ctx.Err() == nil {
+		left := f.For - time.Since(f.start)
+		if left < piece/2 {
+			return
+		}
+		u := f.at("profile")
+		u.RawQuery = "seconds=" + strconv.Itoa(int(piece.Seconds()))
+		from := time.Since(f.start)
+		// The last one may end a little late.
+		text, err := f.Ask.Get(context.WithoutCancel(ctx), u, 3*piece+shortPatience)
+		to := time.Since(f.start)
+		if err == nil {
+			err = f.keep(recording.CPU, from, to, text)
+		}
+		if err != nil {
+			notes.note(whyNoCPU(err))
+			if errors.Is(err, syscall.ECONNREFUSED) {
+				return
+			}
+			sleep(ctx, piece)
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// whyNoCPU says why there is no CPU profile, and what to do about it.
+func whyNoCPU(err error) string {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "already in use"):
+		return "somebody else was taking a CPU profile of the server: only one can be taken at a time, so record again when that one is over"
+	case strings.Contains(text, "WriteTimeout"):
+		return "the server gives up before a CPU profile is taken, since its http.Server has a short WriteTimeout: serve /debug/pprof by another http.Server without one"
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		return "the server closed the connection before a CPU profile was taken, as with a WriteTimeout that is too short: serve /debug/pprof by another http.Server without one"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "the server was gone before the end"
+	case strings.Contains(text, "404"):
+		return "the server has no CPU profile at profile: register pprof.Profile, too"
+	}
+	return "no CPU profile: " + text
+}
+
+// trace gets an execution trace of the whole time.
+func (f *fetched) trace(ctx context.Context, notes *said) {
+	u := f.at("trace")
+	u.RawQuery = "seconds=" + strconv.Itoa(max(1, int(f.For.Seconds())))
+	text, err := f.Ask.Get(context.WithoutCancel(ctx), u, f.For+2*shortPatience)
+	if err != nil {
+		notes.note("no execution trace: " + err.Error())
+		return
+	}
+	f.wrote(0, os.WriteFile(filepath.Join(f.folder, recording.TraceFile), text, 0o644))
+}
+
+// snapshot gets the profiles of a moment. What they count since the server started is there each time, so that any two
+// tell what came between them; that is what the server would do when asked for a number of seconds.
+func (f *fetched) snapshot(ctx context.Context, kinds []string, notes *said) {
+	for _, kind := range kinds {
+		if ctx.Err() != nil {
+			return
+		}
+		text, err := f.Ask.Get(ctx, f.at(kind), shortPatience)
+		if err == nil {
+			at := time.Since(f.start)
+			err = f.keep(kind, at, at, text)
+		}
+		switch {
+		case ctx.Err() != nil, errors.Is(err, syscall.ECONNREFUSED):
+			return // cpu says so
+		case err != nil:
+			notes.note("no " + kind + " profile: " + err.Error())
+		}
+	}
+}
+
+// keep writes a profile, unless it is none.
+func (f *fetched) keep(kind string, from, to time.Duration, text []byte) error {
+	if _, err := profile.Parse(bytes.NewReader(text)); err != nil {
+		return fmt.Errorf("what the server sent is no profile: %w", err)
+	}
+	name := filepath.Join(f.folder, filepath.FromSlash(recording.PartFile(kind, from, to)))
+	return f.write(name, text)
+}
+
+// programOf says what profiles say about the program.
+func programOf(rec *recording.Recording) *recording.Program {
+	picked, _, err := rec.Pick("", 0, 0)
+	if err != nil {
+		return nil
+	}
+	for _, m := range picked.Profile.Mappings {
+		if m.File != "" && !strings.HasPrefix(m.File, "[") {
+			return &recording.Program{Path: m.File, BuildID: m.BuildID}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package capture
+
+func kernel() string { return "" }
+
+func killedByKernel(int) bool { return false }

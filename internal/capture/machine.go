@@ -1,0 +1,200 @@
+package capture
+
+import (
+	"bufio"
+	"cmp"
+	"debug/buildinfo"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+func sorted[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// machine describes where we run.
+func machine() *recording.Machine {
+	m := &recording.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Kernel: kernel()}
+	m.CPU = field("/proc/cpuinfo", "model name")
+	if kb, _, ok := strings.Cut(field("/proc/meminfo", "MemTotal"), " "); ok {
+		n, _ := strconv.ParseInt(kb, 10, 64)
+		m.Memory = n << 10
+	}
+	m.MemLimit = memoryLimit(m.Memory)
+	m.CPULimit = cpuLimit()
+	for _, sign := range []string{"/.dockerenv", "/run/.containerenv"} {
+		if _, err := os.Stat(sign); err == nil {
+			m.Container = true
+		}
+	}
+	return m
+}
+
+// field returns the first value of a name in a file of lines such as "model name : Xeon".
+func field(file, name string) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// controlGroup returns the text of a file of our control group, of version 2 or else of version 1, where it is with a
+// controller. It is empty where there is neither. A program that we run is in the same group.
+func controlGroup(file2, controller, file1 string) string {
+	groups, _ := os.ReadFile("/proc/self/cgroup")
+	for line := range strings.Lines(string(groups)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3) // 4:memory:/path in version 1, 0::/path in version 2
+		if len(parts) != 3 {
+			continue
+		}
+		mount, file := "/sys/fs/cgroup", file2
+		if parts[1] != "" {
+			if !slices.Contains(strings.Split(parts[1], ","), controller) {
+				continue
+			}
+			mount, file = mount+"/"+controller, file1
+		}
+		// Inside a container the path is often that of outside, and then the group is what is mounted.
+		for _, dir := range []string{filepath.Join(mount, parts[2]), mount} {
+			if text, err := os.ReadFile(filepath.Join(dir, file)); err == nil {
+				return strings.TrimSpace(string(text))
+			}
+		}
+	}
+	return ""
+}
+
+// memoryLimit returns how much memory our control group may have; 0 is as much as there is.
+func memoryLimit(memory int64) int64 {
+	n, err := strconv.ParseInt(controlGroup("memory.max", "memory", "memory.limit_in_bytes"), 10, 64)
+	if err != nil || memory > 0 && n > memory {
+		return 0 // max, or the largest number there is
+	}
+	return n
+}
+
+// cpuLimit returns how many processors our control group may use, as in 1.5; "" is all.
+func cpuLimit() string {
+	quota, period, _ := strings.Cut(controlGroup("cpu.max", "cpu", "cpu.cfs_quota_us"), " ")
+	if period == "" {
+		period = controlGroup("cpu.max", "cpu", "cpu.cfs_period_us")
+	}
+	q, errQ := strconv.ParseFloat(quota, 64)
+	p, errP := strconv.ParseFloat(period, 64)
+	if errQ != nil || errP != nil || q <= 0 || p <= 0 {
+		return ""
+	}
+	return strconv.FormatFloat(q/p, 'f', -1, 64)
+}
+
+// oomKills returns how often something in our control group was killed since there was no memory left.
+func oomKills() int {
+	for line := range strings.Lines(controlGroup("memory.events", "memory", "memory.oom_control")) {
+		if n, ok := strings.CutPrefix(line, "oom_kill "); ok {
+			kills, _ := strconv.Atoi(strings.TrimSpace(n))
+			return kills
+		}
+	}
+	return 0
+}
+
+// cause says in words why a program ended, where that is known.
+func (s *session) cause(end *ending, said []byte, oom bool) string {
+	crash, _ := os.ReadFile(filepath.Join(s.folder, recording.CrashFile))
+	if len(crash) > 0 {
+		// The first line of a fatal error is not always among what the runtime says twice.
+		for line := range strings.Lines(string(crash) + string(said)) {
+			if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "SIG") {
+				return strings.TrimSpace(line)
+			}
+		}
+		return "it crashed"
+	}
+	if signalName(end.state) != "SIGKILL" {
+		return ""
+	}
+	switch {
+	case oom:
+		return "out of memory: the kernel killed it, since its control group had no more"
+	case killedByKernel(end.state.Pid()):
+		return "out of memory: the kernel killed it, since there was no more"
+	case end.stopped.Load():
+		return "hone killed it, since it did not end when asked to"
+	}
+	return "somebody killed it"
+}
+
+// program says what is known about a program: from itself, and from the folder that it was built in.
+func (s *session) program(file string, of *built) *recording.Program {
+	p := &recording.Program{Env: map[string]string{}}
+	env := s.Program.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	for _, e := range env {
+		if k, v, _ := strings.Cut(e, "="); slices.Contains([]string{"GOGC", "GOMEMLIMIT", "GODEBUG", "GOMAXPROCS"}, k) {
+			p.Env[k] = v
+		}
+	}
+	path, err := exec.LookPath(file)
+	if err != nil {
+		return p
+	}
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		s.note("%s is no Go program, as far as can be told", filepath.Base(file))
+		return p
+	}
+	p.Path, p.Module, p.Version, p.Go = info.Path, info.Main.Path, info.Main.Version, info.GoVersion
+	p.Settings = map[string]string{}
+	for _, set := range info.Settings {
+		p.Settings[set.Key] = set.Value
+	}
+	if of == nil {
+		return p
+	}
+	p.Path = cmp.Or(of.path, p.Path)
+	// The go command leaves the revision out of tests, and where it was told to.
+	if flags := p.Settings["-ldflags"]; flags != "" {
+		p.Settings["-ldflags"] = strings.TrimSpace(strings.TrimSuffix(flags, "-checklinkname=0"))
+		if p.Settings["-ldflags"] == "" {
+			delete(p.Settings, "-ldflags")
+		}
+	}
+	if p.Settings["vcs.revision"] == "" {
+		if rev, err := git(of.dir, "rev-parse", "HEAD"); err == nil {
+			changed, err := git(of.dir, "status", "--porcelain")
+			p.Settings["vcs"] = "git"
+			p.Settings["vcs.revision"] = rev
+			p.Settings["vcs.modified"] = strconv.FormatBool(changed != "" || err != nil)
+		}
+	}
+	return p
+}
+
+// git asks the git command.
+func git(dir string, args ...string) (string, error) {
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	return strings.TrimSpace(string(out)), err
+}

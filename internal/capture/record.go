@@ -1,0 +1,378 @@
+package capture
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hone-perf/hone/internal/capture/agent"
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// Options say what to record and how. The zero value of each is the usual thing.
+type Options struct {
+	Out  string // the file to write; "" makes up a name from that of the program and the time
+	Dir  string // current folder
+	Hone string // version of hone
+
+	Build   *Build   // build this and run it; nil runs Program as it is
+	Program Program  // with Build, Args are the arguments alone
+	Flags   []string // as the user gave them; only kept
+
+	For   time.Duration // after which the program is asked to end; 0 is never
+	Every time.Duration // between two heap profiles; 0 is five seconds
+	Trace bool          // write an execution trace, too
+
+	// Sample takes CPU profiles of a process that has no recorder inside, until it ends or ctx does, and gives each to
+	// write with the time that it is of. nil is that this cannot be done here.
+	Sample func(ctx context.Context, pid int, start time.Time, write func(from, to time.Duration, profile []byte) error) error
+
+	Say func(doing string) // is told what is being done; nil is nobody
+	Now func() time.Time   // nil is time.Now
+}
+
+// Rates of the profiles that a program does not take by itself: what they cost stays below what can be measured.
+const (
+	blockRate     = 100 * time.Microsecond
+	mutexFraction = 100
+	usualEvery    = 5 * time.Second
+)
+
+// A Recorded is what came of it.
+type Recorded struct {
+	Name     string // of the program
+	File     string // where the recording is: one file, or the folder when no file could be made of it
+	Bytes    int64
+	Code     int // exit code of the program
+	Manifest *recording.Manifest
+}
+
+// ErrExists is that there is something where the recording should go.
+var ErrExists = errors.New("exists already")
+
+// A session is a recording that is being made.
+type session struct {
+	Options
+	folder   string
+	manifest *recording.Manifest
+
+	mu       sync.Mutex
+	writeErr error // the first thing that could not be written
+}
+
+// Record runs a program and records it. When the program ran, what was recorded is returned, whatever err says.
+func Record(ctx context.Context, opt Options) (*Recorded, error) {
+	s := opt.session()
+	work, err := os.MkdirTemp("", "hone-record-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	s.manifest.How = recording.Ran
+	s.manifest.Command = s.Program.Args
+	s.manifest.Dir = s.Dir
+	var of *built
+	if s.Build != nil {
+		s.say("building " + strings.Join(s.Build.Targets, " "))
+		if of, err = s.Build.build(ctx, work); err != nil {
+			return nil, err
+		}
+		s.manifest.How = recording.Built
+		s.manifest.Command = append(append([]string{}, s.Build.Targets...), s.Program.Args...)
+		s.Program.Args = append([]string{of.file}, s.Program.Args...)
+		if s.Build.Test {
+			s.Program.Dir = of.dir
+		}
+	}
+	name := strings.TrimSuffix(filepath.Base(s.Program.Args[0]), ".exe")
+	if err := s.begin(name); err != nil {
+		return nil, err
+	}
+	s.manifest.Machine = machine()
+	s.manifest.Program = s.program(s.Program.Args[0], of)
+	if err := s.writeManifest(); err != nil {
+		os.Remove(s.folder) // when it is empty
+		return nil, fmt.Errorf("writing %s: %w", s.folder, err)
+	}
+	end, runErr := s.run(ctx, of != nil)
+	if end == nil {
+		s.discard()
+		return nil, runErr
+	}
+	s.finish(end, of)
+	out, err := s.pack()
+	out.Name, out.Code = name, codeOf(end.state)
+	return out, errors.Join(runErr, err)
+}
+
+func (opt Options) session() *session {
+	s := &session{Options: opt, manifest: &recording.Manifest{Format: recording.Format, Hone: opt.Hone}}
+	if s.Say == nil {
+		s.Say = func(string) {}
+	}
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	s.Every = cmp.Or(s.Every, usualEvery)
+	return s
+}
+
+func (s *session) say(doing string) { s.Say(doing) }
+
+func (s *session) note(format string, args ...any) {
+	s.manifest.Notes = append(s.manifest.Notes, fmt.Sprintf(format, args...))
+}
+
+// begin makes the folder in which the recording is while it is being made.
+func (s *session) begin(name string) error {
+	if s.Out == "" {
+		s.Out = s.freeName(name)
+	}
+	if !filepath.IsAbs(s.Out) {
+		s.Out = filepath.Join(s.Dir, s.Out)
+	}
+	if _, err := os.Lstat(s.Out); err == nil {
+		return fmt.Errorf("%s: %w", s.shown(s.Out), ErrExists)
+	}
+	s.folder = s.Out + partSuffix
+	err := os.Mkdir(s.folder, 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s: %w: another hone writes it, or one that was killed left it", s.shown(s.folder), ErrExists)
+	}
+	if err != nil {
+		return err
+	}
+	if s.folder, err = filepath.Abs(s.folder); err != nil {
+		return err
+	}
+	s.manifest.Started = s.Now()
+	return nil
+}
+
+// partSuffix is what the folder of an unfinished recording is called by.
+const partSuffix = ".part"
+
+// freeName returns a name for a recording that nothing has yet.
+func (s *session) freeName(program string) string {
+	base := program + "-" + s.Now().Format("20060102-150405")
+	for i := 1; ; i++ {
+		name := base + ".hone"
+		if i > 1 {
+			name = base + "-" + strconv.Itoa(i) + ".hone"
+		}
+		_, errFile := os.Lstat(filepath.Join(s.Dir, name))
+		_, errFolder := os.Lstat(filepath.Join(s.Dir, name+partSuffix))
+		if errFile != nil && errFolder != nil {
+			return name
+		}
+	}
+}
+
+// shown is how a user would write a name.
+func (s *session) shown(name string) string {
+	if rel, err := filepath.Rel(s.Dir, name); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return name
+}
+
+// run runs the program, with the recorder inside or watched from outside.
+func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
+	p := s.Program
+	if p.Env == nil {
+		p.Env = os.Environ()
+	}
+	p.Env = p.Env[:len(p.Env):len(p.Env)]
+	if p.Dir == "" {
+		p.Dir = s.Dir
+	}
+	if inside {
+		set := agent.Settings{Dir: s.folder, Every: s.Every, Block: blockRate, Mutex: mutexFraction, Trace: s.Trace}
+		for _, e := range p.Env {
+			if old, ok := strings.CutPrefix(e, "GODEBUG="); ok {
+				set.GoDbug = &old
+			}
+		}
+		p.Env = append(p.Env, agent.Env+"="+set.String())
+	}
+	gc, err := os.Create(filepath.Join(s.folder, recording.GCFile))
+	if err != nil {
+		return nil, err
+	}
+	defer gc.Close()
+	tail := &tail{}
+	outside := &watcher{session: s}
+	w := watch{
+		gctrace: true,
+		kept:    func(line string) { s.wrote(io.WriteString(gc, line+"\n")) },
+		errs:    tail,
+		limit:   s.For,
+		started: func(proc *os.Process) {
+			s.say("recording")
+			if !inside {
+				outside.start(ctx, proc.Pid)
+			}
+		},
+	}
+	before := oomKills()
+	end, err := run(ctx, p, w)
+	outside.stop()
+	if end == nil {
+		return nil, err
+	}
+	s.wrote(0, writeNonEmpty(filepath.Join(s.folder, recording.OutputFile), tail.bytes()))
+	s.manifest.Ended = end.start.Add(end.real)
+	s.manifest.Usage = &recording.Usage{User: end.state.UserTime(), System: end.state.SystemTime(), Real: end.real, MaxRSS: end.peak}
+	s.manifest.Exit = &recording.Exit{Code: codeOf(end.state), Signal: signalName(end.state)}
+	s.manifest.Exit.Cause = s.cause(end, tail.bytes(), oomKills() > before)
+	return end, err
+}
+
+// wrote remembers that something could not be written.
+func (s *session) wrote(_ int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil && s.writeErr == nil {
+		s.writeErr = err
+	}
+}
+
+// write writes a file of the recording, whole or not at all.
+func (s *session) write(name string, text []byte) error {
+	dir := filepath.Dir(name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	tmp := filepath.Join(dir, "."+filepath.Base(name))
+	err := os.WriteFile(tmp, text, 0o644)
+	if err == nil {
+		err = os.Rename(tmp, name)
+	}
+	if err != nil {
+		os.Remove(tmp)
+	}
+	return err
+}
+
+func writeNonEmpty(name string, text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	return os.WriteFile(name, text, 0o644)
+}
+
+// A tail is the end of a text.
+type tail struct{ buf []byte }
+
+const tailSize = 64 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.buf = append(t.buf, b...)
+	if len(t.buf) > 4*tailSize {
+		t.buf = append(t.buf[:0], t.bytes()...)
+	}
+	return len(b), nil
+}
+
+func (t *tail) bytes() []byte { return t.buf[max(0, len(t.buf)-tailSize):] }
+
+// An agentStatus is what the recorder inside says about itself.
+type agentStatus struct {
+	CPU      time.Duration `json:"cpu_ns"`
+	Pauses   time.Duration `json:"pauses_ns"`
+	Bytes    int64         `json:"bytes"`
+	MaxProcs int           `json:"gomaxprocs"`
+	Peak     int64         `json:"peak"`
+	Ended    bool          `json:"ended"`
+	Failed   int           `json:"failed"`
+	Error    string        `json:"error"`
+	Notes    []string      `json:"notes"`
+}
+
+// finish adds to the recording what can only be known now.
+func (s *session) finish(end *ending, of *built) {
+	s.say("reading what was recorded")
+	if of != nil {
+		s.readStatus(end)
+	}
+	removeEmpty(filepath.Join(s.folder, recording.CrashFile))
+	removeEmpty(filepath.Join(s.folder, recording.GCFile))
+	if end.stopped.Load() {
+		s.note("the program was asked to end after %s", s.For)
+	}
+	rec, err := recording.Open(s.folder)
+	if err == nil {
+		defer rec.Close()
+		if len(rec.Parts) == 0 && of != nil {
+			s.note("the program ended after %s, before anything could be recorded", end.real.Round(time.Millisecond))
+		}
+		s.wrote(0, keepSources(rec, s.folder, s.sourceOptions(of)))
+	}
+}
+
+// readStatus takes over what the recorder inside says.
+func (s *session) readStatus(end *ending) {
+	text, err := os.ReadFile(filepath.Join(s.folder, agent.Status))
+	var status agentStatus
+	if err != nil || json.Unmarshal(text, &status) != nil {
+		return
+	}
+	m := s.manifest
+	m.Recorder = &recording.Cost{CPU: status.CPU, Pauses: status.Pauses, Bytes: status.Bytes}
+	m.Program.MaxProcs = status.MaxProcs
+	if end.peak == 0 || status.Ended && status.Peak > 0 {
+		m.Usage.MaxRSS = status.Peak // the system counts what hone had when it started the program, too
+	}
+	m.Notes = append(m.Notes, status.Notes...)
+	if status.Failed > 0 {
+		s.note("%d parts could not be written: %s", status.Failed, status.Error)
+	}
+	if !status.Ended {
+		s.note("the program ended at once, so up to a second of it is missing at the end")
+	}
+}
+
+func removeEmpty(name string) {
+	if st, err := os.Stat(name); err == nil && st.Size() == 0 {
+		os.Remove(name)
+	}
+}
+
+func (s *session) writeManifest() error { return recording.WriteManifest(s.folder, s.manifest) }
+
+// pack makes one file of the recording. When that is not possible, the folder stays.
+func (s *session) pack() (*Recorded, error) {
+	s.say("packing")
+	out := &Recorded{File: s.shown(s.folder), Manifest: s.manifest}
+	err := s.writeManifest()
+	if err == nil {
+		err = recording.Pack(s.folder, s.Out)
+	}
+	if err != nil {
+		return out, fmt.Errorf("making one file of the recording: %w; it is in the folder %s", err, out.File)
+	}
+	out.File = s.shown(s.Out)
+	if st, err := os.Stat(s.Out); err == nil {
+		out.Bytes = st.Size()
+	}
+	if err := os.RemoveAll(s.folder); err != nil {
+		return out, err
+	}
+	if s.writeErr != nil {
+		return out, fmt.Errorf("writing a part of the recording: %w", s.writeErr)
+	}
+	return out, nil
+}
+
+// discard removes what there is of a recording of nothing.
+func (s *session) discard() { os.RemoveAll(s.folder) }

@@ -1,0 +1,323 @@
+package capture
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// work lays out a project from testdata.
+func work(t *testing.T, name string) string {
+	t.Helper()
+	a, err := txtar.ParseFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, f := range a.Files {
+		file := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// A try is a program that is built, recorded, and ends somehow.
+type try struct {
+	name string
+	dir  string
+	args []string // of the program
+	b    Build
+	env  []string
+
+	code   int
+	signal string
+	cause  string // contained
+	out    string // all of it
+	errs   string // contained
+	note   string // contained in one
+	sudden bool   // up to a segment is lost
+}
+
+// do records it and holds what came of it.
+func (tt *try) do(t *testing.T) {
+	var out, errs bytes.Buffer
+	tt.b.Dir = tt.dir
+	tt.b.Env = append(os.Environ(), tt.env...)
+	opt := Options{
+		Out: filepath.Join(t.TempDir(), "out.hone"), Dir: tt.dir, Build: &tt.b,
+		Program: Program{Args: tt.args, Env: tt.b.Env, Out: &out, Err: &errs},
+	}
+	rec, err := Record(context.Background(), opt)
+	if err != nil {
+		t.Fatalf("%v; its standard error: %s", err, &errs)
+	}
+	if rec.Code != tt.code {
+		t.Errorf("exit code %d, want %d; its standard error: %s", rec.Code, tt.code, &errs)
+	}
+	if tt.out != "" && out.String() != tt.out {
+		t.Errorf("standard output is %q, want %q", &out, tt.out)
+	}
+	if !strings.Contains(errs.String(), tt.errs) || strings.Contains(errs.String(), " ms clock, ") {
+		t.Errorf("standard error is %q, want %q in it and nothing about garbage collection", &errs, tt.errs)
+	}
+	r, err := recording.Open(rec.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	m := r.Manifest
+	if m.Exit == nil || m.Exit.Code != tt.code || m.Exit.Signal != tt.signal || !strings.Contains(m.Exit.Cause, tt.cause) {
+		t.Errorf("the manifest says it ended with %+v, want code %d, signal %q, cause %q", m.Exit, tt.code, tt.signal, tt.cause)
+	}
+	if tt.note != "" && !slices.ContainsFunc(m.Notes, func(n string) bool { return strings.Contains(n, tt.note) }) {
+		t.Errorf("notes are %q, want one about %q", m.Notes, tt.note)
+	}
+	if m.Recorder == nil || m.Recorder.Bytes == 0 || m.Usage.User <= 0 || m.Usage.MaxRSS < 1<<20 {
+		t.Errorf("the recorder says %+v, the usage was %+v", m.Recorder, m.Usage)
+	}
+	if got := share(t, r, "cpu", "hotLoop"); got < 0.5 {
+		t.Errorf("hotLoop has %.0f%% of the CPU time", 100*got)
+	}
+	if got := share(t, r, "heap:inuse_space", "hotAlloc"); got < 0.8 {
+		t.Errorf("hotAlloc has %.0f%% of the heap", 100*got)
+	}
+	missing := m.Usage.Real - r.Parts[recording.CPU][len(r.Parts[recording.CPU])-1].To
+	most := 500 * time.Millisecond // the machine may be busy
+	if tt.sudden {
+		most += time.Second
+	}
+	if missing > most {
+		t.Errorf("%s are missing at the end of CPU profiles, of %s", missing, m.Usage.Real)
+	}
+	for _, name := range []string{recording.MetricsFile, recording.SourceIndex} {
+		if text, err := r.File(name, 1<<20); err != nil || len(text) == 0 {
+			t.Errorf("%s: %d bytes, %v", name, len(text), err)
+		}
+	}
+	if index, _ := r.File(recording.SourceIndex, 1<<20); !strings.Contains(string(index), "hot.go") {
+		t.Errorf("hot.go is not among the sources:\n%s", index)
+	}
+}
+
+// share returns how much of a metric is in a function and what it calls, between 0 and 1.
+func share(t *testing.T, r *recording.Recording, metric, function string) float64 {
+	t.Helper()
+	picked, typ, err := r.Pick(metric, 0, 0)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	p := picked.Profile
+	k, err := p.SampleIndex(typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in, all int64
+	for i, v := range p.Values(k) {
+		all += v
+		for _, l := range p.Stack(i, nil) {
+			if slices.ContainsFunc(p.Locations[l].Lines, isIn(p.Functions, function)) {
+				in += v
+				break
+			}
+		}
+	}
+	return float64(in) / float64(max(all, 1))
+}
+
+// needs leaves a test out where there is nothing to run it with.
+func needs(t *testing.T, commands ...string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds and runs programs")
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("signals and exit codes are others on Windows")
+	}
+	for _, c := range commands {
+		if _, err := exec.LookPath(c); err != nil {
+			t.Skip(err)
+		}
+	}
+}
+
+// Every way to end leaves a recording, and the program does what it would have done.
+func TestRecordEndings(t *testing.T) {
+	needs(t, "go")
+	dir := work(t, "module.txtar")
+	for _, tt := range []try{
+		{args: []string{"return", "a b"}, out: "a b; 1 goroutines; GODEBUG=, recorder=\n"},
+		{args: []string{"return"}, env: []string{"GODEBUG=http2client=0"}, out: "; 1 goroutines; GODEBUG=http2client=0, recorder=\n"},
+		{args: []string{"exit"}, code: 3},
+		{args: []string{"fatal"}, code: 1, errs: "no more\n"},
+		{args: []string{"panic"}, code: 2, sudden: true, errs: "panic: oh no\n", cause: "panic: oh no"},
+		{args: []string{"nil"}, code: 2, sudden: true, errs: "nil pointer", cause: "nil pointer"},
+		{args: []string{"map"}, code: 2, sudden: true, errs: "concurrent map writes", cause: "concurrent map"},
+		{args: []string{"deadlock"}, code: 2, errs: "fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [", cause: "deadlock"},
+		{args: []string{"signal", "INT"}, code: 130, signal: "SIGINT"},
+		{args: []string{"signal", "TERM"}, code: 143, signal: "SIGTERM"},
+		{args: []string{"signal", "HUP"}, code: 129, signal: "SIGHUP"},
+		{args: []string{"signal", "QUIT"}, code: 2, errs: "SIGQUIT: quit", cause: "SIGQUIT"},
+		{args: []string{"signal", "KILL"}, code: 137, signal: "SIGKILL", sudden: true, cause: "somebody killed it"},
+		{args: []string{"handler"}, code: 7, out: "cleaned up\n"},
+		{args: []string{"ignore"}, out: "went on\n"},
+		{args: []string{"profiles"}, out: "its own profile has hotLoop\n", note: "profiles of itself"},
+		{args: []string{"waits"}, out: "woken\n"},
+	} {
+		name := strings.Join(tt.args, " ")
+		tt.dir = dir
+		tt.b.Targets = []string{"."}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.do(t)
+		})
+	}
+}
+
+// However a program is built, the recorder gets in.
+func TestRecordBuilds(t *testing.T) {
+	needs(t, "go")
+	module := work(t, "module.txtar")
+	overlay := filepath.Join(t.TempDir(), "overlay.json")
+	text := `{"Replace": {"` + filepath.Join(module, "more.go") + `": "` + filepath.Join(module, "more.go.txt") + `"}}`
+	if err := os.WriteFile(overlay, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	gcc := func(t *testing.T) { needs(t, "gcc") }
+	for _, tt := range []struct {
+		try
+		needs func(t *testing.T)
+	}{
+		{try: try{name: "files", dir: module, b: Build{Targets: []string{"hot.go", "main.go"}}}},
+		{try: try{name: "stripped", dir: module, b: Build{Targets: []string{"."}, Flags: []string{"-trimpath", "-ldflags=-s -w"}}}},
+		{try: try{name: "overlay", dir: module, b: Build{Targets: []string{"."}, Flags: []string{"-tags=more"}},
+			env: []string{"GOFLAGS=-overlay=" + overlay + " '-ldflags=-X main.set=linked'"}, errs: "more: linked\n"}},
+		{try: try{name: "vendor", dir: work(t, "vendor.txtar"), b: Build{Targets: []string{"."}}}},
+		{try: try{name: "v2", dir: work(t, "v2.txtar"), b: Build{Targets: []string{"example.com/tool/v2"}}}},
+		{try: try{name: "workspace", dir: work(t, "workspace.txtar"), b: Build{Targets: []string{"./app"}}}},
+		{try: try{name: "cgo", dir: work(t, "cgo.txtar"), b: Build{Targets: []string{"."}}}, needs: gcc},
+		{try: try{name: "test", dir: module, b: Build{Targets: []string{"."}, Test: true},
+			args: []string{"-test.run=Hot"}, out: "PASS\n"}},
+		{try: try{name: "external test", dir: module, b: Build{Targets: []string{"./outside"}, Test: true},
+			args: []string{"-test.bench=Hot", "-test.run=none"}}},
+		{try: try{name: "failing test", dir: module, b: Build{Targets: []string{"."}, Test: true},
+			args: []string{"-test.run=Fails"}, code: 1}},
+		{try: try{name: "race", dir: module, b: Build{Targets: []string{"."}, Flags: []string{"-race"}},
+			env: []string{"GORACE=atexit_sleep_ms=0"}}, needs: gcc},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.needs != nil {
+				tt.needs(t)
+			}
+			t.Parallel()
+			if tt.args == nil && !tt.b.Test {
+				tt.args = []string{"return"}
+			}
+			tt.do(t)
+		})
+	}
+}
+
+func TestRecordMistakes(t *testing.T) {
+	needs(t, "go")
+	dir := work(t, "module.txtar")
+	out := filepath.Join(t.TempDir(), "out.hone")
+	for _, tt := range []struct {
+		name, err string
+		b         Build
+	}{
+		{"broken", "broken.go:3:15: undefined: nothing", Build{Targets: []string{"./broken"}}},
+		{"library", "not a program; hone record --test ./outside records its tests", Build{Targets: []string{"./outside"}}},
+		{"no tests", "has no tests", Build{Targets: []string{"./broken"}, Test: true}},
+		{"missing", "no required module provides package", Build{Targets: []string{"example.com/none"}}},
+		{"missing folder", "directory not found", Build{Targets: []string{"./none"}}},
+		{"several", "one can be recorded at a time", Build{Targets: []string{"./..."}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.b.Dir = dir
+			rec, err := Record(context.Background(), Options{Out: out, Dir: dir, Build: &tt.b})
+			if rec != nil || err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("Record gave %v, %v; want an error with %q", rec, err, tt.err)
+			}
+		})
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(out), "*")); len(left) > 0 {
+		t.Errorf("there is %q", left)
+	}
+}
+
+// Of what was built before, there is what can be seen from outside.
+func TestRecordCommand(t *testing.T) {
+	needs(t, "sh")
+	dir := t.TempDir()
+	opt := Options{Out: "a.hone", Dir: dir, Program: Program{Args: []string{"sh", "-c", "sleep 0.3; exit 5"}}}
+	rec, err := Record(context.Background(), opt)
+	if err != nil || rec.Code != 5 || rec.File != "a.hone" {
+		t.Fatalf("%+v, %v", rec, err)
+	}
+	r, err := recording.Open(filepath.Join(dir, "a.hone"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if r.Manifest.How != recording.Ran || r.Manifest.Exit.Code != 5 || len(r.Manifest.Notes) == 0 {
+		t.Errorf("the manifest is %+v", r.Manifest)
+	}
+	if metrics, err := r.File(recording.MetricsFile, 1<<20); err != nil || runtime.GOOS == "linux" && !bytes.Contains(metrics, []byte(`"process/rss":`)) {
+		t.Errorf("metrics are %q, %v", metrics, err)
+	}
+	if _, err := Record(context.Background(), opt); !errors.Is(err, ErrExists) {
+		t.Errorf("doing it again: %v", err)
+	}
+	// Another one that is at it, or was.
+	if err := os.Mkdir(filepath.Join(dir, "b.hone.part"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	opt.Out = "b.hone"
+	if _, err := Record(context.Background(), opt); !errors.Is(err, ErrExists) || !strings.Contains(err.Error(), "b.hone.part: ") {
+		t.Errorf("with the folder of another: %v", err)
+	}
+	opt.Out, opt.For, opt.Program.Args = "c.hone", 300*time.Millisecond, []string{"sleep", "60"}
+	if rec, err = Record(context.Background(), opt); err != nil || rec.Code != 143 {
+		t.Errorf("stopped early: %+v, %v", rec, err)
+	}
+	// The sampler's profiles are parts.
+	opt.Out, opt.Program.Args = "d.hone", []string{"sleep", "0.2"}
+	opt.Sample = func(ctx context.Context, _ int, _ time.Time, write func(from, to time.Duration, profile []byte) error) error {
+		return write(0, 100*time.Millisecond, []byte("a profile"))
+	}
+	rec, err = Record(context.Background(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := recording.Open(filepath.Join(dir, rec.File)); err != nil || len(r.Parts[recording.CPU]) != 1 {
+		t.Errorf("the recording has no CPU profile, %v", err)
+	} else {
+		r.Close()
+	}
+}
+
+func isIn(functions []profile.Function, name string) func(profile.Line) bool {
+	return func(l profile.Line) bool {
+		f := functions[l.Function].Name
+		return strings.HasSuffix(f, "."+name)
+	}
+}

@@ -1,0 +1,150 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/hone-perf/hone/internal/capture/agent"
+	"github.com/hone-perf/hone/internal/gclog"
+)
+
+// waitDelay is how long to wait for what others still have to say on the standard error of a program that ended.
+const waitDelay = time.Second
+
+// A watch says what to look at while a program runs. The zero watch only waits for its end.
+type watch struct {
+	gctrace bool                // have it trace garbage collections, and take that out of its standard error
+	kept    func(line string)   // is told each line about garbage collection; may be nil
+	errs    io.Writer           // gets a copy of the rest of standard error; may be nil
+	limit   time.Duration       // after which it is asked to end; 0 is never
+	started func(p *os.Process) // is called when it runs; may be nil
+}
+
+// An ending is how a program ended and what it took.
+type ending struct {
+	state   *os.ProcessState
+	log     *gclog.Log // nil when garbage collections were not traced
+	start   time.Time
+	real    time.Duration
+	peak    int64       // of memory, in bytes; 0 when it is not known
+	stopped atomic.Bool // since the limit was over
+}
+
+// run runs a program to its end. Signals to hone are signals to the program. When the program ran, there is an ending,
+// whatever err says about the rest.
+func run(ctx context.Context, p Program, w watch) (*ending, error) {
+	// An interrupt from the terminal reaches the program by itself, and it may take its time to end.
+	cmd := exec.Command(p.Args[0], p.Args[1:]...)
+	cmd.Env = p.Env
+	if cmd.Env == nil {
+		cmd.Env = os.Environ()
+	}
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Dir, p.In, p.Out, p.Err
+	var errs, errsIn *os.File
+	if w.gctrace {
+		cmd.Env = withGCTrace(cmd.Env)
+		var err error
+		if errs, errsIn, err = os.Pipe(); err != nil {
+			return nil, err
+		}
+		defer errs.Close()
+		cmd.Stderr = errsIn
+	}
+	signals := catch(cmd)
+	defer signals.release()
+	end := &ending{start: time.Now()}
+	err := cmd.Start()
+	if errsIn != nil {
+		errsIn.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("running %s: %w", p.Args[0], err)
+	}
+	if w.started != nil {
+		w.started(cmd.Process)
+	}
+	signals.forward(cmd.Process)
+	over := make(chan struct{})
+	peak := make(chan int64)
+	go func() { peak <- watchPeak(cmd.Process.Pid, over) }()
+	if w.limit > 0 {
+		limit := time.AfterFunc(w.limit, func() { end.stopped.Store(true); askToEnd(cmd.Process, over) })
+		defer limit.Stop()
+	}
+
+	var parser gclog.Parser
+	passed := make(chan error, 1)
+	if errs != nil {
+		out := p.Err
+		if out == nil {
+			out = io.Discard
+		}
+		if w.errs != nil {
+			out = io.MultiWriter(out, w.errs)
+		}
+		take := func(line string) (string, bool) {
+			rest, own := parser.Line(line)
+			if w.kept != nil && (own || rest != line) {
+				w.kept(line)
+			}
+			return rest, own
+		}
+		go func() { passed <- pass(take, errs, out) }()
+	} else {
+		passed <- nil
+	}
+
+	waitErr := cmd.Wait()
+	end.real = time.Since(end.start)
+	end.state = cmd.ProcessState
+	close(over)
+	end.peak = peakOf(end.state, <-peak)
+	if errs != nil {
+		// A program that it started may have its standard error, and go on.
+		errs.SetReadDeadline(time.Now().Add(waitDelay))
+	}
+	passErr := <-passed
+	if errs != nil {
+		end.log = parser.Log()
+	}
+	var exit *exec.ExitError
+	if waitErr != nil && !errors.As(waitErr, &exit) {
+		return end, waitErr
+	}
+	return end, passErr
+}
+
+// watchPeak returns the most memory that a process had, as far as that was seen.
+func watchPeak(pid int, over <-chan struct{}) int64 {
+	const often, seldom = time.Millisecond, 200 * time.Millisecond
+	p := agent.Of(strconv.Itoa(pid))
+	peak := p.Peak()
+	for wait := often; ; wait = min(wait*3/2, seldom) {
+		select {
+		case <-over:
+			return peak
+		case <-time.After(wait):
+			peak = max(peak, p.Peak())
+		}
+	}
+}
+
+// patience is how long a program has to end once it was asked to.
+const patience = 10 * time.Second
+
+// askToEnd asks a program to end, and insists.
+func askToEnd(p *os.Process, over <-chan struct{}) {
+	terminate(p)
+	select {
+	case <-over:
+	case <-time.After(patience):
+		p.Kill()
+	}
+}

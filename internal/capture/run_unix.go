@@ -1,0 +1,116 @@
+//go:build unix
+
+package capture
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// meant are the signals that are meant for the program when hone gets them.
+var meant = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
+
+// typed are those that a terminal sends to all programs in the foreground.
+var typed = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP}
+
+// A catcher gets the signals that are sent to hone while a program runs.
+type catcher struct {
+	c    chan os.Signal
+	done chan struct{}
+	skip []os.Signal // the program gets them by itself
+}
+
+// catch begins to catch signals, and prepares cmd for getting them. Those that are ignored stay so.
+func catch(cmd *exec.Cmd) *catcher {
+	c := &catcher{c: make(chan os.Signal, 16), done: make(chan struct{})}
+	if inForeground() {
+		c.skip = typed
+	} else {
+		// Whoever sends a signal to our group would send it to the program twice.
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	}
+	for _, s := range meant {
+		if !signal.Ignored(s) {
+			signal.Notify(c.c, s)
+		}
+	}
+	return c
+}
+
+func (c *catcher) forward(p *os.Process) {
+	go func() {
+		for {
+			select {
+			case s := <-c.c:
+				if !slices.Contains(c.skip, s) {
+					p.Signal(s)
+				}
+			case <-c.done:
+				return
+			}
+		}
+	}()
+}
+
+func (c *catcher) release() {
+	signal.Stop(c.c)
+	close(c.done)
+}
+
+// inForeground reports whether there is a terminal whose keys send signals to us and to the programs that we run.
+func inForeground() bool {
+	tty, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+func terminate(p *os.Process) { p.Signal(syscall.SIGTERM) }
+
+// maxRSS returns the most memory that a program had, in bytes, as the system says it.
+func maxRSS(state *os.ProcessState) int64 {
+	use, ok := state.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
+		return int64(use.Maxrss)
+	}
+	return int64(use.Maxrss) << 10
+}
+
+// peakOf returns the most memory that a program had. Linux starts to count with what we had when we started it, so
+// that the number only says something about the program when it is larger than ours.
+func peakOf(state *os.ProcessState, seen int64) int64 {
+	said := maxRSS(state)
+	var own syscall.Rusage
+	if runtime.GOOS == "linux" && seen > 0 && syscall.Getrusage(syscall.RUSAGE_SELF, &own) == nil && said <= int64(own.Maxrss)<<10 {
+		return seen
+	}
+	return said
+}
+
+// signalName returns what a signal is called, or "" when none ended the program.
+func signalName(state *os.ProcessState) string {
+	if s, ok := state.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+		return unix.SignalName(s.Signal())
+	}
+	return ""
+}
+
+func switchesOf(state *os.ProcessState) Switches {
+	use, ok := state.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return Switches{}
+	}
+	return Switches{int64(use.Nvcsw), int64(use.Nivcsw), int64(use.Majflt), int64(use.Minflt)}
+}

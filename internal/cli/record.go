@@ -1,0 +1,319 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/source"
+)
+
+const recordHelp = `Run a program, or ask a server, and keep all there is to know about the run in one file.
+
+A package, or a list of Go files, is built with a recorder inside: nothing in it has to be
+changed, and its arguments come behind --. It keeps its input, output, signals and exit
+code. --test records the tests of a package, and takes the flags of go test.
+
+A command behind -- is run as it is, and watched from outside. A server (host:port or URL)
+is asked for everything under /debug/pprof.
+
+The file holds CPU profiles of every second; profiles of the heap, of goroutines and of
+waiting every few seconds; garbage collections; memory, threads and scheduling over time;
+how the run ended, what it took, and the source files that the profiles name. While it is
+being made it is a folder, so that a crash loses a second at most.`
+
+const recordExamples = `  hone record ./cmd/app -- -v input.txt
+  hone record -o app.hone main.go
+  hone record --test ./pkg -run XXX -bench Parse
+  hone record -race -tags=debug ./cmd/app
+  hone record -- ./server -addr :8080
+  hone record localhost:6060 --for 30s`
+
+// recordFlags are the flags of hone record.
+type recordFlags struct {
+	test, trace, leaks bool
+	limit, every       time.Duration
+	out                string
+}
+
+func recordCommand(sys *System) *cobra.Command {
+	var f recordFlags
+	cmd := &cobra.Command{
+		Use:                "record [flags] PACKAGE | FILES | URL | -- COMMAND…",
+		Short:              "run a program and keep everything about the run in one file",
+		Long:               recordHelp,
+		Example:            recordExamples,
+		GroupID:            groupRecord,
+		DisableFlagParsing: true, // those of the go command have one dash
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.test, "test", false, "record the tests of a package; takes -run, -bench and the like, too")
+	flags.Var(&secondsFlag{&f.limit}, "for", "how long to record; the program is then asked to end")
+	flags.Var(&secondsFlag{&f.every}, "every", "time between two profiles of the heap; 5s when not given")
+	flags.BoolVar(&f.trace, "trace", false, "write an execution trace, too: that costs more")
+	flags.BoolVar(&f.leaks, "leaks", false, "find goroutines that nobody can wake: builds the standard library again")
+	ask := &source.Options{}
+	flags.StringVar(&ask.TLSCert, "tls-cert", "", "show the certificate in `FILE` to servers")
+	flags.StringVar(&ask.TLSKey, "tls-key", "", "private key of the certificate, in `FILE`")
+	flags.StringVar(&ask.TLSCA, "tls-ca", "", "trust the authorities in `FILE`")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if slices.Contains(args[:dashOf(args)], "--help") || slices.Contains(args[:dashOf(args)], "-h") {
+			return cmd.Help()
+		}
+		return record(cmd, sys, &f, ask, args)
+	}
+	return cmd
+}
+
+// dashOf returns the place of the first -- in args, or their number.
+func dashOf(args []string) int {
+	if i := slices.Index(args, "--"); i >= 0 {
+		return i
+	}
+	return len(args)
+}
+
+func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options, args []string) error {
+	before, behind := args[:dashOf(args)], args[dashOf(args):]
+	hasDash := len(behind) > 0
+	if hasDash {
+		behind = behind[1:]
+	}
+	before, build, tests := splitGoFlags(before)
+	cmd.DisableFlagParsing = false
+	if err := cmd.ParseFlags(before); err != nil {
+		return flagError(cmd, err)
+	}
+	f.out, _ = cmd.Flags().GetString("output")
+	targets := cmd.Flags().Args()
+	opt := capture.Options{
+		Out: f.out, Dir: sys.Dir, Hone: version(), For: f.limit, Every: f.every, Trace: f.trace,
+		Program: capture.Program{Args: behind, In: sys.In, Out: sys.Out, Err: sys.Err},
+		Now:     func() time.Time { return time.Now().In(sys.Zone) },
+	}
+	switch {
+	case len(tests) > 0 && !f.test:
+		return usagef("hone record --test PACKAGE "+tests[0]+" records tests", "%s is a flag of tests", tests[0])
+	case len(targets) == 0 && len(behind) == 0:
+		return usagef("for example: hone record ./cmd/app, or hone record -- ./app -v", "record wants a package, Go files, a server, or a command behind --")
+	case len(targets) == 0 && f.test:
+		return usagef("for example: hone record --test ./pkg", "--test wants a package")
+	case len(targets) == 0 && len(build) > 0:
+		return usagef("name a package to have it built", "%s is about building, and a command behind -- is run as it is", build[0])
+	case len(targets) == 0:
+		return runRecord(cmd, sys, opt)
+	case len(targets) == 1 && !f.test && isServer(targets[0]):
+		if hasDash {
+			return usagef("", "a server takes no arguments")
+		}
+		return fetchRecord(cmd, sys, opt, capture.Server{Target: targets[0], Ask: *ask})
+	}
+	if err := isSourceOf(targets); err != nil {
+		return err
+	}
+	opt.Build = &capture.Build{Targets: targets, Test: f.test, Flags: build, Dir: sys.Dir, Leaks: f.leaks}
+	opt.Program.Args = append(tests, behind...)
+	return runRecord(cmd, sys, opt)
+}
+
+// isServer reports whether a word is the address of a server rather than a package.
+func isServer(s string) bool {
+	if strings.Contains(s, "://") {
+		return true
+	}
+	if _, err := os.Stat(s); err == nil {
+		return false
+	}
+	host, _, _ := strings.Cut(s, "/")
+	_, port, err := net.SplitHostPort(host)
+	return err == nil && port != "" && strings.Trim(port, "0123456789") == ""
+}
+
+// isSourceOf refuses what can be seen to be no source of a program.
+func isSourceOf(targets []string) error {
+	files := 0
+	for _, t := range targets {
+		if strings.HasSuffix(t, ".go") {
+			files++
+			if _, err := os.Stat(t); errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("%s: there is no such file", t)
+				if near := nearestFile(t); near != "" {
+					err = &hinted{err, "did you mean " + near + "?"}
+				}
+				return err
+			}
+			continue
+		}
+		if st, err := os.Stat(t); err == nil && st.Mode().IsRegular() {
+			return usagef("hone record -- "+quoted(runnable(t))+" runs it as it is", "%s is neither a package nor a Go file", t)
+		}
+	}
+	if files != 0 && files != len(targets) || files == 0 && len(targets) > 1 {
+		return usagef("arguments of the program come behind --: hone record "+quoted(targets[0])+" -- "+quoted(targets[1]),
+			"one package, or Go files of one, can be recorded at a time; got %s", strings.Join(targets, " "))
+	}
+	return nil
+}
+
+// runnable is how a shell runs a file.
+func runnable(file string) string {
+	if filepath.Base(file) == file {
+		return "./" + file
+	}
+	return file
+}
+
+// The flags of the go command that make sense here; true is those that have a value.
+var (
+	buildFlags = map[string]bool{
+		"race": false, "msan": false, "asan": false, "cover": false, "trimpath": false, "modcacherw": false, "linkshared": false, "a": false,
+		"tags": true, "ldflags": true, "gcflags": true, "asmflags": true, "mod": true, "modfile": true, "overlay": true,
+		"pgo": true, "p": true, "coverpkg": true, "covermode": true, "buildvcs": true, "pkgdir": true, "buildmode": true, "C": true,
+	}
+	testFlags = map[string]bool{
+		"v": false, "short": false, "failfast": false, "benchmem": false, "fullpath": false,
+		"run": true, "bench": true, "benchtime": true, "count": true, "cpu": true, "skip": true, "timeout": true, "shuffle": true,
+		"parallel": true, "list": true, "fuzz": true, "fuzztime": true, "outputdir": true,
+		"cpuprofile": true, "memprofile": true, "memprofilerate": true, "blockprofile": true, "blockprofilerate": true,
+		"mutexprofile": true, "mutexprofilefraction": true, "trace": true, "coverprofile": true,
+	}
+)
+
+// splitGoFlags takes the flags of go build and of go test, which have one dash, out of those of hone, which have two.
+func splitGoFlags(args []string) (own, build, test []string) {
+	for i := 0; i < len(args); i++ {
+		name, ok := strings.CutPrefix(args[i], "-")
+		name, value, hasValue := strings.Cut(name, "=")
+		bare := strings.TrimPrefix(name, "test.")
+		takes, isBuild := buildFlags[name]
+		ofTest, isTest := testFlags[bare]
+		if !ok || strings.HasPrefix(name, "-") || !isBuild && !isTest {
+			own = append(own, args[i])
+			continue
+		}
+		if isTest {
+			takes = ofTest
+			name = "test." + bare
+		}
+		if takes && !hasValue && i+1 < len(args) {
+			i++
+			value, hasValue = args[i], true
+		}
+		flag := "-" + name
+		if hasValue {
+			flag += "=" + value
+		}
+		if isTest {
+			test = append(test, flag)
+		} else {
+			build = append(build, flag)
+		}
+	}
+	return own, build, test
+}
+
+// runRecord runs and records a program, and says what came of it.
+func runRecord(cmd *cobra.Command, sys *System, opt capture.Options) error {
+	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	opt.Say = say.now
+	out, err := capture.Record(cmd.Context(), opt)
+	say.now("")
+	return recorded(sys, out, err)
+}
+
+// recorded says where a recording is, or why there is none. The exit code is that of the program.
+func recorded(sys *System, out *capture.Recorded, err error) error {
+	var wrong *capture.BuildError
+	switch {
+	case errors.As(err, &wrong):
+		return &hinted{err, "go build says so, too; hone has changed nothing in the package"}
+	case errors.Is(err, capture.ErrExists):
+		return &hinted{err, "choose another name with -o, or remove it"}
+	case out == nil:
+		return err
+	}
+	m := out.Manifest
+	line := out.File
+	if out.Bytes > 0 {
+		line += ": " + bytesText(out.Bytes)
+	}
+	if u := m.Usage; u != nil {
+		line += fmt.Sprintf(", %s of %s", secondsText(u.Real), out.Name)
+	}
+	if x := m.Exit; x != nil && x.Code != 0 {
+		line += fmt.Sprintf(", exit code %d", x.Code)
+		if x.Cause != "" {
+			line += " (" + x.Cause + ")"
+		}
+	}
+	fmt.Fprintf(sys.Err, "hone: %s\n", line)
+	for _, n := range m.Notes {
+		note(sys, "%s", n)
+	}
+	fmt.Fprintf(sys.Err, "next: hone %s, hone top %s --metric alloc_space, hone web %s\n", quoted(out.File), quoted(out.File), quoted(out.File))
+	if out.Code == 0 {
+		return err
+	}
+	return &exited{out.Code, err}
+}
+
+func secondsText(d time.Duration) string {
+	if d < 10*time.Second {
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+func bytesText(n int64) string {
+	switch {
+	case n >= 10<<20:
+		return fmt.Sprintf("%d MB", n>>20)
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%d kB", (n+1023)>>10)
+}
+
+// A saying shows on a terminal what is being done.
+type saying struct {
+	sys *System
+	on  bool
+}
+
+func (s *saying) now(doing string) {
+	if !s.on {
+		return
+	}
+	if doing == "recording" {
+		doing = "" // the program has the terminal
+	}
+	fmt.Fprint(s.sys.Err, "\r\033[K")
+	if doing != "" {
+		fmt.Fprintf(s.sys.Err, "hone: %s…", doing)
+	}
+}
+
+// fetchRecord records a server, and says what came of it.
+func fetchRecord(cmd *cobra.Command, sys *System, opt capture.Options, from capture.Server) error {
+	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	opt.Say = say.now
+	out, err := capture.Fetch(cmd.Context(), opt, from)
+	say.now("")
+	switch {
+	case errors.Is(err, capture.ErrNoProfiles):
+		return &hinted{err, `import _ "net/http/pprof" has a Go server offer them; a program of another kind has none`}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &hinted{err, "is the server running? hone record -- COMMAND runs it"}
+	}
+	return recorded(sys, out, err)
+}

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/capture"
+)
+
+const timeHelp = `Run a command and say on one line what it took: user and system CPU time, real time, and
+the most memory that it had. The command keeps its input, output and exit code.
+
+-v says more, and for a Go program how much of the CPU time went into garbage collection.`
+
+const timeExamples = `  hone time -- ./app input.txt
+  hone time -v -- go build ./...`
+
+func timeCommand(sys *System) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "time [-v] -- COMMAND…",
+		Short:   "run a command and say what it took",
+		Long:    timeHelp,
+		Example: timeExamples,
+		GroupID: groupRecord,
+	}
+	cmd.Flags().SetInterspersed(false)
+	verbose := cmd.Flags().BoolP("verbose", "v", false, "say more, one thing a line")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("for example: hone time -- ./app input.txt", "time wants a command")
+		}
+		t, err := capture.Time(cmd.Context(), capture.Program{Args: args, Dir: sys.Dir, In: sys.In, Out: sys.Out, Err: sys.Err}, *verbose)
+		if t == nil {
+			return err
+		}
+		if *verbose {
+			timeInFull(sys, args, t)
+		} else {
+			fmt.Fprintf(sys.Err, "%.2fu %.2fs %.2fr %dkB %s\n", t.User.Seconds(), t.System.Seconds(), t.Real.Seconds(), t.MaxRSS>>10, strings.Join(args, " "))
+		}
+		if t.Exit.Code == 0 {
+			return err
+		}
+		return &exited{t.Exit.Code, err}
+	}
+	return cmd
+}
+
+// timeInFull says all that is known of a run.
+func timeInFull(sys *System, args []string, t *capture.Timed) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(sys.Err, "%-10s "+format+"\n", append([]any{name}, args...)...)
+	}
+	line("command", "%s", strings.Join(args, " "))
+	cpu := t.User + t.System
+	line("real", "%s", shortTime(t.Real))
+	line("user", "%s", shortTime(t.User))
+	line("system", "%s", shortTime(t.System))
+	if t.Real > 0 {
+		line("CPU", "%s, %.2f processors on average", shortTime(cpu), cpu.Seconds()/t.Real.Seconds())
+	}
+	if t.MaxRSS > 0 {
+		line("memory", "%s at most", bytesText(t.MaxRSS))
+	}
+	if s := t.Switches; s != (capture.Switches{}) {
+		line("switches", "%d while it waited, %d while it could have gone on", s.Waited, s.Displaced)
+		line("pages", "%d mapped, %d read from a disk", s.Touched, s.Faults)
+	}
+	if t.GC != nil && len(t.GC.Cycles) > 0 {
+		var gc, pauses time.Duration
+		for i := range t.GC.Cycles {
+			gc += t.GC.Cycles[i].CPU.Total()
+			pauses += t.GC.Cycles[i].Pause()
+		}
+		share := ""
+		if cpu > 0 {
+			share = fmt.Sprintf(", %.1f%% of the CPU time", 100*gc.Seconds()/cpu.Seconds())
+		}
+		line("GC", "%s, %s%s; the world stopped for %s", counted(len(t.GC.Cycles), "cycle"), shortTime(gc), share, shortTime(pauses))
+	}
+	if t.Exit.Signal != "" {
+		line("exit", "code %d, by signal %s", t.Exit.Code, t.Exit.Signal)
+	} else {
+		line("exit", "code %d", t.Exit.Code)
+	}
+}
+
+func shortTime(d time.Duration) string {
+	switch {
+	case d >= 10*time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	case d >= time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return d.Round(10 * time.Microsecond).String()
+}
