@@ -266,6 +266,56 @@ func read(t *testing.T, file string) *profile.Profile {
 	return p
 }
 
+// TestC samples a program that spends its time in C, with and without symbols.
+func TestC(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("there is no C compiler")
+	}
+	dir := t.TempDir()
+	const program = `package main
+
+// #cgo CFLAGS: -O1 -fno-omit-frame-pointer
+// int spin(int n) { volatile int s = 0; for (int i = 0; i < n; i++) s += i; return s; }
+import "C"
+
+//go:noinline
+func callC() { C.spin(1000000) }
+
+func main() {
+	for {
+		callC()
+	}
+}
+`
+	for name, text := range map[string]string{"go.mod": "module example.com/c\n\ngo 1.26\n", "main.go": program} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, flags := range []string{"", "-s -w"} {
+		t.Run("flags "+flags, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "c")
+			cmd := exec.Command("go", "build", "-o", file, "-ldflags="+flags, ".")
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("go build: %v\n%s", err, out)
+			}
+			ctx, stop := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+			defer stop()
+			p, _ := record(t, ctx, start(t, file).Process.Pid, Options{Rate: 250})
+			flat, cum := shares(p)
+			leaf := "spin"
+			if flags != "" {
+				leaf = "?" // nothing in the file says what it is
+			}
+			if flat[leaf] < 80 || cum["runtime.cgocall"] < 80 || cum["main.callC"] < 80 || cum["runtime.main"] < 80 {
+				t.Errorf("flat %v\ncum %v", flat, cum)
+			}
+		})
+	}
+}
+
 // TestThreads samples a program thread by thread, as when only that is allowed.
 func TestThreads(t *testing.T) {
 	cmd := start(t, build(t, "stripped", "-trimpath", "-ldflags=-s -w"), "-for", "2s")
