@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -106,8 +105,8 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 	if b.Test {
 		name = filepath.Join(pkg.Dir, addedFile+"_test.go")
 	}
-	file := filepath.Join(added, pkg.clause+".main.go")
-	if err := writeOnce(file, []byte(fmt.Sprintf("package %s\n\nimport _ %q\n", pkg.clause, agentPackage))); err != nil {
+	file := filepath.Join(added, addedFile+".go")
+	if err := os.WriteFile(file, fmt.Appendf(nil, "package %s\n\nimport _ %q\n", pkg.clause, agentPackage), 0o600); err != nil {
 		return nil, err
 	}
 	replace[name] = file
@@ -320,8 +319,8 @@ func readOverlay(dir, file string) (map[string]string, error) {
 	return o.Replace, nil
 }
 
-// addAgent adds the recorder to an overlay. It returns a folder in which further files may be written once. The folder
-// is the same each time where that can be, so that the go command finds what it built before.
+// addAgent adds the recorder to an overlay, and returns the folder that its files are in. The go command goes by what is
+// in them, not by where they are, so it builds them once.
 func addAgent(goroot, work string, replace map[string]string) (string, error) {
 	files, err := fs.Glob(agentFiles, "agent/*")
 	if err != nil {
@@ -358,23 +357,13 @@ func addAgent(goroot, work string, replace map[string]string) (string, error) {
 	} else {
 		add[agentPackage+"/host_cpu.go"] = read("host_nocpu.go.txt")
 	}
-	sum := sha256.New()
-	for _, name := range sorted(add) {
-		fmt.Fprintf(sum, "%s %d\n%s", name, len(add[name]), add[name])
-	}
 	dir := filepath.Join(work, "agent")
-	if cache, err := os.UserCacheDir(); err == nil {
-		kept := filepath.Join(cache, "hone", "agent", fmt.Sprintf("%x", sum.Sum(nil)[:8]))
-		if os.MkdirAll(kept, 0o755) == nil {
-			dir = kept
-		}
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
 	for name, text := range add {
 		file := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
-		if err := writeOnce(file, text); err != nil {
+		if err := os.WriteFile(file, text, 0o600); err != nil {
 			return "", err
 		}
 		replace[filepath.Join(goroot, "src", filepath.FromSlash(name))] = file
@@ -396,21 +385,4 @@ func sharePprof(text []byte) ([]byte, bool) {
 		text = bytes.Replace(text, []byte(change[0]), []byte(change[1]), 1)
 	}
 	return text, bytes.Contains(text, []byte("\nfunc profileWriter(w io.Writer) {\n"))
-}
-
-// writeOnce writes a file unless it is there with that text already.
-func writeOnce(name string, text []byte) error {
-	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, text) {
-		return nil
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), ".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(text)
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
 }

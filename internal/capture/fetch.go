@@ -81,7 +81,7 @@ func Fetch(ctx context.Context, opt Options, from Server) (*Recorded, error) {
 			return nil, fmt.Errorf("%s: %w", f.base, why)
 		}
 		f.manifest.Program = programOf(rec)
-		f.wrote(0, keepSources(rec, f.folder, f.sourceOptions(nil)))
+		f.keepSources(rec, nil)
 	}
 	out, err := f.pack()
 	out.Name = from.Target

@@ -36,6 +36,14 @@ func (s *session) sourceOptions(of *built) gosrc.Options {
 	return opt
 }
 
+// keepSources adds sources to the recording, all or none: without them it is a recording, too.
+func (s *session) keepSources(rec *recording.Recording, of *built) {
+	if err := keepSources(rec, s.folder, s.sourceOptions(of)); err != nil {
+		s.wrote(0, err)
+		os.RemoveAll(filepath.Join(s.folder, recording.SourcesDir)) // there may be no room for what matters more
+	}
+}
+
 // A namedFile is a source file that profiles name.
 type namedFile struct {
 	name  string

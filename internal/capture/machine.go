@@ -15,15 +15,6 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 )
 
-func sorted[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // machine describes where we run.
 func machine() *recording.Machine {
 	m := &recording.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Kernel: kernel()}

@@ -316,7 +316,7 @@ func (s *session) finish(end *ending, of *built) {
 		if len(rec.Parts) == 0 && of != nil {
 			s.note("the program ended after %s, before anything could be recorded", end.real.Round(time.Millisecond))
 		}
-		s.wrote(0, keepSources(rec, s.folder, s.sourceOptions(of)))
+		s.keepSources(rec, of)
 	}
 }
 
@@ -338,7 +338,7 @@ func (s *session) readStatus(end *ending) {
 		s.note("%d parts could not be written: %s", status.Failed, status.Error)
 	}
 	if !status.Ended {
-		s.note("the program ended at once, so up to a second of it is missing at the end")
+		s.note("the program ended without warning, so up to a second of it is missing at the end")
 	}
 }
 

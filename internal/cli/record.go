@@ -103,11 +103,12 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	}
 	switch {
 	case len(tests) > 0 && !f.test:
-		return usagef("hone record --test PACKAGE "+tests[0]+" records tests", "%s is a flag of tests", tests[0])
-	case len(targets) == 0 && len(behind) == 0:
-		return usagef("for example: hone record ./cmd/app, or hone record -- ./app -v", "record wants a package, Go files, a server, or a command behind --")
+		flag, _, _ := strings.Cut(tests[0], "=")
+		return usagef("arguments of the program come behind --; --test records the tests of a package", "-%s is a flag of tests", strings.TrimPrefix(flag, "-test."))
 	case len(targets) == 0 && f.test:
 		return usagef("for example: hone record --test ./pkg", "--test wants a package")
+	case len(targets) == 0 && len(behind) == 0:
+		return usagef("for example: hone record ./cmd/app, or hone record -- ./app -v", "record wants a package, Go files, a server, or a command behind --")
 	case len(targets) == 0 && len(build) > 0:
 		return usagef("name a package to have it built", "%s is about building, and a command behind -- is run as it is", build[0])
 	case len(targets) == 0:

@@ -98,13 +98,11 @@ type recorder struct {
 	mu    sync.Mutex // one at a time
 	ended bool
 	cpu   segments
-	shots int // sets of profiles written
 	write writer
 	sys   system
 	quiet stillness
 
 	cost atomic.Int64 // CPU time of recording, nanoseconds
-	once sync.Once
 }
 
 // begin starts recording when the environment asks for it.
