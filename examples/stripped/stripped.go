@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"math/rand/v2"
 	"os"
 	"runtime/pprof"
 	"time"
@@ -79,11 +80,13 @@ type shift struct {
 	sum       uint64
 }
 
-// run makes each function run until its share of a millisecond is over.
+// run makes each function run until its share of about a millisecond is over. How long that is differs from shift to
+// shift: in step with the clock of the kernel, on whose ticks runtime/pprof depends, its profiles would be wrong.
 func (s *shift) run() {
-	until(500*time.Microsecond, func() { s.sum += uint64(spell(uint32(s.sum), 2000)) })
-	until(333*time.Microsecond, func() { s.sum += uint64(sieve(s.composite)) })
-	until(167*time.Microsecond, func() { s.sum += mix(s.text) })
+	length := 500*time.Microsecond + rand.N(time.Millisecond)
+	until(length/2, func() { s.sum += uint64(spell(uint32(s.sum), 2000)) })
+	until(length/3, func() { s.sum += uint64(sieve(s.composite)) })
+	until(length/6, func() { s.sum += mix(s.text) })
 }
 
 // until calls f until some time is over.

@@ -14,6 +14,8 @@ import (
 type elfObject struct {
 	in *input
 	f  *elf.File
+
+	moved map[uint64]uint64 // relocations, once they have been read
 }
 
 func openELF(in *input) (object, error) {
@@ -24,7 +26,7 @@ func openELF(in *input) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &elfObject{in, f}, nil
+	return &elfObject{in: in, f: f}, nil
 }
 
 func (o *elfObject) loadAddress() (uint64, error) {

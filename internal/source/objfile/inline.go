@@ -8,7 +8,7 @@ import (
 )
 
 // An inlineTree tells which calls the compiler replaced by the body of the called function, for the code of one
-// function. It is from DWARF. Go has such a tree of its own, but where that begins only moves with each version.
+// function. It is from DWARF. Go has such a tree of its own, see GoCode.
 type inlineTree struct {
 	start   uint64
 	deepest []uint32 // for each byte of code the innermost call, 1 + its place in calls; 0 is none

@@ -15,12 +15,14 @@
 package objfile
 
 import (
+	"cmp"
 	"debug/buildinfo"
 	"debug/dwarf"
 	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 )
 
@@ -40,6 +42,8 @@ type File struct {
 	obj object
 
 	lines func() (*lineTable, error) // nil without an error when there is no Go line table
+	gotab func() *goTable            // nil when there is none
+	cover func() []Symbol            // those that have a size
 	debug func() (*dwarf.Data, error)
 	cfuns func() *cFuncs // nil when there is no usable DWARF
 	build func() (*debug.BuildInfo, error)
@@ -89,6 +93,8 @@ func Open(name string) (*File, error) {
 	}
 	f := &File{in: in, obj: obj, calls: map[dwarf.Offset]*inlineUnit{}}
 	f.lines = sync.OnceValues(f.loadLines)
+	f.gotab = sync.OnceValue(f.loadGo)
+	f.cover = sync.OnceValue(f.loadCover)
 	f.debug = sync.OnceValues(func() (*dwarf.Data, error) { return safely(obj.dwarf) })
 	f.code = sync.OnceValues(f.loadCode)
 	f.cfuns = sync.OnceValue(f.loadC)
@@ -151,6 +157,17 @@ func (f *File) Base(start uint64) uint64 {
 	return 0
 }
 
+// Address returns the address, as the file says it, of the code at an offset in the file. Only of ELF files is it known.
+func (f *File) Address(offset uint64) (uint64, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e, ok := f.obj.(*elfObject)
+	if !ok {
+		return 0, false
+	}
+	return e.addressOf(offset)
+}
+
 // SourceLine names the code at addr, an address of the file. It reports false where the file does not tell.
 // Go code is looked up in Go's own line table, which every Go executable carries, and the rest, such as C, in DWARF.
 func (f *File) SourceLine(addr uint64) (Frame, bool) {
@@ -171,6 +188,37 @@ func (f *File) SourceLine(addr uint64) (Frame, bool) {
 	}
 	fr, err := safely(func() (Frame, error) { return c.lookup(addr) })
 	return fr, err == nil
+}
+
+// Symbol returns the name of the symbol that covers addr, among those that a library offers where it has no others.
+func (f *File) Symbol(addr uint64) (string, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	syms := f.cover()
+	i, _ := slices.BinarySearchFunc(syms, addr, func(s Symbol, addr uint64) int {
+		if s.Addr <= addr {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 || addr-syms[i-1].Addr >= syms[i-1].Size {
+		return "", false
+	}
+	return syms[i-1].Name, true
+}
+
+// loadCover returns the symbols that have a size, in the order of their addresses.
+func (f *File) loadCover() []Symbol {
+	syms, err := f.symbols()
+	if e, ok := f.obj.(*elfObject); ok && err != nil {
+		syms, err = safely(e.exported)
+	}
+	if err != nil {
+		return nil
+	}
+	syms = slices.DeleteFunc(syms, func(s Symbol) bool { return s.Addr == 0 || s.Size == 0 || s.Name == "" })
+	slices.SortStableFunc(syms, func(a, b Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	return syms
 }
 
 // BuildInfo returns what the Go command recorded in the file: versions of Go and of modules, and build settings.

@@ -34,7 +34,8 @@ type layout int
 const (
 	go12 layout = iota
 	go116
-	go118 // go120 differs only in what no lookup needs
+	go118
+	go120 // differs from go118 in what GoCode needs
 )
 
 // maxName is longer than any name of a function or file; behind it a table is garbage.
@@ -51,7 +52,7 @@ func newLineTable(data []byte, text uint64) *lineTable {
 	if t.quantum != 1 && t.quantum != 2 && t.quantum != 4 || t.ptr != 4 && t.ptr != 8 {
 		return nil
 	}
-	magics := map[uint32]layout{0xfffffffb: go12, 0xfffffffa: go116, 0xfffffff0: go118, 0xfffffff1: go118}
+	magics := map[uint32]layout{0xfffffffb: go12, 0xfffffffa: go116, 0xfffffff0: go118, 0xfffffff1: go120}
 	var known bool
 	t.bo = binary.LittleEndian
 	if t.layout, known = magics[t.bo.Uint32(data)]; !known {
@@ -69,7 +70,7 @@ func newLineTable(data []byte, text uint64) *lineTable {
 	case go116:
 		t.names, t.units, t.files, t.values, t.funcs = part(2), part(3), part(4), part(5), part(6)
 		t.entries = t.funcs
-	case go118: // word 2 was the address of the text, but without relocation
+	case go118, go120: // word 2 was the address of the text, but without relocation
 		t.names, t.units, t.files, t.values, t.funcs = part(3), part(4), part(5), part(6), part(7)
 		t.entries = t.funcs
 	}
@@ -87,6 +88,20 @@ func newLineTable(data []byte, text uint64) *lineTable {
 // lookup names the code at pc, which is a link-time address. Where the table is damaged, the line is -1 and the file
 // is empty, as go tool pprof has it.
 func (t *lineTable) lookup(pc uint64) (Frame, bool) {
+	i, ok := t.find(pc)
+	if !ok {
+		return Frame{}, false
+	}
+	fn := t.record(i)
+	entry := t.uint(fn, t.entrySize())
+	if t.layout >= go118 {
+		entry += t.text
+	}
+	return t.frame(fn, entry, pc)
+}
+
+// find returns the number of the function that pc lies in.
+func (t *lineTable) find(pc uint64) (i int, ok bool) {
 	// The last function that starts at or before pc.
 	lo, hi := 0, t.count
 	for lo < hi {
@@ -96,29 +111,37 @@ func (t *lineTable) lookup(pc uint64) (Frame, bool) {
 			lo = m + 1
 		}
 	}
-	if lo == 0 || pc >= t.start(lo) {
-		return Frame{}, false
-	}
-	fn := from(t.funcs, t.uint(from(t.entries, uint64((2*lo-1)*int(t.entrySize()))), t.entrySize()))
-	entry := t.uint(fn, t.entrySize())
-	if t.layout >= go118 {
-		entry += t.text
-	}
+	return lo - 1, lo > 0 && pc < t.start(lo)
+}
+
+// record returns what is known of function i.
+func (t *lineTable) record(i int) []byte {
+	return from(t.funcs, t.uint(from(t.entries, uint64((2*i+1)*int(t.entrySize()))), t.entrySize()))
+}
+
+// frame names the code at pc in the function at entry, of which fn is the record.
+func (t *lineTable) frame(fn []byte, entry, pc uint64) (Frame, bool) {
 	name, ok := t.string(t.names, uint64(t.field(fn, 1)))
 	if !ok {
 		return Frame{}, false
 	}
-	fr := Frame{Func: name, Line: int(t.value(t.field(fn, 6), entry, pc))}
-	if n := t.value(t.field(fn, 5), entry, pc); n >= 0 {
-		fr.File = t.file(fn, uint32(n))
-	}
+	fr := Frame{Func: name}
+	fr.File, fr.Line = t.place(fn, entry, pc)
 	return fr, true
+}
+
+// place returns where in the source the code at pc is from, in the function at entry, of which fn is the record.
+func (t *lineTable) place(fn []byte, entry, pc uint64) (file string, line int) {
+	line = int(t.value(t.field(fn, 6), entry, pc))
+	if n := t.value(t.field(fn, 5), entry, pc); n >= 0 {
+		file = t.file(fn, uint32(n))
+	}
+	return file, line
 }
 
 // name returns the name of function i.
 func (t *lineTable) name(i int) string {
-	fn := from(t.funcs, t.uint(from(t.entries, uint64((2*i+1)*int(t.entrySize()))), t.entrySize()))
-	b := from(t.names, uint64(t.field(fn, 1)))
+	b := from(t.names, uint64(t.field(t.record(i), 1)))
 	if n := bytes.IndexByte(b[:min(len(b), maxName)], 0); n >= 0 {
 		return string(b[:n])
 	}
@@ -142,7 +165,7 @@ func (t *lineTable) entrySize() uint32 {
 	return t.ptr
 }
 
-// field returns field n of the record of a function: 1 its name, 5 its table of files, 6 of lines, 8 its unit.
+// field returns field n of the record of a function: 1 its name, 4 its table of stack depths, 5 of files, 6 of lines, 8 its unit.
 // Field 0 is its address.
 func (t *lineTable) field(fn []byte, n uint32) uint32 {
 	return uint32(t.uint(from(fn, uint64(t.entrySize()+(n-1)*4)), 4))

@@ -27,9 +27,14 @@ func (f *File) BuildID() string {
 	return id
 }
 
-// symbols reads the table itself, see symbol. Names are parts of one string.
-func (o *elfObject) symbols() ([]Symbol, error) {
-	s := o.f.SectionByType(elf.SHT_SYMTAB)
+func (o *elfObject) symbols() ([]Symbol, error) { return o.symbolTable(elf.SHT_SYMTAB) }
+
+// exported returns what a library says it offers. That is all there is when it was stripped.
+func (o *elfObject) exported() ([]Symbol, error) { return o.symbolTable(elf.SHT_DYNSYM) }
+
+// symbolTable reads the table itself, see symbol. Names are parts of one string.
+func (o *elfObject) symbolTable(kind elf.SectionType) ([]Symbol, error) {
+	s := o.f.SectionByType(kind)
 	if s == nil || s.Link == 0 || int(s.Link) >= len(o.f.Sections) {
 		return nil, errNoSymbols
 	}

@@ -1,0 +1,192 @@
+package capture
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/capture/perf"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source/gosrc"
+)
+
+// process is the recording of a process that was running already.
+type process struct {
+	*session
+	pid     int
+	start   time.Time            // of the recording
+	before  recording.Usage      // what it had taken by then
+	now     recording.Usage      // what it has taken, as of the last segment
+	samples int64                // times it was seen working
+	build   *buildinfo.BuildInfo // how it was built; nil when it does not say
+}
+
+// Watch records a process that is running, from outside: until it ends, or opt.For is over, or ctx ends. Nothing is asked
+// of the program, and it does not notice. Times in the recording count from when it began.
+func Watch(ctx context.Context, opt Options, pid int) (*Recorded, error) {
+	p := &process{session: opt.session(), pid: pid}
+	dir := fmt.Sprintf("/proc/%d", pid)
+	m := p.manifest
+	m.How, m.Target = recording.Watched, fmt.Sprintf("process %d", pid)
+	m.Command = cutNULs(dir + "/cmdline")
+	m.Dir, _ = os.Readlink(dir + "/cwd")
+	name := strconv.Itoa(pid)
+	if exe, err := os.Readlink(dir + "/exe"); err == nil {
+		name = filepath.Base(strings.TrimSuffix(exe, " (deleted)"))
+	}
+	p.say(fmt.Sprintf("watching process %d", pid))
+	if err := p.begin(name); err != nil {
+		return nil, err
+	}
+	p.Program.Env = cutNULs(dir + "/environ")
+	m.Machine = machine()
+	// The program may end, and its file may have been replaced: this is the one that runs.
+	m.Program = p.program(dir+"/exe", nil)
+	p.build, _ = buildinfo.ReadFile(dir + "/exe")
+	if err := p.writeManifest(); err != nil {
+		os.Remove(p.folder) // when it is empty
+		return nil, fmt.Errorf("writing %s: %w", p.folder, err)
+	}
+	if p.For > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, p.For)
+		defer stop()
+	}
+	p.start = time.Now()
+	p.before = usageOf(dir)
+	p.now = p.before
+	out, err := p.watch(ctx)
+	if len(p.parts()) == 0 && err != nil {
+		p.discard()
+		return nil, err
+	}
+	p.end(out, err)
+	recorded, packErr := p.pack()
+	recorded.Name = name
+	if err == nil {
+		err = packErr
+	}
+	return recorded, err
+}
+
+// watch writes what the system says about the process, and samples it.
+func (p *process) watch(ctx context.Context) (perf.Outcome, error) {
+	measuring, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		(&watcher{session: p.session}).measure(measuring, p.pid, p.start)
+	}()
+	defer func() {
+		stop()
+		<-done
+	}()
+	offset := time.Since(p.start)
+	return perf.Record(ctx, p.pid, perf.Options{Emit: func(prof *profile.Profile, from, to time.Duration) error {
+		if u := usageOf(fmt.Sprintf("/proc/%d", p.pid)); u.User+u.System > 0 {
+			p.now = u
+		}
+		for _, v := range prof.Values(0) {
+			p.samples += v
+		}
+		if len(prof.Mappings) > 0 && p.manifest.Program != nil {
+			p.manifest.Program.BuildID = prof.Mappings[0].BuildID
+		}
+		var b bytes.Buffer
+		if err := prof.Write(&b); err != nil {
+			return err
+		}
+		return p.write(filepath.Join(p.folder, filepath.FromSlash(recording.PartFile(recording.CPU, from+offset, to+offset))), b.Bytes())
+	}})
+}
+
+// parts lists the CPU profiles that were written.
+func (p *process) parts() []os.DirEntry {
+	entries, _ := os.ReadDir(filepath.Join(p.folder, recording.CPU))
+	return entries
+}
+
+// end adds what can only be known now.
+func (p *process) end(out perf.Outcome, err error) {
+	m := p.manifest
+	m.Ended = p.Now()
+	m.Usage = &recording.Usage{
+		User: p.now.User - p.before.User, System: p.now.System - p.before.System,
+		Real: time.Since(p.start), MaxRSS: p.now.MaxRSS,
+	}
+	m.Notes = append(m.Notes, out.Notes...)
+	switch {
+	case err != nil:
+		p.note("recording ended early: %v", err)
+	case out.Exited:
+		p.note("the process ended after %s of recording", m.Usage.Real.Round(time.Millisecond))
+	}
+	if p.samples == 0 {
+		p.note("the process did not work while it was watched: put it under load, or watch it for longer")
+	}
+	p.note("the process was watched from outside, so there is no heap profile of it; if it serves /debug/pprof, hone record URL gets more")
+	p.say("reading what was recorded")
+	rec, err := recording.Open(p.folder)
+	if err != nil {
+		p.wrote(0, err)
+		return
+	}
+	defer rec.Close()
+	opt := gosrc.Options{Dir: p.Options.Dir, Git: true}
+	if p.build != nil {
+		opt = opt.Recorded(p.build)
+	}
+	p.wrote(0, keepSources(rec, p.folder, opt))
+}
+
+// SampleProcess is what Options ask for to get CPU profiles of a program without the recorder inside.
+func SampleProcess(ctx context.Context, pid int, start time.Time, write func(from, to time.Duration, profile []byte) error) error {
+	offset := time.Since(start)
+	_, err := perf.Record(ctx, pid, perf.Options{Emit: func(prof *profile.Profile, from, to time.Duration) error {
+		var b bytes.Buffer
+		if err := prof.Write(&b); err != nil {
+			return err
+		}
+		return write(from+offset, to+offset, b.Bytes())
+	}})
+	return err
+}
+
+// usageOf returns what a process has taken so far; nothing when that cannot be known.
+func usageOf(dir string) (u recording.Usage) {
+	b, err := os.ReadFile(dir + "/stat")
+	if err != nil {
+		return u
+	}
+	// The second field is its name, in which there may be anything.
+	rest := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	const state, utime, stime = 2, 13, 14
+	if len(rest) <= stime-state {
+		return u
+	}
+	const tick = time.Second / 100 // USER_HZ, on all that Go runs on
+	user, _ := strconv.ParseInt(rest[utime-state], 10, 64)
+	system, _ := strconv.ParseInt(rest[stime-state], 10, 64)
+	u.User, u.System = time.Duration(user)*tick, time.Duration(system)*tick
+	if kb, _, ok := strings.Cut(field(dir+"/status", "VmHWM"), " "); ok {
+		n, _ := strconv.ParseInt(kb, 10, 64)
+		u.MaxRSS = n << 10
+	}
+	return u
+}
+
+// cutNULs reads a file of texts that each end with a zero byte.
+func cutNULs(file string) []string {
+	b, err := os.ReadFile(file)
+	if err != nil || len(b) == 0 {
+		return []string{}
+	}
+	return strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
+}
