@@ -86,10 +86,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 	}
 	defer done()
 	var out any
-	if v, ok := view.Find(name); !ok || v.Part == view.Profile {
-		in, q, err = picked(in, q)
-	}
-	if err == nil {
+	if in, q, err = pickedFor(name, in, q); err == nil {
 		out, err = compute(in, q)
 	}
 	if err != nil {
@@ -114,6 +111,14 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 	}
 	s.cache.keep(key, body.Bytes())
 	send(w, r, body.Bytes())
+}
+
+// pickedFor is picked where a view is about profiles.
+func pickedFor(name string, in []*recording.Recording, q query.Query) ([]*recording.Recording, query.Query, error) {
+	if v, ok := view.Find(name); ok && v.Part != view.Profile {
+		return in, q, nil
+	}
+	return picked(in, q)
 }
 
 // picked returns the recordings with the profiles that q is about, and q with the sample type that its metric is there.

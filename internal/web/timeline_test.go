@@ -75,6 +75,9 @@ func TestTimeline(t *testing.T) {
 	if mem.RSS != 108<<20 {
 		t.Errorf("resident are %d", mem.RSS)
 	}
+	if w := get(s, h, "/download/csv?view=timeline&at=3s..6s"); w.Code != 200 || strings.Count(w.Body.String(), "\n") != 13 {
+		t.Errorf("the table of a time is %d %s", w.Code, w.Body)
+	}
 	for path, want := range map[string]string{
 		"/api/timeline?ref=bare.hone": "bare.hone holds no metrics over time",
 		"/api/mem?ref=bare.hone":      "bare.hone holds no metrics over time",

@@ -96,7 +96,7 @@ const downloads: [format: string, doc: string][] = [
 ];
 
 // The views that a table or data can be had of; the others are pictures of what the flame graph has.
-const written = new Set(["top", "flame", "diff", "tags"]);
+const written = new Set(["top", "flame", "diff", "tags", "timeline"]);
 
 function Download() {
   const app = useApp();

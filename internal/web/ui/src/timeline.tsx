@@ -11,7 +11,7 @@ import { group, value } from "./format";
 import { Keys, useKeys } from "./keys";
 import { Rows } from "./overview";
 import { Link, Message, Notes, Problem } from "./parts";
-import { get, go, href, put, to } from "./state";
+import { state as current, get, go, href, put, to } from "./state";
 import { PaletteContext } from "./theme";
 
 const mostCycles = "3000";
@@ -57,33 +57,37 @@ function nearest(points: TimePoint[], t: number): number {
 /** useBrush is the cursor, and the part of the time that is chosen or being chosen. */
 function useBrush(run: Run | undefined) {
   const { state } = useApp();
-  const [cursor, setCursor] = useState(-1); // a point, kept
   const [hover, setHover] = useState(-1);
-  const [draft, setDraft] = useState<[number, number]>();
+  // Keys may come faster than the page is made anew, so what they start from is here and not in what was drawn last.
+  const now = useRef<{ cursor: number; draft: [number, number] | undefined }>({ cursor: -1, draft: undefined });
+  const [{ cursor, draft }, draw] = useState(now.current);
+  const change = (to: Partial<typeof now.current>) => draw((now.current = { ...now.current, ...to }));
+  const setCursor = (cursor: number) => change({ cursor });
+  const setDraft = (draft: [number, number] | undefined) => change({ draft });
   useEffect(() => {
-    setCursor(-1);
+    change({ cursor: -1, draft: undefined });
     setHover(-1);
-    setDraft(undefined);
   }, [run?.points]);
   const at = get(state, "at");
   const applied = run && at !== "" ? rangeOf(at, run.axis) : undefined;
   const set = (v: string) => {
     setDraft(undefined);
-    go(put(put(state, "at", v), "root", ""));
+    go(put(put(current(), "at", v), "root", ""));
   };
-  const apply = (r = draft) => { if (r && run) set(queryOf(r[0], r[1], run.axis)); };
+  const apply = (r = now.current.draft) => { if (r && run) set(queryOf(r[0], r[1], run.axis)); };
   const clear = () => {
-    if (draft) setDraft(undefined);
-    else if (at !== "") set("");
+    if (now.current.draft) setDraft(undefined);
+    else if (get(current(), "at") !== "") set("");
     else setCursor(-1);
   };
   const move = (i: number, extend: boolean) => {
     if (!run) return;
-    const was = cursor < 0 ? (i < 0 ? run.points.length - 1 : 0) : cursor;
-    const next = Math.min(Math.max(cursor < 0 && Number.isFinite(i) ? was : was + i, 0), run.points.length - 1);
-    setCursor(next);
+    const last = run.points.length - 1;
+    const { cursor, draft } = now.current;
+    const was = cursor < 0 ? (i < 0 ? last : 0) : cursor;
+    const next = Math.min(Math.max(cursor < 0 && Number.isFinite(i) ? was : was + i, 0), last);
+    change({ cursor: next, draft: extend ? [draft?.[0] ?? run.points[was].at_ns, run.points[next].at_ns] : draft });
     setHover(-1);
-    if (extend) setDraft([draft?.[0] ?? run.points[was].at_ns, run.points[next].at_ns]);
   };
   const step = Math.max(1, Math.round((run?.points.length ?? 0) / 200));
   const keys: Keys = {
@@ -305,14 +309,16 @@ function Charts({ run, brush }: { run: Run; brush: Brush }) {
   const [box, width] = useWidth();
   const lanes = useMemo(() => lanesOf(run, palette), [run, palette]);
   const { when, values } = readings(run, brush);
+  const chosen = brush.cursor >= 0 && brush.draft ? readings(run, { ...brush, cursor: -1 }).when : "";
   const axis: Axis = { ...run.axis, left: gutter, right: width };
-  const text = `${when}: ${lanes.flatMap((l) => l.lines.map((s) => `${s.name} ${values.get(s.name)}`)).join(", ")}`;
+  const text = `${when}${chosen && `, ${chosen} chosen`}: ${lanes.flatMap((l) => l.lines.map((s) => `${s.name} ${values.get(s.name)}`)).join(", ")}`;
   return (
     <>
       <div class="tools when">
         <div class="group">
           <span class="moment">{brush.cursor >= 0 ? "at" : brush.draft ? "choosing" : brush.applied ? "time" : ""} <b>{when}</b></span>
-          {run.cpus > 0 && <span class="quiet">{run.cpus === 1 ? "one processor" : run.cpus + " processors"} at hand</span>}
+          {chosen && <span>{chosen} chosen</span>}
+          {!chosen && run.cpus > 0 && <span class="quiet">{run.cpus === 1 ? "one processor" : run.cpus + " processors"} at hand</span>}
         </div>
         <div class="group">
           {brush.draft && <button onClick={() => brush.apply()}>Apply <kbd>Enter</kbd></button>}
@@ -349,7 +355,8 @@ function Ran() {
   const { data, error, waiting } = useAnswer<Top>("/api/top", asked(app, "top", ["sort", "flat"], ["limit", "10"]));
   if (error && !waiting) return <section class="card"><Problem error={error} /></section>;
   if (!data) return <section class="card" aria-busy="true" />;
-  return <Rows title={`${value(data.total, data.unit)} ${data.metric} in ${at === "" ? "all of the run" : "this time"}`} doc="what functions cost without what they call" top={data} of={(r) => r.flat} more={to(app.state, "top")} />;
+  const rows = <Rows title={`${value(data.total, data.unit)} ${data.metric} in ${at === "" ? "all of the run" : "this time"}`} doc="what functions cost without what they call" top={data} of={(r) => r.flat} more={to(app.state, "top")} />;
+  return at === "" ? rows : <div class="ran">{rows}<Notes notes={data.notes} /></div>;
 }
 
 /** Values are some of the points as a table, for those who cannot see the charts or want the numbers. */
