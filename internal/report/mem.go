@@ -84,6 +84,7 @@ func (m *Mem) Tables() []Table {
 type Timeline struct {
 	Ref    string        `json:"ref"`
 	End    time.Duration `json:"end_ns"`
+	CPUs   int           `json:"cpus,omitempty"` // that the program may use; 0 when that is not known
 	Points []TimePoint   `json:"points"`
 	Notes  []string      `json:"notes,omitempty"`
 

@@ -24,6 +24,7 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 			cpus = cmp.Or(cpus, m.Machine.CPUs)
 		}
 	}
+	out.CPUs = cpus
 	before := -1
 	for i, t := range s.Times {
 		if q.At != (query.Span{}) && !q.At.Holds(t) {

@@ -29,10 +29,16 @@ type answerer func(in []*recording.Recording, q query.Query) (any, error)
 func (s *Server) view(w http.ResponseWriter, r *http.Request, v *view.View) {
 	s.answer(w, r, v.Name, func(in []*recording.Recording, q query.Query) (any, error) {
 		rep, err := run(v, in, q)
-		if top, ok := rep.(*report.Top); ok && err == nil {
-			view.SetOrigins(in[0].Profile, top)
+		if err != nil {
+			return nil, err
 		}
-		return rep, err
+		switch rep := rep.(type) {
+		case *report.Top:
+			view.SetOrigins(in[0].Profile, rep)
+		case *report.Timeline:
+			thin(rep)
+		}
+		return rep, nil
 	})
 }
 
@@ -46,7 +52,12 @@ func run(v *view.View, in []*recording.Recording, q query.Query) (report.Report,
 		q.Arg = "" // that of the view the page showed before
 	}
 	var err error
-	if len(in) == 2 && !v.NeedsBase && !v.Compares {
+	if v.Part != view.Profile {
+		if in = in[:1]; !slices.Contains(partsOf(in[0]), partNames[v.Part]) {
+			return nil, withHint(fmt.Errorf("%s holds no %s", in[0].Ref, partDocs[v.Part]), "hone record ./cmd/server makes a recording that does")
+		}
+	}
+	if len(in) == 2 && v.Part == view.Profile && !v.NeedsBase && !v.Compares {
 		if in, err = view.Subtract(in, q.Normalize); err != nil {
 			return nil, err
 		}
@@ -75,7 +86,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 	}
 	defer done()
 	var out any
-	if in, q, err = picked(in, q); err == nil {
+	if in, q, err = pickedFor(name, in, q); err == nil {
 		out, err = compute(in, q)
 	}
 	if err != nil {
@@ -100,6 +111,14 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 	}
 	s.cache.keep(key, body.Bytes())
 	send(w, r, body.Bytes())
+}
+
+// pickedFor is picked where a view is about profiles.
+func pickedFor(name string, in []*recording.Recording, q query.Query) ([]*recording.Recording, query.Query, error) {
+	if v, ok := view.Find(name); ok && v.Part != view.Profile {
+		return in, q, nil
+	}
+	return picked(in, q)
 }
 
 // picked returns the recordings with the profiles that q is about, and q with the sample type that its metric is there.
@@ -228,6 +247,7 @@ type sessionRecord struct {
 	Samples  int             `json:"samples"`
 	Metrics  []sessionMetric `json:"metrics"`
 	Labels   []string        `json:"labels,omitempty"`
+	Parts    []string        `json:"parts,omitempty"` // beside profiles: metrics, gc
 	Notes    []string        `json:"notes,omitempty"`
 }
 
@@ -292,7 +312,7 @@ func recordOf(rec *recording.Recording) (sessionRecord, error) {
 	p := rec.Profile
 	out := sessionRecord{
 		Ref: rec.Ref, Samples: p.NumSamples(), Time: p.TimeNanos, Duration: p.DurationNanos, Notes: p.Notes,
-		Metrics: []sessionMetric{},
+		Metrics: []sessionMetric{}, Parts: partsOf(rec),
 	}
 	l, err := view.Contents([]*recording.Recording{rec})
 	if errors.Is(err, profile.ErrEmpty) || err != nil && len(p.SampleTypes) == 0 {

@@ -55,7 +55,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
-	if in, q, err = picked(in, q); err != nil {
+	if in, q, err = pickedFor(asked, in, q); err != nil {
 		fail(w, http.StatusUnprocessableEntity, err, "")
 		return
 	}

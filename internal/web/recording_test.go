@@ -18,35 +18,48 @@ func recorded(t *testing.T) *recording.Recording {
 	t.Helper()
 	dir := t.TempDir()
 	put := func(kind string, from, to time.Duration, types []profile.ValueType, name string, values ...int64) {
-		b := profile.NewBuilder(profile.Header{SampleTypes: types})
-		b.Functions = []profile.Function{{Name: name}}
-		b.Locations = []profile.Location{{Mapping: profile.NoMapping, Lines: []profile.Line{{}}}}
-		b.Renumber()
-		b.Add([]uint32{0}, 0, values)
-		p, err := b.Profile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		file := filepath.Join(dir, filepath.FromSlash(recording.PartFile(kind, from, to)))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.Create(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		if err := p.Write(f); err != nil {
-			t.Fatal(err)
-		}
+		putProfile(t, dir, kind, from, to, types, name, values...)
 	}
-	cpu := []profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}
 	waits := []profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}
 	put(recording.CPU, 0, time.Second, cpu, "main.early", 3, 30)
 	put(recording.CPU, time.Second, 2*time.Second, cpu, "main.late", 2, 20)
 	put(recording.Block, 0, 2*time.Second, waits, "main.block", 1, 100)
 	put(recording.Mutex, 0, 2*time.Second, waits, "main.mutex", 1, 200)
-	if err := recording.WriteManifest(dir, &recording.Manifest{Format: recording.Format, How: recording.Built}); err != nil {
+	return reopened(t, dir, &recording.Manifest{Format: recording.Format, How: recording.Built})
+}
+
+var cpu = []profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}
+
+// putProfile writes a profile of one function into the recording in a folder.
+func putProfile(t *testing.T, dir, kind string, from, to time.Duration, types []profile.ValueType, name string, values ...int64) {
+	t.Helper()
+	b := profile.NewBuilder(profile.Header{SampleTypes: types, DurationNanos: int64(to - from)})
+	b.Functions = []profile.Function{{Name: name}}
+	b.Locations = []profile.Location{{Mapping: profile.NoMapping, Lines: []profile.Line{{}}}}
+	b.Renumber()
+	b.Add([]uint32{0}, 0, values)
+	p, err := b.Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, filepath.FromSlash(recording.PartFile(kind, from, to)))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := p.Write(f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reopened returns the recording in a folder as hone web opens it.
+func reopened(t *testing.T, dir string, m *recording.Manifest) *recording.Recording {
+	t.Helper()
+	if err := recording.WriteManifest(dir, m); err != nil {
 		t.Fatal(err)
 	}
 	r, err := recording.Open(dir)
@@ -55,6 +68,9 @@ func recorded(t *testing.T) *recording.Recording {
 	}
 	r.Ref = "run.hone"
 	if r, _, err = r.Pick("", 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.ReadLogs(); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -24,6 +24,12 @@ func serve(t *testing.T, profiles ...[]byte) string {
 		var o source.Options
 		in = append(in, &recording.Recording{Ref: fmt.Sprintf("p%d.pb.gz", i), Profile: p, Sources: o.Sources(t.Context(), ".", nil, nil), Code: o.Code()})
 	}
+	return serveRecordings(t, in...)
+}
+
+// serveRecordings opens recordings in a server, which ends with the test, and returns the address of its first page.
+func serveRecordings(t *testing.T, in ...*recording.Recording) string {
+	t.Helper()
 	l, err := web.Listen("", false)
 	if err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ func (s *Server) URL(l net.Listener, page string) string {
 }
 
 // pages are the paths at which the page is served.
-var pages = []string{"overview", "flame", "sandwich", "top", "graph", "source", "diff", "tags", "traces"}
+var pages = []string{"overview", "flame", "sandwich", "top", "graph", "source", "diff", "tags", "traces", "timeline"}
 
 // Handler answers requests.
 func (s *Server) Handler() http.Handler {

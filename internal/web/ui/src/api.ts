@@ -34,6 +34,7 @@ export interface Recording {
   samples: number;
   metrics: Metric[] | null;
   labels?: string[] | null;
+  parts?: string[] | null; // beside profiles: metrics, gc
   notes?: string[] | null;
 }
 
@@ -187,6 +188,40 @@ export interface Traces extends Head {
 
 export interface TraceFrame extends Frame {
   inline?: boolean;
+}
+
+export interface Timeline {
+  ref: string;
+  end_ns: number;
+  cpus?: number;
+  points: TimePoint[] | null;
+  notes?: string[] | null;
+}
+
+export interface TimePoint {
+  at_ns: number;
+  cpus?: number; // busy since the point before
+  gc_cpus?: number;
+  rss?: number;
+  heap?: number;
+  goal?: number;
+  goroutines?: number;
+  threads?: number;
+}
+
+export interface GC {
+  of: number;
+  shown: number;
+  cycles: Cycle[] | null;
+}
+
+export interface Cycle {
+  gc: number;
+  start_nanos: number;
+  wall_nanos: number;
+  pause_nanos: number;
+  end_bytes: number;
+  live_bytes: number;
 }
 
 /** A Failure says what is wrong, and what to do about it where that is known. */

@@ -19,6 +19,10 @@ export interface Palette {
   isGone: string;
   fade: number; // how much of a colour is left where a search did not match
   accent: string;
+  quiet: string; // small text on paper
+  grid: string;
+  wash: number; // how much of its colour is below a line
+  lines: Record<"busy" | "gc" | "rss" | "heap" | "goal" | "goroutines" | "threads", string>; // of charts, 3:1 on paper
 }
 
 const light: Palette = {
@@ -36,6 +40,10 @@ const light: Palette = {
   isGone: "#68a5e3",
   fade: 0.28,
   accent: "#1a5fb4",
+  quiet: "#5b5f68",
+  grid: "#e2e0da",
+  wash: 0.22,
+  lines: { busy: "#2f74c0", gc: "#c25a10", rss: "#7d828c", heap: "#3d8a45", goal: "#a3490a", goroutines: "#8250b8", threads: "#7d828c" },
 };
 
 const dark: Palette = {
@@ -53,6 +61,10 @@ const dark: Palette = {
   isGone: "#5f9de6",
   fade: 0.3,
   accent: "#78b0ff",
+  quiet: "#a2a8b3",
+  grid: "#2e323a",
+  wash: 0.28,
+  lines: { busy: "#78b0ff", gc: "#f0a058", rss: "#8d94a1", heap: "#84c07c", goal: "#f2a35c", goroutines: "#c3a2ec", threads: "#8d94a1" },
 };
 
 // Colours that the reader has chosen leave no room for ours: boxes are outlines then.
@@ -71,6 +83,9 @@ const forced: Palette = {
   isNew: "Canvas",
   isGone: "Canvas",
   accent: "Highlight",
+  quiet: "CanvasText",
+  grid: "GrayText",
+  lines: { busy: "CanvasText", gc: "Highlight", rss: "GrayText", heap: "CanvasText", goal: "Highlight", goroutines: "CanvasText", threads: "GrayText" },
 };
 
 export type Theme = "auto" | "light" | "dark";

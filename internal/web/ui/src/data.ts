@@ -3,7 +3,7 @@
 
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Api, Failure, Session } from "./api";
+import { Api, Failure, Recording, Session } from "./api";
 import { Pair, State, get, queryString, steps } from "./state";
 
 export interface App {
@@ -16,6 +16,16 @@ export const AppContext = createContext<App>(null as unknown as App);
 
 export function useApp(): App {
   return useContext(AppContext);
+}
+
+/** recordingOf returns the recording that is looked at. */
+export function recordingOf({ session, state }: App): Recording | undefined {
+  return session.recordings.find((r) => r.ref === get(state, "ref")) ?? session.recordings[0];
+}
+
+/** timed tells whether a recording says how its run went over time. */
+export function timed(app: App): boolean {
+  return app.api.has("/api/timeline") && (recordingOf(app)?.parts?.includes("metrics") ?? false);
 }
 
 /** asked returns the pairs of the state that change the answer of a view: it refuses all others. */

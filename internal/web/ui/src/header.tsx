@@ -1,7 +1,7 @@
 // What stands above every view: what is looked at, the views, and the filters that were applied.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { asked, useApp } from "./data";
+import { App, asked, recordingOf, timed, useApp } from "./data";
 import { duration, group, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { readable } from "./names";
@@ -13,10 +13,13 @@ export interface View {
   name: string;
   title: string;
   needs: string; // what has to be answerable for it to be offered
+  key?: string; // where it is not its place
+  there?: (app: App) => boolean; // whether this recording has it
 }
 
 export const views: View[] = [
   { name: "overview", title: "Overview", needs: "/api/top" },
+  { name: "timeline", title: "Timeline", needs: "/api/timeline", key: "0", there: timed },
   { name: "flame", title: "Flame", needs: "/api/flame" },
   { name: "sandwich", title: "Callers", needs: "/api/sandwich" },
   { name: "top", title: "Top", needs: "/api/top" },
@@ -32,7 +35,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
   const { state, session, api } = app;
   const recordings = session.recordings;
   const ref = get(state, "ref") || recordings[0]?.ref || "";
-  const rec = recordings.find((r) => r.ref === ref) ?? recordings[0];
+  const rec = recordingOf(app);
   const metrics = rec?.metrics ?? [];
   const metric = get(state, "metric") || (metrics.find((m) => m.default) ?? metrics[metrics.length - 1])?.type || "";
   const now = metrics.find((m) => m.type === metric);
@@ -47,7 +50,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
     <header class="head">
       <Link to={to(state, "overview")} href={href(to(state, "overview"))} class="brand">hone</Link>
       <label class="pick"><span class="hidden">Recording</span>
-        <select value={ref} onChange={(e) => go(put(put(state, "ref", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
+        <select value={ref} onChange={(e) => go(put(put(put(state, "ref", e.currentTarget.value), "root", ""), "at", ""))} disabled={api.embedded}>
           {recordings.map((r) => <option value={r.ref} selected={r.ref === ref}>{describe(r.program, r.ref)}</option>)}
         </select>
       </label>
@@ -93,7 +96,7 @@ const downloads: [format: string, doc: string][] = [
 ];
 
 // The views that a table or data can be had of; the others are pictures of what the flame graph has.
-const written = new Set(["top", "flame", "diff", "tags"]);
+const written = new Set(["top", "flame", "diff", "tags", "timeline"]);
 
 function Download() {
   const app = useApp();
@@ -150,15 +153,19 @@ function Help() {
 }
 
 export function Tabs() {
-  const { state, api } = useApp();
-  const offered = views.filter((v) => api.has(v.needs));
+  const app = useApp();
+  const { state, api } = app;
+  const offered = views.filter((v) => api.has(v.needs) && (v.there?.(app) ?? true));
+  // Those that only some recordings have do not change the keys of the others.
+  const numbered = offered.filter((v) => !v.key);
+  const keyOf = (v: View) => v.key ?? String(numbered.indexOf(v) + 1);
   const keys: Record<string, () => void> = {};
-  offered.slice(0, 9).forEach((v, i) => { keys[String(i + 1)] = () => go(to(state, v.name)); });
+  for (const v of offered) keys[keyOf(v)] = () => go(to(state, v.name));
   useKeys(keys);
   return (
     <nav class="tabs" aria-label="Views">
-      {offered.map((v, i) => (
-        <Link to={to(state, v.name)} href={href(to(state, v.name))} current={v.name === state.view} title={`${v.title} (${i + 1})`}>{v.title}</Link>
+      {offered.map((v) => (
+        <Link to={to(state, v.name)} href={href(to(state, v.name))} current={v.name === state.view} title={`${v.title} (${keyOf(v)})`}>{v.title}</Link>
       ))}
     </nav>
   );
@@ -204,6 +211,8 @@ function describeStep(key: string): string {
       return "drop label";
     case "tag-leaf":
       return "label as frames";
+    case "at":
+      return "time";
     default:
       return key;
   }
@@ -211,6 +220,7 @@ function describeStep(key: string): string {
 
 function readableStep(key: string, v: string): string {
   if (v === "true") return "";
+  if (key === "at") return v.replace(/^\.\./, "up to ").replace(/\.\.$/, " on").replace("..", " to ");
   const at = key.startsWith("tag") ? v.indexOf("=") + 1 : 0;
   return v.slice(0, at) + readable(v.slice(at));
 }

@@ -9,6 +9,7 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
     "Everywhere",
     [
       ["1 … 9", "the views, from left to right"],
+      ["0", "the timeline, where there is one"],
       ["/", "search"],
       ["Esc", "leave the search; zoom out"],
       ["t", "theme: as the system has it, light, dark"],
@@ -39,6 +40,14 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
       ["h", "hide: take it out of the stacks"],
       ["d", "drop: leave out samples that pass through it"],
       ["y", "copy its name"],
+    ],
+  ],
+  [
+    "Timeline",
+    [
+      ["← →", "move through the time; with Shift, choose a part of it"],
+      ["Enter", "have all views answer for that part"],
+      ["Esc", "give up the part"],
     ],
   ],
   ["Source", [["n  N", "next and previous line by cost"]]],

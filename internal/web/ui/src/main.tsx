@@ -1,9 +1,9 @@
-// The page of hone web: one script, one state, nine views.
+// The page of hone web: one script, one state, ten views.
 
 import { ComponentType, render } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Failure, Session, connect } from "./api";
-import { App, AppContext, useBusy } from "./data";
+import { App, AppContext, timed, useBusy } from "./data";
 import { DiffView } from "./diff";
 import { FlameView } from "./flame";
 import { GraphView } from "./graph";
@@ -16,6 +16,7 @@ import { SandwichView } from "./sandwich";
 import { SourceView } from "./source";
 import { get, state, subscribe } from "./state";
 import { PaletteContext, useTheme } from "./theme";
+import { Strip, TimelineView } from "./timeline";
 import { TopView } from "./top";
 
 const components: Record<string, ComponentType> = {
@@ -28,6 +29,7 @@ const components: Record<string, ComponentType> = {
   diff: DiffView,
   tags: TagsView,
   traces: TracesView,
+  timeline: TimelineView,
 };
 
 const api = connect();
@@ -62,6 +64,7 @@ function Page() {
         <Header theme={theme} onTheme={nextTheme} />
         <Tabs />
         <Pills />
+        {view !== "timeline" && timed(app) && <Strip />}
         <main id={"view-" + view} data-view={view}>
           {session.recordings.length === 0 ? (
             <Message title="Nothing is open"><p><code>hone web cpu.pprof</code> opens a profile.</p></Message>

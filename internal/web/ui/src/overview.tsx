@@ -1,11 +1,11 @@
 // The first look: what the recording is, what costs most, and where to go from here.
 
 import { Cost, Top } from "./api";
-import { asked, useAnswer, useApp } from "./data";
+import { asked, recordingOf, useAnswer, useApp } from "./data";
 import { duration, group, moment, percent, value } from "./format";
 import { exactly, nameOf, short } from "./names";
 import { Bar, Dot, Link, Nothing, Notes, Problem } from "./parts";
-import { State, get, go, href, put, to } from "./state";
+import { State, go, href, put, to } from "./state";
 
 const rowsShown = "10";
 
@@ -14,7 +14,7 @@ export function OverviewView() {
   const { state, session } = app;
   const flat = useAnswer<Top>("/api/top", asked(app, "top", ["sort", "flat"], ["limit", rowsShown]));
   const cum = useAnswer<Top>("/api/top", asked(app, "top", ["sort", "cum"], ["limit", rowsShown]));
-  const rec = session.recordings.find((r) => r.ref === get(state, "ref")) ?? session.recordings[0];
+  const rec = recordingOf(app);
   if (flat.error && !flat.waiting) return <Problem error={flat.error} />;
   if (!flat.data) return <div class="blank" aria-busy="true" />;
   const d = flat.data;
@@ -81,7 +81,7 @@ function Next({ to: s, title, children }: { to: State; title: string; children: 
   return <li><Link to={s} href={href(s)}>{title}</Link> <span class="quiet">{children}</span></li>;
 }
 
-function Rows({ title, doc, top, of, more }: { title: string; doc: string; top: Top; of: (r: Cost) => number; more: State }) {
+export function Rows({ title, doc, top, of, more }: { title: string; doc: string; top: Top; of: (r: Cost) => number; more: State }) {
   const { state } = useApp();
   const most = Math.max(...(top.rows ?? []).map((r) => Math.abs(of(r))), 0);
   return (

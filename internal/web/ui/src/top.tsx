@@ -3,7 +3,7 @@
 import { nameOf } from "./names";
 import { useMemo } from "preact/hooks";
 import { Cost, Top } from "./api";
-import { asked, useAnswer, useApp } from "./data";
+import { asked, recordingOf, useAnswer, useApp } from "./data";
 import { group, value } from "./format";
 import { Choice } from "./flame";
 import { Keys, useKeys } from "./keys";
@@ -15,7 +15,7 @@ const enough = "5000";
 
 export function TopView() {
   const app = useApp();
-  const { state, session } = app;
+  const { state } = app;
   const sort = get(state, "sort") || "flat";
   const byName = get(state, "ui.sort") === "name";
   const q = get(state, "ui.q");
@@ -36,7 +36,7 @@ export function TopView() {
   useKeys(keys);
   if (error && !waiting) return <Problem error={error} />;
   if (!data) return <div class="blank" aria-busy="true" />;
-  const rec = session.recordings.find((r) => r.ref === get(state, "ref")) ?? session.recordings[0];
+  const rec = recordingOf(app);
   const by = get(state, "by") || "function";
   const columns: Column<Cost>[] = [
     { name: "self", key: "flat", number: true, sort: true, cell: (r) => value(r.flat, data.unit) },

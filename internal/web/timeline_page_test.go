@@ -1,0 +1,173 @@
+package web_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/hone-perf/hone/internal/web"
+)
+
+// brush draws a range on the timeline or the strip, given in shares of their width.
+func (p *page) brush(from, to float64) {
+	p.t.Helper()
+	box := eval[struct{ X, Y, Width, Height float64 }](p,
+		`(() => { const r = document.querySelector(".plot").getBoundingClientRect(); return { X: r.x, Y: r.y, Width: r.width, Height: r.height }; })()`)
+	y := box.Y + box.Height - 15
+	p.do(chromedp.DragAndDropXY(box.X+from*box.Width, y, box.X+to*box.Width, y))
+}
+
+const rangeOfPage = `new URLSearchParams(location.search).get("at")`
+
+// What is drawn on the timeline is what all views answer for.
+func TestPageTimeline(t *testing.T) {
+	p := open(t, serveRecordings(t, web.Measured(t)), 1280, 800)
+	p.visit("/overview")
+	p.visitTab("Timeline")
+	// Every chart is painted, and as sharp as the screen.
+	charts := eval[[]int](p, `[...document.querySelectorAll(".lane canvas")].map((c) => {
+		const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+		const seen = new Set();
+		for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 0) seen.add((d[i] << 16) | (d[i + 1] << 8) | d[i + 2]);
+		return c.width === Math.round(c.clientWidth * devicePixelRatio) ? seen.size : 0;
+	})`)
+	if len(charts) != 5 {
+		t.Errorf("there are %d charts, want those of processors, memory, collections, goroutines and threads", len(charts))
+	}
+	for i, n := range charts {
+		if n < 3 {
+			t.Errorf("chart %d has %d colours", i, n)
+		}
+	}
+	if got := p.text(".charts"); !strings.Contains(got, "most 108MB") || !strings.Contains(got, "mean 1.40") || !strings.Contains(got, "12, longest 50us") {
+		t.Errorf("without a cursor the charts say %q", got)
+	}
+	if got := p.text(".card"); !strings.Contains(got, "12s cpu") {
+		t.Errorf("of the whole run it says %q", got)
+	}
+
+	// The cursor is one for all charts.
+	box := eval[struct{ X, Y, Width float64 }](p, `(() => { const r = document.querySelector(".plot").getBoundingClientRect(); return { X: r.x, Y: r.y, Width: r.width }; })()`)
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, box.X+box.Width*3.93/12, box.Y+60))
+	p.wait(`document.querySelector(".moment").innerText === "at 4s"`)
+	if got := p.text(".charts"); !strings.Contains(got, "1.00") || !strings.Contains(got, "76MB") || !strings.Contains(got, "gc 4: 50us, heap 44MB → 20MB") {
+		t.Errorf("at 4s the charts say %q", got)
+	}
+
+	// Brush; the ranking is that of the time.
+	p.brush(3.01/12, 5.99/12)
+	p.wait(rangeOfPage + ` === "3s..6s"`)
+	p.settled()
+	if got := p.text(".card"); !strings.Contains(got, "3s cpu in this time") || strings.Contains(got, "main.late") {
+		t.Errorf("of this time it says %q", got)
+	}
+	if got := p.text(".pill"); !strings.Contains(got, "time 3s to 6s") {
+		t.Errorf("the pill says %q", got)
+	}
+	p.visitTab("Top")
+	if got := p.text("tbody"); !strings.Contains(got, "main.early") || strings.Contains(got, "main.late") {
+		t.Errorf("the ranking of the first half is %q", got)
+	}
+	// The strip takes the end of a range along.
+	p.brush(0.5, 0.999)
+	p.wait(rangeOfPage + ` === "3s.."`)
+	p.settled()
+	if got := p.text("tbody"); !strings.Contains(got, "main.late") {
+		t.Errorf("the ranking of all but the beginning is %q", got)
+	}
+	p.brush(0.6, 0.8)
+	p.wait(rangeOfPage + ` === "7.2s..9.6s"`)
+	p.settled()
+	if got := p.text("tbody"); strings.Contains(got, "main.early") {
+		t.Errorf("the ranking of the second half is %q", got)
+	}
+	p.click(".pill button", "×")
+	p.wait(rangeOfPage + ` === null`)
+	p.settled()
+	if got := p.text("tbody"); !strings.Contains(got, "main.early") || !strings.Contains(got, "main.late") {
+		t.Errorf("without the pill the ranking is %q", got)
+	}
+	p.do(chromedp.NavigateBack())
+	p.wait(rangeOfPage + ` === "7.2s..9.6s"`)
+}
+
+// Keys do all that the pointer does.
+func TestPageTimelineKeys(t *testing.T) {
+	p := open(t, serveRecordings(t, web.Measured(t)), 1280, 800)
+	p.visit("/overview")
+	p.key("0")
+	p.wait(`location.pathname === "/timeline"`)
+	p.settled()
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, 5, 5))
+	p.key(kb.ArrowRight)
+	p.wait(`document.querySelector(".moment").innerText === "at 0s"`)
+	p.key(kb.ArrowRight + kb.ArrowRight)
+	p.wait(`document.querySelector(".moment").innerText === "at 500ms"`)
+	if got := eval[string](p, `document.querySelector("[role=slider]").getAttribute("aria-valuetext")`); !strings.Contains(got, "500ms: busy 1.00, GC 0.10, resident 62MB") {
+		t.Errorf("the slider says %q", got)
+	}
+	p.do(chromedp.KeyEvent(strings.Repeat(kb.ArrowRight, 6), chromedp.KeyModifiers(chromedp.ModifierShift)))
+	p.wait(`document.querySelector(".range") !== null && document.querySelector(".moment").innerText.includes("2s")`)
+	p.key(kb.Escape)
+	p.wait(`document.querySelector(".range") === null`)
+	p.do(chromedp.KeyEvent(strings.Repeat(kb.ArrowRight, 4), chromedp.KeyModifiers(chromedp.ModifierShift)))
+	p.wait(`document.querySelector(".range") !== null`)
+	p.key(kb.Enter)
+	p.wait(rangeOfPage + ` === "2s..3s"`)
+	p.settled()
+	p.key(kb.Escape)
+	p.wait(rangeOfPage + ` === null`)
+	// On the strip once it has the focus.
+	p.visit("/flame")
+	eval[bool](p, `document.querySelector(".strip [role=slider]").focus() === undefined`)
+	p.key(kb.End)
+	p.do(chromedp.KeyEvent(strings.Repeat(kb.ArrowLeft, 4), chromedp.KeyModifiers(chromedp.ModifierShift)))
+	p.key(kb.Enter)
+	p.wait(rangeOfPage + ` === "11s.."`)
+	p.settled()
+}
+
+// Only recordings with metrics have a timeline; where there is none the page says so.
+func TestPageNoTimeline(t *testing.T) {
+	p := open(t, serve(t, run2()), 1280, 800)
+	p.visit("/flame")
+	if eval[bool](p, `document.querySelector(".strip") !== null || [...document.querySelectorAll(".tabs a")].some((a) => a.innerText === "Timeline")`) {
+		t.Error("a bare profile has a timeline")
+	}
+	p.visit("/timeline")
+	if got := p.text("main"); !strings.Contains(got, "no metrics over time") || !strings.Contains(got, "hone record") {
+		t.Errorf("it shows %q", got)
+	}
+}
+
+// The timeline fits on a narrow screen, and axe-core finds nothing serious in either theme.
+func TestPageTimelineAccessibility(t *testing.T) {
+	axe, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, serveRecordings(t, web.Measured(t)), 390, 844)
+	p.visit("/timeline?at=3s..9s")
+	for _, theme := range []string{"light", "dark"} {
+		eval[bool](p, fmt.Sprintf(`(localStorage.setItem("hone-theme", %q), true)`, theme))
+		for _, path := range []string{"/timeline?at=3s..9s", "/top?at=3s..9s"} {
+			p.visit(path)
+			if over := eval[int](p, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+				t.Errorf("%s is %d pixels wider than the screen", path, over)
+			}
+			eval[bool](p, string(axe)+";true")
+			for _, v := range eval[[]string](p, `axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) =>
+				/serious|critical/.test(v.impact) ? v.nodes.map((n) => v.help + ": " + n.html.slice(0, 300) + " " + n.failureSummary) : []))`) {
+				t.Errorf("%s, %s: %s", path, theme, v)
+			}
+		}
+	}
+	if n := eval[int](p, `document.querySelectorAll("canvas").length`); n == 0 {
+		t.Error("the strip is gone")
+	}
+}

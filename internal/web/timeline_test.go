@@ -1,0 +1,122 @@
+package web
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// Measured returns a recording of twelve seconds: main.early runs in the first six, main.late in the others; the heap
+// grows and is collected each second.
+func Measured(t *testing.T) *recording.Recording {
+	t.Helper()
+	dir := t.TempDir()
+	var metrics, gc strings.Builder
+	for i := range 49 {
+		at := time.Duration(i) * 250 * time.Millisecond
+		busy := min(at.Seconds(), 6) + 1.8*max(0, at.Seconds()-6)
+		fmt.Fprintf(&metrics, `{"t": %d, "process/rss": %d, "process/cpu": %g, "process/threads": %d, "/sched/goroutines:goroutines": %d, `+
+			`"/memory/classes/heap/objects:bytes": %d, "/gc/heap/goal:bytes": %d, "/cpu/classes/gc/total:cpu-seconds": %g}`+"\n",
+			at.Milliseconds(), 60<<20+i<<20, busy, 6+i/12, 10+i*i%37, 20<<20+i%4*8<<20, 48<<20, busy/10)
+	}
+	for i := range 12 {
+		name := "main.early"
+		if i >= 6 {
+			name = "main.late"
+		}
+		from := time.Duration(i) * time.Second
+		putProfile(t, dir, recording.CPU, from, from+time.Second, cpu, name, 100, int64(time.Second))
+		fmt.Fprintf(&gc, "gc %d @%d.900s 3%%: 0.02+%d.1+0.03 ms clock, 0.04+0.1/1.5/0.2+0.06 ms cpu, 40->44->20 MB, 48 MB goal, 0 MB stacks, 0 MB globals, 2 P\n", i+1, i, 4+i)
+	}
+	for name, text := range map[string]string{recording.MetricsFile: metrics.String(), recording.GCFile: gc.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return reopened(t, dir, &recording.Manifest{Format: recording.Format, How: recording.Built, Machine: &recording.Machine{CPUs: 2}})
+}
+
+// TestTimeline checks that what recordings hold beside profiles can be asked for, and that pages know where it is.
+func TestTimeline(t *testing.T) {
+	bare := recorded(t)
+	bare.Ref = "bare.hone"
+	s := New([]*recording.Recording{Measured(t), bare}, Options{Hosts: []string{"localhost:1234"}})
+	h := s.Handler()
+	var there session
+	answered(t, get(s, h, "/api/session"), &there)
+	if got := fmt.Sprint(there.Recordings[0].Parts, there.Recordings[1].Parts); got != "[metrics gc] []" {
+		t.Errorf("the recordings hold %s", got)
+	}
+	for path, want := range map[string]string{
+		"/api/timeline":                 "2 processors, 49 points, the last at 12s",
+		"/api/timeline?base=bare.hone":  "2 processors, 49 points, the last at 12s", // not a difference
+		"/api/timeline?at=3s..6s":       "2 processors, 12 points, the last at 5.75s",
+		"/api/timeline?metric=nonsense": "2 processors, 49 points, the last at 12s", // which profiles have
+	} {
+		var tl report.Timeline
+		answered(t, get(s, h, path), &tl)
+		if got := fmt.Sprintf("%d processors, %d points, the last at %s", tl.CPUs, len(tl.Points), tl.Points[len(tl.Points)-1].At); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	var gc report.GC
+	answered(t, get(s, h, "/api/gc?limit=all"), &gc)
+	if len(gc.Cycles) != 12 || gc.Cycles[3].Start != int64(3900*time.Millisecond) {
+		t.Errorf("the cycles are %+v", gc.Cycles)
+	}
+	var mem report.Mem
+	answered(t, get(s, h, "/api/mem"), &mem)
+	if mem.RSS != 108<<20 {
+		t.Errorf("resident are %d", mem.RSS)
+	}
+	if w := get(s, h, "/download/csv?view=timeline&at=3s..6s"); w.Code != 200 || strings.Count(w.Body.String(), "\n") != 13 {
+		t.Errorf("the table of a time is %d %s", w.Code, w.Body)
+	}
+	for path, want := range map[string]string{
+		"/api/timeline?ref=bare.hone": "bare.hone holds no metrics over time",
+		"/api/mem?ref=bare.hone":      "bare.hone holds no metrics over time",
+		"/api/gc?ref=bare.hone":       "bare.hone holds no word of the garbage collector",
+	} {
+		w := get(s, h, path)
+		if w.Code != 422 || !strings.Contains(w.Body.String(), want) || !strings.Contains(w.Body.String(), "hone record") {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
+
+// TestThin checks that what a page gets of a long run has its peaks and its mean.
+func TestThin(t *testing.T) {
+	tl := &report.Timeline{}
+	for i := range 2*maxPoints + 1 {
+		p := report.TimePoint{At: time.Duration(i) * time.Second, CPU: 1, RSS: 5}
+		if i%3 == 0 {
+			p.CPU = 4
+		}
+		tl.Points = append(tl.Points, p)
+	}
+	tl.Points[777].RSS, tl.Points[0].CPU = 100, 0
+	busy := func() (sum float64) {
+		for i, p := range tl.Points[1:] {
+			sum += p.CPU * (p.At - tl.Points[i].At).Seconds()
+		}
+		return sum
+	}
+	want := busy()
+	thin(tl)
+	most := int64(0)
+	for _, p := range tl.Points {
+		most = max(most, p.RSS)
+	}
+	if n := len(tl.Points); n > maxPoints || tl.Points[n-1].At != 2*maxPoints*time.Second || most != 100 || len(tl.Notes) != 1 {
+		t.Errorf("%d points up to %s, at most %d resident, notes %q", n, tl.Points[n-1].At, most, tl.Notes)
+	}
+	if got := busy(); got < want-10 || got > want+10 {
+		t.Errorf("%g CPU seconds, want %g", got, want)
+	}
+}
