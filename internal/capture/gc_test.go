@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 				// The collector may write at any time; what comes in the middle of its lines can't be told apart.
 				debug.SetGCPercent(-1)
 				runtime.GC()
+				time.Sleep(20 * time.Millisecond)
 				os.Stderr.WriteString("half a line, ")
 				os.Stderr.WriteString("and its end\n")
 				debug.SetGCPercent(100)

@@ -202,6 +202,7 @@ func TestLines(t *testing.T) {
 		{"cut short", gc1[:70] + "\n" + gc2, "0:2/heap", "1 GC lines cut short from 1", ""},
 		{"never ends", gc1[:30], "", "1 GC lines cut short from 1", ""},
 		{"without a beginning", gc1[20:], "", "1 GC lines cut short from 1", gc1[20:] + "\n"},
+		{"GOGC=off", "gc 3 @0.050s 7%: 0.10+0.44+0.002 ms clock, 0.21+0/0.13/0.26+0.004 ms cpu, 50->50->0 MB, 8532210231536 MB goal, 0 MB stacks, 0 MB globals, 2 P (forced)", "0:3/program", "", ""},
 		{"again", gc1 + "\n" + gc2 + "\n" + gc1, "0:1/heap 0:2/heap 1:1/heap", "", ""},
 		{"two at once", gc1 + "\n" + gc1 + "\n" + gc2 + "\n" + gc2 + "\n" + gc3, "0:1/heap 1:1/heap 0:2/heap 1:2/heap 0:3/heap", "", ""},
 		{"periodic", gc1 + "\nGC forced\n" + gc3, "0:1/heap 0:3/time", "", ""},

@@ -91,7 +91,7 @@ func (s *scanner) small() int {
 
 // size reads an amount of megabytes.
 func (s *scanner) size() int64 {
-	const most = 1 << 40 // megabytes
+	const most = math.MaxInt64 >> 20 // megabytes
 	n := s.number()
 	if n > most {
 		s.failed = true
@@ -174,7 +174,9 @@ func (s *scanner) timed(c *Cycle) {
 	s.text("->")
 	c.Live = s.size()
 	s.text(" MB, ")
-	c.Goal = s.size()
+	if c.Goal = s.size(); c.Goal >= 1<<62 {
+		c.Goal = 0 // GOGC=off
+	}
 	s.text(" MB goal, ")
 	// What later versions add, stands here.
 	const most = 8
