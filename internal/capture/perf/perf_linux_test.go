@@ -120,8 +120,10 @@ func shares(p *profile.Profile) (flat, cum map[string]float64) {
 		stack = p.Stack(i, stack[:0])
 		// On a busy machine two signals often come at once. Then the one for the profile finds the program where the
 		// runtime has put it because of the other, which wanted the goroutine to let others run.
-		if lines := p.Locations[stack[0]].Lines; len(stack) > 1 && len(lines) == 1 && p.Functions[lines[0].Function].Name == "runtime.asyncPreempt" {
-			stack = stack[1:]
+		if len(stack) > 1 {
+			if lines := p.Locations[stack[0]].Lines; len(lines) == 1 && p.Functions[lines[0].Function].Name == "runtime.asyncPreempt" {
+				stack = stack[1:]
+			}
 		}
 		seen := make(map[string]bool)
 		for j, l := range stack {
