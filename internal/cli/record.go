@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
 )
 
@@ -24,8 +25,8 @@ A package, or a list of Go files, is built with a recorder inside: nothing in it
 changed, and its arguments come behind --. It keeps its input, output, signals and exit
 code. --test records the tests of a package, and takes the flags of go test.
 
-A command behind -- is run as it is, and watched from outside. A server (host:port or URL)
-is asked for everything under /debug/pprof.
+A command behind -- is run as it is, and watched from outside, as is the process that --pid
+names. A server (host:port or URL) is asked for everything under /debug/pprof.
 
 The file holds CPU profiles of every second; profiles of the heap, of goroutines and of
 waiting every few seconds; garbage collections; memory, threads and scheduling over time;
@@ -37,12 +38,14 @@ const recordExamples = `  hone record ./cmd/app -- -v input.txt
   hone record --test ./pkg -run XXX -bench Parse
   hone record -race -tags=debug ./cmd/app
   hone record -- ./server -addr :8080
-  hone record localhost:6060 --for 30s`
+  hone record localhost:6060 --for 30s
+  hone record --pid 4711 --for 10s`
 
 // recordFlags are the flags of hone record.
 type recordFlags struct {
 	test, trace, leaks bool
 	limit, every       time.Duration
+	pid                int
 	out                string
 }
 
@@ -60,6 +63,7 @@ func recordCommand(sys *System) *cobra.Command {
 	flags.BoolVar(&f.test, "test", false, "record the tests of a package; takes -run, -bench and the like, too")
 	flags.Var(&secondsFlag{&f.limit}, "for", "how long to record; the program is then asked to end")
 	flags.Var(&secondsFlag{&f.every}, "every", "time between two profiles of the heap; 5s when not given")
+	flags.IntVar(&f.pid, "pid", 0, "watch the process `N`, which is running, from outside (Linux)")
 	flags.BoolVar(&f.trace, "trace", false, "write an execution trace, too: that costs more")
 	flags.BoolVar(&f.leaks, "leaks", false, "find goroutines that nobody can wake: builds the standard library again")
 	ask := &source.Options{}
@@ -100,11 +104,18 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 		Out: f.out, Dir: sys.Dir, Hone: version(), For: f.limit, Every: f.every, Trace: f.trace,
 		Program: capture.Program{Args: behind, In: sys.In, Out: sys.Out, Err: sys.Err},
 		Now:     func() time.Time { return time.Now().In(sys.Zone) },
+		Sample:  capture.SampleProcess,
 	}
 	switch {
 	case len(tests) > 0 && !f.test:
 		flag, _, _ := strings.Cut(tests[0], "=")
 		return usagef("arguments of the program come behind --; --test records the tests of a package", "-%s is a flag of tests", strings.TrimPrefix(flag, "-test."))
+	case f.pid != 0 && (len(targets) > 0 || hasDash || f.test || len(build) > 0):
+		return usagef("for example: hone record --pid 4711 --for 10s", "--pid is about a process that is running, and takes nothing else to record")
+	case f.pid < 0:
+		return usagef("", "--pid %d: want the number of a process", f.pid)
+	case f.pid != 0:
+		return watchRecord(cmd, sys, opt, f.pid)
 	case len(targets) == 0 && f.test:
 		return usagef("for example: hone record --test ./pkg", "--test wants a package")
 	case len(targets) == 0 && len(behind) == 0:
@@ -261,7 +272,17 @@ func recorded(sys *System, out *capture.Recorded, err error) error {
 	for _, n := range m.Notes {
 		note(sys, "%s", n)
 	}
-	fmt.Fprintf(sys.Err, "next: hone %s, hone top %s --metric alloc_space, hone web %s\n", quoted(out.File), quoted(out.File), quoted(out.File))
+	next := []string{"hone " + quoted(out.File)}
+	if rec, err := recording.Open(out.File); err == nil {
+		if len(rec.Parts[recording.Heap]) > 0 {
+			next = append(next, "hone top "+quoted(out.File)+" --metric alloc_space")
+		}
+		if len(rec.Parts) > 0 {
+			next = append(next, "hone web "+quoted(out.File))
+		}
+		rec.Close()
+	}
+	fmt.Fprintf(sys.Err, "next: %s\n", strings.Join(next, ", "))
 	if out.Code == 0 {
 		return err
 	}
@@ -302,6 +323,15 @@ func (s *saying) now(doing string) {
 	if doing != "" {
 		fmt.Fprintf(s.sys.Err, "hone: %s…", doing)
 	}
+}
+
+// watchRecord records a process that is running.
+func watchRecord(cmd *cobra.Command, sys *System, opt capture.Options, pid int) error {
+	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	opt.Say = say.now
+	out, err := capture.Watch(cmd.Context(), opt, pid)
+	say.now("")
+	return recorded(sys, out, err)
 }
 
 // fetchRecord records a server, and says what came of it.
