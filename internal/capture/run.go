@@ -47,22 +47,22 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 		cmd.Env = os.Environ()
 	}
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Dir, p.In, p.Out, p.Err
-	var errs, errsIn *os.File
+	var errs *pipe
 	if w.gctrace {
 		cmd.Env = withGCTrace(cmd.Env)
 		var err error
-		if errs, errsIn, err = os.Pipe(); err != nil {
+		if errs, err = newPipe(); err != nil {
 			return nil, err
 		}
 		defer errs.Close()
-		cmd.Stderr = errsIn
+		cmd.Stderr = errs.in
 	}
 	signals := catch(cmd)
 	defer signals.release()
 	end := &ending{start: time.Now()}
 	err := cmd.Start()
-	if errsIn != nil {
-		errsIn.Close()
+	if errs != nil {
+		errs.in.Close()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("running %s: %w", p.Args[0], err)
@@ -108,7 +108,7 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 	end.peak = peakOf(end.state, <-peak)
 	if errs != nil {
 		// A program that it started may have its standard error, and go on.
-		errs.SetReadDeadline(time.Now().Add(waitDelay))
+		errs.endAt(time.Now().Add(waitDelay))
 	}
 	passErr := <-passed
 	if errs != nil {

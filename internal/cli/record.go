@@ -188,9 +188,9 @@ func runnable(file string) string {
 // The flags of the go command that make sense here; true is those that have a value.
 var (
 	buildFlags = map[string]bool{
-		"race": false, "msan": false, "asan": false, "cover": false, "trimpath": false, "modcacherw": false, "linkshared": false, "a": false,
+		"race": false, "msan": false, "asan": false, "cover": false, "trimpath": false, "modcacherw": false, "a": false,
 		"tags": true, "ldflags": true, "gcflags": true, "asmflags": true, "mod": true, "modfile": true, "overlay": true,
-		"pgo": true, "p": true, "coverpkg": true, "covermode": true, "buildvcs": true, "pkgdir": true, "buildmode": true, "C": true,
+		"pgo": true, "p": true, "coverpkg": true, "covermode": true, "buildvcs": true,
 	}
 	testFlags = map[string]bool{
 		"v": false, "short": false, "failfast": false, "benchmem": false, "fullpath": false,

@@ -168,7 +168,7 @@ func (r *recorder) loop() {
 			dead = r.cpu.rotate(r)
 			r.metrics()
 			if now >= shot {
-				r.snapshot(false)
+				r.snapshot(now < time.Second, false)
 				shot = max(now, r.Every).Truncate(r.Every) + r.Every
 				if now < time.Second {
 					shot = min(time.Second, r.Every)
@@ -194,7 +194,7 @@ func (r *recorder) end() {
 	r.ended = true
 	r.measure(func() {
 		r.cpu.end(r)
-		r.snapshot(true)
+		r.snapshot(false, true)
 		r.metrics()
 		r.stopTrace()
 	})

@@ -75,7 +75,7 @@ func (w *writer) file(dir, name string, data []byte) {
 	w.bytes += int64(len(data))
 }
 
-// kinds are the profiles that show a moment, or count from the start.
+// kinds are the profiles that show a moment, or count from the start, those that matter most first.
 var kinds = []string{"heap", "goroutine", "block", "mutex", "threadcreate"}
 
 // leaks is the profile of goroutines that nobody can wake. Only some toolchains have it.
@@ -84,10 +84,13 @@ const leaks = "goroutineleak"
 // many is a number of goroutines of which a profile stops the program for noticeable time.
 const many = 100_000
 
-// snapshot writes profiles of all kinds but the CPU.
-func (r *recorder) snapshot(last bool) {
+// snapshot writes profiles of all kinds but the CPU; early only those that help when the program crashes at once.
+func (r *recorder) snapshot(early, last bool) {
 	at := number(r.since()) + ".pb.gz"
-	for _, kind := range kinds {
+	for i, kind := range kinds {
+		if early && i >= 2 {
+			break
+		}
 		if kind == "goroutine" && !last && runtime.NumGoroutine() > many {
 			r.write.say("there were so many goroutines that their profile was only taken at the end")
 			continue
