@@ -80,7 +80,7 @@ function paintLine(ctx: CanvasRenderingContext2D, l: Line, axis: Axis, y: (v: nu
     }
     return;
   }
-  ctx.lineWidth = 1.5;
+  ctx.lineWidth = l.points.length > axis.right - axis.left ? 0.75 : 1.5; // many of them fill the area
   ctx.lineJoin = "round";
   ctx.setLineDash(l.draw === "dash" ? [5, 3] : []);
   let run: [number, number][] = [];
@@ -152,14 +152,14 @@ function timeStep(least: number): number {
   return least < second ? nice(least) : (found ?? Math.ceil(least / second / 86400) * 86400) * second;
 }
 
-/** span prints nanoseconds as Go does, and as queries have them: 1m30s, 9.5s, 500ms. */
+/** span prints nanoseconds as queries have them: 1m30s, 15m, 9.5s, 500ms. */
 export function span(nanos: number): string {
   const decimal = (v: number) => String(Number(v.toFixed(6)));
   if (nanos > 0 && nanos < second) return decimal(nanos / 1e6) + "ms";
   const m = Math.floor(nanos / 60e9);
   const s = decimal((nanos - m * 60e9) / second) + "s";
   if (m === 0) return s;
-  return m < 60 ? m + "m" + s : Math.floor(m / 60) + "h" + (m % 60) + "m" + s;
+  return ((m < 60 ? "" : Math.floor(m / 60) + "h") + (m % 60) + "m" + s).replace(/m0s$/, "m").replace(/h0m$/, "h");
 }
 
 const units: Record<string, number> = { h: 3600e9, m: 60e9, s: 1e9, ms: 1e6, us: 1e3, µs: 1e3, ns: 1, "": 1e9 };

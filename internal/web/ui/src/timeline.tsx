@@ -22,6 +22,7 @@ const tableRows = 20;
 interface Run {
   points: TimePoint[];
   cycles: Cycle[];
+  cut: number; // before when cycles are left out
   axis: { from: number; to: number };
   cpus: number;
 }
@@ -37,9 +38,12 @@ function useRun() {
     if (points.length === 0) return undefined;
     const from = points[0].at_ns;
     const cycles = (gc.data?.cycles ?? []).filter((c) => c.start_nanos > 0); // old logs do not say when
-    return { points, cycles, axis: { from, to: Math.max(from + 1e6, points[points.length - 1].at_ns) }, cpus: times.data?.cpus ?? 0 };
+    const cut = gc.data && gc.data.shown < gc.data.of ? (cycles[0]?.start_nanos ?? 0) : 0;
+    return { points, cycles, cut, axis: { from, to: Math.max(from + 1e6, points[points.length - 1].at_ns) }, cpus: times.data?.cpus ?? 0 };
   }, [times.data, gc.data]);
-  return { run, notes: times.data?.notes, error: times.waiting ? undefined : times.error };
+  const notes = [...(times.data?.notes ?? [])];
+  if (run?.cut) notes.push(`only the last ${group(gc.data!.shown)} of ${group(gc.data!.of)} collections are here; hone gc lists all of them`);
+  return { run, notes, error: times.waiting ? undefined : times.error };
 }
 
 /** nearest returns the point that is nearest to a time. */
@@ -252,7 +256,7 @@ function readings(run: Run, brush: Brush): { when: string; values: Map<string, s
     const before = run.points[brush.cursor - 1]?.at_ns ?? p.at_ns;
     const after = run.points[brush.cursor + 1]?.at_ns ?? p.at_ns;
     const near = run.cycles.filter((c) => c.start_nanos + c.wall_nanos >= (before + p.at_ns) / 2 && c.start_nanos < (p.at_ns + after) / 2);
-    values.set("pause", near.length === 0 ? "none" : near.length === 1 ? cycle(near[0]) : several(near));
+    values.set("pause", near.length === 0 ? (p.at_ns < run.cut ? "–" : "none") : near.length === 1 ? cycle(near[0]) : several(near));
     return { when: span(Math.round(p.at_ns / 1e6) * 1e6), values };
   }
   const points = within(run, brush.range);
@@ -268,7 +272,7 @@ function readings(run: Run, brush: Brush): { when: string; values: Map<string, s
   }
   const [a, b] = brush.range ? [...brush.range].sort((x, y) => x - y) : [run.axis.from, run.axis.to];
   const cycles = run.cycles.filter((c) => c.start_nanos >= a && c.start_nanos <= b);
-  values.set("pause", cycles.length === 0 ? "none" : several(cycles));
+  values.set("pause", (a < run.cut ? "of the last ones: " : "") + (cycles.length === 0 ? "none" : several(cycles)));
   const round = (t: number) => span(Math.round(t / 1e6) * 1e6);
   return { when: brush.range ? `${round(a)} to ${round(b)}` : `all ${round(b - a)}`, values };
 }
