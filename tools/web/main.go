@@ -6,10 +6,7 @@
 //	go -C tools/web run . -check   fail when the bundle is not what the sources give
 //
 // It has a go.mod of its own, so that those who use hone do not depend on the bundler. The bundler takes types away but
-// does not check them. The native compiler of TypeScript does, which is a Go program too; types.mod says which, and
-// building it takes minutes when it is not in the cache yet:
-//
-//	go -C tools/web tool -modfile=types.mod tsgo --noEmit -p ../../internal/web/ui/tsconfig.json
+// does not check them. CI does, with the compiler of TypeScript: .ci/run says how.
 package main
 
 import (
