@@ -17,7 +17,7 @@ import (
 func TestSettings(t *testing.T) {
 	old, none := "a=1,b=2", ""
 	for _, s := range []Settings{
-		{Dir: "/tmp/a,b=c", Every: 5 * time.Second, Block: 100 * time.Microsecond, Mutex: 100},
+		{Dir: "/a,b=c", Every: 5 * time.Second, Block: 100 * time.Microsecond, Mutex: 100},
 		{Dir: "x", Every: time.Minute, Trace: true, GoDbug: &old},
 		{Dir: "x", Every: time.Minute, GoDbug: &none},
 	} {
