@@ -114,17 +114,15 @@ func Main(ctx context.Context, sys System, args []string) int {
 	return exitFailed
 }
 
-// saveMemory makes the collector let less garbage pile up when args name large files. Then most of the heap is columns
+// saveMemory makes the collector let less garbage pile up when args name a large file. Then most of the heap is columns
 // without pointers, which cost it next to nothing.
 func saveMemory(sys System, args []string) {
-	var size int64
 	for _, a := range args {
-		if st, err := os.Stat(a); err == nil && st.Mode().IsRegular() {
-			size += st.Size()
+		st, err := os.Stat(a)
+		if err == nil && st.Mode().IsRegular() && st.Size() > 8<<20 && sys.Env("GOGC") == "" {
+			debug.SetGCPercent(25)
+			return
 		}
-	}
-	if size > 8<<20 && sys.Env("GOGC") == "" {
-		debug.SetGCPercent(25)
 	}
 }
 
