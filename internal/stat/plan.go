@@ -1,0 +1,122 @@
+package stat
+
+import "math"
+
+// A Plan says when to look at pairs of measurements that come in one after the other, and how sure to be. Looking often
+// at a fixed level would call every change a change sooner or later; here the level is shared out among all the points
+// where a trial can end, so the chance of a false call in a whole trial is at most Alpha, whatever the noise.
+type Plan struct {
+	Alpha  float64 // the zero Plan uses 0.01
+	Within float64 // a change below this share counts as none: 0.01 is 1 %. 0 is that.
+	Looks  []int   // after so many pairs; nil is 11, 16, 24, 36 and 54
+}
+
+// defaultLooks are the numbers of pairs after which a Plan looks. At the usual Alpha, eleven are the fewest that can tell.
+var defaultLooks = []int{11, 16, 24, 36, 54}
+
+const (
+	// DefaultAlpha is the chance of a false call that a Plan takes when it is not told.
+	DefaultAlpha = 0.01
+	// DefaultWithin is the share below which a change counts as none when a Plan is not told.
+	DefaultWithin = 0.01
+)
+
+func (p Plan) resolve() Plan {
+	if p.Alpha == 0 {
+		p.Alpha = DefaultAlpha
+	}
+	if p.Within == 0 {
+		p.Within = DefaultWithin
+	}
+	if p.Looks == nil {
+		p.Looks = defaultLooks
+	}
+	return p
+}
+
+// Level returns the confidence of the interval at each point where a trial can end: at a look, or when what it showed
+// has been confirmed.
+func (p Plan) Level() float64 {
+	p = p.resolve()
+	return 1 - p.Alpha/p.ends()
+}
+
+func (p Plan) ends() float64 { return float64(2 * len(p.Looks)) }
+
+// Most returns the most pairs that a trial takes.
+func (p Plan) Most() int {
+	looks := p.resolve().Looks
+	return confirmed(looks[len(looks)-1])
+}
+
+// confirmed returns how many pairs there are when a change seen after n has been confirmed.
+func confirmed(n int) int { return n + (n+1)/2 }
+
+// Judge follows a trial: ds are the logarithms of new/old of its pairs in the order in which they were measured. When more
+// are needed to decide, want says how many in all. A change is called when the interval leaves zero out, and as many pairs
+// again as half of those before confirm it by themselves.
+func (p Plan) Judge(ds []float64) (c Comparison, want int) {
+	p = p.resolve()
+	within := math.Log1p(p.Within)
+	from := 0
+	for _, n := range p.Looks {
+		if n < from {
+			continue // the pairs that were to confirm a change went past it
+		}
+		if len(ds) < n {
+			return p.comparison(ds, Undecided), n
+		}
+		_, lo, hi := Middle(ds[:n], p.Level())
+		if -within < lo && hi < within {
+			return p.comparison(ds[:n], Same), 0
+		}
+		if lo <= 0 && 0 <= hi {
+			continue
+		}
+		m := confirmed(n)
+		if len(ds) < m {
+			return p.comparison(ds, Undecided), m
+		}
+		fresh, verdict := SignedRankAbove(ds[n:m]), Higher
+		if hi < 0 {
+			fresh, verdict = SignedRankAbove(negated(ds[n:m])), Lower
+		}
+		switch _, lo, hi := Middle(ds[:m], p.Level()); {
+		case -within < lo && hi < within:
+			return p.comparison(ds[:m], Same), 0
+		case fresh <= 0.1 && (lo > 0 || hi < 0):
+			return p.comparison(ds[:m], verdict), 0
+		}
+		from = m
+	}
+	return p.comparison(ds, Undecided), 0
+}
+
+// comparison says what ds show.
+func (p Plan) comparison(ds []float64, v Verdict) Comparison {
+	mid, lo, hi := Middle(ds, p.Level())
+	return Comparison{
+		Ratio: math.Exp(mid), Lo: math.Exp(lo), Hi: math.Exp(hi),
+		P: min(1, p.ends()*SignedRank(ds)), N: len(ds), Verdict: v,
+	}
+}
+
+// Resolution returns the smallest change that a trial can tell from none when pairs spread by so much around their middle:
+// half of the interval after the last look.
+func (p Plan) Resolution(spread float64) float64 {
+	p = p.resolve()
+	n := float64(p.Looks[len(p.Looks)-1])
+	// A normal interval from ranks is 2 % wider than one from the mean.
+	return math.Expm1(1.02 * quantile(1-(1-p.Level())/2) * spread / math.Sqrt(n))
+}
+
+// quantile returns the value that a standard normal variable stays below with chance p.
+func quantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
+
+func negated(ds []float64) []float64 {
+	out := make([]float64, len(ds))
+	for i, d := range ds {
+		out[i] = -d
+	}
+	return out
+}
