@@ -2,7 +2,6 @@ package capture
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -11,13 +10,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
 
 	"golang.org/x/mod/semver"
+
+	"github.com/hone-perf/hone/internal/gocmd"
 )
 
 // agentFiles are the sources of the recorder.
@@ -50,36 +50,17 @@ type built struct {
 	path string // of its package
 }
 
-// A BuildError is that the go command could not build. It has said why.
-type BuildError struct {
-	Doing  string // go build ./cmd/app
-	Output string
-}
-
-func (e *BuildError) Error() string {
-	return fmt.Sprintf("%s:\n%s", e.Doing, strings.TrimSpace(e.Output))
-}
-
-// goEnv is what the go command says about itself where a program is built.
-type goEnv struct {
-	GOROOT, GOVERSION, GOFLAGS, GOEXPERIMENT, GOOS, GOARCH string
-}
-
 // build builds a program with the recorder inside, into a folder that may be thrown away.
 func (b *Build) build(ctx context.Context, work string) (*built, error) {
 	env := b.Env
 	if env == nil {
 		env = os.Environ()
 	}
-	out, err := b.goCommand(ctx, env, "env", "-json", "GOROOT", "GOVERSION", "GOFLAGS", "GOEXPERIMENT", "GOOS", "GOARCH")
+	about, err := gocmd.Command{Dir: b.Dir, Env: env}.About(ctx)
 	if err != nil {
-		return nil, err
+		return nil, b.wrong(err)
 	}
-	var about goEnv
-	if err := json.Unmarshal(out, &about); err != nil {
-		return nil, fmt.Errorf("reading what go env says: %w", err)
-	}
-	if err := about.check(); err != nil {
+	if err := check(about); err != nil {
 		return nil, err
 	}
 	if b.Leaks {
@@ -90,10 +71,10 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 	if err != nil {
 		return nil, err
 	}
-	flags, overlay, ldflags := splitFlags(about.GOFLAGS, b.Flags)
-	replace := map[string]string{}
+	flags, overlay, ldflags := gocmd.SplitFlags(about.GOFLAGS, b.Flags)
+	replace := gocmd.Overlay{}
 	if overlay != "" {
-		if replace, err = readOverlay(b.Dir, overlay); err != nil {
+		if replace, err = gocmd.ReadOverlay(b.Dir, overlay); err != nil {
 			return nil, err
 		}
 	}
@@ -110,12 +91,8 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 		return nil, err
 	}
 	replace[name] = file
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return nil, err
-	}
 	overlay = filepath.Join(work, "overlay.json")
-	if err := os.WriteFile(overlay, text, 0o600); err != nil {
+	if err := replace.Write(overlay); err != nil {
 		return nil, err
 	}
 
@@ -135,12 +112,8 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 	if pkg.files {
 		args = append(args, filepath.Join(filepath.Dir(b.Targets[0]), addedFile+".go")) // named as the others are
 	}
-	if _, err := b.goCommand(ctx, env, args...); err != nil {
-		var wrong *BuildError
-		if errors.As(err, &wrong) {
-			wrong.Doing = "building " + strings.Join(b.Targets, " ")
-		}
-		return nil, err
+	if _, err := (gocmd.Command{Dir: b.Dir, Env: env}).Run(ctx, args...); err != nil {
+		return nil, b.wrong(err)
 	}
 	if _, err := os.Stat(p.file); err != nil {
 		return nil, fmt.Errorf("%s has no tests", strings.Join(b.Targets, " ")) // go test -c says so and succeeds
@@ -148,8 +121,21 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 	return p, nil
 }
 
+// wrong says what was being built when the go command failed.
+func (b *Build) wrong(err error) error {
+	doing := "building " + strings.Join(b.Targets, " ")
+	var wrong *gocmd.Error
+	switch {
+	case errors.As(err, &wrong):
+		return &gocmd.Error{Doing: doing, Output: wrong.Output}
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
 // check refuses what the recorder does not run on.
-func (e *goEnv) check() error {
+func check(e gocmd.About) error {
 	const oldest = "v1.23"
 	version, _, _ := strings.Cut(strings.TrimPrefix(e.GOVERSION, "go"), "-")
 	version, _, _ = strings.Cut(version, " ")
@@ -160,26 +146,6 @@ func (e *goEnv) check() error {
 		return fmt.Errorf("the go command builds for %s/%s here, and that does not run on %s/%s", e.GOOS, e.GOARCH, runtime.GOOS, runtime.GOARCH)
 	}
 	return nil
-}
-
-// goCommand runs the go command and returns what it prints.
-func (b *Build) goCommand(ctx context.Context, env []string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir, cmd.Env = b.Dir, env
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.WaitDelay = waitDelay
-	err := cmd.Run()
-	var exit *exec.ExitError
-	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		return nil, fmt.Errorf("building %s: there is no go command: %w", strings.Join(b.Targets, " "), err)
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.As(err, &exit):
-		return nil, &BuildError{"go " + args[0] + " " + strings.Join(b.Targets, " "), cmp.Or(stderr.String(), exit.Error())}
-	}
-	return stdout.Bytes(), err
 }
 
 // A target is the package that is built.
@@ -195,9 +161,9 @@ type target struct {
 
 func (b *Build) target(ctx context.Context, env []string) (*target, error) {
 	args := append([]string{"list", "-e", "-json=Dir,Name,ImportPath,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Error"}, b.Flags...)
-	out, err := b.goCommand(ctx, env, append(args, b.Targets...)...)
+	out, err := gocmd.Command{Dir: b.Dir, Env: env}.Run(ctx, append(args, b.Targets...)...)
 	if err != nil {
-		return nil, err
+		return nil, b.wrong(err)
 	}
 	var found []*target
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
@@ -215,7 +181,7 @@ func (b *Build) target(ctx context.Context, env []string) (*target, error) {
 	}
 	t := found[0]
 	if t.Error != nil && t.Name == "" {
-		return nil, &BuildError{"looking for " + named, t.Error.Err}
+		return nil, &gocmd.Error{Doing: "looking for " + named, Output: t.Error.Err}
 	}
 	t.files = strings.HasSuffix(b.Targets[0], ".go")
 	t.clause = t.Name
@@ -253,75 +219,9 @@ func isVersion(s string) bool {
 	return len(s) > 1 && s[0] == 'v' && strings.Trim(s[1:], "0123456789") == ""
 }
 
-// splitFlags takes the overlay and the flags of the linker out of those for the go command. Others in GOFLAGS reach it
-// by themselves.
-func splitFlags(goflags string, flags []string) (rest []string, overlay, ldflags string) {
-	take := func(f string) bool {
-		name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(f, "-"), "-"), "=")
-		switch name {
-		case "overlay":
-			overlay = value
-		case "ldflags":
-			ldflags = value
-		default:
-			return false
-		}
-		return true
-	}
-	for _, f := range quotedFields(goflags) {
-		take(f)
-	}
-	for _, f := range flags {
-		if !take(f) {
-			rest = append(rest, f)
-		}
-	}
-	return rest, overlay, ldflags
-}
-
-// quotedFields splits as the go command does with GOFLAGS: at blanks, but not between quotes around a whole word.
-func quotedFields(s string) []string {
-	var out []string
-	for {
-		s = strings.TrimLeft(s, " \t\n\r")
-		if s == "" {
-			return out
-		}
-		if q := s[:1]; q == `"` || q == "'" {
-			word, rest, _ := strings.Cut(s[1:], q)
-			out, s = append(out, word), rest
-			continue
-		}
-		i := strings.IndexAny(s, " \t\n\r")
-		if i < 0 {
-			i = len(s)
-		}
-		out, s = append(out, s[:i]), s[i:]
-	}
-}
-
-// readOverlay reads an overlay that the user has. The go command takes relative names in it to be in the folder of the build.
-func readOverlay(dir, file string) (map[string]string, error) {
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(dir, file)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("reading the overlay in GOFLAGS: %w", err)
-	}
-	var o struct{ Replace map[string]string }
-	if err := json.Unmarshal(text, &o); err != nil {
-		return nil, fmt.Errorf("reading the overlay %s: %w", file, err)
-	}
-	if o.Replace == nil {
-		o.Replace = map[string]string{}
-	}
-	return o.Replace, nil
-}
-
 // addAgent adds the recorder to an overlay, and returns the folder that its files are in. The go command goes by what is
 // in them, not by where they are, so it builds them once.
-func addAgent(goroot, work string, replace map[string]string) (string, error) {
+func addAgent(goroot, work string, replace gocmd.Overlay) (string, error) {
 	files, err := fs.Glob(agentFiles, "agent/*")
 	if err != nil {
 		return "", err

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
 )
@@ -245,7 +246,7 @@ func runRecord(cmd *cobra.Command, sys *System, opt capture.Options) error {
 
 // recorded says where a recording is, or why there is none. The exit code is that of the program.
 func recorded(sys *System, out *capture.Recorded, err error) error {
-	var wrong *capture.BuildError
+	var wrong *gocmd.Error
 	switch {
 	case errors.As(err, &wrong):
 		return &hinted{err, "go build says so, too; hone has changed nothing in the package"}

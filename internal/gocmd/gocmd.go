@@ -1,0 +1,151 @@
+// Package gocmd runs the go command: a Command in some folder, with an overlay where files are to be others than they are.
+package gocmd
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A Command runs the go command. The zero Command does it in the current folder.
+type Command struct {
+	Dir string   // "" is the current folder
+	Env []string // nil is that of this process
+}
+
+// An Error is that the go command failed. It has said why.
+type Error struct {
+	Doing  string // go build ./cmd/app
+	Output string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s:\n%s", e.Doing, strings.TrimSpace(e.Output))
+}
+
+// waitDelay is how long to wait for what the compiler still has to say when the go command was interrupted.
+const waitDelay = time.Second
+
+// Run runs the go command and returns what it prints. When it fails, the error is an Error.
+func (c Command) Run(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Env = c.Dir, c.Env
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.WaitDelay = waitDelay
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, fmt.Errorf("there is no go command: %w", err)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.As(err, &exit):
+		return nil, &Error{"go " + strings.Join(args, " "), cmp.Or(stderr.String(), exit.Error())}
+	}
+	return stdout.Bytes(), err
+}
+
+// About is what the go command says about itself.
+type About struct {
+	GOROOT, GOVERSION, GOFLAGS, GOEXPERIMENT, GOOS, GOARCH, GOMOD, CGO_ENABLED string
+}
+
+// About asks the go command about itself.
+func (c Command) About(ctx context.Context) (About, error) {
+	var a About
+	out, err := c.Run(ctx, "env", "-json", "GOROOT", "GOVERSION", "GOFLAGS", "GOEXPERIMENT", "GOOS", "GOARCH", "GOMOD", "CGO_ENABLED")
+	if err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal(out, &a); err != nil {
+		return a, fmt.Errorf("reading what go env says: %w", err)
+	}
+	return a, nil
+}
+
+// SplitFlags takes the overlay and the flags of the linker out of those for the go command. Others in GOFLAGS reach it
+// by themselves.
+func SplitFlags(goflags string, flags []string) (rest []string, overlay, ldflags string) {
+	take := func(f string) bool {
+		name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(f, "-"), "-"), "=")
+		switch name {
+		case "overlay":
+			overlay = value
+		case "ldflags":
+			ldflags = value
+		default:
+			return false
+		}
+		return true
+	}
+	for _, f := range quotedFields(goflags) {
+		take(f)
+	}
+	for _, f := range flags {
+		if !take(f) {
+			rest = append(rest, f)
+		}
+	}
+	return rest, overlay, ldflags
+}
+
+// quotedFields splits as the go command does with GOFLAGS: at blanks, but not between quotes around a whole word.
+func quotedFields(s string) []string {
+	var out []string
+	for {
+		s = strings.TrimLeft(s, " \t\n\r")
+		if s == "" {
+			return out
+		}
+		if q := s[:1]; q == `"` || q == "'" {
+			word, rest, _ := strings.Cut(s[1:], q)
+			out, s = append(out, word), rest
+			continue
+		}
+		i := strings.IndexAny(s, " \t\n\r")
+		if i < 0 {
+			i = len(s)
+		}
+		out, s = append(out, s[:i]), s[i:]
+	}
+}
+
+// An Overlay says by name which files the go command is to read instead of others. It may add files.
+type Overlay map[string]string
+
+// ReadOverlay reads one that the user has. The go command takes relative names in it to be in the folder of the build.
+func ReadOverlay(dir, file string) (Overlay, error) {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(dir, file)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the overlay in GOFLAGS: %w", err)
+	}
+	var o struct{ Replace Overlay }
+	if err := json.Unmarshal(text, &o); err != nil {
+		return nil, fmt.Errorf("reading the overlay %s: %w", file, err)
+	}
+	if o.Replace == nil {
+		o.Replace = Overlay{}
+	}
+	return o.Replace, nil
+}
+
+// Write writes the overlay into a file that -overlay can name.
+func (o Overlay) Write(file string) error {
+	text, err := json.Marshal(map[string]any{"Replace": o})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o600)
+}
