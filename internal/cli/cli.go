@@ -25,9 +25,11 @@ import (
 
 // Exit codes of hone.
 const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2
+	exitDone      = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitGate      = 3 // the answer crosses a gate that the user set
+	exitUndecided = 4 // there is no answer, and the user asked to be told
 )
 
 // A System is what a command may touch.
@@ -180,6 +182,7 @@ const rootExamples = `  hone cpu.pprof                  # a first look
 const (
 	groupLook   = "look"
 	groupRecord = "record"
+	groupProve  = "prove"
 	groupData   = "data"
 	groupCompat = "compat"
 	groupOther  = "other"
@@ -215,6 +218,7 @@ func newRoot(sys *System) *cobra.Command {
 	root.AddGroup(
 		&cobra.Group{ID: groupLook, Title: "Look:"},
 		&cobra.Group{ID: groupRecord, Title: "Record:"},
+		&cobra.Group{ID: groupProve, Title: "Prove:"},
 		&cobra.Group{ID: groupData, Title: "Write:"},
 		&cobra.Group{ID: groupCompat, Title: "As another tool:"},
 		&cobra.Group{ID: groupOther, Title: "Other commands:"},

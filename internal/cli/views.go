@@ -25,6 +25,8 @@ func addViews(root *cobra.Command, sys *System) {
 		switch v.Part {
 		case view.GCLog:
 			root.AddCommand(gcCommand(v, sys))
+		case view.Versions:
+			root.AddCommand(compareCommand(v, sys))
 		case view.Metrics:
 			root.AddCommand(metricsCommand(v, sys))
 		default:

@@ -16,6 +16,7 @@ type Recording struct {
 	GC       *gclog.Log       // what the garbage collector said; nil when it said nothing
 	Series   *Series          // metrics over time; nil when there are none
 	Manifest *Manifest        // nil for a bare profile
+	Duel     *Duel            // two versions against each other; nil when there were none
 	Parts    map[string][]Part
 	Sources  Sources // finds source text for frames; nil when there is none to be had
 	Code     Code    // finds machine code; nil when there is none to be had

@@ -143,6 +143,12 @@ func (c *csvWriter) exact(item any) string {
 		return number(difference(v.From, v.To))
 	case report.Growth:
 		return decimal(fraction(report.Share{Part: difference(v.From, v.To), Whole: magnitude(v.From)}))
+	case report.Measured:
+		return decimal(v.V)
+	case report.Relative:
+		return decimal(float64(v) - 1)
+	case report.Interval:
+		return decimal(v.Lo-1) + " " + decimal(v.Hi-1)
 	case time.Time:
 		return v.UTC().Format(time.RFC3339Nano)
 	case time.Duration:

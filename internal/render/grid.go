@@ -207,6 +207,8 @@ func (f *formatter) cell(item any) cell {
 		return cell{text: f.text(v), style: direction(v.From, v.To)}
 	case report.Growth:
 		return cell{text: f.text(v), style: direction(v.From, v.To)}
+	case report.Judgement:
+		return cell{text: f.text(v), style: [...]style{worse, plain, saved}[v.Good+1]}
 	}
 	return cell{text: f.text(item)}
 }
@@ -221,7 +223,7 @@ func isNumeric(rows [][]any, i int) bool {
 		switch row[i].(type) {
 		case nil:
 			continue
-		case string, report.Name, report.ID:
+		case string, report.Name, report.ID, report.Judgement:
 			return false
 		}
 		return true

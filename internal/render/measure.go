@@ -116,6 +116,14 @@ func (f *formatter) text(item any) string {
 		return signed(v.From, v.To, f.scale(v.Measure).format(magnitude(difference(v.From, v.To))))
 	case report.Growth:
 		return growth(v)
+	case report.Measured:
+		return measured(v)
+	case report.Relative:
+		return relative(float64(v))
+	case report.Interval:
+		return f.interval(v)
+	case report.Judgement:
+		return v.Text
 	case time.Time:
 		zone := f.o.Zone
 		if zone == nil {

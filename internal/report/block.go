@@ -9,8 +9,8 @@ import (
 // A Block is one of the few shapes that renderers know. Reports are cut into blocks; a new report needs no new
 // code in any renderer.
 //
-// Items are what cells, facts and phrases are made of: string, Name, ID, int, Value, Share, Change, Growth, time.Time,
-// time.Duration, Phrase, and nil for nothing.
+// Items are what cells, facts and phrases are made of: string, Name, ID, int, Value, Share, Change, Growth, Measured,
+// Relative, Interval, Judgement, time.Time, time.Duration, Phrase, and nil for nothing.
 type Block interface{ block() }
 
 // A Heading says in a line or two what an answer is about.
@@ -144,6 +144,24 @@ type Change struct {
 
 // A Growth is the difference between two amounts as a share of the first.
 type Growth struct{ From, To int64 }
+
+// A Measured is what a benchmark measures, in a unit without a prefix: 2.5e-09 sec/op.
+type Measured struct {
+	V    float64
+	Unit string
+}
+
+// A Relative is a change as a factor: 1.05 is 5 % more.
+type Relative float64
+
+// An Interval is where a change lies, as factors.
+type Interval struct{ Lo, Hi float64 }
+
+// A Judgement is a verdict in a word or two.
+type Judgement struct {
+	Text string
+	Good int // 1 is good news, -1 is bad news
+}
 
 // A Name is the name of a function or of another place in a program.
 type Name struct {

@@ -37,6 +37,7 @@ const (
 	Profile Part = iota
 	GCLog
 	Metrics
+	Versions
 )
 
 // What most views use.
@@ -213,6 +214,14 @@ var All = []View{
 		Uses:     keys("ref limit at process"),
 		Part:     GCLog,
 		Run:      GC,
+	},
+	{
+		Name:     "compare",
+		Doc:      "whether a new version is faster than an old one",
+		Examples: []string{"compare"},
+		Uses:     keys("ref"),
+		Part:     Versions,
+		Run:      Compare,
 	},
 }
 

@@ -10,8 +10,8 @@ import (
 
 // What a recording can hold beside profiles, as the session names it and as people do.
 var (
-	partNames = map[view.Part]string{view.Metrics: "metrics", view.GCLog: "gc"}
-	partDocs  = map[view.Part]string{view.Metrics: "metrics over time", view.GCLog: "word of the garbage collector"}
+	partNames = map[view.Part]string{view.Metrics: "metrics", view.GCLog: "gc", view.Versions: "compare"}
+	partDocs  = map[view.Part]string{view.Metrics: "metrics over time", view.GCLog: "word of the garbage collector", view.Versions: "comparison of versions"}
 )
 
 // partsOf names what a recording holds beside profiles.

@@ -1,0 +1,293 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/duel"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/stat"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+const compareHelp = `Is it faster? Run the benchmarks of two versions against each other until the answer is known.
+
+A..B are two revisions of git; A alone is that one against the working tree; and without
+either it is where your branch left the main one against the working tree. Two folders,
+or two test programs (go test -c), do as well. Packages come behind; ./... when there
+are none. -bench and the flags of go build are as for the go command.
+
+Both versions of a benchmark run at the same time on one processor and are compared by
+CPU time, so that whatever else the machine does hits both alike. Those that use several
+processors, or wait, take turns. It goes on until each benchmark is decided: faster,
+slower, or the same within a threshold; or until its time is over.
+
+With --gate the exit code is 3 when something is slower, needs more memory or fails on
+the new side, and 4 when nothing is, but nothing could be decided either. With
+--gate=undecided it is 4 also when a single row is undecided or missing.`
+
+const compareExamples = `  hone compare
+  hone compare main..HEAD ./codec -bench=Decode
+  hone compare v1.4.0 --gate --md > report.md
+  hone compare old/ new/ -bench=.
+  hone compare old.test new.test`
+
+type compareFlags struct {
+	budget   time.Duration
+	within   string
+	alpha    float64
+	how      string
+	layouts  int
+	newTests bool
+	gate     string
+	raw      string
+}
+
+func compareCommand(v *view.View, sys *System) *cobra.Command {
+	var f compareFlags
+	cmd := &cobra.Command{
+		Use:                "compare [A..B | A | OLD NEW] [PACKAGE…]",
+		Short:              v.Doc,
+		Long:               compareHelp,
+		Example:            compareExamples,
+		GroupID:            groupProve,
+		DisableFlagParsing: true, // those of the go command have one dash
+	}
+	flags := cmd.Flags()
+	flags.Var(&secondsFlag{&f.budget}, "budget", "time for each benchmark; 20s when not given")
+	flags.StringVar(&f.within, "within", "", "a change below `SHARE` counts as none: 2%; as little as the machine can tell when not given, 1% or more")
+	flags.Float64Var(&f.alpha, "alpha", stat.DefaultAlpha, "chance of a false call, for each benchmark")
+	flags.StringVar(&f.how, "how", "", "run all in one `WAY`: duet (both on one processor) or alternate (in turns)")
+	flags.IntVar(&f.layouts, "layouts", 1, "link each side `N` times with its code in another order, since that alone changes times")
+	flags.BoolVar(&f.newTests, "new-tests", false, "run the benchmarks of the new side on both, so that new ones have something to compare with")
+	flags.StringVar(&f.gate, "gate", "", "exit with 3 when something is worse; `WHAT` is worse, or undecided to exit with 4 when a row is")
+	flags.Lookup("gate").NoOptDefVal = "worse"
+	flags.StringVar(&f.raw, "raw", "", "also write old.txt and new.txt into `FOLDER`, for benchstat")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		own, build, test := splitGoFlags(args)
+		cmd.DisableFlagParsing = false
+		if err := cmd.ParseFlags(own); err != nil {
+			return flagError(cmd, err)
+		}
+		if help, _ := cmd.Flags().GetBool("help"); help {
+			return cmd.Help()
+		}
+		return compare(cmd, sys, &f, build, test, cmd.Flags().Args())
+	}
+	return cmd
+}
+
+func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args []string) error {
+	out, err := outputOf(cmd, sys)
+	if err != nil {
+		return err
+	}
+	opt := duel.Options{Flags: build, Budget: f.budget, NewTests: f.newTests, How: f.how, Layouts: f.layouts}
+	opt.Plan.Alpha = f.alpha
+	if f.within != "" {
+		if opt.Plan.Within, err = shareOf(f.within); err != nil {
+			return usagef("for example: --within=2%", "--within=%s: want a share above 0 and below 100%%", f.within)
+		}
+	}
+	switch {
+	case f.alpha <= 0 || f.alpha > 0.2:
+		return usagef("", "--alpha=%v: want a chance above 0 and at most 0.2", f.alpha)
+	case f.how != "" && f.how != recording.Duet && f.how != recording.Alternate:
+		return usagef("", "--how=%s: want duet or alternate", f.how)
+	case f.gate != "" && f.gate != report.Worse && f.gate != report.Undecided:
+		return usagef("", "--gate=%s: want worse or undecided", f.gate)
+	case f.layouts < 1 || f.layouts > 50:
+		return usagef("", "--layouts=%d: want 1 to 50", f.layouts)
+	}
+	for _, t := range test {
+		name, value, _ := strings.Cut(strings.TrimPrefix(t, "-test."), "=")
+		if name != "bench" {
+			return usagef("it takes -bench and the flags of go build", "compare decides by itself how often and how long to run; it has no use for -%s", name)
+		}
+		opt.Bench = value
+	}
+	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	opt.Say = say.now
+	ctx := cmd.Context()
+	done, err := sidesOf(cmd, sys, &opt, args)
+	defer done()
+	if err != nil {
+		return err
+	}
+	d, err := duel.Run(ctx, opt)
+	say.now("")
+	var tooFine *duel.TooFineError
+	switch {
+	case d != nil && ctx.Err() != nil && measured(d):
+		d.Notes = append(d.Notes, "interrupted: this is what had been measured")
+	case errors.As(err, &tooFine):
+		return &hinted{err, fmt.Sprintf("--within=%.2g%% or more can be told, or run it where less else is going on", 100*tooFine.Floor+0.05)}
+	case errors.Is(err, duel.ErrNothing):
+		return &hinted{fmt.Errorf("%w match in %s", err, cmp.Or(strings.Join(opt.Packages, " "), "./...")), "-bench=. takes all; go test -list Benchmark lists those of a package"}
+	case err != nil:
+		return err
+	}
+	if f.raw != "" {
+		if err := writeRaw(f.raw, d); err != nil {
+			return err
+		}
+	}
+	r, err := view.Compare([]*recording.Recording{{Ref: "compare", Duel: d}}, query.Query{View: "compare"})
+	if err != nil {
+		return err
+	}
+	if err := out.write(sys, r); err != nil {
+		return err
+	}
+	return gateOf(f.gate, r.(*report.Compare))
+}
+
+func measured(d *recording.Duel) bool {
+	for _, b := range d.Benchmarks {
+		if len(b.Pairs) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// gateOf returns the exit code that a gate asks for.
+func gateOf(gate string, c *report.Compare) error {
+	if gate == "" {
+		return nil
+	}
+	worse, undecided := c.Worst()
+	failed := 0
+	for _, f := range c.Failed {
+		if !strings.HasPrefix(f.Why, "fails on the old side") {
+			failed++
+		}
+	}
+	switch {
+	case worse > 0 || failed > 0:
+		return &exited{exitGate, fmt.Errorf("the gate is closed: %s worse, %s", counted(worse, "row"), counted(failed, "failure"))}
+	case len(c.Rows) == undecided && len(c.Identical) == 0:
+		return &exited{exitUndecided, errors.New("the gate is closed: nothing could be decided")}
+	case gate == report.Undecided && undecided+len(c.Missing)+len(c.Failed) > 0:
+		return &exited{exitUndecided, fmt.Errorf("the gate is closed: %d undecided, %d missing, %d failed", undecided, len(c.Missing), len(c.Failed))}
+	}
+	return nil
+}
+
+// shareOf reads 2%, or 0.02.
+func shareOf(s string) (float64, error) {
+	number, percent := strings.CutSuffix(s, "%")
+	x, err := strconv.ParseFloat(number, 64)
+	if percent {
+		x /= 100
+	}
+	if err == nil && !(x > 0 && x < 1) {
+		err = errors.New("out of range")
+	}
+	return x, err
+}
+
+// sidesOf finds out what is to be compared with what. done is to be called in any case.
+func sidesOf(cmd *cobra.Command, sys *System, opt *duel.Options, args []string) (done func(), err error) {
+	done = func() {}
+	kind := func(i int) string {
+		if i >= len(args) {
+			return ""
+		}
+		st, err := os.Stat(args[i])
+		switch {
+		case err != nil:
+			return ""
+		case st.IsDir():
+			return "folder"
+		case st.Mode().IsRegular():
+			f, err := os.Open(args[i])
+			if err != nil {
+				return ""
+			}
+			defer f.Close()
+			if isProgram(f) {
+				return "program"
+			}
+			return "file"
+		}
+		return ""
+	}
+	switch {
+	case kind(0) == "folder" && kind(1) == "folder":
+		for i, s := range []*duel.Side{&opt.Old, &opt.New} {
+			s.Name = filepath.ToSlash(filepath.Clean(args[i]))
+			if s.Dir, err = filepath.Abs(args[i]); err != nil {
+				return done, err
+			}
+		}
+		opt.Packages = args[2:]
+		return done, nil
+	case kind(0) == "program" && kind(1) == "program":
+		if len(args) > 2 {
+			return done, usagef("", "two test programs have no packages; got %s, too", strings.Join(args[2:], " "))
+		}
+		if len(opt.Flags) > 0 {
+			return done, usagef("name revisions or folders to have them built", "%s is about building", opt.Flags[0])
+		}
+		for i, s := range []*duel.Side{&opt.Old, &opt.New} {
+			s.Name = args[i]
+			s.Dir = sys.Dir
+			if s.File, err = filepath.Abs(args[i]); err != nil {
+				return done, err
+			}
+		}
+		return done, nil
+	case kind(0) == "program" || kind(0) == "file":
+		return done, usagef("for example: hone compare old.test new.test, or hone compare main..HEAD", "%s is no revision and no folder, and compare wants two of a kind", args[0])
+	}
+	spec := ""
+	if len(args) > 0 && isRevision(sys, args[0]) {
+		spec, args = args[0], args[1:]
+	}
+	opt.Packages = args
+	if opt.Old, opt.New, done, err = duel.Revisions(cmd.Context(), sys.Dir, spec); errors.Is(err, duel.ErrNoRepository) {
+		err = &hinted{err, "hone compare OLD NEW compares two folders"}
+	}
+	return done, err
+}
+
+// isRevision reports whether a word names revisions rather than packages.
+func isRevision(sys *System, s string) bool {
+	if strings.HasPrefix(s, ".") && !strings.HasPrefix(s, "..") || strings.HasSuffix(s, "/...") || strings.HasPrefix(s, "/") {
+		return false
+	}
+	if _, _, ok := strings.Cut(s, ".."); ok {
+		return true
+	}
+	git := exec.Command("git", "-C", cmp.Or(sys.Dir, "."), "rev-parse", "--verify", "--quiet", "--end-of-options", s+"^{commit}")
+	return git.Run() == nil
+}
+
+// writeRaw writes what was measured as lines of benchmarks.
+func writeRaw(dir string, d *recording.Duel) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, side := range []string{"old", "new"} {
+		f, err := os.Create(filepath.Join(dir, side+".txt"))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(duel.WriteLines(f, d, side), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

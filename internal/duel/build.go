@@ -1,0 +1,187 @@
+package duel
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/gocmd"
+)
+
+// A pkg is a package of one side that has benchmarks.
+type pkg struct {
+	Dir, ImportPath           string
+	TestGoFiles, XTestGoFiles []string
+	Module                    *struct{ Path, Dir string }
+	Error                     *struct{ Err string }
+
+	key string // names it on both sides
+}
+
+func (p *pkg) tests() []string { return slices.Concat(p.TestGoFiles, p.XTestGoFiles) }
+
+// A program is a test program.
+type program struct {
+	file string
+	dir  string // where it runs
+	sum  [sha256.Size]byte
+	// clocked says that its benchmarks report the CPU time of what they time.
+	clocked bool
+}
+
+// packages lists those of a side that have a benchmark that the pattern may mean.
+func (s *Side) packages(ctx context.Context, patterns, flags []string, bench *regexp.Regexp) ([]*pkg, error) {
+	args := append([]string{"list", "-e", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles,Module,Error"}, flags...)
+	out, err := gocmd.Command{Dir: s.Dir}.Run(ctx, append(args, patterns...)...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	var found []*pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		p := &pkg{}
+		if err := dec.Decode(p); errors.Is(err, io.EOF) {
+			return found, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("reading what go list says: %w", err)
+		}
+		if p.Dir == "" {
+			if p.Error != nil {
+				return nil, fmt.Errorf("%s: %s", s.Name, p.Error.Err)
+			}
+			continue
+		}
+		// Two folders may be one module twice, or two packages of one.
+		if p.key, err = filepath.Rel(s.Dir, p.Dir); err != nil || strings.HasPrefix(p.key, "..") {
+			p.key = p.ImportPath
+		}
+		for _, f := range p.tests() {
+			if hasBenchmark(filepath.Join(p.Dir, f), bench) {
+				found = append(found, p)
+				break
+			}
+		}
+	}
+}
+
+// hasBenchmark reports whether a file declares a benchmark that the pattern matches.
+func hasBenchmark(file string, bench *regexp.Regexp) bool {
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if f == nil || err != nil {
+		return true // the compiler will say what is wrong
+	}
+	return slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {
+		fn, ok := d.(*ast.FuncDecl)
+		return ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Benchmark") && bench.MatchString(fn.Name.Name)
+	})
+}
+
+// A builder builds test programs of both sides in the same way.
+type builder struct {
+	work    string // a folder that is thrown away
+	flags   []string
+	about   gocmd.About
+	overlay gocmd.Overlay // for both sides
+	ldflags string
+	clocked bool
+	n       int
+}
+
+func newBuilder(ctx context.Context, s *Side, work string, flags []string) (*builder, error) {
+	about, err := gocmd.Command{Dir: s.Dir}.About(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{work: work, about: about, overlay: gocmd.Overlay{}}
+	var overlay string
+	b.flags, overlay, b.ldflags = gocmd.SplitFlags(about.GOFLAGS, flags)
+	if overlay != "" {
+		if b.overlay, err = gocmd.ReadOverlay(s.Dir, overlay); err != nil {
+			return nil, err
+		}
+	}
+	b.clocked, err = addClock(about.GOROOT, work, b.overlay)
+	return b, err
+}
+
+// build builds the tests of a package; with tests, those of that package instead of its own.
+func (b *builder) build(ctx context.Context, s *Side, p, tests *pkg, layout int) (*program, error) {
+	b.n++
+	overlay := maps.Clone(b.overlay)
+	if tests != nil {
+		for _, f := range p.tests() {
+			overlay[filepath.Join(p.Dir, f)] = ""
+		}
+		for _, f := range tests.tests() {
+			overlay[filepath.Join(p.Dir, f)] = filepath.Join(tests.Dir, f)
+		}
+	}
+	file := filepath.Join(b.work, fmt.Sprintf("overlay%d.json", b.n))
+	if err := overlay.Write(file); err != nil {
+		return nil, err
+	}
+	prog := &program{dir: p.Dir, file: filepath.Join(b.work, fmt.Sprintf("%d.test", b.n)), clocked: b.clocked}
+	if b.about.GOOS == "windows" {
+		prog.file += ".exe"
+	}
+	// Without paths and build IDs in them, programs of the same code are the same.
+	ldflags := "-buildid= " + b.ldflags
+	if layout > 0 {
+		ldflags += fmt.Sprintf(" -randlayout=%d", layout)
+	}
+	args := append([]string{"test", "-c", "-vet=off", "-trimpath", "-buildvcs=false"}, b.flags...)
+	args = append(args, "-overlay="+file, "-ldflags="+strings.TrimSpace(ldflags), "-o", prog.file, p.ImportPath)
+	if _, err := (gocmd.Command{Dir: s.Dir}).Run(ctx, args...); err != nil {
+		var wrong *gocmd.Error
+		if errors.As(err, &wrong) {
+			return nil, &gocmd.Error{Doing: fmt.Sprintf("building the tests of %s, %s", p.ImportPath, s.Name), Output: wrong.Output}
+		}
+		return nil, err
+	}
+	return prog, prog.hash()
+}
+
+func (p *program) hash() error {
+	f, err := os.Open(p.file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return err
+	}
+	h.Sum(p.sum[:0])
+	return nil
+}
+
+// versionOf returns the version of Go that builds a side.
+func versionOf(a gocmd.About) string { return cmp.Or(a.GOVERSION, "unknown") }
+
+// untested returns a package of this side that has no benchmarks of its own, the one that stands where p does on the other.
+func (s *Side) untested(ctx context.Context, p *pkg, flags []string) (*pkg, error) {
+	pattern := "./" + filepath.ToSlash(p.key)
+	if p.key == p.ImportPath {
+		pattern = p.ImportPath
+	}
+	args := append([]string{"list", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles,Module"}, flags...)
+	out, err := gocmd.Command{Dir: s.Dir}.Run(ctx, append(args, pattern)...)
+	if err != nil {
+		return nil, err
+	}
+	old := &pkg{key: p.key}
+	return old, json.Unmarshal(out, old)
+}

@@ -1,0 +1,197 @@
+package duel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// A found benchmark is one that a program has.
+type found struct {
+	name string
+	err  error // it fails
+}
+
+// list adds the benchmarks of two programs, and says which only one of them has.
+func (d *duel) list(ctx context.Context, pkg string, old, new []*program) error {
+	var names [2][]found
+	for i, progs := range [][]*program{old, new} {
+		d.say("listing the benchmarks of %s, %s", pkg, []string{d.opt.Old.Name, d.opt.New.Name}[i])
+		var err error
+		if names[i], err = d.find(ctx, progs[0], d.opt.Bench); err != nil {
+			return err
+		}
+	}
+	at := func(list []found, name string) *found {
+		if i := slices.IndexFunc(list, func(f found) bool { return f.name == name }); i >= 0 {
+			return &list[i]
+		}
+		return nil
+	}
+	for _, f := range names[0] {
+		r := &row{old: old, new: new, bench: exactly("Benchmark" + f.name)}
+		r.Pkg, r.Name = pkg, f.name
+		other := at(names[1], f.name)
+		switch {
+		case f.err != nil:
+			r.Error = fmt.Sprintf("fails on the old side: %v", f.err)
+		case other == nil:
+			r.Only = "old"
+		case other.err != nil:
+			r.Error = fmt.Sprintf("fails on the new side: %v", other.err)
+		}
+		d.rows = append(d.rows, r)
+	}
+	for _, f := range names[1] {
+		if at(names[0], f.name) == nil {
+			r := &row{}
+			r.Pkg, r.Name, r.Only = pkg, f.name, "new"
+			if f.err != nil {
+				r.Error = fmt.Sprintf("fails on the new side: %v", f.err)
+			}
+			d.rows = append(d.rows, r)
+		}
+	}
+	return nil
+}
+
+var failed = regexp.MustCompile(`(?m)^--- FAIL: Benchmark(\S+)`)
+
+// find runs each benchmark that matches once, which is how Go lists those within others.
+func (d *duel) find(ctx context.Context, p *program, pattern string) ([]found, error) {
+	all, err := d.once(ctx, p, pattern)
+	if err == nil || ctx.Err() != nil {
+		return all, err
+	}
+	// One of them took all others down. Try them one by one.
+	cmd := exec.CommandContext(ctx, p.file, "-test.list=^Benchmark")
+	cmd.Dir = p.dir
+	out, listErr := cmd.Output()
+	if listErr != nil {
+		return nil, fmt.Errorf("listing the benchmarks of %s: %w", p.file, err)
+	}
+	first, rest, nested := strings.Cut(pattern, "/")
+	rx, err := regexp.Compile(first)
+	if err != nil {
+		return nil, err
+	}
+	all = nil
+	for name := range strings.Lines(string(out)) {
+		name = strings.TrimSpace(name)
+		if !strings.HasPrefix(name, "Benchmark") || !rx.MatchString(name) {
+			continue
+		}
+		one := exactly(name)
+		if nested {
+			one += "/" + rest
+		}
+		found1, err := d.once(ctx, p, one)
+		if err != nil {
+			found1 = append(found1, found{strings.TrimPrefix(name, "Benchmark"), err})
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		all = append(all, found1...)
+	}
+	return all, nil
+}
+
+// once runs what matches once. An error is that the program came to no good end.
+func (d *duel) once(ctx context.Context, p *program, pattern string) ([]found, error) {
+	results, _, err := do(ctx, d.rand, run{prog: p, bench: pattern, time: "1x", alone: true})
+	if err != nil {
+		return nil, err
+	}
+	res := &results[0]
+	var out []found
+	for i := range res.lines {
+		out = append(out, found{name: res.lines[i].Name})
+	}
+	if res.failed == nil {
+		return out, nil
+	}
+	some := failed.FindAllStringSubmatch(res.stdout, -1)
+	if len(some) == 0 || strings.Contains(res.stdout+res.stderr, "\ngoroutine ") {
+		return out, res.failed
+	}
+	for _, m := range some {
+		why := res.failed
+		if _, text, ok := strings.Cut(res.stdout, m[0]+"\n"); ok {
+			text, _, _ = strings.Cut(text, "\n--- ")
+			if line, _, _ := strings.Cut(strings.TrimSpace(text), "\n"); line != "" {
+				why = errors.New(line)
+			}
+		}
+		out = append(out, found{m[1], why})
+	}
+	return out, nil
+}
+
+// calibrate finds out how to run a benchmark, and how often in a run. Both sides run it equally often.
+func (d *duel) calibrate(ctx context.Context, r *row) error {
+	r.How, r.Unit = d.opt.How, cpuUnit
+	const try = "20ms"
+	var cost [2]float64 // of one iteration, in nanoseconds of CPU time
+	var wall [2]float64
+	waits, parallel := true, false
+	goal := chunk
+	for i, progs := range [][]*program{r.old, r.new} {
+		p := progs[0]
+		side := []string{"old", "new"}[i]
+		if !p.clocked {
+			goal = chunkApart
+			starts := make([]float64, 3)
+			for k := range starts {
+				results, _, err := do(ctx, d.rand, run{prog: p, bench: r.bench, time: "1x", alone: true})
+				if err != nil {
+					return err
+				}
+				starts[k] = float64(results[0].cpu)
+			}
+			r.start[i] = time.Duration(slices.Min(starts))
+		}
+		for range 2 {
+			free := freeShare()
+			results, _, err := do(ctx, d.rand, run{prog: p, bench: r.bench, time: try, alone: true})
+			if err != nil {
+				return err
+			}
+			values, err := r.values(&results[0], i)
+			if err != nil {
+				r.Error = fmt.Sprintf("fails on the %s side: %v", side, err)
+				return nil
+			}
+			cost[i], wall[i] = values[cpuUnit], values["ns/op"]
+			if _, ok := results[0].lines[0].Value(parallelUnit); ok {
+				parallel = true
+			}
+			if cost[i] > wall[i]*free/2 {
+				waits = false
+				break
+			}
+		}
+	}
+	one := math.Sqrt(cost[0] * cost[1])
+	if parallel || waits {
+		r.Unit = "ns/op"
+		r.How = recording.Alternate
+		one = math.Sqrt(wall[0] * wall[1])
+	}
+	if r.How == "" {
+		r.How = recording.Duet
+		if !canShare {
+			r.How = recording.Alternate
+		}
+	}
+	r.Iters = int(min(1e9, max(1, float64(goal)/max(one, 0.01))))
+	return nil
+}

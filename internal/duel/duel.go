@@ -1,0 +1,424 @@
+// Package duel runs two versions of a program against each other until it is known which is faster.
+//
+// What a program takes depends on the machine more than on small changes to it: on what else runs there, and when. So
+// both versions of a benchmark run at the same time on one processor, and what each got done counts by its own CPU time;
+// whatever disturbs one disturbs the other. Those that need more than one processor, or wait, take turns instead. Each
+// pair of runs is of fresh processes, and pairs go on until a stat.Plan has seen enough.
+//
+// Sides come from Revisions, or are folders, or test programs. Run returns what was measured; what it means is for
+// view.Compare to say.
+package duel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/stat"
+)
+
+// Options say what to run against what.
+type Options struct {
+	Old, New Side
+	Packages []string      // patterns of the go command; nil is ./...
+	Bench    string        // as for go test; "" is all
+	Flags    []string      // for building
+	NewTests bool          // benchmarks of the new side for both
+	Plan     stat.Plan     // when to stop; a Within of 0 is the least that this machine can tell, 1 % or more
+	Budget   time.Duration // for each benchmark; 0 is 20 s
+	How      string        // Duet or Alternate for all; "" decides for each
+	Layouts  int           // link each side this often with its code in another order; 0 and 1 leave it as it is
+	Seed     uint64        // of the random order; 0 is any
+
+	// Say is told what is going on. It may be nil.
+	Say func(text string)
+}
+
+const (
+	chunk        = 50 * time.Millisecond // of CPU time in a run
+	chunkApart   = 4 * chunk             // when the time that starting takes has to be guessed
+	noisePairs   = 12                    // of identical programs, in all
+	noiseLooks   = 6                     // of them for a benchmark at most
+	defaultSpend = 20 * time.Second
+)
+
+// A TooFineError says that a threshold is below what the machine can tell from noise.
+type TooFineError struct{ Within, Floor float64 }
+
+func (e *TooFineError) Error() string {
+	return fmt.Sprintf("a change of %.2g%% cannot be told from noise on this machine now: identical programs differ by up to %.2g%%", 100*e.Within, 100*e.Floor)
+}
+
+// ErrNothing is that there is nothing to compare.
+var ErrNothing = errors.New("no benchmarks")
+
+// A duel is one under way.
+type duel struct {
+	opt  Options
+	rand *rand.Rand
+	rows []*row
+	out  *recording.Duel
+}
+
+// A row is one benchmark that both sides have.
+type row struct {
+	recording.DuelBenchmark
+	old, new []*program // by layout
+	bench    string     // pattern that only it matches
+	start    [2]time.Duration
+	want     int // pairs before the next look
+}
+
+func (d *duel) say(format string, args ...any) {
+	if d.opt.Say != nil {
+		d.opt.Say(fmt.Sprintf(format, args...))
+	}
+}
+
+// Run runs the benchmarks of both sides against each other. When it is interrupted it returns what was measured, and the error.
+func Run(ctx context.Context, opt Options) (*recording.Duel, error) {
+	if len(opt.Packages) == 0 {
+		opt.Packages = []string{"./..."}
+	}
+	opt.Bench = cmp.Or(opt.Bench, ".")
+	opt.Budget = cmp.Or(opt.Budget, defaultSpend)
+	for opt.Seed == 0 {
+		opt.Seed = rand.Uint64()
+	}
+	d := &duel{opt: opt, rand: rand.New(rand.NewPCG(opt.Seed, 1))}
+	d.out = &recording.Duel{
+		Old: opt.Old.DuelSide, New: opt.New.DuelSide,
+		Alpha: cmp.Or(opt.Plan.Alpha, stat.DefaultAlpha), Within: opt.Plan.Within,
+	}
+	work, err := os.MkdirTemp("", "hone-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	if err := d.prepare(ctx, work); err != nil {
+		return nil, err
+	}
+	err = d.measure(ctx)
+	for _, r := range d.rows {
+		d.out.Benchmarks = append(d.out.Benchmarks, r.DuelBenchmark)
+	}
+	if len(d.out.Benchmarks) == 0 && len(d.out.Same) == 0 && err == nil {
+		err = ErrNothing
+	}
+	return d.out, err
+}
+
+// measure runs what is to be run.
+func (d *duel) measure(ctx context.Context) error {
+	for i, r := range d.rows {
+		if r.Error != "" || r.Only != "" {
+			continue
+		}
+		d.say("%s: getting to know it, %d of %d", r.Name, i+1, len(d.rows))
+		if err := d.calibrate(ctx, r); err != nil {
+			return err
+		}
+	}
+	if err := d.noise(ctx); err != nil {
+		return err
+	}
+	return d.rounds(ctx)
+}
+
+// runnable returns the rows that have not come to an end.
+func (d *duel) runnable() []*row {
+	return slices.DeleteFunc(slices.Clone(d.rows), func(r *row) bool { return r.Error != "" || r.Only != "" || r.Stop != "" })
+}
+
+// noise runs the old side against itself, to see what differences mean nothing here.
+func (d *duel) noise(ctx context.Context) error {
+	rows := d.runnable()
+	if shared := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return r.How != recording.Duet }); len(shared) > 0 {
+		rows = shared // those that take turns are another matter, and tell it by their intervals
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	var ds []float64
+	each := min(noiseLooks, (noisePairs+len(rows)-1)/len(rows))
+	for i := range max(each*len(rows), 1) {
+		r := rows[i%len(rows)]
+		d.say("%s against itself, %d of %d", r.Name, i+1, each*len(rows))
+		p, err := d.pair(ctx, r, r.old, r.old)
+		if err != nil {
+			return err
+		}
+		if a, b := p.Old[r.Unit], p.New[r.Unit]; a > 0 && b > 0 {
+			ds = append(ds, math.Log(b/a))
+		}
+	}
+	if len(ds) < 2 {
+		return nil
+	}
+	for i, x := range ds {
+		ds[i] = math.Abs(x) // their middle is zero
+	}
+	d.out.SpreadOf = len(ds)
+	d.out.Spread = 1.4826 * stat.Median(ds)
+	plan := d.opt.Plan
+	floor := plan.Resolution(d.out.Spread)
+	switch {
+	case plan.Within == 0:
+		d.out.Within = max(stat.DefaultWithin, math.Ceil(1000*floor)/1000)
+		d.opt.Plan.Within = d.out.Within
+	case plan.Within < floor:
+		return &TooFineError{plan.Within, floor}
+	}
+	return nil
+}
+
+// rounds runs pair after pair, each time in another order, until all is decided or the time is over.
+func (d *duel) rounds(ctx context.Context) error {
+	for _, r := range d.runnable() {
+		_, r.want = d.opt.Plan.Judge(nil)
+	}
+	for {
+		rows := d.runnable()
+		if len(rows) == 0 {
+			return nil
+		}
+		d.rand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		for _, r := range rows {
+			began := time.Now()
+			p, err := d.pair(ctx, r, r.old, r.new)
+			if err != nil {
+				return err
+			}
+			r.Took += time.Since(began)
+			if r.Error != "" {
+				continue
+			}
+			r.Pairs = append(r.Pairs, p)
+			d.look(r)
+			d.say("%s: %s, %d of %d decided", r.Name, pairsText(len(r.Pairs)), len(d.rows)-len(d.runnable()), len(d.rows))
+		}
+	}
+}
+
+// look ends a row when enough is known about it.
+func (d *duel) look(r *row) {
+	if len(r.Pairs) >= r.want {
+		if _, r.want = d.opt.Plan.Judge(Ratios(r.Pairs, r.Unit)); r.want == 0 {
+			r.Stop = "decided"
+			return
+		}
+	}
+	if r.Took > d.opt.Budget {
+		r.Stop = "time"
+	}
+}
+
+// Ratios returns the logarithms of new/old of pairs in a unit, and of none when one of them has it not, or not above zero.
+func Ratios(pairs []recording.DuelPair, unit string) []float64 {
+	ds := make([]float64, len(pairs))
+	for i, p := range pairs {
+		a, b := p.Old[unit], p.New[unit]
+		if !(a > 0 && b > 0) || math.IsInf(a, 0) || math.IsInf(b, 0) {
+			return nil
+		}
+		ds[i] = math.Log(b / a)
+	}
+	return ds
+}
+
+// pair runs a benchmark once on each side. When one fails, the row says so.
+func (d *duel) pair(ctx context.Context, r *row, old, new []*program) (recording.DuelPair, error) {
+	var p recording.DuelPair
+	a := run{prog: old[d.rand.IntN(len(old))], bench: r.bench, time: fmt.Sprintf("%dx", r.Iters), alone: r.alone()}
+	b := a
+	b.prog = new[d.rand.IntN(len(new))]
+	sides := []run{a, b}
+	swapped := d.rand.IntN(2) == 1
+	if swapped {
+		sides[0], sides[1] = b, a
+	}
+	var results []result
+	var err error
+	if r.How == recording.Duet {
+		results, _, err = do(ctx, d.rand, sides...)
+	} else {
+		for _, side := range sides {
+			var one []result
+			if one, _, err = do(ctx, d.rand, side); err != nil {
+				break
+			}
+			results = append(results, one...)
+		}
+	}
+	if err != nil {
+		return p, err
+	}
+	if swapped {
+		results[0], results[1] = results[1], results[0]
+	}
+	for i, side := range []struct {
+		name   string
+		values *map[string]float64
+	}{{"old", &p.Old}, {"new", &p.New}} {
+		values, err := r.values(&results[i], i)
+		if err != nil {
+			r.Error = fmt.Sprintf("fails on the %s side: %v", side.name, err)
+			return p, nil
+		}
+		*side.values = values
+	}
+	return p, nil
+}
+
+// alone reports whether a benchmark runs on one processor.
+func (r *row) alone() bool { return r.Unit == cpuUnit }
+
+// values returns what a run of one benchmark measured.
+func (r *row) values(res *result, side int) (map[string]float64, error) {
+	if res.failed != nil {
+		return nil, res.failed
+	}
+	if len(res.lines) != 1 {
+		return nil, fmt.Errorf("it printed %d lines of results", len(res.lines))
+	}
+	line := &res.lines[0]
+	values := make(map[string]float64, len(line.Values))
+	for _, v := range line.Values {
+		if v.Unit != parallelUnit && !math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) {
+			values[v.Unit] = v.Value
+		}
+	}
+	if _, ok := values[cpuUnit]; !ok && line.Iters > 0 {
+		values[cpuUnit] = max(0, float64(res.cpu-r.start[side])) / float64(line.Iters)
+	}
+	return values, nil
+}
+
+// prepare builds both sides and lists their benchmarks.
+func (d *duel) prepare(ctx context.Context, work string) error {
+	first, _, _ := strings.Cut(d.opt.Bench, "/")
+	pattern, err := regexp.Compile(first)
+	if err != nil {
+		return fmt.Errorf("-bench: %w", err)
+	}
+	if d.opt.Old.File != "" {
+		return d.programs(ctx)
+	}
+	var pkgs [2][]*pkg
+	var builders [2]*builder
+	for i, s := range []*Side{&d.opt.Old, &d.opt.New} {
+		if pkgs[i], err = s.packages(ctx, d.opt.Packages, d.opt.Flags, pattern); err != nil {
+			return err
+		}
+		dir := work + string(os.PathSeparator) + []string{"old", "new"}[i]
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		if builders[i], err = newBuilder(ctx, s, dir, d.opt.Flags); err != nil {
+			return err
+		}
+	}
+	d.out.Old.Go, d.out.New.Go = versionOf(builders[0].about), versionOf(builders[1].about)
+	if d.out.Old.Go != d.out.New.Go {
+		d.out.Notes = append(d.out.Notes, fmt.Sprintf("the old side is built with %s and the new one with %s", d.out.Old.Go, d.out.New.Go))
+	}
+	if !builders[0].clocked || !builders[1].clocked {
+		d.out.Notes = append(d.out.Notes, "CPU time is that of whole processes without what starting takes: this version of Go has a package testing that hone does not know")
+	}
+	byKey := make(map[string]*pkg)
+	for _, p := range pkgs[1] {
+		byKey[p.key] = p
+	}
+	for _, old := range pkgs[0] {
+		new := byKey[old.key]
+		delete(byKey, old.key)
+		if new == nil {
+			d.only(old.key, "old")
+			continue
+		}
+		if err := d.buildBoth(ctx, builders, old, new); err != nil {
+			return err
+		}
+	}
+	for _, p := range pkgs[1] {
+		if byKey[p.key] == nil {
+			continue
+		}
+		if d.opt.NewTests {
+			if old, err := d.opt.Old.untested(ctx, p, d.opt.Flags); err == nil {
+				if err := d.buildBoth(ctx, builders, old, p); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		d.only(p.key, "new")
+	}
+	return nil
+}
+
+// only notes a package that has benchmarks on one side.
+func (d *duel) only(key, side string) {
+	d.rows = append(d.rows, &row{DuelBenchmark: recording.DuelBenchmark{Pkg: key, Name: "*", Only: side}})
+}
+
+// buildBoth builds a package on both sides and lists its benchmarks.
+func (d *duel) buildBoth(ctx context.Context, builders [2]*builder, old, new *pkg) error {
+	sides := [2]*Side{&d.opt.Old, &d.opt.New}
+	var progs [2][]*program
+	for i, p := range []*pkg{old, new} {
+		var tests *pkg
+		if i == 0 && d.opt.NewTests {
+			tests = new
+		}
+		for layout := range max(d.opt.Layouts, 1) {
+			d.say("building %s, %s", p.key, sides[i].Name)
+			seed := 0
+			if d.opt.Layouts > 1 {
+				seed = layout + 1
+			}
+			prog, err := builders[i].build(ctx, sides[i], p, tests, seed)
+			if err != nil {
+				return err
+			}
+			progs[i] = append(progs[i], prog)
+		}
+	}
+	if slices.EqualFunc(progs[0], progs[1], func(a, b *program) bool { return a.sum == b.sum }) {
+		d.out.Same = append(d.out.Same, new.ImportPath)
+		return nil
+	}
+	return d.list(ctx, new.ImportPath, progs[0], progs[1])
+}
+
+// programs compares test programs that were built before.
+func (d *duel) programs(ctx context.Context) error {
+	var progs [2]*program
+	for i, s := range []*Side{&d.opt.Old, &d.opt.New} {
+		progs[i] = &program{file: s.File, dir: s.Dir}
+		if err := progs[i].hash(); err != nil {
+			return err
+		}
+	}
+	if progs[0].sum == progs[1].sum {
+		d.out.Same = append(d.out.Same, d.opt.New.Name)
+		return nil
+	}
+	return d.list(ctx, "", progs[:1], progs[1:])
+}
+
+func pairsText(n int) string {
+	if n == 1 {
+		return "1 pair"
+	}
+	return fmt.Sprintf("%d pairs", n)
+}

@@ -1,0 +1,33 @@
+package duel
+
+import (
+	"math/rand/v2"
+	"os/exec"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// startTogether starts programs on one processor that they share. It reports whether they are bound to it.
+func startTogether(r *rand.Rand, cmds ...*exec.Cmd) (bool, error) {
+	// Children inherit the processors of the thread that starts them.
+	runtime.LockOSThread()
+	var all, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil || all.Count() == 0 {
+		runtime.UnlockOSThread()
+		return false, start(cmds)
+	}
+	var allowed []int
+	for cpu := 0; len(allowed) < all.Count(); cpu++ {
+		if all.IsSet(cpu) {
+			allowed = append(allowed, cpu)
+		}
+	}
+	one.Set(allowed[r.IntN(len(allowed))])
+	pinned := unix.SchedSetaffinity(0, &one) == nil
+	err := start(cmds)
+	if unix.SchedSetaffinity(0, &all) == nil {
+		runtime.UnlockOSThread()
+	} // else the thread ends with this goroutine
+	return pinned, err
+}

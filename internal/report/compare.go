@@ -1,0 +1,223 @@
+package report
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A Compare says what changed between two versions, benchmark by benchmark. Values are in units without a prefix.
+type Compare struct {
+	Old        CompareSide     `json:"old"`
+	New        CompareSide     `json:"new"`
+	Paired     bool            `json:"paired"`                // old and new ran side by side
+	Alpha      float64         `json:"alpha"`                 // chance of a false call in a row
+	Within     float64         `json:"within"`                // a change below this share counts as none
+	Noise      float64         `json:"noise,omitempty"`       // by how much pairs of identical programs differ, as a share
+	NoisePairs int             `json:"noise_pairs,omitempty"` // of them
+	Rows       []CompareRow    `json:"rows"`
+	Means      []CompareMean   `json:"geometric_means,omitempty"`
+	Identical  []string        `json:"identical,omitempty"` // packages whose programs are the same, byte for byte
+	Missing    []CompareAbsent `json:"missing,omitempty"`
+	Failed     []CompareAbsent `json:"failed,omitempty"`
+	Notes      []string        `json:"notes,omitempty"`
+}
+
+// A CompareSide is a version.
+type CompareSide struct {
+	Name  string `json:"name"`
+	Rev   string `json:"rev,omitempty"`
+	Dirty bool   `json:"dirty,omitempty"`
+}
+
+// Verdicts of a CompareRow. Better and Worse are of time, memory and whatever else is known to be good or bad.
+const (
+	Better    = "better"
+	Worse     = "worse"
+	Higher    = "higher" // of what may be good or bad
+	Lower     = "lower"
+	Same      = "same"
+	Undecided = "undecided"
+)
+
+// A CompareRow is one benchmark in one unit.
+type CompareRow struct {
+	Pkg      string   `json:"pkg,omitempty"`
+	Name     string   `json:"name"`
+	What     string   `json:"what"` // CPU time, time, memory, allocations, or the unit
+	Unit     string   `json:"unit"`
+	Old      float64  `json:"old"`
+	New      float64  `json:"new"`
+	Change   *float64 `json:"change"` // as a share of the old; null when that was nothing
+	Low      *float64 `json:"low"`    // what it is at least…
+	High     *float64 `json:"high"`   // …and at most; null when there is too little to say
+	P        *float64 `json:"p,omitempty"`
+	N        int      `json:"n"`
+	Exact    bool     `json:"exact,omitempty"` // it was the same each time
+	How      string   `json:"how,omitempty"`
+	Verdict  string   `json:"verdict"`
+	Words    string   `json:"words"` // the verdict for people
+	Warnings []string `json:"warnings,omitempty"`
+
+	Ratio, Lo, Hi float64 `json:"-"`
+}
+
+// A CompareMean is the geometric mean of the changes of rows in one unit.
+type CompareMean struct {
+	What   string  `json:"what"`
+	Change float64 `json:"change"`
+	Of     int     `json:"of"`
+}
+
+// A CompareAbsent is a benchmark that has no row, and why.
+type CompareAbsent struct {
+	Pkg  string `json:"pkg,omitempty"`
+	Name string `json:"name"`
+	Why  string `json:"why"`
+}
+
+// Worst says what of an answer a gate cares about: rows that are worse, and what was not decided.
+func (c *Compare) Worst() (worse, undecided int) {
+	for _, r := range c.Rows {
+		switch r.Verdict {
+		case Worse:
+			worse++
+		case Undecided:
+			undecided++
+		}
+	}
+	return worse, undecided
+}
+
+// Blocks shows a table for each thing that was measured, and what was not.
+func (c *Compare) Blocks() iter.Seq[Block] {
+	list := []Block{Heading{c.heading()}}
+	several := slices.ContainsFunc(c.Rows, func(r CompareRow) bool { return r.Pkg != c.Rows[0].Pkg })
+	var whats []string
+	for _, r := range c.Rows {
+		if !slices.Contains(whats, r.What) {
+			whats = append(whats, r.What)
+		}
+	}
+	for _, what := range whats {
+		list = append(list, c.table(what, several))
+	}
+	for _, s := range c.Identical {
+		list = append(list, Note{Phrase{s, ": the same program on both sides, byte for byte; there is nothing to measure"}})
+	}
+	for _, a := range c.Failed {
+		list = append(list, Note{Phrase{a.full(), " ", a.Why}})
+	}
+	for _, a := range c.Missing {
+		list = append(list, Note{Phrase{a.full(), " ", a.Why}})
+	}
+	warned := map[string]bool{}
+	for _, r := range c.Rows {
+		for _, w := range r.Warnings {
+			if text := r.Name + ": " + w; !warned[text] {
+				warned[text] = true
+				list = append(list, Note{Phrase{text}})
+			}
+		}
+	}
+	for _, n := range c.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	return slices.Values(list)
+}
+
+func (a CompareAbsent) full() string {
+	if a.Name == "*" {
+		return a.Pkg
+	}
+	return a.Name
+}
+
+func (c *Compare) heading() []Phrase {
+	first := Phrase{"new: "}
+	first = append(first, c.New.phrase()...)
+	first = append(first, Sep{}, "old: ")
+	first = append(first, c.Old.phrase()...)
+	lines := []Phrase{first}
+	if c.Paired && c.NoisePairs > 0 {
+		lines = append(lines, Phrase{fmt.Sprintf("identical programs differ by %.1f%% here (%d pairs); changes below %.3g%% count as none; at most %.3g%% of calls are false",
+			100*c.Noise, c.NoisePairs, 100*c.Within, 100*c.Alpha)})
+	}
+	return lines
+}
+
+func (s CompareSide) phrase() Phrase {
+	p := Phrase{s.Name}
+	switch {
+	case s.Rev == "" || strings.HasPrefix(s.Rev, s.Name):
+	case s.Dirty:
+		p = append(p, " (", ID(s.Rev), " and changes)")
+	default:
+		p = append(p, " (", ID(s.Rev), ")")
+	}
+	return p
+}
+
+// leastP is the smallest p-value that is worth its digits.
+const leastP = 0.001
+
+// table shows all rows about one thing, or one line when nothing about it changed.
+func (c *Compare) table(what string, several bool) Block {
+	t := Table{Group: "what", Title: what}
+	if several {
+		t.Columns = append(t.Columns, Column{Name: "package", Path: true})
+	}
+	for _, name := range []string{"benchmark", "old", "new", "change", "interval", "p", "n", "verdict"} {
+		t.Columns = append(t.Columns, Column{Name: name})
+	}
+	add := func(pkg, name any, rest ...any) {
+		var row []any
+		if several {
+			row = append(row, pkg)
+		}
+		t.Rows = append(t.Rows, append(append(row, name), rest...))
+	}
+	for _, r := range c.Rows {
+		if r.What != what {
+			continue
+		}
+		var interval, p any
+		if !r.Exact {
+			interval = Interval{r.Lo, r.Hi}
+		}
+		if r.P != nil {
+			p = Measured{*r.P, ""}
+			if *r.P < leastP {
+				p = Phrase{"<", Measured{leastP, ""}}
+			}
+		}
+		add(r.Pkg, r.Name, Measured{r.Old, r.Unit}, Measured{r.New, r.Unit}, Relative(r.Ratio), interval, p, r.N, r.judgement())
+	}
+	for _, m := range c.Means {
+		if m.What == what && m.Of > 1 {
+			add(nil, fmt.Sprintf("geometric mean of %d", m.Of), nil, nil, Relative(1+m.Change), nil, nil, nil, nil)
+		}
+	}
+	return t
+}
+
+func (r *CompareRow) judgement() Judgement {
+	j := Judgement{Text: r.Words}
+	switch r.Verdict {
+	case Better:
+		j.Good = 1
+	case Worse:
+		j.Good = -1
+	}
+	return j
+}
+
+// Finite returns x for JSON, which has no word for what is infinite or no number.
+func Finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}

@@ -1,0 +1,266 @@
+package view
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/stat"
+)
+
+// falseShare is how many of the changes that are called among many rows may be none.
+const falseShare = 0.05
+
+// Compare says what changed between two versions that were run against each other.
+func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
+	if len(in) != 1 || in[0].Duel == nil {
+		return nil, errors.New("compare wants what hone compare recorded")
+	}
+	d := in[0].Duel
+	out := &report.Compare{
+		Old: sideOf(d.Old), New: sideOf(d.New), Paired: true,
+		Alpha: d.Alpha, Within: cmp.Or(d.Within, stat.DefaultWithin),
+		Noise: math.Expm1(d.Spread), NoisePairs: d.SpreadOf,
+		Rows: []report.CompareRow{}, Identical: d.Same, Notes: slices.Clone(d.Notes),
+	}
+	plan := stat.Plan{Alpha: d.Alpha, Within: out.Within}
+	var alternate, late []string
+	for i := range d.Benchmarks {
+		b := &d.Benchmarks[i]
+		switch {
+		case b.Error != "":
+			out.Failed = append(out.Failed, report.CompareAbsent{Pkg: b.Pkg, Name: b.Name, Why: b.Error})
+			continue
+		case b.Only != "":
+			what := "is"
+			if b.Name == "*" {
+				what = "has benchmarks"
+			}
+			out.Missing = append(out.Missing, report.CompareAbsent{Pkg: b.Pkg, Name: b.Name, Why: what + " on the " + b.Only + " side only"})
+			continue
+		case len(b.Pairs) == 0:
+			out.Failed = append(out.Failed, report.CompareAbsent{Pkg: b.Pkg, Name: b.Name, Why: "was not measured"})
+			continue
+		}
+		if b.How == recording.Alternate {
+			alternate = append(alternate, b.Name)
+		}
+		if b.Stop == "time" {
+			late = append(late, b.Name)
+		}
+		for _, unit := range unitsOf(b) {
+			out.Rows = append(out.Rows, duelRow(b, unit, plan))
+		}
+	}
+	slices.SortStableFunc(out.Rows, func(a, b report.CompareRow) int { return cmp.Compare(rankOf(a.What), rankOf(b.What)) })
+	discoveries(out.Rows)
+	out.Means = means(out.Rows)
+	if len(alternate) > 0 {
+		out.Notes = append(out.Notes, "took turns instead of sharing a processor, since they use several or wait: "+list(alternate))
+	}
+	if len(late) > 0 {
+		out.Notes = append(out.Notes, "time was up before all was decided; --budget gives more: "+list(late))
+	}
+	return out, nil
+}
+
+func sideOf(s recording.DuelSide) report.CompareSide {
+	return report.CompareSide{Name: s.Name, Rev: s.Rev, Dirty: s.Dirty}
+}
+
+// list names the first few.
+func list(names []string) string {
+	const most = 6
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// unitsOf returns what to show of a benchmark: the time that decided, and all but time besides.
+func unitsOf(b *recording.DuelBenchmark) []string {
+	units := map[string]bool{}
+	for _, p := range b.Pairs {
+		for u := range p.Old {
+			if _, ok := p.New[u]; ok {
+				units[u] = true
+			}
+		}
+	}
+	// Time by the clock says little where two share a processor, and so does whatever is made from it.
+	for _, u := range []string{"ns/op", "cpu-ns/op", "MB/s"} {
+		delete(units, u)
+	}
+	out := []string{b.Unit}
+	for _, u := range []string{"B/op", "allocs/op"} {
+		if units[u] {
+			out = append(out, u)
+			delete(units, u)
+		}
+	}
+	rest := make([]string, 0, len(units))
+	for u := range units {
+		if u != b.Unit {
+			rest = append(rest, u)
+		}
+	}
+	slices.Sort(rest)
+	return append(out, rest...)
+}
+
+// A dimension is what a unit measures.
+type dimension struct {
+	what, unit string
+	factor     float64 // from the unit of benchmarks
+	better     int     // -1 when less is better, 0 when that is not known
+	more, less string
+}
+
+func dimensionOf(unit string) dimension {
+	switch unit {
+	case "cpu-ns/op":
+		return dimension{"CPU time", "sec/op", 1e-9, -1, "slower", "faster"}
+	case "ns/op":
+		return dimension{"time", "sec/op", 1e-9, -1, "slower", "faster"}
+	case "B/op":
+		return dimension{"memory", "B/op", 1, -1, "more", "less"}
+	case "allocs/op":
+		return dimension{"allocations", "allocs/op", 1, -1, "more", "fewer"}
+	case "max-rss":
+		return dimension{"resident memory", "B", 1, -1, "more", "less"}
+	case "MB/s":
+		return dimension{"throughput", "B/s", 1e6, 1, "faster", "slower"}
+	}
+	if strings.HasSuffix(unit, "/s") || strings.HasSuffix(unit, "/sec") {
+		return dimension{unit, unit, 1, 1, "faster", "slower"}
+	}
+	return dimension{unit, unit, 1, 0, "higher", "lower"}
+}
+
+// rankOf orders tables.
+func rankOf(what string) int {
+	i := slices.Index([]string{"CPU time", "time", "throughput", "memory", "allocations", "resident memory"}, what)
+	if i < 0 {
+		return 6
+	}
+	return i
+}
+
+// duelRow judges a benchmark in a unit.
+func duelRow(b *recording.DuelBenchmark, unit string, plan stat.Plan) report.CompareRow {
+	var olds, news, ds []float64
+	positive := true
+	for _, p := range b.Pairs {
+		old, hasOld := p.Old[unit]
+		new, hasNew := p.New[unit]
+		if !hasOld || !hasNew {
+			continue
+		}
+		olds, news = append(olds, old), append(news, new)
+		if old <= 0 || new <= 0 {
+			positive = false
+			continue
+		}
+		ds = append(ds, math.Log(new/old))
+	}
+	c, exact := stat.Exactly(olds, news)
+	if !exact {
+		switch {
+		case positive:
+			c, _ = plan.Judge(ds)
+		default:
+			c = stat.Comparison{Ratio: stat.Median(news) / stat.Median(olds), Hi: math.Inf(1), P: 1, N: len(olds), Verdict: stat.Undecided}
+			c.Warnings = append(c.Warnings, "zeros among other values of "+unit+" have no ratio")
+		}
+	}
+	before, after := stat.Median(olds), stat.Median(news)
+	if positive && !exact {
+		// Both drift together, so the middles of the sides may say another thing than the pairs.
+		mids := make([]float64, len(ds))
+		for i := range ds {
+			mids[i] = math.Log(olds[i]) + ds[i]/2
+		}
+		mid := math.Exp(stat.Median(mids))
+		before, after = mid/math.Sqrt(c.Ratio), mid*math.Sqrt(c.Ratio)
+	}
+	return rowOf(b, dimensionOf(unit), before, after, plan.Within, c)
+}
+
+// rowOf puts a comparison into words.
+func rowOf(b *recording.DuelBenchmark, d dimension, old, new, within float64, c stat.Comparison) report.CompareRow {
+	r := report.CompareRow{
+		Pkg: b.Pkg, Name: b.Name, What: d.what, Unit: d.unit, How: b.How,
+		Old: old * d.factor, New: new * d.factor,
+		Change: report.Finite(c.Ratio - 1), Low: report.Finite(c.Lo - 1), High: report.Finite(c.Hi - 1),
+		N: c.N, Exact: c.Exact, Warnings: c.Warnings, Ratio: c.Ratio, Lo: c.Lo, Hi: c.Hi,
+	}
+	if math.IsInf(c.Hi, 1) {
+		r.Low, r.High = nil, nil
+	}
+	if !c.Exact {
+		r.P = &c.P
+	}
+	r.Verdict, r.Words = string(c.Verdict), string(c.Verdict)
+	switch c.Verdict {
+	case stat.Same:
+		if !c.Exact {
+			r.Words = fmt.Sprintf("same within %.3g%%", 100*within)
+		}
+	case stat.Higher:
+		r.Words = d.more
+		r.Verdict = [...]string{report.Worse, report.Higher, report.Better}[d.better+1]
+	case stat.Lower:
+		r.Words = d.less
+		r.Verdict = [...]string{report.Better, report.Lower, report.Worse}[d.better+1]
+	}
+	return r
+}
+
+// discoveries takes back what does not stand among so many rows.
+func discoveries(rows []report.CompareRow) {
+	byWhat := map[string][]int{}
+	for i, r := range rows {
+		if r.P != nil {
+			byWhat[r.What] = append(byWhat[r.What], i)
+		}
+	}
+	for _, is := range byWhat {
+		ps := make([]float64, len(is))
+		for k, i := range is {
+			ps[k] = *rows[i].P
+		}
+		for k, stands := range stat.Discoveries(ps, falseShare) {
+			r := &rows[is[k]]
+			if r.Verdict == report.Same || r.Verdict == report.Undecided || stands {
+				continue
+			}
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s with p = %.2g by itself, but among %d benchmarks that may be chance", r.Words, *r.P, len(is)))
+			r.Verdict, r.Words = report.Undecided, report.Undecided
+		}
+	}
+}
+
+// means returns the geometric means over rows that have values on both sides.
+func means(rows []report.CompareRow) []report.CompareMean {
+	byWhat := map[string][]float64{}
+	var order []string
+	for _, r := range rows {
+		if r.Ratio > 0 && !math.IsInf(r.Ratio, 1) {
+			if byWhat[r.What] == nil {
+				order = append(order, r.What)
+			}
+			byWhat[r.What] = append(byWhat[r.What], r.Ratio)
+		}
+	}
+	var out []report.CompareMean
+	for _, what := range order {
+		out = append(out, report.CompareMean{What: what, Change: stat.GeoMean(byWhat[what]) - 1, Of: len(byWhat[what])})
+	}
+	return out
+}
