@@ -139,10 +139,10 @@ func (d *duel) once(ctx context.Context, p *program, pattern string) ([]found, e
 // calibrate finds out how to run a benchmark, and how often in a run. Both sides run it equally often.
 func (d *duel) calibrate(ctx context.Context, r *row) error {
 	r.How, r.Unit = d.opt.How, cpuUnit
-	const try = "20ms"
+	const try, tries, mostIdle = "20ms", 3, 0.5
 	var cost [2]float64 // of one iteration, in nanoseconds of CPU time
 	var wall [2]float64
-	waits, parallel := true, false
+	waits, parallel := false, false
 	goal := chunk
 	for i, progs := range [][]*program{r.old, r.new} {
 		p := progs[0]
@@ -159,8 +159,7 @@ func (d *duel) calibrate(ctx context.Context, r *row) error {
 			}
 			r.start[i] = time.Duration(slices.Min(starts))
 		}
-		for range 2 {
-			free := freeShare()
+		for range tries {
 			results, _, err := do(ctx, d.rand, run{prog: p, bench: r.bench, time: try, alone: true})
 			if err != nil {
 				return err
@@ -171,11 +170,13 @@ func (d *duel) calibrate(ctx context.Context, r *row) error {
 				return nil
 			}
 			cost[i], wall[i] = values[cpuUnit], values["ns/op"]
-			if _, ok := results[0].lines[0].Value(parallelUnit); ok {
-				parallel = true
+			_, parallel = results[0].lines[0].Value(parallelUnit)
+			idle, known := results[0].lines[0].Value(idleUnit)
+			if !known {
+				// A busy machine makes all programs look idle, so the best try counts.
+				idle = 1 - cost[i]/wall[i]
 			}
-			if cost[i] > wall[i]*free/2 {
-				waits = false
+			if waits = idle > mostIdle; !waits {
 				break
 			}
 		}

@@ -20,6 +20,7 @@ var clockFiles embed.FS
 const (
 	cpuUnit      = "cpu-ns/op"
 	parallelUnit = "hone-parallel" // 1 when RunParallel was called
+	idleUnit     = "hone-idle"     // share of the time in which it did not want a processor
 )
 
 // changes make package testing take the CPU time of the process wherever it takes the time. Lines stay where they are.
@@ -31,6 +32,7 @@ var changes = []struct {
 	{"\tbenchFunc        func(b *B)\n", "\tbenchFunc        func(b *B); startCPU, netCPU int64; parallel bool\n", 1},
 	{"\t\tb.start = highPrecisionTimeNow()\n", "\t\tb.start = highPrecisionTimeNow(); b.startCPU = honeCPU()\n", 2},
 	{"\t\tb.duration += highPrecisionTimeSince(b.start)\n", "\t\tb.netCPU += honeCPU() - b.startCPU; b.duration += highPrecisionTimeSince(b.start)\n", 1},
+	{"\nfunc (b *B) ResetTimer() {\n", "\nfunc (b *B) ResetTimer() { honeMark()\n", 1},
 	{"\tb.duration = 0\n", "\tb.duration = 0; b.netCPU = 0\n", 1},
 	{"\tb.result = BenchmarkResult{", "\thoneReport(b); b.result = BenchmarkResult{", 1},
 	{"\tnumProcs := b.parallelism * runtime.GOMAXPROCS(0)\n", "\tb.parallel = true; numProcs := b.parallelism * runtime.GOMAXPROCS(0)\n", 1},

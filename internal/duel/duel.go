@@ -293,7 +293,7 @@ func (r *row) values(res *result, side int) (map[string]float64, error) {
 	line := &res.lines[0]
 	values := make(map[string]float64, len(line.Values))
 	for _, v := range line.Values {
-		if v.Unit != parallelUnit && !math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) {
+		if v.Unit != parallelUnit && v.Unit != idleUnit && !math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) {
 			values[v.Unit] = v.Value
 		}
 	}

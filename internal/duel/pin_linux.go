@@ -31,3 +31,6 @@ func startTogether(r *rand.Rand, cmds ...*exec.Cmd) (bool, error) {
 	} // else the thread ends with this goroutine
 	return pinned, err
 }
+
+// canShare says that programs can be bound to one processor.
+const canShare = true

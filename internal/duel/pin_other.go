@@ -9,3 +9,6 @@ import (
 
 // startTogether starts programs. Here they cannot be bound to one processor.
 func startTogether(_ *rand.Rand, cmds ...*exec.Cmd) (bool, error) { return false, start(cmds) }
+
+// canShare says that programs cannot be bound to one processor here.
+const canShare = false
