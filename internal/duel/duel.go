@@ -37,6 +37,7 @@ type Options struct {
 	Budget   time.Duration // for each benchmark; 0 is 20 s
 	How      string        // Duet or Alternate for all; "" decides for each
 	Layouts  int           // link each side this often with its code in another order; 0 and 1 leave it as it is
+	NoWhy    bool          // do not profile what changed
 	Seed     uint64        // of the random order; 0 is any
 
 	// Say is told what is going on. It may be nil.
@@ -131,7 +132,10 @@ func (d *duel) measure(ctx context.Context) error {
 	if err := d.noise(ctx); err != nil {
 		return err
 	}
-	return d.rounds(ctx)
+	if err := d.rounds(ctx); err != nil || d.opt.NoWhy {
+		return err
+	}
+	return d.explain(ctx)
 }
 
 // runnable returns the rows that have not come to an end.

@@ -1,7 +1,16 @@
 package recording
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
 )
 
 // A Duel is what came of running two versions against each other.
@@ -13,6 +22,7 @@ type Duel struct {
 	Spread     float64         `json:"spread,omitempty"`    // of the logarithm of the ratio of identical programs
 	SpreadOf   int             `json:"spread_of,omitempty"` // pairs
 	Benchmarks []DuelBenchmark `json:"benchmarks"`
+	Why        []DuelWhy       `json:"why,omitempty"`
 	Same       []string        `json:"same,omitempty"` // packages whose programs are the same, byte for byte
 	Notes      []string        `json:"notes,omitempty"`
 }
@@ -49,4 +59,82 @@ type DuelBenchmark struct {
 type DuelPair struct {
 	Old map[string]float64 `json:"old"`
 	New map[string]float64 `json:"new"`
+}
+
+// A DuelWhy are profiles of both sides of a benchmark that changed. Both did the same number of operations.
+type DuelWhy struct {
+	Pkg   string `json:"pkg,omitempty"`
+	Name  string `json:"name"`
+	Kind  string `json:"kind"` // CPU or Heap
+	Iters int    `json:"iters"`
+
+	Old *profile.Profile `json:"-"`
+	New *profile.Profile `json:"-"`
+}
+
+// duelFile is what a recording of a duel holds besides profiles.
+const duelFile = "duel.json"
+
+// maxDuel is how long that may be.
+const maxDuel = 64 << 20
+
+// whyFile returns the name under which a profile of the i-th DuelWhy is kept.
+func whyFile(i int, side string) string { return fmt.Sprintf("why/%d-%s.pb.gz", i, side) }
+
+// WriteDuel writes a duel into the folder of a recording.
+func WriteDuel(folder string, d *Duel) error {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, duelFile), text, 0o644); err != nil {
+		return err
+	}
+	if len(d.Why) > 0 {
+		if err := os.MkdirAll(filepath.Join(folder, "why"), 0o755); err != nil {
+			return err
+		}
+	}
+	for i, w := range d.Why {
+		for side, p := range map[string]*profile.Profile{"old": w.Old, "new": w.New} {
+			var b bytes.Buffer
+			if err := p.Write(&b); err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(folder, filepath.FromSlash(whyFile(i, side))), b.Bytes(), 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ReadDuel reads the duel of a recording, which has none when it is nil.
+func (r *Recording) ReadDuel() (*Duel, error) {
+	text, err := r.File(duelFile, maxDuel)
+	if err != nil || text == nil {
+		return nil, err
+	}
+	d := &Duel{}
+	if err := json.Unmarshal(text, d); err != nil {
+		return nil, fmt.Errorf("%s: reading %s: %w", r.Ref, duelFile, err)
+	}
+	whole := d.Why[:0]
+	for i, w := range d.Why {
+		for side, p := range map[string]**profile.Profile{"old": &w.Old, "new": &w.New} {
+			*p, err = r.parse(Part{File: whyFile(i, side)})
+			if errors.Is(err, fs.ErrNotExist) {
+				d.Notes = append(d.Notes, fmt.Sprintf("the recording lacks %s", whyFile(i, side)))
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: reading %s: %w", r.Ref, whyFile(i, side), err)
+			}
+		}
+		if w.Old != nil && w.New != nil {
+			whole = append(whole, w)
+		}
+	}
+	d.Why = whole
+	return d, nil
 }

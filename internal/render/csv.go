@@ -145,6 +145,8 @@ func (c *csvWriter) exact(item any) string {
 		return decimal(fraction(report.Share{Part: difference(v.From, v.To), Whole: magnitude(v.From)}))
 	case report.Measured:
 		return decimal(v.V)
+	case report.Delta:
+		return decimal(v.V)
 	case report.Relative:
 		return decimal(float64(v) - 1)
 	case report.Interval:

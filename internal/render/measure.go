@@ -118,6 +118,8 @@ func (f *formatter) text(item any) string {
 		return growth(v)
 	case report.Measured:
 		return measured(v)
+	case report.Delta:
+		return delta(v)
 	case report.Relative:
 		return relative(float64(v))
 	case report.Interval:

@@ -35,6 +35,15 @@ func measured(m report.Measured) string {
 	return scaled(m.V, counts, "", "")
 }
 
+// delta prints a difference with its sign.
+func delta(d report.Delta) string {
+	s := measured(report.Measured(d))
+	if d.V > 0 {
+		s = "+" + s
+	}
+	return s
+}
+
 // scaled prints x with the largest prefix in which it is at least one.
 func scaled(x float64, in []prefix, sep, unit string) string {
 	switch {

@@ -10,7 +10,7 @@ import (
 // code in any renderer.
 //
 // Items are what cells, facts and phrases are made of: string, Name, ID, int, Value, Share, Change, Growth, Measured,
-// Relative, Interval, Judgement, time.Time, time.Duration, Phrase, and nil for nothing.
+// Delta, Relative, Interval, Judgement, time.Time, time.Duration, Phrase, and nil for nothing.
 type Block interface{ block() }
 
 // A Heading says in a line or two what an answer is about.
@@ -147,6 +147,12 @@ type Growth struct{ From, To int64 }
 
 // A Measured is what a benchmark measures, in a unit without a prefix: 2.5e-09 sec/op.
 type Measured struct {
+	V    float64
+	Unit string
+}
+
+// A Delta is the difference between two Measured.
+type Delta struct {
 	V    float64
 	Unit string
 }

@@ -19,6 +19,7 @@ type Compare struct {
 	NoisePairs int             `json:"noise_pairs,omitempty"` // of them
 	Rows       []CompareRow    `json:"rows"`
 	Means      []CompareMean   `json:"geometric_means,omitempty"`
+	Why        []CompareWhy    `json:"why,omitempty"`
 	Identical  []string        `json:"identical,omitempty"` // packages whose programs are the same, byte for byte
 	Missing    []CompareAbsent `json:"missing,omitempty"`
 	Failed     []CompareAbsent `json:"failed,omitempty"`
@@ -78,6 +79,24 @@ type CompareAbsent struct {
 	Why  string `json:"why"`
 }
 
+// A CompareWhy says which functions made the difference. Values are per operation, in the unit.
+type CompareWhy struct {
+	Pkg  string          `json:"pkg,omitempty"`
+	Name string          `json:"name"`
+	What string          `json:"what"` // CPU time, memory
+	Unit string          `json:"unit"`
+	Rows []CompareWhyRow `json:"rows"`
+}
+
+// A CompareWhyRow is a function whose own cost changed more than chance does.
+type CompareWhyRow struct {
+	Function string  `json:"function"`
+	Flat     float64 `json:"flat"`
+	Before   float64 `json:"flat_before"`
+	Cum      float64 `json:"cum"`
+	CumWas   float64 `json:"cum_before"`
+}
+
 // Worst says what of an answer a gate cares about: rows that are worse, and what was not decided.
 func (c *Compare) Worst() (worse, undecided int) {
 	for _, r := range c.Rows {
@@ -103,6 +122,9 @@ func (c *Compare) Blocks() iter.Seq[Block] {
 	}
 	for _, what := range whats {
 		list = append(list, c.table(what, several))
+	}
+	for _, w := range c.Why {
+		list = append(list, w.table())
 	}
 	for _, s := range c.Identical {
 		list = append(list, Note{Phrase{s, ": the same program on both sides, byte for byte; there is nothing to measure"}})
@@ -199,6 +221,17 @@ func (c *Compare) table(what string, several bool) Block {
 		if m.What == what && m.Of > 1 {
 			add(nil, fmt.Sprintf("geometric mean of %d", m.Of), nil, nil, Relative(1+m.Change), nil, nil, nil, nil)
 		}
+	}
+	return t
+}
+
+func (w *CompareWhy) table() Block {
+	t := Table{Group: "why", Title: "why " + w.Name + ": " + w.What + " of functions, per operation", Columns: []Column{
+		{Name: "old"}, {Name: "new"}, {Name: "delta"}, {Name: "cum delta"}, {Name: "function", Path: true},
+	}}
+	for _, r := range w.Rows {
+		t.Rows = append(t.Rows, []any{Measured{r.Before, w.Unit}, Measured{r.Flat, w.Unit}, Delta{r.Flat - r.Before, w.Unit},
+			Delta{r.Cum - r.CumWas, w.Unit}, Name{Text: r.Function}})
 	}
 	return t
 }

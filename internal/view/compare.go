@@ -61,6 +61,15 @@ func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 	slices.SortStableFunc(out.Rows, func(a, b report.CompareRow) int { return cmp.Compare(rankOf(a.What), rankOf(b.What)) })
 	discoveries(out.Rows)
 	out.Means = means(out.Rows)
+	for i := range d.Why {
+		why, err := whyOf(&d.Why[i])
+		if err != nil {
+			return nil, err
+		}
+		if len(why.Rows) > 0 {
+			out.Why = append(out.Why, why)
+		}
+	}
 	if len(alternate) > 0 {
 		out.Notes = append(out.Notes, "took turns instead of sharing a processor, since they use several or wait: "+list(alternate))
 	}
@@ -263,4 +272,49 @@ func means(rows []report.CompareRow) []report.CompareMean {
 		out = append(out, report.CompareMean{What: what, Change: stat.GeoMean(byWhat[what]) - 1, Of: len(byWhat[what])})
 	}
 	return out
+}
+
+// whyRows is how many functions are shown of those that made a difference.
+const whyRows = 6
+
+// whyOf says which functions made the difference: those whose own cost, per operation, changed by more than three times
+// what chance makes of that many samples.
+func whyOf(w *recording.DuelWhy) (report.CompareWhy, error) {
+	out := report.CompareWhy{Pkg: w.Pkg, Name: w.Name, What: "CPU time", Unit: "sec/op"}
+	q, factor := query.Query{View: "diff", Limit: -1}, 1e-9
+	if w.Kind == recording.Heap {
+		out.What, out.Unit = "memory", "B/op"
+		q.Metric, factor = "alloc_space", 1
+	}
+	in := []*recording.Recording{{Ref: "new", Profile: w.New}, {Ref: "old", Profile: w.Old}}
+	r, err := Diff(in, q)
+	if err != nil {
+		return out, err
+	}
+	d := r.(*report.Diff)
+	slices.SortStableFunc(d.Rows, func(a, b report.DiffRow) int {
+		return cmp.Compare(math.Abs(float64(b.Flat-b.FlatBefore)), math.Abs(float64(a.Flat-a.FlatBefore)))
+	})
+	per := factor / float64(max(w.Iters, 1))
+	for i := range d.Rows {
+		row := &d.Rows[i]
+		change, sum := math.Abs(float64(row.Flat-row.FlatBefore)), float64(row.Flat+row.FlatBefore)
+		chance := 0.0
+		if w.Kind == recording.CPU {
+			chance = 3 * math.Sqrt(sum*float64(max(w.New.Period, 1)))
+		} else {
+			chance = float64(max(d.Total, d.Before.Total)) / 100
+		}
+		if change <= chance {
+			continue
+		}
+		if len(out.Rows) == whyRows {
+			break
+		}
+		out.Rows = append(out.Rows, report.CompareWhyRow{
+			Function: row.Frame.String(), Flat: float64(row.Flat) * per, Before: float64(row.FlatBefore) * per,
+			Cum: float64(row.Cum) * per, CumWas: float64(row.CumBefore) * per,
+		})
+	}
+	return out, nil
 }

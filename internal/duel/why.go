@@ -1,0 +1,112 @@
+package duel
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/stat"
+)
+
+const (
+	whyRows   = 3                       // changed benchmarks that are profiled, at most
+	whyTime   = 1500 * time.Millisecond // of CPU time under the profiler, for each side
+	whyMemory = 100 * time.Millisecond  // when every allocation is noted, which makes it slow
+)
+
+// explain profiles the benchmarks that changed most, both sides equally often, in runs that are not timed.
+func (d *duel) explain(ctx context.Context) error {
+	work, err := os.MkdirTemp("", "hone-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	for _, kind := range []string{recording.CPU, recording.Heap} {
+		for _, r := range d.mostChanged(kind) {
+			d.say("%s: why it changed, by %s", r.Name, kind)
+			why, err := d.profile(ctx, r, kind, work)
+			if err != nil {
+				if ctx.Err() != nil {
+					return err
+				}
+				d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s: there is no profile of why it changed: %v", r.Name, err))
+				continue
+			}
+			d.out.Why = append(d.out.Why, why)
+		}
+	}
+	return nil
+}
+
+// mostChanged returns the few benchmarks whose time or memory changed most.
+func (d *duel) mostChanged(kind string) []*row {
+	size := make(map[*row]float64)
+	var rows []*row
+	for _, r := range d.rows {
+		unit := r.Unit
+		if kind == recording.Heap {
+			unit = "B/op"
+		}
+		ds := Ratios(r.Pairs, unit)
+		if r.Error != "" || len(ds) == 0 {
+			continue
+		}
+		if c, _ := d.opt.Plan.Judge(ds); c.Verdict.Changed() {
+			size[r] = math.Abs(math.Log(c.Ratio))
+			rows = append(rows, r)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b *row) int {
+		switch {
+		case size[a] > size[b]:
+			return -1
+		case size[a] < size[b]:
+			return 1
+		}
+		return 0
+	})
+	return rows[:min(len(rows), whyRows)]
+}
+
+// profile runs both sides of a benchmark under the profiler.
+func (d *duel) profile(ctx context.Context, r *row, kind, work string) (recording.DuelWhy, error) {
+	goal, flags := whyTime, []string{"-test.cpuprofile="}
+	if kind == recording.Heap {
+		goal, flags = whyMemory, []string{"-test.memprofilerate=1", "-test.memprofile="}
+	}
+	one := stat.Median([]float64{r.Pairs[0].Old[r.Unit], r.Pairs[0].New[r.Unit]})
+	why := recording.DuelWhy{Pkg: r.Pkg, Name: r.Name, Kind: kind, Iters: int(min(1e9, max(1, float64(goal)/max(one, 0.01))))}
+	for i, progs := range [][]*program{r.old, r.new} {
+		file := filepath.Join(work, fmt.Sprintf("%d.pb.gz", i))
+		args := slices.Clone(flags)
+		args[len(args)-1] += file
+		results, _, err := do(ctx, d.rand, run{prog: progs[0], bench: r.bench, time: fmt.Sprintf("%dx", why.Iters), args: args})
+		if err != nil {
+			return why, err
+		}
+		if results[0].failed != nil {
+			return why, results[0].failed
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			return why, err
+		}
+		p, err := profile.Parse(f)
+		f.Close()
+		if err != nil {
+			return why, err
+		}
+		if i == 0 {
+			why.Old = p
+		} else {
+			why.New = p
+		}
+	}
+	return why, nil
+}
