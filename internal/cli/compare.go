@@ -41,7 +41,8 @@ const compareExamples = `  hone compare
   hone compare main..HEAD ./codec -bench=Decode
   hone compare v1.4.0 --gate --md > report.md
   hone compare old/ new/ -bench=.
-  hone compare old.test new.test`
+  hone compare old.test new.test
+  hone compare -o change.hone     # and then: hone compare change.hone`
 
 type compareFlags struct {
 	budget   time.Duration
@@ -52,6 +53,7 @@ type compareFlags struct {
 	newTests bool
 	gate     string
 	raw      string
+	noWhy    bool
 }
 
 func compareCommand(v *view.View, sys *System) *cobra.Command {
@@ -73,6 +75,7 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 	flags.BoolVar(&f.newTests, "new-tests", false, "run the benchmarks of the new side on both, so that new ones have something to compare with")
 	flags.StringVar(&f.gate, "gate", "", "exit with 3 when something is worse; `WHAT` is worse, or undecided to exit with 4 when a row is")
 	flags.Lookup("gate").NoOptDefVal = "worse"
+	flags.BoolVar(&f.noWhy, "no-why", false, "do not profile what changed")
 	flags.StringVar(&f.raw, "raw", "", "also write old.txt and new.txt into `FOLDER`, for benchstat")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		own, build, test := splitGoFlags(args)
@@ -93,7 +96,18 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	if err != nil {
 		return err
 	}
-	opt := duel.Options{Flags: build, Budget: f.budget, NewTests: f.newTests, How: f.how, Layouts: f.layouts}
+	save := ""
+	if strings.HasSuffix(out.file, ".hone") {
+		// The answer is shown as well.
+		save, out.file = out.file, ""
+		if _, err := os.Stat(save); err == nil {
+			return &hinted{fmt.Errorf("%s: there is such a file already", save), "choose another name with -o, or remove it"}
+		}
+	}
+	if len(args) == 1 && recording.IsRecording(args[0]) {
+		return compared(sys, out, f, args[0])
+	}
+	opt := duel.Options{Flags: build, Budget: f.budget, NewTests: f.newTests, How: f.how, Layouts: f.layouts, NoWhy: f.noWhy}
 	opt.Plan.Alpha = f.alpha
 	if f.within != "" {
 		if opt.Plan.Within, err = shareOf(f.within); err != nil {
@@ -125,6 +139,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	d, err := duel.Run(ctx, opt)
 	say.now("")
 	var tooFine *duel.TooFineError
@@ -143,7 +158,36 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 			return err
 		}
 	}
-	r, err := view.Compare([]*recording.Recording{{Ref: "compare", Duel: d}}, query.Query{View: "compare"})
+	if save != "" {
+		m := &recording.Manifest{
+			Format: recording.Format, Hone: version(), How: recording.Dueled, Dir: sys.Dir,
+			Command: append([]string{"hone"}, sys.args...), Started: began.In(sys.Zone), Ended: time.Now().In(sys.Zone),
+		}
+		if err := recording.SaveDuel(save, m, d); err != nil {
+			return fmt.Errorf("writing %s: %w", save, err)
+		}
+	}
+	return showCompare(sys, out, f, &recording.Recording{Ref: "compare", Duel: d})
+}
+
+// compared shows a comparison that was recorded.
+func compared(sys *System, out output, f *compareFlags, ref string) error {
+	rec, err := recording.Open(ref)
+	if err != nil {
+		return err
+	}
+	defer rec.Close()
+	if rec.Duel, err = rec.ReadDuel(); err != nil {
+		return err
+	}
+	if rec.Duel == nil {
+		return &hinted{fmt.Errorf("%s holds no comparison", ref), "hone compare -o FILE.hone records one"}
+	}
+	return showCompare(sys, out, f, rec)
+}
+
+func showCompare(sys *System, out output, f *compareFlags, rec *recording.Recording) error {
+	r, err := view.Compare([]*recording.Recording{rec}, query.Query{View: "compare"})
 	if err != nil {
 		return err
 	}

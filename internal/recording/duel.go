@@ -81,8 +81,8 @@ const maxDuel = 64 << 20
 // whyFile returns the name under which a profile of the i-th DuelWhy is kept.
 func whyFile(i int, side string) string { return fmt.Sprintf("why/%d-%s.pb.gz", i, side) }
 
-// WriteDuel writes a duel into the folder of a recording.
-func WriteDuel(folder string, d *Duel) error {
+// writeDuel writes a duel into the folder of a recording.
+func writeDuel(folder string, d *Duel) error {
 	text, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -107,6 +107,22 @@ func WriteDuel(folder string, d *Duel) error {
 		}
 	}
 	return nil
+}
+
+// SaveDuel makes a recording of a duel, in one file.
+func SaveDuel(file string, m *Manifest, d *Duel) error {
+	dir, err := os.MkdirTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := WriteManifest(dir, m); err != nil {
+		return err
+	}
+	if err := writeDuel(dir, d); err != nil {
+		return err
+	}
+	return Pack(dir, file)
 }
 
 // ReadDuel reads the duel of a recording, which has none when it is nil.

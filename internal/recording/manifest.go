@@ -35,6 +35,7 @@ const (
 	Ran     How = "ran"     // a program that was built before was run and watched from outside
 	Fetched How = "fetched" // a server was asked for its profiles
 	Watched How = "watched" // a process that was running was watched from outside
+	Dueled  How = "dueled"  // two versions were run against each other
 )
 
 // An Exit says how a program ended.
