@@ -104,7 +104,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 			return &hinted{fmt.Errorf("%s: there is such a file already", save), "choose another name with -o, or remove it"}
 		}
 	}
-	if len(args) == 1 && recording.IsRecording(args[0]) {
+	if len(args) == 1 && (recording.IsRecording(args[0]) || strings.HasSuffix(args[0], ".hone")) {
 		return compared(sys, out, f, args[0])
 	}
 	opt := duel.Options{Flags: build, Budget: f.budget, NewTests: f.newTests, How: f.how, Layouts: f.layouts, NoWhy: f.noWhy}
