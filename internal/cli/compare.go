@@ -42,6 +42,7 @@ const compareExamples = `  hone compare
   hone compare v1.4.0 --gate --md > report.md
   hone compare old/ new/ -bench=.
   hone compare old.test new.test
+  hone compare --cmd './old <in' --cmd './new <in'
   hone compare -o change.hone     # and then: hone compare change.hone`
 
 type compareFlags struct {
@@ -54,6 +55,7 @@ type compareFlags struct {
 	gate     string
 	raw      string
 	noWhy    bool
+	commands []string
 }
 
 func compareCommand(v *view.View, sys *System) *cobra.Command {
@@ -75,6 +77,7 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 	flags.BoolVar(&f.newTests, "new-tests", false, "run the benchmarks of the new side on both, so that new ones have something to compare with")
 	flags.StringVar(&f.gate, "gate", "", "exit with 3 when something is worse; `WHAT` is worse, or undecided to exit with 4 when a row is")
 	flags.Lookup("gate").NoOptDefVal = "worse"
+	flags.StringArrayVar(&f.commands, "cmd", nil, "compare two `COMMAND`s of a shell instead; given twice, the old one first")
 	flags.BoolVar(&f.noWhy, "no-why", false, "do not profile what changed")
 	flags.StringVar(&f.raw, "raw", "", "also write old.txt and new.txt into `FOLDER`, for benchstat")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -130,6 +133,13 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 			return usagef("it takes -bench and the flags of go build", "compare decides by itself how often and how long to run; it has no use for -%s", name)
 		}
 		opt.Bench = value
+	}
+	switch len(f.commands) {
+	case 0:
+	case 2:
+		opt.Commands = &[2]string{f.commands[0], f.commands[1]}
+	default:
+		return usagef("for example: hone compare --cmd ./old --cmd ./new", "--cmd is given twice, the old command first; got %d", len(f.commands))
 	}
 	say := &saying{sys: sys, on: width(sys.Err) > 0}
 	opt.Say = say.now
@@ -245,6 +255,14 @@ func shareOf(s string) (float64, error) {
 // sidesOf finds out what is to be compared with what. done is to be called in any case.
 func sidesOf(cmd *cobra.Command, sys *System, opt *duel.Options, args []string) (done func(), err error) {
 	done = func() {}
+	if opt.Commands != nil {
+		if len(args) > 0 || len(opt.Flags) > 0 {
+			return done, usagef("", "--cmd compares two commands and takes nothing else; got %s", strings.Join(append(opt.Flags, args...), " "))
+		}
+		opt.Old.Dir = sys.Dir
+		opt.Old.Name, opt.New.Name = opt.Commands[0], opt.Commands[1]
+		return done, nil
+	}
 	kind := func(i int) string {
 		if i >= len(args) {
 			return ""

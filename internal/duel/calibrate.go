@@ -107,7 +107,7 @@ func (d *duel) find(ctx context.Context, p *program, pattern string) ([]found, e
 
 // once runs what matches once. An error is that the program came to no good end.
 func (d *duel) once(ctx context.Context, p *program, pattern string) ([]found, error) {
-	results, _, err := do(ctx, d.rand, run{prog: p, bench: pattern, time: "1x", alone: true})
+	results, err := do(ctx, d.rand, run{prog: p, bench: pattern, time: "1x", alone: true})
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (d *duel) calibrate(ctx context.Context, r *row) error {
 			goal = chunkApart
 			starts := make([]float64, 3)
 			for k := range starts {
-				results, _, err := do(ctx, d.rand, run{prog: p, bench: r.bench, time: "1x", alone: true})
+				results, err := do(ctx, d.rand, run{prog: p, bench: r.bench, time: "1x", alone: true})
 				if err != nil {
 					return err
 				}
@@ -160,7 +160,7 @@ func (d *duel) calibrate(ctx context.Context, r *row) error {
 			r.start[i] = time.Duration(slices.Min(starts))
 		}
 		for range tries {
-			results, _, err := do(ctx, d.rand, run{prog: p, bench: r.bench, time: try, alone: true})
+			results, err := do(ctx, d.rand, run{prog: p, bench: r.bench, time: try, alone: true})
 			if err != nil {
 				return err
 			}

@@ -29,6 +29,7 @@ import (
 // Options say what to run against what.
 type Options struct {
 	Old, New Side
+	Commands *[2]string    // of a shell, to be run instead of benchmarks
 	Packages []string      // patterns of the go command; nil is ./...
 	Bench    string        // as for go test; "" is all
 	Flags    []string      // for building
@@ -74,6 +75,7 @@ type duel struct {
 type row struct {
 	recording.DuelBenchmark
 	old, new []*program // by layout
+	commands *[2]string // to be run instead
 	bench    string     // pattern that only it matches
 	start    [2]time.Duration
 	want     int // pairs before the next look
@@ -125,7 +127,11 @@ func (d *duel) measure(ctx context.Context) error {
 			continue
 		}
 		d.say("%s: getting to know it, %d of %d", r.Name, i+1, len(d.rows))
-		if err := d.calibrate(ctx, r); err != nil {
+		know := d.calibrate
+		if r.commands != nil {
+			know = d.tryCommands
+		}
+		if err := know(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -157,7 +163,7 @@ func (d *duel) noise(ctx context.Context) error {
 	for i := range max(each*len(rows), 1) {
 		r := rows[i%len(rows)]
 		d.say("%s against itself, %d of %d", r.Name, i+1, each*len(rows))
-		p, err := d.pair(ctx, r, r.old, r.old)
+		p, err := d.same(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -183,6 +189,14 @@ func (d *duel) noise(ctx context.Context) error {
 		return &TooFineError{plan.Within, floor}
 	}
 	return nil
+}
+
+// same runs the old side against itself.
+func (d *duel) same(ctx context.Context, r *row) (recording.DuelPair, error) {
+	if r.commands != nil {
+		return d.pairOfCommands(ctx, r, r.commands[0], r.commands[0])
+	}
+	return d.pair(ctx, r, r.old, r.old)
 }
 
 // rounds runs pair after pair, each time in another order, until all is decided or the time is over.
@@ -242,6 +256,9 @@ func Ratios(pairs []recording.DuelPair, unit string) []float64 {
 // pair runs a benchmark once on each side. When one fails, the row says so.
 func (d *duel) pair(ctx context.Context, r *row, old, new []*program) (recording.DuelPair, error) {
 	var p recording.DuelPair
+	if r.commands != nil {
+		return d.pairOfCommands(ctx, r, r.commands[0], r.commands[1])
+	}
 	a := run{prog: old[d.rand.IntN(len(old))], bench: r.bench, time: fmt.Sprintf("%dx", r.Iters), alone: r.alone()}
 	b := a
 	b.prog = new[d.rand.IntN(len(new))]
@@ -253,11 +270,11 @@ func (d *duel) pair(ctx context.Context, r *row, old, new []*program) (recording
 	var results []result
 	var err error
 	if r.How == recording.Duet {
-		results, _, err = do(ctx, d.rand, sides...)
+		results, err = do(ctx, d.rand, sides...)
 	} else {
 		for _, side := range sides {
 			var one []result
-			if one, _, err = do(ctx, d.rand, side); err != nil {
+			if one, err = do(ctx, d.rand, side); err != nil {
 				break
 			}
 			results = append(results, one...)
@@ -309,6 +326,10 @@ func (r *row) values(res *result, side int) (map[string]float64, error) {
 
 // prepare builds both sides and lists their benchmarks.
 func (d *duel) prepare(ctx context.Context, work string) error {
+	if d.opt.Commands != nil {
+		d.rows = []*row{{commands: d.opt.Commands, DuelBenchmark: recording.DuelBenchmark{Name: "command", Iters: 1}}}
+		return nil
+	}
 	first, _, _ := strings.Cut(d.opt.Bench, "/")
 	pattern, err := regexp.Compile(first)
 	if err != nil {

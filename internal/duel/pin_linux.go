@@ -8,16 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startTogether starts programs on one processor that they share. It reports whether they are bound to it. Shorter turns
+// startTogether starts programs on one processor that they share. Shorter turns
 // (sched_setattr with a runtime of 0.1 to 1.5 ms, Linux 6.12) and runs three times as long were tried on a busy machine, and
 // made pairs no more alike.
-func startTogether(r *rand.Rand, cmds ...*exec.Cmd) (bool, error) {
+func startTogether(r *rand.Rand, cmds ...*exec.Cmd) error {
 	// Children inherit the processors of the thread that starts them.
 	runtime.LockOSThread()
 	var all, one unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil || all.Count() == 0 {
 		runtime.UnlockOSThread()
-		return false, start(cmds)
+		return start(cmds)
 	}
 	var allowed []int
 	for cpu := 0; len(allowed) < all.Count(); cpu++ {
@@ -26,12 +26,15 @@ func startTogether(r *rand.Rand, cmds ...*exec.Cmd) (bool, error) {
 		}
 	}
 	one.Set(allowed[r.IntN(len(allowed))])
-	pinned := unix.SchedSetaffinity(0, &one) == nil
+	if unix.SchedSetaffinity(0, &one) != nil {
+		runtime.UnlockOSThread()
+		return start(cmds)
+	}
 	err := start(cmds)
 	if unix.SchedSetaffinity(0, &all) == nil {
 		runtime.UnlockOSThread()
 	} // else the thread ends with this goroutine
-	return pinned, err
+	return err
 }
 
 // canShare says that programs can be bound to one processor.

@@ -8,7 +8,7 @@ import (
 )
 
 // startTogether starts programs. Here they cannot be bound to one processor.
-func startTogether(_ *rand.Rand, cmds ...*exec.Cmd) (bool, error) { return false, start(cmds) }
+func startTogether(_ *rand.Rand, cmds ...*exec.Cmd) error { return start(cmds) }
 
 // canShare says that programs cannot be bound to one processor here.
 const canShare = false

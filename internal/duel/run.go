@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hone-perf/hone/internal/bench"
@@ -56,65 +57,76 @@ const (
 )
 
 // do runs benchmarks at the same time. An error of one of them is in its result.
-func do(ctx context.Context, r *rand.Rand, runs ...run) ([]result, bool, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("a run took more than %s", patience))
-	defer cancel()
+func do(ctx context.Context, r *rand.Rand, runs ...run) ([]result, error) {
 	cmds := make([]*exec.Cmd, len(runs))
-	outs, errs := make([]capped, len(runs)), make([]capped, len(runs))
 	for i, run := range runs {
 		args := []string{"-test.run=^$", "-test.bench=" + run.bench, "-test.benchtime=" + run.time, "-test.benchmem", "-test.timeout=0"}
-		cmd := exec.CommandContext(ctx, run.prog.file, append(args, run.args...)...)
+		cmd := exec.Command(run.prog.file, append(args, run.args...)...)
 		cmd.Dir = run.prog.dir
 		cmd.Env = append(os.Environ(), "PWD="+run.prog.dir)
 		if run.alone {
 			cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
 		}
-		cmd.WaitDelay = time.Second
-		outs[i].limit, errs[i].limit = maxOutput, maxOutput
-		cmd.Stdout, cmd.Stderr = &outs[i], &errs[i]
 		cmds[i] = cmd
 	}
-	pinned := false
-	began := time.Now()
-	var err error
-	if runs[0].alone {
-		pinned, err = startTogether(r, cmds...)
-	} else {
-		err = start(cmds)
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("running a test program: %w", err)
-	}
-	done := make(chan int, len(cmds))
-	results := make([]result, len(cmds))
-	for i, cmd := range cmds {
-		go func() {
-			results[i].failed = cmd.Wait()
-			results[i].wall = time.Since(began)
-			done <- i
-		}()
-	}
-	for range cmds {
-		<-done
-	}
-	if ctx.Err() != nil {
-		return nil, false, context.Cause(ctx)
-	}
-	for i, cmd := range cmds {
+	results, err := together(ctx, r, runs[0].alone, cmds)
+	for i := range results {
 		res := &results[i]
-		res.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-		res.maxRSS = maxRSS(cmd.ProcessState)
-		res.stderr = errs[i].text.String()
-		res.stdout = outs[i].text.String()
-		f, err := bench.Read(strings.NewReader(res.stdout), "")
-		if err == nil {
+		if f, err := bench.Read(strings.NewReader(res.stdout), ""); err == nil {
 			res.lines = f.Results
 		}
 		if res.failed != nil {
 			res.failed = whyFailed(res.failed, res.stdout, res.stderr)
 		}
 	}
-	return results, pinned, nil
+	return results, err
+}
+
+// together runs programs at the same time, on one processor when they are to be alone with each other.
+func together(ctx context.Context, r *rand.Rand, alone bool, cmds []*exec.Cmd) ([]result, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("a run took more than %s", patience))
+	defer cancel()
+	outs, errs := make([]capped, len(cmds)), make([]capped, len(cmds))
+	for i, cmd := range cmds {
+		outs[i].limit, errs[i].limit = maxOutput, maxOutput
+		cmd.Stdout, cmd.Stderr = &outs[i], &errs[i]
+		cmd.WaitDelay = time.Second
+	}
+	began := time.Now()
+	var err error
+	if alone {
+		err = startTogether(r, cmds...)
+	} else {
+		err = start(cmds)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("running a program: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() {
+		for _, cmd := range cmds {
+			cmd.Process.Kill()
+		}
+	})
+	defer stop()
+	results := make([]result, len(cmds))
+	var all sync.WaitGroup
+	for i, cmd := range cmds {
+		all.Go(func() {
+			results[i].failed = cmd.Wait()
+			results[i].wall = time.Since(began)
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	for i, cmd := range cmds {
+		res := &results[i]
+		res.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		res.maxRSS = maxRSS(cmd.ProcessState)
+		res.stdout, res.stderr = outs[i].text.String(), errs[i].text.String()
+	}
+	return results, nil
 }
 
 var failure = regexp.MustCompile(`(?m)^(--- FAIL: .*|panic: .*|fatal error: .*|.*_test\.go:\d+: .*)$`)

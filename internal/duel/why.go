@@ -54,7 +54,7 @@ func (d *duel) mostChanged(kind string) []*row {
 			unit = "B/op"
 		}
 		ds := Ratios(r.Pairs, unit)
-		if r.Error != "" || len(ds) == 0 {
+		if r.Error != "" || len(ds) == 0 || r.commands != nil {
 			continue
 		}
 		if c, _ := d.opt.Plan.Judge(ds); c.Verdict.Changed() {
@@ -86,7 +86,7 @@ func (d *duel) profile(ctx context.Context, r *row, kind, work string) (recordin
 		file := filepath.Join(work, fmt.Sprintf("%d.pb.gz", i))
 		args := slices.Clone(flags)
 		args[len(args)-1] += file
-		results, _, err := do(ctx, d.rand, run{prog: progs[0], bench: r.bench, time: fmt.Sprintf("%dx", why.Iters), args: args})
+		results, err := do(ctx, d.rand, run{prog: progs[0], bench: r.bench, time: fmt.Sprintf("%dx", why.Iters), args: args})
 		if err != nil {
 			return why, err
 		}

@@ -33,9 +33,10 @@ type Comparison struct {
 	Warnings []string
 }
 
-// Exactly compares values that are the same each time, such as allocations. ok is false when one of them varies.
+// Exactly compares values that are the same each time, such as allocations. ok is false when one of them varies, and when
+// there are too few to tell.
 func Exactly(olds, news []float64) (c Comparison, ok bool) {
-	if len(olds) == 0 || len(news) == 0 || !constant(olds) || !constant(news) {
+	if len(olds) < 2 || len(news) < 2 || !constant(olds) || !constant(news) {
 		return Comparison{}, false
 	}
 	before, after := olds[0], news[0]

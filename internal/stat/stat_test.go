@@ -224,9 +224,10 @@ func TestExactly(t *testing.T) {
 		ok         bool
 	}{
 		{[]float64{3, 3}, []float64{3, 3, 3}, Same, 1, true},
-		{[]float64{0, 0}, []float64{0}, Same, 1, true},
-		{[]float64{0, 0}, []float64{2}, Higher, math.Inf(1), true},
-		{[]float64{4}, []float64{1, 1}, Lower, 0.25, true},
+		{[]float64{0, 0}, []float64{0, 0}, Same, 1, true},
+		{[]float64{0, 0}, []float64{2, 2}, Higher, math.Inf(1), true},
+		{[]float64{4, 4}, []float64{1, 1}, Lower, 0.25, true},
+		{[]float64{4}, []float64{1, 1}, "", 0, false},
 		{[]float64{4, 5}, []float64{1, 1}, "", 0, false},
 		{nil, []float64{1}, "", 0, false},
 	} {

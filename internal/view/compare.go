@@ -106,6 +106,9 @@ func unitsOf(b *recording.DuelBenchmark) []string {
 	for _, u := range []string{"ns/op", "cpu-ns/op", "MB/s"} {
 		delete(units, u)
 	}
+	if b.How == recording.Duet {
+		delete(units, "sec")
+	}
 	out := []string{b.Unit}
 	for _, u := range []string{"B/op", "allocs/op"} {
 		if units[u] {
@@ -135,6 +138,10 @@ func dimensionOf(unit string) dimension {
 	switch unit {
 	case "cpu-ns/op":
 		return dimension{"CPU time", "sec/op", 1e-9, -1, "slower", "faster"}
+	case "cpu-sec":
+		return dimension{"CPU time", "sec", 1, -1, "slower", "faster"}
+	case "sec":
+		return dimension{"time", "sec", 1, -1, "slower", "faster"}
 	case "ns/op":
 		return dimension{"time", "sec/op", 1e-9, -1, "slower", "faster"}
 	case "B/op":

@@ -1,0 +1,101 @@
+package duel
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// Units of what is measured of a command.
+const (
+	cpuSeconds  = "cpu-sec"
+	realSeconds = "sec"
+	peakMemory  = "max-rss"
+)
+
+// shell returns what runs a command line.
+func shell(line, dir string) *exec.Cmd {
+	cmd := exec.Command("sh", "-c", line)
+	if runtime.GOOS == "windows" {
+		cmd = exec.Command("cmd", "/c", line)
+	}
+	cmd.Dir = dir
+	return cmd
+}
+
+// tryCommands runs both commands once to find out whether they share a processor or take turns.
+func (d *duel) tryCommands(ctx context.Context, r *row) error {
+	r.How, r.Unit = d.opt.How, cpuSeconds
+	share := canShare
+	for i, line := range r.commands {
+		results, err := together(ctx, d.rand, false, []*exec.Cmd{shell(line, d.opt.Old.Dir)})
+		if err != nil {
+			return err
+		}
+		if err := failedCommand(&results[0]); err != nil {
+			r.Error = fmt.Sprintf("fails on the %s side: %v", []string{"old", "new"}[i], err)
+			return nil
+		}
+		// More CPU time than time is work on several processors; much less is waiting, if nobody else wants them.
+		ratio := results[0].cpu.Seconds() / results[0].wall.Seconds()
+		share = share && ratio < 1.2 && ratio > 0.5
+	}
+	if r.How == "" {
+		r.How = recording.Alternate
+		if share {
+			r.How = recording.Duet
+		}
+	}
+	return nil
+}
+
+// pairOfCommands runs each of two commands once.
+func (d *duel) pairOfCommands(ctx context.Context, r *row, old, new string) (recording.DuelPair, error) {
+	var p recording.DuelPair
+	lines := []string{old, new}
+	first := d.rand.IntN(2)
+	var results [2]result
+	if r.How == recording.Duet {
+		both, err := together(ctx, d.rand, true, []*exec.Cmd{shell(lines[first], d.opt.Old.Dir), shell(lines[1-first], d.opt.Old.Dir)})
+		if err != nil {
+			return p, err
+		}
+		results[first], results[1-first] = both[0], both[1]
+	} else {
+		for _, i := range []int{first, 1 - first} {
+			one, err := together(ctx, d.rand, false, []*exec.Cmd{shell(lines[i], d.opt.Old.Dir)})
+			if err != nil {
+				return p, err
+			}
+			results[i] = one[0]
+		}
+	}
+	for i, values := range []*map[string]float64{&p.Old, &p.New} {
+		res := &results[i]
+		if err := failedCommand(res); err != nil {
+			r.Error = fmt.Sprintf("fails on the %s side: %v", []string{"old", "new"}[i], err)
+			return p, nil
+		}
+		*values = map[string]float64{cpuSeconds: res.cpu.Seconds(), realSeconds: res.wall.Seconds(), peakMemory: float64(res.maxRSS)}
+	}
+	return p, nil
+}
+
+func failedCommand(res *result) error {
+	if res.failed == nil {
+		return nil
+	}
+	said := strings.TrimSpace(res.stderr)
+	if i := strings.LastIndexByte(said, '\n'); i >= 0 {
+		said = said[i+1:]
+	}
+	if said == "" {
+		return res.failed
+	}
+	return fmt.Errorf("%w: %s", res.failed, cmp.Or(said, "it said nothing"))
+}
