@@ -49,6 +49,7 @@ const (
 	chunk        = 50 * time.Millisecond // of CPU time in a run
 	chunkApart   = 4 * chunk             // when the time that starting takes has to be guessed
 	noisePairs   = 12                    // of identical programs, in all
+	fewestPairs  = 3                     // however little time there is
 	noiseLooks   = 6                     // of them for a benchmark at most
 	defaultSpend = 20 * time.Second
 )
@@ -235,7 +236,7 @@ func (d *duel) look(r *row) {
 			return
 		}
 	}
-	if r.Took > d.opt.Budget {
+	if r.Took > d.opt.Budget && len(r.Pairs) >= fewestPairs {
 		r.Stop = "time"
 	}
 }
