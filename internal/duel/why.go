@@ -57,7 +57,7 @@ func (d *duel) mostChanged(kind string) []*row {
 		if r.Error != "" || len(ds) == 0 || r.commands != nil {
 			continue
 		}
-		if c, _ := d.opt.Plan.Judge(ds); c.Verdict.Changed() {
+		if c := d.opt.Plan.Conclude(ds); c.Verdict.Changed() {
 			size[r] = math.Abs(math.Log(c.Ratio))
 			rows = append(rows, r)
 		}

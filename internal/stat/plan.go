@@ -8,11 +8,11 @@ import "math"
 type Plan struct {
 	Alpha  float64 // the zero Plan uses 0.01
 	Within float64 // a change below this share counts as none: 0.01 is 1 %. 0 is that.
-	Looks  []int   // after so many pairs; nil is 11, 16, 24, 36 and 54
+	Looks  []int   // after so many pairs; nil is 12, 17, 25, 37 and 54
 }
 
-// defaultLooks are the numbers of pairs after which a Plan looks. At the usual Alpha, eleven are the fewest that can tell.
-var defaultLooks = []int{11, 16, 24, 36, 54}
+// defaultLooks are the numbers of pairs after which a Plan looks. At the usual Alpha, twelve are the fewest that can tell.
+var defaultLooks = []int{12, 17, 25, 37, 54}
 
 const (
 	// DefaultAlpha is the chance of a false call that a Plan takes when it is not told.
@@ -35,13 +35,14 @@ func (p Plan) resolve() Plan {
 }
 
 // Level returns the confidence of the interval at each point where a trial can end: at a look, or when what it showed
-// has been confirmed.
+// has been confirmed, or when time is up.
 func (p Plan) Level() float64 {
 	p = p.resolve()
 	return 1 - p.Alpha/p.ends()
 }
 
-func (p Plan) ends() float64 { return float64(2 * len(p.Looks)) }
+// ends returns at how many points a trial can end: at each look, after each confirmation, and when time is up.
+func (p Plan) ends() float64 { return float64(2*len(p.Looks) + 1) }
 
 // Most returns the most pairs that a trial takes.
 func (p Plan) Most() int {
@@ -90,6 +91,24 @@ func (p Plan) Judge(ds []float64) (c Comparison, want int) {
 		from = m
 	}
 	return p.comparison(ds, Undecided), 0
+}
+
+// Conclude judges a trial for which there is no more time. That must not depend on what its pairs show.
+func (p Plan) Conclude(ds []float64) Comparison {
+	c, want := p.Judge(ds)
+	if want == 0 {
+		return c
+	}
+	within := p.resolve().Within
+	switch {
+	case 1/(1+within) < c.Lo && c.Hi < 1+within:
+		c.Verdict = Same
+	case c.Lo > 1:
+		c.Verdict = Higher
+	case c.Hi < 1:
+		c.Verdict = Lower
+	}
+	return c
 }
 
 // comparison says what ds show.

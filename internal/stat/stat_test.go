@@ -94,13 +94,23 @@ var noises = map[string]func(*rand.Rand) float64{
 	"uneven": func(r *rand.Rand) float64 { return 0.002 * math.Exp(2*r.Float64()) * r.NormFloat64() },
 }
 
-// trial runs one until it is decided.
-func trial(p Plan, r *rand.Rand, noise func(*rand.Rand) float64, shift float64) Comparison {
+// trial runs one until it is decided, or when it is hurried, in one of four until its time is up.
+func trial(p Plan, r *rand.Rand, noise func(*rand.Rand) float64, shift float64, hurried bool) Comparison {
 	var ds []float64
+	most := p.Most()
+	if hurried && r.IntN(4) == 0 {
+		most = r.IntN(most)
+	}
 	for {
 		c, want := p.Judge(ds)
 		if want == 0 {
 			return c
+		}
+		if want > most {
+			for len(ds) < most {
+				ds = append(ds, noise(r)+shift)
+			}
+			return p.Conclude(ds)
 		}
 		if want <= len(ds) {
 			panic("Judge wants what it has")
@@ -119,7 +129,7 @@ func TestFalseCalls(t *testing.T) {
 			p := Plan{Alpha: alpha, Within: 0.0001}
 			wrong := 0
 			for range int(trials) {
-				if trial(p, r, noise, 0).Verdict.Changed() {
+				if trial(p, r, noise, 0, true).Verdict.Changed() {
 					wrong++
 				}
 			}
@@ -142,7 +152,7 @@ func TestPower(t *testing.T) {
 	}{{0.02, 297}, {-0.02, 297}, {0.05, 300}, {0.012, 270}} {
 		found, pairs := 0, 0
 		for range trials {
-			c := trial(Plan{}, r, noises["normal"], math.Log1p(tt.change))
+			c := trial(Plan{}, r, noises["normal"], math.Log1p(tt.change), false)
 			pairs += c.N
 			switch {
 			case c.Verdict == Higher && tt.change > 0, c.Verdict == Lower && tt.change < 0:
@@ -168,7 +178,7 @@ func TestCoverage(t *testing.T) {
 	for _, change := range []float64{0, 0.003, 0.01, 0.03} {
 		missed := 0
 		for range trials {
-			c := trial(Plan{Alpha: 0.05, Within: 0.001}, r, noises["normal"], math.Log1p(change))
+			c := trial(Plan{Alpha: 0.05, Within: 0.001}, r, noises["normal"], math.Log1p(change), true)
 			if c.Lo > 1+change || c.Hi < 1+change {
 				missed++
 			}

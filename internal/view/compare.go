@@ -189,7 +189,7 @@ func duelRow(b *recording.DuelBenchmark, unit string, plan stat.Plan) report.Com
 	if !exact {
 		switch {
 		case positive:
-			c, _ = plan.Judge(ds)
+			c = plan.Conclude(ds)
 		default:
 			c = stat.Comparison{Ratio: stat.Median(news) / stat.Median(olds), Hi: math.Inf(1), P: 1, N: len(olds), Verdict: stat.Undecided}
 			c.Warnings = append(c.Warnings, "zeros among other values of "+unit+" have no ratio")

@@ -113,7 +113,7 @@ func study(ctx context.Context, same, changed, load int, pattern string, budget 
 				if len(b.Pairs) == 0 {
 					return fmt.Errorf("%s: %s", b.Name, b.Error)
 				}
-				c, _ := stat.Plan{Alpha: d.Alpha, Within: d.Within}.Judge(duel.Ratios(b.Pairs, b.Unit))
+				c := stat.Plan{Alpha: d.Alpha, Within: d.Within}.Conclude(duel.Ratios(b.Pairs, b.Unit))
 				ours.add(c.Verdict, want, b.Took)
 				fmt.Fprintf(os.Stderr, "%s %s: %s %+.2f%% (%.2f … %.2f), %d pairs, %s\n", name, b.Name, c.Verdict, 100*(c.Ratio-1), 100*(c.Lo-1), 100*(c.Hi-1), c.N, b.Took.Round(time.Millisecond))
 				v, err := inTurn(ctx, dir, old, new, b, d.Within)
