@@ -1,0 +1,125 @@
+package view
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// dueled makes pairs of a benchmark whose new side takes so much more, and varies by a percent.
+func dueled(name string, ratio float64, n int) recording.DuelBenchmark {
+	r := rand.New(rand.NewPCG(1, uint64(len(name))))
+	b := recording.DuelBenchmark{Pkg: "p", Name: name, How: recording.Duet, Unit: "cpu-ns/op", Stop: "decided"}
+	for range n {
+		drift := math.Exp(r.NormFloat64()) // of the machine, the same for both
+		b.Pairs = append(b.Pairs, recording.DuelPair{
+			Old: map[string]float64{"cpu-ns/op": 100 * drift, "ns/op": 200 * drift, "B/op": 64, "allocs/op": 2, "hits": 7, "MB/s": 3},
+			New: map[string]float64{"cpu-ns/op": 100 * drift * ratio * math.Exp(0.01*r.NormFloat64()), "ns/op": 200 * drift, "B/op": 64, "allocs/op": 1, "hits": 8, "MB/s": 3},
+		})
+	}
+	return b
+}
+
+func TestCompare(t *testing.T) {
+	parallel := dueled("Parallel", 1, 5)
+	parallel.How, parallel.Unit, parallel.Stop = recording.Alternate, "ns/op", "time"
+	for i := range parallel.Pairs {
+		parallel.Pairs[i].New["B/op"] = float64(i) // now and then nothing
+	}
+	d := &recording.Duel{
+		Old: recording.DuelSide{Name: "main", Rev: "0123456789abcdef"}, New: recording.DuelSide{Name: "working tree", Rev: "f00", Dirty: true},
+		Alpha: 0.01, Within: 0.01, Spread: 0.01, SpreadOf: 12,
+		Benchmarks: []recording.DuelBenchmark{
+			dueled("Slower", 1.1, 81), dueled("Faster", 0.5, 18), dueled("SameAsEver", 1, 81), parallel,
+			{Pkg: "p", Name: "Broken", Error: "fails on the new side: oh"},
+			{Pkg: "p", Name: "Gone", Only: "old"}, {Pkg: "q", Name: "*", Only: "new"},
+		},
+		Same: []string{"r"},
+	}
+	out, err := Compare([]*recording.Recording{{Duel: d}}, query.Query{View: "compare"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := out.(*report.Compare)
+	row := func(name, what string) *report.CompareRow {
+		i := slices.IndexFunc(c.Rows, func(r report.CompareRow) bool { return r.Name == name && r.What == what })
+		if i < 0 {
+			t.Fatalf("there is no row of %s, %s", name, what)
+		}
+		return &c.Rows[i]
+	}
+	for _, tt := range []struct {
+		name, what, verdict, words string
+		exact                      bool
+	}{
+		{"Slower", "CPU time", report.Worse, "slower", false},
+		{"Faster", "CPU time", report.Better, "faster", false},
+		{"SameAsEver", "CPU time", report.Same, "same within 1%", false},
+		{"Parallel", "time", report.Undecided, "undecided", false},
+		{"Slower", "memory", report.Same, "same", true},
+		{"Slower", "allocations", report.Better, "fewer", true},
+		{"Slower", "hits", report.Higher, "higher", true},
+		{"Parallel", "memory", report.Undecided, "undecided", false},
+	} {
+		r := row(tt.name, tt.what)
+		if r.Verdict != tt.verdict || r.Words != tt.words || r.Exact != tt.exact || (r.P == nil) != r.Exact {
+			t.Errorf("%s, %s: %+v, want %s", tt.name, tt.what, r, tt.words)
+		}
+	}
+	if r := row("Faster", "CPU time"); math.Abs(r.New/r.Old-r.Ratio) > 1e-12 || r.Ratio < 0.48 || r.Ratio > 0.52 || *r.Low > -0.5 || *r.High < -0.5 || r.Unit != "sec/op" {
+		t.Errorf("half the time: %+v", r)
+	}
+	if r := row("Parallel", "memory"); len(r.Warnings) == 0 || r.Low != nil {
+		t.Errorf("zeros among other values: %+v", r)
+	}
+	if len(c.Failed) != 1 || len(c.Missing) != 2 || !slices.Equal(c.Identical, []string{"r"}) {
+		t.Errorf("%+v", c)
+	}
+	if worse, undecided := c.Worst(); worse != 1 || undecided != 2 {
+		t.Errorf("%d are worse, %d undecided", worse, undecided)
+	}
+	notes := strings.Join(c.Notes, "\n")
+	if !strings.Contains(notes, "Parallel") || !strings.Contains(notes, "time was up") {
+		t.Errorf("the notes are %q", notes)
+	}
+	if i := slices.IndexFunc(c.Means, func(m report.CompareMean) bool { return m.What == "CPU time" }); i < 0 || c.Means[i].Of != 3 || c.Means[i].Change > -0.1 {
+		t.Errorf("the means are %+v", c.Means)
+	}
+	if _, err := Compare([]*recording.Recording{{}}, query.Query{}); err == nil {
+		t.Error("nothing was compared")
+	}
+}
+
+// A change that would be called by itself may be chance among many.
+func TestCompareMany(t *testing.T) {
+	d := &recording.Duel{Alpha: 0.2, Within: 0.001}
+	for i := range 60 {
+		b := dueled(strings.Repeat("x", i+1), 1, 54)
+		if i == 0 {
+			b = dueled("x", 1.005, 81)
+		}
+		d.Benchmarks = append(d.Benchmarks, b)
+	}
+	out, err := Compare([]*recording.Recording{{Duel: d}}, query.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range out.(*report.Compare).Rows {
+		if r.What != "CPU time" {
+			continue
+		}
+		changed := r.Verdict == report.Worse || r.Verdict == report.Better
+		if changed && *r.P > falseShare/60*5 {
+			t.Errorf("%s is %s with p = %v among 60", r.Name, r.Words, *r.P)
+		}
+		if !changed && r.Verdict != report.Undecided && r.Verdict != report.Same {
+			t.Errorf("%+v", r)
+		}
+	}
+}
