@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"cmp"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+//go:embed ci.yml
+var ciWorkflow string
+
+const initHelp = `Write a workflow for GitHub Actions that compares the benchmarks of each pull request with
+those of the branch that it is for, shows the report with it, and fails when something
+is slower. It is yours to change.`
+
+func initCommand(sys *System) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:       "init ci",
+		Short:     "write a workflow that compares every pull request",
+		Long:      initHelp,
+		Example:   "  hone init ci\n  hone init ci -o .github/workflows/perf.yml",
+		GroupID:   groupProve,
+		ValidArgs: []string{"ci"},
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 || args[0] != "ci" {
+			return usagef("for example: hone init ci", "init knows how to write one thing: ci")
+		}
+		file, _ := cmd.Flags().GetString("output")
+		file = cmp.Or(file, filepath.Join(".github", "workflows", "hone.yml"))
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(sys.Dir, file)
+		}
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			return &hinted{fmt.Errorf("%s: there is such a file already", file), "choose another name with -o, or remove it"}
+		}
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString(strings.Replace(ciWorkflow, "VERSION", moduleVersion(), 1))
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+		fmt.Fprintf(sys.Out, "wrote %s: commit it, and every pull request is compared\n", file)
+		return nil
+	}
+	return cmd
+}
