@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -40,7 +41,51 @@ type Build struct {
 	Dir     string   // "" is the current folder
 	Env     []string // nil is that of this process
 	Leaks   bool     // with the experiment that finds leaked goroutines
+
+	named string // the targets as the user gave them, when they are others by now
 }
+
+// home returns b as it has to be built: a folder of another module is built from there, since the go command knows one
+// module at a time.
+func (b *Build) home() *Build {
+	if len(b.Targets) != 1 || strings.HasSuffix(b.Targets[0], ".go") {
+		return b
+	}
+	dir := b.Targets[0]
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(b.Dir, dir)
+	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return b
+	}
+	if of := moduleOf(dir); of == "" || of == moduleOf(b.Dir) {
+		return b
+	}
+	moved := *b
+	moved.Dir, moved.Targets, moved.named = dir, []string{"."}, b.name()
+	return &moved
+}
+
+// moduleOf returns the folder of the module that a folder is in, or "".
+func moduleOf(dir string) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	for {
+		if st, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil && st.Mode().IsRegular() {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+}
+
+// name is what is built, as the user calls it.
+func (b *Build) name() string { return cmp.Or(b.named, strings.Join(b.Targets, " ")) }
 
 // A built program.
 type built struct {
@@ -52,6 +97,7 @@ type built struct {
 
 // build builds a program with the recorder inside, into a folder that may be thrown away.
 func (b *Build) build(ctx context.Context, work string) (*built, error) {
+	b = b.home()
 	env := b.Env
 	if env == nil {
 		env = os.Environ()
@@ -116,14 +162,14 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 		return nil, b.wrong(err)
 	}
 	if _, err := os.Stat(p.file); err != nil {
-		return nil, fmt.Errorf("%s has no tests", strings.Join(b.Targets, " ")) // go test -c says so and succeeds
+		return nil, fmt.Errorf("%s has no tests", b.name()) // go test -c says so and succeeds
 	}
 	return p, nil
 }
 
 // wrong says what was being built when the go command failed.
 func (b *Build) wrong(err error) error {
-	doing := "building " + strings.Join(b.Targets, " ")
+	doing := "building " + b.name()
 	var wrong *gocmd.Error
 	switch {
 	case errors.As(err, &wrong):
@@ -175,7 +221,7 @@ func (b *Build) target(ctx context.Context, env []string) (*target, error) {
 		}
 		found = append(found, t)
 	}
-	named := strings.Join(b.Targets, " ")
+	named := b.name()
 	if len(found) != 1 {
 		return nil, fmt.Errorf("%s names %d packages; one can be recorded at a time", named, len(found))
 	}
@@ -284,5 +330,8 @@ func sharePprof(text []byte) ([]byte, bool) {
 		}
 		text = bytes.Replace(text, []byte(change[0]), []byte(change[1]), 1)
 	}
+	// Without this one, profiles of goroutines miss one of the program's.
+	text = bytes.Replace(text, []byte("n, ok = fetch(p, labels)\n\t\tif ok {\n\t\t\tp = p[0:n]\n"),
+		[]byte("n, ok = fetch(p, labels)\n\t\tif ok {\n\t\t\tp = honeAll(p, n)\n"), 1)
 	return text, bytes.Contains(text, []byte("\nfunc profileWriter(w io.Writer) {\n"))
 }

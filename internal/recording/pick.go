@@ -89,14 +89,19 @@ func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, str
 		to = max(from, all[len(all)-1].To)
 	}
 	key := fmt.Sprint(kind, from, to, moves(typ))
-	p, err := r.read.get(key, func() (*profile.Profile, error) {
+	p, err := r.read.get(key, func() (p *profile.Profile, err error) {
 		switch {
 		case kind == CPU:
-			return r.cpu(from, to)
+			p, err = r.cpu(from, to)
 		case moves(typ) && to != 0 && from < to:
-			return r.between(kind, from, to)
+			p, err = r.between(kind, from, to)
+		default:
+			p, err = r.at(kind, to)
 		}
-		return r.at(kind, to)
+		if err != nil {
+			return nil, err
+		}
+		return apart(kind, p)
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", r.Ref, err)
