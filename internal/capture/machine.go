@@ -12,19 +12,25 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/capture/agent"
 	"github.com/hone-perf/hone/internal/recording"
 )
 
-// machine describes where we run.
-func machine() *recording.Machine {
+// self is the number of this process, as /proc has it. What it runs is in the same control group.
+const self = "self"
+
+// machine describes where a process runs, with the limits of its control group.
+func machine(pid string) *recording.Machine {
 	m := &recording.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Kernel: kernel()}
 	m.CPU = field("/proc/cpuinfo", "model name")
 	if kb, _, ok := strings.Cut(field("/proc/meminfo", "MemTotal"), " "); ok {
 		n, _ := strconv.ParseInt(kb, 10, 64)
 		m.Memory = n << 10
 	}
-	m.MemLimit = memoryLimit(m.Memory)
-	m.CPULimit = cpuLimit()
+	if _, limit := agent.Of(pid).Group(); m.Memory == 0 || limit < m.Memory {
+		m.MemLimit = limit
+	}
+	m.CPULimit = cpuLimit(pid)
 	for _, sign := range []string{"/.dockerenv", "/run/.containerenv"} {
 		if _, err := os.Stat(sign); err == nil {
 			m.Container = true
@@ -48,46 +54,21 @@ func field(file, name string) string {
 	return ""
 }
 
-// controlGroup returns the text of a file of our control group, of version 2 or else of version 1, where it is with a
-// controller. It is empty where there is neither. A program that we run is in the same group.
-func controlGroup(file2, controller, file1 string) string {
-	groups, _ := os.ReadFile("/proc/self/cgroup")
-	for line := range strings.Lines(string(groups)) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3) // 4:memory:/path in version 1, 0::/path in version 2
-		if len(parts) != 3 {
-			continue
-		}
-		mount, file := "/sys/fs/cgroup", file2
-		if parts[1] != "" {
-			if !slices.Contains(strings.Split(parts[1], ","), controller) {
-				continue
-			}
-			mount, file = mount+"/"+controller, file1
-		}
-		// Inside a container the path is often that of outside, and then the group is what is mounted.
-		for _, dir := range []string{filepath.Join(mount, parts[2]), mount} {
-			if text, err := os.ReadFile(filepath.Join(dir, file)); err == nil {
-				return strings.TrimSpace(string(text))
-			}
+// controlGroup returns the text of a file of the control group of a process. It is empty where there is none.
+func controlGroup(pid, file2, controller, file1 string) string {
+	for _, name := range agent.GroupFiles(pid, file2, controller, file1) {
+		if text, err := os.ReadFile(name); err == nil {
+			return strings.TrimSpace(string(text))
 		}
 	}
 	return ""
 }
 
-// memoryLimit returns how much memory our control group may have; 0 is as much as there is.
-func memoryLimit(memory int64) int64 {
-	n, err := strconv.ParseInt(controlGroup("memory.max", "memory", "memory.limit_in_bytes"), 10, 64)
-	if err != nil || memory > 0 && n > memory {
-		return 0 // max, or the largest number there is
-	}
-	return n
-}
-
-// cpuLimit returns how many processors our control group may use, as in 1.5; "" is all.
-func cpuLimit() string {
-	quota, period, _ := strings.Cut(controlGroup("cpu.max", "cpu", "cpu.cfs_quota_us"), " ")
+// cpuLimit returns how many processors the control group of a process may use, as in 1.5; "" is all.
+func cpuLimit(pid string) string {
+	quota, period, _ := strings.Cut(controlGroup(pid, "cpu.max", "cpu", "cpu.cfs_quota_us"), " ")
 	if period == "" {
-		period = controlGroup("cpu.max", "cpu", "cpu.cfs_period_us")
+		period = controlGroup(pid, "", "cpu", "cpu.cfs_period_us")
 	}
 	q, errQ := strconv.ParseFloat(quota, 64)
 	p, errP := strconv.ParseFloat(period, 64)
@@ -97,9 +78,9 @@ func cpuLimit() string {
 	return strconv.FormatFloat(q/p, 'f', -1, 64)
 }
 
-// oomKills returns how often something in our control group was killed since there was no memory left.
-func oomKills() int {
-	for line := range strings.Lines(controlGroup("memory.events", "memory", "memory.oom_control")) {
+// oomKills returns how often something in the control group of a process was killed since there was no memory left.
+func oomKills(pid string) int {
+	for line := range strings.Lines(controlGroup(pid, "memory.events", "memory", "memory.oom_control")) {
 		if n, ok := strings.CutPrefix(line, "oom_kill "); ok {
 			kills, _ := strconv.Atoi(strings.TrimSpace(n))
 			return kills

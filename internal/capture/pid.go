@@ -19,7 +19,7 @@ import (
 
 // process is the recording of a process that was running already.
 type process struct {
-	*session
+	watcher
 	pid     int
 	start   time.Time            // of the recording
 	before  recording.Usage      // what it had taken by then
@@ -31,7 +31,8 @@ type process struct {
 // Watch records a process that is running, from outside: until it ends, or opt.For is over, or ctx ends. Nothing is asked
 // of the program, and it does not notice. Times in the recording count from when it began.
 func Watch(ctx context.Context, opt Options, pid int) (*Recorded, error) {
-	p := &process{session: opt.session(), pid: pid}
+	p := &process{watcher: watcher{session: opt.session()}, pid: pid}
+	p.lookout.lookFor(&p.Options)
 	dir := fmt.Sprintf("/proc/%d", pid)
 	m := p.manifest
 	m.How, m.Target = recording.Watched, fmt.Sprintf("process %d", pid)
@@ -46,7 +47,7 @@ func Watch(ctx context.Context, opt Options, pid int) (*Recorded, error) {
 		return nil, err
 	}
 	p.Program.Env = cutNULs(dir + "/environ")
-	m.Machine = machine()
+	m.Machine = machine(strconv.Itoa(pid))
 	// The program may end, and its file may have been replaced: this is the one that runs.
 	m.Program = p.program(dir+"/exe", nil)
 	p.build, _ = buildinfo.ReadFile(dir + "/exe")
@@ -82,7 +83,7 @@ func (p *process) watch(ctx context.Context) (perf.Outcome, error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		(&watcher{session: p.session}).measure(measuring, p.pid, p.start)
+		p.measure(measuring, p.pid, p.start)
 	}()
 	defer func() {
 		stop()
@@ -99,11 +100,7 @@ func (p *process) watch(ctx context.Context) (perf.Outcome, error) {
 		if len(prof.Mappings) > 0 && p.manifest.Program != nil {
 			p.manifest.Program.BuildID = prof.Mappings[0].BuildID
 		}
-		var b bytes.Buffer
-		if err := prof.Write(&b); err != nil {
-			return err
-		}
-		return p.write(filepath.Join(p.folder, filepath.FromSlash(recording.PartFile(recording.CPU, from+offset, to+offset))), b.Bytes())
+		return p.took(from+offset, to+offset, prof)
 	}})
 }
 
@@ -122,6 +119,7 @@ func (p *process) end(out perf.Outcome, err error) {
 		Real: time.Since(p.start), MaxRSS: p.now.MaxRSS,
 	}
 	m.Notes = append(m.Notes, out.Notes...)
+	p.finishLookout(&p.lookout)
 	switch {
 	case err != nil:
 		p.note("recording ended early: %v", err)
@@ -144,19 +142,6 @@ func (p *process) end(out perf.Outcome, err error) {
 		opt = opt.Recorded(p.build)
 	}
 	p.wrote(0, keepSources(rec, p.folder, opt))
-}
-
-// SampleProcess is what Options ask for to get CPU profiles of a program without the recorder inside.
-func SampleProcess(ctx context.Context, pid int, start time.Time, write func(from, to time.Duration, profile []byte) error) error {
-	offset := time.Since(start)
-	_, err := perf.Record(ctx, pid, perf.Options{Emit: func(prof *profile.Profile, from, to time.Duration) error {
-		var b bytes.Buffer
-		if err := prof.Write(&b); err != nil {
-			return err
-		}
-		return write(from+offset, to+offset, b.Bytes())
-	}})
-	return err
 }
 
 // usageOf returns what a process has taken so far; nothing when that cannot be known.

@@ -33,9 +33,11 @@ type Options struct {
 	Every time.Duration // between two heap profiles; 0 is five seconds
 	Trace bool          // write an execution trace, too
 
-	// Sample takes CPU profiles of a process that has no recorder inside, until it ends or ctx does, and gives each to
-	// write with the time that it is of. nil is that this cannot be done here.
-	Sample func(ctx context.Context, pid int, start time.Time, write func(from, to time.Duration, profile []byte) error) error
+	Flight   time.Duration // keep so much of an execution trace, and write it in the end and when there is trouble
+	When     []Condition   // trouble to look out for; with any, only the last of the run is kept, and what led up to it
+	Window   time.Duration // how much is kept then; 0 is half a minute
+	Cooldown time.Duration // of a condition that held; 0 is ten seconds
+	Captures int           // how often trouble is looked at; 0 is five times
 
 	Say func(doing string) // is told what is being done; nil is nobody
 	Now func() time.Time   // nil is time.Now
@@ -46,6 +48,13 @@ const (
 	blockRate     = 100 * time.Microsecond
 	mutexFraction = 100
 	usualEvery    = 5 * time.Second
+)
+
+// What looking out for trouble keeps.
+const (
+	usualWindow   = 30 * time.Second
+	usualCooldown = 10 * time.Second
+	usualCaptures = 5
 )
 
 // A Recorded is what came of it.
@@ -98,7 +107,7 @@ func Record(ctx context.Context, opt Options) (*Recorded, error) {
 	if err := s.begin(name); err != nil {
 		return nil, err
 	}
-	s.manifest.Machine = machine()
+	s.manifest.Machine = machine(self)
 	s.manifest.Program = s.program(s.Program.Args[0], of)
 	if err := s.writeManifest(); err != nil {
 		os.Remove(s.folder) // when it is empty
@@ -124,12 +133,17 @@ func (opt Options) session() *session {
 		s.Now = time.Now
 	}
 	s.Every = cmp.Or(s.Every, usualEvery)
+	s.Window, s.Cooldown = cmp.Or(s.Window, usualWindow), cmp.Or(s.Cooldown, usualCooldown)
+	s.Captures = cmp.Or(s.Captures, usualCaptures)
+	s.manifest.Lookout = lookoutOf(&s.Options)
 	return s
 }
 
 func (s *session) say(doing string) { s.Say(doing) }
 
 func (s *session) note(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.manifest.Notes = append(s.manifest.Notes, fmt.Sprintf(format, args...))
 }
 
@@ -197,7 +211,10 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 		p.Dir = s.Dir
 	}
 	if inside {
-		set := agent.Settings{Dir: s.folder, Every: s.Every, Block: blockRate, Mutex: mutexFraction, Trace: s.Trace}
+		set := agent.Settings{Dir: s.folder, Every: s.Every, Block: blockRate, Mutex: mutexFraction, Trace: s.Trace, Flight: s.Flight}
+		if len(s.When) > 0 {
+			set.When, set.Window, set.Cool, set.Most = conditionsOf(s.When), s.Window, s.Cooldown, s.Captures
+		}
 		for _, e := range p.Env {
 			if old, ok := strings.CutPrefix(e, "GODEBUG="); ok {
 				set.GoDbug = &old
@@ -212,6 +229,7 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 	defer gc.Close()
 	tail := &tail{}
 	outside := &watcher{session: s}
+	outside.lookout.lookFor(&s.Options)
 	w := watch{
 		gctrace: true,
 		kept:    func(line string) { s.wrote(io.WriteString(gc, line+"\n")) },
@@ -224,17 +242,20 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 			}
 		},
 	}
-	before := oomKills()
+	before := oomKills(self)
 	end, err := run(ctx, p, w)
 	outside.stop()
 	if end == nil {
 		return nil, err
 	}
+	if !inside {
+		s.finishLookout(&outside.lookout)
+	}
 	s.wrote(0, writeNonEmpty(filepath.Join(s.folder, recording.OutputFile), tail.bytes()))
 	s.manifest.Ended = end.start.Add(end.real)
 	s.manifest.Usage = &recording.Usage{User: end.state.UserTime(), System: end.state.SystemTime(), Real: end.real, MaxRSS: end.peak}
 	s.manifest.Exit = &recording.Exit{Code: codeOf(end.state), Signal: signalName(end.state)}
-	s.manifest.Exit.Cause = s.cause(end, tail.bytes(), oomKills() > before)
+	s.manifest.Exit.Cause = s.cause(end, tail.bytes(), oomKills(self) > before)
 	return end, err
 }
 
@@ -296,7 +317,10 @@ type agentStatus struct {
 	Ended    bool          `json:"ended"`
 	Failed   int           `json:"failed"`
 	Error    string        `json:"error"`
-	Notes    []string      `json:"notes"`
+	Missed   int           `json:"missed"`
+	Blind    []int         `json:"blind"`
+	Troubles []agent.Trouble
+	Notes    []string `json:"notes"`
 }
 
 // finish adds to the recording what can only be known now.
@@ -334,6 +358,9 @@ func (s *session) readStatus(end *ending) {
 		m.Usage.MaxRSS = status.Peak // the system counts what hone had when it started the program, too
 	}
 	m.Notes = append(m.Notes, status.Notes...)
+	if len(s.When) > 0 {
+		s.troubles(status.Troubles, status.Missed, status.Blind)
+	}
 	if status.Failed > 0 {
 		s.note("%d parts could not be written: %s", status.Failed, status.Error)
 	}

@@ -299,20 +299,6 @@ func TestRecordCommand(t *testing.T) {
 	if rec, err = Record(context.Background(), opt); err != nil || rec.Code != 143 {
 		t.Errorf("stopped early: %+v, %v", rec, err)
 	}
-	// The sampler's profiles are parts.
-	opt.Out, opt.Program.Args = "d.hone", []string{"sleep", "0.2"}
-	opt.Sample = func(ctx context.Context, _ int, _ time.Time, write func(from, to time.Duration, profile []byte) error) error {
-		return write(0, 100*time.Millisecond, []byte("a profile"))
-	}
-	rec, err = Record(context.Background(), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r, err := recording.Open(filepath.Join(dir, rec.File)); err != nil || len(r.Parts[recording.CPU]) != 1 {
-		t.Errorf("the recording has no CPU profile, %v", err)
-	} else {
-		r.Close()
-	}
 }
 
 func isIn(functions []profile.Function, name string) func(profile.Line) bool {

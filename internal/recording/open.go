@@ -2,6 +2,7 @@ package recording
 
 import (
 	"archive/zip"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -232,12 +233,15 @@ func packFile(z *zip.Writer, folder, name string) error {
 
 // WriteManifest writes the manifest of the recording in a folder, replacing the one before.
 func WriteManifest(folder string, m *Manifest) error {
-	b, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // people read it, too
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(m); err != nil {
 		return err
 	}
 	tmp := filepath.Join(folder, "."+manifestFile)
-	if err := os.WriteFile(tmp, append(b, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(tmp, b.Bytes(), 0o644); err != nil {
 		return err
 	}
 	return os.Rename(tmp, filepath.Join(folder, manifestFile))

@@ -33,6 +33,8 @@ const (
 	OutputFile   = "stderr.log"    // the end of what the program wrote to standard error
 	CrashFile    = "crash.txt"     // what the runtime said when the program crashed
 	TraceFile    = "trace.out"     // execution trace
+	FlightDir    = "flight"        // the last seconds of execution traces
+	DiffFile     = "changes.diff"  // what was not committed when the program was built
 	SourcesDir   = "sources"
 )
 
