@@ -93,6 +93,7 @@ type built struct {
 	name string // what to call it
 	dir  string // of its package
 	path string // of its package
+	tree *tree  // that it was built from; nil when there is none
 }
 
 // build builds a program with the recorder inside, into a folder that may be thrown away.

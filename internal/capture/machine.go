@@ -152,21 +152,10 @@ func (s *session) program(file string, of *built) *recording.Program {
 			delete(p.Settings, "-ldflags")
 		}
 	}
-	if p.Settings["vcs.revision"] == "" {
-		if rev, err := git(of.dir, "rev-parse", "HEAD"); err == nil {
-			changed, err := git(of.dir, "status", "--porcelain")
-			p.Settings["vcs"] = "git"
-			p.Settings["vcs.revision"] = rev
-			p.Settings["vcs.modified"] = strconv.FormatBool(changed != "" || err != nil)
-		}
+	if t := of.tree; t != nil && p.Settings["vcs.revision"] == "" {
+		p.Settings["vcs"] = "git"
+		p.Settings["vcs.revision"] = t.revision
+		p.Settings["vcs.modified"] = strconv.FormatBool(t.changes.Files > 0)
 	}
 	return p
-}
-
-// git asks the git command.
-func git(dir string, args ...string) (string, error) {
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	out, err := cmd.Output()
-	return strings.TrimSpace(string(out)), err
 }

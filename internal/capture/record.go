@@ -96,6 +96,7 @@ func Record(ctx context.Context, opt Options) (*Recorded, error) {
 		if of, err = s.Build.build(ctx, work); err != nil {
 			return nil, err
 		}
+		of.tree = treeOf(ctx, of.dir) // before there are files of the recording in it
 		s.manifest.How = recording.Built
 		s.manifest.Command = append(append([]string{}, s.Build.Targets...), s.Program.Args...)
 		s.Program.Args = append([]string{of.file}, s.Program.Args...)
@@ -109,6 +110,9 @@ func Record(ctx context.Context, opt Options) (*Recorded, error) {
 	}
 	s.manifest.Machine = machine(self)
 	s.manifest.Program = s.program(s.Program.Args[0], of)
+	if of != nil {
+		s.keepChanges(of.tree)
+	}
 	if err := s.writeManifest(); err != nil {
 		os.Remove(s.folder) // when it is empty
 		return nil, fmt.Errorf("writing %s: %w", s.folder, err)
