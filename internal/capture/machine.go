@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"debug/buildinfo"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,9 +12,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/hone-perf/hone/internal/capture/agent"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // self is the number of this process, as /proc has it. What it runs is in the same control group.
@@ -78,19 +81,55 @@ func cpuLimit(pid string) string {
 	return strconv.FormatFloat(q/p, 'f', -1, 64)
 }
 
-// oomKills returns how often something in the control group of a process was killed since there was no memory left.
-func oomKills(pid string) int {
-	for line := range strings.Lines(controlGroup(pid, "memory.events", "memory", "memory.oom_control")) {
-		if n, ok := strings.CutPrefix(line, "oom_kill "); ok {
-			kills, _ := strconv.Atoi(strings.TrimSpace(n))
-			return kills
+// An oomCount counts how often the kernel killed something in the control group of a process, or in those around it,
+// since there was no memory left.
+type oomCount struct {
+	files  []string
+	before []int
+	limit  int64 // of the group; 0 is none
+}
+
+func oomCountOf(pid string) *oomCount {
+	c := &oomCount{files: agent.GroupFiles(pid, "memory.events", "memory", "memory.oom_control")}
+	for _, f := range c.files {
+		c.before = append(c.before, oomKills(f))
+	}
+	_, c.limit = agent.Of(pid).Group()
+	return c
+}
+
+// evidence says in words that there was such a kill since c was made, or "". The innermost group may be gone by now.
+func (c *oomCount) evidence() string {
+	for i, f := range c.files {
+		if n := oomKills(f); n > c.before[i] {
+			limit := ""
+			if c.limit > 0 {
+				limit = fmt.Sprintf(" than %s", unit.Format(c.limit, "bytes", unit.Auto))
+			}
+			return fmt.Sprintf("out of memory: the kernel killed it, since its control group may have no more%s (oom_kill of the group went from %d to %d)", limit, c.before[i], n)
 		}
 	}
-	return 0
+	return ""
+}
+
+// oomKills reads the count in a file of a control group; -1 is that there is none.
+func oomKills(file string) int {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return -1
+	}
+	for line := range strings.Lines(string(text)) {
+		if n, ok := strings.CutPrefix(line, "oom_kill "); ok {
+			if kills, err := strconv.Atoi(strings.TrimSpace(n)); err == nil {
+				return kills
+			}
+		}
+	}
+	return -1
 }
 
 // cause says in words why a program ended, where that is known.
-func (s *session) cause(end *ending, said []byte, oom bool) string {
+func (s *session) cause(end *ending, said []byte, oom *oomCount) string {
 	crash, _ := os.ReadFile(filepath.Join(s.folder, recording.CrashFile))
 	if len(crash) > 0 {
 		// The first line of a fatal error is not always among what the runtime says twice.
@@ -101,14 +140,16 @@ func (s *session) cause(end *ending, said []byte, oom bool) string {
 		}
 		return "it crashed"
 	}
-	if signalName(end.state) != "SIGKILL" {
+	const killed = 128 + int(syscall.SIGKILL) // also what a shell says of a program that it ran
+	if codeOf(end.state) != killed {
 		return ""
 	}
+	if why := cmp.Or(oom.evidence(), killedByKernel(end.state.Pid())); why != "" {
+		return why
+	}
 	switch {
-	case oom:
-		return "out of memory: the kernel killed it, since its control group had no more"
-	case killedByKernel(end.state.Pid()):
-		return "out of memory: the kernel killed it, since there was no more"
+	case signalName(end.state) != "SIGKILL":
+		return "something that it ran was killed, it seems"
 	case end.stopped.Load():
 		return "hone killed it, since it did not end when asked to"
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hone-perf/hone/internal/capture/perf"
@@ -26,6 +27,7 @@ type process struct {
 	now     recording.Usage      // what it has taken, as of the last segment
 	samples int64                // times it was seen working
 	build   *buildinfo.BuildInfo // how it was built; nil when it does not say
+	oom     *oomCount
 }
 
 // Watch records a process that is running, from outside: until it ends, or opt.For is over, or ctx ends. Nothing is asked
@@ -61,6 +63,7 @@ func Watch(ctx context.Context, opt Options, pid int) (*Recorded, error) {
 		defer stop()
 	}
 	p.start = time.Now()
+	p.oom = oomCountOf(strconv.Itoa(pid))
 	p.before = usageOf(dir)
 	p.now = p.before
 	out, err := p.watch(ctx)
@@ -125,6 +128,12 @@ func (p *process) end(out perf.Outcome, err error) {
 		p.note("recording ended early: %v", err)
 	case out.Exited:
 		p.note("the process ended after %s of recording", m.Usage.Real.Round(time.Millisecond))
+		// Its exit code is only told to who started it.
+		if why := killedByKernel(p.pid); why != "" {
+			m.Exit = &recording.Exit{Code: 128 + int(syscall.SIGKILL), Signal: "SIGKILL", Cause: why}
+		} else if why = p.oom.evidence(); why != "" {
+			p.note("when it ended, or before, something in its control group was killed: %s", why)
+		}
 	}
 	if p.samples == 0 {
 		p.note("the process did not work while it was watched: put it under load, or watch it for longer")

@@ -246,7 +246,7 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 			}
 		},
 	}
-	before := oomKills(self)
+	oom := oomCountOf(self)
 	end, err := run(ctx, p, w)
 	outside.stop()
 	if end == nil {
@@ -259,7 +259,7 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 	s.manifest.Ended = end.start.Add(end.real)
 	s.manifest.Usage = &recording.Usage{User: end.state.UserTime(), System: end.state.SystemTime(), Real: end.real, MaxRSS: end.peak}
 	s.manifest.Exit = &recording.Exit{Code: codeOf(end.state), Signal: signalName(end.state)}
-	s.manifest.Exit.Cause = s.cause(end, tail.bytes(), oomKills(self) > before)
+	s.manifest.Exit.Cause = s.cause(end, tail.bytes(), oom)
 	return end, err
 }
 

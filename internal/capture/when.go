@@ -134,7 +134,7 @@ func CanSee(how recording.How, conditions []Condition) error {
 					others = append(others, m.name)
 				}
 			}
-			return fmt.Errorf("%s: %s does not say what its %s is; it can be watched for %s", c.Text, fromWords[how], c.Of, strings.Join(others, ", "))
+			return fmt.Errorf("%s: %s cannot be watched for %s, only for %s", c.Text, fromWords[how], c.Of, strings.Join(others, ", "))
 		}
 		if how == recording.Fetched && c.Share {
 			return fmt.Errorf("%s: a server does not say what %s is: name a limit in bytes, such as %s>300MB", c.Text, m.percent, c.Of)

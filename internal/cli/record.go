@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/gocmd"
@@ -106,7 +107,7 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	before, build, tests := splitGoFlags(before)
 	cmd.DisableFlagParsing = false
 	if err := cmd.ParseFlags(before); err != nil {
-		return flagError(cmd, err)
+		return recordFlagError(cmd, err, before)
 	}
 	f.out, _ = cmd.Flags().GetString("output")
 	targets := cmd.Flags().Args()
@@ -158,6 +159,24 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	opt.Build = &capture.Build{Targets: targets, Test: f.test, Flags: build, Dir: sys.Dir, Leaks: f.leaks}
 	opt.Program.Args = append(tests, behind...)
 	return runRecord(cmd, sys, opt)
+}
+
+// recordFlagError says what is wrong with a flag. One behind what to record is probably meant for the program.
+func recordFlagError(cmd *cobra.Command, err error, args []string) error {
+	var unknown *pflag.NotExistError
+	targets := cmd.Flags().Args() // before it
+	if !errors.As(err, &unknown) || len(targets) == 0 || isServer(targets[0]) || nearestFlag(cmd, unknown.GetSpecifiedName()) != "" {
+		return flagError(cmd, err)
+	}
+	at := max(0, slices.Index(args, targets[len(targets)-1]))
+	for at < len(args)-1 && !(strings.HasPrefix(args[at], "-") && strings.Contains(args[at], unknown.GetSpecifiedName())) {
+		at++
+	}
+	var words []string
+	for _, w := range append(slices.Concat(args[:at], []string{"--"}), args[at:]...) {
+		words = append(words, quoted(w))
+	}
+	return usagef("arguments of the program come behind --: hone record "+strings.Join(words, " "), "%w", err)
 }
 
 // check refuses flags that do not go together.

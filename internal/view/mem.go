@@ -94,6 +94,9 @@ func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 		out.Next = append(out.Next,
 			report.Command{Line: fmt.Sprintf("hone top --metric inuse_space %s@%s", ref, out.Peak.Round(time.Millisecond)), Answer: "what was live at the peak"},
 			report.Command{Line: "hone top --metric alloc_space " + ref, Answer: "what is allocated, and makes the heap grow"})
+		if m := rec.Manifest; m != nil && m.Exit != nil && m.Exit.Cause != "" {
+			out.Next = append(out.Next, report.Command{Line: "hone top --metric inuse_space " + ref, Answer: "what was live last before it ended"})
+		}
 	}
 	return out, nil
 }
