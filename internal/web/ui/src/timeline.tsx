@@ -6,7 +6,7 @@ import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } fro
 import { Cycle, GC, TimeEvent, TimePoint, Timeline, Top } from "./api";
 import { Axis, Lane, Line, paintLane, paintTimes, queryOf, rangeOf, ready, span } from "./chart";
 import { Palette } from "./colors";
-import { asked, recordingOf, timed, useAnswer, useApp } from "./data";
+import { asked, profiled, recordingOf, timed, useAnswer, useApp } from "./data";
 import { group, value } from "./format";
 import { Keys, useKeys } from "./keys";
 import { Rows } from "./overview";
@@ -303,8 +303,8 @@ export function TimelineView() {
       <Charts run={run} brush={brush} />
       <Notes notes={notes} />
       <div class="cards">
-        <Trouble run={run} />
         <Ran />
+        <Trouble run={run} />
         <Values run={run} brush={brush} />
       </div>
     </div>
@@ -377,7 +377,7 @@ function Trouble({ run }: { run: Run }): ComponentChildren {
 /** Ran is what cost most in the time that is chosen. */
 function Ran() {
   const app = useApp();
-  return recordingOf(app)?.metrics?.length ? <Ranking /> : null; // there may be no profile
+  return profiled(app) ? <Ranking /> : null;
 }
 
 function Ranking() {
