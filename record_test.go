@@ -48,9 +48,9 @@ func TestRecordLeaky(t *testing.T) {
 	} {
 		var got struct {
 			Groups []struct {
-				Count int64
-				State string
-				Where struct {
+				Count  int64
+				States []string
+				Where  struct {
 					Name, File string
 					Line       int
 				}
@@ -62,11 +62,11 @@ func TestRecordLeaky(t *testing.T) {
 		}
 		count := map[string]int64{}
 		for _, g := range got.Groups {
-			state := g.State
+			state := strings.Join(g.States, " ")
 			switch {
-			case g.State == "chan send" && (g.Where.Name != "main.lookup.func1" || filepath.Base(g.Where.File) != "leaky.go" || g.Where.Line != 33):
+			case state == "chan send" && (g.Where.Name != "main.lookup.func1" || filepath.Base(g.Where.File) != "leaky.go" || g.Where.Line != 33):
 				t.Errorf("%q: %d goroutines send in %+v", at, g.Count, g.Where)
-			case g.State != "chan send" && g.State != "chan receive", g.Where.Name == "main.main":
+			case state != "chan send" && state != "chan receive", g.Where.Name == "main.main":
 				state = ""
 			}
 			count[state] += g.Count
