@@ -19,6 +19,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/recording"
 )
 
 // agentFiles are the sources of the recorder.
@@ -26,9 +27,14 @@ import (
 //go:embed agent/*.go agent/*.go.txt
 var agentFiles embed.FS
 
-// agentPackage is the path of the recorder inside a program. Packages of the standard library initialise in the order
-// of their names, as far as their imports allow, and this one shall come early.
-const agentPackage = "0hone/recorder"
+// agentPackage is the package of the standard library that the files of the recorder are added to: one that next to no
+// program has in it, that needs nothing itself, and comes early among those of its kind, since packages initialise in the
+// order of their names, as far as their imports allow. A package that is only in the overlay would be more honest, but the
+// go command takes none for one of the standard library before Go 1.26.8.
+const (
+	agentPackage = "container/ring"
+	agentClause  = "package ring"
+)
 
 // addedFile is the name of the file that imports the recorder. It exists only in the overlay.
 const addedFile = "zz_hone_recorder"
@@ -41,6 +47,7 @@ type Build struct {
 	Dir     string   // "" is the current folder
 	Env     []string // nil is that of this process
 	Leaks   bool     // with the experiment that finds leaked goroutines
+	Flight  bool     // a flight recorder is wanted
 
 	named string // the targets as the user gave them, when they are others by now
 }
@@ -103,18 +110,22 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 	if env == nil {
 		env = os.Environ()
 	}
-	about, err := gocmd.Command{Dir: b.Dir, Env: env}.About(ctx)
+	cmd := gocmd.Command{Dir: b.Dir, Env: env}
+	about, err := cmd.About(ctx)
 	if err != nil {
 		return nil, b.wrong(err)
 	}
-	if err := check(about); err != nil {
+	if err := check(about, b.Flight); err != nil {
+		return nil, err
+	}
+	if cmd, about, err = cmd.Replaceable(about, work); err != nil {
 		return nil, err
 	}
 	if b.Leaks {
 		const experiment = "goroutineleakprofile"
-		env = append(env[:len(env):len(env)], "GOEXPERIMENT="+strings.Trim(about.GOEXPERIMENT+","+experiment, ","))
+		cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "GOEXPERIMENT="+strings.Trim(about.GOEXPERIMENT+","+experiment, ","))
 	}
-	pkg, err := b.target(ctx, env)
+	pkg, err := b.target(ctx, cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +170,7 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 	if pkg.files {
 		args = append(args, filepath.Join(filepath.Dir(b.Targets[0]), addedFile+".go")) // named as the others are
 	}
-	if _, err := (gocmd.Command{Dir: b.Dir, Env: env}).Run(ctx, args...); err != nil {
+	if _, err := cmd.Run(ctx, args...); err != nil {
 		return nil, b.wrong(err)
 	}
 	if _, err := os.Stat(p.file); err != nil {
@@ -182,12 +193,16 @@ func (b *Build) wrong(err error) error {
 }
 
 // check refuses what the recorder does not run on.
-func check(e gocmd.About) error {
-	const oldest = "v1.23"
+func check(e gocmd.About, flight bool) error {
+	const oldest, flies = "v1.23", "v1.25"
 	version, _, _ := strings.Cut(strings.TrimPrefix(e.GOVERSION, "go"), "-")
 	version, _, _ = strings.Cut(version, " ")
-	if v := "v" + version; semver.IsValid(v) && semver.Compare(v, oldest) < 0 {
+	switch v := "v" + version; {
+	case !semver.IsValid(v): // what comes after all versions
+	case semver.Compare(v, oldest) < 0:
 		return fmt.Errorf("recording a program that is built for it needs Go 1.23 or later, and here is %s; hone record -- PROGRAM records any", e.GOVERSION)
+	case flight && semver.Compare(v, flies) < 0:
+		return fmt.Errorf("the last of an execution trace can be kept since Go 1.25, and here is %s; --trace writes all of one", e.GOVERSION)
 	}
 	if e.GOOS != runtime.GOOS || e.GOARCH != runtime.GOARCH {
 		return fmt.Errorf("the go command builds for %s/%s here, and that does not run on %s/%s", e.GOOS, e.GOARCH, runtime.GOOS, runtime.GOARCH)
@@ -206,9 +221,9 @@ type target struct {
 	files  bool   // it was named by its files
 }
 
-func (b *Build) target(ctx context.Context, env []string) (*target, error) {
+func (b *Build) target(ctx context.Context, cmd gocmd.Command) (*target, error) {
 	args := append([]string{"list", "-e", "-json=Dir,Name,ImportPath,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Error"}, b.Flags...)
-	out, err := gocmd.Command{Dir: b.Dir, Env: env}.Run(ctx, append(args, b.Targets...)...)
+	out, err := cmd.Run(ctx, append(args, b.Targets...)...)
 	if err != nil {
 		return nil, b.wrong(err)
 	}
@@ -284,7 +299,7 @@ func addAgent(goroot, work string, replace gocmd.Overlay) (string, error) {
 		case strings.HasSuffix(name, "_test.go"):
 		case name == "pprof.go", name == "signal.go", name == "host_cpu.go", name == "host_nocpu.go":
 		default:
-			add[agentPackage+"/"+name] = text
+			add[agentFile(name)] = ofPackage(text)
 		}
 	}
 	read := func(name string) []byte {
@@ -300,9 +315,9 @@ func addAgent(goroot, work string, replace gocmd.Overlay) (string, error) {
 	if text, ok := sharePprof(text); ok {
 		add[pprof] = text
 		add["runtime/pprof/zz_hone.go"] = read("pprof.go.txt")
-		add[agentPackage+"/host_cpu.go"] = read("host_cpu.go.txt")
+		add[agentFile("host_cpu.go")] = ofPackage(read("host_cpu.go.txt"))
 	} else {
-		add[agentPackage+"/host_cpu.go"] = read("host_nocpu.go.txt")
+		add[agentFile("host_cpu.go")] = ofPackage(read("host_nocpu.go.txt"))
 	}
 	dir := filepath.Join(work, "agent")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -316,6 +331,14 @@ func addAgent(goroot, work string, replace gocmd.Overlay) (string, error) {
 		replace[filepath.Join(goroot, "src", filepath.FromSlash(name))] = file
 	}
 	return dir, nil
+}
+
+// agentFile returns where a file of the recorder goes, in GOROOT/src. Readers know the recorder by it.
+func agentFile(name string) string { return agentPackage + "/" + recording.RecorderFiles + name }
+
+// ofPackage makes a file of the recorder one of the package that it goes to.
+func ofPackage(text []byte) []byte {
+	return bytes.TrimPrefix(bytes.Replace(append([]byte("\n"), text...), []byte("\npackage agent\n"), []byte("\n"+agentClause+"\n"), 1), []byte("\n"))
 }
 
 // sharePprof makes runtime/pprof let the recorder and the program both have CPU profiles. Lines stay where they are.

@@ -3,8 +3,11 @@ package capture
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/gocmd"
 )
 
 // What control groups count tells who was killed for want of memory, in both of their versions.
@@ -40,5 +43,26 @@ func TestOOMCount(t *testing.T) {
 	}
 	if got := (&oomCount{}).evidence(); got != "" {
 		t.Errorf("without a group it says %q", got)
+	}
+}
+
+func TestGoVersions(t *testing.T) {
+	for _, tt := range []struct {
+		version string
+		flight  bool
+		want    string
+	}{
+		{"go1.26.8", true, ""},
+		{"go1.25", true, ""},
+		{"go1.24.9", true, "since Go 1.25, and here is go1.24.9"},
+		{"go1.24.9", false, ""},
+		{"go1.22.1", false, "needs Go 1.23 or later, and here is go1.22.1"},
+		{"devel go1.27-abcdef", true, ""},
+		{"go1.26.8 X:goroutineleakprofile", true, ""},
+	} {
+		err := check(gocmd.About{GOVERSION: tt.version, GOOS: runtime.GOOS, GOARCH: runtime.GOARCH}, tt.flight)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s, flight %v: %v, want %q", tt.version, tt.flight, err, tt.want)
+		}
 	}
 }

@@ -202,6 +202,11 @@ func TestRecordBuilds(t *testing.T) {
 		t.Fatal(err)
 	}
 	gcc := func(t *testing.T) { needs(t, "gcc") }
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	goroot := strings.TrimSpace(string(out))
 	for _, tt := range []struct {
 		try
 		needs func(t *testing.T)
@@ -214,6 +219,9 @@ func TestRecordBuilds(t *testing.T) {
 		{try: try{name: "v2", dir: work(t, "v2.txtar"), b: Build{Targets: []string{"example.com/tool/v2"}}}},
 		{try: try{name: "workspace", dir: work(t, "workspace.txtar"), b: Build{Targets: []string{"./app"}}}},
 		{try: try{name: "cgo", dir: work(t, "cgo.txtar"), b: Build{Targets: []string{"."}}}, needs: gcc},
+		{try: try{name: "toolchain", dir: module, b: Build{Targets: []string{"."}},
+			// As of one that the go command got by itself.
+			env: []string{"GOMODCACHE=" + filepath.Dir(goroot), "GOFLAGS=-mod=mod"}}},
 		{try: try{name: "test", dir: module, b: Build{Targets: []string{"."}, Test: true},
 			args: []string{"-test.run=Hot"}, out: "PASS\n"}},
 		{try: try{name: "external test", dir: module, b: Build{Targets: []string{"./outside"}, Test: true},

@@ -1,6 +1,8 @@
 package recording
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -12,25 +14,41 @@ const (
 	Recorder      = "recorder"
 )
 
+// RecorderFiles is how the names of the recorder's files begin, which are added to a package of the standard library.
+const RecorderFiles = "zz_hone_"
+
 // ofRecorder reports whether a function is part of the recorder inside a program.
-func ofRecorder(name string) bool {
-	return strings.HasPrefix(name, "0hone/recorder.") || name == "runtime.honeRecorder" || name == "runtime.honeProfileWriter"
+func ofRecorder(f *profile.Function) bool {
+	return strings.HasPrefix(path.Base(f.File), RecorderFiles) || f.Name == "runtime.honeRecorder" || f.Name == "runtime.honeProfileWriter"
 }
 
 // apart tells what the recorder did from what the program did. Files hold both, as the runtime wrote them: goroutines
-// of the recorder are left out here, since the program has none of them, and what else the recorder took is labelled.
+// of the recorder are left out here, since the program has none of them, and what else the recorder took is labelled. It
+// is called by its own name, too, not by that of the package that its files were put into.
 func apart(kind string, p *profile.Profile) (*profile.Profile, error) {
-	own := make([]bool, len(p.Locations))
+	t := p.Tables
+	mine := make([]bool, len(t.Functions))
 	any := false
-	for i, l := range p.Locations {
-		for _, line := range l.Lines {
-			if ofRecorder(p.Functions[line.Function].Name) {
-				own[i], any = true, true
-			}
-		}
+	for i := range t.Functions {
+		mine[i] = ofRecorder(&t.Functions[i])
+		any = any || mine[i]
 	}
 	if !any {
 		return p, nil
+	}
+	t.Functions = slices.Clone(t.Functions)
+	for i := range t.Functions {
+		f := &t.Functions[i]
+		if mine[i] && !strings.HasPrefix(f.Name, "runtime.") {
+			f.Name, f.SystemName = recorderName(f.Name), recorderName(f.SystemName)
+		}
+	}
+	p = p.WithTables(t)
+	own := make([]bool, len(p.Locations))
+	for i, l := range p.Locations {
+		for _, line := range l.Lines {
+			own[i] = own[i] || mine[line.Function]
+		}
 	}
 	if kind != Goroutine && kind != Leaks {
 		return p.LabelWhere(OverheadLabel, Recorder, func(i int) bool { return p.StackAt(i).HasAny(own) }), nil
@@ -47,4 +65,14 @@ func apart(kind string, p *profile.Profile) (*profile.Profile, error) {
 		}
 		return stack, true
 	})
+}
+
+// recorderName returns the name of a function of the recorder: hone/recorder.(*recorder).loop.
+func recorderName(name string) string {
+	dir, base := path.Split(name)
+	_, rest, ok := strings.Cut(base, ".")
+	if !ok || dir == "" {
+		return name
+	}
+	return "hone/recorder." + rest
 }

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -18,7 +19,11 @@ func stacked(t *testing.T, stacks ...[]string) *profile.Profile {
 			if _, ok := at[name]; !ok {
 				i := uint32(len(b.Functions))
 				at[name] = i
-				b.Functions = append(b.Functions, profile.Function{Name: name, SystemName: name})
+				file := "/src/x.go"
+				if strings.Contains(name, "recorder") {
+					file = "/goroot/src/container/ring/zz_hone_agent.go"
+				}
+				b.Functions = append(b.Functions, profile.Function{Name: name, SystemName: name, File: file})
 				b.Locations = append(b.Locations, profile.Location{
 					Mapping: profile.NoMapping, Address: uint64(i + 1), Lines: []profile.Line{{Function: i}},
 				})
@@ -36,7 +41,7 @@ func stacked(t *testing.T, stacks ...[]string) *profile.Profile {
 }
 
 func TestApart(t *testing.T) {
-	const loop, end = "0hone/recorder.(*recorder).loop", "0hone/recorder.(*recorder).end"
+	const loop, end = "container/ring.(*recorder).loop", "container/ring.(*recorder).end"
 	own := []string{"runtime/pprof.writeGoroutine", loop, "runtime.honeRecorder"}
 	exit := []string{"runtime/pprof.writeGoroutine", end, "os.Exit", "main.main"}
 	theirs := []string{"runtime.chansend", "main.send"}
@@ -63,6 +68,9 @@ func TestApart(t *testing.T) {
 		if has := labelled.LabelSets()[labelled.Label(i)].Has(OverheadLabel, Recorder); has != want {
 			t.Errorf("sample %d is labelled: %v, want %v", i, has, want)
 		}
+	}
+	if got := labelled.Functions[labelled.Locations[labelled.Stack(0, nil)[1]].Lines[0].Function].Name; got != "hone/recorder.(*recorder).loop" {
+		t.Errorf("the recorder is called %s", got)
 	}
 	if same, _ := apart(CPU, stacked(t, theirs)); same.NumSamples() != 1 || len(same.LabelSets()) > 1 {
 		t.Error("a profile without a recorder got a label")
