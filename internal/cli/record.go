@@ -33,7 +33,15 @@ names. A server (host:port or URL) is asked for everything under /debug/pprof.
 The file holds CPU profiles of every second; profiles of the heap, of goroutines and of
 waiting every few seconds; garbage collections; memory, threads and scheduling over time;
 how the run ended, what it took, and the source files that the profiles name. While it is
-being made it is a folder, so that a crash loses a second at most.`
+being made it is a folder, so that a crash loses a second at most.
+
+--when looks out for trouble: rss, cgroup, heap, goroutines, cpu or gc above a limit, such
+as rss>50%, cgroup>80%, heap>90%, goroutines>10000, cpu>180% or gc>20%; several are joined
+by commas. Profiles are taken at once when one holds, and again when it is worse than ever
+and --cooldown is over. Only the last --window of the run is kept, and what led up to each
+time, so that a program can be recorded for days. rss>50% is of the memory there is, to the
+control group or to the machine; heap is what GOMEMLIMIT limits; cpu>180% is of processors.
+Of a server rss is the most so far. What is watched from outside has rss, cgroup, cpu, gc.`
 
 const recordExamples = `  hone record ./cmd/app -- -v input.txt
   hone record -o app.hone main.go
@@ -41,6 +49,7 @@ const recordExamples = `  hone record ./cmd/app -- -v input.txt
   hone record -race -tags=debug ./cmd/app
   hone record -- ./server -addr :8080
   hone record localhost:6060 --for 30s
+  hone record --when 'rss>50%,goroutines>10000' --flight 10s ./cmd/app
   hone record --pid 4711 --for 10s`
 
 // recordFlags are the flags of hone record.
@@ -371,7 +380,11 @@ func recorded(sys *System, out *capture.Recorded, err error) error {
 		if len(rec.Parts[recording.Heap]) > 0 {
 			next = append(next, "hone top "+quoted(out.File)+" --metric alloc_space")
 		}
-		if len(rec.Parts) > 0 {
+		_, none := rec.ReadSeries()
+		if len(rec.Parts) == 0 && none == nil {
+			next = append(next, "hone timeline "+quoted(out.File))
+		}
+		if len(rec.Parts) > 0 || none == nil {
 			next = append(next, "hone web "+quoted(out.File))
 		}
 		rec.Close()

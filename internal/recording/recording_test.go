@@ -136,6 +136,43 @@ func both(t *testing.T, test func(t *testing.T, r *Recording)) {
 	}
 }
 
+// A recording that looked out for trouble says so where parts of the time are missing.
+func TestPickDropped(t *testing.T) {
+	dir := folder(t)
+	old, moved := PartFile(CPU, 2*time.Second, 3*time.Second), PartFile(CPU, 8*time.Second, 9*time.Second)
+	if err := os.Rename(filepath.Join(dir, filepath.FromSlash(old)), filepath.Join(dir, filepath.FromSlash(moved))); err != nil {
+		t.Fatal(err)
+	}
+	for _, lookout := range []*Lookout{nil, {When: []string{"rss>50%"}, Window: time.Second}} {
+		if err := WriteManifest(dir, &Manifest{Format: Format, Lookout: lookout}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range []struct {
+			from, to time.Duration
+			want     bool
+		}{
+			{0, 0, true},
+			{0, 2 * time.Second, false},
+			{8 * time.Second, 9 * time.Second, false},
+			{time.Second, 9 * time.Second, true},
+		} {
+			got, _, err := r.Pick("cpu", test.from, test.to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := strings.Contains(strings.Join(got.Profile.Notes, "; "), "only the last 1s and what led up to trouble were kept")
+			if said != (test.want && lookout != nil) {
+				t.Errorf("from %s to %s, looking out %v: notes are %q", test.from, test.to, lookout != nil, got.Profile.Notes)
+			}
+		}
+		r.Close()
+	}
+}
+
 func TestPick(t *testing.T) {
 	const s = time.Second
 	tests := []struct {

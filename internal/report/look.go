@@ -71,6 +71,7 @@ func (r *Recorded) Blocks() iter.Seq[Block] {
 		Note{Phrase{"there is no profile in it"}},
 		Commands{Title: "try next", Items: []Command{
 			{"hone timeline" + ref, "how it went"},
+			{"hone mem" + ref, "what its memory was used for"},
 			{"hone gc" + ref, "what the garbage collector did, if it is a Go program"},
 		}},
 	})
