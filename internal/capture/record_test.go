@@ -99,13 +99,20 @@ func (tt *try) do(t *testing.T) {
 	if got := share(t, r, "heap:inuse_space", "hotAlloc"); got < 0.8 {
 		t.Errorf("hotAlloc has %.0f%% of the heap", 100*got)
 	}
-	missing := m.Usage.Real - r.Parts[recording.CPU][len(r.Parts[recording.CPU])-1].To
-	most := 500 * time.Millisecond // the machine may be busy
-	if tt.sudden {
-		most += time.Second
+	// What ends in order writes the rest: the last CPU profile, and then the others. How long that takes depends on what
+	// else the machine does.
+	cut := slices.ContainsFunc(m.Notes, func(n string) bool { return strings.Contains(n, "ended without warning") })
+	if cut != tt.sudden {
+		t.Errorf("it ended suddenly: %v; notes are %q", tt.sudden, m.Notes)
 	}
-	if missing > most {
-		t.Errorf("%s are missing at the end of CPU profiles, of %s", missing, m.Usage.Real)
+	cpus, heaps := r.Parts[recording.CPU], r.Parts[recording.Heap]
+	if last := heaps[len(heaps)-1].To; !tt.sudden && (last < cpus[len(cpus)-1].To || last > m.Usage.Real) {
+		t.Errorf("the last CPU profile ends after %s, the last of the heap is of %s, and it ran for %s", cpus[len(cpus)-1].To, last, m.Usage.Real)
+	}
+	for i, p := range cpus[1:] {
+		if p.From < cpus[i].To {
+			t.Errorf("CPU profiles overlap: from %s after one to %s", p.From, cpus[i].To)
+		}
 	}
 	for _, name := range []string{recording.MetricsFile, recording.SourceIndex} {
 		if text, err := r.File(name, 1<<20); err != nil || len(text) == 0 {
