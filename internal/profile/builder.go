@@ -51,8 +51,16 @@ func (b *Builder) Add(stack []uint32, labels uint32, values []int64) int {
 // sampleSlot returns the slot for the sample with this stack and these labels in an index of samples.
 func (b *Builder) sampleSlot(x *hashIndex, at, labels uint32) *hashSlot {
 	return x.find(mix(0, uint64(at)<<32|uint64(labels)), func(i uint32) bool {
-		return b.stack[i] == at && (labels == 0 && b.label == nil || b.label != nil && b.label[i] == labels)
+		return b.stack[i] == at && b.hasLabels(i, labels)
 	})
+}
+
+// hasLabels reports whether sample i has that set of labels.
+func (b *Builder) hasLabels(i, set uint32) bool {
+	if b.label == nil {
+		return set == 0
+	}
+	return b.label[i] == set
 }
 
 // add adds a sample whose stack is in the table.
