@@ -322,22 +322,29 @@ func (d *decoder) function(m []byte) error {
 		return limitError{fmt.Sprintf("%d functions", maxTable)}
 	}
 	x := d.functions.add()
-	return scan(m, 6, func(f *field) (err error) {
-		v := f.uint(&err)
+	var f field
+	for len(m) > 0 {
+		var err error
+		if m, err = f.next(m); err != nil {
+			return err
+		}
 		switch f.num {
 		case 1:
-			x.id = v
+			x.id = f.uint(&err)
 		case 2:
-			x.name = int64(v)
+			x.name = int64(f.uint(&err))
 		case 3:
-			x.system = int64(v)
+			x.system = int64(f.uint(&err))
 		case 4:
-			x.file = int64(v)
+			x.file = int64(f.uint(&err))
 		case 5:
-			x.start = int64(v)
+			x.start = int64(f.uint(&err))
 		}
-		return err
-	})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *decoder) location(m []byte) error {
@@ -345,7 +352,6 @@ func (d *decoder) location(m []byte) error {
 		return limitError{fmt.Sprintf("%d locations", maxTable)}
 	}
 	x := rawLocation{firstLine: uint32(d.lines.n)}
-	// There are many locations; scan would allocate for each.
 	var f field
 	var err error
 	for len(m) > 0 {
