@@ -94,7 +94,7 @@ func (b *Builder) more() int {
 			return min(int(float64(n)*(1.02/s-1))+1024, 15*n)
 		}
 	}
-	return n + 16
+	return max(n, 256)
 }
 
 // grown returns a column with room for n. A column that is not in use stays so.
