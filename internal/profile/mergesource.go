@@ -22,7 +22,6 @@ type mergeSource struct {
 	functions []uint32
 	locations []uint32
 	sets      []uint32 // by label set, the number of the same set in the sum
-	lines     []Line   // of one location
 	stack     []uint32
 	values    []int64
 }
@@ -34,6 +33,7 @@ type mappingKey struct {
 
 type mappedMapping struct {
 	index int32
+	start uint64 // of the mapping as it was; addresses are compared from there
 	shift uint64 // what to add to addresses
 }
 
@@ -69,7 +69,7 @@ func (m *Merger) add(p *Profile, first int) {
 	}
 	if len(m.b.Mappings) == 0 && len(p.Mappings) > 0 {
 		// The first mapping is the main program, whichever the first sample is in.
-		s.mapping(0)
+		s.addMapping(0)
 	}
 	for i, set := range p.sets {
 		s.sets[i] = m.b.labels.id(set)
@@ -183,70 +183,63 @@ func (s *mergeSource) packNarrow(out, in []byte) bool {
 	return all <= math.MaxUint16
 }
 
-// findLocations finds the locations that are in the sum, as far as their functions and mappings are.
+// findLocations finds the locations that are in the sum.
 func (s *mergeSource) findLocations() {
 	var hashes [blockSize]uint64
 	var at [blockSize]uint32
-	var found [blockSize]Location
-	var lines [blockSize][]Line
 	if s.Merger.locations.n == 0 {
 		return
 	}
+	for i := range s.mappings {
+		s.knownMapping(int32(i))
+	}
 	for from := 0; from < len(s.locations); from += blockSize {
-		n := min(blockSize, len(s.locations)-from)
-		buf := s.lines[:0]
-		for k := range n {
-			l := s.p.Locations[from+k]
-			start := len(buf)
-			known := l.Mapping == NoMapping
-			if !known {
-				mm, ok := s.knownMapping(l.Mapping)
-				known = ok
-				l = l.moved(mm)
-			}
-			for _, ln := range l.Lines {
-				known = known && s.functions[ln.Function] != 0
-				ln.Function = s.functions[ln.Function] - 1
-				buf = append(buf, ln)
-			}
-			found[k], lines[k] = l, buf[start:]
-			hashes[k] = s.hashLocation(&l, lines[k])
-			if !known {
-				lines[k] = nil
-				found[k].Mapping = unknownMapping
-			}
+		locations := s.p.Locations[from:min(from+blockSize, len(s.locations))]
+		for k := range locations {
+			hashes[k] = s.hashLocation(&locations[k])
 		}
-		s.lines = buf
-		s.Merger.locations.candidates(hashes[:n], at[:n])
-		for k, at := range at[:n] {
-			if at != 0 && sameLocation(&s.b.Locations[at-1], &found[k], lines[k]) {
-				s.locations[from+k] = at
+		s.Merger.locations.candidates(hashes[:len(locations)], at[:len(locations)])
+		for k := range locations {
+			if at[k] != 0 && s.sameLocation(&s.b.Locations[at[k]-1], &locations[k]) {
+				s.locations[from+k] = at[k]
 			}
 		}
 	}
 }
 
-// unknownMapping is the Mapping of what cannot be in the sum.
-const unknownMapping = -2
-
-// moved returns l in terms of the mapping that its own has become.
-func (l Location) moved(m mappedMapping) Location {
-	l.Mapping = m.index - 1
-	l.Address += m.shift
-	return l
+// mappingOf returns what the mapping of a location has become.
+func (s *mergeSource) mappingOf(l *Location) mappedMapping {
+	if l.Mapping == NoMapping {
+		return mappedMapping{index: NoMapping + 1}
+	}
+	return s.mappings[l.Mapping]
 }
 
-// hashLocation returns the hash of a location of the sum that has other lines.
-func (m *Merger) hashLocation(l *Location, lines []Line) uint64 {
-	start := uint64(0) // addresses are compared from the start of the mapping
-	if l.Mapping >= 0 {
-		start = m.b.Mappings[l.Mapping].Start
-	}
-	hash := mix(mix(0, l.Address-start), uint64(uint32(l.Mapping)))
-	for i := range lines {
-		hash = mix(hash, uint64(lines[i].Function)<<32^uint64(lines[i].Line))
+// hashLocation returns the hash of a location in terms of the sum. Its mapping and functions must be known if it is there.
+func (s *mergeSource) hashLocation(l *Location) uint64 {
+	m := s.mappingOf(l)
+	hash := mix(mix(0, l.Address-m.start), uint64(uint32(m.index)))
+	for i := range l.Lines {
+		ln := &l.Lines[i]
+		hash = mix(hash, uint64(s.functions[ln.Function])<<32^uint64(ln.Line))
 	}
 	return hash
+}
+
+// sameLocation reports whether a, which is in the sum, is the same place as l. Of the columns only that of the last line
+// counts, as in pprof.
+func (s *mergeSource) sameLocation(a, l *Location) bool {
+	m := s.mappingOf(l)
+	if a.Mapping != m.index-1 || a.Address != l.Address+m.shift || a.Folded != l.Folded || len(a.Lines) != len(l.Lines) {
+		return false
+	}
+	for i := range l.Lines {
+		x, y := &a.Lines[i], &l.Lines[i]
+		if x.Function != s.functions[y.Function]-1 || x.Line != y.Line || i == len(l.Lines)-1 && x.Column != y.Column {
+			return false
+		}
+	}
+	return true
 }
 
 // location returns the number in the sum of location i, which is added when it is not there.
@@ -254,22 +247,25 @@ func (s *mergeSource) location(i uint32) uint32 {
 	if s.locations[i] != 0 {
 		return s.locations[i]
 	}
-	l := s.p.Locations[i]
+	l := &s.p.Locations[i]
 	if l.Mapping != NoMapping {
-		l = l.moved(s.mapping(l.Mapping))
+		s.addMapping(l.Mapping)
 	}
-	s.lines = s.lines[:0]
 	for _, ln := range l.Lines {
-		ln.Function = s.function(ln.Function)
-		s.lines = append(s.lines, ln)
+		s.addFunction(ln.Function)
 	}
-	slot := s.Merger.locations.find(s.hashLocation(&l, s.lines), func(at uint32) bool {
-		return sameLocation(&s.b.Locations[at], &l, s.lines)
-	})
+	slot := s.Merger.locations.find(s.hashLocation(l), func(at uint32) bool { return s.sameLocation(&s.b.Locations[at], l) })
 	if slot.free() {
 		slot.put(uint32(len(s.b.Locations)))
-		l.Lines = s.keepLines(s.lines)
-		s.b.Locations = append(s.b.Locations, l)
+		m := s.mappingOf(l)
+		added := *l
+		added.Mapping = m.index - 1
+		added.Address += m.shift
+		added.Lines = s.keepLines(l.Lines)
+		for i := range added.Lines {
+			added.Lines[i].Function = s.functions[added.Lines[i].Function] - 1
+		}
+		s.b.Locations = append(s.b.Locations, added)
 	}
 	s.locations[i] = slot.at() + 1
 	return s.locations[i]
@@ -285,21 +281,6 @@ func (m *Merger) keepLines(lines []Line) []Line {
 	return slices.Clip(m.lines[start:])
 }
 
-// sameLocation reports whether a and b, which has other lines, are the same place. Of the columns only that of the
-// last line counts, as in pprof.
-func sameLocation(a, b *Location, lines []Line) bool {
-	if a.Mapping != b.Mapping || a.Address != b.Address || a.Folded != b.Folded || len(a.Lines) != len(lines) {
-		return false
-	}
-	for i := range lines {
-		x, y := &a.Lines[i], &lines[i]
-		if x.Function != y.Function || x.Line != y.Line || i == len(lines)-1 && x.Column != y.Column {
-			return false
-		}
-	}
-	return true
-}
-
 // mappingKey returns what makes mapping i the same as another. Sizes are compared in pages and addresses from the start,
 // since the same file may be mapped elsewhere in another run.
 func (s *mergeSource) mappingKey(i int32) mappingKey {
@@ -313,27 +294,28 @@ func (s *mergeSource) mappingKey(i int32) mappingKey {
 	return key
 }
 
-// knownMapping returns what mapping i has become, or false when it is not in the sum.
-func (s *mergeSource) knownMapping(i int32) (mappedMapping, bool) {
-	if s.mappings[i].index == 0 {
-		at, ok := s.Merger.mappings[s.mappingKey(i)]
-		if !ok {
-			return mappedMapping{}, false
-		}
-		s.mappings[i] = mappedMapping{at + 1, s.b.Mappings[at].Start - s.p.Mappings[i].Start}
+// knownMapping finds mapping i in the sum and reports whether it is there.
+func (s *mergeSource) knownMapping(i int32) bool {
+	if s.mappings[i].index > 0 {
+		return true
 	}
-	return s.mappings[i], true
+	at, ok := s.Merger.mappings[s.mappingKey(i)]
+	if !ok {
+		s.mappings[i].index = -1 // of no location
+		return false
+	}
+	start := s.p.Mappings[i].Start
+	s.mappings[i] = mappedMapping{at + 1, start, s.b.Mappings[at].Start - start}
+	return true
 }
 
-// mapping returns what mapping i has become. It is added when it is not there.
-func (s *mergeSource) mapping(i int32) mappedMapping {
-	m, ok := s.knownMapping(i)
-	if !ok {
+// addMapping adds mapping i to the sum when it is not there.
+func (s *mergeSource) addMapping(i int32) {
+	if !s.knownMapping(i) {
 		s.Merger.mappings[s.mappingKey(i)] = int32(len(s.b.Mappings))
 		s.b.Mappings = append(s.b.Mappings, s.p.Mappings[i])
-		m, _ = s.knownMapping(i)
+		s.knownMapping(i)
 	}
-	return m
 }
 
 // findFunctions finds the functions that are in the sum.
@@ -368,18 +350,18 @@ func sameFunction(a, b *Function) bool {
 	return a.SystemName == a.Name && b.SystemName == b.Name || a.SystemName == b.SystemName
 }
 
-// function returns the index in the sum of function i, which is added when it is not there.
-func (s *mergeSource) function(i uint32) uint32 {
-	if s.functions[i] == 0 {
-		f := &s.p.Functions[i]
-		slot := s.Merger.functions.find(f.hash(), func(at uint32) bool { return sameFunction(&s.b.Functions[at], f) })
-		if slot.free() {
-			slot.put(uint32(len(s.b.Functions)))
-			s.b.Functions = append(s.b.Functions, s.keepFunction(*f))
-		}
-		s.functions[i] = slot.at() + 1
+// addFunction adds function i to the sum when it is not there.
+func (s *mergeSource) addFunction(i uint32) {
+	if s.functions[i] != 0 {
+		return
 	}
-	return s.functions[i] - 1
+	f := &s.p.Functions[i]
+	slot := s.Merger.functions.find(f.hash(), func(at uint32) bool { return sameFunction(&s.b.Functions[at], f) })
+	if slot.free() {
+		slot.put(uint32(len(s.b.Functions)))
+		s.b.Functions = append(s.b.Functions, s.keepFunction(*f))
+	}
+	s.functions[i] = slot.at() + 1
 }
 
 // keepFunction returns f for the sum. Strings of a profile are part of one, all of which stays as long as any does. Most
