@@ -186,7 +186,8 @@ func (s *mergeSource) packNarrow(out, in []byte) bool {
 // findLocations finds the locations that are in the sum.
 func (s *mergeSource) findLocations() {
 	var hashes [blockSize]uint64
-	var at [blockSize]uint32
+	var at, first [blockSize]uint32
+	var lines [blockSize][]Line
 	if s.Merger.locations.n == 0 {
 		return
 	}
@@ -199,6 +200,17 @@ func (s *mergeSource) findLocations() {
 			hashes[k] = s.hashLocation(&locations[k])
 		}
 		s.Merger.locations.candidates(hashes[:len(locations)], at[:len(locations)])
+		// These two loops only bring into the cache, all at once, what will be compared.
+		for k, at := range at[:len(locations)] {
+			if at != 0 {
+				lines[k] = s.b.Locations[at-1].Lines
+			}
+		}
+		for k, at := range at[:len(locations)] {
+			if at != 0 && len(lines[k]) > 0 {
+				first[k] = lines[k][0].Function
+			}
+		}
 		for k := range locations {
 			if at[k] != 0 && s.sameLocation(&s.b.Locations[at[k]-1], &locations[k]) {
 				s.locations[from+k] = at[k]
