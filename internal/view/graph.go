@@ -288,6 +288,9 @@ func newCallFinder(g *graph, t *frameTable, filter callFilter) *callFinder {
 			x.any, x.target[f] = true, true
 		}
 	}
+	if !x.any && x.from == nil {
+		return x
+	}
 	x.places = make([]callPlace, len(t.start)-1)
 	x.last = make([]lastCall, len(x.places))
 	if x.from != nil {
