@@ -20,7 +20,9 @@ type Builder struct {
 	packed []byte
 	err    error
 
-	share func() float64 // of the input that has been read, when that is known
+	share       func() float64 // of the input that has been read, when that is known
+	lastShare   float64        // when room was made the last time
+	lastSamples int
 }
 
 // NewBuilder returns a Builder for a profile with header h.
@@ -85,13 +87,18 @@ func (b *Builder) add(at, labels uint32, values []int64) {
 }
 
 // more returns for how many more samples to make room: for all that are to come, as far as that can be told, or for
-// as many again.
+// as many again. Columns that are too short are copied, which takes time and leaves garbage as large as they are; of
+// those that are too long, what is not used takes no memory.
 func (b *Builder) more() int {
 	n := len(b.stack)
 	const enough = 1 << 12 // to tell from
 	if b.share != nil && n >= enough {
-		if s := b.share(); s > 0 && s <= 1 {
-			return min(int(float64(n)*(1.02/s-1))+1024, 15*n)
+		s, was, from := b.share(), b.lastShare, b.lastSamples
+		b.lastShare, b.lastSamples = s, n
+		if s > was && s <= 1 {
+			// As many in the rest as in the part since the last time: further on, there are fewer entries of tables between
+			// samples.
+			return min(int(1.2*float64(n-from)*(1-s)/(s-was))+1024, 15*n)
 		}
 	}
 	return max(n, 256)

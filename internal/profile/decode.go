@@ -65,9 +65,9 @@ type rawTables struct {
 // usedTables are of profiles that have been read, for the next one.
 var usedTables = sync.Pool{New: func() any { return new(rawTables) }}
 
-// release gives the tables away, unless they are so large that holding them would cost more than making others.
+// release gives the tables away, unless they are so large that the memory is worth more than the time.
 func (t *rawTables) release() {
-	if t.locations.n <= 1<<16 && t.lines.n <= 1<<17 && t.functions.n <= 1<<16 {
+	if max(t.functions.n, t.locations.n, t.lines.n) <= 1<<14 {
 		t.functions.n, t.locations.n, t.lines.n = 0, 0, 0
 		usedTables.Put(t)
 	}
