@@ -126,7 +126,7 @@ func tuneGC(sys System, args []string) {
 	for _, a := range args {
 		st, err := os.Stat(a)
 		if err == nil && st.Mode().IsRegular() && st.Size() > 8<<20 {
-			debug.SetGCPercent(25)
+			debug.SetGCPercent(15)
 			return
 		}
 	}

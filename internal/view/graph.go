@@ -197,6 +197,12 @@ func (b *builder) column(values []int64) (flat []int64, sums []tally) {
 	return flat, sums
 }
 
+// listed reports whether a frame costs anything that is to be shown.
+func (b *builder) listed(f int) bool {
+	flat, cum := b.flat[f].v, b.cum[f].v
+	return (flat != 0 || cum != 0) && !(b.dropNegative && negative(flat, cum))
+}
+
 // graph returns the graph of the frames in kept, or of all when kept is nil, without its edges.
 func (b *builder) graph(kept []bool) *graph {
 	g := &graph{all: make([]*node, len(b.table.frames))}
@@ -220,10 +226,9 @@ func (b *builder) graph(kept []bool) *graph {
 		})
 		n := &nodes[len(nodes)-1]
 		g.all[i] = n
-		if n.cum == 0 && n.flat == 0 || b.dropNegative && n.negative() {
-			continue
+		if b.listed(i) {
+			g.nodes = append(g.nodes, n)
 		}
-		g.nodes = append(g.nodes, n)
 	}
 	return g
 }
@@ -445,4 +450,4 @@ func (t *callTable) grow() {
 	}
 }
 
-func (n *node) negative() bool { return n.flat < 0 || n.flat == 0 && n.cum < 0 }
+func negative(flat, cum int64) bool { return flat < 0 || flat == 0 && cum < 0 }
