@@ -40,7 +40,8 @@ type System struct {
 	Dir      string         // current folder
 	Zone     *time.Location // that times are shown in
 
-	args []string
+	args    []string
+	partial bool // a profile that was named could not be read, and the answer is of the others
 }
 
 // asked reports whether a view may be the one that was asked for, or asked about.
@@ -91,7 +92,10 @@ func Main(ctx context.Context, sys System, args []string) int {
 	root.SetOut(sys.Out)
 	root.SetErr(sys.Err)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
+	switch {
+	case err == nil && sys.partial:
+		return exitFailed // a script does not read notes
+	case err == nil:
 		return exitDone
 	}
 	var ended *exited

@@ -317,7 +317,25 @@ func (p *Profile) Normalize(base *Profile) (*Profile, error) {
 	return p.Scale(ratios), nil
 }
 
-// Times returns p with all values multiplied and cut to whole numbers; no sample goes.
+// Divide returns p with all values divided, such that the sums of its columns are, too: what is cut off one value goes to
+// those after it. Most values of a CPU profile are 1, and would else all become 0.
+func (p *Profile) Divide(by float64) *Profile {
+	q := *p
+	q.values = make([][]int64, len(p.values))
+	for k, col := range p.values {
+		q.values[k] = make([]int64, len(col))
+		rest := 0.0
+		for i, v := range col {
+			exact := float64(v)/by + rest
+			whole := math.Round(exact)
+			q.values[k][i] = int64(whole)
+			rest = exact - whole
+		}
+	}
+	return &q
+}
+
+// Times returns p with all values multiplied and cut to whole numbers, as in pprof; no sample goes.
 func (p *Profile) Times(factor float64) *Profile {
 	q := *p
 	q.values = make([][]int64, len(p.values))
