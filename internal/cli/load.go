@@ -95,6 +95,7 @@ func load(cmd *cobra.Command, sys *System, o *source.Options, refs []string) (*p
 	if err := present(refs); err != nil {
 		return nil, err
 	}
+	named := refs
 	refs, err := opt.Expand(refs)
 	if err != nil {
 		return nil, err
@@ -135,6 +136,8 @@ func load(cmd *cobra.Command, sys *System, o *source.Options, refs []string) (*p
 	}
 	p, err := opt.Finish(ctx, g)
 	if err == nil && g.N < len(refs) {
+		// A folder may hold other things than profiles. What was named should have been one.
+		sys.partial = slices.ContainsFunc(g.Missing, func(ref string) bool { return slices.Contains(named, ref) })
 		p = p.WithNote(fmt.Sprintf("%d of %d profiles could not be read and are not in this answer", len(refs)-g.N, len(refs)))
 	}
 	return p, err
