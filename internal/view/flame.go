@@ -108,11 +108,11 @@ func (f *Flames) selection(m measure) *callTree {
 	if f.tree.nodes == nil || f.tree.before != nil {
 		return nil
 	}
-	from := m.p.SelectedFrom(f.tree.p)
-	if from == nil {
+	samples := m.p.SelectedFrom(f.tree.p)
+	if samples == nil {
 		return nil
 	}
-	return f.tree.selection(m, from)
+	return f.tree.selection(samples)
 }
 
 // Flame shows the part of the tree that q asks for. It takes the heaviest call first, wherever it is, so that a limit
