@@ -19,6 +19,19 @@ func (t *callTree) open(at uint32) opening {
 	return o
 }
 
+// openCalls opens calls, and those below them that weigh at least open.
+func (t *callTree) openCalls(calls []uint32, open int64) {
+	if len(calls) == 0 {
+		return
+	}
+	todo := make([]opening, len(calls))
+	for i, at := range calls {
+		todo[i] = t.open(at)
+	}
+	t.openAll(todo, open)
+	t.addUp()
+}
+
 // openAll takes entries on to the calls below, and further where those weigh at least open. It does as much at a time
 // as there are processors.
 func (t *callTree) openAll(todo []opening, open int64) {

@@ -174,23 +174,20 @@ func (t *callTree) find(path string, share float64) (uint32, error) {
 		return 0, fmt.Errorf("no call %s", path)
 	}
 	open := max(1, int64(float64(t.sums[at].weight)*share))
-	if todo := t.closed(at, open); len(todo) > 0 {
-		t.openAll(todo, open)
-		t.addUp()
-	}
+	t.openCalls(t.closed(at, open), open)
 	return at, nil
 }
 
-// closed returns the calls from one on down that weigh at least so much and are not open, to be opened.
-func (t *callTree) closed(at uint32, weight int64) []opening {
-	var found []opening
+// closed returns the calls from one on down that weigh at least so much and are not open.
+func (t *callTree) closed(at uint32, weight int64) []uint32 {
+	var found []uint32
 	for todo := []uint32{at}; len(todo) > 0; {
 		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		switch {
 		case t.sums[at].weight < weight:
 		case !t.nodes[at].opened:
-			found = append(found, t.open(at))
+			found = append(found, at)
 		default:
 			for to := t.nodes[at].child; to != 0; to = t.nodes[to].next {
 				todo = append(todo, to)
@@ -207,8 +204,7 @@ func (t *callTree) follow(at uint32, path string) (uint32, bool) {
 		return at, true
 	}
 	if !t.nodes[at].opened {
-		t.openAll([]opening{t.open(at)}, math.MaxInt64)
-		t.addUp()
+		t.openCalls([]uint32{at}, math.MaxInt64)
 	}
 	var ways []uint32
 	for _, b := range t.calls(at) {
