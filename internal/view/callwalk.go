@@ -93,7 +93,13 @@ type walker struct {
 type shortcut struct {
 	run      profile.Run
 	from, to uint32
+	n        uint8 // locations in the run: bytes of narrow and wide ones may be the same
 	opened   bool
+}
+
+// leads tells whether a shortcut is the one for a run from a call.
+func (s *shortcut) leads(from uint32, run profile.Run, n int) bool {
+	return s.from == from && s.run == run && int(s.n) == n && s.to != 0
 }
 
 const numShortcuts = 1 << 14 // 512 kB, to stay in the cache; a new one takes the place of an old one
@@ -116,18 +122,35 @@ func (w *walker) walk(e *entry) uint32 {
 			continue
 		}
 		way := w.shortcut(at, run)
-		if way.from == at && way.run == run && way.to != 0 {
+		if way.leads(at, run, n) {
 			s.left -= uint32(n)
 			t.skip(s, stack)
 			at, opened = way.to, way.opened
 			continue
 		}
+		// Half of it may be known.
 		from, left := at, s.left
+		half, h := run.Half(n, t.inverted)
+		if h > 0 {
+			way := w.shortcut(at, half)
+			if way.leads(at, half, h) {
+				s.left -= uint32(h)
+				t.skip(s, stack)
+				at, opened = way.to, way.opened
+			} else {
+				for there && opened && (s.left > left-uint32(h) || s.line > 0) {
+					at, opened, there = w.step(at, s, stack)
+				}
+				if there && s.left == left-uint32(h) && s.line == 0 {
+					*way = shortcut{half, from, at, uint8(h), opened}
+				}
+			}
+		}
 		for there && opened && (s.left > left-uint32(n) || s.line > 0) {
 			at, opened, there = w.step(at, s, stack)
 		}
 		if there && s.left == left-uint32(n) && s.line == 0 {
-			*way = shortcut{run, from, at, opened}
+			*way = shortcut{run, from, at, uint8(n), opened}
 		}
 	}
 	if !there && s.left > 0 {
