@@ -101,6 +101,7 @@ const written = new Set(["top", "flame", "diff", "tags", "timeline"]);
 function Download() {
   const app = useApp();
   const menu = useRef<HTMLDetailsElement>(null);
+  const [open, setOpen] = useState(false); // the links follow the state, which changes with every key
   useEffect(() => {
     const close = (e: Event) => {
       if (menu.current?.open && !(e instanceof KeyboardEvent ? e.key !== "Escape" : menu.current.contains(e.target as Node))) menu.current.open = false;
@@ -119,10 +120,10 @@ function Download() {
     return "/download/" + format + queryString([...(view ? [["view", view] as [string, string]] : []), ...asked(app, grammar).filter(([k]) => k !== "root" || grammar === "flame")]);
   };
   return (
-    <details class="menu" ref={menu}>
+    <details class="menu" ref={menu} onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary title="download"><Icon name="download" /><span class="wide">Download</span></summary>
       <ul>
-        {downloads.map(([format, doc]) => <li><a href={link(format)} download onClick={() => { menu.current!.open = false; }}>{doc}</a></li>)}
+        {open && downloads.map(([format, doc]) => <li><a href={link(format)} download onClick={() => { menu.current!.open = false; }}>{doc}</a></li>)}
       </ul>
     </details>
   );
