@@ -1,0 +1,362 @@
+package prove
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Change is two versions of a folder of Go code. Old and New are there until Close.
+type Change struct {
+	Old, New Version
+	work     []string // folders to be removed
+}
+
+// A Version is one of the two.
+type Version struct {
+	Name string // what to call it: a revision, a folder
+	Dir  string // absolute
+}
+
+// Close removes what Open made.
+func (c *Change) Close() error {
+	var err error
+	for _, dir := range c.work {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return err
+}
+
+// ErrAsked is what a change that cannot be understood wraps.
+var ErrAsked = errors.New("not a change")
+
+// Open finds the two versions that refs name: nothing for the working tree against its last commit, BASE for the working
+// tree against a revision, A..B for two revisions, a file with a patch for the working tree with and without it, or two
+// folders.
+func Open(ctx context.Context, dir string, refs []string) (*Change, error) {
+	c := new(Change)
+	err := c.open(ctx, dir, refs)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (c *Change) open(ctx context.Context, dir string, refs []string) error {
+	at := func(ref string) string {
+		if filepath.IsAbs(ref) {
+			return ref
+		}
+		return filepath.Join(dir, ref)
+	}
+	switch len(refs) {
+	case 0:
+		return c.workingTree(ctx, dir, "HEAD")
+	case 1:
+		if st, err := os.Stat(at(refs[0])); err == nil && st.Mode().IsRegular() {
+			return c.patch(ctx, dir, at(refs[0]), refs[0])
+		} else if err == nil && st.IsDir() && !isRevision(ctx, dir, refs[0]) {
+			return fmt.Errorf("%w: %s is one folder: name the old one and the new one", ErrAsked, refs[0])
+		}
+		if a, b, ok := strings.Cut(refs[0], ".."); ok {
+			return c.revisions(ctx, dir, a, strings.TrimPrefix(b, "."))
+		}
+		return c.workingTree(ctx, dir, refs[0])
+	case 2:
+		for i, ref := range refs {
+			st, err := os.Stat(at(ref))
+			if err != nil || !st.IsDir() {
+				return fmt.Errorf("%w: %s is no folder: two folders, or A..B for two revisions", ErrAsked, ref)
+			}
+			v := Version{ref, at(ref)}
+			if v.Dir, err = filepath.EvalSymlinks(v.Dir); err != nil {
+				return err
+			}
+			*[]*Version{&c.Old, &c.New}[i] = v
+		}
+		return nil
+	}
+	return fmt.Errorf("%w: %d words: two folders, a revision, or two as A..B", ErrAsked, len(refs))
+}
+
+// A repository and the module in it that the current folder belongs to.
+type repository struct {
+	top    string
+	module string // below top
+}
+
+func openRepository(ctx context.Context, dir string) (*repository, error) {
+	out, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return nil, err
+	}
+	r := &repository{top: strings.TrimSpace(string(out))}
+	root := dir
+	for {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			break
+		}
+		up := filepath.Dir(root)
+		if up == root {
+			return nil, fmt.Errorf("there is no go.mod in %s or above it", dir)
+		}
+		root = up
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return nil, err
+	}
+	if r.module, err = filepath.Rel(r.top, root); err != nil || !filepath.IsLocal(r.module) {
+		return nil, fmt.Errorf("the module of %s is not in the repository %s", dir, r.top)
+	}
+	return r, nil
+}
+
+func (c *Change) workingTree(ctx context.Context, dir, base string) error {
+	r, err := openRepository(ctx, dir)
+	if err != nil {
+		return err
+	}
+	c.New = Version{"the working tree", filepath.Join(r.top, r.module)}
+	c.Old, err = c.export(ctx, r, base)
+	return err
+}
+
+func (c *Change) revisions(ctx context.Context, dir, a, b string) error {
+	r, err := openRepository(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if a == "" {
+		a = "HEAD"
+	}
+	if b == "" {
+		b = "HEAD"
+	}
+	if c.Old, err = c.export(ctx, r, a); err != nil {
+		return err
+	}
+	c.New, err = c.export(ctx, r, b)
+	return err
+}
+
+// patch makes the new version of what the working tree is and what a patch makes of it.
+func (c *Change) patch(ctx context.Context, dir, file, name string) error {
+	r, err := openRepository(ctx, dir)
+	if err != nil {
+		return err
+	}
+	c.Old = Version{"the working tree", filepath.Join(r.top, r.module)}
+	tree, err := c.folder()
+	if err != nil {
+		return err
+	}
+	list, err := git(ctx, r.top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	if err != nil {
+		return err
+	}
+	for rel := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
+		if err := copyFile(filepath.Join(tree, rel), filepath.Join(r.top, rel)); err != nil {
+			return fmt.Errorf("copying the working tree: %w", err)
+		}
+	}
+	// In a repository of its own, so that nothing above it is asked.
+	if _, err := git(ctx, tree, "init", "-q"); err != nil {
+		return err
+	}
+	if _, err := git(ctx, tree, "apply", "--whitespace=nowarn", file); err != nil {
+		return fmt.Errorf("applying %s: %w", name, err)
+	}
+	c.New = Version{"with " + name, filepath.Join(tree, r.module)}
+	return nil
+}
+
+func copyFile(to, from string) error {
+	st, err := os.Lstat(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // deleted, and not yet committed
+	}
+	if err != nil || !st.Mode().IsRegular() {
+		return err
+	}
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, st.Mode().Perm())
+}
+
+// folder makes a folder that Close removes.
+func (c *Change) folder() (string, error) {
+	dir, err := os.MkdirTemp("", "hone-prove-")
+	if err != nil {
+		return "", err
+	}
+	c.work = append(c.work, dir)
+	return filepath.EvalSymlinks(dir)
+}
+
+// export writes a revision into a folder.
+func (c *Change) export(ctx context.Context, r *repository, rev string) (Version, error) {
+	id, err := git(ctx, r.top, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	if err != nil {
+		return Version{}, fmt.Errorf("%w: %s is neither a revision of git, nor a file or folder", ErrAsked, rev)
+	}
+	dir, err := c.folder()
+	if err != nil {
+		return Version{}, err
+	}
+	archive, err := git(ctx, r.top, "archive", "--format=tar", strings.TrimSpace(string(id)))
+	if err != nil {
+		return Version{}, err
+	}
+	if err := untar(dir, archive); err != nil {
+		return Version{}, fmt.Errorf("writing revision %s: %w", rev, err)
+	}
+	return Version{rev, filepath.Join(dir, r.module)}, nil
+}
+
+func untar(dir string, archive []byte) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for r := tar.NewReader(bytes.NewReader(archive)); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch h.Typeflag {
+		case tar.TypeDir:
+			err = root.MkdirAll(filepath.FromSlash(strings.TrimSuffix(h.Name, "/")), 0o755)
+		case tar.TypeReg:
+			var text []byte
+			if text, err = io.ReadAll(r); err == nil {
+				err = root.WriteFile(filepath.FromSlash(h.Name), text, h.FileInfo().Mode().Perm())
+			}
+		case tar.TypeSymlink:
+			err = root.Symlink(h.Linkname, filepath.FromSlash(h.Name))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func isRevision(ctx context.Context, dir, ref string) bool {
+	_, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+	return err == nil
+}
+
+// git runs git and returns what it prints.
+func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = dir
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if text := strings.TrimSpace(stderr.String()); text != "" {
+			err = errors.New(text)
+		}
+		return nil, fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return stdout.Bytes(), nil
+}
+
+// changedDirs returns the folders below both versions whose Go files differ, and which other files do.
+func (c *Change) changedDirs() (dirs, others []string, err error) {
+	old, err := listFiles(c.Old.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	now, err := listFiles(c.New.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for name := range old {
+		if _, ok := now[name]; !ok {
+			now[name] = ""
+		}
+	}
+	for name, file := range now {
+		if file != "" && old[name] != "" {
+			a, err := os.ReadFile(old[name])
+			if err != nil {
+				return nil, nil, err
+			}
+			b, err := os.ReadFile(file)
+			if err != nil {
+				return nil, nil, err
+			}
+			if bytes.Equal(a, b) {
+				continue
+			}
+		}
+		dir := filepath.Dir(name)
+		switch {
+		case filepath.Ext(name) != ".go":
+			others = append(others, name)
+		case !slices.Contains(dirs, dir):
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.Sort(dirs)
+	slices.Sort(others)
+	return dirs, others, nil
+}
+
+// maxTree is how many files are compared.
+const maxTree = 200_000
+
+// listFiles returns the files of a module that the go command would look at, by name in it.
+func listFiles(root string) (map[string]string, error) {
+	files := make(map[string]string)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if path == root {
+				return nil
+			}
+			if name[0] == '.' || name[0] == '_' || name == "vendor" || name == "node_modules" {
+				return fs.SkipDir
+			}
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
+				return fs.SkipDir // another module
+			}
+			return nil
+		}
+		if d.Type().IsRegular() && name[0] != '.' {
+			rel, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			files[rel] = path
+		}
+		if len(files) > maxTree {
+			return fmt.Errorf("%s has more than %d files", root, maxTree)
+		}
+		return nil
+	})
+	return files, err
+}
