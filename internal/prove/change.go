@@ -44,7 +44,10 @@ var ErrAsked = errors.New("not a change")
 // folders.
 func Open(ctx context.Context, dir string, refs []string) (*Change, error) {
 	c := new(Change)
-	err := c.open(ctx, dir, refs)
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		err = c.open(ctx, dir, refs)
+	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}

@@ -364,6 +364,8 @@ func (g *gen) integer(t *types.Basic) int64 {
 	near, all := g.dict.numbers[g.dict.near], g.dict.numbers[""]
 	var n int64
 	switch c := g.rng.IntN(100); {
+	case !g.sized && c < 95:
+		n = int64(g.rng.IntN(12)) - 2
 	case c < 40:
 		n = int64(g.rng.IntN(24)) - 3
 	case c < 58 && len(near) > 0:

@@ -196,7 +196,12 @@ func (s *surface) buildBoth(ctx context.Context, work func(side int) string) ([2
 
 // tried says how far each function was tried.
 func (r *run) tried(s *surface, f *search) {
+	var gone []string
 	for _, t := range s.targets {
+		if t.gone {
+			gone = append(gone, t.key)
+			continue
+		}
 		if t.distance > 0 && t.entry == nil {
 			continue
 		}
@@ -220,11 +225,14 @@ func (r *run) tried(s *surface, f *search) {
 		r.proof.Functions = append(r.proof.Functions, out)
 		switch {
 		case !out.Changed:
-		case out.Reached == 0 && !strings.HasSuffix(t.why, "old version"):
+		case out.Reached == 0:
 			r.doubts = append(r.doubts, fmt.Sprintf("%s was not reached: %s", out.Name, cmp.Or(t.why, "no call got there")))
 		case out.Reached*10 < out.Blocks*7:
 			r.doubts = append(r.doubts, fmt.Sprintf("only %d of the %d blocks of %s were reached", out.Reached, out.Blocks, out.Name))
 		}
+	}
+	if len(gone) > 0 {
+		r.proof.Notes = append(r.proof.Notes, "only in the old version: "+strings.Join(gone, ", "))
 	}
 }
 
@@ -252,7 +260,36 @@ func (f *search) difference(d *finding) report.Difference {
 			}
 		}
 	}
+	if root := rootOf(d.path); root != d.path || d.layer == worker.LayerEmpty {
+		a, b := wholeOf(d.lines[0], d.step, root), wholeOf(d.lines[1], d.step, root)
+		if a != "" && b != "" && a != b {
+			pkg := f.new.pkg.Types.Name() + "."
+			out.What, out.Old, out.New = root, strings.ReplaceAll(a, pkg, ""), strings.ReplaceAll(b, pkg, "")
+		}
+	}
+	if rest, ok := strings.CutPrefix(out.What, "argument "); ok {
+		if _, name, ok := strings.Cut(rest, " "); ok && (name == "status" || strings.HasPrefix(name, "header ") || strings.HasPrefix(name, "body")) {
+			out.What = name
+		}
+	}
 	return out
+}
+
+// rootOf returns the result or argument that a path leads into.
+func rootOf(path string) string {
+	root, _, _ := strings.Cut(path, "[")
+	root, _, _ = strings.Cut(root, ".")
+	return strings.TrimSuffix(root, " length")
+}
+
+// wholeOf returns a result or argument in one piece, or "".
+func wholeOf(lines []worker.Line, step int, root string) string {
+	for _, l := range lines {
+		if l.Layer == worker.LayerWhole && l.Step == step && l.Path == root {
+			return l.Text
+		}
+	}
+	return ""
 }
 
 // verdict decides.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -473,13 +474,16 @@ type stepPath struct {
 
 // differingPaths returns where two lists of lines differ.
 func differingPaths(a, b []worker.Line) []stepPath {
-	index := make(map[stepPath]string)
+	index, other := make(map[stepPath]string), make(map[stepPath]string)
 	for _, l := range a {
-		index[stepPath{l.Step, l.Path}] += l.Text + "\n"
+		if l.Layer != worker.LayerWhole {
+			index[stepPath{l.Step, l.Path}] += l.Text + "\n"
+		}
 	}
-	other := make(map[stepPath]string)
 	for _, l := range b {
-		other[stepPath{l.Step, l.Path}] += l.Text + "\n"
+		if l.Layer != worker.LayerWhole {
+			other[stepPath{l.Step, l.Path}] += l.Text + "\n"
+		}
 	}
 	var out []stepPath
 	for k, v := range index {
@@ -520,7 +524,7 @@ func (f *search) compare(p *worker.Program, old, now *worker.Seen) *finding {
 	}
 	find := func(lines []worker.Line, at stepPath) (worker.Layer, string, bool) {
 		for _, l := range lines {
-			if l.Step == at.step && l.Path == at.path {
+			if l.Step == at.step && l.Path == at.path && l.Layer != worker.LayerWhole {
 				return l.Layer, l.Text, true
 			}
 		}
@@ -535,7 +539,8 @@ func (f *search) compare(p *worker.Program, old, now *worker.Seen) *finding {
 			layer = min(a, b)
 		}
 		// The first step that differs is to blame for the others.
-		if layer < best && (best > worker.LayerShared || at.step == d.step) {
+		better := layer < best && (best > worker.LayerShared || at.step == d.step)
+		if better || layer == best && at.step == d.step && strings.HasSuffix(at.path, " status") {
 			best = layer
 			d.layer, d.path, d.step, d.old, d.new = layer, at.path, at.step, was, is
 			if !had {
@@ -596,6 +601,9 @@ func (f *search) findings(ctx context.Context) ([]*finding, error) {
 		}
 		out = append(out, d)
 	}
+	slices.SortStableFunc(out, func(a, b *finding) int {
+		return cmp.Or(cmpBool(b.alarms(), a.alarms()), cmp.Compare(a.layer, b.layer), cmp.Compare(weight(a.program), weight(b.program)))
+	})
 	return out, nil
 }
 

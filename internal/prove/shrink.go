@@ -56,9 +56,10 @@ func (f *search) shrink(ctx context.Context, d *finding) error {
 }
 
 func (s *shrinker) stop() {
-	for _, p := range s.live {
+	for i, p := range s.live {
 		if p != nil {
 			p.stop()
+			s.live[i] = nil
 		}
 	}
 }
@@ -75,10 +76,11 @@ func (s *shrinker) try(p *worker.Program) bool {
 	s.tries++
 	var seen [2]*worker.Seen
 	for i := range s.live {
-		if s.live[i] == nil || s.live[i].dead {
-			if s.live[i] != nil {
-				s.live[i].stop()
-			}
+		if s.live[i] != nil && s.live[i].dead {
+			s.live[i].stop()
+			s.live[i] = nil
+		}
+		if s.live[i] == nil {
 			fresh, err := start(s.ctx, s.files[i].file, s.config(runLimit))
 			if err != nil {
 				return false
@@ -88,6 +90,9 @@ func (s *shrinker) try(p *worker.Program) bool {
 		seen[i] = s.live[i].run([]*worker.Program{p}, true)[0]
 	}
 	c := s.compare(p, seen[0], seen[1])
+	if c != nil || seen[0].Status != seen[1].Status {
+		s.stop() // what they hold may differ from now on
+	}
 	if c == nil || c.bucket() != s.d.bucket() || c.note != s.d.note {
 		return false
 	}
@@ -131,7 +136,7 @@ func (s *shrinker) value(at func(p *worker.Program) *worker.Value) {
 	}
 	switch v.Kind {
 	case worker.Int:
-		for _, n := range []int64{0, 1, 2, 3, 5, 10, v.Int / 2, -v.Int, v.Int - 1} {
+		for _, n := range []int64{0, 1, 2, 3, 5, 10, 'a', 'é', v.Int / 2, -v.Int, v.Int - 1} {
 			if magnitude(n) < magnitude(v.Int) && set(worker.Value{Kind: worker.Int, Int: n}) {
 				break
 			}
@@ -227,6 +232,13 @@ func (s *shrinker) request(at func(p *worker.Program) *worker.Value) {
 	if method, rest, _ := strings.Cut(at(s.best).Text, " "); method != "GET" {
 		s.change(func(p *worker.Program) { at(p).Text = "GET " + rest })
 	}
+	if path, query, ok := strings.Cut(at(s.best).Text, "?"); path != "GET /" {
+		text := "GET /"
+		if ok {
+			text += "?" + query
+		}
+		s.change(func(p *worker.Program) { at(p).Text = text })
+	}
 	path, query, _ := strings.Cut(at(s.best).Text, "?")
 	pairs := strings.Split(query, "&")
 	for i := 0; i < len(pairs) && query != ""; {
@@ -246,8 +258,8 @@ func (s *shrinker) request(at func(p *worker.Program) *worker.Value) {
 		if !ok {
 			continue
 		}
-		for _, plain := range []string{"", "a", "red", "0"} {
-			if len(plain) >= len(value) && value == strings.ToLower(value) && !strings.Contains(value, "%") {
+		for _, plain := range []string{"", "red", "0", "a"} {
+			if plain == value {
 				break
 			}
 			with := slices.Clone(pairs)

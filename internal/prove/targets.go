@@ -28,6 +28,7 @@ type target struct {
 	key      string
 	distance int    // from what was changed
 	why      string // it cannot be called, then entry is nil
+	gone     bool   // it is only in the old version
 	file     string
 	line     int
 }
@@ -89,7 +90,7 @@ func newSurface(p *pair, d *danger) *surface {
 	}
 	for key, d := range p.old.decls {
 		if _, ok := d.obj.(*types.Func); ok && !d.test && p.new.decls[key] == nil {
-			t := &target{key: key, why: "it is only in the old version"}
+			t := &target{key: key, gone: true}
 			t.file, t.line = p.old.place(d.node.Pos())
 			s.targets = append(s.targets, t)
 		}
@@ -262,8 +263,18 @@ func (s *side) recvKey(f *types.Func) string {
 // compareStructs finds the fields that the structs of both versions have.
 func (s *surface) compareStructs() {
 	literals := make(map[string]bool)
+	kept := make(map[string]bool) // what the package itself sets afterwards is for it to keep in order
 	for _, f := range s.new.pkg.Syntax {
 		ast.Inspect(f, func(n ast.Node) bool {
+			if set, ok := n.(*ast.AssignStmt); ok {
+				for _, x := range set.Lhs {
+					if sel, ok := x.(*ast.SelectorExpr); ok {
+						if named, _ := structOf(s.new.pkg.TypesInfo.TypeOf(sel.X)); named != nil {
+							kept[named.Obj().Name()+"."+sel.Sel.Name] = true
+						}
+					}
+				}
+			}
 			lit, ok := n.(*ast.CompositeLit)
 			if !ok {
 				return true
@@ -308,7 +319,8 @@ func (s *surface) compareStructs() {
 			if types0[f.Name()] != s.new.typeKey(f.Type()) || f.Name() == "_" || s.reshaped(f.Type(), 0) != "" {
 				continue
 			}
-			rules = append(rules, fieldRule{f.Name(), !f.Exported() && !plain, f.Exported() || literals[key+"."+f.Name()]})
+			name := key + "." + f.Name()
+			rules = append(rules, fieldRule{f.Name(), !f.Exported() && !plain, literals[name] || f.Exported() && (plain || !kept[name])})
 		}
 		s.rules[key] = rules
 	}

@@ -32,6 +32,8 @@ const (
 	LayerText   Layer = 'F' // text of errors, and values beside them
 	LayerInside Layer = 'G' // what only the package itself can see
 	layers            = 7
+
+	LayerWhole Layer = 'Z' // a value as a whole, for people; it is not compared
 )
 
 // A Line is one thing that was observed.
@@ -400,6 +402,34 @@ func stringOf(v reflect.Value) (text string, ok bool) {
 		return s.String(), true
 	}
 	return "", false
+}
+
+// whole adds a value in one piece, when there is nothing in it that says where it is in memory.
+func (r *rendering) whole(path string, v reflect.Value) {
+	if !r.full || !v.IsValid() || !v.CanInterface() || !isPlain(v.Type(), 0) || v.Kind() != reflect.Slice && v.Kind() != reflect.Map && v.Kind() != reflect.Struct && v.Kind() != reflect.Array {
+		return
+	}
+	text := fmt.Sprintf("%#v", v.Interface())
+	if len(text) < 200 {
+		r.lines = append(r.lines, Line{r.step, LayerWhole, path, text})
+	}
+}
+
+func isPlain(t reflect.Type, depth int) bool {
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		return depth < 4 && isPlain(t.Elem(), depth+1)
+	case reflect.Struct:
+		for i := 0; i < t.NumField(); i++ {
+			if !t.Field(i).IsExported() || !isPlain(t.Field(i).Type, depth+1) {
+				return false
+			}
+		}
+		return depth < 4
+	case reflect.Pointer, reflect.Func, reflect.Chan, reflect.Interface, reflect.UnsafePointer:
+		return false
+	}
+	return true
 }
 
 // special renders types that are more than their fields.

@@ -155,6 +155,7 @@ func (r *Run) outcome(out *rendering, results, args []reflect.Value) {
 			continue
 		}
 		out.value(resultName(i, results), LayerResult, x, 0)
+		out.whole(resultName(i, results), x)
 	}
 	if failed {
 		out.least = LayerEmpty
@@ -166,6 +167,7 @@ func (r *Run) outcome(out *rendering, results, args []reflect.Value) {
 				layer = LayerResult // a writer, most likely
 			}
 			out.value("argument "+strconv.Itoa(i+1), layer, x, 0)
+			out.whole("argument "+strconv.Itoa(i+1), x)
 		}
 	}
 	out.least = 0
