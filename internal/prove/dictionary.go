@@ -347,6 +347,23 @@ func (g *gen) mutateText(s string) string {
 	}
 }
 
+// related makes a string that has to do with s.
+func (g *gen) related(s string) string {
+	switch g.rng.IntN(6) {
+	case 0:
+		return s
+	case 1:
+		return strings.ToUpper(s)
+	case 2:
+		return strings.ToLower(s)
+	case 3:
+		return s[g.rng.IntN(len(s)+1):]
+	case 4:
+		return s[:g.rng.IntN(len(s)+1)]
+	}
+	return g.mutateText(s)
+}
+
 // char makes a character.
 func (g *gen) char() rune {
 	if near := strings.Join(g.dict.texts[g.dict.near], ""); near != "" && g.chance(30) {

@@ -180,6 +180,10 @@ func (b *builder) args(params []types.Type) []worker.Value {
 			if b.chance(3) && types.Identical(params[j], t) && !isBasic(t) {
 				args[i] = args[j]
 			}
+			if args[j].Kind == worker.String && b.chance(18) && types.Identical(params[j], t) { // what is compared is related
+				args[i] = clone(args[j])
+				args[i].Text = b.related(args[i].Text)
+			}
 		}
 	}
 	return args
@@ -207,7 +211,7 @@ func (b *builder) object(t types.Type, of *entry) (worker.Value, bool) {
 // fresh makes a value by a constructor or as a literal.
 func (b *builder) fresh(t types.Type) worker.Value {
 	ctors := b.ctors[b.baseKey(t)]
-	if len(ctors) > 0 && b.depth < 4 && !b.chance(8) {
+	if len(ctors) > 0 && b.depth < 4 && !b.chance(4) {
 		e := pick(b.gen, ctors)
 		b.depth++
 		args := b.args(e.params)

@@ -88,11 +88,8 @@ func (p *process) stop() {
 }
 
 // run has the worker run programs, and returns what became of each. After one that it did not survive there are no more.
-func (p *process) run(list []*worker.Program, full bool) []*worker.Seen {
-	frame := []byte{worker.OpBatch, 2}
-	if full {
-		frame[1] |= 1
-	}
+func (p *process) run(list []*worker.Program, how byte) []*worker.Seen {
+	frame := []byte{worker.OpBatch, how}
 	for _, prog := range list {
 		frame = prog.Append(frame)
 	}

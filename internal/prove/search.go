@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"go/types"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -23,17 +24,17 @@ type search struct {
 	live   [2]*process
 	states map[*target]*state
 
-	executions  int
-	invalid     int // programs that could not be made
-	unsteady    int // differences that did not show again
-	deaths      int
-	seen        map[string]*finding
-	busy        map[string]int // how often differences of a kind were looked at
-	nondet      map[string]bool
-	covered     [2][]bool
-	history     []*worker.Program // since the workers were started
-	foundAt     time.Time
-	randomizing int
+	executions int
+	invalid    int // programs that could not be made
+	unsteady   int // differences that did not show again
+	deaths     int
+	seen       map[string]*finding
+	busy       map[string]int // how often differences of a kind were looked at
+	nondet     map[string]bool
+	covered    [2][]bool
+	history    []*worker.Program // since the workers were started
+	dirty      bool              // a difference was seen since then: what they hold may differ
+	foundAt    time.Time
 }
 
 // A state is how far the search is with a target.
@@ -43,6 +44,7 @@ type state struct {
 	executions int
 	quiet      int // executions since something new was seen
 	deaths     int
+	found      bool // a grave difference
 	done       bool
 }
 
@@ -106,7 +108,7 @@ const (
 // restart gives both sides fresh workers.
 func (f *search) restart(ctx context.Context) error {
 	f.stop()
-	f.history = nil
+	f.history, f.dirty = nil, false
 	for i := range f.live {
 		p, err := start(ctx, f.files[i].file, f.config(runLimit))
 		if err != nil {
@@ -154,7 +156,11 @@ func (f *search) run(ctx context.Context) error {
 			if err := f.batch(ctx, t, st); err != nil {
 				return err
 			}
-			st.done = f.opt.Executions > 0 && st.executions >= f.opt.Executions || f.opt.Executions == 0 && st.quiet > quietEnough
+			most := f.opt.Executions
+			if st.found {
+				most = (most + 3) / 4 // the rest of the time is for the others
+			}
+			st.done = most > 0 && st.executions >= most || most == 0 && st.quiet > quietEnough
 			idle = idle && st.done
 		}
 		if idle {
@@ -193,14 +199,20 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 	var seen [2][]*worker.Seen
 	var wg sync.WaitGroup
 	for i := range f.live {
-		wg.Go(func() { seen[i] = f.live[i].run(list, false) })
+		wg.Go(func() {
+			seen[i] = f.live[i].run(list, 0)
+			if n := len(seen[i]); n > 0 && seen[i][n-1].Status == died {
+				seen[i] = f.whichDied(ctx, i, list) // what it said last was lost with it
+			}
+		})
 	}
 	wg.Wait()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	n := min(len(seen[0]), len(seen[1]))
-	looked, differed := 0, false
+	looked, again := 0, false
+	var grave bool
 	for i := range n {
 		old, now := seen[0][i], seen[1][i]
 		if old.Status == worker.Invalid && now.Status == worker.Invalid {
@@ -223,17 +235,25 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		if kind == "" {
 			continue
 		}
-		differed = true
 		if f.busy[kind] >= 4 && f.rng.IntN(40*f.busy[kind]) != 0 || looked >= 4 {
+			f.dirty = true
 			continue
 		}
 		looked++
-		f.busy[kind]++
 		before := append(f.history[:len(f.history):len(f.history)], list[:i]...)
-		if err := f.examine(ctx, t, list[i], before); err != nil {
+		found, err := f.examine(ctx, t, list[i], before)
+		if err != nil {
 			return err
 		}
+		if found == nil && f.dirty {
+			again = true // most likely because of what was seen before; with fresh workers it would not have shown
+			break
+		}
+		f.dirty = true
+		f.busy[kind]++
+		grave = grave || found != nil && found.alarms()
 	}
+	st.found = st.found || grave
 	if n > 0 && n < len(list) {
 		st.deaths++
 		f.deaths++
@@ -244,7 +264,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 			st.done = true
 		}
 	}
-	if differed || f.live[0].dead || f.live[1].dead {
+	if again || f.live[0].dead || f.live[1].dead {
 		return f.restart(ctx)
 	}
 	f.history = append(f.history, list...)
@@ -252,6 +272,16 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		return f.restart(ctx) // so that what depends on all that went before can be shown
 	}
 	return nil
+}
+
+// whichDied runs programs again that a worker did not survive, so that it is known which of them it was.
+func (f *search) whichDied(ctx context.Context, side int, list []*worker.Program) []*worker.Seen {
+	p, err := start(ctx, f.files[side].file, f.config(runLimit))
+	if err != nil {
+		return nil // as will the next
+	}
+	defer p.stop()
+	return p.run(list, worker.FlushEach)
 }
 
 // cover notes what ran, and returns how much of it is new.
@@ -325,7 +355,7 @@ func (f *search) replay(ctx context.Context, list []*worker.Program, times int, 
 					return
 				}
 				defer p.stop()
-				seen := p.run(list, true)
+				seen := p.run(list, worker.Full|worker.FlushEach)
 				out[i+side] = seen[len(seen)-1]
 				if len(seen) < len(list) && out[i+side].Status == worker.Done {
 					out[i+side] = &worker.Seen{Status: died}
@@ -342,12 +372,12 @@ func (f *search) replay(ctx context.Context, list []*worker.Program, times int, 
 
 // examine finds out whether a difference is one: it has to show in fresh workers, every time, and the old version has to
 // agree with itself.
-func (f *search) examine(ctx context.Context, t *target, p *worker.Program, before []*worker.Program) error {
+func (f *search) examine(ctx context.Context, t *target, p *worker.Program, before []*worker.Program) (*finding, error) {
 	list := []*worker.Program{p}
 	for round := 0; round < 6; round++ {
 		seen, err := f.replay(ctx, list, 2, confirmLimit)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if f.learn(p, seen[0], seen[2]) {
 			continue // and see what is left
@@ -362,29 +392,29 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 			if len(list) == 1 {
 				f.unsteady++
 			}
-			return nil
+			return nil, nil
 		}
 		if len(list) > 1 {
 			if list, err = f.cutHistory(ctx, list, d); err != nil {
-				return err
+				return nil, err
 			}
 			joined := joinPrograms(list)
 			seen, err := f.replay(ctx, []*worker.Program{joined}, 2, confirmLimit)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if d = f.compare(joined, seen[0], seen[1]); d == nil || f.compare(joined, seen[2], seen[3]) == nil {
 				f.unsteady++
-				return nil
+				return nil, nil
 			}
 			p = joined
 		}
 		d.target, d.program = t, p
 		f.keep(d)
-		return nil
+		return d, nil
 	}
 	f.unsteady++
-	return nil
+	return nil, nil
 }
 
 // cutHistory finds how much of what went before a difference takes.
@@ -555,18 +585,43 @@ func (f *search) compare(p *worker.Program, old, now *worker.Seen) *finding {
 		return nil
 	}
 	d.fn = f.entries[p.Steps[d.step].Func].name
-	d.soften()
+	d.soften(f.surface)
 	return d
 }
 
 // soften notes what makes a difference less grave than its layer.
-func (d *finding) soften() {
+func (d *finding) soften(s *surface) {
 	switch {
 	case d.layer == worker.LayerPanic && d.old == "panics":
 		d.note = "the old version panicked"
 	case d.layer == worker.LayerShared && d.old == "true" && d.new == "false":
 		d.note = "less memory is shared than before"
+	default:
+		for i := range d.program.Steps {
+			for j, t := range s.entries[d.program.Steps[i].Func].params {
+				if ctor := s.bypassed(&d.program.Steps[i].Args[j], t); ctor != "" {
+					d.note = "it takes a value that " + ctor + " did not make"
+				}
+			}
+		}
 	}
+}
+
+// bypassed returns the constructor that would have made v, when v is a literal.
+func (s *surface) bypassed(v *worker.Value, t types.Type) string {
+	if v.Kind != worker.Struct && v.Kind != worker.Ptr {
+		return ""
+	}
+	named, _ := structOf(t)
+	if named == nil {
+		return ""
+	}
+	for _, e := range s.ctors[s.baseKey(t)] {
+		if strings.EqualFold(e.name, "new"+named.Obj().Name()) || e.name == "New" {
+			return e.name
+		}
+	}
+	return ""
 }
 
 func statusText(s byte) string {
@@ -584,6 +639,9 @@ func statusText(s byte) string {
 // findings returns what was found, the gravest first, each cut down to the least that shows it.
 func (f *search) findings(ctx context.Context) ([]*finding, error) {
 	list := slices.Collect(maps.Values(f.seen))
+	if !f.opt.Strict {
+		list = slices.DeleteFunc(list, func(d *finding) bool { return d.layer == worker.LayerText })
+	}
 	slices.SortFunc(list, func(a, b *finding) int {
 		return cmp.Or(cmpBool(b.alarms(), a.alarms()), cmp.Compare(a.layer, b.layer), cmp.Compare(a.target.distance, b.target.distance), cmp.Compare(a.bucket(), b.bucket()))
 	})

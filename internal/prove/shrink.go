@@ -87,7 +87,7 @@ func (s *shrinker) try(p *worker.Program) bool {
 			}
 			s.live[i] = fresh
 		}
-		seen[i] = s.live[i].run([]*worker.Program{p}, true)[0]
+		seen[i] = s.live[i].run([]*worker.Program{p}, worker.Full)[0]
 	}
 	c := s.compare(p, seen[0], seen[1])
 	if c != nil || seen[0].Status != seen[1].Status {

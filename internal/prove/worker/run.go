@@ -77,9 +77,6 @@ func (t *Table) run(p *Program, full bool, printed func() string, see observer) 
 		r.args, r.outs = append(r.args, args), append(r.outs, results)
 		out.line(LayerPanic, "outcome", "returns")
 		r.outcome(out, results, args)
-		if text := printed(); text != "" {
-			out.bytes("standard output", LayerResult, text)
-		}
 		if len(r.calls) > 0 {
 			out.line(LayerResult, "calls of the function argument", strings.Join(r.calls, "\n"))
 		}
@@ -91,6 +88,9 @@ func (t *Table) run(p *Program, full bool, printed func() string, see observer) 
 		return Done
 	}
 	out := &rendering{run: r, full: full, fn: t.Names[p.Steps[last].Func], step: last}
+	if text := printed(); text != "" {
+		out.bytes("standard output", LayerResult, text)
+	}
 	for i, before := range kept[:last] {
 		if before != "" {
 			out.line(LayerShared, "result of call "+strconv.Itoa(i+1)+" is changed by later calls", strconv.FormatBool(r.mutable(r.outs[i]) != before))

@@ -44,6 +44,12 @@ const (
 	OpBatch  byte = 'b'
 )
 
+// How a batch is run.
+const (
+	Full      byte = 1 << iota // says all lines, not only their hashes
+	FlushEach                  // says so after each program, in case the next one is the last
+)
+
 // A Config is what a worker is told before anything else.
 type Config struct {
 	Fields map[string][]FieldRule // of structs, by the name of the type
@@ -132,7 +138,7 @@ func (s *server) batch(b []byte) {
 	if len(b) == 0 {
 		return
 	}
-	full, each := b[0]&1 != 0, b[0]&2 != 0
+	full, each := b[0]&Full != 0, b[0]&FlushEach != 0
 	b = b[1:]
 	for len(b) > 0 {
 		var p Program
