@@ -18,10 +18,11 @@ type gen struct {
 	calm  map[*target]bool      // large numbers were no good
 	seeds map[string][]seedCall // by key of the function
 	sized bool                  // large numbers may be made
+	slow  map[int]int           // how often a function that came before took too long
 }
 
 func newGen(s *surface, seed uint64) *gen {
-	g := &gen{surface: s, rng: rand.New(rand.NewPCG(seed, 0x686f6e65)), dict: newDictionary(s), calm: make(map[*target]bool)}
+	g := &gen{surface: s, rng: rand.New(rand.NewPCG(seed, 0x686f6e65)), dict: newDictionary(s), calm: make(map[*target]bool), slow: make(map[int]int)}
 	g.seeds = findSeeds(s)
 	return g
 }
@@ -196,7 +197,7 @@ func (b *builder) object(t types.Type, of *entry) (worker.Value, bool) {
 	if of != nil || b.depth > 2 {
 		return v, false
 	}
-	methods := b.methods[b.baseKey(t)]
+	methods := b.quick(b.methods[b.baseKey(t)])
 	if _, ptr := types.Unalias(t).(*types.Pointer); !ptr || len(methods) == 0 || v.Kind == worker.Zero || b.chance(30) {
 		return v, false
 	}
@@ -210,7 +211,7 @@ func (b *builder) object(t types.Type, of *entry) (worker.Value, bool) {
 
 // fresh makes a value by a constructor or as a literal.
 func (b *builder) fresh(t types.Type) worker.Value {
-	ctors := b.ctors[b.baseKey(t)]
+	ctors := b.quick(b.ctors[b.baseKey(t)])
 	if len(ctors) > 0 && b.depth < 4 && !b.chance(4) {
 		e := pick(b.gen, ctors)
 		b.depth++
@@ -220,6 +221,20 @@ func (b *builder) fresh(t types.Type) worker.Value {
 		return worker.Value{Kind: worker.Ref, Int: int64(at) << 8}
 	}
 	return b.literal(t)
+}
+
+// quick leaves out what took too long before, nearly always.
+func (b *builder) quick(list []*entry) []*entry {
+	if len(b.slow) == 0 || b.chance(2) {
+		return list
+	}
+	var out []*entry
+	for _, e := range list {
+		if b.slow[e.id] < 2 {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // value makes an argument.

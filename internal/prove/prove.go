@@ -79,6 +79,9 @@ type run struct {
 	opt    Options
 	proof  *report.Proof
 	doubts []string // why it is not proven
+
+	unreached, partly []string // functions that changed
+	ran    bool     // the program, with arguments
 }
 
 func (r *run) all(ctx context.Context) error {
@@ -114,6 +117,18 @@ func (r *run) all(ctx context.Context) error {
 	if !r.opt.NoTests {
 		if err := r.checks(ctx, pairs); err != nil {
 			return err
+		}
+	}
+	if r.opt.Args != nil {
+		for _, p := range pairs {
+			ran, err := r.program(ctx, p, work)
+			if err != nil {
+				return err
+			}
+			r.ran = r.ran || ran
+		}
+		if !r.ran {
+			r.proof.Notes = append(r.proof.Notes, "no program changed that could be run with arguments")
 		}
 	}
 	for i, p := range pairs {
@@ -224,11 +239,11 @@ func (r *run) tried(s *surface, f *search) {
 		}
 		r.proof.Functions = append(r.proof.Functions, out)
 		switch {
-		case !out.Changed:
+		case !out.Changed || t.key == "main" && r.ran:
 		case out.Reached == 0:
-			r.doubts = append(r.doubts, fmt.Sprintf("%s was not reached: %s", out.Name, cmp.Or(t.why, "no call got there")))
+			r.unreached = append(r.unreached, out.Name)
 		case out.Reached*10 < out.Blocks*7:
-			r.doubts = append(r.doubts, fmt.Sprintf("only %d of the %d blocks of %s were reached", out.Reached, out.Blocks, out.Name))
+			r.partly = append(r.partly, out.Name)
 		}
 	}
 	if len(gone) > 0 {
@@ -301,6 +316,12 @@ func (r *run) verdict() {
 			p.Verdict = report.Different
 			p.Reasons = append(p.Reasons, c.Name+" failed")
 		}
+	}
+	if len(r.unreached) > 0 {
+		r.doubts = append(r.doubts, "not reached: "+strings.Join(r.unreached, ", "))
+	}
+	if len(r.partly) > 0 {
+		r.doubts = append(r.doubts, "reached only in part: "+strings.Join(r.partly, ", "))
 	}
 	grave := 0
 	for _, d := range p.Differences {

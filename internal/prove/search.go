@@ -255,6 +255,11 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 	}
 	st.found = st.found || grave
 	if n > 0 && n < len(list) {
+		for _, s := range list[n-1].Steps {
+			if s.Func != t.id {
+				f.slow[s.Func]++
+			}
+		}
 		st.deaths++
 		f.deaths++
 		if st.deaths > 2 {
