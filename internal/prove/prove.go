@@ -81,7 +81,7 @@ type run struct {
 	doubts []string // why it is not proven
 
 	unreached, partly []string // functions that changed
-	ran    bool     // the program, with arguments
+	ran               bool     // the program, with arguments
 }
 
 func (r *run) all(ctx context.Context) error {
@@ -242,7 +242,7 @@ func (r *run) tried(s *surface, f *search) {
 		case !out.Changed || t.key == "main" && r.ran:
 		case out.Reached == 0:
 			r.unreached = append(r.unreached, out.Name)
-		case out.Reached*10 < out.Blocks*7:
+		case out.Reached*10 < out.Blocks*7 && out.Blocks-out.Reached > 1:
 			r.partly = append(r.partly, out.Name)
 		}
 	}

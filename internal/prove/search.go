@@ -235,7 +235,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		if kind == "" {
 			continue
 		}
-		if f.busy[kind] >= 4 && f.rng.IntN(40*f.busy[kind]) != 0 || looked >= 4 {
+		if f.busy[kind] >= 3 && f.rng.IntN(40*f.busy[kind]) != 0 || looked >= 4 {
 			f.dirty = true
 			continue
 		}
@@ -380,9 +380,18 @@ func (f *search) replay(ctx context.Context, list []*worker.Program, times int, 
 func (f *search) examine(ctx context.Context, t *target, p *worker.Program, before []*worker.Program) (*finding, error) {
 	list := []*worker.Program{p}
 	for round := 0; round < 6; round++ {
-		seen, err := f.replay(ctx, list, 2, confirmLimit)
+		seen, err := f.replay(ctx, list, 1, confirmLimit)
 		if err != nil {
 			return nil, err
+		}
+		if f.compare(p, seen[0], seen[1]) == nil {
+			seen = append(seen, seen...) // it does not show: that need not be seen twice
+		} else {
+			again, err := f.replay(ctx, list, 1, confirmLimit)
+			if err != nil {
+				return nil, err
+			}
+			seen = append(seen, again...)
 		}
 		if f.learn(p, seen[0], seen[2]) {
 			continue // and see what is left
@@ -415,11 +424,33 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 			p = joined
 		}
 		d.target, d.program = t, p
+		if f.seen[d.bucket()] == nil {
+			if ok, err := f.steady(ctx, d, 3); err != nil || !ok {
+				return nil, err
+			}
+		}
 		f.keep(d)
 		return d, nil
 	}
 	f.unsteady++
 	return nil, nil
+}
+
+// steady reports whether a finding shows each of n times more. What the versions take by chance, such as the order of a
+// map, can come out the same a few times in a row.
+func (f *search) steady(ctx context.Context, d *finding, n int) (bool, error) {
+	seen, err := f.replay(ctx, []*worker.Program{d.program}, n, confirmLimit)
+	if err != nil {
+		return false, err
+	}
+	for i := 0; i < len(seen); i += 2 {
+		c := f.compare(d.program, seen[i], seen[i+1])
+		if c == nil || c.bucket() != d.bucket() || f.learn(d.program, seen[0], seen[i]) {
+			f.unsteady++
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // cutHistory finds how much of what went before a difference takes.
@@ -658,10 +689,17 @@ func (f *search) findings(ctx context.Context) ([]*finding, error) {
 		if known[k] {
 			continue
 		}
-		known[k] = true
 		if err := f.shrink(ctx, d); err != nil {
 			return nil, err
 		}
+		if d.alarms() {
+			if ok, err := f.steady(ctx, d, 4); err != nil {
+				return nil, err
+			} else if !ok {
+				continue
+			}
+		}
+		known[k] = true
 		out = append(out, d)
 	}
 	slices.SortStableFunc(out, func(a, b *finding) int {

@@ -15,12 +15,14 @@ const shrinkTries = 600
 // A shrinker looks for a smaller program with the same difference.
 type shrinker struct {
 	*search
-	ctx   context.Context
-	d     *finding
-	best  *worker.Program
-	live  [2]*process
-	tries int
-	until time.Time
+	ctx  context.Context
+	d    *finding
+	best *worker.Program
+
+	careful bool // a difference may stay in the workers: they are not used again
+	live    [2]*process
+	tries   int
+	until   time.Time
 }
 
 // shrink cuts the program of a finding down to the least that still shows it.
@@ -28,7 +30,19 @@ func (f *search) shrink(ctx context.Context, d *finding) error {
 	if d.lines[0] == nil {
 		return nil // it ended a worker: each try would take as long again
 	}
-	s := &shrinker{search: f, ctx: ctx, d: d, best: d.program, until: time.Now().Add(10 * time.Second)}
+	// Most functions remember nothing, and can be tried in the same workers over and over.
+	for _, careful := range []bool{false, true} {
+		done, err := f.shrinkIn(ctx, d, careful)
+		if err != nil || done {
+			return err
+		}
+	}
+	return nil
+}
+
+// shrinkIn reports whether what it arrived at shows the difference in workers that saw nothing else.
+func (f *search) shrinkIn(ctx context.Context, d *finding, careful bool) (bool, error) {
+	s := &shrinker{search: f, ctx: ctx, d: d, best: d.program, careful: careful, until: time.Now().Add(10 * time.Second)}
 	defer s.stop()
 	for range 4 {
 		before := weight(s.best)
@@ -39,20 +53,19 @@ func (f *search) shrink(ctx context.Context, d *finding) error {
 		}
 	}
 	if s.best == d.program {
-		return ctx.Err()
+		return true, ctx.Err()
 	}
-	// In workers that saw nothing else, and at another time.
 	seen, err := f.replay(ctx, []*worker.Program{s.best}, 2, confirmLimit)
 	if err != nil {
-		return err
+		return false, err
 	}
 	a, b := f.compare(s.best, seen[0], seen[1]), f.compare(s.best, seen[2], seen[3])
-	if a == nil || b == nil || a.bucket() != d.bucket() || b.bucket() != d.bucket() {
-		return nil
+	if a == nil || b == nil || a.bucket() != d.bucket() || b.bucket() != d.bucket() || a.note != d.note {
+		return false, nil
 	}
 	a.target = d.target
 	*d = *a
-	return nil
+	return true, nil
 }
 
 func (s *shrinker) stop() {
@@ -90,7 +103,7 @@ func (s *shrinker) try(p *worker.Program) bool {
 		seen[i] = s.live[i].run([]*worker.Program{p}, worker.Full)[0]
 	}
 	c := s.compare(p, seen[0], seen[1])
-	if c != nil || seen[0].Status != seen[1].Status {
+	if s.careful && (c != nil || seen[0].Status != seen[1].Status) {
 		s.stop() // what they hold may differ from now on
 	}
 	if c == nil || c.bucket() != s.d.bucket() || c.note != s.d.note {
