@@ -1,22 +1,25 @@
 package cli
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/duel"
 	"github.com/hone-perf/hone/internal/prove"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/view"
 )
 
 const proveHelp = `Say what can be said for a change: that it builds, passes the tests of both versions
 without races, and does the same as before.
 
-The change is the working tree against its last commit, or against BASE; two revisions,
-A..B; a file with a patch; or two folders. Every function that changed, and what uses it,
+The change is the working tree against where your branch left the main one, or against
+BASE; two revisions, A..B; a file with a patch; or two folders. Every function that changed, and what uses it,
 is called in both versions, side by side, with arguments that are made up from the code,
 its tests, and experience: results, errors, panics, changed arguments, what is written, and
 the answers to HTTP requests are compared. No difference after many calls is no proof in
@@ -25,6 +28,8 @@ the sense of mathematics; the answer says how many there were and how far they r
 Functions that can remove files, run programs, talk to other machines or end the process
 are not called with made-up arguments. What is behind -- is given to the program of the
 package, in both versions, and what it prints is compared.
+
+--faster runs the benchmarks of what changed against each other, too, as hone compare does.
 
 Exit code 3 says that the versions differ, or that the new one is slower; with
 --fail-undecided, 4 says that not all of the change could be tried.`
@@ -37,15 +42,9 @@ const proveExamples = `  hone prove
   hone prove --md -o proof.md main
   hone prove stage1 stage2 -- -n 3`
 
-// Exit codes of commands with a verdict.
-const (
-	exitCrossed   = 3
-	exitUndecided = 4
-)
-
 func proveCommand(sys *System) *cobra.Command {
 	var opt prove.Options
-	var undecided bool
+	var undecided, faster bool
 	cmd := &cobra.Command{
 		Use:     "prove [flags] [BASE | A..B | PATCH | OLDDIR NEWDIR] [-- ARGS…]",
 		Short:   "does a change do the same as before?",
@@ -60,6 +59,7 @@ func proveCommand(sys *System) *cobra.Command {
 	flags.StringVar(&opt.Only, "func", "", "compare one `FUNCTION` only, such as Parse or Type.Method")
 	flags.BoolVar(&opt.Strict, "strict", false, "count nil against empty, and texts of errors, as differences, too")
 	flags.BoolVar(&opt.NoTests, "no-tests", false, "leave out building, vet and tests")
+	flags.BoolVar(&faster, "faster", false, "compare how fast they are, too, when they do the same")
 	flags.BoolVar(&undecided, "fail-undecided", false, "exit with 4 when not all of the change could be tried")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if n := cmd.ArgsLenAtDash(); n >= 0 {
@@ -67,6 +67,9 @@ func proveCommand(sys *System) *cobra.Command {
 		}
 		if opt.Executions < 0 {
 			return usagef("", "--calls %d: want a number of calls", opt.Executions)
+		}
+		if faster {
+			opt.Faster = runFaster
 		}
 		return runProve(cmd, sys, opt, undecided, args)
 	}
@@ -81,12 +84,8 @@ func runProve(cmd *cobra.Command, sys *System, opt prove.Options, undecided bool
 	if slices.Contains([]string{"html", "svg", "png"}, out.format) {
 		return usagef("hone prove -o proof.md writes one for a pull request", "%s: a verdict has no picture", out.file)
 	}
-	if width(sys.Err) > 0 {
-		began := time.Now()
-		opt.Say = func(what string) {
-			fmt.Fprintf(sys.Err, "hone: %3.0fs %s\n", time.Since(began).Seconds(), what)
-		}
-	}
+	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	opt.Say = say.now
 	change, err := prove.Open(cmd.Context(), sys.Dir, args)
 	if errors.Is(err, prove.ErrAsked) {
 		return &usageError{err, "for example: hone prove, hone prove main, hone prove A..B, hone prove OLDDIR NEWDIR"}
@@ -96,6 +95,7 @@ func runProve(cmd *cobra.Command, sys *System, opt prove.Options, undecided bool
 	}
 	defer change.Close()
 	proof, err := prove.Run(cmd.Context(), change, opt)
+	say.now("")
 	if err != nil {
 		return err
 	}
@@ -104,9 +104,29 @@ func runProve(cmd *cobra.Command, sys *System, opt prove.Options, undecided bool
 	}
 	switch {
 	case proof.Verdict == report.Different, proof.Verdict == report.Slower:
-		return &exited{exitCrossed, nil}
+		return &exited{exitGate, nil}
 	case proof.Verdict == report.NotProven && undecided:
 		return &exited{exitUndecided, nil}
 	}
 	return nil
+}
+
+// runFaster compares two versions by their benchmarks.
+func runFaster(ctx context.Context, c *prove.Change, packages []string) (prove.Speed, error) {
+	side := func(v prove.Version) duel.Side {
+		return duel.Side{DuelSide: recording.DuelSide{Name: v.Name}, Dir: v.Dir}
+	}
+	d, err := duel.Run(ctx, duel.Options{Old: side(c.Old), New: side(c.New), Packages: packages, Bench: "."})
+	if errors.Is(err, duel.ErrNothing) {
+		return prove.Speed{Note: "there are no benchmarks of what changed: whether it is faster is not known"}, nil
+	}
+	if err != nil {
+		return prove.Speed{}, err
+	}
+	r, err := view.Compare([]*recording.Recording{{Ref: "compare", Duel: d}}, query.Query{View: "compare"})
+	if err != nil {
+		return prove.Speed{}, err
+	}
+	worse, _ := r.(*report.Compare).Worst()
+	return prove.Speed{Slower: worse > 0, Report: r}, nil
 }

@@ -1,24 +1,24 @@
 package prove
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/duel"
 )
 
 // A Change is two versions of a folder of Go code. Old and New are there until Close.
 type Change struct {
 	Old, New Version
-	work     []string // folders to be removed
+	done     []func() // to be called in the end
 }
 
 // A Version is one of the two.
@@ -28,20 +28,18 @@ type Version struct {
 }
 
 // Close removes what Open made.
-func (c *Change) Close() error {
-	var err error
-	for _, dir := range c.work {
-		err = errors.Join(err, os.RemoveAll(dir))
+func (c *Change) Close() {
+	for _, done := range c.done {
+		done()
 	}
-	return err
 }
 
 // ErrAsked is what a change that cannot be understood wraps.
 var ErrAsked = errors.New("not a change")
 
-// Open finds the two versions that refs name: nothing for the working tree against its last commit, BASE for the working
-// tree against a revision, A..B for two revisions, a file with a patch for the working tree with and without it, or two
-// folders.
+// Open finds the two versions that refs name: nothing for the working tree against where the work in it began, BASE for
+// the working tree against a revision, A..B for two revisions, a file with a patch for the working tree with and without
+// it, or two folders.
 func Open(ctx context.Context, dir string, refs []string) (*Change, error) {
 	c := new(Change)
 	dir, err := filepath.Abs(dir)
@@ -49,7 +47,8 @@ func Open(ctx context.Context, dir string, refs []string) (*Change, error) {
 		err = c.open(ctx, dir, refs)
 	}
 	if err != nil {
-		return nil, errors.Join(err, c.Close())
+		c.Close()
+		return nil, err
 	}
 	return c, nil
 }
@@ -63,17 +62,17 @@ func (c *Change) open(ctx context.Context, dir string, refs []string) error {
 	}
 	switch len(refs) {
 	case 0:
-		return c.workingTree(ctx, dir, "HEAD")
+		return c.revisions(ctx, dir, "")
 	case 1:
-		if st, err := os.Stat(at(refs[0])); err == nil && st.Mode().IsRegular() {
+		st, err := os.Stat(at(refs[0]))
+		if err == nil && st.Mode().IsRegular() {
 			return c.patch(ctx, dir, at(refs[0]), refs[0])
-		} else if err == nil && st.IsDir() && !isRevision(ctx, dir, refs[0]) {
+		}
+		wrong := c.revisions(ctx, dir, refs[0])
+		if wrong != nil && err == nil {
 			return fmt.Errorf("%w: %s is one folder: name the old one and the new one", ErrAsked, refs[0])
 		}
-		if a, b, ok := strings.Cut(refs[0], ".."); ok {
-			return c.revisions(ctx, dir, a, strings.TrimPrefix(b, "."))
-		}
-		return c.workingTree(ctx, dir, refs[0])
+		return wrong
 	case 2:
 		for i, ref := range refs {
 			st, err := os.Stat(at(ref))
@@ -91,83 +90,42 @@ func (c *Change) open(ctx context.Context, dir string, refs []string) error {
 	return fmt.Errorf("%w: %d words: two folders, a revision, or two as A..B", ErrAsked, len(refs))
 }
 
-// A repository and the module in it that the current folder belongs to.
-type repository struct {
-	top    string
-	module string // below top
-}
-
-func openRepository(ctx context.Context, dir string) (*repository, error) {
-	out, err := git(ctx, dir, "rev-parse", "--show-toplevel")
-	if err != nil {
-		return nil, err
-	}
-	r := &repository{top: strings.TrimSpace(string(out))}
-	root := dir
-	for {
-		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-			break
-		}
-		up := filepath.Dir(root)
-		if up == root {
-			return nil, fmt.Errorf("there is no go.mod in %s or above it", dir)
-		}
-		root = up
-	}
-	if root, err = filepath.EvalSymlinks(root); err != nil {
-		return nil, err
-	}
-	if r.module, err = filepath.Rel(r.top, root); err != nil || !filepath.IsLocal(r.module) {
-		return nil, fmt.Errorf("the module of %s is not in the repository %s", dir, r.top)
-	}
-	return r, nil
-}
-
-func (c *Change) workingTree(ctx context.Context, dir, base string) error {
-	r, err := openRepository(ctx, dir)
+// revisions takes the two sides as hone compare does.
+func (c *Change) revisions(ctx context.Context, dir, spec string) error {
+	old, now, done, err := duel.Revisions(ctx, dir, spec)
 	if err != nil {
 		return err
 	}
-	c.New = Version{"the working tree", filepath.Join(r.top, r.module)}
-	c.Old, err = c.export(ctx, r, base)
-	return err
-}
-
-func (c *Change) revisions(ctx context.Context, dir, a, b string) error {
-	r, err := openRepository(ctx, dir)
-	if err != nil {
-		return err
-	}
-	if a == "" {
-		a = "HEAD"
-	}
-	if b == "" {
-		b = "HEAD"
-	}
-	if c.Old, err = c.export(ctx, r, a); err != nil {
-		return err
-	}
-	c.New, err = c.export(ctx, r, b)
-	return err
+	c.done = append(c.done, done)
+	c.Old, c.New = Version{old.Name, old.Dir}, Version{now.Name, now.Dir}
+	return nil
 }
 
 // patch makes the new version of what the working tree is and what a patch makes of it.
 func (c *Change) patch(ctx context.Context, dir, file, name string) error {
-	r, err := openRepository(ctx, dir)
+	out, err := git(ctx, dir, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return err
 	}
-	c.Old = Version{"the working tree", filepath.Join(r.top, r.module)}
+	top := filepath.FromSlash(strings.TrimSpace(string(out)))
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return err
+	}
+	rel, err := filepath.Rel(top, dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return fmt.Errorf("%s is not in the repository %s", dir, top)
+	}
+	c.Old = Version{"working tree", dir}
 	tree, err := c.folder()
 	if err != nil {
 		return err
 	}
-	list, err := git(ctx, r.top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	list, err := git(ctx, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	if err != nil {
 		return err
 	}
-	for rel := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
-		if err := copyFile(filepath.Join(tree, rel), filepath.Join(r.top, rel)); err != nil {
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
+		if err := copyFile(filepath.Join(tree, name), filepath.Join(top, name)); err != nil {
 			return fmt.Errorf("copying the working tree: %w", err)
 		}
 	}
@@ -178,7 +136,7 @@ func (c *Change) patch(ctx context.Context, dir, file, name string) error {
 	if _, err := git(ctx, tree, "apply", "--whitespace=nowarn", file); err != nil {
 		return fmt.Errorf("applying %s: %w", name, err)
 	}
-	c.New = Version{"with " + name, filepath.Join(tree, r.module)}
+	c.New = Version{"with " + name, filepath.Join(tree, rel)}
 	return nil
 }
 
@@ -206,64 +164,8 @@ func (c *Change) folder() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c.work = append(c.work, dir)
+	c.done = append(c.done, func() { os.RemoveAll(dir) })
 	return filepath.EvalSymlinks(dir)
-}
-
-// export writes a revision into a folder.
-func (c *Change) export(ctx context.Context, r *repository, rev string) (Version, error) {
-	id, err := git(ctx, r.top, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
-	if err != nil {
-		return Version{}, fmt.Errorf("%w: %s is neither a revision of git, nor a file or folder", ErrAsked, rev)
-	}
-	dir, err := c.folder()
-	if err != nil {
-		return Version{}, err
-	}
-	archive, err := git(ctx, r.top, "archive", "--format=tar", strings.TrimSpace(string(id)))
-	if err != nil {
-		return Version{}, err
-	}
-	if err := untar(dir, archive); err != nil {
-		return Version{}, fmt.Errorf("writing revision %s: %w", rev, err)
-	}
-	return Version{rev, filepath.Join(dir, r.module)}, nil
-}
-
-func untar(dir string, archive []byte) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	for r := tar.NewReader(bytes.NewReader(archive)); ; {
-		h, err := r.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		switch h.Typeflag {
-		case tar.TypeDir:
-			err = root.MkdirAll(filepath.FromSlash(strings.TrimSuffix(h.Name, "/")), 0o755)
-		case tar.TypeReg:
-			var text []byte
-			if text, err = io.ReadAll(r); err == nil {
-				err = root.WriteFile(filepath.FromSlash(h.Name), text, h.FileInfo().Mode().Perm())
-			}
-		case tar.TypeSymlink:
-			err = root.Symlink(h.Linkname, filepath.FromSlash(h.Name))
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-func isRevision(ctx context.Context, dir, ref string) bool {
-	_, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
-	return err == nil
 }
 
 // git runs git and returns what it prints.

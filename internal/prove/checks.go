@@ -159,6 +159,7 @@ func (r *run) tests(ctx context.Context, pairs []*pair) error {
 	switch before, after := old.racy(), now.racy(); {
 	case !race:
 		r.check("race detector", report.Skipped, why)
+	case len(now.tests) == 0:
 	case len(after) > 0 && len(before) == 0:
 		r.check("race detector", report.Failed, "data race in "+strings.Join(after, ", ")+"\n"+now.tests[after[0]].text)
 	case len(after) > 0:

@@ -33,15 +33,16 @@ type Options struct {
 	Args       []string      // the program of the package is run with these, too; nil means it is not
 	Say        func(string)  // is told what is being done; nil means nobody
 
-	// Faster compares how fast both versions are. It is asked when nothing else speaks against the change; nil means that
-	// nobody wants to know.
-	Faster func(ctx context.Context, c *Change) (Speed, error)
+	// Faster compares how fast both versions of the packages that changed are. It is asked when nothing else speaks against
+	// the change; nil means that nobody wants to know.
+	Faster func(ctx context.Context, c *Change, packages []string) (Speed, error)
 }
 
 // A Speed is the answer of Options.Faster.
 type Speed struct {
 	Slower bool
-	Report report.Report
+	Report report.Report // nil when there was nothing to compare
+	Note   string
 }
 
 // Run compares the two versions of a change.
@@ -59,12 +60,15 @@ func Run(ctx context.Context, c *Change, opt Options) (*report.Proof, error) {
 		return nil, err
 	}
 	r.verdict()
-	if opt.Faster != nil && (r.proof.Verdict == report.Proven || r.proof.Verdict == report.NotProven) {
-		speed, err := opt.Faster(ctx, c)
+	if opt.Faster != nil && len(r.packages) > 0 && (r.proof.Verdict == report.Proven || r.proof.Verdict == report.NotProven) {
+		speed, err := opt.Faster(ctx, c, r.packages)
 		if err != nil {
 			return nil, fmt.Errorf("comparing how fast they are: %w", err)
 		}
 		r.proof.Speed = speed.Report
+		if speed.Note != "" {
+			r.proof.Notes = append(r.proof.Notes, speed.Note)
+		}
 		if speed.Slower {
 			r.proof.Verdict = report.Slower
 		}
@@ -82,6 +86,8 @@ type run struct {
 
 	unreached, partly []string // functions that changed
 	ran               bool     // the program, with arguments
+
+	packages []string // that changed, as the go command names them
 }
 
 func (r *run) all(ctx context.Context) error {
@@ -114,6 +120,7 @@ func (r *run) all(ctx context.Context) error {
 		return err
 	}
 	r.proof.Notes = append(r.proof.Notes, notes...)
+	r.packages = patterns(pairs)
 	if !r.opt.NoTests {
 		if err := r.checks(ctx, pairs); err != nil {
 			return err

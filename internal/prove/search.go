@@ -439,6 +439,10 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 // steady reports whether a finding shows each of n times more. What the versions take by chance, such as the order of a
 // map, can come out the same a few times in a row.
 func (f *search) steady(ctx context.Context, d *finding, n int) (bool, error) {
+	if ok, err := f.repeats(ctx, d, n+2); ok || err != nil {
+		return ok, err
+	}
+	// A version that remembers may do it only once in a process.
 	seen, err := f.replay(ctx, []*worker.Program{d.program}, n, confirmLimit)
 	if err != nil {
 		return false, err
@@ -447,6 +451,33 @@ func (f *search) steady(ctx context.Context, d *finding, n int) (bool, error) {
 		c := f.compare(d.program, seen[i], seen[i+1])
 		if c == nil || c.bucket() != d.bucket() || f.learn(d.program, seen[0], seen[i]) {
 			f.unsteady++
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// repeats reports whether both versions say the same n times in one process, and the finding shows each time.
+func (f *search) repeats(ctx context.Context, d *finding, n int) (bool, error) {
+	if d.lines[0] == nil {
+		return false, nil // it ended a worker
+	}
+	list := slices.Repeat([]*worker.Program{d.program}, n)
+	var seen [2][]*worker.Seen
+	for side := range 2 {
+		p, err := start(ctx, f.files[side].file, f.config(confirmLimit))
+		if err != nil {
+			return false, err
+		}
+		seen[side] = p.run(list, worker.Full)
+		p.stop()
+		if len(seen[side]) < n {
+			return false, ctx.Err()
+		}
+	}
+	for i := range n {
+		c := f.compare(d.program, seen[0][i], seen[1][i])
+		if c == nil || c.bucket() != d.bucket() || c.old != d.old || c.new != d.new {
 			return false, nil
 		}
 	}

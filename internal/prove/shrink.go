@@ -149,7 +149,7 @@ func (s *shrinker) value(at func(p *worker.Program) *worker.Value) {
 	}
 	switch v.Kind {
 	case worker.Int:
-		for _, n := range []int64{0, 1, 2, 3, 5, 10, 'a', 'é', v.Int / 2, -v.Int, v.Int - 1} {
+		for _, n := range []int64{0, 1, -1, 2, -2, 3, -3, 5, 10, 'a', 'é', v.Int / 2, -v.Int, v.Int - 1} {
 			if magnitude(n) < magnitude(v.Int) && set(worker.Value{Kind: worker.Int, Int: n}) {
 				break
 			}
