@@ -3,6 +3,7 @@ package prove
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +16,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -38,14 +41,14 @@ func (r *run) checks(ctx context.Context, pairs []*pair) error {
 
 // builds builds all of the module: what does not use what changed is built already.
 func (r *run) builds(ctx context.Context) (bool, error) {
-	_, err := goCommand(ctx, r.change.New.Dir, "build", "-o", os.DevNull, "./...")
-	var wrong *goError
+	_, err := gocmd.Command{Dir: r.change.New.Dir}.Run(ctx, "build", "-o", os.DevNull, "./...")
+	var wrong *gocmd.Error
 	if errors.As(err, &wrong) {
-		if _, before := goCommand(ctx, r.change.Old.Dir, "build", "-o", os.DevNull, "./..."); before != nil {
+		if _, before := gocmd.Command{Dir: r.change.Old.Dir}.Run(ctx, "build", "-o", os.DevNull, "./..."); before != nil {
 			r.check("builds", report.Passed, "not all of it does, as before")
 			return true, nil
 		}
-		r.check("builds", report.Failed, wrong.text)
+		r.check("builds", report.Failed, wrong.Output)
 		return false, nil
 	}
 	if err == nil {
@@ -57,13 +60,13 @@ func (r *run) builds(ctx context.Context) (bool, error) {
 // vets counts only complaints that are new.
 func (r *run) vets(ctx context.Context, pairs []*pair) error {
 	complaints := func(v Version) ([]string, error) {
-		_, err := goCommand(ctx, v.Dir, append([]string{"vet"}, patterns(pairs)...)...)
-		var wrong *goError
+		_, err := gocmd.Command{Dir: v.Dir}.Run(ctx, append([]string{"vet"}, patterns(pairs)...)...)
+		var wrong *gocmd.Error
 		if !errors.As(err, &wrong) {
 			return nil, err
 		}
 		var out []string
-		for line := range strings.Lines(wrong.text) {
+		for line := range strings.Lines(wrong.Output) {
 			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 				out = append(out, line)
 			}
@@ -144,7 +147,7 @@ func (r *run) tests(ctx context.Context, pairs []*pair) error {
 		return err
 	}
 	if overlay != "" {
-		defer os.Remove(overlay)
+		defer os.RemoveAll(filepath.Dir(overlay))
 		r.opt.Say("running the tests of the old version on the new code")
 		crossed, err := runTests(ctx, r.change.New.Dir, dirs, race, overlay)
 		if err != nil {
@@ -175,7 +178,7 @@ func (r *run) tests(ctx context.Context, pairs []*pair) error {
 
 // users returns the folders of the packages of pairs, and of those that use them.
 func (r *run) users(ctx context.Context, pairs []*pair) ([]string, error) {
-	out, err := goCommand(ctx, r.change.New.Dir, "list", "-e", "-json=Dir,ImportPath,Deps,TestImports,XTestImports", "./...")
+	out, err := gocmd.Command{Dir: r.change.New.Dir}.Run(ctx, "list", "-e", "-json=Dir,ImportPath,Deps,TestImports,XTestImports", "./...")
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +212,7 @@ func (r *run) users(ctx context.Context, pairs []*pair) ([]string, error) {
 
 // hasRace reports whether the race detector can be used, or why not.
 func hasRace(ctx context.Context, dir string) (bool, string) {
-	out, err := goCommand(ctx, dir, "env", "CGO_ENABLED", "CC", "GOOS", "GOARCH")
+	out, err := gocmd.Command{Dir: dir}.Run(ctx, "env", "CGO_ENABLED", "CC", "GOOS", "GOARCH")
 	words := strings.Fields(string(out))
 	if err != nil || len(words) < 4 {
 		return false, "go env does not say whether there is one"
@@ -240,14 +243,19 @@ func runTests(ctx context.Context, dir string, dirs []string, race bool, overlay
 		args = append(args, "-overlay="+overlay)
 	}
 	args = append(append(args, more...), dirs...)
-	out, err := goCommand(ctx, dir, args...)
-	var wrong *goError
-	if err != nil && !errors.As(err, &wrong) {
-		return nil, err
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.WaitDelay = time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if ctx.Err() != nil || err != nil && !errors.As(err, &exit) {
+		return nil, cmp.Or(ctx.Err(), err)
 	}
 	s := &suite{tests: make(map[string]outcome)}
 	texts := make(map[string]*strings.Builder)
-	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines := bufio.NewScanner(&stdout)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
 		var e struct{ Action, Package, Test, Output, ImportPath, FailedBuild string }
@@ -280,8 +288,8 @@ func runTests(ctx context.Context, dir string, dirs []string, race bool, overlay
 			s.tests[name] = outcome{before.failed || e.Action == "fail" && !onlyRace(text, racy), before.racy || racy, text}
 		}
 	}
-	if wrong != nil && s.broken == "" && len(s.tests) == 0 {
-		s.broken = wrong.text
+	if exit != nil && s.broken == "" && len(s.tests) == 0 {
+		s.broken = stderr.String()
 	}
 	return s, nil
 }
@@ -397,7 +405,7 @@ func counted(n int, what string) string {
 // oldTests writes an overlay that puts the tests of the old version in place of those of the new one, or returns "" when
 // they are the same.
 func oldTests(pairs []*pair) (string, error) {
-	replace := make(map[string]string)
+	replace := gocmd.Overlay{}
 	differ := false
 	for _, p := range pairs {
 		old, err := filepath.Glob(filepath.Join(p.old.dir, "*_test.go"))
@@ -428,14 +436,10 @@ func oldTests(pairs []*pair) (string, error) {
 	if !differ {
 		return "", nil
 	}
-	text, err := json.Marshal(map[string]any{"Replace": replace})
+	dir, err := os.MkdirTemp("", "hone-prove-tests-")
 	if err != nil {
 		return "", err
 	}
-	f, err := os.CreateTemp("", "hone-prove-*.json")
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(text)
-	return f.Name(), errors.Join(err, f.Close())
+	file := filepath.Join(dir, "overlay.json")
+	return file, replace.Write(file)
 }

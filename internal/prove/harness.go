@@ -5,14 +5,11 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -20,6 +17,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/gocmd"
 )
 
 // workerFiles are the sources of what is built into both versions.
@@ -55,17 +54,17 @@ func (s *surface) build(ctx context.Context, v *side, work string) (*built, []in
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return nil, nil, err
 	}
-	goroot, err := goCommand(ctx, v.dir, "env", "GOROOT")
+	about, err := gocmd.Command{Dir: v.dir}.About(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	replace := make(map[string]string)
+	replace := gocmd.Overlay{}
 	put := func(at, text string) error {
 		file := filepath.Join(work, fmt.Sprintf("%d_%s", len(replace), filepath.Base(at)))
 		replace[at] = file
 		return os.WriteFile(file, []byte(text), 0o600)
 	}
-	if err := addWorker(strings.TrimSpace(string(goroot)), put); err != nil {
+	if err := addWorker(about.GOROOT, put); err != nil {
 		return nil, nil, err
 	}
 	files, err := filepath.Glob(filepath.Join(v.dir, "*_test.go"))
@@ -95,15 +94,11 @@ func (s *surface) build(ctx context.Context, v *side, work string) (*built, []in
 		if err := put(filepath.Join(v.dir, addedFile+"_test.go"), clause+text); err != nil {
 			return nil, nil, err
 		}
-		overlay, err := json.Marshal(map[string]any{"Replace": replace})
-		if err != nil {
-			return nil, nil, err
-		}
 		file := filepath.Join(work, "overlay.json")
-		if err := os.WriteFile(file, overlay, 0o600); err != nil {
+		if err := replace.Write(file); err != nil {
 			return nil, nil, err
 		}
-		_, err = goCommand(ctx, v.dir, "test", "-c", "-vet=off", "-trimpath", "-ldflags=-s -w", "-overlay="+file, "-o", out.file, ".")
+		_, err = gocmd.Command{Dir: v.dir}.Run(ctx, "test", "-c", "-vet=off", "-trimpath", "-ldflags=-s -w", "-overlay="+file, "-o", out.file, ".")
 		if err == nil {
 			return out, left, nil
 		}
@@ -306,27 +301,4 @@ func (b *built) instrument(v *side, f *ast.File, text []byte) []byte {
 	}
 	out.Write(text[last:])
 	return out.Bytes()
-}
-
-// A goError is that the go command failed, and said why.
-type goError struct{ what, text string }
-
-func (e *goError) Error() string { return e.what + ":\n" + strings.TrimSpace(e.text) }
-
-// goCommand runs the go command and returns what it prints.
-func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PWD="+dir)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	var exit *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.As(err, &exit):
-		return stdout.Bytes(), &goError{"go " + args[0], stderr.String() + stdout.String()}
-	}
-	return stdout.Bytes(), err
 }
