@@ -41,10 +41,10 @@ func (r *run) checks(ctx context.Context, pairs []*pair) error {
 
 // builds builds all of the module: what does not use what changed is built already.
 func (r *run) builds(ctx context.Context) (bool, error) {
-	_, err := gocmd.Command{Dir: r.change.New.Dir}.Run(ctx, "build", "-o", os.DevNull, "./...")
+	_, err := goIn(r.change.New.Dir).Run(ctx, "build", "-o", os.DevNull, "./...")
 	var wrong *gocmd.Error
 	if errors.As(err, &wrong) {
-		if _, before := gocmd.Command{Dir: r.change.Old.Dir}.Run(ctx, "build", "-o", os.DevNull, "./..."); before != nil {
+		if _, before := goIn(r.change.Old.Dir).Run(ctx, "build", "-o", os.DevNull, "./..."); before != nil {
 			r.check("builds", report.Passed, "not all of it does, as before")
 			return true, nil
 		}
@@ -60,7 +60,7 @@ func (r *run) builds(ctx context.Context) (bool, error) {
 // vets counts only complaints that are new.
 func (r *run) vets(ctx context.Context, pairs []*pair) error {
 	complaints := func(v Version) ([]string, error) {
-		_, err := gocmd.Command{Dir: v.Dir}.Run(ctx, append([]string{"vet"}, patterns(pairs)...)...)
+		_, err := goIn(v.Dir).Run(ctx, append([]string{"vet"}, patterns(pairs)...)...)
 		var wrong *gocmd.Error
 		if !errors.As(err, &wrong) {
 			return nil, err
@@ -178,7 +178,7 @@ func (r *run) tests(ctx context.Context, pairs []*pair) error {
 
 // users returns the folders of the packages of pairs, and of those that use them.
 func (r *run) users(ctx context.Context, pairs []*pair) ([]string, error) {
-	out, err := gocmd.Command{Dir: r.change.New.Dir}.Run(ctx, "list", "-e", "-json=Dir,ImportPath,Deps,TestImports,XTestImports", "./...")
+	out, err := goIn(r.change.New.Dir).Run(ctx, "list", "-e", "-json=Dir,ImportPath,Deps,TestImports,XTestImports", "./...")
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (r *run) users(ctx context.Context, pairs []*pair) ([]string, error) {
 
 // hasRace reports whether the race detector can be used, or why not.
 func hasRace(ctx context.Context, dir string) (bool, string) {
-	out, err := gocmd.Command{Dir: dir}.Run(ctx, "env", "CGO_ENABLED", "CC", "GOOS", "GOARCH")
+	out, err := goIn(dir).Run(ctx, "env", "CGO_ENABLED", "CC", "GOOS", "GOARCH")
 	words := strings.Fields(string(out))
 	if err != nil || len(words) < 4 {
 		return false, "go env does not say whether there is one"

@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
-
-	"github.com/hone-perf/hone/internal/gocmd"
 )
 
 // A danger knows what functions can reach that must not be called with made-up arguments: what removes files, runs
@@ -50,7 +48,7 @@ func (s *side) name() string { return s.version.Dir }
 
 // ownImports returns the packages of the same module that a package depends on.
 func ownImports(ctx context.Context, s *side) ([]string, error) {
-	out, err := gocmd.Command{Dir: s.dir}.Run(ctx, "list", "-deps", "-json=ImportPath,Module,Standard", ".")
+	out, err := goIn(s.dir).Run(ctx, "list", "-deps", "-json=ImportPath,Module,Standard", ".")
 	if err != nil {
 		return nil, fmt.Errorf("listing what %s imports: %w", s.pkg.PkgPath, err)
 	}

@@ -54,7 +54,7 @@ func (s *surface) build(ctx context.Context, v *side, work string) (*built, []in
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return nil, nil, err
 	}
-	about, err := gocmd.Command{Dir: v.dir}.About(ctx)
+	about, err := goIn(v.dir).About(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,7 +98,7 @@ func (s *surface) build(ctx context.Context, v *side, work string) (*built, []in
 		if err := replace.Write(file); err != nil {
 			return nil, nil, err
 		}
-		_, err = gocmd.Command{Dir: v.dir}.Run(ctx, "test", "-c", "-vet=off", "-trimpath", "-ldflags=-s -w", "-overlay="+file, "-o", out.file, ".")
+		_, err = goIn(v.dir).Run(ctx, "test", "-c", "-vet=off", "-trimpath", "-ldflags=-s -w", "-overlay="+file, "-o", out.file, ".")
 		if err == nil {
 			return out, left, nil
 		}
@@ -302,3 +302,6 @@ func (b *built) instrument(v *side, f *ast.File, text []byte) []byte {
 	out.Write(text[last:])
 	return out.Bytes()
 }
+
+// goIn is the go command in a folder.
+func goIn(dir string) gocmd.Command { return gocmd.Command{Dir: dir} }

@@ -47,14 +47,6 @@ type observer func(r *rendering)
 // run calls what p says.
 func (t *Table) run(p *Program, full bool, printed func() string, see observer) (status byte) {
 	r := &Run{table: t}
-	defer func() {
-		if x := recover(); x != nil {
-			if _, ok := x.(mismatch); !ok {
-				panic(x)
-			}
-			status = Invalid
-		}
-	}()
 	kept := make([]string, 0, len(p.Steps)) // results as they were when they came
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -103,8 +95,14 @@ func (t *Table) run(p *Program, full bool, printed func() string, see observer) 
 	return Done
 }
 
-// arguments makes the arguments of a step.
-func (r *Run) arguments(s *Step) ([]reflect.Value, bool) {
+// arguments makes the arguments of a step. Whatever goes wrong with that, such as a key that cannot be one, is nobody's
+// fault but the description's.
+func (r *Run) arguments(s *Step) (args []reflect.Value, ok bool) {
+	defer func() {
+		if x := recover(); x != nil {
+			args, ok = nil, false
+		}
+	}()
 	if s.Func < 0 || s.Func >= len(r.table.Funcs) || r.table.Funcs[s.Func] == nil {
 		return nil, false
 	}
@@ -112,7 +110,7 @@ func (r *Run) arguments(s *Step) ([]reflect.Value, bool) {
 	if t.NumIn() != len(s.Args) {
 		return nil, false
 	}
-	args := make([]reflect.Value, len(s.Args))
+	args = make([]reflect.Value, len(s.Args))
 	for i := range args {
 		args[i] = r.make(&s.Args[i], t.In(i))
 	}
