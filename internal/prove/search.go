@@ -663,6 +663,8 @@ func (d *finding) soften(s *surface) {
 		d.note = "the old version panicked"
 	case d.layer == worker.LayerShared && d.old == "true" && d.new == "false":
 		d.note = "less memory is shared than before"
+	case s.own(d.fn):
+		d.note = "only the package can call it, and all that does changed with it"
 	default:
 		for i := range d.program.Steps {
 			for j, t := range s.entries[d.program.Steps[i].Func].params {
@@ -672,6 +674,11 @@ func (d *finding) soften(s *surface) {
 			}
 		}
 	}
+}
+
+// own reports whether a function is one that changed together with all that use it.
+func (s *surface) own(name string) bool {
+	return slices.ContainsFunc(s.targets, func(t *target) bool { return t.entry != nil && t.name == name && t.adapted })
 }
 
 // bypassed returns the constructor that would have made v, when v is a literal.

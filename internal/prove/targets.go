@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ type target struct {
 	distance int    // from what was changed
 	why      string // it cannot be called, then entry is nil
 	gone     bool   // it is only in the old version
+	adapted  bool   // all that use it changed as well, and no test names it
 	file     string
 	line     int
 }
@@ -98,6 +100,9 @@ func newSurface(p *pair, d *danger) *surface {
 	slices.SortFunc(s.targets, func(a, b *target) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line))
 	})
+	for _, t := range s.targets {
+		t.adapted = s.adapted(t.key, distance)
+	}
 	for i := 0; i < len(s.entries); i++ { // it grows
 		for _, t := range s.entries[i].params {
 			s.addConstructors(t, 0)
@@ -106,6 +111,28 @@ func newSurface(p *pair, d *danger) *surface {
 	s.addServe()
 	s.addTypes()
 	return s
+}
+
+// adapted reports whether a function is the package's own, and all that use it changed with it: what it has to do is then
+// between them.
+func (s *surface) adapted(key string, distance map[string]int) bool {
+	name := key[strings.LastIndexByte(key, '.')+1:]
+	if token.IsExported(name) {
+		return false
+	}
+	used := false
+	for _, v := range []*side{s.old, s.new} {
+		for user, d := range v.decls {
+			if user == key || !slices.Contains(d.uses, key) {
+				continue
+			}
+			if far, ok := distance[user]; d.test || !ok || far > 0 {
+				return false
+			}
+			used = true
+		}
+	}
+	return used
 }
 
 // entryOf makes the entry of a function, or says why it cannot be called.
