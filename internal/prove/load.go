@@ -318,5 +318,3 @@ func (p *pair) changed() (distance map[string]int) {
 	}
 	return distance
 }
-
-var errNothing = errors.New("nothing changed")

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +52,11 @@ func TestCases(t *testing.T) {
 			}
 		case slices.ContainsFunc(got, func(d report.Difference) bool { return d.Grave }):
 			t.Errorf("%s: %+v", file, got)
+		}
+	}
+	for _, f := range p.Functions { // what does things that stay is left alone
+		if strings.EqualFold(f.Name, "sameEnter") && (f.Executions > 0 || !strings.Contains(f.Why, "os.Chdir")) {
+			t.Errorf("%s was called %d times: %q", f.Name, f.Executions, f.Why)
 		}
 	}
 	if missed*10 > different {

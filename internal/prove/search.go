@@ -60,7 +60,6 @@ type finding struct {
 	new     string
 	note    string // what softens it
 	lines   [2][]worker.Line
-	shown   string
 }
 
 // batchSize is how many programs are handed to the workers at a time.
