@@ -35,7 +35,7 @@ func TestCases(t *testing.T) {
 	for _, v := range []string{"old", "new"} {
 		write(t, filepath.Join(dir, v, "go.mod"), []byte("module example.com/cases\n\ngo 1.26\n"))
 	}
-	p := proveFolders(t, dir, Options{Executions: 2000, Time: time.Hour, NoTests: true})
+	p := proveFolders(t, dir, Options{Executions: 1500, Time: time.Hour, NoTests: true})
 	found := map[string][]report.Difference{}
 	for _, d := range p.Differences {
 		found[d.File] = append(found[d.File], d)

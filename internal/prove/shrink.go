@@ -161,6 +161,10 @@ func (s *shrinker) value(at func(p *worker.Program) *worker.Value) {
 				break
 			}
 		}
+	case worker.Writer, worker.Func:
+		if v.Int != 0 {
+			set(worker.Value{Kind: v.Kind})
+		}
 	case worker.String, worker.Reader, worker.Error:
 		s.text(at)
 	case worker.List, worker.Map, worker.Struct, worker.Request, worker.Chan:
@@ -181,7 +185,7 @@ func (s *shrinker) value(at func(p *worker.Program) *worker.Value) {
 
 func magnitude(n int64) uint64 {
 	if n < 0 {
-		return uint64(-n)*2 + 1
+		return uint64(-n)*2 + 2000 // a small character says more than a number below zero
 	}
 	return uint64(n) * 2
 }
