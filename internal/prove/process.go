@@ -18,6 +18,9 @@ import (
 // died is the status of a program that the worker did not survive.
 const died byte = 255
 
+// stuckAfter is how long a worker may say nothing. It ends by itself long before that, unless it is not able to.
+const stuckAfter = 5 * time.Minute
+
 // A process is a worker that runs.
 type process struct {
 	cmd    *exec.Cmd
@@ -95,9 +98,12 @@ func (p *process) run(list []*worker.Program, how byte) []*worker.Seen {
 	}
 	sent := make(chan error, 1)
 	go func() { sent <- worker.WriteFrame(p.in, frame) }()
+	stuck := time.AfterFunc(stuckAfter, func() { p.cmd.Process.Kill() })
+	defer stuck.Stop()
 	var out []*worker.Seen
 	for range list {
 		b, err := worker.ReadFrame(p.out)
+		stuck.Reset(stuckAfter)
 		var seen *worker.Seen
 		if err == nil {
 			seen, err = worker.DecodeSeen(b)

@@ -183,11 +183,12 @@ func (s *shrinker) value(at func(p *worker.Program) *worker.Value) {
 	}
 }
 
+// magnitude orders numbers by how much there is to them. A small character says more than a number below zero.
 func magnitude(n int64) uint64 {
 	if n < 0 {
-		return uint64(-n)*2 + 2000 // a small character says more than a number below zero
+		return uint64(-n) + 1000
 	}
-	return uint64(n) * 2
+	return uint64(n)
 }
 
 // text takes pieces out of a text, large ones first, and then makes its characters plain.
