@@ -213,25 +213,31 @@ type Note struct {
 // notedLines is how many lines a note names.
 const notedLines = 10
 
-// In returns n with places in the file: "dropped: no numbers behind the name (old.txt:7, 12 and 3 more)".
+// In returns n with its places: "dropped: benchmark without numbers (old.txt:7, 12 and 3 more)".
 func (n Note) In(file string) string {
+	if places := n.Places(file); places != "" {
+		return fmt.Sprintf("%s: %s (%s)", n.Grade, n.What, places)
+	}
+	return fmt.Sprintf("%s: %s", n.Grade, n.What)
+}
+
+// Places returns where n is met: "old.txt:7, 12 and 3 more", or "lines 7, 12 and 3 more" without a name.
+func (n Note) Places(file string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", n.Grade, n.What)
 	for i, line := range n.Lines {
 		switch {
-		case i == 0 && file != "":
-			fmt.Fprintf(&b, " (%s:%d", file, line)
-		case i == 0:
-			fmt.Fprintf(&b, " (line %d", line)
-		default:
+		case i > 0:
 			fmt.Fprintf(&b, ", %d", line)
+		case file != "":
+			fmt.Fprintf(&b, "%s:%d", file, line)
+		case n.Count > 1:
+			fmt.Fprintf(&b, "lines %d", line)
+		default:
+			fmt.Fprintf(&b, "line %d", line)
 		}
 	}
 	if rest := n.Count - len(n.Lines); len(n.Lines) > 0 && rest > 0 {
 		fmt.Fprintf(&b, " and %d more", rest)
-	}
-	if len(n.Lines) > 0 {
-		b.WriteByte(')')
 	}
 	return b.String()
 }

@@ -75,7 +75,7 @@ func TestRead(t *testing.T) {
 		{
 			"text without an end of line between name and numbers",
 			"BenchmarkA-8  \tconnected 5      100\t   12 ns/op\nBenchmarkB-8 \tx\ny     7\t 1 ns/op\n",
-			"1 A*8 100 12 ns/op\n2 B*8 7 1 ns/op\nmended: text between the name of a benchmark and its numbers (line 1, 2)\n",
+			"1 A*8 100 12 ns/op\n2 B*8 7 1 ns/op\nmended: text between the name of a benchmark and its numbers (lines 1, 2)\n",
 		},
 		{
 			"names that -v writes",
@@ -102,18 +102,18 @@ func TestRead(t *testing.T) {
 		{
 			"text before the name",
 			"2026-01-02T03:04:05Z BenchmarkA-8  100  12 ns/op\ndone.BenchmarkB-8 \t 1\t 1 ns/op\n",
-			"1 A*8 100 12 ns/op\n2 B*8 1 1 ns/op\nmended: text before the name of a benchmark (line 1, 2)\n",
+			"1 A*8 100 12 ns/op\n2 B*8 1 1 ns/op\nmended: text before the name of a benchmark (lines 1, 2)\n",
 		},
 		{
 			"prose",
 			"Benchmarks are hard\nBenchmark results of today\nwe ran BenchmarkA twice\nBenchmarkA 1 1 ns/op\n",
-			"4 A*0 1 1 ns/op\nodd: text that begins with Benchmark (line 1, 2)\n",
+			"4 A*0 1 1 ns/op\nodd: text that begins with Benchmark (lines 1, 2)\n",
 		},
 		{
 			"numbers that are none",
 			"BenchmarkA 1 NaN ns/op 2 B/op\nBenchmarkA 1 +Inf ns/op\nBenchmarkA 1 -5 ns/op -3 x/op\nBenchmarkA -1 5 ns/op\nBenchmarkA 0 5 ns/op\nBenchmarkA 1 1e400 ns/op\n",
 			"1 A*0 1 2 B/op\n3 A*0 1 -3 x/op\n5 A*0 0 5 ns/op\n" +
-				"dropped: measurement that is no number: NaN or infinite (line 1, 2)\n" +
+				"dropped: measurement that is no number: NaN or infinite (lines 1, 2)\n" +
 				"dropped: negative ns/op (line 3)\n" +
 				"dropped: negative number of iterations (line 4)\n" +
 				"dropped: malformed line: parsing measurement: value out of range (line 6)\n" +
