@@ -3,6 +3,9 @@ package benchstat
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"golang.org/x/perf/benchproc"
 
@@ -29,24 +32,57 @@ func (in *input) problems(w io.Writer) int {
 	return n
 }
 
-// disjoint says which columns have nothing in common with the first one, or are missing where other tables have them.
-// Those who compare two files and get two tables with one column each should know.
+// disjoint says which columns have nothing in common with the first one. Those who compare two files and get tables with
+// one column each should know, and know why. It returns how many things it said.
 func disjoint(w io.Writer, tables []*table, all []benchproc.Key) int {
 	n := 0
-	for _, t := range tables {
-		for _, col := range all[1:] {
-			common := false
-			for _, row := range t.rows {
-				_, base := t.cells[place{row, all[0]}]
-				_, ok := t.cells[place{row, col}]
-				common = common || base && ok
+	for i := 1; i < len(all); i++ {
+		base, col := all[0], all[i]
+		var apart []*table
+		for _, t := range tables {
+			if !t.common(base, col) {
+				apart = append(apart, t)
 			}
-			if !common {
-				fmt.Fprintf(w, "hone: %s: %s and %s have no benchmark in common%s\n",
-					t.unit, all[0].StringValues(), col.StringValues(), t.where())
-				n++
-			}
+		}
+		names := base.StringValues() + " and " + col.StringValues()
+		if len(apart) == len(tables) {
+			fmt.Fprintf(w, "hone: %s have no benchmark in common%s\n", names, why(tables, base, col))
+			n++
+			continue
+		}
+		for _, t := range apart {
+			fmt.Fprintf(w, "hone: %s have no benchmark in common in %s%s\n", names, t.unit, t.where())
+			n++
 		}
 	}
 	return n
+}
+
+// common reports whether a row has both columns.
+func (t *table) common(a, b benchproc.Key) bool {
+	return slices.ContainsFunc(t.rows, func(row benchproc.Key) bool {
+		return t.cells[place{row, a}] != nil && t.cells[place{row, b}] != nil
+	})
+}
+
+// why names the facts that keep two columns in tables of their own.
+func why(tables []*table, a, b benchproc.Key) string {
+	var differ []string
+	for _, f := range tables[0].key.Projection().FlattenedFields() {
+		values := make(map[string]int) // 1 with the first column, 2 with the second, 3 with both
+		for _, t := range tables {
+			for i, col := range []benchproc.Key{a, b} {
+				if slices.Contains(t.cols, col) {
+					values[t.key.Get(f)] |= 1 << i
+				}
+			}
+		}
+		if shared := slices.Contains(slices.Collect(maps.Values(values)), 3); !shared {
+			differ = append(differ, f.Name)
+		}
+	}
+	if len(differ) == 0 {
+		return ""
+	}
+	return ": they differ in " + strings.Join(differ, ", ")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -149,7 +150,15 @@ func sorted(set map[benchproc.Key]bool) []benchproc.Key {
 
 func (c *cell) compute(assume benchmath.Assumption, confidence float64) {
 	c.summary = assume.Summary(c.sample, confidence)
-	if c.base != nil {
+	switch {
+	case c.base == nil:
+	case hasNaN(c.base.sample) || hasNaN(c.sample):
+		// The test would never end.
+		c.change = benchmath.Comparison{
+			P: 1, N1: len(c.base.sample.Values), N2: len(c.sample.Values), Alpha: c.sample.Thresholds.CompareAlpha,
+			Warnings: []error{errors.New("NaN cannot be compared")},
+		}
+	default:
 		c.change = assume.Compare(c.base.sample, c.sample)
 	}
 	var names []string
@@ -160,6 +169,8 @@ func (c *cell) compute(assume benchmath.Assumption, confidence float64) {
 		c.sample.Warnings = append(c.sample.Warnings, errors.New("benchmarks vary in "+strings.Join(names, ", ")))
 	}
 }
+
+func hasNaN(s *benchmath.Sample) bool { return slices.ContainsFunc(s.Values, math.IsNaN) }
 
 // total sums up column i. It takes the mean of ratios, not the ratio of means: where columns have different benchmarks,
 // that still compares like with like.
