@@ -152,34 +152,40 @@ func settleProcs(results []Result) {
 
 // A Sample is what was measured of one benchmark in one unit.
 type Sample struct {
-	Pkg    string // "" when it is not known
+	Config []Config // of the facts by which results were told apart, those that there are
 	Name   string
 	Procs  int // 0 when the name has none
 	Unit   string
 	Values []float64 // in the order of the results
 }
 
-// Samples groups measurements, in units without a prefix, by what was measured. They are in the order in which
-// benchmarks and units are met first.
-func Samples(results []Result) []Sample {
+// Samples groups measurements, in units without a prefix, by what was measured, and by the facts that keys name, such as
+// pkg. They are in the order in which benchmarks and units are met first.
+func Samples(results []Result, keys ...string) []Sample {
 	type what struct {
-		pkg, name string
-		procs     int
-		unit      string
+		facts, name string
+		procs       int
+		unit        string
 	}
 	at := make(map[what]int)
 	var out []Sample
 	for i := range results {
 		r := &results[i]
-		pkg := r.Get("pkg")
+		var config []Config
+		for _, k := range keys {
+			if v := r.Get(k); v != "" {
+				config = append(config, Config{k, v})
+			}
+		}
+		facts := fmt.Sprint(config)
 		for _, v := range r.Values {
 			v = v.Tidy()
-			key := what{pkg, r.Name, r.Procs, v.Unit}
+			key := what{facts, r.Name, r.Procs, v.Unit}
 			k, ok := at[key]
 			if !ok {
 				k = len(out)
 				at[key] = k
-				out = append(out, Sample{Pkg: pkg, Name: r.Name, Procs: r.Procs, Unit: v.Unit})
+				out = append(out, Sample{Config: config, Name: r.Name, Procs: r.Procs, Unit: v.Unit})
 			}
 			out[k].Values = append(out[k].Values, v.Value)
 		}

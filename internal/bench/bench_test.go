@@ -120,6 +120,10 @@ func TestRead(t *testing.T) {
 				"odd: benchmark that ran 0 times (line 5)\n",
 		},
 		{
+			"a table of benchcmp", "BenchmarkA 1718 1423 -17.17%\nBenchmarkA 5.5 6 +9.09%\nBenchmarkB 10 5 %\n",
+			"3 B*0 10 5 %\nodd: row of a table that benchcmp printed (lines 1, 2)\n",
+		},
+		{
 			"a unit twice", "BenchmarkA 1 5 ns/op 6 ns/op\n",
 			"1 A*0 1 5 ns/op\ndropped: second measurement in the same unit on one line (line 1)\n",
 		},
@@ -228,20 +232,23 @@ func TestNoteNamesLines(t *testing.T) {
 
 func TestSamples(t *testing.T) {
 	f := read(t, "pkg: a\nBenchmarkA-2 1 5 ns/op 3 MB/s\nBenchmarkB-2 1 1 ns/op\nBenchmarkA-2 1 6 ns/op\npkg: b\nBenchmarkA-2 1 7 ns/op\n")
-	want := []Sample{
-		{"a", "A", 2, "sec/op", []float64{5e-9, 6e-9}},
-		{"a", "A", 2, "B/s", []float64{3e6}},
-		{"a", "B", 2, "sec/op", []float64{1e-9}},
-		{"b", "A", 2, "sec/op", []float64{7e-9}},
+	tests := []struct {
+		keys []string
+		want string
+	}{
+		{nil, "[] A*2 sec/op [5e-09 6e-09 7e-09], [] A*2 B/s [3e+06], [] B*2 sec/op [1e-09]"},
+		{
+			[]string{"pkg", "no"},
+			"[{pkg a}] A*2 sec/op [5e-09 6e-09], [{pkg a}] A*2 B/s [3e+06], [{pkg a}] B*2 sec/op [1e-09], [{pkg b}] A*2 sec/op [7e-09]",
+		},
 	}
-	for i, s := range Samples(f.Results) {
-		for k, v := range s.Values {
-			if i < len(want) && math.Abs(v/want[i].Values[k]-1) < 1e-9 {
-				s.Values[k] = want[i].Values[k]
-			}
+	for _, tt := range tests {
+		var got []string
+		for _, s := range Samples(f.Results, tt.keys...) {
+			got = append(got, fmt.Sprintf("%v %s*%d %s %.4g", s.Config, s.Name, s.Procs, s.Unit, s.Values))
 		}
-		if i >= len(want) || !reflect.DeepEqual(s, want[i]) {
-			t.Errorf("sample %d is %v", i, s)
+		if got := strings.Join(got, ", "); got != tt.want {
+			t.Errorf("Samples by %v are\n%s\nwant\n%s", tt.keys, got, tt.want)
 		}
 	}
 }

@@ -39,6 +39,8 @@ type mender struct {
 func (m *mender) line(l line) {
 	name, rest, starts := cutName(l.text)
 	switch {
+	case starts && isTableRow(rest):
+		m.say.add(Odd, l.no, tableRow)
 	case starts && isNumbers(rest):
 		m.giveUp()
 		m.out = append(m.out, l)
@@ -123,6 +125,10 @@ func (m *mender) behind(l line) bool {
 		}
 		at += i
 		name, rest, starts := cutName(l.text[at:])
+		if starts && isTableRow(rest) {
+			m.say.add(Odd, l.no, tableRow)
+			return true
+		}
 		if starts && at > 0 && isNumbers(rest) && !lowercase(strings.TrimPrefix(name, "Benchmark")) {
 			m.giveUp()
 			m.say.add(Mended, l.no, "text before the name of a benchmark")
@@ -172,6 +178,20 @@ func isNumbers(s string) bool {
 		}
 	}
 	return true
+}
+
+const tableRow = "row of a table that benchcmp printed"
+
+// isTableRow reports whether s is what stands behind a name in a table of benchcmp: 1718 1423 -17.17%. Its first number
+// would pass for a count, and the change for a unit.
+func isTableRow(s string) bool {
+	f := strings.Fields(s)
+	if len(f) != 3 || !percent.MatchString(f[2]) && !times.MatchString(f[2]) {
+		return false
+	}
+	_, errOld := number(f[0])
+	_, errNew := number(f[1])
+	return errOld == nil && errNew == nil
 }
 
 func isCount(s string) bool {

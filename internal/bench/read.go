@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -29,6 +30,32 @@ func Read(r io.Reader, name string) (*File, error) {
 		err = fmt.Errorf("reading %s: %w", name, err)
 	}
 	return f, err
+}
+
+// Open reads benchmark lines, or where there are none, tables of benchcmp.
+func Open(r io.Reader, name string) (*File, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	f, err := Read(bytes.NewReader(b), name)
+	if err != nil || len(f.Results) > 0 {
+		return f, err
+	}
+	t, err := ReadTable(bytes.NewReader(b), name)
+	if err != nil || len(t.Old.Results) == 0 {
+		return f, err
+	}
+	return t.File(), nil
+}
+
+// Is reports whether text has benchmark lines or tables of benchcmp. The beginning of a file is enough to tell.
+func Is(text []byte) bool {
+	if !bytes.Contains(text, []byte("enchmark")) && wide(text) == nil && !bytes.HasPrefix(text, []byte("\xff\xfe")) && !bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		return false // to tell so of a large file that is something else takes no time
+	}
+	f, err := Open(bytes.NewReader(text), "")
+	return err == nil && len(f.Results) > 0
 }
 
 // A reader makes results of lines.

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -40,6 +41,21 @@ func ReadTable(r io.Reader, name string) (*Table, error) {
 		err = fmt.Errorf("reading %s: %w", name, err)
 	}
 	return out, err
+}
+
+// File returns both sides as one file, told apart by a fact called side.
+func (t *Table) File() *File {
+	f := &File{Name: t.Old.Name, Notes: t.Notes}
+	for i := range t.Old.Results {
+		for side, r := range map[string]Result{"old": t.Old.Results[i], "new": t.New.Results[i]} {
+			r.Config = append(slices.Clone(r.Config), Config{"side", side})
+			f.Results = append(f.Results, r)
+		}
+	}
+	slices.SortStableFunc(f.Results, func(a, b Result) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(b.Get("side"), a.Get("side")))
+	})
+	return f
 }
 
 type tableReader struct {

@@ -259,7 +259,7 @@ func addCompat(root *cobra.Command) {
 		},
 		{
 			Use:     "benchcmp [flags] OLD NEW",
-			Short:   "benchcmp, which golang.org/x/tools had: its flags and tables",
+			Short:   "benchcmp: its flags and tables",
 			Example: "  hone benchcmp -mag old.txt new.txt",
 		},
 	} {
