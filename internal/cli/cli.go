@@ -254,12 +254,12 @@ func addCompat(root *cobra.Command) {
 		},
 		{
 			Use:     "benchstat [flags] [LABEL=]FILE…",
-			Short:   "benchstat: its flags and tables, and --strict",
+			Short:   "the flags and tables of benchstat, and --strict",
 			Example: "  hone benchstat old.txt new.txt\n  hone benchstat --strict -filter '.name:Encode' -col /format base=old.txt new.txt",
 		},
 		{
 			Use:     "benchcmp [flags] OLD NEW",
-			Short:   "benchcmp: its flags and tables",
+			Short:   "the flags and tables of benchcmp",
 			Example: "  hone benchcmp -mag old.txt new.txt",
 		},
 	} {
