@@ -43,7 +43,7 @@ var benchDifferences = map[string]string{
 	"D2": "what was left out is said",
 	"D3": "an error is an error",
 	"D4": "-strict",
-	"D5": "NaN on both sides ends",
+	"D5": "comparing NaN ends",
 }
 
 // TestBenchDifferences holds that the differences and the page about them agree.

@@ -165,8 +165,8 @@ some text
 {"Action":"output","Package":"b","Output":"Bench
 `,
 			"4 A*8 100 7 ns/op pkg=a\n6 B*8 1 2 ns/op pkg=b\n" +
-				"dropped: torn line of go test -json (line 10)\n" +
-				"dropped: package that failed, with what it did not come to measure (line 8)\n",
+				"dropped: package that failed, with what it did not come to measure (line 8)\n" +
+				"dropped: torn line of go test -json (line 10)\n",
 		},
 		{
 			"a very long line", "BenchmarkA 1 1 " + strings.Repeat("x", maxLine) + "\nBenchmarkA 1 1 ns/op\n",
@@ -179,7 +179,7 @@ some text
 		{
 			"what is known about units",
 			"Unit x better=higher\nUnit x better=lower\nBenchmarkA 1 1 x\n",
-			"3 A*0 1 1 x\ndropped: malformed line: metadata better of unit x already set to higher (line 2)\n",
+			"3 A*0 1 1 x\ndropped: unit that was described otherwise before (line 2)\n",
 		},
 		{"nothing", "", ""},
 	}
@@ -207,6 +207,39 @@ func TestReadWide(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLimits holds that files that nobody writes take no more time or memory than others.
+func TestLimits(t *testing.T) {
+	var keys strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&keys, "key%d: value\nBenchmarkA 1 1 x\n", i)
+	}
+	tests := []struct{ name, in, want string }{
+		{"configuration", keys.String(), "configuration beyond 64 keys"},
+		{"measurements", "BenchmarkA 1" + strings.Repeat(" 1 a 1 b", 3000) + "\n", "second measurement in the same unit"},
+		{"units", "BenchmarkA 1" + manyUnits(2000) + "\n", "measurements beyond 64 on one line"},
+		{"names", strings.Repeat("Benchmark ", 5000) + "\n" + strings.Repeat("x"+strings.Repeat("Benchmark ", 5000)+"\n", 50), "text that begins with Benchmark"},
+	}
+	for _, tt := range tests {
+		f := read(t, tt.in)
+		if !strings.Contains(short(&File{Notes: f.Notes}), tt.want) {
+			t.Errorf("%s: %v", tt.name, f.Notes)
+		}
+		for i := range f.Results {
+			if r := &f.Results[i]; len(r.Values) > maxValues || len(r.Config) > maxFacts {
+				t.Fatalf("%s: a result has %d values and %d facts", tt.name, len(r.Values), len(r.Config))
+			}
+		}
+	}
+}
+
+func manyUnits(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, " 1 u%d", i)
+	}
+	return b.String()
 }
 
 func TestReadFails(t *testing.T) {

@@ -16,24 +16,15 @@ import (
 //
 // The numbers have a form that other text hardly has. Where there is one name that waits for numbers, they are its.
 
-// mend returns the lines that benchfmt is to read: with results on one line each, and without what it would take for
-// something else.
-func mend(in stream, say *notes) stream {
-	m := mender{say: say, out: make(stream, 0, len(in))}
-	for _, l := range in {
-		m.line(l)
-	}
-	m.giveUp()
-	return m.out
-}
-
+// A mender takes lines and keeps those that benchfmt is to read: results on one line each, configuration and units, and
+// nothing that it would take for something else.
 type mender struct {
 	say *notes
-	out stream
+	out []line
 
 	name   line   // that waits for its numbers; no is 0 when there is none
 	quoted bool   // -v writes the name of a benchmark on a line of its own, and once more with its numbers
-	held   stream // lines since; text of the benchmark if the numbers come, and else what they seem to be
+	held   []line // lines since; text of the benchmark if the numbers come, and else what they seem to be
 }
 
 func (m *mender) line(l line) {
@@ -50,10 +41,20 @@ func (m *mender) line(l line) {
 	case m.behind(l):
 	case l.text == "PASS" || strings.HasPrefix(l.text, "ok  \t") || strings.HasPrefix(l.text, "pkg: "):
 		m.giveUp()
-		m.out = append(m.out, l)
+		m.keep(l)
 	case strings.HasPrefix(l.text, "FAIL\t"):
 		m.giveUp()
 		m.say.add(Dropped, l.no, "package that failed, with what it did not come to measure")
+	default:
+		m.keep(l)
+	}
+}
+
+// keep keeps a line that is no result, if it may be configuration or about a unit.
+func (m *mender) keep(l line) {
+	first, _ := utf8.DecodeRuneInString(l.text)
+	switch {
+	case !strings.HasPrefix(l.text, "Unit") && !(unicode.IsLower(first) && strings.Contains(l.text, ":")):
 	case m.name.no != 0 && !m.quoted:
 		m.held = append(m.held, l)
 	default:
@@ -118,7 +119,9 @@ func (m *mender) numbers(l line) bool {
 // behind looks for a result behind other text on its line: the times of a CI log, indentation, or what a test printed
 // without ending its line.
 func (m *mender) behind(l line) bool {
-	for at := 0; ; {
+	const most = 4 // places to look at
+	at := 0
+	for range most {
 		i := strings.Index(l.text[at:], "Benchmark")
 		if i < 0 {
 			return false
@@ -137,6 +140,7 @@ func (m *mender) behind(l line) bool {
 		}
 		at += len("Benchmark")
 	}
+	return false
 }
 
 // giveUp drops the name that waits, if there is one.

@@ -15,11 +15,17 @@ import (
 // there are no results is no error. The name stands for the file in messages.
 func Read(r io.Reader, name string) (*File, error) {
 	var say notes
-	list, err := streams(r, &say)
+	var list []*mender
+	err := scan(r, &say, func() func(line) {
+		m := &mender{say: &say}
+		list = append(list, m)
+		return m.line
+	})
 	f := &File{Name: name}
 	rd := reader{file: f, say: &say}
-	for _, s := range list {
-		rd.stream(mend(s, &say))
+	for _, m := range list {
+		m.giveUp()
+		rd.stream(m.out)
 	}
 	f.Units = rd.r.Units()
 	rd.dropCut()
@@ -64,10 +70,12 @@ type reader struct {
 	file *File
 	say  *notes
 	cut  int // the result that the file ends in, from 1; 0 is none
+
+	changes int // facts that are not shared, see maxChanges
 }
 
 // stream reads lines that were mended.
-func (rd *reader) stream(lines stream) {
+func (rd *reader) stream(lines []line) {
 	var text strings.Builder
 	for _, l := range lines {
 		text.WriteString(l.text)
@@ -80,15 +88,27 @@ func (rd *reader) stream(lines stream) {
 		l := lines[at-1]
 		switch rec := rd.r.Result().(type) {
 		case *benchfmt.SyntaxError:
-			rd.say.add(Dropped, l.no, "malformed line: "+rec.Msg)
+			msg := "malformed line: " + rec.Msg
+			if strings.HasPrefix(rec.Msg, "metadata ") {
+				msg = "unit that was described otherwise before"
+			}
+			rd.say.add(Dropped, l.no, msg)
 		case *benchfmt.Result:
 			if len(rd.file.Results) == maxResults {
 				rd.say.add(Dropped, l.no, fmt.Sprintf("results beyond %d", maxResults))
 				continue
 			}
-			if !slices.EqualFunc(config, rec.Config, sameConfig) {
+			facts := rec.Config[:min(len(rec.Config), maxFacts)]
+			if len(facts) < len(rec.Config) {
+				rd.say.add(Dropped, l.no, fmt.Sprintf("configuration beyond %d keys", maxFacts))
+			}
+			if !slices.EqualFunc(config, facts, sameConfig) {
+				if rd.changes += len(facts); rd.changes > maxChanges {
+					rd.say.add(Dropped, l.no, "results beyond a limit for how often configuration changes")
+					continue
+				}
 				config = nil // results that were read share the old one
-				for _, c := range rec.Config {
+				for _, c := range facts {
 					config = append(config, Config{c.Key, string(c.Value)})
 				}
 			}
@@ -127,6 +147,8 @@ func (rd *reader) result(rec *benchfmt.Result, l line, config []Config) {
 			val = Value{v.OrigValue, v.OrigUnit}
 		}
 		switch _, twice := r.Value(val.Unit); {
+		case len(r.Values) == maxValues:
+			rd.say.add(Dropped, l.no, fmt.Sprintf("measurements beyond %d on one line", maxValues))
 		case math.IsNaN(val.Value) || math.IsInf(val.Value, 0):
 			rd.say.add(Dropped, l.no, "measurement that is no number: NaN or infinite")
 		case val.Value < 0 && known(val.Unit):

@@ -22,14 +22,9 @@ type Table struct {
 // text without a table gives one without results.
 func ReadTable(r io.Reader, name string) (*Table, error) {
 	var say notes
-	list, err := streams(r, &say)
 	t := tableReader{say: &say, at: make(map[row]int)}
-	for _, s := range list {
-		for _, l := range s {
-			t.line(l)
-		}
-		t.endWrapped()
-	}
+	err := scan(r, &say, func() func(line) { return t.line })
+	t.endWrapped()
 	out := &Table{Old: &File{Name: name, Results: t.old}, New: &File{Name: name, Results: t.new}, Notes: say}
 	for _, results := range [][]Result{t.old, t.new} {
 		for i := 0; t.tables == 1 && i < len(results); i++ {
