@@ -75,6 +75,12 @@ func (r *Result) Get(key string) string {
 	return ""
 }
 
+// SharesConfig reports whether r and o hold the same facts in the same place, as results that follow each other mostly do.
+// It says no to some that are equal, and takes no time.
+func (r *Result) SharesConfig(o *Result) bool {
+	return len(r.Config) == len(o.Config) && (len(r.Config) == 0 || &r.Config[0] == &o.Config[0])
+}
+
 // Value returns the measurement in a unit as it is written.
 func (r *Result) Value(unit string) (float64, bool) {
 	for _, v := range r.Values {
@@ -152,7 +158,7 @@ func settleProcs(results []Result) {
 
 // A Sample is what was measured of one benchmark in one unit.
 type Sample struct {
-	Config []Config // of the facts by which results were told apart, those that there are
+	Config []Config // of the facts by which results were told apart, those that there are; shared where they are the same
 	Name   string
 	Procs  int // 0 when the name has none
 	Unit   string
@@ -169,15 +175,25 @@ func Samples(results []Result, keys ...string) []Sample {
 	}
 	at := make(map[what]int)
 	var out []Sample
+	var config []Config
+	facts := "[]"
+	made := make(map[string][]Config)
 	for i := range results {
 		r := &results[i]
-		var config []Config
-		for _, k := range keys {
-			if v := r.Get(k); v != "" {
-				config = append(config, Config{k, v})
+		if i == 0 || !r.SharesConfig(&results[i-1]) {
+			config = nil
+			for _, k := range keys {
+				if v := r.Get(k); v != "" {
+					config = append(config, Config{k, v})
+				}
+			}
+			facts = fmt.Sprint(config)
+			if have, ok := made[facts]; ok {
+				config = have
+			} else {
+				made[facts] = config
 			}
 		}
-		facts := fmt.Sprint(config)
 		for _, v := range r.Values {
 			v = v.Tidy()
 			key := what{facts, r.Name, r.Procs, v.Unit}

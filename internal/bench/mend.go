@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -55,6 +56,8 @@ func (m *mender) keep(l line) {
 	first, _ := utf8.DecodeRuneInString(l.text)
 	switch {
 	case !strings.HasPrefix(l.text, "Unit") && !(unicode.IsLower(first) && strings.Contains(l.text, ":")):
+	case len(m.out)+len(m.held) >= maxKept:
+		m.say.add(Dropped, l.no, fmt.Sprintf("lines beyond %d", maxKept))
 	case m.name.no != 0 && !m.quoted:
 		m.held = append(m.held, l)
 	default:

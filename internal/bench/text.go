@@ -17,6 +17,7 @@ const (
 	maxFile    = 64 << 20 // bytes
 	maxLine    = 60 << 10 // bytes; benchfmt gives up at 64 KB
 	maxResults = 1 << 20
+	maxKept    = 2 << 20 // lines that may be results or about them
 	maxValues  = 64      // of a result
 	maxFacts   = 64      // of a result
 	maxChanges = 4 << 20 // facts of all results that do not share those of the one before

@@ -39,19 +39,33 @@ func Bench(in []*recording.Recording, q query.Query) (report.Report, error) {
 	}
 	common, keys := factsOf(results)
 	out := &report.Bench{Ref: in[0].Ref, Lines: len(results), Facts: common}
-	at := make(map[string]int) // of benchmarks
+	rows := q.Limit
+	if rows == 0 {
+		rows = benchRows
+	}
+	at := make(map[benchID]int) // places, -1 for those that are not shown
 	few := 0
 	for _, s := range bench.Samples(results, keys...) {
-		key := fmt.Sprint(s.Config, s.Name, s.Procs)
-		k, ok := at[key]
+		id := benchID{name: s.Name, procs: s.Procs}
+		if len(s.Config) > 0 {
+			id.facts = &s.Config[0] // which samples share
+		}
+		k, ok := at[id]
 		if !ok {
-			k = len(out.Benchmarks)
-			at[key] = k
-			b := report.Benchmark{Name: s.Name, Procs: s.Procs, N: len(s.Values)}
-			for _, c := range s.Config {
-				b.Facts = append(b.Facts, report.BenchFact(c))
+			out.Of++
+			k = -1
+			if rows < 0 || len(out.Benchmarks) < rows {
+				k = len(out.Benchmarks)
+				b := report.Benchmark{Name: s.Name, Procs: s.Procs}
+				for _, c := range s.Config {
+					b.Facts = append(b.Facts, report.BenchFact(c))
+				}
+				out.Benchmarks = append(out.Benchmarks, b)
 			}
-			out.Benchmarks = append(out.Benchmarks, b)
+			at[id] = k
+		}
+		if k < 0 {
+			continue
 		}
 		b, m := &out.Benchmarks[k], measureOf(s, f.Units)
 		b.N = max(b.N, m.N)
@@ -66,15 +80,14 @@ func Bench(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if few > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("an interval of %g%% takes %d runs or more; go test -bench . -count %d makes enough", 100*benchConfidence, leastRuns(), enoughRuns))
 	}
-	out.Of = len(out.Benchmarks)
-	rows := q.Limit
-	if rows == 0 {
-		rows = benchRows
-	}
-	if rows > 0 && rows < len(out.Benchmarks) {
-		out.Benchmarks = out.Benchmarks[:rows]
-	}
 	return out, nil
+}
+
+// A benchID tells benchmarks apart.
+type benchID struct {
+	facts *bench.Config
+	name  string
+	procs int
 }
 
 // enoughRuns is how many runs are advised.
@@ -116,12 +129,18 @@ func chosenResults(results []bench.Result, steps []query.Step) ([]bench.Result, 
 func factsOf(results []bench.Result) (common []report.BenchFact, keys []string) {
 	count := make(map[bench.Config]int)
 	var order []string
-	for _, r := range results {
+	for i := 0; i < len(results); {
+		r, n := &results[i], 1
+		for i+n < len(results) && r.SharesConfig(&results[i+n]) {
+			n++
+		}
 		for _, c := range r.Config {
-			if count[c]++; !slices.Contains(order, c.Key) {
+			if count[c] == 0 && !slices.Contains(order, c.Key) {
 				order = append(order, c.Key)
 			}
+			count[c] += n
 		}
+		i += n
 	}
 	for _, key := range order {
 		c := bench.Config{Key: key, Value: results[0].Get(key)}
