@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -231,6 +232,17 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 		return nil, err
 	}
 	defer gc.Close()
+	if slices.ContainsFunc(p.Args, func(a string) bool { return strings.HasPrefix(a, "-test.bench") }) {
+		lines, err := os.Create(filepath.Join(s.folder, recording.BenchFile))
+		if err != nil {
+			return nil, err
+		}
+		defer lines.Close()
+		if p.Out == nil {
+			p.Out = io.Discard
+		}
+		p.Out = io.MultiWriter(p.Out, &head{w: lines, rest: maxBenchLines, session: s})
+	}
 	tail := &tail{}
 	outside := &watcher{session: s}
 	outside.lookout.lookFor(&s.Options)
@@ -289,6 +301,25 @@ func (s *session) write(name string, text []byte) error {
 	return err
 }
 
+// maxBenchLines is how much of what a test binary writes is kept.
+const maxBenchLines = 16 << 20
+
+// A head is the beginning of a text. What cannot be written does not trouble the one who writes.
+type head struct {
+	w       io.Writer
+	rest    int
+	session *session
+}
+
+func (h *head) Write(b []byte) (int, error) {
+	n := min(len(b), h.rest)
+	h.rest -= n
+	if n > 0 {
+		h.session.wrote(h.w.Write(b[:n]))
+	}
+	return len(b), nil
+}
+
 func writeNonEmpty(name string, text []byte) error {
 	if len(text) == 0 {
 		return nil
@@ -335,6 +366,7 @@ func (s *session) finish(end *ending, of *built) {
 	}
 	removeEmpty(filepath.Join(s.folder, recording.CrashFile))
 	removeEmpty(filepath.Join(s.folder, recording.GCFile))
+	removeEmpty(filepath.Join(s.folder, recording.BenchFile))
 	if end.stopped.Load() {
 		s.note("the program was asked to end after %s", s.For)
 	}

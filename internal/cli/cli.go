@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/hone-perf/hone/internal/compat/benchcmp"
+	"github.com/hone-perf/hone/internal/compat/benchstat"
 	"github.com/hone-perf/hone/internal/compat/pprof"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
@@ -81,9 +83,16 @@ func width(w io.Writer) int {
 // Main runs the command that args ask for and returns its exit code.
 func Main(ctx context.Context, sys System, args []string) int {
 	tuneGC(sys, args)
-	if len(args) > 0 && args[0] == "pprof" {
-		// Its flags are not ours.
-		return pprof.Main(ctx, pprof.System{In: sys.In, Out: sys.Out, Err: sys.Err, Env: sys.Env}, args[1:])
+	if len(args) > 0 {
+		// The flags of other tools are not ours.
+		switch args[0] {
+		case "pprof":
+			return pprof.Main(ctx, pprof.System{In: sys.In, Out: sys.Out, Err: sys.Err, Env: sys.Env}, args[1:])
+		case "benchstat":
+			return benchstat.Main(benchstat.System{In: sys.In, Out: sys.Out, Err: sys.Err}, args[1:])
+		case "benchcmp":
+			return benchcmp.Main(benchcmp.System{Out: sys.Out, Err: sys.Err}, args[1:])
+		}
 	}
 	sys.args = args
 	root := newRoot(&sys)
@@ -238,19 +247,37 @@ func newRoot(sys *System) *cobra.Command {
 	root.AddCommand(recordCommand(sys), timeCommand(sys), proveCommand(sys), initCommand(sys))
 	addMerge(root, sys)
 	addWeb(root, sys)
-	root.AddCommand(&cobra.Command{
-		Use:                "pprof [flags] [binary] SOURCE…",
-		Short:              "go tool pprof: its flags, reports and shell",
-		Example:            "  hone pprof -top cpu.pprof",
-		GroupID:            groupCompat,
-		DisableFlagParsing: true,
-		Run:                func(*cobra.Command, []string) {}, // Main runs it; this is for help and completion
-	})
+	addCompat(root)
 	root.AddCommand(versionCommand(sys))
 	root.SetHelpCommand(helpCommand())
 	outputFlags(root)
 	addCompletion(root)
 	return root
+}
+
+// addCompat adds other tools' commands. Main runs them; this is for help and completion.
+func addCompat(root *cobra.Command) {
+	for _, c := range []cobra.Command{
+		{
+			Use:     "pprof [flags] [binary] SOURCE…",
+			Short:   "go tool pprof: its flags, reports and shell",
+			Example: "  hone pprof -top cpu.pprof",
+		},
+		{
+			Use:     "benchstat [flags] [LABEL=]FILE…",
+			Short:   "the flags and tables of benchstat, and --strict",
+			Example: "  hone benchstat old.txt new.txt\n  hone benchstat --strict -filter '.name:Encode' -col /format base=old.txt new.txt",
+		},
+		{
+			Use:     "benchcmp [flags] OLD NEW",
+			Short:   "the flags and tables of benchcmp",
+			Example: "  hone benchcmp -mag old.txt new.txt",
+		},
+	} {
+		c.GroupID, c.DisableFlagParsing = groupCompat, true
+		c.Run = func(*cobra.Command, []string) {}
+		root.AddCommand(&c)
+	}
 }
 
 // flagError makes an error about flags say what there is.

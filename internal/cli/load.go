@@ -119,7 +119,7 @@ func load(cmd *cobra.Command, sys *System, o *source.Options, refs []string) (*p
 		// The only one there is: what is wrong with it is the answer.
 		f, err := opt.Fetch(ctx, refs[0])
 		if err != nil {
-			return nil, fetchError(refs[0], err)
+			return nil, orBench(refs, fetchError(refs[0], err))
 		}
 		g, err := opt.One(f)
 		if err != nil {
@@ -132,7 +132,7 @@ func load(cmd *cobra.Command, sys *System, o *source.Options, refs []string) (*p
 		return nil, fmt.Errorf("adding up %d profiles: %w", len(refs), err)
 	}
 	if g.N == 0 {
-		return nil, fmt.Errorf("none of %d profiles could be read", len(refs))
+		return nil, orBench(refs, fmt.Errorf("none of %d profiles could be read", len(refs)))
 	}
 	p, err := opt.Finish(ctx, g)
 	if err == nil && g.N < len(refs) {
@@ -154,6 +154,19 @@ func fetchError(ref string, err error) error {
 		ref = "standard input"
 	}
 	return fmt.Errorf("%s: %w", ref, err)
+}
+
+// orBench says what shows a file that is no profile but holds benchmark lines.
+func orBench(refs []string, err error) error {
+	rec, benchErr := source.Bench(refs[0])
+	if rec == nil || benchErr != nil {
+		return err
+	}
+	hint := "hone bench " + quoted(refs[0]) + " shows the benchmarks in it"
+	if len(refs) > 1 {
+		hint = "hone benchstat " + quotedRefs(refs) + " compares benchmarks"
+	}
+	return &hinted{err, hint}
 }
 
 // present refuses files that are not there. Of many profiles one may be damaged or not answer, and the rest is still an

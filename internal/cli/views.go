@@ -29,6 +29,8 @@ func addViews(root *cobra.Command, sys *System) {
 			root.AddCommand(gcCommand(v, sys))
 		case view.Versions:
 			root.AddCommand(compareCommand(v, sys))
+		case view.Benchmarks:
+			root.AddCommand(benchCommand(v, sys))
 		case view.Metrics:
 			root.AddCommand(metricsCommand(v, sys))
 		default:

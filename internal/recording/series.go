@@ -68,10 +68,14 @@ func (r *Recording) ReadSeries() (*Series, error) {
 	return s, nil
 }
 
-// ReadLogs reads what there is beside profiles: metrics over time, and what the garbage collector said.
+// ReadLogs reads what there is beside profiles: metrics over time, what benchmarks measured, and what the garbage
+// collector said.
 func (r *Recording) ReadLogs() error {
 	if s, err := r.ReadSeries(); err == nil {
 		r.Series = s
+	}
+	if err := r.readBench(); err != nil {
+		return err
 	}
 	f, err := r.OpenFile(GCFile)
 	if err != nil {
