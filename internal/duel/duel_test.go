@@ -142,7 +142,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("reading what was written: %v, %+v", err, f.Notes)
 		}
 		i := slices.IndexFunc(f.Results, func(r bench.Result) bool { return r.Name == "Stopped" })
-		if i < 0 || f.Results[i].Get("side") != side {
+		if i < 0 || f.Results[i].Get("pkg") != "example.com/sides" {
 			t.Fatalf("no results of %s", side)
 		}
 		if v, _ := f.Results[i].Value("B/op"); v != n {
