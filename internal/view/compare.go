@@ -17,10 +17,14 @@ import (
 // falseShare is how many of the changes that are called among many rows may be none.
 const falseShare = 0.05
 
-// Compare says what changed between two versions that were run against each other.
+// Compare says what changed between two versions that were run against each other, or between two files of benchmark
+// lines, the new one first and then the one before it.
 func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
-	if len(in) != 1 || in[0].Duel == nil {
-		return nil, errors.New("compare wants what hone compare recorded")
+	switch {
+	case len(in) == 2 && in[0].Bench != nil && in[1].Bench != nil:
+		return compareFiles(in[1], in[0]), nil
+	case len(in) != 1 || in[0].Duel == nil:
+		return nil, errors.New("compare wants what hone compare recorded, or two files of benchmark lines")
 	}
 	d := in[0].Duel
 	out := &report.Compare{
@@ -144,6 +148,10 @@ func dimensionOf(unit string) dimension {
 		return dimension{"time", "sec", 1, -1, "slower", "faster"}
 	case "ns/op":
 		return dimension{"time", "sec/op", 1e-9, -1, "slower", "faster"}
+	case "sec/op":
+		return dimension{"time", "sec/op", 1, -1, "slower", "faster"}
+	case "B/s":
+		return dimension{"throughput", "B/s", 1, 1, "faster", "slower"}
 	case "B/op":
 		return dimension{"memory", "B/op", 1, -1, "more", "less"}
 	case "allocs/op":
@@ -205,13 +213,15 @@ func duelRow(b *recording.DuelBenchmark, unit string, plan stat.Plan) report.Com
 		mid := math.Exp(stat.Median(mids))
 		before, after = mid/math.Sqrt(c.Ratio), mid*math.Sqrt(c.Ratio)
 	}
-	return rowOf(b, dimensionOf(unit), before, after, plan.Within, c)
+	r := rowOf(dimensionOf(unit), before, after, plan.Within, c)
+	r.Pkg, r.Name, r.How = b.Pkg, b.Name, b.How
+	return r
 }
 
 // rowOf puts a comparison into words.
-func rowOf(b *recording.DuelBenchmark, d dimension, old, new, within float64, c stat.Comparison) report.CompareRow {
+func rowOf(d dimension, old, new, within float64, c stat.Comparison) report.CompareRow {
 	r := report.CompareRow{
-		Pkg: b.Pkg, Name: b.Name, What: d.what, Unit: d.unit, How: b.How,
+		What: d.what, Unit: d.unit,
 		Old: old * d.factor, New: new * d.factor,
 		Change: report.Finite(c.Ratio - 1), Low: report.Finite(c.Lo - 1), High: report.Finite(c.Hi - 1),
 		N: c.N, Exact: c.Exact, Warnings: c.Warnings, Ratio: c.Ratio, Lo: c.Lo, Hi: c.Hi,
