@@ -25,7 +25,6 @@ type search struct {
 	states map[*target]*state
 
 	executions int
-	invalid    int // programs that could not be made
 	unsteady   int // differences that did not show again
 	deaths     int
 	seen       map[string]*finding
