@@ -68,7 +68,7 @@ func rowsOf(d *recording.Duel) map[string]recording.DuelBenchmark {
 // Every kind of benchmark is found, run as it needs, and judged.
 func TestRun(t *testing.T) {
 	old, new := sides(t)
-	d, err := Run(context.Background(), Options{Old: old, New: new, Budget: 2 * time.Second, Plan: stat.Plan{Within: 0.5}, Seed: 1})
+	d, err := Run(context.Background(), Options{Old: old, New: new, Budget: time.Second, Plan: stat.Plan{Within: 0.5}, Seed: 1})
 	var tooFine *TooFineError
 	if errors.As(err, &tooFine) {
 		t.Skipf("the machine is too busy to tell half from whole: %v", err)

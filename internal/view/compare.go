@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -292,10 +293,10 @@ func means(rows []report.CompareRow) []report.CompareMean {
 }
 
 // whyRows is how many functions are shown of those that made a difference.
-const whyRows = 6
+const whyRows = 8
 
-// whyOf says which functions made the difference: those whose own cost, per operation, changed by more than three times
-// what chance makes of that many samples.
+// whyOf says which functions made the difference: those whose cost with all that they call, per operation, changed by more
+// than three times what chance makes of that many samples. What the runtime does is part of what it is done for.
 func whyOf(w *recording.DuelWhy) (report.CompareWhy, error) {
 	out := report.CompareWhy{Pkg: w.Pkg, Name: w.Name, What: "CPU time", Unit: "sec/op"}
 	q, factor := query.Query{View: "diff", Limit: -1}, 1e-9
@@ -310,19 +311,20 @@ func whyOf(w *recording.DuelWhy) (report.CompareWhy, error) {
 	}
 	d := r.(*report.Diff)
 	slices.SortStableFunc(d.Rows, func(a, b report.DiffRow) int {
-		return cmp.Compare(math.Abs(float64(b.Flat-b.FlatBefore)), math.Abs(float64(a.Flat-a.FlatBefore)))
+		return cmp.Compare(math.Abs(float64(b.Cum-b.CumBefore)), math.Abs(float64(a.Cum-a.CumBefore)))
 	})
 	per := factor / float64(max(w.Iters, 1))
 	for i := range d.Rows {
 		row := &d.Rows[i]
-		change, sum := math.Abs(float64(row.Flat-row.FlatBefore)), float64(row.Flat+row.FlatBefore)
+		change, sum := math.Abs(float64(row.Cum-row.CumBefore)), float64(row.Cum+row.CumBefore)
 		chance := 0.0
 		if w.Kind == recording.CPU {
 			chance = 3 * math.Sqrt(sum*float64(max(w.New.Period, 1)))
 		} else {
 			chance = float64(max(d.Total, d.Before.Total)) / 100
 		}
-		if change <= chance {
+		switch pkg := profile.PackageOf(row.Name); {
+		case change <= chance, pkg == "testing", pkg == "runtime", strings.HasPrefix(pkg, "internal/runtime/"):
 			continue
 		}
 		if len(out.Rows) == whyRows {
