@@ -9,8 +9,8 @@ import (
 )
 
 // startTogether starts programs on one processor that they share. Shorter turns
-// (sched_setattr with a runtime of 0.1 to 1.5 ms, Linux 6.12) and runs three times as long were tried on a busy machine, and
-// made pairs no more alike.
+// (sched_setattr with a runtime of 0.1 to 1.5 ms, Linux 6.12), runs three times as long, and having both sides wait for each
+// other before what counts begins were tried on a busy machine, and made pairs no more alike.
 func startTogether(r *rand.Rand, cmds ...*exec.Cmd) error {
 	// Children inherit the processors of the thread that starts them.
 	runtime.LockOSThread()
