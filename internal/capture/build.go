@@ -3,12 +3,10 @@ package capture
 import (
 	"bytes"
 	"context"
-	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,18 +17,6 @@ import (
 
 	"github.com/hone-perf/hone/internal/gocmd"
 )
-
-// agentFiles are the sources of the recorder.
-//
-//go:embed agent/*.go agent/*.go.txt
-var agentFiles embed.FS
-
-// agentPackage is the path of the recorder inside a program. Packages of the standard library initialise in the order
-// of their names, as far as their imports allow, and this one shall come early.
-const agentPackage = "0hone/recorder"
-
-// addedFile is the name of the file that imports the recorder. It exists only in the overlay.
-const addedFile = "zz_hone_recorder"
 
 // A Build says what to build with the recorder inside.
 type Build struct {
@@ -78,7 +64,7 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 			return nil, err
 		}
 	}
-	added, err := addAgent(about.GOROOT, work, replace)
+	added, err := addAgent(about.GOROOT, about.GOEXPERIMENT, work, replace)
 	if err != nil {
 		return nil, err
 	}
@@ -217,72 +203,4 @@ func (t *target) name(targets []string) string {
 
 func isVersion(s string) bool {
 	return len(s) > 1 && s[0] == 'v' && strings.Trim(s[1:], "0123456789") == ""
-}
-
-// addAgent adds the recorder to an overlay, and returns the folder that its files are in. The go command goes by what is
-// in them, not by where they are, so it builds them once.
-func addAgent(goroot, work string, replace gocmd.Overlay) (string, error) {
-	files, err := fs.Glob(agentFiles, "agent/*")
-	if err != nil {
-		return "", err
-	}
-	add := map[string][]byte{} // by name in GOROOT/src
-	for _, f := range files {
-		text, err := agentFiles.ReadFile(f)
-		if err != nil {
-			return "", err
-		}
-		name := strings.TrimSuffix(path.Base(f), ".txt")
-		switch {
-		case strings.HasSuffix(name, "_test.go"):
-		case name == "pprof.go", name == "signal.go", name == "host_cpu.go", name == "host_nocpu.go":
-		default:
-			add[agentPackage+"/"+name] = text
-		}
-	}
-	read := func(name string) []byte {
-		text, _ := agentFiles.ReadFile("agent/" + name)
-		return text
-	}
-	add["os/signal/zz_hone.go"] = read("signal.go.txt")
-	const pprof = "runtime/pprof/pprof.go"
-	text, err := os.ReadFile(filepath.Join(goroot, "src", filepath.FromSlash(pprof)))
-	if err != nil {
-		return "", fmt.Errorf("reading the standard library: %w", err)
-	}
-	if text, ok := sharePprof(text); ok {
-		add[pprof] = text
-		add["runtime/pprof/zz_hone.go"] = read("pprof.go.txt")
-		add[agentPackage+"/host_cpu.go"] = read("host_cpu.go.txt")
-	} else {
-		add[agentPackage+"/host_cpu.go"] = read("host_nocpu.go.txt")
-	}
-	dir := filepath.Join(work, "agent")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	for name, text := range add {
-		file := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			return "", err
-		}
-		replace[filepath.Join(goroot, "src", filepath.FromSlash(name))] = file
-	}
-	return dir, nil
-}
-
-// sharePprof makes runtime/pprof let the recorder and the program both have CPU profiles. Lines stay where they are.
-func sharePprof(text []byte) ([]byte, bool) {
-	for _, change := range [][2]string{
-		{"\nfunc StartCPUProfile(w io.Writer) error {\n", "\nfunc honeStartCPUProfile(w io.Writer) error {\n"},
-		{"\nfunc StopCPUProfile() {\n", "\nfunc honeStopCPUProfile() {\n"},
-		{"\tgo profileWriter(w)\n", "\thoneGo(w)\n"},
-		{"\tb.build()\n\tcpu.done <- true\n", "\thoneDone(b, w)\n\n"},
-	} {
-		if bytes.Count(text, []byte(change[0])) != 1 {
-			return nil, false
-		}
-		text = bytes.Replace(text, []byte(change[0]), []byte(change[1]), 1)
-	}
-	return text, bytes.Contains(text, []byte("\nfunc profileWriter(w io.Writer) {\n"))
 }

@@ -87,6 +87,8 @@ type host struct {
 	profiler profiler                     // of the CPU
 	takeCPU  func(profiler, func(func())) // has the program's own CPU profiles, and the writing of all, pass through us
 	timer    func() (pending, known bool) // whether any timer will go off
+
+	blockRate *uint64 // the rate of the block profile, where the runtime has it
 }
 
 // A recorder records the program that it is in.
@@ -101,6 +103,7 @@ type recorder struct {
 	write writer
 	sys   system
 	quiet stillness
+	waits waiting
 
 	cost atomic.Int64 // CPU time of recording, nanoseconds
 }
@@ -130,7 +133,7 @@ func (r *recorder) run() {
 		f.Close()
 	}
 	// The program may set rates of its own later, and then those hold.
-	runtime.SetBlockProfileRate(int(r.Block))
+	r.waits.begin(r)
 	runtime.SetMutexProfileFraction(r.Mutex)
 	if r.takeCPU != nil {
 		r.takeCPU(profiler{start: r.startOwn, stop: r.stopOwn}, r.measure)
@@ -167,6 +170,7 @@ func (r *recorder) loop() {
 			now := r.since()
 			dead = r.cpu.rotate(r)
 			r.metrics()
+			r.waits.next(r, now, r.sys.switches)
 			if now >= shot {
 				r.snapshot(now < time.Second, false)
 				shot = max(now, r.Every).Truncate(r.Every) + r.Every
