@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -169,7 +170,11 @@ func (r *Recording) parse(p Part) (*profile.Profile, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return profile.Parse(f)
+	got, err := profile.Parse(f)
+	if err != nil || r.Manifest.How != Built || !slices.Contains(ownKinds, p.Kind) {
+		return got, err
+	}
+	return withoutRecorder(got), nil
 }
 
 // Pack makes one file of a recording in a folder. The file appears whole or not at all.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -175,6 +176,17 @@ func TestPick(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The recorder waits, too, but that is nobody's business.
+func TestWithoutRecorder(t *testing.T) {
+	p := made(t, []profile.ValueType{{Type: "delay", Unit: "nanoseconds"}}, map[string][]int64{
+		"main.wait": {7}, "runtime.honeRecorder": {20}, "runtime.hope": {1},
+	})
+	got := values(t, withoutRecorder(p), "delay")
+	if want := map[string]int64{"main.wait": 7, "runtime.hope": 1}; !maps.Equal(got, want) {
+		t.Errorf("left are %v, want %v", got, want)
+	}
 }
 
 // What a recorder stored is packed with the recording; what is packed, or damaged, stays.
