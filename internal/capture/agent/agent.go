@@ -173,10 +173,7 @@ func (r *recorder) loop() {
 			r.waits.next(r, now, r.sys.switches)
 			if now >= shot {
 				r.snapshot(now < time.Second, false)
-				shot = max(now, r.Every).Truncate(r.Every) + r.Every
-				if now < time.Second {
-					shot = min(time.Second, r.Every)
-				}
+				shot = nextShot(now, r.Every)
 			}
 		})
 		r.status()
@@ -186,6 +183,16 @@ func (r *recorder) loop() {
 		}
 		next = r.since().Truncate(time.Second) + time.Second
 	}
+}
+
+// nextShot returns when the profiles but that of the CPU are taken again, after now: at whole multiples of every, and once
+// when the program has run for a second.
+func nextShot(now, every time.Duration) time.Duration {
+	next := now.Truncate(every) + every
+	if now < time.Second {
+		next = min(next, time.Second)
+	}
+	return next
 }
 
 // end writes the rest.

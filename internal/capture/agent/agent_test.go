@@ -125,6 +125,18 @@ func TestAsleep(t *testing.T) {
 	}
 }
 
+func TestNextShot(t *testing.T) {
+	const ms, s = time.Millisecond, time.Second
+	for _, tt := range []struct{ now, every, want time.Duration }{
+		{250 * ms, 5 * s, s}, {1004 * ms, 5 * s, 5 * s}, {5001 * ms, 5 * s, 10 * s}, {12 * s, 5 * s, 15 * s},
+		{250 * ms, 500 * ms, 500 * ms}, {999 * ms, s, s}, {1001 * ms, s, 2 * s},
+	} {
+		if got := nextShot(tt.now, tt.every); got != tt.want {
+			t.Errorf("after %s, every %s: %s, want %s", tt.now, tt.every, got, tt.want)
+		}
+	}
+}
+
 // Where goroutines wait for each other all the time, waiting is looked at now and then.
 func TestWaiting(t *testing.T) {
 	defer runtime.SetBlockProfileRate(0)
