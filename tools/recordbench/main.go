@@ -24,6 +24,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -34,6 +35,9 @@ func main() {
 	stop() // explicitly: os.Exit skips deferred calls
 	os.Exit(code)
 }
+
+// load is the name of what the second table is of.
+const load = "load"
 
 // options are the command line.
 type options struct {
@@ -86,6 +90,9 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	if opt.only, err = regexp.Compile(*only); err != nil {
 		return opt, fmt.Errorf("-only: %w", err)
 	}
+	if !opt.only.MatchString(load) && !slices.ContainsFunc(works, func(w work) bool { return opt.only.MatchString(w.name) }) {
+		return opt, errors.New("nothing is called like that")
+	}
 	if opt.keep != "" {
 		if opt.keep, err = filepath.Abs(opt.keep); err != nil {
 			return opt, err
@@ -119,10 +126,10 @@ func bench(ctx context.Context, opt options, stdout, stderr io.Writer) (met bool
 		head = ""
 		met = met && res.met()
 	}
-	if opt.only.MatchString("load") {
+	if opt.only.MatchString(load) {
 		rows, err := r.look(ctx, opt)
 		if err != nil {
-			return false, fmt.Errorf("load: %w", err)
+			return false, fmt.Errorf("%s: %w", load, err)
 		}
 		fmt.Fprint(stdout, lookHeader)
 		for _, l := range rows {
