@@ -119,6 +119,12 @@ func TestRows(t *testing.T) {
 	}
 }
 
+func TestMedian(t *testing.T) {
+	if a, b, c := median([]int{3, 1, 2}), median([]float64{4, 1, 2, 3}), median([]float64{7}); a != 2 || b != 2.5 || c != 7 {
+		t.Errorf("medians are %v, %v, %v", a, b, c)
+	}
+}
+
 func TestOptions(t *testing.T) {
 	opt, err := parseOptions([]string{"-only", "hi|load", "-n", "2", "-load", "5s"}, io.Discard)
 	if err != nil || opt.rounds != 2 || opt.load != 5*time.Second || !opt.only.MatchString("load") || opt.keep != "" {

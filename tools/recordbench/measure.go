@@ -214,8 +214,8 @@ func collections(stderr []byte) int {
 	return len(log.Cycles)
 }
 
-// median returns the middle of xs.
-func median[T cmp.Ordered](xs []T) T {
+// median returns the middle of xs, or what is between the two in the middle.
+func median[T ~int | ~int64 | ~float64](xs []T) T {
 	xs = slices.Sorted(slices.Values(xs))
-	return xs[len(xs)/2]
+	return (xs[(len(xs)-1)/2] + xs[len(xs)/2]) / 2
 }
