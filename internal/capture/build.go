@@ -120,13 +120,17 @@ func (b *Build) wrong(err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// check refuses what the recorder does not run on.
+// check refuses what the recorder does not run on. Before Go 1.26 the go command looks for packages of the standard library
+// on the disk alone, and one that it has downloaded must not be added to.
 func check(e gocmd.About) error {
-	const oldest = "v1.23"
+	const oldest = "v1.26"
 	version, _, _ := strings.Cut(strings.TrimPrefix(e.GOVERSION, "go"), "-")
 	version, _, _ = strings.Cut(version, " ")
 	if v := "v" + version; semver.IsValid(v) && semver.Compare(v, oldest) < 0 {
-		return fmt.Errorf("recording a program that is built for it needs Go 1.23 or later, and here is %s; hone record -- PROGRAM records any", e.GOVERSION)
+		return fmt.Errorf("recording a program that is built for it needs Go 1.26 or later, and here is %s; hone record -- PROGRAM records any", e.GOVERSION)
+	}
+	if strings.Contains(filepath.ToSlash(e.GOROOT), "/golang.org/toolchain@") {
+		return fmt.Errorf("%s is one that the go command downloaded, and nothing can be added to that; install it, or set GOTOOLCHAIN=local if the one here is new enough; hone record -- PROGRAM records any", e.GOVERSION)
 	}
 	if e.GOOS != runtime.GOOS || e.GOARCH != runtime.GOARCH {
 		return fmt.Errorf("the go command builds for %s/%s here, and that does not run on %s/%s", e.GOOS, e.GOARCH, runtime.GOOS, runtime.GOARCH)
