@@ -23,7 +23,7 @@ import (
 // What is printed differs from run to run where something is recorded. Output that has a … is an example: the numbers in it
 // are of one run, and … stands for any text, or on a line of its own for any lines.
 //
-// The commands of a page run one after the other in a folder with the profiles of testdata/tour, shown as /src/shop; a
+// The commands of a page run one after the other in a folder with the profiles and benchmarks of testdata/tour, shown as /src/shop; a
 // server that offers one of them stands in for localhost:6060. The practice programs are in examples/, and cd goes there.
 func TestDocs(t *testing.T) {
 	pages, err := filepath.Glob("*.md")
@@ -163,7 +163,13 @@ func newTour(t *testing.T) *tour {
 	if err != nil {
 		t.Fatal(err)
 	}
+	benchOld, errOld := os.ReadFile("testdata/tour/bench-old.txt")
+	benchNew, errNew := os.ReadFile("testdata/tour/bench-new.txt")
+	if err := errors.Join(errOld, errNew); err != nil {
+		t.Fatal(err)
+	}
 	for name, data := range map[string][]byte{
+		"old.txt": benchOld, "new.txt": benchNew,
 		"cpu.pprof": cpu, "old.pprof": cpu, "new.pprof": next,
 		"profiles/monday.pprof": cpu, "profiles/tuesday.pprof": next,
 		"shop.go": shop, "go.mod": []byte("module example.com/shop\n\ngo 1.26\n"),

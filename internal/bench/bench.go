@@ -75,6 +75,12 @@ func (r *Result) Get(key string) string {
 	return ""
 }
 
+// SharesConfig reports whether r and o hold the same facts in the same place, as results that follow each other mostly do.
+// It says no to some that are equal, and takes no time.
+func (r *Result) SharesConfig(o *Result) bool {
+	return len(r.Config) == len(o.Config) && (len(r.Config) == 0 || &r.Config[0] == &o.Config[0])
+}
+
 // Value returns the measurement in a unit as it is written.
 func (r *Result) Value(unit string) (float64, bool) {
 	for _, v := range r.Values {
@@ -152,34 +158,50 @@ func settleProcs(results []Result) {
 
 // A Sample is what was measured of one benchmark in one unit.
 type Sample struct {
-	Pkg    string // "" when it is not known
+	Config []Config // of the facts by which results were told apart, those that there are; shared where they are the same
 	Name   string
 	Procs  int // 0 when the name has none
 	Unit   string
 	Values []float64 // in the order of the results
 }
 
-// Samples groups measurements, in units without a prefix, by what was measured. They are in the order in which
-// benchmarks and units are met first.
-func Samples(results []Result) []Sample {
+// Samples groups measurements, in units without a prefix, by what was measured, and by the facts that keys name, such as
+// pkg. They are in the order in which benchmarks and units are met first.
+func Samples(results []Result, keys ...string) []Sample {
 	type what struct {
-		pkg, name string
-		procs     int
-		unit      string
+		facts, name string
+		procs       int
+		unit        string
 	}
 	at := make(map[what]int)
 	var out []Sample
+	var config []Config
+	facts := "[]"
+	made := make(map[string][]Config)
 	for i := range results {
 		r := &results[i]
-		pkg := r.Get("pkg")
+		if i == 0 || !r.SharesConfig(&results[i-1]) {
+			config = nil
+			for _, k := range keys {
+				if v := r.Get(k); v != "" {
+					config = append(config, Config{k, v})
+				}
+			}
+			facts = fmt.Sprint(config)
+			if have, ok := made[facts]; ok {
+				config = have
+			} else {
+				made[facts] = config
+			}
+		}
 		for _, v := range r.Values {
 			v = v.Tidy()
-			key := what{pkg, r.Name, r.Procs, v.Unit}
+			key := what{facts, r.Name, r.Procs, v.Unit}
 			k, ok := at[key]
 			if !ok {
 				k = len(out)
 				at[key] = k
-				out = append(out, Sample{Pkg: pkg, Name: r.Name, Procs: r.Procs, Unit: v.Unit})
+				out = append(out, Sample{Config: config, Name: r.Name, Procs: r.Procs, Unit: v.Unit})
 			}
 			out[k].Values = append(out[k].Values, v.Value)
 		}
@@ -213,25 +235,31 @@ type Note struct {
 // notedLines is how many lines a note names.
 const notedLines = 10
 
-// In returns n with places in the file: "dropped: no numbers behind the name (old.txt:7, 12 and 3 more)".
+// In returns n with its places: "dropped: benchmark without numbers (old.txt:7, 12 and 3 more)".
 func (n Note) In(file string) string {
+	if places := n.Places(file); places != "" {
+		return fmt.Sprintf("%s: %s (%s)", n.Grade, n.What, places)
+	}
+	return fmt.Sprintf("%s: %s", n.Grade, n.What)
+}
+
+// Places returns where n is met: "old.txt:7, 12 and 3 more", or "lines 7, 12 and 3 more" without a name.
+func (n Note) Places(file string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", n.Grade, n.What)
 	for i, line := range n.Lines {
 		switch {
-		case i == 0 && file != "":
-			fmt.Fprintf(&b, " (%s:%d", file, line)
-		case i == 0:
-			fmt.Fprintf(&b, " (line %d", line)
-		default:
+		case i > 0:
 			fmt.Fprintf(&b, ", %d", line)
+		case file != "":
+			fmt.Fprintf(&b, "%s:%d", file, line)
+		case n.Count > 1:
+			fmt.Fprintf(&b, "lines %d", line)
+		default:
+			fmt.Fprintf(&b, "line %d", line)
 		}
 	}
 	if rest := n.Count - len(n.Lines); len(n.Lines) > 0 && rest > 0 {
 		fmt.Fprintf(&b, " and %d more", rest)
-	}
-	if len(n.Lines) > 0 {
-		b.WriteByte(')')
 	}
 	return b.String()
 }

@@ -75,7 +75,7 @@ func TestRead(t *testing.T) {
 		{
 			"text without an end of line between name and numbers",
 			"BenchmarkA-8  \tconnected 5      100\t   12 ns/op\nBenchmarkB-8 \tx\ny     7\t 1 ns/op\n",
-			"1 A*8 100 12 ns/op\n2 B*8 7 1 ns/op\nmended: text between the name of a benchmark and its numbers (line 1, 2)\n",
+			"1 A*8 100 12 ns/op\n2 B*8 7 1 ns/op\nmended: text between the name of a benchmark and its numbers (lines 1, 2)\n",
 		},
 		{
 			"names that -v writes",
@@ -102,22 +102,26 @@ func TestRead(t *testing.T) {
 		{
 			"text before the name",
 			"2026-01-02T03:04:05Z BenchmarkA-8  100  12 ns/op\ndone.BenchmarkB-8 \t 1\t 1 ns/op\n",
-			"1 A*8 100 12 ns/op\n2 B*8 1 1 ns/op\nmended: text before the name of a benchmark (line 1, 2)\n",
+			"1 A*8 100 12 ns/op\n2 B*8 1 1 ns/op\nmended: text before the name of a benchmark (lines 1, 2)\n",
 		},
 		{
 			"prose",
 			"Benchmarks are hard\nBenchmark results of today\nwe ran BenchmarkA twice\nBenchmarkA 1 1 ns/op\n",
-			"4 A*0 1 1 ns/op\nodd: text that begins with Benchmark (line 1, 2)\n",
+			"4 A*0 1 1 ns/op\nodd: text that begins with Benchmark (lines 1, 2)\n",
 		},
 		{
 			"numbers that are none",
 			"BenchmarkA 1 NaN ns/op 2 B/op\nBenchmarkA 1 +Inf ns/op\nBenchmarkA 1 -5 ns/op -3 x/op\nBenchmarkA -1 5 ns/op\nBenchmarkA 0 5 ns/op\nBenchmarkA 1 1e400 ns/op\n",
 			"1 A*0 1 2 B/op\n3 A*0 1 -3 x/op\n5 A*0 0 5 ns/op\n" +
-				"dropped: measurement that is no number: NaN or infinite (line 1, 2)\n" +
+				"dropped: measurement that is no number: NaN or infinite (lines 1, 2)\n" +
 				"dropped: negative ns/op (line 3)\n" +
 				"dropped: negative number of iterations (line 4)\n" +
 				"dropped: malformed line: parsing measurement: value out of range (line 6)\n" +
 				"odd: benchmark that ran 0 times (line 5)\n",
+		},
+		{
+			"a table of benchcmp", "BenchmarkA 1718 1423 -17.17%\nBenchmarkA 5.5 6 +9.09%\nBenchmarkB 10 5 %\n",
+			"3 B*0 10 5 %\nodd: row of a table that benchcmp printed (lines 1, 2)\n",
 		},
 		{
 			"a unit twice", "BenchmarkA 1 5 ns/op 6 ns/op\n",
@@ -161,8 +165,8 @@ some text
 {"Action":"output","Package":"b","Output":"Bench
 `,
 			"4 A*8 100 7 ns/op pkg=a\n6 B*8 1 2 ns/op pkg=b\n" +
-				"dropped: torn line of go test -json (line 10)\n" +
-				"dropped: package that failed, with what it did not come to measure (line 8)\n",
+				"dropped: package that failed, with what it did not come to measure (line 8)\n" +
+				"dropped: torn line of go test -json (line 10)\n",
 		},
 		{
 			"a very long line", "BenchmarkA 1 1 " + strings.Repeat("x", maxLine) + "\nBenchmarkA 1 1 ns/op\n",
@@ -175,7 +179,7 @@ some text
 		{
 			"what is known about units",
 			"Unit x better=higher\nUnit x better=lower\nBenchmarkA 1 1 x\n",
-			"3 A*0 1 1 x\ndropped: malformed line: metadata better of unit x already set to higher (line 2)\n",
+			"3 A*0 1 1 x\ndropped: unit that was described otherwise before (line 2)\n",
 		},
 		{"nothing", "", ""},
 	}
@@ -205,6 +209,39 @@ func TestReadWide(t *testing.T) {
 	}
 }
 
+// TestLimits holds that files that nobody writes take no more time or memory than others.
+func TestLimits(t *testing.T) {
+	var keys strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&keys, "key%d: value\nBenchmarkA 1 1 x\n", i)
+	}
+	tests := []struct{ name, in, want string }{
+		{"configuration", keys.String(), "configuration beyond 64 keys"},
+		{"measurements", "BenchmarkA 1" + strings.Repeat(" 1 a 1 b", 3000) + "\n", "second measurement in the same unit"},
+		{"units", "BenchmarkA 1" + manyUnits(2000) + "\n", "measurements beyond 64 on one line"},
+		{"names", strings.Repeat("Benchmark ", 5000) + "\n" + strings.Repeat("x"+strings.Repeat("Benchmark ", 5000)+"\n", 50), "text that begins with Benchmark"},
+	}
+	for _, tt := range tests {
+		f := read(t, tt.in)
+		if !strings.Contains(short(&File{Notes: f.Notes}), tt.want) {
+			t.Errorf("%s: %v", tt.name, f.Notes)
+		}
+		for i := range f.Results {
+			if r := &f.Results[i]; len(r.Values) > maxValues || len(r.Config) > maxFacts {
+				t.Fatalf("%s: a result has %d values and %d facts", tt.name, len(r.Values), len(r.Config))
+			}
+		}
+	}
+}
+
+func manyUnits(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, " 1 u%d", i)
+	}
+	return b.String()
+}
+
 func TestReadFails(t *testing.T) {
 	broken := errors.New("broken")
 	f, err := Read(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader("Benchmark"))), "x")
@@ -228,20 +265,23 @@ func TestNoteNamesLines(t *testing.T) {
 
 func TestSamples(t *testing.T) {
 	f := read(t, "pkg: a\nBenchmarkA-2 1 5 ns/op 3 MB/s\nBenchmarkB-2 1 1 ns/op\nBenchmarkA-2 1 6 ns/op\npkg: b\nBenchmarkA-2 1 7 ns/op\n")
-	want := []Sample{
-		{"a", "A", 2, "sec/op", []float64{5e-9, 6e-9}},
-		{"a", "A", 2, "B/s", []float64{3e6}},
-		{"a", "B", 2, "sec/op", []float64{1e-9}},
-		{"b", "A", 2, "sec/op", []float64{7e-9}},
+	tests := []struct {
+		keys []string
+		want string
+	}{
+		{nil, "[] A*2 sec/op [5e-09 6e-09 7e-09], [] A*2 B/s [3e+06], [] B*2 sec/op [1e-09]"},
+		{
+			[]string{"pkg", "no"},
+			"[{pkg a}] A*2 sec/op [5e-09 6e-09], [{pkg a}] A*2 B/s [3e+06], [{pkg a}] B*2 sec/op [1e-09], [{pkg b}] A*2 sec/op [7e-09]",
+		},
 	}
-	for i, s := range Samples(f.Results) {
-		for k, v := range s.Values {
-			if i < len(want) && math.Abs(v/want[i].Values[k]-1) < 1e-9 {
-				s.Values[k] = want[i].Values[k]
-			}
+	for _, tt := range tests {
+		var got []string
+		for _, s := range Samples(f.Results, tt.keys...) {
+			got = append(got, fmt.Sprintf("%v %s*%d %s %.4g", s.Config, s.Name, s.Procs, s.Unit, s.Values))
 		}
-		if i >= len(want) || !reflect.DeepEqual(s, want[i]) {
-			t.Errorf("sample %d is %v", i, s)
+		if got := strings.Join(got, ", "); got != tt.want {
+			t.Errorf("Samples by %v are\n%s\nwant\n%s", tt.keys, got, tt.want)
 		}
 	}
 }

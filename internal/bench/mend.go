@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,29 +17,22 @@ import (
 //
 // The numbers have a form that other text hardly has. Where there is one name that waits for numbers, they are its.
 
-// mend returns the lines that benchfmt is to read: with results on one line each, and without what it would take for
-// something else.
-func mend(in stream, say *notes) stream {
-	m := mender{say: say, out: make(stream, 0, len(in))}
-	for _, l := range in {
-		m.line(l)
-	}
-	m.giveUp()
-	return m.out
-}
-
+// A mender takes lines and keeps those that benchfmt is to read: results on one line each, configuration and units, and
+// nothing that it would take for something else.
 type mender struct {
 	say *notes
-	out stream
+	out []line
 
 	name   line   // that waits for its numbers; no is 0 when there is none
 	quoted bool   // -v writes the name of a benchmark on a line of its own, and once more with its numbers
-	held   stream // lines since; text of the benchmark if the numbers come, and else what they seem to be
+	held   []line // lines since; text of the benchmark if the numbers come, and else what they seem to be
 }
 
 func (m *mender) line(l line) {
 	name, rest, starts := cutName(l.text)
 	switch {
+	case starts && isTableRow(rest):
+		m.say.add(Odd, l.no, tableRow)
 	case starts && isNumbers(rest):
 		m.giveUp()
 		m.out = append(m.out, l)
@@ -48,10 +42,22 @@ func (m *mender) line(l line) {
 	case m.behind(l):
 	case l.text == "PASS" || strings.HasPrefix(l.text, "ok  \t") || strings.HasPrefix(l.text, "pkg: "):
 		m.giveUp()
-		m.out = append(m.out, l)
+		m.keep(l)
 	case strings.HasPrefix(l.text, "FAIL\t"):
 		m.giveUp()
 		m.say.add(Dropped, l.no, "package that failed, with what it did not come to measure")
+	default:
+		m.keep(l)
+	}
+}
+
+// keep keeps a line that is no result, if it may be configuration or about a unit.
+func (m *mender) keep(l line) {
+	first, _ := utf8.DecodeRuneInString(l.text)
+	switch {
+	case !strings.HasPrefix(l.text, "Unit") && !(unicode.IsLower(first) && strings.Contains(l.text, ":")):
+	case len(m.out)+len(m.held) >= maxKept:
+		m.say.add(Dropped, l.no, fmt.Sprintf("lines beyond %d", maxKept))
 	case m.name.no != 0 && !m.quoted:
 		m.held = append(m.held, l)
 	default:
@@ -116,13 +122,19 @@ func (m *mender) numbers(l line) bool {
 // behind looks for a result behind other text on its line: the times of a CI log, indentation, or what a test printed
 // without ending its line.
 func (m *mender) behind(l line) bool {
-	for at := 0; ; {
+	const most = 4 // places to look at
+	at := 0
+	for range most {
 		i := strings.Index(l.text[at:], "Benchmark")
 		if i < 0 {
 			return false
 		}
 		at += i
 		name, rest, starts := cutName(l.text[at:])
+		if starts && isTableRow(rest) {
+			m.say.add(Odd, l.no, tableRow)
+			return true
+		}
 		if starts && at > 0 && isNumbers(rest) && !lowercase(strings.TrimPrefix(name, "Benchmark")) {
 			m.giveUp()
 			m.say.add(Mended, l.no, "text before the name of a benchmark")
@@ -131,6 +143,7 @@ func (m *mender) behind(l line) bool {
 		}
 		at += len("Benchmark")
 	}
+	return false
 }
 
 // giveUp drops the name that waits, if there is one.
@@ -172,6 +185,20 @@ func isNumbers(s string) bool {
 		}
 	}
 	return true
+}
+
+const tableRow = "row of a table that benchcmp printed"
+
+// isTableRow reports whether s is what stands behind a name in a table of benchcmp: 1718 1423 -17.17%. Its first number
+// would pass for a count, and the change for a unit.
+func isTableRow(s string) bool {
+	f := strings.Fields(s)
+	if len(f) != 3 || !percent.MatchString(f[2]) && !times.MatchString(f[2]) {
+		return false
+	}
+	_, errOld := number(f[0])
+	_, errNew := number(f[1])
+	return errOld == nil && errNew == nil
 }
 
 func isCount(s string) bool {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -14,11 +15,17 @@ import (
 // there are no results is no error. The name stands for the file in messages.
 func Read(r io.Reader, name string) (*File, error) {
 	var say notes
-	list, err := streams(r, &say)
+	var list []*mender
+	err := scan(r, &say, func() func(line) {
+		m := &mender{say: &say}
+		list = append(list, m)
+		return m.line
+	})
 	f := &File{Name: name}
 	rd := reader{file: f, say: &say}
-	for _, s := range list {
-		rd.stream(mend(s, &say))
+	for _, m := range list {
+		m.giveUp()
+		rd.stream(m.out)
 	}
 	f.Units = rd.r.Units()
 	rd.dropCut()
@@ -31,16 +38,44 @@ func Read(r io.Reader, name string) (*File, error) {
 	return f, err
 }
 
+// Open reads benchmark lines, or where there are none, tables of benchcmp.
+func Open(r io.Reader, name string) (*File, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	f, err := Read(bytes.NewReader(b), name)
+	if err != nil || len(f.Results) > 0 {
+		return f, err
+	}
+	t, err := ReadTable(bytes.NewReader(b), name)
+	if err != nil || len(t.Old.Results) == 0 {
+		return f, err
+	}
+	return t.File(), nil
+}
+
+// Is reports whether text has benchmark lines or tables of benchcmp. The beginning of a file is enough to tell.
+func Is(text []byte) bool {
+	if !bytes.Contains(text, []byte("enchmark")) && wide(text) == nil && !bytes.HasPrefix(text, []byte("\xff\xfe")) && !bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		return false // to tell so of a large file that is something else takes no time
+	}
+	f, err := Open(bytes.NewReader(text), "")
+	return err == nil && len(f.Results) > 0
+}
+
 // A reader makes results of lines.
 type reader struct {
 	r    benchfmt.Reader
 	file *File
 	say  *notes
 	cut  int // the result that the file ends in, from 1; 0 is none
+
+	changes int // facts that are not shared, see maxChanges
 }
 
 // stream reads lines that were mended.
-func (rd *reader) stream(lines stream) {
+func (rd *reader) stream(lines []line) {
 	var text strings.Builder
 	for _, l := range lines {
 		text.WriteString(l.text)
@@ -53,15 +88,27 @@ func (rd *reader) stream(lines stream) {
 		l := lines[at-1]
 		switch rec := rd.r.Result().(type) {
 		case *benchfmt.SyntaxError:
-			rd.say.add(Dropped, l.no, "malformed line: "+rec.Msg)
+			msg := "malformed line: " + rec.Msg
+			if strings.HasPrefix(rec.Msg, "metadata ") {
+				msg = "unit that was described otherwise before"
+			}
+			rd.say.add(Dropped, l.no, msg)
 		case *benchfmt.Result:
 			if len(rd.file.Results) == maxResults {
 				rd.say.add(Dropped, l.no, fmt.Sprintf("results beyond %d", maxResults))
 				continue
 			}
-			if !slices.EqualFunc(config, rec.Config, sameConfig) {
+			facts := rec.Config[:min(len(rec.Config), maxFacts)]
+			if len(facts) < len(rec.Config) {
+				rd.say.add(Dropped, l.no, fmt.Sprintf("configuration beyond %d keys", maxFacts))
+			}
+			if !slices.EqualFunc(config, facts, sameConfig) {
+				if rd.changes += len(facts); rd.changes > maxChanges {
+					rd.say.add(Dropped, l.no, "results beyond a limit for how often configuration changes")
+					continue
+				}
 				config = nil // results that were read share the old one
-				for _, c := range rec.Config {
+				for _, c := range facts {
 					config = append(config, Config{c.Key, string(c.Value)})
 				}
 			}
@@ -100,6 +147,8 @@ func (rd *reader) result(rec *benchfmt.Result, l line, config []Config) {
 			val = Value{v.OrigValue, v.OrigUnit}
 		}
 		switch _, twice := r.Value(val.Unit); {
+		case len(r.Values) == maxValues:
+			rd.say.add(Dropped, l.no, fmt.Sprintf("measurements beyond %d on one line", maxValues))
 		case math.IsNaN(val.Value) || math.IsInf(val.Value, 0):
 			rd.say.add(Dropped, l.no, "measurement that is no number: NaN or infinite")
 		case val.Value < 0 && known(val.Unit):

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -15,9 +14,13 @@ import (
 
 // Limits on what a file of unknown origin can make us read.
 const (
-	maxFile    = 256 << 20 // bytes
-	maxLine    = 60 << 10  // bytes; benchfmt gives up at 64 KB
+	maxFile    = 64 << 20 // bytes
+	maxLine    = 60 << 10 // bytes; benchfmt gives up at 64 KB
 	maxResults = 1 << 20
+	maxKept    = 2 << 20 // lines that may be results or about them
+	maxValues  = 64      // of a result
+	maxFacts   = 64      // of a result
+	maxChanges = 4 << 20 // facts of all results that do not share those of the one before
 )
 
 // A line of text and where it began.
@@ -27,18 +30,15 @@ type line struct {
 	cut  bool // the file ends in it
 }
 
-// A stream is lines that one process wrote, one after the other. Most files are one; go test -json mixes those of
-// packages that it tests at the same time.
-type stream []line
-
-// streams cuts a file into streams of lines.
-func streams(r io.Reader, say *notes) ([]stream, error) {
+// scan cuts a file into lines. Lines that one process wrote, one after the other, are a stream. Most files are one; go
+// test -json mixes those of packages that it tests at the same time. What open returns takes the lines of one stream.
+func scan(r io.Reader, say *notes, open func() func(line)) error {
 	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if len(b) > maxFile {
 		b = b[:maxFile]
 		say.add(Dropped, 1+bytes.Count(b, []byte("\n")), fmt.Sprintf("what is behind the first %d MB", maxFile>>20))
 	}
-	d := demux{say: say, at: make(map[string]int)}
+	d := demux{say: say, new: open, at: make(map[string]int)}
 	text := decode(b, say)
 	for no := 1; len(text) > 0; no++ {
 		s, rest, whole := strings.Cut(text, "\n")
@@ -53,7 +53,8 @@ func streams(r io.Reader, say *notes) ([]stream, error) {
 		}
 		d.line(line{no: no, text: s, cut: !whole})
 	}
-	return d.end(), err
+	d.end()
+	return err
 }
 
 // colors are sequences that color text in terminals.
@@ -114,10 +115,11 @@ func wide(b []byte) binary.ByteOrder {
 
 // A demux takes apart what go test -json writes.
 type demux struct {
-	say     *notes
-	at      map[string]int // places in streams, by package; that of text is ""
-	streams []stream
-	open    []line // of each stream, a line whose end is still to come; no is 0 when there is none
+	say  *notes
+	new  func() func(line)
+	at   map[string]int // places of streams, by package; that of text is ""
+	to   []func(line)
+	open []line // of each stream, a line whose end is still to come; no is 0 when there is none
 }
 
 // An event is a line of go test -json.
@@ -127,8 +129,7 @@ type event struct {
 
 func (d *demux) line(l line) {
 	if !strings.HasPrefix(l.text, "{") || !strings.Contains(l.text, `"Action"`) {
-		k := d.stream("")
-		d.streams[k] = append(d.streams[k], l)
+		d.to[d.stream("")](l)
 		return
 	}
 	var e event
@@ -156,7 +157,7 @@ func (d *demux) line(l line) {
 		o.text += s
 		if whole {
 			o.text = strings.TrimSuffix(o.text, "\r")
-			d.streams[k] = append(d.streams[k], *o)
+			d.to[k](*o)
 			*o = line{}
 		}
 	}
@@ -166,20 +167,20 @@ func (d *demux) line(l line) {
 func (d *demux) stream(pkg string) int {
 	k, ok := d.at[pkg]
 	if !ok {
-		k = len(d.streams)
+		k = len(d.to)
 		d.at[pkg] = k
-		d.streams = append(d.streams, nil)
+		d.to = append(d.to, d.new())
 		d.open = append(d.open, line{})
 	}
 	return k
 }
 
-func (d *demux) end() []stream {
+// end hands out lines that never ended.
+func (d *demux) end() {
 	for k, l := range d.open {
 		if l.no != 0 {
 			l.cut = true
-			d.streams[k] = append(d.streams[k], l)
+			d.to[k](l)
 		}
 	}
-	return slices.DeleteFunc(d.streams, func(s stream) bool { return len(s) == 0 })
 }

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,7 +27,52 @@ type Build struct {
 	Dir     string   // "" is the current folder
 	Env     []string // nil is that of this process
 	Leaks   bool     // with the experiment that finds leaked goroutines
+	Flight  bool     // a flight recorder is wanted
+
+	named string // the targets as the user gave them, when they are others by now
 }
+
+// home returns b as it has to be built: a folder of another module is built from there, since the go command knows one
+// module at a time.
+func (b *Build) home() *Build {
+	if len(b.Targets) != 1 || strings.HasSuffix(b.Targets[0], ".go") {
+		return b
+	}
+	dir := b.Targets[0]
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(b.Dir, dir)
+	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return b
+	}
+	if of := moduleOf(dir); of == "" || of == moduleOf(b.Dir) {
+		return b
+	}
+	moved := *b
+	moved.Dir, moved.Targets, moved.named = dir, []string{"."}, b.name()
+	return &moved
+}
+
+// moduleOf returns the folder of the module that a folder is in, or "".
+func moduleOf(dir string) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	for {
+		if st, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil && st.Mode().IsRegular() {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+}
+
+// name is what is built, as the user calls it.
+func (b *Build) name() string { return cmp.Or(b.named, strings.Join(b.Targets, " ")) }
 
 // A built program.
 type built struct {
@@ -34,26 +80,32 @@ type built struct {
 	name string // what to call it
 	dir  string // of its package
 	path string // of its package
+	tree *tree  // that it was built from; nil when there is none
 }
 
 // build builds a program with the recorder inside, into a folder that may be thrown away.
 func (b *Build) build(ctx context.Context, work string) (*built, error) {
+	b = b.home()
 	env := b.Env
 	if env == nil {
 		env = os.Environ()
 	}
-	about, err := gocmd.Command{Dir: b.Dir, Env: env}.About(ctx)
+	cmd := gocmd.Command{Dir: b.Dir, Env: env}
+	about, err := cmd.About(ctx)
 	if err != nil {
 		return nil, b.wrong(err)
 	}
-	if err := check(about); err != nil {
+	if err := check(about, b.Flight); err != nil {
+		return nil, err
+	}
+	if cmd, about, err = cmd.Replaceable(about, work); err != nil {
 		return nil, err
 	}
 	if b.Leaks {
 		const experiment = "goroutineleakprofile"
-		env = append(env[:len(env):len(env)], "GOEXPERIMENT="+strings.Trim(about.GOEXPERIMENT+","+experiment, ","))
+		cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "GOEXPERIMENT="+strings.Trim(about.GOEXPERIMENT+","+experiment, ","))
 	}
-	pkg, err := b.target(ctx, env)
+	pkg, err := b.target(ctx, cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -98,18 +150,18 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 	if pkg.files {
 		args = append(args, filepath.Join(filepath.Dir(b.Targets[0]), addedFile+".go")) // named as the others are
 	}
-	if _, err := (gocmd.Command{Dir: b.Dir, Env: env}).Run(ctx, args...); err != nil {
+	if _, err := cmd.Run(ctx, args...); err != nil {
 		return nil, b.wrong(err)
 	}
 	if _, err := os.Stat(p.file); err != nil {
-		return nil, fmt.Errorf("%s has no tests", strings.Join(b.Targets, " ")) // go test -c says so and succeeds
+		return nil, fmt.Errorf("%s has no tests", b.name()) // go test -c says so and succeeds
 	}
 	return p, nil
 }
 
 // wrong says what was being built when the go command failed.
 func (b *Build) wrong(err error) error {
-	doing := "building " + strings.Join(b.Targets, " ")
+	doing := "building " + b.name()
 	var wrong *gocmd.Error
 	switch {
 	case errors.As(err, &wrong):
@@ -120,17 +172,17 @@ func (b *Build) wrong(err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// check refuses what the recorder does not run on. Before Go 1.26 the go command looks for packages of the standard library
-// on the disk alone, and one that it has downloaded must not be added to.
-func check(e gocmd.About) error {
-	const oldest = "v1.26"
+// check refuses what the recorder does not run on.
+func check(e gocmd.About, flight bool) error {
+	const oldest, flies = "v1.23", "v1.25"
 	version, _, _ := strings.Cut(strings.TrimPrefix(e.GOVERSION, "go"), "-")
 	version, _, _ = strings.Cut(version, " ")
-	if v := "v" + version; semver.IsValid(v) && semver.Compare(v, oldest) < 0 {
-		return fmt.Errorf("recording a program that is built for it needs Go 1.26 or later, and here is %s; hone record -- PROGRAM records any", e.GOVERSION)
-	}
-	if strings.Contains(filepath.ToSlash(e.GOROOT), "/golang.org/toolchain@") {
-		return fmt.Errorf("%s is one that the go command downloaded, and nothing can be added to that; install it, or set GOTOOLCHAIN=local if the one here is new enough; hone record -- PROGRAM records any", e.GOVERSION)
+	switch v := "v" + version; {
+	case !semver.IsValid(v): // what comes after all versions
+	case semver.Compare(v, oldest) < 0:
+		return fmt.Errorf("recording a program that is built for it needs Go 1.23 or later, and here is %s; hone record -- PROGRAM records any", e.GOVERSION)
+	case flight && semver.Compare(v, flies) < 0:
+		return fmt.Errorf("the last of an execution trace can be kept since Go 1.25, and here is %s; --trace writes all of one", e.GOVERSION)
 	}
 	if e.GOOS != runtime.GOOS || e.GOARCH != runtime.GOARCH {
 		return fmt.Errorf("the go command builds for %s/%s here, and that does not run on %s/%s", e.GOOS, e.GOARCH, runtime.GOOS, runtime.GOARCH)
@@ -149,9 +201,9 @@ type target struct {
 	files  bool   // it was named by its files
 }
 
-func (b *Build) target(ctx context.Context, env []string) (*target, error) {
+func (b *Build) target(ctx context.Context, cmd gocmd.Command) (*target, error) {
 	args := append([]string{"list", "-e", "-json=Dir,Name,ImportPath,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Error"}, b.Flags...)
-	out, err := gocmd.Command{Dir: b.Dir, Env: env}.Run(ctx, append(args, b.Targets...)...)
+	out, err := cmd.Run(ctx, append(args, b.Targets...)...)
 	if err != nil {
 		return nil, b.wrong(err)
 	}
@@ -165,7 +217,7 @@ func (b *Build) target(ctx context.Context, env []string) (*target, error) {
 		}
 		found = append(found, t)
 	}
-	named := strings.Join(b.Targets, " ")
+	named := b.name()
 	if len(found) != 1 {
 		return nil, fmt.Errorf("%s names %d packages; one can be recorded at a time", named, len(found))
 	}

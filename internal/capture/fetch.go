@@ -37,6 +37,7 @@ const usualFor = 30 * time.Second
 // fetched is the recording of a server.
 type fetched struct {
 	*session
+	lookout
 	Server
 	base  *url.URL // of its profiles, with a slash at the end
 	start time.Time
@@ -45,6 +46,7 @@ type fetched struct {
 // Fetch records a server: CPU profiles one after the other, and the others now and then. The context ends it early.
 func Fetch(ctx context.Context, opt Options, from Server) (*Recorded, error) {
 	f := &fetched{session: opt.session(), Server: from}
+	f.lookFor(&f.Options)
 	f.For = cmp.Or(f.For, usualFor)
 	f.manifest.How, f.manifest.Target, f.manifest.Dir = recording.Fetched, from.Target, opt.Dir
 	f.say("looking for profiles at " + from.Target)
@@ -178,7 +180,15 @@ func (f *fetched) record(ctx context.Context, kinds []string) {
 	defer stop()
 	var all sync.WaitGroup
 	var notes said
-	all.Go(func() { f.cpu(ctx, &notes) })
+	pieces := make(chan piece, 16)
+	all.Go(func() {
+		defer close(pieces)
+		f.cpu(ctx, pieces, &notes)
+	})
+	all.Go(func() {
+		g := gauge{fetched: f}
+		g.run(context.WithoutCancel(ctx), pieces, &notes, func() { f.snapshot(ctx, kinds, &notes) })
+	})
 	if f.Trace {
 		all.Go(func() { f.trace(ctx, &notes) })
 	}
@@ -196,6 +206,7 @@ func (f *fetched) record(ctx context.Context, kinds []string) {
 	// The last one says what all of it added, and cannot be left out because time is over.
 	f.snapshot(context.WithoutCancel(ctx), kinds, &notes)
 	f.manifest.Notes = append(f.manifest.Notes, notes.all()...)
+	f.finishLookout(&f.lookout)
 }
 
 // said are notes, each once, with how often.
@@ -225,8 +236,8 @@ func (s *said) all() []string {
 	return s.texts
 }
 
-// piece is how long a CPU profile is.
-func (f *fetched) piece() time.Duration {
+// length is how long a CPU profile is.
+func (f *fetched) length() time.Duration {
 	if f.For > 2*time.Minute {
 		return 5 * time.Second
 	}
@@ -234,28 +245,30 @@ func (f *fetched) piece() time.Duration {
 }
 
 // cpu takes CPU profiles one after the other.
-func (f *fetched) cpu(ctx context.Context, notes *said) {
-	piece := f.piece()
+func (f *fetched) cpu(ctx context.Context, pieces chan<- piece, notes *said) {
+	length := f.length()
 	for ctx.Err() == nil {
 		left := f.For - time.Since(f.start)
-		if left < piece/2 {
+		if left < length/2 {
 			return
 		}
 		u := f.at("profile")
-		u.RawQuery = "seconds=" + strconv.Itoa(int(piece.Seconds()))
+		u.RawQuery = "seconds=" + strconv.Itoa(int(length.Seconds()))
 		from := time.Since(f.start)
 		// The last one may end a little late.
-		text, err := f.Ask.Get(context.WithoutCancel(ctx), u, 3*piece+shortPatience)
+		text, err := f.Ask.Get(context.WithoutCancel(ctx), u, 3*length+shortPatience)
 		to := time.Since(f.start)
+		var p *profile.Profile
 		if err == nil {
-			err = f.keep(recording.CPU, from, to, text)
+			p, err = f.keep(recording.CPU, from, to, text)
 		}
+		pieces <- piece{from, to, p}
 		if err != nil {
 			notes.note(whyNoCPU(err))
 			if errors.Is(err, syscall.ECONNREFUSED) {
 				return
 			}
-			sleep(ctx, piece)
+			sleep(ctx, length)
 		}
 	}
 }
@@ -307,7 +320,7 @@ func (f *fetched) snapshot(ctx context.Context, kinds []string, notes *said) {
 		text, err := f.Ask.Get(ctx, f.at(kind), shortPatience)
 		if err == nil {
 			at := time.Since(f.start)
-			err = f.keep(kind, at, at, text)
+			_, err = f.keep(kind, at, at, text)
 		}
 		switch {
 		case ctx.Err() != nil, errors.Is(err, syscall.ECONNREFUSED):
@@ -319,12 +332,17 @@ func (f *fetched) snapshot(ctx context.Context, kinds []string, notes *said) {
 }
 
 // keep writes a profile, unless it is none.
-func (f *fetched) keep(kind string, from, to time.Duration, text []byte) error {
-	if _, err := profile.Parse(bytes.NewReader(text)); err != nil {
-		return fmt.Errorf("what the server sent is no profile: %w", err)
+func (f *fetched) keep(kind string, from, to time.Duration, text []byte) (*profile.Profile, error) {
+	p, err := profile.Parse(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("what the server sent is no profile: %w", err)
 	}
 	name := filepath.Join(f.folder, filepath.FromSlash(recording.PartFile(kind, from, to)))
-	return f.write(name, text)
+	if err := f.write(name, text); err != nil {
+		return nil, err
+	}
+	f.add(name, from, to)
+	return p, nil
 }
 
 // programOf says what profiles say about the program.

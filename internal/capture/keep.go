@@ -122,6 +122,9 @@ func nameFiles(p *profile.Profile, typ string, files map[string]*namedFile) {
 	}
 	var buf []uint32
 	for i, v := range values {
+		if p.LabelSets()[p.Label(i)].Has(recording.OverheadLabel, recording.Recorder) {
+			continue
+		}
 		share := float64(v) / total
 		buf = p.Stack(i, buf[:0])
 		seen := map[string]bool{}

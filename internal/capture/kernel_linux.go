@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
@@ -17,16 +16,16 @@ func kernel() string {
 	return unix.ByteSliceToString(u.Release[:])
 }
 
-// killedByKernel reports whether the kernel says that it killed a process since there was no memory left. It may not
+// killedByKernel returns what the kernel says when it killed a process since there was no memory left, or "". It may not
 // be asked by everybody.
-func killedByKernel(pid int) bool {
+func killedByKernel(pid int) string {
 	fd, err := unix.Open("/dev/kmsg", unix.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return false
+		return ""
 	}
 	defer unix.Close(fd)
 	want := fmt.Sprintf("Killed process %d ", pid)
-	found := false
+	found := ""
 	buf := make([]byte, 8<<10)
 	for range 1 << 16 {
 		n, err := unix.Read(fd, buf)
@@ -36,7 +35,12 @@ func killedByKernel(pid int) bool {
 		if err != nil || n <= 0 {
 			break
 		}
-		found = found || bytes.Contains(buf[:n], []byte(want)) && strings.Contains(strings.ToLower(string(buf[:n])), "out of memory")
+		// Such as 3,1234,98765,-;Memory cgroup out of memory: Killed process 42 (app) total-vm:…
+		_, text, _ := strings.Cut(string(buf[:n]), ";")
+		text, _, _ = strings.Cut(text, "\n")
+		if strings.Contains(text, want) && strings.Contains(strings.ToLower(text), "out of memory") {
+			found = "out of memory: the kernel killed it, since there was no more, and says: " + text
+		}
 	}
 	return found
 }

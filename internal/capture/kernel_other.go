@@ -4,4 +4,4 @@ package capture
 
 func kernel() string { return "" }
 
-func killedByKernel(int) bool { return false }
+func killedByKernel(int) string { return "" }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"debug/buildinfo"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,20 +12,28 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
+	"github.com/hone-perf/hone/internal/capture/agent"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
-// machine describes where we run.
-func machine() *recording.Machine {
+// self is the number of this process, as /proc has it. What it runs is in the same control group.
+const self = "self"
+
+// machine describes where a process runs, with the limits of its control group.
+func machine(pid string) *recording.Machine {
 	m := &recording.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Kernel: kernel()}
 	m.CPU = field("/proc/cpuinfo", "model name")
 	if kb, _, ok := strings.Cut(field("/proc/meminfo", "MemTotal"), " "); ok {
 		n, _ := strconv.ParseInt(kb, 10, 64)
 		m.Memory = n << 10
 	}
-	m.MemLimit = memoryLimit(m.Memory)
-	m.CPULimit = cpuLimit()
+	if _, limit := agent.Of(pid).Group(); m.Memory == 0 || limit < m.Memory {
+		m.MemLimit = limit
+	}
+	m.CPULimit = cpuLimit(pid)
 	for _, sign := range []string{"/.dockerenv", "/run/.containerenv"} {
 		if _, err := os.Stat(sign); err == nil {
 			m.Container = true
@@ -48,46 +57,21 @@ func field(file, name string) string {
 	return ""
 }
 
-// controlGroup returns the text of a file of our control group, of version 2 or else of version 1, where it is with a
-// controller. It is empty where there is neither. A program that we run is in the same group.
-func controlGroup(file2, controller, file1 string) string {
-	groups, _ := os.ReadFile("/proc/self/cgroup")
-	for line := range strings.Lines(string(groups)) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3) // 4:memory:/path in version 1, 0::/path in version 2
-		if len(parts) != 3 {
-			continue
-		}
-		mount, file := "/sys/fs/cgroup", file2
-		if parts[1] != "" {
-			if !slices.Contains(strings.Split(parts[1], ","), controller) {
-				continue
-			}
-			mount, file = mount+"/"+controller, file1
-		}
-		// Inside a container the path is often that of outside, and then the group is what is mounted.
-		for _, dir := range []string{filepath.Join(mount, parts[2]), mount} {
-			if text, err := os.ReadFile(filepath.Join(dir, file)); err == nil {
-				return strings.TrimSpace(string(text))
-			}
+// controlGroup returns the text of a file of the control group of a process. It is empty where there is none.
+func controlGroup(pid, file2, controller, file1 string) string {
+	for _, name := range agent.GroupFiles(pid, file2, controller, file1) {
+		if text, err := os.ReadFile(name); err == nil {
+			return strings.TrimSpace(string(text))
 		}
 	}
 	return ""
 }
 
-// memoryLimit returns how much memory our control group may have; 0 is as much as there is.
-func memoryLimit(memory int64) int64 {
-	n, err := strconv.ParseInt(controlGroup("memory.max", "memory", "memory.limit_in_bytes"), 10, 64)
-	if err != nil || memory > 0 && n > memory {
-		return 0 // max, or the largest number there is
-	}
-	return n
-}
-
-// cpuLimit returns how many processors our control group may use, as in 1.5; "" is all.
-func cpuLimit() string {
-	quota, period, _ := strings.Cut(controlGroup("cpu.max", "cpu", "cpu.cfs_quota_us"), " ")
+// cpuLimit returns how many processors the control group of a process may use, as in 1.5; "" is all.
+func cpuLimit(pid string) string {
+	quota, period, _ := strings.Cut(controlGroup(pid, "cpu.max", "cpu", "cpu.cfs_quota_us"), " ")
 	if period == "" {
-		period = controlGroup("cpu.max", "cpu", "cpu.cfs_period_us")
+		period = controlGroup(pid, "", "cpu", "cpu.cfs_period_us")
 	}
 	q, errQ := strconv.ParseFloat(quota, 64)
 	p, errP := strconv.ParseFloat(period, 64)
@@ -97,19 +81,55 @@ func cpuLimit() string {
 	return strconv.FormatFloat(q/p, 'f', -1, 64)
 }
 
-// oomKills returns how often something in our control group was killed since there was no memory left.
-func oomKills() int {
-	for line := range strings.Lines(controlGroup("memory.events", "memory", "memory.oom_control")) {
-		if n, ok := strings.CutPrefix(line, "oom_kill "); ok {
-			kills, _ := strconv.Atoi(strings.TrimSpace(n))
-			return kills
+// An oomCount counts how often the kernel killed something in the control group of a process, or in those around it,
+// since there was no memory left.
+type oomCount struct {
+	files  []string
+	before []int
+	limit  int64 // of the group; 0 is none
+}
+
+func oomCountOf(pid string) *oomCount {
+	c := &oomCount{files: agent.GroupFiles(pid, "memory.events", "memory", "memory.oom_control")}
+	for _, f := range c.files {
+		c.before = append(c.before, oomKills(f))
+	}
+	_, c.limit = agent.Of(pid).Group()
+	return c
+}
+
+// evidence says in words that there was such a kill since c was made, or "". The innermost group may be gone by now.
+func (c *oomCount) evidence() string {
+	for i, f := range c.files {
+		if n := oomKills(f); n > c.before[i] {
+			limit := ""
+			if c.limit > 0 {
+				limit = fmt.Sprintf(" than %s", unit.Format(c.limit, "bytes", unit.Auto))
+			}
+			return fmt.Sprintf("out of memory: the kernel killed it, since its control group may have no more%s (oom_kill of the group went from %d to %d)", limit, c.before[i], n)
 		}
 	}
-	return 0
+	return ""
+}
+
+// oomKills reads the count in a file of a control group; -1 is that there is none.
+func oomKills(file string) int {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return -1
+	}
+	for line := range strings.Lines(string(text)) {
+		if n, ok := strings.CutPrefix(line, "oom_kill "); ok {
+			if kills, err := strconv.Atoi(strings.TrimSpace(n)); err == nil {
+				return kills
+			}
+		}
+	}
+	return -1
 }
 
 // cause says in words why a program ended, where that is known.
-func (s *session) cause(end *ending, said []byte, oom bool) string {
+func (s *session) cause(end *ending, said []byte, oom *oomCount) string {
 	crash, _ := os.ReadFile(filepath.Join(s.folder, recording.CrashFile))
 	if len(crash) > 0 {
 		// The first line of a fatal error is not always among what the runtime says twice.
@@ -120,14 +140,16 @@ func (s *session) cause(end *ending, said []byte, oom bool) string {
 		}
 		return "it crashed"
 	}
-	if signalName(end.state) != "SIGKILL" {
+	const killed = 128 + int(syscall.SIGKILL) // also what a shell says of a program that it ran
+	if codeOf(end.state) != killed {
 		return ""
 	}
+	if why := cmp.Or(oom.evidence(), killedByKernel(end.state.Pid())); why != "" {
+		return why
+	}
 	switch {
-	case oom:
-		return "out of memory: the kernel killed it, since its control group had no more"
-	case killedByKernel(end.state.Pid()):
-		return "out of memory: the kernel killed it, since there was no more"
+	case signalName(end.state) != "SIGKILL":
+		return "something that it ran was killed, it seems"
 	case end.stopped.Load():
 		return "hone killed it, since it did not end when asked to"
 	}
@@ -171,21 +193,10 @@ func (s *session) program(file string, of *built) *recording.Program {
 			delete(p.Settings, "-ldflags")
 		}
 	}
-	if p.Settings["vcs.revision"] == "" {
-		if rev, err := git(of.dir, "rev-parse", "HEAD"); err == nil {
-			changed, err := git(of.dir, "status", "--porcelain")
-			p.Settings["vcs"] = "git"
-			p.Settings["vcs.revision"] = rev
-			p.Settings["vcs.modified"] = strconv.FormatBool(changed != "" || err != nil)
-		}
+	if t := of.tree; t != nil && p.Settings["vcs.revision"] == "" {
+		p.Settings["vcs"] = "git"
+		p.Settings["vcs.revision"] = t.revision
+		p.Settings["vcs.modified"] = strconv.FormatBool(t.changes.Files > 0)
 	}
 	return p
-}
-
-// git asks the git command.
-func git(dir string, args ...string) (string, error) {
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	out, err := cmd.Output()
-	return strings.TrimSpace(string(out)), err
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/recording"
 )
 
 // agentFiles are the sources of the recorder.
@@ -19,9 +20,14 @@ import (
 //go:embed agent/*.go agent/*.go.txt
 var agentFiles embed.FS
 
-// agentPackage is the path of the recorder inside a program. Packages of the standard library initialise in the order
-// of their names, as far as their imports allow, and this one shall come early.
-const agentPackage = "0hone/recorder"
+// agentPackage is the package of the standard library that the files of the recorder are added to: one that next to no
+// program has in it, that needs nothing itself, and comes early among those of its kind, since packages initialise in the
+// order of their names, as far as their imports allow. A package that is only in the overlay would be more honest, but the
+// go command takes none for one of the standard library before Go 1.26.8.
+const (
+	agentPackage = "container/ring"
+	agentClause  = "package ring"
+)
 
 // addedFile is the name of the file that imports the recorder. It exists only in the overlay.
 const addedFile = "zz_hone_recorder"
@@ -47,7 +53,7 @@ func addAgent(goroot, experiments, work string, replace gocmd.Overlay) (string, 
 		case strings.HasSuffix(name, "_test.go"):
 		case slices.Contains(elsewhere, name):
 		default:
-			add[agentPackage+"/"+name] = text
+			add[agentFile(name)] = ofPackage(text)
 		}
 	}
 	read := func(name string) []byte {
@@ -68,26 +74,31 @@ func addAgent(goroot, experiments, work string, replace gocmd.Overlay) (string, 
 		return "", err
 	}
 	if text, ok := rewrite(text, shareChanges); ok {
+		if all, ok := rewrite(text, allChanges); ok {
+			text = all
+		}
 		add["runtime/pprof/zz_hone.go"] = read("pprof.go.txt")
-		add[agentPackage+"/host_cpu.go"] = read("host_cpu.go.txt")
+		add[agentFile("host_cpu.go")] = ofPackage(read("host_cpu.go.txt"))
 		rate, err := given("runtime/cpuprof.go")
 		if err != nil {
 			return "", err
 		}
 		if _, ok := rewrite(rate, rateAsIs); ok && !strings.Contains(experiments, "staticlockranking") {
-			text, _ = rewrite(text, rateChanges)
-			add["runtime/pprof/zz_hone_rate.go"] = read("rate.go.txt")
+			if own, ok := rewrite(text, rateChanges); ok {
+				text = own
+				add["runtime/pprof/zz_honerate.go"] = read("rate.go.txt")
+			}
 		}
 		add[pprof] = text
 	} else {
-		add[agentPackage+"/host_cpu.go"] = read("host_nocpu.go.txt")
+		add[agentFile("host_cpu.go")] = ofPackage(read("host_nocpu.go.txt"))
 	}
 	if text, err = given(proto); err != nil {
 		return "", err
 	}
 	if text, ok := rewrite(text, packChanges); ok {
 		add[proto] = text
-		add["runtime/pprof/zz_hone_pack.go"] = read("pack.go.txt")
+		add["runtime/pprof/zz_honepack.go"] = read("pack.go.txt")
 	}
 	dir := filepath.Join(work, "agent")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -103,7 +114,17 @@ func addAgent(goroot, experiments, work string, replace gocmd.Overlay) (string, 
 	return dir, nil
 }
 
-// What is changed in runtime/pprof. Lines stay where they are.
+// agentFile returns where a file of the recorder goes, in GOROOT/src. Readers know the recorder by it, so files that other
+// packages get, and of which the program calls some, have other names.
+func agentFile(name string) string { return agentPackage + "/" + recording.RecorderFiles + name }
+
+// ofPackage makes a file of the recorder one of the package that it goes to.
+func ofPackage(text []byte) []byte {
+	return bytes.TrimPrefix(bytes.Replace(append([]byte("\n"), text...), []byte("\npackage agent\n"), []byte("\n"+agentClause+"\n"), 1), []byte("\n"))
+}
+
+// What is changed in runtime/pprof. Lines stay where they are. Where a version of Go has other lines, what would be changed
+// together is left alone.
 var (
 	// shareChanges let the recorder and the program both have CPU profiles.
 	shareChanges = [][2]string{
@@ -112,7 +133,10 @@ var (
 		{"\tgo profileWriter(w)\n", "\thoneGo(w)\n"},
 		{"\tb.build()\n\tcpu.done <- true\n", "\thoneDone(b, w)\n\n"},
 		same("\nfunc profileWriter(w io.Writer) {\n")[0],
-		same("\truntime.SetCPUProfileRate(hz)\n")[0],
+	}
+	// allChanges keep profiles of goroutines from missing one of the program's.
+	allChanges = [][2]string{
+		{"n, ok = fetch(p, labels)\n\t\tif ok {\n\t\t\tp = p[0:n]\n", "n, ok = fetch(p, labels)\n\t\tif ok {\n\t\t\tp = honeAll(p, n)\n"},
 	}
 	// rateChanges keep samples outside of the heap. That is done in place of the runtime, so it has to be as it was.
 	rateChanges = [][2]string{

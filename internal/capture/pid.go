@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hone-perf/hone/internal/capture/perf"
@@ -19,19 +20,21 @@ import (
 
 // process is the recording of a process that was running already.
 type process struct {
-	*session
+	watcher
 	pid     int
 	start   time.Time            // of the recording
 	before  recording.Usage      // what it had taken by then
 	now     recording.Usage      // what it has taken, as of the last segment
 	samples int64                // times it was seen working
 	build   *buildinfo.BuildInfo // how it was built; nil when it does not say
+	oom     *oomCount
 }
 
 // Watch records a process that is running, from outside: until it ends, or opt.For is over, or ctx ends. Nothing is asked
 // of the program, and it does not notice. Times in the recording count from when it began.
 func Watch(ctx context.Context, opt Options, pid int) (*Recorded, error) {
-	p := &process{session: opt.session(), pid: pid}
+	p := &process{watcher: watcher{session: opt.session()}, pid: pid}
+	p.lookout.lookFor(&p.Options)
 	dir := fmt.Sprintf("/proc/%d", pid)
 	m := p.manifest
 	m.How, m.Target = recording.Watched, fmt.Sprintf("process %d", pid)
@@ -46,7 +49,7 @@ func Watch(ctx context.Context, opt Options, pid int) (*Recorded, error) {
 		return nil, err
 	}
 	p.Program.Env = cutNULs(dir + "/environ")
-	m.Machine = machine()
+	m.Machine = machine(strconv.Itoa(pid))
 	// The program may end, and its file may have been replaced: this is the one that runs.
 	m.Program = p.program(dir+"/exe", nil)
 	p.build, _ = buildinfo.ReadFile(dir + "/exe")
@@ -60,6 +63,7 @@ func Watch(ctx context.Context, opt Options, pid int) (*Recorded, error) {
 		defer stop()
 	}
 	p.start = time.Now()
+	p.oom = oomCountOf(strconv.Itoa(pid))
 	p.before = usageOf(dir)
 	p.now = p.before
 	out, err := p.watch(ctx)
@@ -82,7 +86,7 @@ func (p *process) watch(ctx context.Context) (perf.Outcome, error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		(&watcher{session: p.session}).measure(measuring, p.pid, p.start)
+		p.measure(measuring, p.pid, p.start)
 	}()
 	defer func() {
 		stop()
@@ -99,11 +103,7 @@ func (p *process) watch(ctx context.Context) (perf.Outcome, error) {
 		if len(prof.Mappings) > 0 && p.manifest.Program != nil {
 			p.manifest.Program.BuildID = prof.Mappings[0].BuildID
 		}
-		var b bytes.Buffer
-		if err := prof.Write(&b); err != nil {
-			return err
-		}
-		return p.write(filepath.Join(p.folder, filepath.FromSlash(recording.PartFile(recording.CPU, from+offset, to+offset))), b.Bytes())
+		return p.took(from+offset, to+offset, prof)
 	}})
 }
 
@@ -122,11 +122,18 @@ func (p *process) end(out perf.Outcome, err error) {
 		Real: time.Since(p.start), MaxRSS: p.now.MaxRSS,
 	}
 	m.Notes = append(m.Notes, out.Notes...)
+	p.finishLookout(&p.lookout)
 	switch {
 	case err != nil:
 		p.note("recording ended early: %v", err)
 	case out.Exited:
 		p.note("the process ended after %s of recording", m.Usage.Real.Round(time.Millisecond))
+		// Its exit code is only told to who started it.
+		if why := killedByKernel(p.pid); why != "" {
+			m.Exit = &recording.Exit{Code: 128 + int(syscall.SIGKILL), Signal: "SIGKILL", Cause: why}
+		} else if why = p.oom.evidence(); why != "" {
+			p.note("when it ended, or before, something in its control group was killed: %s", why)
+		}
 	}
 	if p.samples == 0 {
 		p.note("the process did not work while it was watched: put it under load, or watch it for longer")
@@ -144,19 +151,6 @@ func (p *process) end(out perf.Outcome, err error) {
 		opt = opt.Recorded(p.build)
 	}
 	p.wrote(0, keepSources(rec, p.folder, opt))
-}
-
-// SampleProcess is what Options ask for to get CPU profiles of a program without the recorder inside.
-func SampleProcess(ctx context.Context, pid int, start time.Time, write func(from, to time.Duration, profile []byte) error) error {
-	offset := time.Since(start)
-	_, err := perf.Record(ctx, pid, perf.Options{Emit: func(prof *profile.Profile, from, to time.Duration) error {
-		var b bytes.Buffer
-		if err := prof.Write(&b); err != nil {
-			return err
-		}
-		return write(from+offset, to+offset, b.Bytes())
-	}})
-	return err
 }
 
 // usageOf returns what a process has taken so far; nothing when that cannot be known.

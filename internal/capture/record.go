@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,9 +34,11 @@ type Options struct {
 	Every time.Duration // between two heap profiles; 0 is five seconds
 	Trace bool          // write an execution trace, too
 
-	// Sample takes CPU profiles of a process that has no recorder inside, until it ends or ctx does, and gives each to
-	// write with the time that it is of. nil is that this cannot be done here.
-	Sample func(ctx context.Context, pid int, start time.Time, write func(from, to time.Duration, profile []byte) error) error
+	Flight   time.Duration // keep so much of an execution trace, and write it in the end and when there is trouble
+	When     []Condition   // trouble to look out for; with any, only the last of the run is kept, and what led up to it
+	Window   time.Duration // how much is kept then; 0 is half a minute
+	Cooldown time.Duration // of a condition that held; 0 is ten seconds
+	Captures int           // how often trouble is looked at; 0 is five times
 
 	Say func(doing string) // is told what is being done; nil is nobody
 	Now func() time.Time   // nil is time.Now
@@ -46,6 +49,13 @@ const (
 	blockRate     = 100 * time.Microsecond
 	mutexFraction = 100
 	usualEvery    = 5 * time.Second
+)
+
+// What looking out for trouble keeps.
+const (
+	usualWindow   = 30 * time.Second
+	usualCooldown = 10 * time.Second
+	usualCaptures = 5
 )
 
 // A Recorded is what came of it.
@@ -87,6 +97,7 @@ func Record(ctx context.Context, opt Options) (*Recorded, error) {
 		if of, err = s.Build.build(ctx, work); err != nil {
 			return nil, err
 		}
+		of.tree = treeOf(ctx, of.dir) // before there are files of the recording in it
 		s.manifest.How = recording.Built
 		s.manifest.Command = append(append([]string{}, s.Build.Targets...), s.Program.Args...)
 		s.Program.Args = append([]string{of.file}, s.Program.Args...)
@@ -98,8 +109,11 @@ func Record(ctx context.Context, opt Options) (*Recorded, error) {
 	if err := s.begin(name); err != nil {
 		return nil, err
 	}
-	s.manifest.Machine = machine()
+	s.manifest.Machine = machine(self)
 	s.manifest.Program = s.program(s.Program.Args[0], of)
+	if of != nil {
+		s.keepChanges(of.tree)
+	}
 	if err := s.writeManifest(); err != nil {
 		os.Remove(s.folder) // when it is empty
 		return nil, fmt.Errorf("writing %s: %w", s.folder, err)
@@ -124,12 +138,17 @@ func (opt Options) session() *session {
 		s.Now = time.Now
 	}
 	s.Every = cmp.Or(s.Every, usualEvery)
+	s.Window, s.Cooldown = cmp.Or(s.Window, usualWindow), cmp.Or(s.Cooldown, usualCooldown)
+	s.Captures = cmp.Or(s.Captures, usualCaptures)
+	s.manifest.Lookout = lookoutOf(&s.Options)
 	return s
 }
 
 func (s *session) say(doing string) { s.Say(doing) }
 
 func (s *session) note(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.manifest.Notes = append(s.manifest.Notes, fmt.Sprintf(format, args...))
 }
 
@@ -197,7 +216,10 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 		p.Dir = s.Dir
 	}
 	if inside {
-		set := agent.Settings{Dir: s.folder, Every: s.Every, Block: blockRate, Mutex: mutexFraction, Trace: s.Trace}
+		set := agent.Settings{Dir: s.folder, Every: s.Every, Block: blockRate, Mutex: mutexFraction, Trace: s.Trace, Flight: s.Flight}
+		if len(s.When) > 0 {
+			set.When, set.Window, set.Cool, set.Most = conditionsOf(s.When), s.Window, s.Cooldown, s.Captures
+		}
 		for _, e := range p.Env {
 			if old, ok := strings.CutPrefix(e, "GODEBUG="); ok {
 				set.GoDbug = &old
@@ -210,8 +232,20 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 		return nil, err
 	}
 	defer gc.Close()
+	if slices.ContainsFunc(p.Args, func(a string) bool { return strings.HasPrefix(a, "-test.bench") }) {
+		lines, err := os.Create(filepath.Join(s.folder, recording.BenchFile))
+		if err != nil {
+			return nil, err
+		}
+		defer lines.Close()
+		if p.Out == nil {
+			p.Out = io.Discard
+		}
+		p.Out = io.MultiWriter(p.Out, &head{w: lines, rest: maxBenchLines, session: s})
+	}
 	tail := &tail{}
 	outside := &watcher{session: s}
+	outside.lookout.lookFor(&s.Options)
 	w := watch{
 		gctrace: true,
 		kept:    func(line string) { s.wrote(io.WriteString(gc, line+"\n")) },
@@ -224,17 +258,20 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 			}
 		},
 	}
-	before := oomKills()
+	oom := oomCountOf(self)
 	end, err := run(ctx, p, w)
 	outside.stop()
 	if end == nil {
 		return nil, err
 	}
+	if !inside {
+		s.finishLookout(&outside.lookout)
+	}
 	s.wrote(0, writeNonEmpty(filepath.Join(s.folder, recording.OutputFile), tail.bytes()))
 	s.manifest.Ended = end.start.Add(end.real)
 	s.manifest.Usage = &recording.Usage{User: end.state.UserTime(), System: end.state.SystemTime(), Real: end.real, MaxRSS: end.peak}
 	s.manifest.Exit = &recording.Exit{Code: codeOf(end.state), Signal: signalName(end.state)}
-	s.manifest.Exit.Cause = s.cause(end, tail.bytes(), oomKills() > before)
+	s.manifest.Exit.Cause = s.cause(end, tail.bytes(), oom)
 	return end, err
 }
 
@@ -262,6 +299,25 @@ func (s *session) write(name string, text []byte) error {
 		os.Remove(tmp)
 	}
 	return err
+}
+
+// maxBenchLines is how much of what a test binary writes is kept.
+const maxBenchLines = 16 << 20
+
+// A head is the beginning of a text. What cannot be written does not trouble the one who writes.
+type head struct {
+	w       io.Writer
+	rest    int
+	session *session
+}
+
+func (h *head) Write(b []byte) (int, error) {
+	n := min(len(b), h.rest)
+	h.rest -= n
+	if n > 0 {
+		h.session.wrote(h.w.Write(b[:n]))
+	}
+	return len(b), nil
 }
 
 func writeNonEmpty(name string, text []byte) error {
@@ -296,7 +352,10 @@ type agentStatus struct {
 	Ended    bool          `json:"ended"`
 	Failed   int           `json:"failed"`
 	Error    string        `json:"error"`
-	Notes    []string      `json:"notes"`
+	Missed   int           `json:"missed"`
+	Blind    []int         `json:"blind"`
+	Troubles []agent.Trouble
+	Notes    []string `json:"notes"`
 }
 
 // finish adds to the recording what can only be known now.
@@ -307,6 +366,7 @@ func (s *session) finish(end *ending, of *built) {
 	}
 	removeEmpty(filepath.Join(s.folder, recording.CrashFile))
 	removeEmpty(filepath.Join(s.folder, recording.GCFile))
+	removeEmpty(filepath.Join(s.folder, recording.BenchFile))
 	if end.stopped.Load() {
 		s.note("the program was asked to end after %s", s.For)
 	}
@@ -334,6 +394,9 @@ func (s *session) readStatus(end *ending) {
 		m.Usage.MaxRSS = status.Peak // the system counts what hone had when it started the program, too
 	}
 	m.Notes = append(m.Notes, status.Notes...)
+	if len(s.When) > 0 {
+		s.troubles(status.Troubles, status.Missed, status.Blind)
+	}
 	if status.Failed > 0 {
 		s.note("%d parts could not be written: %s", status.Failed, status.Error)
 	}

@@ -1,19 +1,24 @@
 package capture
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/hone-perf/hone/internal/capture/agent"
+	"github.com/hone-perf/hone/internal/capture/perf"
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 )
 
 // A watcher watches a program from outside.
 type watcher struct {
 	*session
+	lookout
 	cancel context.CancelFunc
 	done   chan struct{}
 }
@@ -51,12 +56,34 @@ func (w *watcher) measure(ctx context.Context, pid int, start time.Time) {
 	}
 	defer f.Close()
 	p := agent.Of(strconv.Itoa(pid))
+	value := w.watchProcess(p)
 	var line []byte
-	for next := start.Add(50 * time.Millisecond); ; next = next.Add(time.Second) {
+	var before float64 // CPU time
+	last := start
+	next := start.Add(50 * time.Millisecond)
+	for {
+		wait := time.Until(next)
+		if len(w.When) > 0 {
+			wait = min(wait, glance)
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(time.Until(next)):
+		case <-time.After(wait):
+		}
+		due := !time.Now().Before(next)
+		if now := time.Now(); due {
+			next = next.Add(time.Second)
+			if cpu, ok := p.CPU(); ok && now.Sub(last) > glance {
+				if before > 0 {
+					w.tell(agent.CPU, 100*(cpu-before)/now.Sub(last).Seconds())
+				}
+				before, last = cpu, now
+			}
+		}
+		trouble := len(w.When) > 0 && w.trouble(time.Since(start), value)
+		if !due && !trouble {
+			continue
 		}
 		line = append(line[:0], `{"t":`...)
 		line = strconv.AppendInt(line, time.Since(start).Milliseconds(), 10)
@@ -67,20 +94,43 @@ func (w *watcher) measure(ctx context.Context, pid int, start time.Time) {
 	}
 }
 
+// glance is how often it is looked whether there is trouble.
+const glance = 100 * time.Millisecond
+
+// took keeps a CPU profile.
+func (w *watcher) took(from, to time.Duration, p *profile.Profile) error {
+	if w.looks(agent.GC) {
+		w.tellGC(p)
+	}
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		return err
+	}
+	name := filepath.Join(w.folder, filepath.FromSlash(recording.PartFile(recording.CPU, from, to)))
+	err := w.write(name, b.Bytes())
+	if err == nil {
+		w.add(name, from, to)
+	}
+	return err
+}
+
 // sample takes CPU profiles, where that can be done.
 func (w *watcher) sample(ctx context.Context, pid int, start time.Time) {
-	if w.Sample == nil {
-		w.note("the program was not built with the recorder inside, so there are no profiles of it; hone record PACKAGE builds it so, and hone record URL asks a program that serves /debug/pprof")
-		return
-	}
-	err := w.Sample(ctx, pid, start, func(from, to time.Duration, profile []byte) error {
-		err := w.write(filepath.Join(w.folder, filepath.FromSlash(recording.PartFile(recording.CPU, from, to))), profile)
+	offset := time.Since(start)
+	out, err := perf.Record(ctx, pid, perf.Options{Emit: func(p *profile.Profile, from, to time.Duration) error {
+		err := w.took(from+offset, to+offset, p)
 		w.wrote(0, err)
 		return err
-	})
-	if err != nil && ctx.Err() == nil {
-		w.note("there are no CPU profiles: %v", err)
-		return
+	}})
+	for _, n := range out.Notes {
+		w.note("%s", n)
 	}
-	w.note("the program was watched from outside, so there is no heap profile of it; if it serves /debug/pprof, hone record URL gets more")
+	switch {
+	case errors.Is(err, perf.ErrUnsupported):
+		w.note("the program was not built with the recorder inside, so there are no profiles of it; hone record PACKAGE builds it so, and hone record URL asks a program that serves /debug/pprof")
+	case err != nil && ctx.Err() == nil:
+		w.note("there are no CPU profiles: %v", err)
+	default:
+		w.note("the program was watched from outside, so there is no heap profile of it; if it serves /debug/pprof, hone record URL gets more")
+	}
 }

@@ -4,8 +4,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -26,8 +24,8 @@ func TestOverlayFits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
-		"runtime/pprof/pprof.go", "runtime/pprof/zz_hone.go", "runtime/pprof/zz_hone_rate.go", "runtime/pprof/proto.go",
-		"runtime/pprof/zz_hone_pack.go", "os/signal/zz_hone.go", agentPackage + "/host.go", agentPackage + "/host_cpu.go",
+		"runtime/pprof/pprof.go", "runtime/pprof/zz_hone.go", "runtime/pprof/zz_honerate.go", "runtime/pprof/proto.go",
+		"runtime/pprof/zz_honepack.go", "os/signal/zz_hone.go", agentFile("host.go"), agentFile("host_cpu.go"),
 	} {
 		if replace[filepath.Join(goroot, "src", filepath.FromSlash(name))] == "" {
 			t.Errorf("%s is not in the overlay", name)
@@ -90,28 +88,5 @@ func TestWeight(t *testing.T) {
 	}
 	if least > 600_000 {
 		t.Errorf("there are always %.0f bytes alive", least)
-	}
-}
-
-func TestCheck(t *testing.T) {
-	here := gocmd.About{GOROOT: "/usr/local/go", GOVERSION: "go1.26.8", GOOS: runtime.GOOS, GOARCH: runtime.GOARCH}
-	for _, tt := range []struct {
-		change func(a *gocmd.About)
-		want   string // in the error; "" is none
-	}{
-		{func(*gocmd.About) {}, ""},
-		{func(a *gocmd.About) { a.GOVERSION = "go1.27rc1" }, ""},
-		{func(a *gocmd.About) { a.GOVERSION = "devel go1.28-abc" }, ""},
-		{func(a *gocmd.About) { a.GOVERSION = "go1.25.5" }, "needs Go 1.26 or later, and here is go1.25.5"},
-		{func(a *gocmd.About) { a.GOVERSION = "go1.9" }, "needs Go 1.26"},
-		{func(a *gocmd.About) { a.GOROOT = "/go/pkg/mod/golang.org/toolchain@v0.0.1-go1.26.9.linux-amd64" }, "downloaded"},
-		{func(a *gocmd.About) { a.GOOS = "plan9" }, "the go command builds for plan9"},
-	} {
-		a := here
-		tt.change(&a)
-		err := check(a)
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%+v gives %v, want %q", a, err, tt.want)
-		}
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/hone-perf/hone/internal/compat/benchcmp"
+	"github.com/hone-perf/hone/internal/compat/benchstat"
 	"github.com/hone-perf/hone/internal/compat/pprof"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
@@ -40,7 +42,8 @@ type System struct {
 	Dir      string         // current folder
 	Zone     *time.Location // that times are shown in
 
-	args []string
+	args    []string
+	partial bool // a profile that was named could not be read, and the answer is of the others
 }
 
 // asked reports whether a view may be the one that was asked for, or asked about.
@@ -79,10 +82,17 @@ func width(w io.Writer) int {
 
 // Main runs the command that args ask for and returns its exit code.
 func Main(ctx context.Context, sys System, args []string) int {
-	saveMemory(sys, args)
-	if len(args) > 0 && args[0] == "pprof" {
-		// Its flags are not ours.
-		return pprof.Main(ctx, pprof.System{In: sys.In, Out: sys.Out, Err: sys.Err, Env: sys.Env}, args[1:])
+	tuneGC(sys, args)
+	if len(args) > 0 {
+		// The flags of other tools are not ours.
+		switch args[0] {
+		case "pprof":
+			return pprof.Main(ctx, pprof.System{In: sys.In, Out: sys.Out, Err: sys.Err, Env: sys.Env}, args[1:])
+		case "benchstat":
+			return benchstat.Main(benchstat.System{In: sys.In, Out: sys.Out, Err: sys.Err}, args[1:])
+		case "benchcmp":
+			return benchcmp.Main(benchcmp.System{Out: sys.Out, Err: sys.Err}, args[1:])
+		}
 	}
 	sys.args = args
 	root := newRoot(&sys)
@@ -91,7 +101,10 @@ func Main(ctx context.Context, sys System, args []string) int {
 	root.SetOut(sys.Out)
 	root.SetErr(sys.Err)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
+	switch {
+	case err == nil && sys.partial:
+		return exitFailed // a script does not read notes
+	case err == nil:
 		return exitDone
 	}
 	var ended *exited
@@ -116,15 +129,22 @@ func Main(ctx context.Context, sys System, args []string) int {
 	return exitFailed
 }
 
-// saveMemory makes the collector let less garbage pile up when args name a large file. Then most of the heap is columns
-// without pointers, which cost it next to nothing.
-func saveMemory(sys System, args []string) {
+// tuneGC sets how much garbage may pile up, unless the environment says. Beside a large file it is little: most of the
+// heap is then columns without pointers, which cost the collector next to nothing. Otherwise it is twice the usual: a
+// command that ends after a tenth of a second spends a tenth of that on collecting what its end makes free.
+func tuneGC(sys System, args []string) {
+	if sys.Env("GOGC") != "" {
+		return
+	}
 	for _, a := range args {
 		st, err := os.Stat(a)
-		if err == nil && st.Mode().IsRegular() && st.Size() > 8<<20 && sys.Env("GOGC") == "" {
-			debug.SetGCPercent(25)
+		if err == nil && st.Mode().IsRegular() && st.Size() > 8<<20 {
+			debug.SetGCPercent(15)
 			return
 		}
+	}
+	if len(args) > 0 && args[0] != "web" { // which stays
+		debug.SetGCPercent(200)
 	}
 }
 
@@ -224,22 +244,40 @@ func newRoot(sys *System) *cobra.Command {
 		&cobra.Group{ID: groupOther, Title: "Other commands:"},
 	)
 	addViews(root, sys)
-	root.AddCommand(recordCommand(sys), timeCommand(sys), initCommand(sys))
+	root.AddCommand(recordCommand(sys), timeCommand(sys), proveCommand(sys), initCommand(sys))
 	addMerge(root, sys)
 	addWeb(root, sys)
-	root.AddCommand(&cobra.Command{
-		Use:                "pprof [flags] [binary] SOURCE…",
-		Short:              "go tool pprof: its flags, reports and shell",
-		Example:            "  hone pprof -top cpu.pprof",
-		GroupID:            groupCompat,
-		DisableFlagParsing: true,
-		Run:                func(*cobra.Command, []string) {}, // Main runs it; this is for help and completion
-	})
+	addCompat(root)
 	root.AddCommand(versionCommand(sys))
 	root.SetHelpCommand(helpCommand())
 	outputFlags(root)
 	addCompletion(root)
 	return root
+}
+
+// addCompat adds other tools' commands. Main runs them; this is for help and completion.
+func addCompat(root *cobra.Command) {
+	for _, c := range []cobra.Command{
+		{
+			Use:     "pprof [flags] [binary] SOURCE…",
+			Short:   "go tool pprof: its flags, reports and shell",
+			Example: "  hone pprof -top cpu.pprof",
+		},
+		{
+			Use:     "benchstat [flags] [LABEL=]FILE…",
+			Short:   "the flags and tables of benchstat, and --strict",
+			Example: "  hone benchstat old.txt new.txt\n  hone benchstat --strict -filter '.name:Encode' -col /format base=old.txt new.txt",
+		},
+		{
+			Use:     "benchcmp [flags] OLD NEW",
+			Short:   "the flags and tables of benchcmp",
+			Example: "  hone benchcmp -mag old.txt new.txt",
+		},
+	} {
+		c.GroupID, c.DisableFlagParsing = groupCompat, true
+		c.Run = func(*cobra.Command, []string) {}
+		root.AddCommand(&c)
+	}
 }
 
 // flagError makes an error about flags say what there is.

@@ -95,6 +95,7 @@ func load(cmd *cobra.Command, sys *System, o *source.Options, refs []string) (*p
 	if err := present(refs); err != nil {
 		return nil, err
 	}
+	named := refs
 	refs, err := opt.Expand(refs)
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func load(cmd *cobra.Command, sys *System, o *source.Options, refs []string) (*p
 		// The only one there is: what is wrong with it is the answer.
 		f, err := opt.Fetch(ctx, refs[0])
 		if err != nil {
-			return nil, fetchError(refs[0], err)
+			return nil, orBench(refs, fetchError(refs[0], err))
 		}
 		g, err := opt.One(f)
 		if err != nil {
@@ -131,10 +132,12 @@ func load(cmd *cobra.Command, sys *System, o *source.Options, refs []string) (*p
 		return nil, fmt.Errorf("adding up %d profiles: %w", len(refs), err)
 	}
 	if g.N == 0 {
-		return nil, fmt.Errorf("none of %d profiles could be read", len(refs))
+		return nil, orBench(refs, fmt.Errorf("none of %d profiles could be read", len(refs)))
 	}
 	p, err := opt.Finish(ctx, g)
 	if err == nil && g.N < len(refs) {
+		// A folder may hold other things than profiles. What was named should have been one.
+		sys.partial = slices.ContainsFunc(g.Missing, func(ref string) bool { return slices.Contains(named, ref) })
 		p = p.WithNote(fmt.Sprintf("%d of %d profiles could not be read and are not in this answer", len(refs)-g.N, len(refs)))
 	}
 	return p, err
@@ -151,6 +154,19 @@ func fetchError(ref string, err error) error {
 		ref = "standard input"
 	}
 	return fmt.Errorf("%s: %w", ref, err)
+}
+
+// orBench says what shows a file that is no profile but holds benchmark lines.
+func orBench(refs []string, err error) error {
+	rec, benchErr := source.Bench(refs[0])
+	if rec == nil || benchErr != nil {
+		return err
+	}
+	hint := "hone bench " + quoted(refs[0]) + " shows the benchmarks in it"
+	if len(refs) > 1 {
+		hint = "hone benchstat " + quotedRefs(refs) + " compares benchmarks"
+	}
+	return &hinted{err, hint}
 }
 
 // present refuses files that are not there. Of many profiles one may be damaged or not answer, and the rest is still an

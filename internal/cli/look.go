@@ -25,6 +25,14 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 	if err != nil {
 		return err
 	}
+	if len(args) == 1 {
+		if rec, err := source.Bench(args[0]); rec != nil || err != nil {
+			if err != nil {
+				return err
+			}
+			return lookBench(sys, out, rec)
+		}
+	}
 	o := &source.Options{}
 	q := query.Query{View: "look", Refs: args}
 	in, err := recordings(cmd, sys, o, &q)

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/query"
@@ -46,6 +44,8 @@ func addMerge(root *cobra.Command, sys *System) {
 		}
 		p := rec.Profile
 		q.Metric = "" // a profile has all its sample types
+		by := q.Divide
+		q.Divide = 0 // the view cuts values to whole numbers as pprof does, and loses most of a CPU profile
 		r, err := view.Raw([]*recording.Recording{{Profile: p}}, q)
 		if err != nil {
 			return err
@@ -53,7 +53,10 @@ func addMerge(root *cobra.Command, sys *System) {
 		for _, n := range p.Notes {
 			note(sys, "%s", n)
 		}
-		return out.with(sys, func(w io.Writer) error { return r.(*report.Raw).Profile.Write(w) })
+		if p = r.(*report.Raw).Profile; by != 0 && by != 1 {
+			p = p.Divide(by)
+		}
+		return out.with(sys, p.Write)
 	}
 	root.AddCommand(cmd)
 }

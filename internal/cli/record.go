@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/gocmd"
@@ -32,7 +33,15 @@ names. A server (host:port or URL) is asked for everything under /debug/pprof.
 The file holds CPU profiles of every second; profiles of the heap, of goroutines and of
 waiting every few seconds; garbage collections; memory, threads and scheduling over time;
 how the run ended, what it took, and the source files that the profiles name. While it is
-being made it is a folder, so that a crash loses a second at most.`
+being made it is a folder, so that a crash loses a second at most.
+
+--when looks out for trouble: rss, cgroup, heap, goroutines, cpu or gc above a limit, such
+as rss>50%, cgroup>80%, heap>90%, goroutines>10000, cpu>180% or gc>20%; several are joined
+by commas. Profiles are taken at once when one holds, and again when it is worse than ever
+and --cooldown is over. Only the last --window of the run is kept, and what led up to each
+time, so that a program can be recorded for days. rss>50% is of the memory there is, to the
+control group or to the machine; heap is what GOMEMLIMIT limits; cpu>180% is of processors.
+Of a server rss is the most so far. What is watched from outside has rss, cgroup, cpu, gc.`
 
 const recordExamples = `  hone record ./cmd/app -- -v input.txt
   hone record -o app.hone main.go
@@ -40,12 +49,17 @@ const recordExamples = `  hone record ./cmd/app -- -v input.txt
   hone record -race -tags=debug ./cmd/app
   hone record -- ./server -addr :8080
   hone record localhost:6060 --for 30s
+  hone record --when 'rss>50%,goroutines>10000' --flight 10s ./cmd/app
   hone record --pid 4711 --for 10s`
 
 // recordFlags are the flags of hone record.
 type recordFlags struct {
 	test, trace, leaks bool
 	limit, every       time.Duration
+	flight             time.Duration
+	when               whenFlag
+	window, cooldown   time.Duration
+	captures           int
 	pid                int
 	out                string
 }
@@ -66,6 +80,11 @@ func recordCommand(sys *System) *cobra.Command {
 	flags.Var(&secondsFlag{&f.every}, "every", "time between two profiles of the heap; 5s when not given")
 	flags.IntVar(&f.pid, "pid", 0, "watch the process `N`, which is running, from outside (Linux)")
 	flags.BoolVar(&f.trace, "trace", false, "write an execution trace, too: that costs more")
+	flags.Var(&secondsFlag{&f.flight}, "flight", "keep the last `TIME` of an execution trace, and write it in the end and with --when")
+	flags.Var(&f.when, "when", "look out for trouble, such as rss>50%, and keep what led up to it")
+	flags.Var(&secondsFlag{&f.window}, "window", "with --when: how much of the time before is kept; 30s when not given")
+	flags.Var(&secondsFlag{&f.cooldown}, "cooldown", "with --when: how long a condition is quiet after it held; 10s when not given")
+	flags.IntVar(&f.captures, "captures", 5, "with --when: how often trouble is looked at")
 	flags.BoolVar(&f.leaks, "leaks", false, "find goroutines that nobody can wake: builds the standard library again")
 	ask := &source.Options{}
 	flags.StringVar(&ask.TLSCert, "tls-cert", "", "show the certificate in `FILE` to servers")
@@ -97,15 +116,18 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	before, build, tests := splitGoFlags(before)
 	cmd.DisableFlagParsing = false
 	if err := cmd.ParseFlags(before); err != nil {
-		return flagError(cmd, err)
+		return recordFlagError(cmd, err, before)
 	}
 	f.out, _ = cmd.Flags().GetString("output")
 	targets := cmd.Flags().Args()
 	opt := capture.Options{
-		Out: f.out, Dir: sys.Dir, Hone: version(), For: f.limit, Every: f.every, Trace: f.trace,
+		Out: f.out, Dir: sys.Dir, Hone: version(), For: f.limit, Every: f.every, Trace: f.trace, Flight: f.flight,
+		When: f.when.list, Window: f.window, Cooldown: f.cooldown, Captures: f.captures,
 		Program: capture.Program{Args: behind, In: sys.In, Out: sys.Out, Err: sys.Err},
 		Now:     func() time.Time { return time.Now().In(sys.Zone) },
-		Sample:  capture.SampleProcess,
+	}
+	if err := f.check(cmd); err != nil {
+		return err
 	}
 	switch {
 	case len(tests) > 0 && !f.test:
@@ -116,6 +138,9 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	case f.pid < 0:
 		return usagef("", "--pid %d: want the number of a process", f.pid)
 	case f.pid != 0:
+		if err := f.seen(recording.Watched); err != nil {
+			return err
+		}
 		return watchRecord(cmd, sys, opt, f.pid)
 	case len(targets) == 0 && f.test:
 		return usagef("for example: hone record --test ./pkg", "--test wants a package")
@@ -124,20 +149,97 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	case len(targets) == 0 && len(build) > 0:
 		return usagef("name a package to have it built", "%s is about building, and a command behind -- is run as it is", build[0])
 	case len(targets) == 0:
+		if err := f.seen(recording.Ran); err != nil {
+			return err
+		}
 		return runRecord(cmd, sys, opt)
 	case len(targets) == 1 && !f.test && isServer(targets[0]):
 		if hasDash {
 			return usagef("", "a server takes no arguments")
+		}
+		if err := f.seen(recording.Fetched); err != nil {
+			return err
 		}
 		return fetchRecord(cmd, sys, opt, capture.Server{Target: targets[0], Ask: *ask})
 	}
 	if err := isSourceOf(targets); err != nil {
 		return err
 	}
-	opt.Build = &capture.Build{Targets: targets, Test: f.test, Flags: build, Dir: sys.Dir, Leaks: f.leaks}
+	opt.Build = &capture.Build{Targets: targets, Test: f.test, Flags: build, Dir: sys.Dir, Leaks: f.leaks, Flight: f.flight > 0}
 	opt.Program.Args = append(tests, behind...)
 	return runRecord(cmd, sys, opt)
 }
+
+// recordFlagError says what is wrong with a flag. One behind what to record is probably meant for the program.
+func recordFlagError(cmd *cobra.Command, err error, args []string) error {
+	var unknown *pflag.NotExistError
+	targets := cmd.Flags().Args() // before it
+	if !errors.As(err, &unknown) || len(targets) == 0 || isServer(targets[0]) || nearestFlag(cmd, unknown.GetSpecifiedName()) != "" {
+		return flagError(cmd, err)
+	}
+	at := max(0, slices.Index(args, targets[len(targets)-1]))
+	for at < len(args)-1 && !(strings.HasPrefix(args[at], "-") && strings.Contains(args[at], unknown.GetSpecifiedName())) {
+		at++
+	}
+	var words []string
+	for _, w := range append(slices.Concat(args[:at], []string{"--"}), args[at:]...) {
+		words = append(words, quoted(w))
+	}
+	return usagef("arguments of the program come behind --: hone record "+strings.Join(words, " "), "%w", err)
+}
+
+// check refuses flags that do not go together.
+func (f *recordFlags) check(cmd *cobra.Command) error {
+	if len(f.when.list) == 0 {
+		for _, name := range []string{"window", "cooldown", "captures"} {
+			if cmd.Flags().Changed(name) {
+				return usagef("for example: hone record --when 'rss>50%' --"+name+" "+cmd.Flag(name).Value.String()+" ./cmd/app", "--%s is about --when", name)
+			}
+		}
+		return nil
+	}
+	switch {
+	case f.captures < 1:
+		return usagef("", "--captures %d: want how often trouble is looked at, such as 5", f.captures)
+	case f.trace:
+		return usagef("--flight 10s keeps the last of one, and writes it when there is trouble", "an execution trace of the whole run cannot be kept to what led up to trouble")
+	}
+	return nil
+}
+
+// seen refuses what cannot be had of what is recorded in a way.
+func (f *recordFlags) seen(how recording.How) error {
+	if err := capture.CanSee(how, f.when.list); err != nil {
+		return usagef("hone record PACKAGE builds the program with a recorder inside, which can see all", "--when %w", err)
+	}
+	if f.flight > 0 && how != recording.Built {
+		hint := "hone record PACKAGE builds it with a recorder inside"
+		if how == recording.Fetched {
+			hint = "--trace gets one of the whole time; " + hint
+		}
+		return usagef(hint, "--flight needs the recorder inside the program")
+	}
+	return nil
+}
+
+// A whenFlag is conditions. It may be given several times.
+type whenFlag struct{ list []capture.Condition }
+
+func (f *whenFlag) Set(text string) error {
+	list, err := capture.ParseConditions(text)
+	f.list = append(f.list, list...)
+	return err
+}
+
+func (f *whenFlag) String() string {
+	var all []string
+	for _, c := range f.list {
+		all = append(all, c.Text)
+	}
+	return strings.Join(all, ",")
+}
+
+func (f *whenFlag) Type() string { return "CONDITION" }
 
 // isServer reports whether a word is the address of a server rather than a package.
 func isServer(s string) bool {
@@ -278,7 +380,11 @@ func recorded(sys *System, out *capture.Recorded, err error) error {
 		if len(rec.Parts[recording.Heap]) > 0 {
 			next = append(next, "hone top "+quoted(out.File)+" --metric alloc_space")
 		}
-		if len(rec.Parts) > 0 {
+		_, none := rec.ReadSeries()
+		if len(rec.Parts) == 0 && none == nil {
+			next = append(next, "hone timeline "+quoted(out.File))
+		}
+		if len(rec.Parts) > 0 || none == nil {
 			next = append(next, "hone web "+quoted(out.File))
 		}
 		rec.Close()

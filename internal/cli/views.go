@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
@@ -27,6 +29,8 @@ func addViews(root *cobra.Command, sys *System) {
 			root.AddCommand(gcCommand(v, sys))
 		case view.Versions:
 			root.AddCommand(compareCommand(v, sys))
+		case view.Benchmarks:
+			root.AddCommand(benchCommand(v, sys))
 		case view.Metrics:
 			root.AddCommand(metricsCommand(v, sys))
 		default:
@@ -153,7 +157,10 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 	if out.format == "html" {
 		return out.with(sys, func(w io.Writer) error { return web.WritePage(w, in, q, version()) })
 	}
-	r, err := v.Run(in, q)
+	r, err := askView(cmd.Context(), v, in, q)
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
 	if err != nil {
 		var none *view.NoMatch
 		if errors.As(err, &none) {
@@ -165,6 +172,24 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 		return fmt.Errorf("%s: %w", in[0].Ref, err)
 	}
 	return out.write(sys, r)
+}
+
+// askView asks a view, and stops waiting for it when ctx ends. Views do not look at the time nor at the user, so one that is
+// no longer wanted goes on until the program ends, which is at once.
+func askView(ctx context.Context, v *view.View, in []*recording.Recording, q query.Query) (report.Report, error) {
+	var r report.Report
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		r, err = v.Run(in, q)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return r, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // pictured are the views whose answers have a picture.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"runtime/debug"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
@@ -52,6 +54,9 @@ func addWeb(root *cobra.Command, sys *System) {
 			q.Base = []string{opt.Base}
 		}
 		q.View = "flame"
+		if len(in[0].Metrics()) == 0 && in[0].Manifest != nil {
+			q.View = "timeline" // there is no profile
+		}
 		s := web.New(in, opt)
 		url := s.URL(l, q.URL())
 		fmt.Fprintln(sys.Out, url)
@@ -89,6 +94,9 @@ func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, a
 	for _, refs := range groups {
 		part := query.Query{Refs: refs, SourcePath: q.SourcePath, TrimPath: q.TrimPath}
 		one, err := recordings(cmd, sys, o, &part)
+		if errors.Is(err, recording.ErrNoProfile) && len(refs) == 1 {
+			one, err = withoutProfile(refs[0], err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -98,4 +106,19 @@ func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, a
 		in = append(in, one[0])
 	}
 	return in, nil
+}
+
+// withoutProfile opens a recording that has no profile. How its run went over time is still something to look at; when it
+// does not have that either, why stays the answer.
+func withoutProfile(ref string, why error) ([]*recording.Recording, error) {
+	rec, _, err := source.Recording(ref)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := rec.ReadSeries(); err != nil {
+		rec.Close()
+		return nil, why
+	}
+	rec.Profile = &profile.Profile{}
+	return []*recording.Recording{rec}, nil
 }

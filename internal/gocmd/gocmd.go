@@ -17,8 +17,9 @@ import (
 
 // A Command runs the go command. The zero Command does it in the current folder.
 type Command struct {
-	Dir string   // "" is the current folder
-	Env []string // nil is that of this process
+	Dir  string   // "" is the current folder
+	Env  []string // nil is that of this process
+	Tool string   // the go command; "" is go
 }
 
 // An Error is that the go command failed. It has said why.
@@ -36,7 +37,7 @@ const waitDelay = time.Second
 
 // Run runs the go command and returns what it prints. When it fails, the error is an Error.
 func (c Command) Run(ctx context.Context, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd := exec.CommandContext(ctx, cmp.Or(c.Tool, "go"), args...)
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -56,13 +57,13 @@ func (c Command) Run(ctx context.Context, args ...string) ([]byte, error) {
 
 // About is what the go command says about itself.
 type About struct {
-	GOROOT, GOVERSION, GOFLAGS, GOEXPERIMENT, GOOS, GOARCH, GOMOD, CGO_ENABLED string
+	GOROOT, GOMODCACHE, GOVERSION, GOFLAGS, GOEXPERIMENT, GOOS, GOARCH, GOMOD, CGO_ENABLED string
 }
 
 // About asks the go command about itself.
 func (c Command) About(ctx context.Context) (About, error) {
 	var a About
-	out, err := c.Run(ctx, "env", "-json", "GOROOT", "GOVERSION", "GOFLAGS", "GOEXPERIMENT", "GOOS", "GOARCH", "GOMOD", "CGO_ENABLED")
+	out, err := c.Run(ctx, "env", "-json", "GOROOT", "GOMODCACHE", "GOVERSION", "GOFLAGS", "GOEXPERIMENT", "GOOS", "GOARCH", "GOMOD", "CGO_ENABLED")
 	if err != nil {
 		return a, err
 	}
@@ -70,6 +71,28 @@ func (c Command) About(ctx context.Context) (About, error) {
 		return a, fmt.Errorf("reading what go env says: %w", err)
 	}
 	return a, nil
+}
+
+// Replaceable returns a command that lets an overlay replace files of its standard library, and what it says about itself.
+// A toolchain that the go command got by itself is in the module cache, where it lets nothing be replaced: that one is
+// called by another name, in a folder that may be thrown away.
+func (c Command) Replaceable(about About, work string) (Command, About, error) {
+	rel, err := filepath.Rel(about.GOMODCACHE, about.GOROOT)
+	if err != nil || about.GOMODCACHE == "" || !filepath.IsLocal(rel) {
+		return c, about, nil
+	}
+	link := filepath.Join(work, "goroot")
+	if err := os.Symlink(about.GOROOT, link); err != nil {
+		return c, about, fmt.Errorf("%s is a toolchain in the module cache, in which no file may be replaced, and it cannot be linked to: %w; install Go itself, or set GOTOOLCHAIN=local", about.GOVERSION, err)
+	}
+	env := c.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	c.Env = append(env[:len(env):len(env)], "GOROOT="+link, "GOTOOLCHAIN=local")
+	c.Tool = filepath.Join(link, "bin", "go")
+	about.GOROOT = link
+	return c, about, nil
 }
 
 // SplitFlags takes the overlay and the flags of the linker out of those for the go command. Others in GOFLAGS reach it

@@ -20,7 +20,9 @@ type Builder struct {
 	packed []byte
 	err    error
 
-	share func() float64 // of the input that has been read, when that is known
+	share       func() float64 // of the input that has been read, when that is known
+	lastShare   float64        // when room was made the last time
+	lastSamples int
 }
 
 // NewBuilder returns a Builder for a profile with header h.
@@ -51,8 +53,16 @@ func (b *Builder) Add(stack []uint32, labels uint32, values []int64) int {
 // sampleSlot returns the slot for the sample with this stack and these labels in an index of samples.
 func (b *Builder) sampleSlot(x *hashIndex, at, labels uint32) *hashSlot {
 	return x.find(mix(0, uint64(at)<<32|uint64(labels)), func(i uint32) bool {
-		return b.stack[i] == at && (labels == 0 && b.label == nil || b.label != nil && b.label[i] == labels)
+		return b.stack[i] == at && b.hasLabels(i, labels)
 	})
+}
+
+// hasLabels reports whether sample i has that set of labels.
+func (b *Builder) hasLabels(i, set uint32) bool {
+	if b.label == nil {
+		return set == 0
+	}
+	return b.label[i] == set
 }
 
 // add adds a sample whose stack is in the table.
@@ -77,16 +87,21 @@ func (b *Builder) add(at, labels uint32, values []int64) {
 }
 
 // more returns for how many more samples to make room: for all that are to come, as far as that can be told, or for
-// as many again.
+// as many again. Columns that are too short are copied, which takes time and leaves garbage as large as they are; of
+// those that are too long, what is not used takes no memory.
 func (b *Builder) more() int {
 	n := len(b.stack)
 	const enough = 1 << 12 // to tell from
 	if b.share != nil && n >= enough {
-		if s := b.share(); s > 0 && s <= 1 {
-			return min(int(float64(n)*(1.02/s-1))+1024, 15*n)
+		s, was, from := b.share(), b.lastShare, b.lastSamples
+		b.lastShare, b.lastSamples = s, n
+		if s > was && s <= 1 {
+			// As many in the rest as in the part since the last time: further on, there are fewer entries of tables between
+			// samples.
+			return min(int(1.2*float64(n-from)*(1-s)/(s-was))+1024, 15*n)
 		}
 	}
-	return n + 16
+	return max(n, 256)
 }
 
 // grown returns a column with room for n. A column that is not in use stays so.

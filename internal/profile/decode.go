@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"sync"
 )
 
 // Limits keep hostile input from taking all memory. Real profiles stay far below them.
@@ -30,8 +31,9 @@ type decoder struct {
 	s *stream
 	b *Builder
 
-	text strings.Builder // all strings, one after the other
-	ends []uint32        // end of each in text
+	strings  pile[string]
+	text     strings.Builder // the block that strings are put into
+	textSize int             // of all strings
 
 	sampleTypes []rawType
 	periodType  rawType
@@ -40,10 +42,8 @@ type decoder struct {
 	docURL      int64
 	comments    []int64
 
-	mappings  []rawMapping
-	functions pile[rawFunction]
-	locations pile[rawLocation]
-	lines     pile[rawLine]
+	mappings []rawMapping
+	*rawTables
 
 	wireIDs   []byte // the stack of a sample as the file has it; may be part of the message
 	ids       idReader
@@ -53,6 +53,24 @@ type decoder struct {
 	rawLabels [][]rawLabel
 
 	oddValues int // how many values the first sample has that has not as many as the one before; or -1
+}
+
+// rawTables are the large tables as the file has them.
+type rawTables struct {
+	functions pile[rawFunction]
+	locations pile[rawLocation]
+	lines     pile[rawLine]
+}
+
+// usedTables are of profiles that have been read, for the next one.
+var usedTables = sync.Pool{New: func() any { return new(rawTables) }}
+
+// release gives the tables away, unless they are so large that the memory is worth more than the time.
+func (t *rawTables) release() {
+	if max(t.functions.n, t.locations.n, t.lines.n) <= 1<<14 {
+		t.functions.n, t.locations.n, t.lines.n = 0, 0, 0
+		usedTables.Put(t)
+	}
 }
 
 type rawType struct{ typ, unit int64 }
@@ -89,13 +107,13 @@ type pile[T any] struct {
 
 const pileBlock = 512 // entries
 
-// add adds an entry for the caller to fill.
-func (p *pile[T]) add() *T {
-	if p.n%pileBlock == 0 {
+// add adds an entry.
+func (p *pile[T]) add(x T) {
+	if p.n == len(p.blocks)*pileBlock {
 		p.blocks = append(p.blocks, make([]T, pileBlock))
 	}
+	*p.at(p.n) = x
 	p.n++
-	return p.at(p.n - 1)
 }
 
 func (p *pile[T]) at(i int) *T { return &p.blocks[i/pileBlock][i%pileBlock] }
@@ -111,10 +129,12 @@ func decodeProto(s *stream, share func() float64) (*Profile, error) {
 	d := &decoder{
 		s:         s,
 		b:         NewBuilder(Header{}),
+		rawTables: usedTables.Get().(*rawTables),
 		labelSets: make(map[string]uint32),
 		rawLabels: make([][]rawLabel, 1),
 		oddValues: -1,
 	}
+	defer d.release()
 	d.b.values = nil
 	d.b.share = share
 	if !s.fill(1) && s.err == io.EOF {
@@ -127,7 +147,7 @@ func decodeProto(s *stream, share func() float64) (*Profile, error) {
 			}
 			return nil, err
 		}
-		if s.keep && s.off > 64<<10 {
+		if s.keep && s.off > 16<<10 {
 			// No other format looks like this for so long.
 			s.keep, s.head = false, nil
 		}
@@ -256,19 +276,27 @@ func (d *decoder) message(f *field) error {
 }
 
 func (d *decoder) string(text []byte) error {
-	if len(d.ends) >= maxTable {
+	if d.strings.n >= maxTable {
 		return limitError{fmt.Sprintf("%d strings", maxTable)}
 	}
-	if d.text.Len()+len(text) > maxTableSize {
+	if d.textSize += len(text); d.textSize > maxTableSize {
 		return limitError{fmt.Sprintf("%d MB of strings", maxTableSize>>20)}
 	}
-	if len(d.ends) == 0 && len(text) != 0 {
+	if d.strings.n == 0 && len(text) != 0 {
 		return errors.New("string_table[0] must be ''")
 	}
+	if d.text.Cap()-d.text.Len() < len(text) {
+		d.text = strings.Builder{}
+		d.text.Grow(max(textBlock, len(text)))
+	}
+	start := d.text.Len()
 	d.text.Write(text)
-	d.ends = append(d.ends, uint32(d.text.Len()))
+	d.strings.add(d.text.String()[start:])
 	return nil
 }
+
+// textBlock is how much text is put into one piece of memory.
+const textBlock = 64 << 10
 
 func (d *decoder) valueType(m []byte) (t rawType, err error) {
 	err = scan(m, 3, func(f *field) (err error) {
@@ -321,23 +349,31 @@ func (d *decoder) function(m []byte) error {
 	if d.functions.n >= maxTable {
 		return limitError{fmt.Sprintf("%d functions", maxTable)}
 	}
-	x := d.functions.add()
-	return scan(m, 6, func(f *field) (err error) {
-		v := f.uint(&err)
+	var x rawFunction
+	var f field
+	for len(m) > 0 {
+		var err error
+		if m, err = f.next(m); err != nil {
+			return err
+		}
 		switch f.num {
 		case 1:
-			x.id = v
+			x.id = f.uint(&err)
 		case 2:
-			x.name = int64(v)
+			x.name = int64(f.uint(&err))
 		case 3:
-			x.system = int64(v)
+			x.system = int64(f.uint(&err))
 		case 4:
-			x.file = int64(v)
+			x.file = int64(f.uint(&err))
 		case 5:
-			x.start = int64(v)
+			x.start = int64(f.uint(&err))
 		}
-		return err
-	})
+		if err != nil {
+			return err
+		}
+	}
+	d.functions.add(x)
+	return nil
 }
 
 func (d *decoder) location(m []byte) error {
@@ -345,7 +381,6 @@ func (d *decoder) location(m []byte) error {
 		return limitError{fmt.Sprintf("%d locations", maxTable)}
 	}
 	x := rawLocation{firstLine: uint32(d.lines.n)}
-	// There are many locations; scan would allocate for each.
 	var f field
 	var err error
 	for len(m) > 0 {
@@ -372,7 +407,7 @@ func (d *decoder) location(m []byte) error {
 		}
 	}
 	x.numLines = uint32(d.lines.n) - x.firstLine
-	*d.locations.add() = x
+	d.locations.add(x)
 	return err
 }
 
@@ -401,7 +436,7 @@ func (d *decoder) line(m []byte) (err error) {
 			l.column = int64(f.uint(&err))
 		}
 	}
-	*d.lines.add() = l
+	d.lines.add(l)
 	return err
 }
 

@@ -3,13 +3,21 @@ package profile
 import (
 	"encoding/binary"
 	"io"
+	"slices"
 
 	"github.com/klauspost/compress/gzip"
 )
 
+// packing is how hard to pack: 3 % larger than by default, in four fifths of the time. Go itself packs its profiles at
+// level 1, which makes them 17 % larger.
+const packing = 4
+
 // Write writes p as gzipped profile.proto.
 func (p *Profile) Write(w io.Writer) error {
-	zw := gzip.NewWriter(w)
+	zw, err := gzip.NewWriterLevel(w, packing)
+	if err != nil {
+		return err
+	}
 	if err := p.WriteUncompressed(zw); err != nil {
 		return err
 	}
@@ -160,23 +168,46 @@ func (e *encoder) profile() {
 func (e *encoder) samples() {
 	p := e.p
 	e.sets = make([][]byte, len(p.sets))
+	ids := make([]uint64, len(p.Locations)) // in less memory than with what they belong to
+	for i := range ids {
+		ids[i] = p.Locations[i].ID
+	}
 	var stack []uint32
-	var ids []uint64
 	vals := make([]uint64, len(p.values))
 	for i := range p.stack {
 		stack = p.Stack(i, stack[:0])
-		ids = ids[:0]
-		for _, l := range stack {
-			ids = append(ids, p.Locations[l].ID)
-		}
 		for k := range vals {
 			vals[k] = uint64(p.values[k][i])
 		}
-		b := e.appendPacked(e.msg[:0], 1, ids)
+		b := e.appendStack(e.msg[:0], stack, ids)
 		b = e.appendPacked(b, 2, vals)
 		e.msg = append(b, e.labelSet(p.Label(i))...)
 		e.emit(2, e.msg)
 	}
+}
+
+// appendStack adds the ids of the locations on a stack. That is most of what there is to encode.
+func (e *encoder) appendStack(b []byte, stack []uint32, ids []uint64) []byte {
+	if len(stack) <= 2 {
+		for _, l := range stack {
+			b = appendNumber(b, 1, ids[l])
+		}
+		return b
+	}
+	sub := slices.Grow(e.sub[:0], binary.MaxVarintLen64*len(stack))[:binary.MaxVarintLen64*len(stack)]
+	n := 0
+	for _, l := range stack {
+		v := ids[l]
+		for v >= 0x80 {
+			sub[n] = byte(v) | 0x80
+			v >>= 7
+			n++
+		}
+		sub[n] = byte(v)
+		n++
+	}
+	e.sub = sub[:n]
+	return appendBytes(b, 1, e.sub)
 }
 
 // labelSet returns the encoding of label set n. Strings are numbered when a set is first used.

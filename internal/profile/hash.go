@@ -53,6 +53,30 @@ func (x *hashIndex) find(hash uint64, same func(at uint32) bool) *hashSlot {
 	}
 }
 
+// candidates sets at[i] to 1 + the number of the first entry that has hashes[i], or to 0. That is the one that find
+// would return unless two hashes are equal by chance. Nothing waits for the result of another search, so the cache
+// misses of all of them overlap; with find, each has to be waited for.
+func (x *hashIndex) candidates(hashes []uint64, at []uint32) {
+	clear(at)
+	if x.n == 0 {
+		return
+	}
+	mask := uint32(len(x.slots) - 1)
+	for i, hash := range hashes {
+		at[i] = x.slots[uint32(hash^hash>>32)&mask].entry // brings the slot into the cache
+	}
+	for i, hash := range hashes {
+		h := uint32(hash ^ hash>>32)
+		for j := h; ; j++ {
+			s := x.slots[j&mask]
+			if s.hash == h || s.entry == 0 {
+				at[i] = s.entry
+				break
+			}
+		}
+	}
+}
+
 func (x *hashIndex) grow() {
 	old := x.slots
 	x.slots = make([]hashSlot, max(512, 2*len(old)))

@@ -2,7 +2,6 @@ package profile
 
 import (
 	"fmt"
-	"hash/maphash"
 	"math"
 	"slices"
 	"strings"
@@ -18,8 +17,10 @@ type Merger struct {
 	mappings  map[mappingKey]int32
 	functions hashIndex
 	locations hashIndex
-	stacks    *stackIndex
-	samples   hashIndex
+	samples   hashIndex   // by stack and labels
+	stacks    *stackIndex // of samples with labels, which often differ in nothing else
+	lines     []Line      // the block that lines of locations are put into
+	block     mergeBlock
 	notes     []string
 }
 
@@ -239,156 +240,6 @@ func (p *Profile) withTypes(names []string) *Profile {
 	return &q
 }
 
-type mappingKey struct {
-	size, offset uint64
-	name         string
-}
-
-// add adds the samples of p, whose first value goes to column first.
-func (m *Merger) add(p *Profile, first int) {
-	src := &mergeSource{
-		Merger:    m,
-		p:         p,
-		mappings:  make([]mappedMapping, len(p.Mappings)),
-		functions: make([]uint32, len(p.Functions)),
-		locations: make([]uint32, len(p.Locations)),
-	}
-	if len(m.b.Mappings) == 0 && len(p.Mappings) > 0 {
-		// The first mapping is the main program, whichever the first sample is in.
-		src.mapping(0)
-	}
-	sets := make([]uint32, len(p.sets))
-	for i, s := range p.sets {
-		sets[i] = m.b.labels.id(s)
-	}
-	b := m.b
-	var stack []uint32
-	values := make([]int64, len(b.values))
-	for i := range p.stack {
-		if p.isZero(i) {
-			continue
-		}
-		stack = p.Stack(i, stack[:0])
-		for j, l := range stack {
-			if src.locations[l] == 0 {
-				src.location(l)
-			}
-			stack[j] = src.locations[l] - 1
-		}
-		b.packed = packStack(b.packed, stack, 1)
-		at, err := m.stacks.intern(b.packed)
-		if err != nil {
-			b.err = err
-		}
-		s := b.sampleSlot(&m.samples, at, sets[p.Label(i)])
-		if s.free() {
-			for k, col := range p.values {
-				values[first+k] = col[i]
-			}
-			s.put(uint32(len(b.stack)))
-			b.add(at, sets[p.Label(i)], values)
-			continue
-		}
-		for k, col := range p.values {
-			b.values[first+k][s.at()] += col[i]
-		}
-	}
-}
-
-// A mergeSource remembers what entries of a profile have become in the sum; numbers are 1 + index.
-type mergeSource struct {
-	*Merger
-	p         *Profile
-	mappings  []mappedMapping
-	functions []uint32
-	locations []uint32
-	lines     []Line // of one location
-}
-
-type mappedMapping struct {
-	index int32
-	shift uint64 // what to add to addresses
-}
-
-// location brings location i, which is not yet there, into the sum.
-func (s *mergeSource) location(i uint32) {
-	l := s.p.Locations[i]
-	start := uint64(0) // addresses are compared from the start of the mapping
-	if l.Mapping != NoMapping {
-		mm := s.mapping(l.Mapping)
-		l.Mapping = mm.index - 1
-		l.Address += mm.shift
-		start = s.b.Mappings[l.Mapping].Start
-	}
-	hash := mix(mix(0, l.Address-start), uint64(uint32(l.Mapping)))
-	s.lines = s.lines[:0]
-	for _, ln := range l.Lines {
-		ln.Function = s.function(ln.Function)
-		s.lines = append(s.lines, ln)
-		hash = mix(hash, uint64(ln.Function)<<32^uint64(ln.Line))
-	}
-	slot := s.Merger.locations.find(hash, func(at uint32) bool { return sameLocation(&s.b.Locations[at], &l, s.lines) })
-	if slot.free() {
-		slot.put(uint32(len(s.b.Locations)))
-		l.Lines = slices.Clone(s.lines)
-		s.b.Locations = append(s.b.Locations, l)
-	}
-	s.locations[i] = slot.at() + 1
-}
-
-// sameLocation reports whether a and b, which has other lines, are the same place. Of the columns only that of the
-// last line counts, as in pprof.
-func sameLocation(a, b *Location, lines []Line) bool {
-	if a.Mapping != b.Mapping || a.Address != b.Address || a.Folded != b.Folded || len(a.Lines) != len(lines) {
-		return false
-	}
-	for i := range lines {
-		x, y := &a.Lines[i], &lines[i]
-		if x.Function != y.Function || x.Line != y.Line || i == len(lines)-1 && x.Column != y.Column {
-			return false
-		}
-	}
-	return true
-}
-
-func (s *mergeSource) mapping(i int32) mappedMapping {
-	if s.mappings[i].index != 0 {
-		return s.mappings[i]
-	}
-	// Sizes are compared in pages and addresses from the start, since the same file may be mapped elsewhere in
-	// another run.
-	const page = 0x1000
-	m := s.p.Mappings[i]
-	size := m.Limit - m.Start + page - 1
-	key := mappingKey{size - size%page, m.Offset, m.BuildID}
-	if m.BuildID == "" {
-		key.name = m.File
-	}
-	at, ok := s.Merger.mappings[key]
-	if !ok {
-		at = int32(len(s.b.Mappings))
-		s.b.Mappings = append(s.b.Mappings, m)
-		s.Merger.mappings[key] = at
-	}
-	s.mappings[i] = mappedMapping{at + 1, s.b.Mappings[at].Start - m.Start}
-	return s.mappings[i]
-}
-
-func (s *mergeSource) function(i uint32) uint32 {
-	if s.functions[i] == 0 {
-		f := s.p.Functions[i]
-		f.ID = 0
-		hash := mix(maphash.String(hashSeed, f.Name), uint64(f.StartLine))
-		slot := s.Merger.functions.find(hash, func(at uint32) bool { return s.b.Functions[at] == f })
-		if slot.free() {
-			slot.put(uint32(len(s.b.Functions)))
-			s.b.Functions = append(s.b.Functions, f)
-		}
-		s.functions[i] = slot.at() + 1
-	}
-	return s.functions[i] - 1
-}
-
 // Diff puts two profiles side by side. The sample types of the result are those of after, followed by the same
 // types of before; a sample that one of them lacks has zero there.
 func Diff(before, after *Profile) (*Profile, error) {
@@ -466,7 +317,25 @@ func (p *Profile) Normalize(base *Profile) (*Profile, error) {
 	return p.Scale(ratios), nil
 }
 
-// Times returns p with all values multiplied and cut to whole numbers; no sample goes.
+// Divide returns p with all values divided, such that the sums of its columns are, too: what is cut off one value goes to
+// those after it. Most values of a CPU profile are 1, and would else all become 0.
+func (p *Profile) Divide(by float64) *Profile {
+	q := *p
+	q.values = make([][]int64, len(p.values))
+	for k, col := range p.values {
+		q.values[k] = make([]int64, len(col))
+		rest := 0.0
+		for i, v := range col {
+			exact := float64(v)/by + rest
+			whole := math.Round(exact)
+			q.values[k][i] = int64(whole)
+			rest = exact - whole
+		}
+	}
+	return &q
+}
+
+// Times returns p with all values multiplied and cut to whole numbers, as in pprof; no sample goes.
 func (p *Profile) Times(factor float64) *Profile {
 	q := *p
 	q.values = make([][]int64, len(p.values))

@@ -23,7 +23,7 @@ const maxText = 512 << 20
 func Parse(r io.Reader) (*Profile, error) {
 	in := &countingReader{r: r}
 	share := in.share()
-	return parse(bufio.NewReaderSize(in, 64<<10), share)
+	return parse(bufio.NewReaderSize(in, 4<<10), share)
 }
 
 // A countingReader knows how far it has come.
@@ -123,7 +123,7 @@ func unpack(br *bufio.Reader) (io.ReadCloser, error) {
 	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
 		return inflate.NewReader(br)
 	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		zr, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
+		zr, err := zstd.NewReader(bufio.NewReaderSize(br, 64<<10), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
 		if err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ func (d *decoder) finish() (*Profile, error) {
 	if lost != "" && (len(d.b.stack) == 0 || len(d.sampleTypes) == 0) {
 		return nil, d.cutShort()
 	}
-	r := resolver{text: d.text.String(), ends: d.ends, lenient: lost != ""}
+	r := resolver{strings: &d.strings, lenient: lost != ""}
 
 	h := d.header(&r)
 	mappings, mappingOf, badMapping := d.resolveMappings(&r)
@@ -69,10 +69,10 @@ func (d *decoder) lost() string {
 		err = errCutShort
 	}
 	names := "its names came after that and are lost; give the program as first argument to name addresses again"
-	if len(d.ends) > 0 {
+	if d.strings.n > 0 {
 		names = "functions named after that are lost"
 	}
-	if len(d.s.buf) == 0 && len(d.ends) > 0 {
+	if len(d.s.buf) == 0 && d.strings.n > 0 {
 		names = "all of it could be read, but may be wrong"
 	}
 	return fmt.Sprintf("the profile is damaged after %d samples (%v): %s", len(d.b.stack), err, names)
@@ -101,24 +101,19 @@ func (e *readError) Unwrap() error { return e.err }
 
 // A resolver looks up strings and remembers whether one was missing.
 type resolver struct {
-	text    string
-	ends    []uint32
+	strings *pile[string]
 	lenient bool // missing strings are empty
 	err     error
 }
 
 func (r *resolver) string(i int64) string {
-	if i < 0 || i >= int64(len(r.ends)) {
+	if i < 0 || i >= int64(r.strings.n) {
 		if !r.lenient {
 			r.err = errString
 		}
 		return ""
 	}
-	start := uint32(0)
-	if i > 0 {
-		start = r.ends[i-1]
-	}
-	return r.text[start:r.ends[i]]
+	return *r.strings.at(int(i))
 }
 
 func (d *decoder) header(r *resolver) Header {
@@ -228,7 +223,7 @@ func (d *decoder) resolveLocations(mappingOf, functionOf *indexOf, lenient bool)
 				}
 				continue
 			}
-			if lenient && d.functions.at(int(f)).name >= int64(len(d.ends)) {
+			if lenient && d.functions.at(int(f)).name >= int64(d.strings.n) {
 				continue
 			}
 			lines = append(lines, Line{uint32(f), ln.line, ln.column})

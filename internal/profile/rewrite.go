@@ -3,6 +3,7 @@ package profile
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -94,6 +95,27 @@ func (p *Profile) WithLabel(key, value string) *Profile {
 		}
 		return out
 	})
+}
+
+// LabelWhere returns p with a text label more on the samples for which where is true.
+func (p *Profile) LabelWhere(key, value string, where func(i int) bool) *Profile {
+	x := newLabelIndex()
+	same, more := make([]uint32, len(p.sets)), make([]uint32, len(p.sets))
+	for i, s := range p.sets {
+		same[i] = x.id(s)
+		more[i] = x.id(newLabelSet(append(slices.Clone(s), Label{Key: key, Str: value})))
+	}
+	q := *p
+	q.sets = x.sets
+	q.labels = make([]uint32, len(p.stack))
+	for i := range q.labels {
+		if of := p.Label(i); where(i) {
+			q.labels[i] = more[of]
+		} else {
+			q.labels[i] = same[of]
+		}
+	}
+	return &q
 }
 
 // WithoutLabel returns p without a text label.

@@ -64,6 +64,11 @@ const maxNumber = 1<<24 - 1
 
 // packStack packs a stack of locations into buf, which it grows as needed. plus is what makes them numbers.
 func packStack(buf []byte, stack []uint32, plus uint32) []byte {
+	return appendStack(buf[:0], stack, plus)
+}
+
+// appendStack appends a packed stack.
+func appendStack(buf []byte, stack []uint32, plus uint32) []byte {
 	all := uint32(0)
 	for _, l := range stack {
 		all |= l + plus
@@ -72,7 +77,7 @@ func packStack(buf []byte, stack []uint32, plus uint32) []byte {
 	if all > math.MaxUint16 {
 		wide = 1
 	}
-	buf = binary.AppendUvarint(buf[:0], uint64(len(stack))<<1|wide)
+	buf = binary.AppendUvarint(buf, uint64(len(stack))<<1|wide)
 	head := len(buf)
 	size := len(stack) * int(2+wide)
 	buf = slices.Grow(buf, size+1)[:head+size+1]
@@ -223,4 +228,15 @@ func (s Stack) Run(left int, inverted bool) (Run, int) {
 	}
 	b := s.body[size*from:]
 	return Run{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]) & mask}, n
+}
+
+// Half returns the first half of a run of n locations, and how many they are; 0 when they are too few.
+func (r Run) Half(n int, inverted bool) (Run, int) {
+	if n != 8 {
+		return Run{}, 0
+	}
+	if inverted {
+		return Run{r[0], 0}, 4
+	}
+	return Run{0, r[1]}, 4
 }

@@ -1,6 +1,9 @@
 package profile
 
-import "io"
+import (
+	"io"
+	"sync"
+)
 
 const (
 	chunkSize = 256 << 10
@@ -29,11 +32,15 @@ type chunk struct {
 	err error
 }
 
+// buffers are those of streams that were closed. Who reads a hundred profiles would otherwise make a hundred times as much
+// garbage as there is in one.
+var buffers = sync.Pool{New: func() any { return new([headroom + chunkSize]byte) }}
+
 // newStream starts reading r. The caller must close the stream.
 func newStream(r io.Reader) *stream {
-	const buffers = 3 // one being parsed, one waiting, one being filled
-	s := &stream{full: make(chan chunk, buffers), free: make(chan []byte, buffers), keep: true}
-	for range buffers {
+	const n = 3 // one being parsed, one waiting, one being filled
+	s := &stream{full: make(chan chunk, n), free: make(chan []byte, n), keep: true}
+	for range n {
 		s.free <- nil
 	}
 	go func() {
@@ -41,7 +48,11 @@ func newStream(r io.Reader) *stream {
 		size := chunkSize / 8 // small profiles should not pay for large buffers
 		for buf := range s.free {
 			if len(buf) < headroom+size {
-				buf = make([]byte, headroom+size)
+				if size < chunkSize {
+					buf = make([]byte, headroom+size)
+				} else {
+					buf = buffers.Get().(*[headroom + chunkSize]byte)[:]
+				}
 			}
 			c := chunk{buf: buf}
 			for c.err == nil && headroom+c.n < len(buf) {
@@ -59,10 +70,22 @@ func newStream(r io.Reader) *stream {
 	return s
 }
 
-// close ends the reading goroutine and waits for it.
+// close ends the reading goroutine and waits for it. What was available is gone.
 func (s *stream) close() {
 	close(s.free)
-	for range s.full {
+	for c := range s.full {
+		release(c.buf)
+	}
+	for buf := range s.free {
+		release(buf)
+	}
+	release(s.cur)
+	s.buf, s.cur = nil, nil
+}
+
+func release(buf []byte) {
+	if len(buf) == headroom+chunkSize {
+		buffers.Put((*[headroom + chunkSize]byte)(buf))
 	}
 }
 

@@ -31,6 +31,19 @@ type field struct {
 
 // uvarint reads a varint of at most ten bytes from the start of b. n is 0 if there is none.
 func uvarint(b []byte) (v uint64, n int) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	return longUvarint(b)
+}
+
+// longUvarint is apart so that the usual case can be inlined.
+//
+//go:noinline
+func longUvarint(b []byte) (v uint64, n int) {
+	if len(b) > 1 && b[1] < 0x80 {
+		return uint64(b[0]&0x7f) | uint64(b[1])<<7, 2
+	}
 	for i, c := range b {
 		if i == 10 {
 			break
@@ -45,6 +58,32 @@ func uvarint(b []byte) (v uint64, n int) {
 
 // next takes a field off the front of the message m.
 func (f *field) next(m []byte) (rest []byte, err error) {
+	if len(m) < 2 || m[0] >= 0x80 {
+		return f.nextOfAny(m)
+	}
+	// Nearly all fields have small numbers, and most are small themselves.
+	f.num, f.wire, f.u64, f.data = uint64(m[0]>>3), int(m[0]&7), uint64(m[1]), nil
+	switch {
+	case f.wire == wireVarint:
+		n := 1
+		if f.u64 >= 0x80 {
+			if f.u64, n = longUvarint(m[1:]); n == 0 {
+				return nil, errVarint
+			}
+		}
+		return m[1+n:], nil
+	case f.wire == wireBytes && m[1] < 0x80:
+		end := 2 + int(m[1])
+		if end > len(m) {
+			return nil, errShort
+		}
+		f.u64, f.data = 0, m[2:end]
+		return m[end:], nil
+	}
+	return f.nextOfAny(m)
+}
+
+func (f *field) nextOfAny(m []byte) (rest []byte, err error) {
 	key, n := uvarint(m)
 	if n == 0 {
 		return nil, errVarint

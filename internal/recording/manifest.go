@@ -22,6 +22,10 @@ type Manifest struct {
 	Machine  *Machine `json:"machine,omitempty"`
 	Usage    *Usage   `json:"usage,omitempty"`
 	Recorder *Cost    `json:"recorder,omitempty"`
+	Lookout  *Lookout `json:"lookout,omitempty"`
+	Changes  *Changes `json:"changes,omitempty"`
+
+	Events []Event `json:"events,omitempty"`
 
 	Notes []string `json:"notes,omitempty"` // what is missing or doubtful, in words for the user
 }
@@ -83,4 +87,30 @@ type Cost struct {
 	CPU    time.Duration `json:"cpu_ns"`    // of writing profiles
 	Pauses time.Duration `json:"pauses_ns"` // without a CPU profile, between two segments
 	Bytes  int64         `json:"bytes"`     // written
+}
+
+// A Lookout is trouble that was looked out for. The recording then holds the last Window of the run, and what led up to
+// each of Events.
+type Lookout struct {
+	When     []string      `json:"when"` // rss>50%
+	Window   time.Duration `json:"window_ns"`
+	Cooldown time.Duration `json:"cooldown_ns"`
+	Captures int           `json:"captures"` // at most
+}
+
+// An Event is trouble: profiles were taken at once, and those from before it are kept.
+type Event struct {
+	At    time.Duration `json:"at_ns"` // since the start
+	When  string        `json:"when"`  // the condition
+	Of    string        `json:"of"`    // what was above its limit: rss, goroutines
+	Unit  string        `json:"unit"`  // bytes, count or percent
+	Value float64       `json:"value"`
+	Limit float64       `json:"limit"`
+}
+
+// Changes are those in the folder that a program was built in, against its last commit. The text of them is DiffFile.
+type Changes struct {
+	Files     int  `json:"files"`
+	Untracked int  `json:"untracked,omitempty"` // of these; the text has their names alone
+	Cut       bool `json:"cut,omitempty"`       // there is only the beginning of the text
 }

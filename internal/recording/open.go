@@ -12,7 +12,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -170,11 +169,7 @@ func (r *Recording) parse(p Part) (*profile.Profile, error) {
 		return nil, err
 	}
 	defer f.Close()
-	got, err := profile.Parse(f)
-	if err != nil || r.Manifest.How != Built || !slices.Contains(ownKinds, p.Kind) {
-		return got, err
-	}
-	return withoutRecorder(got), nil
+	return profile.Parse(f)
 }
 
 // Pack makes one file of a recording in a folder. The file appears whole or not at all.
@@ -269,12 +264,15 @@ func squeeze(text []byte) []byte {
 
 // WriteManifest writes the manifest of the recording in a folder, replacing the one before.
 func WriteManifest(folder string, m *Manifest) error {
-	b, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // people read it, too
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(m); err != nil {
 		return err
 	}
 	tmp := filepath.Join(folder, "."+manifestFile)
-	if err := os.WriteFile(tmp, append(b, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(tmp, b.Bytes(), 0o644); err != nil {
 		return err
 	}
 	return os.Rename(tmp, filepath.Join(folder, manifestFile))

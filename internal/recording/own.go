@@ -1,28 +1,92 @@
 package recording
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/profile"
 )
 
-// ownKinds are the profiles in which the recorder does not belong: it waits all the time, in goroutines that the program does
-// not have. What it allocates and computes is the program's to pay, so it stays in the others.
-var ownKinds = []string{Goroutine, Block, Mutex, Leaks}
+// Samples of the recorder inside a program carry this label, so that they can be left out.
+const (
+	OverheadLabel = "overhead"
+	Recorder      = "recorder"
+)
 
-// ownName is how the functions begin in which goroutines of the recorder do. What the program's own ran of it, as when it
-// ends, is the program's.
-const ownName = "runtime.hone"
+// RecorderFiles is how the names of the recorder's files begin, which are added to a package of the standard library.
+const RecorderFiles = "zz_hone_"
 
-// withoutRecorder returns a profile without the goroutines of the recorder that was in the program.
-func withoutRecorder(p *profile.Profile) *profile.Profile {
-	var buf []uint32
-	return p.Filter(func(i int) bool {
-		buf = p.Stack(i, buf[:0])
-		if len(buf) == 0 {
-			return true
+// ofRecorder reports whether a function is part of the recorder inside a program.
+func ofRecorder(f *profile.Function) bool {
+	return strings.HasPrefix(path.Base(f.File), RecorderFiles) || f.Name == "runtime.honeRecorder" || f.Name == "runtime.honeProfileWriter"
+}
+
+// apart tells what the recorder did from what the program did. Files hold both, as the runtime wrote them: goroutines
+// of the recorder, and their waits, are left out here, since the program has none of them, and what else the recorder took,
+// which is the program's to pay, is labelled. It is called by its own name, too, not by that of the package that its files
+// were put into.
+func apart(kind string, p *profile.Profile) (*profile.Profile, error) {
+	t := p.Tables
+	mine := make([]bool, len(t.Functions))
+	any := false
+	for i := range t.Functions {
+		mine[i] = ofRecorder(&t.Functions[i])
+		any = any || mine[i]
+	}
+	if !any {
+		return p, nil
+	}
+	t.Functions = slices.Clone(t.Functions)
+	for i := range t.Functions {
+		f := &t.Functions[i]
+		if mine[i] && !strings.HasPrefix(f.Name, "runtime.") {
+			f.Name, f.SystemName = recorderName(f.Name), recorderName(f.SystemName)
 		}
-		outermost := p.Locations[buf[len(buf)-1]].Lines
-		return len(outermost) == 0 || !strings.HasPrefix(p.Functions[outermost[len(outermost)-1].Function].Name, ownName)
+	}
+	p = p.WithTables(t)
+	own := make([]bool, len(p.Locations))
+	for i, l := range p.Locations {
+		for _, line := range l.Lines {
+			own[i] = own[i] || mine[line.Function]
+		}
+	}
+	switch kind {
+	case Goroutine, Leaks:
+	case Block, Mutex:
+		var buf []uint32
+		all := p
+		p = all.Filter(func(i int) bool {
+			buf = all.Stack(i, buf[:0])
+			return !begins(own, buf)
+		})
+		fallthrough
+	default:
+		return p.LabelWhere(OverheadLabel, Recorder, func(i int) bool { return p.StackAt(i).HasAny(own) }), nil
+	}
+	return p.Rewrite(p.Tables, func(_ int, stack []uint32) ([]uint32, bool) {
+		if begins(own, stack) {
+			return stack, false
+		}
+		// The last profile is taken by the goroutine that ends the program: that it does is all there is to say of it.
+		for i := len(stack) - 1; i >= 0; i-- {
+			if own[stack[i]] {
+				return stack[i+1:], true
+			}
+		}
+		return stack, true
 	})
+}
+
+// begins reports whether a stack begins in one of some locations.
+func begins(in []bool, stack []uint32) bool { return len(stack) > 0 && in[stack[len(stack)-1]] }
+
+// recorderName returns the name of a function of the recorder: hone/recorder.(*recorder).loop.
+func recorderName(name string) string {
+	dir, base := path.Split(name)
+	_, rest, ok := strings.Cut(base, ".")
+	if !ok || dir == "" {
+		return name
+	}
+	return "hone/recorder." + rest
 }

@@ -29,10 +29,13 @@ var Kinds = []string{CPU, Heap, Goroutine, Block, Mutex, ThreadCreate, Leaks}
 const (
 	manifestFile = "manifest.json"
 	GCFile       = "gc.log"        // lines of gctrace
+	BenchFile    = "bench.txt"     // what a test binary wrote when it ran benchmarks
 	MetricsFile  = "metrics.jsonl" // what the runtime and the system say about the process, over time
 	OutputFile   = "stderr.log"    // the end of what the program wrote to standard error
 	CrashFile    = "crash.txt"     // what the runtime said when the program crashed
 	TraceFile    = "trace.out"     // execution trace
+	FlightDir    = "flight"        // the last seconds of execution traces
+	DiffFile     = "changes.diff"  // what was not committed when the program was built
 	SourcesDir   = "sources"
 )
 

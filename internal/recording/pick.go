@@ -89,14 +89,19 @@ func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, str
 		to = max(from, all[len(all)-1].To)
 	}
 	key := fmt.Sprint(kind, from, to, moves(typ))
-	p, err := r.read.get(key, func() (*profile.Profile, error) {
+	p, err := r.read.get(key, func() (p *profile.Profile, err error) {
 		switch {
 		case kind == CPU:
-			return r.cpu(from, to)
+			p, err = r.cpu(from, to)
 		case moves(typ) && to != 0 && from < to:
-			return r.between(kind, from, to)
+			p, err = r.between(kind, from, to)
+		default:
+			p, err = r.at(kind, to)
 		}
-		return r.at(kind, to)
+		if err != nil {
+			return nil, err
+		}
+		return apart(kind, p)
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", r.Ref, err)
@@ -160,7 +165,28 @@ func (r *Recording) cpu(from, to time.Duration) (*profile.Profile, error) {
 	for _, note := range lost {
 		p = p.WithNote(note)
 	}
+	if r.Manifest != nil && r.Manifest.Lookout != nil && r.dropped(first.To, last.To) {
+		p = p.WithNote(fmt.Sprintf("of this time only the last %s and what led up to trouble were kept", r.Manifest.Lookout.Window))
+	}
 	return p, nil
+}
+
+// dropped reports whether CPU profiles between two times were not kept, or of before the first when that is the first.
+func (r *Recording) dropped(from, to time.Duration) bool {
+	const pause = time.Second // between two of a server
+	end := time.Duration(0)
+	if all := r.Parts[CPU]; all[0].To != from {
+		end = from
+	}
+	for _, p := range r.Parts[CPU] {
+		if p.To >= from && p.To <= to {
+			if p.From > end+pause {
+				return true
+			}
+			end = p.To
+		}
+	}
+	return false
 }
 
 // at returns the last profile of a kind at some time; 0 is the end. A time before the first profile gives the first.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/hone-perf/hone/internal/bench"
 	"github.com/hone-perf/hone/internal/gclog"
 	"github.com/hone-perf/hone/internal/profile"
 )
@@ -14,6 +15,7 @@ type Recording struct {
 	Ref      string           // what the user typed to get it
 	Profile  *profile.Profile // what views are about; nil when there is none
 	GC       *gclog.Log       // what the garbage collector said; nil when it said nothing
+	Bench    *bench.File      // what benchmarks measured; nil when there were none
 	Series   *Series          // metrics over time; nil when there are none
 	Manifest *Manifest        // nil for a bare profile
 	Duel     *Duel            // two versions against each other; nil when there were none

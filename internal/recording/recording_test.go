@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -140,6 +139,43 @@ func both(t *testing.T, test func(t *testing.T, r *Recording)) {
 	}
 }
 
+// A recording that looked out for trouble says so where parts of the time are missing.
+func TestPickDropped(t *testing.T) {
+	dir := folder(t)
+	old, moved := PartFile(CPU, 2*time.Second, 3*time.Second), PartFile(CPU, 8*time.Second, 9*time.Second)
+	if err := os.Rename(filepath.Join(dir, filepath.FromSlash(old)), filepath.Join(dir, filepath.FromSlash(moved))); err != nil {
+		t.Fatal(err)
+	}
+	for _, lookout := range []*Lookout{nil, {When: []string{"rss>50%"}, Window: time.Second}} {
+		if err := WriteManifest(dir, &Manifest{Format: Format, Lookout: lookout}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range []struct {
+			from, to time.Duration
+			want     bool
+		}{
+			{0, 0, true},
+			{0, 2 * time.Second, false},
+			{8 * time.Second, 9 * time.Second, false},
+			{time.Second, 9 * time.Second, true},
+		} {
+			got, _, err := r.Pick("cpu", test.from, test.to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := strings.Contains(strings.Join(got.Profile.Notes, "; "), "only the last 1s and what led up to trouble were kept")
+			if said != (test.want && lookout != nil) {
+				t.Errorf("from %s to %s, looking out %v: notes are %q", test.from, test.to, lookout != nil, got.Profile.Notes)
+			}
+		}
+		r.Close()
+	}
+}
+
 func TestPick(t *testing.T) {
 	const s = time.Second
 	tests := []struct {
@@ -176,17 +212,6 @@ func TestPick(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The recorder waits, too, but that is nobody's business.
-func TestWithoutRecorder(t *testing.T) {
-	p := made(t, []profile.ValueType{{Type: "delay", Unit: "nanoseconds"}}, map[string][]int64{
-		"main.wait": {7}, "runtime.honeRecorder": {20}, "runtime.hope": {1},
-	})
-	got := values(t, withoutRecorder(p), "delay")
-	if want := map[string]int64{"main.wait": 7, "runtime.hope": 1}; !maps.Equal(got, want) {
-		t.Errorf("left are %v, want %v", got, want)
-	}
 }
 
 // What a recorder stored is packed with the recording; what is packed, or damaged, stays.

@@ -16,9 +16,11 @@ import (
 // Names of metrics that are not those of runtime/metrics.
 const (
 	ProcessRSS     = "process/rss"     // bytes
-	ProcessCPU     = "process/cpu"     // seconds since the start
+	ProcessMaxRSS  = "process/max-rss" // bytes, the most so far: what servers say
+	ProcessCPU     = "process/cpu"     // seconds since the start; of a server, what its CPU profiles count
 	ProcessThreads = "process/threads" // at that time
 	CgroupMemory   = "cgroup/memory"   // bytes
+	NumGoroutine   = "go/goroutines"   // without those of the runtime, which newer versions of runtime/metrics count, too
 )
 
 // Series are the metrics of a run over time.
@@ -66,10 +68,14 @@ func (r *Recording) ReadSeries() (*Series, error) {
 	return s, nil
 }
 
-// ReadLogs reads what there is beside profiles: metrics over time, and what the garbage collector said.
+// ReadLogs reads what there is beside profiles: metrics over time, what benchmarks measured, and what the garbage
+// collector said.
 func (r *Recording) ReadLogs() error {
 	if s, err := r.ReadSeries(); err == nil {
 		r.Series = s
+	}
+	if err := r.readBench(); err != nil {
+		return err
 	}
 	f, err := r.OpenFile(GCFile)
 	if err != nil {

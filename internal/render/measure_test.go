@@ -76,6 +76,7 @@ func TestItems(t *testing.T) {
 		{report.Measured{V: 12, Unit: "allocs/op"}, "12"},
 		{report.Measured{V: 123456, Unit: "allocs/op"}, "123.5k"},
 		{report.Measured{V: 0.125, Unit: "hits"}, "0.125"},
+		{report.Measured{V: 0.000123, Unit: "hits"}, "0.00012"},
 		{report.Measured{V: math.Inf(1), Unit: "hits"}, "∞"},
 		{report.Measured{V: math.NaN(), Unit: "hits"}, "-"},
 		{report.Delta{V: -1.5e-6, Unit: "sec/op"}, "-1.500 µs"},

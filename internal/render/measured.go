@@ -74,6 +74,9 @@ func fourDigits(x float64, measured bool) string {
 		digits--
 	}
 	s := strconv.FormatFloat(x, 'f', digits, 64)
+	if strings.Trim(s, "-0.") == "" {
+		return strconv.FormatFloat(x, 'g', 2, 64) // little is not nothing
+	}
 	if !measured && strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}

@@ -245,9 +245,6 @@ func (d *Diff) Blocks() iter.Seq[Block] {
 	if run := d.run(); run != nil {
 		h.Lines = append(h.Lines, append(Phrase{"after: "}, run...))
 	}
-	if d.Normalized {
-		h.Lines = append(h.Lines, Phrase{"before is scaled to the total of after"})
-	}
 	if f := d.filters(); f != nil {
 		h.Lines = append(h.Lines, f)
 	}

@@ -20,10 +20,10 @@ type Goroutines struct {
 
 // A GoroutineGroup is goroutines with the same stack.
 type GoroutineGroup struct {
-	Count   int64  `json:"count"`
-	Before  *int64 `json:"before,omitempty"` // how many there were
-	State   string `json:"state,omitempty"`  // what they wait for, where that is known
-	Guessed bool   `json:"guessed,omitempty"`
+	Count   int64    `json:"count"`
+	Before  *int64   `json:"before,omitempty"` // how many there were
+	States  []string `json:"states,omitempty"` // what they wait for, where that is known
+	Guessed bool     `json:"guessed,omitempty"`
 
 	// How long they have been waiting, in whole minutes, where that is known.
 	WaitLeast time.Duration `json:"wait_least_ns,omitempty"`
@@ -56,7 +56,7 @@ func (g *Goroutines) Blocks() iter.Seq[Block] {
 			}
 			row = append(row, before)
 		}
-		t.Rows = append(t.Rows, append(row, r.State, r.wait(), r.place(), r.Creator))
+		t.Rows = append(t.Rows, append(row, strings.Join(r.States, ", "), r.wait(), r.place(), r.Creator))
 		if r.Suspect != "" {
 			notes = append(notes, r.Suspect)
 		}
@@ -97,15 +97,4 @@ func (r *GoroutineGroup) place() string {
 	}
 	file := f.File[strings.LastIndexAny(f.File, `/\`)+1:]
 	return fmt.Sprintf("%s %s:%d", cmp.Or(f.Name, "?"), file, f.Line)
-}
-
-// AddState notes what some goroutines of the group wait for.
-func (r *GoroutineGroup) AddState(state string) {
-	if state == "" || r.State == state || strings.Contains(", "+r.State+",", ", "+state+",") {
-		return
-	}
-	if r.State != "" {
-		state = r.State + ", " + state
-	}
-	r.State = state
 }

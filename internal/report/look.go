@@ -71,6 +71,7 @@ func (r *Recorded) Blocks() iter.Seq[Block] {
 		Note{Phrase{"there is no profile in it"}},
 		Commands{Title: "try next", Items: []Command{
 			{"hone timeline" + ref, "how it went"},
+			{"hone mem" + ref, "what its memory was used for"},
 			{"hone gc" + ref, "what the garbage collector did, if it is a Go program"},
 		}},
 	})
@@ -119,11 +120,62 @@ func facts(m *recording.Manifest, metrics []string) Facts {
 	if c := m.Recorder; c != nil {
 		add("recording took", span(c.CPU)+" of CPU")
 	}
+	if c := m.Changes; c != nil {
+		add("changes", changes(c))
+	}
+	if l := m.Lookout; l != nil {
+		add("watched for", strings.Join(l.When, ", "), "the last "+span(l.Window)+" are kept, and what led up to it")
+		for i, e := range m.Events {
+			if i == maxEvents {
+				add("trouble", fmt.Sprintf("and %d times more", len(m.Events)-i))
+				break
+			}
+			add("trouble", "after "+span(e.At), trouble(&e))
+		}
+		if len(m.Events) == 0 {
+			add("trouble", "none")
+		}
+	}
 	add("metrics", metrics...)
 	for _, n := range m.Notes {
 		add("note", n)
 	}
 	return out
+}
+
+// maxEvents is how many times of trouble a first look lists.
+const maxEvents = 20
+
+// trouble says what was above its limit.
+func trouble(e *recording.Event) string {
+	return fmt.Sprintf("%s %s, above %s", e.Of, amount(e.Value, e.Unit), amount(e.Limit, e.Unit))
+}
+
+// amount prints something that was looked out for.
+func amount(v float64, of string) string {
+	switch of {
+	case "bytes":
+		return unit.Format(int64(v), "bytes", unit.Auto)
+	case "percent":
+		return fmt.Sprintf("%.0f%%", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+// changes says what was not committed when a program was built.
+func changes(c *recording.Changes) string {
+	text := fmt.Sprintf("%d files not committed", c.Files)
+	if c.Files == 1 {
+		text = "1 file not committed"
+	}
+	if c.Untracked > 0 {
+		text += fmt.Sprintf(", %d of them new", c.Untracked)
+	}
+	text += "; " + recording.DiffFile + " in the recording has them"
+	if c.Cut {
+		text += " as far as there was room"
+	}
+	return text
 }
 
 // span is a time in few digits.

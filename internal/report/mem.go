@@ -5,6 +5,8 @@ import (
 	"iter"
 	"strconv"
 	"time"
+
+	"github.com/hone-perf/hone/internal/recording"
 )
 
 // A Mem says what the memory of a process is used for: at the end, and when it was largest.
@@ -14,6 +16,7 @@ type Mem struct {
 	Peak   time.Duration `json:"peak_ns"` // when most was resident
 	RSS    int64         `json:"rss"`
 	AtPeak int64         `json:"peak_rss"`
+	Held   bool          `json:"held,omitempty"` // what is resident is not known: these are what Go has from the system and did not give back
 	Rows   []MemRow      `json:"rows"`
 	Limits []MemLimit    `json:"limits,omitempty"`
 	Notes  []string      `json:"notes,omitempty"`
@@ -52,7 +55,11 @@ func (m *Mem) Blocks() iter.Seq[Block] {
 			Value{r.End, size}, Share{r.End, m.RSS}, Value{r.AtPeak, size}, Share{r.AtPeak, m.AtPeak}, use, r.Doc,
 		})
 	}
-	head := Phrase{m.Ref, Sep{}, Value{m.RSS, size}, " resident after ", Nanos(int64(m.End)), Sep{}, Value{m.AtPeak, size}, " at most, after ", Nanos(int64(m.Peak))}
+	what := " resident after "
+	if m.Held {
+		what = " held by Go after "
+	}
+	head := Phrase{m.Ref, Sep{}, Value{m.RSS, size}, what, Nanos(int64(m.End)), Sep{}, Value{m.AtPeak, size}, " at most, after ", Nanos(int64(m.Peak))}
 	for _, l := range m.Limits {
 		head = append(head, Sep{}, l.Name, " ", Value{l.Bytes, size})
 	}
@@ -76,7 +83,11 @@ func (m *Mem) Tables() []Table {
 	for _, r := range m.Rows {
 		t.Rows = append(t.Rows, []any{r.Use, strconv.FormatInt(r.End, 10), strconv.FormatInt(r.AtPeak, 10)})
 	}
-	t.Rows = append(t.Rows, []any{"resident", strconv.FormatInt(m.RSS, 10), strconv.FormatInt(m.AtPeak, 10)})
+	all := "resident"
+	if m.Held {
+		all = "held"
+	}
+	t.Rows = append(t.Rows, []any{all, strconv.FormatInt(m.RSS, 10), strconv.FormatInt(m.AtPeak, 10)})
 	return []Table{t}
 }
 
@@ -86,9 +97,11 @@ type Timeline struct {
 	End    time.Duration `json:"end_ns"`
 	CPUs   int           `json:"cpus,omitempty"` // that the program may use; 0 when that is not known
 	Points []TimePoint   `json:"points"`
+	Events []TimeEvent   `json:"events,omitempty"` // trouble that was looked out for
 	Notes  []string      `json:"notes,omitempty"`
 
-	Charts []Chart `json:"-"`
+	Charts []Chart   `json:"-"`
+	Next   []Command `json:"-"`
 }
 
 // A TimePoint is what was known at a time. What is not known is left out.
@@ -103,6 +116,15 @@ type TimePoint struct {
 	Threads    int64         `json:"threads,omitempty"`
 }
 
+// A TimeEvent is trouble, with what there is to say of it in words.
+type TimeEvent struct {
+	recording.Event
+	Text string `json:"text"`
+}
+
+// NewTimeEvent returns an event with its words.
+func NewTimeEvent(e recording.Event) TimeEvent { return TimeEvent{e, trouble(&e)} }
+
 // Blocks returns the charts.
 func (t *Timeline) Blocks() iter.Seq[Block] {
 	list := []Block{Heading{[]Phrase{{t.Ref, Sep{}, Nanos(int64(t.End))}}}}
@@ -110,8 +132,18 @@ func (t *Timeline) Blocks() iter.Seq[Block] {
 		list = append(list, c)
 	}
 	list = append(list, t.table())
+	if len(t.Events) > 0 {
+		events := Table{Title: "trouble", Columns: []Column{{Name: "at"}, {Name: "condition"}, {Name: "what"}}}
+		for _, e := range t.Events {
+			events.Rows = append(events.Rows, []any{Nanos(e.At), e.When, e.Text})
+		}
+		list = append(list, events)
+	}
 	for _, n := range t.Notes {
 		list = append(list, Note{Phrase{n}})
+	}
+	if len(t.Next) > 0 {
+		list = append(list, Commands{Title: "try next", Items: t.Next})
 	}
 	return blocks(list)
 }
@@ -119,21 +151,42 @@ func (t *Timeline) Blocks() iter.Seq[Block] {
 // timeRows is how many of the points a table for people has.
 const timeRows = 20
 
-// table returns some of the points, at about equal distances.
+// table returns some of the points, at about equal distances, with what is known of any.
 func (t *Timeline) table() Table {
 	size := &Measure{Unit: "bytes"}
-	out := Table{Columns: []Column{
-		{Name: "at"}, {Name: "CPUs"}, {Name: "for GC"}, {Name: "resident"}, {Name: "heap"}, {Name: "goal"}, {Name: "goroutines"}, {Name: "threads"},
-	}}
+	var rss, heap, goal, goroutines, threads bool
+	for i := range t.Points {
+		p := &t.Points[i]
+		rss, heap, goal = rss || p.RSS > 0, heap || p.Heap > 0, goal || p.Goal > 0
+		goroutines, threads = goroutines || p.Goroutines > 0, threads || p.Threads > 0
+		size.Total = max(size.Total, p.RSS, p.Heap, p.Goal)
+	}
+	columns := []struct {
+		name  string
+		known bool
+		value func(p *TimePoint) any
+	}{
+		{"at", true, func(p *TimePoint) any { return Nanos(p.At) }},
+		{"CPUs", true, func(p *TimePoint) any { return fmt.Sprintf("%.2f", p.CPU) }},
+		{"for GC", true, func(p *TimePoint) any { return fmt.Sprintf("%.2f", p.GC) }},
+		{"resident", rss, func(p *TimePoint) any { return Value{p.RSS, size} }},
+		{"heap", heap, func(p *TimePoint) any { return Value{p.Heap, size} }},
+		{"goal", goal, func(p *TimePoint) any { return Value{p.Goal, size} }},
+		{"goroutines", goroutines, func(p *TimePoint) any { return int(p.Goroutines) }},
+		{"threads", threads, func(p *TimePoint) any { return int(p.Threads) }},
+	}
+	var out Table
 	n := len(t.Points)
 	rows := min(n, timeRows)
-	for i := range rows {
-		p := &t.Points[(i+1)*n/rows-1]
-		size.Total = max(size.Total, p.RSS)
-		out.Rows = append(out.Rows, []any{
-			Nanos(p.At), fmt.Sprintf("%.2f", p.CPU), fmt.Sprintf("%.2f", p.GC), Value{p.RSS, size}, Value{p.Heap, size}, Value{p.Goal, size},
-			int(p.Goroutines), int(p.Threads),
-		})
+	out.Rows = make([][]any, rows)
+	for _, c := range columns {
+		if !c.known {
+			continue
+		}
+		out.Columns = append(out.Columns, Column{Name: c.name})
+		for i := range rows {
+			out.Rows[i] = append(out.Rows[i], c.value(&t.Points[(i+1)*n/rows-1]))
+		}
 	}
 	return out
 }

@@ -12,8 +12,9 @@ import (
 // A Gathered is the sum of several profiles.
 type Gathered struct {
 	Profile *profile.Profile
-	N       int  // profiles that went in
-	Remote  bool // whether any came from a server
+	N       int      // profiles that went in
+	Missing []string // refs that could not be had
+	Remote  bool     // whether any came from a server
 
 	servers servers
 }
@@ -55,7 +56,7 @@ func (o *Options) atOnce(refs []string) int {
 
 // Gather gets profiles and adds them up. Several are read at once, but never more than there are processors, and each
 // goes into the sum as soon as those before it have: memory is bounded by the sum and what is being read. A profile
-// that cannot be had is said and left out; N tells.
+// that cannot be had is said and left out; N and Missing tell.
 func (o *Options) Gather(ctx context.Context, refs []string) (*Gathered, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -111,6 +112,7 @@ func (o *Options) Gather(ctx context.Context, refs []string) (*Gathered, error) 
 		} else if errors.Is(s.err, context.Canceled) {
 			return nil, s.err
 		} else {
+			g.Missing = append(g.Missing, ref)
 			o.say("%s: %v", ref, s.err)
 		}
 		if o.Progress != nil {

@@ -38,6 +38,7 @@ const (
 	GCLog
 	Metrics
 	Versions
+	Benchmarks
 )
 
 // What most views use.
@@ -222,6 +223,14 @@ var All = []View{
 		Uses:     keys("ref"),
 		Part:     Versions,
 		Run:      Compare,
+	},
+	{
+		Name:     "bench",
+		Doc:      "what benchmarks measured, from their lines",
+		Examples: []string{"bench", "bench focus=Encode limit=20"},
+		Uses:     keys("ref focus ignore limit"),
+		Part:     Benchmarks,
+		Run:      Bench,
 	},
 }
 

@@ -2,96 +2,90 @@ package view
 
 import (
 	"slices"
-
-	"github.com/hone-perf/hone/internal/profile"
 )
 
-// selection returns the tree of some of the samples of t: from says which of t each sample of m is. All samples are where
-// they are in t, so that none has to go there from the root again.
-func (t *callTree) selection(m measure, from []uint32) *callTree {
-	out := newCallTree(m, t.table, t.collapse)
-	out.inverted = t.inverted
-	out.nodes, out.slots = slices.Clone(t.nodes), slices.Clone(t.slots)
-	out.strands, out.rest = make([]strand, len(from)), make([]uint32, len(from))
+// A bitset is a set of small numbers.
+type bitset []uint64
+
+func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
+
+func (b bitset) add(i uint32)      { b[i/64] |= 1 << (i % 64) }
+func (b bitset) has(i uint32) bool { return b[i/64]>>(i%64)&1 != 0 }
+
+// selection returns the tree of some of the samples of t, by their numbers in the profile, or nil if t does not have
+// them all. They are where they are in t, so that none has to go there from the root again.
+func (t *callTree) selection(samples []uint32) *callTree {
+	picked := newBitset(len(t.values))
+	for _, i := range samples {
+		if t.picked != nil && !t.picked.has(i) {
+			return nil
+		}
+		picked.add(i)
+	}
+	out := *t
+	out.picked, out.nodes, out.sums = picked, slices.Clone(t.nodes), nil
+	out.entries = make([]entry, 0, len(samples))
 	for i := range out.nodes {
 		c := &out.nodes[i]
-		c.waiting, c.flat = 0, sum{}
-	}
-	for i, j := range from {
-		at := t.rest[j]
-		out.rest[i] = at
-		if at == nowhere {
-			continue
+		waiting := t.entries[c.first:c.end]
+		c.first, c.flat = uint32(len(out.entries)), sum{}
+		for _, e := range waiting {
+			if picked.has(e.sample) {
+				out.entries = append(out.entries, e)
+				out.add(&c.flat, e.sample)
+			}
 		}
-		s := &out.strands[i]
-		s.left, s.line = t.strands[j].left, t.strands[j].line
-		if c := &out.nodes[at]; c.opened {
-			out.add(&c.flat, uint32(i))
-		} else {
-			out.wait(at, uint32(i))
-		}
+		c.end = uint32(len(out.entries))
 	}
 	out.meetAgain()
 	out.addUp()
-	return out
+	return &out
 }
 
 // meetAgain finds out for calls that are inlined in some places only, whether the samples that were selected met
 // them in others, too. Nearly always one of the first samples shows it.
 func (t *callTree) meetAgain() {
 	open := make([]bool, len(t.nodes)) // questions
-	left := 0
 	for i := range t.nodes {
 		if c := &t.nodes[i]; c.called && c.inlined {
-			c.met = met{}
+			c.called = false // what is left of these may still be inlined in some places only
 			open[i] = true
-			left++
 		}
 	}
-	below := make([]bool, len(t.nodes)) // a question or below one
+	below := make([]uint32, len(t.nodes)) // the last question on the way to each call, or the root
 	var path []uint32
-	ask := 0 // the sample before which to look which questions are left
-	for i, at := range t.rest {
-		if left == 0 {
-			return
+	for at := 1; at < len(t.nodes); at++ {
+		c := &t.nodes[at]
+		if below[at] = below[c.parent]; open[at] {
+			below[at] = uint32(at)
 		}
-		if i == ask {
-			for c := range t.nodes[1:] {
-				below[c+1] = open[c+1] || below[t.nodes[c+1].parent]
-			}
-			ask = 2*i + 1<<10
-		}
-		if at == nowhere || !below[at] {
+		if below[at] == rootCall {
 			continue
 		}
 		path = path[:0]
-		for c := at; c != rootCall; c = t.nodes[c].parent {
-			path = append(path, c)
+		for up := uint32(at); up != rootCall; up = t.nodes[up].parent {
+			path = append(path, up)
 		}
-		stack := t.p.StackAt(i)
-		s := &strand{left: uint32(stack.Len())}
-		t.skip(s, stack)
-		above := uint32(rootCall)
-		for _, c := range slices.Backward(path) {
-			inline := t.nextFrame(above, s, stack)
-			if open[c] {
-				if t.nodes[c].add(inline); t.nodes[c].called {
-					open[c] = false
-					left--
-				}
+		for _, e := range t.entries[c.first:c.end] {
+			if !slices.ContainsFunc(path, func(up uint32) bool { return open[up] }) {
+				break
 			}
-			above = c
+			t.meet(e.sample, path, open)
 		}
 	}
 }
 
-// nextFrame takes the frame below a call off s and says whether it is inlined.
-func (t *callTree) nextFrame(above uint32, s *strand, stack profile.Stack) (inline bool) {
-	for s.left > 0 {
-		frame, inline := t.take(s, stack)
-		if !t.collapse || frame != t.nodes[above].frame {
-			return inline
+// meet tells the calls on the path to where a sample rests how it met them.
+func (t *callTree) meet(sample uint32, path []uint32, open []bool) {
+	stack := t.p.StackAt(int(sample))
+	s := &strand{left: uint32(stack.Len())}
+	t.skip(s, stack)
+	above := t.nodes[rootCall].frame
+	for _, at := range slices.Backward(path) {
+		frame, inline, _ := t.next(above, s, stack)
+		if open[at] && !inline {
+			t.nodes[at].called, open[at] = true, false
 		}
+		above = frame
 	}
-	return false
 }

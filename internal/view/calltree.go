@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -14,12 +13,13 @@ import (
 // A callTree is the calling-context tree of a profile in terms of frames, as far as somebody looked.
 //
 // Samples are put in from the root. They go down through the calls that are open and wait at the first one that is
-// not; a call opens when what waits there weighs enough to be looked at. So each stack is read once, from start to
-// end, while it is in the cache, and calls thinner than a pixel, which are nearly all, are never made.
-// Sorting the samples level by level instead reads each stack once a level: that took three times as long and more.
+// not; a call opens when what waits there weighs enough to be looked at. So each stack is read about once, from start
+// to end, while it is in the cache, and calls thinner than a pixel, which are nearly all, are never made.
+// Sorting all samples level by level instead reads each stack once a level: that took three times as long and more.
 type callTree struct {
 	p        *profile.Profile
 	table    *frameTable
+	picked   bitset  // the samples that may be in the tree; nil is all
 	values   []int64 // of each sample
 	before   []int64 // of each sample on the other side of a diff, or nil
 	ratio    float64 // by which before is scaled
@@ -28,12 +28,8 @@ type callTree struct {
 	from     int32   // stacks begin with the outermost of this frame; anyFrame is that of the stack
 
 	nodes   []call
-	sums    []sum       // by call, once the tree has grown
-	slots   []callChild // open addressing: calls by the call above and the frame
-	strands []strand    // by sample
-	rest    []uint32    // the call where each sample waits or ended, or nowhere
-	open    int64       // calls that weigh as much are open
-	opening []uint32    // calls to open
+	sums    []sum   // by call, once the tree has grown
+	entries []entry // the samples that count, by the call where they rest
 
 	texts []string // by frame, once needed
 }
@@ -44,10 +40,10 @@ type call struct {
 	frame       int32
 	parent      uint32
 	child, next uint32 // the first call below and the next one beside; 0 is none
-	waiting     uint32 // 1 + the first sample that waits here
+	first, end  uint32 // the entries that wait here or, once it is open, those that end here
 	opened      bool
 	met
-	flat sum // of the samples that end here, or wait
+	flat sum // of the same
 }
 
 // A met says how a call was met.
@@ -87,15 +83,14 @@ const rootCall = 0
 // nowhere is no call: the sample does not count.
 const nowhere = math.MaxUint32
 
-type callChild struct {
-	parent uint32
-	frame  int32
-	call   uint32 // 0 is a free slot
+// An entry is a sample in the tree and what is left of its stack below the call where it rests.
+type entry struct {
+	sample uint32
+	strand
 }
 
 // A strand is what is left of the stack of a sample from some frame on.
 type strand struct {
-	next uint32 // 1 + the sample that waits behind this one
 	left uint32 // locations; 0 is the end
 	line uint32 // lines of the next location that have been passed
 }
@@ -106,79 +101,63 @@ func newCallTree(m measure, table *frameTable, collapse bool) *callTree {
 
 // grow puts all samples into the tree and opens the calls that weigh at least open.
 func (t *callTree) grow(open int64) {
-	t.nodes = append(t.nodes, call{frame: -1, opened: true, met: met{called: true}})
-	t.slots = make([]callChild, 1<<10)
-	t.strands = make([]strand, len(t.values))
-	t.rest = make([]uint32, len(t.values))
-	// A few samples tell which calls will open. The others then go through those as many at a time as there are
-	// processors, and what is left to do for them is little.
-	const part = 32
-	t.open = max(1, open/part)
-	w := newWalker(t)
-	for i := 0; i < len(t.values); i += part {
-		if w.start(uint32(i)) {
-			w.walk(uint32(i))
-			t.put(t.rest[i], uint32(i))
+	t.nodes = []call{{frame: anyFrame, opened: true, met: met{called: true}}}
+	t.enterAll()
+	const many, part = 1 << 14, 32
+	todo := []opening{{rootCall, 0, uint32(len(t.entries))}}
+	if len(t.entries) > many {
+		// Some of the samples tell which calls will open, and a little more. All of them then go through those as many
+		// at a time as there are processors, and what is left to do for them is little.
+		some := *t
+		some.entries = nil
+		for i := 0; i < len(t.entries); i += part {
+			some.entries = append(some.entries, t.entries[i])
+		}
+		some.openAll([]opening{{rootCall, 0, uint32(len(some.entries))}}, max(1, open/part/2))
+		t.nodes = some.nodes
+		for i := range t.nodes {
+			c := &t.nodes[i]
+			c.first, c.end, c.flat = 0, 0, sum{}
+		}
+		todo = t.walkAll()
+		for at := range t.nodes {
+			if c := &t.nodes[at]; !c.opened && c.flat.weight >= open {
+				todo = append(todo, t.open(uint32(at)))
+			}
 		}
 	}
-	w.tell()
-	t.walkAll(part)
-	t.open = max(1, open)
-	for i, at := range t.rest {
-		if i%part != 0 && at != nowhere {
-			t.put(at, uint32(i))
-		}
-	}
+	t.openAll(todo, open)
 	t.addUp()
 }
 
-// put takes a sample from a call to where it waits or ends.
-func (t *callTree) put(at, sample uint32) {
-	for ended := false; !ended; {
-		c := &t.nodes[at]
-		if !c.opened {
-			t.wait(at, sample)
-			if c.flat.weight >= t.open {
-				t.openAll(at)
+// enterAll puts all samples that count at the root.
+func (t *callTree) enterAll() {
+	t.entries = make([]entry, len(t.values))
+	inParts(len(t.entries), func() func(from, to int) {
+		return func(from, to int) {
+			for i := from; i < to; i++ {
+				e := &t.entries[i]
+				if e.sample = uint32(i); !t.enter(e) {
+					e.sample = nobody
+				}
 			}
-			return
 		}
-		at, ended = t.step(at, sample, t.p.StackAt(int(sample)))
-	}
+	})
+	t.entries = slices.DeleteFunc(t.entries, func(e entry) bool { return e.sample == nobody })
 }
 
-// wait leaves a sample at a call that is not open.
-func (t *callTree) wait(at, sample uint32) {
-	c := &t.nodes[at]
-	t.add(&c.flat, sample)
-	t.rest[sample] = at
-	t.strands[sample].next = c.waiting
-	c.waiting = sample + 1
-}
+// nobody is no sample.
+const nobody = math.MaxUint32
 
-// openAll opens a call, and those below it that weigh enough.
-func (t *callTree) openAll(at uint32) {
-	t.opening = append(t.opening[:0], at)
-	for len(t.opening) > 0 {
-		at := t.opening[len(t.opening)-1]
-		t.opening = t.opening[:len(t.opening)-1]
-		c := &t.nodes[at]
-		waiting := c.waiting
-		c.waiting, c.opened, c.flat = 0, true, sum{}
-		for waiting != 0 {
-			sample := waiting - 1
-			s := &t.strands[sample]
-			waiting, s.next = s.next, 0
-			if to, ended := t.step(at, sample, t.p.StackAt(int(sample))); !ended {
-				t.wait(to, sample)
-			}
-		}
-		for to := t.nodes[at].child; to != 0; to = t.nodes[to].next {
-			if t.nodes[to].flat.weight >= t.open {
-				t.opening = append(t.opening, to)
-			}
-		}
+// enter puts a sample at the root and reports whether it counts.
+func (t *callTree) enter(e *entry) bool {
+	if t.values[e.sample] == 0 && (t.before == nil || t.before[e.sample] == 0) {
+		return false
 	}
+	stack := t.p.StackAt(int(e.sample))
+	e.left = uint32(stack.Len())
+	t.skip(&e.strand, stack)
+	return t.from == anyFrame || t.begin(&e.strand, stack)
 }
 
 // find returns the call that path leads to, with all below it open that weighs at least a share of it.
@@ -188,27 +167,34 @@ func (t *callTree) find(path string, share float64) (uint32, error) {
 		for i := range t.values {
 			t.add(&sum, uint32(i)) // too much when stacks begin with a frame, but that is made up for below
 		}
-		t.grow(int64(float64(sum.weight) * share))
+		t.grow(max(1, int64(float64(sum.weight)*share)))
 	}
 	at, ok := t.follow(rootCall, path)
 	if !ok {
 		return 0, fmt.Errorf("no call %s", path)
 	}
-	t.open = max(1, int64(float64(t.sums[at].weight)*share))
+	open := max(1, int64(float64(t.sums[at].weight)*share))
+	t.openCalls(t.closed(at, open), open)
+	return at, nil
+}
+
+// closed returns the calls from one on down that weigh at least so much and are not open.
+func (t *callTree) closed(at uint32, weight int64) []uint32 {
+	var found []uint32
 	for todo := []uint32{at}; len(todo) > 0; {
 		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		switch c := &t.nodes[at]; {
-		case !c.opened && c.flat.weight >= t.open:
-			t.openAll(at)
-		case c.opened:
-			for to := c.child; to != 0; to = t.nodes[to].next {
+		switch {
+		case t.sums[at].weight < weight:
+		case !t.nodes[at].opened:
+			found = append(found, at)
+		default:
+			for to := t.nodes[at].child; to != 0; to = t.nodes[to].next {
 				todo = append(todo, to)
 			}
 		}
 	}
-	t.addUp()
-	return at, nil
+	return found
 }
 
 // follow returns the call that path leads to from another one. Names may hold semicolons, too, and calls beside each
@@ -218,9 +204,7 @@ func (t *callTree) follow(at uint32, path string) (uint32, bool) {
 		return at, true
 	}
 	if !t.nodes[at].opened {
-		t.open = math.MaxInt64
-		t.openAll(at)
-		t.addUp()
+		t.openCalls([]uint32{at}, math.MaxInt64)
 	}
 	var ways []uint32
 	for _, b := range t.calls(at) {
@@ -250,23 +234,6 @@ func (t *callTree) addUp() {
 	}
 }
 
-// step takes a sample from a call that is open to the one below. If the sample ends instead, it is added up.
-func (t *callTree) step(at, sample uint32, stack profile.Stack) (to uint32, ended bool) {
-	s := &t.strands[sample]
-	for s.left > 0 {
-		frame, inline := t.take(s, stack)
-		if t.collapse && frame == t.nodes[at].frame {
-			continue
-		}
-		to := t.below(at, frame)
-		t.nodes[to].add(inline)
-		return to, false
-	}
-	t.add(&t.nodes[at].flat, sample)
-	t.rest[sample] = at
-	return at, true
-}
-
 // add adds a sample to a sum.
 func (t *callTree) add(s *sum, sample uint32) {
 	v := t.values[sample]
@@ -280,45 +247,6 @@ func (t *callTree) add(s *sum, sample uint32) {
 		}
 		s.width += max(abs(v), abs(b))
 		s.weight += abs(b)
-	}
-}
-
-// below returns the call of a frame below another call.
-func (t *callTree) below(at uint32, frame int32) uint32 {
-	if first := t.nodes[at].child; first != 0 && t.nodes[first].frame == frame {
-		return first
-	}
-	s := t.slot(at, frame)
-	if s.call == 0 {
-		if 2*len(t.nodes) >= len(t.slots) {
-			t.rehash()
-			s = t.slot(at, frame)
-		}
-		n := uint32(len(t.nodes))
-		*s = callChild{at, frame, n}
-		t.nodes = append(t.nodes, call{frame: frame, parent: at, next: t.nodes[at].child})
-		t.nodes[at].child = n
-	}
-	return s.call
-}
-
-func (t *callTree) slot(at uint32, frame int32) *callChild {
-	hi, lo := bits.Mul64((uint64(at)<<32|uint64(uint32(frame)))^callSeed, callFactor)
-	for i := hi ^ lo; ; i++ {
-		s := &t.slots[i&uint64(len(t.slots)-1)]
-		if s.call == 0 || s.parent == at && s.frame == frame {
-			return s
-		}
-	}
-}
-
-func (t *callTree) rehash() {
-	old := t.slots
-	t.slots = make([]callChild, 2*len(old))
-	for _, s := range old {
-		if s.call != 0 {
-			*t.slot(s.parent, s.frame) = s
-		}
 	}
 }
 
@@ -337,8 +265,8 @@ func (t *callTree) skip(s *strand, stack profile.Stack) {
 	}
 }
 
-// enter goes to the outermost place of the frame that stacks are to begin with, and reports whether there is one.
-func (t *callTree) enter(s *strand, stack profile.Stack) bool {
+// begin goes to the outermost place of the frame that stacks are to begin with, and reports whether there is one.
+func (t *callTree) begin(s *strand, stack profile.Stack) bool {
 	for i := stack.Len() - 1; i >= 0; i-- {
 		l := stack.At(i)
 		if only := t.table.only[l]; only >= 0 && only != t.from {
@@ -378,6 +306,16 @@ func (t *callTree) take(s *strand, stack profile.Stack) (frame int32, inline boo
 		t.skip(s, stack)
 	}
 	return frames[i], i > 0
+}
+
+// next takes the frame below another one off s and says whether it is inlined, or ok is false at the end.
+func (t *callTree) next(above int32, s *strand, stack profile.Stack) (frame int32, inline, ok bool) {
+	for s.left > 0 {
+		if frame, inline = t.take(s, stack); !t.collapse || frame != above {
+			return frame, inline, true
+		}
+	}
+	return 0, false, false
 }
 
 // calls returns the calls below one that is open, heaviest first.

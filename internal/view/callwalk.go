@@ -6,11 +6,86 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 )
 
-// A walker takes samples down through the open calls of a tree, which it does not change, so that there can be several.
+// walkAll takes all entries from the root to the last calls on their way that are there, and returns those that have
+// to go further.
+func (t *callTree) walkAll() []opening {
+	slots := newCallIndex(t.nodes)
+	rest := make([]uint32, len(t.entries))
+	var walkers []*walker
+	inParts(len(t.entries), func() func(from, to int) {
+		w := newWalker(t, slots)
+		walkers = append(walkers, w)
+		return func(from, to int) {
+			for i := from; i < to; i++ {
+				rest[i] = w.walk(&t.entries[i])
+			}
+		}
+	})
+	for _, w := range walkers {
+		w.tell()
+	}
+	// By call; at each those that rest there, and then those that have to go further.
+	start := make([]uint32, 2*len(t.nodes)+1)
+	for _, at := range rest {
+		start[at+1]++
+	}
+	for i := 1; i < len(start); i++ {
+		start[i] += start[i-1]
+	}
+	var lost []opening
+	for at := range t.nodes {
+		c := &t.nodes[at]
+		c.first, c.end = start[2*at], start[2*at+1]
+		if end := start[2*at+2]; end > c.end {
+			lost = append(lost, opening{uint32(at), c.end, end})
+		}
+	}
+	sorted := make([]entry, len(t.entries))
+	for i, at := range rest {
+		sorted[start[at]] = t.entries[i]
+		start[at]++
+	}
+	t.entries = sorted
+	return lost
+}
+
+// A callIndex finds calls by the call above and the frame. It is a table with open addressing, and has all that is
+// needed to go on in one place.
+type callIndex []callChild
+
+type callChild struct {
+	parent uint32
+	frame  int32
+	call   uint32 // 0 is a free slot
+	opened bool
+}
+
+func newCallIndex(nodes []call) callIndex {
+	x := make(callIndex, 2<<bits.Len(uint(len(nodes))))
+	for at := 1; at < len(nodes); at++ {
+		c := &nodes[at]
+		*x.slot(c.parent, c.frame) = callChild{c.parent, c.frame, uint32(at), c.opened}
+	}
+	return x
+}
+
+func (x callIndex) slot(at uint32, frame int32) *callChild {
+	hi, lo := bits.Mul64((uint64(at)<<32|uint64(uint32(frame)))^callSeed, callFactor)
+	for i := hi ^ lo; ; i++ {
+		s := &x[i&uint64(len(x)-1)]
+		if s.call == 0 || s.parent == at && s.frame == frame {
+			return s
+		}
+	}
+}
+
+// A walker takes entries down through the open calls of a tree, which it does not change, so that there can be several.
 type walker struct {
 	t     *callTree
+	index callIndex
 	paths []shortcut
-	met   []met // by call, what the samples met
+	met   []met // by call, what the entries met
+	flat  []sum // by call, of the entries that wait or end there
 }
 
 // A shortcut is several steps at once: where a run of locations leads from a call. Without them, three quarters of
@@ -18,103 +93,92 @@ type walker struct {
 type shortcut struct {
 	run      profile.Run
 	from, to uint32
+	n        uint8 // locations in the run: bytes of narrow and wide ones may be the same
+	opened   bool
 }
 
-const numShortcuts = 1 << 14 // 384 kB, to stay in the cache; a new one takes the place of an old one
-
-func newWalker(t *callTree) *walker {
-	return &walker{t: t, paths: make([]shortcut, numShortcuts), met: make([]met, len(t.nodes))}
+// leads tells whether a shortcut is the one for a run from a call.
+func (s *shortcut) leads(from uint32, run profile.Run, n int) bool {
+	return s.from == from && s.run == run && int(s.n) == n && s.to != 0
 }
 
-// walkAll takes all samples to the calls where they rest so far, except one in so many, which is in the tree already.
-func (t *callTree) walkAll(except int) {
-	var walkers []*walker
-	inParts(len(t.values), func() func(from, to int) {
-		w := newWalker(t)
-		walkers = append(walkers, w)
-		return func(from, to int) {
-			for i := from; i < to; i++ {
-				if i%except != 0 && w.start(uint32(i)) {
-					w.walk(uint32(i))
-				}
-			}
-		}
-	})
-	for _, w := range walkers {
-		w.tell()
-	}
+const numShortcuts = 1 << 14 // 512 kB, to stay in the cache; a new one takes the place of an old one
+
+func newWalker(t *callTree, index callIndex) *walker {
+	n := len(t.nodes)
+	return &walker{t: t, index: index, paths: make([]shortcut, numShortcuts), met: make([]met, n), flat: make([]sum, n)}
 }
 
-// start puts a sample at the root, and reports whether it counts.
-func (w *walker) start(sample uint32) bool {
+// walk takes an entry from the root to the last call on its way that is there. It returns twice the call, and one more
+// if the call is open and the entry has to go on from there.
+func (w *walker) walk(e *entry) uint32 {
 	t := w.t
-	t.rest[sample] = nowhere
-	if t.values[sample] == 0 && (t.before == nil || t.before[sample] == 0) {
-		return false
-	}
-	stack := t.p.StackAt(int(sample))
-	s := &t.strands[sample]
-	s.left = uint32(stack.Len())
-	t.skip(s, stack)
-	if t.from != anyFrame && !t.enter(s, stack) {
-		return false
-	}
-	t.rest[sample] = rootCall
-	return true
-}
-
-// walk takes a sample from the root to the last call on its way that is there.
-func (w *walker) walk(sample uint32) {
-	t := w.t
-	if n := len(t.nodes) - len(w.met); n > 0 {
-		w.met = append(w.met, make([]met, n)...)
-	}
-	s, stack := &t.strands[sample], t.p.StackAt(int(sample))
-	at, there := uint32(rootCall), true
-	for there && t.nodes[at].opened {
+	s, stack := &e.strand, t.p.StackAt(int(e.sample))
+	at, opened, there := uint32(rootCall), true, true
+	for there && opened {
 		run, n := stack.Run(int(s.left), t.inverted)
 		if n == 0 || s.line > 0 {
-			at, there = w.step(at, s, stack)
+			at, opened, there = w.step(at, s, stack)
 			continue
 		}
 		way := w.shortcut(at, run)
-		if way.from == at && way.run == run && way.to != 0 {
+		if way.leads(at, run, n) {
 			s.left -= uint32(n)
 			t.skip(s, stack)
-			at = way.to
+			at, opened = way.to, way.opened
 			continue
 		}
+		// Half of it may be known.
 		from, left := at, s.left
-		for there && t.nodes[at].opened && (s.left > left-uint32(n) || s.line > 0) {
-			at, there = w.step(at, s, stack)
-		}
-		if there && s.left == left-uint32(n) && s.line == 0 {
-			*way = shortcut{run, from, at}
-		}
-	}
-	t.rest[sample] = at
-}
-
-// step takes a strand from a call to the one below. It stays where it is when it ends there, or when there is none yet.
-func (w *walker) step(at uint32, s *strand, stack profile.Stack) (to uint32, there bool) {
-	t := w.t
-	for s.left > 0 {
-		before := *s
-		frame, inline := t.take(s, stack)
-		if t.collapse && frame == t.nodes[at].frame {
-			continue
-		}
-		to := t.nodes[at].child
-		if to == 0 || t.nodes[to].frame != frame {
-			if to = t.slot(at, frame).call; to == 0 {
-				*s = before
-				return at, false
+		half, h := run.Half(n, t.inverted)
+		if h > 0 {
+			way := w.shortcut(at, half)
+			if way.leads(at, half, h) {
+				s.left -= uint32(h)
+				t.skip(s, stack)
+				at, opened = way.to, way.opened
+			} else {
+				for there && opened && (s.left > left-uint32(h) || s.line > 0) {
+					at, opened, there = w.step(at, s, stack)
+				}
+				if there && s.left == left-uint32(h) && s.line == 0 {
+					*way = shortcut{half, from, at, uint8(h), opened}
+				}
 			}
 		}
-		w.met[to].add(inline)
-		return to, true
+		for there && opened && (s.left > left-uint32(n) || s.line > 0) {
+			at, opened, there = w.step(at, s, stack)
+		}
+		if there && s.left == left-uint32(n) && s.line == 0 {
+			*way = shortcut{run, from, at, uint8(n), opened}
+		}
 	}
-	return at, false
+	if !there && s.left > 0 {
+		return 2*at + 1
+	}
+	t.add(&w.flat[at], e.sample)
+	return 2 * at
+}
+
+// step takes a strand from an open call to the one below. It stays where it is when it ends there, or when there is
+// none yet.
+func (w *walker) step(at uint32, s *strand, stack profile.Stack) (to uint32, opened, there bool) {
+	before := *s
+	above := int32(anyFrame)
+	if w.t.collapse {
+		above = w.t.nodes[at].frame
+	}
+	frame, inline, ok := w.t.next(above, s, stack)
+	if !ok {
+		return at, true, false
+	}
+	below := w.index.slot(at, frame)
+	if below.call == 0 {
+		*s = before
+		return at, true, false
+	}
+	w.met[below.call].add(inline)
+	return below.call, below.opened, true
 }
 
 func (w *walker) shortcut(from uint32, run profile.Run) *shortcut {
@@ -123,11 +187,12 @@ func (w *walker) shortcut(from uint32, run profile.Run) *shortcut {
 	return &w.paths[(hi^lo)%numShortcuts]
 }
 
-// tell adds what the samples met to the tree.
+// tell adds what the entries met and weigh to the tree.
 func (w *walker) tell() {
 	for at, m := range w.met {
 		c := &w.t.nodes[at]
 		c.called = c.called || m.called
 		c.inlined = c.inlined || m.inlined
+		c.flat.add(&w.flat[at])
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
@@ -219,8 +218,8 @@ func sideNotes(after, before *report.Head, q query.Query) []string {
 	// What is in use at one moment does not grow with the length of a recording.
 	if a, b := after.Duration, before.Duration; !q.Normalize && a > 0 && b > 0 && !strings.HasPrefix(after.Metric, "inuse_") &&
 		float64(max(a, b)) > 1.2*float64(min(a, b)) {
-		notes = append(notes, fmt.Sprintf("before was recorded for %v and after for %v; normalize compares shares instead",
-			time.Duration(b), time.Duration(a)))
+		notes = append(notes, fmt.Sprintf("before was recorded for %s and after for %s; normalize compares shares instead",
+			unit.Label(b, "nanoseconds"), unit.Label(a, "nanoseconds")))
 	}
 	if (q.By == "line" || q.By == "address") && after.BuildID != "" && before.BuildID != "" && after.BuildID != before.BuildID {
 		notes = append(notes, "the two are of different builds: code that moved shows up as two frames")

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"container/heap"
 	"errors"
 	"fmt"
@@ -108,11 +109,45 @@ func (f *Flames) selection(m measure) *callTree {
 	if f.tree.nodes == nil || f.tree.before != nil {
 		return nil
 	}
-	from := m.p.SelectedFrom(f.tree.p)
-	if from == nil {
+	samples := m.p.SelectedFrom(f.tree.p)
+	if samples == nil {
 		return nil
 	}
-	return f.tree.selection(m, from)
+	return f.tree.selection(samples)
+}
+
+// Open opens all calls that weigh at least a share of the whole, so that the first answer needs not.
+func (f *Flames) Open(share float64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tree.find("", share) // the root is always there
+}
+
+// What is opened at a time while nobody waits, and how far. A call takes some 100 bytes.
+const (
+	fewEntries = 1 << 16
+	manyCalls  = 1 << 18
+)
+
+// Deepen opens a few more of the calls that weigh at least a share of the whole, the heaviest first, and reports whether
+// more are left. Whoever zooms in or filters will want them. One who asks meanwhile waits for a few hundredths of a second.
+func (f *Flames) Deepen(share float64) (more bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.tree
+	if t.nodes == nil || len(t.nodes) > manyCalls {
+		return false
+	}
+	open := max(1, int64(float64(t.sums[rootCall].weight)*share))
+	closed := t.closed(rootCall, open)
+	slices.SortFunc(closed, func(a, b uint32) int { return cmp.Compare(t.sums[b].weight, t.sums[a].weight) })
+	some, entries := 0, uint32(0)
+	for ; some < len(closed) && entries < fewEntries; some++ {
+		c := &t.nodes[closed[some]]
+		entries += c.end - c.first
+	}
+	t.openCalls(closed[:some], open)
+	return some < len(closed)
 }
 
 // Flame shows the part of the tree that q asks for. It takes the heaviest call first, wherever it is, so that a limit

@@ -28,7 +28,7 @@ func Folded(in []*recording.Recording, q query.Query) (report.Report, error) {
 // folded returns the stacks of t, whose number is only known at the end.
 func (t *callTree) folded(a *question) *report.Folded {
 	t.mergeByText()
-	t.grow(a.total() / 1024)
+	t.grow(max(1, a.total()/1024))
 	return &report.Folded{Head: a.head, Each: t.fold}
 }
 
@@ -94,7 +94,7 @@ func (t *callTree) fold(yield func(*report.FoldedStack) bool) {
 	}
 }
 
-// foldWaiting yields the stacks of the samples that wait at c, which s.Frames leads to.
+// foldWaiting yields the stacks of the entries that wait at c, which s.Frames leads to.
 func (t *callTree) foldWaiting(c *call, s *report.FoldedStack, yield func(*report.FoldedStack) bool) bool {
 	type rest struct {
 		frames []int32
@@ -102,9 +102,9 @@ func (t *callTree) foldWaiting(c *call, s *report.FoldedStack, yield func(*repor
 	}
 	var all []rest
 	var frames []int32
-	for w := c.waiting; w != 0; w = t.strands[w-1].next {
-		left := t.strands[w-1]
-		stack := t.p.StackAt(int(w - 1))
+	for _, e := range t.entries[c.first:c.end] {
+		left := e.strand
+		stack := t.p.StackAt(int(e.sample))
 		from := len(frames)
 		last := c.frame
 		for left.left > 0 {
@@ -114,7 +114,7 @@ func (t *callTree) foldWaiting(c *call, s *report.FoldedStack, yield func(*repor
 			}
 			last = f
 		}
-		all = append(all, rest{frames[from:len(frames):len(frames)], t.values[w-1]})
+		all = append(all, rest{frames[from:len(frames):len(frames)], t.values[e.sample]})
 	}
 	// Frames that read the same are the same: see mergeByText.
 	compare := func(a, b rest) int {

@@ -119,13 +119,29 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 		}
 	}
 	size := len(p.Functions) // about; finer details have more
-	index := make(map[frameKey]int32, size)
 	t.frames, t.inlinable = make([]report.Frame, 0, size), make([]bool, 0, size)
+	coarse := !d.line && !d.address && !d.object
+	// When names are all that tells frames apart, a list does, in two thirds of the time.
+	index := make(map[frameKey]int32)
+	var byName []int32 // 1 + frame
+	if coarse && !d.file {
+		byName = make([]int32, len(text.text))
+	}
 	add := func(k frameKey) int32 {
-		n, ok := index[k]
+		plain := byName != nil && k.name != 0
+		n, ok := int32(0), false
+		if plain {
+			n, ok = byName[k.name]-1, byName[k.name] != 0
+		} else {
+			n, ok = index[k]
+		}
 		if !ok {
 			n = int32(len(t.frames))
-			index[k] = n
+			if plain {
+				byName[k.name] = n + 1
+			} else {
+				index[k] = n
+			}
 			t.frames = append(t.frames, report.Frame{
 				Name: text.text[k.name], File: text.text[k.file], Object: text.text[k.object],
 				Address: k.address, StartLine: k.startLine, Line: k.line, Column: k.column,
@@ -134,7 +150,6 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 		}
 		return n
 	}
-	coarse := !d.line && !d.address && !d.object
 	for i := range p.Locations {
 		l := &p.Locations[i]
 		var object int32

@@ -114,7 +114,9 @@ func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
 		}
 		r := &g.groups[at]
 		r.Count += n
-		r.AddState(text(labels, "state"))
+		if state := text(labels, "state"); state != "" && !slices.Contains(r.States, state) {
+			r.States = append(r.States, state)
+		}
 		for _, l := range labels {
 			if wait := time.Duration(l.Num) * time.Minute; l.Key == "wait" && l.Numeric {
 				if r.WaitMost == 0 || wait < r.WaitLeast {
@@ -125,9 +127,10 @@ func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
 		}
 	}
 	for i := range g.groups {
-		if r := &g.groups[i]; r.State == "" {
-			r.State = stateOf(r.Stack)
-			r.Guessed = r.State != ""
+		if r := &g.groups[i]; len(r.States) == 0 {
+			if state := stateOf(r.Stack); state != "" {
+				r.States, r.Guessed = []string{state}, true
+			}
 		}
 	}
 	order := make([]int, len(g.groups))
@@ -233,9 +236,10 @@ func compareGroups(now, before *grouping) []report.GoroutineGroup {
 // suspicion says why goroutines may never end, or nothing.
 func suspicion(r *report.GoroutineGroup, compared bool) string {
 	forever := false // nothing but the program itself can wake them
-	for _, s := range []string{"chan ", "select", "sync."} {
-		forever = forever || strings.HasPrefix(r.State, s)
+	for _, state := range r.States {
+		forever = forever || strings.HasPrefix(state, "chan ") || strings.HasPrefix(state, "select") || strings.HasPrefix(state, "sync.")
 	}
+	states := strings.Join(r.States, ", ")
 	where := r.Where.Name
 	if r.Where.Line != 0 {
 		where = fmt.Sprintf("%s at %s:%d", where, r.Where.File, r.Where.Line)
@@ -247,10 +251,10 @@ func suspicion(r *report.GoroutineGroup, compared bool) string {
 	switch {
 	case !forever:
 	case compared && r.Count-*r.Before >= suspectGrowth:
-		return fmt.Sprintf("%d more goroutines than before stand in %s (%s)%s: they may never end", r.Count-*r.Before, where, r.State, by)
+		return fmt.Sprintf("%d more goroutines than before stand in %s (%s)%s: they may never end", r.Count-*r.Before, where, states, by)
 	case !compared && r.Count >= suspectCount && r.WaitLeast >= suspectWait:
 		return fmt.Sprintf("%d goroutines have been standing in %s (%s) for %g minutes and more%s: they may never end",
-			r.Count, where, r.State, r.WaitLeast.Minutes(), by)
+			r.Count, where, states, r.WaitLeast.Minutes(), by)
 	}
 	return ""
 }

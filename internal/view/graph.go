@@ -197,6 +197,12 @@ func (b *builder) column(values []int64) (flat []int64, sums []tally) {
 	return flat, sums
 }
 
+// listed reports whether a frame costs anything that is to be shown.
+func (b *builder) listed(f int) bool {
+	flat, cum := b.flat[f].v, b.cum[f].v
+	return (flat != 0 || cum != 0) && !(b.dropNegative && negative(flat, cum))
+}
+
 // graph returns the graph of the frames in kept, or of all when kept is nil, without its edges.
 func (b *builder) graph(kept []bool) *graph {
 	g := &graph{all: make([]*node, len(b.table.frames))}
@@ -220,10 +226,9 @@ func (b *builder) graph(kept []bool) *graph {
 		})
 		n := &nodes[len(nodes)-1]
 		g.all[i] = n
-		if n.cum == 0 && n.flat == 0 || b.dropNegative && n.negative() {
-			continue
+		if b.listed(i) {
+			g.nodes = append(g.nodes, n)
 		}
-		g.nodes = append(g.nodes, n)
 	}
 	return g
 }
@@ -240,20 +245,11 @@ func (b *builder) edges(g *graph, filter callFilter) {
 	var stack []uint32
 	for i := range b.p.NumSamples() {
 		w, live := b.sample(i)
-		if !live {
+		if !live || x.from != nil && !b.p.StackAt(i).HasAny(x.targets) {
 			continue
 		}
 		stack = b.p.Stack(i, stack[:0])
-		source := false // whether the calls of the nearest kept frame above count
-		for at := len(stack) - 1; at >= 0; at-- {
-			p := &x.places[stack[at]]
-			if p.target || source && p.last >= 0 {
-				x.call(stack, at, w, uint32(i)+1)
-			}
-			if x.from != nil && p.last >= 0 {
-				source = x.from[p.last]
-			}
-		}
+		x.stack(stack, w, uint32(i)+1)
 	}
 	x.link()
 }
@@ -267,6 +263,9 @@ type callFinder struct {
 	any    bool        // whether there is a target
 	from   []bool      // by frame, whether calls from it count, too
 	calls  callTable
+	last   []lastCall // by location
+
+	targets []bool // by location, whether it is one; only when calls from frames count
 }
 
 // A callPlace is what there is to know about a location.
@@ -274,6 +273,12 @@ type callPlace struct {
 	last   int32 // innermost frame that is kept; noneKept, or noFrames
 	gap    bool  // frames that are not kept follow it
 	target bool  // calls to or from one of its frames count
+}
+
+// A lastCall is the last call to the outermost frame of a location; mostly the next one is the same.
+type lastCall struct {
+	above int32
+	call  int32 // number; 0 is none yet
 }
 
 const (
@@ -288,7 +293,14 @@ func newCallFinder(g *graph, t *frameTable, filter callFilter) *callFinder {
 			x.any, x.target[f] = true, true
 		}
 	}
+	if !x.any && x.from == nil {
+		return x
+	}
 	x.places = make([]callPlace, len(t.start)-1)
+	x.last = make([]lastCall, len(x.places))
+	if x.from != nil {
+		x.targets = make([]bool, len(x.places))
+	}
 	for l := range x.places {
 		p := callPlace{last: noFrames}
 		for _, f := range t.of(uint32(l)) {
@@ -300,49 +312,64 @@ func newCallFinder(g *graph, t *frameTable, filter callFilter) *callFinder {
 			}
 		}
 		x.places[l] = p
+		if x.from != nil {
+			x.targets[l] = p.target
+		}
 	}
 	return x
 }
 
-// call adds the calls to the frames of stack[at], which is one of sample number now.
-func (x *callFinder) call(stack []uint32, at int, w weight, now uint32) {
+// stack adds the calls on a stack, which is of sample number now.
+func (x *callFinder) stack(stack []uint32, w weight, now uint32) {
 	above, gap := int32(-1), false // the nearest kept frame above, and whether others follow it
-	for _, l := range stack[at+1:] {
-		p := &x.places[l]
-		gap = gap || p.gap
-		if p.last >= 0 {
-			above = p.last
-			break
-		}
-	}
-	for j, f := range x.table.of(stack[at]) {
-		if x.g.all[f] == nil {
-			gap = true
+	source := false                // whether calls from it count
+	for at := len(stack) - 1; at >= 0; at-- {
+		p := &x.places[stack[at]]
+		if !p.target && (!source || p.last < 0) {
+			if p.last >= 0 {
+				above, gap = p.last, p.gap
+			} else {
+				gap = gap || p.gap
+			}
 			continue
 		}
-		if above >= 0 && above != f && (x.target[f] || x.from != nil && x.from[above]) {
-			if c := x.calls.find(above, f); c.seen != now {
-				c.seen = now
-				c.sum.v += w.v
-				c.sum.div += w.div
-				c.called = c.called || j == 0
-				c.residual = c.residual || gap
+		for j, f := range x.table.of(stack[at]) {
+			if x.g.all[f] == nil {
+				gap = true
+				continue
 			}
+			if above >= 0 && above != f && (source || x.target[f]) {
+				x.calls.add(x.number(stack[at], j, above, f), w, now, j == 0, gap)
+			}
+			above, gap = f, false
+			source = x.from != nil && x.from[f]
 		}
-		above, gap = f, false
 	}
+}
+
+// number returns the number of the call from frame above to frame f, which is number j of a location.
+func (x *callFinder) number(location uint32, j int, above, f int32) int32 {
+	if j > 0 {
+		return x.calls.find(above, f)
+	}
+	last := &x.last[location]
+	if last.call == 0 || last.above != above {
+		*last = lastCall{above, x.calls.find(above, f)}
+	}
+	return last.call
 }
 
 // link gives the nodes of the graph the calls that were found, in the order in which they were.
 func (x *callFinder) link() {
-	edges := make([]edge, x.calls.n)
-	for i := range x.calls.slots {
-		c := &x.calls.slots[i]
-		if c.number != 0 {
-			edges[c.number-1] = edge{
-				from: x.g.all[c.from], to: x.g.all[c.to],
-				weight: c.sum.v, div: c.sum.div, inline: !c.called, residual: c.residual,
-			}
+	edges := make([]edge, len(x.calls.sums))
+	for _, s := range x.calls.slots {
+		if s.number == 0 {
+			continue
+		}
+		c := &x.calls.sums[s.number-1]
+		edges[s.number-1] = edge{
+			from: x.g.all[s.from], to: x.g.all[s.to],
+			weight: c.v, div: c.div, inline: !c.called, residual: c.residual,
 		}
 	}
 	for i := range edges {
@@ -355,35 +382,51 @@ func (x *callFinder) link() {
 // Hashes of calls start from numbers that are new in every process, so that no input can make them collide.
 var callSeed, callFactor = rand.Uint64(), rand.Uint64() | 1
 
-// A callTable is a hash table of calls. There is one lookup for each frame of each sample, which a Go map with its
-// sums elsewhere makes three times as expensive.
+// A callTable is a hash table of calls. There is one lookup for nearly each frame of each sample, which a Go map makes
+// three times as expensive.
 type callTable struct {
 	slots []callSlot // open addressing
-	n     int
+	sums  []callSum  // by number
 }
 
 type callSlot struct {
-	from, to         int32
-	sum              weight
+	from, to int32
+	number   int32 // in the order in which calls were found, from 1; 0 is a free slot
+}
+
+type callSum struct {
+	weight
 	seen             uint32 // 1 + the sample in which the call was last met
-	number           int32  // in the order in which calls were found, from 1; 0 is a free slot
 	called, residual bool   // whether the call was ever met as one that is not inlined, or with frames left out
 }
 
 func newCallTable() callTable { return callTable{slots: make([]callSlot, 1<<10)} }
 
-// find returns the call from one frame to another, for use until the next find.
-func (t *callTable) find(from, to int32) *callSlot {
+// add adds a sample to call number n.
+func (t *callTable) add(n int32, w weight, now uint32, called, gap bool) {
+	c := &t.sums[n-1]
+	if c.seen == now {
+		return
+	}
+	c.seen = now
+	c.v += w.v
+	c.div += w.div
+	c.called = c.called || called
+	c.residual = c.residual || gap
+}
+
+// find returns the number of the call from one frame to another.
+func (t *callTable) find(from, to int32) int32 {
 	c := t.slot(from, to)
 	if c.number == 0 {
-		if 2*t.n >= len(t.slots) {
+		if 2*len(t.sums) >= len(t.slots) {
 			t.grow()
 			c = t.slot(from, to)
 		}
-		t.n++
-		c.from, c.to, c.number = from, to, int32(t.n)
+		t.sums = append(t.sums, callSum{})
+		*c = callSlot{from, to, int32(len(t.sums))}
 	}
-	return c
+	return c.number
 }
 
 // slot returns where the call is, or where it should be.
@@ -400,11 +443,11 @@ func (t *callTable) slot(from, to int32) *callSlot {
 func (t *callTable) grow() {
 	old := t.slots
 	t.slots = make([]callSlot, 2*len(old))
-	for i := range old {
-		if c := &old[i]; c.number != 0 {
-			*t.slot(c.from, c.to) = *c
+	for _, c := range old {
+		if c.number != 0 {
+			*t.slot(c.from, c.to) = c
 		}
 	}
 }
 
-func (n *node) negative() bool { return n.flat < 0 || n.flat == 0 && n.cum < 0 }
+func negative(flat, cum int64) bool { return flat < 0 || flat == 0 && cum < 0 }

@@ -35,14 +35,23 @@ func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, err
 	}
 	rec := in[0]
+	held := s.Values(recording.ProcessRSS) == nil && s.Values(metricTotal) != nil // a server says nothing else
+	whole := func(i int) (float64, bool) {
+		if !held {
+			return s.At(recording.ProcessRSS, i)
+		}
+		total, ok := s.At(metricTotal, i)
+		released, _ := s.At(metricReleased, i)
+		return total - released, ok
+	}
 	last, peak := -1, -1
 	for i, t := range s.Times {
-		rss, ok := s.At(recording.ProcessRSS, i)
+		rss, ok := whole(i)
 		if !ok || q.At != (query.Span{}) && !q.At.Holds(t) {
 			continue
 		}
 		last = i
-		if was, _ := s.At(recording.ProcessRSS, max(peak, 0)); peak < 0 || rss > was {
+		if was, _ := whole(max(peak, 0)); peak < 0 || rss > was {
 			peak = i
 		}
 	}
@@ -53,14 +62,22 @@ func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 		v, _ := s.At(name, i)
 		return int64(v)
 	}
+	end, _ := whole(last)
+	most, _ := whole(peak)
 	out := &report.Mem{
-		Ref: rec.Ref, End: s.Times[last], Peak: s.Times[peak],
-		RSS: at(recording.ProcessRSS, last), AtPeak: at(recording.ProcessRSS, peak), Notes: s.Notes,
+		Ref: rec.Ref, End: s.Times[last], Peak: s.Times[peak], RSS: int64(end), AtPeak: int64(most), Held: held, Notes: s.Notes,
+	}
+	if held {
+		note := "how much was resident is not known: this is what Go has from the system and did not give back"
+		if n := at(recording.ProcessMaxRSS, last); n > 0 {
+			note += fmt.Sprintf("; since the server started, %s were resident at most", unit.Format(n, "bytes", unit.Auto))
+		}
+		out.Notes = append(out.Notes, note)
 	}
 	if s.Values(metricTotal) == nil {
 		out.Notes = append(out.Notes, "what memory is used for is only known from inside: record the program with hone record PACKAGE")
 	} else {
-		out.Rows = memRows(func(use func(int) int64) (int64, int64) { return use(last), use(peak) }, at)
+		out.Rows = memRows(func(use func(int) int64) (int64, int64) { return use(last), use(peak) }, at, whole)
 	}
 	if limit := at(metricLimit, last); limit > 0 && limit < math.MaxInt64/2 {
 		out.Limits = append(out.Limits, report.MemLimit{Name: "GOMEMLIMIT", Bytes: limit})
@@ -77,6 +94,9 @@ func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 		out.Next = append(out.Next,
 			report.Command{Line: fmt.Sprintf("hone top --metric inuse_space %s@%s", ref, out.Peak.Round(time.Millisecond)), Answer: "what was live at the peak"},
 			report.Command{Line: "hone top --metric alloc_space " + ref, Answer: "what is allocated, and makes the heap grow"})
+		if m := rec.Manifest; m != nil && m.Exit != nil && m.Exit.Cause != "" {
+			out.Next = append(out.Next, report.Command{Line: "hone top --metric inuse_space " + ref, Answer: "what was live last before it ended"})
+		}
 	}
 	return out, nil
 }
@@ -100,7 +120,7 @@ func when(at query.Span) string {
 }
 
 // memRows takes what is resident apart.
-func memRows(both func(use func(int) int64) (int64, int64), at func(string, int) int64) []report.MemRow {
+func memRows(both func(use func(int) int64) (int64, int64), at func(string, int) int64, whole func(int) (float64, bool)) []report.MemRow {
 	var rows []report.MemRow
 	add := func(part bool, use, doc string, f func(int) int64) {
 		end, peak := both(f)
@@ -118,9 +138,11 @@ func memRows(both func(use func(int) int64) (int64, int64), at func(string, int)
 		}
 	}
 	add(false, "objects", "on the heap", sum(metricObjects))
-	add(true, "live", "as of the last collection", func(i int) int64 { return min(at(metricLive, i), at(metricObjects, i)) })
-	add(true, "newer or dead", "allocated since, or not yet swept; GOGC and GOMEMLIMIT say how much this may be",
-		func(i int) int64 { return max(0, at(metricObjects, i)-at(metricLive, i)) })
+	if live, _ := both(func(i int) int64 { return at(metricLive, i) }); live > 0 {
+		add(true, "live", "as of the last collection", func(i int) int64 { return min(at(metricLive, i), at(metricObjects, i)) })
+		add(true, "newer or dead", "allocated since, or not yet swept; GOGC and GOMEMLIMIT say how much this may be",
+			func(i int) int64 { return max(0, at(metricObjects, i)-at(metricLive, i)) })
+	}
 	add(false, "unused", "in spans of the heap, between objects", sum(metricUnused))
 	add(false, "free", "kept for the heap to grow into; goes back to the system little by little", sum(metricFree))
 	add(false, "stacks", "of goroutines and threads", sum(metricStacks, "/memory/classes/os-stacks:bytes"))
@@ -128,7 +150,10 @@ func memRows(both func(use func(int) int64) (int64, int64), at func(string, int)
 		"/memory/classes/metadata/mcache/free:bytes", "/memory/classes/metadata/mcache/inuse:bytes",
 		"/memory/classes/metadata/mspan/free:bytes", "/memory/classes/metadata/mspan/inuse:bytes",
 		"/memory/classes/metadata/other:bytes", "/memory/classes/other:bytes", "/memory/classes/profiling/buckets:bytes"))
-	other := func(i int) int64 { return at(recording.ProcessRSS, i) - (at(metricTotal, i) - at(metricReleased, i)) }
+	other := func(i int) int64 {
+		all, _ := whole(i)
+		return int64(all) - (at(metricTotal, i) - at(metricReleased, i))
+	}
 	add(false, "not of Go", "the program's code, C, mapped files", func(i int) int64 { return max(0, other(i)) })
 	add(false, "untouched", "of the above, what the system has not had to give yet", func(i int) int64 { return min(0, other(i)) })
 	return rows

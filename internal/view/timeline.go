@@ -2,6 +2,8 @@ package view
 
 import (
 	"cmp"
+	"fmt"
+	"time"
 
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -36,18 +38,78 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 			return int64(v)
 		}
 		p.RSS, p.Heap, p.Goal = whole(recording.ProcessRSS), whole(metricObjects), whole(metricGoal)
-		p.Goroutines, p.Threads = whole(metricGoroutines), whole(recording.ProcessThreads)
+		p.Goroutines, p.Threads = cmp.Or(whole(recording.NumGoroutine), whole(metricGoroutines)), whole(recording.ProcessThreads)
 		p.CPU = rate(s, recording.ProcessCPU, before, i)
 		p.GC = max(0, rate(s, metricGC, before, i)-rate(s, metricIdleGC, before, i)) // on processors that had other things to do
 		out.Points = append(out.Points, p)
 		before = i
 	}
+	if m := in[0].Manifest; m != nil {
+		for _, e := range m.Events {
+			if q.At == (query.Span{}) || q.At.Holds(e.At) {
+				out.Events = append(out.Events, report.NewTimeEvent(e))
+			}
+		}
+	}
+	out.Next = afterTrouble(in[0], out.Events)
 	out.Charts = timeCharts(out.Points, cpus)
 	if c := memChart(s); len(c.Series) > 0 && q.At == (query.Span{}) {
 		out.Charts = append(out.Charts[:min(1, len(out.Charts))], append([]report.Chart{c}, out.Charts[min(1, len(out.Charts)):]...)...)
 	}
+	for i := range out.Charts {
+		markEvents(&out.Charts[i], out.Events)
+	}
 	return out, nil
 }
+
+// markEvents draws where there was trouble.
+func markEvents(c *report.Chart, events []report.TimeEvent) {
+	top := c.Whole
+	if c.Y != nil {
+		top = c.Y.Total
+	}
+	marks := report.Series{Name: "trouble", Draw: report.Bars}
+	for _, e := range events {
+		marks.Points = append(marks.Points, report.Point{X: int64(e.At), Y: top})
+	}
+	if len(marks.Points) > 0 && top > 0 {
+		c.Series = append(c.Series, marks)
+	}
+}
+
+// afterTrouble are questions about the first trouble.
+func afterTrouble(rec *recording.Recording, events []report.TimeEvent) []report.Command {
+	if len(events) == 0 {
+		return nil
+	}
+	var out []report.Command
+	e := events[0]
+	from := max(0, e.At-10*time.Second)
+	if len(rec.Parts[recording.CPU]) > 0 {
+		out = append(out, report.Command{Line: fmt.Sprintf("hone top --at %s..%s %s", seconds(from), seconds(e.At), rec.Ref), Answer: "what ran before the first"})
+	}
+	at := rec.Ref + "@" + seconds(firstAfter(rec.Parts[recording.Heap], e.At))
+	if len(rec.Parts[recording.Heap]) > 0 {
+		out = append(out, report.Command{Line: "hone top --metric inuse_space " + at, Answer: "what was live by then"})
+	}
+	if len(rec.Parts[recording.Goroutine]) > 0 {
+		out = append(out, report.Command{Line: "hone goroutines " + rec.Ref + "@" + seconds(firstAfter(rec.Parts[recording.Goroutine], e.At)), Answer: "what its goroutines did"})
+	}
+	return out
+}
+
+// firstAfter returns when the first of some profiles was taken that is not of before a time: that of the trouble then.
+func firstAfter(parts []recording.Part, at time.Duration) time.Duration {
+	for _, p := range parts {
+		if p.To >= at.Truncate(time.Millisecond) {
+			return p.To
+		}
+	}
+	return at
+}
+
+// seconds is a time as it is written on a command line.
+func seconds(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
 // rate returns by how much a metric grew in a second between two times, 0 when that is not known.
 func rate(s *recording.Series, name string, from, to int) float64 {

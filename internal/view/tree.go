@@ -32,7 +32,7 @@ func (b *builder) tree() (*graph, *treeIndex) {
 	}
 	g := &graph{all: x.nodes}
 	for _, n := range x.nodes {
-		if n.cum == 0 && n.flat == 0 || b.dropNegative && n.negative() {
+		if n.cum == 0 && n.flat == 0 || b.dropNegative && negative(n.flat, n.cum) {
 			continue
 		}
 		g.nodes = append(g.nodes, n)

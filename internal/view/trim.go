@@ -28,26 +28,41 @@ const maxNodelets = 4
 // the calls between those that stay are added up anew from the samples.
 func (b *builder) trimmed(t trim, filter callFilter) (*graph, report.Trimming) {
 	var out report.Trimming
-	g, x := b.full(t)
+	var g *graph
+	var x *treeIndex
 	var total int64
-	for _, n := range g.nodes {
-		total += n.flat
+	if t.callTree {
+		g, x = b.tree()
+		for _, n := range g.nodes {
+			total += n.flat
+		}
+	} else {
+		b.costs()
+		for f := range b.flat {
+			if b.listed(f) {
+				total += b.flat[f].v
+			}
+		}
 	}
 	cutoff := abs(int64(float64(total) * t.min))
 	edgeCutoff := abs(int64(float64(total) * t.minEdge))
 
-	var kept []bool // frames; nil is all
-	if cutoff > 0 {
+	switch {
+	case t.callTree && cutoff > 0:
 		before := len(g.nodes)
 		big := func(n *node) bool { return abs(n.cum) >= cutoff }
 		if out.Dropped = before - count(g.nodes, big); out.Dropped > 0 {
-			if t.callTree {
-				g.trimTree(big)
-			} else {
-				kept = b.keep(g.nodes, big)
-				g = b.graph(kept)
-			}
+			g.trimTree(big)
 		}
+	case !t.callTree:
+		var kept []bool // nil is all
+		if cutoff > 0 {
+			kept, out.Dropped = b.big(cutoff)
+		}
+		if out.Dropped == 0 {
+			kept = nil
+		}
+		g = b.graph(kept)
 	}
 	out.Of = len(g.nodes)
 	// Calls and tags matter for which nodes a picture shows; else only those of the nodes that are left do.
@@ -98,13 +113,19 @@ func count(nodes []*node, ok func(*node) bool) int {
 	return n
 }
 
-// full returns the graph of all frames, still without calls.
-func (b *builder) full(t trim) (*graph, *treeIndex) {
-	if t.callTree {
-		return b.tree()
+// big returns the frames that cost at least cutoff with what they call, and how many do not.
+func (b *builder) big(cutoff int64) (kept []bool, dropped int) {
+	kept = make([]bool, len(b.table.frames))
+	for f := range kept {
+		switch {
+		case !b.listed(f):
+		case abs(b.cum[f].v) >= cutoff:
+			kept[f] = true
+		default:
+			dropped++
+		}
 	}
-	b.costs()
-	return b.graph(nil), nil
+	return kept, dropped
 }
 
 // keep returns the frames of those nodes for which ok is true.

@@ -29,6 +29,9 @@ import (
 // The views of the page, in the order of their tabs.
 var pageViews = []string{"overview", "flame", "sandwich", "top", "graph", "source", "diff", "tags", "traces"}
 
+// patience is how long something that will come may take. Nothing waits for as long unless it is broken.
+const patience = 3 * time.Minute
+
 // chromium starts the browser that all tests share.
 var chromium = sync.OnceValues(func() (context.Context, error) {
 	var path string
@@ -45,6 +48,7 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 		chromedp.ExecPath(path),
 		chromedp.NoSandbox, // CI runs as root
 		chromedp.DisableGPU,
+		chromedp.WSURLReadTimeout(patience), // starting takes half a minute where much else runs
 	)
 	alloc, stopAlloc := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, stop := chromedp.NewContext(alloc)
@@ -82,7 +86,7 @@ func open(t *testing.T, first string, width, height int64) *page {
 		t.Fatal(err)
 	}
 	ctx, stop := chromedp.NewContext(browserCtx)
-	ctx, stopTime := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, stopTime := context.WithTimeout(ctx, 5*patience)
 	url, _, _ := strings.Cut(first, "/overview")
 	p := &page{t: t, ctx: ctx, url: url}
 	console := chromedp.Console(ctx)
@@ -150,7 +154,7 @@ func (p *page) settled() {
 // wait waits until a condition holds in the page.
 func (p *page) wait(cond string) {
 	p.t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if eval[bool](p, cond) {
 			return
 		}

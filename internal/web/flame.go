@@ -37,6 +37,7 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
+		s.latest.Store(flames)
 		f, err := flames.Flame(painted(q))
 		if err != nil {
 			return nil, err
@@ -71,8 +72,21 @@ func (s *Server) prepare(page string) {
 	if done, ok := s.busy(r); ok {
 		defer done()
 		if in, q, err = picked(in, q); err == nil {
-			s.flames(in, q) // so will it with this error
+			if f, err := s.flames(in, q); err == nil { // so will it with this error
+				f.Open(painted(q).Min)
+			}
 		}
+	}
+}
+
+// ahead opens more calls of the tree that was asked last, until somebody asks: whoever looks closer or filters will want
+// calls that are thinner than those of the first picture.
+func (s *Server) ahead() {
+	if !s.opening.TryLock() {
+		return
+	}
+	defer s.opening.Unlock()
+	for f := s.latest.Load(); f != nil && len(s.turns) == 0 && f.Deepen(minPainted/4); f = s.latest.Load() {
 	}
 }
 

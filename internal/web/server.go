@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
@@ -35,6 +36,9 @@ type Server struct {
 	first string // page
 	cache cache
 	turns chan struct{} // held while computing
+
+	latest  atomic.Pointer[view.Flames] // that a picture was cut from
+	opening sync.Mutex                  // held while more calls of it are opened
 
 	// What is the same for all who ask.
 	described func() (session, error)
@@ -121,7 +125,10 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) busy(r *http.Request) (done func(), ok bool) {
 	select {
 	case s.turns <- struct{}{}:
-		return func() { <-s.turns }, true
+		return func() {
+			<-s.turns
+			go s.ahead() // not waited for either, and done soon
+		}, true
 	case <-r.Context().Done():
 		return nil, false
 	}

@@ -10,8 +10,13 @@ import (
 
 // What a recording can hold beside profiles, as the session names it and as people do.
 var (
-	partNames = map[view.Part]string{view.Metrics: "metrics", view.GCLog: "gc", view.Versions: "compare"}
-	partDocs  = map[view.Part]string{view.Metrics: "metrics over time", view.GCLog: "word of the garbage collector", view.Versions: "comparison of versions"}
+	partNames = map[view.Part]string{
+		view.Metrics: "metrics", view.GCLog: "gc", view.Versions: "compare", view.Benchmarks: "bench",
+	}
+	partDocs = map[view.Part]string{
+		view.Metrics: "metrics over time", view.GCLog: "word of the garbage collector",
+		view.Versions: "comparison of versions", view.Benchmarks: "benchmark line",
+	}
 )
 
 // partsOf names what a recording holds beside profiles.
@@ -22,6 +27,9 @@ func partsOf(rec *recording.Recording) []string {
 	}
 	if rec.GC != nil && len(rec.GC.Cycles) > 0 {
 		out = append(out, partNames[view.GCLog])
+	}
+	if rec.Bench != nil && len(rec.Bench.Results) > 0 {
+		out = append(out, partNames[view.Benchmarks])
 	}
 	return out
 }

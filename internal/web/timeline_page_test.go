@@ -5,11 +5,14 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/web"
 )
 
@@ -130,6 +133,45 @@ func TestPageTimelineKeys(t *testing.T) {
 	p.key(kb.Enter)
 	p.wait(rangeOfPage + ` === "11s.."`)
 	p.settled()
+}
+
+// Trouble is marked on the charts, and leads to the time before it.
+func TestPageTrouble(t *testing.T) {
+	rec := web.Measured(t)
+	rec.Manifest.Events = []recording.Event{{At: 11500 * time.Millisecond, When: "rss>100MB", Of: "rss", Unit: "bytes", Value: 106 << 20, Limit: 100 << 20}}
+	p := open(t, serveRecordings(t, rec), 1280, 800)
+	p.visit("/timeline")
+	left := eval[float64](p, `(() => { const e = document.querySelector(".event").getBoundingClientRect(), b = document.querySelector(".plot").getBoundingClientRect(); return (e.x - b.x) / b.width; })()`)
+	if left < 0.94 || left > 0.98 {
+		t.Errorf("the mark of trouble after 11.5s of 12s is at %g", left)
+	}
+	p.click(".next a", "11.5s")
+	p.wait(rangeOfPage + ` === "1.5s..11.5s"`)
+	p.settled()
+	if got := p.text("main"); !strings.Contains(got, "rss 106MB, above 100MB") {
+		t.Errorf("the page says %q", got)
+	}
+}
+
+// A recording without profiles has a timeline all the same.
+func TestPageWithoutProfile(t *testing.T) {
+	rec := web.Measured(t)
+	rec.Profile, rec.Parts = &profile.Profile{}, nil
+	p := open(t, serveRecordings(t, rec), 1280, 800)
+	p.visit("/timeline")
+	if got := p.text(".charts"); !strings.Contains(got, "most 108MB") {
+		t.Errorf("the charts say %q", got)
+	}
+	if n := eval[int](p, `document.querySelectorAll(".problem").length`); n > 0 {
+		t.Errorf("there are %d problems on it", n)
+	}
+	if got := eval[string](p, `[...document.querySelectorAll(".tabs a")].map((a) => a.innerText).join(" ")`); got != "Timeline" {
+		t.Errorf("the tabs are %q", got)
+	}
+	p.visit("/flame")
+	if got := p.text("main"); !strings.Contains(strings.ToLower(got), "no profile") {
+		t.Errorf("the flame graph says %q", got)
+	}
 }
 
 // Only recordings with metrics have a timeline; where there is none the page says so.

@@ -62,6 +62,23 @@ func (p *page) clipboard() func() string {
 	return func() string { return eval[string](p, `navigator.clipboard.readText()`) }
 }
 
+// listen keeps what the page says for a moment, which may be over before anybody looks.
+func (p *page) listen() {
+	p.t.Helper()
+	eval[bool](p, `(() => {
+		globalThis.said = [];
+		const toast = document.querySelector(".toast");
+		new MutationObserver(() => said.push(toast.textContent)).observe(toast, { childList: true, characterData: true, subtree: true });
+		return true;
+	})()`)
+}
+
+// said waits until the page says something, since it was last asked.
+func (p *page) said(text string) {
+	p.t.Helper()
+	p.wait(fmt.Sprintf(`said.some((t) => t.startsWith(%q)) && (said.length = 0, true)`, text))
+}
+
 // Every key of the sheet that acts on the selected frame, on the picture or on the search does what the sheet says.
 func TestPageKeys(t *testing.T) {
 	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
@@ -96,18 +113,19 @@ func TestPageKeys(t *testing.T) {
 	p.point(0.2, 3, 1)
 	p.wait(selected + ` !== null`)
 	name := eval[string](p, selected)
+	p.listen()
 	p.key("y")
-	p.wait(`document.querySelector(".toast.shown")?.innerText === "name copied"`)
+	p.said("name copied")
 	if got := clipboard(); got != name {
 		t.Errorf("y copies %q, want %q", got, name)
 	}
 	p.click(".head-end button", "Share")
-	p.wait(`document.querySelector(".toast.shown")?.innerText.startsWith("link copied")`)
+	p.said("link copied")
 	if got, want := clipboard(), eval[string](p, `location.href`); got != want || !strings.Contains(got, "ui.sel=") {
 		t.Errorf("Share copies %q, want %q", got, want)
 	}
 	p.click(".actions button", "Copy")
-	p.wait(`document.querySelector(".toast.shown")?.innerText === "name copied"`)
+	p.said("name copied")
 	if got := clipboard(); got != name {
 		t.Errorf("Copy copies %q, want %q", got, name)
 	}

@@ -34,6 +34,11 @@ type Settings struct {
 	Block  time.Duration // rate of the block profile: a sample for so much waiting
 	Mutex  int           // fraction of the mutex profile: a sample for so many
 	Trace  bool          // write an execution trace
+	Flight time.Duration // the last of an execution trace is written in the end, and when there is trouble; 0 is none
+	When   []Condition   // of trouble
+	Window time.Duration // what is older is dropped, unless it led up to trouble; 0 keeps all
+	Cool   time.Duration // for which a condition is quiet after it held
+	Most   int           // how often trouble is looked at
 	GoDbug *string       // what GODEBUG was before gctrace was added; nil when it was not set
 }
 
@@ -42,6 +47,15 @@ func (s Settings) String() string {
 	out := "every=" + s.Every.String() + ",block=" + s.Block.String() + ",mutex=" + strconv.Itoa(s.Mutex)
 	if s.Trace {
 		out += ",trace=true"
+	}
+	if s.Flight > 0 {
+		out += ",flight=" + s.Flight.String()
+	}
+	for _, c := range s.When {
+		out += ",when=" + c.String()
+	}
+	if len(s.When) > 0 {
+		out += ",window=" + s.Window.String() + ",cool=" + s.Cool.String() + ",most=" + strconv.Itoa(s.Most)
 	}
 	if s.GoDbug != nil {
 		out += ",godebug=" + strings.ReplaceAll(*s.GoDbug, ",", ";")
@@ -71,6 +85,18 @@ func parse(text string) (s Settings, ok bool) {
 			s.Mutex, _ = strconv.Atoi(value)
 		case "trace":
 			s.Trace = value == "true"
+		case "flight":
+			s.Flight, _ = time.ParseDuration(value)
+		case "when":
+			if c, ok := parseCondition(value); ok {
+				s.When = append(s.When, c)
+			}
+		case "window":
+			s.Window, _ = time.ParseDuration(value)
+		case "cool":
+			s.Cool, _ = time.ParseDuration(value)
+		case "most":
+			s.Most, _ = strconv.Atoi(value)
 		case "godebug":
 			old := strings.ReplaceAll(value, ";", ",")
 			s.GoDbug = &old
@@ -104,6 +130,8 @@ type recorder struct {
 	sys   system
 	quiet stillness
 	waits waiting
+	alarm Alarm
+	last  flight // of the execution trace
 
 	cost atomic.Int64 // CPU time of recording, nanoseconds
 }
@@ -127,7 +155,9 @@ func begin(h host) {
 
 func (r *recorder) run() {
 	r.write.dir = r.Dir
+	r.write.window.For = r.Window
 	r.write.begin()
+	r.alarm = Alarm{Conditions: r.When, Cooldown: r.Cool, Left: r.Most}
 	if f, err := os.Create(r.Dir + "/crash.txt"); err == nil {
 		debug.SetCrashOutput(f, debug.CrashOptions{}) // it keeps a copy
 		f.Close()
@@ -140,6 +170,9 @@ func (r *recorder) run() {
 	}
 	if r.Trace {
 		r.startTrace()
+	}
+	if r.Flight > 0 {
+		r.write.check(r.last.begin(r.Flight))
 	}
 	r.cpu.begin(r, nil)
 	r.metrics()
@@ -154,34 +187,63 @@ func (r *recorder) since() time.Duration { return time.Since(r.start) }
 // first is when the first CPU profile ends: what crashes at once shall leave something, too.
 const first = 250 * time.Millisecond
 
-// loop writes what there is every second.
+// loop writes what there is every second, and when there is trouble.
 func (r *recorder) loop() {
 	next := first
 	shot := first
 	for {
-		time.Sleep(next - r.since())
+		wait := next - r.since()
+		if len(r.When) > 0 {
+			wait = min(wait, look)
+		}
+		time.Sleep(wait)
 		r.mu.Lock()
 		if r.ended {
 			r.mu.Unlock()
 			return
 		}
 		dead := false
+		due := r.since() >= next
 		r.measure(func() {
-			now := r.since()
-			dead = r.cpu.rotate(r)
-			r.metrics()
-			r.waits.next(r, now, r.sys.switches)
-			if now >= shot {
-				r.snapshot(now < time.Second, false)
-				shot = nextShot(now, r.Every)
+			if due {
+				r.metrics() // which has the rates that may be trouble
 			}
+			trouble := r.alarm.Look(r.since(), r.sys.watched.value)
+			now := r.since()
+			switch {
+			case trouble:
+				r.snapshot(inTrouble) // at once: there may be little time left
+				r.write.window.Pin(r.since())
+				r.metrics()
+				dead = r.cpu.rotate(r)
+				r.writeFlight()
+			case due:
+				dead = r.cpu.rotate(r)
+			}
+			if due {
+				r.waits.next(r, now, r.sys.switches)
+			}
+			if due && now >= shot {
+				why := inTime
+				if now < time.Second {
+					why = early
+				}
+				shot = nextShot(now, r.Every)
+				if !trouble {
+					r.snapshot(why)
+				}
+			}
+			r.write.window.Drop(now)
+			due = due || trouble
 		})
-		r.status()
+		if due {
+			r.status()
+			next = r.since().Truncate(time.Second) + time.Second
+		}
 		r.mu.Unlock()
 		if dead {
 			r.deadlock()
 		}
-		next = r.since().Truncate(time.Second) + time.Second
 	}
 }
 
@@ -205,9 +267,11 @@ func (r *recorder) end() {
 	r.ended = true
 	r.measure(func() {
 		r.cpu.end(r)
-		r.snapshot(false, true)
+		r.snapshot(atEnd)
 		r.metrics()
 		r.stopTrace()
+		r.writeFlight()
+		r.write.window.Drop(r.since())
 	})
 	r.status()
 }

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +21,8 @@ func TestSettings(t *testing.T) {
 	for _, s := range []Settings{
 		{Dir: "/a,b=c", Every: 5 * time.Second, Block: 100 * time.Microsecond, Mutex: 100},
 		{Dir: "x", Every: time.Minute, Trace: true, GoDbug: &old},
+		{Dir: "x", Every: time.Minute, Flight: 10 * time.Second, When: []Condition{{RSS, 50, true}, {Goroutines, 12345678, false}, {CPU, 0.5, false}},
+			Window: time.Minute, Cool: time.Second, Most: 3},
 		{Dir: "x", Every: time.Minute, GoDbug: &none},
 	} {
 		if got, ok := parse(s.String()); !ok || !reflect.DeepEqual(got, s) {
@@ -93,11 +97,84 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
+func TestAlarm(t *testing.T) {
+	a := Alarm{Conditions: []Condition{{RSS, 50, true}, {Goroutines, 10, false}, {Cgroup, 50, true}}, Cooldown: time.Second, Left: 3}
+	type step struct {
+		at              time.Duration
+		rss, goroutines float64
+		want            string // conditions that go off
+	}
+	for _, s := range []step{
+		{0, 40, 10, ""},
+		{100, 50, 10, ""}, // not above
+		{200, 51, 11, "0 1"},
+		{300, 60, 11, ""}, // too soon
+		{1200, 60, 11, "0"},
+		{3000, 55, 9, ""},
+		{4000, 60, 11, ""}, // as bad as before
+		{5000, 60, 12, "1"},
+		{9000, 99, 99, ""}, // no more
+	} {
+		before := len(a.Troubles)
+		off := a.Look(s.at*time.Millisecond, func(of string) (v, most float64, known bool) {
+			switch of {
+			case RSS:
+				return s.rss, 100, true
+			case Goroutines:
+				return s.goroutines, 0, true
+			}
+			return 1, 0, true // without a limit there is no share
+		})
+		var got []string
+		for _, tr := range a.Troubles[before:] {
+			got = append(got, strconv.Itoa(tr.Condition))
+		}
+		if strings.Join(got, " ") != s.want || off != (s.want != "") {
+			t.Errorf("after %d ms %q went off (%v), want %q", s.at, got, off, s.want)
+		}
+	}
+	if a.Missed != 1 || !reflect.DeepEqual(a.Blind(), []int{2}) || a.Troubles[0].Limit != 50 || a.Troubles[0].Value != 51 {
+		t.Errorf("missed %d, blind to %v, the first trouble was %+v", a.Missed, a.Blind(), a.Troubles[0])
+	}
+}
+
+func TestWindow(t *testing.T) {
+	w := Window{For: 10 * time.Second}
+	dir := t.TempDir()
+	add := func(from, to time.Duration) {
+		name := filepath.Join(dir, number(from*time.Second))
+		if err := os.WriteFile(name, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		w.Add(name, from*time.Second, to*time.Second)
+	}
+	left := func(want ...time.Duration) {
+		t.Helper()
+		files, _ := filepath.Glob(filepath.Join(dir, "*"))
+		var names []string
+		for _, f := range want {
+			names = append(names, filepath.Join(dir, number(f*time.Second)))
+		}
+		if !slices.Equal(files, names) {
+			t.Errorf("there are %q, want %q", files, names)
+		}
+	}
+	for s := range time.Duration(30) {
+		add(s, s+1)
+		if s == 14 {
+			w.Pin(14500 * time.Millisecond) // within what is added before it ends
+		}
+		w.Drop((s + 1) * time.Second)
+	}
+	left(4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29)
+	(&Window{}).Add("x", 0, 0) // of a recording that keeps all
+}
+
 // A program runs on when nothing can be written.
 func TestRecorderWithoutRoom(t *testing.T) {
 	r := &recorder{Settings: Settings{Dir: filepath.Join(t.TempDir(), "gone"), Every: time.Second}, start: time.Now()}
 	r.write.dir = r.Dir
-	r.snapshot(false, true)
+	r.snapshot(atEnd)
 	r.metrics()
 	r.status()
 	if r.write.failed != len(kinds) || r.write.err == nil {

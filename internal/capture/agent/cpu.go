@@ -79,7 +79,7 @@ func (r *recorder) keep(s *segment) {
 		<-s.built
 	}
 	if s.buf.Len() > 0 && s.to.Milliseconds() > s.from.Milliseconds() {
-		r.write.file("cpu", number(s.from)+"-"+number(s.to)+".pb.gz", s.buf.Bytes())
+		r.write.part("cpu", s.from, s.to, number(s.from)+"-"+number(s.to)+".pb.gz", s.buf.Bytes())
 	}
 }
 

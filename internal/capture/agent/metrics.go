@@ -2,6 +2,7 @@ package agent
 
 import (
 	"math"
+	"runtime"
 	"runtime/metrics"
 	"strconv"
 )
@@ -62,6 +63,7 @@ type system struct {
 	before  map[string][]uint64 // counts of histograms at the time before
 	line    []byte
 	process *Process
+	watched watched
 
 	switches uint64 // how many times a goroutine went on, as far as that is counted
 }
@@ -83,6 +85,7 @@ func (s *system) begin() {
 	s.samples = known
 	s.before = make(map[string][]uint64)
 	s.process = Self()
+	s.watched.begin(s.process)
 }
 
 // peak returns the most memory that the program had so far, in bytes; 0 when that is not known.
@@ -102,8 +105,21 @@ func (r *recorder) metrics() {
 	b := append(s.line[:0], `{"t":`...)
 	b = strconv.AppendInt(b, r.since().Milliseconds(), 10)
 	metrics.Read(s.samples)
+	now := usage{at: r.since()}
+	now.cpu, now.known = s.process.CPU()
 	for i := range s.samples {
 		m := &s.samples[i]
+		switch m.Name {
+		case "/cpu/classes/total:cpu-seconds":
+			now.spent += m.Value.Float64()
+		case "/cpu/classes/idle:cpu-seconds":
+			now.spent -= m.Value.Float64()
+		case "/cpu/classes/gc/total:cpu-seconds":
+			now.gc += m.Value.Float64()
+		case "/cpu/classes/gc/mark/idle:cpu-seconds": // by processors that had nothing else to do
+			now.gc -= m.Value.Float64()
+			now.spent -= m.Value.Float64()
+		}
 		switch m.Value.Kind() {
 		case metrics.KindUint64:
 			b = strconv.AppendUint(appendKey(b, m.Name), m.Value.Uint64(), 10)
@@ -123,6 +139,8 @@ func (r *recorder) metrics() {
 			}
 		}
 	}
+	s.watched.rates(now)
+	b = strconv.AppendInt(appendKey(b, "go/goroutines"), int64(runtime.NumGoroutine()), 10)
 	b = s.process.Append(b)
 	b = append(b, "}\n"...)
 	s.line = b

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -11,6 +12,8 @@ import (
 type Process struct {
 	dir                     string // in /proc
 	memory, cpuUse, cpuStat string // files of its control group; "" where there are none
+	groupUse                string // memory that the control group uses which has the least to give
+	groupMost               int64  // what that is; 0 where there is no limit
 	buf                     []byte
 }
 
@@ -20,35 +23,60 @@ func Self() *Process { return Of("self") }
 // Of returns the process of a number.
 func Of(pid string) *Process {
 	p := &Process{dir: "/proc/" + pid + "/", buf: make([]byte, 8<<10)}
-	groups, _ := os.ReadFile(p.dir + "cgroup")
-	for _, line := range strings.Split(string(groups), "\n") {
-		parts := strings.SplitN(line, ":", 3) // 4:memory:/path in version 1, 0::/path in version 2
-		if len(parts) != 3 {
-			continue
-		}
-		for _, of := range strings.Split(parts[1], ",") {
-			switch of {
-			case "":
-				p.use(&p.memory, "/sys/fs/cgroup", parts[2], "memory.current")
-				p.use(&p.cpuStat, "/sys/fs/cgroup", parts[2], "cpu.stat")
-			case "memory":
-				p.use(&p.memory, "/sys/fs/cgroup/memory", parts[2], "memory.usage_in_bytes")
-			case "cpuacct":
-				p.use(&p.cpuUse, "/sys/fs/cgroup/cpuacct", parts[2], "cpuacct.usage")
-			}
+	p.memory = innermost(GroupFiles(pid, "memory.current", "memory", "memory.usage_in_bytes"))
+	p.cpuUse = innermost(GroupFiles(pid, "", "cpuacct", "cpuacct.usage"))
+	p.cpuStat = innermost(GroupFiles(pid, "cpu.stat", "", ""))
+	for _, file := range GroupFiles(pid, "memory.max", "memory", "memory.limit_in_bytes") {
+		most, err := strconv.ParseInt(strings.TrimSpace(string(p.read(file))), 10, 64) // or max
+		if err == nil && most < noLimit && (p.groupMost == 0 || most < p.groupMost) {
+			p.groupMost = most
+			dir, name := filepath.Split(file)
+			p.groupUse = dir + map[string]string{"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_in_bytes"}[name]
 		}
 	}
 	return p
 }
 
-// use sets file to that of a control group. Inside a container the path is often that of outside, and then the group
-// is what is mounted.
-func (p *Process) use(file *string, mount, path, name string) {
-	for _, dir := range []string{mount + path, mount} {
-		if _, err := os.Stat(dir + "/" + name); err == nil && *file == "" {
-			*file = dir + "/" + name
+func innermost(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
+}
+
+// GroupFiles returns where a file is in the control groups of a process, from the innermost out: file2 where they are of
+// version 2, and file1 of a controller where they are of version 1.
+func GroupFiles(pid, file2, controller, file1 string) []string {
+	groups, _ := os.ReadFile("/proc/" + pid + "/cgroup")
+	var out []string
+	for _, line := range strings.Split(string(groups), "\n") {
+		parts := strings.SplitN(line, ":", 3) // 4:memory:/path in version 1, 0::/path in version 2
+		if len(parts) != 3 {
+			continue
+		}
+		mount, name := "/sys/fs/cgroup", file2
+		if parts[1] != "" {
+			found := false
+			for _, c := range strings.Split(parts[1], ",") {
+				found = found || c == controller
+			}
+			if !found {
+				continue
+			}
+			mount, name = mount+"/"+controller, file1
+		}
+		// Inside a container the path is often that of outside, and then the group is what is mounted.
+		for path := filepath.Clean("/" + parts[2]); name != ""; path = filepath.Dir(path) {
+			file := filepath.Join(mount, path, name)
+			if _, err := os.Stat(file); err == nil {
+				out = append(out, file)
+			}
+			if path == "/" {
+				break
+			}
 		}
 	}
+	return out
 }
 
 // read returns the beginning of a file. It stays valid until the next call.
@@ -71,21 +99,63 @@ func (p *Process) read(name string) []byte {
 // ticks is the unit of times in /proc/PID/stat: it is the same on all systems that Go runs on.
 const ticks = 100
 
+// RSS returns how much memory is resident, in bytes; 0 when that is not known.
+func (p *Process) RSS() int64 {
+	words := bytes.Fields(p.read(p.dir + "statm"))
+	if len(words) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseInt(string(words[1]), 10, 64)
+	return pages * int64(os.Getpagesize())
+}
+
+// stat returns the words of /proc/PID/stat from the third on. The second is the name, in which there may be anything.
+func (p *Process) stat() [][]byte {
+	text := p.read(p.dir + "stat")
+	return bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+}
+
+// CPU returns the CPU time that the process took so far, in seconds, and whether that is known.
+func (p *Process) CPU() (float64, bool) { return cpuOf(p.stat()) }
+
+func cpuOf(stat [][]byte) (float64, bool) {
+	const utime, stime = 11, 12
+	if len(stat) <= stime {
+		return 0, false
+	}
+	user, errUser := strconv.ParseInt(string(stat[utime]), 10, 64)
+	kernel, errKernel := strconv.ParseInt(string(stat[stime]), 10, 64)
+	return float64(user+kernel) / ticks, errUser == nil && errKernel == nil
+}
+
+// Group returns how much memory the control group uses that has the least to give, and what that is, in bytes; 0 where
+// there is no limit.
+func (p *Process) Group() (used, most int64) {
+	used, _ = strconv.ParseInt(string(bytes.TrimSpace(p.read(p.groupUse))), 10, 64)
+	return used, p.groupMost
+}
+
+// Memory returns how much memory there is for processes here: what the control group may have, or the machine has.
+func (p *Process) Memory() int64 {
+	all := kilobytes(p.read("/proc/meminfo"), "MemTotal:")
+	if p.groupMost > 0 && (all == 0 || p.groupMost < all) {
+		return p.groupMost
+	}
+	return all
+}
+
 // Append appends what there is to know as members of a JSON object, each with a comma in front.
 func (p *Process) Append(b []byte) []byte {
-	if words := bytes.Fields(p.read(p.dir + "statm")); len(words) > 1 {
-		if pages, err := strconv.ParseInt(string(words[1]), 10, 64); err == nil {
-			b = strconv.AppendInt(appendKey(b, "process/rss"), pages*int64(os.Getpagesize()), 10)
-		}
+	if rss := p.RSS(); rss > 0 {
+		b = strconv.AppendInt(appendKey(b, "process/rss"), rss, 10)
 	}
-	stat := p.read(p.dir + "stat")
-	if i := bytes.LastIndexByte(stat, ')'); i >= 0 { // the name before may hold anything
-		if words := bytes.Fields(stat[i+1:]); len(words) > 17 {
-			user, _ := strconv.ParseInt(string(words[11]), 10, 64)
-			kernel, _ := strconv.ParseInt(string(words[12]), 10, 64)
-			b = appendFloat(appendKey(b, "process/cpu"), float64(user+kernel)/ticks)
-			b = append(appendKey(b, "process/threads"), words[17]...)
-		}
+	stat := p.stat()
+	if cpu, ok := cpuOf(stat); ok {
+		b = appendFloat(appendKey(b, "process/cpu"), cpu)
+	}
+	const threads = 17
+	if len(stat) > threads && isNumber(stat[threads]) {
+		b = append(appendKey(b, "process/threads"), stat[threads]...)
 	}
 	if x := bytes.TrimSpace(p.read(p.memory)); isNumber(x) {
 		b = append(appendKey(b, "cgroup/memory"), x...)
@@ -103,12 +173,25 @@ func (p *Process) Append(b []byte) []byte {
 
 // Peak returns the most memory that the process had so far, in bytes; 0 when that is not known.
 func (p *Process) Peak() int64 {
-	_, rest, ok := bytes.Cut(p.read(p.dir+"status"), []byte("\nVmHWM:"))
-	if !ok {
-		return 0
+	return kilobytes(p.read(p.dir+"status"), "VmHWM:")
+}
+
+// field returns the value of a line of text such as "Threads: 4".
+func field(text []byte, name string) []byte {
+	at := bytes.Index(text, []byte("\n"+name))
+	if at < 0 {
+		if !bytes.HasPrefix(text, []byte(name)) {
+			return nil
+		}
+		at = -1
 	}
-	line, _, _ := bytes.Cut(rest, []byte("kB"))
-	kb, _ := strconv.ParseInt(string(bytes.TrimSpace(line)), 10, 64)
+	line, _, _ := bytes.Cut(text[at+1+len(name):], []byte("\n"))
+	return bytes.TrimSpace(line)
+}
+
+// kilobytes returns the value of a line such as "MemTotal: 12 kB", in bytes.
+func kilobytes(text []byte, name string) int64 {
+	kb, _ := strconv.ParseInt(string(bytes.TrimSpace(bytes.TrimSuffix(field(text, name), []byte("kB")))), 10, 64)
 	return kb << 10
 }
 

@@ -16,3 +16,18 @@ func (*Process) Append(b []byte) []byte { return b }
 
 // Peak returns the most memory that the process had so far, in bytes; 0 when that is not known.
 func (*Process) Peak() int64 { return 0 }
+
+// RSS returns how much memory is resident, in bytes; 0 when that is not known.
+func (*Process) RSS() int64 { return 0 }
+
+// CPU returns the CPU time that the process took so far, in seconds, and whether that is known.
+func (*Process) CPU() (float64, bool) { return 0, false }
+
+// Group returns how much memory the control group uses, and may have.
+func (*Process) Group() (used, most int64) { return 0, 0 }
+
+// Memory returns how much memory there is, in bytes; 0 when that is not known.
+func (*Process) Memory() int64 { return 0 }
+
+// GroupFiles returns where a file is in the control groups of a process.
+func GroupFiles(pid, file2, controller, file1 string) []string { return nil }

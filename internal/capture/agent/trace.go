@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"runtime/trace"
@@ -22,4 +23,19 @@ func (r *recorder) stopTrace() {
 	if r.Trace {
 		trace.Stop()
 	}
+}
+
+// writeFlight writes the last of an execution trace, when one is taken.
+func (r *recorder) writeFlight() {
+	if r.Flight == 0 {
+		return
+	}
+	at := r.since()
+	var b bytes.Buffer
+	if err := r.last.write(&b); err != nil {
+		r.write.say("no execution trace of the last seconds could be written: " + err.Error())
+		return
+	}
+	r.write.check(os.MkdirAll(filepath.Join(r.Dir, "flight"), 0o755))
+	r.write.file("flight", number(at)+".out", b.Bytes())
 }

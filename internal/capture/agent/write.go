@@ -29,6 +29,7 @@ type writer struct {
 	notes   []string
 	metrics *os.File
 	buf     plain
+	window  Window
 }
 
 // A plain buffer takes a profile that is not packed, where runtime/pprof knows how: see pack.go.txt. Who makes one file of
@@ -66,6 +67,12 @@ func (w *writer) say(note string) {
 	w.notes = append(w.notes, note)
 }
 
+// part writes a profile of a part of the time.
+func (w *writer) part(kind string, from, to time.Duration, name string, data []byte) {
+	w.file(kind, name, data)
+	w.window.Add(filepath.Join(w.dir, kind, name), from, to)
+}
+
 // file writes a file in a folder of the recording.
 func (w *writer) file(dir, name string, data []byte) {
 	dir = filepath.Join(w.dir, dir)
@@ -91,33 +98,43 @@ const leaks = "goroutineleak"
 // many is a number of goroutines of which a profile stops the program for noticeable time.
 const many = 100_000
 
+// An occasion is why profiles are written.
+type occasion int
+
+const (
+	inTime    occasion = iota // since it is time again
+	early                     // in case the program crashes at once
+	inTrouble                 // before it becomes worse
+	atEnd
+)
+
 // snapshot writes profiles of all kinds but the CPU; early only those that help when the program crashes at once.
-func (r *recorder) snapshot(early, last bool) {
-	at := number(r.since()) + ".pb.gz"
+func (r *recorder) snapshot(why occasion) {
+	at := r.since()
 	for i, kind := range kinds {
-		if early && i >= 2 {
+		if why == early && i >= 2 {
 			break
 		}
-		if kind == "goroutine" && !last && runtime.NumGoroutine() > many {
-			r.write.say("there were so many goroutines that their profile was only taken at the end")
+		if kind == "goroutine" && why <= early && runtime.NumGoroutine() > many {
+			r.write.say("there were so many goroutines that their profile was not taken now and then")
 			continue
 		}
 		r.profile(kind, at)
 	}
-	if last && pprof.Lookup(leaks) != nil {
+	if why == atEnd && pprof.Lookup(leaks) != nil {
 		r.write.check(os.MkdirAll(filepath.Join(r.Dir, leaks), 0o755))
 		r.profile(leaks, at)
 	}
 }
 
-func (r *recorder) profile(kind, name string) {
+func (r *recorder) profile(kind string, at time.Duration) {
 	b := &r.write.buf
 	b.Reset()
 	if err := pprof.Lookup(kind).WriteTo(b, 0); err != nil {
 		r.write.check(errors.New(kind + " profile: " + err.Error()))
 		return
 	}
-	r.write.file(kind, name, b.Bytes())
+	r.write.part(kind, at, at, number(at)+".pb.gz", b.Bytes())
 }
 
 // Status is the file in which the recorder tells what it did. It is for hone, and no part of the recording.
@@ -144,7 +161,30 @@ func (r *recorder) status() {
 		b = append(b, `,"error":`...)
 		b = appendJSON(b, w.err.Error())
 	}
-	b = append(b, `,"notes":[`...)
+	b = append(b, `,"missed":`...)
+	b = strconv.AppendInt(b, int64(r.alarm.Missed), 10)
+	b = append(b, `,"troubles":[`...)
+	for i, t := range r.alarm.Troubles {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"at":`...)
+		b = strconv.AppendInt(b, int64(t.At), 10)
+		b = append(b, `,"condition":`...)
+		b = strconv.AppendInt(b, int64(t.Condition), 10)
+		b = append(b, `,"value":`...)
+		b = strconv.AppendFloat(b, t.Value, 'f', -1, 64)
+		b = append(b, `,"limit":`...)
+		b = append(strconv.AppendFloat(b, t.Limit, 'f', -1, 64), '}')
+	}
+	b = append(b, `],"blind":[`...)
+	for i, n := range r.alarm.Blind() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(n), 10)
+	}
+	b = append(b, `],"notes":[`...)
 	for i, n := range w.notes {
 		if i > 0 {
 			b = append(b, ',')

@@ -81,7 +81,14 @@ func (s *session) main(ctx context.Context, args []string) error {
 	case l != nil:
 		return s.serve(l, !f.noBrowser)
 	case f.cmd != nil:
-		return s.report(s.cfg, f.cmd, f.arg, nil)
+		done := make(chan error, 1)
+		go func() { done <- s.report(s.cfg, f.cmd, f.arg, nil) }()
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done(): // what is not wanted any more goes on until the program ends, which is at once
+			return ctx.Err()
+		}
 	}
 	return s.interact()
 }

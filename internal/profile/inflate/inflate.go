@@ -11,6 +11,8 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"os"
+	"sync"
 )
 
 const (
@@ -23,8 +25,9 @@ const (
 
 // A Reader unpacks a gzip stream of one member or several. Errors are those of compress/gzip and compress/flate.
 type Reader struct {
-	src io.Reader
-	err error // what Read says when all output has been read
+	src     io.Reader
+	buffers *buffers
+	err     error // what Read says when all output has been read
 
 	in       []byte // buffer
 	pos, end int    // of what has not been looked at
@@ -53,15 +56,31 @@ type Reader struct {
 
 // NewReader returns a Reader of src, of which it reads the header. It may read more from src than the stream holds.
 func NewReader(src io.Reader) (*Reader, error) {
-	r := &Reader{src: src, in: make([]byte, inSize), out: make([]byte, outSize)}
+	b := readerBuffers.Get().(*buffers)
+	r := &Reader{src: src, buffers: b, in: b.in[:], out: b.out[:]}
 	if err := r.header(); err != nil {
+		r.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
-// Close does nothing; it is there so that a Reader can be used where compressions are closed.
-func (r *Reader) Close() error { return nil }
+// The buffers of a Reader are what is large of it.
+type buffers struct {
+	in  [inSize]byte
+	out [outSize]byte
+}
+
+var readerBuffers = sync.Pool{New: func() any { return new(buffers) }}
+
+// Close ends the use of the Reader, which cannot fail. Its buffers go to the next one.
+func (r *Reader) Close() error {
+	if r.buffers != nil {
+		readerBuffers.Put(r.buffers)
+	}
+	*r = Reader{err: os.ErrClosed}
+	return nil
+}
 
 // Read reads unpacked bytes.
 func (r *Reader) Read(p []byte) (int, error) {

@@ -195,7 +195,15 @@ export interface Timeline {
   end_ns: number;
   cpus?: number;
   points: TimePoint[] | null;
+  events?: TimeEvent[] | null;
   notes?: string[] | null;
+}
+
+/** A TimeEvent is trouble that was looked out for. */
+export interface TimeEvent {
+  at_ns: number;
+  when: string; // the condition
+  text: string;
 }
 
 export interface TimePoint {

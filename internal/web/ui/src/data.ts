@@ -28,6 +28,11 @@ export function timed(app: App): boolean {
   return app.api.has("/api/timeline") && (recordingOf(app)?.parts?.includes("metrics") ?? false);
 }
 
+/** profiled tells whether a recording has a profile. One without says at least how its run went over time. */
+export function profiled(app: App): boolean {
+  return !timed(app) || (recordingOf(app)?.metrics?.length ?? 0) > 0;
+}
+
 /** asked returns the pairs of the state that change the answer of a view: it refuses all others. */
 export function asked(app: App, view: string, ...extra: Pair[]): Pair[] {
   const like = app.session.views.find((v) => v.name === view) ?? app.session.views.find((v) => v.name === "flame");

@@ -1,7 +1,7 @@
 // What stands above every view: what is looked at, the views, and the filters that were applied.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { App, asked, recordingOf, timed, useApp } from "./data";
+import { App, asked, profiled, recordingOf, timed, useApp } from "./data";
 import { duration, group, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { readable } from "./names";
@@ -18,16 +18,16 @@ export interface View {
 }
 
 export const views: View[] = [
-  { name: "overview", title: "Overview", needs: "/api/top" },
+  { name: "overview", title: "Overview", needs: "/api/top", there: profiled },
   { name: "timeline", title: "Timeline", needs: "/api/timeline", key: "0", there: timed },
-  { name: "flame", title: "Flame", needs: "/api/flame" },
-  { name: "sandwich", title: "Callers", needs: "/api/sandwich" },
-  { name: "top", title: "Top", needs: "/api/top" },
-  { name: "graph", title: "Graph", needs: "/download/svg" },
-  { name: "source", title: "Source", needs: "/api/list" },
-  { name: "diff", title: "Diff", needs: "/api/diff" },
-  { name: "tags", title: "Tags", needs: "/api/tags" },
-  { name: "traces", title: "Traces", needs: "/api/traces" },
+  { name: "flame", title: "Flame", needs: "/api/flame", there: profiled },
+  { name: "sandwich", title: "Callers", needs: "/api/sandwich", there: profiled },
+  { name: "top", title: "Top", needs: "/api/top", there: profiled },
+  { name: "graph", title: "Graph", needs: "/download/svg", there: profiled },
+  { name: "source", title: "Source", needs: "/api/list", there: profiled },
+  { name: "diff", title: "Diff", needs: "/api/diff", there: profiled },
+  { name: "tags", title: "Tags", needs: "/api/tags", there: profiled },
+  { name: "traces", title: "Traces", needs: "/api/traces", there: profiled },
 ];
 
 export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }) {
@@ -101,6 +101,7 @@ const written = new Set(["top", "flame", "diff", "tags", "timeline"]);
 function Download() {
   const app = useApp();
   const menu = useRef<HTMLDetailsElement>(null);
+  const [open, setOpen] = useState(false); // the links follow the state, which changes with every key
   useEffect(() => {
     const close = (e: Event) => {
       if (menu.current?.open && !(e instanceof KeyboardEvent ? e.key !== "Escape" : menu.current.contains(e.target as Node))) menu.current.open = false;
@@ -119,10 +120,10 @@ function Download() {
     return "/download/" + format + queryString([...(view ? [["view", view] as [string, string]] : []), ...asked(app, grammar).filter(([k]) => k !== "root" || grammar === "flame")]);
   };
   return (
-    <details class="menu" ref={menu}>
+    <details class="menu" ref={menu} onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary title="download"><Icon name="download" /><span class="wide">Download</span></summary>
       <ul>
-        {downloads.map(([format, doc]) => <li><a href={link(format)} download onClick={() => { menu.current!.open = false; }}>{doc}</a></li>)}
+        {open && downloads.map(([format, doc]) => <li><a href={link(format)} download onClick={() => { menu.current!.open = false; }}>{doc}</a></li>)}
       </ul>
     </details>
   );

@@ -3,7 +3,7 @@
 import { ComponentType, render } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Failure, Session, connect } from "./api";
-import { App, AppContext, timed, useBusy } from "./data";
+import { App, AppContext, profiled, timed, useBusy } from "./data";
 import { DiffView } from "./diff";
 import { FlameView } from "./flame";
 import { GraphView } from "./graph";
@@ -68,6 +68,8 @@ function Page() {
         <main id={"view-" + view} data-view={view}>
           {session.recordings.length === 0 ? (
             <Message title="Nothing is open"><p><code>hone web cpu.pprof</code> opens a profile.</p></Message>
+          ) : Current && view !== "timeline" && !profiled(app) ? (
+            <Message title="There is no profile in this recording"><p>Its timeline says how the run went.</p></Message>
           ) : Current ? <Current key={view} /> : (
             <Message title={`There is no view ${now.view}`}><p>The views are above.</p></Message>
           )}

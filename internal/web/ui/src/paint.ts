@@ -54,12 +54,37 @@ interface Layers {
 
 let brushes = 0;
 
+// What is known of texts holds for all pictures. Finding it out anew for each would be most of what the first painting
+// of one takes: what an answer brings has nearly the same names as what was there before.
+const widths = new Map<string, number>(); // of characters
+const forms = new Map<string, [text: string, width: number][]>(); // of names, from long to short
+const functionNames = new Map<string, string>();
+const mostNames = 50_000; // that are kept
+
+function remember<V>(known: Map<string, V>, name: string, make: (name: string) => V): V {
+  let v = known.get(name);
+  if (v === undefined) {
+    if (known.size >= mostNames) known.clear();
+    known.set(name, (v = make(name)));
+  }
+  return v;
+}
+
+// Kerning is left out of account; measuring each text for itself is what painting would take longest for.
+function measure(ctx: CanvasRenderingContext2D, text: string): number {
+  let sum = 0;
+  for (const c of text) sum += widthOf(ctx, c);
+  return sum;
+}
+
+function widthOf(ctx: CanvasRenderingContext2D, c: string): number {
+  return remember(widths, c, () => ctx.measureText(c).width);
+}
+
 /** A Brush keeps what painting the same model again can use: colours and labels of frames, and what was painted last. */
 export class Brush {
   private readonly colors: string[] = [];
-  private readonly forms = new Map<number, [text: string, width: number][]>();
   private readonly labels = new Map<number, string>();
-  private readonly widths = new Map<string, number>();
   private key = "";
   private last: { s: Surface; w: Window; look: Look } | undefined;
   readonly id = ++brushes;
@@ -189,7 +214,7 @@ export class Brush {
       if (hit && look.wanted !== undefined) to.found.push(left, y, box);
       if (box >= leastText) {
         const sign = changes && before !== r.cum[i] ? this.sign(before, r.cum[i]) : "";
-        const text = this.label(s.ctx, f, f < 0 ? undefined : this.model.frames[f].name, box - 2 * padding, sign);
+        const text = this.label(s.ctx, f, f < 0 ? "all" : (this.model.frames[f].name ?? ""), box - 2 * padding, sign);
         if (text !== "") (hit || outlined ? to.strong : to.weak).push({ text, x: left + padding, y: y + height / 2 + 0.5 });
       }
       if (look.selected !== "" && f >= 0 && this.functions(f) === look.selected) to.picked.push(left, y, box);
@@ -225,10 +250,9 @@ export class Brush {
   }
 
   private readonly rows = new Map<string, number[]>();
-  private readonly functionNames: string[] = [];
 
   private functions(f: number): string {
-    return (this.functionNames[f] ??= functionOf(this.model.frames[f].name ?? ""));
+    return remember(functionNames, this.model.frames[f].name ?? "", functionOf);
   }
 
   // A change of a few hundredths is not worth a sign on its box; the panel has the number.
@@ -251,43 +275,26 @@ export class Brush {
   }
 
   /** label returns as much of a name as fits into width. */
-  private label(ctx: CanvasRenderingContext2D, f: number, name: string | undefined, width: number, sign: string): string {
-    const room = Math.floor(sign === "" ? width : width - this.measure(ctx, sign));
+  private label(ctx: CanvasRenderingContext2D, f: number, name: string, width: number, sign: string): string {
+    const room = Math.floor(sign === "" ? width : width - measure(ctx, sign));
     if (room < 0) return "";
     const key = (f + 1) * 2 ** 14 + room;
     let text = this.labels.get(key);
     if (text === undefined) {
       if (this.labels.size > mostLabels) this.labels.clear();
-      this.labels.set(key, (text = this.fit(ctx, f, name, room)));
+      this.labels.set(key, (text = this.fit(ctx, name, room)));
     }
     return text && sign + text;
   }
 
-  private fit(ctx: CanvasRenderingContext2D, f: number, name: string | undefined, room: number): string {
-    let forms = this.forms.get(f);
-    if (!forms) {
-      forms = (name === undefined ? ["all"] : shorter(name)).map((t) => [t, this.measure(ctx, t)]);
-      this.forms.set(f, forms);
-    }
-    for (const [text, wide] of forms) if (wide <= room) return text;
-    const last = forms[forms.length - 1][0].replace(/^…/, "");
+  private fit(ctx: CanvasRenderingContext2D, name: string, room: number): string {
+    const known = remember(forms, name, () => shorter(name).map((t) => [t, measure(ctx, t)]));
+    for (const [text, wide] of known) if (wide <= room) return text;
+    const last = known[known.length - 1][0].replace(/^…/, "");
     let fits = 0;
-    let used = this.measure(ctx, "…");
-    while (fits < last.length && used + this.char(ctx, last[fits]) <= room) used += this.char(ctx, last[fits++]);
+    let used = measure(ctx, "…");
+    while (fits < last.length && used + widthOf(ctx, last[fits]) <= room) used += widthOf(ctx, last[fits++]);
     return fits >= 3 ? last.slice(0, fits) + "…" : "";
-  }
-
-  // Kerning is left out of account; measuring each text for itself is what painting would take longest for.
-  private measure(ctx: CanvasRenderingContext2D, text: string): number {
-    let sum = 0;
-    for (const c of text) sum += this.char(ctx, c);
-    return sum;
-  }
-
-  private char(ctx: CanvasRenderingContext2D, c: string): number {
-    let w = this.widths.get(c);
-    if (w === undefined) this.widths.set(c, (w = ctx.measureText(c).width));
-    return w;
   }
 }
 

@@ -27,6 +27,7 @@ export function queryString(pairs: Pair[]): string {
 
 // What needs no escape stays as it is: people read these.
 function encode(s: string): string {
+  if (/^[\w.]*$/.test(s)) return s;
   return encodeURIComponent(s).replace(/%(2F|3A|2C|40|24)/g, (m) => decodeURIComponent(m)).replace(/%20/g, "+");
 }
 

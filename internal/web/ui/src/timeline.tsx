@@ -3,10 +3,10 @@
 
 import { ComponentChildren } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Cycle, GC, TimePoint, Timeline, Top } from "./api";
+import { Cycle, GC, TimeEvent, TimePoint, Timeline, Top } from "./api";
 import { Axis, Lane, Line, paintLane, paintTimes, queryOf, rangeOf, ready, span } from "./chart";
 import { Palette } from "./colors";
-import { asked, recordingOf, timed, useAnswer, useApp } from "./data";
+import { asked, profiled, recordingOf, timed, useAnswer, useApp } from "./data";
 import { group, value } from "./format";
 import { Keys, useKeys } from "./keys";
 import { Rows } from "./overview";
@@ -17,10 +17,12 @@ import { PaletteContext } from "./theme";
 const mostCycles = "3000";
 const gutter = 62; // for the scale
 const tableRows = 20;
+const ledUp = 10e9; // nanoseconds before trouble
 
 /** A Run is what is known about the time of a recording. */
 interface Run {
   points: TimePoint[];
+  events: TimeEvent[];
   cycles: Cycle[];
   cut: number; // before when cycles are left out
   axis: { from: number; to: number };
@@ -39,7 +41,7 @@ function useRun() {
     const from = points[0].at_ns;
     const cycles = (gc.data?.cycles ?? []).filter((c) => c.start_nanos > 0); // old logs do not say when
     const cut = gc.data && gc.data.shown < gc.data.of ? (cycles[0]?.start_nanos ?? 0) : 0;
-    return { points, cycles, cut, axis: { from, to: Math.max(from + 1e6, points[points.length - 1].at_ns) }, cpus: times.data?.cpus ?? 0 };
+    return { points, events: times.data?.events ?? [], cycles, cut, axis: { from, to: Math.max(from + 1e6, points[points.length - 1].at_ns) }, cpus: times.data?.cpus ?? 0 };
   }, [times.data, gc.data]);
   const notes = [...(times.data?.notes ?? [])];
   if (run?.cut) notes.push(`only the last ${group(gc.data!.shown)} of ${group(gc.data!.of)} collections are here; hone gc lists all of them`);
@@ -163,6 +165,7 @@ function Plot({ run, brush, left, text }: { run: Run; brush: Brush; left: number
           <div class="outside" style={{ left: share(range[1]), right: "0" }} />
         </>
       )}
+      {run.events.map((e) => <div class="event" style={{ left: share(e.at_ns) }} />)}
       {brush.cursor >= 0 && <div class="cursor" style={{ left: share(run.points[brush.cursor].at_ns) }} />}
     </div>
   );
@@ -301,6 +304,7 @@ export function TimelineView() {
       <Notes notes={notes} />
       <div class="cards">
         <Ran />
+        <Trouble run={run} />
         <Values run={run} brush={brush} />
       </div>
     </div>
@@ -352,8 +356,31 @@ function Swatch({ line }: { line: Line }) {
   return <i class={"swatch " + line.draw} aria-hidden="true" style={{ borderColor: line.color, background: line.draw === "dash" ? "none" : line.color }} />;
 }
 
+/** Trouble is what was looked out for, and the time that led up to each. */
+function Trouble({ run }: { run: Run }): ComponentChildren {
+  const { state } = useApp();
+  if (run.events.length === 0) return null;
+  const before = (e: TimeEvent) => put(put(state, "at", queryOf(Math.max(run.axis.from, e.at_ns - ledUp), e.at_ns, run.axis)), "root", "");
+  return (
+    <section class="card">
+      <h2>Trouble</h2>
+      <p class="quiet">profiles were taken at once; choose one to see the time that led up to it</p>
+      <ul class="next">
+        {run.events.map((e) => (
+          <li><Link to={before(e)} href={href(before(e))}>{span(Math.round(e.at_ns / 1e6) * 1e6)}</Link> <span class="quiet">{e.text}</span></li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 /** Ran is what cost most in the time that is chosen. */
 function Ran() {
+  const app = useApp();
+  return profiled(app) ? <Ranking /> : null;
+}
+
+function Ranking() {
   const app = useApp();
   const at = get(app.state, "at");
   const { data, error, waiting } = useAnswer<Top>("/api/top", asked(app, "top", ["sort", "flat"], ["limit", "10"]));

@@ -1,0 +1,121 @@
+package capture
+
+import (
+	"bytes"
+	"context"
+	_ "expvar"
+	"net/http"
+	"net/http/httptest"
+	"net/http/pprof"
+	"path/filepath"
+	rpprof "runtime/pprof"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+func TestMemStatsOfHeap(t *testing.T) {
+	var text bytes.Buffer
+	if err := rpprof.Lookup("heap").WriteTo(&text, 1); err != nil {
+		t.Fatal(err)
+	}
+	got := memStatsOfHeap(text.Bytes())
+	for _, name := range []string{"Sys", "HeapAlloc", "HeapInuse", "StackInuse", "StackSys", "MSpanSys", "NextGC"} {
+		if got[name] <= 0 {
+			t.Errorf("%s is %v", name, got[name])
+		}
+	}
+	named := ofMemStats(got)
+	// The parts are the whole, as in runtime/metrics.
+	sum := 0.0
+	for name, v := range named {
+		if v < 0 {
+			t.Errorf("%s is %v", name, v)
+		}
+		if len(name) > 16 && name[:16] == "/memory/classes/" && name != "/memory/classes/total:bytes" {
+			sum += v
+		}
+	}
+	if total := named["/memory/classes/total:bytes"]; sum != total {
+		t.Errorf("parts add up to %.0f, and there are %.0f", sum, total)
+	}
+	for _, text := range []string{"", "heap profile: 1", "\n# runtime.MemStats\n# Stack = x / y\n# Sys = \n"} {
+		if got := ofMemStats(memStatsOfHeap([]byte(text))); got != nil {
+			t.Errorf("%q says %v", text, got)
+		}
+	}
+}
+
+func TestGoroutinesIn(t *testing.T) {
+	for text, want := range map[string]float64{
+		"<tr><td>12</td><td><a href='goroutine?debug=1'>goroutine</a></td></tr>":       12,
+		"<tr><td align=right>7<td><a href=\"goroutine?debug=1\">goroutine</a>":         7,
+		"<tr><td>3</td><td><a href='heap?debug=1'>heap</a></td></tr>":                  -1,
+		"<a href=\"goroutine?debug=2\">full goroutine stack dump</a>":                  -1,
+		"<tr><td>99999999999999999999999999</td><td><a href='goroutine?debug=1'>x</a>": 1e26,
+	} {
+		got, ok := goroutinesIn([]byte(text))
+		if ok != (want >= 0) || ok && got != want {
+			t.Errorf("%q has %v, %v; want %v", text, got, ok, want)
+		}
+	}
+}
+
+// What servers say of their memory comes from where they say it, and it is said where they do not.
+func TestFetchMetrics(t *testing.T) {
+	needs(t)
+	profiles := func(mux *http.ServeMux, heap http.HandlerFunc) {
+		mux.HandleFunc("/debug/pprof/", pprof.Index)
+		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		if heap != nil {
+			mux.HandleFunc("/debug/pprof/heap", heap)
+		}
+	}
+	for name, tt := range map[string]struct {
+		heap http.HandlerFunc
+		vars bool
+		note bool
+	}{
+		"vars":    {http.NotFound, true, false},
+		"heap":    {nil, false, false},
+		"neither": {http.NotFound, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mux := http.NewServeMux()
+			profiles(mux, tt.heap)
+			if tt.vars {
+				mux.Handle("/debug/vars", http.DefaultServeMux)
+			}
+			srv := httptest.NewServer(mux)
+			defer srv.Close()
+			dir := t.TempDir()
+			out, err := Fetch(context.Background(), Options{Out: "a.hone", Dir: dir, For: 2 * interval}, Server{Target: srv.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := recording.Open(filepath.Join(dir, out.File))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			s, err := r.ReadSeries()
+			if err != nil || len(s.Times) == 0 {
+				t.Fatalf("there are no metrics: %v", err)
+			}
+			if v, ok := s.At(recording.NumGoroutine, 0); !ok || v < 1 {
+				t.Errorf("there are %v goroutines, %v", v, ok)
+			}
+			if v, ok := s.At("/memory/classes/heap/objects:bytes", 0); ok == tt.note || ok && v < 1<<10 {
+				t.Errorf("the heap has %v bytes, %v", v, ok)
+			}
+			noted := false
+			for _, n := range r.Manifest.Notes {
+				noted = noted || bytes.Contains([]byte(n), []byte("what its memory is used for"))
+			}
+			if noted != tt.note {
+				t.Errorf("notes are %q", r.Manifest.Notes)
+			}
+		})
+	}
+}

@@ -1,0 +1,74 @@
+package capture
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/gocmd"
+)
+
+// What control groups count tells who was killed for want of memory, in both of their versions.
+func TestOOMCount(t *testing.T) {
+	dir := t.TempDir()
+	inner, outer := filepath.Join(dir, "inner"), filepath.Join(dir, "outer")
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(inner, "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n") // version 1
+	put(outer, "low 0\nhigh 0\nmax 12\noom 1\noom_kill 4\noom_group_kill 0\n")
+	c := &oomCount{files: []string{inner, outer}, before: []int{oomKills(inner), oomKills(outer)}, limit: 64 << 20}
+	if got := c.evidence(); got != "" {
+		t.Errorf("without a kill it says %q", got)
+	}
+	put(inner, "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n")
+	if got := c.evidence(); !strings.Contains(got, "than 64MB (oom_kill of the group went from 3 to 4)") {
+		t.Errorf("after a kill it says %q", got)
+	}
+	// The group may go with the last process in it.
+	if err := os.Remove(inner); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.evidence(); got != "" {
+		t.Errorf("with the group gone it says %q", got)
+	}
+	put(outer, "oom_kill 5\n")
+	if got := c.evidence(); !strings.Contains(got, "from 4 to 5") {
+		t.Errorf("of the group around it, it says %q", got)
+	}
+	if got := (&oomCount{}).evidence(); got != "" {
+		t.Errorf("without a group it says %q", got)
+	}
+}
+
+func TestGoVersions(t *testing.T) {
+	for _, tt := range []struct {
+		version string
+		flight  bool
+		want    string
+	}{
+		{"go1.26.8", true, ""},
+		{"go1.25", true, ""},
+		{"go1.24.9", true, "since Go 1.25, and here is go1.24.9"},
+		{"go1.24.9", false, ""},
+		{"go1.22.1", false, "needs Go 1.23 or later, and here is go1.22.1"},
+		{"go1.9", false, "needs Go 1.23"},
+		{"go1.27rc1", true, ""},
+		{"devel go1.27-abcdef", true, ""},
+		{"go1.26.8 X:goroutineleakprofile", true, ""},
+	} {
+		err := check(gocmd.About{GOVERSION: tt.version, GOOS: runtime.GOOS, GOARCH: runtime.GOARCH}, tt.flight)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s, flight %v: %v, want %q", tt.version, tt.flight, err, tt.want)
+		}
+	}
+	err := check(gocmd.About{GOVERSION: "go1.26.8", GOOS: "plan9", GOARCH: runtime.GOARCH}, false)
+	if err == nil || !strings.Contains(err.Error(), "the go command builds for plan9") {
+		t.Errorf("for another system: %v", err)
+	}
+}

@@ -1,0 +1,107 @@
+package capture
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/capture/agent"
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+func TestParseConditions(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want agent.Condition
+	}{
+		{"rss>50%", agent.Condition{Of: "rss", Limit: 50, Share: true}},
+		{" RSS > 1.5 GB ", agent.Condition{Of: "rss", Limit: 1.5 * (1 << 30)}},
+		{"rss>300MiB", agent.Condition{Of: "rss", Limit: 300 << 20}},
+		{"cgroup>80%", agent.Condition{Of: "cgroup", Limit: 80, Share: true}},
+		{"heap>90%", agent.Condition{Of: "heap", Limit: 90, Share: true}},
+		{"heap>512k", agent.Condition{Of: "heap", Limit: 512 << 10}},
+		{"goroutines>10000", agent.Condition{Of: "goroutines", Limit: 10000}},
+		{"cpu>180%", agent.Condition{Of: "cpu", Limit: 180}},
+		{"gc>2.5%", agent.Condition{Of: "gc", Limit: 2.5}},
+	} {
+		got, err := ParseConditions(tt.text)
+		if err != nil || len(got) != 1 || got[0].Condition != tt.want {
+			t.Errorf("%q is %+v, %v; want %+v", tt.text, got, err, tt.want)
+		}
+	}
+	if got, err := ParseConditions("rss>50%,goroutines>5"); err != nil || len(got) != 2 || got[1].Text != "goroutines>5" {
+		t.Errorf("two conditions are %+v, %v", got, err)
+	}
+	for text, want := range map[string]string{
+		"":                "such as rss>50% or rss>300MB, cgroup>80%, ",
+		"rss":             "such as rss>50%",
+		"rss>":            "such as rss>50%",
+		"rss<50%":         "such as rss>50%",
+		"res>50%":         `there is no "res" to look at; there are rss, cgroup, heap, goroutines, cpu, gc`,
+		"rss>=50%":        "no number: want one such as in rss>50% or rss>300MB",
+		"rss>0":           "no number",
+		"rss>-4MB":        "no number",
+		"rss>nan":         "no number",
+		"rss>0x10MB":      "no number",
+		"rss>50":          `"50" is no limit of rss`,
+		"rss>50parsecs":   "is no limit of rss",
+		"rss>200%":        "no more than 100% of the memory there is",
+		"goroutines>50%":  "is no limit of goroutines",
+		"goroutines>10MB": "is no limit of goroutines",
+		"cpu>2":           `"2" is no limit of cpu: want one such as in cpu>180%`,
+		"gc>101%":         "no more than 100% of the CPU time",
+		"rss>50%,":        "such as rss>50%",
+	} {
+		if _, err := ParseConditions(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gives %v, want an error with %q", text, err, want)
+		}
+	}
+}
+
+func TestCanSee(t *testing.T) {
+	for text, want := range map[string][]recording.How{
+		"rss>50%":      {recording.Built, recording.Ran, recording.Watched},
+		"rss>1GB":      {recording.Built, recording.Ran, recording.Watched, recording.Fetched},
+		"cgroup>50%":   {recording.Built, recording.Ran, recording.Watched},
+		"heap>50%":     {recording.Built},
+		"heap>1GB":     {recording.Built, recording.Fetched},
+		"goroutines>1": {recording.Built, recording.Fetched},
+		"cpu>1%":       {recording.Built, recording.Ran, recording.Watched, recording.Fetched},
+		"gc>1%":        {recording.Built, recording.Ran, recording.Watched, recording.Fetched},
+	} {
+		list, err := ParseConditions(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[recording.How]bool{}
+		for _, how := range want {
+			seen[how] = true
+		}
+		for _, how := range anywhere {
+			if err := CanSee(how, list); (err == nil) != seen[how] {
+				t.Errorf("%s of what is %s: %v", text, how, err)
+			}
+		}
+	}
+}
+
+func FuzzParseConditions(f *testing.F) {
+	for _, text := range []string{"rss>50%", "heap>1.5GB,goroutines>10", "cpu > 180 %", "gc>>1%", "rss>1e9", "cgroup>\xff%"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		list, err := ParseConditions(text)
+		if err != nil {
+			return
+		}
+		for _, c := range list {
+			if !(c.Limit > 0) || math.IsInf(c.Limit, 0) || measureOf(c.Of) == nil {
+				t.Fatalf("%q is %+v", text, c)
+			}
+			again, err := ParseConditions(c.Text)
+			if err != nil || len(again) != 1 || again[0] != c {
+				t.Fatalf("%q became %+v, and that %+v, %v", text, c, again, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,135 @@
+package benchstat
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/hone-perf/hone/internal/bench"
+)
+
+// maxInput bounds a file.
+const maxInput = 1 << 30
+
+// A file is one argument.
+type file struct {
+	path, label string
+
+	notes   []bench.Note
+	native  bool // read as hone does, since the original finds nothing in it
+	results int
+}
+
+// labelled takes arguments apart: label=path, or a path, which is its own label unless it comes more than once.
+func labelled(args []string) []file {
+	count := make(map[string]int)
+	for _, a := range args {
+		if !strings.Contains(a, "=") {
+			count[a]++
+		}
+	}
+	seen := make(map[string]int)
+	var out []file
+	for _, a := range args {
+		label, path, ok := strings.Cut(a, "=")
+		switch {
+		case ok:
+		case count[a] == 1:
+			path = a
+		default:
+			path, label = a, fmt.Sprintf("%s#%d", a, seen[a])
+			seen[a]++
+		}
+		out = append(out, file{path: path, label: label})
+	}
+	return out
+}
+
+// An input is the files of a command line, read one after the other.
+type input struct {
+	files  []file
+	stdin  io.Reader
+	reader benchfmt.Reader // of all files: what is known about units goes for all
+}
+
+// each yields the records of all files.
+func (in *input) each(yield func(benchfmt.Record)) error {
+	for i := range in.files {
+		f := &in.files[i]
+		b, err := in.open(f.path)
+		if err != nil && b == nil {
+			return err
+		}
+		in.look(f, b)
+		var text io.Reader = bytes.NewReader(b)
+		if f.native {
+			text = rewritten(f, b)
+		}
+		if err != nil {
+			text = io.MultiReader(text, failing{err}) // the reader says where
+		}
+		in.reader.Reset(text, f.path, ".file", f.label)
+		for in.reader.Scan() {
+			rec := in.reader.Result()
+			if _, ok := rec.(*benchfmt.Result); ok {
+				f.results++
+			}
+			yield(rec)
+		}
+		if err := in.reader.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open reads a file. When reading fails, what was read until then is not nil.
+func (in *input) open(path string) ([]byte, error) {
+	r := in.stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r = f
+	}
+	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if len(b) > maxInput {
+		b, err = b[:maxInput], fmt.Errorf("input is longer than %d MB", maxInput>>20)
+	}
+	return b, err
+}
+
+// look reads a file as hone does, for what there is to say about it. Where the original finds nothing at all, what hone
+// finds is used.
+func (in *input) look(f *file, b []byte) {
+	read, err := bench.Read(bytes.NewReader(b), f.path)
+	if err != nil {
+		return // reading bytes does not fail
+	}
+	f.notes = read.Notes
+	f.native = len(read.Results) > 0 && !benchfmt.NewReader(bytes.NewReader(b), f.path).Scan()
+}
+
+// rewritten returns the benchmark lines that hone finds.
+func rewritten(f *file, b []byte) io.Reader {
+	var out bytes.Buffer
+	read, err := bench.Read(bytes.NewReader(b), f.path)
+	if err == nil {
+		err = bench.Write(&out, read)
+	}
+	if err != nil {
+		return failing{err} // reading and writing bytes does not fail
+	}
+	return &out
+}
+
+// failing is what is behind the last byte that could be read.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }

@@ -1,0 +1,64 @@
+package profile
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestRuns checks that equal runs and halves of runs are equal locations, from either end of a stack.
+func TestRuns(t *testing.T) {
+	type key struct {
+		run Run
+		n   int
+	}
+	known := make(map[key][]uint32)
+	for _, step := range []uint32{1, 7000} { // narrow and wide
+		var stack []uint32
+		for i := range uint32(40) {
+			stack = append(stack, i*i*step)
+		}
+		depth, wide, body := headOf(append(packStack(nil, stack, 1), make([]byte, 16)...))
+		s := Stack{body, depth, wide}
+		for _, inverted := range []bool{false, true} {
+			next := func(left, n int) []uint32 {
+				var out []uint32
+				for i := range n {
+					at := left - 1 - i
+					if inverted {
+						at = depth - left + i
+					}
+					out = append(out, s.At(at))
+				}
+				return out
+			}
+			clear(known)
+			check := func(left int, run Run, n int) {
+				want := next(left, n)
+				got, seen := known[key{run, n}]
+				if seen && !slices.Equal(got, want) {
+					t.Errorf("one run for %v and %v", got, want)
+				}
+				known[key{run, n}] = want
+			}
+			runs, halves := 0, 0
+			for left := depth; left > 0; left-- {
+				run, n := s.Run(left, inverted)
+				if n == 0 {
+					continue
+				}
+				runs++
+				check(left, run, n)
+				if half, h := run.Half(n, inverted); h > 0 {
+					halves++
+					check(left, half, h)
+				}
+			}
+			if runs < 30 || (halves != runs) != wide {
+				t.Errorf("wide %v, inverted %v: %d runs and %d halves", wide, inverted, runs, halves)
+			}
+			if len(known) != runs+halves {
+				t.Errorf("wide %v, inverted %v: %d different runs of %d", wide, inverted, len(known), runs+halves)
+			}
+		}
+	}
+}

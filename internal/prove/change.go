@@ -1,0 +1,267 @@
+package prove
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/duel"
+)
+
+// A Change is two versions of a folder of Go code. Old and New are there until Close.
+type Change struct {
+	Old, New Version
+	done     []func() // to be called in the end
+}
+
+// A Version is one of the two.
+type Version struct {
+	Name string // what to call it: a revision, a folder
+	Dir  string // absolute
+}
+
+// Close removes what Open made.
+func (c *Change) Close() {
+	for _, done := range c.done {
+		done()
+	}
+}
+
+// ErrAsked is what a change that cannot be understood wraps.
+var ErrAsked = errors.New("not a change")
+
+// Open finds the two versions that refs name: nothing for the working tree against where the work in it began, BASE for
+// the working tree against a revision, A..B for two revisions, a file with a patch for the working tree with and without
+// it, or two folders.
+func Open(ctx context.Context, dir string, refs []string) (*Change, error) {
+	c := new(Change)
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		err = c.open(ctx, dir, refs)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Change) open(ctx context.Context, dir string, refs []string) error {
+	at := func(ref string) string {
+		if filepath.IsAbs(ref) {
+			return ref
+		}
+		return filepath.Join(dir, ref)
+	}
+	switch len(refs) {
+	case 0:
+		return c.revisions(ctx, dir, "")
+	case 1:
+		st, err := os.Stat(at(refs[0]))
+		if err == nil && st.Mode().IsRegular() {
+			return c.patch(ctx, dir, at(refs[0]), refs[0])
+		}
+		wrong := c.revisions(ctx, dir, refs[0])
+		if wrong != nil && err == nil {
+			return fmt.Errorf("%w: %s is one folder: name the old one and the new one", ErrAsked, refs[0])
+		}
+		return wrong
+	case 2:
+		for i, ref := range refs {
+			st, err := os.Stat(at(ref))
+			if err != nil || !st.IsDir() {
+				return fmt.Errorf("%w: %s is no folder: two folders, or A..B for two revisions", ErrAsked, ref)
+			}
+			v := Version{ref, at(ref)}
+			if v.Dir, err = filepath.EvalSymlinks(v.Dir); err != nil {
+				return err
+			}
+			*[]*Version{&c.Old, &c.New}[i] = v
+		}
+		return nil
+	}
+	return fmt.Errorf("%w: %d words: two folders, a revision, or two as A..B", ErrAsked, len(refs))
+}
+
+// revisions takes the two sides as hone compare does.
+func (c *Change) revisions(ctx context.Context, dir, spec string) error {
+	old, now, done, err := duel.Revisions(ctx, dir, spec)
+	if err != nil {
+		return err
+	}
+	c.done = append(c.done, done)
+	c.Old, c.New = Version{old.Name, old.Dir}, Version{now.Name, now.Dir}
+	return nil
+}
+
+// patch makes the new version of what the working tree is and what a patch makes of it.
+func (c *Change) patch(ctx context.Context, dir, file, name string) error {
+	out, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return err
+	}
+	top := filepath.FromSlash(strings.TrimSpace(string(out)))
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return err
+	}
+	rel, err := filepath.Rel(top, dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return fmt.Errorf("%s is not in the repository %s", dir, top)
+	}
+	c.Old = Version{"working tree", dir}
+	tree, err := c.folder()
+	if err != nil {
+		return err
+	}
+	list, err := git(ctx, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	if err != nil {
+		return err
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
+		if err := copyFile(filepath.Join(tree, name), filepath.Join(top, name)); err != nil {
+			return fmt.Errorf("copying the working tree: %w", err)
+		}
+	}
+	// In a repository of its own, so that nothing above it is asked.
+	if _, err := git(ctx, tree, "init", "-q"); err != nil {
+		return err
+	}
+	if _, err := git(ctx, tree, "apply", "--whitespace=nowarn", file); err != nil {
+		return fmt.Errorf("applying %s: %w", name, err)
+	}
+	c.New = Version{"with " + name, filepath.Join(tree, rel)}
+	return nil
+}
+
+func copyFile(to, from string) error {
+	st, err := os.Lstat(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // deleted, and not yet committed
+	}
+	if err != nil || !st.Mode().IsRegular() {
+		return err
+	}
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, st.Mode().Perm())
+}
+
+// folder makes a folder that Close removes.
+func (c *Change) folder() (string, error) {
+	dir, err := os.MkdirTemp("", "hone-prove-")
+	if err != nil {
+		return "", err
+	}
+	c.done = append(c.done, func() { os.RemoveAll(dir) })
+	return filepath.EvalSymlinks(dir)
+}
+
+// git runs git and returns what it prints.
+func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = dir
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if text := strings.TrimSpace(stderr.String()); text != "" {
+			err = errors.New(text)
+		}
+		return nil, fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return stdout.Bytes(), nil
+}
+
+// changedDirs returns the folders below both versions whose Go files differ, and which other files do.
+func (c *Change) changedDirs() (dirs, others []string, err error) {
+	old, err := listFiles(c.Old.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	now, err := listFiles(c.New.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for name := range old {
+		if _, ok := now[name]; !ok {
+			now[name] = ""
+		}
+	}
+	for name, file := range now {
+		if file != "" && old[name] != "" {
+			a, err := os.ReadFile(old[name])
+			if err != nil {
+				return nil, nil, err
+			}
+			b, err := os.ReadFile(file)
+			if err != nil {
+				return nil, nil, err
+			}
+			if bytes.Equal(a, b) {
+				continue
+			}
+		}
+		dir := filepath.Dir(name)
+		switch {
+		case filepath.Ext(name) != ".go":
+			others = append(others, name)
+		case !slices.Contains(dirs, dir):
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.Sort(dirs)
+	slices.Sort(others)
+	return dirs, others, nil
+}
+
+// maxTree is how many files are compared.
+const maxTree = 200_000
+
+// listFiles returns the files of a module that the go command would look at, by name in it.
+func listFiles(root string) (map[string]string, error) {
+	files := make(map[string]string)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if path == root {
+				return nil
+			}
+			if name[0] == '.' || name[0] == '_' || name == "vendor" || name == "node_modules" {
+				return fs.SkipDir
+			}
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
+				return fs.SkipDir // another module
+			}
+			return nil
+		}
+		if d.Type().IsRegular() && name[0] != '.' {
+			rel, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			files[rel] = path
+		}
+		if len(files) > maxTree {
+			return fmt.Errorf("%s has more than %d files", root, maxTree)
+		}
+		return nil
+	})
+	return files, err
+}

@@ -1,0 +1,445 @@
+package prove
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// checks does what needs no made-up calls: building, vet, and the tests of both versions, with the race detector where
+// there is one.
+func (r *run) checks(ctx context.Context, pairs []*pair) error {
+	if len(pairs) == 0 {
+		return nil
+	}
+	r.opt.Say("building, vet")
+	ok, err := r.builds(ctx)
+	if err != nil || !ok {
+		return err
+	}
+	if err := r.vets(ctx, pairs); err != nil {
+		return err
+	}
+	return r.tests(ctx, pairs)
+}
+
+// builds builds all of the module: what does not use what changed is built already.
+func (r *run) builds(ctx context.Context) (bool, error) {
+	_, err := goIn(r.change.New.Dir).Run(ctx, "build", "-o", os.DevNull, "./...")
+	var wrong *gocmd.Error
+	if errors.As(err, &wrong) {
+		if _, before := goIn(r.change.Old.Dir).Run(ctx, "build", "-o", os.DevNull, "./..."); before != nil {
+			r.check("builds", report.Passed, "not all of it does, as before")
+			return true, nil
+		}
+		r.check("builds", report.Failed, wrong.Output)
+		return false, nil
+	}
+	if err == nil {
+		r.check("builds", report.Passed, "")
+	}
+	return err == nil, err
+}
+
+// vets counts only complaints that are new.
+func (r *run) vets(ctx context.Context, pairs []*pair) error {
+	complaints := func(v Version) ([]string, error) {
+		_, err := goIn(v.Dir).Run(ctx, append([]string{"vet"}, patterns(pairs)...)...)
+		var wrong *gocmd.Error
+		if !errors.As(err, &wrong) {
+			return nil, err
+		}
+		var out []string
+		for line := range strings.Lines(wrong.Output) {
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+				out = append(out, line)
+			}
+		}
+		return out, nil
+	}
+	now, err := complaints(r.change.New)
+	if err != nil {
+		return err
+	}
+	if len(now) > 0 {
+		before, err := complaints(r.change.Old)
+		if err != nil {
+			return err
+		}
+		place := regexp.MustCompile(`^\S+:\d+:\d+: `)
+		known := make(map[string]bool)
+		for _, c := range before {
+			known[place.ReplaceAllString(c, "")] = true
+		}
+		now = slices.DeleteFunc(now, func(c string) bool { return known[place.ReplaceAllString(c, "")] })
+	}
+	if len(now) > 0 {
+		r.check("vet", report.Failed, strings.Join(now, "\n"))
+	} else {
+		r.check("vet", report.Passed, "")
+	}
+	return nil
+}
+
+// patterns names the packages of pairs as the go command does.
+func patterns(pairs []*pair) []string {
+	var out []string
+	for _, p := range pairs {
+		out = append(out, "./"+filepath.ToSlash(p.rel))
+	}
+	return out
+}
+
+// A suite is how the tests of a version went.
+type suite struct {
+	tests  map[string]outcome // by package and name
+	broken string             // what does not compile
+}
+
+type outcome struct {
+	failed, racy bool
+	text         string
+}
+
+// tests runs the tests of the old version as they were, those of the new version, and where they differ those of the old
+// version on the new code.
+func (r *run) tests(ctx context.Context, pairs []*pair) error {
+	race, why := hasRace(ctx, r.change.New.Dir)
+	how := "tests"
+	if race {
+		how = "tests, with -race"
+	}
+	dirs, err := r.users(ctx, pairs)
+	if err != nil {
+		return err
+	}
+	r.opt.Say("running the tests of the old version")
+	old, err := runTests(ctx, r.change.Old.Dir, dirs, race, "")
+	if err != nil {
+		return err
+	}
+	r.opt.Say("running the tests of the new version")
+	now, err := runTests(ctx, r.change.New.Dir, dirs, race, "")
+	if err != nil {
+		return err
+	}
+	if err := r.judge(ctx, how, old, now, dirs, race, ""); err != nil {
+		return err
+	}
+	overlay, err := oldTests(pairs)
+	if err != nil {
+		return err
+	}
+	if overlay != "" {
+		defer os.RemoveAll(filepath.Dir(overlay))
+		r.opt.Say("running the tests of the old version on the new code")
+		crossed, err := runTests(ctx, r.change.New.Dir, dirs, race, overlay)
+		if err != nil {
+			return err
+		}
+		if crossed.broken != "" && now.broken == "" {
+			r.check("old tests on the new code", report.Skipped, "they do not compile with it")
+		} else if err := r.judge(ctx, "old tests on the new code", old, crossed, dirs, race, overlay); err != nil {
+			return err
+		}
+	}
+	switch before, after := old.racy(), now.racy(); {
+	case !race:
+		r.check("race detector", report.Skipped, why)
+	case len(now.tests) == 0:
+	case len(after) > 0 && len(before) == 0:
+		r.check("race detector", report.Failed, "data race in "+strings.Join(after, ", ")+"\n"+now.tests[after[0]].text)
+	case len(after) > 0:
+		r.check("race detector", report.Passed, "data races as before, in "+strings.Join(after, ", "))
+		r.doubts = append(r.doubts, "both versions have data races")
+	case len(before) > 0:
+		r.check("race detector", report.Passed, "the old version has a data race in "+strings.Join(before, ", ")+", the new one has none")
+	default:
+		r.check("race detector", report.Passed, "no data race in the tests")
+	}
+	return nil
+}
+
+// users returns the folders of the packages of pairs, and of those that use them.
+func (r *run) users(ctx context.Context, pairs []*pair) ([]string, error) {
+	out, err := goIn(r.change.New.Dir).Run(ctx, "list", "-e", "-json=Dir,ImportPath,Deps,TestImports,XTestImports", "./...")
+	if err != nil {
+		return nil, err
+	}
+	changed := make(map[string]bool)
+	for _, p := range pairs {
+		changed[p.new.pkg.PkgPath] = true
+	}
+	var dirs []string
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
+		var p struct {
+			Dir, ImportPath                 string
+			Deps, TestImports, XTestImports []string
+		}
+		if err := dec.Decode(&p); err != nil {
+			return nil, fmt.Errorf("reading what go list says: %w", err)
+		}
+		uses := slices.ContainsFunc(slices.Concat(p.Deps, p.TestImports, p.XTestImports), func(d string) bool { return changed[d] })
+		if !uses && !changed[p.ImportPath] {
+			continue
+		}
+		rel, err := filepath.Rel(r.change.New.Dir, p.Dir)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		if hasGoFiles(filepath.Join(r.change.Old.Dir, rel)) {
+			dirs = append(dirs, "./"+filepath.ToSlash(rel))
+		}
+	}
+	return dirs, nil
+}
+
+// hasRace reports whether the race detector can be used, or why not.
+func hasRace(ctx context.Context, dir string) (bool, string) {
+	out, err := goIn(dir).Run(ctx, "env", "CGO_ENABLED", "CC", "GOOS", "GOARCH")
+	words := strings.Fields(string(out))
+	if err != nil || len(words) < 4 {
+		return false, "go env does not say whether there is one"
+	}
+	supported := []string{
+		"linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x", "linux/loong64", "linux/riscv64",
+		"darwin/amd64", "darwin/arm64", "windows/amd64", "freebsd/amd64", "netbsd/amd64",
+	}
+	if !slices.Contains(supported, words[2]+"/"+words[3]) {
+		return false, "there is none for " + words[2] + "/" + words[3]
+	}
+	if words[0] != "1" {
+		return false, "it needs cgo, and CGO_ENABLED is 0"
+	}
+	if _, err := exec.LookPath(words[1]); err != nil {
+		return false, "it needs a C compiler, and there is no " + words[1]
+	}
+	return true, ""
+}
+
+// runTests runs the tests of packages. What fails is an answer, and no error.
+func runTests(ctx context.Context, dir string, dirs []string, race bool, overlay string, more ...string) (*suite, error) {
+	args := []string{"test", "-json", "-vet=off", "-count=1"}
+	if race {
+		args = append(args, "-race")
+	}
+	if overlay != "" {
+		args = append(args, "-overlay="+overlay)
+	}
+	args = append(append(args, more...), dirs...)
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.WaitDelay = time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if ctx.Err() != nil || err != nil && !errors.As(err, &exit) {
+		return nil, cmp.Or(ctx.Err(), err)
+	}
+	s := &suite{tests: make(map[string]outcome)}
+	texts := make(map[string]*strings.Builder)
+	lines := bufio.NewScanner(&stdout)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var e struct{ Action, Package, Test, Output, ImportPath, FailedBuild string }
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			continue
+		}
+		if e.Action == "build-output" {
+			s.broken += e.Output
+			continue
+		}
+		name := filepath.Base(e.Package)
+		if e.Test != "" {
+			name += "." + e.Test
+		}
+		if texts[name] == nil {
+			texts[name] = new(strings.Builder)
+		}
+		switch e.Action {
+		case "output":
+			if texts[name].Len() < 64<<10 {
+				texts[name].WriteString(e.Output)
+			}
+		case "pass", "fail":
+			if e.Test == "" && (e.Action == "pass" || e.FailedBuild != "" || hasFailed(s.tests, name)) {
+				continue // the package as a whole says nothing that its tests did not
+			}
+			text := texts[name].String()
+			racy := strings.Contains(text, "WARNING: DATA RACE") || strings.Contains(text, "race detected during execution of test")
+			before := s.tests[name]
+			s.tests[name] = outcome{before.failed || e.Action == "fail" && !onlyRace(text, racy), before.racy || racy, text}
+		}
+	}
+	if exit != nil && s.broken == "" && len(s.tests) == 0 {
+		s.broken = stderr.String()
+	}
+	return s, nil
+}
+
+func hasFailed(tests map[string]outcome, pkg string) bool {
+	for name, o := range tests {
+		if strings.HasPrefix(name, pkg+".") && (o.failed || o.racy) {
+			return true
+		}
+	}
+	return false
+}
+
+// onlyRace reports whether a race is all that a test fails for.
+func onlyRace(text string, racy bool) bool {
+	return racy && !strings.Contains(text, "panic: ") && !regexp.MustCompile(`(?m)^\s+\S+_test\.go:\d+: `).MatchString(text)
+}
+
+func (s *suite) racy() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(s.tests)) {
+		if s.tests[name].racy {
+			out = append(out, name)
+		}
+	}
+	return slices.DeleteFunc(out, func(name string) bool { // those that only hold others
+		return slices.ContainsFunc(out, func(o string) bool { return strings.HasPrefix(o, name+"/") })
+	})
+}
+
+// judge compares how tests went before and after.
+func (r *run) judge(ctx context.Context, what string, old, now *suite, dirs []string, race bool, overlay string) error {
+	if now.broken != "" {
+		outcome := report.Failed
+		if old.broken != "" {
+			outcome = report.Skipped
+		}
+		r.check(what, outcome, now.broken)
+		return nil
+	}
+	var failed, always []string
+	for _, name := range slices.Sorted(maps.Keys(now.tests)) {
+		if !now.tests[name].failed {
+			continue
+		}
+		if before, ok := old.tests[name]; ok && before.failed {
+			always = append(always, name)
+		} else {
+			failed = append(failed, name)
+		}
+	}
+	if len(failed) == 0 {
+		detail := counted(len(now.tests), "test")
+		if len(always) > 0 {
+			detail += "; failing before and after: " + strings.Join(always, ", ")
+		}
+		if len(now.tests) == 0 {
+			r.check(what, report.Skipped, "there are none")
+			return nil
+		}
+		r.check(what, report.Passed, detail)
+		return nil
+	}
+	// A test that fails now and then proves nothing.
+	only := "-run=^(" + strings.Join(topNames(failed), "|") + ")$"
+	r.opt.Say("running tests that failed again, in both versions")
+	before, err := runTests(ctx, r.change.Old.Dir, dirs, race, "", only, "-count=3")
+	if err != nil {
+		return err
+	}
+	after, err := runTests(ctx, r.change.New.Dir, dirs, race, overlay, only, "-count=3")
+	if err != nil {
+		return err
+	}
+	var sure, flaky []string
+	for _, name := range failed {
+		if before.tests[name].failed || !after.tests[name].failed {
+			flaky = append(flaky, name)
+		} else {
+			sure = append(sure, name)
+		}
+	}
+	if len(sure) == 0 {
+		r.check(what, report.Passed, "failing now and then: "+strings.Join(flaky, ", "))
+		r.doubts = append(r.doubts, "tests fail now and then: "+strings.Join(flaky, ", "))
+		return nil
+	}
+	r.check(what, report.Failed, strings.Join(sure, ", ")+"\n"+now.tests[sure[len(sure)-1]].text)
+	return nil
+}
+
+// topNames returns the names of tests without their packages and what is below them.
+func topNames(names []string) []string {
+	var out []string
+	for _, n := range names {
+		if _, test, ok := strings.Cut(n, "."); ok {
+			test, _, _ = strings.Cut(test, "/")
+			if !slices.Contains(out, test) {
+				out = append(out, regexp.QuoteMeta(test))
+			}
+		}
+	}
+	return out
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// oldTests writes an overlay that puts the tests of the old version in place of those of the new one, or returns "" when
+// they are the same.
+func oldTests(pairs []*pair) (string, error) {
+	replace := gocmd.Overlay{}
+	differ := false
+	for _, p := range pairs {
+		old, err := filepath.Glob(filepath.Join(p.old.dir, "*_test.go"))
+		if err != nil {
+			return "", err
+		}
+		now, err := filepath.Glob(filepath.Join(p.new.dir, "*_test.go"))
+		if err != nil {
+			return "", err
+		}
+		for _, f := range now {
+			replace[f] = ""
+		}
+		for _, f := range old {
+			at := filepath.Join(p.new.dir, filepath.Base(f))
+			replace[at] = f
+			a, err := os.ReadFile(f)
+			if err != nil {
+				return "", err
+			}
+			b, err := os.ReadFile(at)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return "", err
+			}
+			differ = differ || !bytes.Equal(a, b)
+		}
+	}
+	if !differ {
+		return "", nil
+	}
+	dir, err := os.MkdirTemp("", "hone-prove-tests-")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "overlay.json")
+	return file, replace.Write(file)
+}

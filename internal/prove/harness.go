@@ -1,0 +1,307 @@
+package prove
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"embed"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/gocmd"
+)
+
+// workerFiles are the sources of what is built into both versions.
+//
+//go:embed worker/*.go worker/web/*.go
+var workerFiles embed.FS
+
+const (
+	workerPackage = "0hone/prove" // early among the packages that initialise, and in no module
+	workerSource  = "github.com/hone-perf/hone/internal/prove/worker"
+	addedFile     = "zz_hone_prove"
+)
+
+// A block is a piece of code with a counter.
+type block struct {
+	file       string // absolute
+	line, last int
+	key        string // of the declaration
+}
+
+// A built is a worker that can be run.
+type built struct {
+	file   string
+	blocks []block
+}
+
+// build builds the worker of a side, into work. It leaves the functions out that do not compile, and returns their numbers.
+func (s *surface) build(ctx context.Context, v *side, work string) (*built, []int, error) {
+	out := &built{file: filepath.Join(work, "worker.test")}
+	if runtime.GOOS == "windows" {
+		out.file += ".exe"
+	}
+	if err := os.MkdirAll(work, 0o755); err != nil {
+		return nil, nil, err
+	}
+	about, err := goIn(v.dir).About(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	replace := gocmd.Overlay{}
+	put := func(at, text string) error {
+		file := filepath.Join(work, fmt.Sprintf("%d_%s", len(replace), filepath.Base(at)))
+		replace[at] = file
+		return os.WriteFile(file, []byte(text), 0o600)
+	}
+	if err := addWorker(about.GOROOT, put); err != nil {
+		return nil, nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(v.dir, "*_test.go"))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range files {
+		replace[f] = "" // the tests have a time of their own
+	}
+	for _, f := range v.pkg.Syntax {
+		name := v.pkg.Fset.File(f.Pos()).Name()
+		text, err := os.ReadFile(name)
+		if strings.HasSuffix(name, "_test.go") || filepath.Dir(name) != v.dir || err != nil || usesC(f) {
+			continue
+		}
+		if err := put(name, string(out.instrument(v, f, text))); err != nil {
+			return nil, nil, err
+		}
+	}
+	clause := "package " + v.pkg.Types.Name() + "\n\n"
+	if err := put(filepath.Join(v.dir, addedFile+".go"), clause+fmt.Sprintf("var honeCover [%d]uint8\n", len(out.blocks)+1)); err != nil {
+		return nil, nil, err
+	}
+	var left []int
+	for range 4 {
+		text, lines := s.table(v, left)
+		if err := put(filepath.Join(v.dir, addedFile+"_test.go"), clause+text); err != nil {
+			return nil, nil, err
+		}
+		file := filepath.Join(work, "overlay.json")
+		if err := replace.Write(file); err != nil {
+			return nil, nil, err
+		}
+		_, err = goIn(v.dir).Run(ctx, "test", "-c", "-vet=off", "-trimpath", "-ldflags=-s -w", "-overlay="+file, "-o", out.file, ".")
+		if err == nil {
+			return out, left, nil
+		}
+		bad := badEntries(err.Error(), lines)
+		if len(bad) == 0 {
+			return nil, nil, err
+		}
+		left = append(left, bad...)
+	}
+	return nil, nil, fmt.Errorf("building the worker of %s: too much of it does not compile", v.version.Name)
+}
+
+// badEntries reads from what the compiler says which functions cannot be in the table.
+func badEntries(text string, lines map[int]int) []int {
+	var bad []int
+	for _, m := range regexp.MustCompile(addedFile+`_test\.go:(\d+):`).FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.Atoi(m[1])
+		if id, ok := lines[n]; ok && !slices.Contains(bad, id) {
+			bad = append(bad, id)
+		}
+	}
+	return bad
+}
+
+// addWorker adds the sources of the worker to an overlay, as packages of the standard library.
+func addWorker(goroot string, put func(at, text string) error) error {
+	for _, dir := range []string{"worker", "worker/web"} {
+		list, err := workerFiles.ReadDir(dir)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			if e.IsDir() || strings.HasSuffix(e.Name(), "_test.go") {
+				continue
+			}
+			text, err := workerFiles.ReadFile(path.Join(dir, e.Name()))
+			if err != nil {
+				return err
+			}
+			at := path.Join(workerPackage, strings.TrimPrefix(dir, "worker"), e.Name())
+			source := strings.ReplaceAll(string(text), `"`+workerSource+`"`, `"`+workerPackage+`"`)
+			source = strings.Replace(source, "\nimport (", "\nimport (\n", 1)
+			if err := put(filepath.Join(goroot, "src", filepath.FromSlash(at)), source); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func usesC(f *ast.File) bool {
+	return slices.ContainsFunc(f.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"C"` })
+}
+
+// table writes the code that tells a worker what there is to call, and which entry is on which line.
+func (s *surface) table(v *side, left []int) (string, map[int]int) {
+	var body strings.Builder
+	old := v == s.old
+	entries := make(map[int]int)
+	line := func(format string, args ...any) { fmt.Fprintf(&body, format+"\n", args...) }
+	line("func TestMain(*testing.M) {")
+	line("worker.Serve(worker.Table{")
+	line("Funcs: []interface{}{")
+	firstLine := strings.Count(body.String(), "\n")
+	for i, e := range s.entries {
+		expr := e.expr
+		if slices.Contains(left, e.id) || old && !e.inOld {
+			expr = "nil"
+		}
+		entries[firstLine+i] = e.id
+		line("%s,", expr)
+	}
+	line("},")
+	line("Names: []string{")
+	for _, e := range s.entries {
+		line("%q,", e.name)
+	}
+	line("},")
+	line("Types: map[string]reflect.Type{")
+	names := make([]string, 0, len(s.types))
+	for name := range s.types {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		line("%q: reflect.TypeOf((*%s)(nil)).Elem(),", name, name)
+	}
+	line("},")
+	line("Errors: map[string]*error{")
+	for _, name := range s.errors() {
+		line("%q: &%s,", name, name)
+	}
+	line("},")
+	line("Cover: honeCover[:],")
+	web := s.new.pkg.Imports["net/http"] != nil || s.old.pkg.Imports["net/http"] != nil
+	if web {
+		line("Makers: []worker.Maker{web.Make},")
+		line("Shows: []worker.Show{web.Show},")
+	}
+	line("})")
+	line("}")
+
+	var head strings.Builder
+	head.WriteString("import (\n\"reflect\"\n\"testing\"\n\nworker " + strconv.Quote(workerPackage) + "\n")
+	if web {
+		head.WriteString("web " + strconv.Quote(workerPackage+"/web") + "\n")
+	}
+	paths := make([]string, 0, len(s.imports))
+	for p := range s.imports {
+		paths = append(paths, p)
+	}
+	slices.Sort(paths)
+	for _, p := range paths {
+		if regexp.MustCompile(`\b` + s.imports[p] + `\.`).MatchString(body.String()) {
+			head.WriteString(s.imports[p] + " " + strconv.Quote(s.pathIn(v, p)) + "\n")
+		}
+	}
+	head.WriteString(")\n\n")
+	lines := make(map[int]int)
+	before := 2 + strings.Count(head.String(), "\n")
+	for at, id := range entries {
+		lines[before+at+1] = id
+	}
+	return head.String() + body.String(), lines
+}
+
+// pathIn returns the import path of a package in a version.
+func (s *surface) pathIn(v *side, p string) string {
+	if v == s.new || s.old.pkg.Module == nil || s.new.pkg.Module == nil {
+		return p
+	}
+	if rest, ok := strings.CutPrefix(p, s.new.pkg.Module.Path); ok {
+		return s.old.pkg.Module.Path + rest
+	}
+	return p
+}
+
+// errors returns the variables that hold errors in both versions.
+func (s *surface) errors() []string {
+	var names []string
+	errType := types.Universe.Lookup("error").Type()
+	for key, d := range s.new.decls {
+		v, ok := d.obj.(*types.Var)
+		if !ok || d.test || !types.Identical(v.Type(), errType) {
+			continue
+		}
+		if was, ok := s.old.pkg.Types.Scope().Lookup(key).(*types.Var); ok && types.Identical(was.Type(), errType) {
+			names = append(names, key)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// instrument puts a counter at the beginning of every block. Lines stay where they are.
+func (b *built) instrument(v *side, f *ast.File, text []byte) []byte {
+	file := v.pkg.Fset.File(f.Pos())
+	type insert struct {
+		at   int
+		text string
+	}
+	var inserts []insert
+	key := ""
+	add := func(pos token.Pos, node ast.Node) {
+		inserts = append(inserts, insert{file.Offset(pos), fmt.Sprintf(" honeCover[%d]++;", len(b.blocks))})
+		b.blocks = append(b.blocks, block{file.Name(), file.Position(node.Pos()).Line, file.Position(node.End()).Line, key})
+	}
+	skip := make(map[*ast.BlockStmt]bool) // bodies of switches hold only cases
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			key = v.funcKey(n)
+		case *ast.SwitchStmt:
+			skip[n.Body] = true
+		case *ast.TypeSwitchStmt:
+			skip[n.Body] = true
+		case *ast.SelectStmt:
+			skip[n.Body] = true
+		case *ast.BlockStmt:
+			if !skip[n] {
+				add(n.Lbrace+1, n)
+			}
+		case *ast.CaseClause:
+			add(n.Colon+1, n)
+		case *ast.CommClause:
+			add(n.Colon+1, n)
+		}
+		return true
+	})
+	slices.SortStableFunc(inserts, func(a, b insert) int { return cmp.Compare(a.at, b.at) })
+	var out bytes.Buffer
+	last := 0
+	for _, in := range inserts {
+		if in.at < last || in.at > len(text) {
+			continue
+		}
+		out.Write(text[last:in.at])
+		out.WriteString(in.text)
+		last = in.at
+	}
+	out.Write(text[last:])
+	return out.Bytes()
+}
+
+// goIn is the go command in a folder.
+func goIn(dir string) gocmd.Command { return gocmd.Command{Dir: dir} }

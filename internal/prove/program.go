@@ -1,0 +1,118 @@
+package prove
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// programLimit is how long a program may run.
+const programLimit = 5 * time.Minute
+
+// program runs both versions of a program with the same arguments and compares what they print and how they end. It
+// returns whether there was a program to run.
+func (r *run) program(ctx context.Context, p *pair, work string) (bool, error) {
+	if p.new.pkg.Types.Name() != "main" || p.old.pkg.Types.Name() != "main" {
+		return false, nil
+	}
+	var files [2]string
+	for i, v := range []*side{p.old, p.new} {
+		files[i] = filepath.Join(work, fmt.Sprintf("program%d", i))
+		if runtime.GOOS == "windows" {
+			files[i] += ".exe"
+		}
+		if _, err := goIn(v.dir).Run(ctx, "build", "-o", files[i], "."); err != nil {
+			return false, err
+		}
+	}
+	what := strings.TrimSpace("the program with " + strings.Join(r.opt.Args, " "))
+	if len(r.opt.Args) == 0 {
+		what = "the program without arguments"
+	}
+	r.opt.Say("running both versions of " + what)
+	first, err := r.output(ctx, files[0])
+	if err != nil {
+		return false, err
+	}
+	now, err := r.output(ctx, files[1])
+	if err != nil {
+		return false, err
+	}
+	if first.text == now.text && first.code == now.code {
+		r.check(what, report.Passed, fmt.Sprintf("exit code %d and %s of output, from both", now.code, counted(len(now.text), "byte")))
+		return true, nil
+	}
+	again, err := r.output(ctx, files[0])
+	if err != nil {
+		return false, err
+	}
+	if again.text != first.text || again.code != first.code {
+		r.check(what, report.Skipped, "the old version does not print the same each time")
+		return true, nil
+	}
+	detail := fmt.Sprintf("exit code %d → %d", first.code, now.code)
+	if first.text != now.text {
+		a, b := differingLine(first.text, now.text)
+		detail = fmt.Sprintf("%q → %q", a, b)
+	}
+	r.check(what, report.Failed, detail)
+	return true, nil
+}
+
+// A printout is what a program printed, and its exit code.
+type printout struct {
+	text string
+	code int
+}
+
+// output runs a program in an empty folder.
+func (r *run) output(ctx context.Context, file string) (printout, error) {
+	ctx, cancel := context.WithTimeout(ctx, programLimit)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "hone-prove-run-")
+	if err != nil {
+		return printout{}, err
+	}
+	defer os.RemoveAll(dir)
+	cmd := exec.CommandContext(ctx, file, r.opt.Args...)
+	cmd.Dir = dir
+	cmd.WaitDelay = time.Second
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() == context.DeadlineExceeded:
+		return printout{}, fmt.Errorf("running the program with %s: it did not end within %v", strings.Join(r.opt.Args, " "), programLimit)
+	case err != nil && !errors.As(err, &exit):
+		return printout{}, fmt.Errorf("running the program: %w", err)
+	}
+	return printout{out.String(), cmd.ProcessState.ExitCode()}, nil
+}
+
+// differingLine returns the first line that differs.
+func differingLine(a, b string) (string, string) {
+	la, lb := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range max(len(la), len(lb)) {
+		var x, y string
+		if i < len(la) {
+			x = la[i]
+		}
+		if i < len(lb) {
+			y = lb[i]
+		}
+		if x != y {
+			return x, y
+		}
+	}
+	return a, b
+}

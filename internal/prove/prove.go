@@ -1,0 +1,353 @@
+// Package prove says what can be said for a change: that both versions build and pass their tests, without races, and
+// that what was changed does the same as before, as far as calling both versions with a great many arguments can tell.
+//
+// Open finds the two versions, Run compares them. Both versions of a package are built into programs of their own, the
+// workers, each with a table of the package's functions; see the package worker. A search makes up calls, has both make
+// them, and compares what came of it. A difference counts when it shows again in fresh workers, and when the old
+// version agrees with itself.
+package prove
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hone-perf/hone/internal/prove/worker"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// Options tune Run. The zero Options are those of hone prove.
+type Options struct {
+	Time       time.Duration // for the search for differences; 0 means a minute
+	Executions int           // of each function; 0 means until the time is up or nothing new shows
+	Seed       uint64        // of what is made up
+	Only       string        // the one function to compare; "" means all that changed
+	Strict     bool          // what is only to be noted makes a change different, too
+	NoTests    bool          // leaves building, vet and tests out
+	Args       []string      // the program of the package is run with these, too; nil means it is not
+	Say        func(string)  // is told what is being done; nil means nobody
+
+	// Faster compares how fast both versions of the packages that changed are. It is asked when nothing else speaks against
+	// the change; nil means that nobody wants to know.
+	Faster func(ctx context.Context, c *Change, packages []string) (Speed, error)
+}
+
+// A Speed is the answer of Options.Faster.
+type Speed struct {
+	Slower bool
+	Report report.Report // nil when there was nothing to compare
+	Note   string
+}
+
+// Run compares the two versions of a change.
+func Run(ctx context.Context, c *Change, opt Options) (*report.Proof, error) {
+	opt.Time = cmp.Or(opt.Time, time.Minute)
+	if opt.Say == nil {
+		opt.Say = func(string) {}
+	}
+	began := time.Now()
+	r := &run{change: c, opt: opt, proof: &report.Proof{
+		Old: c.Old.Name, New: c.New.Name, Seed: opt.Seed,
+		Checks: []report.Check{}, Differences: []report.Difference{}, Functions: []report.Tried{},
+	}}
+	if err := r.all(ctx); err != nil {
+		return nil, err
+	}
+	r.verdict()
+	if opt.Faster != nil && len(r.packages) > 0 && (r.proof.Verdict == report.Proven || r.proof.Verdict == report.NotProven) {
+		speed, err := opt.Faster(ctx, c, r.packages)
+		if err != nil {
+			return nil, fmt.Errorf("comparing how fast they are: %w", err)
+		}
+		r.proof.Speed = speed.Report
+		if speed.Note != "" {
+			r.proof.Notes = append(r.proof.Notes, speed.Note)
+		}
+		if speed.Slower {
+			r.proof.Verdict = report.Slower
+		}
+	}
+	r.proof.Took = time.Since(began)
+	return r.proof, nil
+}
+
+// A run is one comparison on its way.
+type run struct {
+	change *Change
+	opt    Options
+	proof  *report.Proof
+	doubts []string // why it is not proven
+
+	unreached, partly []string // functions that changed
+	ran               bool     // the program, with arguments
+
+	packages []string // that changed, as the go command names them
+}
+
+func (r *run) all(ctx context.Context) error {
+	dirs, others, err := r.change.changedDirs()
+	if err != nil {
+		return err
+	}
+	for _, name := range others {
+		if base := name[strings.LastIndexAny(name, `/\`)+1:]; base == "go.mod" || base == "go.sum" || base == "go.work" {
+			r.proof.Notes = append(r.proof.Notes, name+" differs, too: code of other modules may have changed, and is only seen where it is called")
+		}
+	}
+	if len(dirs) == 0 {
+		r.proof.Notes = append(r.proof.Notes, "no Go file differs")
+		return nil
+	}
+	work, err := os.MkdirTemp("", "hone-prove-build-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	r.opt.Say("loading both versions")
+	pairs, notes, err := pairUp(ctx, r.change, dirs)
+	var broken *BrokenError
+	if errors.As(err, &broken) {
+		r.check("builds", report.Failed, err.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.proof.Notes = append(r.proof.Notes, notes...)
+	r.packages = patterns(pairs)
+	if !r.opt.NoTests {
+		if err := r.checks(ctx, pairs); err != nil {
+			return err
+		}
+	}
+	if r.opt.Args != nil {
+		for _, p := range pairs {
+			ran, err := r.program(ctx, p, work)
+			if err != nil {
+				return err
+			}
+			r.ran = r.ran || ran
+		}
+		if !r.ran {
+			r.proof.Notes = append(r.proof.Notes, "no program changed that could be run with arguments")
+		}
+	}
+	for i, p := range pairs {
+		opt := r.opt
+		opt.Time /= time.Duration(len(pairs))
+		if err := r.compare(ctx, p, opt, func(side int) string { return workDir(work, i, side) }); err != nil {
+			return fmt.Errorf("comparing package %s: %w", p.new.pkg.PkgPath, err)
+		}
+	}
+	return nil
+}
+
+func (r *run) check(name string, o report.Outcome, detail string) {
+	r.proof.Checks = append(r.proof.Checks, report.Check{Name: name, Outcome: o, Detail: detail})
+}
+
+// compare searches one package for differences.
+func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side int) string) error {
+	d, err := findDanger(ctx, p.old, p.new)
+	if err != nil {
+		return err
+	}
+	s := newSurface(p, d)
+	if opt.Only != "" {
+		s.targets = slices.DeleteFunc(s.targets, func(t *target) bool { return t.key != opt.Only && (t.entry == nil || t.name != opt.Only) })
+	}
+	if !slices.ContainsFunc(s.targets, func(t *target) bool { return t.entry != nil }) {
+		r.tried(s, nil)
+		return nil
+	}
+	opt.Say("building both versions of " + p.new.pkg.PkgPath)
+	files, err := s.buildBoth(ctx, work)
+	if err != nil {
+		return err
+	}
+	f := newSearch(s, opt, files)
+	opt.Say("calling both versions of " + p.new.pkg.PkgPath)
+	if err := f.run(ctx); err != nil {
+		return err
+	}
+	found, err := f.findings(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range found {
+		r.proof.Differences = append(r.proof.Differences, f.difference(d))
+	}
+	r.proof.Executions += f.executions
+	for key := range f.nondet {
+		r.proof.Masked = append(r.proof.Masked, key)
+	}
+	slices.Sort(r.proof.Masked)
+	if f.unsteady > 0 {
+		r.proof.Notes = append(r.proof.Notes, fmt.Sprintf("%d differences did not show again, and do not count: something outside of the calls plays a part", f.unsteady))
+	}
+	if f.deaths > 0 {
+		r.proof.Notes = append(r.proof.Notes, fmt.Sprintf("%d times a call took too long, too much memory, or ended the process, in both versions or in one", f.deaths))
+	}
+	r.tried(s, f)
+	return nil
+}
+
+// buildBoth builds the workers of both sides.
+func (s *surface) buildBoth(ctx context.Context, work func(side int) string) ([2]*built, error) {
+	var files [2]*built
+	var errs [2]error
+	var left [2][]int
+	var wg sync.WaitGroup
+	for i, v := range []*side{s.old, s.new} {
+		wg.Go(func() { files[i], left[i], errs[i] = s.build(ctx, v, work(i)) })
+	}
+	wg.Wait()
+	for _, t := range s.targets {
+		if t.entry != nil && (slices.Contains(left[0], t.id) || slices.Contains(left[1], t.id)) {
+			t.entry, t.why = nil, "it cannot be called from a test"
+		}
+	}
+	return files, cmp.Or(errs[0], errs[1])
+}
+
+// tried says how far each function was tried.
+func (r *run) tried(s *surface, f *search) {
+	var gone []string
+	for _, t := range s.targets {
+		if t.gone {
+			gone = append(gone, t.key)
+			continue
+		}
+		if t.distance > 0 && t.entry == nil {
+			continue
+		}
+		out := report.Tried{Name: t.key, File: t.file, Line: t.line, Changed: t.distance == 0, Why: t.why}
+		if t.entry != nil {
+			out.Name = t.name
+		}
+		if f != nil {
+			if st := f.states[t]; st != nil {
+				out.Executions = st.executions
+			}
+			for i, b := range f.files[1].blocks {
+				if b.key == t.key {
+					out.Blocks++
+					if f.covered[1][i] {
+						out.Reached++
+					}
+				}
+			}
+		}
+		r.proof.Functions = append(r.proof.Functions, out)
+		switch {
+		case !out.Changed || t.key == "main" && r.ran:
+		case out.Reached == 0:
+			r.unreached = append(r.unreached, out.Name)
+		case out.Reached*10 < out.Blocks*7 && out.Blocks-out.Reached > 1:
+			r.partly = append(r.partly, out.Name)
+		}
+	}
+	if len(gone) > 0 {
+		r.proof.Notes = append(r.proof.Notes, "only in the old version: "+strings.Join(gone, ", "))
+	}
+}
+
+var layerNames = map[worker.Layer]string{
+	worker.LayerPanic:  "it panics, or does not return",
+	worker.LayerError:  "an error, or none",
+	worker.LayerResult: "another result",
+	worker.LayerShared: "arguments or shared memory",
+	worker.LayerEmpty:  "nil or empty",
+	worker.LayerText:   "text of an error",
+}
+
+// difference writes a finding for people.
+func (f *search) difference(d *finding) report.Difference {
+	out := report.Difference{
+		Layer: string(rune(d.layer)), Kind: layerNames[d.layer], Grave: d.alarms() || f.opt.Strict, Function: d.fn,
+		File: d.target.file, Line: d.target.line, Call: f.show(d.program, d.step), What: strings.TrimSpace(d.path), Old: d.old, New: d.new, Note: d.note,
+	}
+	if d.layer == worker.LayerPanic {
+		for i, text := range []*string{&out.Old, &out.New} {
+			for _, l := range d.lines[i] {
+				if *text == "panics" && l.Step == d.step && l.Path == "panic" {
+					*text += ": " + l.Text
+				}
+			}
+		}
+	}
+	if root := rootOf(d.path); root != d.path || d.layer == worker.LayerEmpty {
+		a, b := wholeOf(d.lines[0], d.step, root), wholeOf(d.lines[1], d.step, root)
+		if a != "" && b != "" && a != b {
+			pkg := f.new.pkg.Types.Name() + "."
+			out.What, out.Old, out.New = root, strings.ReplaceAll(a, pkg, ""), strings.ReplaceAll(b, pkg, "")
+		}
+	}
+	if rest, ok := strings.CutPrefix(out.What, "argument "); ok {
+		if _, name, ok := strings.Cut(rest, " "); ok && (name == "status" || strings.HasPrefix(name, "header ") || strings.HasPrefix(name, "body")) {
+			out.What = name
+		}
+	}
+	return out
+}
+
+// rootOf returns the result or argument that a path leads into.
+func rootOf(path string) string {
+	root, _, _ := strings.Cut(path, "[")
+	root, _, _ = strings.Cut(root, ".")
+	return strings.TrimSuffix(root, " length")
+}
+
+// wholeOf returns a result or argument in one piece, or "".
+func wholeOf(lines []worker.Line, step int, root string) string {
+	for _, l := range lines {
+		if l.Layer == worker.LayerWhole && l.Step == step && l.Path == root {
+			return l.Text
+		}
+	}
+	return ""
+}
+
+// verdict decides.
+func (r *run) verdict() {
+	p := r.proof
+	p.Verdict = report.Proven
+	for _, c := range p.Checks {
+		if c.Outcome == report.Failed {
+			p.Verdict = report.Different
+			p.Reasons = append(p.Reasons, c.Name+" failed")
+		}
+	}
+	if len(r.unreached) > 0 {
+		r.doubts = append(r.doubts, "not reached: "+strings.Join(r.unreached, ", "))
+	}
+	if len(r.partly) > 0 {
+		r.doubts = append(r.doubts, "reached only in part: "+strings.Join(r.partly, ", "))
+	}
+	grave := 0
+	for _, d := range p.Differences {
+		if d.Grave {
+			grave++
+		}
+	}
+	if grave > 0 {
+		p.Verdict = report.Different
+	}
+	switch {
+	case p.Verdict == report.Different:
+	case len(r.doubts) > 0:
+		p.Verdict = report.NotProven
+		p.Reasons = append(p.Reasons, r.doubts...)
+		fallthrough
+	default:
+		if p.Executions > 0 {
+			p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions))
+		}
+	}
+}

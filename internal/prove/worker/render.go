@@ -1,0 +1,562 @@
+package worker
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math"
+	"reflect"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+)
+
+// A Layer is a kind of behaviour, the gravest first.
+type Layer byte
+
+// Layers of what can be observed.
+const (
+	LayerPanic  Layer = 'A' // whether it panics, or returns at all
+	LayerError  Layer = 'B' // whether there is an error
+	LayerResult Layer = 'C' // results, what is written and answered
+	LayerShared Layer = 'D' // arguments that change, and memory that is shared
+	LayerEmpty  Layer = 'E' // nil or empty, and what was written before an error
+	LayerText   Layer = 'F' // text of errors, and values beside them
+	LayerInside Layer = 'G' // what only the package itself can see
+	layers            = 7
+
+	LayerWhole Layer = 'Z' // a value as a whole, for people; it is not compared
+)
+
+// A Line is one thing that was observed.
+type Line struct {
+	Step  int
+	Layer Layer
+	Path  string
+	Text  string
+}
+
+// How a line is masked, because the old version does not say the same each time.
+const (
+	MaskDigits = 1 + iota // numbers, times and addresses in it do not count
+	MaskOrder             // nor does its order
+	MaskAll               // nor does anything in it
+)
+
+// A FieldRule says whether a field of a struct can be compared, and what a difference in it is.
+type FieldRule struct {
+	Name  string
+	Layer Layer
+}
+
+// A Show renders values of types that this package does not know. It calls emit for each thing that can be observed, and
+// returns false when it does not know the type either.
+type Show func(v reflect.Value, emit func(layer Layer, name, text string)) bool
+
+// A rendering is what can be seen of values: lines in full, or a hash for each layer.
+type rendering struct {
+	run   *Run
+	full  bool
+	fn    string // whose masks apply
+	step  int
+	least Layer // nothing in it is graver than that
+	lines []Line
+	hash  [layers]uint64
+	seen  map[unsafe.Pointer]int
+	nodes int
+}
+
+const (
+	maxNodes  = 20_000
+	maxText   = 64 << 10
+	maxLevels = 24
+)
+
+func (r *rendering) line(layer Layer, path, text string) {
+	layer = max(layer, r.least)
+	if masks := r.run.table.masks; len(masks) > 0 && r.fn != "" {
+		switch masks[MaskKey(r.fn, path)] {
+		case MaskAll:
+			return
+		case MaskDigits:
+			text = withoutDigits(text)
+		case MaskOrder:
+			text = sorted(withoutDigits(text))
+		}
+	}
+	if r.full {
+		r.lines = append(r.lines, Line{r.step, layer, path, text})
+		return
+	}
+	h := fnv.New64a()
+	io.WriteString(h, path)
+	io.WriteString(h, "\x00")
+	io.WriteString(h, text)
+	i := layer - LayerPanic
+	r.hash[i] = r.hash[i]*1099511628211 + h.Sum64()
+}
+
+// text is all that was rendered, in full.
+func (r *rendering) text() string {
+	var b strings.Builder
+	for _, l := range r.lines {
+		b.WriteString(l.Path + "=" + l.Text + "\n")
+	}
+	return b.String()
+}
+
+// MaskKey is what a mask is found by: indexes do not count.
+func MaskKey(fn, path string) string {
+	var b strings.Builder
+	b.WriteString(fn)
+	b.WriteByte(' ')
+	in := false
+	for i := 0; i < len(path); i++ {
+		c := path[i]
+		switch {
+		case c == '[':
+			in = true
+			b.WriteByte('[')
+		case c == ']':
+			in = false
+			b.WriteByte(']')
+		case !in:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// withoutDigits replaces numbers with their units, and names of months and days, by signs.
+func withoutDigits(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < '0' || c > '9' {
+			b.WriteByte(c)
+			i++
+			continue
+		}
+		for i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i] == '.' || s[i] >= 'a' && s[i] <= 'f' || s[i] == 'x') {
+			i++
+		}
+		for _, u := range []string{"ns", "µs", "us", "ms", "s", "m", "h"} {
+			if strings.HasPrefix(s[i:], u) {
+				i += len(u)
+				break
+			}
+		}
+		b.WriteByte('#')
+	}
+	out := b.String()
+	for _, w := range [...]string{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+		"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"} {
+		out = strings.ReplaceAll(out, w, "#")
+	}
+	return out
+}
+
+// sorted returns the characters of s in order.
+func sorted(s string) string {
+	b := []byte(s)
+	slices.Sort(b)
+	return string(b)
+}
+
+// value renders v.
+func (r *rendering) value(path string, layer Layer, v reflect.Value, depth int) {
+	r.nodes++
+	if r.nodes > maxNodes || depth > maxLevels {
+		return
+	}
+	if !v.IsValid() {
+		r.line(layer, path, "nil")
+		return
+	}
+	if r.special(path, layer, v) {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		r.line(layer, path, strconv.FormatBool(v.Bool()))
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		r.line(layer, path, strconv.FormatInt(v.Int(), 10))
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		r.line(layer, path, strconv.FormatUint(v.Uint(), 10))
+	case reflect.Float32, reflect.Float64:
+		r.line(layer, path, float(v.Float()))
+	case reflect.Complex64, reflect.Complex128:
+		c := v.Complex()
+		r.line(layer, path, "("+float(real(c))+", "+float(imag(c))+"i)")
+	case reflect.String:
+		r.bytes(path, layer, v.String())
+	case reflect.Slice:
+		if v.Len() == 0 {
+			r.line(LayerEmpty, path, nilOrEmpty(v))
+		}
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			r.bytes(path, layer, string(v.Bytes()))
+			return
+		}
+		if v.Len() > 0 && r.again(path, layer, v.UnsafePointer(), v.Len()) {
+			return
+		}
+		r.list(path, layer, v, depth)
+	case reflect.Array:
+		r.list(path, layer, v, depth)
+	case reflect.Map:
+		if v.Len() == 0 {
+			r.line(LayerEmpty, path, nilOrEmpty(v))
+		} else if r.again(path, layer, v.UnsafePointer(), -1) {
+			return
+		}
+		r.mapOf(path, layer, v, depth)
+	case reflect.Pointer:
+		switch {
+		case v.IsNil():
+			r.line(layer, path, "nil")
+		case !r.again(path, layer, v.UnsafePointer(), -2):
+			r.value(path, layer, v.Elem(), depth+1)
+		}
+	case reflect.Interface:
+		switch {
+		case v.IsNil():
+			r.line(layer, path, "nil")
+		case v.Type().Implements(errorType):
+			r.err(path, v)
+		default:
+			r.line(layer, path+" type", r.typeName(v.Elem().Type()))
+			r.value(path, layer, v.Elem(), depth+1)
+		}
+	case reflect.Struct:
+		r.structOf(path, layer, v, depth)
+	case reflect.Func:
+		r.function(path, layer, v, depth)
+	default:
+		text := "not nil"
+		if k := v.Kind(); (k == reflect.Chan || k == reflect.UnsafePointer) && v.IsNil() {
+			text = "nil"
+		}
+		r.line(layer, path, text)
+	}
+}
+
+func nilOrEmpty(v reflect.Value) string {
+	if v.IsNil() {
+		return "nil"
+	}
+	return "empty"
+}
+
+func float(f float64) string {
+	if math.IsNaN(f) {
+		return "NaN"
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
+
+// bytes renders text. What is compressed is compared by what is in it.
+func (r *rendering) bytes(path string, layer Layer, s string) {
+	if strings.HasPrefix(s, "\x1f\x8b") {
+		if z, err := gzip.NewReader(strings.NewReader(s)); err == nil {
+			if plain, err := io.ReadAll(io.LimitReader(z, maxWritten)); err == nil {
+				r.line(LayerInside, path+" compressed", strconv.Itoa(len(s)))
+				path, s = path+" when decompressed", string(plain)
+			}
+		}
+	}
+	if len(s) > maxText {
+		h := fnv.New64a()
+		io.WriteString(h, s)
+		s = fmt.Sprintf("%s… (%d bytes, hash %x)", s[:256], len(s), h.Sum64())
+	}
+	r.line(layer, path, strconv.Quote(s))
+}
+
+// again reports whether p was rendered before, and says so.
+func (r *rendering) again(path string, layer Layer, p unsafe.Pointer, part int) bool {
+	if part != -2 && part != -1 {
+		return false // parts of a slice are seen more than once; depth ends circles
+	}
+	if r.seen == nil {
+		r.seen = make(map[unsafe.Pointer]int)
+	}
+	if n, ok := r.seen[p]; ok {
+		r.line(layer, path, "the same as number "+strconv.Itoa(n))
+		return true
+	}
+	r.seen[p] = len(r.seen)
+	return false
+}
+
+func (r *rendering) list(path string, layer Layer, v reflect.Value, depth int) {
+	if v.Kind() == reflect.Slice {
+		r.line(layer, path+" length", strconv.Itoa(v.Len()))
+	}
+	if r.run.table.masks[MaskKey(r.fn, path)] == MaskOrder {
+		texts := make([]string, v.Len())
+		for i := range texts {
+			texts[i] = r.apart(v.Index(i), depth)
+		}
+		sort.Strings(texts)
+		r.line(layer, path+" in order", strings.Join(texts, "\n"))
+		return
+	}
+	for i := 0; i < v.Len() && r.nodes < maxNodes; i++ {
+		r.value(path+"["+strconv.Itoa(i)+"]", layer, v.Index(i), depth+1)
+	}
+}
+
+// apart renders a part to text of its own.
+func (r *rendering) apart(v reflect.Value, depth int) string {
+	in := &rendering{run: r.run, full: true, seen: r.seen, nodes: r.nodes}
+	in.value("", LayerResult, v, depth+1)
+	r.nodes, r.seen = in.nodes, in.seen
+	return in.text()
+}
+
+func (r *rendering) mapOf(path string, layer Layer, v reflect.Value, depth int) {
+	r.line(layer, path+" length", strconv.Itoa(v.Len()))
+	type entry struct {
+		key   string
+		value reflect.Value
+	}
+	entries := make([]entry, 0, v.Len())
+	for it := v.MapRange(); it.Next() && len(entries) < maxNodes; {
+		in := &rendering{run: r.run, full: true} // not numbered: the order of a map is nobody's business
+		in.value("", LayerResult, it.Key(), depth+1)
+		key := ""
+		for _, l := range in.lines {
+			key += l.Path + l.Text
+		}
+		entries = append(entries, entry{key, it.Value()})
+	}
+	sort.SliceStable(entries, func(i, j int) bool { return entries[i].key < entries[j].key })
+	for _, e := range entries {
+		r.value(path+"["+e.key+"]", layer, e.value, depth+1)
+	}
+}
+
+func (r *rendering) structOf(path string, layer Layer, v reflect.Value, depth int) {
+	t := v.Type()
+	if rules, ok := r.run.table.rules(t); ok {
+		for _, rule := range rules {
+			if f := v.FieldByName(rule.Name); f.IsValid() {
+				r.value(path+"."+rule.Name, max(layer, rule.Layer), f, depth+1)
+			}
+		}
+		return
+	}
+	exported := false
+	for i := 0; i < t.NumField(); i++ {
+		if t.Field(i).IsExported() {
+			exported = true
+			r.value(path+"."+t.Field(i).Name, layer, v.Field(i), depth+1)
+		}
+	}
+	if exported || t.NumField() == 0 {
+		return
+	}
+	if text, ok := stringOf(v); ok {
+		r.line(layer, path, strconv.Quote(text))
+		return
+	}
+	if t.PkgPath() == "sync" || t.PkgPath() == "sync/atomic" {
+		return
+	}
+	if t.Name() != "" {
+		layer = LayerInside
+	}
+	for i := 0; i < t.NumField(); i++ {
+		r.value(path+"."+t.Field(i).Name, layer, v.Field(i), depth+1)
+	}
+}
+
+// stringOf returns what a value from elsewhere says about itself.
+func stringOf(v reflect.Value) (text string, ok bool) {
+	defer func() {
+		if recover() != nil {
+			text, ok = "", false
+		}
+	}()
+	if !v.CanInterface() {
+		if !v.CanAddr() {
+			return "", false
+		}
+		v = reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()
+	}
+	if v.CanAddr() {
+		if s, ok := v.Addr().Interface().(fmt.Stringer); ok {
+			return s.String(), true
+		}
+	}
+	if s, ok := v.Interface().(fmt.Stringer); ok {
+		return s.String(), true
+	}
+	return "", false
+}
+
+// whole adds a value in one piece, when there is nothing in it that says where it is in memory.
+func (r *rendering) whole(path string, v reflect.Value) {
+	if !r.full || !v.IsValid() || !v.CanInterface() || !isPlain(v.Type(), 0) || v.Kind() != reflect.Slice && v.Kind() != reflect.Map && v.Kind() != reflect.Struct && v.Kind() != reflect.Array {
+		return
+	}
+	text := fmt.Sprintf("%#v", v.Interface())
+	if len(text) < 200 {
+		r.lines = append(r.lines, Line{r.step, LayerWhole, path, text})
+	}
+}
+
+func isPlain(t reflect.Type, depth int) bool {
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		return depth < 4 && isPlain(t.Elem(), depth+1)
+	case reflect.Struct:
+		for i := 0; i < t.NumField(); i++ {
+			if !t.Field(i).IsExported() || !isPlain(t.Field(i).Type, depth+1) {
+				return false
+			}
+		}
+		return depth < 4
+	case reflect.Pointer, reflect.Func, reflect.Chan, reflect.Interface, reflect.UnsafePointer:
+		return false
+	}
+	return true
+}
+
+// special renders types that are more than their fields.
+func (r *rendering) special(path string, layer Layer, v reflect.Value) bool {
+	t := v.Type()
+	if t == reflect.TypeOf(time.Time{}) && v.CanInterface() {
+		at := v.Interface().(time.Time)
+		r.line(layer, path, at.Format(time.RFC3339Nano)+" "+at.Location().String())
+		return true
+	}
+	if t.Kind() == reflect.Pointer && !v.IsNil() && v.CanInterface() {
+		switch x := v.Interface().(type) {
+		case *writer:
+			r.line(layer, path+" was written", strconv.Quote(string(x.buf)))
+			return true
+		case *reader:
+			r.line(LayerInside, path+" left to read", strconv.Itoa(len(x.text)))
+			return true
+		case *bytes.Buffer:
+			r.bytes(path+" holds", layer, x.String())
+			return true
+		case *bytes.Reader:
+			r.line(LayerInside, path+" left to read", strconv.Itoa(x.Len()))
+			return true
+		case *strings.Reader:
+			r.line(LayerInside, path+" left to read", strconv.Itoa(x.Len()))
+			return true
+		case *bufio.Reader:
+			return true
+		case *bufio.Writer:
+			x.Flush()
+			return true
+		case *sync.Mutex, *sync.RWMutex, *sync.Once, *sync.WaitGroup:
+			return true
+		}
+	}
+	if r.run != nil && v.CanInterface() {
+		for _, show := range r.run.table.Shows {
+			if show(v, func(l Layer, name, text string) { r.line(max(layer, l), path+name, text) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// err renders an error: that there is one, what it is known as, and what it says.
+func (r *rendering) err(path string, v reflect.Value) {
+	if !v.CanInterface() {
+		return
+	}
+	err, ok := v.Interface().(error)
+	if !ok || err == nil {
+		return
+	}
+	text := func() (s string) {
+		defer func() {
+			if recover() != nil {
+				s = "(its text cannot be had)"
+			}
+		}()
+		return err.Error()
+	}()
+	r.line(LayerText, path+" text", strconv.Quote(text))
+	var known []string
+	for name, e := range r.run.table.Errors {
+		if e != nil && *e != nil && errors.Is(err, *e) {
+			known = append(known, name)
+		}
+	}
+	for name, e := range map[string]error{"io.EOF": io.EOF, "io.ErrUnexpectedEOF": io.ErrUnexpectedEOF} {
+		if errors.Is(err, e) {
+			known = append(known, name)
+		}
+	}
+	var types []string
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if name, ok := r.run.table.names[reflect.TypeOf(e)]; ok {
+			types = append(types, name)
+		}
+	}
+	sort.Strings(known)
+	if len(known) > 0 {
+		r.line(LayerResult, path+" is", strings.Join(known, ", "))
+	}
+	if len(types) > 0 {
+		r.line(LayerResult, path+" type", strings.Join(types, ", "))
+	}
+}
+
+// function renders what a function yields, when it is an iterator.
+func (r *rendering) function(path string, layer Layer, v reflect.Value, depth int) {
+	if v.IsNil() {
+		r.line(layer, path, "nil")
+		return
+	}
+	t := v.Type()
+	if t.NumIn() != 1 || t.NumOut() != 0 || t.In(0).Kind() != reflect.Func || !v.CanInterface() {
+		r.line(layer, path, "a function")
+		return
+	}
+	yield := t.In(0)
+	if yield.NumOut() != 1 || yield.Out(0).Kind() != reflect.Bool || yield.IsVariadic() {
+		r.line(layer, path, "a function")
+		return
+	}
+	n := 0
+	v.Call([]reflect.Value{reflect.MakeFunc(yield, func(in []reflect.Value) []reflect.Value {
+		for i, x := range in {
+			r.value(fmt.Sprintf("%s yields[%d].%d", path, n, i), layer, x, depth+1)
+		}
+		n++
+		return []reflect.Value{reflect.ValueOf(n < 1000).Convert(yield.Out(0))}
+	})})
+	r.line(layer, path+" yields", strconv.Itoa(n))
+}
+
+// typeName names a type the same in both versions.
+func (r *rendering) typeName(t reflect.Type) string {
+	if name, ok := r.run.table.names[t]; ok {
+		return name
+	}
+	if t.Kind() == reflect.Pointer {
+		return "*" + r.typeName(t.Elem())
+	}
+	if t.Name() == "" {
+		return t.Kind().String()
+	}
+	return t.String()
+}

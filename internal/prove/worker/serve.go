@@ -1,0 +1,325 @@
+package worker
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/bits"
+	"os"
+	"reflect"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The streams of the protocol are put aside before any other package can take os.Stdin or os.Stdout for its own.
+var toHone, fromHone = takeStreams()
+
+func takeStreams() (out, in *os.File) {
+	out, in = os.Stdout, os.Stdin
+	if os.Getenv(Mark) == "" {
+		return out, in
+	}
+	if null, err := os.Open(os.DevNull); err == nil {
+		os.Stdin = null
+	}
+	if f, err := os.OpenFile("printed", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600); err == nil {
+		os.Stdout = f
+	}
+	return out, in
+}
+
+// Mark is the environment variable that says that a process is a worker.
+const Mark = "HONE_PROVE_WORKER"
+
+// Requests to a worker.
+const (
+	OpConfig byte = 'c'
+	OpBatch  byte = 'b'
+)
+
+// How a batch is run.
+const (
+	Full      byte = 1 << iota // says all lines, not only their hashes
+	FlushEach                  // says so after each program, in case the next one is the last
+)
+
+// A Config is what a worker is told before anything else.
+type Config struct {
+	Fields map[string][]FieldRule // of structs, by the name of the type
+	Masks  map[string]int         // by MaskKey
+	Limit  time.Duration          // of one program
+	Memory uint64
+}
+
+// A Seen is what became of a program.
+type Seen struct {
+	Status byte
+	Hashes []Hash   // in short
+	Cover  []uint32 // counters, times eight plus how often they counted, that are new
+	Lines  []Line   // in full
+}
+
+// A Hash stands for all lines of a layer and a step.
+type Hash struct {
+	Step  int
+	Layer Layer
+	Sum   uint64
+}
+
+// maxFrame limits what one message can be.
+const maxFrame = 256 << 20
+
+// Serve answers requests until there are no more.
+func Serve(t Table) {
+	debug.SetMaxStack(128 << 20)
+	debug.SetGCPercent(400)
+	runtime.GOMAXPROCS(1) // as little as possible shall depend on what else the machine does
+	limitMemory()
+	t.names = make(map[reflect.Type]string)
+	for name, of := range t.Types {
+		t.names[of] = name
+	}
+	s := &server{table: &t, out: bufio.NewWriterSize(toHone, 1<<16), seen: make([]byte, len(t.Cover)), limit: time.Second}
+	s.printed = printedSince()
+	done := make(chan struct{})
+	go s.watch(done)
+	go func() {
+		defer close(done) // also when what is called ends its goroutine
+		s.serve(bufio.NewReaderSize(fromHone, 1<<16))
+	}()
+	<-done
+}
+
+type server struct {
+	table   *Table
+	mu      sync.Mutex // of out
+	out     *bufio.Writer
+	seen    []byte // buckets of counts that were seen, by counter
+	printed func() string
+	limit   time.Duration
+	memory  uint64
+	started atomic.Int64 // when the program began that runs; 0 is none
+}
+
+func (s *server) serve(in io.Reader) {
+	for {
+		frame, err := ReadFrame(in)
+		if err != nil || len(frame) == 0 {
+			return
+		}
+		switch frame[0] {
+		case OpConfig:
+			var c Config
+			if json.Unmarshal(frame[1:], &c) != nil {
+				return
+			}
+			s.table.fields, s.table.masks = c.Fields, c.Masks
+			s.limit, s.memory = c.Limit, c.Memory
+		case OpBatch:
+			s.batch(frame[1:])
+		default:
+			return
+		}
+		s.mu.Lock()
+		s.out.Flush()
+		s.mu.Unlock()
+	}
+}
+
+// batch runs programs: a byte of flags, and then one after the other.
+func (s *server) batch(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	full, each := b[0]&Full != 0, b[0]&FlushEach != 0
+	b = b[1:]
+	for len(b) > 0 {
+		var p Program
+		rest, err := p.Decode(b)
+		if err != nil {
+			return
+		}
+		b = rest
+		for i := range s.table.Cover {
+			s.table.Cover[i] = 0
+		}
+		var seen Seen
+		s.started.Store(time.Now().UnixNano())
+		seen.Status = s.table.run(&p, full, s.printed, func(r *rendering) {
+			if full {
+				seen.Lines = append(seen.Lines, r.lines...)
+				return
+			}
+			for i, sum := range r.hash {
+				if sum != 0 {
+					seen.Hashes = append(seen.Hashes, Hash{r.step, LayerPanic + Layer(i), sum})
+				}
+			}
+		})
+		s.started.Store(0)
+		seen.Cover = s.cover()
+		s.answer(&seen, each)
+	}
+}
+
+// cover returns the counters that counted as they never did before.
+func (s *server) cover() []uint32 {
+	var out []uint32
+	for i, n := range s.table.Cover {
+		if n == 0 {
+			continue
+		}
+		bucket := min(bits.Len8(n)-1, 7)
+		if s.seen[i]&(1<<bucket) == 0 {
+			s.seen[i] |= 1 << bucket
+			out = append(out, uint32(i*8+bucket))
+		}
+	}
+	return out
+}
+
+func (s *server) answer(seen *Seen, flush bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	WriteFrame(s.out, seen.append(nil))
+	if flush {
+		s.out.Flush()
+	}
+}
+
+// watch ends the worker when a program takes too long or too much.
+func (s *server) watch(done chan struct{}) {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	for {
+		select {
+		case <-done:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+		began := s.started.Load()
+		if began == 0 {
+			continue
+		}
+		status := byte(Done)
+		if time.Since(time.Unix(0, began)) > s.limit {
+			status = Late
+		}
+		metrics.Read(sample)
+		if s.memory > 0 && sample[0].Value.Uint64() > s.memory {
+			status = Large
+		}
+		if status != Done && s.started.Load() == began {
+			s.answer(&Seen{Status: status}, true)
+			os.Exit(0)
+		}
+	}
+}
+
+// printedSince returns a function that returns what was written to standard output since it was last called.
+func printedSince() func() string {
+	f := os.Stdout
+	if os.Getenv(Mark) == "" {
+		return func() string { return "" }
+	}
+	return func() string {
+		n, err := f.Seek(0, io.SeekCurrent)
+		if err != nil || n == 0 {
+			return ""
+		}
+		b := make([]byte, min(n, maxWritten))
+		got, _ := f.ReadAt(b, 0)
+		f.Truncate(0)
+		f.Seek(0, io.SeekStart)
+		return string(b[:got])
+	}
+}
+
+// ReadFrame reads a message: its length in four bytes, then it.
+func ReadFrame(r io.Reader) ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	n := binary.LittleEndian.Uint32(head[:])
+	if n > maxFrame {
+		return nil, fmt.Errorf("a message of %s bytes is too long", strconv.Itoa(int(n)))
+	}
+	b := make([]byte, n)
+	_, err := io.ReadFull(r, b)
+	return b, err
+}
+
+// WriteFrame writes a message.
+func WriteFrame(w io.Writer, b []byte) error {
+	var head [4]byte
+	binary.LittleEndian.PutUint32(head[:], uint32(len(b)))
+	if _, err := w.Write(head[:]); err != nil {
+		return err
+	}
+	_, err := w.Write(b)
+	return err
+}
+
+func (s *Seen) append(b []byte) []byte {
+	b = append(b, s.Status)
+	b = binary.AppendUvarint(b, uint64(len(s.Hashes)))
+	for _, h := range s.Hashes {
+		b = binary.AppendUvarint(b, uint64(h.Step))
+		b = append(b, byte(h.Layer))
+		b = binary.LittleEndian.AppendUint64(b, h.Sum)
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.Cover)))
+	for _, c := range s.Cover {
+		b = binary.AppendUvarint(b, uint64(c))
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.Lines)))
+	for _, l := range s.Lines {
+		b = binary.AppendUvarint(b, uint64(l.Step))
+		b = append(b, byte(l.Layer))
+		b = appendText(b, l.Path)
+		b = appendText(b, l.Text)
+	}
+	return b
+}
+
+// DecodeSeen reads what a worker says about a program.
+func DecodeSeen(b []byte) (*Seen, error) {
+	d := decoder{b: b}
+	s := &Seen{Status: d.byte()}
+	for range d.count() {
+		h := Hash{Step: int(d.uint()), Layer: Layer(d.byte())}
+		if len(d.b) < 8 {
+			return nil, errDamaged
+		}
+		h.Sum = binary.LittleEndian.Uint64(d.b)
+		d.b = d.b[8:]
+		s.Hashes = append(s.Hashes, h)
+	}
+	for range d.count() {
+		s.Cover = append(s.Cover, uint32(d.uint()))
+	}
+	for range d.count() {
+		s.Lines = append(s.Lines, Line{int(d.uint()), Layer(d.byte()), d.text(), d.text()})
+	}
+	if d.bad {
+		return nil, errDamaged
+	}
+	return s, nil
+}
+
+func (d *decoder) byte() byte {
+	if len(d.b) == 0 {
+		d.bad = true
+		return 0
+	}
+	c := d.b[0]
+	d.b = d.b[1:]
+	return c
+}

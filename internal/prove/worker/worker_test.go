@@ -1,0 +1,142 @@
+package worker
+
+import (
+	"bytes"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func FuzzDecode(f *testing.F) {
+	p := Program{After: true, Steps: []Step{
+		{Func: 1, Args: []Value{{Kind: String, Text: "a"}, {Kind: List, Elems: []Value{{Kind: Int, Int: -3}}}}},
+		{Func: 300, Args: []Value{{Kind: Struct, Names: []string{"A"}, Elems: []Value{{Kind: Ref, Int: 256}}}}},
+	}}
+	f.Add(p.Append(nil))
+	f.Add([]byte{1, 1, 0, 255, 255, 255, 255, 15})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var p, q Program
+		if _, err := p.Decode(b); err != nil {
+			return
+		}
+		rest, err := q.Decode(p.Append(nil))
+		if err != nil || len(rest) > 0 || !reflect.DeepEqual(p, q) {
+			t.Errorf("%+v became %+v, %v", p, q, err)
+		}
+	})
+}
+
+func FuzzDecodeSeen(f *testing.F) {
+	s := Seen{Status: Late, Hashes: []Hash{{1, LayerError, 7}}, Cover: []uint32{9}, Lines: []Line{{1, LayerPanic, "outcome", "panics"}}}
+	f.Add(s.append(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := DecodeSeen(b)
+		if err != nil {
+			return
+		}
+		again, err := DecodeSeen(s.append(nil))
+		if err != nil || !reflect.DeepEqual(s, again) {
+			t.Errorf("%+v became %+v, %v", s, again, err)
+		}
+	})
+}
+
+// seenOf runs calls of functions and returns what was seen, in full.
+func seenOf(t *testing.T, funcs []any, p *Program) []Line {
+	t.Helper()
+	table := &Table{Funcs: funcs, Names: make([]string, len(funcs))}
+	for i := range table.Names {
+		table.Names[i] = "f"
+	}
+	var lines []Line
+	if status := table.run(p, true, func() string { return "" }, func(r *rendering) { lines = append(lines, r.lines...) }); status != Done {
+		t.Fatalf("status %d", status)
+	}
+	return lines
+}
+
+func textOf(lines []Line, path string) string {
+	for _, l := range lines {
+		if l.Path == path && l.Layer != LayerWhole {
+			return string(rune(l.Layer)) + " " + l.Text
+		}
+	}
+	return ""
+}
+
+func TestSeen(t *testing.T) {
+	kept := []byte("kept")
+	tests := []struct {
+		name string
+		f    any
+		args []Value
+		path string
+		want string
+	}{
+		{"a panic", func() { panic("no") }, nil, "outcome", "A panics"},
+		{"a result", func(n int8) int { return int(n) * 2 }, []Value{{Kind: Int, Int: 21}}, "result", "C 42"},
+		{"no error", func(s string) (int, error) { return len(s), nil }, []Value{{Kind: String, Text: "é"}}, "result", "C 2"},
+		{"nil", func() []int { return nil }, nil, "result", "E nil"},
+		{"written", func(w interface{ Write([]byte) (int, error) }) { w.Write([]byte("x")) }, []Value{{Kind: Writer}}, "argument 1 was written", `C "x"`},
+		{"changed", func(b []byte) { b[0] = 'z' }, []Value{{Kind: String, Text: "abc"}}, "argument 1", `D "zbc"`},
+		{"an iterator", func() func(func(int) bool) { return func(yield func(int) bool) { _ = yield(7) && yield(8) } }, nil, "result yields[1].0", "C 8"},
+		{"the argument", func(b []byte) []byte { return b }, []Value{{Kind: String, Text: "abc"}}, "a change of the arguments shows in the results", "D true"},
+		{"a copy", func(b []byte) []byte { return slices.Clone(b) }, []Value{{Kind: String, Text: "abc"}}, "a change of the arguments shows in the results", "D false"},
+		{"kept memory", func() []byte { return kept }, nil, "a change of the results shows in the next call", "D true"},
+	}
+	for _, tt := range tests {
+		lines := seenOf(t, []any{tt.f}, &Program{After: true, Steps: []Step{{Args: tt.args}}})
+		if got := textOf(lines, tt.path); got != tt.want {
+			t.Errorf("%s: %s is %q; want %q in %v", tt.name, tt.path, got, tt.want, lines)
+		}
+	}
+}
+
+// TestCircle holds that what leads back to itself ends.
+func TestCircle(t *testing.T) {
+	type node struct{ Next *node }
+	type list []any
+	ring := func() *node { n := &node{}; n.Next = n; return n }
+	own := func() list { l := list{nil}; l[0] = l; return l }
+	for _, f := range []any{ring, own} {
+		if lines := seenOf(t, []any{f}, &Program{Steps: []Step{{}}}); len(lines) == 0 {
+			t.Error("nothing was seen")
+		}
+	}
+}
+
+// TestMisfit holds that a description that does not fit is refused, not run.
+func TestMisfit(t *testing.T) {
+	f := func(m map[string]int, p *int, e error) {}
+	for _, args := range [][]Value{nil, {{}, {}}, {{Kind: Ref, Int: 1 << 20}, {}, {}}, {{}, {}, {Kind: Iface, Text: "none"}}} {
+		table := &Table{Funcs: []any{f}, Names: []string{"f"}}
+		p := &Program{Steps: []Step{{Args: args}}}
+		if status := table.run(p, true, func() string { return "" }, func(*rendering) {}); status != Invalid {
+			t.Errorf("%v: status %d; want Invalid", args, status)
+		}
+	}
+}
+
+func TestMasks(t *testing.T) {
+	if got := MaskKey("f", "result[12].Name[x y]"); got != "f result[].Name[]" {
+		t.Errorf("key is %q", got)
+	}
+	a, b := withoutDigits("took 1.5ms at 0xc000 on 2026-01-02, Jan"), withoutDigits("took 230µs at 0xc0f8 on 1999-12-31, Dec")
+	if a != b || !strings.Contains(a, "took # at #") {
+		t.Errorf("%q and %q", a, b)
+	}
+}
+
+func TestFrames(t *testing.T) {
+	var buf bytes.Buffer
+	if err := WriteFrame(&buf, []byte("abc")); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := ReadFrame(&buf); err != nil || string(b) != "abc" {
+		t.Errorf("read %q, %v", b, err)
+	}
+	if _, err := ReadFrame(strings.NewReader("\xff\xff\xff\xff")); err == nil {
+		t.Error("a message of 4 GB was taken")
+	}
+}

@@ -1,0 +1,166 @@
+package report
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+)
+
+// A Verdict is what was found out about a change.
+type Verdict string
+
+// The verdicts.
+const (
+	Proven    Verdict = "proven"     // nothing was found against it, and all of it was tried
+	NotProven Verdict = "not proven" // nothing was found against it, but not all of it could be tried
+	Different Verdict = "different"  // it does something else than before
+	Slower    Verdict = "slower"     // it does the same, and takes longer
+)
+
+// A Proof is the verdict on a change, and what it rests on.
+type Proof struct {
+	Verdict     Verdict       `json:"verdict"`
+	Reasons     []string      `json:"reasons,omitempty"` // for a verdict other than proven
+	Old         string        `json:"old"`
+	New         string        `json:"new"`
+	Checks      []Check       `json:"checks"`
+	Differences []Difference  `json:"differences"`
+	Functions   []Tried       `json:"functions"`
+	Executions  int           `json:"executions"`
+	Took        time.Duration `json:"took_nanos"`
+	Seed        uint64        `json:"seed"`
+	Masked      []string      `json:"masked,omitempty"` // what the old version does not say the same each time
+	Notes       []string      `json:"notes,omitempty"`
+
+	Speed Report `json:"speed,omitempty"` // how fast both are, when that was asked
+}
+
+// A Check is something that a change has to pass: building, vet, tests.
+type Check struct {
+	Name    string  `json:"name"`
+	Outcome Outcome `json:"outcome"`
+	Detail  string  `json:"detail,omitempty"`
+}
+
+// An Outcome is how a check ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Passed  Outcome = "passed"
+	Failed  Outcome = "failed"
+	Skipped Outcome = "not done"
+)
+
+// A Difference is a call that the two versions do not answer alike.
+type Difference struct {
+	Layer    string `json:"layer"` // A to F, the gravest first
+	Kind     string `json:"kind"`  // what the layer is called
+	Grave    bool   `json:"grave"` // it makes the change a different one
+	Function string `json:"function"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Call     string `json:"call"`
+	What     string `json:"what"` // result, status, body…
+	Old      string `json:"old"`
+	New      string `json:"new"`
+	Note     string `json:"note,omitempty"`
+}
+
+// A Tried is a function that the change touches, and how far it was tried.
+type Tried struct {
+	Name       string `json:"name"`
+	File       string `json:"file"`
+	Line       int    `json:"line"`
+	Changed    bool   `json:"changed"` // itself, not only what it uses
+	Executions int    `json:"executions"`
+	Blocks     int    `json:"blocks"` // of code in the new version
+	Reached    int    `json:"reached"`
+	Why        string `json:"why,omitempty"` // it was not called
+}
+
+// Blocks says the verdict first, then what speaks against the change, then what was tried.
+func (p *Proof) Blocks() iter.Seq[Block] {
+	h := Heading{Lines: []Phrase{{"verdict: " + string(p.Verdict)}, {p.Old + " against " + p.New}}}
+	for _, r := range p.Reasons {
+		h.Lines = append(h.Lines, Phrase{r})
+	}
+	list := []Block{h}
+	for _, d := range p.Differences {
+		list = append(list, Plain{d.text()})
+	}
+	if len(p.Checks) > 0 {
+		t := Table{Title: "checks", Columns: []Column{{Name: "outcome"}, {Name: "check"}, {Name: ""}}}
+		for _, c := range p.Checks {
+			t.Rows = append(t.Rows, []any{string(c.Outcome), c.Name, firstLine(c.Detail)})
+		}
+		list = append(list, t)
+		for _, c := range p.Checks {
+			if c.Outcome == Failed && strings.Contains(strings.TrimSpace(c.Detail), "\n") {
+				list = append(list, Plain{c.Name + ":\n" + indented(c.Detail)})
+			}
+		}
+	}
+	if len(p.Functions) > 0 {
+		t := Table{Title: "functions", Columns: []Column{{Name: "calls"}, {Name: "blocks reached"}, {Name: "function", Path: true}, {Name: ""}}}
+		for _, f := range p.Functions {
+			why := f.Why
+			if why == "" && !f.Changed {
+				why = "uses what changed"
+			}
+			reached := any(nil)
+			if f.Blocks > 0 {
+				reached = fmt.Sprintf("%d of %d", f.Reached, f.Blocks)
+			}
+			t.Rows = append(t.Rows, []any{f.Executions, reached, f.Name, why})
+		}
+		list = append(list, t)
+	}
+	if p.Speed != nil {
+		for b := range p.Speed.Blocks() {
+			list = append(list, b)
+		}
+	}
+	for _, n := range p.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	return blocks(list)
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return s
+}
+
+func indented(s string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") + "\n"
+}
+
+// text writes a difference as people compare: the call, and what it gave before and gives now.
+func (d *Difference) text() string {
+	var b strings.Builder
+	head := "different"
+	if !d.Grave {
+		head = "to note"
+	}
+	fmt.Fprintf(&b, "%s: %s", head, d.Kind)
+	if d.File != "" {
+		fmt.Fprintf(&b, ", %s:%d", d.File, d.Line)
+	}
+	fmt.Fprintf(&b, "\n  %s\n", strings.ReplaceAll(d.Call, "; ", "\n  "))
+	fmt.Fprintf(&b, "    %s: %s → %s\n", d.What, shortened(d.Old), shortened(d.New))
+	if d.Note != "" {
+		fmt.Fprintf(&b, "    %s\n", d.Note)
+	}
+	return b.String()
+}
+
+// shortened cuts the middle out of long results.
+func shortened(s string) string {
+	const most = 300
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most/2], "") + " … " + strings.ToValidUTF8(s[len(s)-most/2:], "")
+}

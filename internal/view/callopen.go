@@ -1,0 +1,164 @@
+package view
+
+import (
+	"runtime"
+	"sync"
+)
+
+// An opening is some entries that have reached an open call and are to go on to those below it.
+type opening struct {
+	call       uint32
+	first, end uint32
+}
+
+// open opens a call. What waits there is to go on.
+func (t *callTree) open(at uint32) opening {
+	c := &t.nodes[at]
+	o := opening{at, c.first, c.end}
+	c.opened, c.flat, c.end = true, sum{}, c.first
+	return o
+}
+
+// openCalls opens calls, and those below them that weigh at least open.
+func (t *callTree) openCalls(calls []uint32, open int64) {
+	if len(calls) == 0 {
+		return
+	}
+	todo := make([]opening, len(calls))
+	for i, at := range calls {
+		todo[i] = t.open(at)
+	}
+	t.openAll(todo, open)
+	t.addUp()
+}
+
+// openAll takes entries on to the calls below, and further where those weigh at least open. It does as much at a time
+// as there are processors.
+func (t *callTree) openAll(todo []opening, open int64) {
+	var n uint32
+	for _, o := range todo {
+		n += o.end - o.first
+	}
+	const worthwhile = 1 << 13 // entries, for a worker
+	var mu sync.Mutex
+	changed := sync.NewCond(&mu)
+	working := 0
+	work := func() {
+		s := newSplitter(t)
+		mu.Lock()
+		defer mu.Unlock()
+		for {
+			for len(todo) == 0 && working > 0 {
+				changed.Wait()
+			}
+			if len(todo) == 0 {
+				return
+			}
+			o := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			above := t.nodes[o.call].frame
+			working++
+			mu.Unlock()
+			s.split(t.entries[o.first:o.end], above)
+			mu.Lock()
+			working--
+			todo = s.hang(todo, o, open)
+			changed.Broadcast()
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), int(n/worthwhile)+1) - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+}
+
+// A splitter sorts entries by the calls below the one where they are.
+type splitter struct {
+	t     *callTree
+	of    []uint32 // 1 + the place in below, by frame
+	below []branch
+	ended branch
+	at    []uint32 // 1 + the place in below of each entry; 0 where it ended
+	moved []entry
+}
+
+// A branch is the entries that go on to the same frame.
+type branch struct {
+	frame int32
+	n     uint32
+	met
+	flat sum
+}
+
+func newSplitter(t *callTree) *splitter {
+	return &splitter{t: t, of: make([]uint32, len(t.table.frames))}
+}
+
+// split takes entries from a frame to those below, and puts first those that ended, then those of each branch.
+func (s *splitter) split(entries []entry, above int32) {
+	t := s.t
+	for i := range s.below {
+		s.of[s.below[i].frame] = 0
+	}
+	s.below, s.ended = s.below[:0], branch{}
+	s.at = append(s.at[:0], make([]uint32, len(entries))...)
+	for i := range entries {
+		e := &entries[i]
+		b := &s.ended
+		if frame, inline, ok := t.next(above, &e.strand, t.p.StackAt(int(e.sample))); ok {
+			k := s.of[frame]
+			if k == 0 {
+				s.below = append(s.below, branch{frame: frame})
+				k = uint32(len(s.below))
+				s.of[frame] = k
+			}
+			s.at[i] = k
+			b = &s.below[k-1]
+			b.met.add(inline)
+		}
+		b.n++
+		t.add(&b.flat, e.sample)
+	}
+	if len(s.below) == 0 || len(s.below) == 1 && s.ended.n == 0 {
+		return
+	}
+	to := make([]uint32, 1+len(s.below))
+	to[0] = 0
+	next := s.ended.n
+	for k := range s.below {
+		to[k+1] = next
+		next += s.below[k].n
+	}
+	s.moved = append(s.moved[:0], entries...)
+	for i, k := range s.at {
+		entries[to[k]] = s.moved[i]
+		to[k]++
+	}
+}
+
+// hang makes calls of what was split, and adds those that weigh enough to what is to be done.
+func (s *splitter) hang(todo []opening, o opening, open int64) []opening {
+	t := s.t
+	c := &t.nodes[o.call]
+	c.flat.add(&s.ended.flat)
+	if s.ended.n > 0 {
+		c.first, c.end = o.first, o.first+s.ended.n
+	}
+	first := o.first + s.ended.n
+	for i := range s.below {
+		b := &s.below[i]
+		at := uint32(len(t.nodes))
+		above := &t.nodes[o.call]
+		t.nodes = append(t.nodes, call{
+			frame: b.frame, parent: o.call, next: above.child, first: first, end: first + b.n, met: b.met, flat: b.flat,
+		})
+		t.nodes[o.call].child = at
+		first += b.n
+		if b.flat.weight >= open {
+			todo = append(todo, t.open(at))
+		}
+	}
+	return todo
+}
