@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,13 +58,15 @@ func OS() System {
 	return System{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv, Dir: dir, Zone: time.Local}
 }
 
-// Interruptible returns a context that ends with the first interrupt; the second one ends the program. When interrupts
-// are ignored, as in what a script runs in the background, they stay so, for us and for what we run.
+// Interruptible returns a context that ends with the first interrupt, or when hone is asked to end; the second time ends
+// the program. When interrupts are ignored, as in what a script runs in the background, they stay so, for us and for what
+// we run.
 func Interruptible() (context.Context, context.CancelFunc) {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if signal.Ignored(os.Interrupt) {
-		return context.WithCancel(context.Background())
+		signals = signals[1:]
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	context.AfterFunc(ctx, stop) // who asks twice does not want to wait
 	return ctx, stop
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/stat"
 	"github.com/hone-perf/hone/internal/view"
 )
@@ -42,6 +43,7 @@ const compareExamples = `  hone compare
   hone compare v1.4.0 --gate --md > report.md
   hone compare old/ new/ -bench=.
   hone compare old.test new.test
+  hone compare old.txt new.txt    # files of benchmark lines
   hone compare --cmd './old <in' --cmd './new <in'
   hone compare -o change.hone     # and then: hone compare change.hone`
 
@@ -109,6 +111,11 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	}
 	if len(args) == 1 && (recording.IsRecording(args[0]) || strings.HasSuffix(args[0], ".hone")) {
 		return compared(sys, out, f, args[0])
+	}
+	if len(args) == 2 && f.commands == nil {
+		if shown, err := compareBenchFiles(sys, out, f, args[0], args[1]); shown || err != nil {
+			return err
+		}
 	}
 	opt := duel.Options{Flags: build, Budget: f.budget, NewTests: f.newTests, How: f.how, Layouts: f.layouts, NoWhy: f.noWhy}
 	opt.Plan.Alpha = f.alpha
@@ -180,6 +187,22 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	return showCompare(sys, out, f, &recording.Recording{Ref: "compare", Duel: d})
 }
 
+// compareBenchFiles compares two files of benchmark lines, if they are that.
+func compareBenchFiles(sys *System, out output, f *compareFlags, old, new string) (bool, error) {
+	before, err := source.Bench(old)
+	if before == nil || err != nil {
+		return false, err
+	}
+	after, err := source.Bench(new)
+	if after == nil && err == nil {
+		err = fmt.Errorf("%s holds benchmark lines, and %s does not", old, new)
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, showCompare(sys, out, f, after, before)
+}
+
 // compared shows a comparison that was recorded.
 func compared(sys *System, out output, f *compareFlags, ref string) error {
 	rec, err := recording.Open(ref)
@@ -196,8 +219,8 @@ func compared(sys *System, out output, f *compareFlags, ref string) error {
 	return showCompare(sys, out, f, rec)
 }
 
-func showCompare(sys *System, out output, f *compareFlags, rec *recording.Recording) error {
-	r, err := view.Compare([]*recording.Recording{rec}, query.Query{View: "compare"})
+func showCompare(sys *System, out output, f *compareFlags, in ...*recording.Recording) error {
+	r, err := view.Compare(in, query.Query{View: "compare"})
 	if err != nil {
 		return err
 	}

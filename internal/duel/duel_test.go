@@ -68,7 +68,7 @@ func rowsOf(d *recording.Duel) map[string]recording.DuelBenchmark {
 // Every kind of benchmark is found, run as it needs, and judged.
 func TestRun(t *testing.T) {
 	old, new := sides(t)
-	d, err := Run(context.Background(), Options{Old: old, New: new, Budget: 2 * time.Second, Plan: stat.Plan{Within: 0.5}, Seed: 1})
+	d, err := Run(context.Background(), Options{Old: old, New: new, Budget: time.Second, Plan: stat.Plan{Within: 0.5}, Seed: 1})
 	var tooFine *TooFineError
 	if errors.As(err, &tooFine) {
 		t.Skipf("the machine is too busy to tell half from whole: %v", err)
@@ -142,7 +142,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("reading what was written: %v, %+v", err, f.Notes)
 		}
 		i := slices.IndexFunc(f.Results, func(r bench.Result) bool { return r.Name == "Stopped" })
-		if i < 0 || f.Results[i].Get("side") != side {
+		if i < 0 || f.Results[i].Get("pkg") != "example.com/sides" {
 			t.Fatalf("no results of %s", side)
 		}
 		if v, _ := f.Results[i].Value("B/op"); v != n {

@@ -11,13 +11,10 @@ import (
 
 // WriteLines writes what was measured on one side, old or new, as go test would.
 func WriteLines(w io.Writer, d *recording.Duel, side string) error {
-	s := d.Old
-	if side == "new" {
-		s = d.New
-	}
 	f := &bench.File{}
 	for _, b := range d.Benchmarks {
-		config := []bench.Config{{Key: "pkg", Value: b.Pkg}, {Key: "commit", Value: s.Rev}, {Key: "side", Value: side}, {Key: "how", Value: b.How}}
+		// What differs between the sides would put them into different tables of benchstat.
+		config := []bench.Config{{Key: "pkg", Value: b.Pkg}, {Key: "how", Value: b.How}}
 		config = slices.DeleteFunc(config, func(c bench.Config) bool { return c.Value == "" })
 		for _, p := range b.Pairs {
 			values := p.Old

@@ -349,9 +349,20 @@ func (g *gen) mutateText(s string) string {
 
 // related makes a string that has to do with s.
 func (g *gen) related(s string) string {
-	switch g.rng.IntN(6) {
+	switch g.rng.IntN(8) {
 	case 0:
 		return s
+	case 5, 6: // the same but for a character, or its case
+		if s == "" {
+			return s
+		}
+		b := []byte(s)
+		if i := g.rng.IntN(len(b)); g.chance(50) {
+			b[i] ^= 0x20
+		} else {
+			b[i] = byte(g.rng.IntN(256))
+		}
+		return string(b)
 	case 1:
 		return strings.ToUpper(s)
 	case 2:

@@ -35,7 +35,7 @@ func TestCases(t *testing.T) {
 	for _, v := range []string{"old", "new"} {
 		write(t, filepath.Join(dir, v, "go.mod"), []byte("module example.com/cases\n\ngo 1.26\n"))
 	}
-	p := proveFolders(t, dir, Options{Executions: 1500, Time: time.Hour, NoTests: true})
+	p := proveIn(t, dir, "old", "new", Options{Executions: 1500, Time: time.Hour, NoTests: true})
 	found := map[string][]report.Difference{}
 	for _, d := range p.Differences {
 		found[d.File] = append(found[d.File], d)
@@ -75,10 +75,10 @@ func write(t *testing.T, name string, text []byte) {
 	}
 }
 
-// proveFolders compares the folders old and new in dir.
-func proveFolders(t *testing.T, dir string, opt Options) *report.Proof {
+// proveIn compares two folders in dir.
+func proveIn(t *testing.T, dir, old, now string, opt Options) *report.Proof {
 	t.Helper()
-	c, err := Open(context.Background(), dir, []string{"old", "new"})
+	c, err := Open(context.Background(), dir, []string{old, now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,4 +88,61 @@ func proveFolders(t *testing.T, dir string, opt Options) *report.Proof {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// TestExamples compares steps of the programs to practise on.
+func TestExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and calls two versions of programs")
+	}
+	tests := []struct {
+		old, new string
+		calls    int
+		call     string // of the first difference; "" when there has to be none
+		what     string
+	}{
+		{"hi/stage1", "hi/stage3", 1500, "handleHi: GET /?color=", "status: 200 → 400"},
+		{"hi/stage3", "hi/stage6", 1500, "", ""},
+		{"hi/stage6", "hi/stage8", 1500, "handleHi: GET /?color=", "status: 400 → 200"},
+		{"leftpad/v1", "leftpad/v2", 500, `leftpad("", 2, `, "result: "},
+		{"leftpad/v1", "leftpad/fixed", 500, "", ""},
+		{"metrics/v1", "metrics/v2", 100, "", ""},
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../../examples")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "leftpad", "fixed"), os.DirFS("../../examples/leftpad/v2")); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "leftpad", "fixed", "leftpad.go")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixed := strings.Replace(string(text), "for range n - len(s) {", "for b.Len()+len(s) < n {", 1)
+	if fixed == string(text) {
+		t.Fatal("leftpad has another loop now")
+	}
+	write(t, file, []byte(fixed))
+	for _, tt := range tests {
+		p := proveIn(t, dir, tt.old, tt.new, Options{Executions: tt.calls, Time: time.Hour, NoTests: true})
+		var grave []report.Difference
+		for _, d := range p.Differences {
+			if d.Grave {
+				grave = append(grave, d)
+			}
+		}
+		switch {
+		case tt.call == "" && (len(grave) > 0 || p.Verdict == report.Different || p.Executions < tt.calls):
+			t.Errorf("%s to %s: %s after %d calls, %+v", tt.old, tt.new, p.Verdict, p.Executions, grave)
+		case tt.call != "" && len(grave) == 0:
+			t.Errorf("%s to %s: nothing was found in %d calls", tt.old, tt.new, p.Executions)
+		case tt.call != "":
+			d := grave[0]
+			if got := d.What + ": " + d.Old + " → " + d.New; !strings.HasPrefix(d.Call, tt.call) || !strings.HasPrefix(got, tt.what) {
+				t.Errorf("%s to %s: %s: %s; want %s: %s", tt.old, tt.new, d.Call, got, tt.call, tt.what)
+			}
+		}
+	}
 }

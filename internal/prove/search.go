@@ -25,7 +25,6 @@ type search struct {
 	states map[*target]*state
 
 	executions int
-	invalid    int // programs that could not be made
 	unsteady   int // differences that did not show again
 	deaths     int
 	seen       map[string]*finding
@@ -42,6 +41,7 @@ type state struct {
 	seeds      []seedCall
 	corpus     []*worker.Program
 	executions int
+	invalid    int // programs that could not be made
 	quiet      int // executions since something new was seen
 	deaths     int
 	found      bool // a grave difference
@@ -159,7 +159,7 @@ func (f *search) run(ctx context.Context) error {
 			if st.found {
 				most = (most + 3) / 4 // the rest of the time is for the others
 			}
-			st.done = most > 0 && st.executions >= most || most == 0 && st.quiet > quietEnough
+			st.done = most > 0 && st.executions+st.invalid >= most || st.invalid > invalidEnough && st.executions == 0 || most == 0 && st.quiet > quietEnough
 			idle = idle && st.done
 		}
 		if idle {
@@ -170,6 +170,9 @@ func (f *search) run(ctx context.Context) error {
 
 // quietEnough is how many executions without anything new end the search for a target.
 const quietEnough = 60_000
+
+// invalidEnough is how many programs that cannot be made end it, when there was none that can.
+const invalidEnough = 2000
 
 // enough reports whether a grave difference was found, and there was some time to find a graver one.
 func (f *search) enough() bool {
@@ -215,7 +218,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 	for i := range n {
 		old, now := seen[0][i], seen[1][i]
 		if old.Status == worker.Invalid && now.Status == worker.Invalid {
-			f.invalid++
+			st.invalid++
 			continue
 		}
 		f.executions++

@@ -88,7 +88,7 @@ type CompareWhy struct {
 	Rows []CompareWhyRow `json:"rows"`
 }
 
-// A CompareWhyRow is a function whose own cost changed more than chance does.
+// A CompareWhyRow is a function whose cost changed more than chance does.
 type CompareWhyRow struct {
 	Function string  `json:"function"`
 	Flat     float64 `json:"flat"`
@@ -227,11 +227,11 @@ func (c *Compare) table(what string, several bool) Block {
 
 func (w *CompareWhy) table() Block {
 	t := Table{Group: "why", Title: "why " + w.Name + ": " + w.What + " of functions, per operation", Columns: []Column{
-		{Name: "old"}, {Name: "new"}, {Name: "delta"}, {Name: "cum delta"}, {Name: "function", Path: true},
+		{Name: "old cum"}, {Name: "new cum"}, {Name: "cum delta"}, {Name: "flat delta"}, {Name: "function", Path: true},
 	}}
 	for _, r := range w.Rows {
-		t.Rows = append(t.Rows, []any{Measured{r.Before, w.Unit}, Measured{r.Flat, w.Unit}, Delta{r.Flat - r.Before, w.Unit},
-			Delta{r.Cum - r.CumWas, w.Unit}, Name{Text: r.Function}})
+		t.Rows = append(t.Rows, []any{Measured{r.CumWas, w.Unit}, Measured{r.Cum, w.Unit}, Delta{r.Cum - r.CumWas, w.Unit},
+			Delta{r.Flat - r.Before, w.Unit}, Name{Text: r.Function}})
 	}
 	return t
 }

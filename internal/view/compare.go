@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -17,10 +18,14 @@ import (
 // falseShare is how many of the changes that are called among many rows may be none.
 const falseShare = 0.05
 
-// Compare says what changed between two versions that were run against each other.
+// Compare says what changed between two versions that were run against each other, or between two files of benchmark
+// lines, the new one first and then the one before it.
 func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
-	if len(in) != 1 || in[0].Duel == nil {
-		return nil, errors.New("compare wants what hone compare recorded")
+	switch {
+	case len(in) == 2 && in[0].Bench != nil && in[1].Bench != nil:
+		return compareFiles(in[1], in[0]), nil
+	case len(in) != 1 || in[0].Duel == nil:
+		return nil, errors.New("compare wants what hone compare recorded, or two files of benchmark lines")
 	}
 	d := in[0].Duel
 	out := &report.Compare{
@@ -144,6 +149,10 @@ func dimensionOf(unit string) dimension {
 		return dimension{"time", "sec", 1, -1, "slower", "faster"}
 	case "ns/op":
 		return dimension{"time", "sec/op", 1e-9, -1, "slower", "faster"}
+	case "sec/op":
+		return dimension{"time", "sec/op", 1, -1, "slower", "faster"}
+	case "B/s":
+		return dimension{"throughput", "B/s", 1, 1, "faster", "slower"}
 	case "B/op":
 		return dimension{"memory", "B/op", 1, -1, "more", "less"}
 	case "allocs/op":
@@ -205,13 +214,15 @@ func duelRow(b *recording.DuelBenchmark, unit string, plan stat.Plan) report.Com
 		mid := math.Exp(stat.Median(mids))
 		before, after = mid/math.Sqrt(c.Ratio), mid*math.Sqrt(c.Ratio)
 	}
-	return rowOf(b, dimensionOf(unit), before, after, plan.Within, c)
+	r := rowOf(dimensionOf(unit), before, after, plan.Within, c)
+	r.Pkg, r.Name, r.How = b.Pkg, b.Name, b.How
+	return r
 }
 
 // rowOf puts a comparison into words.
-func rowOf(b *recording.DuelBenchmark, d dimension, old, new, within float64, c stat.Comparison) report.CompareRow {
+func rowOf(d dimension, old, new, within float64, c stat.Comparison) report.CompareRow {
 	r := report.CompareRow{
-		Pkg: b.Pkg, Name: b.Name, What: d.what, Unit: d.unit, How: b.How,
+		What: d.what, Unit: d.unit,
 		Old: old * d.factor, New: new * d.factor,
 		Change: report.Finite(c.Ratio - 1), Low: report.Finite(c.Lo - 1), High: report.Finite(c.Hi - 1),
 		N: c.N, Exact: c.Exact, Warnings: c.Warnings, Ratio: c.Ratio, Lo: c.Lo, Hi: c.Hi,
@@ -282,10 +293,10 @@ func means(rows []report.CompareRow) []report.CompareMean {
 }
 
 // whyRows is how many functions are shown of those that made a difference.
-const whyRows = 6
+const whyRows = 8
 
-// whyOf says which functions made the difference: those whose own cost, per operation, changed by more than three times
-// what chance makes of that many samples.
+// whyOf says which functions made the difference: those whose cost with all that they call, per operation, changed by more
+// than three times what chance makes of that many samples. What the runtime does is part of what it is done for.
 func whyOf(w *recording.DuelWhy) (report.CompareWhy, error) {
 	out := report.CompareWhy{Pkg: w.Pkg, Name: w.Name, What: "CPU time", Unit: "sec/op"}
 	q, factor := query.Query{View: "diff", Limit: -1}, 1e-9
@@ -300,19 +311,20 @@ func whyOf(w *recording.DuelWhy) (report.CompareWhy, error) {
 	}
 	d := r.(*report.Diff)
 	slices.SortStableFunc(d.Rows, func(a, b report.DiffRow) int {
-		return cmp.Compare(math.Abs(float64(b.Flat-b.FlatBefore)), math.Abs(float64(a.Flat-a.FlatBefore)))
+		return cmp.Compare(math.Abs(float64(b.Cum-b.CumBefore)), math.Abs(float64(a.Cum-a.CumBefore)))
 	})
 	per := factor / float64(max(w.Iters, 1))
 	for i := range d.Rows {
 		row := &d.Rows[i]
-		change, sum := math.Abs(float64(row.Flat-row.FlatBefore)), float64(row.Flat+row.FlatBefore)
+		change, sum := math.Abs(float64(row.Cum-row.CumBefore)), float64(row.Cum+row.CumBefore)
 		chance := 0.0
 		if w.Kind == recording.CPU {
 			chance = 3 * math.Sqrt(sum*float64(max(w.New.Period, 1)))
 		} else {
 			chance = float64(max(d.Total, d.Before.Total)) / 100
 		}
-		if change <= chance {
+		switch pkg := profile.PackageOf(row.Name); {
+		case change <= chance, pkg == "testing", pkg == "runtime", strings.HasPrefix(pkg, "internal/runtime/"):
 			continue
 		}
 		if len(out.Rows) == whyRows {

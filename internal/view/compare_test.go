@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -120,6 +121,41 @@ func TestCompareMany(t *testing.T) {
 		}
 		if !changed && r.Verdict != report.Undecided && r.Verdict != report.Same {
 			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// The functions that made the difference are named with what they call; the runtime and package testing are not.
+func TestCompareWhy(t *testing.T) {
+	read := func(folded string) *profile.Profile {
+		t.Helper()
+		p, err := profile.Parse(strings.NewReader(folded))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	w := &recording.DuelWhy{
+		Name: "Hi", Kind: recording.CPU, Iters: 100,
+		Old: read("testing.(*B).runN;main.Hi;regexp.Compile;runtime.mallocgc 4000\ntesting.(*B).runN;main.Hi;fmt.Fprint 101\n"),
+		New: read("testing.(*B).runN;main.Hi;fmt.Fprint 100\n"),
+	}
+	out, err := Compare([]*recording.Recording{{Duel: &recording.Duel{Why: []recording.DuelWhy{*w}}}}, query.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	why := out.(*report.Compare).Why
+	if len(why) != 1 || len(why[0].Rows) != 2 || why[0].Name != "Hi" {
+		t.Fatalf("%+v", why)
+	}
+	names := []string{why[0].Rows[0].Function, why[0].Rows[1].Function}
+	slices.Sort(names)
+	if !slices.Equal(names, []string{"main.Hi", "regexp.Compile"}) {
+		t.Errorf("the functions are %q", names)
+	}
+	for _, r := range why[0].Rows {
+		if d := r.CumWas - r.Cum; d < 39e-9 || d > 41e-9 || r.Flat != r.Before {
+			t.Errorf("%+v, want 40 ns less with what it calls", r)
 		}
 	}
 }

@@ -1,0 +1,117 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/bench"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/stat"
+)
+
+// compareFiles compares what was measured one after the other, as far as that goes.
+func compareFiles(old, new *recording.Recording) *report.Compare {
+	out := &report.Compare{
+		Old: report.CompareSide{Name: old.Ref}, New: report.CompareSide{Name: new.Ref},
+		Alpha: stat.UnpairedAlpha, Within: stat.DefaultWithin, Rows: []report.CompareRow{},
+	}
+	type what struct {
+		pkg, name string
+		procs     int
+		unit      string
+	}
+	key := func(s *bench.Sample) what {
+		w := what{name: s.Name, procs: s.Procs, unit: s.Unit}
+		if len(s.Config) > 0 {
+			w.pkg = s.Config[0].Value
+		}
+		return w
+	}
+	full := func(w what) string { return (&bench.Result{Name: w.name, Procs: w.procs}).Full() }
+	news := make(map[what][]float64)
+	added := bench.Samples(new.Bench.Results, "pkg")
+	for i := range added {
+		news[key(&added[i])] = added[i].Values
+	}
+	named := make(map[what]bool) // that something is missing, whatever its units
+	missing := func(w what, side string) {
+		if w.unit = ""; !named[w] {
+			named[w] = true
+			out.Missing = append(out.Missing, report.CompareAbsent{Pkg: w.pkg, Name: full(w), Why: "is in " + side + " only"})
+		}
+	}
+	both := make(map[what]bool)
+	for _, s := range bench.Samples(old.Bench.Results, "pkg") {
+		w := key(&s)
+		after, ok := news[w]
+		if !ok {
+			missing(w, old.Ref)
+			continue
+		}
+		both[w] = true
+		d := dimensionOf(s.Unit)
+		if b := new.Bench.Units.GetBetter(s.Unit); b != 0 {
+			d.better = b
+		}
+		r := rowOf(d, stat.Median(s.Values), stat.Median(after), out.Within, unpaired(s.Values, after, out.Within))
+		r.Pkg, r.Name = w.pkg, full(w)
+		out.Rows = append(out.Rows, r)
+	}
+	for i := range added {
+		if w := key(&added[i]); !both[w] {
+			missing(w, new.Ref)
+		}
+	}
+	slices.SortStableFunc(out.Rows, func(a, b report.CompareRow) int { return cmp.Compare(rankOf(a.What), rankOf(b.What)) })
+	discoveries(out.Rows)
+	out.Means = means(out.Rows)
+	for _, f := range []*recording.Recording{old, new} {
+		for _, n := range f.Bench.Notes {
+			out.Notes = append(out.Notes, n.In(f.Ref))
+		}
+	}
+	out.Notes = append(out.Notes, unlike(old.Bench, new.Bench)...)
+	if len(out.Rows) > 0 {
+		out.Notes = append(out.Notes, "the two were measured one after the other: if the machine was another one then, that counts as a change; hone compare OLD..NEW measures both at the same time")
+	}
+	return out
+}
+
+// unpaired compares what can be compared by ratios.
+func unpaired(olds, news []float64, within float64) stat.Comparison {
+	if c, exact := stat.Exactly(olds, news); exact {
+		return c
+	}
+	bad := func(x float64) bool { return !(x > 0) || math.IsInf(x, 0) }
+	if slices.ContainsFunc(olds, bad) || slices.ContainsFunc(news, bad) {
+		return stat.Comparison{
+			Ratio: math.NaN(), Hi: math.Inf(1), P: 1, N: min(len(olds), len(news)), Verdict: stat.Undecided,
+			Warnings: []string{"values that are not above zero have no ratio"},
+		}
+	}
+	return stat.Unpaired(olds, news, within)
+}
+
+// unlike says in what two files differ that should be the same.
+func unlike(old, new *bench.File) (notes []string) {
+	for _, key := range []string{"goos", "goarch", "cpu", "toolchain"} {
+		a, b := valuesOf(old, key), valuesOf(new, key)
+		if len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) {
+			notes = append(notes, fmt.Sprintf("%s is %s in the old one and %s in the new one", key, list(a), list(b)))
+		}
+	}
+	return notes
+}
+
+func valuesOf(f *bench.File, key string) (values []string) {
+	for i := range f.Results {
+		if v := f.Results[i].Get(key); v != "" && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	slices.Sort(values)
+	return values
+}
