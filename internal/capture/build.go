@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,25 +17,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/hone-perf/hone/internal/gocmd"
-	"github.com/hone-perf/hone/internal/recording"
 )
-
-// agentFiles are the sources of the recorder.
-//
-//go:embed agent/*.go agent/*.go.txt
-var agentFiles embed.FS
-
-// agentPackage is the package of the standard library that the files of the recorder are added to: one that next to no
-// program has in it, that needs nothing itself, and comes early among those of its kind, since packages initialise in the
-// order of their names, as far as their imports allow. A package that is only in the overlay would be more honest, but the
-// go command takes none for one of the standard library before Go 1.26.8.
-const (
-	agentPackage = "container/ring"
-	agentClause  = "package ring"
-)
-
-// addedFile is the name of the file that imports the recorder. It exists only in the overlay.
-const addedFile = "zz_hone_recorder"
 
 // A Build says what to build with the recorder inside.
 type Build struct {
@@ -136,7 +116,7 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 			return nil, err
 		}
 	}
-	added, err := addAgent(about.GOROOT, work, replace)
+	added, err := addAgent(about.GOROOT, about.GOEXPERIMENT, work, replace)
 	if err != nil {
 		return nil, err
 	}
@@ -279,83 +259,4 @@ func (t *target) name(targets []string) string {
 
 func isVersion(s string) bool {
 	return len(s) > 1 && s[0] == 'v' && strings.Trim(s[1:], "0123456789") == ""
-}
-
-// addAgent adds the recorder to an overlay, and returns the folder that its files are in. The go command goes by what is
-// in them, not by where they are, so it builds them once.
-func addAgent(goroot, work string, replace gocmd.Overlay) (string, error) {
-	files, err := fs.Glob(agentFiles, "agent/*")
-	if err != nil {
-		return "", err
-	}
-	add := map[string][]byte{} // by name in GOROOT/src
-	for _, f := range files {
-		text, err := agentFiles.ReadFile(f)
-		if err != nil {
-			return "", err
-		}
-		name := strings.TrimSuffix(path.Base(f), ".txt")
-		switch {
-		case strings.HasSuffix(name, "_test.go"):
-		case name == "pprof.go", name == "signal.go", name == "host_cpu.go", name == "host_nocpu.go":
-		default:
-			add[agentFile(name)] = ofPackage(text)
-		}
-	}
-	read := func(name string) []byte {
-		text, _ := agentFiles.ReadFile("agent/" + name)
-		return text
-	}
-	add["os/signal/zz_hone.go"] = read("signal.go.txt")
-	const pprof = "runtime/pprof/pprof.go"
-	text, err := os.ReadFile(filepath.Join(goroot, "src", filepath.FromSlash(pprof)))
-	if err != nil {
-		return "", fmt.Errorf("reading the standard library: %w", err)
-	}
-	if text, ok := sharePprof(text); ok {
-		add[pprof] = text
-		add["runtime/pprof/zz_hone.go"] = read("pprof.go.txt")
-		add[agentFile("host_cpu.go")] = ofPackage(read("host_cpu.go.txt"))
-	} else {
-		add[agentFile("host_cpu.go")] = ofPackage(read("host_nocpu.go.txt"))
-	}
-	dir := filepath.Join(work, "agent")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	for name, text := range add {
-		file := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			return "", err
-		}
-		replace[filepath.Join(goroot, "src", filepath.FromSlash(name))] = file
-	}
-	return dir, nil
-}
-
-// agentFile returns where a file of the recorder goes, in GOROOT/src. Readers know the recorder by it.
-func agentFile(name string) string { return agentPackage + "/" + recording.RecorderFiles + name }
-
-// ofPackage makes a file of the recorder one of the package that it goes to.
-func ofPackage(text []byte) []byte {
-	return bytes.TrimPrefix(bytes.Replace(append([]byte("\n"), text...), []byte("\npackage agent\n"), []byte("\n"+agentClause+"\n"), 1), []byte("\n"))
-}
-
-// sharePprof makes runtime/pprof let the recorder and the program both have CPU profiles. Lines stay where they are.
-func sharePprof(text []byte) ([]byte, bool) {
-	for _, change := range [][2]string{
-		{"\nfunc StartCPUProfile(w io.Writer) error {\n", "\nfunc honeStartCPUProfile(w io.Writer) error {\n"},
-		{"\nfunc StopCPUProfile() {\n", "\nfunc honeStopCPUProfile() {\n"},
-		{"\tgo profileWriter(w)\n", "\thoneGo(w)\n"},
-		{"\tb.build()\n\tcpu.done <- true\n", "\thoneDone(b, w)\n\n"},
-	} {
-		if bytes.Count(text, []byte(change[0])) != 1 {
-			return nil, false
-		}
-		text = bytes.Replace(text, []byte(change[0]), []byte(change[1]), 1)
-	}
-	// Without this one, profiles of goroutines miss one of the program's.
-	text = bytes.Replace(text, []byte("n, ok = fetch(p, labels)\n\t\tif ok {\n\t\t\tp = p[0:n]\n"),
-		[]byte("n, ok = fetch(p, labels)\n\t\tif ok {\n\t\t\tp = honeAll(p, n)\n"), 1)
-	return text, bytes.Contains(text, []byte("\nfunc profileWriter(w io.Writer) {\n"))
 }

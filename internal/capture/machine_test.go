@@ -57,6 +57,8 @@ func TestGoVersions(t *testing.T) {
 		{"go1.24.9", true, "since Go 1.25, and here is go1.24.9"},
 		{"go1.24.9", false, ""},
 		{"go1.22.1", false, "needs Go 1.23 or later, and here is go1.22.1"},
+		{"go1.9", false, "needs Go 1.23"},
+		{"go1.27rc1", true, ""},
 		{"devel go1.27-abcdef", true, ""},
 		{"go1.26.8 X:goroutineleakprofile", true, ""},
 	} {
@@ -64,5 +66,9 @@ func TestGoVersions(t *testing.T) {
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s, flight %v: %v, want %q", tt.version, tt.flight, err, tt.want)
 		}
+	}
+	err := check(gocmd.About{GOVERSION: "go1.26.8", GOOS: "plan9", GOARCH: runtime.GOARCH}, false)
+	if err == nil || !strings.Contains(err.Error(), "the go command builds for plan9") {
+		t.Errorf("for another system: %v", err)
 	}
 }

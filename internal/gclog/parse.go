@@ -328,7 +328,10 @@ func (p *Parser) cycle(s string, before int) (n int, other string) {
 	t := &torn{text: s[:sc.cuts[len(sc.cuts)-1]], cuts: slices.Clone(sc.cuts), before: before, line: p.log.Lines}
 	end := len(t.text)
 	// The last number may already be part of what came between: gc 24 @0.446s 0%: 2019/04/06 14:28:27 …
-	if n := len(t.cuts); n > 1 && end < len(s) && isDigit(t.text[end-1]) && strings.IndexByte(" /-.:,;+*=)]}0123456789", s[end]) >= 0 {
+	if d := dateIn(s); d > 0 && d < end && isDigit(s[d-1]) {
+		t.cuts = append(slices.DeleteFunc(t.cuts, func(cut int) bool { return cut >= d }), d)
+		t.text, end = s[:d], d
+	} else if n := len(t.cuts); n > 1 && end < len(s) && isDigit(t.text[end-1]) && strings.IndexByte(" /-.:,;+*=)]}0123456789", s[end]) >= 0 {
 		end = t.cuts[n-2]
 	}
 	// The rest of it may follow on the same line, before the next of its kind.
@@ -346,6 +349,26 @@ func (p *Parser) cycle(s string, before int) (n int, other string) {
 	}
 	p.torn = t
 	return end, ""
+}
+
+// dateIn returns where the first date in s is, such as most logs begin their lines with: 2019/04/06 or 2019-04-06. It is -1
+// when there is none.
+func dateIn(s string) int {
+	const form = "2000/00/00"
+search:
+	for i := 0; i+len(form) <= len(s); i++ {
+		if s[i] != '2' {
+			continue
+		}
+		for j := range form {
+			c := s[i+j]
+			if form[j] == '/' && c != '/' && c != '-' || form[j] != '/' && !isDigit(c) {
+				continue search
+			}
+		}
+		return i
+	}
+	return -1
 }
 
 // maxAge is for how many lines the rest of a torn line is waited for.

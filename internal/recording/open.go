@@ -3,6 +3,7 @@ package recording
 import (
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -215,20 +216,50 @@ func packFile(z *zip.Writer, folder, name string) error {
 		return err
 	}
 	defer f.Close()
-	method := zip.Deflate
-	if strings.HasSuffix(name, ".gz") {
-		method = zip.Store
-	}
 	st, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: method, Modified: st.ModTime()})
+	head := &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: st.ModTime()}
+	if !strings.HasSuffix(name, ".gz") {
+		w, err := z.CreateHeader(head)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(w, f)
+		return err
+	}
+	head.Method = zip.Store
+	w, err := z.CreateHeader(head)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(w, f)
+	text, err := io.ReadAll(f) // of a profile, which was in memory as a whole when it was written
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(squeeze(text))
 	return err
+}
+
+// squeeze packs what has the form of gzip but is only stored, as the recorder inside a program writes it: that shall cost the
+// program as little as can be. All else stays as it is.
+func squeeze(text []byte) []byte {
+	const header, kind = 10, 6 // bytes; bits of the first byte behind it, which are 0 where it is stored
+	if len(text) <= header || text[3] != 0 || text[header]&kind != 0 {
+		return text
+	}
+	r, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return text
+	}
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, err = io.Copy(w, r)
+	if err := errors.Join(err, w.Close()); err != nil {
+		return text
+	}
+	return out.Bytes()
 }
 
 // WriteManifest writes the manifest of the recording in a folder, replacing the one before.

@@ -23,8 +23,9 @@ func ofRecorder(f *profile.Function) bool {
 }
 
 // apart tells what the recorder did from what the program did. Files hold both, as the runtime wrote them: goroutines
-// of the recorder are left out here, since the program has none of them, and what else the recorder took is labelled. It
-// is called by its own name, too, not by that of the package that its files were put into.
+// of the recorder, and their waits, are left out here, since the program has none of them, and what else the recorder took,
+// which is the program's to pay, is labelled. It is called by its own name, too, not by that of the package that its files
+// were put into.
 func apart(kind string, p *profile.Profile) (*profile.Profile, error) {
 	t := p.Tables
 	mine := make([]bool, len(t.Functions))
@@ -50,11 +51,21 @@ func apart(kind string, p *profile.Profile) (*profile.Profile, error) {
 			own[i] = own[i] || mine[line.Function]
 		}
 	}
-	if kind != Goroutine && kind != Leaks {
+	switch kind {
+	case Goroutine, Leaks:
+	case Block, Mutex:
+		var buf []uint32
+		all := p
+		p = all.Filter(func(i int) bool {
+			buf = all.Stack(i, buf[:0])
+			return !begins(own, buf)
+		})
+		fallthrough
+	default:
 		return p.LabelWhere(OverheadLabel, Recorder, func(i int) bool { return p.StackAt(i).HasAny(own) }), nil
 	}
 	return p.Rewrite(p.Tables, func(_ int, stack []uint32) ([]uint32, bool) {
-		if n := len(stack); n > 0 && own[stack[n-1]] {
+		if begins(own, stack) {
 			return stack, false
 		}
 		// The last profile is taken by the goroutine that ends the program: that it does is all there is to say of it.
@@ -66,6 +77,9 @@ func apart(kind string, p *profile.Profile) (*profile.Profile, error) {
 		return stack, true
 	})
 }
+
+// begins reports whether a stack begins in one of some locations.
+func begins(in []bool, stack []uint32) bool { return len(stack) > 0 && in[stack[len(stack)-1]] }
 
 // recorderName returns the name of a function of the recorder: hone/recorder.(*recorder).loop.
 func recorderName(name string) string {

@@ -60,6 +60,25 @@ func TestApart(t *testing.T) {
 		t.Errorf("goroutines stand in %q, want %q", got, want)
 	}
 
+	for _, kind := range []string{Block, Mutex} {
+		waits, err := apart(kind, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i := range waits.NumSamples() {
+			stack := waits.Stack(i, nil)
+			label := ""
+			if waits.LabelSets()[waits.Label(i)].Has(OverheadLabel, Recorder) {
+				label = " of the recorder"
+			}
+			got = append(got, waits.Functions[waits.Locations[stack[len(stack)-1]].Lines[0].Function].Name+label)
+		}
+		if want := []string{"main.main of the recorder", "main.send"}; !slices.Equal(got, want) {
+			t.Errorf("%s: waits are those of %q, want %q", kind, got, want)
+		}
+	}
+
 	labelled, err := apart(Heap, p)
 	if err != nil {
 		t.Fatal(err)

@@ -1,8 +1,11 @@
 package recording
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -209,6 +212,39 @@ func TestPick(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a recorder stored is packed with the recording; what is packed, or damaged, stays.
+func TestSqueeze(t *testing.T) {
+	text := bytes.Repeat([]byte("a profile says the same again and again\n"), 5000)
+	gzipped := func(level int) []byte {
+		var b bytes.Buffer
+		w, err := gzip.NewWriterLevel(&b, level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write(text)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	stored := gzipped(gzip.NoCompression)
+	small := squeeze(stored)
+	r, err := gzip.NewReader(bytes.NewReader(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, text) || len(small) > len(text)/20 {
+		t.Errorf("%d bytes of it are %d, %v", len(small), len(got), err)
+	}
+	for name, in := range map[string][]byte{
+		"nothing": nil, "no gzip": text, "header": stored[:10], "cut": stored[:len(stored)/2], "packed": gzipped(gzip.BestSpeed),
+	} {
+		if out := squeeze(in); !bytes.Equal(out, in) {
+			t.Errorf("%s: %d bytes became %d", name, len(in), len(out))
+		}
+	}
 }
 
 func TestPickErrors(t *testing.T) {

@@ -113,6 +113,8 @@ type host struct {
 	profiler profiler                     // of the CPU
 	takeCPU  func(profiler, func(func())) // has the program's own CPU profiles, and the writing of all, pass through us
 	timer    func() (pending, known bool) // whether any timer will go off
+
+	blockRate *uint64 // the rate of the block profile, where the runtime has it
 }
 
 // A recorder records the program that it is in.
@@ -127,6 +129,7 @@ type recorder struct {
 	write writer
 	sys   system
 	quiet stillness
+	waits waiting
 	alarm Alarm
 	last  flight // of the execution trace
 
@@ -160,7 +163,7 @@ func (r *recorder) run() {
 		f.Close()
 	}
 	// The program may set rates of its own later, and then those hold.
-	runtime.SetBlockProfileRate(int(r.Block))
+	r.waits.begin(r)
 	runtime.SetMutexProfileFraction(r.Mutex)
 	if r.takeCPU != nil {
 		r.takeCPU(profiler{start: r.startOwn, stop: r.stopOwn}, r.measure)
@@ -217,12 +220,15 @@ func (r *recorder) loop() {
 			case due:
 				dead = r.cpu.rotate(r)
 			}
+			if due {
+				r.waits.next(r, now, r.sys.switches)
+			}
 			if due && now >= shot {
 				why := inTime
-				shot = max(now, r.Every).Truncate(r.Every) + r.Every
 				if now < time.Second {
-					why, shot = early, min(time.Second, r.Every)
+					why = early
 				}
+				shot = nextShot(now, r.Every)
 				if !trouble {
 					r.snapshot(why)
 				}
@@ -239,6 +245,16 @@ func (r *recorder) loop() {
 			r.deadlock()
 		}
 	}
+}
+
+// nextShot returns when the profiles but that of the CPU are taken again, after now: at whole multiples of every, and once
+// when the program has run for a second.
+func nextShot(now, every time.Duration) time.Duration {
+	next := now.Truncate(every) + every
+	if now < time.Second {
+		next = min(next, time.Second)
+	}
+	return next
 }
 
 // end writes the rest.

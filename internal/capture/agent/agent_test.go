@@ -202,13 +202,91 @@ func TestAsleep(t *testing.T) {
 	}
 }
 
+func TestNextShot(t *testing.T) {
+	const ms, s = time.Millisecond, time.Second
+	for _, tt := range []struct{ now, every, want time.Duration }{
+		{250 * ms, 5 * s, s}, {1004 * ms, 5 * s, 5 * s}, {5001 * ms, 5 * s, 10 * s}, {12 * s, 5 * s, 15 * s},
+		{250 * ms, 500 * ms, 500 * ms}, {999 * ms, s, s}, {1001 * ms, s, 2 * s},
+	} {
+		if got := nextShot(tt.now, tt.every); got != tt.want {
+			t.Errorf("after %s, every %s: %s, want %s", tt.now, tt.every, got, tt.want)
+		}
+	}
+}
+
+// Where goroutines wait for each other all the time, waiting is looked at now and then.
+func TestWaiting(t *testing.T) {
+	defer runtime.SetBlockProfileRate(0)
+	var rate uint64 // as the runtime would have it
+	r := &recorder{host: host{blockRate: &rate}, Settings: Settings{Block: time.Millisecond}}
+	w := &r.waits
+	rate = 7
+	w.begin(r)
+	var at time.Duration
+	var went uint64
+	var all int64
+	w.all = func() int64 { return all }
+	w.had = 0
+	next := func(switches uint64, waits int64) bool {
+		rate = w.set // the runtime does what it is told
+		at += time.Second
+		went += switches
+		all += waits
+		w.next(r, at, went)
+		return w.skip == 0
+	}
+	const many = 2 * often
+	for i, second := range []struct {
+		went uint64
+		all  int64
+		on   bool
+	}{
+		{10, 10, true}, {many / every, 10, true}, {10, many, true}, // it takes both
+		{many / every, many, false}, {many / every, 0, false}, {many / every, 0, false}, {many / every, 0, false},
+		{many / every, 0, true}, {many / every, many, false}, {10, 0, true}, {10, 10, true},
+	} {
+		if on := next(second.went, second.all); on != second.on {
+			t.Errorf("after %d s it is on: %v", i+1, on)
+		}
+	}
+	if len(r.write.notes) != 1 {
+		t.Errorf("it says %q", r.write.notes)
+	}
+
+	// One that the program set is left alone.
+	next(10, 0)
+	rate = 123
+	w.next(r, at+time.Second, went+many)
+	if all += many; w.skip != 0 {
+		t.Error("it turns off what the program turned on")
+	}
+}
+
+// waited counts what the profile has.
+func TestWaited(t *testing.T) {
+	runtime.SetBlockProfileRate(1)
+	defer runtime.SetBlockProfileRate(0)
+	before := waited()
+	for range 100 {
+		c := make(chan bool)
+		go func() {
+			time.Sleep(time.Microsecond)
+			c <- true
+		}()
+		<-c
+	}
+	if n := waited() - before; n < 50 {
+		t.Errorf("it says that goroutines waited %d times", n)
+	}
+}
+
 func TestQuantiles(t *testing.T) {
 	h := &metrics.Float64Histogram{Counts: []uint64{50, 49, 0, 1}, Buckets: []float64{0, 1, 2, 3, math.Inf(1)}}
-	if p50, p99, top, ok := quantiles(h, nil); p50 != 1 || p99 != 2 || top != 3 || !ok {
-		t.Errorf("quantiles are %v, %v, %v, %v", p50, p99, top, ok)
+	if p50, p99, top, n := quantiles(h, nil); p50 != 1 || p99 != 2 || top != 3 || n != 100 {
+		t.Errorf("quantiles are %v, %v, %v of %d", p50, p99, top, n)
 	}
-	if _, _, _, ok := quantiles(h, h.Counts); ok {
-		t.Error("there are quantiles of nothing")
+	if _, _, _, n := quantiles(h, h.Counts); n != 0 {
+		t.Errorf("there are %d of nothing", n)
 	}
 }
 

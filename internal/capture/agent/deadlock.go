@@ -13,8 +13,11 @@ type stillness struct {
 	calm  int // looks in a row at which nobody could go on
 	skip  int // looks to leave out: they stop the program
 	every int // how many to leave out next
-	dump  []byte
 }
+
+// dump is room for the stacks of all goroutines. It is no part of the heap: where little is alive, it would be most of that,
+// and change how often the program collects its garbage.
+var dump [1 << 20]byte
 
 // sure is how many looks in a row it takes.
 const sure = 2
@@ -45,11 +48,8 @@ func (s *stillness) stuck(r *recorder) bool {
 	case r.notified() > r.wanted():
 		return false // it may come from outside
 	}
-	if s.dump == nil {
-		s.dump = make([]byte, 1<<20)
-	}
-	n := runtime.Stack(s.dump, true)
-	if n == len(s.dump) || !asleep(string(s.dump[:n])) {
+	n := runtime.Stack(dump[:], true)
+	if n == len(dump) || !asleep(string(dump[:n])) {
 		// What waits for the network, say, does so for long. It costs more to find that out than it is worth.
 		s.every = min(2*s.every+1, 30)
 		s.skip = s.every
@@ -67,8 +67,8 @@ var waits = []string{
 }
 
 // asleep reports whether all goroutines in a dump wait for each other. The first one is the one that asks.
-func asleep(dump string) bool {
-	all := strings.Split(dump, "\n\n")
+func asleep(text string) bool {
+	all := strings.Split(text, "\n\n")
 	for _, g := range all[1:] {
 		_, rest, _ := strings.Cut(g, "[")
 		state, _, _ := strings.Cut(rest, "]")
@@ -86,9 +86,9 @@ func asleep(dump string) bool {
 
 // deadlock says what the runtime would have said, and ends the program as it would have.
 func (r *recorder) deadlock() {
-	n := runtime.Stack(r.quiet.dump, true)
+	n := runtime.Stack(dump[:], true)
 	text := "fatal error: all goroutines are asleep - deadlock!\n\n"
-	if _, rest, ok := strings.Cut(string(r.quiet.dump[:n]), "\n\n"); ok {
+	if _, rest, ok := strings.Cut(string(dump[:n]), "\n\n"); ok {
 		text += rest
 	}
 	os.Stderr.WriteString(text)

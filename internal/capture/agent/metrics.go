@@ -53,7 +53,7 @@ var names = []string{
 	"/sched/goroutines-created:goroutines",
 	"/sched/threads/total:threads",
 	"/sync/mutex/wait/total:seconds",
-	"/sched/latencies:seconds",
+	latencies,
 	"/sched/pauses/total/gc:seconds",
 }
 
@@ -64,7 +64,12 @@ type system struct {
 	line    []byte
 	process *Process
 	watched watched
+
+	switches uint64 // how many times a goroutine went on, as far as that is counted
 }
+
+// latencies has an entry for one in eight times that a goroutine went on.
+const latencies = "/sched/latencies:seconds"
 
 func (s *system) begin() {
 	for _, n := range names {
@@ -122,9 +127,12 @@ func (r *recorder) metrics() {
 			b = appendFloat(appendKey(b, m.Name), m.Value.Float64())
 		case metrics.KindFloat64Histogram:
 			h := m.Value.Float64Histogram()
-			p50, p99, top, ok := quantiles(h, s.before[m.Name])
+			p50, p99, top, count := quantiles(h, s.before[m.Name])
 			s.before[m.Name] = append(s.before[m.Name][:0], h.Counts...)
-			if ok {
+			if m.Name == latencies {
+				s.switches += count
+			}
+			if count > 0 {
 				b = appendFloat(appendKey(b, m.Name+"/p50"), p50)
 				b = appendFloat(appendKey(b, m.Name+"/p99"), p99)
 				b = appendFloat(appendKey(b, m.Name+"/max"), top)
@@ -157,20 +165,19 @@ func appendFloat(b []byte, x float64) []byte {
 }
 
 // quantiles returns the median, the 99th percentile and the largest of what a histogram counted since before, each as
-// the upper bound of its bucket.
-func quantiles(h *metrics.Float64Histogram, before []uint64) (p50, p99, top float64, ok bool) {
+// the upper bound of its bucket, and how many that were.
+func quantiles(h *metrics.Float64Histogram, before []uint64) (p50, p99, top float64, total uint64) {
 	count := func(i int) uint64 {
 		if i < len(before) {
 			return h.Counts[i] - before[i]
 		}
 		return h.Counts[i]
 	}
-	var total uint64
 	for i := range h.Counts {
 		total += count(i)
 	}
 	if total == 0 {
-		return 0, 0, 0, false
+		return 0, 0, 0, 0
 	}
 	var seen uint64
 	for i := range h.Counts {
@@ -191,5 +198,5 @@ func quantiles(h *metrics.Float64Histogram, before []uint64) (p50, p99, top floa
 		seen += n
 		top = bound
 	}
-	return p50, p99, top, true
+	return p50, p99, top, total
 }

@@ -28,9 +28,16 @@ type writer struct {
 	err     error
 	notes   []string
 	metrics *os.File
-	buf     bytes.Buffer
+	buf     plain
 	window  Window
 }
+
+// A plain buffer takes a profile that is not packed, where runtime/pprof knows how: see pack.go.txt. Who makes one file of
+// the recording packs it.
+type plain struct{ bytes.Buffer }
+
+// HoneStores is how runtime/pprof knows.
+func (*plain) HoneStores() {}
 
 // begin makes the folders.
 func (w *writer) begin() {

@@ -1,0 +1,177 @@
+package capture
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// agentFiles are the sources of the recorder.
+//
+//go:embed agent/*.go agent/*.go.txt
+var agentFiles embed.FS
+
+// agentPackage is the package of the standard library that the files of the recorder are added to: one that next to no
+// program has in it, that needs nothing itself, and comes early among those of its kind, since packages initialise in the
+// order of their names, as far as their imports allow. A package that is only in the overlay would be more honest, but the
+// go command takes none for one of the standard library before Go 1.26.8.
+const (
+	agentPackage = "container/ring"
+	agentClause  = "package ring"
+)
+
+// addedFile is the name of the file that imports the recorder. It exists only in the overlay.
+const addedFile = "zz_hone_recorder"
+
+// elsewhere are the files that do not simply go into the package of the recorder.
+var elsewhere = []string{"pprof.go", "rate.go", "pack.go", "signal.go", "host_cpu.go", "host_nocpu.go"}
+
+// addAgent adds the recorder to an overlay, and returns the folder that its files are in. The go command goes by what is
+// in them, not by where they are, so it builds them once.
+func addAgent(goroot, experiments, work string, replace gocmd.Overlay) (string, error) {
+	files, err := fs.Glob(agentFiles, "agent/*")
+	if err != nil {
+		return "", err
+	}
+	add := map[string][]byte{} // by name in GOROOT/src
+	for _, f := range files {
+		text, err := agentFiles.ReadFile(f)
+		if err != nil {
+			return "", err
+		}
+		name := strings.TrimSuffix(path.Base(f), ".txt")
+		switch {
+		case strings.HasSuffix(name, "_test.go"):
+		case slices.Contains(elsewhere, name):
+		default:
+			add[agentFile(name)] = ofPackage(text)
+		}
+	}
+	read := func(name string) []byte {
+		text, _ := agentFiles.ReadFile("agent/" + name)
+		return text
+	}
+	add["os/signal/zz_hone.go"] = read("signal.go.txt")
+	given := func(name string) ([]byte, error) {
+		text, err := os.ReadFile(filepath.Join(goroot, "src", filepath.FromSlash(name)))
+		if err != nil {
+			return nil, fmt.Errorf("reading the standard library: %w", err)
+		}
+		return text, nil
+	}
+	const pprof, proto = "runtime/pprof/pprof.go", "runtime/pprof/proto.go"
+	text, err := given(pprof)
+	if err != nil {
+		return "", err
+	}
+	if text, ok := rewrite(text, shareChanges); ok {
+		if all, ok := rewrite(text, allChanges); ok {
+			text = all
+		}
+		add["runtime/pprof/zz_hone.go"] = read("pprof.go.txt")
+		add[agentFile("host_cpu.go")] = ofPackage(read("host_cpu.go.txt"))
+		rate, err := given("runtime/cpuprof.go")
+		if err != nil {
+			return "", err
+		}
+		if _, ok := rewrite(rate, rateAsIs); ok && !strings.Contains(experiments, "staticlockranking") {
+			if own, ok := rewrite(text, rateChanges); ok {
+				text = own
+				add["runtime/pprof/zz_honerate.go"] = read("rate.go.txt")
+			}
+		}
+		add[pprof] = text
+	} else {
+		add[agentFile("host_cpu.go")] = ofPackage(read("host_nocpu.go.txt"))
+	}
+	if text, err = given(proto); err != nil {
+		return "", err
+	}
+	if text, ok := rewrite(text, packChanges); ok {
+		add[proto] = text
+		add["runtime/pprof/zz_honepack.go"] = read("pack.go.txt")
+	}
+	dir := filepath.Join(work, "agent")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	for name, text := range add {
+		file := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(goroot, "src", filepath.FromSlash(name))] = file
+	}
+	return dir, nil
+}
+
+// agentFile returns where a file of the recorder goes, in GOROOT/src. Readers know the recorder by it, so files that other
+// packages get, and of which the program calls some, have other names.
+func agentFile(name string) string { return agentPackage + "/" + recording.RecorderFiles + name }
+
+// ofPackage makes a file of the recorder one of the package that it goes to.
+func ofPackage(text []byte) []byte {
+	return bytes.TrimPrefix(bytes.Replace(append([]byte("\n"), text...), []byte("\npackage agent\n"), []byte("\n"+agentClause+"\n"), 1), []byte("\n"))
+}
+
+// What is changed in runtime/pprof. Lines stay where they are. Where a version of Go has other lines, what would be changed
+// together is left alone.
+var (
+	// shareChanges let the recorder and the program both have CPU profiles.
+	shareChanges = [][2]string{
+		{"\nfunc StartCPUProfile(w io.Writer) error {\n", "\nfunc honeStartCPUProfile(w io.Writer) error {\n"},
+		{"\nfunc StopCPUProfile() {\n", "\nfunc honeStopCPUProfile() {\n"},
+		{"\tgo profileWriter(w)\n", "\thoneGo(w)\n"},
+		{"\tb.build()\n\tcpu.done <- true\n", "\thoneDone(b, w)\n\n"},
+		same("\nfunc profileWriter(w io.Writer) {\n")[0],
+	}
+	// allChanges keep profiles of goroutines from missing one of the program's.
+	allChanges = [][2]string{
+		{"n, ok = fetch(p, labels)\n\t\tif ok {\n\t\t\tp = p[0:n]\n", "n, ok = fetch(p, labels)\n\t\tif ok {\n\t\t\tp = honeAll(p, n)\n"},
+	}
+	// rateChanges keep samples outside of the heap. That is done in place of the runtime, so it has to be as it was.
+	rateChanges = [][2]string{
+		{"\truntime.SetCPUProfileRate(hz)\n", "\thoneRate(hz)\n"},
+	}
+	rateAsIs = same(
+		"type cpuProfile struct {\n\tlock mutex\n\ton   bool     // profiling is on\n\tlog  *profBuf // profile events written here\n",
+		"\textra      [1000]uintptr\n\tnumExtra   int\n\tlostExtra  uint64 // count of frames lost because extra is full\n\tlostAtomic uint64 ",
+		"\t\tcpuprof.on = true\n\t\tcpuprof.log = newProfBuf(1, profBufWordCount, profBufTagCount)\n\t\thdr := [1]uint64{uint64(hz)}\n"+
+			"\t\tcpuprof.log.write(nil, nanotime(), hdr[:], nil)\n\t\tsetcpuprofilerate(int32(hz))\n\t} else if cpuprof.on {\n",
+	)
+	// packChanges keep the recorder from packing what it writes.
+	packChanges = [][2]string{
+		{"\t\"compress/gzip\"\n", "\n"},
+		{"\tzw        *gzip.Writer\n", "\tzw        honePacker\n"},
+		{"\tzw, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)\n", "\tzw := honePack(w)\n"},
+	}
+)
+
+// same are changes that change nothing: the texts have to be there.
+func same(texts ...string) [][2]string {
+	var out [][2]string
+	for _, t := range texts {
+		out = append(out, [2]string{t, t})
+	}
+	return out
+}
+
+// rewrite makes changes in a text, each in its only place; or none of them.
+func rewrite(text []byte, changes [][2]string) ([]byte, bool) {
+	for _, c := range changes {
+		if bytes.Count(text, []byte(c[0])) != 1 {
+			return nil, false
+		}
+		text = bytes.Replace(text, []byte(c[0]), []byte(c[1]), 1)
+	}
+	return text, true
+}
