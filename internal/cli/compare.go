@@ -35,8 +35,8 @@ processors, or wait, take turns. It goes on until each benchmark is decided: fas
 slower, or the same within a threshold; or until its time is over.
 
 With --gate the exit code is 3 when something is slower, needs more memory or fails on
-the new side, and 4 when nothing is, but nothing could be decided either. With
---gate=undecided it is 4 also when a single row is undecided or missing.`
+the new side, and 4 when nothing is, but whether anything takes longer could not be
+decided. With --gate=undecided it is 4 also when a single row is undecided or missing.`
 
 const compareExamples = `  hone compare
   hone compare main..HEAD ./codec -bench=Decode
@@ -101,6 +101,19 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	if err != nil {
 		return err
 	}
+	if f.gate != "" && len(args) > 0 && (args[0] == report.Worse || args[0] == report.Undecided) {
+		f.gate, args = args[0], args[1:] // --gate undecided
+	}
+	switch {
+	case f.alpha <= 0 || f.alpha > 0.2:
+		return usagef("", "--alpha=%v: want a chance above 0 and at most 0.2", f.alpha)
+	case f.how != "" && f.how != recording.Duet && f.how != recording.Alternate:
+		return usagef("", "--how=%s: want duet or alternate", f.how)
+	case f.gate != "" && f.gate != report.Worse && f.gate != report.Undecided:
+		return usagef("", "--gate=%s: want worse or undecided", f.gate)
+	case f.layouts < 1 || f.layouts > 50:
+		return usagef("", "--layouts=%d: want 1 to 50", f.layouts)
+	}
 	save := ""
 	if strings.HasSuffix(out.file, ".hone") {
 		// The answer is shown as well.
@@ -108,6 +121,9 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 		if _, err := os.Stat(save); err == nil {
 			return &hinted{fmt.Errorf("%s: there is such a file already", save), "choose another name with -o, or remove it"}
 		}
+	}
+	if save != "" && !runs(f, args) {
+		return usagef("", "-o %s: what is compared is recorded already; .json, .csv and .md write the answer", save)
 	}
 	if len(args) == 1 && (recording.IsRecording(args[0]) || strings.HasSuffix(args[0], ".hone")) {
 		return compared(sys, out, f, args[0])
@@ -123,16 +139,6 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 		if opt.Plan.Within, err = shareOf(f.within); err != nil {
 			return usagef("for example: --within=2%", "--within=%s: want a share above 0 and below 100%%", f.within)
 		}
-	}
-	switch {
-	case f.alpha <= 0 || f.alpha > 0.2:
-		return usagef("", "--alpha=%v: want a chance above 0 and at most 0.2", f.alpha)
-	case f.how != "" && f.how != recording.Duet && f.how != recording.Alternate:
-		return usagef("", "--how=%s: want duet or alternate", f.how)
-	case f.gate != "" && f.gate != report.Worse && f.gate != report.Undecided:
-		return usagef("", "--gate=%s: want worse or undecided", f.gate)
-	case f.layouts < 1 || f.layouts > 50:
-		return usagef("", "--layouts=%d: want 1 to 50", f.layouts)
 	}
 	for _, t := range test {
 		name, value, _ := strings.Cut(strings.TrimPrefix(t, "-test."), "=")
@@ -227,7 +233,24 @@ func showCompare(sys *System, out output, f *compareFlags, in ...*recording.Reco
 	if err := out.write(sys, r); err != nil {
 		return err
 	}
-	return gateOf(f.gate, r.(*report.Compare))
+	return gateOf(sys, f.gate, r.(*report.Compare))
+}
+
+// runs reports whether something is going to be run, rather than read.
+func runs(f *compareFlags, args []string) bool {
+	if f.commands != nil || len(args) == 0 {
+		return true
+	}
+	st, err := os.Stat(args[0])
+	if err != nil || !st.Mode().IsRegular() {
+		return true
+	}
+	file, err := os.Open(args[0])
+	if err != nil {
+		return true
+	}
+	defer file.Close()
+	return isProgram(file)
 }
 
 func measured(d *recording.Duel) bool {
@@ -240,7 +263,7 @@ func measured(d *recording.Duel) bool {
 }
 
 // gateOf returns the exit code that a gate asks for.
-func gateOf(gate string, c *report.Compare) error {
+func gateOf(sys *System, gate string, c *report.Compare) error {
 	if gate == "" {
 		return nil
 	}
@@ -251,14 +274,18 @@ func gateOf(gate string, c *report.Compare) error {
 			failed++
 		}
 	}
+	open := fmt.Sprintf("%d undecided, %d missing, %d failed", undecided, len(c.Missing), len(c.Failed))
 	switch {
 	case worse > 0 || failed > 0:
 		return &exited{exitGate, fmt.Errorf("the gate is closed: %s worse, %s", counted(worse, "row"), counted(failed, "failure"))}
-	case len(c.Rows) == undecided && len(c.Identical) == 0:
-		return &exited{exitUndecided, errors.New("the gate is closed: nothing could be decided")}
-	case gate == report.Undecided && undecided+len(c.Missing)+len(c.Failed) > 0:
-		return &exited{exitUndecided, fmt.Errorf("the gate is closed: %d undecided, %d missing, %d failed", undecided, len(c.Missing), len(c.Failed))}
+	case !c.TimeDecided() && len(c.Identical) == 0:
+		return &exited{exitUndecided, errors.New("the gate is closed: whether anything takes longer could not be decided; " + open)}
+	case undecided+len(c.Missing)+len(c.Failed) == 0:
+		return nil
+	case gate == report.Undecided:
+		return &exited{exitUndecided, errors.New("the gate is closed: " + open)}
 	}
+	note(sys, "the gate is open, though not all is known: %s; --gate=undecided closes it for that", open)
 	return nil
 }
 

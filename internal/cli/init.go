@@ -18,7 +18,7 @@ var ciWorkflow string
 
 const initHelp = `Write a workflow for GitHub Actions that compares the benchmarks of each pull request with
 those of the branch that it is for, shows the report with it, and fails when something
-is slower. It is yours to change.`
+is slower, or is not known to be no slower. It is yours to change.`
 
 func initCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{

@@ -43,6 +43,8 @@ func (d *duel) list(ctx context.Context, pkg string, old, new []*program) error 
 		switch {
 		case f.err != nil:
 			r.Error = fmt.Sprintf("fails on the old side: %v", f.err)
+		case other == nil && d.skips(ctx, new[0], r.bench):
+			r.Error = "fails on the new side: it is skipped there"
 		case other == nil:
 			r.Only = "old"
 		case other.err != nil:
@@ -54,14 +56,25 @@ func (d *duel) list(ctx context.Context, pkg string, old, new []*program) error 
 		if at(names[0], f.name) == nil {
 			r := &row{}
 			r.Pkg, r.Name, r.Only = pkg, f.name, "new"
+			if f.err == nil && d.skips(ctx, old[0], exactly("Benchmark"+f.name)) {
+				r.Error, r.Only = "fails on the old side: it is skipped there", ""
+			}
 			if f.err != nil {
-				r.Error = fmt.Sprintf("fails on the new side: %v", f.err)
+				r.Error, r.Only = fmt.Sprintf("fails on the new side: %v", f.err), ""
 			}
 			d.rows = append(d.rows, r)
 		}
 	}
 	return nil
 }
+
+// skips reports whether a benchmark says that it is not to run.
+func (d *duel) skips(ctx context.Context, p *program, bench string) bool {
+	results, err := d.do(ctx, run{prog: p, bench: bench, time: "1x", alone: true, args: []string{"-test.v"}})
+	return err == nil && skipped.MatchString(results[0].stdout)
+}
+
+var skipped = regexp.MustCompile(`(?m)^\s*--- SKIP: Benchmark`)
 
 var failed = regexp.MustCompile(`(?m)^--- FAIL: Benchmark(\S+)`)
 
@@ -107,7 +120,7 @@ func (d *duel) find(ctx context.Context, p *program, pattern string) ([]found, e
 
 // once runs what matches once. An error is that the program came to no good end.
 func (d *duel) once(ctx context.Context, p *program, pattern string) ([]found, error) {
-	results, err := do(ctx, d.rand, run{prog: p, bench: pattern, time: "1x", alone: true})
+	results, err := d.do(ctx, run{prog: p, bench: pattern, time: "1x", alone: true})
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +164,7 @@ func (d *duel) calibrate(ctx context.Context, r *row) error {
 			goal = chunkApart
 			starts := make([]float64, 3)
 			for k := range starts {
-				results, err := do(ctx, d.rand, run{prog: p, bench: r.bench, time: "1x", alone: true})
+				results, err := d.do(ctx, run{prog: p, bench: r.bench, time: "1x", alone: true})
 				if err != nil {
 					return err
 				}
@@ -160,7 +173,7 @@ func (d *duel) calibrate(ctx context.Context, r *row) error {
 			r.start[i] = time.Duration(slices.Min(starts))
 		}
 		for range tries {
-			results, err := do(ctx, d.rand, run{prog: p, bench: r.bench, time: try, alone: true})
+			results, err := d.do(ctx, run{prog: p, bench: r.bench, time: try, alone: true})
 			if err != nil {
 				return err
 			}
@@ -193,6 +206,9 @@ func (d *duel) calibrate(ctx context.Context, r *row) error {
 			r.How = recording.Alternate
 		}
 	}
-	r.Iters = int(min(1e9, max(1, float64(goal)/max(one, 0.01))))
+	n := float64(goal) / max(one, 0.01)
+	// The slower side shall not take much longer than it has to, however fast the other one is.
+	n = min(n, 10*float64(goal)/max(wall[0], wall[1], 0.01))
+	r.Iters = int(min(1e9, max(1, n)))
 	return nil
 }

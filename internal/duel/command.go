@@ -33,7 +33,7 @@ func (d *duel) tryCommands(ctx context.Context, r *row) error {
 	r.How, r.Unit = d.opt.How, cpuSeconds
 	share := canShare
 	for i, line := range r.commands {
-		results, err := together(ctx, d.rand, false, []*exec.Cmd{shell(line, d.opt.Old.Dir)})
+		results, err := d.together(ctx, false, []*exec.Cmd{shell(line, d.opt.Old.Dir)})
 		if err != nil {
 			return err
 		}
@@ -61,27 +61,32 @@ func (d *duel) pairOfCommands(ctx context.Context, r *row, old, new string) (rec
 	first := d.rand.IntN(2)
 	var results [2]result
 	if r.How == recording.Duet {
-		both, err := together(ctx, d.rand, true, []*exec.Cmd{shell(lines[first], d.opt.Old.Dir), shell(lines[1-first], d.opt.Old.Dir)})
+		both, err := d.together(ctx, true, []*exec.Cmd{shell(lines[first], d.opt.Old.Dir), shell(lines[1-first], d.opt.Old.Dir)})
 		if err != nil {
 			return p, err
 		}
 		results[first], results[1-first] = both[0], both[1]
 	} else {
 		for _, i := range []int{first, 1 - first} {
-			one, err := together(ctx, d.rand, false, []*exec.Cmd{shell(lines[i], d.opt.Old.Dir)})
+			one, err := d.together(ctx, false, []*exec.Cmd{shell(lines[i], d.opt.Old.Dir)})
 			if err != nil {
 				return p, err
 			}
 			results[i] = one[0]
 		}
 	}
+	own := ownPeak()
 	for i, values := range []*map[string]float64{&p.Old, &p.New} {
 		res := &results[i]
 		if err := failedCommand(res); err != nil {
 			r.Error = fmt.Sprintf("fails on the %s side: %v", []string{"old", "new"}[i], err)
 			return p, nil
 		}
-		*values = map[string]float64{cpuSeconds: res.cpu.Seconds(), realSeconds: res.wall.Seconds(), peakMemory: float64(res.maxRSS)}
+		*values = map[string]float64{cpuSeconds: res.cpu.Seconds(), realSeconds: res.wall.Seconds()}
+		// The peak of a program that Linux starts begins with that of the one that starts it.
+		if res.maxRSS > own {
+			(*values)[peakMemory] = float64(res.maxRSS)
+		}
 	}
 	return p, nil
 }

@@ -271,11 +271,11 @@ func (d *duel) pair(ctx context.Context, r *row, old, new []*program) (recording
 	var results []result
 	var err error
 	if r.How == recording.Duet {
-		results, err = do(ctx, d.rand, sides...)
+		results, err = d.do(ctx, sides...)
 	} else {
 		for _, side := range sides {
 			var one []result
-			if one, err = do(ctx, d.rand, side); err != nil {
+			if one, err = d.do(ctx, side); err != nil {
 				break
 			}
 			results = append(results, one...)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"regexp"
@@ -51,13 +50,16 @@ type result struct {
 	failed error
 }
 
-const (
-	maxOutput = 1 << 20 // of a run; what it prints beyond that is cut
-	patience  = 10 * time.Minute
-)
+// maxOutput is how much of what a run prints is read.
+const maxOutput = 16 << 20
+
+// An overrun is a run that was ended because it took too long.
+type overrun struct{ after time.Duration }
+
+func (o *overrun) Error() string { return fmt.Sprintf("it took more than %s", o.after) }
 
 // do runs benchmarks at the same time. An error of one of them is in its result.
-func do(ctx context.Context, r *rand.Rand, runs ...run) ([]result, error) {
+func (d *duel) do(ctx context.Context, runs ...run) ([]result, error) {
 	cmds := make([]*exec.Cmd, len(runs))
 	for i, run := range runs {
 		args := []string{"-test.run=^$", "-test.bench=" + run.bench, "-test.benchtime=" + run.time, "-test.benchmem", "-test.timeout=0"}
@@ -69,9 +71,12 @@ func do(ctx context.Context, r *rand.Rand, runs ...run) ([]result, error) {
 		}
 		cmds[i] = cmd
 	}
-	results, err := together(ctx, r, runs[0].alone, cmds)
+	results, err := d.together(ctx, runs[0].alone, cmds)
 	for i := range results {
 		res := &results[i]
+		if res.failed == nil && !passed.MatchString(res.stdout) {
+			res.failed = errors.New("the program ended before its benchmarks did, with exit code 0")
+		}
 		if f, err := bench.Read(strings.NewReader(res.stdout), ""); err == nil {
 			res.lines = f.Results
 		}
@@ -82,9 +87,14 @@ func do(ctx context.Context, r *rand.Rand, runs ...run) ([]result, error) {
 	return results, err
 }
 
+// passed is what a test program says last, when it comes to its end.
+var passed = regexp.MustCompile(`(?m)^PASS$`)
+
 // together runs programs at the same time, on one processor when they are to be alone with each other.
-func together(ctx context.Context, r *rand.Rand, alone bool, cmds []*exec.Cmd) ([]result, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("a run took more than %s", patience))
+func (d *duel) together(ctx context.Context, alone bool, cmds []*exec.Cmd) ([]result, error) {
+	// One that hangs shall not take all the time there is.
+	patience := max(time.Minute, 3*d.opt.Budget)
+	limited, cancel := context.WithTimeoutCause(ctx, patience, &overrun{patience})
 	defer cancel()
 	outs, errs := make([]capped, len(cmds)), make([]capped, len(cmds))
 	for i, cmd := range cmds {
@@ -95,14 +105,14 @@ func together(ctx context.Context, r *rand.Rand, alone bool, cmds []*exec.Cmd) (
 	began := time.Now()
 	var err error
 	if alone {
-		err = startTogether(r, cmds...)
+		err = startTogether(d.rand, cmds...)
 	} else {
 		err = start(cmds)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("running a program: %w", err)
 	}
-	stop := context.AfterFunc(ctx, func() {
+	stop := context.AfterFunc(limited, func() {
 		for _, cmd := range cmds {
 			cmd.Process.Kill()
 		}
@@ -122,6 +132,11 @@ func together(ctx context.Context, r *rand.Rand, alone bool, cmds []*exec.Cmd) (
 	}
 	for i, cmd := range cmds {
 		res := &results[i]
+		if limited.Err() != nil {
+			res.failed = context.Cause(limited)
+		} else if outs[i].over {
+			res.failed = fmt.Errorf("it prints more than %d MB", maxOutput>>20)
+		}
 		res.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		res.maxRSS = maxRSS(cmd.ProcessState)
 		res.stdout, res.stderr = outs[i].text.String(), errs[i].text.String()
@@ -133,6 +148,10 @@ var failure = regexp.MustCompile(`(?m)^(--- FAIL: .*|panic: .*|fatal error: .*|.
 
 // whyFailed says in a line why a benchmark failed.
 func whyFailed(err error, outs ...string) error {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return err // it did not fail by itself
+	}
 	for _, out := range outs {
 		if lines := failure.FindAllString(out, 3); len(lines) > 0 {
 			for i, l := range lines {
@@ -161,9 +180,12 @@ func exactly(name string) string {
 type capped struct {
 	text  bytes.Buffer
 	limit int
+	over  bool
 }
 
 func (c *capped) Write(p []byte) (int, error) {
-	c.text.Write(p[:min(len(p), c.limit-c.text.Len())])
+	rest := c.limit - c.text.Len()
+	c.over = c.over || len(p) > rest
+	c.text.Write(p[:min(len(p), rest)])
 	return len(p), nil
 }

@@ -86,7 +86,7 @@ func (d *duel) profile(ctx context.Context, r *row, kind, work string) (recordin
 		file := filepath.Join(work, fmt.Sprintf("%d.pb.gz", i))
 		args := slices.Clone(flags)
 		args[len(args)-1] += file
-		results, err := do(ctx, d.rand, run{prog: progs[0], bench: r.bench, time: fmt.Sprintf("%dx", why.Iters), args: args})
+		results, err := d.do(ctx, run{prog: progs[0], bench: r.bench, time: fmt.Sprintf("%dx", why.Iters), args: args})
 		if err != nil {
 			return why, err
 		}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -217,7 +218,7 @@ func (c *Change) changedDirs() (dirs, others []string, err error) {
 		}
 		dir := filepath.Dir(name)
 		switch {
-		case filepath.Ext(name) != ".go":
+		case filepath.Ext(name) != ".go", strings.HasPrefix(filepath.ToSlash(name), "vendor/"):
 			others = append(others, name)
 		case !slices.Contains(dirs, dir):
 			dirs = append(dirs, dir)
@@ -243,7 +244,7 @@ func listFiles(root string) (map[string]string, error) {
 			if path == root {
 				return nil
 			}
-			if name[0] == '.' || name[0] == '_' || name == "vendor" || name == "node_modules" {
+			if name[0] == '.' || name[0] == '_' || name == "node_modules" {
 				return fs.SkipDir
 			}
 			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
@@ -264,4 +265,31 @@ func listFiles(root string) (map[string]string, error) {
 		return nil
 	})
 	return files, err
+}
+
+// doubtful says why a file that is no Go file of the module may change what the module does; "" when it cannot.
+func (c *Change) doubtful(name string) string {
+	slashed := filepath.ToSlash(name)
+	switch path.Base(slashed) {
+	case "go.mod", "go.sum", "go.work":
+		return name + " differs, so code of other modules may"
+	}
+	switch path.Ext(slashed) {
+	case ".s", ".S", ".c", ".cc", ".cpp", ".cxx", ".m", ".h", ".hh", ".syso":
+		return name + " differs, and is not Go"
+	}
+	if strings.HasPrefix(slashed, "vendor/") {
+		return name + " differs, and is only seen where it is called"
+	}
+	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
+		files, _ := filepath.Glob(filepath.Join(c.New.Dir, dir, "*.go"))
+		for _, f := range files {
+			if text, err := os.ReadFile(f); err == nil && bytes.Contains(text, []byte("\n//go:embed ")) {
+				return name + " differs, and may be embedded"
+			}
+		}
+		if dir == "." {
+			return ""
+		}
+	}
 }

@@ -86,6 +86,7 @@ type run struct {
 
 	unreached, partly []string // functions that changed
 	ran               bool     // the program, with arguments
+	unchanged         bool     // nothing that is built differs
 
 	packages []string // that changed, as the go command names them
 }
@@ -96,12 +97,13 @@ func (r *run) all(ctx context.Context) error {
 		return err
 	}
 	for _, name := range others {
-		if base := name[strings.LastIndexAny(name, `/\`)+1:]; base == "go.mod" || base == "go.sum" || base == "go.work" {
-			r.proof.Notes = append(r.proof.Notes, name+" differs, too: code of other modules may have changed, and is only seen where it is called")
+		if doubt := r.change.doubtful(name); doubt != "" {
+			r.doubts = append(r.doubts, doubt)
 		}
 	}
 	if len(dirs) == 0 {
 		r.proof.Notes = append(r.proof.Notes, "no Go file differs")
+		r.unchanged = len(r.doubts) == 0
 		return nil
 	}
 	work, err := os.MkdirTemp("", "hone-prove-build-")
@@ -249,8 +251,8 @@ func (r *run) tried(s *surface, f *search) {
 		case !out.Changed || t.key == "main" && r.ran:
 		case out.Reached == 0:
 			r.unreached = append(r.unreached, out.Name)
-		case out.Reached*10 < out.Blocks*7 && out.Blocks-out.Reached > 1:
-			r.partly = append(r.partly, out.Name)
+		case out.Reached < out.Blocks:
+			r.partly = append(r.partly, fmt.Sprintf("%s (%d of %d blocks)", out.Name, out.Reached, out.Blocks))
 		}
 	}
 	if len(gone) > 0 {
@@ -318,6 +320,9 @@ func wholeOf(lines []worker.Line, step int, root string) string {
 func (r *run) verdict() {
 	p := r.proof
 	p.Verdict = report.Proven
+	if r.unchanged {
+		p.Verdict = report.Unchanged
+	}
 	for _, c := range p.Checks {
 		if c.Outcome == report.Failed {
 			p.Verdict = report.Different

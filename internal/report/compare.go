@@ -110,6 +110,21 @@ func (c *Compare) Worst() (worse, undecided int) {
 	return worse, undecided
 }
 
+// TimeDecided reports whether it is known of anything how its time changed, or that there was nothing but exact values.
+func (c *Compare) TimeDecided() bool {
+	timed := false
+	for _, r := range c.Rows {
+		switch r.What {
+		case "CPU time", "time", "throughput":
+			timed = true
+			if r.Verdict != Undecided {
+				return true
+			}
+		}
+	}
+	return !timed && len(c.Rows) > 0
+}
+
 // Blocks shows a table for each thing that was measured, and what was not.
 func (c *Compare) Blocks() iter.Seq[Block] {
 	list := []Block{Heading{c.heading()}}

@@ -12,10 +12,11 @@ type Verdict string
 
 // The verdicts.
 const (
-	Proven    Verdict = "proven"     // nothing was found against it, and all of it was tried
-	NotProven Verdict = "not proven" // nothing was found against it, but not all of it could be tried
-	Different Verdict = "different"  // it does something else than before
-	Slower    Verdict = "slower"     // it does the same, and takes longer
+	Proven    Verdict = "proven"          // nothing was found against it, and all of it was tried
+	Unchanged Verdict = "nothing changed" // that is built
+	NotProven Verdict = "not proven"      // nothing was found against it, but not all of it could be tried
+	Different Verdict = "different"       // it does something else than before
+	Slower    Verdict = "slower"          // it does the same, and takes longer
 )
 
 // A Proof is the verdict on a change, and what it rests on.
