@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/types"
 	"os"
 	"slices"
 	"strings"
@@ -254,10 +255,58 @@ func (r *run) tried(s *surface, f *search) {
 		case out.Reached < out.Blocks:
 			r.partly = append(r.partly, fmt.Sprintf("%s (%d of %d blocks)", out.Name, out.Reached, out.Blocks))
 		}
+		if out.Changed && t.entry != nil {
+			if what := closed(t.entry.results); what != "" {
+				r.doubts = append(r.doubts, fmt.Sprintf("%s returns a %s, which is not looked into", out.Name, what))
+			}
+		}
 	}
 	if len(gone) > 0 {
 		r.proof.Notes = append(r.proof.Notes, "only in the old version: "+strings.Join(gone, ", "))
 	}
+}
+
+// closed returns what among results does something that only using it would show: a channel, a function, an interface that is
+// no error. It is "" when there is none.
+func closed(results []types.Type) string {
+	var look func(t types.Type, depth int) string
+	look = func(t types.Type, depth int) string {
+		if depth > 4 {
+			return ""
+		}
+		switch u := t.Underlying().(type) {
+		case *types.Chan:
+			return "channel"
+		case *types.Signature:
+			return "function"
+		case *types.Interface:
+			if u.NumMethods() > 0 && !types.Identical(t, types.Universe.Lookup("error").Type()) {
+				return types.TypeString(t, (*types.Package).Name)
+			}
+		case *types.Slice:
+			return look(u.Elem(), depth+1)
+		case *types.Array:
+			return look(u.Elem(), depth+1)
+		case *types.Map:
+			return look(u.Elem(), depth+1)
+		case *types.Struct:
+			for f := range u.Fields() {
+				if !f.Exported() {
+					continue
+				}
+				if what := look(f.Type(), depth+1); what != "" {
+					return what
+				}
+			}
+		}
+		return ""
+	}
+	for _, t := range results {
+		if what := look(t, 0); what != "" {
+			return what
+		}
+	}
+	return ""
 }
 
 var layerNames = map[worker.Layer]string{
