@@ -79,7 +79,9 @@ func commands(cmd *cobra.Command, w io.Writer, cols int) {
 		var rows [][2]string
 		if g.ID == groupLook {
 			for _, v := range view.All { // in their own order, not that of the alphabet
-				rows = append(rows, [2]string{v.Name, v.Doc})
+				if v.Part != view.Versions { // which proves
+					rows = append(rows, [2]string{v.Name, v.Doc})
+				}
 			}
 		} else {
 			for _, c := range cmd.Commands() {
@@ -132,7 +134,11 @@ func spelling(f *pflag.Flag) string {
 	if f.Shorthand != "" {
 		s = "-" + f.Shorthand + ", --" + f.Name
 	}
-	if value, _ := pflag.UnquoteUsage(f); value != "" {
+	switch value, _ := pflag.UnquoteUsage(f); {
+	case value == "":
+	case f.NoOptDefVal != "" && f.Value.Type() != "bool":
+		s += "[=" + value + "]"
+	default:
 		s += " " + value
 	}
 	return s
