@@ -145,6 +145,9 @@ func TestRun(t *testing.T) {
 		if i < 0 || f.Results[i].Get("pkg") != "example.com/sides" {
 			t.Fatalf("no results of %s", side)
 		}
+		if ns, _ := f.Results[i].Value("ns/op"); canShare && ns != rows["Stopped"].Pairs[0].Old[cpuUnit] && side == "old" {
+			t.Errorf("%v ns/op, want CPU time: %+v", ns, rows["Stopped"].Pairs[0])
+		}
 		if v, _ := f.Results[i].Value("B/op"); v != n {
 			t.Errorf("%s: %v bytes", side, v)
 		}
