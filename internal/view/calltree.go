@@ -80,9 +80,6 @@ const anyFrame = -1
 // The root is the empty stack, which calls all outermost frames.
 const rootCall = 0
 
-// nowhere is no call: the sample does not count.
-const nowhere = math.MaxUint32
-
 // An entry is a sample in the tree and what is left of its stack below the call where it rests.
 type entry struct {
 	sample uint32
