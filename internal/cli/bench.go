@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,53 +18,136 @@ import (
 	"github.com/hone-perf/hone/internal/view"
 )
 
-const benchHelp = `What benchmarks measured: for each the median of its runs, and how far it may be off.
+const benchHelp = `Run benchmarks, or say what they measured: the median of the runs of each, and how far it may
+be off.
 
-It reads the lines of go test -bench from a file, a recording or standard input (-): as
-text, as go test -json, in UTF-16, and between whatever else was written. Lines that a
+Packages are those of the go command, . when there are none; so are -bench, -benchtime,
+-cpu, -count and the flags of go build. All benchmarks run once in each of -count rounds, 10
+when not given, so that what the machine does for a while hits all of them and not all runs
+of one. They then run once more with profiles. -o FILE.hone keeps all of that, --raw FILE
+the lines as they are, and --save the recording for the history of the repository, in its
+.git folder. --history shows what was saved, and what changed last.
+
+Of files it reads the lines of go test -bench: as text, as go test -json, in UTF-16, in
+recordings, on standard input (-), and between whatever else was written. Lines that a
 benchmark tore apart with its own output are put together; what could not be read is
-counted and named. It also reads what benchcmp printed, as in commit messages.`
+counted and named. It also reads what benchcmp printed, as in commit messages. Several
+files are several runs, the oldest first.
 
-const benchExamples = `  hone bench old.txt
+hone compare says whether a new version is faster: two runs at different times cannot.`
+
+const benchExamples = `  hone bench ./codec -bench=Encode
+  hone bench ./... --save
+  hone bench --history --focus Encode
+  hone bench --raw old.txt -count=6 && hone benchstat old.txt
+  hone bench -o codec.hone ./codec && hone top codec.hone
+  hone bench old.txt
   hone bench --focus Encode --csv old.txt
   go test -bench . -count 10 | hone bench -
   git log -1 | hone bench -`
 
-// benchCommand is the command of the view about benchmark lines.
+// benchFlags are the flags of hone bench that are about running.
+type benchFlags struct {
+	save, history, noProfile bool
+	raw                      string
+}
+
+// benchCommand is the command of the view about benchmark lines, which runs benchmarks, too.
 func benchCommand(v *view.View, sys *System) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "bench FILE",
-		Short:   v.Doc,
-		Long:    benchHelp,
-		Example: benchExamples,
-		GroupID: groupLook,
+		Use:                "bench [PACKAGE… | FILE…]",
+		Short:              "run benchmarks, or say what they measured",
+		Long:               benchHelp,
+		Example:            benchExamples,
+		GroupID:            groupProve,
+		DisableFlagParsing: true, // those of the go command have one dash
 	}
 	var q query.Query
+	var f benchFlags
 	query.Flags(cmd.Flags(), &q, v.Uses)
+	cmd.Flags().BoolVar(&f.save, "save", false, "keep the run for the history of the repository")
+	cmd.Flags().BoolVar(&f.history, "history", false, "show the runs that were saved")
+	cmd.Flags().StringVar(&f.raw, "raw", "", "write the lines to `FILE`, for benchstat")
+	cmd.Flags().BoolVar(&f.noProfile, "no-profile", false, "leave out the last round, which is profiled")
 	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		own, build, test := splitGoFlags(args)
+		cmd.DisableFlagParsing = false
+		if err := cmd.ParseFlags(own); err != nil {
+			return flagError(cmd, err)
+		}
+		if help, _ := cmd.Flags().GetBool("help"); help {
+			return cmd.Help()
+		}
 		q.View = v.Name
 		out, err := outputOf(cmd, sys)
 		if err != nil {
 			return err
 		}
-		if err := drawable(v, out); err != nil {
-			return err
-		}
-		if len(args) != 1 {
-			return usagef("hone benchstat old.txt new.txt compares two", "bench wants one file, has %d", len(args))
-		}
 		if q.Limit == 0 && (out.format == "csv" || out.format == "json") {
 			q.Limit = -1 // programs want them all
 		}
+		args = cmd.Flags().Args()
+		if !f.history && !areLines(args) {
+			return benchRun(cmd, sys, out, &f, q, build, test, args)
+		}
+		if err := drawable(v, out); err != nil {
+			return err
+		}
+		if given := append(build, test...); len(given) > 0 {
+			return usagef("", "%s is about running benchmarks, and %s has what was measured already", given[0], cmp.Or(strings.Join(args, " "), "--history"))
+		}
+		for flag, on := range map[string]bool{"save": f.save, "raw": f.raw != "", "no-profile": f.noProfile} {
+			if on {
+				return usagef("", "--%s is about running benchmarks, and %s has what was measured already", flag, cmp.Or(strings.Join(args, " "), "--history"))
+			}
+		}
+		if f.history {
+			saved, err := savedRuns(cmd.Context(), sys)
+			if err != nil {
+				return err
+			}
+			args = append(saved, args...)
+		}
 		q.Refs = args
-		rec, err := benchOf(sys, args[0])
+		return benchLook(sys, out, q)
+	}
+	return cmd
+}
+
+// areLines reports whether arguments name what was measured, rather than packages.
+func areLines(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool {
+		if a == "-" || strings.HasSuffix(a, ".hone") || strings.HasSuffix(a, ".txt") {
+			return true
+		}
+		st, err := os.Stat(a)
+		return err == nil && (st.Mode().IsRegular() || !st.IsDir()) || recording.IsRecording(a)
+	})
+}
+
+// benchLook shows what was measured.
+func benchLook(sys *System, out output, q query.Query) error {
+	if len(q.Refs) == 1 {
+		rec, err := benchOf(sys, q.Refs[0])
 		if err != nil {
 			return err
 		}
 		return benchAnswer(sys, out, q, rec, nil)
 	}
-	return cmd
+	var in []*recording.Recording
+	for _, ref := range q.Refs {
+		rec, err := benchOf(sys, ref)
+		if err != nil {
+			return err
+		}
+		in = append(in, rec)
+	}
+	r, err := view.Bench(in, q)
+	if err != nil {
+		return err
+	}
+	return out.write(sys, r)
 }
 
 // benchOf reads benchmark lines.

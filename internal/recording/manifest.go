@@ -40,6 +40,7 @@ const (
 	Fetched How = "fetched" // a server was asked for its profiles
 	Watched How = "watched" // a process that was running was watched from outside
 	Dueled  How = "dueled"  // two versions were run against each other
+	Benched How = "benched" // benchmarks were run
 )
 
 // An Exit says how a program ended.

@@ -220,17 +220,7 @@ func (c *Compare) table(what string, several bool) Block {
 		if r.What != what {
 			continue
 		}
-		var interval, p any
-		if !r.Exact {
-			interval = Interval{r.Lo, r.Hi}
-		}
-		if r.P != nil {
-			p = Measured{*r.P, ""}
-			if *r.P < leastP {
-				p = Phrase{"<", Measured{leastP, ""}}
-			}
-		}
-		add(r.Pkg, r.Name, Measured{r.Old, r.Unit}, Measured{r.New, r.Unit}, Relative(r.Ratio), interval, p, r.N, r.judgement())
+		add(r.Pkg, r.Name, Measured{r.Old, r.Unit}, Measured{r.New, r.Unit}, Relative(r.Ratio), r.interval(), r.p(), r.N, r.judgement())
 	}
 	for _, m := range c.Means {
 		if m.What == what && m.Of > 1 {
@@ -249,6 +239,24 @@ func (w *CompareWhy) table() Block {
 			Delta{r.Flat - r.Before, w.Unit}, Name{Text: r.Function}})
 	}
 	return t
+}
+
+// interval returns where the change lies, unless that is known exactly.
+func (r *CompareRow) interval() any {
+	if r.Exact {
+		return nil
+	}
+	return Interval{r.Lo, r.Hi}
+}
+
+func (r *CompareRow) p() any {
+	switch {
+	case r.P == nil:
+		return nil
+	case *r.P < leastP:
+		return Phrase{"<", Measured{leastP, ""}}
+	}
+	return Measured{*r.P, ""}
 }
 
 func (r *CompareRow) judgement() Judgement {

@@ -24,10 +24,14 @@ const benchConfidence = 0.95
 // ErrNoBenchmarks says that a file has no benchmark line.
 var ErrNoBenchmarks = errors.New("there is no benchmark line")
 
-// Bench says what benchmarks measured: medians, and where they lie.
+// Bench says what benchmarks measured: medians, and where they lie. Of several runs it says what changed over time.
 func Bench(in []*recording.Recording, q query.Query) (report.Report, error) {
-	if len(in) == 0 {
+	switch len(in) {
+	case 0:
 		return nil, errors.New("nothing to look at: name a file of benchmark lines")
+	case 1:
+	default:
+		return benchHistory(in, q)
 	}
 	f := in[0].Bench
 	if f == nil || len(f.Results) == 0 {

@@ -1,0 +1,376 @@
+package capture
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/bench"
+	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// Benchmarks say which benchmarks to run, and how.
+type Benchmarks struct {
+	Packages  []string // patterns; none is the package in the folder
+	Bench     string   // pattern; "" is all
+	Flags     []string // of the go command
+	Args      []string // of the test programs: -test.benchtime=100ms
+	Count     int      // rounds in which each runs once
+	NoProfile bool     // leave out the round that is profiled
+}
+
+// Errors of Bench.
+var (
+	ErrNoBenchmarks = errors.New("there are no benchmarks")
+	ErrNotMeasured  = errors.New("nothing was measured")
+)
+
+// A benched is a package whose benchmarks run.
+type benched struct {
+	gocmd.TestPackage
+	file   string // the test program
+	failed string // why it runs no more
+}
+
+// Bench runs benchmarks in rounds, each of them once in a round, and records what they measure. Rounds are apart in time,
+// so that what the machine does for a while hits all benchmarks rather than all runs of one. When all is measured they run
+// once more, with profiles. What was measured until something went wrong is returned, whatever err says.
+func Bench(ctx context.Context, opt Options, b Benchmarks) (*Recorded, error) {
+	s := opt.session()
+	work, err := os.MkdirTemp("", "hone-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	pkgs, err := b.build(ctx, s, work)
+	if err != nil {
+		return nil, err
+	}
+	tree := treeOf(ctx, s.Dir) // before there are files of the recording in it
+	m := s.manifest
+	m.How, m.Dir, m.Command = recording.Benched, s.Dir, s.Flags
+	if err := s.begin("bench"); err != nil {
+		return nil, err
+	}
+	of := &built{file: pkgs[0].file, dir: pkgs[0].Dir, path: pkgs[0].ImportPath, tree: tree}
+	m.Machine = machine(self)
+	m.Program = s.program(of.file, of)
+	if len(pkgs) > 1 {
+		m.Program.Path = ""
+	}
+	s.keepChanges(tree)
+	r := &rounds{session: s, Benchmarks: b, pkgs: pkgs, began: time.Now()}
+	if err := r.open(); err != nil {
+		s.discard()
+		return nil, err
+	}
+	for r.round = 1; r.round <= b.Count && ctx.Err() == nil && r.left() > 0; r.round++ {
+		for i := range pkgs {
+			r.run(ctx, &pkgs[i])
+		}
+		if r.round == 1 {
+			r.first = r.lines
+		}
+	}
+	measured := r.lines > 0
+	if ctx.Err() != nil && measured {
+		s.note("interrupted in round %d of %d", r.round-1, b.Count)
+	}
+	if measured && !b.NoProfile && ctx.Err() == nil {
+		r.profiled(ctx, work)
+	}
+	err = r.file.Close()
+	m.Ended = s.Now()
+	m.Exit = &recording.Exit{}
+	for _, p := range pkgs {
+		if p.failed != "" {
+			m.Exit.Code = 1
+			s.note("%s", p.failed)
+		}
+	}
+	if !measured {
+		s.discard()
+		return nil, errors.Join(ErrNotMeasured, context.Cause(ctx), r.why())
+	}
+	s.wrote(0, err)
+	out, err := s.pack()
+	out.Name, out.Code = "bench", m.Exit.Code
+	return out, err
+}
+
+// build builds the test programs of the packages that have benchmarks.
+func (b Benchmarks) build(ctx context.Context, s *session, work string) ([]benched, error) {
+	patterns := b.Packages
+	if len(patterns) == 0 {
+		patterns = []string{"."}
+	}
+	rx, err := regexp.Compile(strings.Split(b.Bench, "/")[0])
+	if err != nil {
+		return nil, fmt.Errorf("-bench=%s: %w", b.Bench, err)
+	}
+	s.say("looking for benchmarks in " + strings.Join(patterns, " "))
+	cmd := gocmd.Command{Dir: s.Dir}
+	found, err := cmd.TestPackages(ctx, patterns, b.Flags)
+	if err != nil {
+		return nil, err
+	}
+	var out []benched
+	var wrong *gocmd.Error
+	unbuilt := 0
+	for _, p := range found {
+		if !p.HasBenchmark(rx) {
+			continue
+		}
+		s.say("building the tests of " + p.ImportPath)
+		one := benched{TestPackage: p, file: filepath.Join(work, strconv.Itoa(len(out)), "bench.test")}
+		args := append([]string{"test", "-c", "-vet=off"}, b.Flags...)
+		if _, err := cmd.Run(ctx, append(args, "-o", one.file, p.ImportPath)...); err != nil {
+			if !errors.As(err, &wrong) {
+				return nil, err
+			}
+			wrong.Doing = "building the tests of " + p.ImportPath
+			one.failed = wrong.Error()
+			unbuilt++
+		}
+		out = append(out, one)
+	}
+	switch {
+	case len(out) == 0:
+		return nil, ErrNoBenchmarks
+	case unbuilt == len(out):
+		return nil, wrong
+	}
+	// Those that run come first, since the recording says of which program it is.
+	slices.SortStableFunc(out, func(a, b benched) int { return cmp.Compare(min(len(a.failed), 1), min(len(b.failed), 1)) })
+	return out, nil
+}
+
+// rounds run benchmarks.
+type rounds struct {
+	*session
+	Benchmarks
+	pkgs  []benched
+	file  *os.File // of their lines
+	began time.Time
+	round int
+	lines int // of results so far
+	first int // of the first round; 0 while that lasts
+}
+
+func (r *rounds) open() (err error) {
+	if err := r.writeManifest(); err != nil {
+		return err
+	}
+	r.file, err = os.Create(filepath.Join(r.folder, recording.BenchFile))
+	return err
+}
+
+// left is how many packages run.
+func (r *rounds) left() (n int) {
+	for _, p := range r.pkgs {
+		if p.failed == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// why says what came in between.
+func (r *rounds) why() error {
+	var all []string
+	for _, p := range r.pkgs {
+		if p.failed != "" {
+			all = append(all, p.failed)
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return errors.New(strings.Join(all, "; "))
+}
+
+// run runs the benchmarks of a package once.
+func (r *rounds) run(ctx context.Context, p *benched, args ...string) {
+	if p.failed != "" || ctx.Err() != nil {
+		return
+	}
+	args = append([]string{"-test.run=^$", "-test.bench=" + r.pattern(), "-test.benchmem", "-test.count=1", "-test.timeout=0"}, args...)
+	cmd := exec.CommandContext(ctx, p.file, append(args, r.Args...)...)
+	cmd.Dir = p.Dir
+	cmd.Env = append(os.Environ(), "PWD="+p.Dir)
+	cmd.WaitDelay = time.Second
+	var errs tail
+	out := &progress{rounds: r, pkg: p}
+	cmd.Stdout, cmd.Stderr = out, &errs
+	err := cmd.Run()
+	out.end()
+	if ctx.Err() != nil {
+		return
+	}
+	if err == nil && !bench.Passed(out.text.bytes()) {
+		err = errors.New("the program ended before its benchmarks did, with exit code 0")
+	}
+	if err != nil {
+		p.failed = fmt.Sprintf("%s: %v", p.ImportPath, bench.WhyFailed(err, out.text.bytes(), errs.bytes()))
+	}
+}
+
+// pattern is what -test.bench is to be.
+func (r *rounds) pattern() string {
+	if r.Bench == "" {
+		return "."
+	}
+	return r.Bench
+}
+
+// A progress reads what a test program writes, keeps the lines and says how far it has come.
+type progress struct {
+	*rounds
+	pkg  *benched
+	line []byte // not ended yet
+	said string
+	text tail
+}
+
+// maxLine is how long a line may be that is looked at.
+const maxLine = 64 << 10
+
+func (p *progress) Write(b []byte) (int, error) {
+	p.text.Write(b)
+	for rest := b; len(rest) > 0; {
+		line, next, ended := bytes.Cut(rest, []byte("\n"))
+		rest = next
+		if len(p.line)+len(line) <= maxLine {
+			p.line = append(p.line, line...)
+		}
+		name, isName := p.name()
+		if isName && name != p.said {
+			p.said = name
+			p.tell(name)
+		}
+		if ended {
+			if isName && len(bytes.Fields(p.line)) > 2 {
+				p.lines++
+			}
+			p.end()
+		}
+	}
+	return len(b), nil
+}
+
+// end ends a line.
+func (p *progress) end() {
+	if len(p.line) > 0 && string(p.line) != "PASS" {
+		p.wrote(p.file.Write(append(p.line, '\n')))
+	}
+	p.line, p.said = p.line[:0], ""
+}
+
+// name returns the name of the benchmark that the line is of. It is written before the benchmark runs.
+func (p *progress) name() (string, bool) {
+	rest, ok := bytes.CutPrefix(p.line, []byte("Benchmark"))
+	end := bytes.IndexAny(rest, " \t")
+	if !ok || end <= 0 {
+		return "", false
+	}
+	return string(rest[:end]), true
+}
+
+// tell says which benchmark runs, and how long all may still take.
+func (p *progress) tell(name string) {
+	what := name
+	if len(p.pkgs) > 1 {
+		what = p.pkg.ImportPath + " " + name
+	}
+	text := fmt.Sprintf("round %d of %d, %s", p.round, p.Count, what)
+	switch {
+	case p.round > p.Count:
+		text = "once more with profiles, " + what
+	case p.first > 0:
+		took := time.Since(p.began)
+		all := p.first * p.Count
+		if !p.NoProfile {
+			all += p.first
+		}
+		left := time.Duration(float64(took) / float64(p.lines) * float64(max(0, all-p.lines)))
+		text += fmt.Sprintf(", %s left", left.Round(time.Second))
+	}
+	p.say(text)
+}
+
+// profiled runs the benchmarks once more, with profiles. What they measure then does not count.
+func (r *rounds) profiled(ctx context.Context, work string) {
+	lines := r.file
+	defer func() { r.file = lines }()
+	var err error
+	if r.file, err = os.Create(os.DevNull); err != nil {
+		r.wrote(0, err)
+		return
+	}
+	defer r.file.Close()
+	var heaps []*profile.Profile
+	start := time.Now()
+	for i := range r.pkgs {
+		p := &r.pkgs[i]
+		cpu, mem := filepath.Join(work, "cpu.pb.gz"), filepath.Join(work, "mem.pb.gz")
+		from := time.Since(start)
+		r.run(ctx, p, "-test.cpuprofile="+cpu, "-test.memprofile="+mem)
+		if p.failed != "" || ctx.Err() != nil {
+			continue
+		}
+		text, err := os.ReadFile(cpu)
+		if err == nil {
+			err = r.write(filepath.Join(r.folder, filepath.FromSlash(recording.PartFile(recording.CPU, from, time.Since(start)))), text)
+		}
+		r.wrote(0, err)
+		heap, err := readProfile(mem)
+		r.wrote(0, err)
+		if heap != nil {
+			heaps = append(heaps, heap)
+		}
+	}
+	if len(heaps) > 0 {
+		r.wrote(0, r.keepHeap(heaps, time.Since(start)))
+	}
+	rec, err := recording.Open(r.folder)
+	if err != nil {
+		r.wrote(0, err)
+		return
+	}
+	defer rec.Close()
+	r.keepSources(rec, &built{file: r.pkgs[0].file, dir: r.pkgs[0].Dir}) // which knows the module
+}
+
+func readProfile(name string) (*profile.Profile, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return profile.Parse(f)
+}
+
+// keepHeap keeps what all packages allocated as one profile, since each counts from the start of its program.
+func (r *rounds) keepHeap(heaps []*profile.Profile, at time.Duration) error {
+	sum, err := profile.Merge(heaps...)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := sum.Write(&b); err != nil {
+		return err
+	}
+	return r.write(filepath.Join(r.folder, filepath.FromSlash(recording.PartFile(recording.Heap, at, at))), b.Bytes())
+}

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// usualRounds is how often each benchmark runs when nobody says. It takes 6 for an interval.
+const usualRounds = 10
+
+// benchRun runs benchmarks, keeps what they measure, and shows it.
+func benchRun(cmd *cobra.Command, sys *System, out output, f *benchFlags, q query.Query, build, test, packages []string) error {
+	run := capture.Benchmarks{Packages: packages, Flags: build, Count: usualRounds, NoProfile: f.noProfile}
+	for _, t := range test {
+		name, value, _ := strings.Cut(strings.TrimPrefix(t, "-test."), "=")
+		switch name {
+		case "bench":
+			run.Bench = value
+		case "count":
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 1 {
+				return usagef("", "-count=%s: want how often each benchmark runs, such as 10", value)
+			}
+			run.Count = n
+		case "benchtime", "cpu", "short", "skip":
+			run.Args = append(run.Args, t)
+		case "benchmem": // it is measured anyway
+		case "run":
+			if value != "XXX" && value != "^$" && value != "NONE" {
+				return usagef("hone record --test PKG runs tests", "bench runs benchmarks alone; it has no use for -run=%s", value)
+			}
+		default:
+			return usagef("it takes -bench, -benchtime, -count, -cpu, -short, -skip and the flags of go build", "bench has no use for -%s", name)
+		}
+	}
+	keep, temporary, err := benchFile(cmd.Context(), sys, &out, f)
+	if err != nil {
+		return err
+	}
+	if temporary != "" {
+		defer os.RemoveAll(temporary)
+		run.NoProfile = true // nobody would see them
+	}
+	if f.raw != "" {
+		// Before hours of work rather than behind them.
+		if file, err := os.OpenFile(f.raw, os.O_CREATE|os.O_WRONLY, 0o644); err != nil {
+			return err
+		} else if err := file.Close(); err != nil {
+			return err
+		}
+	}
+	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	opt := capture.Options{
+		Out: keep, Dir: sys.Dir, Hone: version(), Flags: append([]string{"hone"}, sys.args...), Say: say.now,
+		Now: func() time.Time { return time.Now().In(sys.Zone) },
+	}
+	done, err := capture.Bench(cmd.Context(), opt, run)
+	say.now("")
+	if done == nil {
+		return benchError(err, packages, run)
+	}
+	made := done.File
+	if !filepath.IsAbs(made) {
+		made = filepath.Join(sys.Dir, made)
+	}
+	rec, openErr := benchOf(sys, made)
+	if openErr != nil {
+		return errors.Join(err, openErr)
+	}
+	rec.Ref = strings.Join(packages, " ")
+	if rec.Ref == "" {
+		rec.Ref = "."
+	}
+	for _, n := range done.Manifest.Notes {
+		note(sys, "%s", n)
+	}
+	if f.raw != "" {
+		err = errors.Join(err, copyLines(f.raw, made))
+	}
+	var next []report.Command
+	switch {
+	case temporary == "":
+		name := quoted(done.File)
+		fmt.Fprintf(sys.Err, "hone: %s: %s\n", done.File, bytesText(done.Bytes))
+		if len(done.Manifest.Notes) == 0 && !run.NoProfile {
+			next = append(next, report.Command{Line: "hone top " + name, Answer: "where the time goes"})
+		}
+		if f.save {
+			next = append(next, report.Command{Line: "hone bench --history", Answer: "what changed since the run before"})
+		}
+	default:
+		next = append(next, report.Command{Line: "hone compare", Answer: "whether your changes made it faster"})
+	}
+	if err := errors.Join(err, benchAnswer(sys, out, q, rec, next)); err != nil {
+		return err
+	}
+	if done.Code != 0 {
+		return &exited{done.Code, errors.New("not all benchmarks ran to their end")}
+	}
+	return cmd.Context().Err()
+}
+
+// benchFile says where the recording goes; into a temporary folder when nobody wants it.
+func benchFile(ctx context.Context, sys *System, out *output, f *benchFlags) (file, temporary string, err error) {
+	isRecording := strings.HasSuffix(out.file, ".hone")
+	switch {
+	case f.save && isRecording:
+		return "", "", usagef("a file can be given to hone bench as well as --history", "--save and -o %s: the recording goes to one place", out.file)
+	case f.save:
+		dir, err := historyDir(ctx, sys)
+		if err != nil {
+			return "", "", err
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return "", "", err
+		}
+		return filepath.Join(dir, time.Now().UTC().Format("20060102-150405.000")+".hone"), "", nil
+	case isRecording:
+		// The answer is shown as well.
+		file, out.file = out.file, ""
+		if _, err := os.Stat(file); err == nil {
+			return "", "", &hinted{fmt.Errorf("%s: there is such a file already", file), "choose another name with -o, or remove it"}
+		}
+		return file, "", nil
+	}
+	dir, err := os.MkdirTemp("", "hone-bench-")
+	return filepath.Join(dir, "bench.hone"), dir, err
+}
+
+// historyDir returns the folder with the history of the repository.
+func historyDir(ctx context.Context, sys *System) (string, error) {
+	git := exec.CommandContext(ctx, "git", "rev-parse", "--git-common-dir")
+	git.Dir = sys.Dir
+	text, err := git.Output()
+	if err != nil {
+		return "", &hinted{errors.New("the history of benchmarks belongs to a git repository, and here is none"), "-o FILE.hone keeps a run; hone bench OLD.hone NEW.hone shows several"}
+	}
+	dir := strings.TrimSpace(string(text))
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(sys.Dir, dir)
+	}
+	return filepath.Join(dir, "hone", "bench"), nil
+}
+
+// savedRuns lists the history of the repository, the oldest first.
+func savedRuns(ctx context.Context, sys *System) ([]string, error) {
+	dir, err := historyDir(ctx, sys)
+	if err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.hone"))
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, &hinted{errors.New("no run of benchmarks was saved in this repository"), "hone bench --save runs them and keeps what they measure"}
+	}
+	slices.Sort(files) // they are named by their times
+	for i, f := range files {
+		if rel, err := filepath.Rel(sys.Dir, f); err == nil && filepath.IsLocal(rel) {
+			files[i] = rel
+		}
+	}
+	return files, nil
+}
+
+// copyLines writes the lines of a recording to a file.
+func copyLines(to, from string) error {
+	rec, err := recording.Open(from)
+	if err != nil {
+		return err
+	}
+	defer rec.Close()
+	in, err := rec.OpenFile(recording.BenchFile)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	file, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, in)
+	return errors.Join(err, file.Close())
+}
+
+// benchError says why nothing was measured.
+func benchError(err error, packages []string, run capture.Benchmarks) error {
+	var wrong *gocmd.Error
+	where := strings.Join(packages, " ")
+	if where == "" {
+		where = "."
+	}
+	switch {
+	case errors.Is(err, capture.ErrNoBenchmarks) && run.Bench != "":
+		return &hinted{fmt.Errorf("%w that match %s in %s", err, run.Bench, where), "-bench=. takes all; go test -list Benchmark lists those of a package"}
+	case errors.Is(err, capture.ErrNoBenchmarks):
+		return &hinted{fmt.Errorf("%w in %s", err, where), "./... looks in all packages below"}
+	case errors.As(err, &wrong):
+		return &hinted{err, "go vet and go build say so, too"}
+	}
+	return err
+}

@@ -1,0 +1,63 @@
+package gocmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A TestPackage is a package and its tests.
+type TestPackage struct {
+	Dir, ImportPath           string
+	TestGoFiles, XTestGoFiles []string
+	Error                     *struct{ Err string }
+}
+
+// TestPackages lists the packages that patterns mean.
+func (c Command) TestPackages(ctx context.Context, patterns, flags []string) ([]TestPackage, error) {
+	args := append([]string{"list", "-e", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles,Error"}, flags...)
+	out, err := c.Run(ctx, append(args, patterns...)...)
+	if err != nil {
+		return nil, err
+	}
+	var found []TestPackage
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p TestPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return found, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("reading what go list says: %w", err)
+		}
+		if p.Dir == "" {
+			if p.Error != nil {
+				return nil, errors.New(p.Error.Err)
+			}
+			continue
+		}
+		found = append(found, p)
+	}
+}
+
+// HasBenchmark reports whether the package declares a benchmark that the pattern matches.
+func (p *TestPackage) HasBenchmark(rx *regexp.Regexp) bool {
+	return slices.ContainsFunc(slices.Concat(p.TestGoFiles, p.XTestGoFiles), func(name string) bool {
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		if f == nil || err != nil {
+			return true // the compiler will say what is wrong
+		}
+		return slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {
+			fn, ok := d.(*ast.FuncDecl)
+			return ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Benchmark") && rx.MatchString(fn.Name.Name)
+		})
+	})
+}

@@ -1,0 +1,118 @@
+package view
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/bench"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/stat"
+)
+
+// benchHistory says what benchmarks measured in several runs, in the order in which they are given, and judges what changed
+// last.
+func benchHistory(in []*recording.Recording, q query.Query) (report.Report, error) {
+	out := &report.BenchHistory{Rows: []report.BenchHistoryRow{}}
+	at := make(map[benchUnit]int)
+	var all [][][]float64 // of each row and run
+	var units []bench.Units
+	for i, rec := range in {
+		if rec.Bench == nil || len(rec.Bench.Results) == 0 {
+			return nil, ErrNoBenchmarks
+		}
+		out.Runs = append(out.Runs, runOf(rec))
+		units = append(units, rec.Bench.Units)
+		results, err := chosenResults(rec.Bench.Results, q.Steps)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range bench.Samples(results, "pkg") {
+			w := benchUnit{name: (&bench.Result{Name: s.Name, Procs: s.Procs}).Full(), unit: s.Unit}
+			if len(s.Config) > 0 {
+				w.pkg = s.Config[0].Value
+			}
+			k, ok := at[w]
+			if !ok {
+				k = len(out.Rows)
+				at[w] = k
+				d := dimensionOf(s.Unit)
+				out.Rows = append(out.Rows, report.BenchHistoryRow{Pkg: w.pkg, Name: w.name, What: d.what, Unit: d.unit})
+				all = append(all, make([][]float64, len(in)))
+			}
+			m := measureOf(s, rec.Bench.Units)
+			out.Rows[k].Points = append(out.Rows[k].Points, report.BenchPoint{Run: i, N: m.N, Center: m.Center, Low: m.Low, High: m.High})
+			all[k][i] = s.Values
+		}
+		for _, n := range rec.Bench.Notes {
+			out.Notes = append(out.Notes, n.In(rec.Ref))
+		}
+	}
+	judgeLast(out.Rows, all, units)
+	slices.SortStableFunc(out.Rows, func(a, b report.BenchHistoryRow) int { return cmp.Compare(rankOf(a.What), rankOf(b.What)) })
+	out.Of = len(out.Rows)
+	rows := q.Limit
+	if rows == 0 {
+		rows = benchRows
+	}
+	if rows > 0 {
+		out.Rows = out.Rows[:min(rows, len(out.Rows))]
+	}
+	if n := len(in); n > 1 {
+		out.Notes = append(out.Notes, unlike(in[n-2].Bench, in[n-1].Bench)...)
+		out.Notes = append(out.Notes, "the runs were at different times: whatever else the machine did then counts as a change; hone compare OLD..NEW measures both at the same time")
+	}
+	return out, nil
+}
+
+// A benchUnit is what a row is about.
+type benchUnit struct{ pkg, name, unit string }
+
+// judgeLast compares the last two runs that have a row.
+func judgeLast(rows []report.BenchHistoryRow, all [][][]float64, units []bench.Units) {
+	var judged []report.CompareRow
+	var of []int
+	for k := range rows {
+		points := rows[k].Points
+		if len(points) < 2 {
+			continue
+		}
+		before, after := points[len(points)-2].Run, points[len(points)-1].Run
+		if after != len(units)-1 {
+			continue // the last run does not have it
+		}
+		d := dimensionOf(rows[k].Unit)
+		if b := units[after].GetBetter(rows[k].Unit); b != 0 {
+			d.better = b
+		}
+		olds, news := all[k][before], all[k][after]
+		r := rowOf(d, stat.Median(olds), stat.Median(news), stat.DefaultWithin, unpaired(olds, news, stat.DefaultWithin))
+		r.Pkg, r.Name = rows[k].Pkg, rows[k].Name
+		judged, of = append(judged, r), append(of, k)
+	}
+	discoveries(judged)
+	for i, k := range of {
+		rows[k].Last = &judged[i]
+	}
+}
+
+// runOf says which run a recording is of.
+func runOf(rec *recording.Recording) report.BenchRun {
+	run := report.BenchRun{Ref: rec.Ref, Name: strings.TrimSuffix(filepath.Base(rec.Ref), filepath.Ext(rec.Ref))}
+	m := rec.Manifest
+	if m == nil {
+		return run
+	}
+	run.Started = m.Started
+	if p := m.Program; p != nil {
+		run.Go, run.Revision = p.Go, p.Settings["vcs.revision"]
+	}
+	run.Dirty = m.Changes != nil
+	if run.Revision != "" {
+		run.Name = run.Revision[:min(7, len(run.Revision))]
+	}
+	return run
+}
