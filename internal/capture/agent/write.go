@@ -125,6 +125,7 @@ func (r *recorder) snapshot(why occasion) {
 		r.write.check(os.MkdirAll(filepath.Join(r.Dir, leaks), 0o755))
 		r.profile(leaks, at)
 	}
+	r.write.buf = plain{} // it would be alive until the next time, and the program collect more often for that
 }
 
 func (r *recorder) profile(kind string, at time.Duration) {
