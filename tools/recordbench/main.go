@@ -2,7 +2,7 @@
 //
 //	go run ./tools/recordbench [-only regexp] [-n rounds] [-load time] [-keep file]
 //
-// It builds hone and some of the practice programs, and runs each with and without hone record in turn, on the same
+// It builds hone and some of the practice programs, and runs each with and without hone record at the same time, on the same
 // work. What counts is the CPU time of the program, user and system, as the system says when it has ended: a busy machine
 // disturbs that less than elapsed time. The second table is of a recording of a server under load, made by clients in this
 // program: how large it is, and how long it takes until there is something to see. The answer is two Markdown tables on
