@@ -197,7 +197,7 @@ func benchAnswer(sys *System, out output, q query.Query, rec *recording.Recordin
 func lookBench(sys *System, out output, rec *recording.Recording) error {
 	ref := quoted(rec.Ref)
 	next := []report.Command{{Line: "hone bench --csv " + ref, Answer: "all numbers, for programs"}}
-	if rec.Bench.Results[0].Get("side") == "" { // it is not a table with both sides
+	if rec.Manifest == nil && rec.Bench.Results[0].Get("side") == "" { // it is not a table with both sides
 		next = append(next, report.Command{Line: "hone benchstat --strict " + ref + " new.txt", Answer: "what changed since, with new.txt made the same way"})
 	}
 	return benchAnswer(sys, out, query.Query{View: "bench", Refs: []string{rec.Ref}, Limit: lookBenchmarks}, rec, next)

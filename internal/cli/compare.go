@@ -225,6 +225,22 @@ func compared(sys *System, out output, f *compareFlags, ref string) error {
 	return showCompare(sys, out, f, rec)
 }
 
+// lookCompare is a first look at a comparison that was recorded.
+func lookCompare(sys *System, out output, rec *recording.Recording) error {
+	r, err := view.Compare([]*recording.Recording{rec}, query.Query{View: "compare"})
+	if err != nil {
+		return err
+	}
+	c := r.(*report.Compare)
+	ref := quoted(rec.Ref)
+	c.Next = []report.Command{
+		{Line: "hone web " + ref, Answer: "the same in a browser, with flame graphs of what changed"},
+		{Line: "hone compare --md " + ref, Answer: "for a pull request"},
+		{Line: "hone compare --gate " + ref, Answer: "exit code 3 when something is worse"},
+	}
+	return out.write(sys, c)
+}
+
 func showCompare(sys *System, out output, f *compareFlags, in ...*recording.Recording) error {
 	r, err := view.Compare(in, query.Query{View: "compare"})
 	if err != nil {

@@ -257,9 +257,11 @@ func gather(cmd *cobra.Command, sys *System, o *source.Options, refs []string, m
 		if pick == "" && o.Goroutines {
 			pick = recording.Goroutine
 		}
-		if r, typ, err = r.Pick(pick, when.From, when.To); err != nil {
-			return nil, "", err
+		picked, t, err := r.Pick(pick, when.From, when.To)
+		if err != nil {
+			return nil, "", insteadOf(r, err)
 		}
+		r, typ = picked, t
 		recorded = append(recorded, r)
 	}
 	if len(others) > 0 {
@@ -288,6 +290,22 @@ func gather(cmd *cobra.Command, sys *System, o *source.Options, refs []string, m
 		return nil, "", fmt.Errorf("adding up %s: %w", naming(refs), err)
 	}
 	return &recording.Recording{Ref: naming(refs), Profile: p, Sources: recording.Either(sources...)}, typ, nil
+}
+
+// insteadOf says what shows a recording that has no profile.
+func insteadOf(rec *recording.Recording, err error) error {
+	if !errors.Is(err, recording.ErrNoProfile) {
+		return err
+	}
+	switch ref := quoted(rec.Ref); firstView(rec) {
+	case "compare":
+		return &hinted{err, "hone compare " + ref + " shows the comparison in it"}
+	case "bench":
+		return &hinted{err, "hone bench " + ref + " shows the benchmarks in it"}
+	case "timeline":
+		return &hinted{err, "hone timeline " + ref + " shows how the run went"}
+	}
+	return err
 }
 
 // naming names what refs stand for, in messages.

@@ -42,6 +42,12 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 		if openErr != nil {
 			return openErr
 		}
+		switch firstView(rec) {
+		case "compare":
+			return lookCompare(sys, out, rec)
+		case "bench":
+			return lookBench(sys, out, rec)
+		}
 		in, err = []*recording.Recording{rec}, nil
 	}
 	if err != nil {

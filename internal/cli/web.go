@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 
@@ -55,7 +56,7 @@ func addWeb(root *cobra.Command, sys *System) {
 		}
 		q.View = "flame"
 		if len(in[0].Metrics()) == 0 && in[0].Manifest != nil {
-			q.View = "timeline" // there is no profile
+			q.View = firstView(in[0]) // there is no profile
 		}
 		s := web.New(in, opt)
 		url := s.URL(l, q.URL())
@@ -104,21 +105,51 @@ func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, a
 			note(sys, "%v", err)
 		}
 		in = append(in, one[0])
+		if one[0].Duel != nil {
+			sources := o.Sources(cmd.Context(), sys.Dir, filepath.SplitList(q.SourcePath), filepath.SplitList(q.TrimPath))
+			in = append(in, sidesOfWhy(one[0].Duel, sources)...)
+		}
 	}
 	return in, nil
 }
 
-// withoutProfile opens a recording that has no profile. How its run went over time is still something to look at; when it
-// does not have that either, why stays the answer.
+// sidesOfWhy returns the profiles that say why versions differ, as recordings of their own.
+func sidesOfWhy(d *recording.Duel, sources recording.Sources) (out []*recording.Recording) {
+	for i := range d.Why {
+		w := &d.Why[i]
+		out = append(out, &recording.Recording{Ref: w.Ref("new"), Profile: w.New, Sources: sources},
+			&recording.Recording{Ref: w.Ref("old"), Profile: w.Old, Sources: sources})
+	}
+	return out
+}
+
+// withoutProfile opens a recording that has no profile. How its run went over time is still something to look at, and so is
+// what benchmarks measured; when it does not have that either, why stays the answer.
 func withoutProfile(ref string, why error) ([]*recording.Recording, error) {
 	rec, _, err := source.Recording(ref)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := rec.ReadSeries(); err != nil {
+	if firstView(rec) == "" {
 		rec.Close()
 		return nil, why
 	}
 	rec.Profile = &profile.Profile{}
 	return []*recording.Recording{rec}, nil
+}
+
+// firstView returns the view that shows a recording without profiles, or "" when none does.
+func firstView(rec *recording.Recording) string {
+	if rec.ReadLogs() != nil {
+		return ""
+	}
+	switch {
+	case rec.Duel != nil:
+		return "compare"
+	case rec.Bench != nil && len(rec.Bench.Results) > 0:
+		return "bench"
+	case rec.Series != nil:
+		return "timeline"
+	}
+	return ""
 }

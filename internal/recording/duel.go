@@ -72,6 +72,15 @@ type DuelWhy struct {
 	New *profile.Profile `json:"-"`
 }
 
+// Ref names the profile of a side where it is looked at by itself.
+func (w *DuelWhy) Ref(side string) string {
+	name := w.Name
+	if w.Pkg != "" {
+		name = w.Pkg + "." + name
+	}
+	return name + " " + w.Kind + ", " + side
+}
+
 // duelFile is what a recording of a duel holds besides profiles.
 const duelFile = "duel.json"
 

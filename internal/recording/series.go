@@ -77,6 +77,10 @@ func (r *Recording) ReadLogs() error {
 	if err := r.readBench(); err != nil {
 		return err
 	}
+	var err error
+	if r.Duel, err = r.ReadDuel(); err != nil {
+		return err
+	}
 	f, err := r.OpenFile(GCFile)
 	if err != nil {
 		return nil // there is none

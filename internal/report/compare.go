@@ -24,6 +24,8 @@ type Compare struct {
 	Missing    []CompareAbsent `json:"missing,omitempty"`
 	Failed     []CompareAbsent `json:"failed,omitempty"`
 	Notes      []string        `json:"notes,omitempty"`
+
+	Next []Command `json:"-"` // what to try next, in a first look
 }
 
 // A CompareSide is a version.
@@ -86,6 +88,8 @@ type CompareWhy struct {
 	What string          `json:"what"` // CPU time, memory
 	Unit string          `json:"unit"`
 	Rows []CompareWhyRow `json:"rows"`
+	Old  string          `json:"old_profile,omitempty"` // what the profiles are called where they are looked at
+	New  string          `json:"new_profile,omitempty"`
 }
 
 // A CompareWhyRow is a function whose cost changed more than chance does.
@@ -161,6 +165,9 @@ func (c *Compare) Blocks() iter.Seq[Block] {
 	}
 	for _, n := range c.Notes {
 		list = append(list, Note{Phrase{n}})
+	}
+	if len(c.Next) > 0 {
+		list = append(list, Commands{Title: "try next", Items: c.Next})
 	}
 	return slices.Values(list)
 }

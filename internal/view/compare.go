@@ -298,7 +298,7 @@ const whyRows = 8
 // whyOf says which functions made the difference: those whose cost with all that they call, per operation, changed by more
 // than three times what chance makes of that many samples. What the runtime does is part of what it is done for.
 func whyOf(w *recording.DuelWhy) (report.CompareWhy, error) {
-	out := report.CompareWhy{Pkg: w.Pkg, Name: w.Name, What: "CPU time", Unit: "sec/op"}
+	out := report.CompareWhy{Pkg: w.Pkg, Name: w.Name, What: "CPU time", Unit: "sec/op", Old: w.Ref("old"), New: w.Ref("new")}
 	q, factor := query.Query{View: "diff", Limit: -1}, 1e-9
 	if w.Kind == recording.Heap {
 		out.What, out.Unit = "memory", "B/op"

@@ -28,6 +28,9 @@ func partsOf(rec *recording.Recording) []string {
 	if rec.GC != nil && len(rec.GC.Cycles) > 0 {
 		out = append(out, partNames[view.GCLog])
 	}
+	if rec.Duel != nil {
+		out = append(out, partNames[view.Versions])
+	}
 	if rec.Bench != nil && len(rec.Bench.Results) > 0 {
 		out = append(out, partNames[view.Benchmarks])
 	}

@@ -190,6 +190,89 @@ export interface TraceFrame extends Frame {
   inline?: boolean;
 }
 
+export interface CompareRow {
+  pkg?: string;
+  name: string;
+  what: string; // CPU time, memory
+  unit: string;
+  old: number;
+  new: number;
+  change: number | null; // a share
+  low: number | null;
+  high: number | null;
+  p?: number;
+  n: number;
+  exact?: boolean;
+  verdict: "better" | "worse" | "higher" | "lower" | "same" | "undecided";
+  words: string;
+  warnings?: string[];
+}
+
+export interface Absent {
+  pkg?: string;
+  name: string;
+  why: string;
+}
+
+export interface CompareWhy {
+  pkg?: string;
+  name: string;
+  what: string;
+  unit: string;
+  rows: { function: string; flat: number; flat_before: number; cum: number; cum_before: number }[];
+  old_profile?: string;
+  new_profile?: string;
+}
+
+export interface CompareSide {
+  name: string;
+  rev?: string;
+  dirty?: boolean;
+}
+
+export interface Compare {
+  old: CompareSide;
+  new: CompareSide;
+  paired: boolean;
+  alpha: number;
+  within: number;
+  noise?: number;
+  noise_pairs?: number;
+  rows: CompareRow[];
+  geometric_means?: { what: string; change: number; of: number }[];
+  why?: CompareWhy[];
+  identical?: string[];
+  missing?: Absent[];
+  failed?: Absent[];
+  notes?: string[];
+}
+
+export interface BenchMeasure {
+  unit: string;
+  n: number;
+  center: number;
+  low: number | null;
+  high: number | null;
+  exact?: boolean;
+}
+
+export interface Benchmark {
+  facts?: { key: string; value: string }[];
+  name: string;
+  gomaxprocs?: number;
+  n: number;
+  measured: BenchMeasure[];
+}
+
+export interface Bench {
+  lines: number;
+  facts?: { key: string; value: string }[];
+  of: number;
+  benchmarks: Benchmark[];
+  read?: { grade: string; what: string; count: number }[];
+  notes?: string[];
+}
+
 export interface Timeline {
   ref: string;
   end_ns: number;

@@ -28,9 +28,19 @@ export function timed(app: App): boolean {
   return app.api.has("/api/timeline") && (recordingOf(app)?.parts?.includes("metrics") ?? false);
 }
 
-/** profiled tells whether a recording has a profile. One without says at least how its run went over time. */
+/** compared tells whether a recording is of versions that were run against each other. */
+export function compared(app: App): boolean {
+  return recordingOf(app)?.parts?.includes("compare") ?? false;
+}
+
+/** benched tells whether a recording says what benchmarks measured. */
+export function benched(app: App): boolean {
+  return recordingOf(app)?.parts?.includes("bench") ?? false;
+}
+
+/** profiled tells whether a recording has a profile. One without has something else at least. */
 export function profiled(app: App): boolean {
-  return !timed(app) || (recordingOf(app)?.metrics?.length ?? 0) > 0;
+  return !(timed(app) || compared(app) || benched(app)) || (recordingOf(app)?.metrics?.length ?? 0) > 0;
 }
 
 /** asked returns the pairs of the state that change the answer of a view: it refuses all others. */

@@ -1,7 +1,7 @@
 // What stands above every view: what is looked at, the views, and the filters that were applied.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { App, asked, profiled, recordingOf, timed, useApp } from "./data";
+import { App, asked, benched, compared, profiled, recordingOf, timed, useApp } from "./data";
 import { duration, group, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { readable } from "./names";
@@ -19,6 +19,8 @@ export interface View {
 
 export const views: View[] = [
   { name: "overview", title: "Overview", needs: "/api/top", there: profiled },
+  { name: "compare", title: "Compare", needs: "/api/compare", key: "v", there: compared },
+  { name: "bench", title: "Benchmarks", needs: "/api/bench", key: "b", there: benched },
   { name: "timeline", title: "Timeline", needs: "/api/timeline", key: "0", there: timed },
   { name: "flame", title: "Flame", needs: "/api/flame", there: profiled },
   { name: "sandwich", title: "Callers", needs: "/api/sandwich", there: profiled },
@@ -44,7 +46,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
   const headline = [
     now && value(now.total, now.unit),
     rec?.duration_nanos ? duration(rec.duration_nanos) + " long" : "",
-    rec && group(rec.samples) + " samples",
+    rec && metrics.length > 0 && group(rec.samples) + " samples",
   ].filter(Boolean).join(" · ");
   return (
     <header class="head">
@@ -54,12 +56,12 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
           {recordings.map((r) => <option value={r.ref} selected={r.ref === ref}>{describe(r.program, r.ref)}</option>)}
         </select>
       </label>
-      <label class="pick narrow"><span class="hidden">Metric</span>
+      {metrics.length > 0 && <label class="pick narrow"><span class="hidden">Metric</span>
         <select value={metric} onChange={(e) => go(put(put(state, "metric", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
           {metrics.map((m) => <option value={m.type} selected={m.type === metric}>{m.type.replace(/_/g, " ")}</option>)}
         </select>
-      </label>
-      {(others.length > 0 || base !== "") && (
+      </label>}
+      {profiled(app) && (others.length > 0 || base !== "") && (
         <label class="pick narrow"><span class="hidden">Compare with</span>
           <select value={base} onChange={(e) => go(put(put(e.currentTarget.value === "" || state.view === "diff" ? state : to(state, "diff"), "base", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
             <option value="" selected={base === ""}>compare with…</option>
@@ -95,8 +97,10 @@ const downloads: [format: string, doc: string][] = [
   ["markdown", "this view for a ticket (.md)"],
 ];
 
+const tables = new Set(["csv", "json", "markdown"]);
+
 // The views that a table or data can be had of; the others are pictures of what the flame graph has.
-const written = new Set(["top", "flame", "diff", "tags", "timeline"]);
+const written = new Set(["top", "flame", "diff", "tags", "timeline", "compare", "bench"]);
 
 function Download() {
   const app = useApp();
@@ -114,7 +118,7 @@ function Download() {
     };
   }, []);
   const link = (format: string): string => {
-    const table = format === "csv" || format === "json" || format === "markdown";
+    const table = tables.has(format);
     const view = table ? (written.has(app.state.view) ? app.state.view : "top") : format === "svg" || format === "png" ? (app.state.view === "graph" ? "graph" : "flame") : "";
     const grammar = view === "graph" ? "dot" : view || "flame";
     return "/download/" + format + queryString([...(view ? [["view", view] as [string, string]] : []), ...asked(app, grammar).filter(([k]) => k !== "root" || grammar === "flame")]);
@@ -123,7 +127,7 @@ function Download() {
     <details class="menu" ref={menu} onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary title="download"><Icon name="download" /><span class="wide">Download</span></summary>
       <ul>
-        {open && downloads.map(([format, doc]) => <li><a href={link(format)} download onClick={() => { menu.current!.open = false; }}>{doc}</a></li>)}
+        {open && downloads.filter(([format]) => tables.has(format) || profiled(app)).map(([format, doc]) => <li><a href={link(format)} download onClick={() => { menu.current!.open = false; }}>{doc}</a></li>)}
       </ul>
     </details>
   );
@@ -177,12 +181,15 @@ const controlled = new Set([
   "ref", "base", "metric", "root", "arg", "by", "sort", "limit", "min", "invert", "collapse", "normalize", "tag-root",
 ]);
 
+// Views that no filter changes.
+const unfiltered = new Set(["compare", "bench"]);
+
 /** Pills are the steps that were applied, each with a × that takes it back. */
 export function Pills() {
   const { state, api } = useApp();
   const [adding, setAdding] = useState(false);
   const shown = state.pairs.map(([k, v], i) => ({ k, v, i })).filter(({ k }) => !controlled.has(k) && !k.startsWith("ui."));
-  if (api.embedded && shown.length === 0) return null;
+  if ((api.embedded || unfiltered.has(state.view)) && shown.length === 0) return null;
   return (
     <div class="pills" role="group" aria-label="Filters">
       <span class="quiet">filters</span>

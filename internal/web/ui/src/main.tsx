@@ -3,6 +3,7 @@
 import { ComponentType, render } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Failure, Session, connect } from "./api";
+import { BenchView, CompareView } from "./compare";
 import { App, AppContext, profiled, timed, useBusy } from "./data";
 import { DiffView } from "./diff";
 import { FlameView } from "./flame";
@@ -30,7 +31,12 @@ const components: Record<string, ComponentType> = {
   tags: TagsView,
   traces: TracesView,
   timeline: TimelineView,
+  compare: CompareView,
+  bench: BenchView,
 };
+
+// Views that need no profile.
+const others = new Set(["timeline", "compare", "bench"]);
 
 const api = connect();
 
@@ -68,8 +74,8 @@ function Page() {
         <main id={"view-" + view} data-view={view}>
           {session.recordings.length === 0 ? (
             <Message title="Nothing is open"><p><code>hone web cpu.pprof</code> opens a profile.</p></Message>
-          ) : Current && view !== "timeline" && !profiled(app) ? (
-            <Message title="There is no profile in this recording"><p>Its timeline says how the run went.</p></Message>
+          ) : Current && !others.has(view) && !profiled(app) ? (
+            <Message title="There is no profile in this recording"><p>What there is stands above.</p></Message>
           ) : Current ? <Current key={view} /> : (
             <Message title={`There is no view ${now.view}`}><p>The views are above.</p></Message>
           )}
