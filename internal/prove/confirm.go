@@ -1,0 +1,198 @@
+package prove
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hone-perf/hone/internal/prove/worker"
+)
+
+// whichDied runs programs again that a worker did not survive, so that it is known which of them it was.
+func (f *search) whichDied(ctx context.Context, side int, list []*worker.Program) []*worker.Seen {
+	p, err := start(ctx, f.files[side].file, f.config(runLimit))
+	if err != nil {
+		return nil // as will the next
+	}
+	defer p.stop()
+	return p.run(list, worker.FlushEach)
+}
+
+// replay runs programs in fresh workers, in full, and returns what was seen of the last one: by old, new, old, new….
+func (f *search) replay(ctx context.Context, list []*worker.Program, times int, limit time.Duration) ([]*worker.Seen, error) {
+	out := make([]*worker.Seen, 2*times)
+	for i := 0; i < len(out); i += 2 {
+		var errs [2]error
+		var wg sync.WaitGroup
+		for side := range 2 {
+			wg.Go(func() {
+				p, err := start(ctx, f.files[side].file, f.config(limit))
+				if err != nil {
+					errs[side] = err
+					return
+				}
+				defer p.stop()
+				seen := p.run(list, worker.Full|worker.FlushEach)
+				out[i+side] = seen[len(seen)-1]
+				if len(seen) < len(list) && out[i+side].Status == worker.Done {
+					out[i+side] = &worker.Seen{Status: died}
+				}
+			})
+		}
+		wg.Wait()
+		if err := cmp.Or(errs[0], errs[1]); err != nil {
+			return nil, err
+		}
+	}
+	return out, ctx.Err()
+}
+
+// examine finds out whether a difference is one: it has to show in fresh workers, every time, and the old version has to
+// agree with itself.
+func (f *search) examine(ctx context.Context, t *target, p *worker.Program, before []*worker.Program) (*finding, error) {
+	list := []*worker.Program{p}
+	for round := 0; round < 6; round++ {
+		seen, err := f.replay(ctx, list, 1, confirmLimit)
+		if err != nil {
+			return nil, err
+		}
+		if f.compare(p, seen[0], seen[1]) == nil {
+			seen = append(seen, seen...) // it does not show: that need not be seen twice
+		} else {
+			again, err := f.replay(ctx, list, 1, confirmLimit)
+			if err != nil {
+				return nil, err
+			}
+			seen = append(seen, again...)
+		}
+		if f.learn(p, seen[0], seen[2]) {
+			continue // and see what is left
+		}
+		d := f.compare(p, seen[0], seen[1])
+		again := f.compare(p, seen[2], seen[3])
+		switch {
+		case d == nil && again == nil && len(list) == 1 && len(before) > 0:
+			list = append(before[max(0, len(before)-256):len(before):len(before)], p) // it may take what went before
+			continue
+		case d == nil || again == nil || d.bucket() != again.bucket():
+			if len(list) == 1 {
+				f.unsteady++
+			}
+			return nil, nil
+		}
+		if len(list) > 1 {
+			if list, err = f.cutHistory(ctx, list, d); err != nil {
+				return nil, err
+			}
+			joined := joinPrograms(list)
+			seen, err := f.replay(ctx, []*worker.Program{joined}, 2, confirmLimit)
+			if err != nil {
+				return nil, err
+			}
+			if d = f.compare(joined, seen[0], seen[1]); d == nil || f.compare(joined, seen[2], seen[3]) == nil {
+				f.unsteady++
+				return nil, nil
+			}
+			p = joined
+		}
+		d.target, d.program = t, p
+		if f.seen[d.bucket()] == nil {
+			if ok, err := f.steady(ctx, d, 3); err != nil || !ok {
+				return nil, err
+			}
+		}
+		f.keep(d)
+		return d, nil
+	}
+	f.unsteady++
+	return nil, nil
+}
+
+// steady reports whether a finding shows each of n times more. What the versions take by chance, such as the order of a
+// map, can come out the same a few times in a row.
+func (f *search) steady(ctx context.Context, d *finding, n int) (bool, error) {
+	if ok, err := f.repeats(ctx, d, n+2); ok || err != nil {
+		return ok, err
+	}
+	// A version that remembers may do it only once in a process.
+	seen, err := f.replay(ctx, []*worker.Program{d.program}, n, confirmLimit)
+	if err != nil {
+		return false, err
+	}
+	for i := 0; i < len(seen); i += 2 {
+		c := f.compare(d.program, seen[i], seen[i+1])
+		if c == nil || c.bucket() != d.bucket() || f.learn(d.program, seen[0], seen[i]) {
+			f.unsteady++
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// repeats reports whether both versions say the same n times in one process, and the finding shows each time.
+func (f *search) repeats(ctx context.Context, d *finding, n int) (bool, error) {
+	if d.lines[0] == nil {
+		return false, nil // it ended a worker
+	}
+	list := slices.Repeat([]*worker.Program{d.program}, n)
+	var seen [2][]*worker.Seen
+	for side := range 2 {
+		p, err := start(ctx, f.files[side].file, f.config(confirmLimit))
+		if err != nil {
+			return false, err
+		}
+		seen[side] = p.run(list, worker.Full)
+		p.stop()
+		if len(seen[side]) < n {
+			return false, ctx.Err()
+		}
+	}
+	for i := range n {
+		c := f.compare(d.program, seen[0][i], seen[1][i])
+		if c == nil || c.bucket() != d.bucket() || c.old != d.old || c.new != d.new {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// cutHistory finds how much of what went before a difference takes.
+func (f *search) cutHistory(ctx context.Context, list []*worker.Program, d *finding) ([]*worker.Program, error) {
+	for n := 1; n < len(list); n *= 2 {
+		short := list[len(list)-1-n:]
+		seen, err := f.replay(ctx, short, 1, confirmLimit)
+		if err != nil {
+			return nil, err
+		}
+		if c := f.compare(short[n], seen[0], seen[1]); c != nil && c.bucket() == d.bucket() {
+			return short, nil
+		}
+	}
+	return list, nil
+}
+
+// learn masks what the old version does not say the same twice, and reports whether there was something.
+func (f *search) learn(p *worker.Program, a, b *worker.Seen) bool {
+	if a.Status != worker.Done || b.Status != worker.Done {
+		return false
+	}
+	learned := false
+	for _, path := range differingPaths(a.Lines, b.Lines) {
+		key := worker.MaskKey(f.entries[p.Steps[path.step].Func].name, path.path)
+		if f.masks[key] < worker.MaskAll {
+			f.masks[key]++
+			f.nondet[key] = true
+			learned = true
+		}
+		// The order of a list is masked at the list.
+		for i := len(path.path) - 1; i > 0; i-- {
+			if path.path[i] == '[' {
+				f.masks[worker.MaskKey(f.entries[p.Steps[path.step].Func].name, path.path[:i])] = worker.MaskOrder
+				break
+			}
+		}
+	}
+	return learned
+}

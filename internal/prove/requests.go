@@ -1,0 +1,129 @@
+package prove
+
+import (
+	"strings"
+
+	"github.com/hone-perf/hone/internal/prove/worker"
+)
+
+var methods = []string{"GET", "GET", "GET", "POST", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS"}
+
+// request makes an HTTP request: paths, form values and headers are those that the code names.
+func (g *gen) request() worker.Value {
+	d := g.dict
+	method := pick(g, methods)
+	path := "/"
+	if len(d.paths) > 0 && g.chance(80) {
+		path = g.path(pick(g, d.paths))
+	} else if g.chance(10) {
+		path = "/" + escape(g.word())
+	}
+	var pairs []string
+	if len(d.params) > 0 {
+		for range g.rng.IntN(3) {
+			pairs = append(pairs, escape(pick(g, d.params))+"="+escape(g.formValue()))
+		}
+	}
+	form := strings.Join(pairs, "&")
+	v := worker.Value{Kind: worker.Request}
+	add := func(name, value string) {
+		v.Names = append(v.Names, name)
+		v.Elems = append(v.Elems, worker.Value{Kind: worker.String, Text: value})
+	}
+	body := ""
+	if method == "POST" || method == "PUT" || method == "PATCH" {
+		switch c := g.rng.IntN(10); {
+		case c < 4 && len(d.bodies) > 0:
+			body = g.json(pick(g, d.bodies), 0)
+			add("Content-Type", "application/json")
+		case c < 7 && form != "":
+			body, form = form, ""
+			add("Content-Type", "application/x-www-form-urlencoded")
+		default:
+			body = g.str()
+		}
+		if g.chance(10) {
+			body = g.mutateText(body)
+		}
+	}
+	for range g.rng.IntN(3) {
+		if len(d.headers) > 0 {
+			add(pick(g, d.headers), headerValue(g.headerValue()))
+		}
+	}
+	if form != "" {
+		path += "?" + form
+	}
+	v.Text = method + " " + path
+	v.Elems = append(v.Elems, worker.Value{Kind: worker.String, Text: body})
+	return v
+}
+
+// path fills the wildcards of a route, and sometimes goes astray.
+func (g *gen) path(route string) string {
+	var out []string
+	for part := range strings.SplitSeq(route, "/") {
+		if strings.HasPrefix(part, "{") && strings.HasSuffix(part, "}") {
+			part = escape(pick(g, []string{"1", "42", "a", "0", "-1", "x y", "é", ""}))
+		}
+		out = append(out, part)
+	}
+	path := strings.Join(out, "/")
+	switch g.rng.IntN(12) {
+	case 0:
+		path += "/"
+	case 1:
+		path += "/" + escape(g.word())
+	case 2:
+		path = strings.TrimSuffix(path, "/")
+	case 3:
+		path += escape(g.word())
+	}
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return strings.NewReplacer(" ", "%20", "?", "%3F", "#", "%23").Replace(path)
+}
+
+func (g *gen) formValue() string {
+	switch c := g.rng.IntN(10); {
+	case c < 3:
+		return pick(g, []string{"red", "7", "a", "", "é", "a b", "<b>", "0", "-1", "true", "10", "x", "Anna", "1.5"})
+	case c < 5 && len(g.dict.patterns) > 0:
+		return g.matching(pick(g, g.dict.patterns), 0)
+	}
+	return g.word()
+}
+
+func (g *gen) headerValue() string {
+	if g.chance(40) {
+		return pick(g, []string{"gzip", "gzip, deflate", "application/json", "text/html", "*/*", "en", "bytes=0-9", "close", "identity", "Bearer x", "no-cache", "gzip;q=0"})
+	}
+	return g.word()
+}
+
+// headerValue takes out what cannot be in a header.
+func headerValue(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// escape writes s as it is written in an address.
+func escape(s string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~"
+	var b strings.Builder
+	for i := range len(s) {
+		if strings.IndexByte(plain, s[i]) >= 0 {
+			b.WriteByte(s[i])
+			continue
+		}
+		b.WriteByte('%')
+		b.WriteByte("0123456789ABCDEF"[s[i]>>4])
+		b.WriteByte("0123456789ABCDEF"[s[i]&15])
+	}
+	return b.String()
+}
