@@ -44,7 +44,14 @@ type csvWriter struct {
 
 func (c *csvWriter) block(b report.Block) error {
 	switch b := b.(type) {
-	case report.Heading, report.Note, report.Commands:
+	case report.Title, report.Heading, report.Note, report.Commands:
+		return nil
+	case report.Details:
+		for _, in := range b.Blocks {
+			if err := c.block(in); err != nil {
+				return err
+			}
+		}
 		return nil
 	case report.Facts:
 		return c.facts(&b)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"html"
 	"io"
 	"strings"
 	"unicode"
@@ -31,10 +32,20 @@ type markdown struct {
 
 func (m *markdown) block(b report.Block) error {
 	switch b := b.(type) {
+	case report.Title:
+		m.paragraph("## " + escapeMarkdown(b.Text))
 	case report.Heading:
 		for _, l := range b.Lines {
 			m.paragraph(escapeMarkdown(m.heading(l)))
 		}
+	case report.Details:
+		m.paragraph("<details>\n<summary>" + html.EscapeString(b.Title) + "</summary>")
+		for _, in := range b.Blocks {
+			if err := m.block(in); err != nil {
+				return err
+			}
+		}
+		m.paragraph("</details>")
 	case report.Note:
 		m.paragraph("> note: " + escapeMarkdown(m.text(b.Text)))
 	case report.Facts:

@@ -47,9 +47,17 @@ func (p *printer) report(r report.Report) error {
 
 func (p *printer) block(b report.Block) error {
 	switch b := b.(type) {
+	case report.Title:
+		p.wrapped("", b.Text, bold)
 	case report.Heading:
 		for _, l := range b.Lines {
 			p.wrapped("", p.heading(l), dim)
+		}
+	case report.Details:
+		for _, in := range b.Blocks {
+			if err := p.block(in); err != nil {
+				return err
+			}
 		}
 	case report.Note:
 		p.note(p.text(b.Text))

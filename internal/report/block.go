@@ -16,6 +16,15 @@ type Block interface{ block() }
 // A Heading says in a line or two what an answer is about.
 type Heading struct{ Lines []Phrase }
 
+// A Title is the answer itself, in a few words.
+type Title struct{ Text string }
+
+// Details are blocks that one reader in ten wants to see: where there is a way to fold them, they are.
+type Details struct {
+	Title  string
+	Blocks []Block
+}
+
 // A Note is a caveat or a remark.
 type Note struct{ Text Phrase }
 
@@ -179,6 +188,8 @@ type Name struct {
 type ID string
 
 func (Heading) block()    {}
+func (Title) block()      {}
+func (Details) block()    {}
 func (Note) block()       {}
 func (Facts) block()      {}
 func (Table) block()      {}
