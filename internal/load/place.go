@@ -1,0 +1,128 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// A place is where requests go.
+type place struct {
+	name string         // of the host
+	addr netip.AddrPort // one of its addresses; not for the net/http engine, which looks itself
+
+	mu    sync.Mutex
+	tls   string // version and cipher, once known
+	notes []string
+}
+
+// A PublicError says that a host is neither this machine nor in a private network, so that somebody else may be
+// answerable for it.
+type PublicError struct {
+	Host string
+	Addr netip.Addr
+}
+
+func (e *PublicError) Error() string {
+	if e.Addr.IsValid() && e.Addr.String() != e.Host {
+		return fmt.Sprintf("%s is %s, which is neither this machine nor in a private network", e.Host, e.Addr)
+	}
+	return e.Host + " is neither this machine nor in a private network"
+}
+
+// findPlace finds the addresses of all targets, and makes sure that they may be loaded.
+func findPlace(ctx context.Context, p *Plan) (*place, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.ConnectTimeout)
+	defer cancel()
+	first := p.Targets[0].URL
+	out := &place{name: first.Hostname()}
+	seen := map[string]bool{}
+	for i := range p.Targets {
+		u := p.Targets[i].URL
+		if seen[host(u)] {
+			continue
+		}
+		seen[host(u)] = true
+		addrs, err := lookUp(ctx, u)
+		if err != nil {
+			if p.Proxy != nil && p.AnyHost {
+				continue // the proxy may know
+			}
+			return nil, err
+		}
+		for _, a := range addrs {
+			if !p.AnyHost && !ours(a.Addr()) {
+				return nil, &PublicError{u.Hostname(), a.Addr()}
+			}
+		}
+		if i == 0 {
+			out.addr = addrs[0]
+			if len(addrs) > 1 && p.Engine != NetHTTP {
+				out.choose(ctx, addrs)
+			}
+		}
+	}
+	return out, nil
+}
+
+// lookUp returns the addresses of the host of a URL.
+func lookUp(ctx context.Context, u *url.URL) ([]netip.AddrPort, error) {
+	name, portName, err := net.SplitHostPort(host(u))
+	if err != nil {
+		return nil, err
+	}
+	port, err := strconv.ParseUint(portName, 10, 16)
+	if err != nil {
+		return nil, err
+	}
+	list, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+	if err != nil {
+		var dns *net.DNSError
+		if errors.As(err, &dns) && dns.IsNotFound {
+			return nil, fmt.Errorf("%s: there is no host of this name", name)
+		}
+		return nil, fmt.Errorf("looking up %s: %w", name, err)
+	}
+	var out []netip.AddrPort
+	for _, a := range list {
+		out = append(out, netip.AddrPortFrom(a.Unmap(), uint16(port)))
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s has no address", name)
+	}
+	return out, nil
+}
+
+// ours reports whether an address is of this machine or of a private network.
+func ours(a netip.Addr) bool {
+	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified()
+}
+
+// choose takes the first of several addresses that can be connected to: localhost is often two, and a server listens on
+// one of them.
+func (w *place) choose(ctx context.Context, addrs []netip.AddrPort) {
+	for _, a := range addrs {
+		d := net.Dialer{Timeout: time.Second}
+		c, err := d.DialContext(ctx, "tcp", a.String())
+		if err != nil {
+			continue
+		}
+		c.Close()
+		w.addr = a
+		w.notes = append(w.notes, fmt.Sprintf("%s has %d addresses; one connection without a request was opened to find %s, which is used", w.name, len(addrs), a.Addr()))
+		return
+	}
+}
+
+// secured is told how a connection is secured.
+func (w *place) secured(how string) {
+	w.mu.Lock()
+	w.tls = how
+	w.mu.Unlock()
+}
