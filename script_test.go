@@ -12,6 +12,8 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/hone-perf/hone/internal/load/loadtest"
 )
 
 // TestScript runs the pages of testdata/script through the real command. UPDATE=1 rewrites what they expect.
@@ -20,6 +22,7 @@ import (
 //
 //	profile OUT TEXT   makes a profile from text, see profileOf
 //	cut FILE N         cuts a file down to N bytes
+//	serve [PATH…]      starts the server of package loadtest at $SERVER, whose /mix is these paths in turn
 func TestScript(t *testing.T) {
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
@@ -47,6 +50,12 @@ func TestScript(t *testing.T) {
 				f, err := os.Create(ts.MkAbs(args[0]))
 				ts.Check(err)
 				ts.Check(errors.Join(p.Write(f), f.Close()))
+			},
+			"serve": func(ts *testscript.TestScript, _ bool, args []string) {
+				s, err := loadtest.Listen(loadtest.Options{Mix: args})
+				ts.Check(err)
+				ts.Defer(s.Close)
+				ts.Setenv("SERVER", s.URL)
 			},
 			"cut": func(ts *testscript.TestScript, _ bool, args []string) {
 				if len(args) != 2 {

@@ -205,6 +205,7 @@ const rootExamples = `  hone cpu.pprof                  # a first look
 const (
 	groupLook   = "look"
 	groupRecord = "record"
+	groupLoad   = "load"
 	groupProve  = "prove"
 	groupData   = "data"
 	groupCompat = "compat"
@@ -241,6 +242,7 @@ func newRoot(sys *System) *cobra.Command {
 	root.AddGroup(
 		&cobra.Group{ID: groupLook, Title: "Look:"},
 		&cobra.Group{ID: groupRecord, Title: "Record:"},
+		&cobra.Group{ID: groupLoad, Title: "Load:"},
 		&cobra.Group{ID: groupProve, Title: "Prove:"},
 		&cobra.Group{ID: groupData, Title: "Write:"},
 		&cobra.Group{ID: groupCompat, Title: "As another tool:"},

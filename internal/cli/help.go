@@ -79,7 +79,7 @@ func commands(cmd *cobra.Command, w io.Writer, cols int) {
 		var rows [][2]string
 		if g.ID == groupLook {
 			for _, v := range view.All { // in their own order, not that of the alphabet
-				if v.Part != view.Versions { // which proves
+				if v.Part != view.Versions && v.Part != view.LoadRun { // which do more than look
 					rows = append(rows, [2]string{v.Name, v.Doc})
 				}
 			}

@@ -87,8 +87,8 @@ func (f *symbolizeFlag) String() string {
 
 func (f *symbolizeFlag) Type() string { return "HOW" }
 
-// load gets the sum of the profiles that refs name.
-func load(cmd *cobra.Command, sys *System, o *source.Options, refs []string) (*profile.Profile, error) {
+// loadProfiles gets the sum of the profiles that refs name.
+func loadProfiles(cmd *cobra.Command, sys *System, o *source.Options, refs []string) (*profile.Profile, error) {
 	opt := *o
 	opt.Stdin = sys.In
 	opt.BinaryPath = filepath.SplitList(sys.Env("PPROF_BINARY_PATH"))
@@ -268,7 +268,7 @@ func gather(cmd *cobra.Command, sys *System, o *source.Options, refs []string, m
 		if at != (query.Span{}) {
 			return nil, "", usagef("hone record makes recordings, which know when things happened", "%s is a profile, which has no times to pick with --at", naming(others))
 		}
-		p, err := load(cmd, sys, o, others)
+		p, err := loadProfiles(cmd, sys, o, others)
 		if err != nil {
 			return nil, "", err
 		}

@@ -32,6 +32,16 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 			}
 			return lookBench(sys, out, rec)
 		}
+		if rec, _, err := source.Recording(args[0]); rec != nil && err == nil {
+			rec.Load, err = rec.ReadLoad()
+			rec.Close()
+			if err != nil {
+				return err
+			}
+			if rec.Load != nil && len(rec.Metrics()) == 0 {
+				return showLoad(sys, out, &loadFlags{}, rec)
+			}
+		}
 	}
 	o := &source.Options{}
 	q := query.Query{View: "look", Refs: args}

@@ -31,6 +31,8 @@ func addViews(root *cobra.Command, sys *System) {
 			root.AddCommand(compareCommand(v, sys))
 		case view.Benchmarks:
 			root.AddCommand(benchCommand(v, sys))
+		case view.LoadRun:
+			root.AddCommand(loadCommand(v, sys))
 		case view.Metrics:
 			root.AddCommand(metricsCommand(v, sys))
 		default:

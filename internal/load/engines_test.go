@@ -41,9 +41,15 @@ type engineCase struct {
 	roots *x509.CertPool
 }
 
-func (e engineCase) listen(t *testing.T) *loadtest.Server {
+func (e engineCase) listen(t *testing.T, mix ...string) *loadtest.Server {
 	t.Helper()
-	s, err := loadtest.Listen(e.cert)
+	return e.serve(t, loadtest.Options{Mix: mix})
+}
+
+func (e engineCase) serve(t *testing.T, opt loadtest.Options) *loadtest.Server {
+	t.Helper()
+	opt.Cert = e.cert
+	s, err := loadtest.Listen(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,14 +151,15 @@ func TestCounts(t *testing.T) {
 	quick := loadtest.Names("connection reset", "closed before an answer", "closed inside an answer", "malformed answer", "")
 	quick = append(quick, "200", "200", "204", "304", "404", "500", "503", "size/100000", "size/0")
 	eachEngine(t, func(t *testing.T, e engineCase) {
-		s := e.listen(t)
+		var mix []string
 		for _, what := range quick {
 			if e.name != NetHTTP || !slices.Contains(overlooked, what) {
-				s.Mix = append(s.Mix, what)
+				mix = append(mix, what)
 			}
 		}
+		s := e.listen(t, mix...)
 		p := e.plan(t, s.URL+"/mix")
-		p.Number, p.Conns = int64(12*len(s.Mix)+5), 7
+		p.Number, p.Conns = int64(12*len(mix)+5), 7
 		l := mustRun(t, p)
 		checkAgainst(t, l, s)
 		if l.Sent != p.Number || l.Asked != p.Number || l.Stopped != "" {
@@ -356,8 +363,7 @@ func TestRefusedRequests(t *testing.T) {
 // Expectations tell good answers from others.
 func TestExpect(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engineCase) {
-		s := e.listen(t)
-		s.Mix = []string{"200", "404", "size/3", "500"}
+		s := e.listen(t, "200", "404", "size/3", "500")
 		p := e.plan(t, s.URL+"/mix")
 		p.Number, p.Conns = 40, 3
 		for _, test := range []struct {
@@ -402,8 +408,7 @@ func TestOpenLoop(t *testing.T) {
 			t.Errorf("it took %v, so it did not wait", l.Took)
 		}
 		// Two connections on a server that stalls for all of the time: requests are due, and nobody can send them.
-		s = e.listen(t)
-		s.Every, s.Stall = time.Hour, time.Hour
+		s = e.serve(t, loadtest.Options{Every: time.Hour, Stall: time.Hour})
 		p = e.plan(t, s.URL+"/200")
 		p.Rate, p.Duration, p.Conns, p.Grace = 100, time.Second, 2, 100*time.Millisecond
 		l = mustRun(t, p)
@@ -440,8 +445,7 @@ func TestWarmup(t *testing.T) {
 // A run that is interrupted reports what was done, and what was under way.
 func TestInterrupted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engineCase) {
-		s := e.listen(t)
-		s.Mix = []string{"200", "200", "200", "hang"}
+		s := e.listen(t, "200", "200", "200", "hang")
 		ctx, cancel := context.WithCancel(context.Background())
 		p := e.plan(t, s.URL+"/mix")
 		p.Conns, p.Duration = 4, time.Hour

@@ -133,6 +133,12 @@ const (
 	MaxRate     = 10_000_000
 )
 
+// Check says what about a plan cannot be.
+func (p Plan) Check() error {
+	_, err := p.withDefaults()
+	return err
+}
+
 // withDefaults returns p with what was left to us filled in, or says what cannot be.
 func (p Plan) withDefaults() (Plan, error) {
 	switch {

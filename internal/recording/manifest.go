@@ -41,6 +41,7 @@ const (
 	Watched How = "watched" // a process that was running was watched from outside
 	Dueled  How = "dueled"  // two versions were run against each other
 	Benched How = "benched" // benchmarks were run
+	Loaded  How = "loaded"  // a server was sent requests
 )
 
 // An Exit says how a program ended.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/bench"
 	"github.com/hone-perf/hone/internal/gclog"
+	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/profile"
 )
 
@@ -19,6 +20,7 @@ type Recording struct {
 	Series   *Series          // metrics over time; nil when there are none
 	Manifest *Manifest        // nil for a bare profile
 	Duel     *Duel            // two versions against each other; nil when there were none
+	Load     *latency.Log     // what came of the requests of a load run; nil when there was none
 	Parts    map[string][]Part
 	Sources  Sources // finds source text for frames; nil when there is none to be had
 	Code     Code    // finds machine code; nil when there is none to be had

@@ -68,8 +68,8 @@ func (r *Recording) ReadSeries() (*Series, error) {
 	return s, nil
 }
 
-// ReadLogs reads what there is beside profiles: metrics over time, what benchmarks measured, and what the garbage
-// collector said.
+// ReadLogs reads what there is beside profiles: metrics over time, what benchmarks measured, what came of a load run, and
+// what the garbage collector said.
 func (r *Recording) ReadLogs() error {
 	if s, err := r.ReadSeries(); err == nil {
 		r.Series = s
@@ -79,6 +79,9 @@ func (r *Recording) ReadLogs() error {
 	}
 	var err error
 	if r.Duel, err = r.ReadDuel(); err != nil {
+		return err
+	}
+	if r.Load, err = r.ReadLoad(); err != nil {
 		return err
 	}
 	f, err := r.OpenFile(GCFile)

@@ -62,6 +62,12 @@ func axisX(c *report.Chart, count int) axis {
 	if a.hi <= a.lo {
 		a.hi = a.lo + max(1, math.Abs(a.lo)*1e-9)
 	}
+	for _, m := range c.Marks {
+		a.ticks = append(a.ticks, tick{float64(m.At), m.Text})
+	}
+	if len(c.Marks) > 0 {
+		return a
+	}
 	size, name := 1.0, ""
 	if c.Count == "" && c.X != nil {
 		size, name = unitOf(hi, c.X.Unit)

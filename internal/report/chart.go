@@ -5,6 +5,7 @@ type Chart struct {
 	Title  string
 	X      *Measure
 	Count  string   // what X counts, when it is no amount, such as cycle
+	Marks  []Mark   // names of places on the axis, where amounts would say nothing
 	From   int64    // where the axis begins…
 	To     int64    // …and ends, when that is not where the points do
 	Y      *Measure // nil when the amounts are shares
@@ -17,6 +18,12 @@ type Series struct {
 	Name   string
 	Draw   Drawing
 	Points []Point
+}
+
+// A Mark is a name for a place on an axis.
+type Mark struct {
+	At   int64
+	Text string
 }
 
 // A Point is an amount at a place of the axis.

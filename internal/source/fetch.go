@@ -141,7 +141,7 @@ func (o *Options) ask(ctx context.Context, u *url.URL) (Fetched, error) {
 
 // do sends a request and returns an answer whose status is OK.
 func (o *Options) do(ctx context.Context, method string, u *url.URL, body []byte, patience time.Duration) (*http.Response, error) {
-	conf, err := o.tls()
+	conf, err := o.TLS()
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,8 @@ func (o *Options) do(ctx context.Context, method string, u *url.URL, body []byte
 	return resp, nil
 }
 
-func (o *Options) tls() (*tls.Config, error) {
+// TLS returns how connections to servers are to be secured.
+func (o *Options) TLS() (*tls.Config, error) {
 	conf := &tls.Config{}
 	switch {
 	case o.TLSCert != "" && o.TLSKey != "":

@@ -39,6 +39,7 @@ const (
 	Metrics
 	Versions
 	Benchmarks
+	LoadRun
 )
 
 // What most views use.
@@ -231,6 +232,14 @@ var All = []View{
 		Uses:     keys("ref focus ignore limit"),
 		Part:     Benchmarks,
 		Run:      Bench,
+	},
+	{
+		Name:     "load",
+		Doc:      "what came of sending requests to a server",
+		Examples: []string{"load"},
+		Uses:     keys("ref"),
+		Part:     LoadRun,
+		Run:      Load,
 	},
 }
 

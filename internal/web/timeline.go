@@ -12,10 +12,11 @@ import (
 var (
 	partNames = map[view.Part]string{
 		view.Metrics: "metrics", view.GCLog: "gc", view.Versions: "compare", view.Benchmarks: "bench",
+		view.LoadRun: "load",
 	}
 	partDocs = map[view.Part]string{
 		view.Metrics: "metrics over time", view.GCLog: "word of the garbage collector",
-		view.Versions: "comparison of versions", view.Benchmarks: "benchmark line",
+		view.Versions: "comparison of versions", view.Benchmarks: "benchmark line", view.LoadRun: "load run",
 	}
 )
 
@@ -33,6 +34,9 @@ func partsOf(rec *recording.Recording) []string {
 	}
 	if rec.Bench != nil && len(rec.Bench.Results) > 0 {
 		out = append(out, partNames[view.Benchmarks])
+	}
+	if rec.Load != nil {
+		out = append(out, partNames[view.LoadRun])
 	}
 	return out
 }

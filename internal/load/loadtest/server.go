@@ -18,6 +18,14 @@ import (
 	"time"
 )
 
+// Options tune a Server.
+type Options struct {
+	Cert  *tls.Certificate // it is one of HTTPS
+	Mix   []string         // paths without the slash
+	Every time.Duration    // the last Stall of each of these it stalls, counted from the first request
+	Stall time.Duration
+}
+
 // A Server answers what the path asks for:
 //
 //	/N           status N and a body of two bytes, where there can be one
@@ -30,10 +38,7 @@ import (
 type Server struct {
 	URL string // without a path
 
-	Mix   []string      // paths without the slash
-	Every time.Duration // the last Stall of each of these it stalls, counted from the first request
-	Stall time.Duration
-
+	Options
 	listener net.Listener
 	all      sync.WaitGroup
 	turn     atomic.Int64
@@ -86,18 +91,18 @@ var Faults = map[string]string{
 	"redirect":    "",
 }
 
-// Listen starts a server on this machine. With a certificate it is one of HTTPS.
-func Listen(cert *tls.Certificate) (*Server, error) {
+// Listen starts a server on this machine.
+func Listen(opt Options) (*Server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{listener: l, did: map[string]int64{}, conns: map[net.Conn]bool{}, closed: make(chan struct{})}
+	s := &Server{Options: opt, listener: l, did: map[string]int64{}, conns: map[net.Conn]bool{}, closed: make(chan struct{})}
 	s.URL = "http://" + l.Addr().String()
 	var secure *tls.Config
-	if cert != nil {
+	if opt.Cert != nil {
 		s.URL = "https://" + l.Addr().String()
-		secure = &tls.Config{Certificates: []tls.Certificate{*cert}}
+		secure = &tls.Config{Certificates: []tls.Certificate{*opt.Cert}}
 	}
 	s.all.Go(func() {
 		for {

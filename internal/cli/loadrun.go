@@ -1,0 +1,492 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/latency"
+	"github.com/hone-perf/hone/internal/load"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+const loadHelp = `Send requests to a server, count what comes of each, and say how long answers take.
+
+Without --rate, each of --conns connections sends a request when the one before was
+answered. That finds out how much a server can do. With --rate requests are sent by a
+schedule, whether the server keeps up or not, and response times count from when they
+were to be sent: that is what users see, also while the server stalls. --stages is a
+schedule whose rate changes.
+
+Answers are read strictly: what is no HTTP is an error. Of an answer that is whole it is
+--expect that says whether it is good: statuses from 200 to 399 when not given. Every
+error is counted by its cause. Requests that were not answered in the end, or never sent,
+are counted apart.
+
+The answer also says what the generator itself used, and when it was the bottleneck.
+With -o run.hone it is kept; hone load run.hone shows it again.
+
+Only this machine and private networks are loaded, unless --allow-public is given.`
+
+const loadExamples = `  hone load localhost:8080/search?q=x
+  hone load http://localhost:8080/ --rate 200 --duration 30s --conns 50
+  hone load -n 10000 --method POST --body '{"a":1}' -H 'Content-Type: application/json' localhost:8080
+  hone load --targets requests.txt --stages 100..2000/60s,2000/5m
+  hone load localhost:8080 --rate 500 --slo 'p99<50ms,errors<0.1%'  # exit code 3 when missed
+  hone load localhost:8080 -o run.hone     # and then: hone load run.hone -o run.svg`
+
+// loadFlags are the flags of hone load.
+type loadFlags struct {
+	number                            int64
+	conns, threads                    int
+	duration, warmup, timeout, grace  time.Duration
+	rate, stages, slo, engine, proxy  string
+	headers                           []string
+	method, body, bodyFile            string
+	auth, cookie, targets, expect     string
+	expectBody, hgrm                  string
+	expectLength, maxBody             int64
+	insecure, noKeepAlive, http2, any bool
+	ndjson                            bool
+}
+
+func loadCommand(v *view.View, sys *System) *cobra.Command {
+	var f loadFlags
+	cmd := &cobra.Command{
+		Use:     "load URL | RECORDING",
+		Short:   "send requests to a server, and say what comes of them",
+		Long:    loadHelp,
+		Example: loadExamples,
+		GroupID: groupLoad,
+	}
+	flags := cmd.Flags()
+	flags.Int64VarP(&f.number, "number", "n", 0, "send `N` requests; as many as there is time for when not given")
+	flags.IntVarP(&f.conns, "conns", "c", 0, "use `N` connections; 10 when not given")
+	flags.VarP(&timeFlag{&f.duration}, "duration", "t", "how long to send requests; 10s when not given")
+	flags.StringVar(&f.rate, "rate", "", "send `N` requests a second in all, by a schedule: 200, 2k, 30/m")
+	flags.StringVar(&f.stages, "stages", "", "a schedule, such as 100..2000/60s,2000/5m")
+	flags.Var(&timeFlag{&f.warmup}, "warmup", "send requests that do not count for so long first; 2s when not given, nothing with -n")
+	flags.Var(&timeFlag{&f.timeout}, "timeout", "how long to wait for an answer; 30s when not given")
+	flags.Var(&timeFlag{&f.grace}, "grace", "how long to wait for the last answers; 5s when not given")
+	flags.StringVarP(&f.method, "method", "X", "", "`METHOD` of the request; GET, or POST with a body, when not given")
+	flags.StringArrayVarP(&f.headers, "header", "H", nil, "send a `FIELD`, such as 'Accept: text/html'; can be repeated")
+	flags.StringVar(&f.body, "body", "", "send `TEXT`")
+	flags.StringVar(&f.bodyFile, "body-file", "", "send what is in `FILE`")
+	flags.StringVar(&f.auth, "auth", "", "`USER:PASSWORD` for basic authentication")
+	flags.StringVar(&f.cookie, "cookie", "", "send a `COOKIE`, such as id=1; color=red")
+	flags.StringVar(&f.targets, "targets", "", "send the requests in `FILE` in turn: vegeta's forms or HAR; - is standard input")
+	flags.StringVar(&f.expect, "expect", "", "`STATUS` of good answers, such as 200, 2xx or 200,404")
+	flags.StringVar(&f.expectBody, "expect-body", "", "good answers have the body `TEXT`")
+	flags.Int64Var(&f.expectLength, "expect-length", -1, "good answers have a body of `N` bytes")
+	flags.Int64Var(&f.maxBody, "max-body", 0, "a body of more than `N` bytes is an error")
+	flags.StringVar(&f.slo, "slo", "", "exit with 3 when the `GOALS` are missed: p99<50ms, mean, max, errors<0.1%, joined by commas")
+	flags.StringVar(&f.engine, "engine", "", "what sends: `NAME` is "+strings.Join(load.Engines(), ", "))
+	flags.IntVar(&f.threads, "threads", 0, "threads of the engine epoll; half the processors when not given")
+	flags.BoolVar(&f.noKeepAlive, "no-keepalive", false, "open a connection for each request")
+	flags.BoolVar(&f.http2, "http2", false, "speak HTTP/2; --conns are then requests at the same time")
+	flags.StringVarP(&f.proxy, "proxy", "x", "", "send through the proxy at `URL`")
+	flags.BoolVarP(&f.insecure, "insecure", "k", false, "take any certificate")
+	flags.BoolVar(&f.any, "allow-public", false, "the server is neither this machine nor in a private network, and may be loaded")
+	flags.BoolVar(&f.ndjson, "ndjson", false, "write JSON every second while it runs, and in the end the answer, each on a line")
+	flags.StringVar(&f.hgrm, "hgrm", "", "write percentiles to `FILE`, in the form of HdrHistogram")
+	ask := &source.Options{}
+	flags.StringVar(&ask.TLSCert, "tls-cert", "", "show the certificate in `FILE` to servers")
+	flags.StringVar(&ask.TLSKey, "tls-key", "", "private key of the certificate, in `FILE`")
+	flags.StringVar(&ask.TLSCA, "tls-ca", "", "trust the authorities in `FILE`")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		out, err := outputOf(cmd, sys)
+		if err != nil {
+			return err
+		}
+		if out.format == "html" {
+			return usagef("hone load -o x.svg draws one", "%s: the answer of %s has no page", out.file, v.Name)
+		}
+		if len(args) == 1 && !strings.Contains(args[0], "://") && (recording.IsRecording(args[0]) || strings.HasSuffix(args[0], ".hone")) {
+			return loaded(sys, out, &f, args[0])
+		}
+		return runLoad(cmd, sys, out, &f, ask, args)
+	}
+	return cmd
+}
+
+// A timeFlag is a time of any length: a number of seconds, or one with a unit.
+type timeFlag struct{ d *time.Duration }
+
+func (f *timeFlag) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if n, floatErr := strconv.ParseFloat(text, 64); floatErr == nil && n < 1e6 {
+		d, err = time.Duration(n*float64(time.Second)), nil
+	}
+	if err != nil || d < 0 {
+		return errors.New("want a number of seconds, or a time such as 90s, 2m or 500ms")
+	}
+	*f.d = d
+	return nil
+}
+
+func (f *timeFlag) String() string {
+	if f.d == nil || *f.d == 0 {
+		return ""
+	}
+	return f.d.String()
+}
+
+func (f *timeFlag) Type() string { return "TIME" }
+
+// loaded shows a load run that was recorded.
+func loaded(sys *System, out output, f *loadFlags, ref string) error {
+	rec, _, err := source.Recording(ref)
+	if err != nil {
+		return err
+	}
+	if rec == nil {
+		return present([]string{ref})
+	}
+	defer rec.Close()
+	if rec.Load, err = rec.ReadLoad(); err != nil {
+		return err
+	}
+	if rec.Load == nil {
+		return &hinted{fmt.Errorf("%s: %w", ref, view.ErrNoLoad), "hone load URL -o FILE.hone records one"}
+	}
+	return showLoad(sys, out, f, rec)
+}
+
+// showLoad shows a load run, and says whether it met its goals.
+func showLoad(sys *System, out output, f *loadFlags, rec *recording.Recording) error {
+	goals, err := f.goals()
+	if err != nil {
+		return err
+	}
+	r, err := view.Load([]*recording.Recording{rec}, query.Query{View: "load"})
+	if err != nil {
+		return err
+	}
+	if f.hgrm != "" {
+		if err := writeHGRM(f.hgrm, rec.Load); err != nil {
+			return err
+		}
+	}
+	if f.ndjson {
+		err = writeLine(sys.Out, struct {
+			Type string `json:"type"`
+			*report.Load
+		}{"run", r.(*report.Load)})
+	} else {
+		err = out.write(sys, r)
+	}
+	if err != nil {
+		return err
+	}
+	var missed []string
+	for _, g := range goals {
+		if ok, has := g.Met(rec.Load); !ok {
+			missed = append(missed, g.Text+": "+has)
+		}
+	}
+	if len(missed) > 0 {
+		return &exited{exitGate, errors.New("missed: " + strings.Join(missed, "; "))}
+	}
+	return nil
+}
+
+func (f *loadFlags) goals() ([]latency.Goal, error) {
+	if f.slo == "" {
+		return nil, nil
+	}
+	goals, err := latency.ParseGoals(f.slo)
+	if err != nil {
+		return nil, usagef("", "--slo: %w", err)
+	}
+	return goals, nil
+}
+
+func writeLine(w io.Writer, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	if isBrokenPipe(err) {
+		return nil
+	}
+	return err
+}
+
+func writeHGRM(file string, l *latency.Log) error {
+	var b bytes.Buffer
+	if err := latency.WriteHGRM(&b, l.Times()); err != nil {
+		return err
+	}
+	return os.WriteFile(file, b.Bytes(), 0o644)
+}
+
+// runLoad sends requests and shows what came of them.
+func runLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *source.Options, args []string) error {
+	if _, err := f.goals(); err != nil {
+		return err // before anything is sent
+	}
+	p, err := f.plan(cmd, sys, ask, args)
+	if err != nil {
+		return err
+	}
+	save := ""
+	if strings.HasSuffix(out.file, ".hone") {
+		// The answer is shown as well.
+		save, out.file = out.file, ""
+		if _, err := os.Stat(save); err == nil {
+			return &hinted{fmt.Errorf("%s: there is such a file already", save), "choose another name with -o, or remove it"}
+		}
+	}
+	say := &saying{sys: sys, on: width(sys.Err) > 0 && !f.ndjson}
+	p.Row = func(r latency.Row) {
+		if f.ndjson {
+			if err := writeLine(sys.Out, struct {
+				Type string `json:"type"`
+				latency.Row
+			}{"second", r}); err != nil {
+				say.now("")
+			}
+		}
+		say.now(live(r))
+	}
+	say.now("loading " + p.Targets[0].URL.Redacted())
+	began := time.Now()
+	l, err := load.Run(cmd.Context(), *p)
+	say.now("")
+	var public *load.PublicError
+	switch {
+	case errors.As(err, &public):
+		return &usageError{err, "--allow-public loads it all the same: make sure that you may"}
+	case err != nil:
+		return err
+	}
+	if l.Stopped == load.Interrupted {
+		l.Notes = append(l.Notes, "interrupted: this is what had been done")
+	}
+	if save != "" {
+		m := &recording.Manifest{
+			Format: recording.Format, Hone: version(), How: recording.Loaded, Dir: sys.Dir, Target: l.Target,
+			Command: append([]string{"hone"}, sys.args...), Started: began.In(sys.Zone), Ended: time.Now().In(sys.Zone),
+		}
+		if err := recording.SaveLoad(save, m, l); err != nil {
+			return fmt.Errorf("writing %s: %w", save, err)
+		}
+	}
+	if err := showLoad(sys, out, f, &recording.Recording{Ref: l.Target, Load: l}); err != nil {
+		return err
+	}
+	return noAnswer(l)
+}
+
+// noAnswer says why there was no answer at all.
+func noAnswer(l *latency.Log) error {
+	if l.Answered > 0 || l.Asked == 0 {
+		return nil
+	}
+	err := fmt.Errorf("%s answered none of %d requests", l.Target, l.Asked)
+	switch {
+	case l.Errors[latency.Refused] > 0:
+		return &hinted{err, "is the server running, and on this port?"}
+	case l.Errors[latency.TLS] > 0:
+		return &hinted{err, "--insecure takes any certificate; http:// is without TLS"}
+	case l.Errors[latency.Malformed] > 0:
+		return &hinted{err, "what it sends is no HTTP/1; --http2 speaks HTTP/2, https:// TLS"}
+	}
+	return err
+}
+
+// live is a line about the last second.
+func live(r latency.Row) string {
+	at := (r.From + r.For).Round(time.Second)
+	text := fmt.Sprintf("%v: %.0f answers/s, 50%% in %v, 99%% in %v, longest %v, %d under way", at, float64(r.Answered)/r.For.Seconds(),
+		short(r.P50), short(r.P99), short(r.Max), r.InFlight)
+	if r.Errors > 0 {
+		text += fmt.Sprintf(", %d errors", r.Errors)
+	}
+	if r.Backlog > 0 {
+		text += fmt.Sprintf(", %d waiting", r.Backlog)
+	}
+	return text
+}
+
+// short rounds a time to three digits.
+func short(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d/unit >= 1000 {
+		unit *= 10
+	}
+	return d.Round(unit)
+}
+
+// plan makes a plan of the flags.
+func (f *loadFlags) plan(cmd *cobra.Command, sys *System, ask *source.Options, args []string) (*load.Plan, error) {
+	p := &load.Plan{
+		Agent: "hone/" + version(), Number: f.number, Conns: f.conns, Threads: f.threads, Duration: f.duration, Warmup: f.warmup,
+		Timeout: f.timeout, Grace: f.grace, Engine: f.engine, NoKeepAlive: f.noKeepAlive, HTTP2: f.http2, AnyHost: f.any, MaxBody: f.maxBody,
+	}
+	var err error
+	if p.Targets, err = f.requests(cmd, sys, args); err != nil {
+		return nil, err
+	}
+	if f.rate != "" {
+		if p.Rate, err = load.ParseRate(f.rate); err == nil && p.Rate == 0 {
+			err = errors.New("nothing would be sent")
+		}
+		if err != nil {
+			return nil, usagef("", "--rate: %w", err)
+		}
+	}
+	if f.stages != "" {
+		if p.Stages, err = load.ParseStages(f.stages); err != nil {
+			return nil, usagef("", "--stages: %w", err)
+		}
+	}
+	if f.expect != "" {
+		if p.Expect.Status, err = load.ParseStatus(f.expect); err != nil {
+			return nil, usagef("", "--expect: %w", err)
+		}
+	}
+	if cmd.Flags().Changed("expect-body") {
+		p.Expect.Body = []byte(f.expectBody)
+	}
+	if f.expectLength >= 0 {
+		p.Expect.Length, p.Expect.HasLength = f.expectLength, true
+	}
+	if f.proxy != "" {
+		if p.Proxy, err = address(f.proxy); err != nil {
+			return nil, usagef("", "--proxy: %w", err)
+		}
+	}
+	if !cmd.Flags().Changed("warmup") && f.number == 0 {
+		p.Warmup = 2 * time.Second
+	}
+	if p.TLS, err = ask.TLS(); err != nil {
+		return nil, err
+	}
+	p.TLS.InsecureSkipVerify = p.TLS.InsecureSkipVerify || f.insecure
+	if err := p.Check(); err != nil {
+		return nil, usagef("", "%w", err)
+	}
+	return p, nil
+}
+
+// address reads a URL, or what follows http:// in one.
+func address(text string) (*url.URL, error) {
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if u.Host == "" {
+		return nil, fmt.Errorf("%q has no host", text)
+	}
+	return u, nil
+}
+
+// requests returns what is to be sent.
+func (f *loadFlags) requests(cmd *cobra.Command, sys *System, args []string) ([]load.Target, error) {
+	var out []load.Target
+	switch {
+	case f.targets != "" && len(args) > 0:
+		return nil, usagef("", "with --targets there is no URL; the file has them")
+	case f.targets != "":
+		list, err := readTargets(sys, f.targets)
+		if err != nil {
+			return nil, err
+		}
+		out = list
+	case len(args) != 1:
+		return nil, usagef("for example: hone load localhost:8080", "load wants one URL")
+	default:
+		u, err := address(args[0])
+		if err != nil {
+			return nil, usagef("", "%w", err)
+		}
+		out = []load.Target{{URL: u}}
+	}
+	if f.body != "" && f.bodyFile != "" {
+		return nil, usagef("", "--body and --body-file exclude each other")
+	}
+	body := []byte(f.body)
+	if f.bodyFile != "" {
+		var err error
+		if body, err = os.ReadFile(f.bodyFile); err != nil {
+			return nil, err
+		}
+	}
+	var fields []load.Field
+	for _, h := range f.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok {
+			return nil, usagef("for example: -H 'Accept: text/html'", "-H %s: a field is a name, a colon and a value", quoted(h))
+		}
+		fields = append(fields, load.Field{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
+	}
+	if f.auth != "" {
+		user, password, ok := strings.Cut(f.auth, ":")
+		if !ok {
+			return nil, usagef("", "--auth: want USER:PASSWORD")
+		}
+		fields = append(fields, load.Field{Name: "Authorization", Value: load.BasicAuth(user, password)})
+	}
+	if f.cookie != "" {
+		fields = append(fields, load.Field{Name: "Cookie", Value: f.cookie})
+	}
+	hasBody := cmd.Flags().Changed("body") || f.bodyFile != ""
+	for i := range out {
+		t := &out[i]
+		t.Header = slices.Concat(t.Header, fields)
+		if hasBody {
+			t.Body = body
+			if t.Method == "" {
+				t.Method = "POST"
+			}
+		}
+		if f.method != "" {
+			t.Method = f.method
+		}
+	}
+	return out, nil
+}
+
+// readTargets reads a list of requests, whose bodies are beside it.
+func readTargets(sys *System, file string) ([]load.Target, error) {
+	in, dir := sys.In, sys.Dir
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in, dir = f, filepath.Dir(file)
+	}
+	const most = 64 << 20
+	return load.ReadTargets(in, file, func(name string) ([]byte, error) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		st, err := os.Stat(name)
+		if err == nil && st.Size() > most {
+			return nil, fmt.Errorf("%s is longer than %d MB", name, most>>20)
+		}
+		return os.ReadFile(name)
+	})
+}

@@ -1,0 +1,264 @@
+package report
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/latency"
+)
+
+// A Load says what came of sending requests to a server.
+type Load struct {
+	Ref string `json:"ref"`
+	*latency.Log
+
+	AnsweredRate float64       `json:"answered_per_second"`
+	GoodRate     float64       `json:"good_per_second"`
+	SentRate     float64       `json:"sent_per_second"`
+	Percentiles  []Percentile  `json:"percentiles"`
+	Little       *LittlesLaw   `json:"littles_law,omitempty"`
+	CPUShare     float64       `json:"generator_cpu_share"` // of the processors that it could use
+	LateP99      time.Duration `json:"late_p99_ns"`
+	Doubts       []string      `json:"doubts,omitempty"`
+
+	Charts []Chart `json:"-"`
+}
+
+// A Percentile is how long a share of all answers took at most.
+type Percentile struct {
+	Percent  float64       `json:"percent"`
+	Service  time.Duration `json:"service_ns"`
+	Response time.Duration `json:"response_ns,omitempty"`
+}
+
+// LittlesLaw is how many requests were under way, once looked at and once computed: the rate of answers times how long
+// they took. Where the two differ, something was not measured right.
+type LittlesLaw struct {
+	Seen     float64 `json:"seen"`
+	Computed float64 `json:"computed"`
+}
+
+// Blocks shows what was asked and what came of it, times, pictures, and doubts.
+func (l *Load) Blocks() iter.Seq[Block] {
+	list := []Block{Heading{[]Phrase{l.heading()}}, Facts{l.facts()}}
+	if len(l.Percentiles) > 0 {
+		list = append(list, l.times())
+	}
+	if t := l.outcomes(); len(t.Rows) > 0 {
+		list = append(list, t)
+	}
+	for _, c := range l.Charts {
+		list = append(list, c)
+	}
+	for _, n := range slices.Concat(l.Doubts, l.Log.Notes) {
+		list = append(list, Note{Phrase{n}})
+	}
+	return blocks(list)
+}
+
+func (l *Load) heading() Phrase {
+	p := Phrase{l.Method, " ", l.Target}
+	if l.Targets > 1 {
+		p = append(p, fmt.Sprintf(" and %d more", l.Targets-1))
+	}
+	switch {
+	case len(l.Stages) > 0:
+		var words []string
+		for _, s := range l.Stages {
+			words = append(words, fmt.Sprintf("%s..%s/s in %v", plain(s.From), plain(s.To), s.For))
+		}
+		p = append(p, Sep{}, strings.Join(words, ", "))
+	case l.Rate > 0:
+		p = append(p, Sep{}, plain(l.Rate)+"/s")
+	default:
+		p = append(p, Sep{}, "closed loop")
+	}
+	p = append(p, Sep{}, l.Conns, plural(l.Conns, " connection"))
+	if l.Took > 0 {
+		p = append(p, Sep{}, Nanos(l.Took))
+	}
+	if l.Warmup > 0 {
+		p = append(p, " after ", Nanos(l.Warmup), " of warm-up")
+	}
+	return append(p, Sep{}, l.Engine)
+}
+
+// plain writes a rate without an exponent.
+func plain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+// perSecond writes how many there were in a second.
+func perSecond(x float64) string {
+	digits := 0
+	switch {
+	case x < 10:
+		digits = 2
+	case x < 1000:
+		digits = 1
+	}
+	return strconv.FormatFloat(x, 'f', digits, 64) + "/s"
+}
+
+func (l *Load) facts() []Fact {
+	var out []Fact
+	add := func(name string, value ...any) { out = append(out, Fact{name, Phrase(value)}) }
+	count := func(n int64) string { return strconv.FormatInt(n, 10) }
+	add("asked", count(l.Asked))
+	sent := []any{count(l.Sent), ", ", perSecond(l.SentRate)}
+	if l.Unsent > 0 {
+		sent = append(sent, "; ", count(l.Unsent), " were due and not sent")
+	}
+	if n := l.FailedBefore(); n > 0 {
+		sent = append(sent, "; for ", count(n), " there was no connection")
+	}
+	add("sent", sent...)
+	answered := []any{count(l.Answered), ", ", perSecond(l.AnsweredRate)}
+	if l.Unfinished > 0 {
+		answered = append(answered, "; ", count(l.Unfinished), " were under way in the end")
+	}
+	add("answered", answered...)
+	good := []any{count(l.Good), ", ", perSecond(l.GoodRate)}
+	if l.Asked > 0 {
+		good = append(good, ", ", Share{l.Good, l.Asked}, " of what was asked")
+	}
+	add("good", good...)
+	if l.Warm.Asked+l.Warm.Sent > 0 {
+		add("warm-up", count(l.Warm.Sent), " sent, ", count(l.Warm.Answered), " answered; they do not count")
+	}
+	if l.Stopped != "" {
+		add("stopped", l.Stopped)
+	}
+	received := []any{Bytes(l.Received), ", of which ", Bytes(l.Body), " are bodies"}
+	if l.Took > 0 {
+		received = append(received, ", ", Bytes(int64(float64(l.Received)/l.Took.Seconds())), "/s")
+	}
+	add("received", received...)
+	opened := []any{count(l.Opened + l.Warm.Opened), " opened"}
+	if l.Connect.Count() > 0 {
+		opened = append(opened, ", in ", Nanos(l.Connect.Mean()), " on average")
+	}
+	if l.TLS != "" {
+		opened = append(opened, ", ", l.TLS)
+	}
+	add("connections", opened...)
+	if l.Little != nil {
+		add("in flight", fmt.Sprintf("%.3g seen, %.3g by rate times mean", l.Little.Seen, l.Little.Computed))
+	}
+	h := &l.Health
+	if h.CPU > 0 && l.Took > 0 {
+		gen := []any{Nanos(h.CPU), " of CPU, ", fmt.Sprintf("%.0f%%", 100*l.CPUShare), " of what it could use"}
+		if n := l.Sent; n > 0 {
+			gen = append(gen, ", ", Nanos(int64(h.CPU)/n), " for each request")
+		}
+		if h.GCs > 0 {
+			gen = append(gen, "; ", h.GCs, plural(h.GCs, " collection"), " of garbage, ", Nanos(h.Pause), " of pauses")
+		}
+		if h.Late.Count() > 0 {
+			gen = append(gen, "; requests left ", Nanos(l.LateP99), " late (p99)")
+		}
+		if h.Backlog > 0 {
+			gen = append(gen, "; at most ", count(h.Backlog), " waited for a connection")
+		}
+		add("generator", gen...)
+	}
+	return out
+}
+
+func (l *Load) times() Table {
+	t := Table{Title: "latency", Columns: []Column{{Name: ""}, {Name: "service"}}}
+	if l.Open() {
+		t.Summary = Phrase{"service: from when it was sent; response: from when it was to be sent"}
+		t.Columns = append(t.Columns, Column{Name: "response"})
+	} else {
+		t.Summary = Phrase{"from when it was sent"}
+	}
+	row := func(name string, service, response time.Duration) {
+		r := []any{name, Nanos(service)}
+		if l.Open() {
+			r = append(r, Nanos(response))
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	row("mean", l.Service.Mean(), l.Response.Mean())
+	row("deviation", l.Service.Deviation(), l.Response.Deviation())
+	for _, p := range l.Percentiles {
+		row(percentName(p.Percent), p.Service, p.Response)
+	}
+	row("longest", l.Service.Max(), l.Response.Max())
+	return t
+}
+
+func percentName(p float64) string { return strconv.FormatFloat(p, 'f', -1, 64) + "%" }
+
+// outcomes lists statuses, what else was not expected, and errors.
+func (l *Load) outcomes() Table {
+	t := Table{Title: "outcomes", Columns: []Column{{Name: "what"}, {Name: "requests"}, {Name: "share"}}}
+	row := func(what string, n int64) {
+		t.Rows = append(t.Rows, []any{what, strconv.FormatInt(n, 10), Share{n, max(l.Asked, 1)}})
+	}
+	var codes []int
+	for code := range l.Status {
+		codes = append(codes, code)
+	}
+	slices.Sort(codes)
+	for _, code := range codes {
+		row("status "+strconv.Itoa(code), l.Status[code])
+	}
+	for _, what := range []string{latency.OtherLength, latency.OtherBody} {
+		if n := l.Unexpected[what]; n > 0 {
+			row("another "+what+" than expected", n)
+		}
+	}
+	for _, cause := range l.causes() {
+		row(string(cause), l.Errors[cause])
+	}
+	if l.Unfinished > 0 {
+		row("not finished", l.Unfinished)
+	}
+	if l.Unsent > 0 {
+		row("not sent", l.Unsent)
+	}
+	return t
+}
+
+// causes lists the causes of errors in the order of what happens to a request, and those behind that we do not know.
+func (l *Load) causes() []latency.Cause {
+	var out, others []latency.Cause
+	for _, c := range latency.Causes {
+		if l.Errors[c] > 0 {
+			out = append(out, c)
+		}
+	}
+	for c := range l.Errors {
+		if !slices.Contains(latency.Causes, c) {
+			others = append(others, c)
+		}
+	}
+	slices.Sort(others)
+	return append(out, others...)
+}
+
+// Tables returns the run by the second.
+func (l *Load) Tables() []Table {
+	t := Table{}
+	for _, name := range []string{"from", "for", "mean", "p50", "p90", "p99", "max"} {
+		t.Columns = append(t.Columns, Column{Name: name, Unit: nanos})
+	}
+	for _, name := range []string{"sent", "answered", "good", "errors", "received bytes", "in flight", "backlog"} {
+		t.Columns = append(t.Columns, Column{Name: name})
+	}
+	for _, r := range l.Rows {
+		var row []any
+		for _, v := range []int64{
+			int64(r.From), int64(r.For), int64(r.Mean), int64(r.P50), int64(r.P90), int64(r.P99), int64(r.Max),
+			r.Sent, r.Answered, r.Good, r.Errors, r.Received, r.InFlight, r.Backlog,
+		} {
+			row = append(row, strconv.FormatInt(v, 10))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return []Table{t}
+}
