@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/hone-perf/hone/internal/compat/ab"
 	"github.com/hone-perf/hone/internal/compat/benchcmp"
 	"github.com/hone-perf/hone/internal/compat/benchstat"
 	"github.com/hone-perf/hone/internal/compat/pprof"
@@ -95,6 +96,8 @@ func Main(ctx context.Context, sys System, args []string) int {
 			return benchstat.Main(benchstat.System{In: sys.In, Out: sys.Out, Err: sys.Err}, args[1:])
 		case "benchcmp":
 			return benchcmp.Main(benchcmp.System{Out: sys.Out, Err: sys.Err}, args[1:])
+		case "ab":
+			return ab.Main(ctx, ab.System{Out: sys.Out, Err: sys.Err, Zone: sys.Zone}, args[1:])
 		}
 	}
 	sys.args = args
@@ -277,6 +280,11 @@ func addCompat(root *cobra.Command) {
 			Use:     "benchcmp [flags] OLD NEW",
 			Short:   "the flags and tables of benchcmp",
 			Example: "  hone benchcmp -mag old.txt new.txt",
+		},
+		{
+			Use:     "ab [flags] URL",
+			Short:   "the flags and the report of ApacheBench",
+			Example: "  hone ab -n 1000 -c 10 -k http://localhost:8080/",
 		},
 	} {
 		c.GroupID, c.DisableFlagParsing = groupCompat, true

@@ -46,8 +46,8 @@ type Plan struct {
 	Proxy       *url.URL
 	AnyHost     bool // also such that is neither this machine nor in a private network
 	Expect      Expect
-	MaxBody     int64 // bytes; a longer body is an error; 0 is no limit
-	StopAtError bool  // the first request without an answer ends the run
+	MaxBody     int64                    // bytes; a longer body is an error; 0 is no limit
+	StopAt      func(latency.Cause) bool // reports whether a request without an answer ends the run at once; nil is never
 
 	Each  func(*Outcome)    // is called for every request that counts, one at a time; nil for nobody
 	Row   func(latency.Row) // is called about once a second; nil for nobody
@@ -82,6 +82,7 @@ type Target struct {
 	URL    *url.URL
 	Header []Field // in the order in which they are sent
 	Body   []byte
+	Wire   []byte // the whole request as it is to be sent, instead of what the others say; nil makes it of them
 }
 
 // A Field is a line of a header.

@@ -43,6 +43,9 @@ func (t *Target) has(name string) bool {
 
 // wire returns a request as it goes over the wire.
 func (p *Plan) wire(t *Target) ([]byte, error) {
+	if t.Wire != nil {
+		return t.Wire, nil
+	}
 	if !isToken(t.method()) {
 		return nil, fmt.Errorf("%q is no method", t.Method)
 	}

@@ -61,8 +61,6 @@ const (
 	causeOther
 )
 
-func (c cause) String() string { return string(latency.Causes[c]) }
-
 // failedBefore returns how many requests were not sent because something went wrong.
 func (c *counts) failedBefore() int64 {
 	sum := int64(0)
@@ -224,8 +222,9 @@ func (t *tally) failed(k *ticket, o *Outcome, why cause, sent bool) {
 		t.busy--
 	}
 	t.of(k).errors[why]++
-	if t.r.plan.StopAtError {
-		t.r.stop(why.String())
+	if stop := t.r.plan.StopAt; stop != nil && stop(latency.Causes[why]) {
+		t.r.stop(string(latency.Causes[why]))
+		t.r.cut()
 	}
 	if !k.counts {
 		return

@@ -1,0 +1,263 @@
+// Package ab is hone ab: the flags, the report and the exit codes of the ab of Apache httpd 2.4, which many scripts take
+// apart. It speaks HTTP/1.0 as ab does. What differs on purpose is in docs/compat-ab.md: mainly, answers that are no HTTP
+// count as failures.
+//
+// Options are read by parse, the plan of package load is made and run in Main, and report writes what came of it.
+package ab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/latency"
+	"github.com/hone-perf/hone/internal/load"
+)
+
+// A System is what the command may touch.
+type System struct {
+	Out, Err io.Writer
+	Zone     *time.Location // of the dates in the file of -g
+}
+
+// Exit codes of ab, beside numbers of system errors.
+const (
+	exitDone  = 0
+	exitError = 1
+	exitUsage = 22  // EINVAL
+	exitName  = 50  // what is left of 670002, the number of APR for a host that was not found
+	exitTime  = 119 // and of 70007, for a timeout
+)
+
+// Main runs the command and returns its exit code.
+func Main(ctx context.Context, sys System, args []string) int {
+	o, code := parse(sys, args)
+	if o == nil {
+		return code
+	}
+	copyright(sys.Out, o.html)
+	b := &bench{options: o, sys: sys}
+	p, err := b.plan()
+	if err != nil {
+		fmt.Fprintf(sys.Err, "ab: %v\n", err)
+		return exitError
+	}
+	if !o.html {
+		dots := "..."
+		if o.heartbeat > 0 {
+			dots = "\n"
+		}
+		fmt.Fprintf(sys.Out, "Benchmarking %s (be patient)%s", o.host, dots)
+	}
+	b.began = time.Now()
+	l, err := load.Run(ctx, *p)
+	if err != nil {
+		return b.notBegun(err)
+	}
+	if l.Stopped != "" && l.Stopped != load.Interrupted {
+		return b.aborted(latency.Cause(l.Stopped))
+	}
+	if o.heartbeat > 0 {
+		fmt.Fprintf(sys.Err, "Finished %d requests\n", b.done)
+	} else {
+		fmt.Fprintln(sys.Out, "..done")
+	}
+	if err := b.files(); err != nil {
+		fmt.Fprintf(sys.Err, "ab: %v\n", err)
+		return exitError
+	}
+	b.report(l)
+	if l.Stopped == load.Interrupted {
+		return exitError
+	}
+	return exitDone
+}
+
+// notBegun says why nothing was sent.
+func (b *bench) notBegun(err error) int {
+	var public *load.PublicError
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &public):
+		fmt.Fprintf(b.sys.Err, "ab: %v; hone load --allow-public loads it\n", err)
+		return exitError
+	case errors.As(err, &dns), strings.Contains(err.Error(), "there is no host of this name"):
+		fmt.Fprintf(b.sys.Err, "apr_sockaddr_info_get() for %s: Name or service not known (670002)\n", b.host)
+		return exitName
+	}
+	fmt.Fprintf(b.sys.Err, "ab: %v\n", err)
+	return exitError
+}
+
+// A socketError is how ab calls what ends a run, unless -r is given.
+type socketError struct {
+	text   string
+	number int
+	code   int
+}
+
+// socketErrors are the errors of sockets. All else is a failure that is counted.
+var socketErrors = map[latency.Cause]socketError{
+	latency.Refused:        {"apr_socket_recv: Connection refused", 111, 111},
+	latency.Reset:          {"apr_socket_recv: Connection reset by peer", 104, 104},
+	latency.Dial:           {"apr_socket_connect(): No route to host", 113, 113},
+	latency.NoPorts:        {"apr_socket_connect(): Cannot assign requested address", 99, 99},
+	latency.NoFiles:        {"socket: Too many open files", 24, 24},
+	latency.ConnectTimeout: {"apr_pollset_poll: The timeout specified has expired", 70007, exitTime},
+	latency.WaitTimeout:    {"apr_pollset_poll: The timeout specified has expired", 70007, exitTime},
+	latency.ReadTimeout:    {"apr_pollset_poll: The timeout specified has expired", 70007, exitTime},
+}
+
+// stopAt reports whether a failure ends the run. A timeout does so with -r, too.
+func (b *bench) stopAt(c latency.Cause) bool {
+	e, ok := socketErrors[c]
+	return ok && (!b.goOn || e.code == exitTime)
+}
+
+// aborted says what ended the run.
+func (b *bench) aborted(c latency.Cause) int {
+	e := socketErrors[c]
+	fmt.Fprintf(b.sys.Err, "%s (%d)\n", e.text, e.number)
+	if b.done > 0 {
+		fmt.Fprintf(b.sys.Out, "Total of %d requests completed\n", b.done)
+	}
+	return e.code
+}
+
+// A bench is a run and what of it ab wants to know beyond what package latency counts.
+type bench struct {
+	*options
+	sys   System
+	began time.Time
+	first *load.First
+
+	done                                 int
+	keptAlive                            int
+	non2xx                               int
+	connect, receive, length, exceptions int
+
+	times [4]series // by kind
+	rows  []row     // with -g
+}
+
+// What is measured of a request.
+const (
+	connectTime = iota
+	processing
+	waiting
+	total
+)
+
+// A row is a request in the file of -g. Times are microseconds, since the start and of the parts.
+type row struct {
+	start                  int64
+	connect, total, waited int32
+}
+
+// plan returns what is to be sent.
+func (b *bench) plan() (*load.Plan, error) {
+	o := b.options
+	p := &load.Plan{
+		Targets:     []load.Target{{Method: o.method, URL: o.url, Wire: o.wire()}},
+		Conns:       o.concurrency,
+		Number:      o.requests,
+		Timeout:     o.timeout,
+		Duration:    o.timeLimit,
+		NoKeepAlive: !o.keepAlive,
+		HTTP10:      true,
+		Expect:      load.Expect{Status: []load.StatusRange{{From: 100, To: 999}}, Same: !o.anyLength},
+		StopAt:      b.stopAt,
+		Each:        b.each,
+		First:       func(f *load.First) { b.first = f },
+	}
+	if o.timeLimit > 0 {
+		p.Grace = time.Nanosecond // what is under way then is not waited for
+	} else {
+		p.Grace = load.MaxDuration
+	}
+	var err error
+	p.TLS, err = o.tls()
+	return p, err
+}
+
+// each is told of every request.
+func (b *bench) each(o *load.Outcome) {
+	if o.Error != "" && b.stopAt(o.Error) {
+		return // it ends the run, and is not part of it
+	}
+	b.done++
+	switch {
+	case o.Error != "":
+		b.failed(o)
+	case o.Differs == latency.OtherLength:
+		b.length++
+	}
+	if o.Error == "" && (o.Status < 200 || o.Status > 299) {
+		b.non2xx++
+	}
+	if o.KeptAlive {
+		b.keptAlive++
+	}
+	whole := o.End - o.Began
+	connect := o.Connected - o.Began
+	waited := max(o.First-o.Connected, 0)
+	if o.Error != "" && o.First == 0 {
+		waited = whole - connect
+	}
+	for i, d := range [...]time.Duration{connect, whole - connect, waited, whole} {
+		b.times[i].add(d)
+	}
+	if b.gnuplot != "" {
+		us := func(d time.Duration) int32 { return int32(min(d.Microseconds(), 1<<31-1)) }
+		b.rows = append(b.rows, row{o.Began.Microseconds(), us(connect), us(whole), us(waited)})
+	}
+	if b.heartbeat > 0 && b.done%b.heartbeat == 0 {
+		fmt.Fprintf(b.sys.Err, "Completed %d requests\n", b.done)
+	}
+}
+
+// failed counts a request without a whole answer in the words of ab.
+func (b *bench) failed(o *load.Outcome) {
+	switch o.Error {
+	case latency.Refused, latency.Dial, latency.NoPorts, latency.NoFiles, latency.ConnectTimeout, latency.TLS:
+		b.connect++
+	case latency.Reset, latency.WaitTimeout, latency.ReadTimeout:
+		b.receive++
+	case latency.ClosedInside:
+		if o.Status > 0 { // the header was there
+			b.length++
+		} else {
+			b.exceptions++
+		}
+	default:
+		b.exceptions++
+	}
+}
+
+// files writes the files of -g and -e.
+func (b *bench) files() error {
+	if b.csv != "" {
+		if err := writeTo(b.csv, b.writeCSV); err != nil {
+			return fmt.Errorf("Cannot open CSV output file: %w", err)
+		}
+	}
+	if b.gnuplot != "" {
+		if err := writeTo(b.gnuplot, b.writeGnuplot); err != nil {
+			return fmt.Errorf("Cannot open gnuplot output file: %w", err)
+		}
+	}
+	return nil
+}
+
+func writeTo(file string, write func(io.Writer) error) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}

@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/load/loadtest"
+)
+
+// abDifferences are what is meant to differ. docs/compat-ab.md has them under the same numbers.
+var abDifferences = map[string]string{
+	"D1": "what is no HTTP is a failure",
+	"D2": "an answer that ends early is a failure",
+	"D3": "a failure counts once",
+	"D4": "chunks are taken apart",
+	"D5": "options that there are not",
+	"D6": "numbers that make no sense",
+	"D7": "hosts of others",
+	"D8": "no list of all requests",
+	"D9": "the length of the first answer in TLS",
+}
+
+// TestABDifferences holds that the differences and the page about them agree.
+func TestABDifferences(t *testing.T) {
+	const page = "docs/compat-ab.md"
+	b, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, m := range regexp.MustCompile(`(?m)^### (D\d+) `).FindAllSubmatch(b, -1) {
+		told = append(told, string(m[1]))
+	}
+	if known := sortedNames(abDifferences); !slices.Equal(told, known) {
+		t.Errorf("%s tells of the differences %q, the test knows %q", page, told, known)
+	}
+}
+
+// abProgram returns the original. In CI it has to be there.
+func abProgram(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("ab")
+	if err != nil && os.Getenv("CI") != "" {
+		t.Fatal("the ab of Apache is not installed, so that nothing can be compared with it: apt-get install apache2-utils")
+	}
+	if err != nil {
+		t.Skip("NOT COMPARED: the ab of Apache is not installed; apt-get install apache2-utils")
+	}
+	return path
+}
+
+// An abRun is what one of both programs did.
+type abRun struct {
+	code           int
+	stdout, stderr string
+	files          map[string]string
+	requests       string // the last one, as it came
+	did            map[string]int64
+}
+
+// runAB runs ours or theirs against a server of its own. URL in args is where that is.
+func runAB(t *testing.T, program string, ours bool, opt loadtest.Options, args []string) abRun {
+	t.Helper()
+	s, err := loadtest.Listen(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "body"), []byte("hello\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var line []string
+	for _, a := range args {
+		line = append(line, strings.ReplaceAll(a, "URL", s.URL))
+	}
+	if ours {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, line = self, append([]string{"ab"}, line...)
+	}
+	cmd := exec.Command(program, line...)
+	cmd.Args[0] = "ab" // which it calls itself
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HONE_TEST_EXEC=1", "TZ=UTC", "LC_ALL=C")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	anon := func(text string) string { return strings.ReplaceAll(text, u.Port(), "PORT") }
+	out := abRun{code: cmd.ProcessState.ExitCode(), stdout: anon(stdout.String()), stderr: anon(stderr.String()), requests: anon(s.Last()), did: s.Did(), files: map[string]string{}}
+	for _, name := range []string{"out.csv", "out.tsv"} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
+			out.files[name] = string(b)
+		}
+	}
+	return out
+}
+
+var (
+	abFloat   = regexp.MustCompile(`[0-9]+\.[0-9]+`)
+	abTimes   = regexp.MustCompile(`(?m)^(Connect|Processing|Waiting|Total):  [ 0-9.F]+$`)
+	abPercent = regexp.MustCompile(`(?m)^( +[0-9]+%) +[0-9]+`)
+	abDoubt   = regexp.MustCompile(`(?m)^(ERROR|WARNING): The median and mean .*\n .*\n`)
+)
+
+// blurTimes takes away what differs from run to run. Columns stay: what has another width than theirs differs.
+func blurTimes(text string) string {
+	text = abFloat.ReplaceAllString(text, "F")
+	text = abTimes.ReplaceAllStringFunc(text, func(line string) string {
+		return strings.Fields(line)[0] + " " + strconv.Itoa(len(strings.Fields(line))) + " columns"
+	})
+	text = abDoubt.ReplaceAllString(text, "")
+	text = abPercent.ReplaceAllString(text, "$1 N")
+	if strings.Contains(text, "<table") {
+		text = regexp.MustCompile(`(<td bgcolor=white>) +[0-9]+(</td>)`).ReplaceAllString(text, "${1}N$2")
+	}
+	return text
+}
+
+// TestABOracle runs hone ab and the ab of Apache with the same arguments against servers that do the same: they send the
+// same, say the same but for times, end with the same code, and write files of the same form.
+func TestABOracle(t *testing.T) {
+	program := abProgram(t)
+	tests := []struct {
+		name string
+		args string
+		opt  loadtest.Options
+	}{
+		{name: "plain", args: "-n 20 -c 3 URL/200"},
+		{name: "one", args: "URL/200"},
+		{name: "two", args: "-n 2 URL/200"},
+		{name: "letters together", args: "-kqn20 -c3 URL/200"},
+		{name: "end of options", args: "-n 3 -- URL/200"},
+		{name: "progress", args: "-n 250 -c 5 URL/200"},
+		{name: "more progress", args: "-n 1500 -c 5 -k URL/200"},
+		{name: "quiet", args: "-n 250 -q URL/200"},
+		{name: "keep-alive", args: "-n 60 -c 4 -k URL/200"},
+		{name: "statuses", args: "-n 200 -c 3 -k URL/mix", opt: loadtest.Options{Mix: []string{"200", "404", "503", "302", "204"}}},
+		{name: "lengths", args: "-n 40 URL/sizes"},
+		{name: "any length", args: "-n 40 -l URL/sizes"},
+		{name: "short", args: "-n 20 -S -d URL/200"},
+		{name: "without percentages", args: "-n 20 -d URL/200"},
+		{name: "HEAD", args: "-n 10 -i -k URL/size/100"},
+		{name: "POST", args: "-n 7 -p body -T text/x -C a=b -C c=d -A user:secret -H X:y -k URL/echo"},
+		{name: "PUT", args: "-n 7 -u body URL/echo"},
+		{name: "method", args: "-n 7 -m DELETE -k URL/echo"},
+		{name: "own fields", args: "-n 3 -H Host:example.com -H user-agent:me -H Accept:text/html URL/echo?a=b"},
+		{name: "large", args: "-n 10 -c 2 -k URL/size/300000"},
+		{name: "old", args: "-n 10 -c 2 URL/old"},
+		{name: "until closed", args: "-n 10 -c 2 -k URL/until-close"},
+		{name: "interrupted bytes", args: "-n 10 URL/split"},
+		{name: "HTML", args: "-n 20 -w URL/200"},
+		{name: "HTML attributes", args: "-n 20 -x border=1 -y align=left -z bgcolor=white -k URL/404"},
+		{name: "HTML failures", args: "-n 20 -w URL/sizes"},
+		{name: "files", args: "-n 200 -c 3 -e out.csv -g out.tsv URL/200"},
+		{name: "reset", args: "-n 20 URL/reset"},
+		{name: "reset later", args: "-n 20 -k URL/mix", opt: loadtest.Options{Mix: []string{"200", "200", "200", "reset"}}},
+		{name: "-t", args: "-t 1 -c 2 -n 100 URL/200"},
+		{name: "usage", args: "-h"},
+		{name: "version", args: "-V"},
+		{name: "nothing", args: ""},
+		{name: "two addresses", args: "URL/ URL/"},
+		{name: "no path", args: "-n 5 URL"},
+		{name: "too many at once", args: "-n 5 -c 10 URL/"},
+		{name: "no number", args: "-n x URL/"},
+		{name: "number 0", args: "-n 0 URL/"},
+		{name: "unknown", args: "-n 5 -5 URL/"},
+		{name: "no argument", args: "-n"},
+		{name: "no argument behind letters", args: "-kn"},
+		{name: "no file", args: "-p nothing URL/"},
+		{name: "two methods", args: "-p body -u body URL/"},
+		{name: "HEAD and POST", args: "-p body -i URL/"},
+		{name: "HEAD and another", args: "-m FOO -i URL/"},
+		{name: "no host", args: "-n 5 http://nohost.invalid/"},
+		{name: "refused", args: "-n 5 http://" + closedPort(t) + "/"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			args := strings.Fields(test.args)
+			theirs, ours := runAB(t, program, false, test.opt, args), runAB(t, program, true, test.opt, args)
+			if want, got := blurTimes(theirs.stdout), blurTimes(ours.stdout); got != want {
+				t.Errorf("ab %s prints\n%s\nhone ab\n%s", test.args, want, got)
+			}
+			if ours.stderr != theirs.stderr {
+				t.Errorf("ab %s says %q, hone ab %q", test.args, theirs.stderr, ours.stderr)
+			}
+			if ours.code != theirs.code {
+				t.Errorf("ab %s ends with %d, hone ab with %d", test.args, theirs.code, ours.code)
+			}
+			if ours.requests != theirs.requests {
+				t.Errorf("ab %s sends %q, hone ab %q", test.args, theirs.requests, ours.requests)
+			}
+			if len(ours.files) != len(theirs.files) {
+				t.Errorf("ab %s writes %d files, hone ab %d", test.args, len(theirs.files), len(ours.files))
+			}
+			for name, want := range theirs.files {
+				if want, got := formOf(want), formOf(ours.files[name]); got != want {
+					t.Errorf("ab %s writes %s like\n%.300s\nhone ab\n%.300s", test.args, name, want, got)
+				}
+			}
+		})
+	}
+}
+
+// closedPort returns an address that nobody listens at.
+func closedPort(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+var (
+	abDate   = regexp.MustCompile(`(?m)^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4}`)
+	abMillis = regexp.MustCompile(`\t[0-9]+`)
+	abServed = regexp.MustCompile(`(?m)^([0-9]+),[0-9]+\.[0-9]{3}$`)
+)
+
+// formOf returns a file of -e or -g without its numbers.
+func formOf(text string) string {
+	text = abDate.ReplaceAllString(text, "DATE")
+	text = abServed.ReplaceAllString(text, "$1,MS")
+	return abMillis.ReplaceAllString(text, "\tN")
+}
+
+// The TLS of both is described alike.
+func TestABOracleTLS(t *testing.T) {
+	program := abProgram(t)
+	h := httptest.NewUnstartedServer(nil)
+	h.StartTLS()
+	defer h.Close()
+	opt := loadtest.Options{Cert: &h.TLS.Certificates[0]}
+	for _, args := range []string{"-n 10 -c 2 -l URL/200", "-n 10 -k -f TLS1.2 URL/200", "-n 10 -k -f TLS1.2 URL/sizes", "-n 10 -l -I URL/200"} {
+		theirs, ours := runAB(t, program, false, opt, strings.Fields(args)), runAB(t, program, true, opt, strings.Fields(args))
+		if want, got := blurTimes(theirs.stdout), blurTimes(ours.stdout); got != want || ours.code != theirs.code {
+			t.Errorf("ab %s prints\n%s\nand ends with %d; hone ab\n%s\nwith %d", args, want, theirs.code, got, ours.code)
+		}
+	}
+	args := strings.Fields("-n 10 -c 2 URL/200")
+	if ours := runAB(t, program, true, opt, args); !strings.Contains(ours.stdout, "Document Length:        2 bytes\n") || !strings.Contains(ours.stdout, "Failed requests:        0\n") {
+		t.Errorf("D9: hone ab prints\n%s", ours.stdout)
+	}
+	if theirs := runAB(t, program, false, opt, args); !strings.Contains(theirs.stdout, "Document Length:        0 bytes\n") {
+		t.Errorf("D9 is no difference any more: ab prints\n%s", theirs.stdout)
+	}
+}
+
+// What is meant to differ does, and as docs/compat-ab.md says.
+func TestABMeantToDiffer(t *testing.T) {
+	program := abProgram(t)
+	for _, test := range []struct {
+		id, args     string
+		theirs, ours string // that is printed
+		code         int    // of ours
+	}{
+		{"D1", "-n 10 URL/garbage", "Failed requests:        0\n", "Failed requests:        10\n   (Connect: 0, Receive: 0, Length: 0, Exceptions: 10)\n", 0},
+		{"D1", "-n 10 URL/bad-length", "Failed requests:        0\n", "Exceptions: 10)", 0},
+		{"D1", "-n 10 URL/two-lengths", "Failed requests:        0\n", "Exceptions: 10)", 0},
+		{"D1", "-n 10 URL/bad-chunk", "Failed requests:        0\n", "Exceptions: 10)", 0},
+		{"D2", "-n 10 URL/cut-body", "Failed requests:        0\n", "(Connect: 0, Receive: 0, Length: 10, Exceptions: 0)\n", 0},
+		{"D2", "-n 10 URL/close", "Failed requests:        0\n", "(Connect: 0, Receive: 0, Length: 0, Exceptions: 10)\n", 0},
+		{"D3", "-n 10 -r URL/reset", "Failed requests:        20\n", "Failed requests:        10\n   (Connect: 0, Receive: 10, Length: 0, Exceptions: 0)\n", 0},
+		{"D4", "-n 10 URL/chunked", "Document Length:        ", "Document Length:        2 bytes\n", 0},
+		{"D5", "-n 10 -X localhost:1 URL/200", "", "hone ab has no -X: hone load --proxy", 22},
+		{"D5", "-v 4 URL/200", "LOG: ", "hone ab has no -v beyond 1", 22},
+		{"D6", "-c 0 URL/200", "", "Invalid Concurrency [Range 1..20000]", 22},
+		{"D7", "-n 1 http://192.0.2.1/", "", "is neither this machine nor in a private network", 1},
+	} {
+		ours := runAB(t, program, true, loadtest.Options{}, strings.Fields(test.args))
+		if !strings.Contains(ours.stdout+ours.stderr, test.ours) || ours.code != test.code {
+			t.Errorf("%s: hone ab %s ends with %d and prints\n%s%s\nwant %d and %q", test.id, test.args, ours.code, ours.stdout, ours.stderr, test.code, test.ours)
+		}
+		if test.theirs == "" {
+			continue // it would hang, or leave this machine
+		}
+		theirs := runAB(t, program, false, loadtest.Options{}, strings.Fields(test.args))
+		if !strings.Contains(theirs.stdout+theirs.stderr, test.theirs) {
+			t.Errorf("%s is no difference any more: ab %s prints\n%s%s\nwant %q", test.id, test.args, theirs.stdout, theirs.stderr, test.theirs)
+		}
+	}
+}
