@@ -24,7 +24,7 @@ import (
 // are of one run, and … stands for any text, or on a line of its own for any lines.
 //
 // The commands of a page run one after the other in a folder with the profiles and benchmarks of testdata/tour, shown as /src/shop; a
-// server that offers one of them stands in for localhost:6060. The practice programs are in examples/, and cd goes there.
+// server that offers one of them, and has a page /search, stands in for localhost:6060. The practice programs are in examples/, and cd goes there.
 func TestDocs(t *testing.T) {
 	pages, err := filepath.Glob("*.md")
 	if err != nil {
@@ -185,6 +185,7 @@ func newTour(t *testing.T) *tour {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/profile", func(w http.ResponseWriter, _ *http.Request) { w.Write(cpu) })
 	mux.HandleFunc("/debug/pprof/heap", func(w http.ResponseWriter, _ *http.Request) { w.Write(cpu) })
+	mux.HandleFunc("/search", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "a lamp, a chair") })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	tr.server = strings.TrimPrefix(server.URL, "http://")

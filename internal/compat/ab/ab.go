@@ -243,12 +243,12 @@ func (b *bench) failed(o *load.Outcome) {
 func (b *bench) files() error {
 	if b.csv != "" {
 		if err := writeTo(b.csv, b.writeCSV); err != nil {
-			return fmt.Errorf("Cannot open CSV output file: %w", err)
+			return fmt.Errorf("writing the file of -e: %w", err)
 		}
 	}
 	if b.gnuplot != "" {
 		if err := writeTo(b.gnuplot, b.writeGnuplot); err != nil {
-			return fmt.Errorf("Cannot open gnuplot output file: %w", err)
+			return fmt.Errorf("writing the file of -g: %w", err)
 		}
 	}
 	return nil
