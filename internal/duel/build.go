@@ -26,11 +26,14 @@ import (
 type pkg struct {
 	Dir, ImportPath           string
 	TestGoFiles, XTestGoFiles []string
-	Module                    *struct{ Path, Dir string }
+	Module                    *module
 	Error                     *struct{ Err string }
 
 	key string // names it on both sides
 }
+
+// A module is where a package is from.
+type module struct{ Path, Dir string }
 
 func (p *pkg) tests() []string { return slices.Concat(p.TestGoFiles, p.XTestGoFiles) }
 
@@ -39,6 +42,7 @@ type program struct {
 	file string
 	dir  string // where it runs
 	sum  [sha256.Size]byte
+	from *module // nil when that is not known
 	// clocked says that its benchmarks report the CPU time of what they time.
 	clocked bool
 }
@@ -133,7 +137,7 @@ func (b *builder) build(ctx context.Context, s *Side, p, tests *pkg, layout int)
 	if err := overlay.Write(file); err != nil {
 		return nil, err
 	}
-	prog := &program{dir: p.Dir, file: filepath.Join(b.work, fmt.Sprintf("%d.test", b.n)), clocked: b.clocked}
+	prog := &program{dir: p.Dir, from: p.Module, file: filepath.Join(b.work, fmt.Sprintf("%d.test", b.n)), clocked: b.clocked}
 	if b.about.GOOS == "windows" {
 		prog.file += ".exe"
 	}

@@ -38,6 +38,9 @@ func (d *duel) explain(ctx context.Context) error {
 				d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s: there is no profile of why it changed: %v", r.Name, err))
 				continue
 			}
+			if kind == recording.CPU {
+				why.Code = d.code(ctx, r, &why)
+			}
 			d.out.Why = append(d.out.Why, why)
 		}
 	}

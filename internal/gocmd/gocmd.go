@@ -37,22 +37,33 @@ const waitDelay = time.Second
 
 // Run runs the go command and returns what it prints. When it fails, the error is an Error.
 func (c Command) Run(ctx context.Context, args ...string) ([]byte, error) {
+	stdout, _, err := c.run(ctx, args)
+	return stdout, err
+}
+
+// Said runs the go command and returns what it says besides, such as what the compiler does when it is asked for that.
+func (c Command) Said(ctx context.Context, args ...string) ([]byte, error) {
+	_, stderr, err := c.run(ctx, args)
+	return stderr, err
+}
+
+func (c Command) run(ctx context.Context, args []string) (out, said []byte, err error) {
 	cmd := exec.CommandContext(ctx, cmp.Or(c.Tool, "go"), args...)
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = waitDelay
-	err := cmd.Run()
+	err = cmd.Run()
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return nil, fmt.Errorf("there is no go command: %w", err)
+		return nil, nil, fmt.Errorf("there is no go command: %w", err)
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	case errors.As(err, &exit):
-		return nil, &Error{"go " + strings.Join(args, " "), cmp.Or(stderr.String(), exit.Error())}
+		return nil, nil, &Error{"go " + strings.Join(args, " "), cmp.Or(stderr.String(), exit.Error())}
 	}
-	return stdout.Bytes(), err
+	return stdout.Bytes(), stderr.Bytes(), err
 }
 
 // About is what the go command says about itself.

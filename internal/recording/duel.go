@@ -68,6 +68,8 @@ type DuelWhy struct {
 	Kind  string `json:"kind"` // CPU or Heap
 	Iters int    `json:"iters"`
 
+	Code []DuelCode `json:"code,omitempty"` // how that of its functions differs, those that matter most first
+
 	Old *profile.Profile `json:"-"`
 	New *profile.Profile `json:"-"`
 }

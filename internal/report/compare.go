@@ -88,6 +88,7 @@ type CompareWhy struct {
 	What string          `json:"what"` // CPU time, memory
 	Unit string          `json:"unit"`
 	Rows []CompareWhyRow `json:"rows"`
+	Code []CompareCode   `json:"code,omitempty"`        // how that of functions differs, those that cost most first
 	Old  string          `json:"old_profile,omitempty"` // what the profiles are called where they are looked at
 	New  string          `json:"new_profile,omitempty"`
 }
@@ -99,6 +100,14 @@ type CompareWhyRow struct {
 	Before   float64 `json:"flat_before"`
 	Cum      float64 `json:"cum"`
 	CumWas   float64 `json:"cum_before"`
+}
+
+// A CompareCode is how the code of a function differs.
+type CompareCode struct {
+	Function string   `json:"function"`
+	Diff     string   `json:"diff,omitempty"`
+	Gained   []string `json:"gained,omitempty"` // what the compiler says of inlining and of what goes to the heap
+	Lost     []string `json:"lost,omitempty"`
 }
 
 // Worst says what of an answer a gate cares about: rows that are worse, and what was not decided.
@@ -144,6 +153,7 @@ func (c *Compare) Blocks() iter.Seq[Block] {
 	}
 	for _, w := range c.Why {
 		list = append(list, w.table())
+		list = append(list, w.code()...)
 	}
 	for _, s := range c.Identical {
 		list = append(list, Note{Phrase{s, ": the same program on both sides, byte for byte; there is nothing to measure"}})
@@ -246,6 +256,39 @@ func (w *CompareWhy) table() Block {
 			Delta{r.Flat - r.Before, w.Unit}, Name{Text: r.Function}})
 	}
 	return t
+}
+
+// What is shown of code: the first functions, and so many lines of each.
+const (
+	codeShown = 2
+	codeLines = 30
+)
+
+// code shows what was changed in the code, the first of it.
+func (w *CompareWhy) code() (list []Block) {
+	for _, c := range w.Code[:min(len(w.Code), codeShown)] {
+		var b strings.Builder
+		title := "the code of " + c.Function
+		b.WriteString("\n" + title + "\n")
+		for i, line := range slices.Collect(strings.Lines(c.Diff)) {
+			if i == codeLines {
+				b.WriteString("…\n")
+				break
+			}
+			b.WriteString(line)
+		}
+		for _, m := range c.Lost {
+			b.WriteString("no longer: " + m + "\n")
+		}
+		for _, m := range c.Gained {
+			b.WriteString("now: " + m + "\n")
+		}
+		list = append(list, Details{Title: title, Blocks: []Block{Plain{b.String()}}})
+	}
+	if n := len(w.Code) - codeShown; n > 0 {
+		list = append(list, Note{Phrase{counted(n, "function"), " more changed in the code; --json has all"}})
+	}
+	return list
 }
 
 // interval returns where the change lies, unless that is known exactly.

@@ -313,6 +313,9 @@ func whyOf(w *recording.DuelWhy) (report.CompareWhy, error) {
 	slices.SortStableFunc(d.Rows, func(a, b report.DiffRow) int {
 		return cmp.Compare(math.Abs(float64(b.Cum-b.CumBefore)), math.Abs(float64(a.Cum-a.CumBefore)))
 	})
+	for _, c := range w.Code {
+		out.Code = append(out.Code, report.CompareCode(c))
+	}
 	per := factor / float64(max(w.Iters, 1))
 	for i := range d.Rows {
 		row := &d.Rows[i]

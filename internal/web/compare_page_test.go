@@ -48,6 +48,7 @@ func duel(t *testing.T) (of *recording.Recording, why []*recording.Recording) {
 		return p
 	}
 	d.Why = []recording.DuelWhy{{Pkg: "example.com/p", Name: "B4", Kind: recording.CPU, Iters: 1000, Old: parse(kinds(t)["cpu"]), New: parse(run2())}}
+	d.Why[0].Code = []recording.DuelCode{{Function: "example.com/p.Work", Diff: "--- old/p.go\n+++ new/p.go\n-was\n+is\n", Lost: []string{"moved to heap: x"}}}
 	for _, side := range []string{"new", "old"} {
 		p := d.Why[0].New
 		if side == "old" {
@@ -115,6 +116,9 @@ func TestPageCompare(t *testing.T) {
 	}
 	if got := eval[string](p, `[...document.querySelectorAll(".tabs a")].map((a) => a.innerText).join(" ")`); got != "Compare" {
 		t.Errorf("the tabs are %q", got)
+	}
+	if got := p.text(".code-change"); !strings.Contains(got, "the code of example.com/p.Work") || !strings.Contains(got, "-was\n+is\n") || !strings.Contains(got, "no longer: moved to heap: x") {
+		t.Errorf("of the code it says %q", got)
 	}
 	p.click(".card a", "Flame graph of the difference")
 	p.wait(`location.pathname === "/diff"`)

@@ -220,6 +220,7 @@ export interface CompareWhy {
   what: string;
   unit: string;
   rows: { function: string; flat: number; flat_before: number; cum: number; cum_before: number }[];
+  code?: { function: string; diff?: string; gained?: string[]; lost?: string[] }[];
   old_profile?: string;
   new_profile?: string;
 }

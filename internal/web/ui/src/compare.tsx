@@ -140,6 +140,16 @@ function Why({ why }: { why: CompareWhy }) {
           </tbody>
         </table>
       </div>
+      {(why.code ?? []).map((c, i) => (
+        <details class="code-change" open={i === 0}>
+          <summary>the code of {c.function}</summary>
+          <pre tabIndex={0}>
+            {(c.diff ?? "").split("\n").map((l) => <span class={/^(\+\+\+|---|@@)/.test(l) ? "quiet" : l[0] === "+" ? "new" : l[0] === "-" ? "old" : ""}>{l + "\n"}</span>)}
+            {(c.lost ?? []).map((m) => <span class="quiet">{"no longer: " + m + "\n"}</span>)}
+            {(c.gained ?? []).map((m) => <span class="quiet">{"now: " + m + "\n"}</span>)}
+          </pre>
+        </details>
+      ))}
       {open && <p><Link to={to(diff, "diff")} href={href(to(diff, "diff"))} title={`from ${state.view}`}>Flame graph of the difference</Link></p>}
     </section>
   );
