@@ -54,14 +54,18 @@ func (f *search) replay(ctx context.Context, list []*worker.Program, times int, 
 func (f *search) examine(ctx context.Context, t *target, p *worker.Program, before []*worker.Program) (*finding, error) {
 	list := []*worker.Program{p}
 	for round := 0; round < 6; round++ {
-		seen, err := f.replay(ctx, list, 1, confirmLimit)
+		seen, err := f.replay(ctx, list, 1, f.patience())
 		if err != nil {
 			return nil, err
 		}
 		if f.compare(p, seen[0], seen[1]) == nil {
 			seen = append(seen, seen...) // it does not show: that need not be seen twice
 		} else {
-			again, err := f.replay(ctx, list, 1, confirmLimit)
+			limit := f.patience()
+			if late(seen[0]) != late(seen[1]) {
+				limit = min(limit, 2*runLimit) // that it does not return was seen; whether the other does each time is seen soon
+			}
+			again, err := f.replay(ctx, list, 1, limit)
 			if err != nil {
 				return nil, err
 			}
@@ -87,7 +91,7 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 				return nil, err
 			}
 			joined := joinPrograms(list)
-			seen, err := f.replay(ctx, []*worker.Program{joined}, 2, confirmLimit)
+			seen, err := f.replay(ctx, []*worker.Program{joined}, 2, f.patience())
 			if err != nil {
 				return nil, err
 			}
@@ -97,7 +101,7 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 			}
 			p = joined
 		}
-		d.target, d.program = t, p
+		d.target, d.program, d.calls = t, p, f.states[t].executions
 		if f.seen[d.bucket()] == nil {
 			if ok, err := f.steady(ctx, d, 3); err != nil || !ok {
 				return nil, err
@@ -110,14 +114,20 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 	return nil, nil
 }
 
+func late(s *worker.Seen) bool { return s.Status == worker.Late }
+
 // steady reports whether a finding shows each of n times more. What the versions take by chance, such as the order of a
 // map, can come out the same a few times in a row.
 func (f *search) steady(ctx context.Context, d *finding, n int) (bool, error) {
+	limit := f.patience()
+	if d.late {
+		n, limit = 1, min(limit, 2*runLimit) // each time takes as long again, and showed it in full the first time
+	}
 	if ok, err := f.repeats(ctx, d, n+2); ok || err != nil {
 		return ok, err
 	}
 	// A version that remembers may do it only once in a process.
-	seen, err := f.replay(ctx, []*worker.Program{d.program}, n, confirmLimit)
+	seen, err := f.replay(ctx, []*worker.Program{d.program}, n, limit)
 	if err != nil {
 		return false, err
 	}
@@ -139,7 +149,7 @@ func (f *search) repeats(ctx context.Context, d *finding, n int) (bool, error) {
 	list := slices.Repeat([]*worker.Program{d.program}, n)
 	var seen [2][]*worker.Seen
 	for side := range 2 {
-		p, err := start(ctx, f.files[side].file, f.config(confirmLimit))
+		p, err := start(ctx, f.files[side].file, f.config(f.patience()))
 		if err != nil {
 			return false, err
 		}
@@ -162,7 +172,7 @@ func (f *search) repeats(ctx context.Context, d *finding, n int) (bool, error) {
 func (f *search) cutHistory(ctx context.Context, list []*worker.Program, d *finding) ([]*worker.Program, error) {
 	for n := 1; n < len(list); n *= 2 {
 		short := list[len(list)-1-n:]
-		seen, err := f.replay(ctx, short, 1, confirmLimit)
+		seen, err := f.replay(ctx, short, 1, f.patience())
 		if err != nil {
 			return nil, err
 		}

@@ -24,6 +24,8 @@ type finding struct {
 	old     string
 	new     string
 	note    string // what softens it
+	late    bool   // one side did not return
+	calls   int    // about the target, until it was found
 	lines   [2][]worker.Line
 }
 
@@ -36,6 +38,7 @@ func (d *finding) bucket() string {
 func (f *search) keep(d *finding) {
 	if had := f.seen[d.bucket()]; had != nil {
 		if weight(d.program) < weight(had.program) {
+			d.calls = had.calls
 			f.seen[d.bucket()] = d
 		}
 		return
@@ -55,6 +58,9 @@ func weight(p *worker.Program) int {
 	var count func(v *worker.Value)
 	count = func(v *worker.Value) {
 		n += 1 + len(v.Text)
+		if v.Kind == worker.Ref {
+			n++ // one has to look what it was
+		}
 		for i := range v.Elems {
 			count(&v.Elems[i])
 		}
@@ -104,8 +110,12 @@ func differingPaths(a, b []worker.Line) []stepPath {
 // compare returns the gravest difference between what two workers saw, or nil.
 func (f *search) compare(p *worker.Program, old, now *worker.Seen) *finding {
 	d := &finding{program: p}
+	if old.Status == killed || now.Status == killed {
+		return nil
+	}
 	if old.Status != now.Status {
-		d.layer, d.path, d.old, d.new = worker.LayerPanic, "outcome", statusText(old.Status), statusText(now.Status)
+		d.layer, d.path, d.old, d.new = worker.LayerPanic, "outcome", f.statusText(old.Status), f.statusText(now.Status)
+		d.late = late(old) || late(now)
 		d.fn, d.step = f.lastName(p), len(p.Steps)-1
 		if old.Status == worker.Invalid || now.Status == worker.Invalid {
 			return nil
@@ -202,16 +212,33 @@ func (s *surface) bypassed(v *worker.Value, t types.Type) string {
 	return ""
 }
 
-func statusText(s byte) string {
+func (f *search) statusText(s byte) string {
 	switch s {
 	case worker.Done:
 		return "returns"
 	case worker.Late:
-		return "does not return within " + confirmLimit.String()
+		return "does not return within " + f.patience().String()
 	case worker.Large:
-		return "takes more than 1 GB"
+		return "takes more than 2 GB"
 	}
 	return "ends the process"
+}
+
+// textsOnly is in how many functions nothing graver than the text of an error differs.
+func (f *search) textsOnly() int {
+	worst := make(map[string]worker.Layer)
+	for _, d := range f.seen {
+		if l, ok := worst[d.fn]; !ok || d.layer < l {
+			worst[d.fn] = d.layer
+		}
+	}
+	n := 0
+	for _, l := range worst {
+		if l == worker.LayerText {
+			n++
+		}
+	}
+	return n
 }
 
 // findings returns what was found, the gravest first, each cut down to the least that shows it.
@@ -223,6 +250,7 @@ func (f *search) findings(ctx context.Context) ([]*finding, error) {
 	slices.SortFunc(list, func(a, b *finding) int {
 		return cmp.Or(cmpBool(b.alarms(), a.alarms()), cmp.Compare(a.layer, b.layer), cmp.Compare(a.target.distance, b.target.distance), cmp.Compare(a.bucket(), b.bucket()))
 	})
+	f.late = time.Now().Add(max(f.opt.Time/6, 3*time.Second))
 	// One of each layer and function is shown, the one that says most.
 	known := make(map[string]bool)
 	var out []*finding

@@ -143,25 +143,36 @@ func (b *builder) call(e *entry, args []worker.Value) int {
 	return len(b.p.Steps) - 1
 }
 
-// follow calls a handler that was returned.
+// follow uses what was returned: it serves requests with handlers, and calls methods and functions.
 func (b *builder) follow(e *entry, at int) {
 	for i, t := range e.results {
-		named, ok := types.Unalias(base(t)).(*types.Named)
-		if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg().Path() != "net/http" {
+		ref := worker.Value{Kind: worker.Ref, Int: int64(at)<<8 | int64(i)}
+		if isHandlerType(t) {
+			if serve := b.entryNamed(serveName); serve != nil {
+				for range 1 + b.rng.IntN(2) {
+					b.call(serve, append([]worker.Value{ref}, b.args(serve.params[1:])...))
+				}
+			}
 			continue
 		}
-		switch named.Obj().Name() {
-		case "Handler", "HandlerFunc", "ServeMux":
-			serve := b.entryNamed(serveName)
-			if serve == nil {
-				return
-			}
-			for range 1 + b.rng.IntN(2) {
-				args := b.args(serve.params[1:])
-				b.call(serve, append([]worker.Value{{Kind: worker.Ref, Int: int64(at)<<8 | int64(i)}}, args...))
+		uses := b.quick(b.uses(t))
+		if len(uses) == 0 || b.depth > 2 || e.method && b.baseKey(t) == b.baseKey(e.params[0]) || !b.chance(50) {
+			continue
+		}
+		b.depth++
+		for range 1 + b.rng.IntN(4) {
+			if len(b.p.Steps) < 14 {
+				b.callOn(pick(b.gen, uses), ref)
 			}
 		}
+		b.depth--
 	}
+}
+
+func isHandlerType(t types.Type) bool {
+	named, ok := types.Unalias(base(t)).(*types.Named)
+	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "net/http" &&
+		slices.Contains([]string{"Handler", "HandlerFunc", "ServeMux"}, named.Obj().Name())
 }
 
 func (b *builder) entryNamed(name string) *entry {

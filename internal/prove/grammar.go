@@ -106,9 +106,18 @@ func (g *gen) json(t types.Type, depth int) string {
 			if name == "" {
 				name = f.Name()
 			}
+			if sample := sampleFor(name); sample != "" && isText(f.Type()) && g.chance(25) {
+				parts = append(parts, quote(name)+":"+quote(sample))
+				continue
+			}
 			parts = append(parts, quote(name)+":"+g.json(f.Type(), depth+1))
 		}
 		return "{" + strings.Join(parts, ",") + "}"
 	}
 	return pick(g, []string{"null", "1", `"a"`, "{}", "[]"})
+}
+
+func isText(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
 }

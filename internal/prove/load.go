@@ -2,6 +2,7 @@ package prove
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/scanner"
@@ -35,6 +36,11 @@ type decl struct {
 	test bool
 }
 
+func (d *decl) isFunc() bool {
+	_, ok := d.obj.(*types.Func)
+	return ok
+}
+
 // A pair is both versions of a package.
 type pair struct {
 	rel      string // folder, in the versions
@@ -44,10 +50,17 @@ type pair struct {
 // pairUp loads both versions of the packages in dirs. The notes say what could not be loaded in both.
 func pairUp(ctx context.Context, c *Change, dirs []string) (pairs []*pair, notes []string, err error) {
 	old, err := loadSides(ctx, c.Old, dirs)
+	var broken *BrokenError
+	if errors.As(err, &broken) {
+		return nil, nil, fmt.Errorf("the old version, %s, does not build, so there is nothing to compare with: %w", c.Old.Name, err)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("loading %s: %w", c.Old.Name, err)
 	}
 	now, err := loadSides(ctx, c.New, dirs)
+	if errors.As(err, &broken) {
+		broken.New = true
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("loading %s: %w", c.New.Name, err)
 	}
@@ -73,7 +86,10 @@ func shownDir(dir string) string {
 }
 
 // A BrokenError is that a version does not compile.
-type BrokenError struct{ Text string }
+type BrokenError struct {
+	Text string
+	New  bool // it is the new one
+}
 
 func (e *BrokenError) Error() string { return e.Text }
 
@@ -125,7 +141,7 @@ func loadSides(ctx context.Context, v Version, dirs []string) (map[string]*side,
 			for _, e := range s.pkg.Errors {
 				text = append(text, strings.ReplaceAll(e.Error(), v.Dir+string(filepath.Separator), ""))
 			}
-			return nil, &BrokenError{strings.Join(text, "\n")}
+			return nil, &BrokenError{Text: strings.Join(text, "\n")}
 		}
 		if s.outer != nil && len(s.outer.Errors) > 0 {
 			s.outer = nil // the tests will say so

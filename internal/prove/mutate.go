@@ -162,7 +162,8 @@ func (g *gen) mutateRequest(v *worker.Value) worker.Value {
 	default:
 		path, query, _ := strings.Cut(out.Text, "?")
 		if len(g.dict.params) > 0 {
-			pair := escape(pick(g, g.dict.params)) + "=" + escape(g.formValue())
+			name := pick(g, g.dict.params)
+			pair := escape(name) + "=" + escape(g.formValue(name))
 			if query != "" && g.chance(60) {
 				pair = query + "&" + pair
 			}

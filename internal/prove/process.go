@@ -9,14 +9,19 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hone-perf/hone/internal/prove/worker"
 )
 
-// died is the status of a program that the worker did not survive.
-const died byte = 255
+// Statuses of programs that the worker says nothing about.
+const (
+	died   byte = 255 // it did not survive it
+	killed byte = 254 // somebody else ended it, such as a system that is out of memory: that says nothing
+)
 
 // stuckAfter is how long a worker may say nothing. It ends by itself long before that, unless it is not able to.
 const stuckAfter = 5 * time.Minute
@@ -86,8 +91,29 @@ func start(ctx context.Context, file string, config *worker.Config) (*process, e
 func (p *process) stop() {
 	p.in.Close()
 	p.cmd.Process.Kill()
-	p.cmd.Wait()
+	p.wait()
 	os.RemoveAll(p.dir)
+}
+
+// wait waits once for the worker to end.
+func (p *process) wait() {
+	if p.cmd.ProcessState == nil {
+		p.cmd.Wait()
+	}
+}
+
+// death says whether a worker that does not answer any more ended by itself.
+func (p *process) death(stuck bool) byte {
+	p.in.Close()
+	hangs := time.AfterFunc(10*time.Second, func() { p.cmd.Process.Kill() })
+	p.wait()
+	if stuck || !hangs.Stop() {
+		return worker.Late
+	}
+	if st := p.cmd.ProcessState; st != nil && st.ExitCode() < 0 && strings.Contains(st.String(), "killed") {
+		return killed
+	}
+	return died
 }
 
 // run has the worker run programs, and returns what became of each. After one that it did not survive there are no more.
@@ -98,7 +124,11 @@ func (p *process) run(list []*worker.Program, how byte) []*worker.Seen {
 	}
 	sent := make(chan error, 1)
 	go func() { sent <- worker.WriteFrame(p.in, frame) }()
-	stuck := time.AfterFunc(stuckAfter, func() { p.cmd.Process.Kill() })
+	var isStuck atomic.Bool
+	stuck := time.AfterFunc(stuckAfter, func() {
+		isStuck.Store(true)
+		p.cmd.Process.Kill()
+	})
 	defer stuck.Stop()
 	var out []*worker.Seen
 	for range list {
@@ -110,7 +140,7 @@ func (p *process) run(list []*worker.Program, how byte) []*worker.Seen {
 		}
 		if err != nil {
 			p.dead = true
-			out = append(out, &worker.Seen{Status: died})
+			out = append(out, &worker.Seen{Status: p.death(isStuck.Load())})
 			break
 		}
 		out = append(out, seen)

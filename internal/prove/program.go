@@ -47,8 +47,10 @@ func (r *run) program(ctx context.Context, p *pair, work string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if first.text == now.text && first.code == now.code {
-		r.check(what, report.Passed, fmt.Sprintf("exit code %d and %s of output, from both", now.code, counted(len(now.text), "byte")))
+	both := fmt.Sprintf("exit code %d and %s of output, from both, in %v and %v of CPU time",
+		now.code, counted(len(now.text), "byte"), first.cpu.Round(time.Millisecond), now.cpu.Round(time.Millisecond))
+	if first.same(now) {
+		r.check(what, report.Passed, both)
 		return true, nil
 	}
 	again, err := r.output(ctx, files[0])
@@ -59,10 +61,18 @@ func (r *run) program(ctx context.Context, p *pair, work string) (bool, error) {
 		r.check(what, report.Skipped, "the old version does not print the same each time")
 		return true, nil
 	}
+	if first.text == now.text && first.code == now.code && again.errors != first.errors {
+		r.check(what, report.Passed, both+"; what the old version writes to standard error is not the same each time")
+		return true, nil
+	}
 	detail := fmt.Sprintf("exit code %d → %d", first.code, now.code)
-	if first.text != now.text {
+	switch {
+	case first.text != now.text:
 		a, b := differingLine(first.text, now.text)
 		detail = fmt.Sprintf("%q → %q", a, b)
+	case first.code == now.code:
+		a, b := differingLine(first.errors, now.errors)
+		detail = fmt.Sprintf("standard error: %q → %q", a, b)
 	}
 	r.check(what, report.Failed, detail)
 	return true, nil
@@ -70,8 +80,13 @@ func (r *run) program(ctx context.Context, p *pair, work string) (bool, error) {
 
 // A printout is what a program printed, and its exit code.
 type printout struct {
-	text string
-	code int
+	text, errors string
+	code         int
+	cpu          time.Duration
+}
+
+func (p printout) same(q printout) bool {
+	return p.text == q.text && p.errors == q.errors && p.code == q.code
 }
 
 // output runs a program in an empty folder.
@@ -86,8 +101,8 @@ func (r *run) output(ctx context.Context, file string) (printout, error) {
 	cmd := exec.CommandContext(ctx, file, r.opt.Args...)
 	cmd.Dir = dir
 	cmd.WaitDelay = time.Second
-	var out bytes.Buffer
-	cmd.Stdout = &out
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
 	err = cmd.Run()
 	var exit *exec.ExitError
 	switch {
@@ -96,7 +111,8 @@ func (r *run) output(ctx context.Context, file string) (printout, error) {
 	case err != nil && !errors.As(err, &exit):
 		return printout{}, fmt.Errorf("running the program: %w", err)
 	}
-	return printout{out.String(), cmd.ProcessState.ExitCode()}, nil
+	st := cmd.ProcessState
+	return printout{out.String(), problems.String(), st.ExitCode(), st.UserTime() + st.SystemTime()}, nil
 }
 
 // differingLine returns the first line that differs.

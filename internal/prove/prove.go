@@ -25,7 +25,7 @@ import (
 
 // Options tune Run. The zero Options are those of hone prove.
 type Options struct {
-	Time       time.Duration // for the search for differences; 0 means a minute
+	Time       time.Duration // for the search for differences, and with Faster for the benchmarks; 0 means a minute
 	Executions int           // of each function; 0 means until the time is up or nothing new shows
 	Seed       uint64        // of what is made up
 	Only       string        // the one function to compare; "" means all that changed
@@ -34,16 +34,8 @@ type Options struct {
 	Args       []string      // the program of the package is run with these, too; nil means it is not
 	Say        func(string)  // is told what is being done; nil means nobody
 
-	// Faster compares how fast both versions of the packages that changed are. It is asked when nothing else speaks against
-	// the change; nil means that nobody wants to know.
-	Faster func(ctx context.Context, c *Change, packages []string) (Speed, error)
-}
-
-// A Speed is the answer of Options.Faster.
-type Speed struct {
-	Slower bool
-	Report report.Report // nil when there was nothing to compare
-	Note   string
+	// Faster runs benchmarks of both versions against each other; nil means that nobody wants to know how fast they are.
+	Faster func(ctx context.Context, race Race) (Speed, error)
 }
 
 // Run compares the two versions of a change.
@@ -61,19 +53,6 @@ func Run(ctx context.Context, c *Change, opt Options) (*report.Proof, error) {
 		return nil, err
 	}
 	r.verdict()
-	if opt.Faster != nil && len(r.packages) > 0 && (r.proof.Verdict == report.Proven || r.proof.Verdict == report.NotProven) {
-		speed, err := opt.Faster(ctx, c, r.packages)
-		if err != nil {
-			return nil, fmt.Errorf("comparing how fast they are: %w", err)
-		}
-		r.proof.Speed = speed.Report
-		if speed.Note != "" {
-			r.proof.Notes = append(r.proof.Notes, speed.Note)
-		}
-		if speed.Slower {
-			r.proof.Verdict = report.Slower
-		}
-	}
 	r.proof.Took = time.Since(began)
 	return r.proof, nil
 }
@@ -88,8 +67,9 @@ type run struct {
 	unreached, partly []string // functions that changed
 	ran               bool     // the program, with arguments
 	unchanged         bool     // nothing that is built differs
+	broken            bool     // the new version does not build
 
-	packages []string // that changed, as the go command names them
+	generated []*benchmarks // of packages that changed, for when they have none of their own
 }
 
 func (r *run) all(ctx context.Context) error {
@@ -115,7 +95,8 @@ func (r *run) all(ctx context.Context) error {
 	r.opt.Say("loading both versions")
 	pairs, notes, err := pairUp(ctx, r.change, dirs)
 	var broken *BrokenError
-	if errors.As(err, &broken) {
+	if errors.As(err, &broken) && broken.New {
+		r.broken = true
 		r.check("builds", report.Failed, err.Error())
 		return nil
 	}
@@ -123,7 +104,6 @@ func (r *run) all(ctx context.Context) error {
 		return err
 	}
 	r.proof.Notes = append(r.proof.Notes, notes...)
-	r.packages = patterns(pairs)
 	if !r.opt.NoTests {
 		if err := r.checks(ctx, pairs); err != nil {
 			return err
@@ -141,12 +121,19 @@ func (r *run) all(ctx context.Context) error {
 			r.proof.Notes = append(r.proof.Notes, "no program changed that could be run with arguments")
 		}
 	}
+	began := time.Now()
 	for i, p := range pairs {
 		opt := r.opt
 		opt.Time /= time.Duration(len(pairs))
+		if opt.Faster != nil {
+			opt.Time /= 2 // the other half is for the benchmarks
+		}
 		if err := r.compare(ctx, p, opt, func(side int) string { return workDir(work, i, side) }); err != nil {
 			return fmt.Errorf("comparing package %s: %w", p.new.pkg.PkgPath, err)
 		}
+	}
+	if r.opt.Faster != nil && len(pairs) > 0 && !r.broken {
+		return r.speed(ctx, pairs, time.Since(began))
 	}
 	return nil
 }
@@ -186,16 +173,28 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 	for _, d := range found {
 		r.proof.Differences = append(r.proof.Differences, f.difference(d))
 	}
+	if opt.Faster != nil {
+		g, err := f.generate(ctx, maxGenerated)
+		if err != nil {
+			return err
+		}
+		if g != nil {
+			r.generated = append(r.generated, g)
+		}
+	}
 	r.proof.Executions += f.executions
 	for key := range f.nondet {
 		r.proof.Masked = append(r.proof.Masked, key)
 	}
 	slices.Sort(r.proof.Masked)
+	if n := f.textsOnly(); n > 0 && !opt.Strict {
+		r.note("texts of errors differ, in %s: --strict shows them", counted(n, "function"))
+	}
 	if f.unsteady > 0 {
-		r.proof.Notes = append(r.proof.Notes, fmt.Sprintf("%d differences did not show again, and do not count: something outside of the calls plays a part", f.unsteady))
+		r.proof.Notes = append(r.proof.Notes, counted(f.unsteady, "difference")+" did not show again, which does not count: something outside of the calls plays a part")
 	}
 	if f.deaths > 0 {
-		r.proof.Notes = append(r.proof.Notes, fmt.Sprintf("%d times a call took too long, too much memory, or ended the process, in both versions or in one", f.deaths))
+		r.proof.Notes = append(r.proof.Notes, counted(f.deaths, "call")+" took too long, too much memory, or ended the process, in both versions or in one")
 	}
 	r.tried(s, f)
 	return nil
@@ -256,7 +255,7 @@ func (r *run) tried(s *surface, f *search) {
 			r.partly = append(r.partly, fmt.Sprintf("%s (%d of %d blocks)", out.Name, out.Reached, out.Blocks))
 		}
 		if out.Changed && t.entry != nil {
-			if what := closed(t.entry.results); what != "" {
+			if what := s.closed(t.entry.results); what != "" {
 				r.doubts = append(r.doubts, fmt.Sprintf("%s returns a %s, which is not looked into", out.Name, what))
 			}
 		}
@@ -266,21 +265,24 @@ func (r *run) tried(s *surface, f *search) {
 	}
 }
 
-// closed returns what among results does something that only using it would show: a channel, a function, an interface that is
-// no error. It is "" when there is none.
-func closed(results []types.Type) string {
+// closed returns what among results does something that only using it would show, and is not used: a channel, or a function or
+// an interface that has nothing that can be called. It is "" when there is none.
+func (s *surface) closed(results []types.Type) string {
 	var look func(t types.Type, depth int) string
 	look = func(t types.Type, depth int) string {
-		if depth > 4 {
+		if depth > 4 || depth == 0 && len(s.uses(t)) > 0 {
 			return ""
 		}
 		switch u := t.Underlying().(type) {
 		case *types.Chan:
 			return "channel"
 		case *types.Signature:
+			if isIterator(u) {
+				return ""
+			}
 			return "function"
 		case *types.Interface:
-			if u.NumMethods() > 0 && !types.Identical(t, types.Universe.Lookup("error").Type()) {
+			if u.NumMethods() > 0 && !isErrorType(t) {
 				return types.TypeString(t, (*types.Package).Name)
 			}
 		case *types.Slice:
@@ -323,6 +325,10 @@ func (f *search) difference(d *finding) report.Difference {
 	out := report.Difference{
 		Layer: string(rune(d.layer)), Kind: layerNames[d.layer], Grave: d.alarms() || f.opt.Strict, Function: d.fn,
 		File: d.target.file, Line: d.target.line, Call: f.show(d.program, d.step), What: strings.TrimSpace(d.path), Old: d.old, New: d.new, Note: d.note,
+		Calls: d.calls,
+	}
+	if d.path == worker.StandardError {
+		out.Kind = "what is written to standard error"
 	}
 	if d.layer == worker.LayerPanic {
 		for i, text := range []*string{&out.Old, &out.New} {
@@ -393,15 +399,20 @@ func (r *run) verdict() {
 	if grave > 0 {
 		p.Verdict = report.Different
 	}
-	switch {
-	case p.Verdict == report.Different:
-	case len(r.doubts) > 0:
+	if p.Verdict == report.Different {
+		return // how fast it is does not change that, and stands beside it
+	}
+	if len(r.doubts) > 0 {
 		p.Verdict = report.NotProven
 		p.Reasons = append(p.Reasons, r.doubts...)
-		fallthrough
-	default:
-		if p.Executions > 0 {
-			p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions))
-		}
+	}
+	if p.Executions > 0 {
+		p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions))
+	}
+	switch p.Pace {
+	case report.PaceSlower:
+		p.Verdict = report.Slower
+	case report.PaceHeavier:
+		p.Verdict = report.Heavier
 	}
 }

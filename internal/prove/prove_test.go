@@ -49,7 +49,13 @@ func TestCases(t *testing.T) {
 			if len(got) == 0 {
 				missed++
 				t.Logf("%s: no difference was found", file)
+				continue
 			}
+			d := got[0]
+			if want := leastCalls[file]; want != "" && d.Call != want {
+				t.Errorf("%s: shown by %s; the least that shows it is %s", file, d.Call, want)
+			}
+			t.Logf("%s: %s after %d calls: %s: %s: %s → %s", strings.TrimSuffix(file, ".go"), d.Layer, d.Calls, d.Call, d.What, d.Old, d.New)
 		case slices.ContainsFunc(got, func(d report.Difference) bool { return d.Grave }):
 			t.Errorf("%s: %+v", file, got)
 		}
@@ -63,6 +69,87 @@ func TestCases(t *testing.T) {
 		t.Errorf("%d of %d changes were missed", missed, different)
 	}
 	t.Logf("%d of %d changes found in %d calls, %v", different-missed, different, p.Executions, p.Took)
+}
+
+// TestGenerated holds that the benchmarks that are made of calls compile and run, in both versions, whatever the calls take.
+func TestGenerated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and calls two versions of a package")
+	}
+	dir := t.TempDir()
+	a, err := txtar.ParseFile(filepath.Join("testdata", "same.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range a.Files {
+		write(t, filepath.Join(dir, f.Name), f.Data)
+	}
+	for _, v := range []string{"old", "new"} {
+		write(t, filepath.Join(dir, v, "go.mod"), []byte("module example.com/cases\n\ngo 1.26\n"))
+	}
+	ctx := context.Background()
+	c, err := Open(ctx, dir, []string{"old", "new"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	pairs, _, err := pairUp(ctx, c, []string{"."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	danger, err := findDanger(ctx, pairs[0].old, pairs[0].new)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSurface(pairs[0], danger)
+	files, err := s.buildBoth(ctx, func(side int) string { return workDir(dir, 0, side) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newSearch(s, Options{Executions: 300, Time: time.Hour, Say: func(string) {}}, files)
+	if err := f.run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	g, err := f.generate(ctx, 1000)
+	if err != nil || g == nil {
+		t.Fatalf("generated %v, %v", g, err)
+	}
+	overlay, err := writeGenerated(dir, []*benchmarks{g})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []string{"old", "new"} {
+		out, err := goIn(filepath.Join(dir, v)).Run(ctx, "test", "-vet=off", "-run=^$", "-bench=.", "-benchtime=1x", "-overlay="+overlay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(out), " ns/op"); n != g.rows {
+			t.Errorf("%s: %d benchmarks ran; want %d:\n%s", v, n, g.rows, out)
+		}
+	}
+	called := 0
+	for _, target := range f.targets {
+		if st := f.states[target]; st != nil && len(st.agreed) > 0 {
+			called++
+		}
+	}
+	t.Logf("%d of %d functions have a benchmark", len(g.about), called)
+	if len(g.about)*10 < called*7 {
+		t.Errorf("only %d of %d functions have a benchmark", len(g.about), called)
+	}
+}
+
+// leastCalls are the smallest that show a difference, for cases in which there is one that is smaller than all others.
+var leastCalls = map[string]string{
+	"off_by_one.go":      `Shorten("", 0)`,
+	"forgotten_quote.go": `Escape("'")`,
+	"color.go":           "Color: GET /?color=red",
+	"boundary.go":        "Overlap(Span{}, Span{})",
+	"empty_accepted.go":  `CheckName("")`,
+	"in_place.go":        "Positive([]int{1})",
+	"last_line.go":       `CountLines(strings.NewReader("a"))`,
+	"reset.go":           `x1 := &Tally{}; x1.Add(""); x1.Reset(); x1.Total()`,
+	"words_of_eight.go":  `Checksum([]byte("aaaaaaaa"))`,
 }
 
 func write(t *testing.T, name string, text []byte) {
@@ -143,6 +230,16 @@ func TestExamples(t *testing.T) {
 			if got := d.What + ": " + d.Old + " → " + d.New; !strings.HasPrefix(d.Call, tt.call) || !strings.HasPrefix(got, tt.what) {
 				t.Errorf("%s to %s: %s: %s; want %s: %s", tt.old, tt.new, d.Call, got, tt.call, tt.what)
 			}
+		}
+	}
+}
+
+func TestSampleFor(t *testing.T) {
+	for name, want := range map[string]string{
+		"color": "red", "shirtColor": "red", "shirt_color": "red", "Zip": "10115", "user-id": "1", "ID": "1", "x": "", "": "", "7": "",
+	} {
+		if got := sampleFor(name); got != want {
+			t.Errorf("sampleFor(%q) = %q; want %q", name, got, want)
 		}
 	}
 }

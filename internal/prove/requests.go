@@ -21,7 +21,8 @@ func (g *gen) request() worker.Value {
 	var pairs []string
 	if len(d.params) > 0 {
 		for range g.rng.IntN(3) {
-			pairs = append(pairs, escape(pick(g, d.params))+"="+escape(g.formValue()))
+			name := pick(g, d.params)
+			pairs = append(pairs, escape(name)+"="+escape(g.formValue(name)))
 		}
 	}
 	form := strings.Join(pairs, "&")
@@ -85,10 +86,13 @@ func (g *gen) path(route string) string {
 	return strings.NewReplacer(" ", "%20", "?", "%3F", "#", "%23").Replace(path)
 }
 
-func (g *gen) formValue() string {
-	switch c := g.rng.IntN(10); {
+// formValue makes a value for a field of a form.
+func (g *gen) formValue(name string) string {
+	switch c := g.rng.IntN(12); {
+	case c < 2:
+		return sampleFor(name)
 	case c < 3:
-		return pick(g, []string{"red", "7", "a", "", "é", "a b", "<b>", "0", "-1", "true", "10", "x", "Anna", "1.5"})
+		return pick(g, []string{"7", "a", "", "é", "a b", "<b>", "0", "-1", "true", "10", "x", "Anna", "1.5"})
 	case c < 5 && len(g.dict.patterns) > 0:
 		return g.matching(pick(g, g.dict.patterns), 0)
 	}

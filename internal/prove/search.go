@@ -31,12 +31,17 @@ type search struct {
 	history    []*worker.Program // since the workers were started
 	dirty      bool              // a difference was seen since then: what they hold may differ
 	foundAt    time.Time
+	until      time.Time // when the search ends
+	late       time.Time // when what was found is not cut down any more, but for the first findings
+	shrunk     int       // findings that were cut down
 }
 
 // A state is how far the search is with a target.
 type state struct {
 	seeds      []seedCall
 	corpus     []*worker.Program
+	agreed     []agreed // programs for benchmarks: those of tests, and those that reached something new
+	size       int      // of the next batch
 	executions int
 	invalid    int // programs that could not be made
 	quiet      int // executions since something new was seen
@@ -45,8 +50,13 @@ type state struct {
 	done       bool
 }
 
-// batchSize is how many programs are handed to the workers at a time.
-const batchSize = 48
+// How many programs are handed to the workers at a time: more where they are quick, so that a batch takes neither many
+// exchanges nor much of the time there is.
+const (
+	firstBatch = 6
+	mostBatch  = 48
+	batchTime  = 300 * time.Millisecond
+)
 
 func newSearch(s *surface, opt Options, files [2]*built) *search {
 	f := &search{
@@ -58,15 +68,18 @@ func newSearch(s *surface, opt Options, files [2]*built) *search {
 	}
 	for _, t := range s.targets {
 		if t.entry != nil {
-			f.states[t] = &state{seeds: f.gen.seeds[t.key]}
+			f.states[t] = &state{seeds: f.gen.seeds[t.key], size: firstBatch}
 		}
 	}
 	return f
 }
 
-// config is what a worker is told.
+// config is what a worker is told. One that has more time has more memory, too: what is near a limit is not beyond both.
 func (f *search) config(limit time.Duration) *worker.Config {
-	c := &worker.Config{Fields: make(map[string][]worker.FieldRule), Masks: maps.Clone(f.masks), Limit: limit, Memory: 1 << 30}
+	c := &worker.Config{Fields: make(map[string][]worker.FieldRule), Masks: maps.Clone(f.masks), Limit: limit, Memory: searchMemory}
+	if limit > runLimit {
+		c.Memory *= 2
+	}
 	for name, rules := range f.rules {
 		list := []worker.FieldRule{}
 		for _, r := range rules {
@@ -81,11 +94,20 @@ func (f *search) config(limit time.Duration) *worker.Config {
 	return c
 }
 
-// Limits of one program: long enough for a busy machine, short enough for a search.
+// Limits of the CPU time of one program: short enough for a search, and long enough to say that it does not return.
 const (
 	runLimit     = time.Second
 	confirmLimit = 8 * time.Second
+	searchMemory = 1 << 30
 )
+
+// patience is how long a difference is looked at, when there is time for that.
+func (f *search) patience() time.Duration {
+	if f.opt.Executions > 0 {
+		return confirmLimit
+	}
+	return min(confirmLimit, max(2*runLimit, f.opt.Time/8))
+}
 
 // restart gives both sides fresh workers.
 func (f *search) restart(ctx context.Context) error {
@@ -116,7 +138,7 @@ func (f *search) run(ctx context.Context) error {
 	if err := f.restart(ctx); err != nil {
 		return err
 	}
-	began := time.Now()
+	f.until = time.Now().Add(f.opt.Time * 5 / 6) // the rest is for looking at what was found
 	for round := 0; ; round++ {
 		idle := true
 		for _, t := range f.targets {
@@ -132,7 +154,7 @@ func (f *search) run(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if time.Since(began) > f.opt.Time || f.enough() {
+			if f.over() || f.enough() {
 				return nil
 			}
 			if err := f.batch(ctx, t, st); err != nil {
@@ -157,6 +179,9 @@ const quietEnough = 60_000
 // invalidEnough is how many programs that cannot be made end it, when there was none that can.
 const invalidEnough = 2000
 
+// over reports whether the time is up.
+func (f *search) over() bool { return time.Now().After(f.until) }
+
 // enough reports whether a grave difference was found, and there was some time to find a graver one.
 func (f *search) enough() bool {
 	return f.opt.Executions == 0 && !f.foundAt.IsZero() && time.Since(f.foundAt) > f.opt.Time/6
@@ -164,12 +189,14 @@ func (f *search) enough() bool {
 
 // batch makes programs about a target, has them run, and looks at what became of them.
 func (f *search) batch(ctx context.Context, t *target, st *state) error {
-	list := make([]*worker.Program, 0, batchSize)
-	for range batchSize {
+	list := make([]*worker.Program, 0, st.size)
+	seeds := 0 // the first so many of list
+	for range st.size {
 		switch {
 		case len(st.seeds) > 0:
 			list = append(list, f.fromSeed(t, st.seeds[0]))
 			st.seeds = st.seeds[1:]
+			seeds++
 		case len(st.corpus) > 0 && f.chance(60):
 			// The newest half was the hardest to find.
 			i := len(st.corpus) - 1 - f.rng.IntN(len(st.corpus))
@@ -181,6 +208,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 			list = append(list, f.program(t))
 		}
 	}
+	began := time.Now()
 	var seen [2][]*worker.Seen
 	var wg sync.WaitGroup
 	for i := range f.live {
@@ -194,6 +222,14 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 	wg.Wait()
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	switch took := time.Since(began); {
+	case f.opt.Executions > 0: // then the same calls are to be made, however busy the machine
+		st.size = mostBatch
+	case took > batchTime:
+		st.size = max(1, st.size/2)
+	case took < batchTime/4:
+		st.size = min(2*st.size, mostBatch)
 	}
 	n := min(len(seen[0]), len(seen[1]))
 	looked, again := 0, false
@@ -218,9 +254,12 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		}
 		kind := kindOf(f, list[i], old, now)
 		if kind == "" {
+			if old.Status == worker.Done && (fresh > 0 || i < seeds) && len(st.agreed) < agreedPrograms {
+				st.agreed = append(st.agreed, agreed{list[i], i < seeds})
+			}
 			continue
 		}
-		if f.busy[kind] >= 3 && f.rng.IntN(40*f.busy[kind]) != 0 || looked >= 4 {
+		if f.busy[kind] >= 3 && f.rng.IntN(40*f.busy[kind]) != 0 || looked >= 4 || f.over() && !f.foundAt.IsZero() {
 			f.dirty = true
 			continue
 		}
@@ -236,6 +275,9 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		}
 		f.dirty = true
 		f.busy[kind]++
+		if found != nil && found.late {
+			f.busy[kind] += 3 // once is enough, as long as it takes
+		}
 		grave = grave || found != nil && found.alarms()
 	}
 	st.found = st.found || grave
@@ -276,6 +318,9 @@ func (f *search) cover(side int, s *worker.Seen) int {
 
 // kindOf says what kind of difference there is between what two workers saw, or "" when there is none that matters.
 func kindOf(f *search, p *worker.Program, old, now *worker.Seen) string {
+	if old.Status == killed || now.Status == killed {
+		return ""
+	}
 	if old.Status != now.Status {
 		return fmt.Sprintf("status %d %d %s", old.Status, now.Status, f.lastName(p))
 	}

@@ -72,6 +72,8 @@ func (w *printer) step(at int, s *worker.Step, used map[int64]bool) {
 	switch {
 	case e.name == serveName:
 		text = args[0] + ": " + args[2]
+	case e.called:
+		text = args[0] + "(" + strings.Join(args[1:], ", ") + ")"
 	case w.isHandler(e):
 		text = e.name + ": " + args[len(args)-1]
 	case e.method:
@@ -79,6 +81,9 @@ func (w *printer) step(at int, s *worker.Step, used map[int64]bool) {
 		recv := args[0]
 		if strings.HasPrefix(recv, "&") {
 			recv = "(" + recv + ")"
+		}
+		if recv == "nil" {
+			recv = "(" + w.typeName(e.params[0]) + ")(nil)"
 		}
 		text = recv + "." + method + "(" + strings.Join(args[1:], ", ") + ")"
 	}

@@ -2,15 +2,25 @@ package prove
 
 import (
 	"context"
+	"math"
+	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hone-perf/hone/internal/prove/worker"
 )
 
-// shrinkTries is how many smaller programs are tried for one finding.
-const shrinkTries = 600
+// Limits of how many smaller programs are tried for one finding, and for how long.
+const (
+	shrinkTries = 2000
+	shrinkTime  = 10 * time.Second
+
+	shrinkLeast   = 4 * time.Second // for the first findings, when there is no time left
+	firstFindings = 3
+)
 
 // A shrinker looks for a smaller program with the same difference.
 type shrinker struct {
@@ -42,13 +52,24 @@ func (f *search) shrink(ctx context.Context, d *finding) error {
 
 // shrinkIn reports whether what it arrived at shows the difference in workers that saw nothing else.
 func (f *search) shrinkIn(ctx context.Context, d *finding, careful bool) (bool, error) {
-	s := &shrinker{search: f, ctx: ctx, d: d, best: d.program, careful: careful, until: time.Now().Add(10 * time.Second)}
+	s := &shrinker{search: f, ctx: ctx, d: d, best: d.program, careful: careful, until: time.Now().Add(shrinkTime)}
+	switch {
+	case f.opt.Executions > 0:
+		s.until = s.until.Add(time.Hour) // then the number of tries is the limit, however busy the machine
+	case s.until.After(f.late):
+		s.until = f.late
+		if least := time.Now().Add(shrinkLeast); f.shrunk < firstFindings && least.After(f.late) {
+			s.until = least // what is shown first is worth some time more
+		}
+	}
+	f.shrunk++
 	defer s.stop()
-	for range 4 {
-		before := weight(s.best)
+	for range 5 {
+		before := s.best
 		s.steps()
 		s.arguments()
-		if weight(s.best) >= before || !s.left() {
+		s.together()
+		if s.best == before || !s.left() {
 			break
 		}
 	}
@@ -63,7 +84,7 @@ func (f *search) shrinkIn(ctx context.Context, d *finding, careful bool) (bool, 
 	if a == nil || b == nil || a.bucket() != d.bucket() || b.bucket() != d.bucket() || a.note != d.note {
 		return false, nil
 	}
-	a.target = d.target
+	a.target, a.calls = d.target, d.calls
 	*d = *a
 	return true, nil
 }
@@ -124,9 +145,23 @@ func (s *shrinker) steps() {
 	if s.best.After {
 		s.change(func(p *worker.Program) { p.After = false })
 	}
-	for i := len(s.best.Steps) - 1; i >= 0 && len(s.best.Steps) > 1; i-- {
-		p := cloneProgram(s.best)
-		if i < len(p.Steps) && removeStep(p, i) {
+	for size := len(s.best.Steps) / 2; size > 0 && s.left(); size /= 2 {
+		for i := len(s.best.Steps) - size; i >= 0 && s.left(); i -= size {
+			p := cloneProgram(s.best)
+			removed := false
+			for j := min(i+size, len(p.Steps)) - 1; j >= i && len(p.Steps) > 1; j-- { // from behind: what comes later may use it
+				removed = removeStep(p, j) || removed
+			}
+			if removed {
+				s.try(p)
+			}
+		}
+	}
+	for i := len(s.best.Steps) - 2; i >= 0 && s.left(); i-- {
+		if i >= len(s.best.Steps)-1 {
+			continue
+		}
+		if p := withoutStep(s.best, i); p != nil {
 			s.try(p)
 		}
 	}
@@ -148,22 +183,33 @@ func (s *shrinker) value(at func(p *worker.Program) *worker.Value) {
 		return s.change(func(p *worker.Program) { *at(p) = with })
 	}
 	switch v.Kind {
+	case worker.Bool:
+		if v.Int != 0 {
+			set(worker.Value{Kind: worker.Bool})
+		}
 	case worker.Int:
-		for _, n := range []int64{0, 1, -1, 2, -2, 3, -3, 5, 10, 'a', 'é', v.Int / 2, -v.Int, v.Int - 1} {
-			if magnitude(n) < magnitude(v.Int) && set(worker.Value{Kind: worker.Int, Int: n}) {
-				break
-			}
-		}
+		s.number(at)
 	case worker.Float:
-		for _, n := range []float64{0, 1, 2, 0.5} {
-			w := floatValue(n)
-			if v.Int != w.Int && set(w) {
+		s.fraction(at)
+	case worker.Time:
+		for _, n := range []int64{0, 1e9, 1700000000e9} {
+			if v.Int == n || set(worker.Value{Kind: worker.Time, Int: n}) {
 				break
 			}
 		}
-	case worker.Writer, worker.Func:
+	case worker.Writer:
+		if v.Int != 0 && !set(worker.Value{Kind: v.Kind}) {
+			s.number(at)
+		}
+	case worker.Func:
 		if v.Int != 0 {
 			set(worker.Value{Kind: v.Kind})
+		}
+	case worker.Ref:
+		for _, plain := range s.plain(*v) {
+			if set(plain) {
+				break
+			}
 		}
 	case worker.String, worker.Reader, worker.Error:
 		s.text(at)
@@ -183,6 +229,65 @@ func (s *shrinker) value(at func(p *worker.Program) *worker.Value) {
 	}
 }
 
+// plain returns what may stand for a result that is a number or a text: nothing, and what it was.
+func (s *shrinker) plain(ref worker.Value) []worker.Value {
+	step, i := int(ref.Int>>8), int(ref.Int&255)
+	if step >= len(s.best.Steps) {
+		return nil
+	}
+	e := s.entries[s.best.Steps[step].Func]
+	if i >= len(e.results) || !isBasic(e.results[i]) {
+		return nil
+	}
+	list := []worker.Value{{}}
+	for _, l := range s.d.lines[0] {
+		if l.Step != step || l.Path != "result" && l.Path != "result "+strconv.Itoa(i+1) {
+			continue
+		}
+		if text, err := strconv.Unquote(l.Text); err == nil {
+			list = append(list, worker.Value{Kind: worker.String, Text: text})
+		} else if n, err := strconv.ParseInt(l.Text, 10, 64); err == nil {
+			list = append(list, worker.Value{Kind: worker.Int, Int: n})
+		}
+	}
+	return list
+}
+
+// number looks for a plain number, and else for the one that is nearest to nothing.
+func (s *shrinker) number(at func(p *worker.Program) *worker.Value) {
+	set := func(n int64) bool {
+		return magnitude(n) < magnitude(at(s.best).Int) && s.change(func(p *worker.Program) { at(p).Int = n })
+	}
+	for _, n := range []int64{0, 1, -1, 2, -2, 3, -3, 5, 10, 'a', 'é', 100, 1000, -at(s.best).Int} {
+		if set(n) {
+			break
+		}
+	}
+	for step := at(s.best).Int / 2; step != 0 && s.left(); {
+		if !set(at(s.best).Int - step) {
+			step /= 2
+		}
+	}
+}
+
+// fraction looks for a plain number, and else for one with few digits.
+func (s *shrinker) fraction(at func(p *worker.Program) *worker.Value) {
+	was := at(s.best).Int
+	f := math.Float64frombits(uint64(was))
+	tries := []float64{0, 1, 2, 0.5, -1, 1.5, math.Trunc(f)}
+	for digits := 1; digits <= 6; digits++ {
+		if short, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', digits, 64), 64); err == nil {
+			tries = append(tries, short)
+		}
+	}
+	for _, n := range tries {
+		w := floatValue(n)
+		if w.Int == was || s.change(func(p *worker.Program) { *at(p) = w }) {
+			return
+		}
+	}
+}
+
 // magnitude orders numbers by how much there is to them. A small character says more than a number below zero.
 func magnitude(n int64) uint64 {
 	if n < 0 {
@@ -193,22 +298,50 @@ func magnitude(n int64) uint64 {
 
 // text takes pieces out of a text, large ones first, and then makes its characters plain.
 func (s *shrinker) text(at func(p *worker.Program) *worker.Value) {
-	for size := len(at(s.best).Text); size > 0 && s.left(); size /= 2 {
+	for size := powerOfTwo(len(at(s.best).Text)); size > 0 && s.left(); size /= 2 {
 		for from := 0; from+size <= len(at(s.best).Text) && s.left(); {
 			if !s.change(func(p *worker.Program) { v := at(p); v.Text = v.Text[:from] + v.Text[from+size:] }) {
 				from += size
 			}
 		}
 	}
-	for i := 0; i < len(at(s.best).Text) && i < 24 && s.left(); i++ {
-		if c := at(s.best).Text[i]; c != 'a' && c != '0' && c < 0x80 {
-			_ = s.change(func(p *worker.Program) { v := at(p); v.Text = v.Text[:i] + "a" + v.Text[i+1:] }) ||
-				s.change(func(p *worker.Program) { v := at(p); v.Text = v.Text[:i] + "0" + v.Text[i+1:] })
+	for i, n := 0, 0; i < len(at(s.best).Text) && n < 24 && s.left(); n++ {
+		text := at(s.best).Text
+		c, size := utf8.DecodeRuneInString(text[i:])
+		for _, plain := range plainer(c) {
+			if s.change(func(p *worker.Program) { at(p).Text = text[:i] + plain + text[i+size:] }) {
+				size = len(plain)
+				break
+			}
 		}
+		i += size
 	}
 	if v := at(s.best); v.Int != 0 {
 		s.change(func(p *worker.Program) { at(p).Int = 0 })
 	}
+}
+
+// powerOfTwo returns the largest up to n. What depends on a length most often depends on it by one of those.
+func powerOfTwo(n int) int {
+	if n == 0 {
+		return 0
+	}
+	return 1 << (bits.Len(uint(n)) - 1)
+}
+
+// plainer returns characters that say more than c, the plainest first. One of another kind, such as a character of more
+// than one byte, may be what it takes.
+func plainer(c rune) []string {
+	list := []string{"a", "0", "é", "\xff"}
+	for i, p := range list {
+		if r, _ := utf8.DecodeRuneInString(p); r == c {
+			return list[:i]
+		}
+	}
+	if c < utf8.RuneSelf {
+		return list[:2]
+	}
+	return list[:3]
 }
 
 // elements takes elements out of a list, a map, a struct, and headers out of a request.
@@ -221,7 +354,7 @@ func (s *shrinker) elements(at func(p *worker.Program) *worker.Value) {
 	if v.Kind == worker.Map {
 		n = 2
 	}
-	for size := len(v.Elems) / n; size > 0; size /= 2 {
+	for size := powerOfTwo(len(v.Elems) / n); size > 0; size /= 2 {
 		for from := 0; s.left(); {
 			v := at(s.best)
 			end := len(v.Elems)
@@ -257,6 +390,20 @@ func (s *shrinker) request(at func(p *worker.Program) *worker.Value) {
 		}
 		s.change(func(p *worker.Program) { at(p).Text = text })
 	}
+	for { // one part of the path after the other
+		path, query, ok := strings.Cut(at(s.best).Text, "?")
+		i := strings.LastIndexByte(path, '/')
+		if i < 0 || i == strings.IndexByte(path, '/') {
+			break
+		}
+		text := path[:i]
+		if ok {
+			text += "?" + query
+		}
+		if !s.change(func(p *worker.Program) { at(p).Text = text }) {
+			break
+		}
+	}
 	path, query, _ := strings.Cut(at(s.best).Text, "?")
 	pairs := strings.Split(query, "&")
 	for i := 0; i < len(pairs) && query != ""; {
@@ -276,9 +423,12 @@ func (s *shrinker) request(at func(p *worker.Program) *worker.Value) {
 		if !ok {
 			continue
 		}
-		for _, plain := range []string{"", "red", "0", "a"} {
+		for k, plain := range []string{"", escape(sampleFor(name)), "0", "a"} {
 			if plain == value {
 				break
+			}
+			if plain == "" && k > 0 {
+				continue // nothing is known about the name
 			}
 			with := slices.Clone(pairs)
 			with[i] = name + "=" + plain

@@ -18,6 +18,7 @@ type entry struct {
 	results  []types.Type
 	variadic bool
 	method   bool // the first parameter is a receiver
+	called   bool // the first parameter is a function that is called
 	inOld    bool
 }
 
@@ -45,6 +46,7 @@ type surface struct {
 	rules   map[string][]fieldRule
 	danger  *danger
 	inst    map[types.Type][]types.Type
+	used    map[string]bool // types of results that were looked into
 }
 
 // newSurface finds out what can be called.
@@ -56,6 +58,7 @@ func newSurface(p *pair, d *danger) *surface {
 		methods: make(map[string][]*entry),
 		types:   make(map[string]types.Type),
 		rules:   make(map[string][]fieldRule),
+		used:    make(map[string]bool),
 	}
 	s.compareStructs()
 	distance := p.changed()
@@ -100,6 +103,7 @@ func newSurface(p *pair, d *danger) *surface {
 		}
 	}
 	s.addServe()
+	s.addUses()
 	s.addTypes()
 	return s
 }

@@ -13,7 +13,7 @@ var (
 	oddStrings = []string{
 		"", " ", "a", "A", "é", "日本", "\x00", "\x7f", "\x80", "\xff", "a\xffb", "İ", "ß", "\u212a", "ſ", "\u2028", "a b", "0", "-1", "+1",
 		"1e9", "007", "0x10", "1_000", "9223372036854775807", "9223372036854775808", "true", "a,b", ",", ",,", "a,,b", "/", "//", "a/b/", "\n",
-		"a\nb", "\r\n", " a ", "%", "%41", "a=b", "=", "\"", "'", "\\", "<b>", "null", "😀", "e\u0301", "a:b", ":", "a.b", "..", ".", "red",
+		"a\nb", "\r\n", " a ", "%", "%41", "a=b", "=", "\"", "'", "\\", "<b>", "null", "😀", "e\u0301", "a:b", ":", "a.b", "..", ".",
 		"foo bar", "Hello, World", "x y  z", "\t", "a\tb", "1.5", "-0", ".5", "5.", "1e400", "NaN", "{}", "[]", "[1,2]", `{"a":1}`, "a&b", "#",
 		"ÀÉ", "ǅ", "\ufeffa", "a;b", "key=value", "-", "--a", "a-b", "_", "a_b", "aB", "ABC", "abcdefgh", "abcdefghi",
 	}
@@ -70,7 +70,7 @@ func (g *gen) random() string {
 	near := strings.Join(g.dict.texts[g.dict.near], "")
 	n := g.rng.IntN(12)
 	if g.chance(15) {
-		n = pick(g, oddLengths)
+		n = g.length()
 	}
 	var b strings.Builder
 	for range n {
@@ -86,6 +86,17 @@ func (g *gen) random() string {
 		}
 	}
 	return b.String()
+}
+
+// length makes a length that may be a limit: of machines, or of the code.
+func (g *gen) length() int {
+	if near := g.dict.numbers[g.dict.near]; len(near) > 0 && g.chance(40) {
+		n := pick(g, near) + int64(g.rng.IntN(3)) - 1
+		if n >= 0 && (n <= 1<<10 || n <= 1<<17 && g.sized && g.chance(10)) {
+			return int(n)
+		}
+	}
+	return pick(g, oddLengths)
 }
 
 // mutateText changes a string a little.
@@ -121,7 +132,7 @@ func (g *gen) mutateText(s string) string {
 		return s + " "
 	case 8:
 		if len(s) < 200 {
-			n := pick(g, oddLengths)
+			n := g.length()
 			return strings.Repeat(s, n/len(s)+1)[:n]
 		}
 		return strings.ToUpper(s)

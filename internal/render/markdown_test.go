@@ -3,9 +3,12 @@ package render
 import (
 	"bytes"
 	"html"
+	"io"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/report"
 )
 
 // readMarkdown reads a table the way GitHub does: it returns the cells of each row as a reader would see them.
@@ -80,4 +83,46 @@ func FuzzMarkdown(f *testing.F) {
 			t.Errorf("escapeMarkdown(%q) = %q", a, escaped)
 		}
 	})
+}
+
+// TestDetails holds that what few readers want is folded in Markdown, and in the way of nobody elsewhere.
+func TestDetails(t *testing.T) {
+	r := blockReport{
+		report.Title{Text: "verdict: a<b"},
+		report.Details{Title: "what was tried <&>", Blocks: []report.Block{
+			report.Table{Title: "functions", Columns: []report.Column{{Name: "calls"}, {Name: "function"}}, Rows: [][]any{{3, "f"}}},
+		}},
+		report.Note{Text: report.Phrase{"the end"}},
+	}
+	tests := []struct {
+		name  string
+		write func(w io.Writer) error
+		want  string
+	}{
+		{"markdown", func(w io.Writer) error { return Markdown(w, r, Options{}) }, `## verdict: a\<b
+
+<details>
+<summary>what was tried &lt;&amp;&gt;</summary>
+
+### functions
+
+| calls | function |
+|---:|:---|
+| 3 | f |
+
+</details>
+
+> note: the end
+`},
+		{"text", func(w io.Writer) error { return Text(w, r, Options{}) }, "verdict: a<b\n\nfunctions\ncalls  function\n    3  f\nnote: the end\n"},
+		{"csv", func(w io.Writer) error { return CSV(w, r, Options{}) }, "calls,function\n3,f\n"},
+	}
+	for _, tt := range tests {
+		var b bytes.Buffer
+		if err := tt.write(&b); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		} else if b.String() != tt.want {
+			t.Errorf("%s:\n%s\nwant:\n%s", tt.name, b.String(), tt.want)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 )
@@ -16,7 +17,20 @@ const (
 	Unchanged Verdict = "nothing changed" // that is built
 	NotProven Verdict = "not proven"      // nothing was found against it, but not all of it could be tried
 	Different Verdict = "different"       // it does something else than before
-	Slower    Verdict = "slower"          // it does the same, and takes longer
+	Slower    Verdict = "slower"          // nothing was found against what it does, but it takes longer
+	Heavier   Verdict = "heavier"         // nothing was found against what it does, but it needs more memory, and is not faster for it
+)
+
+// A Pace is how fast the new version is, against the old one.
+type Pace string
+
+// The paces.
+const (
+	PaceFaster  Pace = "faster"  // in some benchmark, and slower in none
+	PaceSame    Pace = "as fast" // in all of them
+	PaceSlower  Pace = "slower"  // in some benchmark
+	PaceHeavier Pace = "heavier" // it needs more memory in some benchmark, and is not faster there
+	PaceUnknown Pace = "unknown" // there was nothing to run, or it did not show in the time there was
 )
 
 // A Proof is the verdict on a change, and what it rests on.
@@ -34,7 +48,18 @@ type Proof struct {
 	Masked      []string      `json:"masked,omitempty"` // what the old version does not say the same each time
 	Notes       []string      `json:"notes,omitempty"`
 
-	Speed Report `json:"speed,omitempty"` // how fast both are, when that was asked
+	// When it was asked how fast both are:
+	Pace      Pace            `json:"pace,omitempty"`
+	Speed     Report          `json:"speed,omitempty"`     // nil when there was nothing to run
+	Generated []GeneratedCode `json:"generated,omitempty"` // the benchmarks in Speed, when no benchmark there is reaches what changed
+}
+
+// A GeneratedCode is a benchmark that was made of calls which both versions answer alike.
+type GeneratedCode struct {
+	Function string `json:"function"`
+	Name     string `json:"name"`
+	Calls    int    `json:"calls"` // of the function, in an operation
+	Source   string `json:"source"`
 }
 
 // A Check is something that a change has to pass: building, vet, tests.
@@ -67,6 +92,7 @@ type Difference struct {
 	Old      string `json:"old"`
 	New      string `json:"new"`
 	Note     string `json:"note,omitempty"`
+	Calls    int    `json:"calls"` // it took, about the function
 }
 
 // A Tried is a function that the change touches, and how far it was tried.
@@ -83,11 +109,11 @@ type Tried struct {
 
 // Blocks says the verdict first, then what speaks against the change, then what was tried.
 func (p *Proof) Blocks() iter.Seq[Block] {
-	h := Heading{Lines: []Phrase{{"verdict: " + string(p.Verdict)}, {p.Old + " against " + p.New}}}
+	h := Heading{Lines: []Phrase{{p.Old + " against " + p.New}}}
 	for _, r := range p.Reasons {
 		h.Lines = append(h.Lines, Phrase{r})
 	}
-	list := []Block{h}
+	list := []Block{Title{"verdict: " + p.headline()}, h}
 	for _, d := range p.Differences {
 		list = append(list, Plain{d.text()})
 	}
@@ -116,17 +142,60 @@ func (p *Proof) Blocks() iter.Seq[Block] {
 			}
 			t.Rows = append(t.Rows, []any{f.Executions, reached, f.Name, why})
 		}
-		list = append(list, t)
+		list = append(list, Details{fmt.Sprintf("what was tried: %d calls of both versions", p.Executions), []Block{t}})
 	}
 	if p.Speed != nil {
-		for b := range p.Speed.Blocks() {
-			list = append(list, b)
-		}
+		list = append(list, p.speed()...)
 	}
 	for _, n := range p.Notes {
 		list = append(list, Note{Phrase{n}})
 	}
 	return blocks(list)
+}
+
+// headline is the verdict on what it does, and on how fast it is: neither hides the other.
+func (p *Proof) headline() string {
+	v := string(p.Verdict)
+	switch {
+	case p.Pace == "", v == string(p.Pace), p.Verdict == Unchanged:
+		return v
+	case p.Pace == PaceUnknown:
+		return v + "; whether it is faster is not known"
+	case p.Verdict == NotProven && p.Pace == PaceFaster:
+		return v + ", but faster"
+	}
+	return v + ", and " + string(p.Pace)
+}
+
+// speed cuts the comparison down: whose versions these are was said, and why it changed is for those who ask.
+func (p *Proof) speed() []Block {
+	var list, why []Block
+	for b := range p.Speed.Blocks() {
+		switch b := b.(type) {
+		case Heading:
+			if len(b.Lines) > 1 {
+				list = append(list, Heading{Lines: b.Lines[1:]})
+			}
+		case Table:
+			if b.Group == "why" {
+				why = append(why, b)
+				continue
+			}
+			list = append(list, b)
+		case Details: // the code of what made the difference
+			why = append(why, b)
+		default:
+			list = append(list, b)
+		}
+	}
+	if len(why) == 0 {
+		return list
+	}
+	at := slices.IndexFunc(list, func(b Block) bool { _, ok := b.(Note); return ok })
+	if at < 0 {
+		at = len(list)
+	}
+	return slices.Insert(list, at, Block(Details{"why it changed", why}))
 }
 
 func firstLine(s string) string {

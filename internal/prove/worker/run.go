@@ -3,6 +3,7 @@ package worker
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,12 +45,24 @@ const (
 // An observer gets what was seen of each step.
 type observer func(r *rendering)
 
+// What was printed since it was last asked.
+type printed struct{ out, err func() string }
+
+// forget leaves out what was printed so far.
+func (p printed) forget() {
+	p.out()
+	p.err()
+}
+
 // run calls what p says.
-func (t *Table) run(p *Program, full bool, printed func() string, see observer) (status byte) {
+func (t *Table) run(p *Program, full bool, printed printed, see observer) (status byte) {
 	r := &Run{table: t}
 	kept := make([]string, 0, len(p.Steps)) // results as they were when they came
 	for i := range p.Steps {
 		s := &p.Steps[i]
+		if slices.ContainsFunc(s.Args, r.failed) {
+			break // values beside an error are nobody's promise
+		}
 		args, ok := r.arguments(s)
 		if !ok {
 			return Invalid
@@ -60,9 +73,10 @@ func (t *Table) run(p *Program, full bool, printed func() string, see observer) 
 		if panicked != nil {
 			out.line(LayerPanic, "outcome", "panics")
 			out.line(LayerText, "panic", fmt.Sprint(panicked))
-			if text := printed(); text != "" {
+			if text := printed.out(); text != "" {
 				out.line(LayerText, "printed", text)
 			}
+			printed.err()
 			see(out)
 			return Done // what is left after a panic is nobody's promise
 		}
@@ -75,13 +89,16 @@ func (t *Table) run(p *Program, full bool, printed func() string, see observer) 
 		see(out)
 		kept = append(kept, r.mutable(results))
 	}
-	last := len(p.Steps) - 1
+	last := len(kept) - 1
 	if last < 0 {
 		return Done
 	}
 	out := &rendering{run: r, full: full, fn: t.Names[p.Steps[last].Func], step: last}
-	if text := printed(); text != "" {
+	if text := printed.out(); text != "" {
 		out.bytes("standard output", LayerResult, text)
+	}
+	if text := printed.err(); text != "" {
+		out.bytes(StandardError, LayerEmpty, text)
 	}
 	for i, before := range kept[:last] {
 		if before != "" {
@@ -89,10 +106,27 @@ func (t *Table) run(p *Program, full bool, printed func() string, see observer) 
 		}
 	}
 	if p.After {
-		r.after(p, out, printed)
+		r.after(&p.Steps[last], out, printed)
 	}
 	see(out)
 	return Done
+}
+
+// StandardError is the path of what was written to it. It is talk, and no layer of its own.
+const StandardError = "standard error"
+
+// failed reports whether a value takes a result of a call that returned an error.
+func (r *Run) failed(v Value) bool {
+	if v.Kind == Ref {
+		if step, _ := v.place(); step >= 0 && step < len(r.outs) {
+			for _, x := range r.outs[step] {
+				if x.Type() == errorType && !x.IsNil() {
+					return true
+				}
+			}
+		}
+	}
+	return slices.ContainsFunc(v.Elems, r.failed)
 }
 
 // arguments makes the arguments of a step. Whatever goes wrong with that, such as a key that cannot be one, is nobody's
@@ -217,8 +251,8 @@ func (r *Run) mutable(values []reflect.Value) string {
 
 // after finds out what is shared: it changes the arguments in place and looks whether that shows in the results, and the
 // other way round, and whether what was changed shows when the last call is made again.
-func (r *Run) after(p *Program, out *rendering, printed func() string) {
-	last := len(p.Steps) - 1
+func (r *Run) after(s *Step, out *rendering, printed printed) {
+	last := len(r.outs) - 1
 	results, args := r.outs[last], r.args[last]
 	before := r.mutable(results)
 	changed := false
@@ -228,14 +262,13 @@ func (r *Run) after(p *Program, out *rendering, printed func() string) {
 	if changed && before != "" {
 		out.line(LayerShared, "a change of the arguments shows in the results", strconv.FormatBool(r.mutable(results) != before))
 	}
-	s := &p.Steps[last]
 	again := func() string {
 		args, ok := r.arguments(s)
 		if !ok {
 			return ""
 		}
 		fresh, panicked := r.call(s.Func, args)
-		printed()
+		printed.forget()
 		if panicked != nil {
 			return "panics"
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"math/bits"
 	"os"
 	"reflect"
@@ -19,20 +20,31 @@ import (
 )
 
 // The streams of the protocol are put aside before any other package can take os.Stdin or os.Stdout for its own.
-var toHone, fromHone = takeStreams()
+var toHone, fromHone, ownStderr = takeStreams()
 
-func takeStreams() (out, in *os.File) {
-	out, in = os.Stdout, os.Stdin
+func takeStreams() (out, in, err *os.File) {
+	out, in, err = os.Stdout, os.Stdin, os.Stderr
 	if os.Getenv(Mark) == "" {
-		return out, in
+		return out, in, err
 	}
 	if null, err := os.Open(os.DevNull); err == nil {
 		os.Stdin = null
 	}
-	if f, err := os.OpenFile("printed", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600); err == nil {
-		os.Stdout = f
+	for name, to := range map[string]**os.File{"printed": &os.Stdout, "warned": &os.Stderr} {
+		if f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600); err == nil {
+			*to = f
+		}
 	}
-	return out, in
+	return out, in, err
+}
+
+// takeLog has the standard logger write where os.Stderr does now, unless somebody gave it another place, and without
+// times: it may have been made before streams were put aside.
+func takeLog() {
+	if log.Writer() == io.Writer(ownStderr) {
+		log.SetOutput(os.Stderr)
+	}
+	log.SetFlags(log.Flags() &^ (log.Ldate | log.Ltime | log.Lmicroseconds))
 }
 
 // Mark is the environment variable that says that a process is a worker.
@@ -87,7 +99,10 @@ func Serve(t Table) {
 		t.names[of] = name
 	}
 	s := &server{table: &t, out: bufio.NewWriterSize(toHone, 1<<16), seen: make([]byte, len(t.Cover)), limit: time.Second}
-	s.printed = printedSince()
+	if os.Getenv(Mark) != "" {
+		takeLog()
+	}
+	s.printed = printed{written(os.Stdout), written(os.Stderr)}
 	done := make(chan struct{})
 	go s.watch(done)
 	go func() {
@@ -102,7 +117,7 @@ type server struct {
 	mu      sync.Mutex // of out
 	out     *bufio.Writer
 	seen    []byte // buckets of counts that were seen, by counter
-	printed func() string
+	printed printed
 	limit   time.Duration
 	memory  uint64
 	started atomic.Int64 // when the program began that runs; 0 is none
@@ -197,6 +212,8 @@ func (s *server) answer(seen *Seen, flush bool) {
 // watch ends the worker when a program takes too long or too much.
 func (s *server) watch(done chan struct{}) {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	var last int64
+	var before time.Duration
 	for {
 		select {
 		case <-done:
@@ -207,13 +224,20 @@ func (s *server) watch(done chan struct{}) {
 		if began == 0 {
 			continue
 		}
+		if began != last {
+			last, before = began, cpuTime()
+		}
 		status := byte(Done)
-		if time.Since(time.Unix(0, began)) > s.limit {
+		if tooLong(time.Since(time.Unix(0, began)), cpuTime()-before, s.limit) {
 			status = Late
 		}
 		metrics.Read(sample)
 		if s.memory > 0 && sample[0].Value.Uint64() > s.memory {
-			status = Large
+			runtime.GC() // how much of that is garbage depends on when it was last collected
+			metrics.Read(sample)
+			if sample[0].Value.Uint64() > s.memory {
+				status = Large
+			}
 		}
 		if status != Done && s.started.Load() == began {
 			s.answer(&Seen{Status: status}, true)
@@ -222,9 +246,17 @@ func (s *server) watch(done chan struct{}) {
 	}
 }
 
-// printedSince returns a function that returns what was written to standard output since it was last called.
-func printedSince() func() string {
-	f := os.Stdout
+// tooLong reports whether a program took too long: by CPU time, as a busy machine makes everything take longer; and by the
+// clock when it does nothing but wait. One of many processes on a busy machine still gets more than a fiftieth.
+func tooLong(took, cpu, limit time.Duration) bool {
+	if !hasCPUTime {
+		return took > limit
+	}
+	return cpu > limit || took > limit && cpu < took/50 || took > 10*limit
+}
+
+// written returns a function that returns what was written to a file since it was last called.
+func written(f *os.File) func() string {
 	if os.Getenv(Mark) == "" {
 		return func() string { return "" }
 	}

@@ -2,10 +2,12 @@ package worker
 
 import (
 	"bytes"
+	"io"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func FuzzDecode(f *testing.F) {
@@ -42,6 +44,9 @@ func FuzzDecodeSeen(f *testing.F) {
 	})
 }
 
+// silent is what nothing was printed to.
+var silent = printed{func() string { return "" }, func() string { return "" }}
+
 // seenOf runs calls of functions and returns what was seen, in full.
 func seenOf(t *testing.T, funcs []any, p *Program) []Line {
 	t.Helper()
@@ -50,7 +55,7 @@ func seenOf(t *testing.T, funcs []any, p *Program) []Line {
 		table.Names[i] = "f"
 	}
 	var lines []Line
-	if status := table.run(p, true, func() string { return "" }, func(r *rendering) { lines = append(lines, r.lines...) }); status != Done {
+	if status := table.run(p, true, silent, func(r *rendering) { lines = append(lines, r.lines...) }); status != Done {
 		t.Fatalf("status %d", status)
 	}
 	return lines
@@ -112,8 +117,49 @@ func TestMisfit(t *testing.T) {
 	for _, args := range [][]Value{nil, {{}, {}}, {{Kind: Ref, Int: 1 << 20}, {}, {}}, {{}, {}, {Kind: Iface, Text: "none"}}} {
 		table := &Table{Funcs: []any{f}, Names: []string{"f"}}
 		p := &Program{Steps: []Step{{Args: args}}}
-		if status := table.run(p, true, func() string { return "" }, func(*rendering) {}); status != Invalid {
+		if status := table.run(p, true, silent, func(*rendering) {}); status != Invalid {
 			t.Errorf("%v: status %d; want Invalid", args, status)
+		}
+	}
+}
+
+// TestFailed holds that a result that comes with an error is not used.
+func TestFailed(t *testing.T) {
+	open := func(s string) (*strings.Reader, error) {
+		if s == "" {
+			return nil, io.EOF
+		}
+		return strings.NewReader(s), nil
+	}
+	size := func(r *strings.Reader) int { return r.Len() }
+	for name, want := range map[string]string{"": "", "abc": "C 3"} {
+		p := &Program{Steps: []Step{{Func: 0, Args: []Value{{Kind: String, Text: name}}}, {Func: 1, Args: []Value{{Kind: Ref}}}}}
+		lines := slices.DeleteFunc(seenOf(t, []any{open, size}, p), func(l Line) bool { return l.Step != 1 })
+		if got := textOf(lines, "result"); got != want {
+			t.Errorf("open(%q).Len() is %q; want %q", name, got, want)
+		}
+	}
+}
+
+// TestTooLong holds that a busy machine makes nobody late.
+func TestTooLong(t *testing.T) {
+	if !hasCPUTime {
+		t.Skip("this system does not say how much CPU time a process took")
+	}
+	tests := []struct {
+		name      string
+		took, cpu time.Duration
+		want      bool
+	}{
+		{"done in time", 500 * time.Millisecond, 500 * time.Millisecond, false},
+		{"endless", 1100 * time.Millisecond, 1050 * time.Millisecond, true},
+		{"waiting", 1100 * time.Millisecond, time.Millisecond, true},
+		{"one of thirty", 3 * time.Second, 100 * time.Millisecond, false},
+		{"for ever", 11 * time.Second, 900 * time.Millisecond, true},
+	}
+	for _, tt := range tests {
+		if got := tooLong(tt.took, tt.cpu, time.Second); got != tt.want {
+			t.Errorf("%s: %v by the clock and %v of CPU time are too long: %v; want %v", tt.name, tt.took, tt.cpu, got, tt.want)
 		}
 	}
 }

@@ -1,0 +1,334 @@
+package prove
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// A Race is what Options.Faster is asked to run: benchmarks of both versions, against each other.
+type Race struct {
+	Old, New Version
+	Packages []string          // as the go command names them
+	Bench    string            // pattern of their names
+	Flags    []string          // for building
+	Budget   time.Duration     // for each benchmark
+	Renamed  map[string]string // import paths of packages in the old version → in the new one, where they differ
+	NoWhy    bool              // do not profile what changed: the machine is too busy for that
+}
+
+// A Speed is the answer of Options.Faster.
+type Speed struct {
+	Pace   report.Pace
+	Report report.Report // nil when there was nothing to compare
+	Failed []string      // benchmarks that fail on the new side
+	Notes  []string
+}
+
+// Limits of what a benchmark gets.
+const (
+	leastBudget = 2 * time.Second
+	mostBudget  = 20 * time.Second
+	probeLimit  = 30 * time.Second // for a benchmark to be run once
+	mostStretch = 4                // of the clock against CPU time, for there to be time for profiles
+)
+
+// speed asks how fast both versions are: by the benchmarks that reach what changed, or by generated ones where none does.
+func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) error {
+	p := r.proof
+	p.Pace = report.PaceUnknown
+	race := Race{Old: r.change.Old, New: r.change.New, Renamed: make(map[string]string)}
+	for _, pair := range pairs {
+		if old, now := pair.old.pkg.PkgPath, pair.new.pkg.PkgPath; old != now {
+			race.Renamed[old] = now
+		}
+	}
+	reaching, all, err := r.reaching(ctx, pairs)
+	if err != nil {
+		return err
+	}
+	rows := 0
+	var wall, cpu time.Duration
+	var names []string
+	for _, b := range reaching {
+		rows += b.rows
+		wall += b.wall
+		cpu += b.cpu
+		if pattern := regexp.QuoteMeta(b.name); !slices.Contains(names, pattern) {
+			names = append(names, pattern)
+		}
+		if !slices.Contains(race.Packages, b.dir) {
+			race.Packages = append(race.Packages, b.dir)
+		}
+	}
+	slices.Sort(names)
+	if rows == 0 {
+		if len(r.generated) == 0 {
+			r.note("%s, and none could be generated: whether it is faster is not known", noneReach(all))
+			return nil
+		}
+		work, err := os.MkdirTemp("", "hone-prove-bench-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(work)
+		overlay, err := writeGenerated(work, r.generated)
+		if err != nil {
+			return err
+		}
+		race.Flags = []string{"-overlay=" + overlay}
+		for _, g := range r.generated {
+			p.Generated = append(p.Generated, g.about...)
+			rows += g.rows
+			names = append(names, g.names...)
+			race.Packages = append(race.Packages, "./"+filepath.ToSlash(g.rel))
+		}
+		r.note("%s: those shown are generated, from calls that both versions answer alike", noneReach(all))
+	} else if rest := all - len(reaching); rest > 0 {
+		r.note("%s left out: what changed is not reached by %s", counted(rest, "benchmark"), itOrThem(rest))
+	}
+	race.Bench = "^(" + strings.Join(names, "|") + ")$"
+	// What the search left over is for this.
+	left := max(r.opt.Time-took, r.opt.Time/2)
+	race.Budget = min(max(left/time.Duration(rows), leastBudget), mostBudget)
+	if race.NoWhy = wall > mostStretch*cpu && wall > time.Second; race.NoWhy {
+		r.note("the machine is too busy to profile why it changed; hone compare takes the time")
+	}
+	r.opt.Say("comparing how fast they are")
+	s, err := r.opt.Faster(ctx, race)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil { // the verdict on what it does stands
+		p.Generated = nil
+		r.note("how fast they are could not be compared: %v", err)
+		return nil
+	}
+	p.Pace, p.Speed = cmp.Or(s.Pace, report.PaceUnknown), s.Report
+	p.Notes = append(p.Notes, s.Notes...)
+	if len(s.Failed) > 0 {
+		r.check("benchmarks", report.Failed, strings.Join(s.Failed, "\n"))
+	}
+	return nil
+}
+
+func (r *run) note(format string, args ...any) {
+	r.proof.Notes = append(r.proof.Notes, fmt.Sprintf(format, args...))
+}
+
+func noneReach(all int) string {
+	if all == 0 {
+		return "there is no benchmark of what changed"
+	}
+	return fmt.Sprintf("none of %s reaches what changed", counted(all, "benchmark"))
+}
+
+func itOrThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+// A reaching benchmark runs what changed.
+type reaching struct {
+	dir, name string
+	rows      int // lines that it prints
+	wall, cpu time.Duration
+}
+
+// reaching runs the benchmarks of the packages that changed, and of those that use them, once each, and returns those that
+// reach what changed, and how many there are.
+func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, all int, err error) {
+	touched := make(map[string][]span) // by file as coverage names it
+	var paths []string
+	for _, p := range pairs {
+		paths = append(paths, p.new.pkg.PkgPath)
+		for file, spans := range p.touched() {
+			touched[file] = spans
+		}
+	}
+	if len(touched) == 0 {
+		return nil, 0, nil
+	}
+	dirs, err := r.users(ctx, pairs)
+	if err != nil {
+		return nil, 0, err
+	}
+	work, err := os.MkdirTemp("", "hone-prove-reach-")
+	if err != nil {
+		return nil, 0, err
+	}
+	defer os.RemoveAll(work)
+	for i, dir := range dirs {
+		if !hasBenchmarks(filepath.Join(r.change.New.Dir, dir)) || !hasBenchmarks(filepath.Join(r.change.Old.Dir, dir)) {
+			continue
+		}
+		r.opt.Say("finding the benchmarks that reach what changed, " + dir)
+		file := filepath.Join(work, strconv.Itoa(i)+".test")
+		args := []string{"test", "-c", "-vet=off", "-cover", "-covermode=set", "-coverpkg=" + strings.Join(paths, ","), "-o", file, dir}
+		if _, err := goIn(r.change.New.Dir).Run(ctx, args...); err != nil {
+			if ctx.Err() != nil {
+				return nil, 0, err
+			}
+			r.note("%s: its benchmarks cannot be built with counters: %s", dir, firstOf(err))
+			continue
+		}
+		names, err := listBenchmarks(ctx, file, filepath.Join(r.change.New.Dir, dir))
+		if err != nil {
+			return nil, 0, err
+		}
+		all += len(names)
+		for _, name := range names {
+			b := reaching{dir: dir, name: name}
+			covered, err := b.probe(ctx, file, filepath.Join(r.change.New.Dir, dir), filepath.Join(work, "cover.out"))
+			if err != nil {
+				if ctx.Err() != nil {
+					return nil, 0, ctx.Err()
+				}
+				r.note("%s: whether it reaches what changed is not known: %v", name, err)
+				continue
+			}
+			if reaches(covered, touched) {
+				b.rows = max(b.rows, 1)
+				found = append(found, b)
+			}
+		}
+	}
+	return found, all, nil
+}
+
+func firstOf(err error) string {
+	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	return lines[min(1, len(lines)-1)]
+}
+
+// A span is lines of a file.
+type span struct{ from, to int }
+
+// touched returns the lines of functions that changed, or that use a table, a constant or a type that did.
+func (p *pair) touched() map[string][]span {
+	distance := p.changed()
+	changed := make(map[string]bool) // what is no function, and those of its kind that use it
+	isFunc := func(key string) bool {
+		d := p.new.decls[key]
+		if d == nil {
+			d = p.old.decls[key]
+		}
+		return d != nil && d.isFunc()
+	}
+	for key, far := range distance {
+		changed[key] = far == 0 && !isFunc(key)
+	}
+	for again := true; again; {
+		again = false
+		for key := range distance {
+			if d := p.new.decls[key]; d != nil && !d.isFunc() && !changed[key] && slices.ContainsFunc(d.uses, func(u string) bool { return changed[u] }) {
+				changed[key], again = true, true
+			}
+		}
+	}
+	out := make(map[string][]span)
+	for key, far := range distance {
+		d := p.new.decls[key]
+		if d == nil || d.test || !d.isFunc() || far > 0 && !slices.ContainsFunc(d.uses, func(u string) bool { return changed[u] }) {
+			continue
+		}
+		from, to := p.new.pkg.Fset.Position(d.node.Pos()), p.new.pkg.Fset.Position(d.node.End())
+		file := path.Join(p.new.pkg.PkgPath, filepath.Base(from.Filename))
+		out[file] = append(out[file], span{from.Line, to.Line})
+	}
+	return out
+}
+
+func hasBenchmarks(dir string) bool {
+	files, _ := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	return slices.ContainsFunc(files, func(f string) bool {
+		text, err := os.ReadFile(f)
+		return err == nil && bytes.Contains(text, []byte("\nfunc Benchmark"))
+	})
+}
+
+func listBenchmarks(ctx context.Context, file, dir string) ([]string, error) {
+	cmd := exec.CommandContext(ctx, file, "-test.list=^Benchmark")
+	cmd.Dir = dir
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing benchmarks in %s: %w", dir, cmp.Or(ctx.Err(), err))
+	}
+	var names []string
+	for line := range strings.Lines(string(out)) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "Benchmark") && !strings.ContainsAny(line, " \t") {
+			names = append(names, line)
+		}
+	}
+	return names, nil
+}
+
+// probe runs a benchmark once and returns what it covers.
+func (b *reaching) probe(ctx context.Context, file, dir, profile string) ([]byte, error) {
+	limited, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	cmd := exec.CommandContext(limited, file, "-test.run=^$", "-test.bench=^"+regexp.QuoteMeta(b.name)+"$", "-test.benchtime=1x", "-test.coverprofile="+profile)
+	cmd.Dir = dir
+	cmd.WaitDelay = time.Second
+	began := time.Now()
+	out, err := cmd.CombinedOutput()
+	if st := cmd.ProcessState; st != nil {
+		b.wall, b.cpu = time.Since(began), st.UserTime()+st.SystemTime()
+	}
+	switch {
+	case errors.Is(limited.Err(), context.DeadlineExceeded):
+		return nil, fmt.Errorf("it takes more than %v", probeLimit)
+	case err != nil:
+		return nil, err
+	}
+	b.rows = bytes.Count(out, []byte(" ns/op"))
+	return os.ReadFile(profile)
+}
+
+// reaches reports whether a profile of coverage has a block that ran and is in one of the spans.
+func reaches(profile []byte, touched map[string][]span) bool {
+	// example.com/m/file.go:12.34,15.2 3 1
+	for line := range strings.Lines(string(profile)) {
+		line, ran := strings.CutSuffix(strings.TrimSpace(line), " 1")
+		file, place, ok := cutLast(line, ":")
+		if !ran || !ok {
+			continue
+		}
+		first, rest, _ := strings.Cut(place, ".")
+		_, rest, _ = strings.Cut(rest, ",")
+		last, _, _ := strings.Cut(rest, ".")
+		from, err1 := strconv.Atoi(first)
+		to, err2 := strconv.Atoi(last)
+		if err1 != nil || err2 != nil {
+			continue
+		}
+		if slices.ContainsFunc(touched[file], func(s span) bool { return s.from <= from && to <= s.to }) {
+			return true
+		}
+	}
+	return false
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
