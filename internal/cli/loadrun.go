@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,6 +49,7 @@ const loadExamples = `  hone load localhost:8080/search?q=x
   hone load -n 10000 --method POST --body '{"a":1}' -H 'Content-Type: application/json' localhost:8080
   hone load --targets requests.txt --stages 100..2000/60s,2000/5m
   hone load localhost:8080 --rate 500 --slo 'p99<50ms,errors<0.1%'  # exit code 3 when missed
+  hone load localhost:8080 --find-max --slo 'p99<50ms'   # how much it can do
   hone load localhost:8080 -o run.hone     # and then: hone load run.hone -o run.svg`
 
 // loadFlags are the flags of hone load.
@@ -62,7 +64,7 @@ type loadFlags struct {
 	expectBody, hgrm                  string
 	expectLength, maxBody             int64
 	insecure, noKeepAlive, http2, any bool
-	ndjson                            bool
+	ndjson, findMax                   bool
 }
 
 func loadCommand(v *view.View, sys *System) *cobra.Command {
@@ -95,6 +97,7 @@ func loadCommand(v *view.View, sys *System) *cobra.Command {
 	flags.Int64Var(&f.expectLength, "expect-length", -1, "good answers have a body of `N` bytes")
 	flags.Int64Var(&f.maxBody, "max-body", 0, "a body of more than `N` bytes is an error")
 	flags.StringVar(&f.slo, "slo", "", "exit with 3 when the `GOALS` are missed: p99<50ms, mean, max, errors<0.1%, joined by commas")
+	flags.BoolVar(&f.findMax, "find-max", false, "search for the highest rate that meets --slo; --duration is that of each try, 5s when not given")
 	flags.StringVar(&f.engine, "engine", "", "what sends: `NAME` is "+strings.Join(load.Engines(), ", "))
 	flags.IntVar(&f.threads, "threads", 0, "threads of the engine epoll; half the processors when not given")
 	flags.BoolVar(&f.noKeepAlive, "no-keepalive", false, "open a connection for each request")
@@ -245,6 +248,9 @@ func runLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *sou
 	if err != nil {
 		return err
 	}
+	if f.findMax {
+		return findMax(cmd, sys, out, f, p)
+	}
 	save := ""
 	if strings.HasSuffix(out.file, ".hone") {
 		// The answer is shown as well.
@@ -292,6 +298,48 @@ func runLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *sou
 		return err
 	}
 	return noAnswer(l)
+}
+
+// findMax searches for the highest rate that meets the goals.
+func findMax(cmd *cobra.Command, sys *System, out output, f *loadFlags, p *load.Plan) error {
+	goals, err := f.goals()
+	switch {
+	case err != nil:
+		return err
+	case len(goals) == 0:
+		return usagef("for example: hone load --find-max --slo 'p99<50ms,errors<0.1%' URL", "--find-max wants to know with --slo what is to be met")
+	case f.number > 0 || f.stages != "" || f.ndjson || f.hgrm != "" || strings.HasSuffix(out.file, ".hone"):
+		return usagef("", "--find-max is many runs: there is no -n, --stages, --ndjson, --hgrm nor recording")
+	}
+	p.Duration = cmp.Or(p.Duration, 5*time.Second)
+	if !cmd.Flags().Changed("warmup") {
+		p.Warmup = time.Second
+	}
+	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	p.Row = func(r latency.Row) { say.now(live(r)) }
+	r := &report.FindMax{Target: p.Targets[0].URL.Redacted(), Goals: f.slo, For: p.Duration}
+	best, _, err := load.FindMax(cmd.Context(), *p, goals, func(s load.Step) {
+		l := s.Log
+		r.Steps = append(r.Steps, report.FindMaxStep{
+			Rate: s.Rate, Answered: float64(l.Answered) / max(l.Took, 1).Seconds(), Met: s.Met, Why: s.Why,
+			P50: l.Response.Quantile(0.5), P99: l.Response.Quantile(0.99), Max: l.Response.Max(),
+		})
+	})
+	say.now("")
+	if err != nil {
+		if len(r.Steps) == 0 {
+			return err
+		}
+		r.Notes = append(r.Notes, "the search ended early: "+err.Error())
+	}
+	r.Rate = best
+	if err := out.write(sys, r); err != nil {
+		return err
+	}
+	if best == 0 {
+		return &exited{exitGate, errors.New("no rate meets " + f.slo)}
+	}
+	return nil
 }
 
 // noAnswer says why there was no answer at all.

@@ -1,0 +1,48 @@
+package report
+
+import (
+	"iter"
+	"time"
+)
+
+// A FindMax says how much a server can do and still meet some goals.
+type FindMax struct {
+	Target string        `json:"target"`
+	Goals  string        `json:"goals"`
+	For    time.Duration `json:"for_ns"` // each rate was kept
+	Rate   float64       `json:"rate"`   // that was found; 0 is none
+	Steps  []FindMaxStep `json:"steps"`  // in the order in which they were tried
+	Notes  []string      `json:"notes,omitempty"`
+}
+
+// A FindMaxStep is a rate that was tried.
+type FindMaxStep struct {
+	Rate     float64       `json:"rate"`
+	Answered float64       `json:"answered_per_second"`
+	P50      time.Duration `json:"p50_ns"`
+	P99      time.Duration `json:"p99_ns"`
+	Max      time.Duration `json:"max_ns"`
+	Met      bool          `json:"met"`
+	Why      string        `json:"why,omitempty"`
+}
+
+// Blocks shows what was found, and how.
+func (f *FindMax) Blocks() iter.Seq[Block] {
+	found := Phrase{"no rate meets ", f.Goals}
+	if f.Rate > 0 {
+		found = Phrase{plain(f.Rate), " requests a second meet ", f.Goals}
+	}
+	t := Table{Title: "tried", Columns: []Column{{Name: "rate"}, {Name: "answered"}, {Name: "50%"}, {Name: "99%"}, {Name: "longest"}, {Name: ""}}}
+	for _, s := range f.Steps {
+		verdict := Judgement{"met", 1}
+		if !s.Met {
+			verdict = Judgement{s.Why, -1}
+		}
+		t.Rows = append(t.Rows, []any{plain(s.Rate) + "/s", perSecond(s.Answered), Nanos(s.P50), Nanos(s.P99), Nanos(s.Max), verdict})
+	}
+	list := []Block{Heading{[]Phrase{append(append(found, Sep{}), f.Target, Sep{}, "each kept for ", Nanos(f.For))}}, t}
+	for _, n := range f.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	return blocks(list)
+}
