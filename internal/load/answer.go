@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -276,6 +277,16 @@ func (a *answer) takeStatus(line []byte) error {
 
 // printable reports whether text has no control characters but tabs.
 func printable(text []byte) bool {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	// Eight at a time. What may be a control character is looked at again.
+	for len(text) >= 8 {
+		w := binary.LittleEndian.Uint64(text)
+		del := w ^ 0x7f*ones
+		if ((w-0x20*ones)&^w|(del-ones)&^del)&high != 0 {
+			break
+		}
+		text = text[8:]
+	}
 	for _, c := range text {
 		if c < ' ' && c != '\t' || c == 0x7f {
 			return false
@@ -298,7 +309,7 @@ func cutField(line []byte) (name, value []byte, err error) {
 			return nil, nil, errFieldName
 		}
 	}
-	value = bytes.Trim(line[i+1:], " \t")
+	value = trim(line[i+1:])
 	if !printable(value) {
 		if bytes.IndexByte(value, '\r') >= 0 {
 			return nil, nil, errBareCR
@@ -306,6 +317,17 @@ func cutField(line []byte) (name, value []byte, err error) {
 		return nil, nil, errFieldValue
 	}
 	return line[:i], value, nil
+}
+
+// trim takes spaces and tabs off both ends.
+func trim(text []byte) []byte {
+	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
+		text = text[1:]
+	}
+	for n := len(text); n > 0 && (text[n-1] == ' ' || text[n-1] == '\t'); n-- {
+		text = text[:n-1]
+	}
+	return text
 }
 
 // inToken are the characters that names are made of.
@@ -358,7 +380,7 @@ func (a *answer) takeField(line []byte) error {
 func (a *answer) takeLength(value []byte) error {
 	for {
 		one, rest, more := bytes.Cut(value, comma)
-		one = bytes.Trim(one, " \t")
+		one = trim(one)
 		n, ok := number(one, 10)
 		if !ok {
 			return errLength
@@ -476,7 +498,7 @@ func is(text []byte, word string) bool {
 func eachToken(list []byte, yield func([]byte)) {
 	for len(list) > 0 {
 		one, rest, _ := bytes.Cut(list, comma)
-		if one = bytes.Trim(one, " \t"); len(one) > 0 {
+		if one = trim(one); len(one) > 0 {
 			yield(one)
 		}
 		list = rest
