@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -107,7 +106,7 @@ func (m *mender) begin(l line, name, rest string) {
 // numbers looks for the numbers of the name that waits at the end of a line.
 func (m *mender) numbers(l line) bool {
 	tail := l.text
-	if !isNumbers(tail) || !goNumbers.MatchString(tail) {
+	if !isNumbers(tail) || !goNumbers().MatchString(tail) {
 		tail = tailNumbers(l.text)
 	}
 	if tail == "" {
@@ -193,7 +192,7 @@ const tableRow = "row of a table that benchcmp printed"
 // would pass for a count, and the change for a unit.
 func isTableRow(s string) bool {
 	f := strings.Fields(s)
-	if len(f) != 3 || !percent.MatchString(f[2]) && !times.MatchString(f[2]) {
+	if len(f) != 3 || !percent().MatchString(f[2]) && !times().MatchString(f[2]) {
 		return false
 	}
 	_, errOld := number(f[0])
@@ -207,11 +206,11 @@ func isCount(s string) bool {
 }
 
 // goNumbers matches numbers as package testing writes them: with tabs between count and measurements.
-var goNumbers = regexp.MustCompile(`(?:^|\s)(\d+\t\s*[0-9.e+-]+ \S+(?:\t\s*[0-9.e+-]+ \S+)*)\s*$`)
+var goNumbers = pattern(`(?:^|\s)(\d+\t\s*[0-9.e+-]+ \S+(?:\t\s*[0-9.e+-]+ \S+)*)\s*$`)
 
 // tailNumbers returns the numbers in the form of package testing that s ends in, behind other text.
 func tailNumbers(s string) string {
-	m := goNumbers.FindStringSubmatch(s)
+	m := goNumbers().FindStringSubmatch(s)
 	if m == nil || !isNumbers(m[1]) {
 		return ""
 	}

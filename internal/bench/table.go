@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A Table is what benchcmp printed, as people put it into commit messages.
@@ -75,18 +76,23 @@ type row struct {
 }
 
 var (
-	quoting = regexp.MustCompile("^[ \t>#*|/;-]+")
-	heading = regexp.MustCompile(`(?i)^(?:benchmark|name)\s+old (ns/op|MB/s|allocs|bytes)\S*\s+new (?:ns/op|MB/s|allocs|bytes)\S*\s+(?:delta|speedup)$`)
-	begun   = regexp.MustCompile(`(?i)^benchmark\s+old\b`)
-	percent = regexp.MustCompile(`^([+-]?(?:\d+(?:\.\d+)?|Inf)|NaN)%$`)
-	times   = regexp.MustCompile(`^\+?(\d+(?:\.\d+)?|Inf)x$`)
+	quoting = pattern("^[ \t>#*|/;-]+")
+	heading = pattern(`(?i)^(?:benchmark|name)\s+old (ns/op|MB/s|allocs|bytes)\S*\s+new (?:ns/op|MB/s|allocs|bytes)\S*\s+(?:delta|speedup)$`)
+	begun   = pattern(`(?i)^benchmark\s+old\b`)
+	percent = pattern(`^([+-]?(?:\d+(?:\.\d+)?|Inf)|NaN)%$`)
+	times   = pattern(`^\+?(\d+(?:\.\d+)?|Inf)x$`)
 )
+
+// pattern returns what compiles rx when it is first needed: most commands read no benchmarks, and all of them start.
+func pattern(rx string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(rx) })
+}
 
 // unitOf is what the headings of benchcmp call units.
 var unitOf = map[string]string{"ns/op": "ns/op", "mb/s": "MB/s", "allocs": "allocs/op", "bytes": "B/op"}
 
 func (t *tableReader) line(l line) {
-	s := strings.TrimSpace(strings.TrimRight(quoting.ReplaceAllString(l.text, ""), "| \t"))
+	s := strings.TrimSpace(strings.TrimRight(quoting().ReplaceAllString(l.text, ""), "| \t"))
 	s = strings.ReplaceAll(s, " | ", "   ")
 	if s == "" || strings.HasPrefix(s, "```") || strings.HasPrefix(s, "~~~") {
 		return
@@ -127,7 +133,7 @@ func (t *tableReader) endWrapped() {
 // partial reports whether s may be the beginning of a heading or row.
 func (t *tableReader) partial(s string) bool {
 	f := strings.Fields(s)
-	if begun.MatchString(s) {
+	if begun().MatchString(s) {
 		return len(f) < 6
 	}
 	if t.unit == "" || len(f) > 3 || t.prose && !strings.HasPrefix(s, "Benchmark") {
@@ -138,7 +144,7 @@ func (t *tableReader) partial(s string) bool {
 
 // take takes a heading or a row.
 func (t *tableReader) take(no int, s string) bool {
-	if m := heading.FindStringSubmatch(s); m != nil {
+	if m := heading().FindStringSubmatch(s); m != nil {
 		t.begin(unitOf[strings.ToLower(m[1])])
 		return true
 	}
@@ -148,7 +154,7 @@ func (t *tableReader) take(no int, s string) bool {
 	}
 	old, errOld := number(f[1])
 	now, errNow := number(f[2])
-	if errOld != nil || errNow != nil || !percent.MatchString(f[3]) && !times.MatchString(f[3]) {
+	if errOld != nil || errNow != nil || !percent().MatchString(f[3]) && !times().MatchString(f[3]) {
 		return false
 	}
 	if t.unit == "" {
@@ -220,9 +226,9 @@ func follows(unit, old, now, change string) bool {
 		hi = math.Inf(1)
 	}
 	scale, shift := 1.0, 0.0
-	m := times.FindStringSubmatch(change)
+	m := times().FindStringSubmatch(change)
 	if m == nil {
-		m = percent.FindStringSubmatch(change)
+		m = percent().FindStringSubmatch(change)
 		scale, shift = 100, -100
 	}
 	c, err := strconv.ParseFloat(m[1], 64)

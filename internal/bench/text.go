@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -45,7 +44,7 @@ func scan(r io.Reader, say *notes, open func() func(line)) error {
 		text = rest
 		s = strings.TrimSuffix(s, "\r")
 		if strings.ContainsRune(s, 0x1b) {
-			s = colors.ReplaceAllString(s, "")
+			s = colors().ReplaceAllString(s, "")
 		}
 		if len(s) > maxLine && !strings.HasPrefix(s, "{") {
 			say.add(Dropped, no, fmt.Sprintf("line longer than %d KB", maxLine>>10))
@@ -58,7 +57,7 @@ func scan(r io.Reader, say *notes, open func() func(line)) error {
 }
 
 // colors are sequences that color text in terminals.
-var colors = regexp.MustCompile("\x1b\\[[0-9;]*m")
+var colors = pattern("\x1b\\[[0-9;]*m")
 
 // decode returns text as UTF-8 without a byte order mark.
 func decode(b []byte, say *notes) string {

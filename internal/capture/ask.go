@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hone-perf/hone/internal/capture/agent"
@@ -156,10 +157,12 @@ func (g *gauge) memStats(ctx context.Context) map[string]float64 {
 }
 
 // goroutinesOnIndex is how the page of net/http/pprof says how many goroutines there are.
-var goroutinesOnIndex = regexp.MustCompile(`>\s*(\d+)\s*(?:</td>)?\s*<td>\s*<a href=['"]?goroutine\?debug=1`)
+var goroutinesOnIndex = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`>\s*(\d+)\s*(?:</td>)?\s*<td>\s*<a href=['"]?goroutine\?debug=1`)
+})
 
 func goroutinesIn(index []byte) (float64, bool) {
-	m := goroutinesOnIndex.FindSubmatch(index)
+	m := goroutinesOnIndex().FindSubmatch(index)
 	if m == nil {
 		return 0, false
 	}

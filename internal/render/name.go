@@ -17,12 +17,53 @@ var columns = &runewidth.Condition{StrictEmojiNeutral: true}
 
 // width returns how many columns of a terminal s takes.
 func width(s string) int {
+	n, ok := plainWidth(s)
+	if !ok {
+		return columns.StringWidth(s)
+	}
+	return n
+}
+
+// plainWidth returns how many columns a text of narrow characters takes, or ok is false where it has others. Nearly all
+// that is printed is narrow, and the tables that know about the rest take 2 MB: filling them is a third of what a small
+// profile costs.
+func plainWidth(s string) (n int, ok bool) {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
-			return columns.StringWidth(s)
+			return runesWidth(s)
 		}
 	}
-	return len(s)
+	return len(s), true
+}
+
+func runesWidth(s string) (n int, ok bool) {
+	for _, r := range s {
+		if !narrow(r) {
+			return 0, false
+		}
+		n++
+	}
+	return n, true
+}
+
+// narrow reports whether a character is one column wide, whatever stands beside it; not whether all others are not.
+func narrow(r rune) bool {
+	switch {
+	case r < 0x80,
+		r >= 0xa0 && r < 0x300 && r != 0xad, // letters, ·, µ, ±, ×
+		r >= 0x2010 && r < 0x2028,           // –, …
+		r >= 0x2190 && r < 0x2200,           // arrows
+		r >= 0x2500 && r < 0x25fd:           // lines, blocks, ▲, ▼
+		return true
+	}
+	return false
+}
+
+func runeWidth(r rune) int {
+	if narrow(r) {
+		return 1
+	}
+	return columns.RuneWidth(r)
 }
 
 // clean returns s with all that would move the cursor spelled out. Names come from files, and files from anybody.
@@ -105,7 +146,7 @@ func cutLeft(s string, room int, dots string) string {
 	for w := 0; cut > 0 && w <= room; {
 		r, n := utf8.DecodeLastRuneInString(s[:cut])
 		cut -= n
-		w += columns.RuneWidth(r)
+		w += runeWidth(r)
 	}
 	// Together, characters can be wider than each by itself.
 	for cut < len(s) && width(s[cut:]) > room {
@@ -129,5 +170,14 @@ func cutRight(s string, room int, dots string) string {
 	if width(s) <= room {
 		return s
 	}
-	return columns.Truncate(s, max(room, width(dots)), dots)
+	room = max(room, width(dots))
+	if _, ok := plainWidth(s); ok {
+		left := room - width(dots)
+		for at := range s {
+			if left--; left < 0 {
+				return s[:at] + dots
+			}
+		}
+	}
+	return columns.Truncate(s, room, dots)
 }

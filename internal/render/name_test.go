@@ -33,6 +33,28 @@ func TestCutLeft(t *testing.T) {
 	}
 }
 
+// TestWidth compares what is measured here with the library that knows all characters.
+func TestWidth(t *testing.T) {
+	for r := rune(' '); r < 0x30000; r++ {
+		// Whatever stands beside it.
+		for _, s := range []string{string(r), "a" + string(r), string(r) + "·", "…" + string(r) + "b"} {
+			if got, want := width(s), columns.StringWidth(s); got != want && r != 0x7f {
+				t.Errorf("width(%q) = %d, want %d", s, got, want)
+			}
+		}
+		if got, want := runeWidth(r), columns.RuneWidth(r); got != want && r != 0x7f {
+			t.Errorf("runeWidth(%q) = %d, want %d", r, got, want)
+		}
+	}
+	for _, s := range []string{"plain text", "a·b→c", "µs … ▲", "全角の名前", "e\u0301x", "🇩🇪🇩🇪", ""} {
+		for room := range 14 {
+			if got, want := cutRight(s, room, "…"), columns.Truncate(s, max(room, 1), "…"); got != want {
+				t.Errorf("cutRight(%q, %d) = %q, want %q", s, room, got, want)
+			}
+		}
+	}
+}
+
 func FuzzCut(f *testing.F) {
 	f.Add("github.com/acme/shop/internal/cart.(*Store).Total", 20)
 	f.Add("全角/の名前.関数", 7)

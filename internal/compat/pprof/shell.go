@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -166,7 +167,7 @@ func (q *quietPipe) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-var trailingDigits = regexp.MustCompile("[0-9]+$")
+var trailingDigits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[0-9]+$") })
 
 // read makes sense of a command line: which command, its argument, settings that hold for it alone, and the program
 // that its output goes to.
@@ -175,7 +176,7 @@ func (s *session) read(words []string) (c *command, arg string, cfg config, pipe
 	name, words := words[0], words[1:]
 	if c = findCommand(name); c == nil {
 		// top10
-		if d := trailingDigits.FindString(name); d != "" && d != name {
+		if d := trailingDigits().FindString(name); d != "" && d != name {
 			name = strings.TrimSuffix(name, d)
 			words = append([]string{d}, words...)
 			c = findCommand(name)
