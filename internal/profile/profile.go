@@ -1,9 +1,10 @@
 // Package profile holds pprof profiles as immutable columns and reads and writes their encodings.
 //
-// Parse reads any profile that Go or pprof ever wrote. The stacks of a profile are interned once into a
-// calling-context tree; a sample is a context, a set of labels and one value for each sample type. Nobody
-// changes a Profile after it is built: Merge, Diff, Rewrite and the With methods return new ones that share
-// what did not change, so a Profile can be read by many goroutines and cached.
+// Parse reads any profile that Go or pprof ever wrote. A sample is a stack, a set of labels and one value for each
+// sample type; each of these is a column. Stacks are kept flat, packed one after the other: Stack unpacks one, and StackAt
+// is for those who look at a part of it. Nobody changes a Profile after it is built: Merge, Diff, Scale, Filter, Rewrite
+// and the With methods return new ones that share what did not change, so a Profile can be read by many
+// goroutines and cached. A Builder makes one from scratch.
 package profile
 
 import (

@@ -17,8 +17,8 @@ import (
 //
 // Stacks are kept flat because most questions are asked once. Walking all frames of all samples costs about a
 // nanosecond for each; interning them into a calling-context tree first costs several cache misses for each stack,
-// which on a profile of millions of samples is most of the time. Profile.tree builds that tree when a view is made of
-// contexts. Blocks keep growing from copying.
+// which on a profile of millions of samples is most of the time. Views that are made of contexts build that tree, as far
+// as somebody looks. Blocks keep growing from copying.
 type stackTable struct {
 	blocks [][]byte
 	used   int // of the last block
@@ -191,18 +191,43 @@ func (s Stack) At(i int) uint32 {
 	return uint32(binary.LittleEndian.Uint16(s.body[2*i:])) - 1
 }
 
+// A LocationSet is some locations of a profile, for asking many stacks whether they have one of them.
+type LocationSet struct {
+	narrow [1 << 16]uint8 // by number, 1 for those in the set; as large as indexes of two bytes need
+	all    []bool         // by index
+}
+
+// NewLocationSet returns the set of the locations for whose index in is true.
+func NewLocationSet(in []bool) *LocationSet {
+	s := &LocationSet{all: in}
+	for i, ok := range in[:min(len(in), len(s.narrow)-1)] {
+		if ok {
+			s.narrow[i+1] = 1
+		}
+	}
+	return s
+}
+
 // HasAny reports whether one of the locations on the stack is in the set.
-func (s Stack) HasAny(set []bool) bool {
+func (s Stack) HasAny(set *LocationSet) bool {
 	if s.wide {
 		for i := range s.depth {
-			if set[s.At(i)] {
+			if set.all[s.At(i)] {
 				return true
 			}
 		}
 		return false
 	}
-	for b := s.body[:2*s.depth]; len(b) >= 2; b = b[2:] {
-		if set[uint32(binary.LittleEndian.Uint16(b))-1] {
+	b := s.body[:2*s.depth]
+	// Filters ask this of all stacks. Four locations with one branch take half the time of one by one.
+	for ; len(b) >= 8; b = b[8:] {
+		w := binary.LittleEndian.Uint64(b)
+		if set.narrow[uint16(w)]|set.narrow[uint16(w>>16)]|set.narrow[uint16(w>>32)]|set.narrow[uint16(w>>48)] != 0 {
+			return true
+		}
+	}
+	for ; len(b) >= 2; b = b[2:] {
+		if set.narrow[binary.LittleEndian.Uint16(b)] != 0 {
 			return true
 		}
 	}

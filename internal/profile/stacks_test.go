@@ -55,3 +55,40 @@ func TestPack(t *testing.T) {
 		t.Errorf("a stack too deep: error %v, want %v", err, errDeep)
 	}
 }
+
+// TestHasAny asks narrow and wide stacks of all depths about sets, and looks through them one by one.
+func TestHasAny(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for _, n := range []int{1, 300, 1<<16 - 1, 1 << 16, 70_000} { // locations
+		in := make([]bool, n)
+		for range 1 + n/40 {
+			in[rnd.IntN(n)] = true
+		}
+		in[n-1] = true
+		set := NewLocationSet(in)
+		met := 0
+		for i := range 2000 {
+			stack := make([]uint32, i%23)
+			want := false
+			for j := range stack {
+				// Many stacks end with the last location, whose number is the first that may not fit two bytes.
+				if stack[j] = uint32(rnd.IntN(n)); j == len(stack)-1 && i%5 == 0 {
+					stack[j] = uint32(n - 1)
+				}
+				want = want || in[stack[j]]
+			}
+			// What comes after a stack is no part of it.
+			packed := appendStack(packStack(nil, stack, 1), []uint32{uint32(n - 1)}, 1)
+			depth, wide, body := headOf(packed)
+			if got := (Stack{body, depth, wide}).HasAny(set); got != want {
+				t.Fatalf("%d locations: HasAny of %v is %v", n, stack, got)
+			}
+			if want {
+				met++
+			}
+		}
+		if met == 0 || met == 2000 {
+			t.Errorf("%d locations: %d of 2000 stacks have one", n, met)
+		}
+	}
+}

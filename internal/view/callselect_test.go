@@ -75,9 +75,84 @@ func selections(t *testing.T, p *profile.Profile, q query.Query) (mixed int) {
 				t.Fatal(err)
 			}
 			sameFlames(t, q, want, got)
+
+			if i > 0 {
+				continue
+			}
+			// The tree of a filter is where the next filter starts from, when that of all samples is gone.
+			q.Steps = append(steps, query.Step{Op: query.Ignore, Arg: regexp.QuoteMeta(p.Functions[len(p.Functions)/3].Name)})
+			if got, err = NewFlames(recorded(p), q, got); err != nil {
+				t.Fatal(err)
+			}
+			if want, err = NewFlames(recorded(p), q); err != nil {
+				t.Fatal(err)
+			}
+			sameFlames(t, q, want, got)
 		}
 	}
 	return mixed
+}
+
+// TestSelectionOfSelection filters the samples of a call that is inlined in some places only, and then those that are left,
+// so that those that are left in the end met it inlined and nowhere else.
+func TestSelectionOfSelection(t *testing.T) {
+	b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "samples", Unit: "count"}}})
+	for _, name := range []string{"main", "work", "json", "http", "rest"} {
+		b.Functions = append(b.Functions, profile.Function{Name: name})
+	}
+	const main, work, json, http, rest = 0, 1, 2, 3, 4
+	at := func(functions ...uint32) uint32 { // innermost first
+		var l profile.Location
+		for _, f := range functions {
+			l.Lines = append(l.Lines, profile.Line{Function: f})
+		}
+		l.Mapping = profile.NoMapping
+		b.Locations = append(b.Locations, l)
+		return uint32(len(b.Locations) - 1)
+	}
+	inlined, outer, called := at(work, main), at(main), at(work)
+	inJSON, inHTTP, inRest := at(json), at(http), at(rest)
+	for _, stack := range [][]uint32{
+		{inHTTP, called, outer}, {inJSON, called, outer}, {inRest, called, outer}, {inJSON, inlined}, {inHTTP, inlined},
+	} {
+		b.Add(stack, 0, []int64{1})
+	}
+	b.Renumber()
+	p, err := b.Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := query.Query{Min: -1}
+	known, err := NewFlames(recorded(p), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var samples []uint32
+	tree := func(of *callTree, keep ...uint32) *callTree {
+		if _, err := of.find("", 0); err != nil {
+			t.Fatal(err)
+		}
+		samples = append(samples[:0], keep...)
+		return of.selection(samples)
+	}
+	// work is call main;work of all these trees.
+	inline := func(of *callTree) bool {
+		c, ok := of.follow(rootCall, "main;work")
+		if !ok {
+			t.Fatal("there is no call main;work")
+		}
+		return of.nodes[c].inline()
+	}
+	if inline(tree(known.tree, 0, 1, 2, 3, 4)) {
+		t.Error("work is inlined in all places")
+	}
+	some := tree(known.tree, 0, 1, 3, 4)
+	if inline(some) {
+		t.Error("after one filter work is inlined in all places")
+	}
+	if !inline(tree(some, 3, 4)) {
+		t.Error("after two filters work is not inlined, though it is in all places that are left")
+	}
 }
 
 // sameFlames checks that two trees look the same at their roots and somewhere deeper.

@@ -265,7 +265,7 @@ type callFinder struct {
 	calls  callTable
 	last   []lastCall // by location
 
-	targets []bool // by location, whether it is one; only when calls from frames count
+	targets *profile.LocationSet // those that have one; only when calls from frames count
 }
 
 // A callPlace is what there is to know about a location.
@@ -298,9 +298,7 @@ func newCallFinder(g *graph, t *frameTable, filter callFilter) *callFinder {
 	}
 	x.places = make([]callPlace, len(t.start)-1)
 	x.last = make([]lastCall, len(x.places))
-	if x.from != nil {
-		x.targets = make([]bool, len(x.places))
-	}
+	targets := make([]bool, len(x.places))
 	for l := range x.places {
 		p := callPlace{last: noFrames}
 		for _, f := range t.of(uint32(l)) {
@@ -311,10 +309,10 @@ func newCallFinder(g *graph, t *frameTable, filter callFilter) *callFinder {
 				p.last = noneKept
 			}
 		}
-		x.places[l] = p
-		if x.from != nil {
-			x.targets[l] = p.target
-		}
+		x.places[l], targets[l] = p, p.target
+	}
+	if x.from != nil {
+		x.targets = profile.NewLocationSet(targets)
 	}
 	return x
 }

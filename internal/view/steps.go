@@ -164,11 +164,12 @@ func passing(p *profile.Profile, locations []bool) []bool {
 	for l, ok := range locations {
 		hit[l] = ok && !p.Locations[l].Hidden
 	}
+	set := profile.NewLocationSet(hit)
 	out := make([]bool, p.NumSamples())
 	inParts(len(out), func() func(from, to int) {
 		return func(from, to int) {
 			for i := from; i < to; i++ {
-				out[i] = p.StackAt(i).HasAny(hit)
+				out[i] = p.StackAt(i).HasAny(set)
 			}
 		}
 	})
