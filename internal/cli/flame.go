@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,8 @@ import (
 const (
 	interactiveFlag = "interactive"
 	flameFlag       = "flame"
+	darkFlag        = "dark"
+	upFlag          = "up"
 )
 
 // flameFlags adds them to the commands that have flame graphs.
@@ -26,7 +29,26 @@ func flameFlags(cmd *cobra.Command) {
 		cmd.Flags().BoolP(interactiveFlag, "i", false, "walk through it with keys and mouse, on the whole terminal")
 	case "diff":
 		cmd.Flags().Bool(flameFlag, false, "show the difference as a flame graph")
+	case "dot":
+		cmd.Flags().Bool(darkFlag, false, "a picture on dark paper; otherwise light, and an SVG as its reader prefers")
+		return
+	default:
+		return
 	}
+	cmd.Flags().Bool(darkFlag, false, "a picture on dark paper; otherwise light, and an SVG or HTML as its reader prefers")
+	cmd.Flags().Bool(upFlag, false, "a picture that grows upwards, from callers to what they call")
+}
+
+// painted returns o with what the flags about pictures say, and refuses them where no picture is made.
+func painted(cmd *cobra.Command, out output) (output, error) {
+	out.opt.Dark, _ = cmd.Flags().GetBool(darkFlag)
+	out.opt.Up, _ = cmd.Flags().GetBool(upFlag)
+	for name, on := range map[string]bool{darkFlag: out.opt.Dark, upFlag: out.opt.Up} {
+		if on && !slices.Contains([]string{"svg", "png", "html"}, out.format) {
+			return out, usagef("-o flame.svg makes one; so do .png and .html", "--%s is about pictures", name)
+		}
+	}
+	return out, nil
 }
 
 // asFlame reports whether the answer of another command is to be shown as a flame graph.

@@ -19,7 +19,7 @@ import (
 )
 
 // outputNames are the flags that say how answers are written.
-var outputNames = []string{"output", "json", "csv", "md", "color", interactiveFlag, flameFlag}
+var outputNames = []string{"output", "json", "csv", "md", "color", interactiveFlag, flameFlag, darkFlag, upFlag}
 
 // outputFlags adds the flags that say how answers are written.
 func outputFlags(root *cobra.Command) {

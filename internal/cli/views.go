@@ -130,6 +130,9 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 	if err := drawable(v, out); err != nil {
 		return err
 	}
+	if out, err = painted(cmd, out); err != nil {
+		return err
+	}
 	interactive, err := isInteractive(cmd, sys, out)
 	if err != nil {
 		return err
@@ -157,7 +160,9 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 		return walk(cmd, sys, out, in, q)
 	}
 	if out.format == "html" {
-		return out.with(sys, func(w io.Writer) error { return web.WritePage(w, in, q, version()) })
+		return out.with(sys, func(w io.Writer) error {
+			return web.WritePage(w, in, q, web.PageOptions{Version: version(), Dark: out.opt.Dark, Up: out.opt.Up})
+		})
 	}
 	r, err := askView(cmd.Context(), v, in, q)
 	if errors.Is(err, context.Canceled) {

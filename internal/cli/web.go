@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -43,39 +46,68 @@ func addWeb(root *cobra.Command, sys *System) {
 			return usagef("a free port of this machine is taken without --listen; --remote allows others", "%w", err)
 		}
 		defer l.Close()
-		in, err := opened(cmd, sys, o, q, args)
-		if err != nil {
-			return err
-		}
-		debug.SetGCPercent(10) // most of the heap is profiles, which stay
-		debug.FreeOSMemory()
 		opt := web.Options{Version: version(), Hosts: web.HostsOf(l)}
+		page := q
+		page.View = "flame"
 		if len(q.Base) > 0 {
 			opt.Base = naming(q.Base)
-			q.Base = []string{opt.Base}
+			page.Base = []string{opt.Base}
 		}
-		q.View = "flame"
-		if len(in[0].Metrics()) == 0 && in[0].Manifest != nil {
-			q.View = firstView(in[0]) // there is no profile
-		}
-		s := web.New(in, opt)
-		url := s.URL(l, q.URL())
-		fmt.Fprintln(sys.Out, url)
-		_, port, _ := net.SplitHostPort(l.Addr().String())
-		switch far := sys.Env("SSH_CONNECTION") != ""; {
-		case far:
-			note(sys, "from the machine that you sit at, first: ssh -L %s:%s THIS-MACHINE", port, l.Addr())
-		case !*noBrowser && width(sys.Out) > 0:
-			if err := web.OpenBrowser(cmd.Context(), url); err != nil {
-				note(sys, "no browser could be started (%v): open the address yourself", err)
+		s := web.Later(opt)
+		ctx, stop := context.WithCancel(cmd.Context())
+		defer stop()
+		var early sync.WaitGroup
+		var ended chan error // nil until it is served
+		announce := sync.OnceFunc(func() {
+			url := s.URL(l, page.URL())
+			ended = make(chan error, 1)
+			go func() { ended <- s.Serve(ctx, l) }()
+			fmt.Fprintln(sys.Out, url)
+			_, port, _ := net.SplitHostPort(l.Addr().String())
+			switch far := sys.Env("SSH_CONNECTION") != ""; {
+			case far:
+				note(sys, "from the machine that you sit at, first: ssh -L %s:%s THIS-MACHINE", port, l.Addr())
+			case !*noBrowser && width(sys.Out) > 0:
+				if err := web.OpenBrowser(cmd.Context(), url); err != nil {
+					note(sys, "no browser could be started (%v): open the address yourself", err)
+				}
 			}
+			if width(sys.Err) > 0 {
+				note(sys, "Ctrl-C ends it")
+			}
+		})
+		if len(args) == 1 && len(q.Base) == 0 {
+			// A browser needs as long to start as a large profile to be read.
+			o.Large = func() { early.Go(announce) }
 		}
-		if width(sys.Err) > 0 {
-			note(sys, "Ctrl-C ends it")
+		in, err := opened(cmd, sys, o, q, args)
+		if early.Wait(); err != nil {
+			if ended != nil {
+				s.Fail(err) // for whoever has opened the page
+				stop()
+				<-ended
+			}
+			return err
 		}
-		return s.Serve(cmd.Context(), l)
+		debug.FreeOSMemory()
+		debug.SetGCPercent(serverGC())
+		if len(in[0].Metrics()) == 0 && in[0].Manifest != nil {
+			page.View = firstView(in[0]) // there is no profile
+		}
+		s.Open(in)
+		announce()
+		return <-ended
 	}
 	root.AddCommand(cmd)
+}
+
+// serverGC returns how much garbage may pile up while profiles are served, in percent of the heap. Most of a large heap is
+// profiles, which stay. Beside a small one a few percent would have the collector run several times for each answer.
+func serverGC() int {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	const fair = 24 << 20
+	return int(min(max(fair*100/m.HeapAlloc, 10), 200))
 }
 
 // opened returns a recording for each profile, and for the base.

@@ -125,7 +125,7 @@ var (
 
 // decodeProto reads the profile that s holds. When it fails with an error that wraps errNotProto, s.head may
 // hold something in another format.
-func decodeProto(s *stream, share func() float64) (*Profile, error) {
+func decodeProto(s *stream, share func() float64, recognized func()) (*Profile, error) {
 	d := &decoder{
 		s:         s,
 		b:         NewBuilder(Header{}),
@@ -149,7 +149,9 @@ func decodeProto(s *stream, share func() float64) (*Profile, error) {
 		}
 		if s.keep && s.off > 16<<10 {
 			// No other format looks like this for so long.
-			s.keep, s.head = false, nil
+			if s.keep, s.head = false, nil; recognized != nil {
+				recognized()
+			}
 		}
 	}
 	return d.finish()

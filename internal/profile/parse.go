@@ -20,10 +20,16 @@ const maxText = 512 << 20
 // Parse reads a profile: profile.proto, plain or packed with gzip or zstd; the older text and binary forms that
 // pprof reads; goroutine dumps; and folded stacks. Input that was cut short is read as far as it goes, and the
 // profile says so in its Notes.
+//
+// An r that has a method Recognized is told, once and while it is read, that what it holds is profile.proto for sure.
 func Parse(r io.Reader) (*Profile, error) {
 	in := &countingReader{r: r}
 	share := in.share()
-	return parse(bufio.NewReaderSize(in, 4<<10), share)
+	var recognized func()
+	if r, ok := r.(interface{ Recognized() }); ok {
+		recognized = r.Recognized
+	}
+	return parse(bufio.NewReaderSize(in, 4<<10), share, recognized)
 }
 
 // A countingReader knows how far it has come.
@@ -40,7 +46,7 @@ func (c *countingReader) Read(b []byte) (int, error) {
 
 // share returns a function that tells what share of a file has been read, or nil for other input.
 func (c *countingReader) share() func() float64 {
-	f, ok := c.r.(*os.File)
+	f, ok := c.r.(interface{ Stat() (os.FileInfo, error) })
 	if !ok {
 		return nil
 	}
@@ -51,7 +57,7 @@ func (c *countingReader) share() func() float64 {
 	return func() float64 { return float64(c.n.Load()) / float64(st.Size()) }
 }
 
-func parse(br *bufio.Reader, share func() float64) (*Profile, error) {
+func parse(br *bufio.Reader, share func() float64, recognized func()) (*Profile, error) {
 	in, err := unpack(br)
 	if err != nil {
 		return nil, &FormatError{Doing: "decompressing profile", Err: err}
@@ -60,7 +66,7 @@ func parse(br *bufio.Reader, share func() float64) (*Profile, error) {
 	s := newStream(in)
 	_, plain := in.(plainReader)
 	s.packed = !plain
-	p, err := decodeProto(s, share)
+	p, err := decodeProto(s, share, recognized)
 	defer s.close()
 	if err == nil {
 		return p, nil

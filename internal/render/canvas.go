@@ -22,7 +22,7 @@ import (
 //	c.polygon(points, look{fill: grey})
 //	c.text(20, 34, "runtime.mallocgc", lettering{size: 12, ink: black, anchor: middle, room: 180})
 //	c.group("what a pointer that rests here is told", func() { c.rect(…); c.text(…) })
-//	err := c.svg(w)         // one self-contained file, dark where the reader's system is
+//	err := c.svg(w, false)   // one self-contained file, dark where the reader's system is
 //	err = c.png(w, 2, false) // two pixels for each CSS pixel, light
 //
 // An ink has a colour for light paper and one for dark; the zero ink draws nothing. textWidth measures text in the font

@@ -37,7 +37,7 @@ func testPicture() *canvas {
 
 func TestCanvasSVG(t *testing.T) {
 	var out bytes.Buffer
-	if err := testPicture().svg(&out); err != nil {
+	if err := testPicture().svg(&out, false); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "canvas.svg", out.Bytes())

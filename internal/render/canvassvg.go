@@ -11,13 +11,14 @@ import (
 	"strings"
 )
 
-// svg writes the picture as one self-contained file, without scripts. Its colours are those that the reader prefers.
-func (c *canvas) svg(w io.Writer) error {
+// svg writes the picture as one self-contained file, without scripts. Unless it is to be dark its colours are those that the
+// reader prefers.
+func (c *canvas) svg(w io.Writer, dark bool) error {
 	s := svgWriter{w: bufio.NewWriter(w), inks: make(map[ink]int), hatches: make(map[ink]int)}
 	wide, high := pixels(c.width), pixels(c.height)
 	fmt.Fprintf(s.w, `<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s" `+
 		`font-family="Go,Arial,Helvetica,Liberation Sans,sans-serif">`+"\n", wide, high, wide, high)
-	s.styles(c)
+	s.styles(c, dark)
 	if c.paper != (ink{}) {
 		fmt.Fprintf(s.w, `<rect width="%s" height="%s"%s/>`+"\n", wide, high, s.class(look{fill: c.paper}))
 	}
@@ -35,7 +36,7 @@ type svgWriter struct {
 }
 
 // styles writes a class for each ink: what is light or dark can only be told apart in a style sheet.
-func (s *svgWriter) styles(c *canvas) {
+func (s *svgWriter) styles(c *canvas, dark bool) {
 	var inks, hatches []ink
 	collect := func(to *[]ink, numbers map[ink]int, i ink) {
 		if _, ok := numbers[i]; !ok && i != (ink{}) {
@@ -58,10 +59,15 @@ func (s *svgWriter) styles(c *canvas) {
 		}
 	}
 	s.w.WriteString("<style>\nrect,path,polygon{fill:none}\n")
-	sheet(func(i ink) color.RGBA { return i.light })
-	s.w.WriteString("@media (prefers-color-scheme:dark){\n")
-	sheet(func(i ink) color.RGBA { return i.dark })
-	s.w.WriteString("}\n</style>\n")
+	if dark {
+		sheet(func(i ink) color.RGBA { return i.dark })
+	} else {
+		sheet(func(i ink) color.RGBA { return i.light })
+		s.w.WriteString("@media (prefers-color-scheme:dark){\n")
+		sheet(func(i ink) color.RGBA { return i.dark })
+		s.w.WriteString("}\n")
+	}
+	s.w.WriteString("</style>\n")
 	for n, i := range hatches {
 		fmt.Fprintf(s.w, `<pattern id="h%d" width="%g" height="%[2]g" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">`+
 			`<path d="M0 0V%[2]g" stroke-width="%g"%s/></pattern>`+"\n", n, hatchStep, hatchWidth*2, s.class(look{stroke: i}))

@@ -14,7 +14,7 @@ func ChartsSVG(w io.Writer, r report.Report, o Options) error {
 	if c == nil {
 		return errNoPicture
 	}
-	return c.svg(w)
+	return c.svg(w, o.Dark)
 }
 
 // ChartsPNG writes them as an image with two pixels for each CSS pixel.
@@ -23,7 +23,7 @@ func ChartsPNG(w io.Writer, r report.Report, o Options) error {
 	if c == nil {
 		return errNoPicture
 	}
-	return c.png(w, 2, false)
+	return c.png(w, 2, o.Dark)
 }
 
 // Lengths in pictures of charts.

@@ -18,6 +18,7 @@ import (
 type DotOptions struct {
 	Labels []string           // lines of the legend; none leaves it out
 	Format func(int64) string // prints a value
+	Dark   bool               // of pictures: dark paper, whatever the reader prefers
 }
 
 // Dot writes g in the language of graphviz, as go tool pprof -dot does: the same picture for the same graph.

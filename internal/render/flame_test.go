@@ -140,7 +140,7 @@ func TestFlamePNG(t *testing.T) {
 	for _, dark := range []bool{false, true} {
 		for _, upwards := range []bool{false, true} {
 			var out bytes.Buffer
-			if err := FlamePNG(&out, originReport(), FlameOptions{Dark: dark, Upwards: upwards}); err != nil {
+			if err := FlamePNG(&out, originReport(), FlameOptions{Options: Options{Dark: dark, Up: upwards}}); err != nil {
 				t.Fatal(err)
 			}
 			img, err := png.Decode(&out)

@@ -11,13 +11,13 @@ import (
 // FlameOptions tune pictures of flame graphs. The zero FlameOptions draw callers above what they call, 1200 pixels wide.
 type FlameOptions struct {
 	Options
-	Pixels  float64 // width of the picture; 0 means 1200
-	Upwards bool    // callers below what they call
-	Dark    bool    // in a PNG; an SVG is what its reader prefers
+	Pixels float64 // width of the picture; 0 means 1200
 }
 
 // FlameSVG writes a flame graph as one file for browsers, with what each frame costs where the pointer rests.
-func FlameSVG(w io.Writer, f *report.Flame, o FlameOptions) error { return flameCanvas(f, o).svg(w) }
+func FlameSVG(w io.Writer, f *report.Flame, o FlameOptions) error {
+	return flameCanvas(f, o).svg(w, o.Dark)
+}
 
 // FlamePNG writes a flame graph as an image with two pixels for each CSS pixel.
 func FlamePNG(w io.Writer, f *report.Flame, o FlameOptions) error {
@@ -130,7 +130,7 @@ func flameCanvas(f *report.Flame, o FlameOptions) *canvas {
 	y = pic.legend(y)
 	for i, row := range rows {
 		at := y + float64(i)*flameStep
-		if o.Upwards {
+		if o.Up {
 			at = y + float64(len(rows)-1-i)*flameStep
 		}
 		for _, b := range row {

@@ -25,7 +25,7 @@ func DotSVG(w io.Writer, g *report.Graph, o DotOptions) error {
 	if err != nil {
 		return err
 	}
-	return c.svg(w)
+	return c.svg(w, o.Dark)
 }
 
 // DotPNG writes what Dot describes as an image.
@@ -35,13 +35,13 @@ func DotPNG(w io.Writer, g *report.Graph, o DotOptions) error {
 		return err
 	}
 	const sharp = 1.5 // pixels of the image for each of the page
-	return c.png(w, sharp, false)
+	return c.png(w, sharp, o.Dark)
 }
 
 // graphOptions returns the legend of g and how its values are printed.
 func graphOptions(g *report.Graph, o Options) DotOptions {
 	f := newFormatter(o)
-	var opt DotOptions
+	opt := DotOptions{Dark: o.Dark}
 	for b := range g.Blocks() {
 		switch b := b.(type) {
 		case report.Heading:

@@ -22,6 +22,9 @@ type Options struct {
 	ASCII bool           // use no other characters for lines, bars and marks
 	Unit  string         // unit of all values; "" is what the report asks for
 	Zone  *time.Location // of times; nil is UTC
+
+	Dark bool // pictures have dark paper; an SVG is otherwise what its reader prefers
+	Up   bool // flame graphs grow upwards: callers below what they call
 }
 
 // A Format is one way to write a report.

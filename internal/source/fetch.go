@@ -41,6 +41,8 @@ type Options struct {
 	Say   func(msg string) // takes what there is to say on the way; nil is nobody
 
 	Progress func(done int) // is told how many profiles have been added up; may be nil
+
+	Large func() // is called when a file is known to be a profile, but large, so that reading it goes on; may be nil
 }
 
 func (o *Options) say(format string, args ...any) {
@@ -68,7 +70,7 @@ func (o *Options) Fetch(ctx context.Context, ref string) (Fetched, error) {
 	if err == nil {
 		defer f.Close()
 		if !isZip(f) {
-			p, err := profile.Parse(f)
+			p, err := profile.Parse(&file{f, o.Large})
 			return Fetched{Profile: p}, err
 		}
 	}
@@ -81,6 +83,22 @@ func (o *Options) Fetch(ctx context.Context, ref string) (Fetched, error) {
 		return Fetched{}, statErr
 	} else {
 		return o.ask(ctx, u)
+	}
+}
+
+// A file is a file that may hold a large profile.
+type file struct {
+	*os.File
+	large func() // called when it does; may be nil
+}
+
+// large is how many bytes of a profile take so long to read that one can do something else meanwhile.
+const large = 1 << 20
+
+// Recognized is called by package profile.
+func (f *file) Recognized() {
+	if st, err := f.Stat(); f.large != nil && err == nil && st.Size() > large {
+		f.large()
 	}
 }
 

@@ -24,14 +24,14 @@ func TestFlamesOpenedAhead(t *testing.T) {
 			return f
 		}
 		want, ahead := fresh(), fresh()
-		if ahead.Deepen(0.001) {
+		if ahead.Deepen(0.001) > 0 {
 			t.Error("a tree that nobody asked for is deepened")
 		}
 		ahead.Open(0.01)
 		before := len(ahead.tree.nodes)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			for ahead.Deepen(0.0001) {
+			for ahead.Deepen(0.0001) > 0 {
 			}
 		})
 		sameFlames(t, q, want, ahead)

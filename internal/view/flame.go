@@ -129,14 +129,15 @@ const (
 	manyCalls  = 1 << 18
 )
 
-// Deepen opens a few more of the calls that weigh at least a share of the whole, the heaviest first, and reports whether
-// more are left. Whoever zooms in or filters will want them. One who asks meanwhile waits for a few hundredths of a second.
-func (f *Flames) Deepen(share float64) (more bool) {
+// Deepen opens a few more of the calls that weigh at least a share of the whole, the heaviest first, and returns how many;
+// 0 when none are left. Whoever zooms in or filters will want them. One who asks meanwhile waits for a few hundredths of a
+// second.
+func (f *Flames) Deepen(share float64) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.tree
 	if t.nodes == nil || len(t.nodes) > manyCalls {
-		return false
+		return 0
 	}
 	open := max(1, int64(float64(t.sums[rootCall].weight)*share))
 	closed := t.closed(rootCall, open)
@@ -147,7 +148,7 @@ func (f *Flames) Deepen(share float64) (more bool) {
 		entries += c.end - c.first
 	}
 	t.openCalls(closed[:some], open)
-	return some < len(closed)
+	return some
 }
 
 // Flame shows the part of the tree that q asks for. It takes the heaviest call first, wherever it is, so that a limit

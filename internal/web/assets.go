@@ -1,10 +1,14 @@
 package web
 
 import (
+	"bytes"
 	"embed"
+	"encoding/json"
+	"errors"
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 )
 
 // The page, made from ui/src by tools/web.
@@ -12,10 +16,37 @@ import (
 //go:embed ui/index.html ui/dist
 var ui embed.FS
 
-// page serves the page, whatever view its address asks for.
+// page serves the page, whatever view its address asks for. It holds what there is to look at when that is known, so that
+// the page need not ask before it knows what to ask for.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
-	s.file(w, r, "ui/index.html")
+	page, err := ui.ReadFile("ui/index.html")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	if described, err := s.now(); err == nil { // or it asks, and waits, or is told what is wrong
+		if data, err := json.Marshal(described); err == nil { // which leaves no < that could end the element it stands in
+			page = bytes.Replace(page, []byte("</body>"), slices.Concat(
+				[]byte(`<script type="application/json" id="hone-session">`), data, []byte("</script>\n</body>")), 1)
+		}
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Write(page)
 }
+
+// now returns what there is to look at, if it is known already.
+func (s *Server) now() (session, error) {
+	select {
+	case <-s.opened:
+		if s.failed != nil {
+			return session{}, s.failed
+		}
+		return s.described()
+	default:
+		return session{}, errNotOpen
+	}
+}
+
+var errNotOpen = errors.New("recordings are still being read")
 
 // asset serves a part of the page.
 func (s *Server) asset(w http.ResponseWriter, r *http.Request) {

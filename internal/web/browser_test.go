@@ -146,7 +146,7 @@ func (p *page) settled() {
 		const main = document.querySelector("main");
 		if (!main || main.getAttribute("aria-busy") || main.querySelector("[aria-busy]") || main.textContent.trim() === "") return false;
 		if (Number(document.documentElement.dataset.asking) > 0) return false;
-		return [...document.querySelectorAll("canvas")].every((c) => c.dataset.paint !== undefined);
+		return [...document.querySelectorAll("canvas")].every((c) => c.dataset.paint === "done");
 	})()`)
 	eval[bool](p, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
 }

@@ -79,7 +79,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	if format == "html" {
 		q.Arg = ""
 		file := &attachment{w: w, name: base + ".html", media: "text/html; charset=utf-8"}
-		if err := WritePage(file, in, q, s.opt.Version); err != nil && !file.begun {
+		if err := WritePage(file, in, q, PageOptions{Version: s.opt.Version}); err != nil && !file.begun {
 			fail(w, statusOf(err), err, hintOf(err))
 		}
 		return

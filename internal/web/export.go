@@ -16,10 +16,17 @@ import (
 // maxSavedRows is how many rows of a ranking go into a saved page.
 const maxSavedRows = 1000
 
+// PageOptions tune a saved page.
+type PageOptions struct {
+	Version string
+	Dark    bool // it is dark unless its reader chooses otherwise; else as the system of the reader is
+	Up      bool // the flame graph grows upwards unless its reader chooses otherwise
+}
+
 // WritePage writes the answer to q about a recording, and its base if there is one, as a page that needs no server:
 // one file that can be sent to somebody, with the flame graph as far as it can be seen and the ranking of functions.
-func WritePage(w io.Writer, in []*recording.Recording, q query.Query, version string) error {
-	answers, err := savedAnswers(in, q, version)
+func WritePage(w io.Writer, in []*recording.Recording, q query.Query, o PageOptions) error {
+	answers, err := savedAnswers(in, q, o.Version)
 	if err != nil {
 		return err
 	}
@@ -38,11 +45,20 @@ func WritePage(w io.Writer, in []*recording.Recording, q query.Query, version st
 	if err != nil {
 		return err
 	}
+	root := `<html lang="en"`
+	if o.Dark {
+		root += ` data-theme="dark"`
+	}
+	first := "flame"
+	if o.Up {
+		first += "?ui.orient=flame"
+	}
 	page, ok := replaceAll(page, map[string]string{
-		`<title>hone</title>`:                            "<title>" + html.EscapeString(in[0].Ref) + " · hone</title>",
+		`<html lang="en"`:     root,
+		`<title>hone</title>`: "<title>" + html.EscapeString(in[0].Ref) + " · hone</title>",
 		`<link rel="stylesheet" href="/assets/app.css">`: "<style>\n" + style + "</style>",
 		`<script src="/assets/app.js" defer></script>`:   "",
-		"</body>": `<script type="application/json" id="hone-data">` + string(data) + "</script>\n" +
+		"</body>": `<script type="application/json" id="hone-data" data-first="` + first + `">` + string(data) + "</script>\n" +
 			"<script>\n" + strings.ReplaceAll(script, "</script", `<\/script`) + "</script>\n</body>",
 	})
 	if !ok {

@@ -61,7 +61,7 @@ func (s *Server) flames(in []*recording.Recording, q query.Query) (*view.Flames,
 // prepare makes the tree of a page before a browser asks for it: until one has started and read the page, there is time.
 func (s *Server) prepare(page string) {
 	u, err := url.Parse(page)
-	if err != nil || u.Path != "/flame" {
+	if err != nil || u.Path != "/flame" || s.failed != nil {
 		return
 	}
 	r := &http.Request{URL: u}
@@ -86,7 +86,7 @@ func (s *Server) ahead() {
 		return
 	}
 	defer s.opening.Unlock()
-	for f := s.latest.Load(); f != nil && len(s.turns) == 0 && f.Deepen(minPainted/4); f = s.latest.Load() {
+	for f := s.latest.Load(); f != nil && len(s.turns) == 0 && f.Deepen(minPainted/4) > 0; f = s.latest.Load() {
 	}
 }
 

@@ -61,7 +61,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
-	go s.prepare(s.first) // not waited for, like whatever requests compute when the end comes
+	go func() { // not waited for, like whatever requests compute when the end comes
+		select {
+		case <-s.opened:
+			s.prepare(s.first)
+		case <-ctx.Done():
+		}
+	}()
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)

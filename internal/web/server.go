@@ -1,6 +1,6 @@
 // Package web is the workbench in a browser: pages whose numbers are the reports of package view.
 //
-// New makes a Server of recordings; its Handler answers pages, the API under /api, and downloads. All state of a page
+// New makes a Server of recordings, and Later one whose recordings are still being read; its Handler answers pages, the API under /api, and downloads. All state of a page
 // is the query in its URL. Everything is computed here, on the full data; the page only paints.
 package web
 
@@ -37,6 +37,9 @@ type Server struct {
 	cache cache
 	turns chan struct{} // held while computing
 
+	opened chan struct{} // closed when in holds what is to be looked at, or failed why there is nothing
+	failed error
+
 	latest  atomic.Pointer[view.Flames] // that a picture was cut from
 	opening sync.Mutex                  // held while more calls of it are opened
 
@@ -47,15 +50,30 @@ type Server struct {
 
 // New returns a Server of recordings, of which the first is shown first.
 func New(in []*recording.Recording, opt Options) *Server {
+	s := Later(opt)
+	s.Open(in)
+	return s
+}
+
+// Later returns a Server of recordings that are still being read. It has pages already; for what they ask they wait until
+// Open or Fail is called.
+func Later(opt Options) *Server {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
 	s := &Server{
-		in: make([]*recording.Recording, len(in)), opt: opt,
+		opt:    opt,
 		token:  base64.RawURLEncoding.EncodeToString(b[:]),
 		turns:  make(chan struct{}, runtime.GOMAXPROCS(0)),
 		places: make(map[*profile.Profile]func(name string) place),
+		opened: make(chan struct{}),
 	}
 	s.described = sync.OnceValues(s.describe)
+	return s
+}
+
+// Open has the Server answer for recordings. It must be called once.
+func (s *Server) Open(in []*recording.Recording) {
+	s.in = make([]*recording.Recording, len(in))
 	for i, rec := range in {
 		one := *rec
 		if one.Sources != nil {
@@ -64,7 +82,29 @@ func New(in []*recording.Recording, opt Options) *Server {
 		s.in[i] = &one
 		s.places[rec.Profile] = placesOf(rec.Profile)
 	}
-	return s
+	close(s.opened)
+}
+
+// Fail has the Server say why there are no recordings. It takes the place of Open.
+func (s *Server) Fail(err error) {
+	s.failed = err
+	close(s.opened)
+}
+
+// whenOpen has requests wait until there is something to answer for.
+func (s *Server) whenOpen(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-s.opened:
+		case <-r.Context().Done():
+			return
+		}
+		if s.failed != nil {
+			fail(w, http.StatusServiceUnavailable, s.failed, "")
+			return
+		}
+		next(w, r)
+	}
 }
 
 // Sources are made for one caller at a time, and requests come together.
@@ -100,21 +140,22 @@ func (s *Server) Handler() http.Handler {
 		mux.HandleFunc("GET /"+p, s.page)
 	}
 	mux.HandleFunc("GET /assets/{name}", s.asset)
-	mux.HandleFunc("GET /api/session", s.session)
-	mux.HandleFunc("GET /api/flame", s.flame)
-	mux.HandleFunc("GET /api/sandwich", s.sandwich)
-	mux.HandleFunc("GET /api/search", s.search)
+	mux.HandleFunc("GET /api/session", s.whenOpen(s.session))
+	mux.HandleFunc("GET /api/flame", s.whenOpen(s.flame))
+	mux.HandleFunc("GET /api/sandwich", s.whenOpen(s.sandwich))
+	mux.HandleFunc("GET /api/search", s.whenOpen(s.search))
 	for i := range view.All {
 		switch v := &view.All[i]; v.Name {
 		case "flame", "sandwich", "search":
 		default:
-			mux.HandleFunc("GET /api/"+v.Name, func(w http.ResponseWriter, r *http.Request) { s.view(w, r, v) })
+			answer := s.whenOpen(func(w http.ResponseWriter, r *http.Request) { s.view(w, r, v) })
+			mux.HandleFunc("GET /api/"+v.Name, answer)
 			for _, alias := range v.Aliases {
-				mux.HandleFunc("GET /api/"+alias, func(w http.ResponseWriter, r *http.Request) { s.view(w, r, v) })
+				mux.HandleFunc("GET /api/"+alias, answer)
 			}
 		}
 	}
-	mux.HandleFunc("GET /download/{format}", s.download)
+	mux.HandleFunc("GET /download/{format}", s.whenOpen(s.download))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, fmt.Errorf("there is nothing at %s", r.URL.Path), "")
 	})

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -257,6 +258,23 @@ func TestPage(t *testing.T) {
 	if strings.Contains(page, "alert(1)</") || strings.Count(page, "<script>alert") != 0 || strings.Contains(page, "<!--<script>") {
 		t.Error("a name became part of the page")
 	}
+
+	// What is open is part of the page that is served, and is called what somebody has called it.
+	s.in[0].Ref = "</script><script>alert(1)</script>"
+	w = get(s, h, "/flame")
+	page = w.Body.String()
+	_, rest, ok := strings.Cut(page, `<script type="application/json" id="hone-session">`)
+	data, _, _ := strings.Cut(rest, "</script>")
+	if w.Code != 200 || !ok || strings.Count(page, "alert(1)") != 1 || strings.Contains(page, "<script>alert") {
+		t.Fatalf("%d %.600s", w.Code, page)
+	}
+	var got session
+	if err := json.Unmarshal([]byte(data), &got); err != nil || len(got.Recordings) != 1 || got.Recordings[0].Ref != s.in[0].Ref {
+		t.Errorf("the page knows of %+v, %v", got.Recordings, err)
+	}
+	if asked := strings.TrimSpace(get(s, h, "/api/session").Body.String()); asked != data {
+		t.Errorf("the page has %s, the answer is %s", data, asked)
+	}
 }
 
 // TestCache asks twice, and for more than is kept.
@@ -309,6 +327,55 @@ func TestListen(t *testing.T) {
 	if l, err := Listen("0.0.0.0:0", true); err == nil {
 		l.Close()
 		t.Error("all addresses: no error")
+	}
+}
+
+// TestLater asks while recordings are still being read.
+func TestLater(t *testing.T) {
+	opened, _ := open(t, "main;work 3\n")
+	for _, c := range []struct {
+		name string
+		end  func(s *Server)
+		code int
+		want string
+	}{
+		{"read", func(s *Server) { s.Open(opened.in) }, 200, "work"},
+		{"cannot be read", func(s *Server) { s.Fail(errors.New("cpu.pprof: no profile")) }, 503, "cpu.pprof: no profile"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := Later(Options{Version: "test", Hosts: []string{"localhost:1234"}})
+			h := s.Handler()
+			// Pages are there, and what they wait for can be given up.
+			if w := get(s, h, "/flame"); w.Code != 200 || strings.Contains(w.Body.String(), "hone-session") {
+				t.Errorf("the page: %d %.300s", w.Code, w.Body)
+			}
+			gone, leave := context.WithCancel(t.Context())
+			leave()
+			if w := get(s, h, "/api/top", func(r *http.Request) { *r = *r.WithContext(gone) }); w.Body.Len() > 0 {
+				t.Errorf("who has gone is answered with %s", w.Body)
+			}
+			paths := []string{"/api/session", "/api/flame", "/api/top", "/download/folded"}
+			answers := make(chan *httptest.ResponseRecorder, len(paths))
+			for _, path := range paths {
+				go func() { answers <- get(s, h, path) }()
+			}
+			c.end(s)
+			said := ""
+			for range paths {
+				w := <-answers
+				if w.Code != c.code {
+					t.Errorf("%d %s", w.Code, w.Body)
+				}
+				said += w.Body.String()
+			}
+			if !strings.Contains(said, c.want) {
+				t.Errorf("the answers are %s", said)
+			}
+			w := get(s, h, "/flame")
+			if has := strings.Contains(w.Body.String(), "hone-session"); has != (c.code == 200) {
+				t.Errorf("the page knows what is open: %v", has)
+			}
+		})
 	}
 }
 

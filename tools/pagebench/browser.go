@@ -64,7 +64,7 @@ func prepare(ctx context.Context) error {
 		page.AddScriptToEvaluateOnNewDocumentParams{Source: pageScript}); err != nil {
 		return err
 	}
-	_, err := chromedp.Call(ctx, performance.Enable, performance.EnableParams{})
+	_, err := chromedp.Call(ctx, performance.Enable, performance.EnableParams{TimeDomain: "threadTicks"})
 	return err
 }
 
@@ -77,7 +77,7 @@ func eval[T any](ctx context.Context, js string) (T, error) {
 	return v, err
 }
 
-// scriptTime returns how long scripts have run in a tab.
+// scriptTime returns how much CPU time scripts have taken in a tab.
 func scriptTime(ctx context.Context) (time.Duration, error) {
 	got, err := chromedp.Call(ctx, performance.GetMetrics, cdp.Empty{})
 	if err != nil {

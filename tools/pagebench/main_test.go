@@ -143,7 +143,7 @@ func TestRows(t *testing.T) {
 			"| p | … at its peak |  | 450 MB | ≤ 400 MB | **no** |",
 			"| p | painting 29000 calls, p50 |  | 1 ms |  |  |",
 			"| p | … p95 |  | 9 ms | ≤ 8 ms | **no** |",
-			"| p | … p95 |  | 18 ms |  |  |",
+			"| p | … p95 |  | 18 ms | ≤ 8 ms | **no** |",
 		}},
 		{"pprof too fast", 500_000, result{looks: someLooks(), pprof: &rival{drawn: 9 * s}}, []string{
 			"| p | … sooner than pprof |  | 10.1× | ≥ 20× | **no** |",

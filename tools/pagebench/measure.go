@@ -53,7 +53,7 @@ type look struct {
 	rss, peak            int64 // bytes, in the end
 	nodes                int   // of the picture that is painted again and again
 	frames               []time.Duration
-	steps                []time.Duration // all script that ran for them
+	steps                []time.Duration // CPU time of all script that ran for them
 }
 
 // A rival is what pprof took.

@@ -132,8 +132,9 @@ func rowsOf(samples int, res result) []row {
 	p95 := quantile(frames, 0.95)
 	add(painting+", p50", "", milliseconds(quantile(frames, 0.5)), "", untold)
 	add("… p95", "", milliseconds(p95), "≤ "+milliseconds(mostFrame), judge(p95 <= mostFrame))
-	add("… with all other script, p50", "", milliseconds(quantile(steps, 0.5)), "", untold)
-	add("… p95", "", milliseconds(quantile(steps, 0.95)), "", untold)
+	add("… CPU time of all script for it, p50", "", milliseconds(quantile(steps, 0.5)), "", untold)
+	all := quantile(steps, 0.95)
+	add("… p95", "", milliseconds(all), "≤ "+milliseconds(mostFrame), judge(all <= mostFrame))
 	return rows
 }
 

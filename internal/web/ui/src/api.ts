@@ -341,6 +341,8 @@ class Server implements Api {
   readonly embedded = false;
 
   async json<T>(path: string, pairs: Pair[], signal: AbortSignal): Promise<T> {
+    const given = path === "/api/session" && document.getElementById("hone-session")?.textContent;
+    if (given) return JSON.parse(given) as T;
     const r = await this.ask(path, pairs, signal);
     return (await r.json()) as T;
   }

@@ -7,6 +7,7 @@ import { percent, value } from "./format";
 import { Model, Place, Window, ancestors, children, depth, nameAt, nodeAt, parentOf, widest } from "./model";
 import { Brush, rowHeight } from "./paint";
 import { Keys, useKeys } from "./keys";
+import { Marks, useMark } from "./marks";
 import { printing } from "./theme";
 
 export interface Canvas {
@@ -18,27 +19,25 @@ export interface Canvas {
   mode: ColorMode;
   palette: Palette;
   wanted: Uint8Array | undefined;
-  selected: string;
-  cursor: Place | undefined;
+  marks: Marks;
   label: string;
   keys: boolean; // arrows move the cursor without a click first
   onCursor: (p: Place) => void;
-  onHover: (p: Place | undefined) => void;
   onZoom: (p: Place) => void;
 }
 
+const patience = 5; // milliseconds of a frame after which what is left to be written waits for the next one
+
 export function FlameCanvas(props: Canvas) {
-  const { model, window: w, upward, cursor } = props;
+  const { model, window: w, upward, marks } = props;
+  const cursor = useMark(marks, (m) => m.cursor);
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const brush = useMemo(() => new Brush(model), [model]);
   const rows = useMemo(() => depth(model, w), [model, w]);
-  const [hover, setHover] = useState<Place>();
   const [size, setSize] = useState({ width: 0, height: 0 });
   const latest = useRef(props);
   latest.current = props;
-  const pointed = useRef<Place | undefined>(undefined);
-  pointed.current = hover;
   const frame = useRef(0);
   const measured = useRef<{ width: number; height: number } | undefined>(undefined);
   const scrolled = useRef(0);
@@ -63,16 +62,18 @@ export function FlameCanvas(props: Canvas) {
     }
     ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
     const p = latest.current;
-    const look = { palette: p.palette, mode: p.mode, upward: p.upward, wanted: p.wanted, selected: p.selected, cursor: p.cursor, hover: pointed.current };
+    const look = { palette: p.palette, mode: p.mode, upward: p.upward, wanted: p.wanted, selected: p.marks.selected, cursor: p.marks.cursor, hover: p.marks.hover };
     const n = Math.max(depth(p.model, p.window), p.upward ? Math.ceil(height / rowHeight) : 0);
-    brush.paint({ ctx, width, height, ratio: dpr, scroll: scrolled.current, rows: n }, p.window, look);
+    const until = printing() ? Infinity : start + patience;
+    const done = brush.paint({ ctx, width, height, ratio: dpr, scroll: scrolled.current, rows: n }, p.window, look, until);
+    if (!done) soon();
     // For those who wait or measure. Only the last entry stays: nobody looks at the others.
-    c.dataset.paint ??= "done";
+    c.dataset.paint = done ? "done" : "part";
     performance.clearMeasures("hone.paint");
-    performance.measure("hone.paint", { start, detail: { picture: brush.id, nodes: p.model.nodes } });
+    performance.measure("hone.paint", { start, detail: { picture: brush.id, nodes: p.model.nodes, done } });
   };
   const soon = () => {
-    frame.current ||= requestAnimationFrame(paint);
+    frame.current ||= requestAnimationFrame(() => brushNow.current());
   };
   const brushNow = useRef(paint);
   brushNow.current = paint;
@@ -96,6 +97,7 @@ export function FlameCanvas(props: Canvas) {
     c.addEventListener("contextrestored", again);
     return () => c.removeEventListener("contextrestored", again);
   }, [brush]);
+  useLayoutEffect(() => marks.follow(soon), [marks]);
   useEffect(() => () => cancelAnimationFrame(frame.current), []);
   useLayoutEffect(() => {
     // Where the picture begins is what is seen first.
@@ -129,9 +131,7 @@ export function FlameCanvas(props: Canvas) {
     return i < 0 ? undefined : { row: w.top.row + d, i };
   };
   const point = (p: Place | undefined) => {
-    if (p?.row === hover?.row && p?.i === hover?.i) return;
-    setHover(p);
-    props.onHover(p);
+    if (p?.row !== marks.hover?.row || p?.i !== marks.hover?.i) marks.set({ hover: p });
   };
 
   const at = cursor ?? w.top;

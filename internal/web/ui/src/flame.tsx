@@ -1,17 +1,18 @@
 // The flame graph. The server computes and sends what is large enough to be seen from the frame that is zoomed into; the
 // zoom is shown at once from what is there already, and made finer when the answer arrives.
 
-import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Flame, Frame, Search, Step } from "./api";
 import { ColorMode, Palette, originNames } from "./colors";
 import { Keys, useKeys } from "./keys";
+import { Marks, useMark } from "./marks";
 import {
   Model, Place, Window, ancestors, decode, follow, frameAt, matchedValue, matching, nameAt, parentOf, windowOf,
 } from "./model";
 import { FlameCanvas } from "./canvas";
 import { Detail, Panel } from "./panel";
 import { Dot, Icon, Nothing, Notes, Problem, useActions } from "./parts";
-import { Pair, State, add, get, go, put, queryString } from "./state";
+import { Pair, State, add, drift, get, go, put, queryString, state as latest } from "./state";
 import { asked, useAnswer, useApp } from "./data";
 import { group, percent, value } from "./format";
 import { PaletteContext } from "./theme";
@@ -51,25 +52,22 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
   const palette = useContext(PaletteContext);
   const root = rootOf(state);
   const w = useMemo(() => zoomed(data, model, root), [data, model, get(state, "root")]);
-  const [picked, setPicked] = useState<{ model: Model; place: Place }>();
-  const [hover, setHover] = useState<{ model: Model; place: Place }>();
+  const marks = useMemo(() => new Marks(model), [model]);
   const [match, setMatch] = useState(-1);
-  const selected = get(state, "ui.sel");
   const upward = get(state, "ui.orient") === "flame";
   const mode = (get(state, "ui.color") || (model.compares ? "change" : "origin")) as ColorMode;
 
-  const cursor = picked?.model === model ? picked.place : undefined;
   const search = useSearch(model, w);
   const hits = useMemo(() => (search.wanted ? matching(model, w, search.wanted) : []), [model, w, search.wanted]);
   useEffect(() => setMatch(-1), [search.wanted]);
   // A link names the selected frame; the widest of its boxes stands for it.
-  useEffect(() => {
-    if (selected === "" || cursor) return;
+  useLayoutEffect(() => {
+    const selected = get(latest(), "ui.sel");
+    if (selected === marks.selected) return;
     const wanted = new Uint8Array(model.frames.length);
     model.frames.forEach((f, i) => { if (functionOf(f.name ?? "") === selected) wanted[i] = 1; });
-    const place = matching(model, w, wanted)[0];
-    if (place) setPicked({ model, place });
-  }, [model]);
+    marks.set({ selected, cursor: matching(model, w, wanted)[0] ?? marks.cursor });
+  }, [model, get(state, "ui.sel")]);
 
   const above: Step[] = [...(data.path ?? [])];
   for (const p of ancestors(model, w.top).slice(1)) {
@@ -80,38 +78,32 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
     ...(data.path ?? []).map((s) => s.name),
     ...ancestors(model, p).slice(1).map((q) => nameAt(model, q)),
   ];
-  const zoomTo = (names: string[]) => go(put(app.state, "root", names.join(";")));
+  const zoomTo = (names: string[]) => go(put(latest(), "root", names.join(";")));
   // What is drawn may still be from before the last step; names with semicolons are told apart only by what is drawn.
   const names = above.map((s) => s.name);
   const way = names.join(";") === get(state, "root") ? names : root;
   const zoom = (p: Place) => zoomTo(namesTo(p));
   const select = (p: Place) => {
-    setPicked({ model, place: p });
-    const f = frameAt(model, p);
-    go(put(app.state, "ui.sel", functionOf(f?.name ?? "")), "replace");
+    const selected = functionOf(frameAt(model, p)?.name ?? "");
+    marks.set({ cursor: p, selected });
+    drift(put(latest(), "ui.sel", selected));
   };
-
-  const place = hover?.model === model ? hover.place : (cursor ?? w.top);
-  const subject = subjectAt(model, cursor ?? w.top, above);
-  const actions = useActions(subject);
-  const detail = detailOf(data, model, w, place, above, hover?.model === model);
   const step = (d: number) => {
     if (hits.length === 0) return;
     const next = (match + d + hits.length) % hits.length;
     setMatch(next);
     select(hits[next]);
   };
-  const toggle = (key: string, on = "true") => go(put(put(app.state, key, get(app.state, key) ? "" : on), "root", ""));
+  const toggle = (key: string, on = "true") => go(put(put(latest(), key, get(latest(), key) ? "" : on), "root", ""));
   const keys: Keys = {
     n: () => step(1),
     N: () => step(-1),
     r: () => zoomTo([]),
-    Escape: () => (way.length ? zoomTo(way.slice(0, -1)) : go(put(app.state, "ui.q", ""))),
+    Escape: () => (way.length ? zoomTo(way.slice(0, -1)) : go(put(latest(), "ui.q", ""))),
     i: () => toggle("invert"),
     l: () => toggle("collapse"),
-    u: () => go(put(app.state, "ui.orient", upward ? "" : "flame")),
+    u: () => go(put(latest(), "ui.orient", upward ? "" : "flame")),
   };
-  for (const a of actions) keys[a.key] = a.run;
   useKeys(keys);
 
   const viewValue = model.rows[w.top.row].cum[w.top.i];
@@ -124,13 +116,13 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
             <Choice label="Colour" value={mode} options={[
               ...(model.compares ? [["change", "change"] as [string, string]] : []),
               ["origin", "origin"], ["package", "package"], ["plain", "plain"],
-            ]} onChange={(v) => go(put(app.state, "ui.color", v === (model.compares ? "change" : "origin") ? "" : v))} />
+            ]} onChange={(v) => go(put(latest(), "ui.color", v === (model.compares ? "change" : "origin") ? "" : v))} />
             <Choice label="Orientation" value={upward ? "flame" : "icicle"} options={[["icicle", "icicle"], ["flame", "flame"]]}
-              onChange={(v) => go(put(app.state, "ui.orient", v === "flame" ? v : ""))} />
+              onChange={(v) => go(put(latest(), "ui.orient", v === "flame" ? v : ""))} />
             {!app.api.embedded && <LabelFrames />}
             {model.compares && !app.api.embedded && (
               <Toggle on={get(state, "ui.gone") !== "no"} title="calls that are no more keep the width that they had"
-                onClick={() => go(put(app.state, "ui.gone", get(app.state, "ui.gone") === "no" ? "" : "no"))}>Gone</Toggle>
+                onClick={() => go(put(latest(), "ui.gone", get(latest(), "ui.gone") === "no" ? "" : "no"))}>Gone</Toggle>
             )}
             {!app.api.embedded && (
               <>
@@ -150,17 +142,30 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
           </span>
         </div>
         <FlameCanvas model={model} window={w} unit={data.unit} total={data.total} upward={upward} mode={mode} palette={palette}
-          wanted={search.wanted} selected={selected} cursor={cursor} keys label={`Flame graph of ${data.metric}: what each call costs in its context`}
-          onCursor={select} onHover={(p) => setHover(p && { model, place: p })} onZoom={zoom} />
+          wanted={search.wanted} marks={marks} keys label={`Flame graph of ${data.metric}: what each call costs in its context`}
+          onCursor={select} onZoom={zoom} />
         <div class="foot">
           <Legend mode={mode} palette={palette} />
           <span class="hints quiet"><kbd>/</kbd>search <kbd>Enter</kbd>zoom <kbd>Esc</kbd>out <kbd>f</kbd>focus <kbd>h</kbd>hide <kbd>?</kbd>keys</span>
         </div>
         <Notes notes={data.notes} />
       </div>
-      <Panel detail={detail} unit={data.unit} total={data.total} whole={data.whole} actions={actions} stale={stale}
-        zoom={cursor && cursor.row > w.top.row ? () => zoom(cursor) : undefined} />
+      <Marked data={data} model={model} window={w} above={above} marks={marks} stale={stale} onZoom={zoom} />
     </div>
+  );
+}
+
+/** Marked is the panel of what is marked in the picture, with what can be done with it. */
+function Marked({ data, model, window: w, above, marks, stale, onZoom }: {
+  data: Flame; model: Model; window: Window; above: Step[]; marks: Marks; stale: boolean; onZoom: (p: Place) => void;
+}) {
+  const hover = useMark(marks, (m) => m.hover);
+  const cursor = useMark(marks, (m) => m.cursor);
+  const actions = useActions(subjectAt(model, cursor ?? w.top, above));
+  useKeys(Object.fromEntries(actions.map((a) => [a.key, a.run])));
+  return (
+    <Panel detail={detailOf(data, model, w, hover ?? cursor ?? w.top, above, hover !== undefined)} unit={data.unit} total={data.total}
+      whole={data.whole} actions={actions} stale={stale} zoom={cursor && cursor.row > w.top.row ? () => onZoom(cursor) : undefined} />
   );
 }
 

@@ -6,7 +6,7 @@ import { duration, group, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { readable } from "./names";
 import { Icon, Link, copy } from "./parts";
-import { State, add, get, go, href, put, queryString, steps, to, without } from "./state";
+import { State, add, get, go, href, put, queryString, settle, state as latest, steps, to, without } from "./state";
 import { Theme } from "./colors";
 
 export interface View {
@@ -71,7 +71,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
       )}
       <span class="headline-text">{headline}</span>
       <span class="head-end">
-        {!api.embedded && <button onClick={() => copy(location.href, "link copied: it opens this view in any browser that reaches this server")} title="copy a link to this view"><Icon name="share" /><span class="wide">Share</span></button>}
+        {!api.embedded && <button onClick={() => { settle(); copy(location.href, "link copied: it opens this view in any browser that reaches this server"); }} title="copy a link to this view"><Icon name="share" /><span class="wide">Share</span></button>}
         {!api.embedded && <Download />}
         <button onClick={onTheme} title={`theme: ${theme} (t)`} aria-label={`theme: ${theme}`}><Icon name={theme} /></button>
         <Help />
@@ -165,7 +165,7 @@ export function Tabs() {
   const numbered = offered.filter((v) => !v.key);
   const keyOf = (v: View) => v.key ?? String(numbered.indexOf(v) + 1);
   const keys: Record<string, () => void> = {};
-  for (const v of offered) keys[keyOf(v)] = () => go(to(state, v.name));
+  for (const v of offered) keys[keyOf(v)] = () => go(to(latest(), v.name));
   useKeys(keys);
   return (
     <nav class="tabs" aria-label="Views">

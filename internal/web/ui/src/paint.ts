@@ -1,6 +1,7 @@
 // Painting a window of a model. The work is bounded by rows times pixels, not by nodes: of each row that is in sight only
 // the nodes in sight are visited, and runs of nodes that are narrower than a pixel become one grey span. What the pointer
-// and the arrow keys do changes two rows, and no more than those are painted.
+// and the arrow keys do changes two rows, and no more than those are painted. Writing into boxes takes longer than painting
+// them, so what does not fit into a frame is written in the next one.
 
 import { ColorMode, Palette, changeColor, colorOf, isDark, isForced } from "./colors";
 import { Model, Place, Row, Window, from } from "./model";
@@ -38,6 +39,7 @@ interface Text {
   text: string;
   x: number;
   y: number;
+  line: number; // where y is, in rows from the top of the picture
 }
 
 interface Layers {
@@ -87,12 +89,16 @@ export class Brush {
   private readonly labels = new Map<number, string>();
   private key = "";
   private last: { s: Surface; w: Window; look: Look } | undefined;
+  private unwritten: { color: string; texts: Text[] }[] = [];
   readonly id = ++brushes;
 
   constructor(readonly model: Model) {}
 
-  /** paint paints a window. Where only marks have moved, only their rows are painted anew. */
-  paint(s: Surface, w: Window, look: Look): void {
+  /**
+   * paint paints a window. Where only marks have moved, only their rows are painted anew. When there is more to be written
+   * into boxes than there is time for, it returns false: the next call goes on with it, whatever has moved meanwhile.
+   */
+  paint(s: Surface, w: Window, look: Look, until: number): boolean {
     const { ctx } = s;
     this.prepare(look);
     const before = this.last;
@@ -108,12 +114,34 @@ export class Brush {
     const changed = before && alike(before.s, s) && alike(before.w, w) ? this.changed(before.look, look) : undefined;
     const lines: number[] = [];
     for (let d = first; d <= last; d++) if (!changed || changed.has(w.top.row + d)) lines.push(d);
+    // What is painted anew is written anew.
+    const anew = new Set(lines);
+    this.unwritten = changed ? this.unwritten.map((u) => ({ ...u, texts: u.texts.filter((t) => !anew.has(t.line)) })) : [];
     ctx.fillStyle = look.palette.paper;
     if (lines.length === last - first + 1) ctx.fillRect(0, 0, s.width, s.height);
     else for (const d of lines) ctx.fillRect(0, lineTop(s, look, d), s.width, rowHeight);
     this.lines(s, lines, w, scale, look);
+    const done = this.write(ctx, until);
     this.mark(ctx, s, w, scale, look, look.hover, 1);
     this.mark(ctx, s, w, scale, look, look.cursor, 2);
+    return done;
+  }
+
+  /** write writes into boxes until a time, and returns whether nothing is left to be written. */
+  private write(ctx: CanvasRenderingContext2D, until: number): boolean {
+    for (const { color, texts } of this.unwritten) {
+      ctx.fillStyle = color;
+      let n = 0;
+      // Asking for the time takes as long as writing a few letters.
+      while (n < texts.length && (n % 16 !== 0 || performance.now() < until)) {
+        const t = texts[n++];
+        ctx.fillText(t.text, t.x, t.y);
+      }
+      texts.splice(0, n);
+      if (texts.length > 0) return false;
+    }
+    this.unwritten = [];
+    return true;
   }
 
   /** forget has the next picture painted as a whole, on a canvas of which nothing is known. */
@@ -139,7 +167,7 @@ export class Brush {
     const to: Layers = { runs: [], full: new Map(), pale: new Map(), found: [], picked: [], news: [], gone: [], strong: [], weak: [] };
     for (const d of lines) {
       const r = this.model.rows[w.top.row + d];
-      if (r) this.line(s, r, lineTop(s, look, d), w, scale, look, outlined, to);
+      if (r) this.line(s, r, d, w, scale, look, outlined, to);
     }
     ctx.fillStyle = p.run;
     fill(ctx, to.runs, 0, height);
@@ -163,18 +191,16 @@ export class Brush {
     }
     ctx.fillStyle = p.accent;
     fill(ctx, to.found, height - 3, 3);
-    ctx.fillStyle = p.text;
-    for (const t of to.strong) ctx.fillText(t.text, t.x, t.y);
-    ctx.fillStyle = faded(p);
-    for (const t of to.weak) ctx.fillText(t.text, t.x, t.y);
+    this.unwritten.push({ color: p.text, texts: to.strong }, { color: faded(p), texts: to.weak });
     ctx.strokeStyle = outlined ? p.accent : p.text;
     ctx.lineWidth = 1.5;
     outline(ctx, to.picked, 0.75, height);
   }
 
   // Called for each row, so that it is compiled after a frame or two.
-  private line(s: Surface, r: Row, y: number, w: Window, scale: number, look: Look, outlined: boolean, to: Layers): void {
+  private line(s: Surface, r: Row, d: number, w: Window, scale: number, look: Look, outlined: boolean, to: Layers): void {
     const { width, ratio } = s;
+    const y = lineTop(s, look, d);
     const p = look.palette;
     const height = rowHeight - 1;
     const least = 1 / ratio;
@@ -215,7 +241,7 @@ export class Brush {
       if (box >= leastText) {
         const sign = changes && before !== r.cum[i] ? this.sign(before, r.cum[i]) : "";
         const text = this.label(s.ctx, f, f < 0 ? "all" : (this.model.frames[f].name ?? ""), box - 2 * padding, sign);
-        if (text !== "") (hit || outlined ? to.strong : to.weak).push({ text, x: left + padding, y: y + height / 2 + 0.5 });
+        if (text !== "") (hit || outlined ? to.strong : to.weak).push({ text, x: left + padding, y: y + height / 2 + 0.5, line: d });
       }
       if (look.selected !== "" && f >= 0 && this.functions(f) === look.selected) to.picked.push(left, y, box);
     }

@@ -7,7 +7,7 @@ import { useApp } from "./data";
 import { percent } from "./format";
 import { originNames } from "./colors";
 import { exactly, functionOf } from "./names";
-import { State, add, go, to } from "./state";
+import { State, add, go, state, to } from "./state";
 
 const paths = {
   zoom: "M7 2a5 5 0 1 0 0 10A5 5 0 0 0 7 2Zm4 9 3.5 3.5M7 5v4M5 7h4",
@@ -144,20 +144,20 @@ export interface Action {
 export function useActions(subject: Subject | undefined): Action[] {
   const app = useApp();
   if (!subject || subject.name === "" || subject.name === "all") return [];
-  const { state, api } = app;
+  const { api } = app;
   const name = functionOf(subject.frame?.name ?? subject.name);
   const filter = (op: string) => () => {
     const [key, value] = filterFor(app, op, subject.frame, name);
-    go(add(state, key, value));
+    go(add(state(), key, value));
   };
   const all: (Action | false)[] = [
     api.has("/api/list") && {
       icon: "source", name: "Source", key: "s", doc: "its source, with what each line costs",
-      run: () => go(to(state, "source", ["arg", exactly(name)], ["ui.sel", name])),
+      run: () => go(to(state(), "source", ["arg", exactly(name)], ["ui.sel", name])),
     },
     api.has("/api/sandwich") && {
       icon: "callers", name: "Callers", key: "c", doc: "its callers and callees",
-      run: () => go(to(state, "sandwich", ["arg", name], ["ui.sel", name])),
+      run: () => go(to(state(), "sandwich", ["arg", name], ["ui.sel", name])),
     },
     !api.embedded && { icon: "focus", name: "Focus", key: "f", doc: "keep only samples that pass through it", run: filter("focus") },
     !api.embedded && { icon: "only", name: "Only", key: "o", doc: "cut what is above it", run: filter("show-from") },

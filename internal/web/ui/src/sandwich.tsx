@@ -1,18 +1,19 @@
 // Callers and callees: who calls a function, growing up from it, and what it calls, growing down.
 
-import { useContext, useMemo, useState } from "preact/hooks";
+import { useContext, useMemo } from "preact/hooks";
 import { Sandwich, Top, Tree } from "./api";
 import { ColorMode } from "./colors";
 import { FlameCanvas } from "./canvas";
 import { Choice, Legend, detailOf } from "./flame";
 import { asked, useAnswer, useApp } from "./data";
 import { percent, value } from "./format";
-import { Keys, useKeys } from "./keys";
+import { useKeys } from "./keys";
+import { Marks, useMark } from "./marks";
 import { Model, Place, decode, frameAt, windowOf } from "./model";
 import { functionOf, nameOf } from "./names";
 import { Detail, Panel } from "./panel";
 import { Message, Nothing, Notes, Problem, useActions } from "./parts";
-import { get, go, put, to } from "./state";
+import { get, go, put, state as latest, to } from "./state";
 import { PaletteContext } from "./theme";
 
 export function SandwichView() {
@@ -46,44 +47,25 @@ function Pick() {
   );
 }
 
-interface At {
-  side: "callers" | "callees";
-  model: Model;
-  place: Place;
-}
-
 function Both({ data, name }: { data: Sandwich; name: string }) {
   const { state } = useApp();
   const palette = useContext(PaletteContext);
-  const callers = useMemo(() => decode(data.callers), [data]);
-  const callees = useMemo(() => decode(data.callees), [data]);
-  const [picked, setPicked] = useState<At>();
-  const [hover, setHover] = useState<At>();
+  const callers = useMemo(() => new Marks(decode(data.callers)), [data]);
+  const callees = useMemo(() => new Marks(decode(data.callees)), [data]);
   const mode = (get(state, "ui.color") || "origin") as ColorMode;
-  const known = (a: At | undefined) => (a && (a.model === callers || a.model === callees) ? a : undefined);
-  const at = known(hover) ?? known(picked);
-  const chosen = known(picked);
-  const frame = chosen ? frameAt(chosen.model, chosen.place) : data.frame;
-  const actions = useActions({ frame, name: frame?.name ?? name });
-  const keys: Keys = {};
-  for (const a of actions) keys[a.key] = a.run;
-  useKeys(keys);
-  const detail: Detail = at
-    ? { ...detailOf(data, at.model, windowOf(at.model, { row: 0, i: 0 }), at.place, [], at === known(hover)), ofView: data.cum }
-    : { frame: data.frame, name, flat: data.flat, cum: data.cum, before: undefined, inline: false, ofView: data.cum, ofParent: undefined, passing: false };
-  const turn = (m: Model, p: Place) => {
-    const n = frameAt(m, p)?.name;
-    if (n) go(to(state, "sandwich", ["arg", n], ["ui.sel", n]));
+  const pick = (marks: Marks, p: Place) => {
+    const selected = functionOf(frameAt(marks.model, p)?.name ?? "");
+    const other = marks === callers ? callees : callers;
+    marks.set({ cursor: p, selected });
+    other.set({ cursor: undefined, selected });
   };
-  const side = (title: string, which: At["side"], model: Model, tree: Tree, upward: boolean) => (
+  const side = (title: string, which: "callers" | "callees", marks: Marks, tree: Tree, upward: boolean) => (
     <section class={"side " + which}>
       <h2>{title}</h2>
       {(tree.rows?.length ?? 0) > 1 ? (
-        <FlameCanvas model={model} window={windowOf(model, { row: 0, i: 0 })} unit={data.unit} total={data.total} upward={upward} mode={mode}
-          palette={palette} wanted={undefined} selected={chosen ? functionOf(frame?.name ?? "") : ""} cursor={chosen?.side === which ? chosen.place : undefined}
-          label={`${title} of ${name}`} keys={which === "callees"}
-          onCursor={(p) => setPicked({ side: which, model, place: p })}
-          onHover={(p) => setHover(p && { side: which, model, place: p })} onZoom={(p) => turn(model, p)} />
+        <FlameCanvas model={marks.model} window={windowOf(marks.model, { row: 0, i: 0 })} unit={data.unit} total={data.total} upward={upward} mode={mode}
+          palette={palette} wanted={undefined} marks={marks} label={`${title} of ${name}`} keys={which === "callees"}
+          onCursor={(p) => pick(marks, p)} onZoom={(p) => turn(marks.model, p)} />
       ) : <p class="quiet">{which === "callers" ? "nothing calls it: stacks begin here" : "it calls nothing that was seen"}</p>}
     </section>
   );
@@ -106,9 +88,36 @@ function Both({ data, name }: { data: Sandwich; name: string }) {
         {side("Callees", "callees", callees, data.callees, false)}
         <Notes notes={data.notes} />
       </div>
-      <Panel detail={detail} unit={data.unit} total={data.total} whole={data.whole ?? data.total} actions={actions}
-        zoom={chosen && chosen.place.row > 0 ? () => turn(chosen.model, chosen.place) : undefined} />
+      <Marked data={data} name={name} sides={[callers, callees]} />
     </div>
   );
 }
 
+function turn(m: Model, p: Place): void {
+  const n = frameAt(m, p)?.name;
+  if (n) go(to(latest(), "sandwich", ["arg", n], ["ui.sel", n]));
+}
+
+/** Marked is the panel of what is marked in one of the pictures, or else of the function they are about. */
+function Marked({ data, name, sides }: { data: Sandwich; name: string; sides: [Marks, Marks] }) {
+  const [above, below] = sides;
+  const hovers = [useMark(above, (m) => m.hover), useMark(below, (m) => m.hover)];
+  const cursors = [useMark(above, (m) => m.cursor), useMark(below, (m) => m.cursor)];
+  const first = (places: (Place | undefined)[]) => {
+    const i = places.findIndex((p) => p !== undefined);
+    return i < 0 ? undefined : { model: sides[i].model, place: places[i]! };
+  };
+  const hover = first(hovers);
+  const chosen = first(cursors);
+  const frame = chosen ? frameAt(chosen.model, chosen.place) : data.frame;
+  const actions = useActions({ frame, name: frame?.name ?? name });
+  useKeys(Object.fromEntries(actions.map((a) => [a.key, a.run])));
+  const at = hover ?? chosen;
+  const detail: Detail = at
+    ? { ...detailOf(data, at.model, windowOf(at.model, { row: 0, i: 0 }), at.place, [], hover !== undefined), ofView: data.cum }
+    : { frame: data.frame, name, flat: data.flat, cum: data.cum, before: undefined, inline: false, ofView: data.cum, ofParent: undefined, passing: false };
+  return (
+    <Panel detail={detail} unit={data.unit} total={data.total} whole={data.whole ?? data.total} actions={actions}
+      zoom={chosen && chosen.place.row > 0 ? () => turn(chosen.model, chosen.place) : undefined} />
+  );
+}

@@ -65,7 +65,8 @@ export function to(s: State, view: string, ...set: Pair[]): State {
 }
 
 // A page that was saved as a file has no paths of its own; there the state is behind the #.
-const inHash = document.getElementById("hone-data") !== null;
+const saved = document.getElementById("hone-data");
+const inHash = saved !== null;
 
 export function href(s: State): string {
   return (inHash ? "#/" : "/") + s.view + queryString(s.pairs);
@@ -73,14 +74,16 @@ export function href(s: State): string {
 
 function read(): State {
   if (!inHash) return parse(location.pathname.slice(1), location.search);
-  const at = location.hash.indexOf("?");
-  const path = at < 0 ? location.hash : location.hash.slice(0, at);
-  return parse(path.replace(/^#?\/?/, "") || "flame", at < 0 ? "" : location.hash.slice(at));
+  const hash = location.hash.replace(/^#?\/?/, "") || saved?.dataset.first || "flame";
+  const at = hash.indexOf("?");
+  return at < 0 ? parse(hash, "") : parse(hash.slice(0, at), hash.slice(at));
 }
 
 let current = read();
 const listeners = new Set<() => void>();
+let later: ReturnType<typeof setTimeout> | undefined; // while the URL is behind
 
+/** state returns the state as it is now. What components were made with may be older by a moment, see drift. */
 export function state(): State {
   return current;
 }
@@ -94,14 +97,41 @@ export function subscribe(f: () => void): () => void {
 export function go(s: State, how: "push" | "replace" = "push"): void {
   const url = href(s);
   if (url === href(current)) return;
+  settle();
   current = s;
   if (how === "push") history.pushState(null, "", url);
   else history.replaceState(null, "", url);
   for (const f of listeners) f();
 }
 
+const moment = 120; // milliseconds; a key that is held down repeats sooner
+
+/**
+ * drift makes s the state, and lets the URL and those who listen know a moment later. It is for what a key that is held
+ * down changes thirty times a second: the page around the picture need not be made anew as often, and browsers do not
+ * let the URL change as often.
+ */
+export function drift(s: State): void {
+  if (href(s) === href(current)) return;
+  current = s;
+  clearTimeout(later);
+  later = setTimeout(settle, moment);
+}
+
+/** settle has the URL say what the state is, if it does not yet. */
+export function settle(): void {
+  if (later === undefined) return;
+  clearTimeout(later);
+  later = undefined;
+  history.replaceState(null, "", href(current));
+  for (const f of listeners) f();
+}
+
+window.addEventListener("pagehide", settle);
 for (const event of inHash ? ["popstate", "hashchange"] : ["popstate"]) {
   window.addEventListener(event, () => {
+    clearTimeout(later); // that was of another page
+    later = undefined;
     current = read();
     for (const f of listeners) f();
   });

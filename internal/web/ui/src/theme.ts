@@ -6,6 +6,9 @@ import { Palette, Theme, palette } from "./colors";
 
 const stored = "hone-theme";
 
+// A saved page may have been made dark.
+const given: Theme = document.documentElement.dataset.theme === "dark" ? "dark" : "auto";
+
 export const PaletteContext = createContext<Palette>(palette("auto"));
 
 let onPaper = false;
@@ -20,20 +23,15 @@ export function useTheme(): [Theme, () => void, Palette] {
     // Reading what is stored fails where pages are not allowed to store.
     try {
       const t = localStorage.getItem(stored);
-      return t === "light" || t === "dark" ? t : "auto";
+      return t === "light" || t === "dark" || t === "auto" ? t : given;
     } catch {
-      return "auto";
+      return given;
     }
   });
   const [colors, setColors] = useState(() => palette(theme));
   useEffect(() => {
     if (theme === "auto") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
-    try {
-      localStorage.setItem(stored, theme);
-    } catch {
-      // The choice holds for as long as the page is open.
-    }
     const again = () => setColors(palette(theme));
     const paper = () => {
       onPaper = true;
@@ -54,6 +52,14 @@ export function useTheme(): [Theme, () => void, Palette] {
       removeEventListener("afterprint", screen);
     };
   }, [theme]);
-  const next = () => setTheme(theme === "auto" ? "light" : theme === "light" ? "dark" : "auto");
+  const next = () => {
+    const chosen = theme === "auto" ? "light" : theme === "light" ? "dark" : "auto";
+    setTheme(chosen);
+    try {
+      localStorage.setItem(stored, chosen);
+    } catch {
+      // The choice holds for as long as the page is open.
+    }
+  };
   return [theme, next, colors];
 }
