@@ -3,16 +3,19 @@ package stat
 import "math"
 
 // A Plan says when to look at pairs of measurements that come in one after the other, and how sure to be. Looking often
-// at a fixed level would call every change a change sooner or later; here the level is shared out among all the points
-// where a trial can end, so the chance of a false call in a whole trial is at most Alpha, whatever the noise.
+// at a fixed level would call every change a change sooner or later; here the chance of a false call is shared out among
+// all the points where one can be made, so that it is at most Alpha in a whole trial, whatever the noise.
 type Plan struct {
 	Alpha  float64 // the zero Plan uses 0.01
 	Within float64 // a change below this share counts as none: 0.01 is 1 %. 0 is that.
-	Looks  []int   // after so many pairs; nil is 12, 17, 25, 37 and 54
+	Looks  []int   // after so many pairs; nil is 9, 13, 19, 28, 41 and 60
 }
 
-// defaultLooks are the numbers of pairs after which a Plan looks. At the usual Alpha, twelve are the fewest that can tell.
-var defaultLooks = []int{12, 17, 25, 37, 54}
+// defaultLooks are the numbers of pairs after which a Plan looks. At the usual Alpha, nine are the fewest that can tell.
+var defaultLooks = []int{9, 13, 19, 28, 41, 60}
+
+// freshAlpha is the one-sided level at which the pairs that confirm a change have to show it by themselves.
+const freshAlpha = 0.1
 
 const (
 	// DefaultAlpha is the chance of a false call that a Plan takes when it is not told.
@@ -34,15 +37,23 @@ func (p Plan) resolve() Plan {
 	return p
 }
 
-// Level returns the confidence of the interval at each point where a trial can end: at a look, or when what it showed
-// has been confirmed, or when time is up.
+// Level returns the confidence of the interval at each point where a trial can end. A false call at a look needs pairs
+// that show a change at this level and, independently of them, fresh ones that confirm it; and when time is up, pairs that
+// show one. By that the chances of a false call add up to Alpha.
 func (p Plan) Level() float64 {
 	p = p.resolve()
-	return 1 - p.Alpha/p.ends()
+	return 1 - p.Alpha/(1+freshAlpha*float64(len(p.Looks)))
 }
 
-// ends returns at how many points a trial can end: at each look, after each confirmation, and when time is up.
-func (p Plan) ends() float64 { return float64(2*len(p.Looks) + 1) }
+// corrected returns the chance that a trial of which nothing is true ends in a p-value as small as this at a point where
+// a change is called. Where none is, all points count at which a trial can end.
+func (p Plan) corrected(single float64, v Verdict) float64 {
+	looks := float64(len(p.Looks))
+	if v == Same {
+		return min(1, single*(2*looks+1))
+	}
+	return min(1, single+looks*min(single, freshAlpha*(1-p.Level())))
+}
 
 // Most returns the most pairs that a trial takes.
 func (p Plan) Most() int {
@@ -85,7 +96,7 @@ func (p Plan) Judge(ds []float64) (c Comparison, want int) {
 		switch _, lo, hi := Middle(ds[:m], p.Level()); {
 		case -within < lo && hi < within:
 			return p.comparison(ds[:m], Same), 0
-		case fresh <= 0.1 && (lo > 0 || hi < 0):
+		case fresh <= freshAlpha && (lo > 0 || hi < 0):
 			return p.comparison(ds[:m], verdict), 0
 		}
 		from = m
@@ -113,10 +124,11 @@ func (p Plan) Conclude(ds []float64) Comparison {
 
 // comparison says what ds show.
 func (p Plan) comparison(ds []float64, v Verdict) Comparison {
+	p = p.resolve()
 	mid, lo, hi := Middle(ds, p.Level())
 	return Comparison{
 		Ratio: math.Exp(mid), Lo: math.Exp(lo), Hi: math.Exp(hi),
-		P: min(1, p.ends()*SignedRank(ds)), N: len(ds), Verdict: v,
+		P: p.corrected(SignedRank(ds), v), N: len(ds), Verdict: v,
 	}
 }
 
