@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -166,6 +168,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	d, err := duel.Run(ctx, opt)
 	say.now("")
 	var tooFine *duel.TooFineError
+	var broken error
 	switch {
 	case d != nil && ctx.Err() != nil && measured(d):
 		d.Notes = append(d.Notes, "interrupted: this is what had been measured")
@@ -173,8 +176,11 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 		return &hinted{err, fmt.Sprintf("--within=%.2g%% or more can be told, or run it where less else is going on", 100*tooFine.Floor+0.05)}
 	case errors.Is(err, duel.ErrNothing):
 		return &hinted{fmt.Errorf("%w match in %s", err, cmp.Or(strings.Join(opt.Packages, " "), "./...")), "-bench=. takes all; go test -list Benchmark lists those of a package"}
-	case err != nil:
+	case err != nil && (d == nil || !measured(d)):
 		return err
+	case err != nil:
+		d.Notes = append(d.Notes, "it came to no good end: this is what had been measured")
+		broken = err
 	}
 	if f.raw != "" {
 		if err := writeRaw(f.raw, d); err != nil {
@@ -190,7 +196,11 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 			return fmt.Errorf("writing %s: %w", save, err)
 		}
 	}
-	return showCompare(sys, out, f, &recording.Recording{Ref: "compare", Duel: d})
+	err = showCompare(sys, out, f, &recording.Recording{Ref: "compare", Duel: d})
+	if broken != nil {
+		return errors.Join(broken, err)
+	}
+	return err
 }
 
 // compareBenchFiles compares two files of benchmark lines, if they are that.
@@ -284,6 +294,7 @@ func gateOf(sys *System, gate string, c *report.Compare) error {
 		return nil
 	}
 	worse, undecided := c.Worst()
+	unclear := c.Unclear()
 	failed := 0
 	for _, f := range c.Failed {
 		if !strings.HasPrefix(f.Why, "fails on the old side") {
@@ -291,12 +302,16 @@ func gateOf(sys *System, gate string, c *report.Compare) error {
 		}
 	}
 	open := fmt.Sprintf("%d undecided, %d missing, %d failed", undecided, len(c.Missing), len(c.Failed))
+	if unclear > 0 {
+		// A line like "Unit widgets better=lower" in what a benchmark prints says it.
+		open += fmt.Sprintf(", %d changed in units of which it is not known whether more is better", unclear)
+	}
 	switch {
 	case worse > 0 || failed > 0:
 		return &exited{exitGate, fmt.Errorf("the gate is closed: %s worse, %s", counted(worse, "row"), counted(failed, "failure"))}
 	case !c.TimeDecided() && len(c.Identical) == 0:
 		return &exited{exitUndecided, errors.New("the gate is closed: whether anything takes longer could not be decided; " + open)}
-	case undecided+len(c.Missing)+len(c.Failed) == 0:
+	case undecided+unclear+len(c.Missing)+len(c.Failed) == 0:
 		return nil
 	case gate == report.Undecided:
 		return &exited{exitUndecided, errors.New("the gate is closed: " + open)}
@@ -377,6 +392,8 @@ func sidesOf(cmd *cobra.Command, sys *System, opt *duel.Options, args []string) 
 			}
 		}
 		return done, nil
+	case kind(0) != "" && len(args) > 1 && isMissing(sys, args[1]):
+		return done, fmt.Errorf("comparing %s with %s: %[2]s is not there, and is no revision", args[0], args[1])
 	case kind(0) == "program" || kind(0) == "file":
 		return done, usagef("for example: hone compare old.test new.test, or hone compare main..HEAD", "%s is no revision and no folder, and compare wants two of a kind", args[0])
 	}
@@ -386,9 +403,21 @@ func sidesOf(cmd *cobra.Command, sys *System, opt *duel.Options, args []string) 
 	}
 	opt.Packages = args
 	if opt.Old, opt.New, done, err = duel.Revisions(cmd.Context(), sys.Dir, spec); errors.Is(err, duel.ErrNoRepository) {
+		if i := slices.IndexFunc(args, func(a string) bool { return isMissing(sys, a) }); i >= 0 {
+			err = fmt.Errorf("%s is not there, and %w", args[i], err)
+		}
 		err = &hinted{err, "hone compare OLD NEW compares two folders"}
 	}
 	return done, err
+}
+
+// isMissing reports whether a word can only name a folder or a file, and that is not there.
+func isMissing(sys *System, s string) bool {
+	if strings.Contains(s, "...") || isRevision(sys, s) {
+		return false
+	}
+	_, err := os.Stat(s)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // isRevision reports whether a word names revisions rather than packages.

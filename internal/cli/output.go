@@ -118,12 +118,40 @@ func (out output) with(sys *System, write func(io.Writer) error) error {
 		}
 		return err
 	}
-	f, err := os.Create(out.file)
-	if err != nil {
-		return err
-	}
+	f := &lateFile{name: out.file}
 	b := bufio.NewWriterSize(f, 64<<10)
-	return errors.Join(write(b), b.Flush(), f.Close())
+	if err := write(b); err != nil {
+		return errors.Join(err, f.close())
+	}
+	if err := b.Flush(); err != nil {
+		return errors.Join(err, f.close())
+	}
+	_, err := f.Write(nil) // an answer may be empty
+	return errors.Join(err, f.close())
+}
+
+// A lateFile is created when there is something to write, so that an answer that cannot be had in a format leaves the file
+// alone that was to hold it.
+type lateFile struct {
+	name string
+	file *os.File
+}
+
+func (f *lateFile) Write(b []byte) (int, error) {
+	if f.file == nil {
+		var err error
+		if f.file, err = os.Create(f.name); err != nil {
+			return 0, err
+		}
+	}
+	return f.file.Write(b)
+}
+
+func (f *lateFile) close() error {
+	if f.file == nil {
+		return nil
+	}
+	return f.file.Close()
 }
 
 // nearestFlag returns the flag of cmd that name was probably meant to be, or "".

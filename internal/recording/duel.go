@@ -23,7 +23,8 @@ type Duel struct {
 	SpreadOf   int             `json:"spread_of,omitempty"` // pairs
 	Benchmarks []DuelBenchmark `json:"benchmarks"`
 	Why        []DuelWhy       `json:"why,omitempty"`
-	Same       []string        `json:"same,omitempty"` // packages whose programs are the same, byte for byte
+	Better     map[string]int  `json:"better,omitempty"` // of units, where benchmarks said it: 1 when more is better, -1 when less
+	Same       []string        `json:"same,omitempty"`   // packages whose programs are the same, byte for byte
 	Notes      []string        `json:"notes,omitempty"`
 }
 
@@ -64,6 +65,7 @@ type DuelPair struct {
 // A DuelWhy are profiles of both sides of a benchmark that changed. Both did the same number of operations.
 type DuelWhy struct {
 	Pkg   string `json:"pkg,omitempty"`
+	Was   string `json:"was,omitempty"` // path of the old package, when that is another one
 	Name  string `json:"name"`
 	Kind  string `json:"kind"` // CPU or Heap
 	Iters int    `json:"iters"`

@@ -113,6 +113,10 @@ func (c *csvWriter) table(t *report.Table) error {
 		if short, ok := strings.CutSuffix(name, "%"); ok {
 			name = short + " share"
 		}
+		if col.Ends {
+			heading = append(heading, name+" low", name+" high")
+			continue
+		}
 		heading = append(heading, amount(name, col.Unit))
 	}
 	if err := c.start(heading...); err != nil {
@@ -123,7 +127,15 @@ func (c *csvWriter) table(t *report.Table) error {
 		if t.Group != "" {
 			record = append(record, t.Title)
 		}
-		for _, item := range row {
+		for i, item := range row {
+			if t.Columns[i].Ends {
+				low, high := "", ""
+				if ends, ok := item.(report.Interval); ok && ends.Lo > 0 && !math.IsInf(ends.Hi, 1) {
+					low, high = decimal(ends.Lo-1), decimal(ends.Hi-1)
+				}
+				record = append(record, low, high)
+				continue
+			}
 			record = append(record, c.exact(item))
 		}
 		if err := c.w.Write(record); err != nil {
@@ -156,8 +168,6 @@ func (c *csvWriter) exact(item any) string {
 		return decimal(v.V)
 	case report.Relative:
 		return decimal(float64(v) - 1)
-	case report.Interval:
-		return decimal(v.Lo-1) + " " + decimal(v.Hi-1)
 	case time.Time:
 		return v.UTC().Format(time.RFC3339Nano)
 	case time.Duration:

@@ -167,7 +167,7 @@ func (b *Bench) table(units []string) Table {
 		spread[u] = slices.ContainsFunc(b.Benchmarks, func(b Benchmark) bool { m := b.in(u); return m != nil && m.interval() != nil })
 		t.Columns = append(t.Columns, Column{Name: benchHeading(u)})
 		if spread[u] {
-			t.Columns = append(t.Columns, Column{Name: "interval"})
+			t.Columns = append(t.Columns, Column{Name: "interval", Ends: true})
 		}
 	}
 	t.Columns = append(t.Columns, Column{Name: "n"})

@@ -58,6 +58,7 @@ type Column struct {
 	Unit string // of its Values and Changes, when they all have the same
 	Bar  bool   // a bar may be drawn beside its Shares
 	Path bool   // its text may be cut on the left when there is no room
+	Ends bool   // it holds Intervals, which are two numbers to a program
 }
 
 // A Calls is frames between those that call them and those that they call.

@@ -123,6 +123,17 @@ func (c *Compare) Worst() (worse, undecided int) {
 	return worse, undecided
 }
 
+// Unclear returns how many rows changed in units of which nobody said whether more is better.
+func (c *Compare) Unclear() int {
+	n := 0
+	for _, r := range c.Rows {
+		if r.Verdict == Higher || r.Verdict == Lower {
+			n++
+		}
+	}
+	return n
+}
+
 // TimeDecided reports whether it is known of anything how its time changed, or that there was nothing but exact values.
 func (c *Compare) TimeDecided() bool {
 	timed := false
@@ -141,7 +152,7 @@ func (c *Compare) TimeDecided() bool {
 // Blocks shows a table for each thing that was measured, and what was not.
 func (c *Compare) Blocks() iter.Seq[Block] {
 	list := []Block{Heading{c.heading()}}
-	several := slices.ContainsFunc(c.Rows, func(r CompareRow) bool { return r.Pkg != c.Rows[0].Pkg })
+	several := c.several()
 	var whats []string
 	for _, r := range c.Rows {
 		if !slices.Contains(whats, r.What) {
@@ -182,6 +193,11 @@ func (c *Compare) Blocks() iter.Seq[Block] {
 	return slices.Values(list)
 }
 
+// several reports whether there are benchmarks of more than one package.
+func (c *Compare) several() bool {
+	return slices.ContainsFunc(c.Rows, func(r CompareRow) bool { return r.Pkg != c.Rows[0].Pkg })
+}
+
 func (a CompareAbsent) full() string {
 	if a.Name == "*" {
 		return a.Pkg
@@ -195,6 +211,9 @@ func (c *Compare) heading() []Phrase {
 	first = append(first, Sep{}, "old: ")
 	first = append(first, c.Old.phrase()...)
 	lines := []Phrase{first}
+	if len(c.Rows) > 0 && !c.several() && c.Rows[0].Pkg != "" {
+		lines = append(lines, Phrase{"package " + c.Rows[0].Pkg})
+	}
 	if c.Paired && c.NoisePairs > 0 {
 		lines = append(lines, Phrase{fmt.Sprintf("identical programs differ by %.1f%% here (%d pairs); changes below %.3g%% count as none; at most %.3g%% of calls are false",
 			100*c.Noise, c.NoisePairs, 100*c.Within, 100*c.Alpha)})
@@ -224,7 +243,7 @@ func (c *Compare) table(what string, several bool) Block {
 		t.Columns = append(t.Columns, Column{Name: "package", Path: true})
 	}
 	for _, name := range []string{"benchmark", "old", "new", "change", "interval", "p", "n", "verdict"} {
-		t.Columns = append(t.Columns, Column{Name: name})
+		t.Columns = append(t.Columns, Column{Name: name, Ends: name == "interval"})
 	}
 	add := func(pkg, name any, rest ...any) {
 		var row []any

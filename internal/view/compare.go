@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -60,7 +61,9 @@ func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 			late = append(late, b.Name)
 		}
 		for _, unit := range unitsOf(b) {
-			out.Rows = append(out.Rows, duelRow(b, unit, plan))
+			dim := dimensionOf(unit)
+			dim.better = cmp.Or(d.Better[unit], dim.better)
+			out.Rows = append(out.Rows, duelRow(b, unit, dim, plan))
 		}
 	}
 	slices.SortStableFunc(out.Rows, func(a, b report.CompareRow) int { return cmp.Compare(rankOf(a.What), rankOf(b.What)) })
@@ -151,6 +154,8 @@ func dimensionOf(unit string) dimension {
 		return dimension{"time", "sec/op", 1e-9, -1, "slower", "faster"}
 	case "sec/op":
 		return dimension{"time", "sec/op", 1, -1, "slower", "faster"}
+	case "cpu-sec/op":
+		return dimension{"CPU time", "sec/op", 1, -1, "slower", "faster"}
 	case "B/s":
 		return dimension{"throughput", "B/s", 1, 1, "faster", "slower"}
 	case "B/op":
@@ -165,7 +170,17 @@ func dimensionOf(unit string) dimension {
 	if strings.HasSuffix(unit, "/s") || strings.HasSuffix(unit, "/sec") {
 		return dimension{unit, unit, 1, 1, "faster", "slower"}
 	}
+	if isCost(unit) {
+		return dimension{unit, unit, 1, -1, "higher", "lower"}
+	}
 	return dimension{unit, unit, 1, 0, "higher", "lower"}
+}
+
+// isCost reports whether a unit is an amount of time or memory, of which less is better: p99-ns, user-sec/op, heap-bytes.
+func isCost(unit string) bool {
+	of, _, _ := strings.Cut(unit, "/")
+	of = of[strings.LastIndexByte(of, '-')+1:]
+	return slices.Contains([]string{"ns", "us", "µs", "ms", "s", "sec", "B", "KB", "MB", "bytes", "allocs"}, of)
 }
 
 // rankOf orders tables.
@@ -178,7 +193,7 @@ func rankOf(what string) int {
 }
 
 // duelRow judges a benchmark in a unit.
-func duelRow(b *recording.DuelBenchmark, unit string, plan stat.Plan) report.CompareRow {
+func duelRow(b *recording.DuelBenchmark, unit string, dim dimension, plan stat.Plan) report.CompareRow {
 	var olds, news, ds []float64
 	positive := true
 	for _, p := range b.Pairs {
@@ -214,7 +229,7 @@ func duelRow(b *recording.DuelBenchmark, unit string, plan stat.Plan) report.Com
 		mid := math.Exp(stat.Median(mids))
 		before, after = mid/math.Sqrt(c.Ratio), mid*math.Sqrt(c.Ratio)
 	}
-	r := rowOf(dimensionOf(unit), before, after, plan.Within, c)
+	r := rowOf(dim, before, after, plan.Within, c)
 	r.Pkg, r.Name, r.How = b.Pkg, b.Name, b.How
 	return r
 }
@@ -292,6 +307,30 @@ func means(rows []report.CompareRow) []report.CompareMean {
 	return out
 }
 
+// moved returns p with functions as if a package, and what lies beside and below it, had another path.
+func moved(p *profile.Profile, from, to string) (*profile.Profile, error) {
+	if from == "" || from == to {
+		return p, nil
+	}
+	// Where two modules are compared only the beginning differs.
+	for {
+		a, b := path.Dir(from), path.Dir(to)
+		if path.Base(from) != path.Base(to) || a == "." || b == "." {
+			break
+		}
+		from, to = a, b
+	}
+	t := p.Tables
+	t.Functions = slices.Clone(t.Functions)
+	for i := range t.Functions {
+		f := &t.Functions[i]
+		if rest, ok := strings.CutPrefix(f.Name, from); ok && rest != "" && strings.ContainsRune("./_[", rune(rest[0])) {
+			f.Name = to + rest
+		}
+	}
+	return p.Rewrite(t, func(_ int, stack []uint32) ([]uint32, bool) { return stack, true })
+}
+
 // whyRows is how many functions are shown of those that made a difference.
 const whyRows = 8
 
@@ -304,7 +343,11 @@ func whyOf(w *recording.DuelWhy) (report.CompareWhy, error) {
 		out.What, out.Unit = "memory", "B/op"
 		q.Metric, factor = "alloc_space", 1
 	}
-	in := []*recording.Recording{{Ref: "new", Profile: w.New}, {Ref: "old", Profile: w.Old}}
+	before, err := moved(w.Old, w.Was, w.Pkg)
+	if err != nil {
+		return out, err
+	}
+	in := []*recording.Recording{{Ref: "new", Profile: w.New}, {Ref: "old", Profile: before}}
 	r, err := Diff(in, q)
 	if err != nil {
 		return out, err

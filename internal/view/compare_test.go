@@ -125,6 +125,35 @@ func TestCompareMany(t *testing.T) {
 	}
 }
 
+// Functions of packages that have another path on the other side are the same functions.
+func TestCompareMoved(t *testing.T) {
+	read := func(folded string) *profile.Profile {
+		t.Helper()
+		p, err := profile.Parse(strings.NewReader(folded))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	w := recording.DuelWhy{
+		Name: "Hi", Kind: recording.CPU, Iters: 100, Pkg: "example.com/hi/stage4/in", Was: "example.com/hi/stage1/in",
+		Old: read("example.com/hi/stage1/in.Hi;example.com/hi/stage1/in.slow 4000\nexample.com/hi/stage1/in.Hi;example.com/hi/stage1/of.Same 5000\nexample.com/hi/stage10.X 1\n"),
+		New: read("example.com/hi/stage4/in.Hi 1\nexample.com/hi/stage4/in.Hi;example.com/hi/stage4/of.Same 5000\n"),
+	}
+	out, err := Compare([]*recording.Recording{{Duel: &recording.Duel{Why: []recording.DuelWhy{w}}}}, query.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range out.(*report.Compare).Why[0].Rows {
+		names = append(names, r.Function)
+	}
+	slices.Sort(names)
+	if want := []string{"example.com/hi/stage4/in.Hi", "example.com/hi/stage4/in.slow"}; !slices.Equal(names, want) {
+		t.Errorf("the functions are %q, want %q", names, want)
+	}
+}
+
 // The functions that made the difference are named with what they call; the runtime and package testing are not.
 func TestCompareWhy(t *testing.T) {
 	read := func(folded string) *profile.Profile {

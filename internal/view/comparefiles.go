@@ -32,19 +32,30 @@ func compareFiles(old, new *recording.Recording) *report.Compare {
 	}
 	full := func(w what) string { return (&bench.Result{Name: w.name, Procs: w.procs}).Full() }
 	news := make(map[what][]float64)
-	added := bench.Samples(new.Bench.Results, "pkg")
+	added, before := bench.Samples(new.Bench.Results, "pkg"), bench.Samples(old.Bench.Results, "pkg")
+	sides := make(map[what]int) // of benchmarks, whatever their units: 1 is old, 2 is new, 3 is both
+	whole := func(w what) what { w.unit = ""; return w }
 	for i := range added {
-		news[key(&added[i])] = added[i].Values
+		w := key(&added[i])
+		news[w] = added[i].Values
+		sides[whole(w)] |= 2
 	}
-	named := make(map[what]bool) // that something is missing, whatever its units
+	for i := range before {
+		sides[whole(key(&before[i]))] |= 1
+	}
+	named := make(map[what]bool)
 	missing := func(w what, side string) {
-		if w.unit = ""; !named[w] {
+		why := w.unit + " is in " + side + " only"
+		if sides[whole(w)] != 3 {
+			w, why = whole(w), "is in "+side+" only"
+		}
+		if !named[w] {
 			named[w] = true
-			out.Missing = append(out.Missing, report.CompareAbsent{Pkg: w.pkg, Name: full(w), Why: "is in " + side + " only"})
+			out.Missing = append(out.Missing, report.CompareAbsent{Pkg: w.pkg, Name: full(w), Why: why})
 		}
 	}
 	both := make(map[what]bool)
-	for _, s := range bench.Samples(old.Bench.Results, "pkg") {
+	for _, s := range before {
 		w := key(&s)
 		after, ok := news[w]
 		if !ok {
