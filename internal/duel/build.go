@@ -51,7 +51,11 @@ type program struct {
 func (s *Side) packages(ctx context.Context, patterns, flags []string, bench *regexp.Regexp) ([]*pkg, error) {
 	args := append([]string{"list", "-e", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles,Module,Error"}, flags...)
 	out, err := gocmd.Command{Dir: s.Dir}.Run(ctx, append(args, patterns...)...)
-	if err != nil {
+	var wrong *gocmd.Error
+	switch {
+	case errors.As(err, &wrong) && strings.Contains(wrong.Output, "go.mod file not found"):
+		return nil, fmt.Errorf("%s: there is no go.mod in its folder or above, so the go command cannot build it", s.Name)
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	var found []*pkg
@@ -95,7 +99,9 @@ func hasBenchmark(file string, bench *regexp.Regexp) bool {
 
 // A builder builds test programs of both sides in the same way.
 type builder struct {
+	side    string // its name
 	work    string // a folder that is thrown away
+	cmd     gocmd.Command
 	flags   []string
 	about   gocmd.About
 	overlay gocmd.Overlay // for both sides
@@ -105,11 +111,15 @@ type builder struct {
 }
 
 func newBuilder(ctx context.Context, s *Side, work string, flags []string) (*builder, error) {
-	about, err := gocmd.Command{Dir: s.Dir}.About(ctx)
+	cmd := gocmd.Command{Dir: s.Dir}
+	about, err := cmd.About(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{work: work, about: about, overlay: gocmd.Overlay{}}
+	if cmd, about, err = cmd.Replaceable(about, work); err != nil {
+		return nil, err
+	}
+	b := &builder{side: s.Name, work: work, cmd: cmd, about: about, overlay: gocmd.Overlay{}}
 	var overlay string
 	b.flags, overlay, b.ldflags = gocmd.SplitFlags(about.GOFLAGS, flags)
 	if overlay != "" {
@@ -122,7 +132,7 @@ func newBuilder(ctx context.Context, s *Side, work string, flags []string) (*bui
 }
 
 // build builds the tests of a package; with tests, those of that package instead of its own.
-func (b *builder) build(ctx context.Context, s *Side, p, tests *pkg, layout int) (*program, error) {
+func (b *builder) build(ctx context.Context, p, tests *pkg, layout int) (*program, error) {
 	b.n++
 	overlay := maps.Clone(b.overlay)
 	if tests != nil {
@@ -148,10 +158,10 @@ func (b *builder) build(ctx context.Context, s *Side, p, tests *pkg, layout int)
 	}
 	args := append([]string{"test", "-c", "-vet=off", "-trimpath", "-buildvcs=false"}, b.flags...)
 	args = append(args, "-overlay="+file, "-ldflags="+strings.TrimSpace(ldflags), "-o", prog.file, p.ImportPath)
-	if _, err := (gocmd.Command{Dir: s.Dir}).Run(ctx, args...); err != nil {
+	if _, err := b.cmd.Run(ctx, args...); err != nil {
 		var wrong *gocmd.Error
 		if errors.As(err, &wrong) {
-			return nil, &gocmd.Error{Doing: fmt.Sprintf("building the tests of %s, %s", p.ImportPath, s.Name), Output: wrong.Output}
+			return nil, &gocmd.Error{Doing: fmt.Sprintf("building the tests of %s, %s", p.ImportPath, b.side), Output: wrong.Output}
 		}
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func (d *duel) list(ctx context.Context, pkg string, old, new []*program) error 
 
 // skips reports whether a benchmark says that it is not to run.
 func (d *duel) skips(ctx context.Context, p *program, bench string) bool {
-	results, err := d.do(ctx, run{prog: p, bench: bench, time: "1x", alone: true, args: []string{"-test.v"}})
+	results, err := d.do(ctx, run{prog: p, bench: bench, time: "1x", alone: true, cpu: d.courts[0], args: []string{"-test.v"}})
 	return err == nil && skipped.MatchString(results[0].stdout)
 }
 
@@ -120,7 +120,7 @@ func (d *duel) find(ctx context.Context, p *program, pattern string) ([]found, e
 
 // once runs what matches once. An error is that the program came to no good end.
 func (d *duel) once(ctx context.Context, p *program, pattern string) ([]found, error) {
-	results, err := d.do(ctx, run{prog: p, bench: pattern, time: "1x", alone: true})
+	results, err := d.do(ctx, run{prog: p, bench: pattern, time: "1x", alone: true, cpu: d.courts[0]})
 	if err != nil {
 		return nil, err
 	}
@@ -150,21 +150,22 @@ func (d *duel) once(ctx context.Context, p *program, pattern string) ([]found, e
 }
 
 // calibrate finds out how to run a benchmark, and how often in a run. Both sides run it equally often.
-func (d *duel) calibrate(ctx context.Context, r *row) error {
+func (d *duel) calibrate(ctx context.Context, r *row, cpu int) error {
 	r.How, r.Unit = d.opt.How, cpuUnit
 	const try, tries, mostIdle = "20ms", 3, 0.5
-	var cost [2]float64 // of one iteration, in nanoseconds of CPU time
+	const knownIdle, knownBusy = 0.25, 0.05 // when the runtime says it
+	var cost [2]float64                     // of one iteration, in nanoseconds of CPU time
 	var wall [2]float64
 	waits, parallel := false, false
-	goal := chunk
+	goal, turns := chunk, mostTurns
 	for i, progs := range [][]*program{r.old, r.new} {
 		p := progs[0]
 		side := []string{"old", "new"}[i]
 		if !p.clocked {
-			goal = chunkApart
+			goal, turns = chunkApart, 0
 			starts := make([]float64, 3)
 			for k := range starts {
-				results, err := d.do(ctx, run{prog: p, bench: r.bench, time: "1x", alone: true})
+				results, err := d.do(ctx, run{prog: p, bench: r.bench, time: "1x", alone: true, cpu: cpu})
 				if err != nil {
 					return err
 				}
@@ -173,7 +174,7 @@ func (d *duel) calibrate(ctx context.Context, r *row) error {
 			r.start[i] = time.Duration(slices.Min(starts))
 		}
 		for range tries {
-			results, err := d.do(ctx, run{prog: p, bench: r.bench, time: try, alone: true})
+			results, err := d.do(ctx, run{prog: p, bench: r.bench, time: try, alone: true, cpu: cpu})
 			if err != nil {
 				return err
 			}
@@ -183,22 +184,32 @@ func (d *duel) calibrate(ctx context.Context, r *row) error {
 				return nil
 			}
 			cost[i], wall[i] = values[cpuUnit], values["ns/op"]
+			_, loops := results[0].lines[0].Value(loopUnit)
+			setup, _ := results[0].lines[0].Value(setupUnit)
+			turns = min(turns, turnsOf(loops, setup))
 			_, parallel = results[0].lines[0].Value(parallelUnit)
 			idle, known := results[0].lines[0].Value(idleUnit)
 			if !known {
 				// A busy machine makes all programs look idle, so the best try counts.
 				idle = 1 - cost[i]/wall[i]
 			}
+			if known {
+				// On a busy machine what waits looks less idle, since it waits for the processor, too.
+				if waits = waits || idle > knownIdle; waits || idle < knownBusy {
+					break
+				}
+				continue
+			}
 			if waits = idle > mostIdle; !waits {
 				break
 			}
 		}
 	}
-	one := math.Sqrt(cost[0] * cost[1])
-	if parallel || waits {
+	one, most := math.Sqrt(cost[0]*cost[1]), max(cost[0], cost[1])
+	if (parallel || waits) && d.opt.How != recording.Duet { // whoever asks for duets knows better
 		r.Unit = "ns/op"
 		r.How = recording.Alternate
-		one = math.Sqrt(wall[0] * wall[1])
+		one, most = math.Sqrt(wall[0]*wall[1]), max(wall[0], wall[1])
 	}
 	if r.How == "" {
 		r.How = recording.Duet
@@ -208,7 +219,37 @@ func (d *duel) calibrate(ctx context.Context, r *row) error {
 	}
 	n := float64(goal) / max(one, 0.01)
 	// The slower side shall not take much longer than it has to, however fast the other one is.
-	n = min(n, 10*float64(goal)/max(wall[0], wall[1], 0.01))
+	n = min(n, 10*float64(goal)/max(most, 0.01))
 	r.Iters = int(min(1e9, max(1, n)))
+	if r.Unit == cpuUnit {
+		if err := d.lengthen(ctx, r, goal, cpu); err != nil || r.Error != "" {
+			return err
+		}
+	}
+	if r.turns = min(turns, r.Iters); r.turns < fewestTurns {
+		r.turns = 0
+	}
+	return nil
+}
+
+// lengthen makes runs as long as they should be. On a busy machine a benchmark that runs for some time by the clock does not
+// come far, and the few operations that it does take longer than many do.
+func (d *duel) lengthen(ctx context.Context, r *row, goal time.Duration, cpu int) error {
+	for range 3 {
+		results, err := d.do(ctx, run{prog: r.old[0], bench: r.bench, time: fmt.Sprintf("%dx", r.Iters), alone: true, cpu: cpu})
+		if err != nil {
+			return err
+		}
+		values, err := r.values(&results[0], 0)
+		if err != nil {
+			r.Error = fmt.Sprintf("fails on the old side: %v", err)
+			return nil
+		}
+		took := values[cpuUnit] * float64(r.Iters)
+		if took > float64(goal)/2 || r.Iters >= 1e9 {
+			return nil
+		}
+		r.Iters = int(min(1e9, float64(r.Iters)*min(10, float64(goal)/max(took, 1))) + 1)
+	}
 	return nil
 }

@@ -29,11 +29,11 @@ func shell(line, dir string) *exec.Cmd {
 }
 
 // tryCommands runs both commands once to find out whether they share a processor or take turns.
-func (d *duel) tryCommands(ctx context.Context, r *row) error {
+func (d *duel) tryCommands(ctx context.Context, r *row, cpu int) error {
 	r.How, r.Unit = d.opt.How, cpuSeconds
 	share := canShare
 	for i, line := range r.commands {
-		results, err := d.together(ctx, false, []*exec.Cmd{shell(line, d.opt.Old.Dir)})
+		results, err := d.together(ctx, cpu, false, []*exec.Cmd{shell(line, d.opt.Old.Dir)}, nil)
 		if err != nil {
 			return err
 		}
@@ -54,23 +54,24 @@ func (d *duel) tryCommands(ctx context.Context, r *row) error {
 	return nil
 }
 
-// pairOfCommands runs each of two commands once.
-func (d *duel) pairOfCommands(ctx context.Context, r *row, old, new string) (recording.DuelPair, error) {
-	var p recording.DuelPair
-	lines := []string{old, new}
-	first := d.rand.IntN(2)
+// pairOfCommands runs each of two commands once. When one of them fails, wrong says how.
+func (d *duel) pairOfCommands(ctx context.Context, r *row, lines [2]string, lots draw, cpu int) (p recording.DuelPair, wrong string, err error) {
+	first := 0
+	if lots.swapped {
+		first = 1
+	}
 	var results [2]result
 	if r.How == recording.Duet {
-		both, err := d.together(ctx, true, []*exec.Cmd{shell(lines[first], d.opt.Old.Dir), shell(lines[1-first], d.opt.Old.Dir)})
+		both, err := d.together(ctx, cpu, true, []*exec.Cmd{shell(lines[first], d.opt.Old.Dir), shell(lines[1-first], d.opt.Old.Dir)}, nil)
 		if err != nil {
-			return p, err
+			return p, "", err
 		}
 		results[first], results[1-first] = both[0], both[1]
 	} else {
 		for _, i := range []int{first, 1 - first} {
-			one, err := d.together(ctx, false, []*exec.Cmd{shell(lines[i], d.opt.Old.Dir)})
+			one, err := d.together(ctx, cpu, false, []*exec.Cmd{shell(lines[i], d.opt.Old.Dir)}, nil)
 			if err != nil {
-				return p, err
+				return p, "", err
 			}
 			results[i] = one[0]
 		}
@@ -79,8 +80,7 @@ func (d *duel) pairOfCommands(ctx context.Context, r *row, old, new string) (rec
 	for i, values := range []*map[string]float64{&p.Old, &p.New} {
 		res := &results[i]
 		if err := failedCommand(res); err != nil {
-			r.Error = fmt.Sprintf("fails on the %s side: %v", []string{"old", "new"}[i], err)
-			return p, nil
+			return p, fmt.Sprintf("fails on the %s side: %v", []string{"old", "new"}[i], err), nil
 		}
 		*values = map[string]float64{cpuSeconds: res.cpu.Seconds(), realSeconds: res.wall.Seconds()}
 		// The peak of a program that Linux starts begins with that of the one that starts it.
@@ -88,7 +88,7 @@ func (d *duel) pairOfCommands(ctx context.Context, r *row, old, new string) (rec
 			(*values)[peakMemory] = float64(res.maxRSS)
 		}
 	}
-	return p, nil
+	return p, "", nil
 }
 
 func failedCommand(res *result) error {

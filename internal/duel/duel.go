@@ -20,6 +20,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hone-perf/hone/internal/recording"
@@ -70,6 +71,10 @@ type duel struct {
 	rand *rand.Rand
 	rows []*row
 	out  *recording.Duel
+
+	courts []int  // processors for duets
+	dir    string // that is thrown away in the end
+	mu     sync.Mutex
 }
 
 // A row is one benchmark that both sides have.
@@ -78,11 +83,15 @@ type row struct {
 	old, new []*program // by layout
 	commands *[2]string // to be run instead
 	bench    string     // pattern that only it matches
+	was      string     // path of the old package, when that is another one
 	start    [2]time.Duration
+	turns    int // that both sides take in a run; 0 when they run as the system lets them
 	want     int // pairs before the next look
 }
 
 func (d *duel) say(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.opt.Say != nil {
 		d.opt.Say(fmt.Sprintf(format, args...))
 	}
@@ -99,6 +108,7 @@ func Run(ctx context.Context, opt Options) (*recording.Duel, error) {
 		opt.Seed = rand.Uint64()
 	}
 	d := &duel{opt: opt, rand: rand.New(rand.NewPCG(opt.Seed, 1))}
+	d.courts = courts(d.rand)
 	d.out = &recording.Duel{
 		Old: opt.Old.DuelSide, New: opt.New.DuelSide,
 		Alpha: cmp.Or(opt.Plan.Alpha, stat.DefaultAlpha), Within: opt.Plan.Within,
@@ -108,6 +118,7 @@ func Run(ctx context.Context, opt Options) (*recording.Duel, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(work)
+	d.dir = work
 	if err := d.prepare(ctx, work); err != nil {
 		return nil, err
 	}
@@ -123,18 +134,26 @@ func Run(ctx context.Context, opt Options) (*recording.Duel, error) {
 
 // measure runs what is to be run.
 func (d *duel) measure(ctx context.Context) error {
-	for i, r := range d.rows {
-		if r.Error != "" || r.Only != "" {
-			continue
+	i := 0
+	err := d.work(ctx, func() *job {
+		for ; i < len(d.rows); i++ {
+			r := d.rows[i]
+			if r.Error != "" || r.Only != "" {
+				continue
+			}
+			i++
+			d.say("%s: getting to know it, %d of %d", r.Name, i, len(d.rows))
+			know := d.calibrate
+			if r.commands != nil {
+				know = d.tryCommands
+			}
+			// What it leaves idle or does in parallel shows only when it has the machine for itself, as far as there is one.
+			return &job{do: func(cpu int) error { return know(ctx, r, cpu) }}
 		}
-		d.say("%s: getting to know it, %d of %d", r.Name, i+1, len(d.rows))
-		know := d.calibrate
-		if r.commands != nil {
-			know = d.tryCommands
-		}
-		if err := know(ctx, r); err != nil {
-			return err
-		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if err := d.noise(ctx); err != nil {
 		return err
@@ -161,16 +180,31 @@ func (d *duel) noise(ctx context.Context) error {
 	}
 	var ds []float64
 	each := min(noiseLooks, (noisePairs+len(rows)-1)/len(rows))
-	for i := range max(each*len(rows), 1) {
+	i, all := 0, max(each*len(rows), 1)
+	err := d.work(ctx, func() *job {
+		if i == all {
+			return nil
+		}
 		r := rows[i%len(rows)]
-		d.say("%s against itself, %d of %d", r.Name, i+1, each*len(rows))
-		p, err := d.same(ctx, r)
-		if err != nil {
-			return err
+		i++
+		d.say("%s against itself, %d of %d", r.Name, i, all)
+		lots := d.draw(r)
+		var p recording.DuelPair
+		return &job{
+			alone: r.How != recording.Duet,
+			do: func(cpu int) (err error) {
+				p, _, err = d.same(ctx, r, lots, cpu)
+				return err
+			},
+			done: func(time.Duration) {
+				if a, b := p.Old[r.Unit], p.New[r.Unit]; a > 0 && b > 0 {
+					ds = append(ds, math.Log(b/a))
+				}
+			},
 		}
-		if a, b := p.Old[r.Unit], p.New[r.Unit]; a > 0 && b > 0 {
-			ds = append(ds, math.Log(b/a))
-		}
+	})
+	if err != nil {
+		return err
 	}
 	if len(ds) < 2 {
 		return nil
@@ -193,39 +227,11 @@ func (d *duel) noise(ctx context.Context) error {
 }
 
 // same runs the old side against itself.
-func (d *duel) same(ctx context.Context, r *row) (recording.DuelPair, error) {
+func (d *duel) same(ctx context.Context, r *row, lots draw, cpu int) (recording.DuelPair, string, error) {
 	if r.commands != nil {
-		return d.pairOfCommands(ctx, r, r.commands[0], r.commands[0])
+		return d.pairOfCommands(ctx, r, [2]string{r.commands[0], r.commands[0]}, lots, cpu)
 	}
-	return d.pair(ctx, r, r.old, r.old)
-}
-
-// rounds runs pair after pair, each time in another order, until all is decided or the time is over.
-func (d *duel) rounds(ctx context.Context) error {
-	for _, r := range d.runnable() {
-		_, r.want = d.opt.Plan.Judge(nil)
-	}
-	for {
-		rows := d.runnable()
-		if len(rows) == 0 {
-			return nil
-		}
-		d.rand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-		for _, r := range rows {
-			began := time.Now()
-			p, err := d.pair(ctx, r, r.old, r.new)
-			if err != nil {
-				return err
-			}
-			r.Took += time.Since(began)
-			if r.Error != "" {
-				continue
-			}
-			r.Pairs = append(r.Pairs, p)
-			d.look(r)
-			d.say("%s: %s, %d of %d decided", r.Name, pairsText(len(r.Pairs)), len(d.rows)-len(d.runnable()), len(d.rows))
-		}
-	}
+	return d.pair(ctx, r, r.old, r.old, lots, cpu)
 }
 
 // look ends a row when enough is known about it.
@@ -254,22 +260,32 @@ func Ratios(pairs []recording.DuelPair, unit string) []float64 {
 	return ds
 }
 
-// pair runs a benchmark once on each side. When one fails, the row says so.
-func (d *duel) pair(ctx context.Context, r *row, old, new []*program) (recording.DuelPair, error) {
-	var p recording.DuelPair
+// pair runs a benchmark once on each side. When one of them fails, wrong says how.
+func (d *duel) pair(ctx context.Context, r *row, old, new []*program, lots draw, cpu int) (p recording.DuelPair, wrong string, err error) {
 	if r.commands != nil {
-		return d.pairOfCommands(ctx, r, r.commands[0], r.commands[1])
+		return d.pairOfCommands(ctx, r, *r.commands, lots, cpu)
 	}
-	a := run{prog: old[d.rand.IntN(len(old))], bench: r.bench, time: fmt.Sprintf("%dx", r.Iters), alone: r.alone()}
+	a := run{prog: old[lots.old%len(old)], bench: r.bench, time: fmt.Sprintf("%dx", r.Iters), alone: r.alone(), cpu: cpu}
+	if r.How == recording.Duet {
+		a.turns = r.turns
+	}
 	b := a
-	b.prog = new[d.rand.IntN(len(new))]
+	b.prog = new[lots.new%len(new)]
 	sides := []run{a, b}
-	swapped := d.rand.IntN(2) == 1
-	if swapped {
+	if lots.swapped {
 		sides[0], sides[1] = b, a
 	}
+	if r.How == recording.Duet {
+		// In random order, since the first copy is likely to get what the first one before it gave back.
+		for i := range sides {
+			var remove func()
+			if sides[i].prog, remove, err = d.place(sides[i].prog); err != nil {
+				return p, "", err
+			}
+			defer remove()
+		}
+	}
 	var results []result
-	var err error
 	if r.How == recording.Duet {
 		results, err = d.do(ctx, sides...)
 	} else {
@@ -282,9 +298,9 @@ func (d *duel) pair(ctx context.Context, r *row, old, new []*program) (recording
 		}
 	}
 	if err != nil {
-		return p, err
+		return p, "", err
 	}
-	if swapped {
+	if lots.swapped {
 		results[0], results[1] = results[1], results[0]
 	}
 	for i, side := range []struct {
@@ -293,12 +309,15 @@ func (d *duel) pair(ctx context.Context, r *row, old, new []*program) (recording
 	}{{"old", &p.Old}, {"new", &p.New}} {
 		values, err := r.values(&results[i], i)
 		if err != nil {
-			r.Error = fmt.Sprintf("fails on the %s side: %v", side.name, err)
-			return p, nil
+			return p, fmt.Sprintf("fails on the %s side: %v", side.name, err), nil
 		}
 		*side.values = values
 	}
-	return p, nil
+	if ratio, ok := inStep(results[0].turns, results[1].turns); ok && r.Unit == cpuUnit {
+		mid := math.Sqrt(p.Old[cpuUnit] * p.New[cpuUnit])
+		p.Old[cpuUnit], p.New[cpuUnit] = mid/math.Sqrt(ratio), mid*math.Sqrt(ratio)
+	}
+	return p, "", nil
 }
 
 // alone reports whether a benchmark runs on one processor.
@@ -315,7 +334,7 @@ func (r *row) values(res *result, side int) (map[string]float64, error) {
 	line := &res.lines[0]
 	values := make(map[string]float64, len(line.Values))
 	for _, v := range line.Values {
-		if v.Unit != parallelUnit && v.Unit != idleUnit && !math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) {
+		if !strings.HasPrefix(v.Unit, ownUnits) && !math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) {
 			values[v.Unit] = v.Value
 		}
 	}
@@ -412,7 +431,7 @@ func (d *duel) buildBoth(ctx context.Context, builders [2]*builder, old, new *pk
 			if d.opt.Layouts > 1 {
 				seed = layout + 1
 			}
-			prog, err := builders[i].build(ctx, sides[i], p, tests, seed)
+			prog, err := builders[i].build(ctx, p, tests, seed)
 			if err != nil {
 				return err
 			}
@@ -423,7 +442,14 @@ func (d *duel) buildBoth(ctx context.Context, builders [2]*builder, old, new *pk
 		d.out.Same = append(d.out.Same, new.ImportPath)
 		return nil
 	}
-	return d.list(ctx, new.ImportPath, progs[0], progs[1])
+	first := len(d.rows)
+	err := d.list(ctx, new.ImportPath, progs[0], progs[1])
+	for _, r := range d.rows[first:] {
+		if old.ImportPath != new.ImportPath {
+			r.was = old.ImportPath
+		}
+	}
+	return err
 }
 
 // programs compares test programs that were built before.

@@ -1,32 +1,34 @@
 package duel
 
 import (
-	"math/rand/v2"
 	"os/exec"
 	"runtime"
 
 	"golang.org/x/sys/unix"
 )
 
-// startTogether starts programs on one processor that they share. Shorter turns
-// (sched_setattr with a runtime of 0.1 to 1.5 ms, Linux 6.12), runs three times as long, and having both sides wait for each
-// other before what counts begins were tried on a busy machine, and made pairs no more alike.
-func startTogether(r *rand.Rand, cmds ...*exec.Cmd) error {
+// processors returns those that this process may use.
+func processors() (out []int) {
+	var all unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		return nil
+	}
+	for cpu := 0; len(out) < all.Count(); cpu++ {
+		if all.IsSet(cpu) {
+			out = append(out, cpu)
+		}
+	}
+	return out
+}
+
+// startOn starts programs on one processor that they share. Shorter turns that the system gives them (sched_setattr with a
+// runtime of 0.1 to 1.5 ms, Linux 6.12) were tried and made pairs no more alike, longer ones of 100 ms half as much.
+func startOn(cpu int, cmds ...*exec.Cmd) error {
 	// Children inherit the processors of the thread that starts them.
 	runtime.LockOSThread()
 	var all, one unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &all); err != nil || all.Count() == 0 {
-		runtime.UnlockOSThread()
-		return start(cmds)
-	}
-	var allowed []int
-	for cpu := 0; len(allowed) < all.Count(); cpu++ {
-		if all.IsSet(cpu) {
-			allowed = append(allowed, cpu)
-		}
-	}
-	one.Set(allowed[r.IntN(len(allowed))])
-	if unix.SchedSetaffinity(0, &one) != nil {
+	one.Set(cpu)
+	if unix.SchedGetaffinity(0, &all) != nil || unix.SchedSetaffinity(0, &one) != nil {
 		runtime.UnlockOSThread()
 		return start(cmds)
 	}

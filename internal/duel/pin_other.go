@@ -2,13 +2,13 @@
 
 package duel
 
-import (
-	"math/rand/v2"
-	"os/exec"
-)
+import "os/exec"
 
-// startTogether starts programs. Here they cannot be bound to one processor.
-func startTogether(_ *rand.Rand, cmds ...*exec.Cmd) error { return start(cmds) }
+// processors returns none: here programs cannot be bound to one.
+func processors() []int { return nil }
+
+// startOn starts programs.
+func startOn(_ int, cmds ...*exec.Cmd) error { return start(cmds) }
 
 // canShare says that programs cannot be bound to one processor here.
 const canShare = false

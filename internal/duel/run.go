@@ -35,13 +35,16 @@ type run struct {
 	prog  *program
 	bench string // pattern
 	time  string // -test.benchtime
+	cpu   int    // where it runs when it is alone
 	alone bool   // on one processor, which it may share with the other side
+	turns int    // that it takes with the other side; 0 is none
 	args  []string
 }
 
 // A result is what a run gave.
 type result struct {
 	lines  []bench.Result
+	turns  []turn
 	cpu    time.Duration // of the process
 	wall   time.Duration
 	maxRSS int64
@@ -71,14 +74,26 @@ func (d *duel) do(ctx context.Context, runs ...run) ([]result, error) {
 		}
 		cmds[i] = cmd
 	}
-	results, err := d.together(ctx, runs[0].alone, cmds)
+	var steps *steps
+	if len(runs) == 2 && runs[0].turns > 1 {
+		var err error
+		if steps, err = takeTurns(cmds, runs[0].turns); err != nil {
+			return nil, fmt.Errorf("running two programs in turns: %w", err)
+		}
+		defer steps.close()
+	}
+	results, err := d.together(ctx, runs[0].cpu, runs[0].alone, cmds, steps)
 	for i := range results {
 		res := &results[i]
+		if steps != nil {
+			res.turns = steps.took(i)
+		}
 		if res.failed == nil && !passed.MatchString(res.stdout) {
 			res.failed = errors.New("the program ended before its benchmarks did, with exit code 0")
 		}
 		if f, err := bench.Read(strings.NewReader(res.stdout), ""); err == nil {
 			res.lines = f.Results
+			d.better(f)
 		}
 		if res.failed != nil {
 			res.failed = whyFailed(res.failed, res.stdout, res.stderr)
@@ -87,11 +102,30 @@ func (d *duel) do(ctx context.Context, runs ...run) ([]result, error) {
 	return results, err
 }
 
+// better notes what lines such as "Unit widgets better=higher" say.
+func (d *duel) better(f *bench.File) {
+	if len(f.Units) == 0 {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range f.Results {
+		for _, v := range f.Results[i].Values {
+			if b := f.Units.GetBetter(v.Tidy().Unit); b != 0 {
+				if d.out.Better == nil {
+					d.out.Better = make(map[string]int)
+				}
+				d.out.Better[v.Unit] = b
+			}
+		}
+	}
+}
+
 // passed is what a test program says last, when it comes to its end.
 var passed = regexp.MustCompile(`(?m)^PASS$`)
 
 // together runs programs at the same time, on one processor when they are to be alone with each other.
-func (d *duel) together(ctx context.Context, alone bool, cmds []*exec.Cmd) ([]result, error) {
+func (d *duel) together(ctx context.Context, cpu int, alone bool, cmds []*exec.Cmd, steps *steps) ([]result, error) {
 	// One that hangs shall not take all the time there is.
 	patience := max(time.Minute, 3*d.opt.Budget)
 	limited, cancel := context.WithTimeoutCause(ctx, patience, &overrun{patience})
@@ -105,9 +139,12 @@ func (d *duel) together(ctx context.Context, alone bool, cmds []*exec.Cmd) ([]re
 	began := time.Now()
 	var err error
 	if alone {
-		err = startTogether(d.rand, cmds...)
+		err = startOn(cpu, cmds...)
 	} else {
 		err = start(cmds)
+	}
+	if steps != nil {
+		steps.started()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("running a program: %w", err)

@@ -84,7 +84,7 @@ func (d *duel) profile(ctx context.Context, r *row, kind, work string) (recordin
 		goal, flags = whyMemory, []string{"-test.memprofilerate=1", "-test.memprofile="}
 	}
 	one := stat.Median([]float64{r.Pairs[0].Old[r.Unit], r.Pairs[0].New[r.Unit]})
-	why := recording.DuelWhy{Pkg: r.Pkg, Name: r.Name, Kind: kind, Iters: int(min(1e9, max(1, float64(goal)/max(one, 0.01))))}
+	why := recording.DuelWhy{Pkg: r.Pkg, Was: r.was, Name: r.Name, Kind: kind, Iters: int(min(1e9, max(1, float64(goal)/max(one, 0.01))))}
 	for i, progs := range [][]*program{r.old, r.new} {
 		file := filepath.Join(work, fmt.Sprintf("%d.pb.gz", i))
 		args := slices.Clone(flags)

@@ -1,27 +1,34 @@
 // Abstudy shows how often hone compare is right, and how often benchmarks that run one after the other and benchstat's
 // test are, when both take the same time:
 //
-//	go run ./tools/abstudy -load 2
+//	go run ./tools/abstudy -load 8 -log study.json
 //
 // Benchmarks of the standard library are compared with themselves, and with versions of which every hundredth, fiftieth,
 // twentieth or tenth operation is done twice. Each change that is called between the former is a false call.
+//
+// A second table deals the pairs that were measured of identical programs out again, many times: in another order, each
+// side as likely to be the old one, with the change put on top by calculation. That says more about rare events than there
+// is time to measure, of the same noise. With -table files that were written before make the tables.
 package main
 
 import (
 	"bytes"
 	"context"
 	_ "embed"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"log"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/hone-perf/hone/internal/bench"
@@ -33,100 +40,142 @@ import (
 //go:embed work.go.txt
 var work []byte
 
+// A study is what to do.
+type study struct {
+	same, changed, load int
+	changes             []int // nil is all
+	bench               string
+	budget              time.Duration
+	log                 *json.Encoder
+}
+
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("abstudy: ")
-	same := flag.Int("same", 3, "times to compare each benchmark with itself")
-	changed := flag.Int("changed", 1, "times to compare it with each change")
-	load := flag.Int("load", 0, "processes that keep the machine busy meanwhile")
-	pattern := flag.String("bench", ".", "benchmarks")
-	budget := flag.Duration("budget", 20*time.Second, "time for each comparison")
+	var s study
+	flag.IntVar(&s.same, "same", 3, "times to compare each benchmark with itself")
+	flag.IntVar(&s.changed, "changed", 1, "times to compare it with each change")
+	flag.Func("changes", "percents of change to have, such as 0,2,5; all of 0, 1, 2, 5 and 10 when not given", func(v string) error {
+		for _, one := range strings.Split(v, ",") {
+			n, err := strconv.Atoi(one)
+			if err != nil || !slices.Contains(changes, n) {
+				return fmt.Errorf("%q is none of %v", one, changes)
+			}
+			s.changes = append(s.changes, n)
+		}
+		return nil
+	})
+	flag.IntVar(&s.load, "load", 0, "processes that keep the machine busy meanwhile")
+	flag.StringVar(&s.bench, "bench", ".", "benchmarks")
+	flag.DurationVar(&s.budget, "budget", 20*time.Second, "time for each comparison")
+	file := flag.String("log", "abstudy.json", "add what was measured to `FILE`")
+	table := flag.Bool("table", false, "measure nothing: make the tables of the files that are named")
 	burn := flag.Bool("burn", false, "keep the machine busy until the end of standard input")
 	flag.Parse()
-	if *burn {
+	var err error
+	switch {
+	case *burn:
 		keepBusy()
-		return
+	case *table:
+		err = tables(os.Stdout, s.budget, flag.Args())
+	default:
+		err = s.run(*file)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := study(ctx, *same, *changed, *load, *pattern, *budget); err != nil {
+	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-// A tally counts comparisons of one kind.
-type tally struct {
-	of, right, wrong, missed int
-	took                     time.Duration
+// A trial is one comparison, by hone and by others.
+type trial struct {
+	Change  int             `json:"change"` // percent
+	Bench   string          `json:"bench"`
+	Ratio   float64         `json:"ratio"`
+	Lo      float64         `json:"lo"`
+	Hi      float64         `json:"hi"`
+	Within  float64         `json:"within"`
+	Verdict stat.Verdict    `json:"verdict"`
+	Took    float64         `json:"took"`  // seconds
+	Whole   float64         `json:"whole"` // with building and getting to know the benchmark
+	Pairs   []float64       `json:"pairs"` // logarithms of ratios
+	InTurn  stat.Verdict    `json:"in_turn"`
+	Medians float64         `json:"medians"` // their ratio, in turn
+	Load    json.RawMessage `json:"load"`
 }
 
-func (t *tally) add(v stat.Verdict, want stat.Verdict, took time.Duration) {
-	t.of++
-	t.took += took
-	switch {
-	case v == want:
-		t.right++
-	case v.Changed():
-		t.wrong++
-	default:
-		t.missed++
+func (s *study) run(file string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
 	}
-}
-
-func study(ctx context.Context, same, changed, load int, pattern string, budget time.Duration) error {
+	defer f.Close()
+	s.log = json.NewEncoder(f)
 	dir, err := os.MkdirTemp("", "abstudy-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	for range load {
+	for range s.load {
 		quiet, err := startBurner(ctx)
 		if err != nil {
 			return err
 		}
 		defer quiet()
 	}
-	old, err := version(dir, "old", 0)
+	old, err := version(dir, "old-000", 0)
 	if err != nil {
 		return err
 	}
-	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(out, "change\tcomparisons\thone: right\twrong\tundecided\ts each\tin turn: right\twrong\tundecided\t\n")
-	for _, every := range []int{0, 100, 50, 20, 10} {
-		name, times, want := "none", same, stat.Same
-		if every > 0 {
-			name, times, want = fmt.Sprintf("+%d%%", 100/every), changed, stat.Higher
-		}
-		var ours, theirs tally
-		for round := range times {
-			new, err := version(dir, fmt.Sprintf("new-%d-%d", every, round), every)
+	for round := range max(s.same, s.changed) {
+		for _, change := range changes {
+			if change == 0 && round >= s.same || change > 0 && round >= s.changed || s.changes != nil && !slices.Contains(s.changes, change) {
+				continue
+			}
+			every := 0
+			if change > 0 {
+				every = 100 / change
+			}
+			new, err := version(dir, fmt.Sprintf("%03d-%03d", every, round), every)
 			if err != nil {
 				return err
 			}
-			d, err := duel.Run(ctx, duel.Options{
-				Old: old, New: new, Bench: pattern, Budget: budget, Plan: stat.Plan{},
-			})
-			if err != nil {
+			if err := s.compare(ctx, old, new, change); err != nil {
 				return err
 			}
-			for _, b := range d.Benchmarks {
-				if len(b.Pairs) == 0 {
-					return fmt.Errorf("%s: %s", b.Name, b.Error)
-				}
-				c := stat.Plan{Alpha: d.Alpha, Within: d.Within}.Conclude(duel.Ratios(b.Pairs, b.Unit))
-				ours.add(c.Verdict, want, b.Took)
-				fmt.Fprintf(os.Stderr, "%s %s: %s %+.2f%% (%.2f … %.2f), %d pairs, %s\n", name, b.Name, c.Verdict, 100*(c.Ratio-1), 100*(c.Lo-1), 100*(c.Hi-1), c.N, b.Took.Round(time.Millisecond))
-				v, err := inTurn(ctx, dir, old, new, b, d.Within)
-				if err != nil {
-					return err
-				}
-				theirs.add(v, want, 0)
-			}
 		}
-		fmt.Fprintf(out, "%s\t%d\t%d\t%d\t%d\t%.1f\t%d\t%d\t%d\t\n", name, ours.of, ours.right, ours.wrong, ours.missed,
-			ours.took.Seconds()/float64(max(ours.of, 1)), theirs.right, theirs.wrong, theirs.missed)
 	}
-	return out.Flush()
+	return tables(os.Stdout, s.budget, []string{file})
+}
+
+// compare compares two versions in both ways.
+func (s *study) compare(ctx context.Context, old, new duel.Side, change int) error {
+	began := time.Now()
+	d, err := duel.Run(ctx, duel.Options{Old: old, New: new, Bench: s.bench, Budget: s.budget, NoWhy: true})
+	if err != nil {
+		return err
+	}
+	whole := time.Since(began).Seconds() / float64(len(d.Benchmarks))
+	for _, b := range d.Benchmarks {
+		if len(b.Pairs) == 0 {
+			return fmt.Errorf("%s: %s", b.Name, b.Error)
+		}
+		c := stat.Plan{Alpha: d.Alpha, Within: d.Within}.Conclude(duel.Ratios(b.Pairs, b.Unit))
+		t := trial{
+			Change: change, Bench: b.Name, Ratio: c.Ratio, Lo: c.Lo, Hi: min(c.Hi, math.MaxFloat64), Within: d.Within, Verdict: c.Verdict,
+			Took: b.Took.Seconds(), Whole: whole, Pairs: duel.Ratios(b.Pairs, b.Unit), Load: loadAverage(),
+		}
+		if t.InTurn, t.Medians, err = inTurn(ctx, old, new, b); err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "%+d%% %s: %s %+.2f%% (%+.2f … %+.2f), %d pairs, %.1fs; in turn: %s %+.2f%%; load %s\n", change, b.Name,
+			c.Verdict, 100*(c.Ratio-1), 100*(c.Lo-1), 100*(c.Hi-1), c.N, t.Took, t.InTurn, 100*(t.Medians-1), t.Load)
+		if err := s.log.Encode(&t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // version writes a version of the benchmarks, and builds it as go test does.
@@ -135,8 +184,11 @@ func version(dir, name string, every int) (duel.Side, error) {
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return s, err
 	}
-	text := bytes.Replace(work, []byte(`every, version = 0, "old"`), fmt.Appendf(nil, `every, version = %d, %q`, every, name), 1)
-	if bytes.Equal(text, work) && name != "old" {
+	if every == 0 {
+		every = 1 << 30
+	}
+	text := bytes.Replace(work, []byte(`every, version = 1 << 30, "old-000"`), fmt.Appendf(nil, `every, version = %d, %q`, every, name), 1)
+	if bytes.Equal(text, work) && name != "old-000" {
 		return s, fmt.Errorf("the benchmarks have no place for a change")
 	}
 	if err := os.WriteFile(filepath.Join(s.Dir, "work_test.go"), text, 0o644); err != nil {
@@ -154,8 +206,8 @@ func version(dir, name string, every int) (duel.Side, error) {
 }
 
 // inTurn runs a benchmark ten times on one side and then on the other, as people do, in the time that a duel took, and
-// returns what benchstat's test says.
-func inTurn(ctx context.Context, dir string, old, new duel.Side, b recording.DuelBenchmark, within float64) (stat.Verdict, error) {
+// returns what benchstat's test says, and by how much the medians differ.
+func inTurn(ctx context.Context, old, new duel.Side, b recording.DuelBenchmark) (stat.Verdict, float64, error) {
 	const count = 10
 	// Each of them runs for about this long, and half as long before, to find out how often.
 	time := b.Took.Seconds() / (2 * count) / 1.5
@@ -166,11 +218,11 @@ func inTurn(ctx context.Context, dir string, old, new duel.Side, b recording.Due
 		cmd.Dir = s.Dir
 		text, err := cmd.Output()
 		if err != nil {
-			return "", err
+			return "", 0, err
 		}
 		f, err := bench.Read(bytes.NewReader(text), "")
 		if err != nil {
-			return "", err
+			return "", 0, err
 		}
 		for _, r := range f.Results {
 			if v, ok := r.Value("ns/op"); ok && strings.TrimSuffix(r.Name, fmt.Sprint("-", runtime.GOMAXPROCS(0))) == b.Name {
@@ -178,14 +230,25 @@ func inTurn(ctx context.Context, dir string, old, new duel.Side, b recording.Due
 			}
 		}
 	}
-	c := stat.Unpaired(sides[0], sides[1], within)
-	if c.Verdict == stat.Undecided && c.P < stat.UnpairedAlpha {
-		c.Verdict = stat.Higher
-		if c.Ratio < 1 {
-			c.Verdict = stat.Lower
-		}
+	c := stat.Unpaired(sides[0], sides[1], stat.DefaultWithin)
+	ratio := stat.Median(sides[1]) / stat.Median(sides[0])
+	switch {
+	case c.P >= stat.UnpairedAlpha: // it has no word for that nothing changed
+		return stat.Undecided, ratio, nil
+	case ratio < 1:
+		return stat.Lower, ratio, nil
 	}
-	return c.Verdict, nil
+	return stat.Higher, ratio, nil
+}
+
+// loadAverage is that of the last minute, where the system says it.
+func loadAverage() json.RawMessage {
+	text, err := os.ReadFile("/proc/loadavg")
+	first, _, ok := strings.Cut(string(text), " ")
+	if err != nil || !ok {
+		return json.RawMessage("null")
+	}
+	return json.RawMessage(first)
 }
 
 // startBurner starts this program again to keep a processor busy, now and then.

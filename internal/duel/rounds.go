@@ -1,0 +1,157 @@
+package duel
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// mostCourts is at how many processors there are duets at the same time. Each is between two programs on one processor, and
+// does not care for what others do more than for anything else that goes on; more of them would want much memory.
+const mostCourts = 4
+
+// courts returns the processors for duets. Where programs cannot be bound to one there is a single one.
+func courts(r *rand.Rand) []int {
+	cpus := processors()
+	if len(cpus) == 0 {
+		return []int{0}
+	}
+	r.Shuffle(len(cpus), func(i, j int) { cpus[i], cpus[j] = cpus[j], cpus[i] })
+	return cpus[:min(len(cpus), mostCourts)]
+}
+
+// A draw is what chance decides about a pair.
+type draw struct {
+	old, new int // layouts
+	swapped  bool
+}
+
+// draw draws lots for a pair of a row.
+func (d *duel) draw(r *row) draw {
+	return draw{old: d.rand.IntN(max(len(r.old), 1)), new: d.rand.IntN(max(len(r.new), 1)), swapped: d.rand.IntN(2) == 1}
+}
+
+// A job is something that is done on a processor of its own, and by itself when alone.
+type job struct {
+	alone bool
+	do    func(cpu int) error
+	done  func(took time.Duration) // in the order in which they end, one at a time
+}
+
+// work does jobs on all courts until next has no more: it may have some again when another one has ended. It returns the
+// first error, when all that had begun have ended.
+func (d *duel) work(ctx context.Context, next func() *job) error {
+	type ended struct {
+		job  *job
+		cpu  int
+		took time.Duration
+		err  error
+	}
+	free := slices.Clone(d.courts)
+	back := make(chan ended)
+	flying := 0
+	var failed error
+	var waiting *job // to be alone
+	for {
+		for failed == nil && ctx.Err() == nil && len(free) > 0 {
+			j := waiting
+			if waiting = nil; j == nil {
+				j = next()
+			}
+			if j == nil {
+				break
+			}
+			if j.alone && flying > 0 {
+				waiting = j
+				break
+			}
+			cpu := free[len(free)-1]
+			free = free[:len(free)-1]
+			flying++
+			go func() {
+				began := time.Now()
+				err := j.do(cpu)
+				back <- ended{j, cpu, time.Since(began), err}
+			}()
+			if j.alone {
+				break
+			}
+		}
+		if flying == 0 {
+			if failed == nil {
+				failed = context.Cause(ctx)
+			}
+			return failed
+		}
+		e := <-back
+		share := time.Duration(1)
+		if !e.job.alone {
+			share = time.Duration(flying) // as many share this time
+		}
+		flying--
+		free = append(free, e.cpu)
+		switch {
+		case e.err != nil:
+			if failed == nil {
+				failed = e.err
+			}
+		case failed == nil && ctx.Err() == nil && e.job.done != nil:
+			e.job.done(e.took / share)
+		}
+	}
+}
+
+// rounds runs pair after pair, each time in another order, until all is decided or the time is over.
+func (d *duel) rounds(ctx context.Context) error {
+	for _, r := range d.runnable() {
+		_, r.want = d.opt.Plan.Judge(nil)
+	}
+	flying := make(map[*row]int)
+	var queue []*row
+	wanted := func(r *row) bool { return r.Error == "" && r.Stop == "" && len(r.Pairs)+flying[r] < r.want }
+	return d.work(ctx, func() *job {
+		for range 2 {
+			for len(queue) > 0 {
+				r := queue[0]
+				queue = queue[1:]
+				if wanted(r) {
+					flying[r]++
+					return d.pairing(ctx, r, func() { flying[r]-- })
+				}
+			}
+			queue = slices.DeleteFunc(d.runnable(), func(r *row) bool { return !wanted(r) })
+			d.rand.Shuffle(len(queue), func(i, j int) { queue[i], queue[j] = queue[j], queue[i] })
+		}
+		return nil
+	})
+}
+
+// pairing is the next pair of a row.
+func (d *duel) pairing(ctx context.Context, r *row, landed func()) *job {
+	lots := d.draw(r)
+	var p recording.DuelPair
+	var wrong string
+	return &job{
+		alone: r.How != recording.Duet,
+		do: func(cpu int) (err error) {
+			p, wrong, err = d.pair(ctx, r, r.old, r.new, lots, cpu)
+			return err
+		},
+		done: func(took time.Duration) {
+			landed()
+			r.Took += took
+			if wrong != "" {
+				r.Error = wrong
+			}
+			if r.Error != "" {
+				return
+			}
+			r.Pairs = append(r.Pairs, p)
+			d.look(r)
+			d.say("%s: %s, %d of %d decided", r.Name, pairsText(len(r.Pairs)), len(d.rows)-len(d.runnable()), len(d.rows))
+		},
+	}
+}
