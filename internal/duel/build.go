@@ -54,7 +54,7 @@ func (s *Side) packages(ctx context.Context, patterns, flags []string, bench *re
 	var wrong *gocmd.Error
 	switch {
 	case errors.As(err, &wrong) && strings.Contains(wrong.Output, "go.mod file not found"):
-		return nil, fmt.Errorf("%s: there is no go.mod in its folder or above, so the go command cannot build it", s.Name)
+		return nil, noModule(s)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
@@ -67,6 +67,9 @@ func (s *Side) packages(ctx context.Context, patterns, flags []string, bench *re
 			return nil, fmt.Errorf("reading what go list says: %w", err)
 		}
 		if p.Dir == "" {
+			if p.Error != nil && strings.Contains(p.Error.Err, "does not contain main module") {
+				return nil, noModule(s)
+			}
 			if p.Error != nil {
 				return nil, fmt.Errorf("%s: %s", s.Name, p.Error.Err)
 			}
@@ -83,6 +86,10 @@ func (s *Side) packages(ctx context.Context, patterns, flags []string, bench *re
 			}
 		}
 	}
+}
+
+func noModule(s *Side) error {
+	return fmt.Errorf("%s: there is no go.mod in its folder or above, so the go command cannot build it", s.Name)
 }
 
 // hasBenchmark reports whether a file declares a benchmark that the pattern matches.
