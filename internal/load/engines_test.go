@@ -277,8 +277,12 @@ func TestConnections(t *testing.T) {
 		s := e.listen(t)
 		p := e.plan(t, s.URL+"/200")
 		p.Number, p.Conns = 100, 4
-		if l := mustRun(t, p); e.name != NetHTTP && l.Opened != 4 {
-			t.Errorf("%d connections, want 4", l.Opened)
+		most := int64(4)
+		if e.name == NetHTTP {
+			most = 3 * most // it opens some ahead
+		}
+		if l := mustRun(t, p); l.Opened < 1 || l.Opened > most {
+			t.Errorf("%d connections, want 4, and at most %d", l.Opened, most)
 		}
 		p.NoKeepAlive = true
 		if l := mustRun(t, p); l.Opened != 100 || l.Good != 100 {

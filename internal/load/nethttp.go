@@ -20,7 +20,7 @@ func (r *run) netHTTP(ctx context.Context) error {
 	var d net.Dialer
 	transport := &http.Transport{
 		TLSClientConfig: p.TLS.Clone(), DisableCompression: true, DisableKeepAlives: p.NoKeepAlive,
-		MaxIdleConns: -1, MaxIdleConnsPerHost: p.Conns, MaxResponseHeaderBytes: maxHeader,
+		MaxIdleConnsPerHost: p.Conns, MaxResponseHeaderBytes: maxHeader,
 		TLSHandshakeTimeout: p.ConnectTimeout, Protocols: new(http.Protocols),
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, p.ConnectTimeout)
