@@ -39,6 +39,7 @@ export function FlameCanvas(props: Canvas) {
   const latest = useRef(props);
   latest.current = props;
   const frame = useRef(0);
+  const shown = useRef(0); // the brush that painted last
   const measured = useRef<{ width: number; height: number } | undefined>(undefined);
   const scrolled = useRef(0);
 
@@ -64,7 +65,9 @@ export function FlameCanvas(props: Canvas) {
     const p = latest.current;
     const look = { palette: p.palette, mode: p.mode, upward: p.upward, wanted: p.wanted, selected: p.marks.selected, cursor: p.marks.cursor, hover: p.marks.hover };
     const n = Math.max(depth(p.model, p.window), p.upward ? Math.ceil(height / rowHeight) : 0);
-    const until = printing() ? Infinity : start + patience;
+    // A picture that was not there before appears at once; only what moves must not wait.
+    const until = printing() || shown.current !== brush.id ? Infinity : start + patience;
+    shown.current = brush.id;
     const done = brush.paint({ ctx, width, height, ratio: dpr, scroll: scrolled.current, rows: n }, p.window, look, until);
     if (!done) soon();
     // For those who wait or measure. Only the last entry stays: nobody looks at the others.
