@@ -59,7 +59,8 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
 
   const search = useSearch(model, w);
   const hits = useMemo(() => (search.wanted ? matching(model, w, search.wanted) : []), [model, w, search.wanted]);
-  useEffect(() => setMatch(-1), [search.wanted]);
+  const at = useRef(-1); // keys come faster than the page is made anew
+  useEffect(() => setMatch((at.current = -1)), [search.wanted]);
   // A link names the selected frame; the widest of its boxes stands for it.
   useLayoutEffect(() => {
     const selected = get(latest(), "ui.sel");
@@ -90,8 +91,8 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
   };
   const step = (d: number) => {
     if (hits.length === 0) return;
-    const next = (match + d + hits.length) % hits.length;
-    setMatch(next);
+    const next = (at.current + d + hits.length) % hits.length;
+    setMatch((at.current = next));
     select(hits[next]);
   };
   const toggle = (key: string, on = "true") => go(put(put(latest(), key, get(latest(), key) ? "" : on), "root", ""));

@@ -1,6 +1,6 @@
 // Keys. A view says what its keys do; the sheet behind ? lists all of them.
 
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 
 export type Keys = Record<string, (e: KeyboardEvent) => void>;
 
@@ -68,7 +68,8 @@ function controls(e: KeyboardEvent): boolean {
 
 /** useKeys makes keys do something as long as the component is there. */
 export function useKeys(keys: Keys): void {
-  useEffect(() => {
+  // Together with what is shown: a key that comes right after must not do what it did before.
+  useLayoutEffect(() => {
     const down = (e: KeyboardEvent) => {
       if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e) || controls(e)) return;
       if (document.querySelector("dialog[open]")) return;
