@@ -119,7 +119,7 @@ func dotName(f *report.Frame) string {
 	if f.File != "" {
 		short.File = filepath.Base(f.File)
 	}
-	return strings.Join(short.Parts(), `\n`) + `\n`
+	return string(short.Append(nil, `\n`)) + `\n`
 }
 
 func (d *dot) sort(edges []*report.Edge) {

@@ -244,7 +244,7 @@ func nodeLines(f *report.Frame) []string {
 	if f.File != "" {
 		short.File = filepath.Base(f.File)
 	}
-	return boxLines(strings.Split(strings.Join(short.Parts(), "\n"), "\n"))
+	return boxLines(strings.Split(string(short.Append(nil, "\n")), "\n"))
 }
 
 // boxLines shortens the lines of a box, and leaves out those in the middle where there are too many.

@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
-	"strings"
+	"strconv"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
@@ -71,33 +71,43 @@ type Frame struct {
 }
 
 // String prints f the way pprof names the nodes of a graph.
-func (f *Frame) String() string { return strings.Join(f.Parts(), " ") }
+func (f *Frame) String() string { return string(f.Append(nil, " ")) }
 
-// Parts returns what String puts together: address, name, place.
-func (f *Frame) Parts() []string {
-	var parts []string
+// Append appends what String prints, with sep between its parts: address, name, place.
+func (f *Frame) Append(b []byte, sep string) []byte {
+	from := len(b)
+	part := func() {
+		if len(b) > from {
+			b = append(b, sep...)
+		}
+	}
 	if f.Address != 0 {
-		parts = append(parts, fmt.Sprintf("%016x", f.Address))
+		b = fmt.Appendf(b, "%016x", f.Address)
 	}
 	if f.Name != "" {
-		parts = append(parts, f.Name)
+		part()
+		b = append(b, f.Name...)
 	}
 	switch {
 	case f.Line != 0:
-		place := fmt.Sprintf("%s:%d", f.File, f.Line)
+		part()
+		b = append(append(b, f.File...), ':')
+		b = strconv.AppendInt(b, f.Line, 10)
 		if f.Column != 0 {
-			place += fmt.Sprintf(":%d", f.Column)
+			b = strconv.AppendInt(append(b, ':'), f.Column, 10)
 		}
-		parts = append(parts, place)
 	case f.File != "":
-		parts = append(parts, f.File)
+		part()
+		b = append(b, f.File...)
 	case f.Name != "":
 	case f.Object != "":
-		parts = append(parts, "["+filepath.Base(f.Object)+"]")
+		part()
+		b = append(append(append(b, '['), filepath.Base(f.Object)...), ']')
 	default:
-		parts = append(parts, "<unknown>")
+		part()
+		b = append(b, "<unknown>"...)
 	}
-	return parts
+	return b
 }
 
 // Inlining says how often the calls to a function were inlined.

@@ -124,19 +124,26 @@ func printTraces(w io.Writer, r report.Report, f *form) error {
 	traces := r.(*report.Traces)
 	const line = "-----------+-------------------------------------------------------"
 	fmt.Fprintln(w, strings.Join(f.profileLines(), "\n"))
+	const noValue = "             " // as wide as a value
+	var out []byte
 	for t := range traces.Each {
-		fmt.Fprintln(w, line)
+		out = append(append(out[:0], line...), '\n')
 		for _, l := range labelLines(t.Labels) {
-			fmt.Fprint(w, l)
+			out = append(out, l...)
 		}
-		value := f.value(t.Value)
-		for _, fr := range t.Frames {
-			label := ""
-			if fr.Inline {
-				label = " (inline)"
+		for i, fr := range t.Frames {
+			if i == 0 {
+				out = fmt.Appendf(out, "%10s   ", f.value(t.Value))
+			} else {
+				out = append(out, noValue...)
 			}
-			fmt.Fprintf(w, "%10s   %s%s\n", value, fr.Frame, label)
-			value = ""
+			if out = fr.Append(out, " "); fr.Inline {
+				out = append(out, " (inline)"...)
+			}
+			out = append(out, '\n')
+		}
+		if _, err := w.Write(out); err != nil {
+			return err
 		}
 	}
 	fmt.Fprintln(w, line)
