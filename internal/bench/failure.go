@@ -7,14 +7,17 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 )
 
-var passed = regexp.MustCompile(`(?m)^PASS\r?$`)
+var passed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^PASS\r?$`) })
 
 // Passed reports whether a test program came to its end, by what it wrote to standard output.
-func Passed(stdout []byte) bool { return passed.Match(stdout) }
+func Passed(stdout []byte) bool { return passed().Match(stdout) }
 
-var failure = regexp.MustCompile(`(?m)^(--- FAIL: .*|panic: .*|fatal error: .*|.*_test\.go:\d+: .*)$`)
+var failure = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(--- FAIL: .*|panic: .*|fatal error: .*|.*_test\.go:\d+: .*)$`)
+})
 
 // WhyFailed says in a line why a test program failed, by what it wrote.
 func WhyFailed(err error, outs ...[]byte) error {
@@ -23,7 +26,7 @@ func WhyFailed(err error, outs ...[]byte) error {
 		return err // it did not fail by itself
 	}
 	for _, out := range outs {
-		if lines := failure.FindAll(out, 3); len(lines) > 0 {
+		if lines := failure().FindAll(out, 3); len(lines) > 0 {
 			return errors.New(string(bytes.Join(trimmed(lines), []byte("; "))))
 		}
 	}

@@ -62,6 +62,9 @@ func benchCommand(v *view.View, sys *System) *cobra.Command {
 		GroupID:            groupProve,
 		DisableFlagParsing: true, // those of the go command have one dash
 	}
+	if !sys.names(cmd) {
+		return cmd
+	}
 	var q query.Query
 	var f benchFlags
 	query.Flags(cmd.Flags(), &q, v.Uses)

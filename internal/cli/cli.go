@@ -26,7 +26,6 @@ import (
 	"github.com/hone-perf/hone/internal/compat/pprof"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
-	"github.com/hone-perf/hone/internal/view"
 )
 
 // Exit codes of hone.
@@ -50,9 +49,14 @@ type System struct {
 	partial bool // a profile that was named could not be read, and the answer is of the others
 }
 
-// asked reports whether a view may be the one that was asked for, or asked about.
-func (s *System) asked(v *view.View) bool {
-	return slices.ContainsFunc(s.args, func(arg string) bool { return arg == v.Name || slices.Contains(v.Aliases, arg) })
+// names reports whether the command line may be about a command, which then gets its flags. Hundreds of flags that nobody
+// will look at take time, so other commands are only there to be listed in help.
+func (s *System) names(cmd *cobra.Command) bool {
+	if slices.ContainsFunc(s.args, func(arg string) bool { return arg == cmd.Name() || slices.Contains(cmd.Aliases, arg) }) {
+		return true
+	}
+	cmd.RunE = func(*cobra.Command, []string) error { return nil } // makes it a command for help
+	return false
 }
 
 // OS returns the real thing.
@@ -238,7 +242,6 @@ func newRoot(sys *System) *cobra.Command {
 		Short:         "a Go performance workbench",
 		Long:          rootHelp,
 		Example:       rootExamples,
-		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -250,6 +253,9 @@ func newRoot(sys *System) *cobra.Command {
 		},
 	}
 	root.Flags().Bool("version", false, "show the version")
+	if slices.Contains(sys.args, "--version") {
+		root.Version = version()
+	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		w := bufio.NewWriter(sys.Out)
@@ -276,7 +282,11 @@ func newRoot(sys *System) *cobra.Command {
 	root.AddCommand(versionCommand(sys))
 	root.SetHelpCommand(helpCommand())
 	outputFlags(root)
-	addCompletion(root)
+	if c, _, err := root.Find(sys.args); err != nil || c == root {
+		addCompletion(root)
+	} else {
+		root.CompletionOptions.DisableDefaultCmd = true
+	}
 	return root
 }
 

@@ -72,6 +72,9 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 		GroupID:            groupProve,
 		DisableFlagParsing: true, // those of the go command have one dash
 	}
+	if !sys.names(cmd) {
+		return cmd
+	}
 	flags := cmd.Flags()
 	flags.Var(&secondsFlag{&f.budget}, "budget", "time for each benchmark; 20s when not given")
 	flags.StringVar(&f.within, "within", "", "a change below `SHARE` counts as none: 2%; as little as the machine can tell when not given, 1% or more")

@@ -41,6 +41,9 @@ func gcCommand(v *view.View, sys *System) *cobra.Command {
 		Example: gcExamples,
 		GroupID: groupLook,
 	}
+	if !sys.names(cmd) {
+		return cmd
+	}
 	var q query.Query
 	query.Flags(cmd.Flags(), &q, v.Uses)
 	completions(cmd)

@@ -76,6 +76,9 @@ func loadCommand(v *view.View, sys *System) *cobra.Command {
 		Example: loadExamples,
 		GroupID: groupLoad,
 	}
+	if !sys.names(cmd) {
+		return cmd
+	}
 	flags := cmd.Flags()
 	flags.Int64VarP(&f.number, "number", "n", 0, "send `N` requests; as many as there is time for when not given")
 	flags.IntVarP(&f.conns, "conns", "c", 0, "use `N` connections; 10 when not given")

@@ -17,6 +17,10 @@ func addMerge(root *cobra.Command, sys *System) {
 		GroupID: groupData,
 		Example: "  hone merge -o default.pgo cpu.*.pprof\n  hone merge -o checkout.pb.gz --tag endpoint=/checkout profiles/",
 	}
+	root.AddCommand(cmd)
+	if !sys.names(cmd) {
+		return
+	}
 	var q query.Query
 	query.Flags(cmd.Flags(), &q, mergeKeys)
 	o := sourceFlags(cmd)
@@ -58,7 +62,6 @@ func addMerge(root *cobra.Command, sys *System) {
 		}
 		return out.with(sys, p.Write)
 	}
-	root.AddCommand(cmd)
 }
 
 // mergeKeys are the settings that make sense for a profile that is written and not shown.

@@ -19,6 +19,9 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 		GroupID: groupLook,
 		Example: fmt.Sprintf("  hone %[1]s server.hone\n  hone %[1]s --at 10s..20s server.hone\n  hone %[1]s -o %[1]s.svg server.hone", v.Name),
 	}
+	if !sys.names(cmd) {
+		return cmd
+	}
 	var q query.Query
 	query.Flags(cmd.Flags(), &q, v.Uses)
 	completions(cmd)

@@ -57,6 +57,9 @@ func proveCommand(sys *System) *cobra.Command {
 		Example: proveExamples,
 		GroupID: groupProve,
 	}
+	if !sys.names(cmd) {
+		return cmd
+	}
 	flags := cmd.Flags()
 	flags.Var(&secondsFlag{&opt.Time}, "time", "how long to look for differences, and with --faster half of it for the benchmarks; 60s when not given")
 	flags.IntVar(&opt.Executions, "calls", 0, "stop after `N` calls about each function, in place of --time")

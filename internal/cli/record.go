@@ -74,6 +74,9 @@ func recordCommand(sys *System) *cobra.Command {
 		GroupID:            groupRecord,
 		DisableFlagParsing: true, // those of the go command have one dash
 	}
+	if !sys.names(cmd) {
+		return cmd
+	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.test, "test", false, "record the tests of a package; takes -run, -bench and the like, too")
 	flags.Var(&secondsFlag{&f.limit}, "for", "how long to record; the program is then asked to end")

@@ -54,10 +54,9 @@ func viewCommand(v *view.View, sys *System) *cobra.Command {
 		Aliases: v.Aliases,
 		Short:   v.Doc,
 		GroupID: groupLook,
-		RunE:    func(*cobra.Command, []string) error { return nil }, // makes it a command for help
 	}
-	if !sys.asked(v) {
-		return cmd // hundreds of flags that nobody will look at take time, too
+	if !sys.names(cmd) {
+		return cmd
 	}
 	cmd.Example = "  " + strings.Join(examples(v), "\n  ")
 	var q query.Query

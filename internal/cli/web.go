@@ -29,6 +29,10 @@ func addWeb(root *cobra.Command, sys *System) {
 		GroupID: groupLook,
 		Example: "  hone web cpu.pprof\n  hone web new.pprof --base old.pprof\n  hone web localhost:6060",
 	}
+	root.AddCommand(cmd)
+	if !sys.names(cmd) {
+		return
+	}
 	var q query.Query
 	flame, _ := view.Find("flame")
 	query.Flags(cmd.Flags(), &q, slices.DeleteFunc(slices.Clone(flame.Uses), func(k string) bool { return k == "limit" || k == "min" }))
@@ -98,7 +102,6 @@ func addWeb(root *cobra.Command, sys *System) {
 		announce()
 		return <-ended
 	}
-	root.AddCommand(cmd)
 }
 
 // serverGC returns how much garbage may pile up while profiles are served, in percent of the heap. Most of a large heap is

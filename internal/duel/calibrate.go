@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hone-perf/hone/internal/recording"
@@ -71,12 +72,12 @@ func (d *duel) list(ctx context.Context, pkg string, old, new []*program) error 
 // skips reports whether a benchmark says that it is not to run.
 func (d *duel) skips(ctx context.Context, p *program, bench string) bool {
 	results, err := d.do(ctx, run{prog: p, bench: bench, time: "1x", alone: true, cpu: d.courts[0], args: []string{"-test.v"}})
-	return err == nil && skipped.MatchString(results[0].stdout)
+	return err == nil && skipped().MatchString(results[0].stdout)
 }
 
-var skipped = regexp.MustCompile(`(?m)^\s*--- SKIP: Benchmark`)
+var skipped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*--- SKIP: Benchmark`) })
 
-var failed = regexp.MustCompile(`(?m)^--- FAIL: Benchmark(\S+)`)
+var failed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^--- FAIL: Benchmark(\S+)`) })
 
 // find runs each benchmark that matches once, which is how Go lists those within others.
 func (d *duel) find(ctx context.Context, p *program, pattern string) ([]found, error) {
@@ -132,7 +133,7 @@ func (d *duel) once(ctx context.Context, p *program, pattern string) ([]found, e
 	if res.failed == nil {
 		return out, nil
 	}
-	some := failed.FindAllStringSubmatch(res.stdout, -1)
+	some := failed().FindAllStringSubmatch(res.stdout, -1)
 	if len(some) == 0 || strings.Contains(res.stdout+res.stderr, "\ngoroutine ") {
 		return out, res.failed
 	}

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rogpeppe/go-internal/diff"
 
@@ -153,7 +154,9 @@ func (s codeSide) place(file string) (string, bool) {
 	return strings.CutPrefix(file, s.module+"/")
 }
 
-var notDeclared = regexp.MustCompile(`(\.func\d+|\.gowrap\d+|\.deferwrap\d+|-fm|\.\d+|-range\d+)+$`)
+var notDeclared = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(\.func\d+|\.gowrap\d+|\.deferwrap\d+|-fm|\.\d+|-range\d+)+$`)
+})
 
 // key returns what a function of a profile is matched by.
 func (s codeSide) key(fn *profile.Function) (k codeKey, ok bool) {
@@ -165,7 +168,7 @@ func (s codeSide) key(fn *profile.Function) (k codeKey, ok bool) {
 	if !ok {
 		return k, false
 	}
-	name = strings.ReplaceAll(notDeclared.ReplaceAllString(name, ""), "[...]", "")
+	name = strings.ReplaceAll(notDeclared().ReplaceAllString(name, ""), "[...]", "")
 	return codeKey{s.folder(path.Dir(file)), name}, true
 }
 
@@ -294,7 +297,7 @@ func nameOf(fn *ast.FuncDecl) string {
 	return id.Name + "." + fn.Name.Name
 }
 
-var diagnostic = regexp.MustCompile(`^(\S+\.go):(\d+):\d+: (.*)$`)
+var diagnostic = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+\.go):(\d+):\d+: (.*)$`) })
 
 // compiled adds what the compiler says about functions.
 func (s codeSide) compiled(ctx context.Context, patterns, flags []string, fns map[codeKey]*declared) error {
@@ -312,7 +315,7 @@ func (s codeSide) compiled(ctx context.Context, patterns, flags []string, fns ma
 		byFile[d.file] = append(byFile[d.file], d)
 	}
 	for in := bufio.NewScanner(bytes.NewReader(text)); in.Scan(); {
-		m := diagnostic.FindStringSubmatch(in.Text())
+		m := diagnostic().FindStringSubmatch(in.Text())
 		if m == nil || !telling(m[3]) {
 			continue
 		}

@@ -2,7 +2,6 @@ package duel
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,7 +87,7 @@ func (d *duel) do(ctx context.Context, runs ...run) ([]result, error) {
 		if steps != nil {
 			res.turns = steps.took(i)
 		}
-		if res.failed == nil && !passed.MatchString(res.stdout) {
+		if res.failed == nil && !bench.Passed([]byte(res.stdout)) {
 			res.failed = errors.New("the program ended before its benchmarks did, with exit code 0")
 		}
 		if f, err := bench.Read(strings.NewReader(res.stdout), ""); err == nil {
@@ -96,7 +95,7 @@ func (d *duel) do(ctx context.Context, runs ...run) ([]result, error) {
 			d.better(f)
 		}
 		if res.failed != nil {
-			res.failed = whyFailed(res.failed, res.stdout, res.stderr)
+			res.failed = bench.WhyFailed(res.failed, []byte(res.stdout), []byte(res.stderr))
 		}
 	}
 	return results, err
@@ -120,9 +119,6 @@ func (d *duel) better(f *bench.File) {
 		}
 	}
 }
-
-// passed is what a test program says last, when it comes to its end.
-var passed = regexp.MustCompile(`(?m)^PASS$`)
 
 // together runs programs at the same time, on one processor when they are to be alone with each other.
 func (d *duel) together(ctx context.Context, cpu int, alone bool, cmds []*exec.Cmd, steps *steps) ([]result, error) {
@@ -179,29 +175,6 @@ func (d *duel) together(ctx context.Context, cpu int, alone bool, cmds []*exec.C
 		res.stdout, res.stderr = outs[i].text.String(), errs[i].text.String()
 	}
 	return results, nil
-}
-
-var failure = regexp.MustCompile(`(?m)^(--- FAIL: .*|panic: .*|fatal error: .*|.*_test\.go:\d+: .*)$`)
-
-// whyFailed says in a line why a benchmark failed.
-func whyFailed(err error, outs ...string) error {
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
-		return err // it did not fail by itself
-	}
-	for _, out := range outs {
-		if lines := failure.FindAllString(out, 3); len(lines) > 0 {
-			for i, l := range lines {
-				lines[i] = strings.TrimSpace(l)
-			}
-			return errors.New(strings.Join(lines, "; "))
-		}
-	}
-	last := strings.TrimSpace(outs[len(outs)-1])
-	if i := strings.LastIndexByte(last, '\n'); i >= 0 {
-		last = last[i+1:]
-	}
-	return errors.New(cmp.Or(last, err.Error()))
 }
 
 // exactly returns the pattern that only one benchmark matches.

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	chunkSize = 256 << 10
+	chunkSize = 64 << 10 // three of them fit the cache beside the tables
 	headroom  = 16 << 10 // room before a chunk for what is left of the one before it
 )
 
@@ -45,7 +45,7 @@ func newStream(r io.Reader) *stream {
 	}
 	go func() {
 		defer close(s.full)
-		size := chunkSize / 8 // small profiles should not pay for large buffers
+		size := chunkSize / 4 // small profiles should not pay for large buffers
 		for buf := range s.free {
 			if len(buf) < headroom+size {
 				if size < chunkSize {

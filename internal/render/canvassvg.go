@@ -2,8 +2,8 @@ package render
 
 import (
 	"bufio"
-	"encoding/xml"
 	"fmt"
+	"html"
 	"image/color"
 	"io"
 	"math"
@@ -202,7 +202,7 @@ func escapeXML(w *bufio.Writer, s string) {
 		if i > 0 {
 			w.WriteByte('\n')
 		}
-		xml.EscapeText(w, []byte(clean(line))) // a bufio.Writer keeps its first error
+		w.WriteString(html.EscapeString(clean(line))) // a bufio.Writer keeps its first error
 	}
 }
 

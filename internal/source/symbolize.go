@@ -77,16 +77,26 @@ func (o *Options) symbolize(ctx context.Context, p *profile.Profile, known serve
 type namer struct {
 	p         *profile.Profile
 	t         profile.Tables
-	changed   bool
+	changed   bool // functions are copied
+	moved     bool // locations and mappings are, too
 	functions map[profile.Function]uint32
 }
 
+// change makes all tables ones that may be changed.
 func (n *namer) change() {
+	n.rename()
+	if !n.moved {
+		n.moved = true
+		n.t.Mappings = slices.Clone(n.t.Mappings)
+		n.t.Locations = slices.Clone(n.t.Locations)
+	}
+}
+
+// rename makes the functions ones that may be changed.
+func (n *namer) rename() {
 	if !n.changed {
 		n.changed = true
-		n.t.Mappings = slices.Clone(n.t.Mappings)
 		n.t.Functions = slices.Clone(n.t.Functions)
-		n.t.Locations = slices.Clone(n.t.Locations)
 	}
 }
 
@@ -290,7 +300,7 @@ func (n *namer) demangle(force bool, style string) {
 			f.Name = readable(f.SystemName, opts)
 		}
 		if f.Name != n.t.Functions[i].Name {
-			n.change()
+			n.rename()
 			n.t.Functions[i] = f
 		}
 	}
