@@ -554,11 +554,7 @@ func (d *decoder) addSample() error {
 			d.labelSets[string(d.label)] = set
 		}
 	}
-	packed, err := d.ids.pack(d.wireIDs)
-	if err != nil {
-		return err
-	}
-	at, err := b.stacks.add(packed)
+	at, err := d.ids.add(b.stacks, d.wireIDs)
 	if err != nil {
 		return err
 	}

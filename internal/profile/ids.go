@@ -13,6 +13,8 @@ type idReader struct {
 	max  uint32 // largest number
 	zero bool   // whether one was 0
 
+	roots rootMemo
+
 	large   []uint64 // ids of the numbers from firstLarge
 	numbers map[uint64]uint32
 }
@@ -47,25 +49,61 @@ func (r *idReader) number(id uint64) (uint32, error) {
 	return n, nil
 }
 
+// add adds the stack of a sample, as it is in the file, to a table.
+func (r *idReader) add(t *stackTable, ids []byte) (uint32, error) {
+	var known *memoRoot
+	start := -1
+	if !r.wide {
+		// What the outermost ids are packed is nearly always known, and a third of all ids need no reading.
+		if start = rootStart(ids); start >= 0 {
+			if r.roots == nil {
+				r.roots = make(rootMemo, numMemoRoots)
+			}
+			if known = r.roots.slot(ids[start:]); known.is(ids[start:]) {
+				packed, err := r.packNarrow(ids[:start], rootDepth)
+				if err != nil {
+					return 0, err
+				}
+				if packed != nil {
+					return t.put(packed, []byte{byte(known.root), byte(known.root >> 8)})
+				}
+			}
+		}
+	}
+	packed, err := r.pack(ids)
+	if err != nil {
+		return 0, err
+	}
+	at, err := t.add(packed)
+	if err == nil && start >= 0 && !r.wide {
+		if root, ok := t.stack(at).Root(); ok {
+			known.set(ids[start:], uint16(root))
+		}
+	}
+	return at, err
+}
+
 // pack reads ids, as samples hold them, into a packed stack. The buffer of the last one is used again.
 func (r *idReader) pack(ids []byte) ([]byte, error) {
 	if len(ids) > binary.MaxVarintLen64*maxDepth {
 		return nil, errDeep
 	}
 	if !r.wide {
-		packed, err := r.packNarrow(ids)
+		packed, err := r.packNarrow(ids, 0)
 		if packed != nil || err != nil {
 			return packed, err
 		}
 	}
 	err := r.read(ids)
 	r.buf = packStack(r.buf, r.stack, 0)
-	_, r.wide, _ = headOf(r.buf)
+	head, _ := headOf(r.buf)
+	r.wide = head.wide
 	return r.buf, err
 }
 
-// packNarrow packs ids that fit two bytes. When one doesn't, it returns nil.
-func (r *idReader) packNarrow(ids []byte) ([]byte, error) {
+// packNarrow packs ids that fit two bytes. When one doesn't, it returns nil. When the stack shares further locations, it
+// returns what is to be stored in front of the number of their root.
+func (r *idReader) packNarrow(ids []byte, shared int) ([]byte, error) {
 	const head = binary.MaxVarintLen32
 	if len(r.buf) < head+2*len(ids) {
 		r.buf = make([]byte, head+4*len(ids))
@@ -93,12 +131,15 @@ func (r *idReader) packNarrow(ids []byte) ([]byte, error) {
 		top = max(top, id)
 		binary.LittleEndian.PutUint16(body[at:], uint16(id))
 	}
-	depth := at / 2
+	depth := at/2 + shared
 	if depth > maxDepth {
 		return nil, errDeep
 	}
 	r.max, r.zero = top, r.zero || zero
-	h := uint64(depth) << 1
+	h := uint64(depth) << headBits
+	if shared > 0 {
+		h |= headShared
+	}
 	if h < 0x80 {
 		r.buf[head-1] = byte(h)
 		return r.buf[head-1 : head+at], nil

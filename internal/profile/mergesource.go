@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"bytes"
 	"encoding/binary"
 	"hash/maphash"
 	"math"
@@ -22,8 +21,15 @@ type mergeSource struct {
 	functions []uint32
 	locations []uint32
 	sets      []uint32 // by label set, the number of the same set in the sum
+	roots     []mappedRoot
 	stack     []uint32
 	values    []int64
+}
+
+// A mappedRoot is a root in terms of the sum.
+type mappedRoot struct {
+	known, narrow bool // narrow: its locations still fit two bytes
+	body          [2 * rootDepth]byte
 }
 
 type mappingKey struct {
@@ -108,9 +114,9 @@ func (s *mergeSource) addBlock(from, to int) error {
 	for k := range x.samples[:n] {
 		sample := &x.samples[k]
 		at := x.at[k]
-		if at == 0 || !bytes.HasPrefix(b.stacks.get(sample.place), sample.stack) || !b.hasLabels(at-1, sample.set) {
+		if at == 0 || !b.stacks.same(sample.place, sample.stack) || !b.hasLabels(at-1, sample.set) {
 			slot := m.samples.find(x.hashes[k], func(at uint32) bool {
-				return bytes.HasPrefix(b.stacks.get(b.stack[at]), sample.stack) && b.hasLabels(at, sample.set)
+				return b.stacks.same(b.stack[at], sample.stack) && b.hasLabels(at, sample.set)
 			})
 			if slot.free() {
 				slot.put(uint32(len(b.stack)))
@@ -148,22 +154,35 @@ func (s *mergeSource) addSample(sample *mergeSample) (err error) {
 
 // pack appends the stack of sample i, packed, in terms of the sum.
 func (s *mergeSource) pack(buf []byte, i int) []byte {
-	packed := s.p.stacks.get(s.p.stack[i])
-	depth, wide, body := headOf(packed)
+	stack := s.p.StackAt(i)
 	start := len(buf)
-	if !wide {
-		head := len(packed) - len(body)
-		buf = slices.Grow(buf, head+2*depth)[:start+head+2*depth]
-		copy(buf[start:], packed[:head])
-		if s.packNarrow(buf[start+head:], body[:2*depth]) {
+	if !stack.wide {
+		buf = binary.AppendUvarint(buf, uint64(stack.depth)<<headBits)
+		from := len(buf)
+		buf = slices.Grow(buf, 2*stack.depth)[:from+2*stack.depth]
+		own := 2 * stack.n
+		if s.packNarrow(buf[from:from+own], stack.own[:own]) && (stack.root == noRoot || s.packRoot(buf[from+own:], stack)) {
 			return buf
 		}
 	}
-	s.stack = unpackStack(s.stack[:0], packed)
+	s.stack = stack.Append(s.stack[:0])
 	for j, l := range s.stack {
 		s.stack[j] = s.location(l) - 1
 	}
 	return appendStack(buf[:start], s.stack, 1)
+}
+
+// packRoot translates the root of a narrow stack, once for all stacks that have it.
+func (s *mergeSource) packRoot(out []byte, stack Stack) bool {
+	if s.roots == nil {
+		s.roots = make([]mappedRoot, s.p.NumRoots())
+	}
+	r := &s.roots[stack.root]
+	if !r.known {
+		r.known, r.narrow = true, s.packNarrow(r.body[:], stack.rest[:len(r.body)])
+	}
+	copy(out, r.body[:])
+	return r.narrow
 }
 
 // packNarrow translates numbers of two bytes. It reports whether the new ones are no longer than that.

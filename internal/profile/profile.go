@@ -111,14 +111,16 @@ func (p *Profile) NumSamples() int { return len(p.stack) }
 
 // Stack appends the locations on the stack of sample i to buf, from the leaf to the root.
 func (p *Profile) Stack(i int, buf []uint32) []uint32 {
-	return unpackStack(buf, p.stacks.get(p.stack[i]))
+	return p.stacks.unpack(buf, p.stack[i])
 }
 
 // NumStacks returns how many different stacks the samples have.
 func (p *Profile) NumStacks() int {
 	x := newStackIndex(&stackTable{})
-	for _, at := range p.stack {
-		if _, err := x.intern(cutStack(p.stacks.get(at))); err != nil {
+	var packed []byte
+	for i := range p.stack {
+		packed = p.StackAt(i).appendPacked(packed[:0])
+		if _, err := x.intern(packed); err != nil {
 			return len(p.stack) // cannot happen: all stacks are in one table already
 		}
 	}
@@ -126,10 +128,7 @@ func (p *Profile) NumStacks() int {
 }
 
 // StackAt returns the stack of sample i where it is, for those who look at a part of it.
-func (p *Profile) StackAt(i int) Stack {
-	depth, wide, body := headOf(p.stacks.get(p.stack[i]))
-	return Stack{body, depth, wide}
-}
+func (p *Profile) StackAt(i int) Stack { return p.stacks.stack(p.stack[i]) }
 
 // Values returns the values of all samples for sample type k. The slice is shared and must not be written to.
 func (p *Profile) Values(k int) []int64 { return p.values[k] }

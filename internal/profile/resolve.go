@@ -276,7 +276,7 @@ func (d *decoder) resolveStacks(locations []Location, of *indexOf, lenient bool)
 	b.stacks = &stackTable{}
 	var stack []uint32
 	for i, at := range b.stack {
-		stack = unpackStack(stack[:0], old.get(at))
+		stack = old.stack(at).Append(stack[:0])
 		for j, n := range stack {
 			id := d.ids.id(n + 1)
 			l, ok := of.get(id)

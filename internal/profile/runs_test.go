@@ -17,8 +17,16 @@ func TestRuns(t *testing.T) {
 		for i := range uint32(40) {
 			stack = append(stack, i*i*step)
 		}
-		depth, wide, body := headOf(append(packStack(nil, stack, 1), make([]byte, 16)...))
-		s := Stack{body, depth, wide}
+		table := &stackTable{}
+		at, err := table.add(packStack(nil, stack, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := table.stack(at)
+		if _, ok := s.Root(); !ok {
+			t.Fatal("the stack has no root")
+		}
+		depth, wide := s.Len(), s.wide
 		for _, inverted := range []bool{false, true} {
 			next := func(left, n int) []uint32 {
 				var out []uint32

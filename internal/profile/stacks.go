@@ -13,7 +13,8 @@ import (
 //
 // A packed stack is its head, which is how many locations it has and whether they are wide, and then the numbers of
 // locations from the leaf to the root, where number n is Locations[n-1]: in two bytes each or, when one of them does
-// not fit, in three.
+// not fit, in three. In the table, the outermost locations of a deep stack are only named: most stacks share those with
+// many others.
 //
 // Stacks are kept flat because most questions are asked once. Walking all frames of all samples costs about a
 // nanosecond for each; interning them into a calling-context tree first costs several cache misses for each stack,
@@ -22,6 +23,7 @@ import (
 type stackTable struct {
 	blocks [][]byte
 	used   int // of the last block
+	roots  rootTable
 }
 
 const (
@@ -33,12 +35,30 @@ var errStacks = errors.New("profile has more than 4 GB of stacks")
 
 // add copies a packed stack into the table and returns where it is.
 func (t *stackTable) add(packed []byte) (uint32, error) {
+	head, body := headOf(packed)
+	if head.depth < rootDepth {
+		return t.put(packed, nil)
+	}
+	size := head.size() * (head.depth - rootDepth)
+	root, ok := t.roots.number(body[size:size+head.size()*rootDepth], head.wide)
+	if !ok {
+		return t.put(packed, nil)
+	}
+	at, err := t.put(packed[:len(packed)-len(body)+size], []byte{byte(root), byte(root >> 8)})
+	if err == nil {
+		t.get(at)[0] |= headShared
+	}
+	return at, err
+}
+
+// put copies bytes into the table, in two parts.
+func (t *stackTable) put(packed, rest []byte) (uint32, error) {
 	last := len(t.blocks) - 1
-	if last < 0 || t.used+len(packed) > len(t.blocks[last]) {
+	if n := len(packed) + len(rest); last < 0 || t.used+n > len(t.blocks[last]) {
 		// Blocks double until they have their full size, since most profiles are small.
 		size := min(stackBlock, stackBlock>>7<<(last+1))
-		if len(packed) > size {
-			if len(packed) > stackBlock {
+		if n > size {
+			if n > stackBlock {
 				return 0, limitError{"8 MB in one stack"}
 			}
 			size = stackBlock
@@ -51,12 +71,66 @@ func (t *stackTable) add(packed []byte) (uint32, error) {
 	}
 	at := uint32(last)<<stackBits | uint32(t.used)
 	t.used += copy(t.blocks[last][t.used:], packed)
+	t.used += copy(t.blocks[last][t.used:], rest)
 	return at, nil
 }
 
-// get returns the packed stack at a place that add returned, and whatever comes after it.
+// get returns a stack at a place that add returned, and whatever comes after it.
 func (t *stackTable) get(at uint32) []byte {
 	return t.blocks[at>>stackBits][at&(stackBlock-1):]
+}
+
+// stack returns the stack at a place that add returned.
+func (t *stackTable) stack(at uint32) Stack {
+	head, body := headOf(t.get(at))
+	s := Stack{own: body, n: head.depth, depth: head.depth, root: noRoot, wide: head.wide}
+	if head.shared {
+		s.n -= rootDepth
+		i := head.size() * s.n
+		s.root = t.roots.id(uint32(body[i])|uint32(body[i+1])<<8, head.wide)
+		s.rest, _ = t.roots.get(s.root)
+	}
+	return s
+}
+
+// unpack appends the indexes of the locations of the stack at a place. It does what Stack.Append does, for those who ask it
+// of all stacks.
+func (t *stackTable) unpack(buf []uint32, at uint32) []uint32 {
+	packed := t.get(at)
+	head, n := uint(packed[0]), 1
+	if head >= 0x80 {
+		if head = head&0x7f | uint(packed[1])<<7; packed[1] >= 0x80 {
+			return t.stack(at).Append(buf)
+		}
+		n = 2
+	}
+	own, body := int(head>>headBits), packed[n:]
+	switch {
+	case head&headWide != 0:
+		return t.stack(at).Append(buf)
+	case head&headShared == 0:
+		return unpack16(buf, body, own)
+	}
+	own -= rootDepth
+	buf = unpack16(buf, body, own)
+	root := int(body[2*own]) | int(body[2*own+1])<<8
+	return unpack16(buf, t.roots.narrow.data[2*rootDepth*root:], rootDepth)
+}
+
+// same reports whether the stack at a place is a packed one.
+func (t *stackTable) same(at uint32, packed []byte) bool {
+	stored := t.get(at)
+	if stored[0]&headShared == 0 {
+		return bytes.HasPrefix(stored, packed)
+	}
+	// The flag is in the first byte of the head, and the rest of it is as long with it as without.
+	if stored[0]&^headShared != packed[0] {
+		return false
+	}
+	s := t.stack(at)
+	size := s.size()
+	own := len(packed) - size*rootDepth
+	return own > 0 && bytes.Equal(stored[1:own], packed[1:own]) && bytes.Equal(s.rest[:size*rootDepth], packed[own:])
 }
 
 // maxNumber is the largest number of a location in a packed stack.
@@ -77,7 +151,7 @@ func appendStack(buf []byte, stack []uint32, plus uint32) []byte {
 	if all > math.MaxUint16 {
 		wide = 1
 	}
-	buf = binary.AppendUvarint(buf, uint64(len(stack))<<1|wide)
+	buf = binary.AppendUvarint(buf, uint64(len(stack))<<headBits|wide)
 	head := len(buf)
 	size := len(stack) * int(2+wide)
 	buf = slices.Grow(buf, size+1)[:head+size+1]
@@ -94,48 +168,73 @@ func appendStack(buf []byte, stack []uint32, plus uint32) []byte {
 	return buf[:head+size]
 }
 
+// A stackHead is what a packed stack begins with.
+type stackHead struct {
+	depth        int
+	shared, wide bool // the outermost locations are those of a root; locations take three bytes
+}
+
+const (
+	headBits   = 2
+	headWide   = 1
+	headShared = 2
+)
+
+// size returns how many bytes a location takes.
+func (h stackHead) size() int {
+	if h.wide {
+		return 3
+	}
+	return 2
+}
+
 // headOf takes the head off a packed stack.
-func headOf(packed []byte) (depth int, wide bool, body []byte) {
+func headOf(packed []byte) (stackHead, []byte) {
 	head, n := uint64(packed[0]), 1
 	if head >= 0x80 {
 		head, n = binary.Uvarint(packed)
 	}
-	return int(head >> 1), head&1 != 0, packed[n:]
+	return stackHead{int(head >> headBits), head&headShared != 0, head&headWide != 0}, packed[n:]
 }
 
-// cutStack cuts off what comes after a packed stack.
-func cutStack(packed []byte) []byte {
-	depth, wide, body := headOf(packed)
-	size := 2 * depth
-	if wide {
-		size = 3 * depth
+// appendPacked appends s, packed.
+func (s Stack) appendPacked(buf []byte) []byte {
+	size := s.size()
+	head := uint64(s.depth) << headBits
+	if s.wide {
+		head |= headWide
 	}
-	return packed[:len(packed)-len(body)+size]
+	buf = append(binary.AppendUvarint(buf, head), s.own[:size*s.n]...)
+	return append(buf, s.rest[:size*(s.depth-s.n)]...)
 }
 
-// unpackStack appends the indexes of the locations of a packed stack.
-func unpackStack(stack []uint32, packed []byte) []uint32 {
-	depth, wide, body := headOf(packed)
+// unpack16 appends the indexes of n locations that take two bytes each.
+func unpack16(stack []uint32, body []byte, n int) []uint32 {
 	from := len(stack)
-	stack = slices.Grow(stack, depth)[:from+depth]
+	stack = slices.Grow(stack, n)[:from+n]
 	out := stack[from:]
-	if !wide {
-		body = body[:2*depth]
-		for len(body) >= 8 && len(out) >= 4 {
-			w := binary.LittleEndian.Uint64(body)
-			out[0] = uint32(w&0xffff) - 1
-			out[1] = uint32(w>>16&0xffff) - 1
-			out[2] = uint32(w>>32&0xffff) - 1
-			out[3] = uint32(w>>48) - 1
-			body, out = body[8:], out[4:]
-		}
-		for i := range out {
-			out[i] = uint32(binary.LittleEndian.Uint16(body)) - 1
-			body = body[2:]
-		}
-		return stack
+	body = body[:2*n]
+	for len(body) >= 8 && len(out) >= 4 {
+		w := binary.LittleEndian.Uint64(body)
+		out[0] = uint32(w&0xffff) - 1
+		out[1] = uint32(w>>16&0xffff) - 1
+		out[2] = uint32(w>>32&0xffff) - 1
+		out[3] = uint32(w>>48) - 1
+		body, out = body[8:], out[4:]
 	}
-	body = body[:3*depth]
+	for i := range out {
+		out[i] = uint32(binary.LittleEndian.Uint16(body)) - 1
+		body = body[2:]
+	}
+	return stack
+}
+
+// unpack24 does the same with three bytes for each.
+func unpack24(stack []uint32, body []byte, n int) []uint32 {
+	from := len(stack)
+	stack = slices.Grow(stack, n)[:from+n]
+	out := stack[from:]
+	body = body[:3*n]
 	for len(body) >= 8 && len(out) >= 2 {
 		w := binary.LittleEndian.Uint64(body)
 		out[0] = uint32(w&maxNumber) - 1
@@ -160,7 +259,7 @@ func newStackIndex(t *stackTable) *stackIndex { return &stackIndex{table: t} }
 // intern returns the place of a stack, adding it when it is new.
 func (x *stackIndex) intern(packed []byte) (uint32, error) {
 	s := x.find(maphash.Bytes(hashSeed, packed), func(at uint32) bool {
-		return bytes.HasPrefix(x.table.get(at), packed)
+		return x.table.same(at, packed)
 	})
 	if s.free() {
 		at, err := x.table.add(packed)
@@ -170,98 +269,4 @@ func (x *stackIndex) intern(packed []byte) (uint32, error) {
 		s.put(at)
 	}
 	return s.at(), nil
-}
-
-// A Stack is the locations on a stack.
-type Stack struct {
-	body  []byte
-	depth int
-	wide  bool
-}
-
-// Len returns how many locations there are.
-func (s Stack) Len() int { return s.depth }
-
-// At returns the index of a location, counted from the leaf.
-func (s Stack) At(i int) uint32 {
-	if s.wide {
-		b := s.body[3*i : 3*i+3]
-		return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 - 1
-	}
-	return uint32(binary.LittleEndian.Uint16(s.body[2*i:])) - 1
-}
-
-// A LocationSet is some locations of a profile, for asking many stacks whether they have one of them.
-type LocationSet struct {
-	narrow [1 << 16]uint8 // by number, 1 for those in the set; as large as indexes of two bytes need
-	all    []bool         // by index
-}
-
-// NewLocationSet returns the set of the locations for whose index in is true.
-func NewLocationSet(in []bool) *LocationSet {
-	s := &LocationSet{all: in}
-	for i, ok := range in[:min(len(in), len(s.narrow)-1)] {
-		if ok {
-			s.narrow[i+1] = 1
-		}
-	}
-	return s
-}
-
-// HasAny reports whether one of the locations on the stack is in the set.
-func (s Stack) HasAny(set *LocationSet) bool {
-	if s.wide {
-		for i := range s.depth {
-			if set.all[s.At(i)] {
-				return true
-			}
-		}
-		return false
-	}
-	b := s.body[:2*s.depth]
-	// Filters ask this of all stacks. Four locations with one branch take half the time of one by one.
-	for ; len(b) >= 8; b = b[8:] {
-		w := binary.LittleEndian.Uint64(b)
-		if set.narrow[uint16(w)]|set.narrow[uint16(w>>16)]|set.narrow[uint16(w>>32)]|set.narrow[uint16(w>>48)] != 0 {
-			return true
-		}
-	}
-	for ; len(b) >= 2; b = b[2:] {
-		if set.narrow[binary.LittleEndian.Uint16(b)] != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// A Run is some locations that follow each other on a stack, as one value.
-type Run [2]uint64
-
-// Run returns the next locations of a stack of which left are left, from the root, or from the leaf when it is
-// inverted, and how many they are; 0 when few are left.
-func (s Stack) Run(left int, inverted bool) (Run, int) {
-	n, size, mask := 8, 2, ^uint64(0)
-	if s.wide {
-		n, size, mask = 5, 3, ^uint64(0)>>8
-	}
-	from := left - n
-	if inverted {
-		from = s.depth - left
-	}
-	if left < n || size*from+16 > len(s.body) {
-		return Run{}, 0
-	}
-	b := s.body[size*from:]
-	return Run{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]) & mask}, n
-}
-
-// Half returns the first half of a run of n locations, and how many they are; 0 when they are too few.
-func (r Run) Half(n int, inverted bool) (Run, int) {
-	if n != 8 {
-		return Run{}, 0
-	}
-	if inverted {
-		return Run{r[0], 0}, 4
-	}
-	return Run{0, r[1]}, 4
 }

@@ -14,6 +14,7 @@ func TestPack(t *testing.T) {
 	table, r := &stackTable{}, &idReader{}
 	var want [][]uint64
 	var at []uint32
+	start, shared := -1, 0
 	for i := range 3000 {
 		var ids []uint64
 		var wire []byte
@@ -23,29 +24,53 @@ func TestPack(t *testing.T) {
 				id = sizes[rnd.IntN(1+i/300)]
 			}
 			ids = append(ids, id)
-			wire = binary.AppendUvarint(wire, id)
 		}
-		packed, err := r.pack(wire)
+		if i > 0 && i%2 == 0 {
+			ids = append(ids, want[rnd.IntN(i)]...) // many stacks end with what others end with
+		}
+		for j, id := range ids {
+			if len(ids)-j == rootDepth && rootStart(wire) >= 0 != (j >= rootDepth) {
+				t.Fatalf("%x has its last %d ids at %d", wire, rootDepth, rootStart(wire))
+			}
+			if wire = binary.AppendUvarint(wire, id); len(ids)-j == rootDepth {
+				start = len(wire) - len(binary.AppendUvarint(nil, id))
+			}
+		}
+		if len(ids) >= rootDepth && rootStart(wire) != start {
+			t.Fatalf("%x has its last %d ids at %d, not at %d", wire, rootDepth, start, rootStart(wire))
+		}
+		a, err := r.add(table, wire)
 		if err != nil {
 			t.Fatalf("packing %v: %v", ids, err)
 		}
-		a, err := table.add(packed)
-		if err != nil {
-			t.Fatal(err)
+		if s := table.stack(a); s.root != noRoot {
+			shared++
 		}
 		want, at = append(want, ids), append(at, a)
 	}
+	if shared < 1000 {
+		t.Errorf("%d stacks have a root", shared)
+	}
 	for i, a := range at {
 		var got []uint64
-		for _, l := range unpackStack(nil, table.get(a)) {
+		stack := table.stack(a)
+		for _, l := range stack.Append(nil) {
 			got = append(got, r.id(l+1))
 		}
 		if !slices.Equal(got, want[i]) {
 			t.Errorf("stack %d: got %v, want %v", i, got, want[i])
 		}
-		again := packStack(nil, unpackStack(nil, table.get(a)), 1)
-		if !slices.Equal(again, cutStack(table.get(a))) {
-			t.Errorf("stack %d packed anew: got %x, want %x", i, again, cutStack(table.get(a)))
+		again := packStack(nil, stack.Append(nil), 1)
+		if packed := stack.appendPacked(nil); !slices.Equal(again, packed) {
+			t.Errorf("stack %d packed anew: got %x, want %x", i, again, packed)
+		}
+		for j, b := range at {
+			if i != j && i%50 == 0 && table.same(b, again) != slices.Equal(want[i], want[j]) {
+				t.Errorf("stacks %d and %d, %v and %v: same is %v", i, j, want[i], want[j], table.same(b, again))
+			}
+		}
+		if !table.same(a, again) {
+			t.Errorf("stack %d is not the same as itself", i)
 		}
 	}
 	if _, err := r.pack([]byte{1, 0x80}); err != errVarint {
@@ -65,22 +90,33 @@ func TestHasAny(t *testing.T) {
 			in[rnd.IntN(n)] = true
 		}
 		in[n-1] = true
-		set := NewLocationSet(in)
-		met := 0
+		p := &Profile{stacks: &stackTable{}}
+		var stacks [][]uint32
 		for i := range 2000 {
-			stack := make([]uint32, i%23)
-			want := false
+			stack := make([]uint32, i%43)
 			for j := range stack {
 				// Many stacks end with the last location, whose number is the first that may not fit two bytes.
 				if stack[j] = uint32(rnd.IntN(n)); j == len(stack)-1 && i%5 == 0 {
 					stack[j] = uint32(n - 1)
 				}
-				want = want || in[stack[j]]
 			}
-			// What comes after a stack is no part of it.
-			packed := appendStack(packStack(nil, stack, 1), []uint32{uint32(n - 1)}, 1)
-			depth, wide, body := headOf(packed)
-			if got := (Stack{body, depth, wide}).HasAny(set); got != want {
+			if i%3 == 0 && i > 43 && len(stack) >= rootDepth {
+				copy(stack[len(stack)-rootDepth:], stacks[i-43][len(stack)-rootDepth:])
+			}
+			at, err := p.stacks.add(packStack(nil, stack, 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.stack, stacks = append(p.stack, at), append(stacks, stack)
+		}
+		if shared := p.NumRoots(); shared == 0 || n > 1 && shared < 300 {
+			t.Errorf("%d locations: %d roots", n, shared)
+		}
+		set := p.LocationSet(in)
+		met := 0
+		for i, stack := range stacks {
+			want := slices.ContainsFunc(stack, func(l uint32) bool { return in[l] })
+			if got := p.StackAt(i).HasAny(set); got != want {
 				t.Fatalf("%d locations: HasAny of %v is %v", n, stack, got)
 			}
 			if want {
@@ -90,5 +126,46 @@ func TestHasAny(t *testing.T) {
 		if met == 0 || met == 2000 {
 			t.Errorf("%d locations: %d of 2000 stacks have one", n, met)
 		}
+	}
+}
+
+// TestManyRoots has more roots than there may be: the stacks with the others have none, and are found again as well.
+func TestManyRoots(t *testing.T) {
+	x := newStackIndex(&stackTable{})
+	rnd := rand.New(rand.NewPCG(5, 6))
+	var stacks [][]uint32
+	var at []uint32
+	for i := range maxRoots + 3000 {
+		stack := make([]uint32, 20)
+		for j := range stack {
+			stack[j] = uint32(rnd.IntN(60000))
+		}
+		if i%2 == 1 && i < 2000 {
+			copy(stack[4:], stacks[i-1][4:])
+		}
+		a, err := x.intern(packStack(nil, stack, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stacks, at = append(stacks, stack), append(at, a)
+	}
+	if n := x.table.roots.narrow.index.n; n != maxRoots {
+		t.Errorf("%d roots, want %d", n, maxRoots)
+	}
+	without := 0
+	for i, stack := range stacks {
+		s := x.table.stack(at[i])
+		if got := s.Append(nil); !slices.Equal(got, stack) {
+			t.Fatalf("stack %d: got %v, want %v", i, got, stack)
+		}
+		if _, ok := s.Root(); !ok {
+			without++
+		}
+		if again, err := x.intern(packStack(nil, stack, 1)); err != nil || again != at[i] {
+			t.Fatalf("stack %d: again at %d, not at %d, %v", i, again, at[i], err)
+		}
+	}
+	if without < 1900 || without > 2100 {
+		t.Errorf("%d of %d stacks have no root", without, len(stacks))
 	}
 }

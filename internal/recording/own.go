@@ -62,7 +62,7 @@ func apart(kind string, p *profile.Profile) (*profile.Profile, error) {
 		})
 		fallthrough
 	default:
-		set := profile.NewLocationSet(own)
+		set := p.LocationSet(own)
 		return p.LabelWhere(OverheadLabel, Recorder, func(i int) bool { return p.StackAt(i).HasAny(set) }), nil
 	}
 	return p.Rewrite(p.Tables, func(_ int, stack []uint32) ([]uint32, bool) {

@@ -139,64 +139,6 @@ func (b *builder) costs() {
 	}
 }
 
-// A tally is what is added up for every frame of a stack. It is small, and in one place in memory, since reaching
-// for it is what adding up costs.
-type tally struct {
-	cum             int64
-	seen            uint32 // 1 + the sample in which the frame was last met
-	inlined, called bool
-}
-
-// column adds up one column of values by frame.
-func (b *builder) column(values []int64) (flat []int64, sums []tally) {
-	t := b.table
-	flat, sums = make([]int64, len(t.frames)), make([]tally, len(t.frames))
-	var stack []uint32
-	for i, v := range values {
-		if v == 0 {
-			continue
-		}
-		stack = b.p.Stack(i, stack[:0])
-		now := uint32(i) + 1
-		leaf := int32(-1)
-		for _, l := range stack {
-			if f := t.only[l]; f >= 0 {
-				s := &sums[f]
-				// A recursive function is on the stack several times but the time passed once.
-				if s.seen != now {
-					s.seen = now
-					s.cum += v
-				}
-				s.called = true
-				if leaf < 0 {
-					leaf = f
-				}
-				continue
-			}
-			frames := t.of(l)
-			for j, f := range frames {
-				s := &sums[f]
-				if s.seen != now {
-					s.seen = now
-					s.cum += v
-				}
-				if j > 0 {
-					s.inlined = true
-				} else {
-					s.called = true
-				}
-			}
-			if leaf < 0 && len(frames) > 0 {
-				leaf = frames[len(frames)-1]
-			}
-		}
-		if leaf >= 0 {
-			flat[leaf] += v
-		}
-	}
-	return flat, sums
-}
-
 // listed reports whether a frame costs anything that is to be shown.
 func (b *builder) listed(f int) bool {
 	flat, cum := b.flat[f].v, b.cum[f].v
@@ -238,7 +180,7 @@ type callFilter struct{ to, from []bool }
 
 // edges adds the calls between the nodes of g that pass the filter.
 func (b *builder) edges(g *graph, filter callFilter) {
-	x := newCallFinder(g, b.table, filter)
+	x := newCallFinder(g, b.p, b.table, filter)
 	if !x.any && x.from == nil {
 		return
 	}
@@ -286,7 +228,7 @@ const (
 	noFrames = -2
 )
 
-func newCallFinder(g *graph, t *frameTable, filter callFilter) *callFinder {
+func newCallFinder(g *graph, p *profile.Profile, t *frameTable, filter callFilter) *callFinder {
 	x := &callFinder{g: g, table: t, from: filter.from, target: make([]bool, len(g.all)), calls: newCallTable()}
 	for f, n := range g.all {
 		if n != nil && (filter.to == nil || filter.to[f]) {
@@ -300,19 +242,19 @@ func newCallFinder(g *graph, t *frameTable, filter callFilter) *callFinder {
 	x.last = make([]lastCall, len(x.places))
 	targets := make([]bool, len(x.places))
 	for l := range x.places {
-		p := callPlace{last: noFrames}
+		place := callPlace{last: noFrames}
 		for _, f := range t.of(uint32(l)) {
-			p.target = p.target || x.target[f] || x.from != nil && x.from[f]
+			place.target = place.target || x.target[f] || x.from != nil && x.from[f]
 			if g.all[f] != nil {
-				p.last, p.gap = f, false
-			} else if p.gap = true; p.last == noFrames {
-				p.last = noneKept
+				place.last, place.gap = f, false
+			} else if place.gap = true; place.last == noFrames {
+				place.last = noneKept
 			}
 		}
-		x.places[l], targets[l] = p, p.target
+		x.places[l], targets[l] = place, place.target
 	}
 	if x.from != nil {
-		x.targets = profile.NewLocationSet(targets)
+		x.targets = p.LocationSet(targets)
 	}
 	return x
 }

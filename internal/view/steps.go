@@ -164,7 +164,7 @@ func passing(p *profile.Profile, locations []bool) []bool {
 	for l, ok := range locations {
 		hit[l] = ok && !p.Locations[l].Hidden
 	}
-	set := profile.NewLocationSet(hit)
+	set := p.LocationSet(hit)
 	out := make([]bool, p.NumSamples())
 	inParts(len(out), func() func(from, to int) {
 		return func(from, to int) {
