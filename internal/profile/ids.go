@@ -60,7 +60,7 @@ func (r *idReader) add(t *stackTable, ids []byte) (uint32, error) {
 				r.roots = make(rootMemo, numMemoRoots)
 			}
 			if known = r.roots.slot(ids[start:]); known.is(ids[start:]) {
-				packed, err := r.packNarrow(ids[:start], rootDepth)
+				packed, err := r.packNarrow(ids[:start], RootDepth)
 				if err != nil {
 					return 0, err
 				}

@@ -29,7 +29,7 @@ type mergeSource struct {
 // A mappedRoot is a root in terms of the sum.
 type mappedRoot struct {
 	known, narrow bool // narrow: its locations still fit two bytes
-	body          [2 * rootDepth]byte
+	body          [2 * RootDepth]byte
 }
 
 type mappingKey struct {

@@ -15,15 +15,15 @@ type rootMemo []memoRoot
 type memoRoot struct {
 	root uint16
 	n    uint8 // bytes of text; 0 is nothing yet
-	text [rootDepth * 3]byte
-	_    [64 - 3 - rootDepth*3]byte
+	text [RootDepth * 3]byte
+	_    [64 - 3 - RootDepth*3]byte
 }
 
 const numMemoRoots = 1 << 14
 
 // slot returns the place for a root, or nil when its text is longer than it need be.
 func (m rootMemo) slot(text []byte) *memoRoot {
-	if len(text) > rootDepth*3 {
+	if len(text) > RootDepth*3 {
 		return nil
 	}
 	return &m[maphash.Bytes(hashSeed, text)%numMemoRoots]
@@ -43,7 +43,7 @@ func (r *memoRoot) set(text []byte, root uint16) {
 
 // rootStart returns where the last ids begin that are as many as a root has, or -1 when there are fewer.
 func rootStart(ids []byte) int {
-	left := rootDepth + 1 // ends of ids, with that of the one before
+	left := RootDepth + 1 // ends of ids, with that of the one before
 	i := len(ids)
 	for ; i >= 8; i -= 8 {
 		ends := ^binary.LittleEndian.Uint64(ids[i-8:]) & 0x8080808080808080

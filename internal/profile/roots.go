@@ -20,9 +20,11 @@ type roots struct {
 	size  int // of a root
 }
 
+// RootDepth is how many locations a root has.
+const RootDepth = 16
+
 const (
-	rootDepth = 16      // locations of a root
-	maxRoots  = 1 << 16 // of each size; where there are more, the others stay part of their stacks
+	maxRoots = 1 << 16 // of each size; where there are more, the others stay part of their stacks
 
 	rootSlack = 16 // bytes that are there after the last root, so that runs of it can be read in one go
 )
@@ -33,7 +35,7 @@ func (t *rootTable) of(wide bool) *roots {
 	if wide {
 		r = &t.wide
 	}
-	r.size = rootDepth * stackHead{wide: wide}.size()
+	r.size = RootDepth * stackHead{wide: wide}.size()
 	return r
 }
 
@@ -102,7 +104,7 @@ func (p *Profile) NumRoots() int {
 func (p *Profile) AppendRoot(root int, buf []uint32) []uint32 {
 	body, wide := p.stacks.roots.get(root)
 	if wide {
-		return unpack24(buf, body, rootDepth)
+		return unpack24(buf, body, RootDepth)
 	}
-	return unpack16(buf, body, rootDepth)
+	return unpack16(buf, body, RootDepth)
 }

@@ -49,9 +49,9 @@ func (s Stack) Append(buf []uint32) []uint32 {
 		return buf
 	}
 	if s.wide {
-		return unpack24(buf, s.rest, rootDepth)
+		return unpack24(buf, s.rest, RootDepth)
 	}
-	return unpack16(buf, s.rest, rootDepth)
+	return unpack16(buf, s.rest, RootDepth)
 }
 
 // A LocationSet is some locations of a profile, for asking many stacks whether they have one of them.

@@ -36,11 +36,11 @@ var errStacks = errors.New("profile has more than 4 GB of stacks")
 // add copies a packed stack into the table and returns where it is.
 func (t *stackTable) add(packed []byte) (uint32, error) {
 	head, body := headOf(packed)
-	if head.depth < rootDepth {
+	if head.depth < RootDepth {
 		return t.put(packed, nil)
 	}
-	size := head.size() * (head.depth - rootDepth)
-	root, ok := t.roots.number(body[size:size+head.size()*rootDepth], head.wide)
+	size := head.size() * (head.depth - RootDepth)
+	root, ok := t.roots.number(body[size:size+head.size()*RootDepth], head.wide)
 	if !ok {
 		return t.put(packed, nil)
 	}
@@ -85,7 +85,7 @@ func (t *stackTable) stack(at uint32) Stack {
 	head, body := headOf(t.get(at))
 	s := Stack{own: body, n: head.depth, depth: head.depth, root: noRoot, wide: head.wide}
 	if head.shared {
-		s.n -= rootDepth
+		s.n -= RootDepth
 		i := head.size() * s.n
 		s.root = t.roots.id(uint32(body[i])|uint32(body[i+1])<<8, head.wide)
 		s.rest, _ = t.roots.get(s.root)
@@ -111,10 +111,10 @@ func (t *stackTable) unpack(buf []uint32, at uint32) []uint32 {
 	case head&headShared == 0:
 		return unpack16(buf, body, own)
 	}
-	own -= rootDepth
+	own -= RootDepth
 	buf = unpack16(buf, body, own)
 	root := int(body[2*own]) | int(body[2*own+1])<<8
-	return unpack16(buf, t.roots.narrow.data[2*rootDepth*root:], rootDepth)
+	return unpack16(buf, t.roots.narrow.data[2*RootDepth*root:], RootDepth)
 }
 
 // same reports whether the stack at a place is a packed one.
@@ -129,8 +129,8 @@ func (t *stackTable) same(at uint32, packed []byte) bool {
 	}
 	s := t.stack(at)
 	size := s.size()
-	own := len(packed) - size*rootDepth
-	return own > 0 && bytes.Equal(stored[1:own], packed[1:own]) && bytes.Equal(s.rest[:size*rootDepth], packed[own:])
+	own := len(packed) - size*RootDepth
+	return own > 0 && bytes.Equal(stored[1:own], packed[1:own]) && bytes.Equal(s.rest[:size*RootDepth], packed[own:])
 }
 
 // maxNumber is the largest number of a location in a packed stack.

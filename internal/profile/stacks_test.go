@@ -29,15 +29,15 @@ func TestPack(t *testing.T) {
 			ids = append(ids, want[rnd.IntN(i)]...) // many stacks end with what others end with
 		}
 		for j, id := range ids {
-			if len(ids)-j == rootDepth && rootStart(wire) >= 0 != (j >= rootDepth) {
-				t.Fatalf("%x has its last %d ids at %d", wire, rootDepth, rootStart(wire))
+			if len(ids)-j == RootDepth && rootStart(wire) >= 0 != (j >= RootDepth) {
+				t.Fatalf("%x has its last %d ids at %d", wire, RootDepth, rootStart(wire))
 			}
-			if wire = binary.AppendUvarint(wire, id); len(ids)-j == rootDepth {
+			if wire = binary.AppendUvarint(wire, id); len(ids)-j == RootDepth {
 				start = len(wire) - len(binary.AppendUvarint(nil, id))
 			}
 		}
-		if len(ids) >= rootDepth && rootStart(wire) != start {
-			t.Fatalf("%x has its last %d ids at %d, not at %d", wire, rootDepth, start, rootStart(wire))
+		if len(ids) >= RootDepth && rootStart(wire) != start {
+			t.Fatalf("%x has its last %d ids at %d, not at %d", wire, RootDepth, start, rootStart(wire))
 		}
 		a, err := r.add(table, wire)
 		if err != nil {
@@ -100,8 +100,8 @@ func TestHasAny(t *testing.T) {
 					stack[j] = uint32(n - 1)
 				}
 			}
-			if i%3 == 0 && i > 43 && len(stack) >= rootDepth {
-				copy(stack[len(stack)-rootDepth:], stacks[i-43][len(stack)-rootDepth:])
+			if i%3 == 0 && i > 43 && len(stack) >= RootDepth {
+				copy(stack[len(stack)-RootDepth:], stacks[i-43][len(stack)-RootDepth:])
 			}
 			at, err := p.stacks.add(packStack(nil, stack, 1))
 			if err != nil {

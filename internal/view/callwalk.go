@@ -83,6 +83,7 @@ func (x callIndex) slot(at uint32, frame int32) *callChild {
 type walker struct {
 	t     *callTree
 	index callIndex
+	roots []rootWay // by root of stacks
 	paths []shortcut
 	met   []met // by call, what the entries met
 	flat  []sum // by call, of the entries that wait or end there
@@ -106,7 +107,20 @@ const numShortcuts = 1 << 14 // 512 kB, to stay in the cache; a new one takes th
 
 func newWalker(t *callTree, index callIndex) *walker {
 	n := len(t.nodes)
-	return &walker{t: t, index: index, paths: make([]shortcut, numShortcuts), met: make([]met, n), flat: make([]sum, n)}
+	w := &walker{t: t, index: index, paths: make([]shortcut, numShortcuts), met: make([]met, n), flat: make([]sum, n)}
+	if !t.inverted && t.from == anyFrame {
+		w.roots = make([]rootWay, t.p.NumRoots())
+	}
+	return w
+}
+
+// A rootWay is where the outermost locations of a stack lead, which are those of its root: to a call from which it goes
+// on, or to where it rests.
+type rootWay struct {
+	to            uint32
+	taken, line   uint32 // locations, and lines of the next one
+	known         bool
+	opened, there bool // as step says
 }
 
 // walk takes an entry from the root to the last call on its way that is there. It returns twice the call, and one more
@@ -114,7 +128,7 @@ func newWalker(t *callTree, index callIndex) *walker {
 func (w *walker) walk(e *entry) uint32 {
 	t := w.t
 	s, stack := &e.strand, t.p.StackAt(int(e.sample))
-	at, opened, there := uint32(rootCall), true, true
+	at, opened, there := w.enter(s, stack)
 	for there && opened {
 		run, n := stack.Run(int(s.left), t.inverted)
 		if n == 0 || s.line > 0 {
@@ -158,6 +172,31 @@ func (w *walker) walk(e *entry) uint32 {
 	}
 	t.add(&w.flat[at], e.sample)
 	return 2 * at
+}
+
+// enter takes a strand as far as the root of its stack leads.
+func (w *walker) enter(s *strand, stack profile.Stack) (at uint32, opened, there bool) {
+	at, opened, there = rootCall, true, true
+	root, ok := stack.Root()
+	if !ok || w.roots == nil {
+		return at, opened, there
+	}
+	way, depth := &w.roots[root], uint32(stack.Len())
+	if way.known {
+		s.left, s.line = depth-way.taken, way.line
+		if way.line == 0 {
+			w.t.skip(s, stack)
+		}
+		return way.to, way.opened, way.there
+	}
+	end := depth - profile.RootDepth
+	for there && opened && (s.left > end || s.line > 0) {
+		at, opened, there = w.step(at, s, stack)
+	}
+	if s.left > end || s.left == end && s.line == 0 { // else it depended on what is beyond the root
+		*way = rootWay{to: at, taken: depth - s.left, line: s.line, known: true, opened: opened, there: there}
+	}
+	return at, opened, there
 }
 
 // step takes a strand from an open call to the one below. It stays where it is when it ends there, or when there is
