@@ -15,6 +15,7 @@ type Flame struct {
 // A FlameNode is a frame in one context.
 type FlameNode struct {
 	Frame
+	Number   int32        `json:"-"` // the same in all nodes of one graph that have one frame; 0 is not numbered
 	Origin   Origin       `json:"origin,omitempty"`
 	Inline   bool         `json:"inline,omitempty"`
 	Flat     int64        `json:"flat"`

@@ -33,20 +33,15 @@ type row struct {
 // rowsOf cuts a tree of calls into rows.
 func rowsOf(root *report.FlameNode, placeOf func(name string) place) rowsAnswer {
 	out := rowsAnswer{Frames: []rowFrame{}}
-	type key struct {
-		report.Frame
-		origin report.Origin
-	}
-	numbers := make(map[key]int32)
+	places := make(map[int32]int32) // in out.Frames, by number
 	number := func(n *report.FlameNode) int32 {
-		if n == root && n.Frame == (report.Frame{}) {
+		if n.Number == 0 {
 			return -1
 		}
-		k := key{n.Frame, n.Origin}
-		at, ok := numbers[k]
+		at, ok := places[n.Number]
 		if !ok {
 			at = int32(len(out.Frames))
-			numbers[k] = at
+			places[n.Number] = at
 			f := rowFrame{Name: n.Frame.String(), Origin: n.Origin, File: n.File, Line: n.Line}
 			p := placeOf(n.Name)
 			if f.Package = p.pkg; f.File == "" {
