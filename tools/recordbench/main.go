@@ -1,10 +1,11 @@
 // Recordbench measures what recording costs a program, and how soon one sees something of a recording.
 //
-//	go run ./tools/recordbench [-only regexp] [-n rounds] [-load time] [-keep file]
+//	go run ./tools/recordbench [-only regexp] [-n rounds] [-together] [-load time] [-keep file]
 //
-// It builds hone and some of the practice programs, and runs each with and without hone record at the same time, on the same
-// work. What counts is the CPU time of the program, user and system, as the system says when it has ended: a busy machine
-// disturbs that less than elapsed time. The second table is of a recording of a server under load, made by clients in this
+// It builds hone and some of the practice programs, and runs each with and without hone record in turn, on the same work. What
+// counts is the CPU time of the program, user and system, as the system says when it has ended: a busy machine disturbs that
+// less than elapsed time. With -together both run at the same time, which a busy machine disturbs less, but then neither
+// collector has a processor to itself. The second table is of a recording of a server under load, made by clients in this
 // program: how large it is, and how long it takes until there is something to see. The answer is two Markdown tables on
 // standard output. The exit code is 0 if all targets are met, 1 if one is missed or could not be measured, and 2 for a
 // wrong command line.
@@ -43,6 +44,7 @@ const load = "load"
 type options struct {
 	only   *regexp.Regexp // names of the works to do
 	rounds int
+	both   bool          // at the same time
 	load   time.Duration // of the recording under load
 	keep   string        // where that recording goes; "" is nowhere
 }
@@ -72,6 +74,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.SetOutput(stderr)
 	only := fs.String("only", "", "do only the works whose name matches this `regexp`; that of the second table is load")
 	fs.IntVar(&opt.rounds, "n", 5, "run everything in so many `rounds`, with and without, and take medians")
+	fs.BoolVar(&opt.both, "together", false, "run both at the same time")
 	fs.DurationVar(&opt.load, "load", time.Minute, "how long to record a server under load")
 	fs.StringVar(&opt.keep, "keep", "", "keep that recording as this `file`")
 	if err := fs.Parse(args); err != nil {
@@ -108,7 +111,7 @@ func bench(ctx context.Context, opt options, stdout, stderr io.Writer) (met bool
 		return false, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	r := runner{hone: filepath.Join(tmp, "hone"), dir: tmp, rounds: opt.rounds, log: stderr}
+	r := runner{hone: filepath.Join(tmp, "hone"), dir: tmp, rounds: opt.rounds, both: opt.both, log: stderr}
 	if err := build(ctx, "", "build", "-o", r.hone, "github.com/hone-perf/hone"); err != nil {
 		return false, err
 	}

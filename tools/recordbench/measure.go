@@ -28,6 +28,7 @@ type runner struct {
 	hone   string // program
 	dir    string // for what is made
 	rounds int
+	both   bool // at the same time
 	log    io.Writer
 }
 
@@ -41,8 +42,9 @@ type result struct {
 	gcs, gcsPlain   int
 }
 
-// measure runs a work with and without hone, both at the same time: what else the machine does then hits both alike, where
-// two runs of the same program one after the other differ by 15 % and more.
+// measure runs a work with and without hone: in turn, each first as often as the other, or both at the same time. What else the
+// machine does then hits both alike, where two runs of the same program one after the other differ by 15 % and more; but what
+// a collector does on a processor that is idle is not seen.
 func (r *runner) measure(ctx context.Context, w work) (result, error) {
 	res := result{work: w}
 	file, recorded := filepath.Join(r.dir, "program"), filepath.Join(r.dir, "recorded.hone")
@@ -60,7 +62,7 @@ func (r *runner) measure(ctx context.Context, w work) (result, error) {
 	var plains, records, owns []time.Duration
 	var ratios []float64
 	var gcs []int
-	for range r.rounds {
+	for round := range r.rounds {
 		var a, b time.Duration
 		without := func() error {
 			out, err := r.run(ctx, w, nil, plain)
@@ -90,15 +92,22 @@ func (r *runner) measure(ctx context.Context, w work) (result, error) {
 			return nil
 		}
 		var errs [2]error
-		over := make(chan struct{})
-		go func() {
-			defer close(over)
-			errs[0] = with()
-		}()
-		if started(recorded+".part", over) {
-			errs[1] = without()
+		switch {
+		case r.both:
+			over := make(chan struct{})
+			go func() {
+				defer close(over)
+				errs[0] = with()
+			}()
+			if started(recorded+".part", over) {
+				errs[1] = without()
+			}
+			<-over
+		case round%2 == 0:
+			errs = [2]error{with(), without()}
+		default:
+			errs = [2]error{without(), with()}
 		}
-		<-over
 		if err := errors.Join(errs[:]...); err != nil {
 			return res, err
 		}
