@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,6 +88,9 @@ func (f *symbolizeFlag) String() string {
 
 func (f *symbolizeFlag) Type() string { return "HOW" }
 
+// manySamples make so much garbage while they are read that collecting it pays.
+const manySamples = 200_000
+
 // loadProfiles gets the sum of the profiles that refs name.
 func loadProfiles(cmd *cobra.Command, sys *System, o *source.Options, refs []string) (*profile.Profile, error) {
 	opt := *o
@@ -125,7 +129,11 @@ func loadProfiles(cmd *cobra.Command, sys *System, o *source.Options, refs []str
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", refs[0], err)
 		}
-		return opt.Finish(ctx, g)
+		p, err := opt.Finish(ctx, g)
+		if err == nil && p.NumSamples() > manySamples {
+			runtime.GC() // what was only needed to read it is memory for the answer
+		}
+		return p, err
 	}
 	g, err := opt.Gather(ctx, refs)
 	if err != nil {
