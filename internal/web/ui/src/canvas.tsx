@@ -26,7 +26,7 @@ export interface Canvas {
   onZoom: (p: Place) => void;
 }
 
-const patience = 5; // milliseconds of a frame after which what is left to be written waits for the next one
+const patience = 4; // milliseconds of a frame after which what is left to be written waits for the next one
 
 export function FlameCanvas(props: Canvas) {
   const { model, window: w, upward, marks } = props;
@@ -109,7 +109,8 @@ export function FlameCanvas(props: Canvas) {
   }, [model, w.top.row, w.x0, upward, upward ? size.height : 0]);
   useLayoutEffect(() => {
     cancelAnimationFrame(frame.current);
-    if (printing()) brushNow.current();
+    // The answer to a question is there as soon as it can be; all else has time until the next frame.
+    if (printing() || shown.current !== brush.id) brushNow.current();
     else frame.current = requestAnimationFrame(() => brushNow.current());
   });
   useEffect(() => {
