@@ -30,6 +30,17 @@ type Build struct {
 	Flight  bool     // a flight recorder is wanted
 
 	named string // the targets as the user gave them, when they are others by now
+	ready *built // it was built before
+}
+
+// Once builds what b says now, into a folder that has to stay, so that what b is recorded with later is the same program.
+func (b *Build) Once(ctx context.Context, work string) (err error) {
+	of, err := b.build(ctx, work)
+	if err != nil {
+		return err
+	}
+	b.ready = of
+	return nil
 }
 
 // home returns b as it has to be built: a folder of another module is built from there, since the go command knows one
@@ -85,6 +96,10 @@ type built struct {
 
 // build builds a program with the recorder inside, into a folder that may be thrown away.
 func (b *Build) build(ctx context.Context, work string) (*built, error) {
+	if b.ready != nil {
+		again := *b.ready
+		return &again, nil
+	}
 	b = b.home()
 	env := b.Env
 	if env == nil {

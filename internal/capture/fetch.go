@@ -34,6 +34,9 @@ var ErrNoProfiles = errors.New("no profiles of a Go program there")
 // usualFor is how long a server is recorded when nothing is said.
 const usualFor = 30 * time.Second
 
+// longest is how long a server is recorded while something else is done, which says when it is over.
+const longest = 24 * time.Hour
+
 // fetched is the recording of a server.
 type fetched struct {
 	*session
@@ -48,6 +51,9 @@ func Fetch(ctx context.Context, opt Options, from Server) (*Recorded, error) {
 	f := &fetched{session: opt.session(), Server: from}
 	f.lookFor(&f.Options)
 	f.For = cmp.Or(f.For, usualFor)
+	if f.While != nil {
+		f.For = longest
+	}
 	f.manifest.How, f.manifest.Target, f.manifest.Dir = recording.Fetched, from.Target, opt.Dir
 	f.say("looking for profiles at " + from.Target)
 	kinds, err := f.find(ctx)
@@ -58,6 +64,7 @@ func Fetch(ctx context.Context, opt Options, from Server) (*Recorded, error) {
 		return nil, err
 	}
 	f.start = time.Now()
+	f.zero = f.start
 	f.manifest.Target = f.base.String()
 	if line, err := f.Ask.Get(ctx, f.at("cmdline"), shortPatience); err == nil && len(line) > 0 {
 		f.manifest.Command = strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
@@ -66,8 +73,11 @@ func Fetch(ctx context.Context, opt Options, from Server) (*Recorded, error) {
 		os.Remove(f.folder)
 		return nil, fmt.Errorf("writing %s: %w", f.folder, err)
 	}
-	f.say("recording for " + f.For.String())
-	f.record(ctx, kinds)
+	if f.While == nil {
+		f.say("recording for " + f.For.String())
+	}
+	whileErr := f.record(ctx, kinds)
+	f.keepLoad()
 	f.manifest.Ended = f.Now()
 	f.manifest.Usage = &recording.Usage{Real: time.Since(f.start)}
 	rec, err := recording.Open(f.folder)
@@ -87,7 +97,7 @@ func Fetch(ctx context.Context, opt Options, from Server) (*Recorded, error) {
 	}
 	out, err := f.pack()
 	out.Name = from.Target
-	return out, err
+	return out, errors.Join(whileErr, err)
 }
 
 const shortPatience = 15 * time.Second
@@ -174,11 +184,18 @@ func kindsIn(index []byte) []string {
 	return out
 }
 
-// record asks until the time is over.
-func (f *fetched) record(ctx context.Context, kinds []string) {
+// record asks until the time is over, or what is done meanwhile.
+func (f *fetched) record(ctx context.Context, kinds []string) (whileErr error) {
 	ctx, stop := context.WithTimeout(ctx, f.For)
 	defer stop()
 	var all sync.WaitGroup
+	if f.While != nil {
+		whole := ctx
+		all.Go(func() {
+			f.load, whileErr = f.While(whole)
+			stop()
+		})
+	}
 	var notes said
 	pieces := make(chan piece, 16)
 	all.Go(func() {
@@ -207,6 +224,7 @@ func (f *fetched) record(ctx context.Context, kinds []string) {
 	f.snapshot(context.WithoutCancel(ctx), kinds, &notes)
 	f.manifest.Notes = append(f.manifest.Notes, notes.all()...)
 	f.finishLookout(&f.lookout)
+	return whileErr
 }
 
 // said are notes, each once, with how often.
@@ -238,7 +256,7 @@ func (s *said) all() []string {
 
 // length is how long a CPU profile is.
 func (f *fetched) length() time.Duration {
-	if f.For > 2*time.Minute {
+	if f.For > 2*time.Minute && f.While == nil {
 		return 5 * time.Second
 	}
 	return time.Second

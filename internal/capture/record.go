@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/capture/agent"
+	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/recording"
 )
 
@@ -39,6 +40,10 @@ type Options struct {
 	Window   time.Duration // how much is kept then; 0 is half a minute
 	Cooldown time.Duration // of a condition that held; 0 is ten seconds
 	Captures int           // how often trouble is looked at; 0 is five times
+
+	// While is done while the program runs, which is asked to end when it returns; nil lets the program run to its end. Its
+	// context ends when the program does. What it returns is kept in the recording.
+	While func(ctx context.Context) (*latency.Log, error)
 
 	Say func(doing string) // is told what is being done; nil is nobody
 	Now func() time.Time   // nil is time.Now
@@ -63,7 +68,8 @@ type Recorded struct {
 	Name     string // of the program
 	File     string // where the recording is: one file, or the folder when no file could be made of it
 	Bytes    int64
-	Code     int // exit code of the program
+	Code     int  // exit code of the program
+	Asked    bool // hone asked the program to end
 	Manifest *recording.Manifest
 }
 
@@ -75,6 +81,8 @@ type session struct {
 	Options
 	folder   string
 	manifest *recording.Manifest
+	load     *latency.Log // what While returned; nil is nothing
+	zero     time.Time    // when the clock of the recording began
 
 	mu       sync.Mutex
 	writeErr error // the first thing that could not be written
@@ -125,7 +133,7 @@ func Record(ctx context.Context, opt Options) (*Recorded, error) {
 	}
 	s.finish(end, of)
 	out, err := s.pack()
-	out.Name, out.Code = name, codeOf(end.state)
+	out.Name, out.Code, out.Asked = name, codeOf(end.state), end.asked
 	return out, errors.Join(runErr, err)
 }
 
@@ -253,10 +261,15 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 		limit:   s.For,
 		started: func(proc *os.Process) {
 			s.say("recording")
+			s.zero = time.Now()
 			if !inside {
 				outside.start(ctx, proc.Pid)
 			}
 		},
+	}
+	var whileErr error
+	if s.While != nil {
+		w.while = func(over context.Context) { s.load, whileErr = s.While(over) }
 	}
 	oom := oomCountOf(self)
 	end, err := run(ctx, p, w)
@@ -264,6 +277,7 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 	if end == nil {
 		return nil, err
 	}
+	err = errors.Join(whileErr, err)
 	if !inside {
 		s.finishLookout(&outside.lookout)
 	}
@@ -350,6 +364,7 @@ type agentStatus struct {
 	MaxProcs int           `json:"gomaxprocs"`
 	Peak     int64         `json:"peak"`
 	Ended    bool          `json:"ended"`
+	Start    int64         `json:"start"` // of its clock, nanoseconds since 1970
 	Failed   int           `json:"failed"`
 	Error    string        `json:"error"`
 	Missed   int           `json:"missed"`
@@ -364,6 +379,7 @@ func (s *session) finish(end *ending, of *built) {
 	if of != nil {
 		s.readStatus(end)
 	}
+	s.keepLoad()
 	removeEmpty(filepath.Join(s.folder, recording.CrashFile))
 	removeEmpty(filepath.Join(s.folder, recording.GCFile))
 	removeEmpty(filepath.Join(s.folder, recording.BenchFile))
@@ -387,6 +403,9 @@ func (s *session) readStatus(end *ending) {
 	if err != nil || json.Unmarshal(text, &status) != nil {
 		return
 	}
+	if status.Start != 0 {
+		s.zero = time.Unix(0, status.Start)
+	}
 	m := s.manifest
 	m.Recorder = &recording.Cost{CPU: status.CPU, Pauses: status.Pauses, Bytes: status.Bytes}
 	m.Program.MaxProcs = status.MaxProcs
@@ -403,6 +422,15 @@ func (s *session) readStatus(end *ending) {
 	if !status.Ended {
 		s.note("the program ended without warning, so up to a second of it is missing at the end")
 	}
+}
+
+// keepLoad writes what came of a load run beside what the server left.
+func (s *session) keepLoad() {
+	if s.load == nil {
+		return
+	}
+	s.load.Offset = s.load.Began.Sub(s.zero)
+	s.wrote(0, recording.WriteLoad(s.folder, s.load))
 }
 
 func removeEmpty(name string) {

@@ -25,6 +25,9 @@ type watch struct {
 	errs    io.Writer           // gets a copy of the rest of standard error; may be nil
 	limit   time.Duration       // after which it is asked to end; 0 is never
 	started func(p *os.Process) // is called when it runs; may be nil
+
+	// while is done while it runs, and it is asked to end when that returns; nil lets it run. The context ends when it does.
+	while func(ctx context.Context)
 }
 
 // An ending is how a program ended and what it took.
@@ -35,6 +38,7 @@ type ending struct {
 	real    time.Duration
 	peak    int64       // of memory, in bytes; 0 when it is not known
 	stopped atomic.Bool // since the limit was over
+	asked   bool        // it was asked to end, since what was done while it ran is over
 }
 
 // run runs a program to its end. Signals to hone are signals to the program. When the program ran, there is an ending,
@@ -73,6 +77,26 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 	signals.forward(cmd.Process)
 	over := make(chan struct{})
 	peak := make(chan int64)
+	meanwhile := make(chan struct{})
+	if w.while != nil {
+		alive, gone := context.WithCancel(ctx)
+		go func() {
+			<-over
+			gone()
+		}()
+		go func() {
+			defer close(meanwhile)
+			w.while(alive)
+			select {
+			case <-over:
+			default:
+				end.asked = true
+				askToEnd(cmd.Process, over)
+			}
+		}()
+	} else {
+		close(meanwhile)
+	}
 	go func() { peak <- watchPeak(cmd.Process.Pid, over) }()
 	if w.limit > 0 {
 		limit := time.AfterFunc(w.limit, func() { end.stopped.Store(true); askToEnd(cmd.Process, over) })
@@ -105,6 +129,7 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 	end.real = time.Since(end.start)
 	end.state = cmd.ProcessState
 	close(over)
+	<-meanwhile
 	end.peak = peakOf(end.state, <-peak)
 	if errs != nil {
 		// A program that it started may have its standard error, and go on.

@@ -310,6 +310,8 @@ func insteadOf(rec *recording.Recording, err error) error {
 		return &hinted{err, "hone compare " + ref + " shows the comparison in it"}
 	case "bench":
 		return &hinted{err, "hone bench " + ref + " shows the benchmarks in it"}
+	case "load":
+		return &hinted{err, "hone load " + ref + " shows the load run in it"}
 	case "timeline":
 		return &hinted{err, "hone timeline " + ref + " shows how the run went"}
 	}

@@ -42,6 +42,10 @@ are counted apart.
 The answer also says what the generator itself used, and when it was the bottleneck.
 With -o run.hone it is kept; hone load run.hone shows it again.
 
+--record PACKAGE builds a server with a recorder inside, runs it, waits until it answers,
+and loads it; --pprof URL asks a server that runs for its profiles meanwhile. The answer
+then also has what each request costs, by function: CPU time, memory, waiting.
+
 Only this machine and private networks are loaded, unless --allow-public is given.`
 
 const loadExamples = `  hone load localhost:8080/search?q=x
@@ -50,7 +54,10 @@ const loadExamples = `  hone load localhost:8080/search?q=x
   hone load --targets requests.txt --stages 100..2000/60s,2000/5m
   hone load localhost:8080 --rate 500 --slo 'p99<50ms,errors<0.1%'  # exit code 3 when missed
   hone load localhost:8080 --find-max --slo 'p99<50ms'   # how much it can do
-  hone load localhost:8080 -o run.hone     # and then: hone load run.hone -o run.svg`
+  hone load localhost:8080 -o run.hone     # and then: hone load run.hone -o run.svg
+  hone load --record ./cmd/server localhost:8080 -- -addr :8080
+  hone load --record ./cmd/server localhost:{port}/search -- -addr localhost:{port}
+  hone load --pprof localhost:6060 localhost:8080/search --rate 500`
 
 // loadFlags are the flags of hone load.
 type loadFlags struct {
@@ -65,12 +72,12 @@ type loadFlags struct {
 	expectLength, maxBody             int64
 	insecure, noKeepAlive, http2, any bool
 	ndjson, findMax                   bool
+	record, pprof                     string
 }
 
 func loadCommand(v *view.View, sys *System) *cobra.Command {
-	var f loadFlags
 	cmd := &cobra.Command{
-		Use:     "load URL | RECORDING",
+		Use:     "load URL [-- ARGUMENTS…] | RECORDING",
 		Short:   "send requests to a server, and say what comes of them",
 		Long:    loadHelp,
 		Example: loadExamples,
@@ -79,6 +86,36 @@ func loadCommand(v *view.View, sys *System) *cobra.Command {
 	if !sys.names(cmd) {
 		return cmd
 	}
+	f, ask := loadFlagsOf(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		out, err := outputOf(cmd, sys)
+		if err != nil {
+			return err
+		}
+		if out.format == "html" {
+			return usagef("hone load -o x.svg draws one", "%s: the answer of %s has no page", out.file, v.Name)
+		}
+		behind := []string(nil)
+		if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+			args, behind = args[:dash], args[dash:]
+		}
+		if f.record != "" || f.pprof != "" {
+			return recordLoad(cmd, sys, out, f, ask, args, behind)
+		}
+		if len(behind) > 0 {
+			return usagef("--record PACKAGE starts a server", "arguments behind -- are those of a server")
+		}
+		if len(args) == 1 && !strings.Contains(args[0], "://") && (recording.IsRecording(args[0]) || strings.HasSuffix(args[0], ".hone")) {
+			return loaded(sys, out, f, args[0])
+		}
+		return runLoad(cmd, sys, out, f, ask, args)
+	}
+	return cmd
+}
+
+// loadFlagsOf adds the flags of hone load.
+func loadFlagsOf(cmd *cobra.Command) (*loadFlags, *source.Options) {
+	f := &loadFlags{}
 	flags := cmd.Flags()
 	flags.Int64VarP(&f.number, "number", "n", 0, "send `N` requests; as many as there is time for when not given")
 	flags.IntVarP(&f.conns, "conns", "c", 0, "use `N` connections; 10 when not given")
@@ -109,25 +146,14 @@ func loadCommand(v *view.View, sys *System) *cobra.Command {
 	flags.BoolVarP(&f.insecure, "insecure", "k", false, "take any certificate")
 	flags.BoolVar(&f.any, "allow-public", false, "the server is neither this machine nor in a private network, and may be loaded")
 	flags.BoolVar(&f.ndjson, "ndjson", false, "write JSON every second while it runs, and in the end the answer, each on a line")
+	flags.StringVar(&f.record, "record", "", "build `PACKAGE` with a recorder inside, run it with the arguments behind --, and say what requests cost; a program is run as it is")
+	flags.StringVar(&f.pprof, "pprof", "", "ask the server at `URL` for profiles of itself meanwhile, and say what requests cost")
 	flags.StringVar(&f.hgrm, "hgrm", "", "write percentiles to `FILE`, in the form of HdrHistogram")
 	ask := &source.Options{}
 	flags.StringVar(&ask.TLSCert, "tls-cert", "", "show the certificate in `FILE` to servers")
 	flags.StringVar(&ask.TLSKey, "tls-key", "", "private key of the certificate, in `FILE`")
 	flags.StringVar(&ask.TLSCA, "tls-ca", "", "trust the authorities in `FILE`")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		out, err := outputOf(cmd, sys)
-		if err != nil {
-			return err
-		}
-		if out.format == "html" {
-			return usagef("hone load -o x.svg draws one", "%s: the answer of %s has no page", out.file, v.Name)
-		}
-		if len(args) == 1 && !strings.Contains(args[0], "://") && (recording.IsRecording(args[0]) || strings.HasSuffix(args[0], ".hone")) {
-			return loaded(sys, out, &f, args[0])
-		}
-		return runLoad(cmd, sys, out, &f, ask, args)
-	}
-	return cmd
+	return f, ask
 }
 
 // A timeFlag is a time of any length: a number of seconds, or one with a unit.
@@ -164,7 +190,7 @@ func loaded(sys *System, out output, f *loadFlags, ref string) error {
 		return present([]string{ref})
 	}
 	defer rec.Close()
-	if rec.Load, err = rec.ReadLoad(); err != nil {
+	if err := rec.ReadLogs(); err != nil {
 		return err
 	}
 	if rec.Load == nil {
@@ -263,17 +289,7 @@ func runLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *sou
 		}
 	}
 	say := &saying{sys: sys, on: width(sys.Err) > 0 && !f.ndjson}
-	p.Row = func(r latency.Row) {
-		if f.ndjson {
-			if err := writeLine(sys.Out, struct {
-				Type string `json:"type"`
-				latency.Row
-			}{"second", r}); err != nil {
-				say.now("")
-			}
-		}
-		say.now(live(r))
-	}
+	p.Row = f.row(sys, say)
 	say.now("loading " + p.Targets[0].URL.Redacted())
 	began := time.Now()
 	l, err := load.Run(cmd.Context(), *p)

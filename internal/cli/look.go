@@ -34,12 +34,16 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 		}
 		if rec, _, err := source.Recording(args[0]); rec != nil && err == nil {
 			rec.Load, err = rec.ReadLoad()
+			if err == nil && rec.Load != nil {
+				if err = rec.ReadLogs(); err == nil {
+					err = showLoad(sys, out, &loadFlags{}, rec)
+				}
+				rec.Close()
+				return err
+			}
 			rec.Close()
 			if err != nil {
 				return err
-			}
-			if rec.Load != nil && len(rec.Metrics()) == 0 {
-				return showLoad(sys, out, &loadFlags{}, rec)
 			}
 		}
 	}

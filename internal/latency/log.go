@@ -53,9 +53,16 @@ type Log struct {
 	Cut      Histogram `json:"cut"`
 	Connect  Histogram `json:"connect"` // until a connection could be used, TLS included
 
-	Rows   []Row    `json:"rows,omitempty"`
-	Health Health   `json:"health"`
-	Notes  []string `json:"notes,omitempty"`
+	Rows   []Row  `json:"rows,omitempty"`
+	Health Health `json:"health"`
+
+	// Of a run that is part of a recording of the server: when it began, warm-up included, on the clock of the recording,
+	// and how many requests had been answered by when.
+	Offset time.Duration `json:"offset_ns,omitempty"`
+	Marks  []Mark        `json:"marks,omitempty"`
+
+	Began time.Time `json:"began,omitzero"` // warm-up included
+	Notes []string  `json:"notes,omitempty"`
 }
 
 // A Stage is a part of a run in which the rate goes from one value to another.
@@ -258,6 +265,9 @@ func (l *Log) check() error {
 		if err := c.check(); err != nil {
 			return err
 		}
+	}
+	if err := checkMarks(l.Marks); err != nil {
+		return err
 	}
 	last := time.Duration(0)
 	for i := range l.Rows {

@@ -47,6 +47,7 @@ type Plan struct {
 	AnyHost     bool // also such that is neither this machine nor in a private network
 	Expect      Expect
 	MaxBody     int64                    // bytes; a longer body is an error; 0 is no limit
+	Marks       bool                     // the log shall say how many requests had been answered by when
 	StopAt      func(latency.Cause) bool // reports whether a request without an answer ends the run at once; nil is never
 
 	Each  func(*Outcome)    // is called for every request that counts, one at a time; nil for nobody

@@ -36,6 +36,9 @@ type run struct {
 
 	sampled, samples int64 // requests in flight, to get the mean of
 
+	marks     []latency.Mark
+	markEvery time.Duration
+
 	ended chan struct{} // closed when over and nothing is under way
 	cut   func()        // ends what is under way
 }
@@ -190,6 +193,9 @@ func (r *run) watch(ctx context.Context) {
 		case <-ticks.C:
 		}
 		now := r.now()
+		if r.plan.Marks && !r.over.Load() && now <= r.end() {
+			r.mark(now)
+		}
 		switch {
 		case now < r.plan.Warmup && !stop:
 			if r.hopeless(now) {
@@ -226,6 +232,27 @@ func (r *run) glance(now time.Duration) {
 	if waiting := r.backlog(now); waiting > r.health.Backlog {
 		r.health.Backlog, r.health.Idle = waiting, max(0, int64(r.plan.Conns)-busy)
 	}
+}
+
+// mark notes how many requests were answered by now. When there are many marks, every second one is dropped.
+func (r *run) mark(now time.Duration) {
+	if n := len(r.marks); n > 0 && now < r.marks[n-1].At+max(r.markEvery, 1) {
+		return
+	}
+	if len(r.marks) == latency.MaxMarks {
+		for i := range latency.MaxMarks / 2 {
+			r.marks[i] = r.marks[2*i+1]
+		}
+		r.marks = r.marks[:latency.MaxMarks/2]
+		r.markEvery = max(2*r.markEvery, 40*time.Millisecond)
+	}
+	sum := int64(0)
+	for _, t := range r.tallies {
+		t.Lock()
+		sum += t.warm.answered + t.count.answered
+		t.Unlock()
+	}
+	r.marks = append(r.marks, latency.Mark{At: now, Answered: sum})
 }
 
 func (r *run) inFlight() int64 {
@@ -294,6 +321,7 @@ func (r *run) log() *latency.Log {
 		Target: p.Targets[0].URL.Redacted(), Engine: p.Engine, Conns: p.Conns, Rate: p.Rate, Stages: p.Stages,
 		Number: p.Number, Duration: p.Duration, Warmup: p.Warmup, Timeout: p.Timeout, Stopped: r.stopped, TLS: r.where.tls,
 		Method: p.Targets[0].method(), Rows: r.rows, Health: r.health, Notes: r.where.notes,
+		Marks: r.marks, Began: r.start,
 	}
 	if n := len(p.Targets); n > 1 {
 		l.Targets = n

@@ -15,12 +15,13 @@ import (
 
 // Names of metrics that are not those of runtime/metrics.
 const (
-	ProcessRSS     = "process/rss"     // bytes
-	ProcessMaxRSS  = "process/max-rss" // bytes, the most so far: what servers say
-	ProcessCPU     = "process/cpu"     // seconds since the start; of a server, what its CPU profiles count
-	ProcessThreads = "process/threads" // at that time
-	CgroupMemory   = "cgroup/memory"   // bytes
-	NumGoroutine   = "go/goroutines"   // without those of the runtime, which newer versions of runtime/metrics count, too
+	ProcessRSS     = "process/rss"       // bytes
+	ProcessMaxRSS  = "process/max-rss"   // bytes, the most so far: what servers say
+	ProcessCPU     = "process/cpu"       // seconds since the start; of a server, what its CPU profiles count
+	ProcessThreads = "process/threads"   // at that time
+	ProcessDelay   = "process/run-delay" // seconds that its threads waited for a processor of the machine
+	CgroupMemory   = "cgroup/memory"     // bytes
+	NumGoroutine   = "go/goroutines"     // without those of the runtime, which newer versions of runtime/metrics count, too
 )
 
 // Series are the metrics of a run over time.

@@ -24,6 +24,7 @@ type Load struct {
 	CPUShare     float64       `json:"generator_cpu_share"` // of the processors that it could use
 	LateP99      time.Duration `json:"late_p99_ns"`
 	Doubts       []string      `json:"doubts,omitempty"`
+	Server       *LoadServer   `json:"server,omitempty"` // when it was recorded, too
 
 	Charts []Chart `json:"-"`
 }
@@ -51,11 +52,19 @@ func (l *Load) Blocks() iter.Seq[Block] {
 	if t := l.outcomes(); len(t.Rows) > 0 {
 		list = append(list, t)
 	}
+	doubts := slices.Concat(l.Doubts, l.Log.Notes)
+	if l.Server != nil {
+		list = append(list, l.Server.blocks()...)
+		doubts = append(doubts, l.Server.Doubts...)
+	}
 	for _, c := range l.Charts {
 		list = append(list, c)
 	}
-	for _, n := range slices.Concat(l.Doubts, l.Log.Notes) {
+	for _, n := range doubts {
 		list = append(list, Note{Phrase{n}})
+	}
+	if l.Server != nil && len(l.Server.Next) > 0 {
+		list = append(list, Commands{Title: "try next", Items: l.Server.Next})
 	}
 	return blocks(list)
 }

@@ -40,6 +40,7 @@ func Load(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	out.Little = littlesLaw(l)
 	out.Doubts = doubts(out)
 	out.Charts = loadCharts(l)
+	out.Server = loadServer(in[0])
 	return out, nil
 }
 

@@ -144,7 +144,9 @@ const Status = ".recorder.json"
 // status says what recording has cost so far.
 func (r *recorder) status() {
 	w := &r.write
-	b := []byte(`{"cpu_ns":`)
+	b := []byte(`{"start":`)
+	b = strconv.AppendInt(b, r.start.UnixNano(), 10)
+	b = append(b, `,"cpu_ns":`...)
 	b = strconv.AppendInt(b, r.cost.Load(), 10)
 	b = append(b, `,"pauses_ns":`...)
 	b = strconv.AppendInt(b, int64(r.cpu.pauses), 10)

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/latency"
+	"github.com/hone-perf/hone/internal/load"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source"
+)
+
+// recordLoad loads a server that it starts, or that is asked for its profiles, and shows what came of the requests and what
+// they cost. behind are arguments of the server.
+func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *source.Options, args, behind []string) error {
+	switch {
+	case f.record != "" && f.pprof != "":
+		return usagef("", "--record starts a server, and --pprof asks one that runs: one of them")
+	case f.findMax:
+		return usagef("", "--find-max is many runs, and records none")
+	case f.pprof != "" && len(behind) > 0:
+		return usagef("", "a server that runs takes no arguments")
+	}
+	save := ""
+	if strings.HasSuffix(out.file, ".hone") {
+		save, out.file = out.file, ""
+	}
+	words, err := load.WithPort(slices.Concat(args, behind))
+	if err != nil {
+		return err
+	}
+	args, behind = words[:len(args)], words[len(args):]
+	p, err := f.plan(cmd, sys, ask, args)
+	if err != nil {
+		return err
+	}
+	say := &saying{sys: sys, on: width(sys.Err) > 0 && !f.ndjson}
+	p.Row = f.row(sys, say)
+	opt := capture.Options{
+		Out: save, Dir: sys.Dir, Hone: version(), Say: say.now,
+		Now: func() time.Time { return time.Now().In(sys.Zone) },
+	}
+	var done *capture.Recorded
+	if f.pprof != "" {
+		done, err = load.Attach(cmd.Context(), opt, capture.Server{Target: f.pprof, Ask: *ask}, *p)
+	} else {
+		if err := f.program(sys, &opt, behind); err != nil {
+			return err
+		}
+		done, err = load.Record(cmd.Context(), opt, *p)
+	}
+	say.now("")
+	if done == nil || err != nil {
+		return loadFailed(cmd.Context(), sys, done, err)
+	}
+	rec, err := recording.Open(done.File)
+	if err != nil {
+		return err
+	}
+	defer rec.Close()
+	if err := rec.ReadLogs(); err != nil {
+		return err
+	}
+	fmt.Fprintf(sys.Err, "hone: %s: %s\n", done.File, bytesText(done.Bytes))
+	rec.Ref = done.File
+	if err := showLoad(sys, out, f, rec); err != nil {
+		return err
+	}
+	if rec.Load.Stopped == load.ServerEnded {
+		why := fmt.Sprintf("exit code %d", done.Code)
+		if x := done.Manifest.Exit; x != nil && x.Cause != "" {
+			why += ", " + x.Cause
+		}
+		return fmt.Errorf("the server ended during the run: %s", why)
+	}
+	return noAnswer(rec.Load)
+}
+
+// program says what to run: a package, Go files, or a program that was built before.
+func (f *loadFlags) program(sys *System, opt *capture.Options, args []string) error {
+	opt.Program = capture.Program{Args: args}
+	st, err := os.Stat(f.record)
+	if err == nil && st.Mode().IsRegular() && !strings.HasSuffix(f.record, ".go") {
+		opt.Program.Args = append([]string{runnable(f.record)}, args...)
+		return nil
+	}
+	targets := strings.Fields(f.record)
+	if len(targets) == 1 {
+		targets = []string{f.record}
+	}
+	if err := isSourceOf(targets); err != nil {
+		return err
+	}
+	opt.Build = &capture.Build{Targets: targets, Dir: sys.Dir}
+	return nil
+}
+
+// row returns what is done with each second of a run.
+func (f *loadFlags) row(sys *System, say *saying) func(latency.Row) {
+	return func(r latency.Row) {
+		if f.ndjson {
+			if err := writeLine(sys.Out, struct {
+				Type string `json:"type"`
+				latency.Row
+			}{"second", r}); err != nil {
+				say.now("")
+			}
+		}
+		say.now(live(r))
+	}
+}
+
+// loadFailed says why there is no load run. A recording of nothing is removed; what the server said last is shown.
+func loadFailed(ctx context.Context, sys *System, done *capture.Recorded, err error) error {
+	said := ""
+	if done != nil {
+		if rec, openErr := recording.Open(done.File); openErr == nil {
+			text, _ := rec.File(recording.OutputFile, 1<<20)
+			said = strings.TrimSpace(string(text))
+			rec.Close()
+		}
+		var notReady *load.NotReadyError
+		if errors.As(err, &notReady) {
+			os.RemoveAll(done.File)
+		}
+	}
+	if lines := strings.Split(said, "\n"); said != "" {
+		for _, l := range lines[max(0, len(lines)-10):] {
+			fmt.Fprintf(sys.Err, "server: %s\n", l)
+		}
+	}
+	var wrong *gocmd.Error
+	var public *load.PublicError
+	var notReady *load.NotReadyError
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted before there was anything to keep")
+	case errors.As(err, &public):
+		return &usageError{err, "--allow-public loads it all the same: make sure that you may"}
+	case errors.As(err, &wrong):
+		return &hinted{err, "go build says so, too; hone has changed nothing in the package"}
+	case errors.Is(err, capture.ErrExists):
+		return &hinted{err, "choose another name with -o, or remove it"}
+	case errors.Is(err, load.ErrTaken):
+		return &hinted{err, "{port} in the URL and in the arguments of the server stands for a free port; --pprof loads a server that runs"}
+	case errors.As(err, &notReady):
+		return &hinted{err, "its address is given as an argument behind --, or it is the one in the URL"}
+	case errors.Is(err, capture.ErrNoProfiles):
+		return &hinted{err, `import _ "net/http/pprof" has a Go server offer them; --record starts a server with a recorder inside`}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &hinted{err, "is the server running? --record starts one"}
+	}
+	return err
+}

@@ -1,0 +1,246 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// A LoadServer is what the server of a load run took for its requests, as its recording has it. All amounts that are not said
+// to be of something else are of one request, on average; times are nanoseconds.
+type LoadServer struct {
+	From time.Duration `json:"from_ns"` // the steady part of the run, on the clock of the recording
+	To   time.Duration `json:"to_ns"`
+
+	CPU     *ServerCPU     `json:"cpu,omitempty"`
+	Memory  *ServerMemory  `json:"memory,omitempty"`
+	Waiting *ServerWaiting `json:"waiting,omitempty"`
+	GC      *ServerGC      `json:"gc,omitempty"`
+	Before  *ServerState   `json:"before,omitempty"` // at From
+	After   *ServerState   `json:"after,omitempty"`  // at To
+	Ended   *ServerState   `json:"ended,omitempty"`  // the last that is known of it
+
+	Balance   []BalancePart  `json:"balance,omitempty"`
+	Functions []FunctionCost `json:"functions,omitempty"`
+	Left      int            `json:"functions_left_out,omitempty"`
+	Calls     []FunctionCost `json:"library_calls,omitempty"` // functions of the standard library that those call, with what they call in turn
+	Suspects  []Suspect      `json:"leak_suspects,omitempty"`
+	Doubts    []string       `json:"doubts,omitempty"`
+	Next      []Command      `json:"-"`
+}
+
+// A ServerCPU is the CPU time of a request. Profile is Serving, Other, Collecting, Scheduling and Recording.
+type ServerCPU struct {
+	Requests   float64       `json:"requests"` // that were answered in the time of the profiles
+	For        time.Duration `json:"for_ns"`   // of the profiles
+	Samples    int64         `json:"samples"`
+	Profile    float64       `json:"profile_ns"`
+	Error      float64       `json:"profile_error_ns"` // the profile would say so much more or less another time, 19 times in 20
+	Kernel     float64       `json:"kernel_ns,omitempty"`
+	Delayed    float64       `json:"delayed_ns,omitempty"` // its threads waited for a processor of the machine
+	Serving    float64       `json:"serving_ns"`           // by goroutines that serve requests
+	Assisting  float64       `json:"assisting_ns"`         // of Serving: helping the garbage collector
+	Other      float64       `json:"other_ns"`             // by other goroutines
+	Collecting float64       `json:"collecting_ns"`        // garbage, in the background
+	Scheduling float64       `json:"scheduling_ns"`        // by the runtime, between goroutines
+	Recording  float64       `json:"recording_ns"`         // by the recorder inside
+}
+
+// A ServerMemory is what a request allocates.
+type ServerMemory struct {
+	Requests float64 `json:"requests"`
+	Bytes    float64 `json:"bytes"`
+	Objects  float64 `json:"objects"`
+	Counted  bool    `json:"counted"`       // by the runtime; else as its profile has it
+	Sampled  float64 `json:"sampled_bytes"` // what the profile says, of which functions have their shares
+}
+
+// A ServerWaiting is how long a request waits. Blocked is in goroutines that serve requests.
+type ServerWaiting struct {
+	Requests  float64 `json:"requests"`
+	Blocked   float64 `json:"blocked_ns"` // on locks and channels
+	Locks     float64 `json:"locks_ns"`   // of Blocked
+	Contended float64 `json:"contended_ns"`
+	Off       bool    `json:"off,omitempty"` // the server keeps no such profile
+}
+
+// A ServerGC is what the collector did in the time of the run.
+type ServerGC struct {
+	Cycles  int           `json:"cycles"`
+	Share   float64       `json:"share"`            // of the CPU time of the profiles
+	Paused  time.Duration `json:"paused_ns"`        // all pauses
+	Longest time.Duration `json:"longest_pause_ns"` // of them
+	Known   bool          `json:"pauses_known"`
+}
+
+// A ServerState is how a server is at some time.
+type ServerState struct {
+	At         time.Duration `json:"at_ns"`
+	RSS        int64         `json:"rss,omitempty"`
+	Live       int64         `json:"live_heap,omitempty"`
+	Goroutines int64         `json:"goroutines,omitempty"`
+}
+
+// A BalancePart is a part of what the mean request took.
+type BalancePart struct {
+	What  string        `json:"what"`
+	Nanos time.Duration `json:"ns"`
+	Share float64       `json:"share"`
+}
+
+// A FunctionCost is what a function costs for each request. Self is what it does by itself and through the standard library:
+// each cost is somebody's. With is with all that it calls.
+type FunctionCost struct {
+	Name    string  `json:"name"`
+	CPU     float64 `json:"cpu_ns"`
+	With    float64 `json:"with_calls_cpu_ns"`
+	Error   float64 `json:"cpu_error_ns"`
+	Bytes   float64 `json:"bytes"`
+	AllB    float64 `json:"with_calls_bytes"`
+	Objects float64 `json:"objects"`
+	AllO    float64 `json:"with_calls_objects"`
+	Blocked float64 `json:"blocked_ns"`
+	AllW    float64 `json:"with_calls_blocked_ns"`
+}
+
+// A Suspect is something that grew with the requests.
+type Suspect struct {
+	What  string  `json:"what"` // goroutines or memory
+	Where string  `json:"where,omitempty"`
+	From  int64   `json:"from"`
+	To    int64   `json:"to"`
+	Per   float64 `json:"per_1000_requests"`
+}
+
+// blocks shows what a request costs.
+func (s *LoadServer) blocks() []Block {
+	list := []Block{Title{"a request"}, Facts{s.facts()}}
+	if t := s.balance(); len(t.Rows) > 0 {
+		list = append(list, t)
+	}
+	if t := s.functions(); len(t.Rows) > 0 {
+		list = append(list, t)
+	}
+	if t := s.calls(); len(t.Rows) > 0 {
+		list = append(list, t)
+	}
+	return list
+}
+
+// each is an amount of time for a request.
+func each(ns float64) Value { return Nanos(int64(ns + 0.5)) }
+
+func size(bytes float64) Value { return Bytes(int64(bytes + 0.5)) }
+
+func (s *LoadServer) facts() []Fact {
+	var out []Fact
+	add := func(name string, value ...any) { out = append(out, Fact{name, Phrase(value)}) }
+	if c := s.CPU; c != nil {
+		add("CPU", each(c.Profile), " ± ", each(c.Error), " by ", strconv.FormatInt(c.Samples, 10), " samples, of ", fmt.Sprintf("%.0f", c.Requests), " requests in ", Nanos(c.For))
+		if c.Kernel > 0 {
+			add("by the kernel", each(c.Kernel), ", of which the profile has ", fmt.Sprintf("%.0f%%", 100*c.Profile/c.Kernel))
+		}
+		parts := []any{"serving ", each(c.Serving)}
+		for _, p := range []struct {
+			name string
+			ns   float64
+		}{{"collecting garbage in the background ", c.Collecting}, {"scheduling ", c.Scheduling}, {"other goroutines ", c.Other}, {"the recorder ", c.Recording}} {
+			if p.ns >= 0.5 {
+				parts = append(parts, ", ", p.name, each(p.ns))
+			}
+		}
+		add("of it", parts...)
+	}
+	if m := s.Memory; m != nil {
+		add("allocated", size(m.Bytes), " in ", objects(m.Objects), " objects")
+	}
+	if w := s.Waiting; w != nil {
+		if w.Off {
+			add("waiting", "not known: the server keeps no profile of it (runtime.SetBlockProfileRate)")
+		} else {
+			add("waiting", each(w.Blocked), ", of which ", each(w.Locks), " for locks; others had to wait ", each(w.Contended), " for a lock that was held")
+		}
+	}
+	if g := s.GC; g != nil {
+		gc := []any{g.Cycles, plural(g.Cycles, " collection"), ", ", fmt.Sprintf("%.1f%%", 100*g.Share), " of the CPU time"}
+		if g.Known && g.Cycles > 0 {
+			gc = append(gc, "; pauses of ", Nanos(g.Longest), " at most, ", Nanos(g.Paused), " in all")
+		}
+		add("garbage", gc...)
+	}
+	if b, a := s.Before, s.After; b != nil && a != nil {
+		end := a
+		if s.Ended != nil {
+			end = s.Ended
+		}
+		if b.RSS > 0 && a.RSS > 0 {
+			add("resident", Bytes(b.RSS), " before, ", Bytes(a.RSS), " after, ", Bytes(end.RSS), " in the end")
+		}
+		if b.Live > 0 && a.Live > 0 {
+			add("live heap", Bytes(b.Live), " before, ", Bytes(a.Live), " after, ", Bytes(end.Live), " in the end")
+		}
+		if b.Goroutines > 0 && a.Goroutines > 0 {
+			add("goroutines", strconv.FormatInt(b.Goroutines, 10), " before, ", strconv.FormatInt(a.Goroutines, 10), " after, ", strconv.FormatInt(end.Goroutines, 10), " in the end")
+		}
+	}
+	for _, x := range s.Suspects {
+		amount := func(v int64) any {
+			if x.What == "memory" {
+				return Bytes(v)
+			}
+			return strconv.FormatInt(v, 10)
+		}
+		leak := []any{x.What, " grew from ", amount(x.From), " to ", amount(x.To)}
+		if x.What == "memory" {
+			leak = append(leak, ", ", size(x.Per/1000), " a request")
+		} else {
+			leak = append(leak, fmt.Sprintf(", %.3g for 1000 requests", x.Per))
+		}
+		if x.Where != "" {
+			leak = append(leak, ", most in ", Name{Text: x.Where})
+		}
+		add("a leak?", leak...)
+	}
+	return out
+}
+
+// objects writes a mean number of objects.
+func objects(n float64) string {
+	if n >= 100 {
+		return strconv.FormatFloat(n, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(n, 'f', 1, 64)
+}
+
+func (s *LoadServer) balance() Table {
+	t := Table{Title: "where the mean request's time went", Columns: []Column{{Name: "what"}, {Name: "time"}, {Name: "share"}}}
+	for _, b := range s.Balance {
+		t.Rows = append(t.Rows, []any{b.What, Nanos(b.Nanos), fmt.Sprintf("%.1f%%", 100*b.Share)})
+	}
+	return t
+}
+
+func (s *LoadServer) functions() Table {
+	t := Table{
+		Title: "by function", Summary: Phrase{"for each request; by itself and through the standard library, and with all that it calls"},
+		Columns: []Column{
+			{Name: "CPU"}, {Name: "with calls"}, {Name: "bytes"}, {Name: "with calls"}, {Name: "objects"}, {Name: "waiting"}, {Name: "function", Path: true},
+		},
+	}
+	for _, f := range s.Functions {
+		t.Rows = append(t.Rows, []any{each(f.CPU), each(f.With), size(f.Bytes), size(f.AllB), objects(f.Objects), each(f.Blocked), Name{Text: f.Name}})
+	}
+	return t
+}
+
+// calls lists what is called in the standard library, which is part of what its callers cost.
+func (s *LoadServer) calls() Table {
+	t := Table{
+		Title: "through the standard library", Summary: Phrase{"of that, with all that it calls in turn"},
+		Columns: []Column{{Name: "CPU"}, {Name: "bytes"}, {Name: "objects"}, {Name: "waiting"}, {Name: "function", Path: true}},
+	}
+	for _, f := range s.Calls {
+		t.Rows = append(t.Rows, []any{each(f.CPU), size(f.Bytes), objects(f.Objects), each(f.Blocked), Name{Text: f.Name}})
+	}
+	return t
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// honeIn runs the command in a folder, and returns what it prints on standard output and standard error.
+func honeIn(t *testing.T, dir string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	self, selfErr := os.Executable()
+	if selfErr != nil {
+		t.Fatal(selfErr)
+	}
+	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HONE_TEST_EXEC=1", "NO_COLOR=1")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	return out.String(), errs.String(), err
+}
+
+// known copies the server of testdata/known, of which it is known what a request costs.
+func known(t *testing.T) string {
+	if runtime.GOOS != "linux" {
+		t.Skip("the server counts the CPU time of a thread, which it only can on Linux")
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "known"))); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestLoadRecord loads a server whose requests take 200 µs of CPU time and 8 KiB of memory. The recording says so, to within
+// a tenth. Requests are so many that the samples are, however slow the machine is today.
+func TestLoadRecord(t *testing.T) {
+	dir := known(t)
+	out, errs, err := honeIn(t, dir, "load", "--record", ".", "--json", "-o", "run.hone", "-n", "30000", "--warmup", "500ms", "-c", "4",
+		"http://127.0.0.1:{port}/", "--", "-addr", "127.0.0.1:{port}")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, errs)
+	}
+	var r report.Load
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	s := r.Server
+	if s == nil || s.CPU == nil || s.Memory == nil || s.Waiting == nil || s.GC == nil || s.Before == nil {
+		t.Fatalf("something is missing: %s", out)
+	}
+	function := func(name string) report.FunctionCost {
+		i := slices.IndexFunc(s.Functions, func(f report.FunctionCost) bool { return f.Name == name })
+		if i < 0 {
+			t.Fatalf("%s is not among the functions %+v", name, s.Functions)
+		}
+		return s.Functions[i]
+	}
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if got < 0.9*want || got > 1.1*want {
+			t.Errorf("%s: %.5g, want %.5g within a tenth", what, got, want)
+		}
+		t.Logf("%s: %.5g of %.5g", what, got, want)
+	}
+	near("CPU of burn", function("main.burn").With, 200_000)
+	near("bytes of fill", function("main.fill").Bytes, 8192)
+	if n := function("main.fill").Objects; n < 0.75 || n > 1.25 { // as there are some 500 samples
+		t.Errorf("objects of fill: %.3g, want 1", n)
+	}
+	near("CPU by the profile", s.CPU.Profile, s.CPU.Kernel)
+	near("bytes by the profile", s.Memory.Sampled, s.Memory.Bytes)
+	sum := 0.0
+	for _, f := range s.Functions {
+		sum += f.CPU
+	}
+	near("sum of functions", sum, s.CPU.Profile)
+	near("parts of it", s.CPU.Serving+s.CPU.Other+s.CPU.Collecting+s.CPU.Scheduling+s.CPU.Recording, s.CPU.Profile)
+	all := 0.0
+	for _, b := range s.Balance[:len(s.Balance)-1] {
+		all += float64(b.Nanos)
+	}
+	near("balance", all, float64(r.Service.Mean()))
+	if len(s.Suspects) > 0 {
+		t.Errorf("nothing leaks, but %+v", s.Suspects)
+	}
+
+	// It is kept, and other views show the same time.
+	shown, errs, err := honeIn(t, dir, "run.hone")
+	if err != nil || !strings.Contains(shown, "main.burn") || !strings.Contains(shown, "unexplained") {
+		t.Errorf("%v\n%s%s", err, shown, errs)
+	}
+}
+
+func TestLoadRecordLeak(t *testing.T) {
+	dir := known(t)
+	out, errs, err := honeIn(t, dir, "load", "--record", ".", "--json", "-t", "8s", "--warmup", "500ms", "--rate", "1000",
+		"http://127.0.0.1:{port}/leak", "--", "-addr", "127.0.0.1:{port}")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, errs)
+	}
+	var r report.Load
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(r.Server.Suspects, func(s report.Suspect) bool { return s.What == "memory" })
+	if i < 0 || r.Server.Suspects[i].Where != "main.leak" {
+		t.Errorf("4 KiB of each request are never given back, but %+v", r.Server.Suspects)
+	}
+}
