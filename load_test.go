@@ -103,6 +103,7 @@ func TestLoadRecord(t *testing.T) {
 }
 
 func TestLoadRecordLeak(t *testing.T) {
+	long(t)
 	dir := known(t)
 	out, errs, err := honeIn(t, dir, "load", "--record", ".", "--json", "-t", "8s", "--warmup", "500ms", "--rate", "1000",
 		"http://127.0.0.1:{port}/leak", "--", "-addr", "127.0.0.1:{port}")
@@ -116,5 +117,70 @@ func TestLoadRecordLeak(t *testing.T) {
 	i := slices.IndexFunc(r.Server.Suspects, func(s report.Suspect) bool { return s.What == "memory" })
 	if i < 0 || r.Server.Suspects[i].Where != "main.leak" {
 		t.Errorf("4 KiB of each request are never given back, but %+v", r.Server.Suspects)
+	}
+}
+
+// TestCompareLoad runs two versions of a server in turns, of which the new one allocates twice as much, and compares two runs
+// that were recorded.
+func TestCompareLoad(t *testing.T) {
+	long(t)
+	old, changed := known(t), known(t)
+	file := filepath.Join(changed, "main.go")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.ReplaceAll(text, []byte("memory = 8 << 10"), []byte("memory = 16 << 10"))
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	row := func(c *report.Compare, what string) report.CompareRow {
+		t.Helper()
+		i := slices.IndexFunc(c.Rows, func(r report.CompareRow) bool { return r.What == what })
+		if i < 0 {
+			t.Fatalf("there is no row of %s: %+v", what, c)
+		}
+		return c.Rows[i]
+	}
+	compare := func(args ...string) *report.Compare {
+		t.Helper()
+		out, errs, err := honeIn(t, dir, append([]string{"compare", "--json"}, args...)...)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, errs)
+		}
+		var c report.Compare
+		if err := json.Unmarshal([]byte(out), &c); err != nil {
+			t.Fatal(err)
+		}
+		return &c
+	}
+	kept := filepath.Join(dir, "kept.hone")
+	both := compare("--load", "http://127.0.0.1:{port}/ -c 2 -t 2500ms --warmup 300ms", "--budget", "1s", "-o", kept, old, changed, ".", "--", "-addr", "127.0.0.1:{port}")
+	for _, what := range []string{"CPU time", "memory", "allocations", "p50-ns", "p99-ns", "answers/s"} {
+		if r := row(both, what); r.N != 3 {
+			t.Errorf("%s of %d pairs: %+v", what, r.N, r)
+		}
+	}
+	if r := row(both, "memory"); r.New < 1.5*r.Old || r.New > 2*r.Old {
+		t.Errorf("memory: %+v", r)
+	}
+	if again := compare(kept); len(again.Rows) != len(both.Rows) {
+		t.Errorf("it was kept as %+v", again)
+	}
+
+	for i, version := range []string{old, changed} {
+		_, errs, err := honeIn(t, version, "load", "--record", ".", "-o", filepath.Join(dir, []string{"old.hone", "new.hone"}[i]), "-t", "8s", "--warmup", "300ms", "-c", "2",
+			"http://127.0.0.1:{port}/", "--", "-addr", "127.0.0.1:{port}")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, errs)
+		}
+	}
+	two := compare("old.hone", "new.hone")
+	if r := row(two, "memory"); r.Verdict != report.Worse {
+		t.Errorf("memory: %+v", r)
+	}
+	if i := slices.IndexFunc(two.Why, func(w report.CompareWhy) bool { return w.What == "memory" }); i < 0 || two.Why[i].Rows[0].Function != "main.fill" {
+		t.Errorf("why: %+v", two.Why)
 	}
 }

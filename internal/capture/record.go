@@ -224,7 +224,7 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 		p.Dir = s.Dir
 	}
 	if inside {
-		set := agent.Settings{Dir: s.folder, Every: s.Every, Block: blockRate, Mutex: mutexFraction, Trace: s.Trace, Flight: s.Flight}
+		set := agent.Settings{Dir: s.folder, Every: s.Every, Block: blockRate, Mutex: mutexFraction, Trace: s.Trace, Flight: s.Flight, Queue: s.While != nil}
 		if len(s.When) > 0 {
 			set.When, set.Window, set.Cool, set.Most = conditionsOf(s.When), s.Window, s.Cooldown, s.Captures
 		}

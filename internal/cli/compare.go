@@ -36,6 +36,9 @@ CPU time, so that whatever else the machine does hits both alike. Those that use
 processors, or wait, take turns. It goes on until each benchmark is decided: faster,
 slower, or the same within a threshold; or until its time is over.
 
+With --load the package is a server, which both sides start in turns and load in the same
+way; what is compared is what a request costs, and how long it takes.
+
 With --gate the exit code is 3 when something is slower, needs more memory or fails on
 the new side, and 4 when nothing is, but whether anything takes longer could not be
 decided. With --gate=undecided it is 4 also when a single row is undecided or missing.`
@@ -47,6 +50,8 @@ const compareExamples = `  hone compare
   hone compare old.test new.test
   hone compare old.txt new.txt    # files of benchmark lines
   hone compare --cmd './old <in' --cmd './new <in'
+  hone compare --load '127.0.0.1:{port}/ -c 8 -t 3s' main..HEAD ./cmd/server -- -addr 127.0.0.1:{port}
+  hone compare before.hone after.hone    # load runs
   hone compare -o change.hone     # and then: hone compare change.hone`
 
 type compareFlags struct {
@@ -60,6 +65,8 @@ type compareFlags struct {
 	raw      string
 	noWhy    bool
 	commands []string
+	load     string
+	server   []string // its arguments
 }
 
 func compareCommand(v *view.View, sys *System) *cobra.Command {
@@ -85,9 +92,14 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 	flags.StringVar(&f.gate, "gate", "", "exit with 3 when something is worse; `WHAT` is worse, or undecided to exit with 4 when a row is")
 	flags.Lookup("gate").NoOptDefVal = "worse"
 	flags.StringArrayVar(&f.commands, "cmd", nil, "compare two `COMMAND`s of a shell instead; given twice, the old one first")
+	flags.StringVar(&f.load, "load", "", "compare two versions of a server, under a load: `WORDS` are those of hone load, and arguments of the server come behind --")
 	flags.BoolVar(&f.noWhy, "no-why", false, "do not profile what changed")
 	flags.StringVar(&f.raw, "raw", "", "also write old.txt and new.txt into `FOLDER`, for benchstat")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var behind []string
+		if dash := dashOf(args); dash < len(args) {
+			args, behind = args[:dash], args[dash+1:]
+		}
 		own, build, test := splitGoFlags(args)
 		cmd.DisableFlagParsing = false
 		if err := cmd.ParseFlags(own); err != nil {
@@ -96,6 +108,10 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 		if help, _ := cmd.Flags().GetBool("help"); help {
 			return cmd.Help()
 		}
+		if f.load == "" && len(behind) > 0 {
+			return usagef("--load compares servers, which may have some", "%s: arguments behind -- are those of a server", strings.Join(behind, " "))
+		}
+		f.server = behind
 		return compare(cmd, sys, &f, build, test, cmd.Flags().Args())
 	}
 	return cmd
@@ -133,6 +149,9 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	if len(args) == 1 && (recording.IsRecording(args[0]) || strings.HasSuffix(args[0], ".hone")) {
 		return compared(sys, out, f, args[0])
 	}
+	if len(args) == 2 && recording.IsRecording(args[0]) && recording.IsRecording(args[1]) {
+		return compareLoadRuns(sys, out, f, args[0], args[1])
+	}
 	if len(args) == 2 && f.commands == nil {
 		if shown, err := compareBenchFiles(sys, out, f, args[0], args[1]); shown || err != nil {
 			return err
@@ -168,7 +187,12 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 		return err
 	}
 	began := time.Now()
-	d, err := duel.Run(ctx, opt)
+	var d *recording.Duel
+	if f.load == "" {
+		d, err = duel.Run(ctx, opt)
+	} else {
+		d, err = f.loadDuel(ctx, sys, &opt)
+	}
 	say.now("")
 	var tooFine *duel.TooFineError
 	var broken error
@@ -267,7 +291,7 @@ func showCompare(sys *System, out output, f *compareFlags, in ...*recording.Reco
 
 // runs reports whether something is going to be run, rather than read.
 func runs(f *compareFlags, args []string) bool {
-	if f.commands != nil || len(args) == 0 {
+	if f.commands != nil || f.load != "" || len(args) == 0 {
 		return true
 	}
 	st, err := os.Stat(args[0])

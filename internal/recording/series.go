@@ -21,6 +21,7 @@ const (
 	ProcessThreads = "process/threads"   // at that time
 	ProcessDelay   = "process/run-delay" // seconds that its threads waited for a processor of the machine
 	CgroupMemory   = "cgroup/memory"     // bytes
+	NumRunnable    = "go/runnable"       // that wait for a processor of Go, the mean since the line before
 	NumGoroutine   = "go/goroutines"     // without those of the runtime, which newer versions of runtime/metrics count, too
 )
 

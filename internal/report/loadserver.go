@@ -32,7 +32,9 @@ type LoadServer struct {
 // A ServerCPU is the CPU time of a request. Profile is Serving, Other, Collecting, Scheduling and Recording.
 type ServerCPU struct {
 	Requests   float64       `json:"requests"` // that were answered in the time of the profiles
-	For        time.Duration `json:"for_ns"`   // of the profiles
+	From       time.Duration `json:"from_ns"`  // of the profiles, on the clock of the recording
+	To         time.Duration `json:"to_ns"`
+	For        time.Duration `json:"for_ns"` // what they are of, without what is between them
 	Samples    int64         `json:"samples"`
 	Profile    float64       `json:"profile_ns"`
 	Error      float64       `json:"profile_error_ns"` // the profile would say so much more or less another time, 19 times in 20
@@ -61,7 +63,8 @@ type ServerWaiting struct {
 	Blocked   float64 `json:"blocked_ns"` // on locks and channels
 	Locks     float64 `json:"locks_ns"`   // of Blocked
 	Contended float64 `json:"contended_ns"`
-	Off       bool    `json:"off,omitempty"` // the server keeps no such profile
+	Queued    float64 `json:"queued_ns,omitempty"` // goroutines, for one of the GOMAXPROCS processors of Go
+	Off       bool    `json:"off,omitempty"`       // the server keeps no such profile
 }
 
 // A ServerGC is what the collector did in the time of the run.
@@ -156,10 +159,13 @@ func (s *LoadServer) facts() []Fact {
 	}
 	if w := s.Waiting; w != nil {
 		if w.Off {
-			add("waiting", "not known: the server keeps no profile of it (runtime.SetBlockProfileRate)")
+			add("waiting", "not known: there is nothing in its profile, which the server may have turned off (runtime.SetBlockProfileRate)")
 		} else {
 			add("waiting", each(w.Blocked), ", of which ", each(w.Locks), " for locks; others had to wait ", each(w.Contended), " for a lock that was held")
 		}
+	}
+	if w := s.Waiting; w != nil && w.Queued > 0 {
+		add("ready to run", each(w.Queued), " until there was a processor of Go")
 	}
 	if g := s.GC; g != nil {
 		gc := []any{g.Cycles, plural(g.Cycles, " collection"), ", ", fmt.Sprintf("%.1f%%", 100*g.Share), " of the CPU time"}

@@ -20,13 +20,15 @@ import (
 const falseShare = 0.05
 
 // Compare says what changed between two versions that were run against each other, or between two files of benchmark
-// lines, the new one first and then the one before it.
+// lines or two load runs, the new one first and then the one before it.
 func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 	switch {
 	case len(in) == 2 && in[0].Bench != nil && in[1].Bench != nil:
 		return compareFiles(in[1], in[0]), nil
+	case len(in) == 2 && in[0].Load != nil && in[1].Load != nil:
+		return compareLoads(in[1], in[0]), nil
 	case len(in) != 1 || in[0].Duel == nil:
-		return nil, errors.New("compare wants what hone compare recorded, or two files of benchmark lines")
+		return nil, errors.New("compare wants what hone compare recorded, two files of benchmark lines, or two load runs")
 	}
 	d := in[0].Duel
 	out := &report.Compare{

@@ -152,7 +152,7 @@ func (s *serverRun) cpu() {
 	sum := s.table.add(p, typ, 1/requests, false,
 		func(f *report.FunctionCost) *float64 { return &f.CPU }, func(f *report.FunctionCost) *float64 { return &f.With })
 	c := &report.ServerCPU{
-		Requests: requests, For: length, Profile: sum.all, Serving: sum.serving, Assisting: sum.assisting, Other: sum.other,
+		From: first, To: last, Requests: requests, For: length, Profile: sum.all, Serving: sum.serving, Assisting: sum.assisting, Other: sum.other,
 		Collecting: sum.collecting, Scheduling: sum.scheduling, Recording: sum.recording,
 	}
 	if p.Period > 0 {
@@ -223,15 +223,35 @@ func (s *serverRun) waiting() {
 			sum := s.table.add(picked.Profile, typ, 1/w.Requests, true,
 				func(f *report.FunctionCost) *float64 { return &f.Blocked }, func(f *report.FunctionCost) *float64 { return &f.AllW })
 			w.Blocked, w.Locks = sum.serving, sum.locks
-			w.Off = s.rec.Manifest.How == recording.Fetched && picked.Profile.NumSamples() == 0
+			w.Off = picked.Profile.NumSamples() == 0
 		}
 		if picked, typ, err := s.rec.Pick(recording.Mutex, first, last); err == nil {
 			none := newCostTable()
 			where := func(f *report.FunctionCost) *float64 { return &f.Blocked }
 			w.Contended = none.add(picked.Profile, typ, 1/w.Requests, false, where, where).all
 		}
+		w.Queued = s.queued()
 		s.out.Waiting = w
 	}
+}
+
+// queued returns how long goroutines waited for a processor of Go, for each request: how many waited on average, by how many
+// requests there were in a time.
+func (s *serverRun) queued() float64 {
+	first, last, ok := s.lines(recording.NumRunnable)
+	if !ok {
+		return 0
+	}
+	sum := 0.0
+	for i := first + 1; i <= last; i++ {
+		n, _ := s.rec.Series.At(recording.NumRunnable, i)
+		sum += n * float64(s.rec.Series.Times[i]-s.rec.Series.Times[i-1])
+	}
+	requests := s.requests(s.rec.Series.Times[first], s.rec.Series.Times[last])
+	if requests < 1 {
+		return 0
+	}
+	return sum / requests
 }
 
 func (s *serverRun) collector() {
@@ -372,6 +392,9 @@ func (s *serverRun) balance() {
 		add("waiting for locks", durationOf(w.Locks))
 		add("waiting for channels and others", durationOf(w.Blocked-w.Locks))
 	}
+	if w := s.out.Waiting; w != nil && w.Queued > 0 {
+		add("ready to run, waiting for a processor of Go", durationOf(w.Queued))
+	}
 	if c.Delayed > 0 {
 		add("waiting for a processor of the machine", durationOf(c.Delayed))
 	}
@@ -381,7 +404,7 @@ func (s *serverRun) balance() {
 	case left < 0:
 		s.doubt("the parts are more than the whole: goroutines worked for a request at the same time, or for none")
 	case float64(left) > 0.5*float64(mean):
-		s.doubt("unexplained is time on the network and in the kernel, for one of the GOMAXPROCS processors of Go, for files, sleeping, and in hone")
+		s.doubt("unexplained is time on the network and in the kernel, for files, sleeping, and in hone")
 	}
 }
 

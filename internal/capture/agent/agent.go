@@ -34,6 +34,7 @@ type Settings struct {
 	Block  time.Duration // rate of the block profile: a sample for so much waiting
 	Mutex  int           // fraction of the mutex profile: a sample for so many
 	Trace  bool          // write an execution trace
+	Queue  bool          // look often how many goroutines wait for a processor
 	Flight time.Duration // the last of an execution trace is written in the end, and when there is trouble; 0 is none
 	When   []Condition   // of trouble
 	Window time.Duration // what is older is dropped, unless it led up to trouble; 0 keeps all
@@ -47,6 +48,9 @@ func (s Settings) String() string {
 	out := "every=" + s.Every.String() + ",block=" + s.Block.String() + ",mutex=" + strconv.Itoa(s.Mutex)
 	if s.Trace {
 		out += ",trace=true"
+	}
+	if s.Queue {
+		out += ",queue=true"
 	}
 	if s.Flight > 0 {
 		out += ",flight=" + s.Flight.String()
@@ -85,6 +89,8 @@ func parse(text string) (s Settings, ok bool) {
 			s.Mutex, _ = strconv.Atoi(value)
 		case "trace":
 			s.Trace = value == "true"
+		case "queue":
+			s.Queue = value == "true"
 		case "flight":
 			s.Flight, _ = time.ParseDuration(value)
 		case "when":
@@ -132,6 +138,7 @@ type recorder struct {
 	waits waiting
 	alarm Alarm
 	last  flight // of the execution trace
+	queue queue
 
 	cost atomic.Int64 // CPU time of recording, nanoseconds
 }
@@ -178,6 +185,9 @@ func (r *recorder) run() {
 	r.metrics()
 	r.atExit(r.end)
 	r.hide(r.loop)
+	if r.Queue {
+		r.hide(r.queue.watch)
+	}
 	r.watchSignals()
 }
 

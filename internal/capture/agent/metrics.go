@@ -141,6 +141,9 @@ func (r *recorder) metrics() {
 	}
 	s.watched.rates(now)
 	b = strconv.AppendInt(appendKey(b, "go/goroutines"), int64(runtime.NumGoroutine()), 10)
+	if n, ok := r.queue.mean(); ok {
+		b = appendFloat(appendKey(b, "go/runnable"), n)
+	}
 	b = s.process.Append(b)
 	b = append(b, "}\n"...)
 	s.line = b
