@@ -3,12 +3,16 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/http/pprof"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/report"
@@ -182,5 +186,45 @@ func TestCompareLoad(t *testing.T) {
 	}
 	if i := slices.IndexFunc(two.Why, func(w report.CompareWhy) bool { return w.What == "memory" }); i < 0 || two.Why[i].Rows[0].Function != "main.fill" {
 		t.Errorf("why: %+v", two.Why)
+	}
+}
+
+var attached [16][]byte
+
+// TestLoadAttach loads a server that runs already, here, and asks it for profiles of itself meanwhile.
+func TestLoadAttach(t *testing.T) {
+	long(t)
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	var n atomic.Int64
+	mux.HandleFunc("/work", func(w http.ResponseWriter, _ *http.Request) {
+		attached[n.Add(1)%int64(len(attached))] = make([]byte, 8<<10)
+		w.Write([]byte("hi"))
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	out, errs, err := honeIn(t, t.TempDir(), "load", "--pprof", server.URL, "--json", "-t", "8s", "--warmup", "500ms", "-c", "4", server.URL+"/work")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, errs)
+	}
+	var r report.Load
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	s := r.Server
+	if s == nil || s.CPU == nil || s.Memory == nil || s.Waiting == nil {
+		t.Fatalf("something is missing: %s", out)
+	}
+	if s.CPU.Profile <= 0 || s.CPU.Kernel != 0 {
+		t.Errorf("CPU: %+v", s.CPU)
+	}
+	if !s.Waiting.Off {
+		t.Errorf("the server keeps no profile of waiting, but %+v", s.Waiting)
+	}
+	i := slices.IndexFunc(s.Functions, func(f report.FunctionCost) bool { return strings.Contains(f.Name, "TestLoadAttach.func") })
+	if i < 0 || s.Functions[i].Bytes < 0.75*8192 || s.Functions[i].Bytes > 1.25*8192 {
+		t.Errorf("8 KiB for each request, but %+v", s.Functions)
 	}
 }
