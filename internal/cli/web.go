@@ -183,6 +183,8 @@ func firstView(rec *recording.Recording) string {
 		return "compare"
 	case rec.Bench != nil && len(rec.Bench.Results) > 0:
 		return "bench"
+	case rec.Load != nil:
+		return "load"
 	case rec.Series != nil:
 		return "timeline"
 	}

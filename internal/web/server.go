@@ -130,7 +130,7 @@ func (s *Server) URL(l net.Listener, page string) string {
 }
 
 // pages are the paths at which the page is served.
-var pages = []string{"overview", "flame", "sandwich", "top", "graph", "source", "diff", "tags", "traces", "timeline", "compare", "bench"}
+var pages = []string{"overview", "flame", "sandwich", "top", "graph", "source", "diff", "tags", "traces", "timeline", "compare", "bench", "load"}
 
 // Handler answers requests.
 func (s *Server) Handler() http.Handler {

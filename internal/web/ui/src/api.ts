@@ -274,6 +274,57 @@ export interface Bench {
   notes?: string[];
 }
 
+export interface LoadRow {
+  from_ns: number;
+  for_ns: number;
+  answered: number;
+  errors: number;
+  p50_ns: number;
+  p99_ns: number;
+  max_ns: number;
+}
+
+export interface FunctionCost {
+  name: string;
+  cpu_ns: number;
+  with_calls_cpu_ns: number;
+  bytes: number;
+  objects: number;
+  blocked_ns: number;
+}
+
+export interface LoadServer {
+  cpu?: { profile_ns: number; kernel_ns?: number };
+  memory?: { bytes: number; objects: number };
+  gc?: { cycles: number; share: number };
+  balance?: { what: string; ns: number; share: number }[];
+  functions?: FunctionCost[];
+  library_calls?: FunctionCost[];
+  leak_suspects?: { what: string; where?: string; from: number; to: number }[];
+  doubts?: string[];
+}
+
+export interface Load {
+  target: string;
+  method?: string;
+  engine: string;
+  rate?: number;
+  stages?: unknown[];
+  conns: number;
+  asked: number;
+  good: number;
+  unsent?: number;
+  unfinished?: number;
+  status?: Record<string, number>;
+  errors?: Record<string, number>;
+  answered_per_second: number;
+  percentiles?: { percent: number; service_ns: number; response_ns?: number }[];
+  rows?: LoadRow[];
+  server?: LoadServer;
+  doubts?: string[];
+  notes?: string[];
+}
+
 export interface Timeline {
   ref: string;
   end_ns: number;

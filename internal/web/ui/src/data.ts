@@ -38,9 +38,14 @@ export function benched(app: App): boolean {
   return recordingOf(app)?.parts?.includes("bench") ?? false;
 }
 
+/** loaded tells whether a recording is of a server under load. */
+export function loaded(app: App): boolean {
+  return recordingOf(app)?.parts?.includes("load") ?? false;
+}
+
 /** profiled tells whether a recording has a profile. One without has something else at least. */
 export function profiled(app: App): boolean {
-  return !(timed(app) || compared(app) || benched(app)) || (recordingOf(app)?.metrics?.length ?? 0) > 0;
+  return !(timed(app) || compared(app) || benched(app) || loaded(app)) || (recordingOf(app)?.metrics?.length ?? 0) > 0;
 }
 
 /** asked returns the pairs of the state that change the answer of a view: it refuses all others. */

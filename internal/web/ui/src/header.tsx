@@ -1,7 +1,7 @@
 // What stands above every view: what is looked at, the views, and the filters that were applied.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { App, asked, benched, compared, profiled, recordingOf, timed, useApp } from "./data";
+import { App, asked, benched, compared, loaded, profiled, recordingOf, timed, useApp } from "./data";
 import { duration, group, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { readable } from "./names";
@@ -21,6 +21,7 @@ export const views: View[] = [
   { name: "overview", title: "Overview", needs: "/api/top", there: profiled },
   { name: "compare", title: "Compare", needs: "/api/compare", key: "v", there: compared },
   { name: "bench", title: "Benchmarks", needs: "/api/bench", key: "b", there: benched },
+  { name: "load", title: "Load", needs: "/api/load", key: "o", there: loaded },
   { name: "timeline", title: "Timeline", needs: "/api/timeline", key: "0", there: timed },
   { name: "flame", title: "Flame", needs: "/api/flame", there: profiled },
   { name: "sandwich", title: "Callers", needs: "/api/sandwich", there: profiled },
@@ -100,7 +101,7 @@ const downloads: [format: string, doc: string][] = [
 const tables = new Set(["csv", "json", "markdown"]);
 
 // The views that a table or data can be had of; the others are pictures of what the flame graph has.
-const written = new Set(["top", "flame", "diff", "tags", "timeline", "compare", "bench"]);
+const written = new Set(["top", "flame", "diff", "tags", "timeline", "compare", "bench", "load"]);
 
 function Download() {
   const app = useApp();
@@ -182,7 +183,7 @@ const controlled = new Set([
 ]);
 
 // Views that no filter changes.
-const unfiltered = new Set(["compare", "bench"]);
+const unfiltered = new Set(["compare", "bench", "load"]);
 
 /** Pills are the steps that were applied, each with a × that takes it back. */
 export function Pills() {

@@ -10,7 +10,7 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
     [
       ["1 … 9", "the views, from left to right"],
       ["0", "the timeline, where there is one"],
-      ["v  b", "versions that were compared, and benchmarks, where there are any"],
+      ["v  b  o", "versions that were compared, benchmarks, and a load run, where there are any"],
       ["/", "search"],
       ["Esc", "leave the search; zoom out"],
       ["t", "theme: as the system has it, light, dark"],

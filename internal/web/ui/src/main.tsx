@@ -12,6 +12,7 @@ import { Header, Pills, Tabs, views } from "./header";
 import { useKeys } from "./keys";
 import { TagsView, TracesView } from "./labels";
 import { OverviewView } from "./overview";
+import { LoadView } from "./load";
 import { Message, Toast } from "./parts";
 import { SandwichView } from "./sandwich";
 import { SourceView } from "./source";
@@ -33,10 +34,11 @@ const components: Record<string, ComponentType> = {
   timeline: TimelineView,
   compare: CompareView,
   bench: BenchView,
+  load: LoadView,
 };
 
 // Views that need no profile.
-const others = new Set(["timeline", "compare", "bench"]);
+const others = new Set(["timeline", "compare", "bench", "load"]);
 
 const api = connect();
 

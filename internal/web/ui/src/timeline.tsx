@@ -172,7 +172,7 @@ function Plot({ run, brush, left, text }: { run: Run; brush: Brush; left: number
 }
 
 /** useWidth returns how wide an element is. */
-function useWidth() {
+export function useWidth() {
   const ref = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
@@ -184,7 +184,7 @@ function useWidth() {
   return [ref, width] as const;
 }
 
-function Canvas({ height, width, paint, deps }: { height: number; width: number; paint: (ctx: CanvasRenderingContext2D) => void; deps: unknown[] }) {
+export function Canvas({ height, width, paint, deps }: { height: number; width: number; paint: (ctx: CanvasRenderingContext2D) => void; deps: unknown[] }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => {
     const ctx = width > 0 && ready(canvas.current!, width, height);
@@ -352,7 +352,7 @@ function Charts({ run, brush }: { run: Run; brush: Brush }) {
   );
 }
 
-function Swatch({ line }: { line: Line }) {
+export function Swatch({ line }: { line: Line }) {
   return <i class={"swatch " + line.draw} aria-hidden="true" style={{ borderColor: line.color, background: line.draw === "dash" ? "none" : line.color }} />;
 }
 
