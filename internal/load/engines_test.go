@@ -428,6 +428,31 @@ func TestOpenLoop(t *testing.T) {
 	})
 }
 
+// A schedule opens connections as it needs them, up to those that are allowed: while a server stalls there is one for each
+// request, as there is one for each user. While it answers, those that are idle are used again.
+func TestOpenConnections(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engineCase) {
+		s := e.serve(t, loadtest.Options{Every: time.Hour, Stall: time.Hour})
+		p := e.plan(t, s.URL+"/200")
+		p.Rate, p.Duration, p.Conns, p.Grace = 100, time.Second, 400, time.Second
+		l := mustRun(t, p)
+		if l.Sent+l.Unsent != 100 || l.Opened < l.Sent || l.Opened > 100 || l.Sent < 50 {
+			t.Errorf("%d connections for %d requests, %d not sent; want one for each of 100", l.Opened, l.Sent, l.Unsent)
+		}
+		if e.name != Epoll {
+			return // they take any of their connections
+		}
+		s = e.listen(t)
+		p = e.plan(t, s.URL+"/200")
+		p.Rate, p.Duration, p.Conns, p.Threads, p.Grace = 200, time.Second, 400, 1, time.Minute
+		if l := mustRun(t, p); l.Good != 200 || l.Opened > 150 {
+			t.Errorf("%d connections for %d requests of which each is answered at once", l.Opened, l.Good)
+		} else {
+			t.Logf("%d connections for %d requests", l.Opened, l.Good)
+		}
+	})
+}
+
 // The warm-up does not count.
 func TestWarmup(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engineCase) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/hone-perf/hone/internal/latency"
@@ -102,8 +103,8 @@ func (s *search) find(ctx context.Context) (float64, error) {
 
 // round keeps three digits of a rate.
 func round(rate float64) float64 {
-	unit := math.Pow(10, math.Floor(math.Log10(rate))-2)
-	return math.Round(rate/unit) * unit
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 3, 64), 64)
+	return short
 }
 
 // try keeps a rate for a while.

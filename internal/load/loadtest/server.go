@@ -34,6 +34,7 @@ type Options struct {
 //	/mix         what Mix names, in turn
 //	/echo        method, path, and body
 //	/burn/N      spends N microseconds of CPU
+//	/sleep/N     waits for N milliseconds
 //	/NAME        one of the Faults
 type Server struct {
 	URL string // without a path
@@ -323,6 +324,9 @@ func (c *call) answer(what string) bool {
 		return c.plain("200", 200, "", strings.Repeat("x", min(max(number, 0), 1<<24)))
 	case "sizes":
 		return c.plain("200", 200, "", strings.Repeat("x", 2+int(c.s.turn.Add(1)-1)%4))
+	case "sleep":
+		c.s.pause(time.Duration(min(max(number, 0), 60_000)) * time.Millisecond)
+		return c.plain("200", 200, "", "hi")
 	case "burn":
 		for end := time.Now().Add(time.Duration(number) * time.Microsecond); time.Now().Before(end); {
 		}
