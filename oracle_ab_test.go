@@ -87,7 +87,7 @@ func runAB(t *testing.T, program string, ours bool, opt loadtest.Options, args [
 	}
 	var line []string
 	for _, a := range args {
-		line = append(line, strings.ReplaceAll(a, "URL", s.URL))
+		line = append(line, strings.NewReplacer("URL", s.URL, "HOST", u.Host).Replace(a))
 	}
 	if ours {
 		self, err := os.Executable()
@@ -160,6 +160,12 @@ func TestABOracle(t *testing.T) {
 		{name: "lengths", args: "-n 40 URL/sizes"},
 		{name: "any length", args: "-n 40 -l URL/sizes"},
 		{name: "short", args: "-n 20 -S -d URL/200"},
+		{name: "through a proxy", args: "-n 20 -c 2 -X HOST -P me:secret -A u:p http://127.0.0.1:81/200"},
+		{name: "through a proxy, keep-alive", args: "-n 20 -c 2 -k -X HOST URL/200"},
+		{name: "from an address", args: "-n 20 -B 127.0.0.9 URL/200"},
+		{name: "from an address of others", args: "-n 20 -B 192.0.2.7 URL/200"},
+		{name: "from a name that is none", args: "-n 20 -B nosuch.invalid URL/200"},
+		{name: "small buffers", args: "-n 20 -c 2 -b 4096 URL/size/100000"},
 		{name: "without percentages", args: "-n 20 -d URL/200"},
 		{name: "HEAD", args: "-n 10 -i -k URL/size/100"},
 		{name: "POST", args: "-n 7 -p body -T text/x -C a=b -C c=d -A user:secret -H X:y -k URL/echo"},
@@ -284,7 +290,7 @@ func TestABMeantToDiffer(t *testing.T) {
 		{"D2", "-n 10 URL/close", "Failed requests:        0\n", "(Connect: 0, Receive: 0, Length: 0, Exceptions: 10)\n", 0},
 		{"D3", "-n 10 -r URL/reset", "Failed requests:        20\n", "Failed requests:        10\n   (Connect: 0, Receive: 10, Length: 0, Exceptions: 0)\n", 0},
 		{"D4", "-n 10 URL/chunked", "Document Length:        ", "Document Length:        2 bytes\n", 0},
-		{"D5", "-n 10 -X localhost:1 URL/200", "", "hone ab has no -X: hone load --proxy", 22},
+		{"D5", "-n 10 -Z AES128-SHA URL/200", "", "hone ab has no -Z: ciphers are left to", 22},
 		{"D5", "-v 4 URL/200", "LOG: ", "hone ab has no -v beyond 1", 22},
 		{"D6", "-c 0 URL/200", "", "Invalid Concurrency [Range 1..20000]", 22},
 		{"D7", "-n 1 http://192.0.2.1/", "", "is neither this machine nor in a private network", 1},

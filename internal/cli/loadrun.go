@@ -72,7 +72,7 @@ type loadFlags struct {
 	expectLength, maxBody             int64
 	insecure, noKeepAlive, http2, any bool
 	ndjson, findMax                   bool
-	record, pprof                     string
+	record, pprof, from               string
 }
 
 func loadCommand(v *view.View, sys *System) *cobra.Command {
@@ -143,6 +143,7 @@ func loadFlagsOf(cmd *cobra.Command) (*loadFlags, *source.Options) {
 	flags.BoolVar(&f.noKeepAlive, "no-keepalive", false, "open a connection for each request")
 	flags.BoolVar(&f.http2, "http2", false, "speak HTTP/2; --conns are then requests at the same time")
 	flags.StringVarP(&f.proxy, "proxy", "x", "", "send through the proxy at `URL`")
+	flags.StringVar(&f.from, "from", "", "connect from this `ADDRESS` of this machine: each has ports of its own")
 	flags.BoolVarP(&f.insecure, "insecure", "k", false, "take any certificate")
 	flags.BoolVar(&f.any, "allow-public", false, "the server is neither this machine nor in a private network, and may be loaded")
 	flags.BoolVar(&f.ndjson, "ndjson", false, "write JSON every second while it runs, and in the end the answer, each on a line")
@@ -406,6 +407,7 @@ func (f *loadFlags) plan(cmd *cobra.Command, sys *System, ask *source.Options, a
 	p := &load.Plan{
 		Agent: "hone/" + version(), Number: f.number, Conns: f.conns, Threads: f.threads, Duration: f.duration, Warmup: f.warmup,
 		Timeout: f.timeout, Grace: f.grace, Engine: f.engine, NoKeepAlive: f.noKeepAlive, HTTP2: f.http2, AnyHost: f.any, MaxBody: f.maxBody,
+		From: f.from,
 	}
 	var err error
 	if p.Targets, err = f.requests(cmd, sys, args); err != nil {

@@ -271,6 +271,9 @@ func (l *loop) dial(i int32) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return os.NewSyscallError("setsockopt", err)
 	}
+	if err := l.settle(fd); err != nil {
+		return err
+	}
 	_, _, errno := unix.RawSyscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&l.target)), l.size)
 	if errno != 0 && errno != unix.EINPROGRESS {
 		return os.NewSyscallError("connect", errno)
@@ -280,6 +283,26 @@ func (l *loop) dial(i int32) error {
 		return os.NewSyscallError("epoll_ctl", err)
 	}
 	return nil
+}
+
+// settle gives a socket the address and the buffers that the plan wants.
+func (l *loop) settle(fd int) error {
+	if n := l.r.plan.Window; n > 0 {
+		for _, which := range []int{unix.SO_RCVBUF, unix.SO_SNDBUF} {
+			if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, which, n); err != nil {
+				return os.NewSyscallError("setsockopt", err)
+			}
+		}
+	}
+	local := l.r.where.local
+	if !local.IsValid() {
+		return nil
+	}
+	var from unix.Sockaddr = &unix.SockaddrInet6{Addr: local.As16(), ZoneId: zoneID(local.Zone())}
+	if local.Is4() {
+		from = &unix.SockaddrInet4{Addr: local.As4()}
+	}
+	return os.NewSyscallError("bind", unix.Bind(fd, from))
 }
 
 const (

@@ -17,7 +17,7 @@ import (
 // netHTTP is the engine for what the others cannot do: HTTP/2, proxies, many hosts. It takes three times the CPU.
 func (r *run) netHTTP(ctx context.Context) error {
 	p := &r.plan
-	var d net.Dialer
+	d := r.where.dialer()
 	transport := &http.Transport{
 		TLSClientConfig: p.TLS.Clone(), DisableCompression: true, DisableKeepAlives: p.NoKeepAlive,
 		MaxIdleConnsPerHost: p.Conns, MaxResponseHeaderBytes: maxHeader,
@@ -26,10 +26,14 @@ func (r *run) netHTTP(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, p.ConnectTimeout)
 			defer cancel()
 			began := r.now()
+			if p.Via != "" {
+				addr = p.Via
+			}
 			c, err := d.DialContext(ctx, network, addr)
 			if err != nil {
 				return nil, err
 			}
+			p.tune(c)
 			now := r.now()
 			t := r.tallies[0]
 			t.Lock()

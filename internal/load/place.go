@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -16,6 +17,8 @@ import (
 type place struct {
 	name string         // of the host
 	addr netip.AddrPort // one of its addresses; not for the net/http engine, which looks itself
+
+	local netip.Addr // to connect from; the zero Addr is any
 
 	mu    sync.Mutex
 	tls   string // version and cipher, once known
@@ -42,6 +45,11 @@ func findPlace(ctx context.Context, p *Plan) (*place, error) {
 	defer cancel()
 	first := p.Targets[0].URL
 	out := &place{name: first.Hostname()}
+	if p.From != "" {
+		if err := out.from(ctx, p.From); err != nil {
+			return nil, err
+		}
+	}
 	seen := map[string]bool{}
 	for i := range p.Targets {
 		u := p.Targets[i].URL
@@ -51,8 +59,8 @@ func findPlace(ctx context.Context, p *Plan) (*place, error) {
 		seen[host(u)] = true
 		addrs, err := lookUp(ctx, u)
 		if err != nil {
-			if p.Proxy != nil && p.AnyHost {
-				continue // the proxy may know
+			if p.Proxy != nil && p.AnyHost || p.Via != "" {
+				continue // who is there may know
 			}
 			return nil, err
 		}
@@ -61,14 +69,79 @@ func findPlace(ctx context.Context, p *Plan) (*place, error) {
 				return nil, &PublicError{u.Hostname(), a.Addr()}
 			}
 		}
-		if i == 0 {
-			out.addr = addrs[0]
-			if len(addrs) > 1 && p.Engine != NetHTTP {
-				out.choose(ctx, addrs)
-			}
+		if i == 0 && p.Via == "" {
+			out.take(ctx, addrs, p.Engine)
 		}
 	}
+	if p.Via != "" {
+		via := &url.URL{Scheme: "http", Host: p.Via}
+		out.name = via.Hostname()
+		addrs, err := lookUp(ctx, via)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range addrs {
+			if !p.AnyHost && !ours(a.Addr()) {
+				return nil, &PublicError{via.Hostname(), a.Addr()}
+			}
+		}
+		out.take(ctx, addrs, p.Engine)
+	}
 	return out, nil
+}
+
+// take takes the first of several addresses, or one that can be connected to.
+func (w *place) take(ctx context.Context, addrs []netip.AddrPort, engine string) {
+	w.addr = addrs[0]
+	if len(addrs) > 1 && engine != NetHTTP {
+		w.choose(ctx, addrs)
+	}
+}
+
+// A FromError says that nothing can be connected from an address.
+type FromError struct {
+	From string
+	Err  error
+}
+
+func (e *FromError) Error() string { return "connecting from " + e.From + ": " + e.Err.Error() }
+
+func (e *FromError) Unwrap() error { return e.Err }
+
+// from finds the address to connect from, and makes sure that this machine has it.
+func (w *place) from(ctx context.Context, name string) error {
+	addrs, err := lookUp(ctx, &url.URL{Scheme: "http", Host: net.JoinHostPort(strings.Trim(name, "[]"), "1")})
+	if err != nil {
+		return err
+	}
+	w.local = addrs[0].Addr()
+	l, err := net.Listen("tcp", netip.AddrPortFrom(w.local, 0).String())
+	if err != nil {
+		return &FromError{name, err}
+	}
+	return l.Close()
+}
+
+// A NoHostError says that nobody knows a name.
+type NoHostError struct{ Name string }
+
+func (e *NoHostError) Error() string { return e.Name + ": there is no host of this name" }
+
+// dialer returns what opens connections.
+func (w *place) dialer() *net.Dialer {
+	d := &net.Dialer{}
+	if w.local.IsValid() {
+		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(w.local, 0))
+	}
+	return d
+}
+
+// tune sets what a plan says about a connection.
+func (p *Plan) tune(c net.Conn) {
+	if t, ok := c.(*net.TCPConn); ok && p.Window > 0 {
+		t.SetReadBuffer(p.Window)
+		t.SetWriteBuffer(p.Window)
+	}
 }
 
 // lookUp returns the addresses of the host of a URL.
@@ -85,7 +158,7 @@ func lookUp(ctx context.Context, u *url.URL) ([]netip.AddrPort, error) {
 	if err != nil {
 		var dns *net.DNSError
 		if errors.As(err, &dns) && dns.IsNotFound {
-			return nil, fmt.Errorf("%s: there is no host of this name", name)
+			return nil, &NoHostError{name}
 		}
 		return nil, fmt.Errorf("looking up %s: %w", name, err)
 	}

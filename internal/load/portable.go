@@ -178,11 +178,11 @@ func (c *client) dial(ctx context.Context, k *ticket) (phase, error) {
 	p := &c.r.plan
 	ctx, cancel := context.WithTimeout(ctx, min(p.ConnectTimeout, p.Timeout))
 	defer cancel()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", c.r.where.addr.String())
+	conn, err := c.r.where.dialer().DialContext(ctx, "tcp", c.r.where.addr.String())
 	if err != nil {
 		return connecting, err
 	}
+	p.tune(conn)
 	if c.secure != nil {
 		t := tls.Client(conn, c.secure)
 		if err := t.HandshakeContext(ctx); err != nil {

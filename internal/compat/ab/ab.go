@@ -12,7 +12,8 @@ import (
 	"io"
 	"net"
 	"os"
-	"strings"
+	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/hone-perf/hone/internal/latency"
@@ -52,7 +53,11 @@ func Main(ctx context.Context, sys System, args []string) int {
 		if o.heartbeat > 0 {
 			dots = "\n"
 		}
-		fmt.Fprintf(sys.Out, "Benchmarking %s (be patient)%s", o.host, dots)
+		through := ""
+		if o.proxyHost != "" {
+			through = fmt.Sprintf("[through %s:%d] ", o.proxyHost, o.proxyPort)
+		}
+		fmt.Fprintf(sys.Out, "Benchmarking %s %s(be patient)%s", o.host, through, dots)
 	}
 	b.began = time.Now()
 	l, err := load.Run(ctx, *p)
@@ -82,12 +87,25 @@ func Main(ctx context.Context, sys System, args []string) int {
 func (b *bench) notBegun(err error) int {
 	var public *load.PublicError
 	var dns *net.DNSError
+	var nobody *load.NoHostError
+	var from *load.FromError
+	name := b.host
+	if errors.As(err, &nobody) {
+		name = nobody.Name
+	}
 	switch {
+	case errors.As(err, &from):
+		text, code := "Cannot assign requested address", 99
+		if n := syscall.Errno(0); errors.As(err, &n) {
+			text, code = sentence(n), int(n)
+		}
+		fmt.Fprintf(b.sys.Err, "bind: %s (%d)\n", text, code)
+		return code
 	case errors.As(err, &public):
 		fmt.Fprintf(b.sys.Err, "ab: %v; hone load --allow-public loads it\n", err)
 		return exitError
-	case errors.As(err, &dns), strings.Contains(err.Error(), "there is no host of this name"):
-		fmt.Fprintf(b.sys.Err, "apr_sockaddr_info_get() for %s: Name or service not known (670002)\n", b.host)
+	case errors.As(err, &dns), nobody != nil:
+		fmt.Fprintf(b.sys.Err, "apr_sockaddr_info_get() for %s: Name or service not known (670002)\n", name)
 		return exitName
 	}
 	fmt.Fprintf(b.sys.Err, "ab: %v\n", err)
@@ -171,6 +189,8 @@ func (b *bench) plan() (*load.Plan, error) {
 		NoKeepAlive: !o.keepAlive,
 		HTTP10:      true,
 		Expect:      load.Expect{Status: []load.StatusRange{{From: 100, To: 999}}, Same: !o.anyLength},
+		From:        o.from,
+		Window:      o.window,
 		StopAt:      b.stopAt,
 		Each:        b.each,
 		First:       func(f *load.First) { b.first = f },
@@ -179,6 +199,9 @@ func (b *bench) plan() (*load.Plan, error) {
 		p.Grace = time.Nanosecond // what is under way then is not waited for
 	} else {
 		p.Grace = load.MaxDuration
+	}
+	if o.proxyHost != "" {
+		p.Via = net.JoinHostPort(o.proxyHost, strconv.Itoa(o.proxyPort))
 	}
 	var err error
 	p.TLS, err = o.tls()

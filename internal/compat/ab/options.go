@@ -39,6 +39,12 @@ type options struct {
 	table, tr, td           string
 	gnuplot, csv            string
 
+	proxyHost string
+	proxyPort int
+	proxyAuth string
+	from      string
+	window    int
+
 	noServerName bool
 	protocol     string
 	certFile     string
@@ -53,10 +59,6 @@ const letters = "n:c:t:s:b:T:p:u:v:lrkVhwiIx:y:z:C:H:P:A:g:X:de:SqB:m:Z:f:E:"
 
 // without are options that hone ab has not, and what to do instead.
 var without = map[byte]string{
-	'b': "buffers of sockets are left to the system",
-	'B': "the local address is left to the system",
-	'X': "hone load --proxy sends through a proxy",
-	'P': "hone load --proxy http://user:password@host sends through a proxy",
 	'Z': "ciphers are left to the TLS of Go",
 }
 
@@ -189,6 +191,15 @@ func (o *options) set(sys System, c byte, arg string) (code int, stop bool) {
 		o.cookie = "Cookie: " + arg + "\r\n" // the last one, though the usage says otherwise
 	case 'A':
 		o.auth = "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(strings.TrimLeft(arg, " \t"))) + "\r\n"
+	case 'X':
+		host, port, _ := strings.Cut(arg, ":")
+		o.proxyHost, o.proxyPort = host, atoi(port)
+	case 'P':
+		o.proxyAuth = "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(strings.TrimLeft(arg, " \t"))) + "\r\n"
+	case 'B':
+		o.from = arg
+	case 'b':
+		o.window = max(atoi(arg), 0)
 	case 'H':
 		o.headers += arg + "\r\n"
 		for _, name := range []string{"Host", "User-Agent", "Accept"} {
@@ -299,11 +310,15 @@ func (o *options) wire() []byte {
 	if method == "" {
 		method = "GET"
 	}
-	fmt.Fprintf(&b, "%s %s HTTP/1.0\r\n", method, o.path)
+	path := o.path
+	if o.proxyHost != "" {
+		path = o.url.Scheme + "://" + o.url.Host + path
+	}
+	fmt.Fprintf(&b, "%s %s HTTP/1.0\r\n", method, path)
 	if o.keepAlive {
 		b.WriteString("Connection: Keep-Alive\r\n")
 	}
-	b.WriteString(o.cookie + o.auth)
+	b.WriteString(o.cookie + o.proxyAuth + o.auth)
 	if o.hasBody {
 		fmt.Fprintf(&b, "Content-length: %d\r\nContent-type: %s\r\n", len(o.body), o.contentType)
 	}
