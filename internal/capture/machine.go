@@ -140,6 +140,9 @@ func (s *session) cause(end *ending, said []byte, oom *oomCount) string {
 		}
 		return "it crashed"
 	}
+	if end.asked && signalName(end.state) == "SIGTERM" {
+		return "hone asked it to end, since the load was over"
+	}
 	const killed = 128 + int(syscall.SIGKILL) // also what a shell says of a program that it ran
 	if codeOf(end.state) != killed {
 		return ""
@@ -150,7 +153,7 @@ func (s *session) cause(end *ending, said []byte, oom *oomCount) string {
 	switch {
 	case signalName(end.state) != "SIGKILL":
 		return "something that it ran was killed, it seems"
-	case end.stopped.Load():
+	case end.stopped.Load(), end.asked:
 		return "hone killed it, since it did not end when asked to"
 	}
 	return "somebody killed it"

@@ -68,8 +68,7 @@ type Recorded struct {
 	Name     string // of the program
 	File     string // where the recording is: one file, or the folder when no file could be made of it
 	Bytes    int64
-	Code     int  // exit code of the program
-	Asked    bool // hone asked the program to end
+	Code     int // exit code of the program
 	Manifest *recording.Manifest
 }
 
@@ -133,7 +132,7 @@ func Record(ctx context.Context, opt Options) (*Recorded, error) {
 	}
 	s.finish(end, of)
 	out, err := s.pack()
-	out.Name, out.Code, out.Asked = name, codeOf(end.state), end.asked
+	out.Name, out.Code = name, codeOf(end.state)
 	return out, errors.Join(runErr, err)
 }
 

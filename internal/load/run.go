@@ -30,6 +30,7 @@ type run struct {
 	tallies []*tally
 	each    sync.Mutex // for Plan.Each
 	rows    []latency.Row
+	second  moment // of all tallies, to make a row of; it is kept since a histogram is large
 	health  latency.Health
 	stopped string
 	stopAt  time.Duration
@@ -293,7 +294,8 @@ func (r *run) hopeless(now time.Duration) bool {
 
 // row ends a part of the run, which is about a second long.
 func (r *run) row(from, to time.Duration) {
-	var sum moment
+	sum := &r.second
+	sum.reset()
 	row := latency.Row{From: from - r.plan.Warmup, For: to - from}
 	for _, t := range r.tallies {
 		t.Lock()

@@ -184,6 +184,9 @@ func durationOf[T int64 | float64](ns T) time.Duration { return time.Duration(ns
 func (s *serverRun) memory() {
 	first, last, ok := s.parts(recording.Heap)
 	if !ok {
+		if len(s.rec.Parts[recording.Heap]) > 0 {
+			s.doubt("what requests allocate, and what they wait for, is told by two profiles between the warm-up and the end, and there were not two: load it for three seconds or more")
+		}
 		return
 	}
 	picked, _, err := s.rec.Pick("alloc_space", first, last)
