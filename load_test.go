@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
@@ -50,7 +51,7 @@ func known(t *testing.T) string {
 // a tenth. Requests are so many that the samples are, however slow the machine is today.
 func TestLoadRecord(t *testing.T) {
 	dir := known(t)
-	out, errs, err := honeIn(t, dir, "load", "--record", ".", "--json", "-o", "run.hone", "-n", "30000", "--warmup", "500ms", "-c", "4",
+	out, errs, err := honeIn(t, dir, "load", "--record", ".", "--json", "-o", "run.hone", "-n", "50000", "--warmup", "500ms", "-c", "4",
 		"http://127.0.0.1:{port}/", "--", "-addr", "127.0.0.1:{port}")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, errs)
@@ -77,13 +78,24 @@ func TestLoadRecord(t *testing.T) {
 		}
 		t.Logf("%s: %.5g of %.5g", what, got, want)
 	}
-	near("CPU of burn", function("main.burn").With, 200_000)
+	// Where others want the processors, too, the profile misses some of what the kernel counts, and the answer says so.
+	seen := s.CPU.Profile / s.CPU.Kernel
+	t.Logf("the profile has %.3g of what the kernel counts", seen)
+	if burn := function("main.burn").With / 200_000; burn < 0.9*min(seen, 1) || burn > 1.1*max(seen, 1) {
+		t.Errorf("CPU of burn: %.4g of 200 µs", burn)
+	} else {
+		t.Logf("CPU of burn: %.4g of 200 µs", burn)
+	}
+	if warned := strings.Contains(strings.Join(s.Doubts, "\n"), "the kernel counts"); warned != (math.Abs(seen-1) > 0.1) {
+		t.Errorf("the profile has %.3g of what the kernel counts, and the notes are %q", seen, s.Doubts)
+	}
 	near("bytes of fill", function("main.fill").Bytes, 8192)
-	if n := function("main.fill").Objects; n < 0.75 || n > 1.25 { // as there are some 500 samples
+	if n := function("main.fill").Objects; n < 0.75 || n > 1.25 { // as there are less than a thousand samples
 		t.Errorf("objects of fill: %.3g, want 1", n)
 	}
-	near("CPU by the profile", s.CPU.Profile, s.CPU.Kernel)
-	near("bytes by the profile", s.Memory.Sampled, s.Memory.Bytes)
+	if sampled := s.Memory.Sampled / s.Memory.Bytes; sampled < 0.75 || sampled > 1.25 {
+		t.Errorf("the heap profile has %.3g of what the runtime counts", sampled)
+	}
 	sum := 0.0
 	for _, f := range s.Functions {
 		sum += f.CPU
