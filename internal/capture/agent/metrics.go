@@ -145,6 +145,9 @@ func (r *recorder) metrics() {
 		b = appendFloat(appendKey(b, "go/runnable"), n)
 	}
 	b = s.process.Append(b)
+	if r.Queue {
+		b = s.process.AppendDelay(b)
+	}
 	b = append(b, "}\n"...)
 	s.line = b
 	if r.write.metrics != nil {

@@ -131,16 +131,15 @@ func cpuOf(stat [][]byte) (float64, bool) {
 // manyThreads is when it would take too long to ask each.
 const manyThreads = 200
 
-// runDelay returns how long the threads of the process were ready to run and waited for a processor of the machine, in
-// seconds, added up over those that there are, and whether that is known.
-func (p *Process) runDelay(threads int) (seconds float64, ok bool) {
-	if threads > manyThreads {
-		return 0, false
-	}
+// AppendDelay appends how long the threads of the process were ready to run and waited for a processor of the machine, added
+// up over those that there are. It asks each of them, which takes too long to be done for nothing.
+func (p *Process) AppendDelay(b []byte) []byte {
 	tasks, err := os.ReadDir(p.dir + "task")
-	if err != nil {
-		return 0, false
+	if err != nil || len(tasks) > manyThreads {
+		return b
 	}
+	var seconds float64
+	known := false
 	for _, t := range tasks {
 		// It holds the time on a processor, that of waiting for one, and how often.
 		words := bytes.Fields(p.read(p.dir + "task/" + t.Name() + "/schedstat"))
@@ -148,10 +147,13 @@ func (p *Process) runDelay(threads int) (seconds float64, ok bool) {
 			continue // it has ended, or the kernel does not count it
 		}
 		ns, err := strconv.ParseInt(string(words[1]), 10, 64)
-		ok = ok || err == nil
+		known = known || err == nil
 		seconds += float64(ns) / 1e9
 	}
-	return seconds, ok
+	if !known {
+		return b
+	}
+	return appendFloat(appendKey(b, "process/run-delay"), seconds)
 }
 
 // Group returns how much memory the control group uses that has the least to give, and what that is, in bytes; 0 where
@@ -182,10 +184,6 @@ func (p *Process) Append(b []byte) []byte {
 	const threads = 17
 	if len(stat) > threads && isNumber(stat[threads]) {
 		b = append(appendKey(b, "process/threads"), stat[threads]...)
-		n, _ := strconv.Atoi(string(stat[threads]))
-		if delay, ok := p.runDelay(n); ok {
-			b = appendFloat(appendKey(b, "process/run-delay"), delay)
-		}
 	}
 	if x := bytes.TrimSpace(p.read(p.memory)); isNumber(x) {
 		b = append(appendKey(b, "cgroup/memory"), x...)

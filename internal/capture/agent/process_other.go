@@ -14,6 +14,9 @@ func Of(string) *Process { return &Process{} }
 // Append appends what there is to know as members of a JSON object, each with a comma in front.
 func (*Process) Append(b []byte) []byte { return b }
 
+// AppendDelay appends how long its threads waited for a processor.
+func (*Process) AppendDelay(b []byte) []byte { return b }
+
 // Peak returns the most memory that the process had so far, in bytes; 0 when that is not known.
 func (*Process) Peak() int64 { return 0 }
 
