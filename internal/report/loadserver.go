@@ -227,26 +227,43 @@ func (s *LoadServer) balance() Table {
 }
 
 func (s *LoadServer) functions() Table {
-	t := Table{
-		Title: "by function", Summary: Phrase{"for each request; by itself and through the standard library, and with all that it calls"},
-		Columns: []Column{
-			{Name: "CPU"}, {Name: "with calls"}, {Name: "bytes"}, {Name: "with calls"}, {Name: "objects"}, {Name: "waiting"}, {Name: "function", Path: true},
-		},
-	}
-	for _, f := range s.Functions {
-		t.Rows = append(t.Rows, []any{each(f.CPU), each(f.With), size(f.Bytes), size(f.AllB), objects(f.Objects), each(f.Blocked), Name{Text: f.Name}})
-	}
-	return t
+	return s.costs("by function", "for each request; by itself and through the standard library, and with all that it calls", s.Functions, true)
 }
 
 // calls lists what is called in the standard library, which is part of what its callers cost.
 func (s *LoadServer) calls() Table {
-	t := Table{
-		Title: "through the standard library", Summary: Phrase{"of that, with all that it calls in turn"},
-		Columns: []Column{{Name: "CPU"}, {Name: "bytes"}, {Name: "objects"}, {Name: "waiting"}, {Name: "function", Path: true}},
+	return s.costs("through the standard library", "of that, with all that it calls in turn", s.Calls, false)
+}
+
+// costs makes a table of what is known of functions: where there is no profile of memory or waiting, it has no such columns.
+func (s *LoadServer) costs(title, summary string, functions []FunctionCost, with bool) Table {
+	t := Table{Title: title, Summary: Phrase{summary}}
+	memory, waiting := s.Memory != nil, s.Waiting != nil && !s.Waiting.Off
+	for _, c := range []struct {
+		name  string
+		known bool
+	}{{"CPU", true}, {"with calls", with}, {"bytes", memory}, {"with calls", memory && with}, {"objects", memory}, {"waiting", waiting}} {
+		if c.known {
+			t.Columns = append(t.Columns, Column{Name: c.name})
+		}
 	}
-	for _, f := range s.Calls {
-		t.Rows = append(t.Rows, []any{each(f.CPU), size(f.Bytes), objects(f.Objects), each(f.Blocked), Name{Text: f.Name}})
+	t.Columns = append(t.Columns, Column{Name: "function", Path: true})
+	for _, f := range functions {
+		row := []any{each(f.CPU)}
+		if with {
+			row = append(row, each(f.With))
+		}
+		if memory {
+			row = append(row, size(f.Bytes))
+			if with {
+				row = append(row, size(f.AllB))
+			}
+			row = append(row, objects(f.Objects))
+		}
+		if waiting {
+			row = append(row, each(f.Blocked))
+		}
+		t.Rows = append(t.Rows, append(row, Name{Text: f.Name}))
 	}
 	return t
 }

@@ -296,6 +296,7 @@ export interface FunctionCost {
 export interface LoadServer {
   cpu?: { profile_ns: number; kernel_ns?: number };
   memory?: { bytes: number; objects: number };
+  waiting?: { off?: boolean };
   gc?: { cycles: number; share: number };
   balance?: { what: string; ns: number; share: number }[];
   functions?: FunctionCost[];

@@ -147,13 +147,14 @@ function Server({ of: s }: { of: LoadServer }) {
           )}
         </section>
       )}
-      {(s.functions ?? []).length > 0 && <Costs title="By function, for each request" rows={s.functions!} calls />}
-      {(s.library_calls ?? []).length > 0 && <Costs title="Of that, through the standard library" rows={s.library_calls!} />}
+      {(s.functions ?? []).length > 0 && <Costs title="By function, for each request" rows={s.functions!} of={s} calls />}
+      {(s.library_calls ?? []).length > 0 && <Costs title="Of that, through the standard library" rows={s.library_calls!} of={s} />}
     </>
   );
 }
 
-function Costs({ title, rows, calls }: { title: string; rows: FunctionCost[]; calls?: boolean }) {
+function Costs({ title, rows, of: s, calls }: { title: string; rows: FunctionCost[]; of: LoadServer; calls?: boolean }) {
+  const waiting = s.waiting && !s.waiting.off; // what is not known is not shown
   return (
     <section class="card wide">
       <h2>{title}</h2>
@@ -161,15 +162,15 @@ function Costs({ title, rows, calls }: { title: string; rows: FunctionCost[]; ca
         <table class="plain">
           <thead>
             <tr>
-              <th scope="col" class="num">CPU</th>{calls && <th scope="col" class="num">with calls</th>}<th scope="col" class="num">bytes</th><th scope="col" class="num">objects</th>
-              <th scope="col" class="num">waiting</th><th scope="col">function</th>
+              <th scope="col" class="num">CPU</th>{calls && <th scope="col" class="num">with calls</th>}{s.memory && <><th scope="col" class="num">bytes</th><th scope="col" class="num">objects</th></>}
+              {waiting && <th scope="col" class="num">waiting</th>}<th scope="col">function</th>
             </tr>
           </thead>
           <tbody>
             {rows.map((f) => (
               <tr>
-                <td class="num">{nanos(f.cpu_ns)}</td>{calls && <td class="num">{nanos(f.with_calls_cpu_ns)}</td>}<td class="num">{bytes(f.bytes)}</td><td class="num">{few(f.objects)}</td>
-                <td class="num">{nanos(f.blocked_ns)}</td><td>{f.name}</td>
+                <td class="num">{nanos(f.cpu_ns)}</td>{calls && <td class="num">{nanos(f.with_calls_cpu_ns)}</td>}{s.memory && <><td class="num">{bytes(f.bytes)}</td><td class="num">{few(f.objects)}</td></>}
+                {waiting && <td class="num">{nanos(f.blocked_ns)}</td>}<td>{f.name}</td>
               </tr>
             ))}
           </tbody>
