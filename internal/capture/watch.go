@@ -88,7 +88,10 @@ func (w *watcher) measure(ctx context.Context, pid int, start time.Time) {
 		line = append(line[:0], `{"t":`...)
 		line = strconv.AppendInt(line, time.Since(start).Milliseconds(), 10)
 		empty := len(line)
-		if line = p.Append(line); len(line) > empty {
+		if line = p.Append(line); w.While != nil {
+			line = p.AppendDelay(line)
+		}
+		if len(line) > empty {
 			w.wrote(f.Write(append(line, "}\n"...)))
 		}
 	}
