@@ -1,7 +1,6 @@
 package duel
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -15,12 +14,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/hone-perf/hone/internal/escape"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
@@ -297,8 +296,6 @@ func nameOf(fn *ast.FuncDecl) string {
 	return id.Name + "." + fn.Name.Name
 }
 
-var diagnostic = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+\.go):(\d+):\d+: (.*)$`) })
-
 // compiled adds what the compiler says about functions.
 func (s codeSide) compiled(ctx context.Context, patterns, flags []string, fns map[codeKey]*declared) error {
 	args := append([]string{"build", "-gcflags=-m", "-o", os.DevNull}, flags...)
@@ -310,19 +307,22 @@ func (s codeSide) compiled(ctx context.Context, patterns, flags []string, fns ma
 		}
 		return err
 	}
+	said, err := escape.ReadText(bytes.NewReader(text), "")
+	if err != nil {
+		return err
+	}
 	byFile := make(map[string][]*declared)
 	for _, d := range fns {
 		byFile[d.file] = append(byFile[d.file], d)
 	}
-	for in := bufio.NewScanner(bytes.NewReader(text)); in.Scan(); {
-		m := diagnostic().FindStringSubmatch(in.Text())
-		if m == nil || !telling(m[3]) {
+	for i := range said.Remarks {
+		r := &said.Remarks[i]
+		if !telling(r) {
 			continue
 		}
-		line, _ := strconv.Atoi(m[2])
-		for _, d := range byFile[path.Clean(filepath.ToSlash(m[1]))] {
-			if d.from <= line && line <= d.to {
-				d.says = append(d.says, m[3])
+		for _, d := range byFile[path.Clean(filepath.ToSlash(r.File))] {
+			if d.from <= r.Line && r.Line <= d.to {
+				d.says = append(d.says, r.String())
 			}
 		}
 	}
@@ -330,11 +330,4 @@ func (s codeSide) compiled(ctx context.Context, patterns, flags []string, fns ma
 }
 
 // telling reports whether what the compiler says is about what costs.
-func telling(message string) bool {
-	for _, what := range []string{"moved to heap: ", "inlining call to "} {
-		if strings.HasPrefix(message, what) {
-			return true
-		}
-	}
-	return strings.HasSuffix(message, " escapes to heap")
-}
+func telling(r *escape.Remark) bool { return r.OnHeap() || r.Kind == escape.Inlined }

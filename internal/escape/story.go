@@ -1,0 +1,363 @@
+package escape
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// A Cause is why a value is on the heap: the step on its way that the compiler cannot see behind.
+type Cause string
+
+// The causes.
+const (
+	Passed    Cause = "passed"     // to a function that keeps it, or that the compiler does not know
+	Converted Cause = "interface"  // put into an interface, which then is passed on
+	Started   Cause = "goroutine"  // the function of a go statement, or of a defer in a loop
+	Returned  Cause = "returned"   // its address is
+	Captured  Cause = "captured"   // by a function that outlives the call
+	Stored    Cause = "stored"     // in what outlives the call: a global variable, behind a pointer, in a map or slice on the heap
+	Sent      Cause = "sent"       // on a channel
+	TooLarge  Cause = "too large"  // for the stack
+	Unsized   Cause = "size"       // is not known when the program is built
+	Unsafe    Cause = "unsafe"     // converted to unsafe.Pointer
+	Unknown   Cause = "not stated" // by the compiler
+)
+
+// A Story is why a value is on the heap, for people.
+type Story struct {
+	What  string   `json:"what"`            // goes to the heap
+	Cause Cause    `json:"cause"`           //
+	Steps []Step   `json:"steps,omitempty"` // of its way, in order
+	Why   string   `json:"why"`             // what the compiler has to assume
+	Break []string `json:"break,omitempty"` // what would end the way
+}
+
+// A Step is one thing that happens to a value.
+type Step struct {
+	Text string `json:"text"`
+	Place
+	Through []Place `json:"through,omitempty"`
+}
+
+// Story tells why the value is on the heap. The story of other remarks is empty.
+func (r *Remark) Story() Story {
+	if !r.OnHeap() {
+		return Story{}
+	}
+	s := Story{What: what(r), Cause: Unknown}
+	last := Note{}
+	converted := r.boxed()
+	if converted {
+		s.What = "a copy of " + r.What
+		n := r.Flow[0].How[0]
+		s.Steps = append(s.Steps, Step{r.What + " is converted to an interface", n.Place, n.Through})
+	}
+	for i := range r.Flow {
+		f := &r.Flow[i]
+		for _, n := range f.How {
+			if n.Why == "interface-converted" {
+				converted = true
+			}
+			text := step(f, &n)
+			if text == "" {
+				continue
+			}
+			last = n
+			if k := len(s.Steps); k > 0 && s.Steps[k-1].Text == text {
+				continue
+			}
+			s.Steps = append(s.Steps, Step{text, n.Place, n.Through})
+		}
+	}
+	to := ""
+	if n := len(r.Flow); n > 0 {
+		to = r.Flow[n-1].To
+	}
+	s.Cause = causeOf(r, to, &last, converted)
+	s.Why, s.Break = s.reasons(to, &last)
+	return s
+}
+
+// boxed reports whether the value is one that an interface needs a copy of.
+func (r *Remark) boxed() bool {
+	if r.Kind != Heap || len(r.Flow) == 0 || len(r.Flow[0].How) == 0 || r.Flow[0].How[0].Why != "spill" || made(r.What) {
+		return false
+	}
+	return r.Flow[0].From == "{storage for "+r.What+"}"
+}
+
+// made reports whether an expression makes a value by itself.
+func made(w string) bool {
+	for _, p := range []string{"&", "make(", "new(", "func literal", "... argument", "append"} {
+		if strings.HasPrefix(w, p) {
+			return true
+		}
+	}
+	return strings.HasSuffix(w, "}") // a literal
+}
+
+// what names a value the way people speak of it.
+func what(r *Remark) string {
+	w := r.What
+	switch {
+	case r.Kind == Moved:
+		return "the variable " + w
+	case w == "... argument":
+		return "the slice of the variadic arguments"
+	case strings.HasPrefix(w, "func literal"):
+		return "the function literal"
+	case made(w):
+		return w
+	case strings.HasPrefix(w, "~r"):
+		return "a result of what was inlined"
+	case w == "":
+		return "a value"
+	}
+	if _, err := strconv.Unquote(w); err == nil || strings.HasPrefix(w, `"`) {
+		return "the constant " + w
+	}
+	return "the value of " + w
+}
+
+// step says what an expression does to the value, or nothing where that goes without saying.
+func step(f *Flow, n *Note) string {
+	to := name(f.To)
+	switch n.Why {
+	case "spill", "dot", "slice", "indirection", "dot of pointer", "fixed-array-index-of":
+		return ""
+	case "address-of":
+		return "its address is taken: " + n.Expr
+	case "reference":
+		return ""
+	case "captured by a closure":
+		return fmt.Sprintf("%s is captured by a function literal", n.Expr)
+	case "interface-converted":
+		return fmt.Sprintf("%s is converted to an interface", plain(n.Expr))
+	case "slice-literal-element":
+		if strings.Contains(n.Expr, "... argument") {
+			return "it is put into the slice of the variadic arguments"
+		}
+		return "it is put into a slice"
+	case "array literal element":
+		return "it is put into an array"
+	case "struct literal element":
+		return "it is put into a struct: " + n.Expr
+	case "call parameter":
+		return "it is passed to " + callee(n.Expr)
+	case "callee operand":
+		return "it is called: " + n.Expr
+	case "return":
+		return "it is returned"
+	case "send":
+		return "it is sent on a channel: " + n.Expr
+	case "key of map put", "map literal key":
+		return "it becomes the key of a map: " + n.Expr
+	case "map literal value":
+		return "it becomes the value of a map"
+	case "append", "appended slice...", "appendee slice", "copied slice":
+		return "it is in a slice that is appended or copied: " + n.Expr
+	case "conversion to unsafe.Pointer":
+		return "it is converted to unsafe.Pointer"
+	case "too large for stack", "too aligned for stack", "zero-sized element", "non-constant size":
+		return ""
+	case "range", "range-deref":
+		return "it is ranged over: " + n.Expr
+	case "switch case":
+		return "it passes a type switch"
+	}
+	if strings.HasPrefix(n.Why, "assign") {
+		if strings.HasPrefix(f.To, "~r") {
+			return "it is the result of what was inlined"
+		}
+		if f.To == "{heap}" || to == "" {
+			if left, right, ok := strings.Cut(n.Expr, " = "); ok && strings.HasPrefix(right, "~r") {
+				return "it is stored in " + left
+			}
+			return "it is stored: " + n.Expr
+		}
+		if n.Why == "assign-pair" && strings.Contains(to, ".") {
+			return "" // a parameter of what was inlined
+		}
+		return "it is assigned to " + to
+	}
+	return strings.TrimSpace(n.Why + ": " + n.Expr)
+}
+
+// name returns a location as people call it, or "".
+func name(loc string) string {
+	if strings.HasPrefix(loc, "{") {
+		return ""
+	}
+	return loc
+}
+
+func plain(expr string) string {
+	if strings.HasPrefix(expr, "~r") {
+		return "the result"
+	}
+	return expr
+}
+
+// callee returns what is called in an expression such as fmt.Fprintf(w, "%d", ... argument...).
+func callee(expr string) string {
+	depth := 0
+	for i := len(expr) - 1; i >= 0; i-- {
+		switch expr[i] {
+		case ')', ']', '}':
+			depth++
+		case '(', '[', '{':
+			if depth--; depth == 0 && expr[i] == '(' && i > 0 {
+				return expr[:i]
+			}
+		}
+	}
+	return expr
+}
+
+func causeOf(r *Remark, to string, last *Note, converted bool) Cause {
+	for i := range r.Flow {
+		for _, n := range r.Flow[i].How {
+			switch n.Why {
+			case "too large for stack", "too aligned for stack":
+				return TooLarge
+			case "non-constant size", "zero-sized element":
+				return Unsized
+			case "conversion to unsafe.Pointer":
+				return Unsafe
+			}
+		}
+	}
+	switch {
+	case len(r.Flow) == 0:
+		return Unknown
+	case r.What == "func literal" && len(r.Flow) == 1 && len(r.Flow[0].How) == 1 && to == "{heap}":
+		return Started
+	case last.Why == "send":
+		return Sent
+	case last.Why == "captured by a closure":
+		return Captured
+	case to != "{heap}" || last.Why == "return":
+		if last.Why == "return" || strings.HasPrefix(to, "~r") || !strings.HasPrefix(to, "{") {
+			return Returned
+		}
+		if strings.HasPrefix(to, "{storage for func literal") {
+			return Captured
+		}
+		return Stored
+	case last.Why == "call parameter" && converted:
+		return Converted
+	case last.Why == "call parameter", last.Why == "callee operand":
+		return Passed
+	case last.Why == "", last.Why == "interface-converted":
+		if converted {
+			return Converted
+		}
+		return Unknown
+	}
+	return Stored
+}
+
+// reasons says what the compiler has to assume, and what would make it assume something else.
+func (s *Story) reasons(to string, last *Note) (why string, end []string) {
+	fn := callee(last.Expr)
+	switch s.Cause {
+	case Passed:
+		return fmt.Sprintf("%s may keep it: it does, or it is a method of an interface or a function value, and what that is the compiler does not know", fn),
+			[]string{"call a function whose body the compiler knows and that does not keep it", "reuse one value from call to call"}
+	case Converted:
+		return fmt.Sprintf("an interface holds a pointer, so the value needs a place; %s may keep that", fn),
+			[]string{"call something that takes the type itself, such as strconv.AppendInt in place of fmt"}
+	case Started:
+		return "what runs as a goroutine, or is deferred in a loop, outlives the statement",
+			[]string{"use one goroutine for many pieces of work", "call it in a function of its own instead of deferring it in a loop"}
+	case Returned:
+		return "it has to outlive the function that returns it",
+			[]string{"return the value instead of its address", "let the caller hand in where it is to be put", "keep the function small enough to be inlined, so that the caller's stack can hold it"}
+	case Captured:
+		return "the function literal may be called after this function has returned",
+			[]string{"pass it as an argument of the function literal", "do without the function literal"}
+	case Stored:
+		where := "something that"
+		if n := name(to); n != "" {
+			where = n + ", which"
+		} else if left, _, ok := strings.Cut(last.Expr, " = "); ok && strings.HasPrefix(last.Why, "assign") {
+			where = left + ", which"
+		}
+		return "it is stored in " + where + " outlives the function", []string{"store the value instead of its address", "copy it only where it has to be kept"}
+	case Sent:
+		return "whoever receives it may keep it", []string{"send the value instead of its address"}
+	case TooLarge:
+		return "it is larger than what the compiler puts on a stack", []string{"make it smaller", "allocate it once and use it again"}
+	case Unsized:
+		return "its size is not known when the program is built", []string{"give it a constant size, or a buffer that is used again"}
+	case Unsafe:
+		return "what is behind an unsafe.Pointer cannot be followed", nil
+	}
+	return "the compiler does not say why", nil
+}
+
+// At returns a place as people write it, without folders.
+func (p Place) At() string {
+	if p.File == "" {
+		return ""
+	}
+	return path.Base(slashed(p.File)) + ":" + strconv.Itoa(p.Line)
+}
+
+// String tells the story in sentences.
+func (s *Story) String() string {
+	var b strings.Builder
+	b.WriteString(s.What + " is on the heap: " + s.Why + ".")
+	for i, st := range s.Steps {
+		if i == 0 {
+			b.WriteString(" The way there: ")
+		} else {
+			b.WriteString("; ")
+		}
+		b.WriteString(st.Text)
+		if at := st.At(); at != "" {
+			b.WriteString(" (" + at + ")")
+		}
+	}
+	if len(s.Steps) > 0 {
+		b.WriteString(".")
+	}
+	return b.String()
+}
+
+// String is a remark in the words of the compiler.
+func (r *Remark) String() string {
+	switch r.Kind {
+	case Heap:
+		return r.What + " escapes to heap"
+	case Moved:
+		return "moved to heap: " + r.What
+	case Stack:
+		return r.What + " does not escape"
+	case Leak:
+		return strings.TrimSpace("parameter " + r.What + " " + r.Reason)
+	case Inlined:
+		return "inlining call to " + r.What
+	case Inlinable:
+		s := strings.TrimSpace("can be inlined " + r.What)
+		if r.Cost > 0 {
+			s += fmt.Sprintf(", cost %d", r.Cost)
+		}
+		return s
+	case TooBig:
+		return strings.TrimSpace("cannot be inlined "+r.What) + ": " + r.Reason
+	case CallKept:
+		return "call is not inlined: " + r.Reason
+	case Bounds:
+		return "index is checked"
+	case SliceBound:
+		return "slice bounds are checked"
+	case NilCheck:
+		return "pointer is checked"
+	case Copied:
+		return strings.TrimSpace("copy of " + r.What)
+	}
+	return strings.TrimSpace(r.What + " " + r.Reason)
+}
