@@ -39,7 +39,7 @@ func TestStory(t *testing.T) {
 		last  string // step
 	}{
 		{12, Heap, Returned, "&point{...} is on the heap: it has to outlive the function", "it is returned (esc.go:12)"},
-		{15, Heap, Converted, "&point{...} is on the heap: an interface holds a pointer", "it is passed to fmt.Fprintln (esc.go:16)"},
+		{15, Heap, Converted, "&point{...} is on the heap: it is handed on in an interface, and fmt.Fprintln may keep it", "it is passed to fmt.Fprintln (esc.go:16)"},
 		{21, Heap, Converted, "a copy of n is on the heap: an interface holds a pointer, so the value needs a place; fmt.Fprintf may keep that", "it is passed to fmt.Fprintf (esc.go:21)"},
 		{25, Moved, Stored, "the variable p is on the heap: it is stored in kept, which outlives", "it is stored: kept = &p (esc.go:26)"},
 		{29, Moved, Captured, "the variable n is on the heap: the function literal may be called after", "n is captured by a function literal (esc.go:30)"},

@@ -48,8 +48,9 @@ func (r *Remark) Story() Story {
 	}
 	s := Story{What: what(r), Cause: Unknown}
 	last := Note{}
-	converted := r.boxed()
-	if converted {
+	boxed := r.boxed()
+	converted := boxed
+	if boxed {
 		s.What = "a copy of " + r.What
 		n := r.Flow[0].How[0]
 		s.Steps = append(s.Steps, Step{r.What + " is converted to an interface", n.Place, n.Through})
@@ -76,7 +77,7 @@ func (r *Remark) Story() Story {
 		to = r.Flow[n-1].To
 	}
 	s.Cause = causeOf(r, to, &last, converted)
-	s.Why, s.Break = s.reasons(to, &last)
+	s.Why, s.Break = s.reasons(to, &last, boxed)
 	return s
 }
 
@@ -260,14 +261,18 @@ func causeOf(r *Remark, to string, last *Note, converted bool) Cause {
 }
 
 // reasons says what the compiler has to assume, and what would make it assume something else.
-func (s *Story) reasons(to string, last *Note) (why string, end []string) {
+func (s *Story) reasons(to string, last *Note, boxed bool) (why string, end []string) {
 	fn := callee(last.Expr)
 	switch s.Cause {
 	case Passed:
 		return fmt.Sprintf("%s may keep it: it does, or it is a method of an interface or a function value, and what that is the compiler does not know", fn),
 			[]string{"call a function whose body the compiler knows and that does not keep it", "reuse one value from call to call"}
 	case Converted:
-		return fmt.Sprintf("an interface holds a pointer, so the value needs a place; %s may keep that", fn),
+		why = fmt.Sprintf("it is handed on in an interface, and %s may keep it", fn)
+		if boxed {
+			why = fmt.Sprintf("an interface holds a pointer, so the value needs a place; %s may keep that", fn)
+		}
+		return why,
 			[]string{"call something that takes the type itself, such as strconv.AppendInt in place of fmt"}
 	case Started:
 		return "what runs as a goroutine, or is deferred in a loop, outlives the statement",

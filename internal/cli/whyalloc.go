@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/line"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+const whyHelp = `Say why a line allocates, and all else that is known about it.
+
+The compiler is asked which values go to the heap, and on which way they get there: that is
+told step by step, at the call through which something was inlined, too, with what would end
+it. Beside that: what is inlined and what is too large for it, where bounds and pointers are
+checked, which functions of the runtime are called, and the machine code of the line.
+
+With a recording, a profile or a server, what the line costs as well: memory, CPU, waiting.
+
+Of a function, each line is told that has a value on the heap, a cost, or a bounds check.
+What the compiler says is of the code as it is now.`
+
+const whyExamples = `  hone why-alloc handler.go:26
+  hone why-alloc handler.go:26 run.hone
+  hone why-alloc '(*Server).serve' localhost:6060
+  hone why-alloc --md -o why.md codec.Encode`
+
+func whyCommand(sys *System) *cobra.Command {
+	var opt line.Options
+	cmd := &cobra.Command{
+		Use:     "why-alloc [flags] FILE:LINE|FUNCTION [PROFILE…]",
+		Short:   "why a line allocates, and what else is known about it",
+		Long:    whyHelp,
+		Example: whyExamples,
+		GroupID: groupLook,
+	}
+	o := sourceFlags(cmd)
+	cmd.Flags().BoolVar(&opt.NoCode, "no-code", false, "leave the machine code out, and what has to be built for it")
+	cmd.Flags().StringArrayVar(&opt.Flags, "flag", nil, "give `FLAG` to the go command, such as --flag=-tags=x")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("for example: hone why-alloc handler.go:26", "why-alloc wants to know which line, or which function")
+		}
+		return runWhy(cmd, sys, o, opt, args[0], args[1:])
+	}
+	return cmd
+}
+
+func runWhy(cmd *cobra.Command, sys *System, o *source.Options, opt line.Options, asked string, refs []string) error {
+	out, err := outputOf(cmd, sys)
+	if err != nil {
+		return err
+	}
+	if slices.Contains([]string{"html", "svg", "png"}, out.format) {
+		return usagef("hone why-alloc -o why.md writes it as Markdown", "%s: why a line allocates has no picture", out.file)
+	}
+	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	opt.Say, opt.Dir = say.now, sys.Dir
+	profiles, err := profilesFor(cmd, sys, o, refs)
+	if err != nil {
+		return err
+	}
+	if len(profiles) > 0 {
+		opt.Costs = func(file string, from, to int) map[int][]report.LineCost {
+			all := make(map[int][]report.LineCost)
+			for _, p := range profiles {
+				for n, costs := range view.LineCosts(p, file, from, to) {
+					all[n] = append(all[n], costs...)
+				}
+			}
+			return all
+		}
+	}
+	r, err := line.Look(cmd.Context(), asked, opt)
+	say.now("")
+	switch {
+	case errors.Is(err, line.ErrAsked):
+		return &usageError{err, "for example: hone why-alloc handler.go:26, hone why-alloc '(*Server).serve'"}
+	case err != nil:
+		return err
+	}
+	if len(profiles) > 0 {
+		r.Costs = quotedRefs(refs)
+		if !slices.ContainsFunc(r.Lines, func(l report.LineStory) bool { return len(l.Costs) > 0 }) {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s has no sample at this place", quotedRefs(refs)))
+		}
+	}
+	return out.write(sys, r)
+}
+
+// profilesFor returns the profiles that say what a line costs: of recordings those of memory and of CPU, as far as there are such.
+func profilesFor(cmd *cobra.Command, sys *System, o *source.Options, refs []string) ([]*profile.Profile, error) {
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	rec, _, err := source.Recording(refs[0])
+	if err != nil {
+		return nil, err
+	}
+	metrics := []string{""}
+	if rec != nil {
+		metrics = []string{"alloc_space", "cpu"}
+	}
+	var out []*profile.Profile
+	var first error
+	for _, m := range metrics {
+		q := query.Query{View: "why-alloc", Refs: refs, Metric: m}
+		in, err := recordings(cmd, sys, o, &q)
+		if err != nil {
+			if first == nil {
+				first = err
+			}
+			continue
+		}
+		out = append(out, in[0].Profile)
+	}
+	if len(out) == 0 {
+		return nil, first
+	}
+	return out, nil
+}

@@ -1,0 +1,179 @@
+package report
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/escape"
+)
+
+// WhyAlloc is everything that is known about a line, or about the lines of a function. It is the answer of why-alloc.
+type WhyAlloc struct {
+	Asked    string      `json:"asked"`
+	Go       string      `json:"go,omitempty"` // version of the compiler
+	Function string      `json:"function,omitempty"`
+	Inlining string      `json:"inlining,omitempty"` // of the function, in the compiler's words
+	Costs    string      `json:"costs,omitempty"`    // what they are of
+	Lines    []LineStory `json:"lines"`
+	Notes    []string    `json:"notes,omitempty"`
+}
+
+// A LineStory is what is known about a line.
+type LineStory struct {
+	Place
+	Text     string          `json:"text"`
+	Costs    []LineCost      `json:"costs,omitempty"`
+	Heap     []HeapStory     `json:"heap,omitempty"`    // values that go to the heap here
+	Inlined  []HeapStory     `json:"inlined,omitempty"` // values of this line that go to the heap where it was inlined
+	Stays    []string        `json:"stays,omitempty"`   // values that do not escape
+	Calls    []escape.Remark `json:"calls,omitempty"`   // that were inlined, or were not
+	Bounds   int             `json:"bounds_checks"`
+	Slices   int             `json:"slice_checks"`
+	Nils     int             `json:"nil_checks"`
+	Runtime  []RuntimeCall   `json:"runtime,omitempty"` // calls that allocate or copy
+	Code     []Instruction   `json:"code,omitempty"`
+	CodeFrom string          `json:"code_from,omitempty"` // what was built for the machine code
+}
+
+// A LineCost is what a line costs by one measure.
+type LineCost struct {
+	Metric string `json:"metric"`
+	Unit   string `json:"unit"`
+	Flat   int64  `json:"flat"`
+	Cum    int64  `json:"cum"`
+	Total  int64  `json:"total"`
+}
+
+// A HeapStory is why a value is on the heap.
+type HeapStory struct {
+	escape.Story
+	At      escape.Place   `json:"at"`
+	Through []escape.Place `json:"through,omitempty"` // bodies that were inlined at that place
+}
+
+// A RuntimeCall is a call of the runtime in the machine code of a line.
+type RuntimeCall struct {
+	Function string `json:"function"`
+	Does     string `json:"does"`
+}
+
+// Blocks tells the story line by line.
+func (w *WhyAlloc) Blocks() iter.Seq[Block] {
+	h := Heading{Lines: []Phrase{}}
+	if w.Function != "" {
+		about := w.Function
+		if w.Inlining != "" {
+			about += " " + w.Inlining
+		}
+		h.Lines = append(h.Lines, Phrase{about})
+	}
+	if w.Costs != "" {
+		h.Lines = append(h.Lines, Phrase{"costs of " + w.Costs})
+	}
+	list := []Block{Title{w.Asked}, h}
+	for i := range w.Lines {
+		list = append(list, w.Lines[i].blocks()...)
+	}
+	for _, n := range w.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	return blocks(list)
+}
+
+func (l *LineStory) blocks() []Block {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s:%d  %s\n", l.File, l.Line, strings.TrimSpace(l.Text))
+	for i := range l.Heap {
+		l.Heap[i].tell(&b, "", l.Place)
+	}
+	for i := range l.Inlined {
+		h := &l.Inlined[i]
+		h.tell(&b, "inlined at "+h.At.At()+": ", l.Place)
+	}
+	if len(l.Heap)+len(l.Inlined) == 0 {
+		b.WriteString("  no value goes to the heap here" + l.below() + "\n")
+	}
+	if len(l.Stays) > 0 {
+		fmt.Fprintf(&b, "  stays on the stack: %s\n", strings.Join(l.Stays, ", "))
+	}
+	for _, c := range l.Runtime {
+		fmt.Fprintf(&b, "  calls %s, which %s\n", c.Function, c.Does)
+	}
+	for i := range l.Calls {
+		fmt.Fprintf(&b, "  %s\n", l.Calls[i].String())
+	}
+	var checks []string
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{l.Bounds, "bounds check"}, {l.Slices, "check"}, {l.Nils, "nil check"}} {
+		if c.n > 0 {
+			text := counted(c.n, c.what)
+			if c.what == "check" {
+				text += " of slice bounds"
+			}
+			checks = append(checks, text)
+		}
+	}
+	if len(checks) > 0 {
+		fmt.Fprintf(&b, "  %s\n", strings.Join(checks, ", "))
+	}
+	out := []Block{Plain{b.String()}}
+	if len(l.Costs) > 0 {
+		t := Table{Columns: []Column{{Name: "metric"}, {Name: "flat"}, {Name: ""}, {Name: "cum"}, {Name: ""}}}
+		for _, c := range l.Costs {
+			m := &Measure{Unit: c.Unit, Total: c.Total}
+			m.add(c.Flat)
+			m.add(c.Cum)
+			t.Rows = append(t.Rows, []any{c.Metric, Value{c.Flat, m}, Share{c.Flat, c.Total}, Value{c.Cum, m}, Share{c.Cum, c.Total}})
+		}
+		out = append(out, t)
+	}
+	if len(l.Code) > 0 {
+		t := Table{Columns: []Column{{Name: "address"}, {Name: "instruction"}, {Name: "from"}}}
+		for i := range l.Code {
+			in := &l.Code[i]
+			from := ""
+			if in.Depth > 0 {
+				from = in.where(in.Depth)
+			}
+			t.Rows = append(t.Rows, []any{fmt.Sprintf("%x", in.Address), tabless(in.Text), from})
+		}
+		out = append(out, Details{fmt.Sprintf("machine code of %s:%d: %s", l.File, l.Line, counted(len(l.Code), "instruction")), []Block{t}})
+	}
+	return out
+}
+
+// below says that what a line calls allocates, where the costs say so.
+func (l *LineStory) below() string {
+	for _, c := range l.Costs {
+		if strings.HasPrefix(c.Metric, "alloc_") && c.Cum > c.Flat {
+			return ": what allocates is called from here"
+		}
+	}
+	return ""
+}
+
+// tell writes why a value is on the heap. Places on the line itself need no mention.
+func (h *HeapStory) tell(b *strings.Builder, before string, here Place) {
+	fmt.Fprintf(b, "  %s%s is on the heap", before, h.What)
+	if n := len(h.Through); n > 0 && before == "" {
+		fmt.Fprintf(b, " (written at %s, inlined here)", h.Through[n-1].At())
+	}
+	fmt.Fprintf(b, ":\n    why: %s\n", h.Why)
+	for _, s := range h.Steps {
+		at := ""
+		if s.Line != here.Line || !escape.SameFile(s.File, here.File) {
+			at = ", at " + s.At()
+		}
+		fmt.Fprintf(b, "    - %s%s\n", s.Text, at)
+	}
+	for i, way := range h.Break {
+		word := "or"
+		if i == 0 {
+			word = "what would end it:"
+		}
+		fmt.Fprintf(b, "    %s %s\n", word, way)
+	}
+}
