@@ -275,7 +275,7 @@ func newRoot(sys *System) *cobra.Command {
 		&cobra.Group{ID: groupOther, Title: "Other commands:"},
 	)
 	addViews(root, sys)
-	root.AddCommand(recordCommand(sys), timeCommand(sys), proveCommand(sys), whyCommand(sys), initCommand(sys))
+	root.AddCommand(recordCommand(sys), timeCommand(sys), proveCommand(sys), raceCommand(sys), whyCommand(sys), initCommand(sys))
 	addMerge(root, sys)
 	addWeb(root, sys)
 	addCompat(root)

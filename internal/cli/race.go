@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/load"
+	"github.com/hone-perf/hone/internal/prove"
+	"github.com/hone-perf/hone/internal/race"
+)
+
+const raceHelp = `Find data races that tests do not show by themselves.
+
+The tests run with the race detector, again and again: in shuffled orders, on several
+numbers of processors. HTTP handlers are asked many things at the same time: with requests
+that are made up from the paths, form values, headers and bodies that the code names, or
+with those in a file. Or a program is run, with what is behind --, until the time is over.
+
+Races are told once for each pair of places, however many runs showed them: the variable,
+both accesses with their source and stacks, and a patch where one is known: an atomic
+number, or a mutex. Deadlocks are told as well: what waits for what.
+
+--fix proves the patches: with each, what showed the race runs again, the tests and go vet,
+on a copy; what is proven is written into the files.
+
+Exit code 3 says that something was found, 0 that nothing was; the answer says how much was
+tried. No race found is no proof that there is none. The race detector needs cgo and a C
+compiler.`
+
+const raceExamples = `  hone race
+  hone race ./... --for 2m
+  hone race --fix ./cache
+  hone race --requests targets.txt ./cmd/app
+  hone race ./cmd/app -- -addr 127.0.0.1:0`
+
+func raceCommand(sys *System) *cobra.Command {
+	opt := race.Options{}
+	var fix bool
+	var cpus, requests string
+	cmd := &cobra.Command{
+		Use:     "race [flags] [PACKAGES] [-- ARGS…]",
+		Short:   "which data races are there?",
+		Long:    raceHelp,
+		Example: raceExamples,
+		GroupID: groupProve,
+	}
+	flags := cmd.Flags()
+	flags.Var(&secondsFlag{&opt.Time}, "for", "how long to look, when all is built; 30s when not given. It ends earlier when nothing new shows")
+	flags.IntVar(&opt.Runs, "runs", 0, "stop after `N` rounds of all there is to run")
+	flags.StringVar(&cpus, "cpu", "", "numbers of processors, as `4,2,1`")
+	flags.StringVar(&opt.Run, "run", "", "only the tests that `REGEXP` matches")
+	flags.StringVar(&requests, "requests", "", "ask handlers with the requests in `FILE`, in one of the forms of hone load --targets")
+	flags.BoolVar(&opt.NoReplay, "no-requests", false, "do not ask handlers, only run the tests")
+	flags.Uint64Var(&opt.Seed, "seed", 0, "other orders and other requests")
+	flags.StringArrayVar(&opt.Flags, "flag", nil, "give `FLAG` to the go command, such as --flag=-tags=x")
+	flags.BoolVar(&fix, "fix", false, "prove the patches that are known, and write those that are proven")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if n := cmd.ArgsLenAtDash(); n >= 0 {
+			args, opt.Args, opt.Program = args[:n], slices.Clone(args[n:]), true
+		}
+		opt.Packages = args
+		var err error
+		if opt.CPUs, err = numbers(cpus); err != nil {
+			return usagef("for example: --cpu 4,2,1", "--cpu %s: %w", quoted(cpus), err)
+		}
+		if opt.Runs < 0 {
+			return usagef("", "--runs %d: want a number of rounds", opt.Runs)
+		}
+		if requests != "" {
+			if opt.Requests, err = readRequests(sys, requests); err != nil {
+				return err
+			}
+		}
+		return runRace(cmd, sys, opt, fix)
+	}
+	return cmd
+}
+
+// numbers reads "4,2,1".
+func numbers(list string) ([]int, error) {
+	if list == "" {
+		return nil, nil
+	}
+	var out []int
+	for word := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || n < 1 || n > 1024 {
+			return nil, fmt.Errorf("%s is no number of processors", quoted(word))
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// readRequests reads requests that were recorded or written down.
+func readRequests(sys *System, name string) ([]prove.MadeRequest, error) {
+	at := func(name string) string {
+		if filepath.IsAbs(name) {
+			return name
+		}
+		return filepath.Join(sys.Dir, name)
+	}
+	text, err := os.ReadFile(at(name))
+	if err != nil {
+		return nil, err
+	}
+	list, err := load.ReadTargets(bytes.NewReader(text), name, func(body string) ([]byte, error) { return os.ReadFile(at(body)) })
+	if err != nil {
+		return nil, err
+	}
+	var out []prove.MadeRequest
+	for _, t := range list {
+		r := prove.MadeRequest{Method: cmp.Or(t.Method, "GET"), Target: t.URL.RequestURI(), Body: string(t.Body)}
+		for _, f := range t.Header {
+			r.Header = append(r.Header, []string{f.Name, f.Value})
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func runRace(cmd *cobra.Command, sys *System, opt race.Options, fix bool) error {
+	out, err := outputOf(cmd, sys)
+	if err != nil {
+		return err
+	}
+	if slices.Contains([]string{"html", "svg", "png"}, out.format) {
+		return usagef("hone race -o races.md writes one for a pull request", "%s: races have no picture", out.file)
+	}
+	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	opt.Say, opt.Dir = say.now, sys.Dir
+	s, err := race.Find(cmd.Context(), opt)
+	if err != nil {
+		say.now("")
+		return raceError(err)
+	}
+	defer s.Close()
+	r := s.Report(cmd.Context())
+	if fix {
+		r.Fixed, err = s.Fix(cmd.Context())
+	}
+	say.now("")
+	if err != nil {
+		return err
+	}
+	if err := out.write(sys, r); err != nil {
+		return err
+	}
+	if len(r.Races)+len(r.Hangs) > 0 {
+		return &exited{exitGate, nil}
+	}
+	return nil
+}
+
+func raceError(err error) error {
+	switch {
+	case errors.Is(err, race.ErrAsked):
+		return &usageError{err, "for example: hone race ./cmd/app -- -addr 127.0.0.1:0"}
+	case errors.Is(err, race.ErrNoRace):
+		return &hinted{err, "install a C compiler such as gcc, and leave CGO_ENABLED alone or set it to 1"}
+	case errors.Is(err, race.ErrNothing):
+		return &hinted{err, "a program is run with hone race PACKAGE --, and arguments behind that"}
+	}
+	return err
+}

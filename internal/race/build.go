@@ -1,0 +1,253 @@
+package race
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/prove"
+)
+
+func exe(name string) string {
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return name
+}
+
+// goIn is the go command in a folder.
+func goIn(dir string) gocmd.Command { return gocmd.Command{Dir: dir} }
+
+// noBuild makes an error of what the compiler says.
+func noBuild(err error) error {
+	var wrong *gocmd.Error
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("%w: %s", ErrNoBuild, strings.TrimSpace(wrong.Output))
+	}
+	return err
+}
+
+// buildProgram builds the one package that is to be run.
+func (s *Search) buildProgram(ctx context.Context, overlay gocmd.Overlay, work string) error {
+	list, err := s.list(ctx)
+	if err != nil {
+		return err
+	}
+	if len(list) != 1 || list[0].Name != "main" {
+		return fmt.Errorf("%w: %s: arguments behind -- are for one program, and this is %s", ErrAsked, strings.Join(s.opt.Packages, " "), described(list))
+	}
+	p := list[0]
+	s.opt.Say("building " + p.ImportPath)
+	file := filepath.Join(work, exe("program"))
+	args := []string{"build", "-race", "-o", file}
+	args, err = s.withOverlay(args, overlay, work)
+	if err != nil {
+		return err
+	}
+	if _, err := goIn(s.opt.Dir).Run(ctx, append(args, s.opt.Packages...)...); err != nil {
+		return noBuild(err)
+	}
+	s.subject = []*subject{{importPath: p.ImportPath, dir: p.Dir, file: file, program: true}}
+	return nil
+}
+
+func described(list []pkg) string {
+	switch {
+	case len(list) == 0:
+		return "no package"
+	case len(list) > 1:
+		return fmt.Sprintf("%d packages", len(list))
+	}
+	return "package " + list[0].Name
+}
+
+// withOverlay adds the flags of the build, an overlay among them.
+func (s *Search) withOverlay(args []string, overlay gocmd.Overlay, work string) ([]string, error) {
+	args = append(args, s.opt.Flags...)
+	if len(overlay) == 0 {
+		return args, nil
+	}
+	file := filepath.Join(work, "overlay.json")
+	if err := overlay.Write(file); err != nil {
+		return nil, err
+	}
+	return append(args, "-overlay="+file), nil
+}
+
+// A pkg is what go list says about a package.
+type pkg struct {
+	Dir, ImportPath, Name     string
+	GoFiles                   []string
+	TestGoFiles, XTestGoFiles []string
+	Error                     *struct{ Err string }
+}
+
+func (s *Search) list(ctx context.Context) ([]pkg, error) {
+	args := append([]string{"list", "-e", "-json=Dir,ImportPath,Name,GoFiles,TestGoFiles,XTestGoFiles,Error"}, s.opt.Flags...)
+	out, err := goIn(s.opt.Dir).Run(ctx, append(args, s.opt.Packages...)...)
+	if err != nil {
+		return nil, noBuild(err)
+	}
+	var list []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
+		var p pkg
+		if err := dec.Decode(&p); err != nil {
+			return nil, fmt.Errorf("reading what go list says: %w", err)
+		}
+		if p.Error != nil && len(p.GoFiles)+len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
+			return nil, fmt.Errorf("%w: %s", ErrNothing, p.Error.Err)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+var testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`)
+
+// tests counts the tests in a file that are to be run.
+func (s *Search) tests(text []byte) int {
+	top, _, _ := strings.Cut(s.opt.Run, "/")
+	rx, err := regexp.Compile(top)
+	n := 0
+	for _, m := range testFunc.FindAllSubmatch(text, -1) {
+		if name := string(m[1]); name != "TestMain" && (err != nil || rx.MatchString(name)) {
+			n++
+		}
+	}
+	return n
+}
+
+// buildTests builds the tests of all packages that have some, or that have handlers.
+func (s *Search) buildTests(ctx context.Context, overlay gocmd.Overlay, work string) error {
+	list, err := s.list(ctx)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("%w: %s: no packages", ErrNothing, strings.Join(s.opt.Packages, " "))
+	}
+	serving, err := s.serving(ctx, list)
+	if err != nil {
+		return err
+	}
+	for i, p := range list {
+		sub := &subject{importPath: p.ImportPath, dir: p.Dir, file: filepath.Join(work, exe(fmt.Sprintf("%d.test", i)))}
+		for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
+			at := filepath.Join(p.Dir, name)
+			if by, ok := overlay[at]; ok {
+				at = by
+			}
+			text, err := os.ReadFile(at)
+			if err != nil {
+				return fmt.Errorf("reading tests: %w", err)
+			}
+			sub.tests += s.tests(text)
+		}
+		if v := serving[p.ImportPath]; v != nil && len(v.Handlers) > 0 {
+			sub.serving = v
+		}
+		if sub.tests == 0 && sub.serving == nil {
+			continue
+		}
+		s.opt.Say("building the tests of " + p.ImportPath + " with the race detector")
+		if err := s.buildTest(ctx, sub, overlay, work, i); err != nil {
+			return err
+		}
+		s.subject = append(s.subject, sub)
+	}
+	if len(s.subject) == 0 {
+		what := "package " + list[0].ImportPath + " has"
+		if len(list) > 1 {
+			what = fmt.Sprintf("%d packages have", len(list))
+		}
+		tests := "tests"
+		if s.opt.Run != "" {
+			tests = fmt.Sprintf("tests that match %q", s.opt.Run)
+		}
+		return fmt.Errorf("%w: %s neither %s nor handlers of HTTP requests", ErrNothing, what, tests)
+	}
+	return nil
+}
+
+// serving finds handlers, when they are to be asked.
+func (s *Search) serving(ctx context.Context, list []pkg) (map[string]*prove.Serving, error) {
+	out := make(map[string]*prove.Serving)
+	if s.opt.NoReplay {
+		return out, nil
+	}
+	var dirs []string
+	for _, p := range list {
+		rel, err := filepath.Rel(s.opt.Dir, p.Dir)
+		if err != nil || !filepath.IsLocal(rel) {
+			return out, nil // elsewhere: its handlers are its own
+		}
+		dirs = append(dirs, rel)
+	}
+	s.opt.Say("looking for handlers")
+	found, err := prove.Requests(ctx, s.opt.Dir, dirs, s.opt.Seed, requestsEach)
+	var broken *prove.BrokenError
+	if errors.As(err, &broken) {
+		return nil, fmt.Errorf("%w: %s", ErrNoBuild, broken.Text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range found {
+		out[found[i].ImportPath] = &found[i]
+	}
+	return out, nil
+}
+
+// buildTest builds the test program of a package. Where the handlers do not fit into it, it is built without.
+func (s *Search) buildTest(ctx context.Context, sub *subject, overlay gocmd.Overlay, work string, number int) error {
+	build := func(more gocmd.Overlay) error {
+		all := gocmd.Overlay{}
+		for k, v := range overlay {
+			all[k] = v
+		}
+		for k, v := range more {
+			all[k] = v
+		}
+		args, err := s.withOverlay([]string{"test", "-c", "-race", "-vet=off", "-o", sub.file}, all, work)
+		if err != nil {
+			return err
+		}
+		_, err = goIn(s.opt.Dir).Run(ctx, append(args, sub.importPath)...)
+		return err
+	}
+	if sub.serving != nil {
+		added, err := sub.addReplay(work, number, s.opt.Requests)
+		if err != nil {
+			return err
+		}
+		err = build(added)
+		if err == nil {
+			return nil
+		}
+		var wrong *gocmd.Error
+		if !errors.As(err, &wrong) || sub.tests == 0 || !strings.Contains(wrong.Output, replayFile) {
+			return noBuild(err)
+		}
+		s.note("the handlers of %s are not asked: %s", sub.importPath, firstLine(wrong.Output))
+		sub.serving = nil
+	}
+	return noBuild(build(nil))
+}
+
+func firstLine(s string) string {
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return line
+		}
+	}
+	return ""
+}

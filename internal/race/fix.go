@@ -1,0 +1,312 @@
+package race
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/racelog"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// Fix proves the patches that are known for what was found, and writes those that are proven: each variable by itself, on top of
+// those before it. A patch is proven when the package builds and vet finds nothing new, when the same runs that showed the race,
+// and as many again, show it no more, and when no test fails that did not fail before. Files are changed only in the end, and
+// only where they still are what the patch was made of.
+func (s *Search) Fix(ctx context.Context) ([]report.RaceFix, error) {
+	var out []report.RaceFix
+	seen := make(map[string]bool)
+	for _, p := range s.groups.Pairs() {
+		s.code.pkgs, s.code.texts = nil, nil // files may have changed
+		v, err := s.code.variable(ctx, &p.Race)
+		if err != nil {
+			return out, err
+		}
+		if v == nil || seen[v.name] {
+			continue
+		}
+		seen[v.name] = true
+		f, err := v.patch()
+		if err != nil {
+			continue // the report says why
+		}
+		s.opt.Say("proving the patch of " + v.name)
+		fix, err := s.prove(ctx, v, f)
+		if err != nil {
+			return out, fmt.Errorf("proving the patch of %s: %w", v.name, err)
+		}
+		if fix.Proven {
+			if fix.Written, err = s.write(ctx, f); err != nil {
+				return append(out, fix), err
+			}
+		}
+		out = append(out, fix)
+	}
+	return out, nil
+}
+
+// prove tries a patch on a copy of the search.
+func (s *Search) prove(ctx context.Context, v *variable, f *patch) (report.RaceFix, error) {
+	fix := report.RaceFix{Variable: v.name, Patch: f.diff(s)}
+	check := func(name string, o report.Outcome, detail string) {
+		fix.Checks = append(fix.Checks, report.Check{Name: name, Outcome: o, Detail: detail})
+	}
+	work, err := os.MkdirTemp("", "hone-race-fix-")
+	if err != nil {
+		return fix, err
+	}
+	defer os.RemoveAll(work)
+	overlay := gocmd.Overlay{}
+	for i, name := range f.names() {
+		at := filepath.Join(work, fmt.Sprintf("%d_%s", i, filepath.Base(name)))
+		if err := os.WriteFile(at, f.files[name].is, 0o600); err != nil {
+			return fix, err
+		}
+		overlay[name] = at
+	}
+	t := newSearch(s.opt, work)
+	if err := t.prepare(ctx, overlay, work); err != nil {
+		var wrong *gocmd.Error
+		if errors.Is(err, ErrNoBuild) || errors.As(err, &wrong) {
+			check("builds", report.Failed, err.Error())
+			return fix, nil
+		}
+		return fix, err
+	}
+	check("builds", report.Passed, "")
+	said, err := t.vet(ctx, v, work)
+	if err != nil {
+		return fix, err
+	}
+	if said != "" {
+		check("vet", report.Failed, said)
+		return fix, nil
+	}
+	check("vet", report.Passed, "")
+
+	began := time.Now()
+	if err := t.again(ctx, s.how); err != nil {
+		return fix, err
+	}
+	for _, p := range t.groups.Pairs() {
+		if v.maybe(&p.Race) {
+			check("the race is gone", report.Failed, fmt.Sprintf("it still shows, in %d of %d runs", len(p.Sources), t.out.Tried.Runs))
+			return fix, nil
+		}
+	}
+	check("the race is gone", report.Passed, fmt.Sprintf("in %s that showed it in %d, in %s", counted(t.out.Tried.Runs, "run"), s.runsWith(v), time.Since(began).Round(100*time.Millisecond)))
+	if n := len(t.hangs); n > 0 && len(s.hangs) == 0 {
+		check("nothing hangs", report.Failed, t.hangs[0].Text)
+		return fix, nil
+	}
+	for name, why := range t.failing {
+		if _, before := s.failing[name]; !before {
+			check("tests", report.Failed, strings.TrimSpace(name+" "+why))
+			return fix, nil
+		}
+	}
+	if s.opt.Program {
+		check("tests", report.Skipped, "a program was run, and no test")
+		fix.Proven = true
+		return fix, nil
+	}
+	bad, err := t.plainTests(ctx, overlay, work)
+	if err != nil {
+		return fix, err
+	}
+	if bad != "" {
+		check("tests", report.Failed, bad)
+		return fix, nil
+	}
+	check("tests", report.Passed, fmt.Sprintf("%s with the race detector, and all without it", counted(t.out.Tried.Tests, "test")))
+	fix.Proven = true
+	return fix, nil
+}
+
+// runsWith counts the runs that showed a race about a variable.
+func (s *Search) runsWith(v *variable) int {
+	runs := make(map[int]bool)
+	for _, p := range s.groups.Pairs() {
+		for i := range p.Accesses {
+			at := racelog.User(p.Accesses[i].Stack)
+			if v.lines[at.File][at.Line] {
+				for _, n := range p.Sources {
+					runs[n] = true
+				}
+			}
+		}
+	}
+	return len(runs)
+}
+
+// again does the same runs, and at least as many as find a race that shows in every third run only.
+func (s *Search) again(ctx context.Context, runs []How) error {
+	const enough = 12
+	for n := 0; n < max(len(runs), min(enough, 2*len(runs))); n++ {
+		how := runs[n%len(runs)]
+		if n >= len(runs) {
+			how.Seed += 1 << 20
+		}
+		if how.Subject >= len(s.subject) {
+			continue
+		}
+		s.opt.Say("with the patch: " + s.say(how))
+		if _, err := s.run(ctx, how, s.opt.Time); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maybe reports whether a race in the patched code may be about the variable. The patch moved lines, so that it is known by its
+// name; where there is none, any race in a file that was changed counts: rather too many than too few.
+func (v *variable) maybe(r *racelog.Race) bool {
+	if r.Global != "" {
+		return r.Global[strings.LastIndexByte(r.Global, '.')+1:] == v.obj.Name()
+	}
+	for i := range r.Accesses {
+		if _, ok := v.lines[racelog.User(r.Accesses[i].Stack).File]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// vet runs go vet on the patched code, and returns what it says that it did not say before.
+func (s *Search) vet(ctx context.Context, v *variable, work string) (string, error) {
+	run := func(overlay bool) ([]string, error) {
+		args := append([]string{"vet"}, s.opt.Flags...)
+		if overlay {
+			args = append(args, "-overlay="+filepath.Join(work, "overlay.json"))
+		}
+		_, err := goIn(s.opt.Dir).Run(ctx, append(args, v.pkg.PkgPath)...)
+		var wrong *gocmd.Error
+		if !errors.As(err, &wrong) {
+			return nil, err
+		}
+		var out []string
+		for line := range strings.Lines(wrong.Output) {
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+				_, said, _ := strings.Cut(line, ": ")
+				out = append(out, said)
+			}
+		}
+		return out, nil
+	}
+	now, err := run(true)
+	if err != nil || len(now) == 0 {
+		return "", err
+	}
+	before, err := run(false)
+	if err != nil {
+		return "", err
+	}
+	known := make(map[string]bool)
+	for _, line := range before {
+		known[line] = true
+	}
+	for _, line := range now {
+		if !known[line] {
+			return line, nil
+		}
+	}
+	return "", nil
+}
+
+// plainTests runs the tests of the patched code without the race detector, and returns what fails that did not fail before.
+func (s *Search) plainTests(ctx context.Context, overlay gocmd.Overlay, work string) (string, error) {
+	run := func(file string) (map[string]bool, string, error) {
+		args := []string{"test", "-count=1", "-vet=off"}
+		if file != "" {
+			args = append(args, "-overlay="+file)
+		}
+		if s.opt.Run != "" {
+			args = append(args, "-run="+s.opt.Run)
+		}
+		args = append(args, s.opt.Flags...)
+		cmd := exec.CommandContext(ctx, "go", append(args, s.opt.Packages...)...)
+		cmd.Dir, cmd.WaitDelay = s.opt.Dir, time.Second
+		text, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		if ctx.Err() != nil || err != nil && !errors.As(err, &exit) {
+			return nil, "", errors.Join(ctx.Err(), err)
+		}
+		failed := make(map[string]bool)
+		if err != nil {
+			for _, m := range failedTest.FindAllSubmatch(text, -1) {
+				failed[string(m[1])] = true
+			}
+			if len(failed) == 0 {
+				failed[""] = true
+			}
+		}
+		return failed, lastLine(string(text)), nil
+	}
+	s.opt.Say("with the patch: tests without the race detector")
+	file := filepath.Join(work, "plain.json")
+	if err := overlay.Write(file); err != nil {
+		return "", err
+	}
+	now, text, err := run(file)
+	if err != nil || len(now) == 0 {
+		return "", err
+	}
+	before, _, err := run("")
+	if err != nil {
+		return "", err
+	}
+	for name := range now {
+		if !before[name] {
+			return strings.TrimSpace(name + " " + text), nil
+		}
+	}
+	return "", nil
+}
+
+// write changes the files of a patch, all of them or none.
+func (s *Search) write(ctx context.Context, f *patch) ([]string, error) {
+	var out []string
+	for _, name := range f.names() {
+		is, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(is, f.files[name].was) {
+			return nil, fmt.Errorf("%s was changed in the meantime: nothing is written", s.rel(name))
+		}
+		if w, err := os.OpenFile(name, os.O_WRONLY, 0); err != nil {
+			return nil, fmt.Errorf("the patch is proven, but %w: nothing is written", err)
+		} else if err := w.Close(); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range f.names() {
+		if s.uncommitted(ctx, name) {
+			s.note("%s had changes that are not committed: the patch is on top of them", s.rel(name))
+		}
+		st, err := os.Stat(name)
+		if err != nil {
+			return out, err
+		}
+		if err := os.WriteFile(name, f.files[name].is, st.Mode().Perm()); err != nil {
+			return out, fmt.Errorf("writing the patch: %w", err)
+		}
+		out = append(out, s.rel(name))
+	}
+	return out, nil
+}
+
+// uncommitted reports whether git knows the file in another state.
+func (s *Search) uncommitted(ctx context.Context, name string) bool {
+	cmd := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", name)
+	cmd.Dir = filepath.Dir(name)
+	out, err := cmd.Output()
+	return err == nil && len(bytes.TrimSpace(out)) > 0
+}

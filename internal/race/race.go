@@ -1,0 +1,288 @@
+// Package race looks for data races that tests do not show by themselves: it runs tests with the race detector in many orders
+// and on several numbers of processors, and asks HTTP handlers many things at the same time. Find searches; Fix proves a patch,
+// where one is known, by doing again what found the race.
+package race
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/prove"
+	"github.com/hone-perf/hone/internal/racelog"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// Options say what to run, and how long. The zero Options look at the package in the current folder for half a minute.
+type Options struct {
+	Dir      string   // "" is the current folder
+	Packages []string // patterns; none means the package in Dir
+	Program  bool     // the one package is a program, to be run with Args
+	Args     []string
+	Time     time.Duration // for the search, when all is built; 0 means 30s
+	Runs     int           // rounds; 0 means as many as there is time for
+	CPUs     []int         // numbers of processors; none means 4, 2 and 1
+	Seed     uint64        // of orders and requests
+	Run      string        // tests, as for go test -run; "" means all
+	NoReplay bool          // handlers are not asked
+	Requests []prove.MadeRequest
+	Flags    []string // for the go command
+	Say      func(string)
+}
+
+// Errors of Find that are no answer.
+var (
+	ErrNoRace  = errors.New("the race detector cannot be used")
+	ErrNothing = errors.New("there is nothing to run")
+	ErrNoBuild = errors.New("it does not build")
+	ErrAsked   = errors.New("cannot be run")
+)
+
+func (o Options) resolved() (Options, error) {
+	o.Time = cmp.Or(o.Time, 30*time.Second)
+	if len(o.Packages) == 0 {
+		o.Packages = []string{"."}
+	}
+	if len(o.CPUs) == 0 {
+		o.CPUs = []int{4, 2, 1}
+	}
+	if o.Say == nil {
+		o.Say = func(string) {}
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return o, err
+	}
+	o.Dir = dir
+	return o, nil
+}
+
+// A Search is what was built and found. Close removes what was built.
+type Search struct {
+	opt     Options
+	work    string
+	subject []*subject
+	groups  racelog.Grouper
+	how     []How // of each run that showed something, by the number that pairs have
+	hangs   []*report.Hang
+	out     *report.Races
+	failing map[string]string // tests that fail without a race
+	patched map[string]bool   // variables that a patch was told for
+	code    codes
+}
+
+// A How is one run of a program: with it, the run can be done again.
+type How struct {
+	Subject int
+	Replay  bool // handlers are asked; else it is the tests, or the program itself
+	CPU     int
+	Seed    uint64
+}
+
+// A subject is a test program, or a program.
+type subject struct {
+	importPath, dir string
+	file            string // that can be run
+	tests           int    // how many tests there are
+	serving         *prove.Serving
+	requests        string        // file that the handlers are asked from
+	slow            time.Duration // the longest run
+	patience        time.Duration // that it needs at least
+	hung            [2]int        // runs in which it came to no end: of tests, of requests
+	program         bool
+}
+
+// Find builds what is to be run and runs it until the time is over.
+func Find(ctx context.Context, opt Options) (*Search, error) {
+	opt, err := opt.resolved()
+	if err != nil {
+		return nil, err
+	}
+	if ok, why := prove.RaceDetector(ctx, opt.Dir); !ok {
+		return nil, fmt.Errorf("%w: %s", ErrNoRace, why)
+	}
+	work, err := os.MkdirTemp("", "hone-race-")
+	if err != nil {
+		return nil, err
+	}
+	s := newSearch(opt, work)
+	if err := s.find(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func newSearch(opt Options, work string) *Search {
+	return &Search{
+		opt: opt, work: work, failing: make(map[string]string), patched: make(map[string]bool),
+		out: &report.Races{Races: []report.DataRace{}},
+	}
+}
+
+// Close removes what was built.
+func (s *Search) Close() { os.RemoveAll(s.work) }
+
+func (s *Search) find(ctx context.Context) error {
+	if err := s.prepare(ctx, nil, s.work); err != nil {
+		return err
+	}
+	began := time.Now()
+	err := s.rounds(ctx)
+	if err != nil {
+		return err
+	}
+	s.out.Tried.Took = time.Since(began)
+	return nil
+}
+
+// prepare builds all subjects, with some files replaced.
+func (s *Search) prepare(ctx context.Context, overlay gocmd.Overlay, work string) error {
+	s.subject = nil
+	if s.opt.Program {
+		return s.buildProgram(ctx, overlay, work)
+	}
+	return s.buildTests(ctx, overlay, work)
+}
+
+// hungEnough is how often goroutines may wait for each other before what they do is left out: it shows nothing else any more.
+const hungEnough = 2
+
+// A plan is the runs of one round: all ways to run each subject, those that find most first.
+func (s *Search) plan(round int) []How {
+	var out []How
+	for _, cpu := range s.opt.CPUs {
+		for i, sub := range s.subject {
+			h := How{Subject: i, CPU: cpu, Seed: s.opt.Seed + uint64(round)}
+			if sub.serving != nil && !s.opt.NoReplay && sub.hung[1] < hungEnough {
+				h.Replay = true
+				out = append(out, h)
+				h.Replay = false
+			}
+			if (sub.tests > 0 || sub.program) && sub.hung[0] < hungEnough {
+				out = append(out, h)
+			}
+		}
+	}
+	return out
+}
+
+// quietRounds is how many rounds without anything new end a search that has found something.
+const quietRounds = 2
+
+// rounds runs everything in turns.
+func (s *Search) rounds(ctx context.Context) error {
+	until := time.Now().Add(s.opt.Time)
+	quiet := 0
+	for round := 0; ; round++ {
+		if s.opt.Runs > 0 && round == s.opt.Runs {
+			return nil
+		}
+		fresh := 0
+		for _, how := range s.plan(round) {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			left := time.Until(until)
+			if left <= 0 && s.out.Tried.Runs > 0 {
+				return nil
+			}
+			s.opt.Say(s.say(how))
+			n, err := s.run(ctx, how, max(left, time.Second))
+			if err != nil {
+				return err
+			}
+			fresh += n
+		}
+		if fresh > 0 {
+			quiet = 0
+		} else {
+			quiet++
+		}
+		if len(s.plan(round)) == 0 || quiet >= quietRounds && (len(s.groups.Pairs()) > 0 || len(s.hangs) > 0) {
+			return nil
+		}
+	}
+}
+
+func (s *Search) say(h How) string {
+	sub := s.subject[h.Subject]
+	what := "tests of " + sub.importPath
+	switch {
+	case h.Replay:
+		what = "asking the handlers of " + sub.importPath
+	case sub.program:
+		what = "running " + sub.importPath
+	}
+	found := len(s.groups.Pairs())
+	return fmt.Sprintf("%s, %s; %s so far", what, counted(h.CPU, "processor"), counted(found, "race"))
+}
+
+// Report says what was found.
+func (s *Search) Report(ctx context.Context) *report.Races {
+	out := s.out
+	for _, sub := range s.subject {
+		out.Packages = append(out.Packages, sub.importPath)
+		if sub.serving == nil {
+			continue
+		}
+		for _, h := range sub.serving.Handlers {
+			out.Tried.Handlers = append(out.Tried.Handlers, h.Name)
+			if h.Zero {
+				s.note("%s is asked on a zero value: no function is known that makes its receiver", h.Name)
+			}
+		}
+		for _, why := range sub.serving.Left {
+			s.note("%s", why)
+		}
+	}
+	out.Tried.Seed = s.opt.Seed
+	for _, p := range s.groups.Pairs() {
+		out.Races = append(out.Races, s.race(ctx, p))
+	}
+	for _, h := range s.hangs {
+		out.Hangs = append(out.Hangs, *h)
+	}
+	names := make([]string, 0, len(s.failing))
+	for name := range s.failing {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	out.Failing = names
+	for _, name := range names {
+		if text := s.failing[name]; text != "" {
+			s.note("%s fails, and not for a race: %s", name, text)
+		} else {
+			s.note("%s fails, and not for a race", name)
+		}
+	}
+	return out
+}
+
+func (s *Search) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !slices.Contains(s.out.Notes, text) {
+		s.out.Notes = append(s.out.Notes, text)
+	}
+}
+
+// rel returns a file as it is called in the folder where hone was called.
+func (s *Search) rel(file string) string {
+	if rel, err := filepath.Rel(s.opt.Dir, file); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return file
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}

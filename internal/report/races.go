@@ -1,0 +1,293 @@
+package report
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Races is what was found when programs ran with the race detector. It is the answer of race.
+type Races struct {
+	Packages []string   `json:"packages"`
+	Races    []DataRace `json:"races"`
+	Hangs    []Hang     `json:"hangs,omitempty"`
+	Failing  []string   `json:"failing,omitempty"` // tests that fail without a race
+	Tried    RaceSearch `json:"tried"`
+	Fixed    []RaceFix  `json:"fixed,omitempty"` // when patches were to be proven
+	Notes    []string   `json:"notes,omitempty"`
+}
+
+// A RaceSearch is how much was run.
+type RaceSearch struct {
+	Runs     int           `json:"runs"`
+	CPUs     []int         `json:"cpus"`
+	Seed     uint64        `json:"seed"`
+	Tests    int           `json:"tests"` // runs of tests
+	Requests int           `json:"requests"`
+	Programs int           `json:"programs,omitempty"` // runs of a program
+	Handlers []string      `json:"handlers,omitempty"` // that were asked
+	Stopped  bool          `json:"stopped,omitempty"`  // the program was ended: it would have gone on
+	Took     time.Duration `json:"took_nanos"`
+}
+
+// A DataRace is two accesses to the same memory, of which one is a write, without an order between them.
+type DataRace struct {
+	Variable string       `json:"variable,omitempty"`
+	Kind     string       `json:"kind"` // counter, map, slice, or variable
+	Memory   string       `json:"memory,omitempty"`
+	Accesses []RaceAccess `json:"accesses"`
+	Count    int          `json:"count"` // of reports
+	Runs     int          `json:"runs"`  // that had one
+	By       string       `json:"by"`    // what showed it
+	CPU      int          `json:"cpu"`   // how many processors there were at first
+	Seed     uint64       `json:"seed"`
+	Patch    string       `json:"patch,omitempty"`    // "" when it was told with another race about the variable
+	Means    string       `json:"means,omitempty"`    // what the patch does
+	NoPatch  string       `json:"no_patch,omitempty"` // why there is none
+}
+
+// A RaceAccess is one of the two.
+type RaceAccess struct {
+	Write   bool         `json:"write"`
+	Main    bool         `json:"main,omitempty"` // by the main goroutine
+	Stack   []RaceFrame  `json:"stack"`
+	Source  []SourceLine `json:"source,omitempty"`  // around the access
+	Created []RaceFrame  `json:"created,omitempty"` // where the goroutine was started
+}
+
+// A RaceFrame is a call on a stack.
+type RaceFrame struct {
+	Func string `json:"func"`
+	File string `json:"file"`
+	Line int    `json:"line"`
+}
+
+func (f RaceFrame) String() string { return fmt.Sprintf("%s:%d", f.File, f.Line) }
+
+// A Hang is goroutines that wait for each other, or another end that only goroutines which run at the same time bring about.
+type Hang struct {
+	Kind    string    `json:"kind"` // deadlock, concurrent map, or misuse of sync
+	Text    string    `json:"text"`
+	Waiting []Waiting `json:"waiting"`
+	Count   int       `json:"count"` // of runs
+	By      string    `json:"by"`
+	CPU     int       `json:"cpu"`
+	Seed    uint64    `json:"seed"`
+}
+
+// A Waiting is a place at which goroutines waited in the end.
+type Waiting struct {
+	State string `json:"state"`
+	Count int    `json:"count"` // goroutines
+	RaceFrame
+	Text  string      `json:"text,omitempty"` // of the line
+	Stack []RaceFrame `json:"stack"`
+}
+
+// A RaceFix is a patch that was tried.
+type RaceFix struct {
+	Variable string   `json:"variable"`
+	Patch    string   `json:"patch"`
+	Proven   bool     `json:"proven"`
+	Checks   []Check  `json:"checks"`
+	Written  []string `json:"written,omitempty"` // files
+}
+
+// Blocks says how many there are, then each with both accesses, then what was tried.
+func (r *Races) Blocks() iter.Seq[Block] {
+	title := "no data race found"
+	switch n, h := len(r.Races), len(r.Hangs); {
+	case n > 0 && h > 0:
+		title = counted(n, "data race") + r.variables() + "; " + r.hangs()
+	case n > 0:
+		title = counted(n, "data race") + r.variables()
+	case h > 0:
+		title = r.hangs()
+	}
+	list := []Block{Title{title}, Heading{Lines: []Phrase{{r.Tried.String()}}}}
+	for i := range r.Races {
+		d := &r.Races[i]
+		list = append(list, Plain{d.text()})
+		if d.Patch != "" {
+			list = append(list, Plain{"patch: " + d.Means + "\n\n" + d.Patch})
+		} else if d.Means != "" {
+			list = append(list, Note{Phrase{d.Means}})
+		} else if d.NoPatch != "" {
+			list = append(list, Note{Phrase{"no patch for " + d.name() + " is known: " + d.NoPatch}})
+		}
+	}
+	for i := range r.Hangs {
+		list = append(list, Plain{r.Hangs[i].text()})
+	}
+	for _, f := range r.Fixed {
+		t := Table{Title: f.title(), Columns: []Column{{Name: "outcome"}, {Name: "check"}, {Name: ""}}}
+		for _, c := range f.Checks {
+			t.Rows = append(t.Rows, []any{string(c.Outcome), c.Name, firstLine(c.Detail)})
+		}
+		list = append(list, t)
+		if len(f.Written) > 0 {
+			list = append(list, Note{Phrase{"written: " + strings.Join(f.Written, ", ")}})
+		}
+	}
+	for _, n := range r.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	return blocks(list)
+}
+
+// variables says what the races are about, when that is known of all.
+func (r *Races) variables() string {
+	var names []string
+	for i := range r.Races {
+		name := r.Races[i].Variable
+		if name == "" {
+			return ""
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return ", about " + strings.Join(names, ", ")
+}
+
+func (r *Races) hangs() string {
+	var deadlocks, crashes int
+	for _, h := range r.Hangs {
+		if h.Kind == "deadlock" {
+			deadlocks++
+		} else {
+			crashes++
+		}
+	}
+	crashed := counted(crashes, "crash")
+	if crashes > 1 {
+		crashed = fmt.Sprintf("%d crashes", crashes)
+	}
+	switch {
+	case deadlocks == 0:
+		return crashed
+	case crashes == 0:
+		return counted(deadlocks, "deadlock")
+	}
+	return counted(deadlocks, "deadlock") + ", " + crashed
+}
+
+func (f *RaceFix) title() string {
+	if f.Proven {
+		return "the patch of " + f.Variable + " is proven"
+	}
+	return "the patch of " + f.Variable + " is not proven"
+}
+
+// String says how much was run.
+func (t RaceSearch) String() string {
+	parts := []string{counted(t.Runs, "run")}
+	if t.Tests > 0 {
+		parts = append(parts, counted(t.Tests, "test")+" in shuffled orders")
+	}
+	if t.Requests > 0 {
+		parts = append(parts, counted(t.Requests, "request")+" to "+counted(len(t.Handlers), "handler")+", 8 at a time")
+	}
+	if t.Programs > 0 {
+		what := counted(t.Programs, "run") + " of the program"
+		if t.Stopped {
+			what += ", ended when the time was over"
+		}
+		parts[0] = what
+	}
+	cpus := make([]string, len(t.CPUs))
+	for i, n := range t.CPUs {
+		cpus[i] = fmt.Sprint(n)
+	}
+	return strings.Join(parts, ", ") + ", on " + strings.Join(cpus, ", ") + processors(cpus) + ", in " + t.Took.Round(100*time.Millisecond).String()
+}
+
+func processors(cpus []string) string {
+	if len(cpus) == 1 && cpus[0] == "1" {
+		return " processor"
+	}
+	return " processors"
+}
+
+func (d *DataRace) name() string {
+	if d.Variable != "" {
+		return d.Variable
+	}
+	return "it"
+}
+
+// text writes a race as people compare: both accesses with their lines.
+func (d *DataRace) text() string {
+	var b strings.Builder
+	name := d.Variable
+	if name == "" {
+		name = "a variable without a known name"
+	}
+	fmt.Fprintf(&b, "data race: %s", name)
+	if d.Memory != "" {
+		fmt.Fprintf(&b, ", %s", d.Memory)
+	}
+	fmt.Fprintf(&b, "\n%s, in %s; first by %s on %s\n", counted(d.Count, "report"), counted(d.Runs, "run"), d.By, counted(d.CPU, "processor"))
+	for i := range d.Accesses {
+		a := &d.Accesses[i]
+		what := "read"
+		if a.Write {
+			what = "write"
+		}
+		if i > 0 {
+			what = "against a " + what
+		}
+		who := ""
+		if a.Main {
+			who = " by the main goroutine"
+		}
+		if len(a.Stack) == 0 {
+			fmt.Fprintf(&b, "\n  %s%s: its stack could not be restored\n", what, who)
+			continue
+		}
+		fmt.Fprintf(&b, "\n  %s%s at %s in %s\n", what, who, a.Stack[0], a.Stack[0].Func)
+		writeSource(&b, a.Source, a.Stack[0].Line)
+		for _, f := range a.Stack[1:] {
+			fmt.Fprintf(&b, "    called from %s in %s\n", f, f.Func)
+		}
+		if len(a.Created) > 0 {
+			fmt.Fprintf(&b, "    goroutine started at %s in %s\n", a.Created[0], a.Created[0].Func)
+		}
+	}
+	return b.String()
+}
+
+func writeSource(b *strings.Builder, lines []SourceLine, at int) {
+	for _, l := range lines {
+		mark := " "
+		if l.Line == at {
+			mark = ">"
+		}
+		fmt.Fprintf(b, "    %s %4d  %s\n", mark, l.Line, tabless(l.Text))
+	}
+}
+
+func (h *Hang) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\nin %s; first by %s on %s\n", h.Kind, h.Text, counted(h.Count, "run"), h.By, counted(h.CPU, "processor"))
+	for _, w := range h.Waiting {
+		verb := "waits"
+		if w.Count != 1 {
+			verb = "wait"
+		}
+		if h.Kind == "deadlock" {
+			fmt.Fprintf(&b, "\n  %s %s (%s) at %s in %s\n", counted(w.Count, "goroutine"), verb, w.State, w.RaceFrame, w.Func)
+		} else {
+			fmt.Fprintf(&b, "\n  at %s in %s\n", w.RaceFrame, w.Func)
+		}
+		if w.Text != "" {
+			fmt.Fprintf(&b, "    > %4d  %s\n", w.Line, tabless(w.Text))
+		}
+		for _, f := range w.Stack[min(1, len(w.Stack)):] {
+			fmt.Fprintf(&b, "    called from %s in %s\n", f, f.Func)
+		}
+	}
+	return b.String()
+}
