@@ -53,10 +53,16 @@ func (s *Search) buildProgram(ctx context.Context, overlay gocmd.Overlay, work s
 	if err != nil {
 		return err
 	}
-	if _, err := goIn(s.opt.Dir).Run(ctx, append(args, s.opt.Packages...)...); err != nil {
+	if _, err := goIn(s.dir).Run(ctx, append(args, s.opt.Packages...)...); err != nil {
 		return noBuild(err)
 	}
-	s.subject = []*subject{{importPath: p.ImportPath, dir: p.Dir, file: file, program: true}}
+	sub := &subject{importPath: p.ImportPath, dir: p.Dir, file: file, program: true}
+	s.subject = []*subject{sub}
+	serving, err := s.serving(ctx, list)
+	if err != nil {
+		return err
+	}
+	sub.serving = serving[p.ImportPath]
 	return nil
 }
 
@@ -93,7 +99,7 @@ type pkg struct {
 
 func (s *Search) list(ctx context.Context) ([]pkg, error) {
 	args := append([]string{"list", "-e", "-json=Dir,ImportPath,Name,GoFiles,TestGoFiles,XTestGoFiles,Error"}, s.opt.Flags...)
-	out, err := goIn(s.opt.Dir).Run(ctx, append(args, s.opt.Packages...)...)
+	out, err := goIn(s.dir).Run(ctx, append(args, s.opt.Packages...)...)
 	if err != nil {
 		return nil, noBuild(err)
 	}
@@ -186,14 +192,14 @@ func (s *Search) serving(ctx context.Context, list []pkg) (map[string]*prove.Ser
 	}
 	var dirs []string
 	for _, p := range list {
-		rel, err := filepath.Rel(s.opt.Dir, p.Dir)
+		rel, err := filepath.Rel(s.dir, p.Dir)
 		if err != nil || !filepath.IsLocal(rel) {
 			return out, nil // elsewhere: its handlers are its own
 		}
 		dirs = append(dirs, rel)
 	}
 	s.opt.Say("looking for handlers")
-	found, err := prove.Requests(ctx, s.opt.Dir, dirs, s.opt.Seed, requestsEach)
+	found, err := prove.Requests(ctx, s.dir, dirs, s.opt.Seed, requestsEach)
 	var broken *prove.BrokenError
 	if errors.As(err, &broken) {
 		return nil, fmt.Errorf("%w: %s", ErrNoBuild, broken.Text)
@@ -221,7 +227,7 @@ func (s *Search) buildTest(ctx context.Context, sub *subject, overlay gocmd.Over
 		if err != nil {
 			return err
 		}
-		_, err = goIn(s.opt.Dir).Run(ctx, append(args, sub.importPath)...)
+		_, err = goIn(s.dir).Run(ctx, append(args, sub.importPath)...)
 		return err
 	}
 	if sub.serving != nil {

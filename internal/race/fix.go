@@ -72,6 +72,7 @@ func (s *Search) prove(ctx context.Context, v *variable, f *patch) (report.RaceF
 		overlay[name] = at
 	}
 	t := newSearch(s.opt, work)
+	t.dir = s.dir
 	if err := t.prepare(ctx, overlay, work); err != nil {
 		var wrong *gocmd.Error
 		if errors.Is(err, ErrNoBuild) || errors.As(err, &wrong) {
@@ -112,11 +113,6 @@ func (s *Search) prove(ctx context.Context, v *variable, f *patch) (report.RaceF
 			return fix, nil
 		}
 	}
-	if s.opt.Program {
-		check("tests", report.Skipped, "a program was run, and no test")
-		fix.Proven = true
-		return fix, nil
-	}
 	bad, err := t.plainTests(ctx, overlay, work)
 	if err != nil {
 		return fix, err
@@ -125,7 +121,11 @@ func (s *Search) prove(ctx context.Context, v *variable, f *patch) (report.RaceF
 		check("tests", report.Failed, bad)
 		return fix, nil
 	}
-	check("tests", report.Passed, fmt.Sprintf("%s with the race detector, and all without it", counted(t.out.Tried.Tests, "test")))
+	how := "all without the race detector"
+	if t.out.Tried.Tests > 0 {
+		how = counted(t.out.Tried.Tests, "test") + " with the race detector, and all without it"
+	}
+	check("tests", report.Passed, how)
 	fix.Proven = true
 	return fix, nil
 }
@@ -186,7 +186,7 @@ func (s *Search) vet(ctx context.Context, v *variable, work string) (string, err
 		if overlay {
 			args = append(args, "-overlay="+filepath.Join(work, "overlay.json"))
 		}
-		_, err := goIn(s.opt.Dir).Run(ctx, append(args, v.pkg.PkgPath)...)
+		_, err := goIn(s.dir).Run(ctx, append(args, v.pkg.PkgPath)...)
 		var wrong *gocmd.Error
 		if !errors.As(err, &wrong) {
 			return nil, err
@@ -232,7 +232,7 @@ func (s *Search) plainTests(ctx context.Context, overlay gocmd.Overlay, work str
 		}
 		args = append(args, s.opt.Flags...)
 		cmd := exec.CommandContext(ctx, "go", append(args, s.opt.Packages...)...)
-		cmd.Dir, cmd.WaitDelay = s.opt.Dir, time.Second
+		cmd.Dir, cmd.WaitDelay = s.dir, time.Second
 		text, err := cmd.CombinedOutput()
 		var exit *exec.ExitError
 		if ctx.Err() != nil || err != nil && !errors.As(err, &exit) {

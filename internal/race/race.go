@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/gocmd"
@@ -66,6 +67,7 @@ func (o Options) resolved() (Options, error) {
 // A Search is what was built and found. Close removes what was built.
 type Search struct {
 	opt     Options
+	dir     string // where the go command runs
 	work    string
 	subject []*subject
 	groups  racelog.Grouper
@@ -74,6 +76,7 @@ type Search struct {
 	out     *report.Races
 	failing map[string]string // tests that fail without a race
 	patched map[string]bool   // variables that a patch was told for
+	failed  int               // runs of a program that ended with an exit code of its own, and no race
 	code    codes
 }
 
@@ -120,9 +123,41 @@ func Find(ctx context.Context, opt Options) (*Search, error) {
 }
 
 func newSearch(opt Options, work string) *Search {
+	dir, packages := inModule(opt.Dir, opt.Packages)
+	opt.Packages = packages
 	return &Search{
-		opt: opt, work: work, failing: make(map[string]string), patched: make(map[string]bool),
+		opt: opt, dir: dir, work: work, failing: make(map[string]string), patched: make(map[string]bool),
 		out: &report.Races{Races: []report.DataRace{}},
+	}
+}
+
+// inModule returns where the go command has to run for packages, and what they are called there: a folder of another module than
+// that of dir is built in that folder.
+func inModule(dir string, packages []string) (string, []string) {
+	if len(packages) != 1 || strings.Contains(packages[0], "...") {
+		return dir, packages
+	}
+	at := packages[0]
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(dir, at)
+	}
+	if st, err := os.Stat(at); err != nil || !st.IsDir() || moduleOf(at) == moduleOf(dir) {
+		return dir, packages
+	}
+	return at, []string{"."}
+}
+
+// moduleOf returns the folder of the go.mod that is for a folder, or "".
+func moduleOf(dir string) string {
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
 	}
 }
 
@@ -160,7 +195,7 @@ func (s *Search) plan(round int) []How {
 	for _, cpu := range s.opt.CPUs {
 		for i, sub := range s.subject {
 			h := How{Subject: i, CPU: cpu, Seed: s.opt.Seed + uint64(round)}
-			if sub.serving != nil && !s.opt.NoReplay && sub.hung[1] < hungEnough {
+			if sub.serving != nil && !sub.program && !s.opt.NoReplay && sub.hung[1] < hungEnough {
 				h.Replay = true
 				out = append(out, h)
 				h.Replay = false
@@ -205,6 +240,9 @@ func (s *Search) rounds(ctx context.Context) error {
 		} else {
 			quiet++
 		}
+		if s.failed > 0 && s.failed == s.out.Tried.Runs {
+			return nil // each time, and nothing comes of it
+		}
 		if len(s.plan(round)) == 0 || quiet >= quietRounds && (len(s.groups.Pairs()) > 0 || len(s.hangs) > 0) {
 			return nil
 		}
@@ -230,6 +268,10 @@ func (s *Search) Report(ctx context.Context) *report.Races {
 	for _, sub := range s.subject {
 		out.Packages = append(out.Packages, sub.importPath)
 		if sub.serving == nil {
+			continue
+		}
+		if sub.program {
+			s.asking(sub)
 			continue
 		}
 		for _, h := range sub.serving.Handlers {
@@ -263,6 +305,19 @@ func (s *Search) Report(ctx context.Context) *report.Races {
 		}
 	}
 	return out
+}
+
+// asking says whether a program was asked something.
+func (s *Search) asking(sub *subject) {
+	switch {
+	case len(sub.serving.Left) > 0:
+		s.note("it was asked nothing: %s", sub.serving.Left[0])
+	case s.out.Tried.Requests == 0 && len(sub.serving.Handlers) > 0:
+		s.note("it was asked nothing: it did not print that it listens, and at which address of this machine")
+	}
+	for _, h := range sub.serving.Handlers {
+		s.out.Tried.Handlers = append(s.out.Tried.Handlers, h.Name)
+	}
 }
 
 func (s *Search) note(format string, args ...any) {

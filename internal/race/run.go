@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -88,7 +89,8 @@ func (s *Search) execute(ctx context.Context, sub *subject, how How, left time.D
 	}
 	defer os.RemoveAll(logs)
 	args := s.opt.Args
-	limit := left
+	// A program that would go on for ever runs on each number of processors.
+	limit := min(left, max(2*time.Second, s.opt.Time/time.Duration(len(s.opt.CPUs))))
 	if !sub.program {
 		// Tests that took a second do not take ten times as long, but on a machine that has much else to do.
 		limit = max(leastTime, 10*sub.slow, sub.patience).Round(time.Second)
@@ -116,6 +118,13 @@ func (s *Search) execute(ctx context.Context, sub *subject, how How, left time.D
 	}
 	out := &bounded{most: maxOutput}
 	cmd.Stdout, cmd.Stderr = out, out
+	var ask *asker
+	if sub.program && sub.serving != nil && len(sub.serving.Left) == 0 {
+		ask = &asker{next: out, list: sub.made(s.opt.Requests)}
+		if len(ask.list) > 0 {
+			cmd.Stdout, cmd.Stderr = ask, ask
+		}
+	}
 	cmd.WaitDelay = time.Second
 	cmd.Cancel = func() error { return askToEnd(cmd.Process) }
 	began := time.Now()
@@ -128,6 +137,9 @@ func (s *Search) execute(ctx context.Context, sub *subject, how How, left time.D
 	err = cmd.Wait()
 	res.late = !over.Stop()
 	kill.Stop()
+	if ask != nil {
+		s.out.Tried.Requests += ask.stop()
+	}
 	res.took = time.Since(began)
 	var exit *exec.ExitError
 	switch {
@@ -257,8 +269,21 @@ func (s *Search) ended(sub *subject, res *result) {
 	case res.late:
 		s.out.Tried.Stopped = true
 	case res.code != 0 && res.code != raceExit && len(res.log.Crashes) == 0:
+		s.failed++
 		s.note("%s ended with exit code %d: %s", sub.importPath, res.code, shortened(lastLine(string(res.output))))
 	}
+}
+
+// made returns the requests that a program is asked: those that are given, or those made up for its handlers.
+func (sub *subject) made(given []prove.MadeRequest) []prove.MadeRequest {
+	if len(given) > 0 {
+		return given
+	}
+	var out []prove.MadeRequest
+	for _, h := range sub.serving.Handlers {
+		out = append(out, h.Requests...)
+	}
+	return out
 }
 
 func lastLine(text string) string {

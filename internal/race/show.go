@@ -116,7 +116,7 @@ func (s *Search) ownFrame(sub *subject, stack []racelog.Frame) *racelog.Frame {
 		if filepath.Base(f.File) == replayFile {
 			return nil
 		}
-		if rel, err := filepath.Rel(s.opt.Dir, f.File); err == nil && filepath.IsLocal(rel) && !strings.Contains(rel, "_testmain.go") {
+		if rel, err := filepath.Rel(s.dir, f.File); err == nil && filepath.IsLocal(rel) && !strings.Contains(rel, "_testmain.go") {
 			return f
 		}
 		if rel, err := filepath.Rel(sub.dir, f.File); err == nil && filepath.IsLocal(rel) {
