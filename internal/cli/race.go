@@ -53,6 +53,9 @@ func raceCommand(sys *System) *cobra.Command {
 		Example: raceExamples,
 		GroupID: groupProve,
 	}
+	if !sys.names(cmd) {
+		return cmd
+	}
 	flags := cmd.Flags()
 	flags.Var(&secondsFlag{&opt.Time}, "for", "how long to look, when all is built; 30s when not given. It ends earlier when nothing new shows")
 	flags.IntVar(&opt.Runs, "runs", 0, "stop after `N` rounds of all there is to run")

@@ -41,6 +41,9 @@ func whyCommand(sys *System) *cobra.Command {
 		Example: whyExamples,
 		GroupID: groupLook,
 	}
+	if !sys.names(cmd) {
+		return cmd
+	}
 	o := sourceFlags(cmd)
 	cmd.Flags().BoolVar(&opt.NoCode, "no-code", false, "leave the machine code out, and what has to be built for it")
 	cmd.Flags().StringArrayVar(&opt.Flags, "flag", nil, "give `FLAG` to the go command, such as --flag=-tags=x")

@@ -25,13 +25,15 @@ type asker struct {
 
 // listens matches what a server on this machine says about itself, as in "listening on http://127.0.0.1:8080". An address alone may be
 // that of a server which the program uses, and that has to be left alone.
-var listens = regexp.MustCompile(`(?i)\b(?:listen|serving|server on|server at|server started)[^\n]{0,60}?(?:127\.0\.0\.1|localhost|0\.0\.0\.0|\[::1?\]):([1-9]\d{1,4})\b`)
+var listens = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:listen|serving|server on|server at|server started)[^\n]{0,60}?(?:127\.0\.0\.1|localhost|0\.0\.0\.0|\[::1?\]):([1-9]\d{1,4})\b`)
+})
 
 func (a *asker) Write(p []byte) (int, error) {
 	const most = 4 << 10
 	if a.cancel == nil {
 		a.tail = append(a.tail, p...)
-		if m := listens.FindSubmatch(a.tail); m != nil {
+		if m := listens().FindSubmatch(a.tail); m != nil {
 			a.start("http://127.0.0.1:" + string(m[1]))
 		}
 		if len(a.tail) > most {

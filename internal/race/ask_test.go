@@ -23,7 +23,7 @@ func TestListens(t *testing.T) {
 		"listening\non 127.0.0.1:8080":                             "",
 	} {
 		got := ""
-		if m := listens.FindStringSubmatch(text); m != nil {
+		if m := listens().FindStringSubmatch(text); m != nil {
 			got = m[1]
 		}
 		if got != want {

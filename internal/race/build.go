@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/prove"
@@ -117,14 +118,14 @@ func (s *Search) list(ctx context.Context) ([]pkg, error) {
 	return list, nil
 }
 
-var testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`)
+var testFunc = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`) })
 
 // tests counts the tests in a file that are to be run.
 func (s *Search) tests(text []byte) int {
 	top, _, _ := strings.Cut(s.opt.Run, "/")
 	rx, err := regexp.Compile(top)
 	n := 0
-	for _, m := range testFunc.FindAllSubmatch(text, -1) {
+	for _, m := range testFunc().FindAllSubmatch(text, -1) {
 		if name := string(m[1]); name != "TestMain" && (err != nil || rx.MatchString(name)) {
 			n++
 		}

@@ -240,7 +240,7 @@ func (s *Search) plainTests(ctx context.Context, overlay gocmd.Overlay, work str
 		}
 		failed := make(map[string]bool)
 		if err != nil {
-			for _, m := range failedTest.FindAllSubmatch(text, -1) {
+			for _, m := range failedTest().FindAllSubmatch(text, -1) {
 				failed[string(m[1])] = true
 			}
 			if len(failed) == 0 {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hone-perf/hone/internal/prove"
@@ -192,13 +193,13 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-var replayed = regexp.MustCompile(`(?m)^hone-replay (\d+) (\d+) (\d+) (".*")$`)
+var replayed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^hone-replay (\d+) (\d+) (\d+) (".*")$`) })
 
 // counted adds up the requests of a replay.
 func (s *Search) counted(sub *subject, res *result) {
 	asked, panics := make(map[int]int), make(map[int]int)
 	what := make(map[int]string)
-	for _, m := range replayed.FindAllSubmatch(res.output, -1) {
+	for _, m := range replayed().FindAllSubmatch(res.output, -1) {
 		i, _ := strconv.Atoi(string(m[1]))
 		n, _ := strconv.Atoi(string(m[2]))
 		bad, _ := strconv.Atoi(string(m[3]))
@@ -221,7 +222,7 @@ func (s *Search) counted(sub *subject, res *result) {
 	}
 }
 
-var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+) `)
+var failedTest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^--- FAIL: (\S+) `) })
 
 // tested notes the tests that fail, when it is not for a race.
 func (s *Search) tested(sub *subject, res *result) {
@@ -229,7 +230,7 @@ func (s *Search) tested(sub *subject, res *result) {
 		return
 	}
 	text := string(res.output)
-	marks := failedTest.FindAllStringSubmatchIndex(text, -1)
+	marks := failedTest().FindAllStringSubmatchIndex(text, -1)
 	for i, m := range marks {
 		end := len(text)
 		if i+1 < len(marks) {

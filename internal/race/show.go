@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/report"
@@ -74,12 +75,14 @@ func (s *Search) by(how How, tests []string) string {
 	return "the tests of " + sub.importPath
 }
 
-var testName = regexp.MustCompile(`\.((?:Test|Fuzz|Example|Benchmark)[A-Z_]?\w*)(?:\.|$)`)
+var testName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\.((?:Test|Fuzz|Example|Benchmark)[A-Z_]?\w*)(?:\.|$)`)
+})
 
 func testsOn(stack []racelog.Frame) []string {
 	var out []string
 	for _, f := range stack {
-		if m := testName.FindStringSubmatch(f.Func); m != nil && strings.HasSuffix(f.File, "_test.go") && m[1] != replayTest {
+		if m := testName().FindStringSubmatch(f.Func); m != nil && strings.HasSuffix(f.File, "_test.go") && m[1] != replayTest {
 			out = append(out, m[1])
 		}
 	}
