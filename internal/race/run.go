@@ -199,7 +199,11 @@ var replayed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 func (s *Search) counted(sub *subject, res *result) {
 	asked, panics := make(map[int]int), make(map[int]int)
 	what := make(map[int]string)
-	for _, m := range replayed().FindAllSubmatch(res.output, -1) {
+	lines := replayed().FindAllSubmatch(res.output, -1)
+	if len(lines) == 0 && len(res.log.Crashes) == 0 {
+		s.note("the handlers of %s were not asked to the end: its test program ended with exit code %d: %s", sub.importPath, res.code, shortened(lastLine(string(res.output))))
+	}
+	for _, m := range lines {
 		i, _ := strconv.Atoi(string(m[1]))
 		n, _ := strconv.Atoi(string(m[2]))
 		bad, _ := strconv.Atoi(string(m[3]))

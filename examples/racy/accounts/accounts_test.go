@@ -42,3 +42,11 @@ func TestNobody(t *testing.T) {
 		t.Errorf("the status is %d; want 400", code)
 	}
 }
+
+func BenchmarkServeHTTP(b *testing.B) {
+	bank := NewBank()
+	b.ReportAllocs()
+	for b.Loop() {
+		ask(bank, "/?from=ann&to=ben&amount=1")
+	}
+}

@@ -18,3 +18,11 @@ func TestCollectSeveral(t *testing.T) {
 		t.Errorf("Collect() = %v", got)
 	}
 }
+
+func BenchmarkCollect(b *testing.B) {
+	source := func() []string { return []string{"stop", "start"} }
+	b.ReportAllocs()
+	for b.Loop() {
+		Collect(source)
+	}
+}

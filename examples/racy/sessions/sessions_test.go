@@ -27,3 +27,11 @@ func TestNobody(t *testing.T) {
 		t.Errorf("the status is %d; want 400", rec.Code)
 	}
 }
+
+func BenchmarkServeHTTP(b *testing.B) {
+	s, req := NewStore(), httptest.NewRequest("GET", "/?user=ann", nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.ServeHTTP(httptest.NewRecorder(), req)
+	}
+}
