@@ -230,6 +230,7 @@ const (
 	groupLook   = "look"
 	groupRecord = "record"
 	groupLoad   = "load"
+	groupAdvise = "advise"
 	groupProve  = "prove"
 	groupData   = "data"
 	groupCompat = "compat"
@@ -269,13 +270,14 @@ func newRoot(sys *System) *cobra.Command {
 		&cobra.Group{ID: groupLook, Title: "Look:"},
 		&cobra.Group{ID: groupRecord, Title: "Record:"},
 		&cobra.Group{ID: groupLoad, Title: "Load:"},
+		&cobra.Group{ID: groupAdvise, Title: "Advise:"},
 		&cobra.Group{ID: groupProve, Title: "Prove:"},
 		&cobra.Group{ID: groupData, Title: "Write:"},
 		&cobra.Group{ID: groupCompat, Title: "As another tool:"},
 		&cobra.Group{ID: groupOther, Title: "Other commands:"},
 	)
 	addViews(root, sys)
-	root.AddCommand(recordCommand(sys), timeCommand(sys), proveCommand(sys), raceCommand(sys), whyCommand(sys), initCommand(sys))
+	root.AddCommand(recordCommand(sys), timeCommand(sys), adviseCommand(sys), proveCommand(sys), raceCommand(sys), whyCommand(sys), initCommand(sys))
 	addMerge(root, sys)
 	addWeb(root, sys)
 	addCompat(root)

@@ -120,7 +120,7 @@ func flags(cmd *cobra.Command, w io.Writer, cols int) {
 // write answers.
 func applies(cmd *cobra.Command, flag string) bool {
 	switch {
-	case !slices.Contains(outputNames, flag), !cmd.HasParent(), cmd.GroupID == groupLook:
+	case !slices.Contains(outputNames, flag), !cmd.HasParent(), cmd.GroupID == groupLook, cmd.GroupID == groupAdvise && !slices.Contains([]string{interactiveFlag, flameFlag, darkFlag, upFlag}, flag):
 		return true
 	case cmd.Name() == "merge", cmd.Name() == "record":
 		return flag == "output"

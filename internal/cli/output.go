@@ -34,7 +34,7 @@ func outputFlags(root *cobra.Command) {
 
 // formatOf are the formats of files by their endings.
 var formatOf = map[string]string{
-	".json": "json", ".csv": "csv", ".md": "markdown", ".svg": "svg", ".png": "png", ".html": "html",
+	".json": "json", ".csv": "csv", ".md": "markdown", ".svg": "svg", ".png": "png", ".html": "html", ".sarif": "sarif",
 }
 
 // An output is where an answer goes and how it is written.

@@ -129,6 +129,28 @@ func (q Query) String() string {
 	return strings.Join(words, " ")
 }
 
+// Words returns q as the words of a command line: view, what it is about, flags, and what is asked about.
+func (q Query) Words() []string {
+	words := []string{q.View}
+	if q.Arg != "" {
+		words = append(words, q.Arg)
+	}
+	var refs []string
+	q.settings(func(k *Key, value string) {
+		switch {
+		case k.Name == "ref":
+			refs = append(refs, value)
+		case k.Switch():
+			words = append(words, "--"+k.Name)
+		case k.Name == "sort" && value == cum:
+			words = append(words, "--"+cum)
+		default:
+			words = append(words, "--"+k.Name, value)
+		}
+	})
+	return append(words, refs...)
+}
+
 // settings calls yield for all that q does not leave open.
 func (q *Query) settings(yield func(k *Key, value string)) {
 	steps := q.Steps

@@ -44,6 +44,7 @@ var Formats = []Format{
 	{"dot", "call graphs in the language of graphviz", dotFormat},
 	{"callgrind", "call graphs for kcachegrind", callgrindFormat},
 	{"speedscope", "stacks for speedscope and viewers that read its files", Speedscope},
+	{"sarif", "findings for code review and editors", SARIF},
 	{"svg", "pictures of flame graphs and call graphs, for browsers", svgFormat},
 	{"png", "the same as images", pngFormat},
 }

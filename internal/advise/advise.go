@@ -1,0 +1,269 @@
+// Package advise finds what a program does without need, where that costs something.
+//
+// It begins with profiles, not with code: Run looks up the lines that cost at least Options.Least of anything, loads the
+// packages that own them, and shows each function with such lines to the Rules. A rule knows one way in which programs do
+// too much, and how a profile shows it: what lies between the line and the leaf of the stack is the best sign of a cause. A
+// finding says what mending it could save at most, and has a patch where types, or who owns a value, show that the program
+// then does the same. Every patch is compiled before it is offered.
+//
+// One file has one rule, or rules that share their syntax; rules.go is the list. CONTRIBUTING.md says how to add one.
+package advise
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// Options tune Run. The zero Options look at the module of the current folder.
+type Options struct {
+	Dir   string  // in the module that the profiles are of
+	Least float64 // share below which nothing is said; 0 is a hundredth
+	Rules []*Rule // nil is all of them
+
+	Debug func(format string, args ...any) // is told why patches were given up; may be nil
+}
+
+// ErrNothing says that profiles hold nothing that findings could be about.
+var ErrNothing = errors.New("there is nothing in it that costs CPU, memory or waiting")
+
+// Run looks for what the program of some recordings does without need.
+func Run(ctx context.Context, in []*recording.Recording, opt Options) (*report.Advice, error) {
+	opt.Least = cmp.Or(opt.Least, 0.01)
+	if opt.Rules == nil {
+		opt.Rules = Rules
+	}
+	inputs, damaged := inputsOf(in)
+	t, err := openTree(ctx, cmp.Or(opt.Dir, "."), in)
+	if err != nil {
+		return nil, err
+	}
+	c := collect(inputs, t.class, opt.Least)
+	if c.total == (cost{}) {
+		return nil, errors.Join(append([]error{ErrNothing}, asErrors(damaged)...)...)
+	}
+	t.notes = append(t.notes, damaged...)
+	fns, err := t.functions(c)
+	if err != nil {
+		return nil, err
+	}
+	a := &adviser{costs: c, least: opt.Least}
+	for _, f := range fns {
+		for _, r := range opt.Rules {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			r.Find(&Pass{function: f, Rule: r, costs: c, all: fns, found: a.add, debug: opt.Debug})
+		}
+	}
+	out := a.ranked()
+	out.Functions, out.Least, out.Root = len(fns), opt.Least, t.dir
+	for _, r := range in {
+		out.Refs = append(out.Refs, r.Ref)
+	}
+	if share := c.share(&c.tests); share > 0.5 {
+		t.notes.add("%.0f%% of what was measured is in tests and benchmarks themselves, which are not looked at", share*100)
+	}
+	out.Notes = append(append(out.Notes, c.notes...), t.notes...)
+	return out, nil
+}
+
+func asErrors(texts []string) (out []error) {
+	for _, s := range texts {
+		out = append(out, errors.New(s))
+	}
+	return out
+}
+
+// functions finds the functions that own the lines, those that cost most first.
+func (t *tree) functions(c *costs) ([]*function, error) {
+	lines := make([]*Line, 0, len(c.lines))
+	for _, l := range c.lines {
+		lines = append(lines, l)
+	}
+	slices.SortFunc(lines, func(a, b *Line) int {
+		return cmp.Or(cmp.Compare(c.weight(&b.cum), c.weight(&a.cum)), cmp.Compare(a.key.file, b.key.file), cmp.Compare(a.key.line, b.key.line))
+	})
+	var paths []string
+	for _, l := range lines {
+		if at := t.place(l.fn, l.key.file, l.key.line); at != "" && !slices.Contains(paths, at) {
+			paths = append(paths, at)
+		}
+	}
+	units, err := t.load(paths)
+	if err != nil {
+		return nil, err
+	}
+	var out []*function
+	byDecl := map[*ast.FuncDecl]*function{}
+	for _, l := range lines {
+		at := t.places[l.key.file]
+		for _, u := range units {
+			f := u.files[at]
+			if f == nil {
+				continue
+			}
+			decl, line, doubt, ok := t.find(f, l)
+			if !ok {
+				continue
+			}
+			fn := byDecl[decl]
+			if fn == nil {
+				fn = &function{unit: u, file: f, decl: decl, name: declName(l.fn, decl), lines: map[int]*Line{}, doubt: doubt}
+				byDecl[decl] = fn
+				out = append(out, fn)
+			}
+			if old := fn.lines[line]; old != nil && old != l {
+				l = &Line{key: l.key, fn: l.fn, cum: l.cum, chains: append(slices.Clone(old.chains), l.chains...)}
+				l.cum.add(&old.cum)
+			}
+			fn.lines[line] = l
+			break
+		}
+	}
+	return out, nil
+}
+
+// find returns the function that a line is in now, and the line there. Sources may have changed since the profile: then the
+// function has to be the same still, or begin where the profile says.
+func (t *tree) find(f *file, l *Line) (decl *ast.FuncDecl, line int, doubt string, ok bool) {
+	line = l.key.line
+	for _, kept := range t.kept {
+		text, err := kept.Find(l.key.file, l.fn, l.key.line)
+		if err != nil {
+			continue
+		}
+		was := strings.Join(text.Lines, "\n")
+		if was == strings.TrimSuffix(strings.ReplaceAll(string(f.text), "\r\n", "\n"), "\n") {
+			return f.declAt(line), line, "", f.declAt(line) != nil
+		}
+		decl, line, ok = f.moved(text.Lines, line)
+		if !ok {
+			t.notes.add("%s is not as it was recorded, and %s has changed: nothing is said of it; record again", f.name, l.fn)
+		}
+		return decl, line, "", ok
+	}
+	decl = f.declAt(line)
+	if decl == nil {
+		return nil, 0, "", false // a variable of the package
+	}
+	if l.start != 0 && !strings.Contains(l.fn, ".func") && f.tok.Line(decl.Pos()) != l.start {
+		t.notes.add("%s does not have %s where the profile has it: nothing is said of it; the sources are not those that were profiled", f.name, l.fn)
+		return nil, 0, "", false
+	}
+	if !t.taken.IsZero() && f.newer(t.taken) {
+		doubt = "the file is newer than the profile, so look twice"
+		t.notes.add("%s was changed after the profile was taken; lines may be off", f.name)
+	}
+	return decl, line, doubt, true
+}
+
+// declAt returns the function that a line is in, or nil.
+func (f *file) declAt(line int) *ast.FuncDecl {
+	for _, d := range f.ast.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && f.tok.Line(fn.Pos()) <= line && line <= f.tok.Line(fn.End()) {
+			return fn
+		}
+	}
+	return nil
+}
+
+// declName returns what profiles call a function: without what they call literals in it.
+func declName(fn string, decl *ast.FuncDecl) string {
+	slash := strings.LastIndexByte(fn, '/') + 1
+	if dot := strings.IndexByte(fn[slash:], '.'); dot >= 0 {
+		pkg, rest := fn[:slash+dot+1], fn[slash+dot+1:]
+		if i := strings.Index(rest, decl.Name.Name); i >= 0 {
+			return pkg + rest[:i+len(decl.Name.Name)]
+		}
+		name := decl.Name.Name // one that was inlined
+		if decl.Recv != nil && len(decl.Recv.List) == 1 {
+			switch t := decl.Recv.List[0].Type.(type) {
+			case *ast.StarExpr:
+				if id, ok := t.X.(*ast.Ident); ok {
+					name = "(*" + id.Name + ")." + name
+				}
+			case *ast.Ident:
+				name = t.Name + "." + name
+			}
+		}
+		return pkg + name
+	}
+	return fn
+}
+
+// An adviser keeps what rules find.
+type adviser struct {
+	costs *costs
+	least float64
+	list  []kept
+	small int
+}
+
+type kept struct {
+	*report.Finding
+	cost     cost
+	weight   float64
+	from, to token.Pos
+	fn       *function
+}
+
+// add keeps a finding, unless what it costs is too little to be said.
+func (a *adviser) add(p *Pass, f *report.Finding, c cost) {
+	if a.costs.share(&c) < a.least {
+		if c != (cost{}) {
+			a.small++
+		}
+		return
+	}
+	a.list = append(a.list, kept{Finding: f, cost: c, weight: a.costs.weight(&c), fn: p.function})
+}
+
+// ranked returns the findings, those that save most first.
+func (a *adviser) ranked() *report.Advice {
+	slices.SortStableFunc(a.list, func(x, y kept) int {
+		if d := x.weight - y.weight; math.Abs(d) > 1e-9 {
+			return cmp.Compare(y.weight, x.weight)
+		}
+		return cmp.Or(cmp.Compare(len(y.Fixes), len(x.Fixes)), cmp.Compare(x.Where.File, y.Where.File), cmp.Compare(x.Where.Line, y.Where.Line), cmp.Compare(x.Rule, y.Rule))
+	})
+	out := &report.Advice{Findings: []report.Finding{}, Small: a.small}
+	for _, k := range a.list {
+		// What two rules say of one line is said once, by the one that has a patch, or came first.
+		same := slices.IndexFunc(out.Findings, func(f report.Finding) bool {
+			return f.Where.File == k.Where.File && f.Where.Line == k.Where.Line && f.Rule == k.Rule
+		})
+		if same >= 0 {
+			continue
+		}
+		k.Number = len(out.Findings) + 1
+		out.Findings = append(out.Findings, *k.Finding)
+	}
+	return out
+}
+
+// Where returns the place of a finding as the file is on disk.
+func Where(a *report.Advice, f *report.Finding) string {
+	if filepath.IsAbs(f.Where.File) {
+		return f.Where.File
+	}
+	return filepath.Join(a.Root, filepath.FromSlash(f.Where.File))
+}
+
+// counted is a number of things, in words.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -1,0 +1,504 @@
+package advise
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// A metric is something that costs.
+type metric int
+
+const (
+	cpu metric = iota
+	bytesMade
+	objectsMade
+	inUse
+	blocked
+	held // what others waited for while a mutex was held
+	goroutines
+	numMetrics
+)
+
+// metricInfo is how each metric is called and counted.
+var metricInfo = [numMetrics]struct {
+	name, short, unit string
+	kind, typ         string // of profile, and sample type in it
+}{
+	cpu:         {"cpu", "CPU", "nanoseconds", recording.CPU, "cpu"},
+	bytesMade:   {"alloc_space", "bytes", "bytes", recording.Heap, "alloc_space"},
+	objectsMade: {"alloc_objects", "objects", "count", recording.Heap, "alloc_objects"},
+	inUse:       {"inuse_space", "live", "bytes", recording.Heap, "inuse_space"},
+	blocked:     {"block:delay", "waiting", "nanoseconds", recording.Block, "delay"},
+	held:        {"mutex:delay", "waiting for locks", "nanoseconds", recording.Mutex, "delay"},
+	goroutines:  {"goroutine", "goroutines", "count", recording.Goroutine, "goroutine"},
+}
+
+// A cost is an amount of each metric.
+type cost [numMetrics]int64
+
+func (c *cost) add(d *cost) {
+	for m := range c {
+		c[m] += d[m]
+	}
+}
+
+// An input is a profile, and what is counted in it.
+type input struct {
+	profile *profile.Profile
+	ref     string
+	column  [numMetrics]int // sample type, or -1
+	spelled string          // kind of profile, where --metric has to say it
+}
+
+// inputsOf returns what there is to count in recordings.
+func inputsOf(in []*recording.Recording) ([]input, []string) {
+	var out []input
+	var notes []string
+	for _, r := range in {
+		if r.Profile != nil {
+			out = append(out, bareInput(r.Profile, r.Ref))
+			continue
+		}
+		for _, kind := range []string{recording.CPU, recording.Heap, recording.Block, recording.Mutex, recording.Goroutine} {
+			if len(r.Parts[kind]) == 0 {
+				continue
+			}
+			picked, _, err := r.Pick(kind, 0, 0)
+			if err == nil && kind == recording.Goroutine {
+				picked, err = atItsMost(r, picked)
+			}
+			if err != nil {
+				notes = append(notes, err.Error())
+				continue
+			}
+			i := input{profile: picked.Profile, ref: r.Ref, column: noColumns()}
+			for m, info := range metricInfo {
+				if info.kind == kind {
+					i.column[m] = slices.IndexFunc(picked.Profile.SampleTypes, func(t profile.ValueType) bool { return t.Type == info.typ })
+				}
+			}
+			out = append(out, i)
+		}
+	}
+	return out, notes
+}
+
+// atItsMost picks the goroutine profile that has most goroutines: the last one is often of a program that ends.
+func atItsMost(r, last *recording.Recording) (*recording.Recording, error) {
+	best, most := last, goroutinesIn(last.Profile)
+	parts := r.Parts[recording.Goroutine]
+	step := max(1, len(parts)/16) // enough to see what grows
+	for i := 0; i < len(parts); i += step {
+		p, _, err := r.Pick(recording.Goroutine, 0, parts[i].To)
+		if err != nil {
+			continue // damaged; another is not
+		}
+		if n := goroutinesIn(p.Profile); n > most {
+			best, most = p, n
+		}
+	}
+	return best, nil
+}
+
+func goroutinesIn(p *profile.Profile) (n int64) {
+	if len(p.SampleTypes) == 0 {
+		return 0
+	}
+	for _, v := range p.Values(0) {
+		n += v
+	}
+	return n
+}
+
+func noColumns() (c [numMetrics]int) {
+	for m := range c {
+		c[m] = -1
+	}
+	return c
+}
+
+// bareInput says what a profile that is no part of a recording counts. Those of blocking and of mutexes have the same
+// types; what is at their leaves tells them apart.
+func bareInput(p *profile.Profile, ref string) input {
+	in := input{profile: p, ref: ref, column: noColumns(), spelled: "bare"}
+	for k, t := range p.SampleTypes {
+		switch t.Type {
+		case "cpu":
+			in.column[cpu] = k
+		case "alloc_space":
+			in.column[bytesMade] = k
+		case "alloc_objects":
+			in.column[objectsMade] = k
+		case "inuse_space":
+			in.column[inUse] = k
+		case "goroutine", "goroutines":
+			in.column[goroutines] = k
+		case "delay":
+			m := blocked
+			if endsInUnlock(p) {
+				m = held
+			}
+			in.column[m] = k
+		}
+	}
+	return in
+}
+
+func endsInUnlock(p *profile.Profile) bool {
+	for i := range min(p.NumSamples(), 100) {
+		for _, l := range p.Stack(i, nil) {
+			for _, line := range p.Locations[l].Lines {
+				name := p.Functions[line.Function].Name
+				if strings.HasSuffix(name, "nlock") && strings.HasPrefix(name, "sync.") || name == "runtime.unlock" {
+					return true
+				}
+				if strings.HasPrefix(name, "sync.(") || strings.HasPrefix(name, "runtime.chan") || strings.HasPrefix(name, "runtime.select") {
+					return false
+				}
+			}
+		}
+	}
+	return false
+}
+
+// A lineKey is a line as a profile names it.
+type lineKey struct {
+	file string
+	line int
+}
+
+// A Line is what a line of source costs, and what it is below it that does.
+type Line struct {
+	key    lineKey
+	fn     string // as the profile names it
+	start  int    // line where the function begins, or 0
+	cum    cost
+	chains []*chain
+	byKey  map[string]*chain
+}
+
+// A chain is what lies between a line and the leaf of stacks, and what the stacks cost.
+type chain struct {
+	below  []string // functions, that which the line calls first; none when the line itself is the leaf
+	labels string
+	v      cost
+}
+
+// first returns the function that the line calls.
+func (c *chain) first() string {
+	if len(c.below) == 0 {
+		return ""
+	}
+	return c.below[0]
+}
+
+// has reports whether a function is anywhere in the chain.
+func (c *chain) has(fns ...string) bool {
+	return slices.ContainsFunc(c.below, func(b string) bool { return slices.Contains(fns, b) })
+}
+
+// direct reports whether nothing but the runtime is below the line: it allocates, copies or locks by itself.
+func (c *chain) direct() bool {
+	return !slices.ContainsFunc(c.below, func(b string) bool { return !isRuntime(b) })
+}
+
+func isRuntime(fn string) bool {
+	return strings.HasPrefix(fn, "runtime.") || strings.HasPrefix(fn, "internal/runtime/") || strings.HasPrefix(fn, "internal/abi.") ||
+		strings.HasPrefix(fn, "internal/bytealg.") || fn == "memeqbody" || fn == "cmpbody" || fn == "memeq" || fn == "aeshashbody"
+}
+
+// sum adds up the chains that match.
+func (l *Line) sum(match func(*chain) bool) (out cost) {
+	if l == nil {
+		return out
+	}
+	for _, c := range l.chains {
+		if match(c) {
+			out.add(&c.v)
+		}
+	}
+	return out
+}
+
+// costs are what profiles say of lines of source.
+type costs struct {
+	inputs []input
+	total  cost
+	gc     int64 // CPU of the collector that is on no stack of the program
+	lines  map[lineKey]*Line
+	notes  []string
+
+	// What is in tests alone.
+	tests cost
+	has   [numMetrics]bool
+}
+
+// maxBelow bounds how much of a chain is kept: the leaf is what matters, and what is near the line.
+const maxBelow = 48
+
+// maxSamples bounds how many samples are walked. The heaviest profiles of a day have fewer.
+const maxSamples = 20_000_000
+
+// collect walks over profiles twice: first to find the lines that cost something, then to see what is below them.
+// mine says which functions may be looked at.
+func collect(inputs []input, mine func(fn, file string) class, least float64) *costs {
+	c := &costs{inputs: inputs, lines: make(map[lineKey]*Line)}
+	w := newWalker(mine)
+	samples := 0
+	for i := range inputs {
+		samples += inputs[i].profile.NumSamples()
+		w.walk(&inputs[i], func(v *cost, fs []frame, _ string) { c.count(v, fs) })
+	}
+	for m := range metric(numMetrics) {
+		for _, l := range c.lines {
+			l.cum[m] = max(l.cum[m], 0)
+		}
+	}
+	hot := make(map[lineKey]bool)
+	for k, l := range c.lines {
+		if c.share(&l.cum) >= least {
+			hot[k] = true
+		}
+	}
+	maps.DeleteFunc(c.lines, func(k lineKey, _ *Line) bool { return !hot[k] })
+	if samples > maxSamples {
+		c.notes = append(c.notes, "the profiles are too large to say what is below each line")
+		return c
+	}
+	for i := range inputs {
+		w.walk(&inputs[i], func(v *cost, fs []frame, labels string) { c.chain(v, fs, labels) })
+	}
+	for _, l := range c.lines {
+		l.byKey = nil
+		slices.SortFunc(l.chains, func(a, b *chain) int {
+			return cmp.Or(-slices.Compare(a.v[:], b.v[:]), slices.Compare(a.below, b.below))
+		})
+	}
+	return c
+}
+
+// share returns the largest part of anything that a cost is.
+func (c *costs) share(v *cost) (most float64) {
+	for m := range metric(numMetrics) {
+		most = max(most, c.part(v, m))
+	}
+	return most
+}
+
+// part returns which part of all there is of a metric a cost is.
+func (c *costs) part(v *cost, m metric) float64 {
+	if c.total[m] <= 0 {
+		return 0
+	}
+	return float64(v[m]) / float64(c.total[m])
+}
+
+// count adds a sample to the lines on its stack, once to each.
+func (c *costs) count(v *cost, fs []frame) {
+	c.total.add(v)
+	for m := range v {
+		c.has[m] = c.has[m] || v[m] != 0
+	}
+	if v[cpu] != 0 && slices.ContainsFunc(fs, func(f frame) bool {
+		return f.fn == "runtime.gcBgMarkWorker" || f.fn == "runtime.bgsweep" || f.fn == "runtime.bgscavenge"
+	}) {
+		c.gc += v[cpu]
+	}
+	tested, seen := false, 0
+	for i, f := range fs {
+		if f.class == test {
+			tested = true
+		}
+		if f.class != own && f.class != foreign || repeated(fs[:i], f.key) {
+			continue
+		}
+		seen++
+		l := c.lines[f.key]
+		if l == nil {
+			l = &Line{key: f.key, fn: f.fn, start: f.start}
+			c.lines[f.key] = l
+		}
+		l.cum.add(v)
+	}
+	if tested && seen == 0 {
+		c.tests.add(v)
+	}
+}
+
+func repeated(fs []frame, k lineKey) bool {
+	return slices.ContainsFunc(fs, func(f frame) bool { return f.key == k })
+}
+
+// chain adds a sample to what is below the lines on its stack.
+func (c *costs) chain(v *cost, fs []frame, labels string) {
+	for i, f := range fs {
+		l := c.lines[f.key]
+		if l == nil || repeated(fs[:i], f.key) {
+			continue
+		}
+		below := make([]string, 0, min(i, maxBelow))
+		for j := i - 1; j >= 0 && len(below) < maxBelow; j-- {
+			below = append(below, fs[j].fn)
+		}
+		key := strings.Join(below, "\n") + "\x00" + labels
+		if l.byKey == nil {
+			l.byKey = make(map[string]*chain)
+		}
+		ch := l.byKey[key]
+		if ch == nil {
+			ch = &chain{below: below, labels: labels}
+			l.byKey[key] = ch
+			l.chains = append(l.chains, ch)
+		}
+		ch.v.add(v)
+	}
+}
+
+// A class says whose code a function is.
+type class int
+
+const (
+	std     class = iota // of Go itself
+	own                  // of the module that is looked at
+	foreign              // of another module
+	test                 // in a file with tests
+)
+
+// A frame is a place on a stack.
+type frame struct {
+	fn    string
+	key   lineKey
+	start int
+	class class
+}
+
+// A walker turns samples into frames, the leaf first.
+type walker struct {
+	mine  func(fn, file string) class
+	names map[string]string // without type arguments
+}
+
+func newWalker(mine func(fn, file string) class) *walker {
+	return &walker{mine, make(map[string]string)}
+}
+
+func (w *walker) walk(in *input, yield func(v *cost, fs []frame, labels string)) {
+	p := in.profile
+	frames := make([][]frame, len(p.Locations))
+	for i := range p.Locations {
+		for _, line := range p.Locations[i].Lines {
+			fn := &p.Functions[line.Function]
+			frames[i] = append(frames[i], frame{
+				fn: w.plain(fn.Name), key: lineKey{fn.File, int(line.Line)}, start: int(fn.StartLine), class: w.mine(fn.Name, fn.File),
+			})
+		}
+	}
+	var stack []uint32
+	var fs []frame
+	for i := range p.NumSamples() {
+		set := p.LabelSets()[p.Label(i)]
+		if set.Has(recording.OverheadLabel, recording.Recorder) {
+			continue
+		}
+		var v cost
+		some := false
+		for m, k := range in.column {
+			if k >= 0 {
+				v[m] = p.Values(k)[i]
+				some = some || v[m] != 0
+			}
+		}
+		if !some {
+			continue
+		}
+		stack, fs = p.Stack(i, stack[:0]), fs[:0]
+		for _, l := range stack {
+			fs = append(fs, frames[l]...)
+		}
+		labels := ""
+		for _, l := range set {
+			if l.Key == "state" && !l.Numeric {
+				labels = l.Str
+			}
+		}
+		yield(&v, fs, labels)
+	}
+}
+
+// plain returns the name of a function without type arguments.
+func (w *walker) plain(name string) string {
+	if !strings.Contains(name, "[") {
+		return name
+	}
+	s, ok := w.names[name]
+	if !ok {
+		s = withoutTypes(name)
+		w.names[name] = s
+	}
+	return s
+}
+
+func withoutTypes(name string) string {
+	var b strings.Builder
+	depth := 0
+	for _, r := range name {
+		switch r {
+		case '[':
+			depth++
+		case ']':
+			depth--
+		default:
+			if depth == 0 {
+				b.WriteRune(r)
+			}
+		}
+	}
+	return b.String()
+}
+
+// packageOf returns the import path in the name of a function. It is main for all commands.
+func packageOf(fn string) string {
+	fn, _, _ = strings.Cut(fn, "[")
+	slash := strings.LastIndexByte(fn, '/') + 1
+	if dot := strings.IndexByte(fn[slash:], '.'); dot >= 0 {
+		fn = fn[:slash+dot]
+	}
+	return strings.ReplaceAll(fn, "%2e", ".")
+}
+
+// savings says what a cost is of all there is, the largest share first, with what the collector would be spared.
+func (c *costs) savings(v cost) []report.Saving {
+	var out []report.Saving
+	if c.gc > 0 && c.total[bytesMade] > 0 {
+		// The collector runs as often as bytes are allocated.
+		v[cpu] += int64(float64(c.gc) * float64(v[bytesMade]) / float64(c.total[bytesMade]))
+	}
+	for m := range metric(numMetrics) {
+		if share := c.part(&v, m); share >= leastShown {
+			out = append(out, report.Saving{
+				Metric: metricInfo[m].name, Short: metricInfo[m].short, Unit: metricInfo[m].unit,
+				Value: v[m], Total: c.total[m], Share: min(share, 1),
+			})
+		}
+	}
+	return out
+}
+
+// leastShown is the smallest share that is worth a word beside others.
+const leastShown = 0.005
+
+// weight is what findings are ranked by. CPU is what most people are after; what is allocated shows only in part in it, and
+// waiting costs nobody anything when there is other work.
+func (c *costs) weight(v *cost) float64 {
+	w := c.part(v, cpu) + (c.part(v, bytesMade)+c.part(v, objectsMade))/4
+	if c.total[bytesMade] > 0 && c.total[cpu] > 0 {
+		w += float64(c.gc) / float64(c.total[cpu]) * c.part(v, bytesMade)
+	}
+	return w + (c.part(v, inUse)+max(c.part(v, blocked), c.part(v, held))+c.part(v, goroutines))/2
+}

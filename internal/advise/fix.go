@@ -1,0 +1,392 @@
+package advise
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// An edit replaces what is from one place to another in the file of a pass.
+type edit struct {
+	from, to token.Pos
+	text     string
+}
+
+func replace(n ast.Node, text string) edit { return edit{n.Pos(), n.End(), text} }
+
+func before(n ast.Node, text string) edit { return edit{n.Pos(), n.Pos(), text} }
+
+func after(n ast.Node, text string) edit { return edit{n.End(), n.End(), text} }
+
+// fix makes a fix of edits to the file of the function: with the imports it needs and without those that nobody uses any
+// more, formatted as the file was, and checked to compile. It returns none where the file is not to be patched, or where the
+// result does not compile: then the rule has not understood the code.
+func (p *Pass) fix(grade report.Grade, title string, edits ...edit) []report.Fix {
+	if why := p.noFix(); why != "" {
+		p.why = why
+		return nil
+	}
+	text, err := p.apply(edits)
+	if err != nil || bytes.Equal(text, p.file.text) {
+		p.why = "the patch that comes to mind does not fit this code"
+		if err != nil && p.debug != nil {
+			p.debug("%s: %s: %v", p.Rule.Name, p.file.name, err)
+		}
+		return nil
+	}
+	if err := p.compiles(p.file, text); err != nil {
+		p.why = "the patch that comes to mind does not compile here"
+		if p.debug != nil {
+			p.debug("%s: %s: %v\n%s", p.Rule.Name, p.file.name, err, text)
+		}
+		return nil
+	}
+	patch, out := textChange(p.file.name, p.file.text, text)
+	return []report.Fix{{Title: title, Grade: grade, Edits: out, Patch: patch}}
+}
+
+// noFix says why the file cannot be patched.
+func (p *Pass) noFix() string {
+	if p.unit.noFix != "" {
+		return p.unit.noFix
+	}
+	return p.file.noFix
+}
+
+// apply returns the text of the file with edits made.
+func (p *Pass) apply(edits []edit) ([]byte, error) {
+	edits = slices.Clone(edits)
+	slices.SortStableFunc(edits, func(a, b edit) int { return int(a.from) - int(b.from) })
+	base := token.Pos(p.file.tok.Base())
+	var out bytes.Buffer
+	at := 0
+	for _, e := range edits {
+		from, to := int(e.from-base), int(e.to-base)
+		if from < at || to < from || to > len(p.file.text) {
+			return nil, fmt.Errorf("edits overlap at %d", from)
+		}
+		out.Write(p.file.text[at:from])
+		out.WriteString(e.text)
+		at = to
+	}
+	out.Write(p.file.text[at:])
+	text, err := mendImports(p.file.ast, out.Bytes(), p.imports)
+	if err != nil {
+		return nil, err
+	}
+	if was, err := format.Source(p.file.text); err == nil && bytes.Equal(was, p.file.text) {
+		return format.Source(text)
+	}
+	return text, nil
+}
+
+// mendImports adds imports that are needed, and removes those that old used and text does not.
+func mendImports(old *ast.File, text []byte, need []string) ([]byte, error) {
+	set := token.NewFileSet()
+	now, err := parser.ParseFile(set, "", text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	base := set.File(now.FileStart).Base()
+	var add []string
+	for _, n := range need {
+		if !slices.ContainsFunc(now.Imports, func(s *ast.ImportSpec) bool { return importPath(s) == n }) {
+			add = append(add, n)
+		}
+	}
+	used, usedBefore := selectedNames(now), selectedNames(old)
+	type cut struct{ from, to int }
+	var cuts []cut
+	for _, s := range now.Imports {
+		name := localName(s)
+		if name == "_" || name == "." || used[name] || !usedBefore[name] || s.Name == nil && slices.Contains(need, importPath(s)) {
+			continue
+		}
+		from, to := int(s.Pos())-base, int(s.End())-base
+		for from > 0 && text[from-1] != '\n' && strings.TrimSpace(string(text[from-1:from])) == "" {
+			from--
+		}
+		if to < len(text) && text[to] == '\n' {
+			to++
+		}
+		for _, d := range now.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT && len(g.Specs) == 1 && g.Specs[0] == s {
+				from, to = int(g.Pos())-base, int(g.End())-base
+			}
+		}
+		cuts = append(cuts, cut{from, to})
+	}
+	for i := len(cuts) - 1; i >= 0; i-- {
+		text = slices.Concat(text[:cuts[i].from], text[cuts[i].to:])
+	}
+	for _, n := range add {
+		if text, err = addImport(text, n); err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// addImport adds an import among those of its kind.
+func addImport(text []byte, name string) ([]byte, error) {
+	set := token.NewFileSet()
+	f, err := parser.ParseFile(set, "", text, parser.ParseComments|parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	tok := set.File(f.FileStart)
+	insert := func(at token.Pos, s string) []byte {
+		i := tok.Offset(at)
+		return slices.Concat(text[:i], []byte(s), text[i:])
+	}
+	for _, d := range f.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.IMPORT || !g.Lparen.IsValid() || len(g.Specs) == 0 {
+			continue
+		}
+		line := 0
+		for _, s := range g.Specs {
+			s := s.(*ast.ImportSpec)
+			at := tok.Line(s.Pos())
+			if line != 0 && at > line+1 {
+				break // another group
+			}
+			line = tok.Line(s.End())
+			if importPath(s) > name {
+				return insert(s.Pos(), strconv.Quote(name)+"\n\t"), nil
+			}
+		}
+		last := g.Specs[0]
+		line = 0
+		for _, s := range g.Specs {
+			if line != 0 && tok.Line(s.Pos()) > line+1 {
+				break
+			}
+			last, line = s, tok.Line(s.End())
+		}
+		return insert(last.End(), "\n\t"+strconv.Quote(name)), nil
+	}
+	for _, d := range f.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT && len(g.Specs) == 1 {
+			s := g.Specs[0].(*ast.ImportSpec)
+			if importPath(s) == "C" {
+				continue
+			}
+			from, to := tok.Offset(g.Pos()), tok.Offset(g.End())
+			lines := []string{string(text[tok.Offset(s.Pos()):tok.Offset(s.End())]), strconv.Quote(name)}
+			if importPath(s) > name {
+				slices.Reverse(lines)
+			}
+			return slices.Concat(text[:from], []byte("import (\n\t"+strings.Join(lines, "\n\t")+"\n)"), text[to:]), nil
+		}
+	}
+	return insert(f.Name.End(), "\n\nimport "+strconv.Quote(name)+"\n"), nil
+}
+
+func importPath(s *ast.ImportSpec) string {
+	p, _ := strconv.Unquote(s.Path.Value)
+	return p
+}
+
+// localName returns what an import is called in its file, as far as its path tells.
+func localName(s *ast.ImportSpec) string {
+	if s.Name != nil {
+		return s.Name.Name
+	}
+	base := path.Base(importPath(s))
+	if len(base) > 1 && base[0] == 'v' && strings.Trim(base[1:], "0123456789") == "" {
+		base = path.Base(path.Dir(importPath(s)))
+	}
+	return base
+}
+
+// selectedNames returns the names before a dot.
+func selectedNames(f *ast.File) map[string]bool {
+	names := map[string]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if id, ok := s.X.(*ast.Ident); ok {
+				names[id.Name] = true
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// helpers are what fixes may import.
+var helpers = []string{"bytes", "cmp", "fmt", "io", "math/bits", "slices", "strconv", "strings", "sync", "unicode/utf8", "encoding/hex", "encoding/base64"}
+
+// compiles checks the package with other text for one of its files.
+func (p *Pass) compiles(f *file, text []byte) error {
+	u := p.unit
+	set := token.NewFileSet()
+	var files []*ast.File
+	for _, name := range u.CompiledGoFiles {
+		var src any
+		if real, ok := u.samePath(name); ok && real == f.path {
+			src = text
+		}
+		parsed, err := parser.ParseFile(set, name, src, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		files = append(files, parsed)
+	}
+	imp, err := u.importer(set)
+	if err != nil {
+		return err
+	}
+	conf := types.Config{Importer: imp, Sizes: u.TypesSizes}
+	if u.Module != nil && u.Module.GoVersion != "" {
+		conf.GoVersion = "go" + u.Module.GoVersion
+	}
+	_, err = conf.Check(u.PkgPath, set, files, nil)
+	return err
+}
+
+// samePath returns the name by which a file of the unit is known.
+func (u *unit) samePath(name string) (string, bool) {
+	for p, f := range u.files {
+		if p == name || f.tok.Name() == name {
+			return p, true
+		}
+	}
+	return "", false
+}
+
+// importer reads what the compiler exported of the packages that the unit and its fixes import.
+func (u *unit) importer(set *token.FileSet) (types.Importer, error) {
+	if u.exports == nil {
+		args := append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}}={{.Export}}", u.PkgPath}, helpers...)
+		out, err := gocmd.Command{Dir: u.tree.dir}.Run(u.tree.ctx, args...)
+		if err != nil {
+			return nil, err
+		}
+		u.exports = map[string]string{}
+		for line := range strings.Lines(string(out)) {
+			name, at, _ := strings.Cut(strings.TrimSpace(line), "=")
+			u.exports[name] = at
+		}
+	}
+	return importer.ForCompiler(set, "gc", func(name string) (io.ReadCloser, error) {
+		at := u.exports[name]
+		if dep := u.Imports[name]; at == "" && dep != nil { // vendored by the standard library
+			at = u.exports[dep.PkgPath]
+		}
+		if at == "" {
+			return nil, fmt.Errorf("%s is not among what %s imports", name, u.PkgPath)
+		}
+		return os.Open(at)
+	}), nil
+}
+
+// textChange returns the difference of two texts as a patch, and as edits of whole lines.
+func textChange(name string, old, now []byte) (string, []report.Edit) {
+	text := string(diff.Diff("a/"+name, old, "b/"+name, now))
+	_, text, _ = strings.Cut(text, "\n") // what begins with diff
+	offsets := []int{0}
+	for i, b := range old {
+		if b == '\n' {
+			offsets = append(offsets, i+1)
+		}
+	}
+	if offsets[len(offsets)-1] != len(old) {
+		offsets = append(offsets, len(old))
+	}
+	at := func(line int) int { return offsets[min(line-1, len(offsets)-1)] }
+	var edits []report.Edit
+	line, open := 0, -1
+	for l := range strings.Lines(text) {
+		if strings.HasPrefix(l, "@@ -") {
+			fmt.Sscanf(l, "@@ -%d", &line)
+			if strings.HasPrefix(l, "@@ -0,0") {
+				line = 1
+			}
+			open = -1
+			continue
+		}
+		if line == 0 {
+			continue // the names
+		}
+		switch l[0] {
+		case ' ':
+			line++
+			open = -1
+			continue
+		case '\\':
+			continue
+		}
+		if open < 0 {
+			edits = append(edits, report.Edit{File: name, Start: at(line), End: at(line), StartLine: line, EndLine: line})
+			open = len(edits) - 1
+		}
+		e := &edits[open]
+		if l[0] == '-' {
+			line++
+			e.End, e.EndLine = at(line), line
+		} else {
+			e.New += l[1:]
+		}
+	}
+	return text, edits
+}
+
+// newName returns a name for a variable of the package that nothing in it has.
+func (p *Pass) newName(base string) string {
+	if token.IsKeyword(base) || base == "" {
+		base += "Value"
+	}
+	for i := 1; ; i++ {
+		name := base
+		if i > 1 {
+			name += strconv.Itoa(i)
+		}
+		if p.unit.Types.Scope().Lookup(name) == nil && types.Universe.Lookup(name) == nil && !p.unit.names[name] && !p.mentions(name) {
+			p.unit.names[name] = true
+			return name
+		}
+	}
+}
+
+// mentions reports whether any file of the package has an identifier.
+func (p *Pass) mentions(name string) bool {
+	for _, f := range p.unit.files {
+		found := false
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && id.Name == name {
+				found = true
+			}
+			return !found
+		})
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// declare is an edit that puts a declaration before the function.
+func (p *Pass) declare(text string) edit {
+	at := p.decl.Pos()
+	if p.decl.Doc != nil {
+		at = p.decl.Doc.Pos()
+	}
+	return edit{at, at, text + "\n\n"}
+}

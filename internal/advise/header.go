@@ -1,0 +1,69 @@
+package advise
+
+import (
+	"fmt"
+	"go/ast"
+	"net/textproto"
+	"strconv"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var headerSet = &Rule{
+	Name: "header-set", Rank: 44,
+	Doc: "a header that is always the same makes a slice for every request",
+	Find: func(p *Pass) {
+		each(p, func(call *ast.CallExpr) {
+			if p.calls(call, "(net/http.Header).Set", "(net/http.Header).Add") == nil {
+				return
+			}
+			fn := p.callee(call)
+			c := p.cost(call, p.calling(call))
+			key, ok := p.text(call.Args[0])
+			if !ok {
+				return
+			}
+			canonical := textproto.CanonicalMIMEHeaderKey(key)
+			f := finding{
+				title:  "header " + canonical + " made anew for every request",
+				claim:  fmt.Sprintf("Header.%s makes a slice for one string, and looks for the canonical form of %q, for every call", fn.Name(), key),
+				callee: p.profileName(fn),
+				risk:   "all requests share the slice: nothing may write to its first element",
+			}
+			value, isText := p.text(call.Args[1])
+			_, alone := p.parent(call).(*ast.ExprStmt)
+			if isText && alone && fn.Name() == "Set" {
+				recv := p.src(call.Fun.(*ast.SelectorExpr).X)
+				v := p.newName(headerName(canonical))
+				f.advice = "keep the slice in a variable of the package"
+				if canonical == "Content-Type" && (strings.HasPrefix(value, "text/html") || strings.HasPrefix(value, "text/plain")) {
+					f.advice += "; or leave the header out, if http.DetectContentType finds the same in what is written: net/http then sets it"
+				}
+				f.fixes = p.fix(report.Ownership, "keep the slice in a variable of the package",
+					p.declare(fmt.Sprintf("// %s is shared by all requests.\nvar %s = []string{%s}", v, v, p.src(call.Args[1]))),
+					replace(call, fmt.Sprintf("%s[%s] = %s", recv, strconv.Quote(canonical), v)))
+			} else {
+				f.advice = "where the value is one of a few, keep a slice for each, and put it into the map under the canonical key"
+			}
+			p.report(call, c, f)
+		})
+	},
+}
+
+// headerName makes a name of a variable of one of a header: contentTypeHeader.
+func headerName(key string) string {
+	var b strings.Builder
+	for i, word := range strings.Split(key, "-") {
+		if i == 0 {
+			word = strings.ToLower(word)
+		}
+		b.WriteString(strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+				return r
+			}
+			return -1
+		}, word))
+	}
+	return b.String() + "Header"
+}

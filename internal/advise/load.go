@@ -1,0 +1,328 @@
+package advise
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source/gosrc"
+)
+
+// A tree is the sources that profiles are of.
+type tree struct {
+	ctx    context.Context
+	dir    string // where to begin to look; the root of the module when there is one
+	about  gocmd.About
+	finder *gosrc.Finder
+	mod    *modfile.File // nil when there is none
+
+	std     map[string]bool   // import paths of Go itself
+	places  map[string]string // of files that profiles name; "" for those that are nowhere
+	classes map[lineKey]class // by function and file
+	kept    []recording.Sources
+	taken   time.Time // when the profiles were; zero when it is not known
+	notes   notes
+}
+
+// notes are said once.
+type notes []string
+
+func (n *notes) add(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(*n, text) {
+		*n = append(*n, text)
+	}
+}
+
+// openTree finds the module that dir is in.
+func openTree(ctx context.Context, dir string, in []*recording.Recording) (*tree, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	about, err := gocmd.Command{Dir: dir}.About(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := &tree{
+		ctx: ctx, dir: dir, about: about, std: map[string]bool{}, places: map[string]string{}, classes: map[lineKey]class{},
+	}
+	opt := gosrc.Options{Dir: dir, GOROOT: about.GOROOT, GOMODCACHE: about.GOMODCACHE}
+	if gomod := about.GOMOD; gomod != "" && gomod != os.DevNull {
+		t.dir = filepath.Dir(gomod)
+		text, err := os.ReadFile(gomod)
+		if err != nil {
+			return nil, err
+		}
+		if t.mod, err = modfile.ParseLax(gomod, text, nil); err != nil {
+			return nil, err
+		}
+		if t.mod.Module != nil {
+			opt.MainModule = t.mod.Module.Mod.Path
+		}
+	}
+	t.finder = gosrc.New(opt)
+	for _, r := range in {
+		if r.Sources != nil {
+			t.kept = append(t.kept, r.Sources)
+		}
+		switch {
+		case r.Manifest != nil && r.Manifest.Started.After(t.taken):
+			t.taken = r.Manifest.Started
+		case r.Profile != nil && r.Profile.TimeNanos > 0:
+			if at := time.Unix(0, r.Profile.TimeNanos); at.After(t.taken) {
+				t.taken = at
+			}
+		}
+	}
+	return t, nil
+}
+
+// class says whose a function is.
+func (t *tree) class(fn, file string) class {
+	k := lineKey{file: fn + "\x00" + file}
+	c, ok := t.classes[k]
+	if !ok {
+		c = t.classOf(fn, file)
+		t.classes[k] = c
+	}
+	return c
+}
+
+func (t *tree) classOf(fn, file string) class {
+	pkg := packageOf(fn)
+	switch {
+	case file == "" || strings.HasPrefix(file, "<") || !strings.HasSuffix(file, ".go"):
+		return std // of nobody
+	case strings.HasSuffix(file, "_test.go"), file == "_testmain.go":
+		return test
+	case t.isStd(pkg):
+		return std
+	}
+	slashed := filepath.ToSlash(file)
+	if t.about.GOMODCACHE != "" && strings.HasPrefix(slashed, filepath.ToSlash(t.about.GOMODCACHE)+"/") ||
+		strings.Contains(slashed, "/pkg/mod/") || strings.Contains(slashed, "/vendor/") || strings.Contains(slashed, "@v") {
+		return foreign
+	}
+	return own
+}
+
+func (t *tree) isStd(pkg string) bool {
+	first, _, _ := strings.Cut(pkg, "/")
+	if strings.Contains(first, ".") || pkg == "main" || pkg == "" {
+		return false
+	}
+	is, ok := t.std[pkg]
+	if !ok {
+		st, err := os.Stat(filepath.Join(t.about.GOROOT, "src", filepath.FromSlash(pkg)))
+		is = err == nil && st.IsDir()
+		t.std[pkg] = is
+	}
+	return is
+}
+
+// place returns where a file that a profile names is on disk, or "".
+func (t *tree) place(fn, file string, line int) string {
+	at, ok := t.places[file]
+	if ok {
+		return at
+	}
+	src, err := t.finder.Find(t.ctx, gosrc.Frame{Func: fn, File: file, Line: line})
+	switch {
+	case err != nil:
+		t.notes.add("%s is not here: nothing is said of %s and what else is in it; --source DIR says where the sources are", file, fn)
+	case src.Path == "":
+		t.notes.add("%s is only known from %s, so nothing is said of it", file, src.How)
+	default:
+		at = src.Path
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			at = real
+		}
+	}
+	t.places[file] = at
+	return at
+}
+
+// A unit is a package that owns hot lines, with its syntax and types.
+type unit struct {
+	*packages.Package
+	files    map[string]*file // by name on disk
+	noFix    string           // why nothing in it can be patched, or ""
+	goMinor  int              // 26 for go 1.26; 0 when it is not known
+	tree     *tree
+	names    map[string]bool       // that fixes gave to new variables of the package
+	exports  map[string]string     // files of what the compiler exported, by import path; made when asked for
+	assigned map[types.Object]bool // fields and variables that are given a value after they were made; made when asked for
+}
+
+// A file is one of the files of a unit.
+type file struct {
+	path  string
+	name  string // relative to the root
+	text  []byte
+	ast   *ast.File
+	noFix string
+	tok   *token.File
+}
+
+// maxUnits bounds how many packages are loaded. Where so many are hot, the first say enough.
+const maxUnits = 60
+
+// load loads the packages that the files belong to, those that matter most first. What does not build is said and left out.
+func (t *tree) load(paths []string) ([]*unit, error) {
+	var dirs, patterns []string
+	mine := map[string]bool{}
+	for _, p := range paths {
+		dir := filepath.Dir(p)
+		if slices.Contains(dirs, dir) || len(dirs) == maxUnits {
+			continue
+		}
+		dirs = append(dirs, dir)
+		if rel, err := filepath.Rel(t.dir, dir); err == nil && filepath.IsLocal(rel) {
+			patterns = append(patterns, "./"+filepath.ToSlash(rel))
+			mine[dir] = true
+			continue
+		}
+		patterns = append(patterns, dir)
+	}
+	if len(patterns) == 0 {
+		return nil, nil
+	}
+	found, err := packages.Load(&packages.Config{
+		Context: t.ctx, Dir: t.dir, Env: append(os.Environ(), "PWD="+t.dir),
+		Mode: packages.LoadSyntax | packages.NeedModule,
+	}, t.importPaths(patterns, dirs, mine)...)
+	if err != nil {
+		return nil, fmt.Errorf("loading the packages that cost most: %w", err)
+	}
+	var out []*unit
+	for _, p := range found {
+		if len(p.Errors) > 0 {
+			t.notes.add("%s does not build, so nothing is said of it: %s", p.PkgPath, strings.ReplaceAll(p.Errors[0].Error(), t.dir+string(filepath.Separator), ""))
+			continue
+		}
+		if len(p.Syntax) > 0 {
+			out = append(out, t.unit(p, mine))
+		}
+	}
+	return out, nil
+}
+
+// importPaths names packages of other modules by their import paths, as the go command wants it.
+func (t *tree) importPaths(patterns, dirs []string, mine map[string]bool) []string {
+	for i, dir := range dirs {
+		if mine[dir] {
+			continue
+		}
+		if rel, err := filepath.Rel(filepath.Join(t.dir, "vendor"), dir); err == nil && filepath.IsLocal(rel) {
+			patterns[i] = filepath.ToSlash(rel)
+		} else if rel, err := filepath.Rel(t.about.GOMODCACHE, dir); err == nil && filepath.IsLocal(rel) {
+			patterns[i] = withoutVersion(filepath.ToSlash(rel))
+		}
+	}
+	return patterns
+}
+
+// withoutVersion returns the import path of a folder in the module cache: github.com/!burnt!sushi/toml@v1.2.3/internal.
+func withoutVersion(rel string) string {
+	var b strings.Builder
+	upper := false
+	version := false
+	for _, r := range rel {
+		switch {
+		case r == '@':
+			version = true
+		case r == '/' && version:
+			version = false
+			b.WriteRune(r)
+		case version:
+		case r == '!':
+			upper = true
+		case upper:
+			b.WriteString(strings.ToUpper(string(r)))
+			upper = false
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func (t *tree) unit(p *packages.Package, mine map[string]bool) *unit {
+	u := &unit{Package: p, files: map[string]*file{}, tree: t, names: map[string]bool{}}
+	if m := p.Module; m != nil {
+		fmt.Sscanf(m.GoVersion, "1.%d", &u.goMinor)
+		if !m.Main && (m.Replace == nil || m.Replace.Version != "") {
+			u.noFix = fmt.Sprintf("it is in %s %s, which is not yours to change: tell its authors, or call it less", m.Path, m.Version)
+		}
+	}
+	for _, f := range p.Syntax {
+		tok := p.Fset.File(f.FileStart)
+		if tok == nil {
+			continue
+		}
+		path := tok.Name()
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		if strings.HasPrefix(path, filepath.Join(t.dir, "vendor")+string(filepath.Separator)) {
+			u.noFix = "it is vendored: change it where it comes from"
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		one := &file{path: path, name: t.rel(path), text: text, ast: f, tok: tok}
+		switch {
+		case ast.IsGenerated(f):
+			one.noFix = "the file is generated: change what generates it"
+		case len(text) != tok.Size():
+			one.noFix = "the file is not as it was compiled"
+		case importsC(f):
+			one.noFix = "the file uses cgo"
+		}
+		u.files[path] = one
+	}
+	// Files that use cgo are compiled from others that were made of them.
+	for _, name := range p.GoFiles {
+		if real, err := filepath.EvalSymlinks(name); err == nil {
+			name = real
+		}
+		if u.files[name] == nil && u.noFix == "" {
+			t.notes.add("%s uses cgo: nothing is said of it", t.rel(name))
+		}
+	}
+	return u
+}
+
+func importsC(f *ast.File) bool {
+	return slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == `"C"` })
+}
+
+// rel returns a name relative to the root, when the file is below it.
+func (t *tree) rel(path string) string {
+	if rel, err := filepath.Rel(t.dir, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// atLeast reports whether the package may use what came with Go 1.minor.
+func (u *unit) atLeast(minor int) bool {
+	return u.goMinor == 0 && slices.Contains(build.Default.ReleaseTags, fmt.Sprintf("go1.%d", minor)) || u.goMinor >= minor
+}

@@ -1,0 +1,25 @@
+package main
+
+import "fmt"
+
+func timed(name string, next func(string)) func() {
+	return func() {
+		next("took " + name) // cost: runtime.concatstring2 runtime.mallocgc; want
+	}
+}
+
+func changing(name string, next func(string)) func() {
+	return func() {
+		name = name + "!"
+		next("took " + name) // cost: runtime.concatstring2 runtime.mallocgc
+	}
+}
+
+func main() {
+	say := func(s string) { fmt.Println(s) }
+	f, g := timed("it", say), changing("it", say)
+	f()
+	f()
+	g()
+	g()
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+)
+
+func compiled(s string) bool {
+	re := regexp.MustCompile(`^a+$`) // cost: regexp.MustCompile regexp.Compile regexp.compile; want
+	return re.MatchString(s)
+}
+
+// matched has a comment.
+func matched(s string) bool {
+	ok, _ := regexp.MatchString("b+", s) // cost: regexp.MatchString regexp.Compile regexp.compile; want
+	return ok
+}
+
+func inBytes(b []byte) bool {
+	if ok, _ := regexp.Match(`c`, b); ok { // cost: regexp.Match regexp.Compile regexp.compile; want
+		return true
+	}
+	return false
+}
+
+func checked(s string) error {
+	_, err := regexp.MatchString("d", s) // cost: regexp.MatchString regexp.Compile regexp.compile; want
+	return err
+}
+
+func unknown(pattern, s string) bool {
+	return regexp.MustCompile(pattern).MatchString(s) // cost: regexp.MustCompile regexp.Compile regexp.compile; want
+}
+
+// What costs nothing is not looked at.
+func cold(s string) bool {
+	return regexp.MustCompile("cold").MatchString(s)
+}
+
+var once = regexp.MustCompile("once")
+
+func good(s string) bool {
+	return once.MatchString(s) // cost: regexp.(*Regexp).MatchString regexp.(*Regexp).doExecute
+}
+
+func main() {
+	for _, s := range []string{"", "aa", "b", "xcx", "d", "once", "cold"} {
+		fmt.Println(compiled(s), matched(s), inBytes([]byte(s)), checked(s), unknown("x", s), cold(s), good(s))
+	}
+}

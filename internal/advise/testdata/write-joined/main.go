@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"time"
+)
+
+type named int
+
+type speaking int
+
+func (speaking) String() string { return "speaking" }
+
+func sum(w io.Writer, s string, n int) {
+	w.Write([]byte("<b>" + s + "</b> " + fmt.Sprint(n) + "!\n")) // cost: runtime.concatstring5 runtime.mallocgc; want
+}
+
+func sprintf(w io.Writer, s string, d time.Duration) (int, error) {
+	n, err := w.Write([]byte(fmt.Sprintf("%s.%v|%q\n", s, d, s))) // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
+	return n, err
+}
+
+func unknownVerb(w io.Writer, v any) {
+	w.Write([]byte(fmt.Sprintf("%5d|%v\n", 7, v))) // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
+}
+
+func fprintf(w io.Writer, f float64, n named, b bool, u uint8) error {
+	if _, err := fmt.Fprintf(w, "%g %.3f %v %d %t %c%%\n", f, f, f, n, b, 'x'); err != nil { // cost: fmt.Fprintf fmt.(*pp).doPrintf; want
+		return err
+	}
+	return nil
+}
+
+func loop(w io.Writer, names []string) {
+	for i, name := range names {
+		fmt.Fprintf(w, "%d=%s\n", i, name) // cost: fmt.Fprintf fmt.(*pp).doPrintf; want
+	}
+}
+
+func buffered(w *bufio.Writer, n int) {
+	fmt.Fprintf(w, "n is %d\n", n) // cost: fmt.Fprintf fmt.(*pp).doPrintf; want
+}
+
+func local(n int) string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "n=%d", n) // cost: fmt.Fprintf fmt.(*pp).doPrintf; want
+	return b.String()
+}
+
+func stringer(w io.Writer, s speaking) {
+	fmt.Fprintf(w, "%v\n", s) // cost: fmt.Fprintf fmt.(*pp).doPrintf; want
+}
+
+func plain(w io.Writer, s string) {
+	w.Write([]byte(s)) // cost: runtime.stringtoslicebyte runtime.mallocgc; want
+}
+
+func builder(w *bytes.Buffer, s string) {
+	w.Write([]byte(s)) // cost: runtime.stringtoslicebyte runtime.mallocgc; want
+}
+
+func second(w io.Writer, n int) {
+	if n == 0 {
+		return
+	} else if _, err := fmt.Fprintf(w, "else %d\n", n); err != nil { // cost: fmt.Fprintf fmt.(*pp).doPrintf; want
+		return
+	}
+}
+
+// The writer costs something, fmt does not.
+func slow(w io.Writer, n int) {
+	fmt.Fprintf(w, "%d\n", n) // cost: fmt.Fprintf os.(*File).Write
+}
+
+func good(w io.Writer, b []byte) {
+	w.Write(strconv.AppendInt(b, 1, 10)) // cost: os.(*File).Write
+}
+
+func main() {
+	w := os.Stdout
+	sum(w, "x", 1)
+	sprintf(w, `say "é"`, 1500*time.Millisecond)
+	unknownVerb(w, "any")
+	for _, f := range []float64{0, 1, -1, 1e6, 1e20, 1e21, 1e-7, 0.1, math.Pi, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64} {
+		fprintf(w, f, 3, f > 1, 200)
+	}
+	loop(w, []string{"a", "b"})
+	b := bufio.NewWriter(w)
+	buffered(b, math.MinInt64)
+	b.Flush()
+	fmt.Println(local(-5))
+	stringer(w, 1)
+	plain(w, "plain\n")
+	builder(new(bytes.Buffer), "x")
+	second(w, 2)
+	slow(w, 3)
+	good(w, nil)
+}

@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source"
+)
+
+const adviseHelp = `Say what a program does without need, where that costs something: the line, the cause, what
+mending it could save at most, and a patch where it can be known that the program then
+does the same.
+
+What is looked at is a recording, profiles, or a server; or packages, whose benchmarks are
+run and recorded first, with the flags of go test. The sources are those of the module in
+this folder, or in --source DIR. Functions that have changed since the recording was made
+are left out, and said.
+
+The ranking is by what could be saved: CPU with what the collector would be spared, bytes,
+objects, and time spent waiting. What would save less than --min is left out. Code in other
+modules gets advice and no patch.
+
+Patches are mechanical, where types and texts show that nothing else changes, or say who
+must not keep what is used again (ownership); every one of them compiles. hone prove says
+whether a change does the same, and whether it is faster.
+
+--sarif writes findings for code review; with --gate, exit code 3 says that there are any.`
+
+const adviseExamples = `  hone advise server.hone
+  hone advise cpu.pprof heap.pprof
+  hone advise ./codec -bench=Encode
+  hone advise --finding 2 server.hone
+  hone advise --md -o advice.md server.hone
+  hone advise --sarif -o advice.sarif --gate --min 5% server.hone`
+
+// adviseFlags are the flags of hone advise.
+type adviseFlags struct {
+	source     string
+	finding    int
+	all        bool
+	sarif      bool
+	gate       bool
+	least      shareFlag
+	sourceOpts *source.Options
+}
+
+func adviseCommand(sys *System) *cobra.Command {
+	var f adviseFlags
+	cmd := &cobra.Command{
+		Use:                "advise [flags] RECORDING | PROFILE… | PACKAGE…",
+		Short:              "what could be faster: line, cause, and patch",
+		Long:               adviseHelp,
+		Example:            adviseExamples,
+		GroupID:            groupAdvise,
+		DisableFlagParsing: true, // those of the go command have one dash
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.source, "source", "", "the module that the profiles are of is in `DIR`")
+	flags.IntVar(&f.finding, "finding", 0, "show finding `N` in full")
+	flags.BoolVar(&f.all, "all", false, "show all findings in full")
+	flags.Var(&f.least, "min", "leave out what would save less than this `SHARE` of everything; 1% when not given")
+	flags.BoolVar(&f.sarif, "sarif", false, "write SARIF, for code review and editors")
+	flags.BoolVar(&f.gate, "gate", false, "exit with 3 when there are findings")
+	f.sourceOpts = sourceFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		own, build, test := splitGoFlags(args)
+		cmd.DisableFlagParsing = false
+		if err := cmd.ParseFlags(own); err != nil {
+			return flagError(cmd, err)
+		}
+		if help, _ := cmd.Flags().GetBool("help"); help {
+			return cmd.Help()
+		}
+		return runAdvise(cmd, sys, &f, build, test, cmd.Flags().Args())
+	}
+	return cmd
+}
+
+// A shareFlag is a share of a whole, such as 5% or 0.05.
+type shareFlag struct{ v float64 }
+
+func (f *shareFlag) Set(text string) error {
+	q, err := query.Parse("top min=" + text)
+	if err != nil {
+		return errors.New("want a share such as 5% or 0.05")
+	}
+	f.v = q.Min
+	return nil
+}
+
+func (f *shareFlag) String() string { return "" }
+func (f *shareFlag) Type() string   { return "SHARE" }
+
+func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, args []string) error {
+	out, err := outputOf(cmd, sys)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.sarif && slices.Contains([]string{"json", "csv", "markdown"}, out.format):
+		return usagef("leave all but one of them out", "--sarif excludes other formats")
+	case f.sarif:
+		out.format = "sarif"
+	}
+	if slices.Contains([]string{"html", "svg", "png"}, out.format) {
+		return usagef("hone advise -o advice.md writes one for a pull request", "%s: advice has no picture", out.file)
+	}
+	if f.finding < 0 {
+		return usagef("", "--finding %d: want the number of a finding", f.finding)
+	}
+	if len(args) == 0 {
+		return usagef("for example: hone advise cpu.pprof, or hone advise ./pkg", "advise wants a recording, profiles, or packages with benchmarks")
+	}
+	var in []*recording.Recording
+	refs := args
+	if arePackages(sys, args) {
+		if refs, err = adviseBench(cmd, sys, build, test, args); err != nil {
+			return err
+		}
+	} else if given := append(build, test...); len(given) > 0 {
+		return usagef("", "%s is about running benchmarks, and %s was recorded already", given[0], strings.Join(args, " "))
+	}
+	for _, ref := range refs {
+		r, err := adviseInput(cmd, sys, f.sourceOpts, ref)
+		if err != nil {
+			return err
+		}
+		in = append(in, r)
+		defer r.Close()
+	}
+	dir := sys.Dir
+	if f.source != "" {
+		if dir = f.source; !filepath.IsAbs(dir) {
+			dir = filepath.Join(sys.Dir, dir)
+		}
+		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+			return usagef("", "--source %s: there is no such folder", quoted(f.source))
+		}
+	}
+	a, err := advise.Run(cmd.Context(), in, advise.Options{Dir: dir, Least: f.least.v})
+	if errors.Is(err, advise.ErrNothing) {
+		return &hinted{fmt.Errorf("%s: %w", naming(refs), err), "record for longer, or put the program under load"}
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", naming(refs), err)
+	}
+	a.Refs = refs
+	if f.finding > len(a.Findings) {
+		return usagef("", "--finding %d: there are %d", f.finding, len(a.Findings))
+	}
+	a.Show = f.finding
+	if f.all || out.format == "markdown" && f.finding == 0 {
+		a.Show = -1
+	}
+	if err := out.write(sys, a); err != nil {
+		return err
+	}
+	if f.gate && len(a.Findings) > 0 {
+		return &exited{exitGate, nil}
+	}
+	return nil
+}
+
+// arePackages reports whether arguments name packages, rather than what was measured.
+func arePackages(sys *System, args []string) bool {
+	for _, a := range args {
+		if strings.HasSuffix(a, "...") {
+			continue
+		}
+		at := a
+		if !filepath.IsAbs(at) {
+			at = filepath.Join(sys.Dir, at)
+		}
+		st, err := os.Stat(at)
+		if err != nil || !st.IsDir() || recording.IsRecording(at) {
+			return false
+		}
+		if files, err := filepath.Glob(filepath.Join(at, "*.go")); err != nil || len(files) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// adviseBench runs benchmarks and returns the recording of them. It stays, so that what is said can be looked at.
+func adviseBench(cmd *cobra.Command, sys *System, build, test, packages []string) ([]string, error) {
+	run := capture.Benchmarks{Packages: packages, Flags: build, Count: 1}
+	for _, t := range test {
+		name, value, _ := strings.Cut(strings.TrimPrefix(t, "-test."), "=")
+		switch name {
+		case "bench":
+			run.Bench = value
+		case "benchtime", "cpu", "short", "skip":
+			run.Args = append(run.Args, t)
+		case "benchmem": // it is measured anyway
+		case "run":
+			if value != "XXX" && value != "^$" && value != "NONE" {
+				return nil, usagef("hone record --test PKG runs tests, and hone advise takes the recording", "advise runs benchmarks alone; it has no use for -run=%s", value)
+			}
+		default:
+			return nil, usagef("it takes -bench, -benchtime, -cpu, -short, -skip and the flags of go build", "advise has no use for -%s", name)
+		}
+	}
+	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	opt := capture.Options{
+		Dir: sys.Dir, Hone: version(), Flags: append([]string{"hone"}, sys.args...), Say: say.now,
+		Now: func() time.Time { return time.Now().In(sys.Zone) },
+	}
+	done, err := capture.Bench(cmd.Context(), opt, run)
+	say.now("")
+	if done == nil {
+		return nil, benchError(err, packages, run)
+	}
+	for _, n := range done.Manifest.Notes {
+		note(sys, "%s", n)
+	}
+	fmt.Fprintf(sys.Err, "hone: %s: %s\n", done.File, bytesText(done.Bytes))
+	return []string{done.File}, errors.Join(err, cmd.Context().Err())
+}
+
+// adviseInput opens a recording with all its profiles, or reads a profile.
+func adviseInput(cmd *cobra.Command, sys *System, o *source.Options, ref string) (*recording.Recording, error) {
+	r, when, err := source.Recording(ref)
+	switch {
+	case err != nil:
+		return nil, err
+	case r != nil && when != (query.Span{}):
+		r.Close()
+		return nil, usagef("name the recording without it", "%s: advice is about a whole run, not about a part of its time", ref)
+	case r != nil:
+		return r, nil
+	}
+	p, err := loadProfiles(cmd, sys, o, []string{ref})
+	if err != nil {
+		return nil, err
+	}
+	return &recording.Recording{Ref: ref, Profile: p}, nil
+}

@@ -1,0 +1,281 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/query"
+)
+
+// Advice is what could be made faster, ranked by what that would save.
+type Advice struct {
+	Refs      []string  `json:"refs"`
+	Findings  []Finding `json:"findings"`
+	Functions int       `json:"functions"`       // that cost something and were looked at
+	Small     int       `json:"small,omitempty"` // findings that are left out because they save less than Least
+	Least     float64   `json:"least"`           // share
+	Notes     []string  `json:"notes,omitempty"`
+	Root      string    `json:"root,omitempty"` // folder that files are relative to
+
+	Show int `json:"-"` // finding to show in full; 0 is a screenful of them, -1 is all of them
+}
+
+// A Finding is a place that costs something without need, and what to do about it.
+type Finding struct {
+	Number   int        `json:"number"`
+	Rule     string     `json:"rule"`
+	Title    string     `json:"title"` // the cause in a few words
+	Where    Spot       `json:"where"`
+	Also     []Spot     `json:"also,omitempty"` // other lines that it is about
+	Savings  []Saving   `json:"savings"`        // at most
+	Claim    string     `json:"claim"`
+	Evidence []Evidence `json:"evidence"`
+	Escape   string     `json:"escape,omitempty"` // why the value is on the heap, where that was found out
+	Advice   string     `json:"advice,omitempty"` // what to do, in words
+	Fixes    []Fix      `json:"fixes,omitempty"`  // variants, the safest first
+	NoFix    string     `json:"no_fix,omitempty"` // why there is no patch, where there could be one
+	Risk     string     `json:"risk"`
+	Proof    string     `json:"proof"` // how the fix is to be proven, or was
+}
+
+// A Spot is a line of source.
+type Spot struct {
+	File     string `json:"file"` // relative to the root, where it is below it
+	Line     int    `json:"line"`
+	Column   int    `json:"column,omitempty"`
+	Function string `json:"function,omitempty"` // as profiles name it
+	Text     string `json:"text,omitempty"`     // of the line
+}
+
+func (s Spot) String() string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
+
+// A Saving is how much of something a fix can save: an upper bound.
+type Saving struct {
+	Metric string  `json:"metric"`
+	Short  string  `json:"-"`
+	Unit   string  `json:"unit"`
+	Value  int64   `json:"value"`
+	Total  int64   `json:"total"`
+	Share  float64 `json:"share"`
+}
+
+// Evidence is a question that anybody can ask again.
+type Evidence struct {
+	Says  string
+	Query query.Query
+}
+
+// MarshalJSON writes the question as it is written at the prompt, and as a command.
+func (e Evidence) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Says    string `json:"says"`
+		Query   string `json:"query"`
+		Command string `json:"command"`
+	}{e.Says, e.Query.String(), e.Command()})
+}
+
+// Command returns the question as a command line.
+func (e Evidence) Command() string {
+	words := []string{"hone"}
+	for _, w := range e.Query.Words() {
+		words = append(words, shellWord(w))
+	}
+	return strings.Join(words, " ")
+}
+
+// A Grade says what shows that a fix does nothing else.
+type Grade string
+
+// The grades.
+const (
+	Mechanical Grade = "mechanical" // types and texts prove it
+	Ownership  Grade = "ownership"  // it holds as long as nobody keeps what is used again
+)
+
+// A Fix is one way to change the source.
+type Fix struct {
+	Title string `json:"title"`
+	Grade Grade  `json:"grade"`
+	Edits []Edit `json:"edits"`
+	Patch string `json:"patch"` // the same as a unified diff
+	Risk  string `json:"risk,omitempty"`
+}
+
+// An Edit replaces the bytes from Start to End of a file.
+type Edit struct {
+	File  string `json:"file"`
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+	New   string `json:"new"`
+
+	// The same place as lines, which it always covers whole.
+	StartLine int `json:"start_line"`
+	EndLine   int `json:"end_line"` // the first one that stays
+}
+
+// shownFindings is how many findings a screen holds beside one in full.
+const shownFindings = 6
+
+// Blocks returns a ranking of the findings and the first in full; or one of them, or all, when that was asked for.
+func (a *Advice) Blocks() iter.Seq[Block] {
+	var list []Block
+	switch {
+	case len(a.Findings) == 0:
+		text := fmt.Sprintf("nothing found: of %d functions that cost something, none does what a rule knows a cheaper way for", a.Functions)
+		if a.Functions == 0 {
+			text = "nothing found: no function of the module costs anything in the profiles"
+		}
+		list = append(list, Title{text})
+	case a.Show > 0 && a.Show <= len(a.Findings):
+		list = append(list, a.Findings[a.Show-1].blocks(true, false)...)
+	default:
+		list = append(list, a.ranking())
+		if a.Show < 0 {
+			for i := range a.Findings {
+				list = append(list, a.Findings[i].blocks(true, true)...)
+			}
+		} else {
+			list = append(list, a.Findings[0].blocks(false, true)...)
+			list = append(list, a.next())
+		}
+	}
+	for _, n := range a.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	if a.Small > 0 && len(a.Findings) > 0 {
+		list = append(list, Note{Phrase{fmt.Sprintf("%d %s would save less than %.3g%% and %s left out",
+			a.Small, plural(a.Small, "finding"), a.Least*100, map[bool]string{true: "is", false: "are"}[a.Small == 1])}})
+	}
+	return blocks(list)
+}
+
+// ranking is a line for each finding.
+func (a *Advice) ranking() Table {
+	t := Table{Columns: []Column{{Name: "#"}, {Name: "saves at most"}, {Name: "where", Path: true}, {Name: "what"}}}
+	for i := range a.Findings {
+		f := &a.Findings[i]
+		if a.Show == 0 && i == shownFindings {
+			break
+		}
+		t.Rows = append(t.Rows, []any{f.Number, f.saves(), f.Where.String(), f.Title})
+	}
+	return t
+}
+
+// saves puts the savings in one line.
+func (f *Finding) saves() string {
+	var out []string
+	for _, s := range f.Savings {
+		out = append(out, fmt.Sprintf("%s %s", percent(s.Share), s.Short))
+	}
+	return strings.Join(out, ", ")
+}
+
+func percent(share float64) string {
+	switch p := share * 100; {
+	case p >= 10:
+		return fmt.Sprintf("%.0f%%", p)
+	default:
+		return fmt.Sprintf("%.1f%%", p)
+	}
+}
+
+// shownPatch is how many lines of a patch fit beside a ranking.
+const shownPatch = 24
+
+// blocks returns a finding: what, why, the patch, and what can go wrong.
+func (f *Finding) blocks(full, ranked bool) []Block {
+	list := []Block{}
+	title := fmt.Sprintf("%d. %s", f.Number, f.Title)
+	about := Heading{} // rather than Facts, whose long texts would be cut
+	add := func(name, text string) {
+		if text != "" {
+			about.Lines = append(about.Lines, Phrase{name + ": " + text})
+		}
+	}
+	where := f.Where.String()
+	if f.Where.Function != "" {
+		where += " in " + f.Where.Function
+	}
+	if !full || ranked {
+		list = append(list, Table{Title: title})
+	} else {
+		list = append(list, Title{title})
+	}
+	add("where", where)
+	if full {
+		add("line", strings.TrimSpace(f.Where.Text))
+		for _, s := range f.Also {
+			add("also", strings.TrimSpace(s.String()+"  "+strings.TrimSpace(s.Text)))
+		}
+	}
+	add("saves", "at most "+f.saves())
+	add("cause", f.Claim)
+	add("on the heap", f.Escape)
+	add("advice", f.Advice)
+	if full || len(f.Fixes) == 0 {
+		add("no patch", f.NoFix)
+	}
+	if len(f.Fixes) > 0 {
+		add("patch", f.Fixes[0].describe())
+	}
+	add("risk", f.Risk)
+	if full {
+		add("proof", f.Proof)
+	}
+	list = append(list, about)
+	for i, x := range f.Fixes {
+		if i > 0 {
+			if !full {
+				break
+			}
+			list = append(list, Heading{[]Phrase{{"or: " + x.describe()}}})
+		}
+		patch := x.Patch
+		if n := strings.Count(patch, "\n"); !full && n > shownPatch {
+			lines := strings.SplitAfter(patch, "\n")
+			patch = strings.Join(lines[:shownPatch], "") + fmt.Sprintf("… and %d lines more\n", n-shownPatch)
+		}
+		list = append(list, Plain{patch})
+	}
+	if full {
+		var c Commands
+		for _, e := range f.Evidence {
+			c.Items = append(c.Items, Command{e.Command(), e.Says})
+		}
+		if len(c.Items) > 0 {
+			c.Title = "evidence"
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func (x *Fix) describe() string {
+	s := x.Title + " (" + string(x.Grade) + ")"
+	if x.Risk != "" {
+		s += ": " + x.Risk
+	}
+	return s
+}
+
+// next says how to see the rest.
+func (a *Advice) next() Commands {
+	var refs []string
+	for _, r := range a.Refs {
+		refs = append(refs, shellWord(r))
+	}
+	ref := strings.Join(refs, " ")
+	c := Commands{Title: "try next"}
+	if len(a.Findings) > 1 {
+		c.Items = append(c.Items, Command{"hone advise --finding 2 " + ref, "the second, with its evidence"})
+	}
+	c.Items = append(c.Items, Command{"hone advise --all " + ref, fmt.Sprintf("all %d, with evidence and patches", len(a.Findings))})
+	if len(a.Findings[0].Evidence) > 0 {
+		e := a.Findings[0].Evidence[0]
+		c.Items = append(c.Items, Command{e.Command(), e.Says})
+	}
+	return c
+}
