@@ -15,9 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/token"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -63,7 +61,9 @@ func Run(ctx context.Context, in []*recording.Recording, opt Options) (*report.A
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			r.Find(&Pass{function: f, Rule: r, costs: c, all: fns, found: a.add, debug: opt.Debug})
+			if err := look(r, &Pass{function: f, Rule: r, costs: c, all: fns, found: a.add, debug: opt.Debug}); err != nil {
+				t.notes.add("%v", err)
+			}
 		}
 	}
 	out := a.ranked()
@@ -76,6 +76,17 @@ func Run(ctx context.Context, in []*recording.Recording, opt Options) (*report.A
 	}
 	out.Notes = append(append(out.Notes, c.notes...), t.notes...)
 	return out, nil
+}
+
+// look lets a rule look at a function. One that fails on code that nobody thought of is no reason to keep what others find.
+func look(r *Rule, p *Pass) (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("rule %s failed on %s, which is a mistake in hone: %v", r.Name, p.name, x)
+		}
+	}()
+	r.Find(p)
+	return nil
 }
 
 func asErrors(texts []string) (out []error) {
@@ -212,21 +223,18 @@ type adviser struct {
 
 type kept struct {
 	*report.Finding
-	cost     cost
-	weight   float64
-	from, to token.Pos
-	fn       *function
+	weight float64
 }
 
 // add keeps a finding, unless what it costs is too little to be said.
-func (a *adviser) add(p *Pass, f *report.Finding, c cost) {
+func (a *adviser) add(f *report.Finding, c cost) {
 	if a.costs.share(&c) < a.least {
 		if c != (cost{}) {
 			a.small++
 		}
 		return
 	}
-	a.list = append(a.list, kept{Finding: f, cost: c, weight: a.costs.weight(&c), fn: p.function})
+	a.list = append(a.list, kept{f, a.costs.weight(&c)})
 }
 
 // ranked returns the findings, those that save most first.
@@ -250,20 +258,4 @@ func (a *adviser) ranked() *report.Advice {
 		out.Findings = append(out.Findings, *k.Finding)
 	}
 	return out
-}
-
-// Where returns the place of a finding as the file is on disk.
-func Where(a *report.Advice, f *report.Finding) string {
-	if filepath.IsAbs(f.Where.File) {
-		return f.Where.File
-	}
-	return filepath.Join(a.Root, filepath.FromSlash(f.Where.File))
-}
-
-// counted is a number of things, in words.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,8 +21,8 @@ import (
 //
 //	re := regexp.MustCompile(`x`) // cost: regexp.MustCompile regexp.compile; want
 //
-// CPU profiles have all of that, heap profiles what is not of the runtime; a cost in brackets, such as [block], is for that
-// metric alone. What the rule says and its patches are in want.txt; UPDATE=1 writes it. Every patch has to leave code that
+// CPU profiles have all of that, heap profiles what is not of the runtime; what begins with a metric in brackets, such as
+// [delay], is of that alone, and [cpu*100] weighs a hundred times as much. What the rule says and its patches are in want.txt; UPDATE=1 writes it. Every patch has to leave code that
 // compiles; what the tests of a folder print with and without all patches has to be the same.
 func TestRules(t *testing.T) {
 	if testing.Short() {
@@ -241,9 +242,14 @@ func (m *madeProfile) read(t *testing.T, name, pkg string) (wants []string) {
 
 // add adds a sample to a line.
 func (m *madeProfile) add(fn, file string, start, line int, below []string) {
-	only := ""
+	only, weight := "", int64(1)
 	if len(below) > 0 && strings.HasPrefix(below[0], "[") {
-		only, below = strings.Trim(below[0], "[]"), below[1:]
+		times := ""
+		only, times, _ = strings.Cut(strings.Trim(below[0], "[]"), "*")
+		if n, err := strconv.ParseInt(times, 10, 64); err == nil {
+			weight = n
+		}
+		below = below[1:]
 	}
 	var whole, heap []uint32
 	at := m.location(fn, file, start, line)
@@ -260,7 +266,7 @@ func (m *madeProfile) add(fn, file string, start, line int, below []string) {
 			continue
 		}
 		v := make([]int64, len(madeMetrics))
-		v[k] = 1000
+		v[k] = 1000 * weight
 		stack := whole
 		if strings.HasPrefix(name, "alloc") || strings.HasPrefix(name, "inuse") {
 			stack = heap

@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/build"
 	"go/token"
-	"go/types"
 	"os"
 	"path/filepath"
 	"slices"
@@ -161,13 +160,12 @@ func (t *tree) place(fn, file string, line int) string {
 // A unit is a package that owns hot lines, with its syntax and types.
 type unit struct {
 	*packages.Package
-	files    map[string]*file // by name on disk
-	noFix    string           // why nothing in it can be patched, or ""
-	goMinor  int              // 26 for go 1.26; 0 when it is not known
-	tree     *tree
-	names    map[string]bool       // that fixes gave to new variables of the package
-	exports  map[string]string     // files of what the compiler exported, by import path; made when asked for
-	assigned map[types.Object]bool // fields and variables that are given a value after they were made; made when asked for
+	files   map[string]*file // by name on disk
+	noFix   string           // why nothing in it can be patched, or ""
+	goMinor int              // 26 for go 1.26; 0 when it is not known
+	tree    *tree
+	names   map[string]bool   // that fixes gave to new variables of the package
+	exports map[string]string // files of what the compiler exported, by import path; made when asked for
 }
 
 // A file is one of the files of a unit.

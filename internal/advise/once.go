@@ -123,6 +123,17 @@ func (p *Pass) nextLine(n ast.Node) token.Pos {
 	return n.End()
 }
 
+// behind is an edit that puts a line behind that of a statement, and behind a comment there.
+func (p *Pass) behind(st ast.Stmt, line string) edit {
+	at := p.file.tok.Offset(st.End())
+	rest, _, _ := strings.Cut(string(p.file.text[at:]), "\n")
+	if trimmed := strings.TrimSpace(rest); trimmed == "" || strings.HasPrefix(trimmed, "//") {
+		end := p.file.tok.Pos(at + len(rest))
+		return edit{end, end, "\n" + line}
+	}
+	return edit{st.End(), st.End(), "\n" + line}
+}
+
 var templatePerCall = &Rule{
 	Name: "template-per-call", Rank: 42,
 	Doc: "a template that is always the same is parsed for every call",

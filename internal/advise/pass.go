@@ -44,7 +44,7 @@ type Pass struct {
 	Rule  *Rule
 	costs *costs
 	all   []*function
-	found func(*Pass, *report.Finding, cost)
+	found func(*report.Finding, cost)
 	debug func(format string, args ...any) // nil but in tests
 
 	imports []string // that the fix at hand needs
@@ -235,8 +235,6 @@ func isBytes(t types.Type) bool {
 
 func isString(t types.Type) bool { return isBasic(t, types.IsString) }
 
-func isInteger(t types.Type) bool { return isBasic(t, types.IsInteger) }
-
 func isBasic(t types.Type, what types.BasicInfo) bool {
 	if t == nil {
 		return false
@@ -255,17 +253,6 @@ func (p *Pass) text(e ast.Expr) (string, bool) {
 }
 
 func (p *Pass) isConst(e ast.Expr) bool { return p.info().Types[e].Value != nil }
-
-// object returns what an identifier stands for.
-func (p *Pass) object(e ast.Expr) types.Object {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		return p.info().ObjectOf(e)
-	case *ast.SelectorExpr:
-		return p.info().ObjectOf(e.Sel)
-	}
-	return nil
-}
 
 // local returns the variable of the function that an expression is, or nil.
 func (p *Pass) local(e ast.Expr) *types.Var {
@@ -403,28 +390,6 @@ func (p *Pass) simple(e ast.Expr) bool {
 	return ok
 }
 
-// changed reports whether any variable in an expression is given another value in a node, or may be: its address is taken, or
-// a function that is called could do it because the variable is not one of this function.
-func (p *Pass) changed(e ast.Expr, in ast.Node) bool {
-	vars := map[types.Object]bool{}
-	shared := false
-	ast.Inspect(e, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			if v, ok := p.info().ObjectOf(id).(*types.Var); ok {
-				vars[v] = true
-				if v.IsField() || p.local(id) == nil {
-					shared = true
-				}
-			}
-		}
-		return true
-	})
-	if len(vars) == 0 {
-		return false
-	}
-	return shared || p.assigns(in, func(o types.Object) bool { return vars[o] })
-}
-
 // assigns reports whether something in a node gives one of some variables a value, or takes its address.
 func (p *Pass) assigns(in ast.Node, is func(types.Object) bool) bool {
 	found := false
@@ -540,7 +505,7 @@ func (p *Pass) report(n ast.Node, c cost, f finding) {
 	}
 	out.Evidence = p.evidence(c, f.callee)
 	out.Proof = proofOf(out)
-	p.found(p, out, c)
+	p.found(out, c)
 	p.imports, p.why = nil, ""
 }
 

@@ -90,6 +90,9 @@ func isBlank(e ast.Expr) bool {
 }
 
 func lowerFirst(s string) string {
+	if s == "" {
+		return s
+	}
 	n := 1
 	for n < len(s) && s[n] >= 'A' && s[n] <= 'Z' && (n+1 == len(s) || s[n+1] >= 'A' && s[n+1] <= 'Z') {
 		n++ // HTTPServer

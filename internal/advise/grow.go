@@ -1,0 +1,435 @@
+package advise
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// growing is what making a slice larger costs.
+func growing() func(*chain) bool { return allocates("growslice") }
+
+var preallocSlice = &Rule{
+	Name: "prealloc-slice", Rank: 4,
+	Doc: "a slice grows step by step to a length that is known before",
+	Find: func(p *Pass) {
+		each(p, func(loop *ast.RangeStmt) {
+			if p.copies(loop) != nil {
+				return // append-loop has the word
+			}
+			for _, call := range p.appendsIn(loop) {
+				p.grownSlice(loop, call)
+			}
+		})
+	},
+}
+
+// appendsIn returns the calls of append in a loop that keep their result where it came from: s = append(s, …).
+func (p *Pass) appendsIn(loop *ast.RangeStmt) (out []*ast.AssignStmt) {
+	ast.Inspect(loop.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ForStmt, *ast.RangeStmt:
+			return false
+		case *ast.AssignStmt:
+			if n.Tok == token.ASSIGN && len(n.Lhs) == 1 && len(n.Rhs) == 1 {
+				if call := p.builtin(n.Rhs[0], "append"); call != nil && len(call.Args) == 2 && !call.Ellipsis.IsValid() && p.src(call.Args[0]) == p.src(n.Lhs[0]) {
+					out = append(out, n)
+				}
+			}
+		}
+		return true
+	})
+	return out
+}
+
+func (p *Pass) grownSlice(loop *ast.RangeStmt, st *ast.AssignStmt) {
+	s := p.local(st.Lhs[0])
+	if s == nil || s.Pos() > loop.Pos() {
+		return
+	}
+	decl, value := p.declared(s)
+	if call := p.builtin(value, "make"); call != nil && len(call.Args) == 3 {
+		return // it has room
+	}
+	c := p.cost(st, growing())
+	f := finding{
+		title:  "slice grown step by step",
+		claim:  fmt.Sprintf("append has to make a larger array again and again, and copies %s each time", s.Name()),
+		advice: "make room for all of it before",
+		risk:   "none where all rounds append; else some of the room is not needed",
+	}
+	n, ok := p.rounds(loop)
+	if every := slices.Contains(loop.Body.List, ast.Stmt(st)); !every && (decl == nil || p.parent(decl) != p.parent(loop)) {
+		return // it grows over more than this loop
+	}
+	every := slices.Contains(loop.Body.List, ast.Stmt(st)) && !p.leaves(loop.Body)
+	switch {
+	case !every:
+		f.claim += "; not every round appends, so it is not known how many there will be"
+		f.advice = "if most rounds append, make room for " + map[bool]string{true: n, false: "all of them"}[ok] + "; else for what is usual"
+	case ok && p.unit.atLeast(21):
+		at := p.statement(loop)
+		if at == nil {
+			break
+		}
+		// One that is not nil stays so, and nil stays nil when there is nothing to append.
+		empty := decl != nil && p.follows(loop, decl) && value != nil
+		if lit, isLit := value.(*ast.CompositeLit); empty && isLit && len(lit.Elts) == 0 {
+			f.fixes = p.fix(report.Mechanical, "make room for all of it", replace(value, fmt.Sprintf("make(%s, 0, %s)", p.src(lit.Type), n)))
+		} else if call := p.builtin(value, "make"); empty && call != nil && len(call.Args) == 2 && p.src(call.Args[1]) == "0" {
+			f.fixes = p.fix(report.Mechanical, "make room for all of it", edit{call.Args[1].End(), call.Args[1].End(), ", " + n})
+		} else {
+			p.need("slices")
+			f.fixes = p.fix(report.Mechanical, "make room for all of it", before(at, fmt.Sprintf("%s = slices.Grow(%s, %s)\n", s.Name(), s.Name(), n)))
+		}
+	}
+	p.report(st, c, f)
+}
+
+// declared returns the statement that declares a variable of the function, and the value that it gives it, if any.
+func (p *Pass) declared(v *types.Var) (st ast.Stmt, value ast.Expr) {
+	ast.Inspect(p.decl.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for i, l := range n.Lhs {
+				if id, ok := l.(*ast.Ident); ok && p.info().Defs[id] == v {
+					st = n
+					if len(n.Rhs) == len(n.Lhs) {
+						value = n.Rhs[i]
+					}
+				}
+			}
+		case *ast.DeclStmt:
+			for _, spec := range n.Decl.(*ast.GenDecl).Specs {
+				if vs, ok := spec.(*ast.ValueSpec); ok {
+					for i, id := range vs.Names {
+						if p.info().Defs[id] == v {
+							st = n
+							if len(vs.Values) == len(vs.Names) {
+								value = vs.Values[i]
+							}
+						}
+					}
+				}
+			}
+		}
+		return st == nil
+	})
+	return st, value
+}
+
+// follows reports whether a statement comes right after another one.
+func (p *Pass) follows(st, first ast.Stmt) bool {
+	block, ok := p.parent(st).(*ast.BlockStmt)
+	if !ok {
+		return false
+	}
+	i := slices.Index(block.List, st)
+	return i > 0 && block.List[i-1] == first
+}
+
+// rounds returns how many rounds a loop has, as an expression that can be evaluated before it.
+func (p *Pass) rounds(loop *ast.RangeStmt) (string, bool) {
+	if !p.simple(loop.X) {
+		return "", false
+	}
+	t := p.typeOf(loop.X)
+	if isBasic(t, types.IsInteger) {
+		if p.isConst(loop.X) {
+			return p.src(loop.X), true
+		}
+		if b, ok := types.Unalias(t).(*types.Basic); ok && b.Kind() == types.Int {
+			return "max(0, " + p.src(loop.X) + ")", true
+		}
+		return "", false
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Slice, *types.Array, *types.Map:
+		return "len(" + p.src(loop.X) + ")", true
+	case *types.Pointer:
+		_, isArray := u.Elem().Underlying().(*types.Array)
+		return "len(" + p.src(loop.X) + ")", isArray
+	}
+	return "", false
+}
+
+// leaves reports whether rounds of a loop may end before their end, other than by returning.
+func (p *Pass) leaves(body *ast.BlockStmt) bool {
+	found := false
+	var walk func(n ast.Node, breaks bool)
+	walk = func(n ast.Node, breaks bool) {
+		ast.Inspect(n, func(m ast.Node) bool {
+			switch m := m.(type) {
+			case *ast.FuncLit:
+				return false
+			case *ast.BranchStmt:
+				if m.Label != nil || m.Tok == token.GOTO || m.Tok == token.CONTINUE || m.Tok == token.BREAK && breaks {
+					found = true
+				}
+			case *ast.ForStmt, *ast.RangeStmt:
+				if m != n {
+					return false // their own; labels are rare enough
+				}
+			case *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
+				if m != n {
+					walk(m, false)
+					return false
+				}
+			}
+			return !found
+		})
+	}
+	walk(body, true)
+	return found || hasLabel(body)
+}
+
+// hasLabel reports whether something in a node goes to a label.
+func hasLabel(n ast.Node) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		if b, ok := n.(*ast.BranchStmt); ok && b.Label != nil {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+var preallocMap = &Rule{
+	Name: "prealloc-map", Rank: 4,
+	Doc: "a map grows step by step to a size that is known before",
+	Find: func(p *Pass) {
+		each(p, func(loop *ast.RangeStmt) {
+			for _, st := range loop.Body.List {
+				assign, ok := st.(*ast.AssignStmt)
+				if !ok || len(assign.Lhs) != 1 || assign.Tok != token.ASSIGN {
+					continue
+				}
+				index, ok := assign.Lhs[0].(*ast.IndexExpr)
+				if !ok {
+					continue
+				}
+				m := p.local(index.X)
+				if m == nil || !isMap(m.Type()) || m.Pos() > loop.Pos() {
+					continue
+				}
+				p.grownMap(loop, assign, m)
+			}
+		})
+	},
+}
+
+func isMap(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Map)
+	return ok
+}
+
+// mapGrowth is where maps grow.
+var mapGrowth = []string{
+	"internal/runtime/maps.(*Map).growToTable", "internal/runtime/maps.(*Map).growToSmall", "internal/runtime/maps.(*table).grow",
+	"internal/runtime/maps.(*table).rehash", "internal/runtime/maps.(*table).split", "internal/runtime/maps.newTable", "internal/runtime/maps.newarray",
+	"internal/runtime/maps.NewTable", "runtime.hashGrow", "runtime.growWork", "runtime.evacuate",
+}
+
+func (p *Pass) grownMap(loop *ast.RangeStmt, st *ast.AssignStmt, m *types.Var) {
+	decl, value := p.declared(m)
+	made := p.builtin(value, "make")
+	lit, isLit := value.(*ast.CompositeLit)
+	if made != nil && len(made.Args) > 1 || made == nil && (!isLit || len(lit.Elts) > 0) {
+		return
+	}
+	c := p.cost(st, func(c *chain) bool {
+		return len(c.below) == 0 && c.v[cpu] == 0 || c.direct() && c.has(mapGrowth...)
+	})
+	f := finding{
+		title:  "map grown step by step",
+		claim:  fmt.Sprintf("%s is made without a size, so it has to grow, and to place all its entries anew, again and again", m.Name()),
+		advice: "make it with room for all entries",
+		risk:   "none; where many keys are the same, some of the room is not needed",
+	}
+	n, ok := p.rounds(loop)
+	if ok && decl != nil && p.between(decl, loop, loop.X) && !p.leaves(loop.Body) {
+		var t ast.Expr
+		if isLit {
+			t = lit.Type
+		} else {
+			t = made.Args[0]
+		}
+		f.fixes = p.fix(report.Mechanical, "make it with room for all entries", replace(value, fmt.Sprintf("make(%s, %s)", p.src(t), n)))
+	}
+	p.report(st, c, f)
+}
+
+// between reports whether an expression has the same value at a statement as later, at another one of the same list: all its
+// variables are of the function, there already, and nothing in between changes them.
+func (p *Pass) between(from, to ast.Stmt, e ast.Expr) bool {
+	block, ok := p.parent(to).(*ast.BlockStmt)
+	if !ok {
+		return false
+	}
+	i, j := slices.Index(block.List, from), slices.Index(block.List, to)
+	if i < 0 || j < i {
+		return false
+	}
+	ok = p.simple(e)
+	vars := map[types.Object]bool{}
+	ast.Inspect(e, func(n ast.Node) bool {
+		if id, isID := n.(*ast.Ident); isID {
+			if v, isVar := p.info().ObjectOf(id).(*types.Var); isVar {
+				vars[v] = true
+				ok = ok && !v.IsField() && p.local(id) != nil && v.Pos() < from.Pos()
+			}
+		}
+		return true
+	})
+	for _, st := range block.List[i:j] {
+		if p.assigns(st, func(o types.Object) bool { return vars[o] }) {
+			return false
+		}
+	}
+	for o := range vars {
+		ok = ok && !p.captured(o, p.decl.Body)
+	}
+	return ok
+}
+
+var appendLoop = &Rule{
+	Name: "append-loop", Rank: 27,
+	Doc: "a slice is appended to another one element by element",
+	Find: func(p *Pass) {
+		each(p, func(loop *ast.RangeStmt) {
+			st := p.copies(loop)
+			if st == nil {
+				return
+			}
+			s := p.src(st.Lhs[0])
+			f := finding{
+				title:  "slice appended one by one",
+				claim:  "append with all elements at once makes room once, and copies them as one piece of memory",
+				advice: "append the whole slice",
+				risk:   "none",
+			}
+			at := p.statement(loop)
+			if at == loop {
+				f.fixes = p.fix(report.Mechanical, "append the whole slice", replace(loop, fmt.Sprintf("%s = append(%s, %s...)", s, s, p.src(loop.X))))
+			}
+			p.report(loop, p.cost(loop, either(growing(), func(c *chain) bool { return len(c.below) == 0 })), f)
+		})
+	},
+}
+
+// copies returns the statement of a loop that does nothing but append what it ranges over, or nil.
+func (p *Pass) copies(loop *ast.RangeStmt) *ast.AssignStmt {
+	v, ok := loop.Value.(*ast.Ident)
+	if !ok || loop.Tok != token.DEFINE || loop.Key != nil && !isBlank(loop.Key) || len(loop.Body.List) != 1 {
+		return nil
+	}
+	list := p.appendsIn(loop)
+	if len(list) != 1 || loop.Body.List[0] != list[0] {
+		return nil
+	}
+	call := list[0].Rhs[0].(*ast.CallExpr)
+	arg, ok := ast.Unparen(call.Args[1]).(*ast.Ident)
+	if !ok || p.info().ObjectOf(arg) != p.info().ObjectOf(v) || !p.simple(list[0].Lhs[0]) {
+		return nil
+	}
+	from, ok := p.typeOf(loop.X).Underlying().(*types.Slice)
+	if !ok {
+		return nil
+	}
+	to, ok := p.typeOf(call.Args[0]).Underlying().(*types.Slice)
+	if !ok || !types.Identical(from.Elem(), to.Elem()) {
+		return nil
+	}
+	return list[0]
+}
+
+var objectsOneByOne = &Rule{
+	Name: "objects-one-by-one", Rank: 8,
+	Doc: "objects are allocated one by one for a slice that is filled with them",
+	Find: func(p *Pass) {
+		each(p, func(loop *ast.RangeStmt) {
+			key, ok := loop.Key.(*ast.Ident)
+			if !ok || key.Name == "_" || loop.Tok != token.DEFINE || isMap(p.typeOf(loop.X)) || isString(p.typeOf(loop.X)) {
+				return
+			}
+			for _, st := range loop.Body.List {
+				assign, ok := st.(*ast.AssignStmt)
+				if !ok || len(assign.Lhs) != 1 || len(assign.Rhs) != 1 {
+					continue
+				}
+				index, ok := assign.Lhs[0].(*ast.IndexExpr)
+				if !ok || isMap(p.typeOf(index.X)) || p.src(index.Index) != key.Name {
+					continue
+				}
+				if t := p.newObject(assign.Rhs[0]); t != "" {
+					p.objectInLoop(loop, key, assign, t)
+				}
+			}
+		})
+	},
+}
+
+// newObject returns the type of what an expression allocates, when it has no values yet: new(T), &T{}.
+func (p *Pass) newObject(e ast.Expr) string {
+	if call := p.builtin(e, "new"); call != nil && p.info().Types[call.Args[0]].IsType() {
+		return p.src(call.Args[0])
+	}
+	if u, ok := e.(*ast.UnaryExpr); ok && u.Op == token.AND {
+		if lit, ok := u.X.(*ast.CompositeLit); ok && len(lit.Elts) == 0 && lit.Type != nil {
+			return p.src(lit.Type)
+		}
+	}
+	return ""
+}
+
+func (p *Pass) objectInLoop(loop *ast.RangeStmt, key *ast.Ident, st *ast.AssignStmt, t string) {
+	f := finding{
+		title:  "objects allocated one by one",
+		claim:  fmt.Sprintf("each round allocates a %s; one array of them is one allocation, and they lie next to each other", t),
+		advice: "allocate all of them as one slice, and take the addresses of its elements",
+		risk:   "all of them stay in memory as long as one of them is used",
+	}
+	if n, ok := p.rounds(loop); ok && !p.assigns(loop.Body, func(o types.Object) bool { return o == p.info().ObjectOf(key) }) && p.statement(loop) == loop {
+		all := p.localName("all")
+		f.fixes = p.fix(report.Ownership, "allocate all of them as one slice",
+			before(loop, fmt.Sprintf("%s := make([]%s, %s)\n", all, t, n)), replace(st.Rhs[0], fmt.Sprintf("&%s[%s]", all, key.Name)))
+	}
+	p.report(st, p.cost(st, allocates("newobject")), f)
+}
+
+var objectPerCall = &Rule{
+	Name: "object-per-call", Rank: 8,
+	Doc: "a function that is called often allocates each of the objects that it returns by itself",
+	Find: func(p *Pass) {
+		each(p, func(ret *ast.ReturnStmt) {
+			for _, r := range ret.Results {
+				u, ok := r.(*ast.UnaryExpr)
+				if !ok || u.Op != token.AND {
+					continue
+				}
+				lit, ok := u.X.(*ast.CompositeLit)
+				if !ok {
+					continue
+				}
+				c := p.cost(r, allocates("newobject"))
+				if max(p.costs.part(&c, bytesMade), p.costs.part(&c, objectsMade)) < 0.05 {
+					continue // one now and then is what memory is for
+				}
+				t := types.TypeString(p.typeOf(lit), types.RelativeTo(p.unit.Types))
+				p.report(r, c, finding{
+					title:  "objects allocated one at a time",
+					claim:  fmt.Sprintf("each call of %s allocates one %s of %d bytes, since its address is returned", p.decl.Name.Name, t, p.unit.TypesSizes.Sizeof(p.typeOf(lit))),
+					advice: "where many are made that live equally long, cut them from slices of some thousands; where callers need no identity, return the value",
+					risk:   "one object that is used keeps all of its slice in memory",
+				})
+			}
+		})
+	},
+}

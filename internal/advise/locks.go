@@ -1,0 +1,697 @@
+package advise
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/report"
+	amount "github.com/hone-perf/hone/internal/unit"
+)
+
+var (
+	lockFuncs   = []string{"sync.(*Mutex).Lock", "sync.(*RWMutex).Lock", "sync.(*RWMutex).RLock"}
+	unlockFuncs = []string{"sync.(*Mutex).Unlock", "sync.(*RWMutex).Unlock", "sync.(*RWMutex).RUnlock"}
+)
+
+// A region is what a function does while it holds a mutex.
+type region struct {
+	p     *Pass
+	lock  *ast.CallExpr
+	name  string // of the function called: Lock, RLock
+	mutex types.Object
+	body  []ast.Stmt // between Lock and Unlock
+	waits cost
+	held  cost
+}
+
+// regions returns what the function locks itself.
+func (p *Pass) regions() (out []*region) {
+	each(p, func(call *ast.CallExpr) {
+		if p.calls(call, "(*sync.Mutex).Lock", "(*sync.RWMutex).Lock", "(*sync.RWMutex).RLock") == nil {
+			return
+		}
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return
+		}
+		m := p.mutexOf(sel)
+		st, isStmt := p.parent(call).(*ast.ExprStmt)
+		if m == nil || !isStmt {
+			return
+		}
+		r := &region{p: p, lock: call, name: sel.Sel.Name, mutex: m}
+		if block, ok := p.parent(st).(*ast.BlockStmt); ok {
+			rest := block.List[slices.Index(block.List, ast.Stmt(st))+1:]
+			for i, s := range rest {
+				if p.unlocks(s, m) {
+					if _, deferred := s.(*ast.DeferStmt); deferred {
+						r.body = rest[i+1:]
+					}
+					break
+				}
+				r.body = append(r.body, s)
+			}
+		}
+		out = append(out, r)
+	})
+	return out
+}
+
+// mutexOf returns the field or variable that a method is called of. A mutex that is embedded is its struct.
+func (p *Pass) mutexOf(sel *ast.SelectorExpr) types.Object {
+	if s := p.info().Selections[sel]; s != nil && len(s.Index()) > 1 {
+		t := s.Recv()
+		if ptr, ok := t.Underlying().(*types.Pointer); ok {
+			t = ptr.Elem()
+		}
+		if st, ok := t.Underlying().(*types.Struct); ok {
+			return st.Field(s.Index()[0])
+		}
+	}
+	return p.object(sel.X)
+}
+
+func (p *Pass) unlocks(s ast.Stmt, m types.Object) bool {
+	var call ast.Expr
+	switch s := s.(type) {
+	case *ast.ExprStmt:
+		call = s.X
+	case *ast.DeferStmt:
+		call = s.Call
+	}
+	c, ok := call.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	sel, ok := c.Fun.(*ast.SelectorExpr)
+	return ok && strings.HasSuffix(sel.Sel.Name, "Unlock") && p.mutexOf(sel) == m
+}
+
+var contendedLock = &Rule{
+	Name: "contended-lock", Rank: 20,
+	Doc: "goroutines wait for a mutex that others hold",
+	Find: func(p *Pass) {
+		if p.costs.total[blocked]+p.costs.total[held] == 0 {
+			return
+		}
+		if i := slices.IndexFunc(p.all, func(f *function) bool { return f.unit == p.unit }); p.all[i] != p.function {
+			return // once for a package
+		}
+		byMutex := map[types.Object][]*region{}
+		var order []types.Object
+		for _, f := range p.all {
+			if f.unit != p.unit {
+				continue
+			}
+			q := *p
+			q.function = f
+			list := q.regions()
+			for _, r := range list {
+				r.waits = q.cost(r.lock, below(lockFuncs...))
+				same := 0
+				for _, o := range list {
+					if o.mutex == r.mutex {
+						same++
+					}
+				}
+				// A profile of mutexes names the line of the Unlock, which may be that of the end.
+				held := q.total(below(unlockFuncs...))
+				for m := range held {
+					held[m] /= int64(same)
+				}
+				r.held = held
+				if byMutex[r.mutex] == nil {
+					order = append(order, r.mutex)
+				}
+				byMutex[r.mutex] = append(byMutex[r.mutex], r)
+			}
+		}
+		for _, m := range order {
+			p.contended(m, byMutex[m])
+		}
+	},
+}
+
+// waited is how much of waiting there is in a cost: from the side of those that wait, or of those that let them.
+func waited(c *cost) int64 { return max(c[blocked], c[held]) }
+
+func (p *Pass) contended(m types.Object, list []*region) {
+	slices.SortStableFunc(list, func(a, b *region) int {
+		return cmp.Compare(waited(&b.waits)+waited(&b.held), waited(&a.waits)+waited(&a.held))
+	})
+	var sum cost
+	for _, r := range list {
+		w, h := r.waits, r.held
+		sum[blocked] += w[blocked]
+		sum[held] += h[held]
+	}
+	worst := list[0]
+	var who []string
+	for _, r := range list {
+		if w := waited(&r.waits) + waited(&r.held); w > 0 && w*20 > waited(&sum) {
+			text := r.p.decl.Name.Name
+			if r.waits[blocked] > 0 {
+				text += " waited " + amount.Format(r.waits[blocked], "nanoseconds", amount.Auto)
+			}
+			if r.held[held] > 0 {
+				text += " let others wait " + amount.Format(r.held[held], "nanoseconds", amount.Auto)
+			}
+			who = append(who, text)
+		}
+	}
+	f := finding{
+		title: "goroutines wait for " + mutexName(m),
+		claim: strings.Join(who, "; "),
+		risk:  "what was true while the mutex was held may not be so any more when it is let go in between",
+	}
+	q := worst.p
+	f.callee = map[bool]string{true: "sync.(*RWMutex)." + worst.name, false: "sync.(*Mutex)." + worst.name}[isRW(m)]
+	readers := 0
+	for _, r := range list {
+		if r.name == "RLock" {
+			readers++
+		}
+	}
+	work := q.workIn(worst.body)
+	switch {
+	case isRW(m) && readers > 0 && q.shortRegions(list):
+		f.title += ", an RWMutex around next to nothing"
+		f.claim += "; RLock and RUnlock write to the mutex, too, so readers get in each other's way as much as with a Mutex, and each writer waits for all of them"
+		f.advice = "for one word, a type of sync/atomic: readers then only read; for more, a pointer to a value that never changes, in an atomic.Pointer; else a Mutex, which is cheaper for so short a time"
+		f.risk = "values that have to change together need one pointer, and writers that read first need CompareAndSwap, or a mutex among themselves"
+	case q.oneWord(list):
+		f.claim += "; all that is done with it is to read or write one word"
+		f.advice = "a type of sync/atomic does that without a mutex"
+		f.risk = "reading and then writing is two steps: Add and CompareAndSwap are one"
+	case len(work) > 0:
+		f.claim += fmt.Sprintf("; while it is held, %s %s", q.decl.Name.Name, strings.Join(work, " and "))
+		f.advice = "do before Lock what needs nothing that the mutex guards; then, if it is still not enough, several mutexes, each for a part of the data"
+		f.fixes = q.narrowed(worst)
+	default:
+		f.advice = "hold it for a shorter time, or have several, each for a part of the data, picked by a hash of the key"
+	}
+	q.report(worst.lock, sum, f)
+}
+
+func isRW(m types.Object) bool { return strings.HasSuffix(m.Type().String(), "sync.RWMutex") }
+
+func mutexName(m types.Object) string {
+	if v, ok := m.(*types.Var); ok && v.IsField() {
+		return "the mutex " + m.Name()
+	}
+	return m.Name()
+}
+
+// workIn says what of some weight statements do: formatting, adding up texts, allocating, input and output.
+func (p *Pass) workIn(body []ast.Stmt) (out []string) {
+	add := func(s string) {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	for _, s := range body {
+		ast.Inspect(s, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncLit:
+				return false
+			case *ast.BinaryExpr:
+				if n.Op == token.ADD && isString(p.typeOf(n)) && !p.isConst(n) {
+					add("puts texts together")
+				}
+			case *ast.CallExpr:
+				fn := p.callee(n)
+				if fn == nil || fn.Pkg() == nil {
+					break
+				}
+				switch path := fn.Pkg().Path(); {
+				case path == "fmt" || path == "strconv" || strings.HasPrefix(path, "encoding/"):
+					add("calls " + path[strings.LastIndexByte(path, '/')+1:] + "." + fn.Name())
+				case path == "os" || path == "net" || path == "log" || path == "io":
+					add("calls " + fn.Name() + " of package " + path)
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// shortRegions reports whether nothing that is locked is more than a few reads and writes.
+func (p *Pass) shortRegions(list []*region) bool {
+	return !slices.ContainsFunc(list, func(r *region) bool { return len(r.body) > 2 || !p.plainStmts(r) })
+}
+
+func (p *Pass) plainStmts(r *region) bool {
+	plain := true
+	for _, s := range r.body {
+		ast.Inspect(s, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				plain = plain && r.p.info().Types[n.Fun].IsType()
+			case *ast.ForStmt, *ast.RangeStmt, *ast.FuncLit, *ast.SelectStmt, *ast.SendStmt:
+				plain = false
+			}
+			return plain
+		})
+	}
+	return plain
+}
+
+// oneWord reports whether all that a mutex guards is one field or variable that fits into a word.
+func (p *Pass) oneWord(list []*region) bool {
+	var only types.Object
+	for _, r := range list {
+		if len(r.body) != 1 || !p.plainStmts(r) {
+			return false
+		}
+		var e ast.Expr
+		switch s := r.body[0].(type) {
+		case *ast.ReturnStmt:
+			if len(s.Results) != 1 {
+				return false
+			}
+			e = s.Results[0]
+		case *ast.IncDecStmt:
+			e = s.X
+		case *ast.AssignStmt:
+			if len(s.Lhs) != 1 {
+				return false
+			}
+			e = s.Lhs[0]
+			if o := r.p.object(e); s.Tok == token.DEFINE || o == nil || !o.Pos().IsValid() {
+				e = s.Rhs[0]
+			}
+		default:
+			return false
+		}
+		o := r.p.object(e)
+		if o == nil || only != nil && o != only || !isBasic(o.Type(), types.IsInteger|types.IsBoolean) {
+			return false
+		}
+		only = o
+	}
+	return only != nil
+}
+
+// narrowed is a fix that does before Lock what needs only parameters of the function.
+func (p *Pass) narrowed(r *region) []report.Fix {
+	st, ok := p.parent(r.lock).(*ast.ExprStmt)
+	if !ok || p.statement(st) != st || p.literal(st) != nil {
+		return nil
+	}
+	for _, s := range r.body {
+		var found ast.Expr
+		ast.Inspect(s, func(n ast.Node) bool {
+			if _, isLit := n.(*ast.FuncLit); isLit || found != nil {
+				return false
+			}
+			switch s.(type) {
+			case *ast.ExprStmt, *ast.AssignStmt, *ast.IncDecStmt, *ast.ReturnStmt:
+			default:
+				return false // it may not come to it
+			}
+			if b, ok := n.(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) {
+				return false
+			}
+			if e, ok := n.(ast.Expr); ok && isString(p.typeOf(e)) && !p.isConst(e) && p.onlyParams(e) {
+				if _, isID := ast.Unparen(e).(*ast.Ident); !isID {
+					found = e
+				}
+			}
+			return true
+		})
+		if found != nil {
+			name := p.localName("text")
+			if k, ok := p.parent(found).(*ast.IndexExpr); ok && k.Index == found {
+				name = p.localName("key")
+			}
+			return p.fix(report.Mechanical, "put the text together before Lock", before(st, name+" := "+p.src(found)+"\n"), replace(found, name))
+		}
+	}
+	return nil
+}
+
+// pureFuncs make texts of values and do nothing else.
+var pureFuncs = []string{
+	"strconv.Itoa", "strconv.FormatInt", "strconv.FormatUint", "strconv.FormatBool", "strconv.Quote", "strings.ToLower", "strings.ToUpper",
+	"strings.TrimSpace", "strings.TrimPrefix", "strings.TrimSuffix", "strings.ReplaceAll",
+}
+
+// onlyParams reports whether an expression is made of constants, parameters that nobody changes, and functions that only make
+// texts of them.
+func (p *Pass) onlyParams(e ast.Expr) bool {
+	ok := true
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			fn := p.callee(n)
+			if p.info().Types[n.Fun].IsType() {
+				break
+			}
+			ok = ok && fn != nil && slices.Contains(pureFuncs, fn.FullName())
+			for _, a := range n.Args {
+				ok = ok && p.onlyParams(a)
+			}
+			return false
+		case *ast.Ident:
+			v := p.local(n)
+			ok = ok && v != nil && p.isParam(v) && !isPointer(v.Type()) && !p.assigns(p.decl.Body, func(o types.Object) bool { return o == v })
+		case nil, *ast.BasicLit, *ast.BinaryExpr, *ast.ParenExpr:
+		default:
+			ok = false
+		}
+		return ok
+	})
+	return ok
+}
+
+func isPointer(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Pointer)
+	return ok
+}
+
+var roundTrip = &Rule{
+	Name: "round-trip", Rank: 26,
+	Doc: "each value goes to another goroutine, and the answer is waited for",
+	Find: func(p *Pass) {
+		each(p, func(send *ast.SendStmt) {
+			loop := p.loop(send)
+			if loop == nil {
+				return
+			}
+			block, ok := p.parent(send).(*ast.BlockStmt)
+			if !ok {
+				return
+			}
+			i := slices.Index(block.List, ast.Stmt(send))
+			if i+1 >= len(block.List) {
+				return
+			}
+			var receive *ast.UnaryExpr
+			ast.Inspect(block.List[i+1], func(n ast.Node) bool {
+				if u, ok := n.(*ast.UnaryExpr); ok && u.Op == token.ARROW {
+					receive = u
+				}
+				return receive == nil
+			})
+			if receive == nil {
+				return
+			}
+			onChannels := func(c *chain) bool {
+				return c.direct() && (c.has("runtime.chansend1", "runtime.chanrecv1", "runtime.chanrecv2", "runtime.chansend", "runtime.chanrecv"))
+			}
+			c := p.cost(send, onChannels)
+			back := p.cost(receive, onChannels)
+			c.add(&back)
+			p.report(send, c, finding{
+				title:  "a round trip between goroutines for each value",
+				claim:  fmt.Sprintf("each round sends to %s, and waits for %s at once: only one of the two goroutines ever works, and each value costs two switches between them", p.src(send.Chan), p.src(receive.X)),
+				advice: "call what the other goroutine does directly, or send many values at a time; a channel with room helps only where the sender need not wait for the answer",
+				risk:   "what the other goroutine keeps to itself needs a mutex when it is called from several",
+				also:   []ast.Node{receive},
+			})
+		})
+	},
+}
+
+var leakedGoroutine = &Rule{
+	Name: "leaked-goroutine", Rank: 0,
+	Doc: "goroutines wait for ever on a channel that nobody looks at any more",
+	Find: func(p *Pass) {
+		if p.costs.total[goroutines] == 0 {
+			return
+		}
+		each(p, func(n *ast.GoStmt) {
+			lit, ok := n.Call.Fun.(*ast.FuncLit)
+			if !ok {
+				return
+			}
+			each(p, func(send *ast.SendStmt) {
+				if within(send, lit) {
+					p.stuck(n, send)
+				}
+			})
+		})
+	},
+}
+
+// leastStuck is how many goroutines have to wait at one place to be worth a word.
+const leastStuck = 10
+
+func (p *Pass) stuck(start *ast.GoStmt, send *ast.SendStmt) {
+	ch := p.local(send.Chan)
+	if ch == nil {
+		return
+	}
+	c := p.cost(send, func(c *chain) bool { return c.v[goroutines] > 0 && c.direct() })
+	decl, value := p.declared(ch)
+	made := p.builtin(value, "make")
+	if c[goroutines] < leastStuck || made == nil || decl == nil || p.literal(decl) != nil {
+		return
+	}
+	f := finding{
+		title:  "goroutines that wait for ever",
+		claim:  fmt.Sprintf("%d goroutines wait to send to %s, which %s makes for each call, and from which it receives less often than they send: what is sent later is received by nobody", c[goroutines], ch.Name(), p.decl.Name.Name),
+		advice: fmt.Sprintf("give %s room for all that is sent, or let the goroutines end when nobody wants the answer, with a context", ch.Name()),
+		risk:   "with room nobody waits, and what comes late is thrown away with the channel",
+	}
+	if len(made.Args) == 1 {
+		if n, ok := p.sendersOf(start, send, decl); ok {
+			f.fixes = p.fix(report.Ownership, "make room for all that is sent", edit{made.Args[0].End(), made.Args[0].End(), ", " + n})
+		}
+	}
+	p.report(send, cost{goroutines: c[goroutines]}, f)
+}
+
+// sendersOf returns how many goroutines send, as an expression at the statement that makes the channel.
+func (p *Pass) sendersOf(start *ast.GoStmt, send *ast.SendStmt, made ast.Stmt) (string, bool) {
+	sends := 0
+	each(p, func(s *ast.SendStmt) {
+		if p.local(s.Chan) == p.local(send.Chan) {
+			sends++
+		}
+	})
+	if sends != 1 || p.loop(send) != nil {
+		return "", false
+	}
+	loop := p.loop(start)
+	if loop == nil {
+		return "1", true
+	}
+	r, ok := loop.(*ast.RangeStmt)
+	if !ok || p.loop(r) != nil {
+		return "", false
+	}
+	if lit, ok := r.X.(*ast.CompositeLit); ok {
+		for _, e := range lit.Elts {
+			if _, isKey := e.(*ast.KeyValueExpr); isKey {
+				return "", false
+			}
+		}
+		return fmt.Sprint(len(lit.Elts)), true
+	}
+	n, ok := p.rounds(r)
+	return n, ok && p.between(made, r, r.X)
+}
+
+var channelUpFront = &Rule{
+	Name: "channel-up-front", Rank: 45,
+	Doc: "all jobs are made and put into a channel before anybody works on them",
+	Find: func(p *Pass) {
+		each(p, func(st *ast.AssignStmt) {
+			if len(st.Rhs) != 1 || len(st.Lhs) != 1 {
+				return
+			}
+			made := p.builtin(st.Rhs[0], "make")
+			ch := p.local(st.Lhs[0])
+			if made == nil || ch == nil || len(made.Args) != 2 || p.isConst(made.Args[1]) {
+				return
+			}
+			if _, ok := ch.Type().Underlying().(*types.Chan); !ok {
+				return
+			}
+			block, ok := p.parent(st).(*ast.BlockStmt)
+			if !ok {
+				return
+			}
+			for _, s := range block.List[slices.Index(block.List, ast.Stmt(st))+1:] {
+				if p.starts(s) {
+					return // somebody may receive already
+				}
+				body := loopBody(s)
+				if body == nil || !p.sendsTo(body, ch) {
+					continue
+				}
+				c := p.cost(s, func(*chain) bool { return true })
+				own := p.cost(st, allocates("makechan", "mallocgc"))
+				c.add(&own)
+				p.report(s, c, finding{
+					title:  "all jobs made before the first is begun",
+					claim:  fmt.Sprintf("the loop makes %s jobs and puts them into %s, which has room for all of them, before anybody receives: all of them are in memory at the same time, and the collector looks at them again and again", p.src(made.Args[1]), ch.Name()),
+					advice: "let those who work make each job when it is its turn, from a counter; or start them first, and send through a channel with little room",
+					risk:   "what is wrong with a job then shows when others are done already",
+					also:   []ast.Node{st},
+				})
+				return
+			}
+		})
+	},
+}
+
+func loopBody(s ast.Stmt) *ast.BlockStmt {
+	switch s := s.(type) {
+	case *ast.ForStmt:
+		return s.Body
+	case *ast.RangeStmt:
+		return s.Body
+	}
+	return nil
+}
+
+// starts reports whether a statement may start a goroutine.
+func (p *Pass) starts(s ast.Stmt) bool {
+	found := false
+	ast.Inspect(s, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			found = true
+		case *ast.CallExpr:
+			found = found || p.calls(n, "(*sync.WaitGroup).Go") != nil
+		}
+		return !found
+	})
+	return found
+}
+
+func (p *Pass) sendsTo(n ast.Node, ch *types.Var) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SendStmt); ok && p.local(s.Chan) == ch {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+var falseSharing = &Rule{
+	Name: "false-sharing", Rank: 47,
+	Doc: "goroutines count in words that share a cache line",
+	Find: func(p *Pass) {
+		each(p, func(call *ast.CallExpr) {
+			fn := p.callee(call)
+			if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "sync/atomic" || !strings.HasPrefix(fn.Name(), "Add") && !strings.HasPrefix(fn.Name(), "Store") {
+				return
+			}
+			var index *ast.IndexExpr
+			ast.Inspect(call, func(n ast.Node) bool {
+				if i, ok := n.(*ast.IndexExpr); ok && p.typeOf(i.X) != nil {
+					index = i
+				}
+				return index == nil
+			})
+			if index == nil {
+				return
+			}
+			s, ok := p.typeOf(index.X).Underlying().(*types.Slice)
+			if !ok || p.unit.TypesSizes.Sizeof(s.Elem()) >= 64 {
+				return
+			}
+			c := p.cost(call, func(c *chain) bool {
+				return len(c.below) == 0 || strings.HasPrefix(c.first(), "sync/atomic.") || strings.HasPrefix(c.first(), "internal/runtime/atomic.")
+			})
+			p.report(call, c, finding{
+				title:  "counters of several goroutines in one cache line",
+				claim:  fmt.Sprintf("%s are %d bytes each, so several of them share the 64 bytes that processors hand each other: who writes one takes the others away", p.src(index.X), p.unit.TypesSizes.Sizeof(s.Elem())),
+				advice: "count in a variable of the goroutine, and add it up in the end; or pad each counter to 64 bytes, or 128 on some processors",
+				risk:   "it shows with several processors only; padding takes memory",
+			})
+		})
+	},
+}
+
+// logFuncs are functions that log.
+var logFuncs = []string{
+	"log.Print", "log.Printf", "log.Println", "(*log.Logger).Print", "(*log.Logger).Printf", "(*log.Logger).Println", "(*log.Logger).Output",
+	"log/slog.Info", "log/slog.Debug", "log/slog.Warn", "log/slog.Error",
+	"(*log/slog.Logger).Info", "(*log/slog.Logger).Debug", "(*log/slog.Logger).Warn", "(*log/slog.Logger).Error",
+	"(*log/slog.Logger).InfoContext", "(*log/slog.Logger).DebugContext", "(*log/slog.Logger).LogAttrs",
+}
+
+var logPerCall = &Rule{
+	Name: "log-per-call", Rank: 30,
+	Doc: "a line is logged for every call",
+	Find: func(p *Pass) {
+		each(p, func(call *ast.CallExpr) {
+			if p.calls(call, logFuncs...) == nil {
+				return
+			}
+			match := either(p.calling(call), allocates("convT"))
+			c := p.cost(call, match)
+			format := p.cost(call, func(c *chain) bool {
+				return match(c) && slices.ContainsFunc(c.below, func(b string) bool { return strings.HasPrefix(b, "fmt.") })
+			})
+			writes := p.cost(call, func(c *chain) bool {
+				return match(c) && c.has("syscall.write", "syscall.Write", "internal/poll.(*FD).Write", "os.(*File).Write")
+			})
+			waits := p.cost(call, func(c *chain) bool { return match(c) && (c.has(lockFuncs...) || c.has(unlockFuncs...)) })
+			f := finding{
+				title:  "a line is logged for every call",
+				claim:  "it is formatted by fmt, and its arguments are made interfaces",
+				advice: "log less: where something goes wrong, or one in many",
+				callee: p.profileName(p.callee(call)),
+				risk:   "what is not logged is missed when it is needed",
+			}
+			if strings.HasPrefix(p.callee(call).Pkg().Path(), "log/slog") {
+				f.claim = "its arguments are made interfaces, and the handler formats them"
+			}
+			if n := c[cpu]; n > 0 {
+				f.claim += fmt.Sprintf("; %s of its CPU is formatting", percentOf(format[cpu], n))
+			}
+			if writes[cpu] > 0 {
+				f.claim += fmt.Sprintf(", %s is the system call that writes each line by itself", percentOf(writes[cpu], c[cpu]))
+				f.advice += "; write through a bufio.Writer that is flushed every second and in the end"
+				f.risk += "; the last lines before a crash are lost with a buffer"
+			}
+			if w := waited(&waits); w > 0 {
+				f.claim += fmt.Sprintf("; goroutines waited %s for the mutex of the logger, which is held while a line is written", amount.Format(w, "nanoseconds", amount.Auto))
+				f.advice += "; a buffer behind the logger makes the time short for which the mutex is held"
+			}
+			if p.calls(call, "log.Printf", "(*log.Logger).Printf") != nil {
+				f.advice += "; and put the line together with append and strconv where it stays"
+			}
+			p.report(call, c, f)
+		})
+	},
+}
+
+func percentOf(part, whole int64) string {
+	return fmt.Sprintf("%d%%", int64(float64(part)/float64(max(whole, 1))*100+0.5))
+}
+
+var lockedRand = &Rule{
+	Name: "locked-rand", Rank: 34,
+	Doc: "random numbers come from one source with a mutex",
+	Find: func(p *Pass) {
+		each(p, func(call *ast.CallExpr) {
+			fn := p.callee(call)
+			if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "math/rand" {
+				return
+			}
+			c := p.cost(call, func(c *chain) bool {
+				return c.first() == p.profileName(fn) && slices.ContainsFunc(c.below, func(b string) bool { return strings.HasPrefix(b, "math/rand.(*lockedSource).") })
+			})
+			p.report(call, c, finding{
+				title:  "random numbers behind a mutex",
+				claim:  "the functions of math/rand share one source, with a mutex since somebody called rand.Seed, or GODEBUG=randautoseed=0 is set",
+				advice: "math/rand/v2, whose functions need none; or a source for each goroutine where the numbers have to be the same each time",
+				risk:   "other numbers come out for the same seed",
+			})
+		})
+	},
+}

@@ -1,0 +1,234 @@
+package advise
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var scratchPerCall = &Rule{
+	Name: "scratch-per-call", Rank: 2,
+	Doc: "lists that are only needed inside a function are made for every call",
+	Find: func(p *Pass) {
+		if p.decl.Name.Name == "main" || p.decl.Name.Name == "init" {
+			return // which are called once
+		}
+		var made []ast.Node
+		var names []string
+		var sum, most cost
+		var where ast.Node
+		lines := map[int]bool{}
+		each(p, func(st *ast.AssignStmt) {
+			if st.Tok != token.DEFINE || len(st.Rhs) != 1 || len(st.Lhs) != 1 || p.loop(st) != nil || p.literal(st) != nil {
+				return
+			}
+			call := p.builtin(st.Rhs[0], "make")
+			v := p.local(st.Lhs[0])
+			if call == nil || v == nil || !p.ownList(v) {
+				return
+			}
+			if _, ok := v.Type().Underlying().(*types.Slice); ok && (len(call.Args) < 2 || p.isConst(call.Args[len(call.Args)-1])) {
+				return
+			}
+			c := p.cost(st, allocates("makeslice", "makemap", "newobject"))
+			if c == (cost{}) || lines[p.line(st.Pos())] {
+				return
+			}
+			lines[p.line(st.Pos())] = true
+			made, names = append(made, st), append(names, v.Name())
+			sum.add(&c)
+			if where == nil || p.costs.weight(&c) > p.costs.weight(&most) {
+				where, most = st, c
+			}
+		})
+		if where == nil {
+			return
+		}
+		f := finding{
+			title:  "bookkeeping made anew for every call",
+			claim:  fmt.Sprintf("%s: made for each call of %s, and garbage when it returns", strings.Join(names, ", "), p.decl.Name.Name),
+			advice: "keep them in a struct that the caller keeps, or in a sync.Pool, and begin each call with [:0] or clear; make them larger only when they are too small",
+			risk:   "what was in them before has to be cleared; two calls at the same time need two of them; the largest call decides how much memory stays",
+			also:   made,
+		}
+		p.why = "the lists would have to be cleared where the code now relies on them being new"
+		p.report(where, sum, f)
+	},
+}
+
+// ownList reports whether what a variable holds does not leave the function: it is not returned, kept, sent or captured by a
+// function that lives longer.
+func (p *Pass) ownList(v *types.Var) bool {
+	for _, id := range p.uses(v) {
+		var child ast.Node = id
+		for up := p.parent(id); up != nil; child, up = up, p.parent(up) {
+			stop := true
+			switch up := up.(type) {
+			case *ast.ReturnStmt, *ast.CompositeLit, *ast.SendStmt, *ast.KeyValueExpr, *ast.GoStmt:
+				return false
+			case *ast.UnaryExpr:
+				if up.Op == token.AND && child == ast.Node(id) {
+					return false
+				}
+			case *ast.SliceExpr, *ast.ParenExpr:
+				stop = false
+			case *ast.AssignStmt:
+				if i := slices.IndexFunc(up.Rhs, func(e ast.Expr) bool { return e == child }); i >= 0 {
+					if len(up.Lhs) != len(up.Rhs) || p.local(up.Lhs[i]) == nil {
+						return false
+					}
+				}
+			case *ast.CallExpr:
+				if p.builtin(up, "append") != nil && len(up.Args) > 0 && up.Args[0] != child && !up.Ellipsis.IsValid() {
+					return false // it becomes an element
+				}
+				fn := p.callee(up)
+				if fn == nil && p.builtin(up, "append") == nil && !p.info().Types[up.Fun].IsBuiltin() && !p.info().Types[up.Fun].IsType() {
+					return false
+				}
+				if fn != nil && fn.Pkg() != p.unit.Types && fn.Pkg() != nil && !slices.Contains([]string{"slices", "sort", "maps", "strings", "bytes", "strconv", "fmt"}, fn.Pkg().Path()) {
+					return false
+				}
+			}
+			if stop {
+				break
+			}
+		}
+	}
+	return !p.captured(v, p.decl.Body)
+}
+
+var bufferPerRound = &Rule{
+	Name: "list-per-round", Rank: 5,
+	Doc: "a list is begun anew in each round of a loop, with nothing to grow from",
+	Find: func(p *Pass) {
+		each(p, func(st *ast.DeclStmt) {
+			g := st.Decl.(*ast.GenDecl)
+			if g.Tok != token.VAR || len(g.Specs) != 1 {
+				return
+			}
+			spec := g.Specs[0].(*ast.ValueSpec)
+			if len(spec.Names) != 1 || len(spec.Values) > 0 || spec.Type == nil {
+				return
+			}
+			v, ok := p.info().Defs[spec.Names[0]].(*types.Var)
+			if !ok {
+				return
+			}
+			elem, ok := v.Type().Underlying().(*types.Slice)
+			if !ok || !p.grownInside(v) {
+				return
+			}
+			var c cost
+			each(p, func(a *ast.AssignStmt) {
+				if len(a.Lhs) == 1 && p.local(a.Lhs[0]) == v {
+					x := p.cost(a, growing())
+					c.add(&x)
+				}
+			})
+			loop := p.loop(st)
+			if loop == nil {
+				p.smallList(st, spec, v, elem.Elem(), c)
+				return
+			}
+			f := finding{
+				title:  "list grown anew in every round",
+				claim:  fmt.Sprintf("%s is empty at the start of each round and grows again, and the array of the round before is garbage", v.Name()),
+				advice: "declare it before the loop, and begin each round with [:0]",
+				risk:   "the longest round decides how much memory stays, and what its elements point to lives until they are overwritten",
+			}
+			if p.statement(loop) == loop && p.localName(v.Name()) == v.Name()+"2" && p.onlyOneNamed(v) {
+				f.fixes = p.fix(report.Ownership, "use the array again", before(loop, p.src(st)+"\n"), replace(st, fmt.Sprintf("%s = %s[:0]", v.Name(), v.Name())))
+			}
+			p.report(st, c, f)
+		})
+	},
+}
+
+// onlyOneNamed reports whether no other variable of the function has the name.
+func (p *Pass) onlyOneNamed(v *types.Var) bool {
+	only := true
+	ast.Inspect(p.decl, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && id.Name == v.Name() && p.info().ObjectOf(id) != v {
+			only = false
+		}
+		return only
+	})
+	return only
+}
+
+// grownInside reports whether a slice is appended to and looked at, and nothing else: it does not matter which array it has, nor
+// whether it is nil.
+func (p *Pass) grownInside(v *types.Var) bool {
+	if p.captured(v, p.decl.Body) {
+		return false
+	}
+	grown := false
+	for _, id := range p.uses(v) {
+		switch up := p.parent(id).(type) {
+		case *ast.AssignStmt:
+			if len(up.Lhs) != 1 || up.Lhs[0] != id || len(up.Rhs) != 1 {
+				return false
+			}
+			call := p.builtin(up.Rhs[0], "append")
+			if call == nil || p.local(call.Args[0]) != v {
+				return false
+			}
+		case *ast.CallExpr:
+			i := slices.Index(up.Args, ast.Expr(id))
+			switch {
+			case p.builtin(up, "append") != nil && i == 0:
+				grown = true
+			case p.builtin(up, "append") != nil && up.Ellipsis.IsValid() && i == 1: // copied
+			case p.builtin(up, "len") != nil, p.builtin(up, "cap") != nil:
+			default:
+				fn := p.callee(up)
+				if fn == nil || i < 0 || !p.forgets(fn, i, 2) || fn.Pkg() != p.unit.Types {
+					return false
+				}
+			}
+		case *ast.IndexExpr:
+			if up.X != id {
+				return false
+			}
+			if u, ok := p.parent(up).(*ast.UnaryExpr); ok && u.Op == token.AND {
+				return false
+			}
+		case *ast.RangeStmt:
+			if up.X != id {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return grown
+}
+
+// smallList is about a list that is made once for each call: a few elements fit on the stack.
+func (p *Pass) smallList(st *ast.DeclStmt, spec *ast.ValueSpec, v *types.Var, elem types.Type, c cost) {
+	if p.literal(st) != nil || p.decl.Name.Name == "main" {
+		return
+	}
+	size := p.unit.TypesSizes.Sizeof(elem)
+	n := int64(16)
+	for n > 1 && n*size > 512 {
+		n /= 2
+	}
+	if n < 4 || size == 0 {
+		return
+	}
+	f := finding{
+		title:  "short list grown on the heap",
+		claim:  fmt.Sprintf("%s never leaves the function, but append does not know how long it will be, so each array that it makes is on the heap", v.Name()),
+		advice: "begin with room for a few elements: an array of constant size that does not leave the function is on the stack, and only longer lists need the heap",
+		risk:   "the stack of each call grows by the room",
+	}
+	f.fixes = p.fix(report.Mechanical, fmt.Sprintf("begin with room for %d on the stack", n), replace(st, fmt.Sprintf("%s := make(%s, 0, %d)", v.Name(), p.src(spec.Type), n)))
+	p.report(st, c, f)
+}

@@ -1,0 +1,62 @@
+package main
+
+import "fmt"
+
+func join(list []string) string {
+	s := ""
+	for i, x := range list {
+		if i > 0 {
+			s += ", "
+		}
+		s += x // cost: runtime.concatstring2 runtime.mallocgc; want
+	}
+	return s
+}
+
+func more(list []string) (out string) {
+	line := "> "
+	for _, x := range list {
+		line = line + x + string('!') // cost: runtime.concatstring3 runtime.mallocgc; want
+		if len(line) > 20 {
+			break
+		}
+	}
+	return line
+}
+
+func leftpad(s string, n int, chr rune) string {
+	n = min(n, 100)
+	for len(s) < n {
+		s = string(chr) + s // cost: runtime.concatstring2 runtime.mallocgc; want
+	}
+	return s
+}
+
+// It is looked at in each round.
+func seen(list []string) string {
+	s := ""
+	for _, x := range list {
+		s += x // cost: runtime.concatstring2 runtime.mallocgc; want
+		fmt.Println(s)
+	}
+	return s
+}
+
+// A result can be seen by what is deferred.
+func result(list []string) (s string) {
+	for _, x := range list {
+		s += x // cost: runtime.concatstring2 runtime.mallocgc; want
+	}
+	return
+}
+
+func main() {
+	for _, list := range [][]string{nil, {"a"}, {"a", "ä", ""}, {"0123456789", "0123456789", "never"}} {
+		fmt.Printf("%q %q %q %q\n", join(list), more(list), seen(list), result(list))
+	}
+	for _, n := range []int{-1, 0, 3, 4, 7, 8} {
+		for _, chr := range []rune{'*', 'é', '→', -1} {
+			fmt.Printf("%q\n", leftpad("foo", n, chr))
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+)
+
+func all(list []int) (sum int) {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for _, x := range list {
+		wg.Add(1)
+		go func() { // cost: runtime.newproc runtime.systemstack; want
+			defer wg.Done()
+			mu.Lock()
+			sum += x
+			mu.Unlock()
+		}()
+	}
+	wg.Wait()
+	return sum
+}
+
+func main() { fmt.Println(all([]int{1, 2})) }

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+	"sort"
+)
+
+type item struct {
+	name string
+	n    int
+	f    float64
+}
+
+type byN []item
+
+func (l byN) Len() int           { return len(l) }
+func (l byN) Less(i, j int) bool { return l[i].n < l[j].n }
+func (l byN) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
+
+func sorted(list []item, words []string) {
+	sort.Slice(words, func(i, j int) bool { return words[i] < words[j] })              // cost: sort.Slice sort.pdqsort_func; want
+	sort.Slice(list, func(i, j int) bool { return list[i].n > list[j].n })             // cost: sort.Slice sort.pdqsort_func; want
+	sort.SliceStable(list, func(a, b int) bool { return list[a].name < list[b].name }) // cost: sort.SliceStable sort.stable_func; want
+	sort.Slice(list, func(i, j int) bool { return list[i].f < list[j].f })             // cost: sort.Slice sort.pdqsort_func; want
+	sort.Sort(byN(list))                                                               // cost: sort.Sort sort.pdqsort; want
+}
+
+func main() {
+	list := []item{{"b", 1, 3}, {"a", 2, 2}, {"b", 3, 1}, {"a", 4, 0}}
+	words := []string{"x", "a", "m", "a"}
+	sorted(list, words)
+	fmt.Println(list, words)
+}

@@ -1,0 +1,564 @@
+package advise
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var concatLoop = &Rule{
+	Name: "concat-loop", Rank: 15,
+	Doc: "a text grows in a loop, and is copied whole each time",
+	Find: func(p *Pass) {
+		type growth struct {
+			loop ast.Stmt
+			s    *types.Var
+		}
+		var order []growth
+		all := map[growth][]*ast.AssignStmt{}
+		each(p, func(st *ast.AssignStmt) {
+			s, _ := p.addsText(st)
+			if s == nil {
+				return
+			}
+			// The outermost loop that the text lives longer than.
+			var loop ast.Stmt
+			for l := p.loop(st); l != nil && s.Pos() < l.Pos(); l = p.loop(l) {
+				loop = l
+			}
+			if loop == nil {
+				return
+			}
+			g := growth{loop, s}
+			if all[g] == nil {
+				order = append(order, g)
+			}
+			all[g] = append(all[g], st)
+		})
+		for _, g := range order {
+			p.grownText(g.loop, g.s, all[g])
+		}
+	},
+}
+
+// grownText is about a text that some statements add to in a loop.
+func (p *Pass) grownText(loop ast.Stmt, s *types.Var, all []*ast.AssignStmt) {
+	var sum, most cost
+	worst, front := all[0], false
+	for _, st := range all {
+		c := p.cost(st, allocates("concatstring"))
+		sum.add(&c)
+		if p.costs.weight(&c) > p.costs.weight(&most) {
+			worst, most = st, c
+		}
+		_, add := p.addsText(st)
+		front = front || add == nil
+	}
+	f := finding{
+		title:  "text put together with + in a loop",
+		claim:  fmt.Sprintf("each round copies all of %s to a new string, so the cost grows with the square of its length", s.Name()),
+		advice: "write the parts to a strings.Builder, and take its String behind the loop",
+		risk:   "none",
+	}
+	if front {
+		f.claim += "; what is added comes in front, so a Builder alone does not help"
+		f.advice = "find out how much is to be added, and add it once"
+		if len(all) == 1 {
+			f.fixes = p.padded(loop, s, worst)
+		}
+	} else {
+		f.fixes = p.built(loop, s)
+	}
+	p.report(worst, sum, f)
+}
+
+// addsText returns the variable that a statement adds a text to, and what it adds; nothing when that comes in front.
+func (p *Pass) addsText(st *ast.AssignStmt) (s *types.Var, add ast.Expr) {
+	if len(st.Lhs) != 1 || len(st.Rhs) != 1 {
+		return nil, nil
+	}
+	s = p.local(st.Lhs[0])
+	if s == nil || !isString(s.Type()) {
+		return nil, nil
+	}
+	if st.Tok == token.ADD_ASSIGN {
+		return s, st.Rhs[0]
+	}
+	sum, ok := ast.Unparen(st.Rhs[0]).(*ast.BinaryExpr)
+	if st.Tok != token.ASSIGN || !ok || sum.Op != token.ADD {
+		return nil, nil
+	}
+	first, last := p.summands(sum)[0], sum.Y
+	switch {
+	case p.local(first) == s:
+		return s, sum
+	case p.local(last) == s:
+		return s, nil
+	}
+	return nil, nil
+}
+
+// summands returns what a sum is made of, from left to right.
+func (p *Pass) summands(e ast.Expr) []ast.Expr {
+	if b, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && b.Op == token.ADD && !p.isConst(b) {
+		return append(p.summands(b.X), p.summands(b.Y)...)
+	}
+	return []ast.Expr{e}
+}
+
+// built is a fix that puts a text together with a Builder in a loop: all that is done with the text in there is to add to it,
+// and to ask for its length.
+func (p *Pass) built(loop ast.Stmt, s *types.Var) []report.Fix {
+	at := p.statement(loop)
+	if at == nil || p.isParamResult(s) || p.captured(s, p.decl.Body) || p.goesOut(loop) {
+		p.why = "the text may be seen before the loop is over"
+		return nil
+	}
+	if b, ok := types.Unalias(s.Type()).(*types.Basic); !ok || b.Kind() != types.String {
+		return nil
+	}
+	b := p.localName("text")
+	var edits []edit
+	known := map[*ast.Ident]bool{}
+	ast.Inspect(loop, func(n ast.Node) bool {
+		if st, ok := n.(*ast.AssignStmt); ok {
+			v, add := p.addsText(st)
+			if v != s || add == nil {
+				return true
+			}
+			known[st.Lhs[0].(*ast.Ident)] = true
+			parts := p.summands(add)
+			if st.Tok == token.ASSIGN {
+				known[ast.Unparen(parts[0]).(*ast.Ident)] = true
+				parts = parts[1:]
+			}
+			var lines []string
+			for _, x := range parts {
+				lines = append(lines, p.writes(b, x))
+			}
+			edits = append(edits, replace(st, strings.Join(lines, "\n")))
+			for _, x := range parts {
+				if p.mentionsVar(x, s) {
+					known = nil // it adds the text to itself
+				}
+			}
+			return known != nil
+		}
+		if call := p.builtin(n, "len"); call != nil && p.local(call.Args[0]) == s {
+			known[ast.Unparen(call.Args[0]).(*ast.Ident)] = true
+			edits = append(edits, replace(call, b+".Len()"))
+		}
+		return true
+	})
+	for _, id := range p.uses(s) {
+		if within(id, loop) && !known[id] {
+			p.why = "the loop does more with the text than to add to it"
+			return nil
+		}
+	}
+	p.need("strings")
+	begin := "var " + b + " strings.Builder\n"
+	decl, value := p.declared(s)
+	_, isVar := decl.(*ast.DeclStmt)
+	if empty := decl != nil && p.follows(at, decl) && (value == nil && isVar || value != nil && p.src(value) == `""`); !empty {
+		begin += fmt.Sprintf("%s.WriteString(%s)\n", b, s.Name())
+	}
+	edits = append(edits, before(at, begin), after(at, fmt.Sprintf("\n%s = %s.String()", s.Name(), b)))
+	return p.fix(report.Mechanical, "write to a strings.Builder", edits...)
+}
+
+func (p *Pass) mentionsVar(e ast.Expr, v types.Object) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && p.info().ObjectOf(id) == v {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// isParamResult reports whether a variable is a named result, which others see when the function ends anyhow.
+func (p *Pass) isParamResult(v *types.Var) bool {
+	if p.decl.Type.Results == nil {
+		return false
+	}
+	return v.Pos() >= p.decl.Type.Results.Pos() && v.Pos() < p.decl.Type.Results.End()
+}
+
+// goesOut reports whether something in a loop goes to a label that is not in it.
+func (p *Pass) goesOut(loop ast.Stmt) bool {
+	labels := map[string]bool{}
+	ast.Inspect(loop, func(n ast.Node) bool {
+		if l, ok := n.(*ast.LabeledStmt); ok {
+			labels[l.Label.Name] = true
+		}
+		return true
+	})
+	if l, ok := p.parent(loop).(*ast.LabeledStmt); ok {
+		labels[l.Label.Name] = true
+	}
+	out := false
+	ast.Inspect(loop, func(n ast.Node) bool {
+		if b, ok := n.(*ast.BranchStmt); ok && b.Label != nil && !labels[b.Label.Name] {
+			out = true
+		}
+		return !out
+	})
+	return out
+}
+
+// writes is a statement that writes a text to a Builder.
+func (p *Pass) writes(b string, e ast.Expr) string {
+	if arg, to := p.conversion(ast.Unparen(e)); arg != nil && isString(to) {
+		if k, ok := types.Unalias(p.typeOf(arg)).(*types.Basic); ok && k.Kind() == types.Int32 {
+			return fmt.Sprintf("%s.WriteRune(%s)", b, p.src(arg))
+		}
+		if isBytes(p.typeOf(arg)) {
+			return fmt.Sprintf("%s.Write(%s)", b, p.src(arg))
+		}
+	}
+	return fmt.Sprintf("%s.WriteString(%s)", b, p.src(ast.Unparen(e)))
+}
+
+// padded is a fix of a loop that puts the same text in front until there is enough: for len(s) < n { s = x + s }.
+func (p *Pass) padded(loop ast.Stmt, s *types.Var, st *ast.AssignStmt) []report.Fix {
+	l, ok := loop.(*ast.ForStmt)
+	if !ok || l.Init != nil || l.Post != nil || len(l.Body.List) != 1 || l.Body.List[0] != st || p.statement(l) != l {
+		return nil
+	}
+	cond, ok := l.Cond.(*ast.BinaryExpr)
+	if !ok || cond.Op != token.LSS {
+		return nil
+	}
+	length := p.builtin(cond.X, "len")
+	n := p.local(cond.Y)
+	if length == nil || p.local(length.Args[0]) != s || n == nil && !p.isConst(cond.Y) || !types.Identical(p.typeOf(cond.Y), types.Typ[types.Int]) {
+		return nil
+	}
+	pad := ast.Unparen(st.Rhs[0]).(*ast.BinaryExpr).X
+	text, isText := p.text(pad)
+	arg, to := p.conversion(pad)
+	rune := arg != nil && isString(to) && p.local(arg) != nil && isBasic(p.typeOf(arg), types.IsInteger) // such a text is never empty
+	if !rune && (!isText || text == "") {
+		return nil
+	}
+	p.need("strings")
+	x := p.localName("pad")
+	return p.fix(report.Mechanical, "add it all at once", replace(l, fmt.Sprintf("if %s {\n%s := %s\n%s = strings.Repeat(%s, (%s-len(%s)+len(%s)-1)/len(%s)) + %s\n}",
+		p.src(cond), x, p.src(pad), s.Name(), x, p.src(cond.Y), s.Name(), x, x, s.Name())))
+}
+
+var splitOne = &Rule{
+	Name: "split-one", Rank: 25,
+	Doc: "a text is split whole for one part of it, or to go through the parts once",
+	Find: func(p *Pass) {
+		each(p, func(call *ast.CallExpr) {
+			if p.calls(call, "strings.Split", "strings.Fields") != nil {
+				p.splitText(call)
+			}
+		})
+	},
+}
+
+func (p *Pass) splitText(call *ast.CallExpr) {
+	name := p.callee(call).Name()
+	c := p.cost(call, below("strings."+name))
+	f := finding{
+		title:  "text split for less than all of it",
+		claim:  fmt.Sprintf("strings.%s makes a slice with all parts", name),
+		callee: "strings." + name, risk: "none",
+	}
+	sep, known := "", false
+	if name == "Split" {
+		sep, known = p.text(call.Args[1])
+		known = known && sep != ""
+	}
+	switch up := p.parent(call).(type) {
+	case *ast.IndexExpr:
+		if up.X != call || name != "Split" || p.src(up.Index) != "0" {
+			return
+		}
+		f.claim += ", and only the first is used"
+		f.advice = "strings.Cut finds it without a slice"
+		assign, ok := p.parent(up).(*ast.AssignStmt)
+		if known && ok && len(assign.Lhs) == 1 && len(assign.Rhs) == 1 && (assign.Tok == token.DEFINE || assign.Tok == token.ASSIGN) {
+			f.fixes = p.fix(report.Mechanical, "cut it", edit{assign.Lhs[0].End(), assign.Lhs[0].End(), ", _, _"},
+				edit{call.Pos(), up.End(), p.src(call.Fun.(*ast.SelectorExpr).X) + ".Cut(" + p.src(call.Args[0]) + ", " + p.src(call.Args[1]) + ")"})
+		}
+	case *ast.RangeStmt:
+		if up.X != call || up.Key != nil && !isBlank(up.Key) {
+			return
+		}
+		f.title = "text split into a slice to go through it once"
+		f.claim += ", which the loop goes through once"
+		f.advice = fmt.Sprintf("strings.%sSeq finds each part when it is its turn", name)
+		if up.Value != nil && up.Tok == token.DEFINE && p.unit.atLeast(24) {
+			f.fixes = p.fix(report.Mechanical, "find each part when it is its turn", edit{up.Key.Pos(), up.Value.End(), p.src(up.Value)},
+				edit{call.Fun.End(), call.Fun.End(), "Seq"})
+		}
+	case *ast.CallExpr:
+		if p.builtin(up, "len") == nil || name != "Split" {
+			return
+		}
+		f.claim += ", and they are only counted"
+		f.advice = "strings.Count counts what is between them"
+		if known {
+			f.fixes = p.fix(report.Mechanical, "count", replace(up, fmt.Sprintf("(%s.Count(%s, %s) + 1)", p.src(call.Fun.(*ast.SelectorExpr).X), p.src(call.Args[0]), p.src(call.Args[1]))))
+		}
+	default:
+		return
+	}
+	p.report(call, c, f)
+}
+
+var equalFold = &Rule{
+	Name: "equal-fold", Rank: 24,
+	Doc: "texts are made lower case, or upper case, only to be compared",
+	Find: func(p *Pass) {
+		each(p, func(e *ast.BinaryExpr) {
+			if e.Op != token.EQL && e.Op != token.NEQ {
+				return
+			}
+			a, b := p.folds(e.X), p.folds(e.Y)
+			if a == nil && b == nil {
+				return
+			}
+			f := finding{
+				title:  "text made lower case to be compared",
+				claim:  "a new string is made of each text that has a letter of the other case, only to be compared",
+				advice: "strings.EqualFold compares without making any",
+				risk:   "EqualFold takes a few letters beside a to z for the same that ToLower does not, such as ſ for s",
+			}
+			text, at := e.Y, a
+			if at == nil {
+				text, at = e.X, b
+			}
+			if s, ok := p.text(text); ok && (a == nil) != (b == nil) && foldsAlike(s, p.callee(at).Name()) {
+				not := map[token.Token]string{token.NEQ: "!"}[e.Op]
+				f.risk = "none: no letter beside a to z is taken for one in this text by one and not by the other"
+				f.fixes = p.fix(report.Mechanical, "compare without making a text", replace(e, fmt.Sprintf("%s%s.EqualFold(%s, %s)", not, p.src(at.Fun.(*ast.SelectorExpr).X), p.src(at.Args[0]), p.src(text))))
+			}
+			p.report(e, p.cost(e, below("strings.ToLower", "strings.ToUpper")), f)
+		})
+	},
+}
+
+func (p *Pass) folds(e ast.Expr) *ast.CallExpr {
+	return p.calls(ast.Unparen(e), "strings.ToLower", "strings.ToUpper")
+}
+
+// foldsAlike reports whether ToLower or ToUpper of a text is equal to s just when EqualFold says so. Letters beside a to z come
+// in for i (İ is i in lower case; ı is I in upper case), k (the sign for kelvin, in upper case) and s (ſ).
+func foldsAlike(s, fn string) bool {
+	for _, r := range s {
+		lower := r >= 'a' && r <= 'z'
+		upper := r >= 'A' && r <= 'Z'
+		switch {
+		case r >= 0x80, fn == "ToLower" && upper, fn == "ToUpper" && lower:
+			return false
+		case strings.ContainsRune("iksIKS", r):
+			return false
+		}
+	}
+	return true
+}
+
+// twins are functions of the packages bytes and strings that do the same, where the last argument of both is a text, or
+// bytes (true).
+var twins = map[string]bool{
+	"Contains": true, "HasPrefix": true, "HasSuffix": true, "Index": true, "LastIndex": true, "Count": true, "EqualFold": true,
+	"ContainsAny": false, "IndexAny": false, "ContainsRune": false, "IndexRune": false, "IndexByte": false, "LastIndexByte": false,
+}
+
+var conversionCopy = &Rule{
+	Name: "conversion-copy", Rank: 9,
+	Doc: "a text is copied to bytes, or bytes to a text, for a function that has a twin for the other",
+	Find: func(p *Pass) {
+		each(p, func(call *ast.CallExpr) {
+			if s := p.bytesOf(call); s != nil && !p.isConst(s) {
+				p.copiedText(call, s)
+			} else if b := p.stringOf(call); b != nil {
+				p.copiedBytes(call, b)
+			}
+		})
+	},
+}
+
+// copiedText is about []byte(s).
+func (p *Pass) copiedText(conv *ast.CallExpr, s ast.Expr) {
+	f := finding{
+		title: "text copied to bytes without need",
+		claim: "[]byte(…) allocates and copies the text", risk: "none",
+	}
+	up, ok := p.parent(conv).(*ast.CallExpr)
+	if !ok {
+		return
+	}
+	at := slices.Index(up.Args, ast.Expr(conv))
+	fn := p.callee(up)
+	switch {
+	case p.builtin(up, "append") != nil && up.Ellipsis.IsValid() && at == 1, p.builtin(up, "copy") != nil && at == 1:
+		f.advice = "append and copy take texts, too"
+		f.fixes = p.fix(report.Mechanical, "take the text as it is", replace(conv, p.src(s)))
+	case fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "bytes" && at == 0 && len(up.Args) == 2 && hasTwin(fn):
+		f.advice = "package strings has the same for texts"
+		second := up.Args[1]
+		text := p.src(second)
+		if twins[fn.Name()] {
+			if inner := p.bytesOf(ast.Unparen(second)); inner != nil {
+				text = p.src(inner)
+			} else {
+				text = "string(" + text + ")"
+			}
+		}
+		p.need("strings")
+		f.fixes = p.fix(report.Mechanical, "take the function for texts", replace(up, fmt.Sprintf("strings.%s(%s, %s)", fn.Name(), p.src(s), text)))
+	case p.calls(up, "bytes.NewReader") != nil:
+		f.advice = "strings.NewReader reads a text without a copy"
+		if outer, ok := p.parent(up).(*ast.CallExpr); ok && p.interfaceParam(outer, up) {
+			p.need("strings")
+			f.fixes = p.fix(report.Mechanical, "read the text", replace(up, "strings.NewReader("+p.src(s)+")"))
+		}
+	default:
+		return
+	}
+	p.report(conv, p.cost(conv, allocates("stringtoslicebyte")), f)
+}
+
+func hasTwin(fn *types.Func) bool {
+	_, ok := twins[fn.Name()]
+	return ok && fn.Signature().Recv() == nil
+}
+
+// interfaceParam reports whether an argument is given to a function for an interface.
+func (p *Pass) interfaceParam(call *ast.CallExpr, arg ast.Expr) bool {
+	sig, ok := p.typeOf(call.Fun).(*types.Signature)
+	i := slices.Index(call.Args, arg)
+	if !ok || i < 0 || sig.Params().Len() == 0 {
+		return false
+	}
+	if i >= sig.Params().Len() || sig.Variadic() && i == sig.Params().Len()-1 {
+		return false
+	}
+	return types.IsInterface(sig.Params().At(i).Type()) && !isTypeParam(sig.Params().At(i).Type())
+}
+
+func isTypeParam(t types.Type) bool {
+	_, ok := t.(*types.TypeParam)
+	return ok
+}
+
+// copiedBytes is about string(b).
+func (p *Pass) copiedBytes(conv *ast.CallExpr, b ast.Expr) {
+	f := finding{
+		title: "bytes copied to a text without need",
+		claim: "string(…) allocates and copies the bytes", risk: "none",
+	}
+	up, ok := p.parent(conv).(*ast.CallExpr)
+	if !ok {
+		return
+	}
+	at := slices.Index(up.Args, ast.Expr(conv))
+	fn := p.callee(up)
+	switch {
+	case fn == nil:
+		return
+	case p.calls(up, "(*strings.Builder).WriteString", "(*bytes.Buffer).WriteString", "(*bufio.Writer).WriteString") != nil:
+		f.advice = "Write takes bytes"
+		f.fixes = p.fix(report.Mechanical, "write the bytes", edit{up.Fun.(*ast.SelectorExpr).Sel.Pos(), up.End(), "Write(" + p.src(b) + ")"})
+	case p.calls(up, "io.WriteString") != nil && at == 1:
+		f.advice = "Write takes bytes"
+		if !p.addressed(up.Args[0]) {
+			f.fixes = p.fix(report.Mechanical, "write the bytes", replace(up, fmt.Sprintf("%s.Write(%s)", p.src(up.Args[0]), p.src(b))))
+		}
+	case fn.Pkg() != nil && fn.Pkg().Path() == "strings" && at == 0 && len(up.Args) == 2 && hasTwin(fn):
+		f.advice = "package bytes has the same for bytes"
+		second := p.src(up.Args[1])
+		if twins[fn.Name()] {
+			second = "[]byte(" + second + ")"
+		}
+		p.need("bytes")
+		f.fixes = p.fix(report.Mechanical, "take the function for bytes", replace(up, fmt.Sprintf("bytes.%s(%s, %s)", fn.Name(), p.src(b), second)))
+	case p.calls(up, "strings.NewReader") != nil:
+		f.advice = "bytes.NewReader reads bytes without a copy, as long as nobody changes them"
+	default:
+		return
+	}
+	p.report(conv, p.cost(conv, allocates("slicebytetostring")), f)
+}
+
+func (p *Pass) addressed(e ast.Expr) bool {
+	_, ok := ast.Unparen(e).(*ast.UnaryExpr)
+	return ok
+}
+
+// formatters are functions that make texts of numbers and bytes, and what appends the same.
+var formatters = map[string]struct{ name, after string }{
+	"strconv.Itoa":                {"strconv.AppendInt", ", 10"},
+	"strconv.FormatInt":           {"strconv.AppendInt", ""},
+	"strconv.FormatUint":          {"strconv.AppendUint", ""},
+	"strconv.FormatFloat":         {"strconv.AppendFloat", ""},
+	"strconv.FormatBool":          {"strconv.AppendBool", ""},
+	"strconv.Quote":               {"strconv.AppendQuote", ""},
+	"strconv.QuoteToASCII":        {"strconv.AppendQuoteToASCII", ""},
+	"strconv.QuoteRune":           {"strconv.AppendQuoteRune", ""},
+	"encoding/hex.EncodeToString": {"hex.AppendEncode", ""},
+}
+
+var numberText = &Rule{
+	Name: "number-text", Rank: 16,
+	Doc: "a number is made a text of its own on its way into a larger one",
+	Find: func(p *Pass) {
+		each(p, func(call *ast.CallExpr) {
+			fn := p.callee(call)
+			if fn == nil {
+				return
+			}
+			with, ok := formatters[fn.FullName()]
+			if !ok {
+				return
+			}
+			f := finding{
+				title:  "number made a text on its way into another",
+				claim:  fmt.Sprintf("%s.%s allocates a string that is copied at once", fn.Pkg().Name(), fn.Name()),
+				advice: fmt.Sprintf("%s writes it where it belongs", with.name),
+				callee: fn.FullName(), risk: "none",
+			}
+			up, isCall := p.parent(call).(*ast.CallExpr)
+			switch {
+			case isCall && p.builtin(up, "append") != nil && up.Ellipsis.IsValid() && len(up.Args) == 2 && up.Args[1] == call:
+				f.fixes = p.fix(report.Mechanical, "append it", replace(up, p.appendsNumber(call, with, p.src(up.Args[0]))))
+			case isCall && len(up.Args) == 1 && p.calls(up, "(*bytes.Buffer).WriteString", "(*bufio.Writer).WriteString") != nil:
+				w := up.Fun.(*ast.SelectorExpr).X
+				if p.simple(w) {
+					f.fixes = p.fix(report.Mechanical, "append it to the free part of the buffer", replace(up, fmt.Sprintf("%s.Write(%s)", p.src(w), p.appendsNumber(call, with, p.src(w)+".AvailableBuffer()"))))
+				}
+			case isCall && p.callee(up) != nil && p.callee(up).Pkg() == p.unit.Types:
+				f.claim = fmt.Sprintf("%s.%s allocates a string for %s", fn.Pkg().Name(), fn.Name(), p.callee(up).Name())
+				f.advice = fmt.Sprintf("where %s only appends or writes it, give it the number, or a buffer that %s was called with", p.callee(up).Name(), with.name)
+				f.risk = "the function changes, and all that call it"
+			default:
+				return // of a sum, which write-joined looks at, or kept
+			}
+			p.report(call, p.cost(call, below(p.profileName(fn))), f)
+		})
+	},
+}
+
+func (p *Pass) appendsNumber(call *ast.CallExpr, with struct{ name, after string }, buf string) string {
+	first := p.src(call.Args[0])
+	if with.after != "" {
+		first = "int64(" + first + ")"
+	}
+	rest := ""
+	for _, a := range call.Args[1:] {
+		rest += ", " + p.src(a)
+	}
+	return fmt.Sprintf("%s(%s, %s%s%s)", with.name, buf, first, rest, with.after)
+}
