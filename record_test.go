@@ -18,11 +18,18 @@ import (
 // hone runs the command in this folder, and returns what it prints. It has to succeed.
 func hone(t *testing.T, args ...string) string {
 	t.Helper()
+	return honeAt(t, "", args...)
+}
+
+// honeAt does it in another folder.
+func honeAt(t *testing.T, dir string, args ...string) string {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HONE_TEST_EXEC=1")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

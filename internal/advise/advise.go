@@ -71,8 +71,10 @@ func Run(ctx context.Context, in []*recording.Recording, opt Options) (*report.A
 	for _, r := range in {
 		out.Refs = append(out.Refs, r.Ref)
 	}
-	if share := c.share(&c.tests); share > 0.5 {
-		t.notes.add("%.0f%% of what was measured is in tests and benchmarks themselves, which are not looked at", share*100)
+	for _, m := range []metric{cpu, bytesMade} {
+		if share := c.part(&c.tests, m); share > 0.5 {
+			t.notes.add("%.0f%% of %s is in tests and benchmarks themselves, which are not looked at", share*100, metricInfo[m].short)
+		}
 	}
 	out.Notes = append(append(out.Notes, c.notes...), t.notes...)
 	return out, nil

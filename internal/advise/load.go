@@ -144,7 +144,7 @@ func (t *tree) place(fn, file string, line int) string {
 	src, err := t.finder.Find(t.ctx, gosrc.Frame{Func: fn, File: file, Line: line})
 	switch {
 	case err != nil:
-		t.notes.add("%s is not here: nothing is said of %s and what else is in it; --source DIR says where the sources are", file, fn)
+		t.notes.add("nothing is said of %s and what else is in its file: %v; --source DIR says where the sources are", fn, err)
 	case src.Path == "":
 		t.notes.add("%s is only known from %s, so nothing is said of it", file, src.How)
 	default:

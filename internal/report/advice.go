@@ -124,7 +124,10 @@ func (a *Advice) Blocks() iter.Seq[Block] {
 	switch {
 	case len(a.Findings) == 0:
 		text := fmt.Sprintf("nothing found: of %d functions that cost something, none does what a rule knows a cheaper way for", a.Functions)
-		if a.Functions == 0 {
+		switch {
+		case a.Small > 0:
+			text = fmt.Sprintf("nothing found that would save %.3g%% or more; %d %s would save less", a.Least*100, a.Small, plural(a.Small, "finding"))
+		case a.Functions == 0:
 			text = "nothing found: no function of the module costs anything in the profiles"
 		}
 		list = append(list, Title{text})

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// An advised is what hone advise says in JSON, as far as the tests look at it.
+type advised struct {
+	Root     string
+	Notes    []string
+	Findings []advisedFinding
+}
+
+type advisedFinding struct {
+	Number int
+	Rule   string
+	Where  struct {
+		File, Function, Text string
+		Line                 int
+	}
+	Savings []struct {
+		Metric       string
+		Share        float64
+		Value, Total int64
+	}
+	Claim, Advice, Risk, Proof string
+	Evidence                   []struct{ Query, Command string }
+	Fixes                      []struct {
+		Grade, Patch string
+		Edits        []struct {
+			File       string
+			Start, End int
+			New        string
+		}
+	}
+}
+
+// TestAdviseExamples holds that what people mended by hand in the practice programs is among the first that hone advise finds in
+// them as they were, with the line, and that it finds nothing in those that were mended.
+func TestAdviseExamples(t *testing.T) {
+	long(t)
+	type want struct {
+		rule, text string // of the line
+		fix        bool
+	}
+	tests := []struct {
+		dir, pkg string
+		record   []string // flags of the benchmarks; or arguments of the program, behind --
+		want     []want   // among the first three
+		none     bool     // there is nothing to find
+	}{
+		{dir: "hi", pkg: "./stage0", record: []string{"-bench=Hi$", "-benchtime=30000x"}, want: []want{
+			{"regexp-per-call", "regexp.MatchString", true}, {"write-joined", "w.Write([]byte(", true}, {"header-set", `Set("Content-Type"`, true}}},
+		{dir: "hi", pkg: "./stage2", record: []string{"-bench=Hi$", "-benchtime=30000x"}, want: []want{{"regexp-per-call", "regexp.MatchString", true}}},
+		{dir: "hi", pkg: "./stage3", record: []string{"-bench=Hi$", "-benchtime=400000x"}, want: []want{
+			{"write-joined", "w.Write([]byte(", true}, {"header-set", `Set("Content-Type"`, true}}},
+		{dir: "hi", pkg: "./stage4", record: []string{"-bench=Hi$", "-benchtime=400000x"}, want: []want{{"write-joined", "fmt.Fprintf(w", true}}},
+		{dir: "hi", pkg: "./stage5", record: []string{"-bench=Hi$", "-benchtime=400000x"}, want: []want{{"buffer-per-call", "make([]byte, 0, 128)", true}}},
+		{dir: "hi", pkg: "./stage7", record: []string{"-bench=Hi$", "-benchtime=1000000x"}, none: true},
+		{dir: "hi", pkg: "./stage8", record: []string{"-bench=Hi$", "-benchtime=30000x"}, want: []want{{"get-without-put", "colors.Get()", true}}},
+		{dir: "havlak", pkg: "./stage1", record: []string{"-bench=/loops=7600$", "-benchtime=20x"}, want: []want{{"map-by-pointer", "number[", false}, {"map-as-set", "", false}}},
+		{dir: "havlak", pkg: "./stage2", record: []string{"-bench=/loops=7600$", "-benchtime=20x"}, want: []want{{"map-as-set", "", false}}},
+		{dir: "havlak", pkg: "./stage4", record: []string{"-bench=/loops=7600$", "-benchtime=30x"}, want: []want{{"scratch-per-call", "make(", false}}},
+		{dir: "havlak", pkg: "./stage5", record: []string{"-bench=/loops=7600$", "-benchtime=30x"}, want: []want{{"list-per-round", "var body", true}}},
+		{dir: "havlak", pkg: "./stage6", record: []string{"-bench=/loops=7600$", "-benchtime=40x"}, none: true},
+		{dir: "leftpad", pkg: "./v1", record: []string{"-bench=Leftpad/len=100$", "-benchtime=20000x"}, want: []want{{"concat-loop", "s = string(chr) + s", true}}},
+		{dir: "leftpad", pkg: "./v1", record: []string{"-bench=Timing$", "-benchtime=20000x"}, want: []want{
+			{"replacer-per-call", "strings.NewReplacer", true}, {"write-joined", "fmt.Sprintf", true}}},
+		{dir: "leftpad", pkg: "./v1", record: []string{"-bench=Serve$", "-benchtime=5000x"}, want: []want{
+			{"replacer-per-call", "strings.NewReplacer", true}, {"concat-loop", "s = string(chr) + s", true}}},
+		{dir: "metrics", pkg: "./v1", record: []string{"-benchtime=500x"}, want: []want{{"writer-per-call", "gzip.NewWriter", true}, {"write-joined", "fmt.Fprintf", true}}},
+		{dir: "loadgen", pkg: "./v1", record: []string{"-bench=/n=10000$", "-benchtime=20x"}, want: []want{{"channel-up-front", "for range j.n", false}}},
+		{dir: "loadgen", pkg: "./v2", record: []string{"-bench=/n=10000$", "-benchtime=20x"}, none: true},
+		{dir: "leaky", pkg: ".", record: []string{"--", "-for", "2s"}, want: []want{{"leaked-goroutine", "answers <-", true}, {"growing-map", "r.sessions[id] = s", false}}},
+		{dir: "contended", pkg: ".", record: []string{"--", "-mode", "mutex", "-for", "2s"}, want: []want{{"contended-lock", "t.mu.Lock()", true}}},
+		{dir: "contended", pkg: ".", record: []string{"--", "-mode", "rwmutex", "-for", "2s"}, want: []want{{"contended-lock", "s.mu.", false}}},
+		{dir: "contended", pkg: ".", record: []string{"--", "-mode", "channel", "-for", "2s"}, want: []want{{"round-trip", "ping <- v", false}}},
+	}
+	root := t.TempDir()
+	if err := os.CopyFS(root, os.DirFS("examples")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range tests {
+		t.Run(tt.dir+" "+tt.pkg+" "+strings.Join(tt.record, " "), func(t *testing.T) {
+			dir := filepath.Join(root, tt.dir)
+			file := filepath.Join(t.TempDir(), "run.hone")
+			if tt.record[0] == "--" {
+				honeAt(t, dir, append([]string{"record", "--every", "1s", "-o", file, tt.pkg}, tt.record...)...)
+			} else {
+				honeAt(t, dir, append([]string{"bench", "-count=1", "-o", file, tt.pkg}, tt.record...)...)
+			}
+			var got advised
+			if err := json.Unmarshal([]byte(honeAt(t, dir, "advise", "--json", file)), &got); err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range got.Notes {
+				t.Errorf("note: %s", n)
+			}
+			var list []string
+			for i, f := range got.Findings {
+				list = append(list, fmt.Sprintf("%s %s:%d %s", f.Rule, f.Where.File, f.Where.Line, strings.TrimSpace(f.Where.Text)))
+				if f.Number != i+1 || f.Claim == "" || f.Advice == "" || f.Risk == "" || f.Proof == "" || len(f.Savings) == 0 || len(f.Evidence) == 0 {
+					t.Errorf("finding %d says too little: %+v", i+1, f)
+				}
+			}
+			if tt.none && len(list) > 0 {
+				t.Errorf("found in code that was mended:\n%s", strings.Join(list, "\n"))
+			}
+			first := got.Findings[:min(3, len(got.Findings))]
+			for _, w := range tt.want {
+				at := slices.IndexFunc(first, func(f advisedFinding) bool {
+					return f.Rule == w.rule && strings.Contains(f.Where.Text, w.text)
+				})
+				if at < 0 {
+					t.Errorf("%s at %q is not among the first three:\n%s", w.rule, w.text, strings.Join(list, "\n"))
+				} else if w.fix != (len(first[at].Fixes) > 0) {
+					t.Errorf("%s: there are %d patches: %+v", w.rule, len(first[at].Fixes), first[at])
+				}
+			}
+		})
+	}
+}
