@@ -128,7 +128,7 @@ func golden(t *testing.T, name, got string) {
 // sameOutput runs the command in a folder as it is, and with each patch.
 func sameOutput(t *testing.T, root, name string, found []report.Finding) {
 	run := func(overlay string) string {
-		cmd := exec.Command("go", "run", "-overlay="+overlay, "./"+name)
+		cmd := exec.Command("go", "run", "-ldflags=-w", "-overlay="+overlay, "./"+name)
 		cmd.Dir = root
 		out, err := cmd.CombinedOutput()
 		if err != nil {

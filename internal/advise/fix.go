@@ -249,7 +249,7 @@ func (p *Pass) compiles(f *file, text []byte) error {
 		}
 		files = append(files, parsed)
 	}
-	imp, err := u.importer(set)
+	imp, err := u.tree.importer()
 	if err != nil {
 		return err
 	}
@@ -271,30 +271,32 @@ func (u *unit) samePath(name string) (string, bool) {
 	return "", false
 }
 
-// importer reads what the compiler exported of the packages that the unit and its fixes import.
-func (u *unit) importer(set *token.FileSet) (types.Importer, error) {
-	if u.exports == nil {
-		args := append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}}={{.Export}}", u.PkgPath}, helpers...)
-		out, err := gocmd.Command{Dir: u.tree.dir}.Run(u.tree.ctx, args...)
-		if err != nil {
-			return nil, err
-		}
-		u.exports = map[string]string{}
-		for line := range strings.Lines(string(out)) {
-			name, at, _ := strings.Cut(strings.TrimSpace(line), "=")
-			u.exports[name] = at
-		}
+// importer reads what the compiler exported of the packages that those which cost something, and fixes, import. There is one
+// for all of them: most import the same.
+func (t *tree) importer() (types.Importer, error) {
+	if t.imports != nil {
+		return t.imports, nil
 	}
-	return importer.ForCompiler(set, "gc", func(name string) (io.ReadCloser, error) {
-		at := u.exports[name]
-		if dep := u.Imports[name]; at == "" && dep != nil { // vendored by the standard library
-			at = u.exports[dep.PkgPath]
+	args := []string{"list", "-export", "-deps", "-f", "{{.ImportPath}}={{.Export}}"}
+	for _, u := range t.units {
+		args = append(args, u.PkgPath)
+	}
+	out, err := gocmd.Command{Dir: t.dir}.Run(t.ctx, append(args, helpers...)...)
+	if err != nil {
+		return nil, err
+	}
+	exports := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		name, at, _ := strings.Cut(strings.TrimSpace(line), "=")
+		exports[name] = at
+	}
+	t.imports = importer.ForCompiler(token.NewFileSet(), "gc", func(name string) (io.ReadCloser, error) {
+		if exports[name] == "" {
+			return nil, fmt.Errorf("what the compiler exported of %s is not known", name)
 		}
-		if at == "" {
-			return nil, fmt.Errorf("%s is not among what %s imports", name, u.PkgPath)
-		}
-		return os.Open(at)
-	}), nil
+		return os.Open(exports[name])
+	})
+	return t.imports, nil
 }
 
 // textChange returns the difference of two texts as a patch, and as edits of whole lines.

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/build"
 	"go/token"
+	"go/types"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,6 +35,9 @@ type tree struct {
 	kept    []recording.Sources
 	taken   time.Time // when the profiles were; zero when it is not known
 	notes   notes
+
+	units   []*unit
+	imports types.Importer // made when it is asked for
 }
 
 // notes are said once.
@@ -164,8 +168,7 @@ type unit struct {
 	noFix   string           // why nothing in it can be patched, or ""
 	goMinor int              // 26 for go 1.26; 0 when it is not known
 	tree    *tree
-	names   map[string]bool   // that fixes gave to new variables of the package
-	exports map[string]string // files of what the compiler exported, by import path; made when asked for
+	names   map[string]bool // that fixes gave to new variables of the package
 }
 
 // A file is one of the files of a unit.
@@ -208,17 +211,16 @@ func (t *tree) load(paths []string) ([]*unit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading the packages that cost most: %w", err)
 	}
-	var out []*unit
 	for _, p := range found {
 		if len(p.Errors) > 0 {
 			t.notes.add("%s does not build, so nothing is said of it: %s", p.PkgPath, strings.ReplaceAll(p.Errors[0].Error(), t.dir+string(filepath.Separator), ""))
 			continue
 		}
 		if len(p.Syntax) > 0 {
-			out = append(out, t.unit(p, mine))
+			t.units = append(t.units, t.unit(p, mine))
 		}
 	}
-	return out, nil
+	return t.units, nil
 }
 
 // importPaths names packages of other modules by their import paths, as the go command wants it.

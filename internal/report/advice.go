@@ -123,7 +123,8 @@ func (a *Advice) Blocks() iter.Seq[Block] {
 	var list []Block
 	switch {
 	case len(a.Findings) == 0:
-		text := fmt.Sprintf("nothing found: of %d functions that cost something, none does what a rule knows a cheaper way for", a.Functions)
+		text := fmt.Sprintf("nothing found: %d %s looked at, and none does what a rule knows a cheaper way for", a.Functions,
+			map[bool]string{true: "function that costs something was", false: "functions that cost something were"}[a.Functions == 1])
 		switch {
 		case a.Small > 0:
 			text = fmt.Sprintf("nothing found that would save %.3g%% or more; %d %s would save less", a.Least*100, a.Small, plural(a.Small, "finding"))
