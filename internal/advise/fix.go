@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,6 +66,9 @@ func (p *Pass) fix(grade report.Grade, title string, edits ...edit) []report.Fix
 func (p *Pass) noFix() string {
 	if p.unit.noFix != "" {
 		return p.unit.noFix
+	}
+	if p.file.noFix == "" && p.doubt != "" {
+		return "the file is newer than the profile"
 	}
 	return p.file.noFix
 }
@@ -381,7 +385,27 @@ func (p *Pass) mentions(name string) bool {
 			return true
 		}
 	}
-	return false
+	return p.unit.others(name)
+}
+
+// others reports whether a name is in any of the files of the folder that were not loaded: tests, and those for other systems.
+func (u *unit) others(name string) bool {
+	if u.rest == nil {
+		u.rest = []byte{}
+		for _, f := range u.files {
+			all, err := filepath.Glob(filepath.Join(filepath.Dir(f.path), "*.go"))
+			if err != nil {
+				break // the folder has a name that is a bad pattern
+			}
+			for _, one := range all {
+				if text, err := os.ReadFile(one); err == nil && u.files[one] == nil {
+					u.rest = append(u.rest, text...)
+				}
+			}
+			break
+		}
+	}
+	return bytes.Contains(u.rest, []byte(name))
 }
 
 // declare is an edit that puts a declaration before the function.

@@ -86,10 +86,26 @@ func (p *Pass) grownSlice(loop *ast.RangeStmt, st *ast.AssignStmt) {
 			f.fixes = p.fix(report.Mechanical, "make room for all of it", edit{call.Args[1].End(), call.Args[1].End(), ", " + n})
 		} else {
 			p.need("slices")
-			f.fixes = p.fix(report.Mechanical, "make room for all of it", before(at, fmt.Sprintf("%s = slices.Grow(%s, %s)\n", s.Name(), s.Name(), n)))
+			grade := report.Mechanical
+			if !p.fresh(s) {
+				grade = report.Ownership
+				f.risk = "who has the same array may have seen in it what is appended, and then does not"
+			}
+			f.fixes = p.fix(grade, "make room for all of it", before(at, fmt.Sprintf("%s = slices.Grow(%s, %s)\n", s.Name(), s.Name(), n)))
 		}
 	}
 	p.report(st, c, f)
+}
+
+// fresh reports whether a slice of the function has an array of its own, or none.
+func (p *Pass) fresh(s *types.Var) bool {
+	decl, value := p.declared(s)
+	if decl == nil {
+		return false
+	}
+	_, isLit := value.(*ast.CompositeLit)
+	_, isVar := decl.(*ast.DeclStmt)
+	return isLit || p.builtin(value, "make") != nil || value == nil && isVar
 }
 
 // declared returns the statement that declares a variable of the function, and the value that it gives it, if any.
@@ -315,9 +331,13 @@ var appendLoop = &Rule{
 				advice: "append the whole slice",
 				risk:   "none",
 			}
-			at := p.statement(loop)
-			if at == loop {
-				f.fixes = p.fix(report.Mechanical, "append the whole slice", replace(loop, fmt.Sprintf("%s = append(%s, %s...)", s, s, p.src(loop.X))))
+			grade := report.Mechanical
+			if v := p.local(st.Lhs[0]); v == nil || !p.fresh(v) {
+				grade = report.Ownership
+				f.risk = "the two must not be parts of one array that overlap"
+			}
+			if p.statement(loop) == loop {
+				f.fixes = p.fix(grade, "append the whole slice", replace(loop, fmt.Sprintf("%s = append(%s, %s...)", s, s, p.src(loop.X))))
 			}
 			p.report(loop, p.cost(loop, either(growing(), func(c *chain) bool { return len(c.below) == 0 })), f)
 		})

@@ -168,6 +168,7 @@ type unit struct {
 	noFix   string           // why nothing in it can be patched, or ""
 	goMinor int              // 26 for go 1.26; 0 when it is not known
 	tree    *tree
+	rest    []byte          // texts of files in its folder that were not loaded; read when it is asked for
 	names   map[string]bool // that fixes gave to new variables of the package
 }
 

@@ -120,9 +120,9 @@ func (p *Pass) lost(st *ast.AssignStmt, x *types.Var) (out []ast.Node, puts []*a
 					}
 				}
 			case *ast.CompositeLit, *ast.SendStmt:
-				found = found || p.mentionsVar2(n, x)
+				found = found || p.mentionsVar(n, x)
 			case *ast.FuncLit:
-				if p.mentionsVar2(n, x) && !p.onlyPuts(n, x) {
+				if p.mentionsVar(n, x) && !p.onlyPuts(n, x) {
 					found = true
 				}
 			}
@@ -175,17 +175,6 @@ func (p *Pass) lost(st *ast.AssignStmt, x *types.Var) (out []ast.Node, puts []*a
 		return true
 	})
 	return out, puts
-}
-
-func (p *Pass) mentionsVar2(n ast.Node, v types.Object) bool {
-	found := false
-	ast.Inspect(n, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && p.info().ObjectOf(id) == v {
-			found = true
-		}
-		return !found
-	})
-	return found
 }
 
 // onlyPuts reports whether a function literal is called by a defer, and may put the variable back.
@@ -317,7 +306,7 @@ func (p *Pass) forgets(fn *types.Func, i, depth int) bool {
 	return false
 }
 
-// onlyLooksAt reports whether a slice is only indexed, ranged over, measured, or compared with nil.
+// onlyLooksAt reports whether a slice is only indexed, ranged over and measured.
 func (p *Pass) onlyLooksAt(v types.Object) bool {
 	return !p.captured(v, p.decl.Body) && !slices.ContainsFunc(p.uses(v), func(id *ast.Ident) bool {
 		switch up := p.parent(id).(type) {
@@ -327,8 +316,6 @@ func (p *Pass) onlyLooksAt(v types.Object) bool {
 			return up.X != id
 		case *ast.CallExpr:
 			return p.builtin(up, "len") == nil && p.builtin(up, "cap") == nil
-		case *ast.BinaryExpr:
-			return false
 		}
 		return true
 	})

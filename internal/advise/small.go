@@ -262,7 +262,7 @@ var largeCopies = &Rule{
 				advice: "range over the index, and take the address of the element",
 				risk:   "what the loop does to the elements is then seen in the variable, too, and the other way round",
 			}
-			if _, isSlice := p.typeOf(loop.X).Underlying().(*types.Slice); isSlice && obj != nil && p.simple(loop.X) && p.onlyReadIn(loop.Body, obj) && p.typedSlice(loop.X) {
+			if _, isSlice := p.typeOf(loop.X).Underlying().(*types.Slice); isSlice && obj != nil && p.simple(loop.X) && p.onlyReadIn(loop.Body, obj) && p.staysSlice(loop) {
 				key := p.localName("i")
 				begin := key
 				if id, ok := loop.Key.(*ast.Ident); ok && id.Name != "_" {
@@ -277,8 +277,11 @@ var largeCopies = &Rule{
 	},
 }
 
-// typedSlice reports whether a slice is a variable of the function.
-func (p *Pass) typedSlice(e ast.Expr) bool { return p.local(e) != nil }
+// staysSlice reports whether a loop ranges over a variable of the function, which it gives no other value.
+func (p *Pass) staysSlice(loop *ast.RangeStmt) bool {
+	v := p.local(loop.X)
+	return v != nil && !p.captured(v, p.decl.Body) && !p.assigns(loop.Body, func(o types.Object) bool { return o == v })
+}
 
 // onlyReadIn reports whether a node only reads fields of a variable, calls nothing, and assigns to nothing but plain variables.
 func (p *Pass) onlyReadIn(n ast.Node, v types.Object) bool {

@@ -172,9 +172,10 @@ func (p *Pass) built(loop ast.Stmt, s *types.Var) []report.Fix {
 	return p.fix(report.Mechanical, "write to a strings.Builder", edits...)
 }
 
-func (p *Pass) mentionsVar(e ast.Expr, v types.Object) bool {
+// mentionsVar reports whether a variable is named in a node.
+func (p *Pass) mentionsVar(n ast.Node, v types.Object) bool {
 	found := false
-	ast.Inspect(e, func(n ast.Node) bool {
+	ast.Inspect(n, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && p.info().ObjectOf(id) == v {
 			found = true
 		}
@@ -536,7 +537,7 @@ var numberText = &Rule{
 				f.fixes = p.fix(report.Mechanical, "append it", replace(up, p.appendsNumber(call, with, p.src(up.Args[0]))))
 			case isCall && len(up.Args) == 1 && p.calls(up, "(*bytes.Buffer).WriteString", "(*bufio.Writer).WriteString") != nil:
 				w := up.Fun.(*ast.SelectorExpr).X
-				if p.simple(w) {
+				if p.simple(w) && p.quiet(call) {
 					f.fixes = p.fix(report.Mechanical, "append it to the free part of the buffer", replace(up, fmt.Sprintf("%s.Write(%s)", p.src(w), p.appendsNumber(call, with, p.src(w)+".AvailableBuffer()"))))
 				}
 			case isCall && p.callee(up) != nil && p.callee(up).Pkg() == p.unit.Types:

@@ -176,7 +176,7 @@ func (p *Pass) appended(call *ast.CallExpr, w ast.Expr, list []piece) []report.F
 	}
 	buf := p.localName("buf")
 	write := fmt.Sprintf("%s.Write(%s)", p.src(w), buf)
-	if p.has(w, "AvailableBuffer") {
+	if p.has(w, "AvailableBuffer") && p.quiet(call) {
 		lines, _ := p.appends(list, buf, buf)
 		return p.fix(report.Mechanical, "append to the free part of the buffer that is written to",
 			before(st, fmt.Sprintf("%s := %s.AvailableBuffer()\n%s\n", buf, p.src(w), strings.Join(lines, "\n"))), replace(call, write))
@@ -190,6 +190,22 @@ func (p *Pass) appended(call *ast.CallExpr, w ast.Expr, list []piece) []report.F
 	lines, size := p.appends(list, buf, buf)
 	return p.fix(report.Mechanical, "append to a buffer",
 		before(st, fmt.Sprintf("%s := make([]byte, 0, %d)\n%s\n", buf, roomFor(size), strings.Join(lines, "\n"))), replace(call, write))
+}
+
+// quiet reports whether the arguments of a call only make texts and numbers, so that nothing is written meanwhile to what the
+// call is about.
+func (p *Pass) quiet(call *ast.CallExpr) bool {
+	ok := true
+	for _, a := range call.Args {
+		ast.Inspect(a, func(n ast.Node) bool {
+			if inner, isCall := n.(*ast.CallExpr); isCall && !p.info().Types[inner.Fun].IsType() && p.builtin(inner, "len") == nil {
+				fn := p.callee(inner)
+				ok = ok && fn != nil && fn.Pkg() != nil && (slices.Contains([]string{"strconv", "strings"}, fn.Pkg().Path()) || fn.FullName() == "(time.Duration).String")
+			}
+			return ok
+		})
+	}
+	return ok
 }
 
 // has reports whether an expression has a method.

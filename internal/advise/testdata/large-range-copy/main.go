@@ -23,7 +23,15 @@ func changed(list []large) (n int) {
 	return n
 }
 
+func dropped(list []large) (n int) {
+	for _, x := range list { // cost: [cpu] runtime.duffcopy; want
+		list = nil
+		n += x.n
+	}
+	return n
+}
+
 func main() {
 	list := []large{{name: "a", n: 1}, {n: 2}}
-	fmt.Println(sum(list), changed(list), sum(list), sum(nil))
+	fmt.Println(sum(list), changed(list), sum(list), sum(nil), dropped(list))
 }

@@ -73,6 +73,16 @@ func second(w io.Writer, n int) {
 	}
 }
 
+func inner(w *bufio.Writer) string {
+	w.WriteString("inner ")
+	return "said"
+}
+
+// What inner writes comes first.
+func nested(w *bufio.Writer) {
+	fmt.Fprintf(w, "outer %s\n", inner(w)) // cost: fmt.Fprintf fmt.(*pp).doPrintf; want
+}
+
 // The writer costs something, fmt does not.
 func slow(w io.Writer, n int) {
 	fmt.Fprintf(w, "%d\n", n) // cost: fmt.Fprintf os.(*File).Write
@@ -93,6 +103,7 @@ func main() {
 	loop(w, []string{"a", "b"})
 	b := bufio.NewWriter(w)
 	buffered(b, math.MinInt64)
+	nested(b)
 	b.Flush()
 	fmt.Println(local(-5))
 	stringer(w, 1)
