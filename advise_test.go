@@ -56,7 +56,8 @@ func TestAdviseExamples(t *testing.T) {
 		none     bool     // there is nothing to find
 	}{
 		{dir: "hi", pkg: "./stage0", record: []string{"-bench=Hi$", "-benchtime=30000x"}, want: []want{
-			{"regexp-per-call", "regexp.MatchString", true}, {"write-joined", "w.Write([]byte(", true}, {"header-set", `Set("Content-Type"`, true}}},
+			// The header is a hundredth of it while there is a regexp; see stage 3.
+			{"regexp-per-call", "regexp.MatchString", true}, {"write-joined", "w.Write([]byte(", true}}},
 		{dir: "hi", pkg: "./stage2", record: []string{"-bench=Hi$", "-benchtime=30000x"}, want: []want{{"regexp-per-call", "regexp.MatchString", true}}},
 		{dir: "hi", pkg: "./stage3", record: []string{"-bench=Hi$", "-benchtime=400000x"}, want: []want{
 			{"write-joined", "w.Write([]byte(", true}, {"header-set", `Set("Content-Type"`, true}}},

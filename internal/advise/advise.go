@@ -67,6 +67,7 @@ func Run(ctx context.Context, in []*recording.Recording, opt Options) (*report.A
 		}
 	}
 	out := a.ranked()
+	t.explain(out)
 	out.Functions, out.Least, out.Root = len(fns), opt.Least, t.dir
 	for _, r := range in {
 		out.Refs = append(out.Refs, r.Ref)

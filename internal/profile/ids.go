@@ -51,15 +51,11 @@ func (r *idReader) number(id uint64) (uint32, error) {
 
 // add adds the stack of a sample, as it is in the file, to a table.
 func (r *idReader) add(t *stackTable, ids []byte) (uint32, error) {
-	var known *memoRoot
 	start := -1
 	if !r.wide {
 		// What the outermost ids are packed is nearly always known, and a third of all ids need no reading.
 		if start = rootStart(ids); start >= 0 {
-			if r.roots == nil {
-				r.roots = make(rootMemo, numMemoRoots)
-			}
-			if known = r.roots.slot(ids[start:]); known.is(ids[start:]) {
+			if known := r.roots.slot(ids[start:]); known.is(ids[start:]) {
 				packed, err := r.packNarrow(ids[:start], RootDepth)
 				if err != nil {
 					return 0, err
@@ -77,7 +73,7 @@ func (r *idReader) add(t *stackTable, ids []byte) (uint32, error) {
 	at, err := t.add(packed)
 	if err == nil && start >= 0 && !r.wide {
 		if root, ok := t.stack(at).Root(); ok {
-			known.set(ids[start:], uint16(root))
+			r.roots.add(ids[start:], uint16(root))
 		}
 	}
 	return at, err

@@ -1,0 +1,76 @@
+package advise
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/escape"
+	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+const (
+	storied   = 8 // findings are told why their values are on the heap; those after them save little
+	explained = 3 // packages are compiled for that, at most
+)
+
+// explain tells the first findings about memory why the compiler sends the value to the heap. It compiles their packages
+// once more, which takes about a second each.
+func (t *tree) explain(out *report.Advice) {
+	logs := map[string]*escape.Log{}
+	for i := range out.Findings[:min(len(out.Findings), storied)] {
+		f := &out.Findings[i]
+		if !slices.ContainsFunc(f.Savings, func(s report.Saving) bool {
+			return s.Metric == metricInfo[bytesMade].name || s.Metric == metricInfo[objectsMade].name
+		}) {
+			continue
+		}
+		file := filepath.FromSlash(f.Where.File)
+		if !filepath.IsLocal(file) {
+			continue // another module, which is not built from here
+		}
+		file = filepath.Join(t.dir, file)
+		test := strings.HasSuffix(file, "_test.go")
+		key := filepath.Dir(file)
+		if test {
+			key += " test"
+		}
+		log, ok := logs[key]
+		if !ok {
+			if len(logs) == explained {
+				continue
+			}
+			var err error
+			if log, err = (gocmd.Command{Dir: filepath.Dir(file)}).Explain(t.ctx, test, nil, "."); err != nil {
+				t.notes.add("why values are on the heap is not known: %v", err)
+			}
+			logs[key] = log
+		}
+		if log != nil {
+			f.Escape = onHeap(log, file, f)
+		}
+	}
+}
+
+// onHeap tells about the first value on the lines of a finding that goes to the heap, or about one of what was written there
+// and inlined elsewhere.
+func onHeap(log *escape.Log, file string, f *report.Finding) string {
+	lines := []int{f.Where.Line}
+	for _, s := range f.Also {
+		if s.File == f.Where.File {
+			lines = append(lines, s.Line)
+		}
+	}
+	for _, find := range []func(string, int) []escape.Remark{log.At, log.InlinedFrom} {
+		for _, n := range lines {
+			for _, r := range find(file, n) {
+				if r.OnHeap() {
+					story := r.Story()
+					return story.String()
+				}
+			}
+		}
+	}
+	return ""
+}
