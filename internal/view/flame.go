@@ -124,12 +124,12 @@ func (f *Flames) Open(share float64) {
 
 // What is opened at a time while nobody waits, and how far. A call takes some 100 bytes.
 const (
-	fewEntries = 1 << 16
+	fewEntries = 1 << 14
 	manyCalls  = 1 << 18
 )
 
 // Deepen opens a few more of the calls that weigh at least a share of the whole, the heaviest first, and returns how many;
-// 0 when none are left. Whoever zooms in or filters will want them. One who asks meanwhile waits for a few hundredths of a
+// 0 when none are left. Whoever zooms in or filters will want them. One who asks meanwhile waits for a hundredth of a
 // second.
 func (f *Flames) Deepen(share float64) int {
 	f.mu.Lock()
