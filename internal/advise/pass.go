@@ -486,6 +486,9 @@ type finding struct {
 
 // report reports that something at a node costs something.
 func (p *Pass) report(n ast.Node, c cost, f finding) {
+	if c[goroutines] < leastStuck {
+		c[goroutines] = 0 // they were at work there at that moment
+	}
 	at := p.file.tok.Position(n.Pos())
 	out := &report.Finding{
 		Rule: p.Rule.Name, Title: f.title, Claim: f.claim, Advice: f.advice, Risk: f.risk, Fixes: f.fixes,
