@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
@@ -78,16 +77,16 @@ func TestLoadRecord(t *testing.T) {
 		}
 		t.Logf("%s: %.5g of %.5g", what, got, want)
 	}
-	// Where others want the processors, too, the profile misses some of what the kernel counts, and the answer says so.
-	seen := s.CPU.Profile / s.CPU.Kernel
-	t.Logf("the profile has %.3g of what the kernel counts", seen)
-	if burn := function("main.burn").With / 200_000; burn < 0.9*min(seen, 1) || burn > 1.1*max(seen, 1) {
+	if !s.CPU.Counted {
+		t.Errorf("CPU time is not as the kernel counts it: %+v", s.CPU)
+	}
+	t.Logf("the profile has %.3g of what the kernel counts", s.CPU.Sampled/s.CPU.All)
+	// 203 to 215 on an idle machine: interrupts and the signals of the profile are in what the kernel counts, too. Beside others
+	// that want the processors there are more of them.
+	if burn := function("main.burn").With / 200_000; burn < 0.9 || burn > 1.15 {
 		t.Errorf("CPU of burn: %.4g of 200 µs", burn)
 	} else {
 		t.Logf("CPU of burn: %.4g of 200 µs", burn)
-	}
-	if warned := strings.Contains(strings.Join(s.Doubts, "\n"), "the kernel counts"); warned != (math.Abs(seen-1) > 0.1) {
-		t.Errorf("the profile has %.3g of what the kernel counts, and the notes are %q", seen, s.Doubts)
 	}
 	near("bytes of fill", function("main.fill").Bytes, 8192)
 	if n := function("main.fill").Objects; n < 0.75 || n > 1.25 { // as there are less than a thousand samples
@@ -100,8 +99,8 @@ func TestLoadRecord(t *testing.T) {
 	for _, f := range s.Functions {
 		sum += f.CPU
 	}
-	near("sum of functions", sum, s.CPU.Profile)
-	near("parts of it", s.CPU.Serving+s.CPU.Other+s.CPU.Collecting+s.CPU.Scheduling+s.CPU.Recording, s.CPU.Profile)
+	near("sum of functions", sum, s.CPU.All)
+	near("parts of it", s.CPU.Serving+s.CPU.Other+s.CPU.Collecting+s.CPU.Scheduling+s.CPU.Recording, s.CPU.All)
 	all := 0.0
 	for _, b := range s.Balance[:len(s.Balance)-1] {
 		all += float64(b.Nanos)
@@ -229,7 +228,7 @@ func TestLoadAttach(t *testing.T) {
 	if s == nil || s.CPU == nil || s.Memory == nil || s.Waiting == nil {
 		t.Fatalf("something is missing: %s", out)
 	}
-	if s.CPU.Profile <= 0 || s.CPU.Kernel != 0 {
+	if s.CPU.All <= 0 || s.CPU.Counted {
 		t.Errorf("CPU: %+v", s.CPU)
 	}
 	if !s.Waiting.Off {

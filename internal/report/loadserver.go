@@ -29,16 +29,17 @@ type LoadServer struct {
 	Next      []Command      `json:"-"`
 }
 
-// A ServerCPU is the CPU time of a request. Profile is Serving, Other, Collecting, Scheduling and Recording.
+// A ServerCPU is the CPU time of a request. All is Serving, Other, Collecting, Scheduling and Recording.
 type ServerCPU struct {
 	Requests   float64       `json:"requests"` // that were answered in the time of the profiles
 	From       time.Duration `json:"from_ns"`  // of the profiles, on the clock of the recording
 	To         time.Duration `json:"to_ns"`
 	For        time.Duration `json:"for_ns"` // what they are of, without what is between them
 	Samples    int64         `json:"samples"`
-	Profile    float64       `json:"profile_ns"`
-	Error      float64       `json:"profile_error_ns"` // the profile would say so much more or less another time, 19 times in 20
-	Kernel     float64       `json:"kernel_ns,omitempty"`
+	All        float64       `json:"all_ns"`
+	Counted    bool          `json:"counted"`              // All, by the kernel; else as the profile has it
+	Sampled    float64       `json:"sampled_ns"`           // what the profile says, of which functions have their shares
+	Error      float64       `json:"sample_error_ns"`      // the profile would say so much more or less another time, 19 times in 20
 	Delayed    float64       `json:"delayed_ns,omitempty"` // its threads waited for a processor of the machine
 	Serving    float64       `json:"serving_ns"`           // by goroutines that serve requests
 	Assisting  float64       `json:"assisting_ns"`         // of Serving: helping the garbage collector
@@ -139,9 +140,13 @@ func (s *LoadServer) facts() []Fact {
 	var out []Fact
 	add := func(name string, value ...any) { out = append(out, Fact{name, Phrase(value)}) }
 	if c := s.CPU; c != nil {
-		add("CPU", each(c.Profile), " ± ", each(c.Error), " by ", strconv.FormatInt(c.Samples, 10), " samples, of ", fmt.Sprintf("%.0f", c.Requests), " requests in ", Nanos(c.For))
-		if c.Kernel > 0 {
-			add("by the kernel", each(c.Kernel), ", of which the profile has ", fmt.Sprintf("%.0f%%", 100*c.Profile/c.Kernel))
+		of := []any{each(c.All), " ± ", each(c.Error), " by ", strconv.FormatInt(c.Samples, 10), " samples, of ", fmt.Sprintf("%.0f", c.Requests), " requests in ", Nanos(c.For)}
+		if c.Counted {
+			of = []any{each(c.All), " by the kernel, of ", fmt.Sprintf("%.0f", c.Requests), " requests in ", Nanos(c.For)}
+		}
+		add("CPU", of...)
+		if c.Counted {
+			add("seen", each(c.Sampled), " ± ", each(c.Error), fmt.Sprintf(", %.0f%% of it, by ", 100*c.Sampled/c.All), strconv.FormatInt(c.Samples, 10), " samples; the rest is shared out as these are")
 		}
 		parts := []any{"serving ", each(c.Serving)}
 		for _, p := range []struct {

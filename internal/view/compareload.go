@@ -29,7 +29,7 @@ func LoadMeasures(l *report.Load) map[string]float64 {
 	}
 	if s := l.Server; s != nil {
 		if s.CPU != nil {
-			add("cpu-ns/op", cmp.Or(s.CPU.Kernel, s.CPU.Profile))
+			add("cpu-ns/op", s.CPU.All)
 		}
 		if s.Memory != nil {
 			add("B/op", s.Memory.Bytes)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/latency"
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -50,13 +51,13 @@ func loadServer(rec *recording.Recording) *report.LoadServer {
 		bytes, blocked := 0.0, 0.0
 		for _, r := range s.table.rows {
 			bytes, blocked = bytes+r.Bytes, blocked+r.Blocked
-			r.Error = sampleError(r.CPU, c.Profile, c.Samples)
+			r.Error = sampleError(r.CPU, c.All, c.Samples)
 		}
 		for _, r := range s.table.calls {
-			r.Error = sampleError(r.CPU, c.Profile, c.Samples)
+			r.Error = sampleError(r.CPU, c.All, c.Samples)
 		}
-		s.out.Functions, s.out.Left = dearest(s.table.rows, c.Profile, bytes, blocked)
-		s.out.Calls, _ = dearest(s.table.calls, c.Profile, bytes, blocked)
+		s.out.Functions, s.out.Left = dearest(s.table.rows, c.All, bytes, blocked)
+		s.out.Calls, _ = dearest(s.table.calls, c.All, bytes, blocked)
 	}
 	s.out.Doubts = append(s.out.Doubts, rec.Manifest.Notes...)
 	s.next()
@@ -149,35 +150,48 @@ func (s *serverRun) cpu() {
 		s.doubt("no request was answered while there were CPU profiles")
 		return
 	}
-	sum := s.table.add(p, typ, 1/requests, false,
-		func(f *report.FunctionCost) *float64 { return &f.CPU }, func(f *report.FunctionCost) *float64 { return &f.With })
-	c := &report.ServerCPU{
-		From: first, To: last, Requests: requests, For: length, Profile: sum.all, Serving: sum.serving, Assisting: sum.assisting, Other: sum.other,
-		Collecting: sum.collecting, Scheduling: sum.scheduling, Recording: sum.recording,
+	c := &report.ServerCPU{From: first, To: last, Requests: requests, For: length}
+	if k := slices.IndexFunc(p.SampleTypes, func(t profile.ValueType) bool { return t.Type == typ }); k >= 0 {
+		for _, v := range p.Values(k) {
+			c.Sampled += float64(v) / requests
+		}
 	}
 	if p.Period > 0 {
-		c.Samples = int64(math.Round(sum.all * requests / float64(p.Period)))
+		c.Samples = int64(math.Round(c.Sampled * requests / float64(p.Period)))
 	}
 	if c.Samples > 0 {
-		c.Error = 1.96 * sum.all / math.Sqrt(float64(c.Samples))
+		c.Error = 1.96 * c.Sampled / math.Sqrt(float64(c.Samples))
 	}
-	s.out.CPU = c
+	const few = 200
+	if c.Samples < few {
+		s.doubt("the profiles have %d samples in this time: what a function costs is known to within %.0f%% of the whole at best; load it for longer", c.Samples, 100/math.Sqrt(float64(max(c.Samples, 1))))
+	}
+	factor := 1 / requests
 	if s.rec.Manifest.How != recording.Fetched { // whose CPU time is only known by its profiles
-		if each, _, ok := s.perRequest(recording.ProcessCPU); ok {
-			c.Kernel = each * 1e9
+		if kernel, _, ok := s.perRequest(recording.ProcessCPU); ok && kernel > 0 && c.Sampled > 0 {
+			if kernel *= 1e9; kernel < c.Sampled*mostUnseen && c.Sampled < kernel*mostUnseen {
+				c.Counted = true
+				factor *= kernel / c.Sampled
+			} else {
+				s.doubt("the kernel counts %v of CPU time for each request, and the profiles %v: what they do not see is in no function", durationOf(kernel).Round(100), durationOf(c.Sampled).Round(100))
+			}
 		}
 		if each, _, ok := s.perRequest(recording.ProcessDelay); ok {
 			c.Delayed = max(0, each*1e9)
 		}
 	}
-	const few = 200
-	switch off := c.Profile / c.Kernel; {
-	case c.Samples < few:
-		s.doubt("the profiles have %d samples in this time: what a function costs is known to within %.0f%% of the whole at best; load it for longer", c.Samples, 100/math.Sqrt(float64(max(c.Samples, 1))))
-	case c.Kernel > 0 && math.Abs(off-1) > 0.1:
-		s.doubt("the kernel counts %v of CPU time for each request, and the profiles %v: what they do not see is in no function", durationOf(c.Kernel).Round(100), durationOf(c.Profile).Round(100))
-	}
+	sum := s.table.add(p, typ, factor, false,
+		func(f *report.FunctionCost) *float64 { return &f.CPU }, func(f *report.FunctionCost) *float64 { return &f.With })
+	c.All, c.Serving, c.Assisting, c.Other = sum.all, sum.serving, sum.assisting, sum.other
+	c.Collecting, c.Scheduling, c.Recording = sum.collecting, sum.scheduling, sum.recording
+	s.out.CPU = c
 }
+
+// mostUnseen is how much more than the profiles the kernel may count, and the other way round, for what is not seen to be shared out
+// among functions as the rest is. A thread's timer is only looked at when the clock of the system ticks, 250 times a second on many.
+// One that runs for a moment at a time often is not there when it does, and when the timer has expired twice by then there is
+// still only one sample: a tenth of the time of a server that mostly reads and writes is lost like that, whatever it runs.
+const mostUnseen = 1.5
 
 func durationOf[T int64 | float64](ns T) time.Duration { return time.Duration(ns) }
 
@@ -266,8 +280,8 @@ func (s *serverRun) collector() {
 	a, _ := s.rec.Series.At(metricCycles, first)
 	b, _ := s.rec.Series.At(metricCycles, last)
 	g := &report.ServerGC{Cycles: int(b - a)}
-	if c.Profile > 0 {
-		g.Share = (c.Collecting + c.Assisting) / c.Profile
+	if c.All > 0 {
+		g.Share = (c.Collecting + c.Assisting) / c.All
 	}
 	if s.rec.GC != nil {
 		g.Known = true

@@ -294,7 +294,7 @@ export interface FunctionCost {
 }
 
 export interface LoadServer {
-  cpu?: { profile_ns: number; kernel_ns?: number };
+  cpu?: { all_ns: number };
   memory?: { bytes: number; objects: number };
   waiting?: { off?: boolean };
   gc?: { cycles: number; share: number };

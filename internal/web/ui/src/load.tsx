@@ -132,7 +132,7 @@ function Server({ of: s }: { of: LoadServer }) {
           <h2>A request</h2>
           <table class="plain">
             <tbody>
-              <tr><td class="num">{nanos(s.cpu.profile_ns)}</td><td>CPU</td></tr>
+              <tr><td class="num">{nanos(s.cpu.all_ns)}</td><td>CPU</td></tr>
               {(s.cpu.kernel_ns ?? 0) > 0 && <tr><td class="num">{nanos(s.cpu.kernel_ns!)}</td><td>CPU, as the kernel counts it</td></tr>}
               {s.memory && <tr><td class="num">{bytes(s.memory.bytes)}</td><td>allocated in {few(s.memory.objects)} objects</td></tr>}
               {s.gc && <tr><td class="num">{(100 * s.gc.share).toFixed(1)}%</td><td>of the CPU time for {group(s.gc.cycles)} collections of garbage</td></tr>}
