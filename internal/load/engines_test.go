@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -33,6 +34,12 @@ func eachEngine(t *testing.T, test func(t *testing.T, e engineCase)) {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
 	t.Run("TLS", func(t *testing.T) { test(t, engineCase{Portable, &s.TLS.Certificates[0], roots}) })
+}
+
+// The servers are in this process, and the epoll engine keeps a processor of Go to itself.
+func TestMain(m *testing.M) {
+	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
+	os.Exit(m.Run())
 }
 
 type engineCase struct {
