@@ -259,7 +259,8 @@ func TestABOracleTLS(t *testing.T) {
 	h.StartTLS()
 	defer h.Close()
 	opt := loadtest.Options{Cert: &h.TLS.Certificates[0]}
-	for _, args := range []string{"-n 10 -c 2 -l URL/200", "-n 10 -k -f TLS1.2 URL/200", "-n 10 -k -f TLS1.2 URL/sizes", "-n 10 -l -I URL/200"} {
+	for _, args := range []string{"-n 10 -c 2 -l URL/200", "-n 10 -k -f TLS1.2 URL/200", "-n 10 -k -f TLS1.2 URL/sizes", "-n 10 -l -I URL/200",
+		"-n 10 -k -f TLS1.2 -Z ECDHE-RSA-AES256-GCM-SHA384 URL/200", "-n 10 -k -f TLS1.2 -Z ECDHE-RSA-AES128-SHA:nothing URL/200"} {
 		theirs, ours := runAB(t, program, false, opt, strings.Fields(args)), runAB(t, program, true, opt, strings.Fields(args))
 		if want, got := blurTimes(theirs.stdout), blurTimes(ours.stdout); got != want || ours.code != theirs.code {
 			t.Errorf("ab %s prints\n%s\nand ends with %d; hone ab\n%s\nwith %d", args, want, theirs.code, got, ours.code)
@@ -290,7 +291,7 @@ func TestABMeantToDiffer(t *testing.T) {
 		{"D2", "-n 10 URL/close", "Failed requests:        0\n", "(Connect: 0, Receive: 0, Length: 0, Exceptions: 10)\n", 0},
 		{"D3", "-n 10 -r URL/reset", "Failed requests:        20\n", "Failed requests:        10\n   (Connect: 0, Receive: 10, Length: 0, Exceptions: 0)\n", 0},
 		{"D4", "-n 10 URL/chunked", "Document Length:        ", "Document Length:        2 bytes\n", 0},
-		{"D5", "-n 10 -Z AES128-SHA URL/200", "", "hone ab has no -Z: ciphers are left to", 22},
+		{"D5", "-n 10 -Z HIGH https://127.0.0.1:1/", "", "error setting ciphersuite list [HIGH]: the TLS of Go has ECDHE-", 1},
 		{"D5", "-v 4 URL/200", "LOG: ", "hone ab has no -v beyond 1", 22},
 		{"D6", "-c 0 URL/200", "", "Invalid Concurrency [Range 1..20000]", 22},
 		{"D7", "-n 1 http://192.0.2.1/", "", "is neither this machine nor in a private network", 1},

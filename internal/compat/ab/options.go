@@ -47,6 +47,7 @@ type options struct {
 
 	noServerName bool
 	protocol     string
+	ciphers      string
 	certFile     string
 
 	url  *url.URL
@@ -56,11 +57,6 @@ type options struct {
 
 // letters are the options; those with a colon have an argument.
 const letters = "n:c:t:s:b:T:p:u:v:lrkVhwiIx:y:z:C:H:P:A:g:X:de:SqB:m:Z:f:E:"
-
-// without are options that hone ab has not, and what to do instead.
-var without = map[byte]string{
-	'Z': "ciphers are left to the TLS of Go",
-}
 
 // parse reads a command line as apr_getopt does: letters may stand together, an argument may follow at once, and options
 // end at the first word that is none. When there is nothing to run it returns nil and the exit code.
@@ -105,9 +101,6 @@ options:
 					fmt.Fprintf(sys.Err, "ab: option requires an argument -- %c\n", c)
 					return usageError(wrongNumber)
 				}
-			}
-			if instead, ok := without[c]; ok {
-				return usageError("hone ab has no -%c: %s", c, instead)
 			}
 			if code, stop := o.set(sys, c, arg); stop {
 				return nil, code
@@ -236,6 +229,8 @@ func (o *options) set(sys System, c byte, arg string) (code int, stop bool) {
 		o.noServerName = true
 	case 'f':
 		o.protocol = arg
+	case 'Z':
+		o.ciphers = arg
 	case 'E':
 		o.certFile = arg
 	case 'V':
@@ -365,6 +360,12 @@ func (o *options) tls() (*tls.Config, error) {
 		c.MinVersion, c.MaxVersion = tls.VersionTLS13, tls.VersionTLS13
 	default:
 		return nil, fmt.Errorf("-f %s: want TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL", o.protocol)
+	}
+	if o.ciphers != "" {
+		var err error
+		if c.CipherSuites, err = ciphers(o.ciphers); err != nil {
+			return nil, err
+		}
 	}
 	if o.certFile != "" {
 		pair, err := tls.LoadX509KeyPair(o.certFile, o.certFile)

@@ -230,12 +230,7 @@ func protocolOf(s *tls.ConnectionState) string {
 		bits = 128
 	}
 	if s.Version < tls.VersionTLS13 {
-		// ECDHE-RSA-AES128-GCM-SHA256 is TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256.
-		name = strings.TrimPrefix(name, "TLS_")
-		name = strings.ReplaceAll(strings.ReplaceAll(name, "RSA_WITH_", "RSA_"), "ECDSA_WITH_", "ECDSA_")
-		name = strings.ReplaceAll(strings.ReplaceAll(name, "AES_128", "AES128"), "AES_256", "AES256")
-		name = strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(name, "RSA_"), "_CBC_SHA"), "_", "-")
-		name = strings.ReplaceAll(name, "CHACHA20-POLY1305-SHA256", "CHACHA20-POLY1305")
+		name = openSSL.Replace(name)
 	}
 	key := 0
 	if len(s.PeerCertificates) > 0 {
