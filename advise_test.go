@@ -89,6 +89,7 @@ func TestAdviseExamples(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.dir+" "+tt.pkg+" "+strings.Join(tt.record, " "), func(t *testing.T) {
+			t.Parallel()
 			dir := filepath.Join(root, tt.dir)
 			file := filepath.Join(t.TempDir(), "run.hone")
 			if tt.record[0] == "--" {

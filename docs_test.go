@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -39,25 +40,28 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands := 0
+	var commands atomic.Int64
+	t.Cleanup(func() {
+		if commands.Load() == 0 {
+			t.Error("no page has a command")
+		}
+	})
 	for _, page := range pages {
 		t.Run(filepath.ToSlash(page), func(t *testing.T) {
+			t.Parallel()
 			text, err := os.ReadFile(page)
 			if err != nil {
 				t.Fatal(err)
 			}
 			tour := newTour(t)
 			got, n := runPage(t, string(text), tour.run)
-			commands += n
+			commands.Add(int64(n))
 			if os.Getenv("UPDATE") != "" && got != string(text) {
 				if err := os.WriteFile(page, []byte(got), 0o666); err != nil {
 					t.Fatal(err)
 				}
 			}
 		})
-	}
-	if commands == 0 {
-		t.Error("no page has a command")
 	}
 }
 

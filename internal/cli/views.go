@@ -141,29 +141,40 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 	}
 	opt.Goroutines = v.Kind == recording.Goroutine
 	in, err := recordings(cmd, sys, opt, &q)
+	if err == nil {
+		in, err = fitting(v, in, q)
+	}
 	if err != nil {
 		return err
-	}
-	if err := checkMetric(in, q.Metric); err != nil {
-		return err
-	}
-	if err := checkUnit(in[0], q); err != nil {
-		return err
-	}
-	if len(in) == 2 && !v.NeedsBase && !v.Compares {
-		if in, err = view.Subtract(in, q.Normalize); err != nil {
-			return err
-		}
 	}
 	if interactive {
 		return walk(cmd, sys, out, in, q)
 	}
+	return show(cmd.Context(), sys, v, out, in, q)
+}
+
+// fitting returns recordings as a view wants them, or says what in a query does not fit them.
+func fitting(v *view.View, in []*recording.Recording, q query.Query) ([]*recording.Recording, error) {
+	if err := checkMetric(in, q.Metric); err != nil {
+		return nil, err
+	}
+	if err := checkUnit(in[0], q); err != nil {
+		return nil, err
+	}
+	if len(in) == 2 && !v.NeedsBase && !v.Compares {
+		return view.Subtract(in, q.Normalize)
+	}
+	return in, nil
+}
+
+// show asks a view and writes its answer.
+func show(ctx context.Context, sys *System, v *view.View, out output, in []*recording.Recording, q query.Query) error {
 	if out.format == "html" {
 		return out.with(sys, func(w io.Writer) error {
 			return web.WritePage(w, in, q, web.PageOptions{Version: version(), Dark: out.opt.Dark, Up: out.opt.Up})
 		})
 	}
-	r, err := askView(cmd.Context(), v, in, q)
+	r, err := askView(ctx, v, in, q)
 	if errors.Is(err, context.Canceled) {
 		return err
 	}

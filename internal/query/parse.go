@@ -170,6 +170,22 @@ func (q *Query) settings(yield func(k *Key, value string)) {
 	}
 }
 
+// On returns q with what it leaves open set as base has it, as far as keys has that. The filters of base come first.
+func (q Query) On(base Query, keys []string) Query {
+	var steps []Step
+	base.settings(func(k *Key, value string) {
+		switch {
+		case !slices.Contains(keys, k.Name):
+		case k.op != "":
+			steps = append(steps, Step{k.op, value})
+		case len(k.get(&q)) == 0:
+			k.set(&q, value) // which it was
+		}
+	})
+	q.Steps = append(steps, q.Steps...)
+	return q
+}
+
 // A word is a word of a query without its quotes.
 type word struct {
 	text   string

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -423,4 +424,40 @@ func FuzzFromURL(f *testing.F) {
 			roundTrip(t, q)
 		}
 	})
+}
+
+// TestOn holds that settings come on those of a base, and filters behind its own.
+func TestOn(t *testing.T) {
+	base, err := Parse("focus=a by=line limit=5 cum ignore=b unit=ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := Parse("top limit=7 hide=c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := q.On(base, []string{"focus", "ignore", "limit", "sort", "by"}).String(), "top limit=7 by=line cum focus=a ignore=b hide=c"; !sameWords(got, want) {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := q.On(base, nil).String(); got != q.String() {
+		t.Errorf("without keys: got %s, want %s", got, q.String())
+	}
+}
+
+// sameWords reports whether two texts have the same words, with steps in the same order.
+func sameWords(a, b string) bool {
+	steps := func(s string) (steps, rest []string) {
+		for _, w := range strings.Fields(s) {
+			if name, _, _ := strings.Cut(w, "="); Find(name) != nil && Find(name).op != "" {
+				steps = append(steps, w)
+			} else {
+				rest = append(rest, w)
+			}
+		}
+		slices.Sort(rest)
+		return steps, rest
+	}
+	as, ar := steps(a)
+	bs, br := steps(b)
+	return slices.Equal(as, bs) && slices.Equal(ar, br)
 }

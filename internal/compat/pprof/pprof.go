@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/prompt"
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
 )
@@ -31,7 +32,7 @@ type System struct {
 
 // Main runs the command and returns its exit code: 0, or 2 for any error, as the original does.
 func Main(ctx context.Context, sys System, args []string) int {
-	s := &session{sys: sys, cfg: defaultConfig(), ui: newUI(sys)}
+	s := &session{sys: sys, cfg: defaultConfig(), ui: prompt.New(sys.In, sys.Out, sys.Err, sys.Env)}
 	err := s.main(ctx, args)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -51,7 +52,7 @@ var errFlags = errors.New("bad flags")
 // A session is one run of the command: a profile and the settings for reports about it.
 type session struct {
 	sys     System
-	ui      ui
+	ui      prompt.Prompt
 	cfg     config
 	profile *profile.Profile
 	shell   bool // whether commands are being typed
@@ -59,7 +60,7 @@ type session struct {
 }
 
 // complain talks to the user about something that went wrong.
-func (s *session) complain(format string, args ...any) { s.ui.complain(fmt.Sprintf(format, args...)) }
+func (s *session) complain(format string, args ...any) { s.ui.Complain(fmt.Sprintf(format, args...)) }
 
 func (s *session) main(ctx context.Context, args []string) error {
 	s.ctx = ctx
@@ -109,7 +110,7 @@ type flags struct {
 func (s *session) parse(args []string) (*flags, error) {
 	fs := flag.NewFlagSet("pprof", flag.ContinueOnError)
 	fs.SetOutput(s.sys.Err)
-	fs.Usage = func() { s.ui.say(usageMessage()) }
+	fs.Usage = func() { s.ui.Say(usageMessage()) }
 
 	f := &flags{}
 	o := &f.options
@@ -246,7 +247,7 @@ func (s *session) parse(args []string) (*flags, error) {
 	o.Duration = time.Duration(max(*seconds, 0)) * time.Second
 	o.Timeout = time.Duration(max(*timeout, 0)) * time.Second
 	o.Stdin = s.sys.In
-	o.Say = func(msg string) { s.ui.complain(msg) }
+	o.Say = func(msg string) { s.ui.Complain(msg) }
 	o.BinaryPath = filepath.SplitList(s.sys.Env("PPROF_BINARY_PATH"))
 	if len(o.BinaryPath) == 0 {
 		o.BinaryPath = []string{filepath.Join(s.sys.Env(homeVariable()), "pprof", "binaries")}

@@ -183,7 +183,7 @@ func (s *session) deliver(cfg config, c *command, pipe io.Writer, write func(io.
 		return toFile(f, write)
 	case c.viewer != nil:
 		return s.show(c, write)
-	case c.file != "" && (s.shell || s.ui.terminal()):
+	case c.file != "" && (s.shell || s.ui.Terminal()):
 		f, err := newFile("", "profile", "."+c.file)
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hone-perf/hone/internal/prompt"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/view"
@@ -23,7 +24,7 @@ const remarkStart = "//:"
 func (s *session) interact() error {
 	s.shell = true
 	s.cfg.compact = true
-	s.ui.complete(s.completer())
+	s.ui.Complete(s.completer())
 	short := map[string][]string{":": {"focus=", "ignore=", "hide=", "tagfocus=", "tagignore="}}
 	for _, t := range s.sampleTypes() {
 		pick := "sample_index=" + t
@@ -33,7 +34,7 @@ func (s *session) interact() error {
 	}
 	s.greet()
 	for {
-		text, err := s.ui.readLine("(pprof) ")
+		text, err := s.ui.ReadLine("(pprof) ")
 		if err != nil {
 			if err != io.EOF {
 				return err
@@ -70,13 +71,13 @@ func (s *session) greet() {
 	if head, err := view.Head([]*recording.Recording{{Profile: s.profile}}, query.Query{
 		Metric: s.cfg.sampleIndex, Mean: s.cfg.mean, Divide: s.cfg.divideBy, Unit: s.cfg.unit,
 	}); err == nil && s.cfg.divideBy != 0 {
-		s.ui.say(strings.Join(newForm(s.cfg, &head).profileLines(), "\n"))
+		s.ui.Say(strings.Join(newForm(s.cfg, &head).profileLines(), "\n"))
 		if head.Total == 0 && len(s.profile.SampleTypes) > 1 {
-			s.ui.say("No samples were found with the default sample value type.")
-			s.ui.say("Try \"sample_index\" command to analyze different sample values.\n")
+			s.ui.Say("No samples were found with the default sample value type.")
+			s.ui.Say("Try \"sample_index\" command to analyze different sample values.\n")
 		}
 	}
-	s.ui.say(`Entering interactive mode (type "help" for commands, "o" for options)`)
+	s.ui.Say(`Entering interactive mode (type "help" for commands, "o" for options)`)
 }
 
 // assign takes name=value, or the name of a switch. It reports whether the input was that.
@@ -120,7 +121,7 @@ func (s *session) execute(words []string) (leave bool, _ error) {
 	}
 	switch words[0] {
 	case "o", "options":
-		s.ui.say(s.listOptions())
+		s.ui.Say(s.listOptions())
 		return false, nil
 	case "exit", "quit", "q":
 		return true, nil
@@ -251,19 +252,19 @@ func (s *session) read(words []string) (c *command, arg string, cfg config, pipe
 // help prints the help on everything, or on a command or option.
 func (s *session) help(about string) {
 	if about == "" {
-		s.ui.say(usage(false) + "\n  :   Clear focus/ignore/hide/tagfocus/tagignore\n\n" +
+		s.ui.Say(usage(false) + "\n  :   Clear focus/ignore/hide/tagfocus/tagignore\n\n" +
 			"  type \"help <cmd|option>\" for more information\n")
 		return
 	}
 	if text, ok := help("command", about); ok {
-		s.ui.say(text)
+		s.ui.Say(text)
 		return
 	}
 	if text, ok := help("option", about); ok {
 		if about == "sample_index" {
 			text = strings.TrimSuffix(text, "\n") + "Or use sample_index=name, with name in " + words(s.sampleTypes()) + ".\n\n"
 		}
-		s.ui.say(text)
+		s.ui.Say(text)
 		return
 	}
 	s.complain("Unknown command: %s", about)
@@ -316,7 +317,7 @@ func (s *session) completer() func(string) string {
 	}
 	wordsByName := slices.Sorted(maps.Keys(known))
 	word := func(start string) string {
-		return theOnly(start, wordsByName, strings.HasPrefix)
+		return prompt.TheOnly(start, wordsByName, strings.HasPrefix)
 	}
 	var functions []string
 	for _, f := range s.profile.Functions {
@@ -339,24 +340,10 @@ func (s *session) completer() func(string) string {
 		}
 		last := &words[len(words)-1]
 		if rest, ok := strings.CutPrefix(*last, "-"); ok {
-			*last = "-" + theOnly(rest, functions, strings.Contains)
+			*last = "-" + prompt.TheOnly(rest, functions, strings.Contains)
 		} else {
-			*last = theOnly(*last, functions, strings.Contains)
+			*last = prompt.TheOnly(*last, functions, strings.Contains)
 		}
 		return strings.Join(words, " ")
 	}
-}
-
-// theOnly returns the only one of all that fits part, or part.
-func theOnly(part string, all []string, fits func(s, part string) bool) string {
-	found := part
-	for _, s := range all {
-		if fits(s, part) {
-			if found != part {
-				return part
-			}
-			found = s
-		}
-	}
-	return found
 }

@@ -38,7 +38,7 @@ func (s *session) serve(l net.Listener, browser bool) error {
 	}
 	server := web.New([]*recording.Recording{rec}, web.Options{Version: "hone pprof", Hosts: web.HostsOf(l)})
 	url := server.URL(l, q.URL())
-	s.ui.say("Serving web UI on " + url)
+	s.ui.Say("Serving web UI on " + url)
 	if browser {
 		if err := web.OpenBrowser(s.ctx, url); err != nil {
 			s.complain("%s", url)

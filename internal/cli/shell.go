@@ -1,0 +1,412 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/prompt"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// shellCommand is a prompt at which a profile is asked one question after the other.
+func shellCommand(sys *System) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "shell PROFILE…",
+		Short: "ask one question after the other",
+		Long: `Ask a profile one question after the other. It is read once.
+
+A line is the name of a view, what it is about, and settings, as in top limit=20 or
+list json.Decode metric=alloc_space. Settings alone hold for all that follows: focus=json,
+metric=alloc_space, by=package. undo takes the last of them back, reset all of them.
+An answer goes to a file with > FILE, whose ending says how it is written, or to a program
+with | PROGRAM. help lists views, settings and commands; help VIEW says more.
+
+Where no terminal asks, lines are read one by one, and the exit code is 1 when one failed.`,
+		Example: "  hone shell cpu.pprof\n  echo 'top limit=5' | hone shell cpu.pprof",
+		GroupID: groupLook,
+	}
+	if !sys.names(cmd) {
+		return cmd
+	}
+	opt := sourceFlags(cmd)
+	completions(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("for example: hone shell cpu.pprof", "shell needs a profile to look at")
+		}
+		if slices.Contains(args, "-") {
+			return usagef("write it to a file first", "standard input has the questions, and cannot have the profile, too")
+		}
+		out, err := outputOf(cmd, sys)
+		if err != nil {
+			return err
+		}
+		s := &shell{
+			cmd: cmd, sys: sys, opt: opt, refs: args, out: out, ui: prompt.New(sys.In, sys.Out, sys.Err, sys.Env),
+			read: make(map[string]readFor),
+		}
+		return s.run()
+	}
+	return cmd
+}
+
+// A shell answers lines about what refs name.
+type shell struct {
+	cmd    *cobra.Command
+	sys    *System
+	opt    *source.Options
+	refs   []string
+	out    output
+	ui     prompt.Prompt
+	held   []query.Query // settings that hold, as they were after each line that set some
+	read   map[string]readFor
+	failed bool
+
+	recorded bool // refs name a recording, which has many profiles
+}
+
+// A readFor is what was read for a question.
+type readFor struct {
+	in     []*recording.Recording
+	metric string // what the metric of the question means
+}
+
+// settings returns those that hold.
+func (s *shell) settings() query.Query {
+	if len(s.held) == 0 {
+		return query.Query{}
+	}
+	return s.held[len(s.held)-1]
+}
+
+func (s *shell) run() error {
+	if rec, _, err := source.Recording(s.refs[0]); rec != nil && err == nil {
+		rec.Close()
+		s.recorded = true
+	}
+	first, metric, err := s.open(query.Query{})
+	if err != nil {
+		return err // and there is nothing to ask
+	}
+	if s.ui.Asks() {
+		if r, err := view.Look(first, query.Query{View: "look", Refs: s.refs, Metric: metric}); err == nil {
+			if err := s.out.write(s.sys, r); err != nil {
+				return err
+			}
+		}
+		s.ui.Say("help lists what can be asked; quit leaves")
+	}
+	s.ui.Complete(s.complete(first[0]))
+	for s.cmd.Context().Err() == nil {
+		ask := ""
+		if s.ui.Asks() {
+			ask = strings.TrimSpace("hone "+s.settings().String()) + "> "
+		}
+		line, err := s.ui.ReadLine(ask)
+		if err != nil && err != io.EOF {
+			return fmt.Errorf("reading a line: %w", err)
+		}
+		line = strings.TrimSpace(line)
+		if line == "quit" || line == "exit" || line == "q" || line == "" && err == io.EOF {
+			break
+		}
+		if problem := s.do(line); problem != nil {
+			s.failed = true
+			s.ui.Complain(problem.Error())
+			for _, h := range hints(problem) {
+				s.ui.Say("hint: " + h)
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+	}
+	if err := s.cmd.Context().Err(); err != nil {
+		return err
+	}
+	if s.failed && !s.ui.Asks() {
+		return &exited{code: exitFailed}
+	}
+	return nil
+}
+
+// do does what a line asks.
+func (s *shell) do(line string) error {
+	line, where, to := divert(line)
+	words := strings.Fields(line)
+	if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+		return nil
+	}
+	switch words[0] {
+	case "help", "?":
+		return s.help(words[1:])
+	case "undo":
+		if len(s.held) == 0 {
+			return errors.New("there is nothing to undo")
+		}
+		s.held = s.held[:len(s.held)-1]
+		return nil
+	case "reset":
+		s.held = nil
+		return nil
+	case "settings":
+		s.ui.Say(s.settings().String())
+		return nil
+	}
+	name, _, set := strings.Cut(words[0], "=")
+	if k := query.Find(name); set || k != nil && k.Switch() || name == "cum" {
+		q, err := query.Parse(line)
+		switch {
+		case err != nil:
+			return err
+		case len(q.Refs) > 0:
+			return usagef("hone shell "+quoted(q.Refs[0])+" does", "the shell asks about what it was started with")
+		case q.Arg != "":
+			return fmt.Errorf("%s: settings alone hold for all that follows, and a question begins with a view", line)
+		}
+		every := make([]string, len(query.Keys))
+		for i := range query.Keys {
+			every[i] = query.Keys[i].Name
+		}
+		s.held = append(s.held, q.On(s.settings(), every))
+		return nil
+	}
+	return s.answer(line, where, to)
+}
+
+// keysAt is the grammar of questions at the prompt: what can be said on the command line.
+func keysAt(name string) ([]string, error) {
+	v, ok := view.Find(name)
+	if !ok {
+		_, err := view.Keys(name)
+		return nil, err
+	}
+	return keysOf(v), nil
+}
+
+// answer answers a question. Where is ">" or "|" when the answer goes to a file or a program.
+func (s *shell) answer(line, where, to string) error {
+	q, err := query.Grammar(keysAt).Parse(line)
+	if err != nil {
+		return err
+	}
+	v, q, err := view.Resolve(q)
+	if err != nil {
+		return err
+	}
+	if v.Part != view.Profile {
+		return &hinted{fmt.Errorf("%s is not about profiles", v.Name), "hone " + v.Name + " " + quotedRefs(s.refs)}
+	}
+	q = q.On(s.settings(), keysOf(v))
+	if v.NeedsBase && len(q.Base) == 0 {
+		return usagef("for example: "+v.Name+" base=old.pprof", "%s compares with a base", v.Name)
+	}
+	q.Refs = s.refs
+	in, metric, err := s.open(q)
+	if err != nil {
+		return err
+	}
+	q.Metric = metric
+	if in, err = fitting(v, in, q); err != nil {
+		return err
+	}
+	ctx := s.cmd.Context()
+	switch where {
+	case ">":
+		return s.toFile(ctx, v, to, in, q)
+	case "|":
+		return s.toProgram(ctx, v, strings.Fields(to), in, q)
+	}
+	return show(ctx, s.sys, v, s.out.on(s.sys), in, q)
+}
+
+// open returns what a question is about, which is read only once, and the sample type that its metric means.
+func (s *shell) open(q query.Query) (in []*recording.Recording, metric string, _ error) {
+	const most = 16 // answers to many times of a recording
+	q.Refs = s.refs
+	opt := *s.opt
+	if v, ok := view.Find(q.View); ok {
+		opt.Goroutines = v.Kind == recording.Goroutine
+	}
+	key := fmt.Sprintf("%q %v %q %q %t", q.Base, q.At, q.SourcePath, q.TrimPath, opt.Goroutines)
+	if s.recorded {
+		key += " " + q.Metric // picks one of its profiles
+	}
+	found, ok := s.read[key]
+	if !ok {
+		var err error
+		metric := q.Metric
+		if found.in, err = recordings(s.cmd, s.sys, &opt, &q); err != nil {
+			return nil, "", err
+		}
+		found.metric = q.Metric
+		if q.Metric = metric; len(s.read) >= most {
+			clear(s.read)
+		}
+		s.read[key] = found
+	}
+	if s.recorded {
+		return found.in, found.metric, nil
+	}
+	return found.in, q.Metric, nil
+}
+
+// divert cuts off where the answer of a line goes: > FILE or | PROGRAM, behind a space and outside of quotes.
+func divert(line string) (rest, where, to string) {
+	quote := rune(0)
+	for i, r := range line {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '\'' || r == '"':
+			quote = r
+		case (r == '>' || r == '|') && i > 0 && line[i-1] == ' ' && strings.TrimSpace(line[i+1:]) != "":
+			return line[:i], string(r), strings.TrimSpace(line[i+1:])
+		}
+	}
+	return line, "", ""
+}
+
+func (s *shell) toFile(ctx context.Context, v *view.View, name string, in []*recording.Recording, q query.Query) error {
+	out := s.out
+	out.file, out.opt.Width, out.opt.Color, out.format = name, 0, false, "text"
+	if f := formatOf[strings.ToLower(filepath.Ext(name))]; f != "" {
+		out.format = f
+	}
+	if err := drawable(v, out); err != nil {
+		return err
+	}
+	return show(ctx, s.sys, v, out, in, q)
+}
+
+func (s *shell) toProgram(ctx context.Context, v *view.View, words []string, in []*recording.Recording, q query.Query) error {
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Stdout, cmd.Stderr = s.sys.Out, s.sys.Err
+	w, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	sys := *s.sys
+	sys.Out = w
+	out := s.out.on(&sys)
+	out.opt.Color, out.format = false, "text"
+	err = show(ctx, &sys, v, out, in, q)
+	return errors.Join(err, w.Close(), cmd.Wait())
+}
+
+// help lists what can be asked, or says how to ask a view.
+func (s *shell) help(words []string) error {
+	var b strings.Builder
+	if len(words) > 0 {
+		v, ok := view.Find(words[0])
+		if !ok {
+			_, err := view.Keys(words[0])
+			return err
+		}
+		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(v.Name+" "+v.Arg))
+		fmt.Fprintf(&b, "  %s\n\nsettings\n", v.Doc)
+		for _, name := range keysOf(v) {
+			if k := query.Find(name); name != "ref" {
+				fmt.Fprintf(&b, "  %-22s %s\n", setting(k), k.Doc)
+			}
+		}
+		s.ui.Say(b.String())
+		return nil
+	}
+	b.WriteString("views\n")
+	for i := range view.All {
+		if v := &view.All[i]; v.Part == view.Profile {
+			fmt.Fprintf(&b, "  %-22s %s\n", strings.TrimSpace(v.Name+" "+v.Arg), v.Doc)
+		}
+	}
+	b.WriteString("\nsettings, behind a view or alone\n")
+	for i := range query.Keys {
+		if k := &query.Keys[i]; k.Name != "ref" {
+			fmt.Fprintf(&b, "  %-22s %s\n", setting(k), k.Doc)
+		}
+	}
+	b.WriteString(`
+commands
+  settings               show which hold
+  undo                   take the last setting back
+  reset                  take all settings back
+  … > FILE               write the answer to a file; its ending says how: .json .csv .md .svg .png .html
+  … | PROGRAM            hand the answer to a program
+  help VIEW              the settings of a view
+  quit                   leave
+`)
+	s.ui.Say(b.String())
+	return nil
+}
+
+// setting is how a key is written at the prompt.
+func setting(k *query.Key) string {
+	if k.Switch() {
+		return k.Name
+	}
+	return k.Name + "=" + k.Value
+}
+
+// complete returns what completes a line: its first word as a view, a setting or a command, others as functions.
+func (s *shell) complete(rec *recording.Recording) func(string) string {
+	first := []string{"help", "undo", "reset", "settings", "quit"}
+	for i := range view.All {
+		if v := &view.All[i]; v.Part == view.Profile {
+			first = append(first, v.Name)
+		}
+	}
+	var settings []string
+	for i := range query.Keys {
+		switch k := &query.Keys[i]; {
+		case k.Name == "ref":
+		case k.Switch():
+			settings = append(settings, k.Name)
+		default:
+			settings = append(settings, k.Name+"=")
+		}
+	}
+	first = append(first, settings...)
+	var functions []string
+	if rec.Profile != nil {
+		for i := range rec.Profile.Functions {
+			functions = append(functions, rec.Profile.Functions[i].Name)
+		}
+	}
+	slices.Sort(functions)
+	functions = slices.Compact(functions)
+	return func(line string) string {
+		at := strings.LastIndexByte(line, ' ') + 1
+		last := line[at:]
+		switch key, value, set := strings.Cut(last, "="); {
+		case last == "":
+			return line
+		case at == 0 && !set:
+			return prompt.TheOnly(last, first, strings.HasPrefix)
+		case set:
+			if k := query.Find(key); k != nil && len(k.Choices) > 0 {
+				return line[:at] + key + "=" + prompt.TheOnly(value, k.Choices, strings.HasPrefix)
+			}
+			return line[:at] + key + "=" + prompt.TheOnly(value, functions, strings.Contains)
+		}
+		if done := prompt.TheOnly(last, settings, strings.HasPrefix); done != last {
+			return line[:at] + done
+		}
+		return line[:at] + prompt.TheOnly(last, functions, strings.Contains)
+	}
+}

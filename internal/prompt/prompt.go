@@ -1,0 +1,111 @@
+// Package prompt asks a user for lines: at a terminal with editing, history and completion, elsewhere just line by line. What is
+// said to the user goes to standard error, so that answers can be piped.
+package prompt
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// A Prompt is how a command talks with the user.
+type Prompt interface {
+	ReadLine(prompt string) (string, error)
+	Say(text string)
+	Complain(text string)
+	Asks() bool     // whether there is somebody at a terminal to answer
+	Terminal() bool // whether answers would go to a terminal
+	Complete(f func(line string) string)
+}
+
+// New returns a terminal with line editing and history, where there is one, or plain lines. Env knows what kind of terminal it is.
+func New(in io.Reader, out, err io.Writer, env func(string) string) Prompt {
+	f, ok := in.(*os.File)
+	t := strings.ToLower(env("TERM"))
+	if !ok || t == "" || t == "dumb" || !term.IsTerminal(int(f.Fd())) {
+		return &plain{in: bufio.NewReader(in), out: out, err: err}
+	}
+	rw := struct {
+		io.Reader
+		io.Writer
+	}{f, err}
+	return &terminal{in: f, term: term.NewTerminal(rw, ""), out: out}
+}
+
+func line(text string) string {
+	if strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}
+
+type plain struct {
+	in       *bufio.Reader
+	out, err io.Writer
+}
+
+func (p *plain) ReadLine(prompt string) (string, error) {
+	io.WriteString(p.out, prompt)
+	return p.in.ReadString('\n')
+}
+
+func (p *plain) Say(text string)              { io.WriteString(p.err, line(text)) }
+func (p *plain) Complain(text string)         { p.Say(text) }
+func (p *plain) Asks() bool                   { return false }
+func (p *plain) Terminal() bool               { return false }
+func (p *plain) Complete(func(string) string) {}
+
+type terminal struct {
+	in   *os.File
+	term *term.Terminal
+	out  io.Writer
+}
+
+func (t *terminal) ReadLine(prompt string) (string, error) {
+	t.term.SetPrompt(prompt)
+	state, err := term.MakeRaw(int(t.in.Fd()))
+	if err != nil {
+		return "", err
+	}
+	defer term.Restore(int(t.in.Fd()), state)
+	return t.term.ReadLine()
+}
+
+func (t *terminal) Say(text string) { io.WriteString(t.term, line(text)) }
+
+func (t *terminal) Complain(text string) { t.Say("\033[0;31m" + line(text) + "\033[0m") }
+
+func (t *terminal) Asks() bool { return true }
+
+func (t *terminal) Terminal() bool {
+	f, ok := t.out.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Complete makes the tab key replace the line by what f returns.
+func (t *terminal) Complete(f func(string) string) {
+	t.term.AutoCompleteCallback = func(line string, pos int, key rune) (string, int, bool) {
+		if key != '\t' || pos != len(line) {
+			return "", 0, false
+		}
+		done := f(line)
+		return done, len(done), done != line
+	}
+}
+
+// TheOnly returns the only one of all that fits part, or part.
+func TheOnly(part string, all []string, fits func(s, part string) bool) string {
+	found := part
+	for _, s := range all {
+		if fits(s, part) {
+			if found != part {
+				return part
+			}
+			found = s
+		}
+	}
+	return found
+}
