@@ -415,7 +415,7 @@ func TestOpenLoop(t *testing.T) {
 		if l.Sent != 300 || l.Asked != 300 || l.Good != 300 || l.Response.Count() != 300 {
 			t.Errorf("%d asked, %d sent, %d good, %d times; want 300", l.Asked, l.Sent, l.Good, l.Response.Count())
 		}
-		if l.Took < 900*time.Millisecond {
+		if l.Took < 500*time.Millisecond { // it may begin late on a busy machine
 			t.Errorf("it took %v, so it did not wait", l.Took)
 		}
 		// Two connections on a server that stalls for all of the time: requests are due, and nobody can send them.
