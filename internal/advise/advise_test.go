@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/render"
+	"github.com/hone-perf/hone/internal/render/sariftest"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -64,6 +67,12 @@ func TestRules(t *testing.T) {
 	}
 	for _, n := range a.Notes {
 		t.Errorf("note: %s", n)
+	}
+	var log bytes.Buffer
+	if err := render.SARIF(&log, a, render.Options{}); err != nil {
+		t.Error(err)
+	} else if err := sariftest.Check(log.Bytes()); err != nil {
+		t.Errorf("as SARIF: %v", err)
 	}
 	for _, dir := range dirs {
 		name := filepath.Base(dir)

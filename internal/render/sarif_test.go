@@ -3,11 +3,10 @@ package render
 import (
 	"bytes"
 	"encoding/json"
-	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/render/sariftest"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -32,102 +31,7 @@ func adviceReport() *report.Advice {
 	}
 }
 
-// sarifShape is what the schema of SARIF 2.1.0 says of the objects that are written: the properties that each may have, those
-// it has to have marked with !, and what is in them.
-var sarifShape = map[string]map[string]string{
-	"log":          {"$schema": "uri", "version!": "", "runs!": "[]run"},
-	"run":          {"tool!": "tool", "originalUriBaseIds": "map artifact", "columnKind": "", "results": "[]result", "invocations": "[]invocation"},
-	"tool":         {"driver!": "component"},
-	"component":    {"name!": "", "rules": "[]rule"},
-	"rule":         {"id!": "", "shortDescription": "text"},
-	"text":         {"text!": ""},
-	"invocation":   {"executionSuccessful!": "", "toolExecutionNotifications": "[]notification"},
-	"notification": {"message!": "text", "level": "level"},
-	"artifact":     {"uri": "uri", "uriBaseId": ""},
-	"result": {"message!": "text", "ruleId": "", "ruleIndex": "", "level": "level", "rank": "", "locations": "[]location", "relatedLocations": "[]location",
-		"partialFingerprints": "strings", "fixes": "[]fix", "properties": "any"},
-	"location":    {"physicalLocation": "physical", "logicalLocations": "[]logical"},
-	"physical":    {"artifactLocation": "artifact", "region": "region"},
-	"logical":     {"fullyQualifiedName": "", "kind": ""},
-	"region":      {"startLine": "positive", "startColumn": "positive", "endLine": "positive", "endColumn": "positive", "snippet": "text"},
-	"fix":         {"artifactChanges!": "[]change", "description": "text"},
-	"change":      {"artifactLocation!": "artifact", "replacements!": "[]replacement"},
-	"replacement": {"deletedRegion!": "region", "insertedContent": "text"},
-}
-
-// checkSARIF checks a value against what it has to be.
-func checkSARIF(t *testing.T, path, kind string, v any) {
-	t.Helper()
-	if of, ok := strings.CutPrefix(kind, "[]"); ok {
-		list, isList := v.([]any)
-		if !isList {
-			t.Errorf("%s is %T, want a list", path, v)
-		}
-		if strings.HasSuffix(kind, "change") && len(list) == 0 || strings.HasSuffix(kind, "replacement") && len(list) == 0 {
-			t.Errorf("%s is empty", path)
-		}
-		for _, x := range list {
-			checkSARIF(t, path+"[]", of, x)
-		}
-		return
-	}
-	if of, ok := strings.CutPrefix(kind, "map "); ok {
-		for k, x := range v.(map[string]any) {
-			checkSARIF(t, path+"."+k, of, x)
-		}
-		return
-	}
-	switch kind {
-	case "", "any":
-		return
-	case "uri":
-		if _, err := url.Parse(v.(string)); err != nil || strings.ContainsAny(v.(string), " \\") {
-			t.Errorf("%s: %v is no URI: %v", path, v, err)
-		}
-		return
-	case "positive":
-		if n, ok := v.(float64); !ok || n < 1 {
-			t.Errorf("%s is %v", path, v)
-		}
-		return
-	case "level":
-		if !slices.Contains([]string{"none", "note", "warning", "error"}, v.(string)) {
-			t.Errorf("%s is %v", path, v)
-		}
-		return
-	case "strings":
-		for k, x := range v.(map[string]any) {
-			if _, ok := x.(string); !ok {
-				t.Errorf("%s.%s is %T", path, k, x)
-			}
-		}
-		return
-	}
-	shape, ok := sarifShape[kind]
-	object, isObject := v.(map[string]any)
-	if !ok || !isObject {
-		t.Errorf("%s is %T, want a %s", path, v, kind)
-		return
-	}
-	for name, of := range shape {
-		bare, needed := strings.CutSuffix(name, "!")
-		x, has := object[bare]
-		if needed && !has {
-			t.Errorf("%s has no %s", path, bare)
-		}
-		if has {
-			checkSARIF(t, path+"."+bare, of, x)
-		}
-	}
-	for name := range object {
-		if _, a := shape[name]; !a {
-			if _, b := shape[name+"!"]; !b {
-				t.Errorf("%s has a property %s, which the schema does not know", path, name)
-			}
-		}
-	}
-}
-
+// What is written is as the standard has it, and says what it is meant to.
 func TestSARIF(t *testing.T) {
 	for name, r := range map[string]*report.Advice{"findings": adviceReport(), "none": {Least: 0.01}} {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +43,9 @@ func TestSARIF(t *testing.T) {
 			if err := json.Unmarshal(out.Bytes(), &v); err != nil {
 				t.Fatal(err)
 			}
-			checkSARIF(t, "log", "log", v)
+			if err := sariftest.Check(out.Bytes()); err != nil {
+				t.Error(err)
+			}
 			run := v.(map[string]any)["runs"].([]any)[0].(map[string]any)
 			rules := run["tool"].(map[string]any)["driver"].(map[string]any)["rules"].([]any)
 			seen := map[string]bool{}
@@ -172,6 +78,32 @@ func TestSARIF(t *testing.T) {
 	}
 	if err := SARIF(&bytes.Buffer{}, topReport(), Options{}); err == nil {
 		t.Error("a ranking is written as SARIF")
+	}
+}
+
+// A log that is not as the standard has it is found out, so that TestSARIF means something.
+func TestSARIFCheck(t *testing.T) {
+	var out bytes.Buffer
+	if err := SARIF(&out, adviceReport(), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string][2]string{
+		"a level that there is not":           {`"level": "note"`, `"level": "notice"`},
+		"a property that there is not":        {`"ruleIndex": 0`, `"ruleNumber": 0`},
+		"a line before the first":             {`"startLine": 9`, `"startLine": 0`},
+		"a rank above 100":                    {`"rank": 60`, `"rank": 160`},
+		"no text":                             {`"text": "lines may be off"`, `"id": 1`},
+		"a name of a file that is no URI":     {`"uri": "y.go"`, `"uri": "y z%.go"`},
+		"another version":                     {`"version": "2.1.0"`, `"version": "2.2.0"`},
+		"a replacement that replaces nothing": {`"deletedRegion"`, `"region"`},
+	} {
+		broken := strings.Replace(out.String(), change[0], change[1], 1)
+		if broken == out.String() {
+			t.Errorf("%s: there is no %s in it", name, change[0])
+		}
+		if sariftest.Check([]byte(broken)) == nil {
+			t.Errorf("%s is taken", name)
+		}
 	}
 }
 
