@@ -209,17 +209,24 @@ func (t *tree) load(paths []string) ([]*unit, error) {
 		Context: t.ctx, Dir: t.dir, Env: append(os.Environ(), "PWD="+t.dir),
 		Mode: packages.LoadSyntax | packages.NeedModule,
 	}, t.importPaths(patterns, dirs, mine)...)
-	if err != nil {
+	if err != nil && (t.mod != nil || t.ctx.Err() != nil) {
 		return nil, fmt.Errorf("loading the packages that cost most: %w", err)
 	}
+	var wrong notes
 	for _, p := range found {
 		if len(p.Errors) > 0 {
-			t.notes.add("%s does not build, so nothing is said of it: %s", p.PkgPath, strings.ReplaceAll(p.Errors[0].Error(), t.dir+string(filepath.Separator), ""))
+			wrong.add("%s does not build, so nothing is said of it: %s", p.PkgPath, strings.ReplaceAll(p.Errors[0].Error(), t.dir+string(filepath.Separator), ""))
 			continue
 		}
 		if len(p.Syntax) > 0 {
 			t.units = append(t.units, t.unit(p, mine))
 		}
+	}
+	if len(t.units) == 0 && t.mod == nil {
+		wrong = notes{fmt.Sprintf("there is no go.mod in %s or above it, so no package can be loaded; --source DIR says where the module is, such as --source %s", t.dir, dirs[0])}
+	}
+	for _, w := range wrong {
+		t.notes.add("%s", w)
 	}
 	return t.units, nil
 }

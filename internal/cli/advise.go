@@ -140,14 +140,9 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 		in = append(in, r)
 		defer r.Close()
 	}
-	dir := sys.Dir
-	if f.source != "" {
-		if dir = f.source; !filepath.IsAbs(dir) {
-			dir = filepath.Join(sys.Dir, dir)
-		}
-		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-			return usagef("", "--source %s: there is no such folder", quoted(f.source))
-		}
+	dir, err := moduleDir(sys, f.source)
+	if err != nil {
+		return err
 	}
 	a, err := advise.Run(cmd.Context(), in, advise.Options{Dir: dir, Least: f.least.v})
 	if errors.Is(err, advise.ErrNothing) {
@@ -174,6 +169,21 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 		return &exited{exitGate, nil}
 	}
 	return nil
+}
+
+// moduleDir returns the folder that --source names, or the current one when it is "".
+func moduleDir(sys *System, source string) (string, error) {
+	if source == "" {
+		return sys.Dir, nil
+	}
+	dir := source
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(sys.Dir, dir)
+	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return "", usagef("", "--source %s: there is no such folder", quoted(source))
+	}
+	return dir, nil
 }
 
 // arePackages reports whether arguments name packages, rather than what was measured.

@@ -27,7 +27,12 @@ func addWeb(root *cobra.Command, sys *System) {
 		Use:     "web PROFILE…",
 		Short:   "look at profiles in a browser",
 		GroupID: groupLook,
-		Example: "  hone web cpu.pprof\n  hone web new.pprof --base old.pprof\n  hone web localhost:6060",
+		Long: `Look at profiles and recordings in a browser.
+
+What hone advise finds is shown with them, on the overview, in flame graphs and beside the
+lines, when the module that they are of is that of this folder, or of --source DIR. It is
+looked for once the first picture is there.`,
+		Example: "  hone web cpu.pprof\n  hone web new.pprof --base old.pprof\n  hone web localhost:6060\n  hone web --source ~/src/shop server.hone",
 	}
 	root.AddCommand(cmd)
 	if !sys.names(cmd) {
@@ -39,18 +44,23 @@ func addWeb(root *cobra.Command, sys *System) {
 	listen := cmd.Flags().String("listen", "", "address to listen at, as `HOST:PORT`; a free port of this machine unless given")
 	remote := cmd.Flags().Bool("remote", false, "let other machines reach that address")
 	noBrowser := cmd.Flags().Bool("no-browser", false, "only print the address")
+	module := cmd.Flags().String("source", "", "the module that the profiles are of is in `DIR`, for findings")
 	o := sourceFlags(cmd)
 	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return usagef("for example: hone web cpu.pprof", "web needs a profile to look at")
 		}
+		dir, err := moduleDir(sys, *module)
+		if err != nil {
+			return err
+		}
 		l, err := web.Listen(*listen, *remote)
 		if err != nil {
 			return usagef("a free port of this machine is taken without --listen; --remote allows others", "%w", err)
 		}
 		defer l.Close()
-		opt := web.Options{Version: version(), Hosts: web.HostsOf(l)}
+		opt := web.Options{Version: version(), Hosts: web.HostsOf(l), Advise: dir, Source: *module}
 		page := q
 		page.View = "flame"
 		if len(q.Base) > 0 {

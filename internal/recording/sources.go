@@ -44,6 +44,14 @@ func newKeptSources(files fs.FS) Sources {
 	return s
 }
 
+// Kept returns the sources that the recording itself holds, as they were when it was made, or nil when it holds none.
+func (r *Recording) Kept() Sources {
+	if r.files == nil {
+		return nil
+	}
+	return newKeptSources(r.files)
+}
+
 // Find returns the text that the recording holds of a file.
 func (s *keptSources) Find(file, function string, line int) (Text, error) {
 	k, ok := s.at[file]

@@ -54,7 +54,7 @@ func (s Spot) String() string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
 // A Saving is how much of something a fix can save: an upper bound.
 type Saving struct {
 	Metric string  `json:"metric"`
-	Short  string  `json:"-"`
+	Short  string  `json:"short"` // what it is called in a few words
 	Unit   string  `json:"unit"`
 	Value  int64   `json:"value"`
 	Total  int64   `json:"total"`
@@ -67,13 +67,14 @@ type Evidence struct {
 	Query query.Query
 }
 
-// MarshalJSON writes the question as it is written at the prompt, and as a command.
+// MarshalJSON writes the question as it is written at the prompt, as a command, and as the path of a page.
 func (e Evidence) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Says    string `json:"says"`
 		Query   string `json:"query"`
 		Command string `json:"command"`
-	}{e.Says, e.Query.String(), e.Command()})
+		URL     string `json:"url"`
+	}{e.Says, e.Query.String(), e.Command(), e.Query.URL()})
 }
 
 // Command returns the question as a command line.

@@ -231,7 +231,9 @@ func fail(w http.ResponseWriter, status int, err error, hint string) {
 // A session is what there is to look at.
 type session struct {
 	Version    string          `json:"version"`
-	Base       string          `json:"base,omitempty"` // what to compare with at first
+	Base       string          `json:"base,omitempty"`    // what to compare with at first
+	Advises    bool            `json:"advises,omitempty"` // findings can be asked for
+	Source     string          `json:"source,omitempty"`  // where the sources are, as the user said
 	Recordings []sessionRecord `json:"recordings"`
 	Views      []sessionView   `json:"views"`
 	Keys       []sessionKey    `json:"keys"`
@@ -285,7 +287,7 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 
 // describe returns what there is to look at.
 func (s *Server) describe() (session, error) {
-	out := session{Version: s.opt.Version, Base: s.opt.Base, Recordings: []sessionRecord{}}
+	out := session{Version: s.opt.Version, Base: s.opt.Base, Advises: s.adviser != nil, Source: s.opt.Source, Recordings: []sessionRecord{}}
 	for _, rec := range s.in {
 		one, err := recordOf(rec)
 		if err != nil {

@@ -3,6 +3,7 @@ package web_test
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile/profiletest"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/web"
 )
 
 // TestPictures makes pictures of the page for docs/pictures:
@@ -34,13 +36,19 @@ func TestPictures(t *testing.T) {
 		in = append(in, &recording.Recording{Ref: name, Profile: p, Sources: o.Sources(t.Context(), ".", nil, nil), Code: o.Code()})
 	}
 	url := serveRecordings(t, in...)
-	for _, c := range []struct{ name, path, ready string }{
-		{"search", "/flame?ui.q=json", `document.querySelector(".matched b") !== null`},
-		{"source", "/source?arg=^runtime%5C.mallocgc$&ui.sel=runtime.mallocgc", `document.querySelector("code") !== null`},
+	hi, module := recordedHi(t)
+	_, advised := serveWith(t, web.Options{Advise: module}, nil, hi)
+	const known = `document.documentElement.dataset.advising === "0"`
+	for _, c := range []struct{ name, url, path, ready string }{
+		{"findings", advised, "/overview", known + ` && document.querySelector(".finding .code-change").open === (document.querySelector(".finding .code-change").open = true)`},
+		{"findings-flame", advised, "/flame?ui.sel=example.com/hi/stage0.handleHi", known + ` && document.querySelector(".legend .flag") !== null`},
+		{"findings-source", advised, "/source?arg=^example%5C.com/hi/stage0%5C.handleHi$&ui.finding=1", known + ` && document.querySelector(".told-row") !== null`},
+		{"search", url, "/flame?ui.q=json", `document.querySelector(".matched b") !== null`},
+		{"source", url, "/source?arg=^runtime%5C.mallocgc$&ui.sel=runtime.mallocgc", `document.querySelector("code") !== null`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, theme := range []string{"light", "dark"} {
-				p := open(t, url, 1280, 800)
+				p := open(t, c.url, 1280, 800)
 				eval[bool](p, `(localStorage.setItem("hone-theme", "`+theme+`"), true)`)
 				p.visit(c.path)
 				p.wait(c.ready)
@@ -55,4 +63,32 @@ func TestPictures(t *testing.T) {
 			}
 		})
 	}
+}
+
+// recordedHi returns a recording of the benchmark of a practice program, made by hone itself, and the folder of its module.
+func recordedHi(t *testing.T) (rec *recording.Recording, module string) {
+	t.Helper()
+	module = filepath.Join(t.TempDir(), "hi")
+	if err := os.CopyFS(module, os.DirFS(filepath.Join("..", "..", "examples", "hi"))); err != nil {
+		t.Fatal(err)
+	}
+	hone := filepath.Join(t.TempDir(), "hone")
+	if out, err := exec.Command("go", "build", "-o", hone, "../..").CombinedOutput(); err != nil {
+		t.Fatalf("building hone: %v\n%s", err, out)
+	}
+	record := exec.Command(hone, "bench", "-count=1", "-o", "hi.hone", "./stage0", "-bench", "Hi$", "-benchtime", "30000x")
+	record.Dir = module
+	if out, err := record.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", record, err, out)
+	}
+	rec, err := recording.Open(filepath.Join(module, "hi.hone"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { rec.Close() })
+	rec.Ref = "hi.hone"
+	if rec, _, err = rec.Pick("", 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	return rec, module
 }

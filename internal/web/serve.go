@@ -53,6 +53,11 @@ func HostsOf(l net.Listener) []string {
 
 // Serve answers requests at l until ctx ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if s.adviser != nil {
+		// Before the last requests are waited for: some of them may wait for findings.
+		defer context.AfterFunc(ctx, s.adviser.stop)()
+		defer s.adviser.close()
+	}
 	srv := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: 10 * time.Second,

@@ -30,11 +30,22 @@ func serve(t *testing.T, profiles ...[]byte) string {
 // serveRecordings opens recordings in a server, which ends with the test, and returns the address of its first page.
 func serveRecordings(t *testing.T, in ...*recording.Recording) string {
 	t.Helper()
+	_, url := serveWith(t, web.Options{}, nil, in...)
+	return url
+}
+
+// serveWith is serveRecordings with options, and a change to the server before it answers anything.
+func serveWith(t *testing.T, opt web.Options, change func(*web.Server), in ...*recording.Recording) (*web.Server, string) {
+	t.Helper()
 	l, err := web.Listen("", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := web.New(in, web.Options{Version: "test", Hosts: web.HostsOf(l)})
+	opt.Version, opt.Hosts = "test", web.HostsOf(l)
+	s := web.New(in, opt)
+	if change != nil {
+		change(s)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, l) }()
@@ -44,5 +55,5 @@ func serveRecordings(t *testing.T, in ...*recording.Recording) string {
 			t.Error(err)
 		}
 	})
-	return s.URL(l, "/overview")
+	return s, s.URL(l, "/overview")
 }

@@ -2,6 +2,8 @@
 //
 // New makes a Server of recordings, and Later one whose recordings are still being read; its Handler answers pages, the API under /api, and downloads. All state of a page
 // is the query in its URL. Everything is computed here, on the full data; the page only paints.
+//
+// What hone advise finds is looked for when a page asks for it, which pages do once their first picture is there.
 package web
 
 import (
@@ -26,6 +28,9 @@ type Options struct {
 	Version string
 	Hosts   []string // that requests may name, with their ports
 	Base    string   // ref of the recording that pages compare with at first
+
+	Advise string // folder in the module that recordings are of, where findings are looked for; "" looks for none
+	Source string // the same as the user wrote it, for commands that pages show; "" when it goes without saying
 }
 
 // A Server answers for recordings.
@@ -36,6 +41,8 @@ type Server struct {
 	first string // page
 	cache cache
 	turns chan struct{} // held while computing
+
+	adviser *adviser // nil when nothing is to be looked for
 
 	opened chan struct{} // closed when in holds what is to be looked at, or failed why there is nothing
 	failed error
@@ -66,6 +73,9 @@ func Later(opt Options) *Server {
 		turns:  make(chan struct{}, runtime.GOMAXPROCS(0)),
 		places: make(map[*profile.Profile]func(name string) place),
 		opened: make(chan struct{}),
+	}
+	if opt.Advise != "" {
+		s.adviser = newAdviser(opt.Advise)
 	}
 	s.described = sync.OnceValues(s.describe)
 	return s
@@ -144,6 +154,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /api/flame", s.whenOpen(s.flame))
 	mux.HandleFunc("GET /api/sandwich", s.whenOpen(s.sandwich))
 	mux.HandleFunc("GET /api/search", s.whenOpen(s.search))
+	mux.HandleFunc("GET /api/advise", s.whenOpen(s.advise))
 	for i := range view.All {
 		switch v := &view.All[i]; v.Name {
 		case "flame", "sandwich", "search":

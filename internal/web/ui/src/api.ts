@@ -40,6 +40,8 @@ export interface Recording {
 
 export interface Session {
   version: string;
+  advises?: boolean; // findings can be asked for
+  source?: string; // where the sources are, as the user said
   recordings: Recording[];
   views: { name: string; doc: string; arg?: string; uses: string[] }[];
   keys: { name: string; value: string; doc: string; choices?: string[] | null; repeats?: boolean }[];
@@ -366,6 +368,52 @@ export interface Cycle {
   pause_nanos: number;
   end_bytes: number;
   live_bytes: number;
+}
+
+/** Advice is what hone advise finds in a recording, those findings first that would save most. */
+export interface Advice {
+  findings: Finding[];
+  functions: number; // that cost something and were looked at
+  small?: number; // findings that are left out because they save less than least
+  least: number;
+  notes?: string[];
+}
+
+export interface Finding {
+  number: number;
+  rule: string;
+  title: string;
+  where: Spot;
+  also?: Spot[];
+  savings: { metric: string; short: string; share: number }[];
+  claim: string;
+  evidence: Evidence[];
+  escape?: string;
+  advice?: string;
+  fixes?: Fix[];
+  no_fix?: string;
+  risk: string;
+  proof: string;
+}
+
+export interface Spot {
+  file: string;
+  line: number;
+  function?: string;
+  text?: string;
+}
+
+export interface Evidence {
+  says: string;
+  command: string;
+  url: string;
+}
+
+export interface Fix {
+  title: string;
+  grade: string;
+  patch: string;
+  risk?: string;
 }
 
 /** A Failure says what is wrong, and what to do about it where that is known. */

@@ -3,6 +3,7 @@
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ColorMode, Palette } from "./colors";
+import { Flagged, titleOf } from "./advice";
 import { percent, value } from "./format";
 import { Model, Place, Window, ancestors, children, depth, nameAt, nodeAt, parentOf, widest } from "./model";
 import { Brush, rowHeight } from "./paint";
@@ -19,6 +20,7 @@ export interface Canvas {
   mode: ColorMode;
   palette: Palette;
   wanted: Uint8Array | undefined;
+  flagged: Flagged | undefined;
   marks: Marks;
   label: string;
   keys: boolean; // arrows move the cursor without a click first
@@ -63,7 +65,7 @@ export function FlameCanvas(props: Canvas) {
     }
     ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
     const p = latest.current;
-    const look = { palette: p.palette, mode: p.mode, upward: p.upward, wanted: p.wanted, selected: p.marks.selected, cursor: p.marks.cursor, hover: p.marks.hover };
+    const look = { palette: p.palette, mode: p.mode, upward: p.upward, wanted: p.wanted, flagged: p.flagged?.frames, selected: p.marks.selected, cursor: p.marks.cursor, hover: p.marks.hover };
     const n = Math.max(depth(p.model, p.window), p.upward ? Math.ceil(height / rowHeight) : 0);
     // A picture that was not there before appears at once; only what moves must not wait.
     const until = printing() || shown.current !== brush.id ? Infinity : start + patience;
@@ -190,7 +192,7 @@ const itemID = (tree: string, p: Place) => `${tree}-${p.row}-${p.i}`;
 const near = 8; // neighbours to either side that the twin has
 
 /** Twin is the frames around the cursor: what is above it, its neighbours, and what is below it. */
-function Twin({ model, window: w, unit, total, at, id: tree }: Canvas & { at: Place; id: string }) {
+function Twin({ model, window: w, unit, total, flagged, at, id: tree }: Canvas & { at: Place; id: string }) {
   const id = (p: Place) => itemID(tree, p);
   const top = w.top.row;
   const above = ancestors(model, at).slice(top, -1);
@@ -209,6 +211,7 @@ function Twin({ model, window: w, unit, total, at, id: tree }: Canvas & { at: Pl
       <div role="treeitem" id={id(p)} key={id(p)} aria-level={p.row - top + 1} aria-setsize={n} aria-posinset={p.i - first + 1}
         aria-selected={p.row === at.row && p.i === at.i} aria-expanded={b > a ? true : undefined}>
         {nameAt(model, p)}, total {value(r.cum[p.i], unit)}, {percent(r.cum[p.i], total)}, self {value(r.flat[p.i], unit)}
+        {flagged?.of(r.frame[p.i]).map((f) => "; " + titleOf(f))}
       </div>
     );
   };

@@ -133,6 +133,19 @@ function busy(d: number): void {
   for (const w of watchers) w(asking);
 }
 
+/** idle waits until no answer is awaited and what came is painted, for what has time until then. */
+export function idle(): Promise<void> {
+  return new Promise((done) => {
+    const watch = (n: number) => {
+      if (n > 0) return;
+      watchers.delete(watch);
+      requestAnimationFrame(() => setTimeout(done));
+    };
+    watchers.add(watch);
+    watch(asking);
+  });
+}
+
 /** useBusy is true while answers have been awaited for long enough that one may wonder. */
 export function useBusy(): boolean {
   const [shown, show] = useState(false);

@@ -10,6 +10,7 @@ import {
   Model, Place, Window, ancestors, decode, follow, frameAt, matchedValue, matching, nameAt, parentOf, windowOf,
 } from "./model";
 import { FlameCanvas } from "./canvas";
+import { useFlagged } from "./advice";
 import { Detail, Panel } from "./panel";
 import { Dot, Icon, Nothing, Notes, Problem, useActions } from "./parts";
 import { Pair, State, add, drift, get, go, put, queryString, state as latest } from "./state";
@@ -59,6 +60,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
 
   const search = useSearch(model, w);
   const hits = useMemo(() => (search.wanted ? matching(model, w, search.wanted) : []), [model, w, search.wanted]);
+  const flagged = useFlagged(model);
   const at = useRef(-1); // keys come faster than the page is made anew
   useEffect(() => setMatch((at.current = -1)), [search.wanted]);
   // A link names the selected frame; the widest of its boxes stands for it.
@@ -95,6 +97,13 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
     setMatch((at.current = next));
     select(hits[next]);
   };
+  // From where the cursor is, which may have moved since.
+  const advised = (d: number) => {
+    const places = flagged ? matching(model, w, flagged.frames) : [];
+    if (places.length === 0) return;
+    const now = places.findIndex((p) => p.row === marks.cursor?.row && p.i === marks.cursor.i);
+    select(places[now < 0 ? (d > 0 ? 0 : places.length - 1) : (now + d + places.length) % places.length]);
+  };
   const toggle = (key: string, on = "true") => go(put(put(latest(), key, get(latest(), key) ? "" : on), "root", ""));
   const keys: Keys = {
     n: () => step(1),
@@ -104,6 +113,8 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
     i: () => toggle("invert"),
     l: () => toggle("collapse"),
     u: () => go(put(latest(), "ui.orient", upward ? "" : "flame")),
+    a: () => advised(1),
+    A: () => advised(-1),
   };
   useKeys(keys);
 
@@ -143,10 +154,10 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
           </span>
         </div>
         <FlameCanvas model={model} window={w} unit={data.unit} total={data.total} upward={upward} mode={mode} palette={palette}
-          wanted={search.wanted} marks={marks} keys label={`Flame graph of ${data.metric}: what each call costs in its context`}
+          wanted={search.wanted} flagged={flagged} marks={marks} keys label={`Flame graph of ${data.metric}: what each call costs in its context`}
           onCursor={select} onZoom={zoom} />
         <div class="foot">
-          <Legend mode={mode} palette={palette} />
+          <Legend mode={mode} palette={palette} flagged={flagged !== undefined} />
           <span class="hints quiet"><kbd>/</kbd>search <kbd>Enter</kbd>zoom <kbd>Esc</kbd>out <kbd>f</kbd>focus <kbd>h</kbd>hide <kbd>?</kbd>keys</span>
         </div>
         <Notes notes={data.notes} />
@@ -333,11 +344,13 @@ function Breadcrumb({ steps, whole, onZoom }: { steps: Step[]; whole: number; on
   );
 }
 
-export function Legend({ mode, palette }: { mode: ColorMode; palette: Palette }) {
+export function Legend({ mode, palette, flagged }: { mode: ColorMode; palette: Palette; flagged: boolean }) {
+  const mark = flagged && <li><span class="flag" aria-hidden="true" />has a finding</li>;
   if (mode === "origin") {
     return (
       <ul class="legend" aria-label="Colours">
         {(["own", "std", "dep", "runtime"] as const).map((o) => <li><Dot origin={o} />{originNames[o]}</li>)}
+        {mark}
       </ul>
     );
   }
@@ -350,9 +363,10 @@ export function Legend({ mode, palette }: { mode: ColorMode; palette: Palette })
         <li>{swatch(palette.more[2])}▲ more</li>
         <li><span class="dot rising" style={{ backgroundColor: palette.isNew }} />+ new</li>
         <li><span class="dot falling" style={{ backgroundColor: palette.isGone }} />− gone</li>
+        {mark}
       </ul>
     );
   }
-  return null;
+  return mark ? <ul class="legend" aria-label="Marks">{mark}</ul> : null;
 }
 

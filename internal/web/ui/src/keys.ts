@@ -29,6 +29,7 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
       ["i", "invert: callers below callees"],
       ["l", "collapse recursion"],
       ["u", "let the picture grow up or down"],
+      ["a  A", "next and previous frame with a finding"],
     ],
   ],
   [
@@ -51,7 +52,7 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
       ["Esc", "give up the part"],
     ],
   ],
-  ["Source", [["n  N", "next and previous line by cost"]]],
+  ["Source", [["n  N", "next and previous line by cost"], ["a  A", "next and previous line with a finding"]]],
 ];
 
 function typing(e: KeyboardEvent): boolean {

@@ -2,6 +2,7 @@
 
 import { Cost, Top } from "./api";
 import { asked, recordingOf, useAnswer, useApp } from "./data";
+import { Findings } from "./findings";
 import { duration, group, moment, percent, value } from "./format";
 import { exactly, nameOf, short } from "./names";
 import { Bar, Dot, Link, Nothing, Notes, Problem } from "./parts";
@@ -40,6 +41,7 @@ export function OverviewView() {
         </p>
       </div>
       <Notes notes={[...(rec?.notes ?? []), ...(d.notes ?? []).filter((n) => !rec?.notes?.includes(n))]} />
+      <Findings />
       {!d.rows?.length ? <Nothing head={d} /> : (
         <div class="cards">
           <Rows title="By itself" doc="what functions cost without what they call" top={d} of={(r) => r.flat} more={to(put(state, "sort", ""), "top")} />

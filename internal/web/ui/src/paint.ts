@@ -11,6 +11,7 @@ export const rowHeight = 20;
 const font = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 const padding = 4;
 const leastText = 32; // less would hold two letters
+const flag = 10; // how wide and high the mark of a finding is
 const mostLabels = 50_000; // that are kept; each width of a box has its own
 
 export interface Look {
@@ -18,6 +19,7 @@ export interface Look {
   mode: ColorMode;
   upward: boolean; // callers grow up: row 0 is at the bottom
   wanted: Uint8Array | undefined; // frames that match a search
+  flagged: Uint8Array | undefined; // frames with findings
   selected: string;
   cursor: Place | undefined;
   hover: Place | undefined;
@@ -48,6 +50,7 @@ interface Layers {
   pale: Map<string, Layer>; // what a search did not find
   found: Layer;
   picked: Layer; // of the function that is selected
+  flags: Layer; // of functions with findings
   news: Layer;
   gone: Layer;
   strong: Text[];
@@ -164,7 +167,7 @@ export class Brush {
     const p = look.palette;
     const outlined = isForced(p);
     const height = rowHeight - 1;
-    const to: Layers = { runs: [], full: new Map(), pale: new Map(), found: [], picked: [], news: [], gone: [], strong: [], weak: [] };
+    const to: Layers = { runs: [], full: new Map(), pale: new Map(), found: [], picked: [], flags: [], news: [], gone: [], strong: [], weak: [] };
     for (const d of lines) {
       const r = this.model.rows[w.top.row + d];
       if (r) this.line(s, r, d, w, scale, look, outlined, to);
@@ -191,6 +194,8 @@ export class Brush {
     }
     ctx.fillStyle = p.accent;
     fill(ctx, to.found, height - 3, 3);
+    ctx.fillStyle = p.text;
+    for (let i = 0; i < to.flags.length; i += 3) corner(ctx, to.flags[i] + to.flags[i + 2], to.flags[i + 1]);
     this.unwritten.push({ color: p.text, texts: to.strong }, { color: faded(p), texts: to.weak });
     ctx.strokeStyle = outlined ? p.accent : p.text;
     ctx.lineWidth = 1.5;
@@ -238,9 +243,11 @@ export class Brush {
       end = right;
       if (changes && (before === 0) !== (r.cum[i] === 0)) (before === 0 ? to.news : to.gone).push(left, y, box);
       if (hit && look.wanted !== undefined) to.found.push(left, y, box);
+      const flagged = f >= 0 && look.flagged?.[f] === 1 && box > flag;
+      if (flagged) to.flags.push(left, y, box);
       if (box >= leastText) {
         const sign = changes && before !== r.cum[i] ? this.sign(before, r.cum[i]) : "";
-        const text = this.label(s.ctx, f, f < 0 ? "all" : (this.model.frames[f].name ?? ""), box - 2 * padding, sign);
+        const text = this.label(s.ctx, f, f < 0 ? "all" : (this.model.frames[f].name ?? ""), box - 2 * padding - (flagged ? flag : 0), sign);
         if (text !== "") (hit || outlined ? to.strong : to.weak).push({ text, x: left + padding, y: y + height / 2 + 0.5, line: d });
       }
       if (look.selected !== "" && f >= 0 && this.functions(f) === look.selected) to.picked.push(left, y, box);
@@ -342,6 +349,15 @@ function outline(ctx: CanvasRenderingContext2D, boxes: Layer, inset: number, hei
   for (let i = 0; i < boxes.length; i += 3) {
     ctx.strokeRect(boxes[i] + inset, boxes[i + 1] + inset, Math.max(boxes[i + 2] - 2 * inset, 0.5), height - 2 * inset);
   }
+}
+
+/** corner marks the right upper corner of a box. */
+function corner(ctx: CanvasRenderingContext2D, right: number, top: number): void {
+  ctx.beginPath();
+  ctx.moveTo(right - flag, top);
+  ctx.lineTo(right, top);
+  ctx.lineTo(right, top + flag);
+  ctx.fill();
 }
 
 // Text on a faded box stands nearly on the paper.

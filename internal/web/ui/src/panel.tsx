@@ -2,6 +2,7 @@
 
 import { Frame, Source } from "./api";
 import { asked, useAnswer, useApp } from "./data";
+import { Here } from "./findings";
 import { growth, percent, signed, value } from "./format";
 import { Action, Bar, Dot, Icon } from "./parts";
 import { exactly, functionOf, short } from "./names";
@@ -57,6 +58,7 @@ export function Panel({ detail, unit, total, whole, actions, zoom, stale }: {
           ))}
         </div>
       )}
+      {frame?.name && <Here name={functionOf(frame.name)} />}
       {frame?.name && <HotLines name={functionOf(frame.name)} able={!stale} delay={detail.passing ? 300 : 0} />}
     </aside>
   );

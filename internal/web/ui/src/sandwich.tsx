@@ -4,6 +4,7 @@ import { useContext, useMemo } from "preact/hooks";
 import { Sandwich, Top, Tree } from "./api";
 import { ColorMode } from "./colors";
 import { FlameCanvas } from "./canvas";
+import { useFlagged } from "./advice";
 import { Choice, Legend, detailOf } from "./flame";
 import { asked, useAnswer, useApp } from "./data";
 import { percent, value } from "./format";
@@ -53,6 +54,7 @@ function Both({ data, name }: { data: Sandwich; name: string }) {
   const callers = useMemo(() => new Marks(decode(data.callers)), [data]);
   const callees = useMemo(() => new Marks(decode(data.callees)), [data]);
   const mode = (get(state, "ui.color") || "origin") as ColorMode;
+  const flags = { callers: useFlagged(callers.model), callees: useFlagged(callees.model) };
   const pick = (marks: Marks, p: Place) => {
     const selected = functionOf(frameAt(marks.model, p)?.name ?? "");
     const other = marks === callers ? callees : callers;
@@ -64,7 +66,7 @@ function Both({ data, name }: { data: Sandwich; name: string }) {
       <h2>{title}</h2>
       {(tree.rows?.length ?? 0) > 1 ? (
         <FlameCanvas model={marks.model} window={windowOf(marks.model, { row: 0, i: 0 })} unit={data.unit} total={data.total} upward={upward} mode={mode}
-          palette={palette} wanted={undefined} marks={marks} label={`${title} of ${name}`} keys={which === "callees"}
+          palette={palette} wanted={undefined} flagged={flags[which]} marks={marks} label={`${title} of ${name}`} keys={which === "callees"}
           onCursor={(p) => pick(marks, p)} onZoom={(p) => turn(marks.model, p)} />
       ) : <p class="quiet">{which === "callers" ? "nothing calls it: stacks begin here" : "it calls nothing that was seen"}</p>}
     </section>
@@ -83,7 +85,7 @@ function Both({ data, name }: { data: Sandwich; name: string }) {
             <button onClick={() => go(put(put(state, "arg", ""), "ui.sel", ""))}>Another function…</button>
           </div>
         </div>
-        <div class="crumbs"><span class="quiet">double click a frame to put it in the middle</span><Legend mode={mode} palette={palette} /></div>
+        <div class="crumbs"><span class="quiet">double click a frame to put it in the middle</span><Legend mode={mode} palette={palette} flagged={Boolean(flags.callers ?? flags.callees)} /></div>
         {side("Callers", "callers", callers, data.callers, true)}
         {side("Callees", "callees", callees, data.callees, false)}
         <Notes notes={data.notes} />

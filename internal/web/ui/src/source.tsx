@@ -2,8 +2,10 @@
 
 import { Fragment } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Instruction, Place, Source, SourceFile, SourceLine, Top } from "./api";
+import { atLines, findingsOf, titleOf, useAdvice } from "./advice";
+import { Finding, Instruction, Place, Source, SourceFile, SourceLine, Top } from "./api";
 import { Answer, asked, useAnswer, useApp } from "./data";
+import { Told } from "./findings";
 import { percent, value } from "./format";
 import { tokens } from "./golang";
 import { useKeys } from "./keys";
@@ -83,7 +85,24 @@ function Listings({ data, arg }: { data: Source; arg: string }) {
     setAt(next);
     document.getElementById(hot[next].id)?.scrollIntoView({ block: "center" });
   };
-  useKeys({ n: () => jump(1), N: () => jump(-1) });
+  const { advice } = useAdvice();
+  const found = useMemo(() => files.map(({ name, file }) => atLines(findingsOf(advice, name), file)), [data, advice]);
+  const advised = found.flatMap((lines, n) => [...lines.keys()].sort((a, b) => a - b).map((line) => `F${n}-${line}`));
+  const [told, setTold] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => setTold(new Set()), [data]);
+  const tell = (id: string) => {
+    const next = new Set(told);
+    if (!next.delete(id)) next.add(id);
+    setTold(next);
+  };
+  const visit = (d: number) => {
+    if (advised.length === 0) return;
+    const now = advised.indexOf(document.activeElement?.id ?? "");
+    const button = document.getElementById(advised[now < 0 ? (d > 0 ? 0 : advised.length - 1) : (now + d + advised.length) % advised.length]);
+    button?.focus();
+    button?.scrollIntoView({ block: "center" });
+  };
+  useKeys({ n: () => jump(1), N: () => jump(-1), a: () => visit(1), A: () => visit(-1) });
   const first = useRef<Source | undefined>(undefined);
   useEffect(() => {
     // The costliest line is what one came for.
@@ -91,6 +110,18 @@ function Listings({ data, arg }: { data: Source; arg: string }) {
     first.current = data;
     document.getElementById(hot[0].id)?.scrollIntoView({ block: "center" });
   }, [data]);
+  const number = Number(get(state, "ui.finding"));
+  const linked = useRef(0);
+  useEffect(() => {
+    // Unless a link leads to a finding, which is known later than the lines are.
+    if (linked.current === number) return;
+    const at = found.flatMap((lines, n) => [...lines].flatMap(([line, fs]) => fs.filter((f) => f.number === number).map((f) => ({ id: `F${n}-${line}`, off: Math.abs(line - f.where.line) }))));
+    if (at.length === 0) return;
+    linked.current = number;
+    const { id } = at.reduce((a, b) => (b.off < a.off ? b : a));
+    setTold(new Set([id]));
+    document.getElementById(id)?.scrollIntoView({ block: "center" });
+  }, [found, number]);
   const most = Math.max(...hot.map((h) => Math.abs(h.cum)), 0);
   const mostFlat = Math.max(...hot.map((h) => Math.abs(h.flat)), 0);
   return (
@@ -111,7 +142,7 @@ function Listings({ data, arg }: { data: Source; arg: string }) {
         {lost.map((f) => <section class="listing"><h2>{f.name}</h2><p class="missing">The profile does not say where it is. <code>hone disasm</code> shows its machine code where the program is at hand.</p></section>)}
         {files.map(({ name, file }, n) => (
           <Listing name={name} file={file} n={n} data={data} most={most} mostFlat={mostFlat} now={at >= 0 ? hot[at].id : ""}
-            code={able ? code : undefined} open={open} onFlip={flip} />
+            code={able ? code : undefined} open={open} onFlip={flip} found={found[n]} told={told} onTell={tell} />
         ))}
       </div>
     </>
@@ -120,9 +151,10 @@ function Listings({ data, arg }: { data: Source; arg: string }) {
 
 const lineID = (file: number, l: SourceLine) => `L${file}-${l.line}`;
 
-function Listing({ name, file, n, data, most, mostFlat, now, code, open, onFlip }: {
+function Listing({ name, file, n, data, most, mostFlat, now, code, open, onFlip, found, told, onTell }: {
   name: string; file: SourceFile; n: number; data: Source; most: number; mostFlat: number; now: string;
   code: Answer<Source> | undefined; open: ReadonlySet<string>; onFlip: (id: string) => void;
+  found: Map<number, Finding[]>; told: ReadonlySet<string>; onTell: (id: string) => void;
 }) {
   const lines = file.lines ?? [];
   const colored = useMemo(() => tokens(lines.map((l) => l.text)), [file]);
@@ -139,18 +171,27 @@ function Listing({ name, file, n, data, most, mostFlat, now, code, open, onFlip 
       )}
       {lines.length > 0 && (
         <table class="code">
-          <thead><tr><th scope="col" class="num">self</th><th scope="col" class="num">total</th><th scope="col"><span class="hidden">share</span></th><th scope="col" class="num">line</th><th scope="col">source</th></tr></thead>
+          <thead><tr><th scope="col" class="num">self</th><th scope="col" class="num">total</th><th scope="col"><span class="hidden">share</span></th><th scope="col"><span class="hidden">finding</span></th><th scope="col" class="num">line</th><th scope="col">source</th></tr></thead>
           <tbody>
             {lines.map((l, i) => {
               const id = lineID(n, l);
               const heat = mostFlat > 0 ? Math.abs(l.flat ?? 0) / mostFlat : 0;
               const unfolded = open.has(id);
+              const findings = found.get(l.line) ?? [];
+              const mark = `F${n}-${l.line}`;
               return (
                 <Fragment key={id}>
                   <tr id={id} class={(id === now ? "now " : "") + (heat > 0.5 ? "hot" : heat > 0.1 ? "warm" : "")}>
                     <td class="num">{l.flat ? value(l.flat, data.unit) : ""}</td>
                     <td class="num">{l.cum ? value(l.cum, data.unit) : ""}</td>
                     <td class="gauge">{l.cum ? <Bar part={l.cum} whole={most} kind={l.flat ? "hot" : ""} /> : null}</td>
+                    <td class="mark">
+                      {findings.length > 0 && (
+                        <button id={mark} class="link" aria-expanded={told.has(mark)} aria-label={findings.map(titleOf).join("; ")} title={findings.map(titleOf).join("\n")} onClick={() => onTell(mark)}>
+                          <span class="flag" aria-hidden="true" />
+                        </button>
+                      )}
+                    </td>
                     <td class="no">
                       {code && (l.cum || unfolded || machine.has(l.line)) ? (
                         <button class="link" aria-expanded={unfolded} aria-label={`machine code of line ${l.line}`} title="machine code of this line" onClick={() => onFlip(id)}>
@@ -160,6 +201,12 @@ function Listing({ name, file, n, data, most, mostFlat, now, code, open, onFlip 
                     </td>
                     <td class="text"><code>{colored[i].map(([kind, text]) => (kind ? <span class={kind}>{text}</span> : text))}</code></td>
                   </tr>
+                  {told.has(mark) && findings.map((f) => (
+                    <tr class="told-row">
+                      <td colSpan={5} />
+                      <td class="text"><section class="findings" aria-label={`finding ${f.number}`}><h3>{f.number}. {f.title}</h3><Told finding={f} here /></section></td>
+                    </tr>
+                  ))}
                   {unfolded && code && <Machine list={machine.get(l.line)} code={code} data={data} />}
                 </Fragment>
               );
@@ -187,7 +234,7 @@ function instructionsOf(code: Source | undefined, name: string, file: string): M
 function Machine({ list, code, data }: { list: Instruction[] | undefined; code: Answer<Source>; data: Source }) {
   if (!list) {
     const why = code.waiting ? "…" : code.error ? [code.error.message, code.error.hint].filter(Boolean).join("; ") : "no instruction is of this line";
-    return <tr class="machine"><td colSpan={4} /><td class="text">{why}</td></tr>;
+    return <tr class="machine"><td colSpan={5} /><td class="text">{why}</td></tr>;
   }
   let before = "";
   return (
@@ -202,14 +249,14 @@ function Machine({ list, code, data }: { list: Instruction[] | undefined; code: 
           <Fragment key={ins.address}>
             {entered && (
               <tr class="machine inlined">
-                <td colSpan={4} />
+                <td colSpan={5} />
                 <td class="text"><span class="from">{"  ".repeat(depth - 1)}↳ inlined {from}</span></td>
               </tr>
             )}
             <tr class={"machine" + (depth > 0 ? " inlined" : "")}>
               <td class="num">{ins.flat ? value(ins.flat, data.unit) : ""}</td>
               <td class="num">{ins.cum ? value(ins.cum, data.unit) : ""}</td>
-              <td />
+              <td colSpan={2} />
               <td class="no">{ins.address.toString(16)}</td>
               <td class="text"><code>{"  ".repeat(depth)}{ins.text}</code></td>
             </tr>

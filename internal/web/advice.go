@@ -1,0 +1,135 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/render"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// An adviser looks for findings in recordings, for whoever asks first, and keeps what it found for all who ask later.
+//
+// Packages have to be loaded for it, which takes seconds and what processors there are. So it looks through one recording at
+// a time, apart from the turns of those who ask for views; and it goes on when nobody waits any more, since somebody will
+// ask again.
+type adviser struct {
+	find func(ctx context.Context, rec *recording.Recording) (*report.Advice, error)
+
+	ctx  context.Context // ends with the server
+	stop context.CancelFunc
+	jobs sync.WaitGroup
+	turn chan struct{} // held while looking
+
+	mu    sync.Mutex
+	known map[string]*advice // by ref
+}
+
+// An advice is what was found in a recording, as it is sent.
+type advice struct {
+	done chan struct{} // closed when the others are set
+	body []byte
+	err  error
+}
+
+// newAdviser returns an adviser that looks for sources in the module around a folder.
+func newAdviser(dir string) *adviser {
+	a := &adviser{turn: make(chan struct{}, 1), known: make(map[string]*advice)}
+	a.ctx, a.stop = context.WithCancel(context.Background())
+	a.find = func(ctx context.Context, rec *recording.Recording) (*report.Advice, error) {
+		one := *rec
+		one.Sources = rec.Kept() // what else is known is what the sources are now, and not what they were
+		if len(rec.Parts) > 0 {
+			one.Profile = nil // findings are about all profiles, and not about the one that pages begin with
+		}
+		return advise.Run(ctx, []*recording.Recording{&one}, advise.Options{Dir: dir})
+	}
+	return a
+}
+
+// about returns the findings of a recording, which may be in the making.
+func (a *adviser) about(rec *recording.Recording) *advice {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if got, ok := a.known[rec.Ref]; ok {
+		return got
+	}
+	got := &advice{done: make(chan struct{})}
+	a.known[rec.Ref] = got
+	a.jobs.Go(func() {
+		defer close(got.done)
+		if got.body, got.err = a.look(rec); got.err != nil {
+			// What was missing may be there when somebody asks again.
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			delete(a.known, rec.Ref)
+		}
+	})
+	return got
+}
+
+// look looks through a recording when it is its turn. A mistake in it must not end a server with all that is open in it.
+func (a *adviser) look(rec *recording.Recording) (body []byte, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("looking for findings in %s failed, which is a mistake in hone: %v", rec.Ref, x)
+		}
+	}()
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-a.ctx.Done():
+		return nil, a.ctx.Err()
+	}
+	found, err := a.find(a.ctx, rec)
+	if errors.Is(err, advise.ErrNothing) {
+		return nil, withHint(fmt.Errorf("%s: %w", rec.Ref, err), "record for longer, or put the program under load")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("looking for findings in %s: %w", rec.Ref, err)
+	}
+	var b bytes.Buffer
+	zw := gzip.NewWriter(&b)
+	if err := errors.Join(render.JSON(zw, found, render.Options{}), zw.Close()); err != nil {
+		return nil, fmt.Errorf("writing the findings: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// close ends what is being looked for, and waits until programs that were started for it are gone.
+func (a *adviser) close() {
+	a.stop()
+	a.jobs.Wait()
+}
+
+// advise answers with what hone advise finds in a recording, as it writes that in JSON.
+func (s *Server) advise(w http.ResponseWriter, r *http.Request) {
+	if s.adviser == nil {
+		fail(w, http.StatusNotFound, errors.New("this server looks for no findings"), "hone web REF does")
+		return
+	}
+	_, in, err := s.query(r, "advise")
+	if err != nil {
+		fail(w, http.StatusBadRequest, err, "")
+		return
+	}
+	found := s.adviser.about(in[0])
+	select {
+	case <-found.done:
+	case <-r.Context().Done():
+		return
+	}
+	if found.err != nil {
+		fail(w, statusOf(found.err), found.err, hintOf(found.err))
+		return
+	}
+	send(w, r, found.body)
+}
