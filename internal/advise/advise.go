@@ -46,7 +46,10 @@ func Run(ctx context.Context, in []*recording.Recording, opt Options) (*report.A
 	if err != nil {
 		return nil, err
 	}
-	c := collect(inputs, t.class, opt.Least)
+	c := collect(ctx, inputs, t.class, opt.Least)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if c.total == (cost{}) {
 		return nil, errors.Join(append([]error{ErrNothing}, asErrors(damaged)...)...)
 	}

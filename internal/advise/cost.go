@@ -2,6 +2,7 @@ package advise
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -180,7 +181,7 @@ type Line struct {
 	start  int    // line where the function begins, or 0
 	cum    cost
 	chains []*chain
-	byKey  map[string]*chain
+	byHash map[uint64]*chain // of what is below, while it is being collected
 }
 
 // A chain is what lies between a line and the leaf of stacks, and what the stacks cost.
@@ -188,6 +189,8 @@ type chain struct {
 	below  []string // functions, that which the line calls first; none when the line itself is the leaf
 	labels string
 	v      cost
+	ids    []int32 // the same as below
+	next   *chain  // another with the same hash
 }
 
 // first returns the function that the line calls.
@@ -237,23 +240,42 @@ type costs struct {
 	// What is in tests alone.
 	tests cost
 	has   [numMetrics]bool
+
+	chains int // that there are, of all lines
 }
 
 // maxBelow bounds how much of a chain is kept: the leaf is what matters, and what is near the line.
 const maxBelow = 48
+
+// maxChains bounds how many chains are told apart by all that is below a line. When there are more, what is near the line and the
+// leaf decide, and when there are many more, what the line calls and the leaf. Where every stack is another, as in profiles of
+// millions of samples, chains would else take more memory than the machine has.
+const maxChains = 150_000
+
+// reach returns how many functions below a line are kept beside the leaf.
+func (c *costs) reach() int {
+	switch {
+	case c.chains < maxChains:
+		return maxBelow
+	case c.chains < 2*maxChains:
+		return 8
+	default:
+		return 1
+	}
+}
 
 // maxSamples bounds how many samples are walked. The heaviest profiles of a day have fewer.
 const maxSamples = 20_000_000
 
 // collect walks over profiles twice: first to find the lines that cost something, then to see what is below them.
 // mine says which functions may be looked at.
-func collect(inputs []input, mine func(fn, file string) class, least float64) *costs {
+func collect(ctx context.Context, inputs []input, mine func(fn, file string) class, least float64) *costs {
 	c := &costs{inputs: inputs, lines: make(map[lineKey]*Line)}
-	w := newWalker(mine)
+	w := newWalker(ctx, mine)
 	samples := 0
 	for i := range inputs {
 		samples += inputs[i].profile.NumSamples()
-		w.walk(&inputs[i], func(v *cost, fs []frame, _ string) { c.count(v, fs) })
+		w.walk(&inputs[i], func(v *cost, fs []frame, _ string) { c.count(w, v, fs) })
 	}
 	for m := range metric(numMetrics) {
 		for _, l := range c.lines {
@@ -267,15 +289,26 @@ func collect(inputs []input, mine func(fn, file string) class, least float64) *c
 		}
 	}
 	maps.DeleteFunc(c.lines, func(k lineKey, _ *Line) bool { return !hot[k] })
+	for i, l := range w.at {
+		if l != nil && !hot[l.key] {
+			w.at[i] = nil
+		}
+	}
 	if samples > maxSamples {
 		c.notes = append(c.notes, "the profiles are too large to say what is below each line")
 		return c
 	}
 	for i := range inputs {
-		w.walk(&inputs[i], func(v *cost, fs []frame, labels string) { c.chain(v, fs, labels) })
+		w.walk(&inputs[i], func(v *cost, fs []frame, labels string) { c.chain(w, v, fs, labels) })
+	}
+	if c.chains >= maxChains {
+		c.notes = append(c.notes, "there are so many different stacks that for some only what is near a line is told apart: a finding may be missing, or save more than it says")
 	}
 	for _, l := range c.lines {
-		l.byKey = nil
+		l.byHash = nil
+		for _, ch := range l.chains {
+			ch.below, ch.ids, ch.next = w.named(ch.ids), nil, nil
+		}
 		slices.SortFunc(l.chains, func(a, b *chain) int {
 			return cmp.Or(-slices.Compare(a.v[:], b.v[:]), slices.Compare(a.below, b.below))
 		})
@@ -300,7 +333,7 @@ func (c *costs) part(v *cost, m metric) float64 {
 }
 
 // count adds a sample to the lines on its stack, once to each.
-func (c *costs) count(v *cost, fs []frame) {
+func (c *costs) count(w *walker, v *cost, fs []frame) {
 	c.total.add(v)
 	for m := range v {
 		c.has[m] = c.has[m] || v[m] != 0
@@ -315,14 +348,14 @@ func (c *costs) count(v *cost, fs []frame) {
 		if f.class == test {
 			tested = true
 		}
-		if f.class != own && f.class != foreign || repeated(fs[:i], f.key) {
+		if f.class != own && f.class != foreign || repeated(fs[:i], f.line) {
 			continue
 		}
 		seen++
-		l := c.lines[f.key]
+		l := w.at[f.line]
 		if l == nil {
 			l = &Line{key: f.key, fn: f.fn, start: f.start}
-			c.lines[f.key] = l
+			c.lines[f.key], w.at[f.line] = l, l
 		}
 		l.cum.add(v)
 	}
@@ -331,33 +364,83 @@ func (c *costs) count(v *cost, fs []frame) {
 	}
 }
 
-func repeated(fs []frame, k lineKey) bool {
-	return slices.ContainsFunc(fs, func(f frame) bool { return f.key == k })
+func repeated(fs []frame, line int32) bool {
+	for i := range fs {
+		if fs[i].line == line {
+			return true
+		}
+	}
+	return false
 }
 
 // chain adds a sample to what is below the lines on its stack.
-func (c *costs) chain(v *cost, fs []frame, labels string) {
-	for i, f := range fs {
-		l := c.lines[f.key]
-		if l == nil || repeated(fs[:i], f.key) {
+func (c *costs) chain(w *walker, v *cost, fs []frame, labels string) {
+	for i := range fs {
+		l := w.at[fs[i].line]
+		if l == nil || repeated(fs[:i], fs[i].line) {
 			continue
 		}
-		below := make([]string, 0, min(i, maxBelow))
-		for j := i - 1; j >= 0 && len(below) < maxBelow; j-- {
-			below = append(below, fs[j].fn)
+		ch := l.known(w.below(fs[:i], maxBelow), labels)
+		if reach := c.reach(); ch == nil && reach < maxBelow {
+			ch = l.known(w.below(fs[:i], reach), labels)
 		}
-		key := strings.Join(below, "\n") + "\x00" + labels
-		if l.byKey == nil {
-			l.byKey = make(map[string]*chain)
-		}
-		ch := l.byKey[key]
 		if ch == nil {
-			ch = &chain{below: below, labels: labels}
-			l.byKey[key] = ch
-			l.chains = append(l.chains, ch)
+			ch = l.add(w.ids, labels)
+			c.chains++
 		}
 		ch.v.add(v)
 	}
+}
+
+// below puts the functions below a line, of which fs are the frames, into w.ids: so many that are next to the line, and the leaf
+// when there are more.
+func (w *walker) below(fs []frame, most int) []int32 {
+	w.ids = w.ids[:0]
+	for j := len(fs) - 1; j >= 0 && len(w.ids) < most; j-- {
+		w.ids = append(w.ids, fs[j].id)
+	}
+	if most < maxBelow && len(fs) > most {
+		w.ids = append(w.ids, fs[0].id)
+	}
+	return w.ids
+}
+
+// named returns the names of functions.
+func (w *walker) named(ids []int32) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = w.fns[id]
+	}
+	return out
+}
+
+// known returns the chain of some functions, or nil when there is none yet.
+func (l *Line) known(ids []int32, labels string) *chain {
+	ch := l.byHash[hashOf(ids)]
+	for ch != nil && (ch.labels != labels || !slices.Equal(ch.ids, ids)) {
+		ch = ch.next
+	}
+	return ch
+}
+
+func (l *Line) add(ids []int32, labels string) *chain {
+	if l.byHash == nil {
+		l.byHash = make(map[uint64]*chain)
+	}
+	h := hashOf(ids)
+	ch := &chain{labels: labels, ids: slices.Clone(ids), next: l.byHash[h]}
+	l.byHash[h] = ch
+	l.chains = append(l.chains, ch)
+	return ch
+}
+
+// hashOf is FNV-1a of numbers instead of bytes.
+func hashOf(ids []int32) uint64 {
+	h := uint64(14695981039346656037)
+	for _, id := range ids {
+		h = (h ^ uint64(id)) * 1099511628211
+	}
+	return h
 }
 
 // A class says whose code a function is.
@@ -376,16 +459,46 @@ type frame struct {
 	key   lineKey
 	start int
 	class class
+	id    int32 // of the function
+	line  int32 // of the key
 }
 
 // A walker turns samples into frames, the leaf first.
 type walker struct {
+	ctx   context.Context
 	mine  func(fn, file string) class
 	names map[string]string // without type arguments
+
+	// Numbers are compared and hashed sooner than names are.
+	numbers map[string]int32
+	fns     []string // by number
+	lines   map[lineKey]int32
+	at      []*Line // by number; nil for those that cost too little
+	ids     []int32 // for below
 }
 
-func newWalker(mine func(fn, file string) class) *walker {
-	return &walker{mine, make(map[string]string)}
+func newWalker(ctx context.Context, mine func(fn, file string) class) *walker {
+	return &walker{ctx: ctx, mine: mine, names: make(map[string]string), numbers: make(map[string]int32), lines: make(map[lineKey]int32)}
+}
+
+// number returns the number of a function.
+func (w *walker) number(fn string) int32 {
+	id, ok := w.numbers[fn]
+	if !ok {
+		id = int32(len(w.fns))
+		w.numbers[fn], w.fns = id, append(w.fns, fn)
+	}
+	return id
+}
+
+// line returns the number of a line.
+func (w *walker) line(k lineKey) int32 {
+	id, ok := w.lines[k]
+	if !ok {
+		id = int32(len(w.at))
+		w.lines[k], w.at = id, append(w.at, nil)
+	}
+	return id
 }
 
 func (w *walker) walk(in *input, yield func(v *cost, fs []frame, labels string)) {
@@ -394,14 +507,17 @@ func (w *walker) walk(in *input, yield func(v *cost, fs []frame, labels string))
 	for i := range p.Locations {
 		for _, line := range p.Locations[i].Lines {
 			fn := &p.Functions[line.Function]
-			frames[i] = append(frames[i], frame{
-				fn: w.plain(fn.Name), key: lineKey{fn.File, int(line.Line)}, start: int(fn.StartLine), class: w.mine(fn.Name, fn.File),
-			})
+			f := frame{fn: w.plain(fn.Name), key: lineKey{fn.File, int(line.Line)}, start: int(fn.StartLine), class: w.mine(fn.Name, fn.File)}
+			f.id, f.line = w.number(f.fn), w.line(f.key)
+			frames[i] = append(frames[i], f)
 		}
 	}
 	var stack []uint32
 	var fs []frame
 	for i := range p.NumSamples() {
+		if i%4096 == 0 && w.ctx.Err() != nil {
+			return // whoever asked does not want to know any more
+		}
 		set := p.LabelSets()[p.Label(i)]
 		if set.Has(recording.OverheadLabel, recording.Recorder) {
 			continue

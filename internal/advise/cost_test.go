@@ -1,0 +1,58 @@
+package advise
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// Where every stack is another, what is below a line is told apart less and less, and all of it still counts.
+func TestCollectManyStacks(t *testing.T) {
+	const digits, stacks = 600, 2*maxChains + 50_000
+	b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
+	add := func(name, file string) uint32 {
+		n := uint32(len(b.Locations))
+		b.Functions = append(b.Functions, profile.Function{Name: name, SystemName: name, File: file})
+		b.Locations = append(b.Locations, profile.Location{Mapping: profile.NoMapping, Lines: []profile.Line{{Function: n, Line: 7}}})
+		return n
+	}
+	for i := range digits {
+		add(fmt.Sprint("lib.f", i), "")
+	}
+	first, own1 := add("lib.First", ""), add("main.work", "main.go")
+	b.Renumber()
+	for i := range uint32(stacks) {
+		b.Add([]uint32{i % digits, i / digits % digits, i / digits / digits, first, own1}, 0, []int64{1})
+	}
+	p, err := b.Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs, _ := inputsOf([]*recording.Recording{{Ref: "many", Profile: p}})
+	c := collect(t.Context(), inputs, func(fn, file string) class {
+		if file == "main.go" {
+			return own
+		}
+		return std
+	}, 0.01)
+	l := c.lines[lineKey{"main.go", 7}]
+	if l == nil || l.cum[cpu] != stacks {
+		t.Fatalf("the line costs %+v, want %d", l, stacks)
+	}
+	if n := len(l.chains); n < maxChains || n > 2*maxChains+2*digits {
+		t.Errorf("%d chains are told apart, want %d and a few at most", n, 2*maxChains)
+	}
+	below := l.sum(func(ch *chain) bool { return ch.first() == "lib.First" && len(ch.below) > 1 })
+	if below[cpu] != stacks {
+		t.Errorf("%d of %d is below what the line calls", below[cpu], stacks)
+	}
+	leaf := l.sum(func(ch *chain) bool { return ch.below[len(ch.below)-1] == "lib.f7" })
+	if want := int64((stacks + digits - 1 - 7) / digits); leaf[cpu] != want {
+		t.Errorf("a leaf costs %d, want %d", leaf[cpu], want)
+	}
+	if len(c.notes) != 1 {
+		t.Errorf("it says %q", c.notes)
+	}
+}
