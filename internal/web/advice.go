@@ -23,6 +23,7 @@ import (
 // ask again.
 type adviser struct {
 	find func(ctx context.Context, rec *recording.Recording) (*report.Advice, error)
+	most int // samples of a profile that is looked through without anybody asking for it
 
 	ctx  context.Context // ends with the server
 	stop context.CancelFunc
@@ -42,7 +43,7 @@ type advice struct {
 
 // newAdviser returns an adviser that looks for sources in the module around a folder.
 func newAdviser(dir string) *adviser {
-	a := &adviser{turn: make(chan struct{}, 1), known: make(map[string]*advice)}
+	a := &adviser{most: 500_000, turn: make(chan struct{}, 1), known: make(map[string]*advice)}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	a.find = func(ctx context.Context, rec *recording.Recording) (*report.Advice, error) {
 		one := *rec

@@ -132,6 +132,24 @@ func TestPageFindings(t *testing.T) {
 	p.wait(`/of the whole recording/.test(document.querySelector(".findings [role=status]")?.innerText ?? "")`)
 }
 
+// What would take long is looked for when somebody wants it.
+func TestPageFindingsMany(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the go command")
+	}
+	rec, module := web.Shop(t)
+	_, first := serveWith(t, web.Options{Advise: module}, func(s *web.Server) { web.FewSamples(s, 3) }, rec)
+	p := open(t, first, 1280, 800)
+	p.visit("/overview")
+	p.wait(`/takes a while/.test(document.querySelector(".findings [role=status]").innerText)`)
+	if eval[bool](p, `document.documentElement.dataset.advising !== undefined`) {
+		t.Error("it is looked for though nobody asked")
+	}
+	p.click(".findings button", "Look for findings")
+	p.found()
+	p.wait(`document.querySelectorAll(".findings ol > li").length === 2`)
+}
+
 // Frames of functions with findings are marked; keys and the pointer lead to what was found, and screen readers tell of it.
 func TestPageFindingsFlame(t *testing.T) {
 	rec, module := web.Shop(t)

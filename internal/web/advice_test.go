@@ -120,6 +120,9 @@ func HoldFindings(s *Server) (let func(failure error)) {
 	return func(failure error) { turns <- failure }
 }
 
+// FewSamples has a server look through profiles of more samples only when it is told to.
+func FewSamples(s *Server, most int) { s.adviser.most = most }
+
 // What a page is told of findings is what hone advise writes as JSON, and is found out once.
 func TestAdvise(t *testing.T) {
 	if testing.Short() {

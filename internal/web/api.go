@@ -247,6 +247,7 @@ type sessionRecord struct {
 	Time     int64           `json:"time_nanos,omitempty"`
 	Duration int64           `json:"duration_nanos,omitempty"`
 	Samples  int             `json:"samples"`
+	Many     bool            `json:"many,omitempty"` // so many that findings take long to look for
 	Metrics  []sessionMetric `json:"metrics"`
 	Labels   []string        `json:"labels,omitempty"`
 	Parts    []string        `json:"parts,omitempty"` // beside profiles: metrics, gc
@@ -293,6 +294,7 @@ func (s *Server) describe() (session, error) {
 		if err != nil {
 			return out, err
 		}
+		one.Many = s.adviser != nil && one.Samples > s.adviser.most
 		out.Recordings = append(out.Recordings, one)
 	}
 	out.describe()

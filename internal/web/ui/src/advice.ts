@@ -41,20 +41,21 @@ export function subjectOf(app: App): string {
   return app.session.advises && profiled(app) ? (recordingOf(app)?.ref ?? "") : "";
 }
 
-/** useAdvice returns what was found in the recording that is looked at, and has it looked for. */
+/** useAdvice returns what was found in the recording that is looked at, and has it looked for unless that takes long. */
 export function useAdvice(): Advised {
   const app = useApp();
   const [, again] = useReducer((n: number, _: void) => n + 1, 0);
   const ref = subjectOf(app);
+  const unasked = ref !== "" && !recordingOf(app)?.many;
   useEffect(() => {
     if (ref === "") return;
     const look = () => again();
     watchers.add(look);
     if (known.has(ref)) look(); // it may have come since
-    else void ask(app.api, ref);
+    else if (unasked) void ask(app.api, ref);
     return () => void watchers.delete(look);
   }, [ref]);
-  return known.get(ref) ?? (ref === "" ? nothing : { ...nothing, looking: true });
+  return known.get(ref) ?? (unasked ? { ...nothing, looking: true } : nothing);
 }
 
 /** isOf tells whether a function is the one that a finding is in, or was written inside of it. */

@@ -32,6 +32,7 @@ export interface Recording {
   time_nanos?: number;
   duration_nanos?: number;
   samples: number;
+  many?: boolean; // so many that findings take long to look for
   metrics: Metric[] | null;
   labels?: string[] | null;
   parts?: string[] | null; // beside profiles: metrics, gc

@@ -26,10 +26,11 @@ export function Findings() {
       <h2>Findings</h2>
       <p class="quiet" role="status">
         {looking ? "looking for what costs something without need: packages are being loaded, which takes some seconds" : ""}
+        {!looking && !error && !advice ? "looking through so many samples takes a while, and the processors" : ""}
         {error ? `${error.message}${error.hint ? "; " + error.hint : ""}` : ""}
         {advice ? summary(advice) + (part ? "; of the whole recording, not only of what the filters leave" : "") : ""}
       </p>
-      {error && <p><button onClick={() => void ask(app.api, ref)}>Look again</button></p>}
+      {!looking && !advice && <p><button onClick={() => void ask(app.api, ref)}>{error ? "Look again" : "Look for findings"}</button></p>}
       {list.length > 0 && (
         <ol>
           {list.slice(0, all ? list.length : firstShown).map((f, i) => <li key={f.number}><Unfolding finding={f} open={i === 0} /></li>)}
