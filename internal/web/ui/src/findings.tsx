@@ -37,9 +37,16 @@ export function Findings() {
         </ol>
       )}
       {!all && list.length > firstShown && <p><button onClick={() => setAll(true)}>Show all {list.length}</button></p>}
-      <Notes notes={advice?.notes} />
+      <Notes notes={few(advice?.notes ?? [], ref)} />
     </section>
   );
+}
+
+/** few leaves out notes where there are many: those about what costs most come first. */
+function few(notes: string[], ref: string): string[] {
+  const most = 3;
+  if (notes.length <= most + 1) return notes;
+  return [...notes.slice(0, most), `and ${notes.length - most} more such notes; hone advise ${shellWord(ref)} has all of them`];
 }
 
 function summary(a: Advice): string {
