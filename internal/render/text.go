@@ -134,22 +134,28 @@ func (p *printer) wrapped(label, text string, st style) {
 		p.line(line.String() + p.paint(text, st))
 		return
 	}
-	begin, words := used, ""
+	for _, words := range wrapWords(text, room-used) {
+		p.line(line.String() + p.paint(words, st))
+		line.Reset()
+		line.WriteString(strings.Repeat(" ", used))
+	}
+}
+
+// wrapWords cuts text into lines of at most room columns, between words. A word that is wider stands alone.
+func wrapWords(text string, room int) []string {
+	var lines []string
+	words := ""
 	for word := range strings.SplitSeq(text, " ") {
-		if words != "" && used+1+width(word) > room {
-			p.line(line.String() + p.paint(words, st))
-			line.Reset()
-			line.WriteString(strings.Repeat(" ", begin))
-			used, words = begin, ""
+		if words != "" && width(words)+1+width(word) > room {
+			lines = append(lines, words)
+			words = ""
 		}
 		if words != "" {
 			words += " "
-			used++
 		}
 		words += word
-		used += width(word)
 	}
-	p.line(line.String() + p.paint(words, st))
+	return append(lines, words)
 }
 
 // title starts a part of an answer.
@@ -169,8 +175,20 @@ func (p *printer) title(title string, about report.Phrase) {
 
 func (p *printer) facts(b *report.Facts) {
 	g := grid{columns: []gridColumn{{}, {cut: cutRight}}}
+	names := 0
 	for _, f := range b.Items {
-		g.rows = append(g.rows, []cell{{text: clean(f.Name), style: dim}, {text: p.text(f.Value)}})
+		names = max(names, width(clean(f.Name)))
+	}
+	room := p.o.Width - names - gap
+	for _, f := range b.Items {
+		name, lines := clean(f.Name), []string{p.text(f.Value)}
+		if p.o.Width > 0 && width(lines[0]) > room && room >= leastText {
+			lines = wrapWords(lines[0], room)
+		}
+		for _, l := range lines {
+			g.rows = append(g.rows, []cell{{text: name, style: dim}, {text: l}})
+			name = ""
+		}
 	}
 	g.print(p.w, p.formatter, p.o.Width)
 }

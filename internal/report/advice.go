@@ -194,7 +194,7 @@ const shownPatch = 24
 func (f *Finding) blocks(full, ranked bool) []Block {
 	list := []Block{}
 	title := fmt.Sprintf("%d. %s", f.Number, f.Title)
-	about := Heading{} // rather than Facts, whose long texts would be cut
+	about := Heading{} // rather than Facts: long texts have little room beside names
 	add := func(name, text string) {
 		if text != "" {
 			about.Lines = append(about.Lines, Phrase{name + ": " + text})

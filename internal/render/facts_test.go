@@ -1,0 +1,34 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// A value is an answer: where there is no room for it in one line it takes several, rather than lose its end.
+func TestFactsKeepTheirEnds(t *testing.T) {
+	facts := blockReport{report.Facts{Items: []report.Fact{
+		{Name: "cycles", Value: 85},
+		{Name: "pauses", Value: report.Phrase{"85ms in 170 stops: p50 230us, ", "p99 8.10ms, max 14ms"}},
+		{Name: "path", Value: strings.Repeat("x", 60)},
+	}}}
+	tests := []struct {
+		width int
+		want  string
+	}{
+		{0, "cycles  85\npauses  85ms in 170 stops: p50 230us, p99 8.10ms, max 14ms\npath    " + strings.Repeat("x", 60) + "\n"},
+		{80, "cycles  85\npauses  85ms in 170 stops: p50 230us, p99 8.10ms, max 14ms\npath    " + strings.Repeat("x", 60) + "\n"},
+		{40, "cycles  85\npauses  85ms in 170 stops: p50 230us,\n        p99 8.10ms, max 14ms\npath    " + strings.Repeat("x", 31) + "…\n"},
+	}
+	for _, test := range tests {
+		var out strings.Builder
+		if err := Terminal(&out, facts, Options{Width: test.width}); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != test.want {
+			t.Errorf("in %d columns:\n%s\nwant\n%s", test.width, out.String(), test.want)
+		}
+	}
+}
