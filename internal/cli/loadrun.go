@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -121,7 +122,7 @@ func loadFlagsOf(cmd *cobra.Command) (*loadFlags, *source.Options) {
 	flags.IntVarP(&f.conns, "conns", "c", 0, "use `N` connections; 10 when not given")
 	flags.VarP(&timeFlag{&f.duration}, "duration", "t", "how long to send requests; 10s when not given")
 	flags.StringVar(&f.rate, "rate", "", "send `N` requests a second in all, by a schedule: 200, 2k, 30/m")
-	flags.StringVar(&f.stages, "stages", "", "a schedule, such as 100..2000/60s,2000/5m")
+	flags.StringVar(&f.stages, "stages", "", "a `SCHEDULE`, such as 100..2000/60s,2000/5m")
 	flags.Var(&timeFlag{&f.warmup}, "warmup", "send requests that do not count for so long first; 2s when not given, nothing with -n")
 	flags.Var(&timeFlag{&f.timeout}, "timeout", "how long to wait for an answer; 30s when not given")
 	flags.Var(&timeFlag{&f.grace}, "grace", "how long to wait for the last answers; 5s when not given")
@@ -139,7 +140,7 @@ func loadFlagsOf(cmd *cobra.Command) (*loadFlags, *source.Options) {
 	flags.StringVar(&f.slo, "slo", "", "exit with 3 when the `GOALS` are missed: p99<50ms, mean, max, errors<0.1%, joined by commas")
 	flags.BoolVar(&f.findMax, "find-max", false, "search for the highest rate that meets --slo; --duration is that of each try, 5s when not given")
 	flags.StringVar(&f.engine, "engine", "", "what sends: `NAME` is "+strings.Join(load.Engines(), ", "))
-	flags.IntVar(&f.threads, "threads", 0, "threads of the engine epoll; half the processors when not given")
+	flags.IntVar(&f.threads, "threads", 0, "use `N` threads in the engine epoll; half the processors when not given")
 	flags.BoolVar(&f.noKeepAlive, "no-keepalive", false, "open a connection for each request")
 	flags.BoolVar(&f.http2, "http2", false, "speak HTTP/2; --conns are then requests at the same time")
 	flags.StringVarP(&f.proxy, "proxy", "x", "", "send through the proxy at `URL`")
@@ -364,16 +365,25 @@ func findMax(cmd *cobra.Command, sys *System, out output, f *loadFlags, p *load.
 
 // noAnswer says why there was no answer at all.
 func noAnswer(l *latency.Log) error {
-	if l.Answered > 0 || l.Asked == 0 {
+	asked, during, errs := l.Asked, "", l.Errors
+	if asked == 0 { // where nothing can connect, the run ends in its warm-up
+		asked, during, errs = l.Warm.Sent+l.Warm.FailedBefore(), " of the warm-up", l.Warm.Errors
+	}
+	if l.Answered+l.Warm.Answered > 0 || asked == 0 || l.Stopped == load.Interrupted {
 		return nil
 	}
-	err := fmt.Errorf("%s answered none of %d requests", l.Target, l.Asked)
+	err := fmt.Errorf("%s answered none of %d requests%s", l.Target, asked, during)
+	if l.Asked == 0 && len(errs) > 0 { // the answer is about what counts, so it does not name them
+		causes := slices.Sorted(maps.Keys(errs))
+		slices.SortStableFunc(causes, func(a, b latency.Cause) int { return cmp.Compare(errs[b], errs[a]) })
+		err = fmt.Errorf("%w: %s", err, causes[0])
+	}
 	switch {
-	case l.Errors[latency.Refused] > 0:
+	case errs[latency.Refused] > 0:
 		return &hinted{err, "is the server running, and on this port?"}
-	case l.Errors[latency.TLS] > 0:
+	case errs[latency.TLS] > 0:
 		return &hinted{err, "--insecure takes any certificate; http:// is without TLS"}
-	case l.Errors[latency.Malformed] > 0:
+	case errs[latency.Malformed] > 0:
 		return &hinted{err, "what it sends is no HTTP/1; --http2 speaks HTTP/2, https:// TLS"}
 	}
 	return err
