@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -77,21 +78,26 @@ func commands(cmd *cobra.Command, w io.Writer, cols int) {
 	}
 	for _, g := range groups {
 		var rows [][2]string
+		list := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool {
+			return c.GroupID != g.ID || !c.IsAvailableCommand()
+		})
 		if g.ID == groupLook {
-			for _, v := range view.All { // in their own order, not that of the alphabet
-				if v.Part != view.Versions && v.Part != view.LoadRun { // which do more than look
-					rows = append(rows, [2]string{v.Name, v.Doc})
-				}
-			}
-		} else {
-			for _, c := range cmd.Commands() {
-				if c.GroupID == g.ID && c.IsAvailableCommand() {
-					rows = append(rows, [2]string{c.Name(), c.Short})
-				}
-			}
+			slices.SortStableFunc(list, func(a, b *cobra.Command) int { return cmp.Compare(viewOrder(a), viewOrder(b)) })
+		}
+		for _, c := range list {
+			rows = append(rows, [2]string{c.Name(), c.Short})
 		}
 		pairs(w, g.Title, rows, cols)
 	}
+}
+
+// viewOrder puts views in their own order, and what is no view behind them, in that of the alphabet.
+func viewOrder(c *cobra.Command) int {
+	i := slices.IndexFunc(view.All, func(v view.View) bool { return v.Name == c.Name() })
+	if i < 0 {
+		return len(view.All)
+	}
+	return i
 }
 
 // flags lists the flags of cmd in sections.
@@ -120,10 +126,18 @@ func flags(cmd *cobra.Command, w io.Writer, cols int) {
 // write answers.
 func applies(cmd *cobra.Command, flag string) bool {
 	switch {
-	case !slices.Contains(outputNames, flag), !cmd.HasParent(), cmd.GroupID == groupLook, cmd.GroupID == groupAdvise && !slices.Contains([]string{interactiveFlag, flameFlag, darkFlag, upFlag}, flag):
+	case !slices.Contains(outputNames, flag), !cmd.HasParent():
 		return true
-	case cmd.Name() == "merge", cmd.Name() == "record":
+	case cmd.Name() == "merge", cmd.Name() == "record", cmd.Name() == "init":
 		return flag == "output"
+	case cmd.Name() == "web":
+		return false
+	}
+	switch cmd.GroupID {
+	case groupLook:
+		return true
+	case groupLoad, groupAdvise, groupProve:
+		return !slices.Contains([]string{interactiveFlag, flameFlag, darkFlag, upFlag}, flag)
 	}
 	return false
 }
@@ -146,7 +160,8 @@ func spelling(f *pflag.Flag) string {
 
 func doc(f *pflag.Flag) string {
 	_, usage := pflag.UnquoteUsage(f)
-	if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" {
+	// A zero stands for "not given"; what that means is in the text where it is not plain.
+	if !slices.Contains([]string{"", "false", "[]", "0", "-1"}, f.DefValue) {
 		usage += " (" + f.DefValue + " when not given)"
 	}
 	return usage

@@ -63,7 +63,7 @@ func proveCommand(sys *System) *cobra.Command {
 	flags := cmd.Flags()
 	flags.Var(&secondsFlag{&opt.Time}, "time", "how long to look for differences, and with --faster half of it for the benchmarks; 60s when not given")
 	flags.IntVar(&opt.Executions, "calls", 0, "stop after `N` calls about each function, in place of --time")
-	flags.Uint64Var(&opt.Seed, "seed", 0, "make up other calls")
+	flags.Uint64Var(&opt.Seed, "seed", 0, "make up other calls, those of `N`")
 	flags.StringVar(&opt.Only, "func", "", "compare one `FUNCTION` only, such as Parse or Type.Method")
 	flags.BoolVar(&opt.Strict, "strict", false, "count nil against empty, and texts of errors, as differences, too")
 	flags.BoolVar(&opt.NoTests, "no-tests", false, "leave out building, vet and tests")

@@ -63,7 +63,7 @@ func raceCommand(sys *System) *cobra.Command {
 	flags.StringVar(&opt.Run, "run", "", "only the tests that `REGEXP` matches")
 	flags.StringVar(&requests, "requests", "", "ask handlers with the requests in `FILE`, in one of the forms of hone load --targets")
 	flags.BoolVar(&opt.NoReplay, "no-requests", false, "do not ask handlers, only run the tests")
-	flags.Uint64Var(&opt.Seed, "seed", 0, "other orders and other requests")
+	flags.Uint64Var(&opt.Seed, "seed", 0, "other orders and other requests, those of `N`")
 	flags.StringArrayVar(&opt.Flags, "flag", nil, "give `FLAG` to the go command, such as --flag=-tags=x")
 	flags.BoolVar(&fix, "fix", false, "prove the patches that are known, and write those that are proven")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

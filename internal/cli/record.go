@@ -87,7 +87,7 @@ func recordCommand(sys *System) *cobra.Command {
 	flags.Var(&f.when, "when", "look out for trouble, such as rss>50%, and keep what led up to it")
 	flags.Var(&secondsFlag{&f.window}, "window", "with --when: how much of the time before is kept; 30s when not given")
 	flags.Var(&secondsFlag{&f.cooldown}, "cooldown", "with --when: how long a condition is quiet after it held; 10s when not given")
-	flags.IntVar(&f.captures, "captures", 5, "with --when: how often trouble is looked at")
+	flags.IntVar(&f.captures, "captures", 5, "with --when: look at trouble `N` times at most")
 	flags.BoolVar(&f.leaks, "leaks", false, "find goroutines that nobody can wake: builds the standard library again")
 	ask := &source.Options{}
 	flags.StringVar(&ask.TLSCert, "tls-cert", "", "show the certificate in `FILE` to servers")
