@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,8 +79,33 @@ func outputOf(cmd *cobra.Command, sys *System) (output, error) {
 	if cols > 0 || color == "always" {
 		plain = "terminal"
 	}
+	if err := writable(cmd, out); err != nil {
+		return out, err
+	}
 	out.format = cmp.Or(out.format, byEnding, plain)
 	return out, nil
+}
+
+// writable refuses endings of files that promise what the answer of cmd will not be. With --json and the like a name is only
+// a name, but programs read files that are named like a profile or a recording as one.
+func writable(cmd *cobra.Command, out output) error {
+	named := strings.ToLower(filepath.Ext(out.file))
+	file, name := quoted(out.file), cmd.Name()
+	switch {
+	case name == "merge" || out.file == "":
+		return nil
+	case slices.Contains([]string{".gz", ".pb", ".pprof", ".prof", ".pgo"}, named):
+		return usagef("hone merge -o "+file+" writes one", "%s would not be a profile: %s writes text", out.file, name)
+	case named == ".hone" && !slices.Contains([]string{"bench", "compare", "load"}, name): // which keep what they measured
+		return usagef("hone record -o "+file+" makes one", "%s would not be a recording: %s writes text", out.file, name)
+	case out.format != "":
+		return nil
+	case named == ".folded" && name != "folded", named == ".dot" && name != "dot", named == ".callgrind" && name != "callgrind":
+		return usagef("hone "+named[1:]+" -o "+file+" writes that", "%s would not be what its name says: %s writes text", out.file, name)
+	case slices.Contains([]string{".pdf", ".ps", ".eps", ".gif", ".jpg", ".jpeg", ".webp", ".htm", ".xlsx"}, named):
+		return usagef("-o takes .json, .csv, .md, .txt, and of pictures .svg, .png and .html", "%s: hone does not write %s", out.file, named)
+	}
+	return nil
 }
 
 // utf8Locale reports whether the terminal can be expected to show more than ASCII. Nothing set means a modern one.

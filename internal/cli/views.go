@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -122,9 +121,6 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 	out, err := outputOf(cmd, sys)
 	if err != nil {
 		return err
-	}
-	if slices.Contains([]string{".gz", ".pprof", ".prof", ".pgo"}, strings.ToLower(filepath.Ext(out.file))) {
-		return usagef("hone merge -o "+quoted(out.file)+" writes one", "%s would not be a profile: %s writes text", out.file, v.Name)
 	}
 	if err := drawable(v, out); err != nil {
 		return err

@@ -51,6 +51,11 @@ looked for once the first picture is there.`,
 		if len(args) == 0 {
 			return usagef("for example: hone web cpu.pprof", "web needs a profile to look at")
 		}
+		for _, name := range []string{"output", "json", "csv", "md"} {
+			if cmd.Flags().Changed(name) {
+				return usagef("hone flame -o page.html writes a page", "web shows profiles in a browser: --%s means nothing to it", name)
+			}
+		}
 		dir, err := moduleDir(sys, *module)
 		if err != nil {
 			return err
