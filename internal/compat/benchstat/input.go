@@ -10,6 +10,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/hone-perf/hone/internal/bench"
+	"github.com/hone-perf/hone/internal/recording"
 )
 
 // maxInput bounds a file.
@@ -90,7 +91,21 @@ func (in *input) each(yield func(benchfmt.Record)) error {
 // open reads a file. When reading fails, what was read until then is not nil.
 func (in *input) open(path string) ([]byte, error) {
 	r := in.stdin
-	if path != "-" {
+	switch {
+	case path == "-":
+	case recording.IsRecording(path): // which the original could not read
+		rec, err := recording.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer rec.Close()
+		f, err := rec.OpenFile(recording.BenchFile)
+		if err != nil {
+			return nil, fmt.Errorf("%s holds no benchmark lines; hone bench -o FILE.hone keeps some", path)
+		}
+		defer f.Close()
+		r = f
+	default:
 		f, err := os.Open(path)
 		if err != nil {
 			return nil, err
