@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -97,6 +98,9 @@ func gcLog(sys *System, ref string) (*gclog.Log, error) {
 			err = fmt.Errorf("%s: there is no such file", ref)
 			if near := nearestFile(ref); near != "" {
 				return nil, &hinted{err, "did you mean " + near + "?"}
+			}
+			if strings.Contains(ref, ":") {
+				return nil, &hinted{err, "no server hands out this log: GODEBUG=gctrace=1 has it written to standard error; hone record " + quoted(ref) + " keeps memory over time"}
 			}
 			return nil, &hinted{err, "a command comes behind --: hone gc -- " + quoted(ref)}
 		}

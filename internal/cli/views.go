@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -106,6 +107,9 @@ func place(v *view.View, q *query.Query, args []string) error {
 		q.Base, args = args[:1], args[1:]
 	}
 	if len(args) == 0 {
+		if _, err := os.Stat(q.Arg); err == nil && v.Arg != "" {
+			return usagef("for example: hone "+v.Name+" "+quoted(promptWords(v.Examples[0])[1])+" "+quoted(q.Arg), "%s wants to know which functions of %s", v.Name, q.Arg)
+		}
 		return usagef("for example: "+example(v), "%s needs a profile to look at", v.Name)
 	}
 	q.Refs = args
