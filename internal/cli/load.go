@@ -278,6 +278,9 @@ func gather(cmd *cobra.Command, sys *System, o *source.Options, refs []string, m
 		}
 		p, err := loadProfiles(cmd, sys, o, others)
 		if err != nil {
+			if len(refs) == 1 && isPackage(refs[0]) && cmd.Context().Err() == nil {
+				err = &hinted{fmt.Errorf("%s: there is a Go package in this folder, and no profile", refs[0]), "hone record " + quoted(refs[0]) + " records the program"}
+			}
 			return nil, "", err
 		}
 		recorded = append(recorded, &recording.Recording{Ref: naming(others), Profile: p})
@@ -298,6 +301,12 @@ func gather(cmd *cobra.Command, sys *System, o *source.Options, refs []string, m
 		return nil, "", fmt.Errorf("adding up %s: %w", naming(refs), err)
 	}
 	return &recording.Recording{Ref: naming(refs), Profile: p, Sources: recording.Either(sources...)}, typ, nil
+}
+
+// isPackage reports whether dir is a folder with Go files.
+func isPackage(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), ".go") })
 }
 
 // insteadOf says what shows a recording that has no profile.
