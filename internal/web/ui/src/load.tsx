@@ -133,7 +133,6 @@ function Server({ of: s }: { of: LoadServer }) {
           <table class="plain">
             <tbody>
               <tr><td class="num">{nanos(s.cpu.all_ns)}</td><td>CPU</td></tr>
-              {(s.cpu.kernel_ns ?? 0) > 0 && <tr><td class="num">{nanos(s.cpu.kernel_ns!)}</td><td>CPU, as the kernel counts it</td></tr>}
               {s.memory && <tr><td class="num">{bytes(s.memory.bytes)}</td><td>allocated in {few(s.memory.objects)} objects</td></tr>}
               {s.gc && <tr><td class="num">{(100 * s.gc.share).toFixed(1)}%</td><td>of the CPU time for {group(s.gc.cycles)} collections of garbage</td></tr>}
               {(s.leak_suspects ?? []).map((x) => <tr><td class="num bad">a leak?</td><td>{x.what} from {x.what === "memory" ? bytes(x.from) : group(x.from)} to {x.what === "memory" ? bytes(x.to) : group(x.to)} {x.where}</td></tr>)}
