@@ -17,9 +17,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
-
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/patch"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -58,8 +57,10 @@ func (p *Pass) fix(grade report.Grade, title string, edits ...edit) []report.Fix
 		}
 		return nil
 	}
-	patch, out := textChange(p.file.name, p.file.text, text)
-	return []report.Fix{{Title: title, Grade: grade, Edits: out, Patch: patch}}
+	return []report.Fix{{
+		Title: title, Grade: grade,
+		Edits: patch.Edits(p.file.name, p.file.text, text), Patch: patch.Diff(p.file.name, p.file.text, text),
+	}}
 }
 
 // noFix says why the file cannot be patched.
@@ -301,57 +302,6 @@ func (t *tree) importer() (types.Importer, error) {
 		return os.Open(exports[name])
 	})
 	return t.imports, nil
-}
-
-// textChange returns the difference of two texts as a patch, and as edits of whole lines.
-func textChange(name string, old, now []byte) (string, []report.Edit) {
-	text := string(diff.Diff("a/"+name, old, "b/"+name, now))
-	_, text, _ = strings.Cut(text, "\n") // what begins with diff
-	offsets := []int{0}
-	for i, b := range old {
-		if b == '\n' {
-			offsets = append(offsets, i+1)
-		}
-	}
-	if offsets[len(offsets)-1] != len(old) {
-		offsets = append(offsets, len(old))
-	}
-	at := func(line int) int { return offsets[min(line-1, len(offsets)-1)] }
-	var edits []report.Edit
-	line, open := 0, -1
-	for l := range strings.Lines(text) {
-		if strings.HasPrefix(l, "@@ -") {
-			fmt.Sscanf(l, "@@ -%d", &line)
-			if strings.HasPrefix(l, "@@ -0,0") {
-				line = 1
-			}
-			open = -1
-			continue
-		}
-		if line == 0 {
-			continue // the names
-		}
-		switch l[0] {
-		case ' ':
-			line++
-			open = -1
-			continue
-		case '\\':
-			continue
-		}
-		if open < 0 {
-			edits = append(edits, report.Edit{File: name, Start: at(line), End: at(line), StartLine: line, EndLine: line})
-			open = len(edits) - 1
-		}
-		e := &edits[open]
-		if l[0] == '-' {
-			line++
-			e.End, e.EndLine = at(line), line
-		} else {
-			e.New += l[1:]
-		}
-	}
-	return text, edits
 }
 
 // newName returns a name for a variable of the package that nothing in it has.

@@ -170,6 +170,7 @@ type unit struct {
 	tree    *tree
 	rest    []byte          // texts of files in its folder that were not loaded; read when it is asked for
 	names   map[string]bool // that fixes gave to new variables of the package
+	parents map[ast.Node]ast.Node
 }
 
 // A file is one of the files of a unit.

@@ -220,8 +220,8 @@ var recomputed = &Rule{
 			for m := range c {
 				c[m] /= same
 			}
-			p.why = "that the function only looks at its argument is not known"
 			p.report(call, c, finding{
+				fixes:  p.workedOut(fn, field),
 				title:  fmt.Sprintf("%s of a field that never changes", fn.Name()),
 				claim:  fmt.Sprintf("%s is only set when its struct is made, so %s gives the same each time", p.src(sel), p.src(call)),
 				advice: "keep the result in the struct, from when it is made",

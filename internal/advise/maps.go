@@ -190,6 +190,10 @@ var mapAsSet = &Rule{
 			default:
 				f.advice = "where sets have few members, a slice that is searched; where there is one set at a time, a mark in the objects"
 			}
+			f.fixes = u.in[0].listed(u.t)
+			for _, q := range u.in {
+				q.why = u.in[0].why
+			}
 			u.report(f)
 		}
 	},

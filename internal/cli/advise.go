@@ -209,23 +209,11 @@ func arePackages(sys *System, args []string) bool {
 
 // adviseBench runs benchmarks and returns the recording of them. It stays, so that what is said can be looked at.
 func adviseBench(cmd *cobra.Command, sys *System, build, test, packages []string) ([]string, error) {
-	run := capture.Benchmarks{Packages: packages, Flags: build, Count: 1}
-	for _, t := range test {
-		name, value, _ := strings.Cut(strings.TrimPrefix(t, "-test."), "=")
-		switch name {
-		case "bench":
-			run.Bench = value
-		case "benchtime", "cpu", "short", "skip":
-			run.Args = append(run.Args, t)
-		case "benchmem": // it is measured anyway
-		case "run":
-			if value != "XXX" && value != "^$" && value != "NONE" {
-				return nil, usagef("hone record --test PKG runs tests, and hone advise takes the recording", "advise runs benchmarks alone; it has no use for -run=%s", value)
-			}
-		default:
-			return nil, usagef("it takes -bench, -benchtime, -cpu, -short, -skip and the flags of go build", "advise has no use for -%s", name)
-		}
+	run, err := benchmarksOf("advise", build, test, packages)
+	if err != nil {
+		return nil, err
 	}
+	run.Count = 1
 	say := &saying{sys: sys, on: width(sys.Err) > 0}
 	opt := capture.Options{
 		Dir: sys.Dir, Hone: version(), Flags: append([]string{"hone"}, sys.args...), Say: say.now,

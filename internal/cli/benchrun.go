@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,29 +28,11 @@ const usualRounds = 10
 
 // benchRun runs benchmarks, keeps what they measure, and shows it.
 func benchRun(cmd *cobra.Command, sys *System, out output, f *benchFlags, q query.Query, build, test, packages []string) error {
-	run := capture.Benchmarks{Packages: packages, Flags: build, Count: usualRounds, NoProfile: f.noProfile}
-	for _, t := range test {
-		name, value, _ := strings.Cut(strings.TrimPrefix(t, "-test."), "=")
-		switch name {
-		case "bench":
-			run.Bench = value
-		case "count":
-			n, err := strconv.Atoi(value)
-			if err != nil || n < 1 {
-				return usagef("", "-count=%s: want how often each benchmark runs, such as 10", value)
-			}
-			run.Count = n
-		case "benchtime", "cpu", "short", "skip":
-			run.Args = append(run.Args, t)
-		case "benchmem": // it is measured anyway
-		case "run":
-			if value != "XXX" && value != "^$" && value != "NONE" {
-				return usagef("hone record --test PKG runs tests", "bench runs benchmarks alone; it has no use for -run=%s", value)
-			}
-		default:
-			return usagef("it takes -bench, -benchtime, -count, -cpu, -short, -skip and the flags of go build", "bench has no use for -%s", name)
-		}
+	run, err := benchmarksOf("bench", build, test, packages)
+	if err != nil {
+		return err
 	}
+	run.Count, run.NoProfile = cmp.Or(run.Count, usualRounds), f.noProfile
 	keep, temporary, err := benchFile(cmd.Context(), sys, &out, f)
 	if err != nil {
 		return err
@@ -115,6 +98,39 @@ func benchRun(cmd *cobra.Command, sys *System, out output, f *benchFlags, q quer
 		return &exited{done.Code, errors.New("not all benchmarks ran to their end")}
 	}
 	return cmd.Context().Err()
+}
+
+// benchmarksOf reads the flags of go test that are about benchmarks, for a command that runs some. A Count of 0 is that nobody
+// said how often.
+func benchmarksOf(command string, build, test, packages []string) (capture.Benchmarks, error) {
+	run := capture.Benchmarks{Packages: packages, Flags: build}
+	takes := "-bench, -benchtime, -cpu, -short, -skip"
+	if command == "bench" {
+		takes = "-bench, -benchtime, -count, -cpu, -short, -skip"
+	}
+	for _, t := range test {
+		name, value, _ := strings.Cut(strings.TrimPrefix(t, "-test."), "=")
+		switch {
+		case name == "bench":
+			run.Bench = value
+		case name == "count" && command == "bench":
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 1 {
+				return run, usagef("", "-count=%s: want how often each benchmark runs, such as 10", value)
+			}
+			run.Count = n
+		case slices.Contains([]string{"benchtime", "cpu", "short", "skip"}, name):
+			run.Args = append(run.Args, t)
+		case name == "benchmem": // it is measured anyway
+		case name == "run":
+			if value != "XXX" && value != "^$" && value != "NONE" {
+				return run, usagef("hone record --test PKG runs tests, and other commands take the recording", "%s runs benchmarks alone; it has no use for -run=%s", command, value)
+			}
+		default:
+			return run, usagef("it takes "+takes+" and the flags of go build", "%s has no use for -%s", command, name)
+		}
+	}
+	return run, nil
 }
 
 // benchFile says where the recording goes; into a temporary folder when nobody wants it.

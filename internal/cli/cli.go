@@ -277,8 +277,8 @@ func newRoot(sys *System) *cobra.Command {
 		&cobra.Group{ID: groupOther, Title: "Other commands:"},
 	)
 	addViews(root, sys)
-	root.AddCommand(recordCommand(sys), timeCommand(sys), adviseCommand(sys), proveCommand(sys), raceCommand(sys), whyCommand(sys), initCommand(sys),
-		shellCommand(sys))
+	root.AddCommand(recordCommand(sys), timeCommand(sys), adviseCommand(sys), fixCommand(sys), proveCommand(sys), raceCommand(sys), whyCommand(sys),
+		initCommand(sys), shellCommand(sys))
 	addMerge(root, sys)
 	addWeb(root, sys)
 	addCompat(root)

@@ -68,13 +68,13 @@ func (c Command) run(ctx context.Context, args []string) (out, said []byte, err 
 
 // About is what the go command says about itself.
 type About struct {
-	GOROOT, GOMODCACHE, GOVERSION, GOFLAGS, GOEXPERIMENT, GOOS, GOARCH, GOMOD, CGO_ENABLED string
+	GOROOT, GOMODCACHE, GOVERSION, GOFLAGS, GOEXPERIMENT, GOOS, GOARCH, GOMOD, GOWORK, CGO_ENABLED string
 }
 
 // About asks the go command about itself.
 func (c Command) About(ctx context.Context) (About, error) {
 	var a About
-	out, err := c.Run(ctx, "env", "-json", "GOROOT", "GOMODCACHE", "GOVERSION", "GOFLAGS", "GOEXPERIMENT", "GOOS", "GOARCH", "GOMOD", "CGO_ENABLED")
+	out, err := c.Run(ctx, "env", "-json", "GOROOT", "GOMODCACHE", "GOVERSION", "GOFLAGS", "GOEXPERIMENT", "GOOS", "GOARCH", "GOMOD", "GOWORK", "CGO_ENABLED")
 	if err != nil {
 		return a, err
 	}

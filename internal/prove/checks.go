@@ -29,22 +29,27 @@ func (r *run) checks(ctx context.Context, pairs []*pair) error {
 		return nil
 	}
 	r.opt.Say("building, vet")
-	ok, err := r.builds(ctx)
+	dirs, code, err := r.users(ctx, pairs)
+	if err != nil {
+		return err
+	}
+	ok, err := r.builds(ctx, code)
 	if err != nil || !ok {
 		return err
 	}
-	if err := r.vets(ctx, pairs); err != nil {
+	if err := r.vets(ctx, pairs); err != nil || r.stops() {
 		return err
 	}
-	return r.tests(ctx, pairs)
+	return r.tests(ctx, pairs, dirs)
 }
 
-// builds builds all of the module: what does not use what changed is built already.
-func (r *run) builds(ctx context.Context) (bool, error) {
-	_, err := goIn(r.change.New.Dir).Run(ctx, "build", "-o", os.DevNull, "./...")
+// builds builds what changed, and what uses it.
+func (r *run) builds(ctx context.Context, dirs []string) (bool, error) {
+	args := append([]string{"build", "-o", os.DevNull}, dirs...)
+	_, err := goIn(r.change.New.Dir).Run(ctx, args...)
 	var wrong *gocmd.Error
 	if errors.As(err, &wrong) {
-		if _, before := goIn(r.change.Old.Dir).Run(ctx, "build", "-o", os.DevNull, "./..."); before != nil {
+		if _, before := goIn(r.change.Old.Dir).Run(ctx, args...); before != nil {
 			r.check("builds", report.Passed, "not all of it does, as before")
 			return true, nil
 		}
@@ -59,8 +64,22 @@ func (r *run) builds(ctx context.Context) (bool, error) {
 
 // vets counts only complaints that are new.
 func (r *run) vets(ctx context.Context, pairs []*pair) error {
-	complaints := func(v Version) ([]string, error) {
-		_, err := goIn(v.Dir).Run(ctx, append([]string{"vet"}, patterns(pairs)...)...)
+	now, err := newComplaints(ctx, goIn(r.change.Old.Dir), goIn(r.change.New.Dir), patterns(pairs), patterns(pairs))
+	if err != nil {
+		return err
+	}
+	if len(now) > 0 {
+		r.check("vet", report.Failed, strings.Join(now, "\n"))
+	} else {
+		r.check("vet", report.Passed, "")
+	}
+	return nil
+}
+
+// newComplaints returns what go vet says in one place that it does not say in the other, wherever it says so there.
+func newComplaints(ctx context.Context, old, now gocmd.Command, oldArgs, nowArgs []string) ([]string, error) {
+	complaints := func(c gocmd.Command, args []string) ([]string, error) {
+		_, err := c.Run(ctx, append([]string{"vet"}, args...)...)
 		var wrong *gocmd.Error
 		if !errors.As(err, &wrong) {
 			return nil, err
@@ -73,28 +92,20 @@ func (r *run) vets(ctx context.Context, pairs []*pair) error {
 		}
 		return out, nil
 	}
-	now, err := complaints(r.change.New)
+	after, err := complaints(now, nowArgs)
+	if err != nil || len(after) == 0 {
+		return nil, err
+	}
+	before, err := complaints(old, oldArgs)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if len(now) > 0 {
-		before, err := complaints(r.change.Old)
-		if err != nil {
-			return err
-		}
-		place := regexp.MustCompile(`^\S+:\d+:\d+: `)
-		known := make(map[string]bool)
-		for _, c := range before {
-			known[place.ReplaceAllString(c, "")] = true
-		}
-		now = slices.DeleteFunc(now, func(c string) bool { return known[place.ReplaceAllString(c, "")] })
+	place := regexp.MustCompile(`^\S+:\d+:\d+: `)
+	known := make(map[string]bool)
+	for _, c := range before {
+		known[place.ReplaceAllString(c, "")] = true
 	}
-	if len(now) > 0 {
-		r.check("vet", report.Failed, strings.Join(now, "\n"))
-	} else {
-		r.check("vet", report.Passed, "")
-	}
-	return nil
+	return slices.DeleteFunc(after, func(c string) bool { return known[place.ReplaceAllString(c, "")] }), nil
 }
 
 // patterns names the packages of pairs as the go command does.
@@ -117,28 +128,69 @@ type outcome struct {
 	text         string
 }
 
+// Tests remembers how the tests of an old version went, for those who compare several changes with it.
+type Tests struct{ old, now map[string]*suite }
+
+// Took says that the version that was the new one last is the old one from now on.
+func (t *Tests) Took() { t.old, t.now = t.now, nil }
+
+// Again returns what is known of the old version alone, for a change that leads nowhere.
+func (t *Tests) Again() *Tests { return &Tests{old: t.old} }
+
+// Failing returns the tests of the old version that fail, as far as they ran.
+func (t *Tests) Failing() []string {
+	var out []string
+	for _, s := range t.old {
+		for name, o := range s.tests {
+			if o.failed && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (t *Tests) before(dirs []string) *suite {
+	if t == nil {
+		return nil
+	}
+	return t.old[strings.Join(dirs, " ")]
+}
+
+func (t *Tests) went(dirs []string, old, now *suite) {
+	if t == nil {
+		return
+	}
+	if t.old == nil {
+		t.old = make(map[string]*suite)
+	}
+	key := strings.Join(dirs, " ")
+	t.old[key], t.now = old, map[string]*suite{key: now}
+}
+
 // tests runs the tests of the old version as they were, those of the new version, and where they differ those of the old
 // version on the new code.
-func (r *run) tests(ctx context.Context, pairs []*pair) error {
+func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 	race, why := hasRace(ctx, r.change.New.Dir)
 	how := "tests"
 	if race {
 		how = "tests, with -race"
 	}
-	dirs, err := r.users(ctx, pairs)
-	if err != nil {
-		return err
-	}
-	r.opt.Say("running the tests of the old version")
-	old, err := runTests(ctx, r.change.Old.Dir, dirs, race, "")
-	if err != nil {
-		return err
+	old := r.opt.Tests.before(dirs)
+	if old == nil {
+		r.opt.Say("running the tests of the old version")
+		var err error
+		if old, err = runTests(ctx, r.change.Old.Dir, dirs, race, ""); err != nil {
+			return err
+		}
 	}
 	r.opt.Say("running the tests of the new version")
 	now, err := runTests(ctx, r.change.New.Dir, dirs, race, "")
 	if err != nil {
 		return err
 	}
+	r.opt.Tests.went(dirs, old, now)
 	if err := r.judge(ctx, how, old, now, dirs, race, ""); err != nil {
 		return err
 	}
@@ -176,24 +228,23 @@ func (r *run) tests(ctx context.Context, pairs []*pair) error {
 	return nil
 }
 
-// users returns the folders of the packages of pairs, and of those that use them.
-func (r *run) users(ctx context.Context, pairs []*pair) ([]string, error) {
-	out, err := goIn(r.change.New.Dir).Run(ctx, "list", "-e", "-json=Dir,ImportPath,Deps,TestImports,XTestImports", "./...")
+// users returns the folders of the packages of pairs, and of those that use them, and which of them hold more than tests.
+func (r *run) users(ctx context.Context, pairs []*pair) (dirs, code []string, err error) {
+	out, err := goIn(r.change.New.Dir).Run(ctx, "list", "-e", "-json=Dir,ImportPath,GoFiles,CgoFiles,Deps,TestImports,XTestImports", "./...")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	changed := make(map[string]bool)
 	for _, p := range pairs {
 		changed[p.new.pkg.PkgPath] = true
 	}
-	var dirs []string
 	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
 		var p struct {
-			Dir, ImportPath                 string
-			Deps, TestImports, XTestImports []string
+			Dir, ImportPath                                    string
+			GoFiles, CgoFiles, Deps, TestImports, XTestImports []string
 		}
 		if err := dec.Decode(&p); err != nil {
-			return nil, fmt.Errorf("reading what go list says: %w", err)
+			return nil, nil, fmt.Errorf("reading what go list says: %w", err)
 		}
 		uses := slices.ContainsFunc(slices.Concat(p.Deps, p.TestImports, p.XTestImports), func(d string) bool { return changed[d] })
 		if !uses && !changed[p.ImportPath] {
@@ -204,10 +255,14 @@ func (r *run) users(ctx context.Context, pairs []*pair) ([]string, error) {
 			continue
 		}
 		if hasGoFiles(filepath.Join(r.change.Old.Dir, rel)) {
-			dirs = append(dirs, "./"+filepath.ToSlash(rel))
+			dir := "./" + filepath.ToSlash(rel)
+			dirs = append(dirs, dir)
+			if len(p.GoFiles)+len(p.CgoFiles) > 0 {
+				code = append(code, dir)
+			}
 		}
 	}
-	return dirs, nil
+	return dirs, code, nil
 }
 
 // hasRace reports whether the race detector can be used, or why not.

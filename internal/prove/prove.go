@@ -31,6 +31,8 @@ type Options struct {
 	Only       string        // the one function to compare; "" means all that changed
 	Strict     bool          // what is only to be noted makes a change different, too
 	NoTests    bool          // leaves building, vet and tests out
+	Stop       bool          // at the first thing that speaks against the change: what comes behind it is not done
+	Tests      *Tests        // of changes of the same old version; nil runs its tests each time
 	Args       []string      // the program of the package is run with these, too; nil means it is not
 	Say        func(string)  // is told what is being done; nil means nobody
 
@@ -108,6 +110,9 @@ func (r *run) all(ctx context.Context) error {
 		if err := r.checks(ctx, pairs); err != nil {
 			return err
 		}
+		if r.stops() {
+			return nil
+		}
 	}
 	if r.opt.Args != nil {
 		for _, p := range pairs {
@@ -132,10 +137,16 @@ func (r *run) all(ctx context.Context) error {
 			return fmt.Errorf("comparing package %s: %w", p.new.pkg.PkgPath, err)
 		}
 	}
-	if r.opt.Faster != nil && len(pairs) > 0 && !r.broken {
+	if r.opt.Faster != nil && len(pairs) > 0 && !r.broken && !r.stops() {
 		return r.speed(ctx, pairs, time.Since(began))
 	}
 	return nil
+}
+
+// stops reports whether what was found is enough.
+func (r *run) stops() bool {
+	return r.opt.Stop && (slices.ContainsFunc(r.proof.Checks, func(c report.Check) bool { return c.Outcome == report.Failed }) ||
+		slices.ContainsFunc(r.proof.Differences, func(d report.Difference) bool { return d.Grave }))
 }
 
 func (r *run) check(name string, o report.Outcome, detail string) {

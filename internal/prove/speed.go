@@ -164,7 +164,7 @@ func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, al
 	if len(touched) == 0 {
 		return nil, 0, nil
 	}
-	dirs, err := r.users(ctx, pairs)
+	dirs, _, err := r.users(ctx, pairs)
 	if err != nil {
 		return nil, 0, err
 	}

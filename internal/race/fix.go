@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -38,6 +40,7 @@ func (s *Search) Fix(ctx context.Context) ([]report.RaceFix, error) {
 			continue // the report says why
 		}
 		s.opt.Say("proving the patch of " + v.name)
+		f.Dir = s.opt.Dir
 		fix, err := s.prove(ctx, v, f)
 		if err != nil {
 			return out, fmt.Errorf("proving the patch of %s: %w", v.name, err)
@@ -53,8 +56,8 @@ func (s *Search) Fix(ctx context.Context) ([]report.RaceFix, error) {
 }
 
 // prove tries a patch on a copy of the search.
-func (s *Search) prove(ctx context.Context, v *variable, f *patch) (report.RaceFix, error) {
-	fix := report.RaceFix{Variable: v.name, Patch: f.diff(s)}
+func (s *Search) prove(ctx context.Context, v *variable, f *mending) (report.RaceFix, error) {
+	fix := report.RaceFix{Variable: v.name, Patch: f.Diff()}
 	check := func(name string, o report.Outcome, detail string) {
 		fix.Checks = append(fix.Checks, report.Check{Name: name, Outcome: o, Detail: detail})
 	}
@@ -63,13 +66,9 @@ func (s *Search) prove(ctx context.Context, v *variable, f *patch) (report.RaceF
 		return fix, err
 	}
 	defer os.RemoveAll(work)
-	overlay := gocmd.Overlay{}
-	for i, name := range f.names() {
-		at := filepath.Join(work, fmt.Sprintf("%d_%s", i, filepath.Base(name)))
-		if err := os.WriteFile(at, f.files[name].is, 0o600); err != nil {
-			return fix, err
-		}
-		overlay[name] = at
+	overlay, err := f.Overlay(work)
+	if err != nil {
+		return fix, err
 	}
 	t := newSearch(s.opt, work)
 	t.dir = s.dir
@@ -82,7 +81,7 @@ func (s *Search) prove(ctx context.Context, v *variable, f *patch) (report.RaceF
 		return fix, err
 	}
 	check("builds", report.Passed, "")
-	said, err := t.vet(ctx, v, work)
+	said, err := prove.VetWith(ctx, t.dir, filepath.Join(work, "overlay.json"), s.opt.Flags, v.pkg.PkgPath)
 	if err != nil {
 		return fix, err
 	}
@@ -179,126 +178,30 @@ func (v *variable) maybe(r *racelog.Race) bool {
 	return false
 }
 
-// vet runs go vet on the patched code, and returns what it says that it did not say before.
-func (s *Search) vet(ctx context.Context, v *variable, work string) (string, error) {
-	run := func(overlay bool) ([]string, error) {
-		args := append([]string{"vet"}, s.opt.Flags...)
-		if overlay {
-			args = append(args, "-overlay="+filepath.Join(work, "overlay.json"))
-		}
-		_, err := goIn(s.dir).Run(ctx, append(args, v.pkg.PkgPath)...)
-		var wrong *gocmd.Error
-		if !errors.As(err, &wrong) {
-			return nil, err
-		}
-		var out []string
-		for line := range strings.Lines(wrong.Output) {
-			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-				_, said, _ := strings.Cut(line, ": ")
-				out = append(out, said)
-			}
-		}
-		return out, nil
-	}
-	now, err := run(true)
-	if err != nil || len(now) == 0 {
-		return "", err
-	}
-	before, err := run(false)
-	if err != nil {
-		return "", err
-	}
-	known := make(map[string]bool)
-	for _, line := range before {
-		known[line] = true
-	}
-	for _, line := range now {
-		if !known[line] {
-			return line, nil
-		}
-	}
-	return "", nil
-}
-
 // plainTests runs the tests of the patched code without the race detector, and returns what fails that did not fail before.
 func (s *Search) plainTests(ctx context.Context, overlay gocmd.Overlay, work string) (string, error) {
-	run := func(file string) (map[string]bool, string, error) {
-		args := []string{"test", "-count=1", "-vet=off"}
-		if file != "" {
-			args = append(args, "-overlay="+file)
-		}
-		if s.opt.Run != "" {
-			args = append(args, "-run="+s.opt.Run)
-		}
-		args = append(args, s.opt.Flags...)
-		cmd := exec.CommandContext(ctx, "go", append(args, s.opt.Packages...)...)
-		cmd.Dir, cmd.WaitDelay = s.dir, time.Second
-		text, err := cmd.CombinedOutput()
-		var exit *exec.ExitError
-		if ctx.Err() != nil || err != nil && !errors.As(err, &exit) {
-			return nil, "", errors.Join(ctx.Err(), err)
-		}
-		failed := make(map[string]bool)
-		if err != nil {
-			for _, m := range failedTest().FindAllSubmatch(text, -1) {
-				failed[string(m[1])] = true
-			}
-			if len(failed) == 0 {
-				failed[""] = true
-			}
-		}
-		return failed, lastLine(string(text)), nil
-	}
 	s.opt.Say("with the patch: tests without the race detector")
 	file := filepath.Join(work, "plain.json")
 	if err := overlay.Write(file); err != nil {
 		return "", err
 	}
-	now, text, err := run(file)
-	if err != nil || len(now) == 0 {
-		return "", err
+	flags := slices.Clone(s.opt.Flags)
+	if s.opt.Run != "" {
+		flags = append(flags, "-run="+s.opt.Run)
 	}
-	before, _, err := run("")
-	if err != nil {
-		return "", err
-	}
-	for name := range now {
-		if !before[name] {
-			return strings.TrimSpace(name + " " + text), nil
-		}
-	}
-	return "", nil
+	return prove.TestsWith(ctx, s.dir, file, flags, s.opt.Packages...)
 }
 
 // write changes the files of a patch, all of them or none.
-func (s *Search) write(ctx context.Context, f *patch) ([]string, error) {
-	var out []string
-	for _, name := range f.names() {
-		is, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		if !bytes.Equal(is, f.files[name].was) {
-			return nil, fmt.Errorf("%s was changed in the meantime: nothing is written", s.rel(name))
-		}
-		if w, err := os.OpenFile(name, os.O_WRONLY, 0); err != nil {
-			return nil, fmt.Errorf("the patch is proven, but %w: nothing is written", err)
-		} else if err := w.Close(); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range f.names() {
+func (s *Search) write(ctx context.Context, f *mending) ([]string, error) {
+	for _, name := range f.Names() {
 		if s.uncommitted(ctx, name) {
 			s.note("%s had changes that are not committed: the patch is on top of them", s.rel(name))
 		}
-		st, err := os.Stat(name)
-		if err != nil {
-			return out, err
-		}
-		if err := os.WriteFile(name, f.files[name].is, st.Mode().Perm()); err != nil {
-			return out, fmt.Errorf("writing the patch: %w", err)
-		}
-		out = append(out, s.rel(name))
+	}
+	out, err := f.Write()
+	if err != nil {
+		return nil, fmt.Errorf("the patch is proven, but %w", err)
 	}
 	return out, nil
 }

@@ -16,43 +16,18 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
+	"github.com/hone-perf/hone/internal/patch"
 )
 
-// A patch is a change that is thought to end a race. Files are by their names, with what they hold then.
-type patch struct {
+// A mending is a patch that is thought to end a race.
+type mending struct {
+	patch.Patch
 	means string
-	files map[string]edited
-}
-
-type edited struct{ was, is []byte }
-
-// diff writes the patch as others can apply it.
-func (p *patch) diff(s *Search) string {
-	var b strings.Builder
-	for _, name := range p.names() {
-		f := p.files[name]
-		rel := s.rel(name)
-		text := diff.Diff("a/"+rel, f.was, "b/"+rel, f.is)
-		if _, rest, ok := strings.Cut(string(text), "\n"); ok {
-			b.WriteString(rest) // the first line names both once more
-		}
-	}
-	return b.String()
-}
-
-func (p *patch) names() []string {
-	names := make([]string, 0, len(p.files))
-	for name := range p.files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // patch makes the change that is known for the kind of variable: an atomic one for what is counted or switched, a mutex for the
 // rest. The error says why there is none.
-func (v *variable) patch() (*patch, error) {
+func (v *variable) patch() (*mending, error) {
 	if err := v.own(); err != nil {
 		return nil, err
 	}
@@ -155,8 +130,8 @@ func (e *editing) afterLine(pos token.Pos, text string) {
 }
 
 // finish applies the edits and adds an import.
-func (e *editing) finish(imports, means string) (*patch, error) {
-	out := &patch{means: means, files: make(map[string]edited)}
+func (e *editing) finish(imports, means string) (*mending, error) {
+	out := &mending{means: means}
 	for name, edits := range e.edits {
 		was, err := os.ReadFile(name)
 		if err != nil {
@@ -197,9 +172,9 @@ func (e *editing) finish(imports, means string) (*patch, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the patch does not come out as Go: %w", err)
 		}
-		out.files[name] = edited{was, is}
+		out.Set(name, was, is)
 	}
-	if len(out.files) == 0 {
+	if len(out.Names()) == 0 {
 		return nil, errors.New("there is nothing to change")
 	}
 	return out, nil

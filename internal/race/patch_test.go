@@ -63,7 +63,7 @@ func TestPatch(t *testing.T) {
 				if f, err := v.patch(); err != nil {
 					got = v.name + ": " + err.Error() + "\n"
 				} else {
-					got = string(f.files[file].is)
+					got = string(f.Text(file))
 				}
 			}
 			want := a.Files[1].Data

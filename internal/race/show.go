@@ -50,7 +50,8 @@ func (s *Search) race(ctx context.Context, p *racelog.Pair) report.DataRace {
 		} else if err != nil {
 			out.NoPatch = err.Error()
 		} else {
-			out.Patch, out.Means = f.diff(s), f.means
+			f.Dir = s.opt.Dir
+			out.Patch, out.Means = f.Diff(), f.means
 			s.patched[v.name] = true
 		}
 	case p.Global != "":

@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/fix"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/source"
+)
+
+const fixHelp = `Try the patches of hone advise, and keep those that are proven: the program does the same, and
+it is faster or allocates less.
+
+Packages have their benchmarks run and profiled; what is found is tried, those that save most
+first, and then they are profiled again, since something else costs most now. It ends when
+nothing more is proven to help, or after --budget. A recording or profiles are looked at once;
+what is in them is tried, and measured with the benchmarks of the module.
+
+All work is done on a copy of the module. Each patch has to build, to pass go vet and the
+tests of its package and of all that use it, with the race detector where there is one, to
+do the same as before in calls of both versions that are made up (see hone prove), with what is put
+back into a pool overwritten, and to allocate less or take less time in a benchmark, and to be
+worse in none. What passes is written at once, each file as a whole, or with --commit
+committed to a branch of its own with the evidence, so that the working tree stays as it is.
+The rest is listed with the reason, and remembered, so that it is not tried again.
+
+With N, only that finding is tried, as hone advise numbers them; exit code 3 says that it is not proven.`
+
+const fixExamples = `  hone fix ./codec
+  hone fix ./codec -bench=Encode --budget 5m
+  hone fix --dry-run ./...
+  hone fix --commit ./codec
+  hone fix server.hone 2`
+
+// fixFlags are the flags of hone fix.
+type fixFlags struct {
+	source     string
+	all        bool
+	dry        bool
+	commit     bool
+	branch     string
+	budget     time.Duration
+	each       time.Duration
+	calls      int
+	seed       uint64
+	forget     bool
+	sourceOpts *source.Options
+}
+
+func fixCommand(sys *System) *cobra.Command {
+	var f fixFlags
+	cmd := &cobra.Command{
+		Use:                "fix [flags] PACKAGE… | RECORDING | PROFILE… [N]",
+		Short:              "keep the patches that are proven to help",
+		Long:               fixHelp,
+		Example:            fixExamples,
+		GroupID:            groupAdvise,
+		DisableFlagParsing: true, // those of the go command have one dash
+	}
+	if !sys.names(cmd) {
+		return cmd
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.all, "all", false, "try what would save less than 1% as well, and what was refused before")
+	flags.BoolVar(&f.dry, "dry-run", false, "write nothing; show the patches that would be kept")
+	flags.BoolVar(&f.commit, "commit", false, "commit each fix to a new branch, and leave the working tree as it is")
+	flags.StringVar(&f.branch, "branch", "", "commit to the new branch `NAME`; hone-fix when not given")
+	flags.Var(&secondsFlag{&f.budget}, "budget", "how long all of it may take; 10m when not given")
+	flags.Var(&secondsFlag{&f.each}, "each", "how long to look for differences, and to run benchmarks, for each patch; 20s when not given")
+	flags.IntVar(&f.calls, "calls", 0, "stop looking for differences after `N` calls of each function")
+	flags.Uint64Var(&f.seed, "seed", 0, "make up other calls")
+	flags.BoolVar(&f.forget, "forget", false, "forget what was refused before in this module")
+	flags.StringVar(&f.source, "source", "", "the module that a recording is of is in `DIR`")
+	f.sourceOpts = sourceFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		own, build, test := splitGoFlags(args)
+		cmd.DisableFlagParsing = false
+		if err := cmd.ParseFlags(own); err != nil {
+			return flagError(cmd, err)
+		}
+		if help, _ := cmd.Flags().GetBool("help"); help {
+			return cmd.Help()
+		}
+		return runFix(cmd, sys, &f, build, test, cmd.Flags().Args())
+	}
+	return cmd
+}
+
+func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []string) error {
+	out, err := outputOf(cmd, sys)
+	if err != nil {
+		return err
+	}
+	if slices.Contains([]string{"html", "svg", "png", "sarif"}, out.format) {
+		return usagef("hone fix -o fixes.md writes one for a pull request", "%s: fixes have no picture", out.file)
+	}
+	opt := fix.Options{
+		Dir: sys.Dir, All: f.all, DryRun: f.dry, Budget: f.budget, Each: f.each, Calls: f.calls, Seed: f.seed, Hone: version(),
+	}
+	if args, opt.Pick, err = pickOf(sys, args); err != nil {
+		return err
+	}
+	switch {
+	case len(args) == 0:
+		return usagef("for example: hone fix ./pkg, or hone fix cpu.pprof", "fix wants packages with benchmarks, a recording, or profiles")
+	case f.calls < 0:
+		return usagef("", "--calls %d: want a number of calls", f.calls)
+	case f.dry && (f.commit || f.branch != ""):
+		return usagef("leave one of them out", "--dry-run writes nothing, and --commit commits")
+	case f.commit || f.branch != "":
+		opt.Commit = "hone-fix"
+		if f.branch != "" {
+			opt.Commit = f.branch
+		}
+	}
+	if opt.Memory, err = refusals(sys, f.forget, sys.Dir); err != nil {
+		return err
+	}
+	opt.Refs = args
+	if arePackages(sys, args) {
+		if f.source != "" {
+			return usagef("go there, or name the packages there", "--source is about recordings, and %s are packages", strings.Join(args, " "))
+		}
+		run, err := benchmarksOf("fix", build, test, args)
+		if err != nil {
+			return err
+		}
+		run.Count = 1
+		opt.Benchmarks = &run
+	} else {
+		if given := append(build, test...); len(given) > 0 {
+			return usagef("", "%s is about running benchmarks, and %s was recorded already", given[0], strings.Join(args, " "))
+		}
+		if opt.Dir, err = moduleDir(sys, f.source); err != nil {
+			return err
+		}
+		for _, ref := range args {
+			r, err := adviseInput(cmd, sys, f.sourceOpts, ref)
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			opt.Recorded = append(opt.Recorded, r)
+		}
+	}
+	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	opt.Say = say.now
+	opt.Done = func(x *report.Fixed, kept bool) {
+		say.now("")
+		what := "kept"
+		if !kept {
+			what = "not kept"
+		}
+		fmt.Fprintf(sys.Err, "hone: %s: %s: %s%s\n", what, x.Where, x.Fix, fixResult(x, kept))
+	}
+	fixes, err := fix.Run(cmd.Context(), opt)
+	say.now("")
+	if fixes == nil {
+		return fixError(err, args, opt)
+	}
+	if err := errors.Join(out.write(sys, fixes), fixError(err, args, opt)); err != nil {
+		return err
+	}
+	if opt.Pick > 0 && len(fixes.Kept) == 0 {
+		return &exited{exitGate, nil}
+	}
+	return nil
+}
+
+// fixResult says in a few words what a patch won, or why it is not kept.
+func fixResult(x *report.Fixed, kept bool) string {
+	if !kept {
+		reason, _, _ := strings.Cut(x.Reason, "\n")
+		return ": " + reason
+	}
+	for i := range x.Speed {
+		if r := &x.Speed[i]; r.Verdict == report.Better {
+			return fmt.Sprintf(": %s of %s %+.0f%%", r.What, r.Name, 100*(r.Ratio-1))
+		}
+	}
+	return ""
+}
+
+// pickOf takes the number of a finding off the end.
+func pickOf(sys *System, args []string) ([]string, int, error) {
+	if len(args) < 2 {
+		return args, 0, nil
+	}
+	last := args[len(args)-1]
+	n, err := strconv.Atoi(last)
+	if err != nil {
+		return args, 0, nil
+	}
+	if _, err := os.Stat(filepath.Join(sys.Dir, last)); err == nil {
+		return args, 0, nil // a file that is called so
+	}
+	if n < 1 {
+		return nil, 0, usagef("hone advise numbers findings from 1 on", "%d: want the number of a finding", n)
+	}
+	return args[:len(args)-1], n, nil
+}
+
+// refusals opens the memory of what was refused, which is the user's and not of a module.
+func refusals(sys *System, forget bool, dir string) (*fix.Memory, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		note(sys, "what is refused is not remembered: %v", err)
+		return nil, nil
+	}
+	m, err := fix.OpenMemory(filepath.Join(cache, "hone", "refused.json"))
+	if err != nil {
+		return nil, &hinted{err, "remove the file to begin anew"}
+	}
+	if forget {
+		n, err := m.Forget(dir)
+		if err != nil {
+			return nil, err
+		}
+		note(sys, "%d patches that were refused before are forgotten", n)
+	}
+	return m, nil
+}
+
+func fixError(err error, args []string, opt fix.Options) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fix.ErrNoModule):
+		return &hinted{err, "hone fix works on the module in this folder; --source DIR names another one for a recording"}
+	case errors.Is(err, fix.ErrNoFinding):
+		return &usageError{err, "hone advise " + quotedRefs(args) + " lists them"}
+	case errors.Is(err, advise.ErrNothing):
+		return &hinted{fmt.Errorf("%s: %w", naming(args), err), "record for longer, or put the program under load"}
+	case errors.Is(err, os.ErrPermission):
+		return &hinted{err, "hone fix --dry-run shows what could be written"}
+	case opt.Benchmarks != nil:
+		return benchError(err, args, *opt.Benchmarks)
+	}
+	return err
+}

@@ -1,0 +1,184 @@
+package fix
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// A branch gets a commit for each fix. The working tree, the index and the branch that is checked out stay as they are: what is
+// committed was only ever in git's store.
+type branch struct {
+	name string
+	top  string // of the working tree
+	tip  string // the last commit
+	temp string // index
+}
+
+// ErrNoCommit is that fixes cannot be committed.
+var ErrNoCommit = errors.New("the fixes cannot be committed")
+
+// newBranch begins a branch at the commit that is checked out.
+func newBranch(ctx context.Context, dir, name string) (*branch, error) {
+	b := &branch{name: name, top: dir}
+	wrong := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", ErrNoCommit, fmt.Sprintf(format, args...))
+	}
+	top, err := b.git(ctx, nil, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return nil, wrong("%s is in no git repository: %v", dir, err)
+	}
+	if b.top, err = filepath.EvalSymlinks(filepath.FromSlash(top)); err != nil {
+		return nil, err
+	}
+	if b.tip, err = b.git(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
+		return nil, wrong("the repository has no commit yet")
+	}
+	if _, err := b.git(ctx, nil, "check-ref-format", "--branch", name); err != nil {
+		return nil, wrong("%q is no name for a branch", name)
+	}
+	if _, err := b.git(ctx, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+name); err == nil {
+		return nil, wrong("there is a branch %s already: choose another name, or delete it with git branch -D %s", name, name)
+	}
+	if _, err := b.git(ctx, nil, "var", "GIT_COMMITTER_IDENT"); err != nil {
+		return nil, wrong("git does not know who you are: %v", err)
+	}
+	return b, nil
+}
+
+// clean says why a file cannot be committed: it differs from what the last commit has.
+func (b *branch) clean(ctx context.Context, file string) error {
+	rel, err := b.rel(file)
+	if err != nil {
+		return err
+	}
+	status, err := b.git(ctx, nil, "status", "--porcelain", "--ignored", "--", rel)
+	if err != nil {
+		return err
+	}
+	if status != "" {
+		return fmt.Errorf("%s has changes that are not committed: commit them first, or leave --commit out", rel)
+	}
+	return nil
+}
+
+func (b *branch) rel(file string) (string, error) {
+	rel, err := filepath.Rel(b.top, file)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("%s is not in the repository %s", file, b.top)
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// commit commits a file with a new text, and returns the commit.
+func (b *branch) commit(ctx context.Context, file string, text []byte, message string) (string, error) {
+	rel, err := b.rel(file)
+	if err != nil {
+		return "", err
+	}
+	entry, err := b.git(ctx, nil, "ls-tree", b.tip, "--", ":(top)"+rel)
+	if err != nil {
+		return "", err
+	}
+	mode, _, ok := strings.Cut(entry, " ")
+	if !ok {
+		return "", fmt.Errorf("%s is not in the last commit", rel)
+	}
+	index, err := os.CreateTemp("", "hone-index-*")
+	if err != nil {
+		return "", err
+	}
+	index.Close()
+	os.Remove(index.Name()) // git makes it
+	defer os.Remove(index.Name())
+	b.temp = index.Name()
+	defer func() { b.temp = "" }()
+	if _, err := b.git(ctx, nil, "read-tree", b.tip); err != nil {
+		return "", err
+	}
+	blob, err := b.git(ctx, text, "hash-object", "-w", "--stdin", "--path="+rel)
+	if err != nil {
+		return "", err
+	}
+	if _, err := b.git(ctx, nil, "update-index", "--cacheinfo", mode+","+blob+","+rel); err != nil {
+		return "", err
+	}
+	tree, err := b.git(ctx, nil, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	commit, err := b.git(ctx, []byte(message), "commit-tree", tree, "-p", b.tip, "-F", "-")
+	if err != nil {
+		return "", err
+	}
+	// It has to be where the last one left it, or not there.
+	was := strings.Repeat("0", len(commit))
+	if old, err := b.git(ctx, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+b.name); err == nil {
+		if was = old; old != b.tip {
+			return "", fmt.Errorf("branch %s was moved by somebody else: the fix is not committed", b.name)
+		}
+	}
+	if _, err := b.git(ctx, nil, "update-ref", "-m", "hone fix", "refs/heads/"+b.name, commit, was); err != nil {
+		return "", err
+	}
+	b.tip = commit
+	return commit, nil
+}
+
+// git runs git and returns what it prints.
+func (b *branch) git(ctx context.Context, in []byte, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager", "-C", b.top}, args...)...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "GIT_") && !strings.HasPrefix(v, "GIT_AUTHOR_") && !strings.HasPrefix(v, "GIT_COMMITTER_") && !strings.HasPrefix(v, "GIT_CONFIG")
+	})
+	cmd.Env = append(cmd.Env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
+	if b.temp != "" {
+		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+b.temp)
+	}
+	cmd.Stdin = bytes.NewReader(in)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		line, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
+		return "", fmt.Errorf("git %s: %s", args[0], cmp.Or(line, err.Error()))
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// message writes a fix with its evidence, for git.
+func message(x *report.Fixed) string {
+	var b strings.Builder
+	title := x.Fix
+	if fn := x.Where.Function; fn != "" {
+		title = fn[strings.LastIndexByte(fn, '/')+1:] + ": " + title
+	}
+	fmt.Fprintf(&b, "%s\n\n%s, %s.\n\n", title, x.Where.String(), x.Title)
+	for i := range x.Speed {
+		r := &x.Speed[i]
+		if r.Verdict == report.Better || isTime(r.What) {
+			fmt.Fprintf(&b, "    %s\n", measured(r))
+		}
+	}
+	fmt.Fprintf(&b, "\nProven by: %s.\n", x.Proof())
+	for _, d := range x.Doubts {
+		fmt.Fprintf(&b, "Not proven: %s.\n", d)
+	}
+	return b.String()
+}
+
+// measured writes a row as text.
+func measured(r *report.CompareRow) string {
+	return said(r) + ", " + r.Words
+}

@@ -1,0 +1,414 @@
+// Package fix tries the patches of findings, and keeps those that are proven: same behaviour, and a gain.
+//
+// Run copies the module, and works on the copies: benchmarks are run and profiled, advise looks at that, and each patch is
+// put into one of two copies and has to pass prove, which builds, vets, tests, calls both versions side by side, and runs
+// their benchmarks against each other. Only what is proven is written into the tree, whole files at a time, or committed to
+// a branch. Then it looks again, since what costs most is something else now, until nothing is left or the budget ends.
+package fix
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/patch"
+	"github.com/hone-perf/hone/internal/prove"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// Options tune Run. What is to be made faster is in Benchmarks or in Recorded.
+type Options struct {
+	Dir        string                 // in the module; packages are named from here. "" is the current folder
+	Benchmarks *capture.Benchmarks    // to be run again after what was kept
+	Recorded   []*recording.Recording // looked at once, when there are no Benchmarks
+	Refs       []string               // what to call them
+
+	Pick   int           // the finding to try, as advise numbers them; 0 is all that have a patch
+	All    bool          // also what would save less than a hundredth, and what was refused before
+	DryRun bool          // write nothing
+	Commit string        // a branch to commit to, instead of writing; "" is none
+	Budget time.Duration // for all of it; 0 is ten minutes
+	Each   time.Duration // for what is open-ended about one patch: looking for differences, and benchmarks; 0 is 20 s
+	Calls  int           // of each function, at most; 0 is as many as there is time for
+	Seed   uint64        // of what is made up
+
+	Memory *Memory // of what was refused; nil remembers nothing
+	Hone   string  // version of hone
+	Say    func(doing string)
+	Done   func(x *report.Fixed, kept bool) // is told what became of each patch that was tried; nil is nobody
+}
+
+// Errors of Run.
+var (
+	ErrNoModule  = errors.New("there is no go.mod here or above")
+	ErrNoFinding = errors.New("there is no such finding")
+)
+
+const (
+	usualBudget = 10 * time.Minute
+	usualEach   = 20 * time.Second
+	leastShare  = 0.001 // of what is tried with All
+)
+
+// Run tries patches until nothing is left to try, or the budget ends. When it is interrupted, or something goes wrong behind the
+// first patch, it returns what was done until then, and the error; the tree has whole proven fixes at any time.
+func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
+	opt.Budget, opt.Each = cmp.Or(opt.Budget, usualBudget), cmp.Or(opt.Each, usualEach)
+	if opt.Say == nil {
+		opt.Say = func(string) {}
+	}
+	if opt.Done == nil {
+		opt.Done = func(*report.Fixed, bool) {}
+	}
+	began := time.Now()
+	t, err := openTree(ctx, opt.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	r := &run{tree: t, opt: opt, tried: make(map[string]bool), out: &report.Fixes{
+		Refs: opt.Refs, Root: t.mod, Kept: []report.Fixed{}, Refused: []report.Fixed{}, Picked: opt.Pick, Dry: opt.DryRun, Branch: opt.Commit,
+	}}
+	limited, cancel := context.WithTimeoutCause(ctx, opt.Budget, errBudget)
+	defer cancel()
+	if err = r.prepare(limited); err == nil {
+		err = r.all(limited)
+	}
+	if errors.Is(context.Cause(limited), errBudget) {
+		r.out.Ended = fmt.Sprintf("the budget of %v is used up; --budget gives more", opt.Budget)
+		err = nil
+	}
+	if ctx.Err() != nil {
+		r.out.Ended = "it was interrupted"
+		err = ctx.Err()
+	} else if err == nil && len(r.out.Kept) > 0 {
+		err = r.whole(ctx)
+	}
+	if failing := r.tests.Failing(); len(failing) > 0 {
+		r.note("tests failed before anything was changed, and say nothing about patches: %s", strings.Join(failing, ", "))
+	}
+	if err != nil && ctx.Err() == nil && len(r.out.Kept)+len(r.out.Refused) == 0 {
+		return nil, err
+	}
+	if err != nil && r.out.Ended == "" {
+		r.out.Ended = err.Error()
+	}
+	r.out.Took = time.Since(began)
+	if wrong := opt.Memory.save(); wrong != nil {
+		r.note("%v", wrong)
+	}
+	return r.out, err
+}
+
+var errBudget = errors.New("the budget is used up")
+
+// A run is one under way.
+type run struct {
+	*tree
+	opt    Options
+	out    *report.Fixes
+	tests  prove.Tests
+	base   map[string][]byte // texts of files as the advice at hand is about them, where they were changed since
+	tried  map[string]bool
+	branch *branch
+	races  []prove.Race // of what was kept
+}
+
+// prepare finds out what would make all the work useless.
+func (r *run) prepare(ctx context.Context) (err error) {
+	if r.opt.Commit != "" {
+		r.branch, err = newBranch(ctx, r.mod, r.opt.Commit)
+		return err
+	}
+	return nil
+}
+
+// all looks for findings and tries them, until nothing more is kept.
+func (r *run) all(ctx context.Context) error {
+	for {
+		advice, err := r.advice(ctx)
+		if err != nil {
+			if errors.Is(err, advise.ErrNothing) && r.out.Rounds > 1 {
+				r.out.Ended = "nothing costs anything any more"
+				return nil
+			}
+			return err
+		}
+		for _, n := range advice.Notes {
+			if !slices.Contains(r.out.Notes, n) {
+				r.out.Notes = append(r.out.Notes, n)
+			}
+		}
+		if r.opt.Pick > len(advice.Findings) {
+			return fmt.Errorf("%w: number %d of %d", ErrNoFinding, r.opt.Pick, len(advice.Findings))
+		}
+		r.out.Left = nil // those of the last round stay
+		kept := len(r.out.Kept)
+		for i := range advice.Findings {
+			f := &advice.Findings[i]
+			if r.opt.Pick > 0 && f.Number != r.opt.Pick {
+				continue
+			}
+			if err := r.finding(ctx, f); err != nil {
+				return err
+			}
+		}
+		kept = len(r.out.Kept) - kept
+		switch {
+		case r.opt.Pick > 0:
+			r.out.Ended = fmt.Sprintf("finding %d was asked for", r.opt.Pick)
+			return nil
+		case kept == 0:
+			r.out.Ended = "nothing more is proven to help"
+			return nil
+		case r.opt.Benchmarks == nil:
+			r.out.Ended = "what was recorded is about the code as it was; record again, or name packages, whose benchmarks are run again"
+			return nil
+		}
+	}
+}
+
+// advice profiles and looks at the profiles.
+func (r *run) advice(ctx context.Context) (*report.Advice, error) {
+	r.out.Rounds++
+	r.base = make(map[string][]byte)
+	opt := advise.Options{Dir: r.in(r.mod)}
+	if r.opt.All {
+		opt.Least = leastShare
+	}
+	if r.opt.Benchmarks == nil {
+		opt.Dir = r.mod // as profiles name its files
+		r.opt.Say("looking for what costs")
+		return advise.Run(ctx, r.opt.Recorded, opt)
+	}
+	done, err := capture.Bench(ctx, capture.Options{
+		Out: filepath.Join(r.work, fmt.Sprintf("round%d.hone", r.out.Rounds)), Dir: r.in(r.dir), Hone: r.opt.Hone, Flags: []string{"hone", "fix"}, Say: r.opt.Say,
+	}, *r.opt.Benchmarks)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range done.Manifest.Notes {
+		r.note("%s", r.asUser(n))
+	}
+	rec, err := recording.Open(done.File)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.Close()
+	r.opt.Say("looking for what costs")
+	a, err := advise.Run(ctx, []*recording.Recording{rec}, opt)
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range a.Notes {
+		a.Notes[i] = r.asUser(n)
+	}
+	return a, nil
+}
+
+func (r *run) note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(r.out.Notes, text) {
+		r.out.Notes = append(r.out.Notes, text)
+	}
+}
+
+// finding tries what a finding offers.
+func (r *run) finding(ctx context.Context, f *report.Finding) error {
+	x := report.Fixed{Number: f.Number, Round: r.out.Rounds, Rule: f.Rule, Title: f.Title, Where: f.Where}
+	left := func(format string, args ...any) error {
+		x.Reason = fmt.Sprintf(format, args...)
+		r.out.Left = append(r.out.Left, x)
+		return nil
+	}
+	if len(f.Fixes) == 0 {
+		return left("no patch: %s", cmp.Or(f.NoFix, "it would change what the program means; "+f.Advice))
+	}
+	x.Fix, x.Grade, x.Patch = f.Fixes[0].Title, f.Fixes[0].Grade, f.Fixes[0].Patch
+	if ctx.Err() != nil {
+		return left("the budget was used up before")
+	}
+	began := time.Now()
+	var best *trial
+	var all []*trial
+	for i := range f.Fixes {
+		y, err := r.trial(f, &f.Fixes[i])
+		if err != nil {
+			x.Reason = err.Error()
+			continue
+		}
+		if r.tried[y.again()] {
+			continue // in an earlier round
+		}
+		if why := r.opt.Memory.refused(y.key(r.vers)); why != nil && !r.opt.All && r.opt.Pick == 0 {
+			x.Remembered = why.Reason
+			x.Reason = fmt.Sprintf("it was refused on %s: %s; --all tries it again", why.When.Format(time.DateOnly), why.Reason)
+			continue
+		}
+		if r.branch != nil {
+			if err := r.branch.clean(ctx, filepath.Join(r.mod, filepath.FromSlash(y.file))); err != nil {
+				x.Reason = err.Error()
+				continue
+			}
+		} else if err := r.writable(y); err != nil {
+			return err
+		}
+		if err := r.prove(ctx, y); err != nil {
+			if ctx.Err() != nil {
+				x.Reason = "the time was over while it was tried"
+				r.out.Left = append(r.out.Left, x)
+				return ctx.Err()
+			}
+			return fmt.Errorf("%s: %s: %w", x.Where, f.Fixes[i].Title, err)
+		}
+		r.tried[y.again()] = true
+		all = append(all, y)
+		if y.reason == "" && (best == nil || y.score < best.score) {
+			best = y
+		}
+	}
+	if len(all) == 0 {
+		if x.Reason == "" {
+			return nil // it is listed already
+		}
+		r.out.Left = append(r.out.Left, x)
+		return nil
+	}
+	won := best
+	if won == nil {
+		won = all[0]
+	}
+	won.fill(&x)
+	for _, y := range all {
+		if y != won {
+			x.Variants = append(x.Variants, report.Variant{Fix: y.fix.Title, Reason: cmp.Or(y.reason, "it is proven, too, and wins less")})
+		}
+	}
+	x.Took = time.Since(began)
+	if best == nil {
+		for _, y := range all {
+			if y.decided {
+				r.opt.Memory.refuse(r.tree, y, f)
+			}
+		}
+		r.out.Refused = append(r.out.Refused, x)
+		r.opt.Done(&x, false)
+		return nil
+	}
+	if err := r.keep(ctx, best, &x); err != nil {
+		var changed *patch.ChangedError
+		if errors.As(err, &changed) {
+			err = fmt.Errorf("the fix of %s is proven, but %w; hone fix begins anew from the files as they are", x.Where, err)
+		}
+		return err
+	}
+	r.out.Kept = append(r.out.Kept, x)
+	r.opt.Done(&x, true)
+	return nil
+}
+
+// writable says why a patch could not be written, before time is spent on it.
+func (r *run) writable(y *trial) error {
+	if r.opt.DryRun {
+		return nil
+	}
+	p := &patch.Patch{Dir: r.mod}
+	p.Set(filepath.Join(r.mod, filepath.FromSlash(y.file)), y.was, y.text)
+	return p.Check()
+}
+
+// keep writes a proven patch, and goes on from there.
+func (r *run) keep(ctx context.Context, y *trial, x *report.Fixed) error {
+	at := filepath.Join(r.mod, filepath.FromSlash(y.file))
+	switch {
+	case r.opt.DryRun:
+	case r.branch != nil:
+		commit, err := r.branch.commit(ctx, at, y.text, message(x))
+		if err != nil {
+			return err
+		}
+		x.Commit = commit
+	default:
+		p := &patch.Patch{Dir: r.mod}
+		p.Set(at, y.was, y.text)
+		written, err := p.Write()
+		if err != nil {
+			return err
+		}
+		x.Written = written
+	}
+	if err := r.take(y); err != nil {
+		return err
+	}
+	if _, ok := r.base[y.file]; !ok {
+		r.base[y.file] = y.was
+	}
+	r.tests.Took()
+	if y.race != nil {
+		r.races = append(r.races, *y.race)
+	}
+	return nil
+}
+
+// whole compares the code as it was with all that was kept.
+func (r *run) whole(ctx context.Context) error {
+	all := &patch.Patch{Dir: r.mod}
+	for _, name := range r.changed() {
+		is, err := os.ReadFile(r.at(r.old, name))
+		if err != nil {
+			return err
+		}
+		all.Set(filepath.Join(r.mod, filepath.FromSlash(name)), r.first(name), is)
+	}
+	r.out.Patch = all.Diff()
+	if len(r.out.Kept) == 1 {
+		r.out.Whole = r.out.Kept[0].Speed
+		return nil
+	}
+	var race prove.Race
+	var names []string
+	for _, one := range r.races {
+		for _, dir := range one.Packages {
+			if !slices.Contains(race.Packages, dir) {
+				race.Packages = append(race.Packages, dir)
+			}
+		}
+		for name := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(one.Bench, "^("), ")$"), "|") {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	// The one copy has all that was kept; the other becomes what it was in the beginning.
+	if err := r.restore(); err != nil {
+		return err
+	}
+	slices.Sort(names)
+	race.Bench = "^(" + strings.Join(names, "|") + ")$"
+	race.Old, race.New = prove.Version{Name: "as it was", Dir: r.copyOf(r.now)}, prove.Version{Name: "with all fixes", Dir: r.copyOf(r.old)}
+	race.Budget, race.NoWhy = max(r.opt.Each/time.Duration(2*len(names)), 2*time.Second), true
+	r.opt.Say("comparing the code as it was with all that was kept")
+	s, err := prove.Faster(ctx, race)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r.note("all fixes together could not be compared with the code as it was: %v", err)
+		return nil
+	}
+	if c, ok := s.Report.(*report.Compare); ok {
+		r.out.Whole = c.Rows
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package fix
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// maxRisk is how much longer a benchmark may take at most, for all that is known, where a patch is kept for what it does not
+// allocate.
+const maxRisk = 0.05
+
+// rows returns what was measured.
+func (y *trial) rows() []report.CompareRow {
+	if c, ok := y.proof.Speed.(*report.Compare); ok && c != nil {
+		return c.Rows
+	}
+	return nil
+}
+
+func isTime(what string) bool {
+	return slices.Contains([]string{"CPU time", "time", "throughput"}, what)
+}
+
+func isMemory(what string) bool { return what == "memory" || what == "allocations" }
+
+// gains decides whether it is known that a patch helps: less is allocated, which runs tell that are the same each time, or
+// less time is needed; and no benchmark got worse.
+func (y *trial) gains() {
+	rows := y.rows()
+	if len(rows) == 0 {
+		why := "no benchmark reaches it, and none could be generated"
+		if c, ok := y.proof.Speed.(*report.Compare); ok && len(c.Identical) > 0 {
+			y.refuse(true, "no gain: the program is the same with it, byte for byte; the compiler does that already")
+			return
+		}
+		for _, n := range y.proof.Notes {
+			if strings.Contains(n, "could not be compared") {
+				why = n
+			}
+		}
+		y.refuse(false, "whether it helps is not known: %s", why)
+		return
+	}
+	faster, slower := map[string]bool{}, map[string]*report.CompareRow{}
+	var less, open, risky *report.CompareRow
+	var heavier *report.CompareRow
+	times, allocs, n, m := 0.0, 0.0, 0, 0
+	for i := range rows {
+		row := &rows[i]
+		name := row.Pkg + "." + row.Name
+		ratio := row.Ratio
+		if row.What == "throughput" {
+			ratio = 1 / ratio
+		}
+		if row.Verdict == report.Undecided || math.IsInf(ratio, 0) || math.IsNaN(ratio) {
+			ratio = 1
+		}
+		ratio = max(ratio, 1e-3) // where nothing is left
+		switch {
+		case isTime(row.What):
+			times, n = times+math.Log(ratio), n+1
+			switch row.Verdict {
+			case report.Better:
+				faster[name] = true
+			case report.Worse:
+				slower[name] = row
+			case report.Undecided:
+				open = row
+				if row.What != "throughput" && row.Hi > 1+maxRisk {
+					risky = row
+				}
+			}
+		case isMemory(row.What):
+			if row.Verdict == report.Better {
+				allocs, m = allocs+math.Log(ratio), m+1
+				less = row
+			}
+		}
+	}
+	for i := range rows {
+		if row := &rows[i]; isMemory(row.What) && row.Verdict == report.Worse && !faster[row.Pkg+"."+row.Name] {
+			heavier = row
+		}
+	}
+	y.score = 1
+	if n > 0 {
+		y.score = math.Exp(times / float64(n))
+	}
+	if m > 0 {
+		y.score *= math.Exp(allocs / float64(m) / 4) // where times are close, allocations decide
+	}
+	switch {
+	case len(slower) > 0:
+		for _, row := range slower {
+			y.refuse(true, "slower: %s", said(row))
+		}
+	case heavier != nil:
+		y.refuse(true, "it needs more, and is not faster for it: %s", said(heavier))
+	case len(faster) > 0:
+	case less != nil && risky != nil:
+		y.refuse(false, "less is allocated, but whether it takes longer did not show in the time there was: %s; --each gives more", said(risky))
+	case less != nil:
+	case open != nil:
+		y.refuse(false, "whether it helps did not show in the time there was: %s; --each gives more", said(open))
+	default:
+		y.refuse(true, "no gain: %s", said(&rows[0]))
+	}
+}
+
+// said puts what was measured into a few words.
+func said(r *report.CompareRow) string {
+	text := fmt.Sprintf("%s of %s ", r.What, r.Name)
+	switch {
+	case r.Exact || r.Low == nil || r.High == nil:
+		if r.Old == r.New {
+			return text + "is the same"
+		}
+		return text + fmt.Sprintf("%+.1f%%", 100*(r.Ratio-1))
+	}
+	return text + fmt.Sprintf("%+.1f%% (%+.1f%% to %+.1f%%)", 100*(r.Ratio-1), 100*(r.Lo-1), 100*(r.Hi-1))
+}

@@ -1,0 +1,64 @@
+package fix
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+func row(name, what string, ratio float64, verdict string) report.CompareRow {
+	low, high := ratio-1.02, ratio-0.98
+	return report.CompareRow{Name: name, What: what, Old: 100, New: 100 * ratio, Ratio: ratio, Lo: ratio - 0.02, Hi: ratio + 0.02, Low: &low, High: &high, Verdict: verdict, Words: verdict}
+}
+
+// TestGains holds that nothing is kept that did not get better somewhere, or got worse anywhere.
+func TestGains(t *testing.T) {
+	open := row("a", "CPU time", 1.01, report.Undecided)
+	open.Hi = 1.2
+	tests := []struct {
+		name    string
+		rows    []report.CompareRow
+		reason  string
+		decided bool
+	}{
+		{"nothing", nil, "whether it helps is not known", false},
+		{"faster", []report.CompareRow{row("a", "CPU time", 0.5, report.Better)}, "", false},
+		{"as fast", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 1, report.Same)}, "no gain", true},
+		{"open", []report.CompareRow{row("a", "CPU time", 1, report.Undecided)}, "did not show", false},
+		{"fewer allocations", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "allocations", 0.5, report.Better)}, "", false},
+		{"fewer allocations, time open but close", []report.CompareRow{row("a", "CPU time", 1, report.Undecided), row("a", "allocations", 0.5, report.Better)}, "", false},
+		{"fewer allocations, time open and far", []report.CompareRow{open, row("a", "allocations", 0.5, report.Better)}, "whether it takes longer", false},
+		{"slower elsewhere", []report.CompareRow{row("a", "CPU time", 0.5, report.Better), row("b", "CPU time", 1.1, report.Worse)}, "slower: CPU time of b +10.0%", true},
+		{"memory for time", []report.CompareRow{row("a", "CPU time", 0.5, report.Better), row("a", "memory", 2, report.Worse)}, "", false},
+		{"memory for nothing", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 2, report.Worse), row("b", "CPU time", 0.5, report.Better)}, "it needs more", true},
+		{"less throughput", []report.CompareRow{row("a", "throughput", 0.9, report.Worse), row("a", "allocations", 0.5, report.Better)}, "slower", true},
+	}
+	for _, tt := range tests {
+		y := &trial{proof: &report.Proof{Speed: &report.Compare{Rows: tt.rows}}}
+		y.gains()
+		if (y.reason == "") != (tt.reason == "") || !strings.Contains(y.reason, tt.reason) || y.decided != tt.decided {
+			t.Errorf("%s: %q, decided %v; want %q, %v", tt.name, y.reason, y.decided, tt.reason, tt.decided)
+		}
+	}
+	same := &trial{proof: &report.Proof{Speed: &report.Compare{Identical: []string{"p"}}}}
+	if same.gains(); !strings.Contains(same.reason, "byte for byte") || !same.decided {
+		t.Errorf("the same program: %q", same.reason)
+	}
+}
+
+// TestScore holds that of two patches the one wins that leaves less, of time first.
+func TestScore(t *testing.T) {
+	score := func(rows ...report.CompareRow) float64 {
+		y := &trial{proof: &report.Proof{Speed: &report.Compare{Rows: rows}}}
+		y.gains()
+		return y.score
+	}
+	half := score(row("a", "CPU time", 0.5, report.Better))
+	third := score(row("a", "CPU time", 0.33, report.Better), row("b", "CPU time", 1, report.Same))
+	less := score(row("a", "CPU time", 0.5, report.Better), row("a", "allocations", 0.5, report.Better))
+	none := score(row("a", "CPU time", 0.5, report.Better), row("a", "allocations", 0, report.Better))
+	if !(none < less && less < half && half < third) {
+		t.Errorf("none %v, less %v, half %v, a third in one of two %v", none, less, half, third)
+	}
+}

@@ -1,0 +1,129 @@
+package fix
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// A Memory is patches that were refused, in a file. A patch is the same when the same rule wants the same of a function with the
+// same text, with the same version of Go for the same kind of machine: a new version may decide otherwise. A nil Memory
+// remembers nothing.
+type Memory struct {
+	file string
+	list []Refusal
+	dirt bool
+}
+
+// A Refusal is a patch that was refused.
+type Refusal struct {
+	Key      string    `json:"key"`
+	Module   string    `json:"module"`
+	Rule     string    `json:"rule"`
+	Function string    `json:"function"`
+	Fix      string    `json:"fix"`
+	Go       string    `json:"go"`
+	Reason   string    `json:"reason"`
+	When     time.Time `json:"when"`
+}
+
+// maxRefusals is how many are kept, the newest.
+const maxRefusals = 5000
+
+// OpenMemory reads a file, which need not be there yet. One that cannot be read as what it should be is an error: it is not ours.
+func OpenMemory(file string) (*Memory, error) {
+	m := &Memory{file: file}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading what was refused before: %w", err)
+	}
+	if err := json.Unmarshal(text, &m.list); err != nil {
+		return nil, fmt.Errorf("reading what was refused before: %s: %w", file, err)
+	}
+	return m, nil
+}
+
+// refused returns how a patch was refused before, or nil.
+func (m *Memory) refused(key string) *Refusal {
+	if m == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(m.list, func(r Refusal) bool { return r.Key == key }); i >= 0 {
+		return &m.list[i]
+	}
+	return nil
+}
+
+// refuse remembers a patch.
+func (m *Memory) refuse(t *tree, y *trial, f *report.Finding) {
+	if m == nil {
+		return
+	}
+	key := y.key(t.vers)
+	m.list = slices.DeleteFunc(m.list, func(r Refusal) bool { return r.Key == key })
+	reason, _, _ := strings.Cut(y.reason, "\n")
+	const most = 300
+	if len(reason) > most {
+		reason = strings.ToValidUTF8(reason[:most], "") + "…"
+	}
+	m.list = append(m.list, Refusal{key, t.path, f.Rule, f.Where.Function, y.fix.Title, t.vers, reason, time.Now().UTC().Truncate(time.Second)})
+	m.dirt = true
+}
+
+// Forget forgets what was refused in the module that a folder is in, and returns how much that was.
+func (m *Memory) Forget(dir string) (int, error) {
+	for ; ; dir = filepath.Dir(dir) {
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil {
+			n, module := len(m.list), modfile.ModulePath(text)
+			m.list = slices.DeleteFunc(m.list, func(r Refusal) bool { return r.Module == module })
+			m.dirt = m.dirt || len(m.list) < n
+			return n - len(m.list), m.save()
+		}
+		if dir == filepath.Dir(dir) {
+			return 0, ErrNoModule
+		}
+	}
+}
+
+// save writes what is new.
+func (m *Memory) save() error {
+	if m == nil || !m.dirt {
+		return nil
+	}
+	m.list = m.list[max(0, len(m.list)-maxRefusals):]
+	text, err := json.MarshalIndent(m.list, "", "\t")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(m.file), 0o755)
+	}
+	if err != nil {
+		return fmt.Errorf("remembering what was refused: %w", err)
+	}
+	temp, err := os.CreateTemp(filepath.Dir(m.file), ".refused-*")
+	if err != nil {
+		return fmt.Errorf("remembering what was refused: %w", err)
+	}
+	defer os.Remove(temp.Name())
+	_, err = temp.Write(append(text, '\n'))
+	if err := errors.Join(err, temp.Close()); err != nil {
+		return fmt.Errorf("remembering what was refused: %w", err)
+	}
+	if err := os.Rename(temp.Name(), m.file); err != nil {
+		return fmt.Errorf("remembering what was refused: %w", err)
+	}
+	m.dirt = false
+	return nil
+}

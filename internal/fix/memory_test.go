@@ -1,0 +1,82 @@
+package fix
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+const twoFuncs = `package p
+
+func F() int { return 1 }
+
+func G() int { return 2 }
+`
+
+func made(fn, text, new string) *trial {
+	return &trial{
+		finding: &report.Finding{Rule: "r", Where: report.Spot{Function: "example.com/p." + fn}}, was: []byte(text),
+		fix: &report.Fix{Title: "t", Edits: []report.Edit{{New: new}}}, reason: "slower",
+	}
+}
+
+// TestMemory holds that a patch is known again as long as its function stays as it is.
+func TestMemory(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "deep", "refused.json")
+	m, err := OpenMemory(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := made("F", twoFuncs, "x")
+	m.refuse(&tree{path: "example.com/m", vers: "go1.26"}, y, y.finding)
+	if err := m.save(); err != nil {
+		t.Fatal(err)
+	}
+	if m, err = OpenMemory(file); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name  string
+		y     *trial
+		known bool
+	}{
+		{"the same", made("F", twoFuncs, "x"), true},
+		{"in a literal of it", made("F.func1", twoFuncs, "x"), true},
+		{"another function changed", made("F", strings.Replace(twoFuncs, "return 2", "return 3", 1), "x"), true},
+		{"the function changed", made("F", strings.Replace(twoFuncs, "return 1", "return 3", 1), "x"), false},
+		{"another patch", made("F", twoFuncs, "y"), false},
+		{"another function", made("G", twoFuncs, "x"), false},
+	}
+	for _, tt := range tests {
+		if got := m.refused(tt.y.key("go1.26")); (got != nil) != tt.known {
+			t.Errorf("%s: %v; want known %v", tt.name, got, tt.known)
+		}
+	}
+	if m.refused(y.key("go1.27")) != nil {
+		t.Error("another version of Go is taken for the same")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/m\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := m.Forget(filepath.Join(dir, "deep")); n != 1 || err != nil {
+		t.Errorf("forgot %d, %v", n, err)
+	}
+	if m, err = OpenMemory(file); err != nil || len(m.list) != 0 {
+		t.Errorf("after forgetting: %v, %v", m, err)
+	}
+	if err := os.WriteFile(file, []byte("hello"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenMemory(file); err == nil {
+		t.Error("a file of something else is no error")
+	}
+	var none *Memory
+	none.refuse(nil, y, y.finding)
+	if none.refused(y.key("")) != nil || none.save() != nil {
+		t.Error("no memory remembers")
+	}
+}

@@ -1,0 +1,279 @@
+package fix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/hone-perf/hone/internal/gocmd"
+)
+
+// A tree is a module and two copies of it, in which patches are tried.
+type tree struct {
+	dir  string // where the user is
+	mod  string // root of the module
+	root string // of what is copied: the module, or the workspace that it is in
+	path string // of the module
+	vers string // of Go
+
+	work     string // folder of the copies, thrown away in the end
+	old, now string // copies of root: with all that was kept, and with the patch at hand
+
+	was map[string][]byte // files of the module that were changed, as they were in the beginning
+}
+
+// What is copied at most.
+const (
+	maxFiles = 200_000
+	maxBytes = 4 << 30
+)
+
+// openTree copies the module that a folder is in.
+func openTree(ctx context.Context, dir string) (*tree, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
+	about, err := gocmd.Command{Dir: dir}.About(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if about.GOMOD == "" || about.GOMOD == os.DevNull {
+		return nil, ErrNoModule
+	}
+	t := &tree{dir: dir, vers: about.GOVERSION + " " + about.GOOS + "/" + about.GOARCH, was: make(map[string][]byte)}
+	if t.mod, err = filepath.EvalSymlinks(filepath.Dir(about.GOMOD)); err != nil {
+		return nil, err
+	}
+	t.root = t.mod
+	if about.GOWORK != "" && about.GOWORK != "off" {
+		if top, err := filepath.EvalSymlinks(filepath.Dir(about.GOWORK)); err == nil && below(t.mod, top) {
+			t.root = top
+		}
+	}
+	if t.work, err = os.MkdirTemp("", "hone-fix-"); err != nil {
+		return nil, err
+	}
+	if t.work, err = filepath.EvalSymlinks(t.work); err == nil {
+		err = t.copies(ctx)
+	}
+	if err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func below(name, dir string) bool {
+	rel, err := filepath.Rel(dir, name)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func (t *tree) close() { os.RemoveAll(t.work) }
+
+func (t *tree) copies(ctx context.Context) error {
+	base := filepath.Base(t.root) // tests may know the name of their folder
+	t.old, t.now = filepath.Join(t.work, "old", base), filepath.Join(t.work, "new", base)
+	for _, to := range []string{t.old, t.now} {
+		if err := copyTree(ctx, to, t.root, t.work); err != nil {
+			return fmt.Errorf("copying %s: %w", t.root, err)
+		}
+		if err := t.mendMod(to); err != nil {
+			return fmt.Errorf("copying go.mod: %w", err)
+		}
+	}
+	return nil
+}
+
+// copyTree copies a folder, without what version control keeps for itself, and without another folder that may be in it.
+func copyTree(ctx context.Context, to, from, without string) error {
+	files, bytes := 0, int64(0)
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		at := filepath.Join(to, rel)
+		switch {
+		case d.IsDir():
+			if path == without || slices.Contains([]string{".git", ".hg", ".svn", "node_modules"}, d.Name()) && path != from {
+				return fs.SkipDir
+			}
+			return os.MkdirAll(at, 0o700)
+		case d.Type() == fs.ModeSymlink:
+			return copyLink(at, path, from)
+		case !d.Type().IsRegular() || d.Name() == ".git":
+			return nil
+		}
+		st, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if files, bytes = files+1, bytes+st.Size(); files > maxFiles || bytes > maxBytes {
+			return fmt.Errorf("it has more than %d files, or %d GB", maxFiles, int64(maxBytes)>>30)
+		}
+		return copyFile(at, path, st.Mode().Perm())
+	})
+}
+
+// copyLink makes a link to the same: a relative one that stays inside is copied as it is.
+func copyLink(at, path, root string) error {
+	target, err := os.Readlink(path)
+	if err != nil {
+		return err
+	}
+	if !filepath.IsAbs(target) {
+		if whole := filepath.Join(filepath.Dir(path), target); !below(whole, root) {
+			target = whole
+		}
+	}
+	return os.Symlink(target, at)
+}
+
+func copyFile(to, from string, mode fs.FileMode) error {
+	in, err := os.Open(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it went away meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode|0o200)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// mendMod makes replacements in go.mod that lead out of the copy lead there still. It also learns the name of the module.
+func (t *tree) mendMod(to string) error {
+	rel, err := filepath.Rel(t.root, t.mod)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(to, rel, "go.mod")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	f, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		return err
+	}
+	if f.Module != nil {
+		t.path = f.Module.Mod.Path
+	}
+	changed := false
+	for _, r := range f.Replace {
+		if r.New.Version != "" || filepath.IsAbs(r.New.Path) {
+			continue
+		}
+		at := filepath.Join(t.mod, filepath.FromSlash(r.New.Path))
+		if below(at, t.root) {
+			continue
+		}
+		if err := f.AddReplace(r.Old.Path, r.Old.Version, at, ""); err != nil {
+			return err
+		}
+		changed = true
+	}
+	if !changed {
+		return nil
+	}
+	if text, err = f.Format(); err != nil {
+		return err
+	}
+	return os.WriteFile(name, text, 0o600)
+}
+
+// in returns where a folder of the tree is in the copy of what was kept.
+func (t *tree) in(dir string) string {
+	rel, err := filepath.Rel(t.root, dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return t.old
+	}
+	return filepath.Join(t.old, rel)
+}
+
+// copyOf returns where the module is in one of the copies.
+func (t *tree) copyOf(top string) string {
+	rel, _ := filepath.Rel(t.root, t.mod) // root is above it
+	return filepath.Join(top, rel)
+}
+
+// at returns where a file of the module is in one of the copies.
+func (t *tree) at(top, name string) string {
+	return filepath.Join(t.copyOf(top), filepath.FromSlash(name))
+}
+
+// asUser says a text with names of files as the user knows them.
+func (t *tree) asUser(text string) string {
+	for _, top := range []string{t.old, t.now} {
+		text = strings.ReplaceAll(text, t.copyOf(top)+string(filepath.Separator), "")
+		text = strings.ReplaceAll(text, top, t.root)
+	}
+	return text
+}
+
+// read returns a file of the module with what was kept.
+func (t *tree) read(name string) ([]byte, error) { return os.ReadFile(t.at(t.old, name)) }
+
+// put puts a patched file into the copy for the patch at hand.
+func (t *tree) put(name string, text []byte) error {
+	return os.WriteFile(t.at(t.now, name), text, 0o600)
+}
+
+// take makes the patch at hand part of what was kept.
+func (t *tree) take(y *trial) error {
+	if _, ok := t.was[y.file]; !ok {
+		t.was[y.file] = y.was
+	}
+	for _, top := range []string{t.old, t.now} {
+		if err := os.WriteFile(t.at(top, y.file), y.text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// first returns a file as it was in the beginning.
+func (t *tree) first(name string) []byte { return t.was[name] }
+
+// changed returns the files that were changed by what was kept.
+func (t *tree) changed() []string {
+	var names []string
+	for name := range t.was {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// restore makes the copy for patches what the module was in the beginning.
+func (t *tree) restore() error {
+	for name, text := range t.was {
+		if err := t.put(name, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

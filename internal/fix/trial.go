@@ -1,0 +1,279 @@
+package fix
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/patch"
+	"github.com/hone-perf/hone/internal/prove"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// A trial is a patch on its way.
+type trial struct {
+	finding *report.Finding
+	fix     *report.Fix
+	file    string // in the module
+	was     []byte
+	text    []byte // of the file with the patch
+	diff    string
+
+	proof   *report.Proof
+	poison  *report.Proof // with pools whose members are overwritten; nil when there are none
+	race    *prove.Race   // what was run to compare them
+	reason  string        // why it is not proven
+	decided bool          // the same would come out again
+	score   float64       // what is left of the time, or of the allocations; the less the better
+}
+
+// trial makes the patch of a fix, on top of what was kept.
+func (r *run) trial(f *report.Finding, x *report.Fix) (*trial, error) {
+	y := &trial{finding: f, fix: x}
+	for _, e := range x.Edits {
+		if y.file == "" {
+			y.file = e.File
+		}
+		if e.File != y.file {
+			return nil, errors.New("it changes more than one file")
+		}
+	}
+	if y.file == "" || !filepath.IsLocal(filepath.FromSlash(y.file)) {
+		return nil, fmt.Errorf("%s is not in the module", f.Where.File)
+	}
+	var err error
+	if y.was, err = r.read(y.file); err != nil {
+		return nil, err
+	}
+	base, ok := r.base[y.file]
+	if !ok {
+		base = y.was
+	}
+	edits, err := patch.Moved(y.file, base, y.was, x.Edits)
+	if err == nil {
+		y.text, err = patch.Apply(y.was, edits)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the patch does not apply any more: %w", err)
+	}
+	if is, err := format.Source(y.was); err == nil && bytes.Equal(is, y.was) {
+		if y.text, err = format.Source(y.text); err != nil {
+			return nil, fmt.Errorf("the patch does not apply any more: %w", err)
+		}
+	}
+	if y.diff = patch.Diff(y.file, y.was, y.text); y.diff == "" {
+		return nil, errors.New("what it changes was changed in the same way already")
+	}
+	return y, nil
+}
+
+// key names the patch for the memory: the same rule that wants the same of the same function, with the same Go.
+func (y *trial) key(version string) string {
+	h := sha256.New()
+	for _, part := range append(y.parts(), y.function(), version) {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// again names the patch within a run, in which the function may have changed in other places.
+func (y *trial) again() string {
+	return y.finding.Where.Function + "\x00" + strings.Join(y.parts(), "\x00")
+}
+
+func (y *trial) parts() []string {
+	parts := []string{y.finding.Rule, y.fix.Title}
+	for _, e := range y.fix.Edits {
+		parts = append(parts, e.New)
+	}
+	return parts
+}
+
+// function returns the text of the function that the finding is about, or of the file when it is not found.
+func (y *trial) function() string {
+	set := token.NewFileSet()
+	f, err := parser.ParseFile(set, "", y.was, parser.SkipObjectResolution)
+	if err != nil {
+		return string(y.was)
+	}
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || fn.Body == nil {
+			continue
+		}
+		// Profiles name it with its package and type, and literals in it behind that.
+		if name := y.finding.Where.Function; strings.HasSuffix(name, "."+fn.Name.Name) || strings.Contains(name, "."+fn.Name.Name+".") {
+			from, to := set.Position(fn.Pos()), set.Position(fn.End())
+			return string(y.was[from.Offset:to.Offset])
+		}
+	}
+	return string(y.was)
+}
+
+// prove puts the patch into the copy for it, and finds out what speaks for it and against it.
+func (r *run) prove(ctx context.Context, y *trial) error {
+	if err := r.put(y.file, y.text); err != nil {
+		return err
+	}
+	defer r.put(y.file, y.was)
+	about := fmt.Sprintf("%s, %s: ", y.finding.Where, y.fix.Title)
+	change := &prove.Change{Old: prove.Version{Name: "as it was", Dir: r.copyOf(r.old)}, New: prove.Version{Name: "with the patch", Dir: r.copyOf(r.now)}}
+	opt := prove.Options{
+		Time: r.opt.Each, Executions: r.opt.Calls, Seed: r.opt.Seed, Stop: true, Tests: &r.tests,
+		Say: func(s string) { r.opt.Say(about + s) },
+		Faster: func(ctx context.Context, race prove.Race) (prove.Speed, error) {
+			race.NoWhy = true
+			if len(race.Flags) == 0 { // those in the tests, which are there in the end as well
+				y.race = &race
+			}
+			return prove.Faster(ctx, race)
+		},
+	}
+	var err error
+	if y.proof, err = prove.Run(ctx, change, opt); err != nil {
+		return r.mended(err)
+	}
+	y.judge()
+	if y.reason != "" {
+		return nil
+	}
+	return r.poisoned(ctx, y, change, opt)
+}
+
+// mended names files in an error as the user knows them.
+func (r *run) mended(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return errors.New(r.asUser(err.Error()))
+}
+
+// poisoned proves a patch that uses a pool once more, with what is put back overwritten.
+func (r *run) poisoned(ctx context.Context, y *trial, change *prove.Change, opt prove.Options) error {
+	if !strings.Contains(y.diff, ".Put(") {
+		return nil
+	}
+	dir := filepath.Dir(r.at(r.now, y.file))
+	files, err := poison(ctx, dir)
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	before := make(map[string][]byte)
+	defer func() {
+		for name := range files {
+			if before[name] == nil {
+				os.Remove(name)
+			} else {
+				os.WriteFile(name, before[name], 0o600)
+			}
+		}
+	}()
+	for name, text := range files {
+		before[name], _ = os.ReadFile(name) // one of them is new
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			return err
+		}
+	}
+	say := opt.Say
+	opt.Faster, opt.Tests, opt.Time = nil, opt.Tests.Again(), opt.Time/2
+	opt.Say = func(s string) { say("with what is put back overwritten: " + s) }
+	if y.poison, err = prove.Run(ctx, change, opt); err != nil {
+		return r.mended(err)
+	}
+	const what = "what is put back into the pool is used behind that: "
+	for _, c := range y.poison.Checks {
+		if c.Outcome == report.Failed {
+			y.refuse(true, "%s%s failed: %s", what, c.Name, c.Detail)
+			return nil
+		}
+	}
+	for _, d := range y.poison.Differences {
+		if d.Grave {
+			y.refuse(true, "%s%s: %s: %s → %s", what, d.Call, d.What, d.Old, d.New)
+			return nil
+		}
+	}
+	return nil
+}
+
+func (y *trial) refuse(decided bool, format string, args ...any) {
+	y.reason, y.decided = fmt.Sprintf(format, args...), decided
+}
+
+// judge decides whether a patch is proven.
+func (y *trial) judge() {
+	for _, c := range y.proof.Checks {
+		if c.Outcome == report.Failed {
+			y.refuse(true, "%s failed: %s", c.Name, strings.TrimSpace(c.Detail))
+			return
+		}
+	}
+	for _, d := range y.proof.Differences {
+		if d.Grave {
+			y.refuse(true, "it does something else: %s: %s: %s → %s", d.Call, d.What, d.Old, d.New)
+			return
+		}
+	}
+	if why := y.unreached(); why != "" {
+		y.refuse(true, "%s", why)
+		return
+	}
+	y.gains()
+}
+
+// unreached says what of a patch was not tried, though it has to be. What types prove needs no calls; who uses what is used
+// again shows in calls alone.
+func (y *trial) unreached() string {
+	if y.fix.Grade == report.Mechanical {
+		return ""
+	}
+	for _, f := range y.proof.Functions {
+		if f.Changed && f.Blocks > 0 && f.Reached == 0 {
+			why := ""
+			if f.Why != "" {
+				why = ": " + f.Why
+			}
+			return fmt.Sprintf("whether %s does the same could not be tried%s", f.Name, why)
+		}
+	}
+	return ""
+}
+
+// doubts are what the proof leaves open.
+func (y *trial) doubts() []string {
+	var out []string
+	if y.proof.Verdict == report.NotProven {
+		for _, r := range y.proof.Reasons {
+			if !strings.HasPrefix(r, "no difference in ") {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// fill writes down what became of the trial.
+func (y *trial) fill(x *report.Fixed) {
+	x.Fix, x.Grade, x.Patch, x.Reason = y.fix.Title, y.fix.Grade, y.diff, y.reason
+	x.Where.File = y.file
+	x.Checks, x.Calls, x.Differences, x.Doubts = y.proof.Checks, y.proof.Executions, y.proof.Differences, y.doubts()
+	x.Speed, x.Generated = y.rows(), len(y.proof.Generated) > 0
+	if y.poison != nil {
+		c := report.Check{Name: "pool poisoned", Outcome: report.Passed, Detail: fmt.Sprintf("with what is put back overwritten, tests and %d calls show no difference", y.poison.Executions)}
+		if strings.HasPrefix(y.reason, "what is put back") {
+			c.Outcome, c.Detail = report.Failed, y.reason
+			x.Differences = append(x.Differences, y.poison.Differences...)
+		}
+		x.Checks = append(x.Checks, c)
+	}
+}

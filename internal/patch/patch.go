@@ -1,0 +1,195 @@
+// Package patch changes files: first in mind, as what they hold before and after, then on disk, all of them or none.
+//
+// Apply makes the new text of a file from edits, and Moved moves edits to where their lines are when the file was changed
+// meanwhile. A Patch collects files, shows them as a diff, and Writes them where they still are as it was made for.
+package patch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/hone-perf/hone/internal/gocmd"
+)
+
+// A Patch is a change of files. The zero Patch changes none.
+type Patch struct {
+	Dir   string // that names in diffs and errors are relative to
+	files map[string]texts
+}
+
+type texts struct{ was, is []byte }
+
+// Set says what a file is to hold, and what it holds. Its name is absolute.
+func (p *Patch) Set(name string, was, is []byte) {
+	if p.files == nil {
+		p.files = make(map[string]texts)
+	}
+	p.files[name] = texts{was, is}
+}
+
+// Names returns the files, sorted.
+func (p *Patch) Names() []string {
+	names := make([]string, 0, len(p.files))
+	for name := range p.files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Text returns what a file is to hold; nil for one that stays as it is.
+func (p *Patch) Text(name string) []byte { return p.files[name].is }
+
+// Rel returns the name of a file relative to Dir, where it is below it.
+func (p *Patch) Rel(name string) string {
+	if rel, err := filepath.Rel(p.Dir, name); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return name
+}
+
+// Diff writes the patch as others can apply it.
+func (p *Patch) Diff() string {
+	var b strings.Builder
+	for _, name := range p.Names() {
+		f := p.files[name]
+		b.WriteString(Diff(p.Rel(name), f.was, f.is))
+	}
+	return b.String()
+}
+
+// Diff returns the difference of two texts of a file as a unified diff, or "".
+func Diff(name string, was, is []byte) string {
+	text := string(diff.Diff("a/"+name, was, "b/"+name, is))
+	_, text, _ = strings.Cut(text, "\n") // the first line names both once more
+	return text
+}
+
+// Overlay writes the new texts into a folder, for the go command to read instead.
+func (p *Patch) Overlay(dir string) (gocmd.Overlay, error) {
+	overlay := gocmd.Overlay{}
+	for i, name := range p.Names() {
+		at := filepath.Join(dir, fmt.Sprintf("%d_%s", i, filepath.Base(name)))
+		if err := os.WriteFile(at, p.files[name].is, 0o600); err != nil {
+			return nil, err
+		}
+		overlay[name] = at
+	}
+	return overlay, nil
+}
+
+// A ChangedError is that a file is not as the patch was made for.
+type ChangedError struct{ Name string }
+
+func (e *ChangedError) Error() string {
+	return e.Name + " was changed in the meantime: nothing is written"
+}
+
+// Check says why the patch could not be written.
+func (p *Patch) Check() error {
+	for _, name := range p.Names() {
+		is, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Equal(is, p.files[name].was) {
+			return &ChangedError{p.Rel(name)}
+		}
+		if err != nil {
+			return err
+		}
+		if err := writable(name); err != nil {
+			return fmt.Errorf("%s cannot be written: %w", p.Rel(name), err)
+		}
+	}
+	return nil
+}
+
+// writable says why a file cannot be replaced.
+func writable(name string) error {
+	w, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return withoutPath(err)
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	probe, err := os.CreateTemp(filepath.Dir(name), ".hone-*")
+	if err != nil {
+		return fmt.Errorf("its folder takes no new file: %w", withoutPath(err))
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+func withoutPath(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
+// Write changes the files, all of them or none, and returns their names relative to Dir. A file has the old text or the new
+// one at any time, never a part of it. What is not as the patch was made for is left alone: a ChangedError.
+func (p *Patch) Write() (written []string, err error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	type step struct{ at, temp string }
+	var steps []step
+	defer func() {
+		for _, s := range steps {
+			os.Remove(s.temp) // where it still is
+		}
+	}()
+	for _, name := range p.Names() {
+		at, err := filepath.EvalSymlinks(name)
+		if err != nil {
+			return nil, err
+		}
+		temp, err := beside(at, p.files[name].is)
+		if temp != "" {
+			steps = append(steps, step{at, temp})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("writing %s: %w", p.Rel(name), err)
+		}
+	}
+	for i, s := range steps {
+		if err := os.Rename(s.temp, s.at); err != nil {
+			return nil, errors.Join(fmt.Errorf("writing %s: %w", p.Rel(p.Names()[i]), err), p.restore(i))
+		}
+	}
+	for _, name := range p.Names() {
+		written = append(written, p.Rel(name))
+	}
+	return written, nil
+}
+
+// restore puts the first n files back.
+func (p *Patch) restore(n int) error {
+	var all []error
+	for _, name := range p.Names()[:n] {
+		all = append(all, os.WriteFile(name, p.files[name].was, 0o644))
+	}
+	return errors.Join(all...)
+}
+
+// beside writes a file next to another, with its mode.
+func beside(at string, text []byte) (string, error) {
+	st, err := os.Stat(at)
+	if err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(filepath.Dir(at), ".hone-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(text)
+	return f.Name(), errors.Join(err, f.Chmod(st.Mode().Perm()), f.Sync(), f.Close())
+}

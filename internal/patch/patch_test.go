@@ -1,0 +1,120 @@
+package patch
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMoved applies edits that were made for one text to what it became, and wants what both changes together say.
+func TestMoved(t *testing.T) {
+	tests := []struct {
+		name           string
+		was, is, edits string // edits are what the text becomes by them
+		want           string
+		err            error
+	}{
+		{"nothing in between", "a\nb\nc\n", "a\nb\nc\n", "a\nB\nc\n", "a\nB\nc\n", nil},
+		{"lines before", "a\nb\nc\n", "0\n1\na\nb\nc\n", "a\nB\nc\n", "0\n1\na\nB\nc\n", nil},
+		{"fewer lines before", "a\nb\nc\nd\n", "d\n", "a\nb\nc\nd\ne\n", "d\ne\n", nil},
+		{"lines behind", "a\nb\nc\n", "a\nb\nc\nd\n", "A\nb\nc\n", "A\nb\nc\nd\n", nil},
+		{"both insert at one place", "a\nb\n", "a\n1\nb\n", "a\n2\nb\n", "a\n1\n2\nb\n", nil},
+		{"between", "a\nb\nc\n", "A\nb\nC\n", "a\nB\nc\n", "A\nB\nC\n", nil},
+		{"the same line", "a\nb\nc\n", "a\nX\nc\n", "a\nB\nc\n", "", ErrOverlap},
+		{"around it", "a\nb\nc\nd\n", "X\nd\n", "a\nb\nC\nd\n", "", ErrOverlap},
+		{"a line within", "a\nb\nc\n", "a\nb\n1\nc\n", "a\nX\n", "", ErrOverlap},
+		{"no newline in the end", "a\nb", "0\na\nb", "a\nB", "0\na\nB", nil},
+		{"empty", "", "a\n", "b\n", "a\nb\n", nil},
+	}
+	for _, tt := range tests {
+		edits, err := Moved("x", []byte(tt.was), []byte(tt.is), Edits("x", []byte(tt.was), []byte(tt.edits)))
+		if !errors.Is(err, tt.err) {
+			t.Errorf("%s: %v; want %v", tt.name, err, tt.err)
+			continue
+		}
+		if err != nil {
+			continue
+		}
+		got, err := Apply([]byte(tt.is), edits)
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s: %q, %v; want %q", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+// FuzzEdits holds that the edits between two texts make the one of the other.
+func FuzzEdits(f *testing.F) {
+	f.Add("a\nb\nc\n", "a\nX\nc\nd\n")
+	f.Add("", "x")
+	f.Add("x", "")
+	f.Add("a\n\nb", "\n\nb\n")
+	f.Fuzz(func(t *testing.T, was, is string) {
+		if strings.ContainsAny(was+is, "\r") {
+			return // the library that compares takes lines as they are
+		}
+		got, err := Apply([]byte(was), Edits("x", []byte(was), []byte(is)))
+		if err != nil || string(got) != is {
+			t.Errorf("%q to %q: %q, %v", was, is, got, err)
+		}
+	})
+}
+
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		at := filepath.Join(dir, name)
+		if err := os.WriteFile(at, []byte(text), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	a, b := file("a.go", "old a"), file("b.go", "old b")
+	p := &Patch{Dir: dir}
+	p.Set(a, []byte("old a"), []byte("new a"))
+	p.Set(b, []byte("old b"), []byte("new b"))
+	if err := os.WriteFile(b, []byte("changed"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	var changed *ChangedError
+	if _, err := p.Write(); !errors.As(err, &changed) || changed.Name != "b.go" {
+		t.Errorf("writing over a change: %v", err)
+	}
+	holds(t, a, "old a")
+	holds(t, b, "changed")
+	file("b.go", "old b")
+	link := filepath.Join(dir, "link.go")
+	if err := os.Symlink(a, link); err != nil {
+		t.Fatal(err)
+	}
+	q := &Patch{Dir: dir}
+	q.Set(link, []byte("old a"), []byte("new a"))
+	q.Set(b, []byte("old b"), []byte("new b"))
+	names, err := q.Write()
+	if err != nil || len(names) != 2 {
+		t.Fatalf("wrote %v, %v", names, err)
+	}
+	holds(t, a, "new a") // what the link leads to
+	holds(t, b, "new b")
+	if st, err := os.Lstat(b); err != nil || st.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v, %v", st.Mode(), err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".hone-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+	if err := os.Remove(b); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Write(); !errors.As(err, &changed) {
+		t.Errorf("writing a file that is gone: %v", err)
+	}
+}
+
+func holds(t *testing.T, name, want string) {
+	t.Helper()
+	if got, err := os.ReadFile(name); err != nil || string(got) != want {
+		t.Errorf("%s holds %q, %v; want %q", filepath.Base(name), got, err, want)
+	}
+}

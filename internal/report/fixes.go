@@ -1,0 +1,235 @@
+package report
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Fixes is what became of findings when their patches were tried: which are proven and kept, which are not, and why.
+type Fixes struct {
+	Refs    []string      `json:"refs"`
+	Root    string        `json:"root"`    // folder that files are relative to
+	Kept    []Fixed       `json:"kept"`    // proven, in the order in which they came on top of each other
+	Refused []Fixed       `json:"refused"` // tried and not proven
+	Left    []Fixed       `json:"left,omitempty"`
+	Whole   []CompareRow  `json:"whole,omitempty"`  // the code as it was against all that was kept
+	Patch   string        `json:"patch,omitempty"`  // all that was kept
+	Rounds  int           `json:"rounds"`           // how often the profiles were looked at
+	Picked  int           `json:"picked,omitempty"` // the finding that was asked for; 0 is all
+	Dry     bool          `json:"dry_run,omitempty"`
+	Branch  string        `json:"branch,omitempty"` // that has a commit for each
+	Ended   string        `json:"ended"`            // why no more was tried
+	Took    time.Duration `json:"took_nanos"`
+	Notes   []string      `json:"notes,omitempty"`
+}
+
+// A Fixed is a finding and what became of its patch.
+type Fixed struct {
+	Number      int           `json:"number"` // among the findings of its round
+	Round       int           `json:"round"`
+	Rule        string        `json:"rule"`
+	Title       string        `json:"title"`
+	Where       Spot          `json:"where"`
+	Fix         string        `json:"fix,omitempty"` // what the patch does
+	Grade       Grade         `json:"grade,omitempty"`
+	Patch       string        `json:"patch,omitempty"`
+	Reason      string        `json:"reason,omitempty"`     // it is not kept, or was not tried
+	Remembered  string        `json:"remembered,omitempty"` // when it was refused before, which is why it was not tried
+	Checks      []Check       `json:"checks,omitempty"`
+	Calls       int           `json:"calls,omitempty"` // of both versions, without a difference or until there was one
+	Doubts      []string      `json:"doubts,omitempty"`
+	Differences []Difference  `json:"differences,omitempty"`
+	Speed       []CompareRow  `json:"speed,omitempty"` // before and after
+	Generated   bool          `json:"generated,omitempty"`
+	Variants    []Variant     `json:"variants,omitempty"` // other patches for the place
+	Written     []string      `json:"written,omitempty"`  // files
+	Commit      string        `json:"commit,omitempty"`
+	Took        time.Duration `json:"took_nanos,omitempty"`
+}
+
+// A Variant is a patch that was tried, and another one was better or none was proven.
+type Variant struct {
+	Fix    string `json:"fix"`
+	Reason string `json:"reason"`
+}
+
+// Blocks says what was won, then what was kept, then what was not.
+func (f *Fixes) Blocks() iter.Seq[Block] {
+	list := []Block{Title{f.headline()}, Heading{f.heading()}}
+	if len(f.Whole) > 0 {
+		list = append(list, speedTable("before and after", f.Whole))
+	}
+	for i := range f.Kept {
+		list = append(list, f.Kept[i].blocks(f, i+1)...)
+	}
+	if len(f.Refused) > 0 {
+		t := Table{Title: "not kept", Columns: []Column{{Name: "where", Path: true}, {Name: "what"}, {Name: "why not"}}}
+		for i := range f.Refused {
+			x := &f.Refused[i]
+			t.Rows = append(t.Rows, []any{x.Where.String(), x.Title + ": " + x.Fix, firstLine(x.Reason)})
+		}
+		list = append(list, t)
+		for i := range f.Refused {
+			list = append(list, f.Refused[i].details()...)
+		}
+	}
+	if len(f.Left) > 0 {
+		t := Table{Title: "not tried", Columns: []Column{{Name: "#"}, {Name: "where", Path: true}, {Name: "what"}, {Name: "why not"}}}
+		for i := range f.Left {
+			x := &f.Left[i]
+			t.Rows = append(t.Rows, []any{x.Number, x.Where.String(), x.Title, firstLine(x.Reason)})
+		}
+		list = append(list, t)
+	}
+	for _, n := range f.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	if len(f.Kept) > 0 {
+		list = append(list, f.next())
+	}
+	return blocks(list)
+}
+
+func (f *Fixes) headline() string {
+	kept := "no fix is proven"
+	if n := len(f.Kept); n > 0 {
+		kept = counted(n, "fix")
+		if n > 1 {
+			kept = fmt.Sprintf("%d fixes", n)
+		}
+		switch {
+		case f.Dry:
+			kept += " proven, nothing written"
+		case f.Branch != "":
+			kept += " proven, on branch " + f.Branch
+		default:
+			kept += " proven and written"
+		}
+	}
+	if rest := len(f.Refused); rest > 0 {
+		kept += fmt.Sprintf("; %d tried and not kept", rest)
+	}
+	return kept
+}
+
+func (f *Fixes) heading() []Phrase {
+	return []Phrase{
+		{strings.Join(f.Refs, " "), Sep{}, f.looked(), Sep{}, "in " + f.Took.Round(time.Second).String()},
+		{"ended: " + f.Ended},
+	}
+}
+
+func (f *Fixes) looked() string {
+	if f.Rounds == 1 {
+		return "looked at once"
+	}
+	return fmt.Sprintf("looked at %d times", f.Rounds)
+}
+
+// blocks shows a fix that was kept.
+func (x *Fixed) blocks(f *Fixes, n int) []Block {
+	about := Heading{Lines: []Phrase{
+		{"where: " + x.Where.String() + " in " + x.Where.Function},
+		{fmt.Sprintf("fix: %s (%s)", x.Fix, x.Grade)},
+		{"proof: " + x.Proof()},
+	}}
+	for _, d := range x.Doubts {
+		about.Lines = append(about.Lines, Phrase{"doubt: " + d})
+	}
+	for _, v := range x.Variants {
+		about.Lines = append(about.Lines, Phrase{"or: " + v.Fix + ": " + v.Reason})
+	}
+	if x.Commit != "" {
+		about.Lines = append(about.Lines, Phrase{"commit: ", ID(x.Commit)})
+	}
+	list := []Block{Table{Title: fmt.Sprintf("%d. %s", n, x.Title)}, about}
+	if len(x.Speed) > 0 {
+		list = append(list, speedTable("", x.Speed))
+	}
+	if f.Dry {
+		return append(list, Plain{x.Patch})
+	}
+	return append(list, Details{"the patch of " + x.Where.String(), []Block{Plain{x.Patch}}})
+}
+
+// Proof says in a line what a patch passed.
+func (x *Fixed) Proof() string {
+	var parts []string
+	for _, c := range x.Checks {
+		if c.Outcome != Passed {
+			if c.Outcome == Skipped {
+				parts = append(parts, fmt.Sprintf("%s not done: %s", c.Name, firstLine(c.Detail)))
+			}
+			continue
+		}
+		text := c.Name
+		if d := firstLine(c.Detail); d != "" {
+			text += " (" + d + ")"
+		}
+		parts = append(parts, text)
+	}
+	if x.Calls > 0 {
+		parts = append(parts, fmt.Sprintf("no difference in %d calls of both versions", x.Calls))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// details shows what spoke against a patch.
+func (x *Fixed) details() []Block {
+	var list []Block
+	for i := range x.Differences {
+		if x.Differences[i].Grave {
+			list = append(list, Plain{x.Differences[i].text()})
+		}
+	}
+	for _, c := range x.Checks {
+		if c.Outcome == Failed && strings.Contains(strings.TrimSpace(c.Detail), "\n") {
+			list = append(list, Plain{c.Name + ":\n" + indented(c.Detail)})
+		}
+	}
+	if len(x.Speed) > 0 && len(list) == 0 {
+		list = append(list, speedTable("", x.Speed))
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return []Block{Details{x.Where.String() + ": " + x.Fix, append(list, Plain{x.Patch})}}
+}
+
+// speedTable shows rows of all that was measured in one table.
+func speedTable(title string, rows []CompareRow) Table {
+	t := Table{Title: title, Columns: []Column{{Name: "benchmark"}, {Name: "what"}, {Name: "before"}, {Name: "after"}, {Name: "change"}, {Name: "interval", Ends: true}, {Name: "verdict"}}}
+	several := slices.ContainsFunc(rows, func(r CompareRow) bool { return r.Pkg != rows[0].Pkg })
+	for i := range rows {
+		r := &rows[i]
+		name := r.Name
+		if several {
+			name = r.Pkg + "." + name
+		}
+		t.Rows = append(t.Rows, []any{name, r.What, Measured{r.Old, r.Unit}, Measured{r.New, r.Unit}, Relative(r.Ratio), r.interval(), r.judgement()})
+	}
+	return t
+}
+
+func (f *Fixes) next() Commands {
+	c := Commands{Title: "try next"}
+	switch {
+	case f.Dry:
+		var refs []string
+		for _, r := range f.Refs {
+			refs = append(refs, shellWord(r))
+		}
+		if f.Picked > 0 {
+			refs = append(refs, fmt.Sprint(f.Picked))
+		}
+		c.Items = append(c.Items, Command{"hone fix " + strings.Join(refs, " "), "writes them"})
+	case f.Branch != "":
+		c.Items = append(c.Items, Command{"git log -p " + shellWord(f.Branch), "the commits"}, Command{"git merge " + shellWord(f.Branch), "takes them over"})
+	default:
+		c.Items = append(c.Items, Command{"git diff", "what was written"}, Command{"hone prove", "all of it once more, and longer"})
+	}
+	return c
+}
