@@ -270,7 +270,7 @@ func (p *Pass) grownMap(loop *ast.RangeStmt, st *ast.AssignStmt, m *types.Var) {
 		risk:   "none; where many keys are the same, some of the room is not needed",
 	}
 	n, ok := p.rounds(loop)
-	if ok && decl != nil && p.between(decl, loop, loop.X) && !p.leaves(loop.Body) {
+	if ok && decl != nil && (p.between(decl, loop, loop.X) || p.known(decl, loop, loop.X)) && !p.leaves(loop.Body) {
 		var t ast.Expr
 		if isLit {
 			t = lit.Type
@@ -280,6 +280,48 @@ func (p *Pass) grownMap(loop *ast.RangeStmt, st *ast.AssignStmt, m *types.Var) {
 		f.fixes = p.fix(report.Mechanical, "make it with room for all entries", replace(value, fmt.Sprintf("make(%s, %s)", p.src(t), n)))
 	}
 	p.report(st, c, f)
+}
+
+// known reports whether an expression can be evaluated at a statement as well as later, at another one of the same list, whatever
+// its value is then: it is a variable of the function, or a field of one that was looked into before.
+func (p *Pass) known(from, to ast.Stmt, e ast.Expr) bool {
+	block, ok := p.parent(to).(*ast.BlockStmt)
+	if !ok {
+		return false
+	}
+	i, j := slices.Index(block.List, from), slices.Index(block.List, to)
+	if i < 0 || j < i {
+		return false
+	}
+	e = ast.Unparen(e)
+	if v := p.local(e); v != nil {
+		return v.Pos() < from.Pos()
+	}
+	sel, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	v := p.local(sel.X)
+	if v == nil || v.Pos() >= from.Pos() {
+		return false
+	}
+	return slices.ContainsFunc(block.List[:i], func(st ast.Stmt) bool {
+		found := false
+		ast.Inspect(st, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BlockStmt, *ast.FuncLit, *ast.CaseClause, *ast.CommClause:
+				return false // that may not be reached
+			case *ast.BinaryExpr:
+				if n.Op == token.LAND || n.Op == token.LOR {
+					return false
+				}
+			case *ast.SelectorExpr:
+				found = found || p.local(n.X) == v && p.info().Selections[n] != nil && p.info().Selections[n].Kind() == types.FieldVal
+			}
+			return true
+		})
+		return found
+	})
 }
 
 // between reports whether an expression has the same value at a statement as later, at another one of the same list: all its

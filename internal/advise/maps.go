@@ -138,6 +138,10 @@ var mapByPointer = &Rule{
 			} else {
 				f.advice += "; or number the objects, and keep it in a slice"
 			}
+			f.fixes = u.in[0].numbered(u.t)
+			for _, q := range u.in {
+				q.why = u.in[0].why
+			}
 			u.report(f)
 		}
 	},

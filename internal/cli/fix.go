@@ -76,7 +76,7 @@ func fixCommand(sys *System) *cobra.Command {
 	flags.BoolVar(&f.commit, "commit", false, "commit each fix to a new branch, and leave the working tree as it is")
 	flags.StringVar(&f.branch, "branch", "", "commit to the new branch `NAME`; hone-fix when not given")
 	flags.Var(&secondsFlag{&f.budget}, "budget", "how long all of it may take; 10m when not given")
-	flags.Var(&secondsFlag{&f.each}, "each", "how long to look for differences, and to run benchmarks, for each patch; 20s when not given")
+	flags.Var(&secondsFlag{&f.each}, "each", "how long to look for differences, and to run benchmarks, for each patch; 15s when not given")
 	flags.IntVar(&f.calls, "calls", 0, "stop looking for differences after `N` calls of each function")
 	flags.Uint64Var(&f.seed, "seed", 0, "make up other calls")
 	flags.BoolVar(&f.forget, "forget", false, "forget what was refused before in this module")

@@ -172,6 +172,9 @@ func message(x *report.Fixed) string {
 		}
 	}
 	fmt.Fprintf(&b, "\nProven by: %s.\n", x.Proof())
+	if x.Risk != "" && !strings.HasPrefix(x.Risk, "none") {
+		fmt.Fprintf(&b, "Risk: %s.\n", x.Risk)
+	}
 	for _, d := range x.Doubts {
 		fmt.Fprintf(&b, "Not proven: %s.\n", d)
 	}

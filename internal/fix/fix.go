@@ -37,7 +37,7 @@ type Options struct {
 	DryRun bool          // write nothing
 	Commit string        // a branch to commit to, instead of writing; "" is none
 	Budget time.Duration // for all of it; 0 is ten minutes
-	Each   time.Duration // for what is open-ended about one patch: looking for differences, and benchmarks; 0 is 20 s
+	Each   time.Duration // for what is open-ended about one patch: looking for differences, and benchmarks; 0 is 15 s
 	Calls  int           // of each function, at most; 0 is as many as there is time for
 	Seed   uint64        // of what is made up
 
@@ -55,7 +55,7 @@ var (
 
 const (
 	usualBudget = 10 * time.Minute
-	usualEach   = 20 * time.Second
+	usualEach   = 15 * time.Second
 	leastShare  = 0.001 // of what is tried with All
 )
 
@@ -223,7 +223,7 @@ func (r *run) note(format string, args ...any) {
 
 // finding tries what a finding offers.
 func (r *run) finding(ctx context.Context, f *report.Finding) error {
-	x := report.Fixed{Number: f.Number, Round: r.out.Rounds, Rule: f.Rule, Title: f.Title, Where: f.Where}
+	x := report.Fixed{Number: f.Number, Round: r.out.Rounds, Rule: f.Rule, Title: f.Title, Where: f.Where, Risk: f.Risk}
 	left := func(format string, args ...any) error {
 		x.Reason = fmt.Sprintf(format, args...)
 		r.out.Left = append(r.out.Left, x)
@@ -397,7 +397,7 @@ func (r *run) whole(ctx context.Context) error {
 	slices.Sort(names)
 	race.Bench = "^(" + strings.Join(names, "|") + ")$"
 	race.Old, race.New = prove.Version{Name: "as it was", Dir: r.copyOf(r.now)}, prove.Version{Name: "with all fixes", Dir: r.copyOf(r.old)}
-	race.Budget, race.NoWhy = max(r.opt.Each/time.Duration(2*len(names)), 2*time.Second), true
+	race.Budget, race.NoWhy = max(r.opt.Each/3, 2*time.Second), true
 	r.opt.Say("comparing the code as it was with all that was kept")
 	s, err := prove.Faster(ctx, race)
 	if err != nil {

@@ -13,6 +13,9 @@ import (
 // allocate.
 const maxRisk = 0.05
 
+// leastLoss is what memory has to grow by to count: it is often known to the byte, and the byte is nobody's loss.
+const leastLoss = 0.01
+
 // rows returns what was measured.
 func (y *trial) rows() []report.CompareRow {
 	if c, ok := y.proof.Speed.(*report.Compare); ok && c != nil {
@@ -45,9 +48,10 @@ func (y *trial) gains() {
 		y.refuse(false, "whether it helps is not known: %s", why)
 		return
 	}
-	faster, slower := map[string]bool{}, map[string]*report.CompareRow{}
-	var less, open, risky *report.CompareRow
-	var heavier *report.CompareRow
+	faster, undecided, lighter, slower := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]*report.CompareRow{}
+	var less, open, risky, heavier *report.CompareRow
+	var risks []*report.CompareRow
+	timed := false // some benchmark says for sure
 	times, allocs, n, m := 0.0, 0.0, 0, 0
 	for i := range rows {
 		row := &rows[i]
@@ -66,15 +70,19 @@ func (y *trial) gains() {
 			switch row.Verdict {
 			case report.Better:
 				faster[name] = true
+				timed = timed || row.What == "CPU time"
 			case report.Worse:
 				slower[name] = row
+			case report.Same:
+				timed = timed || row.What == "CPU time"
 			case report.Undecided:
-				open = row
+				open, undecided[name] = row, true
 				if row.What != "throughput" && row.Hi > 1+maxRisk {
-					risky = row
+					risks = append(risks, row)
 				}
 			}
 		case isMemory(row.What):
+			lighter[name] = lighter[name] || row.What == "memory" && row.Verdict == report.Better
 			if row.Verdict == report.Better {
 				allocs, m = allocs+math.Log(ratio), m+1
 				less = row
@@ -82,8 +90,20 @@ func (y *trial) gains() {
 		}
 	}
 	for i := range rows {
-		if row := &rows[i]; isMemory(row.What) && row.Verdict == report.Worse && !faster[row.Pkg+"."+row.Name] {
+		row := &rows[i]
+		name := row.Pkg + "." + row.Name
+		switch {
+		case !isMemory(row.What) || row.Verdict != report.Worse || row.Ratio < 1+leastLoss:
+		case faster[name], undecided[name] && len(faster) > 0: // a benchmark speaks for it in which it did show
+		case row.What == "allocations" && lighter[name]: // more and smaller ones
+		default:
 			heavier = row
+		}
+	}
+	for _, row := range risks {
+		// Those that wait, or run on several processors, vary so much that they say little beside one that does not.
+		if row.What == "CPU time" || !timed {
+			risky = row
 		}
 	}
 	y.score = 1

@@ -16,6 +16,8 @@ func row(name, what string, ratio float64, verdict string) report.CompareRow {
 func TestGains(t *testing.T) {
 	open := row("a", "CPU time", 1.01, report.Undecided)
 	open.Hi = 1.2
+	wide := row("a", "time", 1.01, report.Undecided)
+	wide.Hi = 1.8
 	tests := []struct {
 		name    string
 		rows    []report.CompareRow
@@ -32,6 +34,12 @@ func TestGains(t *testing.T) {
 		{"slower elsewhere", []report.CompareRow{row("a", "CPU time", 0.5, report.Better), row("b", "CPU time", 1.1, report.Worse)}, "slower: CPU time of b +10.0%", true},
 		{"memory for time", []report.CompareRow{row("a", "CPU time", 0.5, report.Better), row("a", "memory", 2, report.Worse)}, "", false},
 		{"memory for nothing", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 2, report.Worse), row("b", "CPU time", 0.5, report.Better)}, "it needs more", true},
+		{"memory for time that shows elsewhere", []report.CompareRow{row("a", "CPU time", 0.5, report.Better), row("b", "time", 0.7, report.Undecided), row("b", "memory", 2, report.Worse)}, "", false},
+		{"memory for time that shows nowhere", []report.CompareRow{row("b", "time", 0.7, report.Undecided), row("b", "memory", 2, report.Worse), row("b", "allocations", 0.5, report.Better)}, "it needs more", true},
+		{"fewer allocations, one that waits is open", []report.CompareRow{row("b", "CPU time", 1, report.Same), wide, row("a", "allocations", 0.5, report.Better)}, "", false},
+		{"fewer allocations, all that wait are open", []report.CompareRow{wide, row("a", "allocations", 0.5, report.Better)}, "whether it takes longer", false},
+		{"a byte more", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 1.0001, report.Worse), row("a", "allocations", 0.5, report.Better)}, "", false},
+		{"more and smaller", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 0.5, report.Better), row("a", "allocations", 1.5, report.Worse)}, "", false},
 		{"less throughput", []report.CompareRow{row("a", "throughput", 0.9, report.Worse), row("a", "allocations", 0.5, report.Better)}, "slower", true},
 	}
 	for _, tt := range tests {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -109,6 +110,30 @@ func TestWrite(t *testing.T) {
 	}
 	if _, err := q.Write(); !errors.As(err, &changed) {
 		t.Errorf("writing a file that is gone: %v", err)
+	}
+}
+
+// TestReadOnly holds that what cannot be written is said before anything is: for a file that nobody may write, and, as for a
+// superuser there is none such, for one in a folder that takes no new files.
+func TestReadOnly(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "a.go")
+	if err := os.WriteFile(name, []byte("a"), 0o444); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		if name = "/proc/version"; runtime.GOOS != "linux" {
+			t.Skip("a superuser may write all files here")
+		}
+	}
+	was, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Patch{Dir: filepath.Dir(name)}
+	p.Set(name, was, []byte("b"))
+	if _, err := p.Write(); err == nil || !strings.Contains(err.Error(), filepath.Base(name)+" cannot be written: ") {
+		t.Errorf("writing %s: %v", name, err)
 	}
 }
 

@@ -36,6 +36,7 @@ type Fixed struct {
 	Fix         string        `json:"fix,omitempty"` // what the patch does
 	Grade       Grade         `json:"grade,omitempty"`
 	Patch       string        `json:"patch,omitempty"`
+	Risk        string        `json:"risk,omitempty"`       // what no proof here could show
 	Reason      string        `json:"reason,omitempty"`     // it is not kept, or was not tried
 	Remembered  string        `json:"remembered,omitempty"` // when it was refused before, which is why it was not tried
 	Checks      []Check       `json:"checks,omitempty"`
@@ -136,6 +137,9 @@ func (x *Fixed) blocks(f *Fixes, n int) []Block {
 		{fmt.Sprintf("fix: %s (%s)", x.Fix, x.Grade)},
 		{"proof: " + x.Proof()},
 	}}
+	if x.Risk != "" && !strings.HasPrefix(x.Risk, "none") {
+		about.Lines = append(about.Lines, Phrase{"risk: " + x.Risk})
+	}
 	for _, d := range x.Doubts {
 		about.Lines = append(about.Lines, Phrase{"doubt: " + d})
 	}
@@ -190,13 +194,7 @@ func (x *Fixed) details() []Block {
 			list = append(list, Plain{c.Name + ":\n" + indented(c.Detail)})
 		}
 	}
-	if len(x.Speed) > 0 && len(list) == 0 {
-		list = append(list, speedTable("", x.Speed))
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	return []Block{Details{x.Where.String() + ": " + x.Fix, append(list, Plain{x.Patch})}}
+	return list
 }
 
 // speedTable shows rows of all that was measured in one table.

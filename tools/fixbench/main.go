@@ -119,7 +119,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	only := flags.String("only", "", "the modules that this `regexp` matches")
 	budget := flags.Duration("budget", 10*time.Minute, "for each program")
-	each := flags.Duration("each", 20*time.Second, "for each patch, as in hone fix")
+	each := flags.Duration("each", 15*time.Second, "for each patch, as in hone fix")
 	keep := flags.String("keep", "", "a `folder` for what was made; thrown away when not given")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
