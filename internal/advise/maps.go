@@ -138,7 +138,9 @@ var mapByPointer = &Rule{
 			} else {
 				f.advice += "; or number the objects, and keep it in a slice"
 			}
-			f.fixes = u.in[0].numbered(u.t)
+			if f.fixes = u.in[0].numbered(u.t); len(f.fixes) > 0 {
+				f.risk = "with the patch, there is room for two entries where there is one; a field would be for all users of the type, and for one of them at a time"
+			}
 			for _, q := range u.in {
 				q.why = u.in[0].why
 			}

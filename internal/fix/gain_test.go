@@ -36,6 +36,8 @@ func TestGains(t *testing.T) {
 		{"memory for nothing", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 2, report.Worse), row("b", "CPU time", 0.5, report.Better)}, "it needs more", true},
 		{"memory for time that shows elsewhere", []report.CompareRow{row("a", "CPU time", 0.5, report.Better), row("b", "time", 0.7, report.Undecided), row("b", "memory", 2, report.Worse)}, "", false},
 		{"memory for time that shows nowhere", []report.CompareRow{row("b", "time", 0.7, report.Undecided), row("b", "memory", 2, report.Worse), row("b", "allocations", 0.5, report.Better)}, "it needs more", true},
+		{"fewer allocations, one is decided, one seems slower", []report.CompareRow{row("b", "CPU time", 1, report.Same), row("c", "CPU time", 1.04, report.Undecided), row("a", "allocations", 0.5, report.Better)}, "whether it takes longer", false},
+		{"fewer allocations, one is decided, one seems faster", []report.CompareRow{row("b", "CPU time", 1, report.Same), row("c", "CPU time", 0.96, report.Undecided), row("a", "allocations", 0.5, report.Better)}, "", false},
 		{"fewer allocations, one that waits is open", []report.CompareRow{row("b", "CPU time", 1, report.Same), wide, row("a", "allocations", 0.5, report.Better)}, "", false},
 		{"fewer allocations, all that wait are open", []report.CompareRow{wide, row("a", "allocations", 0.5, report.Better)}, "whether it takes longer", false},
 		{"a byte more", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 1.0001, report.Worse), row("a", "allocations", 0.5, report.Better)}, "", false},
