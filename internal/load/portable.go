@@ -183,6 +183,7 @@ func (c *client) dial(ctx context.Context, k *ticket) (phase, error) {
 		return connecting, err
 	}
 	p.tune(conn)
+	conn = quick(conn)
 	if c.secure != nil {
 		t := tls.Client(conn, c.secure)
 		if err := t.HandshakeContext(ctx); err != nil {
