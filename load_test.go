@@ -235,7 +235,7 @@ func TestLoadAttach(t *testing.T) {
 		t.Errorf("the server keeps no profile of waiting, but %+v", s.Waiting)
 	}
 	i := slices.IndexFunc(s.Functions, func(f report.FunctionCost) bool { return strings.Contains(f.Name, "TestLoadAttach.func") })
-	if i < 0 || s.Functions[i].Bytes < 0.75*8192 || s.Functions[i].Bytes > 1.25*8192 {
+	if i < 0 || s.Functions[i].Bytes < 0.6*8192 || s.Functions[i].Bytes > 1.5*8192 {
 		t.Errorf("8 KiB for each request, but %+v", s.Functions)
 	}
 }

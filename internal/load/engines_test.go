@@ -303,8 +303,8 @@ func TestConnections(t *testing.T) {
 		}
 		p.NoKeepAlive, p.HTTP10 = false, true
 		l := mustRun(t, p)
-		if l.Opened != 4 || l.Good != 100 {
-			t.Errorf("HTTP/1.0: %d connections, %d good, want 4 and 100", l.Opened, l.Good)
+		if l.Opened < 1 || l.Opened > 4 || l.Good != 100 { // a few may have sent all before the others began
+			t.Errorf("HTTP/1.0: %d connections, %d good, want at most 4, and 100", l.Opened, l.Good)
 		}
 		if last := s.Last(); !strings.HasPrefix(last, "GET /200 HTTP/1.0\r\n") || !strings.Contains(last, "Connection: Keep-Alive\r\n") {
 			t.Errorf("sent %q", last)
