@@ -66,6 +66,9 @@ func adviseCommand(sys *System) *cobra.Command {
 		GroupID:            groupAdvise,
 		DisableFlagParsing: true, // those of the go command have one dash
 	}
+	if !sys.names(cmd) {
+		return cmd
+	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.source, "source", "", "the module that the profiles are of is in `DIR`")
 	flags.IntVar(&f.finding, "finding", 0, "show finding `N` in full")
@@ -74,17 +77,9 @@ func adviseCommand(sys *System) *cobra.Command {
 	flags.BoolVar(&f.sarif, "sarif", false, "write SARIF, for code review and editors")
 	flags.BoolVar(&f.gate, "gate", false, "exit with 3 when there are findings")
 	f.sourceOpts = sourceFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		own, build, test := splitGoFlags(args)
-		cmd.DisableFlagParsing = false
-		if err := cmd.ParseFlags(own); err != nil {
-			return flagError(cmd, err)
-		}
-		if help, _ := cmd.Flags().GetBool("help"); help {
-			return cmd.Help()
-		}
-		return runAdvise(cmd, sys, &f, build, test, cmd.Flags().Args())
-	}
+	cmd.RunE = withGoFlags(func(cmd *cobra.Command, build, test, args []string) error {
+		return runAdvise(cmd, sys, &f, build, test, args)
+	})
 	return cmd
 }
 

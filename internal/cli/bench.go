@@ -73,15 +73,7 @@ func benchCommand(v *view.View, sys *System) *cobra.Command {
 	cmd.Flags().StringVar(&f.raw, "raw", "", "write the lines to `FILE`, for benchstat")
 	cmd.Flags().BoolVar(&f.noProfile, "no-profile", false, "leave out the last round, which is profiled")
 	completions(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		own, build, test := splitGoFlags(args)
-		cmd.DisableFlagParsing = false
-		if err := cmd.ParseFlags(own); err != nil {
-			return flagError(cmd, err)
-		}
-		if help, _ := cmd.Flags().GetBool("help"); help {
-			return cmd.Help()
-		}
+	cmd.RunE = withGoFlags(func(cmd *cobra.Command, build, test, args []string) error {
 		q.View = v.Name
 		out, err := outputOf(cmd, sys)
 		if err != nil {
@@ -90,7 +82,6 @@ func benchCommand(v *view.View, sys *System) *cobra.Command {
 		if q.Limit == 0 && (out.format == "csv" || out.format == "json") {
 			q.Limit = -1 // programs want them all
 		}
-		args = cmd.Flags().Args()
 		if !f.history && !areLines(args) {
 			return benchRun(cmd, sys, out, &f, q, build, test, args)
 		}
@@ -114,7 +105,7 @@ func benchCommand(v *view.View, sys *System) *cobra.Command {
 		}
 		q.Refs = args
 		return benchLook(sys, out, q)
-	}
+	})
 	return cmd
 }
 

@@ -100,19 +100,13 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 		if dash := dashOf(args); dash < len(args) {
 			args, behind = args[:dash], args[dash+1:]
 		}
-		own, build, test := splitGoFlags(args)
-		cmd.DisableFlagParsing = false
-		if err := cmd.ParseFlags(own); err != nil {
-			return flagError(cmd, err)
-		}
-		if help, _ := cmd.Flags().GetBool("help"); help {
-			return cmd.Help()
-		}
-		if f.load == "" && len(behind) > 0 {
-			return usagef("--load compares servers, which may have some", "%s: arguments behind -- are those of a server", strings.Join(behind, " "))
-		}
 		f.server = behind
-		return compare(cmd, sys, &f, build, test, cmd.Flags().Args())
+		return withGoFlags(func(cmd *cobra.Command, build, test, args []string) error {
+			if f.load == "" && len(behind) > 0 {
+				return usagef("--load compares servers, which may have some", "%s: arguments behind -- are those of a server", strings.Join(behind, " "))
+			}
+			return compare(cmd, sys, &f, build, test, args)
+		})(cmd, args)
 	}
 	return cmd
 }

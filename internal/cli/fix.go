@@ -82,17 +82,9 @@ func fixCommand(sys *System) *cobra.Command {
 	flags.BoolVar(&f.forget, "forget", false, "forget what was refused before in this module")
 	flags.StringVar(&f.source, "source", "", "the module that a recording is of is in `DIR`")
 	f.sourceOpts = sourceFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		own, build, test := splitGoFlags(args)
-		cmd.DisableFlagParsing = false
-		if err := cmd.ParseFlags(own); err != nil {
-			return flagError(cmd, err)
-		}
-		if help, _ := cmd.Flags().GetBool("help"); help {
-			return cmd.Help()
-		}
-		return runFix(cmd, sys, &f, build, test, cmd.Flags().Args())
-	}
+	cmd.RunE = withGoFlags(func(cmd *cobra.Command, build, test, args []string) error {
+		return runFix(cmd, sys, &f, build, test, args)
+	})
 	return cmd
 }
 

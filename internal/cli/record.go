@@ -307,6 +307,21 @@ var (
 	}
 )
 
+// withGoFlags makes what a command does of what is to be done when its own flags are read, with those of go build and of go test.
+func withGoFlags(run func(cmd *cobra.Command, build, test, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		own, build, test := splitGoFlags(args)
+		cmd.DisableFlagParsing = false
+		if err := cmd.ParseFlags(own); err != nil {
+			return flagError(cmd, err)
+		}
+		if help, _ := cmd.Flags().GetBool("help"); help {
+			return cmd.Help()
+		}
+		return run(cmd, build, test, cmd.Flags().Args())
+	}
+}
+
 // splitGoFlags takes the flags of go build and of go test, which have one dash, out of those of hone, which have two.
 func splitGoFlags(args []string) (own, build, test []string) {
 	for i := 0; i < len(args); i++ {

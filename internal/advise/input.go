@@ -1,0 +1,128 @@
+package advise
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// An input is a profile, and what is counted in it.
+type input struct {
+	profile *profile.Profile
+	ref     string
+	column  [numMetrics]int // sample type, or -1
+	spelled string          // kind of profile, where --metric has to say it
+}
+
+// inputsOf returns what there is to count in recordings.
+func inputsOf(in []*recording.Recording) ([]input, []string) {
+	var out []input
+	var notes []string
+	for _, r := range in {
+		if r.Profile != nil {
+			out = append(out, bareInput(r.Profile, r.Ref))
+			continue
+		}
+		for _, kind := range []string{recording.CPU, recording.Heap, recording.Block, recording.Mutex, recording.Goroutine} {
+			if len(r.Parts[kind]) == 0 {
+				continue
+			}
+			picked, _, err := r.Pick(kind, 0, 0)
+			if err == nil && kind == recording.Goroutine {
+				picked, err = atItsMost(r, picked)
+			}
+			if err != nil {
+				notes = append(notes, err.Error())
+				continue
+			}
+			i := input{profile: picked.Profile, ref: r.Ref, column: noColumns()}
+			for m, info := range metricInfo {
+				if info.kind == kind {
+					i.column[m] = slices.IndexFunc(picked.Profile.SampleTypes, func(t profile.ValueType) bool { return t.Type == info.typ })
+				}
+			}
+			out = append(out, i)
+		}
+	}
+	return out, notes
+}
+
+// atItsMost picks the goroutine profile that has most goroutines: the last one is often of a program that ends.
+func atItsMost(r, last *recording.Recording) (*recording.Recording, error) {
+	best, most := last, goroutinesIn(last.Profile)
+	parts := r.Parts[recording.Goroutine]
+	step := max(1, len(parts)/16) // enough to see what grows
+	for i := 0; i < len(parts); i += step {
+		p, _, err := r.Pick(recording.Goroutine, 0, parts[i].To)
+		if err != nil {
+			continue // damaged; another is not
+		}
+		if n := goroutinesIn(p.Profile); n > most {
+			best, most = p, n
+		}
+	}
+	return best, nil
+}
+
+func goroutinesIn(p *profile.Profile) (n int64) {
+	if len(p.SampleTypes) == 0 {
+		return 0
+	}
+	for _, v := range p.Values(0) {
+		n += v
+	}
+	return n
+}
+
+func noColumns() (c [numMetrics]int) {
+	for m := range c {
+		c[m] = -1
+	}
+	return c
+}
+
+// bareInput says what a profile that is no part of a recording counts. Those of blocking and of mutexes have the same
+// types; what is at their leaves tells them apart.
+func bareInput(p *profile.Profile, ref string) input {
+	in := input{profile: p, ref: ref, column: noColumns(), spelled: "bare"}
+	for k, t := range p.SampleTypes {
+		switch t.Type {
+		case "cpu":
+			in.column[cpu] = k
+		case "alloc_space":
+			in.column[bytesMade] = k
+		case "alloc_objects":
+			in.column[objectsMade] = k
+		case "inuse_space":
+			in.column[inUse] = k
+		case "goroutine", "goroutines":
+			in.column[goroutines] = k
+		case "delay":
+			m := blocked
+			if endsInUnlock(p) {
+				m = held
+			}
+			in.column[m] = k
+		}
+	}
+	return in
+}
+
+func endsInUnlock(p *profile.Profile) bool {
+	for i := range min(p.NumSamples(), 100) {
+		for _, l := range p.Stack(i, nil) {
+			for _, line := range p.Locations[l].Lines {
+				name := p.Functions[line.Function].Name
+				if strings.HasSuffix(name, "nlock") && strings.HasPrefix(name, "sync.") || name == "runtime.unlock" {
+					return true
+				}
+				if strings.HasPrefix(name, "sync.(") || strings.HasPrefix(name, "runtime.chan") || strings.HasPrefix(name, "runtime.select") {
+					return false
+				}
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,153 @@
+package advise
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// A class says whose code a function is.
+type class int
+
+const (
+	std     class = iota // of Go itself
+	own                  // of the module that is looked at
+	foreign              // of another module
+	test                 // in a file with tests
+)
+
+// A frame is a place on a stack.
+type frame struct {
+	fn    string
+	key   lineKey
+	start int
+	class class
+	id    int32 // of the function
+	line  int32 // of the key
+}
+
+// A walker turns samples into frames, the leaf first.
+type walker struct {
+	ctx   context.Context
+	mine  func(fn, file string) class
+	names map[string]string // without type arguments
+
+	// Numbers are compared and hashed sooner than names are.
+	numbers map[string]int32
+	fns     []string // by number
+	lines   map[lineKey]int32
+	at      []*Line // by number; nil for those that cost too little
+	ids     []int32 // for below
+}
+
+func newWalker(ctx context.Context, mine func(fn, file string) class) *walker {
+	return &walker{ctx: ctx, mine: mine, names: make(map[string]string), numbers: make(map[string]int32), lines: make(map[lineKey]int32)}
+}
+
+// number returns the number of a function.
+func (w *walker) number(fn string) int32 {
+	id, ok := w.numbers[fn]
+	if !ok {
+		id = int32(len(w.fns))
+		w.numbers[fn], w.fns = id, append(w.fns, fn)
+	}
+	return id
+}
+
+// line returns the number of a line.
+func (w *walker) line(k lineKey) int32 {
+	id, ok := w.lines[k]
+	if !ok {
+		id = int32(len(w.at))
+		w.lines[k], w.at = id, append(w.at, nil)
+	}
+	return id
+}
+
+func (w *walker) walk(in *input, yield func(v *cost, fs []frame, labels string)) {
+	p := in.profile
+	frames := make([][]frame, len(p.Locations))
+	for i := range p.Locations {
+		for _, line := range p.Locations[i].Lines {
+			fn := &p.Functions[line.Function]
+			f := frame{fn: w.plain(fn.Name), key: lineKey{fn.File, int(line.Line)}, start: int(fn.StartLine), class: w.mine(fn.Name, fn.File)}
+			f.id, f.line = w.number(f.fn), w.line(f.key)
+			frames[i] = append(frames[i], f)
+		}
+	}
+	var stack []uint32
+	var fs []frame
+	for i := range p.NumSamples() {
+		if i%4096 == 0 && w.ctx.Err() != nil {
+			return // whoever asked does not want to know any more
+		}
+		set := p.LabelSets()[p.Label(i)]
+		if set.Has(recording.OverheadLabel, recording.Recorder) {
+			continue
+		}
+		var v cost
+		some := false
+		for m, k := range in.column {
+			if k >= 0 {
+				v[m] = p.Values(k)[i]
+				some = some || v[m] != 0
+			}
+		}
+		if !some {
+			continue
+		}
+		stack, fs = p.Stack(i, stack[:0]), fs[:0]
+		for _, l := range stack {
+			fs = append(fs, frames[l]...)
+		}
+		labels := ""
+		for _, l := range set {
+			if l.Key == "state" && !l.Numeric {
+				labels = l.Str
+			}
+		}
+		yield(&v, fs, labels)
+	}
+}
+
+// plain returns the name of a function without type arguments.
+func (w *walker) plain(name string) string {
+	if !strings.Contains(name, "[") {
+		return name
+	}
+	s, ok := w.names[name]
+	if !ok {
+		s = withoutTypes(name)
+		w.names[name] = s
+	}
+	return s
+}
+
+func withoutTypes(name string) string {
+	var b strings.Builder
+	depth := 0
+	for _, r := range name {
+		switch r {
+		case '[':
+			depth++
+		case ']':
+			depth--
+		default:
+			if depth == 0 {
+				b.WriteRune(r)
+			}
+		}
+	}
+	return b.String()
+}
+
+// packageOf returns the import path in the name of a function. It is main for all commands.
+func packageOf(fn string) string {
+	fn, _, _ = strings.Cut(fn, "[")
+	slash := strings.LastIndexByte(fn, '/') + 1
+	if dot := strings.IndexByte(fn[slash:], '.'); dot >= 0 {
+		fn = fn[:slash+dot]
+	}
+	return strings.ReplaceAll(fn, "%2e", ".")
+}
