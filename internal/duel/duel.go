@@ -51,6 +51,7 @@ const (
 	chunkApart   = 4 * chunk             // when the time that starting takes has to be guessed
 	noisePairs   = 12                    // of identical programs, in all
 	fewestPairs  = 3                     // however little time there is
+	overtime     = 3                     // times of its budget that a benchmark gets to have enough pairs to tell anything
 	noiseLooks   = 6                     // of them for a benchmark at most
 	defaultSpend = 20 * time.Second
 )
@@ -242,7 +243,8 @@ func (d *duel) look(r *row) {
 			return
 		}
 	}
-	if r.Took > d.opt.Budget && len(r.Pairs) >= fewestPairs {
+	// Fewer pairs than those at the first look tell nothing, whatever they show: time spent on them alone would be lost.
+	if r.Took > d.opt.Budget && len(r.Pairs) >= d.opt.Plan.Fewest() || r.Took > overtime*d.opt.Budget && len(r.Pairs) >= fewestPairs {
 		r.Stop = "time"
 	}
 }

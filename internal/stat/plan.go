@@ -61,6 +61,9 @@ func (p Plan) Most() int {
 	return confirmed(looks[len(looks)-1])
 }
 
+// Fewest returns the fewest pairs that can tell anything.
+func (p Plan) Fewest() int { return p.resolve().Looks[0] }
+
 // confirmed returns how many pairs there are when a change seen after n has been confirmed.
 func confirmed(n int) int { return n + (n+1)/2 }
 
