@@ -509,6 +509,12 @@ func TestPageTags(t *testing.T) {
 	if got := p.text("main > * > .quiet"); !strings.Contains(got, "All 600 samples") {
 		t.Errorf("traces say %q", got)
 	}
+	p.click(".traces summary", "")
+	p.wait(`document.querySelector(".traces details[open] li button") !== null`)
+	p.visit("/traces?limit=3")
+	if n := eval[int](p, `document.querySelectorAll(".traces tbody tr").length`); n != 3 {
+		t.Errorf("%d traces, want 3", n)
+	}
 }
 
 // What is missing is said, with what to do about it.
@@ -630,6 +636,9 @@ func TestPageAccessibility(t *testing.T) {
 		p.visit("/overview")
 		eval[bool](p, fmt.Sprintf(`(localStorage.setItem("hone-theme", %q), true)`, theme))
 		for _, view := range pageViews {
+			if view == "traces" {
+				view += "?limit=50" // more of the same takes half a minute
+			}
 			check("/"+view, theme, rules)
 		}
 		check("/flame?ui.q=net&ui.sel=runtime.mallocgc&focus=net", theme, rules)

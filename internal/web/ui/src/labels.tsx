@@ -1,6 +1,7 @@
 // Labels of samples, and samples one by one.
 
-import { Tags, Traces } from "./api";
+import { useState } from "preact/hooks";
+import { Tags, TraceFrame, Traces } from "./api";
 import { asked, useAnswer, useApp } from "./data";
 import { group, percent, value } from "./format";
 import { exactly, nameOf } from "./names";
@@ -58,16 +59,17 @@ const firstTraces = 1000;
 export function TracesView() {
   const app = useApp();
   const { state } = app;
-  const { data, error, waiting } = useAnswer<Traces>("/api/traces", asked(app, "traces", ["limit", String(firstTraces)]));
+  const limit = Number(get(state, "limit")) || firstTraces;
+  const { data, error, waiting } = useAnswer<Traces>("/api/traces", asked(app, "traces", ["limit", String(limit)]));
   if (error && !waiting) return <Problem error={error} />;
   if (!data) return <div class="blank" aria-busy="true" />;
   const list = data.traces ?? [];
   if (list.length === 0) return <Nothing head={data} />;
-  const shown = list.slice(0, firstTraces);
+  const shown = list.slice(0, limit);
   return (
     <div class="main page scrolls" tabIndex={0} role="region" aria-label="Samples">
       <p class="quiet">
-        {list.length >= firstTraces ? `The first ${group(firstTraces)} samples. Filters choose others; hone traces REF writes all of them.` : `All ${group(list.length)} samples.`}
+        {list.length >= limit ? `The first ${group(limit)} samples. Filters choose others; hone traces REF writes all of them.` : `All ${group(list.length)} samples.`}
       </p>
       <Notes notes={data.notes} />
       <table class="plain traces">
@@ -86,22 +88,33 @@ export function TracesView() {
                 })}
               </td>
               <td>
-                <details>
-                  <summary>{nameOf(t.frames[0])} <span class="quiet">{group(t.frames.length)} frames</span></summary>
-                  <ol>
-                    {t.frames.map((f) => (
-                      <li class={f.name !== undefined && f.name === get(state, "ui.sel") ? "on" : ""}>
-                        <button class="link" onClick={() => go(to(state, "sandwich", ["arg", f.name ?? ""], ["ui.sel", f.name ?? ""]))} disabled={!f.name}>{nameOf(f)}</button>
-                        {f.inline && <span class="quiet"> (inline)</span>}
-                      </li>
-                    ))}
-                  </ol>
-                </details>
+                <Stack frames={t.frames} />
               </td>
             </tr>
           ))}
         </tbody>
       </table>
     </div>
+  );
+}
+
+// Stack is what a sample was doing. Frames that nobody looks at would be most of the page.
+function Stack({ frames }: { frames: TraceFrame[] }) {
+  const { state } = useApp();
+  const [open, setOpen] = useState(false);
+  return (
+    <details onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary>{nameOf(frames[0])} <span class="quiet">{group(frames.length)} frames</span></summary>
+      {open && (
+        <ol>
+          {frames.map((f) => (
+            <li class={f.name !== undefined && f.name === get(state, "ui.sel") ? "on" : ""}>
+              <button class="link" onClick={() => go(to(state, "sandwich", ["arg", f.name ?? ""], ["ui.sel", f.name ?? ""]))} disabled={!f.name}>{nameOf(f)}</button>
+              {f.inline && <span class="quiet"> (inline)</span>}
+            </li>
+          ))}
+        </ol>
+      )}
+    </details>
   );
 }
