@@ -1,7 +1,10 @@
 package main
 
 import (
+	"flag"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -12,5 +15,7 @@ func TestMain(m *testing.M) {
 		main() // tests run the command by running themselves
 		return
 	}
+	// Most tests wait for other programs, and those for their own: more at a time than there are processors.
+	flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 	testscript.Main(m, map[string]func(){"hone": main})
 }

@@ -52,7 +52,7 @@ func (l *lab) generatedSubjects(t *testing.T) []*subject {
 		every int
 		c     profiletest.Config
 	}{
-		{"cpu", 1, profiletest.Config{Kind: profiletest.CPU, Samples: 1500, Functions: 400}},
+		{"cpu", 1, profiletest.Config{Kind: profiletest.CPU, Samples: 1000, Functions: 300}},
 		{"cpu-labels", 2, profiletest.Config{Kind: profiletest.CPU, Samples: 600, Functions: 150, Labels: true}},
 		{"heap", 6, profiletest.Config{Kind: profiletest.Heap, Samples: 1200, Functions: 300, TablesLast: true}},
 		{"heap-labels", 9, profiletest.Config{Kind: profiletest.Heap, Samples: 400, Functions: 100, Labels: true, SparseIDs: true}},
@@ -60,7 +60,7 @@ func (l *lab) generatedSubjects(t *testing.T) []*subject {
 		{"cpu-raw", 12, profiletest.Config{Kind: profiletest.CPU, Samples: 300, Functions: 90, Raw: true, TablesLast: true}},
 		{"cpu-unpacked", 12, profiletest.Config{Kind: profiletest.CPU, Samples: 300, Functions: 90, UnpackedIDs: true, SparseIDs: true}},
 		{"cpu-few", 12, profiletest.Config{Kind: profiletest.CPU, Samples: 20, Labels: true}},
-		{"cpu-many", 12, profiletest.Config{Kind: profiletest.CPU, Samples: 3000, Functions: 2500, TablesLast: true, Labels: true}},
+		{"cpu-many", 12, profiletest.Config{Kind: profiletest.CPU, Samples: 2000, Functions: 1500, TablesLast: true, Labels: true}},
 	} {
 		g.c.Seed = uint64(i + 1)
 		var b bytes.Buffer
