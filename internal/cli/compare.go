@@ -423,13 +423,22 @@ func sidesOf(cmd *cobra.Command, sys *System, opt *duel.Options, args []string) 
 		spec, args = args[0], args[1:]
 	}
 	opt.Packages = args
-	if opt.Old, opt.New, done, err = duel.Revisions(cmd.Context(), sys.Dir, spec); errors.Is(err, duel.ErrNoRepository) {
-		if i := slices.IndexFunc(args, func(a string) bool { return isMissing(sys, a) }); i >= 0 {
-			err = fmt.Errorf("%s is not there, and %w", args[i], err)
-		}
-		err = &hinted{err, "hone compare OLD NEW compares two folders"}
+	opt.Old, opt.New, done, err = duel.Revisions(cmd.Context(), sys.Dir, spec)
+	if i := slices.IndexFunc(args, func(a string) bool { return isMissing(sys, a) }); i >= 0 && errors.Is(err, duel.ErrNoRepository) {
+		err = fmt.Errorf("%s is not there, and %w", args[i], err)
 	}
-	return done, err
+	return done, revisionError("compare", err)
+}
+
+// revisionError says what else a command compares, where it did not find revisions.
+func revisionError(command string, err error) error {
+	switch folders := "hone " + command + " OLD NEW compares two folders"; {
+	case errors.Is(err, duel.ErrNoRepository):
+		return &hinted{err, folders}
+	case errors.Is(err, duel.ErrNoCommit):
+		return &hinted{err, "git log --oneline and git branch list what there is; " + folders}
+	}
+	return err
 }
 
 // isMissing reports whether a word can only name a folder or a file, and that is not there.

@@ -91,7 +91,7 @@ func runProve(cmd *cobra.Command, sys *System, opt prove.Options, undecided bool
 		return &usageError{err, "for example: hone prove, hone prove main, hone prove A..B, hone prove OLDDIR NEWDIR"}
 	}
 	if err != nil {
-		return err
+		return revisionError("prove", err)
 	}
 	defer change.Close()
 	proof, err := prove.Run(cmd.Context(), change, opt)

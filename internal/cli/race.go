@@ -171,6 +171,9 @@ func raceError(err error) error {
 	case errors.Is(err, race.ErrNoRace):
 		return &hinted{err, "install a C compiler such as gcc, and leave CGO_ENABLED alone or set it to 1"}
 	case errors.Is(err, race.ErrNothing):
+		if strings.Contains(err.Error(), " is not in std") {
+			return &hinted{err, "a folder is named as for the go command: ./cmd/app"}
+		}
 		return &hinted{err, "a program is run with hone race PACKAGE --, and arguments behind that"}
 	}
 	return err

@@ -26,6 +26,9 @@ type Side struct {
 // ErrNoRepository is that versions were named outside of a git repository.
 var ErrNoRepository = errors.New("this folder is in no git repository")
 
+// ErrNoCommit is that what should be a revision is not one.
+var ErrNoCommit = errors.New("names no commit")
+
 // Revisions returns the sides that a spec names: A..B are two revisions, A is one against the working tree, and "" is where
 // the work began against the working tree. close removes what was checked out for it.
 func Revisions(ctx context.Context, dir, spec string) (old, new Side, close func(), err error) {
@@ -124,7 +127,7 @@ func (g *git) base(ctx context.Context) (string, error) {
 func (g *git) side(ctx context.Context, name string) (s Side, err error) {
 	s.Name = name
 	if s.Rev, err = g.run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}"); err != nil {
-		return s, fmt.Errorf("%s names no commit", name)
+		return s, fmt.Errorf("%s %w", name, ErrNoCommit)
 	}
 	if len(name) == len(s.Rev) {
 		s.Name = name[:min(len(name), 12)]

@@ -77,6 +77,9 @@ func (c *Change) open(ctx context.Context, dir string, refs []string) error {
 	case 2:
 		for i, ref := range refs {
 			st, err := os.Stat(at(ref))
+			if err != nil && i == 0 && strings.Contains(ref, "..") {
+				return fmt.Errorf("%w: %s %s: a change is looked at as a whole, so %[3]s has to go; --func takes one function of it", ErrAsked, ref, refs[1])
+			}
 			if err != nil || !st.IsDir() {
 				return fmt.Errorf("%w: %s is no folder: two folders, or A..B for two revisions", ErrAsked, ref)
 			}
