@@ -56,6 +56,7 @@ const compareExamples = `  hone compare
 
 type compareFlags struct {
 	budget   time.Duration
+	count    bool
 	within   string
 	alpha    float64
 	how      string
@@ -93,6 +94,7 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 	flags.Lookup("gate").NoOptDefVal = "worse"
 	flags.StringArrayVar(&f.commands, "cmd", nil, "compare two `COMMAND`s of a shell instead; given twice, the old one first")
 	flags.StringVar(&f.load, "load", "", "compare two versions of a server, under a load: `WORDS` are those of hone load, and arguments of the server come behind --")
+	flags.BoolVar(&f.count, "count", false, "count instructions, too, under valgrind: their number hardly depends on what else the machine does")
 	flags.BoolVar(&f.noWhy, "no-why", false, "do not profile what changed")
 	flags.StringVar(&f.raw, "raw", "", "also write old.txt and new.txt into `FOLDER`, for benchstat")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -128,6 +130,8 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 		return usagef("", "--gate=%s: want worse or undecided", f.gate)
 	case f.layouts < 1 || f.layouts > 50:
 		return usagef("", "--layouts=%d: want 1 to 50", f.layouts)
+	case f.count && (f.load != "" || f.commands != nil || !runs(f, args)):
+		return usagef("", "--count counts the instructions of benchmarks, and none are run here")
 	}
 	save := ""
 	if strings.HasSuffix(out.file, ".hone") {
@@ -151,7 +155,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 			return err
 		}
 	}
-	opt := duel.Options{Flags: build, Budget: f.budget, NewTests: f.newTests, How: f.how, Layouts: f.layouts, NoWhy: f.noWhy}
+	opt := duel.Options{Flags: build, Budget: f.budget, NewTests: f.newTests, How: f.how, Layouts: f.layouts, NoWhy: f.noWhy, Count: f.count}
 	opt.Plan.Alpha = f.alpha
 	if f.within != "" {
 		if opt.Plan.Within, err = shareOf(f.within); err != nil {
@@ -195,6 +199,8 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 		d.Notes = append(d.Notes, "interrupted: this is what had been measured")
 	case errors.As(err, &tooFine):
 		return &hinted{err, fmt.Sprintf("--within=%.2g%% or more can be told, or run it where less else is going on", 100*tooFine.Floor+0.05)}
+	case errors.Is(err, duel.ErrNoValgrind):
+		return &hinted{err, "install valgrind, or leave --count out"}
 	case errors.Is(err, duel.ErrNothing):
 		return &hinted{fmt.Errorf("%w match in %s", err, cmp.Or(strings.Join(opt.Packages, " "), "./...")), "-bench=. takes all; go test -list Benchmark lists those of a package"}
 	case err != nil && (d == nil || !measured(d)):

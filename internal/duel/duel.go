@@ -40,6 +40,7 @@ type Options struct {
 	How      string        // Duet or Alternate for all; "" decides for each
 	Layouts  int           // link each side this often with its code in another order; 0 and 1 leave it as it is
 	NoWhy    bool          // do not profile what changed
+	Count    bool          // count instructions, too
 	Seed     uint64        // of the random order; 0 is any
 
 	// Say is told what is going on. It may be nil.
@@ -73,9 +74,10 @@ type duel struct {
 	rows []*row
 	out  *recording.Duel
 
-	courts []int  // processors for duets
-	dir    string // that is thrown away in the end
-	mu     sync.Mutex
+	courts   []int  // processors for duets
+	dir      string // that is thrown away in the end
+	valgrind string // that counts instructions; or ""
+	mu       sync.Mutex
 }
 
 // A row is one benchmark that both sides have.
@@ -113,6 +115,12 @@ func Run(ctx context.Context, opt Options) (*recording.Duel, error) {
 	d.out = &recording.Duel{
 		Old: opt.Old.DuelSide, New: opt.New.DuelSide,
 		Alpha: cmp.Or(opt.Plan.Alpha, stat.DefaultAlpha), Within: opt.Plan.Within,
+	}
+	if opt.Count {
+		var err error
+		if d.valgrind, err = findValgrind(); err != nil {
+			return nil, err
+		}
 	}
 	work, err := os.MkdirTemp("", "hone-")
 	if err != nil {
@@ -159,8 +167,16 @@ func (d *duel) measure(ctx context.Context) error {
 	if err := d.noise(ctx); err != nil {
 		return err
 	}
-	if err := d.rounds(ctx); err != nil || d.opt.NoWhy {
+	if err := d.rounds(ctx); err != nil {
 		return err
+	}
+	if d.valgrind != "" {
+		if err := d.count(ctx); err != nil {
+			return err
+		}
+	}
+	if d.opt.NoWhy {
+		return nil
 	}
 	return d.explain(ctx)
 }

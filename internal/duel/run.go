@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,6 +39,7 @@ type run struct {
 	alone bool   // on one processor, which it may share with the other side
 	turns int    // that it takes with the other side; 0 is none
 	args  []string
+	under []string // command that runs it
 }
 
 // A result is what a run gave.
@@ -65,7 +67,8 @@ func (d *duel) do(ctx context.Context, runs ...run) ([]result, error) {
 	cmds := make([]*exec.Cmd, len(runs))
 	for i, run := range runs {
 		args := []string{"-test.run=^$", "-test.bench=" + run.bench, "-test.benchtime=" + run.time, "-test.benchmem", "-test.timeout=0"}
-		cmd := exec.Command(run.prog.file, append(args, run.args...)...)
+		line := slices.Concat(run.under, []string{run.prog.file}, args, run.args)
+		cmd := exec.Command(line[0], line[1:]...)
 		cmd.Dir = run.prog.dir
 		cmd.Env = append(os.Environ(), "PWD="+run.prog.dir)
 		if run.alone {

@@ -44,17 +44,21 @@ const (
 
 // A DuelBenchmark is what was measured of one benchmark, or command.
 type DuelBenchmark struct {
-	Pkg   string        `json:"pkg,omitempty"`
-	Name  string        `json:"name"`
-	How   string        `json:"how,omitempty"`   // Duet or Alternate
-	Unit  string        `json:"unit,omitempty"`  // that decided when to stop
-	Iters int           `json:"iters,omitempty"` // of each run, the same on both sides
-	Pairs []DuelPair    `json:"pairs,omitempty"` // in the order in which they were measured
-	Only  string        `json:"only,omitempty"`  // the side that has it, old or new, when the other has not
-	Error string        `json:"error,omitempty"` // why there is no answer
-	Took  time.Duration `json:"took_ns,omitempty"`
-	Stop  string        `json:"stop,omitempty"` // why it was not measured until decided
+	Pkg    string        `json:"pkg,omitempty"`
+	Name   string        `json:"name"`
+	How    string        `json:"how,omitempty"`    // Duet or Alternate
+	Unit   string        `json:"unit,omitempty"`   // that decided when to stop
+	Iters  int           `json:"iters,omitempty"`  // of each run, the same on both sides
+	Pairs  []DuelPair    `json:"pairs,omitempty"`  // in the order in which they were measured
+	Counts []DuelPair    `json:"counts,omitempty"` // of Instructions, where they were counted
+	Only   string        `json:"only,omitempty"`   // the side that has it, old or new, when the other has not
+	Error  string        `json:"error,omitempty"`  // why there is no answer
+	Took   time.Duration `json:"took_ns,omitempty"`
+	Stop   string        `json:"stop,omitempty"` // why it was not measured until decided
 }
+
+// Instructions is the unit of DuelBenchmark.Counts.
+const Instructions = "instructions/op"
 
 // A DuelPair are two runs that belong together: values by unit.
 type DuelPair struct {

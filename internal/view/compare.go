@@ -67,6 +67,9 @@ func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 			dim.better = cmp.Or(d.Better[unit], dim.better)
 			out.Rows = append(out.Rows, duelRow(b, unit, dim, plan))
 		}
+		if len(b.Counts) > 0 {
+			out.Rows = append(out.Rows, countRow(b, plan.Within))
+		}
 	}
 	slices.SortStableFunc(out.Rows, func(a, b report.CompareRow) int { return cmp.Compare(rankOf(a.What), rankOf(b.What)) })
 	discoveries(out.Rows)
@@ -187,11 +190,34 @@ func isCost(unit string) bool {
 
 // rankOf orders tables.
 func rankOf(what string) int {
-	i := slices.Index([]string{"CPU time", "time", "throughput", "memory", "allocations", "resident memory"}, what)
+	i := slices.Index([]string{"CPU time", "time", "throughput", "instructions", "memory", "allocations", "resident memory"}, what)
 	if i < 0 {
-		return 6
+		return 7
 	}
 	return i
+}
+
+// countRow judges numbers of instructions. They are nearly the same each time, so what was seen is what there is.
+func countRow(b *recording.DuelBenchmark, within float64) report.CompareRow {
+	var olds, news []float64
+	for _, p := range b.Counts {
+		olds, news = append(olds, p.Old[recording.Instructions]), append(news, p.New[recording.Instructions])
+	}
+	old, new := stat.Median(olds), stat.Median(news)
+	c := stat.Comparison{N: len(olds), Ratio: new / old, Lo: slices.Min(news) / slices.Max(olds), Hi: slices.Max(news) / slices.Min(olds), Verdict: stat.Undecided}
+	switch {
+	case slices.Min(olds) <= 0 || slices.Min(news) <= 0: // less than chance adds and takes
+		c.Lo, c.Hi = 0, math.Inf(1)
+	case c.Lo > 1/(1+within) && c.Hi < 1+within:
+		c.Verdict = stat.Same
+	case c.Lo > 1:
+		c.Verdict = stat.Higher
+	case c.Hi < 1:
+		c.Verdict = stat.Lower
+	}
+	r := rowOf(dimension{"instructions", recording.Instructions, 1, -1, "more", "fewer"}, old, new, within, c)
+	r.Pkg, r.Name, r.How, r.P = b.Pkg, b.Name, b.How, nil
+	return r
 }
 
 // duelRow judges a benchmark in a unit.
