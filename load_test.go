@@ -81,9 +81,9 @@ func TestLoadRecord(t *testing.T) {
 		t.Errorf("CPU time is not as the kernel counts it: %+v", s.CPU)
 	}
 	t.Logf("the profile has %.3g of what the kernel counts", s.CPU.Sampled/s.CPU.All)
-	// 203 to 215 on an idle machine: interrupts and the signals of the profile are in what the kernel counts, too. Beside others
-	// that want the processors there are more of them.
-	if burn := function("main.burn").With / 200_000; burn < 0.9 || burn > 1.15 {
+	// 195 to 212 on an idle machine, with interrupts and the signals of the profile. Beside others that want the processors the
+	// profile misses some of it, down to 187, and of a thousand samples there are now and then a tenth more or less.
+	if burn := function("main.burn").With / 200_000; burn < 0.83 || burn > 1.15 {
 		t.Errorf("CPU of burn: %.4g of 200 µs", burn)
 	} else {
 		t.Logf("CPU of burn: %.4g of 200 µs", burn)
@@ -100,7 +100,7 @@ func TestLoadRecord(t *testing.T) {
 		sum += f.CPU
 	}
 	near("sum of functions", sum, s.CPU.All)
-	near("parts of it", s.CPU.Serving+s.CPU.Other+s.CPU.Collecting+s.CPU.Scheduling+s.CPU.Recording, s.CPU.All)
+	near("parts of it", s.CPU.Serving+s.CPU.Other+s.CPU.Collecting+s.CPU.Scheduling+s.CPU.Recording+s.CPU.Unseen, s.CPU.All)
 	all := 0.0
 	for _, b := range s.Balance[:len(s.Balance)-1] {
 		all += float64(b.Nanos)

@@ -29,7 +29,7 @@ type LoadServer struct {
 	Next      []Command      `json:"-"`
 }
 
-// A ServerCPU is the CPU time of a request. All is Serving, Other, Collecting, Scheduling and Recording.
+// A ServerCPU is the CPU time of a request. All is Serving, Other, Collecting, Scheduling, Recording and Unseen.
 type ServerCPU struct {
 	Requests   float64       `json:"requests"` // that were answered in the time of the profiles
 	From       time.Duration `json:"from_ns"`  // of the profiles, on the clock of the recording
@@ -38,7 +38,8 @@ type ServerCPU struct {
 	Samples    int64         `json:"samples"`
 	All        float64       `json:"all_ns"`
 	Counted    bool          `json:"counted"`              // All, by the kernel; else as the profile has it
-	Sampled    float64       `json:"sampled_ns"`           // what the profile says, of which functions have their shares
+	Sampled    float64       `json:"sampled_ns"`           // what the profile says
+	Unseen     float64       `json:"unseen_ns,omitempty"`  // what the kernel counts besides
 	Error      float64       `json:"sample_error_ns"`      // the profile would say so much more or less another time, 19 times in 20
 	Delayed    float64       `json:"delayed_ns,omitempty"` // its threads waited for a processor of the machine
 	Serving    float64       `json:"serving_ns"`           // by goroutines that serve requests
@@ -146,13 +147,13 @@ func (s *LoadServer) facts() []Fact {
 		}
 		add("CPU", of...)
 		if c.Counted {
-			add("seen", each(c.Sampled), " ± ", each(c.Error), fmt.Sprintf(", %.0f%% of it, by ", 100*c.Sampled/c.All), strconv.FormatInt(c.Samples, 10), " samples; the rest is shared out as these are")
+			add("seen", each(c.Sampled), " ± ", each(c.Error), fmt.Sprintf(", %.0f%% of it, by ", 100*c.Sampled/c.All), strconv.FormatInt(c.Samples, 10), " samples")
 		}
 		parts := []any{"serving ", each(c.Serving)}
 		for _, p := range []struct {
 			name string
 			ns   float64
-		}{{"collecting garbage in the background ", c.Collecting}, {"scheduling ", c.Scheduling}, {"other goroutines ", c.Other}, {"the recorder ", c.Recording}} {
+		}{{"collecting garbage in the background ", c.Collecting}, {"scheduling ", c.Scheduling}, {"other goroutines ", c.Other}, {"the recorder ", c.Recording}, {"not in the profile ", c.Unseen}} {
 			if p.ns >= 0.5 {
 				parts = append(parts, ", ", p.name, each(p.ns))
 			}

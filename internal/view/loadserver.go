@@ -169,11 +169,11 @@ func (s *serverRun) cpu() {
 	factor := 1 / requests
 	if s.rec.Manifest.How != recording.Fetched { // whose CPU time is only known by its profiles
 		if kernel, _, ok := s.perRequest(recording.ProcessCPU); ok && kernel > 0 && c.Sampled > 0 {
-			if kernel *= 1e9; kernel < c.Sampled*mostUnseen && c.Sampled < kernel*mostUnseen {
-				c.Counted = true
-				factor *= kernel / c.Sampled
-			} else {
-				s.doubt("the kernel counts %v of CPU time for each request, and the profiles %v: what they do not see is in no function", durationOf(kernel).Round(100), durationOf(c.Sampled).Round(100))
+			kernel *= 1e9
+			c.Counted, c.Unseen = true, max(0, kernel-c.Sampled)
+			factor *= min(kernel/c.Sampled, 1)
+			if kernel > c.Sampled*mostUnseen || c.Sampled > kernel*mostUnseen {
+				s.doubt("the kernel counts %v of CPU time for each request, and the profiles %v", durationOf(kernel).Round(100), durationOf(c.Sampled).Round(100))
 			}
 		}
 		if each, _, ok := s.perRequest(recording.ProcessDelay); ok {
@@ -182,15 +182,20 @@ func (s *serverRun) cpu() {
 	}
 	sum := s.table.add(p, typ, factor, false,
 		func(f *report.FunctionCost) *float64 { return &f.CPU }, func(f *report.FunctionCost) *float64 { return &f.With })
-	c.All, c.Serving, c.Assisting, c.Other = sum.all, sum.serving, sum.assisting, sum.other
+	if c.Unseen > 0 {
+		row := s.table.row(rowUnseen)
+		row.CPU, row.With = c.Unseen, c.Unseen
+	}
+	c.All, c.Serving, c.Assisting, c.Other = sum.all+c.Unseen, sum.serving, sum.assisting, sum.other
 	c.Collecting, c.Scheduling, c.Recording = sum.collecting, sum.scheduling, sum.recording
 	s.out.CPU = c
 }
 
-// mostUnseen is how much more than the profiles the kernel may count, and the other way round, for what is not seen to be shared out
-// among functions as the rest is. A thread's timer is only looked at when the clock of the system ticks, 250 times a second on many.
-// One that runs for a moment at a time often is not there when it does, and when the timer has expired twice by then there is
-// still only one sample: a tenth of the time of a server that mostly reads and writes is lost like that, whatever it runs.
+// mostUnseen is how much more than the profiles the kernel may count, and the other way round, before that is worth a doubt. What
+// they do not see is a tenth of the time of a server that mostly reads and writes, and is in no function. Half of it is the thread
+// that watches over the scheduler of Go, of which there are no samples; the rest is threads that run for a moment at a time. A
+// timer that takes samples is only looked at when the clock of the system ticks, and they often are not there when it does. So
+// it is not shared out among functions: they take what they have samples for, as another profiler finds, which sees all.
 const mostUnseen = 1.5
 
 func durationOf[T int64 | float64](ns T) time.Duration { return time.Duration(ns) }

@@ -54,6 +54,7 @@ const (
 	rowCollector = "(garbage collection)"
 	rowScheduler = "(scheduler)"
 	rowRecorder  = "(recorder)"
+	rowUnseen    = "(not in the profile)"
 )
 
 // A costTable adds up what functions cost.
