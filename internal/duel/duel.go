@@ -54,6 +54,8 @@ const (
 	fewestPairs  = 3                     // however little time there is
 	overtime     = 3                     // times of its budget that a benchmark gets to have enough pairs to tell anything
 	noiseLooks   = 6                     // of them for a benchmark at most
+	leastNoise   = 5                     // of them, where a pair takes long
+	noiseShare   = 4                     // of the time for a benchmark goes to them at most: a fourth
 	defaultSpend = 20 * time.Second
 )
 
@@ -197,9 +199,9 @@ func (d *duel) noise(ctx context.Context) error {
 	}
 	var ds []float64
 	each := min(noiseLooks, (noisePairs+len(rows)-1)/len(rows))
-	i, all := 0, max(each*len(rows), 1)
+	i, all, spent := 0, max(each*len(rows), 1), time.Duration(0)
 	err := d.work(ctx, func() *job {
-		if i == all {
+		if i == all || spent > d.opt.Budget/noiseShare && len(ds) >= leastNoise {
 			return nil
 		}
 		r := rows[i%len(rows)]
@@ -213,7 +215,8 @@ func (d *duel) noise(ctx context.Context) error {
 				p, _, err = d.same(ctx, r, lots, cpu)
 				return err
 			},
-			done: func(time.Duration) {
+			done: func(took time.Duration) {
+				spent += took
 				if a, b := p.Old[r.Unit], p.New[r.Unit]; a > 0 && b > 0 {
 					ds = append(ds, math.Log(b/a))
 				}

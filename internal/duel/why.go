@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -15,9 +16,10 @@ import (
 )
 
 const (
-	whyRows   = 3                       // changed benchmarks that are profiled, at most
-	whyTime   = 1500 * time.Millisecond // of CPU time under the profiler, for each side
-	whyMemory = 100 * time.Millisecond  // when every allocation is noted, which makes it slow
+	whyRows    = 3                       // changed benchmarks that are profiled, at most
+	whyTime    = 1500 * time.Millisecond // of CPU time under the profiler, for each side
+	whyMemory  = 100 * time.Millisecond  // when allocations are noted, which makes it slow
+	whySamples = 50_000                  // of them are noted
 )
 
 // explain profiles the benchmarks that changed most, both sides equally often, in runs that are not timed.
@@ -81,10 +83,15 @@ func (d *duel) mostChanged(kind string) []*row {
 func (d *duel) profile(ctx context.Context, r *row, kind, work string) (recording.DuelWhy, error) {
 	goal, flags := whyTime, []string{"-test.cpuprofile="}
 	if kind == recording.Heap {
-		goal, flags = whyMemory, []string{"-test.memprofilerate=1", "-test.memprofile="}
+		goal = whyMemory
 	}
-	one := stat.Median([]float64{r.Pairs[0].Old[r.Unit], r.Pairs[0].New[r.Unit]})
+	first := &r.Pairs[0]
+	one := stat.Median([]float64{first.Old[r.Unit], first.New[r.Unit]})
 	why := recording.DuelWhy{Pkg: r.Pkg, Was: r.was, Name: r.Name, Kind: kind, Iters: int(min(1e9, max(1, float64(goal)/max(one, 0.01))))}
+	if kind == recording.Heap {
+		rate := max(1, int(max(first.Old["B/op"], first.New["B/op"])*float64(why.Iters)/whySamples))
+		flags = []string{"-test.memprofilerate=" + strconv.Itoa(rate), "-test.memprofile="}
+	}
 	for i, progs := range [][]*program{r.old, r.new} {
 		file := filepath.Join(work, fmt.Sprintf("%d.pb.gz", i))
 		args := slices.Clone(flags)
