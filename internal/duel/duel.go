@@ -52,7 +52,8 @@ const (
 	chunkApart   = 4 * chunk             // when the time that starting takes has to be guessed
 	noisePairs   = 12                    // of identical programs, in all
 	fewestPairs  = 3                     // however little time there is
-	overtime     = 3                     // times of its budget that a benchmark gets to have enough pairs to tell anything
+	overtime     = 3                     // times of its budget that a benchmark gets to have enough pairs to tell anything,
+	leastTime    = 20 * time.Second      // or this, if that is more
 	noiseLooks   = 6                     // of them for a benchmark at most
 	leastNoise   = 5                     // of them, where a pair takes long
 	noiseShare   = 4                     // of the time for a benchmark goes to them at most: a fourth
@@ -263,7 +264,7 @@ func (d *duel) look(r *row) {
 		}
 	}
 	// Fewer pairs than those at the first look tell nothing, whatever they show: time spent on them alone would be lost.
-	if r.Took > d.opt.Budget && len(r.Pairs) >= d.opt.Plan.Fewest() || r.Took > overtime*d.opt.Budget && len(r.Pairs) >= fewestPairs {
+	if r.Took > d.opt.Budget && len(r.Pairs) >= d.opt.Plan.Fewest() || r.Took > max(overtime*d.opt.Budget, leastTime) && len(r.Pairs) >= fewestPairs {
 		r.Stop = "time"
 	}
 }

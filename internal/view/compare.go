@@ -59,9 +59,6 @@ func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 		if b.How == recording.Alternate {
 			alternate = append(alternate, b.Name)
 		}
-		if b.Stop == "time" {
-			late = append(late, b.Name)
-		}
 		for _, unit := range unitsOf(b) {
 			dim := dimensionOf(unit)
 			dim.better = cmp.Or(d.Better[unit], dim.better)
@@ -74,6 +71,14 @@ func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 	slices.SortStableFunc(out.Rows, func(a, b report.CompareRow) int { return cmp.Compare(rankOf(a.What), rankOf(b.What)) })
 	discoveries(out.Rows)
 	out.Means = means(out.Rows)
+	for _, b := range d.Benchmarks {
+		open := func(r report.CompareRow) bool {
+			return r.Pkg == b.Pkg && r.Name == b.Name && r.Verdict == report.Undecided
+		}
+		if b.Stop == "time" && slices.ContainsFunc(out.Rows, open) {
+			late = append(late, b.Name)
+		}
+	}
 	for i := range d.Why {
 		why, err := whyOf(&d.Why[i])
 		if err != nil {
