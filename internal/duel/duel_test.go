@@ -215,7 +215,7 @@ func TestPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := rowsOf(d)
-	if r := rows["Work"]; len(r.Pairs) < (stat.Plan{}).Fewest() || len(r.Pairs) > (stat.Plan{}).Fewest()+mostCourts || r.Stop != "time" || r.Pairs[0].New[cpuUnit] <= r.Pairs[0].Old[cpuUnit] {
+	if r := rows["Work"]; len(r.Pairs) < fewestPairs || len(r.Pairs) > (stat.Plan{}).Fewest()+mostCourts || r.Stop != "time" || r.Pairs[0].New[cpuUnit] <= r.Pairs[0].Old[cpuUnit] {
 		t.Errorf("Work: %+v", r)
 	}
 	if rows["Fails"].Error == "" || len(rows) != 2 {
