@@ -220,7 +220,8 @@ hone reads any Go profile: CPU, heap, allocs, block, mutex, goroutine, threadcre
 from files, folders, patterns, servers (host:port or URL) and standard input (-).
 Several profiles are added up.`
 
-const rootExamples = `  hone cpu.pprof                  # a first look
+const rootExamples = `  hone tour                       # all of it, on a practice program
+  hone cpu.pprof                  # a first look
   hone top localhost:6060         # where the time goes, in a server
   hone diff old.pprof new.pprof   # what changed
   hone merge -o default.pgo profiles/`
@@ -277,7 +278,7 @@ func newRoot(sys *System) *cobra.Command {
 		&cobra.Group{ID: groupOther, Title: "Other commands:"},
 	)
 	addViews(root, sys)
-	root.AddCommand(recordCommand(sys), timeCommand(sys), adviseCommand(sys), fixCommand(sys), proveCommand(sys), raceCommand(sys), whyCommand(sys),
+	root.AddCommand(recordCommand(sys), timeCommand(sys), tourCommand(sys), adviseCommand(sys), fixCommand(sys), proveCommand(sys), raceCommand(sys), whyCommand(sys),
 		initCommand(sys), shellCommand(sys))
 	addMerge(root, sys)
 	addWeb(root, sys)

@@ -147,14 +147,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 	}
 	say := &saying{sys: sys, on: width(sys.Err) > 0}
 	opt.Say = say.now
-	opt.Done = func(x *report.Fixed, kept bool) {
-		say.now("")
-		what := "kept"
-		if !kept {
-			what = "not kept"
-		}
-		fmt.Fprintf(sys.Err, "hone: %s: %s: %s%s\n", what, x.Where, x.Fix, fixResult(x, kept))
-	}
+	opt.Done = tried(sys, say)
 	fixes, err := fix.Run(cmd.Context(), opt)
 	say.now("")
 	if fixes == nil {
@@ -167,6 +160,18 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 		return &exited{exitGate, nil}
 	}
 	return nil
+}
+
+// tried returns what says what became of each patch.
+func tried(sys *System, say *saying) func(x *report.Fixed, kept bool) {
+	return func(x *report.Fixed, kept bool) {
+		say.now("")
+		what := "kept"
+		if !kept {
+			what = "not kept"
+		}
+		fmt.Fprintf(sys.Err, "hone: %s: %s: %s%s\n", what, x.Where, x.Fix, fixResult(x, kept))
+	}
 }
 
 // fixResult says in a few words what a patch won, or why it is not kept.

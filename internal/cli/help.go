@@ -128,7 +128,7 @@ func applies(cmd *cobra.Command, flag string) bool {
 	switch {
 	case !slices.Contains(outputNames, flag), !cmd.HasParent():
 		return true
-	case cmd.Name() == "merge", cmd.Name() == "record", cmd.Name() == "init":
+	case cmd.Name() == "merge", cmd.Name() == "record", cmd.Name() == "init", cmd.Name() == "tour":
 		return flag == "output"
 	case cmd.Name() == "web":
 		return false

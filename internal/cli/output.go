@@ -65,7 +65,7 @@ func outputOf(cmd *cobra.Command, sys *System) (output, error) {
 		return out, usagef("", "--color=%s: want auto, always or never", color)
 	}
 	cols := 0
-	if out.file == "" || strings.HasSuffix(out.file, ".hone") { // the answer is shown, and a recording of it kept
+	if out.file == "" || strings.HasSuffix(out.file, ".hone") || cmd.Name() == "tour" { // the answer is shown, and a recording or page of it kept
 		cols = width(sys.Out)
 	}
 	out.opt = render.Options{

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -445,9 +446,15 @@ func (s *saying) now(doing string) {
 		doing = "" // the program has the terminal
 	}
 	fmt.Fprint(s.sys.Err, "\r\033[K")
-	if doing != "" {
-		fmt.Fprintf(s.sys.Err, "hone: %s…", doing)
+	if doing == "" {
+		return
 	}
+	line := "hone: " + doing + "…"
+	// What wraps would stay when the next line comes.
+	if room := width(s.sys.Err) - 1; room > 1 && utf8.RuneCountInString(line) > room {
+		line = string([]rune(line)[:room-1]) + "…"
+	}
+	fmt.Fprint(s.sys.Err, line)
 }
 
 // watchRecord records a process that is running.

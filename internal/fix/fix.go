@@ -120,7 +120,15 @@ type run struct {
 	base   map[string][]byte // texts of files as the advice at hand is about them, where they were changed since
 	tried  map[string]bool
 	branch *branch
-	races  []prove.Race // of what was kept
+	races  []prove.Race  // of what was kept
+	least  time.Duration // that a patch took; 0 when none was tried
+}
+
+// short reports whether what is left of the budget is so little that it would be wasted: less than half of what any patch took. Those
+// behind the first take less, since the tests of the version before ran already.
+func (r *run) short(ctx context.Context) bool {
+	end, ok := ctx.Deadline()
+	return ok && r.least > 0 && time.Until(end) < r.least/2
 }
 
 // prepare finds out what would make all the work useless.
@@ -166,6 +174,9 @@ func (r *run) all(ctx context.Context) error {
 		switch {
 		case r.opt.Pick > 0:
 			r.out.Ended = fmt.Sprintf("finding %d was asked for", r.opt.Pick)
+			return nil
+		case r.short(ctx):
+			r.out.Ended = fmt.Sprintf("what is left of the budget of %v is too little for another patch; --budget gives more", r.opt.Budget)
 			return nil
 		case kept == 0:
 			r.out.Ended = "nothing more is proven to help"
@@ -236,6 +247,9 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 	if ctx.Err() != nil {
 		return left("the budget was used up before")
 	}
+	if r.short(ctx) {
+		return left("what was left of the budget was too little; --budget gives more")
+	}
 	began := time.Now()
 	var best *trial
 	var all []*trial
@@ -293,6 +307,9 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 		}
 	}
 	x.Took = time.Since(began)
+	if r.least == 0 || x.Took < r.least {
+		r.least = x.Took
+	}
 	if best == nil {
 		for _, y := range all {
 			if y.decided {

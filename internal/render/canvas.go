@@ -28,6 +28,7 @@ import (
 // An ink has a colour for light paper and one for dark; the zero ink draws nothing. textWidth measures text in the font
 // that png draws with; svg holds text that could leave its room to the width measured. fitText shortens a name.
 type canvas struct {
+	prefix        string // of names in an SVG
 	width, height float64
 	paper         ink
 	marks         []mark

@@ -14,7 +14,7 @@ import (
 // svg writes the picture as one self-contained file, without scripts. Unless it is to be dark its colours are those that the
 // reader prefers.
 func (c *canvas) svg(w io.Writer, dark bool) error {
-	s := svgWriter{w: bufio.NewWriter(w), inks: make(map[ink]int), hatches: make(map[ink]int)}
+	s := svgWriter{w: bufio.NewWriter(w), prefix: c.prefix, inks: make(map[ink]int), hatches: make(map[ink]int)}
 	wide, high := pixels(c.width), pixels(c.height)
 	fmt.Fprintf(s.w, `<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s" `+
 		`font-family="Go,Arial,Helvetica,Liberation Sans,sans-serif">`+"\n", wide, high, wide, high)
@@ -31,6 +31,7 @@ func (c *canvas) svg(w io.Writer, dark bool) error {
 
 type svgWriter struct {
 	w       *bufio.Writer
+	prefix  string      // of names of classes and hatches
 	inks    map[ink]int // the number in the name of its class
 	hatches map[ink]int
 }
@@ -55,7 +56,7 @@ func (s *svgWriter) styles(c *canvas, dark bool) {
 	sheet := func(of func(ink) color.RGBA) {
 		for n, i := range inks {
 			hex := hexOf(of(i))
-			fmt.Fprintf(s.w, ".f%d{fill:%s}.s%d{stroke:%s}\n", n, hex, n, hex)
+			fmt.Fprintf(s.w, ".%[1]sf%[2]d{fill:%[3]s}.%[1]ss%[2]d{stroke:%[3]s}\n", s.prefix, n, hex)
 		}
 	}
 	s.w.WriteString("<style>\nrect,path,polygon{fill:none}\n")
@@ -69,8 +70,8 @@ func (s *svgWriter) styles(c *canvas, dark bool) {
 	}
 	s.w.WriteString("</style>\n")
 	for n, i := range hatches {
-		fmt.Fprintf(s.w, `<pattern id="h%d" width="%g" height="%[2]g" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">`+
-			`<path d="M0 0V%[2]g" stroke-width="%g"%s/></pattern>`+"\n", n, hatchStep, hatchWidth*2, s.class(look{stroke: i}))
+		fmt.Fprintf(s.w, `<pattern id="%sh%d" width="%g" height="%[3]g" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">`+
+			`<path d="M0 0V%[3]g" stroke-width="%g"%s/></pattern>`+"\n", s.prefix, n, hatchStep, hatchWidth*2, s.class(look{stroke: i}))
 	}
 }
 
@@ -86,10 +87,10 @@ func hexOf(c color.RGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, 
 func (s *svgWriter) class(l look) string {
 	var names []string
 	if l.fill != (ink{}) {
-		names = append(names, "f"+strconv.Itoa(s.inks[l.fill]))
+		names = append(names, s.prefix+"f"+strconv.Itoa(s.inks[l.fill]))
 	}
 	if l.stroke != (ink{}) {
-		names = append(names, "s"+strconv.Itoa(s.inks[l.stroke]))
+		names = append(names, s.prefix+"s"+strconv.Itoa(s.inks[l.stroke]))
 	}
 	if len(names) == 0 {
 		return ""
@@ -102,7 +103,7 @@ func (s *svgWriter) mark(m *mark) {
 	case rectMark:
 		s.rect(m, m.look)
 		if n, ok := s.hatches[m.look.hatch]; ok {
-			s.rect(m, look{radius: m.look.radius}, fmt.Sprintf(` style="fill:url(#h%d)"`, n))
+			s.rect(m, look{radius: m.look.radius}, fmt.Sprintf(` style="fill:url(#%sh%d)"`, s.prefix, n))
 		}
 	case curveMark:
 		s.curve(m)

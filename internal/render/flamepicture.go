@@ -12,11 +12,14 @@ import (
 type FlameOptions struct {
 	Options
 	Pixels float64 // width of the picture; 0 means 1200
+	Prefix string  // of the names in it, which are those of the page when an SVG becomes a part of one
 }
 
 // FlameSVG writes a flame graph as one file for browsers, with what each frame costs where the pointer rests.
 func FlameSVG(w io.Writer, f *report.Flame, o FlameOptions) error {
-	return flameCanvas(f, o).svg(w, o.Dark)
+	c := flameCanvas(f, o)
+	c.prefix = o.Prefix
+	return c.svg(w, o.Dark)
 }
 
 // FlamePNG writes a flame graph as an image with two pixels for each CSS pixel.

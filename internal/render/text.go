@@ -235,7 +235,7 @@ func (p *printer) listing(b *report.Listing) {
 
 // source returns a line of text that was written elsewhere. Its tabs stay for those who cut columns out of it; where a line has to fit, they
 // are made blanks.
-func (p *printer) source(s string) string {
+func (p *formatter) source(s string) string {
 	s = strings.TrimRight(s, "\r\n")
 	if printable(s) {
 		return s

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/render"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/tour"
+)
+
+const tourHelp = `Go once through all that hone does, on a practice program: a small web server.
+
+It is recorded under load and looked at; races are looked for and fixed; what could be faster
+is found, patched and proven; and it is recorded once more. All of that is done in a folder
+of its own, of which nothing stays but one page, the report: hone-tour.html.
+
+It takes a minute and a half at most, and needs nothing but Go; the race detector needs a
+C compiler, too. What there was no time for, or what something is missing for, is named.`
+
+// tourFile is where the report goes unless told otherwise.
+const tourFile = "hone-tour.html"
+
+func tourCommand(sys *System) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "tour",
+		Short:   "the whole loop, on a practice program",
+		Long:    tourHelp,
+		Example: "  hone tour\n  hone tour --budget 3m -o tour.html",
+		GroupID: groupAdvise,
+	}
+	if !sys.names(cmd) {
+		return cmd
+	}
+	var budget time.Duration
+	cmd.Flags().Var(&secondsFlag{&budget}, "budget", "how long all of it may take; 90s when not given")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usagef("hone record, hone advise and hone fix are for programs of your own", "hone tour brings its own program, and takes no %s", quoted(args[0]))
+		}
+		return runTour(cmd, sys, budget)
+	}
+	return cmd
+}
+
+func runTour(cmd *cobra.Command, sys *System, budget time.Duration) (err error) {
+	out, err := outputOf(cmd, sys)
+	if err != nil {
+		return err
+	}
+	if out.file == "" {
+		out.file = tourFile
+		if !slices.Contains([]string{"text", "terminal"}, out.format) {
+			return usagef("for example: hone tour -o tour.html", "the report of a tour is a page, and not %s", out.format)
+		}
+	} else if out.format != "html" {
+		return usagef("for example: hone tour -o tour.html", "%s: the report of a tour is a page", quoted(out.file))
+	}
+	page, err := newPage(sys, out.file)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, page.Close()); err != nil {
+			os.Remove(page.Name())
+		}
+	}()
+	work, leave, err := workplace()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, leave()) }()
+	// Who reads no further, like head, is no reason to leave things behind.
+	gone := make(chan os.Signal, 1)
+	signal.Notify(gone, syscall.SIGPIPE)
+	defer signal.Stop(gone)
+
+	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	show := &tourist{out, sys.Out}
+	show.format = "text"
+	if show.opt.Width > 0 || show.opt.Color {
+		show.format = "terminal"
+	}
+	t, err := tour.Run(cmd.Context(), tour.Options{
+		Dir: work, Budget: budget, Hone: version(), Say: say.now,
+		Begin: func(s *tour.Step) { say.now(""); show.begin(s) },
+		Tried: tried(sys, say),
+		Done:  func(s *tour.Step) { say.now(""); show.done(s) },
+	})
+	say.now("")
+	if errors.Is(err, exec.ErrNotFound) {
+		return &hinted{err, "hone tour builds its program with it: https://go.dev/doc/install"}
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.Write(page); err != nil {
+		return fmt.Errorf("writing %s: %w", quoted(out.file), err)
+	}
+	show.report(t)
+	fmt.Fprintf(sys.Out, "\n%s: all of it on one page, with flame graphs and patches, in %v\n", out.file, t.Took.Round(time.Second))
+	return nil
+}
+
+// workplace makes a folder in which all that is done has its temporary files, that of programs which are ended in the middle of
+// something, too; and returns what throws it away.
+func workplace() (dir string, leave func() error, err error) {
+	const goTemp = "GOTMPDIR" // where programs can be run, when they cannot in other temporary folders
+	if dir, err = os.MkdirTemp(os.Getenv(goTemp), "hone-tour-"); err != nil {
+		return "", nil, fmt.Errorf("making a folder for the practice program: %w", err)
+	}
+	temp := filepath.Join(dir, "tmp")
+	if err = os.Mkdir(temp, 0o700); err == nil {
+		for _, name := range []string{goTemp, "TMPDIR", "TMP", "TEMP"} {
+			err = errors.Join(err, os.Setenv(name, temp))
+		}
+	}
+	leave = func() error {
+		var err error
+		for range 20 { // compilers may be about to end that nobody waits for
+			if err = os.RemoveAll(dir); err == nil {
+				return nil
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		return fmt.Errorf("removing what was left behind: %w", err)
+	}
+	if err != nil {
+		return "", nil, errors.Join(err, leave())
+	}
+	return dir, leave, nil
+}
+
+// newPage makes the file of the report, before a minute is spent on something that has no place to go to.
+func newPage(sys *System, name string) (*os.File, error) {
+	at := name
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(sys.Dir, at)
+	}
+	page, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil, &hinted{fmt.Errorf("%s exists already", quoted(name)), "choose another name with -o, or remove it"}
+	case err != nil:
+		return nil, &hinted{fmt.Errorf("making the file of the report: %w", err), "choose another place with -o"}
+	}
+	return page, nil
+}
+
+// A tourist shows steps as they are done. What cannot be shown is on the page.
+type tourist struct {
+	output
+	w io.Writer
+}
+
+func (t *tourist) begin(s *tour.Step) {
+	if s.Number > 1 {
+		fmt.Fprintln(t.w)
+	}
+	t.report(s)
+}
+
+func (t *tourist) done(s *tour.Step) {
+	for _, r := range s.Found {
+		if _, ok := r.(*report.Flame); ok && t.opt.Width == 0 {
+			continue // it is no picture without a terminal
+		}
+		fmt.Fprintln(t.w)
+		t.report(r)
+	}
+}
+
+func (t *tourist) report(r report.Report) { render.Write(t.w, t.format, r, t.opt) }

@@ -1,0 +1,166 @@
+// Package tour shows the whole loop on a practice program: it is recorded under load, looked at, searched for races, advised on,
+// fixed, proven, and recorded once more. Run does that in a folder that is thrown away behind it, and tells each step as it goes;
+// Write puts what came of it on one page.
+package tour
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/race"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// Options tune Run.
+type Options struct {
+	Dir    string        // an empty folder to work in
+	Budget time.Duration // for all of it; 0 is a minute and a half
+	Hone   string        // version
+
+	Say   func(doing string)                   // is told what is being done; nil is nobody
+	Begin func(*Step)                          // is told of a step when it begins; nil is nobody
+	Tried func(patch *report.Fixed, kept bool) // is told what became of each patch; nil is nobody
+	Done  func(*Step)                          // is told what a step came to; nil is nobody
+}
+
+// A Tour is what came of it.
+type Tour struct {
+	Steps  []*Step
+	Before *Picture // of the program under load
+	After  *Picture // with all that was kept; nil when nothing was, or there was no time for it
+	Took   time.Duration
+	Left   []string // what was left out, and why
+}
+
+// A Step is a part of the loop.
+type Step struct {
+	Number  int
+	Title   string
+	Command string // that does the same, in the folder of the program
+	Says    string // what is being done
+	Found   []report.Report
+	Whole   report.Report // of which Found is a part; nil when there is no more
+	Took    time.Duration
+}
+
+// A Picture is what the processors did for requests.
+type Picture struct {
+	Flame   *report.Flame
+	Request float64 // nanoseconds of CPU time for each request; 0 is not known
+	Changed bool    // that is known to be other than it was
+}
+
+const (
+	usualBudget = 90 * time.Second
+	loadTime    = 5 * time.Second
+	raceTime    = 3 * time.Second
+	eachTime    = 2 * time.Second           // for what is open-ended about one patch
+	againTime   = loadTime + 4*time.Second  // kept for recording it once more
+	fixedTime   = againTime + 2*time.Second // and for comparing all that was kept with what was, as far as there is time for that
+	leastFix    = 15 * time.Second          // in less time no patch is proven
+)
+
+// errBudget is why what did not fit is left out.
+var errBudget = errors.New("the time was over; --budget gives more")
+
+// Run goes through all steps. What could not be done because time was over, or because something is missing, is listed as
+// left out; an error is what makes the rest pointless, or that it was interrupted.
+func Run(ctx context.Context, opt Options) (*Tour, error) {
+	began := time.Now()
+	opt.Budget = cmp.Or(opt.Budget, usualBudget)
+	if opt.Say == nil {
+		opt.Say = func(string) {}
+	}
+	if opt.Begin == nil {
+		opt.Begin = func(*Step) {}
+	}
+	if opt.Tried == nil {
+		opt.Tried = func(*report.Fixed, bool) {}
+	}
+	if opt.Done == nil {
+		opt.Done = func(*Step) {}
+	}
+	dir, err := filepath.EvalSymlinks(opt.Dir)
+	if err != nil {
+		return nil, err
+	}
+	g := &guide{opt: opt, dir: dir, end: began.Add(opt.Budget), out: &Tour{}}
+	defer g.close()
+	if g.pkg, err = unpack(dir); err != nil {
+		return nil, fmt.Errorf("unpacking the practice program: %w", err)
+	}
+	if _, err := (gocmd.Command{Dir: g.pkg}).About(ctx); err != nil {
+		return nil, err
+	}
+	for _, step := range []func(context.Context) error{g.record, g.look, g.findRaces, g.advise, g.fixRaces, g.fix, g.again} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	g.out.Took = time.Since(began)
+	return g.out, nil
+}
+
+// A guide leads through the steps.
+type guide struct {
+	opt      Options
+	dir, pkg string
+	end      time.Time
+	out      *Tour
+	first    *recording.Recording // the program as it was
+	races    *race.Search         // nil when there was none
+	kept     bool                 // a patch
+}
+
+func (g *guide) close() {
+	if g.first != nil {
+		g.first.Close()
+	}
+	if g.races != nil {
+		g.races.Close()
+	}
+}
+
+// left returns how much time there is, when some is kept for what comes later.
+func (g *guide) left(keep time.Duration) time.Duration { return time.Until(g.end) - keep }
+
+// within returns a context that ends when no more time is left than what is kept.
+func (g *guide) within(ctx context.Context, keep time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithDeadlineCause(ctx, g.end.Add(-keep), errBudget)
+}
+
+// leaveOut writes down what was not done, and why.
+func (g *guide) leaveOut(what string, why error) {
+	g.out.Left = append(g.out.Left, fmt.Sprintf("%s: %v", what, why))
+}
+
+// failed writes down a step that came to nothing within a context of its own. It returns an error when the whole was interrupted.
+func (g *guide) failed(ctx, limited context.Context, what string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case limited.Err() != nil:
+		g.leaveOut(what, context.Cause(limited))
+	default:
+		g.leaveOut(what, err)
+	}
+	return nil
+}
+
+// begin tells that a step begins, and returns a function that tells what it came to.
+func (g *guide) begin(title, command, says string) func(whole report.Report, found ...report.Report) {
+	began := time.Now()
+	s := &Step{Number: len(g.out.Steps) + 1, Title: title, Command: command, Says: says}
+	g.opt.Begin(s)
+	return func(whole report.Report, found ...report.Report) {
+		s.Whole, s.Found, s.Took = whole, found, time.Since(began)
+		g.out.Steps = append(g.out.Steps, s)
+		g.opt.Done(s)
+	}
+}
