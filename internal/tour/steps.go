@@ -148,7 +148,7 @@ func (g *guide) findRaces(ctx context.Context) error {
 		"Tests run with the race detector in many orders, and the handler is asked many things at the same time.")
 	s, err := race.Find(limited, race.Options{Dir: g.pkg, Time: raceTime, Say: g.opt.Say})
 	if errors.Is(err, race.ErrNoRace) {
-		err = fmt.Errorf("%w; with a C compiler such as gcc, and CGO_ENABLED left alone or 1, there is one", err)
+		err = fmt.Errorf("%w; it takes a C compiler such as gcc, and CGO_ENABLED left alone or 1", err)
 	}
 	if err != nil {
 		return g.failed(ctx, limited, what, err)
