@@ -46,7 +46,8 @@ func Run(ctx context.Context, in []*recording.Recording, opt Options) (*report.A
 	if err != nil {
 		return nil, err
 	}
-	c := collect(ctx, inputs, t.class, opt.Least)
+	c := collect(ctx, inputs, t.class, opt.Least, func(l *Line) bool { return t.place(l.fn, l.key.file, l.key.line) != "" })
+	t.sayMissing()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -104,16 +105,9 @@ func asErrors(texts []string) (out []error) {
 
 // functions finds the functions that own the lines, those that cost most first.
 func (t *tree) functions(c *costs) ([]*function, error) {
-	lines := make([]*Line, 0, len(c.lines))
-	for _, l := range c.lines {
-		lines = append(lines, l)
-	}
-	slices.SortFunc(lines, func(a, b *Line) int {
-		return cmp.Or(cmp.Compare(c.weight(&b.cum), c.weight(&a.cum)), cmp.Compare(a.key.file, b.key.file), cmp.Compare(a.key.line, b.key.line))
-	})
 	var paths []string
-	for _, l := range lines {
-		if at := t.place(l.fn, l.key.file, l.key.line); at != "" && !slices.Contains(paths, at) {
+	for _, l := range c.lines {
+		if at := t.places[l.key.file]; !slices.Contains(paths, at) {
 			paths = append(paths, at)
 		}
 	}
@@ -123,7 +117,7 @@ func (t *tree) functions(c *costs) ([]*function, error) {
 	}
 	var out []*function
 	byDecl := map[*ast.FuncDecl]*function{}
-	for _, l := range lines {
+	for _, l := range c.lines {
 		at := t.places[l.key.file]
 		for _, u := range units {
 			f := u.files[at]

@@ -297,3 +297,27 @@ func (m *madeProfile) location(fn, file string, start, line int) uint32 {
 	}
 	return l
 }
+
+func TestSayMissing(t *testing.T) {
+	for _, tt := range []struct {
+		functions []string
+		want      string
+	}{
+		{nil, ""},
+		{[]string{"a.F"}, "nothing is said of a.F and what else is in its file: not 1; --source DIR says where the sources are"},
+		{[]string{"a.F", "b.G"}, "nothing is said of the files of a.F, b.G; about the first: not 1; --source DIR says where the sources are"},
+		{
+			[]string{"a.F", "b.G", "c.H", "d.I", "e.J"},
+			"nothing is said of the files of a.F, b.G, c.H and 2 more; about the first: not 1; --source DIR says where the sources are",
+		},
+	} {
+		var tr tree
+		for i, fn := range tt.functions {
+			tr.missing = append(tr.missing, missing{fn, fmt.Errorf("not %d", i+1)})
+		}
+		tr.sayMissing()
+		if got := strings.Join(tr.notes, "\n"); got != tt.want {
+			t.Errorf("of %q it says\n%s\nwant\n%s", tt.functions, got, tt.want)
+		}
+	}
+}

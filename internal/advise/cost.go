@@ -3,7 +3,6 @@ package advise
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
@@ -61,7 +60,7 @@ type Line struct {
 	start  int    // line where the function begins, or 0
 	cum    cost
 	chains []*chain
-	byHash map[uint64]*chain // of what is below, while it is being collected
+	byHash map[hash]*chain // of what is below, while it is being collected
 }
 
 // A chain is what lies between a line and the leaf of stacks, and what the stacks cost.
@@ -113,8 +112,8 @@ func (l *Line) sum(match func(*chain) bool) (out cost) {
 type costs struct {
 	inputs []input
 	total  cost
-	gc     int64 // CPU of the collector that is on no stack of the program
-	lines  map[lineKey]*Line
+	gc     int64   // CPU of the collector that is on no stack of the program
+	lines  []*Line // that cost something and are known, those that cost most first
 	notes  []string
 
 	// What is in tests alone.
@@ -147,32 +146,34 @@ func (c *costs) reach() int {
 // maxSamples bounds how many samples are walked. The heaviest profiles of a day have fewer.
 const maxSamples = 20_000_000
 
-// collect walks over profiles twice: first to find the lines that cost something, then to see what is below them.
-// mine says which functions may be looked at.
-func collect(ctx context.Context, inputs []input, mine func(fn, file string) class, least float64) *costs {
-	c := &costs{inputs: inputs, lines: make(map[lineKey]*Line)}
+// collect walks over profiles twice: first to find the lines that cost something, then to see what is below those that are known.
+// mine says which functions may be looked at; known is asked about lines that cost something, those that cost most first.
+func collect(ctx context.Context, inputs []input, mine func(fn, file string) class, least float64, known func(*Line) bool) *costs {
+	c := &costs{inputs: inputs}
 	w := newWalker(ctx, mine)
 	samples := 0
 	for i := range inputs {
 		samples += inputs[i].profile.NumSamples()
 		w.walk(&inputs[i], func(v *cost, fs []frame, _ string) { c.count(w, v, fs) })
 	}
-	for m := range metric(numMetrics) {
-		for _, l := range c.lines {
+	for _, l := range w.at {
+		if l == nil {
+			continue
+		}
+		for m := range l.cum {
 			l.cum[m] = max(l.cum[m], 0)
 		}
-	}
-	hot := make(map[lineKey]bool)
-	for k, l := range c.lines {
 		if c.share(&l.cum) >= least {
-			hot[k] = true
+			c.lines = append(c.lines, l)
 		}
 	}
-	maps.DeleteFunc(c.lines, func(k lineKey, _ *Line) bool { return !hot[k] })
-	for i, l := range w.at {
-		if l != nil && !hot[l.key] {
-			w.at[i] = nil
-		}
+	slices.SortFunc(c.lines, func(a, b *Line) int {
+		return cmp.Or(cmp.Compare(c.weight(&b.cum), c.weight(&a.cum)), cmp.Compare(a.key.file, b.key.file), cmp.Compare(a.key.line, b.key.line))
+	})
+	clear(w.at)
+	c.lines = slices.DeleteFunc(c.lines, func(l *Line) bool { return !known(l) })
+	for _, l := range c.lines {
+		w.at[w.lines[l.key]] = l
 	}
 	if samples > maxSamples {
 		c.notes = append(c.notes, "the profiles are too large to say what is below each line")
@@ -218,71 +219,104 @@ func (c *costs) count(w *walker, v *cost, fs []frame) {
 	for m := range v {
 		c.has[m] = c.has[m] || v[m] != 0
 	}
-	if v[cpu] != 0 && slices.ContainsFunc(fs, func(f frame) bool {
-		return f.fn == "runtime.gcBgMarkWorker" || f.fn == "runtime.bgsweep" || f.fn == "runtime.bgscavenge"
-	}) {
-		c.gc += v[cpu]
-	}
-	tested, seen := false, 0
-	for i, f := range fs {
-		if f.class == test {
-			tested = true
-		}
-		if f.class != own && f.class != foreign || repeated(fs[:i], f.line) {
+	tested, seen, idle := false, false, false
+	for i := range fs {
+		f := &fs[i]
+		tested = tested || f.class == test
+		idle = idle || f.idle
+		if f.class != own && f.class != foreign || !w.first(f.line) {
 			continue
 		}
-		seen++
+		seen = true
 		l := w.at[f.line]
 		if l == nil {
-			l = &Line{key: f.key, fn: f.fn, start: f.start}
-			c.lines[f.key], w.at[f.line] = l, l
+			fresh := w.fresh[f.line]
+			l = &fresh
+			w.at[f.line] = l
 		}
 		l.cum.add(v)
 	}
-	if tested && seen == 0 {
+	if idle {
+		c.gc += v[cpu]
+	}
+	if tested && !seen {
 		c.tests.add(v)
 	}
 }
 
-func repeated(fs []frame, line int32) bool {
-	for i := range fs {
-		if fs[i].line == line {
-			return true
-		}
-	}
-	return false
-}
-
 // chain adds a sample to what is below the lines on its stack.
 func (c *costs) chain(w *walker, v *cost, fs []frame, labels string) {
+	all := noHash // of the functions up to here
 	for i := range fs {
-		l := w.at[fs[i].line]
-		if l == nil || repeated(fs[:i], fs[i].line) {
-			continue
+		f := &fs[i]
+		if l := w.at[f.line]; l != nil && w.first(f.line) {
+			b := under{fs: fs[:i], near: i, hash: all}
+			if i > maxBelow {
+				b = newUnder(fs[:i], maxBelow)
+			}
+			ch := l.known(b, labels)
+			if reach := c.reach(); ch == nil && reach < maxBelow {
+				b = newUnder(fs[:i], reach)
+				ch = l.known(b, labels)
+			}
+			if ch == nil {
+				ch = l.add(b, labels)
+				c.chains++
+			}
+			ch.v.add(v)
 		}
-		ch := l.known(w.below(fs[:i], maxBelow), labels)
-		if reach := c.reach(); ch == nil && reach < maxBelow {
-			ch = l.known(w.below(fs[:i], reach), labels)
-		}
-		if ch == nil {
-			ch = l.add(w.ids, labels)
-			c.chains++
-		}
-		ch.v.add(v)
+		all = all.and(f.fn)
 	}
 }
 
-// below puts the functions below a line, of which fs are the frames, into w.ids: so many that are next to the line, and the leaf
-// when there are more.
-func (w *walker) below(fs []frame, most int) []int32 {
-	w.ids = w.ids[:0]
-	for j := len(fs) - 1; j >= 0 && len(w.ids) < most; j-- {
-		w.ids = append(w.ids, fs[j].id)
+// An under is what is below a line: the functions of all or some of the frames there.
+type under struct {
+	fs   []frame // the leaf first
+	near int     // as many of those next to the line
+	leaf bool    // and the leaf
+	hash hash
+}
+
+// newUnder returns what is below a line, of which fs are the frames: so many functions that are next to the line, and the leaf when
+// there are more and few are wanted.
+func newUnder(fs []frame, most int) under {
+	b := under{fs: fs, near: min(most, len(fs)), leaf: most < maxBelow && len(fs) > most, hash: noHash}
+	if b.leaf {
+		b.hash = b.hash.and(fs[0].fn)
 	}
-	if most < maxBelow && len(fs) > most {
-		w.ids = append(w.ids, fs[0].id)
+	for i := len(fs) - b.near; i < len(fs); i++ {
+		b.hash = b.hash.and(fs[i].fn)
 	}
-	return w.ids
+	return b
+}
+
+// len returns how many functions there are.
+func (b *under) len() int {
+	if b.leaf {
+		return b.near + 1
+	}
+	return b.near
+}
+
+// fn returns the number of a function, that which the line calls first.
+func (b *under) fn(i int) int32 {
+	if i == b.near {
+		return b.fs[0].fn
+	}
+	return b.fs[len(b.fs)-1-i].fn
+}
+
+// is reports whether ids are the functions.
+func (b *under) is(ids []int32) bool {
+	if len(ids) != b.len() {
+		return false
+	}
+	for i, id := range ids {
+		if id != b.fn(i) {
+			return false
+		}
+	}
+	return true
 }
 
 // named returns the names of functions.
@@ -294,34 +328,34 @@ func (w *walker) named(ids []int32) []string {
 	return out
 }
 
-// known returns the chain of some functions, or nil when there is none yet.
-func (l *Line) known(ids []int32, labels string) *chain {
-	ch := l.byHash[hashOf(ids)]
-	for ch != nil && (ch.labels != labels || !slices.Equal(ch.ids, ids)) {
+// known returns the chain of what is below, or nil when there is none yet.
+func (l *Line) known(b under, labels string) *chain {
+	ch := l.byHash[b.hash]
+	for ch != nil && (ch.labels != labels || !b.is(ch.ids)) {
 		ch = ch.next
 	}
 	return ch
 }
 
-func (l *Line) add(ids []int32, labels string) *chain {
+func (l *Line) add(b under, labels string) *chain {
 	if l.byHash == nil {
-		l.byHash = make(map[uint64]*chain)
+		l.byHash = make(map[hash]*chain)
 	}
-	h := hashOf(ids)
-	ch := &chain{labels: labels, ids: slices.Clone(ids), next: l.byHash[h]}
-	l.byHash[h] = ch
+	ch := &chain{labels: labels, ids: make([]int32, b.len()), next: l.byHash[b.hash]}
+	for i := range ch.ids {
+		ch.ids[i] = b.fn(i)
+	}
+	l.byHash[b.hash] = ch
 	l.chains = append(l.chains, ch)
 	return ch
 }
 
-// hashOf is FNV-1a of numbers instead of bytes.
-func hashOf(ids []int32) uint64 {
-	h := uint64(14695981039346656037)
-	for _, id := range ids {
-		h = (h ^ uint64(id)) * 1099511628211
-	}
-	return h
-}
+// A hash is FNV-1a of the numbers of functions, from the leaf on, so that one function more is one step more.
+type hash uint64
+
+const noHash hash = 14695981039346656037
+
+func (h hash) and(fn int32) hash { return (h ^ hash(fn)) * 1099511628211 }
 
 // savings says what a cost is of all there is, the largest share first, with what the collector would be spared.
 func (c *costs) savings(v cost) []report.Saving {

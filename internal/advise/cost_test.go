@@ -36,11 +36,11 @@ func TestCollectManyStacks(t *testing.T) {
 			return own
 		}
 		return std
-	}, 0.01)
-	l := c.lines[lineKey{"main.go", 7}]
-	if l == nil || l.cum[cpu] != stacks {
-		t.Fatalf("the line costs %+v, want %d", l, stacks)
+	}, 0.01, func(*Line) bool { return true })
+	if len(c.lines) != 1 || c.lines[0].key != (lineKey{"main.go", 7}) || c.lines[0].cum[cpu] != stacks {
+		t.Fatalf("lines that cost something are %+v, want one that costs %d", c.lines, stacks)
 	}
+	l := c.lines[0]
 	if n := len(l.chains); n < maxChains || n > 2*maxChains+2*digits {
 		t.Errorf("%d chains are told apart, want %d and a few at most", n, 2*maxChains)
 	}

@@ -34,10 +34,41 @@ type tree struct {
 	classes map[lineKey]class // by function and file
 	kept    []recording.Sources
 	taken   time.Time // when the profiles were; zero when it is not known
+	missing []missing
 	notes   notes
 
 	units   []*unit
 	imports types.Importer // made when it is asked for
+}
+
+// A missing function is one whose file is not known.
+type missing struct {
+	fn  string
+	err error
+}
+
+// sayMissing notes what nothing is said of since its file is not known: in a word, since a profile that was brought from elsewhere
+// may have nothing else.
+func (t *tree) sayMissing() {
+	const named = 3
+	what := ""
+	switch n := len(t.missing); {
+	case n == 0:
+		return
+	case n == 1:
+		what = t.missing[0].fn + " and what else is in its file"
+	default:
+		var names []string
+		for _, m := range t.missing[:min(n, named)] {
+			names = append(names, m.fn)
+		}
+		more := ""
+		if n > named {
+			more = fmt.Sprintf(" and %d more", n-named)
+		}
+		what = fmt.Sprintf("the files of %s%s; about the first", strings.Join(names, ", "), more)
+	}
+	t.notes.add("nothing is said of %s: %v; --source DIR says where the sources are", what, t.missing[0].err)
 }
 
 // notes are said once.
@@ -148,7 +179,7 @@ func (t *tree) place(fn, file string, line int) string {
 	src, err := t.finder.Find(t.ctx, gosrc.Frame{Func: fn, File: file, Line: line})
 	switch {
 	case err != nil:
-		t.notes.add("nothing is said of %s and what else is in its file: %v; --source DIR says where the sources are", fn, err)
+		t.missing = append(t.missing, missing{fn, err})
 	case src.Path == "":
 		t.notes.add("%s is only known from %s, so nothing is said of it", file, src.How)
 	default:

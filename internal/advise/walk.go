@@ -17,14 +17,12 @@ const (
 	test                 // in a file with tests
 )
 
-// A frame is a place on a stack.
+// A frame is a place on a stack: small, since stacks are made of them.
 type frame struct {
-	fn    string
-	key   lineKey
-	start int
+	fn    int32 // number of the function
+	line  int32 // number of the line
 	class class
-	id    int32 // of the function
-	line  int32 // of the key
+	idle  bool // a worker of the collector
 }
 
 // A walker turns samples into frames, the leaf first.
@@ -37,8 +35,10 @@ type walker struct {
 	numbers map[string]int32
 	fns     []string // by number
 	lines   map[lineKey]int32
+	fresh   []Line  // by number, before anything is added to one
 	at      []*Line // by number; nil for those that cost too little
-	ids     []int32 // for below
+	seen    []int32 // by number: the stack on which a line was seen last
+	stacks  int32
 }
 
 func newWalker(ctx context.Context, mine func(fn, file string) class) *walker {
@@ -55,14 +55,24 @@ func (w *walker) number(fn string) int32 {
 	return id
 }
 
-// line returns the number of a line.
-func (w *walker) line(k lineKey) int32 {
+// line returns the number of a line of a function.
+func (w *walker) line(k lineKey, fn string, start int) int32 {
 	id, ok := w.lines[k]
 	if !ok {
 		id = int32(len(w.at))
-		w.lines[k], w.at = id, append(w.at, nil)
+		w.lines[k], w.at, w.seen = id, append(w.at, nil), append(w.seen, 0)
+		w.fresh = append(w.fresh, Line{key: k, fn: fn, start: start})
 	}
 	return id
+}
+
+// first reports whether a line was not on the stack yet.
+func (w *walker) first(line int32) bool {
+	if w.seen[line] == w.stacks {
+		return false
+	}
+	w.seen[line] = w.stacks
+	return true
 }
 
 func (w *walker) walk(in *input, yield func(v *cost, fs []frame, labels string)) {
@@ -71,9 +81,18 @@ func (w *walker) walk(in *input, yield func(v *cost, fs []frame, labels string))
 	for i := range p.Locations {
 		for _, line := range p.Locations[i].Lines {
 			fn := &p.Functions[line.Function]
-			f := frame{fn: w.plain(fn.Name), key: lineKey{fn.File, int(line.Line)}, start: int(fn.StartLine), class: w.mine(fn.Name, fn.File)}
-			f.id, f.line = w.number(f.fn), w.line(f.key)
-			frames[i] = append(frames[i], f)
+			name := w.plain(fn.Name)
+			frames[i] = append(frames[i], frame{
+				fn: w.number(name), line: w.line(lineKey{fn.File, int(line.Line)}, name, int(fn.StartLine)),
+				class: w.mine(fn.Name, fn.File),
+				idle:  name == "runtime.gcBgMarkWorker" || name == "runtime.bgsweep" || name == "runtime.bgscavenge",
+			})
+		}
+	}
+	columns := make([][]int64, numMetrics)
+	for m, k := range in.column {
+		if k >= 0 {
+			columns[m] = p.Values(k)
 		}
 	}
 	var stack []uint32
@@ -88,9 +107,9 @@ func (w *walker) walk(in *input, yield func(v *cost, fs []frame, labels string))
 		}
 		var v cost
 		some := false
-		for m, k := range in.column {
-			if k >= 0 {
-				v[m] = p.Values(k)[i]
+		for m, col := range columns {
+			if col != nil {
+				v[m] = col[i]
 				some = some || v[m] != 0
 			}
 		}
@@ -107,6 +126,7 @@ func (w *walker) walk(in *input, yield func(v *cost, fs []frame, labels string))
 				labels = l.Str
 			}
 		}
+		w.stacks++
 		yield(&v, fs, labels)
 	}
 }

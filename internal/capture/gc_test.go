@@ -7,10 +7,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +22,8 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Getenv("HONE_TEST_CHILD") {
 	case "":
+		// Where hangups are ignored, as below nohup, programs that are started ignore them, too, unless somebody listens here.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 		os.Exit(m.Run())
 	case "work":
 		var keep [][]byte
