@@ -267,7 +267,7 @@ func (p *Profile) Scale(ratios []float64) *Profile {
 		return p
 	}
 	values := make([][]int64, len(p.values))
-	keep := make([]bool, len(p.stack))
+	keep := NewSampleSet(len(p.stack))
 	for k, col := range p.values {
 		values[k] = col
 		if ratios[k] == 1 {
@@ -276,12 +276,14 @@ func (p *Profile) Scale(ratios []float64) *Profile {
 		values[k] = make([]int64, len(col))
 		for i, v := range col {
 			values[k][i] = int64(math.Round(float64(v) * ratios[k]))
-			keep[i] = keep[i] || values[k][i] != 0
+			if values[k][i] != 0 {
+				keep.Add(uint32(i))
+			}
 		}
 	}
 	q := *p
 	q.values = values
-	return q.Filter(func(i int) bool { return keep[i] })
+	return q.Filter(keep)
 }
 
 // Negate returns p with all values negative.

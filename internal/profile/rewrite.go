@@ -7,67 +7,6 @@ import (
 	"strings"
 )
 
-// Filter returns p with only the samples for which keep is true.
-func (p *Profile) Filter(keep func(i int) bool) *Profile {
-	kept := make([]uint32, 0, len(p.stack))
-	for i := range p.stack {
-		if keep(i) {
-			kept = append(kept, uint32(i))
-		}
-	}
-	if len(kept) == len(p.stack) {
-		return p
-	}
-	q := *p
-	q.stack = pick(p.stack, kept)
-	if p.labels != nil {
-		q.labels = pick(p.labels, kept)
-	}
-	q.values = make([][]int64, len(p.values))
-	for k, col := range p.values {
-		q.values[k] = pick(col, kept)
-	}
-	return &q
-}
-
-func pick[T any](xs []T, at []uint32) []T {
-	out := make([]T, len(at))
-	for i, j := range at {
-		out[i] = xs[j]
-	}
-	return out
-}
-
-// SelectedFrom returns, for each sample of p, which sample of q it is, when p is what a Filter left of q; else nil.
-func (p *Profile) SelectedFrom(q *Profile) []uint32 {
-	same := p.stacks == q.stacks && len(p.values) == len(q.values) && len(p.stack) <= len(q.stack) &&
-		len(p.Locations) > 0 && len(p.Locations) == len(q.Locations) && &p.Locations[0] == &q.Locations[0] &&
-		len(p.Functions) == len(q.Functions) && (len(p.Functions) == 0 || &p.Functions[0] == &q.Functions[0])
-	if !same {
-		return nil
-	}
-	out := make([]uint32, 0, len(p.stack))
-	for j := range q.stack {
-		// Of samples that look the same, any will do.
-		if i := len(out); i < len(p.stack) && p.stack[i] == q.stack[j] && p.sameValues(i, q, j) {
-			out = append(out, uint32(j))
-		}
-	}
-	if len(out) < len(p.stack) {
-		return nil
-	}
-	return out
-}
-
-func (p *Profile) sameValues(i int, q *Profile, j int) bool {
-	for k, col := range p.values {
-		if col[i] != q.values[k][j] {
-			return false
-		}
-	}
-	return true
-}
-
 // MapLabels returns p with each label set replaced. change must return a new set or the one it was given.
 func (p *Profile) MapLabels(change func(LabelSet) LabelSet) *Profile {
 	x := newLabelIndex()

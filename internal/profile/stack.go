@@ -79,22 +79,27 @@ func (p *Profile) LocationSet(in []bool) *LocationSet {
 	return s
 }
 
-// HasAny reports whether one of the locations on the stack is in the set, which must be one of its profile.
-func (s Stack) HasAny(set *LocationSet) bool {
-	if s.root != noRoot && set.roots[s.root] {
-		return true
+// HasAny reports whether one of the locations on the stack of sample i is in the set, which must be one of p. Filters ask this
+// of all stacks, so it looks at where they are packed.
+func (p *Profile) HasAny(i int, set *LocationSet) bool {
+	packed := p.stacks.get(p.stack[i])
+	head, at := uint64(packed[0]), 1
+	if head >= 0x80 {
+		head, at = binary.Uvarint(packed)
 	}
-	if s.wide {
-		for i := range s.n {
-			if set.all[s.At(i)] {
-				return true
-			}
+	if head&headWide != 0 {
+		return p.StackAt(i).hasAny(set)
+	}
+	n := 2 * int(head>>headBits)
+	b := packed[at:]
+	if head&headShared != 0 {
+		n -= 2 * RootDepth
+		if set.roots[binary.LittleEndian.Uint16(b[n:])] { // those of narrow stacks come first
+			return true
 		}
-		return false
 	}
-	b := s.own[:2*s.n]
-	// Filters ask this of all stacks. Four locations with one branch take half the time of one by one.
-	for ; len(b) >= 8; b = b[8:] {
+	// Four locations with one branch take half the time of one by one.
+	for b = b[:n]; len(b) >= 8; b = b[8:] {
 		w := binary.LittleEndian.Uint64(b)
 		if set.narrow[uint16(w)]|set.narrow[uint16(w>>16)]|set.narrow[uint16(w>>32)]|set.narrow[uint16(w>>48)] != 0 {
 			return true
@@ -102,6 +107,18 @@ func (s Stack) HasAny(set *LocationSet) bool {
 	}
 	for ; len(b) >= 2; b = b[2:] {
 		if set.narrow[binary.LittleEndian.Uint16(b)] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (s Stack) hasAny(set *LocationSet) bool {
+	if s.root != noRoot && set.roots[s.root] {
+		return true
+	}
+	for i := range s.n {
+		if set.all[s.At(i)] {
 			return true
 		}
 	}

@@ -116,7 +116,7 @@ func TestHasAny(t *testing.T) {
 		met := 0
 		for i, stack := range stacks {
 			want := slices.ContainsFunc(stack, func(l uint32) bool { return in[l] })
-			if got := p.StackAt(i).HasAny(set); got != want {
+			if got := p.HasAny(i, set); got != want {
 				t.Fatalf("%d locations: HasAny of %v is %v", n, stack, got)
 			}
 			if want {

@@ -55,15 +55,17 @@ func apart(kind string, p *profile.Profile) (*profile.Profile, error) {
 	case Goroutine, Leaks:
 	case Block, Mutex:
 		var buf []uint32
-		all := p
-		p = all.Filter(func(i int) bool {
-			buf = all.Stack(i, buf[:0])
-			return !begins(own, buf)
-		})
+		kept := profile.NewSampleSet(p.NumSamples())
+		for i := range p.NumSamples() {
+			if buf = p.Stack(i, buf[:0]); !begins(own, buf) {
+				kept.Add(uint32(i))
+			}
+		}
+		p = p.Filter(kept)
 		fallthrough
 	default:
 		set := p.LocationSet(own)
-		return p.LabelWhere(OverheadLabel, Recorder, func(i int) bool { return p.StackAt(i).HasAny(set) }), nil
+		return p.LabelWhere(OverheadLabel, Recorder, func(i int) bool { return p.HasAny(i, set) }), nil
 	}
 	return p.Rewrite(p.Tables, func(_ int, stack []uint32) ([]uint32, bool) {
 		if begins(own, stack) {

@@ -5,69 +5,66 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/hone-perf/hone/internal/profile"
 )
 
-// A bitset is a set of small numbers.
-type bitset []uint64
-
-func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
-
-func (b bitset) add(i uint32)      { b[i/64] |= 1 << (i % 64) }
-func (b bitset) has(i uint32) bool { return b.bit(i) != 0 }
-
-// bit is 1 if i is in the set, else 0.
-func (b bitset) bit(i uint32) uint32 { return uint32(b[i/64] >> (i % 64) & 1) }
-
-// selection returns the tree of some of the samples of t, by their numbers in the profile, or nil if t does not have
-// them all. They are where they are in t, so that none has to go there from the root again.
-func (t *callTree) selection(samples []uint32) *callTree {
-	picked := newBitset(len(t.values))
-	for _, i := range samples {
-		if t.picked != nil && !t.picked.has(i) {
-			return nil
-		}
-		picked.add(i)
+// selection returns the tree of some of the samples of t, or nil if t does not have them all. They are where they are in t, so that none has to go there from the root again.
+func (t *callTree) selection(picked profile.SampleSet) *callTree {
+	if t.picked != nil && !picked.In(t.picked) {
+		return nil
 	}
 	out := *t
 	out.picked, out.nodes, out.sums = picked, slices.Clone(t.nodes), nil
-	t.inTurn(func(at int) {
-		c := &out.nodes[at]
-		n := uint32(0)
-		for _, e := range t.entries[c.first:c.end] {
-			n += picked.bit(e.sample)
-		}
-		c.end = n // for now
-	})
-	var n uint32
-	for i := range out.nodes {
-		c := &out.nodes[i]
-		c.first, c.end, c.flat = n, n+c.end, sum{}
-		n = c.end
+	if 2*picked.Len() < len(t.values) {
+		out.entries = make([]entry, out.close(t))
+	} else {
+		// So many are left that the room of those that are not is cheaper than a look at all of them to count.
+		out.entries = make([]entry, len(t.entries))
 	}
-	out.entries = make([]entry, n)
 	t.inTurn(func(at int) {
-		c := &out.nodes[at]
+		c, was := &out.nodes[at], &t.nodes[at]
+		c.flat = sum{}
+		// Without branches, and then the values by themselves: those are all over the memory, and nothing should keep the
+		// processor from asking for many at a time.
 		to := out.entries[c.first:c.end]
 		if len(to) == 0 {
 			return
 		}
-		was := &t.nodes[at]
-		// Without branches, and then the values by themselves: those are all over the memory, and nothing should keep the
-		// processor from asking for many at a time.
 		k := 0
 		for _, e := range t.entries[was.first:was.end] {
 			to[min(k, len(to)-1)] = e
-			if k += int(picked.bit(e.sample)); k == len(to) {
+			if k += int(picked.Bit(e.sample)); k == len(to) {
 				break
 			}
 		}
-		for i := range to {
+		c.end = c.first + uint32(k)
+		for i := range to[:k] {
 			out.add(&c.flat, to[i].sample)
 		}
 	})
 	out.meetAgain()
 	out.addUp()
 	return &out
+}
+
+// close gives the calls of a tree of some samples of whole just the room they need, and returns how much that is.
+func (t *callTree) close(whole *callTree) uint32 {
+	whole.inTurn(func(at int) {
+		c := &t.nodes[at]
+		n := uint32(0)
+		for _, e := range whole.entries[c.first:c.end] {
+			n += t.picked.Bit(e.sample)
+		}
+		c.end = n // for now
+	})
+	var n uint32
+	for i := range t.nodes {
+		c := &t.nodes[i]
+		c.first, c.end = n, n+c.end
+		n = c.end
+	}
+	return n
 }
 
 // inTurn does something for each call at which entries rest, as many at a time as there are processors.

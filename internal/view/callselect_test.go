@@ -127,13 +127,15 @@ func TestSelectionOfSelection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var samples []uint32
 	tree := func(of *callTree, keep ...uint32) *callTree {
 		if _, err := of.find("", 0); err != nil {
 			t.Fatal(err)
 		}
-		samples = append(samples[:0], keep...)
-		return of.selection(samples)
+		picked := profile.NewSampleSet(p.NumSamples())
+		for _, i := range keep {
+			picked.Add(i)
+		}
+		return of.selection(picked)
 	}
 	// work is call main;work of all these trees.
 	inline := func(of *callTree) bool {

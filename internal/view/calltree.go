@@ -19,13 +19,13 @@ import (
 type callTree struct {
 	p        *profile.Profile
 	table    *frameTable
-	picked   bitset  // the samples that may be in the tree; nil is all
-	values   []int64 // of each sample
-	before   []int64 // of each sample on the other side of a diff, or nil
-	ratio    float64 // by which before is scaled
-	collapse bool    // a frame that calls itself is one
-	inverted bool    // callees above their callers
-	from     int32   // stacks begin with the outermost of this frame; anyFrame is that of the stack
+	picked   profile.SampleSet // the samples that may be in the tree; nil is all
+	values   []int64           // of each sample
+	before   []int64           // of each sample on the other side of a diff, or nil
+	ratio    float64           // by which before is scaled
+	collapse bool              // a frame that calls itself is one
+	inverted bool              // callees above their callers
+	from     int32             // stacks begin with the outermost of this frame; anyFrame is that of the stack
 
 	nodes   []call
 	sums    []sum   // by call, once the tree has grown

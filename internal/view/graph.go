@@ -187,7 +187,7 @@ func (b *builder) edges(g *graph, filter callFilter) {
 	var stack []uint32
 	for i := range b.p.NumSamples() {
 		w, live := b.sample(i)
-		if !live || x.from != nil && !b.p.StackAt(i).HasAny(x.targets) {
+		if !live || x.from != nil && !b.p.HasAny(i, x.targets) {
 			continue
 		}
 		stack = b.p.Stack(i, stack[:0])

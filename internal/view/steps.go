@@ -158,18 +158,20 @@ func (m *matcher) locations() []bool {
 	return out
 }
 
-// passing returns, for each sample, whether its stack has one of the locations that are not hidden.
-func passing(p *profile.Profile, locations []bool) []bool {
+// passing returns the samples whose stacks have one of the locations that are not hidden.
+func passing(p *profile.Profile, locations []bool) profile.SampleSet {
 	hit := make([]bool, len(locations))
 	for l, ok := range locations {
 		hit[l] = ok && !p.Locations[l].Hidden
 	}
 	set := p.LocationSet(hit)
-	out := make([]bool, p.NumSamples())
-	inParts(len(out), func() func(from, to int) {
+	out := profile.NewSampleSet(p.NumSamples())
+	inParts(p.NumSamples(), func() func(from, to int) {
 		return func(from, to int) {
 			for i := from; i < to; i++ {
-				out[i] = p.StackAt(i).HasAny(set)
+				if p.HasAny(i, set) {
+					out.Add(uint32(i))
+				}
 			}
 		}
 	})
@@ -179,7 +181,7 @@ func passing(p *profile.Profile, locations []bool) []bool {
 // inParts does work on n samples in parts, as many at a time as there are processors. worker makes what does one part
 // after the other.
 func inParts(n int, worker func() func(from, to int)) {
-	const size = 1 << 14
+	const size = 1 << 14 // whole words of a set of samples
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), (n+size-1)/size) {
@@ -213,16 +215,14 @@ func focus(p *profile.Profile, rx *regexp.Regexp, ignored []*regexp.Regexp) (*pr
 	for i, ok := range locs {
 		matched = matched || ok && !slices.ContainsFunc(dropped, func(d []bool) bool { return d[i] })
 	}
-	ok := passing(p, locs)
-	return p.Filter(func(i int) bool { return ok[i] }), matched
+	return p.Filter(passing(p, locs)), matched
 }
 
 func ignore(p *profile.Profile, rx *regexp.Regexp) (*profile.Profile, bool) {
 	locs := match(p, rx).locations()
-	bad := passing(p, locs)
 	some := passing(p, visible(p))
-	q := p.Filter(func(i int) bool { return some[i] && !bad[i] })
-	return q, slices.Contains(locs, true)
+	some.Without(passing(p, locs))
+	return p.Filter(some), slices.Contains(locs, true)
 }
 
 // edit returns p with lines taken out of locations and samples dropped that have nothing left to see. keep returns
@@ -235,8 +235,7 @@ func edit(p *profile.Profile, keep func(l *profile.Location) []profile.Line) *pr
 		l.Lines = keep(l)
 	}
 	q := p.WithTables(t)
-	some := passing(q, visible(q))
-	return q.Filter(func(i int) bool { return some[i] })
+	return q.Filter(passing(q, visible(q)))
 }
 
 func hide(p *profile.Profile, rx *regexp.Regexp) (*profile.Profile, bool) {
@@ -351,13 +350,15 @@ func filterTags(p *profile.Profile, f *tagFilter, units map[string]string, keep 
 		ok[i] = f.match(s, units)
 	}
 	matched := false
+	kept := profile.NewSampleSet(p.NumSamples())
 	for i := range p.NumSamples() {
-		if ok[p.Label(i)] {
-			matched = true
-			break
+		is := ok[p.Label(i)]
+		matched = matched || is
+		if is == keep {
+			kept.Add(uint32(i))
 		}
 	}
-	return p.Filter(func(i int) bool { return ok[p.Label(i)] == keep }), matched
+	return p.Filter(kept), matched
 }
 
 // filterKeys keeps the labels whose key matches, or those whose key does not.
