@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hone-perf/hone/internal/render"
@@ -16,12 +17,15 @@ import (
 //go:embed page.html
 var pageText string
 
-var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"draw":  draw,
-	"took":  func(d time.Duration) string { return d.Round(time.Second / 10).String() },
-	"nanos": func(ns float64) string { return unit.Label(int64(ns), "nanoseconds") },
-	"next":  func() []report.Command { return Next },
-}).Parse(pageText))
+// page is made when it is needed, since all other commands of hone start without it.
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"draw":  draw,
+		"took":  func(d time.Duration) string { return d.Round(time.Second / 10).String() },
+		"nanos": func(ns float64) string { return unit.Label(int64(ns), "nanoseconds") },
+		"next":  func() []report.Command { return Next },
+	}).Parse(pageText))
+})
 
 // Next is what to try on a program of one's own.
 var Next = []report.Command{
@@ -36,7 +40,7 @@ var Next = []report.Command{
 const pageWidth = 1100
 
 // Write writes the page. It needs nothing but itself.
-func (t *Tour) Write(w io.Writer) error { return page.Execute(w, t) }
+func (t *Tour) Write(w io.Writer) error { return page().Execute(w, t) }
 
 // Widths returns how wide the pictures are drawn, so that a pixel stands for the same CPU time of a request in both; where it is
 // not known whether that changed, they are equally wide.
