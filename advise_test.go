@@ -44,6 +44,7 @@ type advisedFinding struct {
 // TestAdviseExamples holds that what people mended by hand in the practice programs is among the first that hone advise finds in
 // them as they were, with the line, and that it finds nothing in those that were mended.
 func TestAdviseExamples(t *testing.T) {
+	t.Parallel()
 	long(t)
 	type want struct {
 		rule, text string // of the line

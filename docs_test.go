@@ -27,6 +27,7 @@ import (
 // The commands of a page run one after the other in a folder with the profiles and benchmarks of testdata/tour, shown as /src/shop; a
 // server that offers one of them, and has a page /search, stands in for localhost:6060. The practice programs are in examples/, and cd goes there.
 func TestDocs(t *testing.T) {
+	t.Parallel()
 	pages, err := filepath.Glob("*.md")
 	if err != nil {
 		t.Fatal(err)

@@ -33,6 +33,7 @@ func exampleModules(t *testing.T) []string {
 
 // TestExamples vets and tests the practice programs, and runs each of their benchmarks once, but for the longest.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	long(t)
 	for _, dir := range exampleModules(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -45,6 +46,7 @@ func TestExamples(t *testing.T) {
 
 // TestExamplesStaticcheck holds the practice programs to what holds for hone.
 func TestExamplesStaticcheck(t *testing.T) {
+	t.Parallel()
 	long(t)
 	tool := strings.TrimSpace(goCommand(t, "tool", "-n", "-modfile=tools/lint/go.mod", "staticcheck"))
 	for _, dir := range exampleModules(t) {
@@ -58,6 +60,7 @@ func TestExamplesStaticcheck(t *testing.T) {
 
 // TestExampleFacts holds what examples/README.md says: later steps have the slips of the write-ups, and no others.
 func TestExampleFacts(t *testing.T) {
+	t.Parallel()
 	long(t)
 	t.Run("hi", testHi)
 	t.Run("hi race", testHiRace)

@@ -120,6 +120,7 @@ func TestFormat(t *testing.T) {
 }
 
 func TestVet(t *testing.T) {
+	t.Parallel()
 	long(t)
 	goCommand(t, "vet", "./...")
 }
@@ -153,6 +154,7 @@ func TestDependencies(t *testing.T) {
 
 // TestStaticcheck runs staticcheck. It has a go.mod of its own, so that those who use hone do not depend on it.
 func TestStaticcheck(t *testing.T) {
+	t.Parallel()
 	long(t)
 	goCommand(t, "tool", "-modfile=tools/lint/go.mod", "staticcheck", "./...")
 }
@@ -161,6 +163,7 @@ func TestStaticcheck(t *testing.T) {
 // built, with all of the standard library where nobody did so before, and so is what needs no C compiler; for the rest types are
 // enough, which takes a third of that.
 func TestPlatforms(t *testing.T) {
+	t.Parallel()
 	build := []string{"windows/arm64", "linux/amd64"}
 	check := []string{"darwin/arm64", "linux/arm64", "windows/amd64", "darwin/amd64"}
 	if testing.Short() {
@@ -169,16 +172,14 @@ func TestPlatforms(t *testing.T) {
 	for _, platform := range slices.Concat(build, check) {
 		t.Run(platform, func(t *testing.T) {
 			goos, goarch, _ := strings.Cut(platform, "/")
-			t.Setenv("CGO_ENABLED", "0")
-			t.Setenv("GOOS", goos)
-			t.Setenv("GOARCH", goarch)
+			env := append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
 			if slices.Contains(build, platform) {
-				goCommand(t, "build", "-o", filepath.Join(t.TempDir(), "hone"), ".")
+				goCommandWith(t, env, "build", "-o", filepath.Join(t.TempDir(), "hone"), ".")
 				return
 			}
 			checked := 0
 			mode := packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesSizes
-			all, err := packages.Load(&packages.Config{Mode: mode}, ".")
+			all, err := packages.Load(&packages.Config{Mode: mode, Env: env}, ".")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +209,13 @@ func long(t *testing.T) {
 // In CI there is one.
 func goCommand(t *testing.T, args ...string) string {
 	t.Helper()
+	return goCommandWith(t, nil, args...)
+}
+
+func goCommandWith(t *testing.T, env []string, args ...string) string {
+	t.Helper()
 	cmd := exec.Command("go", args...)
+	cmd.Env = env
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()

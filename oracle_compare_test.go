@@ -420,6 +420,7 @@ func says(diff []mismatch, where, text string) bool {
 
 // TestOracleDifferences holds that the deliberate differences and the page about them agree.
 func TestOracleDifferences(t *testing.T) {
+	t.Parallel()
 	const page = "docs/compat-pprof.md"
 	b, err := os.ReadFile(page)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 //	HONE_ORACLE_TURN=n|all     which share of the flags the less central profiles get
 //	HONE_ORACLE_CACHE=dir      keep recordings and what pprof said, for a fast second run
 func TestOracle(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	t.Run("commands", l.testCommands)
 	t.Run("shell", l.testShell)
