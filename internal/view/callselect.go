@@ -16,6 +16,7 @@ func (t *callTree) selection(picked profile.SampleSet) *callTree {
 	}
 	out := *t
 	out.picked, out.nodes, out.sums = picked, slices.Clone(t.nodes), nil
+	out.texts = nil // t goes on filling its own, and whoever asks t and out at the same time waits at different locks
 	if 2*picked.Len() < len(t.values) {
 		out.entries = make([]entry, out.close(t))
 	} else {

@@ -157,6 +157,29 @@ func TestSelectionOfSelection(t *testing.T) {
 	}
 }
 
+// Those who ask a tree and one that was selected from it wait at different locks, so nothing may be in both that either writes.
+func TestSelectionSharesNoTexts(t *testing.T) {
+	p, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 300, Functions: 20}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := NewFlames(recorded(p), query.Query{Min: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := known.tree.find("", 0); err != nil {
+		t.Fatal(err)
+	}
+	known.tree.text(0)
+	picked := profile.NewSampleSet(p.NumSamples())
+	picked.Add(0)
+	some := known.tree.selection(picked)
+	some.text(0)
+	if &some.texts[0] == &known.tree.texts[0] {
+		t.Error("a selection writes down the texts of frames where the tree does that it was selected from")
+	}
+}
+
 // sameFlames checks that two trees look the same at their roots and somewhere deeper.
 func sameFlames(t *testing.T, q query.Query, want, got *Flames) {
 	t.Helper()
