@@ -123,6 +123,9 @@ func copyTree(ctx context.Context, to, from, without string) error {
 			return nil
 		}
 		st, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it went away meanwhile
+		}
 		if err != nil {
 			return err
 		}
@@ -133,15 +136,26 @@ func copyTree(ctx context.Context, to, from, without string) error {
 	})
 }
 
-// copyLink makes a link to the same: a relative one that stays inside is copied as it is.
+// copyLink makes a link to the same. One that stays inside leads to the copy of what it leads to. A file outside is copied: what is
+// written to the copy must not reach it.
 func copyLink(at, path, root string) error {
 	target, err := os.Readlink(path)
 	if err != nil {
 		return err
 	}
-	if !filepath.IsAbs(target) {
-		if whole := filepath.Join(filepath.Dir(path), target); !below(whole, root) {
-			target = whole
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return os.Symlink(target, at) // it leads nowhere
+	}
+	if !below(real, root) {
+		if st, err := os.Stat(real); err == nil && st.Mode().IsRegular() {
+			return copyFile(at, real, st.Mode().Perm())
+		}
+		return os.Symlink(real, at)
+	}
+	if filepath.IsAbs(target) || !below(filepath.Join(filepath.Dir(path), target), root) {
+		if target, err = filepath.Rel(filepath.Dir(path), real); err != nil {
+			return err
 		}
 	}
 	return os.Symlink(target, at)
@@ -234,8 +248,20 @@ func (t *tree) asUser(text string) string {
 	return text
 }
 
-// read returns a file of the module with what was kept.
-func (t *tree) read(name string) ([]byte, error) { return os.ReadFile(t.at(t.old, name)) }
+// read returns a file of the module with what was kept. One behind a link is none of the module: it may be anywhere, and somebody
+// else's.
+func (t *tree) read(name string) ([]byte, error) {
+	for _, at := range []string{t.at(t.old, name), filepath.Join(t.mod, filepath.FromSlash(name))} {
+		real, err := filepath.EvalSymlinks(at)
+		if err != nil {
+			return nil, err
+		}
+		if real != at {
+			return nil, fmt.Errorf("%s is a link, or behind one: patch what it leads to", name)
+		}
+	}
+	return os.ReadFile(t.at(t.old, name))
+}
 
 // put puts a patched file into the copy for the patch at hand.
 func (t *tree) put(name string, text []byte) error {

@@ -38,7 +38,9 @@ func TestTree(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for link, target := range map[string]string{"m/inner": "testdata/x", "m/outer": "../out/go.mod"} {
+	for link, target := range map[string]string{
+		"m/inner": "testdata/x", "m/outer": "../out/go.mod", "m/whole": filepath.Join(top, "m", "testdata", "x"), "m/folder": "../out", "m/nowhere": "gone",
+	} {
 		if err := os.Symlink(target, filepath.Join(top, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -71,6 +73,21 @@ func TestTree(t *testing.T) {
 	}
 	if at, err := os.Readlink(tr.at(tr.old, "inner")); err != nil || at != filepath.FromSlash("testdata/x") {
 		t.Errorf("a link inside leads to %s, %v", at, err)
+	}
+
+	// Nothing that is written to a copy gets out of it, whatever a link leads to.
+	for _, name := range []string{"outer", "whole"} {
+		if err := os.WriteFile(tr.at(tr.now, name), []byte("of the copy"), 0o600); err != nil {
+			t.Error(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(top, "m", name)); err != nil || string(got) == "of the copy" {
+			t.Errorf("what was written to the copy of %s is %q for the user, %v", name, got, err)
+		}
+	}
+	for _, name := range []string{"inner", "outer", "whole", "folder/go.mod"} {
+		if _, err := tr.read(name); err == nil || !strings.Contains(err.Error(), "is a link, or behind one") {
+			t.Errorf("reading %s to patch it: %v", name, err)
+		}
 	}
 
 	// A patch is tried, and becomes part of what was kept.
