@@ -62,17 +62,18 @@ func poison(ctx context.Context, dir string) (map[string][]byte, error) {
 	return files, nil
 }
 
+// poisonCode compiles beside whatever a package calls bytes and io, and as the Go of any go.mod.
 const poisonCode = `package %s
 
 import (
-	"bytes"
-	"io"
+	honebytes "bytes"
+	honeio "io"
 )
 
 // honePut puts something into a pool that nobody may use any more: who does sees it.
-func honePut(put func(any), x any) {
+func honePut(put func(interface{}), x interface{}) {
 	switch x := x.(type) {
-	case *bytes.Buffer:
+	case *honebytes.Buffer:
 		if x != nil {
 			honeFill(x.Bytes())
 			rest := x.AvailableBuffer()
@@ -84,9 +85,9 @@ func honePut(put func(any), x any) {
 		}
 	case []byte:
 		honeFill(x[:cap(x)])
-	case interface{ Reset(io.Writer) }:
+	case interface{ Reset(honeio.Writer) }:
 		x.Reset(honePoison{})
-	case interface{ Reset(io.Reader) }:
+	case interface{ Reset(honeio.Reader) }:
 		x.Reset(honePoison{})
 	}
 	put(x)
