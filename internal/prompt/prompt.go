@@ -4,6 +4,7 @@ package prompt
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -26,7 +27,7 @@ func New(in io.Reader, out, err io.Writer, env func(string) string) Prompt {
 	f, ok := in.(*os.File)
 	t := strings.ToLower(env("TERM"))
 	if !ok || t == "" || t == "dumb" || !term.IsTerminal(int(f.Fd())) {
-		return &plain{in: bufio.NewReader(in), out: out, err: err}
+		return &plain{in: bufio.NewReaderSize(in, maxLine), out: out, err: err}
 	}
 	rw := struct {
 		io.Reader
@@ -42,6 +43,9 @@ func line(text string) string {
 	return text + "\n"
 }
 
+// maxLine is how long a line may be that nobody types.
+const maxLine = 64 << 10
+
 type plain struct {
 	in       *bufio.Reader
 	out, err io.Writer
@@ -49,7 +53,11 @@ type plain struct {
 
 func (p *plain) ReadLine(prompt string) (string, error) {
 	io.WriteString(p.out, prompt)
-	return p.in.ReadString('\n')
+	line, err := p.in.ReadSlice('\n')
+	if err == bufio.ErrBufferFull {
+		err = fmt.Errorf("it has more than %d kB: questions are lines of text", maxLine>>10)
+	}
+	return string(line), err
 }
 
 func (p *plain) Say(text string)              { io.WriteString(p.err, line(text)) }

@@ -1,0 +1,40 @@
+package prompt
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+// letters are a line without an end, as /dev/zero is one.
+type letters struct{ read int }
+
+func (l *letters) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = 'x'
+	}
+	if l.read += len(b); l.read > 16*maxLine {
+		return 0, io.EOF // only when somebody reads without a limit
+	}
+	return len(b), nil
+}
+
+// A line that has no end is refused, and not read for ever.
+func TestLongLine(t *testing.T) {
+	env := func(string) string { return "" }
+	in := &letters{}
+	p := New(in, io.Discard, io.Discard, env)
+	if line, err := p.ReadLine(""); err == nil || err == io.EOF || !strings.Contains(err.Error(), "more than 64 kB") {
+		t.Errorf("a line without an end: %d bytes, %v", len(line), err)
+	}
+	if in.read > 2*maxLine {
+		t.Errorf("%d bytes were read; want no more than a line may have", in.read)
+	}
+	p = New(strings.NewReader("one\n"+strings.Repeat("y", maxLine-1)+"\nthree"), io.Discard, io.Discard, env)
+	for _, want := range []int{4, maxLine, 5} {
+		line, err := p.ReadLine("")
+		if len(line) != want || err != nil && (err != io.EOF || want != 5) {
+			t.Errorf("a line of %d bytes, %v; want %d", len(line), err, want)
+		}
+	}
+}
