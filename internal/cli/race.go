@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -131,6 +133,9 @@ func readRequests(sys *System, name string) ([]prove.MadeRequest, error) {
 	return out, nil
 }
 
+// patience is how long somebody waits who has asked for the end.
+const patience = 10 * time.Second
+
 func runRace(cmd *cobra.Command, sys *System, opt race.Options, fix bool) error {
 	out, err := outputOf(cmd, sys)
 	if err != nil {
@@ -141,21 +146,25 @@ func runRace(cmd *cobra.Command, sys *System, opt race.Options, fix bool) error 
 	}
 	say := &saying{sys: sys, on: width(sys.Err) > 0}
 	opt.Say, opt.Dir = say.now, sys.Dir
-	s, err := race.Find(cmd.Context(), opt)
-	if err != nil {
+	ctx := cmd.Context()
+	s, err := race.Find(ctx, opt)
+	if s == nil {
 		say.now("")
 		return raceError(err)
 	}
 	defer s.Close()
-	r := s.Report(cmd.Context())
-	if fix {
-		r.Fixed, err = s.Fix(cmd.Context())
+	if err != nil { // what was found before it was interrupted has names, too, if that does not take long
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer stop()
+	}
+	r := s.Report(ctx)
+	if fix && err == nil {
+		r.Fixed, err = s.Fix(ctx)
 	}
 	say.now("")
-	if err != nil {
-		return err
-	}
-	if err := out.write(sys, r); err != nil {
+	// Whatever went wrong, there is something to tell, and some patches may be written.
+	if err := errors.Join(err, out.write(sys, r)); err != nil {
 		return err
 	}
 	if len(r.Races)+len(r.Hangs) > 0 {

@@ -102,8 +102,12 @@ func (s *Search) prove(ctx context.Context, v *variable, f *mending) (report.Rac
 		}
 	}
 	check("the race is gone", report.Passed, fmt.Sprintf("in %s that showed it in %d, in %s", counted(t.out.Tried.Runs, "run"), s.runsWith(v), time.Since(began).Round(100*time.Millisecond)))
-	if n := len(t.hangs); n > 0 && len(s.hangs) == 0 {
-		check("nothing hangs", report.Failed, t.hangs[0].Text)
+	if h := t.newHang(s.hangs); h != nil {
+		check("nothing hangs", report.Failed, h.Text)
+		return fix, nil
+	}
+	if t.failed > 0 && s.failed == 0 {
+		check("it runs", report.Failed, strings.Join(t.out.Notes, "; "))
 		return fix, nil
 	}
 	for name, why := range t.failing {
@@ -127,6 +131,32 @@ func (s *Search) prove(ctx context.Context, v *variable, f *mending) (report.Rac
 	check("tests", report.Passed, how)
 	fix.Proven = true
 	return fix, nil
+}
+
+// newHang returns a deadlock of another kind or in another function than those before; a patch moves lines.
+func (s *Search) newHang(before []*report.Hang) *report.Hang {
+	in := func(h *report.Hang) map[string]bool {
+		out := make(map[string]bool)
+		for _, w := range h.Waiting {
+			out[w.Func] = true
+		}
+		return out
+	}
+	for _, h := range s.hangs {
+		known := slices.ContainsFunc(before, func(old *report.Hang) bool {
+			was := in(old)
+			for name := range in(h) {
+				if !was[name] {
+					return false
+				}
+			}
+			return old.Kind == h.Kind
+		})
+		if !known {
+			return h
+		}
+	}
+	return nil
 }
 
 // runsWith counts the runs that showed a race about a variable.

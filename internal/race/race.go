@@ -101,7 +101,8 @@ type subject struct {
 	program         bool
 }
 
-// Find builds what is to be run and runs it until the time is over.
+// Find builds what is to be run and runs it until the time is over. When it is interrupted behind the first run, it returns what was
+// found until then, and the error.
 func Find(ctx context.Context, opt Options) (*Search, error) {
 	opt, err := opt.resolved()
 	if err != nil {
@@ -115,11 +116,12 @@ func Find(ctx context.Context, opt Options) (*Search, error) {
 		return nil, err
 	}
 	s := newSearch(opt, work)
-	if err := s.find(ctx); err != nil {
+	err = s.find(ctx)
+	if err != nil && (ctx.Err() == nil || s.out.Tried.Runs == 0) {
 		s.Close()
 		return nil, err
 	}
-	return s, nil
+	return s, err
 }
 
 func newSearch(opt Options, work string) *Search {
@@ -170,11 +172,11 @@ func (s *Search) find(ctx context.Context) error {
 	}
 	began := time.Now()
 	err := s.rounds(ctx)
-	if err != nil {
-		return err
-	}
 	s.out.Tried.Took = time.Since(began)
-	return nil
+	if ctx.Err() != nil {
+		s.note("interrupted: this is what had been found")
+	}
+	return err
 }
 
 // prepare builds all subjects, with some files replaced.

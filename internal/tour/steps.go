@@ -151,6 +151,9 @@ func (g *guide) findRaces(ctx context.Context) error {
 		err = fmt.Errorf("%w; it takes a C compiler such as gcc, and CGO_ENABLED left alone or 1", err)
 	}
 	if err != nil {
+		if s != nil { // what was found until then is not all
+			s.Close()
+		}
 		return g.failed(ctx, limited, what, err)
 	}
 	g.races = s
@@ -194,11 +197,11 @@ func (g *guide) fixRaces(ctx context.Context) error {
 	done := g.begin("fix the race, and prove it", "hone race --fix",
 		"On a copy, with the patch, all that showed the race runs again, and as much once more. What is proven is written.")
 	fixed, err := g.races.Fix(limited)
+	for i := range fixed {
+		g.kept = g.kept || len(fixed[i].Written) > 0 // also when there was no time for the next
+	}
 	if err != nil {
 		return g.failed(ctx, limited, what, err)
-	}
-	for i := range fixed {
-		g.kept = g.kept || fixed[i].Proven
 	}
 	done(nil, racesFixed(fixed))
 	return nil
