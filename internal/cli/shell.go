@@ -148,6 +148,18 @@ func (s *shell) do(line string) error {
 	if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 		return nil
 	}
+	silent := func() error { // what changes settings only
+		if where == "" {
+			return nil
+		}
+		return fmt.Errorf("%s: there is no answer that could go to %s", strings.TrimSpace(line), to)
+	}
+	switch words[0] {
+	case "help", "?", "undo", "reset", "settings":
+		if err := silent(); err != nil {
+			return err
+		}
+	}
 	switch words[0] {
 	case "help", "?":
 		return s.help(words[1:])
@@ -174,6 +186,9 @@ func (s *shell) do(line string) error {
 			return usagef("hone shell "+quoted(q.Refs[0])+" does", "the shell asks about what it was started with")
 		case q.Arg != "":
 			return fmt.Errorf("%s: settings alone hold for all that follows, and a question begins with a view", line)
+		}
+		if err := silent(); err != nil {
+			return err
 		}
 		every := make([]string, len(query.Keys))
 		for i := range query.Keys {
@@ -281,6 +296,9 @@ func divert(line string) (rest, where, to string) {
 }
 
 func (s *shell) toFile(ctx context.Context, v *view.View, name string, in []*recording.Recording, q query.Query) error {
+	if strings.HasPrefix(name, ">") {
+		return usagef("> FILE makes it anew", ">%s: an answer is not added to a file", name)
+	}
 	out := s.out
 	out.file, out.opt.Width, out.opt.Color, out.format = name, 0, false, "text"
 	if f := formatOf[strings.ToLower(filepath.Ext(name))]; f != "" {
@@ -307,7 +325,11 @@ func (s *shell) toProgram(ctx context.Context, v *view.View, words []string, in 
 	out := s.out.on(&sys)
 	out.opt.Color, out.format = false, "text"
 	err = show(ctx, &sys, v, out, in, q)
-	return errors.Join(err, w.Close(), cmd.Wait())
+	err = errors.Join(err, w.Close())
+	if wrong := cmd.Wait(); wrong != nil {
+		err = errors.Join(err, fmt.Errorf("%s: %w", words[0], wrong))
+	}
+	return err
 }
 
 // help lists what can be asked, or says how to ask a view.
