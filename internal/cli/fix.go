@@ -115,9 +115,6 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 			opt.Commit = f.branch
 		}
 	}
-	if opt.Memory, err = refusals(sys, f.forget, sys.Dir); err != nil {
-		return err
-	}
 	opt.Refs = args
 	if arePackages(sys, args) {
 		if f.source != "" {
@@ -144,6 +141,9 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 			defer r.Close()
 			opt.Recorded = append(opt.Recorded, r)
 		}
+	}
+	if opt.Memory, err = refusals(sys, f.forget, opt.Dir); err != nil {
+		return fixError(err, args, opt)
 	}
 	say := &saying{sys: sys, on: width(sys.Err) > 0}
 	opt.Say = say.now
