@@ -94,10 +94,13 @@ func benchRun(cmd *cobra.Command, sys *System, out output, f *benchFlags, q quer
 	if err := errors.Join(err, benchAnswer(sys, out, q, rec, next)); err != nil {
 		return err
 	}
+	if err := cmd.Context().Err(); err != nil {
+		return err
+	}
 	if done.Code != 0 {
 		return &exited{done.Code, errors.New("not all benchmarks ran to their end")}
 	}
-	return cmd.Context().Err()
+	return nil
 }
 
 // benchmarksOf reads the flags of go test that are about benchmarks, for a command that runs some. A Count of 0 is that nobody

@@ -35,6 +35,8 @@ const (
 	exitUsage     = 2
 	exitGate      = 3 // the answer crosses a gate that the user set
 	exitUndecided = 4 // there is no answer, and the user asked to be told
+
+	exitInterrupted = 130 // the user ended it, as shells say that; what is shown is what had been done
 )
 
 // A System is what a command may touch.
@@ -125,20 +127,32 @@ func Main(ctx context.Context, sys System, args []string) int {
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		fmt.Fprintln(sys.Err, "hone: interrupted")
-		return exitFailed
-	}
-	fmt.Fprintf(sys.Err, "hone: %v\n", err)
-	for _, h := range hints(err) {
-		fmt.Fprintf(sys.Err, "hint: %s\n", h)
-	}
-	if ended != nil {
-		return ended.code
+	} else {
+		fmt.Fprintf(sys.Err, "hone: %v\n", err)
+		for _, h := range hints(err) {
+			fmt.Fprintf(sys.Err, "hint: %s\n", h)
+		}
 	}
 	var wrong *usageError
-	if errors.As(err, &wrong) {
+	switch {
+	case ended != nil:
+		return ended.code
+	case errors.As(err, &wrong):
 		return exitUsage
+	case ctx.Err() != nil:
+		return exitInterrupted
 	}
 	return exitFailed
+}
+
+// finished returns what a command ends with that has shown what it has: err, or that the user ended it before it was done. Then
+// nobody may take the answer for a whole one, least of all a gate.
+func finished(ctx context.Context, err error) error {
+	var gate *exited
+	if ctx.Err() != nil && (err == nil || errors.As(err, &gate)) {
+		return ctx.Err()
+	}
+	return err
 }
 
 // tuneGC sets how much garbage may pile up, unless the environment says. Beside a large file it is little: most of the

@@ -223,7 +223,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 			return fmt.Errorf("writing %s: %w", save, err)
 		}
 	}
-	err = showCompare(sys, out, f, &recording.Recording{Ref: "compare", Duel: d})
+	err = finished(ctx, showCompare(sys, out, f, &recording.Recording{Ref: "compare", Duel: d}))
 	if broken != nil {
 		return errors.Join(broken, err)
 	}

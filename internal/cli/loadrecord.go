@@ -73,7 +73,7 @@ func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *
 	}
 	fmt.Fprintf(sys.Err, "hone: %s: %s\n", done.File, bytesText(done.Bytes))
 	rec.Ref = done.File
-	if err := showLoad(sys, out, f, rec); err != nil {
+	if err := finished(cmd.Context(), showLoad(sys, out, f, rec)); err != nil {
 		return err
 	}
 	if rec.Load.Stopped == load.ServerEnded {

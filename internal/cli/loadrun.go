@@ -316,9 +316,9 @@ func runLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *sou
 		}
 	}
 	if err := showLoad(sys, out, f, &recording.Recording{Ref: l.Target, Load: l}); err != nil {
-		return err
+		return finished(cmd.Context(), err)
 	}
-	return noAnswer(l)
+	return finished(cmd.Context(), noAnswer(l))
 }
 
 // findMax searches for the highest rate that meets the goals.
@@ -354,7 +354,7 @@ func findMax(cmd *cobra.Command, sys *System, out output, f *loadFlags, p *load.
 		r.Notes = append(r.Notes, "the search ended early: "+err.Error())
 	}
 	r.Rate = best
-	if err := out.write(sys, r); err != nil {
+	if err := finished(cmd.Context(), out.write(sys, r)); err != nil {
 		return err
 	}
 	if best == 0 {

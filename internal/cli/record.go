@@ -463,7 +463,7 @@ func watchRecord(cmd *cobra.Command, sys *System, opt capture.Options, pid int) 
 	opt.Say = say.now
 	out, err := capture.Watch(cmd.Context(), opt, pid)
 	say.now("")
-	return recorded(sys, out, err)
+	return finished(cmd.Context(), recorded(sys, out, err))
 }
 
 // fetchRecord records a server, and says what came of it.
@@ -478,5 +478,5 @@ func fetchRecord(cmd *cobra.Command, sys *System, opt capture.Options, from capt
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &hinted{err, "is the server running? hone record -- COMMAND runs it"}
 	}
-	return recorded(sys, out, err)
+	return finished(cmd.Context(), recorded(sys, out, err))
 }
