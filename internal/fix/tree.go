@@ -196,6 +196,9 @@ func (t *tree) mendMod(to string) error {
 	if f.Module != nil {
 		t.path = f.Module.Mod.Path
 	}
+	if _, err := os.Stat(filepath.Join(to, rel, "vendor", "modules.txt")); err == nil {
+		return nil // what is replaced is in there, and the go command compares it with go.mod
+	}
 	changed := false
 	for _, r := range f.Replace {
 		if r.New.Version != "" || filepath.IsAbs(r.New.Path) {

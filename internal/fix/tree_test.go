@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/hone-perf/hone/internal/gocmd"
 )
 
 // TestTree copies a module whose go.mod leads out of it, with links, and holds that the copies stand for themselves.
@@ -118,5 +120,37 @@ func TestTree(t *testing.T) {
 	}
 	if _, err := openTree(t.Context(), top); err == nil || !strings.Contains(err.Error(), "no go.mod") {
 		t.Errorf("outside of a module: %v", err)
+	}
+}
+
+// A module that has all it needs in its folder vendor builds in the copies, though go.mod leads out of it.
+func TestTreeVendored(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go command")
+	}
+	top := t.TempDir()
+	for name, text := range map[string]string{
+		"m/go.mod":                        "module example.com/m\n\ngo 1.25\n\nrequire example.com/out v0.0.0\n\nreplace example.com/out => ../out\n",
+		"m/a.go":                          "package m\n\nimport _ \"example.com/out\"\n",
+		"m/vendor/modules.txt":            "# example.com/out v0.0.0 => ../out\n## explicit; go 1.25\nexample.com/out\n# example.com/out => ../out\n",
+		"m/vendor/example.com/out/out.go": "package out\n",
+		"out/go.mod":                      "module example.com/out\n\ngo 1.25\n",
+		"out/out.go":                      "package out\n",
+	} {
+		at := filepath.Join(top, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tr, err := openTree(t.Context(), filepath.Join(top, "m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.close()
+	if _, err := (gocmd.Command{Dir: tr.copyOf(tr.now)}).Run(t.Context(), "build", "./..."); err != nil {
+		t.Error(err)
 	}
 }
