@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -40,5 +41,42 @@ func TestInterrupted(t *testing.T) {
 	said.Reset()
 	if code := Main(ctx, sys, []string{"top", file}); code != exitInterrupted || said.String() != "hone: interrupted\n" {
 		t.Errorf("hone top exits %d when it is interrupted, and says\n%s", code, &said)
+	}
+}
+
+// writes calls f when something is written.
+type writes func()
+
+func (f writes) Write(b []byte) (int, error) {
+	f()
+	return len(b), nil
+}
+
+// Who waits for a question at hone shell can be interrupted, too.
+func TestInterruptedShell(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "app.folded")
+	if err := os.WriteFile(file, []byte("main;work 3\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range [][]string{{"shell", file}, {"pprof", file}} {
+		t.Run(command[0], func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(context.Background())
+			defer interrupt()
+			in, asks := io.Pipe() // which nobody closes as long as there is somebody to ask
+			defer asks.Close()
+			go asks.Write([]byte("top\n"))
+			code := make(chan int, 1)
+			go func() {
+				code <- Main(ctx, System{In: in, Out: writes(interrupt), Err: io.Discard, Env: func(string) string { return "" }, Dir: t.TempDir(), Zone: time.UTC}, command)
+			}()
+			select {
+			case got := <-code:
+				if want := map[string]int{"shell": exitInterrupted, "pprof": 2}[command[0]]; got != want {
+					t.Errorf("exit code %d, want %d", got, want)
+				}
+			case <-time.After(time.Minute):
+				t.Error("it goes on waiting for a line")
+			}
+		})
 	}
 }

@@ -113,7 +113,10 @@ func (s *shell) run() error {
 		if s.ui.Asks() {
 			ask = strings.TrimSpace("hone "+s.settings().String()) + "> "
 		}
-		line, err := s.ui.ReadLine(ask)
+		line, err := s.ui.ReadLine(s.cmd.Context(), ask)
+		if s.cmd.Context().Err() != nil {
+			break
+		}
 		if err != nil && err != io.EOF {
 			return fmt.Errorf("reading a line: %w", err)
 		}

@@ -4,6 +4,7 @@ package prompt
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +15,7 @@ import (
 
 // A Prompt is how a command talks with the user.
 type Prompt interface {
-	ReadLine(prompt string) (string, error)
+	ReadLine(ctx context.Context, prompt string) (string, error) // the last one when ctx has ended
 	Say(text string)
 	Complain(text string)
 	Asks() bool     // whether there is somebody at a terminal to answer
@@ -51,13 +52,32 @@ type plain struct {
 	out, err io.Writer
 }
 
-func (p *plain) ReadLine(prompt string) (string, error) {
+func (p *plain) ReadLine(ctx context.Context, prompt string) (string, error) {
 	io.WriteString(p.out, prompt)
-	line, err := p.in.ReadSlice('\n')
-	if err == bufio.ErrBufferFull {
-		err = fmt.Errorf("it has more than %d kB: questions are lines of text", maxLine>>10)
+	return await(ctx, func() (string, error) {
+		line, err := p.in.ReadSlice('\n')
+		if err == bufio.ErrBufferFull {
+			err = fmt.Errorf("it has more than %d kB: questions are lines of text", maxLine>>10)
+		}
+		return string(line), err
+	})
+}
+
+// await returns what read does, or that ctx has ended. Nothing can interrupt reading, which goes on then until the program ends.
+func await(ctx context.Context, read func() (string, error)) (string, error) {
+	done := make(chan struct{})
+	var line string
+	var err error
+	go func() {
+		defer close(done)
+		line, err = read()
+	}()
+	select {
+	case <-done:
+		return line, err
+	case <-ctx.Done():
+		return "", ctx.Err()
 	}
-	return string(line), err
 }
 
 func (p *plain) Say(text string)              { io.WriteString(p.err, line(text)) }
@@ -72,14 +92,14 @@ type terminal struct {
 	out  io.Writer
 }
 
-func (t *terminal) ReadLine(prompt string) (string, error) {
+func (t *terminal) ReadLine(ctx context.Context, prompt string) (string, error) {
 	t.term.SetPrompt(prompt)
 	state, err := term.MakeRaw(int(t.in.Fd()))
 	if err != nil {
 		return "", err
 	}
 	defer term.Restore(int(t.in.Fd()), state)
-	return t.term.ReadLine()
+	return await(ctx, t.term.ReadLine)
 }
 
 func (t *terminal) Say(text string) { io.WriteString(t.term, line(text)) }

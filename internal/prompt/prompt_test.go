@@ -24,7 +24,7 @@ func TestLongLine(t *testing.T) {
 	env := func(string) string { return "" }
 	in := &letters{}
 	p := New(in, io.Discard, io.Discard, env)
-	if line, err := p.ReadLine(""); err == nil || err == io.EOF || !strings.Contains(err.Error(), "more than 64 kB") {
+	if line, err := p.ReadLine(t.Context(), ""); err == nil || err == io.EOF || !strings.Contains(err.Error(), "more than 64 kB") {
 		t.Errorf("a line without an end: %d bytes, %v", len(line), err)
 	}
 	if in.read > 2*maxLine {
@@ -32,7 +32,7 @@ func TestLongLine(t *testing.T) {
 	}
 	p = New(strings.NewReader("one\n"+strings.Repeat("y", maxLine-1)+"\nthree"), io.Discard, io.Discard, env)
 	for _, want := range []int{4, maxLine, 5} {
-		line, err := p.ReadLine("")
+		line, err := p.ReadLine(t.Context(), "")
 		if len(line) != want || err != nil && (err != io.EOF || want != 5) {
 			t.Errorf("a line of %d bytes, %v; want %d", len(line), err, want)
 		}

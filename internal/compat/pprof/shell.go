@@ -34,7 +34,7 @@ func (s *session) interact() error {
 	}
 	s.greet()
 	for {
-		text, err := s.ui.ReadLine("(pprof) ")
+		text, err := s.ui.ReadLine(s.ctx, "(pprof) ")
 		if err != nil {
 			if err != io.EOF {
 				return err
