@@ -21,6 +21,7 @@ type tree struct {
 	dir  string // where the user is
 	mod  string // root of the module
 	root string // of what is copied: the module, or the workspace that it is in
+	uses string // name of the file in root that says which modules are in the workspace; "" is no workspace
 	path string // of the module
 	vers string // of Go
 
@@ -59,7 +60,7 @@ func openTree(ctx context.Context, dir string) (*tree, error) {
 	t.root = t.mod
 	if about.GOWORK != "" && about.GOWORK != "off" {
 		if top, err := filepath.EvalSymlinks(filepath.Dir(about.GOWORK)); err == nil && below(t.mod, top) {
-			t.root = top
+			t.root, t.uses = top, filepath.Base(about.GOWORK)
 		}
 	}
 	if t.work, err = os.MkdirTemp("", "hone-fix-"); err != nil {
@@ -91,6 +92,9 @@ func (t *tree) copies(ctx context.Context) error {
 		}
 		if err := t.mendMod(to); err != nil {
 			return fmt.Errorf("copying go.mod: %w", err)
+		}
+		if err := t.mendWork(to); err != nil {
+			return fmt.Errorf("copying %s: %w", t.uses, err)
 		}
 	}
 	return nil
@@ -201,11 +205,8 @@ func (t *tree) mendMod(to string) error {
 	}
 	changed := false
 	for _, r := range f.Replace {
-		if r.New.Version != "" || filepath.IsAbs(r.New.Path) {
-			continue
-		}
-		at := filepath.Join(t.mod, filepath.FromSlash(r.New.Path))
-		if below(at, t.root) {
+		at, out := t.outside(t.mod, r.New.Path)
+		if r.New.Version != "" || !out {
 			continue
 		}
 		if err := f.AddReplace(r.Old.Path, r.Old.Version, at, ""); err != nil {
@@ -220,6 +221,50 @@ func (t *tree) mendMod(to string) error {
 		return err
 	}
 	return os.WriteFile(name, text, 0o600)
+}
+
+// mendWork makes modules in the workspace that are outside of the copy be in it still, and what replaces others.
+func (t *tree) mendWork(to string) error {
+	if t.uses == "" {
+		return nil
+	}
+	name := filepath.Join(to, t.uses)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	f, err := modfile.ParseWork(t.uses, text, nil)
+	if err != nil {
+		return err
+	}
+	changed := false
+	for _, u := range f.Use {
+		if at, out := t.outside(t.root, u.Path); out {
+			changed = true
+			u.Path, u.Syntax.Token = at, []string{"use", modfile.AutoQuote(at)}
+			if u.Syntax.InBlock {
+				u.Syntax.Token = u.Syntax.Token[1:]
+			}
+		}
+	}
+	for _, r := range f.Replace {
+		if at, out := t.outside(t.root, r.New.Path); out && r.New.Version == "" {
+			changed = true
+			if err := f.AddReplace(r.Old.Path, r.Old.Version, at, ""); err != nil {
+				return err
+			}
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return os.WriteFile(name, modfile.Format(f.Syntax), 0o600)
+}
+
+// outside returns where a path leads that a file in a folder names, when that is not copied and would not be found from the copy.
+func (t *tree) outside(dir, path string) (at string, out bool) {
+	at = filepath.Join(dir, filepath.FromSlash(path))
+	return at, !filepath.IsAbs(path) && !below(at, t.root)
 }
 
 // in returns where a folder of the tree is in the copy of what was kept.

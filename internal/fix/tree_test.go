@@ -123,20 +123,38 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// A module that has all it needs in its folder vendor builds in the copies, though go.mod leads out of it.
-func TestTreeVendored(t *testing.T) {
+// What needs something outside of the module builds in the copies: one that has all in its folder vendor, though go.mod leads out
+// of it, and one in a workspace.
+func TestTreeBuilds(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("there is no go command")
 	}
+	t.Run("vendored", func(t *testing.T) {
+		builds(t, map[string]string{
+			"m/go.mod":                        "module example.com/m\n\ngo 1.25\n\nrequire example.com/out v0.0.0\n\nreplace example.com/out => ../out\n",
+			"m/a.go":                          "package m\n\nimport _ \"example.com/out\"\n",
+			"m/vendor/modules.txt":            "# example.com/out v0.0.0 => ../out\n## explicit; go 1.25\nexample.com/out\n# example.com/out => ../out\n",
+			"m/vendor/example.com/out/out.go": "package out\n",
+			"out/go.mod":                      "module example.com/out\n\ngo 1.25\n",
+			"out/out.go":                      "package out\n",
+		})
+	})
+	t.Run("workspace", func(t *testing.T) {
+		builds(t, map[string]string{
+			"m/go.work":   "go 1.25\n\nuse .\n\nuse (\n\t../out // beside it\n\t./in\n)\n\nreplace example.com/other => ../other\n",
+			"m/go.mod":    "module example.com/m\n\ngo 1.25\n\nrequire example.com/other v0.0.0\n",
+			"m/a.go":      "package m\n\nimport (\n\t_ \"example.com/in\"\n\t_ \"example.com/other\"\n\t_ \"example.com/out\"\n)\n",
+			"m/in/go.mod": "module example.com/in\n\ngo 1.25\n", "m/in/in.go": "package in\n",
+			"out/go.mod": "module example.com/out\n\ngo 1.25\n", "out/out.go": "package out\n",
+			"other/go.mod": "module example.com/other\n\ngo 1.25\n", "other/other.go": "package other\n",
+		})
+	})
+}
+
+func builds(t *testing.T, files map[string]string) {
+	t.Helper()
 	top := t.TempDir()
-	for name, text := range map[string]string{
-		"m/go.mod":                        "module example.com/m\n\ngo 1.25\n\nrequire example.com/out v0.0.0\n\nreplace example.com/out => ../out\n",
-		"m/a.go":                          "package m\n\nimport _ \"example.com/out\"\n",
-		"m/vendor/modules.txt":            "# example.com/out v0.0.0 => ../out\n## explicit; go 1.25\nexample.com/out\n# example.com/out => ../out\n",
-		"m/vendor/example.com/out/out.go": "package out\n",
-		"out/go.mod":                      "module example.com/out\n\ngo 1.25\n",
-		"out/out.go":                      "package out\n",
-	} {
+	for name, text := range files {
 		at := filepath.Join(top, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 			t.Fatal(err)
