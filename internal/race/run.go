@@ -113,7 +113,7 @@ func (s *Search) execute(ctx context.Context, sub *subject, how How, left time.D
 		cmd.Dir = s.opt.Dir
 	}
 	cmd.Env = append(os.Environ(), "PWD="+cmd.Dir, "GOMAXPROCS="+strconv.Itoa(how.CPU),
-		fmt.Sprintf("GORACE=%s log_path=%s halt_on_error=0 history_size=3 exitcode=%d atexit_sleep_ms=%d", os.Getenv("GORACE"), filepath.Join(logs, "race"), raceExit, endingDelay))
+		gorace(filepath.Join(logs, "race")))
 	if how.Replay {
 		cmd.Env = append(cmd.Env, requestsEnv+"="+sub.requests)
 	}
@@ -157,13 +157,12 @@ func (s *Search) execute(ctx context.Context, sub *subject, how How, left time.D
 		return nil, err
 	}
 	res.log.Crashes, res.log.Notes = said.Crashes, said.Notes
-	files, err := filepath.Glob(filepath.Join(logs, "race.*"))
+	files, err := os.ReadDir(logs) // by name
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(files)
-	for _, name := range files {
-		f, err := os.Open(name)
+	for _, file := range files {
+		f, err := os.Open(filepath.Join(logs, file.Name()))
 		if err != nil {
 			return nil, err
 		}
@@ -175,10 +174,24 @@ func (s *Search) execute(ctx context.Context, sub *subject, how How, left time.D
 		res.log.Races = append(res.log.Races, found.Races...)
 		res.log.Notes = append(res.log.Notes, found.Notes...)
 	}
+	if res.code == raceExit && len(res.log.Races)+len(res.log.Crashes) == 0 {
+		// Never may that be taken for no race.
+		return nil, fmt.Errorf("%s ended with exit code %d as where there are races, and no report of one is found: %s; a program that ends so by itself cannot be searched",
+			sub.importPath, raceExit, cmp.Or(shortened(lastLine(string(res.output))), "it said nothing"))
+	}
 	return res, nil
 }
 
-// A bounded keeps the first and the last part of what is written.
+// gorace tells the race detector where to write its reports. Names of folders may have blanks in them.
+func gorace(file string) string {
+	quote := "'"
+	if strings.Contains(file, quote) {
+		quote = `"`
+	}
+	return fmt.Sprintf("GORACE=%s log_path=%s halt_on_error=0 history_size=3 exitcode=%d atexit_sleep_ms=%d", os.Getenv("GORACE"), quote+file+quote, raceExit, endingDelay)
+}
+
+// A bounded keeps the last part of what is written.
 type bounded struct {
 	buf  bytes.Buffer
 	most int
