@@ -285,9 +285,10 @@ func (c *Change) doubtful(name string) string {
 		return name + " differs, and is only seen where it is called"
 	}
 	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
-		files, _ := filepath.Glob(filepath.Join(c.New.Dir, dir, "*.go"))
+		in := os.DirFS(filepath.Join(c.New.Dir, dir)) // whose name is no pattern
+		files, _ := fs.Glob(in, "*.go")
 		for _, f := range files {
-			if text, err := os.ReadFile(f); err == nil && bytes.Contains(text, []byte("\n//go:embed ")) {
+			if text, err := fs.ReadFile(in, f); err == nil && bytes.Contains(text, []byte("\n//go:embed ")) {
 				return name + " differs, and may be embedded"
 			}
 		}
