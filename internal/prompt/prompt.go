@@ -34,7 +34,7 @@ func New(in io.Reader, out, err io.Writer, env func(string) string) Prompt {
 		io.Reader
 		io.Writer
 	}{f, err}
-	return &terminal{in: f, term: term.NewTerminal(rw, ""), out: out}
+	return &terminal{in: f, term: term.NewTerminal(rw, ""), out: out, color: env("NO_COLOR") == ""}
 }
 
 func line(text string) string {
@@ -90,6 +90,8 @@ type terminal struct {
 	in   *os.File
 	term *term.Terminal
 	out  io.Writer
+
+	color bool // for complaints
 }
 
 func (t *terminal) ReadLine(ctx context.Context, prompt string) (string, error) {
@@ -104,7 +106,12 @@ func (t *terminal) ReadLine(ctx context.Context, prompt string) (string, error) 
 
 func (t *terminal) Say(text string) { io.WriteString(t.term, line(text)) }
 
-func (t *terminal) Complain(text string) { t.Say("\033[0;31m" + line(text) + "\033[0m") }
+func (t *terminal) Complain(text string) {
+	if text = line(text); t.color {
+		text = "\033[0;31m" + text + "\033[0m"
+	}
+	t.Say(text)
+}
 
 func (t *terminal) Asks() bool { return true }
 
