@@ -32,8 +32,20 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:\n%s", e.Doing, strings.TrimSpace(e.Output))
 }
 
-// waitDelay is how long to wait for what the compiler still has to say when the go command was interrupted.
-const waitDelay = time.Second
+// waitDelay is how long the go command has to come to an end when it was interrupted.
+const waitDelay = 5 * time.Second
+
+// Interrupted makes the end of its context interrupt a command instead of killing it, so that the go command can wait for the compilers that
+// run and remove its temporary folders. It is killed when it has not ended some seconds later.
+func Interrupted(cmd *exec.Cmd) {
+	cmd.WaitDelay = waitDelay
+	cmd.Cancel = func() error {
+		if cmd.Process.Signal(os.Interrupt) != nil {
+			return cmd.Process.Kill() // systems without such a signal
+		}
+		return nil
+	}
+}
 
 // Run runs the go command and returns what it prints. When it fails, the error is an Error.
 func (c Command) Run(ctx context.Context, args ...string) ([]byte, error) {
@@ -52,7 +64,7 @@ func (c Command) run(ctx context.Context, args []string) (out, said []byte, err 
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.WaitDelay = waitDelay
+	Interrupted(cmd)
 	err = cmd.Run()
 	var exit *exec.ExitError
 	switch {
