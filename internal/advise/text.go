@@ -249,10 +249,35 @@ func (p *Pass) padded(loop ast.Stmt, s *types.Var, st *ast.AssignStmt) []report.
 	if !rune && (!isText || text == "") {
 		return nil
 	}
+	return p.filledUp(l, s, pad, cond.Y, isText && len(text) == 1)
+}
+
+// filledUp is a fix that writes a text and what comes before it to memory for both. Each write doubles what is there, as
+// strings.Repeat does, which would need memory of its own.
+func (p *Pass) filledUp(l *ast.ForStmt, s *types.Var, pad, n ast.Expr, oneByte bool) []report.Fix {
 	p.need("strings")
-	x := p.localName("pad")
-	return p.fix(report.Mechanical, "add it all at once", replace(l, fmt.Sprintf("if %s {\n%s := %s\n%s = strings.Repeat(%s, (%s-len(%s)+len(%s)-1)/len(%s)) + %s\n}",
-		p.src(cond), x, p.src(pad), s.Name(), x, p.src(cond.Y), s.Name(), x, x, s.Name())))
+	b, size, x := p.localName("text"), p.localName("size"), p.src(pad)
+	missing := fmt.Sprintf("%s - len(%s)", p.src(n), s.Name())
+	begin := fmt.Sprintf("%s := %s\n", size, missing)
+	if !oneByte {
+		x = p.localName("pad")
+		begin = fmt.Sprintf("%s := %s\n%s := (%s + len(%s) - 1) / len(%s) * len(%s)\n", x, p.src(pad), size, missing, x, x, x)
+	}
+	if !p.unit.atLeast(21) { // which has min
+		return p.fix(report.Mechanical, "add it all at once", replace(l, fmt.Sprintf("if %s {\n%s%s = strings.Repeat(%s, %s/len(%s)) + %s\n}",
+			p.src(l.Cond), begin, s.Name(), x, size, x, s.Name())))
+	}
+	write := strings.NewReplacer("TEXT", b, "SIZE", size, "REST", s.Name(), "PAD", x).Replace(strings.Join([]string{
+		"var TEXT strings.Builder",
+		"TEXT.Grow(SIZE + len(REST))",
+		"TEXT.WriteString(PAD)",
+		"for TEXT.Len() < SIZE {",
+		"TEXT.WriteString(TEXT.String()[:min(TEXT.Len(), SIZE-TEXT.Len())])",
+		"}",
+		"TEXT.WriteString(REST)",
+		"REST = TEXT.String()",
+	}, "\n"))
+	return p.fix(report.Mechanical, "add it all at once", replace(l, "if "+p.src(l.Cond)+" {\n"+begin+write+"\n}"))
 }
 
 var splitOne = &Rule{

@@ -32,6 +32,23 @@ func leftpad(s string, n int, chr rune) string {
 	return s
 }
 
+const width = 9
+
+func zeros(s string) string {
+	for len(s) < width {
+		s = "0" + s // cost: runtime.concatstring2 runtime.mallocgc; want
+	}
+	return s
+}
+
+// The last one may go past the width.
+func dashes(text string, size int) string {
+	for len(text) < size {
+		text = "-%-" + text // cost: runtime.concatstring2 runtime.mallocgc; want
+	}
+	return text
+}
+
 // It is looked at in each round.
 func seen(list []string) string {
 	s := ""
@@ -58,5 +75,6 @@ func main() {
 		for _, chr := range []rune{'*', 'é', '→', -1} {
 			fmt.Printf("%q\n", leftpad("foo", n, chr))
 		}
+		fmt.Printf("%q %q %q %q\n", leftpad("", n, 'é'), zeros("12345678"[:max(n, 0)]), dashes("", n), dashes("é", n))
 	}
 }
