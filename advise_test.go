@@ -77,7 +77,7 @@ func TestAdviseExamples(t *testing.T) {
 		{dir: "leftpad", pkg: "./v1", record: []string{"-bench=Serve$", "-benchtime=5000x"}, want: []want{
 			{"replacer-per-call", "strings.NewReplacer", true}, {"concat-loop", "s = string(chr) + s", true}}},
 		{dir: "metrics", pkg: "./v1", record: []string{"-benchtime=500x"}, want: []want{{"writer-per-call", "gzip.NewWriter", true}, {"write-joined", "fmt.Fprintf", true}}},
-		{dir: "loadgen", pkg: "./v1", record: []string{"-bench=/n=10000$", "-benchtime=20x"}, want: []want{{"channel-up-front", "for range j.n", false}}},
+		{dir: "loadgen", pkg: "./v1", record: []string{"-bench=/n=10000$", "-benchtime=20x"}, want: []want{{"channel-up-front", "for range j.n", true}}},
 		{dir: "loadgen", pkg: "./v2", record: []string{"-bench=/n=10000$", "-benchtime=20x"}, none: true},
 		{dir: "leaky", pkg: ".", record: []string{"--", "-for", "2s"}, want: []want{{"leaked-goroutine", "answers <-", true}, {"growing-map", "r.sessions[id] = s", false}}},
 		{dir: "contended", pkg: ".", record: []string{"--", "-mode", "mutex", "-for", "2s"}, want: []want{{"contended-lock", "t.mu.Lock()", true}}},

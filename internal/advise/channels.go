@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"go/types"
 	"slices"
 
 	"github.com/hone-perf/hone/internal/report"
@@ -132,84 +131,4 @@ func (p *Pass) sendersOf(start *ast.GoStmt, send *ast.SendStmt, made ast.Stmt) (
 	}
 	n, ok := p.rounds(r)
 	return n, ok && p.between(made, r, r.X)
-}
-
-var channelUpFront = &Rule{
-	Name: "channel-up-front", Rank: 45,
-	Doc: "all jobs are made and put into a channel before anybody works on them",
-	Find: func(p *Pass) {
-		each(p, func(st *ast.AssignStmt) {
-			if len(st.Rhs) != 1 || len(st.Lhs) != 1 {
-				return
-			}
-			made := p.builtin(st.Rhs[0], "make")
-			ch := p.local(st.Lhs[0])
-			if made == nil || ch == nil || len(made.Args) != 2 || p.isConst(made.Args[1]) {
-				return
-			}
-			if _, ok := ch.Type().Underlying().(*types.Chan); !ok {
-				return
-			}
-			block, ok := p.parent(st).(*ast.BlockStmt)
-			if !ok {
-				return
-			}
-			for _, s := range block.List[slices.Index(block.List, ast.Stmt(st))+1:] {
-				if p.starts(s) {
-					return // somebody may receive already
-				}
-				body := loopBody(s)
-				if body == nil || !p.sendsTo(body, ch) {
-					continue
-				}
-				c := p.cost(s, func(*chain) bool { return true })
-				own := p.cost(st, allocates("makechan", "mallocgc"))
-				c.add(&own)
-				p.report(s, c, finding{
-					title:  "all jobs made before the first is begun",
-					claim:  fmt.Sprintf("the loop makes %s jobs and puts them into %s, which has room for all of them, before anybody receives: all of them are in memory at the same time, and the collector looks at them again and again", p.src(made.Args[1]), ch.Name()),
-					advice: "let those who work make each job when it is its turn, from a counter; or start them first, and send through a channel with little room",
-					risk:   "what is wrong with a job then shows when others are done already",
-					also:   []ast.Node{st},
-				})
-				return
-			}
-		})
-	},
-}
-
-// starts reports whether a statement may start a goroutine.
-func (p *Pass) starts(s ast.Stmt) bool {
-	found := false
-	ast.Inspect(s, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.GoStmt:
-			found = true
-		case *ast.CallExpr:
-			found = found || p.calls(n, "(*sync.WaitGroup).Go") != nil
-		}
-		return !found
-	})
-	return found
-}
-
-func loopBody(s ast.Stmt) *ast.BlockStmt {
-	switch s := s.(type) {
-	case *ast.ForStmt:
-		return s.Body
-	case *ast.RangeStmt:
-		return s.Body
-	}
-	return nil
-}
-
-func (p *Pass) sendsTo(n ast.Node, ch *types.Var) bool {
-	found := false
-	ast.Inspect(n, func(n ast.Node) bool {
-		if s, ok := n.(*ast.SendStmt); ok && p.local(s.Chan) == ch {
-			found = true
-		}
-		return !found
-	})
-	return found
 }

@@ -482,6 +482,7 @@ type finding struct {
 	fixes                      []report.Fix
 	also                       []ast.Node
 	callee                     string // where the cost is, to be asked about
+	live                       bool   // what is saved is held, not made
 }
 
 // report reports that something at a node costs something.
@@ -492,7 +493,7 @@ func (p *Pass) report(n ast.Node, c cost, f finding) {
 	at := p.file.tok.Position(n.Pos())
 	out := &report.Finding{
 		Rule: p.Rule.Name, Title: f.title, Claim: f.claim, Advice: f.advice, Risk: f.risk, Fixes: f.fixes,
-		Where: p.spot(at.Line, at.Column),
+		Where: p.spot(at.Line, at.Column), Live: f.live,
 	}
 	if len(f.fixes) == 0 {
 		out.NoFix = cmp.Or(p.why, p.noFix())
@@ -558,6 +559,9 @@ func (p *Pass) evidence(c cost, callee string) (out []report.Evidence) {
 func proofOf(f *report.Finding) string {
 	if len(f.Fixes) == 0 {
 		return "none yet: there is no patch to try"
+	}
+	if f.Live {
+		return "the patched package compiles; hone prove says whether it does the same, and hone compare --live how much of the heap it has in use"
 	}
 	return "the patched package compiles; hone prove --faster says whether it does the same, and whether it is faster"
 }

@@ -57,6 +57,7 @@ const compareExamples = `  hone compare
 type compareFlags struct {
 	budget   time.Duration
 	count    bool
+	live     bool
 	within   string
 	alpha    float64
 	how      string
@@ -95,6 +96,7 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 	flags.StringArrayVar(&f.commands, "cmd", nil, "compare two `COMMAND`s of a shell instead; given twice, the old one first")
 	flags.StringVar(&f.load, "load", "", "compare two versions of a server, under a load: `WORDS` are those of hone load, and arguments of the server come behind --")
 	flags.BoolVar(&f.count, "count", false, "count instructions, too, under valgrind: their number hardly depends on what else the machine does")
+	flags.BoolVar(&f.live, "live", false, "watch the heap, too, in runs of their own: the most of it that is in use at a time")
 	flags.BoolVar(&f.noWhy, "no-why", false, "do not profile what changed")
 	flags.StringVar(&f.raw, "raw", "", "also write old.txt and new.txt into `FOLDER`, for benchstat")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -132,6 +134,8 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 		return usagef("", "--layouts=%d: want 1 to 50", f.layouts)
 	case f.count && (f.load != "" || f.commands != nil || !runs(f, args)):
 		return usagef("", "--count counts the instructions of benchmarks, and none are run here")
+	case f.live && (f.load != "" || f.commands != nil || !runs(f, args)):
+		return usagef("", "--live watches the heap of benchmarks, and none are run here")
 	}
 	save := ""
 	if strings.HasSuffix(out.file, ".hone") {
@@ -155,7 +159,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 			return err
 		}
 	}
-	opt := duel.Options{Flags: build, Budget: f.budget, NewTests: f.newTests, How: f.how, Layouts: f.layouts, NoWhy: f.noWhy, Count: f.count}
+	opt := duel.Options{Flags: build, Budget: f.budget, NewTests: f.newTests, How: f.how, Layouts: f.layouts, NoWhy: f.noWhy, Count: f.count, Live: f.live}
 	opt.Plan.Alpha = f.alpha
 	if f.within != "" {
 		if opt.Plan.Within, err = shareOf(f.within); err != nil {

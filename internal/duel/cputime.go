@@ -22,6 +22,7 @@ const (
 	parallelUnit = "hone-parallel" // 1 when RunParallel was called
 	idleUnit     = "hone-idle"     // share of the time in which it did not want a processor
 	loopUnit     = "hone-loop"     // 1 when it calls B.Loop
+	liveUnit     = "hone-live"     // bytes of the heap that were in use at most, beside those from before
 	setupUnit    = "hone-setup"    // nanoseconds of CPU time that calling it takes besides what it times
 	ownUnits     = "hone-"         // how all of those begin
 )

@@ -41,6 +41,7 @@ type Options struct {
 	Layouts  int           // link each side this often with its code in another order; 0 and 1 leave it as it is
 	NoWhy    bool          // do not profile what changed
 	Count    bool          // count instructions, too
+	Live     bool          // watch how much of the heap is in use, too
 	Seed     uint64        // of the random order; 0 is any
 
 	// Say is told what is going on. It may be nil.
@@ -175,6 +176,11 @@ func (d *duel) measure(ctx context.Context) error {
 	}
 	if d.valgrind != "" {
 		if err := d.count(ctx); err != nil {
+			return err
+		}
+	}
+	if d.opt.Live {
+		if err := d.live(ctx); err != nil {
 			return err
 		}
 	}

@@ -174,7 +174,7 @@ func TestClock(t *testing.T) {
 	os.MkdirAll(filepath.Join(loops, "src", "testing"), 0o755)
 	os.WriteFile(filepath.Join(loops, "src", "testing", "benchmark.go"), bytes.ReplaceAll(text, []byte("\tvar more bool\n"), nil), 0o644)
 	overlay = gocmd.Overlay{}
-	if ok, err := addClock(loops, t.TempDir(), overlay); !ok || err != nil || len(overlay) != 5 {
+	if ok, err := addClock(loops, t.TempDir(), overlay); !ok || err != nil || len(overlay) != 6 {
 		t.Errorf("a package that loops in another way: %v, %v, %v", ok, err, overlay)
 	}
 	// Another one is left alone.

@@ -39,6 +39,7 @@ type run struct {
 	alone bool   // on one processor, which it may share with the other side
 	turns int    // that it takes with the other side; 0 is none
 	args  []string
+	env   []string
 	under []string // command that runs it
 }
 
@@ -70,7 +71,7 @@ func (d *duel) do(ctx context.Context, runs ...run) ([]result, error) {
 		line := slices.Concat(run.under, []string{run.prog.file}, args, run.args)
 		cmd := exec.Command(line[0], line[1:]...)
 		cmd.Dir = run.prog.dir
-		cmd.Env = append(os.Environ(), "PWD="+run.prog.dir)
+		cmd.Env = append(append(os.Environ(), "PWD="+run.prog.dir), run.env...)
 		if run.alone {
 			cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
 		}

@@ -393,6 +393,7 @@ func (r *run) whole(ctx context.Context) error {
 	var race prove.Race
 	var names []string
 	for _, one := range r.races {
+		race.Live = race.Live || one.Live
 		for _, dir := range one.Packages {
 			if !slices.Contains(race.Packages, dir) {
 				race.Packages = append(race.Packages, dir)

@@ -31,10 +31,15 @@ func isTime(what string) bool {
 	return slices.Contains([]string{"CPU time", "time", "throughput"}, what)
 }
 
-func isMemory(what string) bool { return what == "memory" || what == "allocations" }
+func isMemory(what string) bool {
+	return slices.Contains([]string{"memory", "allocations", liveHeap}, what)
+}
+
+// liveHeap is what a row is about that says how much of the heap is in use at most.
+const liveHeap = "live heap"
 
 // gains decides whether it is known that a patch helps: less is allocated, which runs tell that are the same each time, or
-// less time is needed; and no benchmark got worse.
+// less time is needed, or less of the heap is in use at a time, where that is what it is for; and no benchmark got worse.
 func (y *trial) gains() {
 	rows := y.rows()
 	if len(rows) == 0 {
@@ -52,9 +57,10 @@ func (y *trial) gains() {
 		return
 	}
 	faster, undecided, lighter, slower := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]*report.CompareRow{}
-	var less, open, risky, heavier *report.CompareRow
+	var less, open, risky, heavier, held *report.CompareRow
 	var risks []*report.CompareRow
 	timed := false // some benchmark says for sure
+	holds := y.finding != nil && y.finding.Live
 	times, allocs, n, m := 0.0, 0.0, 0, 0
 	for i := range rows {
 		row := &rows[i]
@@ -86,7 +92,10 @@ func (y *trial) gains() {
 			}
 		case isMemory(row.What):
 			lighter[name] = lighter[name] || row.What == "memory" && row.Verdict == report.Better
-			if row.Verdict == report.Better {
+			if row.What == liveHeap && (held == nil || row.Ratio < held.Ratio) {
+				held = row
+			}
+			if row.Verdict == report.Better && (!holds || row.What == liveHeap) {
 				allocs, m = allocs+math.Log(ratio), m+1
 				less = row
 			}
@@ -117,6 +126,14 @@ func (y *trial) gains() {
 	if m > 0 {
 		y.score *= math.Exp(allocs / float64(m) / 4) // where times are close, allocations decide
 	}
+	if holds && less != nil && times < 0 && maxHi(slower) <= 1+maxRisk {
+		// A little longer in one benchmark is what all others are faster for, and so much less is in use.
+		for _, row := range slower {
+			y.costs = append(y.costs, "it takes a little longer in one benchmark: "+said(row))
+		}
+		slices.Sort(y.costs)
+		clear(slower)
+	}
 	switch {
 	case len(slower) > 0:
 		for _, row := range slower {
@@ -128,11 +145,21 @@ func (y *trial) gains() {
 	case less != nil && risky != nil:
 		y.refuse(false, "less is allocated, but whether it takes longer did not show in the time there was: %s; --each gives more", said(risky))
 	case less != nil:
+	case holds && held != nil: // what it was to save is what counts, whatever else got a little less
+		y.refuse(held.Verdict != report.Undecided, "no gain: %s", said(held))
 	case open != nil:
 		y.refuse(false, "whether it helps did not show in the time there was: %s; --each gives more", said(open))
 	default:
 		y.refuse(true, "no gain: %s", said(&rows[0]))
 	}
+}
+
+// maxHi returns by how much any of some rows may have grown.
+func maxHi(rows map[string]*report.CompareRow) (hi float64) {
+	for _, row := range rows {
+		hi = max(hi, row.Hi)
+	}
+	return hi
 }
 
 // said puts what was measured into a few words.

@@ -42,6 +42,7 @@ func TestGains(t *testing.T) {
 		{"fewer allocations, all that wait are open", []report.CompareRow{wide, row("a", "allocations", 0.5, report.Better)}, "whether it takes longer", false},
 		{"a byte more", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 1.0001, report.Worse), row("a", "allocations", 0.5, report.Better)}, "", false},
 		{"more and smaller", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 0.5, report.Better), row("a", "allocations", 1.5, report.Worse)}, "", false},
+		{"more is held, less is allocated", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 0.5, report.Better), row("a", "live heap", 1.5, report.Worse)}, "it needs more", true},
 		{"less throughput", []report.CompareRow{row("a", "throughput", 0.9, report.Worse), row("a", "allocations", 0.5, report.Better)}, "slower", true},
 	}
 	for _, tt := range tests {
@@ -49,6 +50,26 @@ func TestGains(t *testing.T) {
 		y.gains()
 		if (y.reason == "") != (tt.reason == "") || !strings.Contains(y.reason, tt.reason) || y.decided != tt.decided {
 			t.Errorf("%s: %q, decided %v; want %q, %v", tt.name, y.reason, y.decided, tt.reason, tt.decided)
+		}
+	}
+	for _, tt := range []struct {
+		name, reason string
+		rows         []report.CompareRow
+	}{
+		{"less is held", "", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "live heap", 0.1, report.Better), row("b", "live heap", 1, report.Same)}},
+		{"faster", "", []report.CompareRow{row("a", "CPU time", 0.5, report.Better), row("a", "live heap", 1, report.Same)}},
+		{"less is allocated, as much is held", "no gain: live heap of a", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 0.97, report.Better), row("a", "live heap", 1, report.Same)}},
+		{"less is held, a little slower in one, and faster on the whole", "", []report.CompareRow{row("a", "CPU time", 1.01, report.Worse), row("b", "CPU time", 0.7, report.Better), row("b", "live heap", 0.1, report.Better)}},
+		{"less is held, slower in one, and faster on the whole", "slower", []report.CompareRow{row("a", "CPU time", 1.1, report.Worse), row("b", "CPU time", 0.7, report.Better), row("b", "live heap", 0.1, report.Better)}},
+		{"less is held, a little slower on the whole", "slower", []report.CompareRow{row("a", "CPU time", 1.01, report.Worse), row("b", "CPU time", 1, report.Same), row("b", "live heap", 0.1, report.Better)}},
+		{"as much is held, a little slower in one", "slower", []report.CompareRow{row("a", "CPU time", 1.01, report.Worse), row("b", "CPU time", 0.7, report.Better), row("b", "live heap", 1, report.Same)}},
+		{"less is held, slower", "slower", []report.CompareRow{row("a", "CPU time", 1.2, report.Worse), row("a", "live heap", 0.1, report.Better)}},
+		{"less is held, time open and far", "whether it takes longer", []report.CompareRow{open, row("a", "live heap", 0.1, report.Better)}},
+	} {
+		y := &trial{finding: &report.Finding{Live: true}, proof: &report.Proof{Speed: &report.Compare{Rows: tt.rows}}}
+		y.gains()
+		if (y.reason == "") != (tt.reason == "") || !strings.Contains(y.reason, tt.reason) {
+			t.Errorf("of what holds too much, %s: %q; want %q", tt.name, y.reason, tt.reason)
 		}
 	}
 	same := &trial{proof: &report.Proof{Speed: &report.Compare{Identical: []string{"p"}}}}

@@ -34,6 +34,7 @@ type trial struct {
 	race    *prove.Race   // what was run to compare them
 	reason  string        // why it is not proven
 	decided bool          // the same would come out again
+	costs   []string      // what got a little worse for what was won
 	score   float64       // what is left of the time, or of the allocations; the less the better
 }
 
@@ -132,7 +133,7 @@ func (r *run) prove(ctx context.Context, y *trial) error {
 		Time: r.opt.Each, Executions: r.opt.Calls, Seed: r.opt.Seed, Stop: true, Tests: &r.tests,
 		Say: func(s string) { r.opt.Say(about + s) },
 		Faster: func(ctx context.Context, race prove.Race) (prove.Speed, error) {
-			race.NoWhy = true
+			race.NoWhy, race.Live = true, y.finding.Live
 			if len(race.Flags) == 0 { // those in the tests, which are there in the end as well
 				y.race = &race
 			}
@@ -259,7 +260,7 @@ func (y *trial) doubts() []string {
 			}
 		}
 	}
-	return out
+	return append(out, y.costs...)
 }
 
 // fill writes down what became of the trial.

@@ -21,7 +21,7 @@ func Faster(ctx context.Context, race Race) (Speed, error) {
 		return duel.Side{DuelSide: recording.DuelSide{Name: v.Name}, Dir: v.Dir}
 	}
 	d, err := duel.Run(ctx, duel.Options{
-		Old: side(race.Old), New: side(race.New), Packages: race.Packages, Bench: race.Bench, Flags: race.Flags, Budget: race.Budget, NoWhy: race.NoWhy,
+		Old: side(race.Old), New: side(race.New), Packages: race.Packages, Bench: race.Bench, Flags: race.Flags, Budget: race.Budget, NoWhy: race.NoWhy, Live: race.Live,
 	})
 	if errors.Is(err, duel.ErrNothing) {
 		return Speed{Notes: []string{"there are no benchmarks that both versions have: whether it is faster is not known"}}, nil

@@ -28,6 +28,7 @@ type Race struct {
 	Budget   time.Duration     // for each benchmark
 	Renamed  map[string]string // import paths of packages in the old version → in the new one, where they differ
 	NoWhy    bool              // do not profile what changed: the machine is too busy for that
+	Live     bool              // watch how much of the heap is in use, too
 }
 
 // A Speed is the answer of Options.Faster.

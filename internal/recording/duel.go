@@ -51,6 +51,7 @@ type DuelBenchmark struct {
 	Iters  int           `json:"iters,omitempty"`  // of each run, the same on both sides
 	Pairs  []DuelPair    `json:"pairs,omitempty"`  // in the order in which they were measured
 	Counts []DuelPair    `json:"counts,omitempty"` // of Instructions, where they were counted
+	Live   []DuelPair    `json:"live,omitempty"`   // of LiveHeap, where it was watched
 	Only   string        `json:"only,omitempty"`   // the side that has it, old or new, when the other has not
 	Error  string        `json:"error,omitempty"`  // why there is no answer
 	Took   time.Duration `json:"took_ns,omitempty"`
@@ -59,6 +60,9 @@ type DuelBenchmark struct {
 
 // Instructions is the unit of DuelBenchmark.Counts.
 const Instructions = "instructions/op"
+
+// LiveHeap is the unit of DuelBenchmark.Live: bytes of the heap that were in use at most, beside those that were before the benchmark.
+const LiveHeap = "live-heap-B"
 
 // A DuelPair are two runs that belong together: values by unit.
 type DuelPair struct {

@@ -37,7 +37,8 @@ type Finding struct {
 	Fixes    []Fix      `json:"fixes,omitempty"`  // variants, the safest first
 	NoFix    string     `json:"no_fix,omitempty"` // why there is no patch, where there could be one
 	Risk     string     `json:"risk"`
-	Proof    string     `json:"proof"` // how the fix is to be proven, or was
+	Live     bool       `json:"live,omitempty"` // what it saves is held, not made: it shows in how much of the heap is in use
+	Proof    string     `json:"proof"`          // how the fix is to be proven, or was
 }
 
 // A Spot is a line of source.

@@ -67,6 +67,9 @@ func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 		if len(b.Counts) > 0 {
 			out.Rows = append(out.Rows, countRow(b, plan.Within))
 		}
+		if len(b.Live) > 0 {
+			out.Rows = append(out.Rows, liveRow(b))
+		}
 	}
 	slices.SortStableFunc(out.Rows, func(a, b report.CompareRow) int { return cmp.Compare(rankOf(a.What), rankOf(b.What)) })
 	discoveries(out.Rows)
@@ -195,11 +198,11 @@ func isCost(unit string) bool {
 
 // rankOf orders tables.
 func rankOf(what string) int {
-	i := slices.Index([]string{"CPU time", "time", "throughput", "instructions", "memory", "allocations", "resident memory"}, what)
-	if i < 0 {
-		return 7
+	order := []string{"CPU time", "time", "throughput", "instructions", "memory", "allocations", "live heap", "resident memory"}
+	if i := slices.Index(order, what); i >= 0 {
+		return i
 	}
-	return i
+	return len(order)
 }
 
 // countRow judges numbers of instructions. They are nearly the same each time, so what was seen is what there is.
@@ -221,6 +224,41 @@ func countRow(b *recording.DuelBenchmark, within float64) report.CompareRow {
 		c.Verdict = stat.Lower
 	}
 	r := rowOf(dimension{"instructions", recording.Instructions, 1, -1, "more", "fewer"}, old, new, within, c)
+	r.Pkg, r.Name, r.How, r.P = b.Pkg, b.Name, b.How, nil
+	return r
+}
+
+// What a heap has to change by to count. When it was looked at is chance, so small heaps are never the same twice.
+const (
+	leastLive  = 0.1      // share
+	leastBytes = 64 << 10 // beside it
+)
+
+// liveRow judges how much of the heap was in use at most. Every run is of all that happens, so no run of one side may be among those
+// of the other.
+func liveRow(b *recording.DuelBenchmark) report.CompareRow {
+	var olds, news []float64
+	for _, p := range b.Live {
+		olds, news = append(olds, p.Old[recording.LiveHeap]), append(news, p.New[recording.LiveHeap])
+	}
+	old, new := stat.Median(olds), stat.Median(news)
+	c := stat.Comparison{N: len(olds), Ratio: new / old, Lo: slices.Min(news) / slices.Max(olds), Hi: slices.Max(news) / slices.Min(olds), Verdict: stat.Undecided}
+	if slices.Min(olds) <= 0 || slices.Min(news) <= 0 {
+		c.Lo, c.Hi = 0, math.Inf(1)
+	}
+	apart := func(less, more []float64) bool {
+		gap := slices.Min(more) - slices.Max(less)
+		return gap > leastBytes && gap > leastLive*slices.Min(more)
+	}
+	switch {
+	case apart(news, olds):
+		c.Verdict = stat.Lower
+	case apart(olds, news):
+		c.Verdict = stat.Higher
+	case math.Abs(new-old) < max(leastBytes, leastLive*old):
+		c.Verdict = stat.Same
+	}
+	r := rowOf(dimension{"live heap", "B", 1, -1, "more", "less"}, old, new, leastLive, c)
 	r.Pkg, r.Name, r.How, r.P = b.Pkg, b.Name, b.How, nil
 	return r
 }

@@ -188,3 +188,34 @@ func TestCompareWhy(t *testing.T) {
 		}
 	}
 }
+
+// Of how much of the heap is in use, runs of both sides have to be apart, and by more than chance makes of small heaps.
+func TestCompareLive(t *testing.T) {
+	const kb = 1 << 10
+	for _, tt := range []struct {
+		name      string
+		olds, new []float64
+		verdict   string
+	}{
+		{"less", []float64{900 * kb, 1000 * kb, 950 * kb}, []float64{30 * kb, 50 * kb, 40 * kb}, report.Better},
+		{"more", []float64{30 * kb, 50 * kb, 40 * kb}, []float64{900 * kb, 1000 * kb, 950 * kb}, report.Worse},
+		{"nothing before", []float64{0, 0, 0}, []float64{900 * kb, 1000 * kb, 950 * kb}, report.Worse},
+		{"a twentieth", []float64{1000 * kb, 1001 * kb, 1002 * kb}, []float64{900 * kb, 950 * kb, 955 * kb}, report.Same},
+		{"small", []float64{60 * kb, 61 * kb, 62 * kb}, []float64{10 * kb, 12 * kb, 11 * kb}, report.Same},
+		{"mixed", []float64{900 * kb, 1000 * kb, 100 * kb}, []float64{90 * kb, 110 * kb, 100 * kb}, report.Undecided},
+	} {
+		b := dueled("B", 1, 9)
+		for i := range tt.olds {
+			b.Live = append(b.Live, recording.DuelPair{Old: map[string]float64{recording.LiveHeap: tt.olds[i]}, New: map[string]float64{recording.LiveHeap: tt.new[i]}})
+		}
+		out, err := Compare([]*recording.Recording{{Duel: &recording.Duel{Benchmarks: []recording.DuelBenchmark{b}}}}, query.Query{View: "compare"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := out.(*report.Compare).Rows
+		i := slices.IndexFunc(rows, func(r report.CompareRow) bool { return r.What == "live heap" })
+		if i < 0 || rows[i].Verdict != tt.verdict || rows[i].Unit != "B" {
+			t.Errorf("%s: %+v; want %s", tt.name, rows, tt.verdict)
+		}
+	}
+}

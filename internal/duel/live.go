@@ -1,0 +1,86 @@
+package duel
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// What a program holds at a time is another thing than what it allocates: jobs that are all made before the first is begun are as
+// many bytes as those that are made one by one, and a heap as large as all of them. Each collection of garbage knows what is alive,
+// so runs of their own do one after the other, and the most that any of them found is what counts. The world is stopped for all of
+// each, since what is allocated meanwhile would count as alive.
+const lives = 3 // runs of each side
+
+// liveEnv makes a benchmark watch its heap.
+func liveEnv() []string {
+	debug := "gcstoptheworld=1"
+	if more := os.Getenv("GODEBUG"); more != "" {
+		debug = more + "," + debug
+	}
+	return []string{"HONE_LIVE=1", "GODEBUG=" + debug}
+}
+
+// live watches the heap of both sides of all benchmarks.
+func (d *duel) live(ctx context.Context) error {
+	var rows []*row
+	for _, r := range d.rows {
+		if r.Error == "" && r.Only == "" && r.commands == nil && len(r.Pairs) > 0 {
+			rows = append(rows, r)
+		}
+	}
+	i := 0
+	return d.work(ctx, func() *job {
+		if i == lives*len(rows) {
+			return nil
+		}
+		r := rows[i/lives]
+		i++
+		d.say("%s: watching the heap, %d of %d", r.Name, i, lives*len(rows))
+		lots := d.draw(r)
+		var p recording.DuelPair
+		var wrong error
+		return &job{
+			alone: true,
+			do: func(int) (err error) {
+				p, wrong, err = d.watched(ctx, r, lots)
+				return err
+			},
+			done: func(time.Duration) {
+				if wrong != nil {
+					d.note("how much of the heap %s has in use could not be watched: %v", r.Name, wrong)
+					return
+				}
+				r.Live = append(r.Live, p)
+			},
+		}
+	})
+}
+
+// watched runs both sides of a benchmark and says how much was alive at most.
+func (d *duel) watched(ctx context.Context, r *row, lots draw) (p recording.DuelPair, wrong, err error) {
+	for i, prog := range []*program{r.old[lots.old%len(r.old)], r.new[lots.new%len(r.new)]} {
+		results, err := d.do(ctx, run{
+			prog: prog, bench: r.bench, time: fmt.Sprintf("%dx", max(r.Iters, 1)), env: liveEnv(),
+		})
+		if err != nil {
+			return p, nil, err
+		}
+		res := &results[0]
+		if res.failed != nil {
+			return p, res.failed, nil
+		}
+		if len(res.lines) != 1 {
+			return p, fmt.Errorf("it printed %d lines of results", len(res.lines)), nil
+		}
+		v, ok := res.lines[0].Value(liveUnit)
+		if !ok {
+			return p, fmt.Errorf("%s cannot say it", d.out.Old.Go), nil
+		}
+		*[]*map[string]float64{&p.Old, &p.New}[i] = map[string]float64{recording.LiveHeap: v}
+	}
+	return p, nil, nil
+}
