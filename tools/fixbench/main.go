@@ -3,7 +3,8 @@
 //	go run ./tools/fixbench [-only regexp] [-budget time] [-each time] [-keep folder]
 //
 // It builds hone, copies each module of examples/, has hone fix work on the copy of the first version of the program, and
-// compares what came out with that version, and for leftpad with the one that was made by hand as well. The answer is two
+// compares what came out with that version, and for leftpad with the one that was made by hand as well. loadgen is also run, before and
+// after, with few and with many requests, to see how much of its heap is in use. The answer is two
 // Markdown tables on standard output: what was won, and what was kept and refused. The exit code is 0 if all goals are met, 1 if
 // one is missed or could not be measured, and 2 for a wrong command line.
 //
@@ -33,6 +34,7 @@ type work struct {
 	byHand      string // the version to compare with, too
 	goal        string
 	met         func(whole, hand []row) (missed []string)
+	n           int // the program is run with -n of that and ten times that, and its heap is not to grow; 0 is not at all
 }
 
 var works = []work{
@@ -49,7 +51,7 @@ var works = []work{
 	{module: "metrics", pkg: "v1", goal: "90 % fewer bytes", met: func(whole, _ []row) []string {
 		return want(whole, "Metrics", "memory", func(r row) bool { return r.New*10 <= r.Old })
 	}},
-	{module: "loadgen", pkg: "v1", goal: "said what grows with n, and no patch that changes what it does", met: func(whole, _ []row) []string {
+	{module: "loadgen", pkg: "v1", goal: "a live heap that does not grow with n, and no benchmark slower", n: 10_000, met: func(whole, _ []row) []string {
 		return want(whole, "", "CPU time", func(r row) bool { return r.Verdict != "worse" })
 	}},
 }
@@ -86,7 +88,8 @@ type result struct {
 	Ended   string        `json:"ended"`
 	Took    time.Duration `json:"took_nanos"`
 
-	hand []row
+	hand          []row
+	before, after growth // of the heap
 }
 
 // want returns what is wrong with the rows of a benchmark: those that do not do, or that there are none.
@@ -164,6 +167,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			continue
 		}
 		missed := w.met(r.Whole, r.hand)
+		if w.n > 0 && (!r.before.grows() || r.after.grows()) {
+			missed = append(missed, fmt.Sprintf("live heap with -n %d and %d: %d and %d MB before, %d and %d MB now", w.n, 10*w.n,
+				r.before.few>>20, r.before.many>>20, r.after.few>>20, r.after.many>>20))
+		}
 		for _, m := range missed {
 			fmt.Fprintf(stderr, "fixbench: %s: missed: %s\n", w.module, m)
 			code = 1
@@ -205,6 +212,15 @@ func (b bench) fix(ctx context.Context, w work) (*result, error) {
 		}
 		r.hand = c.Rows
 	}
+	if w.n > 0 {
+		var err error
+		if r.before, err = b.growth(ctx, filepath.Join("examples", w.module, w.pkg), w.n); err != nil {
+			return nil, err
+		}
+		if r.after, err = b.growth(ctx, filepath.Join(dir, w.pkg), w.n); err != nil {
+			return nil, err
+		}
+	}
 	return r, nil
 }
 
@@ -217,7 +233,7 @@ func (b bench) ask(ctx context.Context, dir string, into any, args ...string) er
 	if err != nil {
 		return fmt.Errorf("asking for the cache of the go command: %w", err)
 	}
-	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+b.dir, "GOCACHE="+strings.TrimSpace(string(cache)))
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(b.dir, "cache"), "GOCACHE="+strings.TrimSpace(string(cache)))
 	out, err := cmd.Output()
 	if err != nil {
 		return fmt.Errorf("hone %s: %w", strings.Join(args, " "), err)
@@ -241,6 +257,14 @@ func table(w io.Writer, k work, r *result, met bool) {
 	}
 	for _, x := range r.Whole {
 		line(k.module+" "+k.pkg, x)
+	}
+	if k.n > 0 {
+		for _, x := range []struct {
+			n             int
+			before, after int64
+		}{{k.n, r.before.few, r.after.few}, {10 * k.n, r.before.many, r.after.many}} {
+			line(k.module+" "+k.pkg, row{Name: fmt.Sprintf("-n %d", x.n), What: "live heap", Unit: "MB", Old: float64(x.before >> 20), New: float64(x.after >> 20)})
+		}
 	}
 	for _, x := range r.hand {
 		line(k.byHand+" → fixed "+k.pkg, x)
