@@ -449,13 +449,40 @@ var bufferPerCall = &Rule{
 				pool := p.newName(lowerFirst(p.decl.Name.Name) + "Buffers")
 				ref := p.localName(b.Name() + "p")
 				p.need("sync")
-				f.fixes = p.fix(report.Ownership, "take it from a pool",
-					p.declare(fmt.Sprintf("// %s holds buffers that nobody uses at the moment.\nvar %s = sync.Pool{New: func() any {\n\tb := %s\n\treturn &b\n}}", pool, pool, p.src(call))),
-					replace(st, fmt.Sprintf("%s := %s.Get().(*[]byte)\n%s := (*%s)[:0]\ndefer func() {\n*%s = %s\n%s.Put(%s)\n}()", ref, pool, b.Name(), ref, ref, b.Name(), pool, ref)))
+				take := fmt.Sprintf("%s := %s.Get().(*[]byte)\n%s := (*%s)[:0]", ref, pool, b.Name(), ref)
+				back := fmt.Sprintf("*%s = %s\n%s.Put(%s)", ref, b.Name(), pool, ref)
+				edits := []edit{p.declare(fmt.Sprintf("// %s holds buffers that nobody uses at the moment.\nvar %s = sync.Pool{New: func() any {\n\tb := %s\n\treturn &b\n}}", pool, pool, p.src(call)))}
+				// A deferred function would keep the slice in memory, where each append has to fetch it. Who panics in between loses a buffer.
+				if last := p.lastUse(st, b); last != nil {
+					edits = append(edits, replace(st, take), after(last, "\n"+back))
+				} else {
+					edits = append(edits, replace(st, take+"\ndefer func() {\n"+back+"\n}()"))
+				}
+				f.fixes = p.fix(report.Ownership, "take it from a pool", edits...)
 			}
 			p.report(st, p.cost(st, allocates("makeslice", "newobject")), f)
 		})
 	},
+}
+
+// lastUse returns the last statement that uses a variable, when it is in the block that declares it and what is between them leads to it, or
+// nil.
+func (p *Pass) lastUse(decl ast.Stmt, v *types.Var) ast.Stmt {
+	block, ok := p.parent(decl).(*ast.BlockStmt)
+	if !ok {
+		return nil
+	}
+	behind := block.List[slices.Index(block.List, decl)+1:]
+	last := -1
+	for i, s := range behind {
+		if p.mentionsVar(s, v) {
+			last = i
+		}
+	}
+	if last < 0 || slices.ContainsFunc(behind[:last+1], func(s ast.Stmt) bool { return p.mayEnd(s) }) {
+		return nil
+	}
+	return behind[last]
 }
 
 // scratchBytes reports whether a slice of bytes is only appended to, measured and written, at least once.

@@ -237,3 +237,21 @@ func (p *Pass) changed(v *types.Var) bool {
 	}
 	return false
 }
+
+// mayEnd reports whether something may end the function, or go on elsewhere, outside of function literals.
+func (p *Pass) mayEnd(n ast.Node) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt, *ast.LabeledStmt:
+			found = true
+		case *ast.BranchStmt:
+			found = found || n.Label != nil || n.Tok == token.GOTO
+		case *ast.CallExpr:
+			found = found || p.builtin(n, "panic") != nil || p.calls(n, "runtime.Goexit") != nil
+		}
+		return !found
+	})
+	return found
+}

@@ -131,7 +131,7 @@ func (u *upFront) order() string {
 				return ""
 			}
 		}
-		if u.leaves(u.list[i]) {
+		if u.mayEnd(u.list[i]) {
 			return "the function may end before all who work are waited for"
 		}
 	}
@@ -145,24 +145,6 @@ func (u *upFront) closes(s ast.Stmt) bool {
 	}
 	call := u.builtin(st.X, "close")
 	return call != nil && u.local(call.Args[0]) == u.ch
-}
-
-// leaves reports whether something may end the function, or go on elsewhere, outside of function literals.
-func (u *upFront) leaves(n ast.Node) (found bool) {
-	ast.Inspect(n, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.ReturnStmt, *ast.LabeledStmt:
-			found = true
-		case *ast.BranchStmt:
-			found = found || n.Label != nil || n.Tok == token.GOTO
-		case *ast.CallExpr:
-			found = found || u.builtin(n, "panic") != nil || u.calls(n, "runtime.Goexit") != nil
-		}
-		return !found
-	})
-	return found
 }
 
 // window returns the statements that run while the loop does, once it has a goroutine of its own.
