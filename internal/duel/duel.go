@@ -42,10 +42,17 @@ type Options struct {
 	NoWhy    bool          // do not profile what changed
 	Count    bool          // count instructions, too
 	Live     bool          // watch how much of the heap is in use, too
+	Noise    *Noise        // what identical programs differ by here, where that was found out just before; nil is not known
 	Seed     uint64        // of the random order; 0 is any
 
 	// Say is told what is going on. It may be nil.
 	Say func(text string)
+}
+
+// Noise is by how much pairs of identical programs differ.
+type Noise struct {
+	Spread float64 // of the logarithm of their ratio
+	Of     int     // pairs
 }
 
 const (
@@ -204,6 +211,9 @@ func (d *duel) noise(ctx context.Context) error {
 	if len(rows) == 0 {
 		return nil
 	}
+	if known := d.opt.Noise; known != nil {
+		return d.differ(*known)
+	}
 	var ds []float64
 	each := min(noiseLooks, (noisePairs+len(rows)-1)/len(rows))
 	i, all, spent := 0, max(each*len(rows), 1), time.Duration(0)
@@ -239,8 +249,12 @@ func (d *duel) noise(ctx context.Context) error {
 	for i, x := range ds {
 		ds[i] = math.Abs(x) // their middle is zero
 	}
-	d.out.SpreadOf = len(ds)
-	d.out.Spread = 1.4826 * stat.Median(ds)
+	return d.differ(Noise{1.4826 * stat.Median(ds), len(ds)})
+}
+
+// differ says what is too small a change to be told from noise.
+func (d *duel) differ(n Noise) error {
+	d.out.Spread, d.out.SpreadOf = n.Spread, n.Of
 	plan := d.opt.Plan
 	floor := plan.Resolution(d.out.Spread)
 	switch {
@@ -269,8 +283,11 @@ func (d *duel) look(r *row) {
 			return
 		}
 	}
-	// Fewer pairs than those at the first look tell nothing, whatever they show: time spent on them alone would be lost.
-	if r.Took > d.opt.Budget && len(r.Pairs) >= d.opt.Plan.Fewest() || r.Took > max(overtime*d.opt.Budget, leastTime) && len(r.Pairs) >= fewestPairs {
+	// Fewer pairs than those at the first look tell nothing, whatever they show: time spent on them alone would be lost. So a benchmark of
+	// which there will not be so many ends as soon as there are enough to have an idea.
+	n, most := len(r.Pairs), max(overtime*d.opt.Budget, leastTime)
+	late := r.Took > most || n < d.opt.Plan.Fewest() && r.Took/time.Duration(n)*time.Duration(d.opt.Plan.Fewest()) > most
+	if r.Took > d.opt.Budget && n >= d.opt.Plan.Fewest() || late && n >= fewestPairs {
 		r.Stop = "time"
 	}
 }

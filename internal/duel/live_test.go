@@ -64,9 +64,19 @@ func TestLive(t *testing.T) {
 		}
 		all[i] = Side{DuelSide: recording.DuelSide{Name: each}, Dir: dir}
 	}
-	d, err := Run(t.Context(), Options{Old: all[0], New: all[1], Budget: time.Nanosecond, Live: true, NoWhy: true})
+	d, err := Run(t.Context(), Options{
+		Old: all[0], New: all[1], Budget: time.Nanosecond, Live: true, NoWhy: true, Noise: &Noise{Spread: 0.02, Of: 7},
+		Say: func(text string) {
+			if strings.Contains(text, "against itself") {
+				t.Error("how much noise there is was known, and is looked for:", text)
+			}
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if d.Spread != 0.02 || d.SpreadOf != 7 || d.Within < 0.01 {
+		t.Errorf("a spread of %v of %d pairs, within %v; want what was known", d.Spread, d.SpreadOf, d.Within)
 	}
 	if len(d.Benchmarks) != 1 || len(d.Benchmarks[0].Live) != lives {
 		t.Fatalf("%+v; notes: %s", d.Benchmarks, strings.Join(d.Notes, "; "))

@@ -121,6 +121,7 @@ type run struct {
 	tried  map[string]bool
 	branch *branch
 	races  []prove.Race  // of what was kept
+	noise  noise         // when it was last found out
 	least  time.Duration // that a patch took; 0 when none was tried
 }
 

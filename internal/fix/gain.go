@@ -86,6 +86,7 @@ func (y *trial) gains() {
 				timed = timed || row.What == "CPU time"
 			case report.Undecided:
 				open, undecided[name] = row, true
+				timed = timed || row.What == "CPU time" && row.High != nil && row.Hi <= 1+maxRisk // that it takes no longer than it may
 				if row.What != "throughput" && row.Hi > 1+maxRisk {
 					risks = append(risks, row)
 				}

@@ -1,6 +1,7 @@
 package fix
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -18,6 +19,10 @@ func TestGains(t *testing.T) {
 	open.Hi = 1.2
 	wide := row("a", "time", 1.01, report.Undecided)
 	wide.Hi = 1.8
+	far := row("c", "CPU time", 0.93, report.Undecided)
+	far.Hi = 1.14
+	few := row("c", "CPU time", 0.93, report.Undecided)
+	few.Low, few.High, few.Lo, few.Hi = nil, nil, 0, math.Inf(1)
 	tests := []struct {
 		name    string
 		rows    []report.CompareRow
@@ -38,6 +43,8 @@ func TestGains(t *testing.T) {
 		{"memory for time that shows nowhere", []report.CompareRow{row("b", "time", 0.7, report.Undecided), row("b", "memory", 2, report.Worse), row("b", "allocations", 0.5, report.Better)}, "it needs more", true},
 		{"fewer allocations, one is decided, one seems slower", []report.CompareRow{row("b", "CPU time", 1, report.Same), row("c", "CPU time", 1.04, report.Undecided), row("a", "allocations", 0.5, report.Better)}, "whether it takes longer", false},
 		{"fewer allocations, one is decided, one seems faster", []report.CompareRow{row("b", "CPU time", 1, report.Same), row("c", "CPU time", 0.96, report.Undecided), row("a", "allocations", 0.5, report.Better)}, "", false},
+		{"fewer allocations, one takes 4 % longer at most, one is far from known", []report.CompareRow{row("b", "CPU time", 0.99, report.Undecided), far, row("a", "allocations", 0.5, report.Better)}, "", false},
+		{"fewer allocations, of one next to nothing is known", []report.CompareRow{few, row("a", "allocations", 0.5, report.Better)}, "whether it takes longer", false},
 		{"fewer allocations, one that waits is open", []report.CompareRow{row("b", "CPU time", 1, report.Same), wide, row("a", "allocations", 0.5, report.Better)}, "", false},
 		{"fewer allocations, all that wait are open", []report.CompareRow{wide, row("a", "allocations", 0.5, report.Better)}, "whether it takes longer", false},
 		{"a byte more", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 1.0001, report.Worse), row("a", "allocations", 0.5, report.Better)}, "", false},

@@ -14,7 +14,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"github.com/hone-perf/hone/internal/duel"
 	"github.com/hone-perf/hone/internal/patch"
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/report"
@@ -64,6 +66,9 @@ func (r *run) trial(f *report.Finding, x *report.Fix) (*trial, error) {
 	if err == nil {
 		y.text, err = patch.Apply(y.was, edits)
 	}
+	if err == nil && copiesOld(base, y.was, x.Edits) {
+		err = errors.New("what it copies was changed by another one")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the patch does not apply any more: %w", err)
 	}
@@ -76,6 +81,34 @@ func (r *run) trial(f *report.Finding, x *report.Fix) (*trial, error) {
 		return nil, errors.New("what it changes was changed in the same way already")
 	}
 	return y, nil
+}
+
+// copiesOld reports whether edits add lines that follow each other in the text that they were made for, and do not in what it became
+// since: then they bring back what another patch changed.
+func copiesOld(base, now []byte, edits []report.Edit) bool {
+	const few = 3 // lines, that are often alike
+	had, has := runs(string(base), few), runs(string(now), few)
+	for _, e := range edits {
+		for run := range runs(e.New, few) {
+			if had[run] && !has[run] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// runs returns the runs of n lines of a text, without what they are indented with.
+func runs(text string, n int) map[string]bool {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	out := make(map[string]bool)
+	for i := range len(lines) - n + 1 {
+		out[strings.Join(lines[i:i+n], "\n")] = true
+	}
+	return out
 }
 
 // key names the patch for the memory: the same rule that wants the same of the same function, with the same Go.
@@ -137,7 +170,7 @@ func (r *run) prove(ctx context.Context, y *trial) error {
 			if len(race.Flags) == 0 { // those in the tests, which are there in the end as well
 				y.race = &race
 			}
-			return prove.Faster(ctx, race)
+			return r.faster(ctx, race)
 		},
 	}
 	var err error
@@ -149,6 +182,30 @@ func (r *run) prove(ctx context.Context, y *trial) error {
 		return nil
 	}
 	return r.poisoned(ctx, y, change, opt)
+}
+
+// steady is how long the machine is taken for as noisy as it was.
+const steady = 3 * time.Minute
+
+// A noise is how much a machine disturbs some benchmarks.
+type noise struct {
+	of   string // packages and benchmarks
+	took time.Time
+	*duel.Noise
+}
+
+// faster runs benchmarks against each other. Patches that are tried one after the other have much the same, and how much noise there is
+// need not be found out for each.
+func (r *run) faster(ctx context.Context, race prove.Race) (prove.Speed, error) {
+	of := strings.Join(race.Packages, " ") + " " + race.Bench
+	if r.noise.of == of && time.Since(r.noise.took) < steady {
+		race.Noise = r.noise.Noise
+	}
+	s, err := prove.Faster(ctx, race)
+	if err == nil && s.Noise != nil && race.Noise == nil {
+		r.noise = noise{of, time.Now(), s.Noise}
+	}
+	return s, err
 }
 
 // mended names files in an error as the user knows them.

@@ -21,7 +21,7 @@ func Faster(ctx context.Context, race Race) (Speed, error) {
 		return duel.Side{DuelSide: recording.DuelSide{Name: v.Name}, Dir: v.Dir}
 	}
 	d, err := duel.Run(ctx, duel.Options{
-		Old: side(race.Old), New: side(race.New), Packages: race.Packages, Bench: race.Bench, Flags: race.Flags, Budget: race.Budget, NoWhy: race.NoWhy, Live: race.Live,
+		Old: side(race.Old), New: side(race.New), Packages: race.Packages, Bench: race.Bench, Flags: race.Flags, Budget: race.Budget, NoWhy: race.NoWhy, Live: race.Live, Noise: race.Noise,
 	})
 	if errors.Is(err, duel.ErrNothing) {
 		return Speed{Notes: []string{"there are no benchmarks that both versions have: whether it is faster is not known"}}, nil
@@ -41,6 +41,9 @@ func Faster(ctx context.Context, race Race) (Speed, error) {
 		c.Notes[i] = strings.ReplaceAll(n, "--budget gives more", "--time gives more")
 	}
 	s := Speed{Report: c}
+	if d.SpreadOf > 0 {
+		s.Noise = &duel.Noise{Spread: d.Spread, Of: d.SpreadOf}
+	}
 	for _, f := range c.Failed {
 		if !strings.HasPrefix(f.Why, "fails on the old side") {
 			s.Failed = append(s.Failed, f.Name+" "+f.Why)

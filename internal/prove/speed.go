@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/duel"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -29,12 +30,14 @@ type Race struct {
 	Renamed  map[string]string // import paths of packages in the old version → in the new one, where they differ
 	NoWhy    bool              // do not profile what changed: the machine is too busy for that
 	Live     bool              // watch how much of the heap is in use, too
+	Noise    *duel.Noise       // what identical programs differ by, where it is known
 }
 
 // A Speed is the answer of Options.Faster.
 type Speed struct {
 	Pace   report.Pace
 	Report report.Report // nil when there was nothing to compare
+	Noise  *duel.Noise   // what identical programs differ by; nil when that was not found out
 	Failed []string      // benchmarks that fail on the new side
 	Notes  []string
 }

@@ -1,0 +1,29 @@
+package fix
+
+import (
+	"testing"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// A patch that copies a function as it was before another patch changed it is not tried, and one that only stands beside it is.
+func TestCopiesOld(t *testing.T) {
+	const base = "package p\n\nfunc f() {\n\tb := make([]byte, 0, 64)\n\tb = append(b, 'x')\n\tw.Write(b)\n}\n\nfunc g() { f() }\n"
+	const now = "package p\n\nfunc f() {\n\tb := pool.Get()\n\tb = append(b, 'x')\n\tw.Write(b)\n}\n\nfunc g() { f() }\n"
+	for _, tt := range []struct {
+		name, add string
+		want      bool
+	}{
+		{"a copy", "func f2() {\n\t\tb := make([]byte, 0, 64)\n\tb = append(b, 'x')\n\tw.Write(b)\n}\n", true},
+		{"a copy of what is still there", "func f2() {\n\tb = append(b, 'x')\n\tw.Write(b)\n}\n\nfunc g() { f() }\n", false},
+		{"something else", "func h() {\n\tfor {\n\t\tg()\n\t}\n}\n", false},
+		{"a line", "\tb := make([]byte, 0, 64)\n", false},
+	} {
+		if got := copiesOld([]byte(base), []byte(now), []report.Edit{{New: tt.add}}); got != tt.want {
+			t.Errorf("%s: %v; want %v", tt.name, got, tt.want)
+		}
+		if copiesOld([]byte(base), []byte(base), []report.Edit{{New: tt.add}}) {
+			t.Errorf("%s: nothing was changed since", tt.name)
+		}
+	}
+}
