@@ -23,6 +23,7 @@ const (
 	idleUnit     = "hone-idle"     // share of the time in which it did not want a processor
 	loopUnit     = "hone-loop"     // 1 when it calls B.Loop
 	liveUnit     = "hone-live"     // bytes of the heap that were in use at most, beside those from before
+	looksUnit    = "hone-looks"    // how often that was looked at
 	setupUnit    = "hone-setup"    // nanoseconds of CPU time that calling it takes besides what it times
 	ownUnits     = "hone-"         // how all of those begin
 )

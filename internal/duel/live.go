@@ -13,7 +13,11 @@ import (
 // many bytes as those that are made one by one, and a heap as large as all of them. Each collection of garbage knows what is alive,
 // so runs of their own do one after the other, and the most that any of them found is what counts. The world is stopped for all of
 // each, since what is allocated meanwhile would count as alive.
-const lives = 3 // runs of each side
+const (
+	lives      = 3  // runs of each side
+	leastLooks = 10 // in a run; a busy machine may look at a short one not at all
+	liveTries  = 4  // to have so many, each with more operations
+)
 
 // liveEnv makes a benchmark watch its heap.
 func liveEnv() []string {
@@ -62,25 +66,40 @@ func (d *duel) live(ctx context.Context) error {
 
 // watched runs both sides of a benchmark and says how much was alive at most.
 func (d *duel) watched(ctx context.Context, r *row, lots draw) (p recording.DuelPair, wrong, err error) {
+	n := max(r.Iters, 1)
 	for i, prog := range []*program{r.old[lots.old%len(r.old)], r.new[lots.new%len(r.new)]} {
-		results, err := d.do(ctx, run{
-			prog: prog, bench: r.bench, time: fmt.Sprintf("%dx", max(r.Iters, 1)), env: liveEnv(),
-		})
-		if err != nil {
-			return p, nil, err
+		for range liveTries {
+			alive, looks, wrong, err := d.watch(ctx, r, prog, n)
+			if wrong != nil || err != nil {
+				return p, wrong, err
+			}
+			*[]*map[string]float64{&p.Old, &p.New}[i] = map[string]float64{recording.LiveHeap: alive}
+			if looks >= leastLooks {
+				break
+			}
+			n = min(4*n, 1e9)
 		}
-		res := &results[0]
-		if res.failed != nil {
-			return p, res.failed, nil
-		}
-		if len(res.lines) != 1 {
-			return p, fmt.Errorf("it printed %d lines of results", len(res.lines)), nil
-		}
-		v, ok := res.lines[0].Value(liveUnit)
-		if !ok {
-			return p, fmt.Errorf("%s cannot say it", d.out.Old.Go), nil
-		}
-		*[]*map[string]float64{&p.Old, &p.New}[i] = map[string]float64{recording.LiveHeap: v}
 	}
 	return p, nil, nil
+}
+
+// watch runs a benchmark n times, and says how much was alive at most, and how often that was looked at.
+func (d *duel) watch(ctx context.Context, r *row, prog *program, n int) (alive, looks float64, wrong, err error) {
+	results, err := d.do(ctx, run{prog: prog, bench: r.bench, time: fmt.Sprintf("%dx", n), env: liveEnv()})
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	res := &results[0]
+	switch {
+	case res.failed != nil:
+		return 0, 0, res.failed, nil
+	case len(res.lines) != 1:
+		return 0, 0, fmt.Errorf("it printed %d lines of results", len(res.lines)), nil
+	}
+	alive, ok := res.lines[0].Value(liveUnit)
+	if !ok {
+		return 0, 0, fmt.Errorf("%s cannot say it", d.out.Old.Go), nil
+	}
+	looks, _ = res.lines[0].Value(looksUnit)
+	return alive, looks, nil, nil
 }
