@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// checkKept looks at what hone fix keeps, with nothing of hone: git applies the patches one after the other, and the go command
+// runs the tests of all packages that see the change, and the benchmarks.
+func (s *study) checkKept(ctx context.Context, c caseOf, t *trees, r *result, fixes []fixed) error {
+	if len(fixes) == 0 {
+		return nil
+	}
+	before, after := filepath.Join(t.dir, "check", "0", "m"), filepath.Join(t.dir, "check", "1", "m")
+	for _, to := range []string{before, after} {
+		if err := copyTree(to, t.before); err != nil {
+			return err
+		}
+	}
+	failed := map[string]map[string]bool{} // tests that fail without any patch, of the packages looked at
+	for i := range fixes {
+		x, k := &fixes[i], &r.Kept[i]
+		if err := apply(ctx, after, x.Patch); err != nil {
+			k.Wrong = "it does not apply: " + err.Error()
+			return nil // and nothing that comes on top of it
+		}
+		if !slices.ContainsFunc(x.Speed, func(row speedRow) bool { return row.Verdict == "better" }) {
+			k.Wrong = "it is kept with no comparison that says it wins something"
+		}
+		packages, err := affected(ctx, after, path.Dir(x.Where.File))
+		if err != nil {
+			return err
+		}
+		tests := 0
+		for _, pkg := range packages {
+			if failed[pkg] == nil {
+				if failed[pkg], _, err = test(ctx, before, pkg); err != nil {
+					return err
+				}
+			}
+			now, n, err := test(ctx, after, pkg)
+			if err != nil {
+				return err
+			}
+			tests += n
+			for name := range now {
+				if !failed[pkg][name] {
+					k.Wrong = fmt.Sprintf("%s of %s fails with it", name, pkg)
+				}
+			}
+		}
+		won, err := s.won(ctx, c, t, [2]string{before, after}, x)
+		if err != nil {
+			return err
+		}
+		k.Check = fmt.Sprintf("%d tests of %d packages; %s", tests, len(packages), won.text)
+		if !won.ok && k.Wrong == "" {
+			k.Wrong = "benchmarks of the go command show no gain: " + won.text
+		}
+		if err := apply(ctx, before, x.Patch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply has git put a patch into a tree.
+func apply(ctx context.Context, dir, diff string) error {
+	cmd := exec.CommandContext(ctx, "git", "apply", "--unsafe-paths", "--whitespace=nowarn", "-p1", "-")
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(diff)
+	// It shall not look for a repository above.
+	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir), "PWD="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// affected returns the package in a folder, and all of its module that use it, in their tests as well.
+func affected(ctx context.Context, dir, folder string) ([]string, error) {
+	out, err := goCommand(ctx, dir, "list", "-e", "-test", "-json=ImportPath,ForTest,Deps,Dir", "./...")
+	if err != nil {
+		return nil, err
+	}
+	type pkg struct {
+		ImportPath, ForTest, Dir string
+		Deps                     []string
+	}
+	var all []pkg
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
+		var p pkg
+		if err := d.Decode(&p); err != nil {
+			return nil, fmt.Errorf("what go list says: %w", err)
+		}
+		all = append(all, p)
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(dir, filepath.FromSlash(folder)))
+	if err != nil {
+		return nil, err
+	}
+	target := ""
+	for _, p := range all {
+		if is, err := filepath.EvalSymlinks(p.Dir); err == nil && is == real && p.ForTest == "" && !strings.HasSuffix(p.ImportPath, ".test") {
+			target = p.ImportPath
+		}
+	}
+	if target == "" {
+		return nil, fmt.Errorf("there is no package in %s", folder)
+	}
+	found := map[string]bool{target: true}
+	for _, p := range all {
+		for _, dep := range p.Deps {
+			if name, _, _ := strings.Cut(dep, " ["); name == target { // as it is built for some test
+				name, _, _ := strings.Cut(p.ImportPath, " [")
+				found[strings.TrimSuffix(strings.TrimSuffix(name, ".test"), "_test")] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// test runs the tests of a package, and returns those that fail, and how many there are. A package that does not build fails.
+func test(ctx context.Context, dir, pkg string) (failed map[string]bool, n int, err error) {
+	failed = map[string]bool{}
+	out, wrong := goCommand(ctx, dir, "test", "-vet=off", "-count=1", "-timeout=5m", "-json", pkg)
+	if ctx.Err() != nil {
+		return nil, 0, ctx.Err()
+	}
+	for line := range bytes.Lines(out) {
+		var e struct{ Action, Test string }
+		if json.Unmarshal(line, &e) != nil {
+			continue
+		}
+		if e.Test != "" && (e.Action == "pass" || e.Action == "fail") {
+			n++
+		}
+		if e.Action == "fail" {
+			failed[e.Test] = true // "" is the package as a whole
+		}
+	}
+	if wrong != nil && len(failed) == 0 {
+		failed[""] = true
+	}
+	return failed, n, nil
+}
+
+type won struct {
+	ok   bool
+	text string
+}
+
+// won says whether a patch wins something in the benchmarks: in those of the case, or in the ones that hone compared, which
+// other packages may have.
+func (s *study) won(ctx context.Context, c caseOf, t *trees, dirs [2]string, x *fixed) (won, error) {
+	gains, err := race(ctx, t.dir, dirs, c.Package, c.Bench, 5)
+	if err != nil {
+		return won{}, err
+	}
+	var best, worst *gain
+	for i := range gains {
+		g := &gains[i]
+		if g.better() && (best == nil || g.Time[1]/g.Time[0] < best.Time[1]/best.Time[0]) {
+			best = g
+		}
+		if g.worse() {
+			worst = g
+		}
+	}
+	switch {
+	case worst != nil && best == nil:
+		return won{false, worst.String()}, nil
+	case best != nil:
+		return won{true, best.String()}, nil
+	}
+	return won{false, gains[0].String()}, nil
+}
+
+func (g *gain) String() string {
+	return fmt.Sprintf("%s: %.4g → %.4g allocs/op, %.4g → %.4g B/op, %.4g → %.4g ns/op", g.Name, g.Allocs[0], g.Allocs[1], g.Bytes[0], g.Bytes[1], g.Time[0], g.Time[1])
+}
