@@ -14,6 +14,7 @@ import (
 type piece struct {
 	text   string                  // when append is nil
 	append func(buf string) string // an expression that appends it
+	expr   string                  // the text by itself, as an expression; "" where append alone is known
 	size   int                     // bytes that it takes, about
 	needs  []string                // imports
 	boxed  bool                    // it went through fmt
@@ -138,6 +139,7 @@ func (p *Pass) verb(verb string, e ast.Expr) (piece, bool) {
 	src := p.src(e)
 	mk := func(size int, need, format string, args ...any) (piece, bool) {
 		v := piece{size: size, boxed: true, append: func(buf string) string { return fmt.Sprintf(format, append([]any{buf}, args...)...) }}
+		v.expr = p.alone(e, format, args)
 		if need != "" {
 			v.needs = []string{need}
 		}
@@ -195,6 +197,32 @@ func (p *Pass) verb(verb string, e ast.Expr) (piece, bool) {
 		return mk(16, "strconv", "strconv.AppendFloat(%s, %s, '%c', %d, %d)", as(types.Float64, "float64"), letter, prec, bits)
 	}
 	return piece{}, false
+}
+
+// alone returns an expression for the text that a format such as strconv.AppendInt(%s, %s, 10) appends.
+func (p *Pass) alone(e ast.Expr, format string, args []any) string {
+	text := fmt.Sprintf(format, append([]any{"\x00"}, args...)...)
+	switch name, rest, _ := strings.Cut(text, "(\x00, "); name {
+	case "append":
+		text = strings.TrimSuffix(rest, "...)")
+		if b, ok := types.Unalias(p.typeOf(e)).(*types.Basic); isString(p.typeOf(e)) && (!ok || b.Kind() != types.String && b.Kind() != types.UntypedString) || isBytes(p.typeOf(e)) {
+			return "string(" + text + ")"
+		}
+		if _, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && isString(p.typeOf(e)) {
+			return "(" + text + ")"
+		}
+		return text
+	case "strconv.AppendQuote":
+		return "strconv.Quote(" + rest
+	case "strconv.AppendInt":
+		if b, ok := types.Unalias(p.typeOf(e)).(*types.Basic); ok && b.Kind() == types.Int && strings.HasSuffix(rest, ", 10)") {
+			return "strconv.Itoa(" + p.src(e) + ")"
+		}
+		return "strconv.FormatInt(" + rest
+	case "strconv.AppendUint", "strconv.AppendBool", "strconv.AppendFloat":
+		return "strconv.Format" + strings.TrimPrefix(name, "strconv.Append") + "(" + rest
+	}
+	return ""
 }
 
 // operand returns an expression that a selector can follow.

@@ -10,6 +10,7 @@ var Rules = []*Rule{
 	poolNonPointer,
 	bufferPerCall,
 	writeJoined,
+	fmtText,
 	concatLoop,
 	invariantText,
 	recomputed,

@@ -288,6 +288,9 @@ var splitOne = &Rule{
 			if p.calls(call, "strings.Split", "strings.Fields") != nil {
 				p.splitText(call)
 			}
+			if p.calls(call, "strings.Split", "strings.SplitN") != nil {
+				p.splitPair(call)
+			}
 		})
 	},
 }

@@ -33,7 +33,64 @@ func all(s string) []string {
 	return strings.Split(s, ",") // cost: strings.Split strings.genSplit
 }
 
+func pair(s string) (string, string) {
+	parts := strings.SplitN(s, "=", 2) // cost: strings.SplitN strings.genSplit; want
+	if len(parts) != 2 {
+		return s, ""
+	}
+	return parts[0], parts[1]
+}
+
+func number(s string) (whole, part string, err error) {
+	parts := strings.Split(s, ".") // cost: strings.Split strings.genSplit; want
+	if len(parts) == 1 {
+		whole = s
+	} else if len(parts) == 2 {
+		whole = parts[0]
+		part = parts[1]
+	} else {
+		err = fmt.Errorf("%q", s)
+	}
+	return
+}
+
+func atMostTwo(s string) string {
+	parts := strings.Split(s, ":") // cost: strings.Split strings.genSplit; want
+	if len(parts) > 2 || len(parts) > 1 && parts[1] == "" {
+		return "no"
+	}
+	return parts[0]
+}
+
+// There is no second part in a text without a sign.
+func panics(s string) string {
+	parts := strings.SplitN(s+"=", "=", 2) // cost: strings.SplitN strings.genSplit; want
+	return parts[1]
+}
+
+// The second of three is not all that comes behind the first.
+func second(s string) string {
+	parts := strings.Split(s, "/") // cost: strings.Split strings.genSplit; want
+	if len(parts) < 2 {
+		return ""
+	}
+	return parts[1]
+}
+
+func third(s string) string {
+	parts := strings.Split(s, "/") // cost: strings.Split strings.genSplit
+	if len(parts) < 3 {
+		return ""
+	}
+	return parts[2]
+}
+
 func main() {
+	for _, s := range []string{"", "=", "a", "a=b", "=b=", "a.b", ".", "1.2.3", ":", "a:b", "a:", "a:b:", "a/b/c", "/", "a/b"} {
+		whole, part, err := number(s)
+		one, two := pair(s)
+		fmt.Printf("%q %q %q %q %v %q %q %q %q\n", one, two, whole, part, err, atMostTwo(s), panics(s), second(s), third(s))
+	}
 	for _, s := range []string{"", ",", "a", "a,b", "ab,abab ,", " a b "} {
 		fmt.Printf("%q %q %d %d %q\n", first(s), given(s, "b"), each(s), count(s), all(s))
 	}

@@ -1,0 +1,85 @@
+package advise
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var fmtText = &Rule{
+	Name: "fmt-text", Rank: 13,
+	Doc: "fmt makes a text of strings and numbers, which + and strconv do without boxes",
+	Find: func(p *Pass) {
+		each(p, func(call *ast.CallExpr) {
+			if p.calls(call, "fmt.Sprintf", "fmt.Sprint", "fmt.Sprintln") == nil || len(call.Args) == 0 {
+				return
+			}
+			if up, ok := p.parent(call).(*ast.CallExpr); ok && p.bytesOf(up) != nil {
+				if outer, ok := p.parent(up).(*ast.CallExpr); ok {
+					if arg, _ := p.written(outer); arg != nil {
+						return // write-joined has the word
+					}
+				}
+			}
+			name := "fmt." + p.callee(call).Name()
+			f := finding{
+				title:  "text made by fmt",
+				claim:  fmt.Sprintf("%s looks at its format and at the types of its arguments for every call, and its arguments are made interfaces, for which numbers and strings are put on the heap", name),
+				advice: "add the parts up with +, and let strconv make texts of numbers; where there are many parts, append them to a buffer",
+				callee: name, risk: "none",
+			}
+			if list, ok := p.formatted(call); ok && dynamic(list) > 0 {
+				f.fixes = p.addedUp(call, list)
+			}
+			p.report(call, p.cost(call, either(formatting(name), allocates("convT"))), f)
+		})
+	},
+}
+
+// formatting is what a function of fmt does by itself: what it asks methods of its arguments for stays.
+func formatting(name string) func(*chain) bool {
+	return func(c *chain) bool {
+		if c.first() != name {
+			return false
+		}
+		return !slices.ContainsFunc(c.below, func(b string) bool {
+			return !isRuntime(b) && !strings.HasPrefix(b, "fmt.") && !strings.HasPrefix(b, "sync.") && !strings.HasPrefix(b, "internal/sync.") && !strings.HasPrefix(b, "strconv.") &&
+				!strings.HasPrefix(b, "unicode/utf8.") && !strings.HasPrefix(b, "reflect.") && !strings.HasPrefix(b, "slices.")
+		})
+	}
+}
+
+// addedUp is a fix that adds pieces up in place of a call of fmt: as a sum, or as what is written where that is all that is done
+// with it.
+func (p *Pass) addedUp(call *ast.CallExpr, list []piece) []report.Fix {
+	list = joined(list)
+	if len(list) > maxSummands {
+		p.why = "it has more parts than + adds up at once"
+		return nil
+	}
+	var parts []string
+	for _, v := range list {
+		if v.append == nil {
+			parts = append(parts, quotedText(v.text))
+			continue
+		}
+		if v.expr == "" {
+			p.why = "a part of it is no string or number"
+			return nil
+		}
+		p.need(v.needs...)
+		parts = append(parts, v.expr)
+	}
+	text := strings.Join(parts, " + ")
+	if _, ok := p.parent(call).(*ast.BinaryExpr); ok && len(parts) > 1 {
+		text = "(" + text + ")" // of which the order of the sum is the same anyhow
+	}
+	return p.fix(report.Mechanical, "add the parts up", replace(call, text))
+}
+
+// maxSummands bounds the parts of a sum: the compiler adds up to five at once without a list of them, and what is longer reads worse
+// than a format.
+const maxSummands = 7

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+type id string
+
+type level int
+
+func (l level) String() string { return "level" }
+
+type point struct{ x, y int }
+
+func key(name string, n int) string {
+	return fmt.Sprintf("%s[%d]", name, n) // cost: fmt.Sprintf fmt.(*pp).doPrintf, runtime.convTstring runtime.mallocgc; want
+}
+
+func many(a id, b []byte, n uint8, r rune, ok bool, x float64, q string) string {
+	s := fmt.Sprintf("%s-%s-%x", a, b, n)              // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
+	s += fmt.Sprintf("%c%t %.2f %q%%", r, ok, x, q)    // cost: fmt.Sprintf fmt.newPrinter; want
+	s += "<" + fmt.Sprint(n) + ">" + fmt.Sprint(q+"!") // cost: fmt.Sprint fmt.(*pp).doPrint; want
+	return s
+}
+
+func sum(a, b string) string {
+	return a + fmt.Sprintf("%s/%s", b+"?", "const") + b // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
+}
+
+// What types print by themselves is left to fmt.
+func itself(l level, p point, err error, v any) string {
+	s := fmt.Sprintf("%s %d", l, 1)       // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
+	s += fmt.Sprintf("%v", p)             // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
+	s += fmt.Sprintf("%v %v", err, v)     // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
+	s += fmt.Sprintf("%5d|%-3s", 12, "a") // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
+	return s
+}
+
+func duration(d time.Duration) string {
+	return fmt.Sprintf("took %s", d) // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
+}
+
+// What the method costs would stay.
+func slow(l level) string {
+	return fmt.Sprintf("%v", l) // cost: fmt.Sprintf fmt.(*pp).handleMethods main.level.String
+}
+
+func written(s string) {
+	os.Stdout.Write([]byte(fmt.Sprintf("%s\n", s))) // cost: fmt.Sprintf fmt.(*pp).doPrintf
+}
+
+func long(a, b, c, d, e string) string {
+	return fmt.Sprintf("%s.%s.%s.%s.%s", a, b, c, d, e) // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
+}
+
+func main() {
+	for _, n := range []int{-1, 0, 7, 123456789} {
+		fmt.Println(key("a", n), key("", n))
+	}
+	for _, x := range []float64{0, -0.005, 1.5, 1e30} {
+		fmt.Println(many("i", []byte("xy"), 200, 'ä', x > 1, x, "say \"hi\"\n"), many("", nil, 0, -1, false, x, ""))
+	}
+	fmt.Println(sum("a", "b"), itself(3, point{1, 2}, nil, 4), duration(1500*time.Millisecond), slow(1), long("a", "b", "", "d", "e"))
+	written("done")
+}
