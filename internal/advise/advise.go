@@ -65,7 +65,7 @@ func Run(ctx context.Context, in []*recording.Recording, opt Options) (*report.A
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if err := look(r, &Pass{function: f, Rule: r, costs: c, all: fns, found: a.add, debug: opt.Debug}); err != nil {
+			if err := look(r, &Pass{function: f, Rule: r, costs: c, all: fns, found: a.add, told: a.told, least: opt.Least, debug: opt.Debug}); err != nil {
 				t.notes.add("%v", err)
 			}
 		}
@@ -235,6 +235,13 @@ func (a *adviser) add(f *report.Finding, c cost) {
 		return
 	}
 	a.list = append(a.list, kept{f, a.costs.weight(&c)})
+}
+
+// told reports whether there is a finding about some lines.
+func (a *adviser) told(file string, from, to int) bool {
+	return slices.ContainsFunc(a.list, func(k kept) bool {
+		return slices.ContainsFunc(append([]report.Spot{k.Where}, k.Also...), func(s report.Spot) bool { return s.File == file && from <= s.Line && s.Line <= to })
+	})
 }
 
 // ranked returns the findings, those that save most first.

@@ -14,8 +14,8 @@ var fmtText = &Rule{
 	Doc: "fmt makes a text of strings and numbers, which + and strconv do without boxes",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
-			if p.calls(call, "fmt.Sprintf", "fmt.Sprint", "fmt.Sprintln") == nil || len(call.Args) == 0 {
-				return
+			if p.calls(call, "fmt.Sprintf", "fmt.Sprint", "fmt.Sprintln") == nil || len(call.Args) == 0 || call.Ellipsis.IsValid() {
+				return // what there is to print is known to others
 			}
 			if up, ok := p.parent(call).(*ast.CallExpr); ok && p.bytesOf(up) != nil {
 				if outer, ok := p.parent(up).(*ast.CallExpr); ok {

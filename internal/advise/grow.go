@@ -73,7 +73,9 @@ func (p *Pass) grownSlice(loop *ast.RangeStmt, st *ast.AssignStmt) {
 	case !every:
 		f.claim += "; not every round appends, so it is not known how many there will be"
 		f.advice = "if most rounds append, make room for " + map[bool]string{true: n, false: "all of them"}[ok] + "; else for what is usual"
-	case ok && p.unit.atLeast(21):
+	case ok && !p.unit.atLeast(21):
+		f.fixes = p.roomForNil(loop, s, n)
+	case ok:
 		at := p.statement(loop)
 		if at == nil {
 			break
@@ -95,6 +97,29 @@ func (p *Pass) grownSlice(loop *ast.RangeStmt, st *ast.AssignStmt) {
 		}
 	}
 	p.report(st, c, f)
+}
+
+// roomForNil is a fix that makes room in a slice that is nil until a loop appends to it, where there is no slices.Grow yet: nil stays nil
+// where there are no rounds.
+func (p *Pass) roomForNil(loop *ast.RangeStmt, s *types.Var, n string) []report.Fix {
+	decl, value := p.declared(s)
+	_, isVar := decl.(*ast.DeclStmt)
+	isNil := isVar && value == nil || decl == nil && p.isParamResult(s)
+	t, isSlice := types.Unalias(s.Type()).(*types.Slice)
+	if !isNil || !isSlice || p.statement(loop) != loop || p.captured(s, p.decl.Body) || p.loop(loop) != nil {
+		return nil
+	}
+	if first := p.uses(s); len(first) == 0 || first[0].Pos() < loop.Pos() {
+		return nil
+	}
+	room := p.localName("n")
+	elem := types.TypeString(t.Elem(), func(pkg *types.Package) string {
+		if pkg == p.unit.Types {
+			return ""
+		}
+		return pkg.Name()
+	})
+	return p.fix(report.Mechanical, "make room for all of it", before(loop, fmt.Sprintf("if %s := %s; %s > 0 {\n%s = make([]%s, 0, %s)\n}\n", room, n, room, s.Name(), elem, room)))
 }
 
 // fresh reports whether a slice of the function has an array of its own, or none.

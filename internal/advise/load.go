@@ -202,6 +202,7 @@ type unit struct {
 	rest    []byte          // texts of files in its folder that were not loaded; read when it is asked for
 	names   map[string]bool // that fixes gave to new variables of the package
 	parents map[ast.Node]ast.Node
+	helpers map[string]bool // functions that are a name for one statement, as profiles call them
 }
 
 // A file is one of the files of a unit.

@@ -45,7 +45,9 @@ type Pass struct {
 	costs *costs
 	all   []*function
 	found func(*report.Finding, cost)
-	debug func(format string, args ...any) // nil but in tests
+	least float64                              // share below which nothing is said
+	told  func(file string, from, to int) bool // whether a rule has spoken of lines
+	debug func(format string, args ...any)     // nil but in tests
 
 	imports []string // that the fix at hand needs
 	why     string   // why there is no fix

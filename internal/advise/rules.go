@@ -51,4 +51,6 @@ var Rules = []*Rule{
 	roundTrip,
 	channelUpFront,
 	leakedGoroutine,
+	hotCall, // these two come last: they leave out what others speak of
+	hotAllocation,
 }

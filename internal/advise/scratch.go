@@ -56,9 +56,56 @@ var scratchPerCall = &Rule{
 			risk:   "what was in them before has to be cleared; two calls at the same time need two of them; the largest call decides how much memory stays",
 			also:   made,
 		}
-		p.why = "the lists would have to be cleared where the code now relies on them being new"
+		if f.fixes = p.shortOnStack(made); len(f.fixes) == 0 {
+			p.why = "the lists would have to be cleared where the code now relies on them being new"
+		}
 		p.report(where, sum, f)
 	},
+}
+
+// stackRoom is how many bytes of a list a function may keep on its stack, without making that of each call larger than is usual.
+const stackRoom = 512
+
+// shortOnStack is a fix that has short lists on the stack: make with a constant capacity needs no heap where the slice stays inside.
+func (p *Pass) shortOnStack(made []ast.Node) []report.Fix {
+	var edits []edit
+	for _, n := range made {
+		st := n.(*ast.AssignStmt)
+		call := st.Rhs[0].(*ast.CallExpr)
+		v := p.local(st.Lhs[0])
+		slice, ok := v.Type().Underlying().(*types.Slice)
+		if !ok || len(call.Args) != 2 || !p.simple(call.Args[1]) || !isBasic(p.typeOf(call.Args[1]), types.IsInteger) || p.statement(st) != st || p.measured(v) {
+			continue
+		}
+		size := p.unit.TypesSizes.Sizeof(slice.Elem())
+		if size <= 0 || stackRoom/size < 4 {
+			continue
+		}
+		room := int64(1) // a power of two
+		for room*2 <= min(stackRoom/size, 64) {
+			room *= 2
+		}
+		t, length := p.src(call.Args[0]), p.src(call.Args[1])
+		edits = append(edits, replace(st, fmt.Sprintf("var %s %s\nif %s <= %d {\n%s = make(%s, %s, %d) // on the stack\n} else {\n%s = make(%s, %s)\n}",
+			v.Name(), t, length, room, v.Name(), t, length, room, v.Name(), t, length)))
+	}
+	if len(edits) == 0 {
+		return nil
+	}
+	return p.fix(report.Mechanical, "have short ones on the stack", edits...)
+}
+
+// measured reports whether it matters what capacity a slice has.
+func (p *Pass) measured(v *types.Var) bool {
+	return slices.ContainsFunc(p.uses(v), func(id *ast.Ident) bool {
+		switch up := p.parent(id).(type) {
+		case *ast.CallExpr:
+			return p.builtin(up, "cap") != nil || p.builtin(up, "append") != nil
+		case *ast.SliceExpr:
+			return true // behind its length there is something then
+		}
+		return false
+	})
 }
 
 // ownList reports whether what a variable holds does not leave the function: it is not returned, kept, sent or captured by a

@@ -25,7 +25,7 @@ type caseOf struct {
 	Tests   []string `json:"tests,omitempty"`   // test files that are taken from the version after, as the benchmark came with the fix
 	Add     string   `json:"add,omitempty"`     // text of a benchmark, where the module has none
 	Within  []string `json:"within,omitempty"`  // functions that the fix is in, where a release changed others for other reasons; from its description
-	Causes  []string `json:"causes,omitempty"`  // rules that name the right cause; none where there is no such rule
+	Causes  []string `json:"causes,omitempty"`  // rules that name the right cause, with the beginning of what they say where they know several; none where there is no such rule
 	What    string   `json:"what,omitempty"`    // what the fix did, in words
 	From    string   `json:"from,omitempty"`    // where it is described
 	Held    bool     `json:"held,omitempty"`    // no rule was mended after a look at what hone says of it

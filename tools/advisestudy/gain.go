@@ -37,7 +37,7 @@ func race(ctx context.Context, work string, dirs [2]string, pkg, pattern string,
 	var binary [2]string
 	for i, dir := range dirs {
 		binary[i] = filepath.Join(work, fmt.Sprintf("bench%d.test", i))
-		if _, err := goCommand(ctx, dir, "test", "-c", "-o", binary[i], "./"+pkg); err != nil {
+		if _, err := goCommand(ctx, dir, "test", "-vet=off", "-c", "-o", binary[i], "./"+pkg); err != nil {
 			return nil, err
 		}
 	}

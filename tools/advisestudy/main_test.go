@@ -23,6 +23,7 @@ func TestCases(t *testing.T) {
 		}
 		for _, c := range all {
 			for _, name := range c.Causes {
+				name, _, _ = strings.Cut(name, ": ")
 				if !slices.ContainsFunc(advise.Rules, func(r *advise.Rule) bool { return r.Name == name }) {
 					t.Errorf("%s: there is no rule %s", c.Name, name)
 				}
@@ -268,6 +269,7 @@ func TestJudge(t *testing.T) {
 		{[]string{"patched-right", "patched"}, verdict{three: true, patch: true}},
 		{[]string{"x", "x", "patched-right"}, verdict{three: true, cause: true, patch: true}},
 		{[]string{"x", "y", "z", "right"}, verdict{three: true}},
+		{[]string{"x", "several of"}, verdict{three: true}},
 	} {
 		r := &result{Places: at}
 		r.judge(c, saying(tc.found...))

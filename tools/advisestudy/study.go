@@ -124,7 +124,10 @@ func (r *result) judge(c caseOf, a *advice) {
 				x.Close = x.Close || r.Places[j].close(at.File, at.Line)
 			}
 		}
-		x.Right = x.Hit && slices.Contains(c.Causes, f.Rule)
+		x.Right = x.Hit && slices.ContainsFunc(c.Causes, func(cause string) bool {
+			rule, title, _ := strings.Cut(cause, ": ")
+			return rule == f.Rule && strings.HasPrefix(f.Title, title)
+		})
 		r.Found = append(r.Found, x)
 	}
 }

@@ -55,7 +55,12 @@ func long(a, b, c, d, e string) string {
 	return fmt.Sprintf("%s.%s.%s.%s.%s", a, b, c, d, e) // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
 }
 
+func passed(args ...any) string {
+	return fmt.Sprintln(args...) // cost: fmt.Sprintln fmt.(*pp).doPrintln
+}
+
 func main() {
+	fmt.Print(passed(1, "a"))
 	for _, n := range []int{-1, 0, 7, 123456789} {
 		fmt.Println(key("a", n), key("", n))
 	}

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 func count(edges [][]int, size int) (n int) {
 	seen := make([]bool, size) // cost: runtime.makeslice runtime.mallocgc; want
@@ -19,9 +22,32 @@ func count(edges [][]int, size int) (n int) {
 	return n
 }
 
+// Rows of a table are never longer than the text.
+func distance(a, b string) int {
+	row := make([]uint16, len(a)+1) // cost: runtime.makeslice runtime.mallocgc; want
+	for i := range row {
+		row[i] = uint16(i)
+	}
+	for j := 1; j <= len(b); j++ {
+		last := uint16(j)
+		for i := 1; i <= len(a); i++ {
+			now := row[i-1]
+			if a[i-1] != b[j-1] {
+				now = min(row[i-1], row[i], last) + 1
+			}
+			row[i-1], last = last, now
+		}
+		row[len(a)] = last
+	}
+	return int(row[len(a)])
+}
+
 func kept(size int) []bool {
 	list := make([]bool, size) // cost: runtime.makeslice runtime.mallocgc
 	return list
 }
 
-func main() { fmt.Println(count([][]int{{1}, {0}, nil}, 3), len(kept(2))) }
+func main() {
+	fmt.Println(count([][]int{{1}, {0}, nil}, 3), len(kept(2)))
+	fmt.Println(distance("kitten", "sitting"), distance("", "ab"), distance(strings.Repeat("abc", 50), strings.Repeat("acb", 40)))
+}

@@ -1,0 +1,309 @@
+package advise
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// The rules of this file come last. They speak of lines of which no other rule does, and only where what is allocated there
+// shows: as a tenth of all that is, and in the CPU that it takes. There is no patch for what is only known to cost.
+// Shares are multiples of what is worth a word, which is a hundredth when nobody asks for another.
+const (
+	hotShare = 10 // of all objects, or of all bytes
+	hotCPU   = 3  // of all CPU, spent on allocating them
+	hotMatch = 15 // of all CPU, spent in a regular expression, whether it allocates or not
+)
+
+// A leaf is a function of the runtime that allocates, and what it says about the code above it.
+type leaf struct {
+	prefix               string // after runtime.
+	title, claim, advice string
+}
+
+var leaves = []leaf{
+	{"growslice", "slice grown by append", "append makes a larger array again and again, and copies what is in the old one",
+		"make room before, where it is known how much there will be at most or mostly; or begin with an array that was used before"},
+	{"makeslice", "slice made for every call", "a new array is made each time, and garbage when nobody has the slice any more",
+		"append to a slice that the caller has, or keep one and use it again; where it stays in the function, one of constant size is on the stack"},
+	{"slicebytetostring", "bytes copied to be a text", "each text is a copy of the bytes, since these might change",
+		"work on the bytes as far as possible, take parts of a text that is there already, or keep texts that come again"},
+	{"stringtoslicebyte", "text copied to be bytes", "each time, the text is copied to an array that may be written to",
+		"work on the text, or append it to a buffer that is used again"},
+	{"stringtoslicerune", "text taken apart into runes", "the runes of the text are written to an array of four bytes for each, before any of them is looked at",
+		"range over the text, which finds each rune when it is its turn; texts of ASCII alone can be indexed as they are"},
+	{"slicerunetostring", "text made of runes", "a text is made of an array of four bytes for each rune",
+		"write runes to a strings.Builder, or append them to bytes with utf8.AppendRune"},
+	{"concatstring", "text put together for every call", "each sum of texts is a new one, and copies all its parts",
+		"append the parts to where they belong in the end, or leave the sum out where it is only compared or looked up"},
+	{"makemap", "map made for every call", "a new map is made each time, with tables that grow as it is filled",
+		"for a few keys, search a slice; or keep the map, and clear it before it is used again"},
+	{"mapassign", "map that grows", "a map that is filled makes larger tables, and places all of its entries anew",
+		"make it with room for what comes, or keep it and clear it"},
+	{"convT", "value put on the heap for an interface", "what an interface holds is on the heap, unless it is a pointer or a small number",
+		"give it a pointer to something that is there anyhow, or take the type itself"},
+	{"newobject", "object on the heap for every call", "each time, a new object is allocated, which is garbage soon after",
+		"return a value or let the caller say where it is to be; keep one and use it again; or find out why it leaves the function, which hone why-alloc says"},
+}
+
+// hotLines shows lines that cost something, and of which no other rule has spoken.
+func (p *Pass) hotLines(look func(n ast.Node, l *Line)) {
+	at := make([]int, 0, len(p.lines))
+	for n := range p.lines {
+		at = append(at, n)
+	}
+	slices.Sort(at)
+	for _, number := range at {
+		n := p.firstOn(number)
+		if n == nil || p.told == nil {
+			continue
+		}
+		from, to := number, number
+		if st := p.simpleStatement(n); st != nil {
+			from, to = p.line(st.Pos()), p.line(st.End())
+		}
+		if !p.told(p.file.name, from, to) {
+			look(n, p.lines[number])
+		}
+	}
+}
+
+// firstOn returns the first node that begins on a line.
+func (p *Pass) firstOn(line int) (first ast.Node) {
+	ast.Inspect(p.decl.Body, func(n ast.Node) bool {
+		if n == nil || first != nil {
+			return false
+		}
+		if _, isBlock := n.(*ast.BlockStmt); !isBlock && p.line(n.Pos()) == line {
+			first = n
+		}
+		return first == nil
+	})
+	return first
+}
+
+// simpleStatement returns the statement that a node is in, when that has no others in it.
+func (p *Pass) simpleStatement(n ast.Node) ast.Stmt {
+	st := p.statement(n)
+	switch st.(type) {
+	case *ast.IfStmt, *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt, *ast.BlockStmt, *ast.LabeledStmt:
+		return nil
+	}
+	return st
+}
+
+// shows reports whether allocating is worth a word.
+func (p *Pass) shows(c *cost, least float64) bool {
+	return max(p.costs.part(c, objectsMade), p.costs.part(c, bytesMade)) >= hotShare*p.least && (p.costs.total[cpu] == 0 || p.costs.part(c, cpu) >= least*p.least)
+}
+
+var hotAllocation = &Rule{
+	Name: "hot-allocation", Rank: 0,
+	Doc: "a line allocates much of what the program does",
+	Find: func(p *Pass) {
+		p.hotLines(func(n ast.Node, l *Line) {
+			if p.helper(p.name) && p.calledHere() {
+				return // who calls it is told
+			}
+			l = p.withHelpers(l)
+			c := l.sum(allocating)
+			if !p.shows(&c, hotCPU) {
+				return
+			}
+			f := p.leafOf(l, n)
+			what := leaf{title: "memory allocated for every call", claim: "the line allocates each time it runs", advice: "find out what leaves the function, which hone why-alloc says, and whether it has to"}
+			if f != nil {
+				what = *f
+			}
+			claim := what.claim
+			if c[objectsMade] > 0 {
+				claim = fmt.Sprintf("%s: %.0f%% of all objects come from here, of %d bytes each", claim, 100*p.costs.part(&c, objectsMade), c[bytesMade]/c[objectsMade])
+			}
+			p.why = "what has to change is more than this line"
+			p.report(n, c, finding{title: what.title, claim: claim, advice: what.advice, risk: "who keeps a slice, map or object may be given one that somebody else uses"})
+		})
+	},
+}
+
+// allocating is what a line allocates, with what growing and copying takes.
+var allocating = either(allocates(), allocates("growslice", "mapassign", "concatstring", "slicebytetostring", "rawstring"))
+
+// helper reports whether a function of the package is no more than a name for one statement: what it costs is up to who calls it, and
+// how often.
+func (p *Pass) helper(fn string) bool {
+	if p.unit.helpers == nil {
+		p.unit.helpers = map[string]bool{}
+		for _, f := range p.unit.files {
+			for _, d := range f.ast.Decls {
+				decl, ok := d.(*ast.FuncDecl)
+				if !ok || decl.Body == nil || len(decl.Body.List) != 1 {
+					continue
+				}
+				if st, ok := decl.Body.List[0].(*ast.AssignStmt); !ok || len(st.Lhs) != 1 {
+					continue
+				}
+				if fn, ok := p.info().Defs[decl.Name].(*types.Func); ok {
+					p.unit.helpers[p.profileName(fn)] = true
+				}
+			}
+		}
+	}
+	return p.unit.helpers[strings.ReplaceAll(fn, "[...]", "")]
+}
+
+// calledHere reports whether a line of another function that is looked at calls this one.
+func (p *Pass) calledHere() bool {
+	return slices.ContainsFunc(p.all, func(f *function) bool {
+		for _, l := range f.lines {
+			if f.decl != p.decl && slices.ContainsFunc(l.chains, func(c *chain) bool { return c.first() == p.name }) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// withHelpers returns what is below a line as if helpers that it calls were written out there.
+func (p *Pass) withHelpers(l *Line) *Line {
+	out := *l
+	out.chains = nil
+	for _, c := range l.chains {
+		if c.first() != "" && p.helper(c.first()) {
+			c = &chain{below: c.below[1:], labels: c.labels, v: c.v}
+		}
+		out.chains = append(out.chains, c)
+	}
+	return &out
+}
+
+// leafOf returns the leaf that takes most CPU below a line, or the one that the code on it shows, where only memory was profiled.
+func (p *Pass) leafOf(l *Line, n ast.Node) *leaf {
+	var most *leaf
+	best := int64(0)
+	for i := range leaves {
+		c := l.sum(allocates(leaves[i].prefix))
+		if c[cpu] > best {
+			most, best = &leaves[i], c[cpu]
+		}
+	}
+	if most != nil {
+		return most
+	}
+	ast.Inspect(n, func(n ast.Node) bool {
+		if most == nil && n != nil {
+			if prefix := p.leafFor(n); prefix != "" {
+				i := slices.IndexFunc(leaves, func(l leaf) bool { return l.prefix == prefix })
+				most = &leaves[i]
+			}
+		}
+		return most == nil
+	})
+	return most
+}
+
+// leafFor returns the leaf that a node calls, as far as it shows in the code.
+func (p *Pass) leafFor(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		switch {
+		case p.builtin(n, "append") != nil:
+			return "growslice"
+		case p.builtin(n, "make") != nil && isMap(p.typeOf(n)):
+			return "makemap"
+		case p.builtin(n, "make") != nil:
+			return "makeslice"
+		case p.builtin(n, "new") != nil:
+			return "newobject"
+		case p.bytesOf(n) != nil:
+			return "stringtoslicebyte"
+		case p.stringOf(n) != nil:
+			return "slicebytetostring"
+		}
+	case *ast.BinaryExpr:
+		if isString(p.typeOf(n)) && !p.isConst(n) {
+			return "concatstring"
+		}
+	case *ast.UnaryExpr:
+		if _, ok := n.X.(*ast.CompositeLit); ok {
+			return "newobject"
+		}
+	}
+	return ""
+}
+
+// A callee is a function of another module, or some of them, that costs more than it looks.
+type callee struct {
+	prefix               string // of its name, as profiles have it
+	title, claim, advice string
+}
+
+var callees = []callee{
+	{"regexp.(*Regexp).", "regular expression on a hot path", "a regular expression is matched step by step by a machine that was made for all of them, and what it finds is a new slice",
+		"take a text of a simple form apart by hand: with Cut, IndexByte, a loop over its bytes; or look first whether it can match at all"},
+	{"math/big.", "large numbers made for every step", "each call makes a new number with an array of its own, where the result does not go into one that was used before",
+		"let the result go into a number that is kept (z.Add(z, x)), make constants once; where 128 bits do, use two uint64 and math/bits"},
+	{"strings.ToLower", "text made lower or upper case for every call", "a new text is made for each one that has a letter of the other case", "compare with EqualFold, keep what is asked for again, or change the case of bytes where they are"},
+	{"strings.ToUpper", "text made lower or upper case for every call", "a new text is made for each one that has a letter of the other case", "compare with EqualFold, keep what is asked for again, or change the case of bytes where they are"},
+	{"strings.Split", "text split for every call", "the parts are put into a new slice", "take the parts off one by one with Cut, or range over SplitSeq"},
+	{"strings.Fields", "text split for every call", "the parts are put into a new slice", "range over FieldsSeq, or find the parts by their index"},
+	{"strings.Join", "texts joined for every call", "a new text is made of all of them", "append them to where the text belongs in the end"},
+	{"strings.Repeat", "text repeated for every call", "a new text is made each time", "keep a long one, and take as much of it as is needed; or write to a buffer"},
+	{"strings.Replace", "text replaced for every call", "each replacement makes a new text", "go through the text once, and write to a buffer; or do without where there is nothing to replace"},
+	{"fmt.", "fmt on a hot path", "fmt looks at its format and at the types of its arguments each time, and what it is given is put on the heap", "write with strconv and append, or +"},
+	{"strconv.", "number made a text for every call", "each one is a text of its own", "append it to where it belongs, with strconv.Append…"},
+	{"encoding/json.", "JSON through reflection on a hot path", "package json looks types up, and allocates what it reads", "decode into a struct that is used again, or write a decoder for what comes often"},
+	{"time.Time.Format", "time formatted for every call", "the layout is read each time, and the text is a new one", "AppendFormat writes it to where it belongs"},
+	{"encoding/hex.EncodeToString", "bytes written as a text of their own", "the text is a new one", "hex.AppendEncode writes it to where it belongs"},
+	{"sort.", "sorted through an interface", "Less and Swap are called through an interface, which is put on the heap", "package slices sorts by type"},
+	{"errors.New", "errors made for every call", "each error is a new object, though it may be dropped by the caller", "return one that is made once, or a bool"},
+	{"bytes.(*Buffer).", "buffer that grows for every call", "a new buffer grows step by step, each time", "begin with room for what is usual (Grow), or use a buffer again"},
+	{"strings.(*Builder).", "text that grows for every call", "a new Builder grows step by step, each time", "begin with room for what is usual (Grow)"},
+}
+
+var hotCall = &Rule{
+	Name: "hot-call", Rank: 0,
+	Doc: "a call of a library allocates much of what the program does",
+	Find: func(p *Pass) {
+		p.hotLines(func(n ast.Node, l *Line) {
+			by := map[string]*cost{}
+			for _, c := range l.chains {
+				if fn := c.first(); fn != "" && !isRuntime(fn) && !p.mine(fn) {
+					if by[fn] == nil {
+						by[fn] = new(cost)
+					}
+					by[fn].add(&c.v)
+				}
+			}
+			most := ""
+			for fn, c := range by {
+				if most == "" || p.costs.weight(c) > p.costs.weight(by[most]) || p.costs.weight(c) == p.costs.weight(by[most]) && fn < most {
+					most = fn
+				}
+			}
+			if most == "" {
+				return
+			}
+			c := *by[most]
+			matches := strings.HasPrefix(most, "regexp.(*Regexp).") && p.costs.part(&c, cpu) >= hotMatch*p.least
+			if !matches && !p.shows(&c, 2*hotCPU) {
+				return
+			}
+			name := most[strings.LastIndexByte(most, '/')+1:]
+			what := callee{title: name + " allocates for every call", claim: name + " allocates what it returns, or needs in between, each time",
+				advice: "look whether the result can be kept, whether it is needed in all cases, and whether there is a form that takes a buffer, or a value to use again"}
+			if i := slices.IndexFunc(callees, func(k callee) bool { return strings.HasPrefix(most, k.prefix) }); i >= 0 {
+				what = callees[i]
+			}
+			p.why = "what has to change is more than this line"
+			p.report(n, c, finding{title: what.title, claim: what.claim, advice: what.advice, callee: most, risk: "what is used again is seen by all who have it"})
+		})
+	},
+}
+
+// mine reports whether a function is of the module that is looked at.
+func (p *Pass) mine(fn string) bool {
+	pkg := packageOf(fn)
+	return pkg == packageOf(p.name) || p.unit.Module != nil && (pkg == p.unit.Module.Path || strings.HasPrefix(pkg, p.unit.Module.Path+"/"))
+}

@@ -1,0 +1,71 @@
+package main
+
+import "fmt"
+
+type node struct {
+	name string
+	next *node
+}
+
+func lists(n int) []int {
+	out := make([]int, n) // cost: runtime.makeslice runtime.mallocgc; want
+	for i := 0; i < n; i++ {
+		out[i] = i
+	}
+	return out
+}
+
+func list(names []string) (first *node) {
+	for _, name := range names {
+		n := new(node) // cost: runtime.newobject runtime.mallocgc; want
+		n.name, n.next = name, first
+		first = n
+	}
+	return first
+}
+
+func letters(s string) int {
+	runes := []rune(s) // cost: runtime.stringtoslicerune runtime.mallocgc; want
+	return len(runes)
+}
+
+func key(a, b string) string {
+	return a + // cost: runtime.concatstrings runtime.mallocgc; want
+		b + "!"
+}
+
+// Another rule speaks of it.
+func grown(names []string) string {
+	s := ""
+	for _, n := range names {
+		s += n // cost: runtime.concatstring2 runtime.mallocgc
+	}
+	return s
+}
+
+func counted(x int) int {
+	return x * 2 // cost: main.helper
+}
+
+type set map[string]struct{}
+
+// It is its callers who know how much there will be.
+func (s *set) add(x string) {
+	(*s)[x] = struct{}{} // cost: runtime.mapassign_faststr runtime.mallocgc
+}
+
+func union(a, b []string) int {
+	s := set{}
+	for _, x := range a {
+		s.add(x) // cost: main.(*set).add runtime.mapassign_faststr runtime.mallocgc; want
+	}
+	for _, x := range b {
+		s.add(x)
+	}
+	return len(s)
+}
+
+func main() {
+	fmt.Println(union([]string{"a"}, []string{"a", "b"}))
+	fmt.Println(lists(3), list([]string{"a", "b"}).name, letters("äb"), key("a", "b"), grown([]string{"x", "y"}), counted(2))
+}
