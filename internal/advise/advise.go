@@ -226,15 +226,20 @@ type kept struct {
 	weight float64
 }
 
-// add keeps a finding, unless what it costs is too little to be said.
-func (a *adviser) add(f *report.Finding, c cost) {
+// add keeps a finding, unless what it costs is too little to be said. One that is vague about what to do counts half: how much of
+// it can be saved is not known.
+func (a *adviser) add(f *report.Finding, c cost, vague bool) {
 	if a.costs.share(&c) < a.least {
 		if c != (cost{}) {
 			a.small++
 		}
 		return
 	}
-	a.list = append(a.list, kept{f, a.costs.weight(&c)})
+	w := a.costs.weight(&c)
+	if vague {
+		w /= 2
+	}
+	a.list = append(a.list, kept{f, w})
 }
 
 // told reports whether there is a finding about some lines.

@@ -295,16 +295,49 @@ func (p *Pass) grownMap(loop *ast.RangeStmt, st *ast.AssignStmt, m *types.Var) {
 		risk:   "none; where many keys are the same, some of the room is not needed",
 	}
 	n, ok := p.rounds(loop)
-	if ok && decl != nil && (p.between(decl, loop, loop.X) || p.known(decl, loop, loop.X)) && !p.leaves(loop.Body) {
-		var t ast.Expr
-		if isLit {
-			t = lit.Type
-		} else {
-			t = made.Args[0]
-		}
+	var t ast.Expr
+	if isLit {
+		t = lit.Type
+	} else {
+		t = made.Args[0]
+	}
+	if outer := p.merges(decl, loop); outer != nil {
+		n := p.localName("n")
+		f.fixes = p.fix(report.Mechanical, "make it with room for all entries of all of them",
+			before(decl, fmt.Sprintf("%s := 0\nfor _, %s := range %s {\n%s += len(%s)\n}\n", n, p.src(loop.X), p.src(outer.X), n, p.src(loop.X))),
+			replace(value, fmt.Sprintf("make(%s, %s)", p.src(t), n)))
+	} else if ok && decl != nil && (p.between(decl, loop, loop.X) || p.known(decl, loop, loop.X)) && !p.leaves(loop.Body) {
 		f.fixes = p.fix(report.Mechanical, "make it with room for all entries", replace(value, fmt.Sprintf("make(%s, %s)", p.src(t), n)))
 	}
 	p.report(st, c, f)
+}
+
+// merges returns the loop around a loop that goes through each of its elements in turn, from their beginning to their end, where how
+// many that are can be counted where a variable is declared before it.
+func (p *Pass) merges(decl ast.Stmt, loop *ast.RangeStmt) *ast.RangeStmt {
+	outer, ok := p.loop(loop).(*ast.RangeStmt)
+	if !ok || decl == nil || outer.Tok != token.DEFINE || !slices.Contains(outer.Body.List, ast.Stmt(loop)) || p.statement(outer) != outer {
+		return nil
+	}
+	v, ok := outer.Value.(*ast.Ident)
+	x, isID := loop.X.(*ast.Ident)
+	if !ok || !isID || p.info().Defs[v] == nil || p.info().Uses[x] != p.info().Defs[v] || p.leaves(outer.Body) || p.leaves(loop.Body) {
+		return nil
+	}
+	switch p.typeOf(outer.X).Underlying().(type) {
+	case *types.Slice, *types.Map:
+	default:
+		return nil
+	}
+	switch p.typeOf(x).Underlying().(type) {
+	case *types.Slice, *types.Map:
+	default:
+		return nil
+	}
+	if !p.between(decl, outer, outer.X) && !p.known(decl, outer, outer.X) || p.assigns(outer.Body, func(o types.Object) bool { return o == p.info().Defs[v] }) {
+		return nil
+	}
+	return outer
 }
 
 // known reports whether an expression can be evaluated at a statement as well as later, at another one of the same list, whatever

@@ -50,6 +50,9 @@ var leaves = []leaf{
 
 // hotLines shows lines that cost something, and of which no other rule has spoken.
 func (p *Pass) hotLines(look func(n ast.Node, l *Line)) {
+	if p.told == nil || p.unit.Module != nil && !p.unit.Module.Main {
+		return // nothing can be done there
+	}
 	at := make([]int, 0, len(p.lines))
 	for n := range p.lines {
 		at = append(at, n)
@@ -57,7 +60,7 @@ func (p *Pass) hotLines(look func(n ast.Node, l *Line)) {
 	slices.Sort(at)
 	for _, number := range at {
 		n := p.firstOn(number)
-		if n == nil || p.told == nil {
+		if n == nil {
 			continue
 		}
 		from, to := number, number
@@ -100,7 +103,7 @@ func (p *Pass) shows(c *cost, least float64) bool {
 }
 
 var hotAllocation = &Rule{
-	Name: "hot-allocation", Rank: 0,
+	Name: "hot-allocation", Rank: 0, Vague: true,
 	Doc: "a line allocates much of what the program does",
 	Find: func(p *Pass) {
 		p.hotLines(func(n ast.Node, l *Line) {
@@ -263,7 +266,7 @@ var callees = []callee{
 }
 
 var hotCall = &Rule{
-	Name: "hot-call", Rank: 0,
+	Name: "hot-call", Rank: 0, Vague: true,
 	Doc: "a call of a library allocates much of what the program does",
 	Find: func(p *Pass) {
 		p.hotLines(func(n ast.Node, l *Line) {

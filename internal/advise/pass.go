@@ -22,6 +22,8 @@ type Rule struct {
 	Doc  string // one line: what is wrong with it
 	Rank int    // in the catalogue of patterns, by how often people mend it; 0 when it is not in there
 
+	Vague bool // what it costs is known, and not how much of that can be saved
+
 	// Find looks at a function that costs something, and reports what it finds in it.
 	Find func(p *Pass)
 }
@@ -44,7 +46,7 @@ type Pass struct {
 	Rule  *Rule
 	costs *costs
 	all   []*function
-	found func(*report.Finding, cost)
+	found func(f *report.Finding, c cost, vague bool)
 	least float64                              // share below which nothing is said
 	told  func(file string, from, to int) bool // whether a rule has spoken of lines
 	debug func(format string, args ...any)     // nil but in tests
@@ -511,7 +513,7 @@ func (p *Pass) report(n ast.Node, c cost, f finding) {
 	}
 	out.Evidence = p.evidence(c, f.callee)
 	out.Proof = proofOf(out)
-	p.found(out, c)
+	p.found(out, c, p.Rule.Vague)
 	p.imports, p.why = nil, ""
 }
 

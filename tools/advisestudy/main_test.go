@@ -298,8 +298,8 @@ func TestTables(t *testing.T) {
 	all := []caseOf{{Name: "good", Module: "example.com/m", Before: "v1", After: "v2"}, {Name: "poor", Held: true}, {Name: "none", Dropped: "no gain today"}}
 	at := []place{{File: "a.go", Func: "F", From: 8, To: 12}}
 	hit := finding{Rule: "r", File: "a.go", Line: 10, Func: "F", Hit: true, Right: true, Fixes: []string{"do it"}}
-	good := &result{Case: "good", Places: at, Found: []finding{hit}, Fixed: true, Find: 1, Kept: []kept{{Rule: "r", File: "a.go", Func: "F", Hit: true, Check: "3 tests"}}}
-	poor := &result{Case: "poor", Places: at, Fixed: true, Find: 11}
+	good := &result{Case: "good", Places: at, Found: []finding{hit}, Fixed: true, CPU: 1, Kept: []kept{{Rule: "r", File: "a.go", Func: "F", Hit: true, Check: "3 tests"}}}
+	poor := &result{Case: "poor", Places: at, Fixed: true, CPU: 11}
 	var out strings.Builder
 	if missed := caseTable(&out, all, []*result{good}); len(missed) != 0 {
 		t.Errorf("missed %q", missed)

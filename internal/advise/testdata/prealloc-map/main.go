@@ -26,7 +26,33 @@ func roomy(list []string) map[string]int {
 	return m
 }
 
+func merged(all ...map[string]int) map[string]int {
+	out := map[string]int{}
+
+	for _, m := range all {
+		for k, v := range m {
+			out[k] = v // cost: runtime.mapassign_faststr internal/runtime/maps.(*Map).growToTable; want
+		}
+	}
+	return out
+}
+
+// Not all of them are gone through.
+func some(all [][]string) map[string]bool {
+	out := map[string]bool{}
+	for _, list := range all {
+		if len(list) > 2 {
+			break
+		}
+		for _, s := range list {
+			out[s] = true // cost: runtime.mapassign_faststr internal/runtime/maps.(*Map).growToTable; want
+		}
+	}
+	return out
+}
+
 func main() {
+	fmt.Println(merged(), merged(map[string]int{"a": 1}, nil, map[string]int{"b": 2, "a": 3}), some([][]string{{"a"}, nil, {"b", "c"}}))
 	list := []string{"a", "b", "a"}
 	fmt.Println(index(list), literal(list), roomy(list), index(nil))
 }
