@@ -226,8 +226,8 @@ type kept struct {
 	weight float64
 }
 
-// add keeps a finding, unless what it costs is too little to be said. One that is vague about what to do counts half: how much of
-// it can be saved is not known.
+// add keeps a finding, unless what it costs is too little to be said. One that is vague about what to do counts a quarter: how
+// much of it can be saved is not known.
 func (a *adviser) add(f *report.Finding, c cost, vague bool) {
 	if a.costs.share(&c) < a.least {
 		if c != (cost{}) {
@@ -237,7 +237,7 @@ func (a *adviser) add(f *report.Finding, c cost, vague bool) {
 	}
 	w := a.costs.weight(&c)
 	if vague {
-		w /= 2
+		w /= 4
 	}
 	a.list = append(a.list, kept{f, w})
 }

@@ -31,10 +31,11 @@ var fmtText = &Rule{
 				advice: "add the parts up with +, and let strconv make texts of numbers; where there are many parts, append them to a buffer",
 				callee: name, risk: "none",
 			}
-			if list, ok := p.formatted(call); ok && dynamic(list) > 0 {
+			c := p.cost(call, either(formatting(name), allocates("convT")))
+			if list, ok := p.formatted(call); ok && dynamic(list) > 0 && p.worth(c) {
 				f.fixes = p.addedUp(call, list)
 			}
-			p.report(call, p.cost(call, either(formatting(name), allocates("convT"))), f)
+			p.report(call, c, f)
 		})
 	},
 }

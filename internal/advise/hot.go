@@ -12,9 +12,8 @@ import (
 // shows: as a tenth of all that is, and in the CPU that it takes. There is no patch for what is only known to cost.
 // Shares are multiples of what is worth a word, which is a hundredth when nobody asks for another.
 const (
-	hotShare = 10 // of all objects, or of all bytes
-	hotCPU   = 3  // of all CPU, spent on allocating them
-	hotMatch = 15 // of all CPU, spent in a regular expression, whether it allocates or not
+	hotShare = 15 // of all objects, or of all bytes
+	hotCPU   = 5  // of all CPU, spent on allocating them
 )
 
 // A leaf is a function of the runtime that allocates, and what it says about the code above it.
@@ -272,7 +271,7 @@ var hotCall = &Rule{
 		p.hotLines(func(n ast.Node, l *Line) {
 			by := map[string]*cost{}
 			for _, c := range l.chains {
-				if fn := c.first(); fn != "" && !isRuntime(fn) && !p.mine(fn) {
+				if fn := c.first(); fn != "" && !isRuntime(fn) && !p.mine(fn) && !talks(fn) {
 					if by[fn] == nil {
 						by[fn] = new(cost)
 					}
@@ -289,8 +288,7 @@ var hotCall = &Rule{
 				return
 			}
 			c := *by[most]
-			matches := strings.HasPrefix(most, "regexp.(*Regexp).") && p.costs.part(&c, cpu) >= hotMatch*p.least
-			if !matches && !p.shows(&c, 2*hotCPU) {
+			if !p.shows(&c, 2*hotCPU) {
 				return
 			}
 			name := most[strings.LastIndexByte(most, '/')+1:]
@@ -303,6 +301,12 @@ var hotCall = &Rule{
 			p.report(n, c, finding{title: what.title, claim: what.claim, advice: what.advice, callee: most, risk: "what is used again is seen by all who have it"})
 		})
 	},
+}
+
+// talks reports whether a function is there to talk to somebody else, which costs what it costs.
+func talks(fn string) bool {
+	pkg := packageOf(fn)
+	return pkg == "net" || strings.HasPrefix(pkg, "net/http") || pkg == "os" || pkg == "syscall" || pkg == "testing" || strings.HasPrefix(pkg, "database/")
 }
 
 // mine reports whether a function is of the module that is looked at.

@@ -77,6 +77,10 @@ func (p *Pass) cost(n ast.Node, match func(*chain) bool) (out cost) {
 	return out
 }
 
+// worth reports whether a cost is enough for a finding. Where it is not, there need be no patch: each is compiled, which takes as long as
+// compiling the package.
+func (p *Pass) worth(c cost) bool { return p.costs.share(&c) >= p.least }
+
 // total adds up what the function costs, where what is below a line matches. A stack counts once.
 func (p *Pass) total(match func(*chain) bool) (out cost) {
 	for _, l := range p.lines {

@@ -56,15 +56,19 @@ var scratchPerCall = &Rule{
 			risk:   "what was in them before has to be cleared; two calls at the same time need two of them; the largest call decides how much memory stays",
 			also:   made,
 		}
-		if f.fixes = p.shortOnStack(made); len(f.fixes) == 0 {
+		if p.worth(sum) {
+			f.fixes = p.shortOnStack(made)
+		}
+		if len(f.fixes) == 0 {
 			p.why = "the lists would have to be cleared where the code now relies on them being new"
 		}
 		p.report(where, sum, f)
 	},
 }
 
-// stackRoom is how many bytes of a list a function may keep on its stack, without making that of each call larger than is usual.
-const stackRoom = 512
+// stackRoom is how many bytes of a list a function may keep on its stack. They are set to zero in each call, which makes a larger one
+// slower where lists are so short that the compiler has them on the stack anyhow: up to 32 bytes.
+const stackRoom = 128
 
 // shortOnStack is a fix that has short lists on the stack: make with a constant capacity needs no heap where the slice stays inside.
 func (p *Pass) shortOnStack(made []ast.Node) []report.Fix {
@@ -78,11 +82,12 @@ func (p *Pass) shortOnStack(made []ast.Node) []report.Fix {
 			continue
 		}
 		size := p.unit.TypesSizes.Sizeof(slice.Elem())
-		if size <= 0 || stackRoom/size < 4 {
-			continue
+		c := p.cost(st, allocates("makeslice", "newobject"))
+		if size <= 0 || stackRoom/size < 4 || c[objectsMade] == 0 || c[bytesMade]/c[objectsMade] > stackRoom {
+			continue // those that were made are longer
 		}
 		room := int64(1) // a power of two
-		for room*2 <= min(stackRoom/size, 64) {
+		for room*2 <= min(stackRoom/size, 32) {
 			room *= 2
 		}
 		t, length := p.src(call.Args[0]), p.src(call.Args[1])

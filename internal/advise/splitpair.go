@@ -125,13 +125,16 @@ func (p *Pass) splitPair(call *ast.CallExpr) {
 		}
 		return "_"
 	}
-	if sure {
+	c := p.cost(call, below("strings."+name))
+	switch {
+	case !p.worth(c):
+	case sure:
 		edits = append(edits, replace(st, fmt.Sprintf("%s, %s, %s := %s.Cut(%s, %s)", or(before), or(after), or(found), p.src(call.Fun.(*ast.SelectorExpr).X), p.src(call.Args[0]), p.src(call.Args[1]))))
 		f.fixes = p.fix(report.Mechanical, "cut it", edits...)
-	} else {
+	default:
 		p.why = "the second part may be asked for where there is none, or where there are more"
 	}
-	p.report(call, p.cost(call, below("strings."+name)), f)
+	p.report(call, c, f)
 }
 
 // replaceWord puts a text in place of the only word in another one that is called so.
