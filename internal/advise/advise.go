@@ -65,7 +65,7 @@ func Run(ctx context.Context, in []*recording.Recording, opt Options) (*report.A
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if err := look(r, &Pass{function: f, Rule: r, costs: c, all: fns, found: a.add, told: a.told, least: opt.Least, debug: opt.Debug}); err != nil {
+			if err := look(r, &Pass{function: f, Rule: r, costs: c, all: fns, found: a.add, told: a.told, knows: a.knows, least: opt.Least, debug: opt.Debug}); err != nil {
 				t.notes.add("%v", err)
 			}
 		}
@@ -224,11 +224,12 @@ type adviser struct {
 type kept struct {
 	*report.Finding
 	weight float64
+	callee string // where the cost is; "" where it is the line itself
 }
 
 // add keeps a finding, unless what it costs is too little to be said. One that is vague about what to do counts a quarter: how
 // much of it can be saved is not known.
-func (a *adviser) add(f *report.Finding, c cost, vague bool) {
+func (a *adviser) add(f *report.Finding, c cost, callee string, vague bool) {
 	if a.costs.share(&c) < a.least {
 		if c != (cost{}) {
 			a.small++
@@ -239,13 +240,22 @@ func (a *adviser) add(f *report.Finding, c cost, vague bool) {
 	if vague {
 		w /= 4
 	}
-	a.list = append(a.list, kept{f, w})
+	a.list = append(a.list, kept{f, w, callee})
 }
 
 // told reports whether there is a finding about some lines.
 func (a *adviser) told(file string, from, to int) bool {
 	return slices.ContainsFunc(a.list, func(k kept) bool {
 		return slices.ContainsFunc(append([]report.Spot{k.Where}, k.Also...), func(s report.Spot) bool { return s.File == file && from <= s.Line && s.Line <= to })
+	})
+}
+
+// knows reports whether there is a finding about a function that is about a callee, or about another method of its type: a Replacer
+// costs where it is used, and not where it is made.
+func (a *adviser) knows(fn, callee string) bool {
+	typ := callee[:strings.LastIndexByte(callee, '.')+1]
+	return slices.ContainsFunc(a.list, func(k kept) bool {
+		return k.Where.Function == fn && k.callee != "" && (k.callee == callee || strings.HasSuffix(typ, ").") && strings.HasPrefix(k.callee, typ))
 	})
 }
 

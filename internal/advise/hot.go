@@ -284,7 +284,7 @@ var hotCall = &Rule{
 					most = fn
 				}
 			}
-			if most == "" {
+			if most == "" || p.knows(p.name, most) {
 				return
 			}
 			c := *by[most]

@@ -46,9 +46,10 @@ type Pass struct {
 	Rule  *Rule
 	costs *costs
 	all   []*function
-	found func(f *report.Finding, c cost, vague bool)
+	found func(f *report.Finding, c cost, callee string, vague bool)
 	least float64                              // share below which nothing is said
 	told  func(file string, from, to int) bool // whether a rule has spoken of lines
+	knows func(fn, callee string) bool         // whether one has spoken of what a function calls
 	debug func(format string, args ...any)     // nil but in tests
 
 	imports []string // that the fix at hand needs
@@ -517,7 +518,7 @@ func (p *Pass) report(n ast.Node, c cost, f finding) {
 	}
 	out.Evidence = p.evidence(c, f.callee)
 	out.Proof = proofOf(out)
-	p.found(out, c, p.Rule.Vague)
+	p.found(out, c, f.callee, p.Rule.Vague)
 	p.imports, p.why = nil, ""
 }
 
