@@ -66,9 +66,12 @@ var scratchPerCall = &Rule{
 	},
 }
 
-// stackRoom is how many bytes of a list a function may keep on its stack. They are set to zero in each call, which makes a larger one
-// slower where lists are so short that the compiler has them on the stack anyhow: up to 32 bytes.
-const stackRoom = 128
+// stackRoom is how many bytes of a list a function may keep on its stack. They are set to zero in each call. Lists of up to 32 bytes
+// are on the stack anyhow, since Go 1.25, and should stay as fast as they are.
+const (
+	stackRoom = 256
+	stackFree = 32
+)
 
 // shortOnStack is a fix that has short lists on the stack: make with a constant capacity needs no heap where the slice stays inside.
 func (p *Pass) shortOnStack(made []ast.Node) []report.Fix {
@@ -87,12 +90,16 @@ func (p *Pass) shortOnStack(made []ast.Node) []report.Fix {
 			continue // those that were made are longer
 		}
 		room := int64(1) // a power of two
-		for room*2 <= min(stackRoom/size, 32) {
+		for room*2 <= min(stackRoom/size, 64) {
 			room *= 2
 		}
 		t, length := p.src(call.Args[0]), p.src(call.Args[1])
-		edits = append(edits, replace(st, fmt.Sprintf("var %s %s\nif %s <= %d {\n%s = make(%s, %s, %d) // on the stack\n} else {\n%s = make(%s, %s)\n}",
-			v.Name(), t, length, room, v.Name(), t, length, room, v.Name(), t, length)))
+		cond := fmt.Sprintf("%s <= %d", length, room)
+		if free := stackFree / size; free > 0 {
+			cond = fmt.Sprintf("%s > %d && %s", length, free, cond)
+		}
+		edits = append(edits, replace(st, fmt.Sprintf("var %s %s\nif %s {\n%s = make(%s, %s, %d) // on the stack, as shorter ones are anyhow\n} else {\n%s = make(%s, %s)\n}",
+			v.Name(), t, cond, v.Name(), t, length, room, v.Name(), t, length)))
 	}
 	if len(edits) == 0 {
 		return nil

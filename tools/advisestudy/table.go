@@ -82,7 +82,7 @@ func caseTable(w io.Writer, all []caseOf, results []*result) (missed []string) {
 			missed = append(missed, fmt.Sprintf("%s: %s of %.0f %%", g.name, t.share(g.n), g.goal*100))
 		}
 	}
-	if t.fixed > 0 && float64(t.proven) < goalProven*float64(t.fixed) {
+	if t.fixed > 0 && float64(t.proven) < goalProven*float64(t.n) {
 		missed = append(missed, fmt.Sprintf("proven: %s of %.0f %%", t.share(t.proven), goalProven*100))
 	}
 	fmt.Fprint(w, "\n| case | hit | where | what hone says | patch | |\n|---|---|---|---|---|---|\n")
