@@ -288,7 +288,7 @@ var hotCall = &Rule{
 				return
 			}
 			c := *by[most]
-			if !p.shows(&c, 2*hotCPU) {
+			if !p.shows(&c, hotCPU) {
 				return
 			}
 			name := most[strings.LastIndexByte(most, '/')+1:]

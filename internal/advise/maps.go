@@ -183,7 +183,7 @@ var mapAsSet = &Rule{
 	Name: "map-as-set", Rank: 14,
 	Doc: "sets are maps, where they are small or their members are small numbers",
 	Find: func(p *Pass) {
-		for _, u := range p.mapsOf(func(m *types.Map) bool { return isSet(m) && !isString(m.Key()) }) {
+		for _, u := range p.mapsOf(func(m *types.Map) bool { return isSet(m) && !isString(m.Key()) && !isTypeParam(m.Key()) }) {
 			key := types.TypeString(u.t.Key(), types.RelativeTo(p.unit.Types))
 			f := finding{
 				title: "map as a set",
