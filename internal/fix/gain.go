@@ -1,7 +1,9 @@
 package fix
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -137,9 +139,10 @@ func (y *trial) gains() {
 	}
 	switch {
 	case len(slower) > 0:
-		for _, row := range slower {
-			y.refuse(true, "slower: %s", said(row))
-		}
+		rows := slices.SortedFunc(maps.Values(slower), func(a, b *report.CompareRow) int {
+			return cmp.Or(cmp.Compare(b.New/b.Old, a.New/a.Old), cmp.Compare(a.Name, b.Name))
+		})
+		y.refuse(true, "slower: %s", said(rows[0]))
 	case heavier != nil:
 		y.refuse(true, "it needs more, and is not faster for it: %s", said(heavier))
 	case len(faster) > 0:

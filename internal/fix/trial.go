@@ -155,11 +155,15 @@ func (y *trial) function() string {
 }
 
 // prove puts the patch into the copy for it, and finds out what speaks for it and against it.
-func (r *run) prove(ctx context.Context, y *trial) error {
+func (r *run) prove(ctx context.Context, y *trial) (err error) {
 	if err := r.put(y.file, y.text); err != nil {
 		return err
 	}
-	defer r.put(y.file, y.was)
+	defer func() { // else the next patch would be tried on top of this one
+		if back := r.put(y.file, y.was); back != nil {
+			err = errors.Join(err, fmt.Errorf("taking a patch back: %w", back))
+		}
+	}()
 	about := fmt.Sprintf("%s, %s: ", y.finding.Where, y.fix.Title)
 	change := &prove.Change{Old: prove.Version{Name: "as it was", Dir: r.copyOf(r.old)}, New: prove.Version{Name: "with the patch", Dir: r.copyOf(r.now)}}
 	opt := prove.Options{
@@ -173,7 +177,6 @@ func (r *run) prove(ctx context.Context, y *trial) error {
 			return r.faster(ctx, race)
 		},
 	}
-	var err error
 	if y.proof, err = prove.Run(ctx, change, opt); err != nil {
 		return r.mended(err)
 	}
@@ -217,7 +220,7 @@ func (r *run) mended(err error) error {
 }
 
 // poisoned proves a patch that uses a pool once more, with what is put back overwritten.
-func (r *run) poisoned(ctx context.Context, y *trial, change *prove.Change, opt prove.Options) error {
+func (r *run) poisoned(ctx context.Context, y *trial, change *prove.Change, opt prove.Options) (err error) {
 	if !strings.Contains(y.diff, ".Put(") {
 		return nil
 	}
@@ -228,11 +231,18 @@ func (r *run) poisoned(ctx context.Context, y *trial, change *prove.Change, opt 
 	}
 	before := make(map[string][]byte)
 	defer func() {
+		// What stays overwritten would be in all patches after this one.
 		for name := range files {
+			var back error
 			if before[name] == nil {
-				os.Remove(name)
+				if back = os.Remove(name); errors.Is(back, os.ErrNotExist) {
+					back = nil
+				}
 			} else {
-				os.WriteFile(name, before[name], 0o600)
+				back = os.WriteFile(name, before[name], 0o600)
+			}
+			if back != nil {
+				err = errors.Join(err, fmt.Errorf("putting a file back as it was before pools were overwritten: %w", back))
 			}
 		}
 	}()
