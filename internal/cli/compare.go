@@ -33,8 +33,9 @@ are none. -bench and the flags of go build are as for the go command.
 
 Both versions of a benchmark run at the same time on one processor and are compared by
 CPU time, so that whatever else the machine does hits both alike. Those that use several
-processors, or wait, take turns. It goes on until each benchmark is decided: faster,
-slower, or the same within a threshold; or until its time is over.
+processors, or wait, or are more than three times apart, take turns. It goes on until each
+benchmark is decided: faster, slower, or the same within a threshold; or until its time is
+over.
 
 With --load the package is a server, which both sides start in turns and load in the same
 way; what is compared is what a request costs, and how long it takes.

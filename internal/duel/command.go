@@ -32,6 +32,7 @@ func shell(line, dir string) *exec.Cmd {
 func (d *duel) tryCommands(ctx context.Context, r *row, cpu int) error {
 	r.How, r.Unit = d.opt.How, cpuSeconds
 	share := canShare
+	var took [2]float64
 	for i, line := range r.commands {
 		results, err := d.together(ctx, cpu, false, []*exec.Cmd{shell(line, d.opt.Old.Dir)}, nil)
 		if err != nil {
@@ -44,7 +45,10 @@ func (d *duel) tryCommands(ctx context.Context, r *row, cpu int) error {
 		// More CPU time than time is work on several processors; much less is waiting, if nobody else wants them.
 		ratio := results[0].cpu.Seconds() / results[0].wall.Seconds()
 		share = share && ratio < 1.2 && ratio > 0.5
+		took[i] = results[0].cpu.Seconds()
 	}
+	r.far = apart(took)
+	share = share && !r.far
 	if r.How == "" {
 		r.How = recording.Alternate
 		if share {

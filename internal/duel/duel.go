@@ -99,8 +99,9 @@ type row struct {
 	bench    string     // pattern that only it matches
 	was      string     // path of the old package, when that is another one
 	start    [2]time.Duration
-	turns    int // that both sides take in a run; 0 when they run as the system lets them
-	want     int // pairs before the next look
+	turns    int  // that both sides take in a run; 0 when they run as the system lets them
+	far      bool // commands: they take turns since they are so far apart
+	want     int  // pairs before the next look
 }
 
 func (d *duel) say(format string, args ...any) {
@@ -204,15 +205,15 @@ func (d *duel) runnable() []*row {
 
 // noise runs the old side against itself, to see what differences mean nothing here.
 func (d *duel) noise(ctx context.Context) error {
-	rows := d.runnable()
+	rows := slices.DeleteFunc(d.runnable(), func(r *row) bool { return r.far || r.Apart[0] > 0 }) // they are above all noise
 	if shared := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return r.How != recording.Duet }); len(shared) > 0 {
 		rows = shared // those that take turns are another matter, and tell it by their intervals
 	}
-	if len(rows) == 0 {
-		return nil
-	}
 	if known := d.opt.Noise; known != nil {
 		return d.differ(*known)
+	}
+	if len(rows) == 0 {
+		return d.differ(Noise{})
 	}
 	var ds []float64
 	each := min(noiseLooks, (noisePairs+len(rows)-1)/len(rows))
@@ -316,6 +317,9 @@ func (d *duel) pair(ctx context.Context, r *row, old, new []*program, lots draw,
 	}
 	b := a
 	b.prog = new[lots.new%len(new)]
+	if apart := r.Apart; apart[0] > 0 {
+		a.time, b.time = fmt.Sprintf("%dx", apart[0]), fmt.Sprintf("%dx", apart[1])
+	}
 	sides := []run{a, b}
 	if lots.swapped {
 		sides[0], sides[1] = b, a

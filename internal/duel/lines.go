@@ -1,6 +1,7 @@
 package duel
 
 import (
+	"cmp"
 	"io"
 	"maps"
 	"slices"
@@ -17,12 +18,12 @@ func WriteLines(w io.Writer, d *recording.Duel, side string) error {
 		config := []bench.Config{{Key: "pkg", Value: b.Pkg}, {Key: "how", Value: b.How}}
 		config = slices.DeleteFunc(config, func(c bench.Config) bool { return c.Value == "" })
 		for _, p := range b.Pairs {
-			values := p.Old
+			values, iters := p.Old, cmp.Or(b.Apart[0], b.Iters)
 			if side == "new" {
-				values = p.New
+				values, iters = p.New, cmp.Or(b.Apart[1], b.Iters)
 			}
 			values = scored(b.How, values)
-			r := bench.Result{Name: b.Name, Iters: max(b.Iters, 1), Config: config}
+			r := bench.Result{Name: b.Name, Iters: max(iters, 1), Config: config}
 			for _, unit := range slices.SortedFunc(maps.Keys(values), compareUnits) {
 				r.Values = append(r.Values, bench.Value{Value: values[unit], Unit: unit})
 			}

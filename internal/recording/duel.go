@@ -49,6 +49,7 @@ type DuelBenchmark struct {
 	How    string        `json:"how,omitempty"`    // Duet or Alternate
 	Unit   string        `json:"unit,omitempty"`   // that decided when to stop
 	Iters  int           `json:"iters,omitempty"`  // of each run, the same on both sides
+	Apart  [2]int        `json:"apart,omitzero"`   // of the runs of each side, instead, where they are so far apart that both run for the same time
 	Pairs  []DuelPair    `json:"pairs,omitempty"`  // in the order in which they were measured
 	Counts []DuelPair    `json:"counts,omitempty"` // of Instructions, where they were counted
 	Live   []DuelPair    `json:"live,omitempty"`   // of LiveHeap, where it was watched

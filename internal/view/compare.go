@@ -92,7 +92,7 @@ func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 		}
 	}
 	if len(alternate) > 0 {
-		out.Notes = append(out.Notes, "took turns instead of sharing a processor, since they use several or wait: "+list(alternate))
+		out.Notes = append(out.Notes, "took turns instead of sharing a processor, since they use several, wait, or are far apart: "+list(alternate))
 	}
 	if len(late) > 0 {
 		out.Notes = append(out.Notes, "time was up before all was decided; --budget gives more: "+list(late))

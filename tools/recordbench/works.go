@@ -15,23 +15,23 @@ type work struct {
 var works = []work{
 	{
 		name: "hi, stage 0, its handler", dir: "examples/hi", pkg: "./stage0", target: 1.05,
-		test: []string{"-run", "XXX", "-bench", "Hi$", "-benchtime", "1000000x"},
+		test: []string{"-run", "XXX", "-bench", "Hi$", "-benchtime", "2000000x"},
 	},
 	{
 		name: "hi, stage 0, as a server", dir: "examples/hi", pkg: "./stage0", target: 1.05,
-		args: []string{"-addr", "127.0.0.1:0"}, requests: 120_000,
+		args: []string{"-addr", "127.0.0.1:0"}, requests: 200_000,
 	},
 	{
 		name: "havlak, stage 1", dir: "examples/havlak", pkg: "./stage1", target: 1.05,
-		args: []string{"-n", "5"},
+		args: []string{"-n", "8"},
 	},
 	{
 		name: "havlak, stage 4", dir: "examples/havlak", pkg: "./stage4", target: 1.05,
-		args: []string{"-n", "30"},
+		args: []string{"-n", "45"},
 	},
 	{
 		name: "channel ping-pong", dir: "examples/contended", pkg: ".", target: 1.15,
-		args: []string{"-mode", "channel", "-n", "12000000", "-for", "10m"},
+		args: []string{"-mode", "channel", "-n", "20000000", "-for", "10m"},
 	},
 }
 

@@ -76,6 +76,7 @@ type rendering struct {
 
 const (
 	maxNodes  = 20_000
+	keyNodes  = 100 // of a key of a map: where it is a pointer into a graph, each of many keys would be all of that
 	maxText   = 64 << 10
 	maxLevels = 24
 )
@@ -331,13 +332,14 @@ func (r *rendering) mapOf(path string, layer Layer, v reflect.Value, depth int) 
 	}
 	entries := make([]entry, 0, v.Len())
 	for it := v.MapRange(); it.Next() && len(entries) < maxNodes; {
-		in := &rendering{run: r.run, full: true} // not numbered: the order of a map is nobody's business
+		in := &rendering{run: r.run, full: true, nodes: maxNodes - keyNodes} // not numbered: the order of a map is nobody's business
 		in.value("", LayerResult, it.Key(), depth+1)
-		key := ""
+		var key strings.Builder
 		for _, l := range in.lines {
-			key += l.Path + l.Text
+			key.WriteString(l.Path)
+			key.WriteString(l.Text)
 		}
-		entries = append(entries, entry{key, it.Value()})
+		entries = append(entries, entry{key.String(), it.Value()})
 	}
 	sort.SliceStable(entries, func(i, j int) bool { return entries[i].key < entries[j].key })
 	for _, e := range entries {

@@ -234,19 +234,21 @@ func mutable(t reflect.Type) bool {
 
 // mutable renders what can change among values.
 func (r *Run) mutable(values []reflect.Value) string {
-	var text string
+	var text strings.Builder // a graph has lines enough for += to take longer than the calls may
 	for _, x := range values {
 		if x.IsValid() && mutable(x.Type()) && x.Type() != errorType {
 			in := &rendering{run: r, full: true}
 			in.value(" ", LayerResult, x, 0)
 			for _, l := range in.lines {
 				if l.Layer < LayerInside {
-					text += l.Path + l.Text + "\n"
+					text.WriteString(l.Path)
+					text.WriteString(l.Text)
+					text.WriteByte('\n')
 				}
 			}
 		}
 	}
-	return text
+	return text.String()
 }
 
 // after finds out what is shared: it changes the arguments in place and looks whether that shows in the results, and the

@@ -112,6 +112,27 @@ func TestCircle(t *testing.T) {
 }
 
 // TestMisfit holds that a description that does not fit is refused, not run.
+// Each key of a map may be the way into a graph, of which the others are part.
+func TestKeys(t *testing.T) {
+	type node struct{ Next []*node }
+	graph := func() map[*node]bool {
+		nodes := make([]node, 300)
+		set := make(map[*node]bool)
+		for i := range nodes {
+			nodes[i].Next = []*node{&nodes[(i+1)%len(nodes)], &nodes[(i*7+3)%len(nodes)]}
+			set[&nodes[i]] = true
+		}
+		return set
+	}
+	size := 0
+	for _, l := range seenOf(t, []any{graph}, &Program{Steps: []Step{{Func: 0}}}) {
+		size += len(l.Path) + len(l.Text)
+	}
+	if size < 10_000 || size > 1_000_000 {
+		t.Errorf("a set of 300 nodes was rendered as %d bytes", size)
+	}
+}
+
 func TestMisfit(t *testing.T) {
 	f := func(m map[string]int, p *int, e error) {}
 	for _, args := range [][]Value{nil, {{}, {}}, {{Kind: Ref, Int: 1 << 20}, {}, {}}, {{}, {}, {Kind: Iface, Text: "none"}}} {
