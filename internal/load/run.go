@@ -274,9 +274,10 @@ func (r *run) backlog(now time.Duration) int64 {
 	return max(0, min(r.schedule.count(now), r.schedule.total)-r.next.Load())
 }
 
-// hopeless reports whether a second passed and nothing could connect.
+// hopeless reports whether nothing could connect for a second, or for some where it is known how many requests there will be: then
+// it is likely over before that, with all of them counted.
 func (r *run) hopeless(now time.Duration) bool {
-	if now < time.Second || r.plan.Number > 0 {
+	if now < time.Second || r.plan.Number > 0 && now < 5*time.Second {
 		return false
 	}
 	tried := int64(0)
