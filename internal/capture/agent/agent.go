@@ -206,7 +206,7 @@ func (r *recorder) loop() {
 		if len(r.When) > 0 {
 			wait = min(wait, look)
 		}
-		time.Sleep(wait)
+		sleep(wait)
 		r.mu.Lock()
 		if r.ended {
 			r.mu.Unlock()
