@@ -51,7 +51,7 @@ func (r *run) program(ctx context.Context, p *pair, work string) (bool, error) {
 		now.code, counted(len(now.text), "byte"), first.cpu.Round(time.Millisecond), now.cpu.Round(time.Millisecond))
 	if first.same(now) {
 		r.check(what, report.Passed, both)
-		return true, nil
+		return true, r.cover(ctx, p, work, files[1])
 	}
 	again, err := r.output(ctx, files[0])
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *run) program(ctx context.Context, p *pair, work string) (bool, error) {
 	}
 	if first.text == now.text && first.code == now.code && again.errors != first.errors {
 		r.check(what, report.Passed, both+"; what the old version writes to standard error is not the same each time")
-		return true, nil
+		return true, r.cover(ctx, p, work, files[1])
 	}
 	detail := fmt.Sprintf("exit code %d → %d", first.code, now.code)
 	switch {
@@ -90,7 +90,7 @@ func (p printout) same(q printout) bool {
 }
 
 // output runs a program in an empty folder.
-func (r *run) output(ctx context.Context, file string) (printout, error) {
+func (r *run) output(ctx context.Context, file string, env ...string) (printout, error) {
 	ctx, cancel := context.WithTimeout(ctx, programLimit)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "hone-prove-run-")
@@ -100,6 +100,7 @@ func (r *run) output(ctx context.Context, file string) (printout, error) {
 	defer os.RemoveAll(dir)
 	cmd := exec.CommandContext(ctx, file, r.opt.Args...)
 	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
 	cmd.WaitDelay = time.Second
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems

@@ -66,10 +66,11 @@ type run struct {
 	proof  *report.Proof
 	doubts []string // why it is not proven
 
-	unreached, partly []string // functions that changed
-	ran               bool     // the program, with arguments
-	unchanged         bool     // nothing that is built differs
-	broken            bool     // the new version does not build
+	unreached, partly []string                  // functions that changed
+	reached           map[string]map[place]bool // code that the program ran, by package
+	ran               bool                      // the program, with arguments
+	unchanged         bool                      // nothing that is built differs
+	broken            bool                      // the new version does not build
 
 	generated []*benchmarks // of packages that changed, for when they have none of their own
 }
@@ -232,6 +233,7 @@ func (s *surface) buildBoth(ctx context.Context, work func(side int) string) ([2
 // tried says how far each function was tried.
 func (r *run) tried(s *surface, f *search) {
 	var gone []string
+	far := r.reach(s, f)
 	for _, t := range s.targets {
 		if t.gone {
 			gone = append(gone, t.key)
@@ -240,7 +242,8 @@ func (r *run) tried(s *surface, f *search) {
 		if t.distance > 0 && t.entry == nil {
 			continue
 		}
-		out := report.Tried{Name: t.key, File: t.file, Line: t.line, Changed: t.distance == 0, Why: t.why}
+		in := far[t.key]
+		out := report.Tried{Name: t.key, File: t.file, Line: t.line, Changed: t.distance == 0, Why: t.why, Blocks: in.blocks, Reached: in.reached}
 		if t.entry != nil {
 			out.Name = t.name
 		}
@@ -248,21 +251,13 @@ func (r *run) tried(s *surface, f *search) {
 			if st := f.states[t]; st != nil {
 				out.Executions = st.executions
 			}
-			for i, b := range f.files[1].blocks {
-				if b.key == t.key {
-					out.Blocks++
-					if f.covered[1][i] {
-						out.Reached++
-					}
-				}
-			}
 		}
 		r.proof.Functions = append(r.proof.Functions, out)
 		switch {
 		case !out.Changed || t.key == "main" && r.ran:
 		case out.Reached == 0:
 			r.unreached = append(r.unreached, out.Name)
-		case out.Reached < out.Blocks:
+		case in.missed > 0:
 			r.partly = append(r.partly, fmt.Sprintf("%s (%d of %d blocks)", out.Name, out.Reached, out.Blocks))
 		}
 		if out.Changed && t.entry != nil {
