@@ -51,7 +51,7 @@ func (r *run) program(ctx context.Context, p *pair, work string) (bool, error) {
 		now.code, counted(len(now.text), "byte"), first.cpu.Round(time.Millisecond), now.cpu.Round(time.Millisecond))
 	if first.same(now) {
 		r.check(what, report.Passed, both)
-		return true, r.cover(ctx, p, work, files[1])
+		return true, r.cover(ctx, p, work, files[1], now)
 	}
 	again, err := r.output(ctx, files[0])
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *run) program(ctx context.Context, p *pair, work string) (bool, error) {
 	}
 	if first.text == now.text && first.code == now.code && again.errors != first.errors {
 		r.check(what, report.Passed, both+"; what the old version writes to standard error is not the same each time")
-		return true, r.cover(ctx, p, work, files[1])
+		return true, r.cover(ctx, p, work, files[1], now)
 	}
 	detail := fmt.Sprintf("exit code %d → %d", first.code, now.code)
 	switch {
@@ -113,7 +113,16 @@ func (r *run) output(ctx context.Context, file string, env ...string) (printout,
 		return printout{}, fmt.Errorf("running the program: %w", err)
 	}
 	st := cmd.ProcessState
-	return printout{out.String(), problems.String(), st.ExitCode(), st.UserTime() + st.SystemTime()}, nil
+	return printout{out.String(), withoutStacks(problems.String()), st.ExitCode(), st.UserTime() + st.SystemTime()}, nil
+}
+
+// withoutStacks leaves out where goroutines were when a program crashed: lines and addresses are others in each version.
+func withoutStacks(text string) string {
+	said, _, found := strings.Cut(text, "\n\ngoroutine ")
+	if found && (strings.Contains(said, "panic: ") || strings.Contains(said, "fatal error: ")) {
+		return said
+	}
+	return text
 }
 
 // differingLine returns the first line that differs.

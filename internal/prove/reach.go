@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A place is where a block begins: a file of the package, and a line.
@@ -16,33 +17,53 @@ type place struct {
 	line int
 }
 
+// coverLimit is how long a program may have taken to be run once more.
+const coverLimit = 30 * time.Second
+
 // cover runs the new version of a program once more, with the counters of the go command, and remembers which code that reached:
-// what only main uses is reached in no other way.
-func (r *run) cover(ctx context.Context, p *pair, work, file string) error {
-	data, text := filepath.Join(work, "cover"), filepath.Join(work, "cover.txt")
-	if err := os.MkdirAll(data, 0o755); err != nil {
-		return err
+// what only main uses is reached in no other way. Not to know is no reason to give up.
+func (r *run) cover(ctx context.Context, p *pair, work, file string, before printout) error {
+	if before.cpu > coverLimit {
+		return nil
 	}
-	command := goIn(p.new.dir)
-	if _, err := command.Run(ctx, "build", "-cover", "-coverpkg="+p.new.pkg.PkgPath, "-o", file, "."); err != nil {
-		return err
+	ran, err := r.covered(ctx, p, work, file, before)
+	if err != nil && ctx.Err() == nil {
+		r.note("which code the program reached is not known: %v", err)
+		return nil
 	}
-	if _, err := r.output(ctx, file, "GOCOVERDIR="+data); err != nil {
-		return err
-	}
-	if _, err := command.Run(ctx, "tool", "covdata", "textfmt", "-i="+data, "-o="+text); err != nil {
-		return err
-	}
-	b, err := os.Open(text)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
 	if r.reached == nil {
 		r.reached = make(map[string]map[place]bool)
 	}
-	r.reached[p.new.pkg.PkgPath] = readCover(bufio.NewScanner(b))
-	return nil
+	r.reached[p.new.pkg.PkgPath] = ran
+	return err
+}
+
+func (r *run) covered(ctx context.Context, p *pair, work, file string, before printout) (map[place]bool, error) {
+	data, err := os.MkdirTemp(work, "cover-")
+	if err != nil {
+		return nil, err
+	}
+	text := filepath.Join(data, "lines.txt")
+	command := goIn(p.new.dir)
+	if _, err := command.Run(ctx, "build", "-cover", "-coverpkg="+p.new.pkg.PkgPath, "-o", file, "."); err != nil {
+		return nil, err
+	}
+	now, err := r.output(ctx, file, "GOCOVERDIR="+data)
+	if err != nil {
+		return nil, err
+	}
+	if now.code != before.code {
+		return nil, fmt.Errorf("with counters it ended with exit code %d, not %d", now.code, before.code)
+	}
+	if _, err := command.Run(ctx, "tool", "covdata", "textfmt", "-i="+data, "-o="+text); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(text)
+	if err != nil {
+		return nil, err // it did not end in a way that writes them
+	}
+	defer f.Close()
+	return readCover(bufio.NewScanner(f)), nil
 }
 
 // readCover reads lines such as example.com/p/main.go:60.40,61.50 3 1, of code from line 60 to 61 with 3 statements that ran once or
