@@ -52,7 +52,8 @@ func TestCases(t *testing.T) {
 				continue
 			}
 			d := got[0]
-			if want := leastCalls[file]; want != "" && d.Call != want {
+			// Which of several that are as short it comes to depends on which difference was met first, and so on the machine.
+			if want := leastCalls[file]; want != "" && len(d.Call) > len(want) {
 				t.Errorf("%s: shown by %s; the least that shows it is %s", file, d.Call, want)
 			}
 			t.Logf("%s: %s after %d calls: %s: %s: %s → %s", strings.TrimSuffix(file, ".go"), d.Layer, d.Calls, d.Call, d.What, d.Old, d.New)

@@ -42,4 +42,5 @@ func main() {
 	if err := http.Serve(l, nil); !errors.Is(err, net.ErrClosed) {
 		log.Fatal(err)
 	}
+	s.log.Print("no longer listening")
 }

@@ -47,6 +47,7 @@ func main() {
 		out.flush()
 		log.Fatal(err)
 	}
+	s.log.Print("no longer listening")
 }
 
 // A buffered writes in larger pieces, what is left after a second at the latest.
