@@ -23,7 +23,7 @@ var works = []work{
 	},
 	{
 		name: "havlak, stage 1", dir: "examples/havlak", pkg: "./stage1", target: 1.05,
-		args: []string{"-n", "8"},
+		args: []string{"-n", "14"},
 	},
 	{
 		name: "havlak, stage 4", dir: "examples/havlak", pkg: "./stage4", target: 1.05,
