@@ -238,9 +238,9 @@ func (d *duel) calibrate(ctx context.Context, r *row, cpu int) error {
 	return nil
 }
 
-// apart reports whether what two versions take is so far apart that they take turns. In a duet they share the caches, too, which
-// costs the one that works in them most: a graph algorithm that takes 840 and 72 ms by itself took 882 and 118 beside the other.
-// What a duet is good for is to tell small differences from noise, and this is none.
+// apart reports whether what two versions take is so far apart that they take turns. What is alike on both sides of a duet, caches that
+// they share and what the first operation of a process does, makes a large factor look smaller: see docs/decisions/0010. What a
+// duet is good for is to tell small differences from noise, and this is none.
 func apart(cost [2]float64) bool {
 	const far = 3
 	return slices.Max(cost[:]) > far*slices.Min(cost[:])
