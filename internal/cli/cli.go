@@ -71,13 +71,22 @@ func OS() System {
 // the program. When interrupts are ignored, as in what a script runs in the background, they stay so, for us and for what
 // we run.
 func Interruptible() (context.Context, context.CancelFunc) {
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if signal.Ignored(os.Interrupt) {
-		signals = signals[1:]
+	ctx, cancel := context.WithCancel(context.Background())
+	// Listening takes as long as reading a small profile. A command that ends before anybody could ask it to need not.
+	soon := time.AfterFunc(5*time.Millisecond, func() {
+		signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+		if signal.Ignored(os.Interrupt) {
+			signals = signals[1:]
+		}
+		asked, stop := signal.NotifyContext(ctx, signals...)
+		<-asked.Done()
+		stop() // who asks twice does not want to wait
+		cancel()
+	})
+	return ctx, func() {
+		soon.Stop()
+		cancel()
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), signals...)
-	context.AfterFunc(ctx, stop) // who asks twice does not want to wait
-	return ctx, stop
 }
 
 // width returns the number of columns of the terminal that w is, or 0 when it is none.

@@ -40,34 +40,41 @@ var buffers = sync.Pool{New: func() any { return new([headroom + chunkSize]byte)
 func newStream(r io.Reader) *stream {
 	const n = 3 // one being parsed, one waiting, one being filled
 	s := &stream{full: make(chan chunk, n), free: make(chan []byte, n), keep: true}
-	for range n {
+	for range n - 1 {
 		s.free <- nil
+	}
+	// Small profiles should not pay for large buffers, nor for waking a thread, which is a tenth of a millisecond.
+	first := readChunk(r, make([]byte, headroom+chunkSize/4))
+	s.full <- first
+	if first.err != nil {
+		close(s.full)
+		return s
 	}
 	go func() {
 		defer close(s.full)
-		size := chunkSize / 4 // small profiles should not pay for large buffers
 		for buf := range s.free {
-			if len(buf) < headroom+size {
-				if size < chunkSize {
-					buf = make([]byte, headroom+size)
-				} else {
-					buf = buffers.Get().(*[headroom + chunkSize]byte)[:]
-				}
+			if len(buf) < headroom+chunkSize {
+				buf = buffers.Get().(*[headroom + chunkSize]byte)[:]
 			}
-			c := chunk{buf: buf}
-			for c.err == nil && headroom+c.n < len(buf) {
-				var n int
-				n, c.err = r.Read(buf[headroom+c.n:])
-				c.n += n
-			}
+			c := readChunk(r, buf)
 			s.full <- c
 			if c.err != nil {
 				return
 			}
-			size = chunkSize
 		}
 	}()
 	return s
+}
+
+// readChunk fills a buffer, but for the headroom.
+func readChunk(r io.Reader, buf []byte) chunk {
+	c := chunk{buf: buf}
+	for c.err == nil && headroom+c.n < len(buf) {
+		var n int
+		n, c.err = r.Read(buf[headroom+c.n:])
+		c.n += n
+	}
+	return c
 }
 
 // close ends the reading goroutine and waits for it. What was available is gone.

@@ -70,7 +70,13 @@ func (o *Options) Gather(ctx context.Context, refs []string) (*Gathered, error) 
 		slots[i] = make(chan slot, 1)
 	}
 	room := make(chan struct{}, o.atOnce(refs))
-	go func() {
+	get := func(ref string) (s slot) {
+		if s.Fetched, s.err = o.Fetch(ctx, ref); s.err == nil {
+			s.Profile, s.servers = o.locate(s.Profile, s.URL)
+		}
+		return s
+	}
+	start := func() {
 		for i, ref := range refs {
 			select {
 			case room <- struct{}{}:
@@ -78,16 +84,15 @@ func (o *Options) Gather(ctx context.Context, refs []string) (*Gathered, error) 
 				slots[i] <- slot{err: ctx.Err()}
 				continue
 			}
-			go func() {
-				var s slot
-				s.Fetched, s.err = o.Fetch(ctx, ref)
-				if s.err == nil {
-					s.Profile, s.servers = o.locate(s.Profile, s.URL)
-				}
-				slots[i] <- s
-			}()
+			go func() { slots[i] <- get(ref) }()
 		}
-	}()
+	}
+	if len(refs) == 1 {
+		room <- struct{}{} // waking threads for one would take longer than reading a small one
+		slots[0] <- get(refs[0])
+	} else {
+		go start()
+	}
 
 	g := &Gathered{servers: make(servers)}
 	var sum profile.Merger
