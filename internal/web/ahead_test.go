@@ -17,7 +17,6 @@ func TestAhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const thin = minPainted / 4
 	for _, c := range []struct {
 		name  string
 		busy  func(s *Server)
@@ -44,7 +43,7 @@ func TestAhead(t *testing.T) {
 			c.busy(s)
 			s.ahead()
 			// What is left to be opened was not opened ahead.
-			if left := f.Deepen(thin) > 0; left == c.opens {
+			if left := f.Deepen(thinnestAhead) > 0; left == c.opens {
 				t.Errorf("thin calls are left: %v", left)
 			}
 			after, err := f.Flame(painted(q))

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
@@ -49,6 +50,7 @@ type Server struct {
 
 	latest  atomic.Pointer[view.Flames] // that a picture was cut from
 	opening sync.Mutex                  // held while more calls of it are opened
+	idle    *time.Timer                 // that nobody has asked for a while, when more calls are opened
 
 	// What is the same for all who ask.
 	described func() (session, error)
@@ -78,6 +80,7 @@ func Later(opt Options) *Server {
 		s.adviser = newAdviser(opt.Advise)
 	}
 	s.described = sync.OnceValues(s.describe)
+	s.idle = time.AfterFunc(settled, s.ahead)
 	return s
 }
 
@@ -179,7 +182,7 @@ func (s *Server) busy(r *http.Request) (done func(), ok bool) {
 	case s.turns <- struct{}{}:
 		return func() {
 			<-s.turns
-			go s.ahead() // not waited for either, and done soon
+			s.idle.Reset(settled)
 		}, true
 	case <-r.Context().Done():
 		return nil, false
