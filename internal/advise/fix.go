@@ -343,9 +343,9 @@ func (u *unit) others(name string) bool {
 	if u.rest == nil {
 		u.rest = []byte{}
 		for _, f := range u.files {
-			all, err := filepath.Glob(filepath.Join(filepath.Dir(f.path), "*.go"))
+			all, err := gocmd.Files(filepath.Dir(f.path), "*.go")
 			if err != nil {
-				break // the folder has a name that is a bad pattern
+				break
 			}
 			for _, one := range all {
 				if text, err := os.ReadFile(one); err == nil && u.files[one] == nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
@@ -195,7 +196,7 @@ func arePackages(sys *System, args []string) bool {
 		if err != nil || !st.IsDir() || recording.IsRecording(at) {
 			return false
 		}
-		if files, err := filepath.Glob(filepath.Join(at, "*.go")); err != nil || len(files) == 0 {
+		if files, err := gocmd.Files(at, "*.go"); err != nil || len(files) == 0 {
 			return false
 		}
 	}

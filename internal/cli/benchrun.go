@@ -184,7 +184,7 @@ func savedRuns(ctx context.Context, sys *System) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.hone"))
+	files, err := gocmd.Files(dir, "*.hone")
 	if err != nil {
 		return nil, err
 	}

@@ -239,7 +239,7 @@ func (s codeSide) declared(ctx context.Context, p *profile.Profile, flags []stri
 // parse reads the functions of a package.
 func (s codeSide) parse(dir string) (map[codeKey]*declared, error) {
 	out := make(map[codeKey]*declared)
-	files, err := filepath.Glob(filepath.Join(s.dir, filepath.FromSlash(dir), "*.go"))
+	files, err := gocmd.Files(filepath.Join(s.dir, filepath.FromSlash(dir)), "*.go")
 	if err != nil {
 		return nil, err
 	}

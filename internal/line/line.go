@@ -286,7 +286,7 @@ func findFunction(ctx context.Context, asked string, opt Options) (*place, error
 	bare := strings.NewReplacer("(*", "", ")", "").Replace
 	var found []*place
 	for _, pkg := range list {
-		files, err := filepath.Glob(filepath.Join(pkg.Dir, "*.go"))
+		files, err := gocmd.Files(pkg.Dir, "*.go")
 		if err != nil {
 			return nil, err
 		}

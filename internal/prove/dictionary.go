@@ -5,13 +5,13 @@ import (
 	"go/constant"
 	"go/types"
 	"os"
-	"path/filepath"
 	"reflect"
 	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/prove/worker"
 )
 
@@ -185,7 +185,7 @@ func (d *dictionary) readType(decl *decl) {
 
 // readCorpus reads what fuzzing found earlier.
 func (d *dictionary) readCorpus(dir string) {
-	files, _ := filepath.Glob(filepath.Join(dir, "testdata", "fuzz", "*", "*"))
+	files, _ := gocmd.Files(dir, "testdata/fuzz/*/*")
 	for _, name := range files[:min(len(files), 500)] {
 		text, err := os.ReadFile(name)
 		if err != nil || len(text) > 64<<10 {
