@@ -34,9 +34,9 @@ number, or a mutex. Deadlocks are told as well: what waits for what.
 --fix proves the patches: with each, what showed the race runs again, the tests and go vet,
 on a copy; what is proven is written into the files.
 
-Exit code 3 says that something was found, 0 that nothing was; the answer says how much was
-tried. No race found is no proof that there is none. The race detector needs cgo and a C
-compiler.`
+Exit code 3 says that something was found, 0 that nothing was, and 1 that a program failed in
+all runs; the answer says how much was tried. No race found is no proof that there is none.
+The race detector needs cgo and a C compiler.`
 
 const raceExamples = `  hone race
   hone race ./... --for 2m
@@ -169,6 +169,9 @@ func runRace(cmd *cobra.Command, sys *System, opt race.Options, fix bool) error 
 	}
 	if len(r.Races)+len(r.Hangs) > 0 {
 		return &exited{exitGate, nil}
+	}
+	if r.Tried.AllFailed() {
+		return &hinted{errors.New("the program failed in all runs, so that little of it was seen"), "what is behind -- are its arguments; it runs in the current folder"}
 	}
 	return nil
 }

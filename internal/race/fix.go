@@ -106,7 +106,7 @@ func (s *Search) prove(ctx context.Context, v *variable, f *mending) (report.Rac
 		check("nothing hangs", report.Failed, h.Text)
 		return fix, nil
 	}
-	if t.failed > 0 && s.failed == 0 {
+	if t.out.Tried.Failed > 0 && s.out.Tried.Failed == 0 {
 		check("it runs", report.Failed, strings.Join(t.out.Notes, "; "))
 		return fix, nil
 	}

@@ -76,7 +76,6 @@ type Search struct {
 	out     *report.Races
 	failing map[string]string // tests that fail without a race
 	patched map[string]bool   // variables that a patch was told for
-	failed  int               // runs of a program that ended with an exit code of its own, and no race
 	code    codes
 }
 
@@ -242,8 +241,8 @@ func (s *Search) rounds(ctx context.Context) error {
 		} else {
 			quiet++
 		}
-		if s.failed > 0 && s.failed == s.out.Tried.Runs {
-			return nil // each time, and nothing comes of it
+		if s.out.Tried.AllFailed() {
+			return nil // and so they will
 		}
 		if len(s.plan(round)) == 0 || quiet >= quietRounds && (len(s.groups.Pairs()) > 0 || len(s.hangs) > 0) {
 			return nil

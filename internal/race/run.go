@@ -287,7 +287,7 @@ func (s *Search) ended(sub *subject, res *result) {
 	case res.late:
 		s.out.Tried.Stopped = true
 	case res.code != 0 && res.code != raceExit && len(res.log.Crashes) == 0:
-		s.failed++
+		s.out.Tried.Failed++
 		s.note("%s ended with exit code %d: %s", sub.importPath, res.code, shortened(lastLine(string(res.output))))
 	}
 }

@@ -27,10 +27,14 @@ type RaceSearch struct {
 	Tests    int           `json:"tests"` // runs of tests
 	Requests int           `json:"requests"`
 	Programs int           `json:"programs,omitempty"` // runs of a program
+	Failed   int           `json:"failed,omitempty"`   // runs of a program that ended with an exit code of its own, and no race
 	Handlers []string      `json:"handlers,omitempty"` // that were asked
 	Stopped  bool          `json:"stopped,omitempty"`  // the program was ended: it would have gone on
 	Took     time.Duration `json:"took_nanos"`
 }
+
+// AllFailed reports whether a program was run and ended with an exit code of its own each time, most likely before it did much.
+func (r *RaceSearch) AllFailed() bool { return r.Failed > 0 && r.Failed == r.Runs }
 
 // A DataRace is two accesses to the same memory, of which one is a write, without an order between them.
 type DataRace struct {
