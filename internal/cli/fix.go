@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/fix"
@@ -116,6 +117,14 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 		}
 	}
 	opt.Refs = args
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if slices.Contains([]string{"all", "budget", "each", "calls", "seed", "source"}, flag.Name) {
+			opt.Flags = append(opt.Flags, "--"+flag.Name+"="+flag.Value.String())
+		}
+	})
+	for _, flag := range slices.Concat(build, test) {
+		opt.Flags = append(opt.Flags, strings.Replace(flag, "-test.", "-", 1))
+	}
 	if arePackages(sys, args) {
 		if f.source != "" {
 			return usagef("go there, or name the packages there", "--source is about recordings, and %s are packages", strings.Join(args, " "))

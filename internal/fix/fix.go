@@ -31,6 +31,7 @@ type Options struct {
 	Benchmarks *capture.Benchmarks    // to be run again after what was kept
 	Recorded   []*recording.Recording // looked at once, when there are no Benchmarks
 	Refs       []string               // what to call them
+	Flags      []string               // that were given with them, for saying the command again
 
 	Pick   int           // the finding to try, as advise numbers them; 0 is all that have a patch
 	All    bool          // also what would save less than a hundredth, and what was refused before
@@ -76,7 +77,7 @@ func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 	}
 	defer t.close()
 	r := &run{tree: t, opt: opt, tried: make(map[string]bool), out: &report.Fixes{
-		Refs: opt.Refs, Root: t.mod, Kept: []report.Fixed{}, Refused: []report.Fixed{}, Picked: opt.Pick, Dry: opt.DryRun, Branch: opt.Commit,
+		Refs: opt.Refs, Flags: opt.Flags, Root: t.mod, Kept: []report.Fixed{}, Refused: []report.Fixed{}, Picked: opt.Pick, Dry: opt.DryRun, Branch: opt.Commit,
 	}}
 	limited, cancel := context.WithTimeoutCause(ctx, opt.Budget, errBudget)
 	defer cancel()

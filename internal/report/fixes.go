@@ -11,9 +11,10 @@ import (
 // Fixes is what became of findings when their patches were tried: which are proven and kept, which are not, and why.
 type Fixes struct {
 	Refs    []string      `json:"refs"`
-	Root    string        `json:"root"`    // folder that files are relative to
-	Kept    []Fixed       `json:"kept"`    // proven, in the order in which they came on top of each other
-	Refused []Fixed       `json:"refused"` // tried and not proven
+	Flags   []string      `json:"flags,omitempty"` // that were given with them, but for those about writing
+	Root    string        `json:"root"`            // folder that files are relative to
+	Kept    []Fixed       `json:"kept"`            // proven, in the order in which they came on top of each other
+	Refused []Fixed       `json:"refused"`         // tried and not proven
 	Left    []Fixed       `json:"left,omitempty"`
 	Whole   []CompareRow  `json:"whole,omitempty"`  // the code as it was against all that was kept
 	Patch   string        `json:"patch,omitempty"`  // all that was kept
@@ -216,14 +217,14 @@ func (f *Fixes) next() Commands {
 	c := Commands{Title: "try next"}
 	switch {
 	case f.Dry:
-		var refs []string
-		for _, r := range f.Refs {
-			refs = append(refs, shellWord(r))
+		var words []string
+		for _, w := range slices.Concat(f.Flags, f.Refs) {
+			words = append(words, shellWord(w))
 		}
 		if f.Picked > 0 {
-			refs = append(refs, fmt.Sprint(f.Picked))
+			words = append(words, fmt.Sprint(f.Picked))
 		}
-		c.Items = append(c.Items, Command{"hone fix " + strings.Join(refs, " "), "writes them"})
+		c.Items = append(c.Items, Command{"hone fix " + strings.Join(words, " "), "writes them"})
 	case f.Branch != "":
 		c.Items = append(c.Items, Command{"git log -p " + shellWord(f.Branch), "the commits"}, Command{"git merge " + shellWord(f.Branch), "takes them over"})
 	default:
