@@ -4,105 +4,106 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strings"
-
-	pprof "github.com/google/pprof/profile"
 )
 
-// parseLegacy reads the text and binary forms that came before profile.proto. They are rare and small, so the
-// library that defines how to read them does so.
-func parseLegacy(data []byte) (p *Profile, err error) {
-	defer func() {
-		// The library has crashed on hostile input before.
-		if r := recover(); r != nil {
-			p, err = nil, &FormatError{Doing: "parsing profile", Err: fmt.Errorf("malformed input: %v", r)}
-		}
-	}()
+// parseLegacy reads the text and binary forms that came before profile.proto. What they mean is nowhere written down
+// but in the pprof library, so all that it makes of them, odd as it may be, is what they mean here, too.
+func parseLegacy(data []byte) (*Profile, error) {
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		return nil, errUnrecognized // the library would unpack once more
+		return nil, errUnrecognized // packed twice
 	}
-	lp, err := pprof.ParseData(data)
-	if err != nil {
-		doing, what, ok := strings.Cut(err.Error(), ": ")
+	// One text can pass for several forms, so the order matters.
+	forms := []func([]byte) (*Profile, error){
+		parseCPU, parseHeap, parseCounts, parseThreads, parseContention, parseJava,
+	}
+	for _, parse := range forms {
+		p, err := parse(data)
+		var limit limitError
 		switch {
-		case !ok:
+		case err == nil, errors.As(err, &limit):
+			return p, err
+		case err != errUnrecognized:
 			return nil, &FormatError{Doing: "parsing profile", Err: err}
-		case what == errUnrecognized.Error():
-			return nil, errUnrecognized
 		}
-		return nil, &FormatError{Doing: doing, Err: errors.New(what)}
 	}
-	return fromLibrary(lp)
+	return nil, errUnrecognized
 }
 
-// fromLibrary converts a profile of the pprof library.
-func fromLibrary(lp *pprof.Profile) (*Profile, error) {
-	h := Header{
-		DefaultType:   lp.DefaultSampleType,
-		DropFrames:    lp.DropFrames,
-		KeepFrames:    lp.KeepFrames,
-		TimeNanos:     lp.TimeNanos,
-		DurationNanos: lp.DurationNanos,
-		Period:        lp.Period,
-		Comments:      lp.Comments,
-		DocURL:        lp.DocURL,
+// errMalformed is a line that does not fit the lines before it.
+var errMalformed = errors.New("malformed profile format")
+
+// A legacyBuilder builds a profile from a form in which frames are addresses.
+type legacyBuilder struct {
+	*Builder
+	byAddress  hashIndex
+	frames     []uint32         // of the stack that is added
+	blockSizes map[int64]uint32 // label sets by the size they tell
+}
+
+func newLegacyBuilder(h Header) *legacyBuilder {
+	return &legacyBuilder{Builder: NewBuilder(h), blockSizes: make(map[int64]uint32)}
+}
+
+// locate returns the locations with these addresses. The slice is good until the next call.
+func (b *legacyBuilder) locate(addrs []uint64) []uint32 {
+	if len(addrs) > maxDepth {
+		b.err = limitError{fmt.Sprintf("%d frames in one stack", maxDepth)}
 	}
-	for _, t := range lp.SampleType {
-		h.SampleTypes = append(h.SampleTypes, ValueType{t.Type, t.Unit})
+	if b.err != nil {
+		return nil
 	}
-	if lp.PeriodType != nil {
-		h.PeriodType = ValueType{lp.PeriodType.Type, lp.PeriodType.Unit}
-	}
-	b := NewBuilder(h)
-	mappings := make(map[*pprof.Mapping]int32)
-	for i, m := range lp.Mapping {
-		mappings[m] = int32(i)
-		b.Mappings = append(b.Mappings, Mapping{
-			ID: m.ID, Start: m.Start, Limit: m.Limit, Offset: m.Offset, File: m.File, BuildID: m.BuildID,
-			HasFunctions: m.HasFunctions, HasFilenames: m.HasFilenames,
-			HasLineNumbers: m.HasLineNumbers, HasInlineFrames: m.HasInlineFrames,
-		})
-	}
-	functions := make(map[*pprof.Function]uint32)
-	for i, f := range lp.Function {
-		functions[f] = uint32(i)
-		b.Functions = append(b.Functions, Function{f.ID, f.Name, f.SystemName, f.Filename, f.StartLine})
-	}
-	locations := make(map[*pprof.Location]uint32)
-	for i, l := range lp.Location {
-		locations[l] = uint32(i)
-		loc := Location{ID: l.ID, Mapping: NoMapping, Folded: l.IsFolded, Address: l.Address}
-		if l.Mapping != nil {
-			loc.Mapping = mappings[l.Mapping]
-		}
-		for _, ln := range l.Line {
-			loc.Lines = append(loc.Lines, Line{functions[ln.Function], ln.Line, ln.Column})
-		}
-		b.Locations = append(b.Locations, loc)
-	}
-	var stack []uint32
-	for _, s := range lp.Sample {
-		stack = stack[:0]
-		for _, l := range s.Location {
-			stack = append(stack, locations[l])
-		}
-		var labels []Label
-		for k, vs := range s.Label {
-			for _, v := range vs {
-				labels = append(labels, Label{Key: k, Str: v})
+	b.frames = b.frames[:0]
+	for _, a := range addrs {
+		s := b.byAddress.find(mix(0, a), func(i uint32) bool { return b.Locations[i].Address == a })
+		if s.free() {
+			if len(b.Locations) >= maxTable {
+				b.err = limitError{fmt.Sprintf("%d locations", maxTable)}
+				return nil
 			}
+			s.put(uint32(len(b.Locations)))
+			b.Locations = append(b.Locations, Location{Mapping: NoMapping, Address: a})
 		}
-		for k, vs := range s.NumLabel {
-			units := s.NumUnit[k]
-			for i, v := range vs {
-				l := Label{Key: k, Numeric: true, Num: v, HasUnit: len(units) > 0}
-				if i < len(units) {
-					l.Unit = units[i]
-				}
-				labels = append(labels, l)
-			}
-		}
-		b.Add(stack, b.Labels(labels), s.Value)
+		b.frames = append(b.frames, s.at())
 	}
-	return b.Profile()
+	return b.frames
+}
+
+// addCalls adds a sample whose stack is return addresses, which point behind the calls. It changes addrs.
+func (b *legacyBuilder) addCalls(addrs []uint64, labels uint32, values ...int64) {
+	for i := range addrs {
+		addrs[i]--
+	}
+	b.Add(b.locate(addrs), labels, values)
+}
+
+// addInterrupted adds a sample whose stack is return addresses, but for the leaf, where a thread was stopped. It changes
+// addrs.
+func (b *legacyBuilder) addInterrupted(addrs []uint64, values ...int64) {
+	for i := range addrs {
+		if i > 0 {
+			addrs[i]--
+		}
+	}
+	stack := b.locate(addrs)
+	if len(stack) > 1 && addrs[0] == addrs[1]+1 {
+		// The unwinder saw the leaf as well and took it for a return address. Its location stays in the table.
+		stack = append(stack[:1], stack[2:]...)
+	}
+	b.Add(stack, 0, values)
+}
+
+// blockSize returns the label set that tells the size of a block of memory.
+func (b *legacyBuilder) blockSize(n int64) uint32 {
+	set, ok := b.blockSizes[n]
+	if !ok {
+		set = b.Labels([]Label{{Key: "bytes", Numeric: true, Num: n}})
+		b.blockSizes[n] = set
+	}
+	return set
+}
+
+// profile finishes the profile.
+func (b *legacyBuilder) profile() (*Profile, error) {
+	b.Renumber()
+	return b.Builder.Profile()
 }
