@@ -62,17 +62,17 @@ func (w *words) next() (v uint64) {
 	return v
 }
 
-// samples calls add for each sample and moves behind the last one. The stack is good for the call only.
-func (w *words) samples(add func(count int64, stack []uint64)) error {
+// samples calls add for each sample and returns what follows the last one. The stack is good for the call only.
+func (w words) samples(add func(count int64, stack []uint64)) (rest []byte, err error) {
 	var stack []uint64
 	for len(w.rest) > 0 {
 		count, depth := w.next(), w.next()
 		// Words of 64 bits that are missing at the end of the last stack are 0.
 		if w.short || depth > uint64(len(w.rest)/4) {
-			return errUnrecognized
+			return nil, errUnrecognized
 		}
 		if depth > maxDepth {
-			return limitError{fmt.Sprintf("%d frames in one stack", maxDepth)}
+			return nil, limitError{fmt.Sprintf("%d frames in one stack", maxDepth)}
 		}
 		stack = stack[:0]
 		for range depth {
@@ -83,7 +83,7 @@ func (w *words) samples(add func(count int64, stack []uint64)) error {
 		}
 		add(int64(count), stack)
 	}
-	return nil
+	return w.rest, nil
 }
 
 // nativeCPU reads the samples of a program that is machine code, and where it was in memory.
@@ -100,13 +100,13 @@ func (b *legacyBuilder) nativeCPU(w words) (*Profile, error) {
 		}
 		handler = append(handler, frame)
 	}
-	err := w.samples(func(count int64, stack []uint64) {
+	rest, err := w.samples(func(count int64, stack []uint64) {
 		b.addInterrupted(withoutHandler(stack, handler), count, count*b.Period)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := b.readMappings(bufio.NewScanner(bytes.NewReader(w.rest))); err != nil {
+	if err := b.readMappings(bufio.NewScanner(bytes.NewReader(rest))); err != nil {
 		return nil, err
 	}
 	return b.profile()
@@ -125,39 +125,30 @@ func withoutHandler(stack, handler []uint64) []uint64 {
 // commonCaller returns the frame that is right above the leaf in nearly all samples, once handler is gone. One sample
 // in 32 may be different.
 func commonCaller(w words, handler []uint64) (frame uint64, ok bool, err error) {
-	each := func(add func(caller uint64)) error {
-		again := w
-		return again.samples(func(_ int64, stack []uint64) {
-			if stack = withoutHandler(stack, handler); len(stack) > 1 {
-				add(stack[1])
-			}
-		})
-	}
-	// Whatever more than half of them have is what is left when each one takes another one down (Boyer and Moore), so
-	// that nothing has to be counted that does not matter.
-	votes := 0
-	err = each(func(caller uint64) {
+	// What more than half of them have is left over when each two that differ are taken away (Boyer and Moore), so that
+	// no caller has to be counted but that one.
+	all, left := 0, 0
+	_, err = w.samples(func(_ int64, stack []uint64) {
+		all++
+		stack = withoutHandler(stack, handler)
 		switch {
-		case votes == 0:
-			frame, votes = caller, 1
-		case caller == frame:
-			votes++
+		case len(stack) < 2:
+		case left == 0:
+			frame, left = stack[1], 1
+		case stack[1] == frame:
+			left++
 		default:
-			votes--
+			left--
 		}
 	})
-	if err != nil {
+	if err != nil || left == 0 {
 		return 0, false, err
 	}
-	all, same := 0, 0
-	again := w
-	err = again.samples(func(int64, []uint64) { all++ })
-	if err == nil {
-		err = each(func(caller uint64) {
-			if caller == frame {
-				same++
-			}
-		})
-	}
-	return frame, same > 0 && same >= all-all/32, err
+	same := 0
+	_, err = w.samples(func(_ int64, stack []uint64) {
+		if stack = withoutHandler(stack, handler); len(stack) > 1 && stack[1] == frame {
+			same++
+		}
+	})
+	return frame, same >= all-all/32, err
 }

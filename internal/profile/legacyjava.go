@@ -10,13 +10,13 @@ import (
 
 // javaCPU reads the samples of a Java program, and what is at the addresses.
 func (b *legacyBuilder) javaCPU(w words) (*Profile, error) {
-	err := w.samples(func(count int64, stack []uint64) {
+	rest, err := w.samples(func(count int64, stack []uint64) {
 		b.Add(b.locate(stack), 0, []int64{count, count * b.Period})
 	})
 	if err != nil {
 		return nil, err
 	}
-	return b.javaProfile(w.rest)
+	return b.javaProfile(rest)
 }
 
 // parseJava reads heap and contention profiles of Java programs:
