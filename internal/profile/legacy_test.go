@@ -359,7 +359,7 @@ func TestLegacyLimits(t *testing.T) {
 		{"many attributes", many.String(), "", "profile has more than 1024 attributes of mappings"},
 		{"long lines", "x=" + strings.Repeat("v", 30000) + "\n" + strings.Repeat("$x", 30000) + "\n", "", "profile has more than 64 MB of mappings with attributes"},
 		{"many mappings", apart.String(), "", "profile has more than 65536 mappings"},
-		{"many of both", apart.String()[:600_000], addrs.String(), "profile has more than 2147483648 lookups of mappings"},
+		{"many of both", apart.String()[:600_000], addrs.String(), "profile has more than 2147483648 pairs of an address and a mapping"},
 	}
 	for _, test := range tests {
 		_, err := parseLegacy([]byte("threadcreate profile: total 0\n" + test.addrs + "--- Memory map: ---\n" + test.maps))

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// parseCPU reads CPU profiles of gperftools, of Go before 1.9 and of Java: words of 32 or 64 bits in the byte order of
+// parseCPU reads CPU profiles of gperftools, of old Go and of Java: words of 32 or 64 bits in the byte order of
 // the machine, and text behind them. The words are
 //
 //	0, 3, 0 or 1 for Java, microseconds between samples, 0      the header

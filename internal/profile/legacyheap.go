@@ -145,7 +145,7 @@ func parseHeapHeader(line []byte) (f heapForm, err error) {
 	case "heapprofile":
 		f.period = 1
 	case "heap":
-		// Go writes twice the period, since the first version of this form was read so.
+		// Go writes twice the period, as the first profilers of this form did.
 		f.sampled, f.period = true, f.period/2
 	default:
 		return f, errUnrecognized

@@ -11,7 +11,7 @@ import (
 
 const (
 	maxMappings   = 1 << 16 // about as many as Linux lets a process have
-	maxLookups    = 1 << 31 // of mappings for addresses: seconds
+	maxLookups    = 1 << 31 // mappings looked at for all addresses, which takes seconds
 	maxAttributes = 1 << 10
 	maxAttribute  = 1 << 18 // bytes of all attributes
 	maxExpanded   = 1 << 26 // bytes of all lines that attributes were put into
@@ -346,7 +346,7 @@ func (b *legacyBuilder) assignMappings() error {
 			looked += len(b.Mappings)
 		}
 		if looked > maxLookups {
-			return limitError{fmt.Sprintf("%d lookups of mappings", maxLookups)}
+			return limitError{fmt.Sprintf("%d pairs of an address and a mapping", maxLookups)}
 		}
 		if l.Mapping == NoMapping && unknown == NoMapping {
 			l.Mapping = extendMapping(b.Mappings, l.Address)

@@ -1,8 +1,6 @@
 package profile
 
-import (
-	"bytes"
-)
+import "bytes"
 
 // Sets of characters that the old text forms are made of.
 const (
@@ -56,8 +54,8 @@ func (p *pattern) word() []byte {
 // maybe takes this text if it is there.
 func (p *pattern) maybe(s string) { p.rest = bytes.TrimPrefix(p.rest, []byte(s)) }
 
-// since returns what was taken since rest was that long.
-func (p *pattern) since(rest []byte) []byte { return rest[:len(rest)-len(p.rest)] }
+// since returns what was taken since rest was from.
+func (p *pattern) since(from []byte) []byte { return from[:len(from)-len(p.rest)] }
 
 // cutTrailing cuts the run of characters of an ASCII set off the end of b.
 func cutTrailing(b []byte, set string) (before, run []byte) {
@@ -65,7 +63,8 @@ func cutTrailing(b []byte, set string) (before, run []byte) {
 	return b[:n], b[n:]
 }
 
-// each calls try for what follows each place where sep is in line, until it returns true, and reports whether it did.
+// each calls try with what stands before and after each place where sep is in line, until it returns true, and reports
+// whether it did.
 func each(line []byte, sep string, try func(before, after []byte) bool) bool {
 	for from := 0; ; {
 		i := bytes.Index(line[from:], []byte(sep))
