@@ -147,8 +147,9 @@ func dumpLegacy(t *testing.T, p *Profile) string {
 	return fmt.Sprintf("%s%x", &b, out.Bytes())
 }
 
-const legacyMaps = `--- Memory map: ---
-build=/home/me
+const legacyMaps = "--- Memory map: ---\n" + legacyMapLines
+
+const legacyMapLines = `build=/home/me
 src=$build/src
 00400000-00408000: r-xp 00000000 08:01 1234 $src/server
   7f0000000000-7f0000020000 r-xp 00000000 08:01 99 /lib/libc.so.6
@@ -244,7 +245,7 @@ func legacySeeds(t testing.TB) (seeds [][]byte) {
 				b = w(b, 1, 0, 2, 1, 0, 1, 2, 7, 7)
 				seeds = append(seeds, w(b, 1, 3, 1), w(b, 1, 2)) // cut
 				b = w(b, 0, 1, 0)
-				seeds = append(seeds, append(bytes.Clone(b), legacyMaps[20:]...), append(b, "0x400300 a (b:1)\n0x401777 c (/d/e)\n0x400100 GC"...))
+				seeds = append(seeds, append(bytes.Clone(b), legacyMapLines...), append(b, "0x400300 a (b:1)\n0x401777 c (/d/e)\n0x400100 GC"...))
 			}
 		}
 	}
