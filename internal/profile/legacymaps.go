@@ -99,6 +99,9 @@ type attributes struct {
 
 // define takes a line that may be an attribute.
 func (a *attributes) define(line []byte) {
+	if len(a.pairs) > 2*maxAttributes || a.size > maxAttribute {
+		return // more than expand will have
+	}
 	key, value, ok := strings.Cut(string(line), "=")
 	if !ok {
 		return
