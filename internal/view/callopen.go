@@ -19,8 +19,8 @@ func (t *callTree) open(at uint32) opening {
 	return o
 }
 
-// openCalls opens calls, and those below them that weigh at least open.
-func (t *callTree) openCalls(calls []uint32, open int64) {
+// openCalls opens calls, and those below them that weigh at least open, the last ones first, until enough, if there is one, says so.
+func (t *callTree) openCalls(calls []uint32, open int64, enough func() bool) {
 	if len(calls) == 0 {
 		return
 	}
@@ -28,13 +28,23 @@ func (t *callTree) openCalls(calls []uint32, open int64) {
 	for i, at := range calls {
 		todo[i] = t.open(at)
 	}
-	t.openAll(todo, open)
+	t.openAll(todo, open, enough)
 	t.addUp()
 }
 
+// shut undoes open, as long as nothing has gone on from the call.
+func (t *callTree) shut(o opening) {
+	c := &t.nodes[o.call]
+	c.opened, c.first, c.end = false, o.first, o.end
+	for _, e := range t.entries[o.first:o.end] {
+		t.add(&c.flat, e.sample)
+	}
+}
+
 // openAll takes entries on to the calls below, and further where those weigh at least open. It does as much at a time
-// as there are processors.
-func (t *callTree) openAll(todo []opening, open int64) {
+// as there are processors. When enough, which may be nil, says so, what is not done yet is left closed: that is not waited
+// for, and takes one processor, since whoever may be painting needs another one.
+func (t *callTree) openAll(todo []opening, open int64, enough func() bool) {
 	var n uint32
 	for _, o := range todo {
 		n += o.end - o.first
@@ -54,6 +64,13 @@ func (t *callTree) openAll(todo []opening, open int64) {
 			if len(todo) == 0 {
 				return
 			}
+			if enough != nil && enough() {
+				for _, o := range todo {
+					t.shut(o)
+				}
+				todo = nil
+				return
+			}
 			o := todo[len(todo)-1]
 			todo = todo[:len(todo)-1]
 			above := t.nodes[o.call].frame
@@ -66,8 +83,12 @@ func (t *callTree) openAll(todo []opening, open int64) {
 			changed.Broadcast()
 		}
 	}
+	workers := min(runtime.GOMAXPROCS(0), int(n/worthwhile)+1)
+	if enough != nil {
+		workers = 1
+	}
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), int(n/worthwhile)+1) - 1 {
+	for range workers - 1 {
 		wg.Go(work)
 	}
 	work()

@@ -2,6 +2,7 @@ package view
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -24,14 +25,15 @@ func TestFlamesOpenedAhead(t *testing.T) {
 			return f
 		}
 		want, ahead := fresh(), fresh()
-		if ahead.Deepen(0.001) > 0 {
+		never := func() bool { return false }
+		if ahead.Deepen(0.001, never) {
 			t.Error("a tree that nobody asked for is deepened")
 		}
 		ahead.Open(0.01)
 		before := len(ahead.tree.nodes)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			for ahead.Deepen(0.0001) > 0 {
+			for !ahead.Deepen(0.0001, never) {
 			}
 		})
 		sameFlames(t, q, want, ahead)
@@ -56,8 +58,16 @@ func TestCallTreeEntries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, share := range []float64{0.1, 0.01, 0.0001} {
-		f.Open(share)
+	for i, share := range []float64{0.1, 0.01, 0.003, 0.001, 0.0001} {
+		if i%2 == 0 {
+			f.Open(share)
+		} else {
+			// Some of it ahead, which ends early.
+			var n atomic.Int32
+			if f.Deepen(share, func() bool { return n.Add(1) > 5 }) {
+				t.Errorf("opened to %g in 5 steps", share)
+			}
+		}
 		tree := f.tree
 		seen := make([]int, p.NumSamples())
 		for at := range tree.nodes {

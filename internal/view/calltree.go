@@ -110,7 +110,7 @@ func (t *callTree) grow(open int64) {
 		for i := 0; i < len(t.entries); i += part {
 			some.entries = append(some.entries, t.entries[i])
 		}
-		some.openAll([]opening{{rootCall, 0, uint32(len(some.entries))}}, max(1, open/part/2))
+		some.openAll([]opening{{rootCall, 0, uint32(len(some.entries))}}, max(1, open/part/2), nil)
 		t.nodes = some.nodes
 		for i := range t.nodes {
 			c := &t.nodes[i]
@@ -123,7 +123,7 @@ func (t *callTree) grow(open int64) {
 			}
 		}
 	}
-	t.openAll(todo, open)
+	t.openAll(todo, open, nil)
 	t.addUp()
 }
 
@@ -171,7 +171,7 @@ func (t *callTree) find(path string, share float64) (uint32, error) {
 		return 0, fmt.Errorf("no call %s", path)
 	}
 	open := max(1, int64(float64(t.sums[at].weight)*share))
-	t.openCalls(t.closed(at, open), open)
+	t.openCalls(t.closed(at, open), open, nil)
 	return at, nil
 }
 
@@ -201,7 +201,7 @@ func (t *callTree) follow(at uint32, path string) (uint32, bool) {
 		return at, true
 	}
 	if !t.nodes[at].opened {
-		t.openCalls([]uint32{at}, math.MaxInt64)
+		t.openCalls([]uint32{at}, math.MaxInt64, nil)
 	}
 	var ways []uint32
 	for _, b := range t.calls(at) {

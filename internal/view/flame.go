@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -41,6 +42,7 @@ type Flames struct {
 
 	asked string // the query, but for its steps and what does not matter for the tree
 
+	asking  atomic.Int32 // how many wait for mu
 	mu      sync.Mutex
 	tree    *callTree
 	origins []report.Origin
@@ -103,7 +105,7 @@ func TreeKey(q query.Query) string {
 
 // selection returns the tree of those samples of f that m has, or nil if m has others.
 func (f *Flames) selection(m measure) *callTree {
-	f.mu.Lock()
+	f.lock()
 	defer f.mu.Unlock()
 	if f.tree.nodes == nil || f.tree.before != nil {
 		return nil
@@ -117,44 +119,47 @@ func (f *Flames) selection(m measure) *callTree {
 
 // Open opens all calls that weigh at least a share of the whole, so that the first answer needs not.
 func (f *Flames) Open(share float64) {
-	f.mu.Lock()
+	f.lock()
 	defer f.mu.Unlock()
 	f.tree.find("", share) // the root is always there
 }
 
-// What is opened at a time while nobody waits, and how far. A call takes some 100 bytes.
-const (
-	fewEntries = 1 << 14
-	manyCalls  = 1 << 18
-)
+// manyCalls is how many calls there may be that nobody has asked for yet. A call takes some 100 bytes.
+const manyCalls = 1 << 18
 
-// Deepen opens a few more of the calls that weigh at least a share of the whole, the heaviest first, and returns how many;
-// 0 when none are left. Whoever zooms in or filters will want them. One who asks meanwhile waits for a hundredth of a
-// second.
-func (f *Flames) Deepen(share float64) int {
+// Deepen opens the calls that weigh at least a share of the whole, the heaviest first: whoever zooms in or filters will want
+// them. It ends early when enough says so, when somebody asks for something, and when there are many. It reports whether all
+// that weigh so much are open.
+func (f *Flames) Deepen(share float64, enough func() bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.tree
-	if t.nodes == nil || len(t.nodes) > manyCalls {
-		return 0
+	if t.nodes == nil {
+		return false
 	}
 	open := max(1, int64(float64(t.sums[rootCall].weight)*share))
 	closed := t.closed(rootCall, open)
-	slices.SortFunc(closed, func(a, b uint32) int { return cmp.Compare(t.sums[b].weight, t.sums[a].weight) })
-	some, entries := 0, uint32(0)
-	for ; some < len(closed) && entries < fewEntries; some++ {
-		c := &t.nodes[closed[some]]
-		entries += c.end - c.first
-	}
-	t.openCalls(closed[:some], open)
-	return some
+	slices.SortFunc(closed, func(a, b uint32) int { return cmp.Compare(t.sums[a].weight, t.sums[b].weight) })
+	left := false
+	t.openCalls(closed, open, func() bool {
+		left = left || len(t.nodes) > manyCalls || f.asking.Load() > 0 || enough()
+		return left
+	})
+	return !left
+}
+
+// lock waits for the tree. What is done to it ahead ends at once.
+func (f *Flames) lock() {
+	f.asking.Add(1)
+	f.mu.Lock()
+	f.asking.Add(-1)
 }
 
 // Flame shows the part of the tree that q asks for. It takes the heaviest call first, wherever it is, so that a limit
 // leaves the most important part. What is left out stays in the cum of its callers. Shares are of the root that is
 // shown.
 func (f *Flames) Flame(q query.Query) (*report.Flame, error) {
-	f.mu.Lock()
+	f.lock()
 	defer f.mu.Unlock()
 	t := f.tree
 	limits := (&question{query: q}).trim(maxFlameCalls, minFlameShare, 0)

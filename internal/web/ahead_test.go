@@ -8,6 +8,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile/profiletest"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/view"
 )
 
 // TestAhead checks that calls thinner than those of a picture are opened while nobody asks, by one at a time, and never
@@ -25,10 +26,10 @@ func TestAhead(t *testing.T) {
 		{"nobody asks", func(*Server) {}, true},
 		{"somebody asks", func(s *Server) { s.turns <- struct{}{} }, false},
 		{"it is being done", func(s *Server) { s.opening.Lock() }, false},
-		{"nothing was looked at", func(s *Server) { s.latest.Store(nil) }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := New([]*recording.Recording{{Ref: "cpu.pprof", Profile: p}}, Options{Hosts: []string{"localhost:1234"}})
+			s.idle.Stop() // it is asked for here
 			s.turns = make(chan struct{}, 1)
 			q := query.Query{Metric: "cpu"}
 			f, err := s.flames(s.in, q)
@@ -39,11 +40,10 @@ func TestAhead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.latest.Store(f)
 			c.busy(s)
 			s.ahead()
 			// What is left to be opened was not opened ahead.
-			if left := f.Deepen(thinnestAhead) > 0; left == c.opens {
+			if left := !f.Deepen(thinnestAhead, func() bool { return true }); left == c.opens {
 				t.Errorf("thin calls are left: %v", left)
 			}
 			after, err := f.Flame(painted(q))
@@ -57,17 +57,27 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// The tree that somebody looked at last is the one whose calls are opened.
-func TestLatest(t *testing.T) {
+// All trees that are kept may be looked at again, the last one first.
+func TestMade(t *testing.T) {
 	s, h := open(t, "main;work 3\nmain;rest 2\n")
-	var trees []any
-	for _, path := range []string{"/api/flame", "/api/flame?focus=work", "/api/flame?invert=true", "/api/top"} {
+	var trees []*view.Flames
+	for _, path := range []string{"/api/flame", "/api/flame?focus=work", "/api/flame?invert=true", "/api/top", "/api/flame?invert=true&focus=work"} {
 		if w := get(s, h, path); w.Code != 200 {
 			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
 		}
-		trees = append(trees, s.latest.Load())
+		made := s.cache.made()
+		if len(made) != min(cacheTrees, len(trees)+1) {
+			t.Fatalf("%s: %d trees are there", path, len(made))
+		}
+		if path == "/api/top" {
+			if made[0] != trees[len(trees)-1] {
+				t.Errorf("a table has made another tree the last one")
+			}
+			continue
+		}
+		trees = append(trees, made[0])
 	}
-	if trees[0] == trees[1] || trees[1] == trees[2] || trees[2] != trees[3] {
-		t.Errorf("after three pictures and a table the trees are %v", trees)
+	if trees[0] == trees[1] || trees[1] == trees[2] || trees[2] == trees[3] {
+		t.Errorf("the trees of four pictures are %v", trees)
 	}
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"container/list"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hone-perf/hone/internal/view"
 )
@@ -25,6 +26,20 @@ type tree struct {
 	of    string // what trees have in common that differ at most in their samples
 	steps int    // that select the samples
 	made  func() (*view.Flames, error)
+	there atomic.Pointer[view.Flames] // once it is made
+}
+
+// made returns the trees that are there, the last used first.
+func (c *cache) made() []*view.Flames {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []*view.Flames
+	for e := c.trees.order.Front(); e != nil; e = e.Next() {
+		if f := e.Value.(entry[*tree]).value.there.Load(); f != nil {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // A kept remembers values by key, in the order in which they were used.
@@ -128,6 +143,7 @@ func (c *cache) tree(key, of string, steps int, make func(known ...*view.Flames)
 	}
 	c.mu.Unlock()
 	f, err := t.made()
+	t.there.Store(f)
 	if err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()

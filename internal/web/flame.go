@@ -22,7 +22,7 @@ const (
 
 	thinnestAhead = minPainted / 16 // that are opened before anybody asks
 
-	settled = 150 * time.Millisecond // that a browser has the processors to itself after an answer, to paint it
+	settled = 20 * time.Millisecond // that a browser has the processors to itself after an answer, to paint it
 )
 
 func painted(q query.Query) query.Query {
@@ -42,7 +42,6 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
-		s.latest.Store(flames)
 		f, err := flames.Flame(painted(q))
 		if err != nil {
 			return nil, err
@@ -84,23 +83,21 @@ func (s *Server) prepare(page string) {
 	}
 }
 
-// ahead opens more calls of the tree that was asked last, until somebody asks: whoever looks closer or filters will want
+// ahead opens more calls of the trees that were asked last, until somebody asks: whoever looks closer or filters will want
 // calls that are thinner than those of the first picture. A tenth of it, in which those wanted then are ten times thinner, is
-// what people often look at.
+// what people often look at. A browser that goes back to a picture does not ask again, so it may be any of the trees.
 func (s *Server) ahead() {
 	if !s.opening.TryLock() {
 		return
 	}
 	defer s.opening.Unlock()
+	asked := func() bool { return len(s.turns) > 0 }
 	for share := minPainted / 4; share >= thinnestAhead; share /= 2 {
-		for {
-			f := s.latest.Load()
-			if f == nil || len(s.turns) > 0 {
+		for _, f := range s.cache.made() {
+			if asked() {
 				return
 			}
-			if f.Deepen(share) == 0 {
-				break
-			}
+			f.Deepen(share, asked)
 		}
 	}
 }

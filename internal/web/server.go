@@ -16,7 +16,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -48,9 +47,8 @@ type Server struct {
 	opened chan struct{} // closed when in holds what is to be looked at, or failed why there is nothing
 	failed error
 
-	latest  atomic.Pointer[view.Flames] // that a picture was cut from
-	opening sync.Mutex                  // held while more calls of it are opened
-	idle    *time.Timer                 // that nobody has asked for a while, when more calls are opened
+	opening sync.Mutex  // held while more calls of trees are opened
+	idle    *time.Timer // that nobody has asked for a while, when more calls are opened
 
 	// What is the same for all who ask.
 	described func() (session, error)

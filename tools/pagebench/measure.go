@@ -29,6 +29,9 @@ type runner struct {
 // pageLimit is how long hone may take for all that is asked of it.
 const pageLimit = 5 * time.Minute
 
+// looks is how long somebody looks at a picture before zooming in.
+const looks = 2 * time.Second
+
 // A result is what was measured with one profile.
 type result struct {
 	looks  []look // one for each round
@@ -160,7 +163,7 @@ func (r *runner) look(ctx context.Context, file string) (l look, err error) {
 		return l, err
 	}
 
-	zooms, err := eval[[]turn](tab, `pagebench.zoom()`)
+	zooms, err := eval[[]turn](tab, fmt.Sprintf(`pagebench.zoom(%d)`, looks.Milliseconds()))
 	if err != nil {
 		return l, err
 	}

@@ -75,9 +75,11 @@
       return turn(() => document.querySelector(".add").requestSubmit());
     },
     unfocus: () => turn(() => named(".pill button", "×").click()),
-    // zoom zooms into boxes of some rows, and out again.
-    async zoom() {
+    // zoom zooms into boxes of some rows, and out again. Before that it looks at the picture for a while, as somebody would who
+    // has not seen it before; meanwhile the server opens calls ahead.
+    async zoom(looks) {
       const found = [];
+      await new Promise((done) => setTimeout(done, looks));
       for (const [x, row] of [[0.1, 2], [0.3, 3], [0.5, 4], [0.7, 3], [0.9, 2]]) {
         await quiet();
         const before = location.href;

@@ -118,7 +118,7 @@ func rowsOf(samples int, res result) []row {
 	took("… answer of the server", 0, func(l look) time.Duration { return l.focusAnswer })
 	took("… CPU of the server", 0, func(l look) time.Duration { return l.focusCPU })
 	took("… the same again", mostAgain, func(l look) time.Duration { return l.again })
-	took("zoom, click to picture", 0, func(l look) time.Duration { return l.zoomFirst })
+	took(fmt.Sprintf("zoom after %v, click to picture", looks), 0, func(l look) time.Duration { return l.zoomFirst })
 	took("… to the finer one", mostZoom, func(l look) time.Duration { return l.zoom })
 	took("… answer of the server", 0, func(l look) time.Duration { return l.zoomAnswer })
 	bytes("memory of the server then", "", megabytes, 0, func(l look) int64 { return l.rss })
