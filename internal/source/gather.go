@@ -76,22 +76,21 @@ func (o *Options) Gather(ctx context.Context, refs []string) (*Gathered, error) 
 		}
 		return s
 	}
-	start := func() {
-		for i, ref := range refs {
-			select {
-			case room <- struct{}{}:
-			case <-ctx.Done():
-				slots[i] <- slot{err: ctx.Err()}
-				continue
-			}
-			go func() { slots[i] <- get(ref) }()
-		}
-	}
 	if len(refs) == 1 {
 		room <- struct{}{} // waking threads for one would take longer than reading a small one
 		slots[0] <- get(refs[0])
 	} else {
-		go start()
+		go func() {
+			for i, ref := range refs {
+				select {
+				case room <- struct{}{}:
+				case <-ctx.Done():
+					slots[i] <- slot{err: ctx.Err()}
+					continue
+				}
+				go func() { slots[i] <- get(ref) }()
+			}
+		}()
 	}
 
 	g := &Gathered{servers: make(servers)}

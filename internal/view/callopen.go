@@ -5,18 +5,16 @@ import (
 	"sync"
 )
 
-// An opening is some entries that have reached an open call and are to go on to those below it.
+// An opening is some entries at a call that are to go on to the calls below it.
 type opening struct {
 	call       uint32
 	first, end uint32
 }
 
-// open opens a call. What waits there is to go on.
-func (t *callTree) open(at uint32) opening {
+// waiting returns the opening of all that waits at a call.
+func (t *callTree) waiting(at uint32) opening {
 	c := &t.nodes[at]
-	o := opening{at, c.first, c.end}
-	c.opened, c.flat, c.end = true, sum{}, c.first
-	return o
+	return opening{at, c.first, c.end}
 }
 
 // openCalls opens calls, and those below them that weigh at least open, the last ones first, until enough, if there is one, says so.
@@ -26,23 +24,14 @@ func (t *callTree) openCalls(calls []uint32, open int64, enough func() bool) {
 	}
 	todo := make([]opening, len(calls))
 	for i, at := range calls {
-		todo[i] = t.open(at)
+		todo[i] = t.waiting(at)
 	}
 	t.openAll(todo, open, enough)
 	t.addUp()
 }
 
-// shut undoes open, as long as nothing has gone on from the call.
-func (t *callTree) shut(o opening) {
-	c := &t.nodes[o.call]
-	c.opened, c.first, c.end = false, o.first, o.end
-	for _, e := range t.entries[o.first:o.end] {
-		t.add(&c.flat, e.sample)
-	}
-}
-
 // openAll takes entries on to the calls below, and further where those weigh at least open. It does as much at a time
-// as there are processors. When enough, which may be nil, says so, what is not done yet is left closed: that is not waited
+// as there are processors. When enough, which may be nil, says so, what is not done yet stays as it is: that is not waited
 // for, and takes one processor, since whoever may be painting needs another one.
 func (t *callTree) openAll(todo []opening, open int64, enough func() bool) {
 	var n uint32
@@ -61,19 +50,16 @@ func (t *callTree) openAll(todo []opening, open int64, enough func() bool) {
 			for len(todo) == 0 && working > 0 {
 				changed.Wait()
 			}
-			if len(todo) == 0 {
-				return
-			}
-			if enough != nil && enough() {
-				for _, o := range todo {
-					t.shut(o)
-				}
-				todo = nil
+			if len(todo) == 0 || enough != nil && enough() {
 				return
 			}
 			o := todo[len(todo)-1]
 			todo = todo[:len(todo)-1]
-			above := t.nodes[o.call].frame
+			c := &t.nodes[o.call]
+			above := c.frame
+			if !c.opened { // else the others have gone on before
+				c.opened, c.flat, c.end = true, sum{}, c.first
+			}
 			working++
 			mu.Unlock()
 			s.split(t.entries[o.first:o.end], above)
@@ -178,7 +164,7 @@ func (s *splitter) hang(todo []opening, o opening, open int64) []opening {
 		t.nodes[o.call].child = at
 		first += b.n
 		if b.flat.weight >= open {
-			todo = append(todo, t.open(at))
+			todo = append(todo, t.waiting(at))
 		}
 	}
 	return todo

@@ -119,7 +119,7 @@ func (t *callTree) grow(open int64) {
 		todo = t.walkAll()
 		for at := range t.nodes {
 			if c := &t.nodes[at]; !c.opened && c.flat.weight >= open {
-				todo = append(todo, t.open(uint32(at)))
+				todo = append(todo, t.waiting(uint32(at)))
 			}
 		}
 	}
