@@ -315,6 +315,39 @@ func TestPageViews(t *testing.T) {
 	}
 }
 
+// The first click of two asks for what the second one shows, once.
+func TestPageZoomAhead(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["labels"]), 1280, 800)
+	p.visit("/flame")
+	const answers = `performance.getEntriesByType("resource").filter((e) => e.name.includes("/api/flame?root=") && e.responseEnd > 0).length`
+	p.point(0.2, 2, 1)
+	p.wait(answers + ` === 1`)
+	name := p.text(".panel .name")
+	p.point(0.2, 2, 2)
+	p.wait(`location.search.includes("root=")`)
+	p.settled()
+	if got := p.text(".breadcrumb b"); !strings.HasSuffix(name, got) {
+		t.Errorf("zoomed into %q, want %q", got, name)
+	}
+	if n := eval[int](p, answers); n != 1 {
+		t.Errorf("the server was asked %d times", n)
+	}
+
+	// Too quick for that, it is asked by the zoom.
+	p.key("r")
+	p.settled()
+	p.point(0.2, 4, 2)
+	p.wait(`location.search.includes("root=")`)
+	p.settled()
+	if n := eval[int](p, answers); n != 2 {
+		t.Errorf("the server was asked %d times for two boxes", n)
+	}
+	// Nothing is left that the server is busy with.
+	if got := eval[string](p, `document.documentElement.dataset.asking`); got != "0" {
+		t.Errorf("%s answers are awaited", got)
+	}
+}
+
 // Zooming, searching and filtering change the URL, and going back undoes them.
 func TestPageFlame(t *testing.T) {
 	p := open(t, serve(t, kinds(t)["labels"]), 1280, 800)

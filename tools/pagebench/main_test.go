@@ -117,7 +117,7 @@ func someLooks() []look {
 	one := func(top, drawn time.Duration, frame time.Duration) look {
 		return look{
 			top: top, drawn: drawn, drawnPeak: 100 << 20, payload: 150_000, script: 30_000, focus: 200 * time.Millisecond,
-			again: 60 * time.Millisecond, zoom: 40 * time.Millisecond, rss: 90 << 20, peak: 450 << 20, nodes: 29_000,
+			again: 60 * time.Millisecond, zoom: zoom{took: 40 * time.Millisecond}, rss: 90 << 20, peak: 450 << 20, nodes: 29_000,
 			frames: []time.Duration{frame, frame}, steps: []time.Duration{2 * frame},
 		}
 	}

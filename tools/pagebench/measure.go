@@ -29,8 +29,18 @@ type runner struct {
 // pageLimit is how long hone may take for all that is asked of it.
 const pageLimit = 5 * time.Minute
 
-// looks is how long somebody looks at a picture before zooming in.
-const looks = 2 * time.Second
+// looks is how long somebody looks at a picture before zooming in, and clicks how long after the first click of two the
+// second one comes. Systems take two clicks for a double one up to 500 ms; hands take 100 to 200.
+const (
+	looks  = 2 * time.Second
+	clicks = 100 * time.Millisecond
+)
+
+// Where boxes are zoomed into: how far to the right, and in which row.
+const (
+	spotsClicked = "[[0.2, 3], [0.4, 4], [0.6, 2], [0.8, 4], [0.05, 3]]"
+	spotsAtOnce  = "[[0.1, 2], [0.3, 3], [0.5, 4], [0.7, 3], [0.9, 2]]"
+)
 
 // A result is what was measured with one profile.
 type result struct {
@@ -50,14 +60,15 @@ type look struct {
 	focus, again, reopen time.Duration
 	focusAnswer          time.Duration // of the server to the browser
 	focusCPU             time.Duration
-	zoom                 time.Duration // these are medians over several boxes
-	zoomFirst            time.Duration
-	zoomAnswer           time.Duration
+	zoom, zoomAtOnce     zoom
 	rss, peak            int64 // bytes, in the end
 	nodes                int   // of the picture that is painted again and again
 	frames               []time.Duration
 	steps                []time.Duration // CPU time of all script that ran for them
 }
+
+// A zoom is what zooming into a box took, medians over several.
+type zoom struct{ took, first, answer time.Duration }
 
 // A rival is what pprof took.
 type rival struct {
@@ -163,23 +174,12 @@ func (r *runner) look(ctx context.Context, file string) (l look, err error) {
 		return l, err
 	}
 
-	zooms, err := eval[[]turn](tab, fmt.Sprintf(`pagebench.zoom(%d)`, looks.Milliseconds()))
-	if err != nil {
+	if l.zoom, err = zoomInto(tab, spotsClicked, clicks); err != nil {
 		return l, err
 	}
-	if len(zooms) == 0 {
-		return l, errors.New("there was no box to zoom into")
+	if l.zoomAtOnce, err = zoomInto(tab, spotsAtOnce, 0); err != nil {
+		return l, err
 	}
-	over := func(of func(turn) float64) time.Duration {
-		var xs []time.Duration
-		for _, z := range zooms {
-			xs = append(xs, ms(of(z)))
-		}
-		return quantile(xs, 0.5)
-	}
-	l.zoom = over(func(z turn) float64 { return z.Took })
-	l.zoomFirst = over(func(z turn) float64 { return z.First })
-	l.zoomAnswer = over(func(z turn) float64 { return z.Answer })
 
 	if err := chromedp.Do(tab, chromedp.Reload()); err != nil {
 		return l, err
@@ -193,6 +193,29 @@ func (r *runner) look(ctx context.Context, file string) (l look, err error) {
 	}
 	l.rss, l.peak = u.rss, u.peak
 	return l, r.redraw(tab, s, &l)
+}
+
+// zoomInto zooms into boxes by two clicks, or as a program would that knows where a box is.
+func zoomInto(tab context.Context, spots string, pause time.Duration) (z zoom, err error) {
+	turns, err := eval[[]turn](tab, fmt.Sprintf(`pagebench.zoom(%d, %s, %d)`, looks.Milliseconds(), spots, pause.Milliseconds()))
+	if err != nil {
+		return z, err
+	}
+	if len(turns) == 0 {
+		return z, errors.New("there was no box to zoom into")
+	}
+	over := func(of func(turn) float64) time.Duration {
+		var xs []time.Duration
+		for _, t := range turns {
+			xs = append(xs, ms(of(t)))
+		}
+		return quantile(xs, 0.5)
+	}
+	return zoom{
+		took:   over(func(t turn) float64 { return t.Took }),
+		first:  over(func(t turn) float64 { return t.First }),
+		answer: over(func(t turn) float64 { return t.Answer }),
+	}, nil
 }
 
 // A picture is the first one of a page: when it was there, in milliseconds since 1970 and since the page was asked for,

@@ -38,8 +38,8 @@
   };
   // turn does something that leads to another picture, and returns how long that took, and how long until whatever was
   // painted first.
-  const turn = async (act) => {
-    await quiet();
+  const turn = async (act, rest = true) => {
+    if (rest) await quiet();
     const before = last.picture;
     const start = performance.now();
     act();
@@ -50,6 +50,8 @@
     const e = performance.getEntriesByType("resource").filter((e) => e.name.includes("/api/flame")).pop();
     return e.responseEnd - e.requestStart;
   };
+  const root = () => new URLSearchParams(location.search).get("root");
+  const zoomed = new Set([null]); // what is zoomed into a second time is there already
   const named = (selector, text) => [...document.querySelectorAll(selector)].find((e) => e.textContent.includes(text));
   const scroller = () => document.querySelector(".scroller");
   const mouse = (type, x, row) => {
@@ -76,21 +78,33 @@
     },
     unfocus: () => turn(() => named(".pill button", "×").click()),
     // zoom zooms into boxes of some rows, and out again. Before that it looks at the picture for a while, as somebody would who
-    // has not seen it before; meanwhile the server opens calls ahead.
-    async zoom(looks) {
+    // has not seen it before; meanwhile the server opens calls ahead. With a pause, each box is clicked on first, as both hands
+    // and keys do, and the second click comes so many milliseconds later.
+    async zoom(looks, spots, pause) {
       const found = [];
       await new Promise((done) => setTimeout(done, looks));
-      for (const [x, row] of [[0.1, 2], [0.3, 3], [0.5, 4], [0.7, 3], [0.9, 2]]) {
+      for (const [x, row] of spots) {
         await quiet();
-        const before = location.href;
+        if (pause > 0) {
+          mouse("mousemove", x, row);
+          mouse("click", x, row);
+          await new Promise((done) => setTimeout(done, pause));
+          mouse("click", x, row);
+        }
+        const before = root();
         let hit = true;
         const got = turn(() => {
           mouse("dblclick", x, row);
-          hit = location.href !== before;
-          if (!hit) throw new Error("no box");
-        });
+          hit = root() !== before && !zoomed.has(root());
+          if (!hit) throw new Error("no box, or one that was zoomed into before");
+          zoomed.add(root());
+        }, pause === 0);
         await got.catch(() => {});
-        if (!hit) continue;
+        if (!hit) {
+          await quiet();
+          key("r");
+          continue;
+        }
         found.push(await got);
         await turn(() => key("r"));
       }

@@ -118,9 +118,10 @@ func rowsOf(samples int, res result) []row {
 	took("… answer of the server", 0, func(l look) time.Duration { return l.focusAnswer })
 	took("… CPU of the server", 0, func(l look) time.Duration { return l.focusCPU })
 	took("… the same again", mostAgain, func(l look) time.Duration { return l.again })
-	took(fmt.Sprintf("zoom after %v, click to picture", looks), 0, func(l look) time.Duration { return l.zoomFirst })
-	took("… to the finer one", mostZoom, func(l look) time.Duration { return l.zoom })
-	took("… answer of the server", 0, func(l look) time.Duration { return l.zoomAnswer })
+	took(fmt.Sprintf("zoom after %v, second click to picture", looks), 0, func(l look) time.Duration { return l.zoom.first })
+	took("… to the finer one", mostZoom, func(l look) time.Duration { return l.zoom.took })
+	took("… without a click before, to the finer one", mostZoom, func(l look) time.Duration { return l.zoomAtOnce.took })
+	took("… answer of the server then", mostZoom, func(l look) time.Duration { return l.zoomAtOnce.answer })
 	bytes("memory of the server then", "", megabytes, 0, func(l look) int64 { return l.rss })
 	bytes("… at its peak", "", megabytes, mostMemory, func(l look) int64 { return l.peak })
 

@@ -71,7 +71,16 @@ export interface Answer<T> {
 
 // Profiles do not change while they are open, so an answer stays true. A few are kept to make going back instant.
 const kept = new Map<string, unknown>();
-const keep = 40;
+const most = 40;
+
+function keep(key: string, data: unknown): void {
+  kept.set(key, data);
+  if (kept.size > most) kept.delete(kept.keys().next().value!);
+}
+
+// What useAhead asks for now. Whoever asks for the same waits for that answer, and whoever asks for something else takes
+// it back: the server should not be busy with what may never be wanted.
+let coming: { key: string; got: Promise<unknown>; stop: AbortController } | undefined;
 
 /** useAnswer asks path for T. Without a path nothing is asked. */
 export function useAnswer<T>(path: string, pairs: Pair[], delay = 0, kind: "json" | "text" = "json"): Answer<T> {
@@ -88,17 +97,23 @@ export function useAnswer<T>(path: string, pairs: Pair[], delay = 0, kind: "json
       setAnswer({ data: kept.get(key) as T, for: key, error: undefined, waiting: false });
       return;
     }
-    const stop = new AbortController();
+    let stop = new AbortController();
     setAnswer((a) => ({ ...a, waiting: true }));
     const ask = () => {
       busy(1);
-      const got = kind === "json" ? api.json<T>(path, pairs, stop.signal) : (api.text(path, pairs, stop.signal) as Promise<T>);
-      got
+      const ahead = coming;
+      coming = undefined;
+      let got: Promise<unknown>;
+      if (ahead?.key === key) ({ got, stop } = ahead);
+      else {
+        ahead?.stop.abort();
+        got = kind === "json" ? api.json<T>(path, pairs, stop.signal) : api.text(path, pairs, stop.signal);
+      }
+      (got as Promise<T>)
         .then(
           (data) => {
             if (stop.signal.aborted) return;
-            kept.set(key, data);
-            if (kept.size > keep) kept.delete(kept.keys().next().value!);
+            keep(key, data);
             setAnswer({ data, for: key, error: undefined, waiting: false });
           },
           (e: unknown) => {
@@ -122,6 +137,29 @@ export function useAnswer<T>(path: string, pairs: Pair[], delay = 0, kind: "json
   }
   // Nor has it when the question is new.
   return { ...answer, waiting: answer.waiting || (key !== "" && answer.for !== key && !answer.error) };
+}
+
+const restful = 40; // milliseconds; a key that is held down repeats sooner
+
+/** useAhead asks path for what will probably be wanted next, so that useAnswer has it at once. Without a path nothing is asked. */
+export function useAhead(path: string, pairs: Pair[]): void {
+  const { api } = useApp();
+  const key = path && path + queryString(pairs);
+  useEffect(() => {
+    if (key === "" || kept.has(key)) return;
+    const timer = setTimeout(() => {
+      if (asking > 0) return;
+      coming?.stop.abort();
+      const stop = new AbortController();
+      const mine = { key, got: api.json<unknown>(path, pairs, stop.signal), stop };
+      coming = mine;
+      const done = () => {
+        if (coming === mine) coming = undefined;
+      };
+      mine.got.then((data) => keep(key, data), () => {}).finally(done); // what is wrong will be said to whoever asks for it
+    }, restful);
+    return () => clearTimeout(timer);
+  }, [key]);
 }
 
 let asking = 0;

@@ -14,7 +14,7 @@ import { useFlagged } from "./advice";
 import { Detail, Panel } from "./panel";
 import { Dot, Icon, Nothing, Notes, Problem, useActions } from "./parts";
 import { Pair, State, add, drift, get, go, put, queryString, state as latest } from "./state";
-import { asked, useAnswer, useApp } from "./data";
+import { App, asked, useAhead, useAnswer, useApp } from "./data";
 import { group, percent, value } from "./format";
 import { PaletteContext } from "./theme";
 import { functionOf, short } from "./names";
@@ -23,15 +23,19 @@ import { functionOf, short } from "./names";
 export function FlameView() {
   const app = useApp();
   const { state } = app;
-  // Where nothing is computed anew, zooming is left to the page.
-  const gone: Pair[] = get(state, "base") !== "" && get(state, "ui.gone") !== "no" ? [["gone", "true"]] : [];
-  const pairs = asked(app, "flame", ...gone).filter(([k]) => !app.api.embedded || k !== "root");
-  const { data, error, waiting } = useAnswer<Flame>("/api/flame", pairs);
+  const { data, error, waiting } = useAnswer<Flame>("/api/flame", question(app));
   const model = useMemo(() => data && decode(data), [data]);
   if (error && !waiting) return <Problem error={error} />;
   if (!data || !model) return <div class="blank" aria-busy="true" />;
   if (model.rows.length === 0 || (model.width === 0 && !data.path?.length)) return <Nothing head={data} />;
   return <Zoomed data={data} model={model} state={state} stale={waiting} />;
+}
+
+/** question returns what is asked for a state. Where nothing is computed anew, zooming is left to the page. */
+function question(app: App): Pair[] {
+  const { state, api } = app;
+  const gone: Pair[] = get(state, "base") !== "" && get(state, "ui.gone") !== "no" ? [["gone", "true"]] : [];
+  return asked(app, "flame", ...gone).filter(([k]) => !api.embedded || k !== "root");
 }
 
 /** rootOf returns the names of the frames that the state is zoomed into. */
@@ -81,7 +85,8 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
     ...(data.path ?? []).map((s) => s.name),
     ...ancestors(model, p).slice(1).map((q) => nameAt(model, q)),
   ];
-  const zoomTo = (names: string[]) => go(put(latest(), "root", names.join(";")));
+  const into = (s: State, names: string[]) => put(s, "root", names.join(";"));
+  const zoomTo = (names: string[]) => go(into(latest(), names));
   // What is drawn may still be from before the last step; names with semicolons are told apart only by what is drawn.
   const names = above.map((s) => s.name);
   const way = names.join(";") === get(state, "root") ? names : root;
@@ -162,22 +167,28 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
         </div>
         <Notes notes={data.notes} />
       </div>
-      <Marked data={data} model={model} window={w} above={above} marks={marks} stale={stale} onZoom={zoom} />
+      <Marked data={data} model={model} window={w} above={above} marks={marks} stale={stale} onZoom={zoom}
+        zoomed={(p) => into(state, namesTo(p))} />
     </div>
   );
 }
 
 /** Marked is the panel of what is marked in the picture, with what can be done with it. */
-function Marked({ data, model, window: w, above, marks, stale, onZoom }: {
+function Marked({ data, model, window: w, above, marks, stale, onZoom, zoomed }: {
   data: Flame; model: Model; window: Window; above: Step[]; marks: Marks; stale: boolean; onZoom: (p: Place) => void;
+  zoomed: (p: Place) => State;
 }) {
+  const app = useApp();
   const hover = useMark(marks, (m) => m.hover);
   const cursor = useMark(marks, (m) => m.cursor);
   const actions = useActions(subjectAt(model, cursor ?? w.top, above));
   useKeys(Object.fromEntries(actions.map((a) => [a.key, a.run])));
+  const inside = cursor && cursor.row > w.top.row ? cursor : undefined;
+  // Whoever selects a call often zooms into it next: the second click of two does.
+  useAhead(inside && !stale && !app.api.embedded ? "/api/flame" : "", inside ? question({ ...app, state: zoomed(inside) }) : []);
   return (
     <Panel detail={detailOf(data, model, w, hover ?? cursor ?? w.top, above, hover !== undefined)} unit={data.unit} total={data.total}
-      whole={data.whole} actions={actions} stale={stale} zoom={cursor && cursor.row > w.top.row ? () => onZoom(cursor) : undefined} />
+      whole={data.whole} actions={actions} stale={stale} zoom={inside && (() => onZoom(inside))} />
   );
 }
 
