@@ -71,8 +71,8 @@ func TestAdviseExamples(t *testing.T) {
 		{dir: "havlak", pkg: "./stage4", record: []string{"-bench=/loops=7600$", "-benchtime=30x"}, want: []want{{"scratch-per-call", "make(", false}}},
 		{dir: "havlak", pkg: "./stage5", record: []string{"-bench=/loops=7600$", "-benchtime=30x"}, want: []want{{"list-per-round", "var body", true}}},
 		{dir: "havlak", pkg: "./stage6", record: []string{"-bench=/loops=7600$", "-benchtime=40x"}, none: true},
-		{dir: "leftpad", pkg: "./v1", record: []string{"-bench=Leftpad/len=100$", "-benchtime=100000x"}, want: []want{{"concat-loop", "s = string(chr) + s", true}}},
-		{dir: "leftpad", pkg: "./v1", record: []string{"-bench=Timing$", "-benchtime=100000x"}, want: []want{
+		{dir: "leftpad", pkg: "./v1", record: []string{"-bench=Leftpad/len=100$", "-benchtime=300000x"}, want: []want{{"concat-loop", "s = string(chr) + s", true}}},
+		{dir: "leftpad", pkg: "./v1", record: []string{"-bench=Timing$", "-benchtime=500000x"}, want: []want{
 			{"replacer-per-call", "strings.NewReplacer", true}, {"write-joined", "fmt.Sprintf", true}}},
 		{dir: "leftpad", pkg: "./v1", record: []string{"-bench=Serve$", "-benchtime=30000x"}, want: []want{
 			{"replacer-per-call", "strings.NewReplacer", true}, {"concat-loop", "s = string(chr) + s", true}}},

@@ -67,6 +67,7 @@ type Line struct {
 type chain struct {
 	below  []string // functions, that which the line calls first; none when the line itself is the leaf
 	labels string
+	onCPU  bool // of samples of CPU time: those have functions of the runtime, samples of the heap have not, and no chain is of both
 	v      cost
 	ids    []int32 // the same as below
 	next   *chain  // another with the same hash
@@ -246,6 +247,7 @@ func (c *costs) count(w *walker, v *cost, fs []frame) {
 
 // chain adds a sample to what is below the lines on its stack.
 func (c *costs) chain(w *walker, v *cost, fs []frame, labels string) {
+	onCPU := v[cpu] != 0
 	all := noHash // of the functions up to here
 	for i := range fs {
 		f := &fs[i]
@@ -254,13 +256,13 @@ func (c *costs) chain(w *walker, v *cost, fs []frame, labels string) {
 			if i > maxBelow {
 				b = newUnder(fs[:i], maxBelow)
 			}
-			ch := l.known(b, labels)
+			ch := l.known(b, labels, onCPU)
 			if reach := c.reach(); ch == nil && reach < maxBelow {
 				b = newUnder(fs[:i], reach)
-				ch = l.known(b, labels)
+				ch = l.known(b, labels, onCPU)
 			}
 			if ch == nil {
-				ch = l.add(b, labels)
+				ch = l.add(b, labels, onCPU)
 				c.chains++
 			}
 			ch.v.add(v)
@@ -329,19 +331,19 @@ func (w *walker) named(ids []int32) []string {
 }
 
 // known returns the chain of what is below, or nil when there is none yet.
-func (l *Line) known(b under, labels string) *chain {
+func (l *Line) known(b under, labels string, onCPU bool) *chain {
 	ch := l.byHash[b.hash]
-	for ch != nil && (ch.labels != labels || !b.is(ch.ids)) {
+	for ch != nil && (ch.onCPU != onCPU || ch.labels != labels || !b.is(ch.ids)) {
 		ch = ch.next
 	}
 	return ch
 }
 
-func (l *Line) add(b under, labels string) *chain {
+func (l *Line) add(b under, labels string, onCPU bool) *chain {
 	if l.byHash == nil {
 		l.byHash = make(map[hash]*chain)
 	}
-	ch := &chain{labels: labels, ids: make([]int32, b.len()), next: l.byHash[b.hash]}
+	ch := &chain{labels: labels, onCPU: onCPU, ids: make([]int32, b.len()), next: l.byHash[b.hash]}
 	for i := range ch.ids {
 		ch.ids[i] = b.fn(i)
 	}

@@ -56,3 +56,36 @@ func TestCollectManyStacks(t *testing.T) {
 		t.Errorf("it says %q", c.notes)
 	}
 }
+
+// A line that allocates by itself is the leaf in heap profiles. That it takes time by itself as well changes nothing about that.
+func TestCollectLeafOfBoth(t *testing.T) {
+	in := recordings(t, "cpu", "alloc_space")
+	inputs, _ := inputsOf(in)
+	c := collect(t.Context(), inputs, func(string, string) class { return own }, 0.01, func(*Line) bool { return true })
+	if len(c.lines) != 1 {
+		t.Fatalf("%d lines cost something, want one", len(c.lines))
+	}
+	if got := c.lines[0].sum(allocates()); got[cpu] != 0 || got[bytesMade] != 7 {
+		t.Errorf("the line allocates %d bytes and takes %d ns for it, want 7 and none", got[bytesMade], got[cpu])
+	}
+	if got := c.lines[0].sum(func(ch *chain) bool { return ch.onCPU }); got[cpu] != 7 || got[bytesMade] != 0 {
+		t.Errorf("the line takes %d ns and allocates %d bytes meanwhile, want 7 and none", got[cpu], got[bytesMade])
+	}
+}
+
+// recordings returns one of each metric with a sample of weight 7 in the same line.
+func recordings(t *testing.T, metrics ...string) (out []*recording.Recording) {
+	for _, m := range metrics {
+		b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: m, Unit: "count"}}})
+		b.Functions = []profile.Function{{Name: "main.work", SystemName: "main.work", File: "main.go"}}
+		b.Locations = []profile.Location{{Mapping: profile.NoMapping, Lines: []profile.Line{{Function: 0, Line: 3}}}}
+		b.Renumber()
+		b.Add([]uint32{0}, 0, []int64{7})
+		p, err := b.Profile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, &recording.Recording{Ref: m, Profile: p})
+	}
+	return out
+}

@@ -113,12 +113,7 @@ func (p *Pass) roomForNil(loop *ast.RangeStmt, s *types.Var, n string) []report.
 		return nil
 	}
 	room := p.localName("n")
-	elem := types.TypeString(t.Elem(), func(pkg *types.Package) string {
-		if pkg == p.unit.Types {
-			return ""
-		}
-		return pkg.Name()
-	})
+	elem := types.TypeString(t.Elem(), p.qualifier())
 	return p.fix(report.Mechanical, "make room for all of it", before(loop, fmt.Sprintf("if %s := %s; %s > 0 {\n%s = make([]%s, 0, %s)\n}\n", room, n, room, s.Name(), elem, room)))
 }
 
@@ -286,7 +281,7 @@ func (p *Pass) grownMap(loop *ast.RangeStmt, st *ast.AssignStmt, m *types.Var) {
 		return
 	}
 	c := p.cost(st, func(c *chain) bool {
-		return len(c.below) == 0 && c.v[cpu] == 0 || c.direct() && c.has(mapGrowth...)
+		return len(c.below) == 0 && !c.onCPU || c.direct() && c.has(mapGrowth...)
 	})
 	f := finding{
 		title:  "map grown step by step",

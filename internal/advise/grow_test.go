@@ -22,7 +22,10 @@ func TestOlderGo(t *testing.T) {
 		"go.mod": "module example.com/old\n\ngo 1.16\n",
 		"main.go": `package main
 
-import "fmt"
+import (
+	"fmt"
+	"reflect"
+)
 
 type list struct{ items []int }
 
@@ -41,10 +44,14 @@ func (l *list) more(f func(int) string) (out []string) {
 	return out
 }
 
+func same(a, b []int) bool {
+	return reflect.DeepEqual(a, b) // cost: reflect.DeepEqual
+}
+
 func main() {
 	l := &list{[]int{1, 2}}
 	text := func(x int) string { return fmt.Sprint(x) }
-	fmt.Println(l.texts(text), l.more(text), (&list{}).texts(text) == nil)
+	fmt.Println(l.texts(text), l.more(text), (&list{}).texts(text) == nil, same(nil, l.items))
 }
 `,
 	} {
@@ -54,12 +61,12 @@ func main() {
 	}
 	p := newProfile()
 	p.read(t, filepath.Join(dir, "main.go"), "main")
-	a, err := Run(t.Context(), []*recording.Recording{{Ref: "made.pprof", Profile: p.profile(t)}}, Options{Dir: dir, Rules: []*Rule{preallocSlice}})
+	a, err := Run(t.Context(), []*recording.Recording{{Ref: "made.pprof", Profile: p.profile(t)}}, Options{Dir: dir, Rules: []*Rule{preallocSlice, reflectHot}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.Findings) != 2 {
-		t.Fatalf("%d findings, want 2: %+v", len(a.Findings), a.Findings)
+	if len(a.Findings) != 3 {
+		t.Fatalf("%d findings, want 3: %+v", len(a.Findings), a.Findings)
 	}
 	for _, f := range a.Findings {
 		fixes := len(f.Fixes)
@@ -67,6 +74,10 @@ func main() {
 		case strings.HasSuffix(f.Where.Function, ".texts"):
 			if fixes != 1 || !strings.Contains(f.Fixes[0].Patch, "+\tif n := len(l.items); n > 0 {\n+\t\tout = make([]string, 0, n)\n+\t}\n") {
 				t.Errorf("a result that is nil until then: %d patches: %+v", fixes, f.Fixes)
+			}
+		case strings.HasSuffix(f.Where.Function, ".same"):
+			if fixes != 1 || !strings.Contains(f.Fixes[0].Patch, "+\treturn equalLists(a, b)") {
+				t.Errorf("lists compared without type parameters: %d patches: %+v", fixes, f.Fixes)
 			}
 		case fixes != 0:
 			t.Errorf("%s: a patch for a slice that has something in it: %s", f.Where.Function, f.Fixes[0].Patch)

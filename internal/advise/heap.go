@@ -40,7 +40,7 @@ var boxing = &Rule{
 				return
 			}
 			lines[p.line(call.Lparen)] = true
-			heap := p.cost(call, func(c *chain) bool { return len(c.below) == 0 && c.v[cpu] == 0 })
+			heap := p.cost(call, func(c *chain) bool { return len(c.below) == 0 && !c.onCPU })
 			c.add(&heap)
 			name := p.src(call.Fun)
 			p.report(call, c, finding{

@@ -19,7 +19,7 @@ var deferInLoop = &Rule{
 				return
 			}
 			p.report(d, p.cost(d, func(c *chain) bool {
-				return c.direct() && c.has("runtime.deferproc", "runtime.deferprocStack", "runtime.newdefer", "runtime.deferprocat") || len(c.below) == 0 && c.v[cpu] == 0
+				return c.direct() && c.has("runtime.deferproc", "runtime.deferprocStack", "runtime.newdefer", "runtime.deferprocat") || len(c.below) == 0 && !c.onCPU
 			}), finding{
 				title:  "defer in a loop",
 				claim:  "each round keeps a call for the end of the function, in memory that it allocates; what it would set free is held until then",
@@ -77,7 +77,7 @@ var largeCopies = &Rule{
 			// The copy is on the line of the range, by itself or by the runtime.
 			head := p.lines[p.line(loop.For)]
 			c := head.sum(func(c *chain) bool {
-				return c.v[cpu] > 0 && (len(c.below) == 0 || c.has("runtime.duffcopy", "runtime.memmove", "runtime.typedmemmove", "runtime.wbMove"))
+				return c.onCPU && (len(c.below) == 0 || c.has("runtime.duffcopy", "runtime.memmove", "runtime.typedmemmove", "runtime.wbMove"))
 			})
 			f := finding{
 				title:  "large elements copied to look at them",
@@ -166,7 +166,7 @@ var linearSearch = &Rule{
 			return
 		}
 		c := p.total(func(c *chain) bool {
-			return len(c.below) == 0 && c.v[cpu] > 0 || c.has("runtime.memequal", "memeqbody")
+			return len(c.below) == 0 && c.onCPU || c.has("runtime.memequal", "memeqbody")
 		})
 		if p.costs.part(&c, cpu) < 0.05 {
 			return // short lists are what it is good for

@@ -12,7 +12,7 @@ import (
 // inMap is what looking things up in maps and putting them there costs.
 func inMap(c *chain) bool {
 	if len(c.below) == 0 {
-		return c.v[cpu] == 0
+		return !c.onCPU
 	}
 	return c.direct() && slices.ContainsFunc(c.below, func(b string) bool {
 		return strings.HasPrefix(b, "runtime.map") || strings.HasPrefix(b, "internal/runtime/maps.") || strings.HasPrefix(b, "runtime.makemap")

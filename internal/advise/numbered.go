@@ -47,12 +47,7 @@ func (p *Pass) numbered(m *types.Map) []report.Fix {
 	for f, edits := range n.edits {
 		q := *p
 		q.function = &function{unit: p.unit, file: f, decl: p.decl, name: p.name, doubt: p.doubt}
-		qual := func(other *types.Package) string { // what the file calls it
-			if other == p.unit.Types {
-				return ""
-			}
-			return other.Name()
-		}
+		qual := p.qualifier()
 		key, value := types.TypeString(m.Key(), qual), types.TypeString(m.Elem(), qual)
 		words := strings.NewReplacer("NAME", n.typ, "KEY", key, "VALUE", value, "FIELD", field.Name())
 		// Behind everything else in the file, where it is out of the way.

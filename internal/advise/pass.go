@@ -127,7 +127,7 @@ func (p *Pass) calling(call *ast.CallExpr) func(*chain) bool {
 func allocates(leaves ...string) func(*chain) bool {
 	return func(c *chain) bool {
 		if len(c.below) == 0 {
-			return c.v[cpu] == 0
+			return !c.onCPU
 		}
 		return c.direct() && (len(leaves) == 0 && c.has("runtime.mallocgc") || slices.ContainsFunc(c.below, func(b string) bool {
 			return slices.ContainsFunc(leaves, func(l string) bool { return strings.HasPrefix(b, "runtime."+l) })

@@ -45,13 +45,25 @@ var reflectHot = &Rule{
 				return
 			}
 			lines[p.line(call.Pos())] = true
-			p.report(call, c, finding{
+			f := finding{
 				title:  "reflection on a hot path",
 				claim:  "package reflect looks at types for each call, and values that it makes are on the heap",
 				advice: "a type switch for the types that come often, a generic function, or what was found out about a type kept by type",
 				callee: p.profileName(fn),
 				risk:   "types that are not thought of need reflection still",
-			})
+			}
+			if p.calls(call, "reflect.DeepEqual") != nil {
+				f.title = "compared by reflection"
+				f.claim = "reflect.DeepEqual boxes both values, and looks at the type of each part of them at run time"
+				f.advice = "== or slices.Equal and maps.Equal, which the compiler makes for the type"
+				f.risk = "DeepEqual follows pointers, and tells nil from empty"
+				if p.worth(c) {
+					if f.fixes = p.compared(call); f.fixes != nil {
+						f.risk = "none: what is nil and what is empty is told apart as before"
+					}
+				}
+			}
+			p.report(call, c, f)
 		})
 	},
 }

@@ -79,12 +79,7 @@ func (p *Pass) sortedSlice(call *ast.CallExpr, stable bool) []report.Fix {
 	if stable {
 		name = "SortStableFunc"
 	}
-	elem := types.TypeString(slice.Elem(), func(pkg *types.Package) string {
-		if pkg == p.unit.Types {
-			return ""
-		}
-		return pkg.Name()
-	})
+	elem := types.TypeString(slice.Elem(), p.qualifier())
 	a, b := "a"+fieldX, "b"+fieldX
 	if !up {
 		a, b = b, a

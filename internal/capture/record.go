@@ -161,7 +161,8 @@ func (s *session) note(format string, args ...any) {
 
 // begin makes the folder in which the recording is while it is being made.
 func (s *session) begin(name string) error {
-	if s.Out == "" {
+	chosen := s.Out == ""
+	if chosen {
 		s.Out = s.freeName(name)
 	}
 	if !filepath.IsAbs(s.Out) {
@@ -172,6 +173,11 @@ func (s *session) begin(name string) error {
 	}
 	s.folder = s.Out + partSuffix
 	err := os.Mkdir(s.folder, 0o755)
+	for chosen && errors.Is(err, fs.ErrExist) { // another hone that began in the same second was quicker
+		s.Out = filepath.Join(s.Dir, s.freeName(name))
+		s.folder = s.Out + partSuffix
+		err = os.Mkdir(s.folder, 0o755)
+	}
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s: %w: another hone writes it, or one that was killed left it", s.shown(s.folder), ErrExists)
 	}
