@@ -286,8 +286,9 @@ func duelRow(b *recording.DuelBenchmark, unit string, dim dimension, plan stat.P
 		case positive:
 			c = plan.Conclude(ds)
 		default:
-			c = stat.Comparison{Ratio: stat.Median(news) / stat.Median(olds), Hi: math.Inf(1), P: 1, N: len(olds), Verdict: stat.Undecided}
-			c.Warnings = append(c.Warnings, "zeros among other values of "+unit+" have no ratio")
+			if c = stat.Apart(olds, news); !c.Verdict.Changed() {
+				c.Warnings = append(c.Warnings, "zeros among other values of "+unit+" have no ratio")
+			}
 		}
 	}
 	before, after := stat.Median(olds), stat.Median(news)

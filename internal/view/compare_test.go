@@ -31,7 +31,8 @@ func TestCompare(t *testing.T) {
 	parallel := dueled("Parallel", 1, 5)
 	parallel.How, parallel.Unit, parallel.Stop = recording.Alternate, "ns/op", "time"
 	for i := range parallel.Pairs {
-		parallel.Pairs[i].New["B/op"] = float64(i) // now and then nothing
+		parallel.Pairs[i].New["B/op"] = float64(40 * i) // now and then nothing
+		parallel.Pairs[i].Old["allocs/op"], parallel.Pairs[i].New["allocs/op"] = float64(2+i%2), 0
 	}
 	d := &recording.Duel{
 		Old: recording.DuelSide{Name: "main", Rev: "0123456789abcdef"}, New: recording.DuelSide{Name: "working tree", Rev: "f00", Dirty: true},
@@ -67,6 +68,7 @@ func TestCompare(t *testing.T) {
 		{"Slower", "allocations", report.Better, "fewer", true},
 		{"Slower", "hits", report.Higher, "higher", true},
 		{"Parallel", "memory", report.Undecided, "undecided", false},
+		{"Parallel", "allocations", report.Better, "fewer", false},
 	} {
 		r := row(tt.name, tt.what)
 		if r.Verdict != tt.verdict || r.Words != tt.words || r.Exact != tt.exact || (r.P == nil) != r.Exact {

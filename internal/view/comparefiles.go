@@ -96,12 +96,16 @@ func unpaired(olds, news []float64, within float64) stat.Comparison {
 	if c, exact := stat.Exactly(olds, news); exact {
 		return c
 	}
-	bad := func(x float64) bool { return !(x > 0) || math.IsInf(x, 0) }
-	if slices.ContainsFunc(olds, bad) || slices.ContainsFunc(news, bad) {
-		return stat.Comparison{
-			Ratio: math.NaN(), Hi: math.Inf(1), P: 1, N: min(len(olds), len(news)), Verdict: stat.Undecided,
-			Warnings: []string{"values that are not above zero have no ratio"},
+	all := slices.Concat(olds, news)
+	if slices.ContainsFunc(all, func(x float64) bool { return !(x > 0) || math.IsInf(x, 0) }) {
+		c := stat.Comparison{Ratio: math.NaN(), Hi: math.Inf(1), P: 1, N: min(len(olds), len(news)), Verdict: stat.Undecided}
+		if !slices.ContainsFunc(all, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) {
+			c = stat.Apart(olds, news)
 		}
+		if !c.Verdict.Changed() {
+			c.Warnings = append(c.Warnings, "values that are not above zero have no ratio")
+		}
+		return c
 	}
 	return stat.Unpaired(olds, news, within)
 }
