@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,7 +87,9 @@ func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 	}
 	if errors.Is(context.Cause(limited), errBudget) {
 		r.out.Ended = fmt.Sprintf("the budget of %v is used up; --budget gives more", opt.Budget)
-		err = nil
+		if stopped(err) {
+			err = nil
+		}
 	}
 	if ctx.Err() != nil {
 		r.out.Ended = "it was interrupted"
@@ -111,6 +114,12 @@ func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 }
 
 var errBudget = errors.New("the budget is used up")
+
+// stopped reports whether an error says only that time was up: that of a context, or of a command that it ended.
+func stopped(err error) bool {
+	var exit *exec.ExitError
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, errBudget) || errors.As(err, &exit)
+}
 
 // A run is one under way.
 type run struct {

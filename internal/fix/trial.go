@@ -213,11 +213,20 @@ func (r *run) faster(ctx context.Context, race prove.Race) (prove.Speed, error) 
 
 // mended names files in an error as the user knows them.
 func (r *run) mended(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
+	if err == nil {
+		return nil
 	}
-	return errors.New(r.asUser(err.Error()))
+	return &mendedError{r.asUser(err.Error()), err}
 }
+
+// A mendedError is an error with another text.
+type mendedError struct {
+	text string
+	error
+}
+
+func (e *mendedError) Error() string { return e.text }
+func (e *mendedError) Unwrap() error { return e.error }
 
 // poisoned proves a patch that uses a pool once more, with what is put back overwritten.
 func (r *run) poisoned(ctx context.Context, y *trial, change *prove.Change, opt prove.Options) (err error) {
