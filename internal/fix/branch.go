@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,6 +49,14 @@ func newBranch(ctx context.Context, dir, name string) (*branch, error) {
 	}
 	if _, err := b.git(ctx, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+name); err == nil {
 		return nil, wrong("there is a branch %s already: choose another name, or delete it with git branch -D %s", name, name)
+	}
+	for up := path.Dir(name); up != "."; up = path.Dir(up) {
+		if _, err := b.git(ctx, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+up); err == nil {
+			return nil, wrong("there is a branch %s, and git has none below another: choose another name than %s", up, name)
+		}
+	}
+	if below, err := b.git(ctx, nil, "for-each-ref", "--count=1", "--format=%(refname:short)", "refs/heads/"+name+"/"); err == nil && below != "" {
+		return nil, wrong("there is a branch %s, and git has none above another: choose another name than %s", below, name)
 	}
 	if _, err := b.git(ctx, nil, "var", "GIT_COMMITTER_IDENT"); err != nil {
 		return nil, wrong("git does not know who you are: %v", err)

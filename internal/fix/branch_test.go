@@ -88,6 +88,12 @@ func TestBranch(t *testing.T) {
 	if got := git("rev-parse", "--abbrev-ref", "HEAD"); got != "main" {
 		t.Errorf("on branch %s", got)
 	}
+	git("branch", "deep/er")
+	for _, name := range []string{"hone-fix/two", "hone-fix/two/three", "deep", "deep/er/still"} {
+		if _, err := newBranch(t.Context(), dir, name); !errors.Is(err, ErrNoCommit) || !strings.Contains(err.Error(), "there is a branch") {
+			t.Errorf("a branch %s beside hone-fix and deep/er: %v", name, err)
+		}
+	}
 	if _, err := newBranch(t.Context(), dir, "hone-fix"); !errors.Is(err, ErrNoCommit) || !strings.Contains(err.Error(), "already") {
 		t.Errorf("a second branch of the name: %v", err)
 	}
