@@ -173,7 +173,9 @@ func (p *Pass) withHelpers(l *Line) *Line {
 	out.chains = nil
 	for _, c := range l.chains {
 		if c.first() != "" && p.helper(c.first()) {
-			c = &chain{below: c.below[1:], labels: c.labels, v: c.v}
+			called := *c
+			called.below = c.below[1:]
+			c = &called
 		}
 		out.chains = append(out.chains, c)
 	}
