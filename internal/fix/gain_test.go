@@ -23,6 +23,8 @@ func TestGains(t *testing.T) {
 	far.Hi = 1.14
 	few := row("c", "CPU time", 0.93, report.Undecided)
 	few.Low, few.High, few.Lo, few.Hi = nil, nil, 0, math.Inf(1)
+	hardly := row("b", "CPU time", 1.005, report.Worse)
+	hardly.Hi = 1.011
 	tests := []struct {
 		name    string
 		rows    []report.CompareRow
@@ -37,6 +39,8 @@ func TestGains(t *testing.T) {
 		{"fewer allocations, time open but close", []report.CompareRow{row("a", "CPU time", 1, report.Undecided), row("a", "allocations", 0.5, report.Better)}, "", false},
 		{"fewer allocations, time open and far", []report.CompareRow{open, row("a", "allocations", 0.5, report.Better)}, "whether it takes longer", false},
 		{"slower elsewhere", []report.CompareRow{row("a", "CPU time", 0.5, report.Better), row("b", "CPU time", 1.1, report.Worse)}, "slower: CPU time of b +10.0%", true},
+		{"hardly slower elsewhere", []report.CompareRow{row("a", "CPU time", 0.5, report.Better), hardly}, "", false},
+		{"hardly slower, and only fewer allocations", []report.CompareRow{hardly, row("a", "allocations", 0.5, report.Better)}, "slower: CPU time of b +0.5%", true},
 		{"memory for time", []report.CompareRow{row("a", "CPU time", 0.5, report.Better), row("a", "memory", 2, report.Worse)}, "", false},
 		{"memory for nothing", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 2, report.Worse), row("b", "CPU time", 0.5, report.Better)}, "it needs more", true},
 		{"memory for time that shows elsewhere", []report.CompareRow{row("a", "CPU time", 0.5, report.Better), row("b", "time", 0.7, report.Undecided), row("b", "memory", 2, report.Worse)}, "", false},
