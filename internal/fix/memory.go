@@ -20,9 +20,10 @@ import (
 // same text, with the same version of Go for the same kind of machine: a new version may decide otherwise. A nil Memory
 // remembers nothing.
 type Memory struct {
-	file string
-	list []Refusal
-	dirt bool
+	file  string
+	list  []Refusal
+	fresh []Refusal // those of list that are not in the file yet
+	dirt  bool
 }
 
 // A Refusal is a patch that was refused.
@@ -73,14 +74,19 @@ func (m *Memory) refuse(t *tree, y *trial, f *report.Finding) {
 		return
 	}
 	key := y.key(t.vers)
-	m.list = slices.DeleteFunc(m.list, func(r Refusal) bool { return r.Key == key })
 	reason, _, _ := strings.Cut(y.reason, "\n")
 	const most = 300
 	if len(reason) > most {
 		reason = strings.ToValidUTF8(reason[:most], "") + "…"
 	}
-	m.list = append(m.list, Refusal{key, t.path, f.Rule, f.Where.Function, y.fix.Title, t.vers, reason, time.Now().UTC().Truncate(time.Second)})
+	m.add(Refusal{key, t.path, f.Rule, f.Where.Function, y.fix.Title, t.vers, reason, time.Now().UTC().Truncate(time.Second)})
+	m.fresh = append(m.fresh, m.list[len(m.list)-1])
 	m.dirt = true
+}
+
+// add puts a refusal last, in place of an earlier one of the same patch.
+func (m *Memory) add(r Refusal) {
+	m.list = append(slices.DeleteFunc(m.list, func(old Refusal) bool { return old.Key == r.Key }), r)
 }
 
 // Forget forgets what was refused in the module that a folder is in, and returns how much that was.
@@ -104,6 +110,13 @@ func (m *Memory) save() error {
 	if m == nil || !m.dirt {
 		return nil
 	}
+	if now, err := OpenMemory(m.file); err == nil && len(m.fresh) > 0 {
+		// Another hone may have written it meanwhile.
+		m.list = now.list
+		for _, r := range m.fresh {
+			m.add(r)
+		}
+	}
 	m.list = m.list[max(0, len(m.list)-maxRefusals):]
 	text, err := json.MarshalIndent(m.list, "", "\t")
 	if err == nil {
@@ -124,6 +137,6 @@ func (m *Memory) save() error {
 	if err := os.Rename(temp.Name(), m.file); err != nil {
 		return fmt.Errorf("remembering what was refused: %w", err)
 	}
-	m.dirt = false
+	m.dirt, m.fresh = false, nil
 	return nil
 }

@@ -80,3 +80,33 @@ func TestMemory(t *testing.T) {
 		t.Error("no memory remembers")
 	}
 }
+
+// What two runs at the same time refuse is all remembered.
+func TestMemoryOfTwo(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "refused.json")
+	in := &tree{path: "example.com/m", vers: "go1.26"}
+	var both [2]*Memory
+	for i := range both {
+		m, err := OpenMemory(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		both[i] = m
+	}
+	for i, fn := range []string{"F", "G"} {
+		y := made(fn, twoFuncs, "x")
+		both[i].refuse(in, y, y.finding)
+		again := made("F", twoFuncs, "both")
+		both[i].refuse(in, again, again.finding)
+		if err := both[i].save(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := OpenMemory(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(m.list) != 3 || m.refused(made("F", twoFuncs, "x").key("go1.26")) == nil || m.refused(made("G", twoFuncs, "x").key("go1.26")) == nil {
+		t.Errorf("of three patches that two runs refused %d are remembered: %+v", len(m.list), m.list)
+	}
+}
