@@ -27,3 +27,24 @@ func TestCopiesOld(t *testing.T) {
 		}
 	}
 }
+
+// What gives memory away and takes it back has to be called, or to be gone through by tests.
+func TestUnreached(t *testing.T) {
+	for _, tt := range []struct {
+		grade report.Grade
+		fn    report.Tried
+		want  bool
+	}{
+		{report.Ownership, report.Tried{Changed: true, Blocks: 5, Reached: 1}, false},
+		{report.Ownership, report.Tried{Changed: true, Blocks: 5, Tested: 3}, false},
+		{report.Ownership, report.Tried{Changed: true, Blocks: 5, Tested: 2}, true},
+		{report.Ownership, report.Tried{Changed: true, Blocks: 5}, true},
+		{report.Ownership, report.Tried{Blocks: 5}, false},
+		{report.Mechanical, report.Tried{Changed: true, Blocks: 5}, false},
+	} {
+		y := &trial{fix: &report.Fix{Grade: tt.grade}, proof: &report.Proof{Functions: []report.Tried{tt.fn}}}
+		if got := y.unreached(); (got != "") != tt.want {
+			t.Errorf("%s, %+v: %q; want a reason %v", tt.grade, tt.fn, got, tt.want)
+		}
+	}
+}

@@ -165,7 +165,7 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 		s.targets = slices.DeleteFunc(s.targets, func(t *target) bool { return t.key != opt.Only && (t.entry == nil || t.name != opt.Only) })
 	}
 	if !slices.ContainsFunc(s.targets, func(t *target) bool { return t.entry != nil }) {
-		r.tried(s, nil)
+		r.tried(ctx, p, s, nil)
 		return nil
 	}
 	opt.Say("building both versions of " + p.new.pkg.PkgPath)
@@ -208,7 +208,7 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 	if f.deaths > 0 {
 		r.proof.Notes = append(r.proof.Notes, counted(f.deaths, "call")+" took too long, too much memory, or ended the process, in both versions or in one")
 	}
-	r.tried(s, f)
+	r.tried(ctx, p, s, f)
 	return nil
 }
 
@@ -231,8 +231,9 @@ func (s *surface) buildBoth(ctx context.Context, work func(side int) string) ([2
 }
 
 // tried says how far each function was tried.
-func (r *run) tried(s *surface, f *search) {
+func (r *run) tried(ctx context.Context, p *pair, s *surface, f *search) {
 	var gone []string
+	tested := sync.OnceValue(func() map[place]bool { return r.tested(ctx, p) })
 	far := r.reach(s, f)
 	for _, t := range s.targets {
 		if t.gone {
@@ -250,6 +251,13 @@ func (r *run) tried(s *surface, f *search) {
 		if f != nil {
 			if st := f.states[t]; st != nil {
 				out.Executions = st.executions
+			}
+		}
+		if out.Changed && in.blocks > 0 && in.reached == 0 && t.key != "main" && !r.opt.NoTests && !r.broken {
+			for _, at := range in.away {
+				if tested()[at] {
+					out.Tested++
+				}
 			}
 		}
 		r.proof.Functions = append(r.proof.Functions, out)

@@ -66,6 +66,25 @@ func (r *run) covered(ctx context.Context, p *pair, work, file string, before pr
 	return readCover(bufio.NewScanner(f)), nil
 }
 
+// tested runs the tests of the new version of a package once more, with counters, and returns which code they reach. Not to know
+// is no reason to give up.
+func (r *run) tested(ctx context.Context, p *pair) map[place]bool {
+	dir, err := os.MkdirTemp("", "hone-cover-")
+	if err != nil {
+		return nil
+	}
+	defer os.RemoveAll(dir)
+	text := filepath.Join(dir, "lines.txt")
+	r.opt.Say("running the tests of " + p.new.pkg.PkgPath + " with counters")
+	goIn(p.new.dir).Run(ctx, "test", "-vet=off", "-count=1", "-coverpkg="+p.new.pkg.PkgPath, "-coverprofile="+text, ".") // those that fail ran, too
+	f, err := os.Open(text)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	return readCover(bufio.NewScanner(f))
+}
+
 // readCover reads lines such as example.com/p/main.go:60.40,61.50 3 1, of code from line 60 to 61 with 3 statements that ran once or
 // more often. It returns where code begins, and whether all of it that begins in that line ran.
 func readCover(in *bufio.Scanner) map[place]bool {
@@ -86,7 +105,8 @@ func readCover(in *bufio.Scanner) map[place]bool {
 // A reach is how far into the functions of the new version was come.
 type reach struct {
 	blocks, reached int
-	missed          int // those not reached that are part of the change
+	missed          int     // those not reached that are part of the change
+	away            []place // where those are that were not reached
 }
 
 // reach returns how far into each function was come, by calls and by running the program. What is not reached in either version, and
@@ -121,6 +141,7 @@ func (r *run) reach(s *surface, f *search) map[string]reach {
 		case called(1, i) || ran[place{filepath.Base(b.file), b.line}]:
 			in.reached++
 		default:
+			in.away = append(in.away, place{filepath.Base(b.file), b.line})
 			if text := b.key + "\n" + texts[1].of(b); same[text] > 0 {
 				same[text]--
 			} else {

@@ -2,9 +2,14 @@ package prove
 
 import (
 	"bufio"
+	"fmt"
 	"maps"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/report"
 )
 
 func TestReadCover(t *testing.T) {
@@ -22,5 +27,58 @@ example.com/p/main.go:x.13,5.16 2 1
 	want := map[place]bool{{"main.go", 3}: true, {"main.go", 5}: false, {"main.go", 9}: false, {"x.go", 1}: true}
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// What cannot be called with made-up arguments may be reached by tests, which is said.
+func TestReachedByTests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs tests of two versions")
+	}
+	dir := t.TempDir()
+	for v, sum := range map[string]string{"old": "n + n", "new": "2 * n"} {
+		write(t, filepath.Join(dir, v, "go.mod"), []byte("module example.com/p\n\ngo 1.26\n"))
+		write(t, filepath.Join(dir, v, "p.go"), fmt.Appendf(nil, `package p
+
+import "os"
+
+// Wipe removes a file, so nobody calls it with a name that is made up.
+func Wipe(name string, n int) int {
+	if n < 0 {
+		return 0
+	}
+	os.Remove(name)
+	return %s
+}
+
+func Other(name string, n int) int {
+	os.Remove(name)
+	return %s
+}
+`, sum, sum))
+		write(t, filepath.Join(dir, v, "p_test.go"), []byte(`package p
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+func TestWipe(t *testing.T) {
+	if Wipe(filepath.Join(t.TempDir(), "gone"), 1) != 2 {
+		t.Error("wrong")
+	}
+}
+`))
+	}
+	p := proveIn(t, dir, "old", "new", Options{Executions: 10, Time: time.Hour})
+	got := make(map[string]report.Tried)
+	for _, f := range p.Functions {
+		got[f.Name] = f
+	}
+	if w := got["Wipe"]; w.Reached != 0 || w.Tested == 0 || w.Tested >= w.Blocks {
+		t.Errorf("Wipe: calls reach %d of %d blocks, tests %d; want none, and some", w.Reached, w.Blocks, w.Tested)
+	}
+	if o := got["Other"]; o.Blocks == 0 || o.Reached != 0 || o.Tested != 0 {
+		t.Errorf("Other: %+v; want that nothing reaches it", o)
 	}
 }

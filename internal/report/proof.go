@@ -104,7 +104,8 @@ type Tried struct {
 	Executions int    `json:"executions"`
 	Blocks     int    `json:"blocks"` // of code in the new version
 	Reached    int    `json:"reached"`
-	Why        string `json:"why,omitempty"` // it was not called
+	Tested     int    `json:"tested,omitempty"` // blocks that the tests of its package reach, where nothing else does
+	Why        string `json:"why,omitempty"`    // it was not called
 }
 
 // Blocks says the verdict first, then what speaks against the change, then what was tried.
@@ -139,6 +140,9 @@ func (p *Proof) Blocks() iter.Seq[Block] {
 			reached := any(nil)
 			if f.Blocks > 0 {
 				reached = fmt.Sprintf("%d of %d", f.Reached, f.Blocks)
+			}
+			if f.Tested > 0 {
+				reached = fmt.Sprintf("%d of %d; %d by tests", f.Reached, f.Blocks, f.Tested)
 			}
 			t.Rows = append(t.Rows, []any{f.Executions, reached, f.Name, why})
 		}
