@@ -40,7 +40,8 @@ var reflectHot = &Rule{
 			if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "reflect" || lines[p.line(call.Pos())] {
 				return
 			}
-			c := p.cost(call, func(c *chain) bool { return strings.HasPrefix(c.first(), "reflect.") })
+			// What it is given is put on the heap for it.
+			c := p.cost(call, either(func(c *chain) bool { return strings.HasPrefix(c.first(), "reflect.") }, allocates("convT")))
 			if c == (cost{}) {
 				return
 			}
