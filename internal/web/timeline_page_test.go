@@ -97,6 +97,12 @@ func TestPageTimeline(t *testing.T) {
 	}
 	p.do(chromedp.NavigateBack())
 	p.wait(rangeOfPage + ` === "7.2s..9.6s"`)
+
+	// A link may leave out the kind of profile; the page knows which metric that is.
+	p.visit("/top?metric=samples")
+	if got := eval[string](p, `document.querySelectorAll("header select")[1].value`); got != "cpu:samples" {
+		t.Errorf("the metric that is selected is %q", got)
+	}
 }
 
 // Keys do all that the pointer does.

@@ -40,8 +40,12 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
   const ref = get(state, "ref") || recordings[0]?.ref || "";
   const rec = recordingOf(app);
   const metrics = rec?.metrics ?? [];
-  const metric = get(state, "metric") || (metrics.find((m) => m.default) ?? metrics[metrics.length - 1])?.type || "";
-  const now = metrics.find((m) => m.type === metric);
+  const asked = get(state, "metric");
+  // Links may leave out the kind of profile: alloc_space is heap:alloc_space.
+  const now = asked !== ""
+    ? metrics.find((m) => m.type === asked) ?? metrics.find((m) => m.type.endsWith(":" + asked))
+    : metrics.find((m) => m.default) ?? metrics[metrics.length - 1];
+  const metric = now?.type ?? asked;
   const others = recordings.filter((r) => r.ref !== ref);
   const base = get(state, "base");
   const headline = [
