@@ -52,33 +52,33 @@ func TestAdviseExamples(t *testing.T) {
 	}
 	tests := []struct {
 		dir, pkg string
-		record   []string // flags of the benchmarks; or arguments of the program, behind --
+		record   []string // flags of the benchmarks, which run for a second or more: of ten samples one is enough for a finding; or arguments of the program, behind --
 		want     []want   // among the first three
 		none     bool     // there is nothing to find
 	}{
-		{dir: "hi", pkg: "./stage0", record: []string{"-bench=Hi$", "-benchtime=200000x"}, want: []want{
+		{dir: "hi", pkg: "./stage0", record: []string{"-bench=Hi$", "-benchtime=500000x"}, want: []want{
 			// The header is a hundredth of it while there is a regexp; see stage 3.
 			{"regexp-per-call", "regexp.MatchString", true}, {"write-joined", "w.Write([]byte(", true}}},
-		{dir: "hi", pkg: "./stage2", record: []string{"-bench=Hi$", "-benchtime=200000x"}, want: []want{{"regexp-per-call", "regexp.MatchString", true}}},
-		{dir: "hi", pkg: "./stage3", record: []string{"-bench=Hi$", "-benchtime=400000x"}, want: []want{
+		{dir: "hi", pkg: "./stage2", record: []string{"-bench=Hi$", "-benchtime=500000x"}, want: []want{{"regexp-per-call", "regexp.MatchString", true}}},
+		{dir: "hi", pkg: "./stage3", record: []string{"-bench=Hi$", "-benchtime=4000000x"}, want: []want{
 			{"write-joined", "w.Write([]byte(", true}, {"header-set", `Set("Content-Type"`, true}}},
-		{dir: "hi", pkg: "./stage4", record: []string{"-bench=Hi$", "-benchtime=400000x"}, want: []want{{"write-joined", "fmt.Fprintf(w", true}}},
-		{dir: "hi", pkg: "./stage5", record: []string{"-bench=Hi$", "-benchtime=400000x"}, want: []want{{"buffer-per-call", "make([]byte, 0, 128)", true}}},
-		{dir: "hi", pkg: "./stage7", record: []string{"-bench=Hi$", "-benchtime=1000000x"}, none: true},
-		{dir: "hi", pkg: "./stage8", record: []string{"-bench=Hi$", "-benchtime=200000x"}, want: []want{{"get-without-put", "colors.Get()", true}}},
-		{dir: "havlak", pkg: "./stage1", record: []string{"-bench=/loops=7600$", "-benchtime=20x"}, want: []want{{"map-by-pointer", "number[", true}, {"map-as-set", "", true}}},
-		{dir: "havlak", pkg: "./stage2", record: []string{"-bench=/loops=7600$", "-benchtime=20x"}, want: []want{{"map-as-set", "", true}}},
-		{dir: "havlak", pkg: "./stage4", record: []string{"-bench=/loops=7600$", "-benchtime=30x"}, want: []want{{"scratch-per-call", "make(", false}}},
-		{dir: "havlak", pkg: "./stage5", record: []string{"-bench=/loops=7600$", "-benchtime=30x"}, want: []want{{"list-per-round", "var body", true}}},
-		{dir: "havlak", pkg: "./stage6", record: []string{"-bench=/loops=7600$", "-benchtime=40x"}, none: true},
+		{dir: "hi", pkg: "./stage4", record: []string{"-bench=Hi$", "-benchtime=4000000x"}, want: []want{{"write-joined", "fmt.Fprintf(w", true}}},
+		{dir: "hi", pkg: "./stage5", record: []string{"-bench=Hi$", "-benchtime=6000000x"}, want: []want{{"buffer-per-call", "make([]byte, 0, 128)", true}}},
+		{dir: "hi", pkg: "./stage7", record: []string{"-bench=Hi$", "-benchtime=20000000x"}, none: true},
+		{dir: "hi", pkg: "./stage8", record: []string{"-bench=Hi$", "-benchtime=500000x"}, want: []want{{"get-without-put", "colors.Get()", true}}},
+		{dir: "havlak", pkg: "./stage1", record: []string{"-bench=/loops=7600$", "-benchtime=60x"}, want: []want{{"map-by-pointer", "number[", true}, {"map-as-set", "", true}}},
+		{dir: "havlak", pkg: "./stage2", record: []string{"-bench=/loops=7600$", "-benchtime=60x"}, want: []want{{"map-as-set", "", true}}},
+		{dir: "havlak", pkg: "./stage4", record: []string{"-bench=/loops=7600$", "-benchtime=300x"}, want: []want{{"scratch-per-call", "make(", false}}},
+		{dir: "havlak", pkg: "./stage5", record: []string{"-bench=/loops=7600$", "-benchtime=300x"}, want: []want{{"list-per-round", "var body", true}}},
+		{dir: "havlak", pkg: "./stage6", record: []string{"-bench=/loops=7600$", "-benchtime=700x"}, none: true},
 		{dir: "leftpad", pkg: "./v1", record: []string{"-bench=Leftpad/len=100$", "-benchtime=300000x"}, want: []want{{"concat-loop", "s = string(chr) + s", true}}},
 		{dir: "leftpad", pkg: "./v1", record: []string{"-bench=Timing$", "-benchtime=500000x"}, want: []want{
 			{"replacer-per-call", "strings.NewReplacer", true}, {"write-joined", "fmt.Sprintf", true}}},
 		{dir: "leftpad", pkg: "./v1", record: []string{"-bench=Serve$", "-benchtime=30000x"}, want: []want{
 			{"replacer-per-call", "strings.NewReplacer", true}, {"concat-loop", "s = string(chr) + s", true}}},
-		{dir: "metrics", pkg: "./v1", record: []string{"-benchtime=2000x"}, want: []want{{"writer-per-call", "gzip.NewWriter", true}, {"write-joined", "fmt.Fprintf", true}}},
-		{dir: "loadgen", pkg: "./v1", record: []string{"-bench=/n=10000$", "-benchtime=20x"}, want: []want{{"channel-up-front", "for range j.n", true}}},
-		{dir: "loadgen", pkg: "./v2", record: []string{"-bench=/n=10000$", "-benchtime=20x"}, none: true},
+		{dir: "metrics", pkg: "./v1", record: []string{"-benchtime=10000x"}, want: []want{{"writer-per-call", "gzip.NewWriter", true}, {"write-joined", "fmt.Fprintf", true}}},
+		{dir: "loadgen", pkg: "./v1", record: []string{"-bench=/n=10000$", "-benchtime=60x"}, want: []want{{"channel-up-front", "for range j.n", true}}},
+		{dir: "loadgen", pkg: "./v2", record: []string{"-bench=/n=10000$", "-benchtime=100x"}, none: true},
 		{dir: "leaky", pkg: ".", record: []string{"--", "-for", "2s"}, want: []want{{"leaked-goroutine", "answers <-", true}, {"growing-map", "r.sessions[id] = s", false}}},
 		{dir: "contended", pkg: ".", record: []string{"--", "-mode", "mutex", "-for", "2s"}, want: []want{{"contended-lock", "t.mu.Lock()", true}}},
 		{dir: "contended", pkg: ".", record: []string{"--", "-mode", "rwmutex", "-for", "2s"}, want: []want{{"contended-lock", "s.mu.", false}}},
@@ -113,9 +113,13 @@ func TestAdviseExamples(t *testing.T) {
 				}
 			}
 			// Whether a line that allocates much takes enough CPU for a word is up to chance in so short a run. There is no patch for
-			// those, and they come last.
+			// those, and they come last. One object for each run is a share of 30 that are left, too.
 			remedied := slices.DeleteFunc(slices.Clone(got.Findings), func(f advisedFinding) bool {
-				return strings.HasPrefix(f.Rule, "hot-") && len(f.Fixes) == 0
+				small := true
+				for _, s := range f.Savings {
+					small = small && s.Share < 0.05
+				}
+				return len(f.Fixes) == 0 && (small || strings.HasPrefix(f.Rule, "hot-"))
 			})
 			if tt.none && len(remedied) > 0 {
 				t.Errorf("found in code that was mended:\n%s", strings.Join(list, "\n"))
