@@ -165,7 +165,7 @@ func finished(ctx context.Context, err error) error {
 }
 
 // tuneGC sets how much garbage may pile up, unless the environment says. Beside a large file it is little: most of the
-// heap is then columns without pointers, which cost the collector next to nothing. Otherwise it is some 40 MB at first: a
+// heap is then columns without pointers, which cost the collector next to nothing. At first it is some 24 MB, or 40: a
 // command that ends after a tenth of a second would spend a tenth of that on collecting what its end makes free.
 func tuneGC(sys System, args []string) {
 	if sys.Env("GOGC") != "" {
@@ -174,26 +174,27 @@ func tuneGC(sys System, args []string) {
 	for _, a := range args {
 		st, err := os.Stat(a)
 		if err == nil && st.Mode().IsRegular() && st.Size() > 8<<20 {
-			debug.SetGCPercent(15)
+			collectLater(24<<20, 15)
 			return
 		}
 	}
 	if len(args) > 0 && args[0] != "web" { // which stays
-		collectLater()
+		collectLater(40<<20, 100)
 	}
 }
 
-// collectLater keeps the collector from running before there is something worth collecting.
-func collectLater() {
-	const enough = 40 << 20
+// collectLater keeps the collector from running before there is something worth collecting, and then lets that percentage of
+// what is in use pile up.
+func collectLater(enough int64, percent int) {
 	if debug.SetMemoryLimit(-1) != math.MaxInt64 {
+		debug.SetGCPercent(percent)
 		return // the environment says how much there may be
 	}
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(enough)
 	// What nobody holds tells when the first collection has been.
 	runtime.AddCleanup(new([32]byte), func(struct{}) {
-		debug.SetGCPercent(100)
+		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(math.MaxInt64)
 	}, struct{}{})
 }

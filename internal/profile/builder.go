@@ -1,9 +1,6 @@
 package profile
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // A Builder makes a Profile sample by sample. Tables are filled by appending to them directly; samples refer to
 // locations by index.
@@ -68,10 +65,13 @@ func (b *Builder) hasLabels(i, set uint32) bool {
 // add adds a sample whose stack is in the table.
 func (b *Builder) add(at, labels uint32, values []int64) {
 	if len(b.stack) == cap(b.stack) {
-		b.stack = slices.Grow(b.stack, b.more())
-		b.label = grown(b.label, cap(b.stack))
+		room := len(b.stack) + b.more()
+		b.stack = grown(b.stack, room)
+		if b.label != nil {
+			b.label = grown(b.label, room)
+		}
 		for k := range b.values {
-			b.values[k] = grown(b.values[k], cap(b.stack))
+			b.values[k] = grown(b.values[k], room)
 		}
 	}
 	b.stack = append(b.stack, at)
@@ -98,18 +98,18 @@ func (b *Builder) more() int {
 		if s > was && s <= 1 {
 			// As many in the rest as in the part since the last time: further on, there are fewer entries of tables between
 			// samples.
-			return min(int(1.2*float64(n-from)*(1-s)/(s-was))+1024, 15*n)
+			return min(int(1.3*float64(n-from)*(1-s)/(s-was))+1024, 63*n)
 		}
 	}
 	return max(n, 256)
 }
 
-// grown returns a column with room for n. A column that is not in use stays so.
+// grown returns a column with room for n. slices.Grow clears the room, which takes its pages from the kernel before there is
+// something to put there; and since the collector can't stop a goroutine that clears memory, it asks it to over and over.
 func grown[T any](col []T, n int) []T {
-	if col == nil {
-		return nil
-	}
-	return slices.Grow(col, n-len(col))
+	more := make([]T, len(col), n)
+	copy(more, col)
+	return more
 }
 
 // Profile finishes the profile. The Builder must not be used afterwards.

@@ -6,11 +6,15 @@ import (
 )
 
 const (
-	chunkSize = 64 << 10 // three of them fit the cache beside the tables
-	headroom  = 16 << 10 // room before a chunk for what is left of the one before it
+	chunkSize = 256 << 10 // three of them fit the cache beside the tables
+	headroom  = 16 << 10  // room before a chunk for what is left of the one before it
+
+	// aheadFrom is from where on input is read ahead. To wake the other goroutine again and again takes a tenth of the CPU time, so it has
+	// to save somebody some waiting; and of many small profiles several are read at once anyhow.
+	aheadFrom = 2 << 20
 )
 
-// A stream gives access to input that another goroutine reads, and perhaps unpacks, ahead of the parser.
+// A stream gives access to input. Another goroutine reads, and perhaps unpacks, large input ahead of the parser.
 type stream struct {
 	buf []byte // what can be looked at
 	off int64  // offset of buf in the input
@@ -21,9 +25,14 @@ type stream struct {
 	head []byte // copy of everything read so far, while keep is set
 	keep bool
 
+	r     io.Reader
+	got   int    // bytes of r so far, until it is read ahead
+	spare []byte // the buffer for the next chunk until then
+	cur   []byte // the buffer that buf is part of
+
+	// While it is read ahead.
 	full chan chunk
 	free chan []byte
-	cur  []byte // the buffer that buf is part of
 }
 
 type chunk struct {
@@ -36,34 +45,50 @@ type chunk struct {
 // garbage as there is in one.
 var buffers = sync.Pool{New: func() any { return new([headroom + chunkSize]byte) }}
 
-// newStream starts reading r. The caller must close the stream.
-func newStream(r io.Reader) *stream {
+// newStream returns a stream of what r has. The caller must close it.
+func newStream(r io.Reader) *stream { return &stream{r: r, keep: true} }
+
+// next returns the next chunk.
+func (s *stream) next() chunk {
+	if s.full != nil {
+		return <-s.full
+	}
+	if s.got >= aheadFrom {
+		s.readAhead()
+		return <-s.full
+	}
+	buf := s.spare
+	s.spare = nil
+	if s.got == 0 {
+		buf = make([]byte, headroom+chunkSize/16) // small profiles should not pay for large buffers
+	} else if len(buf) < headroom+chunkSize {
+		buf = newBuffer()
+	}
+	c := readChunk(s.r, buf)
+	s.got += c.n
+	return c
+}
+
+// readAhead starts the goroutine that reads the rest.
+func (s *stream) readAhead() {
 	const n = 3 // one being parsed, one waiting, one being filled
-	s := &stream{full: make(chan chunk, n), free: make(chan []byte, n), keep: true}
-	for range n - 1 {
-		s.free <- nil
-	}
-	// Small profiles should not pay for large buffers, nor for waking a thread, which is a tenth of a millisecond.
-	first := readChunk(r, make([]byte, headroom+chunkSize/4))
-	s.full <- first
-	if first.err != nil {
-		close(s.full)
-		return s
-	}
+	s.full, s.free = make(chan chunk, n), make(chan []byte, n)
+	s.free <- s.spare
+	s.free <- nil
+	s.spare = nil
 	go func() {
 		defer close(s.full)
 		for buf := range s.free {
 			if len(buf) < headroom+chunkSize {
-				buf = buffers.Get().(*[headroom + chunkSize]byte)[:]
+				buf = newBuffer()
 			}
-			c := readChunk(r, buf)
+			c := readChunk(s.r, buf)
 			s.full <- c
 			if c.err != nil {
 				return
 			}
 		}
 	}()
-	return s
 }
 
 // readChunk fills a buffer, but for the headroom.
@@ -77,18 +102,33 @@ func readChunk(r io.Reader, buf []byte) chunk {
 	return c
 }
 
-// close ends the reading goroutine and waits for it. What was available is gone.
+// close ends the reading goroutine, if there is one, and waits for it. What was available is gone.
 func (s *stream) close() {
-	close(s.free)
-	for c := range s.full {
-		release(c.buf)
+	if s.full != nil {
+		close(s.free)
+		for c := range s.full {
+			release(c.buf)
+		}
+		for buf := range s.free {
+			release(buf)
+		}
 	}
-	for buf := range s.free {
-		release(buf)
-	}
+	release(s.spare)
 	release(s.cur)
-	s.buf, s.cur = nil, nil
+	s.buf, s.cur, s.spare = nil, nil, nil
 }
+
+// reuse gives back a buffer of which nothing is needed any more.
+func (s *stream) reuse(buf []byte) {
+	if s.full != nil {
+		s.free <- buf
+		return
+	}
+	release(s.spare)
+	s.spare = buf
+}
+
+func newBuffer() []byte { return buffers.Get().(*[headroom + chunkSize]byte)[:] }
 
 func release(buf []byte) {
 	if len(buf) == headroom+chunkSize {
@@ -99,7 +139,7 @@ func release(buf []byte) {
 // fill makes at least n bytes available and reports whether there are that many.
 func (s *stream) fill(n int) bool {
 	for len(s.buf) < n && s.err == nil {
-		c := <-s.full
+		c := s.next()
 		s.err = c.err
 		data := c.buf[headroom : headroom+c.n]
 		if s.keep {
@@ -116,10 +156,10 @@ func (s *stream) fill(n int) bool {
 			}
 			s.buf = append(s.buf, data...)
 			s.cur = nil
-			s.free <- c.buf
+			s.reuse(c.buf)
 		}
 		if last != nil {
-			s.free <- last
+			s.reuse(last)
 		}
 	}
 	return len(s.buf) >= n
