@@ -77,9 +77,21 @@ func (x *hashIndex) candidates(hashes []uint64, at []uint32) {
 	}
 }
 
+// table returns n entries of size bytes for looking up. What is read before it is written to gets a page of memory that all
+// processes share, full of zeros, and when it is written to one of its own, which stops all processors for a moment: while
+// a hundred profiles are added up, that is one thirtieth of the CPU time.
+func table[T any](n, size int) []T {
+	t := make([]T, n)
+	var zero T
+	for i := 0; i < n; i += 4096 / size {
+		t[i] = zero
+	}
+	return t
+}
+
 func (x *hashIndex) grow() {
 	old := x.slots
-	x.slots = make([]hashSlot, max(512, 2*len(old)))
+	x.slots = table[hashSlot](max(512, 2*len(old)), 8)
 	mask := uint32(len(x.slots) - 1)
 	for _, s := range old {
 		if s.entry == 0 {

@@ -140,7 +140,7 @@ type indexOf struct {
 	sparse map[uint64]int32
 }
 
-func newIndexOf(n int) indexOf { return indexOf{dense: make([]int32, n+1)} }
+func newIndexOf(n int) indexOf { return indexOf{dense: table[int32](n+1, 4)} }
 
 func (x *indexOf) get(id uint64) (int32, bool) {
 	if id < uint64(len(x.dense)) {
