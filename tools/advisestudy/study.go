@@ -73,7 +73,7 @@ func (s *study) look(ctx context.Context, c caseOf) (*result, error) {
 		}
 	}
 	recorded := filepath.Join(t.dir, "before.hone")
-	if _, err := s.ask(ctx, t.before, nil, "bench", "-count=1", "-o", recorded, "./"+c.Package, "-bench="+c.Bench); err != nil {
+	if _, err := s.ask(ctx, t.before, nil, "bench", "-count=3", "-o", recorded, "./"+c.Package, "-bench="+c.Bench); err != nil {
 		return nil, err
 	}
 	var said advice
