@@ -294,6 +294,10 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 			}
 			return fmt.Errorf("%s: %s: %w", x.Where, f.Fixes[i].Title, err)
 		}
+		if y.stale {
+			x.Reason = y.reason
+			continue
+		}
 		r.tried[y.again()] = true
 		all = append(all, y)
 		if y.reason == "" && (best == nil || y.score < best.score) {

@@ -28,6 +28,7 @@ type trial struct {
 	fix     *report.Fix
 	file    string // in the module
 	was     []byte
+	moved   bool   // whether the file was changed since the advice
 	text    []byte // of the file with the patch
 	diff    string
 
@@ -36,6 +37,7 @@ type trial struct {
 	race    *prove.Race   // what was run to compare them
 	reason  string        // why it is not proven
 	decided bool          // the same would come out again
+	stale   bool          // the next round makes it anew
 	costs   []string      // what got a little worse for what was won
 	score   float64       // what is left of the time, or of the allocations; the less the better
 }
@@ -59,7 +61,7 @@ func (r *run) trial(f *report.Finding, x *report.Fix) (*trial, error) {
 		return nil, err
 	}
 	base, ok := r.base[y.file]
-	if !ok {
+	if y.moved = ok; !ok {
 		base = y.was
 	}
 	edits, err := patch.Moved(y.file, base, y.was, x.Edits)
@@ -290,10 +292,17 @@ func (y *trial) refuse(decided bool, format string, args ...any) {
 // judge decides whether a patch is proven.
 func (y *trial) judge() {
 	for _, c := range y.proof.Checks {
-		if c.Outcome == report.Failed {
-			y.refuse(true, "%s failed: %s", c.Name, strings.TrimSpace(c.Detail))
+		if c.Outcome != report.Failed {
+			continue
+		}
+		if y.moved && c.Name == "builds" {
+			// Both may add the same import, or a variable of the same name.
+			y.stale = true
+			y.refuse(false, "it does not build beside what was kept before it in the same file, and has to be made anew")
 			return
 		}
+		y.refuse(true, "%s failed: %s", c.Name, strings.TrimSpace(c.Detail))
+		return
 	}
 	for _, d := range y.proof.Differences {
 		if d.Grave {

@@ -96,12 +96,18 @@ func sorted(edits []report.Edit) []report.Edit {
 }
 
 // Moved moves edits that were made for one text to where their lines are in another one that it became. Lines that changed
-// cannot be edited: then the error is ErrOverlap. What is inserted at one place comes behind what was inserted there before.
+// cannot be edited: then the error is ErrOverlap. What is inserted at one place comes behind what was inserted there before, unless
+// it is the same: two patches may want one import.
 func Moved(name string, was, is []byte, edits []report.Edit) ([]report.Edit, error) {
 	between := Edits(name, was, is)
 	starts := lineStarts(is)
 	var out []report.Edit
 	for _, e := range sorted(edits) {
+		if slices.ContainsFunc(between, func(c report.Edit) bool {
+			return e.Start == e.End && c.Start == c.End && c.Start == e.Start && c.New == e.New
+		}) {
+			continue
+		}
 		by := 0
 		for _, c := range between {
 			if c.EndLine <= e.StartLine {

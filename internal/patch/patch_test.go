@@ -22,6 +22,7 @@ func TestMoved(t *testing.T) {
 		{"fewer lines before", "a\nb\nc\nd\n", "d\n", "a\nb\nc\nd\ne\n", "d\ne\n", nil},
 		{"lines behind", "a\nb\nc\n", "a\nb\nc\nd\n", "A\nb\nc\n", "A\nb\nc\nd\n", nil},
 		{"both insert at one place", "a\nb\n", "a\n1\nb\n", "a\n2\nb\n", "a\n1\n2\nb\n", nil},
+		{"both insert the same", "a\nb\nc\n", "a\n1\nb\nc\n", "a\n1\nb\nC\n", "a\n1\nb\nC\n", nil},
 		{"between", "a\nb\nc\n", "A\nb\nC\n", "a\nB\nc\n", "A\nB\nC\n", nil},
 		{"the same line", "a\nb\nc\n", "a\nX\nc\n", "a\nB\nc\n", "", ErrOverlap},
 		{"around it", "a\nb\nc\nd\n", "X\nd\n", "a\nb\nC\nd\n", "", ErrOverlap},
