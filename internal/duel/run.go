@@ -134,7 +134,7 @@ func (d *duel) together(ctx context.Context, cpu int, alone bool, cmds []*exec.C
 	for i, cmd := range cmds {
 		outs[i].limit, errs[i].limit = maxOutput, maxOutput
 		cmd.Stdout, cmd.Stderr = &outs[i], &errs[i]
-		cmd.WaitDelay = time.Second
+		cmd.WaitDelay = 5 * time.Second // of a machine that is too busy to read what is there already, or for a child that is left behind
 	}
 	began := time.Now()
 	var err error
@@ -159,7 +159,9 @@ func (d *duel) together(ctx context.Context, cpu int, alone bool, cmds []*exec.C
 	var all sync.WaitGroup
 	for i, cmd := range cmds {
 		all.Go(func() {
-			results[i].failed = cmd.Wait()
+			if err := cmd.Wait(); !errors.Is(err, exec.ErrWaitDelay) { // which only those say that ended well
+				results[i].failed = err
+			}
 			results[i].wall = time.Since(began)
 		})
 	}

@@ -1,0 +1,27 @@
+package duel
+
+import (
+	"os/exec"
+	"runtime"
+	"testing"
+)
+
+// A program that ends well has not failed because it leaves one behind that holds on to its output.
+func TestLeftBehind(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no sh")
+	}
+	t.Parallel()
+	for _, tt := range []struct {
+		line string
+		ok   bool
+	}{{"sleep 8 & echo done", true}, {"echo done; exit 3", false}} {
+		results, err := new(duel).together(t.Context(), 0, false, []*exec.Cmd{shell(tt.line, t.TempDir())}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := results[0]; r.stdout != "done\n" || (r.failed == nil) != tt.ok {
+			t.Errorf("%s: prints %q, and failed: %v", tt.line, r.stdout, r.failed)
+		}
+	}
+}
