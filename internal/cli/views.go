@@ -194,6 +194,9 @@ func show(ctx context.Context, sys *System, v *view.View, out output, in []*reco
 // askView asks a view, and stops waiting for it when ctx ends. Views do not look at the time nor at the user, so one that is
 // no longer wanted goes on until the program ends, which is at once.
 func askView(ctx context.Context, v *view.View, in []*recording.Recording, q query.Query) (report.Report, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err // a quick answer would be there as soon
+	}
 	var r report.Report
 	done := make(chan error, 1)
 	go func() {
