@@ -171,14 +171,20 @@ func tuneGC(sys System, args []string) {
 	if sys.Env("GOGC") != "" {
 		return
 	}
+	stays := len(args) > 0 && args[0] == "web" // it sets this anew once all is read, which must not be undone behind that
 	for _, a := range args {
 		st, err := os.Stat(a)
-		if err == nil && st.Mode().IsRegular() && st.Size() > 8<<20 {
-			collectLater(24<<20, 15)
-			return
+		if err != nil || !st.Mode().IsRegular() || st.Size() <= 8<<20 {
+			continue
 		}
+		if stays {
+			debug.SetGCPercent(15)
+		} else {
+			collectLater(24<<20, 15)
+		}
+		return
 	}
-	if len(args) > 0 && args[0] != "web" { // which stays
+	if len(args) > 0 && !stays {
 		collectLater(40<<20, 100)
 	}
 }

@@ -9,8 +9,8 @@ const (
 	chunkSize = 256 << 10 // three of them fit the cache beside the tables
 	headroom  = 16 << 10  // room before a chunk for what is left of the one before it
 
-	// aheadFrom is from where on input is read ahead. To wake the other goroutine again and again takes a tenth of the CPU time, so it has
-	// to save somebody some waiting; and of many small profiles several are read at once anyhow.
+	// aheadFrom is from where on input is read ahead. To wake the other goroutine again and again takes a few hundredths of the CPU time, so
+	// it has to save somebody some waiting; and of many small profiles several are read at once anyhow.
 	aheadFrom = 2 << 20
 )
 
