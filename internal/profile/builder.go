@@ -95,10 +95,10 @@ func (b *Builder) more() int {
 	if b.share != nil && n >= enough {
 		s, was, from := b.share(), b.lastShare, b.lastSamples
 		b.lastShare, b.lastSamples = s, n
-		if s > was && s <= 1 {
+		if 0 < was && was < s && s <= 1 {
 			// As many in the rest as in the part since the last time: further on, there are fewer entries of tables between
-			// samples.
-			return min(int(1.3*float64(n-from)*(1-s)/(s-was))+1024, 63*n)
+			// samples. Input is read some way ahead of the sample that is being added.
+			return min(int(1.3*float64(n-from)*(1-s)/(s-was))+n/8+1024, 63*n)
 		}
 	}
 	return max(n, 256)

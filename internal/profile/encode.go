@@ -8,9 +8,9 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// packing is how hard to pack: 3 % larger than by default, in four fifths of the time. Go itself packs its profiles at
-// level 1, which makes them 17 % larger.
-const packing = 4
+// packing is how hard to pack. What Go writes itself, at level 1 of its own packer, is 8 % larger and takes twice as long; the
+// default of the one used here, 6, makes 10 % less in twice the time.
+const packing = 2
 
 // Write writes p as gzipped profile.proto.
 func (p *Profile) Write(w io.Writer) error {

@@ -184,7 +184,8 @@ func (d *decoder) resolveFunctions(r *resolver) ([]Function, *indexOf, error) {
 	out := make([]Function, d.functions.n)
 	for i := range out {
 		f := d.functions.at(i)
-		out[i] = Function{f.id, r.string(f.name), r.string(f.system), r.string(f.file), f.start}
+		out[i].ID, out[i].StartLine = f.id, f.start
+		out[i].Name, out[i].SystemName, out[i].File = r.string(f.name), r.string(f.system), r.string(f.file)
 		if _, dup := of.get(f.id); bad == nil && f.id == 0 {
 			bad = errors.New("found function with reserved ID=0")
 		} else if bad == nil && dup {
@@ -228,10 +229,10 @@ func (d *decoder) resolveLocations(mappingOf, functionOf *indexOf, lenient bool)
 			}
 			lines = append(lines, Line{uint32(f), ln.line, ln.column})
 		}
-		out[i] = Location{
-			ID: l.id, Mapping: mapping, Folded: l.folded, Address: l.address,
-			Lines: lines[start:len(lines):len(lines)],
-		}
+		o := &out[i]
+		o.ID, o.Mapping, o.Folded, o.Address = l.id, mapping, l.folded, l.address
+		// The pointer comes last: see table.
+		o.Lines = lines[start:len(lines):len(lines)]
 	}
 	return out, &of, bad
 }

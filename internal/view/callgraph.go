@@ -40,24 +40,28 @@ func Peek(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, err
 	}
 	matched := make([]bool, len(b.table.frames))
+	var name []byte
 	for i := range matched {
-		matched[i] = rx.MatchString(b.table.frames[i].String())
+		name = b.table.frames[i].Append(name[:0], " ")
+		matched[i] = rx.Match(name)
 	}
 	// No frames are left out: those asked for may be small. But only their calls matter.
 	b.costs()
-	g := b.graph(nil)
 	out := &report.Graph{Head: a.head, Title: a.head.File}
-	out.Trimming = report.Trimming{Shown: len(g.nodes), Of: len(g.nodes)}
-	asked := g.nodes[:0]
-	for _, n := range g.nodes {
+	for f := range matched {
+		if !b.listed(f) {
+			continue
+		}
+		out.Trimming.Of++
+		n := b.node(int32(f))
 		out.Accounted += n.flatValue()
-		if matched[n.id] {
-			asked = append(asked, n)
-		} else if v := abs(cmp.Or(n.flatValue(), n.cumValue())); v != 0 && (out.Others == 0 || v < out.Others) {
+		if v := abs(cmp.Or(n.flatValue(), n.cumValue())); !matched[f] && v != 0 && (out.Others == 0 || v < out.Others) {
 			out.Others = v
 		}
 	}
-	if g.nodes = asked; len(asked) == 0 {
+	out.Trimming.Shown = out.Trimming.Of
+	g := b.graph(nil, matched)
+	if len(g.nodes) == 0 {
 		return nil, a.noMatch()
 	}
 	b.edges(g, callFilter{to: matched, from: matched})

@@ -3,7 +3,7 @@ package view
 // A tally is what is added up for every frame of a stack. It is small, and in one place in memory, since reaching
 // for it is what adding up costs.
 type tally struct {
-	cum             int64
+	sum             int64
 	seen            uint32 // 1 + the sample in which the frame was last met
 	inlined, called bool
 }
@@ -29,7 +29,7 @@ func (b *builder) column(values []int64) (flat []int64, sums []tally) {
 				// A recursive function is on the stack several times but the time passed once.
 				if s.seen != now {
 					s.seen = now
-					s.cum += v
+					s.sum += v
 				}
 				s.called = true
 				if leaf < 0 {
@@ -42,7 +42,7 @@ func (b *builder) column(values []int64) (flat []int64, sums []tally) {
 				s := &sums[f]
 				if s.seen != now {
 					s.seen = now
-					s.cum += v
+					s.sum += v
 				}
 				if j > 0 {
 					s.inlined = true

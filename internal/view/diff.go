@@ -162,8 +162,8 @@ func (s *sides) rows(q query.Query) ([]report.DiffRow, error) {
 	for f := range table.frames {
 		r := report.DiffRow{
 			Frame: table.frames[f],
-			Flat:  after.flat[f].v, Cum: after.cum[f].v,
-			FlatBefore: s.scaled(before.flat[f].v), CumBefore: s.scaled(before.cum[f].v),
+			Flat:  after.flat[f], Cum: after.cum[f].sum,
+			FlatBefore: s.scaled(before.flat[f]), CumBefore: s.scaled(before.cum[f].sum),
 		}
 		if r.Flat != 0 || r.Cum != 0 || r.FlatBefore != 0 || r.CumBefore != 0 {
 			rows = append(rows, r)

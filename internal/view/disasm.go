@@ -120,7 +120,7 @@ func newDisassembly(in []*recording.Recording, q query.Query) (*disassembly, err
 		return nil, err
 	}
 	b.costs()
-	d.nodes = b.graph(nil).nodes
+	d.nodes = b.graph(nil, nil).nodes
 	return d, nil
 }
 

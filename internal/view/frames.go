@@ -60,6 +60,9 @@ type frameKey struct {
 	startLine, line, column int64
 }
 
+// functionTexts are what lines of one function have in common.
+type functionTexts struct{ name, file int32 }
+
 // names numbers strings.
 type names struct {
 	ids  map[string]int32
@@ -89,8 +92,7 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 	for i, m := range p.Mappings {
 		objects[i] = text.id(m.File)
 	}
-	// What lines of one function have in common.
-	functions := make([]frameKey, len(p.Functions))
+	functions := make([]functionTexts, len(p.Functions))
 	whole := make([]int32, len(p.Functions)) // 1 + frame, when nothing finer is asked for
 	files := make(map[string]int32)
 	for i := range p.Functions {
@@ -113,9 +115,6 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 				files[f.File] = id
 			}
 			k.file = id
-		}
-		if d.object || k.name == 0 {
-			k.startLine = f.StartLine
 		}
 	}
 	size := len(p.Functions) // about; finer details have more
@@ -171,15 +170,17 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 		}
 		for j := len(lines) - 1; j >= 0 && !l.Hidden; j-- {
 			ln := lines[j]
-			k := functions[ln.Function]
-			named := k.name != 0
-			if coarse && named && whole[ln.Function] != 0 {
-				n := whole[ln.Function] - 1
+			if n := whole[ln.Function] - 1; n >= 0 {
 				t.at = append(t.at, n)
 				t.inlinable[n] = t.inlinable[n] || j < len(lines)-1
 				continue
 			}
-			k.address = address
+			texts := functions[ln.Function]
+			named := texts.name != 0
+			k := frameKey{name: texts.name, file: texts.file, address: address}
+			if d.object || !named {
+				k.startLine = p.Functions[ln.Function].StartLine
+			}
 			if d.line {
 				k.line = ln.Line
 			}

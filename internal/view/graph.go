@@ -105,7 +105,20 @@ func (e *edge) value() int64 { return per(e.weight, e.div) }
 // A graph is frames with their costs and calls.
 type graph struct {
 	nodes []*node // those listed
-	all   []*node // by frame; nil for those left out
+	all   []*node // by frame, as far as they were asked for
+	kept  []bool  // by frame, whether it is part of the graph; nil when all are
+	costs *builder
+}
+
+// keeps reports whether a frame is part of g.
+func (g *graph) keeps(f int32) bool { return g.kept == nil || g.kept[f] }
+
+// node returns the node of a frame that is part of g.
+func (g *graph) node(f int32) *node {
+	if g.all[f] == nil {
+		g.all[f] = new(g.costs.node(f))
+	}
+	return g.all[f]
 }
 
 // A weight is a sum of samples.
@@ -117,59 +130,56 @@ type builder struct {
 	table        *frameTable
 	dropNegative bool
 
-	flat, cum       []weight // by frame
-	inlined, called []bool   // by frame, whether it was met inlined into another, and whether it was met called
+	// By frame.
+	flat []int64
+	cum  []tally
+	divs struct { // what they are divided by, for means
+		flat []int64
+		cum  []tally
+	}
 }
 
 // costs adds up what each frame costs, by itself and with what it calls.
 func (b *builder) costs() {
-	n := len(b.table.frames)
-	b.flat, b.cum = make([]weight, n), make([]weight, n)
-	b.inlined, b.called = make([]bool, n), make([]bool, n)
-	flat, sums := b.column(b.p.Values(b.k))
-	for f, t := range sums {
-		b.flat[f].v, b.cum[f].v = flat[f], t.cum
-		b.inlined[f], b.called[f] = t.inlined, t.called
-	}
+	b.flat, b.cum = b.column(b.p.Values(b.k))
 	if b.mean {
-		flat, sums := b.column(b.p.Values(0))
-		for f, t := range sums {
-			b.flat[f].div, b.cum[f].div = flat[f], t.cum
-		}
+		b.divs.flat, b.divs.cum = b.column(b.p.Values(0))
 	}
 }
 
 // listed reports whether a frame costs anything that is to be shown.
 func (b *builder) listed(f int) bool {
-	flat, cum := b.flat[f].v, b.cum[f].v
+	flat, cum := b.flat[f], b.cum[f].sum
 	return (flat != 0 || cum != 0) && !(b.dropNegative && negative(flat, cum))
 }
 
-// graph returns the graph of the frames in kept, or of all when kept is nil, without its edges.
-func (b *builder) graph(kept []bool) *graph {
-	g := &graph{all: make([]*node, len(b.table.frames))}
-	n := len(b.table.frames)
-	if kept != nil {
-		n = 0
-		for _, k := range kept {
-			if k {
-				n++
-			}
+// node returns a frame with its costs.
+func (b *builder) node(f int32) node {
+	n := node{Frame: &b.table.frames[f], id: f, parent: -1, flat: b.flat[f], cum: b.cum[f].sum}
+	if b.mean {
+		n.flatDiv, n.cumDiv = b.divs.flat[f], b.divs.cum[f].sum
+	}
+	return n
+}
+
+// graph returns the graph of the frames in kept, or of all when kept is nil, without its edges. The nodes in its list are those
+// that cost something and for which list, if there is one, is true.
+func (b *builder) graph(kept, list []bool) *graph {
+	g := &graph{all: make([]*node, len(b.table.frames)), kept: kept, costs: b}
+	listed := func(f int) bool { return g.keeps(int32(f)) && (list == nil || list[f]) && b.listed(f) }
+	n := 0
+	for f := range g.all {
+		if listed(f) {
+			n++
 		}
 	}
 	nodes := make([]node, 0, n)
-	for i := range b.table.frames {
-		if kept != nil && !kept[i] {
-			continue
-		}
-		nodes = append(nodes, node{
-			Frame: &b.table.frames[i], id: int32(i), parent: -1,
-			flat: b.flat[i].v, flatDiv: b.flat[i].div, cum: b.cum[i].v, cumDiv: b.cum[i].div,
-		})
-		n := &nodes[len(nodes)-1]
-		g.all[i] = n
-		if b.listed(i) {
-			g.nodes = append(g.nodes, n)
+	g.nodes = make([]*node, 0, n)
+	for f := range g.all {
+		if listed(f) {
+			nodes = append(nodes, b.node(int32(f)))
+			g.all[f] = &nodes[len(nodes)-1]
+			g.nodes = append(g.nodes, g.all[f])
 		}
 	}
 	return g
@@ -187,7 +197,7 @@ func (b *builder) edges(g *graph, filter callFilter) {
 	var stack []uint32
 	for i := range b.p.NumSamples() {
 		w, live := b.sample(i)
-		if !live || x.from != nil && !b.p.HasAny(i, x.targets) {
+		if !live || x.from != nil && !b.p.HasAny(i, x.some) {
 			continue
 		}
 		stack = b.p.Stack(i, stack[:0])
@@ -207,14 +217,14 @@ type callFinder struct {
 	calls  callTable
 	last   []lastCall // by location
 
-	targets *profile.LocationSet // those that have one; only when calls from frames count
+	targets []bool               // by location, whether calls to or from one of its frames count
+	some    *profile.LocationSet // those; only when calls from frames count
 }
 
 // A callPlace is what there is to know about a location.
 type callPlace struct {
-	last   int32 // innermost frame that is kept; noneKept, or noFrames
-	gap    bool  // frames that are not kept follow it
-	target bool  // calls to or from one of its frames count
+	last int32 // innermost frame that is kept; noneKept, or noFrames
+	gap  bool  // frames that are not kept follow it
 }
 
 // A lastCall is the last call to the outermost frame of a location; mostly the next one is the same.
@@ -230,8 +240,8 @@ const (
 
 func newCallFinder(g *graph, p *profile.Profile, t *frameTable, filter callFilter) *callFinder {
 	x := &callFinder{g: g, table: t, from: filter.from, target: make([]bool, len(g.all)), calls: newCallTable()}
-	for f, n := range g.all {
-		if n != nil && (filter.to == nil || filter.to[f]) {
+	for f := range g.all {
+		if g.keeps(int32(f)) && (filter.to == nil || filter.to[f]) {
 			x.any, x.target[f] = true, true
 		}
 	}
@@ -240,32 +250,67 @@ func newCallFinder(g *graph, p *profile.Profile, t *frameTable, filter callFilte
 	}
 	x.places = make([]callPlace, len(t.start)-1)
 	x.last = make([]lastCall, len(x.places))
-	targets := make([]bool, len(x.places))
+	x.targets = make([]bool, len(x.places))
 	for l := range x.places {
 		place := callPlace{last: noFrames}
 		for _, f := range t.of(uint32(l)) {
-			place.target = place.target || x.target[f] || x.from != nil && x.from[f]
-			if g.all[f] != nil {
+			x.targets[l] = x.targets[l] || x.target[f] || x.from != nil && x.from[f]
+			if g.keeps(f) {
 				place.last, place.gap = f, false
 			} else if place.gap = true; place.last == noFrames {
 				place.last = noneKept
 			}
 		}
-		x.places[l], targets[l] = place, place.target
+		x.places[l] = place
 	}
 	if x.from != nil {
-		x.targets = p.LocationSet(targets)
+		x.some = p.LocationSet(x.targets)
 	}
 	return x
 }
 
 // stack adds the calls on a stack, which is of sample number now.
 func (x *callFinder) stack(stack []uint32, w weight, now uint32) {
+	if x.from != nil {
+		x.bothWays(stack, w, now)
+		return
+	}
+	for at := len(stack) - 1; at >= 0; at-- {
+		if !x.targets[stack[at]] {
+			continue
+		}
+		above, gap := x.above(stack[at+1:])
+		for j, f := range x.table.of(stack[at]) {
+			if !x.g.keeps(f) {
+				gap = true
+				continue
+			}
+			if above >= 0 && above != f && x.target[f] {
+				x.calls.add(x.number(stack[at], j, above, f), w, now, j == 0, gap)
+			}
+			above, gap = f, false
+		}
+	}
+}
+
+// above returns the nearest kept frame of what is above a location, and whether others follow it.
+func (x *callFinder) above(stack []uint32) (f int32, gap bool) {
+	for _, l := range stack {
+		p := &x.places[l]
+		if gap = gap || p.gap; p.last >= 0 {
+			return p.last, gap
+		}
+	}
+	return noneKept, gap
+}
+
+// bothWays is stack for when calls from frames count, too.
+func (x *callFinder) bothWays(stack []uint32, w weight, now uint32) {
 	above, gap := int32(-1), false // the nearest kept frame above, and whether others follow it
 	source := false                // whether calls from it count
 	for at := len(stack) - 1; at >= 0; at-- {
 		p := &x.places[stack[at]]
-		if !p.target && (!source || p.last < 0) {
+		if !x.targets[stack[at]] && (!source || p.last < 0) {
 			if p.last >= 0 {
 				above, gap = p.last, p.gap
 			} else {
@@ -274,7 +319,7 @@ func (x *callFinder) stack(stack []uint32, w weight, now uint32) {
 			continue
 		}
 		for j, f := range x.table.of(stack[at]) {
-			if x.g.all[f] == nil {
+			if !x.g.keeps(f) {
 				gap = true
 				continue
 			}
@@ -282,7 +327,7 @@ func (x *callFinder) stack(stack []uint32, w weight, now uint32) {
 				x.calls.add(x.number(stack[at], j, above, f), w, now, j == 0, gap)
 			}
 			above, gap = f, false
-			source = x.from != nil && x.from[f]
+			source = x.from[f]
 		}
 	}
 }
@@ -308,7 +353,7 @@ func (x *callFinder) link() {
 		}
 		c := &x.calls.sums[s.number-1]
 		edges[s.number-1] = edge{
-			from: x.g.all[s.from], to: x.g.all[s.to],
+			from: x.g.node(s.from), to: x.g.node(s.to),
 			weight: c.v, div: c.div, inline: !c.called, residual: c.residual,
 		}
 	}

@@ -28,13 +28,21 @@ func List(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, err
 	}
 	b.costs()
-	g := b.graph(nil)
+	names := make(map[string]bool)
+	matched := make([]bool, len(b.table.frames))
+	for f := range matched {
+		name := b.table.frames[f].Name
+		is, known := names[name]
+		if !known {
+			is = rx.MatchString(name)
+			names[name] = is
+		}
+		matched[f] = is
+	}
 
 	byName := make(map[string][]*node)
-	for _, n := range g.nodes {
-		if rx.MatchString(n.Name) {
-			byName[n.Name] = append(byName[n.Name], n)
-		}
+	for _, n := range b.graph(nil, matched).nodes {
+		byName[n.Name] = append(byName[n.Name], n)
 	}
 	if len(byName) == 0 {
 		return nil, a.noMatch()

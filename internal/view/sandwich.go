@@ -46,7 +46,7 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 	}
 	b := &builder{measure: a.measure, table: t.table}
 	b.costs()
-	out.Flat, out.Cum = b.flat[frame].v, b.cum[frame].v
+	out.Flat, out.Cum = b.flat[frame], b.cum[frame].sum
 	return out, nil
 }
 
@@ -55,7 +55,7 @@ func (a *question) frame(t *callTree) (int32, []string, error) {
 	b := &builder{measure: a.measure, table: t.table}
 	b.costs()
 	heavier := func(i, j int32) int {
-		return cmp.Or(cmp.Compare(abs(b.cum[j].v), abs(b.cum[i].v)), cmp.Compare(t.text(i), t.text(j)), cmp.Compare(i, j))
+		return cmp.Or(cmp.Compare(abs(b.cum[j].sum), abs(b.cum[i].sum)), cmp.Compare(t.text(i), t.text(j)), cmp.Compare(i, j))
 	}
 	var found []int32
 	for f := range t.table.frames {
@@ -69,7 +69,7 @@ func (a *question) frame(t *callTree) (int32, []string, error) {
 			return 0, nil, err
 		}
 		for f := range t.table.frames {
-			if (b.cum[f].v != 0 || b.flat[f].v != 0) && rx.MatchString(t.text(int32(f))) {
+			if (b.cum[f].sum != 0 || b.flat[f] != 0) && rx.MatchString(t.text(int32(f))) {
 				found = append(found, int32(f))
 			}
 		}

@@ -33,7 +33,7 @@ func (a *question) top() (*report.Top, error) {
 	trimming.DroppedEdges = 0
 	out := topOf(a.head, trimming, g)
 	for i, n := range g.nodes {
-		out.Rows[i].Inline = inlining(b.inlined[n.id], b.called[n.id])
+		out.Rows[i].Inline = inlining(b.cum[n.id].inlined, b.cum[n.id].called)
 	}
 	return out, nil
 }

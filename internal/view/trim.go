@@ -40,7 +40,7 @@ func (b *builder) trimmed(t trim, filter callFilter) (*graph, report.Trimming) {
 		b.costs()
 		for f := range b.flat {
 			if b.listed(f) {
-				total += b.flat[f].v
+				total += b.flat[f]
 			}
 		}
 	}
@@ -62,7 +62,7 @@ func (b *builder) trimmed(t trim, filter callFilter) (*graph, report.Trimming) {
 		if out.Dropped == 0 {
 			kept = nil
 		}
-		g = b.graph(kept)
+		g = b.graph(kept, nil)
 	}
 	out.Of = len(g.nodes)
 	// Calls and tags matter for which nodes a picture shows; else only those of the nodes that are left do.
@@ -86,7 +86,7 @@ func (b *builder) trimmed(t trim, filter callFilter) (*graph, report.Trimming) {
 			if t.callTree {
 				g.trimTree(in)
 			} else {
-				g = b.graph(b.keep(g.nodes, in))
+				g = b.graph(b.keep(g.nodes, in), nil)
 				b.connect(g, x, t, filter)
 			}
 			g.sort(t.byCum, t.visual)
@@ -119,7 +119,7 @@ func (b *builder) big(cutoff int64) (kept []bool, dropped int) {
 	for f := range kept {
 		switch {
 		case !b.listed(f):
-		case abs(b.cum[f].v) >= cutoff:
+		case abs(b.cum[f].sum) >= cutoff:
 			kept[f] = true
 		default:
 			dropped++
@@ -152,7 +152,12 @@ func (b *builder) connect(g *graph, x *treeIndex, t trim, filter callFilter) {
 		return
 	}
 	if x == nil {
-		b.tag(tags, func(_ *node, f int32) *node { return g.all[f] })
+		b.tag(tags, func(_ *node, f int32) *node {
+			if !g.keeps(f) {
+				return nil
+			}
+			return g.node(f)
+		})
 		return
 	}
 	b.tag(tags, func(above *node, f int32) *node {
