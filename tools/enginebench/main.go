@@ -1,8 +1,9 @@
 // Enginebench measures what hone's engine costs next to go tool pprof, and whether it keeps to its targets.
 //
-//	go run ./tools/enginebench [-only regexp] [-n rounds] [-max samples] [-sizes list] [-dir folder]
+//	go run ./tools/enginebench [-only regexp] [-n rounds] [-max samples] [-sizes list] [-dir folder] [-inner]
 //
-// It builds hone, finds pprof, makes profiles and lets both programs do the same work in turn. What counts is CPU
+// It builds hone, makes profiles and lets hone and go tool pprof do the same work in turn. The go command takes some time to find
+// the program that it then runs; with -inner that one is run by its path. What counts is CPU
 // time, which a busy machine disturbs less than elapsed time, and the peak of resident memory. The answer is a
 // Markdown table on standard output. The exit code is 0 if all targets are met, 1 if one is missed or could not be
 // measured, and 2 for a wrong command line.
@@ -40,6 +41,7 @@ type options struct {
 	dir    string // for profiles; "" means a temporary folder
 	max    int    // samples in the largest profile; 0 means any number
 	sizes  []int  // samples in the profiles that show how cost grows
+	inner  bool   // run pprof by its path
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -75,6 +77,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	only := fs.String("only", "", "do only the works whose name matches this `regexp`")
 	fs.IntVar(&opt.rounds, "n", 3, "run every command in so many `rounds` and take medians")
 	fs.StringVar(&opt.dir, "dir", "", "keep the profiles in this `folder`, and use those already there")
+	fs.BoolVar(&opt.inner, "inner", false, "run pprof by its path, and not as go tool pprof")
 	largest := fs.String("max", "", "leave out works on profiles of more `samples`, such as 500k")
 	sizes := fs.String("sizes", "50k,100k,500k,1M,2M,5M", "`samples` in the profiles that show how cost grows")
 	if err := fs.Parse(args); err != nil {
@@ -136,8 +139,12 @@ func bench(ctx context.Context, opt options, stdout, stderr io.Writer) (met bool
 	if r.self, err = os.Executable(); err != nil {
 		return false, err
 	}
-	if r.pprof, err = output(ctx, root, "go", "tool", "-n", "pprof"); err != nil {
+	path, err := output(ctx, root, "go", "tool", "-n", "pprof") // builds it, if need be
+	if err != nil {
 		return false, err
+	}
+	if r.pprof = []string{"go", "tool", "pprof"}; opt.inner {
+		r.pprof = []string{path}
 	}
 	r.hone = filepath.Join(tmp, "hone")
 	if runtime.GOOS == "windows" {

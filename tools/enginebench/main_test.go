@@ -85,7 +85,7 @@ func newRunner(t *testing.T) *runner {
 	}
 	t.Setenv("ENGINEBENCH_FAKE", "1")
 	t.Setenv("GORACE", "atexit_sleep_ms=0") // else every fake waits for a second before it ends
-	return &runner{hone: self, pprof: self, self: self, rounds: 3, log: io.Discard}
+	return &runner{hone: self, pprof: []string{self}, self: self, rounds: 3, log: io.Discard}
 }
 
 func TestDoWorks(t *testing.T) {
@@ -323,7 +323,7 @@ func TestChosenWorks(t *testing.T) {
 		{[]string{"-only", "^top", "-max", "50k"}, "top cpu 50k, top small real profiles, (a.pb.gz)"},
 		{[]string{"-only", "linear|version", "-sizes", "1k,2M", "-max", "1M"}, "version, linear 1k"},
 		{[]string{"-only", "merge|heap"}, "top heap 500k, top heap 500k tables last, merge 100 × 4k"},
-		{[]string{"-only", "-diff_base"}, "pprof -top -diff_base cpu 50k"},
+		{[]string{"-only", "-diff_base"}, "pprof -top -diff_base cpu 50k, pprof -top -diff_base cpu 500k"},
 		{[]string{"-only", "nothing"}, "no work is called like that and small enough"},
 	} {
 		if got := names(tt.args...); got != tt.want {

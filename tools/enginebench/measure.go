@@ -21,9 +21,10 @@ type cost struct {
 
 // A runner runs hone and pprof.
 type runner struct {
-	hone, pprof, self string // programs
-	rounds            int
-	log               io.Writer
+	hone, self string // programs
+	pprof      []string
+	rounds     int
+	log        io.Writer
 }
 
 // A result is what the duels of a work cost: medians over the rounds.
@@ -46,7 +47,7 @@ func (r *runner) measure(ctx context.Context, w work) result {
 	}
 	for _, d := range w.duels {
 		if w.mayRefuse {
-			if _, err := spend(ctx, r.pprof, d.pprof, nil); err != nil && ctx.Err() == nil {
+			if _, err := spend(ctx, r.pprof[0], slices.Concat(r.pprof[1:], d.pprof), nil); err != nil && ctx.Err() == nil {
 				res.notes = append(res.notes, fmt.Sprintf("%s is left out: pprof does not read it", d.name))
 				continue
 			}
@@ -79,7 +80,7 @@ func (r *runner) fight(ctx context.Context, d duel) (pprof, hone cost, err error
 		costs   []cost
 	}
 	h := &side{program: r.hone, args: d.hone}
-	p := &side{program: r.pprof, args: d.pprof}
+	p := &side{program: r.pprof[0], args: slices.Concat(r.pprof[1:], d.pprof)}
 	sides := []*side{p, h}
 	if d.pprof == nil {
 		sides = sides[1:]

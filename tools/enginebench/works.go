@@ -71,7 +71,7 @@ func allWorks(opt options, tmp, corpus string) ([]work, error) {
 		return newInput(opt.dir, profiletest.Config{Kind: kind, Samples: n, TablesLast: true})
 	}
 	heap := newInput(opt.dir, profiletest.Config{Kind: profiletest.Heap, Samples: 500 * k})
-	base := newInput(opt.dir, profiletest.Config{Samples: 50 * k, Run: 1})
+	base := func(n int) input { return newInput(opt.dir, profiletest.Config{Samples: n, Run: 1}) }
 
 	top := func(in input, t target) work {
 		return work{name: "top " + label(in), inputs: []input{in}, target: t, duels: []duel{{
@@ -101,8 +101,11 @@ func allWorks(opt options, tmp, corpus string) ([]work, error) {
 		same("-top cpu 50k", small, []input{cpu(50 * k)}, "-top"),
 		same("-top cpu 500k", large, []input{cpu(500 * k)}, "-top"),
 		same("-tree cpu 50k", small, []input{cpu(50 * k)}, "-tree"),
+		same("-tree cpu 500k", small, []input{cpu(500 * k)}, "-tree"),
 		same("-peek cpu 50k", small, []input{cpu(50 * k)}, "-peek", `runtime\.mallocgc$`),
-		same("-top -diff_base cpu 50k", small, []input{base, cpu(50 * k)}, "-top", "-diff_base"),
+		same("-peek cpu 500k", small, []input{cpu(500 * k)}, "-peek", `runtime\.mallocgc$`),
+		same("-top -diff_base cpu 50k", small, []input{base(50 * k), cpu(50 * k)}, "-top", "-diff_base"),
+		same("-top -diff_base cpu 500k", small, []input{base(500 * k), cpu(500 * k)}, "-top", "-diff_base"),
 		same("-traces cpu 50k", target{rss: 10}, []input{cpu(50 * k)}, "-traces"),
 		merge(opt.dir, tmp, 100, 4*k),
 	}
