@@ -6,7 +6,8 @@ import (
 )
 
 const (
-	chunkSize = 256 << 10 // three of them fit the cache beside the tables
+	chunkSize = 256 << 10 // read ahead; three of them fit the cache beside the tables
+	nearChunk = 64 << 10  // until then
 	headroom  = 16 << 10  // room before a chunk for what is left of the one before it
 
 	// aheadFrom is from where on input is read ahead. To wake the other goroutine again and again takes a few hundredths of the CPU time, so
@@ -43,7 +44,7 @@ type chunk struct {
 
 // buffers are those of streams that were closed. Who reads a hundred profiles would otherwise make a hundred times as much
 // garbage as there is in one.
-var buffers = sync.Pool{New: func() any { return new([headroom + chunkSize]byte) }}
+var buffers = sync.Pool{New: func() any { return new([headroom + nearChunk]byte) }}
 
 // newStream returns a stream of what r has. The caller must close it.
 func newStream(r io.Reader) *stream { return &stream{r: r, keep: true} }
@@ -60,8 +61,8 @@ func (s *stream) next() chunk {
 	buf := s.spare
 	s.spare = nil
 	if s.got == 0 {
-		buf = make([]byte, headroom+chunkSize/16) // small profiles should not pay for large buffers
-	} else if len(buf) < headroom+chunkSize {
+		buf = make([]byte, headroom+nearChunk/4) // small profiles should not pay for large buffers
+	} else if len(buf) < headroom+nearChunk {
 		buf = newBuffer()
 	}
 	c := readChunk(s.r, buf)
@@ -80,7 +81,7 @@ func (s *stream) readAhead() {
 		defer close(s.full)
 		for buf := range s.free {
 			if len(buf) < headroom+chunkSize {
-				buf = newBuffer()
+				buf = make([]byte, headroom+chunkSize)
 			}
 			c := readChunk(s.r, buf)
 			s.full <- c
@@ -128,11 +129,11 @@ func (s *stream) reuse(buf []byte) {
 	s.spare = buf
 }
 
-func newBuffer() []byte { return buffers.Get().(*[headroom + chunkSize]byte)[:] }
+func newBuffer() []byte { return buffers.Get().(*[headroom + nearChunk]byte)[:] }
 
 func release(buf []byte) {
-	if len(buf) == headroom+chunkSize {
-		buffers.Put((*[headroom + chunkSize]byte)(buf))
+	if len(buf) == headroom+nearChunk {
+		buffers.Put((*[headroom + nearChunk]byte)(buf))
 	}
 }
 
