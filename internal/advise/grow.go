@@ -10,113 +10,6 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// growing is what making a slice larger costs.
-func growing() func(*chain) bool { return allocates("growslice") }
-
-var preallocSlice = &Rule{
-	Name: "prealloc-slice", Rank: 4,
-	Doc: "a slice grows step by step to a length that is known before",
-	Find: func(p *Pass) {
-		each(p, func(loop *ast.RangeStmt) {
-			if p.copies(loop) != nil {
-				return // append-loop has the word
-			}
-			for _, call := range p.appendsIn(loop) {
-				p.grownSlice(loop, call)
-			}
-		})
-	},
-}
-
-// appendsIn returns the calls of append in a loop that keep their result where it came from: s = append(s, …).
-func (p *Pass) appendsIn(loop *ast.RangeStmt) (out []*ast.AssignStmt) {
-	ast.Inspect(loop.Body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.ForStmt, *ast.RangeStmt:
-			return false
-		case *ast.AssignStmt:
-			if n.Tok == token.ASSIGN && len(n.Lhs) == 1 && len(n.Rhs) == 1 {
-				if call := p.builtin(n.Rhs[0], "append"); call != nil && len(call.Args) == 2 && !call.Ellipsis.IsValid() && p.src(call.Args[0]) == p.src(n.Lhs[0]) {
-					out = append(out, n)
-				}
-			}
-		}
-		return true
-	})
-	return out
-}
-
-func (p *Pass) grownSlice(loop *ast.RangeStmt, st *ast.AssignStmt) {
-	s := p.local(st.Lhs[0])
-	if s == nil || s.Pos() > loop.Pos() {
-		return
-	}
-	decl, value := p.declared(s)
-	if call := p.builtin(value, "make"); call != nil && len(call.Args) == 3 {
-		return // it has room
-	}
-	c := p.cost(st, growing())
-	f := finding{
-		title:  "slice grown step by step",
-		claim:  fmt.Sprintf("append has to make a larger array again and again, and copies %s each time", s.Name()),
-		advice: "make room for all of it before",
-		risk:   "none where all rounds append; else some of the room is not needed",
-	}
-	n, ok := p.rounds(loop)
-	if every := slices.Contains(loop.Body.List, ast.Stmt(st)); !every && (decl == nil || p.parent(decl) != p.parent(loop)) {
-		return // it grows over more than this loop
-	}
-	every := slices.Contains(loop.Body.List, ast.Stmt(st)) && !p.leaves(loop.Body)
-	switch {
-	case !every:
-		f.claim += "; not every round appends, so it is not known how many there will be"
-		f.advice = "if most rounds append, make room for " + map[bool]string{true: n, false: "all of them"}[ok] + "; else for what is usual"
-	case ok && !p.unit.atLeast(21):
-		f.fixes = p.roomForNil(loop, s, n)
-	case ok:
-		at := p.statement(loop)
-		if at == nil {
-			break
-		}
-		// One that is not nil stays so, and nil stays nil when there is nothing to append.
-		empty := decl != nil && p.follows(loop, decl) && value != nil
-		if lit, isLit := value.(*ast.CompositeLit); empty && isLit && len(lit.Elts) == 0 {
-			f.fixes = p.fix(report.Mechanical, "make room for all of it", replace(value, fmt.Sprintf("make(%s, 0, %s)", p.src(lit.Type), n)))
-		} else if call := p.builtin(value, "make"); empty && call != nil && len(call.Args) == 2 && p.src(call.Args[1]) == "0" {
-			f.fixes = p.fix(report.Mechanical, "make room for all of it", edit{call.Args[1].End(), call.Args[1].End(), ", " + n})
-		} else {
-			p.need("slices")
-			grade := report.Mechanical
-			if !p.fresh(s) {
-				grade = report.Ownership
-				f.risk = "who has the same array may have seen in it what is appended, and then does not"
-			}
-			f.fixes = p.fix(grade, "make room for all of it", before(at, fmt.Sprintf("%s = slices.Grow(%s, %s)\n", s.Name(), s.Name(), n)))
-		}
-	}
-	p.report(st, c, f)
-}
-
-// roomForNil is a fix that makes room in a slice that is nil until a loop appends to it, where there is no slices.Grow yet: nil stays nil
-// where there are no rounds.
-func (p *Pass) roomForNil(loop *ast.RangeStmt, s *types.Var, n string) []report.Fix {
-	decl, value := p.declared(s)
-	_, isVar := decl.(*ast.DeclStmt)
-	isNil := isVar && value == nil || decl == nil && p.isParamResult(s)
-	t, isSlice := types.Unalias(s.Type()).(*types.Slice)
-	if !isNil || !isSlice || p.statement(loop) != loop || p.captured(s, p.decl.Body) || p.loop(loop) != nil {
-		return nil
-	}
-	if first := p.uses(s); len(first) == 0 || first[0].Pos() < loop.Pos() {
-		return nil
-	}
-	room := p.localName("n")
-	elem := types.TypeString(t.Elem(), p.qualifier())
-	return p.fix(report.Mechanical, "make room for all of it", before(loop, fmt.Sprintf("if %s := %s; %s > 0 {\n%s = make([]%s, 0, %s)\n}\n", room, n, room, s.Name(), elem, room)))
-}
-
 // fresh reports whether a slice of the function has an array of its own, or none.
 func (p *Pass) fresh(s *types.Var) bool {
 	decl, value := p.declared(s)
@@ -168,31 +61,6 @@ func (p *Pass) follows(st, first ast.Stmt) bool {
 	}
 	i := slices.Index(block.List, st)
 	return i > 0 && block.List[i-1] == first
-}
-
-// rounds returns how many rounds a loop has, as an expression that can be evaluated before it.
-func (p *Pass) rounds(loop *ast.RangeStmt) (string, bool) {
-	if !p.simple(loop.X) {
-		return "", false
-	}
-	t := p.typeOf(loop.X)
-	if isBasic(t, types.IsInteger) {
-		if p.isConst(loop.X) {
-			return p.src(loop.X), true
-		}
-		if b, ok := types.Unalias(t).(*types.Basic); ok && b.Kind() == types.Int {
-			return "max(0, " + p.src(loop.X) + ")", true
-		}
-		return "", false
-	}
-	switch u := t.Underlying().(type) {
-	case *types.Slice, *types.Array, *types.Map:
-		return "len(" + p.src(loop.X) + ")", true
-	case *types.Pointer:
-		_, isArray := u.Elem().Underlying().(*types.Array)
-		return "len(" + p.src(loop.X) + ")", isArray
-	}
-	return "", false
 }
 
 // leaves reports whether rounds of a loop may end before their end, other than by returning.
@@ -445,13 +313,13 @@ func (p *Pass) copies(loop *ast.RangeStmt) *ast.AssignStmt {
 	if !ok || loop.Tok != token.DEFINE || loop.Key != nil && !isBlank(loop.Key) || len(loop.Body.List) != 1 {
 		return nil
 	}
-	list := p.appendsIn(loop)
+	list := p.appendsIn(loop.Body)
 	if len(list) != 1 || loop.Body.List[0] != list[0] {
 		return nil
 	}
 	call := list[0].Rhs[0].(*ast.CallExpr)
 	arg, ok := ast.Unparen(call.Args[1]).(*ast.Ident)
-	if !ok || p.info().ObjectOf(arg) != p.info().ObjectOf(v) || !p.simple(list[0].Lhs[0]) {
+	if !ok || len(call.Args) > 2 || p.info().ObjectOf(arg) != p.info().ObjectOf(v) || !p.simple(list[0].Lhs[0]) {
 		return nil
 	}
 	from, ok := p.typeOf(loop.X).Underlying().(*types.Slice)

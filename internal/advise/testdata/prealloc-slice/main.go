@@ -58,7 +58,61 @@ func roomy(in []int) []int {
 	return out
 }
 
+func counted(s string) (out []string) {
+	list := make([]string, 0)
+	for i := 0; i < len(s); i++ {
+		list = append(list, s[i:i+1], "-") // cost: runtime.growslice runtime.mallocgc; want
+	}
+	return list
+}
+
+func backwards(in []int) []int {
+	var out []int
+	for i := len(in) - 1; i >= 0; i-- {
+		out = append(out, in[i]) // cost: runtime.growslice runtime.mallocgc; want
+	}
+	return out
+}
+
+func between(from, to int) (sum int) {
+	out := []int{}
+	for i := from; i <= to; i++ {
+		if i%3 == 0 {
+			out = append(out, i) // cost: runtime.growslice runtime.mallocgc; want
+		} else if i%5 == 0 {
+			out = append(out, i, i) // cost: runtime.growslice runtime.mallocgc
+		}
+	}
+	return len(out)
+}
+
+func letters(s string) []rune {
+	var out []rune
+	for _, r := range s {
+		switch {
+		case r == 'x':
+			out = append(out, 'y') // cost: runtime.growslice runtime.mallocgc; want
+		case r > 'a':
+			out = append(out, r) // cost: runtime.growslice runtime.mallocgc
+		}
+	}
+	return out
+}
+
+func moving(in []int) []int {
+	out := []int{0}
+	for i := 0; i < len(in); i++ {
+		if in[i] < 0 {
+			in = in[1:]
+		}
+		out = append(out, in[i]) // cost: runtime.growslice runtime.mallocgc; want
+	}
+	return out
+}
+
 func main() {
+	fmt.Println(counted(""), counted("ab"), backwards(nil) == nil, backwards([]int{1, 2}), between(3, 10), between(10, 3))
+	fmt.Println(string(letters("axbcx")), letters("a") == nil, moving([]int{1, 2}))
 	for _, in := range [][]int{nil, {}, {1}, {1, 2, 3, -4}} {
 		out := fromNil(in)
 		fmt.Println(out, out == nil, fromEmpty(map[string]int{"a": 1}), fromMake(len(in)-1), onto(nil, in) == nil, onto([]string{"x"}, in), some(in), roomy(in))

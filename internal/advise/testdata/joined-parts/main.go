@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+func letters(s string) string {
+	ret := []string{}
+	for _, r := range s {
+		if r < 'a' {
+			ret = append(ret, string(r)) // cost: runtime.growslice runtime.mallocgc; want
+			continue
+		}
+		ret = append(ret, strings.ToUpper(string(r))) // cost: runtime.growslice runtime.mallocgc
+	}
+	return strings.Join(ret, "") // cost: strings.Join runtime.mallocgc
+}
+
+func with(words []string, all bool) string {
+	var (
+		n = 0
+	)
+	var parts []string
+	for _, w := range words {
+		if all || w != "" {
+			parts = append(parts, w, fmt.Sprint(n)) // cost: runtime.growslice runtime.mallocgc; want
+			n++
+		}
+	}
+	return "[" + strings.Join(parts, ", ") + "]" // cost: strings.Join runtime.mallocgc
+}
+
+func bytesToo(in [][]byte) string {
+	list := make([]string, 0, len(in))
+	for i := range in {
+		list = append(list, string(in[i])) // cost: runtime.slicebytetostring runtime.mallocgc; want
+	}
+	return strings.Join(list, "") // cost: strings.Join runtime.mallocgc
+}
+
+func counted(in []string) string {
+	var list []string
+	for _, x := range in {
+		if x != "" {
+			list = append(list, x) // cost: runtime.growslice runtime.mallocgc
+		}
+	}
+	if len(list) == 0 { // a list is needed for that
+		return "none"
+	}
+	return strings.Join(list, ",") // cost: strings.Join runtime.mallocgc
+}
+
+func again(in []string) (out []string) {
+	var list []string
+	for _, x := range in {
+		list = append(list, x)                    // cost: runtime.growslice runtime.mallocgc
+		out = append(out, strings.Join(list, "")) // cost: strings.Join runtime.mallocgc
+	}
+	return out
+}
+
+func main() {
+	fmt.Printf("%q %q %q\n", letters("a+b-c\xff"), letters(""), with([]string{"", "a", "", "b"}, true))
+	fmt.Printf("%q %q\n", with([]string{"", "a", "", "b"}, false), with(nil, true))
+	fmt.Printf("%q %q %q\n", bytesToo([][]byte{{'a'}, {0xff}, nil}), counted([]string{"", "x"}), again([]string{"a", "b"}))
+}

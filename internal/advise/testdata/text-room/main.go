@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+func upper(s string, n int) string {
+	var b strings.Builder
+	for i, r := range s {
+		if i < n {
+			b.WriteRune(r - 32) // cost: strings.(*Builder).WriteRune runtime.growslice runtime.mallocgc; want
+		} else {
+			b.WriteRune(r) // cost: strings.(*Builder).WriteRune runtime.growslice
+		}
+	}
+	return b.String()
+}
+
+func quoted(s string) string {
+	b := &bytes.Buffer{}
+	b.WriteByte('"') // cost: bytes.(*Buffer).WriteByte bytes.(*Buffer).grow runtime.mallocgc; want
+	for i := 0; i < len(s); i++ {
+		b.WriteByte(s[i]) // cost: bytes.(*Buffer).WriteByte bytes.(*Buffer).grow
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+func numbers(list []int) string {
+	b := strings.Builder{}
+	for _, x := range list {
+		fmt.Fprint(&b, x)
+		b.WriteByte(' ') // cost: strings.(*Builder).WriteByte runtime.growslice runtime.mallocgc; want
+	}
+	return b.String()
+}
+
+func roomy(s string) string {
+	var b strings.Builder
+	b.Grow(2 * len(s))
+	for _, r := range s {
+		b.WriteRune(r) // cost: strings.(*Builder).WriteRune runtime.growslice
+	}
+	return b.String()
+}
+
+func raw(s string) []byte {
+	var b bytes.Buffer
+	for i := range len(s) {
+		b.WriteByte(s[i] + 1) // cost: bytes.(*Buffer).WriteByte bytes.(*Buffer).grow
+	}
+	return b.Bytes()
+}
+
+func main() {
+	fmt.Println(upper("abc", 2), quoted("x"), numbers([]int{1, 2}), roomy("é"), raw("") == nil)
+}

@@ -1,0 +1,163 @@
+package advise
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// fewBytes is room that most short texts fit into. Without it, a text of so many bytes takes four allocations.
+const fewBytes = 64
+
+var textRoom = &Rule{
+	Name: "text-room", Rank: 4,
+	Doc: "a Builder or Buffer grows step by step",
+	Find: func(p *Pass) {
+		seen := map[*types.Var]bool{}
+		each(p, func(call *ast.CallExpr) {
+			if b, _ := p.writeTo(call); b != nil && !seen[b] {
+				seen[b] = true
+				p.grownBuffer(b)
+			}
+		})
+	},
+}
+
+// writeTo returns the Builder or Buffer of the function that a call writes to, and the name of its type.
+func (p *Pass) writeTo(call *ast.CallExpr) (*types.Var, string) {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || !strings.HasPrefix(sel.Sel.Name, "Write") {
+		return nil, ""
+	}
+	b := p.local(sel.X)
+	if b == nil || p.isParam(b) {
+		return nil, ""
+	}
+	t := types.TypeString(b.Type(), nil)
+	switch t = strings.TrimPrefix(t, "*"); t {
+	case "strings.Builder", "bytes.Buffer":
+		return b, t
+	}
+	return nil, ""
+}
+
+func (p *Pass) grownBuffer(b *types.Var) {
+	decl, value := p.declared(b)
+	if decl == nil || !p.isNewBuffer(decl, value) || p.captured(b, p.decl.Body) {
+		return
+	}
+	var writes []*ast.CallExpr
+	lines := map[int]bool{}
+	var sum, most cost
+	var worst *ast.CallExpr
+	var typ string
+	for _, id := range p.uses(b) {
+		sel, ok := p.parent(id).(*ast.SelectorExpr)
+		if !ok {
+			continue
+		}
+		if sel.Sel.Name == "Grow" || sel.Sel.Name == "Bytes" { // what nothing was written to has none
+			return
+		}
+		call, ok := p.parent(sel).(*ast.CallExpr)
+		if !ok {
+			continue
+		}
+		var to *types.Var
+		if to, typ = p.writeTo(call); to != b || lines[p.line(call.Pos())] {
+			continue
+		}
+		lines[p.line(call.Pos())] = true
+		c := p.cost(call, growingBuffer)
+		sum.add(&c)
+		if worst == nil || p.costs.weight(&c) > p.costs.weight(&most) {
+			worst, most = call, c
+		}
+		writes = append(writes, call)
+	}
+	if worst == nil {
+		return
+	}
+	f := finding{
+		title:  "text that grows step by step",
+		claim:  fmt.Sprintf("a %s begins with nothing: it makes a larger array again and again, and copies %s each time", typ, b.Name()),
+		advice: "begin with room for what is usual (Grow)",
+		risk:   "some of the room may not be needed",
+		callee: strings.Replace(typ, ".", ".(*", 1) + ")." + worst.Fun.(*ast.SelectorExpr).Sel.Name,
+	}
+	for _, w := range writes {
+		if w != worst {
+			f.also = append(f.also, w)
+		}
+	}
+	if n := p.roomFor(decl, writes); n != "" {
+		f.fixes = p.fix(report.Mechanical, "make room for as long a text as there is to read", after(decl, fmt.Sprintf("\n%s.Grow(%s)", b.Name(), n)))
+	}
+	f.fixes = append(f.fixes, p.fix(report.Mechanical, "make room for a short text", after(decl, fmt.Sprintf("\n%s.Grow(%d)", b.Name(), fewBytes)))...)
+	p.report(worst, sum, f)
+}
+
+// growingBuffer is what making a Builder or Buffer larger costs.
+func growingBuffer(c *chain) bool {
+	first := c.first()
+	if strings.HasPrefix(first, "strings.(*Builder).Write") {
+		return !c.onCPU || c.has("runtime.growslice")
+	}
+	return strings.HasPrefix(first, "bytes.(*Buffer).Write") && c.has("bytes.(*Buffer).grow", "bytes.growSlice")
+}
+
+// isNewBuffer reports whether a declaration is that of a Builder or Buffer alone, with nothing in it.
+func (p *Pass) isNewBuffer(decl ast.Stmt, value ast.Expr) bool {
+	switch d := decl.(type) {
+	case *ast.AssignStmt:
+		if len(d.Lhs) > 1 {
+			return false
+		}
+	case *ast.DeclStmt:
+		if len(d.Decl.(*ast.GenDecl).Specs) > 1 {
+			return false
+		}
+		if value == nil {
+			return true
+		}
+	}
+	if ref, ok := value.(*ast.UnaryExpr); ok {
+		value = ref.X
+	}
+	if lit, ok := value.(*ast.CompositeLit); ok {
+		return len(lit.Elts) == 0
+	}
+	return p.builtin(value, "new") != nil && p.statement(decl) == decl
+}
+
+// roomFor returns how long the text is that a loop with writes in it goes through, or else that the function is given, if there is one.
+func (p *Pass) roomFor(decl ast.Stmt, writes []*ast.CallExpr) string {
+	isText := func(t types.Type) bool { return isString(t) || isBytes(t) }
+	for _, w := range writes {
+		for l := p.loop(w); l != nil && l.Pos() > decl.Pos(); l = p.loop(l) {
+			if r, ok := l.(*ast.RangeStmt); ok && isText(p.typeOf(r.X)) && p.local(r.X) != nil && p.local(r.X).Pos() < decl.Pos() {
+				return "len(" + p.src(r.X) + ")"
+			}
+		}
+	}
+	var texts []*ast.Ident
+	for _, list := range []*ast.FieldList{p.decl.Recv, p.decl.Type.Params} {
+		if list == nil {
+			continue
+		}
+		for _, field := range list.List {
+			for _, name := range field.Names {
+				if o := p.info().Defs[name]; o != nil && name.Name != "_" && isText(o.Type()) && len(p.uses(o)) > 0 {
+					texts = append(texts, name)
+				}
+			}
+		}
+	}
+	if len(texts) == 1 {
+		return "len(" + texts[0].Name + ")"
+	}
+	return ""
+}
