@@ -16,7 +16,7 @@ var boxing = &Rule{
 		lines := map[int]bool{}
 		each(p, func(call *ast.CallExpr) {
 			fn := p.callee(call)
-			if p.info().Types[call.Fun].IsType() || fn != nil && fn.Pkg() != nil && slices.Contains([]string{"fmt", "log", "log/slog", "errors", "reflect"}, fn.Pkg().Path()) {
+			if p.info().Types[call.Fun].IsType() || fn != nil && fn.Pkg() != nil && slices.Contains([]string{"fmt", "log", "log/slog", "errors", "reflect", "sort"}, fn.Pkg().Path()) {
 				return // of which other rules speak
 			}
 			sig, ok := p.typeOf(call.Fun).(*types.Signature)

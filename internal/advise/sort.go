@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"strings"
 
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -26,21 +25,73 @@ var sortReflect = &Rule{
 				callee: "sort." + fn.Name(),
 				risk:   "none: both use the same algorithm",
 			}
-			if strings.HasPrefix(fn.Name(), "Slice") && p.unit.atLeast(21) {
-				f.fixes = p.sortedSlice(call, fn.Name() == "SliceStable")
+			switch stable := fn.Name() == "Stable" || fn.Name() == "SliceStable"; {
+			case !p.unit.atLeast(21):
+				p.why = "the module is for a Go older than 1.21, which has no package slices"
+			case len(call.Args) == 2:
+				if less, ok := ast.Unparen(call.Args[1]).(*ast.FuncLit); ok {
+					f.fixes = p.sortedSlice(call, call.Args[0], call.Args[0], less.Type, less.Body, stable)
+				}
+			default:
+				f.fixes = p.sortedList(call, stable)
 			}
-			p.report(call, p.cost(call, below("sort."+fn.Name())), f)
+			// Besides what is below the call, the slice or list is put on the heap for it.
+			p.report(call, p.cost(call, either(below("sort."+fn.Name()), allocates())), f)
 		})
 	},
 }
 
-// sortedSlice is a fix for a comparison of elements, or of one field of them.
-func (p *Pass) sortedSlice(call *ast.CallExpr, stable bool) []report.Fix {
-	lit, ok := ast.Unparen(call.Args[1]).(*ast.FuncLit)
-	if !ok || len(lit.Body.List) != 1 {
+// sortedList is a fix for a list that is sorted by methods of its type, of which Less is as sortedSlice knows it.
+func (p *Pass) sortedList(call *ast.CallExpr, stable bool) []report.Fix {
+	list, t := call.Args[0], p.typeOf(call.Args[0])
+	if x, to := p.conversion(ast.Unparen(list)); x != nil {
+		list, t = x, to
+	}
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok {
 		return nil
 	}
-	ret, ok := lit.Body.List[0].(*ast.ReturnStmt)
+	methods := map[string]*ast.FuncDecl{}
+	for _, f := range p.unit.files {
+		for _, d := range f.ast.Decls {
+			decl, ok := d.(*ast.FuncDecl)
+			if !ok || decl.Recv == nil || decl.Body == nil {
+				continue
+			}
+			if fn, ok := p.info().Defs[decl.Name].(*types.Func); ok && types.Identical(fn.Signature().Recv().Type(), named) {
+				methods[decl.Name.Name] = decl
+			}
+		}
+	}
+	less, swap := methods["Less"], methods["Swap"]
+	if less == nil || swap == nil || len(less.Recv.List[0].Names) == 0 || !p.swaps(swap) {
+		return nil
+	}
+	return p.sortedSlice(call, list, less.Recv.List[0].Names[0], less.Type, less.Body, stable)
+}
+
+// swaps reports whether a method does nothing but swap two elements.
+func (p *Pass) swaps(m *ast.FuncDecl) bool {
+	if len(m.Body.List) != 1 || len(m.Recv.List[0].Names) == 0 {
+		return false
+	}
+	st, ok := m.Body.List[0].(*ast.AssignStmt)
+	if !ok || st.Tok != token.ASSIGN || len(st.Lhs) != 2 || len(st.Rhs) != 2 {
+		return false
+	}
+	l, fieldL := p.element(st.Lhs[0], m.Recv.List[0].Names[0])
+	r, fieldR := p.element(st.Lhs[1], m.Recv.List[0].Names[0])
+	text := func(e ast.Expr) string { return types.ExprString(e) }
+	return l != nil && r != nil && l != r && fieldL == "" && fieldR == "" && text(st.Lhs[0]) == text(st.Rhs[1]) && text(st.Lhs[1]) == text(st.Rhs[0])
+}
+
+// sortedSlice is a fix for a comparison of elements, or of one field of them: list is what is sorted, and slice what it is called in the
+// function that compares.
+func (p *Pass) sortedSlice(call *ast.CallExpr, list, slice ast.Expr, signature *ast.FuncType, body *ast.BlockStmt, stable bool) []report.Fix {
+	if len(body.List) != 1 {
+		return nil
+	}
+	ret, ok := body.List[0].(*ast.ReturnStmt)
 	if !ok || len(ret.Results) != 1 {
 		return nil
 	}
@@ -49,15 +100,15 @@ func (p *Pass) sortedSlice(call *ast.CallExpr, stable bool) []report.Fix {
 		return nil // a NaN is less than nothing there, and than everything here
 	}
 	var names []*ast.Ident
-	for _, field := range lit.Type.Params.List {
+	for _, field := range signature.Params.List {
 		names = append(names, field.Names...)
 	}
-	slice, isSlice := p.typeOf(call.Args[0]).Underlying().(*types.Slice)
-	if len(names) != 2 || !isSlice || !p.simple(call.Args[0]) {
+	of, isSlice := p.typeOf(list).Underlying().(*types.Slice)
+	if len(names) != 2 || !isSlice || !p.simple(list) {
 		return nil
 	}
-	x, fieldX := p.element(less.X, call.Args[0])
-	y, fieldY := p.element(less.Y, call.Args[0])
+	x, fieldX := p.element(less.X, slice)
+	y, fieldY := p.element(less.Y, slice)
 	i, j := p.info().Defs[names[0]], p.info().Defs[names[1]]
 	if x == nil || y == nil || fieldX != fieldY {
 		return nil
@@ -70,7 +121,7 @@ func (p *Pass) sortedSlice(call *ast.CallExpr, stable bool) []report.Fix {
 	default:
 		return nil
 	}
-	src := p.src(call.Args[0])
+	src := p.src(list)
 	if fieldX == "" && up && !stable {
 		p.need("slices")
 		return p.fix(report.Mechanical, "sort by the order of the elements", replace(call, "slices.Sort("+src+")"))
@@ -79,7 +130,7 @@ func (p *Pass) sortedSlice(call *ast.CallExpr, stable bool) []report.Fix {
 	if stable {
 		name = "SortStableFunc"
 	}
-	elem := types.TypeString(slice.Elem(), p.qualifier())
+	elem := types.TypeString(of.Elem(), p.qualifier())
 	a, b := "a"+fieldX, "b"+fieldX
 	if !up {
 		a, b = b, a
@@ -101,7 +152,7 @@ func (p *Pass) element(e, slice ast.Expr) (types.Object, string) {
 			e = x.X
 			continue
 		case *ast.IndexExpr:
-			if p.src(x.X) != p.src(slice) {
+			if types.ExprString(x.X) != types.ExprString(slice) {
 				return nil, ""
 			}
 			id, ok := x.Index.(*ast.Ident)

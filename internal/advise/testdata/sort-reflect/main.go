@@ -17,6 +17,26 @@ func (l byN) Len() int           { return len(l) }
 func (l byN) Less(i, j int) bool { return l[i].n < l[j].n }
 func (l byN) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
 
+type byName []item
+
+func (b byName) Len() int           { return len(b) }
+func (b byName) Less(x, y int) bool { return b[x].name < b[y].name }
+func (b byName) Swap(x, y int)      { b[y], b[x] = b[x], b[y] }
+
+func more(list []item) {
+	sort.Stable(byName(list)) // cost: sort.Stable sort.stable; want
+	sort.Sort(odd(list))      // cost: sort.Sort sort.pdqsort; want
+}
+
+type odd []item // tells what it swaps
+
+func (o odd) Len() int           { return len(o) }
+func (o odd) Less(x, y int) bool { return o[x].n < o[y].n }
+func (o odd) Swap(x, y int) {
+	fmt.Println(x, y)
+	o[y], o[x] = o[x], o[y]
+}
+
 func sorted(list []item, words []string) {
 	sort.Slice(words, func(i, j int) bool { return words[i] < words[j] })              // cost: sort.Slice sort.pdqsort_func; want
 	sort.Slice(list, func(i, j int) bool { return list[i].n > list[j].n })             // cost: sort.Slice sort.pdqsort_func; want
@@ -30,4 +50,6 @@ func main() {
 	words := []string{"x", "a", "m", "a"}
 	sorted(list, words)
 	fmt.Println(list, words)
+	more(list)
+	fmt.Println(list)
 }
