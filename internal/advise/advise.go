@@ -228,7 +228,8 @@ type kept struct {
 }
 
 // add keeps a finding, unless what it costs is too little to be said. One that is vague about what to do counts a quarter: how
-// much of it can be saved is not known.
+// much of it can be saved is not known. One without a patch counts half: it takes somebody who knows the program, and may not be
+// possible at all.
 func (a *adviser) add(f *report.Finding, c cost, callee string, vague bool) {
 	if a.costs.share(&c) < a.least {
 		if c != (cost{}) {
@@ -237,8 +238,11 @@ func (a *adviser) add(f *report.Finding, c cost, callee string, vague bool) {
 		return
 	}
 	w := a.costs.weight(&c)
-	if vague {
+	switch {
+	case vague:
 		w /= 4
+	case len(f.Fixes) == 0:
+		w /= 2
 	}
 	a.list = append(a.list, kept{f, w, callee})
 }

@@ -109,8 +109,12 @@ var preallocMap = &Rule{
 	Name: "prealloc-map", Rank: 4,
 	Doc: "a map grows step by step to a size that is known before",
 	Find: func(p *Pass) {
-		each(p, func(loop *ast.RangeStmt) {
-			for _, st := range loop.Body.List {
+		each(p, func(loop ast.Stmt) {
+			body := bodyOf(loop)
+			if body == nil {
+				return
+			}
+			for _, st := range body.List {
 				assign, ok := st.(*ast.AssignStmt)
 				if !ok || len(assign.Lhs) != 1 || assign.Tok != token.ASSIGN {
 					continue
@@ -141,7 +145,7 @@ var mapGrowth = []string{
 	"internal/runtime/maps.NewTable", "runtime.hashGrow", "runtime.growWork", "runtime.evacuate",
 }
 
-func (p *Pass) grownMap(loop *ast.RangeStmt, st *ast.AssignStmt, m *types.Var) {
+func (p *Pass) grownMap(loop ast.Stmt, st *ast.AssignStmt, m *types.Var) {
 	decl, value := p.declared(m)
 	made := p.builtin(value, "make")
 	lit, isLit := value.(*ast.CompositeLit)
@@ -157,19 +161,20 @@ func (p *Pass) grownMap(loop *ast.RangeStmt, st *ast.AssignStmt, m *types.Var) {
 		advice: "make it with room for all entries",
 		risk:   "none; where many keys are the same, some of the room is not needed",
 	}
-	n, ok := p.rounds(loop)
+	n, _, ok := p.atMost(loop)
+	over, _ := loop.(*ast.RangeStmt)
 	var t ast.Expr
 	if isLit {
 		t = lit.Type
 	} else {
 		t = made.Args[0]
 	}
-	if outer := p.merges(decl, loop); outer != nil {
+	if outer := p.merges(decl, over); outer != nil {
 		n := p.localName("n")
 		f.fixes = p.fix(report.Mechanical, "make it with room for all entries of all of them",
-			before(decl, fmt.Sprintf("%s := 0\nfor _, %s := range %s {\n%s += len(%s)\n}\n", n, p.src(loop.X), p.src(outer.X), n, p.src(loop.X))),
+			before(decl, fmt.Sprintf("%s := 0\nfor _, %s := range %s {\n%s += len(%s)\n}\n", n, p.src(over.X), p.src(outer.X), n, p.src(over.X))),
 			replace(value, fmt.Sprintf("make(%s, %s)", p.src(t), n)))
-	} else if ok && decl != nil && (p.between(decl, loop, loop.X) || p.known(decl, loop, loop.X)) && !p.leaves(loop.Body) {
+	} else if ok && decl != nil && (p.follows(loop, decl) || over != nil && (p.between(decl, loop, over.X) || p.known(decl, loop, over.X))) && !p.leaves(bodyOf(loop)) {
 		f.fixes = p.fix(report.Mechanical, "make it with room for all entries", replace(value, fmt.Sprintf("make(%s, %s)", p.src(t), n)))
 	}
 	p.report(st, c, f)
@@ -178,6 +183,9 @@ func (p *Pass) grownMap(loop *ast.RangeStmt, st *ast.AssignStmt, m *types.Var) {
 // merges returns the loop around a loop that goes through each of its elements in turn, from their beginning to their end, where how
 // many that are can be counted where a variable is declared before it.
 func (p *Pass) merges(decl ast.Stmt, loop *ast.RangeStmt) *ast.RangeStmt {
+	if loop == nil {
+		return nil
+	}
 	outer, ok := p.loop(loop).(*ast.RangeStmt)
 	if !ok || decl == nil || outer.Tok != token.DEFINE || !slices.Contains(outer.Body.List, ast.Stmt(loop)) || p.statement(outer) != outer {
 		return nil

@@ -85,31 +85,6 @@ func (p *Pass) boxes(e ast.Expr) bool {
 	return true
 }
 
-var constError = &Rule{
-	Name: "const-error", Rank: 18,
-	Doc: "an error that is always the same is made for every call",
-	Find: func(p *Pass) {
-		each(p, func(call *ast.CallExpr) {
-			if p.calls(call, "errors.New", "fmt.Errorf") == nil || len(call.Args) != 1 {
-				return
-			}
-			text, ok := p.text(call.Args[0])
-			if !ok || strings.Contains(text, "%") {
-				return
-			}
-			name := p.callee(call).Pkg().Name() + "." + p.callee(call).Name()
-			p.why = "two errors that were different would be the same to errors.Is, and to =="
-			p.report(call, p.cost(call, below(name)), finding{
-				title:  "error made anew for every call",
-				claim:  fmt.Sprintf("%s allocates an error whose text never changes", name),
-				advice: "a variable of the package: var Err… = errors.New(…), which callers can ask for with errors.Is, too",
-				callee: name,
-				risk:   "two errors with the same text are then one",
-			})
-		})
-	},
-}
-
 var closurePerCall = &Rule{
 	Name: "closure-per-call", Rank: 6,
 	Doc: "a function literal that captures variables is allocated for every call",

@@ -492,6 +492,7 @@ type finding struct {
 	also                       []ast.Node
 	callee                     string // where the cost is, to be asked about
 	live                       bool   // what is saved is held, not made
+	vague                      bool   // see Rule.Vague
 }
 
 // report reports that something at a node costs something.
@@ -518,7 +519,7 @@ func (p *Pass) report(n ast.Node, c cost, f finding) {
 	}
 	out.Evidence = p.evidence(c, f.callee)
 	out.Proof = proofOf(out)
-	p.found(out, c, f.callee, p.Rule.Vague)
+	p.found(out, c, f.callee, p.Rule.Vague || f.vague)
 	p.imports, p.why = nil, ""
 }
 

@@ -52,8 +52,10 @@ var reflectHot = &Rule{
 				advice: "a type switch for the types that come often, a generic function, or what was found out about a type kept by type",
 				callee: p.profileName(fn),
 				risk:   "types that are not thought of need reflection still",
+				vague:  true, // mostly it is what the program is about
 			}
 			if p.calls(call, "reflect.DeepEqual") != nil {
+				f.vague = false
 				f.title = "compared by reflection"
 				f.claim = "reflect.DeepEqual boxes both values, and looks at the type of each part of them at run time"
 				f.advice = "== or slices.Equal and maps.Equal, which the compiler makes for the type"

@@ -42,6 +42,7 @@ var Rules = []*Rule{
 	largeCopies,
 	sortReflect,
 	constError,
+	errorPerCall,
 	boxing,
 	closurePerCall,
 	deferInLoop,

@@ -165,11 +165,19 @@ func (p *Pass) built(loop ast.Stmt, s *types.Var) []report.Fix {
 	begin := "var " + b + " strings.Builder\n"
 	decl, value := p.declared(s)
 	_, isVar := decl.(*ast.DeclStmt)
+	rest := ""
 	if empty := decl != nil && p.follows(at, decl) && (value == nil && isVar || value != nil && p.src(value) == `""`); !empty {
-		begin += fmt.Sprintf("%s.WriteString(%s)\n", b, s.Name())
+		rest = fmt.Sprintf("%s.WriteString(%s)\n", b, s.Name())
 	}
-	edits = append(edits, before(at, begin), after(at, fmt.Sprintf("\n%s = %s.String()", s.Name(), b)))
-	return p.fix(report.Mechanical, "write to a strings.Builder", edits...)
+	edits = append(edits, after(at, fmt.Sprintf("\n%s = %s.String()", s.Name(), b)))
+	fixes := p.fix(report.Mechanical, "write to a strings.Builder", append(edits, before(at, begin+rest))...)
+	// Short texts are put together sooner by + than by a Builder that grows.
+	room := p.roomFor(at, nil)
+	if room == "" {
+		room = fmt.Sprint(fewBytes)
+	}
+	p.need("strings")
+	return append(fixes, p.fix(report.Mechanical, "write to a strings.Builder with room", append(edits, before(at, begin+fmt.Sprintf("%s.Grow(%s)\n", b, room)+rest))...)...)
 }
 
 // mentionsVar reports whether a variable is named in a node.
@@ -453,6 +461,22 @@ func (p *Pass) copiedText(conv *ast.CallExpr, s ast.Expr) {
 		if outer, ok := p.parent(up).(*ast.CallExpr); ok && p.interfaceParam(outer, up) {
 			p.need("strings")
 			f.fixes = p.fix(report.Mechanical, "read the text", replace(up, "strings.NewReader("+p.src(s)+")"))
+		}
+	case fn != nil && at >= 0 && !up.Ellipsis.IsValid() && at < fn.Signature().Params().Len():
+		shown := p.shownInErrors(fn, at)
+		if shown == nil {
+			return
+		}
+		f.title = "text copied to the heap for errors that show it"
+		f.claim = fmt.Sprintf("%s only looks at the bytes, which would need no copy, if package fmt were not given them for the text of an error", fn.Name())
+		f.advice = "give fmt a copy, string(…), which is made only when there is an error"
+		var edits []edit
+		for _, e := range shown {
+			f.also = append(f.also, e)
+			edits = append(edits, before(e, "string("), after(e, ")"))
+		}
+		if _, file := p.declOf(fn); file == p.file {
+			f.fixes = p.fix(report.Mechanical, "give package fmt a copy", edits...)
 		}
 	default:
 		return

@@ -20,12 +20,39 @@ func data(w *strings.Builder, b []byte) bool {
 	return strings.HasPrefix(string(b), "prefix") // cost: runtime.slicebytetostring runtime.mallocgc; want
 }
 
+var errForm = fmt.Errorf("wrong form")
+
+func parse(b []byte) (sum int, err error) {
+	if len(b) > 40 {
+		return 0, fmt.Errorf("%w: %d%% too long: %.10q", errForm, len(b)*100/40, string(b))
+	}
+	if string(b[:1]) == "+" {
+		b = b[1:]
+	}
+	for i := range b {
+		if b[i] < '0' {
+			return 0, fmt.Errorf("%w: %d%%, %q in %s", errForm, i, b[i:], b)
+		}
+		sum += int(b[i] - '0')
+	}
+	return sum, nil
+}
+
+func kept(b []byte) any { return b }
+
+func parsed(s string) string {
+	n, err := parse([]byte(s)) // cost: runtime.stringtoslicebyte runtime.mallocgc; want
+	k := kept([]byte(s))       // cost: runtime.stringtoslicebyte runtime.mallocgc
+	return fmt.Sprint(n, err, k)
+}
+
 func needed(b []byte, m map[string]int) int {
 	m[string(b)] = 1 // cost: runtime.slicebytetostring runtime.mallocgc
 	return len(m)
 }
 
 func main() {
+	fmt.Println(parsed("+123"), parsed("1 2"), parsed(strings.Repeat("1", 50)))
 	for _, s := range []string{"x", "prefix", "äb"} {
 		b, ok, r := texts(nil, s)
 		text, err := io.ReadAll(r)

@@ -51,7 +51,26 @@ func some(all [][]string) map[string]bool {
 	return out
 }
 
+type entry struct{ data map[string]int }
+
+func (e *entry) copied() map[string]int {
+	data := make(map[string]int)
+	for k, v := range e.data {
+		data[k] = v // cost: runtime.mapassign_faststr internal/runtime/maps.(*Map).growToTable; want
+	}
+	return data
+}
+
+func squares(n int) map[int]int {
+	m := map[int]int{}
+	for i := 1; i <= n; i++ {
+		m[i*i] = i // cost: runtime.mapassign_fast64 internal/runtime/maps.(*Map).growToTable; want
+	}
+	return m
+}
+
 func main() {
+	fmt.Println((&entry{map[string]int{"a": 1}}).copied(), squares(3), squares(-1))
 	fmt.Println(merged(), merged(map[string]int{"a": 1}, nil, map[string]int{"b": 2, "a": 3}), some([][]string{{"a"}, nil, {"b", "c"}}))
 	list := []string{"a", "b", "a"}
 	fmt.Println(index(list), literal(list), roomy(list), index(nil))
