@@ -22,6 +22,9 @@ const maxDoubt = 0.02
 // has to grow by in one benchmark where another got faster.
 const leastLoss = 0.01
 
+// leastForMore is how much of its time a benchmark has to save for sure that allocates more for it.
+const leastForMore = 0.05
+
 // rows returns what was measured.
 func (y *trial) rows() []report.CompareRow {
 	if c, ok := y.proof.Speed.(*report.Compare); ok && c != nil {
@@ -60,6 +63,7 @@ func (y *trial) gains() {
 		return
 	}
 	faster, undecided, lighter, slower := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]*report.CompareRow{}
+	worth := map[string]bool{} // much faster
 	var less, open, risky, heavier, held *report.CompareRow
 	var risks []*report.CompareRow
 	timed := false // some benchmark says for sure
@@ -82,6 +86,9 @@ func (y *trial) gains() {
 			switch row.Verdict {
 			case report.Better:
 				faster[name] = true
+				if row.What != "throughput" && row.Hi <= 1-leastForMore || row.What == "throughput" && row.Lo >= 1+leastForMore {
+					worth[name] = true
+				}
 				timed = timed || row.What == "CPU time"
 			case report.Worse:
 				slower[name] = row
@@ -110,7 +117,7 @@ func (y *trial) gains() {
 		name := row.Pkg + "." + row.Name
 		switch {
 		case !isMemory(row.What) || row.Verdict != report.Worse || row.Ratio < 1+leastLoss:
-		case faster[name], undecided[name] && len(faster) > 0: // a benchmark speaks for it in which it did show
+		case worth[name], (faster[name] || undecided[name]) && len(worth) > 0: // a benchmark speaks for it in which it did show
 		case row.What == "allocations" && lighter[name]: // more and smaller ones
 		default:
 			heavier = row
@@ -152,7 +159,7 @@ func (y *trial) gains() {
 		})
 		y.refuse(true, "slower: %s", said(rows[0]))
 	case heavier != nil:
-		y.refuse(true, "it needs more, and is not faster for it: %s", said(heavier))
+		y.refuse(true, "it needs more, and is not, or hardly, faster for it: %s", said(heavier))
 	case len(faster) > 0:
 	case less != nil && risky != nil:
 		y.refuse(false, "less is allocated, but whether it takes longer did not show in the time there was: %s; --each gives more", said(risky))

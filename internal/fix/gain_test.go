@@ -42,6 +42,8 @@ func TestGains(t *testing.T) {
 		{"hardly slower elsewhere", []report.CompareRow{row("a", "CPU time", 0.5, report.Better), hardly}, "", false},
 		{"hardly slower, and only fewer allocations", []report.CompareRow{hardly, row("a", "allocations", 0.5, report.Better)}, "slower: CPU time of b +0.5%", true},
 		{"memory for time", []report.CompareRow{row("a", "CPU time", 0.5, report.Better), row("a", "memory", 2, report.Worse)}, "", false},
+		{"memory for a little time", []report.CompareRow{row("a", "CPU time", 0.96, report.Better), row("a", "memory", 1.4, report.Worse)}, "it needs more", true},
+		{"memory for a little time, and much elsewhere", []report.CompareRow{row("a", "CPU time", 0.96, report.Better), row("a", "memory", 1.4, report.Worse), row("b", "CPU time", 0.6, report.Better)}, "", false},
 		{"memory for nothing", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 2, report.Worse), row("b", "CPU time", 0.5, report.Better)}, "it needs more", true},
 		{"memory for time that shows elsewhere", []report.CompareRow{row("a", "CPU time", 0.5, report.Better), row("b", "time", 0.7, report.Undecided), row("b", "memory", 2, report.Worse)}, "", false},
 		{"memory for time that shows nowhere", []report.CompareRow{row("b", "time", 0.7, report.Undecided), row("b", "memory", 2, report.Worse), row("b", "allocations", 0.5, report.Better)}, "it needs more", true},
