@@ -1,6 +1,7 @@
 package fix
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/report"
@@ -57,5 +58,27 @@ func TestStale(t *testing.T) {
 		if y.reason == "" || y.stale != moved || y.decided == moved {
 			t.Errorf("changed since the advice %v: %q, stale %v, decided %v", moved, y.reason, y.stale, y.decided)
 		}
+	}
+}
+
+// What seems a little slower, where something is faster for sure, is asked once more; what is slower for sure is not.
+func TestAskedAgain(t *testing.T) {
+	hardly := row("b/x", "CPU time", 1.02, report.Worse)
+	less := row("c", "throughput", 0.99, report.Worse)
+	far := row("d", "CPU time", 1.2, report.Worse)
+	rows := []report.CompareRow{row("a", "CPU time", 0.5, report.Better), hardly, row("b/x", "memory", 1.3, report.Worse), less, far}
+	if got, want := hardlySlower(rows), []string{"Benchmarkb", "Benchmarkc"}; !slices.Equal(got, want) {
+		t.Errorf("asked once more: %v; want %v", got, want)
+	}
+	if got := hardlySlower(rows[1:]); got != nil {
+		t.Errorf("nothing is faster, and asked once more are %v", got)
+	}
+	second := []report.CompareRow{row("b/x", "CPU time", 1, report.Same), row("b/x", "memory", 1, report.Same), row("b/y", "CPU time", 1, report.Same)}
+	got := askedAgain(rows, second)
+	if got[1].Verdict != report.Same || got[2].Verdict != report.Worse || got[4].Verdict != report.Worse || len(got) != len(rows) {
+		t.Errorf("after the second time: %+v", got)
+	}
+	if rows[1].Verdict != report.Worse {
+		t.Error("what was measured first changed")
 	}
 }

@@ -49,7 +49,7 @@ func Faster(ctx context.Context, race Race) (Speed, error) {
 			s.Failed = append(s.Failed, f.Name+" "+f.Why)
 		}
 	}
-	s.Pace, s.Notes = paceOf(c)
+	s.Pace, s.Notes = PaceOf(c)
 	return s, nil
 }
 
@@ -73,9 +73,9 @@ func renamed(p *profile.Profile, paths map[string]string) *profile.Profile {
 	return &q
 }
 
-// paceOf sums up a comparison: what takes longer anywhere is slower, whatever is won elsewhere; more memory is too much
+// PaceOf sums up a comparison: what takes longer anywhere is slower, whatever is won elsewhere; more memory is too much
 // where no time is won for it.
-func paceOf(c *report.Compare) (report.Pace, []string) {
+func PaceOf(c *report.Compare) (report.Pace, []string) {
 	type key struct{ pkg, name string }
 	faster, slower, heavier := map[key]bool{}, map[key]bool{}, map[key]bool{}
 	for _, r := range c.Rows {

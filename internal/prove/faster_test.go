@@ -41,7 +41,7 @@ func TestPace(t *testing.T) {
 		{"memory for time", []report.CompareRow{row("a", "CPU time", report.Better), row("a", "memory", report.Worse)}, report.PaceFaster, 1},
 	}
 	for _, tt := range tests {
-		if got, notes := paceOf(&report.Compare{Rows: tt.rows}); got != tt.want || len(notes) != tt.notes {
+		if got, notes := PaceOf(&report.Compare{Rows: tt.rows}); got != tt.want || len(notes) != tt.notes {
 			t.Errorf("%s: %q, %q; want %q and %d notes", tt.name, got, notes, tt.want, tt.notes)
 		}
 	}

@@ -183,7 +183,7 @@ func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, al
 		}
 		r.opt.Say("finding the benchmarks that reach what changed, " + dir)
 		file := filepath.Join(work, strconv.Itoa(i)+".test")
-		args := []string{"test", "-c", "-vet=off", "-cover", "-covermode=set", "-coverpkg=" + strings.Join(paths, ","), "-o", file, dir}
+		args := []string{"test", "-c", "-vet=off", "-cover", "-covermode=atomic", "-coverpkg=" + strings.Join(paths, ","), "-o", file, dir}
 		if _, err := goIn(r.change.New.Dir).Run(ctx, args...); err != nil {
 			if ctx.Err() != nil {
 				return nil, 0, err
@@ -196,9 +196,18 @@ func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, al
 			return nil, 0, err
 		}
 		all += len(names)
+		// What runs before any benchmark does, such as what gives variables of packages their values, says nothing about one of them.
+		cover := filepath.Join(work, "cover.out")
+		before, err := new(reaching).probe(ctx, file, filepath.Join(r.change.New.Dir, dir), cover)
+		if ctx.Err() != nil {
+			return nil, 0, ctx.Err()
+		}
+		if err != nil {
+			before = nil
+		}
 		for _, name := range names {
 			b := reaching{dir: dir, name: name}
-			covered, err := b.probe(ctx, file, filepath.Join(r.change.New.Dir, dir), filepath.Join(work, "cover.out"))
+			covered, err := b.probe(ctx, file, filepath.Join(r.change.New.Dir, dir), cover)
 			if err != nil {
 				if ctx.Err() != nil {
 					return nil, 0, ctx.Err()
@@ -206,7 +215,7 @@ func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, al
 				r.note("%s: whether it reaches what changed is not known: %v", name, err)
 				continue
 			}
-			if reaches(covered, touched) {
+			if reaches(covered, before, touched) {
 				b.rows = max(b.rows, 1)
 				found = append(found, b)
 			}
@@ -283,8 +292,8 @@ func listBenchmarks(ctx context.Context, file, dir string) ([]string, error) {
 	return names, nil
 }
 
-// probe runs a benchmark once and returns what it covers.
-func (b *reaching) probe(ctx context.Context, file, dir, profile string) ([]byte, error) {
+// probe runs a benchmark once, or none where it has no name, and returns how often each block of code ran.
+func (b *reaching) probe(ctx context.Context, file, dir, profile string) (map[codeBlock]int, error) {
 	limited, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
 	cmd := exec.CommandContext(limited, file, "-test.run=^$", "-test.bench=^"+regexp.QuoteMeta(b.name)+"$", "-test.benchtime=1x", "-test.coverprofile="+profile)
@@ -302,16 +311,24 @@ func (b *reaching) probe(ctx context.Context, file, dir, profile string) ([]byte
 		return nil, err
 	}
 	b.rows = bytes.Count(out, []byte(" ns/op"))
-	return os.ReadFile(profile)
+	text, err := os.ReadFile(profile)
+	return blocks(text), err
 }
 
-// reaches reports whether a profile of coverage has a block that ran and is in one of the spans.
-func reaches(profile []byte, touched map[string][]span) bool {
+// A codeBlock is code that runs as a whole.
+type codeBlock struct {
+	file string // as coverage names it
+	span
+}
+
+// blocks reads a profile of coverage.
+func blocks(profile []byte) map[codeBlock]int {
+	out := make(map[codeBlock]int)
 	// example.com/m/file.go:12.34,15.2 3 1
 	for line := range strings.Lines(string(profile)) {
-		line, ran := strings.CutSuffix(strings.TrimSpace(line), " 1")
+		line, count, counted := cutLast(strings.TrimSpace(line), " ")
 		file, place, ok := cutLast(line, ":")
-		if !ran || !ok {
+		if !ok || !counted {
 			continue
 		}
 		first, rest, _ := strings.Cut(place, ".")
@@ -319,10 +336,18 @@ func reaches(profile []byte, touched map[string][]span) bool {
 		last, _, _ := strings.Cut(rest, ".")
 		from, err1 := strconv.Atoi(first)
 		to, err2 := strconv.Atoi(last)
-		if err1 != nil || err2 != nil {
-			continue
+		n, err3 := strconv.Atoi(count)
+		if err1 == nil && err2 == nil && err3 == nil {
+			out[codeBlock{file, span{from, to}}] += n
 		}
-		if slices.ContainsFunc(touched[file], func(s span) bool { return s.from <= from && to <= s.to }) {
+	}
+	return out
+}
+
+// reaches reports whether a block ran more often than before that is in one of the spans.
+func reaches(ran, before map[codeBlock]int, touched map[string][]span) bool {
+	for b, n := range ran {
+		if n > before[b] && slices.ContainsFunc(touched[b.file], func(s span) bool { return s.from <= b.from && b.to <= s.to }) {
 			return true
 		}
 	}
