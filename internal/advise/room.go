@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -168,6 +169,9 @@ func (p *Pass) makeRoom(g *growth, f *finding) []report.Fix {
 		return nil
 	}
 	all := g.perRound(p)
+	if !strings.HasPrefix(n, "len(") && (all == 0 || returns(g.body)) {
+		return nil // a number may be any, and the loop is left long before
+	}
 	title := "make room for all of it"
 	if all == 0 || !exact {
 		title = "make room for as much as it may be"
@@ -207,6 +211,21 @@ func (p *Pass) makeRoom(g *growth, f *finding) []report.Fix {
 		f.risk = "who has the same array may have seen in it what is appended, and then does not"
 	}
 	return p.fix(grade, title, before(at, fmt.Sprintf("%s = slices.Grow(%s, %s)\n", g.s.Name(), g.s.Name(), n)))
+}
+
+// returns reports whether a loop may be left by returning.
+func returns(body *ast.BlockStmt) bool {
+	found := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt:
+			found = true
+		}
+		return !found
+	})
+	return found
 }
 
 // roomAtFirst is a fix that makes room when the first element is appended, of a slice that is nil until then.

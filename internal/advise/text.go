@@ -172,12 +172,8 @@ func (p *Pass) built(loop ast.Stmt, s *types.Var) []report.Fix {
 	edits = append(edits, after(at, fmt.Sprintf("\n%s = %s.String()", s.Name(), b)))
 	fixes := p.fix(report.Mechanical, "write to a strings.Builder", append(edits, before(at, begin+rest))...)
 	// Short texts are put together sooner by + than by a Builder that grows.
-	room := p.roomFor(at, nil)
-	if room == "" {
-		room = fmt.Sprint(fewBytes)
-	}
 	p.need("strings")
-	return append(fixes, p.fix(report.Mechanical, "write to a strings.Builder with room", append(edits, before(at, begin+fmt.Sprintf("%s.Grow(%s)\n", b, room)+rest))...)...)
+	return append(fixes, p.fix(report.Mechanical, "write to a strings.Builder with room", append(edits, before(at, begin+fmt.Sprintf("%s.Grow(%d)\n", b, fewBytes)+rest))...)...)
 }
 
 // mentionsVar reports whether a variable is named in a node.

@@ -3,6 +3,7 @@ package advise
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"strings"
 
@@ -133,31 +134,31 @@ func (p *Pass) isNewBuffer(decl ast.Stmt, value ast.Expr) bool {
 	return p.builtin(value, "new") != nil && p.statement(decl) == decl
 }
 
-// roomFor returns how long the text is that a loop with writes in it goes through, or else that the function is given, if there is one.
+// roomFor returns how long the text is that a loop with writes in it goes through, if there is one. How long others are that the function is
+// given says little: what it makes of them may be a small part.
 func (p *Pass) roomFor(decl ast.Stmt, writes []*ast.CallExpr) string {
-	isText := func(t types.Type) bool { return isString(t) || isBytes(t) }
+	there := func(e ast.Expr) bool {
+		v := p.local(e)
+		return v != nil && v.Pos() < decl.Pos() && (isString(v.Type()) || isBytes(v.Type()))
+	}
 	for _, w := range writes {
 		for l := p.loop(w); l != nil && l.Pos() > decl.Pos(); l = p.loop(l) {
-			if r, ok := l.(*ast.RangeStmt); ok && isText(p.typeOf(r.X)) && p.local(r.X) != nil && p.local(r.X).Pos() < decl.Pos() {
-				return "len(" + p.src(r.X) + ")"
-			}
-		}
-	}
-	var texts []*ast.Ident
-	for _, list := range []*ast.FieldList{p.decl.Recv, p.decl.Type.Params} {
-		if list == nil {
-			continue
-		}
-		for _, field := range list.List {
-			for _, name := range field.Names {
-				if o := p.info().Defs[name]; o != nil && name.Name != "_" && isText(o.Type()) && len(p.uses(o)) > 0 {
-					texts = append(texts, name)
+			switch l := l.(type) {
+			case *ast.RangeStmt:
+				if there(l.X) {
+					return "len(" + p.src(l.X) + ")"
+				}
+				if size := p.builtin(l.X, "len"); size != nil && there(size.Args[0]) {
+					return p.src(l.X)
+				}
+			case *ast.ForStmt:
+				if cond, ok := l.Cond.(*ast.BinaryExpr); ok {
+					if size := p.builtin(cond.Y, "len"); size != nil && cond.Op == token.LSS && there(size.Args[0]) {
+						return p.src(size)
+					}
 				}
 			}
 		}
-	}
-	if len(texts) == 1 {
-		return "len(" + texts[0].Name + ")"
 	}
 	return ""
 }

@@ -86,6 +86,16 @@ func between(from, to int) (sum int) {
 	return len(out)
 }
 
+func until(n, last int) (out []int, ok bool) {
+	for i := 0; i < n; i++ {
+		if i > last {
+			return out, true
+		}
+		out = append(out, i) // cost: runtime.growslice runtime.mallocgc; want
+	}
+	return out, false
+}
+
 func letters(s string) []rune {
 	var out []rune
 	for _, r := range s {
@@ -111,6 +121,7 @@ func moving(in []int) []int {
 }
 
 func main() {
+	fmt.Println(until(1<<62, 3))
 	fmt.Println(counted(""), counted("ab"), backwards(nil) == nil, backwards([]int{1, 2}), between(3, 10), between(10, 3))
 	fmt.Println(string(letters("axbcx")), letters("a") == nil, moving([]int{1, 2}))
 	for _, in := range [][]int{nil, {}, {1}, {1, 2, 3, -4}} {
