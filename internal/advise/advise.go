@@ -189,28 +189,31 @@ func (f *file) declAt(line int) *ast.FuncDecl {
 	return nil
 }
 
-// declName returns what profiles call a function: without what they call literals in it.
+// declName returns what profiles call a function, from the name of what runs in it: that of a literal, or of what was inlined.
 func declName(fn string, decl *ast.FuncDecl) string {
 	slash := strings.LastIndexByte(fn, '/') + 1
-	if dot := strings.IndexByte(fn[slash:], '.'); dot >= 0 {
-		pkg, rest := fn[:slash+dot+1], fn[slash+dot+1:]
-		if i := strings.Index(rest, decl.Name.Name); i >= 0 {
-			return pkg + rest[:i+len(decl.Name.Name)]
-		}
-		name := decl.Name.Name // one that was inlined
-		if decl.Recv != nil && len(decl.Recv.List) == 1 {
-			switch t := decl.Recv.List[0].Type.(type) {
-			case *ast.StarExpr:
-				if id, ok := t.X.(*ast.Ident); ok {
-					name = "(*" + id.Name + ")." + name
-				}
-			case *ast.Ident:
-				name = t.Name + "." + name
-			}
-		}
-		return pkg + name
+	dot := strings.IndexByte(fn[slash:], '.')
+	if dot < 0 {
+		return fn
 	}
-	return fn
+	name := decl.Name.Name
+	if decl.Recv != nil && len(decl.Recv.List) == 1 {
+		form := "%s."
+		typ := ast.Unparen(decl.Recv.List[0].Type)
+		if star, ok := typ.(*ast.StarExpr); ok {
+			form, typ = "(*%s).", ast.Unparen(star.X)
+		}
+		switch t := typ.(type) { // of type parameters
+		case *ast.IndexExpr:
+			typ = t.X
+		case *ast.IndexListExpr:
+			typ = t.X
+		}
+		if id, ok := typ.(*ast.Ident); ok {
+			name = fmt.Sprintf(form, id.Name) + name
+		}
+	}
+	return fn[:slash+dot+1] + name
 }
 
 // An adviser keeps what rules find.
