@@ -12,7 +12,7 @@ const (
 
 	// aheadFrom is from where on input is read ahead. To wake the other goroutine again and again takes a few hundredths of the CPU time, so
 	// it has to save somebody some waiting; and of many small profiles several are read at once anyhow.
-	aheadFrom = 2 << 20
+	aheadFrom = 4 << 20
 )
 
 // A stream gives access to input. Another goroutine reads, and perhaps unpacks, large input ahead of the parser.
