@@ -3,6 +3,7 @@ package advise
 import (
 	"fmt"
 	"go/ast"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -32,7 +33,11 @@ var fmtText = &Rule{
 				callee: name, risk: "none",
 			}
 			c := p.cost(call, either(formatting(name), allocates("convT")))
-			if list, ok := p.formatted(call); ok && dynamic(list) > 0 && p.worth(c) {
+			if x := p.anything(call); x != nil {
+				f.claim = name + " finds out by itself that it is given a text or a number, and makes a copy on the heap also of what is a text already"
+				f.advice = "look for the usual types first, and leave the others to package fmt"
+				f.fixes = p.typesFirst(call, x)
+			} else if list, ok := p.formatted(call); ok && dynamic(list) > 0 && p.worth(c) {
 				f.fixes = p.addedUp(call, list)
 			}
 			p.report(call, c, f)
@@ -79,6 +84,55 @@ func (p *Pass) addedUp(call *ast.CallExpr, list []piece) []report.Fix {
 		text = "(" + text + ")" // of which the order of the sum is the same anyhow
 	}
 	return p.fix(report.Mechanical, "add the parts up", replace(call, text))
+}
+
+// anything returns the argument of a call that shows just one, of which only the program knows the type.
+func (p *Pass) anything(call *ast.CallExpr) ast.Expr {
+	x := call.Args[len(call.Args)-1]
+	switch p.callee(call).Name() {
+	case "Sprint":
+		if len(call.Args) != 1 {
+			return nil
+		}
+	case "Sprintf":
+		if format, _ := p.text(call.Args[0]); len(call.Args) != 2 || format != "%v" {
+			return nil
+		}
+	default:
+		return nil
+	}
+	if _, generic := types.Unalias(p.typeOf(x)).(*types.TypeParam); generic {
+		return nil
+	}
+	if t, ok := p.typeOf(x).Underlying().(*types.Interface); !ok || !t.Empty() {
+		return nil
+	}
+	return x
+}
+
+// typesFirst is a fix that has a function of its own for texts and the usual numbers. What has methods has another type than these.
+func (p *Pass) typesFirst(call *ast.CallExpr, x ast.Expr) []report.Fix {
+	name, anyType := p.newName("textOf"), "any"
+	if !p.unit.atLeast(18) {
+		anyType = "interface{}"
+	}
+	p.need("strconv")
+	return p.fix(report.Mechanical, "look for the usual types first", replace(call, name+"("+p.src(x)+")"), p.declare(fmt.Sprintf(`// %[1]s returns what fmt.Sprint does.
+func %[1]s(v %[2]s) string {
+	switch x := v.(type) {
+	case string:
+		return x
+	case bool:
+		return strconv.FormatBool(x)
+	case int:
+		return strconv.Itoa(x)
+	case int64:
+		return strconv.FormatInt(x, 10)
+	case uint64:
+		return strconv.FormatUint(x, 10)
+	}
+	return fmt.Sprint(v)
+}`, name, anyType)))
 }
 
 // maxSummands bounds the parts of a sum: the compiler adds up to five at once without a list of them, and what is longer reads worse

@@ -63,8 +63,8 @@ func (p *Pass) sortedList(call *ast.CallExpr, stable bool) []report.Fix {
 			}
 		}
 	}
-	less, swap := methods["Less"], methods["Swap"]
-	if less == nil || swap == nil || len(less.Recv.List[0].Names) == 0 || !p.swaps(swap) {
+	less, swap, length := methods["Less"], methods["Swap"], methods["Len"]
+	if less == nil || swap == nil || length == nil || len(less.Recv.List[0].Names) == 0 || !p.swaps(swap) || !p.countsAll(length) {
 		return nil
 	}
 	return p.sortedSlice(call, list, less.Recv.List[0].Names[0], less.Type, less.Body, stable)
@@ -83,6 +83,19 @@ func (p *Pass) swaps(m *ast.FuncDecl) bool {
 	r, fieldR := p.element(st.Lhs[1], m.Recv.List[0].Names[0])
 	text := func(e ast.Expr) string { return types.ExprString(e) }
 	return l != nil && r != nil && l != r && fieldL == "" && fieldR == "" && text(st.Lhs[0]) == text(st.Rhs[1]) && text(st.Lhs[1]) == text(st.Rhs[0])
+}
+
+// countsAll reports whether a method returns the length of its receiver.
+func (p *Pass) countsAll(m *ast.FuncDecl) bool {
+	if len(m.Body.List) != 1 || len(m.Recv.List[0].Names) == 0 {
+		return false
+	}
+	ret, ok := m.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(ret.Results) != 1 {
+		return false
+	}
+	call := p.builtin(ret.Results[0], "len")
+	return call != nil && p.info().Uses[asIdent(call.Args[0])] == p.info().Defs[m.Recv.List[0].Names[0]]
 }
 
 // sortedSlice is a fix for a comparison of elements, or of one field of them: list is what is sorted, and slice what it is called in the

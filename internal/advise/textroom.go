@@ -58,6 +58,10 @@ func (p *Pass) grownBuffer(b *types.Var) {
 	for _, id := range p.uses(b) {
 		sel, ok := p.parent(id).(*ast.SelectorExpr)
 		if !ok {
+			ref, isRef := p.parent(id).(*ast.UnaryExpr)
+			if _, points := b.Type().(*types.Pointer); !points && !(isRef && ref.Op == token.AND) {
+				return // a copy would have the same room
+			}
 			continue
 		}
 		if sel.Sel.Name == "Grow" || sel.Sel.Name == "Bytes" { // what nothing was written to has none

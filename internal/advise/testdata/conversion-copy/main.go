@@ -40,6 +40,21 @@ func parse(b []byte) (sum int, err error) {
 
 func kept(b []byte) any { return b }
 
+type secret []byte
+
+func (s secret) String() string { return "(secret)" }
+
+func open(s secret) error {
+	if len(s) > 3 {
+		return fmt.Errorf("too long: %s", s)
+	}
+	return nil
+}
+
+func opened(s string) error {
+	return open([]byte(s)) // cost: runtime.stringtoslicebyte runtime.mallocgc
+}
+
 func parsed(s string) string {
 	n, err := parse([]byte(s)) // cost: runtime.stringtoslicebyte runtime.mallocgc; want
 	k := kept([]byte(s))       // cost: runtime.stringtoslicebyte runtime.mallocgc
@@ -52,6 +67,7 @@ func needed(b []byte, m map[string]int) int {
 }
 
 func main() {
+	fmt.Println(opened("abcd"), opened("a"))
 	fmt.Println(parsed("+123"), parsed("1 2"), parsed(strings.Repeat("1", 50)))
 	for _, s := range []string{"x", "prefix", "äb"} {
 		b, ok, r := texts(nil, s)

@@ -55,11 +55,26 @@ func long(a, b, c, d, e string) string {
 	return fmt.Sprintf("%s.%s.%s.%s.%s", a, b, c, d, e) // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
 }
 
+func anything(v any, e fmt.Stringer) string {
+	s := fmt.Sprint(v)          // cost: fmt.Sprint fmt.(*pp).doPrint; want
+	s += fmt.Sprintf("%v", v)   // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
+	s += fmt.Sprintf("%5v", v)  // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
+	s += fmt.Sprint(e)          // cost: fmt.Sprint fmt.(*pp).doPrint; want
+	return s + fmt.Sprint(v, v) // cost: fmt.Sprint fmt.(*pp).doPrint; want
+}
+
+func generic[T any](v T) string {
+	return fmt.Sprint(v) // cost: fmt.Sprint fmt.(*pp).doPrint; want
+}
+
 func passed(args ...any) string {
 	return fmt.Sprintln(args...) // cost: fmt.Sprintln fmt.(*pp).doPrintln
 }
 
 func main() {
+	for _, v := range []any{nil, "a", true, 1, int64(-2), uint64(3), id("b"), level(1), 1.5, []byte("c"), os.ErrExist, 'd', 1e21, &point{1, 2}} {
+		fmt.Println(anything(v, level(2)), generic(v))
+	}
 	fmt.Print(passed(1, "a"))
 	for _, n := range []int{-1, 0, 7, 123456789} {
 		fmt.Println(key("a", n), key("", n))

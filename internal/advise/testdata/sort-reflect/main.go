@@ -26,7 +26,14 @@ func (b byName) Swap(x, y int)      { b[y], b[x] = b[x], b[y] }
 func more(list []item) {
 	sort.Stable(byName(list)) // cost: sort.Stable sort.stable; want
 	sort.Sort(odd(list))      // cost: sort.Sort sort.pdqsort; want
+	sort.Sort(first(list))    // cost: sort.Sort sort.pdqsort; want
 }
+
+type first []item // of which only two are looked at
+
+func (f first) Len() int           { return min(2, len(f)) }
+func (f first) Less(i, j int) bool { return f[i].n < f[j].n }
+func (f first) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
 
 type odd []item // tells what it swaps
 

@@ -54,6 +54,18 @@ func raw(s string) []byte {
 	return b.Bytes()
 }
 
+// A copy that is made before anything is written has nothing of it.
+func copied(s string) string {
+	var a bytes.Buffer
+	b := a
+	for i := range len(s) {
+		a.WriteByte(s[i]) // cost: bytes.(*Buffer).WriteByte bytes.(*Buffer).grow
+	}
+	b.WriteByte('-')
+	return a.String() + b.String()
+}
+
 func main() {
+	fmt.Println(copied("abc"))
 	fmt.Println(upper("abc", 2), quoted("x"), numbers([]int{1, 2}), roomy("é"), raw("") == nil)
 }
