@@ -1,6 +1,7 @@
 package duel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,11 @@ func (d *duel) count(ctx context.Context) error {
 		}
 	}
 	i := 0
+	failed := make(map[*row]bool)
 	return d.work(ctx, func() *job {
+		for i < counts*len(rows) && failed[rows[i/counts]] {
+			i++
+		}
 		if i == counts*len(rows) {
 			return nil
 		}
@@ -62,6 +67,7 @@ func (d *duel) count(ctx context.Context) error {
 			},
 			done: func(time.Duration) {
 				if wrong != nil {
+					failed[r] = true
 					d.note("the instructions of %s could not be counted: %v", r.Name, wrong)
 					return
 				}
@@ -114,10 +120,16 @@ func (d *duel) instructions(ctx context.Context, prog *program, bench string, n,
 	}
 	f.Close()
 	defer os.Remove(f.Name())
-	results, err := d.do(ctx, run{
+	limit := cmp.Or(d.opt.countLimit, 2*time.Minute)
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	results, err := d.do(limited, run{
 		prog: prog, bench: bench, time: strconv.Itoa(n) + "x", alone: true, cpu: cpu,
 		under: []string{d.valgrind, "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=" + os.DevNull, "--log-file=" + filepath.ToSlash(f.Name())},
 	})
+	if limited.Err() != nil && ctx.Err() == nil {
+		return 0, fmt.Errorf("valgrind has not come to an end within %v", limit), nil
+	}
 	if err != nil {
 		return 0, nil, err
 	}

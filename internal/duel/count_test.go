@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,5 +49,34 @@ func TestCount(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := Run(context.Background(), Options{Old: old, New: new, Count: true}); !errors.Is(err, ErrNoValgrind) {
 		t.Errorf("without valgrind: %v", err)
+	}
+}
+
+// What takes too long below valgrind is said once, and tried once.
+func TestCountLimit(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the program that stands in for valgrind is a shell script")
+	}
+	dir := t.TempDir()
+	tries := filepath.Join(dir, "tries")
+	script := "#!/bin/sh\necho x >> '" + tries + "'\nexec sleep 60\n"
+	if err := os.WriteFile(filepath.Join(dir, "valgrind"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	old, new := sides(t)
+	d, err := Run(context.Background(), Options{
+		Old: old, New: new, Bench: "^BenchmarkWork$", Count: true, NoWhy: true, Budget: time.Nanosecond, Plan: stat.Plan{Within: 0.99},
+		countLimit: 300 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := strings.Join(d.Notes, "\n")
+	if strings.Count(notes, "valgrind has not come to an end within 300ms") != 1 || len(rowsOf(d)["Work"].Counts) > 0 {
+		t.Errorf("counted %+v, with notes %q", rowsOf(d)["Work"].Counts, d.Notes)
+	}
+	if tried, _ := os.ReadFile(tries); len(tried) == 0 || len(tried) > 2*counts {
+		t.Errorf("tried as often as lines of %q", tried)
 	}
 }

@@ -47,6 +47,8 @@ type Options struct {
 
 	// Say is told what is going on. It may be nil.
 	Say func(text string)
+
+	countLimit time.Duration // of a run in which instructions are counted; 0 is two minutes. What comes before benchmarks takes longer then, too
 }
 
 // Noise is by how much pairs of identical programs differ.
