@@ -33,7 +33,8 @@ do the same as before in calls of both versions that are made up (see hone prove
 back into a pool overwritten, and to allocate less or take less time in a benchmark, and to be
 worse in none. What passes is written at once, each file as a whole, or with --commit
 committed to a branch of its own with the evidence, so that the working tree stays as it is.
-The rest is listed with the reason, and remembered, so that it is not tried again.
+The rest is listed with the reason, and remembered, so that this version of hone does not try
+it again.
 
 With N, only that finding is tried, as hone advise numbers them; exit code 3 says that it is not proven.`
 
@@ -223,7 +224,7 @@ func refusals(sys *System, forget bool, dir string) (*fix.Memory, error) {
 		note(sys, "what is refused is not remembered: %v", err)
 		return nil, nil
 	}
-	m, err := fix.OpenMemory(filepath.Join(cache, "hone", "refused.json"))
+	m, err := fix.OpenMemory(filepath.Join(cache, "hone", "refused.json"), version())
 	if err != nil {
 		return nil, &hinted{err, "remove the file to begin anew"}
 	}

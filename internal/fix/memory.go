@@ -17,10 +17,11 @@ import (
 )
 
 // A Memory is patches that were refused, in a file. A patch is the same when the same rule wants the same of a function with the
-// same text, with the same version of Go for the same kind of machine: a new version may decide otherwise. A nil Memory
+// same text, with the same version of Go for the same kind of machine, and of hone: a new version may decide otherwise. A nil Memory
 // remembers nothing.
 type Memory struct {
 	file  string
+	hone  string // version
 	list  []Refusal
 	fresh []Refusal // those of list that are not in the file yet
 	dirt  bool
@@ -34,6 +35,7 @@ type Refusal struct {
 	Function string    `json:"function"`
 	Fix      string    `json:"fix"`
 	Go       string    `json:"go"`
+	Hone     string    `json:"hone"`
 	Reason   string    `json:"reason"`
 	When     time.Time `json:"when"`
 }
@@ -41,9 +43,9 @@ type Refusal struct {
 // maxRefusals is how many are kept, the newest.
 const maxRefusals = 5000
 
-// OpenMemory reads a file, which need not be there yet. One that cannot be read as what it should be is an error: it is not ours.
-func OpenMemory(file string) (*Memory, error) {
-	m := &Memory{file: file}
+// OpenMemory reads a file, which need not be there yet, for a version of hone. One that cannot be read as what it should be is an error: it is not ours.
+func OpenMemory(file, hone string) (*Memory, error) {
+	m := &Memory{file: file, hone: hone}
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
@@ -62,7 +64,7 @@ func (m *Memory) refused(key string) *Refusal {
 	if m == nil {
 		return nil
 	}
-	if i := slices.IndexFunc(m.list, func(r Refusal) bool { return r.Key == key }); i >= 0 {
+	if i := slices.IndexFunc(m.list, func(r Refusal) bool { return r.Key == key && r.Hone == m.hone }); i >= 0 {
 		return &m.list[i]
 	}
 	return nil
@@ -79,7 +81,7 @@ func (m *Memory) refuse(t *tree, y *trial, f *report.Finding) {
 	if len(reason) > most {
 		reason = strings.ToValidUTF8(reason[:most], "") + "…"
 	}
-	m.add(Refusal{key, t.path, f.Rule, f.Where.Function, y.fix.Title, t.vers, reason, time.Now().UTC().Truncate(time.Second)})
+	m.add(Refusal{key, t.path, f.Rule, f.Where.Function, y.fix.Title, t.vers, m.hone, reason, time.Now().UTC().Truncate(time.Second)})
 	m.fresh = append(m.fresh, m.list[len(m.list)-1])
 	m.dirt = true
 }
@@ -110,7 +112,7 @@ func (m *Memory) save() error {
 	if m == nil || !m.dirt {
 		return nil
 	}
-	if now, err := OpenMemory(m.file); err == nil && len(m.fresh) > 0 {
+	if now, err := OpenMemory(m.file, m.hone); err == nil && len(m.fresh) > 0 {
 		// Another hone may have written it meanwhile.
 		m.list = now.list
 		for _, r := range m.fresh {

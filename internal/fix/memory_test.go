@@ -27,7 +27,7 @@ func made(fn, text, new string) *trial {
 func TestMemory(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "deep", "refused.json")
-	m, err := OpenMemory(file)
+	m, err := OpenMemory(file, "hone v1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestMemory(t *testing.T) {
 	if err := m.save(); err != nil {
 		t.Fatal(err)
 	}
-	if m, err = OpenMemory(file); err != nil {
+	if m, err = OpenMemory(file, "hone v1"); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct {
@@ -59,19 +59,22 @@ func TestMemory(t *testing.T) {
 	if m.refused(y.key("go1.27")) != nil {
 		t.Error("another version of Go is taken for the same")
 	}
+	if other, err := OpenMemory(file, "hone v2"); err != nil || other.refused(y.key("go1.26")) != nil {
+		t.Errorf("another version of hone takes what was refused for decided: %v", err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/m\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := m.Forget(filepath.Join(dir, "deep")); n != 1 || err != nil {
 		t.Errorf("forgot %d, %v", n, err)
 	}
-	if m, err = OpenMemory(file); err != nil || len(m.list) != 0 {
+	if m, err = OpenMemory(file, "hone v1"); err != nil || len(m.list) != 0 {
 		t.Errorf("after forgetting: %v, %v", m, err)
 	}
 	if err := os.WriteFile(file, []byte("hello"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenMemory(file); err == nil {
+	if _, err := OpenMemory(file, "hone v1"); err == nil {
 		t.Error("a file of something else is no error")
 	}
 	var none *Memory
@@ -87,7 +90,7 @@ func TestMemoryOfTwo(t *testing.T) {
 	in := &tree{path: "example.com/m", vers: "go1.26"}
 	var both [2]*Memory
 	for i := range both {
-		m, err := OpenMemory(file)
+		m, err := OpenMemory(file, "hone v1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +105,7 @@ func TestMemoryOfTwo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m, err := OpenMemory(file)
+	m, err := OpenMemory(file, "hone v1")
 	if err != nil {
 		t.Fatal(err)
 	}
