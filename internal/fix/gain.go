@@ -22,6 +22,10 @@ const maxDoubt = 0.02
 // has to grow by in one benchmark where another got faster.
 const leastLoss = 0.01
 
+// leastGain is how much of its time some benchmark has to save where nothing less is allocated: what saves less may do so only by where its code
+// lies in memory, and is hardly worth a change.
+const leastGain = 0.03
+
 // leastForMore is how much of its time a benchmark has to save for sure that allocates more for it.
 const leastForMore = 0.05
 
@@ -64,7 +68,8 @@ func (y *trial) gains() {
 	}
 	faster, undecided, lighter, slower := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]*report.CompareRow{}
 	worth := map[string]bool{} // much faster
-	var less, open, risky, heavier, held *report.CompareRow
+	helps := false             // faster by as much as it has to be
+	var less, little, open, risky, heavier, held *report.CompareRow
 	var risks []*report.CompareRow
 	timed := false // some benchmark says for sure
 	holds := y.finding != nil && y.finding.Live
@@ -85,7 +90,8 @@ func (y *trial) gains() {
 			times, n = times+math.Log(ratio), n+1
 			switch row.Verdict {
 			case report.Better:
-				faster[name] = true
+				faster[name], little = true, row
+				helps = helps || ratio <= 1-leastGain
 				if row.What != "throughput" && row.Hi <= 1-leastForMore || row.What == "throughput" && row.Lo >= 1+leastForMore {
 					worth[name] = true
 				}
@@ -106,7 +112,7 @@ func (y *trial) gains() {
 			if row.What == liveHeap && (held == nil || row.Ratio < held.Ratio) {
 				held = row
 			}
-			if row.Verdict == report.Better && (!holds || row.What == liveHeap) {
+			if row.Verdict == report.Better && (!holds || row.What == liveHeap) && (ratio <= 1-leastLoss || row.What == "allocations" && row.Old-row.New > 0.5) {
 				allocs, m = allocs+math.Log(ratio), m+1
 				less = row
 			}
@@ -160,12 +166,14 @@ func (y *trial) gains() {
 		y.refuse(true, "slower: %s", said(rows[0]))
 	case heavier != nil:
 		y.refuse(true, "it needs more, and is not, or hardly, faster for it: %s", said(heavier))
-	case len(faster) > 0:
+	case helps, len(faster) > 0 && less != nil:
 	case less != nil && risky != nil:
 		y.refuse(false, "less is allocated, but whether it takes longer did not show in the time there was: %s; --each gives more", said(risky))
 	case less != nil:
 	case holds && held != nil: // what it was to save is what counts, whatever else got a little less
 		y.refuse(held.Verdict != report.Undecided, "no gain: %s", said(held))
+	case little != nil:
+		y.refuse(open == nil, "it wins next to nothing: %s", said(little))
 	case open != nil:
 		y.refuse(false, "whether it helps did not show in the time there was: %s; --each gives more", said(open))
 	default:

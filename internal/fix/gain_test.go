@@ -25,6 +25,8 @@ func TestGains(t *testing.T) {
 	few.Low, few.High, few.Lo, few.Hi = nil, nil, 0, math.Inf(1)
 	hardly := row("b", "CPU time", 1.005, report.Worse)
 	hardly.Hi = 1.011
+	one := row("a", "allocations", 199.0/200, report.Better)
+	one.Old, one.New = 200, 199
 	tests := []struct {
 		name    string
 		rows    []report.CompareRow
@@ -33,6 +35,11 @@ func TestGains(t *testing.T) {
 	}{
 		{"nothing", nil, "whether it helps is not known", false},
 		{"faster", []report.CompareRow{row("a", "CPU time", 0.5, report.Better)}, "", false},
+		{"hardly faster", []report.CompareRow{row("a", "CPU time", 0.98, report.Better)}, "it wins next to nothing", true},
+		{"hardly faster, and open elsewhere", []report.CompareRow{row("a", "CPU time", 0.98, report.Better), row("b", "CPU time", 1, report.Undecided)}, "it wins next to nothing", false},
+		{"hardly faster, with some bytes less", []report.CompareRow{row("a", "CPU time", 0.98, report.Better), row("a", "memory", 0.998, report.Better)}, "it wins next to nothing", true},
+		{"hardly faster, with less memory", []report.CompareRow{row("a", "CPU time", 0.98, report.Better), row("a", "memory", 0.98, report.Better)}, "", false},
+		{"hardly faster, with one allocation less", []report.CompareRow{row("a", "CPU time", 0.98, report.Better), one}, "", false},
 		{"as fast", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 1, report.Same)}, "no gain", true},
 		{"open", []report.CompareRow{row("a", "CPU time", 1, report.Undecided)}, "did not show", false},
 		{"fewer allocations", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "allocations", 0.5, report.Better)}, "", false},
