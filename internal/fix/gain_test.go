@@ -35,9 +35,10 @@ func TestGains(t *testing.T) {
 	}{
 		{"nothing", nil, "whether it helps is not known", false},
 		{"faster", []report.CompareRow{row("a", "CPU time", 0.5, report.Better)}, "", false},
-		{"hardly faster", []report.CompareRow{row("a", "CPU time", 0.98, report.Better)}, "it wins next to nothing", true},
-		{"hardly faster, and open elsewhere", []report.CompareRow{row("a", "CPU time", 0.98, report.Better), row("b", "CPU time", 1, report.Undecided)}, "it wins next to nothing", false},
-		{"hardly faster, with some bytes less", []report.CompareRow{row("a", "CPU time", 0.98, report.Better), row("a", "memory", 0.998, report.Better)}, "it wins next to nothing", true},
+		{"hardly faster", []report.CompareRow{row("a", "CPU time", 0.98, report.Better)}, "it wins little", true},
+		{"a little faster", []report.CompareRow{row("a", "CPU time", 0.964, report.Better)}, "it wins little", true},
+		{"hardly faster, and open elsewhere", []report.CompareRow{row("a", "CPU time", 0.98, report.Better), row("b", "CPU time", 1, report.Undecided)}, "it wins little", false},
+		{"hardly faster, with some bytes less", []report.CompareRow{row("a", "CPU time", 0.98, report.Better), row("a", "memory", 0.998, report.Better)}, "it wins little", true},
 		{"hardly faster, with less memory", []report.CompareRow{row("a", "CPU time", 0.98, report.Better), row("a", "memory", 0.98, report.Better)}, "", false},
 		{"hardly faster, with one allocation less", []report.CompareRow{row("a", "CPU time", 0.98, report.Better), one}, "", false},
 		{"as fast", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 1, report.Same)}, "no gain", true},
