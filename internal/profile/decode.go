@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"strings"
-	"sync"
 )
 
 // Limits keep hostile input from taking all memory. Real profiles stay far below them.
@@ -42,8 +41,14 @@ type decoder struct {
 	docURL      int64
 	comments    []int64
 
-	mappings []rawMapping
-	*rawTables
+	// In the tables, too, ids are numbers that stand for them until all has been read.
+	mappings    []rawMapping
+	functions   pile[rawFunction]
+	locations   []Location
+	lines       []Line // the block that lines of locations are put into
+	numLines    int    // of all locations
+	mappingIDs  idNumbers
+	functionIDs idNumbers
 
 	wireIDs   []byte // the stack of a sample as the file has it; may be part of the message
 	ids       idReader
@@ -53,24 +58,6 @@ type decoder struct {
 	rawLabels [][]rawLabel
 
 	oddValues int // how many values the first sample has that has not as many as the one before; or -1
-}
-
-// rawTables are the large tables as the file has them.
-type rawTables struct {
-	functions pile[rawFunction]
-	locations pile[rawLocation]
-	lines     pile[rawLine]
-}
-
-// usedTables are of profiles that have been read, for the next one.
-var usedTables = sync.Pool{New: func() any { return new(rawTables) }}
-
-// release gives the tables away, unless they are so large that the memory is worth more than the time.
-func (t *rawTables) release() {
-	if max(t.functions.n, t.locations.n, t.lines.n) <= 1<<14 {
-		t.functions.n, t.locations.n, t.lines.n = 0, 0, 0
-		usedTables.Put(t)
-	}
 }
 
 type rawType struct{ typ, unit int64 }
@@ -86,17 +73,6 @@ type rawFunction struct {
 	id                 uint64
 	name, system, file int64
 	start              int64
-}
-
-type rawLocation struct {
-	id, mapping, address uint64
-	firstLine, numLines  uint32
-	folded               bool
-}
-
-type rawLine struct {
-	function     uint64
-	line, column int64
 }
 
 // A pile is a table that grows without copying.
@@ -129,12 +105,10 @@ func decodeProto(s *stream, share func() float64, recognized func()) (*Profile, 
 	d := &decoder{
 		s:         s,
 		b:         NewBuilder(Header{}),
-		rawTables: usedTables.Get().(*rawTables),
 		labelSets: make(map[string]uint32),
 		rawLabels: make([][]rawLabel, 1),
 		oddValues: -1,
 	}
-	defer d.release()
 	d.b.values = nil
 	d.b.share = share
 	if !s.fill(1) && s.err == io.EOF {
@@ -379,39 +353,60 @@ func (d *decoder) function(m []byte) error {
 }
 
 func (d *decoder) location(m []byte) error {
-	if d.locations.n >= maxTable || d.lines.n >= 4*maxTable {
+	if len(d.locations) >= maxTable || d.numLines >= 4*maxTable {
 		return limitError{fmt.Sprintf("%d locations", maxTable)}
 	}
-	x := rawLocation{firstLine: uint32(d.lines.n)}
+	var x Location
+	var mapping uint64
 	var f field
 	var err error
+	first := len(d.lines)
 	for len(m) > 0 {
 		if m, err = f.next(m); err != nil {
 			return err
 		}
 		switch f.num {
 		case 1:
-			x.id = f.uint(&err)
+			x.ID = f.uint(&err)
 		case 2:
-			x.mapping = f.uint(&err)
+			mapping = f.uint(&err)
 		case 3:
-			x.address = f.uint(&err)
+			x.Address = f.uint(&err)
 		case 4:
 			if f.wire != wireBytes {
 				return errType
 			}
+			if len(d.lines) == cap(d.lines) {
+				// The lines of a location are in one block.
+				mine := d.lines[first:]
+				d.lines = grown(mine, max(2*len(mine), min(2*cap(d.lines), lineBlock), lineBlock/32))
+				first = 0
+			}
 			err = d.line(f.data)
 		case 5:
-			x.folded = f.uint(&err) != 0
+			x.Folded = f.uint(&err) != 0
 		}
 		if err != nil {
 			return err
 		}
 	}
-	x.numLines = uint32(d.lines.n) - x.firstLine
-	d.locations.add(x)
-	return err
+	n, err := d.mappingIDs.number(mapping)
+	if err != nil {
+		return err
+	}
+	x.Mapping, x.Lines = int32(n), d.lines[first:len(d.lines):len(d.lines)]
+	if n := len(d.locations); n == cap(d.locations) {
+		// What is not used of a column takes no memory, and what is copied takes twice as much.
+		d.locations = grown(d.locations, max(locationBlock, min(4*n, 4*locationBlock), 2*n))
+	}
+	d.locations = append(d.locations, x)
+	return nil
 }
+
+const (
+	lineBlock     = 8 << 10 // lines of locations that are next to each other
+	locationBlock = 4 << 10 // locations for which there is room at first
+)
 
 const (
 	keyLocations = 1<<3 | wireBytes
@@ -421,24 +416,30 @@ const (
 	keyLabel     = 3<<3 | wireBytes
 )
 
-// line reads a line of a location.
+// line reads a line of a location into the current block, which has room for it.
 func (d *decoder) line(m []byte) (err error) {
 	var f field
-	var l rawLine
+	var l Line
+	var function uint64
 	for len(m) > 0 && err == nil {
 		if m, err = f.next(m); err != nil {
 			return err
 		}
 		switch f.num {
 		case 1:
-			l.function = f.uint(&err)
+			function = f.uint(&err)
 		case 2:
-			l.line = int64(f.uint(&err))
+			l.Line = int64(f.uint(&err))
 		case 3:
-			l.column = int64(f.uint(&err))
+			l.Column = int64(f.uint(&err))
 		}
 	}
-	d.lines.add(l)
+	if err != nil {
+		return err
+	}
+	l.Function, err = d.functionIDs.number(function)
+	d.lines = append(d.lines, l)
+	d.numLines++
 	return err
 }
 

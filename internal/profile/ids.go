@@ -13,38 +13,47 @@ type idReader struct {
 	max  uint32 // largest number
 	zero bool   // whether one was 0
 
-	roots rootMemo
+	roots   rootMemo
+	numbers idNumbers
+}
 
-	large   []uint64 // ids of the numbers from firstLarge
-	numbers map[uint64]uint32
+// idNumbers are numbers of three bytes that stand for ids, which may be any.
+type idNumbers struct {
+	large []uint64 // ids of the numbers from firstLarge
+	of    map[uint64]uint32
 }
 
 const firstLarge = 1 << 23
 
 // id returns the id that has a number.
-func (r *idReader) id(n uint32) uint64 {
+func (x *idNumbers) id(n uint32) uint64 {
 	if n < firstLarge {
 		return uint64(n)
 	}
-	return r.large[n-firstLarge]
+	return x.large[n-firstLarge]
 }
 
 // number returns the number of an id.
-func (r *idReader) number(id uint64) (uint32, error) {
+func (x *idNumbers) number(id uint64) (uint32, error) {
 	if id < firstLarge {
 		return uint32(id), nil
 	}
-	n, ok := r.numbers[id]
+	return x.largeNumber(id)
+}
+
+// largeNumber is apart so that the usual case can be inlined.
+func (x *idNumbers) largeNumber(id uint64) (uint32, error) {
+	n, ok := x.of[id]
 	if !ok {
-		if len(r.large) > maxNumber-firstLarge {
-			return 0, limitError{"8 million locations with ids above 8 million"}
+		if len(x.large) > maxNumber-firstLarge {
+			return 0, limitError{"8 million ids above 8 million"}
 		}
-		if r.numbers == nil {
-			r.numbers = make(map[uint64]uint32)
+		if x.of == nil {
+			x.of = make(map[uint64]uint32)
 		}
-		n = uint32(firstLarge + len(r.large))
-		r.large = append(r.large, id)
-		r.numbers[id] = n
+		n = uint32(firstLarge + len(x.large))
+		x.large = append(x.large, id)
+		x.of[id] = n
 	}
 	return n, nil
 }
@@ -55,13 +64,13 @@ func (r *idReader) add(t *stackTable, ids []byte) (uint32, error) {
 	if !r.wide {
 		// What the outermost ids are packed is nearly always known, and a third of all ids need no reading.
 		if start = rootStart(ids); start >= 0 {
-			if known := r.roots.slot(ids[start:]); known.is(ids[start:]) {
+			if root, ok := r.roots.find(ids[start:]); ok {
 				packed, err := r.packNarrow(ids[:start], RootDepth)
 				if err != nil {
 					return 0, err
 				}
 				if packed != nil {
-					return t.put(packed, []byte{byte(known.root), byte(known.root >> 8)})
+					return t.put(packed, []byte{byte(root), byte(root >> 8)})
 				}
 			}
 		}
@@ -73,7 +82,7 @@ func (r *idReader) add(t *stackTable, ids []byte) (uint32, error) {
 	at, err := t.add(packed)
 	if err == nil && start >= 0 && !r.wide {
 		if root, ok := t.stack(at).Root(); ok {
-			r.roots.add(ids[start:], uint16(root))
+			r.roots.add(ids[start:], uint32(root))
 		}
 	}
 	return at, err
@@ -154,7 +163,7 @@ func (r *idReader) read(ids []byte) error {
 			return errVarint
 		}
 		ids = ids[n:]
-		x, err := r.number(id)
+		x, err := r.numbers.number(id)
 		if err != nil {
 			return err
 		}

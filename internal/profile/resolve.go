@@ -196,45 +196,46 @@ func (d *decoder) resolveFunctions(r *resolver) ([]Function, *indexOf, error) {
 	return out, &of, bad
 }
 
-// resolveLocations builds the location table. In a salvaged profile, lines whose function is lost go away.
+// resolveLocations puts indexes into the locations where they have numbers of ids. In a salvaged profile, lines whose
+// function is lost go away.
 func (d *decoder) resolveLocations(mappingOf, functionOf *indexOf, lenient bool) ([]Location, *indexOf, error) {
 	var bad error
-	of := newIndexOf(d.locations.n)
-	lines := make([]Line, 0, d.lines.n)
-	out := make([]Location, d.locations.n)
-	for i := range out {
-		l := d.locations.at(i)
-		if _, dup := of.get(l.id); bad == nil && l.id == 0 {
+	of := newIndexOf(len(d.locations))
+	for i := range d.locations {
+		l := &d.locations[i]
+		if _, dup := of.get(l.ID); bad == nil && l.ID == 0 {
 			bad = errors.New("found location with reserved id=0")
 		} else if bad == nil && dup {
-			bad = fmt.Errorf("multiple locations with same id: %d", l.id)
+			bad = fmt.Errorf("multiple locations with same id: %d", l.ID)
 		}
-		of.put(l.id, i)
-		mapping := int32(NoMapping)
-		if m, ok := mappingOf.get(l.mapping); ok {
-			mapping = m
+		of.put(l.ID, i)
+		m, ok := mappingOf.get(d.mappingIDs.id(uint32(l.Mapping)))
+		if !ok {
+			m = NoMapping
 		}
-		start := len(lines)
-		for j := range l.numLines {
-			ln := d.lines.at(int(l.firstLine + j))
-			f, ok := functionOf.get(ln.function)
-			if !ok || ln.function == 0 {
+		l.Mapping = m
+		kept := 0
+		for _, ln := range l.Lines {
+			id := d.functionIDs.id(ln.Function)
+			f, ok := functionOf.get(id)
+			if !ok || id == 0 {
 				if bad == nil && !lenient {
-					bad = fmt.Errorf("location id: %d has a line with nil function", l.id)
+					bad = fmt.Errorf("location id: %d has a line with nil function", l.ID)
 				}
 				continue
 			}
 			if lenient && d.functions.at(int(f)).name >= int64(d.strings.n) {
 				continue
 			}
-			lines = append(lines, Line{uint32(f), ln.line, ln.column})
+			ln.Function = uint32(f)
+			l.Lines[kept] = ln
+			kept++
 		}
-		o := &out[i]
-		o.ID, o.Mapping, o.Folded, o.Address = l.id, mapping, l.folded, l.address
-		// The pointer comes last: see table.
-		o.Lines = lines[start:len(lines):len(lines)]
+		if kept < len(l.Lines) {
+			l.Lines = l.Lines[:kept:kept]
+		}
 	}
-	return out, &of, bad
+	return d.locations, &of, bad
 }
 
 // checkSamples returns what is wrong with the values of samples.
@@ -279,7 +280,7 @@ func (d *decoder) resolveStacks(locations []Location, of *indexOf, lenient bool)
 	for i, at := range b.stack {
 		stack = old.stack(at).Append(stack[:0])
 		for j, n := range stack {
-			id := d.ids.id(n + 1)
+			id := d.ids.numbers.id(n + 1)
 			l, ok := of.get(id)
 			switch {
 			case ok && id != 0:

@@ -10,60 +10,84 @@ import (
 // A rootMemo remembers the numbers of narrow roots by what they are in the file, which are the ids of locations as
 // varints. A new root takes the place of an old one.
 type rootMemo struct {
-	slots []memoRoot
+	slots []uint32 // number of a root, below memoUsed and bits of the hash of its text; or 0
 	used  int
-}
-
-// A memoRoot has one line of the cache, since waiting for memory is what looking it up costs.
-type memoRoot struct {
-	root uint16
-	n    uint8 // bytes of text; 0 is nothing yet
-	text [RootDepth * 3]byte
-	_    [64 - 3 - RootDepth*3]byte
+	texts []byte // by number of the root; since each has as many varints, none is the beginning of another
 }
 
 const (
-	fewMemoRoots  = 1 << 7 // small profiles should not pay for many
-	mostMemoRoots = 1 << 14
+	fewMemoRoots  = 1 << 8 // small profiles should not pay for many
+	mostMemoRoots = 1 << 15
+
+	memoText = RootDepth * 3
+	memoUsed = 1 << 16 // the lowest bit of the mark of a slot
+	memoRoot = memoUsed - 1
 )
 
-// slot returns the place for a root, or nil when its text is longer than it need be.
-func (m *rootMemo) slot(text []byte) *memoRoot {
-	if len(text) > RootDepth*3 {
-		return nil
+// find returns the number of the root that has a text.
+func (m *rootMemo) find(text []byte) (root uint32, ok bool) {
+	if len(text) > memoText || len(m.slots) == 0 {
+		return 0, false
 	}
-	if m.slots == nil {
-		m.slots = make([]memoRoot, fewMemoRoots)
+	hash := maphash.Bytes(hashSeed, text)
+	slot := m.slots[hash&uint64(len(m.slots)-1)]
+	if slot&^memoRoot != memoMark(hash) {
+		return 0, false
 	}
-	return &m.slots[maphash.Bytes(hashSeed, text)&uint64(len(m.slots)-1)]
+	root = slot & memoRoot
+	return root, bytes.HasPrefix(m.texts[memoText*root:], text)
 }
 
+// memoMark returns what a slot has above the number of a root whose text has that hash.
+func memoMark(hash uint64) uint32 { return uint32(hash>>32)&^memoRoot | memoUsed }
+
 // add remembers a root.
-func (m *rootMemo) add(text []byte, root uint16) {
-	r := m.slot(text)
-	if r == nil {
+func (m *rootMemo) add(text []byte, root uint32) {
+	if len(text) > memoText {
 		return
 	}
-	if r.n == 0 {
+	if 2*m.used >= len(m.slots) && len(m.slots) < mostMemoRoots {
+		m.grow()
+	}
+	end := memoText * (int(root) + 1)
+	if end > cap(m.texts) {
+		m.texts = grown(m.texts, min(max(4*end, memoText*fewMemoRoots), memoText*maxRoots))
+	}
+	m.texts = m.texts[:max(len(m.texts), end)]
+	copy(m.texts[end-memoText:], text)
+	m.put(maphash.Bytes(hashSeed, text), root)
+}
+
+func (m *rootMemo) put(hash uint64, root uint32) {
+	slot := &m.slots[hash&uint64(len(m.slots)-1)]
+	if *slot == 0 {
 		m.used++
 	}
-	r.root, r.n = root, uint8(copy(r.text[:], text))
-	if m.used <= len(m.slots)/2 || len(m.slots) == mostMemoRoots {
-		return
-	}
+	*slot = memoMark(hash) | root
+}
+
+func (m *rootMemo) grow() {
 	old := m.slots
-	m.slots, m.used = make([]memoRoot, min(4*len(old), mostMemoRoots)), 0
-	for i := range old {
-		if r := &old[i]; r.n > 0 {
-			*m.slot(r.text[:r.n]) = *r
-			m.used++
+	m.slots, m.used = make([]uint32, max(fewMemoRoots, min(4*len(old), mostMemoRoots))), 0
+	for _, slot := range old {
+		if slot != 0 {
+			root := slot & memoRoot
+			text := m.texts[memoText*root:][:memoText]
+			m.put(maphash.Bytes(hashSeed, text[:varintsEnd(text, RootDepth)]), root)
 		}
 	}
 }
 
-// is reports whether the root is the one with that text.
-func (r *memoRoot) is(text []byte) bool {
-	return r != nil && bytes.Equal(r.text[:r.n], text)
+// varintsEnd returns where the first n varints end.
+func varintsEnd(b []byte, n int) int {
+	for i, c := range b {
+		if c < 0x80 {
+			if n--; n == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(b)
 }
 
 // rootStart returns where the last ids begin that are as many as a root has, or -1 when there are fewer.

@@ -59,10 +59,12 @@ func (t *rootTable) number(root []byte, wide bool) (uint32, bool) {
 		return 0, false
 	}
 	r.index.find(hash, func(uint32) bool { return false }).put(n)
-	if len(r.data) > 0 {
-		r.data = r.data[:len(r.data)-rootSlack]
+	end := r.size * int(n+1)
+	if end+rootSlack > cap(r.data) {
+		r.data = grown(r.data, min(4*max(end, 64*r.size), r.size*maxRoots)+rootSlack)
 	}
-	r.data = append(append(r.data, root...), make([]byte, rootSlack)...)
+	r.data = r.data[:end+rootSlack]
+	copy(r.data[end-r.size:], root)
 	return n, true
 }
 

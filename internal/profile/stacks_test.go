@@ -55,7 +55,7 @@ func TestPack(t *testing.T) {
 		var got []uint64
 		stack := table.stack(a)
 		for _, l := range stack.Append(nil) {
-			got = append(got, r.id(l+1))
+			got = append(got, r.numbers.id(l+1))
 		}
 		if !slices.Equal(got, want[i]) {
 			t.Errorf("stack %d: got %v, want %v", i, got, want[i])

@@ -45,11 +45,11 @@ type frameTable struct {
 	frames    []report.Frame
 	inlinable []bool // whether the frame is anywhere inlined into another
 
-	// The frames of location l, outermost first, are at[start[l]:start[l+1]]. Most locations have just one, only[l];
-	// for others that is -1.
+	// Most locations have just one frame, only[l]. Where that is negative, the frames, outermost first, are those
+	// in at from start[^only[l]] to the start after that.
+	only  []int32
 	start []uint32
 	at    []int32
-	only  []int32
 	gaps  bool // some locations have no frames
 }
 
@@ -82,9 +82,8 @@ func (n *names) id(s string) int32 {
 // newFrameTable numbers the frames of p. shorten is applied to file names first.
 func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *frameTable {
 	t := &frameTable{
-		start: make([]uint32, 1, len(p.Locations)+1),
-		at:    make([]int32, 0, len(p.Locations)+len(p.Locations)/2),
 		only:  make([]int32, 0, len(p.Locations)),
+		start: make([]uint32, 1, 64),
 	}
 	text := names{ids: make(map[string]int32, len(p.Functions)), text: make([]string, 0, len(p.Functions))}
 	text.id("")
@@ -197,19 +196,30 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 			t.at = append(t.at, n)
 			t.inlinable[n] = t.inlinable[n] || j < len(lines)-1
 		}
-		only := int32(-1)
-		if first := t.start[i]; len(t.at) == int(first)+1 {
-			only = t.at[first]
+		many := len(t.start) - 1
+		switch first := int(t.start[many]); len(t.at) - first {
+		case 1:
+			t.only = append(t.only, t.at[first])
+			t.at = t.at[:first]
+		case 0:
+			t.gaps = true
+			fallthrough
+		default:
+			t.only = append(t.only, ^int32(many))
+			t.start = append(t.start, uint32(len(t.at)))
 		}
-		t.only = append(t.only, only)
-		t.gaps = t.gaps || len(t.at) == int(t.start[i])
-		t.start = append(t.start, uint32(len(t.at)))
 	}
 	return t
 }
 
 // of returns the frames of location l, outermost first.
-func (t *frameTable) of(l uint32) []int32 { return t.at[t.start[l]:t.start[l+1]] }
+func (t *frameTable) of(l uint32) []int32 {
+	many := t.only[l]
+	if many >= 0 {
+		return t.only[l : l+1]
+	}
+	return t.at[t.start[^many]:t.start[^many+1]]
+}
 
 // TrimPath shortens a recorded file name: see pathTrimmer.
 func TrimPath(name, trim, search string) string { return pathTrimmer(trim, search)(name) }

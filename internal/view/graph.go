@@ -248,7 +248,7 @@ func newCallFinder(g *graph, p *profile.Profile, t *frameTable, filter callFilte
 	if !x.any && x.from == nil {
 		return x
 	}
-	x.places = make([]callPlace, len(t.start)-1)
+	x.places = make([]callPlace, len(t.only))
 	x.last = make([]lastCall, len(x.places))
 	x.targets = make([]bool, len(x.places))
 	for l := range x.places {
