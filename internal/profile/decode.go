@@ -379,6 +379,9 @@ func (d *decoder) location(m []byte) error {
 			if len(d.lines) == cap(d.lines) {
 				// The lines of a location are in one block.
 				mine := d.lines[first:]
+				if len(mine) > maxDepth {
+					return errDeep
+				}
 				d.lines = grown(mine, max(2*len(mine), min(2*cap(d.lines), lineBlock), lineBlock/32))
 				first = 0
 			}
