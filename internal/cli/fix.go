@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -191,7 +192,8 @@ func fixResult(x *report.Fixed, kept bool) string {
 		return ": " + reason
 	}
 	for i := range x.Speed {
-		if r := &x.Speed[i]; r.Verdict == report.Better {
+		// What is known to the byte may be better by a millionth.
+		if r := &x.Speed[i]; r.Verdict == report.Better && math.Abs(r.Ratio-1) >= 0.005 {
 			return fmt.Sprintf(": %s of %s %+.0f%%", r.What, r.Name, 100*(r.Ratio-1))
 		}
 	}
