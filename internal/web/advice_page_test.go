@@ -68,7 +68,7 @@ func TestPageFindings(t *testing.T) {
 	if got := p.text(".findings [role=status]"); !strings.Contains(got, "there is no go command") {
 		t.Errorf("a failure is told as %q", got)
 	}
-	p.forgive() // the browser reports the refusal
+	p.forgive("422 (Unprocessable Entity)")
 	p.click(".findings button", "Look again")
 	p.wait(`/being loaded/.test(document.querySelector(".findings [role=status]").innerText)`)
 	let(nil)

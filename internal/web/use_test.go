@@ -338,7 +338,6 @@ func TestPageNoMachineCode(t *testing.T) {
 	if got := p.text("tr.machine"); len(strings.TrimSpace(got)) < 10 {
 		t.Errorf("it says only %q", got)
 	}
-	p.forgive() // the browser reports the refusal
 }
 
 // A search moves nothing but the picture, and on paper, in forced colours and without motion the page can be read.

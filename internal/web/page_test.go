@@ -1,0 +1,247 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long something that will come may take. Nothing waits for as long unless it is broken.
+const patience = 3 * time.Minute
+
+// chromium starts the browser that all tests share.
+var chromium = sync.OnceValues(func() (context.Context, error) {
+	var path string
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		return nil, errors.New("there is no chromium, which the tests of the page run in; apt-get install -y chromium")
+	}
+	opts := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path),
+		chromedp.NoSandbox, // CI runs as root
+		chromedp.DisableGPU,
+		chromedp.WSURLReadTimeout(patience), // starting takes half a minute where much else runs
+	)
+	alloc, stopAlloc := chromedp.NewExecAllocator(context.Background(), opts...)
+	ctx, stop := chromedp.NewContext(alloc)
+	stopBrowser = func() {
+		stop()
+		stopAlloc()
+	}
+	return ctx, chromedp.Do(ctx)
+})
+
+// stopBrowser ends what chromium has started.
+var stopBrowser = func() {}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	stopBrowser()
+	os.Exit(code)
+}
+
+// A page is a tab of the browser.
+type page struct {
+	t   *testing.T
+	ctx context.Context
+	url string // of the server
+
+	mu     sync.Mutex
+	errors []string // what the console said that it should not have
+}
+
+// open opens a tab of a size at the first page of a server. When the test ends the console must have been silent.
+func open(t *testing.T, first string, width, height int64) *page {
+	t.Helper()
+	browserCtx, err := chromium()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := chromedp.NewContext(browserCtx)
+	ctx, stopTime := context.WithTimeout(ctx, 5*patience)
+	url, _, _ := strings.Cut(first, "/overview")
+	p := &page{t: t, ctx: ctx, url: url}
+	console := chromedp.Console(ctx)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for m, err := range console {
+			if err != nil {
+				return
+			}
+			switch m.Type {
+			case chromedp.ConsoleError, chromedp.ConsoleWarning, chromedp.ConsoleException:
+				p.mu.Lock()
+				p.errors = append(p.errors, m.Text+" "+m.URL)
+				p.mu.Unlock()
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		stopTime()
+		stop()
+		<-read
+		for _, e := range p.errors {
+			t.Errorf("the console says: %s", e)
+		}
+	})
+	// The first page hands out the cookie.
+	p.do(chromedp.EmulateViewport(width, height), chromedp.Navigate(first))
+	return p
+}
+
+// forgive waits until the console has said what a test provoked, and takes it back. What the console says travels by
+// itself, so it may come after what the page did next.
+func (p *page) forgive(said string) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		p.mu.Lock()
+		i := slices.IndexFunc(p.errors, func(e string) bool { return strings.Contains(e, said) })
+		if i >= 0 {
+			p.errors = slices.Delete(p.errors, i, i+1)
+		}
+		p.mu.Unlock()
+		if i >= 0 {
+			return
+		}
+	}
+	p.t.Fatalf("the console never said %q", said)
+}
+
+func (p *page) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, steps...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// visit loads a path and waits until its view has something to show.
+func (p *page) visit(path string) {
+	p.t.Helper()
+	p.do(chromedp.Navigate(p.url + path))
+	p.settled()
+}
+
+// settled waits until nothing is awaited any more and the picture, if there is one, is painted.
+func (p *page) settled() {
+	p.t.Helper()
+	p.wait(`(() => {
+		const main = document.querySelector("main");
+		if (!main || main.getAttribute("aria-busy") || main.querySelector("[aria-busy]") || main.textContent.trim() === "") return false;
+		if (Number(document.documentElement.dataset.asking) > 0) return false;
+		return [...document.querySelectorAll("canvas")].every((c) => c.dataset.paint === "done");
+	})()`)
+	eval[bool](p, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+}
+
+// wait waits until a condition holds in the page.
+func (p *page) wait(cond string) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if eval[bool](p, cond) {
+			return
+		}
+	}
+	text := eval[string](p, `location.href + "\n" + (document.querySelector("main")?.innerText ?? "no page").slice(0, 800)`)
+	p.t.Fatalf("waited in vain for %s; the page shows %s", cond, text)
+}
+
+// eval returns what an expression, or what it promises, is.
+func eval[T any](p *page, js string) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.t.Fatalf("%s: %v", js, err)
+	}
+	return v
+}
+
+// text returns the text of the first element that matches.
+func (p *page) text(selector string) string {
+	p.t.Helper()
+	return eval[string](p, fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector))
+}
+
+// key presses keys.
+func (p *page) key(keys string) {
+	p.t.Helper()
+	p.do(chromedp.KeyEvent(keys))
+}
+
+// click clicks the first element that matches, or the one of them that has a text.
+func (p *page) click(selector, text string) {
+	p.t.Helper()
+	ok := eval[bool](p, fmt.Sprintf(`(() => {
+		const e = [...document.querySelectorAll(%q)].find((e) => e.textContent.includes(%q));
+		e?.click();
+		return e !== undefined;
+	})()`, selector, text))
+	if !ok {
+		p.t.Fatalf("there is no %s with %q", selector, text)
+	}
+}
+
+// search presses /. It is sent as an event of the page, because a driven browser types the letter as well, which a real
+// one does not.
+func (p *page) search() {
+	p.t.Helper()
+	eval[bool](p, `document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true, cancelable: true })) === false`)
+}
+
+// visitTab chooses a view.
+func (p *page) visitTab(title string) {
+	p.t.Helper()
+	p.click(".tabs a", title)
+	p.settled()
+}
+
+// point moves the mouse over a canvas, given in shares of its width and in rows, and clicks so many times.
+func (p *page) point(x float64, row, clicks int) {
+	p.t.Helper()
+	box := eval[struct{ X, Y, Width float64 }](p,
+		`(() => { const r = document.querySelector(".scroller").getBoundingClientRect(); return { X: r.x, Y: r.y, Width: r.width }; })()`)
+	atX, atY := box.X+x*box.Width, box.Y+float64(row)*20+10
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, atX, atY))
+	for i := range clicks {
+		p.do(chromedp.MouseClickXY(atX, atY, chromedp.ClickCount(i+1)))
+	}
+}
+
+// colors returns how many colours a canvas has: a blank one has one.
+func (p *page) colors() int {
+	p.t.Helper()
+	return eval[int](p, `(() => {
+		const from = document.querySelector("canvas");
+		const c = new OffscreenCanvas(from.width, from.height).getContext("2d", { willReadFrequently: true });
+		c.drawImage(from, 0, 0);
+		const d = c.getImageData(0, 0, from.width, from.height).data;
+		const seen = new Set();
+		for (let i = 0; i < d.length; i += 4) seen.add((d[i] << 16) | (d[i + 1] << 8) | d[i + 2]);
+		return seen.size;
+	})()`)
+}
+
+// getJSON asks the server what the page asks.
+func getJSON(t *testing.T, p *page, path string, out any) {
+	t.Helper()
+	text := eval[string](p, fmt.Sprintf(`fetch(%q).then((r) => r.text())`, path))
+	if err := json.Unmarshal([]byte(text), out); err != nil {
+		t.Fatalf("%s answers %.200s: %v", path, text, err)
+	}
+}
