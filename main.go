@@ -8,8 +8,9 @@ import (
 )
 
 func main() {
-	ctx, stop := cli.Interruptible()
-	code := cli.Main(ctx, cli.OS(), os.Args[1:])
+	args := os.Args[1:]
+	ctx, stop := cli.Interruptible(args)
+	code := cli.Main(ctx, cli.OS(), args)
 	stop() // explicitly: os.Exit skips deferred calls
 	os.Exit(code)
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/hone-perf/hone/internal/compat/pprof"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/view"
 )
 
 // Exit codes of hone.
@@ -70,10 +71,17 @@ func OS() System {
 // Interruptible returns a context that ends with the first interrupt, or when hone is asked to end; the second time ends
 // the program. When interrupts are ignored, as in what a script runs in the background, they stay so, for us and for what
 // we run.
-func Interruptible() (context.Context, context.CancelFunc) {
+func Interruptible(args []string) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
-	// Listening takes as long as reading a small profile. A command that ends before anybody could ask it to need not.
-	soon := time.AfterFunc(5*time.Millisecond, func() {
+	// Listening takes a millisecond or two, which is as long as reading a small profile. A command that ends before anybody
+	// could ask it to need not, and one that looks at profiles starts nothing that would outlive it.
+	wait := 5 * time.Millisecond
+	if len(args) > 0 {
+		if v, ok := view.Find(args[0]); ok && v.Part == view.Profile || args[0] == "pprof" {
+			wait = 60 * time.Millisecond
+		}
+	}
+	soon := time.AfterFunc(wait, func() {
 		signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 		if signal.Ignored(os.Interrupt) {
 			signals = signals[1:]
