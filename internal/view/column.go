@@ -11,7 +11,8 @@ type tally struct {
 // column adds up one column of values by frame.
 //
 // Adding the outermost frames up once for all stacks that share a root was tried: to find out which frames of a stack are in
-// its root, too, takes as long as adding them up. So does a tally of 16 bytes, or tables of two bytes for each entry.
+// its root, too, takes as long as adding them up. With the samples in the order of their roots, 16 thousand at a time, a small
+// profile takes 1 % less and large ones 4 to 10 % more. Tables of two bytes for each entry won nothing either.
 func (b *builder) column(values []int64) (flat []int64, sums []tally) {
 	t := b.table
 	flat, sums = make([]int64, len(t.frames)), make([]tally, len(t.frames))
