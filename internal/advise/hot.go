@@ -237,35 +237,6 @@ func (p *Pass) leafFor(n ast.Node) string {
 	return ""
 }
 
-// A callee is a function of another module, or some of them, that costs more than it looks.
-type callee struct {
-	prefix               string // of its name, as profiles have it
-	title, claim, advice string
-}
-
-var callees = []callee{
-	{"regexp.(*Regexp).", "regular expression on a hot path", "a regular expression is matched step by step by a machine that was made for all of them, and what it finds is a new slice",
-		"take a text of a simple form apart by hand: with Cut, IndexByte, a loop over its bytes; or look first whether it can match at all"},
-	{"math/big.", "large numbers made for every step", "each call makes a new number with an array of its own, where the result does not go into one that was used before",
-		"let the result go into a number that is kept (z.Add(z, x)), make constants once; where 128 bits do, use two uint64 and math/bits"},
-	{"strings.ToLower", "text made lower or upper case for every call", "a new text is made for each one that has a letter of the other case", "compare with EqualFold, keep what is asked for again, or change the case of bytes where they are"},
-	{"strings.ToUpper", "text made lower or upper case for every call", "a new text is made for each one that has a letter of the other case", "compare with EqualFold, keep what is asked for again, or change the case of bytes where they are"},
-	{"strings.Split", "text split for every call", "the parts are put into a new slice", "take the parts off one by one with Cut, or range over SplitSeq"},
-	{"strings.Fields", "text split for every call", "the parts are put into a new slice", "range over FieldsSeq, or find the parts by their index"},
-	{"strings.Join", "texts joined for every call", "a new text is made of all of them", "append them to where the text belongs in the end"},
-	{"strings.Repeat", "text repeated for every call", "a new text is made each time", "keep a long one, and take as much of it as is needed; or write to a buffer"},
-	{"strings.Replace", "text replaced for every call", "each replacement makes a new text", "go through the text once, and write to a buffer; or do without where there is nothing to replace"},
-	{"fmt.", "fmt on a hot path", "fmt looks at its format and at the types of its arguments each time, and what it is given is put on the heap", "write with strconv and append, or +"},
-	{"strconv.", "number made a text for every call", "each one is a text of its own", "append it to where it belongs, with strconv.Append…"},
-	{"encoding/json.", "JSON through reflection on a hot path", "package json looks types up, and allocates what it reads", "decode into a struct that is used again, or write a decoder for what comes often"},
-	{"time.Time.Format", "time formatted for every call", "the layout is read each time, and the text is a new one", "AppendFormat writes it to where it belongs"},
-	{"encoding/hex.EncodeToString", "bytes written as a text of their own", "the text is a new one", "hex.AppendEncode writes it to where it belongs"},
-	{"sort.", "sorted through an interface", "Less and Swap are called through an interface, which is put on the heap", "package slices sorts by type"},
-	{"errors.New", "errors made for every call", "each error is a new object, though it may be dropped by the caller", "return one that is made once, or a bool"},
-	{"bytes.(*Buffer).", "buffer that grows for every call", "a new buffer grows step by step, each time", "begin with room for what is usual (Grow), or use a buffer again"},
-	{"strings.(*Builder).", "text that grows for every call", "a new Builder grows step by step, each time", "begin with room for what is usual (Grow)"},
-}
-
 var hotCall = &Rule{
 	Name: "hot-call", Rank: 0, Vague: true,
 	Doc: "a call of a library allocates much of what the program does",
@@ -296,19 +267,13 @@ var hotCall = &Rule{
 			name := most[strings.LastIndexByte(most, '/')+1:]
 			what := callee{title: name + " allocates for every call", claim: name + " allocates what it returns, or needs in between, each time",
 				advice: "look whether the result can be kept, whether it is needed in all cases, and whether there is a form that takes a buffer, or a value to use again"}
-			if i := slices.IndexFunc(callees, func(k callee) bool { return strings.HasPrefix(most, k.prefix) }); i >= 0 {
-				what = callees[i]
+			if k := knownCallee(most); k != nil {
+				what = *k
 			}
 			p.why = "what has to change is more than this line"
 			p.report(n, c, finding{title: what.title, claim: what.claim, advice: what.advice, callee: most, risk: "what is used again is seen by all who have it"})
 		})
 	},
-}
-
-// talks reports whether a function is there to talk to somebody else, which costs what it costs.
-func talks(fn string) bool {
-	pkg := packageOf(fn)
-	return pkg == "net" || strings.HasPrefix(pkg, "net/http") || pkg == "os" || pkg == "syscall" || pkg == "testing" || strings.HasPrefix(pkg, "database/")
 }
 
 // mine reports whether a function is of the module that is looked at.

@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"math/big"
+	"net"
 	"regexp"
 	"strings"
+	"time"
 )
 
 var size = regexp.MustCompile(`^(\d+)([a-z]*)$`)
@@ -30,11 +32,23 @@ func words(s string) int {
 	return n
 }
 
+func stamp(b []byte, t time.Time) []byte {
+	return append(quoted(b, t.String()), '\n') // cost: time.Time.String time.Time.Format; want
+}
+
+func quoted(b []byte, s string) []byte {
+	return append(append(append(b, '"'), s...), '"')
+}
+
+func local(s string) bool {
+	return net.ParseIP(s).IsLoopback() // cost: net.ParseIP; want
+}
+
 // It is a function of this program that costs.
 func own(s string) string {
 	return parsed(s) // cost: main.parsed regexp.(*Regexp).FindStringSubmatch
 }
 
 func main() {
-	fmt.Println(parsed("12kb"), sum(5), words("a bc"), own("3"))
+	fmt.Println(parsed("12kb"), sum(5), words("a bc"), own("3"), stamp(nil, time.Time{}), local("::1"))
 }
