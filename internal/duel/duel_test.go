@@ -210,7 +210,7 @@ func TestPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d, err := Run(context.Background(), Options{Old: old, New: new, Bench: "Work|Fails", Budget: time.Nanosecond, How: recording.Duet, Plan: stat.Plan{Within: 0.99}})
+	d, err := Run(context.Background(), Options{Old: old, New: new, Bench: "Work|Fails", Budget: time.Nanosecond, How: recording.Duet, Plan: stat.Plan{Within: 0.4}})
 	if err != nil {
 		t.Fatal(err)
 	}
