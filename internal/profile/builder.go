@@ -1,6 +1,9 @@
 package profile
 
-import "fmt"
+import (
+	"fmt"
+	"github.com/hone-perf/hone/internal/pages"
+)
 
 // A Builder makes a Profile sample by sample. Tables are filled by appending to them directly; samples refer to
 // locations by index.
@@ -107,7 +110,7 @@ func (b *Builder) more() int {
 // grown returns a column with room for n. slices.Grow clears the room, which takes its pages from the kernel before there is
 // something to put there; and since the collector can't stop a goroutine that clears memory, it asks it to over and over.
 func grown[T any](col []T, n int) []T {
-	more := make([]T, len(col), n)
+	more := pages.Make[T](len(col), n)
 	copy(more, col)
 	return more
 }

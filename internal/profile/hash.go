@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"github.com/hone-perf/hone/internal/pages"
 	"hash/maphash"
 	"math/bits"
 )
@@ -82,7 +83,7 @@ func (x *hashIndex) candidates(hashes []uint64, at []uint32) {
 // a hundred profiles are added up, that is one thirtieth of the CPU time. To write a pointer reads what was there, while the
 // collector runs.
 func table[T any](n, size int) []T {
-	t := make([]T, n)
+	t := pages.Make[T](n, n)
 	var zero T
 	for i := 0; i < n; i += 4096 / size {
 		t[i] = zero

@@ -3,6 +3,7 @@ package profile
 import (
 	"errors"
 	"fmt"
+	"github.com/hone-perf/hone/internal/pages"
 	"io"
 )
 
@@ -181,7 +182,7 @@ func (d *decoder) resolveMappings(r *resolver) ([]Mapping, *indexOf, error) {
 func (d *decoder) resolveFunctions(r *resolver) ([]Function, *indexOf, error) {
 	var bad error
 	of := newIndexOf(d.functions.n)
-	out := make([]Function, d.functions.n)
+	out := pages.Make[Function](d.functions.n, d.functions.n)
 	for i := range out {
 		f := d.functions.at(i)
 		out[i].ID, out[i].StartLine = f.id, f.start

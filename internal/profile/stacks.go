@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"github.com/hone-perf/hone/internal/pages"
 	"hash/maphash"
 	"math"
 	"slices"
@@ -66,7 +67,7 @@ func (t *stackTable) put(packed, rest []byte) (uint32, error) {
 		if last++; last >= 1<<(32-stackBits) {
 			return 0, errStacks
 		}
-		t.blocks = append(t.blocks, make([]byte, size))
+		t.blocks = append(t.blocks, pages.Make[byte](size, size))
 		t.used = 0
 	}
 	at := uint32(last)<<stackBits | uint32(t.used)

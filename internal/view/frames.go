@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"github.com/hone-perf/hone/internal/pages"
 	"path/filepath"
 	"strings"
 
@@ -82,7 +83,7 @@ func (n *names) id(s string) int32 {
 // newFrameTable numbers the frames of p. shorten is applied to file names first.
 func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *frameTable {
 	t := &frameTable{
-		only:  make([]int32, 0, len(p.Locations)),
+		only:  pages.Make[int32](0, len(p.Locations)),
 		start: make([]uint32, 1, 64),
 	}
 	text := names{ids: make(map[string]int32, len(p.Functions)), text: make([]string, 0, len(p.Functions))}
@@ -117,7 +118,7 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 		}
 	}
 	size := len(p.Functions) // about; finer details have more
-	t.frames, t.inlinable = make([]report.Frame, 0, size), make([]bool, 0, size)
+	t.frames, t.inlinable = pages.Make[report.Frame](0, size), make([]bool, 0, size)
 	coarse := !d.line && !d.address && !d.object
 	// When names are all that tells frames apart, a list does, in two thirds of the time.
 	index := make(map[frameKey]int32)

@@ -1,0 +1,25 @@
+// Package pages makes tables in memory that comes in large pages, where the kernel has them.
+//
+// A heap that grows gets its memory from the kernel in pages of 4 kB, each when it is first written to. Reading a small
+// profile takes some thousands, at 2 µs each, which is a fifth of its time. A page of 2 MB takes as long as 100 to 200 of them.
+package pages
+
+import "unsafe"
+
+// Make returns a slice with n elements and room for some more in all, as make does. It is for tables that grow while the
+// heap does.
+func Make[T any](n, room int) []T {
+	s := make([]T, n, room)
+	if size := uintptr(cap(s)) * unsafe.Sizeof(*new(T)); few <= size && size < many {
+		ask(uintptr(unsafe.Pointer(unsafe.SliceData(s))), size)
+	}
+	return s
+}
+
+// Below few bytes, asking takes longer than it could win. A heap with tables of many bytes would take most of its memory in
+// large pages. Won is a tenth then, where the machine has used them before, and lost as much where it has not: a virtual one has to
+// ask its host, which clears them again. And what is left of the last ones counts, too.
+const (
+	few  = 64 << 10
+	many = 1 << 20
+)
