@@ -89,6 +89,13 @@ func allWorks(opt options, tmp, corpus string) ([]work, error) {
 			hone:  append([]string{"pprof"}, args...),
 		}}}
 	}
+	diff := func(n int, t target) work {
+		was, is := base(n), cpu(n)
+		return work{name: "diff " + label(is), inputs: []input{was, is}, target: t, duels: []duel{{
+			pprof: []string{"-top", "-diff_base", was.path, is.path},
+			hone:  []string{"diff", was.path, is.path},
+		}}}
+	}
 	small, large, huge := target{cpu: 15}, target{cpu: 30, rss: 8}, target{cpu: 40, rss: 8}
 
 	works := []work{
@@ -98,6 +105,8 @@ func allWorks(opt options, tmp, corpus string) ([]work, error) {
 		top(heap, large),
 		top(last(profiletest.Heap, 500*k), large),
 		top(cpu(2*m), huge),
+		diff(50*k, small),
+		diff(500*k, small),
 		same("-top cpu 50k", small, []input{cpu(50 * k)}, "-top"),
 		same("-top cpu 500k", large, []input{cpu(500 * k)}, "-top"),
 		same("-tree cpu 50k", small, []input{cpu(50 * k)}, "-tree"),
