@@ -4,16 +4,31 @@
 // profile takes some thousands, at 2 µs each, which is a fifth of its time. A page of 2 MB takes as long as 100 to 200 of them.
 package pages
 
-import "unsafe"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // Make returns a slice with n elements and room for some more in all, as make does. It is for tables that grow while the
 // heap does.
 func Make[T any](n, room int) []T {
 	s := make([]T, n, room)
-	if size := uintptr(cap(s)) * unsafe.Sizeof(*new(T)); few <= size && size < many {
+	if size := uintptr(cap(s)) * unsafe.Sizeof(*new(T)); wanted(size) {
 		ask(uintptr(unsafe.Pointer(unsafe.SliceData(s))), size)
 	}
 	return s
+}
+
+// large is set once there is a table of a size of which much may never be used. In a large page that it shares with a small one, that
+// would take memory.
+var large atomic.Bool
+
+// wanted reports whether to ask for large pages for a table.
+func wanted(size uintptr) bool {
+	if size >= step {
+		large.Store(true)
+	}
+	return few <= size && size < many && !large.Load()
 }
 
 // Below few bytes, asking takes longer than it could win. A heap with tables of many bytes would take most of its memory in
@@ -22,4 +37,5 @@ func Make[T any](n, room int) []T {
 const (
 	few  = 64 << 10
 	many = 1 << 20
+	step = 4 << 20 // by which the heap grows
 )

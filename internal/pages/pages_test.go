@@ -26,20 +26,29 @@ func TestMake(t *testing.T) {
 	}
 }
 
+func TestWanted(t *testing.T) {
+	large.Store(false)
+	for _, tt := range []struct {
+		size uintptr
+		want bool
+	}{{0, false}, {few - 1, false}, {few, true}, {many - 1, true}, {many, false}, {step - 1, false}, {few, true}, {step, false}, {few, false}} {
+		if got := wanted(tt.size); got != tt.want {
+			t.Errorf("large pages are wanted for a table of %d bytes: %v, want %v", tt.size, got, tt.want)
+		}
+	}
+}
+
 // TestAsk looks at what Linux knows about the memory of a table.
 func TestAsk(t *testing.T) {
 	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Log("this machine has no large pages to ask for")
 		return
 	}
-	for _, tt := range []struct {
-		size  int
-		asked bool
-	}{{few, true}, {many - 1, true}, {16 * many, false}} {
-		s := Make[byte](tt.size, tt.size)
-		// The middle of a large one shares no step of the heap with others.
-		if asked := askedFor(t, uint64(uintptr(unsafe.Pointer(&s[tt.size/2])))); asked != tt.asked {
-			t.Errorf("for a table of %d bytes large pages are asked for: %v, want %v", tt.size, asked, tt.asked)
+	large.Store(false)
+	for _, size := range []int{few, many - 1} {
+		s := Make[byte](size, size)
+		if !askedFor(t, uint64(uintptr(unsafe.Pointer(&s[size/2])))) {
+			t.Errorf("no large pages are asked for for a table of %d bytes", size)
 		}
 		runtime.KeepAlive(s)
 	}

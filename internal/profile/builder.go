@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+
 	"github.com/hone-perf/hone/internal/pages"
 )
 
@@ -99,9 +100,9 @@ func (b *Builder) more() int {
 		s, was, from := b.share(), b.lastShare, b.lastSamples
 		b.lastShare, b.lastSamples = s, n
 		if 0 < was && was < s && s <= 1 {
-			// As many in the rest as in the part since the last time: further on, there are fewer entries of tables between
-			// samples. Input is read some way ahead of the sample that is being added.
-			return min(int(1.3*float64(n-from)*(1-s)/(s-was))+n/8+1024, 63*n)
+			// As many in the rest as in the part since the last time, and then more than twice that: further on, there are fewer
+			// entries of tables between samples, and less of a stack is new. Input is read some way ahead of the sample that is being added.
+			return min(int(2.2*float64(n-from)*(1-s)/(s-was))+n/8+1024, 255*n)
 		}
 	}
 	return max(n, 256)

@@ -1,9 +1,10 @@
 package profile
 
 import (
-	"github.com/hone-perf/hone/internal/pages"
 	"hash/maphash"
 	"math/bits"
+
+	"github.com/hone-perf/hone/internal/pages"
 )
 
 // Hashes start from numbers that are new in every process, so that no input can be made whose entries all collide.

@@ -3,8 +3,9 @@ package profile
 import (
 	"errors"
 	"fmt"
-	"github.com/hone-perf/hone/internal/pages"
 	"io"
+
+	"github.com/hone-perf/hone/internal/pages"
 )
 
 // finish turns the numbers that the decoder has read into a profile and checks that they make sense. Input that

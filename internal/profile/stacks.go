@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"github.com/hone-perf/hone/internal/pages"
 	"hash/maphash"
 	"math"
 	"slices"
+
+	"github.com/hone-perf/hone/internal/pages"
 )
 
 // A stackTable holds the packed stacks of samples.

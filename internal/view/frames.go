@@ -2,10 +2,10 @@ package view
 
 import (
 	"fmt"
-	"github.com/hone-perf/hone/internal/pages"
 	"path/filepath"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/pages"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/report"
