@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/hone-perf/hone/internal/pages"
 )
@@ -102,7 +103,9 @@ func (b *Builder) more() int {
 		if 0 < was && was < s && s <= 1 {
 			// As many in the rest as in the part since the last time, and then more than twice that: further on, there are fewer
 			// entries of tables between samples, and less of a stack is new. Input is read some way ahead of the sample that is being added.
-			return min(int(2.2*float64(n-from)*(1-s)/(s-was))+n/8+1024, 255*n)
+			rest := min(2.2*float64(n-from)*(1-s)/(s-was), math.MaxInt32)
+			const much = 64 << 20 // bytes, to ask for on the word of a few samples
+			return min(int(rest)+n/8+1024, max(3*n, much/(8*len(b.values)+8)))
 		}
 	}
 	return max(n, 256)
