@@ -41,6 +41,9 @@ func IsRecording(name string) bool {
 		_, err := os.Stat(filepath.Join(name, manifestFile))
 		return err == nil
 	}
+	if !st.Mode().IsRegular() {
+		return false // a pipe would lose what is looked at
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return false

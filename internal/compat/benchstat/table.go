@@ -152,8 +152,8 @@ func (c *cell) compute(assume benchmath.Assumption, confidence float64) {
 	c.summary = assume.Summary(c.sample, confidence)
 	switch {
 	case c.base == nil:
-	case hasNaN(c.base.sample) || hasNaN(c.sample):
-		// The test would never end.
+	case assume == benchmath.AssumeNothing && (hasNaN(c.base.sample) || hasNaN(c.sample)):
+		// The test would never end. That of exact values only looks whether they are the same.
 		c.change = benchmath.Comparison{
 			P: 1, N1: len(c.base.sample.Values), N2: len(c.sample.Values), Alpha: c.sample.Thresholds.CompareAlpha,
 			Warnings: []error{errors.New("NaN cannot be compared")},
