@@ -37,6 +37,7 @@ type answer struct {
 	close     bool
 	chunked   bool
 	coded     bool  // there is a Transfer-Encoding
+	folds     bool  // the last field may go on in the next line: what it says does not matter
 	left      int64 // of the body, or of the chunk
 	interim   int
 	server    func([]byte) // gets the value of the field Server; nil for nobody
@@ -70,7 +71,7 @@ var (
 	errStatusLine   = &malformedError{"the status line is not that of HTTP/1"}
 	errFieldName    = &malformedError{"a header field has no name, or one with a space"}
 	errFieldValue   = &malformedError{"a header field has a control character in it"}
-	errFolded       = &malformedError{"a header field goes on in the next line"}
+	errFolded       = &malformedError{"a header field that matters goes on in the next line"}
 	errBareCR       = &malformedError{"a CR without a LF"}
 	errLength       = &malformedError{"Content-Length is not a number"}
 	errLengths      = &malformedError{"two different Content-Length"}
@@ -271,7 +272,7 @@ func (a *answer) takeStatus(line []byte) error {
 	if !printable(line[12:]) {
 		return errStatusLine
 	}
-	a.Status, a.state = status, field
+	a.Status, a.state, a.folds = status, field, false
 	return nil
 }
 
@@ -339,10 +340,17 @@ var inToken = func() (t [256]bool) {
 }()
 
 func (a *answer) takeField(line []byte) error {
+	if a.folds && (line[0] == ' ' || line[0] == '\t') {
+		if !printable(line) {
+			return errFieldValue
+		}
+		return nil
+	}
 	name, value, err := cutField(line)
 	if err != nil {
 		return err
 	}
+	a.folds = true
 	switch len(name) {
 	case len("server"):
 		if a.server != nil && is(name, "server") {
@@ -350,6 +358,7 @@ func (a *answer) takeField(line []byte) error {
 		}
 	case len("connection"):
 		if is(name, "connection") {
+			a.folds = false
 			eachToken(value, func(t []byte) {
 				a.close = a.close || is(t, "close")
 				a.keepAlive = a.keepAlive || is(t, "keep-alive")
@@ -357,11 +366,12 @@ func (a *answer) takeField(line []byte) error {
 		}
 	case len("content-length"):
 		if is(name, "content-length") {
+			a.folds = false
 			return a.takeLength(value)
 		}
 	case len("transfer-encoding"):
 		if is(name, "transfer-encoding") {
-			a.coded = true
+			a.coded, a.folds = true, false
 			wrong := false
 			eachToken(value, func(t []byte) {
 				wrong = wrong || a.chunked // nothing comes behind it

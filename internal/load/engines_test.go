@@ -96,6 +96,32 @@ func TestTimeouts(t *testing.T) {
 	})
 }
 
+// With Stalled, an answer may take as long as it likes, while something comes on any connection.
+func TestStalled(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engineCase) {
+		if e.name == NetHTTP {
+			return // which has no use for it
+		}
+		t.Parallel()
+		s := e.listen(t)
+		p := e.plan(t, s.URL+"/trickle/100")
+		p.Number, p.Conns, p.Timeout, p.Stalled = 2, 2, time.Second, true
+		if l := mustRun(t, p); l.Good != 2 {
+			t.Errorf("answers of two seconds, byte by byte: %d good, %v", l.Good, l.Errors)
+		}
+		p.Stalled = false
+		if l := mustRun(t, p); l.Errors[latency.ReadTimeout] != 2 {
+			t.Errorf("without Stalled: %d good, %v", l.Good, l.Errors)
+		}
+		p = e.plan(t, s.URL+"/hang")
+		p.Number, p.Conns, p.Timeout, p.Stalled = 2, 2, time.Second, true
+		began := time.Now()
+		if l := mustRun(t, p); l.Errors[latency.WaitTimeout] != 2 || time.Since(began) < p.Timeout {
+			t.Errorf("nothing comes: %d good, %v after %v", l.Good, l.Errors, time.Since(began))
+		}
+	})
+}
+
 // Where nobody listens, nothing is sent.
 func TestRefused(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -192,6 +192,7 @@ func (l *loop) run() {
 		if n == 0 {
 			continue
 		}
+		l.r.hear()
 		l.t.Lock()
 		for i := range l.events[:n] {
 			e := &l.events[i]
@@ -206,7 +207,9 @@ func (l *loop) run() {
 
 // begin sends what is due, as far as there are connections for it.
 func (l *loop) begin(now time.Duration) {
-	for len(l.free) > 0 && !l.drained || l.holds {
+	// Others want to look at the run, also when nobody listens and all fail at once.
+	failed := 0
+	for (len(l.free) > 0 && !l.drained || l.holds) && failed < 1000 {
 		if !l.holds {
 			k, ok := l.r.take(now)
 			if !ok {
@@ -226,6 +229,9 @@ func (l *loop) begin(now time.Duration) {
 		i := l.free[len(l.free)-1]
 		l.free = l.free[:len(l.free)-1]
 		l.start(i, l.held, now)
+		if l.sockets[i].state == free {
+			failed++
+		}
 		now = l.r.now()
 	}
 }
@@ -376,7 +382,7 @@ func (l *loop) send(i int32, now time.Duration) {
 	s := &l.sockets[i]
 	s.answer.reset(s.ticket.req.head, l.r.plan.Expect.Body)
 	s.state, s.rest = busy, s.ticket.req.wire
-	s.limit = s.out.Began + l.r.plan.Timeout
+	s.limit = l.r.expires(s.out.Began)
 	l.t.sending(&s.ticket, now)
 	l.write(i)
 }
@@ -489,7 +495,7 @@ func (l *loop) fail(i int32, why cause, sent bool) {
 	l.drop(s)
 	l.active--
 	s.rest = nil
-	if !sent && l.r.schedule == nil {
+	if !sent && l.r.schedule == nil && l.r.plan.StopAt == nil {
 		s.state, s.limit = resting, s.out.End+restAfter
 		l.resting++
 		return
@@ -516,6 +522,11 @@ func (l *loop) expire(now time.Duration) {
 		s := &l.sockets[j]
 		if s.limit > now {
 			continue
+		}
+		if l.r.plan.Stalled && s.state != resting {
+			if s.limit = l.r.expires(s.out.Began); s.limit > now {
+				continue // something came on another connection
+			}
 		}
 		switch i := int32(j); s.state {
 		case resting:

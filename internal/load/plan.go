@@ -36,6 +36,7 @@ type Plan struct {
 
 	Timeout        time.Duration // of a request, connecting included; 0 means 30s
 	ConnectTimeout time.Duration // 0 means 10s, or the Timeout when that is shorter
+	Stalled        bool          // Timeout is how long nothing may come on any connection, whatever a request takes
 	Grace          time.Duration // how long answers are waited for in the end; 0 means 5s, or the Timeout when that is shorter
 
 	Engine      string // Epoll, Portable, NetHTTP; "" chooses

@@ -45,7 +45,7 @@ func (r *run) portable(ctx context.Context) error {
 			if !ok || ctx.Err() != nil {
 				return
 			}
-			if !c.do(ctx, &k) && r.schedule == nil {
+			if !c.do(ctx, &k) && r.schedule == nil && r.plan.StopAt == nil {
 				sleepUntil(ctx, time.Now().Add(restAfter))
 			}
 		}
@@ -116,6 +116,9 @@ func (c *client) do(ctx context.Context, k *ticket) bool {
 				return true // nobody waits for it
 			}
 			o.End = c.r.now()
+			if at == securing {
+				o.Reason = err.Error()
+			}
 			c.t.Lock()
 			c.t.failed(k, o, causeOf(err, at), false)
 			c.t.Unlock()
@@ -217,7 +220,7 @@ func (c *client) dial(ctx context.Context, k *ticket) (phase, error) {
 // exchange writes a request and reads the answer.
 func (c *client) exchange(k *ticket) (wrote, received int64, at phase, err error) {
 	c.answer.reset(k.req.head, c.r.plan.Expect.Body)
-	last := c.out.Began + c.r.plan.Timeout // when the time for it is over
+	last := c.r.expires(c.out.Began)
 	// Setting a deadline costs as much as the rest, so that one serves for many requests. One that comes too early is
 	// set again; but an encrypted connection cannot go on after it was met while writing.
 	if c.deadline < last && (c.secure != nil || c.deadline < c.out.Began+c.r.plan.Timeout/2) {
@@ -227,7 +230,7 @@ func (c *client) exchange(k *ticket) (wrote, received int64, at phase, err error
 	for wire := k.req.wire; len(wire) > 0; {
 		n, err := c.conn.Write(wire)
 		wrote, wire = wrote+int64(n), wire[n:]
-		if err != nil && !c.early(err, last) {
+		if err != nil && !c.early(err) {
 			// The answer may be there all the same: some servers do not read all before they refuse.
 			if writeErr = err; errors.Is(err, os.ErrDeadlineExceeded) {
 				return wrote, received, waiting, err
@@ -238,6 +241,7 @@ func (c *client) exchange(k *ticket) (wrote, received int64, at phase, err error
 	for {
 		n, err := c.conn.Read(c.buf)
 		if n > 0 {
+			c.r.hear()
 			received += int64(n)
 			complete, bad := c.answer.read(c.buf[:n])
 			if complete || bad != nil {
@@ -248,7 +252,7 @@ func (c *client) exchange(k *ticket) (wrote, received int64, at phase, err error
 			}
 		}
 		switch {
-		case err == nil, c.early(err, last):
+		case err == nil, c.early(err):
 			continue
 		case isEnd(err) && c.answer.ended():
 			return wrote, received, reading, nil
@@ -269,7 +273,8 @@ func (c *client) extend(last time.Duration) {
 }
 
 // early reports whether err is a deadline that came before the time was over, and extends it.
-func (c *client) early(err error, last time.Duration) bool {
+func (c *client) early(err error) bool {
+	last := c.r.expires(c.out.Began)
 	if !errors.Is(err, os.ErrDeadlineExceeded) || c.r.now() >= last {
 		return false
 	}

@@ -24,6 +24,7 @@ type run struct {
 	over    atomic.Bool  // no more are given out
 	cutting atomic.Bool  // what is under way is not waited for any longer
 	pace    sync.Mutex   // whoever waits for the next request to be due
+	heard   atomic.Int64 // when something came, with Plan.Stalled
 	length  atomic.Int64 // of the first body, and 1; 0 is not known yet
 	first   sync.Once
 
@@ -95,6 +96,21 @@ func Run(ctx context.Context, p Plan) (*latency.Log, error) {
 
 // now returns the time since the start.
 func (r *run) now() time.Duration { return time.Since(r.start) }
+
+// hear notes that something came.
+func (r *run) hear() {
+	if r.plan.Stalled {
+		r.heard.Store(int64(r.now()))
+	}
+}
+
+// expires returns when a request that began some time ago has taken too long.
+func (r *run) expires(began time.Duration) time.Duration {
+	if r.plan.Stalled {
+		began = max(began, time.Duration(r.heard.Load()))
+	}
+	return began + r.plan.Timeout
+}
 
 // end returns when the last request may be due.
 func (r *run) end() time.Duration {
@@ -275,9 +291,9 @@ func (r *run) backlog(now time.Duration) int64 {
 }
 
 // hopeless reports whether nothing could connect for a second, or for some where it is known how many requests there will be: then
-// it is likely over before that, with all of them counted.
+// it is likely over before that, with all of them counted. Whoever says what ends a run is not asked twice.
 func (r *run) hopeless(now time.Duration) bool {
-	if now < time.Second || r.plan.Number > 0 && now < 5*time.Second {
+	if r.plan.StopAt != nil || now < time.Second || r.plan.Number > 0 && now < 5*time.Second {
 		return false
 	}
 	tried := int64(0)

@@ -134,6 +134,7 @@ type Outcome struct {
 	Body      int64
 	KeptAlive bool
 	Error     latency.Cause // "" is none
+	Reason    string        // of an error in securing the connection
 	Differs   string        // what was not as expected
 }
 

@@ -64,20 +64,18 @@ func Main(ctx context.Context, sys System, args []string) int {
 	if err != nil {
 		return b.notBegun(err)
 	}
-	if l.Stopped != "" && l.Stopped != load.Interrupted {
+	switch {
+	case l.Stopped == load.Interrupted:
+		b.html = false
+	case l.Stopped != "":
 		return b.aborted(latency.Cause(l.Stopped))
-	}
-	if o.heartbeat > 0 {
+	case o.heartbeat > 0:
 		fmt.Fprintf(sys.Err, "Finished %d requests\n", b.done)
-	} else {
+	default:
 		fmt.Fprintln(sys.Out, "..done")
 	}
-	if err := b.files(); err != nil {
-		fmt.Fprintf(sys.Err, "ab: %v\n", err)
-		return exitError
-	}
 	b.report(l)
-	if l.Stopped == load.Interrupted {
+	if !b.html && !b.files() || l.Stopped == load.Interrupted {
 		return exitError
 	}
 	return exitDone
@@ -139,7 +137,11 @@ func (b *bench) stopAt(c latency.Cause) bool {
 
 // aborted says what ended the run.
 func (b *bench) aborted(c latency.Cause) int {
-	e := socketErrors[c]
+	e, ok := socketErrors[c]
+	if !ok {
+		fmt.Fprintf(b.sys.Err, "ab: %s\n", c)
+		return exitError
+	}
 	fmt.Fprintf(b.sys.Err, "%s (%d)\n", e.text, e.number)
 	if b.done > 0 {
 		fmt.Fprintf(b.sys.Out, "Total of %d requests completed\n", b.done)
@@ -181,10 +183,10 @@ type row struct {
 func (b *bench) plan() (*load.Plan, error) {
 	o := b.options
 	p := &load.Plan{
-		Targets:     []load.Target{{Method: o.method, URL: o.url, Wire: o.wire()}},
-		Conns:       o.concurrency,
-		Number:      o.requests,
-		Timeout:     o.timeout,
+		Targets: []load.Target{{Method: o.method, URL: o.url, Wire: o.wire()}},
+		Conns:   o.concurrency,
+		Number:  o.requests,
+		Timeout: o.timeout, ConnectTimeout: o.timeout, Stalled: true,
 		Duration:    o.timeLimit,
 		NoKeepAlive: !o.keepAlive,
 		HTTP10:      true,
@@ -215,6 +217,9 @@ func (b *bench) each(o *load.Outcome) {
 	}
 	b.done++
 	switch {
+	case o.Error == latency.TLS && o.Reason != "":
+		fmt.Fprintf(b.sys.Err, "SSL handshake failed (1).\n%s\n", o.Reason)
+		fallthrough
 	case o.Error != "":
 		b.failed(o)
 	case o.Differs == latency.OtherLength:
@@ -235,7 +240,7 @@ func (b *bench) each(o *load.Outcome) {
 	for i, d := range [...]time.Duration{connect, whole - connect, waited, whole} {
 		b.times[i].add(d)
 	}
-	if b.gnuplot != "" {
+	if b.gnuplot != nil {
 		us := func(d time.Duration) int32 { return int32(min(d.Microseconds(), 1<<31-1)) }
 		b.rows = append(b.rows, row{o.Began.Microseconds(), us(connect), us(whole), us(waited)})
 	}
@@ -262,25 +267,23 @@ func (b *bench) failed(o *load.Outcome) {
 	}
 }
 
-// files writes the files of -g and -e.
-func (b *bench) files() error {
-	if b.csv != "" {
-		if err := writeTo(b.csv, b.writeCSV); err != nil {
-			return fmt.Errorf("writing the file of -e: %w", err)
-		}
-	}
-	if b.gnuplot != "" {
-		if err := writeTo(b.gnuplot, b.writeGnuplot); err != nil {
-			return fmt.Errorf("writing the file of -g: %w", err)
-		}
-	}
-	return nil
+// files writes the files of -e and -g, and reports whether it could.
+func (b *bench) files() bool {
+	return b.writeTo(b.csv, "CSV", b.writeCSV) && b.writeTo(b.gnuplot, "gnuplot", b.writeGnuplot)
 }
 
-func writeTo(file string, write func(io.Writer) error) error {
-	f, err := os.Create(file)
-	if err != nil {
-		return err
+func (b *bench) writeTo(file *string, what string, write func(io.Writer) error) bool {
+	if file == nil {
+		return true
 	}
-	return errors.Join(write(f), f.Close())
+	f, err := os.Create(*file)
+	if err != nil {
+		fmt.Fprintf(b.sys.Err, "Cannot open %s output file: %s\n", what, sentence(err))
+		return false
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		fmt.Fprintf(b.sys.Err, "ab: writing the %s output file: %v\n", what, err)
+		return false
+	}
+	return true
 }

@@ -12,10 +12,18 @@ var openSSL = strings.NewReplacer("TLS_RSA_WITH_", "", "TLS_", "", "_WITH_", "-"
 	"3DES_EDE_CBC", "DES-CBC3", "_CBC", "", "POLY1305_SHA256", "POLY1305", "_", "-")
 
 // ciphers reads a list of cipher suites as OpenSSL does, which passes over words that it does not know. Those of TLS 1.3
-// are not chosen.
+// are not chosen. Without a list it is what OpenSSL offers: also keys that are sent with RSA, which Go leaves out.
 func ciphers(list string) ([]uint16, error) {
 	all := append(tls.CipherSuites(), tls.InsecureCipherSuites()...)
 	var out []uint16
+	if list == "" {
+		for _, s := range all {
+			if s.SupportedVersions[0] < tls.VersionTLS13 && !strings.Contains(s.Name, "RC4") && !strings.Contains(s.Name, "3DES") {
+				out = append(out, s.ID)
+			}
+		}
+		return out, nil
+	}
 	var names []string
 	for _, s := range all {
 		if s.SupportedVersions[0] < tls.VersionTLS13 {

@@ -37,7 +37,7 @@ type options struct {
 	anyLength, goOn         bool
 	html                    bool
 	table, tr, td           string
-	gnuplot, csv            string
+	gnuplot, csv            *string // files; nil is none
 
 	proxyHost string
 	proxyPort int
@@ -50,9 +50,10 @@ type options struct {
 	ciphers      string
 	certFile     string
 
-	url  *url.URL
-	host string // name alone
-	path string
+	whole string // argument
+	url   *url.URL
+	host  string // name alone
+	path  string
 }
 
 // letters are the options; those with a colon have an argument.
@@ -168,11 +169,11 @@ func (o *options) set(sys System, c byte, arg string) (code int, stop bool) {
 		}
 		body, err := os.ReadFile(arg)
 		if err != nil {
-			var path *fs.PathError
-			if errors.As(err, &path) {
-				err = path.Err
+			if st, _ := os.Stat(arg); st != nil && st.IsDir() {
+				fmt.Fprintf(sys.Err, "ab: Could not read POST data file: %s\n", sentence(err))
+			} else {
+				fmt.Fprintf(sys.Err, "ab: Could not open POST data file (%s): %s\n", arg, sentence(err))
 			}
-			fmt.Fprintf(sys.Err, "ab: Could not open POST data file (%s): %s\n", arg, sentence(err))
 			return exitError, true
 		}
 		o.method, o.body, o.hasBody = name, body, true
@@ -222,9 +223,9 @@ func (o *options) set(sys System, c byte, arg string) (code int, stop bool) {
 	case 'z':
 		o.html, o.td = true, arg
 	case 'g':
-		o.gnuplot = arg
+		o.gnuplot = &arg
 	case 'e':
-		o.csv = arg
+		o.csv = &arg
 	case 'I':
 		o.noServerName = true
 	case 'f':
@@ -245,6 +246,10 @@ func (o *options) set(sys System, c byte, arg string) (code int, stop bool) {
 
 // sentence writes an error of the system as C does.
 func sentence(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
 	s := err.Error()
 	return strings.ToUpper(s[:1]) + s[1:]
 }
@@ -263,28 +268,46 @@ func atoi(s string) int {
 	return int(n)
 }
 
-// parseURL reads [http[s]://]host[:port]/path.
+// parseURL reads [http[s]://]host[:port]/path. What is no port belongs to the host, whose name is then not found.
 func (o *options) parseURL(text string) bool {
+	o.whole = text
 	scheme, rest := "http", text
-	if s, r, ok := strings.Cut(text, "://"); ok && (strings.EqualFold(s, "http") || strings.EqualFold(s, "https")) {
-		scheme, rest = strings.ToLower(s), r
+	if r, ok := strings.CutPrefix(text, "http://"); ok && r != "" {
+		rest = r
+	} else if r, ok := strings.CutPrefix(text, "https://"); ok && r != "" {
+		scheme, rest = "https", r
 	}
 	at := strings.IndexByte(rest, '/')
-	if at < 0 {
+	if at < 1 {
 		return false
 	}
-	o.path = rest[at:]
-	u, err := url.Parse(scheme + "://" + rest[:at] + "/")
-	if err != nil || u.Hostname() == "" || strings.ContainsAny(o.path, " \r\n\t") {
+	host, port, ok := cutPort(rest[:at])
+	if ok && host[0] == '[' {
+		host, ok = strings.CutSuffix(host[1:], "]")
+		ok = ok && net.ParseIP(host) != nil
+	}
+	if !ok {
 		return false
 	}
-	if u.Port() != "" {
-		if n, err := strconv.ParseUint(u.Port(), 10, 16); err != nil || n == 0 {
-			return false
-		}
+	o.host, o.path = host, rest[at:]
+	o.url = &url.URL{Scheme: scheme, Host: host, Path: "/"}
+	if strings.Contains(host, ":") {
+		o.url.Host = "[" + host + "]"
 	}
-	o.url, o.host = u, u.Hostname()
+	if port != 0 {
+		o.url.Host = net.JoinHostPort(host, strconv.Itoa(port))
+	}
 	return true
+}
+
+// cutPort cuts the port off a host, where there is one; 0 is none.
+func cutPort(text string) (host string, port int, ok bool) {
+	digits := text[len(strings.TrimRight(text, "0123456789")):]
+	if host, ok = strings.CutSuffix(text[:len(text)-len(digits)], ":"); !ok || digits == "" {
+		return text, 0, digits != text
+	}
+	port, err := strconv.Atoi(digits)
+	return host, port, err == nil && host != "" && 1 <= port && port <= 65535
 }
 
 // port returns the port that is connected to.
@@ -307,7 +330,7 @@ func (o *options) wire() []byte {
 	}
 	path := o.path
 	if o.proxyHost != "" {
-		path = o.url.Scheme + "://" + o.url.Host + path
+		path = o.whole
 	}
 	fmt.Fprintf(&b, "%s %s HTTP/1.0\r\n", method, path)
 	if o.keepAlive {
@@ -349,7 +372,6 @@ func (o *options) tls() (*tls.Config, error) {
 		c.ServerName = "0.0.0.0" // an address is not sent
 	}
 	switch strings.ToUpper(o.protocol) {
-	case "", "ALL":
 	case "TLS1":
 		c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS10
 	case "TLS1.1":
@@ -358,14 +380,10 @@ func (o *options) tls() (*tls.Config, error) {
 		c.MinVersion, c.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
 	case "TLS1.3":
 		c.MinVersion, c.MaxVersion = tls.VersionTLS13, tls.VersionTLS13
-	default:
-		return nil, fmt.Errorf("-f %s: want TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL", o.protocol)
-	}
-	if o.ciphers != "" {
-		var err error
-		if c.CipherSuites, err = ciphers(o.ciphers); err != nil {
-			return nil, err
-		}
+	} // all else is for all of them
+	var err error
+	if c.CipherSuites, err = ciphers(o.ciphers); err != nil {
+		return nil, err
 	}
 	if o.certFile != "" {
 		pair, err := tls.LoadX509KeyPair(o.certFile, o.certFile)

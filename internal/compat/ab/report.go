@@ -57,7 +57,7 @@ func (b *bench) report(l *latency.Log) {
 		fmt.Fprintf(w, "%-23s "+format+"\n", append([]any{name + ":"}, args...)...)
 	}
 	fmt.Fprint(w, "\n\n")
-	label("Server Software", "%s", b.first.Server)
+	label("Server Software", "%s", serverName(b.first.Server))
 	label("Server Hostname", "%s", b.host)
 	label("Server Port", "%s", b.port())
 	if s := b.first.TLS; s != nil {
@@ -163,7 +163,7 @@ func (b *bench) reportHTML(f *figures) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "<tr %s><th colspan=2 %s>%s:</th><td colspan=2 %s>%s</td></tr>\n", b.tr, b.color(), name, b.color(), fmt.Sprintf(format, args...))
 	}
-	line("Server Software", "%s", b.first.Server)
+	line("Server Software", "%s", serverName(b.first.Server))
 	line("Server Hostname", "%s", b.host)
 	line("Server Port", "%s", b.port())
 	line("Document Path", "%s", b.path)
@@ -208,6 +208,14 @@ func (b *bench) reportHTML(f *figures) {
 		}
 	}
 	fmt.Fprint(w, "</table>\n")
+}
+
+// serverName returns what the field Server begins with. It ends, as in ab, at the first byte that is no letter of ASCII, digit or sign.
+func serverName(field string) string {
+	if i := strings.IndexFunc(field, func(c rune) bool { return c <= ' ' || c >= 0x80 }); i >= 0 {
+		return field[:i]
+	}
+	return field
 }
 
 // color is what -z replaces.

@@ -89,6 +89,7 @@ var Faults = map[string]string{
 	"old":         "",
 	"non-ascii":   "",
 	"split":       "",
+	"folded":      "",
 	"redirect":    "",
 }
 
@@ -305,7 +306,7 @@ func (c *call) plain(what string, status int, extra, body string) bool {
 		sent = ""
 	}
 	c.did(what, len(sent))
-	return c.write(fmt.Sprintf("%s %d Some Reason\r\nServer: loadtest/1.0\r\n%s%s%s\r\n%s", version, status, connection, length, extra, sent)) && c.keep
+	return c.write(fmt.Sprintf("%s %d Some Reason\r\nServer: loadtest/1.0 (of tests) and/2\r\n%s%s%s\r\n%s", version, status, connection, length, extra, sent)) && c.keep
 }
 
 // answer does what a path asks for, and reports whether the connection goes on.
@@ -324,6 +325,14 @@ func (c *call) answer(what string) bool {
 		return c.plain("200", 200, "", strings.Repeat("x", min(max(number, 0), 1<<24)))
 	case "sizes":
 		return c.plain("200", 200, "", strings.Repeat("x", 2+int(c.s.turn.Add(1)-1)%4))
+	case "trickle":
+		c.did("200", 20)
+		c.write("HTTP/1.1 200 OK\r\nContent-Length: 20\r\nConnection: close\r\n\r\n")
+		for range 20 {
+			c.s.pause(time.Duration(min(max(number, 0), 1000)) * time.Millisecond)
+			c.write("x")
+		}
+		return false
 	case "sleep":
 		c.s.pause(time.Duration(min(max(number, 0), 60_000)) * time.Millisecond)
 		return c.plain("200", 200, "", "hi")
@@ -342,7 +351,7 @@ func (c *call) answer(what string) bool {
 func (c *call) misbehave(name string) bool {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	switch name {
-	case "chunked", "interim", "until-close", "close-after", "old", "non-ascii", "split":
+	case "chunked", "interim", "until-close", "close-after", "old", "non-ascii", "split", "folded":
 		c.did("200", 0)
 	case "redirect":
 		return c.plain("302", 302, "Location: /200\r\n", "")
@@ -415,6 +424,8 @@ func (c *call) misbehave(name string) bool {
 		c.write("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi")
 	case "non-ascii":
 		return c.write("HTTP/1.1 200 D\xe9j\xe0 vu\r\nX-Name: Z\xc3\xbcrich\r\nContent-Length: 2\r\n\r\nhi") && c.keep
+	case "folded":
+		return c.write(ok+"X-Name: goes\r\n on\r\n\tand on\r\nContent-Length: 2\r\n\r\nhi") && c.keep
 	case "split":
 		for _, b := range ok + "Content-Length: 2\r\n\r\nhi" {
 			if !c.write(string(b)) {
