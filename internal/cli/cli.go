@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -70,18 +71,15 @@ func OS() System {
 
 // Interruptible returns a context that ends with the first interrupt, or when hone is asked to end; the second time ends
 // the program. When interrupts are ignored, as in what a script runs in the background, they stay so, for us and for what
-// we run.
+// we run. A command that only reads starts nothing that would outlive it: there the first time ends the program, also while it
+// waits for a pipe that nobody writes to.
 func Interruptible(args []string) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
-	// Listening takes a millisecond or two, which is as long as reading a small profile. A command that ends before anybody
-	// could ask it to need not, and one that looks at profiles starts nothing that would outlive it.
-	wait := 5 * time.Millisecond
-	if len(args) > 0 {
-		if v, ok := view.Find(args[0]); ok && v.Part == view.Profile || args[0] == "pprof" {
-			wait = 60 * time.Millisecond
-		}
+	if onlyReads(args) {
+		return ctx, cancel
 	}
-	soon := time.AfterFunc(wait, func() {
+	// Listening takes a millisecond or two. A command that ends before anybody could ask it to need not.
+	soon := time.AfterFunc(5*time.Millisecond, func() {
 		signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 		if signal.Ignored(os.Interrupt) {
 			signals = signals[1:]
@@ -95,6 +93,24 @@ func Interruptible(args []string) (context.Context, context.CancelFunc) {
 		soon.Stop()
 		cancel()
 	}
+}
+
+// onlyReads reports whether a command runs and serves nothing, and leaves nothing behind when it is cut off.
+func onlyReads(args []string) bool {
+	if len(args) == 0 || slices.Contains(args, "--") {
+		return false
+	}
+	switch args[0] {
+	case "merge", "benchstat", "benchcmp":
+		return true
+	case "pprof":
+		return !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(strings.TrimLeft(a, "-"), "http") })
+	}
+	if args[0] == "-" || strings.ContainsAny(args[0], "./:") {
+		return true // a first look at a file or a server
+	}
+	v, ok := view.Find(args[0])
+	return ok && (v.Part == view.Profile || v.Part == view.Metrics || v.Part == view.GCLog)
 }
 
 // width returns the number of columns of the terminal that w is, or 0 when it is none.
