@@ -159,6 +159,9 @@ func (p *Pass) contended(m types.Object, list []*region) {
 				text += " waited " + amount.Format(r.waits[blocked], "nanoseconds", amount.Auto)
 			}
 			if r.held[held] > 0 {
+				if r.waits[blocked] > 0 {
+					text += ", and"
+				}
 				text += " let others wait " + amount.Format(r.held[held], "nanoseconds", amount.Auto)
 			}
 			who = append(who, text)

@@ -88,12 +88,12 @@ func maxRSS(state *os.ProcessState) int64 {
 	return int64(use.Maxrss) << 10
 }
 
-// peakOf returns the most memory that a program had. Linux starts to count with what we had when we started it, so
-// that the number only says something about the program when it is larger than ours.
+// peakOf returns the most memory that a program had, of which seen was seen; 0 is not known. Linux starts to count with what we
+// had when we started it, so that the number only says something about the program when it is larger than ours.
 func peakOf(state *os.ProcessState, seen int64) int64 {
 	said := maxRSS(state)
 	var own syscall.Rusage
-	if runtime.GOOS == "linux" && seen > 0 && syscall.Getrusage(syscall.RUSAGE_SELF, &own) == nil && said <= int64(own.Maxrss)<<10 {
+	if runtime.GOOS == "linux" && syscall.Getrusage(syscall.RUSAGE_SELF, &own) == nil && said <= int64(own.Maxrss)<<10 {
 		return seen
 	}
 	return said

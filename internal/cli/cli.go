@@ -261,6 +261,9 @@ func hints(err error) []string {
 	if errors.As(err, &h) {
 		out = append(out, h.hint)
 	}
+	if errors.Is(err, profile.ErrNothingCommon) {
+		out = append(out, "they are of different kinds, such as cpu and heap; hone info FILE says of which, and those of one kind can be added up and compared")
+	}
 	var format *profile.FormatError
 	if errors.As(err, &format) && format.Detail != "" {
 		out = append(out, format.Detail)

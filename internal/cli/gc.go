@@ -88,7 +88,8 @@ func gcLog(sys *System, ref string) (*gclog.Log, error) {
 		defer rec.Close()
 		f, err := rec.OpenFile(recording.GCFile)
 		if err != nil {
-			return nil, fmt.Errorf("%s holds no log of the garbage collector", ref)
+			return nil, &hinted{fmt.Errorf("%s holds no log of the garbage collector: nothing was collected in that run, or it is no recording of a run", ref),
+				"GOGC=10 hone record … makes a short run collect"}
 		}
 		defer f.Close()
 		in = f

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -156,6 +157,8 @@ func fetchError(ref string, err error) error {
 	var path *fs.PathError
 	var addr *url.Error
 	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &hinted{fmt.Errorf("%s: nobody listens there", ref), "is the server running, and has it net/http/pprof?"}
 	case errors.As(err, &path) && path.Path == ref, errors.As(err, &addr):
 		return err // it says so itself
 	case ref == "-":

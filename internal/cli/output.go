@@ -49,7 +49,9 @@ type output struct {
 func outputOf(cmd *cobra.Command, sys *System) (output, error) {
 	f := cmd.Flags()
 	var out output
-	out.file, _ = f.GetString("output")
+	if out.file, _ = f.GetString("output"); out.file == "-" && cmd.Name() != "merge" {
+		out.file = "" // standard output
+	}
 	for flag, format := range map[string]string{"json": "json", "csv": "csv", "md": "markdown"} {
 		if on, _ := f.GetBool(flag); on {
 			if out.format != "" {
@@ -102,7 +104,7 @@ func writable(cmd *cobra.Command, out output) error {
 		return nil
 	case named == ".folded" && name != "folded", named == ".dot" && name != "dot", named == ".callgrind" && name != "callgrind":
 		return usagef("hone "+named[1:]+" -o "+file+" writes that", "%s would not be what its name says: %s writes text", out.file, name)
-	case slices.Contains([]string{".pdf", ".ps", ".eps", ".gif", ".jpg", ".jpeg", ".webp", ".htm", ".xlsx"}, named):
+	case slices.Contains([]string{".pdf", ".ps", ".eps", ".gif", ".jpg", ".jpeg", ".webp", ".htm", ".xlsx", ".svgz", ".xml", ".yaml", ".yml", ".tsv"}, named):
 		return usagef("-o takes .json, .csv, .md, .txt, and of pictures .svg, .png and .html", "%s: hone does not write %s", out.file, named)
 	}
 	return nil

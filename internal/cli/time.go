@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,7 +43,11 @@ func timeCommand(sys *System) *cobra.Command {
 		if *verbose {
 			timeInFull(sys, args, t)
 		} else {
-			fmt.Fprintf(sys.Err, "%.2fu %.2fs %.2fr %dkB %s\n", t.User.Seconds(), t.System.Seconds(), t.Real.Seconds(), t.MaxRSS>>10, strings.Join(args, " "))
+			memory := "?" // it ended before anybody could look
+			if t.MaxRSS > 0 {
+				memory = strconv.FormatInt(t.MaxRSS>>10, 10)
+			}
+			fmt.Fprintf(sys.Err, "%.2fu %.2fs %.2fr %skB %s\n", t.User.Seconds(), t.System.Seconds(), t.Real.Seconds(), memory, strings.Join(args, " "))
 		}
 		if t.Exit.Code == 0 {
 			return err

@@ -223,6 +223,9 @@ func drawable(v *view.View, out output) error {
 			return usagef("hone flame -o "+quoted(out.file)+" draws one", "%s: the answer of %s has no picture", out.file, v.Name)
 		}
 	case "html":
+		if slices.Contains([]string{"list", "weblist", "disasm"}, v.Name) {
+			return usagef("hone web shows sources in a browser, and hone pprof -weblist writes a page", "%s: the answer of %s has no page", out.file, v.Name)
+		}
 		if v.Name != "flame" {
 			return usagef("hone flame -o "+quoted(out.file)+" writes one", "%s: the answer of %s has no page", out.file, v.Name)
 		}

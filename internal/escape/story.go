@@ -91,6 +91,9 @@ func (r *Remark) boxed() bool {
 
 // made reports whether an expression makes a value by itself.
 func made(w string) bool {
+	if strings.Contains(w, `" + `) || strings.Contains(w, ` + "`) {
+		return true // a text that is put together
+	}
 	for _, p := range []string{"&", "make(", "new(", "func literal", "... argument", "append"} {
 		if strings.HasPrefix(w, p) {
 			return true

@@ -196,6 +196,7 @@ func (t *tally) answered(k *ticket, o *Outcome, differs bool) {
 	if !k.counts {
 		return
 	}
+	t.begin = min(t.begin, o.Began) // opening the connection is a part of it
 	m := &t.moment
 	m.answered++
 	if o.Differs == "" {
@@ -230,7 +231,7 @@ func (t *tally) failed(k *ticket, o *Outcome, why cause, sent bool) {
 	if !k.counts {
 		return
 	}
-	if t.begin < 0 {
+	if t.begin < 0 || o.Began < t.begin {
 		t.begin = o.Began
 	}
 	t.end = max(t.end, o.End)

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -150,6 +151,9 @@ func (m *Merger) agree(p *Profile) (*Profile, error) {
 	return both[1], nil
 }
 
+// ErrNothingCommon says that there is nothing that all of some profiles measured. Its words are those of pprof.
+var ErrNothingCommon = errors.New("profiles have empty common sample type list")
+
 // Agree returns profiles reduced to the sample types they share, in the order of the first, and scaled to the
 // finest of their units, so that their values can be added.
 func Agree(profiles ...*Profile) ([]*Profile, error) {
@@ -161,7 +165,7 @@ func Agree(profiles ...*Profile) ([]*Profile, error) {
 		}
 	}
 	if len(common) == 0 {
-		return nil, fmt.Errorf("profiles have empty common sample type list")
+		return nil, ErrNothingCommon
 	}
 	out := make([]*Profile, len(profiles))
 	for i, p := range profiles {

@@ -77,8 +77,11 @@ type flameTree struct {
 // columns adds the columns of the grid, the last of which has names of frames.
 func (t *flameTree) columns(last string) {
 	names := []string{"cum", "cum%", "flat"}
-	if t.diff {
+	switch {
+	case t.diff:
 		names = []string{"before", "after", "delta"}
+	case t.b.Callers:
+		names = names[:2]
 	}
 	for _, n := range names {
 		t.grid.columns = append(t.grid.columns, gridColumn{name: n, right: true})
@@ -128,9 +131,12 @@ func (t *flameTree) row(n *report.FlameNode, mark string) []cell {
 		change := report.Change{From: before.Cum, To: n.Cum, Measure: m}
 		row = append(row, value(before.Cum), value(n.Cum), f.cell(change))
 	} else {
-		own := value(n.Flat)
-		own.style = heat(report.Share{Part: n.Flat, Whole: m.Total})
-		row = append(row, value(n.Cum), cell{text: share(s), style: heat(s)}, own)
+		row = append(row, value(n.Cum), cell{text: share(s), style: heat(s)})
+		if !t.b.Callers {
+			own := value(n.Flat)
+			own.style = heat(report.Share{Part: n.Flat, Whole: m.Total})
+			row = append(row, own)
+		}
 	}
 	bar := cell{}
 	if t.bars {

@@ -204,7 +204,7 @@ func (c *Comments) Blocks() iter.Seq[Block] {
 func (f *Flame) Blocks() iter.Seq[Block] {
 	m := f.measure()
 	m.add(f.Below) // what costs less is not shown
-	return f.answer(m, &f.Trimming, FlameBlock{Measure: m, Root: f.Root, Below: f.Below})
+	return f.answer(m, &f.Trimming, FlameBlock{Measure: m, Root: f.Root, Below: f.Below, Callers: f.Inverted})
 }
 
 // Blocks returns the frames that changed most first.
@@ -380,7 +380,7 @@ func (h *Head) run() Phrase {
 	}
 	part(time.Duration(h.Duration))
 	// Other times, such as of waiting, say nothing about cores.
-	if ns, u := unit.Scale(h.Total, h.Unit, "nanoseconds"); h.Metric == "cpu" && u == "ns" && ns > 0 && ns < math.MaxInt64 {
+	if ns, u := unit.Scale(h.Total, h.Unit, "nanoseconds"); h.Metric == "cpu" && !h.Scaled && u == "ns" && ns > 0 && ns < math.MaxInt64 {
 		p = append(p, " at ")
 		if cores := ns / float64(h.Duration); cores > 1 {
 			return append(p, fmt.Sprintf("%.3g cores", cores))

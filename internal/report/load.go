@@ -158,7 +158,10 @@ func (l *Load) facts() []Fact {
 	}
 	h := &l.Health
 	if h.CPU > 0 && l.Took > 0 {
-		gen := []any{Nanos(h.CPU), " of CPU, ", fmt.Sprintf("%.0f%%", 100*l.CPUShare), " of what it could use"}
+		gen := []any{Nanos(h.CPU), " of CPU"}
+		if l.CPUShare > 0 {
+			gen = append(gen, ", ", fmt.Sprintf("%.0f%%", 100*l.CPUShare), " of what it could use")
+		}
 		if n := l.Sent; n > 0 {
 			gen = append(gen, ", ", Nanos(int64(h.CPU)/n), " for each request")
 		}

@@ -14,7 +14,7 @@ type Sandwich struct {
 	Callers *FlameNode `json:"callers"`           // the frame, with its callers below it
 }
 
-// Blocks shows the callers, upside down, and then the callees.
+// Blocks shows the callees, and then the callers, upside down. What a caller costs by itself is no part of that.
 func (s *Sandwich) Blocks() iter.Seq[Block] {
 	half := func(n *FlameNode) *Flame {
 		f := &Flame{Head: s.Head, Root: &FlameNode{Cum: s.Cum, Children: []*FlameNode{n}}}
@@ -28,11 +28,18 @@ func (s *Sandwich) Blocks() iter.Seq[Block] {
 				return
 			}
 		}
-		if !yield(Note{Text: Phrase{"called by, each caller below what it calls:"}}) {
+		if !yield(Title{"called by, each caller below what it calls"}) {
 			return
 		}
 		for b := range callers.Blocks() {
-			if _, heading := b.(Heading); !heading && !yield(b) {
+			if _, heading := b.(Heading); heading {
+				continue
+			}
+			if f, ok := b.(FlameBlock); ok {
+				f.Callers = true
+				b = f
+			}
+			if !yield(b) {
 				return
 			}
 		}

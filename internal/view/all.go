@@ -289,8 +289,14 @@ func unknownView(name string) error {
 }
 
 // Parse reads a query as it is written at the prompt and finds the view that answers it. A number in place of an
-// argument is a limit: top 20.
+// argument is a limit: top 20, or top20 as at the prompt of pprof.
 func Parse(s string) (*View, query.Query, error) {
+	first, rest, _ := strings.Cut(s, " ")
+	if name := strings.TrimRight(first, "0123456789"); name != first {
+		if v, ok := Find(name); ok && slices.Contains(v.Uses, "limit") {
+			s = name + " " + first[len(name):] + " " + rest
+		}
+	}
 	q, err := query.Grammar(Keys).Parse(s)
 	if err != nil {
 		return nil, q, err
@@ -319,8 +325,29 @@ func Resolve(q query.Query) (*View, query.Query, error) {
 		q.Arg, q.Limit = "", n
 		return v, q, nil
 	}
+	if instead := notFlags(q.Arg); strings.Contains(q.Arg, "-") && instead != "" {
+		return nil, q, fmt.Errorf("%s takes no argument, and no flags here: %s", v.Name, instead)
+	}
 	if slices.Contains(v.Uses, "focus") {
 		return nil, q, fmt.Errorf("%s takes no argument; focus=%s shows what goes through that", v.Name, q.Arg)
 	}
 	return nil, q, fmt.Errorf("%s takes no argument", v.Name)
+}
+
+// notFlags says what to write in place of the flags of pprof and of the command line, or nothing when there is none of those.
+func notFlags(arg string) string {
+	var out []string
+	for _, word := range strings.FieldsFunc(arg, func(r rune) bool { return r == ' ' || r == '|' }) {
+		n, err := strconv.Atoi(word)
+		switch {
+		case err == nil && n > 0:
+			out = append(out, "limit="+word)
+		case word == "-n", word == "--limit": // the number follows
+		case word == "-cum", word == "--cum":
+			out = append(out, "sort=cum")
+		case strings.HasPrefix(word, "-"):
+			out = append(out, strings.TrimLeft(word, "-")+"=…")
+		}
+	}
+	return strings.Join(out, " ")
 }

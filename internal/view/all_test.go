@@ -94,6 +94,10 @@ func TestParse(t *testing.T) {
 	}{
 		{in: "top limit=20 focus=json", want: query.Query{View: "top", Limit: 20, Steps: []query.Step{{Op: query.Focus, Arg: "json"}}}},
 		{in: "top 20", want: query.Query{View: "top", Limit: 20}},
+		{in: "top20", want: query.Query{View: "top", Limit: 20}},
+		{in: "top20 -cum", err: "no flags here: limit=20 sort=cum"},
+		{in: "top -n 2", err: "no flags here: limit=2"},
+		{in: "raw3", err: `unknown view "raw3"`},
 		{in: "text cum", want: query.Query{View: "top", Sort: "cum"}},
 		{in: "list 20", want: query.Query{View: "list", Arg: "20"}},
 		{in: "peek a b", want: query.Query{View: "peek", Arg: "a|b"}},

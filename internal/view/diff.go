@@ -84,7 +84,7 @@ func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 		s.normalized = true
 		h.Notes = append(h.Notes, fmt.Sprintf("before is scaled by %.4g, from %s to %s", s.ratio,
 			unit.Label(was.Total, h.Unit), unit.Label(h.Total, h.Unit)))
-		was.Total = h.Total
+		was.Total, was.Scaled = h.Total, true
 	}
 	return s, nil
 }

@@ -69,7 +69,7 @@ func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
 		return nil, err
 	}
 	if t := a.p.SampleTypes[a.k].Type; !strings.HasPrefix(t, "goroutine") {
-		return nil, fmt.Errorf("%s counts %s, not goroutines; a goroutine profile or a dump does", in[0].Ref, t)
+		return nil, fmt.Errorf("it counts %s, not goroutines; a goroutine profile or a dump does", t)
 	}
 	d, err := detailOf(q)
 	if err != nil {

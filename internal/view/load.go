@@ -27,7 +27,8 @@ func Load(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	out := &report.Load{Ref: in[0].Ref, Log: l, LateP99: l.Health.Late.Quantile(0.99)}
 	if s := l.Took.Seconds(); s > 0 {
 		out.SentRate, out.AnsweredRate, out.GoodRate = float64(l.Sent)/s, float64(l.Answered)/s, float64(l.Good)/s
-		if l.Health.Procs > 0 {
+		// At the start the generator itself has to be made ready, which says nothing about a longer run.
+		if l.Health.Procs > 0 && l.Took >= 100*time.Millisecond {
 			out.CPUShare = l.Health.CPU.Seconds() / s / canUse(l)
 		}
 	}
