@@ -126,6 +126,10 @@ func (r *Recording) cpu(from, to time.Duration) (*profile.Profile, error) {
 	var sum profile.Merger
 	var first, last *Part
 	var lost []string
+	if from == to && to != 0 {
+		from = r.sampled(to)
+		to = from
+	}
 	for i := range r.Parts[CPU] {
 		part := &r.Parts[CPU][i]
 		switch {
@@ -152,8 +156,11 @@ func (r *Recording) cpu(from, to time.Duration) (*profile.Profile, error) {
 		if len(lost) > 0 {
 			return nil, fmt.Errorf("%s", lost[0])
 		}
-		all := r.Parts[CPU]
-		return nil, fmt.Errorf("there is no CPU profile between %s and %s; they are from %s to %s", from, to, all[0].From, all[len(all)-1].To)
+		all, text := r.Parts[CPU], fmt.Sprintf("there is no CPU profile between %s and %s", from, to)
+		if from == to {
+			text = fmt.Sprintf("there is no CPU profile at %s", to)
+		}
+		return nil, fmt.Errorf("%s; they are from %s to %s", text, all[0].From, all[len(all)-1].To)
 	}
 	p, err := sum.Profile()
 	if err != nil {
@@ -169,6 +176,22 @@ func (r *Recording) cpu(from, to time.Duration) (*profile.Profile, error) {
 		p = p.WithNote(fmt.Sprintf("of this time only the last %s and what led up to trouble were kept", r.Manifest.Lookout.Window))
 	}
 	return p, nil
+}
+
+// sampled returns a moment that is in a CPU profile: at itself, or where it is between two that follow one another, since to end one and
+// to begin the next takes a moment, too, the end of the first.
+func (r *Recording) sampled(at time.Duration) time.Duration {
+	const between = 100 * time.Millisecond
+	near := at
+	for _, part := range r.Parts[CPU] {
+		if part.From <= at && at < part.To {
+			return at
+		}
+		if part.To <= at && at-part.To < between {
+			near = part.To - 1
+		}
+	}
+	return near
 }
 
 // dropped reports whether CPU profiles between two times were not kept, or of before the first when that is the first.

@@ -395,3 +395,17 @@ func FuzzOpen(f *testing.F) {
 		r.ReadSeries()
 	})
 }
+
+// Between two CPU profiles that follow one another there is a moment in which none is taken.
+func TestSampled(t *testing.T) {
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	var r Recording
+	r.Parts = map[string][]Part{CPU: {{From: ms(5), To: ms(1000)}, {From: ms(1001), To: ms(2000)}, {From: ms(5000), To: ms(6000)}}}
+	for at, want := range map[time.Duration]time.Duration{
+		0: 0, ms(5): ms(5), ms(500): ms(500), ms(1000): ms(1000) - 1, ms(1001): ms(1001), ms(2050): ms(2000) - 1, ms(3000): ms(3000), ms(7000): ms(7000),
+	} {
+		if got := r.sampled(at); got != want {
+			t.Errorf("at %v the profile of %v, want %v", at, got, want)
+		}
+	}
+}
