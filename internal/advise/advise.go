@@ -32,6 +32,21 @@ type Options struct {
 	Debug func(format string, args ...any) // is told why patches were given up; may be nil
 }
 
+// A NoModuleError says that no package can be loaded, for want of a module in a folder.
+type NoModuleError struct {
+	Dir    string
+	Likely string // folder of sources that were recorded
+}
+
+func (e *NoModuleError) Error() string {
+	return "nothing can be looked at, since there is no go.mod in " + e.Dir + " or above it"
+}
+
+// Hint says what to do about it.
+func (e *NoModuleError) Hint() string {
+	return "--source DIR says where the module is, such as --source " + e.Likely
+}
+
 // ErrNothing says that profiles hold nothing that findings could be about.
 var ErrNothing = errors.New("there is nothing in it that costs CPU, memory or waiting")
 

@@ -256,7 +256,7 @@ func (t *tree) load(paths []string) ([]*unit, error) {
 		}
 	}
 	if len(t.units) == 0 && t.mod == nil {
-		wrong = notes{fmt.Sprintf("there is no go.mod in %s or above it, so no package can be loaded; --source DIR says where the module is, such as --source %s", t.dir, dirs[0])}
+		return nil, &NoModuleError{t.dir, dirs[0]}
 	}
 	for _, w := range wrong {
 		t.notes.add("%s", w)

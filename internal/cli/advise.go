@@ -147,6 +147,10 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
+	var homeless *advise.NoModuleError
+	if errors.As(err, &homeless) {
+		return &hinted{fmt.Errorf("%s: %w", naming(refs), err), homeless.Hint()}
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", naming(refs), err)
 	}

@@ -94,6 +94,10 @@ func (a *adviser) look(rec *recording.Recording) (body []byte, err error) {
 	if errors.Is(err, advise.ErrNothing) {
 		return nil, withHint(fmt.Errorf("%s: %w", rec.Ref, err), "record for longer, or put the program under load")
 	}
+	var homeless *advise.NoModuleError
+	if errors.As(err, &homeless) { // the rest of the page is about the profile, and needs none
+		found, err = &report.Advice{Refs: []string{rec.Ref}, Findings: []report.Finding{}, Notes: []string{homeless.Error() + "; " + homeless.Hint()}}, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("looking for findings in %s: %w", rec.Ref, err)
 	}
