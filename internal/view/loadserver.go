@@ -424,7 +424,7 @@ func (s *serverRun) balance() {
 	s.out.Balance = append(s.out.Balance, report.BalancePart{What: "mean service time", Nanos: mean, Share: 1})
 	switch {
 	case left < 0:
-		s.doubt("the parts are more than the whole: goroutines worked for a request at the same time, or for none")
+		s.doubt("the parts are more than the whole: goroutines of a request worked at the same time, others that serve none were ready to run, too, and while a thread waits for a processor of the machine, so do its goroutines")
 	case float64(left) > 0.5*float64(mean):
 		s.doubt("unexplained is time on the network and in the kernel, for files, sleeping, and in hone")
 	}
