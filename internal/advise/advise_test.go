@@ -28,7 +28,7 @@ import (
 //	re := regexp.MustCompile(`x`) // cost: regexp.MustCompile regexp.compile; want
 //
 // CPU profiles have all of that, heap profiles what is not of the runtime; what begins with a metric in brackets, such as
-// [delay], is of that alone, and [cpu*100] weighs a hundred times as much. What the rule says and its patches are in want.txt; UPDATE=1 writes it. Every patch has to leave code that
+// [delay], is of that alone, [cpu*100] weighs a hundred times as much, and [alloc_space@64] is of objects of 64 bytes. What the rule says and its patches are in want.txt; UPDATE=1 writes it. Every patch has to leave code that
 // compiles; what the tests of a folder print with and without all patches has to be the same.
 func TestRules(t *testing.T) {
 	if testing.Short() {
@@ -254,10 +254,14 @@ func (m *madeProfile) read(t *testing.T, name, pkg string) (wants []string) {
 
 // add adds a sample to a line.
 func (m *madeProfile) add(fn, file string, start, line int, below []string) {
-	only, weight := "", int64(1)
+	only, weight, labels := "", int64(1), uint32(0)
 	if len(below) > 0 && strings.HasPrefix(below[0], "[") {
-		times := ""
-		only, times, _ = strings.Cut(strings.Trim(below[0], "[]"), "*")
+		times, size := "", ""
+		only, size, _ = strings.Cut(strings.Trim(below[0], "[]"), "@")
+		if n, err := strconv.ParseInt(size, 10, 64); err == nil {
+			labels = m.Labels([]profile.Label{{Key: "bytes", Numeric: true, Num: n, Unit: "bytes"}})
+		}
+		only, times, _ = strings.Cut(only, "*")
 		if n, err := strconv.ParseInt(times, 10, 64); err == nil {
 			weight = n
 		}
@@ -283,7 +287,7 @@ func (m *madeProfile) add(fn, file string, start, line int, below []string) {
 		if strings.HasPrefix(name, "alloc") || strings.HasPrefix(name, "inuse") {
 			stack = heap
 		}
-		m.Add(stack, 0, v)
+		m.Add(stack, labels, v)
 	}
 }
 

@@ -65,12 +65,18 @@ type Line struct {
 
 // A chain is what lies between a line and the leaf of stacks, and what the stacks cost.
 type chain struct {
-	below  []string // functions, that which the line calls first; none when the line itself is the leaf
+	below []string // functions, that which the line calls first; none when the line itself is the leaf
+	traits
+	v    cost
+	ids  []int32 // the same as below
+	next *chain  // another with the same hash
+}
+
+// Traits tell samples of one stack apart: no chain is of two kinds.
+type traits struct {
 	labels string
-	onCPU  bool // of samples of CPU time: those have functions of the runtime, samples of the heap have not, and no chain is of both
-	v      cost
-	ids    []int32 // the same as below
-	next   *chain  // another with the same hash
+	onCPU  bool  // of CPU time: only such samples have functions of the runtime
+	size   int64 // of the heap: of each object, as a power of two that is no less; 0 when it isn't known
 }
 
 // first returns the function that the line calls.
@@ -155,7 +161,7 @@ func collect(ctx context.Context, inputs []input, mine func(fn, file string) cla
 	samples := 0
 	for i := range inputs {
 		samples += inputs[i].profile.NumSamples()
-		w.walk(&inputs[i], func(v *cost, fs []frame, _ string) { c.count(w, v, fs) })
+		w.walk(&inputs[i], func(v *cost, fs []frame, _ traits) { c.count(w, v, fs) })
 	}
 	for _, l := range w.at {
 		if l == nil {
@@ -181,7 +187,7 @@ func collect(ctx context.Context, inputs []input, mine func(fn, file string) cla
 		return c
 	}
 	for i := range inputs {
-		w.walk(&inputs[i], func(v *cost, fs []frame, labels string) { c.chain(w, v, fs, labels) })
+		w.walk(&inputs[i], func(v *cost, fs []frame, t traits) { c.chain(w, v, fs, t) })
 	}
 	if c.chains >= maxChains {
 		c.notes = append(c.notes, "there are so many different stacks that for some only what is near a line is told apart: a finding may be missing, or save more than it says")
@@ -246,8 +252,7 @@ func (c *costs) count(w *walker, v *cost, fs []frame) {
 }
 
 // chain adds a sample to what is below the lines on its stack.
-func (c *costs) chain(w *walker, v *cost, fs []frame, labels string) {
-	onCPU := v[cpu] != 0
+func (c *costs) chain(w *walker, v *cost, fs []frame, t traits) {
 	all := noHash // of the functions up to here
 	for i := range fs {
 		f := &fs[i]
@@ -256,13 +261,13 @@ func (c *costs) chain(w *walker, v *cost, fs []frame, labels string) {
 			if i > maxBelow {
 				b = newUnder(fs[:i], maxBelow)
 			}
-			ch := l.known(b, labels, onCPU)
+			ch := l.known(b, t)
 			if reach := c.reach(); ch == nil && reach < maxBelow {
 				b = newUnder(fs[:i], reach)
-				ch = l.known(b, labels, onCPU)
+				ch = l.known(b, t)
 			}
 			if ch == nil {
-				ch = l.add(b, labels, onCPU)
+				ch = l.add(b, t)
 				c.chains++
 			}
 			ch.v.add(v)
@@ -331,19 +336,19 @@ func (w *walker) named(ids []int32) []string {
 }
 
 // known returns the chain of what is below, or nil when there is none yet.
-func (l *Line) known(b under, labels string, onCPU bool) *chain {
+func (l *Line) known(b under, t traits) *chain {
 	ch := l.byHash[b.hash]
-	for ch != nil && (ch.onCPU != onCPU || ch.labels != labels || !b.is(ch.ids)) {
+	for ch != nil && (ch.traits != t || !b.is(ch.ids)) {
 		ch = ch.next
 	}
 	return ch
 }
 
-func (l *Line) add(b under, labels string, onCPU bool) *chain {
+func (l *Line) add(b under, t traits) *chain {
 	if l.byHash == nil {
 		l.byHash = make(map[hash]*chain)
 	}
-	ch := &chain{labels: labels, onCPU: onCPU, ids: make([]int32, b.len()), next: l.byHash[b.hash]}
+	ch := &chain{traits: t, ids: make([]int32, b.len()), next: l.byHash[b.hash]}
 	for i := range ch.ids {
 		ch.ids[i] = b.fn(i)
 	}

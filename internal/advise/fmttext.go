@@ -32,7 +32,7 @@ var fmtText = &Rule{
 				advice: "add the parts up with +, and let strconv make texts of numbers; where there are many parts, append them to a buffer",
 				callee: name, risk: "none",
 			}
-			c := p.cost(call, either(formatting(name), allocates("convT")))
+			c := p.cost(call, either(formatting(name), p.boxing(call)))
 			if x := p.anything(call); x != nil {
 				f.claim = name + " finds out by itself that it is given a text or a number, and makes a copy on the heap also of what is a text already"
 				f.advice = "look for the usual types first, and leave the others to package fmt"

@@ -416,9 +416,12 @@ var objectPerCall = &Rule{
 					continue // one now and then is what memory is for
 				}
 				t := types.TypeString(p.typeOf(lit), types.RelativeTo(p.unit.Types))
+				if size, ok := p.sizeOf(p.typeOf(lit)); ok {
+					t += fmt.Sprintf(" of %d bytes", size)
+				}
 				p.report(r, c, finding{
 					title:  "objects allocated one at a time",
-					claim:  fmt.Sprintf("each call of %s allocates one %s of %d bytes, since its address is returned", p.decl.Name.Name, t, p.unit.TypesSizes.Sizeof(p.typeOf(lit))),
+					claim:  fmt.Sprintf("each call of %s allocates one %s, since its address is returned", p.decl.Name.Name, t),
 					advice: "where many are made that live equally long, cut them from slices of some thousands; where callers need no identity, return the value",
 					risk:   "one object that is used keeps all of its slice in memory",
 				})

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"math"
 	"slices"
 	"strings"
 )
@@ -32,16 +33,11 @@ var boxing = &Rule{
 			if what == nil {
 				return
 			}
-			// Only a CPU profile says that it is this which allocates.
-			c := p.cost(call, func(c *chain) bool {
-				return c.direct() && slices.ContainsFunc(c.below, func(b string) bool { return strings.HasPrefix(b, "runtime.convT") })
-			})
-			if c == (cost{}) {
-				return
+			c := p.cost(call, p.boxing(call))
+			if c[cpu] == 0 {
+				return // only a CPU profile says that it is this which allocates
 			}
 			lines[p.line(call.Lparen)] = true
-			heap := p.cost(call, func(c *chain) bool { return len(c.below) == 0 && !c.onCPU })
-			c.add(&heap)
 			name := p.src(call.Fun)
 			p.report(call, c, finding{
 				title:  "values put on the heap for an interface",
@@ -81,6 +77,53 @@ func (p *Pass) boxes(e ast.Expr) bool {
 		return u.Kind() != types.UnsafePointer && u.Info()&types.IsBoolean == 0
 	case *types.Struct:
 		return u.NumFields() > 0
+	}
+	return true
+}
+
+// boxing is what it costs to make interfaces of the arguments of a call. A heap profile does not say what it is that a line
+// allocates by itself, but how large: what is larger than any of the arguments is something else.
+func (p *Pass) boxing(call *ast.CallExpr) func(*chain) bool {
+	most := int64(0)
+	for _, arg := range call.Args {
+		if p.boxes(arg) {
+			size, ok := p.sizeOf(p.typeOf(arg))
+			if !ok {
+				size = math.MaxInt64 / 2
+			}
+			most = max(most, upToPower(max(size, leastObject)))
+		}
+	}
+	boxed := allocates("convT")
+	return func(c *chain) bool { return boxed(c) && (c.onCPU || c.size <= most && most > 0) }
+}
+
+// leastObject is the size that small objects without pointers have in profiles: several share as many bytes.
+const leastObject = 16
+
+// sizeOf returns how many bytes a value of a type takes, if that is not left to the arguments of a generic function.
+func (p *Pass) sizeOf(t types.Type) (int64, bool) {
+	if !sized(t) {
+		return 0, false
+	}
+	return p.unit.TypesSizes.Sizeof(t), true
+}
+
+// sized reports whether types have one size.
+func sized(t types.Type) bool {
+	switch t := types.Unalias(t).(type) {
+	case *types.TypeParam:
+		return false
+	case *types.Named:
+		return sized(t.Underlying())
+	case *types.Array:
+		return sized(t.Elem())
+	case *types.Struct:
+		for f := range t.Fields() {
+			if !sized(f.Type()) {
+				return false
+			}
+		}
 	}
 	return true
 }

@@ -25,7 +25,7 @@ var logPerCall = &Rule{
 			if p.calls(call, logFuncs...) == nil {
 				return
 			}
-			match := either(p.calling(call), allocates("convT"))
+			match := either(p.calling(call), p.boxing(call))
 			c := p.cost(call, match)
 			format := p.cost(call, func(c *chain) bool {
 				return match(c) && slices.ContainsFunc(c.below, func(b string) bool { return strings.HasPrefix(b, "fmt.") })

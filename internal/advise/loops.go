@@ -66,10 +66,10 @@ var largeCopies = &Rule{
 				return
 			}
 			t := p.typeOf(v)
-			if t == nil || isTypeParam(t) {
+			if t == nil {
 				return
 			}
-			size := p.unit.TypesSizes.Sizeof(t)
+			size, _ := p.sizeOf(t)
 			if size < 128 {
 				return
 			}

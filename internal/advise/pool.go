@@ -334,7 +334,7 @@ var poolNonPointer = &Rule{
 			case *types.Pointer, *types.Map, *types.Chan, *types.Signature, *types.Interface:
 				return
 			}
-			p.report(call, p.cost(call, allocates("convT", "newobject")), finding{
+			p.report(call, p.cost(call, p.boxing(call)), finding{
 				title:  "Put of a value that is no pointer",
 				claim:  fmt.Sprintf("Put takes an interface, and a %s does not fit into one: each Put allocates a copy of it", t),
 				advice: "put a pointer into the pool, and keep it with what it points to until then",

@@ -41,7 +41,7 @@ var reflectHot = &Rule{
 				return
 			}
 			// What it is given is put on the heap for it.
-			c := p.cost(call, either(func(c *chain) bool { return strings.HasPrefix(c.first(), "reflect.") }, allocates("convT")))
+			c := p.cost(call, either(func(c *chain) bool { return strings.HasPrefix(c.first(), "reflect.") }, p.boxing(call)))
 			if c == (cost{}) {
 				return
 			}

@@ -84,7 +84,7 @@ func (p *Pass) shortOnStack(made []ast.Node) []report.Fix {
 		if !ok || len(call.Args) != 2 || !p.simple(call.Args[1]) || !isBasic(p.typeOf(call.Args[1]), types.IsInteger) || p.statement(st) != st || p.measured(v) {
 			continue
 		}
-		size := p.unit.TypesSizes.Sizeof(slice.Elem())
+		size, _ := p.sizeOf(slice.Elem())
 		c := p.cost(st, allocates("makeslice", "newobject"))
 		if size <= 0 || stackRoom/size < 4 || c[objectsMade] == 0 || c[bytesMade]/c[objectsMade] > stackRoom {
 			continue // those that were made are longer
@@ -274,7 +274,7 @@ func (p *Pass) smallList(st *ast.DeclStmt, spec *ast.ValueSpec, v *types.Var, el
 	if p.literal(st) != nil || p.decl.Name.Name == "main" {
 		return
 	}
-	size := p.unit.TypesSizes.Sizeof(elem)
+	size, _ := p.sizeOf(elem)
 	n := int64(16)
 	for n > 1 && n*size > 512 {
 		n /= 2

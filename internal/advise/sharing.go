@@ -27,7 +27,11 @@ var falseSharing = &Rule{
 				return
 			}
 			s, ok := p.typeOf(index.X).Underlying().(*types.Slice)
-			if !ok || p.unit.TypesSizes.Sizeof(s.Elem()) >= 64 {
+			if !ok {
+				return
+			}
+			size, ok := p.sizeOf(s.Elem())
+			if !ok || size >= 64 {
 				return
 			}
 			c := p.cost(call, func(c *chain) bool {
@@ -35,7 +39,7 @@ var falseSharing = &Rule{
 			})
 			p.report(call, c, finding{
 				title:  "counters of several goroutines in one cache line",
-				claim:  fmt.Sprintf("%s are %d bytes each, so several of them share the 64 bytes that processors hand each other: who writes one takes the others away", p.src(index.X), p.unit.TypesSizes.Sizeof(s.Elem())),
+				claim:  fmt.Sprintf("%s are %d bytes each, so several of them share the 64 bytes that processors hand each other: who writes one takes the others away", p.src(index.X), size),
 				advice: "count in a variable of the goroutine, and add it up in the end; or pad each counter to 64 bytes, or 128 on some processors",
 				risk:   "it shows with several processors only; padding takes memory",
 			})

@@ -2,6 +2,7 @@ package advise
 
 import (
 	"context"
+	"math/bits"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/recording"
@@ -75,7 +76,7 @@ func (w *walker) first(line int32) bool {
 	return true
 }
 
-func (w *walker) walk(in *input, yield func(v *cost, fs []frame, labels string)) {
+func (w *walker) walk(in *input, yield func(v *cost, fs []frame, t traits)) {
 	p := in.profile
 	frames := make([][]frame, len(p.Locations))
 	for i := range p.Locations {
@@ -120,16 +121,22 @@ func (w *walker) walk(in *input, yield func(v *cost, fs []frame, labels string))
 		for _, l := range stack {
 			fs = append(fs, frames[l]...)
 		}
-		labels := ""
+		t := traits{onCPU: v[cpu] != 0}
 		for _, l := range set {
-			if l.Key == "state" && !l.Numeric {
-				labels = l.Str
+			switch {
+			case l.Key == "state" && !l.Numeric:
+				t.labels = l.Str
+			case l.Key == "bytes" && l.Numeric && l.Num > 0:
+				t.size = upToPower(l.Num)
 			}
 		}
 		w.stacks++
-		yield(&v, fs, labels)
+		yield(&v, fs, t)
 	}
 }
+
+// upToPower returns the least power of two that is no less than n, which is more than 0.
+func upToPower(n int64) int64 { return 1 << bits.Len64(uint64(n-1)) }
 
 // plain returns the name of a function without type arguments.
 func (w *walker) plain(name string) string {

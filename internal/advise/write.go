@@ -51,8 +51,12 @@ func (p *Pass) joinedWrite(call *ast.CallExpr, w, arg ast.Expr) {
 		p.convertedWrite(call, w, arg, conversion)
 		return
 	}
-	c := p.cost(call, either(conversion, allocates("concatstring"), below("fmt.Sprint", "fmt.Sprintf", "fmt.Sprintln", "strconv.Itoa", "strconv.FormatInt",
-		"strconv.FormatUint", "strconv.FormatFloat", "strconv.Quote"), allocates("convT")))
+	matches := []func(*chain) bool{conversion, allocates("concatstring"), below("fmt.Sprint", "fmt.Sprintf", "fmt.Sprintln", "strconv.Itoa", "strconv.FormatInt",
+		"strconv.FormatUint", "strconv.FormatFloat", "strconv.Quote")}
+	if format != nil {
+		matches = append(matches, p.boxing(format))
+	}
+	c := p.cost(call, either(matches...))
 	f := finding{
 		title: "bytes to write put together as a string first",
 		claim: "the parts are " + p.howMade(arg) + ", and the sum is copied once more to be bytes: each step allocates, and only the last one is needed",
@@ -146,7 +150,7 @@ func (p *Pass) formattedWrite(call *ast.CallExpr) {
 		}
 		// What the writer does with it stays.
 		return len(c.below) == 1 || strings.HasPrefix(c.below[1], "fmt.") || strings.HasPrefix(c.below[1], "sync.") || isRuntime(c.below[1])
-	}, allocates("convT")))
+	}, p.boxing(call)))
 	f := finding{
 		title:  "fmt on a hot path",
 		claim:  "fmt.Fprintf reads its format for every call, and its arguments are made interfaces, for which numbers and strings are put on the heap",

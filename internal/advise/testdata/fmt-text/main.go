@@ -67,6 +67,14 @@ func generic[T any](v T) string {
 	return fmt.Sprint(v) // cost: fmt.Sprint fmt.(*pp).doPrint; want
 }
 
+// The list grows on the same line, by more than a number in a box takes.
+func listed(list []string, n int) []string {
+	list = append(list, fmt.Sprint(n))     // cost: [alloc_space@16]; want
+	list = append(list, fmt.Sprint(n, n))  // cost: [alloc_space@17]
+	list = append(list, fmt.Sprint(list))  // cost: [alloc_space@32]; want
+	return append(list, fmt.Sprint(&list)) // cost: [alloc_space@16]
+}
+
 func passed(args ...any) string {
 	return fmt.Sprintln(args...) // cost: fmt.Sprintln fmt.(*pp).doPrintln
 }
@@ -76,6 +84,7 @@ func main() {
 		fmt.Println(anything(v, level(2)), generic(v))
 	}
 	fmt.Print(passed(1, "a"))
+	fmt.Println(len(listed(nil, 300)))
 	for _, n := range []int{-1, 0, 7, 123456789} {
 		fmt.Println(key("a", n), key("", n))
 	}

@@ -8,4 +8,16 @@ func newLoop(header int) *loop {
 	return &loop{header: header} // cost: [alloc_objects*1000] runtime.newobject; want
 }
 
-func main() { fmt.Println(newLoop(1).header) }
+type list[T any] struct {
+	v    T
+	next *list[T]
+}
+
+func (l *list[T]) push(v T) *list[T] {
+	return &list[T]{v, l} // cost: [alloc_objects*1000] runtime.newobject; want
+}
+
+func main() {
+	var l *list[int]
+	fmt.Println(newLoop(1).header, l.push(1).v)
+}

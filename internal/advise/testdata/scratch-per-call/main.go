@@ -22,6 +22,14 @@ func count(edges [][]int, size int) (n int) {
 	return n
 }
 
+func reversed[T any](list []T, size int) {
+	back := make([]T, size) // cost: runtime.makeslice runtime.mallocgc; want
+	for i := range back {
+		back[i] = list[len(list)-1-i]
+	}
+	copy(list, back)
+}
+
 // Rows of a table are never longer than the text.
 func distance(a, b string) int {
 	row := make([]uint16, len(a)+1) // cost: runtime.makeslice runtime.mallocgc; want
@@ -48,6 +56,7 @@ func kept(size int) []bool {
 }
 
 func main() {
+	reversed([]int{1, 2}, 2)
 	fmt.Println(count([][]int{{1}, {0}, nil}, 3), len(kept(2)))
 	fmt.Println(distance("kitten", "sitting"), distance("", "ab"), distance(strings.Repeat("abc", 50), strings.Repeat("acb", 40)))
 }
