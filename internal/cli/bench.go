@@ -68,6 +68,8 @@ func benchCommand(v *view.View, sys *System) *cobra.Command {
 	var q query.Query
 	var f benchFlags
 	query.Flags(cmd.Flags(), &q, v.Uses)
+	cmd.Flags().Lookup("focus").Usage = "keep benchmarks with a matching name"
+	cmd.Flags().Lookup("ignore").Usage = "drop benchmarks with a matching name"
 	cmd.Flags().BoolVar(&f.save, "save", false, "keep the run for the history of the repository")
 	cmd.Flags().BoolVar(&f.history, "history", false, "show the runs that were saved")
 	cmd.Flags().StringVar(&f.raw, "raw", "", "write the lines to `FILE`, for benchstat")

@@ -214,6 +214,9 @@ func (c *Compare) heading() []Phrase {
 	if len(c.Rows) > 0 && !c.several() && c.Rows[0].Pkg != "" {
 		lines = append(lines, Phrase{"package " + c.Rows[0].Pkg})
 	}
+	if !c.Paired && slices.ContainsFunc(c.Rows, func(r CompareRow) bool { return !r.Exact }) {
+		lines = append(lines, Phrase{fmt.Sprintf("old and new are medians, and change is the middle of the ratios of each new value to each old one; changes below %.3g%% count as none", 100*c.Within)})
+	}
 	if c.Paired && c.NoisePairs > 0 {
 		lines = append(lines, Phrase{fmt.Sprintf("identical programs differ by %.1f%% here (%d pairs); changes below %.3g%% count as none; at most %.3g%% of calls are false",
 			100*c.Noise, c.NoisePairs, 100*c.Within, 100*c.Alpha)})

@@ -180,6 +180,9 @@ func dimensionOf(unit string) dimension {
 	case "MB/s":
 		return dimension{"throughput", "B/s", 1e6, 1, "faster", "slower"}
 	}
+	if of, ok := strings.CutSuffix(unit, "-ns"); ok && of != "" {
+		return dimension{of, "sec", 1e-9, -1, "slower", "faster"} // p99-ns
+	}
 	if strings.HasSuffix(unit, "/s") || strings.HasSuffix(unit, "/sec") {
 		return dimension{unit, unit, 1, 1, "faster", "slower"}
 	}
