@@ -81,6 +81,30 @@ func TestPack(t *testing.T) {
 	}
 }
 
+// someStacks returns a profile of 2000 stacks of n locations, and the stacks. Many end alike.
+func someStacks(t *testing.T, rnd *rand.Rand, n int) (*Profile, [][]uint32) {
+	p := &Profile{stacks: &stackTable{}, Tables: Tables{Locations: make([]Location, n)}}
+	var stacks [][]uint32
+	for i := range 2000 {
+		stack := make([]uint32, i%43)
+		for j := range stack {
+			// Many stacks end with the last location, whose number is the first that may not fit two bytes.
+			if stack[j] = uint32(rnd.IntN(n)); j == len(stack)-1 && i%5 == 0 {
+				stack[j] = uint32(n - 1)
+			}
+		}
+		if i%3 == 0 && i > 43 && len(stack) >= RootDepth {
+			copy(stack[len(stack)-RootDepth:], stacks[i-43][len(stack)-RootDepth:])
+		}
+		at, err := p.stacks.add(packStack(nil, stack, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.stack, stacks = append(p.stack, at), append(stacks, stack)
+	}
+	return p, stacks
+}
+
 // TestHasAny asks narrow and wide stacks of all depths about sets, and looks through them one by one.
 func TestHasAny(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
@@ -90,25 +114,7 @@ func TestHasAny(t *testing.T) {
 			in[rnd.IntN(n)] = true
 		}
 		in[n-1] = true
-		p := &Profile{stacks: &stackTable{}}
-		var stacks [][]uint32
-		for i := range 2000 {
-			stack := make([]uint32, i%43)
-			for j := range stack {
-				// Many stacks end with the last location, whose number is the first that may not fit two bytes.
-				if stack[j] = uint32(rnd.IntN(n)); j == len(stack)-1 && i%5 == 0 {
-					stack[j] = uint32(n - 1)
-				}
-			}
-			if i%3 == 0 && i > 43 && len(stack) >= RootDepth {
-				copy(stack[len(stack)-RootDepth:], stacks[i-43][len(stack)-RootDepth:])
-			}
-			at, err := p.stacks.add(packStack(nil, stack, 1))
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.stack, stacks = append(p.stack, at), append(stacks, stack)
-		}
+		p, stacks := someStacks(t, rnd, n)
 		if shared := p.NumRoots(); shared == 0 || n > 1 && shared < 300 {
 			t.Errorf("%d locations: %d roots", n, shared)
 		}
