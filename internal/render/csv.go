@@ -74,6 +74,13 @@ func (c *csvWriter) block(b report.Block) error {
 			}
 		}
 		return nil
+	case report.Lines:
+		for l := range b.Each {
+			if err := c.w.Write([]string{l}); err != nil {
+				return err
+			}
+		}
+		return nil
 	case report.Dump:
 		return errors.New("writing csv: a profile entry by entry is not one table; ask for json")
 	}

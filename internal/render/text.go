@@ -93,6 +93,13 @@ func (p *printer) block(b report.Block) error {
 		for l := range strings.Lines(b.Text) {
 			p.line(p.source(l))
 		}
+	case report.Lines:
+		for l := range b.Each {
+			p.w.WriteString(p.source(l))
+			if err := p.w.WriteByte('\n'); err != nil { // also that of a write before
+				return err
+			}
+		}
 	default:
 		panic("render: block of a kind that no renderer knows")
 	}

@@ -129,6 +129,9 @@ type Dump struct{ Profile *profile.Profile }
 // Plain is lines of text in a format of their own.
 type Plain struct{ Text string }
 
+// Lines is the same for as many lines as there may be, without their ends. They are made one at a time.
+type Lines struct{ Each iter.Seq[string] }
+
 // A Measure is what values that belong together have in common. Renderers show all of them in one unit, so that they
 // can be compared at a glance.
 type Measure struct {
@@ -202,3 +205,4 @@ func (Commands) block()   {}
 func (Stacks) block()     {}
 func (Dump) block()       {}
 func (Plain) block()      {}
+func (Lines) block()      {}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"strconv"
-	"strings"
 
 	"github.com/hone-perf/hone/internal/profile"
 )
@@ -30,6 +29,19 @@ type FoldedStack struct {
 // The form has no place for a metric, a unit or notes; those are in Head.
 func (f *Folded) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
+	for line := range f.lines {
+		if _, err := out.WriteString(line); err != nil {
+			return err
+		}
+		if err := out.WriteByte('\n'); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// lines yields the line of each stack.
+func (f *Folded) lines(yield func(string) bool) {
 	words := make(map[string]string)
 	var line []byte
 	for s := range f.Each {
@@ -46,21 +58,14 @@ func (f *Folded) WriteText(w io.Writer) error {
 			line = append(line, word...)
 		}
 		line = strconv.AppendInt(append(line, ' '), s.Value, 10)
-		if _, err := out.Write(append(line, '\n')); err != nil {
-			return err
+		if !yield(string(line)) {
+			return
 		}
 	}
-	return out.Flush()
 }
 
-// Blocks returns the text of the stacks. Those who can write it piece by piece take WriteText.
-func (f *Folded) Blocks() iter.Seq[Block] {
-	var b strings.Builder
-	if err := f.WriteText(&b); err != nil {
-		panic(err) // a Builder takes everything
-	}
-	return blocks([]Block{Plain{b.String()}})
-}
+// Blocks returns the text of the stacks, which can be a hundred times as large as the profile.
+func (f *Folded) Blocks() iter.Seq[Block] { return blocks([]Block{Lines{f.lines}}) }
 
 // MarshalJSON writes all stacks.
 func (f *Folded) MarshalJSON() ([]byte, error) {
