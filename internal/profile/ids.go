@@ -65,12 +65,8 @@ func (r *idReader) add(t *stackTable, ids []byte) (uint32, error) {
 		// What the outermost ids are packed is nearly always known, and a third of all ids need no reading.
 		if start = rootStart(ids); start >= 0 {
 			if root, ok := r.roots.find(ids[start:]); ok {
-				packed, err := r.packNarrow(ids[:start], RootDepth)
-				if err != nil {
-					return 0, err
-				}
-				if packed != nil {
-					return t.put(packed, []byte{byte(root), byte(root >> 8)})
+				if at, ok, err := r.addShared(t, ids[:start], root); ok || err != nil {
+					return at, err
 				}
 			}
 		}
@@ -88,13 +84,44 @@ func (r *idReader) add(t *stackTable, ids []byte) (uint32, error) {
 	return at, err
 }
 
+// addShared adds a stack to a table of which all but some ids are those of a narrow root. It is not ok when one of them does not fit two
+// bytes. They are packed where they stay.
+func (r *idReader) addShared(t *stackTable, ids []byte, root uint32) (at uint32, ok bool, err error) {
+	const head = 2
+	if len(ids) > binary.MaxVarintLen64*maxDepth {
+		return 0, false, nil
+	}
+	b, at, err := t.room(head + 2*len(ids) + 2)
+	if err != nil {
+		return 0, false, err
+	}
+	n, top, zero, ok := packIDs(b[head:], ids)
+	depth := n/2 + RootDepth
+	if !ok || depth > maxDepth {
+		return 0, false, nil
+	}
+	switch h := uint(depth)<<headBits | headShared; {
+	case h < 0x80:
+		b[1] = byte(h)
+		at++ // one byte is lost
+	case h < 1<<14:
+		b[0], b[1] = byte(h)|0x80, byte(h>>7)
+	default:
+		return 0, false, nil
+	}
+	binary.LittleEndian.PutUint16(b[head+n:], uint16(root))
+	t.used += head + n + 2
+	r.max, r.zero = max(r.max, top), r.zero || zero
+	return at, true, nil
+}
+
 // pack reads ids, as samples hold them, into a packed stack. The buffer of the last one is used again.
 func (r *idReader) pack(ids []byte) ([]byte, error) {
 	if len(ids) > binary.MaxVarintLen64*maxDepth {
 		return nil, errDeep
 	}
 	if !r.wide {
-		packed, err := r.packNarrow(ids, 0)
+		packed, err := r.packNarrow(ids)
 		if packed != nil || err != nil {
 			return packed, err
 		}
@@ -106,52 +133,60 @@ func (r *idReader) pack(ids []byte) ([]byte, error) {
 	return r.buf, err
 }
 
-// packNarrow packs ids that fit two bytes. When one doesn't, it returns nil. When the stack shares further locations, it
-// returns what is to be stored in front of the number of their root.
-func (r *idReader) packNarrow(ids []byte, shared int) ([]byte, error) {
+// packNarrow packs ids that fit two bytes. When one doesn't, it returns nil.
+func (r *idReader) packNarrow(ids []byte) ([]byte, error) {
 	const head = binary.MaxVarintLen32
 	if len(r.buf) < head+2*len(ids) {
 		r.buf = make([]byte, head+4*len(ids))
 	}
-	body := r.buf[head : head+2*len(ids)]
-	at, all, top, zero := 0, uint32(0), r.max, false
-	for i := 0; i < len(ids) && at+1 < len(body); at += 2 {
-		id := uint32(ids[i])
-		switch {
-		case id < 0x80:
-			i++
-		case i+1 < len(ids) && ids[i+1] < 0x80:
-			id = id&0x7f | uint32(ids[i+1])<<7
-			i += 2
-		case i+2 < len(ids) && ids[i+2] < 4:
-			id = id&0x7f | uint32(ids[i+1]&0x7f)<<7 | uint32(ids[i+2])<<14
-			i += 3
-		default:
-			return nil, nil
-		}
-		if id == 0 {
-			zero = true
-		}
-		all |= id
-		top = max(top, id)
-		binary.LittleEndian.PutUint16(body[at:], uint16(id))
-	}
-	depth := at/2 + shared
-	if depth > maxDepth {
+	n, top, zero, ok := packIDs(r.buf[head:], ids)
+	switch {
+	case !ok:
+		return nil, nil
+	case n/2 > maxDepth:
 		return nil, errDeep
 	}
-	r.max, r.zero = top, r.zero || zero
-	h := uint64(depth) << headBits
-	if shared > 0 {
-		h |= headShared
+	r.max, r.zero = max(r.max, top), r.zero || zero
+	var h [binary.MaxVarintLen32]byte
+	from := head - copy(r.buf[head-binary.PutUvarint(h[:], uint64(n/2)<<headBits):], h[:binary.PutUvarint(h[:], uint64(n/2)<<headBits)])
+	return r.buf[from : head+n], nil
+}
+
+// packIDs writes ids in two bytes each, and returns how many bytes that takes, the largest id, and whether one is 0. It is not ok when one does not
+// fit. It is apart, and small, so that all it works with is in registers.
+//
+// Eight bytes at a time, which mostly have four ids of one byte or two, took 2 to 6 % more of all the time, though nothing is guessed then.
+//
+//go:noinline
+func packIDs(out, ids []byte) (at int, top uint32, zero, ok bool) {
+	none := uint32(0) // has its highest bit when an id is 0
+	i := 0
+	for i < len(ids) {
+		id := uint32(ids[i])
+		i++
+		if id >= 0x80 {
+			if i >= len(ids) {
+				return 0, 0, false, false
+			}
+			b := uint32(ids[i])
+			id = id&0x7f | b<<7
+			if i++; b >= 0x80 {
+				if i >= len(ids) || ids[i] >= 4 {
+					return 0, 0, false, false
+				}
+				id = id&0x3fff | uint32(ids[i])<<14
+				i++
+			}
+		}
+		top = max(top, id)
+		none |= id - 1
+		if at+1 >= len(out) {
+			return 0, 0, false, false // cannot happen: an id has a byte at least
+		}
+		out[at], out[at+1] = byte(id), byte(id>>8)
+		at += 2
 	}
-	if h < 0x80 {
-		r.buf[head-1] = byte(h)
-		return r.buf[head-1 : head+at], nil
-	}
-	var b [binary.MaxVarintLen32]byte
-	n := copy(r.buf[head-binary.PutUvarint(b[:], h):], b[:binary.PutUvarint(b[:], h)])
-	return r.buf[head-n : head+at], nil
+	return at, top, none>>31 != 0, true
 }
 
 // read reads ids of any size into r.stack.

@@ -193,6 +193,9 @@ func (s *Spread) root(n uint32) []uint16 {
 }
 
 func (s *Spread) meet(root int) {
+	if s.numbers == nil {
+		s.numbers = make([]uint16, 0, len(s.roots)*(RootDepth+RootDepth/4)) // most locations stand for one number
+	}
 	at := len(s.numbers)
 	s.stack = s.p.AppendRoot(root, s.stack[:0])
 	for _, l := range s.stack {

@@ -55,26 +55,34 @@ func (t *stackTable) add(packed []byte) (uint32, error) {
 
 // put copies bytes into the table, in two parts.
 func (t *stackTable) put(packed, rest []byte) (uint32, error) {
+	b, at, err := t.room(len(packed) + len(rest))
+	if err != nil {
+		return 0, err
+	}
+	t.used += copy(b, packed)
+	t.used += copy(b[len(packed):], rest)
+	return at, nil
+}
+
+// room returns n bytes at least for the next stack, and their place. What is written there has to be added to t.used.
+func (t *stackTable) room(n int) ([]byte, uint32, error) {
 	last := len(t.blocks) - 1
-	if n := len(packed) + len(rest); last < 0 || t.used+n > len(t.blocks[last]) {
+	if last < 0 || t.used+n > len(t.blocks[last]) {
 		// Blocks double until they have their full size, since most profiles are small.
 		size := min(stackBlock, stackBlock>>7<<(last+1))
 		if n > size {
 			if n > stackBlock {
-				return 0, limitError{"8 MB in one stack"}
+				return nil, 0, limitError{"8 MB in one stack"}
 			}
 			size = stackBlock
 		}
 		if last++; last >= 1<<(32-stackBits) {
-			return 0, errStacks
+			return nil, 0, errStacks
 		}
 		t.blocks = append(t.blocks, pages.Make[byte](size, size))
 		t.used = 0
 	}
-	at := uint32(last)<<stackBits | uint32(t.used)
-	t.used += copy(t.blocks[last][t.used:], packed)
-	t.used += copy(t.blocks[last][t.used:], rest)
-	return at, nil
+	return t.blocks[last][t.used:], uint32(last)<<stackBits | uint32(t.used), nil
 }
 
 // get returns a stack at a place that add returned, and whatever comes after it.

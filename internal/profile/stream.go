@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	chunkSize = 256 << 10 // read ahead; three of them fit the cache beside the tables
+	chunkSize = 512 << 10 // read ahead
 	nearChunk = 64 << 10  // until then
 	headroom  = 16 << 10  // room before a chunk for what is left of the one before it
 
