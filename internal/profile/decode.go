@@ -115,7 +115,11 @@ func decodeProto(s *stream, share func() float64, recognized func()) (*Profile, 
 		return nil, ErrEmpty
 	}
 	for s.fill(1) {
-		if err := d.field(); err != nil {
+		took, err := d.samples()
+		if err == nil && !took {
+			err = d.field()
+		}
+		if err != nil {
 			if err == errCutShort || s.err != nil && s.err != io.EOF {
 				break
 			}
@@ -417,6 +421,8 @@ const (
 	keyValues    = 2<<3 | wireBytes
 	keyValue     = 2<<3 | wireVarint
 	keyLabel     = 3<<3 | wireBytes
+
+	keySample = 2<<3 | wireBytes // of the profile
 )
 
 // line reads a line of a location into the current block, which has room for it.
@@ -446,17 +452,43 @@ func (d *decoder) line(m []byte) (err error) {
 	return err
 }
 
+// samples reads the samples that lie in the buffer one after the other, and reports whether there was one. Whatever is unusual it leaves to field.
+func (d *decoder) samples() (took bool, err error) {
+	for m := d.s.buf; len(m) > 2 && m[0] == keySample; m = d.s.buf {
+		size, at := int(m[1]), 2
+		if size >= 0x80 {
+			if m[2] >= 0x80 {
+				break
+			}
+			size, at = size&0x7f|int(m[2])<<7, 3
+		}
+		if len(m) < at+size || d.s.off > maxBytes {
+			break
+		}
+		if err := d.sample(m[at : at+size]); err != nil {
+			return true, err
+		}
+		d.s.skip(at + size)
+		took = true
+	}
+	return took, nil
+}
+
 // sample reads a sample. This is where nearly all the time goes, so it takes the fields that matter by their
 // key bytes and leaves the rest to the general way.
 func (d *decoder) sample(m []byte) error {
 	d.wireIDs, d.vals, d.label = nil, d.vals[:0], d.label[:0]
 	for len(m) > 0 {
-		if key := m[0]; len(m) > 1 && m[1] < 0x80 && (key == keyLocations || key == keyValues || key == keyLabel) {
-			end := 2 + int(m[1])
+		if key := m[0]; len(m) > 2 && (key == keyLocations || key == keyValues || key == keyLabel) && (m[1] < 0x80 || m[2] < 0x80 && key != keyLabel) {
+			size, at := int(m[1]), 2
+			if size >= 0x80 {
+				size, at = size&0x7f|int(m[2])<<7, 3
+			}
+			end := at + size
 			if end > len(m) {
 				return errShort
 			}
-			data := m[2:end]
+			data := m[at:end]
 			var err error
 			switch key {
 			case keyLocations:
@@ -516,13 +548,24 @@ func (d *decoder) numbers(p []byte) error {
 	if len(d.vals)+len(p) > 10*maxValues {
 		return limitError{fmt.Sprintf("%d values in one sample", maxValues)}
 	}
-	for len(p) > 0 {
-		v, n := uvarint(p)
-		if n == 0 {
-			return errVarint
+	for i := 0; i < len(p); {
+		v := uint64(p[i])
+		i++
+		if v >= 0x80 {
+			v &= 0x7f
+			for shift := 7; ; shift += 7 {
+				if i == len(p) || shift > 63 {
+					return errVarint
+				}
+				c := p[i]
+				i++
+				v |= uint64(c&0x7f) << shift
+				if c < 0x80 {
+					break
+				}
+			}
 		}
 		d.vals = append(d.vals, int64(v))
-		p = p[n:]
 	}
 	return nil
 }
