@@ -2,7 +2,10 @@ package view
 
 import (
 	"cmp"
+	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -101,6 +104,10 @@ func sourceFile(sources recording.Sources, function, file string, nodes []*node)
 		return out
 	}
 	out.Notes = text.Notes
+	if start := int(nodes[0].StartLine); startMoved(function, file, start, text.Lines) {
+		out.Notes = append(slices.Clip(out.Notes), fmt.Sprintf(
+			"it began at line %d when it was compiled, which it does not here: costs may be beside the wrong lines", start))
+	}
 	if text.Path != file {
 		out.Found = text.Path
 	}
@@ -111,3 +118,30 @@ func sourceFile(sources recording.Sources, function, file string, nodes []*node)
 	}
 	return out
 }
+
+// startMoved reports whether the function no longer begins at the line where it did when it was compiled. Functions that the compiler made
+// from something else, such as a go statement or the body of a loop, are not asked about.
+func startMoved(function, file string, start int, lines []string) bool {
+	if start == 0 || !strings.HasSuffix(file, ".go") || madeByCompiler.MatchString(function) {
+		return false
+	}
+	if start > len(lines) {
+		return true
+	}
+	name := function
+	if from, to := strings.IndexByte(name, '['), strings.LastIndexByte(name, ']'); 0 <= from && from < to {
+		name = name[:from] + name[to+1:] // type arguments
+	}
+	name = name[strings.LastIndexByte(name, '.')+1:]
+	if unnamed.MatchString(name) {
+		name = ""
+	}
+	// The name of one that the linker knows by another, such as time.Sleep, is a part of its own.
+	_, rest, ok := strings.Cut(lines[start-1], "func")
+	return !ok || !strings.Contains(rest, name)
+}
+
+var (
+	madeByCompiler = regexp.MustCompile(`\.init$|\.map\.init\.|[.-](range|gowrap|deferwrap)[0-9]+|-fm$`)
+	unnamed        = regexp.MustCompile(`^(func)?[0-9]+$`) // functions in functions, and the second and further init
+)
