@@ -190,17 +190,17 @@ func finished(ctx context.Context, err error) error {
 
 // tuneGC sets how much garbage may pile up, unless the environment says. Beside a large file it is little: most of the
 // heap is then columns without pointers, which cost the collector next to nothing. But each time it begins, it wakes threads and stops those
-// that work, so it does not begin before there is about as much as such a file takes: to begin at 24 MB took a tenth of the time, for no
+// that work, so it does not begin before there is about as much as such a profile takes: to begin at 24 MB took a tenth of the time, for no
 // less memory. Beside small files it is 40 MB: a command that ends after a tenth of a second would spend a tenth of that on collecting
 // what its end makes free.
 func tuneGC(sys System, args []string) {
 	if sys.Env("GOGC") != "" {
 		return
 	}
-	size := int64(0) // of the largest file
+	size, largest := int64(0), ""
 	for _, a := range args {
-		if st, err := os.Stat(a); err == nil && st.Mode().IsRegular() {
-			size = max(size, st.Size())
+		if st, err := os.Stat(a); err == nil && st.Mode().IsRegular() && st.Size() > size {
+			size, largest = st.Size(), a
 		}
 	}
 	large := size > 8<<20
@@ -211,10 +211,25 @@ func tuneGC(sys System, args []string) {
 			debug.SetGCPercent(15)
 		}
 	case large:
-		collectLater(min(4*size, 1<<30), 15)
+		if isPacked(largest) {
+			size *= 4
+		}
+		collectLater(min(size, 1<<30), 15)
 	default:
 		collectLater(40<<20, 100)
 	}
+}
+
+// isPacked reports whether a file is packed with gzip or zstd.
+func isPacked(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [4]byte
+	n, _ := io.ReadFull(f, head[:])
+	return strings.HasPrefix(string(head[:n]), "\x1f\x8b") || string(head[:n]) == "\x28\xb5\x2f\xfd"
 }
 
 // collectLater keeps the collector from running before there is something worth collecting, and then lets that percentage of
