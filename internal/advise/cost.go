@@ -120,6 +120,7 @@ type costs struct {
 	inputs []input
 	total  cost
 	gc     int64   // CPU of the collector that is on no stack of the program
+	sample int64   // CPU that one sample stands for, where that is known
 	lines  []*Line // that cost something and are known, those that cost most first
 	notes  []string
 
@@ -161,6 +162,7 @@ func collect(ctx context.Context, inputs []input, mine func(fn, file string) cla
 	samples := 0
 	for i := range inputs {
 		samples += inputs[i].profile.NumSamples()
+		c.sample = max(c.sample, inputs[i].sample())
 		w.walk(&inputs[i], func(v *cost, fs []frame, _ traits) { c.count(w, v, fs) })
 	}
 	for _, l := range w.at {
@@ -204,9 +206,13 @@ func collect(ctx context.Context, inputs []input, mine func(fn, file string) cla
 	return c
 }
 
-// share returns the largest part of anything that a cost is.
+// share returns the largest part of anything that a cost is. One sample of CPU time is chance, however few there are: any line
+// that ran may get one.
 func (c *costs) share(v *cost) (most float64) {
 	for m := range metric(numMetrics) {
+		if m == cpu && 2*v[cpu] < 3*c.sample {
+			continue
+		}
 		most = max(most, c.part(v, m))
 	}
 	return most

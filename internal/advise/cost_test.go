@@ -2,6 +2,7 @@ package advise
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -88,4 +89,34 @@ func recordings(t *testing.T, metrics ...string) (out []*recording.Recording) {
 		out = append(out, &recording.Recording{Ref: m, Profile: p})
 	}
 	return out
+}
+
+// One sample of CPU time is chance, and no reason to say something about a line; what the line allocates still is.
+func TestOneSampleIsChance(t *testing.T) {
+	const period = 10_000_000
+	value := profile.ValueType{Type: "cpu", Unit: "nanoseconds"}
+	b := profile.NewBuilder(profile.Header{
+		SampleTypes: []profile.ValueType{{Type: "samples", Unit: "count"}, value}, PeriodType: value, Period: period,
+	})
+	b.Functions = []profile.Function{{Name: "main.work", SystemName: "main.work", File: "main.go"}}
+	for i, samples := range []int64{1, 2, 7, 1} {
+		// Line 3 allocates.
+		b.Locations = append(b.Locations, profile.Location{Mapping: profile.NoMapping, Lines: []profile.Line{{Line: int64(3 + i)}}})
+		b.Add([]uint32{uint32(i)}, 0, []int64{samples, samples * period})
+	}
+	b.Renumber()
+	p, err := b.Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := append(recordings(t, "alloc_space"), &recording.Recording{Ref: "cpu", Profile: p})
+	inputs, _ := inputsOf(in)
+	c := collect(t.Context(), inputs, func(string, string) class { return own }, 0.01, func(*Line) bool { return true })
+	var lines []int
+	for _, l := range c.lines {
+		lines = append(lines, l.key.line)
+	}
+	if want := []int{5, 3, 4}; !slices.Equal(lines, want) {
+		t.Errorf("lines %v cost something, want %v", lines, want)
+	}
 }

@@ -16,6 +16,15 @@ type input struct {
 	spelled string          // kind of profile, where --metric has to say it
 }
 
+// sample returns the CPU time that one sample stands for, or 0 where the profile does not say.
+func (i *input) sample() int64 {
+	at, p := i.column[cpu], i.profile
+	if at < 0 || p.PeriodType != p.SampleTypes[at] {
+		return 0
+	}
+	return p.Period
+}
+
 // inputsOf returns what there is to count in recordings.
 func inputsOf(in []*recording.Recording) ([]input, []string) {
 	var out []input
