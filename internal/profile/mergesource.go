@@ -28,8 +28,8 @@ type mergeSource struct {
 
 // A mappedRoot is a root in terms of the sum.
 type mappedRoot struct {
-	known, narrow bool // narrow: its locations still fit two bytes
-	body          [2 * RootDepth]byte
+	known, ok bool // ok: its locations still fit two bytes, and it has a number
+	number    uint16
 }
 
 type mappingKey struct {
@@ -51,7 +51,7 @@ type mergeBlock struct {
 	samples [blockSize]mergeSample
 	hashes  [blockSize]uint64
 	at      [blockSize]uint32 // 1 + the sample in the sum that they may be
-	packed  []byte            // their stacks in terms of the sum
+	packed  []byte            // their stacks, as the sum holds them
 }
 
 type mergeSample struct {
@@ -114,9 +114,9 @@ func (s *mergeSource) addBlock(from, to int) error {
 	for k := range x.samples[:n] {
 		sample := &x.samples[k]
 		at := x.at[k]
-		if at == 0 || !b.stacks.same(sample.place, sample.stack) || !b.hasLabels(at-1, sample.set) {
+		if at == 0 || !b.stacks.holds(sample.place, sample.stack) || !b.hasLabels(at-1, sample.set) {
 			slot := m.samples.find(x.hashes[k], func(at uint32) bool {
-				return b.stacks.same(b.stack[at], sample.stack) && b.hasLabels(at, sample.set)
+				return b.stacks.holds(b.stack[at], sample.stack) && b.hasLabels(at, sample.set)
 			})
 			if slot.free() {
 				slot.put(uint32(len(b.stack)))
@@ -138,9 +138,9 @@ func (s *mergeSource) addBlock(from, to int) error {
 func (s *mergeSource) addSample(sample *mergeSample) (err error) {
 	var at uint32
 	if sample.set == 0 {
-		at, err = s.b.stacks.add(sample.stack)
+		at, err = s.b.stacks.put(sample.stack)
 	} else {
-		at, err = s.stacks.intern(sample.stack)
+		at, err = s.stacks.place(sample.stack)
 	}
 	if err != nil {
 		return err
@@ -152,37 +152,60 @@ func (s *mergeSource) addSample(sample *mergeSample) (err error) {
 	return nil
 }
 
-// pack appends the stack of sample i, packed, in terms of the sum.
+// pack appends the stack of sample i, as the sum holds it.
 func (s *mergeSource) pack(buf []byte, i int) []byte {
 	stack := s.p.StackAt(i)
 	start := len(buf)
-	if !stack.wide {
-		buf = binary.AppendUvarint(buf, uint64(stack.depth)<<headBits)
-		from := len(buf)
-		buf = slices.Grow(buf, 2*stack.depth)[:from+2*stack.depth]
-		own := 2 * stack.n
-		if s.packNarrow(buf[from:from+own], stack.own[:own]) && (stack.root == noRoot || s.packRoot(buf[from+own:], stack)) {
-			return buf
-		}
+	if out, ok := s.packShared(buf, stack); ok {
+		return out
 	}
 	s.stack = stack.Append(s.stack[:0])
 	for j, l := range s.stack {
 		s.stack[j] = s.location(l) - 1
 	}
-	return appendStack(buf[:start], s.stack, 1)
+	buf = appendStack(buf[:start], s.stack, 1)
+	return buf[:start+len(s.b.stacks.share(buf[start:]))]
 }
 
-// packRoot translates the root of a narrow stack, once for all stacks that have it.
-func (s *mergeSource) packRoot(out []byte, stack Stack) bool {
+// packShared does the same for a narrow stack that has a root or is shorter than one, unless it does not fit two bytes any more.
+func (s *mergeSource) packShared(buf []byte, stack Stack) ([]byte, bool) {
+	if stack.wide || stack.root == noRoot && stack.depth >= RootDepth {
+		return buf, false
+	}
+	start := len(buf)
+	buf = binary.AppendUvarint(buf, uint64(stack.depth)<<headBits)
+	from, own := len(buf), 2*stack.n
+	buf = slices.Grow(buf, own+2)[:from+own]
+	if !s.packNarrow(buf[from:], stack.own[:own]) {
+		return buf, false
+	}
+	if stack.root != noRoot {
+		r := s.root(stack)
+		if !r.ok {
+			return buf, false
+		}
+		buf[start] |= headShared
+		buf = binary.LittleEndian.AppendUint16(buf, r.number)
+	}
+	return buf, true
+}
+
+// root returns what the root of a narrow stack has become, which is found out once for all stacks that have it.
+func (s *mergeSource) root(stack Stack) *mappedRoot {
 	if s.roots == nil {
 		s.roots = make([]mappedRoot, s.p.NumRoots())
 	}
 	r := &s.roots[stack.root]
 	if !r.known {
-		r.known, r.narrow = true, s.packNarrow(r.body[:], stack.rest[:len(r.body)])
+		r.known = true
+		var body [2 * RootDepth]byte
+		if s.packNarrow(body[:], stack.rest[:len(body)]) {
+			var n uint32
+			n, r.ok = s.b.stacks.roots.number(body[:], false)
+			r.number = uint16(n)
+		}
 	}
-	copy(out, r.body[:])
-	return r.narrow
+	return r
 }
 
 // packNarrow translates numbers of two bytes. It reports whether the new ones are no longer than that.

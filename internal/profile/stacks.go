@@ -35,32 +35,33 @@ const (
 
 var errStacks = errors.New("profile has more than 4 GB of stacks")
 
-// add copies a packed stack into the table and returns where it is.
-func (t *stackTable) add(packed []byte) (uint32, error) {
+// add copies a packed stack, which it may overwrite, into the table and returns where it is.
+func (t *stackTable) add(packed []byte) (uint32, error) { return t.put(t.share(packed)) }
+
+// share turns a packed stack into what the table holds for it, in place: the root is only named. Equal stacks are equal bytes then, too,
+// since a root that gets no number never gets one.
+func (t *stackTable) share(packed []byte) []byte {
 	head, body := headOf(packed)
 	if head.depth < RootDepth {
-		return t.put(packed, nil)
+		return packed
 	}
 	size := head.size() * (head.depth - RootDepth)
 	root, ok := t.roots.number(body[size:size+head.size()*RootDepth], head.wide)
 	if !ok {
-		return t.put(packed, nil)
+		return packed
 	}
-	at, err := t.put(packed[:len(packed)-len(body)+size], []byte{byte(root), byte(root >> 8)})
-	if err == nil {
-		t.get(at)[0] |= headShared
-	}
-	return at, err
+	packed[0] |= headShared
+	binary.LittleEndian.PutUint16(body[size:], uint16(root))
+	return packed[:len(packed)-len(body)+size+2]
 }
 
-// put copies bytes into the table, in two parts.
-func (t *stackTable) put(packed, rest []byte) (uint32, error) {
-	b, at, err := t.room(len(packed) + len(rest))
+// put copies what share returned into the table.
+func (t *stackTable) put(stack []byte) (uint32, error) {
+	b, at, err := t.room(len(stack))
 	if err != nil {
 		return 0, err
 	}
-	t.used += copy(b, packed)
-	t.used += copy(b[len(packed):], rest)
+	t.used += copy(b, stack)
 	return at, nil
 }
 
@@ -127,21 +128,8 @@ func (t *stackTable) unpack(buf []uint32, at uint32) []uint32 {
 	return unpack16(buf, t.roots.narrow.data[2*RootDepth*root:], RootDepth)
 }
 
-// same reports whether the stack at a place is a packed one.
-func (t *stackTable) same(at uint32, packed []byte) bool {
-	stored := t.get(at)
-	if stored[0]&headShared == 0 {
-		return bytes.HasPrefix(stored, packed)
-	}
-	// The flag is in the first byte of the head, and the rest of it is as long with it as without.
-	if stored[0]&^headShared != packed[0] {
-		return false
-	}
-	s := t.stack(at)
-	size := s.size()
-	own := len(packed) - size*RootDepth
-	return own > 0 && bytes.Equal(stored[1:own], packed[1:own]) && bytes.Equal(s.rest[:size*RootDepth], packed[own:])
-}
+// holds reports whether the stack at a place is what share returned.
+func (t *stackTable) holds(at uint32, stack []byte) bool { return bytes.HasPrefix(t.get(at), stack) }
 
 // maxNumber is the largest number of a location in a packed stack.
 const maxNumber = 1<<24 - 1
@@ -266,13 +254,14 @@ type stackIndex struct {
 
 func newStackIndex(t *stackTable) *stackIndex { return &stackIndex{table: t} }
 
-// intern returns the place of a stack, adding it when it is new.
-func (x *stackIndex) intern(packed []byte) (uint32, error) {
-	s := x.find(maphash.Bytes(hashSeed, packed), func(at uint32) bool {
-		return x.table.same(at, packed)
-	})
+// intern returns the place of a packed stack, which it may overwrite, adding it when it is new.
+func (x *stackIndex) intern(packed []byte) (uint32, error) { return x.place(x.table.share(packed)) }
+
+// place does the same with what share returned.
+func (x *stackIndex) place(stack []byte) (uint32, error) {
+	s := x.find(maphash.Bytes(hashSeed, stack), func(at uint32) bool { return x.table.holds(at, stack) })
 	if s.free() {
-		at, err := x.table.add(packed)
+		at, err := x.table.put(stack)
 		if err != nil || at+1 == 0 {
 			return 0, errStacks
 		}
