@@ -115,6 +115,9 @@ func decodeProto(s *stream, share func() float64, recognized func()) (*Profile, 
 	for s.fill(1) {
 		took, err := d.samples()
 		if err == nil && !took {
+			took, err = d.entries()
+		}
+		if err == nil && !took {
 			err = d.field()
 		}
 		if err != nil {
@@ -251,6 +254,43 @@ func (d *decoder) message(f *field) error {
 		}
 	}
 	return nil
+}
+
+const (
+	keyLocationEntry = 4<<3 | wireBytes // of the profile
+	keyFunctionEntry = 5<<3 | wireBytes
+	keyStringEntry   = 6<<3 | wireBytes
+)
+
+// entries reads the entries of tables that lie in the buffer one after the other, and reports whether there was one. Whatever is unusual it leaves
+// to field. In a profile of some thousand samples there are more of these than of those.
+func (d *decoder) entries() (took bool, err error) {
+	m := d.s.buf
+	if d.s.off+int64(len(m)) > maxBytes {
+		return false, nil
+	}
+	for len(m) > 2 && err == nil {
+		end := 2 + int(m[1])
+		if m[1] >= 0x80 || end > len(m) {
+			break
+		}
+		switch m[0] {
+		case keyLocationEntry:
+			err = d.location(m[2:end])
+		case keyFunctionEntry:
+			err = d.function(m[2:end])
+		case keyStringEntry:
+			err = d.string(m[2:end])
+		default:
+			end = 0
+		}
+		if end == 0 {
+			break
+		}
+		m, took = m[end:], true
+	}
+	d.s.skip(len(d.s.buf) - len(m))
+	return took, err
 }
 
 func (d *decoder) string(text []byte) error {
