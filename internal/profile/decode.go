@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/pages"
 )
 
 // Limits keep hostile input from taking all memory. Real profiles stay far below them.
@@ -44,7 +46,8 @@ type decoder struct {
 	functions   pile[rawFunction]
 	locations   []Location
 	lines       []Line // the block that lines of locations are put into
-	numLines    int    // of all locations
+	lineBlocks  [][]Line
+	numLines    int // of all locations
 	mappingIDs  idNumbers
 	functionIDs idNumbers
 
@@ -419,12 +422,10 @@ func (d *decoder) location(m []byte) error {
 				return errType
 			}
 			if len(d.lines) == cap(d.lines) {
-				// The lines of a location are in one block.
-				mine := d.lines[first:]
-				if len(mine) > maxDepth {
+				if len(d.lines)-first > maxDepth {
 					return errDeep
 				}
-				d.lines = grown(mine, max(2*len(mine), min(2*cap(d.lines), lineBlock), lineBlock/32))
+				d.moreLines(d.lines[first:])
 				first = 0
 			}
 			err = d.line(f.data)
@@ -440,6 +441,9 @@ func (d *decoder) location(m []byte) error {
 		return err
 	}
 	x.Mapping, x.Lines = int32(n), d.lines[first:len(d.lines):len(d.lines)]
+	if d.locations == nil {
+		d.locations = spareLocations.get(locationBlock)
+	}
 	if n := len(d.locations); n == cap(d.locations) {
 		// What is not used of a column takes no memory, and what is copied takes twice as much.
 		d.locations = grown(d.locations, max(locationBlock, min(4*n, 4*locationBlock), 2*n))
@@ -452,6 +456,17 @@ const (
 	lineBlock     = 8 << 10 // lines of locations that are next to each other
 	locationBlock = 4 << 10 // locations for which there is room at first
 )
+
+// moreLines begins a block of lines with those of the current location, which are to be in one.
+func (d *decoder) moreLines(mine []Line) {
+	n := max(2*len(mine), lineBlock/32)
+	block := spareLines.get(n)
+	if block == nil {
+		block = pages.Make[Line](0, max(n, min(2*cap(d.lines), lineBlock)))
+	}
+	d.lines = append(block, mine...)
+	d.lineBlocks = append(d.lineBlocks, d.lines)
+}
 
 // line reads a line of a location into the current block, which has room for it.
 func (d *decoder) line(m []byte) (err error) {

@@ -65,6 +65,15 @@ func (m *Merger) Add(p *Profile) error {
 	return nil
 }
 
+// Take adds p, which nobody may use afterwards, nor what it was made of: its tables are used again for the next profile that is read.
+func (m *Merger) Take(p *Profile) error {
+	err := m.Add(p)
+	if err == nil {
+		p.recycle()
+	}
+	return err
+}
+
 // Profile returns the sum. The Merger must not be used afterwards.
 func (m *Merger) Profile() (*Profile, error) {
 	if m.n == 0 {

@@ -104,6 +104,7 @@ type Profile struct {
 	labels []uint32   // label set of each sample; nil when no sample has labels
 	values [][]int64  // [sample type][sample]
 	sets   []LabelSet // sets[0] is empty
+	lines  [][]Line   // the blocks that lines of locations are in, where they were read
 	choice *choice    // what Filter knows of where the samples are from; ask chosen
 }
 

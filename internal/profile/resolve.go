@@ -50,6 +50,7 @@ func (d *decoder) finish() (*Profile, error) {
 		labels: b.label,
 		values: b.values,
 		sets:   sets,
+		lines:  d.lineBlocks,
 	}
 	if lost != "" {
 		p.Notes = append(p.Notes, lost)
@@ -183,7 +184,12 @@ func (d *decoder) resolveMappings(r *resolver) ([]Mapping, *indexOf, error) {
 func (d *decoder) resolveFunctions(r *resolver) ([]Function, *indexOf, error) {
 	var bad error
 	of := newIndexOf(d.functions.n)
-	out := pages.Make[Function](d.functions.n, d.functions.n)
+	n := d.functions.n
+	out := spareFunctions.get(n)
+	if out == nil {
+		out = pages.Make[Function](n, n)
+	}
+	out = out[:n]
 	for i := range out {
 		f := d.functions.at(i)
 		out[i].ID, out[i].StartLine = f.id, f.start

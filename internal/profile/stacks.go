@@ -80,7 +80,11 @@ func (t *stackTable) room(n int) ([]byte, uint32, error) {
 		if last++; last >= 1<<(32-stackBits) {
 			return nil, 0, errStacks
 		}
-		t.blocks = append(t.blocks, pages.Make[byte](size, size))
+		block := spareStacks.get(size)
+		if block == nil {
+			block = pages.Make[byte](size, size)
+		}
+		t.blocks = append(t.blocks, block[:cap(block)])
 		t.used = 0
 	}
 	return t.blocks[last][t.used:], uint32(last)<<stackBits | uint32(t.used), nil

@@ -110,7 +110,7 @@ func (o *Options) Gather(ctx context.Context, refs []string) (*Gathered, error) 
 					return nil, err
 				}
 				g.Profile = s.Profile
-			} else if err := sum.Add(s.Profile); err != nil {
+			} else if err := sum.Take(s.Profile); err != nil {
 				return nil, err
 			}
 		} else if errors.Is(s.err, context.Canceled) {

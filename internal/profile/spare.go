@@ -1,0 +1,44 @@
+package profile
+
+import "sync"
+
+// Tables of profiles that a Merger took are used for those that are read next. A hundred small ones would else leave a hundred
+// times as much garbage as there is in one, and the collector would run twice as often.
+var (
+	spareLocations spare[Location]
+	spareFunctions spare[Function]
+	spareLines     spare[Line]
+	spareStacks    spare[byte]
+)
+
+// A spare keeps slices that are not needed any more, until the collector wants them.
+type spare[T any] struct{ pool sync.Pool }
+
+// get returns an empty slice that has room for n at least, or nil when there is none at hand.
+func (s *spare[T]) get(n int) []T {
+	if x, ok := s.pool.Get().(*[]T); ok && cap(*x) >= n {
+		return (*x)[:0]
+	}
+	return nil
+}
+
+// put keeps a slice that has room for from least to most.
+func (s *spare[T]) put(x []T, least, most int) {
+	if least <= cap(x) && cap(x) <= most {
+		s.pool.Put(&x)
+	}
+}
+
+// recycle keeps the tables of p. Nothing of it may be used afterwards but texts and sets of labels.
+func (p *Profile) recycle() {
+	const large = 1 << 16 // entries; of profiles so large there are never many
+	spareLocations.put(p.Locations, locationBlock, large)
+	spareFunctions.put(p.Functions, 0, large)
+	for _, block := range p.lines {
+		spareLines.put(block, lineBlock/8, large)
+	}
+	for _, block := range p.stacks.blocks {
+		spareStacks.put(block, stackBlock>>5, stackBlock>>3) // those that were begun with are small
+	}
+	*p = Profile{}
+}
