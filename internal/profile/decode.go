@@ -445,8 +445,13 @@ func (d *decoder) location(m []byte) error {
 		d.locations = spareLocations.get(locationBlock)
 	}
 	if n := len(d.locations); n == cap(d.locations) {
-		// What is not used of a column takes no memory, and what is copied takes twice as much.
-		d.locations = grown(d.locations, max(locationBlock, min(4*n, 4*locationBlock), 2*n))
+		// What is not used of a column takes no memory, and what is copied takes twice as much. Samples that came before tell
+		// most often how many locations there are, each of which takes some bytes there.
+		room := max(locationBlock, min(4*n, 4*locationBlock), 2*n)
+		if told := int(d.ids.max); n < told && int64(told) < d.s.off/8 {
+			room = max(told, locationBlock)
+		}
+		d.locations = grown(d.locations, room)
 	}
 	d.locations = append(d.locations, x)
 	return nil
