@@ -70,14 +70,7 @@ func (b *Builder) hasLabels(i, set uint32) bool {
 // add adds a sample whose stack is in the table.
 func (b *Builder) add(at, labels uint32, values []int64) {
 	if len(b.stack) == cap(b.stack) {
-		room := len(b.stack) + b.more()
-		b.stack = grown(b.stack, room)
-		if b.label != nil {
-			b.label = grown(b.label, room)
-		}
-		for k := range b.values {
-			b.values[k] = grown(b.values[k], room)
-		}
+		b.reserve(len(b.stack) + b.more())
 	}
 	b.stack = append(b.stack, at)
 	if labels != 0 && b.label == nil {
@@ -88,6 +81,17 @@ func (b *Builder) add(at, labels uint32, values []int64) {
 	}
 	for k := range b.values {
 		b.values[k] = append(b.values[k], values[k])
+	}
+}
+
+// reserve makes room for n samples in all, of which there are not as many yet.
+func (b *Builder) reserve(n int) {
+	b.stack = grown(b.stack, n)
+	if b.label != nil {
+		b.label = grown(b.label, n)
+	}
+	for k := range b.values {
+		b.values[k] = grown(b.values[k], n)
 	}
 }
 

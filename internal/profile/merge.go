@@ -38,6 +38,11 @@ func Merge(profiles ...*Profile) (*Profile, error) {
 		}
 	}
 	var m Merger
+	if len(profiles) == 0 {
+		return m.Profile() // says so
+	}
+	m.start(profiles[0].Header)
+	m.samplesOf(profiles[:min(2, len(profiles))]...)
 	for _, p := range profiles {
 		if err := m.Add(p); err != nil {
 			return nil, err
@@ -46,17 +51,27 @@ func Merge(profiles ...*Profile) (*Profile, error) {
 	return m.Profile()
 }
 
+// samplesOf makes room for the samples of profiles. What is not used takes no memory.
+func (m *Merger) samplesOf(profiles ...*Profile) {
+	n := 0
+	for _, p := range profiles {
+		n += len(p.stack)
+	}
+	m.b.reserve(n)
+}
+
 // Add adds p. When profiles differ in their sample types, samples may come in another order than from Merge, which
 // knows all types before it looks at the first sample.
 func (m *Merger) Add(p *Profile) error {
+	if m.b == nil {
+		m.start(p.Header)
+	}
 	if m.n > 0 {
 		q, err := m.agree(p)
 		if err != nil {
 			return err
 		}
 		p = q
-	} else {
-		m.start(p.Header)
 	}
 	m.n++
 	m.addHeader(p.Header)
@@ -268,6 +283,7 @@ func Diff(before, after *Profile) (*Profile, error) {
 	m.n = 2
 	m.addHeader(after.Header)
 	m.notes = append(append(m.notes, after.Notes...), before.Notes...)
+	m.samplesOf(after, before)
 	m.add(after, 0)
 	m.add(before, len(after.SampleTypes))
 	return m.Profile()

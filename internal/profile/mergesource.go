@@ -319,6 +319,9 @@ func (s *mergeSource) location(i uint32) uint32 {
 		for i := range added.Lines {
 			added.Lines[i].Function = s.functions[added.Lines[i].Function] - 1
 		}
+		if n := len(s.b.Locations); n == cap(s.b.Locations) {
+			s.b.Locations = grown(s.b.Locations, max(2*n, len(s.p.Locations)))
+		}
 		s.b.Locations = append(s.b.Locations, added)
 	}
 	s.locations[i] = slot.at() + 1
@@ -413,6 +416,9 @@ func (s *mergeSource) addFunction(i uint32) {
 	slot := s.Merger.functions.find(f.hash(), func(at uint32) bool { return sameFunction(&s.b.Functions[at], f) })
 	if slot.free() {
 		slot.put(uint32(len(s.b.Functions)))
+		if n := len(s.b.Functions); n == cap(s.b.Functions) {
+			s.b.Functions = grown(s.b.Functions, max(2*n, len(s.p.Functions)))
+		}
 		s.b.Functions = append(s.b.Functions, s.keepFunction(*f))
 	}
 	s.functions[i] = slot.at() + 1

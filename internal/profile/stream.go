@@ -13,6 +13,7 @@ const (
 	// aheadFrom is from where on input is read ahead. To wake the other goroutine again and again takes a few hundredths of the CPU time, so
 	// it has to save somebody some waiting; and of many small profiles several are read at once anyhow.
 	aheadFrom = 4 << 20
+	farFrom   = 16 << 20 // from where on it is read in large chunks: to touch new memory takes longer than to wake a thread a few times
 )
 
 // A stream gives access to input. Another goroutine reads, and perhaps unpacks, large input ahead of the parser.
@@ -79,11 +80,17 @@ func (s *stream) readAhead() {
 	s.spare = nil
 	go func() {
 		defer close(s.full)
+		got := s.got
 		for buf := range s.free {
-			if len(buf) < headroom+chunkSize {
-				buf = make([]byte, headroom+chunkSize)
+			size := headroom + chunkSize
+			if got < farFrom {
+				size = headroom + chunkSize/4
+			}
+			if len(buf) < size {
+				buf = make([]byte, size)
 			}
 			c := readChunk(s.r, buf)
+			got += c.n
 			s.full <- c
 			if c.err != nil {
 				return

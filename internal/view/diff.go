@@ -158,8 +158,20 @@ func (s *sides) rows(q query.Query) ([]report.DiffRow, error) {
 	after.costs()
 	before := &builder{measure: measure{p: s.p, k: s.before}, table: table}
 	before.costs()
-	var rows []report.DiffRow
+	met := func(f int) bool {
+		return after.flat[f] != 0 || after.cum[f].sum != 0 || before.flat[f] != 0 || before.cum[f].sum != 0
+	}
+	n := 0
 	for f := range table.frames {
+		if met(f) {
+			n++
+		}
+	}
+	rows := make([]report.DiffRow, 0, n)
+	for f := range table.frames {
+		if !met(f) {
+			continue
+		}
 		r := report.DiffRow{
 			Frame: table.frames[f],
 			Flat:  after.flat[f], Cum: after.cum[f].sum,
