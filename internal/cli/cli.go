@@ -229,7 +229,7 @@ func isPacked(name string) bool {
 	defer f.Close()
 	var head [4]byte
 	n, _ := io.ReadFull(f, head[:])
-	return strings.HasPrefix(string(head[:n]), "\x1f\x8b") || string(head[:n]) == "\x28\xb5\x2f\xfd"
+	return profile.IsPacked(head[:n])
 }
 
 // collectLater keeps the collector from running before there is something worth collecting, and then lets that percentage of

@@ -45,9 +45,9 @@ type decoder struct {
 	mappings    []rawMapping
 	functions   pile[rawFunction]
 	locations   []Location
-	lines       []Line // the block that lines of locations are put into
-	lineBlocks  [][]Line
-	numLines    int // of all locations
+	lines       []Line   // the block that lines of locations are put into
+	lineBlocks  [][]Line // that and those before it
+	numLines    int      // of all locations
 	mappingIDs  idNumbers
 	functionIDs idNumbers
 
@@ -272,6 +272,7 @@ func (d *decoder) entries() (took bool, err error) {
 	if d.s.off+int64(len(m)) > maxBytes {
 		return false, nil
 	}
+table:
 	for len(m) > 2 && err == nil {
 		end := 2 + int(m[1])
 		if m[1] >= 0x80 || end > len(m) {
@@ -285,10 +286,7 @@ func (d *decoder) entries() (took bool, err error) {
 		case keyStringEntry:
 			err = d.string(m[2:end])
 		default:
-			end = 0
-		}
-		if end == 0 {
-			break
+			break table
 		}
 		m, took = m[end:], true
 	}

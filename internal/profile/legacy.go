@@ -9,7 +9,7 @@ import (
 // parseLegacy reads the text and binary forms that came before profile.proto. What they mean is nowhere written down
 // but in the pprof library, so all that it makes of them, odd as it may be, is what they mean here, too.
 func parseLegacy(data []byte) (*Profile, error) {
-	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+	if bytes.HasPrefix(data, []byte(gzipMagic)) {
 		return nil, errUnrecognized // packed twice
 	}
 	// One text can pass for several forms, so the order matters.

@@ -122,13 +122,24 @@ func ParseBytes(b []byte) (*Profile, error) { return Parse(bytes.NewReader(b)) }
 
 var errUnrecognized = errors.New("unrecognized profile format")
 
+// What packed files begin with.
+const (
+	gzipMagic = "\x1f\x8b"
+	zstdMagic = "\x28\xb5\x2f\xfd"
+)
+
+// IsPacked reports whether a file that begins like this is packed with gzip or zstd.
+func IsPacked(head []byte) bool {
+	return bytes.HasPrefix(head, []byte(gzipMagic)) || bytes.HasPrefix(head, []byte(zstdMagic))
+}
+
 // unpack undoes compression, if there is any.
 func unpack(br *bufio.Reader) (io.ReadCloser, error) {
 	magic, _ := br.Peek(4)
 	switch {
-	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+	case bytes.HasPrefix(magic, []byte(gzipMagic)):
 		return inflate.NewReader(br)
-	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+	case bytes.HasPrefix(magic, []byte(zstdMagic)):
 		zr, err := zstd.NewReader(bufio.NewReaderSize(br, 64<<10), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
 		if err != nil {
 			return nil, err

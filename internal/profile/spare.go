@@ -22,7 +22,7 @@ func (s *spare[T]) get(n int) []T {
 	return nil
 }
 
-// put keeps a slice that has room for from least to most.
+// put keeps a slice, unless it has room for less than least or more than most.
 func (s *spare[T]) put(x []T, least, most int) {
 	if least <= cap(x) && cap(x) <= most {
 		s.pool.Put(&x)
@@ -33,7 +33,7 @@ func (s *spare[T]) put(x []T, least, most int) {
 func (p *Profile) recycle() {
 	const large = 1 << 16 // entries; of profiles so large there are never many
 	spareLocations.put(p.Locations, locationBlock, large)
-	spareFunctions.put(p.Functions, 0, large)
+	spareFunctions.put(p.Functions, pileBlock, large)
 	for _, block := range p.lines {
 		spareLines.put(block, lineBlock/8, large)
 	}

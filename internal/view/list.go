@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -122,7 +123,7 @@ func sourceFile(sources recording.Sources, function, file string, nodes []*node)
 // startMoved reports whether the function no longer begins at the line where it did when it was compiled. Functions that the compiler made
 // from something else, such as a go statement or the body of a loop, are not asked about.
 func startMoved(function, file string, start int, lines []string) bool {
-	if start == 0 || !strings.HasSuffix(file, ".go") || madeByCompiler.MatchString(function) {
+	if start == 0 || !strings.HasSuffix(file, ".go") || madeByCompiler().MatchString(function) {
 		return false
 	}
 	if start > len(lines) {
@@ -133,7 +134,7 @@ func startMoved(function, file string, start int, lines []string) bool {
 		name = name[:from] + name[to+1:] // type arguments
 	}
 	name = name[strings.LastIndexByte(name, '.')+1:]
-	if unnamed.MatchString(name) {
+	if unnamed().MatchString(name) {
 		name = ""
 	}
 	// The name of one that the linker knows by another, such as time.Sleep, is a part of its own.
@@ -141,7 +142,9 @@ func startMoved(function, file string, start int, lines []string) bool {
 	return !ok || !strings.Contains(rest, name)
 }
 
-var (
-	madeByCompiler = regexp.MustCompile(`\.init$|\.map\.init\.|[.-](range|gowrap|deferwrap)[0-9]+|-fm$`)
-	unnamed        = regexp.MustCompile(`^(func)?[0-9]+$`) // functions in functions, and the second and further init
-)
+var madeByCompiler = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\.init$|\.map\.init\.|[.-](range|gowrap|deferwrap)[0-9]+|-fm$`)
+})
+
+// unnamed is of functions in functions, and of the second and further init.
+var unnamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(func)?[0-9]+$`) })
