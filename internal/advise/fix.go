@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"go/ast"
 	"go/format"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -18,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/gotypes"
 	"github.com/hone-perf/hone/internal/patch"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -235,8 +234,8 @@ func selectedNames(f *ast.File) map[string]bool {
 	return names
 }
 
-// helpers are what fixes may import.
-var helpers = []string{"bytes", "cmp", "fmt", "io", "math/bits", "slices", "strconv", "strings", "sync", "unicode/utf8", "encoding/hex", "encoding/base64"}
+// usualImports are what most fixes add.
+var usualImports = []string{"bytes", "io", "maps", "slices", "strconv", "strings", "sync"}
 
 // compiles checks the package with other text for one of its files.
 func (p *Pass) compiles(f *file, text []byte) error {
@@ -254,14 +253,11 @@ func (p *Pass) compiles(f *file, text []byte) error {
 		}
 		files = append(files, parsed)
 	}
-	imp, err := u.tree.importer()
+	imp, err := u.tree.importer(p.imports)
 	if err != nil {
 		return err
 	}
-	conf := types.Config{Importer: imp, Sizes: u.TypesSizes}
-	if u.Module != nil && u.Module.GoVersion != "" {
-		conf.GoVersion = "go" + u.Module.GoVersion
-	}
+	conf := types.Config{Importer: imp, Sizes: u.TypesSizes, GoVersion: gotypes.Version(u.Package)}
 	_, err = conf.Check(u.PkgPath, set, files, nil)
 	return err
 }
@@ -276,32 +272,27 @@ func (u *unit) samePath(name string) (string, bool) {
 	return "", false
 }
 
-// importer reads what the compiler exported of the packages that those which cost something, and fixes, import. There is one
-// for all of them: most import the same.
-func (t *tree) importer() (types.Importer, error) {
-	if t.imports != nil {
+// importer knows the types of what the packages that cost something import, and of what a fix adds. There is one for all of them, made anew
+// when a fix adds another package: most import the same.
+func (t *tree) importer(added []string) (types.Importer, error) {
+	missing := func(path string) bool { return !slices.Contains(t.imported, path) }
+	if t.imports != nil && !slices.ContainsFunc(added, missing) {
 		return t.imports, nil
 	}
-	args := []string{"list", "-export", "-deps", "-f", "{{.ImportPath}}={{.Export}}"}
-	for _, u := range t.units {
-		args = append(args, u.PkgPath)
-	}
-	out, err := gocmd.Command{Dir: t.dir}.Run(t.ctx, append(args, helpers...)...)
-	if err != nil {
-		return nil, err
-	}
-	exports := map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		name, at, _ := strings.Cut(strings.TrimSpace(line), "=")
-		exports[name] = at
-	}
-	t.imports = importer.ForCompiler(token.NewFileSet(), "gc", func(name string) (io.ReadCloser, error) {
-		if exports[name] == "" {
-			return nil, fmt.Errorf("what the compiler exported of %s is not known", name)
+	if t.imported == nil {
+		t.imported = slices.Clone(usualImports)
+		for _, u := range t.units {
+			for _, p := range u.Imports {
+				t.imported = append(t.imported, p.PkgPath)
+			}
 		}
-		return os.Open(exports[name])
-	})
-	return t.imports, nil
+	}
+	t.imported = append(t.imported, added...)
+	slices.Sort(t.imported)
+	t.imported = slices.Compact(t.imported)
+	var err error
+	t.imports, err = gotypes.Imports(t.loading(), t.imported...)
+	return t.imports, err
 }
 
 // newName returns a name for a variable of the package that nothing in it has.

@@ -2,6 +2,7 @@ package advise
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/build"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/gotypes"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source/gosrc"
 )
@@ -37,8 +39,9 @@ type tree struct {
 	missing []missing
 	notes   notes
 
-	units   []*unit
-	imports types.Importer // made when it is asked for
+	units    []*unit
+	imports  types.Importer // made when it is asked for
+	imported []string       // the packages that it knows
 }
 
 // A missing function is one whose file is not known.
@@ -238,22 +241,29 @@ func (t *tree) load(paths []string) ([]*unit, error) {
 	if len(patterns) == 0 {
 		return nil, nil
 	}
-	found, err := packages.Load(&packages.Config{
-		Context: t.ctx, Dir: t.dir, Env: append(os.Environ(), "PWD="+t.dir),
-		Mode: packages.LoadSyntax | packages.NeedModule,
-	}, t.importPaths(patterns, dirs, mine)...)
+	cfg := t.loading()
+	cfg.Mode = packages.LoadSyntax | packages.NeedModule
+	found, err := gotypes.Load(&cfg, t.importPaths(patterns, dirs, mine)...)
 	if err != nil && (t.mod != nil || t.ctx.Err() != nil) {
 		return nil, fmt.Errorf("loading the packages that cost most: %w", err)
 	}
 	var wrong notes
+	var newer *gotypes.NewerError
 	for _, p := range found {
-		if len(p.Errors) > 0 {
-			wrong.add("%s does not build, so nothing is said of it: %s", p.PkgPath, strings.ReplaceAll(p.Errors[0].Error(), t.dir+string(filepath.Separator), ""))
+		switch err := gotypes.Problem(p); {
+		case errors.As(err, &newer):
+			wrong.add("%s; %s", t.short(newer.Error()), newer.Hint())
+			continue
+		case err != nil:
+			wrong.add("%s does not build, so nothing is said of it: %s", p.PkgPath, t.short(err.Error()))
 			continue
 		}
 		if len(p.Syntax) > 0 {
 			t.units = append(t.units, t.unit(p, mine))
 		}
+	}
+	if len(t.units) == 0 && newer != nil {
+		return nil, newer
 	}
 	if len(t.units) == 0 && t.mod == nil {
 		return nil, &NoModuleError{t.dir, dirs[0]}
@@ -262,6 +272,16 @@ func (t *tree) load(paths []string) ([]*unit, error) {
 		t.notes.add("%s", w)
 	}
 	return t.units, nil
+}
+
+// loading is how packages of the tree are loaded.
+func (t *tree) loading() packages.Config {
+	return packages.Config{Context: t.ctx, Dir: t.dir, Env: append(os.Environ(), "PWD="+t.dir)}
+}
+
+// short leaves the folder of the tree out of a text.
+func (t *tree) short(text string) string {
+	return strings.ReplaceAll(text, t.dir+string(filepath.Separator), "")
 }
 
 // importPaths names packages of other modules by their import paths, as the go command wants it.

@@ -15,6 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/gotypes"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
@@ -147,10 +148,6 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	var homeless *advise.NoModuleError
-	if errors.As(err, &homeless) {
-		return &hinted{fmt.Errorf("%s: %w", naming(refs), err), homeless.Hint()}
-	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", naming(refs), err)
 	}
@@ -211,6 +208,9 @@ func arePackages(sys *System, args []string) bool {
 func adviseBench(cmd *cobra.Command, sys *System, build, test, packages []string) ([]string, error) {
 	run, err := benchmarksOf("advise", build, test, packages)
 	if err != nil {
+		return nil, err
+	}
+	if err := gotypes.Readable(cmd.Context(), sys.Dir, packages...); err != nil {
 		return nil, err
 	}
 	run.Count = 1

@@ -280,6 +280,10 @@ func hints(err error) []string {
 	if errors.As(err, &h) {
 		out = append(out, h.hint)
 	}
+	var knows interface{ Hint() string }
+	if errors.As(err, &knows) {
+		out = append(out, knows.Hint())
+	}
 	if errors.Is(err, profile.ErrNothingCommon) {
 		out = append(out, "they are of different kinds, such as cpu and heap; hone info FILE says of which, and those of one kind can be added up and compared")
 	}

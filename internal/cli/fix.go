@@ -16,6 +16,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/fix"
+	"github.com/hone-perf/hone/internal/gotypes"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/source"
 )
@@ -133,6 +134,9 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 		}
 		run, err := benchmarksOf("fix", build, test, args)
 		if err != nil {
+			return err
+		}
+		if err := gotypes.Readable(cmd.Context(), sys.Dir, args...); err != nil {
 			return err
 		}
 		run.Count = 1

@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/hone-perf/hone/internal/gotypes"
 )
 
 // poisonFile is the file that is added to a package.
@@ -19,14 +21,14 @@ const poisonFile = "zz_hone_poison.go"
 // poison makes a package overwrite what it puts into pools, so that it shows when somebody still uses that. It returns the texts
 // of the files that change; none when there is nothing to overwrite.
 func poison(ctx context.Context, dir string) (map[string][]byte, error) {
-	found, err := packages.Load(&packages.Config{Context: ctx, Dir: dir, Mode: packages.LoadSyntax}, ".")
+	found, err := gotypes.Load(&packages.Config{Context: ctx, Dir: dir, Mode: packages.LoadSyntax}, ".")
 	if err != nil {
 		return nil, err
 	}
 	files := make(map[string][]byte)
 	for _, p := range found {
-		if len(p.Errors) > 0 {
-			return nil, p.Errors[0]
+		if err := gotypes.Problem(p); err != nil {
+			return nil, err
 		}
 		for _, f := range p.Syntax {
 			name := p.Fset.File(f.FileStart).Name()

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/hone-perf/hone/internal/gotypes"
 )
 
 // A danger knows what functions can reach that must not be called with made-up arguments: what removes files, runs
@@ -32,7 +34,7 @@ func findDanger(ctx context.Context, sides ...*side) (*danger, error) {
 		if len(paths) == 0 {
 			continue
 		}
-		found, err := packages.Load(&packages.Config{Context: ctx, Dir: s.dir, Mode: packages.LoadSyntax}, paths...)
+		found, err := gotypes.Load(&packages.Config{Context: ctx, Dir: s.dir, Mode: packages.LoadSyntax}, paths...)
 		if err != nil {
 			return nil, fmt.Errorf("loading what %s imports: %w", s.pkg.PkgPath, err)
 		}

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/hone-perf/hone/internal/gotypes"
 )
 
 // A side is one version of a package: what the compiler knows of it, and of its tests.
@@ -104,7 +106,7 @@ func loadSides(ctx context.Context, v Version, dirs []string) (map[string]*side,
 	if len(patterns) == 0 {
 		return sides, nil
 	}
-	found, err := packages.Load(&packages.Config{
+	found, err := gotypes.Load(&packages.Config{
 		Context: ctx, Dir: v.Dir, Tests: true,
 		Mode: packages.LoadSyntax | packages.NeedModule | packages.NeedForTest,
 	}, patterns...)
@@ -135,6 +137,10 @@ func loadSides(ctx context.Context, v Version, dirs []string) (map[string]*side,
 		if s.pkg == nil {
 			delete(sides, dir) // tests alone
 			continue
+		}
+		var newer *gotypes.NewerError
+		if errors.As(gotypes.Problem(s.pkg), &newer) {
+			return nil, newer
 		}
 		if len(s.pkg.Errors) > 0 {
 			var text []string

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/hone-perf/hone/internal/gotypes"
 	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -69,7 +70,7 @@ func (c *codes) load(ctx context.Context, file string) (*packages.Package, error
 	found, ok := c.pkgs[dir]
 	if !ok {
 		var err error
-		found, err = packages.Load(&packages.Config{
+		found, err = gotypes.Load(&packages.Config{
 			Context: ctx, Dir: dir, Tests: true, Mode: packages.LoadSyntax | packages.NeedModule | packages.NeedForTest,
 		}, ".")
 		if err != nil {

@@ -1,0 +1,198 @@
+// Package gotypes loads packages of Go code as typed syntax, for whichever Go they are written.
+//
+// A module may be built with a newer Go than hone was. Most of such code uses no syntax that is new, and is read as code of the newest
+// Go that this program knows. Where it does use some, the package is not read, and a NewerError says what to do.
+package gotypes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/token"
+	"go/types"
+	"go/version"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// built is the Go that this program reads code with.
+var built = runtime.Version()
+
+// A NewerError says that a package needs a newer Go to read than the one that this program was built with.
+type NewerError struct {
+	Package string
+	Needs   string // the version in go.mod or in a build constraint, such as go1.27.3
+	Built   string // the version of this program, such as go1.26.8
+	First   string // the first thing that could not be read
+}
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("%s is written for %s, and this hone was built with %s, which cannot read all of it: %s", e.Package, shown(e.Needs), shown(e.Built), e.First)
+}
+
+// Hint returns the next step.
+func (e *NewerError) Hint() string {
+	return fmt.Sprintf("build hone with that Go: GOTOOLCHAIN=%s go install github.com/hone-perf/hone@latest", toolchain(e.Needs))
+}
+
+// shown writes a version as people do.
+func shown(v string) string { return "Go " + strings.TrimPrefix(v, "go") }
+
+// toolchain returns the name of a release: go 1.27 in a go.mod is a language, of which go1.27.0 is the first release.
+func toolchain(v string) string {
+	if v == version.Lang(v) {
+		return v + ".0"
+	}
+	return v
+}
+
+// Load loads packages as packages.Load does. Types come from what the compiler exported, or from sources where this program is too old to
+// read that. That a package is written for a newer Go is no error by itself.
+func Load(cfg *packages.Config, patterns ...string) ([]*packages.Package, error) {
+	found, err := packages.Load(cfg, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	const sources = packages.NeedSyntax | packages.NeedDeps
+	if cfg.Mode&packages.NeedTypes != 0 && cfg.Mode&sources != sources && unreadable(found) {
+		all := *cfg
+		all.Mode |= packages.LoadAllSyntax
+		if found, err = packages.Load(&all, patterns...); err != nil {
+			return nil, err
+		}
+	}
+	packages.Visit(found, nil, forgive)
+	return found, nil
+}
+
+// unreadable reports whether what the compiler exported of some package could not be read.
+func unreadable(found []*packages.Package) bool {
+	bad := false
+	packages.Visit(found, nil, func(p *packages.Package) {
+		bad = bad || len(p.Syntax) == 0 && slices.ContainsFunc(p.Errors, placeless)
+	})
+	return bad
+}
+
+// placeless reports whether an error is of a package as a whole, and not the go command's: such as that its export data is too new.
+func placeless(e packages.Error) bool { return e.Kind == packages.UnknownError && e.Pos == "-" }
+
+// Imports loads the types of packages, by import path, for code that imports them.
+func Imports(cfg packages.Config, paths ...string) (types.Importer, error) {
+	cfg.Mode = packages.LoadTypes
+	found, err := Load(&cfg, paths...)
+	if err != nil {
+		return nil, err
+	}
+	known := make(importer)
+	for _, p := range found {
+		known[p.PkgPath] = p
+	}
+	return known, nil
+}
+
+type importer map[string]*packages.Package
+
+func (i importer) Import(path string) (*types.Package, error) {
+	if path == "unsafe" {
+		return types.Unsafe, nil
+	}
+	p := i[path]
+	if p == nil {
+		return nil, fmt.Errorf("package %s is not known", path)
+	}
+	if len(p.Errors) > 0 {
+		return nil, Problem(p)
+	}
+	return p.Types, nil
+}
+
+// Problem returns why a package cannot be used, or nil: a NewerError where this program is too old to read it, else the first error.
+func Problem(p *packages.Package) error {
+	if len(p.Errors) == 0 {
+		return nil
+	}
+	if needs := needs(p); newer(needs) {
+		return &NewerError{Package: p.PkgPath, Needs: needs, Built: built, First: p.Errors[0].Error()}
+	}
+	return p.Errors[0]
+}
+
+// Readable returns a NewerError where this program is too old to read one of the packages that patterns name. It is for commands that would
+// otherwise say so after minutes. Whatever else is wrong is left for those who load the packages.
+func Readable(ctx context.Context, dir string, patterns ...string) error {
+	cfg := packages.Config{Context: ctx, Dir: dir, Mode: packages.NeedName | packages.NeedModule}
+	found, err := packages.Load(&cfg, patterns...)
+	if err != nil || !slices.ContainsFunc(found, func(p *packages.Package) bool { return newer(needs(p)) }) {
+		return nil
+	}
+	cfg.Mode |= packages.LoadSyntax
+	if found, err = Load(&cfg, patterns...); err != nil {
+		return nil
+	}
+	for _, p := range found {
+		var newer *NewerError
+		if errors.As(Problem(p), &newer) {
+			return newer
+		}
+	}
+	return nil
+}
+
+// Version returns the version to check a package with: that of its module, or the newest one that is known here. It is "" where a package
+// is in no module.
+func Version(p *packages.Package) string {
+	if p.Module == nil || p.Module.GoVersion == "" {
+		return ""
+	}
+	v := "go" + p.Module.GoVersion
+	if newer(v) {
+		return version.Lang(built)
+	}
+	return v
+}
+
+// newer reports whether a version of the language is newer than what this program reads. Built from Go's development branch it reads all.
+func newer(v string) bool {
+	return version.IsValid(built) && version.Compare(version.Lang(v), version.Lang(built)) > 0
+}
+
+// needs returns the newest Go that a package asks for, in go.mod or in one of its files.
+func needs(p *packages.Package) string {
+	v := ""
+	if p.Module != nil && p.Module.GoVersion != "" {
+		v = "go" + p.Module.GoVersion
+	}
+	for _, f := range p.Syntax {
+		if version.Compare(f.GoVersion, v) > 0 {
+			v = f.GoVersion
+		}
+	}
+	return v
+}
+
+// forgive takes away the errors which say no more than that a package is written for a newer Go: it was type-checked all the same.
+func forgive(p *packages.Package) {
+	if len(p.Errors) == 0 || !newer(needs(p)) {
+		return
+	}
+	// Errors of the type checker about the package clause of a file are about its version: that names disagree is found before.
+	clauses := make(map[string]bool)
+	for _, f := range p.Syntax {
+		for _, pos := range []token.Pos{f.Package, f.Name.Pos()} {
+			clauses[p.Fset.Position(pos).String()] = true
+		}
+	}
+	real := slices.DeleteFunc(slices.Clone(p.Errors), func(e packages.Error) bool {
+		// packages.Load adds an error without a place where there are others, about its version of Go.
+		return e.Kind == packages.TypeError && clauses[e.Pos] || placeless(e)
+	})
+	if len(real) == 0 {
+		p.Errors, p.TypeErrors, p.IllTyped = nil, nil, false
+		return
+	}
+	p.Errors = real
+}

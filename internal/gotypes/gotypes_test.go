@@ -1,0 +1,88 @@
+package gotypes
+
+import (
+	"encoding/json"
+	"errors"
+	"go/version"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// TestMain answers packages.Load in place of the go command where a test asks for that: the go command refuses modules that are written
+// for a Go which does not exist yet.
+func TestMain(m *testing.M) {
+	dir := os.Getenv("GOTYPES_TEST_DIR")
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	file := filepath.Join(dir, "p.go")
+	p := &packages.Package{
+		ID: "example.com/p", PkgPath: "example.com/p", Name: "p", GoFiles: []string{file}, CompiledGoFiles: []string{file},
+	}
+	json.NewEncoder(os.Stdout).Encode(packages.DriverResponse{
+		Compiler: "gc", Arch: runtime.GOARCH, Roots: []string{p.ID}, Packages: []*packages.Package{p}, GoVersion: 99,
+	})
+}
+
+func loadNewer(t *testing.T, text string) *packages.Package {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "p.go"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := packages.Load(&packages.Config{
+		Dir: dir, Mode: packages.LoadSyntax | packages.NeedModule,
+		Env: append(os.Environ(), "GOPACKAGESDRIVER="+self, "GOTYPES_TEST_DIR="+dir),
+	}, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != 1 {
+		t.Fatalf("Load found %d packages, want 1", len(found))
+	}
+	p := found[0]
+	p.Module = &packages.Module{Path: "example.com/p", Main: true, Dir: dir, GoVersion: "1.99"} // which only the go command tells
+	forgive(p)
+	return p
+}
+
+func TestModuleForNewerGo(t *testing.T) {
+	p := loadNewer(t, "package p\n\nfunc Twice(n int) int { return 2 * n }\n")
+	if err := Problem(p); err != nil || p.IllTyped {
+		t.Errorf("the module uses nothing that is new, and Problem says %v (ill typed: %v)", err, p.IllTyped)
+	}
+	if f := p.Types.Scope().Lookup("Twice"); f == nil || f.Type().String() != "func(n int) int" {
+		t.Errorf("Twice is %v", f)
+	}
+	if got, want := Version(p), version.Lang(runtime.Version()); got != want {
+		t.Errorf("Version = %q, want %q", got, want)
+	}
+}
+
+func TestSyntaxOfNewerGo(t *testing.T) {
+	for name, text := range map[string]string{
+		"syntax": "package p\n\nfunc Twice(n int) int { return 2 ** n !! }\n",
+		"types":  "package p\n\nfunc Twice(n int) int { return newbuiltin(n) }\n",
+	} {
+		err := Problem(loadNewer(t, text))
+		var newer *NewerError
+		if !errors.As(err, &newer) {
+			t.Fatalf("%s: Problem = %v, want a NewerError", name, err)
+		}
+		if newer.Needs != "go1.99" || newer.Built != runtime.Version() || !strings.Contains(newer.First, "p.go:3:") {
+			t.Errorf("%s: %+v", name, newer)
+		}
+		if got, want := newer.Hint(), "build hone with that Go: GOTOOLCHAIN=go1.99.0 go install github.com/hone-perf/hone@latest"; got != want {
+			t.Errorf("%s: Hint = %q, want %q", name, got, want)
+		}
+	}
+}
