@@ -337,8 +337,22 @@ func (w *walker) named(ids []int32) []string {
 	out := make([]string, len(ids))
 	for i, id := range ids {
 		out[i] = w.fns[id]
+		if isSized(out[i]) && (i == 0 || !isRuntime(out[i-1])) {
+			out[i] = "runtime.newobject"
+		}
 	}
 	return out
+}
+
+// isSized reports whether a function allocates a value of one size, such as runtime.mallocgcSmallNoScanSC2. Since Go 1.27 compiled code calls those
+// where it called runtime.newobject before; in Go 1.26 the runtime alone does.
+func isSized(fn string) bool {
+	kind, ok := strings.CutPrefix(fn, "runtime.mallocgc")
+	if !ok {
+		return false
+	}
+	kind, size, ok := strings.Cut(kind, "SC")
+	return ok && kind != "" && size != "" && strings.Trim(size, "0123456789") == ""
 }
 
 // known returns the chain of what is below, or nil when there is none yet.

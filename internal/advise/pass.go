@@ -129,7 +129,7 @@ func allocates(leaves ...string) func(*chain) bool {
 		if len(c.below) == 0 {
 			return !c.onCPU
 		}
-		return c.direct() && (len(leaves) == 0 && c.has("runtime.mallocgc") || slices.ContainsFunc(c.below, func(b string) bool {
+		return c.direct() && (len(leaves) == 0 && c.has("runtime.mallocgc", "runtime.newobject") || slices.ContainsFunc(c.below, func(b string) bool {
 			return slices.ContainsFunc(leaves, func(l string) bool { return strings.HasPrefix(b, "runtime."+l) })
 		}))
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/escape"
@@ -135,6 +136,12 @@ func runtimeCall(text string) (name, does string) {
 	if i := strings.IndexAny(name, "( \t"); i >= 0 {
 		name = name[:i]
 	}
+	if class, ok := strings.CutPrefix(name, "runtime.mallocgcSmallNoScanSC"); ok {
+		return name, allocatesClass(class)
+	}
+	if class, ok := strings.CutPrefix(name, "runtime.mallocgcSmallScanNoHeaderSC"); ok {
+		return name, allocatesClass(class)
+	}
 	for _, c := range runtimeCalls {
 		if strings.HasPrefix(name, "runtime."+c.begins) {
 			return name, c.does
@@ -168,5 +175,17 @@ var runtimeCalls = []struct{ begins, does string }{
 	{"duffcopy", "copies a value"},
 	{"typedmemmove", "copies a value with pointers"},
 	{"memmove", "copies memory"},
+	{"mallocgcTinySC", "allocates a value of less than 16 bytes without pointers"},
 	{"mallocgc", "allocates"},
+}
+
+// sizeClasses are how many bytes the smallest classes of the allocator hold, see runtime/sizeclasses.go.
+var sizeClasses = []int{0, 8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256, 288, 320, 352, 384, 416, 448, 480, 512}
+
+// allocatesClass says what the allocator for one class does, which the compiler calls since Go 1.27 in place of runtime.newobject.
+func allocatesClass(class string) string {
+	if n, err := strconv.Atoi(class); err == nil && n > 0 && n < len(sizeClasses) {
+		return fmt.Sprintf("allocates a value of up to %d bytes", sizeClasses[n])
+	}
+	return "allocates a value"
 }

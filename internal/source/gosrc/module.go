@@ -107,7 +107,7 @@ func (s *search) otherPackage(name string) string {
 		return "" // a fork may be in the cache under another path than its go.mod has
 	}
 	m := s.nearest(filepath.Dir(name))
-	if m == nil || m.path == "" || s.sym.pkg == "" || s.sym.pkg == "command-line-arguments" {
+	if m == nil || m.path == "" || s.sym.pkg == "" || s.sym.pkg == noPackage || s.sym.pkg == "command-line-arguments" {
 		return ""
 	}
 	if s.sym.pkg == "main" {

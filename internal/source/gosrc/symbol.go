@@ -8,9 +8,12 @@ import (
 // A symbol is a function as the linker names it.
 type symbol struct {
 	name  string   // as recorded
-	pkg   string   // import path of the package it was compiled into, or ""
+	pkg   string   // import path of the package it was compiled into, "", or noPackage
 	parts []string // what follows, without type arguments: a receiver, the names of functions, func1 for closures
 }
+
+// noPackage is the package that Go 1.27 names for some closures of functions that were inlined: _.goready.func1.
+const noPackage = "_"
 
 // parseSymbol takes a name apart. The zero symbol is one that tells nothing, such as that of a C function.
 //
@@ -23,15 +26,19 @@ func parseSymbol(name string) symbol {
 	if dot <= 0 {
 		return symbol{}
 	}
-	pkg, err := url.PathUnescape(plain[:slash+dot]) // the linker writes gopkg.in/yaml%2ev3
-	if err != nil {
-		return symbol{}
+	pkg := plain[:slash+dot]
+	for strings.Contains(pkg, "%") { // the linker writes gopkg.in/yaml%2ev3, and since Go 1.27 for closures yaml%252ev3
+		plainer, err := url.PathUnescape(pkg)
+		if err != nil || plainer == pkg {
+			return symbol{}
+		}
+		pkg = plainer
 	}
 	s := symbol{name: name, pkg: pkg}
 	for part := range strings.SplitSeq(plain[slash+dot+1:], ".") {
 		part = strings.TrimSuffix(part, "-fm") // a method value
-		if i := strings.LastIndex(part, "-range"); i > 0 {
-			part = part[:i] // the body of a loop over a function
+		if i := strings.Index(part, "-range"); i > 0 {
+			part = part[:i] // the body of a loop over a function; in one of those, f-range1-range1 since Go 1.27
 		}
 		if inner, ok := strings.CutPrefix(part, "(*"); ok {
 			part = strings.TrimSuffix(inner, ")")
