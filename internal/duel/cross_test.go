@@ -14,11 +14,15 @@ func TestClockElsewhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds for other systems")
 	}
+	work, overlay := t.TempDir(), gocmd.Overlay{}
 	about, err := gocmd.Command{}.About(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
-	work, overlay := t.TempDir(), gocmd.Overlay{}
+	tool, about, err := gocmd.Command{}.Replaceable(about, work)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if ok, err := addClock(about.GOROOT, work, overlay); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
@@ -27,7 +31,11 @@ func TestClockElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, goos := range []string{"darwin", "windows"} {
-		c := gocmd.Command{Env: append(os.Environ(), "GOOS="+goos, "GOARCH=arm64", "CGO_ENABLED=0")}
+		c := tool
+		if c.Env == nil {
+			c.Env = os.Environ()
+		}
+		c.Env = append(c.Env[:len(c.Env):len(c.Env)], "GOOS="+goos, "GOARCH=arm64", "CGO_ENABLED=0")
 		if _, err := c.Run(context.Background(), "build", "-overlay="+file, "testing"); err != nil {
 			t.Errorf("%s: %v", goos, err)
 		}
