@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/hone-perf/hone/internal/load/loadtest"
+	"github.com/hone-perf/hone/internal/recording"
 )
 
 // TestScript runs the pages of testdata/script through the real command. UPDATE=1 rewrites what they expect.
@@ -22,7 +23,8 @@ import (
 // Beside the usual commands there are
 //
 //	profile OUT TEXT   makes a profile from text, see profileOf
-//	cut FILE N         cuts a file down to N bytes
+//	cut FILE N         cuts a file down to N bytes; without those at its end when N is negative
+//	pack FOLDER FILE   makes one file of a recording in a folder
 //	serve [PATH…]      starts the server of package loadtest at $SERVER, whose /mix is these paths in turn
 func TestScript(t *testing.T) {
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
@@ -66,7 +68,18 @@ func TestScript(t *testing.T) {
 				}
 				n, err := strconv.ParseInt(args[1], 10, 64)
 				ts.Check(err)
+				if n < 0 {
+					st, err := os.Stat(ts.MkAbs(args[0]))
+					ts.Check(err)
+					n += st.Size()
+				}
 				ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
+			},
+			"pack": func(ts *testscript.TestScript, _ bool, args []string) {
+				if len(args) != 2 {
+					ts.Fatalf("usage: pack FOLDER FILE")
+				}
+				ts.Check(recording.Pack(ts.MkAbs(args[0]), ts.MkAbs(args[1])))
 			},
 		},
 	})

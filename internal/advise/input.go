@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -45,6 +46,14 @@ func inputsOf(in []*recording.Recording) ([]input, []string) {
 			if err != nil {
 				notes = append(notes, err.Error())
 				continue
+			}
+			var damage *recording.DamageError
+			if errors.As(picked.Profile.Damage, &damage) {
+				for _, n := range damage.Notes {
+					if !slices.Contains(notes, n) {
+						notes = append(notes, n)
+					}
+				}
 			}
 			i := input{profile: picked.Profile, ref: r.Ref, column: noColumns()}
 			for m, info := range metricInfo {

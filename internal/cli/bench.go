@@ -158,6 +158,7 @@ func benchOf(sys *System, ref string) (*recording.Recording, error) {
 	}
 	if rec != nil {
 		defer rec.Close()
+		sys.sayLost(rec)
 		if err := rec.ReadLogs(); err != nil {
 			return nil, err
 		}

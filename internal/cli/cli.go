@@ -27,6 +27,7 @@ import (
 	"github.com/hone-perf/hone/internal/compat/pprof"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/view"
 )
 
@@ -50,7 +51,7 @@ type System struct {
 	Zone     *time.Location // that times are shown in
 
 	args    []string
-	partial bool // a profile that was named could not be read, and the answer is of the others
+	partial bool // a profile that was named, or a part of a recording, could not be read, and the answer is of the others
 }
 
 // names reports whether the command line may be about a command, which then gets its flags. Hundreds of flags that nobody
@@ -197,13 +198,15 @@ func tuneGC(sys System, args []string) {
 	if sys.Env("GOGC") != "" {
 		return
 	}
-	size, largest := int64(0), ""
+	size, packed := int64(0), false
 	for _, a := range args {
 		if st, err := os.Stat(a); err == nil && st.Mode().IsRegular() && st.Size() > size {
-			size, largest = st.Size(), a
+			if n, p := largestProfile(a, st.Size()); n > size {
+				size, packed = n, p
+			}
 		}
 	}
-	large := size > 8<<20
+	large := size > manyBytes
 	switch {
 	case len(args) == 0:
 	case args[0] == "web": // it sets this anew once all is read, which must not be undone behind that
@@ -211,7 +214,7 @@ func tuneGC(sys System, args []string) {
 			debug.SetGCPercent(15)
 		}
 	case large:
-		if isPacked(largest) {
+		if packed {
 			size *= 4
 		}
 		collectLater(min(size, 1<<30), 15)
@@ -220,16 +223,26 @@ func tuneGC(sys System, args []string) {
 	}
 }
 
-// isPacked reports whether a file is packed with gzip or zstd.
-func isPacked(name string) bool {
+// manyBytes is the size from which on a file is large.
+const manyBytes = 8 << 20
+
+// largestProfile returns how large the profile in a file of some size can be, or the largest in a recording, and whether it is packed with gzip or
+// zstd. Thousands of small profiles are not a large one.
+func largestProfile(name string, size int64) (largest int64, packed bool) {
+	if size <= manyBytes {
+		return size, false // no matter
+	}
 	f, err := os.Open(name)
 	if err != nil {
-		return false
+		return size, false
 	}
 	defer f.Close()
+	if recording.IsRecording(name) {
+		return recording.LargestProfile(f, size), true
+	}
 	var head [4]byte
 	n, _ := io.ReadFull(f, head[:])
-	return profile.IsPacked(head[:n])
+	return size, profile.IsPacked(head[:n])
 }
 
 // collectLater keeps the collector from running before there is something worth collecting, and then lets that percentage of

@@ -258,6 +258,7 @@ func compared(sys *System, out output, f *compareFlags, ref string) error {
 		return err
 	}
 	defer rec.Close()
+	sys.sayLost(rec)
 	if rec.Duel, err = rec.ReadDuel(); err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ func compareLoadRuns(sys *System, out output, f *compareFlags, old, new string) 
 			return err
 		}
 		defer rec.Close()
+		sys.sayLost(rec)
 		if err := rec.ReadLogs(); err != nil {
 			return err
 		}

@@ -86,6 +86,7 @@ func gcLog(sys *System, ref string) (*gclog.Log, error) {
 		return nil, err
 	} else if rec != nil {
 		defer rec.Close()
+		sys.sayLost(rec)
 		f, err := rec.OpenFile(recording.GCFile)
 		if err != nil {
 			return nil, &hinted{fmt.Errorf("%s holds no log of the garbage collector: nothing was collected in that run, or it is no recording of a run", ref),

@@ -146,7 +146,7 @@ func loadProfiles(cmd *cobra.Command, sys *System, o *source.Options, refs []str
 	p, err := opt.Finish(ctx, g)
 	if err == nil && g.N < len(refs) {
 		// A folder may hold other things than profiles. What was named should have been one.
-		sys.partial = slices.ContainsFunc(g.Missing, func(ref string) bool { return slices.Contains(named, ref) })
+		sys.partial = sys.partial || slices.ContainsFunc(g.Missing, func(ref string) bool { return slices.Contains(named, ref) })
 		p = p.WithNote(fmt.Sprintf("%d of %d profiles could not be read and are not in this answer", len(refs)-g.N, len(refs)))
 	}
 	return p, err
@@ -272,6 +272,7 @@ func gather(cmd *cobra.Command, sys *System, o *source.Options, refs []string, m
 		if err != nil {
 			return nil, "", insteadOf(r, err)
 		}
+		sys.partial = sys.partial || picked.Profile.Damage != nil
 		r, typ = picked, t
 		recorded = append(recorded, r)
 	}
@@ -304,6 +305,14 @@ func gather(cmd *cobra.Command, sys *System, o *source.Options, refs []string, m
 		return nil, "", fmt.Errorf("adding up %s: %w", naming(refs), err)
 	}
 	return &recording.Recording{Ref: naming(refs), Profile: p, Sources: recording.Either(sources...)}, typ, nil
+}
+
+// sayLost says what of a recording could not be used, where the answer itself does not.
+func (s *System) sayLost(rec *recording.Recording) {
+	for _, n := range rec.Lost {
+		s.partial = true
+		note(s, "%s", n)
+	}
 }
 
 // isPackage reports whether dir is a folder with Go files.

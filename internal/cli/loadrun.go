@@ -192,6 +192,7 @@ func loaded(sys *System, out output, f *loadFlags, ref string) error {
 		return present([]string{ref})
 	}
 	defer rec.Close()
+	sys.sayLost(rec)
 	if err := rec.ReadLogs(); err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 		if rec, _, err := source.Recording(args[0]); rec != nil && err == nil {
 			rec.Load, err = rec.ReadLoad()
 			if err == nil && rec.Load != nil {
+				sys.sayLost(rec)
 				if err = rec.ReadLogs(); err == nil {
 					err = showLoad(sys, out, &loadFlags{}, rec)
 				}
@@ -56,6 +57,7 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 		if openErr != nil {
 			return openErr
 		}
+		sys.sayLost(rec)
 		switch firstView(rec) {
 		case "compare":
 			return lookCompare(sys, out, rec)

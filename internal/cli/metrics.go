@@ -48,6 +48,7 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 			return &hinted{fmt.Errorf("%s is no recording", args[0]), "hone record makes one of a program, hone record URL of a server"}
 		}
 		defer rec.Close()
+		sys.sayLost(rec)
 		if q.At == (query.Span{}) {
 			q.At = at
 		}

@@ -160,13 +160,17 @@ func (r *Recording) ReadDuel() (*Duel, error) {
 	whole := d.Why[:0]
 	for i, w := range d.Why {
 		for side, p := range map[string]**profile.Profile{"old": &w.Old, "new": &w.New} {
-			*p, err = r.parse(Part{File: whyFile(i, side)})
-			if errors.Is(err, fs.ErrNotExist) {
-				d.Notes = append(d.Notes, fmt.Sprintf("the recording lacks %s", whyFile(i, side)))
-				continue
+			read, err := r.parse(whyFile(i, side))
+			if err == nil {
+				err = read.Damage
 			}
-			if err != nil {
-				return nil, fmt.Errorf("%s: reading %s: %w", r.Ref, whyFile(i, side), err)
+			switch {
+			case err == nil:
+				*p = read
+			case errors.Is(err, fs.ErrNotExist):
+				d.Notes = append(d.Notes, fmt.Sprintf("the recording lacks %s", whyFile(i, side)))
+			default:
+				d.Notes = append(d.Notes, fmt.Sprintf("%s is damaged (%v) and not in this answer", whyFile(i, side), err))
 			}
 		}
 		if w.Old != nil && w.New != nil {

@@ -73,21 +73,17 @@ func open(name string) (*Recording, error) {
 	if st.IsDir() {
 		return openFS(os.DirFS(name), nil)
 	}
-	z, err := zip.OpenReader(name)
-	switch {
-	case errors.Is(err, zip.ErrFormat):
-		return nil, fmt.Errorf("%w, or only the beginning of one: %v", ErrNotRecording, err)
-	case err != nil:
+	z, err := openZip(name)
+	if err != nil {
 		return nil, err
-	case len(z.File) > maxFiles:
-		z.Close()
-		return nil, fmt.Errorf("recording has more than %d files", maxFiles)
 	}
 	r, err := openFS(z, z)
 	if err != nil {
 		z.Close()
+		return nil, err
 	}
-	return r, err
+	r.Lost = append(z.lost, r.Lost...)
+	return r, nil
 }
 
 func openFS(files fs.FS, c io.Closer) (*Recording, error) {
@@ -108,11 +104,11 @@ func openFS(files fs.FS, c io.Closer) (*Recording, error) {
 	case m.Format > Format:
 		return nil, fmt.Errorf("it is in format %d, written by hone %s; this hone knows formats up to %d: install a newer one", m.Format, m.Hone, Format)
 	}
-	parts, err := partsOf(files)
+	parts, lost, err := partsOf(files)
 	if err != nil {
 		return nil, err
 	}
-	r := &Recording{Manifest: m, Parts: parts, files: files, close: c, read: &partCache{}}
+	r := &Recording{Manifest: m, Parts: parts, Lost: lost, files: files, close: c, read: &partCache{}}
 	r.Sources = newKeptSources(files)
 	return r, nil
 }
@@ -163,16 +159,6 @@ func readFile(files fs.FS, name string, limit int) ([]byte, error) {
 		return nil, fmt.Errorf("it is longer than %d bytes", limit)
 	}
 	return b, nil
-}
-
-// parse reads a profile of a recording.
-func (r *Recording) parse(p Part) (*profile.Profile, error) {
-	f, err := r.files.Open(p.File)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return profile.Parse(f)
 }
 
 // Pack makes one file of a recording in a folder. The file appears whole or not at all.

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -39,6 +40,8 @@ const (
 	SourcesDir   = "sources"
 )
 
+const profileEnding = ".pb.gz"
+
 // A Part is one profile of a recording. CPU profiles are of the time from From to To; of the others, that count from
 // the start of the program or show a moment, To is when they were taken and From is the same.
 type Part struct {
@@ -60,7 +63,7 @@ func PartFile(kind string, from, to time.Duration) string {
 func parsePart(file string) (p Part, ok bool) {
 	kind, name := path.Split(file)
 	kind = strings.TrimSuffix(kind, "/")
-	name, isProfile := strings.CutSuffix(name, ".pb.gz")
+	name, isProfile := strings.CutSuffix(name, profileEnding)
 	if !isProfile || !slices.Contains(Kinds, kind) {
 		return p, false
 	}
@@ -79,26 +82,33 @@ func parsePart(file string) (p Part, ok bool) {
 // maxParts is how many profiles a recording may have: a day and more of one each second.
 const maxParts = 1 << 17
 
-// partsOf lists the profiles in a recording in the order of time.
-func partsOf(files fs.FS) (map[string][]Part, error) {
-	out := make(map[string][]Part)
+// partsOf lists the profiles in a recording in the order of time, and says in words which are left out.
+func partsOf(files fs.FS) (out map[string][]Part, lost []string, err error) {
+	out = make(map[string][]Part)
 	n := 0
+	var misnamed []string
 	for _, kind := range Kinds {
 		entries, err := fs.ReadDir(files, kind)
-		if err != nil {
-			continue // none of them
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			lost = append(lost, fmt.Sprintf("%s profiles are left out: %v", kind, err))
 		}
 		if n += len(entries); n > maxParts {
-			return nil, fmt.Errorf("recording has more than %d profiles", maxParts)
+			return nil, nil, fmt.Errorf("recording has more than %d profiles", maxParts)
 		}
 		for _, e := range entries {
-			if p, ok := parsePart(path.Join(kind, e.Name())); ok {
+			name := path.Join(kind, e.Name())
+			if p, ok := parsePart(name); ok {
 				out[kind] = append(out[kind], p)
+			} else if strings.HasSuffix(name, profileEnding) && !strings.HasPrefix(e.Name(), ".") { // with a dot, it was being written
+				misnamed = append(misnamed, name)
 			}
 		}
 		slices.SortFunc(out[kind], func(a, b Part) int {
 			return cmp.Compare(a.To, b.To)
 		})
 	}
-	return out, nil
+	if len(misnamed) > 0 {
+		lost = append(lost, "profiles whose names do not say when they were taken are left out: "+some(misnamed))
+	}
+	return out, lost, nil
 }

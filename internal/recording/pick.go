@@ -74,7 +74,8 @@ func (r *Recording) why() string {
 	return ""
 }
 
-// Pick returns r with the profile that a metric is in, and the sample type it means there. When from or to are not 0, only
+// Pick returns r with the profile that a metric is in, and the sample type it means there. When parts of the recording are damaged, it is
+// made of the others, and its Damage says so. When from or to are not 0, only
 // what happened between from and to counts, where a to of 0 is the end; of what shows a moment, such as live memory, it is the last one before to. When
 // from and to are the same, it is that moment.
 func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, string, error) {
@@ -90,18 +91,22 @@ func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, str
 	}
 	key := fmt.Sprint(kind, from, to, moves(typ))
 	p, err := r.read.get(key, func() (p *profile.Profile, err error) {
+		s := &partReader{Recording: r, kind: kind}
 		switch {
 		case kind == CPU:
-			p, err = r.cpu(from, to)
+			p, err = s.cpu(from, to)
 		case moves(typ) && to != 0 && from < to:
-			p, err = r.between(kind, from, to)
+			p, err = s.between(from, to)
 		default:
-			p, err = r.at(kind, to)
+			p, err = s.at(to)
+		}
+		if err == nil {
+			p, err = apart(kind, p)
 		}
 		if err != nil {
 			return nil, err
 		}
-		return apart(kind, p)
+		return s.withDamage(p), nil
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", r.Ref, err)
@@ -122,16 +127,14 @@ func moves(typ string) bool {
 }
 
 // cpu returns the sum of the CPU profiles of a time. Those that are only partly in it count whole.
-func (r *Recording) cpu(from, to time.Duration) (*profile.Profile, error) {
-	var sum profile.Merger
-	var first, last *Part
-	var lost []string
+func (s *partReader) cpu(from, to time.Duration) (*profile.Profile, error) {
+	all := s.Parts[CPU]
 	if from == to && to != 0 {
-		from = r.sampled(to)
+		from = s.sampled(to)
 		to = from
 	}
-	for i := range r.Parts[CPU] {
-		part := &r.Parts[CPU][i]
+	var parts []Part
+	for _, part := range all {
 		switch {
 		case to == 0:
 		case from == to && (part.From > to || part.To <= to):
@@ -139,41 +142,24 @@ func (r *Recording) cpu(from, to time.Duration) (*profile.Profile, error) {
 		case from < to && (part.From >= to || part.To <= from):
 			continue
 		}
-		p, err := r.parse(*part)
-		if err == nil {
-			err = sum.Add(p)
-		}
-		if err != nil {
-			lost = append(lost, fmt.Sprintf("%s could not be read: %v", part.File, err))
-			continue
-		}
-		if first == nil {
-			first = part
-		}
-		last = part
+		parts = append(parts, part)
 	}
-	if first == nil {
-		if len(lost) > 0 {
-			return nil, fmt.Errorf("%s", lost[0])
-		}
-		all, text := r.Parts[CPU], fmt.Sprintf("there is no CPU profile between %s and %s", from, to)
+	if len(parts) == 0 {
+		text := fmt.Sprintf("there is no CPU profile between %s and %s", from, to)
 		if from == to {
 			text = fmt.Sprintf("there is no CPU profile at %s", to)
 		}
 		return nil, fmt.Errorf("%s; they are from %s to %s", text, all[0].From, all[len(all)-1].To)
 	}
-	p, err := sum.Profile()
+	p, first, last, err := s.sum(parts)
 	if err != nil {
 		return nil, err
 	}
 	if to != 0 && (first.From != from || last.To != to) {
 		p = p.WithNote(fmt.Sprintf("the CPU profiles in the recording that touch this time are from %s to %s", first.From, last.To))
 	}
-	for _, note := range lost {
-		p = p.WithNote(note)
-	}
-	if r.Manifest != nil && r.Manifest.Lookout != nil && r.dropped(first.To, last.To) {
-		p = p.WithNote(fmt.Sprintf("of this time only the last %s and what led up to trouble were kept", r.Manifest.Lookout.Window))
+	if s.Manifest != nil && s.Manifest.Lookout != nil && s.dropped(first.To, last.To) {
+		p = p.WithNote(fmt.Sprintf("of this time only the last %s and what led up to trouble were kept", s.Manifest.Lookout.Window))
 	}
 	return p, nil
 }
@@ -212,33 +198,23 @@ func (r *Recording) dropped(from, to time.Duration) bool {
 	return false
 }
 
-// at returns the last profile of a kind at some time; 0 is the end. A time before the first profile gives the first.
-func (r *Recording) at(kind string, at time.Duration) (*profile.Profile, error) {
-	parts := r.Parts[kind]
+// at returns the last profile of the kind at some time; 0 is the end. A time before the first profile gives the first.
+func (s *partReader) at(at time.Duration) (*profile.Profile, error) {
+	parts := s.Parts[s.kind]
 	i := len(parts) - 1
 	for i > 0 && at != 0 && parts[i].To > at {
 		i--
 	}
-	// The last one may be damaged when the program was killed.
-	for {
-		p, err := r.parse(parts[i])
-		if err != nil {
-			if i == 0 {
-				return nil, fmt.Errorf("%s: %w", parts[i].File, err)
-			}
-			i--
-			continue
-		}
-		if len(parts) > 1 {
-			p = p.WithNote(fmt.Sprintf("%s as of %s after the start", kind, parts[i].To))
-		}
-		return p, nil
+	p, i, err := s.nearest(i, 0, len(parts))
+	if err == nil && len(parts) > 1 {
+		p = p.WithNote(fmt.Sprintf("%s as of %s after the start", s.kind, parts[i].To))
 	}
+	return p, err
 }
 
-// between returns what was added to the profiles of a kind in a time.
-func (r *Recording) between(kind string, from, to time.Duration) (*profile.Profile, error) {
-	parts := r.Parts[kind]
+// between returns what was added to the profiles of the kind in a time.
+func (s *partReader) between(from, to time.Duration) (*profile.Profile, error) {
+	parts := s.Parts[s.kind]
 	last := func(at time.Duration) int {
 		i := len(parts) - 1
 		for i >= 0 && parts[i].To > at {
@@ -246,21 +222,18 @@ func (r *Recording) between(kind string, from, to time.Duration) (*profile.Profi
 		}
 		return i
 	}
-	before, after := last(from), last(to)
-	if after < 0 {
-		after = 0
-	}
-	p, err := r.parse(parts[after])
+	before, after := last(from), max(0, last(to))
+	p, after, err := s.nearest(after, min(before+1, after), len(parts))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", parts[after].File, err)
+		return nil, err
 	}
 	start := time.Duration(0)
 	if before >= 0 {
-		start = parts[before].To
-		base, err := r.parse(parts[before])
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", parts[before].File, err)
+		var base *profile.Profile
+		if base, before, err = s.nearest(before, 0, before+1); err != nil {
+			return nil, err
 		}
+		start = parts[before].To
 		ratios := make([]float64, len(base.SampleTypes))
 		for k, t := range base.SampleTypes {
 			if moves(t.Type) {
@@ -271,5 +244,5 @@ func (r *Recording) between(kind string, from, to time.Duration) (*profile.Profi
 			return nil, err
 		}
 	}
-	return p.WithNote(fmt.Sprintf("%s from %s to %s after the start, which is when there are profiles", kind, start, parts[after].To)), nil
+	return p.WithNote(fmt.Sprintf("%s from %s to %s after the start, which is when there are profiles", s.kind, start, parts[after].To)), nil
 }

@@ -22,8 +22,9 @@ type Recording struct {
 	Duel     *Duel            // two versions against each other; nil when there were none
 	Load     *latency.Log     // what came of the requests of a load run; nil when there was none
 	Parts    map[string][]Part
-	Sources  Sources // finds source text for frames; nil when there is none to be had
-	Code     Code    // finds machine code; nil when there is none to be had
+	Lost     []string // what of the file could not be used, in words: of one that was cut short, say
+	Sources  Sources  // finds source text for frames; nil when there is none to be had
+	Code     Code     // finds machine code; nil when there is none to be had
 
 	files fs.FS
 	close io.Closer

@@ -280,15 +280,64 @@ func TestDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := values(t, cpu.Profile, "cpu")["main.a"]; got != 30 || !strings.Contains(strings.Join(cpu.Profile.Notes, ";"), "could not be read") {
+	if got := values(t, cpu.Profile, "cpu")["main.a"]; got != 30 || !strings.Contains(strings.Join(cpu.Profile.Notes, ";"), "is damaged") {
 		t.Errorf("main.a costs %d, notes %q; want 30 and a note about the part that is lost", got, cpu.Profile.Notes)
 	}
 	heap, _, err := r.Pick("heap", 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := values(t, heap.Profile, "inuse_space")["main.a"]; got != 21 {
-		t.Errorf("the heap before the damaged one has %d, want 21", got)
+	if got := values(t, heap.Profile, "inuse_space")["main.a"]; got != 21 || heap.Profile.Damage == nil {
+		t.Errorf("the heap before the damaged one has %d, damage %v; want 21 and a mention", got, heap.Profile.Damage)
+	}
+	// What was allocated between two times is that between the whole ones.
+	allocs, _, err := r.Pick("alloc_space", time.Second, 4*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := values(t, allocs.Profile, "alloc_space")["main.a"]; got != 200 {
+		t.Errorf("from 1s on, main.a allocated %d, want 200", got)
+	}
+}
+
+// TestDamagedNames checks that of many damaged profiles only some are named, and that what can be read of damaged ones is the answer
+// where none is whole.
+func TestDamagedNames(t *testing.T) {
+	dir := folder(t)
+	first := filepath.Join(dir, filepath.FromSlash(PartFile(CPU, 0, time.Second)))
+	whole, err := os.ReadFile(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range time.Duration(10) {
+		write(t, filepath.Join(dir, filepath.FromSlash(PartFile(CPU, (i+3)*time.Second, (i+4)*time.Second))), "\x1f\x8b nonsense")
+	}
+	notes := func() []string {
+		r, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _, err := r.Pick("cpu", 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Profile.Damage == nil {
+			t.Error("the answer is said to be whole")
+		}
+		return p.Profile.Notes
+	}
+	if got := notes(); len(got) != maxDamaged+1 || !strings.Contains(got[maxDamaged], "5 more cpu profiles are damaged") {
+		t.Errorf("notes are %q", got)
+	}
+	for i := range time.Duration(3) {
+		write(t, filepath.Join(dir, filepath.FromSlash(PartFile(CPU, i*time.Second, (i+1)*time.Second))), string(whole[:len(whole)-10]))
+	}
+	got := strings.Join(notes(), "; ")
+	if want := PartFile(CPU, 0, time.Second) + ": the profile is damaged after 2 samples"; !strings.Contains(got, want) {
+		t.Errorf("notes are %q, want one with %q", got, want)
+	}
+	if strings.Contains(got, PartFile(CPU, 0, time.Second)+" is damaged") {
+		t.Errorf("notes %q say that what is in the answer is not", got)
 	}
 }
 
@@ -307,16 +356,8 @@ func TestSources(t *testing.T) {
 }
 
 func TestOpenErrors(t *testing.T) {
-	whole := filepath.Join(t.TempDir(), "x.hone")
-	if err := Pack(folder(t), whole); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
 	cut := filepath.Join(t.TempDir(), "cut.hone")
-	write(t, cut, string(b[:len(b)/2]))
+	write(t, cut, string(packedFolder(t)[:100]))
 	newer := folder(t)
 	write(t, filepath.Join(newer, manifestFile), `{"format": 99, "hone": "v9"}`)
 	odd := folder(t)

@@ -45,7 +45,9 @@ func (o *Options) part(r *recording.Recording, at query.Span, err error) (Fetche
 	if err != nil {
 		return Fetched{}, err
 	}
-	return Fetched{Profile: r.Profile}, nil
+	p := *r.Profile
+	p.Damage = nil // its notes tell what is missing, and the rest of a recording is worth adding up
+	return Fetched{Profile: &p}, nil
 }
 
 func exists(name string) bool {

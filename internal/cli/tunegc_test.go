@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// A recording of hours is a large file of small profiles: the collector, which runs often beside a large profile, would take more time
+// than all else.
+func TestLargestProfileOfRecording(t *testing.T) {
+	const part = 1 << 20
+	dir := t.TempDir()
+	put := func(name string, size int) {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		text := make([]byte, size)
+		rng := rand.NewChaCha8([32]byte{})
+		rng.Read(text) // which no packing makes smaller
+		if err := os.WriteFile(name, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := recording.WriteManifest(dir, &recording.Manifest{Format: recording.Format}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 * time.Second / time.Second {
+		put(recording.PartFile(recording.CPU, i*time.Second, (i+1)*time.Second), part)
+	}
+	put(recording.TraceFile, 12<<20)
+	file := filepath.Join(dir, "x.hone")
+	if err := recording.Pack(dir, file); err != nil {
+		t.Fatal(err)
+	}
+	st, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, packed := largestProfile(file, st.Size()); n != part || !packed || st.Size() < manyBytes {
+		t.Errorf("of a recording of %d bytes the largest profile has %d, packed %v; want %d", st.Size(), n, packed, part)
+	}
+	gz := filepath.Join(dir, "cpu.pb.gz")
+	head := append([]byte("\x1f\x8b"), bytes.Repeat([]byte{1}, manyBytes)...)
+	if err := os.WriteFile(gz, head, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if n, packed := largestProfile(gz, int64(len(head))); n != int64(len(head)) || !packed {
+		t.Errorf("of a profile of %d bytes the largest has %d, packed %v", len(head), n, packed)
+	}
+}
