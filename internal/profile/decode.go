@@ -11,12 +11,14 @@ import (
 
 // Limits keep hostile input from taking all memory. Real profiles stay far below them.
 const (
-	maxBytes     = 8 << 30   // of unpacked profile
-	maxField     = 256 << 20 // of one field
-	maxTable     = 16 << 20  // entries of any one table
-	maxDepth     = 1 << 20   // frames of one stack
-	maxValues    = 1 << 10   // values of one sample
-	maxTableSize = 1 << 30   // bytes of all strings
+	maxBytes     = 8 << 30  // of unpacked profile
+	maxField     = 16 << 20 // of one field
+	maxTable     = 16 << 20 // entries of any one table
+	maxDepth     = 1 << 20  // frames of one stack
+	maxValues    = 1 << 10  // values of one sample
+	maxLabels    = 1 << 16  // labels of one sample
+	maxComments  = 1 << 16
+	maxTableSize = 1 << 30 // bytes of all strings
 )
 
 // A limitError says which limit an input met.
@@ -58,6 +60,10 @@ type decoder struct {
 	labelSets map[string]uint32 // encoded labels of a sample → index in rawLabels
 	rawLabels [][]rawLabel
 
+	noID      error // the first entry without an id, in a large profile: it is malformed whatever comes
+	labelSize int64 // bytes of rawLabels and labelSets
+	check     int64 // the offset from which on to look at how much memory all that takes
+
 	oddValues int // how many values the first sample has that has not as many as the one before; or -1
 }
 
@@ -98,6 +104,7 @@ func (p *pile[T]) at(i int) *T { return &p.blocks[i/pileBlock][i%pileBlock] }
 var (
 	errConcatenated = errors.New("concatenated profiles detected")
 	errCutShort     = errors.New("input ends in the middle of a field")
+	errComments     = limitError{fmt.Sprintf("%d comments", maxComments)}
 )
 
 // decodeProto reads the profile that s holds. When it fails with an error that wraps errNotProto, s.head may
@@ -109,6 +116,7 @@ func decodeProto(s *stream, share func() float64, recognized func()) (*Profile, 
 		labelSets: make(map[string]uint32),
 		rawLabels: make([][]rawLabel, 1),
 		oddValues: -1,
+		check:     boundFrom,
 	}
 	d.b.values = nil
 	d.b.share = share
@@ -128,6 +136,11 @@ func decodeProto(s *stream, share func() float64, recognized func()) (*Profile, 
 				break
 			}
 			return nil, err
+		}
+		if s.off >= d.check {
+			if err := d.bound(); err != nil {
+				return nil, err
+			}
 		}
 		if s.keep && s.off > 16<<10 {
 			// No other format looks like this for so long.
@@ -151,6 +164,9 @@ func (d *decoder) field() error {
 		return errVarint
 	}
 	f := field{num: key >> 3, wire: int(key & 7)}
+	if f.num == 0 {
+		return errNumber
+	}
 	if f.wire != wireBytes {
 		rest, err := f.next(s.buf)
 		if err != nil {
@@ -171,9 +187,6 @@ func (d *decoder) field() error {
 	}
 	if size > maxField {
 		return limitError{fmt.Sprintf("%d MB in one field", maxField>>20)}
-	}
-	if s.off+int64(size) > maxBytes {
-		return limitError{fmt.Sprintf("%d GB unpacked", maxBytes>>30)}
 	}
 	n += m
 	if !s.fill(n + int(size)) {
@@ -206,6 +219,9 @@ func (d *decoder) number(f *field) error {
 	case 12:
 		h.Period = int64(f.uint(&err))
 	case 13:
+		if len(d.comments) >= maxComments {
+			return errComments
+		}
 		d.comments = append(d.comments, int64(f.uint(&err)))
 	case 14:
 		d.defaultType = int64(f.uint(&err))
@@ -252,6 +268,9 @@ func (d *decoder) message(f *field) error {
 			if n == 0 {
 				return errVarint
 			}
+			if len(d.comments) >= maxComments {
+				return errComments
+			}
 			d.comments = append(d.comments, int64(v))
 			m = m[n:]
 		}
@@ -269,9 +288,6 @@ const (
 // to field. In a profile of some thousand samples there are more of these than of those.
 func (d *decoder) entries() (took bool, err error) {
 	m := d.s.buf
-	if d.s.off+int64(len(m)) > maxBytes {
-		return false, nil
-	}
 table:
 	for len(m) > 2 && err == nil {
 		end := 2 + int(m[1])
@@ -336,7 +352,7 @@ func (d *decoder) mapping(m []byte) error {
 	}
 	d.mappings = append(d.mappings, rawMapping{})
 	x := &d.mappings[len(d.mappings)-1]
-	return scan(m, 11, func(f *field) (err error) {
+	err := scan(m, 11, func(f *field) (err error) {
 		v := f.uint(&err)
 		switch f.num {
 		case 1:
@@ -362,6 +378,10 @@ func (d *decoder) mapping(m []byte) error {
 		}
 		return err
 	})
+	if x.ID == 0 && d.noID == nil {
+		d.noID = errMappingID
+	}
+	return err
 }
 
 func (d *decoder) function(m []byte) error {
@@ -390,6 +410,9 @@ func (d *decoder) function(m []byte) error {
 		if err != nil {
 			return err
 		}
+	}
+	if x.id == 0 && d.noID == nil {
+		d.noID = errFunctionID
 	}
 	d.functions.add(x)
 	return nil
@@ -433,6 +456,9 @@ func (d *decoder) location(m []byte) error {
 		if err != nil {
 			return err
 		}
+	}
+	if x.ID == 0 && d.noID == nil {
+		d.noID = errLocationID
 	}
 	n, err := d.mappingIDs.number(mapping)
 	if err != nil {

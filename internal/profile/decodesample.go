@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"unsafe"
 )
 
 const (
@@ -26,7 +27,7 @@ func (d *decoder) samples() (took bool, err error) {
 			}
 			size, at = size&0x7f|int(m[2])<<7, 3
 		}
-		if len(m) < at+size || d.s.off > maxBytes {
+		if len(m) < at+size {
 			break
 		}
 		if err := d.sample(m[at : at+size]); err != nil {
@@ -163,6 +164,7 @@ func (d *decoder) addSample() error {
 			set = uint32(len(d.rawLabels))
 			d.rawLabels = append(d.rawLabels, labels)
 			d.labelSets[string(d.label)] = set
+			d.labelSize += int64(len(d.label)) + int64(len(labels))*int64(unsafe.Sizeof(rawLabel{})) + labelSetSize
 		}
 	}
 	at, err := d.ids.add(b.stacks, d.wireIDs)
@@ -177,6 +179,9 @@ func (d *decoder) addSample() error {
 func decodeLabels(b []byte) ([]rawLabel, error) {
 	var labels []rawLabel
 	for len(b) > 0 {
+		if len(labels) == maxLabels {
+			return nil, limitError{fmt.Sprintf("%d labels of one sample", maxLabels)}
+		}
 		size, n := uvarint(b)
 		b = b[n:]
 		var l rawLabel

@@ -14,6 +14,30 @@ import (
 //	count, number of frames, address, address, …                each sample
 //	0, 1, 0                                                     the end
 func parseCPU(data []byte) (*Profile, error) {
+	w, kind, period := cpuHeader(data)
+	if w.short {
+		return nil, errUnrecognized
+	}
+	b := newLegacyBuilder(Header{
+		Period:      int64(period) * 1000,
+		PeriodType:  ValueType{"cpu", "nanoseconds"},
+		SampleTypes: []ValueType{{"samples", "count"}, {"cpu", "nanoseconds"}},
+		DropFrames:  signalFrames,
+	})
+	if kind == 1 {
+		return b.javaCPU(w)
+	}
+	return b.nativeCPU(w)
+}
+
+// isCPU reports whether data begins like what parseCPU reads.
+func isCPU(data []byte) bool {
+	w, _, _ := cpuHeader(data)
+	return !w.short
+}
+
+// cpuHeader reads the header and returns the words behind it; they are short when there is no header.
+func cpuHeader(data []byte) (w words, kind, period uint64) {
 	for _, w := range []words{
 		{size: 4, order: binary.LittleEndian},
 		{size: 4, order: binary.BigEndian},
@@ -22,21 +46,11 @@ func parseCPU(data []byte) (*Profile, error) {
 	} {
 		w.rest = data
 		zero, version, kind, period, pad := w.next(), w.next(), w.next(), w.next(), w.next()
-		if w.short || zero != 0 || version != 3 || kind > 1 || period == 0 || pad != 0 {
-			continue
+		if !w.short && zero == 0 && version == 3 && kind <= 1 && period != 0 && pad == 0 {
+			return w, kind, period
 		}
-		b := newLegacyBuilder(Header{
-			Period:      int64(period) * 1000,
-			PeriodType:  ValueType{"cpu", "nanoseconds"},
-			SampleTypes: []ValueType{{"samples", "count"}, {"cpu", "nanoseconds"}},
-			DropFrames:  signalFrames,
-		})
-		if kind == 1 {
-			return b.javaCPU(w)
-		}
-		return b.nativeCPU(w)
 	}
-	return nil, errUnrecognized
+	return words{short: true}, 0, 0
 }
 
 // words are numbers of one size, taken off the front of rest.

@@ -17,6 +17,9 @@ import (
 // maxText is the largest input that is read whole, as text and old binary forms are.
 const maxText = 512 << 20
 
+// maxBinary is how much is read of input that is neither text nor in a known binary form. It may have no end.
+const maxBinary = 1 << 20
+
 // Parse reads a profile: profile.proto, plain or packed with gzip or zstd; the older text and binary forms that
 // pprof reads; goroutine dumps; and folded stacks. Input that was cut short is read as far as it goes, and the
 // profile says so in its Notes.
@@ -29,7 +32,7 @@ func Parse(r io.Reader) (*Profile, error) {
 	if r, ok := r.(interface{ Recognized() }); ok {
 		recognized = r.Recognized
 	}
-	return parse(bufio.NewReaderSize(in, 4<<10), share, recognized)
+	return parse(bufio.NewReaderSize(in, 4<<10), in.n.Load, share, recognized)
 }
 
 // A countingReader knows how far it has come.
@@ -57,7 +60,7 @@ func (c *countingReader) share() func() float64 {
 	return func() float64 { return float64(c.n.Load()) / float64(st.Size()) }
 }
 
-func parse(br *bufio.Reader, share func() float64, recognized func()) (*Profile, error) {
+func parse(br *bufio.Reader, taken func() int64, share func() float64, recognized func()) (*Profile, error) {
 	in, err := unpack(br)
 	if err != nil {
 		return nil, &FormatError{Doing: "decompressing profile", Err: err}
@@ -65,7 +68,7 @@ func parse(br *bufio.Reader, share func() float64, recognized func()) (*Profile,
 	defer in.Close()
 	s := newStream(in)
 	_, plain := in.(plainReader)
-	s.packed = !plain
+	s.packed, s.taken = !plain, taken
 	p, err := decodeProto(s, share, recognized)
 	defer s.close()
 	if err == nil {
@@ -84,7 +87,11 @@ func parse(br *bufio.Reader, share func() float64, recognized func()) (*Profile,
 	if !s.keep {
 		return nil, &FormatError{Doing: "parsing profile", Err: errUnrecognized, Detail: detail}
 	}
-	switch err := s.readAll(maxText); {
+	most := maxText
+	if !isText(s.head) && !isCPU(s.head) {
+		most = maxBinary
+	}
+	switch err := s.readAll(most); {
 	case err == io.EOF:
 		return parseText(s.head, detail)
 	case err == nil:
@@ -121,6 +128,11 @@ func resembles(head []byte) string {
 func ParseBytes(b []byte) (*Profile, error) { return Parse(bytes.NewReader(b)) }
 
 var errUnrecognized = errors.New("unrecognized profile format")
+
+// isText reports whether there are no bytes that text does not have.
+func isText(b []byte) bool {
+	return !bytes.ContainsFunc(b[:min(len(b), 4<<10)], func(r rune) bool { return r < '\t' })
+}
 
 // What packed files begin with.
 const (

@@ -172,7 +172,7 @@ func (d *decoder) resolveMappings(r *resolver) ([]Mapping, *indexOf, error) {
 		out[i] = m.Mapping
 		out[i].File, out[i].BuildID = r.string(m.file), r.string(m.buildID)
 		if _, dup := of.get(m.ID); bad == nil && m.ID == 0 {
-			bad = errors.New("found mapping with reserved ID=0")
+			bad = errMappingID
 		} else if bad == nil && dup {
 			bad = fmt.Errorf("multiple mappings with same id: %d", m.ID)
 		}
@@ -195,7 +195,7 @@ func (d *decoder) resolveFunctions(r *resolver) ([]Function, *indexOf, error) {
 		out[i].ID, out[i].StartLine = f.id, f.start
 		out[i].Name, out[i].SystemName, out[i].File = r.string(f.name), r.string(f.system), r.string(f.file)
 		if _, dup := of.get(f.id); bad == nil && f.id == 0 {
-			bad = errors.New("found function with reserved ID=0")
+			bad = errFunctionID
 		} else if bad == nil && dup {
 			bad = fmt.Errorf("multiple functions with same id: %d", f.id)
 		}
@@ -212,7 +212,7 @@ func (d *decoder) resolveLocations(mappingOf, functionOf *indexOf, lenient bool)
 	for i := range d.locations {
 		l := &d.locations[i]
 		if _, dup := of.get(l.ID); bad == nil && l.ID == 0 {
-			bad = errors.New("found location with reserved id=0")
+			bad = errLocationID
 		} else if bad == nil && dup {
 			bad = fmt.Errorf("multiple locations with same id: %d", l.ID)
 		}

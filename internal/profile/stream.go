@@ -22,7 +22,8 @@ type stream struct {
 	off int64  // offset of buf in the input
 	err error  // why there is no more: io.EOF, or what went wrong
 
-	packed bool // whether the input was compressed
+	packed bool         // whether the input was compressed
+	taken  func() int64 // bytes of the input so far, as they were before they were unpacked
 
 	head []byte // copy of everything read so far, while keep is set
 	keep bool

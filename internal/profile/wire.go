@@ -18,6 +18,7 @@ var (
 	errWireType = errors.New("unknown wire type")
 	errType     = errors.New("field has the wrong wire type")
 	errShort    = errors.New("field is longer than what holds it")
+	errNumber   = errors.New("field has the number 0")
 	errString   = errors.New("reference to a string that is not there")
 )
 
@@ -58,7 +59,7 @@ func longUvarint(b []byte) (v uint64, n int) {
 
 // next takes a field off the front of the message m.
 func (f *field) next(m []byte) (rest []byte, err error) {
-	if len(m) < 2 || m[0] >= 0x80 {
+	if len(m) < 2 || m[0]-0x08 >= 0x80-0x08 { // so are numbers above 15, and 0
 		return f.nextOfAny(m)
 	}
 	// Nearly all fields have small numbers, and most are small themselves.
@@ -90,6 +91,9 @@ func (f *field) nextOfAny(m []byte) (rest []byte, err error) {
 	}
 	m = m[n:]
 	f.num, f.wire, f.u64, f.data = key>>3, int(key&7), 0, nil
+	if f.num == 0 {
+		return nil, errNumber // zeros would be fields without end
+	}
 	switch f.wire {
 	case wireVarint:
 		if f.u64, n = uvarint(m); n == 0 {
@@ -131,7 +135,7 @@ func scan(m []byte, limit uint64, take func(f *field) error) error {
 		if m, err = f.next(m); err != nil {
 			return err
 		}
-		if f.num == 0 || f.num >= limit {
+		if f.num >= limit {
 			continue
 		}
 		if err := take(&f); err != nil {
