@@ -14,9 +14,18 @@ import (
 // Read reads benchmark lines to the end of r. It fails only when reading does, and returns what it has even then. That
 // there are no results is no error. The name stands for the file in messages.
 func Read(r io.Reader, name string) (*File, error) {
+	t, err := ReadText(r, maxFile)
+	if err != nil {
+		err = fmt.Errorf("reading %s: %w", name, err)
+	}
+	return t.File(name), err
+}
+
+// File returns what the benchmark lines in t say.
+func (t *Text) File(name string) *File {
 	var say notes
 	var list []*mender
-	err := scan(r, &say, func() func(line) {
+	t.scan(&say, func() func(line) {
 		m := &mender{say: &say}
 		list = append(list, m)
 		return m.line
@@ -32,27 +41,23 @@ func Read(r io.Reader, name string) (*File, error) {
 	settleProcs(f.Results)
 	slices.SortStableFunc(say, func(a, b Note) int { return int(b.Grade) - int(a.Grade) })
 	f.Notes = say
-	if err != nil {
-		err = fmt.Errorf("reading %s: %w", name, err)
-	}
-	return f, err
+	return f
 }
 
 // Open reads benchmark lines, or where there are none, tables of benchcmp.
 func Open(r io.Reader, name string) (*File, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	t, err := ReadText(r, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	f, err := Read(bytes.NewReader(b), name)
-	if err != nil || len(f.Results) > 0 {
-		return f, err
+	f := t.File(name)
+	if len(f.Results) > 0 {
+		return f, nil
 	}
-	t, err := ReadTable(bytes.NewReader(b), name)
-	if err != nil || len(t.Old.Results) == 0 {
-		return f, err
+	if table := t.Table(name); len(table.Old.Results) > 0 {
+		return table.File(), nil
 	}
-	return t.File(), nil
+	return f, nil
 }
 
 // Is reports whether text has benchmark lines or tables of benchcmp. The beginning of a file is enough to tell.

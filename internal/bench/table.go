@@ -22,9 +22,18 @@ type Table struct {
 // and blocks left out, with rows that were wrapped, and with remarks behind them. It fails only when reading does; a
 // text without a table gives one without results.
 func ReadTable(r io.Reader, name string) (*Table, error) {
+	t, err := ReadText(r, maxFile)
+	if err != nil {
+		err = fmt.Errorf("reading %s: %w", name, err)
+	}
+	return t.Table(name), err
+}
+
+// Table returns the tables of benchcmp in t.
+func (text *Text) Table(name string) *Table {
 	var say notes
 	t := tableReader{say: &say, at: make(map[row]int)}
-	err := scan(r, &say, func() func(line) { return t.line })
+	text.scan(&say, func() func(line) { return t.line })
 	t.endWrapped()
 	out := &Table{Old: &File{Name: name, Results: t.old}, New: &File{Name: name, Results: t.new}, Notes: say}
 	for _, results := range [][]Result{t.old, t.new} {
@@ -33,10 +42,7 @@ func ReadTable(r io.Reader, name string) (*Table, error) {
 		}
 		settleProcs(results)
 	}
-	if err != nil {
-		err = fmt.Errorf("reading %s: %w", name, err)
-	}
-	return out, err
+	return out
 }
 
 // File returns both sides as one file, told apart by a fact called side.

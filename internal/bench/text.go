@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -31,11 +30,14 @@ type line struct {
 
 // scan cuts a file into lines. Lines that one process wrote, one after the other, are a stream. Most files are one; go
 // test -json mixes those of packages that it tests at the same time. What open returns takes the lines of one stream.
-func scan(r io.Reader, say *notes, open func() func(line)) error {
-	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
-	if len(b) > maxFile {
+func (t *Text) scan(say *notes, open func() func(line)) {
+	b := t.Bytes
+	switch {
+	case len(b) > maxFile:
 		b = b[:maxFile]
 		say.add(Dropped, 1+bytes.Count(b, []byte("\n")), fmt.Sprintf("what is behind the first %d MB", maxFile>>20))
+	case t.Lost != "":
+		say.add(Dropped, t.at, t.Lost)
 	}
 	d := demux{say: say, new: open, at: make(map[string]int)}
 	text := decode(b, say)
@@ -53,7 +55,6 @@ func scan(r io.Reader, say *notes, open func() func(line)) error {
 		d.line(line{no: no, text: s, cut: !whole})
 	}
 	d.end()
-	return err
 }
 
 // colors are sequences that color text in terminals.

@@ -198,14 +198,7 @@ func tuneGC(sys System, args []string) {
 	if sys.Env("GOGC") != "" {
 		return
 	}
-	size, packed := int64(0), false
-	for _, a := range args {
-		if st, err := os.Stat(a); err == nil && st.Mode().IsRegular() && st.Size() > size {
-			if n, p := largestProfile(a, st.Size()); n > size {
-				size, packed = n, p
-			}
-		}
-	}
+	size, packed := profileIn(args)
 	large := size > manyBytes
 	switch {
 	case len(args) == 0:
@@ -221,6 +214,21 @@ func tuneGC(sys System, args []string) {
 	default:
 		collectLater(40<<20, 100)
 	}
+}
+
+// profileIn returns how large the largest profile is that a command line names, as far as that can be told, and whether it is packed.
+func profileIn(args []string) (size int64, packed bool) {
+	if len(args) > 0 && slices.Contains([]string{"gc", "bench"}, args[0]) {
+		return 0, false // lines of text, of which little is kept
+	}
+	for _, a := range args {
+		if st, err := os.Stat(a); err == nil && st.Mode().IsRegular() && st.Size() > size {
+			if n, p := largestProfile(a, st.Size()); n > size {
+				size, packed = n, p
+			}
+		}
+	}
+	return size, packed
 }
 
 // manyBytes is the size from which on a file is large.

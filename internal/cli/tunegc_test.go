@@ -13,7 +13,7 @@ import (
 
 // A recording of hours is a large file of small profiles: the collector, which runs often beside a large profile, would take more time
 // than all else.
-func TestLargestProfileOfRecording(t *testing.T) {
+func TestProfileInRecording(t *testing.T) {
 	const part = 1 << 20
 	dir := t.TempDir()
 	put := func(name string, size int) {
@@ -43,7 +43,7 @@ func TestLargestProfileOfRecording(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, packed := largestProfile(file, st.Size()); n != part || !packed || st.Size() < manyBytes {
+	if n, packed := profileIn([]string{"top", file}); n != part || !packed || st.Size() < manyBytes {
 		t.Errorf("of a recording of %d bytes the largest profile has %d, packed %v; want %d", st.Size(), n, packed, part)
 	}
 	gz := filepath.Join(dir, "cpu.pb.gz")
@@ -51,7 +51,13 @@ func TestLargestProfileOfRecording(t *testing.T) {
 	if err := os.WriteFile(gz, head, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if n, packed := largestProfile(gz, int64(len(head))); n != int64(len(head)) || !packed {
+	if n, packed := profileIn([]string{"top", file, gz}); n != int64(len(head)) || !packed {
 		t.Errorf("of a profile of %d bytes the largest has %d, packed %v", len(head), n, packed)
+	}
+	// Of a log, little is kept: how large it is says nothing about the heap.
+	for _, command := range []string{"gc", "bench"} {
+		if n, _ := profileIn([]string{command, gz}); n != 0 {
+			t.Errorf("hone %s is said to read a profile of %d bytes", command, n)
+		}
 	}
 }

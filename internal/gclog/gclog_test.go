@@ -1,6 +1,7 @@
 package gclog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -287,6 +288,19 @@ func TestLongLine(t *testing.T) {
 	log := parse(t, strings.Repeat("x", 10*maxLine)+gc1+"\n"+gc2)
 	if log.Lines != 2 || log.Cycles[len(log.Cycles)-1].Line != 2 {
 		t.Errorf("%d lines, %+v", log.Lines, log.Cycles)
+	}
+}
+
+// letters are as many of one letter as somebody wants to read.
+type letters struct{}
+
+func (letters) Read(b []byte) (int, error) { return copy(b, bytes.Repeat([]byte("x"), len(b))), nil }
+
+// What has no end is no line, and what was in front of it is still read.
+func TestEndlessLine(t *testing.T) {
+	log, err := Parse(io.MultiReader(strings.NewReader(gc1+"\n"), letters{}))
+	if err == nil || err.Error() != "line 2 is longer than 256 MB" || len(log.Cycles) != 1 {
+		t.Errorf("%d cycles, %v", len(log.Cycles), err)
 	}
 }
 

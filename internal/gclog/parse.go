@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"strings"
@@ -13,8 +14,13 @@ import (
 // MaxCycles is how many cycles are kept. A program that collects ten times a second fills that in a day.
 const MaxCycles = 1 << 20
 
-// maxLine is how much of a line is looked at at once.
-const maxLine = 64 << 10
+const (
+	maxLine = 64 << 10 // of a line is looked at at once
+
+	// endless is how long a line may be. Something that ends lines in another way may be one long line for us, and what is in it is
+	// found; but what has no end has no answer.
+	endless = 256 << 20
+)
 
 // Kinds of lines that hold no cycle.
 const (
@@ -29,19 +35,24 @@ const (
 	queues     = "finalizers and cleanups"
 )
 
-// Parse reads a log to its end. It fails only when reading does.
+// Parse reads a log to its end. It fails when reading does, and when a line has no end; what it returns is what was in front of that.
 func Parse(r io.Reader) (*Log, error) {
 	var p Parser
 	br := bufio.NewReaderSize(r, maxLine)
-	begun := false
+	length := 0 // of the line so far
 	for {
 		b, err := br.ReadSlice('\n')
 		if len(b) > 0 {
-			p.read(string(bytes.TrimRight(b, "\r\n")), !begun)
-			begun = errors.Is(err, bufio.ErrBufferFull)
+			p.read(string(bytes.TrimRight(b, "\r\n")), length == 0)
+			length += len(b)
 		}
 		switch {
-		case err == nil, errors.Is(err, bufio.ErrBufferFull):
+		case err == nil:
+			length = 0
+		case errors.Is(err, bufio.ErrBufferFull):
+			if length > endless {
+				return p.Log(), fmt.Errorf("line %d is longer than %d MB", p.log.Lines, endless>>20)
+			}
 		case errors.Is(err, io.EOF):
 			return p.Log(), nil
 		default:

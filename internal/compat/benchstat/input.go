@@ -61,14 +61,13 @@ type input struct {
 func (in *input) each(yield func(benchfmt.Record)) error {
 	for i := range in.files {
 		f := &in.files[i]
-		b, err := in.open(f.path)
-		if err != nil && b == nil {
+		read, err := in.open(f.path)
+		if read == nil {
 			return err
 		}
-		in.look(f, b)
-		var text io.Reader = bytes.NewReader(b)
-		if f.native {
-			text = rewritten(f, b)
+		var text io.Reader = bytes.NewReader(read.Bytes)
+		if lines := look(f, read); f.native {
+			text = rewritten(lines)
 		}
 		if err != nil {
 			text = io.MultiReader(text, failing{err}) // the reader says where
@@ -89,7 +88,7 @@ func (in *input) each(yield func(benchfmt.Record)) error {
 }
 
 // open reads a file. When reading fails, what was read until then is not nil.
-func (in *input) open(path string) ([]byte, error) {
+func (in *input) open(path string) (*bench.Text, error) {
 	r := in.stdin
 	switch {
 	case path == "-":
@@ -113,33 +112,27 @@ func (in *input) open(path string) ([]byte, error) {
 		defer f.Close()
 		r = f
 	}
-	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
-	if len(b) > maxInput {
-		b, err = b[:maxInput], fmt.Errorf("input is longer than %d MB", maxInput>>20)
+	t, err := bench.ReadText(r, maxInput)
+	if err == nil && t.Lost != "" {
+		err = fmt.Errorf("%s is left out", t.Lost) // of a line that is too long, the reader says so first
 	}
-	return b, err
+	return t, err
 }
 
 // look reads a file as hone does, for what there is to say about it. Where the original finds nothing at all, what hone
 // finds is used.
-func (in *input) look(f *file, b []byte) {
-	read, err := bench.Read(bytes.NewReader(b), f.path)
-	if err != nil {
-		return // reading bytes does not fail
-	}
+func look(f *file, t *bench.Text) *bench.File {
+	read := t.File(f.path)
 	f.notes = read.Notes
-	f.native = len(read.Results) > 0 && !benchfmt.NewReader(bytes.NewReader(b), f.path).Scan()
+	f.native = len(read.Results) > 0 && !benchfmt.NewReader(bytes.NewReader(t.Bytes), f.path).Scan()
+	return read
 }
 
-// rewritten returns the benchmark lines that hone finds.
-func rewritten(f *file, b []byte) io.Reader {
+// rewritten returns the benchmark lines that hone found.
+func rewritten(read *bench.File) io.Reader {
 	var out bytes.Buffer
-	read, err := bench.Read(bytes.NewReader(b), f.path)
-	if err == nil {
-		err = bench.Write(&out, read)
-	}
-	if err != nil {
-		return failing{err} // reading and writing bytes does not fail
+	if err := bench.Write(&out, read); err != nil {
+		return failing{err} // writing bytes does not fail
 	}
 	return &out
 }
