@@ -124,6 +124,18 @@ var handmade = []struct {
 		d.add("main.main m.go:1;main.b b.go:1", 0, 0)
 		return d
 	}},
+	{"begins below", func() *draft { // as functions that the compiler makes of what is in generated code
+		d := newDraft(cpuTypes)
+		d.add("main.main m.go:1;main.init.0 gone.go:2", 4, 40e6).Label = map[string][]string{"where": {"init"}}
+		d.add("main.main m.go:1;main.gone gone.go:12", 8, 80e6).Label = map[string][]string{"where": {"gone"}}
+		d.add("main.main m.go:1;main.late late.go:2", 5, 50e6)
+		d.add("main.main m.go:1;main.late late.go:70", 5, 50e6)
+		d.add("main.main m.go:1;map.init.0 other.go:1", 1, 10e6)
+		for _, f := range d.Function {
+			f.StartLine = 60
+		}
+		return d
+	}},
 	{"no stack", func() *draft {
 		d := newDraft(cpuTypes)
 		d.add("", 5, 50e6)

@@ -48,8 +48,6 @@ func addMerge(root *cobra.Command, sys *System) {
 		}
 		p := rec.Profile
 		q.Metric = "" // a profile has all its sample types
-		by := q.Divide
-		q.Divide = 0 // the view cuts values to whole numbers as pprof does, and loses most of a CPU profile
 		r, err := view.Raw([]*recording.Recording{{Profile: p}}, q)
 		if err != nil {
 			return err
@@ -57,8 +55,8 @@ func addMerge(root *cobra.Command, sys *System) {
 		for _, n := range p.Notes {
 			note(sys, "%s", n)
 		}
-		if p = r.(*report.Raw).Profile; by != 0 && by != 1 {
-			p = p.Divide(by)
+		if p = r.(*report.Raw).Profile; q.Divide != 0 && q.Divide != 1 {
+			p = p.Divide(q.Divide) // Times cuts values to whole numbers as pprof does, and loses most of a CPU profile
 		}
 		return out.with(sys, p.Write)
 	}

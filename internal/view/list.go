@@ -18,6 +18,16 @@ const margin = 5
 
 // List shows the source of the functions that match, with what each line costs.
 func List(in []*recording.Recording, q query.Query) (report.Report, error) {
+	return listing(in, q, false)
+}
+
+// ListFromStart is List as pprof has it: of a function that begins below all of its lines, such as a map.init.0 of generated
+// code, it shows no line, and opens no file for it.
+func ListFromStart(in []*recording.Recording, q query.Query) (report.Report, error) {
+	return listing(in, q, true)
+}
+
+func listing(in []*recording.Recording, q query.Query, fromStart bool) (report.Report, error) {
 	q.By = "line"
 	a, err := ask(in, q)
 	if err != nil {
@@ -52,6 +62,7 @@ func List(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, a.noMatch()
 	}
 	out := &report.Source{Head: a.head}
+	l := lister{sources: in[0].Sources, fromStart: fromStart, failed: make(map[string]string)}
 	for _, name := range sortedKeys(byName) {
 		f := report.SourceFunction{Name: name}
 		byFile := make(map[string][]*node)
@@ -61,29 +72,29 @@ func List(in []*recording.Recording, q query.Query) (report.Report, error) {
 			}
 		}
 		for _, file := range sortedKeys(byFile) {
-			f.Files = append(f.Files, sourceFile(in[0].Sources, name, file, byFile[file]))
+			f.Files = append(f.Files, l.file(name, file, byFile[file]))
 		}
 		out.Functions = append(out.Functions, f)
 	}
 	return out, nil
 }
 
-// sourceFile returns the part of a file that nodes, all of function, are in.
-func sourceFile(sources recording.Sources, function, file string, nodes []*node) report.SourceFile {
-	out := report.SourceFile{File: file}
-	slices.SortFunc(nodes, func(a, b *node) int {
-		return cmp.Or(cmp.Compare(a.StartLine, b.StartLine), cmp.Compare(a.full(), b.full()))
-	})
-	flat, cum := make(map[int64]int64), make(map[int64]int64)
-	from, to := nodes[0].StartLine, nodes[0].Line+margin
+// A lister puts listings together.
+type lister struct {
+	sources   recording.Sources
+	fromStart bool
+	failed    map[string]string // what went wrong with files, by their names
+}
+
+// span returns the lines of a function to show, of which there may be none. nodes are its places, in order.
+func (l *lister) span(nodes []*node) (from, to int64) {
+	from, to = nodes[0].StartLine, nodes[0].Line+margin
 	if from == 0 {
 		from = nodes[0].Line - margin
 	}
+	first, last := nodes[0].Line, nodes[0].Line
 	for _, n := range nodes {
-		out.Flat += n.flat
-		out.Cum += n.cum
-		flat[n.Line] += n.flat
-		cum[n.Line] += n.cum
+		first, last = min(first, n.Line), max(last, n.Line)
 		start := n.StartLine
 		if start == 0 {
 			start = n.Line - margin
@@ -94,14 +105,38 @@ func sourceFile(sources recording.Sources, function, file string, nodes []*node)
 			to = max(to, n.Line+margin)
 		}
 	}
-	from = max(from, 1)
-	if sources == nil {
+	if from > to && !l.fromStart {
+		from, to = first-margin, last+margin // it cannot begin below all of its lines
+	}
+	return max(from, 1), to
+}
+
+// file returns the part of a file that nodes, all of function, are in.
+func (l *lister) file(function, file string, nodes []*node) report.SourceFile {
+	out := report.SourceFile{File: file}
+	slices.SortFunc(nodes, func(a, b *node) int {
+		return cmp.Or(cmp.Compare(a.StartLine, b.StartLine), cmp.Compare(a.full(), b.full()))
+	})
+	flat, cum := make(map[int64]int64), make(map[int64]int64)
+	for _, n := range nodes {
+		out.Flat += n.flat
+		out.Cum += n.cum
+		flat[n.Line] += n.flat
+		cum[n.Line] += n.cum
+	}
+	from, to := l.span(nodes)
+	if from > to {
+		out.Error = l.failed[file]
+		return out
+	}
+	if l.sources == nil {
 		out.Error = "no sources at hand"
 		return out
 	}
-	text, err := sources.Find(file, function, int(nodes[0].Line))
+	text, err := l.sources.Find(file, function, int(nodes[0].Line))
 	if err != nil {
 		out.Error = err.Error()
+		l.failed[file] = out.Error
 		return out
 	}
 	out.Notes = text.Notes

@@ -9,7 +9,8 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// Raw is the profile that the steps leave over, entry by entry.
+// Raw is the profile that the steps leave over, entry by entry. Its values are never divided: pprof divides those of a
+// profile that it writes, but not those of one that it lists.
 func Raw(in []*recording.Recording, q query.Query) (report.Report, error) {
 	q.By = "address"
 	a, err := ask(in, q)
@@ -22,9 +23,6 @@ func Raw(in []*recording.Recording, q query.Query) (report.Report, error) {
 	}
 	if q.NoInlines {
 		p = withoutInlines(p, q.Columns)
-	}
-	if f := a.head.Show.Factor; f > 0 && f != 1 {
-		p = p.Times(f)
 	}
 	return &report.Raw{Head: a.head, Profile: p}, nil
 }

@@ -44,7 +44,11 @@ func Apply(p *profile.Profile, steps []query.Step, showUnit string) (*profile.Pr
 	}
 	units := NumUnits(p)
 	var err error
+	found := p // what the first of several steps on labels in a row found; see beside
 	for i := 0; i < len(steps); i++ {
+		if i == 0 || !beside(steps[i-1].Op, steps[i].Op) {
+			found = p
+		}
 		matched := true
 		switch s := steps[i]; s.Op {
 		case query.Focus:
@@ -59,10 +63,18 @@ func Apply(p *profile.Profile, steps []query.Step, showUnit string) (*profile.Pr
 			p, matched, err = showFrom(p, matchers[i])
 		case query.PruneFrom:
 			p, err = pruneFrom(p, matchers[i])
-		case query.TagFocus, query.TagIgnore:
-			p, matched = filterTags(p, tags[i], units, s.Op == query.TagFocus)
-		case query.TagShow, query.TagHide:
-			p, matched = filterKeys(p, matchers[i], s.Op == query.TagShow)
+		case query.TagFocus:
+			p, matched = filterTags(p, tags[i], units, true)
+		case query.TagIgnore:
+			if p, matched = filterTags(p, tags[i], units, false); !matched {
+				_, matched = filterTags(found, tags[i], units, false)
+			}
+		case query.TagShow:
+			p, matched = filterKeys(p, matchers[i], true)
+		case query.TagHide:
+			if p, matched = filterKeys(p, matchers[i], false); !matched {
+				_, matched = filterKeys(found, matchers[i], false)
+			}
 		case query.TagRoot, query.TagLeaf:
 			var roots, leaves []string
 			if s.Op == query.TagRoot {
@@ -91,6 +103,14 @@ func Apply(p *profile.Profile, steps []query.Step, showUnit string) (*profile.Pr
 		}
 	}
 	return p, remarks, nil
+}
+
+// beside reports whether two steps that follow each other look at the same labels: a label that one drops is still a match for
+// the other, as in pprof, which does both at once.
+func beside(a, b query.Op) bool {
+	samples := func(o query.Op) bool { return o == query.TagFocus || o == query.TagIgnore }
+	keys := func(o query.Op) bool { return o == query.TagShow || o == query.TagHide }
+	return samples(a) && samples(b) || keys(a) && keys(b)
 }
 
 // ignores returns the regexps of all ignore steps.

@@ -32,7 +32,7 @@ var commands = []command{
 	{name: "gif", run: view.Graph, print: printDot, file: "gif", dot: "gif"},
 	{name: "gv", run: view.Graph, print: printDot, dot: "ps", viewer: []string{"gv --noantialias"}},
 	{name: "kcachegrind", run: view.Callgrind, print: printCallgrind, viewer: []string{"kcachegrind"}},
-	{name: "list", param: true, run: view.List, print: printList},
+	{name: "list", param: true, run: view.ListFromStart, print: printList},
 	{name: "pdf", run: view.Graph, print: printDot, file: "pdf", dot: "pdf"},
 	{name: "peek", param: true, run: view.Peek, print: printTree},
 	{name: "png", run: view.Graph, print: printPNG, file: "png"},

@@ -201,8 +201,12 @@ func printRaw(w io.Writer, r report.Report, _ *form) error {
 	return render.WriteRaw(w, r.(*report.Raw).Profile)
 }
 
-func printProto(w io.Writer, r report.Report, _ *form) error {
-	return r.(*report.Raw).Profile.Write(w)
+func printProto(w io.Writer, r report.Report, f *form) error {
+	p := r.(*report.Raw).Profile
+	if f.ratio > 0 && f.ratio != 1 {
+		p = p.Times(f.ratio)
+	}
+	return p.Write(w)
 }
 
 func printComments(w io.Writer, r report.Report, _ *form) error {

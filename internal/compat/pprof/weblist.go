@@ -71,7 +71,7 @@ func (c *cost) add(d cost) {
 
 // newWeblist answers weblist.
 func newWeblist(in []*recording.Recording, q query.Query) (report.Report, error) {
-	q.NoInlines, q.Divide = false, 0
+	q.NoInlines = false
 	r, err := view.Raw(in, q)
 	if err != nil {
 		return nil, err
