@@ -158,12 +158,33 @@ var (
 // anyOrder takes from a report what the order of its rows decides: the order itself, the running
 // sum, the numbers of nodes, which mention of a name comes first, and which labels a node shows.
 func anyOrder(b []byte) []byte {
+	b = topRows(b)
 	b = expandGrind(b)
 	b = tiedLabels(b)
 	b = sumPercent.ReplaceAll(b, []byte("${1}sum$2"))
 	b = dotNumber.ReplaceAll(b, []byte("N"))
 	b = grindTwin.ReplaceAll(b, nil)
 	return sortLines(b)
+}
+
+// topRows turns a table that was written as a profile into text, a line a row.
+func topRows(b []byte) []byte {
+	p, err := profile.ParseUncompressed(b)
+	if err != nil || len(p.SampleType) != 2 || p.SampleType[0].Type != "cum" || p.SampleType[1].Type != "flat" {
+		return b
+	}
+	out := fmt.Appendf(nil, "%s %v %d %d\n", p.SampleType[0].Unit, p.PeriodType, p.Period, p.TimeNanos)
+	for _, s := range p.Sample {
+		out = fmt.Append(out, s.Value)
+		for _, l := range s.Location {
+			out = fmt.Appendf(out, " %x", l.Address)
+			for _, ln := range l.Line {
+				out = fmt.Appendf(out, " %q %s:%d %d %d", ln.Function.Name, ln.Function.Filename, ln.Function.StartLine, ln.Line, ln.Column)
+			}
+		}
+		out = append(out, '\n')
+	}
+	return out
 }
 
 // maxLabels is how many labels with text pprof hangs on a node of a graph.
@@ -274,11 +295,15 @@ func expandGrind(b []byte) []byte {
 	return []byte(strings.Join(lines, "\n"))
 }
 
+// typesAt is where pprof prints the addresses of what it means.
+var typesAt = regexp.MustCompile(`(?m)(incompatible sample types) \[.*\]$`)
+
 var conflict = regexp.MustCompile(`(?m)^conflicting options set: \[(.*)\]$`)
 
 // steady puts in order what pprof writes to standard error in the order of a map: the notes about
-// labels with several units, and the names of options that exclude each other.
+// labels with several units, and the names of options that exclude each other. It takes out addresses.
 func steady(b []byte) []byte {
+	b = typesAt.ReplaceAll(b, []byte("$1"))
 	b = conflict.ReplaceAllFunc(b, func(line []byte) []byte {
 		names := strings.Fields(string(conflict.FindSubmatch(line)[1]))
 		slices.Sort(names)

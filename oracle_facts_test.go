@@ -33,6 +33,7 @@ func (l *lab) learn(t *testing.T, s *subject) {
 	s.facts = map[string]string{}
 	frameFacts(s.facts, p)
 	labelFacts(s.facts, p)
+	s.words = wordsOf(p)
 	for _, m := range p.Mapping {
 		if _, ok := s.facts["file"]; !ok && m.File != "" {
 			s.facts["file"] = pattern(path.Base(m.File))
@@ -117,6 +118,53 @@ func labelFacts(facts map[string]string, p *profile.Profile) {
 		facts["nkey"], facts["num"], facts["big"] = key, val, strconv.FormatInt(top, 10)
 		facts["unit"] = units[key]
 	}
+}
+
+// wordsOf lists what there is in p to ask for. Of each there are a few hundred at most.
+func wordsOf(p *profile.Profile) vocabulary {
+	functions, files := map[string]bool{}, map[string]bool{}
+	for _, s := range p.Sample {
+		for _, l := range s.Location {
+			for _, ln := range l.Line {
+				if ln.Function != nil && ln.Function.Name != "" {
+					functions[ln.Function.Name] = true
+				}
+				if ln.Function != nil && ln.Function.Filename != "" {
+					files[ln.Function.Filename] = true
+				}
+			}
+		}
+	}
+	keys, values, nkeys, numbers := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	units, _ := p.NumLabelUnits()
+	for _, s := range p.Sample {
+		for k, vs := range s.Label {
+			keys[k] = true
+			for _, v := range vs {
+				values[v] = true
+			}
+		}
+		for k, vs := range s.NumLabel {
+			nkeys[k] = true
+			for _, v := range vs {
+				unit := units[k]
+				if strings.ContainsFunc(unit, func(r rune) bool { return (r|0x20) < 'a' || (r|0x20) > 'z' }) {
+					unit = ""
+				}
+				numbers[strconv.FormatInt(v, 10)+unit] = true
+			}
+		}
+	}
+	some := func(set map[string]bool) []string {
+		all := slices.Sorted(maps.Keys(set))
+		step := len(all)/300 + 1
+		var out []string
+		for i := 0; i < len(all); i += step {
+			out = append(out, all[i])
+		}
+		return out
+	}
+	return vocabulary{some(functions), some(files), some(keys), some(values), some(nkeys), some(numbers)}
 }
 
 // heaviest returns the key with the largest value, the first by name among equals.

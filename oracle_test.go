@@ -19,6 +19,8 @@ import (
 //
 //	HONE_ORACLE_ONLY=regexp    run only the cases whose "profile/flags" matches
 //	HONE_ORACLE_TURN=n|all     which share of the flags the less central profiles get
+//	HONE_ORACLE_RANDOM=n|a..b  how many random lines to run, or which; 120 where nothing is said
+//	HONE_ORACLE_SEED=n         other random lines
 //	HONE_ORACLE_CACHE=dir      keep recordings and what pprof said, for a fast second run
 func TestOracle(t *testing.T) {
 	t.Parallel()
@@ -28,6 +30,7 @@ func TestOracle(t *testing.T) {
 	t.Run("merge", l.testMerge)
 	t.Run("fetch", l.testFetch)
 	t.Run("profiles", l.testProfiles)
+	t.Run("random", l.testRandom)
 	l.report(t)
 }
 
@@ -77,6 +80,7 @@ type subject struct {
 	every int    // run every n-th flag set, and the core ones; 1 for the profiles that matter most
 
 	facts  map[string]string // what stands for {fn}, {key}… in flag sets; see learn
+	words  vocabulary           // what random lines ask for
 	types  []string          // names of the sample types
 	tree   string            // folder of sources, where the profile has any
 	binary string            // the program that was profiled, where it is at hand

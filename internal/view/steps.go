@@ -27,19 +27,11 @@ func Apply(p *profile.Profile, steps []query.Step, showUnit string) (*profile.Pr
 	var remarks []report.Remark
 	for i, s := range steps {
 		var err error
-		switch s.Op {
-		case query.TagFocus, query.TagIgnore:
-			if tags[i], err = parseTagFilter(s); err != nil {
-				return nil, nil, err
-			}
-			if tags[i].inRange != nil {
-				remarks = append(remarks, report.Remark{Op: s.Op, Range: tags[i].text})
-			}
-		case query.TagRoot, query.TagLeaf:
-		default:
-			if matchers[i], err = regexp.Compile(s.Arg); err != nil {
-				return nil, nil, fmt.Errorf("parsing %s regexp: %w", s.Op, err)
-			}
+		if matchers[i], tags[i], err = compile(s); err != nil {
+			return nil, nil, err
+		}
+		if tags[i] != nil && tags[i].inRange != nil {
+			remarks = append(remarks, report.Remark{Op: s.Op, Range: tags[i].text})
 		}
 	}
 	units := NumUnits(p)
@@ -103,6 +95,31 @@ func Apply(p *profile.Profile, steps []query.Step, showUnit string) (*profile.Pr
 		}
 	}
 	return p, remarks, nil
+}
+
+// compile reads the argument of a step: a filter of labels, a regexp, or neither where it is a list of keys.
+func compile(s query.Step) (*regexp.Regexp, *tagFilter, error) {
+	switch s.Op {
+	case query.TagFocus, query.TagIgnore:
+		f, err := parseTagFilter(s)
+		return nil, f, err
+	case query.TagRoot, query.TagLeaf:
+		return nil, nil, nil
+	}
+	rx, err := regexp.Compile(s.Arg)
+	if err != nil {
+		return nil, nil, fmt.Errorf("parsing %s regexp: %w", s.Op, err)
+	}
+	return rx, nil, nil
+}
+
+// CheckStep says what is wrong with the argument of a step. Where it is read as a range of numbers, that is returned.
+func CheckStep(s query.Step) (asRange string, _ error) {
+	_, f, err := compile(s)
+	if err != nil || f == nil || f.inRange == nil {
+		return "", err
+	}
+	return f.text, nil
 }
 
 // beside reports whether two steps that follow each other look at the same labels: a label that one drops is still a match for

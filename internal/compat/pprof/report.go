@@ -11,12 +11,14 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
 )
 
@@ -62,49 +64,83 @@ func (s *session) report(cfg config, c *command, arg string, pipe io.Writer) err
 	return s.deliver(cfg, c, pipe, func(w io.Writer) error { return c.print(w, r, f) })
 }
 
-// check finds mistakes in the order in which pprof does.
+// check finds mistakes in the order in which pprof does. What the filters that pprof has applied by then did not match, it
+// says before the mistake.
 func (s *session) check(cfg config, c *command, arg string) error {
-	filters := func() error {
-		for _, f := range []struct{ name, rx string }{
-			{"focus", cfg.focus}, {"ignore", cfg.ignore}, {"hide", cfg.hide}, {"show", cfg.show},
-			{"show_from", cfg.showFrom}, {"tagfocus", cfg.tagFocus}, {"tagignore", cfg.tagIgnore},
-			{"prune_from", cfg.pruneFrom}, {"tagshow", cfg.tagShow}, {"taghide", cfg.tagHide},
-		} {
-			parts := []string{f.rx}
-			if f.name == "tagfocus" || f.name == "tagignore" {
-				if _, value, ok := strings.Cut(f.rx, "="); ok {
-					parts[0] = value
-				}
-				parts = strings.Split(parts[0], ",")
-			}
-			for _, rx := range parts {
-				if _, err := regexp.Compile(rx); err != nil {
-					return fmt.Errorf("parsing %s regexp: %v", f.name, err)
-				}
+	steps := cfg.steps()
+	applied := labelFrames(steps)
+	if cfg.relative {
+		if err := s.checkFilters(cfg, steps); err != nil {
+			return err
+		}
+		applied = steps
+	}
+	err := func() error {
+		if len(s.profile.SampleTypes) == 0 {
+			return errors.New("profile has no samples")
+		}
+		if _, err := s.profile.SampleIndex(cfg.sampleIndex); err != nil {
+			return err
+		}
+		if cfg.divideBy == 0 {
+			return errors.New("zero divisor specified")
+		}
+		if c.param {
+			if _, err := regexp.Compile(arg); err != nil {
+				return fmt.Errorf("parsing argument regexp %s: %v", arg, err)
 			}
 		}
 		return nil
-	}
-	if cfg.relative {
-		if err := filters(); err != nil {
-			return err
-		}
-	}
-	if len(s.profile.SampleTypes) == 0 {
-		return errors.New("profile has no samples")
-	}
-	if _, err := s.profile.SampleIndex(cfg.sampleIndex); err != nil {
+	}()
+	if err != nil {
+		s.remarkOn(cfg, applied)
 		return err
 	}
-	if cfg.divideBy == 0 {
-		return errors.New("zero divisor specified")
+	if cfg.relative {
+		return nil
 	}
-	if c.param {
-		if _, err := regexp.Compile(arg); err != nil {
-			return fmt.Errorf("parsing argument regexp %s: %v", arg, err)
+	return s.checkFilters(cfg, steps)
+}
+
+// checkFilters compiles filters. pprof does so with those of the names of labels when it has applied the others.
+func (s *session) checkFilters(cfg config, steps []query.Step) error {
+	late := func(st query.Step) bool { return st.Op == query.TagShow || st.Op == query.TagHide }
+	order := append(slices.DeleteFunc(slices.Clone(steps), late),
+		slices.DeleteFunc(slices.Clone(steps), func(st query.Step) bool { return !late(st) })...)
+	var ranges []report.Remark
+	for i, st := range order {
+		asRange, err := view.CheckStep(st)
+		if err == nil {
+			if asRange != "" {
+				ranges = append(ranges, report.Remark{Op: st.Op, Range: asRange})
+			}
+			continue
 		}
+		if late(st) {
+			s.remarkOn(cfg, order[:i])
+		} else {
+			s.remarkOn(cfg, labelFrames(steps))
+			s.remark(ranges)
+		}
+		return fmt.Errorf("parsing %s regexp: %v", stepNames[st.Op][0], errors.Unwrap(err))
 	}
-	return filters()
+	return nil
+}
+
+// labelFrames returns those of steps that make frames of labels, which come first.
+func labelFrames(steps []query.Step) []query.Step {
+	i := 0
+	for i < len(steps) && (steps[i].Op == query.TagRoot || steps[i].Op == query.TagLeaf) {
+		i++
+	}
+	return steps[:i]
+}
+
+// remarkOn says what there is to know about steps that were applied before a mistake was found.
+func (s *session) remarkOn(cfg config, steps []query.Step) {
+	if _, remarks, err := view.Apply(s.profile, steps, cmp.Or(cfg.unit, unit.Auto)); err == nil {
+		s.remark(remarks)
+	}
 }
 
 // names of steps in the words of pprof: as options, and in messages.
@@ -120,6 +156,7 @@ var stepNames = map[query.Op][2]string{
 	query.TagIgnore: {"tagignore", "TagIgnore"},
 	query.TagShow:   {"tagshow", "TagShow"},
 	query.TagHide:   {"taghide", "TagHide"},
+	query.PruneFrom: {"prune_from", ""},
 }
 
 // remark says what there is to know about filters.
