@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/prompt"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -24,6 +25,7 @@ const remarkStart = "//:"
 func (s *session) interact() error {
 	s.shell = true
 	s.cfg.compact = true
+	s.profile = s.profile.MapLabels(written)
 	s.ui.Complete(s.completer())
 	short := map[string][]string{":": {"focus=", "ignore=", "hide=", "tagfocus=", "tagignore="}}
 	for _, t := range s.sampleTypes() {
@@ -61,6 +63,16 @@ func (s *session) interact() error {
 			}
 		}
 	}
+}
+
+// written returns what is left of labels when a profile is written and read again, as the shell of pprof does for each command: one of 0
+// without a unit, which only the older forms of profiles have, looks like one that was left out.
+func written(labels profile.LabelSet) profile.LabelSet {
+	nothing := func(l profile.Label) bool { return l.Str == "" && l.Num == 0 && l.Unit == "" }
+	if !slices.ContainsFunc(labels, nothing) {
+		return labels
+	}
+	return slices.DeleteFunc(slices.Clone(labels), nothing)
 }
 
 // greet says what the profile is.
