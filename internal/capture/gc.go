@@ -29,6 +29,9 @@ func GC(ctx context.Context, p Program) (log *gclog.Log, code int, err error) {
 	if end == nil {
 		return nil, 0, err
 	}
+	if s, ok := end.state.Sys().(syscall.WaitStatus); ok && s.Signaled() && s.Signal() == syscall.SIGKILL && end.log.Ending == nil {
+		end.log.Ending = &gclog.Ending{How: gclog.Killed, Text: "signal: killed"}
+	}
 	return end.log, codeOf(end.state), err
 }
 

@@ -21,6 +21,7 @@ type Log struct {
 	Skipped   []Skipped // lines that are no cycles, by kind
 	Lines     int       // lines read
 	Dropped   int       // cycles beyond MaxCycles, which are not in Cycles
+	Ending    *Ending   // how the program ended, when the log says that it was for want of memory, or may have been
 }
 
 // A Process is one run of a program. Its number in the log is its index.

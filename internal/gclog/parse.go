@@ -142,6 +142,9 @@ func (p *Parser) read(s string, isNew bool) (rest string, own bool) {
 		}
 		found = true
 	}
+	if text {
+		p.end(s)
+	}
 	switch {
 	case found && text:
 		p.skip(besideText)
@@ -174,6 +177,7 @@ func (p *Parser) skipAt(kind string, line int) {
 
 // add keeps a cycle.
 func (p *Parser) add(c Cycle) {
+	p.log.Ending = nil // it goes on
 	if len(p.log.Cycles) >= MaxCycles {
 		p.log.Dropped++
 		return

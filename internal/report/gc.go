@@ -18,6 +18,10 @@ type GC struct {
 	Processes []GCProcess `json:"processes,omitempty"`
 
 	GCSummary
+	Missing        *GCMissing `json:"missing,omitempty"`                // cycles that the log lacks
+	RuntimePercent int        `json:"runtime_cpu_percent,omitempty"`    // of the CPU since the program began, as the last line says
+	Unlike         bool       `json:"disagrees_with_runtime,omitempty"` // its cycles come to another share than RuntimePercent
+
 	Findings []GCFinding `json:"findings,omitempty"`
 	WhatIf   []GCWhatIf  `json:"what_if,omitempty"`
 	Shown    int         `json:"shown"`
@@ -47,7 +51,7 @@ type GCSummary struct {
 	Wall      int64 `json:"wall_nanos,omitempty"`
 
 	CPU      int64 `json:"cpu_nanos,omitempty"`      // of the collector, without that of idle processors
-	Capacity int64 `json:"capacity_nanos,omitempty"` // CPU time that there was
+	Capacity int64 `json:"capacity_nanos,omitempty"` // CPU time that there was; 0 when too many cycles are missing to tell a share
 	Assist   int64 `json:"assist_nanos,omitempty"`   // part of CPU
 	Idle     int64 `json:"idle_nanos,omitempty"`
 
@@ -68,6 +72,18 @@ type GCSummary struct {
 	OverGoal  int64 `json:"overshot_goal_bytes,omitempty"`  // …and the goal that it exceeded
 	Sys       int64 `json:"sys_bytes,omitempty"`            // obtained from the system
 	Released  int64 `json:"released_bytes,omitempty"`       // and given back
+}
+
+// A GCMissing is about cycles whose numbers lie between those of a log, and that it lacks. CPU, Assist, Idle and Capacity are then of the
+// time of which the log has all cycles, unless that is less than half of it.
+type GCMissing struct {
+	Cycles  int   `json:"cycles"`
+	Gaps    int   `json:"gaps"`
+	After   int   `json:"after"` // the numbers of the cycles around the largest gap…
+	Before  int   `json:"before"`
+	From    int64 `json:"from_nanos"` // …and when that was
+	To      int64 `json:"to_nanos"`
+	Covered int64 `json:"covered_nanos"` // time of which the log has all cycles
 }
 
 // A GCFinding is something about the log that deserves attention.
@@ -184,6 +200,9 @@ func (g *GC) Blocks() iter.Seq[Block] {
 	if len(g.Processes) > 1 {
 		list = append(list, g.processes())
 	}
+	if n := g.doubt(); n != nil {
+		list = append(list, Note{n})
+	}
 	if g.Shown < g.Of {
 		list = append(list, Note{Phrase{"the last ", g.Shown, " of ", g.Of, " cycles are shown; raise --limit to see more"}})
 	}
@@ -207,6 +226,32 @@ func (g *GC) Blocks() iter.Seq[Block] {
 	return blocks(list)
 }
 
+// doubt says what makes the share of the collector doubtful.
+func (g *GC) doubt() Phrase {
+	m := g.Missing
+	if m == nil {
+		if !g.Unlike {
+			return nil
+		}
+		return Phrase{"the cycles in this log took ", Nanos(g.CPU), " of CPU time, which does not go with the ", g.RuntimePercent,
+			"% that the runtime counted up to the last of them: lines were changed, or are not of one program"}
+	}
+	p := Phrase{"the log lacks ", m.Cycles, " of ", g.Of + m.Cycles, " cycles"}
+	if m.Gaps > 1 {
+		p = append(p, " in ", m.Gaps, " gaps, the largest")
+	}
+	p = append(p, " between gc ", m.After, " and gc ", m.Before, ", from ", Nanos(m.From), " to ", Nanos(m.To))
+	if g.Capacity > 0 {
+		p = append(p, "; the CPU time and the rate of allocation are of the ", Share{m.Covered, g.Wall}, " of the time of which it has all cycles")
+	} else if g.Wall > 0 {
+		p = append(p, "; no share of the CPU can be told from the others")
+	}
+	if g.RuntimePercent > 0 {
+		p = append(p, "; up to the last cycle the runtime counted ", g.RuntimePercent, "%")
+	}
+	return p
+}
+
 func (g *GC) heading() Phrase {
 	p := Phrase{g.Ref, Sep{}, g.Format}
 	if g.Process > 0 {
@@ -225,7 +270,12 @@ func (g *GC) heading() Phrase {
 }
 
 func (g *GC) facts() []Fact {
+	missing := 0
 	cycles := Phrase{g.Of}
+	if m := g.Missing; m != nil {
+		missing = m.Cycles
+		cycles = append(cycles, " of ", g.Of+missing)
+	}
 	if g.ByProgram > 0 {
 		cycles = append(cycles, ", ", g.ByProgram, " forced by the program")
 	}
@@ -233,17 +283,27 @@ func (g *GC) facts() []Fact {
 		cycles = append(cycles, ", ", g.ByTime, " by the runtime after two minutes without")
 	}
 	if g.Wall > 0 {
-		cycles = append(cycles, ", ", fmt.Sprintf("%.3g", float64(g.Of)/time.Duration(g.Wall).Seconds()), " per second")
+		cycles = append(cycles, ", ", fmt.Sprintf("%.3g", float64(g.Of+missing)/time.Duration(g.Wall).Seconds()), " per second")
 	}
 	out := []Fact{{"cycles", cycles}}
 	add := func(name string, value ...any) { out = append(out, Fact{name, Phrase(value)}) }
-	if g.Capacity > 0 {
-		add("CPU", Share{g.CPU, g.Capacity}, " of all there is, ", Nanos(g.CPU), "; ", Share{g.Assist, g.CPU},
-			" of that by goroutines that allocate; idle processors gave ", Nanos(g.Idle), " more")
+	work := []any{Nanos(g.CPU), "; ", Share{g.Assist, g.CPU}, " of that by goroutines that allocate; idle processors gave ", Nanos(g.Idle), " more"}
+	switch {
+	case g.Capacity > 0:
+		add("CPU", append([]any{Share{g.CPU, g.Capacity}, " of all there is, "}, work...)...)
+	case g.Missing == nil && !g.Unlike:
+	case g.RuntimePercent > 0:
+		add("CPU", append([]any{g.RuntimePercent, "% of all there is since the program began, as the runtime counted; in the cycles of this log "}, work...)...)
+	default:
+		add("CPU", append([]any{"in the cycles of this log "}, work...)...)
 	}
 	add("pauses", Nanos(g.Pause), " in ", g.Stops, " stops: p50 ", Nanos(g.PauseP50), ", p99 ", Nanos(g.PauseP99),
 		", max ", Nanos(g.PauseMax))
 	switch {
+	case g.Alloc > 0 && missing > 0:
+		add("allocated", "at least ", Bytes(g.Allocated), ", ", Bytes(g.Alloc), "/s")
+	case g.Allocated > 0 && missing > 0:
+		add("allocated", "at least ", Bytes(g.Allocated))
 	case g.Alloc > 0:
 		add("allocated", Bytes(g.Allocated), ", ", Bytes(g.Alloc), "/s")
 	case g.Allocated > 0:

@@ -48,14 +48,18 @@ func GC(in []*recording.Recording, q query.Query) (report.Report, error) {
 			out.Notes = append(out.Notes, fmt.Sprintf("this is about the process with the most cycles, %d of %d", len(run.all), len(log.Cycles)))
 		}
 	}
+	if log.Ending != nil && run.endsWith(log) {
+		run.ending, run.lines = log.Ending, log.Lines
+	}
 	run.summarize()
+	out.Missing, out.RuntimePercent, out.Unlike = run.missing, run.runtimePercent(), run.unlike
 	if len(log.Processes) == 1 {
 		run.sum.Sys, run.sum.Released = log.Scavenger.Sys, log.Scavenger.Released
 	}
 	out.GCSummary = run.sum
 	out.Findings = run.findings()
 	for _, f := range out.Findings {
-		if f.Rule == "gc-share" {
+		if f.Rule == "gc-share" && run.sum.Capacity > 0 {
 			out.WhatIf = run.whatIf()
 		}
 	}
@@ -119,6 +123,11 @@ type gcRun struct {
 	from   time.Duration
 	to     time.Duration
 	sum    report.GCSummary
+
+	missing *report.GCMissing // cycles that the log lacks; nil when it has all
+	unlike  bool              // the runtime counted another share of the CPU than its lines come to
+	ending  *gclog.Ending     // of the program; nil when the log does not say
+	lines   int               // of the log
 }
 
 // within keeps the cycles of the part of the time that was asked for.
@@ -182,9 +191,6 @@ func (r *gcRun) summarize() {
 		}
 		stops = append(stops, c.Stops()...)
 		s.Pause += int64(c.Pause())
-		s.CPU += int64(c.CPU.Total())
-		s.Assist += int64(c.CPU.Assist)
-		s.Idle += int64(c.CPU.Idle)
 		s.Peak = max(s.Peak, c.Before, c.End)
 		s.MaxLive = max(s.MaxLive, c.Live)
 		s.Live, s.Goal, s.Procs = c.Live, c.Goal, c.Procs
@@ -213,10 +219,7 @@ func (r *gcRun) summarize() {
 		return
 	}
 	s.From, s.Wall = int64(r.from), int64(max(0, r.to-r.from))
-	s.Capacity = int64(r.capacity(r.from, r.to))
-	if s.Wall > 0 {
-		s.Alloc = int64(float64(s.Allocated) / time.Duration(s.Wall).Seconds())
-	}
+	r.cost()
 }
 
 // allocatedBefore15 returns what was allocated between cycles of Go 1.0 to 1.2. Those stop the world, so nothing is
@@ -242,29 +245,16 @@ func quantile[T any](sorted []T, p int) T {
 	return sorted[max(0, (len(sorted)*p+99)/100-1)]
 }
 
-// capacity is the CPU time that there was in a part of the time.
-func (r *gcRun) capacity(from, to time.Duration) time.Duration {
-	var sum time.Duration
-	at := from
-	for _, c := range r.cycles {
-		end := min(c.Start+c.Wall(), to)
-		if end > at {
-			sum += (end - at) * time.Duration(max(c.Procs, 1))
-			at = end
-		}
-	}
-	if n := len(r.cycles); n > 0 && to > at {
-		sum += (to - at) * time.Duration(max(r.cycles[n-1].Procs, 1))
-	}
-	return sum
-}
-
 // A gcWindow is a part of the time and what the collector had of it.
 type gcWindow struct {
 	from, to      time.Duration
 	cpu, capacity time.Duration
 	cycles        int
+	lost          time.Duration // of which the log has no cycles
 }
+
+// known reports whether the log has enough of the window to tell a share.
+func (w *gcWindow) known() bool { return w.lost <= (w.to-w.from)/2 }
 
 // windows cuts the time into n parts of the same length. A cycle that goes on from one to the next is shared.
 func (r *gcRun) windows(n int) []gcWindow {
@@ -279,10 +269,13 @@ func (r *gcRun) windows(n int) []gcWindow {
 	for i := range out {
 		out[i].from = r.from + time.Duration(i)*length
 		out[i].to = out[i].from + length
-		out[i].capacity = length * time.Duration(max(r.sum.Procs, 1))
 	}
-	for _, c := range r.cycles {
+	for i, c := range r.cycles {
 		begin, end := c.Start, max(c.Start+c.Wall(), c.Start+1)
+		if r.gapBefore(i) {
+			lose(out, r.lastEnd(i), end)
+			continue
+		}
 		i := min(max(int((begin-r.from)/length), 0), n-1)
 		out[i].cycles++
 		for ; i < n && out[i].from < end; i++ {
@@ -292,6 +285,9 @@ func (r *gcRun) windows(n int) []gcWindow {
 			}
 			out[i].cpu += time.Duration(float64(c.CPU.Total()) * float64(max(part, 0)) / float64(end-begin))
 		}
+	}
+	for i := range out {
+		out[i].capacity = (length - out[i].lost) * time.Duration(max(r.sum.Procs, 1))
 	}
 	return out
 }
@@ -353,10 +349,13 @@ func (r *gcRun) charts() []report.Chart {
 		Title: "pauses", X: axis, Count: count, From: int64(r.from), To: int64(r.to), Y: &report.Measure{Unit: "nanoseconds", Total: r.sum.PauseMax},
 		Series: []report.Series{{Name: "world stopped", Draw: report.Bars, Points: pauses}},
 	}}
-	if windows := r.windows(r.fineWindows()); len(windows) > 1 {
+	if windows := r.windows(r.fineWindows()); len(windows) > 1 && r.sum.Capacity > 0 {
 		var share []report.Point
 		const whole = 1_000_000
 		for _, w := range windows {
+			if !w.known() {
+				continue
+			}
 			y := int64(float64(w.cpu) / float64(w.capacity) * whole)
 			share = append(share, report.Point{X: int64(w.from), Y: y}, report.Point{X: int64(w.to), Y: y})
 		}

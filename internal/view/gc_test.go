@@ -39,7 +39,7 @@ func (p program) log(t *testing.T) *gclog.Log {
 	const procs, perMB = 4, 0.3 // milliseconds to mark a megabyte
 	r := rand.New(rand.NewPCG(p.seed, 1))
 	var b strings.Builder
-	at := 0.0
+	at, spent := 0.0, 0.0
 	before := 4.0
 	for i := range p.cycles {
 		live := p.live(i)
@@ -62,8 +62,10 @@ func (p program) log(t *testing.T) *gclog.Log {
 		} else {
 			at += (goal - before) / rate
 		}
-		fmt.Fprintf(&b, "gc %d @%.3fs 1%%: %.3f+%.1f+0.010 ms clock, %.2f+%.2f/%.2f/%.2f+0.040 ms cpu, %.0f->%.0f->%.0f MB, %.0f MB goal, 0 MB stacks, 0 MB globals, %d P%s\n",
-			i+1, at, pause, mark, pause*procs, work*p.assist, work*(1-p.assist), work, goal*0.95, goal*(1+p.over), live, goal, procs, forced)
+		spent += pause*procs + work + 0.04
+		percent := int(100 * spent / 1000 / ((at + (mark+pause)/1000) * procs))
+		fmt.Fprintf(&b, "gc %d @%.3fs %d%%: %.3f+%.1f+0.010 ms clock, %.2f+%.2f/%.2f/%.2f+0.040 ms cpu, %.0f->%.0f->%.0f MB, %.0f MB goal, 0 MB stacks, 0 MB globals, %d P%s\n",
+			i+1, at, percent, pause, mark, pause*procs, work*p.assist, work*(1-p.assist), work, goal*0.95, goal*(1+p.over), live, goal, procs, forced)
 		at += (mark + pause) / 1000
 		before = live
 	}
@@ -160,8 +162,8 @@ func TestGCNoFalseLeaks(t *testing.T) {
 
 func TestGCSummary(t *testing.T) {
 	log, err := gclog.Parse(strings.NewReader(
-		"gc 1 @0.100s 2%: 1.0+10+2.0 ms clock, 2.0+3.0/5.0/7.0+4.0 ms cpu, 4->5->1 MB, 4 MB goal, 2 P\n" +
-			"gc 2 @0.200s 2%: 3.0+10+4.0 ms clock, 6.0+1.0/5.0/7.0+8.0 ms cpu, 9->11->2 MB, 8 MB goal, 2 P\n" +
+		"gc 1 @0.100s 6%: 1.0+10+2.0 ms clock, 2.0+3.0/5.0/7.0+4.0 ms cpu, 4->5->1 MB, 4 MB goal, 2 P\n" +
+			"gc 2 @0.200s 7%: 3.0+10+4.0 ms clock, 6.0+1.0/5.0/7.0+8.0 ms cpu, 9->11->2 MB, 8 MB goal, 2 P\n" +
 			"scvg0: inuse: 5, idle: 1, sys: 6, released: 1, consumed: 5 (MB)\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -184,6 +186,84 @@ func TestGCSummary(t *testing.T) {
 	at := query.Span{From: 150 * time.Millisecond}
 	if g = askGC(t, log, query.Query{At: at}); g.Of != 1 || g.From != 150*ms || g.Wall != 67*ms {
 		t.Errorf("from 150ms on: %+v", g.GCSummary)
+	}
+}
+
+// A share of the CPU is told of the time of which the log has all cycles; else it is the runtime's own.
+func TestGCMissing(t *testing.T) {
+	whole := program{cycles: 300, live: steady(200), rate: steady(1500), work: 2, gogc: 100}.log(t)
+	share := func(g *report.GC) float64 { return float64(g.CPU) / float64(g.Capacity) }
+	want := share(askGC(t, whole, query.Query{}))
+	without := func(drop func(n int) bool) *gclog.Log {
+		log := *whole
+		log.Cycles = slices.DeleteFunc(slices.Clone(whole.Cycles), func(c gclog.Cycle) bool { return drop(c.N) })
+		return &log
+	}
+	tests := []struct {
+		name                        string
+		drop                        func(n int) bool
+		cycles, gaps, after, before int
+		share                       bool
+	}{
+		{"a few of them", func(n int) bool { return n == 7 || 100 <= n && n < 120 }, 21, 2, 99, 120, true},
+		{"nearly all", func(n int) bool { return n > 2 && n < 295 }, 292, 1, 2, 295, false},
+		{"all but every tenth", func(n int) bool { return n%10 != 1 }, 261, 29, 1, 11, false},
+		{"the first, which is no gap", func(n int) bool { return n < 50 }, 0, 0, 0, 0, true},
+	}
+	for _, tt := range tests {
+		g := askGC(t, without(tt.drop), query.Query{})
+		m := report.GCMissing{}
+		if g.Missing != nil {
+			m = *g.Missing
+		}
+		if m.Cycles != tt.cycles || m.Gaps != tt.gaps || m.After != tt.after || m.Before != tt.before || g.Unlike {
+			t.Errorf("%s: %+v is missing", tt.name, m)
+		}
+		if (g.Capacity > 0) != tt.share || tt.share && math.Abs(share(g)-want) > 0.02*want {
+			t.Errorf("%s: the share is %.3f, want %.3f", tt.name, share(g), want)
+		}
+		if got := rulesOf(g); got != "gc-share" {
+			t.Errorf("%s: findings are %q: the runtime counted %d%%", tt.name, got, g.RuntimePercent)
+		}
+	}
+
+	// Without a gap in the numbers, the runtime's own count tells.
+	lied := *whole
+	lied.Cycles = slices.Clone(whole.Cycles)
+	lied.Cycles[299].Share = 2
+	if g := askGC(t, &lied, query.Query{}); !g.Unlike || g.Capacity != 0 {
+		t.Errorf("with another share at the end: %+v", g.GCSummary)
+	}
+	if g := askGC(t, &lied, query.Query{At: query.Span{To: time.Second}}); g.Unlike || g.Capacity == 0 {
+		t.Errorf("a part of the time is not what the runtime counted: %+v", g.GCSummary)
+	}
+}
+
+// A program that was killed while its heap grew was probably killed for it.
+func TestGCKilled(t *testing.T) {
+	grows := func(i int) float64 { return 40 + 20*float64(i) }
+	for _, tt := range []struct {
+		name   string
+		live   func(int) float64
+		ending gclog.Ending
+		after  int // lines after it
+		want   string
+	}{
+		{"killed", grows, gclog.Ending{How: gclog.Killed, Text: "Killed"}, 1, "killed"},
+		{"killed, and much was said after it", grows, gclog.Ending{How: gclog.Killed, Text: "Killed"}, 100, ""},
+		{"killed with a steady heap", steady(200), gclog.Ending{How: gclog.Killed, Text: "Killed"}, 0, ""},
+		{"killed by the kernel with a steady heap", steady(200), gclog.Ending{How: gclog.OOMKilled, Text: "OOMKilled"}, 0, "killed"},
+		{"out of memory", grows, gclog.Ending{How: gclog.OutOfMemory, Text: "runtime: out of memory"}, 1000, "killed"},
+	} {
+		log := program{cycles: 23, live: tt.live, gogc: 100}.log(t)
+		log.Ending, log.Lines = &tt.ending, 24+tt.after
+		log.Ending.Line = 24
+		if got := rulesOf(askGC(t, log, query.Query{})); got != tt.want {
+			t.Errorf("%s: findings are %q, want %q", tt.name, got, tt.want)
+		}
+		if got := rulesOf(askGC(t, log, query.Query{At: query.Span{To: log.Cycles[20].Start}})); got != "" {
+			t.Errorf("%s: findings of the time before are %q", tt.name, got)
+		}
 	}
 }
 

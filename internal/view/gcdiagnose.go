@@ -24,7 +24,7 @@ func (r *gcRun) findings() []report.GCFinding {
 	var out []report.GCFinding
 	spiral := r.spiral()
 	for _, found := range [][]report.GCFinding{
-		spiral, r.share(), r.leak(), r.assist(), r.pauses(), r.forced(),
+		r.killed(), spiral, r.share(), r.leak(), r.assist(), r.pauses(), r.forced(),
 	} {
 		out = append(out, found...)
 	}
@@ -50,22 +50,27 @@ func (r *gcRun) sound() bool {
 // share finds that the collector takes much of the CPU, all the time or for a while.
 func (r *gcRun) share() []report.GCFinding {
 	s := &r.sum
+	const next = "allocate less (hone top --metric alloc_space on a heap profile), or give it more room with GOGC or GOMEMLIMIT"
+	if r.timed && s.Capacity == 0 {
+		return r.countedShare(next)
+	}
 	if !r.sound() || s.Capacity == 0 {
 		return nil
 	}
-	const next = "allocate less (hone top --metric alloc_space on a heap profile), or give it more room with GOGC or GOMEMLIMIT"
 	whole := float64(s.CPU) / float64(s.Capacity)
 	if whole >= muchShare {
 		return []report.GCFinding{{
 			Rule: "gc-share", From: int64(r.from), To: int64(r.to), Next: next,
-			Numbers: []report.GCNumber{number("share", whole, ""), number("cycles_per_second", float64(s.Of)/(r.to-r.from).Seconds(), "")},
+			Numbers: []report.GCNumber{number("share", whole, ""), number("cycles_per_second", float64(s.Of+r.missed())/(r.to-r.from).Seconds(), "")},
 			Claim:   report.Phrase{"the collector takes ", report.Share{Part: s.CPU, Whole: s.Capacity}, " of the CPU"},
 		}}
 	}
 	// The window that is worst, and those beside it that are nearly as bad.
 	windows := r.windows(r.fineWindows())
 	worst := -1
-	bad := func(w *gcWindow) bool { return float64(w.cpu) >= muchInWindow*float64(w.capacity) && w.cycles > 0 }
+	bad := func(w *gcWindow) bool {
+		return float64(w.cpu) >= muchInWindow*float64(w.capacity) && w.cycles > 0 && w.known()
+	}
 	for i := range windows {
 		w := &windows[i]
 		if bad(w) && w.to-w.from >= leastTime/10 && (worst < 0 || w.cpu > windows[worst].cpu) {
@@ -94,6 +99,73 @@ func (r *gcRun) share() []report.GCFinding {
 		Claim: append(between(from, to), " the collector takes ", report.Share{Part: int64(cpu), Whole: int64(capacity)},
 			" of the CPU, over the whole time ", report.Share{Part: s.CPU, Whole: s.Capacity}),
 	}}
+}
+
+// countedShare is share for a log of which too much is missing: the runtime has counted.
+func (r *gcRun) countedShare(next string) []report.GCFinding {
+	percent := r.runtimePercent()
+	if float64(percent)/100 < muchShare || r.cycles[len(r.cycles)-1].N < leastCycles || r.to < leastTime {
+		return nil
+	}
+	return []report.GCFinding{{
+		Rule: "gc-share", To: int64(r.to), Next: next,
+		Numbers: []report.GCNumber{number("runtime_share", float64(percent)/100, "")},
+		Claim:   report.Phrase{"the collector takes ", percent, "% of the CPU, by the runtime's own count since the program began"},
+	}}
+}
+
+// killed finds that the program was ended, as it seems for want of memory.
+func (r *gcRun) killed() []report.GCFinding {
+	const (
+		near     = 20 // lines from the end of the log; after more of them, the program went on
+		growth   = 1.2
+		minBytes = 8 << 20
+		full     = 0.8 // of the largest live heap, at the end
+	)
+	e := r.ending
+	if e == nil || !r.timed {
+		return nil
+	}
+	s := &r.sum
+	last := r.cycles[len(r.cycles)-1]
+	early := make([]int64, 0, len(r.cycles)/3+1)
+	for _, c := range r.cycles[:len(r.cycles)/3+1] {
+		early = append(early, c.Live)
+	}
+	slices.Sort(early)
+	from, to := early[(len(early)-1)/2], last.Live
+	grown := len(r.cycles) >= 3 && float64(to) >= growth*float64(from) && to-from >= minBytes && float64(to) >= full*float64(s.MaxLive)
+	if e.How == gclog.Killed && (!grown || r.lines-e.Line > near && e.Line > 0) {
+		return nil
+	}
+	said := "the log ends with \"" + e.Text + "\""
+	if e.Line == 0 {
+		said = "the program was killed (SIGKILL)"
+	}
+	claim := report.Phrase{said, " while the live heap was ", report.Bytes(to)}
+	if grown {
+		claim = report.Phrase{said, " when the live heap had grown from ", report.Bytes(from), " to ", report.Bytes(to)}
+	}
+	numbers := []report.GCNumber{number("line", float64(e.Line), ""), number("live_at_first", float64(from), "bytes"), number("live_at_last", float64(to), "bytes")}
+	switch percent := r.runtimePercent(); {
+	case s.Capacity > 0:
+		numbers = append(numbers, number("share", float64(s.CPU)/float64(s.Capacity), ""))
+		claim = append(claim, " and the collector took ", report.Share{Part: s.CPU, Whole: s.Capacity}, " of the CPU")
+	case percent > 0:
+		numbers = append(numbers, number("runtime_share", float64(percent)/100, ""))
+		claim = append(claim, " and the collector took ", percent, "% of the CPU")
+	}
+	next := "find what holds the memory with a heap profile (hone top --metric inuse_space), or give the program more"
+	switch e.How {
+	case gclog.Killed:
+		claim = append(claim, ": the kernel has probably killed the program for want of memory")
+		next = "dmesg, or kubectl describe pod, says whether it was the kernel; " + next
+	case gclog.OOMKilled:
+		claim = append(claim, ": it was killed for want of memory")
+	case gclog.OutOfMemory:
+		claim = append(claim, ": the system gave the program no more memory")
+	}
+	return []report.GCFinding{{Rule: "killed", From: int64(r.from), To: int64(r.to), Numbers: numbers, Next: next, Claim: claim}}
 }
 
 // spiral finds cycles that follow each other at once, because the live heap is as large as the goal that a memory limit
