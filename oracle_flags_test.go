@@ -252,6 +252,7 @@ var flagSets = []flagSet{
 	{name: "proto normalize", args: "-proto -normalize -base {other}", same: unzip},
 
 	// Several profiles.
+	{name: "merge with itself", args: "-traces {profile} {profile}"},
 	{name: "merge", args: "-top {profile} {other}"},
 	{name: "merge twice", args: "-tree -nodecount=20 {profile} {profile}"},
 	{name: "merge raw", args: "-raw {other} {profile}"},

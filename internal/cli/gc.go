@@ -54,9 +54,6 @@ func gcCommand(v *view.View, sys *System) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if out.format == "html" {
-			return usagef("hone gc -o gc.svg draws one", "%s: the answer of gc has no page", out.file)
-		}
 		if q.Limit == 0 && slices.Contains([]string{"csv", "json", "svg", "png"}, out.format) {
 			q.Limit = -1 // programs want them all, and pictures show them all
 		}

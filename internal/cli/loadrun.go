@@ -93,9 +93,6 @@ func loadCommand(v *view.View, sys *System) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if out.format == "html" {
-			return usagef("hone load -o x.svg draws one", "%s: the answer of %s has no page", out.file, v.Name)
-		}
 		behind := []string(nil)
 		if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 			args, behind = args[:dash], args[dash:]

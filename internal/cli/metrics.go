@@ -31,9 +31,6 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if out.format == "html" {
-			return usagef("hone "+v.Name+" -o x.svg draws one", "%s: the answer of %s has no page", out.file, v.Name)
-		}
 		if len(args) != 1 {
 			return usagef("for example: hone "+v.Name+" server.hone", "%s wants one recording", v.Name)
 		}

@@ -156,7 +156,7 @@ func (m *Merger) addHeader(s Header) {
 // agree brings the sum and p to the same sample types and units and returns p so changed.
 func (m *Merger) agree(p *Profile) (*Profile, error) {
 	h := &m.b.Header
-	if slices.Equal(h.SampleTypes, p.SampleTypes) && h.PeriodType == p.PeriodType {
+	if len(h.SampleTypes) > 0 && slices.Equal(h.SampleTypes, p.SampleTypes) && h.PeriodType == p.PeriodType {
 		return p, nil
 	}
 	n, notes := m.n, m.notes

@@ -2,6 +2,7 @@ package profile_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -167,5 +168,19 @@ func TestTake(t *testing.T) {
 	}
 	if !bytes.Equal(written(sum), want) {
 		t.Fatal("the sum is another after more profiles were read")
+	}
+}
+
+// Profiles without a sample type have none in common, also when they are the same.
+func TestMergeNoTypes(t *testing.T) {
+	p, err := profile.NewBuilder(profile.Header{}).Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := profile.Merge(p, p); !errors.Is(err, profile.ErrNothingCommon) {
+		t.Errorf("merging two profiles without types: %v, want %v", err, profile.ErrNothingCommon)
+	}
+	if _, err := profile.Merge(p); err != nil {
+		t.Errorf("merging one profile without types: %v", err)
 	}
 }

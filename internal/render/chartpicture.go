@@ -97,10 +97,7 @@ func chartsCanvas(r report.Report, o Options) *canvas {
 		}
 	}
 	y += 10
-	for i := range charts {
-		last := i+1 == len(charts) || charts[i+1].X != charts[i].X
-		y = f.drawChart(c, &charts[i], y, last)
-	}
+	y = f.drawCharts(c, charts, y)
 	for i, n := range notes {
 		if i == maxNotes {
 			break
@@ -116,6 +113,17 @@ func chartsCanvas(r report.Report, o Options) *canvas {
 	}
 	c.height = y + chartMargin - 4
 	return c
+}
+
+// drawCharts draws charts below each other and below y, and returns where they end. Those that share an axis have its labels below the
+// last of them.
+func (f *formatter) drawCharts(c *canvas, charts []report.Chart, y float64) float64 {
+	for i := range charts {
+		last := i+1 == len(charts) || charts[i+1].X != charts[i].X
+		y = f.drawChart(c, &charts[i], y, last)
+	}
+	c.height = y
+	return y
 }
 
 // wrapWidth cuts text into lines that fit into a room.

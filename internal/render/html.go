@@ -13,19 +13,37 @@ import (
 // hot, less and more, which say that something is saved or lost, and add, del and at of patches. What there is no element for is text
 // in its columns.
 func HTML(w io.Writer, r report.Report, o Options) error {
+	return writeHTML(w, r, o, false)
+}
+
+func writeHTML(w io.Writer, r report.Report, o Options, untitled bool) error {
 	o.Width, o.Color = 0, false
-	h := htmlWriter{formatter: newFormatter(o), w: bufio.NewWriter(w)}
+	h := htmlWriter{formatter: newFormatter(o), w: bufio.NewWriter(w), untitled: untitled}
+	var charts []report.Chart
 	for b := range r.Blocks() {
+		if c, ok := b.(report.Chart); ok {
+			charts = append(charts, c)
+			continue
+		}
+		if err := h.charts(charts); err != nil {
+			return err
+		}
+		charts = nil
 		if err := h.block(b); err != nil {
 			return err
 		}
+	}
+	if err := h.charts(charts); err != nil {
+		return err
 	}
 	return h.w.Flush()
 }
 
 type htmlWriter struct {
 	*formatter
-	w *bufio.Writer
+	w        *bufio.Writer
+	pictures int
+	untitled bool // the first heading is yet to become that of the page
 }
 
 func (h *htmlWriter) block(b report.Block) error {
@@ -34,6 +52,11 @@ func (h *htmlWriter) block(b report.Block) error {
 		h.element("h3", "", b.Text)
 	case report.Heading:
 		for _, l := range b.Lines {
+			if h.untitled {
+				h.element("h1", "", h.heading(l))
+				h.untitled = false
+				continue
+			}
 			h.element("p", "quiet", h.heading(l))
 		}
 	case report.Note:
@@ -76,8 +99,8 @@ func (h *htmlWriter) block(b report.Block) error {
 	case report.Plain:
 		h.plain(b.Text)
 	default:
-		var text strings.Builder
-		p := newPrinter(&text, h.o)
+		h.w.WriteString(`<pre tabindex="0">`)
+		p := newPrinter(escaper{h.w}, h.o)
 		p.draws = true
 		if err := p.block(b); err != nil {
 			return err
@@ -85,9 +108,19 @@ func (h *htmlWriter) block(b report.Block) error {
 		if err := p.w.Flush(); err != nil {
 			return err
 		}
-		h.w.WriteString(`<pre tabindex="0">` + html.EscapeString(text.String()) + "</pre>\n")
+		h.w.WriteString("</pre>\n")
 	}
 	return nil
+}
+
+// An escaper writes text into a page. There may be much of it, so that it stops when nobody reads any more.
+type escaper struct{ w *bufio.Writer }
+
+func (e escaper) Write(b []byte) (int, error) {
+	if _, err := e.w.WriteString(html.EscapeString(string(b))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 func (h *htmlWriter) element(name, class, text string) {

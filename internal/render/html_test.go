@@ -160,3 +160,35 @@ func TestFlamePrefix(t *testing.T) {
 		}
 	}
 }
+
+// A page of its own has its style, one heading for all, and each run of charts as one picture with names of its own.
+func TestPage(t *testing.T) {
+	r := blockReport{
+		report.Heading{Lines: []report.Phrase{{"a & b"}, {"more"}}},
+		sawtooth(), bars(),
+		report.Note{Text: report.Phrase{"between"}},
+		bars(),
+	}
+	for _, dark := range []bool{false, true} {
+		var out bytes.Buffer
+		if err := Page(&out, r, Options{Dark: dark, Color: true, Width: 40}); err != nil {
+			t.Fatal(err)
+		}
+		page := out.String()
+		for part, want := range map[string]int{
+			"<title>a &amp; b</title>": 1, "<h1>a &amp; b</h1>": 1, `<p class="quiet">more</p>`: 1, "<svg ": 2, "\x1b": 0, "<script": 0,
+			".chart-f0{": 1 + btoi(!dark), ".charts-f0{": 1 + btoi(!dark), "color-scheme: dark; }": btoi(dark),
+		} {
+			if n := strings.Count(page, part); n != want {
+				t.Errorf("dark %v: %q is %d times in the page, want %d:\n%s", dark, part, n, want, page)
+			}
+		}
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -47,6 +47,7 @@ var Formats = []Format{
 	{"sarif", "findings for code review and editors", SARIF},
 	{"svg", "pictures of flame graphs and call graphs, for browsers", svgFormat},
 	{"png", "the same as images", pngFormat},
+	{"html", "pages of their own", Page},
 }
 
 // Write writes r in the format called name.

@@ -20,6 +20,7 @@ var pageText string
 // page is made when it is needed, since all other commands of hone start without it.
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"style": func() template.CSS { return template.CSS(render.PageStyle) },
 		"draw":  draw,
 		"took":  func(d time.Duration) string { return d.Round(time.Second / 10).String() },
 		"nanos": func(ns float64) string { return unit.Label(int64(ns), "nanoseconds") },
