@@ -13,7 +13,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/hone-perf/hone/internal/profile"
 )
@@ -265,38 +264,4 @@ func WriteManifest(folder string, m *Manifest) error {
 		return err
 	}
 	return os.Rename(tmp, filepath.Join(folder, manifestFile))
-}
-
-// A partCache remembers what was read last, since a page asks many questions about the same part.
-type partCache struct {
-	mu   sync.Mutex
-	kept []keptPart // the last used first
-}
-
-type keptPart struct {
-	key string
-	p   *profile.Profile
-}
-
-const maxKept = 8
-
-func (c *partCache) get(key string, read func() (*profile.Profile, error)) (*profile.Profile, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i, k := range c.kept {
-		if k.key == key {
-			copy(c.kept[1:i+1], c.kept[:i])
-			c.kept[0] = k
-			return k.p, nil
-		}
-	}
-	p, err := read()
-	if err != nil {
-		return nil, err
-	}
-	if len(c.kept) == maxKept {
-		c.kept = c.kept[:maxKept-1]
-	}
-	c.kept = append([]keptPart{{key, p}}, c.kept...)
-	return p, nil
 }

@@ -112,7 +112,7 @@ func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, str
 		return nil, "", fmt.Errorf("%s: %w", r.Ref, err)
 	}
 	out := *r
-	out.Profile = p
+	out.Profile, out.Picked = p, key
 	return &out, typ, nil
 }
 

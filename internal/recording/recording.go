@@ -23,6 +23,7 @@ type Recording struct {
 	Load     *latency.Log     // what came of the requests of a load run; nil when there was none
 	Parts    map[string][]Part
 	Lost     []string // what of the file could not be used, in words: of one that was cut short, say
+	Picked   string   // tells which of the profiles in a recording Profile is; "" for a bare profile
 	Sources  Sources  // finds source text for frames; nil when there is none to be had
 	Code     Code     // finds machine code; nil when there is none to be had
 

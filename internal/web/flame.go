@@ -53,9 +53,11 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) {
 // flames returns the tree that the answers to q are cut from, whatever part of it they show.
 func (s *Server) flames(in []*recording.Recording, q query.Query) (*view.Flames, error) {
 	q.Root, q.Limit, q.Min, q.Gone = "", 0, 0, false
+	// The sample type does not tell the profile: those of block and mutex are both called delay. Nor does its address, which
+	// goes to another profile once this one was let go of.
 	profiles := ""
 	for _, rec := range in {
-		profiles += fmt.Sprintf(" %p", rec.Profile) // metrics of several kinds of profiles have the same names
+		profiles += fmt.Sprintf(" %q %q", rec.Ref, rec.Picked)
 	}
 	return s.cache.tree(q.URL()+profiles, view.TreeKey(q)+profiles, len(q.Steps), func(known ...*view.Flames) (*view.Flames, error) {
 		return view.NewFlames(in, q, known...)

@@ -128,3 +128,46 @@ func TestRecording(t *testing.T) {
 		t.Errorf("a metric that is not there: %d %s", w.Code, w.Body)
 	}
 }
+
+// TestFlameTreeIsOfItsPart holds that trees are found again by the part they are of: neither by the sample type, which is
+// called the same in block and mutex profiles, nor by where in memory a profile lies, which is that of another one after the
+// first was let go of.
+func TestFlameTreeIsOfItsPart(t *testing.T) {
+	dir := t.TempDir()
+	waits := []profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}
+	putProfile(t, dir, recording.Block, 0, 2*time.Second, waits, "main.block", 1, 100)
+	putProfile(t, dir, recording.Mutex, 0, 2*time.Second, waits, "main.mutex", 1, 200)
+	for i := range 20 {
+		from := time.Duration(i) * time.Second
+		putProfile(t, dir, recording.CPU, from, from+time.Second, cpu, "main.work", 1, 10)
+	}
+	rec := reopened(t, dir, &recording.Manifest{Format: recording.Format, How: recording.Built})
+	s := New([]*recording.Recording{rec}, Options{Version: "test", Hosts: []string{"localhost:1234"}})
+	s.idle.Stop()
+	h := s.Handler()
+	first := func(path string) string {
+		var f flameAnswer
+		answered(t, get(s, h, path), &f)
+		return f.Frames[0].Name
+	}
+	if got := first("/api/flame?metric=block"); got != "main.block" {
+		t.Errorf("block profiles begin with %s", got)
+	}
+	tree := s.cache.made()[0]
+	// More parts are asked for than are kept.
+	for i := range 20 {
+		answered(t, get(s, h, fmt.Sprintf("/api/top?at=%ds..%ds", i, i+1)), &report.Top{})
+	}
+	if got := first("/api/flame?metric=block&root=main.block"); got != "main.block" {
+		t.Errorf("looking closer shows %s", got)
+	}
+	if s.cache.made()[0] != tree {
+		t.Error("the tree of a part that was read anew is made anew")
+	}
+	if got := first("/api/flame?metric=mutex"); got != "main.mutex" {
+		t.Errorf("mutex profiles begin with %s", got)
+	}
+	if got := first("/api/flame?metric=block&limit=5"); got != "main.block" {
+		t.Errorf("after those of mutex, block profiles begin with %s", got)
+	}
+}
