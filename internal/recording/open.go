@@ -13,8 +13,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-
-	"github.com/hone-perf/hone/internal/profile"
 )
 
 // Limits on what a file of unknown origin can make us read.

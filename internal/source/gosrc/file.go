@@ -28,6 +28,7 @@ type file struct {
 	pkg    string              // in its package clause
 	funcs  map[string][]extent // by F for functions, T.M for methods
 	vars   []extent            // declarations of package-level variables
+	asm    map[string][]extent // functions in assembly; nil until they were looked for
 }
 
 // An extent is a run of lines, both ends included.
@@ -103,20 +104,18 @@ const (
 // fit holds f against a function and a line. It says why the verdict is not fits. Outer tells that the outermost function
 // named in sym is declared in f, so f is a file of the package of sym.
 func (f *file) fit(sym symbol, line int) (v verdict, outer bool, why string) {
+	ext := path.Ext(f.name)
 	switch {
 	case line > len(f.lines):
 		return foreign, false, fmt.Sprintf("has only %d lines", len(f.lines))
+	case ext == ".s" && f.texts()[sym.text()] != nil:
+		return f.fitText(sym, line)
 	case sym.pkg == "":
 		return unknown, false, "is not checked: the profile names no Go function for it"
-	}
-	switch path.Ext(f.name) {
-	case ".go":
+	case ext == ".go":
 		return f.fitGo(sym, line)
-	case ".s":
-		if f.hasText(sym, line) {
-			return fits, false, ""
-		}
 	}
+	// Nor does an assembly file prove anything by not having the function: macros make functions, too.
 	return unknown, false, "is not checked: it is not a Go file"
 }
 
@@ -209,19 +208,40 @@ func typeName(x ast.Expr) string {
 	}
 }
 
-// asmText is the head of a function in assembly: TEXT runtime·memmove<ABIInternal>(SB), NOSPLIT, $0-24.
-var asmText = pattern(`^TEXT\s+[^\s(<]*·([^\s(<·]+)`)
+// asmText is the head of a function in assembly: TEXT runtime·memmove<ABIInternal>(SB), NOSPLIT, $0-24. Before the dot is
+// the package, which may be left out when it is that of the file. Without a dot it is a function of no package, such as
+// TEXT memeqbody<>(SB).
+var asmText = pattern(`^TEXT\s+(?:[^\s(<]*(·))?([^\s(<·]+)`)
 
-// hasText reports whether line is in the assembly function sym. That it is not proves nothing: macros make functions.
-func (f *file) hasText(sym symbol, line int) bool {
-	in := ""
-	for i, text := range f.lines {
-		if m := asmText().FindStringSubmatch(text); m != nil {
-			in = m[1]
-		}
-		if in == strings.Join(sym.parts, ".") && (line == 0 || i+1 == line) {
-			return true
+// texts returns where the functions of an assembly file are, by the names that text gives symbols.
+func (f *file) texts() map[string][]extent {
+	if f.asm != nil {
+		return f.asm
+	}
+	f.asm = map[string][]extent{}
+	name, first := "", 0
+	end := func(last int) {
+		if name != "" {
+			f.asm[name] = append(f.asm[name], extent{first, last})
 		}
 	}
-	return false
+	for i, text := range f.lines {
+		if m := asmText().FindStringSubmatch(text); m != nil {
+			end(i)
+			name, first = m[1]+m[2], i+1
+		}
+	}
+	end(len(f.lines))
+	return f.asm
+}
+
+// fitText holds an assembly file that has the function against a line. That it has several of the name is due to #ifdef.
+func (f *file) fitText(sym symbol, line int) (v verdict, outer bool, why string) {
+	at := f.texts()[sym.text()]
+	for _, e := range at {
+		if e.has(line) {
+			return fits, true, ""
+		}
+	}
+	return moved, true, fmt.Sprintf("has %s in lines %d to %d, not at %d", sym.name, at[0].first, at[0].last, line)
 }

@@ -15,7 +15,8 @@ type symbol struct {
 // noPackage is the package that Go 1.27 names for some closures of functions that were inlined: _.goready.func1.
 const noPackage = "_"
 
-// parseSymbol takes a name apart. The zero symbol is one that tells nothing, such as that of a C function.
+// parseSymbol takes a name apart. A symbol with nothing but a name tells little: it is of a C function, or of one in
+// assembly that only its file knows.
 //
 // A closure that was inlined together with its function into another has the names of both in its own:
 // main.run.(*Once).Do.func1 was written in Do and compiled in run.
@@ -24,13 +25,13 @@ func parseSymbol(name string) symbol {
 	slash := strings.LastIndexByte(plain, '/') + 1
 	dot := strings.IndexByte(plain[slash:], '.')
 	if dot <= 0 {
-		return symbol{}
+		return symbol{name: name}
 	}
 	pkg := plain[:slash+dot]
 	for strings.Contains(pkg, "%") { // the linker writes gopkg.in/yaml%2ev3, and since Go 1.27 for closures yaml%252ev3
 		plainer, err := url.PathUnescape(pkg)
 		if err != nil || plainer == pkg {
-			return symbol{}
+			return symbol{name: name}
 		}
 		pkg = plainer
 	}
@@ -46,6 +47,15 @@ func parseSymbol(name string) symbol {
 		s.parts = append(s.parts, part)
 	}
 	return s
+}
+
+// text returns what an assembly file calls a function, without its package: ·asyncPreempt is runtime.asyncPreempt, and
+// memeqbody is of no package.
+func (s symbol) text() string {
+	if s.pkg == "" {
+		return s.name
+	}
+	return "·" + strings.Join(s.parts, ".")
 }
 
 // withoutTypeArgs removes what is in brackets, [...] and [go.shape.int].
