@@ -157,18 +157,18 @@ func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, a
 		in = append(in, one[0])
 		if one[0].Duel != nil {
 			sources := o.Sources(cmd.Context(), sys.Dir, filepath.SplitList(q.SourcePath), filepath.SplitList(q.TrimPath))
-			in = append(in, sidesOfWhy(one[0].Duel, sources)...)
+			in = append(in, sidesOfWhy(one[0].Duel, sources, o.Code())...)
 		}
 	}
 	return in, nil
 }
 
 // sidesOfWhy returns the profiles that say why versions differ, as recordings of their own.
-func sidesOfWhy(d *recording.Duel, sources recording.Sources) (out []*recording.Recording) {
+func sidesOfWhy(d *recording.Duel, sources recording.Sources, code recording.Code) (out []*recording.Recording) {
 	for i := range d.Why {
 		w := &d.Why[i]
-		out = append(out, &recording.Recording{Ref: w.Ref("new"), Profile: w.New, Sources: sources},
-			&recording.Recording{Ref: w.Ref("old"), Profile: w.Old, Sources: sources})
+		out = append(out, &recording.Recording{Ref: w.Ref("new"), Profile: w.New, Sources: sources, Code: code},
+			&recording.Recording{Ref: w.Ref("old"), Profile: w.Old, Sources: sources, Code: code})
 	}
 	return out
 }

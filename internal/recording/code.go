@@ -1,12 +1,54 @@
 package recording
 
-import "github.com/hone-perf/hone/internal/profile"
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/hone-perf/hone/internal/profile"
+)
 
 // Code finds machine code.
 type Code interface {
-	// Object opens the program or library that m is a mapping of.
+	// Object opens the program or library that m is a mapping of. When it is not to be had, the error is a *NoCodeError.
 	Object(m *profile.Mapping) (Object, error)
 }
+
+// A CodeGap is a reason why there is no machine code.
+type CodeGap string
+
+const (
+	Unnamed    CodeGap = "unnamed"     // the profile does not say which program it is of
+	InNoFile   CodeGap = "in-no-file"  // the system made it, as the vdso of Linux
+	NotHere    CodeGap = "not-here"    // the program is not on this machine
+	OtherBuild CodeGap = "other-build" // the program on this machine is another build
+	Unreadable CodeGap = "unreadable"  // the program on this machine cannot be read
+)
+
+// A NoCodeError says why the machine code of a program or library is not there.
+type NoCodeError struct {
+	Gap         CodeGap
+	File        string // as the profile names it
+	Found, Want string // build ids, of an OtherBuild
+	Err         error  // what is Unreadable about it
+}
+
+func (e *NoCodeError) Error() string {
+	const pass = ": pass the program that was profiled with --binary FILE"
+	switch e.Gap {
+	case Unnamed:
+		return "the profile does not say which program it is of" + pass
+	case InNoFile:
+		return fmt.Sprintf("the machine code of %s is in no file", e.File)
+	case NotHere:
+		return fmt.Sprintf("%s is not on this machine%s", e.File, pass)
+	case OtherBuild:
+		return fmt.Sprintf("%s is another build: it has build id %s, the profile is of %s%s", filepath.Base(e.File), e.Found, e.Want, pass)
+	default:
+		return e.Err.Error()
+	}
+}
+
+func (e *NoCodeError) Unwrap() error { return e.Err }
 
 // An Object is a program or library. Its addresses are those in its file.
 type Object interface {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/recording"
 )
 
 // Disasm is machine code with costs beside its instructions. It is the answer of disasm.
@@ -47,6 +49,35 @@ type Place struct {
 
 // Weblist is source text with the machine code of its lines. It is the answer of weblist.
 type Weblist struct{ Source }
+
+// A NoCode says why machine code of a function is missing.
+type NoCode struct {
+	Why  CodeGap `json:"why"`
+	File string  `json:"file,omitempty"` // the program or library, as the profile names it
+	Text string  `json:"text"`           // why, in words
+}
+
+// A CodeGap is a reason why machine code is missing: one of recording, or one of these.
+type CodeGap = recording.CodeGap
+
+const (
+	NoSymbol CodeGap = "no-symbol" // nothing in the program is said to be of the function
+	LeftOut  CodeGap = "left-out"  // more functions hold it than are taken apart
+)
+
+// noCode returns the reasons why machine code is missing, each of them once.
+func (s *Weblist) noCode() (list []Block) {
+	seen := make(map[string]bool)
+	for i := range s.Functions {
+		for _, n := range s.Functions[i].NoCode {
+			if !seen[n.Text] {
+				seen[n.Text] = true
+				list = append(list, Note{Phrase{n.Text}})
+			}
+		}
+	}
+	return list
+}
 
 // short returns the place without folders.
 func (p *Place) short() string {
@@ -133,7 +164,7 @@ func (s *Weblist) Blocks() iter.Seq[Block] {
 			}
 		}
 	}
-	return s.answer(m, nil, list...)
+	return s.answer(m, nil, append(list, s.noCode()...)...)
 }
 
 // cost returns v as an item, and nothing where it costs nothing: that is most instructions.

@@ -231,8 +231,9 @@ type Source struct {
 
 // A SourceFunction is a function and the part of its files that has costs.
 type SourceFunction struct {
-	Name  string       `json:"name"`
-	Files []SourceFile `json:"files,omitempty"` // none when the profile does not say where the function is
+	Name   string       `json:"name"`
+	Files  []SourceFile `json:"files,omitempty"`   // none when the profile does not say where the function is
+	NoCode []NoCode     `json:"no_code,omitempty"` // of weblist: why machine code of it is missing
 }
 
 // A SourceFile is part of a file.

@@ -2,9 +2,7 @@ package source
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
-	"path/filepath"
 	"sync"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -23,26 +21,23 @@ type programs struct {
 	known map[string]func() (*objfile.File, error)
 }
 
-const passBinary = "pass the program that was profiled with --binary FILE"
-
 func (p *programs) Object(m *profile.Mapping) (recording.Object, error) {
 	switch {
 	case m.File == "":
-		return nil, errors.New("the profile does not say which program it is of: " + passBinary)
+		return nil, &recording.NoCodeError{Gap: recording.Unnamed}
 	case nameless(m.File):
-		return nil, fmt.Errorf("the machine code of %s is in no file", m.File)
+		return nil, &recording.NoCodeError{Gap: recording.InNoFile, File: m.File}
 	}
 	f, err := p.open(m.File)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not on this machine: %s", m.File, passBinary)
+		return nil, &recording.NoCodeError{Gap: recording.NotHere, File: m.File}
 	}
 	if err != nil {
-		return nil, err
+		return nil, &recording.NoCodeError{Gap: recording.Unreadable, File: m.File, Err: err}
 	}
 	// Names can come from another build and still help. Code cannot.
 	if id := f.BuildID(); id != "" && m.BuildID != "" && id != m.BuildID {
-		return nil, fmt.Errorf("%s is another build: it has build id %s, the profile is of %s: %s",
-			filepath.Base(m.File), id, m.BuildID, passBinary)
+		return nil, &recording.NoCodeError{Gap: recording.OtherBuild, File: m.File, Found: id, Want: m.BuildID}
 	}
 	return &object{f, f.Base(m.Start)}, nil
 }

@@ -42,6 +42,9 @@ func Disasm(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if len(fns) == 0 {
 		return nil, d.none()
 	}
+	for _, g := range d.failed {
+		d.note("%v", g.err)
+	}
 	return d.report(fns, cmp.Or(q.Limit, codeLimit))
 }
 
@@ -79,8 +82,14 @@ type disassembly struct {
 	address  uint64              // that was asked for, or 0
 	anywhere bool                // addresses count whichever program they are in
 	nodes    []*node
-	failed   []error // programs that could not be opened
+	failed   []gap // programs that could not be opened
 	notes    []string
+}
+
+// A gap is a program or library whose code is missing.
+type gap struct {
+	mapping int32
+	err     error
 }
 
 // A codeNode is what an address in a program costs.
@@ -131,7 +140,7 @@ func (d *disassembly) note(format string, args ...any) {
 // none is the error when nothing matches, which may be because a program is missing.
 func (d *disassembly) none() error {
 	if len(d.failed) > 0 {
-		return d.failed[0]
+		return d.failed[0].err
 	}
 	return d.noMatch()
 }
@@ -175,7 +184,7 @@ func (d *disassembly) functions(keep func(*recording.Function, []codeNode) bool)
 		}
 		o, err := d.code.Object(m)
 		if err != nil {
-			d.failed = append(d.failed, err)
+			d.failed = append(d.failed, gap{int32(i), err})
 			continue
 		}
 		base := o.Base()
@@ -195,7 +204,7 @@ func (d *disassembly) functions(keep func(*recording.Function, []codeNode) bool)
 			return len(in) > 0 && keep(f, in)
 		})
 		if err != nil {
-			d.failed = append(d.failed, fmt.Errorf("%s: %w", m.File, err))
+			d.failed = append(d.failed, gap{int32(i), fmt.Errorf("%s: %w", m.File, err)})
 			continue
 		}
 		for _, f := range fns {
@@ -265,11 +274,6 @@ func (d *disassembly) report(fns []codeFunction, limit int) (*report.Disasm, err
 			Flat: per(r.flat.v, r.flat.div), Cum: per(r.cum.v, r.cum.div),
 			Instructions: ins,
 		})
-	}
-	if !d.anywhere {
-		for _, err := range d.failed {
-			d.note("%v", err)
-		}
 	}
 	out.Head = d.head
 	out.Notes = append(slices.Clip(out.Notes), d.notes...)
@@ -346,6 +350,7 @@ func Weblist(in []*recording.Recording, q query.Query) (report.Report, error) {
 	}
 	src.Notes = append(src.Notes, d.notes...)
 	d.putCode(src, dis)
+	d.explain(src, dis.LeftOut > 0)
 	return &report.Weblist{Source: *src}, nil
 }
 
@@ -384,6 +389,69 @@ func (d *disassembly) putCode(src *report.Source, dis *report.Disasm) {
 			}
 		}
 	}
+}
+
+// explain says of each function why machine code of it is missing, where that is so.
+func (d *disassembly) explain(src *report.Source, leftOut bool) {
+	in := d.mappingsOf(src)
+	for i := range src.Functions {
+		f := &src.Functions[i]
+		for _, m := range in[f.Name] {
+			if m == profile.NoMapping {
+				err := &recording.NoCodeError{Gap: recording.Unnamed}
+				f.NoCode = append(f.NoCode, report.NoCode{Why: err.Gap, Text: err.Error()})
+			}
+			for _, g := range d.failed {
+				if g.mapping == m {
+					f.NoCode = append(f.NoCode, noCode(d.p.Mappings[m].File, g.err))
+				}
+			}
+		}
+		shown := slices.ContainsFunc(f.Files, func(file report.SourceFile) bool { return len(file.Lines) > 0 })
+		switch {
+		case len(f.NoCode) > 0 || !shown || hasCode(f):
+		case leftOut:
+			f.NoCode = []report.NoCode{{Why: report.LeftOut, Text: fmt.Sprintf(
+				"the code of %s is only in functions that cost less than the first %d that hold a match", f.Name, weblistLimit)}}
+		default:
+			f.NoCode = []report.NoCode{{Why: report.NoSymbol, Text: fmt.Sprintf(
+				"no instruction of the program is said to come from these lines of %s", f.Name)}}
+		}
+	}
+}
+
+// mappingsOf returns where the code of each function of a listing was when it was sampled, by name.
+func (d *disassembly) mappingsOf(src *report.Source) map[string][]int32 {
+	out := make(map[string][]int32, len(src.Functions))
+	for i := range src.Functions {
+		out[src.Functions[i].Name] = nil
+	}
+	for i := range d.p.Locations {
+		l := &d.p.Locations[i]
+		for _, line := range l.Lines {
+			name := d.p.Functions[line.Function].Name
+			if list, ok := out[name]; ok && !slices.Contains(list, l.Mapping) {
+				out[name] = append(list, l.Mapping)
+			}
+		}
+	}
+	return out
+}
+
+func noCode(file string, err error) report.NoCode {
+	out := report.NoCode{Why: recording.Unreadable, File: file, Text: err.Error()}
+	var missing *recording.NoCodeError
+	if errors.As(err, &missing) {
+		out.Why = missing.Gap
+	}
+	return out
+}
+
+// hasCode reports whether any line of f has an instruction.
+func hasCode(f *report.SourceFunction) bool {
+	return slices.ContainsFunc(f.Files, func(file report.SourceFile) bool {
+		return slices.ContainsFunc(file.Lines, func(l report.SourceLine) bool { return len(l.Instructions) > 0 })
+	})
 }
 
 // shownName returns the name that a profile has for a function of the linker's: the runtime leaves out what stands

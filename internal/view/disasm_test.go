@@ -3,6 +3,7 @@ package view
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -176,5 +177,56 @@ func TestWeblist(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("instructions\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestWeblistSaysWhyNoCode holds that each function says why its machine code is missing: what holds of another program
+// is not said of it.
+func TestWeblistSaysWhyNoCode(t *testing.T) {
+	notHere := &recording.NoCodeError{Gap: recording.NotHere, File: "/bin/p"}
+	tests := []struct {
+		name   string
+		change func(*recording.Recording)
+		arg    string
+		want   string // of main.a
+	}{
+		{"all is there", func(*recording.Recording) {}, "main.a", ""},
+		{"the program is gone", func(r *recording.Recording) { r.Code = &fakeCode{err: notHere} }, "main.a", "not-here /bin/p " + notHere.Error()},
+		{"the program has no such function", func(r *recording.Recording) {
+			r.Code = &fakeCode{functions: []string{"x.other"}, inlined: map[uint64]recording.Frame{}}
+		},
+			"main.b", "no-symbol  no instruction of the program is said to come from these lines of main.b"},
+		{"another program is gone", func(r *recording.Recording) {
+			p := r.Profile
+			tables := p.Tables
+			tables.Mappings = append(slices.Clone(tables.Mappings), profile.Mapping{ID: 2, Start: 0x5000, Limit: 0x6000, File: "/lib/gone.so"})
+			r.Profile = p.WithTables(tables)
+		}, "main.a", ""},
+		{"the profile names no program", func(r *recording.Recording) {
+			p := r.Profile
+			tables := p.Tables
+			tables.Locations = slices.Clone(tables.Locations)
+			for i := range tables.Locations {
+				tables.Locations[i].Mapping = profile.NoMapping
+			}
+			tables.Mappings = nil
+			r.Profile = p.WithTables(tables)
+		}, "main.a", "unnamed  " + (&recording.NoCodeError{Gap: recording.Unnamed}).Error()},
+	}
+	for _, tt := range tests {
+		rec := codeRecording(t)
+		tt.change(rec)
+		r, err := Weblist([]*recording.Recording{rec}, query.Query{Arg: "^" + regexp.QuoteMeta(tt.arg) + "$"})
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		var got []string
+		for _, n := range r.(*report.Weblist).Functions[0].NoCode {
+			got = append(got, fmt.Sprintf("%s %s %s", n.Why, n.File, n.Text))
+		}
+		if got := strings.Join(got, ", "); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }

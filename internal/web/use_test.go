@@ -286,8 +286,9 @@ func inlined(n int) []byte {
 }
 `
 
-// The machine code of a line unfolds below it, with what was inlined set apart.
-func TestPageMachineCode(t *testing.T) {
+// ofProgram returns a heap profile of a program, and where the program is.
+func ofProgram(t *testing.T) (profile []byte, program string) {
+	t.Helper()
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "allocates")
 	if err := os.WriteFile(source, []byte(allocates), 0o600); err != nil {
@@ -300,6 +301,12 @@ func TestPageMachineCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return profile, program
+}
+
+// The machine code of a line unfolds below it, with what was inlined set apart.
+func TestPageMachineCode(t *testing.T) {
+	profile, _ := ofProgram(t)
 	p := open(t, serve(t, profile), 1280, 800)
 	p.visit("/source?metric=alloc_space&arg=" + url.QueryEscape(`^main\.main$`))
 	const button = `document.querySelector('.code button[aria-label="machine code of line 13"]')`
@@ -329,14 +336,19 @@ func TestPageMachineCode(t *testing.T) {
 	p.wait(`document.querySelectorAll("tr.machine").length === 0`)
 }
 
-// Where there is no program there is no machine code, and the page says so when it is asked.
-func TestPageNoMachineCode(t *testing.T) {
-	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
-	p.visit("/source?arg=" + url.QueryEscape(`^runtime\.selectgo$`)) // whose source is at hand
+// Where the program is missing its machine code is, too, and the page says which program that is, as the command line does.
+func TestPageSaysWhyNoMachineCode(t *testing.T) {
+	profile, program := ofProgram(t)
+	if err := os.Remove(program); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, serve(t, profile), 1280, 800)
+	p.visit("/source?metric=alloc_space&arg=" + url.QueryEscape(`^main\.main$`))
 	p.click(".code .no button", "")
 	p.wait(`document.querySelector("tr.machine") !== null && !document.querySelector("tr.machine").innerText.includes("…")`)
-	if got := p.text("tr.machine"); len(strings.TrimSpace(got)) < 10 {
-		t.Errorf("it says only %q", got)
+	want := program + " is not on this machine: pass the program that was profiled with --binary FILE"
+	if got := strings.TrimSpace(p.text("tr.machine")); got != want {
+		t.Errorf("the page says %q, want %q", got, want)
 	}
 }
 

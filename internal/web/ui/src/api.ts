@@ -175,7 +175,20 @@ export interface SourceFile {
 }
 
 export interface Source extends Head {
-  functions: { name: string; files?: SourceFile[] | null }[] | null;
+  functions: SourceFunction[] | null;
+}
+
+export interface SourceFunction {
+  name: string;
+  files?: SourceFile[] | null;
+  no_code?: NoCode[] | null; // why machine code of it is missing
+}
+
+/** A NoCode is why machine code is missing: for programs, and in words. */
+export interface NoCode {
+  why: string;
+  file?: string;
+  text: string;
 }
 
 export interface Tags extends Head {

@@ -207,7 +207,7 @@ function Listing({ name, file, n, data, most, mostFlat, now, code, open, onFlip,
                       <td class="text"><section class="findings" aria-label={`finding ${f.number}`}><h3>{f.number}. {f.title}</h3><Told finding={f} here /></section></td>
                     </tr>
                   ))}
-                  {unfolded && code && <Machine list={machine.get(l.line)} code={code} data={data} />}
+                  {unfolded && code && <Machine name={name} list={machine.get(l.line)} code={code} data={data} />}
                 </Fragment>
               );
             })}
@@ -231,9 +231,17 @@ function instructionsOf(code: Source | undefined, name: string, file: string): M
   return out;
 }
 
-function Machine({ list, code, data }: { list: Instruction[] | undefined; code: Answer<Source>; data: Source }) {
+/** missing says why a line has no machine code. Where that of the function is there, none of it came from the line. */
+function missing(name: string, code: Answer<Source>): string {
+  if (code.waiting) return "…";
+  if (code.error) return [code.error.message, code.error.hint].filter(Boolean).join("; ");
+  const why = code.data?.functions?.find((f) => f.name === name)?.no_code ?? [];
+  return why.length > 0 ? why.map((n) => n.text).join("; ") : "the compiler made no instruction of this line";
+}
+
+function Machine({ name, list, code, data }: { name: string; list: Instruction[] | undefined; code: Answer<Source>; data: Source }) {
   if (!list) {
-    const why = code.waiting ? "…" : code.error ? [code.error.message, code.error.hint].filter(Boolean).join("; ") : "no instruction is of this line";
+    const why = missing(name, code);
     return <tr class="machine"><td colSpan={5} /><td class="text">{why}</td></tr>;
   }
   let before = "";
