@@ -175,6 +175,17 @@ func (p *Profile) SampleIndex(name string) (int, error) {
 	return 0, fmt.Errorf("sample_index %q must be one of: %v", name, names)
 }
 
+// TypeNames returns the names other than its own by which SampleIndex finds sample type k.
+func (p *Profile) TypeNames(k int) []string {
+	var out []string
+	for _, name := range []string{"inuse_" + p.SampleTypes[k].Type, strconv.Itoa(k)} {
+		if i, err := p.SampleIndex(name); err == nil && i == k {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // WithTables returns p with other tables. The number of locations must stay the same, since contexts refer
 // to them by index.
 func (p *Profile) WithTables(t Tables) *Profile {

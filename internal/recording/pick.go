@@ -36,6 +36,22 @@ func (r *Recording) Metrics() []string {
 	return out
 }
 
+// MetricNames returns the names other than its own by which one of Metrics can be asked for.
+func (r *Recording) MetricNames(metric string) []string {
+	kind, typ, err := r.find(metric)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, name := range []string{kind, kind + ":" + typ, typ, "allocs"} {
+		k, t, err := r.find(name)
+		if err == nil && k == kind && t == typ && name != metric && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // find returns the kind of profile and the sample type that a metric means: heap, heap:alloc_space, or alloc_space. The
 // type is "" for the one that the profile itself shows first.
 func (r *Recording) find(metric string) (kind, typ string, err error) {

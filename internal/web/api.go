@@ -255,10 +255,24 @@ type sessionRecord struct {
 }
 
 type sessionMetric struct {
-	Type    string `json:"type"`
-	Unit    string `json:"unit"`
-	Default bool   `json:"default,omitempty"`
-	Total   int64  `json:"total"`
+	Type    string   `json:"type"`
+	Unit    string   `json:"unit"`
+	Default bool     `json:"default,omitempty"`
+	Total   int64    `json:"total"`
+	Samples int      `json:"samples"`         // that have some of it
+	Names   []string `json:"names,omitempty"` // by which it can be asked for, too
+}
+
+// metricOf returns what a page should know of a metric, which is a sample type of a profile.
+func metricOf(p *profile.Profile, k int) sessionMetric {
+	t := p.SampleTypes[k]
+	out := sessionMetric{Type: t.Type, Unit: t.Unit}
+	for _, v := range p.Values(k) {
+		if v != 0 {
+			out.Samples++
+		}
+	}
+	return out
 }
 
 type sessionView struct {
@@ -327,8 +341,10 @@ func recordOf(rec *recording.Recording) (sessionRecord, error) {
 	}
 	out.Program, out.BuildID, out.Kind, out.Labels = l.File, l.BuildID, l.Metric, l.Labels
 	if len(rec.Parts) == 0 {
-		for _, t := range l.Types {
-			out.Metrics = append(out.Metrics, sessionMetric{t.Type, t.Unit, t.Default, t.Total})
+		for k, t := range l.Types {
+			m := metricOf(p, k)
+			m.Default, m.Total, m.Names = t.Default, t.Total, p.TypeNames(k)
+			out.Metrics = append(out.Metrics, m)
 		}
 		return out, nil
 	}
@@ -343,7 +359,13 @@ func recordOf(rec *recording.Recording) (sessionRecord, error) {
 		if err != nil {
 			return out, err
 		}
-		out.Metrics = append(out.Metrics, sessionMetric{metric, h.Unit, i == 0, h.Total})
+		k, err := in[0].Profile.SampleIndex(q.Metric)
+		if err != nil {
+			return out, err
+		}
+		m := metricOf(in[0].Profile, k)
+		m.Type, m.Default, m.Total, m.Names = metric, i == 0, h.Total, rec.MetricNames(metric)
+		out.Metrics = append(out.Metrics, m)
 	}
 	return out, nil
 }

@@ -86,6 +86,9 @@ func savedAnswers(in []*recording.Recording, q query.Query, version string) (map
 	if err != nil {
 		return nil, err
 	}
+	if first.Metrics, err = savedMetric(in[:1], q); err != nil {
+		return nil, err
+	}
 	s := session{Version: version, Recordings: []sessionRecord{first}}
 	s.describe()
 	answers := map[string]any{"/api/session": s}
@@ -111,4 +114,20 @@ func savedAnswers(in []*recording.Recording, q query.Query, version string) (map
 		answers[key] = top
 	}
 	return answers, nil
+}
+
+// savedMetric returns the only metric that a saved page has numbers of.
+func savedMetric(in []*recording.Recording, q query.Query) ([]sessionMetric, error) {
+	p := in[0].Profile
+	k, err := p.SampleIndex(q.Metric)
+	if err != nil {
+		return nil, err
+	}
+	h, err := view.Head(in, query.Query{Metric: q.Metric})
+	if err != nil {
+		return nil, err
+	}
+	m := metricOf(p, k)
+	m.Default, m.Total = true, h.Total
+	return []sessionMetric{m}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,9 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 )
+
+// Recorded is recorded, for the tests of the page.
+func Recorded(t *testing.T) *recording.Recording { return recorded(t) }
 
 // recorded returns a recording of two seconds with CPU, block and mutex profiles.
 func recorded(t *testing.T) *recording.Recording {
@@ -82,10 +86,16 @@ func TestRecording(t *testing.T) {
 	h := s.Handler()
 	var there session
 	answered(t, get(s, h, "/api/session"), &there)
-	want := "[{cpu nanoseconds true 50} {cpu:samples count false 5} {block nanoseconds false 100} {block:contentions count false 1} " +
-		"{mutex nanoseconds false 200} {mutex:contentions count false 1}]"
-	if got := fmt.Sprint(there.Recordings[0].Metrics); got != want {
-		t.Errorf("metrics are\n%s, want\n%s", got, want)
+	want := []sessionMetric{
+		{"cpu", "nanoseconds", true, 50, 2, []string{"cpu:cpu"}},
+		{"cpu:samples", "count", false, 5, 2, []string{"samples"}},
+		{"block", "nanoseconds", false, 100, 1, []string{"block:delay", "delay"}},
+		{"block:contentions", "count", false, 1, 1, []string{"contentions"}},
+		{"mutex", "nanoseconds", false, 200, 1, []string{"mutex:delay"}}, // delay alone is that of block
+		{"mutex:contentions", "count", false, 1, 1, nil},
+	}
+	if got := there.Recordings[0].Metrics; !reflect.DeepEqual(got, want) {
+		t.Errorf("metrics are\n%+v, want\n%+v", got, want)
 	}
 	for path, want := range map[string]string{
 		"/api/top":                              "main.early 30",
@@ -169,5 +179,42 @@ func TestFlameTreeIsOfItsPart(t *testing.T) {
 	}
 	if got := first("/api/flame?metric=block&limit=5"); got != "main.block" {
 		t.Errorf("after those of mutex, block profiles begin with %s", got)
+	}
+}
+
+// TestMetricsOfProfile holds that each metric of a profile has its own count of samples, and all names that it can be asked
+// for by, also those of profiles that are older than the names of today.
+func TestMetricsOfProfile(t *testing.T) {
+	b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{
+		{Type: "alloc_space", Unit: "bytes"}, {Type: "space", Unit: "bytes"},
+	}})
+	b.Functions = []profile.Function{{Name: "main.a"}}
+	b.Locations = []profile.Location{{Mapping: profile.NoMapping, Lines: []profile.Line{{}}}, {Mapping: profile.NoMapping, Address: 1, Lines: []profile.Line{{}}}}
+	b.Renumber()
+	b.Add([]uint32{0}, 0, []int64{8, 0})
+	b.Add([]uint32{1}, 0, []int64{8, 4})
+	p, err := b.Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New([]*recording.Recording{{Ref: "heap.pprof", Profile: p}}, Options{Hosts: []string{"localhost:1234"}})
+	var there session
+	answered(t, get(s, s.Handler(), "/api/session"), &there)
+	want := []sessionMetric{
+		{"alloc_space", "bytes", false, 16, 2, []string{"inuse_alloc_space", "0"}},
+		{"space", "bytes", true, 4, 1, []string{"inuse_space", "1"}},
+	}
+	got := there.Recordings[0].Metrics
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("metrics are\n%+v, want\n%+v", got, want)
+	}
+	for _, m := range got {
+		for _, name := range m.Names {
+			var top report.Top
+			answered(t, get(s, s.Handler(), "/api/top?metric="+name), &top)
+			if top.Metric != m.Type || top.Total != m.Total {
+				t.Errorf("metric=%s is %s of %d, want %s of %d", name, top.Metric, top.Total, m.Type, m.Total)
+			}
+		}
 	}
 }

@@ -22,6 +22,8 @@ export interface Metric {
   unit: string;
   default?: boolean;
   total: number;
+  samples: number; // that have some of it
+  names?: string[] | null; // by which it can be asked for, too
 }
 
 export interface Recording {

@@ -3,7 +3,7 @@
 
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Api, Failure, Recording, Session } from "./api";
+import { Api, Failure, Metric, Recording, Session } from "./api";
 import { Pair, State, get, queryString, steps } from "./state";
 
 export interface App {
@@ -21,6 +21,14 @@ export function useApp(): App {
 /** recordingOf returns the recording that is looked at. */
 export function recordingOf({ session, state }: App): Recording | undefined {
   return session.recordings.find((r) => r.ref === get(state, "ref")) ?? session.recordings[0];
+}
+
+/** metricOf returns the metric that is looked at, by whichever of its names it is asked for. */
+export function metricOf(app: App): Metric | undefined {
+  const metrics = recordingOf(app)?.metrics ?? [];
+  const name = get(app.state, "metric");
+  if (name === "") return metrics.find((m) => m.default) ?? metrics[metrics.length - 1];
+  return metrics.find((m) => m.type === name) ?? metrics.find((m) => m.names?.includes(name));
 }
 
 /** timed tells whether a recording says how its run went over time. */

@@ -1,7 +1,7 @@
 // What stands above every view: what is looked at, the views, and the filters that were applied.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { App, asked, benched, compared, loaded, profiled, recordingOf, timed, useApp } from "./data";
+import { App, asked, benched, compared, loaded, metricOf, profiled, recordingOf, timed, useApp } from "./data";
 import { duration, group, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { readable } from "./names";
@@ -40,18 +40,14 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
   const ref = get(state, "ref") || recordings[0]?.ref || "";
   const rec = recordingOf(app);
   const metrics = rec?.metrics ?? [];
-  const asked = get(state, "metric");
-  // Links may leave out the kind of profile: alloc_space is heap:alloc_space.
-  const now = asked !== ""
-    ? metrics.find((m) => m.type === asked) ?? metrics.find((m) => m.type.endsWith(":" + asked))
-    : metrics.find((m) => m.default) ?? metrics[metrics.length - 1];
-  const metric = now?.type ?? asked;
+  const now = metricOf(app);
+  const metric = now?.type ?? get(state, "metric");
   const others = recordings.filter((r) => r.ref !== ref);
   const base = get(state, "base");
   const headline = [
     now && value(now.total, now.unit),
     rec?.duration_nanos ? duration(rec.duration_nanos) + " long" : "",
-    rec && metrics.length > 0 && group(rec.samples) + " samples",
+    now && `${group(now.samples)} ${now.samples === 1 ? "sample" : "samples"}`,
   ].filter(Boolean).join(" · ");
   return (
     <header class="head">
@@ -63,7 +59,8 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
       </label>
       {metrics.length > 0 && <label class="pick narrow"><span class="hidden">Metric</span>
         <select value={metric} onChange={(e) => go(put(put(state, "metric", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
-          {metrics.map((m) => <option value={m.type} selected={m.type === metric}>{m.type.replace(/_/g, " ")}</option>)}
+          {!now && <option value={metric} selected>{metric}</option>}
+          {metrics.map((m) => <option value={m.type} selected={m === now}>{m.type.replace(/_/g, " ")}</option>)}
         </select>
       </label>}
       {profiled(app) && (others.length > 0 || base !== "") && (

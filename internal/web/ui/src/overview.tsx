@@ -1,7 +1,7 @@
 // The first look: what the recording is, what costs most, and where to go from here.
 
 import { Cost, Top } from "./api";
-import { asked, recordingOf, useAnswer, useApp } from "./data";
+import { asked, metricOf, recordingOf, useAnswer, useApp } from "./data";
 import { Findings } from "./findings";
 import { duration, group, moment, percent, value } from "./format";
 import { exactly, nameOf, short } from "./names";
@@ -16,6 +16,7 @@ export function OverviewView() {
   const flat = useAnswer<Top>("/api/top", asked(app, "top", ["sort", "flat"], ["limit", rowsShown]));
   const cum = useAnswer<Top>("/api/top", asked(app, "top", ["sort", "cum"], ["limit", rowsShown]));
   const rec = recordingOf(app);
+  const metric = metricOf(app);
   if (flat.error && !flat.waiting) return <Problem error={flat.error} />;
   if (!flat.data) return <div class="blank" aria-busy="true" />;
   const d = flat.data;
@@ -28,7 +29,7 @@ export function OverviewView() {
   fact("kind", rec?.kind);
   fact("taken", rec?.time_nanos ? moment(rec.time_nanos) : undefined);
   fact("length", rec?.duration_nanos ? duration(rec.duration_nanos) : undefined);
-  fact("samples", rec && group(rec.samples));
+  fact("samples", metric && group(metric.samples));
   fact("build id", rec?.build_id);
   return (
     <div class="main page scrolls overview" tabIndex={0} role="region" aria-label="Overview">
@@ -52,7 +53,7 @@ export function OverviewView() {
             <h3>Metrics</h3>
             <ul class="choices">
               {(rec?.metrics ?? []).map((m) => (
-                <li><button class="link" aria-current={m.type === d.metric ? "true" : undefined} onClick={() => go(put(put(state, "metric", m.type), "root", ""))}>{m.type}</button> <span class="num">{value(m.total, m.unit)}</span></li>
+                <li><button class="link" aria-current={m === metric ? "true" : undefined} onClick={() => go(put(put(state, "metric", m.type), "root", ""))}>{m.type}</button> <span class="num">{value(m.total, m.unit)}</span></li>
               ))}
             </ul>
             {(rec?.labels?.length ?? 0) > 0 && (
