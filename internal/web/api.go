@@ -153,6 +153,19 @@ func (s *Server) query(r *http.Request, name string) (query.Query, []*recording.
 	return q, in, err
 }
 
+// check answers what is wrong with a query, for fields that say so while somebody types. That something is wrong is no
+// failure of the request.
+func (s *Server) check(w http.ResponseWriter, r *http.Request) {
+	var out struct {
+		Error string `json:"error,omitempty"`
+	}
+	if _, _, err := s.query(r, "check"); err != nil {
+		out.Error = err.Error()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(out)
+}
+
 // pageGrammar takes every key for every view: a page keeps its state when another view is chosen, and each view uses
 // what it knows.
 var pageGrammar query.Grammar

@@ -16,9 +16,12 @@ import (
 //go:embed ui/index.html ui/dist
 var ui embed.FS
 
-// page serves the page, whatever view its address asks for. It holds what there is to look at when that is known, so that
-// the page need not ask before it knows what to ask for.
-func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+// page serves the page, whatever view its address asks for.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) { s.write(w, http.StatusOK) }
+
+// write writes the page. It holds what there is to look at when that is known, so that the page need not ask before it knows
+// what to ask for.
+func (s *Server) write(w http.ResponseWriter, status int) {
 	page, err := ui.ReadFile("ui/index.html")
 	if err != nil {
 		panic(err) // it is embedded
@@ -30,6 +33,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
 	w.Write(page)
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/render"
@@ -60,7 +59,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	format := r.PathValue("format")
-	base := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(in[0].Ref), ".gz"), ".pb")
+	base := baseName(in[0].Ref)
 	switch format {
 	case "pprof":
 		attach(w, base+".pb.gz", "application/octet-stream")
@@ -98,7 +97,11 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 			fail(w, statusOf(err), err, hintOf(err))
 			return
 		}
-		file := &attachment{w: w, name: base + "." + v.Name + d.ending, media: d.media}
+		name := base + "." + v.Name + d.ending
+		if d.view != "" {
+			name = base + d.ending // which says it all
+		}
+		file := &attachment{w: w, name: name, media: d.media}
 		if err := render.Write(file, d.format, rep, render.Options{}); err != nil && !file.begun {
 			fail(w, http.StatusUnprocessableEntity, err, "")
 		} else if err != nil {
@@ -107,6 +110,33 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fail(w, http.StatusNotFound, fmt.Errorf("there is no download in the form of %s", format), "")
+}
+
+// endings are those of files with profiles.
+var endings = []string{".gz", ".pb", ".pprof", ".prof", ".folded", ".hone"}
+
+// baseName returns what downloads of a recording begin with: its name without endings, in letters that all systems allow in
+// the names of files.
+func baseName(ref string) string {
+	base := ref[strings.LastIndexAny(ref, `/\`)+1:]
+	for again := true; again; {
+		again = false
+		for _, e := range endings {
+			if rest, ok := strings.CutSuffix(base, e); ok && rest != "" {
+				base, again = rest, true
+			}
+		}
+	}
+	base = strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`<>:"|?*`, r) {
+			return '-'
+		}
+		return r
+	}, base)
+	if strings.Trim(base, "-.") == "" {
+		return "profile" // of standard input
+	}
+	return base
 }
 
 // An attachment is a file that begins when something is written to it, so that there may be an error instead.

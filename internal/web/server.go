@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"runtime"
 	"strings"
 	"sync"
@@ -155,6 +156,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /api/flame", s.whenOpen(s.flame))
 	mux.HandleFunc("GET /api/sandwich", s.whenOpen(s.sandwich))
 	mux.HandleFunc("GET /api/search", s.whenOpen(s.search))
+	mux.HandleFunc("GET /api/check", s.whenOpen(s.check))
 	mux.HandleFunc("GET /api/advise", s.whenOpen(s.advise))
 	for i := range view.All {
 		switch v := &view.All[i]; v.Name {
@@ -168,10 +170,34 @@ func (s *Server) Handler() http.Handler {
 		}
 	}
 	mux.HandleFunc("GET /download/{format}", s.whenOpen(s.download))
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		fail(w, http.StatusNotFound, fmt.Errorf("there is nothing at %s", r.URL.Path), "")
-	})
+	for name, page := range pageOf {
+		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
+			u := url.URL{Path: "/" + page, RawQuery: r.URL.RawQuery}
+			http.Redirect(w, r, u.RequestURI(), http.StatusSeeOther)
+		})
+	}
+	mux.HandleFunc("/", s.elsewhere)
 	return s.guard(mux)
+}
+
+// pageOf are the pages that show what the command line shows under another name.
+var pageOf = map[string]string{
+	"text": "top", "list": "source", "weblist": "source", "disasm": "source", "flamegraph": "flame", "search": "flame",
+	"callers": "sandwich", "peek": "sandwich", "dot": "graph", "tree": "graph", "info": "overview",
+}
+
+// elsewhere answers for paths that there are none of: people are told by a page, and programs by data.
+func (s *Server) elsewhere(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet && !isData(r.URL) && wantsPage(r) {
+		s.write(w, http.StatusNotFound)
+		return
+	}
+	fail(w, http.StatusNotFound, fmt.Errorf("there is nothing at %s", r.URL.Path), "")
+}
+
+// wantsPage reports whether a request is one of a browser that is to show something.
+func wantsPage(r *http.Request) bool {
+	return r.Header.Get("Sec-Fetch-Mode") == "navigate" || strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // busy waits for a turn to compute, and reports whether it came before the one who asked went away.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -205,6 +206,64 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// TestElsewhere holds that a browser is led to the page that shows what an address asks for, or to one that says that there
+// is none, and that programs get data.
+func TestElsewhere(t *testing.T) {
+	s, h := open(t, "main;work 3\n")
+	browser := func(r *http.Request) { r.Header.Set("Accept", "text/html,application/xhtml+xml,*/*;q=0.8") }
+	for _, tt := range []struct {
+		path  string
+		code  int
+		there string // where it leads to
+		media string
+	}{
+		{"/list?arg=work&ref=0.folded", 303, "/source?arg=work&ref=0.folded", ""},
+		{"/peek?arg=work", 303, "/sandwich?arg=work", ""},
+		{"/text", 303, "/top", ""},
+		{"/goroutines", 404, "", "text/html; charset=utf-8"},
+		{"/no/such/page", 404, "", "text/html; charset=utf-8"},
+		{"/api/nothing", 404, "", "application/json"},
+		{"/download/nothing", 404, "", "application/json"},
+	} {
+		w := get(s, h, tt.path, browser)
+		if w.Code != tt.code || w.Header().Get("Location") != tt.there {
+			t.Errorf("%s: %d, to %q, want %d, to %q", tt.path, w.Code, w.Header().Get("Location"), tt.code, tt.there)
+		}
+		if got := w.Header().Get("Content-Type"); tt.media != "" && got != tt.media {
+			t.Errorf("%s: it is %s, want %s", tt.path, got, tt.media)
+		}
+		if tt.media == "text/html; charset=utf-8" && !strings.Contains(w.Body.String(), `id="hone-session"`) {
+			t.Errorf("%s: it is not the page: %.200s", tt.path, w.Body)
+		}
+	}
+	if w := get(s, h, "/goroutines"); w.Code != 404 || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("a program gets %d %s", w.Code, w.Body)
+	}
+	for name, page := range pageOf {
+		if !slices.Contains(pages, page) || slices.Contains(pages, name) {
+			t.Errorf("%s leads to %s; the pages are %v", name, page, pages)
+		}
+	}
+}
+
+// TestCheck holds that a filter can be tried before it is applied.
+func TestCheck(t *testing.T) {
+	s, h := open(t, "main;work 3\n")
+	for query, want := range map[string]string{
+		"focus=work":   "",
+		"focus=%28":    "missing closing )",
+		"tag=a%3D%28":  "missing closing )",
+		"tag=1kb:2mb":  "",
+		"tag-leaf=a,b": "",
+	} {
+		var got struct{ Error string }
+		answered(t, get(s, h, "/api/check?"+query), &got)
+		if (want == "") != (got.Error == "") || !strings.Contains(got.Error, want) {
+			t.Errorf("%s: %q, want %q", query, got.Error, want)
+		}
+	}
+}
+
 // TestMalformed sends what no page sends.
 func TestMalformed(t *testing.T) {
 	s, h := open(t, "main;work 3\n")
@@ -228,6 +287,25 @@ func TestDownload(t *testing.T) {
 		w := get(s, h, "/download/"+d.name+"?view=flame&focus=work")
 		if w.Code != 200 || w.Body.Len() == 0 || !strings.Contains(w.Header().Get("Content-Disposition"), d.ending) {
 			t.Errorf("%s: %d %v %.200s", d.name, w.Code, w.Header(), w.Body)
+		}
+	}
+	for ref, want := range map[string]map[string]string{
+		"0.folded":                          {"folded": "0.folded", "speedscope": "0.speedscope.json", "csv": "0.top.csv", "svg": "0.flame.svg", "pprof": "0.pb.gz", "html": "0.html"},
+		"dir/cpu.pb.gz":                     {"folded": "cpu.folded", "pprof": "cpu.pb.gz", "pprof-filtered": "cpu.filtered.pb.gz"},
+		"server.hone":                       {"folded": "server.folded", "json": "server.top.json"},
+		"http://localhost:6060/debug/x?s=5": {"folded": "x-s=5.folded"},
+		"-":                                 {"folded": "profile.folded"},
+		".pprof":                            {"folded": ".pprof.folded"},
+	} {
+		s.in[0].Ref = ref
+		for format, name := range want {
+			got := get(s, h, "/download/"+format+"?view=top").Header().Get("Content-Disposition")
+			if format == "svg" {
+				got = get(s, h, "/download/svg?view=flame").Header().Get("Content-Disposition")
+			}
+			if want := fmt.Sprintf("attachment; filename=%q", name); got != want {
+				t.Errorf("%s of %s: %s, want %s", format, ref, got, want)
+			}
 		}
 	}
 	for name, want := range map[string]int64{"pprof": 4, "pprof-filtered": 3} {

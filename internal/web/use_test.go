@@ -192,6 +192,26 @@ func TestPageAddFilter(t *testing.T) {
 	add("focus", "json")
 	p.key(kb.Escape)
 	p.wait(`document.querySelector(".add") === null`)
+
+	// What is no regexp is told at the field, while it is typed and when it is entered, and the view stays.
+	told := `document.querySelector(".add .bad")?.innerText.includes("missing closing )") && document.querySelector(".add input").getAttribute("aria-invalid") === "true"`
+	now := p.text("table")
+	for _, kind := range []string{"focus", "tag"} {
+		add(kind, "a(b")
+		p.wait(told)
+		p.key(kb.Backspace + "(")
+		p.key(kb.Enter) // before the page can know
+		p.wait(told)
+		if got := eval[string](p, `location.search`); got != "?ignore=net" {
+			t.Errorf("a bad filter of the kind %s leads to %q", kind, got)
+		}
+		if p.text("table") != now {
+			t.Errorf("a bad filter of the kind %s has changed the view", kind)
+		}
+		p.key(kb.Backspace + ")") // mended
+		p.wait(`document.querySelector(".add .bad") === null`)
+		p.key(kb.Escape)
+	}
 	add("hide", "runtime")
 	p.click(".add button", "Apply")
 	p.wait(`location.search.includes("ignore=net&hide=runtime")`)

@@ -140,6 +140,11 @@ export interface Search {
   names: string[] | null;
 }
 
+/** A Check says what is wrong with a question. */
+export interface Check {
+  error?: string;
+}
+
 export interface Instruction {
   address: number;
   text: string;

@@ -221,6 +221,7 @@ interface Found {
   text: string;
   title: string;
   bad: string;
+  known: boolean; // what was typed last is answered, so it is a regexp
 }
 
 /** useSearch marks the frames that match what is searched for. The share that matched is exact: the server counts it. */
@@ -232,7 +233,7 @@ function useSearch(model: Model, w: Window): Found {
   const { data, error, for: answered } = useAnswer<Search>(remote ? "/api/search" : "", pairs, 120);
   const current = answered === "/api/search" + queryString(pairs);
   return useMemo(() => {
-    const none = { q, wanted: undefined, text: "", title: "", bad: "" };
+    const none = { q, wanted: undefined, text: "", title: "", bad: "", known: false };
     if (q === "") return none;
     if (app.api.embedded) return searchHere(model, w, q);
     if (error) return { ...none, bad: error.message };
@@ -241,7 +242,7 @@ function useSearch(model: Model, w: Window): Found {
     const wanted = new Uint8Array(model.frames.length);
     model.frames.forEach((f, i) => { if (names.has(f.name ?? "")) wanted[i] = 1; });
     return {
-      q, wanted, bad: "",
+      q, wanted, bad: "", known: current,
       // Boxes may stay marked for what was typed before, but a number must not.
       text: current ? `${percent(data.value, data.total)} matched` : "",
       title: `${group(data.count)} ${data.count === 1 ? "function" : "functions"}`,
@@ -254,13 +255,13 @@ function searchHere(model: Model, w: Window, q: string): Found {
   try {
     rx = new RegExp(q);
   } catch {
-    return { q, wanted: undefined, text: "", title: "", bad: "this is no regular expression" };
+    return { q, wanted: undefined, text: "", title: "", bad: "this is no regular expression", known: false };
   }
   const wanted = new Uint8Array(model.frames.length);
   let n = 0;
   model.frames.forEach((f, i) => { if (rx.test(f.name ?? "")) { wanted[i] = 1; n++; } });
   const whole = model.rows[w.top.row].cum[w.top.i];
-  return { q, wanted, bad: "", text: `${percent(matchedValue(model, w, wanted), whole)} matched`, title: `${n} functions of those drawn` };
+  return { q, wanted, bad: "", known: true, text: `${percent(matchedValue(model, w, wanted), whole)} matched`, title: `${n} functions of those drawn` };
 }
 
 function SearchBox({ search, at, hits, onStep }: { search: Found; at: number; hits: number; onStep: (d: number) => void }) {
@@ -289,9 +290,9 @@ function SearchBox({ search, at, hits, onStep }: { search: Found; at: number; hi
             </span>
             {!api.embedded && (
               <>
-                <button onClick={() => filter("focus")} title="keep only samples with a match">Focus</button>
-                <button onClick={() => filter("hide")} title="take matches out of the stacks">Hide</button>
-                <button onClick={() => filter("show")} title="take all else out of the stacks">Only</button>
+                <button disabled={!search.known} onClick={() => filter("focus")} title="keep only samples with a match">Focus</button>
+                <button disabled={!search.known} onClick={() => filter("hide")} title="take matches out of the stacks">Hide</button>
+                <button disabled={!search.known} onClick={() => filter("show")} title="take all else out of the stacks">Only</button>
               </>
             )}
           </>

@@ -1,12 +1,13 @@
 // What stands above every view: what is looked at, the views, and the filters that were applied.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { App, asked, benched, compared, loaded, metricOf, profiled, recordingOf, timed, useApp } from "./data";
+import { App, asked, benched, compared, loaded, metricOf, profiled, recordingOf, timed, useAnswer, useApp } from "./data";
+import { Check, Failure } from "./api";
 import { duration, group, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { readable } from "./names";
 import { Icon, Link, copy } from "./parts";
-import { State, add, get, go, href, put, queryString, settle, state as latest, steps, to, without } from "./state";
+import { add, get, go, href, put, queryString, settle, state as latest, steps, to, without } from "./state";
 import { Theme } from "./colors";
 
 export interface View {
@@ -142,7 +143,8 @@ function Help() {
     <>
       <button onClick={() => dialog.current?.showModal()} title="keys (?)" aria-label="keys">?</button>
       <dialog ref={dialog} aria-label="Keys" onClick={(e) => { if (e.target === e.currentTarget) dialog.current?.close(); }}>
-        <div class="sheet">
+        {/* Without autofocus the button at its end would have the focus, and be scrolled to. */}
+        <div class="sheet" tabIndex={-1} autofocus>
           <h2>Keys</h2>
           <div class="columns">
             {sheet.map(([title, keys]) => (
@@ -202,7 +204,7 @@ export function Pills() {
         </span>
       ))}
       {shown.length > 1 && <button class="small" onClick={() => go({ ...state, pairs: state.pairs.filter(([k]) => controlled.has(k) || k.startsWith("ui.")) })}>remove all</button>}
-      {adding ? <AddFilter state={state} onDone={() => setAdding(false)} /> : <button class="small" onClick={() => setAdding(true)}><Icon name="plus" />add</button>}
+      {api.embedded ? null : adding ? <AddFilter onDone={() => setAdding(false)} /> : <button class="small" onClick={() => setAdding(true)}><Icon name="plus" />add</button>}
     </div>
   );
 }
@@ -235,26 +237,40 @@ function readableStep(key: string, v: string): string {
   return v.slice(0, at) + readable(v.slice(at));
 }
 
-function AddFilter({ state, onDone }: { state: State; onDone: () => void }) {
-  const { session } = useApp();
+/** AddFilter is where a filter is typed. What no view can answer is told there, and the view stays. */
+function AddFilter({ onDone }: { onDone: () => void }) {
+  const { api, session } = useApp();
   const [key, setKey] = useState("focus");
   const [text, setText] = useState("");
+  const [refused, setRefused] = useState(""); // why what was entered is not taken
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => box.current?.focus(), []);
+  const typed = useAnswer<Check>(text === "" ? "" : "/api/check", [[key, text]], 120);
+  const bad = refused || (typed.waiting ? "" : typed.data?.error ?? "");
   const about = (name: string) => session.keys.find((k) => k.name === name);
+  const enter = async () => {
+    if (text === "") return onDone();
+    // It may have been entered sooner than what was typed is known to be right.
+    let error: string | undefined;
+    try {
+      ({ error } = await api.json<Check>("/api/check", [[key, text]], new AbortController().signal));
+    } catch (e) {
+      error = e instanceof Failure ? e.message : String(e);
+    }
+    if (error) return setRefused(error);
+    go(add(latest(), key, text));
+    onDone();
+  };
   return (
-    <form class="add" onSubmit={(e) => {
-      e.preventDefault();
-      if (text !== "") go(add(state, key, text));
-      onDone();
-    }} onKeyDown={(e) => { if (e.key === "Escape") onDone(); }}>
-      <select aria-label="Kind of filter" value={key} onChange={(e) => setKey(e.currentTarget.value)}>
+    <form class="add" onSubmit={(e) => { e.preventDefault(); void enter(); }} onKeyDown={(e) => { if (e.key === "Escape") onDone(); }}>
+      <select aria-label="Kind of filter" value={key} onChange={(e) => { setKey(e.currentTarget.value); setRefused(""); }}>
         {steps.filter((s) => s !== "tag-root").map((s) => <option value={s}>{s}</option>)}
       </select>
-      <input ref={box} aria-label="What to filter by" placeholder={about(key)?.value ?? "RX"} value={text} onInput={(e) => setText(e.currentTarget.value)} spellcheck={false} />
+      <input ref={box} aria-label="What to filter by" placeholder={about(key)?.value ?? "RX"} value={text} spellcheck={false}
+        aria-invalid={bad !== ""} aria-describedby="add-said" onInput={(e) => { setText(e.currentTarget.value); setRefused(""); }} />
       <button type="submit">Apply</button>
       <button type="button" onClick={onDone}>Cancel</button>
-      <span class="quiet">{about(key)?.doc}</span>
+      <span id="add-said" class={bad === "" ? "quiet" : "bad"} aria-live="polite">{bad || about(key)?.doc}</span>
     </form>
   );
 }

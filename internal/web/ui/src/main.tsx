@@ -4,7 +4,7 @@ import { ComponentType, render } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Failure, Session, connect } from "./api";
 import { BenchView, CompareView } from "./compare";
-import { App, AppContext, profiled, timed, useBusy } from "./data";
+import { App, AppContext, profiled, recordingOf, timed, useBusy } from "./data";
 import { DiffView } from "./diff";
 import { FlameView } from "./flame";
 import { GraphView } from "./graph";
@@ -78,13 +78,23 @@ function Page() {
             <Message title="Nothing is open"><p><code>hone web cpu.pprof</code> opens a profile.</p></Message>
           ) : Current && !others.has(view) && !profiled(app) ? (
             <Message title="There is no profile in this recording"><p>What there is stands above.</p></Message>
-          ) : Current ? <Current key={view} /> : (
-            <Message title={`There is no view ${now.view}`}><p>The views are above.</p></Message>
-          )}
+          ) : Current ? <Current key={view} /> : <NoView app={app} />}
         </main>
         <Toast />
       </PaletteContext.Provider>
     </AppContext.Provider>
+  );
+}
+
+/** NoView stands where an address asks for a view that is not there. Some are on the command line only. */
+function NoView({ app }: { app: App }) {
+  const { session, state: now } = app;
+  const ref = recordingOf(app)?.ref ?? "REF";
+  return (
+    <Message title={`There is no view ${now.view} here`}>
+      {session.views.some((v) => v.name === now.view) && <p><code>hone {now.view} {ref}</code> shows it on the command line.</p>}
+      <p>The views of this page are above.</p>
+    </Message>
   );
 }
 
