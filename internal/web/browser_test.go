@@ -393,6 +393,38 @@ func TestPageSaved(t *testing.T) {
 	}
 }
 
+// A comparison that was saved as one file shows what is gone, in the picture and in the table of what moved most.
+func TestPageSavedDiff(t *testing.T) {
+	before, after := []byte("main;work 2\nmain;old 6\n"), []byte("main;work 3\n")
+	p := open(t, serve(t, after, before), 1280, 800)
+	p.visit("/diff?base=p1.pb.gz")
+	picture := p.pixel(-5, 45)
+	link := eval[string](p, `(() => { const menu = document.querySelector(".menu"); menu.open = true; return new Promise((done) => setTimeout(() => done([...menu.querySelectorAll("a")].find((a) => a.textContent.includes(".html")).getAttribute("href")), 100)); })()`)
+	html := eval[string](p, fmt.Sprintf(`fetch(%q).then((r) => r.text())`, link))
+	file := filepath.Join(t.TempDir(), "saved.html")
+	if err := os.WriteFile(file, []byte(html), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.do(chromedp.Navigate("file://" + file))
+	p.settled()
+	p.visitTab("Diff")
+	if got := p.pixel(-5, 45); got != picture {
+		t.Errorf("where something is gone the saved picture is %v, and the page had %v", got, picture)
+	}
+	if got := p.text(".movers"); !strings.Contains(got, "old") || !strings.Contains(got, "gone") {
+		t.Errorf("the table of what moved says %q", got)
+	}
+	if got := p.text(".headline"); !strings.Contains(got, "8 → 3") || !strings.Contains(got, "p1.pb.gz") {
+		t.Errorf("the headline says %q", got)
+	}
+	p.click("th button", "change with callees")
+	p.wait(`location.hash.includes("sort=cum") && document.querySelector("th[aria-sort]").innerText.startsWith("change with")`)
+	p.settled()
+	if got := p.text(".movers"); !strings.Contains(got, "old") {
+		t.Errorf("sorted, the table says %q", got)
+	}
+}
+
 // Scripts and styles come from the server's files only.
 func TestPageCSP(t *testing.T) {
 	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)

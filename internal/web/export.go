@@ -91,7 +91,15 @@ func savedAnswers(in []*recording.Recording, q query.Query, version string) (map
 	}
 	s := session{Version: version, Recordings: []sessionRecord{first}}
 	s.describe()
-	answers := map[string]any{"/api/session": s}
+	answers := map[string]any{}
+	if len(in) > 1 {
+		s.Base = in[1].Ref
+		if err := saveDiff(answers, in, q); err != nil {
+			return nil, err
+		}
+		q.Gone = true // as pages show comparisons
+	}
+	answers["/api/session"] = s
 
 	flames, err := view.NewFlames(in, q)
 	if err != nil {
@@ -114,6 +122,20 @@ func savedAnswers(in []*recording.Recording, q query.Query, version string) (map
 		answers[key] = top
 	}
 	return answers, nil
+}
+
+// saveDiff adds what changed most.
+func saveDiff(answers map[string]any, in []*recording.Recording, q query.Query) error {
+	q.Root, q.Min, q.Limit = "", 0, maxSavedRows
+	for sort, key := range map[string]string{"flat": "/api/diff", "cum": "/api/diff?sort=cum"} {
+		q.Sort = sort
+		diff, err := view.Diff(in, q)
+		if err != nil {
+			return err
+		}
+		answers[key] = diff
+	}
+	return nil
 }
 
 // savedMetric returns the only metric that a saved page has numbers of.

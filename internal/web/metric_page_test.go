@@ -13,12 +13,12 @@ func TestPageMetricByAnyName(t *testing.T) {
 	const shown = `document.querySelector(".pick.narrow select").selectedOptions[0]?.textContent ?? ""`
 	p := open(t, serveRecordings(t, web.Recorded(t)), 1280, 800)
 	for _, c := range []struct{ query, metric, headline string }{
-		{"", "cpu", "50ns · 1s long · 2 samples"},
-		{"?metric=samples", "cpu:samples", "5 · 1s long · 2 samples"},
-		{"?metric=delay", "block", "100ns · 1s long · 1 sample"},
-		{"?metric=block:delay", "block", "100ns · 1s long · 1 sample"},
-		{"?metric=mutex:delay", "mutex", "200ns · 1s long · 1 sample"},
-		{"?metric=mutex:contentions", "mutex:contentions", "1 · 1s long · 1 sample"},
+		{"", "cpu", "50ns · 2s long · 2 samples"},
+		{"?metric=samples", "cpu:samples", "5 · 2s long · 2 samples"},
+		{"?metric=delay", "block", "100ns · 2s long · 1 sample"},
+		{"?metric=block:delay", "block", "100ns · 2s long · 1 sample"},
+		{"?metric=mutex:delay", "mutex", "200ns · 2s long · 1 sample"},
+		{"?metric=mutex:contentions", "mutex:contentions", "1 · 2s long · 1 sample"},
 	} {
 		p.visit("/overview" + c.query)
 		if got := eval[string](p, shown); got != c.metric {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
 )
 
 // open returns a server of profiles in folded form, and its host.
@@ -352,6 +353,48 @@ func TestPage(t *testing.T) {
 	}
 	if asked := strings.TrimSpace(get(s, h, "/api/session").Body.String()); asked != data {
 		t.Errorf("the page has %s, the answer is %s", data, asked)
+	}
+}
+
+// TestSavedDiffKeepsWhatIsGone holds that a saved comparison has what the page shows of it: calls that are gone with the
+// width that they had, and the functions that changed most.
+func TestSavedDiffKeepsWhatIsGone(t *testing.T) {
+	s, h := open(t, "main;work 3\n", "main;work 2\nmain;old 6\n")
+	inPage := func(path string) (answers map[string]json.RawMessage) {
+		_, rest, _ := strings.Cut(get(s, h, path).Body.String(), `id="hone-data"`)
+		_, rest, _ = strings.Cut(rest, ">")
+		data, _, _ := strings.Cut(rest, "</script>")
+		if err := json.Unmarshal([]byte(data), &answers); err != nil {
+			t.Fatalf("%v: %.200s", err, data)
+		}
+		return answers
+	}
+	answers := inPage("/download/html?ref=0.folded&base=1.folded")
+	var shown, saved flameAnswer
+	answered(t, get(s, h, "/api/flame?gone=true&base=1.folded"), &shown)
+	if err := json.Unmarshal(answers["/api/flame"], &saved); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := saved.text(), shown.text(); got != want || !strings.Contains(got, "old@2+6") && !strings.Contains(got, "old@0+6") {
+		t.Errorf("saved %s, shown %s", got, want)
+	}
+	for _, key := range []string{"/api/diff", "/api/diff?sort=cum"} {
+		var diff report.Diff
+		if err := json.Unmarshal(answers[key], &diff); err != nil {
+			t.Fatalf("%s: %v", key, err)
+		}
+		if i := slices.IndexFunc(diff.Rows, func(r report.DiffRow) bool { return r.Name == "old" }); i < 0 || diff.Rows[i].FlatBefore != 6 || diff.Rows[i].Flat != 0 {
+			t.Errorf("%s: %s", key, answers[key])
+		}
+	}
+	var there session
+	if err := json.Unmarshal(answers["/api/session"], &there); err != nil || there.Base != "1.folded" {
+		t.Errorf("the page compares with %q, %v", there.Base, err)
+	}
+
+	// A page of one profile compares with nothing.
+	if _, ok := inPage("/download/html")["/api/diff"]; ok {
+		t.Error("without a base there is a comparison")
 	}
 }
 

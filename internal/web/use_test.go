@@ -194,7 +194,7 @@ func TestPageAddFilter(t *testing.T) {
 	p.wait(`document.querySelector(".add") === null`)
 
 	// What is no regexp is told at the field, while it is typed and when it is entered, and the view stays.
-	told := `document.querySelector(".add .bad")?.innerText.includes("missing closing )") && document.querySelector(".add input").getAttribute("aria-invalid") === "true"`
+	told := `document.querySelector(".add .bad")?.innerText.includes("missing closing )") === true && document.querySelector(".add input").getAttribute("aria-invalid") === "true"`
 	now := p.text("table")
 	for _, kind := range []string{"focus", "tag"} {
 		add(kind, "a(b")
@@ -437,4 +437,37 @@ func TestPageMedia(t *testing.T) {
 	p.wait(rows + ` > 200`)
 	eval[bool](p, `dispatchEvent(new Event("afterprint"))`)
 	p.wait(fmt.Sprintf(`%s <= %d`, rows, some))
+}
+
+// The sheet of keys opens at its beginning, also where not all of it fits.
+func TestPageHelpOpensAtItsBeginning(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 400)
+	p.visit("/top")
+	p.click(".head-end button", "?")
+	p.wait(`document.querySelector("dialog").open`)
+	eval[bool](p, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+	if !eval[bool](p, `document.querySelector("dialog").scrollHeight > document.querySelector("dialog").clientHeight`) {
+		t.Fatal("all of it fits")
+	}
+	if got := eval[int](p, `document.querySelector("dialog").scrollTop`); got != 0 {
+		t.Errorf("it opens %d pixels down", got)
+	}
+	p.key(kb.Escape)
+	p.wait(`!document.querySelector("dialog").open`)
+}
+
+// An address of a view that pages do not have shows a page that says so, with the command that has it.
+func TestPageNoSuchView(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["goroutine"]), 1280, 800)
+	p.visit("/goroutines")
+	if got := p.text("main"); !strings.Contains(got, "There is no view goroutines here") || !strings.Contains(got, "hone goroutines p0.pb.gz") {
+		t.Errorf("/goroutines shows %q", got)
+	}
+	p.forgive("404 (Not Found)")
+	p.visitTab("Top")
+	p.visit("/list?arg=" + url.QueryEscape(`^testing\.tRunner$`))
+	p.wait(`location.pathname === "/source"`)
+	if text := p.text(".code"); !strings.Contains(text, "fn(t)") {
+		t.Errorf("/list shows %.300s", text)
+	}
 }

@@ -43,6 +43,7 @@ export interface Recording {
 
 export interface Session {
   version: string;
+  base?: string; // what is compared with at first, or in a saved page at all
   advises?: boolean; // findings can be asked for
   source?: string; // where the sources are, as the user said
   recordings: Recording[];

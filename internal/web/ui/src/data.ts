@@ -31,6 +31,11 @@ export function metricOf(app: App): Metric | undefined {
   return metrics.find((m) => m.type === name) ?? metrics.find((m) => m.names?.includes(name));
 }
 
+/** baseOf returns what the recording is compared with, or "". A saved page is of one comparison, or of none. */
+export function baseOf({ api, session, state }: App): string {
+  return get(state, "base") || (api.embedded ? session.base ?? "" : "");
+}
+
 /** timed tells whether a recording says how its run went over time. */
 export function timed(app: App): boolean {
   return app.api.has("/api/timeline") && (recordingOf(app)?.parts?.includes("metrics") ?? false);

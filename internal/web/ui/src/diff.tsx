@@ -2,7 +2,7 @@
 
 import { nameOf } from "./names";
 import { Diff, DiffRow } from "./api";
-import { asked, useAnswer, useApp } from "./data";
+import { asked, baseOf, useAnswer, useApp } from "./data";
 import { FlameView, Toggle } from "./flame";
 import { group, growth, signed, value } from "./format";
 import { Message, Notes, Problem } from "./parts";
@@ -11,8 +11,8 @@ import { Column, VirtualTable } from "./table";
 
 export function DiffView() {
   const app = useApp();
-  const { state, session } = app;
-  const base = get(state, "base");
+  const { api, state, session } = app;
+  const base = baseOf(app);
   const sort = get(state, "sort") || "flat";
   const { data, error, waiting } = useAnswer<Diff>(base ? "/api/diff" : "", asked(app, "diff", ["limit", get(state, "limit") || "1000"]));
   if (!base) {
@@ -42,7 +42,7 @@ export function DiffView() {
   ];
   const most = Math.max(...(data.rows ?? []).map((r) => Math.abs(r.flat - r.flat_before)), 1);
   const d = data.total - data.before.total;
-  const normal = get(state, "normalize") !== "";
+  const normal = api.embedded ? data.normalized === true : get(state, "normalize") !== "";
   const selected = get(state, "ui.sel");
   return (
     <div class="diff">
@@ -51,10 +51,10 @@ export function DiffView() {
           <b>{data.metric} {value(data.before.total, data.unit)} → {value(data.total, data.unit)}</b>{" "}
           <span class={d > 0 ? "more" : d < 0 ? "less" : ""}>{signed(d, data.unit)}, {growth(data.before.total, data.total)}</span>
         </p>
-        <div class="group">
+        {!api.embedded && <div class="group">
           <Toggle on={!normal} onClick={() => go(put(state, "normalize", ""))}>Absolute</Toggle>
           <Toggle on={normal} onClick={() => go(put(state, "normalize", "true"))}>Normalised</Toggle>
-        </div>
+        </div>}
         <p class="quiet">
           {normal
             ? "Before is scaled to the total of after: what is compared is shares, not amounts."

@@ -1,13 +1,13 @@
 // What stands above every view: what is looked at, the views, and the filters that were applied.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { App, asked, benched, compared, loaded, metricOf, profiled, recordingOf, timed, useAnswer, useApp } from "./data";
+import { App, asked, baseOf, benched, compared, loaded, metricOf, profiled, recordingOf, timed, useAnswer, useApp } from "./data";
 import { Check, Failure } from "./api";
 import { duration, group, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { readable } from "./names";
 import { Icon, Link, copy } from "./parts";
-import { add, get, go, href, put, queryString, settle, state as latest, steps, to, without } from "./state";
+import { Pair, add, get, go, href, put, queryString, settle, state as latest, steps, to, without } from "./state";
 import { Theme } from "./colors";
 
 export interface View {
@@ -44,7 +44,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
   const now = metricOf(app);
   const metric = now?.type ?? get(state, "metric");
   const others = recordings.filter((r) => r.ref !== ref);
-  const base = get(state, "base");
+  const base = baseOf(app);
   const headline = [
     now && value(now.total, now.unit),
     rec?.duration_nanos ? duration(rec.duration_nanos) + " long" : "",
@@ -69,6 +69,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
           <select value={base} onChange={(e) => go(put(put(e.currentTarget.value === "" || state.view === "diff" ? state : to(state, "diff"), "base", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
             <option value="" selected={base === ""}>compare with…</option>
             {others.map((r) => <option value={r.ref} selected={r.ref === base}>against {r.ref}</option>)}
+            {api.embedded && <option value={base} selected>against {base}</option>}
           </select>
         </label>
       )}
@@ -124,7 +125,9 @@ function Download() {
     const table = tables.has(format);
     const view = table ? (written.has(app.state.view) ? app.state.view : "top") : format === "svg" || format === "png" ? (app.state.view === "graph" ? "graph" : "flame") : "";
     const grammar = view === "graph" ? "dot" : view || "flame";
-    return "/download/" + format + queryString([...(view ? [["view", view] as [string, string]] : []), ...asked(app, grammar).filter(([k]) => k !== "root" || grammar === "flame")]);
+    const picture = grammar === "flame" && !table && get(app.state, "base") !== "" && get(app.state, "ui.gone") !== "no";
+    const extra: Pair[] = [...(view ? [["view", view] as Pair] : []), ...(picture ? [["gone", "true"] as Pair] : [])];
+    return "/download/" + format + queryString([...extra, ...asked(app, grammar).filter(([k]) => k !== "root" || grammar === "flame")]);
   };
   return (
     <details class="menu" ref={menu} onToggle={(e) => setOpen(e.currentTarget.open)}>
