@@ -443,6 +443,7 @@ export class Failure extends Error {
   constructor(
     message: string,
     readonly hint = "",
+    readonly away = false, // nobody answers this page any more, so it is not the question that is wrong
   ) {
     super(message);
   }
@@ -465,38 +466,37 @@ class Server implements Api {
   async json<T>(path: string, pairs: Pair[], signal: AbortSignal): Promise<T> {
     const given = path === "/api/session" && document.getElementById("hone-session")?.textContent;
     if (given) return JSON.parse(given) as T;
-    const r = await this.ask(path, pairs, signal);
-    return (await r.json()) as T;
-  }
-
-  async text(path: string, pairs: Pair[], signal: AbortSignal): Promise<string> {
-    const r = await this.ask(path, pairs, signal);
-    return r.text();
+    return JSON.parse(await this.text(path, pairs, signal)) as T;
   }
 
   has(): boolean {
     return true;
   }
 
-  private async ask(path: string, pairs: Pair[], signal: AbortSignal): Promise<Response> {
+  async text(path: string, pairs: Pair[], signal: AbortSignal): Promise<string> {
     let r: Response;
+    let text: string;
     try {
       r = await fetch(path + queryString(pairs), { signal, headers: { Accept: "application/json, */*" } });
+      text = await r.text();
     } catch (e) {
       if (signal.aborted) throw e;
-      throw new Failure("the server does not answer", "start hone web again, then reload this page");
+      throw new Failure("hone web does not answer: it has stopped, or the connection to it is lost", goOn, true);
     }
-    if (r.ok) return r;
-    const text = await r.text();
+    if (r.ok) return text;
+    if (r.status === 403) throw new Failure("this page is of a hone web that has stopped; at its address there is another one", goOn, true);
+    let said: { error: string; hint?: string };
     try {
-      const said = JSON.parse(text) as { error: string; hint?: string };
-      throw new Failure(said.error, said.hint);
-    } catch (e) {
-      if (e instanceof Failure) throw e;
+      said = JSON.parse(text) as typeof said;
+    } catch {
       throw new Failure(`the server says ${r.status} ${r.statusText}`, text.slice(0, 200));
     }
+    throw new Failure(said.error, said.hint);
   }
 }
+
+// Reloading would not help: a hone web that is started anew has another address, or at least another token.
+const goOn = "start hone web again, and open the address that it prints";
 
 /** Embedded answers from a map of requests to responses. */
 class Embedded implements Api {

@@ -2,7 +2,7 @@
 // any more is taken back.
 
 import { createContext } from "preact";
-import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import { Api, Failure, Metric, Recording, Session } from "./api";
 import { Pair, State, get, queryString, steps } from "./state";
 
@@ -82,6 +82,34 @@ export interface Answer<T> {
   waiting: boolean;
 }
 
+// Why nobody answers, as long as that is so. What is there is then worth more than what is not.
+let away: Failure | undefined;
+let tries = 0; // that somebody asked for since
+const attending = new Set<() => void>();
+
+function attend(now: Failure | undefined): void {
+  if (now === away) return;
+  away = now;
+  for (const f of attending) f();
+}
+
+/** tryAgain has asked anew what nobody has answered. */
+export function tryAgain(): void {
+  tries++;
+  for (const f of attending) f();
+}
+
+/** useAway tells why nobody answers, if so. */
+export function useAway(): Failure | undefined {
+  const [, again] = useReducer((n: number, _: void) => n + 1, 0);
+  useEffect(() => {
+    const look = () => again();
+    attending.add(look);
+    return () => void attending.delete(look);
+  }, []);
+  return away;
+}
+
 // Profiles do not change while they are open, so an answer stays true. A few are kept to make going back instant.
 const kept = new Map<string, unknown>();
 const most = 40;
@@ -89,6 +117,11 @@ const most = 40;
 function keep(key: string, data: unknown): void {
   kept.set(key, data);
   if (kept.size > most) kept.delete(kept.keys().next().value!);
+}
+
+/** peek returns an answer that was kept, without asking for it. */
+export function peek<T>(path: string, pairs: Pair[]): T | undefined {
+  return kept.get(path + queryString(pairs)) as T | undefined;
 }
 
 // What useAhead asks for now. Whoever asks for the same waits for that answer, and whoever asks for something else takes
@@ -100,6 +133,15 @@ export function useAnswer<T>(path: string, pairs: Pair[], delay = 0, kind: "json
   const { api } = useApp();
   const key = path && path + queryString(pairs);
   const [answer, setAnswer] = useState<Answer<T>>({ data: undefined, for: "", error: undefined, waiting: key !== "" });
+  const lost = useRef(""); // what nobody has answered
+  const [attempt, setAttempt] = useState(tries);
+  useEffect(() => {
+    const look = () => {
+      if (lost.current !== "") setAttempt(tries);
+    };
+    attending.add(look);
+    return () => void attending.delete(look);
+  }, []);
   // Not after the next frame, as other effects: that would be the time of a frame lost.
   useLayoutEffect(() => {
     if (key === "") {
@@ -126,13 +168,18 @@ export function useAnswer<T>(path: string, pairs: Pair[], delay = 0, kind: "json
         .then(
           (data) => {
             if (stop.signal.aborted) return;
+            lost.current = "";
+            attend(undefined);
             keep(key, data);
             setAnswer({ data, for: key, error: undefined, waiting: false });
           },
           (e: unknown) => {
             if (stop.signal.aborted) return;
             const error = e instanceof Failure ? e : new Failure(String(e));
-            setAnswer((a) => ({ ...a, error, waiting: false }));
+            lost.current = error.away ? key : "";
+            attend(error.away ? error : undefined);
+            // What was there before stays where nobody answers.
+            setAnswer((a) => ({ ...a, error: error.away && a.data !== undefined ? undefined : error, waiting: false }));
           },
         )
         .finally(() => busy(-1));
@@ -143,13 +190,13 @@ export function useAnswer<T>(path: string, pairs: Pair[], delay = 0, kind: "json
       clearTimeout(timer);
       stop.abort();
     };
-  }, [key]);
+  }, [key, attempt]);
   // What was kept is there before the effect has run.
   if (key !== "" && answer.for !== key && kept.has(key)) {
     return { data: kept.get(key) as T, for: key, error: undefined, waiting: false };
   }
   // Nor has it when the question is new.
-  return { ...answer, waiting: answer.waiting || (key !== "" && answer.for !== key && !answer.error) };
+  return { ...answer, waiting: answer.waiting || (key !== "" && answer.for !== key && !answer.error && lost.current !== key) };
 }
 
 const restful = 40; // milliseconds; a key that is held down repeats sooner

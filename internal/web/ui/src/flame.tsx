@@ -14,7 +14,7 @@ import { useFlagged } from "./advice";
 import { Detail, Panel } from "./panel";
 import { Dot, Icon, Nothing, Notes, Problem, useActions } from "./parts";
 import { Pair, State, add, drift, get, go, put, queryString, state as latest } from "./state";
-import { App, asked, useAhead, useAnswer, useApp } from "./data";
+import { App, asked, peek, useAhead, useAnswer, useApp } from "./data";
 import { group, percent, value } from "./format";
 import { PaletteContext } from "./theme";
 import { functionOf, short } from "./names";
@@ -23,9 +23,11 @@ import { functionOf, short } from "./names";
 export function FlameView() {
   const app = useApp();
   const { state } = app;
-  const { data, error, waiting } = useAnswer<Flame>("/api/flame", question(app));
+  const { data: answer, error, waiting } = useAnswer<Flame>("/api/flame", question(app));
+  // Where nobody answers, what was sent of the whole is worth a look closer.
+  const data = answer ?? (error?.away ? peek<Flame>("/api/flame", question({ ...app, state: put(state, "root", "") })) : undefined);
   const model = useMemo(() => data && decode(data), [data]);
-  if (error && !waiting) return <Problem error={error} />;
+  if (error && !waiting && !(error.away && data)) return <Problem error={error} />;
   if (!data || !model) return <div class="blank" aria-busy="true" />;
   if (model.rows.length === 0 || (model.width === 0 && !data.path?.length)) return <Nothing head={data} />;
   return <Zoomed data={data} model={model} state={state} stale={waiting} />;

@@ -4,7 +4,7 @@ import { ComponentType, render } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Failure, Session, connect } from "./api";
 import { BenchView, CompareView } from "./compare";
-import { App, AppContext, profiled, recordingOf, timed, useBusy } from "./data";
+import { App, AppContext, profiled, recordingOf, timed, tryAgain, useAway, useBusy } from "./data";
 import { DiffView } from "./diff";
 import { FlameView } from "./flame";
 import { GraphView } from "./graph";
@@ -72,6 +72,7 @@ function Page() {
         <Header theme={theme} onTheme={nextTheme} />
         <Tabs />
         <Pills />
+        <Away />
         {view !== "timeline" && timed(app) && <Strip />}
         <main id={"view-" + view} data-view={view}>
           {session.recordings.length === 0 ? (
@@ -84,6 +85,22 @@ function Page() {
       </PaletteContext.Provider>
     </AppContext.Provider>
   );
+}
+
+/** Away says that nobody answers this page any more, and how to go on. What was there stays. */
+function Away() {
+  const away = useAway();
+  if (!away) return null;
+  return (
+    <div class="away" role="alert">
+      <p><b>{sentence(away.message)}</b> What is shown here stays as it was; new views, filters and details need a server.</p>
+      <p>{sentence(away.hint)} <button class="small" onClick={tryAgain}>Try again</button></p>
+    </div>
+  );
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1) + ".";
 }
 
 /** NoView stands where an address asks for a view that is not there. Some are on the command line only. */

@@ -90,7 +90,7 @@ export function Message({ title, children }: { title: string; children?: Compone
 
 export function Problem({ error }: { error: Failure }) {
   const { state } = useApp();
-  const filtered = state.pairs.some(([k]) => !k.startsWith("ui.") && k !== "ref" && k !== "metric" && k !== "base");
+  const filtered = !error.away && state.pairs.some(([k]) => !k.startsWith("ui.") && k !== "ref" && k !== "metric" && k !== "base");
   return (
     <div class="message problem" role="alert">
       <h2>{error.message}</h2>
