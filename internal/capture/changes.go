@@ -3,14 +3,13 @@ package capture
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/recording"
 )
 
@@ -32,14 +31,15 @@ type tree struct {
 func treeOf(ctx context.Context, dir string) *tree {
 	ctx, stop := context.WithTimeout(ctx, gitTime)
 	defer stop()
-	top, _, err := git(ctx, dir, 4<<10, "rev-parse", "--show-toplevel", "HEAD")
-	lines := strings.Split(strings.TrimSpace(string(top)), "\n")
+	top, err := git.Command{Dir: dir}.Line(ctx, "rev-parse", "--show-toplevel", "HEAD")
+	lines := strings.Split(top, "\n")
 	if err != nil || len(lines) != 2 {
 		return nil
 	}
 	t := &tree{revision: lines[1]}
-	status, _, err := git(ctx, lines[0], 16<<20, "status", "--porcelain", "-z")
-	if err != nil {
+	in := git.Command{Dir: lines[0]}
+	status, err := in.Run(ctx, "status", "--porcelain", "-z")
+	if err != nil && !errors.Is(err, git.ErrTooLarge) {
 		return t
 	}
 	var untracked []string
@@ -71,41 +71,12 @@ func treeOf(ctx context.Context, dir string) *tree {
 		}
 		fmt.Fprintf(&b, "# new: %q\n", name)
 	}
-	diff, cut, err := git(ctx, lines[0], maxDiff, "diff", "--no-color", "--no-ext-diff", "--no-textconv", "HEAD")
-	if err != nil {
-		cut = true
-	}
-	t.changes.Cut = cut
+	in.Limit = maxDiff
+	diff, err := in.Run(ctx, "diff", "--no-color", "--no-ext-diff", "--no-textconv", "HEAD")
+	t.changes.Cut = err != nil
 	b.Write(diff)
 	t.text = b.Bytes()
 	return t
-}
-
-// git runs a git command that changes nothing, and returns at most limit bytes of what it prints, and whether that is
-// not all.
-func git(ctx context.Context, dir string, limit int64, args ...string) (text []byte, cut bool, err error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, false, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, false, err
-	}
-	text, err = io.ReadAll(io.LimitReader(out, limit+1))
-	if int64(len(text)) > limit {
-		stop() // nobody reads the rest
-		cmd.Wait()
-		return text[:limit], true, nil
-	}
-	if waitErr := cmd.Wait(); err == nil {
-		err = waitErr
-	}
-	return text, false, err
 }
 
 // keepChanges adds to the recording what was not committed when the program was built.

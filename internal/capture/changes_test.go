@@ -56,6 +56,13 @@ func TestTreeOf(t *testing.T) {
 	if got == nil || got.changes.Files != 3 || got.changes.Untracked != 1 || got.changes.Cut {
 		t.Fatalf("changes are %+v", got)
 	}
+	t.Run("in a hook of another repository", func(t *testing.T) {
+		t.Setenv("GIT_DIR", filepath.Join(t.TempDir(), ".git"))
+		t.Setenv("GIT_WORK_TREE", t.TempDir())
+		if again := treeOf(ctx, sub); again == nil || again.revision != got.revision || again.changes != got.changes {
+			t.Errorf("changes are %+v, want %+v", again, got)
+		}
+	})
 	for _, want := range []string{"# new: \"new.go\"\n", "+var changed int\n", "rename to sub/b.go"} {
 		if !strings.Contains(string(got.text), want) {
 			t.Errorf("there is no %q in\n%s", want, got.text)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -165,13 +165,10 @@ func benchFile(ctx context.Context, sys *System, out *output, f *benchFlags) (fi
 
 // historyDir returns the folder with the history of the repository.
 func historyDir(ctx context.Context, sys *System) (string, error) {
-	git := exec.CommandContext(ctx, "git", "rev-parse", "--git-common-dir")
-	git.Dir = sys.Dir
-	text, err := git.Output()
+	dir, err := git.Command{Dir: sys.Dir}.Line(ctx, "rev-parse", "--git-common-dir")
 	if err != nil {
 		return "", &hinted{errors.New("the history of benchmarks belongs to a git repository, and here is none"), "-o FILE.hone keeps a run; hone bench OLD.hone NEW.hone shows several"}
 	}
-	dir := strings.TrimSpace(string(text))
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(sys.Dir, dir)
 	}

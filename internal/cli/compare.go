@@ -2,11 +2,11 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/duel"
+	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -368,6 +369,7 @@ func shareOf(s string) (float64, error) {
 
 // sidesOf finds out what is to be compared with what. done is to be called in any case.
 func sidesOf(cmd *cobra.Command, sys *System, opt *duel.Options, args []string) (done func(), err error) {
+	ctx := cmd.Context()
 	done = func() {}
 	if opt.Commands != nil {
 		if len(args) > 0 || len(opt.Flags) > 0 {
@@ -425,18 +427,18 @@ func sidesOf(cmd *cobra.Command, sys *System, opt *duel.Options, args []string) 
 			}
 		}
 		return done, nil
-	case kind(0) != "" && len(args) > 1 && isMissing(sys, args[1]):
+	case kind(0) != "" && len(args) > 1 && isMissing(ctx, sys, args[1]):
 		return done, fmt.Errorf("comparing %s with %s: %[2]s is not there, and is no revision", args[0], args[1])
 	case kind(0) == "program" || kind(0) == "file":
 		return done, usagef("for example: hone compare old.test new.test, or hone compare main..HEAD", "%s is no revision and no folder, and compare wants two of a kind", args[0])
 	}
 	spec := ""
-	if len(args) > 0 && isRevision(sys, args[0]) {
+	if len(args) > 0 && isRevision(ctx, sys, args[0]) {
 		spec, args = args[0], args[1:]
 	}
 	opt.Packages = args
-	opt.Old, opt.New, done, err = duel.Revisions(cmd.Context(), sys.Dir, spec)
-	if i := slices.IndexFunc(args, func(a string) bool { return isMissing(sys, a) }); i >= 0 && errors.Is(err, duel.ErrNoRepository) {
+	opt.Old, opt.New, done, err = duel.Revisions(ctx, sys.Dir, spec)
+	if i := slices.IndexFunc(args, func(a string) bool { return isMissing(ctx, sys, a) }); i >= 0 && errors.Is(err, duel.ErrNoRepository) {
 		err = fmt.Errorf("%s is not there, and %w", args[i], err)
 	}
 	return done, revisionError("compare", err)
@@ -454,8 +456,8 @@ func revisionError(command string, err error) error {
 }
 
 // isMissing reports whether a word can only name a folder or a file, and that is not there.
-func isMissing(sys *System, s string) bool {
-	if strings.Contains(s, "...") || isRevision(sys, s) {
+func isMissing(ctx context.Context, sys *System, s string) bool {
+	if strings.Contains(s, "...") || isRevision(ctx, sys, s) {
 		return false
 	}
 	_, err := os.Stat(s)
@@ -463,15 +465,15 @@ func isMissing(sys *System, s string) bool {
 }
 
 // isRevision reports whether a word names revisions rather than packages.
-func isRevision(sys *System, s string) bool {
+func isRevision(ctx context.Context, sys *System, s string) bool {
 	if strings.HasPrefix(s, ".") && !strings.HasPrefix(s, "..") || strings.HasSuffix(s, "/...") || strings.HasPrefix(s, "/") {
 		return false
 	}
 	if _, _, ok := strings.Cut(s, ".."); ok {
 		return true
 	}
-	git := exec.Command("git", "-C", cmp.Or(sys.Dir, "."), "rev-parse", "--verify", "--quiet", "--end-of-options", s+"^{commit}")
-	return git.Run() == nil
+	_, err := git.Command{Dir: sys.Dir}.Run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", s+"^{commit}")
+	return err == nil
 }
 
 // writeRaw writes what was measured as lines of benchmarks.

@@ -1,18 +1,16 @@
 package duel
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/recording"
 )
 
@@ -32,120 +30,120 @@ var ErrNoCommit = errors.New("names no commit")
 // Revisions returns the sides that a spec names: A..B are two revisions, A is one against the working tree, and "" is where
 // the work began against the working tree. close removes what was checked out for it.
 func Revisions(ctx context.Context, dir, spec string) (old, new Side, close func(), err error) {
-	var g git
-	close = func() { g.close() }
+	var r repository
+	close = func() { r.close() }
 	defer func() {
 		if err != nil {
 			close()
 		}
 	}()
-	if err := g.open(ctx, dir); err != nil {
+	if err := r.open(ctx, dir); err != nil {
 		return old, new, close, err
 	}
 	before, after, isRange := strings.Cut(spec, "..")
 	if strings.HasPrefix(after, ".") { // A...B is from where they parted
 		after = after[1:]
-		base, err := g.run(ctx, "merge-base", cmp.Or(before, "HEAD"), cmp.Or(after, "HEAD"))
+		base, err := r.run(ctx, "merge-base", cmp.Or(before, "HEAD"), cmp.Or(after, "HEAD"))
 		if err != nil {
 			return old, new, close, fmt.Errorf("finding where %s parted: %w", spec, err)
 		}
 		before = base
 	}
 	if before == "" {
-		if before, err = g.base(ctx); err != nil {
+		if before, err = r.base(ctx); err != nil {
 			return old, new, close, err
 		}
 	}
-	if old, err = g.side(ctx, before); err != nil {
+	if old, err = r.side(ctx, before); err != nil {
 		return old, new, close, err
 	}
 	if isRange && after != "" {
-		new, err = g.side(ctx, after)
+		new, err = r.side(ctx, after)
 		return old, new, close, err
 	}
 	new = Side{Dir: dir, DuelSide: recording.DuelSide{Name: "working tree"}}
-	if new.Rev, err = g.run(ctx, "rev-parse", "HEAD"); err != nil {
+	if new.Rev, err = r.run(ctx, "rev-parse", "HEAD"); err != nil {
 		return old, new, close, err
 	}
-	status, err := g.run(ctx, "status", "--porcelain")
+	status, err := r.run(ctx, "status", "--porcelain")
 	new.Dirty = status != ""
 	return old, new, close, err
 }
 
-// A git is a repository, and what was checked out of it for a while.
-type git struct {
+// A repository is one of git, and what was checked out of it for a while.
+type repository struct {
 	root  string // of the working tree
 	dir   string // where the user is
 	trees []string
 	temp  string
 }
 
-func (g *git) open(ctx context.Context, dir string) (err error) {
-	if g.dir, err = filepath.Abs(dir); err != nil {
+func (r *repository) open(ctx context.Context, dir string) (err error) {
+	if r.dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
-	if g.dir, err = filepath.EvalSymlinks(g.dir); err != nil {
+	if r.dir, err = filepath.EvalSymlinks(r.dir); err != nil {
 		return err
 	}
-	if g.root, err = g.run(ctx, "rev-parse", "--show-toplevel"); err != nil {
-		if errors.Is(err, exec.ErrNotFound) {
+	if r.root, err = r.run(ctx, "rev-parse", "--show-toplevel"); err != nil {
+		if errors.Is(err, git.ErrNotInstalled) {
 			return fmt.Errorf("comparing revisions needs git: %w", err)
 		}
-		return fmt.Errorf("%s: %w", g.dir, ErrNoRepository)
+		return fmt.Errorf("%s: %w", r.dir, ErrNoRepository)
 	}
-	g.root = filepath.FromSlash(g.root)
+	r.root = filepath.FromSlash(r.root)
 	return nil
 }
 
 // base returns the commit where the work in this working tree began: where its branch left the main one, or the last
 // commit when it is on that one and has changes, or the one before.
-func (g *git) base(ctx context.Context) (string, error) {
+func (r *repository) base(ctx context.Context) (string, error) {
 	names := []string{"main", "master", "origin/main", "origin/master"}
-	if head, err := g.run(ctx, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"); err == nil {
+	if head, err := r.run(ctx, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"); err == nil {
 		names = append([]string{head}, names...)
 	}
-	head, err := g.run(ctx, "rev-parse", "HEAD")
+	head, err := r.run(ctx, "rev-parse", "HEAD")
 	if err != nil {
 		return "", fmt.Errorf("the repository has no commit: %w", err)
 	}
 	for _, name := range names {
-		base, err := g.run(ctx, "merge-base", "HEAD", name)
+		base, err := r.run(ctx, "merge-base", "HEAD", name)
 		if err == nil && base != head {
 			return base, nil
 		}
 	}
-	if status, err := g.run(ctx, "status", "--porcelain"); err != nil || status != "" {
+	if status, err := r.run(ctx, "status", "--porcelain"); err != nil || status != "" {
 		return "HEAD", err
 	}
-	if _, err := g.run(ctx, "rev-parse", "--verify", "--quiet", "HEAD~1"); err != nil {
+	if _, err := r.run(ctx, "rev-parse", "--verify", "--quiet", "HEAD~1"); err != nil {
 		return "", errors.New("the only commit has nothing to be compared with, and there are no changes since")
 	}
 	return "HEAD~1", nil
 }
 
 // side checks a revision out into a folder of its own.
-func (g *git) side(ctx context.Context, name string) (s Side, err error) {
+func (r *repository) side(ctx context.Context, name string) (s Side, err error) {
 	s.Name = name
-	if s.Rev, err = g.run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}"); err != nil {
+	if s.Rev, err = r.run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}"); err != nil {
 		return s, fmt.Errorf("%s %w", name, ErrNoCommit)
 	}
 	if len(name) == len(s.Rev) {
 		s.Name = name[:min(len(name), 12)]
 	}
-	if g.temp == "" {
-		if g.temp, err = os.MkdirTemp("", "hone-"); err != nil {
+	if r.temp == "" {
+		if r.temp, err = os.MkdirTemp("", "hone-"); err != nil {
 			return s, err
 		}
-		if g.temp, err = filepath.EvalSymlinks(g.temp); err != nil {
+		if r.temp, err = filepath.EvalSymlinks(r.temp); err != nil {
 			return s, err
 		}
 	}
-	tree := filepath.Join(g.temp, fmt.Sprint(len(g.trees)), filepath.Base(g.root))
-	g.trees = append(g.trees, tree)
-	if _, err := g.run(ctx, "worktree", "add", "--detach", "--quiet", tree, s.Rev); err != nil {
+	tree := filepath.Join(r.temp, fmt.Sprint(len(r.trees)), filepath.Base(r.root))
+	r.trees = append(r.trees, tree)
+	if _, err := r.run(ctx, "worktree", "add", "--detach", "--quiet", tree, s.Rev); err != nil {
 		return s, fmt.Errorf("checking %s out: %w", name, err)
 	}
-	rel, err := filepath.Rel(g.root, g.dir)
+	rel, err := filepath.Rel(r.root, r.dir)
 	if err != nil {
 		return s, err
 	}
@@ -157,36 +155,20 @@ func (g *git) side(ctx context.Context, name string) (s Side, err error) {
 }
 
 // close removes what was checked out, also when it is time to end.
-func (g *git) close() {
+func (r *repository) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	for _, tree := range g.trees {
-		g.run(ctx, "worktree", "remove", "--force", tree)
+	for _, tree := range r.trees {
+		r.run(ctx, "worktree", "remove", "--force", tree)
 	}
-	if g.temp != "" {
-		os.RemoveAll(g.temp)
-		g.run(ctx, "worktree", "prune")
+	if r.temp != "" {
+		os.RemoveAll(r.temp)
+		r.run(ctx, "worktree", "prune")
 	}
-	g.trees, g.temp = nil, ""
+	r.trees, r.temp = nil, ""
 }
 
 // run returns what a git command prints.
-func (g *git) run(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager", "-C", g.dir}, args...)...)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
-	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
-	cmd.WaitDelay = time.Second
-	var out, problem bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &problem
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if ctx.Err() != nil {
-		return "", ctx.Err()
-	}
-	if errors.As(err, &exit) {
-		if line, _, _ := strings.Cut(strings.TrimSpace(problem.String()), "\n"); line != "" {
-			return "", errors.New(strings.TrimPrefix(line, "fatal: "))
-		}
-	}
-	return strings.TrimSpace(out.String()), err
+func (r *repository) run(ctx context.Context, args ...string) (string, error) {
+	return git.Command{Dir: r.dir, Fetch: true}.Line(ctx, args...)
 }

@@ -1,18 +1,15 @@
 package fix
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -145,25 +142,11 @@ func (b *branch) commit(ctx context.Context, file string, text []byte, message s
 
 // git runs git and returns what it prints.
 func (b *branch) git(ctx context.Context, in []byte, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager", "-C", b.top}, args...)...)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "GIT_") && !strings.HasPrefix(v, "GIT_AUTHOR_") && !strings.HasPrefix(v, "GIT_COMMITTER_") && !strings.HasPrefix(v, "GIT_CONFIG")
-	})
-	cmd.Env = append(cmd.Env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
+	c := git.Command{Dir: b.top, Input: in}
 	if b.temp != "" {
-		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+b.temp)
+		c.Env = []string{"GIT_INDEX_FILE=" + b.temp}
 	}
-	cmd.Stdin = bytes.NewReader(in)
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return "", ctx.Err()
-		}
-		line, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
-		return "", fmt.Errorf("git %s: %s", args[0], cmp.Or(line, err.Error()))
-	}
-	return strings.TrimSpace(out.String()), nil
+	return c.Line(ctx, args...)
 }
 
 // message writes a fix with its evidence, for git.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/types/typeutil"
 
+	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gotypes"
 )
 
@@ -21,7 +22,7 @@ const poisonFile = "zz_hone_poison.go"
 // poison makes a package overwrite what it puts into pools, so that it shows when somebody still uses that. It returns the texts
 // of the files that change; none when there is nothing to overwrite.
 func poison(ctx context.Context, dir string) (map[string][]byte, error) {
-	found, err := gotypes.Load(&packages.Config{Context: ctx, Dir: dir, Mode: packages.LoadSyntax}, ".")
+	found, err := gotypes.Load(&packages.Config{Context: ctx, Dir: dir, Env: git.Unbound(nil), Mode: packages.LoadSyntax}, ".")
 	if err != nil {
 		return nil, err
 	}

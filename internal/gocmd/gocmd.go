@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/hone-perf/hone/internal/git"
 )
 
 // A Command runs the go command. The zero Command does it in the current folder.
@@ -62,6 +64,7 @@ func (c Command) Said(ctx context.Context, args ...string) ([]byte, error) {
 func (c Command) run(ctx context.Context, args []string) (out, said []byte, err error) {
 	cmd := exec.CommandContext(ctx, cmp.Or(c.Tool, "go"), args...)
 	cmd.Dir, cmd.Env = c.Dir, c.Env
+	cmd.Env = git.Unbound(cmd.Environ()) // it asks git about the folder that it builds in
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	Interrupted(cmd)

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/duel"
+	"github.com/hone-perf/hone/internal/git"
 )
 
 // A Change is two versions of a folder of Go code. Old and New are there until Close.
@@ -107,11 +107,11 @@ func (c *Change) revisions(ctx context.Context, dir, spec string) error {
 
 // patch makes the new version of what the working tree is and what a patch makes of it.
 func (c *Change) patch(ctx context.Context, dir, file, name string) error {
-	out, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+	top, err := git.Command{Dir: dir}.Line(ctx, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return err
 	}
-	top := filepath.FromSlash(strings.TrimSpace(string(out)))
+	top = filepath.FromSlash(top)
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (c *Change) patch(ctx context.Context, dir, file, name string) error {
 	if err != nil {
 		return err
 	}
-	list, err := git(ctx, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	list, err := git.Command{Dir: top}.Run(ctx, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	if err != nil {
 		return err
 	}
@@ -134,11 +134,12 @@ func (c *Change) patch(ctx context.Context, dir, file, name string) error {
 		}
 	}
 	// In a repository of its own, so that nothing above it is asked.
-	if _, err := git(ctx, tree, "init", "-q"); err != nil {
+	in := git.Command{Dir: tree}
+	if _, err := in.Run(ctx, "init", "-q"); err != nil {
 		return err
 	}
-	if _, err := git(ctx, tree, "apply", "--whitespace=nowarn", file); err != nil {
-		return fmt.Errorf("applying %s: %w", name, err)
+	if _, err := in.Run(ctx, "apply", "--whitespace=nowarn", file); err != nil {
+		return fmt.Errorf("applying %s: %s", name, git.Said(err))
 	}
 	c.New = Version{"with " + name, filepath.Join(tree, rel)}
 	return nil
@@ -170,24 +171,6 @@ func (c *Change) folder() (string, error) {
 	}
 	c.done = append(c.done, func() { os.RemoveAll(dir) })
 	return filepath.EvalSymlinks(dir)
-}
-
-// git runs git and returns what it prints.
-func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if text := strings.TrimSpace(stderr.String()); text != "" {
-			err = errors.New(text)
-		}
-		return nil, fmt.Errorf("git %s: %w", args[0], err)
-	}
-	return stdout.Bytes(), nil
 }
 
 // changedDirs returns the folders below both versions whose Go files differ, and which other files do.

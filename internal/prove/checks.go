@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -309,6 +310,7 @@ func runTests(ctx context.Context, dir string, dirs []string, race bool, overlay
 	args = append(append(args, more...), dirs...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
+	cmd.Env = git.Unbound(cmd.Environ())
 	gocmd.Interrupted(cmd)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gotypes"
 )
 
@@ -34,7 +35,7 @@ func findDanger(ctx context.Context, sides ...*side) (*danger, error) {
 		if len(paths) == 0 {
 			continue
 		}
-		found, err := gotypes.Load(&packages.Config{Context: ctx, Dir: s.dir, Mode: packages.LoadSyntax}, paths...)
+		found, err := gotypes.Load(&packages.Config{Context: ctx, Dir: s.dir, Env: git.Unbound(nil), Mode: packages.LoadSyntax}, paths...)
 		if err != nil {
 			return nil, fmt.Errorf("loading what %s imports: %w", s.pkg.PkgPath, err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gotypes"
 )
 
@@ -107,7 +108,7 @@ func loadSides(ctx context.Context, v Version, dirs []string) (map[string]*side,
 		return sides, nil
 	}
 	found, err := gotypes.Load(&packages.Config{
-		Context: ctx, Dir: v.Dir, Tests: true,
+		Context: ctx, Dir: v.Dir, Env: git.Unbound(nil), Tests: true,
 		Mode: packages.LoadSyntax | packages.NeedModule | packages.NeedForTest,
 	}, patterns...)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gotypes"
 	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/report"
@@ -71,7 +72,7 @@ func (c *codes) load(ctx context.Context, file string) (*packages.Package, error
 	if !ok {
 		var err error
 		found, err = gotypes.Load(&packages.Config{
-			Context: ctx, Dir: dir, Tests: true, Mode: packages.LoadSyntax | packages.NeedModule | packages.NeedForTest,
+			Context: ctx, Dir: dir, Env: git.Unbound(nil), Tests: true, Mode: packages.LoadSyntax | packages.NeedModule | packages.NeedForTest,
 		}, ".")
 		if err != nil {
 			return nil, fmt.Errorf("reading the package in %s: %w", dir, err)

@@ -1,17 +1,16 @@
 package race
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/racelog"
@@ -238,8 +237,6 @@ func (s *Search) write(ctx context.Context, f *mending) ([]string, error) {
 
 // uncommitted reports whether git knows the file in another state.
 func (s *Search) uncommitted(ctx context.Context, name string) bool {
-	cmd := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", name)
-	cmd.Dir = filepath.Dir(name)
-	out, err := cmd.Output()
-	return err == nil && len(bytes.TrimSpace(out)) > 0
+	status, err := git.Command{Dir: filepath.Dir(name)}.Line(ctx, "status", "--porcelain", "--", name)
+	return err == nil && status != ""
 }

@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/git"
 )
 
 // checkKept looks at what hone fix keeps, with nothing of hone: git applies the patches one after the other, and the go command
@@ -75,14 +75,10 @@ func (s *study) checkKept(ctx context.Context, c caseOf, t *trees, r *result, fi
 
 // apply has git put a patch into a tree.
 func apply(ctx context.Context, dir, diff string) error {
-	cmd := exec.CommandContext(ctx, "git", "apply", "--unsafe-paths", "--whitespace=nowarn", "-p1", "-")
-	cmd.Dir, cmd.Stdin = dir, strings.NewReader(diff)
 	// It shall not look for a repository above.
-	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir), "PWD="+dir)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
-	}
-	return nil
+	in := git.Command{Dir: dir, Env: []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(dir), "PWD=" + dir}, Input: []byte(diff)}
+	_, err := in.Run(ctx, "apply", "--unsafe-paths", "--whitespace=nowarn", "-p1", "-")
+	return err
 }
 
 // affected returns the package in a folder, and all of its module that use it, in their tests as well.

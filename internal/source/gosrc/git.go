@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hone-perf/hone/internal/git"
 )
 
 const (
@@ -179,46 +179,16 @@ func (s *search) tryBlob(c *commit, how, rel string, guess bool) bool {
 	return true
 }
 
-// runGit returns what a git command prints, which must not be more than limit bytes. The command only reads: it takes
-// no lock, asks for no password and fetches nothing, and the repository is dir whatever hook hone may run in.
+// runGit returns what a git command prints, which must not be more than limit bytes.
 func runGit(ctx context.Context, dir string, limit int, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager", "-C", dir}, args...)...)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
-	// Git before 2.45 fetches what a partial clone lacks all the same, but not over a protocol that is not allowed.
-	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "LC_ALL=C")
-	cmd.WaitDelay = time.Second
-	out, problem := &capped{limit: limit}, &capped{limit: 4 << 10}
-	cmd.Stdout, cmd.Stderr = out, problem
-	err := cmd.Run()
+	out, err := git.Command{Dir: dir, Limit: limit}.Run(ctx, args...)
 	switch {
-	case out.over:
+	case errors.Is(err, git.ErrTooLarge):
 		return "", errTooLarge
-	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
-	case err == nil:
-		return out.text.String(), nil
-	case errors.Is(err, exec.ErrNotFound):
-		return "", errors.New("git is not installed")
+	case err != nil && ctx.Err() == nil:
+		return "", errors.New(git.Said(err)) // what is shown beside it says what was asked
 	}
-	if line, _, _ := strings.Cut(strings.TrimSpace(problem.text.String()), "\n"); line != "" {
-		return "", errors.New(strings.TrimPrefix(line, "fatal: "))
-	}
-	return "", err
-}
-
-// capped keeps what is written to it up to a limit, and fails beyond it, which stops the writer.
-type capped struct {
-	text  strings.Builder
-	limit int
-	over  bool
-}
-
-func (c *capped) Write(p []byte) (int, error) {
-	if c.text.Len()+len(p) > c.limit {
-		c.over = true
-		return 0, errTooLarge
-	}
-	return c.text.Write(p)
+	return string(out), err
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// git runs a git command in dir, whatever the user's configuration is.
-func git(t *testing.T, dir string, args ...string) string {
+// inRepo runs a git command in dir, whatever the user's configuration is.
+func inRepo(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false",
 		"-c", "core.autocrlf=false", "-c", "init.defaultBranch=main"}, args...)...)
@@ -38,10 +38,10 @@ func history(t *testing.T) (root, built string) {
 		"two/twin.go":  code("main", "func twin() {", "}"),
 		"c/code.c":     "int c;\nint d;\n",
 	})
-	git(t, root, "init", "-q")
-	git(t, root, "add", ".")
-	git(t, root, "commit", "-q", "-m", "built")
-	built = git(t, root, "rev-parse", "HEAD")
+	inRepo(t, root, "init", "-q")
+	inRepo(t, root, "add", ".")
+	inRepo(t, root, "commit", "-q", "-m", "built")
+	built = inRepo(t, root, "rev-parse", "HEAD")
 	for name, text := range map[string]string{
 		"grown.go": code("main", "func grown() {", "	println(0)", "	println(1)", "	println(2)", "}"),
 		"moved.go": code("main", "", "", "", "", "func moved() {", "}"),
@@ -55,7 +55,7 @@ func history(t *testing.T) (root, built string) {
 			t.Fatal(err)
 		}
 	}
-	git(t, root, "commit", "-q", "-a", "-m", "later")
+	inRepo(t, root, "commit", "-q", "-a", "-m", "later")
 	return root, built
 }
 
