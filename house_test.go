@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,6 +18,8 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/hone-perf/hone/internal/git"
 )
 
 const modulePath = "github.com/hone-perf/hone"
@@ -72,6 +75,82 @@ func TestRooms(t *testing.T) {
 			t.Errorf("room %s of docs/architecture.md has no package", room)
 		}
 	}
+}
+
+// TestOneWayToRunGit holds that what git runs with is decided in one place.
+func TestOneWayToRunGit(t *testing.T) {
+	runs := regexp.MustCompile(`exec\.Command(Context)?\([^)]*"git"`)
+	for _, name := range trackedFiles(t) {
+		if filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "internal/git/") {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if runs.Match(text) {
+			t.Errorf("%s runs git; internal/git is for that", name)
+		}
+	}
+}
+
+// TestNothingIsLeftOver holds that no recording is checked in, and no picture that no page shows.
+func TestNothingIsLeftOver(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)|(?:src|srcset)="([^"\s]+)"`)
+	shown := make(map[string]string) // pictures, and a page that shows each
+	files := trackedFiles(t)
+	for _, name := range files {
+		if filepath.Ext(name) != ".md" {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if to := m[1] + m[2]; isPicture(to) && !strings.Contains(to, "://") {
+				shown[path.Join(path.Dir(name), to)] = name
+			}
+		}
+	}
+	for _, name := range files {
+		switch {
+		case filepath.Ext(name) == ".hone":
+			t.Errorf("%s is a recording, which is not to be checked in", name)
+		case isPicture(name) && strings.HasPrefix(name, "docs/") && shown[name] == "":
+			t.Errorf("%s is a picture that no page shows", name)
+		}
+	}
+	for name, page := range shown {
+		if !slices.Contains(files, name) {
+			t.Errorf("%s shows %s, which is not checked in", page, name)
+		}
+	}
+	ignored, err := os.ReadFile(".gitignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(strings.Fields(string(ignored)), "*.hone") {
+		t.Error(".gitignore does not have *.hone")
+	}
+}
+
+func isPicture(name string) bool {
+	return slices.Contains([]string{".png", ".svg", ".jpg", ".jpeg", ".gif", ".webp"}, path.Ext(name))
+}
+
+// trackedFiles lists the files that are in git, with slashes.
+func trackedFiles(t *testing.T) []string {
+	t.Helper()
+	list, err := git.Command{}.Run(t.Context(), "ls-files", "-z")
+	if err != nil {
+		t.Skipf("this is no checkout of git: %v", err)
+	}
+	files := strings.Split(strings.TrimSuffix(string(list), "\x00"), "\x00")
+	return slices.DeleteFunc(files, func(name string) bool {
+		_, err := os.Stat(name)
+		return errors.Is(err, fs.ErrNotExist) // removed, and not yet committed
+	})
 }
 
 // TestMainIsSmall holds that whatever can be tested is not in main.go.

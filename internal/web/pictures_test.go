@@ -1,7 +1,6 @@
 package web_test
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,57 +8,38 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/hone-perf/hone/internal/profile"
-	"github.com/hone-perf/hone/internal/profile/profiletest"
 	"github.com/hone-perf/hone/internal/recording"
-	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/web"
 )
 
-// TestPictures makes pictures of the page for docs/pictures:
+// TestPictures makes the pictures of the page that the guide shows:
 //
-//	PICTURES=1 go test -run TestPictures/search ./internal/web
+//	PICTURES=1 go test -run TestPictures/findings ./internal/web
 //
 // Somebody should look at them.
 func TestPictures(t *testing.T) {
 	if os.Getenv("PICTURES") == "" {
 		t.Skip("it writes docs/pictures; set PICTURES=1 to have it do so")
 	}
-	var in []*recording.Recording
-	for run, name := range []string{"shop.pb.gz", "shop-before.pb.gz"} {
-		b := profiletest.Bytes(profiletest.Config{Samples: 6000, Functions: 7000, Seed: 1, Run: uint64(run), Labels: true})
-		p, err := profile.Parse(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var o source.Options
-		in = append(in, &recording.Recording{Ref: name, Profile: p, Sources: o.Sources(t.Context(), ".", nil, nil), Code: o.Code()})
-	}
-	url := serveRecordings(t, in...)
 	hi, module := recordedHi(t)
 	_, advised := serveWith(t, web.Options{Advise: module}, nil, hi)
 	const known = `document.documentElement.dataset.advising === "0"`
-	for _, c := range []struct{ name, url, path, ready string }{
-		{"findings", advised, "/overview", known + ` && document.querySelector(".finding .code-change").open === (document.querySelector(".finding .code-change").open = true)`},
-		{"findings-flame", advised, "/flame?ui.sel=example.com/hi/stage0.handleHi", known + ` && document.querySelector(".legend .flag") !== null`},
-		{"findings-source", advised, "/source?arg=^example%5C.com/hi/stage0%5C.handleHi$&ui.finding=1", known + ` && document.querySelector(".told-row") !== null`},
-		{"search", url, "/flame?ui.q=json", `document.querySelector(".matched b") !== null`},
-		{"source", url, "/source?arg=^runtime%5C.mallocgc$&ui.sel=runtime.mallocgc", `document.querySelector("code") !== null`},
+	for _, c := range []struct{ name, path, ready string }{
+		{"findings", "/overview", known + ` && document.querySelector(".finding .code-change").open === (document.querySelector(".finding .code-change").open = true)`},
+		{"findings-flame", "/flame?ui.sel=example.com/hi/stage0.handleHi", known + ` && document.querySelector(".legend .flag") !== null`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for _, theme := range []string{"light", "dark"} {
-				p := open(t, c.url, 1280, 800)
-				eval[bool](p, `(localStorage.setItem("hone-theme", "`+theme+`"), true)`)
-				p.visit(c.path)
-				p.wait(c.ready)
-				p.settled()
-				picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(filepath.Join("..", "..", "docs", "pictures", "web-"+c.name+"-"+theme+".png"), picture, 0o666); err != nil {
-					t.Fatal(err)
-				}
+			p := open(t, advised, 1280, 800)
+			eval[bool](p, `(localStorage.setItem("hone-theme", "light"), true)`)
+			p.visit(c.path)
+			p.wait(c.ready)
+			p.settled()
+			picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join("..", "..", "docs", "pictures", "web-"+c.name+"-light.png"), picture, 0o666); err != nil {
+				t.Fatal(err)
 			}
 		})
 	}
