@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -227,8 +228,12 @@ func (tr *tour) run(t *testing.T, line string) string {
 	if err != nil && !found {
 		t.Errorf("%s: %v\n%s", line, err, out.Bytes())
 	}
-	return strings.NewReplacer(tr.server, "localhost:6060", tr.dir, "/src/shop").Replace(out.String())
+	said := progress().ReplaceAllString(out.String(), "")
+	return strings.NewReplacer(tr.server, "localhost:6060", tr.dir, "/src/shop").Replace(said)
 }
+
+// progress matches what hone says every ten seconds that it is still at work with.
+var progress = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^hone: .*… \(\d.*s\)\n`) })
 
 // shellWords splits a command line into words, at spaces outside single quotes.
 func shellWords(line string) ([]string, error) {

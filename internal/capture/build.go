@@ -19,6 +19,9 @@ import (
 	"github.com/hone-perf/hone/internal/gocmd"
 )
 
+// ErrBuilding is that time was up, or the user ended it, before the program was built.
+var ErrBuilding = errors.New("building")
+
 // A Build says what to build with the recorder inside.
 type Build struct {
 	Targets []string // a package, or Go files of one
@@ -182,7 +185,7 @@ func (b *Build) wrong(err error) error {
 	case errors.As(err, &wrong):
 		return &gocmd.Error{Doing: doing, Output: wrong.Output}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
+		return fmt.Errorf("%w %s: %w", ErrBuilding, b.name(), err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }

@@ -141,7 +141,10 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	if err != nil {
 		return err
 	}
+	say := newSaying(sys)
+	say.now("looking for what costs")
 	a, err := advise.Run(cmd.Context(), in, advise.Options{Dir: dir, Least: f.least.v})
+	say.now("")
 	if errors.Is(err, advise.ErrNothing) {
 		return &hinted{fmt.Errorf("%s: %w", naming(refs), err), "record for longer, or put the program under load"}
 	}
@@ -214,7 +217,7 @@ func adviseBench(cmd *cobra.Command, sys *System, build, test, packages []string
 		return nil, err
 	}
 	run.Count = 1
-	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	say := newSaying(sys)
 	opt := capture.Options{
 		Dir: sys.Dir, Hone: version(), Flags: append([]string{"hone"}, sys.args...), Say: say.now,
 		Now: func() time.Time { return time.Now().In(sys.Zone) },

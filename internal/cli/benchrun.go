@@ -49,7 +49,7 @@ func benchRun(cmd *cobra.Command, sys *System, out output, f *benchFlags, q quer
 			return err
 		}
 	}
-	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	say := newSaying(sys)
 	opt := capture.Options{
 		Out: keep, Dir: sys.Dir, Hone: version(), Flags: append([]string{"hone"}, sys.args...), Say: say.now,
 		Now: func() time.Time { return time.Now().In(sys.Zone) },

@@ -182,7 +182,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	default:
 		return usagef("for example: hone compare --cmd ./old --cmd ./new", "--cmd is given twice, the old command first; got %d", len(f.commands))
 	}
-	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	say := newSaying(sys)
 	opt.Say = say.now
 	ctx := cmd.Context()
 	done, err := sidesOf(cmd, sys, &opt, args)

@@ -160,7 +160,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 	if opt.Memory, err = refusals(sys, f.forget, opt.Dir); err != nil {
 		return fixError(err, args, opt)
 	}
-	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	say := newSaying(sys)
 	opt.Say = say.now
 	opt.Done = tried(sys, say)
 	fixes, err := fix.Run(cmd.Context(), opt)

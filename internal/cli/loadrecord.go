@@ -44,7 +44,7 @@ func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *
 	if err != nil {
 		return err
 	}
-	say := &saying{sys: sys, on: width(sys.Err) > 0 && !f.ndjson}
+	say := newSaying(sys)
 	p.Row = f.row(sys, say)
 	opt := capture.Options{
 		Out: save, Dir: sys.Dir, Hone: version(), Say: say.now,
@@ -115,6 +115,7 @@ func (f *loadFlags) row(sys *System, say *saying) func(latency.Row) {
 			}{"second", r}); err != nil {
 				say.now("")
 			}
+			return // these lines tell how it goes
 		}
 		say.now(live(r))
 	}
@@ -143,6 +144,8 @@ func loadFailed(ctx context.Context, sys *System, done *capture.Recorded, err er
 	var public *load.PublicError
 	var notReady *load.NotReadyError
 	switch {
+	case ctx.Err() != nil && errors.Is(err, capture.ErrBuilding):
+		return errors.New("interrupted while the server was being built: nothing was recorded")
 	case ctx.Err() != nil:
 		return errors.New("interrupted before there was anything to keep")
 	case errors.As(err, &public):

@@ -288,9 +288,11 @@ func runLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *sou
 			return &hinted{fmt.Errorf("%s: there is such a file already", save), "choose another name with -o, or remove it"}
 		}
 	}
-	say := &saying{sys: sys, on: width(sys.Err) > 0 && !f.ndjson}
+	say := newSaying(sys)
 	p.Row = f.row(sys, say)
-	say.now("loading " + p.Targets[0].URL.Redacted())
+	if !f.ndjson {
+		say.now("loading " + p.Targets[0].URL.Redacted())
+	}
 	began := time.Now()
 	l, err := load.Run(cmd.Context(), *p)
 	say.now("")
@@ -334,7 +336,7 @@ func findMax(cmd *cobra.Command, sys *System, out output, f *loadFlags, p *load.
 	if !cmd.Flags().Changed("warmup") {
 		p.Warmup = time.Second
 	}
-	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	say := newSaying(sys)
 	p.Row = func(r latency.Row) { say.now(live(r)) }
 	r := &report.FindMax{Target: p.Targets[0].URL.Redacted(), Goals: f.slo, For: p.Duration}
 	best, _, err := load.FindMax(cmd.Context(), *p, goals, func(s load.Step) {

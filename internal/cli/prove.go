@@ -84,7 +84,7 @@ func runProve(cmd *cobra.Command, sys *System, opt prove.Options, undecided bool
 	if slices.Contains([]string{"html", "svg", "png"}, out.format) {
 		return usagef("hone prove -o proof.md writes one for a pull request", "%s: a verdict has no picture", out.file)
 	}
-	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	say := newSaying(sys)
 	opt.Say = say.now
 	change, err := prove.Open(cmd.Context(), sys.Dir, args)
 	if errors.Is(err, prove.ErrAsked) {

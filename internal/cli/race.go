@@ -144,7 +144,7 @@ func runRace(cmd *cobra.Command, sys *System, opt race.Options, fix bool) error 
 	if slices.Contains([]string{"html", "svg", "png"}, out.format) {
 		return usagef("hone race -o races.md writes one for a pull request", "%s: races have no picture", out.file)
 	}
-	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	say := newSaying(sys)
 	opt.Say, opt.Dir = say.now, sys.Dir
 	ctx := cmd.Context()
 	s, err := race.Find(ctx, opt)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -358,7 +357,7 @@ func splitGoFlags(args []string) (own, build, test []string) {
 
 // runRecord runs and records a program, and says what came of it.
 func runRecord(cmd *cobra.Command, sys *System, opt capture.Options) error {
-	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	say := newSaying(sys)
 	opt.Say = say.now
 	out, err := capture.Record(cmd.Context(), opt)
 	say.now("")
@@ -432,34 +431,9 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%d kB", (n+1023)>>10)
 }
 
-// A saying shows on a terminal what is being done.
-type saying struct {
-	sys *System
-	on  bool
-}
-
-func (s *saying) now(doing string) {
-	if !s.on {
-		return
-	}
-	if doing == "recording" {
-		doing = "" // the program has the terminal
-	}
-	fmt.Fprint(s.sys.Err, "\r\033[K")
-	if doing == "" {
-		return
-	}
-	line := "hone: " + doing + "…"
-	// What wraps would stay when the next line comes.
-	if room := width(s.sys.Err) - 1; room > 1 && utf8.RuneCountInString(line) > room {
-		line = string([]rune(line)[:room-1]) + "…"
-	}
-	fmt.Fprint(s.sys.Err, line)
-}
-
 // watchRecord records a process that is running.
 func watchRecord(cmd *cobra.Command, sys *System, opt capture.Options, pid int) error {
-	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	say := newSaying(sys)
 	opt.Say = say.now
 	out, err := capture.Watch(cmd.Context(), opt, pid)
 	say.now("")
@@ -468,7 +442,7 @@ func watchRecord(cmd *cobra.Command, sys *System, opt capture.Options, pid int) 
 
 // fetchRecord records a server, and says what came of it.
 func fetchRecord(cmd *cobra.Command, sys *System, opt capture.Options, from capture.Server) error {
-	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	say := newSaying(sys)
 	opt.Say = say.now
 	out, err := capture.Fetch(cmd.Context(), opt, from)
 	say.now("")

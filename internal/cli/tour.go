@@ -86,7 +86,7 @@ func runTour(cmd *cobra.Command, sys *System, budget time.Duration) (err error) 
 	signal.Notify(gone, syscall.SIGPIPE)
 	defer signal.Stop(gone)
 
-	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	say := newSaying(sys)
 	show := &tourist{out, sys.Out}
 	show.format = "text"
 	if show.opt.Width > 0 || show.opt.Color {

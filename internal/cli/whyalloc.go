@@ -64,7 +64,7 @@ func runWhy(cmd *cobra.Command, sys *System, o *source.Options, opt line.Options
 	if slices.Contains([]string{"html", "svg", "png"}, out.format) {
 		return usagef("hone why-alloc -o why.md writes it as Markdown", "%s: why a line allocates has no picture", out.file)
 	}
-	say := &saying{sys: sys, on: width(sys.Err) > 0}
+	say := newSaying(sys)
 	opt.Say, opt.Dir = say.now, sys.Dir
 	profiles, err := profilesFor(cmd, sys, o, refs)
 	if err != nil {

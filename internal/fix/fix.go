@@ -72,6 +72,7 @@ func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 		opt.Done = func(*report.Fixed, bool) {}
 	}
 	began := time.Now()
+	opt.Say("copying the module")
 	t, err := openTree(ctx, opt.Dir)
 	if err != nil {
 		return nil, err

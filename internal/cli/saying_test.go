@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"bytes"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestProgressWithoutTerminal holds that a log gets a line every ten seconds about what is being done, and none when there is nothing to tell.
+func TestProgressWithoutTerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said bytes.Buffer
+		say := newSaying(&System{Err: &said})
+		after := func(d time.Duration, want string) {
+			t.Helper()
+			time.Sleep(d)
+			synctest.Wait()
+			say.mu.Lock()
+			defer say.mu.Unlock()
+			if got := said.String(); got != want {
+				t.Errorf("it wrote %q, want %q", got, want)
+			}
+			said.Reset()
+		}
+		after(time.Minute, "")
+		say.now("looking for handlers")
+		after(4*time.Second, "")
+		say.now("building ./cmd/server")
+		after(17*time.Second, "hone: building ./cmd/server… (10s)\nhone: building ./cmd/server… (20s)\n")
+		say.now("recording")
+		after(time.Minute, "")
+		say.now("packing")
+		after(11*time.Second, "hone: packing… (1m31s)\n")
+		say.now("")
+		after(time.Minute, "")
+	})
+}
