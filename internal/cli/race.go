@@ -178,6 +178,8 @@ func runRace(cmd *cobra.Command, sys *System, opt race.Options, fix bool) error 
 
 func raceError(err error) error {
 	switch {
+	case errors.Is(err, context.Canceled):
+		return errors.New("interrupted before a run had ended or a race had shown")
 	case errors.Is(err, race.ErrAsked):
 		return &usageError{err, "for example: hone race ./cmd/app -- -addr 127.0.0.1:0"}
 	case errors.Is(err, race.ErrNoRace):

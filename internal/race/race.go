@@ -100,8 +100,8 @@ type subject struct {
 	program         bool
 }
 
-// Find builds what is to be run and runs it until the time is over. When it is interrupted behind the first run, it returns what was
-// found until then, and the error.
+// Find builds what is to be run and runs it until the time is over. When it is interrupted after a run has ended or shown something, it
+// returns what was found until then, and the error.
 func Find(ctx context.Context, opt Options) (*Search, error) {
 	opt, err := opt.resolved()
 	if err != nil {

@@ -40,11 +40,11 @@ type result struct {
 	took   time.Duration
 }
 
-// run runs a subject once, and returns how much of what it showed is new.
+// run runs a subject once, and returns how much of what it showed is new. Of a run that was interrupted, only what it showed counts.
 func (s *Search) run(ctx context.Context, how How, left time.Duration) (fresh int, err error) {
 	sub := s.subject[how.Subject]
 	res, err := s.execute(ctx, sub, how, left)
-	if err != nil {
+	if res == nil || err != nil && len(res.log.Races)+len(res.log.Crashes) == 0 {
 		return 0, err
 	}
 	s.out.Tried.Runs++
@@ -63,6 +63,15 @@ func (s *Search) run(ctx context.Context, how How, left time.Duration) (fresh in
 	for _, n := range res.log.Notes {
 		s.note("%s", n)
 	}
+	if !slices.Contains(s.out.Tried.CPUs, how.CPU) {
+		s.out.Tried.CPUs = append(s.out.Tried.CPUs, how.CPU)
+	}
+	if err != nil {
+		if sub.program {
+			s.out.Tried.Programs++
+		}
+		return fresh, err
+	}
 	switch {
 	case how.Replay:
 		s.counted(sub, res)
@@ -76,13 +85,11 @@ func (s *Search) run(ctx context.Context, how How, left time.Duration) (fresh in
 	if !slices.ContainsFunc(res.log.Crashes, func(c racelog.Crash) bool { return c.Kind == racelog.Timeout }) {
 		sub.slow = max(sub.slow, res.took)
 	}
-	if !slices.Contains(s.out.Tried.CPUs, how.CPU) {
-		s.out.Tried.CPUs = append(s.out.Tried.CPUs, how.CPU)
-	}
 	return fresh, nil
 }
 
-// execute runs a subject, and reads what the race detector says.
+// execute runs a subject, and reads what the race detector says. When it is interrupted, there is a result beside the error, since reports
+// are written as soon as a race shows.
 func (s *Search) execute(ctx context.Context, sub *subject, how How, left time.Duration) (*result, error) {
 	logs, err := os.MkdirTemp(s.work, "log-")
 	if err != nil {
@@ -143,9 +150,10 @@ func (s *Search) execute(ctx context.Context, sub *subject, how How, left time.D
 	}
 	res.took = time.Since(began)
 	var exit *exec.ExitError
+	var interrupted error
 	switch {
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		interrupted = ctx.Err()
 	case errors.As(err, &exit):
 		res.code = exit.ExitCode()
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
@@ -173,6 +181,9 @@ func (s *Search) execute(ctx context.Context, sub *subject, how How, left time.D
 		}
 		res.log.Races = append(res.log.Races, found.Races...)
 		res.log.Notes = append(res.log.Notes, found.Notes...)
+	}
+	if interrupted != nil {
+		return res, interrupted
 	}
 	if res.code == raceExit && len(res.log.Races)+len(res.log.Crashes) == 0 {
 		// Never may that be taken for no race.
