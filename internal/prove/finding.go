@@ -219,7 +219,7 @@ func (f *search) statusText(s byte) string {
 	case worker.Late:
 		return "does not return within " + f.patience().String()
 	case worker.Large:
-		return "takes more than 2 GB"
+		return fmt.Sprintf("takes more than %d MB", confirmMemory>>20)
 	}
 	return "ends the process"
 }

@@ -52,6 +52,12 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+func (t *tail) has(text string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return bytes.Contains(t.buf, []byte(text))
+}
+
 // start runs a worker, in an empty folder of its own.
 func start(ctx context.Context, file string, config *worker.Config) (*process, error) {
 	dir, err := os.MkdirTemp("", "hone-prove-run-")
@@ -102,7 +108,7 @@ func (p *process) wait() {
 	}
 }
 
-// death says whether a worker that does not answer any more ended by itself.
+// death says whether a worker that does not answer any more ended by itself, and whether that was for want of memory.
 func (p *process) death(stuck bool) byte {
 	p.in.Close()
 	hangs := time.AfterFunc(10*time.Second, func() { p.cmd.Process.Kill() })
@@ -112,6 +118,9 @@ func (p *process) death(stuck bool) byte {
 	}
 	if st := p.cmd.ProcessState; st != nil && st.ExitCode() < 0 && strings.Contains(st.String(), "killed") {
 		return killed
+	}
+	if p.stderr.has("fatal error: out of memory") || p.stderr.has("runtime: out of memory") || p.stderr.has("runtime: cannot allocate memory") {
+		return worker.Large // it asked for more than there is at once, and nobody could look in between
 	}
 	return died
 }

@@ -78,7 +78,7 @@ func newSearch(s *surface, opt Options, files [2]*built) *search {
 func (f *search) config(limit time.Duration) *worker.Config {
 	c := &worker.Config{Fields: make(map[string][]worker.FieldRule), Masks: maps.Clone(f.masks), Limit: limit, Memory: searchMemory}
 	if limit > runLimit {
-		c.Memory *= 2
+		c.Memory = confirmMemory
 	}
 	for name, rules := range f.rules {
 		list := []worker.FieldRule{}
@@ -96,9 +96,10 @@ func (f *search) config(limit time.Duration) *worker.Config {
 
 // Limits of the CPU time of one program: short enough for a search, and long enough to say that it does not return.
 const (
-	runLimit     = time.Second
-	confirmLimit = 8 * time.Second
-	searchMemory = 1 << 30
+	runLimit      = time.Second
+	confirmLimit  = 8 * time.Second
+	searchMemory  = 512 << 20 // in use, of each worker
+	confirmMemory = 2 * searchMemory
 )
 
 // patience is how long a difference is looked at, when there is time for that.

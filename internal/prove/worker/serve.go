@@ -12,7 +12,6 @@ import (
 	"reflect"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -67,7 +66,7 @@ type Config struct {
 	Fields map[string][]FieldRule // of structs, by the name of the type
 	Masks  map[string]int         // by MaskKey
 	Limit  time.Duration          // of one program
-	Memory uint64
+	Memory uint64                 // bytes in use; twice as many are taken of the machine at most
 }
 
 // A Seen is what became of a program.
@@ -119,7 +118,7 @@ type server struct {
 	seen    []byte // buckets of counts that were seen, by counter
 	printed printed
 	limit   time.Duration
-	memory  uint64
+	memory  atomic.Pointer[memory]
 	started atomic.Int64 // when the program began that runs; 0 is none
 }
 
@@ -136,7 +135,8 @@ func (s *server) serve(in io.Reader) {
 				return
 			}
 			s.table.fields, s.table.masks = c.Fields, c.Masks
-			s.limit, s.memory = c.Limit, c.Memory
+			s.limit = c.Limit
+			s.memory.Store(newMemory(c.Memory))
 		case OpBatch:
 			s.batch(frame[1:])
 		default:
@@ -211,7 +211,6 @@ func (s *server) answer(seen *Seen, flush bool) {
 
 // watch ends the worker when a program takes too long or too much.
 func (s *server) watch(done chan struct{}) {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	var last int64
 	var before time.Duration
 	for {
@@ -231,13 +230,8 @@ func (s *server) watch(done chan struct{}) {
 		if tooLong(time.Since(time.Unix(0, began)), cpuTime()-before, s.limit) {
 			status = Late
 		}
-		metrics.Read(sample)
-		if s.memory > 0 && sample[0].Value.Uint64() > s.memory {
-			runtime.GC() // how much of that is garbage depends on when it was last collected
-			metrics.Read(sample)
-			if sample[0].Value.Uint64() > s.memory {
-				status = Large
-			}
+		if m := s.memory.Load(); m != nil && m.exceeded() {
+			status = Large
 		}
 		if status != Done && s.started.Load() == began {
 			s.answer(&Seen{Status: status}, true)

@@ -1,0 +1,112 @@
+package prove
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/prove/worker"
+)
+
+// greedy has functions that take memory: as garbage, more and more of it, and all at once.
+const greedy = `package greedy
+
+var kept [][]byte
+
+func Garbage() int {
+	kept = nil
+	for range 40 {
+		kept = append(kept, full(10<<20))
+	}
+	n := 0
+	for range 300 {
+		n += len(full(10<<20))
+	}
+	return n + version
+}
+
+func Grow() int {
+	for {
+		kept = append(kept, full(10<<20))
+		if len(kept) > 100_000 {
+			return version
+		}
+	}
+}
+
+func Huge() int {
+	kept = append(kept, make([]byte, 20<<30))
+	return version
+}
+
+func full(n int) []byte {
+	b := make([]byte, n)
+	for i := 0; i < n; i += 4096 {
+		b[i] = 1
+	}
+	return b
+}
+`
+
+// TestMemoryOfWorkers holds that a worker does not take much more of the machine than it may have in use twice, that a call which needs more
+// counts as too large, and that garbage alone does not.
+func TestMemoryOfWorkers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a worker that takes a gigabyte")
+	}
+	ctx, dir := t.Context(), t.TempDir()
+	for v, text := range map[string]string{"old": "1", "new": "2"} {
+		write(t, filepath.Join(dir, v, "go.mod"), []byte("module example.com/greedy\n\ngo 1.24\n"))
+		write(t, filepath.Join(dir, v, "greedy.go"), []byte(greedy))
+		write(t, filepath.Join(dir, v, "version.go"), []byte("package greedy\n\nconst version = "+text+"\n"))
+	}
+	c, err := Open(ctx, dir, []string{"old", "new"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	pairs, _, err := pairUp(ctx, c, []string{"."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	danger, err := findDanger(ctx, pairs[0].old, pairs[0].new)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSurface(pairs[0], danger)
+	files, err := s.buildBoth(ctx, func(side int) string { return workDir(dir, 0, side) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newSearch(s, Options{Executions: 1, Say: func(string) {}}, files)
+	want := map[string]byte{"Garbage": worker.Done, "Grow": worker.Large, "Huge": worker.Large}
+	tried := 0
+	for _, target := range f.targets {
+		status, ok := want[target.key]
+		if !ok || target.entry == nil {
+			continue
+		}
+		tried++
+		for side := range 2 {
+			p, err := start(ctx, f.files[side].file, f.config(time.Hour)) // what is confirmed may take more than the search
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := p.run([]*worker.Program{{Steps: []worker.Step{{Func: target.id}}}}, worker.FlushEach)
+			p.stop()
+			if got := seen[0].Status; got != status {
+				t.Errorf("%s, version %d: the status is %d, want %d", target.key, side+1, got, status)
+			}
+			const most = 2 * confirmMemory
+			if peak := p.cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10; peak > most {
+				t.Errorf("%s, version %d: the worker took %d MB, want %d at most", target.key, side+1, peak>>20, int64(most)>>20)
+			} else {
+				t.Logf("%s: %d MB", target.key, peak>>20)
+			}
+		}
+	}
+	if tried != len(want) {
+		t.Errorf("%d of %d functions were called", tried, len(want))
+	}
+}
