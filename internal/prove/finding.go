@@ -250,7 +250,14 @@ func (f *search) findings(ctx context.Context) ([]*finding, error) {
 	slices.SortFunc(list, func(a, b *finding) int {
 		return cmp.Or(cmpBool(b.alarms(), a.alarms()), cmp.Compare(a.layer, b.layer), cmp.Compare(a.target.distance, b.target.distance), cmp.Compare(a.bucket(), b.bucket()))
 	})
-	f.late = time.Now().Add(max(f.opt.Time/6, 3*time.Second))
+	f.look()
+	limited := ctx
+	if !f.last.IsZero() {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithDeadline(ctx, f.last)
+		defer cancel()
+	}
+	over := func() bool { return limited.Err() != nil && ctx.Err() == nil } // then what is left stays as it was found
 	// One of each layer and function is shown, the one that says most.
 	known := make(map[string]bool)
 	var out []*finding
@@ -259,13 +266,14 @@ func (f *search) findings(ctx context.Context) ([]*finding, error) {
 		if known[k] {
 			continue
 		}
-		if err := f.shrink(ctx, d); err != nil {
+		if err := f.shrink(limited, d); err != nil && !over() {
 			return nil, err
 		}
 		if d.alarms() {
-			if ok, err := f.steady(ctx, d, 4); err != nil {
+			switch ok, err := f.steady(limited, d, 4); {
+			case err != nil && !over():
 				return nil, err
-			} else if !ok {
+			case err == nil && !ok:
 				continue
 			}
 		}

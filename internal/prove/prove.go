@@ -25,7 +25,7 @@ import (
 
 // Options tune Run. The zero Options are those of hone prove.
 type Options struct {
-	Time       time.Duration // for the search for differences, and with Faster for the benchmarks; 0 means a minute
+	Time       time.Duration // for calling both versions once they are built, and with Faster for the benchmarks; 0 means a minute
 	Executions int           // of each function; 0 means until the time is up or nothing new shows
 	Seed       uint64        // of what is made up
 	Only       string        // the one function to compare; "" means all that changed
@@ -71,6 +71,9 @@ type run struct {
 	ran               bool                      // the program, with arguments
 	unchanged         bool                      // nothing that is built differs
 	broken            bool                      // the new version does not build
+
+	left  time.Duration // of the time for calling both versions
+	grace time.Duration // that may be taken beyond it, to look into what was found
 
 	generated []*benchmarks // of packages that changed, for when they have none of their own
 }
@@ -128,12 +131,13 @@ func (r *run) all(ctx context.Context) error {
 		}
 	}
 	began := time.Now()
+	if r.left = r.opt.Time; r.opt.Faster != nil {
+		r.left /= 2 // the other half is for the benchmarks
+	}
+	r.grace = mostGrace
 	for i, p := range pairs {
 		opt := r.opt
-		opt.Time /= time.Duration(len(pairs))
-		if opt.Faster != nil {
-			opt.Time /= 2 // the other half is for the benchmarks
-		}
+		opt.Time = share(r.left, len(pairs)-i)
 		if err := r.compare(ctx, p, opt, func(side int) string { return workDir(work, i, side) }); err != nil {
 			return fmt.Errorf("comparing package %s: %w", p.new.pkg.PkgPath, err)
 		}
@@ -175,6 +179,34 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 	}
 	f := newSearch(s, opt, files)
 	opt.Say("calling both versions of " + p.new.pkg.PkgPath)
+	if err := r.call(ctx, f); err != nil {
+		return err
+	}
+	r.proof.Executions += f.executions
+	for key := range f.nondet {
+		r.proof.Masked = append(r.proof.Masked, key)
+	}
+	slices.Sort(r.proof.Masked)
+	if n := f.textsOnly(); n > 0 && !opt.Strict {
+		r.note("texts of errors differ, in %s: --strict shows them", counted(n, "function"))
+	}
+	for _, name := range f.open {
+		r.doubts = append(r.doubts, fmt.Sprintf("a call of %s differed, and the time was up before that could be confirmed", name))
+	}
+	if f.unsteady > 0 {
+		r.proof.Notes = append(r.proof.Notes, counted(f.unsteady, "difference")+" did not show again, which does not count: something outside of the calls plays a part")
+	}
+	if f.deaths > 0 {
+		r.proof.Notes = append(r.proof.Notes, counted(f.deaths, "call")+" took too long, too much memory, or ended the process, in both versions or in one")
+	}
+	r.tried(ctx, p, s, f)
+	return nil
+}
+
+// call calls both versions, and looks into what they do differently.
+func (r *run) call(ctx context.Context, f *search) error {
+	began := time.Now()
+	f.grace = r.grace
 	if err := f.run(ctx); err != nil {
 		return err
 	}
@@ -185,31 +217,28 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 	for _, d := range found {
 		r.proof.Differences = append(r.proof.Differences, f.difference(d))
 	}
-	if opt.Faster != nil {
-		g, err := f.generate(ctx, maxGenerated)
-		if err != nil {
+	if r.opt.Faster != nil {
+		err = within(ctx, f.last, func(ctx context.Context) error {
+			g, err := f.generate(ctx, maxGenerated)
+			if g != nil {
+				r.generated = append(r.generated, g)
+			}
 			return err
-		}
-		if g != nil {
-			r.generated = append(r.generated, g)
-		}
+		})
 	}
-	r.proof.Executions += f.executions
-	for key := range f.nondet {
-		r.proof.Masked = append(r.proof.Masked, key)
-	}
-	slices.Sort(r.proof.Masked)
-	if n := f.textsOnly(); n > 0 && !opt.Strict {
-		r.note("texts of errors differ, in %s: --strict shows them", counted(n, "function"))
-	}
-	if f.unsteady > 0 {
-		r.proof.Notes = append(r.proof.Notes, counted(f.unsteady, "difference")+" did not show again, which does not count: something outside of the calls plays a part")
-	}
-	if f.deaths > 0 {
-		r.proof.Notes = append(r.proof.Notes, counted(f.deaths, "call")+" took too long, too much memory, or ended the process, in both versions or in one")
-	}
-	r.tried(ctx, p, s, f)
-	return nil
+	r.used(f.opt.Time, time.Since(began))
+	return err
+}
+
+// used notes how much of the time for calls a package took, of its share.
+func (r *run) used(share, took time.Duration) {
+	r.left = max(0, r.left-took)
+	r.grace = max(0, r.grace-max(0, took-share))
+}
+
+// share returns how long one of so many packages may take.
+func share(left time.Duration, packages int) time.Duration {
+	return max(left/time.Duration(packages), leastShare)
 }
 
 // buildBoth builds the workers of both sides.

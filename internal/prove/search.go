@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,9 +32,9 @@ type search struct {
 	history    []*worker.Program // since the workers were started
 	dirty      bool              // a difference was seen since then: what they hold may differ
 	foundAt    time.Time
-	until      time.Time // when the search ends
-	late       time.Time // when what was found is not cut down any more, but for the first findings
-	shrunk     int       // findings that were cut down
+	clock
+	open   []string // functions that answered otherwise when it was too late to look into it
+	shrunk int      // findings that were cut down
 }
 
 // A state is how far the search is with a target.
@@ -60,7 +61,7 @@ const (
 
 func newSearch(s *surface, opt Options, files [2]*built) *search {
 	f := &search{
-		gen: newGen(s, opt.Seed), opt: opt, files: files, masks: make(map[string]int),
+		gen: newGen(s, opt.Seed), opt: opt, files: files, clock: clock{grace: mostGrace}, masks: make(map[string]int),
 		states: make(map[*target]*state), seen: make(map[string]*finding), busy: make(map[string]int), nondet: make(map[string]bool),
 	}
 	for i := range f.covered {
@@ -136,10 +137,14 @@ func (f *search) stop() {
 // run searches until the time is up, each target had its executions, or nothing new shows.
 func (f *search) run(ctx context.Context) error {
 	defer f.stop()
+	f.begin()
+	return within(ctx, f.callsEnd, f.rounds)
+}
+
+func (f *search) rounds(ctx context.Context) error {
 	if err := f.restart(ctx); err != nil {
 		return err
 	}
-	f.until = time.Now().Add(f.opt.Time * 5 / 6) // the rest is for looking at what was found
 	for round := 0; ; round++ {
 		idle := true
 		for _, t := range f.targets {
@@ -180,9 +185,6 @@ const quietEnough = 60_000
 // invalidEnough is how many programs that cannot be made end it, when there was none that can.
 const invalidEnough = 2000
 
-// over reports whether the time is up.
-func (f *search) over() bool { return time.Now().After(f.until) }
-
 // enough reports whether a grave difference was found, and there was some time to find a graver one.
 func (f *search) enough() bool {
 	return f.opt.Executions == 0 && !f.foundAt.IsZero() && time.Since(f.foundAt) > f.opt.Time/6
@@ -209,21 +211,23 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 			list = append(list, f.program(t))
 		}
 	}
+	var how byte
+	if len(list) <= firstBatch {
+		how = worker.FlushEach // they may be so slow that the time is up before all are through
+	}
 	began := time.Now()
 	var seen [2][]*worker.Seen
 	var wg sync.WaitGroup
 	for i := range f.live {
 		wg.Go(func() {
-			seen[i] = f.live[i].run(list, 0)
+			seen[i] = f.live[i].run(list, how)
 			if n := len(seen[i]); n > 0 && seen[i][n-1].Status == died {
 				seen[i] = f.whichDied(ctx, i, list) // what it said last was lost with it
 			}
 		})
 	}
 	wg.Wait()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
+	isUp := ctx.Err() != nil
 	switch took := time.Since(began); {
 	case f.opt.Executions > 0: // then the same calls are to be made, however busy the machine
 		st.size = mostBatch
@@ -237,6 +241,9 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 	var grave bool
 	for i := range n {
 		old, now := seen[0][i], seen[1][i]
+		if isUp && (old.Status == killed || now.Status == killed) {
+			break
+		}
 		if old.Status == worker.Invalid && now.Status == worker.Invalid {
 			st.invalid++
 			continue
@@ -260,6 +267,10 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 			}
 			continue
 		}
+		if isUp {
+			f.leaveOpen(list[i])
+			continue
+		}
 		if f.busy[kind] >= 3 && f.rng.IntN(40*f.busy[kind]) != 0 || looked >= 4 || f.over() && !f.foundAt.IsZero() {
 			f.dirty = true
 			continue
@@ -268,6 +279,9 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		before := append(f.history[:len(f.history):len(f.history)], list[:i]...)
 		found, err := f.examine(ctx, t, list[i], before)
 		if err != nil {
+			if ctx.Err() != nil {
+				f.leaveOpen(list[i])
+			}
 			return err
 		}
 		if found == nil && f.dirty {
@@ -280,6 +294,9 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 			f.busy[kind] += 3 // once is enough, as long as it takes
 		}
 		grave = grave || found != nil && found.alarms()
+	}
+	if isUp {
+		return ctx.Err()
 	}
 	st.found = st.found || grave
 	if n > 0 && n < len(list) {
@@ -305,6 +322,13 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		return f.restart(ctx) // so that what depends on all that went before can be shown
 	}
 	return nil
+}
+
+// leaveOpen notes that the versions differ in a program, and that there was no time to look into that.
+func (f *search) leaveOpen(p *worker.Program) {
+	if name := f.lastName(p); !slices.Contains(f.open, name) {
+		f.open = append(f.open, name)
+	}
 }
 
 // cover notes what ran, and returns how much of it is new.

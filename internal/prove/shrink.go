@@ -61,6 +61,9 @@ func (f *search) shrinkIn(ctx context.Context, d *finding, careful bool) (bool, 
 		if least := time.Now().Add(shrinkLeast); f.shrunk < firstFindings && least.After(f.late) {
 			s.until = least // what is shown first is worth some time more
 		}
+		if most := f.last.Add(-replayTime); s.until.After(most) {
+			s.until = most
+		}
 	}
 	f.shrunk++
 	defer s.stop()
