@@ -25,9 +25,10 @@ import (
 
 // Options tune Run. The zero Options look at the module of the current folder.
 type Options struct {
-	Dir   string  // in the module that the profiles are of
-	Least float64 // share below which nothing is said; 0 is a hundredth
-	Rules []*Rule // nil is all of them
+	Dir   string   // in the module that the profiles are of
+	Flags []string // for the go command, behind those in GOFLAGS
+	Least float64  // share below which nothing is said; 0 is a hundredth
+	Rules []*Rule  // nil is all of them
 
 	Debug func(format string, args ...any) // is told why patches were given up; may be nil
 }
@@ -57,7 +58,7 @@ func Run(ctx context.Context, in []*recording.Recording, opt Options) (*report.A
 		opt.Rules = Rules
 	}
 	inputs, damaged := inputsOf(in)
-	t, err := openTree(ctx, cmp.Or(opt.Dir, "."), in)
+	t, err := openTree(ctx, cmp.Or(opt.Dir, "."), opt.Flags, in)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (t *tree) explain(out *report.Advice) {
 				continue
 			}
 			var err error
-			if log, err = (gocmd.Command{Dir: filepath.Dir(file)}).Explain(t.ctx, test, nil, "."); err != nil {
+			if log, err = (gocmd.Command{Dir: filepath.Dir(file), Env: t.env}).Explain(t.ctx, test, nil, "."); err != nil {
 				t.notes.add("why values are on the heap is not known: %v", err)
 			}
 			logs[key] = log

@@ -17,7 +17,6 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
 
-	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
 	"github.com/hone-perf/hone/internal/recording"
@@ -27,7 +26,8 @@ import (
 // A tree is the sources that profiles are of.
 type tree struct {
 	ctx    context.Context
-	dir    string // where to begin to look; the root of the module when there is one
+	dir    string   // where to begin to look; the root of the module when there is one
+	env    []string // of the go command
 	about  gocmd.About
 	finder *gosrc.Finder
 	mod    *modfile.File // nil when there is none
@@ -85,7 +85,7 @@ func (n *notes) add(format string, args ...any) {
 }
 
 // openTree finds the module that dir is in.
-func openTree(ctx context.Context, dir string, in []*recording.Recording) (*tree, error) {
+func openTree(ctx context.Context, dir string, flags []string, in []*recording.Recording) (*tree, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -93,12 +93,12 @@ func openTree(ctx context.Context, dir string, in []*recording.Recording) (*tree
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	about, err := gocmd.Command{Dir: dir}.About(ctx)
+	command, about, err := gocmd.Command{Dir: dir}.WithFlags(ctx, flags)
 	if err != nil {
 		return nil, err
 	}
 	t := &tree{
-		ctx: ctx, dir: dir, about: about, std: map[string]bool{}, places: map[string]string{}, classes: map[lineKey]class{},
+		ctx: ctx, dir: dir, env: command.Env, about: about, std: map[string]bool{}, places: map[string]string{}, classes: map[lineKey]class{},
 	}
 	opt := gosrc.Options{Dir: dir, GOROOT: about.GOROOT, GOMODCACHE: about.GOMODCACHE}
 	if gomod := about.GOMOD; gomod != "" && gomod != os.DevNull {
@@ -277,7 +277,8 @@ func (t *tree) load(paths []string) ([]*unit, error) {
 
 // loading is how packages of the tree are loaded.
 func (t *tree) loading() packages.Config {
-	return packages.Config{Context: t.ctx, Dir: t.dir, Env: append(git.Unbound(nil), "PWD="+t.dir)}
+	env, flags := gocmd.Loading(t.env)
+	return packages.Config{Context: t.ctx, Dir: t.dir, Env: append(env, "PWD="+t.dir), BuildFlags: flags}
 }
 
 // short leaves the folder of the tree out of a text.

@@ -143,7 +143,7 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	}
 	say := newSaying(sys)
 	say.now("looking for what costs")
-	a, err := advise.Run(cmd.Context(), in, advise.Options{Dir: dir, Least: f.least.v})
+	a, err := advise.Run(cmd.Context(), in, advise.Options{Dir: dir, Flags: build, Least: f.least.v})
 	say.now("")
 	if errors.Is(err, advise.ErrNothing) {
 		return &hinted{fmt.Errorf("%s: %w", naming(refs), err), "record for longer, or put the program under load"}

@@ -101,19 +101,13 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 	flags.BoolVar(&f.live, "live", false, "watch the heap, too, in runs of their own: the most of it that is in use at a time")
 	flags.BoolVar(&f.noWhy, "no-why", false, "do not profile what changed")
 	flags.StringVar(&f.raw, "raw", "", "also write old.txt and new.txt into `FOLDER`, for benchstat")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		var behind []string
-		if dash := dashOf(args); dash < len(args) {
-			args, behind = args[:dash], args[dash+1:]
-		}
+	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
 		f.server = behind
-		return withGoFlags(func(cmd *cobra.Command, build, test, args []string) error {
-			if f.load == "" && len(behind) > 0 {
-				return usagef("--load compares servers, which may have some", "%s: arguments behind -- are those of a server", strings.Join(behind, " "))
-			}
-			return compare(cmd, sys, &f, build, test, args)
-		})(cmd, args)
-	}
+		if f.load == "" && len(behind) > 0 {
+			return usagef("--load compares servers, which may have some", "%s: arguments behind -- are those of a server", strings.Join(behind, " "))
+		}
+		return compare(cmd, sys, &f, build, test, args)
+	})
 	return cmd
 }
 

@@ -250,6 +250,8 @@ func fixError(err error, args []string, opt fix.Options) error {
 		return nil
 	case errors.Is(err, fix.ErrNoModule):
 		return &hinted{err, "hone fix works on the module in this folder; --source DIR names another one for a recording"}
+	case errors.Is(err, fix.ErrFlag):
+		return &usageError{err, ""}
 	case errors.Is(err, fix.ErrNoFinding):
 		return &usageError{err, "hone advise " + quotedRefs(args) + " lists them"}
 	case errors.Is(err, advise.ErrNothing):

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,8 @@ the sense of mathematics; the answer says how many there were and how far they r
 Functions that can remove files, run programs, talk to other machines or end the process
 are not called with made-up arguments. What is behind -- is given to the program of the
 package, in both versions, and what it prints is compared.
+
+Flags of go build, such as -tags=x, reach all that is built.
 
 --faster runs the benchmarks that reach what changed against each other, too, as hone
 compare does; where none does, some are generated from calls that both versions answer alike.
@@ -48,12 +51,14 @@ func proveCommand(sys *System) *cobra.Command {
 		Long:    proveHelp,
 		Example: proveExamples,
 		GroupID: groupProve,
+
+		DisableFlagParsing: true, // those of the go command have one dash
 	}
 	if !sys.names(cmd) {
 		return cmd
 	}
 	flags := cmd.Flags()
-	flags.Var(&secondsFlag{&opt.Time}, "time", "how long to look for differences, and with --faster half of it for the benchmarks; 60s when not given")
+	flags.Var(&secondsFlag{&opt.Time}, "time", "how long to call both versions, after builds and tests; 60s when not given. With --faster half of it is for benchmarks, and 2s or more for each")
 	flags.IntVar(&opt.Executions, "calls", 0, "stop after `N` calls about each function, in place of --time")
 	flags.Uint64Var(&opt.Seed, "seed", 0, "make up other calls, those of `N`")
 	flags.StringVar(&opt.Only, "func", "", "compare one `FUNCTION` only, such as Parse or Type.Method")
@@ -61,18 +66,19 @@ func proveCommand(sys *System) *cobra.Command {
 	flags.BoolVar(&opt.NoTests, "no-tests", false, "leave out building, vet and tests")
 	flags.BoolVar(&faster, "faster", false, "compare how fast they are, too")
 	flags.BoolVar(&undecided, "fail-undecided", false, "exit with 4 when not all of the change could be tried")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if n := cmd.ArgsLenAtDash(); n >= 0 {
-			args, opt.Args = args[:n], append([]string{}, args[n:]...)
-		}
-		if opt.Executions < 0 {
+	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
+		switch {
+		case len(test) > 0:
+			name, _, _ := strings.Cut(strings.TrimPrefix(test[0], "-test."), "=")
+			return usagef("it takes the flags of go build", "prove decides by itself how tests run; it has no use for -%s", name)
+		case opt.Executions < 0:
 			return usagef("", "--calls %d: want a number of calls", opt.Executions)
-		}
-		if faster {
+		case faster:
 			opt.Faster = prove.Faster
 		}
+		opt.Flags, opt.Args = build, behind
 		return runProve(cmd, sys, opt, undecided, args)
-	}
+	})
 	return cmd
 }
 
@@ -96,6 +102,9 @@ func runProve(cmd *cobra.Command, sys *System, opt prove.Options, undecided bool
 	defer change.Close()
 	proof, err := prove.Run(cmd.Context(), change, opt)
 	say.now("")
+	if errors.Is(err, prove.ErrFlag) {
+		return &usageError{err, ""}
+	}
 	if err != nil {
 		return err
 	}

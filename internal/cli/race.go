@@ -54,6 +54,8 @@ func raceCommand(sys *System) *cobra.Command {
 		Long:    raceHelp,
 		Example: raceExamples,
 		GroupID: groupProve,
+
+		DisableFlagParsing: true, // those of the go command have one dash
 	}
 	if !sys.names(cmd) {
 		return cmd
@@ -66,13 +68,22 @@ func raceCommand(sys *System) *cobra.Command {
 	flags.StringVar(&requests, "requests", "", "ask handlers with the requests in `FILE`, in one of the forms of hone load --targets")
 	flags.BoolVar(&opt.NoReplay, "no-requests", false, "do not ask handlers, only run the tests")
 	flags.Uint64Var(&opt.Seed, "seed", 0, "other orders and other requests, those of `N`")
-	flags.StringArrayVar(&opt.Flags, "flag", nil, "give `FLAG` to the go command, such as --flag=-tags=x")
+	flags.StringArrayVar(&opt.Flags, "flag", nil, "give `FLAG` to the go command, such as --flag=-tags=x; those of go build need no --flag")
 	flags.BoolVar(&fix, "fix", false, "prove the patches that are known, and write those that are proven")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if n := cmd.ArgsLenAtDash(); n >= 0 {
-			args, opt.Args, opt.Program = args[:n], slices.Clone(args[n:]), true
+	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
+		opt.Packages, opt.Args, opt.Program = args, behind, behind != nil
+		opt.Flags = slices.Concat(build, opt.Flags)
+		for _, t := range test {
+			name, value, _ := strings.Cut(strings.TrimPrefix(t, "-test."), "=")
+			switch name {
+			case "run":
+				opt.Run = value
+			case "cpu":
+				cpus = value
+			default:
+				return usagef("it takes -run, -cpu and the flags of go build", "race decides by itself how tests run; it has no use for -%s", name)
+			}
 		}
-		opt.Packages = args
 		var err error
 		if opt.CPUs, err = numbers(cpus); err != nil {
 			return usagef("for example: --cpu 4,2,1", "--cpu %s: %w", quoted(cpus), err)
@@ -86,7 +97,7 @@ func raceCommand(sys *System) *cobra.Command {
 			}
 		}
 		return runRace(cmd, sys, opt, fix)
-	}
+	})
 	return cmd
 }
 

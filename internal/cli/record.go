@@ -322,6 +322,19 @@ func withGoFlags(run func(cmd *cobra.Command, build, test, args []string) error)
 	}
 }
 
+// withArguments is like withGoFlags, for a command to which arguments of a program are given behind --; behind is nil without a --.
+func withArguments(run func(cmd *cobra.Command, build, test, args, behind []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		var behind []string
+		if dash := dashOf(args); dash < len(args) {
+			args, behind = args[:dash], append([]string{}, args[dash+1:]...)
+		}
+		return withGoFlags(func(cmd *cobra.Command, build, test, args []string) error {
+			return run(cmd, build, test, args, behind)
+		})(cmd, args)
+	}
+}
+
 // splitGoFlags takes the flags of go build and of go test, which have one dash, out of those of hone, which have two.
 func splitGoFlags(args []string) (own, build, test []string) {
 	for i := 0; i < len(args); i++ {

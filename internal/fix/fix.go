@@ -20,6 +20,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/patch"
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/recording"
@@ -53,6 +54,7 @@ type Options struct {
 var (
 	ErrNoModule  = errors.New("there is no go.mod here or above")
 	ErrNoFinding = errors.New("there is no such finding")
+	ErrFlag      = errors.New("patches are tried on a copy of the module as it is, and written to its files")
 )
 
 const (
@@ -81,6 +83,9 @@ func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 	r := &run{tree: t, opt: opt, tried: make(map[string]bool), out: &report.Fixes{
 		Refs: opt.Refs, Flags: opt.Flags, Root: t.mod, Kept: []report.Fixed{}, Refused: []report.Fixed{}, Picked: opt.Pick, Dry: opt.DryRun, Branch: opt.Commit,
 	}}
+	if err := r.flags(ctx); err != nil {
+		return nil, err
+	}
 	limited, cancel := context.WithTimeoutCause(ctx, opt.Budget, errBudget)
 	defer cancel()
 	if err = r.prepare(limited); err == nil {
@@ -131,9 +136,29 @@ type run struct {
 	base   map[string][]byte // texts of files as the advice at hand is about them, where they were changed since
 	tried  map[string]bool
 	branch *branch
+	build  []string      // flags for the go command
+	env    []string      // with which it has them
 	races  []prove.Race  // of what was kept
 	noise  noise         // when it was last found out
 	least  time.Duration // that a patch took; 0 when none was tried
+}
+
+// flags finds out with which flags benchmarks are built, so that all else is built in the same way.
+func (r *run) flags(ctx context.Context) error {
+	if r.opt.Benchmarks != nil {
+		for _, f := range r.opt.Benchmarks.Flags {
+			r.build = append(r.build, gocmd.FromFolder(f, r.dir))
+		}
+	}
+	in, about, err := gocmd.Command{Dir: r.dir}.WithFlags(ctx, r.build)
+	if err != nil {
+		return err
+	}
+	if name := about.Names("overlay", "modfile"); name != "" {
+		return fmt.Errorf("%s cannot be used: %w", name, ErrFlag)
+	}
+	r.env = in.Env
+	return nil
 }
 
 // short reports whether what is left of the budget is so little that it would be wasted: less than half of what any patch took. Those
@@ -204,7 +229,7 @@ func (r *run) all(ctx context.Context) error {
 func (r *run) advice(ctx context.Context) (*report.Advice, error) {
 	r.out.Rounds++
 	r.base = make(map[string][]byte)
-	opt := advise.Options{Dir: r.in(r.mod)}
+	opt := advise.Options{Dir: r.in(r.mod), Flags: r.build}
 	if r.opt.All {
 		opt.Least = leastShare
 	}

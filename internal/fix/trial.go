@@ -172,10 +172,11 @@ func (r *run) prove(ctx context.Context, y *trial) (err error) {
 	change := &prove.Change{Old: prove.Version{Name: "as it was", Dir: r.copyOf(r.old)}, New: prove.Version{Name: "with the patch", Dir: r.copyOf(r.now)}}
 	opt := prove.Options{
 		Time: r.opt.Each, Executions: r.opt.Calls, Seed: r.opt.Seed, Stop: true, Tests: &r.tests,
-		Say: func(s string) { r.opt.Say(about + s) },
+		Flags: r.build,
+		Say:   func(s string) { r.opt.Say(about + s) },
 		Faster: func(ctx context.Context, race prove.Race) (prove.Speed, error) {
 			race.NoWhy, race.Live = true, y.finding.Live
-			if len(race.Flags) == 0 { // those in the tests, which are there in the end as well
+			if !race.Generated { // those in the tests, which are there in the end as well
 				y.race = &race
 			}
 			return r.faster(ctx, race)
@@ -297,7 +298,7 @@ func (r *run) poisoned(ctx context.Context, y *trial, change *prove.Change, opt 
 		return nil
 	}
 	dir := filepath.Dir(r.at(r.now, y.file))
-	files, err := poison(ctx, dir)
+	files, err := poison(ctx, dir, r.env)
 	if err != nil || len(files) == 0 {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/duel"
 	"github.com/hone-perf/hone/internal/git"
+	"github.com/hone-perf/hone/internal/gocmd"
 )
 
 // A Change is two versions of a folder of Go code. Old and New are there until Close.
@@ -26,6 +27,30 @@ type Change struct {
 type Version struct {
 	Name string // what to call it: a revision, a folder
 	Dir  string // absolute
+
+	Env []string // of the go command; nil is that of this process
+}
+
+// goIn returns the go command in a folder of the version.
+func (v Version) goIn(dir string) gocmd.Command { return gocmd.Command{Dir: dir, Env: v.Env} }
+
+// ErrFlag is that a flag for the go command cannot be used here.
+var ErrFlag = errors.New("files are compared as they are in both versions")
+
+// withFlags returns the change as it is built with more flags for the go command.
+func (c *Change) withFlags(ctx context.Context, flags []string) (*Change, error) {
+	out := *c
+	for _, v := range []*Version{&out.Old, &out.New} {
+		cmd, about, err := v.goIn(v.Dir).WithFlags(ctx, flags)
+		if err != nil {
+			return nil, err
+		}
+		if name := about.Names("overlay"); name != "" {
+			return nil, fmt.Errorf("%s cannot be used: %w", name, ErrFlag)
+		}
+		v.Env = cmd.Env
+	}
+	return &out, nil
 }
 
 // Close removes what Open made.
@@ -83,7 +108,7 @@ func (c *Change) open(ctx context.Context, dir string, refs []string) error {
 			if err != nil || !st.IsDir() {
 				return fmt.Errorf("%w: %s is no folder: two folders, or A..B for two revisions", ErrAsked, ref)
 			}
-			v := Version{ref, at(ref)}
+			v := Version{Name: ref, Dir: at(ref)}
 			if v.Dir, err = filepath.EvalSymlinks(v.Dir); err != nil {
 				return err
 			}
@@ -101,7 +126,7 @@ func (c *Change) revisions(ctx context.Context, dir, spec string) error {
 		return err
 	}
 	c.done = append(c.done, done)
-	c.Old, c.New = Version{old.Name, old.Dir}, Version{now.Name, now.Dir}
+	c.Old, c.New = Version{Name: old.Name, Dir: old.Dir}, Version{Name: now.Name, Dir: now.Dir}
 	return nil
 }
 
@@ -119,7 +144,7 @@ func (c *Change) patch(ctx context.Context, dir, file, name string) error {
 	if err != nil || !filepath.IsLocal(rel) {
 		return fmt.Errorf("%s is not in the repository %s", dir, top)
 	}
-	c.Old = Version{"working tree", dir}
+	c.Old = Version{Name: "working tree", Dir: dir}
 	tree, err := c.folder()
 	if err != nil {
 		return err
@@ -141,7 +166,7 @@ func (c *Change) patch(ctx context.Context, dir, file, name string) error {
 	if _, err := in.Run(ctx, "apply", "--whitespace=nowarn", file); err != nil {
 		return fmt.Errorf("applying %s: %s", name, git.Said(err))
 	}
-	c.New = Version{"with " + name, filepath.Join(tree, rel)}
+	c.New = Version{Name: "with " + name, Dir: filepath.Join(tree, rel)}
 	return nil
 }
 

@@ -22,6 +22,10 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
+// goOld and goNew return the go command in the folders of the versions.
+func (r *run) goOld() gocmd.Command { return r.change.Old.goIn(r.change.Old.Dir) }
+func (r *run) goNew() gocmd.Command { return r.change.New.goIn(r.change.New.Dir) }
+
 // checks does what needs no made-up calls: building, vet, and the tests of both versions, with the race detector where
 // there is one.
 func (r *run) checks(ctx context.Context, pairs []*pair) error {
@@ -46,10 +50,10 @@ func (r *run) checks(ctx context.Context, pairs []*pair) error {
 // builds builds what changed, and what uses it.
 func (r *run) builds(ctx context.Context, dirs []string) (bool, error) {
 	args := append([]string{"build", "-o", os.DevNull}, dirs...)
-	_, err := goIn(r.change.New.Dir).Run(ctx, args...)
+	_, err := r.goNew().Run(ctx, args...)
 	var wrong *gocmd.Error
 	if errors.As(err, &wrong) {
-		if _, before := goIn(r.change.Old.Dir).Run(ctx, args...); before != nil {
+		if _, before := r.goOld().Run(ctx, args...); before != nil {
 			r.check("builds", report.Passed, "not all of it does, as before")
 			return true, nil
 		}
@@ -64,7 +68,7 @@ func (r *run) builds(ctx context.Context, dirs []string) (bool, error) {
 
 // vets counts only complaints that are new.
 func (r *run) vets(ctx context.Context, pairs []*pair) error {
-	now, err := newComplaints(ctx, goIn(r.change.Old.Dir), goIn(r.change.New.Dir), patterns(pairs), patterns(pairs))
+	now, err := newComplaints(ctx, r.goOld(), r.goNew(), patterns(pairs), patterns(pairs))
 	if err != nil {
 		return err
 	}
@@ -172,7 +176,7 @@ func (t *Tests) went(dirs []string, old, now *suite) {
 // tests runs the tests of the old version as they were, those of the new version, and where they differ those of the old
 // version on the new code.
 func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
-	race, why := hasRace(ctx, r.change.New.Dir)
+	race, why := hasRace(ctx, r.goNew())
 	how := "tests"
 	if race {
 		how = "tests, with -race"
@@ -181,12 +185,12 @@ func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 	if old == nil {
 		r.opt.Say("running the tests of the old version")
 		var err error
-		if old, err = runTests(ctx, r.change.Old.Dir, dirs, race, ""); err != nil {
+		if old, err = runTests(ctx, r.goOld(), dirs, race, ""); err != nil {
 			return err
 		}
 	}
 	r.opt.Say("running the tests of the new version")
-	now, err := runTests(ctx, r.change.New.Dir, dirs, race, "")
+	now, err := runTests(ctx, r.goNew(), dirs, race, "")
 	if err != nil {
 		return err
 	}
@@ -201,7 +205,7 @@ func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 	if overlay != "" {
 		defer os.RemoveAll(filepath.Dir(overlay))
 		r.opt.Say("running the tests of the old version on the new code")
-		crossed, err := runTests(ctx, r.change.New.Dir, dirs, race, overlay)
+		crossed, err := runTests(ctx, r.goNew(), dirs, race, overlay)
 		if err != nil {
 			return err
 		}
@@ -215,7 +219,7 @@ func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 	if len(after) > 0 && len(before) == 0 {
 		// Whether a race shows is up to chance: the old version gets more of them.
 		r.opt.Say("running tests with data races again, in the old version")
-		again, err := runTests(ctx, r.change.Old.Dir, dirs, race, "", "-run=^("+strings.Join(topNames(after), "|")+")$", "-count=5")
+		again, err := runTests(ctx, r.goOld(), dirs, race, "", "-run=^("+strings.Join(topNames(after), "|")+")$", "-count=5")
 		if err != nil {
 			return err
 		}
@@ -240,7 +244,7 @@ func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 
 // users returns the folders of the packages of pairs, and of those that use them, and which of them hold more than tests.
 func (r *run) users(ctx context.Context, pairs []*pair) (dirs, code []string, err error) {
-	out, err := goIn(r.change.New.Dir).Run(ctx, "list", "-e", "-json=Dir,ImportPath,GoFiles,CgoFiles,Deps,TestImports,XTestImports", "./...")
+	out, err := r.goNew().Run(ctx, "list", "-e", "-json=Dir,ImportPath,GoFiles,CgoFiles,Deps,TestImports,XTestImports", "./...")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -276,8 +280,8 @@ func (r *run) users(ctx context.Context, pairs []*pair) (dirs, code []string, er
 }
 
 // hasRace reports whether the race detector can be used, or why not.
-func hasRace(ctx context.Context, dir string) (bool, string) {
-	out, err := goIn(dir).Run(ctx, "env", "CGO_ENABLED", "CC", "GOOS", "GOARCH")
+func hasRace(ctx context.Context, in gocmd.Command) (bool, string) {
+	out, err := in.Run(ctx, "env", "CGO_ENABLED", "CC", "GOOS", "GOARCH")
 	words := strings.Fields(string(out))
 	if err != nil || len(words) < 4 {
 		return false, "go env does not say whether there is one"
@@ -299,7 +303,7 @@ func hasRace(ctx context.Context, dir string) (bool, string) {
 }
 
 // runTests runs the tests of packages. What fails is an answer, and no error.
-func runTests(ctx context.Context, dir string, dirs []string, race bool, overlay string, more ...string) (*suite, error) {
+func runTests(ctx context.Context, in gocmd.Command, dirs []string, race bool, overlay string, more ...string) (*suite, error) {
 	args := []string{"test", "-json", "-vet=off", "-count=1"}
 	if race {
 		args = append(args, "-race")
@@ -309,7 +313,7 @@ func runTests(ctx context.Context, dir string, dirs []string, race bool, overlay
 	}
 	args = append(append(args, more...), dirs...)
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = in.Dir, in.Env
 	cmd.Env = git.Unbound(cmd.Environ())
 	gocmd.Interrupted(cmd)
 	var stdout, stderr bytes.Buffer
@@ -422,11 +426,11 @@ func (r *run) judge(ctx context.Context, what string, old, now *suite, dirs []st
 	// A test that fails now and then proves nothing.
 	only := "-run=^(" + strings.Join(topNames(failed), "|") + ")$"
 	r.opt.Say("running tests that failed again, in both versions")
-	before, err := runTests(ctx, r.change.Old.Dir, dirs, race, "", only, "-count=3")
+	before, err := runTests(ctx, r.goOld(), dirs, race, "", only, "-count=3")
 	if err != nil {
 		return err
 	}
-	after, err := runTests(ctx, r.change.New.Dir, dirs, race, overlay, only, "-count=3")
+	after, err := runTests(ctx, r.goNew(), dirs, race, overlay, only, "-count=3")
 	if err != nil {
 		return err
 	}

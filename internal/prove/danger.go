@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
-	"github.com/hone-perf/hone/internal/git"
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
 )
 
@@ -35,7 +35,8 @@ func findDanger(ctx context.Context, sides ...*side) (*danger, error) {
 		if len(paths) == 0 {
 			continue
 		}
-		found, err := gotypes.Load(&packages.Config{Context: ctx, Dir: s.dir, Env: git.Unbound(nil), Mode: packages.LoadSyntax}, paths...)
+		env, flags := gocmd.Loading(s.version.Env)
+		found, err := gotypes.Load(&packages.Config{Context: ctx, Dir: s.dir, Env: env, BuildFlags: flags, Mode: packages.LoadSyntax}, paths...)
 		if err != nil {
 			return nil, fmt.Errorf("loading what %s imports: %w", s.pkg.PkgPath, err)
 		}
@@ -51,7 +52,7 @@ func (s *side) name() string { return s.version.Dir }
 
 // ownImports returns the packages of the same module that a package depends on.
 func ownImports(ctx context.Context, s *side) ([]string, error) {
-	out, err := goIn(s.dir).Run(ctx, "list", "-deps", "-json=ImportPath,Module,Standard", ".")
+	out, err := s.goIn().Run(ctx, "list", "-deps", "-json=ImportPath,Module,Standard", ".")
 	if err != nil {
 		return nil, fmt.Errorf("listing what %s imports: %w", s.pkg.PkgPath, err)
 	}

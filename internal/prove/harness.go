@@ -54,7 +54,7 @@ func (s *surface) build(ctx context.Context, v *side, work string) (*built, []in
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return nil, nil, err
 	}
-	about, err := goIn(v.dir).About(ctx)
+	about, err := v.goIn().About(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -88,6 +88,14 @@ func (s *surface) build(ctx context.Context, v *side, work string) (*built, []in
 	if err := put(filepath.Join(v.dir, addedFile+".go"), clause+fmt.Sprintf("var honeCover [%d]uint8\n", len(out.blocks)+1)); err != nil {
 		return nil, nil, err
 	}
+	// What a program is linked with may be an answer of it.
+	_, _, ldflags := gocmd.SplitFlags(about.GOFLAGS, nil)
+	args := []string{"test", "-c", "-vet=off", "-trimpath", "-ldflags=" + strings.TrimSpace("-s -w "+ldflags)}
+	for _, slow := range []string{"race", "msan", "asan"} {
+		if about.Names(slow) != "" {
+			args = append(args, "-"+slow+"=false") // tests are for that, and it takes more memory than a worker gets
+		}
+	}
 	var left []int
 	for range 4 {
 		text, lines := s.table(v, left)
@@ -98,7 +106,7 @@ func (s *surface) build(ctx context.Context, v *side, work string) (*built, []in
 		if err := replace.Write(file); err != nil {
 			return nil, nil, err
 		}
-		_, err = goIn(v.dir).Run(ctx, "test", "-c", "-vet=off", "-trimpath", "-ldflags=-s -w", "-overlay="+file, "-o", out.file, ".")
+		_, err = v.goIn().Run(ctx, append(args, "-overlay="+file, "-o", out.file, ".")...)
 		if err == nil {
 			return out, left, nil
 		}
@@ -303,5 +311,5 @@ func (b *built) instrument(v *side, f *ast.File, text []byte) []byte {
 	return out.Bytes()
 }
 
-// goIn is the go command in a folder.
-func goIn(dir string) gocmd.Command { return gocmd.Command{Dir: dir} }
+// goIn returns the go command in the folder of the package.
+func (s *side) goIn() gocmd.Command { return s.version.goIn(s.dir) }

@@ -5,13 +5,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/gocmd"
 )
 
 // VetWith returns the first thing that go vet says of packages with an overlay and does not say without, or "".
-func VetWith(ctx context.Context, dir, overlay string, flags []string, packages ...string) (string, error) {
-	before := slices.Concat(flags, packages)
-	after := slices.Concat(flags, []string{"-overlay=" + overlay}, packages)
-	said, err := newComplaints(ctx, goIn(dir), goIn(dir), before, after)
+func VetWith(ctx context.Context, in gocmd.Command, overlay string, packages ...string) (string, error) {
+	said, err := newComplaints(ctx, in, in, packages, append([]string{"-overlay=" + overlay}, packages...))
 	if err != nil || len(said) == 0 {
 		return "", err
 	}
@@ -19,12 +19,12 @@ func VetWith(ctx context.Context, dir, overlay string, flags []string, packages 
 }
 
 // TestsWith returns a test of packages that fails with an overlay and does not fail without, and what it says, or "".
-func TestsWith(ctx context.Context, dir, overlay string, flags []string, packages ...string) (string, error) {
-	after, err := runTests(ctx, dir, packages, false, overlay, flags...)
+func TestsWith(ctx context.Context, in gocmd.Command, overlay string, flags []string, packages ...string) (string, error) {
+	after, err := runTests(ctx, in, packages, false, overlay, flags...)
 	if err != nil || !after.fails() {
 		return "", err
 	}
-	before, err := runTests(ctx, dir, packages, false, "", flags...)
+	before, err := runTests(ctx, in, packages, false, "", flags...)
 	if err != nil {
 		return "", err
 	}

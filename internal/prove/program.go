@@ -30,7 +30,7 @@ func (r *run) program(ctx context.Context, p *pair, work string) (bool, error) {
 		if runtime.GOOS == "windows" {
 			files[i] += ".exe"
 		}
-		if _, err := goIn(v.dir).Run(ctx, "build", "-o", files[i], "."); err != nil {
+		if _, err := v.goIn().Run(ctx, "build", "-o", files[i], "."); err != nil {
 			return false, err
 		}
 	}

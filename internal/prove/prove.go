@@ -33,6 +33,7 @@ type Options struct {
 	NoTests    bool          // leaves building, vet and tests out
 	Stop       bool          // at the first thing that speaks against the change: what comes behind it is not done
 	Tests      *Tests        // of changes of the same old version; nil runs its tests each time
+	Flags      []string      // for the go command, behind those in GOFLAGS
 	Args       []string      // the program of the package is run with these, too; nil means it is not
 	Say        func(string)  // is told what is being done; nil means nobody
 
@@ -47,6 +48,10 @@ func Run(ctx context.Context, c *Change, opt Options) (*report.Proof, error) {
 		opt.Say = func(string) {}
 	}
 	began := time.Now()
+	c, err := c.withFlags(ctx, opt.Flags)
+	if err != nil {
+		return nil, err
+	}
 	r := &run{change: c, opt: opt, proof: &report.Proof{
 		Old: c.Old.Name, New: c.New.Name, Seed: opt.Seed,
 		Checks: []report.Check{}, Differences: []report.Difference{}, Functions: []report.Tried{},

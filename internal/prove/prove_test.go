@@ -11,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -120,7 +121,7 @@ func TestGenerated(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range []string{"old", "new"} {
-		out, err := goIn(filepath.Join(dir, v)).Run(ctx, "test", "-vet=off", "-run=^$", "-bench=.", "-benchtime=1x", "-overlay="+overlay)
+		out, err := (gocmd.Command{Dir: filepath.Join(dir, v)}).Run(ctx, "test", "-vet=off", "-run=^$", "-bench=.", "-benchtime=1x", "-overlay="+overlay)
 		if err != nil {
 			t.Fatal(err)
 		}

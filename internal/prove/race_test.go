@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -52,7 +53,7 @@ func TestTwice(t *testing.T) {
 	}
 	for _, tt := range tests {
 		dir := t.TempDir()
-		if ok, why := hasRace(t.Context(), dir); !ok {
+		if ok, why := hasRace(t.Context(), gocmd.Command{Dir: dir}); !ok {
 			t.Skip(why)
 		}
 		for v, body := range map[string]string{"old": "n + n", "new": "2 * n"} {

@@ -44,7 +44,7 @@ func (r *run) covered(ctx context.Context, p *pair, work, file string, before pr
 		return nil, err
 	}
 	text := filepath.Join(data, "lines.txt")
-	command := goIn(p.new.dir)
+	command := p.new.goIn()
 	if _, err := command.Run(ctx, "build", "-cover", "-coverpkg="+p.new.pkg.PkgPath, "-o", file, "."); err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (r *run) tested(ctx context.Context, p *pair) map[place]bool {
 	defer os.RemoveAll(dir)
 	text := filepath.Join(dir, "lines.txt")
 	r.opt.Say("running the tests of " + p.new.pkg.PkgPath + " with counters")
-	goIn(p.new.dir).Run(ctx, "test", "-vet=off", "-count=1", "-coverpkg="+p.new.pkg.PkgPath, "-coverprofile="+text, ".") // those that fail ran, too
+	p.new.goIn().Run(ctx, "test", "-vet=off", "-count=1", "-coverpkg="+p.new.pkg.PkgPath, "-coverprofile="+text, ".") // those that fail ran, too
 	f, err := os.Open(text)
 	if err != nil {
 		return nil

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"go/types"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/gocmd"
 )
 
 // Serving is what of a package answers HTTP requests, and requests to ask it with.
@@ -39,11 +40,10 @@ type MadeRequest struct {
 	Body   string     `json:"body,omitempty"`
 }
 
-// Requests finds what answers HTTP requests in the packages that are in folders below dir, and makes up n requests for each
+// Requests finds what answers HTTP requests in the packages that are in folders of a version, and makes up n requests for each
 // such handler: with the paths, form values, headers and bodies that the code names. Handlers that can reach what must not be
 // called with made-up arguments are left out.
-func Requests(ctx context.Context, dir string, dirs []string, seed uint64, n int) ([]Serving, error) {
-	v := Version{"here", dir}
+func Requests(ctx context.Context, v Version, dirs []string, seed uint64, n int) ([]Serving, error) {
 	sides, err := loadSides(ctx, v, dirs)
 	if err != nil {
 		return nil, err
@@ -243,6 +243,6 @@ func (g *gen) madeRequest(spelled []MadeRequest) MadeRequest {
 }
 
 // RaceDetector reports whether the race detector can be used in a folder, or why not.
-func RaceDetector(ctx context.Context, dir string) (bool, string) {
-	return hasRace(ctx, filepath.Clean(dir))
+func RaceDetector(ctx context.Context, in gocmd.Command) (bool, string) {
+	return hasRace(ctx, in)
 }

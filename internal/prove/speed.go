@@ -22,15 +22,16 @@ import (
 
 // A Race is what Options.Faster is asked to run: benchmarks of both versions, against each other.
 type Race struct {
-	Old, New Version
-	Packages []string          // as the go command names them
-	Bench    string            // pattern of their names
-	Flags    []string          // for building
-	Budget   time.Duration     // for each benchmark
-	Renamed  map[string]string // import paths of packages in the old version → in the new one, where they differ
-	NoWhy    bool              // do not profile what changed: the machine is too busy for that
-	Live     bool              // watch how much of the heap is in use, too
-	Noise    *duel.Noise       // what identical programs differ by, where it is known
+	Old, New  Version
+	Packages  []string          // as the go command names them
+	Bench     string            // pattern of their names
+	Flags     []string          // for building
+	Budget    time.Duration     // for each benchmark
+	Renamed   map[string]string // import paths of packages in the old version → in the new one, where they differ
+	Generated bool              // benchmarks are, and in an overlay
+	NoWhy     bool              // do not profile what changed: the machine is too busy for that
+	Live      bool              // watch how much of the heap is in use, too
+	Noise     *duel.Noise       // what identical programs differ by, where it is known
 }
 
 // A Speed is the answer of Options.Faster.
@@ -54,7 +55,7 @@ const (
 func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) error {
 	p := r.proof
 	p.Pace = report.PaceUnknown
-	race := Race{Old: r.change.Old, New: r.change.New, Renamed: make(map[string]string)}
+	race := Race{Old: r.change.Old, New: r.change.New, Flags: slices.Clone(r.opt.Flags), Renamed: make(map[string]string)}
 	for _, pair := range pairs {
 		if old, now := pair.old.pkg.PkgPath, pair.new.pkg.PkgPath; old != now {
 			race.Renamed[old] = now
@@ -93,7 +94,7 @@ func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) erro
 		if err != nil {
 			return err
 		}
-		race.Flags = []string{"-overlay=" + overlay}
+		race.Flags, race.Generated = append(race.Flags, "-overlay="+overlay), true
 		for _, g := range r.generated {
 			p.Generated = append(p.Generated, g.about...)
 			rows += g.rows
@@ -184,7 +185,7 @@ func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, al
 		r.opt.Say("finding the benchmarks that reach what changed, " + dir)
 		file := filepath.Join(work, strconv.Itoa(i)+".test")
 		args := []string{"test", "-c", "-vet=off", "-cover", "-covermode=atomic", "-coverpkg=" + strings.Join(paths, ","), "-o", file, dir}
-		if _, err := goIn(r.change.New.Dir).Run(ctx, args...); err != nil {
+		if _, err := r.goNew().Run(ctx, args...); err != nil {
 			if ctx.Err() != nil {
 				return nil, 0, err
 			}

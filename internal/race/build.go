@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,8 +26,8 @@ func exe(name string) string {
 	return name
 }
 
-// goIn is the go command in a folder.
-func goIn(dir string) gocmd.Command { return gocmd.Command{Dir: dir} }
+// goHere returns the go command where packages are built.
+func (s *Search) goHere() gocmd.Command { return gocmd.Command{Dir: s.dir, Env: s.opt.env} }
 
 // noBuild makes an error of what the compiler says.
 func noBuild(err error) error {
@@ -54,7 +55,7 @@ func (s *Search) buildProgram(ctx context.Context, overlay gocmd.Overlay, work s
 	if err != nil {
 		return err
 	}
-	if _, err := goIn(s.dir).Run(ctx, append(args, s.opt.Packages...)...); err != nil {
+	if _, err := s.goHere().Run(ctx, append(args, s.opt.Packages...)...); err != nil {
 		return noBuild(err)
 	}
 	sub := &subject{importPath: p.ImportPath, dir: p.Dir, file: file, program: true}
@@ -77,14 +78,15 @@ func described(list []pkg) string {
 	return "package " + list[0].Name
 }
 
-// withOverlay adds the flags of the build, an overlay among them.
+// withOverlay adds an overlay to the flags of a build, on top of the user's own.
 func (s *Search) withOverlay(args []string, overlay gocmd.Overlay, work string) ([]string, error) {
-	args = append(args, s.opt.Flags...)
 	if len(overlay) == 0 {
 		return args, nil
 	}
+	all := maps.Clone(s.opt.own)
+	maps.Copy(all, overlay)
 	file := filepath.Join(work, "overlay.json")
-	if err := overlay.Write(file); err != nil {
+	if err := all.Write(file); err != nil {
 		return nil, err
 	}
 	return append(args, "-overlay="+file), nil
@@ -99,8 +101,8 @@ type pkg struct {
 }
 
 func (s *Search) list(ctx context.Context) ([]pkg, error) {
-	args := append([]string{"list", "-e", "-json=Dir,ImportPath,Name,GoFiles,TestGoFiles,XTestGoFiles,Error"}, s.opt.Flags...)
-	out, err := goIn(s.dir).Run(ctx, append(args, s.opt.Packages...)...)
+	args := []string{"list", "-e", "-json=Dir,ImportPath,Name,GoFiles,TestGoFiles,XTestGoFiles,Error"}
+	out, err := s.goHere().Run(ctx, append(args, s.opt.Packages...)...)
 	if err != nil {
 		return nil, noBuild(err)
 	}
@@ -150,8 +152,11 @@ func (s *Search) buildTests(ctx context.Context, overlay gocmd.Overlay, work str
 		sub := &subject{importPath: p.ImportPath, dir: p.Dir, file: filepath.Join(work, exe(fmt.Sprintf("%d.test", i)))}
 		for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
 			at := filepath.Join(p.Dir, name)
-			if by, ok := overlay[at]; ok {
-				at = by
+			for _, o := range []gocmd.Overlay{overlay, s.opt.own} {
+				if by, ok := o[at]; ok {
+					at = by
+					break
+				}
 			}
 			text, err := os.ReadFile(at)
 			if err != nil {
@@ -200,7 +205,7 @@ func (s *Search) serving(ctx context.Context, list []pkg) (map[string]*prove.Ser
 		dirs = append(dirs, rel)
 	}
 	s.opt.Say("looking for handlers")
-	found, err := prove.Requests(ctx, s.dir, dirs, s.opt.Seed, requestsEach)
+	found, err := prove.Requests(ctx, prove.Version{Name: "here", Dir: s.dir, Env: s.opt.env}, dirs, s.opt.Seed, requestsEach)
 	var broken *prove.BrokenError
 	if errors.As(err, &broken) {
 		return nil, fmt.Errorf("%w: %s", ErrNoBuild, broken.Text)
@@ -228,7 +233,7 @@ func (s *Search) buildTest(ctx context.Context, sub *subject, overlay gocmd.Over
 		if err != nil {
 			return err
 		}
-		_, err = goIn(s.dir).Run(ctx, append(args, sub.importPath)...)
+		_, err = s.goHere().Run(ctx, append(args, sub.importPath)...)
 		return err
 	}
 	if sub.serving != nil {

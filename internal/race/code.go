@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
-	"github.com/hone-perf/hone/internal/git"
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
 	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/report"
@@ -21,6 +21,7 @@ import (
 
 // codes is the source of what took part in races, read when it is asked for.
 type codes struct {
+	env   []string // of the go command
 	texts map[string][]string
 	pkgs  map[string][]*packages.Package // by folder: with tests, without, and the tests outside
 }
@@ -71,8 +72,9 @@ func (c *codes) load(ctx context.Context, file string) (*packages.Package, error
 	found, ok := c.pkgs[dir]
 	if !ok {
 		var err error
+		env, flags := gocmd.Loading(c.env)
 		found, err = gotypes.Load(&packages.Config{
-			Context: ctx, Dir: dir, Env: git.Unbound(nil), Tests: true, Mode: packages.LoadSyntax | packages.NeedModule | packages.NeedForTest,
+			Context: ctx, Dir: dir, Env: env, BuildFlags: flags, Tests: true, Mode: packages.LoadSyntax | packages.NeedModule | packages.NeedForTest,
 		}, ".")
 		if err != nil {
 			return nil, fmt.Errorf("reading the package in %s: %w", dir, err)

@@ -22,6 +22,9 @@ import (
 // and as many again, show it no more, and when no test fails that did not fail before. Files are changed only in the end, and
 // only where they still are what the patch was made of.
 func (s *Search) Fix(ctx context.Context) ([]report.RaceFix, error) {
+	if len(s.opt.own) > 0 {
+		return nil, errors.New("patches are for files as they are, so none is proven with the -overlay that the flags name")
+	}
 	var out []report.RaceFix
 	seen := make(map[string]bool)
 	for _, p := range s.groups.Pairs() {
@@ -80,7 +83,7 @@ func (s *Search) prove(ctx context.Context, v *variable, f *mending) (report.Rac
 		return fix, err
 	}
 	check("builds", report.Passed, "")
-	said, err := prove.VetWith(ctx, t.dir, filepath.Join(work, "overlay.json"), s.opt.Flags, v.pkg.PkgPath)
+	said, err := prove.VetWith(ctx, t.goHere(), filepath.Join(work, "overlay.json"), v.pkg.PkgPath)
 	if err != nil {
 		return fix, err
 	}
@@ -214,11 +217,11 @@ func (s *Search) plainTests(ctx context.Context, overlay gocmd.Overlay, work str
 	if err := overlay.Write(file); err != nil {
 		return "", err
 	}
-	flags := slices.Clone(s.opt.Flags)
+	var flags []string
 	if s.opt.Run != "" {
 		flags = append(flags, "-run="+s.opt.Run)
 	}
-	return prove.TestsWith(ctx, s.dir, file, flags, s.opt.Packages...)
+	return prove.TestsWith(ctx, s.goHere(), file, flags, s.opt.Packages...)
 }
 
 // write changes the files of a patch, all of them or none.

@@ -33,8 +33,11 @@ type Options struct {
 	Run      string        // tests, as for go test -run; "" means all
 	NoReplay bool          // handlers are not asked
 	Requests []prove.MadeRequest
-	Flags    []string // for the go command
+	Flags    []string // for the go command, behind those in GOFLAGS
 	Say      func(string)
+
+	env []string      // of the go command
+	own gocmd.Overlay // that the flags name
 }
 
 // Errors of Find that are no answer.
@@ -45,7 +48,7 @@ var (
 	ErrAsked   = errors.New("cannot be run")
 )
 
-func (o Options) resolved() (Options, error) {
+func (o Options) resolved(ctx context.Context) (Options, error) {
 	o.Time = cmp.Or(o.Time, 30*time.Second)
 	if len(o.Packages) == 0 {
 		o.Packages = []string{"."}
@@ -61,7 +64,13 @@ func (o Options) resolved() (Options, error) {
 		return o, err
 	}
 	o.Dir = dir
-	return o, nil
+	in, about, err := gocmd.Command{Dir: dir}.WithFlags(ctx, o.Flags)
+	if err != nil {
+		return o, err
+	}
+	o.env = in.Env
+	o.own, err = about.OwnOverlay(dir)
+	return o, err
 }
 
 // A Search is what was built and found. Close removes what was built.
@@ -103,11 +112,11 @@ type subject struct {
 // Find builds what is to be run and runs it until the time is over. When it is interrupted after a run has ended or shown something, it
 // returns what was found until then, and the error.
 func Find(ctx context.Context, opt Options) (*Search, error) {
-	opt, err := opt.resolved()
+	opt, err := opt.resolved(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if ok, why := prove.RaceDetector(ctx, opt.Dir); !ok {
+	if ok, why := prove.RaceDetector(ctx, gocmd.Command{Dir: opt.Dir, Env: opt.env}); !ok {
 		return nil, fmt.Errorf("%w: %s", ErrNoRace, why)
 	}
 	work, err := os.MkdirTemp("", "hone-race-")
@@ -128,7 +137,7 @@ func newSearch(opt Options, work string) *Search {
 	opt.Packages = packages
 	return &Search{
 		opt: opt, dir: dir, work: work, failing: make(map[string]string), patched: make(map[string]bool),
-		out: &report.Races{Races: []report.DataRace{}},
+		out: &report.Races{Races: []report.DataRace{}}, code: codes{env: opt.env},
 	}
 }
 
