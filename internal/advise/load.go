@@ -17,6 +17,7 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
 
+	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
 	"github.com/hone-perf/hone/internal/recording"
@@ -277,8 +278,7 @@ func (t *tree) load(paths []string) ([]*unit, error) {
 
 // loading is how packages of the tree are loaded.
 func (t *tree) loading() packages.Config {
-	env, flags := gocmd.Loading(t.env)
-	return packages.Config{Context: t.ctx, Dir: t.dir, Env: append(env, "PWD="+t.dir), BuildFlags: flags}
+	return packages.Config{Context: t.ctx, Dir: t.dir, Env: append(git.Unbound(t.env), "PWD="+t.dir)}
 }
 
 // short leaves the folder of the tree out of a text.

@@ -213,7 +213,7 @@ func adviseBench(cmd *cobra.Command, sys *System, build, test, packages []string
 	if err != nil {
 		return nil, err
 	}
-	if err := gotypes.Readable(cmd.Context(), sys.Dir, packages...); err != nil {
+	if err := gotypes.Readable(cmd.Context(), sys.Dir, nil, packages...); err != nil {
 		return nil, err
 	}
 	run.Count = 1

@@ -136,7 +136,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 		if err != nil {
 			return err
 		}
-		if err := gotypes.Readable(cmd.Context(), sys.Dir, args...); err != nil {
+		if err := gotypes.Readable(cmd.Context(), sys.Dir, nil, args...); err != nil {
 			return err
 		}
 		run.Count = 1

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/types/typeutil"
 
-	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
 )
 
@@ -22,8 +21,7 @@ const poisonFile = "zz_hone_poison.go"
 // poison makes a package overwrite what it puts into pools, so that it shows when somebody still uses that. env is that of the go command. It returns the texts
 // of the files that change; none when there is nothing to overwrite.
 func poison(ctx context.Context, dir string, env []string) (map[string][]byte, error) {
-	env, flags := gocmd.Loading(env)
-	found, err := gotypes.Load(&packages.Config{Context: ctx, Dir: dir, Env: env, BuildFlags: flags, Mode: packages.LoadSyntax}, ".")
+	found, err := gotypes.Load(&packages.Config{Context: ctx, Dir: dir, Env: env, Mode: packages.LoadSyntax}, ".")
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/hone-perf/hone/internal/gocmd"
 )
 
 // built is the Go that this program reads code with.
@@ -42,6 +44,7 @@ func (e *NewerError) Hint() string {
 func shown(v string) string { return "Go " + strings.TrimPrefix(v, "go") }
 
 // toolchain returns the name of a release: go 1.27 in a go.mod is a language, of which go1.27.0 is the first release.
+// tc
 func toolchain(v string) string {
 	if v == version.Lang(v) {
 		return v + ".0"
@@ -49,18 +52,20 @@ func toolchain(v string) string {
 	return v
 }
 
-// Load loads packages as packages.Load does. Types come from what the compiler exported, or from sources where this program is too old to
+// Load loads packages as packages.Load does, with the flags in the GOFLAGS of cfg.Env. Types come from what the compiler exported, or from sources where this program is too old to
 // read that. That a package is written for a newer Go is no error by itself.
 func Load(cfg *packages.Config, patterns ...string) ([]*packages.Package, error) {
+	own := *cfg
+	cfg = &own
+	cfg.Env, cfg.BuildFlags = gocmd.Loading(cfg.Env)
 	found, err := packages.Load(cfg, patterns...)
 	if err != nil {
 		return nil, err
 	}
 	const sources = packages.NeedSyntax | packages.NeedDeps
 	if cfg.Mode&packages.NeedTypes != 0 && cfg.Mode&sources != sources && unreadable(found) {
-		all := *cfg
-		all.Mode |= packages.LoadAllSyntax
-		if found, err = packages.Load(&all, patterns...); err != nil {
+		cfg.Mode |= packages.LoadAllSyntax
+		if found, err = packages.Load(cfg, patterns...); err != nil {
 			return nil, err
 		}
 	}
@@ -123,9 +128,9 @@ func Problem(p *packages.Package) error {
 
 // Readable returns a NewerError where this program is too old to read one of the packages that patterns name. It is for commands that would
 // otherwise say so after minutes. Whatever else is wrong is left for those who load the packages.
-func Readable(ctx context.Context, dir string, patterns ...string) error {
-	cfg := packages.Config{Context: ctx, Dir: dir, Mode: packages.NeedName | packages.NeedModule}
-	found, err := packages.Load(&cfg, patterns...)
+func Readable(ctx context.Context, dir string, env []string, patterns ...string) error {
+	cfg := packages.Config{Context: ctx, Dir: dir, Env: env, Mode: packages.NeedName | packages.NeedModule}
+	found, err := Load(&cfg, patterns...)
 	if err != nil || !slices.ContainsFunc(found, func(p *packages.Package) bool { return newer(needs(p)) }) {
 		return nil
 	}

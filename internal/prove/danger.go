@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
-	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
 )
 
@@ -35,8 +34,7 @@ func findDanger(ctx context.Context, sides ...*side) (*danger, error) {
 		if len(paths) == 0 {
 			continue
 		}
-		env, flags := gocmd.Loading(s.version.Env)
-		found, err := gotypes.Load(&packages.Config{Context: ctx, Dir: s.dir, Env: env, BuildFlags: flags, Mode: packages.LoadSyntax}, paths...)
+		found, err := gotypes.Load(&packages.Config{Context: ctx, Dir: s.dir, Env: s.version.Env, Mode: packages.LoadSyntax}, paths...)
 		if err != nil {
 			return nil, fmt.Errorf("loading what %s imports: %w", s.pkg.PkgPath, err)
 		}

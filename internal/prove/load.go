@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
-	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
 )
 
@@ -107,9 +106,8 @@ func loadSides(ctx context.Context, v Version, dirs []string) (map[string]*side,
 	if len(patterns) == 0 {
 		return sides, nil
 	}
-	env, flags := gocmd.Loading(v.Env)
 	found, err := gotypes.Load(&packages.Config{
-		Context: ctx, Dir: v.Dir, Env: env, BuildFlags: flags, Tests: true,
+		Context: ctx, Dir: v.Dir, Env: v.Env, Tests: true,
 		Mode: packages.LoadSyntax | packages.NeedModule | packages.NeedForTest,
 	}, patterns...)
 	if err != nil {

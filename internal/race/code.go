@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
-	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
 	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/report"
@@ -72,9 +71,8 @@ func (c *codes) load(ctx context.Context, file string) (*packages.Package, error
 	found, ok := c.pkgs[dir]
 	if !ok {
 		var err error
-		env, flags := gocmd.Loading(c.env)
 		found, err = gotypes.Load(&packages.Config{
-			Context: ctx, Dir: dir, Env: env, BuildFlags: flags, Tests: true, Mode: packages.LoadSyntax | packages.NeedModule | packages.NeedForTest,
+			Context: ctx, Dir: dir, Env: c.env, Tests: true, Mode: packages.LoadSyntax | packages.NeedModule | packages.NeedForTest,
 		}, ".")
 		if err != nil {
 			return nil, fmt.Errorf("reading the package in %s: %w", dir, err)
