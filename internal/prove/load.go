@@ -21,6 +21,7 @@ import (
 // A side is one version of a package: what the compiler knows of it, and of its tests.
 type side struct {
 	version Version
+	rel     string // folder, in the version, with slashes
 	dir     string
 	pkg     *packages.Package // with the tests that are in the package
 	outer   *packages.Package // the tests outside of it, or nil
@@ -123,7 +124,7 @@ func loadSides(ctx context.Context, v Version, dirs []string) (map[string]*side,
 		}
 		s := sides[dir]
 		if s == nil {
-			s = &side{version: v, dir: filepath.Join(v.Dir, dir)}
+			s = &side{version: v, rel: filepath.ToSlash(dir), dir: filepath.Join(v.Dir, dir)}
 			sides[dir] = s
 		}
 		switch {

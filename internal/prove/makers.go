@@ -103,7 +103,10 @@ func (s *surface) importName(p *types.Package) string {
 
 // spell writes a type as the workers do.
 func (s *surface) spell(t types.Type) string {
-	return types.TypeString(t, func(p *types.Package) string {
+	// An alias of the package itself may be new, and any was an interface{} once. Those of other packages may stand for what has no
+	// other name here.
+	own := func(a *types.Alias) bool { return a.Obj().Pkg() == nil || a.Obj().Pkg() == s.new.pkg.Types }
+	return types.TypeString(plain(t, own), func(p *types.Package) string {
 		if p == s.new.pkg.Types {
 			return ""
 		}
@@ -159,7 +162,7 @@ func (s *surface) addTypes() {
 				continue
 			}
 		}
-		if types.IsInterface(t) {
+		if types.IsInterface(t) || s.reshaped(t, 0) != "" { // one value cannot be both
 			continue
 		}
 		s.types[s.spell(t)] = t

@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/types"
 	"slices"
-	"strings"
 )
 
 // A fieldRule says what a field of a struct is to the comparison, and whether it may be filled.
@@ -42,6 +41,16 @@ func (s *surface) reshaped(t types.Type, depth int) string {
 		return s.reshaped(t.Elem(), depth+1)
 	case *types.Map:
 		return cmp.Or(s.reshaped(t.Key(), depth+1), s.reshaped(t.Elem(), depth+1))
+	case *types.Chan:
+		return s.reshaped(t.Elem(), depth+1)
+	case *types.Signature:
+		for _, list := range []*types.Tuple{t.Params(), t.Results()} {
+			for v := range list.Variables() {
+				if name := s.reshaped(v.Type(), depth+1); name != "" {
+					return name
+				}
+			}
+		}
 	case *types.Named:
 		if t.Obj().Pkg() != s.new.pkg.Types {
 			return ""
@@ -57,7 +66,7 @@ func (s *surface) reshaped(t types.Type, depth int) string {
 			}
 			return t.Obj().Name()
 		}
-		if isInteger(a) && isInteger(b) || s.old.typeKey(a) == s.new.typeKey(b) || t.TypeArgs() != nil {
+		if isInteger(a) && isInteger(b) || s.sameType(a, b) || t.TypeArgs() != nil {
 			return ""
 		}
 		return t.Obj().Name()
@@ -70,26 +79,9 @@ func isInteger(t types.Type) bool {
 	return ok && b.Info()&types.IsInteger != 0
 }
 
-// typeKey spells a type the same in both versions.
+// typeKey spells a type the same in both versions, for maps.
 func (s *side) typeKey(t types.Type) string {
-	return types.TypeString(t, func(p *types.Package) string {
-		if p == s.pkg.Types || p.Path() == s.pkg.Types.Path() {
-			return ""
-		}
-		if m := s.pkg.Module; m != nil {
-			if rest, ok := strings.CutPrefix(p.Path(), m.Path); ok {
-				return "~" + rest
-			}
-		}
-		return p.Path()
-	})
-}
-
-func (s *side) recvKey(f *types.Func) string {
-	if r := f.Signature().Recv(); r != nil {
-		return s.typeKey(r.Type())
-	}
-	return ""
+	return types.TypeString(plain(t, func(*types.Alias) bool { return true }), s.pathKey)
 }
 
 // compareStructs finds the fields that the structs of both versions have.
@@ -141,14 +133,14 @@ func (s *surface) compareStructs() {
 		if before == nil {
 			continue
 		}
-		types0 := make(map[string]string)
+		types0 := make(map[string]types.Type)
 		for f := range before.Fields() {
-			types0[f.Name()] = s.old.typeKey(f.Type())
+			types0[f.Name()] = f.Type()
 		}
 		plain := named.NumMethods() == 0
 		rules := []fieldRule{}
 		for f := range st.Fields() {
-			if types0[f.Name()] != s.new.typeKey(f.Type()) || f.Name() == "_" || s.reshaped(f.Type(), 0) != "" {
+			if types0[f.Name()] == nil || !s.sameType(types0[f.Name()], f.Type()) || f.Name() == "_" || s.reshaped(f.Type(), 0) != "" {
 				continue
 			}
 			name := key + "." + f.Name()

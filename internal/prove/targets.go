@@ -143,7 +143,7 @@ func (s *surface) entryOf(key string, fn *types.Func) (*entry, string) {
 	if !ok {
 		return nil, "it was no function"
 	}
-	if s.old.typeKey(old.Type()) != s.new.typeKey(fn.Type()) || s.old.recvKey(old) != s.new.recvKey(fn) {
+	if !s.sameType(old.Type(), fn.Type()) || !s.sameReceiver(old, fn) {
 		return nil, "its parameters or results have other types now"
 	}
 	for _, d := range []string{s.danger.of(s.old, key), s.danger.of(s.new, key)} {
