@@ -22,13 +22,26 @@ func (f *search) whichDied(ctx context.Context, side int, list []*worker.Program
 
 // replay runs programs in fresh workers, in full, and returns what was seen of the last one: by old, new, old, new….
 func (f *search) replay(ctx context.Context, list []*worker.Program, times int, limit time.Duration) ([]*worker.Seen, error) {
+	return f.replayFrom(ctx, 0, list, times, limit)
+}
+
+// aside is how many goroutines a worker starts before anything else, for those that come later to have other numbers.
+const aside = 100
+
+// replayFrom is replay that goes on after so many times before. Every second time the old version is elsewhere, with other lines, and with
+// other numbers for its goroutines.
+func (f *search) replayFrom(ctx context.Context, before int, list []*worker.Program, times int, limit time.Duration) ([]*worker.Seen, error) {
 	out := make([]*worker.Seen, 2*times)
 	for i := 0; i < len(out); i += 2 {
 		var errs [2]error
 		var wg sync.WaitGroup
 		for side := range 2 {
 			wg.Go(func() {
-				p, err := start(ctx, f.files[side].file, f.config(limit))
+				file, config := f.files[side].file, f.config(limit)
+				if moved := f.files[side].elsewhere; moved != "" && (before+i/2)%2 == 1 {
+					file, config.Aside = moved, aside
+				}
+				p, err := start(ctx, file, config)
 				if err != nil {
 					errs[side] = err
 					return
@@ -65,7 +78,7 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 			if late(seen[0]) != late(seen[1]) {
 				limit = min(limit, 2*runLimit) // that it does not return was seen; whether the other does each time is seen soon
 			}
-			again, err := f.replay(ctx, list, 1, limit)
+			again, err := f.replayFrom(ctx, 1, list, 1, limit)
 			if err != nil {
 				return nil, err
 			}

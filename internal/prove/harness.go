@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/prove/worker"
 )
 
 // workerFiles are the sources of what is built into both versions.
@@ -41,12 +42,33 @@ type block struct {
 
 // A built is a worker that can be run.
 type built struct {
-	file   string
-	blocks []block
+	file      string
+	blocks    []block
+	elsewhere string // the same with its code at other addresses and on other lines, or ""
+}
+
+// A layout is where the code of a worker is: how many lines it is moved down, and where the linker puts it. What is neither code nor
+// data is seldom a number as large as that.
+type layout struct {
+	lines   int
+	address string
+}
+
+var (
+	layoutHere      = layout{0, "0x70000000"}
+	layoutElsewhere = layout{1000, "0x78000000"}
+)
+
+// flags are what the linker is told. Systems that load programs at random addresses need no more than they do by themselves.
+func (l layout) flags() string {
+	if runtime.GOOS == "linux" && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64") {
+		return "-s -w -T=" + l.address
+	}
+	return "-s -w"
 }
 
 // build builds the worker of a side, into work. It leaves the functions out that do not compile, and returns their numbers.
-func (s *surface) build(ctx context.Context, v *side, work string) (*built, []int, error) {
+func (s *surface) build(ctx context.Context, v *side, work string, at layout) (*built, []int, error) {
 	out := &built{file: filepath.Join(work, "worker.test")}
 	if runtime.GOOS == "windows" {
 		out.file += ".exe"
@@ -80,7 +102,7 @@ func (s *surface) build(ctx context.Context, v *side, work string) (*built, []in
 		if strings.HasSuffix(name, "_test.go") || filepath.Dir(name) != v.dir || err != nil || usesC(f) {
 			continue
 		}
-		if err := put(name, string(out.instrument(v, f, text))); err != nil {
+		if err := put(name, strings.Repeat("\n", at.lines)+string(out.instrument(v, f, text))); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -90,14 +112,15 @@ func (s *surface) build(ctx context.Context, v *side, work string) (*built, []in
 	}
 	// What a program is linked with may be an answer of it.
 	_, _, ldflags := gocmd.SplitFlags(about.GOFLAGS, nil)
-	args := []string{"test", "-c", "-vet=off", "-trimpath", "-ldflags=" + strings.TrimSpace("-s -w "+ldflags)}
+	args := []string{"test", "-c", "-vet=off", "-trimpath"}
 	for _, slow := range []string{"race", "msan", "asan"} {
 		if about.Names(slow) != "" {
 			args = append(args, "-"+slow+"=false") // tests are for that, and it takes more memory than a worker gets
 		}
 	}
 	var left []int
-	for range 4 {
+	linker := at.flags()
+	for range 5 {
 		text, lines := s.table(v, left)
 		if err := put(filepath.Join(v.dir, addedFile+"_test.go"), clause+text); err != nil {
 			return nil, nil, err
@@ -106,11 +129,15 @@ func (s *surface) build(ctx context.Context, v *side, work string) (*built, []in
 		if err := replace.Write(file); err != nil {
 			return nil, nil, err
 		}
-		_, err = v.goIn().Run(ctx, append(args, "-overlay="+file, "-o", out.file, ".")...)
+		_, err = v.goIn().Run(ctx, slices.Concat(args, []string{"-ldflags=" + strings.TrimSpace(linker+" "+ldflags), "-overlay=" + file, "-o", out.file, "."})...)
 		if err == nil {
 			return out, left, nil
 		}
 		bad := badEntries(err.Error(), lines)
+		if len(bad) == 0 && linker != "-s -w" {
+			linker = "-s -w" // such as when C code is linked by another linker
+			continue
+		}
 		if len(bad) == 0 {
 			return nil, nil, err
 		}
@@ -201,6 +228,7 @@ func (s *surface) table(v *side, left []int) (string, map[int]int) {
 	}
 	line("},")
 	line("Cover: honeCover[:],")
+	line("Source: %s,", s.source(v))
 	web := s.new.pkg.Imports["net/http"] != nil || s.old.pkg.Imports["net/http"] != nil
 	if web {
 		line("Makers: []worker.Maker{web.Make},")
@@ -231,6 +259,33 @@ func (s *surface) table(v *side, left []int) (string, map[int]int) {
 		lines[before+at+1] = id
 	}
 	return head.String() + body.String(), lines
+}
+
+// source writes what a worker has to know of the source of its version.
+func (s *surface) source(v *side) string {
+	src := worker.Source{Path: v.pkg.PkgPath, Name: v.pkg.Types.Name(), Names: map[string]bool{"init": true}, Files: make(map[string]bool), Moved: make(map[string]string)}
+	for key, d := range v.decls {
+		if !d.test {
+			name := key[strings.LastIndexByte(key, '.')+1:]
+			src.Names[name] = !token.IsExported(name)
+		}
+	}
+	for _, f := range v.pkg.Syntax {
+		if name := filepath.Base(v.pkg.Fset.File(f.Pos()).Name()); !strings.HasSuffix(name, "_test.go") {
+			src.Files[name] = true
+		}
+	}
+	if v == s.old {
+		if from, to := s.old.root(), s.new.root(); from != "" && to != "" && from != to {
+			src.Moved[from] = to
+		} else if from, to := s.old.pkg.PkgPath, s.new.pkg.PkgPath; from != to {
+			src.Moved[from] = to
+		}
+		if from, to := src.Name, s.new.pkg.Types.Name(); from != to {
+			src.Moved[from] = to
+		}
+	}
+	return fmt.Sprintf("%#v", &src) // maps come in order
 }
 
 // pathIn returns the import path of a package in a version.

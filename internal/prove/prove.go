@@ -246,16 +246,22 @@ func share(left time.Duration, packages int) time.Duration {
 	return max(left/time.Duration(packages), leastShare)
 }
 
-// buildBoth builds the workers of both sides.
+// buildBoth builds the workers of both sides, and that of the old one once more, with another layout: what it does not say there as
+// well is about itself. Without that one there is less to learn, and no reason to give up.
 func (s *surface) buildBoth(ctx context.Context, work func(side int) string) ([2]*built, error) {
 	var files [2]*built
 	var errs [2]error
 	var left [2][]int
+	var moved *built
 	var wg sync.WaitGroup
 	for i, v := range []*side{s.old, s.new} {
-		wg.Go(func() { files[i], left[i], errs[i] = s.build(ctx, v, work(i)) })
+		wg.Go(func() { files[i], left[i], errs[i] = s.build(ctx, v, work(i), layoutHere) })
 	}
+	wg.Go(func() { moved, _, _ = s.build(ctx, s.old, work(0)+"-elsewhere", layoutElsewhere) })
 	wg.Wait()
+	if files[0] != nil && moved != nil {
+		files[0].elsewhere = moved.file
+	}
 	for _, t := range s.targets {
 		if t.entry != nil && (slices.Contains(left[0], t.id) || slices.Contains(left[1], t.id)) {
 			t.entry, t.why = nil, "it cannot be called from a test"

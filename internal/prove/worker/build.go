@@ -21,11 +21,12 @@ type Maker func(v *Value, t reflect.Type, r *Run) (reflect.Value, bool)
 
 // A Run is one program while it runs.
 type Run struct {
-	table *Table
-	args  [][]reflect.Value
-	outs  [][]reflect.Value
-	calls []string // what functions were called with that were handed in
-	out   *rendering
+	table  *Table
+	places places
+	args   [][]reflect.Value
+	outs   [][]reflect.Value
+	calls  []string // what functions were called with that were handed in
+	out    *rendering
 }
 
 // A mismatch is that a description does not fit the type it is for, as in a program that was cut down.
@@ -295,8 +296,9 @@ func (r *Run) stub(t reflect.Type, salt int64) reflect.Value {
 	left := 10000 // calls that are remembered
 	return reflect.MakeFunc(t, func(in []reflect.Value) []reflect.Value {
 		text := ""
+		source := r.places.inSource(in)
 		for i, x := range in {
-			in := &rendering{run: r, full: true}
+			in := &rendering{run: r, full: true, source: source}
 			in.value(fmt.Sprintf("argument %d", i+1), LayerResult, x, 0)
 			text += in.text() + ";"
 		}

@@ -10,12 +10,15 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"runtime"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 	"unsafe"
 )
 
@@ -72,6 +75,8 @@ type rendering struct {
 	hash  [layers]uint64
 	seen  map[unsafe.Pointer]int
 	nodes int
+
+	source bool // what is rendered tells a place in the source
 }
 
 const (
@@ -189,9 +194,20 @@ func (r *rendering) value(path string, layer Layer, v reflect.Value, depth int) 
 	case reflect.Bool:
 		r.line(layer, path, strconv.FormatBool(v.Bool()))
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		r.line(layer, path, strconv.FormatInt(v.Int(), 10))
+		switch n := v.Int(); {
+		case r.source:
+			r.line(layer, path, aLine)
+		case n >= leastNumber && isAddress(uint64(n)):
+			r.line(layer, path, anAddress)
+		default:
+			r.line(layer, path, strconv.FormatInt(n, 10))
+		}
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		r.line(layer, path, strconv.FormatUint(v.Uint(), 10))
+		text := strconv.FormatUint(v.Uint(), 10)
+		if (v.Uint() >= leastNumber || v.Kind() == reflect.Uintptr) && isAddress(v.Uint()) {
+			text = anAddress
+		}
+		r.line(layer, path, text)
 	case reflect.Float32, reflect.Float64:
 		r.line(layer, path, float(v.Float()))
 	case reflect.Complex64, reflect.Complex128:
@@ -234,7 +250,11 @@ func (r *rendering) value(path string, layer Layer, v reflect.Value, depth int) 
 		case v.Type().Implements(errorType):
 			r.err(path, v)
 		default:
-			r.line(layer, path+" type", r.typeName(v.Elem().Type()))
+			of := v.Elem().Type()
+			r.line(layer, path+" type", r.typeName(of))
+			if r.onlyHere(of) {
+				layer = LayerInside // the other version holds it in another way
+			}
 			r.value(path, layer, v.Elem(), depth+1)
 		}
 	case reflect.Struct:
@@ -279,7 +299,12 @@ func (r *rendering) bytes(path string, layer Layer, s string) {
 		io.WriteString(h, s)
 		s = fmt.Sprintf("%s… (%d bytes, hash %x)", s[:256], len(s), h.Sum64())
 	}
-	r.line(layer, path, strconv.Quote(s))
+	r.quoted(layer, path, s)
+}
+
+// quoted renders a text without what says where something is.
+func (r *rendering) quoted(layer Layer, path, s string) {
+	r.line(layer, path, strconv.Quote(r.run.places.text(s)))
 }
 
 // again reports whether p was rendered before, and says so.
@@ -299,6 +324,10 @@ func (r *rendering) again(path string, layer Layer, p unsafe.Pointer, part int) 
 }
 
 func (r *rendering) list(path string, layer Layer, v reflect.Value, depth int) {
+	if isStack(v) {
+		r.line(layer, path, "a stack")
+		return
+	}
 	if v.Kind() == reflect.Slice {
 		r.line(layer, path+" length", strconv.Itoa(v.Len()))
 	}
@@ -349,12 +378,23 @@ func (r *rendering) mapOf(path string, layer Layer, v reflect.Value, depth int) 
 
 func (r *rendering) structOf(path string, layer Layer, v reflect.Value, depth int) {
 	t := v.Type()
+	before := r.source
+	defer func() { r.source = before }()
+	fields := make([]reflect.Value, 0, 8)
+	for i := 0; i < t.NumField(); i++ {
+		fields = append(fields, v.Field(i))
+	}
+	r.source = r.run.places.inSource(fields)
 	if rules, ok := r.run.table.rules(t); ok {
 		for _, rule := range rules {
 			if f := v.FieldByName(rule.Name); f.IsValid() {
 				r.value(path+"."+rule.Name, max(layer, rule.Layer), f, depth+1)
 			}
 		}
+		return
+	}
+	if t == frameType {
+		r.line(layer, path, "a frame")
 		return
 	}
 	exported := false
@@ -368,7 +408,7 @@ func (r *rendering) structOf(path string, layer Layer, v reflect.Value, depth in
 		return
 	}
 	if text, ok := stringOf(v); ok {
-		r.line(layer, path, strconv.Quote(text))
+		r.quoted(layer, path, text)
 		return
 	}
 	if t.PkgPath() == "sync" || t.PkgPath() == "sync/atomic" {
@@ -445,7 +485,7 @@ func (r *rendering) special(path string, layer Layer, v reflect.Value) bool {
 	if t.Kind() == reflect.Pointer && !v.IsNil() && v.CanInterface() {
 		switch x := v.Interface().(type) {
 		case *writer:
-			r.line(layer, path+" was written", strconv.Quote(string(x.buf)))
+			r.quoted(layer, path+" was written", string(x.buf))
 			return true
 		case *reader:
 			r.line(LayerInside, path+" left to read", strconv.Itoa(len(x.text)))
@@ -470,7 +510,12 @@ func (r *rendering) special(path string, layer Layer, v reflect.Value) bool {
 	}
 	if r.run != nil && v.CanInterface() {
 		for _, show := range r.run.table.Shows {
-			if show(v, func(l Layer, name, text string) { r.line(max(layer, l), path+name, text) }) {
+			if show(v, func(l Layer, name, text string) {
+				if plain, err := strconv.Unquote(text); err == nil {
+					text = strconv.Quote(r.run.places.text(plain))
+				}
+				r.line(max(layer, l), path+name, text)
+			}) {
 				return true
 			}
 		}
@@ -495,7 +540,7 @@ func (r *rendering) err(path string, v reflect.Value) {
 		}()
 		return err.Error()
 	}()
-	r.line(LayerText, path+" text", strconv.Quote(text))
+	r.quoted(LayerText, path+" text", text)
 	var known []string
 	for name, e := range r.run.table.Errors {
 		if e != nil && *e != nil && errors.Is(err, *e) {
@@ -549,8 +594,15 @@ func (r *rendering) function(path string, layer Layer, v reflect.Value, depth in
 	r.line(layer, path+" yields", strconv.Itoa(n))
 }
 
-// typeName names a type the same in both versions.
+// typeName names a type the same in both versions. Types that nobody outside of their package can name are one like the other.
 func (r *rendering) typeName(t reflect.Type) string {
+	of := t
+	for of.Kind() == reflect.Pointer && of.Name() == "" {
+		of = of.Elem()
+	}
+	if name := of.Name(); name != "" && of.PkgPath() != "" && !isExported(name) {
+		return "a type that is not exported"
+	}
 	if name, ok := r.run.table.names[t]; ok {
 		return name
 	}
@@ -561,4 +613,38 @@ func (r *rendering) typeName(t reflect.Type) string {
 		return t.Kind().String()
 	}
 	return t.String()
+}
+
+func isExported(name string) bool {
+	c, _ := utf8.DecodeRuneInString(name)
+	return unicode.IsUpper(c)
+}
+
+// onlyHere reports whether t is a type of the package that is not exported, and that the other version does not have.
+func (r *rendering) onlyHere(t reflect.Type) bool {
+	for t.Kind() == reflect.Pointer && t.Name() == "" {
+		t = t.Elem()
+	}
+	src := r.run.table.Source
+	if src == nil || t.Name() == "" || t.PkgPath() != src.Path || isExported(t.Name()) {
+		return false
+	}
+	_, both := r.run.table.names[t]
+	return !both
+}
+
+var frameType = reflect.TypeOf(runtime.Frame{})
+
+// isStack reports whether a list has the frames of a stack: how many there are goes by how the code is cut into functions.
+func isStack(v reflect.Value) bool {
+	if v.Len() == 0 {
+		return false
+	}
+	switch t := v.Type().Elem(); {
+	case t == frameType:
+		return true
+	case t.Kind() == reflect.Uintptr:
+		return isCode(uint64(v.Index(0).Uint()))
+	}
+	return false
 }

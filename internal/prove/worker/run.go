@@ -15,6 +15,7 @@ type Table struct {
 	Types  map[string]reflect.Type
 	Errors map[string]*error
 	Cover  []byte
+	Source *Source
 	Makers []Maker
 	Shows  []Show
 
@@ -56,7 +57,7 @@ func (p printed) forget() {
 
 // run calls what p says.
 func (t *Table) run(p *Program, full bool, printed printed, see observer) (status byte) {
-	r := &Run{table: t}
+	r := &Run{table: t, places: places{Source: t.Source, names: !p.speaksOfFiles()}}
 	kept := make([]string, 0, len(p.Steps)) // results as they were when they came
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -72,9 +73,9 @@ func (t *Table) run(p *Program, full bool, printed printed, see observer) (statu
 		results, panicked := r.call(s.Func, args)
 		if panicked != nil {
 			out.line(LayerPanic, "outcome", "panics")
-			out.line(LayerText, "panic", fmt.Sprint(panicked))
+			out.line(LayerText, "panic", r.places.text(fmt.Sprint(panicked)))
 			if text := printed.out(); text != "" {
-				out.line(LayerText, "printed", text)
+				out.line(LayerText, "printed", r.places.text(text))
 			}
 			printed.err()
 			see(out)
@@ -176,6 +177,7 @@ func (r *Run) outcome(out *rendering, results, args []reflect.Value) {
 	if failed {
 		out.least = LayerText
 	}
+	out.source = r.places.inSource(results)
 	for i, x := range results {
 		if x.Type() == errorType {
 			if !x.IsNil() {
@@ -192,6 +194,7 @@ func (r *Run) outcome(out *rendering, results, args []reflect.Value) {
 	if failed {
 		out.least = LayerEmpty
 	}
+	out.source = false
 	for i, x := range args {
 		if mutable(x.Type()) {
 			layer := LayerShared

@@ -67,6 +67,7 @@ type Config struct {
 	Masks  map[string]int         // by MaskKey
 	Limit  time.Duration          // of one program
 	Memory uint64                 // bytes in use; twice as many are taken of the machine at most
+	Aside  int                    // goroutines that are started and end, so that later ones have other numbers
 }
 
 // A Seen is what became of a program.
@@ -93,6 +94,7 @@ func Serve(t Table) {
 	debug.SetGCPercent(400)
 	runtime.GOMAXPROCS(1) // as little as possible shall depend on what else the machine does
 	limitMemory()
+	findMemory()
 	t.names = make(map[reflect.Type]string)
 	for name, of := range t.Types {
 		t.names[of] = name
@@ -137,6 +139,12 @@ func (s *server) serve(in io.Reader) {
 			s.table.fields, s.table.masks = c.Fields, c.Masks
 			s.limit = c.Limit
 			s.memory.Store(newMemory(c.Memory))
+			var wg sync.WaitGroup
+			for range c.Aside {
+				wg.Add(1)
+				go wg.Done()
+			}
+			wg.Wait()
 		case OpBatch:
 			s.batch(frame[1:])
 		default:
