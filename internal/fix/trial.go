@@ -340,7 +340,7 @@ func (r *run) poisoned(ctx context.Context, y *trial, change *prove.Change, opt 
 	}
 	for _, d := range y.poison.Differences {
 		if d.Grave {
-			y.refuse(true, "%s%s: %s: %s → %s", what, d.Call, d.What, d.Old, d.New)
+			y.refuse(true, "%s%s: %s: %s → %s", what, d.OneLine(), d.What, d.Old, d.New)
 			return nil
 		}
 	}
@@ -368,7 +368,7 @@ func (y *trial) judge() {
 	}
 	for _, d := range y.proof.Differences {
 		if d.Grave {
-			y.refuse(true, "it does something else: %s: %s: %s → %s", d.Call, d.What, d.Old, d.New)
+			y.refuse(true, "it does something else: %s: %s: %s → %s", d.OneLine(), d.What, d.Old, d.New)
 			return
 		}
 	}

@@ -376,9 +376,10 @@ var layerNames = map[worker.Layer]string{
 
 // difference writes a finding for people.
 func (f *search) difference(d *finding) report.Difference {
+	text := f.show(d.program, d.step)
 	out := report.Difference{
 		Layer: string(rune(d.layer)), Kind: layerNames[d.layer], Grave: d.alarms() || f.opt.Strict, Function: d.fn,
-		File: d.target.file, Line: d.target.line, Call: f.show(d.program, d.step), What: strings.TrimSpace(d.path), Old: d.old, New: d.new, Note: d.note,
+		File: d.target.file, Line: d.target.line, Call: text.call, Imports: text.imports, What: strings.TrimSpace(d.path), Old: d.old, New: d.new, Note: d.note,
 		Calls: d.calls,
 	}
 	if d.path == worker.StandardError {

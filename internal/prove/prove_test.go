@@ -145,12 +145,12 @@ func TestGenerated(t *testing.T) {
 var leastCalls = map[string]string{
 	"off_by_one.go":      `Shorten("", 0)`,
 	"forgotten_quote.go": `Escape("'")`,
-	"color.go":           "Color: GET /?color=red",
+	"color.go":           `Color(httptest.NewRecorder(), httptest.NewRequest("GET", "/?color=red", nil))`,
 	"boundary.go":        "Overlap(Span{}, Span{})",
 	"empty_accepted.go":  `CheckName("")`,
 	"in_place.go":        "Positive([]int{1})",
 	"last_line.go":       `CountLines(strings.NewReader("a"))`,
-	"reset.go":           `x1 := &Tally{}; x1.Add(""); x1.Reset(); x1.Total()`,
+	"reset.go":           "x1 := &Tally{}\nx1.Add(\"\")\nx1.Reset()\nx1.Total()",
 	"words_of_eight.go":  `Checksum([]byte("aaaaaaaa"))`,
 }
 
@@ -184,15 +184,16 @@ func TestExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and calls two versions of programs")
 	}
+	const handleHi = `handleHi(httptest.NewRecorder(), httptest.NewRequest("GET", "/?color=`
 	tests := []struct {
 		old, new string
 		calls    int
 		call     string // of the first difference; "" when there has to be none
 		what     string
 	}{
-		{"hi/stage1", "hi/stage3", 1500, "handleHi: GET /?color=", "status: 200 → 400"},
+		{"hi/stage1", "hi/stage3", 1500, handleHi, "status: 200 → 400"},
 		{"hi/stage3", "hi/stage6", 1500, "", ""},
-		{"hi/stage6", "hi/stage8", 1500, "handleHi: GET /?color=", "status: 400 → 200"},
+		{"hi/stage6", "hi/stage8", 1500, handleHi, "status: 400 → 200"},
 		{"leftpad/v1", "leftpad/v2", 500, `leftpad("", 2, `, "result: "},
 		{"leftpad/v1", "leftpad/fixed", 500, "", ""},
 		{"metrics/v1", "metrics/v2", 100, "", ""},

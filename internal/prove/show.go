@@ -3,7 +3,10 @@ package prove
 import (
 	"fmt"
 	"go/types"
+	"go/version"
 	"math"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,85 +19,201 @@ func floatValue(f float64) worker.Value {
 	return worker.Value{Kind: worker.Float, Int: int64(math.Float64bits(f))}
 }
 
-// A printer writes programs as people would: as Go, and requests as HTTP.
+// A printer writes programs as people would, in statements that compile in a test of the package.
 type printer struct {
 	*surface
-	names map[int64]string // of results and arguments that are used again
-	lines []string
+	steps   []worker.Step
+	names   map[int64]string  // of results, and of arguments below zero, that are used again
+	imports map[string]string // by path, how the statements name them
+	taken   map[string]bool
+	count   map[string]int
+	lines   []string
+
+	variables []string
+}
+
+// useAll uses variables that nothing uses, such as results that are in a part of an argument that is not written.
+func (w *printer) useAll() {
+	text := strings.Join(w.lines, "\n")
+	for _, name := range w.variables {
+		if !usedAgain(text, name) {
+			w.line("_ = %s", name)
+		}
+	}
+}
+
+// usedAgain reports whether a name is in a text more than once.
+func usedAgain(text, name string) bool {
+	n := 0
+	isPart := func(at int) bool {
+		return at >= 0 && at < len(text) && (text[at] == '_' || text[at] >= '0' && text[at] <= '9' || text[at]|0x20 >= 'a' && text[at]|0x20 <= 'z' || text[at] >= utf8.RuneSelf)
+	}
+	for at := 0; n < 2; at += len(name) {
+		i := strings.Index(text[at:], name)
+		if i < 0 {
+			return false
+		}
+		at += i
+		if !isPart(at-1) && !isPart(at+len(name)) {
+			n++
+		}
+	}
+	return true
+}
+
+// A shown is a program for people.
+type shown struct {
+	call    string   // statements, each on a line of its own
+	imports []string // what they need, as in an import declaration
 }
 
 // show writes the calls that a program makes, up to a step.
-func (s *surface) show(p *worker.Program, until int) string {
-	w := &printer{surface: s, names: make(map[int64]string)}
+func (s *surface) show(p *worker.Program, until int) shown {
+	w := &printer{
+		surface: s, steps: p.Steps[:min(until+1, len(p.Steps))],
+		names: make(map[int64]string), imports: make(map[string]string), taken: make(map[string]bool), count: make(map[string]int),
+	}
+	for _, name := range s.new.pkg.Types.Scope().Names() {
+		w.taken[name] = true
+	}
 	used := make(map[int64]bool)
-	var find func(v *worker.Value)
-	find = func(v *worker.Value) {
-		switch v.Kind {
-		case worker.Ref:
-			used[v.Int] = true
-		case worker.Same:
-			used[^v.Int] = true
+	markUsed(&worker.Program{Steps: w.steps}, used)
+	for i := range w.steps {
+		w.step(i, &w.steps[i], used)
+	}
+	w.useAll()
+	out := shown{call: strings.Join(w.lines, "\n")}
+	for path, name := range w.imports {
+		if !strings.Contains(out.call, name+".") {
+			continue
 		}
-		for i := range v.Elems {
-			find(&v.Elems[i])
+		text := strconv.Quote(path)
+		if path[strings.LastIndexByte(path, '/')+1:] != name {
+			text = name + " " + text
+		}
+		out.imports = append(out.imports, text)
+	}
+	slices.Sort(out.imports)
+	return out
+}
+
+// pkg returns how to name a package.
+func (w *printer) pkg(path, name string) string {
+	if had, ok := w.imports[path]; ok {
+		return had
+	}
+	for w.taken[name] {
+		name += "_"
+	}
+	w.taken[name] = true
+	w.imports[path] = name
+	return name
+}
+
+// std is pkg for a package of the standard library.
+func (w *printer) std(path string) string {
+	return w.pkg(path, path[strings.LastIndexByte(path, '/')+1:])
+}
+
+// variable returns a new name.
+func (w *printer) variable(prefix string) string {
+	for {
+		w.count[prefix]++
+		if name := prefix + strconv.Itoa(w.count[prefix]); !w.taken[name] {
+			w.variables = append(w.variables, name)
+			return name
 		}
 	}
-	for i := range p.Steps {
-		for j := range p.Steps[i].Args {
-			find(&p.Steps[i].Args[j])
-		}
+}
+
+func (w *printer) line(format string, args ...any) {
+	w.lines = append(w.lines, fmt.Sprintf(format, args...))
+}
+
+// An expr is an expression that can be assigned to the type that it was written for. An exact one is of that type by itself.
+type expr struct {
+	text  string
+	exact bool
+}
+
+func exactly(format string, args ...any) expr { return expr{fmt.Sprintf(format, args...), true} }
+
+// typed writes an expression of exactly the type t.
+func (w *printer) typed(e expr, t types.Type) string {
+	if e.exact {
+		return e.text
 	}
-	for i := range p.Steps {
-		if i > until {
-			break
-		}
-		w.step(i, &p.Steps[i], used)
+	name := w.typeName(t)
+	if strings.ContainsAny(name[:1], "*<(") || strings.HasPrefix(name, "func") || strings.HasPrefix(name, "chan") {
+		name = "(" + name + ")"
 	}
-	return strings.Join(w.lines, "; ")
+	return name + "(" + e.text + ")"
+}
+
+// declare gives an expression a name.
+func (w *printer) declare(prefix string, e expr, t types.Type) string {
+	name := w.variable(prefix)
+	if e.exact && e.text != "nil" {
+		w.line("%s := %s", name, e.text)
+	} else {
+		w.line("var %s %s = %s", name, w.typeName(t), e.text)
+	}
+	return name
 }
 
 func (w *printer) step(at int, s *worker.Step, used map[int64]bool) {
 	e := w.entries[s.Func]
-	args := make([]string, len(s.Args))
+	args := make([]expr, len(s.Args))
+	words := make([]string, len(args))
 	for i := range s.Args {
-		args[i] = w.value(&s.Args[i], e.params[i])
-		if id := int64(at)<<8 | int64(i); used[^id] && (s.Args[i].Kind != worker.Ref && s.Args[i].Kind != worker.Same) {
-			name := w.name("x")
-			w.names[^id] = name
-			w.lines = append(w.lines, name+" := "+args[i])
-			args[i] = name
+		again := ^(int64(at)<<8 | int64(i))
+		if e.variadic && i == len(args)-1 && !used[again] {
+			words[i] = w.variadic(&s.Args[i], e.params[i])
+			continue
 		}
+		args[i] = w.value(&s.Args[i], e.params[i])
+		if used[again] {
+			if s.Args[i].Kind != worker.Ref && s.Args[i].Kind != worker.Same {
+				args[i] = exactly("%s", w.declare("x", args[i], e.params[i]))
+			}
+			w.names[again] = args[i].text
+		}
+		words[i] = args[i].text
 		if e.variadic && i == len(args)-1 {
-			args[i] = w.variadic(&s.Args[i], e.params[i], args[i])
+			words[i] += "..."
 		}
 	}
-	text := e.name + "(" + strings.Join(args, ", ") + ")"
-	switch {
-	case e.name == serveName:
-		text = args[0] + ": " + args[2]
-	case e.called:
-		text = args[0] + "(" + strings.Join(args[1:], ", ") + ")"
-	case w.isHandler(e):
-		text = e.name + ": " + args[len(args)-1]
-	case e.method:
-		method := e.name[strings.LastIndexByte(e.name, '.')+1:]
+	list := func(from int) string {
+		var out []string
+		for _, word := range words[from:] {
+			if word != "" {
+				out = append(out, word)
+			}
+		}
+		return "(" + strings.Join(out, ", ") + ")"
+	}
+	text := w.funcName(e) + list(0)
+	if e.called || e.method {
 		recv := args[0]
-		if strings.HasPrefix(recv, "&") {
-			recv = "(" + recv + ")"
+		word := w.typed(recv, e.params[0])
+		if strings.ContainsAny(word[:1], "&*") || strings.HasPrefix(word, "func") {
+			word = "(" + word + ")"
 		}
-		if recv == "nil" {
-			recv = "(" + w.typeName(e.params[0]) + ")(nil)"
+		text = word + list(1)
+		if !e.called {
+			text = word + "." + e.name[strings.LastIndexByte(e.name, '.')+1:] + list(1)
 		}
-		text = recv + "." + method + "(" + strings.Join(args[1:], ", ") + ")"
+	}
+	if e.name == readAllName {
+		text = w.std("io") + ".ReadAll" + list(0)
 	}
 	var results []string
 	any := false
 	for i := range e.results {
 		name := "_"
-		if used[int64(at)<<8|int64(i)] {
-			name = w.name("v")
-			w.names[int64(at)<<8|int64(i)] = name
-			any = true
+		if id := int64(at)<<8 | int64(i); used[id] {
+			name = w.variable("v")
+			w.names[id], any = name, true
 		}
 		results = append(results, name)
 	}
@@ -104,48 +223,87 @@ func (w *printer) step(at int, s *worker.Step, used map[int64]bool) {
 	w.lines = append(w.lines, text)
 }
 
-// variadic writes the last argument without the slice around it.
-func (w *printer) variadic(v *worker.Value, t types.Type, text string) string {
+// funcName writes a function as the package itself would call it.
+func (w *printer) funcName(e *entry) string {
+	if pkg, rest, ok := strings.Cut(e.expr, "."); ok && e.key == "" {
+		for path, name := range w.surface.imports {
+			if p := w.new.pkg.Imports[path]; name == pkg && p != nil {
+				return w.pkg(path, p.Name) + "." + rest
+			}
+		}
+	}
+	if strings.HasPrefix(e.expr, e.name+"[") {
+		return e.expr // its types cannot always be told from its arguments
+	}
+	return e.name
+}
+
+// variadic writes the last argument, without the slice around it where that can be left out.
+func (w *printer) variadic(v *worker.Value, t types.Type) string {
 	s, ok := t.Underlying().(*types.Slice)
-	if !ok || v.Kind != worker.List {
-		return text + "..."
+	switch {
+	case v.Kind == worker.Zero:
+		return ""
+	case !ok || v.Kind != worker.List || v.Int&15 != 0 || len(v.Elems) == 0:
+		return w.value(v, t).text + "..."
 	}
-	parts := make([]string, len(v.Elems))
-	for i := range v.Elems {
-		parts[i] = w.value(&v.Elems[i], s.Elem())
-	}
-	return strings.Join(parts, ", ")
+	return w.elements(v, s.Elem())
 }
-
-// isHandler reports whether e is called with a response and a request alone.
-func (w *printer) isHandler(e *entry) bool {
-	n := len(e.params)
-	return n >= 2 && n <= 3 && w.new.typeKey(e.params[n-1]) == "*net/http.Request" && w.new.typeKey(e.params[n-2]) == "net/http.ResponseWriter" && (n == 2 || e.method)
-}
-
-func (w *printer) name(prefix string) string { return fmt.Sprintf("%s%d", prefix, len(w.names)+1) }
 
 // typeName writes a type as the package itself would.
 func (w *printer) typeName(t types.Type) string {
-	return types.TypeString(t, func(p *types.Package) string {
+	own := func(a *types.Alias) bool { return a.Obj().Pkg() == w.new.pkg.Types }
+	return types.TypeString(plain(t, own), func(p *types.Package) string {
 		if p == w.new.pkg.Types {
 			return ""
 		}
-		return p.Name()
+		return w.pkg(p.Path(), p.Name())
 	})
 }
 
-// maxShown is how long a literal is shown.
-const maxShown = 400
-
-func quote(s string) string {
-	if len(s) > maxShown {
-		if unit, n := period(s); n > 1 {
-			return fmt.Sprintf("strings.Repeat(%s, %d)", strconv.Quote(unit), n)
-		}
-		return strconv.Quote(s[:maxShown]) + fmt.Sprintf("… (%d bytes)", len(s))
+// quote writes a text: in whole, with strings.Repeat for what makes it long.
+func (w *printer) quote(s string) string {
+	const (
+		long  = 64
+		least = 24 // bytes that are worth a Repeat
+	)
+	if len(s) <= long {
+		return strconv.Quote(s)
 	}
-	return strconv.Quote(s)
+	var parts []string
+	plain := 0
+	for i := 0; i < len(s); {
+		unit, n := repeated(s[i:])
+		if len(unit)*n < least || n < 4 {
+			_, size := utf8.DecodeRuneInString(s[i:])
+			i += size
+			continue
+		}
+		if plain < i {
+			parts = append(parts, strconv.Quote(s[plain:i]))
+		}
+		parts = append(parts, fmt.Sprintf("%s.Repeat(%s, %d)", w.std("strings"), strconv.Quote(unit), n))
+		i += len(unit) * n
+		plain = i
+	}
+	if plain < len(s) {
+		parts = append(parts, strconv.Quote(s[plain:]))
+	}
+	return strings.Join(parts, " + ")
+}
+
+// repeated returns the text that s begins with more often than with any other, and how often.
+func repeated(s string) (unit string, n int) {
+	for size := 1; size <= 16 && size <= len(s)/2; size++ {
+		k := 1
+		for (k+1)*size <= len(s) && s[k*size:(k+1)*size] == s[:size] {
+			k++
+		}
+		if k > 1 && k*size > len(unit)*n {
+			unit, n = s[:size], k
+		}
+	}
+	return unit, n
 }
 
 // period returns the text that s repeats, and how often.
@@ -158,203 +316,400 @@ func period(s string) (string, int) {
 	return s, 1
 }
 
-// value writes a value of type t.
-func (w *printer) value(v *worker.Value, t types.Type) string {
+// value writes a value that can be assigned to a t.
+func (w *printer) value(v *worker.Value, t types.Type) expr {
 	switch v.Kind {
 	case worker.Zero:
 		return w.zero(t)
 	case worker.Ref:
-		return w.named(v.Int)
+		return w.fit(w.names[v.Int], w.placeType(v.Int, func(e *entry) []types.Type { return e.results }), t)
 	case worker.Same:
-		return w.named(^v.Int)
+		return w.fit(w.names[^v.Int], w.placeType(v.Int, func(e *entry) []types.Type { return e.params }), t)
 	case worker.Reader:
-		text := "strings.NewReader(" + quote(v.Text) + ")"
-		switch v.Int {
-		case worker.ReadOne:
-			return "iotest.OneByteReader(" + text + ")"
-		case worker.ReadWithEOF:
-			return "iotest.DataErrReader(" + text + ")"
-		case worker.ReadFail:
-			return "(" + text + ", then an error)"
-		}
-		return text
+		return w.reader(v, w.new.typeKey(t))
 	case worker.Writer:
-		switch {
-		case w.new.typeKey(t) == "net/http.ResponseWriter" || v.Int == worker.WriteAll:
-			return "w"
-		case v.Int == worker.WriteNone:
-			return "(a writer that fails)"
-		}
-		return fmt.Sprintf("(a writer that fails after %d bytes)", v.Int-1)
+		return w.writer(v, w.new.typeKey(t))
 	case worker.Request:
 		return w.request(v)
 	case worker.Context:
-		if v.Int == 1 {
-			return "(a cancelled context)"
+		background := w.std("context") + ".Background()"
+		if v.Int != 1 {
+			return exactly("%s", background)
 		}
-		return "context.Background()"
+		ctx, cancel := w.variable("ctx"), w.variable("cancel")
+		w.line("%s, %s := %s.WithCancel(%s)", ctx, cancel, w.std("context"), background)
+		w.line("%s()", cancel)
+		return exactly("%s", ctx)
 	case worker.Error:
 		if v.Text == "EOF" {
-			return "io.EOF"
+			return exactly("%s.EOF", w.std("io"))
 		}
-		return "errors.New(" + quote(v.Text) + ")"
+		return exactly("%s.New(%s)", w.std("errors"), w.quote(v.Text))
 	case worker.Time:
-		return "time.Unix(0, " + strconv.FormatInt(v.Int, 10) + ")"
+		return exactly("%s.Unix(0, %d).UTC()", w.std("time"), v.Int)
 	case worker.Iface:
-		return w.iface(v)
+		of, ok := w.types[v.Text]
+		if !ok || len(v.Elems) != 1 {
+			return expr{text: "nil"}
+		}
+		return expr{text: w.inInterface(w.value(&v.Elems[0], of), of)}
 	case worker.Func:
-		return "f" + strconv.FormatInt(v.Int, 10)
+		return w.function(v, t)
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		return w.basic(v, t, u)
 	case *types.Pointer:
-		if len(v.Elems) == 1 {
-			if _, ok := u.Elem().Underlying().(*types.Basic); ok {
-				return "new(" + w.value(&v.Elems[0], u.Elem()) + ")"
-			}
-			return "&" + w.value(&v.Elems[0], u.Elem())
-		}
+		return w.pointer(v, t, u)
 	case *types.Slice:
-		if v.Kind == worker.String {
-			return w.typeName(t) + "(" + quote(v.Text) + ")"
-		}
-		return w.typeName(t) + w.elements(v, u.Elem())
+		return w.slice(v, t, u)
 	case *types.Array:
-		return w.typeName(t) + w.elements(v, u.Elem())
+		return exactly("%s{%s}", w.typeName(t), w.elements(v, u.Elem()))
 	case *types.Map:
-		var parts []string
-		for i := 0; i+1 < len(v.Elems); i += 2 {
-			parts = append(parts, w.value(&v.Elems[i], u.Key())+": "+w.value(&v.Elems[i+1], u.Elem()))
-		}
-		return w.typeName(t) + "{" + strings.Join(parts, ", ") + "}"
+		return w.mapOf(v, t, u)
 	case *types.Struct:
 		var parts []string
 		for i, name := range v.Names {
 			for f := range u.Fields() {
 				if f.Name() == name && i < len(v.Elems) {
-					parts = append(parts, name+": "+w.value(&v.Elems[i], f.Type()))
+					parts = append(parts, name+": "+w.value(&v.Elems[i], f.Type()).text)
 				}
 			}
 		}
-		return w.typeName(t) + "{" + strings.Join(parts, ", ") + "}"
+		return exactly("%s{%s}", w.typeName(t), strings.Join(parts, ", "))
 	case *types.Chan:
-		return "(a channel with" + w.elements(v, u.Elem()) + ")"
+		name := w.variable("c")
+		elem := w.typeName(u.Elem())
+		var parts []string
+		for i := range v.Elems {
+			parts = append(parts, w.value(&v.Elems[i], u.Elem()).text)
+		}
+		w.line("%s := make(chan %s, %d)", name, elem, len(parts))
+		for _, part := range parts {
+			w.line("%s <- %s", name, part)
+		}
+		w.line("close(%s)", name)
+		return expr{text: name}
 	}
-	return "?"
+	return expr{text: "nil"}
 }
 
-func (w *printer) named(id int64) string {
-	if n, ok := w.names[id]; ok {
-		return n
+// placeType is the type of a result or an argument of a step.
+func (w *printer) placeType(id int64, of func(e *entry) []types.Type) types.Type {
+	step, i := int(id>>8), int(id&255)
+	if step < 0 || step >= len(w.steps) {
+		return nil
 	}
-	return "?"
+	list := of(w.entries[w.steps[step].Func])
+	if i >= len(list) {
+		return nil
+	}
+	return list[i]
+}
+
+// fit writes a variable of one type where another is wanted, as workers do.
+func (w *printer) fit(name string, has, want types.Type) expr {
+	switch {
+	case name == "" || has == nil:
+		return w.zero(want) // what is not there is not made either
+	case types.Identical(has, want):
+		return exactly("%s", name)
+	case types.AssignableTo(has, want):
+		return expr{text: name}
+	case types.IsInterface(has) && types.AssertableTo(has.Underlying().(*types.Interface), want):
+		return exactly("%s.(%s)", name, w.typeName(want))
+	case types.Identical(base(has), want):
+		return exactly("*%s", name)
+	case types.Identical(has, base(want)):
+		return exactly("&%s", name)
+	}
+	return w.zero(want)
+}
+
+// inInterface writes what an interface holds, so that it has the type t.
+func (w *printer) inInterface(e expr, t types.Type) string {
+	if b, ok := t.(*types.Basic); ok && slices.Contains([]types.BasicKind{types.Int, types.String, types.Bool}, b.Kind()) {
+		return e.text // as constants are by themselves
+	}
+	return w.typed(e, t)
+}
+
+func (w *printer) pointer(v *worker.Value, t types.Type, u *types.Pointer) expr {
+	if len(v.Elems) != 1 || v.Elems[0].Kind == worker.Zero {
+		return exactly("new(%s)", w.typeName(u.Elem()))
+	}
+	e := w.value(&v.Elems[0], u.Elem())
+	pointer := expr{exact: types.Identical(t, u)}
+	switch named := w.typeName(u.Elem()); {
+	case isComposite(u.Elem()) && strings.HasPrefix(e.text, named+"{"):
+		pointer.text = "&" + e.text
+	case w.since("go1.26"):
+		pointer.text = "new(" + w.typed(e, u.Elem()) + ")"
+	default:
+		pointer.text = "&" + w.declare("p", expr{w.typed(e, u.Elem()), true}, u.Elem())
+	}
+	return pointer
+}
+
+// since reports whether the package is written in a version of the language, or a newer one.
+func (w *printer) since(v string) bool {
+	m := w.new.pkg.Module
+	return m != nil && m.GoVersion != "" && version.Compare("go"+m.GoVersion, v) >= 0
+}
+
+func (w *printer) slice(v *worker.Value, t types.Type, u *types.Slice) expr {
+	name := w.typeName(t)
+	spare := int(v.Int & 15)
+	if v.Kind == worker.String {
+		if spare > 0 {
+			text := w.quote(v.Text)
+			if !types.Identical(u.Elem(), types.Typ[types.Byte]) {
+				text = name + "(" + text + ")"
+			}
+			return exactly("append(make(%s, 0, %d), %s...)", name, len(v.Text)+spare, text)
+		}
+		return exactly("%s(%s)", name, w.quote(v.Text))
+	}
+	if n := len(v.Elems); n > 8 && spare == 0 && w.since("go1.23") {
+		plain := !slices.ContainsFunc(v.Elems, func(x worker.Value) bool { return !sameValue(&x, &v.Elems[0]) })
+		if plain && isBasic(u.Elem()) {
+			return exactly("%s.Repeat(%s{%s}, %d)", w.std("slices"), name, w.value(&v.Elems[0], u.Elem()).text, n)
+		}
+	}
+	elements := w.elements(v, u.Elem())
+	if spare == 0 {
+		return exactly("%s{%s}", name, elements)
+	}
+	if elements == "" {
+		return exactly("make(%s, 0, %d)", name, spare)
+	}
+	return exactly("append(make(%s, 0, %d), %s)", name, len(v.Elems)+spare, elements)
+}
+
+func sameValue(a, b *worker.Value) bool {
+	return a.Kind == b.Kind && a.Int == b.Int && a.Text == b.Text && len(a.Elems) == 0 && len(b.Elems) == 0
 }
 
 func (w *printer) elements(v *worker.Value, t types.Type) string {
-	if len(v.Elems) > 8 {
-		first := w.value(&v.Elems[0], t)
-		same := true
-		for i := range v.Elems {
-			same = same && w.value(&v.Elems[i], t) == first
-		}
-		if same {
-			return fmt.Sprintf("{%s, … %d times}", first, len(v.Elems))
-		}
-	}
 	parts := make([]string, len(v.Elems))
 	for i := range v.Elems {
-		parts[i] = w.value(&v.Elems[i], t)
+		parts[i] = w.value(&v.Elems[i], t).text
 	}
-	return "{" + strings.Join(parts, ", ") + "}"
+	return strings.Join(parts, ", ")
 }
 
-func (w *printer) iface(v *worker.Value) string {
-	t, ok := w.types[v.Text]
-	if !ok || len(v.Elems) != 1 {
-		return "?"
+// mapOf writes a map. Of keys that are written alike the last one counts, and the compiler takes one only.
+func (w *printer) mapOf(v *worker.Value, t types.Type, u *types.Map) expr {
+	var keys []string
+	last := make(map[string]int)
+	for i := 0; i+1 < len(v.Elems); i += 2 {
+		key := w.value(&v.Elems[i], u.Key()).text
+		if _, had := last[key]; !had {
+			keys = append(keys, key)
+		}
+		last[key] = i + 1
 	}
-	text := w.value(&v.Elems[0], t)
-	if b, ok := t.(*types.Basic); ok && b.Kind() != types.Int && b.Kind() != types.String && b.Kind() != types.Bool {
-		return v.Text + "(" + text + ")"
+	parts := make([]string, len(keys))
+	for i, key := range keys {
+		parts[i] = key + ": " + w.value(&v.Elems[last[key]], u.Elem()).text
 	}
-	if text == "nil" {
-		return "(" + v.Text + ")(nil)"
-	}
-	return text
+	return exactly("%s{%s}", w.typeName(t), strings.Join(parts, ", "))
 }
 
-func (w *printer) zero(t types.Type) string {
+func (w *printer) zero(t types.Type) expr {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
+		if u.Kind() == types.UnsafePointer {
+			return expr{text: "nil"}
+		}
 		return w.basic(&worker.Value{Kind: worker.Int}, t, u)
 	case *types.Struct, *types.Array:
-		return w.typeName(t) + "{}"
+		return exactly("%s{}", w.typeName(t))
 	}
-	return "nil"
+	return expr{text: "nil"}
 }
 
-func (w *printer) basic(v *worker.Value, t types.Type, u *types.Basic) string {
-	info := u.Info()
-	var text string
-	switch {
+func (w *printer) basic(v *worker.Value, t types.Type, u *types.Basic) expr {
+	switch info := u.Info(); {
 	case info&types.IsBoolean != 0:
-		text = strconv.FormatBool(v.Int&1 == 1)
+		return expr{text: strconv.FormatBool(v.Int&1 == 1)}
 	case info&types.IsString != 0:
-		text = quote(v.Text)
+		e := expr{text: w.quote(v.Text)}
+		if strings.Contains(e.text, ".Repeat(") && !types.Identical(t, types.Typ[types.String]) {
+			e = exactly("%s", w.typed(e, t)) // a call is no constant
+		}
+		return e
 	case w.new.typeKey(t) == "time.Duration":
 		return w.duration(time.Duration(v.Int))
 	case info&types.IsInteger != 0:
 		n := fitInteger(v.Int, u)
 		switch {
 		case w.new.typeKey(t) == "rune" && utf8.ValidRune(rune(n)) && n != utf8.RuneError && n >= ' ':
-			return strconv.QuoteRune(rune(n))
+			return expr{text: strconv.QuoteRune(rune(n))}
 		case info&types.IsUnsigned != 0:
-			text = strconv.FormatUint(uint64(n), 10)
-		default:
-			text = strconv.FormatInt(n, 10)
+			return expr{text: strconv.FormatUint(uint64(n), 10)}
 		}
-	default:
-		f := math.Float64frombits(uint64(v.Int))
-		if v.Kind != worker.Float {
-			f = float64(v.Int)
-		}
-		switch {
-		case math.IsNaN(f):
-			text = "math.NaN()"
-		case math.IsInf(f, 1):
-			text = "math.Inf(1)"
-		case math.IsInf(f, -1):
-			text = "math.Inf(-1)"
-		default:
-			text = strconv.FormatFloat(f, 'g', -1, 64)
-		}
+		return expr{text: strconv.FormatInt(n, 10)}
 	}
-	return text
+	f := math.Float64frombits(uint64(v.Int))
+	if v.Kind != worker.Float {
+		f = float64(v.Int)
+	}
+	if u.Kind() == types.Float32 || u.Kind() == types.Complex64 {
+		f = float64(float32(f))
+	}
+	if u.Kind() == types.Complex64 || u.Kind() == types.Complex128 {
+		re, im := w.float(f), w.float(f/2)
+		if !re.exact && !im.exact {
+			return expr{text: fmt.Sprintf("complex(%s, %s)", re.text, im.text)}
+		}
+		e := exactly("complex(%s, %s)", w.typed(re, types.Typ[types.Float64]), w.typed(im, types.Typ[types.Float64]))
+		return exactly("%s", w.typed(expr{text: e.text}, t))
+	}
+	e := w.float(f)
+	if e.exact && !types.Identical(t, types.Typ[types.Float64]) {
+		return exactly("%s", w.typed(expr{text: e.text}, t))
+	}
+	return e
 }
 
-func (w *printer) duration(d time.Duration) string {
+// float writes a float64, or a constant.
+func (w *printer) float(f float64) expr {
+	switch {
+	case math.IsNaN(f):
+		return exactly("%s.NaN()", w.std("math"))
+	case math.IsInf(f, 1):
+		return exactly("%s.Inf(1)", w.std("math"))
+	case math.IsInf(f, -1):
+		return exactly("%s.Inf(-1)", w.std("math"))
+	case f == 0 && math.Signbit(f):
+		return exactly("%s.Copysign(0, -1)", w.std("math"))
+	}
+	return expr{text: strconv.FormatFloat(f, 'g', -1, 64)}
+}
+
+func (w *printer) duration(d time.Duration) expr {
 	for _, u := range []struct {
 		d    time.Duration
 		name string
-	}{{time.Hour, "time.Hour"}, {time.Minute, "time.Minute"}, {time.Second, "time.Second"}, {time.Millisecond, "time.Millisecond"}, {time.Microsecond, "time.Microsecond"}} {
+	}{{time.Hour, "Hour"}, {time.Minute, "Minute"}, {time.Second, "Second"}, {time.Millisecond, "Millisecond"}, {time.Microsecond, "Microsecond"}} {
 		if d != 0 && d%u.d == 0 {
-			return strconv.FormatInt(int64(d/u.d), 10) + "*" + u.name
+			return exactly("%d*%s.%s", int64(d/u.d), w.std("time"), u.name)
 		}
 	}
-	return strconv.FormatInt(int64(d), 10)
+	return expr{text: strconv.FormatInt(int64(d), 10)}
 }
 
-// request writes an HTTP request in a line.
-func (w *printer) request(v *worker.Value) string {
-	text := v.Text
-	for i, name := range v.Names {
-		if i < len(v.Elems) {
-			text += ", " + name + ": " + v.Elems[i].Text
+func (w *printer) reader(v *worker.Value, key string) expr {
+	text := w.quote(v.Text)
+	plain := func() string { return w.std("strings") + ".NewReader(" + text + ")" }
+	switch key {
+	case "*bytes.Reader":
+		return exactly("%s.NewReader([]byte(%s))", w.std("bytes"), text)
+	case "*bytes.Buffer":
+		return exactly("%s.NewBufferString(%s)", w.std("bytes"), text)
+	case "io.ReadWriter":
+		return expr{text: fmt.Sprintf("%s.NewBufferString(%s)", w.std("bytes"), text)}
+	case "*strings.Reader":
+		return exactly("%s", plain())
+	case "io.Reader", "io.ReadCloser", "*bufio.Reader":
+	default:
+		return expr{text: plain()}
+	}
+	var in string
+	switch v.Int {
+	case worker.ReadOne:
+		in = w.std("testing/iotest") + ".OneByteReader(" + plain() + ")"
+	case worker.ReadWithEOF:
+		in = w.std("testing/iotest") + ".DataErrReader(" + plain() + ")"
+	case worker.ReadFail:
+		in = fmt.Sprintf(`%s.MultiReader(%s, %s.ErrReader(%s.New("reading failed")))`, w.std("io"), plain(), w.std("testing/iotest"), w.std("errors"))
+	default:
+		in = plain()
+	}
+	switch key {
+	case "io.ReadCloser":
+		return exactly("%s.NopCloser(%s)", w.std("io"), in)
+	case "*bufio.Reader":
+		return exactly("%s.NewReader(%s)", w.std("bufio"), in)
+	}
+	return expr{text: in}
+}
+
+func (w *printer) writer(v *worker.Value, key string) expr {
+	switch key {
+	case "net/http.ResponseWriter":
+		return expr{text: w.std("net/http/httptest") + ".NewRecorder()"}
+	case "*strings.Builder":
+		return exactly("new(%s.Builder)", w.std("strings"))
+	case "io.Writer", "io.WriteCloser", "*bufio.Writer":
+	default:
+		return expr{text: "new(" + w.std("bytes") + ".Buffer)"}
+	}
+	var to string
+	switch v.Int {
+	case worker.WriteAll:
+		to = "new(" + w.std("bytes") + ".Buffer)"
+	default: // a pipe whose other end takes as much, and then no more
+		from := w.variable("r")
+		to = w.variable("w")
+		w.line("%s, %s := %s.Pipe()", from, to, w.std("io"))
+		fail := fmt.Sprintf("%s.CloseWithError(%s.New(%q))", from, w.std("errors"), "writing failed")
+		if v.Int == worker.WriteNone {
+			w.line("%s", fail)
+		} else {
+			w.line("go func() { %s.CopyN(%s.Discard, %s, %d); %s }()", w.std("io"), w.std("io"), from, v.Int-1, fail)
 		}
 	}
-	if n := len(v.Elems); n == len(v.Names)+1 && v.Elems[n-1].Text != "" {
-		text += ", body " + quote(v.Elems[n-1].Text)
+	switch {
+	case key == "*bufio.Writer":
+		return exactly("%s.NewWriter(%s)", w.std("bufio"), to)
+	case key == "io.WriteCloser" && v.Int == worker.WriteAll:
+		io := w.std("io")
+		return expr{text: fmt.Sprintf("struct { %s.Writer; %s.Closer }{%s, %s.NopCloser(nil)}", io, io, to, io)}
 	}
-	return text
+	return expr{text: to}
+}
+
+// request writes an HTTP request.
+func (w *printer) request(v *worker.Value) expr {
+	method, target, _ := strings.Cut(v.Text, " ")
+	body := "nil"
+	if n := len(v.Elems); n == len(v.Names)+1 && v.Elems[n-1].Text != "" {
+		body = w.std("strings") + ".NewReader(" + w.quote(v.Elems[n-1].Text) + ")"
+	}
+	var e expr
+	if served(method, target) {
+		e = exactly("%s.NewRequest(%s, %s, %s)", w.std("net/http/httptest"), strconv.Quote(method), strconv.Quote(target), body)
+	} else {
+		name := w.variable("req")
+		w.line("%s, _ := %s.NewRequest(%s, %s, %s)", name, w.std("net/http"), strconv.Quote(method), strconv.Quote("http://example.com"+target), body)
+		e = exactly("%s", name)
+	}
+	if len(v.Names) == 0 {
+		return e
+	}
+	name := e.text
+	if served(method, target) {
+		name = w.declare("req", e, nil)
+	}
+	for i, header := range v.Names {
+		if i < len(v.Elems) {
+			w.line("%s.Header.Add(%s, %s)", name, strconv.Quote(header), w.quote(v.Elems[i].Text))
+		}
+	}
+	return exactly("%s", name)
+}
+
+// served reports whether httptest makes the same request of a target.
+func served(method, target string) bool {
+	if method == "" || strings.ContainsFunc(method, func(c rune) bool { return c < 'A' || c > 'Z' }) || strings.ContainsFunc(target, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
+		return false
+	}
+	a, err := url.ParseRequestURI(target)
+	if err != nil {
+		return false
+	}
+	b, err := url.Parse("http://example.com" + target)
+	return err == nil && b.Host == "example.com" && a.Host == "" && a.RequestURI() == b.RequestURI() && b.Fragment == "" && !strings.Contains(target, "#")
 }

@@ -169,12 +169,14 @@ func (s *surface) reads(t types.Type) bool {
 	return ok && types.Implements(t, r)
 }
 
+const readAllName = "io.ReadAll"
+
 // addReadAll adds that a reader is read.
 func (s *surface) addReadAll(t types.Type) {
 	io := s.importName(s.new.pkg.Imports["io"].Types)
 	errType := types.Universe.Lookup("error").Type()
 	s.use(t, &entry{
-		name: "io.ReadAll", params: []types.Type{t}, results: []types.Type{types.NewSlice(types.Typ[types.Byte]), errType},
+		name: readAllName, params: []types.Type{t}, results: []types.Type{types.NewSlice(types.Typ[types.Byte]), errType},
 		expr: fmt.Sprintf("func(r %s) ([]byte, error) { return %s.ReadAll(%s.LimitReader(r, 1<<20)) }", s.spell(t), io, io),
 	})
 }

@@ -81,18 +81,19 @@ const (
 
 // A Difference is a call that the two versions do not answer alike.
 type Difference struct {
-	Layer    string `json:"layer"` // A to F, the gravest first
-	Kind     string `json:"kind"`  // what the layer is called
-	Grave    bool   `json:"grave"` // it makes the change a different one
-	Function string `json:"function"`
-	File     string `json:"file,omitempty"`
-	Line     int    `json:"line,omitempty"`
-	Call     string `json:"call"`
-	What     string `json:"what"` // result, status, body…
-	Old      string `json:"old"`
-	New      string `json:"new"`
-	Note     string `json:"note,omitempty"`
-	Calls    int    `json:"calls"` // it took, about the function
+	Layer    string   `json:"layer"` // A to F, the gravest first
+	Kind     string   `json:"kind"`  // what the layer is called
+	Grave    bool     `json:"grave"` // it makes the change a different one
+	Function string   `json:"function"`
+	File     string   `json:"file,omitempty"`
+	Line     int      `json:"line,omitempty"`
+	Call     string   `json:"call"` // statements that compile in a test of the package, with Imports
+	Imports  []string `json:"imports,omitempty"`
+	What     string   `json:"what"` // result, status, body…
+	Old      string   `json:"old"`
+	New      string   `json:"new"`
+	Note     string   `json:"note,omitempty"`
+	Calls    int      `json:"calls"` // it took, about the function
 }
 
 // A Tried is a function that the change touches, and how far it was tried.
@@ -222,13 +223,20 @@ func (d *Difference) text() string {
 	if d.File != "" {
 		fmt.Fprintf(&b, ", %s:%d", d.File, d.Line)
 	}
-	fmt.Fprintf(&b, "\n  %s\n", strings.ReplaceAll(d.Call, "; ", "\n  "))
+	b.WriteByte('\n')
+	if len(d.Imports) > 0 {
+		fmt.Fprintf(&b, "  // imports %s\n", strings.Join(d.Imports, ", "))
+	}
+	fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(d.Call, "\n", "\n  "))
 	fmt.Fprintf(&b, "    %s: %s → %s\n", d.What, shortened(d.Old), shortened(d.New))
 	if d.Note != "" {
 		fmt.Fprintf(&b, "    %s\n", d.Note)
 	}
 	return b.String()
 }
+
+// OneLine is the call within a sentence.
+func (d *Difference) OneLine() string { return strings.ReplaceAll(d.Call, "\n", "; ") }
 
 // shortened cuts the middle out of long results.
 func shortened(s string) string {
