@@ -95,7 +95,7 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 			continue
 		case d == nil || again == nil || d.bucket() != again.bucket():
 			if len(list) == 1 {
-				f.unsteady++
+				f.unsteady.add(t.name, f.briefly(p))
 			}
 			return nil, nil
 		}
@@ -109,7 +109,7 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 				return nil, err
 			}
 			if d = f.compare(joined, seen[0], seen[1]); d == nil || f.compare(joined, seen[2], seen[3]) == nil {
-				f.unsteady++
+				f.unsteady.add(t.name, f.briefly(joined))
 				return nil, nil
 			}
 			p = joined
@@ -123,7 +123,7 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 		f.keep(d)
 		return d, nil
 	}
-	f.unsteady++
+	f.unsteady.add(t.name, f.briefly(p))
 	return nil, nil
 }
 
@@ -147,7 +147,7 @@ func (f *search) steady(ctx context.Context, d *finding, n int) (bool, error) {
 	for i := 0; i < len(seen); i += 2 {
 		c := f.compare(d.program, seen[i], seen[i+1])
 		if c == nil || c.bucket() != d.bucket() || f.learn(d.program, seen[0], seen[i]) {
-			f.unsteady++
+			f.unsteady.add(d.fn, f.briefly(d.program))
 			return false, nil
 		}
 	}

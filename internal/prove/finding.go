@@ -27,12 +27,18 @@ type finding struct {
 	late    bool   // one side did not return
 	calls   int    // about the target, until it was found
 	lines   [2][]worker.Line
+
+	cause string   // key of the declaration that it is most likely due to
+	also  []string // functions that differ for the same cause
 }
 
 // bucket is the same for differences that are probably one.
 func (d *finding) bucket() string {
 	return fmt.Sprintf("%c %s %s", d.layer, d.fn, worker.MaskKey("", d.path))
 }
+
+// sort is the same for findings of which one says enough.
+func (d *finding) sort() string { return fmt.Sprintf("%c %s %v", d.layer, d.fn, d.note != "") }
 
 // keep keeps a finding if it is the first of its kind.
 func (f *search) keep(d *finding) {
@@ -257,33 +263,46 @@ func (f *search) findings(ctx context.Context) ([]*finding, error) {
 		limited, cancel = context.WithDeadline(ctx, f.last)
 		defer cancel()
 	}
-	over := func() bool { return limited.Err() != nil && ctx.Err() == nil } // then what is left stays as it was found
-	// One of each layer and function is shown, the one that says most.
-	known := make(map[string]bool)
+	// One of each layer and function is shown, the one that says most, and of those with one cause the one that is nearest to it.
+	known, alike := make(map[string]bool), make(map[string][]*finding)
+	list = slices.DeleteFunc(list, func(d *finding) bool {
+		k := d.sort()
+		had := known[k]
+		known[k] = true
+		alike[k] = append(alike[k], d)
+		return had
+	})
 	var out []*finding
-	for _, d := range list {
-		k := fmt.Sprintf("%c %s %v", d.layer, d.fn, d.note != "")
-		if known[k] {
-			continue
-		}
-		if err := f.shrink(limited, d); err != nil && !over() {
+	for _, g := range f.groups(list) {
+		d, err := f.shown(limited, g, alike)
+		if err != nil && (ctx.Err() != nil || limited.Err() == nil) {
 			return nil, err
 		}
-		if d.alarms() {
-			switch ok, err := f.steady(limited, d, 4); {
-			case err != nil && !over():
-				return nil, err
-			case err == nil && !ok:
-				continue
-			}
+		if d != nil {
+			d.cause, d.also = g.cause, g.others(d)
+			out = append(out, d)
 		}
-		known[k] = true
-		out = append(out, d)
 	}
 	slices.SortStableFunc(out, func(a, b *finding) int {
 		return cmp.Or(cmpBool(b.alarms(), a.alarms()), cmp.Compare(a.layer, b.layer), cmp.Compare(weight(a.program), weight(b.program)))
 	})
 	return out, nil
+}
+
+// shown cuts down the first finding of a group that shows each time, and returns it, or nil. When the time is up it returns what it
+// has, as it was found, and the error of ctx.
+func (f *search) shown(ctx context.Context, g *group, alike map[string][]*finding) (*finding, error) {
+	for _, first := range g.list {
+		for _, d := range alike[first.sort()] {
+			if err := f.shrink(ctx, d); err != nil || !d.alarms() {
+				return d, err
+			}
+			if ok, err := f.steady(ctx, d, 4); err != nil || ok {
+				return d, err
+			}
+		}
+	}
+	return nil, nil
 }
 
 func cmpBool(a, b bool) int {

@@ -72,6 +72,8 @@ type run struct {
 	doubts []string // why it is not proven
 
 	unreached, partly []string                  // functions that changed
+	few               []string                  // those that were called too seldom
+	fewest            *callsOf                  // of those that were called often enough, for what it takes
 	reached           map[string]map[place]bool // code that the program ran, by package
 	ran               bool                      // the program, with arguments
 	unchanged         bool                      // nothing that is built differs
@@ -198,11 +200,12 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 	for _, name := range f.open {
 		r.doubts = append(r.doubts, fmt.Sprintf("a call of %s differed, and the time was up before that could be confirmed", name))
 	}
-	if f.unsteady > 0 {
-		r.proof.Notes = append(r.proof.Notes, counted(f.unsteady, "difference")+" did not show again, which does not count: something outside of the calls plays a part")
+	if f.unsteady.n > 0 {
+		r.note("%s did not show again when the same calls were made in fresh processes, and %s not count, since something outside of the calls plays a part: %s",
+			counted(f.unsteady.n, "difference"), doOrDoes(f.unsteady.n), f.unsteady.text())
 	}
-	if f.deaths > 0 {
-		r.proof.Notes = append(r.proof.Notes, counted(f.deaths, "call")+" took too long, too much memory, or ended the process, in both versions or in one")
+	if f.deaths.n > 0 {
+		r.note("%s took too long, took too much memory, or ended the process, in both versions or in one: %s", counted(f.deaths.n, "call"), f.deaths.text())
 	}
 	r.tried(ctx, p, s, f)
 	return nil
@@ -244,6 +247,62 @@ func (r *run) used(share, took time.Duration) {
 // share returns how long one of so many packages may take.
 func share(left time.Duration, packages int) time.Duration {
 	return max(left/time.Duration(packages), leastShare)
+}
+
+// A tally counts calls by function, with one of each.
+type tally struct {
+	n     int
+	names []string
+	count map[string]int
+	call  map[string]string
+}
+
+func (c *tally) add(name, call string) {
+	if c.count == nil {
+		c.count, c.call = make(map[string]int), make(map[string]string)
+	}
+	c.n++
+	if c.count[name]++; c.count[name] == 1 {
+		c.names = append(c.names, name)
+		c.call[name] = call
+	}
+}
+
+// text names the functions, those with most calls first.
+func (c *tally) text() string {
+	names := slices.Clone(c.names)
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(c.count[b], c.count[a]) })
+	const most = 5
+	var parts []string
+	for i, name := range names {
+		if i == most {
+			parts = append(parts, fmt.Sprintf("and in %s more", counted(len(names)-most, "function")))
+			break
+		}
+		times := ""
+		if n := c.count[name]; n > 1 {
+			times = fmt.Sprintf("%d in %s, such as ", n, name)
+		}
+		parts = append(parts, times+c.call[name])
+	}
+	return strings.Join(parts, "; ")
+}
+
+func doOrDoes(n int) string {
+	if n == 1 {
+		return "does"
+	}
+	return "do"
+}
+
+// briefly shows a program in a sentence.
+func (s *surface) briefly(p *worker.Program) string {
+	text := strings.ReplaceAll(s.show(p, len(p.Steps)-1).call, "\n", "; ")
+	const most = 160
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most/2], "") + " … " + strings.ToValidUTF8(text[len(text)-most/2:], "")
+	}
+	return text
 }
 
 // buildBoth builds the workers of both sides, and that of the old one once more, with another layout: what it does not say there as
@@ -301,6 +360,9 @@ func (r *run) tried(ctx context.Context, p *pair, s *surface, f *search) {
 			}
 		}
 		r.proof.Functions = append(r.proof.Functions, out)
+		if out.Changed && out.Reached > 0 && f != nil {
+			r.count(f, t, out.Name)
+		}
 		switch {
 		case !out.Changed || t.key == "main" && r.ran:
 		case out.Reached == 0:
@@ -365,9 +427,36 @@ func (s *surface) closed(results []types.Type) string {
 	return ""
 }
 
+// kind says what a difference is, and in which version what happens.
+func (d *finding) kind() string {
+	switch {
+	case d.path == worker.StandardError:
+		return "what is written to standard error"
+	case d.layer == worker.LayerPanic:
+		if d.path != "outcome" || d.old == "nothing" || d.new == "nothing" {
+			break
+		}
+		if d.old == "panics" {
+			return "the old version panics, the new one does not"
+		}
+		if d.new == "panics" {
+			return "the new version panics, the old one does not"
+		}
+		if d.old == "returns" {
+			return "the new version " + d.new + ", the old one returns"
+		}
+		return "the old version " + d.old + ", the new one " + d.new
+	case d.layer == worker.LayerError:
+		if d.old == "nil" {
+			return "the new version returns an error, the old one does not"
+		}
+		return "the old version returns an error, the new one does not"
+	}
+	return layerNames[d.layer]
+}
+
 var layerNames = map[worker.Layer]string{
-	worker.LayerPanic:  "it panics, or does not return",
-	worker.LayerError:  "an error, or none",
+	worker.LayerPanic:  "one version makes a call that the other does not come to",
 	worker.LayerResult: "another result",
 	worker.LayerShared: "arguments or shared memory",
 	worker.LayerEmpty:  "nil or empty",
@@ -378,12 +467,12 @@ var layerNames = map[worker.Layer]string{
 func (f *search) difference(d *finding) report.Difference {
 	text := f.show(d.program, d.step)
 	out := report.Difference{
-		Layer: string(rune(d.layer)), Kind: layerNames[d.layer], Grave: d.alarms() || f.opt.Strict, Function: d.fn,
+		Layer: string(rune(d.layer)), Kind: d.kind(), Grave: d.alarms() || f.opt.Strict, Function: d.fn,
 		File: d.target.file, Line: d.target.line, Call: text.call, Imports: text.imports, What: strings.TrimSpace(d.path), Old: d.old, New: d.new, Note: d.note,
-		Calls: d.calls,
+		Calls: d.calls, Also: d.also,
 	}
-	if d.path == worker.StandardError {
-		out.Kind = "what is written to standard error"
+	if d.cause != "" && d.cause != f.ownKey(d) {
+		out.Cause = f.causeName(d.cause)
 	}
 	if d.layer == worker.LayerPanic {
 		for i, text := range []*string{&out.Old, &out.New} {
@@ -442,6 +531,9 @@ func (r *run) verdict() {
 	if len(r.unreached) > 0 {
 		r.doubts = append(r.doubts, "not reached: "+strings.Join(r.unreached, ", "))
 	}
+	if len(r.few) > 0 {
+		r.doubts = append(r.doubts, "too few calls of both versions: "+strings.Join(r.few, ", ")+"; --time or --calls gives more")
+	}
 	if len(r.partly) > 0 {
 		r.doubts = append(r.doubts, "reached only in part: "+strings.Join(r.partly, ", "))
 	}
@@ -463,6 +555,9 @@ func (r *run) verdict() {
 	}
 	if p.Executions > 0 {
 		p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions))
+		if c := r.fewest; c != nil && len(r.doubts) == 0 {
+			p.Reasons = append(p.Reasons, fmt.Sprintf("what changed was reached, and was called often enough: %s had fewest calls, %d of the %d that it takes", c.name, c.had, c.needs))
+		}
 	}
 	switch p.Pace {
 	case report.PaceSlower:

@@ -23,8 +23,8 @@ type search struct {
 	states map[*target]*state
 
 	executions int
-	unsteady   int // differences that did not show again
-	deaths     int
+	unsteady   tally // differences that did not show again
+	deaths     tally
 	seen       map[string]*finding
 	busy       map[string]int // how often differences of a kind were looked at
 	nondet     map[string]bool
@@ -306,7 +306,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 			}
 		}
 		st.deaths++
-		f.deaths++
+		f.deaths.add(t.name, f.briefly(list[n-1]))
 		if st.deaths > 2 {
 			f.calm[t] = true
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"golang.org/x/tools/go/packages"
 
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/prove/worker"
 )
 
@@ -325,7 +326,7 @@ func Ask(f func(s string, n level) (bool, string, int, uint8, float64, level, er
 		head.WriteString("import " + path + "\n")
 	}
 	write(t, filepath.Join(dir, "new", "shown_test.go"), []byte("package cases\n\n"+head.String()+body.String()))
-	out, err := goIn(filepath.Join(dir, "new")).Run(ctx, "test", "-v", "-vet=off", ".")
+	out, err := (gocmd.Command{Dir: filepath.Join(dir, "new")}).Run(ctx, "test", "-v", "-vet=off", ".")
 	if err != nil {
 		t.Fatal(err)
 	}

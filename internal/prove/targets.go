@@ -45,6 +45,7 @@ type surface struct {
 	types   map[string]types.Type // that interfaces may hold, by how the code spells them
 	rules   map[string][]fieldRule
 	danger  *danger
+	changes map[string]int // how far declarations are from what changed
 	inst    map[types.Type][]types.Type
 	used    map[string]bool // types of results that were looked into
 }
@@ -62,6 +63,7 @@ func newSurface(p *pair, d *danger) *surface {
 	}
 	s.compareStructs()
 	distance := p.changed()
+	s.changes = distance
 	keys := make([]string, 0, len(p.new.decls))
 	for key := range p.new.decls {
 		keys = append(keys, key)

@@ -93,7 +93,9 @@ type Difference struct {
 	Old      string   `json:"old"`
 	New      string   `json:"new"`
 	Note     string   `json:"note,omitempty"`
-	Calls    int      `json:"calls"` // it took, about the function
+	Cause    string   `json:"cause,omitempty"` // what changed, that the function uses, and that the difference is most likely due to
+	Also     []string `json:"also,omitempty"`  // other functions that differ for the same cause
+	Calls    int      `json:"calls"`           // it took, about the function
 }
 
 // A Tried is a function that the change touches, and how far it was tried.
@@ -232,7 +234,29 @@ func (d *Difference) text() string {
 	if d.Note != "" {
 		fmt.Fprintf(&b, "    %s\n", d.Note)
 	}
+	b.WriteString(d.others())
 	return b.String()
+}
+
+// others names what differs for the same cause.
+func (d *Difference) others() string {
+	const most = 12
+	names := d.Also
+	if len(names) > most {
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("… (--json names all %d)", len(d.Also)))
+	}
+	list := strings.Join(names, ", ")
+	functions := "1 other function that uses"
+	if len(d.Also) > 1 {
+		functions = fmt.Sprintf("%d other functions that use", len(d.Also))
+	}
+	switch {
+	case len(d.Also) == 0:
+		return ""
+	case d.Cause != "":
+		return fmt.Sprintf("    most likely due to %s, which changed, and so in %s it: %s\n", d.Cause, functions, list)
+	}
+	return fmt.Sprintf("    and in %s it: %s\n", functions, list)
 }
 
 // OneLine is the call within a sentence.

@@ -1,0 +1,170 @@
+package prove
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A group is findings that are most likely of one cause: the first one is shown, and the functions of the others are named.
+type group struct {
+	cause string // key of the declaration that changed
+	list  []*finding
+}
+
+// ownKey returns the key of the function in which a finding shows, "" where that is not one of the package.
+func (f *search) ownKey(d *finding) string {
+	if d.step < len(d.program.Steps) {
+		return f.entries[d.program.Steps[d.step].Func].key
+	}
+	return ""
+}
+
+// cause returns the key of the declaration that a finding is most likely due to: the nearest one that changed and that the function uses,
+// or the function itself. One that was called without a difference is not to blame.
+func (f *search) cause(d *finding, found map[string][]*finding) string {
+	key := cmp.Or(f.ownKey(d), d.target.key)
+	if _, affected := f.changes[key]; !affected {
+		key = d.target.key // as for the methods of what a constructor made
+	}
+	seen := map[string]bool{key: true}
+	queue := []string{key}
+	nearest := ""
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		for _, used := range f.usedBy(at) {
+			if seen[used] {
+				continue
+			}
+			seen[used] = true
+			queue = append(queue, used)
+			if far, ok := f.changes[used]; !ok || far > 0 {
+				continue
+			}
+			nearest = cmp.Or(nearest, used)
+			if f.blamed(used, d, found) {
+				if f.changes[key] > 0 {
+					return used
+				}
+				// Both changed: they have one cause where they show it in the same way.
+				if with := found[used]; with == nil || slices.ContainsFunc(with, func(o *finding) bool { return o.shape() == d.shape() }) {
+					return used
+				}
+			}
+		}
+	}
+	if f.changes[key] > 0 && nearest != "" {
+		return nearest
+	}
+	return key
+}
+
+// blamed reports whether a declaration that changed may be why others differ: it cannot be called itself, or differs as well.
+func (f *search) blamed(key string, d *finding, found map[string][]*finding) bool {
+	for t, st := range f.states {
+		if t.key == key && st.executions > 0 {
+			return slices.ContainsFunc(found[key], func(o *finding) bool { return o.alarms() == d.alarms() })
+		}
+	}
+	return true
+}
+
+// usedBy returns what a declaration uses, in either version.
+func (f *search) usedBy(key string) []string {
+	var out []string
+	for _, v := range []*side{f.old, f.new} {
+		if d := v.decls[key]; d != nil {
+			out = append(out, d.uses...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// shape says how a difference shows, where that is the same for functions with other results.
+func (d *finding) shape() string {
+	if d.layer == 'C' || d.layer == 'D' {
+		return string(rune(d.layer))
+	}
+	return string(rune(d.layer)) + d.old + " " + d.new
+}
+
+// groups puts findings together that are most likely of one cause. list is in the order in which they would be shown; that of the groups is
+// by their first one.
+func (f *search) groups(list []*finding) []*group {
+	found := make(map[string][]*finding)
+	for _, d := range list {
+		if key := f.ownKey(d); key != "" {
+			found[key] = append(found[key], d)
+		}
+	}
+	var out []*group
+	at := make(map[string]*group)
+	join := func(id, cause string, d *finding) {
+		g := at[id]
+		if g == nil {
+			g = &group{cause: cause}
+			at[id] = g
+			out = append(out, g)
+		}
+		g.list = append(g.list, d)
+	}
+	kind := func(d *finding) string {
+		if d.alarms() {
+			return "alarm"
+		}
+		return "note " + string(rune(d.layer)) + d.note
+	}
+	// What changed shows for itself first, each of its layers, and those who use it join it then.
+	var users []*finding
+	causes := make(map[*finding]string)
+	first := make(map[string]string) // id of the first group of a cause
+	for _, d := range list {
+		cause := f.cause(d, found)
+		causes[d] = cause
+		if f.ownKey(d) != cause {
+			users = append(users, d)
+			continue
+		}
+		id := cause + "\n" + kind(d) + "\n" + string(rune(d.layer))
+		first[cause+"\n"+kind(d)] = cmp.Or(first[cause+"\n"+kind(d)], id)
+		join(id, cause, d)
+	}
+	slices.SortStableFunc(users, func(a, b *finding) int {
+		return cmp.Or(cmp.Compare(a.target.distance, b.target.distance), cmp.Compare(a.layer, b.layer))
+	})
+	for _, d := range users {
+		about := causes[d] + "\n" + kind(d)
+		id := about + "\n" + string(rune(d.layer))
+		if at[id] == nil {
+			id = cmp.Or(first[about], about)
+		}
+		if far, ok := f.changes[f.ownKey(d)]; ok && far == 0 && first[about] == "" {
+			id = about + "\n" + d.shape()
+		}
+		join(id, causes[d], d)
+	}
+	return out
+}
+
+// others names the functions of a group besides the one that is shown.
+func (g *group) others(shown *finding) []string {
+	var out []string
+	for _, d := range g.list {
+		if d.fn != shown.fn && !slices.Contains(out, d.fn) {
+			out = append(out, d.fn)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// causeName is what people call a declaration.
+func (s *surface) causeName(key string) string {
+	for _, t := range s.targets {
+		if t.key == key && t.entry != nil {
+			return t.name
+		}
+	}
+	return key
+}

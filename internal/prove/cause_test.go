@@ -1,0 +1,218 @@
+package prove
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// alarmsOf compares two versions of a package, each in one file, and returns the grave differences.
+func alarmsOf(t *testing.T, old, now string, opt Options) (*report.Proof, []report.Difference) {
+	t.Helper()
+	dir := t.TempDir()
+	for v, text := range map[string]string{"old": old, "new": now} {
+		write(t, filepath.Join(dir, v, "go.mod"), []byte("module example.com/one\n\ngo 1.26\n"))
+		write(t, filepath.Join(dir, v, "one.go"), []byte(text))
+	}
+	opt.NoTests, opt.Time = true, time.Hour
+	p := proveIn(t, dir, "old", "new", opt)
+	var grave []report.Difference
+	for _, d := range p.Differences {
+		if d.Grave {
+			grave = append(grave, d)
+		}
+	}
+	return p, grave
+}
+
+// One change that shows in many functions is one alarm; another one is another.
+func TestOneCauseIsOneAlarm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and calls two versions of a package")
+	}
+	users := func(call string) string {
+		var b strings.Builder
+		for i := range 12 {
+			fmt.Fprintf(&b, "func Use%02d(n uint8) int { return %s + %d }\n", i, fmt.Sprintf(call, "int(n)"), i)
+		}
+		fmt.Fprintf(&b, "func Text(n uint8) string { return strings.Repeat(\"a\", %s) }\n", fmt.Sprintf(call, "int(n)"))
+		fmt.Fprintf(&b, "func Fails(n uint8) error { if %s%%3 == 0 { return errors.New(\"no\") }; return nil }\n", fmt.Sprintf(call, "int(n)"))
+		fmt.Fprintf(&b, "func Panics(n uint8) int { return [4]int{1, 2, 3, 4}[%s%%5] }\n", fmt.Sprintf(call, "int(n)"))
+		fmt.Fprintf(&b, "func List(n uint8) []int { return make([]int, %s) }\n", fmt.Sprintf(call, "int(n)"))
+		fmt.Fprintf(&b, "func Far(n uint8) int { return Use03(n) * 2 }\n")
+		return "package one\n\nimport (\n\"errors\"\n\"strings\"\n)\n\n" + b.String()
+	}
+	const (
+		other    = "func Other(s string) int { return len(s) }\n"
+		otherNew = "func Other(s string) int { return len(s) + 1 }\n"
+	)
+	tests := []struct {
+		name, old, new string
+		cause          string // named beside the function that is shown; "" when that is it
+		shown          string // function, or "" where any will do
+	}{
+		{"a helper that cannot be compared", users("double(%s, nil)") + other + "func double(n int, _ chan int) int { return 2 * n }\n",
+			users("double(%s, nil)") + otherNew + "func double(n int, _ chan string) int { return 2*n + 1 }\n", "double", ""},
+		{"a helper that shows it itself", users("Double(%s)") + other + "func Double(n int) int { return 2 * n }\n",
+			users("Double(%s)") + otherNew + "func Double(n int) int { return 2*n + 1 }\n", "", "Double"},
+		{"a table", users("table[%s]") + other + "var table = [256]int{7: 3, 9: 4}\n",
+			users("table[%s]") + otherNew + "var table = [256]int{7: 3, 9: 5, 255: 1}\n", "table", ""},
+	}
+	for _, tt := range tests {
+		_, grave := alarmsOf(t, tt.old, tt.new, Options{Executions: 600})
+		if len(grave) != 2 {
+			t.Errorf("%s: %d alarms; want 2", tt.name, len(grave))
+			for _, d := range grave {
+				t.Logf("%s %s: %s, cause %s, also %v", d.Layer, d.Function, d.Call, d.Cause, d.Also)
+			}
+			continue
+		}
+		if grave[0].Function == "Other" {
+			grave[0], grave[1] = grave[1], grave[0]
+		}
+		d := grave[0]
+		if grave[1].Function != "Other" || len(grave[1].Also) != 0 {
+			t.Errorf("%s: the other alarm is of %s, also in %v", tt.name, grave[1].Function, grave[1].Also)
+		}
+		if d.Cause != tt.cause || tt.shown != "" && d.Function != tt.shown || len(d.Also) < 12 {
+			t.Errorf("%s: shown is %s, cause %q, also in %v", tt.name, d.Function, d.Cause, d.Also)
+		}
+	}
+}
+
+// Functions that changed together, and share no more than that, are told apart.
+func TestTwoCausesAreTwoAlarms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and calls two versions of a package")
+	}
+	const (
+		old = "package one\n\nfunc A(n uint8) int { return int(n) }\nfunc B(n uint8) int { return clean(n) }\nfunc clean(n uint8) int { return int(n) + 0 }\n"
+		now = "package one\n\nfunc A(n uint8) int { return clean(n) + 1 }\nfunc B(n uint8) int { return clean(n) - 1 }\nfunc clean(n uint8) int { return int(n) }\n"
+	)
+	if _, grave := alarmsOf(t, old, now, Options{Executions: 400}); len(grave) != 2 {
+		t.Errorf("%d alarms; want one of A and one of B: %+v", len(grave), grave)
+	}
+}
+
+// Which version panics, or returns an error, is said at first sight.
+func TestKindsSayWhichVersion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and calls two versions of a package")
+	}
+	const (
+		old = `package one
+
+import "errors"
+
+func Mended(list []int) int  { return list[0] }
+func Broken(list []int) int  { if len(list) == 0 { return 0 }; return list[0] }
+func Strict(n int8) error    { return nil }
+func Lenient(n int8) error   { if n < 0 { return errors.New("below zero") }; return nil }
+func Endless(n int8) int     { return int(n) }
+`
+		now = `package one
+
+import "errors"
+
+func Mended(list []int) int  { if len(list) == 0 { return 0 }; return list[0] }
+func Broken(list []int) int  { return list[0] }
+func Strict(n int8) error    { if n < 0 { return errors.New("below zero") }; return nil }
+func Lenient(n int8) error   { _ = errors.New; return nil }
+func Endless(n int8) int     { for n == 7 {}; return int(n) }
+`
+	)
+	p, _ := alarmsOf(t, old, now, Options{Executions: 300})
+	want := map[string]string{
+		"Mended":  "the old version panics, the new one does not",
+		"Broken":  "the new version panics, the old one does not",
+		"Strict":  "the new version returns an error, the old one does not",
+		"Lenient": "the old version returns an error, the new one does not",
+		"Endless": "the new version does not return within 8s, the old one returns",
+	}
+	for _, d := range p.Differences {
+		if want[d.Function] == d.Kind {
+			delete(want, d.Function)
+		}
+	}
+	for name, kind := range want {
+		t.Errorf("of %s it is not said that %s: %+v", name, kind, p.Differences)
+	}
+}
+
+// A difference that does not show again is told with the call.
+func TestUnsteadyCallsAreNamed(t *testing.T) {
+	var c tally
+	for range 3 {
+		c.add("Get", `Get("a")`)
+	}
+	c.add("Put", `x1 := New(); x1.Put(1)`)
+	if got, want := c.text(), `3 in Get, such as Get("a"); x1 := New(); x1.Put(1)`; got != want {
+		t.Errorf("text is %q; want %q", got, want)
+	}
+	if testing.Short() {
+		t.Skip("builds and calls two versions of a package")
+	}
+	// The new version differs in one process of two.
+	const (
+		old = "package one\n\nfunc Roll(n int8) int { return int(n) }\n"
+		now = "package one\n\nimport \"os\"\n\nvar odd = os.Getpid() % 2\n\nfunc Roll(n int8) int { return int(n) + odd }\n"
+	)
+	for range 6 {
+		p, _ := alarmsOf(t, old, now, Options{Executions: 300})
+		for _, n := range p.Notes {
+			if strings.Contains(n, "did not show again") {
+				if !strings.Contains(n, "Roll(") {
+					t.Errorf("no call is named: %s", n)
+				}
+				return
+			}
+		}
+	}
+	t.Error("no difference was unsteady in six runs")
+}
+
+// What a verdict rests on is said, and it takes enough of it.
+func TestProvenTakesCalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and calls two versions of a package")
+	}
+	const (
+		old = "package one\n\nfunc Len(s string) int { return len(s) }\nfunc Version() string { return \"v\" + \"1\" }\nfunc Both(a, b bool) bool { return a && b }\n"
+		now = "package one\n\nfunc Len(s string) (n int) { for range []byte(s) { n++ }; return n }\nfunc Version() string { return \"v1\" }\nfunc Both(a, b bool) bool { if !a { return false }; return b }\n"
+	)
+	tests := []struct {
+		calls   int
+		verdict report.Verdict
+		reason  string
+	}{
+		{700, report.NotProven, "too few calls of both versions: Len had 7## of the 1000 that it takes; --time or --calls gives more"},
+		{1200, report.Proven, "what changed was reached, and was called often enough: Len had fewest calls, 1### of the 1000 that it takes"},
+	}
+	for _, tt := range tests {
+		p, _ := alarmsOf(t, old, now, Options{Executions: tt.calls})
+		found := false
+		for _, r := range p.Reasons {
+			found = found || like(r, tt.reason)
+		}
+		if p.Verdict != tt.verdict || !found {
+			t.Errorf("after %d calls it is %s: %q; want %s: %q", tt.calls, p.Verdict, p.Reasons, tt.verdict, tt.reason)
+		}
+	}
+}
+
+// like reports whether a text is as wanted, with # for any digit.
+func like(got, want string) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	for i := range got {
+		if got[i] != want[i] && (want[i] != '#' || got[i] < '0' || got[i] > '9') {
+			return false
+		}
+	}
+	return true
+}
