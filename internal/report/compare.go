@@ -218,7 +218,7 @@ func (c *Compare) heading() []Phrase {
 		lines = append(lines, Phrase{fmt.Sprintf("old and new are medians, and change is the middle of the ratios of each new value to each old one; changes below %.3g%% count as none", 100*c.Within)})
 	}
 	if c.Paired && c.NoisePairs > 0 {
-		lines = append(lines, Phrase{fmt.Sprintf("identical programs differ by %.1f%% here (%d pairs); changes below %.3g%% count as none; at most %.3g%% of calls are false",
+		lines = append(lines, Phrase{fmt.Sprintf("single runs of the same program differ by %.1f%% here (%d pairs); many pairs together show changes down to %.3g%%, and smaller ones count as none; at most %.3g%% of verdicts are false",
 			100*c.Noise, c.NoisePairs, 100*c.Within, 100*c.Alpha)})
 	}
 	return lines

@@ -36,8 +36,8 @@ export function CompareView() {
         </p>
         {data.paired && (data.noise_pairs ?? 0) > 0 && (
           <p class="quiet">
-            identical programs differ by {(100 * data.noise!).toFixed(1)}% here ({data.noise_pairs} pairs); changes below {Number((100 * data.within).toPrecision(3))}% count
-            as none; at most {Number((100 * data.alpha).toPrecision(3))}% of calls are false
+            single runs of the same program differ by {(100 * data.noise!).toFixed(1)}% here ({data.noise_pairs} pairs); many pairs together show changes down
+            to {Number((100 * data.within).toPrecision(3))}%, and smaller ones count as none; at most {Number((100 * data.alpha).toPrecision(3))}% of verdicts are false
           </p>
         )}
       </div>
