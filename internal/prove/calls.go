@@ -18,6 +18,11 @@ type callsOf struct {
 
 // needs returns how many calls it takes of a function. One that takes nothing, or truth values alone, has nothing to say in more of them.
 func (s *surface) needs(e *entry) int {
+	for _, t := range e.results { // what is made is called with more
+		if isHandlerType(t) || len(s.uses(t)) > 0 {
+			return callsNeeded
+		}
+	}
 	inputs := 1
 	for _, t := range e.params {
 		inputs *= s.valuesOf(t, 0)

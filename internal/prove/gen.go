@@ -466,7 +466,7 @@ func (b *builder) iface(t types.Type) worker.Value {
 	}
 	var names []string
 	for name, c := range b.types0() {
-		if types.Implements(c, it) {
+		if types.Implements(c, it) && !(it.NumMethods() == 0 && b.holdsRecast(c, 0)) {
 			names = append(names, name)
 		}
 	}

@@ -432,6 +432,8 @@ func (d *finding) kind() string {
 	switch {
 	case d.path == worker.StandardError:
 		return "what is written to standard error"
+	case d.layer == worker.LayerEmpty && strings.HasSuffix(d.path, " type"):
+		return "the type behind an interface"
 	case d.layer == worker.LayerPanic:
 		if d.path != "outcome" || d.old == "nothing" || d.new == "nothing" {
 			break
@@ -532,7 +534,8 @@ func (r *run) verdict() {
 		r.doubts = append(r.doubts, "not reached: "+strings.Join(r.unreached, ", "))
 	}
 	if len(r.few) > 0 {
-		r.doubts = append(r.doubts, "too few calls of both versions: "+strings.Join(r.few, ", ")+"; --time or --calls gives more")
+		r.doubts = append(r.doubts, "too few calls of both versions: "+strings.Join(r.few, ", "))
+		r.note("--time or --calls gives more calls")
 	}
 	if len(r.partly) > 0 {
 		r.doubts = append(r.doubts, "reached only in part: "+strings.Join(r.partly, ", "))
@@ -556,7 +559,7 @@ func (r *run) verdict() {
 	if p.Executions > 0 {
 		p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions))
 		if c := r.fewest; c != nil && len(r.doubts) == 0 {
-			p.Reasons = append(p.Reasons, fmt.Sprintf("what changed was reached, and was called often enough: %s had fewest calls, %d of the %d that it takes", c.name, c.had, c.needs))
+			p.Reasons = append(p.Reasons, fmt.Sprintf("what changed was reached, and was called often enough: %s, with fewest calls, %d times, where it takes %d", c.name, c.had, c.needs))
 		}
 	}
 	switch p.Pace {

@@ -137,6 +137,7 @@ func (s *surface) compareStructs() {
 		for f := range before.Fields() {
 			types0[f.Name()] = f.Type()
 		}
+		s.recast[key] = !s.sameHidden(before, st)
 		plain := named.NumMethods() == 0
 		rules := []fieldRule{}
 		for f := range st.Fields() {
@@ -148,6 +149,58 @@ func (s *surface) compareStructs() {
 		}
 		s.rules[key] = rules
 	}
+}
+
+// sameHidden reports whether two structs have the same fields that are not exported.
+func (s *surface) sameHidden(old, now *types.Struct) bool {
+	count := func(st *types.Struct) (n int) {
+		for f := range st.Fields() {
+			if !f.Exported() {
+				n++
+			}
+		}
+		return n
+	}
+	if count(old) != count(now) {
+		return false
+	}
+	for f := range now.Fields() {
+		if f.Exported() {
+			continue
+		}
+		if !slices.ContainsFunc(slices.Collect(old.Fields()), func(g *types.Var) bool { return g.Name() == f.Name() && s.sameType(g.Type(), f.Type()) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// holdsRecast reports whether there is a struct in t that holds what only the package sees in another way now. Whoever prints it, whatever
+// it is, prints that.
+func (s *surface) holdsRecast(t types.Type, depth int) bool {
+	if depth > 5 {
+		return false
+	}
+	if named, ok := types.Unalias(t).(*types.Named); ok && named.Obj().Pkg() == s.new.pkg.Types && s.recast[named.Obj().Name()] {
+		return true
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		return s.holdsRecast(u.Elem(), depth+1)
+	case *types.Slice:
+		return s.holdsRecast(u.Elem(), depth+1)
+	case *types.Array:
+		return s.holdsRecast(u.Elem(), depth+1)
+	case *types.Map:
+		return s.holdsRecast(u.Key(), depth+1) || s.holdsRecast(u.Elem(), depth+1)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if s.holdsRecast(f.Type(), depth+1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // structOf returns the named struct that t is or points to, or nil.

@@ -204,9 +204,11 @@ func (s *shrinker) value(at func(p *worker.Program) *worker.Value) {
 		if v.Int != 0 && !set(worker.Value{Kind: v.Kind}) {
 			s.number(at)
 		}
-	case worker.Func:
-		if v.Int != 0 {
-			set(worker.Value{Kind: v.Kind})
+	case worker.Func: // what always answers the same is plainer than what goes by its arguments
+		for _, n := range []int64{worker.FuncZero, worker.FuncSame} {
+			if v.Int == n || set(worker.Value{Kind: v.Kind, Int: n}) {
+				break
+			}
 		}
 	case worker.Ref:
 		for _, plain := range s.plain(*v) {

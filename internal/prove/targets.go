@@ -45,7 +45,8 @@ type surface struct {
 	types   map[string]types.Type // that interfaces may hold, by how the code spells them
 	rules   map[string][]fieldRule
 	danger  *danger
-	changes map[string]int // how far declarations are from what changed
+	recast  map[string]bool // structs that hold what only the package sees in another way now
+	changes map[string]int  // how far declarations are from what changed
 	inst    map[types.Type][]types.Type
 	used    map[string]bool // types of results that were looked into
 }
@@ -59,6 +60,7 @@ func newSurface(p *pair, d *danger) *surface {
 		methods: make(map[string][]*entry),
 		types:   make(map[string]types.Type),
 		rules:   make(map[string][]fieldRule),
+		recast:  make(map[string]bool),
 		used:    make(map[string]bool),
 	}
 	s.compareStructs()

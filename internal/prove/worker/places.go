@@ -93,7 +93,7 @@ const leastNumber = 1 << 28
 
 // stack is what traces have for each frame: the function, and the line below it.
 var (
-	stack     = regexp.MustCompile(`(?:[^\n]+\n\t[^\n\t]+\.(?:go|s):\d+(?: \+0x[0-9a-f]+)?(?:\n|$))+`)
+	stack     = regexp.MustCompile(`(?:[^\n]+\n\t[^\n\t]+\.(?:go|s):\d+(?: \+0x[0-9a-f]+)?\n?)+`)
 	goroutine = regexp.MustCompile(`\bgoroutine \d+\b`)
 	closure   = regexp.MustCompile(`^(func|gowrap|deferwrap)\d+$`)
 )
@@ -231,11 +231,10 @@ func (p *places) declared(s, name string) string {
 			b.WriteString(s)
 			return b.String()
 		}
-		end := i + len(name) + 1
-		b.WriteString(s[:end])
-		whole := i == 0 || !isWord(s[i-1]) && s[i-1] != '.'
-		s = s[end:]
+		before, whole := s[:i], i == 0 || !isWord(s[i-1]) && s[i-1] != '.'
+		s = s[i+len(name)+1:]
 		if !whole {
+			b.WriteString(before + name + ".")
 			continue
 		}
 		// A function within an exported one, or a method of a type that is not, is no more known outside than what is around it.
@@ -254,9 +253,9 @@ func (p *places) declared(s, name string) string {
 			chain++
 		}
 		if known {
-			b.WriteString(s[:chain])
-		} else {
-			b.WriteString(hidden)
+			b.WriteString(before + name + "." + s[:chain])
+		} else { // nobody else can name it, and tell it from a pointer to it
+			b.WriteString(strings.TrimRight(before, "*") + name + "." + hidden)
 		}
 		s = s[chain:]
 	}

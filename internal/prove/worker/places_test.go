@@ -26,12 +26,13 @@ func TestTextWithoutPlaces(t *testing.T) {
 		{fmt.Sprintf("%p=%p", object, &inData), "(an address)=(an address)"},
 		{fmt.Sprint([]any{object, 7}), fmt.Sprintf("[%s 7]", anAddress)},
 		{"0xdeadbeef 0x4 #4a3b20 1234567890123 0xffffffffffffffffff", "0xdeadbeef 0x4 #4a3b20 1234567890123 0xffffffffffffffffff"},
-		{"a v1.Shape, *v1.square, (v1.square).grow, v1.2, rev1.Shape and v1.Other", "a v2.Shape, *v2.(unexported), (v2.(unexported)).grow, v1.2, rev1.Shape and v1.Other"},
+		{"a v1.Shape, *v1.square, (v1.square).grow, v1.2, rev1.Shape and v1.Other", "a v2.Shape, v2.(unexported), (v2.(unexported)).grow, v1.2, rev1.Shape and v1.Other"},
 		{"example.com/m/v1.(*Shape).Area example.com/m/v1.(*Shape).grow example.com/m/v1.Area.func2.1", "example.com/m/v2.(*Shape).Area example.com/m/v2.(unexported) example.com/m/v2.(unexported)"},
 		{"example.com/m/v1/shape.go:12: no", "(a line): no"},
 		{"shape.go:7: x; other.go:7; shape.go; example.com/m/v1/shape.go", "(a line): x; other.go:7; shape.go; (a file of the package)"},
 		{"goroutine 17 [running]:\nmain.f(0x1)\n\t/a/b.go:12 +0x1d\ncreated by main.g in goroutine 1\n\t/a/b.go:9 +0x2\nend", "goroutine # [running]:\n(frames)\nend"},
 		{"failed\nm.F\n\ta/b.go:12\nm.G\n\ta/b.go:3", "failed\n(frames)\n"},
+		{"failed\nm.F\n\ta/b.go:12 (v1.square)", "failed\n(frames)\n (v2.(unexported))"},
 		{"é ünï 漢字 .go .go: v1. v1", "é ünï 漢字 .go .go: v1. v1"},
 	}
 	for _, tt := range tests {

@@ -251,7 +251,7 @@ func (r *rendering) value(path string, layer Layer, v reflect.Value, depth int) 
 			r.err(path, v)
 		default:
 			of := v.Elem().Type()
-			r.line(layer, path+" type", r.typeName(of))
+			r.line(max(layer, r.typeLayer(v.Type(), of)), path+" type", r.typeName(of))
 			if r.onlyHere(of) {
 				layer = LayerInside // the other version holds it in another way
 			}
@@ -613,6 +613,19 @@ func (r *rendering) typeName(t reflect.Type) string {
 		return t.Kind().String()
 	}
 	return t.String()
+}
+
+// typeLayer returns what it means that an interface holds another type. One with methods is there so that it does not matter, unless it
+// is one of the types that the package shows.
+func (r *rendering) typeLayer(face, of reflect.Type) Layer {
+	for of.Kind() == reflect.Pointer && of.Name() == "" {
+		of = of.Elem()
+	}
+	src := r.run.table.Source
+	if face.NumMethod() == 0 || src == nil || of.PkgPath() == src.Path && isExported(of.Name()) {
+		return LayerResult
+	}
+	return LayerEmpty
 }
 
 func isExported(name string) bool {
