@@ -30,6 +30,73 @@ func TestPlacesAreNoDifference(t *testing.T) {
 	}
 }
 
+// The type behind an interface that has methods is worth a note, unless the package shows that type.
+func TestTypeBehindInterface(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and calls two versions of a package")
+	}
+	const (
+		old = `package one
+
+import (
+	"io"
+	"strings"
+)
+
+type Node interface{ Name() string }
+type Leaf string
+type Tree struct{ Text string }
+type hidden string
+
+func (l Leaf) Name() string   { return string(l) }
+func (t *Tree) Name() string  { return t.Text }
+func (h hidden) Name() string { return string(h) }
+
+func Open(s string) io.Reader { return strings.NewReader(s) }
+func Parse(s string) Node     { return Leaf(s) }
+func Value(n int8) any        { return int(n) }
+func Make(s string) Node      { return hidden(s) }
+`
+		now = `package one
+
+import (
+	"io"
+	"strings"
+)
+
+type Node interface{ Name() string }
+type Leaf string
+type Tree struct{ Text string }
+type secret struct{ text string }
+
+func (l Leaf) Name() string    { return string(l) }
+func (t *Tree) Name() string   { return t.Text }
+func (s *secret) Name() string { return s.text }
+
+type reader struct{ in *strings.Reader }
+
+func (r reader) Read(p []byte) (int, error) { return r.in.Read(p) }
+
+func Open(s string) io.Reader { return reader{strings.NewReader(s)} }
+func Parse(s string) Node     { return &Tree{s} }
+func Value(n int8) any        { return int64(n) }
+func Make(s string) Node      { return &secret{s} }
+`
+	)
+	p, _ := alarmsOf(t, old, now, Options{Executions: 300})
+	got := make(map[string]string)
+	for _, d := range p.Differences {
+		if had := got[d.Function]; had == "" || d.Grave {
+			got[d.Function] = map[bool]string{true: "alarm", false: "note"}[d.Grave]
+		}
+	}
+	for name, want := range map[string]string{"Open": "note", "Parse": "alarm", "Value": "alarm", "Make": ""} {
+		if got[name] != want {
+			t.Errorf("of %s there is %q; want %q: %+v", name, got[name], want, p.Differences)
+		}
+	}
+}
+
 // The package has another name and another path in the new version, as when two folders of one module are compared.
 const placesOldNew = `
 -- go.mod --
@@ -71,6 +138,12 @@ type Caller struct {
 	File string
 	Line int
 }
+
+type Held struct{ list []int }
+
+func (h *Held) Len() int { return len(h.list) }
+
+func Printed(v interface{}) string { return fmt.Sprint(v) }
 
 func work(n int) int { return n + 1 }
 
@@ -181,6 +254,15 @@ type Caller struct {
 	File string
 	Line int
 }
+
+type Held struct {
+	first *int
+	n     int
+}
+
+func (h *Held) Len() int { return h.n }
+
+func Printed(v any) (s string) { s = fmt.Sprint(v); return s }
 
 type readCloser struct{ io.Reader }
 
