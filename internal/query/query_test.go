@@ -322,8 +322,8 @@ func TestKeys(t *testing.T) {
 			roundTrip(t, q)
 		}
 	}
-	if fields := reflect.TypeFor[Query]().NumField(); fields != 2+len(Keys)-11 {
-		t.Errorf("%d keys for %d fields; besides View and Arg each has one key, and Steps has 12", len(Keys), fields)
+	if fields := reflect.TypeFor[Query]().NumField(); fields != 3+len(Keys)-11 {
+		t.Errorf("%d keys for %d fields; besides View, Arg and Wraps each has one key, and Steps has 12", len(Keys), fields)
 	}
 }
 

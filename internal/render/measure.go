@@ -38,12 +38,23 @@ func scaleOf(m *report.Measure, asked string) scale {
 
 func (s scale) times(v int64) int64 {
 	if s.factor > 0 && s.factor != 1 {
-		return int64(float64(v) * s.factor)
+		switch x := float64(v) * s.factor; {
+		case x >= math.MaxInt64:
+			return math.MaxInt64
+		case x <= math.MinInt64:
+			return math.MinInt64
+		default:
+			return int64(x)
+		}
 	}
 	return v
 }
 
-func (s scale) format(v int64) string { return unit.Format(s.times(v), s.from, s.to) }
+// format prints a value. The magnitude of −2⁶³ is none that package unit can find a unit for, and what is printed of the value
+// beside it is the same.
+func (s scale) format(v int64) string {
+	return unit.Format(max(s.times(v), math.MinInt64+1), s.from, s.to)
+}
 
 // magnitude returns |v|, or the nearest there is.
 func magnitude(v int64) int64 {

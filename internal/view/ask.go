@@ -41,7 +41,7 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &question{measure: measure{p, k, q.Mean}, query: q, units: NumUnits(p), unit: cmp.Or(q.Unit, unit.Auto)}
+	a := &question{measure: measure{p, k, q.Mean, q.Wraps}, query: q, units: NumUnits(p), unit: cmp.Or(q.Unit, unit.Auto)}
 	rest, remarks, err := Apply(p, q.Steps, a.unit)
 	if err != nil {
 		return nil, err

@@ -48,6 +48,7 @@ func Peek(in []*recording.Recording, q query.Query) (report.Report, error) {
 	// No frames are left out: those asked for may be small. But only their calls matter.
 	b.costs()
 	out := &report.Graph{Head: a.head, Title: a.head.File}
+	abs := a.magnitude()
 	for f := range matched {
 		if !b.listed(f) {
 			continue
@@ -126,7 +127,7 @@ func (g *graph) report(out *report.Graph, tags bool) {
 	edges := make(map[*edge]int)
 	number := func(list []*edge) []int {
 		var ids []int
-		for _, e := range sortEdges(list) {
+		for _, e := range sortEdges(list, g.abs) {
 			id, ok := edges[e]
 			if !ok {
 				id = len(out.Edges)
@@ -162,7 +163,7 @@ func (g *graph) report(out *report.Graph, tags bool) {
 		// A leaf of the picture also stands for what is left out below it, so all that passes counts there; inside
 		// the picture each tag belongs where the time was spent.
 		flat := len(n.out) > 0
-		out.Nodes[i].Tags = n.tags.sorted(flat)
+		out.Nodes[i].Tags = n.tags.sorted(flat, g.abs)
 		for text, m := range n.numbers {
 			if len(m) == 0 {
 				continue
@@ -170,7 +171,7 @@ func (g *graph) report(out *report.Graph, tags bool) {
 			if out.Nodes[i].Numbers == nil {
 				out.Nodes[i].Numbers = make(map[string][]report.Tag)
 			}
-			out.Nodes[i].Numbers[text] = m.sorted(flat)
+			out.Nodes[i].Numbers[text] = m.sorted(flat, g.abs)
 		}
 	}
 }

@@ -69,9 +69,18 @@ type sum struct {
 
 func (s *sum) add(o *sum) {
 	s.value += o.value
-	s.weight += o.weight
 	s.before += o.before
-	s.width += o.width
+	s.weigh(o.weight, o.width)
+}
+
+// weigh adds magnitudes. What is too heavy stays so.
+func (s *sum) weigh(weight, width int64) {
+	if s.weight += weight; s.weight < 0 {
+		s.weight = math.MaxInt64
+	}
+	if s.width += width; s.width < 0 {
+		s.width = math.MaxInt64
+	}
 }
 
 // anyFrame is no frame.
@@ -235,16 +244,16 @@ func (t *callTree) addUp() {
 func (t *callTree) add(s *sum, sample uint32) {
 	v := t.values[sample]
 	s.value += v
-	s.weight += abs(v)
-	if t.before != nil {
-		b := t.before[sample]
-		s.before += b
-		if b != 0 && t.ratio != 1 {
-			b = int64(math.Round(float64(b) * t.ratio))
-		}
-		s.width += max(abs(v), abs(b))
-		s.weight += abs(b)
+	if t.before == nil {
+		s.weigh(abs(v), 0)
+		return
 	}
+	b := t.before[sample]
+	s.before += b
+	if b != 0 && t.ratio != 1 {
+		b = int64(math.Round(float64(b) * t.ratio))
+	}
+	s.weigh(addSat(abs(v), abs(b)), max(abs(v), abs(b)))
 }
 
 // location returns the next location of s.

@@ -429,7 +429,7 @@ func whyOf(w *recording.DuelWhy) (report.CompareWhy, error) {
 	}
 	d := r.(*report.Diff)
 	slices.SortStableFunc(d.Rows, func(a, b report.DiffRow) int {
-		return cmp.Compare(math.Abs(float64(b.Cum-b.CumBefore)), math.Abs(float64(a.Cum-a.CumBefore)))
+		return cmp.Compare(math.Abs(float64(b.Cum)-float64(b.CumBefore)), math.Abs(float64(a.Cum)-float64(a.CumBefore)))
 	})
 	for _, c := range w.Code {
 		out.Code = append(out.Code, report.CompareCode(c))
@@ -437,7 +437,7 @@ func whyOf(w *recording.DuelWhy) (report.CompareWhy, error) {
 	per := factor / float64(max(w.Iters, 1))
 	for i := range d.Rows {
 		row := &d.Rows[i]
-		change, sum := math.Abs(float64(row.Cum-row.CumBefore)), float64(row.Cum+row.CumBefore)
+		change, sum := math.Abs(float64(row.Cum)-float64(row.CumBefore)), float64(row.Cum)+float64(row.CumBefore)
 		chance := 0.0
 		if w.Kind == recording.CPU {
 			chance = 3 * math.Sqrt(sum*float64(max(w.New.Period, 1)))

@@ -188,8 +188,8 @@ func (s *sides) rows(q query.Query) ([]report.DiffRow, error) {
 func trimRows(d *report.Diff, q query.Query) {
 	limits := (&question{query: q}).trim(0, minShare, 0)
 	d.Below = int64(float64(max(d.Total, d.Before.Total)) * limits.min)
-	flat := func(r *report.DiffRow) int64 { return r.Flat - r.FlatBefore }
-	cum := func(r *report.DiffRow) int64 { return r.Cum - r.CumBefore }
+	flat := func(r *report.DiffRow) int64 { return difference(r.FlatBefore, r.Flat) }
+	cum := func(r *report.DiffRow) int64 { return difference(r.CumBefore, r.Cum) }
 
 	d.Rows = slices.DeleteFunc(d.Rows, func(r report.DiffRow) bool {
 		return q.Positive && (flat(&r) < 0 || flat(&r) == 0 && cum(&r) < 0)

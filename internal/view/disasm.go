@@ -257,6 +257,7 @@ func (d *disassembly) report(fns []codeFunction, limit int) (*report.Disasm, err
 		}
 		all[i] = r
 	}
+	abs := d.magnitude()
 	slices.SortStableFunc(all, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(abs(b.flat.v), abs(a.flat.v)), cmp.Compare(abs(b.cum.v), abs(a.cum.v)), cmp.Compare(a.Name, b.Name))
 	})

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"math"
 	"math/bits"
 	"math/rand/v2"
 
@@ -10,9 +11,10 @@ import (
 
 // A measure picks the values that a view adds up.
 type measure struct {
-	p    *profile.Profile
-	k    int  // sample type
-	mean bool // divide by the first sample type
+	p     *profile.Profile
+	k     int  // sample type
+	mean  bool // divide by the first sample type
+	wraps bool // see query.Query
 }
 
 // sample returns the weight of sample i, and whether it counts at all.
@@ -24,8 +26,8 @@ func (m measure) sample(i int) (w weight, live bool) {
 	return w, w.v != 0 || w.div != 0
 }
 
-// total returns the sum of the magnitudes of all values. If some samples are marked as the base of a difference, it
-// is the sum over those.
+// total returns the sum of the magnitudes of all values, or the nearest there is. If some samples are marked as the base of a
+// difference, it is the sum over those.
 func (m measure) total() int64 {
 	values := m.p.Values(m.k)
 	base := make([]bool, len(m.p.LabelSets()))
@@ -41,10 +43,10 @@ func (m measure) total() int64 {
 		if m.mean {
 			d = m.p.Values(0)[i]
 		}
-		sum += v
+		sum = m.within(sum + m.within(v))
 		div += d
 		if base[m.p.Label(i)] {
-			baseSum += v
+			baseSum = m.within(baseSum + m.within(v))
 			baseDiv += d
 		}
 	}
@@ -53,6 +55,14 @@ func (m measure) total() int64 {
 	}
 	if div != 0 {
 		return sum / div
+	}
+	return sum
+}
+
+// within returns a sum of magnitudes, or the nearest there is when it overflowed.
+func (m measure) within(sum int64) int64 {
+	if sum < 0 && !m.wraps {
+		return math.MaxInt64
 	}
 	return sum
 }
@@ -108,6 +118,7 @@ type graph struct {
 	all   []*node // by frame, as far as they were asked for
 	kept  []bool  // by frame, whether it is part of the graph; nil when all are
 	costs *builder
+	abs   magnitude
 }
 
 // keeps reports whether a frame is part of g.
@@ -165,7 +176,7 @@ func (b *builder) node(f int32) node {
 // graph returns the graph of the frames in kept, or of all when kept is nil, without its edges. The nodes in its list are those
 // that cost something and for which list, if there is one, is true.
 func (b *builder) graph(kept, list []bool) *graph {
-	g := &graph{all: make([]*node, len(b.table.frames)), kept: kept, costs: b}
+	g := &graph{all: make([]*node, len(b.table.frames)), kept: kept, costs: b, abs: b.magnitude()}
 	listed := func(f int) bool { return g.keeps(int32(f)) && (list == nil || list[f]) && b.listed(f) }
 	n := 0
 	for f := range g.all {

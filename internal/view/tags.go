@@ -122,7 +122,7 @@ func (n *node) addTags(t *setTags, w weight, flat bool) {
 func (g *graph) trimTags(cutoff int64) {
 	trim := func(m tagMap) {
 		for name, t := range m {
-			if abs(t.Flat) < cutoff && abs(t.Cum) < cutoff {
+			if g.abs(t.Flat) < cutoff && g.abs(t.Cum) < cutoff {
 				delete(m, name)
 			}
 		}
@@ -153,19 +153,13 @@ func (n *node) countTags() int {
 	return count
 }
 
-// sorted returns the tags by weight, flat or cum.
-func (m tagMap) sorted(flat bool) []report.Tag {
+// sorted returns the tags by magnitude, flat or cum, then by name.
+func (m tagMap) sorted(flat bool, abs magnitude) []report.Tag {
 	out := make([]report.Tag, 0, len(m))
 	for _, t := range m {
 		out = append(out, *t)
 	}
-	SortTags(out, flat)
-	return out
-}
-
-// SortTags sorts tags by magnitude, flat or cum, then by name.
-func SortTags(tags []report.Tag, flat bool) {
-	slices.SortFunc(tags, func(a, b report.Tag) int {
+	slices.SortFunc(out, func(a, b report.Tag) int {
 		if !flat {
 			if c := cmp.Compare(abs(b.Cum), abs(a.Cum)); c != 0 {
 				return c
@@ -173,11 +167,5 @@ func SortTags(tags []report.Tag, flat bool) {
 		}
 		return cmp.Or(cmp.Compare(abs(b.Flat), abs(a.Flat)), cmp.Compare(a.Name, b.Name))
 	})
-}
-
-func abs(v int64) int64 {
-	if v < 0 {
-		return -v
-	}
-	return v
+	return out
 }

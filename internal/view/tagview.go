@@ -39,7 +39,7 @@ func Tags(in []*recording.Recording, q query.Query) (report.Report, error) {
 	}
 	out := &report.Tags{Head: a.head}
 	for _, key := range sortedKeys(keys) {
-		out.Keys = append(out.Keys, report.TagKey{Key: key, Total: totals[key], Values: keys[key].sorted(true)})
+		out.Keys = append(out.Keys, report.TagKey{Key: key, Total: totals[key], Values: keys[key].sorted(true, a.magnitude())})
 	}
 	return out, nil
 }

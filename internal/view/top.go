@@ -80,6 +80,7 @@ func inlining(inlined, called bool) report.Inlining {
 // cut returns the graph cut down to what t allows, and what that left out.
 func (a *question) cut(b *builder, t trim, filter callFilter) (*graph, report.Trimming) {
 	g, out := b.trimmed(t, filter)
+	abs := a.magnitude()
 	out.Below = abs(int64(float64(a.head.Total) * t.min))
 	out.EdgesBelow = abs(int64(float64(a.head.Total) * t.minEdge))
 	return g, out

@@ -30,7 +30,7 @@ func (b *builder) tree() (*graph, *treeIndex) {
 			x.nodes[n].flatDiv += w.div
 		}
 	}
-	g := &graph{all: x.nodes}
+	g := &graph{all: x.nodes, abs: b.magnitude()}
 	for _, n := range x.nodes {
 		if n.cum == 0 && n.flat == 0 || b.dropNegative && negative(n.flat, n.cum) {
 			continue

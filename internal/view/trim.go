@@ -44,6 +44,7 @@ func (b *builder) trimmed(t trim, filter callFilter) (*graph, report.Trimming) {
 			}
 		}
 	}
+	abs := b.magnitude()
 	cutoff := abs(int64(float64(total) * t.min))
 	edgeCutoff := abs(int64(float64(total) * t.minEdge))
 
@@ -116,6 +117,7 @@ func count(nodes []*node, ok func(*node) bool) int {
 // big returns the frames that cost at least cutoff with what they call, and how many do not.
 func (b *builder) big(cutoff int64) (kept []bool, dropped int) {
 	kept = make([]bool, len(b.table.frames))
+	abs := b.magnitude()
 	for f := range kept {
 		switch {
 		case !b.listed(f):
@@ -174,7 +176,7 @@ func (g *graph) trimEdges(cutoff int64) int {
 	dropped := 0
 	for _, n := range g.nodes {
 		for _, e := range n.in {
-			if abs(e.weight) < cutoff {
+			if g.abs(e.weight) < cutoff {
 				e.gone = true
 				dropped++
 			}
@@ -215,7 +217,7 @@ func (g *graph) top(limit int, visual bool) int {
 // way. It goes from light to heavy and spares calls heavier than any direct one, to keep pictures easy to follow.
 func (g *graph) removeRedundant() {
 	for _, n := range slices.Backward(g.nodes) {
-		in := sortEdges(n.in)
+		in := sortEdges(n.in, g.abs)
 		for _, e := range slices.Backward(in) {
 			if !e.residual {
 				break
@@ -251,7 +253,7 @@ func (e *edge) redundant() bool {
 }
 
 // sortEdges returns edges heaviest first, then by name.
-func sortEdges(edges []*edge) []*edge {
+func sortEdges(edges []*edge, abs magnitude) []*edge {
 	out := slices.Clone(edges)
 	slices.SortFunc(out, func(a, b *edge) int {
 		if a.weight != b.weight {
@@ -277,13 +279,14 @@ func (g *graph) sort(byCum, visual bool) {
 	case visual:
 		scores := make(map[*node]int64, len(g.nodes))
 		for _, n := range g.nodes {
-			scores[n] = n.entropy()
+			scores[n] = n.entropy(g.abs)
 		}
 		rank = func(n *node) int64 { return scores[n] }
 		second = func(n *node) int64 { return n.flat }
 	case byCum:
 		rank, second = second, rank
 	}
+	abs := g.abs
 	slices.SortFunc(g.nodes, func(a, b *node) int {
 		if c := cmp.Compare(abs(rank(b)), abs(rank(a))); c != 0 {
 			return c
@@ -312,22 +315,22 @@ func (n *node) full() string {
 
 // entropy scores how much a node tells in a picture: nodes that only pass a single caller on to a single callee tell
 // little.
-func (n *node) entropy() int64 {
+func (n *node) entropy(abs magnitude) int64 {
 	score := 0.0
 	if len(n.in) == 0 {
 		score++
 	} else {
-		score += edgeEntropy(n.in, 0)
+		score += edgeEntropy(n.in, 0, abs)
 	}
 	if len(n.out) == 0 {
 		score++
 	} else {
-		score += edgeEntropy(n.out, n.flat)
+		score += edgeEntropy(n.out, n.flat, abs)
 	}
 	return int64(score*float64(n.cum)) + n.flat
 }
 
-func edgeEntropy(edges []*edge, self int64) float64 {
+func edgeEntropy(edges []*edge, self int64, abs magnitude) float64 {
 	total := self
 	for _, e := range edges {
 		if e.weight > 0 {
