@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net"
 	"net/http/httptest"
 	"net/url"
@@ -87,7 +88,7 @@ func runAB(t *testing.T, program string, ours bool, opt loadtest.Options, args [
 	}
 	var line []string
 	for _, a := range args {
-		line = append(line, strings.NewReplacer("URL", s.URL, "HOST", u.Host).Replace(a))
+		line = append(line, strings.NewReplacer("URL", s.URL, "HOST", u.Host, "EMPTY", "").Replace(a))
 	}
 	if ours {
 		self, err := os.Executable()
@@ -133,7 +134,7 @@ func blurTimes(text string) string {
 	text = abDoubt.ReplaceAllString(text, "")
 	text = abPercent.ReplaceAllString(text, "$1 N")
 	if strings.Contains(text, "<table") {
-		text = regexp.MustCompile(`(<td bgcolor=white>) +[0-9]+(</td>)`).ReplaceAllString(text, "${1}N$2")
+		text = regexp.MustCompile(`(<td [^>]*>) +[0-9]+(</td>)`).ReplaceAllString(text, "${1}N$2")
 	}
 	return text
 }
@@ -179,6 +180,26 @@ func TestABOracle(t *testing.T) {
 		{name: "HTML", args: "-n 20 -w URL/200"},
 		{name: "HTML attributes", args: "-n 20 -x border=1 -y align=left -z bgcolor=white -k URL/404"},
 		{name: "HTML failures", args: "-n 20 -w URL/sizes"},
+		{name: "HTML without colours", args: "-n 3 -z= -w URL/200"},
+		{name: "HTML without a colour", args: "-n 3 -z EMPTY URL/200"},
+		{name: "HTML and the version", args: "-w -V"},
+		{name: "HTML and a body", args: "-n 3 -w -p body -l URL/200"},
+		{name: "HTML in capitals", args: "-n 160 -w -i -S -d URL/200"},
+		{name: "no method, but HEAD", args: "-m EMPTY -i URL/200"},
+		{name: "no method, but a body", args: "-m EMPTY -p body URL/200"},
+		{name: "talk 1", args: "-n 3 -v 1 URL/200"},
+		{name: "talk 2", args: "-n 3 -v 2 URL/200"},
+		{name: "talk 3", args: "-n 3 -v 3 -k URL/200"},
+		{name: "talk 4", args: "-n 3 -v4 -c 1 URL/404"},
+		{name: "talk of nothing", args: "-n 3 -v x URL/200"},
+		{name: "talk of a body", args: "-n 3 -v 3 -p body -C a=b URL/echo"},
+		{name: "talk of a method", args: "-n 3 -v 2 -m DELETE URL/echo"},
+		{name: "talk of HEAD", args: "-n 3 -v 3 -i -k URL/size/100"},
+		{name: "talk of much", args: "-n 3 -v 3 URL/size/100000"},
+		{name: "talk in HTML", args: "-n 3 -v 3 -w URL/200"},
+		{name: "talk of nobody", args: "-v 2 http://nohost.invalid/"},
+		{name: "talk of a failure", args: "-v 3 -n 2 http://" + closedPort(t) + "/"},
+		{name: "talk of statuses", args: "-n 20 -q -v 3 -k URL/mix", opt: loadtest.Options{Mix: []string{"200", "404", "503", "302", "204"}}},
 		{name: "files", args: "-n 200 -c 3 -e out.csv -g out.tsv URL/200"},
 		{name: "a file that cannot be written", args: "-n 3 -e none/out.csv URL/200"},
 		{name: "another file that cannot be written", args: "-n 3 -g none/out.tsv URL/200"},
@@ -296,6 +317,66 @@ func TestABOracleTLS(t *testing.T) {
 	}
 }
 
+// A request without a method, which -m "" makes, is no HTTP: a server that answers all the same gets the same from both, and is counted
+// alike.
+func TestABOracleNoMethod(t *testing.T) {
+	program := abProgram(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	asked := make(chan string, 100)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			b := make([]byte, 4096)
+			n, _ := c.Read(b)
+			asked <- string(b[:n])
+			io.WriteString(c, "HTTP/1.0 200 OK\r\nServer: none\r\nContent-Length: 2\r\n\r\nok")
+			c.Close()
+		}
+	}()
+	for _, args := range []string{"-n 3 -m EMPTY URL/200", "-n 3 -v 2 -i -m EMPTY URL/200", "-n 3 -p body -m EMPTY URL/200", "-n 2 -m EMPTY -H X:y -w URL/200"} {
+		args = strings.ReplaceAll(args, "URL", "http://"+l.Addr().String())
+		var runs [2]abRun
+		var sent [2][]string
+		for i, ours := range []bool{false, true} {
+			runs[i] = runAB(t, program, ours, loadtest.Options{}, strings.Fields(args))
+			for len(asked) > 0 {
+				sent[i] = append(sent[i], <-asked)
+			}
+		}
+		theirs, ours := runs[0], runs[1]
+		if want, got := blurTimes(theirs.stdout), blurTimes(ours.stdout); got != want || ours.code != theirs.code || ours.stderr != theirs.stderr {
+			t.Errorf("ab %s prints\n%s\nand ends with %d; hone ab\n%s\nwith %d", args, want, theirs.code, got, ours.code)
+		}
+		if !slices.Equal(sent[0], sent[1]) || len(sent[0]) < 2 || !strings.HasPrefix(sent[0][0], " /200 HTTP/1.0\r\n") {
+			t.Errorf("ab %s sends %q, hone ab %q", args, sent[0], sent[1])
+		}
+	}
+}
+
+// A server without TLS is no failure, nor is one whose handshake fails in the midst of others: it is an answer of no bytes. Why it failed is
+// told in the words of Go.
+func TestABOracleNoTLS(t *testing.T) {
+	program := abProgram(t)
+	reason := regexp.MustCompile(`(?m)^SSL handshake failed \([0-9]+\)\.\n.*$`)
+	for _, args := range []string{"-n 5 https://HOST/200", "-n 5 -w https://HOST/200", "-n 5 -l -k https://HOST/200", "-n 3 -v 1 https://HOST/200"} {
+		theirs, ours := runAB(t, program, false, loadtest.Options{}, strings.Fields(args)), runAB(t, program, true, loadtest.Options{}, strings.Fields(args))
+		want, got := blurTimes(theirs.stdout), blurTimes(ours.stdout)
+		if got != want || ours.code != theirs.code || !strings.Contains(got, "Failed requests:") {
+			t.Errorf("ab %s prints\n%s\nand ends with %d; hone ab\n%s\nwith %d", args, want, theirs.code, got, ours.code)
+		}
+		if want, got := reason.ReplaceAllString(theirs.stderr, "failed"), reason.ReplaceAllString(ours.stderr, "failed"); got != want {
+			t.Errorf("ab %s says %q, hone ab %q", args, theirs.stderr, ours.stderr)
+		}
+	}
+}
+
 // What is meant to differ does, and as docs/compat-ab.md says.
 func TestABMeantToDiffer(t *testing.T) {
 	program := abProgram(t)
@@ -314,7 +395,7 @@ func TestABMeantToDiffer(t *testing.T) {
 		{"D3", "-n 10 -r http://127.0.0.1:1/", "(Connect: 0, Receive: 10, Length: 0, Exceptions: 5)", "(Connect: 10, Receive: 0, Length: 0, Exceptions: 0)", 0},
 		{"D4", "-n 10 URL/chunked", "Document Length:        ", "Document Length:        2 bytes\n", 0},
 		{"D5", "-n 10 -Z HIGH https://127.0.0.1:1/", "", "error setting ciphersuite list [HIGH]: the TLS of Go has ECDHE-", 1},
-		{"D5", "-v 4 URL/200", "LOG: ", "hone ab has no -v beyond 1", 22},
+		{"D5", "-n 1 -v 3 https://HOST/200", "SSL/TLS State [connect]", "SSL handshake failed (1).\n", 0},
 		{"D6", "-c 0 URL/200", "", "Invalid Concurrency [Range 1..20000]", 22},
 		{"D7", "-n 1 http://192.0.2.1/", "", "is neither this machine nor in a private network", 1},
 	} {

@@ -54,6 +54,9 @@ type Plan struct {
 	Marks       bool                     // the log shall say how many requests had been answered by when
 	StopAt      func(latency.Cause) bool // reports whether a request without an answer ends the run at once; nil is never
 
+	// Heard is called with each piece of an answer as it is read, one at a time; nil for nobody. begins says that it is the first of an
+	// answer, conn is the number of the connection. Of the engines, only Portable keeps what it reads for so long.
+	Heard func(conn int, begins bool, piece []byte)
 	Each  func(*Outcome)    // is called for every request that counts, one at a time; nil for nobody
 	Row   func(latency.Row) // is called about once a second; nil for nobody
 	First func(*First)      // is called with the first answer; nil for nobody
@@ -262,6 +265,9 @@ func (p *Plan) chooseEngine() error {
 		}
 	default:
 		return fmt.Errorf("there is no engine %q; there are %s", p.Engine, strings.Join(Engines(), ", "))
+	}
+	if p.Heard != nil && p.Engine != Portable {
+		return fmt.Errorf("the engine %s does not show what it reads; %s does", p.Engine, Portable)
 	}
 	if p.Engine == NetHTTP && p.HTTP10 {
 		return fmt.Errorf("the engine %s sends no HTTP/1.0", NetHTTP)

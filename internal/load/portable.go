@@ -28,8 +28,8 @@ func (r *run) workers(work func(i int, t *tally)) {
 // portable is the engine for every system: a goroutine for each connection.
 func (r *run) portable(ctx context.Context) error {
 	secure := r.secureConfig()
-	r.workers(func(_ int, t *tally) {
-		c := &client{r: r, t: t, secure: secure, buf: make([]byte, readBuffer)}
+	r.workers(func(i int, t *tally) {
+		c := &client{r: r, t: t, number: i, secure: secure, buf: make([]byte, readBuffer)}
 		c.answer.maxBody = r.plan.MaxBody
 		stop := context.AfterFunc(ctx, c.cut)
 		defer stop()
@@ -70,6 +70,7 @@ func (r *run) secureConfig() *tls.Config {
 type client struct {
 	r      *run
 	t      *tally
+	number int
 	secure *tls.Config
 
 	mu   sync.Mutex // of conn, which is closed by others when the run is cut
@@ -242,6 +243,11 @@ func (c *client) exchange(k *ticket) (wrote, received int64, at phase, err error
 		n, err := c.conn.Read(c.buf)
 		if n > 0 {
 			c.r.hear()
+			if c.r.plan.Heard != nil {
+				c.r.each.Lock()
+				c.r.plan.Heard(c.number, received == 0, c.buf[:n])
+				c.r.each.Unlock()
+			}
 			received += int64(n)
 			complete, bad := c.answer.read(c.buf[:n])
 			if complete || bad != nil {

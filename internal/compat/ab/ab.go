@@ -59,6 +59,9 @@ func Main(ctx context.Context, sys System, args []string) int {
 		}
 		fmt.Fprintf(sys.Out, "Benchmarking %s %s(be patient)%s", o.host, through, dots)
 	}
+	if o.verbosity >= 2 {
+		fmt.Fprintf(sys.Out, "INFO: %s header == \n---\n%s\n---\n", o.method, o.wire())
+	}
 	b.began = time.Now()
 	l, err := load.Run(ctx, *p)
 	if err != nil {
@@ -163,6 +166,7 @@ type bench struct {
 
 	times [4]series // by kind
 	rows  []row     // with -g
+	heads []answerHead
 }
 
 // What is measured of a request.
@@ -183,7 +187,7 @@ type row struct {
 func (b *bench) plan() (*load.Plan, error) {
 	o := b.options
 	p := &load.Plan{
-		Targets: []load.Target{{Method: o.method, URL: o.url, Wire: o.wire()}},
+		Targets: []load.Target{{Method: o.method, URL: o.url, Wire: append([]byte(o.wire()), o.body...)}},
 		Conns:   o.concurrency,
 		Number:  o.requests,
 		Timeout: o.timeout, ConnectTimeout: o.timeout, Stalled: true,
@@ -205,6 +209,9 @@ func (b *bench) plan() (*load.Plan, error) {
 	if o.proxyHost != "" {
 		p.Via = net.JoinHostPort(o.proxyHost, strconv.Itoa(o.proxyPort))
 	}
+	if o.verbosity >= 2 {
+		p.Engine, p.Heard = load.Portable, b.heard
+	}
 	var err error
 	p.TLS, err = o.tls()
 	return p, err
@@ -217,10 +224,16 @@ func (b *bench) each(o *load.Outcome) {
 	}
 	b.done++
 	switch {
-	case o.Error == latency.TLS && o.Reason != "":
+	case unsecured(o):
+		// For ab that is an answer of no bytes, and of another length once there was one with some.
 		fmt.Fprintf(b.sys.Err, "SSL handshake failed (1).\n%s\n", o.Reason)
-		fallthrough
+		if b.first != nil && b.first.Body > 0 && !b.anyLength {
+			b.length++
+		}
 	case o.Error != "":
+		if e, ok := socketErrors[o.Error]; ok && b.verbosity >= 1 {
+			fmt.Fprintf(b.sys.Err, "%s (%d)\n", e.text, e.number)
+		}
 		b.failed(o)
 	case o.Differs == latency.OtherLength:
 		b.length++
@@ -234,7 +247,7 @@ func (b *bench) each(o *load.Outcome) {
 	whole := o.End - o.Began
 	connect := o.Connected - o.Began
 	waited := max(o.First-o.Connected, 0)
-	if o.Error != "" && o.First == 0 {
+	if o.Error != "" && o.First == 0 && !unsecured(o) {
 		waited = whole - connect
 	}
 	for i, d := range [...]time.Duration{connect, whole - connect, waited, whole} {
@@ -248,6 +261,9 @@ func (b *bench) each(o *load.Outcome) {
 		fmt.Fprintf(b.sys.Err, "Completed %d requests\n", b.done)
 	}
 }
+
+// unsecured reports whether the handshake of TLS failed.
+func unsecured(o *load.Outcome) bool { return o.Error == latency.TLS && o.Reason != "" }
 
 // failed counts a request without a whole answer in the words of ab.
 func (b *bench) failed(o *load.Outcome) {

@@ -60,7 +60,7 @@ func FuzzOptions(f *testing.F) {
 			}
 			return
 		}
-		if o.requests < 1 || o.concurrency < 1 || !bytes.HasSuffix(o.wire(), []byte("\r\n\r\n")) {
+		if o.requests < 1 || o.concurrency < 1 || !strings.HasSuffix(o.wire(), "\r\n\r\n") {
 			t.Errorf("%q: %+v", line, o)
 		}
 	})

@@ -24,6 +24,7 @@ type options struct {
 	heartbeat   int // requests between two lines that say how far it is; 0 is none
 
 	method      string
+	methodSet   bool // it may be ""
 	body        []byte
 	hasBody     bool
 	contentType string
@@ -45,6 +46,8 @@ type options struct {
 	from      string
 	window    int
 
+	verbosity int
+
 	noServerName bool
 	protocol     string
 	ciphers      string
@@ -64,7 +67,7 @@ const letters = "n:c:t:s:b:T:p:u:v:lrkVhwiIx:y:z:C:H:P:A:g:X:de:SqB:m:Z:f:E:"
 func parse(sys System, args []string) (*options, int) {
 	o := &options{
 		requests: 1, concurrency: 1, timeout: 30 * time.Second, heartbeat: 100, percentiles: true, confidence: true,
-		own: map[string]bool{}, contentType: "text/plain",
+		own: map[string]bool{}, method: "GET", contentType: "text/plain", td: "bgcolor=white",
 	}
 	usageError := func(format string, a ...any) (*options, int) {
 		fmt.Fprintf(sys.Err, "ab: "+format+"\n", a...)
@@ -158,13 +161,13 @@ func (o *options) set(sys System, c byte, arg string) (code int, stop bool) {
 	case 'q':
 		o.heartbeat = 0
 	case 'i':
-		if o.method != "" {
+		if o.methodSet {
 			return fail("Cannot mix HEAD with other methods")
 		}
-		o.method = "HEAD"
+		o.method, o.methodSet = "HEAD", true
 	case 'p', 'u':
 		name := map[byte]string{'p': "POST", 'u': "PUT"}[c]
-		if o.method != "" {
+		if o.methodSet {
 			return fail("Cannot mix " + name + " with other methods")
 		}
 		body, err := os.ReadFile(arg)
@@ -176,9 +179,9 @@ func (o *options) set(sys System, c byte, arg string) (code int, stop bool) {
 			}
 			return exitError, true
 		}
-		o.method, o.body, o.hasBody = name, body, true
+		o.method, o.methodSet, o.body, o.hasBody = name, true, body, true
 	case 'm':
-		o.method = arg
+		o.method, o.methodSet = arg, true
 	case 'T':
 		o.contentType = arg
 	case 'C':
@@ -202,10 +205,7 @@ func (o *options) set(sys System, c byte, arg string) (code int, stop bool) {
 			}
 		}
 	case 'v':
-		if atoi(arg) > 1 {
-			fmt.Fprintln(sys.Err, "ab: hone ab has no -v beyond 1: it keeps nothing of answers to show; curl -v shows one")
-			return exitUsage, true
-		}
+		o.verbosity = atoi(arg)
 	case 'd':
 		o.percentiles = false
 	case 'S':
@@ -235,7 +235,7 @@ func (o *options) set(sys System, c byte, arg string) (code int, stop bool) {
 	case 'E':
 		o.certFile = arg
 	case 'V':
-		copyright(sys.Out, false)
+		copyright(sys.Out, o.html)
 		return exitDone, true
 	case 'h':
 		io.WriteString(sys.Err, usage)
@@ -321,18 +321,14 @@ func (o *options) port() string {
 	return "80"
 }
 
-// wire returns the request, header by header in the order of ab.
-func (o *options) wire() []byte {
+// wire returns the request without its body, header by header in the order of ab.
+func (o *options) wire() string {
 	var b strings.Builder
-	method := o.method
-	if method == "" {
-		method = "GET"
-	}
 	path := o.path
 	if o.proxyHost != "" {
 		path = o.whole
 	}
-	fmt.Fprintf(&b, "%s %s HTTP/1.0\r\n", method, path)
+	fmt.Fprintf(&b, "%s %s HTTP/1.0\r\n", o.method, path)
 	if o.keepAlive {
 		b.WriteString("Connection: Keep-Alive\r\n")
 	}
@@ -358,8 +354,7 @@ func (o *options) wire() []byte {
 		b.WriteString("Accept: */*\r\n")
 	}
 	b.WriteString("\r\n")
-	b.Write(o.body)
-	return []byte(b.String())
+	return b.String()
 }
 
 // tls returns how connections are secured: as ab does, without looking at the certificate.

@@ -157,11 +157,11 @@ func (b *bench) percentages(w io.Writer) {
 // reportHTML writes the tables of -w.
 func (b *bench) reportHTML(f *figures) {
 	w := b.sys.Out
-	th := func(text string) string { return fmt.Sprintf("<th %s>%s</th>", b.color(), text) }
-	td := func(n int64) string { return fmt.Sprintf("<td %s>%5d</td>", b.color(), n) }
+	th := func(text string) string { return fmt.Sprintf("<th %s>%s</th>", b.td, text) }
+	cell := func(n int64) string { return fmt.Sprintf("<td %s>%5d</td>", b.td, n) }
 	fmt.Fprintf(w, "\n\n<table %s>\n", b.table)
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "<tr %s><th colspan=2 %s>%s:</th><td colspan=2 %s>%s</td></tr>\n", b.tr, b.color(), name, b.color(), fmt.Sprintf(format, args...))
+		fmt.Fprintf(w, "<tr %s><th colspan=2 %s>%s:</th><td colspan=2 %s>%s</td></tr>\n", b.tr, b.td, name, b.td, fmt.Sprintf(format, args...))
 	}
 	line("Server Software", "%s", serverName(b.first.Server))
 	line("Server Hostname", "%s", b.host)
@@ -177,7 +177,7 @@ func (b *bench) reportHTML(f *figures) {
 	line("Complete requests", "%d", b.done)
 	line("Failed requests", "%d", f.failed)
 	if f.failed > 0 {
-		fmt.Fprintf(w, "<tr %s><td colspan=4 %s >   (Connect: %d, Length: %d, Exceptions: %d)</td></tr>\n", b.tr, b.color(), b.connect, b.length, b.exceptions)
+		fmt.Fprintf(w, "<tr %s><td colspan=4 %s >   (Connect: %d, Length: %d, Exceptions: %d)</td></tr>\n", b.tr, b.td, b.connect, b.length, b.exceptions)
 	}
 	if b.non2xx > 0 {
 		line("Non-2xx responses", "%d", b.non2xx)
@@ -194,18 +194,21 @@ func (b *bench) reportHTML(f *figures) {
 		line("Requests per second", "%.2f", float64(b.done)/f.seconds)
 		line("Transfer rate", "%.2f kb/s received", float64(f.transferred)/1024/f.seconds)
 		if b.hasBody {
-			fmt.Fprintf(w, "<tr %s><td colspan=2 %s>&nbsp;</td><td colspan=2 %s>%.2f kb/s sent</td></tr>\n", b.tr, b.color(), b.color(), float64(f.posted)/1024/f.seconds)
-			fmt.Fprintf(w, "<tr %s><td colspan=2 %s>&nbsp;</td><td colspan=2 %s>%.2f kb/s total</td></tr>\n", b.tr, b.color(), b.color(), float64(f.transferred+f.posted)/1024/f.seconds)
+			fmt.Fprintf(w, "<tr %s><td colspan=2 %s>&nbsp;</td><td colspan=2 %s>%.2f kb/s sent</td></tr>\n", b.tr, b.td, b.td, float64(f.posted)/1024/f.seconds)
+			fmt.Fprintf(w, "<tr %s><td colspan=2 %s>&nbsp;</td><td colspan=2 %s>%.2f kb/s total</td></tr>\n", b.tr, b.td, b.td, float64(f.transferred+f.posted)/1024/f.seconds)
 		}
 	}
 	if b.done > 0 {
-		fmt.Fprintf(w, "<tr %s><th %s colspan=4>Connection Times (ms)</th></tr>\n", b.tr, b.color())
+		fmt.Fprintf(w, "<tr %s><th %s colspan=4>Connection Times (ms)</th></tr>\n", b.tr, b.td)
 		fmt.Fprintf(w, "<tr %s>%s %s   %s   %s</tr>\n", b.tr, th("&nbsp;"), th("min"), th("avg"), th("max"))
-		for _, i := range []int{connectTime, processing, total} {
-			l := b.times[i].line()
-			name := map[int]string{connectTime: "Connect", processing: "Processing", total: "Total"}[i]
-			fmt.Fprintf(w, "<tr %s>%s%s%s%s</tr>\n", b.tr, th(name+":"), td(l.min), td(l.mean), td(l.max))
+		// ab rounds sums to milliseconds before it divides, and takes the times of processing for the difference of the others.
+		connect, whole := b.times[connectTime].table(), b.times[total].table()
+		row := func(name string, t [3]int64) {
+			fmt.Fprintf(w, "<tr %s>%s%s%s%s</tr>\n", b.tr, th(name+":"), cell(t[0]), cell(t[1]), cell(t[2]))
 		}
+		row("Connect", connect)
+		row("Processing", [3]int64{whole[0] - connect[0], whole[1] - connect[1], whole[2] - connect[2]})
+		row("Total", whole)
 	}
 	fmt.Fprint(w, "</table>\n")
 }
@@ -216,14 +219,6 @@ func serverName(field string) string {
 		return field[:i]
 	}
 	return field
-}
-
-// color is what -z replaces.
-func (o *options) color() string {
-	if o.td == "" {
-		return "bgcolor=white"
-	}
-	return o.td
 }
 
 // protocolOf describes a connection in the words of OpenSSL.

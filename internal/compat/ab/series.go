@@ -53,6 +53,14 @@ func (s *series) line() line {
 	return l
 }
 
+// table returns the least, the mean and the most as the tables of -w have them, in milliseconds.
+func (s *series) table() [3]int64 {
+	if s.n == 0 {
+		return [3]int64{}
+	}
+	return [3]int64{millis(s.h.Min()), roundMillis(s.sum) / int64(s.n), millis(s.h.Max())}
+}
+
 // at returns the time at a place of the sorted list, from 0 on.
 func (s *series) at(i int64) time.Duration {
 	return s.h.Quantile(float64(min(i, int64(s.n)-1)+1) / s.n)
