@@ -437,11 +437,6 @@ func refuses(diff []mismatch, words ...string) bool {
 	})
 }
 
-// refused reports whether pprof did not take a file, in one of these words, that hone takes.
-func refused(diff []mismatch, words ...string) bool {
-	return refuses(diff, words...) && slices.ContainsFunc(diff, func(m mismatch) bool { return m.what == "success" && string(m.got) == "true" })
-}
-
 // says reports whether hone printed text where pprof printed something else.
 func says(diff []mismatch, where, text string) bool {
 	return slices.ContainsFunc(diff, func(m mismatch) bool { return m.what == where && bytes.Contains(m.got, []byte(text)) })

@@ -80,7 +80,7 @@ type subject struct {
 	every int    // run every n-th flag set, and the core ones; 1 for the profiles that matter most
 
 	facts  map[string]string // what stands for {fn}, {key}… in flag sets; see learn
-	words  vocabulary           // what random lines ask for
+	words  vocabulary        // what random lines ask for
 	types  []string          // names of the sample types
 	tree   string            // folder of sources, where the profile has any
 	binary string            // the program that was profiled, where it is at hand
