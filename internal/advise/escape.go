@@ -45,6 +45,11 @@ func (t *tree) explain(out *report.Advice) {
 			if log, err = (gocmd.Command{Dir: filepath.Dir(file), Env: t.env}).Explain(t.ctx, test, nil, "."); err != nil {
 				t.notes.add("why values are on the heap is not known: %v", err)
 			}
+			if log != nil {
+				for _, u := range t.units {
+					log.Learn(u.Fset, u.Syntax, u.TypesInfo)
+				}
+			}
 			logs[key] = log
 		}
 		if log != nil {

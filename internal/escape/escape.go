@@ -49,6 +49,7 @@ type Remark struct {
 	Through []Place `json:"through,omitempty"`
 
 	What   string `json:"what,omitempty"`   // the value, variable, parameter or function, as the compiler writes it
+	Makes  Makes  `json:"makes,omitempty"`  // what it allocates, of a value that goes to the heap
 	Reason string `json:"reason,omitempty"` // of what was not inlined; what leaks where
 	Cost   int    `json:"cost,omitempty"`   // of inlining a function, where the compiler says it
 	Budget int    `json:"budget,omitempty"` // that the cost is above
@@ -95,8 +96,9 @@ type Log struct {
 func (l *Log) sort() {
 	slices.SortStableFunc(l.Remarks, compare)
 	l.Remarks = slices.CompactFunc(l.Remarks, func(a, b Remark) bool {
-		return compare(a, b) == 0 && a.Reason == b.Reason
+		return compare(a, b) == 0 && a.Reason == b.Reason && a.intoInterface() == b.intoInterface()
 	})
+	l.pairBoxes()
 }
 
 func compare(a, b Remark) int {

@@ -51,9 +51,11 @@ func (r *Remark) Story() Story {
 	boxed := r.boxed()
 	converted := boxed
 	if boxed {
-		s.What = "a copy of " + r.What
+		s.What = "a copy of " + plain(r.What)
+	}
+	if text := r.makesHow(boxed); text != "" {
 		n := r.Flow[0].How[0]
-		s.Steps = append(s.Steps, Step{r.What + " is converted to an interface", n.Place, n.Through})
+		s.Steps = append(s.Steps, Step{text, n.Place, n.Through})
 	}
 	for i := range r.Flow {
 		f := &r.Flow[i]
@@ -78,15 +80,50 @@ func (r *Remark) Story() Story {
 	}
 	s.Cause = causeOf(r, to, &last, converted)
 	s.Why, s.Break = s.reasons(to, &last, boxed)
+	switch {
+	case s.Cause == Converted && r.intoInterface() && len(r.Flow) == 1:
+		s.Why, s.Break = "the interface that holds it goes to the heap, too", []string{"call something that takes the type itself"}
+	case s.Cause == TooLarge || s.Cause == Unsized || s.Cause == Sent:
+	case r.Makes == Text:
+		s.Break = []string{"use what is converted as it is", "append to a buffer that is used again"}
+	case r.Makes == Sum:
+		s.Break = []string{"append the parts to a buffer that is used again"}
+	}
 	return s
 }
 
 // boxed reports whether the value is one that an interface needs a copy of.
 func (r *Remark) boxed() bool {
-	if r.Kind != Heap || len(r.Flow) == 0 || len(r.Flow[0].How) == 0 || r.Flow[0].How[0].Why != "spill" || made(r.What) {
+	switch {
+	case !r.spilled():
+		return false
+	case r.Makes != Unclear:
+		return r.Makes == Box
+	case r.intoInterface() || made(r.What):
 		return false
 	}
-	return r.Flow[0].From == "{storage for "+r.What+"}"
+	return !mayConvert(r.What)
+}
+
+// mayConvert reports whether an expression may make a string, or bytes of one, for all that its text says: string(b), Name(b), a + b.
+func mayConvert(w string) bool {
+	return strings.Contains(w, " + ") || strings.HasSuffix(w, ")") && !strings.HasPrefix(w, "len(") && !strings.HasPrefix(w, "cap(")
+}
+
+// makesHow says how an expression makes the value that goes to the heap, where that does not go without saying.
+func (r *Remark) makesHow(boxed bool) string {
+	if boxed {
+		return plain(r.What) + " is converted to an interface"
+	}
+	switch r.Makes {
+	case Text:
+		return r.What + " copies what it converts"
+	case Sum:
+		return r.What + " makes a new string"
+	case Bound:
+		return r.What + " makes a function that holds its receiver"
+	}
+	return ""
 }
 
 // made reports whether an expression makes a value by itself.
@@ -112,7 +149,7 @@ func what(r *Remark) string {
 		return "the slice of the variadic arguments"
 	case strings.HasPrefix(w, "func literal"):
 		return "the function literal"
-	case made(w):
+	case made(w), r.Makes == Text, r.Makes == Sum, r.Makes == Bound, r.Makes == Value:
 		return w
 	case strings.HasPrefix(w, "~r"):
 		return "a result of what was inlined"
@@ -137,7 +174,7 @@ func step(f *Flow, n *Note) string {
 		return ""
 	case "captured by a closure":
 		return fmt.Sprintf("%s is captured by a function literal", n.Expr)
-	case "interface-converted":
+	case "interface-converted": // of a value that is in the flow; that of a copy comes first
 		return fmt.Sprintf("%s is converted to an interface", plain(n.Expr))
 	case "slice-literal-element":
 		if strings.Contains(n.Expr, "... argument") {
@@ -242,6 +279,8 @@ func causeOf(r *Remark, to string, last *Note, converted bool) Cause {
 		return Sent
 	case last.Why == "captured by a closure":
 		return Captured
+	case len(r.Flow) == 1 && r.intoInterface():
+		return Converted
 	case to != "{heap}" || last.Why == "return":
 		if last.Why == "return" || strings.HasPrefix(to, "~r") || !strings.HasPrefix(to, "{") {
 			return Returned

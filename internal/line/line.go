@@ -18,6 +18,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/tools/go/packages"
+
 	"github.com/hone-perf/hone/internal/escape"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/report"
@@ -77,6 +79,7 @@ func Look(ctx context.Context, asked string, opt Options) (*report.WhyAlloc, err
 	if err != nil {
 		return nil, fmt.Errorf("asking the compiler about %s: %w", asked, err)
 	}
+	learnTypes(ctx, log, p, opt.Flags)
 	out := &report.WhyAlloc{Asked: asked, Go: log.Go, Notes: log.Notes, Lines: []report.LineStory{}}
 	from, to := p.line, p.line
 	if p.fn != nil {
@@ -123,6 +126,25 @@ func Look(ctx context.Context, asked string, opt Options) (*report.WhyAlloc, err
 		out.Notes = append(out.Notes, "there is no machine code: "+err.Error())
 	}
 	return out, nil
+}
+
+// learnTypes loads the package for its types, which tell conversions from interfaces. Without them less is told: the compiler
+// built it, so what is wrong is not the code.
+func learnTypes(ctx context.Context, log *escape.Log, p *place, flags []string) {
+	flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return strings.Contains(f, "gcflags=") })
+	dir := filepath.Dir(p.file)
+	found, err := packages.Load(&packages.Config{
+		Context: ctx, Dir: dir, Env: append(os.Environ(), "PWD="+dir), BuildFlags: flags, Tests: p.test,
+		Mode: packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedExportFile | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo,
+	}, ".")
+	if err != nil {
+		return
+	}
+	for _, pkg := range found {
+		if pkg.TypesInfo != nil && len(pkg.Errors) == 0 {
+			log.Learn(pkg.Fset, pkg.Syntax, pkg.TypesInfo)
+		}
+	}
 }
 
 func shown(dir, file string) string {
