@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/token"
 	"math"
 	"slices"
 	"strings"
@@ -81,7 +82,7 @@ func Run(ctx context.Context, in []*recording.Recording, opt Options) (*report.A
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if err := look(r, &Pass{function: f, Rule: r, costs: c, all: fns, found: a.add, told: a.told, knows: a.knows, least: opt.Least, debug: opt.Debug}); err != nil {
+			if err := look(r, &Pass{function: f, Rule: r, costs: c, all: fns, found: a.add, told: a.told, toldObjects: a.toldObjects, knows: a.knows, least: opt.Least, debug: opt.Debug}); err != nil {
 				t.notes.add("%v", err)
 			}
 		}
@@ -151,8 +152,11 @@ func (t *tree) functions(c *costs) ([]*function, error) {
 				out = append(out, fn)
 			}
 			if old := fn.lines[line]; old != nil && old != l {
-				l = &Line{key: l.key, fn: l.fn, cum: l.cum, chains: append(slices.Clone(old.chains), l.chains...)}
+				l = &Line{key: l.key, fn: l.fn, cum: l.cum, made: l.made, started: l.started, chains: append(slices.Clone(old.chains), l.chains...)}
 				l.cum.add(&old.cum)
+				l.started.add(&old.started)
+				l.made[0] += old.made[0]
+				l.made[1] += old.made[1]
 			}
 			fn.lines[line] = l
 			break
@@ -182,9 +186,9 @@ func (t *tree) find(f *file, l *Line) (decl *ast.FuncDecl, line int, doubt strin
 	}
 	decl = f.declAt(line)
 	if decl == nil {
-		return nil, 0, "", false // a variable of the package
+		return nil, 0, "", false
 	}
-	if l.start != 0 && !strings.Contains(l.fn, ".func") && f.tok.Line(decl.Pos()) != l.start {
+	if !isInitializer(decl) && l.start != 0 && !strings.Contains(l.fn, ".func") && f.tok.Line(decl.Pos()) != l.start {
 		t.notes.add("%s does not have %s where the profile has it: nothing is said of it; the sources are not those that were profiled", f.name, l.fn)
 		return nil, 0, "", false
 	}
@@ -195,11 +199,20 @@ func (t *tree) find(f *file, l *Line) (decl *ast.FuncDecl, line int, doubt strin
 	return decl, line, doubt, true
 }
 
-// declAt returns the function that a line is in, or nil.
+// declAt returns the function that a line is in, or one that was made of the declaration of variables that it is in, or nil.
 func (f *file) declAt(line int) *ast.FuncDecl {
 	for _, d := range f.ast.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && f.tok.Line(fn.Pos()) <= line && line <= f.tok.Line(fn.End()) {
 			return fn
+		}
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR && f.tok.Line(g.Pos()) <= line && line <= f.tok.Line(g.End()) {
+			if f.inits[g] == nil {
+				if f.inits == nil {
+					f.inits = make(map[*ast.GenDecl]*ast.FuncDecl)
+				}
+				f.inits[g] = initializer(g)
+			}
+			return f.inits[g]
 		}
 	}
 	return nil
@@ -211,6 +224,10 @@ func declName(fn string, decl *ast.FuncDecl) string {
 	dot := strings.IndexByte(fn[slash:], '.')
 	if dot < 0 {
 		return fn
+	}
+	if isInitializer(decl) {
+		name, _, _ := strings.Cut(fn[slash:], ".func")
+		return fn[:slash] + name
 	}
 	name := decl.Name.Name
 	if decl.Recv != nil && len(decl.Recv.List) == 1 {
@@ -249,7 +266,7 @@ type kept struct {
 // add keeps a finding, unless what it costs is too little to be said. One that is vague about what to do counts a quarter: how
 // much of it can be saved is not known. One without a patch counts half: it takes somebody who knows the program, and may not be
 // possible at all.
-func (a *adviser) add(f *report.Finding, c cost, callee string, vague bool) {
+func (a *adviser) add(f *report.Finding, c cost, say finding) {
 	if a.costs.share(&c) < a.least {
 		if c != (cost{}) {
 			a.small++
@@ -258,19 +275,30 @@ func (a *adviser) add(f *report.Finding, c cost, callee string, vague bool) {
 	}
 	w := a.costs.weight(&c)
 	switch {
-	case vague:
+	case say.last:
+		w = 0
+	case say.vague:
 		w /= 4
 	case len(f.Fixes) == 0:
 		w /= 2
 	}
-	a.list = append(a.list, kept{f, w, callee})
+	a.list = append(a.list, kept{f, w, say.callee})
 }
 
 // told reports whether there is a finding about some lines.
 func (a *adviser) told(file string, from, to int) bool {
+	return slices.ContainsFunc(a.list, func(k kept) bool { return k.about(file, from, to) })
+}
+
+// toldObjects reports whether there is a finding about objects that some lines make.
+func (a *adviser) toldObjects(file string, from, to int) bool {
 	return slices.ContainsFunc(a.list, func(k kept) bool {
-		return slices.ContainsFunc(append([]report.Spot{k.Where}, k.Also...), func(s report.Spot) bool { return s.File == file && from <= s.Line && s.Line <= to })
+		return k.about(file, from, to) && slices.ContainsFunc(k.Savings, func(s report.Saving) bool { return s.Metric == metricInfo[objectsMade].name })
 	})
+}
+
+func (k kept) about(file string, from, to int) bool {
+	return slices.ContainsFunc(append([]report.Spot{k.Where}, k.Also...), func(s report.Spot) bool { return s.File == file && from <= s.Line && s.Line <= to })
 }
 
 // knows reports whether there is a finding about a function that is about a callee, or about another method of its type: a Replacer

@@ -94,6 +94,13 @@ func TestRules(t *testing.T) {
 				t.Errorf("found at %v; want %v", lines, wants[name])
 			}
 			slices.SortFunc(found, func(a, b report.Finding) int { return a.Where.Line - b.Where.Line })
+			for _, f := range found {
+				for _, text := range []string{f.Title, f.Claim, f.Advice, f.Risk, f.NoFix} {
+					if strings.Contains(text, "  ") || strings.Contains(text, "%!") || strings.HasPrefix(text, " ") || strings.HasSuffix(text, " ") {
+						t.Errorf("line %d: something is missing in %q", f.Where.Line, text)
+					}
+				}
+			}
 			golden(t, filepath.Join(dir, "want.txt"), told(found))
 			sameOutput(t, root, name, found)
 		})

@@ -11,7 +11,23 @@ type callee struct {
 	title, claim, advice string
 }
 
+// Longer prefixes come before shorter ones, so that a function which an entry advises to call has an entry of its own.
 var callees = []callee{
+	{"strings.(*Builder).Grow", "room made for a text", "Grow makes the array that the text is in, which is handed out with it", "where the text is only written or looked at, put it into a buffer that is used again"},
+	{"bytes.(*Buffer).Grow", "room made for a buffer", "Grow makes a new array where there is too little room, which is garbage when nobody has the buffer any more", "use one buffer again, after Reset"},
+	{"slices.Grow", "room made for a slice", "slices.Grow makes a larger array where there is too little room, and copies what is in the old one", "begin with a slice that was used before, cut to [:0]"},
+	{"bytes.(*Buffer).String", "text copied out of a buffer", "String copies the bytes into a text of its own", "use Bytes where nobody keeps it, or a strings.Builder, which hands out what it has"},
+	{"bytes.(*Buffer).ReadFrom", "buffer that grows for every call", "a new buffer grows step by step, each time", "begin with room for what is usual (Grow), or use a buffer again"},
+	{"bytes.(*Buffer).Read", "bytes copied out of a buffer", "what is returned is a copy", "Next returns the bytes where they are, until something is written to the buffer"},
+	{"strings.SplitSeq", "text walked over part by part", "the function that walks over the parts is an object of its own where the compiler does not inline it", "take the parts off one by one with Cut"},
+	{"strings.SplitAfterSeq", "text walked over part by part", "the function that walks over the parts is an object of its own where the compiler does not inline it", "take the parts off one by one with Index"},
+	{"strings.FieldsSeq", "text walked over part by part", "the function that walks over the parts is an object of its own where the compiler does not inline it", "find the parts by their index"},
+	{"strings.FieldsFuncSeq", "text walked over part by part", "the function that walks over the parts is an object of its own where the compiler does not inline it", "find the parts by their index"},
+	{"strconv.Append", "text appended to bytes that grow", "where the bytes have no room left, a larger array is made, and what is in the old one copied", "begin with bytes that have room, or that were used before"},
+	{"fmt.Sscan", "text read by fmt", "fmt reads rune by rune, through an interface, and looks at the types of what it is to fill each time", "take the text apart with Cut and Index, and read numbers with strconv"},
+	{"fmt.Fscan", "text read by fmt", "fmt reads rune by rune, through an interface, and looks at the types of what it is to fill each time", "read a line with a bufio.Scanner, and take it apart with bytes.Cut and strconv"},
+	{"encoding/xml.(*Decoder).RawToken", "XML token by token", "each token is an object in an interface, with a copy of its text", "look for the few names that matter in the bytes themselves, where the form is fixed"},
+	{"sync.(*Pool).Get", "pool that is often empty", "Get calls the New of the pool when there is nothing in it", "see that all that Get hands out comes back through Put, on every way out of the function"},
 	{"regexp.(*Regexp).", "regular expression on a hot path", "a regular expression is matched step by step by a machine that was made for all of them, and what it finds is a new slice",
 		"take a text of a simple form apart by hand: with Cut, IndexByte, a loop over its bytes; or look first whether it can match at all"},
 	{"math/big.", "large numbers made for every step", "each call makes a new number with an array of its own, where the result does not go into one that was used before",

@@ -1,10 +1,12 @@
 package advise
 
 import (
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"golang.org/x/tools/go/packages"
 )
@@ -41,6 +43,16 @@ func TestCallees(t *testing.T) {
 			}
 		}
 	}
+	for _, name := range names {
+		k := knownCallee(name)
+		if k == nil || strings.HasPrefix(name, "math/big.") || name == "sync.(*Pool).Get" {
+			continue // whose advice is how to call it
+		}
+		words := strings.FieldsFunc(k.advice, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if own := name[strings.LastIndexByte(name, '.')+1:]; token.IsExported(own) && slices.Contains(words, own) {
+			t.Errorf("%s is advised to be what it is: %s", name, k.advice)
+		}
+	}
 	for i, k := range callees {
 		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, k.prefix) }) {
 			t.Errorf("no function is called %s…", k.prefix)
@@ -61,6 +73,14 @@ func TestKnownCallee(t *testing.T) {
 		"strconv.FormatInt":                   "number made a text for every call",
 		"bytes.Split":                         "text split for every call",
 		"bytes.(*Buffer).WriteString":         "buffer that grows for every call",
+		"bytes.(*Buffer).Grow":                "room made for a buffer",
+		"strings.(*Builder).Grow":             "room made for a text",
+		"strings.(*Builder).WriteByte":        "text that grows for every call",
+		"bytes.(*Buffer).String":              "text copied out of a buffer",
+		"strings.SplitSeq":                    "text walked over part by part",
+		"bytes.FieldsSeq":                     "text walked over part by part",
+		"strconv.AppendInt":                   "text appended to bytes that grow",
+		"strconv.AppendQuote":                 "text appended to bytes that grow",
 		"slices.Clone[...]":                   "list copied for every call",
 		"strings.EqualFold":                   "",
 		"example.com/strings.Split":           "",

@@ -55,12 +55,14 @@ type lineKey struct {
 
 // A Line is what a line of source costs, and what it is below it that does.
 type Line struct {
-	key    lineKey
-	fn     string // as the profile names it
-	start  int    // line where the function begins, or 0
-	cum    cost
-	chains []*chain
-	byHash map[hash]*chain // of what is below, while it is being collected
+	key     lineKey
+	fn      string // as the profile names it
+	start   int    // line where the function begins, or 0
+	cum     cost
+	made    [2]int64 // objects and bytes that no line of the module below it makes
+	started cost     // on stacks of main, or of what runs before it
+	chains  []*chain
+	byHash  map[hash]*chain // of what is below, while it is being collected
 }
 
 // A chain is what lies between a line and the leaf of stacks, and what the stacks cost.
@@ -232,7 +234,11 @@ func (c *costs) count(w *walker, v *cost, fs []frame) {
 	for m := range v {
 		c.has[m] = c.has[m] || v[m] != 0
 	}
-	tested, seen, idle := false, false, false
+	tested, seen, idle, started := false, false, false, false
+	for i := range fs {
+		started = started || fs[i].starts
+	}
+	makes := maker(fs)
 	for i := range fs {
 		f := &fs[i]
 		tested = tested || f.class == test
@@ -248,6 +254,13 @@ func (c *costs) count(w *walker, v *cost, fs []frame) {
 			w.at[f.line] = l
 		}
 		l.cum.add(v)
+		if started {
+			l.started.add(v)
+		}
+		if i == makes {
+			l.made[0] += v[objectsMade]
+			l.made[1] += v[bytesMade]
+		}
 	}
 	if idle {
 		c.gc += v[cpu]
@@ -255,6 +268,25 @@ func (c *costs) count(w *walker, v *cost, fs []frame) {
 	if tested && !seen {
 		c.tests.add(v)
 	}
+}
+
+// maker returns the frame of a stack whose line is said to make what the leaf allocates: the innermost of the module, or else of another
+// module. There is none, and -1 is returned, where a test makes it.
+func maker(fs []frame) int {
+	foreigner := -1
+	for i := range fs {
+		switch fs[i].class {
+		case own:
+			return i
+		case test:
+			return -1
+		case foreign:
+			if foreigner < 0 {
+				foreigner = i
+			}
+		}
+	}
+	return foreigner
 }
 
 // chain adds a sample to what is below the lines on its stack.

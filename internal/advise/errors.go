@@ -9,7 +9,7 @@ import (
 )
 
 var constError = &Rule{
-	Name: "const-error", Rank: 18,
+	Name: "const-error", Rank: 18, PerCall: true,
 	Doc: "an error that is always the same is made for every call",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
@@ -34,7 +34,7 @@ var constError = &Rule{
 }
 
 var errorPerCall = &Rule{
-	Name: "error-per-call", Rank: 18,
+	Name: "error-per-call", Rank: 18, PerCall: true,
 	Doc: "errors are put together on a path that is taken often",
 	Find: func(p *Pass) {
 		if p.makesError(p.info().Defs[p.decl.Name]) && p.calledHere() {

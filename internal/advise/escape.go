@@ -19,8 +19,11 @@ const (
 // once more, which takes about a second each.
 func (t *tree) explain(out *report.Advice) {
 	logs := map[string]*escape.Log{}
-	for i := range out.Findings[:min(len(out.Findings), storied)] {
+	for i := range out.Findings {
 		f := &out.Findings[i]
+		if i >= storied && f.Rule != mostObjects.Name {
+			continue
+		}
 		if !slices.ContainsFunc(f.Savings, func(s report.Saving) bool {
 			return s.Metric == metricInfo[bytesMade].name || s.Metric == metricInfo[objectsMade].name
 		}) {

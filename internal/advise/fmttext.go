@@ -11,7 +11,7 @@ import (
 )
 
 var fmtText = &Rule{
-	Name: "fmt-text", Rank: 13,
+	Name: "fmt-text", Rank: 13, PerCall: true,
 	Doc: "fmt makes a text of strings and numbers, which + and strconv do without boxes",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {

@@ -398,7 +398,7 @@ func (p *Pass) objectInLoop(loop *ast.RangeStmt, key *ast.Ident, st *ast.AssignS
 }
 
 var objectPerCall = &Rule{
-	Name: "object-per-call", Rank: 8,
+	Name: "object-per-call", Rank: 8, PerCall: true,
 	Doc: "a function that is called often allocates each of the objects that it returns by itself",
 	Find: func(p *Pass) {
 		each(p, func(ret *ast.ReturnStmt) {
@@ -421,7 +421,7 @@ var objectPerCall = &Rule{
 				}
 				p.report(r, c, finding{
 					title:  "objects allocated one at a time",
-					claim:  fmt.Sprintf("each call of %s allocates one %s, since its address is returned", p.decl.Name.Name, t),
+					claim:  fmt.Sprintf("each call of %s allocates one %s, since its address is returned", p.callable(r), t),
 					advice: "where many are made that live equally long, cut them from slices of some thousands; where callers need no identity, return the value",
 					risk:   "one object that is used keeps all of its slice in memory",
 				})

@@ -11,7 +11,7 @@ import (
 )
 
 var headerSet = &Rule{
-	Name: "header-set", Rank: 44,
+	Name: "header-set", Rank: 44, PerCall: true,
 	Doc: "a header that is always the same makes a slice for every request",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {

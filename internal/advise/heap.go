@@ -11,7 +11,7 @@ import (
 )
 
 var boxing = &Rule{
-	Name: "interface-boxing", Rank: 11,
+	Name: "interface-boxing", Rank: 11, PerCall: true,
 	Doc: "values are put on the heap to be given to an interface",
 	Find: func(p *Pass) {
 		lines := map[int]bool{}
@@ -129,7 +129,7 @@ func sized(t types.Type) bool {
 }
 
 var closurePerCall = &Rule{
-	Name: "closure-per-call", Rank: 6,
+	Name: "closure-per-call", Rank: 6, PerCall: true,
 	Doc: "a function literal that captures variables is allocated for every call",
 	Find: func(p *Pass) {
 		each(p, func(lit *ast.FuncLit) {

@@ -31,6 +31,8 @@ var leaves = []leaf{
 		"work on the bytes as far as possible, take parts of a text that is there already, or keep texts that come again"},
 	{"stringtoslicebyte", "text copied to be bytes", "each time, the text is copied to an array that may be written to",
 		"work on the text, or append it to a buffer that is used again"},
+	{"intstring", "text made of a rune", "each text is a new one, of one letter",
+		"write the rune to a strings.Builder, or append it to bytes with utf8.AppendRune"},
 	{"stringtoslicerune", "text taken apart into runes", "the runes of the text are written to an array of four bytes for each, before any of them is looked at",
 		"range over the text, which finds each rune when it is its turn; texts of ASCII alone can be indexed as they are"},
 	{"slicerunetostring", "text made of runes", "a text is made of an array of four bytes for each rune",
@@ -115,16 +117,34 @@ var hotAllocation = &Rule{
 				return
 			}
 			f := p.leafOf(l, n)
+			if p.poolNew(n) != nil && p.getters(l) != "" {
+				return // who calls Get is told
+			}
 			what := leaf{title: "memory allocated for every call", claim: "the line allocates each time it runs", advice: "find out what leaves the function, which hone why-alloc says, and whether it has to"}
 			if f != nil {
 				what = *f
+			}
+			if f == &leaves[0] && p.beginsWithRoom(n) {
+				what.claim = "the room that the slice begins with is too small: " + what.claim
+				what.advice = "make more room, where it is known how much there will be at most or mostly; or begin with an array that was used before"
+			}
+			risk := "who keeps a slice, map or object may be given one that somebody else uses"
+			if p.poolNew(n) != nil {
+				what = emptyPool
+			}
+			switch p.once(n) {
+			case atStart:
+				what.title, what.claim, what.advice = "memory allocated when the program starts", "the line runs once, before main", laterAdvice
+				risk = "who asks first has to wait for it"
+			case justOnce:
+				what.title, what.claim = "memory allocated once", "the line runs once"
 			}
 			claim := what.claim
 			if c[objectsMade] > 0 {
 				claim = fmt.Sprintf("%s: %.0f%% of all objects come from here, of %d bytes each", claim, 100*p.costs.part(&c, objectsMade), c[bytesMade]/c[objectsMade])
 			}
 			p.why = "what has to change is more than this line"
-			p.report(n, c, finding{title: what.title, claim: claim, advice: what.advice, risk: "who keeps a slice, map or object may be given one that somebody else uses"})
+			p.report(n, c, finding{title: what.title, claim: claim, advice: what.advice, risk: risk})
 		})
 	},
 }
@@ -225,6 +245,16 @@ func (p *Pass) leafFor(n ast.Node) string {
 		case p.stringOf(n) != nil:
 			return "slicebytetostring"
 		}
+		arg, to := p.conversion(n)
+		switch {
+		case arg == nil || p.isConst(n):
+		case isString(p.typeOf(arg)) && isRunes(to):
+			return "stringtoslicerune"
+		case isString(to) && isRunes(p.typeOf(arg)):
+			return "slicerunetostring"
+		case isString(to) && isBasic(p.typeOf(arg), types.IsInteger):
+			return "intstring"
+		}
 	case *ast.BinaryExpr:
 		if isString(p.typeOf(n)) && !p.isConst(n) {
 			return "concatstring"
@@ -264,16 +294,119 @@ var hotCall = &Rule{
 			if !p.shows(&c, hotCPU) {
 				return
 			}
-			name := most[strings.LastIndexByte(most, '/')+1:]
-			what := callee{title: name + " allocates for every call", claim: name + " allocates what it returns, or needs in between, each time",
-				advice: "look whether the result can be kept, whether it is needed in all cases, and whether there is a form that takes a buffer, or a value to use again"}
+			if p.poolNew(n) != nil && p.getters(l) != "" {
+				return // who calls Get is told
+			}
+			name := shortName(most)
+			what, risk := p.unknownCallee(most, n), "what is used again is seen by all who have it"
 			if k := knownCallee(most); k != nil {
 				what = *k
+				if strings.Contains(k.advice, "(Grow)") && p.hasGrown(n) {
+					what.claim = "the room that Grow made is too small: " + what.claim
+					what.advice = "make more room where it is known how much there will be, or use a buffer again"
+				}
+			}
+			if p.poolNew(n) != nil {
+				what.title, what.claim, what.advice = emptyPool.title, emptyPool.claim, emptyPool.advice
+			}
+			switch p.once(n) {
+			case atStart:
+				what.title, what.claim, what.advice = "work that is done when the program starts", name+" is called once here, before main", laterAdvice
+				risk = "who asks first has to wait for it"
+			case justOnce:
+				what.title = name + " allocates much in one call"
 			}
 			p.why = "what has to change is more than this line"
-			p.report(n, c, finding{title: what.title, claim: what.claim, advice: what.advice, callee: most, risk: "what is used again is seen by all who have it"})
+			p.report(n, c, finding{title: what.title, claim: what.claim, advice: what.advice, callee: most, risk: risk})
 		})
 	},
+}
+
+// laterAdvice is for what runs before main.
+const laterAdvice = "make it when it is first asked for, with sync.OnceValue, or keep it in a form that needs no such work"
+
+// emptyPool is about what the New of a pool makes.
+var emptyPool = leaf{title: "pool that is often empty", claim: "Get calls the New of the pool when there is nothing in it",
+	advice: "see that all that Get hands out comes back through Put, on every way out of the function"}
+
+// unknownCallee says of a function of another package what its results tell.
+func (p *Pass) unknownCallee(fn string, n ast.Node) callee {
+	name := shortName(fn)
+	out := callee{title: name + " allocates for every call", claim: name + " allocates each time",
+		advice: "look whether it is needed in all cases, and whether there is a form that takes a buffer, or a value to use again"}
+	sig := p.signatureOf(fn, n)
+	if sig == nil {
+		return out
+	}
+	fails := false
+	for v := range sig.Results().Variables() {
+		if isString(v.Type()) || refers(v.Type()) {
+			out.claim = name + " allocates what it returns, or needs in between, each time"
+			out.advice = "look whether the result can be kept, whether it is needed in all cases, and whether there is a form that takes a buffer, or a value to use again"
+			return out
+		}
+		fails = fails || types.IsInterface(v.Type())
+	}
+	if !fails {
+		out.claim = name + " allocates what it needs in between, each time"
+	}
+	return out
+}
+
+// signatureOf returns the signature of what a statement calls by a name that profiles have, or nil.
+func (p *Pass) signatureOf(fn string, n ast.Node) (sig *types.Signature) {
+	var in ast.Node = p.statement(n)
+	if p.statement(n) == nil {
+		in = n
+	}
+	ast.Inspect(in, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && sig == nil {
+			if f := p.callee(call); f != nil && p.calling(call)(&chain{below: []string{fn}}) {
+				sig = f.Signature()
+			}
+		}
+		return sig == nil
+	})
+	return sig
+}
+
+// hasGrown reports whether the function makes room in the Builder or Buffer that a statement has a method called of.
+func (p *Pass) hasGrown(n ast.Node) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok || found {
+			return !found
+		}
+		if b := p.local(sel.X); b != nil {
+			found = slices.ContainsFunc(p.uses(b), func(id *ast.Ident) bool {
+				up, ok := p.parent(id).(*ast.SelectorExpr)
+				return ok && up.Sel.Name == "Grow"
+			})
+		}
+		return !found
+	})
+	return found
+}
+
+// beginsWithRoom reports whether a statement appends to a slice of the function that was made with room.
+func (p *Pass) beginsWithRoom(n ast.Node) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		if call := p.builtin(n, "append"); call != nil && len(call.Args) > 0 {
+			if s := p.local(call.Args[0]); s != nil {
+				_, value := p.declared(s)
+				found = found || p.hasRoom(value)
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+func isRunes(t types.Type) bool {
+	s, ok := t.Underlying().(*types.Slice)
+	return ok && isBasic(s.Elem(), types.IsInteger) && !isBytes(t)
 }
 
 // mine reports whether a function is of the module that is looked at.

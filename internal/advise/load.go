@@ -208,6 +208,7 @@ type unit struct {
 	names   map[string]bool // that fixes gave to new variables of the package
 	parents map[ast.Node]ast.Node
 	helpers map[string]bool // functions that are a name for one statement, as profiles call them
+	uses    map[*types.Func][]*ast.Ident
 }
 
 // A file is one of the files of a unit.
@@ -218,6 +219,8 @@ type file struct {
 	ast   *ast.File
 	noFix string
 	tok   *token.File
+
+	inits map[*ast.GenDecl]*ast.FuncDecl // functions that were made of declarations of variables
 }
 
 // maxUnits bounds how many packages are loaded. Where so many are hot, the first say enough.

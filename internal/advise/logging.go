@@ -18,7 +18,7 @@ var logFuncs = []string{
 }
 
 var logPerCall = &Rule{
-	Name: "log-per-call", Rank: 30,
+	Name: "log-per-call", Rank: 30, PerCall: true,
 	Doc: "a line is logged for every call",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {

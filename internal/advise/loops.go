@@ -188,7 +188,7 @@ var linearSearch = &Rule{
 }
 
 var recomputed = &Rule{
-	Name: "recomputed-value", Rank: 3,
+	Name: "recomputed-value", Rank: 3, PerCall: true,
 	Doc: "something is worked out anew from a field that never changes",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {

@@ -12,7 +12,7 @@ import (
 )
 
 var replacerPerCall = &Rule{
-	Name: "replacer-per-call", Rank: 42,
+	Name: "replacer-per-call", Rank: 42, PerCall: true,
 	Doc: "a strings.Replacer that is always the same is made for every call",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
@@ -135,7 +135,7 @@ func (p *Pass) behind(st ast.Stmt, line string) edit {
 }
 
 var templatePerCall = &Rule{
-	Name: "template-per-call", Rank: 42,
+	Name: "template-per-call", Rank: 42, PerCall: true,
 	Doc: "a template that is always the same is parsed for every call",
 	Find: func(p *Pass) {
 		parse := []string{"(*text/template.Template).Parse", "(*html/template.Template).Parse"}

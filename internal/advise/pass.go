@@ -22,7 +22,8 @@ type Rule struct {
 	Doc  string // one line: what is wrong with it
 	Rank int    // in the catalogue of patterns, by how often people mend it; 0 when it is not in there
 
-	Vague bool // what it costs is known, and not how much of that can be saved
+	Vague   bool // what it costs is known, and not how much of that can be saved
+	PerCall bool // it is about what is done anew for each call, so it has nothing to say where code runs once
 
 	// Find looks at a function that costs something, and reports what it finds in it.
 	Find func(p *Pass)
@@ -46,11 +47,13 @@ type Pass struct {
 	Rule  *Rule
 	costs *costs
 	all   []*function
-	found func(f *report.Finding, c cost, callee string, vague bool)
+	found func(f *report.Finding, c cost, say finding)
 	least float64                              // share below which nothing is said
 	told  func(file string, from, to int) bool // whether a rule has spoken of lines
 	knows func(fn, callee string) bool         // whether one has spoken of what a function calls
-	debug func(format string, args ...any)     // nil but in tests
+
+	toldObjects func(file string, from, to int) bool // whether a rule has spoken of objects that lines make
+	debug       func(format string, args ...any)     // nil but in tests
 
 	imports []string // that the fix at hand needs
 	why     string   // why there is no fix
@@ -493,10 +496,15 @@ type finding struct {
 	callee                     string // where the cost is, to be asked about
 	live                       bool   // what is saved is held, not made
 	vague                      bool   // see Rule.Vague
+	last                       bool   // it is ranked behind all others
 }
 
 // report reports that something at a node costs something.
 func (p *Pass) report(n ast.Node, c cost, f finding) {
+	if p.Rule.PerCall && (p.once(n) != often || p.poolNew(n) != nil) {
+		p.imports, p.why = nil, ""
+		return // it runs once, or as often as a pool is empty
+	}
 	if c[goroutines] < leastStuck {
 		c[goroutines] = 0 // they were at work there at that moment
 	}
@@ -520,7 +528,8 @@ func (p *Pass) report(n ast.Node, c cost, f finding) {
 	out.Evidence = p.evidence(c, f.callee)
 	out.Proof = proofOf(out)
 	foreign := p.unit.Module != nil && !p.unit.Module.Main // who is asked for advice can change little there
-	p.found(out, c, f.callee, p.Rule.Vague || f.vague || foreign)
+	f.vague = p.Rule.Vague || f.vague || foreign
+	p.found(out, c, f)
 	p.imports, p.why = nil, ""
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 var getWithoutPut = &Rule{
-	Name: "get-without-put", Rank: 40,
+	Name: "get-without-put", Rank: 40, PerCall: true,
 	Doc: "what is taken out of a sync.Pool does not come back",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
@@ -322,7 +322,7 @@ func (p *Pass) onlyLooksAt(v types.Object) bool {
 }
 
 var poolNonPointer = &Rule{
-	Name: "pool-non-pointer", Rank: 12,
+	Name: "pool-non-pointer", Rank: 12, PerCall: true,
 	Doc: "what is put into a sync.Pool is no pointer, so that Put allocates",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
@@ -369,7 +369,7 @@ var reusables = []reusable{
 }
 
 var writerPerCall = &Rule{
-	Name: "writer-per-call", Rank: 35,
+	Name: "writer-per-call", Rank: 35, PerCall: true,
 	Doc: "a compressor or buffer is made for every call, though it can be used again",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
@@ -398,7 +398,7 @@ func (p *Pass) madeAnew(call *ast.CallExpr, r reusable) {
 		callee: r.where[0],
 	}
 	st, ok := p.parent(call).(*ast.AssignStmt)
-	if r.typ != "" && ok && st.Tok == token.DEFINE && len(st.Lhs) == 1 && p.statement(st) == st && p.loop(st) == nil && p.decl.Name.Name != "main" {
+	if r.typ != "" && ok && st.Tok == token.DEFINE && len(st.Lhs) == 1 && p.statement(st) == st && p.loop(st) == nil {
 		arg := p.typeOf(call.Args[0])
 		if strings.HasPrefix(r.new, "bufio.") && (types.IsInterface(arg) || arg.String() == r.typ) {
 			p.why = "what it is given may be a " + strings.TrimPrefix(r.typ, "*") + " already, which is then used as it is"
@@ -417,7 +417,7 @@ func (p *Pass) madeAnew(call *ast.CallExpr, r reusable) {
 }
 
 var bufferPerCall = &Rule{
-	Name: "buffer-per-call", Rank: 2,
+	Name: "buffer-per-call", Rank: 2, PerCall: true,
 	Doc: "a buffer is allocated for every call, though nobody keeps it",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {

@@ -7,7 +7,7 @@ import (
 )
 
 var reflectBinary = &Rule{
-	Name: "binary-reflect", Rank: 38,
+	Name: "binary-reflect", Rank: 38, PerCall: true,
 	Doc: "numbers are read or written through encoding/binary.Read and Write",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {

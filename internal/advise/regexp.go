@@ -10,7 +10,7 @@ import (
 )
 
 var regexpPerCall = &Rule{
-	Name: "regexp-per-call", Rank: 22,
+	Name: "regexp-per-call", Rank: 22, PerCall: true,
 	Doc: "a regular expression that is always the same is compiled for every call",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {

@@ -54,6 +54,7 @@ var Rules = []*Rule{
 	roundTrip,
 	channelUpFront,
 	leakedGoroutine,
-	hotCall, // these two come last: they leave out what others speak of
+	hotCall, // these come last: they leave out what others speak of
 	hotAllocation,
+	mostObjects,
 }

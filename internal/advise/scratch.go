@@ -12,12 +12,9 @@ import (
 )
 
 var scratchPerCall = &Rule{
-	Name: "scratch-per-call", Rank: 2,
+	Name: "scratch-per-call", Rank: 2, PerCall: true,
 	Doc: "lists that are only needed inside a function are made for every call",
 	Find: func(p *Pass) {
-		if p.decl.Name.Name == "main" || p.decl.Name.Name == "init" {
-			return // which are called once
-		}
 		var made []ast.Node
 		var names []string
 		var sum, most cost
@@ -29,14 +26,19 @@ var scratchPerCall = &Rule{
 			}
 			call := p.builtin(st.Rhs[0], "make")
 			v := p.local(st.Lhs[0])
-			if call == nil || v == nil || !p.ownList(v) {
+			if call == nil || v == nil {
 				return
 			}
-			if _, ok := v.Type().Underlying().(*types.Slice); ok && (len(call.Args) < 2 || p.isConst(call.Args[len(call.Args)-1])) {
+			switch v.Type().Underlying().(type) {
+			case *types.Slice:
+				if len(call.Args) < 2 || p.isConst(call.Args[len(call.Args)-1]) {
+					return
+				}
+			case *types.Chan:
 				return
 			}
 			c := p.cost(st, allocates("makeslice", "makemap", "newobject"))
-			if c == (cost{}) || lines[p.line(st.Pos())] {
+			if c == (cost{}) || lines[p.line(st.Pos())] || !p.ownList(v) {
 				return
 			}
 			lines[p.line(st.Pos())] = true
@@ -118,48 +120,6 @@ func (p *Pass) measured(v *types.Var) bool {
 		}
 		return false
 	})
-}
-
-// ownList reports whether what a variable holds does not leave the function: it is not returned, kept, sent or captured by a
-// function that lives longer.
-func (p *Pass) ownList(v *types.Var) bool {
-	for _, id := range p.uses(v) {
-		var child ast.Node = id
-		for up := p.parent(id); up != nil; child, up = up, p.parent(up) {
-			stop := true
-			switch up := up.(type) {
-			case *ast.ReturnStmt, *ast.CompositeLit, *ast.SendStmt, *ast.KeyValueExpr, *ast.GoStmt:
-				return false
-			case *ast.UnaryExpr:
-				if up.Op == token.AND && child == ast.Node(id) {
-					return false
-				}
-			case *ast.SliceExpr, *ast.ParenExpr:
-				stop = false
-			case *ast.AssignStmt:
-				if i := slices.IndexFunc(up.Rhs, func(e ast.Expr) bool { return e == child }); i >= 0 {
-					if len(up.Lhs) != len(up.Rhs) || p.local(up.Lhs[i]) == nil {
-						return false
-					}
-				}
-			case *ast.CallExpr:
-				if p.builtin(up, "append") != nil && len(up.Args) > 0 && up.Args[0] != child && !up.Ellipsis.IsValid() {
-					return false // it becomes an element
-				}
-				fn := p.callee(up)
-				if fn == nil && p.builtin(up, "append") == nil && !p.info().Types[up.Fun].IsBuiltin() && !p.info().Types[up.Fun].IsType() {
-					return false
-				}
-				if fn != nil && fn.Pkg() != p.unit.Types && fn.Pkg() != nil && !slices.Contains([]string{"slices", "sort", "maps", "strings", "bytes", "strconv", "fmt"}, fn.Pkg().Path()) {
-					return false
-				}
-			}
-			if stop {
-				break
-			}
-		}
-	}
-	return !p.captured(v, p.decl.Body)
 }
 
 var bufferPerRound = &Rule{
@@ -271,7 +231,7 @@ func (p *Pass) grownInside(v *types.Var) bool {
 
 // smallList is about a list that is made once for each call: a few elements fit on the stack.
 func (p *Pass) smallList(st *ast.DeclStmt, spec *ast.ValueSpec, v *types.Var, elem types.Type, c cost) {
-	if p.literal(st) != nil || p.decl.Name.Name == "main" {
+	if p.literal(st) != nil || p.once(st) != often {
 		return
 	}
 	size, _ := p.sizeOf(elem)

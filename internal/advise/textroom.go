@@ -54,7 +54,7 @@ func (p *Pass) grownBuffer(b *types.Var) {
 	lines := map[int]bool{}
 	var sum, most cost
 	var worst *ast.CallExpr
-	var typ string
+	typ := strings.TrimPrefix(types.TypeString(b.Type(), nil), "*")
 	for _, id := range p.uses(b) {
 		sel, ok := p.parent(id).(*ast.SelectorExpr)
 		if !ok {
@@ -71,8 +71,7 @@ func (p *Pass) grownBuffer(b *types.Var) {
 		if !ok {
 			continue
 		}
-		var to *types.Var
-		if to, typ = p.writeTo(call); to != b || lines[p.line(call.Pos())] {
+		if to, _ := p.writeTo(call); to != b || lines[p.line(call.Pos())] {
 			continue
 		}
 		lines[p.line(call.Pos())] = true

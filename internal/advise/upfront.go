@@ -342,9 +342,11 @@ func (u *upFront) advances(n ast.Node) bool {
 // failures returns the statements that end the loop and the function with an error, and what they return before it, which has to be
 // the same for all.
 func (u *upFront) failures() (results string, returns []*ast.ReturnStmt, why string) {
-	sig := u.info().TypeOf(u.decl.Name).(*types.Signature)
+	var sig *types.Signature
 	if lit := u.literal(u.loop); lit != nil {
 		sig = u.typeOf(lit).(*types.Signature)
+	} else {
+		sig = u.info().TypeOf(u.decl.Name).(*types.Signature)
 	}
 	ast.Inspect(u.loop, func(n ast.Node) bool {
 		r, ok := n.(*ast.ReturnStmt)

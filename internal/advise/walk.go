@@ -20,10 +20,11 @@ const (
 
 // A frame is a place on a stack: small, since stacks are made of them.
 type frame struct {
-	fn    int32 // number of the function
-	line  int32 // number of the line
-	class class
-	idle  bool // a worker of the collector
+	fn     int32 // number of the function
+	line   int32 // number of the line
+	class  class
+	idle   bool // a worker of the collector
+	starts bool // main, or what runs before it
 }
 
 // A walker turns samples into frames, the leaf first.
@@ -85,8 +86,9 @@ func (w *walker) walk(in *input, yield func(v *cost, fs []frame, t traits)) {
 			name := w.plain(fn.Name)
 			frames[i] = append(frames[i], frame{
 				fn: w.number(name), line: w.line(lineKey{fn.File, int(line.Line)}, name, int(fn.StartLine)),
-				class: w.mine(fn.Name, fn.File),
-				idle:  name == "runtime.gcBgMarkWorker" || name == "runtime.bgsweep" || name == "runtime.bgscavenge",
+				class:  w.mine(fn.Name, fn.File),
+				starts: name == "main.main" || isInit(name),
+				idle:   name == "runtime.gcBgMarkWorker" || name == "runtime.bgsweep" || name == "runtime.bgscavenge",
 			})
 		}
 	}

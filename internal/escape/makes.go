@@ -128,7 +128,9 @@ func reaches(set *token.FileSet, e ast.Expr, own, column int, what string) bool 
 }
 
 // bare is the text of an expression without what the compiler writes otherwise than people do.
-func bare(s string) string { return strings.NewReplacer("(", "", ")", "", " ", "", "…", "...").Replace(s) }
+func bare(s string) string {
+	return strings.NewReplacer("(", "", ")", "", " ", "", "…", "...").Replace(s)
+}
 
 // makes says what an expression allocates. That of a conversion is told at its operand, and a copy of its result at its own place.
 func makes(info *types.Info, e ast.Expr, inside bool) Makes {

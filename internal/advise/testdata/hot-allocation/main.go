@@ -65,7 +65,30 @@ func union(a, b []string) int {
 	return len(s)
 }
 
+func text(r []rune) string {
+	return string(r) // cost: runtime.slicerunetostring runtime.mallocgc; want
+}
+
+func letter(r rune) string {
+	return string(r) // cost: runtime.intstring runtime.mallocgc; want
+}
+
+func plain(b []byte) string {
+	return string(b) // cost: runtime.slicebytetostring runtime.mallocgc; want
+}
+
+func someRoom(n int) []int {
+	list := make([]int, 0, 2)
+	for i := range n {
+		if i%2 == 0 {
+			list = append(list, i) // cost: runtime.growslice runtime.mallocgc; want
+		}
+	}
+	return list
+}
+
 func main() {
+	fmt.Println(text([]rune("ab")), letter('x'), plain([]byte("b")), someRoom(9))
 	fmt.Println(union([]string{"a"}, []string{"a", "b"}))
 	fmt.Println(lists(3), list([]string{"a", "b"}).name, letters("äb"), key("a", "b"), grown([]string{"x", "y"}), counted(2))
 }

@@ -1,11 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"image"
+	"image/draw"
+	"io"
 	"math/big"
 	"net"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -49,6 +55,76 @@ func own(s string) string {
 	return parsed(s) // cost: main.parsed regexp.(*Regexp).FindStringSubmatch
 }
 
+// It makes room already, or made it on another line.
+func roomy(list []string) string {
+	var b strings.Builder
+	b.Grow(64 * len(list)) // cost: strings.(*Builder).Grow strings.(*Builder).grow; want
+	for _, s := range list {
+		b.WriteString(s)
+	}
+	return b.String()
+}
+
+func tooLittle(list []string) string {
+	var b strings.Builder
+	b.Grow(8)
+	for _, s := range list {
+		b.WriteString(s) // cost: strings.(*Builder).WriteString runtime.growslice runtime.mallocgc; want
+	}
+	return b.String()
+}
+
+func shown(b *bytes.Buffer) string {
+	return b.String() // cost: bytes.(*Buffer).String runtime.slicebytetostring runtime.mallocgc
+}
+
+func walked(s string) (n int) {
+	for part := range strings.SplitSeq(s, ",") { // cost: strings.SplitSeq runtime.newobject runtime.mallocgc; want
+		n += len(part)
+	}
+	return n
+}
+
+func appended(n int64) []byte {
+	return strconv.AppendInt(nil, n, 10) // cost: strconv.AppendInt runtime.growslice runtime.mallocgc; want
+}
+
+// These return nothing, or nothing that is in memory.
+func drawn(r image.Rectangle) int {
+	dst := image.NewRGBA(r)
+	draw.Draw(dst, r, image.Black, image.Point{}, draw.Src) // cost: image/draw.Draw image/draw.DrawMask; want
+	return len(dst.Pix)
+}
+
+func discarded(name string) bool {
+	n, _ := io.Copy(io.Discard, strings.NewReader(name)) // cost: io.Copy io.copyBuffer; want
+	return n > 0
+}
+
+// What a pool makes is told where it is taken out.
+type server struct{ buffers sync.Pool }
+
+func newServer() *server {
+	s := &server{}
+	s.buffers.New = func() any {
+		return bytes.NewBuffer(make([]byte, 0, 4096)) // cost: bytes.NewBuffer runtime.newobject runtime.mallocgc
+	}
+	return s
+}
+
+func (s *server) take() *bytes.Buffer {
+	return s.buffers.Get().(*bytes.Buffer) // cost: sync.(*Pool).Get main.newServer bytes.NewBuffer; want
+}
+
+// It runs once, before main.
+func init() {
+	limits = strings.Fields("3 4") // cost: strings.Fields runtime.makeslice runtime.mallocgc; want
+}
+
+var limits []string
+
 func main() {
+	once := strings.Fields("5 6") // cost: strings.Fields runtime.makeslice runtime.mallocgc; want
+	fmt.Println(len(once), len(limits), roomy(limits), tooLittle(limits), walked("a,b"), string(appended(7)), drawn(image.Rect(0, 0, 2, 2)), discarded("x"), newServer().take().Len(), shown(bytes.NewBufferString("z")))
 	fmt.Println(parsed("12kb"), sum(5), words("a bc"), own("3"), stamp(nil, time.Time{}), local("::1"))
 }

@@ -5,7 +5,7 @@ import "fmt"
 type loop struct{ header, parent int }
 
 func newLoop(header int) *loop {
-	return &loop{header: header} // cost: [alloc_objects*1000] runtime.newobject; want
+	return &loop{header: header} // cost: [alloc_objects*3000] runtime.newobject; want
 }
 
 type list[T any] struct {
@@ -14,7 +14,7 @@ type list[T any] struct {
 }
 
 func (l *list[T]) push(v T) *list[T] {
-	return &list[T]{v, l} // cost: [alloc_objects*1000] runtime.newobject; want
+	return &list[T]{v, l} // cost: [alloc_objects*3000] runtime.newobject; want
 }
 
 func main() {

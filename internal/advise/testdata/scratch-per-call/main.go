@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -57,6 +60,137 @@ func kept(size int) []bool {
 
 func main() {
 	reversed([]int{1, 2}, 2)
+	x := handedOn([]string{"a"}, 1)
+	byMethod(x, 3)
+	fmt.Println(x.rows, x.list, appended("a", nil), named(4), alias(4), declaredAlias(1), converted(1), trimmed(" a "), *address(1), started(2), returnedByCallee(3))
+	for i, n := range throughIterator(1) {
+		fmt.Println(i, n)
+	}
+	fmt.Println(inside([][]int{{1}, {0}, nil}, 3))
 	fmt.Println(count([][]int{{1}, {0}, nil}, 3), len(kept(2)))
 	fmt.Println(distance("kitten", "sitting"), distance("", "ab"), distance(strings.Repeat("abc", 50), strings.Repeat("acb", 40)))
+}
+
+type index struct {
+	rows map[string]int
+	list []int
+}
+
+func newIndex(rows map[string]int) *index { return &index{rows: rows} }
+
+// What is handed on is kept.
+func handedOn(names []string, n int) *index {
+	rows := make(map[string]int, n) // cost: runtime.makemap runtime.mallocgc
+	for i, name := range names {
+		rows[name] = i
+	}
+	return newIndex(rows)
+}
+
+func (x *index) set(list []int) { x.list = list }
+
+func byMethod(x *index, n int) {
+	list := make([]int, n) // cost: runtime.makeslice runtime.mallocgc
+	x.set(list)
+}
+
+// What is appended to it is returned with it.
+func appended(prefix string, rest []byte) []byte {
+	out := make([]byte, len(prefix), len(prefix)+len(rest)) // cost: runtime.makeslice runtime.mallocgc
+	copy(out, prefix)
+	return append(out, rest...)
+}
+
+func named(n int) (out []int) {
+	list := make([]int, n) // cost: runtime.makeslice runtime.mallocgc
+	out = list[:n/2]
+	return
+}
+
+func alias(n int) []int {
+	list := make([]int, n) // cost: runtime.makeslice runtime.mallocgc
+	half := list[:n/2]
+	return half
+}
+
+func declaredAlias(n int) any {
+	list := make([]int, n) // cost: runtime.makeslice runtime.mallocgc
+	var all any = list
+	return all
+}
+
+type numbers []int
+
+func converted(n int) numbers {
+	list := make([]int, n) // cost: runtime.makeslice runtime.mallocgc
+	return numbers(list)
+}
+
+func trimmed(text string) []byte {
+	b := make([]byte, len(text)) // cost: runtime.makeslice runtime.mallocgc
+	copy(b, text)
+	return bytes.TrimSpace(b)
+}
+
+func throughIterator(n int) func(func(int, int) bool) {
+	list := make([]int, n) // cost: runtime.makeslice runtime.mallocgc
+	return slices.All(list)
+}
+
+func address(n int) *int {
+	list := make([]int, n) // cost: runtime.makeslice runtime.mallocgc
+	return &list[0]
+}
+
+func worker(list []int, done chan<- int) { done <- len(list) }
+
+func started(n int) int {
+	list := make([]int, n)    // cost: runtime.makeslice runtime.mallocgc
+	done := make(chan int, n) // cost: runtime.makechan runtime.mallocgc
+	go worker(list, done)
+	return <-done
+}
+
+func grown(list []int, x int) []int { return append(list, x) }
+
+func returnedByCallee(n int) []int {
+	list := make([]int, 0, n) // cost: runtime.makeslice runtime.mallocgc
+	list = grown(list, n)
+	more := grown(list, 1)
+	return more
+}
+
+// These stay: they are sorted, counted, copied, walked over by functions that keep nothing.
+func total(list []int) (sum int) {
+	for _, x := range list {
+		sum += x
+	}
+	return sum
+}
+
+func visit(edges [][]int, seen []bool, at int) int {
+	if seen[at] {
+		return 0
+	}
+	seen[at] = true
+	n := 1
+	for _, to := range edges[at] {
+		n += visit(edges, seen, to)
+	}
+	return n
+}
+
+func inside(edges [][]int, n int) (int, string) {
+	seen := make([]bool, n)          // cost: runtime.makeslice runtime.mallocgc; want
+	list := make([]int, 0, n)        // cost: runtime.makeslice runtime.mallocgc
+	names := make(map[int]string, n) // cost: runtime.makemap runtime.mallocgc
+	counted := visit(edges, seen, 0)
+	for i := range n {
+		list = grown(list, n-i)
+		names[i] = strings.Repeat("x", i)
+	}
+	slices.Sort(list)
+	best := slices.Max(list)
+	keys := slices.Sorted(maps.Keys(names))
+	return counted + total(list) + best, names[keys[1]]
 }
