@@ -77,14 +77,29 @@ func Run(ctx context.Context, in []*recording.Recording, opt Options) (*report.A
 		return nil, err
 	}
 	a := &adviser{costs: c, least: opt.Least}
+	type turn struct {
+		r *Rule
+		f *function
+	}
+	var turns, last []turn
 	for _, f := range fns {
 		for _, r := range opt.Rules {
-			if err := ctx.Err(); err != nil {
-				return nil, err
+			if r.Last {
+				last = append(last, turn{r, f})
+			} else {
+				turns = append(turns, turn{r, f})
 			}
-			if err := look(r, &Pass{function: f, Rule: r, costs: c, all: fns, found: a.add, told: a.told, toldObjects: a.toldObjects, knows: a.knows, least: opt.Least, debug: opt.Debug}); err != nil {
-				t.notes.add("%v", err)
-			}
+		}
+	}
+	for _, now := range append(turns, last...) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		r, f := now.r, now.f
+		if err := look(r, &Pass{
+			function: f, Rule: r, costs: c, all: fns, found: a.add, told: a.told, toldObjects: a.toldObjects, knows: a.knows, least: opt.Least, debug: opt.Debug,
+		}); err != nil {
+			t.notes.add("%v", err)
 		}
 	}
 	out := a.ranked()
@@ -275,7 +290,7 @@ func (a *adviser) add(f *report.Finding, c cost, say finding) {
 	}
 	w := a.costs.weight(&c)
 	switch {
-	case say.last:
+	case say.last: // behind those that know more
 		w = 0
 	case say.vague:
 		w /= 4

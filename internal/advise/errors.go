@@ -13,7 +13,7 @@ var constError = &Rule{
 	Doc: "an error that is always the same is made for every call",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
-			if p.calls(call, "errors.New", "fmt.Errorf") == nil || len(call.Args) != 1 {
+			if p.calls(call, "errors.New", "fmt.Errorf") == nil || len(call.Args) != 1 || p.startup(call) {
 				return
 			}
 			text, ok := p.text(call.Args[0])
@@ -42,7 +42,7 @@ var errorPerCall = &Rule{
 		}
 		each(p, func(call *ast.CallExpr) {
 			fn := p.callee(call)
-			if fn == nil || !p.makesError(fn) || len(call.Args) == 0 {
+			if fn == nil || !p.makesError(fn) || len(call.Args) == 0 || p.startup(call) {
 				return
 			}
 			if _, isText := p.text(call.Args[0]); isText && len(call.Args) == 1 {

@@ -73,7 +73,7 @@ func onHeap(log *escape.Log, file string, f *report.Finding) string {
 	for _, find := range []func(string, int) []escape.Remark{log.At, log.InlinedFrom} {
 		for _, n := range lines {
 			for _, r := range find(file, n) {
-				if r.OnHeap() {
+				if r.OnHeap() && !r.Panics() {
 					story := r.Story()
 					return story.String()
 				}

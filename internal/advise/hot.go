@@ -60,7 +60,7 @@ func (p *Pass) hotLines(look func(n ast.Node, l *Line)) {
 	}
 	slices.Sort(at)
 	for _, number := range at {
-		n := p.firstOn(number)
+		n := p.nodeOn(number, p.lines[number])
 		if n == nil {
 			continue
 		}
@@ -72,6 +72,29 @@ func (p *Pass) hotLines(look func(n ast.Node, l *Line)) {
 			look(n, p.lines[number])
 		}
 	}
+}
+
+// nodeOn returns the first node on a line, in the function literal that it begins where the samples are of that.
+func (p *Pass) nodeOn(number int, l *Line) ast.Node {
+	first := p.firstOn(number)
+	if first == nil || !strings.Contains(l.fn, ".func") || p.literal(first) != nil {
+		return first
+	}
+	var inside ast.Node
+	ast.Inspect(first, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.FuncLit); ok && inside == nil {
+			for _, st := range lit.Body.List {
+				if inside == nil && p.line(st.Pos()) == number {
+					inside = st
+				}
+			}
+		}
+		return inside == nil
+	})
+	if inside == nil {
+		return first
+	}
+	return inside
 }
 
 // firstOn returns the first node that begins on a line.
@@ -117,7 +140,7 @@ var hotAllocation = &Rule{
 				return
 			}
 			f := p.leafOf(l, n)
-			if p.poolNew(n) != nil && p.getters(l) != "" {
+			if p.poolNew(n) != nil && p.getters(l) != nil {
 				return // who calls Get is told
 			}
 			what := leaf{title: "memory allocated for every call", claim: "the line allocates each time it runs", advice: "find out what leaves the function, which hone why-alloc says, and whether it has to"}
@@ -132,11 +155,11 @@ var hotAllocation = &Rule{
 			if p.poolNew(n) != nil {
 				what = emptyPool
 			}
-			switch p.once(n) {
-			case atStart:
-				what.title, what.claim, what.advice = "memory allocated when the program starts", "the line runs once, before main", laterAdvice
+			switch {
+			case p.startup(n):
+				what.title, what.claim, what.advice = "memory allocated when the program starts", "the line runs before main", laterAdvice
 				risk = "who asks first has to wait for it"
-			case justOnce:
+			case p.once(n) != often:
 				what.title, what.claim = "memory allocated once", "the line runs once"
 			}
 			claim := what.claim
@@ -208,6 +231,9 @@ func (p *Pass) leafOf(l *Line, n ast.Node) *leaf {
 	best := int64(0)
 	for i := range leaves {
 		c := l.sum(allocates(leaves[i].prefix))
+		if leaves[i].prefix == "mapassign" && p.mapWithRoom(n) {
+			continue // the room is not what is missing
+		}
 		if c[cpu] > best {
 			most, best = &leaves[i], c[cpu]
 		}
@@ -294,7 +320,7 @@ var hotCall = &Rule{
 			if !p.shows(&c, hotCPU) {
 				return
 			}
-			if p.poolNew(n) != nil && p.getters(l) != "" {
+			if p.poolNew(n) != nil && p.getters(l) != nil {
 				return // who calls Get is told
 			}
 			name := shortName(most)
@@ -309,11 +335,11 @@ var hotCall = &Rule{
 			if p.poolNew(n) != nil {
 				what.title, what.claim, what.advice = emptyPool.title, emptyPool.claim, emptyPool.advice
 			}
-			switch p.once(n) {
-			case atStart:
-				what.title, what.claim, what.advice = "work that is done when the program starts", name+" is called once here, before main", laterAdvice
+			switch {
+			case p.startup(n):
+				what.title, what.claim, what.advice = "work that is done when the program starts", name+" is called here before main", laterAdvice
 				risk = "who asks first has to wait for it"
-			case justOnce:
+			case p.once(n) != often:
 				what.title = name + " allocates much in one call"
 			}
 			p.why = "what has to change is more than this line"
@@ -383,6 +409,22 @@ func (p *Pass) hasGrown(n ast.Node) bool {
 				up, ok := p.parent(id).(*ast.SelectorExpr)
 				return ok && up.Sel.Name == "Grow"
 			})
+		}
+		return !found
+	})
+	return found
+}
+
+// mapWithRoom reports whether a statement fills a map of the function that was made with room.
+func (p *Pass) mapWithRoom(n ast.Node) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		if index, ok := n.(*ast.IndexExpr); ok {
+			if m := p.local(index.X); m != nil && isMap(m.Type()) {
+				_, value := p.declared(m)
+				made := p.builtin(value, "make")
+				found = found || made != nil && len(made.Args) > 1
+			}
 		}
 		return !found
 	})

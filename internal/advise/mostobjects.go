@@ -12,7 +12,7 @@ import (
 // mostObjects speaks where all other rules are silent: whoever looks for what allocates must not be told that there is nothing, when one
 // line makes more objects than all others together.
 var mostObjects = &Rule{
-	Name: "most-objects", Rank: 0, Vague: true,
+	Name: "most-objects", Rank: 0, Last: true,
 	Doc: "one line makes more objects than all others together",
 	Find: func(p *Pass) {
 		if p.told == nil || !p.costs.telling() {
@@ -22,14 +22,14 @@ var mostObjects = &Rule{
 			if 2*l.made[0] <= p.costs.total[objectsMade] {
 				continue
 			}
-			n := p.firstOn(at)
+			n := p.nodeOn(at, l)
 			from, to := at, at
 			if n == nil {
 				n = &ast.BadStmt{From: p.file.tok.LineStart(at), To: p.file.tok.LineStart(at)} // in the middle of something
 			} else if st := p.simpleStatement(n); st != nil && !isInitializer(p.decl) {
 				from, to = p.line(st.Pos()), p.line(st.End())
 			}
-			if p.toldObjects(p.file.name, from, to) {
+			if p.toldObjects(p.file.name, from, to) || p.poolNew(n) != nil && slices.ContainsFunc(p.getters(l), func(fn string) bool { return p.knows(fn, "sync.(*Pool).Get") }) {
 				return
 			}
 			p.makesMost(n, at, l)
@@ -40,7 +40,7 @@ var mostObjects = &Rule{
 
 // telling reports whether there are enough samples of objects to say where most of them are made: one or two are chance.
 func (c *costs) telling() bool {
-	const few = 10
+	const few = 4
 	for _, in := range c.inputs {
 		if in.column[objectsMade] >= 0 && in.profile.Period > 1 && c.total[bytesMade] > 0 && c.total[bytesMade]/in.profile.Period < few {
 			return false
@@ -58,7 +58,6 @@ func (p *Pass) makesMost(n ast.Node, at int, l *Line) {
 		advice: fmt.Sprintf("hone why-alloc %s:%d says which values go to the heap here, and why; a value that stays in the function, is used again, or is part of a larger one needs no object of its own",
 			p.file.name, at),
 		risk: "what is used again is seen by all who have it",
-		last: true,
 	}
 	if c[bytesMade] > 0 {
 		f.claim += fmt.Sprintf(", of %d bytes each on average", c[bytesMade]/c[objectsMade])
@@ -68,15 +67,18 @@ func (p *Pass) makesMost(n ast.Node, at int, l *Line) {
 		f.claim += ": " + made
 	}
 	f.callee = callee
-	switch p.once(n) {
-	case atStart:
-		f.claim += "; the line runs once, when the program starts"
+	once := p.once(n)
+	if p.startup(n) {
+		f.claim += "; the line runs " + map[bool]string{true: "once, "}[once != often] + "when the program starts"
 		f.advice += "; what is not always needed can be made when it is first asked for, with sync.OnceValue"
-	case justOnce:
+	} else if once != often {
 		f.claim += "; the line runs once"
 	}
 	if pool := p.poolNew(n); pool != nil {
-		f.claim += "; it is in the New of a sync.Pool, which Get calls when the pool is empty" + p.getters(l)
+		f.claim += "; it is in the New of a sync.Pool, which Get calls when the pool is empty"
+		if list := p.getters(l); list != nil {
+			f.claim += ", here in " + shortNames(list)
+		}
 		f.advice = "see that all that Get hands out comes back through Put, on every way out of the function"
 	}
 	p.why = "what to change depends on who needs the objects, and for how long"
@@ -206,23 +208,29 @@ func (p *Pass) poolNew(n ast.Node) *ast.FuncLit {
 	return nil
 }
 
-// getters names the functions whose calls of Get have a line called that is in the New of a pool, for what is said of it.
-func (p *Pass) getters(l *Line) string {
+// getters returns the functions whose calls of Get have a line called that is in the New of a pool.
+func (p *Pass) getters(l *Line) []string {
 	var list []string
 	for _, f := range p.all {
 		for _, line := range f.lines {
 			if slices.ContainsFunc(line.chains, func(c *chain) bool {
 				return c.first() == "sync.(*Pool).Get" && c.has(l.fn)
-			}) && !slices.Contains(list, shortName(f.name)) {
-				list = append(list, shortName(f.name))
+			}) && !slices.Contains(list, f.name) {
+				list = append(list, f.name)
 			}
 		}
 	}
-	if list == nil {
-		return ""
-	}
 	slices.Sort(list)
-	return ", here in " + strings.Join(list, ", ")
+	return list
+}
+
+// shortNames names functions without the paths of their packages.
+func shortNames(fns []string) string {
+	var list []string
+	for _, fn := range fns {
+		list = append(list, shortName(fn))
+	}
+	return strings.Join(list, ", ")
 }
 
 // callable names the function, or the function literal, that a node is in.

@@ -77,7 +77,7 @@ func TestMostObjectsAreNeverSilent(t *testing.T) {
 		"a conversion": {
 			src: "package main\n\nvar sink []string\n\nfunc keep(b []byte) {\n\tsink = append(sink[:0],\n\t\tstring(b))\n}\n\nfunc main() {\n\tfor {\n\t\tkeep([]byte(\"x\"))\n\t}\n}\n",
 			at:  "string(b)", fn: "main.keep", above: []any{"main.main", 12},
-			rule: "most-objects", says: []string{"90% of all objects come from here, of 32 bytes each on average: string(b)", "hone why-alloc main.go:7"},
+			rule: "most-objects", says: []string{"90% of all objects come from here, of 32 bytes each on average: string(b)", "hone why-alloc main.go:7", "string(b) copies what it converts"}, saysNot: []string{"to an interface", "append may keep it"},
 		},
 		"a line in the middle of a literal": {
 			src: "package main\n\ntype pair struct{ a, b *int }\n\nfunc two(x, y int) pair {\n\treturn pair{\n\t\ta: new(int),\n\t\tb: new(int),\n\t}\n}\n\nfunc main() {\n\tfor {\n\t\t_ = two(1, 2)\n\t}\n}\n",
@@ -105,12 +105,22 @@ func TestMostObjectsAreNeverSilent(t *testing.T) {
 			src: "package main\n\nimport \"slices\"\n\nfunc order(list []string) {\n\tslices.SortFunc(list, func(a, b string) int {\n\t\treturn len(a+b) - len(b+a)\n\t})\n}\n\nfunc main() {\n\tfor {\n\t\torder([]string{\"a\", \"b\"})\n\t}\n}\n",
 			at:  "return len", fn: "main.order.func1", above: []any{"slices.SortFunc", 0, "main.order", 6, "main.main", 13}, rule: "most-objects", says: []string{"a + b"},
 		},
+		"a literal on the line of its variable": {
+			src: "package main\n\nimport \"sync\"\n\nvar nodes = sync.Pool{New: func() any { return &[64]byte{} }}\n\nfunc main() {\n\tfor {\n\t\tnodes.Get()\n\t}\n}\n",
+			at:  "var nodes", fn: "main.init.func1", above: []any{"sync.(*Pool).Get", 0, "main.main", 9}, rule: "most-objects",
+			says: []string{"it is in the New of a sync.Pool, which Get calls when the pool is empty, here in main.main"}, saysNot: []string{"once"},
+		},
+		"a loop before main": {
+			src: "package main\n\nvar table []*int\n\nfunc init() {\n\tfor range 9 {\n\t\ttable = append(table, new(int))\n\t}\n}\n\nfunc main() { println(len(table)) }\n",
+			at:  "table = ", fn: "main.init.0", rule: "most-objects", says: []string{"the line runs when the program starts"},
+		},
 		"no line has most": {
 			src: "package main\n\nfunc one() *int {\n\tx := new(int)\n\treturn x\n}\n\nfunc main() {\n\tfor {\n\t\tone()\n\t}\n}\n",
 			at:  "x := ", fn: "main.one", above: []any{"main.main", 10}, fraction: 4,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			n := lineOf(tt.src, tt.at)
 			found := adviseOn(t, tt.src, func(m *madeProfile, file string) {
 				part := tt.fraction
@@ -132,7 +142,7 @@ func TestMostObjectsAreNeverSilent(t *testing.T) {
 				t.Fatalf("line %d is silent; found: %+v", n, found)
 			}
 			f := found[i]
-			text := f.Claim + "\n" + f.Advice
+			text := f.Claim + "\n" + f.Advice + "\n" + f.Escape
 			if f.Rule != tt.rule || f.NoFix == "" && len(f.Fixes) == 0 {
 				t.Errorf("rule %s, no patch: %q; want rule %s\n%s", f.Rule, f.NoFix, tt.rule, text)
 			}

@@ -23,6 +23,7 @@ type Rule struct {
 	Rank int    // in the catalogue of patterns, by how often people mend it; 0 when it is not in there
 
 	Vague   bool // what it costs is known, and not how much of that can be saved
+	Last    bool // it looks at functions, and is ranked, when all others have had their say
 	PerCall bool // it is about what is done anew for each call, so it has nothing to say where code runs once
 
 	// Find looks at a function that costs something, and reports what it finds in it.
@@ -496,7 +497,7 @@ type finding struct {
 	callee                     string // where the cost is, to be asked about
 	live                       bool   // what is saved is held, not made
 	vague                      bool   // see Rule.Vague
-	last                       bool   // it is ranked behind all others
+	last                       bool   // see Rule.Last
 }
 
 // report reports that something at a node costs something.
@@ -528,7 +529,7 @@ func (p *Pass) report(n ast.Node, c cost, f finding) {
 	out.Evidence = p.evidence(c, f.callee)
 	out.Proof = proofOf(out)
 	foreign := p.unit.Module != nil && !p.unit.Module.Main // who is asked for advice can change little there
-	f.vague = p.Rule.Vague || f.vague || foreign
+	f.vague, f.last = p.Rule.Vague || f.vague || foreign, p.Rule.Last
 	p.found(out, c, f)
 	p.imports, p.why = nil, ""
 }

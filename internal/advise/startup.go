@@ -47,17 +47,22 @@ func initializer(d *ast.GenDecl) *ast.FuncDecl {
 func isInitializer(decl *ast.FuncDecl) bool { return decl.Body.Lbrace == decl.Type.Func }
 
 // once says whether a node runs once in the life of a program.
-func (p *Pass) once(n ast.Node) moment {
+func (p *Pass) once(n ast.Node) moment { return p.moment(n, false) }
+
+// startup reports whether a node runs before main, once or in a loop there.
+func (p *Pass) startup(n ast.Node) bool { return p.moment(n, true) == atStart }
+
+func (p *Pass) moment(n ast.Node, loops bool) moment {
 	if st, ok := n.(*ast.DeclStmt); ok && isInitializer(p.decl) {
 		n = st.Decl
 	}
 	const deep = 4 // calls that are looked up
 	for _, l := range p.lines {
 		if !l.startsOnly() {
-			return p.unit.once(n, 0, false)
+			return p.unit.once(n, runs{loops: loops})
 		}
 	}
-	return p.unit.once(n, deep, false)
+	return p.unit.once(n, runs{loops: loops, depth: deep})
 }
 
 // startsOnly reports whether all that a line costs is on stacks of main or of what runs before it: tests and benchmarks may call
@@ -71,18 +76,25 @@ func (l *Line) startsOnly() bool {
 	return true
 }
 
-// once looks as many calls up as depth says. What functions do that main calls is told like what others do: it may be called for
-// each piece of work, in another version or by a test, and mostly is what the program is about.
-func (u *unit) once(n ast.Node, depth int, called bool) moment {
+// Runs says what is looked for by once.
+type runs struct {
+	depth  int  // how many calls are looked up
+	loops  bool // rounds of a loop count as once
+	called bool // it is a call that is looked at
+}
+
+// once says whether a node runs once. What functions do that main calls is told like what others do: it may be called for each piece of
+// work, in another version or by a test, and mostly is what the program is about.
+func (u *unit) once(n ast.Node, r runs) moment {
 	above := u.above()
 	for child, up := n, above[n]; up != nil; child, up = up, above[up] {
 		switch up := up.(type) {
 		case *ast.ForStmt:
-			if child != ast.Node(up.Init) {
+			if child != ast.Node(up.Init) && !r.loops {
 				return often
 			}
 		case *ast.RangeStmt:
-			if child != ast.Node(up.X) {
+			if child != ast.Node(up.X) && !r.loops {
 				return often
 			}
 		case *ast.FuncLit:
@@ -101,14 +113,14 @@ func (u *unit) once(n ast.Node, depth int, called bool) moment {
 				return often
 			case up.Name.Name == "init":
 				return atStart
-			case up.Name.Name == "main" && u.Name == "main" && !called:
+			case up.Name.Name == "main" && u.Name == "main" && !r.called:
 				return justOnce
 			}
 			fn, ok := u.TypesInfo.Defs[up.Name].(*types.Func)
-			if !ok || depth == 0 || fn.Exported() && u.Name != "main" {
+			if !ok || r.depth == 0 || fn.Exported() && u.Name != "main" {
 				return often
 			}
-			return u.calledOnce(fn, depth-1)
+			return u.calledOnce(fn, runs{r.depth - 1, r.loops, true})
 		}
 	}
 	return often
@@ -153,7 +165,7 @@ func (u *unit) isDo(call *ast.CallExpr) bool {
 }
 
 // calledOnce reports whether a function is only called by what runs once.
-func (u *unit) calledOnce(fn *types.Func, depth int) moment {
+func (u *unit) calledOnce(fn *types.Func, r runs) moment {
 	if u.uses == nil {
 		u.uses = make(map[*types.Func][]*ast.Ident)
 		for id, o := range u.TypesInfo.Uses {
@@ -170,7 +182,7 @@ func (u *unit) calledOnce(fn *types.Func, depth int) moment {
 		}
 		at := justOnce
 		if u.is(call, id) || !u.isDo(call) {
-			at = u.once(call, depth, true)
+			at = u.once(call, r)
 		}
 		if at == often {
 			return often

@@ -18,6 +18,18 @@ func TestIsInit(t *testing.T) {
 	}
 }
 
+// Errors that a loop makes before main are on no path that is taken often.
+func TestErrorsBeforeMain(t *testing.T) {
+	const src = "package main\n\nimport \"fmt\"\n\nvar errs []error\n\nfunc init() {\n\tfor i := range 9 {\n\t\terrs = append(errs, fmt.Errorf(\"error %d\", i))\n\t}\n}\n\nfunc main() { println(len(errs)) }\n"
+	found := adviseOn(t, src, func(m *madeProfile, file string) {
+		m.stack(file, 1000, "fmt.Sprintf", 0, "fmt.Errorf", 0, "main.init.0", 9)
+		m.stack(file, 1500, "os.ReadFile", 0, "runtime.main", 0)
+	})
+	if len(found) != 1 || found[0].Rule != "hot-call" || found[0].Title != "work that is done when the program starts" {
+		t.Errorf("found %+v", found)
+	}
+}
+
 // What runs once is not said to be made for every call. In all programs, the line with "x+" compiles a regexp.
 func TestCodeThatRunsOnce(t *testing.T) {
 	const begin = "package main\n\nimport (\n\t\"regexp\"\n\t\"sync\"\n)\n\nvar re *regexp.Regexp\n\nvar once sync.Once\n\n"
@@ -46,6 +58,7 @@ func TestCodeThatRunsOnce(t *testing.T) {
 		"the New of a pool":            {"var pool = sync.Pool{New: func() any {\n\t" + compiled + "\n\treturn re\n}}\n\nfunc main() {\n\tfor range 9 {\n\t\tpool.Get()\n\t}\n\tonce.Do(func() {})\n}\n", "main.init.func1", []any{"sync.(*Pool).Get", 0, "main.main", 19}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			src := begin + tt.src
 			n := lineOf(src, "regexp.MustCompile")
 			found := adviseOn(t, src, func(m *madeProfile, file string) {

@@ -83,6 +83,15 @@ func (r *Remark) Written() Place {
 // OnHeap reports whether the remark is about an allocation.
 func (r *Remark) OnHeap() bool { return r.Kind == Heap || r.Kind == Moved }
 
+// Panics reports whether the value is only made to panic with it, which happens once at most.
+func (r *Remark) Panics() bool {
+	if len(r.Flow) == 0 {
+		return false
+	}
+	how := r.Flow[len(r.Flow)-1].How
+	return len(how) > 0 && strings.HasPrefix(how[len(how)-1].Expr, "panic(")
+}
+
 // A Log is remarks, sorted by place.
 type Log struct {
 	Go      string   `json:"go,omitempty"` // version of the compiler

@@ -289,6 +289,8 @@ func causeOf(r *Remark, to string, last *Note, converted bool) Cause {
 			return Captured
 		}
 		return Stored
+	case last.Why == "call parameter" && callee(last.Expr) == "append":
+		return Stored
 	case last.Why == "call parameter" && converted:
 		return Converted
 	case last.Why == "call parameter", last.Why == "callee operand":
