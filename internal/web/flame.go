@@ -198,6 +198,13 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// lines answers with the lines of a call of a flame graph.
+func (s *Server) lines(w http.ResponseWriter, r *http.Request) {
+	s.answer(w, r, "list", func(in []*recording.Recording, q query.Query) (any, error) {
+		return view.ListCall(in[:1], q)
+	})
+}
+
 // A place is where a function is.
 type place struct {
 	pkg, file string

@@ -156,6 +156,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /api/flame", s.whenOpen(s.flame))
 	mux.HandleFunc("GET /api/sandwich", s.whenOpen(s.sandwich))
 	mux.HandleFunc("GET /api/search", s.whenOpen(s.search))
+	mux.HandleFunc("GET /api/lines", s.whenOpen(s.lines))
 	mux.HandleFunc("GET /api/check", s.whenOpen(s.check))
 	mux.HandleFunc("GET /api/advise", s.whenOpen(s.advise))
 	for i := range view.All {

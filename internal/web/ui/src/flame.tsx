@@ -170,15 +170,20 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
         <Notes notes={data.notes} />
       </div>
       <Marked data={data} model={model} window={w} above={above} marks={marks} stale={stale} onZoom={zoom}
-        zoomed={(p) => into(state, namesTo(p))} />
+        zoomed={(p) => into(state, namesTo(p))} wayTo={single(state) ? namesTo : undefined} />
     </div>
   );
 }
 
+/** single tells whether each box is one call of a function, and the way to it the names from the root of the stacks. */
+function single(s: State): boolean {
+  return ["", "function"].includes(get(s, "by")) && get(s, "invert") === "" && get(s, "collapse") === "";
+}
+
 /** Marked is the panel of what is marked in the picture, with what can be done with it. */
-function Marked({ data, model, window: w, above, marks, stale, onZoom, zoomed }: {
+function Marked({ data, model, window: w, above, marks, stale, onZoom, zoomed, wayTo }: {
   data: Flame; model: Model; window: Window; above: Step[]; marks: Marks; stale: boolean; onZoom: (p: Place) => void;
-  zoomed: (p: Place) => State;
+  zoomed: (p: Place) => State; wayTo: ((p: Place) => string[]) | undefined;
 }) {
   const app = useApp();
   const hover = useMark(marks, (m) => m.hover);
@@ -188,8 +193,9 @@ function Marked({ data, model, window: w, above, marks, stale, onZoom, zoomed }:
   const inside = cursor && cursor.row > w.top.row ? cursor : undefined;
   // Whoever selects a call often zooms into it next: the second click of two does.
   useAhead(inside && !stale && !app.api.embedded ? "/api/flame" : "", inside ? question({ ...app, state: zoomed(inside) }) : []);
+  const at = hover ?? cursor ?? w.top;
   return (
-    <Panel detail={detailOf(data, model, w, hover ?? cursor ?? w.top, above, hover !== undefined)} unit={data.unit} total={data.total}
+    <Panel detail={{ ...detailOf(data, model, w, at, above, hover !== undefined), way: wayTo?.(at) }} unit={data.unit} total={data.total}
       whole={data.whole} actions={actions} stale={stale} zoom={inside && (() => onZoom(inside))} />
   );
 }

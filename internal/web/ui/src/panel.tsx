@@ -6,7 +6,7 @@ import { Here } from "./findings";
 import { growth, percent, signed, value } from "./format";
 import { Action, Bar, Dot, Icon } from "./parts";
 import { exactly, functionOf, short } from "./names";
-import { go, href, to } from "./state";
+import { Pair, go, href, to } from "./state";
 import { originNames } from "./colors";
 
 export interface Detail {
@@ -19,6 +19,7 @@ export interface Detail {
   ofView: number; // value of what is in view
   ofParent: number | undefined;
   passing: boolean; // under the pointer, not selected
+  way?: string[] | undefined; // of names from the root to the call, where it is one
 }
 
 export function Panel({ detail, unit, total, whole, actions, zoom, stale }: {
@@ -59,7 +60,7 @@ export function Panel({ detail, unit, total, whole, actions, zoom, stale }: {
         </div>
       )}
       {frame?.name && <Here name={functionOf(frame.name)} />}
-      {frame?.name && <HotLines name={functionOf(frame.name)} able={!stale} delay={detail.passing ? 300 : 0} />}
+      {frame?.name && <HotLines name={functionOf(frame.name)} way={detail.way} able={!stale} delay={detail.passing ? 300 : 0} />}
     </aside>
   );
 }
@@ -71,13 +72,15 @@ function breakable(name: string) {
 
 const shownLines = 6;
 
-/** HotLines are the lines of a function that cost most. */
-function HotLines({ name, able: wanted, delay }: { name: string; able: boolean; delay: number }) {
+/** HotLines are the lines of a function that cost most: in one call of it, or where there is no way to that in all calls. */
+function HotLines({ name, way, able: wanted, delay }: { name: string; way: string[] | undefined; able: boolean; delay: number }) {
   const app = useApp();
   const able = wanted && app.api.has("/api/list");
-  const { data, error, waiting } = useAnswer<Source>(able ? "/api/list" : "", asked(app, "list", ["arg", exactly(name)]), delay);
+  const which: Pair = way ? ["root", way.join(";")] : ["arg", exactly(name)];
+  const { data, error, waiting } = useAnswer<Source>(able ? (way ? "/api/lines" : "/api/list") : "", asked(app, "list", which), delay);
   if (!able) return null;
-  const fn = data?.functions?.find((f) => f.name === name);
+  // Until they are there, those of another call would pass for its own.
+  const fn = way && waiting ? undefined : data?.functions?.find((f) => f.name === name);
   if (!fn) {
     if (waiting) return <section class="hotlines"><h2>hottest lines</h2><p class="quiet">…</p></section>;
     return error ? <section class="hotlines"><h2>hottest lines</h2><p class="quiet">{error.message}</p></section> : null;
@@ -92,7 +95,7 @@ function HotLines({ name, able: wanted, delay }: { name: string; able: boolean; 
   const target = to(app.state, "source", ["arg", exactly(name)], ["ui.sel", name]);
   return (
     <section class="hotlines">
-      <h2>hottest lines of {short(name)}</h2>
+      <h2>hottest lines of {short(name)}, {way ? "in this call" : "in all its calls"}</h2>
       {some.length > 0 && (
         <a class="lines" href={href(target)} onClick={(e) => { e.preventDefault(); go(target); }}>
           {some.map((l) => (

@@ -1,0 +1,79 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// ListCall is List for one call of a flame graph, the one that the key root leads to: the lines of its function add up to
+// what the call costs there, and not to what the function costs everywhere. Without samples in it there is no function.
+func ListCall(in []*recording.Recording, q query.Query) (report.Report, error) {
+	q.By, q.Columns = "line", false
+	a, err := ask(in, q)
+	if err != nil {
+		return nil, err
+	}
+	b, err := a.builder(false)
+	if err != nil {
+		return nil, err
+	}
+	frames := b.table.frames
+	flat, cum := make(map[int32]int64), make(map[int32]int64)
+	var stack []uint32
+	for i, v := range a.p.Values(a.k) {
+		stack = a.p.Stack(i, stack[:0])
+		if f, leaf := b.table.callAt(stack, q.Root); f >= 0 {
+			if cum[f] += v; leaf {
+				flat[f] += v
+			}
+		}
+	}
+	out := &report.Source{Head: a.head}
+	byFile := make(map[string][]*node)
+	name := ""
+	for f, v := range cum {
+		if name = frames[f].Name; frames[f].File != "" {
+			byFile[frames[f].File] = append(byFile[frames[f].File], &node{Frame: &frames[f], id: f, flat: flat[f], cum: v})
+		}
+	}
+	if len(cum) == 0 {
+		return out, nil
+	}
+	fn := report.SourceFunction{Name: name}
+	for _, file := range sortedKeys(byFile) {
+		fn.Files = append(fn.Files, sourceFile(in[0].Sources, name, file, byFile[file]))
+	}
+	out.Functions = []report.SourceFunction{fn}
+	return out, nil
+}
+
+// callAt returns the frame that a way of names from the root leads to on a stack, and whether that is all of the stack. It
+// is -1 where the stack goes elsewhere.
+func (t *frameTable) callAt(stack []uint32, way string) (frame int32, leaf bool) {
+	frame = -1
+	for _, l := range slices.Backward(stack) {
+		for _, f := range t.of(l) {
+			if way == "" && frame >= 0 {
+				return frame, false
+			}
+			rest, ok := strings.CutPrefix(way, t.frames[f].Name)
+			if !ok || t.frames[f].Name == "" {
+				return -1, false
+			}
+			if rest != "" {
+				if rest, ok = strings.CutPrefix(rest, ";"); !ok || rest == "" {
+					return -1, false
+				}
+			}
+			way, frame = rest, f
+		}
+	}
+	if way != "" {
+		return -1, false
+	}
+	return frame, true
+}
