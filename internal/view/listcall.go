@@ -43,9 +43,10 @@ func ListCall(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if len(cum) == 0 {
 		return out, nil
 	}
+	l := lister{sources: in[0].Sources, failed: make(map[string]string)}
 	fn := report.SourceFunction{Name: name}
 	for _, file := range sortedKeys(byFile) {
-		fn.Files = append(fn.Files, sourceFile(in[0].Sources, name, file, byFile[file]))
+		fn.Files = append(fn.Files, l.file(name, file, byFile[file]))
 	}
 	out.Functions = []report.SourceFunction{fn}
 	return out, nil
