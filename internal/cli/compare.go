@@ -179,7 +179,9 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	say := newSaying(sys)
 	opt.Say = say.now
 	ctx := cmd.Context()
+	say.now("preparing both versions")
 	done, err := sidesOf(cmd, sys, &opt, args)
+	say.now("")
 	defer done()
 	if err != nil {
 		return err

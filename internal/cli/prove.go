@@ -92,7 +92,9 @@ func runProve(cmd *cobra.Command, sys *System, opt prove.Options, undecided bool
 	}
 	say := newSaying(sys)
 	opt.Say = say.now
+	say.now("preparing both versions")
 	change, err := prove.Open(cmd.Context(), sys.Dir, args)
+	say.now("")
 	if errors.Is(err, prove.ErrAsked) {
 		return &usageError{err, "for example: hone prove, hone prove main, hone prove A..B, hone prove OLDDIR NEWDIR"}
 	}
