@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -24,7 +25,8 @@ const tourHelp = `Go once through all that hone does, on a practice program: a s
 
 It is recorded under load and looked at; races are looked for and fixed; what could be faster
 is found, patched and proven; and it is recorded once more. All of that is done in a folder
-of its own, of which nothing stays but one page, the report: hone-tour.html.
+of its own, of which nothing stays but one page, the report: hone-tour.html, or
+hone-tour-2.html and so on when there is one already.
 
 It takes a minute and a half at most, and needs nothing but Go; the race detector needs a
 C compiler, too. What there was no time for, or what something is missing for, is named.`
@@ -59,7 +61,8 @@ func runTour(cmd *cobra.Command, sys *System, budget time.Duration) (err error) 
 	if err != nil {
 		return err
 	}
-	if out.file == "" {
+	named := out.file != ""
+	if !named {
 		out.file = tourFile
 		if !slices.Contains([]string{"text", "terminal"}, out.format) {
 			return usagef("for example: hone tour -o tour.html", "the report of a tour is a page, and not %s", out.format)
@@ -67,10 +70,11 @@ func runTour(cmd *cobra.Command, sys *System, budget time.Duration) (err error) 
 	} else if out.format != "html" {
 		return usagef("for example: hone tour -o tour.html", "%s: the report of a tour is a page", quoted(out.file))
 	}
-	page, err := newPage(sys, out.file)
+	page, name, err := newPage(sys, out.file, named)
 	if err != nil {
 		return err
 	}
+	out.file = name
 	defer func() {
 		if err = errors.Join(err, page.Close()); err != nil {
 			os.Remove(page.Name())
@@ -142,20 +146,29 @@ func workplace() (dir string, leave func() error, err error) {
 	return dir, leave, nil
 }
 
-// newPage makes the file of the report, before a minute is spent on something that has no place to go to.
-func newPage(sys *System, name string) (*os.File, error) {
-	at := name
-	if !filepath.IsAbs(at) {
-		at = filepath.Join(sys.Dir, at)
+// newPage makes the file of the report, before a minute is spent on something that has no place to go to. A name that the user did
+// not choose makes way for a file that exists: it becomes hone-tour-2.html, and so on.
+func newPage(sys *System, name string, chosen bool) (page *os.File, as string, err error) {
+	base, ext := strings.TrimSuffix(name, filepath.Ext(name)), filepath.Ext(name)
+	for i := 1; ; i++ {
+		if as = name; i > 1 {
+			as = fmt.Sprintf("%s-%d%s", base, i, ext)
+		}
+		at := as
+		if !filepath.IsAbs(at) {
+			at = filepath.Join(sys.Dir, at)
+		}
+		page, err = os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		switch {
+		case errors.Is(err, fs.ErrExist) && chosen:
+			return nil, "", &hinted{fmt.Errorf("%s exists already", quoted(name)), "choose another name with -o, or remove it"}
+		case errors.Is(err, fs.ErrExist):
+			continue
+		case err != nil:
+			return nil, "", &hinted{fmt.Errorf("making the file of the report: %w", err), "choose another place with -o"}
+		}
+		return page, as, nil
 	}
-	page, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return nil, &hinted{fmt.Errorf("%s exists already", quoted(name)), "choose another name with -o, or remove it"}
-	case err != nil:
-		return nil, &hinted{fmt.Errorf("making the file of the report: %w", err), "choose another place with -o"}
-	}
-	return page, nil
 }
 
 // A tourist shows steps as they are done. What cannot be shown is on the page.
