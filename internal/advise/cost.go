@@ -3,6 +3,7 @@ package advise
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strings"
 
@@ -24,6 +25,18 @@ const (
 	numMetrics
 )
 
+// Behind the metrics, a cost has how far the sampling of the heap can have put three of them off: sums of squares, as variances
+// are, so that they add up as the metrics do.
+const (
+	objectsMadeSpread = numMetrics + iota
+	bytesMadeSpread   // in units of spreadUnit
+	inUseSpread       // as well
+	numCosts
+)
+
+// spreadUnit keeps squares of bytes small enough for an int64.
+const spreadUnit = 1 << 20
+
 // metricInfo is how each metric is called and counted.
 var metricInfo = [numMetrics]struct {
 	name, short, unit string
@@ -38,8 +51,8 @@ var metricInfo = [numMetrics]struct {
 	goroutines:  {"goroutine", "goroutines", "count", recording.Goroutine, "goroutine"},
 }
 
-// A cost is an amount of each metric.
-type cost [numMetrics]int64
+// A cost is an amount of each metric, and how uncertain some of them are.
+type cost [numCosts]int64
 
 func (c *cost) add(d *cost) {
 	for m := range c {
@@ -208,17 +221,75 @@ func collect(ctx context.Context, inputs []input, mine func(fn, file string) cla
 	return c
 }
 
-// share returns the largest part of anything that a cost is. One sample of CPU time is chance, however few there are: any line
-// that ran may get one.
+// share returns the largest part of anything that a cost is for sure.
 func (c *costs) share(v *cost) (most float64) {
 	for m := range metric(numMetrics) {
-		if m == cpu && 2*v[cpu] < 3*c.sample {
-			continue
-		}
-		most = max(most, c.part(v, m))
+		most = max(most, c.surely(v, m))
 	}
 	return most
 }
+
+// surely returns which part of all there is of a metric a cost is at least, with a confidence of 95%: the lower bound of what would
+// be counted if no metric were sampled. A sample of the heap stands for thousands of small objects, and one of CPU time for 10 ms, so
+// a few samples can be a large part of a short run by chance alone. One sample is always chance, however few there are: any line that
+// ran may get one.
+func (c *costs) surely(v *cost, m metric) float64 {
+	x, rest, spread := float64(v[m]), float64(c.total[m]-v[m]), c.spread(v, m)
+	if x <= 0 || rest <= 0 || c.total[m] <= 0 {
+		if x*x < chance*spread {
+			return 0
+		}
+		return c.part(v, m)
+	}
+	// The bounds of the two amounts make one of what they are to each other, as their variances would: the method of Zou and Donner.
+	off := 0.0
+	if spread > 0 {
+		n := x * x / spread // as many samples of equal weight would be as uncertain
+		if n < chance {
+			return 0
+		}
+		off = math.Log(n / leastMean(n))
+	}
+	if spread = c.spread(&c.total, m) - spread; spread > 0 {
+		n := rest * rest / spread
+		off = math.Hypot(off, math.Log(mostMean(n)/n))
+	}
+	odds := x / rest * math.Exp(-off)
+	return odds / (1 + odds)
+}
+
+// chance is how many samples say nothing: one, and some that weigh next to nothing beside it.
+const chance = 1.5
+
+// spread returns the variance of an amount that samples tell of, each of which stands for more; 0 where all was counted.
+func (c *costs) spread(v *cost, m metric) float64 {
+	switch m {
+	case cpu:
+		return float64(v[cpu]) * float64(c.sample)
+	case objectsMade:
+		return float64(v[objectsMadeSpread])
+	case bytesMade:
+		return float64(v[bytesMadeSpread]) * spreadUnit
+	case inUse:
+		return float64(v[inUseSpread]) * spreadUnit
+	}
+	return 0
+}
+
+// leastMean and mostMean are the least and the largest mean of what happens by chance and happened n times, with a confidence of 95%
+// each: bounds of a Poisson distribution, in the approximation of Wilson and Hilferty.
+func leastMean(n float64) float64 {
+	root := 1 - 1/(9*n) - quantile95/(3*math.Sqrt(n))
+	return n * max(root*root*root, 0)
+}
+
+func mostMean(n float64) float64 {
+	root := 1 - 1/(9*(n+1)) + quantile95/(3*math.Sqrt(n+1))
+	return (n + 1) * root * root * root
+}
+
+// quantile95 is the 95th percentile of the normal distribution.
+const quantile95 = 1.645
 
 // part returns which part of all there is of a metric a cost is.
 func (c *costs) part(v *cost, m metric) float64 {
@@ -231,7 +302,7 @@ func (c *costs) part(v *cost, m metric) float64 {
 // count adds a sample to the lines on its stack, once to each.
 func (c *costs) count(w *walker, v *cost, fs []frame) {
 	c.total.add(v)
-	for m := range v {
+	for m := range c.has {
 		c.has[m] = c.has[m] || v[m] != 0
 	}
 	tested, seen, idle, started := false, false, false, false

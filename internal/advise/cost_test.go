@@ -2,6 +2,8 @@ package advise
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -118,5 +120,93 @@ func TestOneSampleIsChance(t *testing.T) {
 	}
 	if want := []int{5, 3, 4}; !slices.Equal(lines, want) {
 		t.Errorf("lines %v cost something, want %v", lines, want)
+	}
+}
+
+// sampledHeap is a heap profile as the runtime makes it of a program that allocates so many objects of some sizes, each size in a line
+// of its own, the first in line 1.
+func sampledHeap(t *testing.T, rnd *rand.Rand, rate float64, sizes, objects []int64) *recording.Recording {
+	t.Helper()
+	b := profile.NewBuilder(profile.Header{
+		SampleTypes: []profile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"}},
+		PeriodType:  profile.ValueType{Type: "space", Unit: "bytes"}, Period: int64(rate),
+	})
+	b.Functions = []profile.Function{{Name: "main.work", SystemName: "main.work", File: "main.go"}}
+	for i, size := range sizes {
+		seen := -math.Expm1(-float64(size) / rate)
+		n := 0
+		for range objects[i] {
+			if rnd.Float64() < seen {
+				n++
+			}
+		}
+		b.Locations = append(b.Locations, profile.Location{Mapping: profile.NoMapping, Lines: []profile.Line{{Line: int64(1 + i)}}})
+		if n > 0 {
+			b.Add([]uint32{uint32(i)}, 0, []int64{int64(float64(n) / seen), int64(float64(n) / seen * float64(size))})
+		}
+	}
+	b.Renumber()
+	p, err := b.Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &recording.Recording{Ref: "heap", Profile: p}
+}
+
+// A sample of a small object stands for thousands of them. What is said of its share has to hold for the objects that there were, and
+// not only for those that happened to be sampled.
+func TestShareHoldsForWhatWasNotSampled(t *testing.T) {
+	const rate = 512 << 10
+	rnd := rand.New(rand.NewPCG(1, 2))
+	sizes, objects := []int64{112, 112, 48, 64, 64 << 10}, []int64{700, 9_000, 70_000, 14_000, 7_000}
+	all := int64(0)
+	for _, n := range objects {
+		all += n
+	}
+	const times = 400
+	over := make([]int, len(sizes))
+	highest, sum := make([]float64, len(sizes)), make([]float64, len(sizes))
+	for range times {
+		inputs, _ := inputsOf([]*recording.Recording{sampledHeap(t, rnd, rate, sizes, objects)})
+		c := collect(t.Context(), inputs, func(string, string) class { return own }, 1e-9, func(*Line) bool { return true })
+		for _, l := range c.lines {
+			at := l.key.line - 1
+			sure := c.surely(&l.cum, objectsMade)
+			highest[at], sum[at] = max(highest[at], c.part(&l.cum, objectsMade)), sum[at]+sure
+			if sure > float64(objects[at])/float64(all) {
+				over[at]++
+			}
+		}
+	}
+	if highest[0] < 0.05 {
+		t.Errorf("line 1 is never more than %.1f%% of what was sampled: the test shows nothing", 100*highest[0])
+	}
+	for at, n := range over {
+		if n > times*8/100 {
+			t.Errorf("line %d is said to be more than it is in %d of %d profiles; want 5%% of them", at+1, n, times)
+		}
+	}
+	// Of a size that is sampled well, the bound is close.
+	if share := float64(objects[2]) / float64(all); sum[2]/times < share/2 {
+		t.Errorf("line 3 is %.1f%% of all objects, and %.1f%% are said to be sure", 100*share, 100*sum[2]/times)
+	}
+}
+
+func TestSurely(t *testing.T) {
+	const period = 10_000_000
+	c := &costs{sample: period, total: cost{cpu: 200 * period, bytesMade: 1000}}
+	tests := []struct {
+		samples  int64
+		low, top float64
+	}{
+		{1, 0, 0}, {2, 0.001, 0.002}, {10, 0.025, 0.03}, {100, 0.4, 0.5}, {200, 1, 1},
+	}
+	for _, tt := range tests {
+		if got := c.surely(&cost{cpu: tt.samples * period}, cpu); got < tt.low || got > tt.top {
+			t.Errorf("%d of 200 samples are %.4f for sure, want %.4f to %.4f", tt.samples, got, tt.low, tt.top)
+		}
+	}
+	if got := c.surely(&cost{bytesMade: 10}, bytesMade); got != 0.01 { // nobody says that it was sampled
+		t.Errorf("10 of 1000 that were counted are %.4f", got)
 	}
 }

@@ -412,7 +412,7 @@ var objectPerCall = &Rule{
 					continue
 				}
 				c := p.cost(r, allocates("newobject"))
-				if max(p.costs.part(&c, bytesMade), p.costs.part(&c, objectsMade)) < 0.05 {
+				if max(p.costs.surely(&c, bytesMade), p.costs.surely(&c, objectsMade)) < 0.05 {
 					continue // one now and then is what memory is for
 				}
 				t := types.TypeString(p.typeOf(lit), types.RelativeTo(p.unit.Types))

@@ -123,7 +123,7 @@ func (p *Pass) simpleStatement(n ast.Node) ast.Stmt {
 
 // shows reports whether allocating is worth a word.
 func (p *Pass) shows(c *cost, least float64) bool {
-	return max(p.costs.part(c, objectsMade), p.costs.part(c, bytesMade)) >= hotShare*p.least && (p.costs.total[cpu] == 0 || p.costs.part(c, cpu) >= least*p.least)
+	return max(p.costs.surely(c, objectsMade), p.costs.surely(c, bytesMade)) >= hotShare*p.least && (p.costs.total[cpu] == 0 || p.costs.part(c, cpu) >= least*p.least)
 }
 
 var hotAllocation = &Rule{

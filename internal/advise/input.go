@@ -2,6 +2,7 @@ package advise
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
@@ -25,6 +26,33 @@ func (i *input) sample() int64 {
 	}
 	return p.Period
 }
+
+// rate returns how many bytes are allocated between two samples of the heap, or 0 where the profile does not say.
+func (i *input) rate() float64 {
+	if p := i.profile; p.PeriodType.Type == "space" && p.PeriodType.Unit == "bytes" && p.Period > 1 {
+		return float64(p.Period)
+	}
+	return 0
+}
+
+// spread fills in how uncertain a sample of the heap is. An object of so many bytes is sampled with a probability of
+// 1 - exp(-bytes/rate), and profiles have what was sampled divided by that: the smaller the objects, the more of them a sample
+// stands for.
+func (i *input) spread(v *cost) {
+	rate := i.rate()
+	if rate == 0 || v[objectsMade] <= 0 || v[bytesMade] <= 0 {
+		return
+	}
+	size := float64(v[bytesMade]) / float64(v[objectsMade]) // the same for all that a sample counts
+	seen := -math.Expm1(-size / rate)
+	each := (1 - seen) / seen // variance for each object
+	v[objectsMadeSpread] = whole(float64(v[objectsMade]) * each)
+	v[bytesMadeSpread] = whole(float64(v[bytesMade]) * each * size / spreadUnit)
+	v[inUseSpread] = whole(float64(max(v[inUse], 0)) * each * size / spreadUnit)
+}
+
+// whole rounds to a number that can be added up with others without running over.
+func whole(x float64) int64 { return int64(min(math.Round(x), 1<<50)) }
 
 // inputsOf returns what there is to count in recordings.
 func inputsOf(in []*recording.Recording) ([]input, []string) {

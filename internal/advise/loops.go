@@ -168,7 +168,7 @@ var linearSearch = &Rule{
 		c := p.total(func(c *chain) bool {
 			return len(c.below) == 0 && c.onCPU || c.has("runtime.memequal", "memeqbody")
 		})
-		if p.costs.part(&c, cpu) < 0.05 {
+		if p.costs.surely(&c, cpu) < 0.05 {
 			return // short lists are what it is good for
 		}
 		what := "whether something is in a list"

@@ -228,10 +228,10 @@ var growingMap = &Rule{
 			var c cost
 			for _, l := range p.lines {
 				if l.cum[inUse] > c[inUse] {
-					c = cost{inUse: l.cum[inUse]}
+					c = cost{inUse: l.cum[inUse], inUseSpread: l.cum[inUseSpread]}
 				}
 			}
-			if p.costs.part(&c, inUse) < 0.2 {
+			if p.costs.surely(&c, inUse) < 0.2 {
 				return
 			}
 			p.report(st, c, finding{

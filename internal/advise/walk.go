@@ -119,6 +119,7 @@ func (w *walker) walk(in *input, yield func(v *cost, fs []frame, t traits)) {
 		if !some {
 			continue
 		}
+		in.spread(&v)
 		stack, fs = p.Stack(i, stack[:0]), fs[:0]
 		for _, l := range stack {
 			fs = append(fs, frames[l]...)
