@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/format"
+	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -34,7 +35,7 @@ func before(n ast.Node, text string) edit { return edit{n.Pos(), n.Pos(), text} 
 func after(n ast.Node, text string) edit { return edit{n.End(), n.End(), text} }
 
 // fix makes a fix of edits to the file of the function: with the imports it needs and without those that nobody uses any
-// more, formatted as the file was, and checked to compile. It returns none where the file is not to be patched, or where the
+// more, with the lines that it touches as gofmt has them, and checked to compile. It returns none where the file is not to be patched, or where the
 // result does not compile: then the rule has not understood the code.
 func (p *Pass) fix(grade report.Grade, title string, edits ...edit) []report.Fix {
 	if why := p.noFix(); why != "" {
@@ -94,10 +95,7 @@ func (p *Pass) apply(edits []edit) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if was, err := format.Source(p.file.text); err == nil && bytes.Equal(was, p.file.text) {
-		return format.Source(text)
-	}
-	return text, nil
+	return patch.Format(p.file.text, text)
 }
 
 // mendImports adds imports that are needed, and removes those that old used and text does not.
@@ -125,6 +123,9 @@ func mendImports(old *ast.File, text []byte, need []string) ([]byte, error) {
 		from, to := int(s.Pos())-base, int(s.End())-base
 		for from > 0 && text[from-1] != '\n' && strings.TrimSpace(string(text[from-1:from])) == "" {
 			from--
+		}
+		if to < len(text) && text[to] == '\r' {
+			to++
 		}
 		if to < len(text) && text[to] == '\n' {
 			to++

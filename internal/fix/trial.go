@@ -1,14 +1,12 @@
 package fix
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/format"
 	"go/parser"
 	"go/token"
 	"os"
@@ -76,10 +74,8 @@ func (r *run) trial(f *report.Finding, x *report.Fix) (*trial, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the patch does not apply any more: %w", err)
 	}
-	if is, err := format.Source(y.was); err == nil && bytes.Equal(is, y.was) {
-		if y.text, err = format.Source(y.text); err != nil {
-			return nil, fmt.Errorf("the patch does not apply any more: %w", err)
-		}
+	if y.text, err = patch.Format(y.was, y.text); err != nil {
+		return nil, fmt.Errorf("the patch does not apply any more: %w", err)
 	}
 	if y.diff = patch.Diff(y.file, y.was, y.text); y.diff == "" {
 		return nil, errors.New("what it changes was changed in the same way already")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/format"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -169,6 +168,9 @@ func (e *editing) finish(imports, means string) (*mending, error) {
 		}
 		b.Write(was[last:])
 		is, err := addImport([]byte(b.String()), imports)
+		if err == nil {
+			is, err = patch.Format(was, is)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("the patch does not come out as Go: %w", err)
 		}
@@ -180,7 +182,7 @@ func (e *editing) finish(imports, means string) (*mending, error) {
 	return out, nil
 }
 
-// addImport adds an import when the file uses the package and does not have it, and formats the file.
+// addImport adds an import when the file uses the package and does not have it.
 func addImport(text []byte, imports string) ([]byte, error) {
 	set := token.NewFileSet()
 	f, err := parser.ParseFile(set, "", text, parser.ParseComments)
@@ -221,11 +223,11 @@ func addImport(text []byte, imports string) ([]byte, error) {
 				from, to := set.Position(g.Pos()).Offset, set.Position(g.End()).Offset
 				own := string(text[set.Position(spec.Pos()).Offset:to])
 				text = slices.Concat(text[:from], []byte("import (\n"+own+"\n"+strconv.Quote(imports)+"\n)"), text[to:])
-				return format.Source(text)
+				return text, nil
 			}
 			break
 		}
 		text = slices.Concat(text[:at], []byte(line), text[at:])
 	}
-	return format.Source(text)
+	return text, nil
 }
