@@ -30,6 +30,7 @@ type advisedFinding struct {
 		Value, Total int64
 	}
 	Claim, Advice, Risk, Proof string
+	NoFix                      string `json:"no_fix"`
 	Evidence                   []struct{ Query, Command string }
 	Fixes                      []struct {
 		Grade, Patch string
@@ -108,7 +109,8 @@ func TestAdviseExamples(t *testing.T) {
 			var list []string
 			for i, f := range got.Findings {
 				list = append(list, fmt.Sprintf("%s %s:%d %s", f.Rule, f.Where.File, f.Where.Line, strings.TrimSpace(f.Where.Text)))
-				if f.Number != i+1 || f.Claim == "" || f.Advice == "" || f.Risk == "" || f.Proof == "" || len(f.Savings) == 0 || len(f.Evidence) == 0 {
+				if f.Number != i+1 || f.Claim == "" || f.Advice == "" || f.Risk == "" || f.Proof == "" || len(f.Savings) == 0 || len(f.Evidence) == 0 ||
+					(len(f.Fixes) == 0) != (f.NoFix != "") {
 					t.Errorf("finding %d says too little: %+v", i+1, f)
 				}
 			}

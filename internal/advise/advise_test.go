@@ -71,6 +71,14 @@ func TestRules(t *testing.T) {
 	for _, n := range a.Notes {
 		t.Errorf("note: %s", n)
 	}
+	for _, f := range a.Findings {
+		if (len(f.Fixes) == 0) != (f.NoFix != "") {
+			t.Errorf("%s %s: there are %d patches, and the reason why there is none is %q", f.Rule, f.Where, len(f.Fixes), f.NoFix)
+		}
+		if strings.Contains(f.NoFix, "\n") || strings.Contains(f.NoFix, ". ") {
+			t.Errorf("%s %s: why there is no patch is more than a sentence: %s", f.Rule, f.Where, f.NoFix)
+		}
+	}
 	var log bytes.Buffer
 	if err := render.SARIF(&log, a, render.Options{}); err != nil {
 		t.Error(err)
@@ -106,6 +114,9 @@ func TestRules(t *testing.T) {
 		})
 	}
 	for _, r := range Rules {
+		if r.NoFix == "" {
+			t.Errorf("rule %s does not say why it may have no patch", r.Name)
+		}
 		if _, ok := wants[r.Name]; !ok {
 			t.Errorf("rule %s has no folder in testdata", r.Name)
 		}

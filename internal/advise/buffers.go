@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -13,6 +14,8 @@ import (
 var readAll = &Rule{
 	Name: "read-all", Rank: 43,
 	Doc: "a body is read into a slice that grows, to be decoded from there",
+
+	NoFix: "the code does not say how long a body may be",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.calls(call, "io.ReadAll", "io/ioutil.ReadAll") == nil {
@@ -35,6 +38,8 @@ var readAll = &Rule{
 var unbufferedWrite = &Rule{
 	Name: "unbuffered-write", Rank: 39,
 	Doc: "each piece of output is a system call",
+
+	NoFix: "the code does not say when somebody else has to see what is written",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.loop(call) == nil || p.calls(call, logFuncs...) != nil {
@@ -62,6 +67,8 @@ var unbufferedWrite = &Rule{
 var builderForBuffer = &Rule{
 	Name: "buffer-string", Rank: 29,
 	Doc: "a text is put together in a bytes.Buffer, and copied to be a string",
+
+	NoFix: "a strings.Builder cannot do all that is done with the Buffer",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.calls(call, "(*bytes.Buffer).String") == nil {
@@ -81,7 +88,10 @@ var builderForBuffer = &Rule{
 			}
 			decl, value := p.declared(b)
 			st, isVar := decl.(*ast.DeclStmt)
-			if isVar && value == nil && p.onlyBuilds(b) {
+			f.noFix = fmt.Sprintf("%s is not declared by var alone, without a value", b.Name())
+			if use := p.needsBuffer(b); use != "" {
+				f.noFix = fmt.Sprintf("a strings.Builder cannot take the place of %s: there is %s", b.Name(), use)
+			} else if isVar && value == nil {
 				spec := st.Decl.(*ast.GenDecl).Specs
 				if vs, ok := spec[0].(*ast.ValueSpec); ok && len(spec) == 1 && len(vs.Names) == 1 {
 					p.need("strings")
@@ -93,23 +103,26 @@ var builderForBuffer = &Rule{
 	},
 }
 
-// onlyBuilds reports whether all that is done with a bytes.Buffer can be done with a strings.Builder.
-func (p *Pass) onlyBuilds(b *types.Var) bool {
+// needsBuffer returns what is done with a bytes.Buffer that cannot be done with a strings.Builder, or "".
+func (p *Pass) needsBuffer(b *types.Var) string {
 	same := []string{"Write", "WriteByte", "WriteRune", "WriteString", "String", "Len", "Grow", "Reset", "Cap"}
 	for _, id := range p.uses(b) {
 		switch up := p.parent(id).(type) {
 		case *ast.SelectorExpr:
 			if !slices.Contains(same, up.Sel.Name) {
-				return false
+				return p.src(up)
 			}
 		case *ast.UnaryExpr:
 			call, ok := p.parent(up).(*ast.CallExpr)
 			if !ok || up.Op != token.AND || p.calls(call, "fmt.Fprint", "fmt.Fprintf", "fmt.Fprintln", "io.WriteString") == nil {
-				return false
+				if ok {
+					return p.src(call)
+				}
+				return p.src(up)
 			}
 		default:
-			return false
+			return fmt.Sprintf("another use at line %d", p.line(id.Pos()))
 		}
 	}
-	return true
+	return ""
 }

@@ -12,6 +12,8 @@ import (
 var roundTrip = &Rule{
 	Name: "round-trip", Rank: 26,
 	Doc: "each value goes to another goroutine, and the answer is waited for",
+
+	NoFix: "what the other goroutine keeps to itself would need a mutex",
 	Find: func(p *Pass) {
 		each(p, func(send *ast.SendStmt) {
 			loop := p.loop(send)
@@ -48,6 +50,7 @@ var roundTrip = &Rule{
 				advice: "call what the other goroutine does directly, or send many values at a time; a channel with room helps only where the sender need not wait for the answer",
 				risk:   "what the other goroutine keeps to itself needs a mutex when it is called from several",
 				also:   []ast.Node{receive},
+				noFix:  fmt.Sprintf("the goroutine that receives from %s may keep something to itself, which would need a mutex", p.src(send.Chan)),
 			})
 		})
 	},
@@ -56,6 +59,8 @@ var roundTrip = &Rule{
 var leakedGoroutine = &Rule{
 	Name: "leaked-goroutine", Rank: 0,
 	Doc: "goroutines wait for ever on a channel that nobody looks at any more",
+
+	NoFix: "how many goroutines send is not known where the channel is made",
 	Find: func(p *Pass) {
 		if p.costs.total[goroutines] == 0 {
 			return
@@ -94,7 +99,8 @@ func (p *Pass) stuck(start *ast.GoStmt, send *ast.SendStmt) {
 		advice: fmt.Sprintf("give %s room for all that is sent, or let the goroutines end when nobody wants the answer, with a context", ch.Name()),
 		risk:   "with room nobody waits, and what comes late is thrown away with the channel",
 	}
-	if len(made.Args) == 1 {
+	if f.noFix = fmt.Sprintf("%s has room already, and too little of it", ch.Name()); len(made.Args) == 1 {
+		f.noFix = fmt.Sprintf("how many goroutines send to %s is not known where it is made", ch.Name())
 		if n, ok := p.sendersOf(start, send, decl); ok {
 			f.fixes = p.fix(report.Ownership, "make room for all that is sent", edit{made.Args[0].End(), made.Args[0].End(), ", " + n})
 		}

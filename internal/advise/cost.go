@@ -143,7 +143,8 @@ type costs struct {
 	tests cost
 	has   [numMetrics]bool
 
-	chains int // that there are, of all lines
+	chains int     // that there are, of all lines
+	least  float64 // share that is worth a word
 }
 
 // maxBelow bounds how much of a chain is kept: the leaf is what matters, and what is near the line.
@@ -172,7 +173,7 @@ const maxSamples = 20_000_000
 // collect walks over profiles twice: first to find the lines that cost something, then to see what is below those that are known.
 // mine says which functions may be looked at; known is asked about lines that cost something, those that cost most first.
 func collect(ctx context.Context, inputs []input, mine func(fn, file string) class, least float64, known func(*Line) bool) *costs {
-	c := &costs{inputs: inputs}
+	c := &costs{inputs: inputs, least: least}
 	w := newWalker(ctx, mine)
 	samples := 0
 	for i := range inputs {
@@ -221,10 +222,16 @@ func collect(ctx context.Context, inputs []input, mine func(fn, file string) cla
 	return c
 }
 
-// share returns the largest part of anything that a cost is for sure.
+// believed is the share that a cost has to have for sure to be worth a word, unless as much is not asked for. More than that would
+// leave out what is as large as was asked for, where samples tell its size only roughly.
+const believed = 0.01
+
+// share returns the largest part of anything that a cost is, of those that are no matter of chance.
 func (c *costs) share(v *cost) (most float64) {
 	for m := range metric(numMetrics) {
-		most = max(most, c.surely(v, m))
+		if part := c.part(v, m); part > most && c.surely(v, m) >= min(c.least, believed) {
+			most = part
+		}
 	}
 	return most
 }

@@ -14,8 +14,9 @@ func (p *Pass) compared(call *ast.CallExpr) []report.Fix {
 	x, y := call.Args[0], call.Args[1]
 	t := p.typeOf(x)
 	if t == nil || !types.Identical(t, p.typeOf(y)) {
-		return nil
+		return p.no("the two values are of different types, or untyped")
 	}
+	unlike := fmt.Sprintf("DeepEqual and == disagree on some values of %s: on those with pointers, interfaces or floating-point numbers", types.TypeString(t, p.qualifier()))
 	a, b := p.src(x), p.src(y)
 	if alike(t) {
 		return p.fix(report.Mechanical, "compare with ==", replace(call, p.asOperand(call, operand(x, a)+" == "+operand(y, b))))
@@ -26,7 +27,7 @@ func (p *Pass) compared(call *ast.CallExpr) []report.Fix {
 	switch u := t.Underlying().(type) {
 	case *types.Slice:
 		if !alike(u.Elem()) {
-			return nil
+			return p.no("%s", unlike)
 		}
 		pkg := "slices"
 		if types.Identical(u.Elem(), types.Typ[types.Byte]) {
@@ -51,13 +52,18 @@ func %[1]s(a, b %[2]s) bool {
 	return true
 }`, name, list)))
 	case *types.Map:
-		if !twice || !alike(u.Key()) || !alike(u.Elem()) || !p.unit.atLeast(21) {
-			return nil
+		switch {
+		case !alike(u.Key()) || !alike(u.Elem()):
+			return p.no("%s", unlike)
+		case !twice:
+			return p.no("what is compared would be evaluated twice")
+		case !p.unit.atLeast(21):
+			return p.no("the module is for a Go older than 1.21, which has no maps.Equal")
 		}
 		p.need("maps")
 		return p.fix(report.Mechanical, "compare elements", replace(call, p.asOperand(call, fmt.Sprintf("maps.Equal(%s, %s) && %s", a, b, nils))))
 	}
-	return nil
+	return p.no("%s", unlike)
 }
 
 // alike reports whether == says of all values of a type what reflect.DeepEqual says. It does not where there are pointers,

@@ -11,6 +11,8 @@ import (
 var constError = &Rule{
 	Name: "const-error", Rank: 18, PerCall: true,
 	Doc: "an error that is always the same is made for every call",
+
+	NoFix: "two errors that were different would be the same to errors.Is, and to ==",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.calls(call, "errors.New", "fmt.Errorf") == nil || len(call.Args) != 1 || p.startup(call) {
@@ -21,7 +23,6 @@ var constError = &Rule{
 				return
 			}
 			name := p.callee(call).Pkg().Name() + "." + p.callee(call).Name()
-			p.why = "two errors that were different would be the same to errors.Is, and to =="
 			p.report(call, p.cost(call, below(name)), finding{
 				title:  "error made anew for every call",
 				claim:  fmt.Sprintf("%s allocates an error whose text never changes", name),
@@ -36,6 +37,8 @@ var constError = &Rule{
 var errorPerCall = &Rule{
 	Name: "error-per-call", Rank: 18, PerCall: true,
 	Doc: "errors are put together on a path that is taken often",
+
+	NoFix: "whether callers read the text is not known",
 	Find: func(p *Pass) {
 		if p.makesError(p.info().Defs[p.decl.Name]) && p.calledHere() {
 			return // who calls it is told
@@ -52,7 +55,6 @@ var errorPerCall = &Rule{
 			if fn.Pkg() != nil {
 				name = fn.Pkg().Name() + "." + name
 			}
-			p.why = "whether callers read the text is not known"
 			p.report(call, p.cost(call, p.calling(call)), finding{
 				title:  "error put together for every call",
 				claim:  fmt.Sprintf("%s allocates, and formats a text, also for a caller that only asks whether there is an error", name),

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
-	"go/format"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"

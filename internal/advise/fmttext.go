@@ -13,6 +13,8 @@ import (
 var fmtText = &Rule{
 	Name: "fmt-text", Rank: 13, PerCall: true,
 	Doc: "fmt makes a text of strings and numbers, which + and strconv do without boxes",
+
+	NoFix: "only package fmt knows how some of the parts are printed",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.calls(call, "fmt.Sprintf", "fmt.Sprint", "fmt.Sprintln") == nil || len(call.Args) == 0 || call.Ellipsis.IsValid() {
@@ -39,6 +41,10 @@ var fmtText = &Rule{
 				f.fixes = p.typesFirst(call, x)
 			} else if list, ok := p.formatted(call); ok && dynamic(list) > 0 && p.worth(c) {
 				f.fixes = p.addedUp(call, list)
+			} else if ok && dynamic(list) == 0 {
+				f.noFix = "all of its parts are constants, and the text may be one as well"
+			} else if !ok && p.calls(call, "fmt.Sprintf") == nil {
+				f.noFix = name + " puts spaces between some of its arguments, and leaves them out between others"
 			}
 			p.report(call, c, f)
 		})

@@ -109,6 +109,8 @@ func hasLabel(n ast.Node) bool {
 var preallocMap = &Rule{
 	Name: "prealloc-map", Rank: 4,
 	Doc: "a map grows step by step to a size that is known before",
+
+	NoFix: "how many entries there will be is not known before the loop",
 	Find: func(p *Pass) {
 		each(p, func(loop ast.Stmt) {
 			body := bodyOf(loop)
@@ -178,6 +180,10 @@ func (p *Pass) grownMap(loop ast.Stmt, st *ast.AssignStmt, m *types.Var) {
 			replace(value, fmt.Sprintf("make(%s, %s)", p.src(t), n)))
 	} else if ok && decl != nil && (p.follows(loop, decl) || over != nil && (p.between(decl, loop, over.X) || p.known(decl, loop, over.X))) && !p.leaves(bodyOf(loop)) {
 		f.fixes = p.fix(report.Mechanical, "make it with room for all entries", replace(value, fmt.Sprintf("make(%s, %s)", p.src(t), n)))
+	} else if ok && decl != nil && p.leaves(bodyOf(loop)) {
+		f.noFix = "rounds of the loop may end before they add an entry, and so much room may be too much"
+	} else if ok {
+		f.noFix = fmt.Sprintf("%s may be another number where %s is made", n, m.Name())
 	}
 	p.report(st, c, f)
 }
@@ -291,6 +297,8 @@ func (p *Pass) between(from, to ast.Stmt, e ast.Expr) bool {
 var appendLoop = &Rule{
 	Name: "append-loop", Rank: 27,
 	Doc: "a slice is appended to another one element by element",
+
+	NoFix: "the loop has a label, which something may go to",
 	Find: func(p *Pass) {
 		each(p, func(loop *ast.RangeStmt) {
 			st := p.copies(loop)
@@ -346,6 +354,8 @@ func (p *Pass) copies(loop *ast.RangeStmt) *ast.AssignStmt {
 var objectsOneByOne = &Rule{
 	Name: "objects-one-by-one", Rank: 8,
 	Doc: "objects are allocated one by one for a slice that is filled with them",
+
+	NoFix: "how many objects there will be is not known before the loop",
 	Find: func(p *Pass) {
 		each(p, func(loop *ast.RangeStmt) {
 			key, ok := loop.Key.(*ast.Ident)
@@ -389,6 +399,9 @@ func (p *Pass) objectInLoop(loop *ast.RangeStmt, key *ast.Ident, st *ast.AssignS
 		advice: "allocate all of them as one slice, and take the addresses of its elements",
 		risk:   "all of them stay in memory as long as one of them is used",
 	}
+	if p.assigns(loop.Body, func(o types.Object) bool { return o == p.info().ObjectOf(key) }) {
+		f.noFix = fmt.Sprintf("the loop gives %s other values", key.Name)
+	}
 	if n, ok := p.rounds(loop); ok && !p.assigns(loop.Body, func(o types.Object) bool { return o == p.info().ObjectOf(key) }) && p.statement(loop) == loop {
 		all := p.localName("all")
 		f.fixes = p.fix(report.Ownership, "allocate all of them as one slice",
@@ -400,6 +413,8 @@ func (p *Pass) objectInLoop(loop *ast.RangeStmt, key *ast.Ident, st *ast.AssignS
 var objectPerCall = &Rule{
 	Name: "object-per-call", Rank: 8, PerCall: true,
 	Doc: "a function that is called often allocates each of the objects that it returns by itself",
+
+	NoFix: "callers may keep each object as long as they like",
 	Find: func(p *Pass) {
 		each(p, func(ret *ast.ReturnStmt) {
 			for _, r := range ret.Results {
@@ -424,6 +439,7 @@ var objectPerCall = &Rule{
 					claim:  fmt.Sprintf("each call of %s allocates one %s, since its address is returned", p.callable(r), t),
 					advice: "where many are made that live equally long, cut them from slices of some thousands; where callers need no identity, return the value",
 					risk:   "one object that is used keeps all of its slice in memory",
+					noFix:  fmt.Sprintf("callers of %s may keep each object as long as they like, and the rest of its slice with it", p.decl.Name.Name),
 				})
 			}
 		})

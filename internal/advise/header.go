@@ -13,6 +13,8 @@ import (
 var headerSet = &Rule{
 	Name: "header-set", Rank: 44, PerCall: true,
 	Doc: "a header that is always the same makes a slice for every request",
+
+	NoFix: "the value is not the same for every request",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.calls(call, "(net/http.Header).Set", "(net/http.Header).Add") == nil {
@@ -45,6 +47,12 @@ var headerSet = &Rule{
 					replace(call, fmt.Sprintf("%s[%s] = %s", recv, strconv.Quote(canonical), v)))
 			} else {
 				f.advice = "where the value is one of a few, keep a slice for each, and put it into the map under the canonical key"
+				switch {
+				case !isText:
+					f.noFix = p.src(call.Args[1]) + " is not the same for every request"
+				case fn.Name() == "Add":
+					f.noFix = "Add keeps the values that are there already, so the slice differs"
+				}
 			}
 			p.report(call, c, f)
 		})

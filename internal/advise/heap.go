@@ -13,6 +13,8 @@ import (
 var boxing = &Rule{
 	Name: "interface-boxing", Rank: 11, PerCall: true,
 	Doc: "values are put on the heap to be given to an interface",
+
+	NoFix: "the function takes an interface, and would need another signature",
 	Find: func(p *Pass) {
 		lines := map[int]bool{}
 		each(p, func(call *ast.CallExpr) {
@@ -44,6 +46,7 @@ var boxing = &Rule{
 				claim:  fmt.Sprintf("%s takes an interface, so %s is copied to the heap for each call", name, strings.Join(what, ", ")),
 				advice: "give it a pointer to something that is there anyhow, or make the function generic, or one for each type",
 				risk:   "who is given a pointer sees what becomes of the value later",
+				noFix:  fmt.Sprintf("%s takes an interface, and would need another signature, or %s another type", name, strings.Join(what, ", ")),
 			})
 		})
 	},
@@ -131,6 +134,8 @@ func sized(t types.Type) bool {
 var closurePerCall = &Rule{
 	Name: "closure-per-call", Rank: 6, PerCall: true,
 	Doc: "a function literal that captures variables is allocated for every call",
+
+	NoFix: "who is given the function literal may keep it",
 	Find: func(p *Pass) {
 		each(p, func(lit *ast.FuncLit) {
 			line := p.lines[p.line(lit.Pos())]
@@ -147,6 +152,7 @@ var closurePerCall = &Rule{
 				claim:  fmt.Sprintf("it captures %s, and is kept by somebody for all that the compiler knows, so it and what it changes are on the heap", strings.Join(captured, ", ")),
 				advice: "make it a method, or give it what it needs as arguments; or make it once, and use it again",
 				risk:   "what is captured is seen as it is when the function is called, arguments as they were before",
+				noFix:  fmt.Sprintf("who is given the function literal may keep it, and %s with it", strings.Join(captured, ", ")),
 			})
 		})
 	},

@@ -129,6 +129,8 @@ func (p *Pass) shows(c *cost, least float64) bool {
 var hotAllocation = &Rule{
 	Name: "hot-allocation", Rank: 0, Vague: true,
 	Doc: "a line allocates much of what the program does",
+
+	NoFix: "the code does not say whether others still use what the line allocates when it runs again",
 	Find: func(p *Pass) {
 		p.hotLines(func(n ast.Node, l *Line) {
 			if p.helper(p.name) && p.calledHere() {
@@ -166,7 +168,6 @@ var hotAllocation = &Rule{
 			if c[objectsMade] > 0 {
 				claim = fmt.Sprintf("%s: %.0f%% of all objects come from here, of %d bytes each", claim, 100*p.costs.part(&c, objectsMade), c[bytesMade]/c[objectsMade])
 			}
-			p.why = "what has to change is more than this line"
 			p.report(n, c, finding{title: what.title, claim: claim, advice: what.advice, risk: risk})
 		})
 	},
@@ -296,6 +297,8 @@ func (p *Pass) leafFor(n ast.Node) string {
 var hotCall = &Rule{
 	Name: "hot-call", Rank: 0, Vague: true,
 	Doc: "a call of a library allocates much of what the program does",
+
+	NoFix: "the code does not say whether the result can be kept, or left out",
 	Find: func(p *Pass) {
 		p.hotLines(func(n ast.Node, l *Line) {
 			by := map[string]*cost{}
@@ -342,7 +345,6 @@ var hotCall = &Rule{
 			case p.once(n) != often:
 				what.title = name + " allocates much in one call"
 			}
-			p.why = "what has to change is more than this line"
 			p.report(n, c, finding{title: what.title, claim: what.claim, advice: what.advice, callee: most, risk: risk})
 		})
 	},

@@ -12,6 +12,8 @@ import (
 var joinedParts = &Rule{
 	Name: "joined-parts", Rank: 24,
 	Doc: "texts are kept in a list, only to be joined",
+
+	NoFix: "what comes between the parts is not a constant",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.calls(call, "strings.Join") == nil {
@@ -117,7 +119,7 @@ func (p *Pass) partsJoined(j *join) {
 func (p *Pass) writtenAtOnce(j *join) []report.Fix {
 	sep, known := p.text(j.call.Args[1])
 	if !known {
-		return nil
+		return p.no("%s, which comes between the parts, is not a constant", p.src(j.call.Args[1]))
 	}
 	name := j.list.Name()
 	begin, between := "var "+name+" strings.Builder", ""

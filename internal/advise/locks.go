@@ -95,6 +95,8 @@ func (p *Pass) unlocks(s ast.Stmt, m types.Object) bool {
 var contendedLock = &Rule{
 	Name: "contended-lock", Rank: 20,
 	Doc: "goroutines wait for a mutex that others hold",
+
+	NoFix: "what else the mutex guards is not known",
 	Find: func(p *Pass) {
 		if p.costs.total[blocked]+p.costs.total[held] == 0 {
 			return
@@ -187,16 +189,20 @@ func (p *Pass) contended(m types.Object, list []*region) {
 		f.claim += "; RLock and RUnlock write to the mutex, too, so readers get in each other's way as much as with a Mutex, and each writer waits for all of them"
 		f.advice = "for one word, a type of sync/atomic: readers then only read; for more, a pointer to a value that never changes, in an atomic.Pointer; else a Mutex, which is cheaper for so short a time"
 		f.risk = "values that have to change together need one pointer, and writers that read first need CompareAndSwap, or a mutex among themselves"
+		f.noFix = fmt.Sprintf("what %s guards may have to change together, which no single atomic operation does", m.Name())
 	case q.oneWord(list):
 		f.claim += "; all that is done with it is to read or write one word"
 		f.advice = "a type of sync/atomic does that without a mutex"
 		f.risk = "reading and then writing is two steps: Add and CompareAndSwap are one"
+		f.noFix = "the word would get another type, and all that use it have to change with it"
 	case len(work) > 0:
 		f.claim += fmt.Sprintf("; while it is held, %s %s", q.decl.Name.Name, strings.Join(work, " and "))
 		f.advice = "do before Lock what needs nothing that the mutex guards; then, if it is still not enough, several mutexes, each for a part of the data"
+		f.noFix = fmt.Sprintf("what %s does while it holds the mutex needs more than its parameters, and may need what the mutex guards", q.decl.Name.Name)
 		f.fixes = q.narrowed(worst)
 	default:
 		f.advice = "hold it for a shorter time, or have several, each for a part of the data, picked by a hash of the key"
+		f.noFix = fmt.Sprintf("the code does not say which part of the data can do without %s", m.Name())
 	}
 	q.report(worst.lock, sum, f)
 }
@@ -381,6 +387,8 @@ func isPointer(t types.Type) bool {
 var lockedRand = &Rule{
 	Name: "locked-rand", Rank: 34,
 	Doc: "random numbers come from one source with a mutex",
+
+	NoFix: "other numbers would come out for the same seed",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			fn := p.callee(call)

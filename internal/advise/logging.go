@@ -20,6 +20,8 @@ var logFuncs = []string{
 var logPerCall = &Rule{
 	Name: "log-per-call", Rank: 30, PerCall: true,
 	Doc: "a line is logged for every call",
+
+	NoFix: "the code does not say which lines somebody needs",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.calls(call, logFuncs...) == nil {

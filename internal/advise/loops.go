@@ -13,6 +13,8 @@ import (
 var deferInLoop = &Rule{
 	Name: "defer-in-loop", Rank: 10,
 	Doc: "defer in a loop: a record on the heap for each round, and all of them run in the end",
+
+	NoFix: "a call at the end of the round would not run when something panics before it",
 	Find: func(p *Pass) {
 		each(p, func(d *ast.DeferStmt) {
 			if p.loop(d) == nil {
@@ -33,6 +35,8 @@ var deferInLoop = &Rule{
 var timePerItem = &Rule{
 	Name: "time-per-item", Rank: 32,
 	Doc: "a timer is made, or the clock is read, in each round of a loop",
+
+	NoFix: "the code does not say how exact the times have to be",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.calls(call, "time.After", "time.NewTimer", "time.Now", "time.Since", "time.Tick") == nil || p.loop(call) == nil {
@@ -50,6 +54,7 @@ var timePerItem = &Rule{
 				f.claim = "each round makes a timer and a channel, though most of them never fire"
 				f.advice = "make one with time.NewTimer before the loop, and Reset it in each round"
 				f.risk = "before Go 1.23, a timer has to be stopped and its channel emptied before Reset"
+				f.noFix = "a timer that is used again has to be stopped on every way out of the round, and its channel may have to be emptied"
 			}
 			p.report(call, p.cost(call, below("time."+name)), f)
 		})
@@ -59,6 +64,8 @@ var timePerItem = &Rule{
 var largeCopies = &Rule{
 	Name: "large-range-copy", Rank: 23,
 	Doc: "a loop copies large elements to look at them",
+
+	NoFix: "the element may change while the loop looks at its copy",
 	Find: func(p *Pass) {
 		each(p, func(loop *ast.RangeStmt) {
 			v, ok := loop.Value.(*ast.Ident)
@@ -85,7 +92,15 @@ var largeCopies = &Rule{
 				advice: "range over the index, and take the address of the element",
 				risk:   "what the loop does to the elements is then seen in the variable, too, and the other way round",
 			}
-			if _, isSlice := p.typeOf(loop.X).Underlying().(*types.Slice); isSlice && obj != nil && p.simple(loop.X) && p.onlyReadIn(loop.Body, obj) && p.staysSlice(loop) {
+			_, isSlice := p.typeOf(loop.X).Underlying().(*types.Slice)
+			switch {
+			case !isSlice || obj == nil || !p.simple(loop.X):
+				f.noFix = fmt.Sprintf("%s is not a slice in a variable", p.src(loop.X))
+			case !p.onlyReadIn(loop.Body, obj):
+				f.noFix = fmt.Sprintf("the loop does more with %s than to read its fields, or does something that may change the element", v.Name)
+			case !p.staysSlice(loop):
+				f.noFix = fmt.Sprintf("%s may be another slice before the loop is over", p.src(loop.X))
+			default:
 				key := p.localName("i")
 				begin := key
 				if id, ok := loop.Key.(*ast.Ident); ok && id.Name != "_" {
@@ -141,6 +156,8 @@ func (p *Pass) onlyReadIn(n ast.Node, v types.Object) bool {
 var linearSearch = &Rule{
 	Name: "linear-search", Rank: 0,
 	Doc: "a list is searched from its beginning again and again",
+
+	NoFix: "the list is a parameter, and what fills it has to change as well",
 	Find: func(p *Pass) {
 		// A function that does nothing but search one.
 		var loop *ast.RangeStmt
@@ -183,6 +200,7 @@ var linearSearch = &Rule{
 			claim:  fmt.Sprintf("%s looks at each element to find out %s, so that a list of n costs n² steps to fill", p.decl.Name.Name, what),
 			advice: "where elements are objects or small numbers, mark those that are in: with a field, a []bool, or the number of the round; where lists are long, a map or a sorted list",
 			risk:   "marks have to be taken away again, or numbered by round",
+			noFix:  fmt.Sprintf("%s is a parameter, and what fills it has to change as well", list.Name()),
 		})
 	},
 }
@@ -190,6 +208,8 @@ var linearSearch = &Rule{
 var recomputed = &Rule{
 	Name: "recomputed-value", Rank: 3, PerCall: true,
 	Doc: "something is worked out anew from a field that never changes",
+
+	NoFix: "the field is used otherwise, too",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			fn := p.callee(call)
@@ -258,6 +278,8 @@ func (p *Pass) assignedLater(field *types.Var) bool {
 var goPerItem = &Rule{
 	Name: "goroutine-per-item", Rank: 26,
 	Doc: "a goroutine is started for each item",
+
+	NoFix: "the items may wait for one another, which needs a goroutine for each",
 	Find: func(p *Pass) {
 		each(p, func(n ast.Node) {
 			var call *ast.CallExpr

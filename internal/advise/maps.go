@@ -116,6 +116,8 @@ func (u *mapUse) report(f finding) {
 var mapByPointer = &Rule{
 	Name: "map-by-pointer", Rank: 14,
 	Doc: "what belongs to an object is looked up in a map by its address",
+
+	NoFix: "no field is known to number the objects and to stay as it is",
 	Find: func(p *Pass) {
 		for _, u := range p.mapsOf(func(m *types.Map) bool {
 			ptr, ok := m.Key().Underlying().(*types.Pointer)
@@ -182,6 +184,8 @@ func isSet(m *types.Map) bool {
 var mapAsSet = &Rule{
 	Name: "map-as-set", Rank: 14,
 	Doc: "sets are maps, where they are small or their members are small numbers",
+
+	NoFix: "the sets are used for what a list does not do",
 	Find: func(p *Pass) {
 		for _, u := range p.mapsOf(func(m *types.Map) bool { return isSet(m) && !isString(m.Key()) && !isTypeParam(m.Key()) }) {
 			key := types.TypeString(u.t.Key(), types.RelativeTo(p.unit.Types))
@@ -208,6 +212,8 @@ var mapAsSet = &Rule{
 var growingMap = &Rule{
 	Name: "growing-map", Rank: 0,
 	Doc: "a map only ever grows",
+
+	NoFix: "the code does not say which entries nobody needs any more",
 	Find: func(p *Pass) {
 		if p.costs.total[inUse] == 0 {
 			return
@@ -239,6 +245,7 @@ var growingMap = &Rule{
 				claim:  fmt.Sprintf("nothing in the package ever deletes from %s, and what is put into it stays in memory for good", p.src(index.X)),
 				advice: "delete what is over, or limit how much is kept and drop the oldest",
 				risk:   "what is deleted too early is missed later",
+				noFix:  fmt.Sprintf("the code does not say which entries of %s nobody needs any more", p.src(index.X)),
 			})
 		})
 	},

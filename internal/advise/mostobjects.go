@@ -14,6 +14,8 @@ import (
 var mostObjects = &Rule{
 	Name: "most-objects", Rank: 0, Last: true,
 	Doc: "one line makes more objects than all others together",
+
+	NoFix: "why the values are on the heap decides what to change, and that may be in another function",
 	Find: func(p *Pass) {
 		if p.told == nil || !p.costs.telling() {
 			return

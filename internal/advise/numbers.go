@@ -26,6 +26,8 @@ var formatters = map[string]struct{ name, after string }{
 var numberText = &Rule{
 	Name: "number-text", Rank: 16,
 	Doc: "a number is made a text of its own on its way into a larger one",
+
+	NoFix: "the text is used for more than to be appended",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			fn := p.callee(call)
@@ -48,6 +50,7 @@ var numberText = &Rule{
 				f.fixes = p.fix(report.Mechanical, "append it", replace(up, p.appendsNumber(call, with, p.src(up.Args[0]))))
 			case isCall && len(up.Args) == 1 && p.calls(up, "(*bytes.Buffer).WriteString", "(*bufio.Writer).WriteString") != nil:
 				w := up.Fun.(*ast.SelectorExpr).X
+				f.noFix = fmt.Sprintf("what makes the number may write to %s as well", p.src(w))
 				if p.simple(w) && p.quiet(call) {
 					f.fixes = p.fix(report.Mechanical, "append it to the free part of the buffer", replace(up, fmt.Sprintf("%s.Write(%s)", p.src(w), p.appendsNumber(call, with, p.src(w)+".AvailableBuffer()"))))
 				}
@@ -85,12 +88,17 @@ func (p *Pass) asNumber(call, up *ast.CallExpr, with struct{ name, after string 
 	sig := fn.Signature()
 	i := slices.Index(up.Args, ast.Expr(call))
 	decl, f := p.declOf(fn)
-	if decl == nil || decl.Body == nil || decl == p.decl || f != p.file || i < 0 || i >= sig.Params().Len() || sig.Variadic() || sig.TypeParams() != nil || sig.RecvTypeParams() != nil {
-		return nil
+	switch {
+	case decl == nil || decl.Body == nil || i < 0 || i >= sig.Params().Len() || sig.Variadic() || sig.TypeParams() != nil || sig.RecvTypeParams() != nil:
+		return p.no("%s is variadic or generic, or not written in Go", fn.Name())
+	case decl == p.decl:
+		return p.no("%s calls itself with the text", fn.Name())
+	case f != p.file:
+		return p.no("%s is in another file", fn.Name())
 	}
 	v, number := sig.Params().At(i), p.callee(call).Signature().Params().At(0)
 	if !isBasic(number.Type(), types.IsNumeric|types.IsBoolean) {
-		return nil
+		return p.no("%s is no number", p.src(call.Args[0]))
 	}
 	for _, a := range call.Args[1:] {
 		if !p.isConst(a) {

@@ -14,6 +14,8 @@ import (
 var replacerPerCall = &Rule{
 	Name: "replacer-per-call", Rank: 42, PerCall: true,
 	Doc: "a strings.Replacer that is always the same is made for every call",
+
+	NoFix: "the texts that it replaces are not the same for every call",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.calls(call, "strings.NewReplacer") == nil {
@@ -32,6 +34,7 @@ var replacerPerCall = &Rule{
 			}
 			if !p.allConst(call) {
 				f.advice = "keep one for each set of texts that is replaced, where these do not change"
+				f.noFix = p.changing(call) + " is not the same for every call"
 			} else {
 				v := p.newName(lowerFirst(p.decl.Name.Name) + "Replacer")
 				f.fixes = p.fix(report.Mechanical, "keep one in a variable of the package", p.hoisted(call, v)...)
@@ -60,6 +63,20 @@ func (p *Pass) allConst(e ast.Expr) bool {
 		return false
 	}
 	return !slices.ContainsFunc(call.Args, func(a ast.Expr) bool { return !p.allConst(a) })
+}
+
+// changing returns the part of an expression that may be another one in each call: the innermost.
+func (p *Pass) changing(e ast.Expr) string {
+	e = ast.Unparen(e)
+	if call, ok := e.(*ast.CallExpr); ok {
+		if sel, ok := call.Fun.(*ast.SelectorExpr); ok && p.info().Selections[sel] != nil && !p.allConst(sel.X) {
+			return p.changing(sel.X)
+		}
+		if i := slices.IndexFunc(call.Args, func(a ast.Expr) bool { return !p.allConst(a) }); i >= 0 {
+			return p.changing(call.Args[i])
+		}
+	}
+	return p.src(e)
 }
 
 // hoisted moves an expression into a variable of the package. Where the function keeps it in a variable of its own that is
@@ -137,6 +154,8 @@ func (p *Pass) behind(st ast.Stmt, line string) edit {
 var templatePerCall = &Rule{
 	Name: "template-per-call", Rank: 42, PerCall: true,
 	Doc: "a template that is always the same is parsed for every call",
+
+	NoFix: "the template is not the same for every call",
 	Find: func(p *Pass) {
 		parse := []string{"(*text/template.Template).Parse", "(*html/template.Template).Parse"}
 		calls := 0
@@ -162,7 +181,14 @@ var templatePerCall = &Rule{
 				risk:   "a text that does not parse then ends the program when it starts, and not in the first call",
 			}
 			must, ok := p.parent(call).(*ast.CallExpr)
-			if ok && p.calls(must, "text/template.Must", "html/template.Must") != nil && p.allConst(must) && p.executedOnly(must) {
+			switch {
+			case !ok || p.calls(must, "text/template.Must", "html/template.Must") == nil:
+				f.noFix = "the error of Parse is used, which a variable of the package cannot hand on"
+			case !p.allConst(must):
+				f.noFix = p.changing(must) + " is not the same for every call"
+			case !p.executedOnly(must):
+				f.noFix = "the template is used for more than to be executed, so it may change"
+			default:
 				v := p.newName(lowerFirst(p.decl.Name.Name) + "Template")
 				f.fixes = p.fix(report.Mechanical, "parse it once, in a variable of the package", p.hoisted(must, v)...)
 			}
@@ -191,6 +217,8 @@ func (p *Pass) executedOnly(e ast.Expr) bool {
 var invariantText = &Rule{
 	Name: "invariant-text", Rank: 3,
 	Doc: "a text that never changes is put together in every call of a function literal",
+
+	NoFix: "the text cannot be put together before the function literal",
 	Find: func(p *Pass) {
 		each(p, func(e *ast.BinaryExpr) {
 			if e.Op != token.ADD || !isString(p.typeOf(e)) || p.isConst(e) || !p.outermostSum(e) {

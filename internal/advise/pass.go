@@ -2,6 +2,7 @@ package advise
 
 import (
 	"cmp"
+	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/token"
@@ -22,9 +23,10 @@ type Rule struct {
 	Doc  string // one line: what is wrong with it
 	Rank int    // in the catalogue of patterns, by how often people mend it; 0 when it is not in there
 
-	Vague   bool // what it costs is known, and not how much of that can be saved
-	Last    bool // it looks at functions, and is ranked, when all others have had their say
-	PerCall bool // it is about what is done anew for each call, so it has nothing to say where code runs once
+	NoFix   string // one sentence: why a finding has no patch, where no check says more
+	Vague   bool   // what it costs is known, and not how much of that can be saved
+	Last    bool   // it looks at functions, and is ranked, when all others have had their say
+	PerCall bool   // it is about what is done anew for each call, so it has nothing to say where code runs once
 
 	// Find looks at a function that costs something, and reports what it finds in it.
 	Find func(p *Pass)
@@ -57,7 +59,13 @@ type Pass struct {
 	debug       func(format string, args ...any)     // nil but in tests
 
 	imports []string // that the fix at hand needs
-	why     string   // why there is no fix
+	why     string   // why there is no fix: which check did not hold
+}
+
+// no says which check did not hold, and that there is no fix.
+func (p *Pass) no(format string, args ...any) []report.Fix {
+	p.why = fmt.Sprintf(format, args...)
+	return nil
 }
 
 func (p *Pass) info() *types.Info { return p.unit.TypesInfo }
@@ -373,6 +381,7 @@ func (p *Pass) uses(v types.Object) (out []*ast.Ident) {
 func each[N ast.Node](p *Pass, look func(N)) {
 	ast.Inspect(p.decl, func(n ast.Node) bool {
 		if x, ok := n.(N); ok {
+			p.why = "" // that is of another node
 			look(x)
 		}
 		return true
@@ -493,6 +502,7 @@ func within(n, outer ast.Node) bool { return n.Pos() >= outer.Pos() && n.End() <
 type finding struct {
 	title, claim, advice, risk string
 	fixes                      []report.Fix
+	noFix                      string // why there are none, where no check says more
 	also                       []ast.Node
 	callee                     string // where the cost is, to be asked about
 	live                       bool   // what is saved is held, not made
@@ -514,8 +524,8 @@ func (p *Pass) report(n ast.Node, c cost, f finding) {
 		Rule: p.Rule.Name, Title: f.title, Claim: f.claim, Advice: f.advice, Risk: f.risk, Fixes: f.fixes,
 		Where: p.spot(at.Line, at.Column), Live: f.live,
 	}
-	if len(f.fixes) == 0 {
-		out.NoFix = cmp.Or(p.why, p.noFix())
+	if len(f.fixes) == 0 { // a finding has a patch, or the reason why there is none
+		out.NoFix = cmp.Or(p.noFix(), p.why, f.noFix, p.Rule.NoFix)
 	}
 	for _, a := range f.also {
 		if l := p.line(a.Pos()); l != at.Line {

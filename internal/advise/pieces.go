@@ -55,6 +55,9 @@ func (p *Pass) formatted(call *ast.CallExpr) ([]piece, bool) {
 	switch {
 	case p.calls(call, "fmt.Sprint") != nil && len(call.Args) == 1 && !call.Ellipsis.IsValid():
 		v, ok := p.verb("v", call.Args[0])
+		if !ok {
+			p.onlyFmt("v", call.Args[0])
+		}
 		return []piece{v}, ok
 	case p.calls(call, "fmt.Sprintf") != nil && len(call.Args) > 0 && !call.Ellipsis.IsValid():
 		return p.format(call.Args[0], call.Args[1:])
@@ -83,6 +86,7 @@ func (p *Pass) formatted(call *ast.CallExpr) ([]piece, bool) {
 func (p *Pass) format(format ast.Expr, args []ast.Expr) ([]piece, bool) {
 	s, ok := p.text(format)
 	if !ok {
+		p.no("the format %s is not a constant", p.src(format))
 		return nil, false
 	}
 	calls, bytes := 0, 0
@@ -98,7 +102,8 @@ func (p *Pass) format(format ast.Expr, args []ast.Expr) ([]piece, bool) {
 		})
 	}
 	if calls > 0 && bytes > 0 {
-		return nil, false // a call may change bytes that are appended before it, and were formatted after it
+		p.no("a call among the arguments may change bytes that are formatted after it now, and would be appended before it")
+		return nil, false
 	}
 	var out []piece
 	for s != "" {
@@ -113,6 +118,7 @@ func (p *Pass) format(format ast.Expr, args []ast.Expr) ([]piece, bool) {
 		s = s[i+1:]
 		end := strings.IndexFunc(s, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 		if end < 0 || s[end] >= utf8.RuneSelf {
+			p.no("the format ends within a verb, or has one that fmt does not know")
 			return nil, false
 		}
 		verb := s[:end+1]
@@ -122,13 +128,18 @@ func (p *Pass) format(format ast.Expr, args []ast.Expr) ([]piece, bool) {
 			continue
 		}
 		if len(args) == 0 {
+			p.no("the format has more verbs than there are arguments")
 			return nil, false
 		}
 		v, ok := p.verb(verb, args[0])
 		if !ok {
+			p.onlyFmt(verb, args[0])
 			return nil, false
 		}
 		out, args = append(out, v), args[1:]
+	}
+	if len(args) > 0 {
+		p.no("there are more arguments than the format has verbs")
 	}
 	return out, len(args) == 0
 }
@@ -197,6 +208,20 @@ func (p *Pass) verb(verb string, e ast.Expr) (piece, bool) {
 		return mk(16, "strconv", "strconv.AppendFloat(%s, %s, '%c', %d, %d)", as(types.Float64, "float64"), letter, prec, bits)
 	}
 	return piece{}, false
+}
+
+// onlyFmt says why there is nothing but fmt for a verb and its argument.
+func (p *Pass) onlyFmt(verb string, e ast.Expr) {
+	t := p.typeOf(e)
+	switch {
+	case t == nil:
+	case types.IsInterface(t) || isTypeParam(t):
+		p.no("what %s holds is only known when the program runs", p.src(e))
+	case printsItself(t):
+		p.no("the type of %s has a method that says how it is printed", p.src(e))
+	default:
+		p.no("package strconv does not print %s as %%%s does", p.src(e), verb)
+	}
 }
 
 // alone returns an expression for the text that a format such as strconv.AppendInt(%s, %s, 10) appends.

@@ -14,6 +14,8 @@ import (
 var plainRegexp = &Rule{
 	Name: "plain-regexp", Rank: 36,
 	Doc: "a regular expression is used for a text that has nothing special",
+
+	NoFix: "the call is not one that a function of package strings can take the place of",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.calls(call, "(*regexp.Regexp).MatchString") == nil {

@@ -16,6 +16,8 @@ import (
 var getWithoutPut = &Rule{
 	Name: "get-without-put", Rank: 40, PerCall: true,
 	Doc: "what is taken out of a sync.Pool does not come back",
+
+	NoFix: "Put is called in a way that a deferred call cannot take the place of",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.calls(call, "(*sync.Pool).Get") == nil {
@@ -58,7 +60,7 @@ var getWithoutPut = &Rule{
 				for _, put := range puts {
 					s, ok := p.parent(put).(*ast.ExprStmt)
 					if !ok || p.src(put.Args[0]) != x.Name() || p.src(put.Fun.(*ast.SelectorExpr).X) != pool {
-						edits = nil
+						edits, f.noFix = nil, fmt.Sprintf("%s at line %d puts back something else, or into another pool", p.src(put), p.line(put.Pos()))
 						break
 					}
 					edits = append(edits, edit{s.Pos(), p.nextLine(s), ""})
@@ -324,6 +326,8 @@ func (p *Pass) onlyLooksAt(v types.Object) bool {
 var poolNonPointer = &Rule{
 	Name: "pool-non-pointer", Rank: 12, PerCall: true,
 	Doc: "what is put into a sync.Pool is no pointer, so that Put allocates",
+
+	NoFix: "what Get returns would have another type, and all that use the pool have to change with it",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.calls(call, "(*sync.Pool).Put") == nil {
@@ -371,6 +375,8 @@ var reusables = []reusable{
 var writerPerCall = &Rule{
 	Name: "writer-per-call", Rank: 35, PerCall: true,
 	Doc: "a compressor or buffer is made for every call, though it can be used again",
+
+	NoFix: "Reset does not make this type as good as new with the same settings",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			fn := p.callee(call)
@@ -398,7 +404,15 @@ func (p *Pass) madeAnew(call *ast.CallExpr, r reusable) {
 		callee: r.where[0],
 	}
 	st, ok := p.parent(call).(*ast.AssignStmt)
-	if r.typ != "" && ok && st.Tok == token.DEFINE && len(st.Lhs) == 1 && p.statement(st) == st && p.loop(st) == nil {
+	switch {
+	case r.typ == "":
+	case !ok || st.Tok != token.DEFINE || len(st.Lhs) != 1 || p.statement(st) != st:
+		f.noFix = fmt.Sprintf("the %s is not given to a variable of the function, so where it is used last is not known", r.what)
+	case p.loop(st) != nil:
+		f.noFix = fmt.Sprintf("it is made in a loop, and a deferred Put would keep the %s of each round until the function returns", r.what)
+	case p.decl.Name.Name == "main":
+		f.noFix = "main runs once"
+	default:
 		arg := p.typeOf(call.Args[0])
 		if strings.HasPrefix(r.new, "bufio.") && (types.IsInterface(arg) || arg.String() == r.typ) {
 			p.why = "what it is given may be a " + strings.TrimPrefix(r.typ, "*") + " already, which is then used as it is"
@@ -419,6 +433,8 @@ func (p *Pass) madeAnew(call *ast.CallExpr, r reusable) {
 var bufferPerCall = &Rule{
 	Name: "buffer-per-call", Rank: 2, PerCall: true,
 	Doc: "a buffer is allocated for every call, though nobody keeps it",
+
+	NoFix: "its length or capacity is not a constant, so buffers in a pool may be too small",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.builtin(call, "make") == nil || !isBytes(p.typeOf(call)) {
@@ -442,6 +458,7 @@ var bufferPerCall = &Rule{
 			case loop != nil:
 				f.title = "buffer allocated in every round"
 				f.advice = "make it before the loop, and cut it to [:0] in each round"
+				f.noFix = "it is not made empty with a constant capacity, so an earlier round may have left it too small"
 				if len(call.Args) == 3 && p.src(call.Args[1]) == "0" && p.statement(loop) == loop && p.isConst(call.Args[2]) {
 					f.fixes = p.fix(report.Ownership, "make it before the loop", before(loop, p.src(st)+"\n"), replace(st, fmt.Sprintf("%s = %s[:0]", b.Name(), b.Name())))
 				}

@@ -9,6 +9,8 @@ import (
 var reflectBinary = &Rule{
 	Name: "binary-reflect", Rank: 38, PerCall: true,
 	Doc: "numbers are read or written through encoding/binary.Read and Write",
+
+	NoFix: "the size and order of all fields would have to be written out by hand",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.calls(call, "encoding/binary.Read", "encoding/binary.Write") == nil || len(call.Args) != 3 {
@@ -33,6 +35,8 @@ var reflectBinary = &Rule{
 var reflectHot = &Rule{
 	Name: "reflect-hot", Rank: 28,
 	Doc: "reflection on a hot path",
+
+	NoFix: "which types it is given is only known when the program runs",
 	Find: func(p *Pass) {
 		lines := map[int]bool{}
 		each(p, func(call *ast.CallExpr) {

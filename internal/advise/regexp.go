@@ -12,6 +12,8 @@ import (
 var regexpPerCall = &Rule{
 	Name: "regexp-per-call", Rank: 22, PerCall: true,
 	Doc: "a regular expression that is always the same is compiled for every call",
+
+	NoFix: "the pattern is not the same for every call",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			switch {
@@ -40,12 +42,20 @@ func (p *Pass) compiledRegexp(call *ast.CallExpr) {
 		f.claim = fmt.Sprintf("regexp.%s parses and compiles a pattern that is not known before; if there are few different ones, each is compiled many times", name)
 		f.advice = "keep what was compiled, by pattern, in a map of limited size behind a mutex, or in a sync.Map"
 		f.risk = "a map of patterns that users send grows without end, unless it has a limit"
+		f.noFix = p.src(call.Args[0]) + " is not a constant, so there may be any number of patterns"
 		p.report(call, c, f)
 		return
 	}
 	f.claim = fmt.Sprintf("regexp.%s parses and compiles %s anew each time; a Regexp is safe for use by several goroutines and never changes, so one is enough", name, shownPattern(pattern))
 	f.advice = "compile it once, in a variable of the package"
-	if _, err := regexp.Compile(pattern); err == nil && strings.HasPrefix(name, "Must") && !p.mentions("Longest") {
+	switch _, err := regexp.Compile(pattern); {
+	case err != nil:
+		f.noFix = "the pattern does not compile, so the program would end when it starts"
+	case !strings.HasPrefix(name, "Must"):
+		f.noFix = fmt.Sprintf("regexp.%s returns an error, which a variable of the package cannot hand on", name)
+	case p.mentions("Longest"):
+		f.noFix = "the package calls Longest, which changes a Regexp for all who use it"
+	default:
 		v := p.newName(lowerFirst(p.decl.Name.Name) + "RE")
 		f.fixes = p.fix(report.Mechanical, "compile it once, in a variable of the package",
 			p.declare("var "+v+" = "+p.src(call)), replace(call, v))
@@ -66,6 +76,7 @@ func (p *Pass) matchedRegexp(call *ast.CallExpr) {
 	if !ok {
 		f.claim = fmt.Sprintf("regexp.%s compiles its pattern for every call", name)
 		f.advice = "keep what was compiled, by pattern, in a map of limited size"
+		f.noFix = p.src(call.Args[0]) + " is not a constant, so there may be any number of patterns"
 		p.report(call, c, f)
 		return
 	}
@@ -73,7 +84,12 @@ func (p *Pass) matchedRegexp(call *ast.CallExpr) {
 	f.advice = "compile it once, in a variable of the package, and call its method"
 	// The error is always nil when the pattern is good.
 	assign, isAssign := p.parent(call).(*ast.AssignStmt)
-	if _, err := regexp.Compile(pattern); err == nil && isAssign && len(assign.Lhs) == 2 && isBlank(assign.Lhs[1]) && len(assign.Rhs) == 1 {
+	switch _, err := regexp.Compile(pattern); {
+	case err != nil:
+		f.noFix = "the pattern does not compile, so each call returns an error"
+	case !isAssign || len(assign.Lhs) != 2 || len(assign.Rhs) != 1 || !isBlank(assign.Lhs[1]):
+		f.noFix = fmt.Sprintf("the error of regexp.%s is used, and the method of a Regexp returns none", name)
+	default:
 		v := p.newName(lowerFirst(p.decl.Name.Name) + "RE")
 		pkg := p.src(call.Fun.(*ast.SelectorExpr).X)
 		f.fixes = p.fix(report.Mechanical, "compile it once, in a variable of the package",

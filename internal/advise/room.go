@@ -17,6 +17,8 @@ func growing() func(*chain) bool { return allocates("growslice") }
 var preallocSlice = &Rule{
 	Name: "prealloc-slice", Rank: 4,
 	Doc: "a slice grows step by step to a length that is known before",
+
+	NoFix: "how many elements there will be is not known before the loop",
 	Find: func(p *Pass) {
 		each(p, func(loop ast.Stmt) {
 			body := bodyOf(loop)
@@ -166,11 +168,11 @@ func (p *Pass) makeRoom(g *growth, f *finding) []report.Fix {
 	n, exact, ok := p.atMost(g.loop)
 	at := p.statement(g.loop)
 	if !ok || at == nil {
-		return nil
+		return p.no("how many rounds the loop has is not known before it begins")
 	}
 	all := g.perRound(p)
 	if !strings.HasPrefix(n, "len(") && (all == 0 || returns(g.body)) {
-		return nil // a number may be any, and the loop is left long before
+		return p.no("%s may be any number, and the loop may be left, or append nothing, long before", n)
 	}
 	title := "make room for all of it"
 	if all == 0 || !exact {
@@ -186,7 +188,7 @@ func (p *Pass) makeRoom(g *growth, f *finding) []report.Fix {
 	decl, value := p.declared(g.s)
 	_, isVar := decl.(*ast.DeclStmt)
 	if p.hasRoom(value) {
-		return nil
+		return p.no("%s has room already", g.s.Name())
 	}
 	if decl != nil && value != nil && p.follows(g.loop, decl) {
 		if lit, isLit := value.(*ast.CompositeLit); isLit && len(lit.Elts) == 0 {
@@ -200,7 +202,7 @@ func (p *Pass) makeRoom(g *growth, f *finding) []report.Fix {
 	case all == 0 && isVar && value == nil:
 		return p.roomAtFirst(g, title, n)
 	case all == 0 && !p.fresh(g.s):
-		return nil // it may well have room
+		return p.no("%s may well have room from before, and not every round appends", g.s.Name())
 	case !p.unit.atLeast(21): // which has slices.Grow
 		return p.roomForNil(g, title, n)
 	}
@@ -232,14 +234,14 @@ func returns(body *ast.BlockStmt) bool {
 func (p *Pass) roomAtFirst(g *growth, title, n string) []report.Fix {
 	t, ok := types.Unalias(g.s.Type()).(*types.Slice)
 	if !ok {
-		return nil
+		return p.no("%s has a type of its own", g.s.Name())
 	}
 	s := g.s.Name()
 	elem := types.TypeString(t.Elem(), p.qualifier())
 	var edits []edit
 	for _, st := range g.all {
 		if p.statement(st) != ast.Stmt(st) {
-			return nil
+			return p.no("something is appended to %s in the head of another statement", s)
 		}
 		edits = append(edits, before(st, fmt.Sprintf("if %s == nil {\n%s = make([]%s, 0, %s)\n}\n", s, s, elem, n)))
 	}
@@ -254,11 +256,9 @@ func (p *Pass) roomForNil(g *growth, title, n string) []report.Fix {
 	_, isVar := decl.(*ast.DeclStmt)
 	isNil := isVar && value == nil || decl == nil && p.isParamResult(s)
 	t, isSlice := types.Unalias(s.Type()).(*types.Slice)
-	if !isNil || !isSlice || p.statement(g.loop) != g.loop || p.captured(s, p.decl.Body) || p.loop(g.loop) != nil {
-		return nil
-	}
-	if first := p.uses(s); len(first) == 0 || first[0].Pos() < g.loop.Pos() {
-		return nil
+	first := p.uses(s)
+	if !isNil || !isSlice || p.statement(g.loop) != g.loop || p.captured(s, p.decl.Body) || p.loop(g.loop) != nil || len(first) == 0 || first[0].Pos() < g.loop.Pos() {
+		return p.no("the module is for a Go older than 1.21, which has no slices.Grow, and %s may have elements before the loop", s.Name())
 	}
 	room := p.localName("n")
 	elem := types.TypeString(t.Elem(), p.qualifier())

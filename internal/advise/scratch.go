@@ -14,6 +14,8 @@ import (
 var scratchPerCall = &Rule{
 	Name: "scratch-per-call", Rank: 2, PerCall: true,
 	Doc: "lists that are only needed inside a function are made for every call",
+
+	NoFix: "the lists would have to be cleared where the code now relies on them being new",
 	Find: func(p *Pass) {
 		var made []ast.Node
 		var names []string
@@ -62,7 +64,7 @@ var scratchPerCall = &Rule{
 			f.fixes = p.shortOnStack(made)
 		}
 		if len(f.fixes) == 0 {
-			p.why = "the lists would have to be cleared where the code now relies on them being new"
+			p.no("%s would have to be cleared where the code now relies on them being new", strings.Join(names, ", "))
 		}
 		p.report(where, sum, f)
 	},
@@ -125,6 +127,8 @@ func (p *Pass) measured(v *types.Var) bool {
 var bufferPerRound = &Rule{
 	Name: "list-per-round", Rank: 5,
 	Doc: "a list is begun anew in each round of a loop, with nothing to grow from",
+
+	NoFix: "another variable of the function has the same name, or the loop has a label",
 	Find: func(p *Pass) {
 		each(p, func(st *ast.DeclStmt) {
 			g := st.Decl.(*ast.GenDecl)

@@ -10,6 +10,8 @@ import (
 var falseSharing = &Rule{
 	Name: "false-sharing", Rank: 47,
 	Doc: "goroutines count in words that share a cache line",
+
+	NoFix: "padding would change the type of the elements, and all that use them",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			fn := p.callee(call)
@@ -42,6 +44,7 @@ var falseSharing = &Rule{
 				claim:  fmt.Sprintf("%s are %d bytes each, so several of them share the 64 bytes that processors hand each other: who writes one takes the others away", p.src(index.X), size),
 				advice: "count in a variable of the goroutine, and add it up in the end; or pad each counter to 64 bytes, or 128 on some processors",
 				risk:   "it shows with several processors only; padding takes memory",
+				noFix:  fmt.Sprintf("the elements of %s would need another type, and all that use them have to change with it", p.src(index.X)),
 			})
 		})
 	},

@@ -12,6 +12,8 @@ import (
 var sortReflect = &Rule{
 	Name: "sort-reflect", Rank: 19,
 	Doc: "sort.Slice swaps by reflection and compares through a closure",
+
+	NoFix: "Less does more than to compare elements, or one field of them",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.calls(call, "sort.Slice", "sort.SliceStable", "sort.Sort", "sort.Stable") == nil {
@@ -29,6 +31,7 @@ var sortReflect = &Rule{
 			case !p.unit.atLeast(21):
 				p.why = "the module is for a Go older than 1.21, which has no package slices"
 			case len(call.Args) == 2:
+				p.no("Less is not written out where the slice is sorted")
 				if less, ok := ast.Unparen(call.Args[1]).(*ast.FuncLit); ok {
 					f.fixes = p.sortedSlice(call, call.Args[0], call.Args[0], less.Type, less.Body, stable)
 				}
@@ -49,7 +52,7 @@ func (p *Pass) sortedList(call *ast.CallExpr, stable bool) []report.Fix {
 	}
 	named, ok := types.Unalias(t).(*types.Named)
 	if !ok {
-		return nil
+		return p.no("what type %s has is only known when the program runs", p.src(list))
 	}
 	methods := map[string]*ast.FuncDecl{}
 	for _, f := range p.unit.files {
@@ -64,8 +67,13 @@ func (p *Pass) sortedList(call *ast.CallExpr, stable bool) []report.Fix {
 		}
 	}
 	less, swap, length := methods["Less"], methods["Swap"], methods["Len"]
-	if less == nil || swap == nil || length == nil || len(less.Recv.List[0].Names) == 0 || !p.swaps(swap) || !p.countsAll(length) {
-		return nil
+	switch {
+	case less == nil || swap == nil || length == nil || len(less.Recv.List[0].Names) == 0:
+		return p.no("the methods of %s are not all in this package, with a receiver that is no pointer", named.Obj().Name())
+	case !p.swaps(swap):
+		return p.no("%s.Swap does more than to swap two elements", named.Obj().Name())
+	case !p.countsAll(length):
+		return p.no("%s.Len returns something else than the length of the list", named.Obj().Name())
 	}
 	return p.sortedSlice(call, list, less.Recv.List[0].Names[0], less.Type, less.Body, stable)
 }
@@ -101,16 +109,20 @@ func (p *Pass) countsAll(m *ast.FuncDecl) bool {
 // sortedSlice is a fix for a comparison of elements, or of one field of them: list is what is sorted, and slice what it is called in the
 // function that compares.
 func (p *Pass) sortedSlice(call *ast.CallExpr, list, slice ast.Expr, signature *ast.FuncType, body *ast.BlockStmt, stable bool) []report.Fix {
+	const more = "Less does more than to compare two elements, or one field of them, with < or >"
 	if len(body.List) != 1 {
-		return nil
+		return p.no(more)
 	}
 	ret, ok := body.List[0].(*ast.ReturnStmt)
 	if !ok || len(ret.Results) != 1 {
-		return nil
+		return p.no(more)
 	}
 	less, ok := ast.Unparen(ret.Results[0]).(*ast.BinaryExpr)
-	if !ok || less.Op != token.LSS && less.Op != token.GTR || !isBasic(p.typeOf(less.X), types.IsInteger|types.IsString) {
-		return nil // a NaN is less than nothing there, and than everything here
+	if !ok || less.Op != token.LSS && less.Op != token.GTR {
+		return p.no(more)
+	}
+	if !isBasic(p.typeOf(less.X), types.IsInteger|types.IsString) {
+		return p.no("Less compares floating-point numbers, and cmp.Compare has another place for NaN")
 	}
 	var names []*ast.Ident
 	for _, field := range signature.Params.List {
@@ -118,13 +130,13 @@ func (p *Pass) sortedSlice(call *ast.CallExpr, list, slice ast.Expr, signature *
 	}
 	of, isSlice := p.typeOf(list).Underlying().(*types.Slice)
 	if len(names) != 2 || !isSlice || !p.simple(list) {
-		return nil
+		return p.no("%s is not a slice in a variable", p.src(list))
 	}
 	x, fieldX := p.element(less.X, slice)
 	y, fieldY := p.element(less.Y, slice)
 	i, j := p.info().Defs[names[0]], p.info().Defs[names[1]]
 	if x == nil || y == nil || fieldX != fieldY {
-		return nil
+		return p.no(more)
 	}
 	up := less.Op == token.LSS
 	switch {
@@ -132,7 +144,7 @@ func (p *Pass) sortedSlice(call *ast.CallExpr, list, slice ast.Expr, signature *
 	case x == j && y == i:
 		up = !up
 	default:
-		return nil
+		return p.no(more)
 	}
 	src := p.src(list)
 	if fieldX == "" && up && !stable {

@@ -14,6 +14,8 @@ import (
 var concatLoop = &Rule{
 	Name: "concat-loop", Rank: 15,
 	Doc: "a text grows in a loop, and is copied whole each time",
+
+	NoFix: "the loop does more with the text than to add to it",
 	Find: func(p *Pass) {
 		type growth struct {
 			loop ast.Stmt
@@ -68,6 +70,7 @@ func (p *Pass) grownText(loop ast.Stmt, s *types.Var, all []*ast.AssignStmt) {
 	if front {
 		f.claim += "; what is added comes in front, so a Builder alone does not help"
 		f.advice = "find out how much is to be added, and add it once"
+		f.noFix = "the loop does more than to add one text in front until there is enough"
 		if len(all) == 1 {
 			f.fixes = p.padded(loop, s, worst)
 		}
@@ -120,7 +123,7 @@ func (p *Pass) built(loop ast.Stmt, s *types.Var) []report.Fix {
 		return nil
 	}
 	if b, ok := types.Unalias(s.Type()).(*types.Basic); !ok || b.Kind() != types.String {
-		return nil
+		return p.no("%s has a type of its own, and String returns a string", s.Name())
 	}
 	b := p.localName("text")
 	var edits []edit
@@ -287,6 +290,8 @@ func (p *Pass) filledUp(l *ast.ForStmt, s *types.Var, pad, n ast.Expr, oneByte b
 var splitOne = &Rule{
 	Name: "split-one", Rank: 25,
 	Doc: "a text is split whole for one part of it, or to go through the parts once",
+
+	NoFix: "the parts are used in a way that a function without a slice does not serve",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if p.calls(call, "strings.Split", "strings.Fields") != nil {
@@ -319,6 +324,9 @@ func (p *Pass) splitText(call *ast.CallExpr) {
 		}
 		f.claim += ", and only the first is used"
 		f.advice = "strings.Cut finds it without a slice"
+		if f.noFix = "the part is not given to a variable at once"; !known {
+			f.noFix = notFixed(p.src(call.Args[1]))
+		}
 		assign, ok := p.parent(up).(*ast.AssignStmt)
 		if known && ok && len(assign.Lhs) == 1 && len(assign.Rhs) == 1 && (assign.Tok == token.DEFINE || assign.Tok == token.ASSIGN) {
 			f.fixes = p.fix(report.Mechanical, "cut it", edit{assign.Lhs[0].End(), assign.Lhs[0].End(), ", _, _"},
@@ -331,6 +339,9 @@ func (p *Pass) splitText(call *ast.CallExpr) {
 		f.title = "text split into a slice to go through it once"
 		f.claim += ", which the loop goes through once"
 		f.advice = fmt.Sprintf("strings.%sSeq finds each part when it is its turn", name)
+		if f.noFix = "the loop does not declare a variable for the parts"; !p.unit.atLeast(24) {
+			f.noFix = fmt.Sprintf("the module is for a Go older than 1.24, which has no strings.%sSeq", name)
+		}
 		if up.Value != nil && up.Tok == token.DEFINE && p.unit.atLeast(24) {
 			f.fixes = p.fix(report.Mechanical, "find each part when it is its turn", edit{up.Key.Pos(), up.Value.End(), p.src(up.Value)},
 				edit{call.Fun.End(), call.Fun.End(), "Seq"})
@@ -341,6 +352,7 @@ func (p *Pass) splitText(call *ast.CallExpr) {
 		}
 		f.claim += ", and they are only counted"
 		f.advice = "strings.Count counts what is between them"
+		f.noFix = notFixed(p.src(call.Args[1]))
 		if known {
 			f.fixes = p.fix(report.Mechanical, "count", replace(up, fmt.Sprintf("(%s.Count(%s, %s) + 1)", p.src(call.Fun.(*ast.SelectorExpr).X), p.src(call.Args[0]), p.src(call.Args[1]))))
 		}
@@ -350,9 +362,16 @@ func (p *Pass) splitText(call *ast.CallExpr) {
 	p.report(call, c, f)
 }
 
+// notFixed says why what a separator is has to be known: Split takes a text apart letter by letter where it is empty.
+func notFixed(sep string) string {
+	return sep + " is not a constant, and Split does something else where it is empty"
+}
+
 var equalFold = &Rule{
 	Name: "equal-fold", Rank: 24,
 	Doc: "texts are made lower case, or upper case, only to be compared",
+
+	NoFix: "EqualFold takes a few letters for the same that ToLower and ToUpper do not",
 	Find: func(p *Pass) {
 		each(p, func(e *ast.BinaryExpr) {
 			if e.Op != token.EQL && e.Op != token.NEQ {
@@ -372,7 +391,14 @@ var equalFold = &Rule{
 			if at == nil {
 				text, at = e.X, b
 			}
-			if s, ok := p.text(text); ok && (a == nil) != (b == nil) && foldsAlike(s, p.callee(at).Name()) {
+			s, ok := p.text(text)
+			switch {
+			case !ok:
+				f.noFix = fmt.Sprintf("%s is not a constant, and EqualFold takes a few letters for the same that %s does not", p.src(text), p.callee(at).Name())
+			case a != nil && b != nil:
+			case !foldsAlike(s, p.callee(at).Name()):
+				f.noFix = fmt.Sprintf("EqualFold does not say the same of all texts that are compared with %q", s)
+			default:
 				not := map[token.Token]string{token.NEQ: "!"}[e.Op]
 				f.risk = "none: no letter beside a to z is taken for one in this text by one and not by the other"
 				f.fixes = p.fix(report.Mechanical, "compare without making a text", replace(e, fmt.Sprintf("%s%s.EqualFold(%s, %s)", not, p.src(at.Fun.(*ast.SelectorExpr).X), p.src(at.Args[0]), p.src(text))))
@@ -412,6 +438,8 @@ var twins = map[string]bool{
 var conversionCopy = &Rule{
 	Name: "conversion-copy", Rank: 9,
 	Doc: "a text is copied to bytes, or bytes to a text, for a function that has a twin for the other",
+
+	NoFix: "the function has no twin that takes what there is",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if s := p.bytesOf(call); s != nil && !p.isConst(s) {
@@ -454,6 +482,7 @@ func (p *Pass) copiedText(conv *ast.CallExpr, s ast.Expr) {
 		f.fixes = p.fix(report.Mechanical, "take the function for texts", replace(up, fmt.Sprintf("strings.%s(%s, %s)", fn.Name(), p.src(s), text)))
 	case p.calls(up, "bytes.NewReader") != nil:
 		f.advice = "strings.NewReader reads a text without a copy"
+		f.noFix = "the reader is not given to an interface, and a *strings.Reader is of another type"
 		if outer, ok := p.parent(up).(*ast.CallExpr); ok && p.interfaceParam(outer, up) {
 			p.need("strings")
 			f.fixes = p.fix(report.Mechanical, "read the text", replace(up, "strings.NewReader("+p.src(s)+")"))
@@ -471,6 +500,7 @@ func (p *Pass) copiedText(conv *ast.CallExpr, s ast.Expr) {
 			f.also = append(f.also, e)
 			edits = append(edits, before(e, "string("), after(e, ")"))
 		}
+		f.noFix = fn.Name() + " is in another file"
 		if _, file := p.declOf(fn); file == p.file {
 			f.fixes = p.fix(report.Mechanical, "give package fmt a copy", edits...)
 		}
@@ -523,6 +553,7 @@ func (p *Pass) copiedBytes(conv *ast.CallExpr, b ast.Expr) {
 		f.fixes = p.fix(report.Mechanical, "write the bytes", edit{up.Fun.(*ast.SelectorExpr).Sel.Pos(), up.End(), "Write(" + p.src(b) + ")"})
 	case p.calls(up, "io.WriteString") != nil && at == 1:
 		f.advice = "Write takes bytes"
+		f.noFix = p.src(up.Args[0]) + " is no variable, whose Write could be called"
 		if !p.addressed(up.Args[0]) {
 			f.fixes = p.fix(report.Mechanical, "write the bytes", replace(up, fmt.Sprintf("%s.Write(%s)", p.src(up.Args[0]), p.src(b))))
 		}
@@ -536,6 +567,7 @@ func (p *Pass) copiedBytes(conv *ast.CallExpr, b ast.Expr) {
 		f.fixes = p.fix(report.Mechanical, "take the function for bytes", replace(up, fmt.Sprintf("bytes.%s(%s, %s)", fn.Name(), p.src(b), second)))
 	case p.calls(up, "strings.NewReader") != nil:
 		f.advice = "bytes.NewReader reads bytes without a copy, as long as nobody changes them"
+		f.noFix = fmt.Sprintf("somebody may change %s before all of it is read", p.src(b))
 	default:
 		return
 	}

@@ -16,6 +16,8 @@ const fewBytes = 64
 var textRoom = &Rule{
 	Name: "text-room", Rank: 4,
 	Doc: "a Builder or Buffer grows step by step",
+
+	NoFix: "how long the text will be is not known before",
 	Find: func(p *Pass) {
 		seen := map[*types.Var]bool{}
 		each(p, func(call *ast.CallExpr) {

@@ -14,6 +14,8 @@ import (
 var channelUpFront = &Rule{
 	Name: "channel-up-front", Rank: 45,
 	Doc: "all jobs are made and put into a channel before anybody works on them",
+
+	NoFix: "how the jobs are made may depend on when they are received",
 	Find: func(p *Pass) {
 		each(p, func(st *ast.AssignStmt) {
 			if len(st.Rhs) != 1 || len(st.Lhs) != 1 {

@@ -13,6 +13,8 @@ import (
 var writeJoined = &Rule{
 	Name: "write-joined", Rank: 13,
 	Doc: "a text is put together as a string, or by fmt, only to be written",
+
+	NoFix: "only package fmt knows how some of the parts are printed",
 	Find: func(p *Pass) {
 		each(p, func(call *ast.CallExpr) {
 			if arg, w := p.written(call); arg != nil {
@@ -160,6 +162,8 @@ func (p *Pass) formattedWrite(call *ast.CallExpr) {
 	}
 	if ok && dynamic(list) > 0 {
 		f.fixes = p.appended(call, w, list)
+	} else if ok {
+		f.noFix = "it writes the same text each time, which needs no fmt at all"
 	}
 	p.report(call, c, f)
 }

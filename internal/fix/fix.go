@@ -278,7 +278,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 		return nil
 	}
 	if len(f.Fixes) == 0 {
-		return left("no patch: %s", cmp.Or(f.NoFix, "it would change what the program means; "+f.Advice))
+		return left("no patch: %s", f.NoFix)
 	}
 	x.Fix, x.Grade, x.Patch = f.Fixes[0].Title, f.Fixes[0].Grade, f.Fixes[0].Patch
 	if ctx.Err() != nil {

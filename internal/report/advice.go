@@ -35,7 +35,7 @@ type Finding struct {
 	Escape   string     `json:"escape,omitempty"` // why the value is on the heap, where that was found out
 	Advice   string     `json:"advice,omitempty"` // what to do, in words
 	Fixes    []Fix      `json:"fixes,omitempty"`  // variants, the safest first
-	NoFix    string     `json:"no_fix,omitempty"` // why there is no patch, where there could be one
+	NoFix    string     `json:"no_fix,omitempty"` // why there is no patch: in a sentence, and only then
 	Risk     string     `json:"risk"`
 	Live     bool       `json:"live,omitempty"` // what it saves is held, not made: it shows in how much of the heap is in use
 	Proof    string     `json:"proof"`          // how the fix is to be proven, or was
