@@ -314,7 +314,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 		}
 		if err := r.prove(ctx, y); err != nil {
 			if ctx.Err() != nil {
-				x.Reason = "the time was over while it was tried"
+				x.Reason = y.cutShort()
 				r.out.Left = append(r.out.Left, x)
 				return ctx.Err()
 			}

@@ -40,6 +40,9 @@ type trial struct {
 	stale   bool          // the next round makes it anew
 	costs   []string      // what got a little worse for what was won
 	score   float64       // what is left of the time, or of the allocations; the less the better
+
+	doing string // what was begun last, and when
+	since time.Time
 }
 
 // trial makes the patch of a fix, on top of what was kept.
@@ -169,7 +172,10 @@ func (r *run) prove(ctx context.Context, y *trial) (err error) {
 	opt := prove.Options{
 		Time: r.opt.Each, Executions: r.opt.Calls, Seed: r.opt.Seed, Stop: true, Tests: &r.tests,
 		Flags: r.build,
-		Say:   func(s string) { r.opt.Say(about + s) },
+		Say: func(s string) {
+			y.doing, y.since = s, time.Now()
+			r.opt.Say(about + s)
+		},
 		Faster: func(ctx context.Context, race prove.Race) (prove.Speed, error) {
 			race.NoWhy, race.Live = true, y.finding.Live
 			if !race.Generated { // those in the tests, which are there in the end as well
@@ -373,6 +379,39 @@ func (y *trial) judge() {
 		return
 	}
 	y.gains()
+	if y.reason != "" && !y.decided {
+		y.reason += "; " + y.passed()
+	}
+}
+
+// passed says what speaks for a patch that is not decided, how long each of it took, and for how long benchmarks ran in vain.
+func (y *trial) passed() string {
+	var parts []string
+	took := func(what string, d time.Duration) {
+		switch {
+		case d >= time.Second:
+			what += " in " + d.Round(time.Second).String()
+		case d >= time.Second/10:
+			what += " in " + d.Round(time.Second/10).String()
+		}
+		parts = append(parts, what)
+	}
+	for _, c := range y.proof.Checks {
+		if c.Outcome == report.Passed {
+			took(strings.ReplaceAll(c.Name, ", ", " "), c.Took)
+		}
+	}
+	if n := y.proof.Executions; n > 0 && len(y.proof.Differences) == 0 {
+		took(fmt.Sprintf("%d calls without a difference", n), y.proof.Calling)
+	}
+	text := "nothing has passed yet"
+	if len(parts) > 0 {
+		text = "passed: " + strings.Join(parts, ", ")
+	}
+	if d := y.proof.Racing; d >= time.Second && len(y.rows()) > 0 {
+		text += fmt.Sprintf("; %v of benchmarks were not enough to decide", d.Round(time.Second))
+	}
+	return text
 }
 
 // unreached says what of a patch was not tried, though it has to be. What types prove needs no calls; who uses what is used
@@ -391,6 +430,18 @@ func (y *trial) unreached() string {
 		}
 	}
 	return ""
+}
+
+// cutShort says how far the patch was when the time was over.
+func (y *trial) cutShort() string {
+	text := "the time was over while it was tried"
+	if y.doing != "" {
+		text += fmt.Sprintf(": %s took %v so far", y.doing, time.Since(y.since).Round(time.Second/10))
+	}
+	if y.proof != nil {
+		text += "; " + y.passed()
+	}
+	return text
 }
 
 // doubts are what the proof leaves open.

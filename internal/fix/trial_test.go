@@ -2,7 +2,9 @@ package fix
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -80,5 +82,45 @@ func TestAskedAgain(t *testing.T) {
 	}
 	if rows[1].Verdict != report.Worse {
 		t.Error("what was measured first changed")
+	}
+}
+
+// A patch that is not decided says what it passed, how long that took, and for how long benchmarks ran; one that is refused for good
+// says why alone.
+func TestUndecidedSaysWhatPassed(t *testing.T) {
+	proof := func(rows ...report.CompareRow) *report.Proof {
+		return &report.Proof{
+			Checks: []report.Check{
+				{Name: "builds", Outcome: report.Passed, Took: 1300 * time.Millisecond}, {Name: "vet", Outcome: report.Passed, Took: 420 * time.Millisecond},
+				{Name: "tests, with -race", Outcome: report.Passed, Took: 12 * time.Second}, {Name: "race detector", Outcome: report.Passed},
+				{Name: "old tests on the new code", Outcome: report.Skipped},
+			},
+			Executions: 300, Calling: 8 * time.Second, Racing: 40*time.Second + 200*time.Millisecond, Speed: &report.Compare{Rows: rows},
+		}
+	}
+	const passed = "passed: builds in 1s, vet in 400ms, tests with -race in 12s, race detector, 300 calls without a difference in 8s"
+	open := row("a", "CPU time", 1.01, report.Undecided)
+	for _, tt := range []struct {
+		name string
+		y    *trial
+		want string
+	}{
+		{"open", &trial{proof: proof(open)}, "; --each gives more; " + passed + "; 40s of benchmarks were not enough to decide"},
+		{"no benchmark", &trial{proof: proof()}, "none could be generated; " + passed},
+		{"refused", &trial{proof: proof(row("a", "CPU time", 1.2, report.Worse))}, "slower: CPU time of a +20.0% (+18.0% to +22.0%)"},
+	} {
+		tt.y.fix = &report.Fix{Grade: report.Mechanical}
+		if tt.y.judge(); !strings.HasSuffix(tt.y.reason, tt.want) {
+			t.Errorf("%s: %q; want it to end %q", tt.name, tt.y.reason, tt.want)
+		}
+	}
+	y := &trial{proof: proof(), doing: "comparing how fast they are", since: time.Now().Add(-30 * time.Second)}
+	y.proof.Racing = 0
+	want := "the time was over while it was tried: comparing how fast they are took 30s so far; " + passed
+	if got := y.cutShort(); got != want {
+		t.Errorf("cut short: %q; want %q", got, want)
+	}
+	if got := (&trial{}).cutShort(); got != "the time was over while it was tried" {
+		t.Errorf("before anything was tried: %q", got)
 	}
 }

@@ -41,7 +41,7 @@ type Options struct {
 	Faster func(ctx context.Context, race Race) (Speed, error)
 }
 
-// Run compares the two versions of a change.
+// Run compares the two versions of a change. With an error, it returns what was found until then.
 func Run(ctx context.Context, c *Change, opt Options) (*report.Proof, error) {
 	opt.Time = cmp.Or(opt.Time, time.Minute)
 	if opt.Say == nil {
@@ -52,16 +52,16 @@ func Run(ctx context.Context, c *Change, opt Options) (*report.Proof, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{change: c, opt: opt, proof: &report.Proof{
+	r := &run{change: c, opt: opt, checked: began, proof: &report.Proof{
 		Old: c.Old.Name, New: c.New.Name, Seed: opt.Seed,
 		Checks: []report.Check{}, Differences: []report.Difference{}, Functions: []report.Tried{},
 	}}
-	if err := r.all(ctx); err != nil {
-		return nil, err
+	err := r.all(ctx)
+	if err == nil {
+		r.verdict()
 	}
-	r.verdict()
 	r.proof.Took = time.Since(began)
-	return r.proof, nil
+	return r.proof, err
 }
 
 // A run is one comparison on its way.
@@ -70,6 +70,8 @@ type run struct {
 	opt    Options
 	proof  *report.Proof
 	doubts []string // why it is not proven
+
+	checked time.Time // when the last check ended
 
 	unreached, partly []string                  // functions that changed
 	few               []string                  // those that were called too seldom
@@ -145,12 +147,15 @@ func (r *run) all(ctx context.Context) error {
 	for i, p := range pairs {
 		opt := r.opt
 		opt.Time = share(r.left, len(pairs)-i)
-		if err := r.compare(ctx, p, opt, func(side int) string { return workDir(work, i, side) }); err != nil {
+		err := r.compare(ctx, p, opt, func(side int) string { return workDir(work, i, side) })
+		if r.proof.Calling = time.Since(began); err != nil {
 			return fmt.Errorf("comparing package %s: %w", p.new.pkg.PkgPath, err)
 		}
 	}
 	if r.opt.Faster != nil && len(pairs) > 0 && !r.broken && !r.stops() {
-		return r.speed(ctx, pairs, time.Since(began))
+		began, took := time.Now(), time.Since(began)
+		defer func() { r.proof.Racing = time.Since(began) }()
+		return r.speed(ctx, pairs, took)
 	}
 	return nil
 }
@@ -162,7 +167,9 @@ func (r *run) stops() bool {
 }
 
 func (r *run) check(name string, o report.Outcome, detail string) {
-	r.proof.Checks = append(r.proof.Checks, report.Check{Name: name, Outcome: o, Detail: detail})
+	now := time.Now()
+	r.proof.Checks = append(r.proof.Checks, report.Check{Name: name, Outcome: o, Detail: detail, Took: now.Sub(r.checked)})
+	r.checked = now
 }
 
 // compare searches one package for differences.

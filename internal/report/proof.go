@@ -44,6 +44,8 @@ type Proof struct {
 	Functions   []Tried       `json:"functions"`
 	Executions  int           `json:"executions"`
 	Took        time.Duration `json:"took_nanos"`
+	Calling     time.Duration `json:"calling_nanos,omitempty"` // of that, for making the calls
+	Racing      time.Duration `json:"racing_nanos,omitempty"`  // and for the benchmarks
 	Seed        uint64        `json:"seed"`
 	Masked      []string      `json:"masked,omitempty"` // what the old version does not say the same each time
 	Notes       []string      `json:"notes,omitempty"`
@@ -64,9 +66,10 @@ type GeneratedCode struct {
 
 // A Check is something that a change has to pass: building, vet, tests.
 type Check struct {
-	Name    string  `json:"name"`
-	Outcome Outcome `json:"outcome"`
-	Detail  string  `json:"detail,omitempty"`
+	Name    string        `json:"name"`
+	Outcome Outcome       `json:"outcome"`
+	Detail  string        `json:"detail,omitempty"`
+	Took    time.Duration `json:"took_nanos,omitempty"` // since the check before it
 }
 
 // An Outcome is how a check ended.
