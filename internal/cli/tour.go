@@ -28,8 +28,9 @@ is found, patched and proven; and it is recorded once more. All of that is done 
 of its own, of which nothing stays but one page, the report: hone-tour.html, or
 hone-tour-2.html and so on when there is one already.
 
-It takes a minute and a half at most, and needs nothing but Go; the race detector needs a
-C compiler, too. What there was no time for, or what something is missing for, is named.`
+It takes about a minute and a half, and needs nothing but Go; the race detector needs a C
+compiler, too. Where the machine is busy or slow, it goes on until a patch is proven, for ten
+minutes at most. --budget sets a limit; what there was no time for then is named.`
 
 // tourFile is where the report goes unless told otherwise.
 const tourFile = "hone-tour.html"
@@ -46,7 +47,7 @@ func tourCommand(sys *System) *cobra.Command {
 		return cmd
 	}
 	var budget time.Duration
-	cmd.Flags().Var(&secondsFlag{&budget}, "budget", "how long all of it may take; 90s when not given")
+	cmd.Flags().Var(&secondsFlag{&budget}, "budget", "how long all of it may take; 90s when not given, or more until a patch is proven")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return usagef("hone record, hone advise and hone fix are for programs of your own", "hone tour brings its own program, and takes no %s", quoted(args[0]))
@@ -101,6 +102,7 @@ func runTour(cmd *cobra.Command, sys *System, budget time.Duration) (err error) 
 		Begin: func(s *tour.Step) { say.now(""); show.begin(s) },
 		Tried: tried(sys, say),
 		Done:  func(s *tour.Step) { say.now(""); show.done(s) },
+		Note:  func(text string) { say.now(""); fmt.Fprintf(sys.Err, "hone: %s\n", text) },
 	})
 	say.now("")
 	if errors.Is(err, exec.ErrNotFound) {

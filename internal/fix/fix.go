@@ -40,6 +40,7 @@ type Options struct {
 	DryRun bool          // write nothing
 	Commit string        // a branch to commit to, instead of writing; "" is none
 	Budget time.Duration // for all of it; 0 is ten minutes
+	Extra  time.Duration // beyond the budget, until a patch is kept
 	Each   time.Duration // for what is open-ended about one patch: looking for differences, and benchmarks; 0 is 15 s
 	Calls  int           // of each function, at most; 0 is as many as there is time for
 	Seed   uint64        // of what is made up
@@ -86,7 +87,7 @@ func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 	if err := r.flags(ctx); err != nil {
 		return nil, err
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, opt.Budget, errBudget)
+	limited, cancel := r.budget(ctx, began)
 	defer cancel()
 	if err = r.prepare(limited); err == nil {
 		err = r.all(limited)
@@ -121,6 +122,29 @@ func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 
 var errBudget = errors.New("the budget is used up")
 
+// budget returns a context that ends with the budget, or when a patch is kept after that, but not later than there is extra time for.
+func (r *run) budget(ctx context.Context, began time.Time) (context.Context, context.CancelFunc) {
+	r.end, r.last = began.Add(r.opt.Budget), began.Add(r.opt.Budget+r.opt.Extra)
+	limited, late := context.WithDeadlineCause(ctx, r.last, errBudget)
+	limited, stop := context.WithCancelCause(limited)
+	r.enough = func() { stop(errBudget) }
+	return limited, func() {
+		if r.timer != nil {
+			r.timer.Stop()
+		}
+		stop(nil)
+		late()
+	}
+}
+
+// kept says that a patch was: from now on, there is no extra time.
+func (r *run) kept() {
+	r.last = r.end
+	if r.timer == nil {
+		r.timer = time.AfterFunc(time.Until(r.end), r.enough)
+	}
+}
+
 // stopped reports whether an error says only that time was up: that of a context, or of a command that it ended.
 func stopped(err error) bool {
 	var exit *exec.ExitError
@@ -141,6 +165,11 @@ type run struct {
 	races  []prove.Race  // of what was kept
 	noise  noise         // when it was last found out
 	least  time.Duration // that a patch took; 0 when none was tried
+
+	end    time.Time   // of the budget
+	last   time.Time   // that something may be begun at
+	enough func()      // ends all of it
+	timer  *time.Timer // that calls enough at the end of the budget; nil until a patch was kept
 }
 
 // flags finds out with which flags benchmarks are built, so that all else is built in the same way.
@@ -163,9 +192,8 @@ func (r *run) flags(ctx context.Context) error {
 
 // short reports whether what is left of the budget is so little that it would be wasted: less than half of what any patch took. Those
 // behind the first take less, since the tests of the version before ran already.
-func (r *run) short(ctx context.Context) bool {
-	end, ok := ctx.Deadline()
-	return ok && r.least > 0 && time.Until(end) < r.least/2
+func (r *run) short() bool {
+	return r.least > 0 && time.Until(r.last) < r.least/2
 }
 
 // prepare finds out what would make all the work useless.
@@ -212,7 +240,7 @@ func (r *run) all(ctx context.Context) error {
 		case r.opt.Pick > 0:
 			r.out.Ended = fmt.Sprintf("finding %d was asked for", r.opt.Pick)
 			return nil
-		case r.short(ctx):
+		case r.short():
 			r.out.Ended = fmt.Sprintf("what is left of the budget of %v is too little for another patch; --budget gives more", r.opt.Budget)
 			return nil
 		case kept == 0:
@@ -284,7 +312,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 	if ctx.Err() != nil {
 		return left("the budget was used up before")
 	}
-	if r.short(ctx) {
+	if r.short() {
 		return left("what was left of the budget was too little; --budget gives more")
 	}
 	began := time.Now()
@@ -369,6 +397,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 		return err
 	}
 	r.out.Kept = append(r.out.Kept, x)
+	r.kept()
 	r.opt.Done(&x, true)
 	return nil
 }

@@ -56,7 +56,7 @@ func Run(ctx context.Context, c *Change, opt Options) (*report.Proof, error) {
 		Old: c.Old.Name, New: c.New.Name, Seed: opt.Seed,
 		Checks: []report.Check{}, Differences: []report.Difference{}, Functions: []report.Tried{},
 	}}
-	err := r.all(ctx)
+	err = r.all(ctx)
 	if err == nil {
 		r.verdict()
 	}

@@ -22,12 +22,15 @@ func (s *Step) Blocks() iter.Seq[report.Block] {
 	})
 }
 
-// Blocks says what was left out, and what to try next.
+// Blocks says what was left out or not as planned, and what to try next.
 func (t *Tour) Blocks() iter.Seq[report.Block] {
 	var out []report.Block
 	for _, l := range t.Left {
 		line, _, _ := strings.Cut(l, "\n")
 		out = append(out, report.Note{Text: report.Phrase{"left out: " + line}})
+	}
+	for _, n := range t.Notes {
+		out = append(out, report.Note{Text: report.Phrase{n}})
 	}
 	return slices.Values(append(out, report.Commands{Title: "on your own program", Items: Next}))
 }

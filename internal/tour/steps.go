@@ -210,18 +210,18 @@ func (g *guide) fixRaces(ctx context.Context) error {
 // fix tries patches, and keeps those that are proven.
 func (g *guide) fix(ctx context.Context) error {
 	const what = "fixing what costs"
-	budget := g.left(fixedTime)
-	if budget < leastFix {
+	if g.left(fixedTime) < leastFix {
 		g.leaveOut(what, errBudget)
 		return nil
 	}
+	budget := max(time.Until(g.soft)-fixedTime, time.Second)
 	limited, cancel := g.within(ctx, againTime)
 	defer cancel()
 	done := g.begin("fix what costs step by step, and prove each step", fmt.Sprintf("hone fix --each %v . -bench '%s'", eachTime, bench),
 		"A patch has to build, to pass vet and the tests, to do the same as before in calls that are made up, and to be faster or allocate less.")
 	f, err := fix.Run(limited, fix.Options{
 		Dir: g.pkg, Benchmarks: &capture.Benchmarks{Bench: bench, Args: []string{"-test.benchtime=300ms"}, Count: 1}, Refs: []string{"."},
-		Budget: budget, Each: eachTime, Hone: g.opt.Hone, Say: g.opt.Say, Done: g.opt.Tried,
+		Budget: budget, Extra: g.left(fixedTime) - budget, Each: eachTime, Hone: g.opt.Hone, Say: g.opt.Say, Done: g.opt.Tried,
 	})
 	if f == nil || ctx.Err() != nil {
 		return g.failed(ctx, limited, what, err)

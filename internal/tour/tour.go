@@ -20,13 +20,16 @@ import (
 // Options tune Run.
 type Options struct {
 	Dir    string        // an empty folder to work in
-	Budget time.Duration // for all of it; 0 is a minute and a half
+	Budget time.Duration // for all of it; 0 is a minute and a half, or more where nothing is proven until then
 	Hone   string        // version
 
 	Say   func(doing string)                   // is told what is being done; nil is nobody
 	Begin func(*Step)                          // is told of a step when it begins; nil is nobody
 	Tried func(patch *report.Fixed, kept bool) // is told what became of each patch; nil is nobody
 	Done  func(*Step)                          // is told what a step came to; nil is nobody
+	Note  func(text string)                    // is told what is not as planned, when it shows; nil is nobody
+
+	usual time.Duration // in place of a minute and a half
 }
 
 // A Tour is what came of it.
@@ -36,6 +39,7 @@ type Tour struct {
 	After  *Picture // with all that was kept; nil when nothing was, or there was no time for it
 	Took   time.Duration
 	Left   []string // what was left out, and why
+	Notes  []string // what was not as planned
 }
 
 // A Step is a part of the loop.
@@ -58,6 +62,7 @@ type Picture struct {
 
 const (
 	usualBudget = 90 * time.Second
+	mostBudget  = 10 * time.Minute // where nobody says how long it may take, and the machine is slow
 	loadTime    = 5 * time.Second
 	raceTime    = 3 * time.Second
 	eachTime    = 2 * time.Second           // for what is open-ended about one patch
@@ -73,7 +78,13 @@ var errBudget = errors.New("the time was over; --budget gives more")
 // left out; an error is what makes the rest pointless, or that it was interrupted.
 func Run(ctx context.Context, opt Options) (*Tour, error) {
 	began := time.Now()
-	opt.Budget = cmp.Or(opt.Budget, usualBudget)
+	planned, most := opt.Budget, opt.Budget
+	if planned == 0 {
+		planned, most = cmp.Or(opt.usual, usualBudget), mostBudget
+	}
+	if opt.Note == nil {
+		opt.Note = func(string) {}
+	}
 	if opt.Say == nil {
 		opt.Say = func(string) {}
 	}
@@ -90,7 +101,7 @@ func Run(ctx context.Context, opt Options) (*Tour, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &guide{opt: opt, dir: dir, end: began.Add(opt.Budget), out: &Tour{}}
+	g := &guide{opt: opt, dir: dir, planned: planned, soft: began.Add(planned), end: began.Add(most), out: &Tour{}}
 	defer g.close()
 	if g.pkg, err = unpack(dir); err != nil {
 		return nil, fmt.Errorf("unpacking the practice program: %w", err)
@@ -98,8 +109,14 @@ func Run(ctx context.Context, opt Options) (*Tour, error) {
 	if _, err := (gocmd.Command{Dir: g.pkg}).About(ctx); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context) error{g.record, g.look, g.findRaces, g.advise, g.fixRaces, g.fix, g.again} {
-		if err := step(ctx); err != nil {
+	for _, s := range []struct {
+		do   func(context.Context) error
+		rest time.Duration // that it and those behind it take on two idle processors, but for patches of what costs
+	}{
+		{g.record, 0}, {g.look, 0}, {g.findRaces, 40 * time.Second}, {g.advise, 30 * time.Second}, {g.fixRaces, 28 * time.Second}, {g.fix, leastFix + fixedTime}, {g.again, 0},
+	} {
+		g.late(s.rest)
+		if err := s.do(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -111,7 +128,10 @@ func Run(ctx context.Context, opt Options) (*Tour, error) {
 type guide struct {
 	opt      Options
 	dir, pkg string
-	end      time.Time
+	planned  time.Duration
+	soft     time.Time // when it is over as planned: from then on, nothing is begun that can be done without
+	end      time.Time // when it is over in any case
+	slow     bool      // it is said that it takes longer than planned
 	out      *Tour
 	first    *recording.Recording // the program as it was
 	races    *race.Search         // nil when there was none
@@ -133,6 +153,18 @@ func (g *guide) left(keep time.Duration) time.Duration { return time.Until(g.end
 // within returns a context that ends when no more time is left than what is kept.
 func (g *guide) within(ctx context.Context, keep time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithDeadlineCause(ctx, g.end.Add(-keep), errBudget)
+}
+
+// late says that it takes longer than planned, when as much is left to be done.
+func (g *guide) late(rest time.Duration) {
+	if g.slow || g.soft.Equal(g.end) || time.Until(g.soft) >= rest {
+		return
+	}
+	g.slow = true
+	text := fmt.Sprintf("this takes longer than %v here, since the processors are busy or slow, or Go's build cache is empty: "+
+		"the tour goes on until a patch is proven, for %v at most; --budget sets another limit", g.planned, mostBudget)
+	g.out.Notes = append(g.out.Notes, text)
+	g.opt.Note(text)
 }
 
 // leaveOut writes down what was not done, and why.

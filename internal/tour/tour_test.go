@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
 
@@ -150,5 +151,47 @@ func TestFixesOf(t *testing.T) {
 				t.Errorf("%s: there is %q in\n%s", tt.name, not, out.String())
 			}
 		}
+	}
+}
+
+// TestRunOnBusyMachine holds that the loop is finished where there is less time than planned, as on a machine that is busy with other
+// things: a patch is proven and kept, all steps are there, and it is said that it takes longer.
+func TestRunOnBusyMachine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and runs programs")
+	}
+	var said []string
+	got, err := Run(t.Context(), Options{Dir: t.TempDir(), Note: func(text string) { said = append(said, text) }, usual: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Notes) != 1 || !slices.Equal(got.Notes, said) || !strings.HasPrefix(got.Notes[0], "this takes longer than 1s here") {
+		t.Errorf("it says %q, and in the end %q; want once that it takes longer", said, got.Notes)
+	}
+	steps := map[string]string{}
+	for _, s := range got.Steps {
+		var out strings.Builder
+		for _, r := range s.Found {
+			if err := render.Text(&out, r, render.Options{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		steps[s.Title] = out.String()
+	}
+	for title, want := range map[string]string{
+		"record a server under load": "answered", "look where the time goes": "main.handleHi", "be advised": "hi.go:23",
+		"fix what costs step by step, and prove each step": " proven and kept, ", "record it again": "CPU time",
+	} {
+		if !strings.Contains(steps[title], want) {
+			t.Errorf("%s: there is no %q in %q", title, want, steps[title])
+		}
+	}
+	for _, l := range got.Left {
+		if !strings.HasPrefix(l, "the patch of ") && !strings.HasPrefix(l, "looking for races: ") {
+			t.Errorf("left out: %s", l)
+		}
+	}
+	if got.After == nil {
+		t.Error("there is no picture of what became of it")
 	}
 }
