@@ -162,7 +162,7 @@ func (g *guide) late(rest time.Duration) {
 	}
 	g.slow = true
 	text := fmt.Sprintf("this takes longer than %v here, since the processors are busy or slow, or Go's build cache is empty: "+
-		"the tour goes on until a patch is proven, for %v at most; --budget sets another limit", g.planned, mostBudget)
+		"the tour goes on until a patch is proven, for %.0f minutes at most; --budget sets another limit", g.planned, mostBudget.Minutes())
 	g.out.Notes = append(g.out.Notes, text)
 	g.opt.Note(text)
 }
