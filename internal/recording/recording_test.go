@@ -17,7 +17,7 @@ import (
 )
 
 // made returns a profile with one sample type for each value, and one function for each stack.
-func made(t *testing.T, types []profile.ValueType, samples map[string][]int64) *profile.Profile {
+func made(t testing.TB, types []profile.ValueType, samples map[string][]int64) *profile.Profile {
 	t.Helper()
 	b := profile.NewBuilder(profile.Header{SampleTypes: types})
 	names := make([]string, 0, len(samples))
@@ -67,7 +67,7 @@ var (
 )
 
 // folder writes a recording of three seconds.
-func folder(t *testing.T) string {
+func folder(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	put := func(kind string, from, to time.Duration, p *profile.Profile) {
@@ -107,7 +107,7 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-func write(t *testing.T, name, text string) {
+func write(t testing.TB, name, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		t.Fatal(err)
@@ -419,6 +419,10 @@ func FuzzSeries(f *testing.F) {
 
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte("PK\x03\x04"))
+	whole := packedFolder(f)
+	f.Add(whole)
+	f.Add(whole[:len(whole)-100])
+	f.Add(whole[:len(whole)/2])
 	f.Fuzz(func(t *testing.T, b []byte) {
 		name := filepath.Join(t.TempDir(), "x.hone")
 		if err := os.WriteFile(name, b, 0o600); err != nil {

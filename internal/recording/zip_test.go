@@ -14,7 +14,7 @@ import (
 )
 
 // packedFolder returns the recording of three seconds as one file.
-func packedFolder(t *testing.T) []byte {
+func packedFolder(t testing.TB) []byte {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "x.hone")
 	if err := Pack(folder(t), name); err != nil {
