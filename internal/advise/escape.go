@@ -21,7 +21,7 @@ func (t *tree) explain(out *report.Advice) {
 	logs := map[string]*escape.Log{}
 	for i := range out.Findings {
 		f := &out.Findings[i]
-		if i >= storied && f.Rule != mostObjects.Name {
+		if i >= storied && f.Rule != hotObjects.Name {
 			continue
 		}
 		if !slices.ContainsFunc(f.Savings, func(s report.Saving) bool {

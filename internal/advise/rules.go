@@ -56,5 +56,5 @@ var Rules = []*Rule{
 	leakedGoroutine,
 	hotCall, // these come last: they leave out what others speak of
 	hotAllocation,
-	mostObjects,
+	hotObjects,
 }

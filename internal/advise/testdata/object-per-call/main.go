@@ -17,7 +17,15 @@ func (l *list[T]) push(v T) *list[T] {
 	return &list[T]{v, l} // cost: [alloc_objects*3000] runtime.newobject; want
 }
 
+// It is the literal that is called often.
+func maker(parent int) func(int) *loop {
+	return func(header int) *loop {
+		return &loop{header, parent} // cost: [alloc_objects*3000] runtime.newobject; want
+	}
+}
+
 func main() {
+	fmt.Println(maker(1)(2).parent)
 	var l *list[int]
 	fmt.Println(newLoop(1).header, l.push(1).v)
 }

@@ -77,42 +77,42 @@ func TestMostObjectsAreNeverSilent(t *testing.T) {
 		"a conversion": {
 			src: "package main\n\nvar sink []string\n\nfunc keep(b []byte) {\n\tsink = append(sink[:0],\n\t\tstring(b))\n}\n\nfunc main() {\n\tfor {\n\t\tkeep([]byte(\"x\"))\n\t}\n}\n",
 			at:  "string(b)", fn: "main.keep", above: []any{"main.main", 12},
-			rule: "most-objects", says: []string{"90% of all objects come from here, of 32 bytes each on average: string(b)", "hone why-alloc main.go:7", "string(b) copies what it converts"}, saysNot: []string{"to an interface", "append may keep it"},
+			rule: "hot-objects", says: []string{"90% of all objects come from here, of 32 bytes each on average: string(b)", "hone why-alloc main.go:7", "string(b) copies what it converts"}, saysNot: []string{"to an interface", "append may keep it"},
 		},
 		"a line in the middle of a literal": {
 			src: "package main\n\ntype pair struct{ a, b *int }\n\nfunc two(x, y int) pair {\n\treturn pair{\n\t\ta: new(int),\n\t\tb: new(int),\n\t}\n}\n\nfunc main() {\n\tfor {\n\t\t_ = two(1, 2)\n\t}\n}\n",
-			at:  "a: new", fn: "main.two", above: []any{"main.main", 14}, rule: "most-objects", says: []string{"new(int)"},
+			at:  "a: new", fn: "main.two", above: []any{"main.main", 14}, rule: "hot-objects", says: []string{"new(int)"},
 		},
 		"a literal of a variable of the package": {
 			src: "package main\n\ntype node struct{ next *node }\n\nvar grow = func(n *node) *node {\n\tx := &node{next: n}\n\treturn x\n}\n\nfunc main() {\n\tvar n *node\n\tfor {\n\t\tn = grow(n)\n\t}\n}\n",
-			at:  "x := ", fn: "main.init.func1", above: []any{"main.main", 13}, rule: "most-objects", says: []string{"&node{"}, saysNot: []string{"runs once"},
+			at:  "x := ", fn: "main.init.func1", above: []any{"main.main", 13}, rule: "hot-objects", says: []string{"&node{"}, saysNot: []string{"runs once"},
 		},
 		"the value of a variable of the package": {
 			src: "package main\n\nimport \"strings\"\n\nvar words = strings.Fields(\"a b c\")\n\nfunc main() { println(len(words)) }\n",
-			at:  "var words", fn: "main.init", below: []any{"strings.Fields", 0}, rule: "most-objects",
+			at:  "var words", fn: "main.init", below: []any{"strings.Fields", 0}, rule: "hot-objects",
 			says: []string{"strings.Fields makes them", "the line runs once, when the program starts", "sync.OnceValue"},
 		},
 		"what runs once, before main": {
 			src: "package main\n\nvar table []*int\n\nfunc fill() {\n\ttable = []*int{new(int), new(int)}\n}\n\nfunc init() { fill() }\n\nfunc main() { println(len(table)) }\n",
-			at:  "table = ", fn: "main.fill", above: []any{"main.init.0", 9}, rule: "most-objects", says: []string{"the line runs once, when the program starts"},
+			at:  "table = ", fn: "main.fill", above: []any{"main.init.0", 9}, rule: "hot-objects", says: []string{"the line runs once, when the program starts"},
 		},
 		"the New of a pool": {
 			src: "package main\n\nimport \"sync\"\n\ntype server struct{ bufs sync.Pool }\n\nfunc newServer() *server {\n\treturn &server{bufs: sync.Pool{New: func() any {\n\t\treturn &[64]byte{}\n\t}}}\n}\n\nfunc (s *server) handle() int {\n\tb := s.bufs.Get().(*[64]byte)\n\tdefer s.bufs.Put(b)\n\treturn len(b)\n}\n\nfunc main() {\n\ts := newServer()\n\tfor {\n\t\ts.handle()\n\t}\n}\n",
 			at:  "return &[64]byte{}", fn: "main.newServer.func1", above: []any{"sync.(*Pool).Get", 0, "main.(*server).handle", 14, "main.main", 22},
-			rule: "most-objects", says: []string{"&[64]byte{}", "it is in the New of a sync.Pool, which Get calls when the pool is empty, here in main.(*server).handle"}, saysNot: []string{"call of newServer"},
+			rule: "hot-objects", says: []string{"&[64]byte{}", "it is in the New of a sync.Pool, which Get calls when the pool is empty, here in main.(*server).handle"}, saysNot: []string{"call of newServer"},
 		},
 		"what a package of another module calls back": {
 			src: "package main\n\nimport \"slices\"\n\nfunc order(list []string) {\n\tslices.SortFunc(list, func(a, b string) int {\n\t\treturn len(a+b) - len(b+a)\n\t})\n}\n\nfunc main() {\n\tfor {\n\t\torder([]string{\"a\", \"b\"})\n\t}\n}\n",
-			at:  "return len", fn: "main.order.func1", above: []any{"slices.SortFunc", 0, "main.order", 6, "main.main", 13}, rule: "most-objects", says: []string{"a + b"},
+			at:  "return len", fn: "main.order.func1", above: []any{"slices.SortFunc", 0, "main.order", 6, "main.main", 13}, rule: "hot-objects", says: []string{"a + b"},
 		},
 		"a literal on the line of its variable": {
 			src: "package main\n\nimport \"sync\"\n\nvar nodes = sync.Pool{New: func() any { return &[64]byte{} }}\n\nfunc main() {\n\tfor {\n\t\tnodes.Get()\n\t}\n}\n",
-			at:  "var nodes", fn: "main.init.func1", above: []any{"sync.(*Pool).Get", 0, "main.main", 9}, rule: "most-objects",
+			at:  "var nodes", fn: "main.init.func1", above: []any{"sync.(*Pool).Get", 0, "main.main", 9}, rule: "hot-objects",
 			says: []string{"it is in the New of a sync.Pool, which Get calls when the pool is empty, here in main.main"}, saysNot: []string{"once"},
 		},
 		"a loop before main": {
 			src: "package main\n\nvar table []*int\n\nfunc init() {\n\tfor range 9 {\n\t\ttable = append(table, new(int))\n\t}\n}\n\nfunc main() { println(len(table)) }\n",
-			at:  "table = ", fn: "main.init.0", rule: "most-objects", says: []string{"the line runs when the program starts"},
+			at:  "table = ", fn: "main.init.0", rule: "hot-objects", says: []string{"the line runs when the program starts"},
 		},
 		"no line has most": {
 			src: "package main\n\nfunc one() *int {\n\tx := new(int)\n\treturn x\n}\n\nfunc main() {\n\tfor {\n\t\tone()\n\t}\n}\n",

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// mostObjects speaks where all other rules are silent: whoever looks for what allocates must not be told that there is nothing, when one
+// hotObjects speaks where all other rules are silent: whoever looks for what allocates must not be told that there is nothing, when one
 // line makes more objects than all others together.
-var mostObjects = &Rule{
-	Name: "most-objects", Rank: 0, Last: true,
+var hotObjects = &Rule{
+	Name: "hot-objects", Rank: 0, Last: true,
 	Doc: "one line makes more objects than all others together",
 
 	NoFix: "why the values are on the heap decides what to change, and that may be in another function",
