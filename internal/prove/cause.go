@@ -2,6 +2,7 @@ package prove
 
 import (
 	"cmp"
+	"go/types"
 	"slices"
 )
 
@@ -20,15 +21,17 @@ func (f *search) ownKey(d *finding) string {
 }
 
 // cause returns the key of the declaration that a finding is most likely due to: the nearest one that changed and that the function uses,
-// or the function itself. One that was called without a difference is not to blame.
-func (f *search) cause(d *finding, found map[string][]*finding) string {
-	key := cmp.Or(f.ownKey(d), d.target.key)
+// or the function itself. One that was called without a difference is not to blame. When the function changed as well, it is only a guess
+// that holds where others have the same.
+func (f *search) cause(d *finding, found map[string][]*finding) (key string, guess bool) {
+	key = cmp.Or(f.ownKey(d), d.target.key)
 	if _, affected := f.changes[key]; !affected {
 		key = d.target.key // as for the methods of what a constructor made
 	}
+	itself := f.changes[key] == 0
 	seen := map[string]bool{key: true}
 	queue := []string{key}
-	nearest := ""
+	nearest, shared := "", ""
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
@@ -42,21 +45,68 @@ func (f *search) cause(d *finding, found map[string][]*finding) string {
 				continue
 			}
 			nearest = cmp.Or(nearest, used)
-			if f.blamed(used, d, found) {
-				if f.changes[key] > 0 {
-					return used
-				}
-				// Both changed: they have one cause where they show it in the same way.
-				if with := found[used]; with == nil || slices.ContainsFunc(with, func(o *finding) bool { return o.shape() == d.shape() }) {
-					return used
-				}
+			if f.isType(used) || !f.blamed(used, d, found) {
+				continue // a type changes together with all that there is about it
+			}
+			switch with := found[used]; {
+			case !itself:
+				return used, false
+			case slices.ContainsFunc(with, func(o *finding) bool { return o.shape() == d.shape() }):
+				return used, false
+			case with == nil && f.new.decls[used] != nil:
+				shared = cmp.Or(shared, used)
 			}
 		}
 	}
-	if f.changes[key] > 0 && nearest != "" {
-		return nearest
+	switch {
+	case !itself && nearest != "":
+		return nearest, false
+	case shared != "":
+		return shared, true
 	}
-	return key
+	return key, false
+}
+
+// causes returns what each finding is most likely due to.
+func (f *search) causes(list []*finding, found map[string][]*finding) map[*finding]string {
+	out := make(map[*finding]string)
+	guesses := make(map[string][]*finding)
+	for _, d := range list {
+		cause, guess := f.cause(d, found)
+		out[d] = cause
+		if guess {
+			id := cause + "\n" + d.shape()
+			guesses[id] = append(guesses[id], d)
+		}
+	}
+	for _, list := range guesses {
+		if first := f.ownKey(list[0]); !slices.ContainsFunc(list, func(d *finding) bool { return f.ownKey(d) != first }) {
+			for _, d := range list {
+				out[d] = cmp.Or(f.ownKey(d), d.target.key)
+			}
+		}
+	}
+	// What is due to something that is due to something else is due to that.
+	for _, d := range list {
+		for range len(list) {
+			with := found[out[d]]
+			if len(with) == 0 || out[with[0]] == out[d] || out[with[0]] == "" {
+				break
+			}
+			out[d] = out[with[0]]
+		}
+	}
+	return out
+}
+
+func (f *search) isType(key string) bool {
+	for _, v := range []*side{f.new, f.old} {
+		if d := v.decls[key]; d != nil {
+			_, ok := d.obj.(*types.TypeName)
+			return ok
+		}
+	}
+	return false
 }
 
 // blamed reports whether a declaration that changed may be why others differ: it cannot be called itself, or differs as well.
@@ -117,11 +167,10 @@ func (f *search) groups(list []*finding) []*group {
 	}
 	// What changed shows for itself first, each of its layers, and those who use it join it then.
 	var users []*finding
-	causes := make(map[*finding]string)
+	causes := f.causes(list, found)
 	first := make(map[string]string) // id of the first group of a cause
 	for _, d := range list {
-		cause := f.cause(d, found)
-		causes[d] = cause
+		cause := causes[d]
 		if f.ownKey(d) != cause {
 			users = append(users, d)
 			continue

@@ -96,6 +96,25 @@ func TestTwoCausesAreTwoAlarms(t *testing.T) {
 	if _, grave := alarmsOf(t, old, now, Options{Executions: 400}); len(grave) != 2 {
 		t.Errorf("%d alarms; want one of A and one of B: %+v", len(grave), grave)
 	}
+	// A type that changed is no cause: its methods differ each for itself. What uses one of them is no alarm of its own.
+	const (
+		list    = "package one\n\ntype Sum struct{ list []int }\n\nfunc (s *Sum) Add(n int8) int { s.list = append(s.list, int(n)); return len(s.list) }\nfunc (s *Sum) Last() int { if len(s.list) == 0 { return 0 }; return s.list[len(s.list)-1] }\n"
+		numbers = "package one\n\ntype Sum struct{ n, last int }\n\nfunc (s *Sum) Add(n int8) int { s.n++; s.last = int(n); return s.n - 1 }\nfunc (s *Sum) Last() int { return s.last + 1 }\n"
+		user    = "var old = regexp.MustCompile(`x`)\n\nfunc Empty(s string) bool { return !old.MatchString(s) }\n"
+		users   = "func Clean(s string) string { if Empty(s) { return \"\" }; return s }\n"
+	)
+	_, grave := alarmsOf(t, list, numbers, Options{Executions: 400})
+	functions := make(map[string]bool)
+	for _, d := range grave {
+		functions[d.Function] = true
+	}
+	if !functions["(*Sum).Add"] || !functions["(*Sum).Last"] {
+		t.Errorf("alarms are %+v; want those of Add and Last", grave)
+	}
+	_, grave = alarmsOf(t, "package one\n\nimport \"regexp\"\n\n"+user+users, "package one\n\nfunc Empty(s string) bool { return len(s) < 2 }\n"+users, Options{Executions: 400})
+	if len(grave) != 1 || grave[0].Function != "Empty" || len(grave[0].Also) != 1 {
+		t.Errorf("alarms are %+v; want that of Empty, and Clean with it", grave)
+	}
 }
 
 // Which version panics, or returns an error, is said at first sight.
