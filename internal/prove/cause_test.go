@@ -117,6 +117,21 @@ func TestTwoCausesAreTwoAlarms(t *testing.T) {
 	}
 }
 
+// A call that ends the process is told, and none behind it.
+func TestTheCallThatEndsTheProcessIsTold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and calls two versions of a package")
+	}
+	const (
+		old = "package one\n\ntype Ring struct{ size int }\n\nfunc New(size uint8) *Ring { return &Ring{int(size)} }\nfunc (r *Ring) Size() int { return r.size }\nfunc (r *Ring) Grow(n int8) { r.size += int(n) }\n"
+		now = "package one\n\ntype Ring struct{ size int }\n\nfunc New(size uint8) *Ring { if size == 7 { go panic(\"no\"); select {} }; return &Ring{int(size)} }\nfunc (r *Ring) Size() int { n := r.size; return n }\nfunc (r *Ring) Grow(n int8) { r.size += int(n) }\n"
+	)
+	_, grave := alarmsOf(t, old, now, Options{Executions: 3000, Only: "(*Ring).Size"})
+	if len(grave) != 1 || grave[0].Function != "New" || grave[0].Call != "New(7)" {
+		t.Errorf("alarms are %+v; want one, of New(7)", grave)
+	}
+}
+
 // Which version panics, or returns an error, is said at first sight.
 func TestKindsSayWhichVersion(t *testing.T) {
 	if testing.Short() {

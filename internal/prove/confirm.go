@@ -114,6 +114,12 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 			}
 			p = joined
 		}
+		if d.lines[0] == nil && !d.late {
+			if d, err = f.firstFatal(ctx, p, d); err != nil {
+				return nil, err
+			}
+			p = d.program
+		}
 		d.target, d.program, d.calls = t, p, f.states[t].executions
 		if f.seen[d.bucket()] == nil {
 			if ok, err := f.steady(ctx, d, 3); err != nil || !ok {
@@ -125,6 +131,21 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 	}
 	f.unsteady.add(t.name, f.briefly(p))
 	return nil, nil
+}
+
+// firstFatal cuts off the calls behind the one that ends a worker, which is to blame.
+func (f *search) firstFatal(ctx context.Context, p *worker.Program, d *finding) (*finding, error) {
+	for n := 1; n < len(p.Steps); n++ {
+		short := &worker.Program{Steps: p.Steps[:n]}
+		seen, err := f.replay(ctx, []*worker.Program{short}, 1, f.patience())
+		if err != nil {
+			return nil, err
+		}
+		if c := f.compare(short, seen[0], seen[1]); c != nil && c.lines[0] == nil && c.old == d.old && c.new == d.new {
+			return c, nil
+		}
+	}
+	return d, nil
 }
 
 func late(s *worker.Seen) bool { return s.Status == worker.Late }

@@ -542,7 +542,6 @@ func (r *run) verdict() {
 	}
 	if len(r.few) > 0 {
 		r.doubts = append(r.doubts, "too few calls of both versions: "+strings.Join(r.few, ", "))
-		r.note("--time or --calls gives more calls")
 	}
 	if len(r.partly) > 0 {
 		r.doubts = append(r.doubts, "reached only in part: "+strings.Join(r.partly, ", "))
@@ -562,6 +561,9 @@ func (r *run) verdict() {
 	if len(r.doubts) > 0 {
 		p.Verdict = report.NotProven
 		p.Reasons = append(p.Reasons, r.doubts...)
+	}
+	if len(r.few) > 0 {
+		r.note("--time or --calls gives more calls")
 	}
 	if p.Executions > 0 {
 		p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions))

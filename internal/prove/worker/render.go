@@ -217,7 +217,7 @@ func (r *rendering) value(path string, layer Layer, v reflect.Value, depth int) 
 		r.bytes(path, layer, v.String())
 	case reflect.Slice:
 		if v.Len() == 0 {
-			r.line(LayerEmpty, path, nilOrEmpty(v))
+			r.line(max(layer, LayerEmpty), path, nilOrEmpty(v))
 		}
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			r.bytes(path, layer, string(v.Bytes()))
@@ -231,7 +231,7 @@ func (r *rendering) value(path string, layer Layer, v reflect.Value, depth int) 
 		r.list(path, layer, v, depth)
 	case reflect.Map:
 		if v.Len() == 0 {
-			r.line(LayerEmpty, path, nilOrEmpty(v))
+			r.line(max(layer, LayerEmpty), path, nilOrEmpty(v))
 		} else if r.again(path, layer, v.UnsafePointer(), -1) {
 			return
 		}

@@ -61,6 +61,19 @@ func seenOf(t *testing.T, funcs []any, p *Program) []Line {
 	return lines
 }
 
+// Whether a list that only the package can see is nil is as much its own affair as what is in it.
+func TestHiddenListsAreInside(t *testing.T) {
+	type ring struct {
+		list []int
+		set  map[string]int
+	}
+	for _, l := range seenOf(t, []any{func() *ring { return &ring{list: []int{}} }}, &Program{Steps: []Step{{}}}) {
+		if strings.Contains(l.Path, ".") && l.Layer != LayerInside && l.Layer != LayerWhole {
+			t.Errorf("%c %s: %s", l.Layer, l.Path, l.Text)
+		}
+	}
+}
+
 func textOf(lines []Line, path string) string {
 	for _, l := range lines {
 		if l.Path == path && l.Layer != LayerWhole {
