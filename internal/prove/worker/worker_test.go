@@ -67,7 +67,7 @@ func TestHiddenListsAreInside(t *testing.T) {
 		list []int
 		set  map[string]int
 	}
-	for _, l := range seenOf(t, []any{func() *ring { return &ring{list: []int{}} }}, &Program{Steps: []Step{{}}}) {
+	for _, l := range seenOf(t, []any{func() *ring { return &ring{list: []int{}, set: map[string]int{}} }}, &Program{Steps: []Step{{}}}) {
 		if strings.Contains(l.Path, ".") && l.Layer != LayerInside && l.Layer != LayerWhole {
 			t.Errorf("%c %s: %s", l.Layer, l.Path, l.Text)
 		}
