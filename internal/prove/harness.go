@@ -28,10 +28,15 @@ import (
 var workerFiles embed.FS
 
 const (
-	workerPackage = "0hone/prove" // early among the packages that initialise, and in no module
-	workerSource  = "github.com/hone-perf/hone/internal/prove/worker"
-	addedFile     = "zz_hone_prove"
+	// workerFolder is where the worker is in the overlay, below the package that is compared. It is no package of the standard library: the
+	// go command lets nothing be added to a toolchain that it fetched, and finds no package there before Go 1.26.8.
+	workerFolder = "zz_hone_worker"
+	workerSource = "github.com/hone-perf/hone/internal/prove/worker"
+	addedFile    = "zz_hone_prove"
 )
+
+// workerPath is the import path of the worker of a side.
+func (v *side) workerPath() string { return v.pkg.PkgPath + "/" + workerFolder }
 
 // A block is a piece of code with a counter.
 type block struct {
@@ -86,7 +91,7 @@ func (s *surface) build(ctx context.Context, v *side, work string, at layout) (*
 		replace[at] = file
 		return os.WriteFile(file, []byte(text), 0o600)
 	}
-	if err := addWorker(about.GOROOT, put); err != nil {
+	if err := v.addWorker(put); err != nil {
 		return nil, nil, err
 	}
 	files, err := filepath.Glob(filepath.Join(v.dir, "*_test.go"))
@@ -158,8 +163,8 @@ func badEntries(text string, lines map[int]int) []int {
 	return bad
 }
 
-// addWorker adds the sources of the worker to an overlay, as packages of the standard library.
-func addWorker(goroot string, put func(at, text string) error) error {
+// addWorker adds the sources of the worker to an overlay.
+func (v *side) addWorker(put func(at, text string) error) error {
 	for _, dir := range []string{"worker", "worker/web"} {
 		list, err := workerFiles.ReadDir(dir)
 		if err != nil {
@@ -173,15 +178,24 @@ func addWorker(goroot string, put func(at, text string) error) error {
 			if err != nil {
 				return err
 			}
-			at := path.Join(workerPackage, strings.TrimPrefix(dir, "worker"), e.Name())
-			source := strings.ReplaceAll(string(text), `"`+workerSource+`"`, `"`+workerPackage+`"`)
-			source = strings.Replace(source, "\nimport (", "\nimport (\n", 1)
-			if err := put(filepath.Join(goroot, "src", filepath.FromSlash(at)), source); err != nil {
+			at := filepath.Join(v.dir, workerFolder, filepath.FromSlash(strings.TrimPrefix(dir, "worker")), e.Name())
+			if err := put(at, v.workerText(string(text))); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// workerText makes a file of the worker one of the module, whose go.mod may name an older language.
+func (v *side) workerText(text string) string {
+	const language = "go1.22"
+	text = strings.ReplaceAll(text, strconv.Quote(workerSource), strconv.Quote(v.workerPath()))
+	if rest, ok := strings.CutPrefix(text, "//go:build "); ok {
+		condition, rest, _ := strings.Cut(rest, "\n")
+		return fmt.Sprintf("//go:build %s && (%s)\n%s", language, condition, rest)
+	}
+	return fmt.Sprintf("//go:build %s\n\n%s", language, text)
 }
 
 func usesC(f *ast.File) bool {
@@ -238,9 +252,9 @@ func (s *surface) table(v *side, left []int) (string, map[int]int) {
 	line("}")
 
 	var head strings.Builder
-	head.WriteString("import (\n\"reflect\"\n\"testing\"\n\nworker " + strconv.Quote(workerPackage) + "\n")
+	head.WriteString("import (\n\"reflect\"\n\"testing\"\n\nworker " + strconv.Quote(v.workerPath()) + "\n")
 	if web {
-		head.WriteString("web " + strconv.Quote(workerPackage+"/web") + "\n")
+		head.WriteString("web " + strconv.Quote(v.workerPath()+"/web") + "\n")
 	}
 	paths := make([]string, 0, len(s.imports))
 	for p := range s.imports {

@@ -9,8 +9,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,76 +29,94 @@ const stuckAfter = 5 * time.Minute
 
 // A process is a worker that runs.
 type process struct {
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	out    *bufio.Reader
-	stderr *tail
-	dir    string
-	dead   bool
-}
-
-// A tail keeps the end of what is written to it.
-type tail struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf = append(t.buf, p...)
-	if len(t.buf) > 1<<16 {
-		t.buf = append([]byte(nil), t.buf[len(t.buf)-1<<14:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) has(text string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return bytes.Contains(t.buf, []byte(text))
+	cmd     *exec.Cmd
+	in      *os.File      // requests go there
+	answers *os.File      // come from there
+	out     *bufio.Reader // reads answers
+	dir     string
+	warned  string // the file that it writes standard error to
+	dead    bool
 }
 
 // start runs a worker, in an empty folder of its own.
-func start(ctx context.Context, file string, config *worker.Config) (*process, error) {
+func start(ctx context.Context, file string, config *worker.Config) (p *process, err error) {
 	dir, err := os.MkdirTemp("", "hone-prove-run-")
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: exec.CommandContext(ctx, file), stderr: &tail{}, dir: dir}
+	p = &process{cmd: exec.CommandContext(ctx, file), dir: dir, warned: filepath.Join(dir, "warned")}
 	p.cmd.Dir = dir
-	p.cmd.Env = append(os.Environ(), worker.Mark+"=1", "PWD="+dir, "HOME="+dir, "TMPDIR="+dir, "GODEBUG=", "GOTRACEBACK=single")
-	p.cmd.Stderr = p.stderr
-	p.cmd.WaitDelay = time.Second
-	in, err := p.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
+	var theirs []*os.File // the worker has them after it was started
+	defer func() {
+		for _, f := range theirs {
+			f.Close()
+		}
+		if err != nil {
+			err = fmt.Errorf("starting a worker: %w: %s", err, p.warnings())
+			p.stop()
+			p = nil
+		}
+	}()
+	for name, to := range map[string]*io.Writer{"printed": &p.cmd.Stdout, "warned": &p.cmd.Stderr} {
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return p, err
+		}
+		theirs = append(theirs, f)
+		*to = f
 	}
-	out, err := p.cmd.StdoutPipe()
+	requests, in, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return p, err
 	}
-	p.in, p.out = in, bufio.NewReaderSize(out, 1<<16)
+	theirs, p.in = append(theirs, requests), in
+	out, answers, err := os.Pipe()
+	if err != nil {
+		return p, err
+	}
+	theirs, p.answers, p.out = append(theirs, answers), out, bufio.NewReaderSize(out, 1<<16)
+	handles, err := inherit(p.cmd, requests, answers)
+	if err != nil {
+		return p, err
+	}
+	p.cmd.Env = append(os.Environ(), worker.Mark+"="+handles, "PWD="+dir, "HOME="+dir, "TMPDIR="+dir, "GODEBUG=", "GOTRACEBACK=single")
 	if err := p.cmd.Start(); err != nil {
-		os.RemoveAll(dir)
-		return nil, fmt.Errorf("starting a worker: %w", err)
+		return p, err
 	}
 	text, err := json.Marshal(config)
-	if err == nil {
-		err = worker.WriteFrame(p.in, append([]byte{worker.OpConfig}, text...))
-	}
 	if err != nil {
-		p.stop()
-		return nil, fmt.Errorf("starting a worker: %w: %s", err, bytes.TrimSpace(p.stderr.buf))
+		return p, err
 	}
-	return p, nil
+	return p, worker.WriteFrame(p.in, append([]byte{worker.OpConfig}, text...))
+}
+
+// warnings returns the end of what the worker wrote to standard error since it was last looked at.
+func (p *process) warnings() string {
+	f, err := os.Open(p.warned)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	const most = 64 << 10
+	if st, err := f.Stat(); err == nil && st.Size() > most {
+		f.Seek(-most, io.SeekEnd)
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, most))
+	return string(bytes.TrimSpace(text))
 }
 
 // stop ends the worker.
 func (p *process) stop() {
-	p.in.Close()
-	p.cmd.Process.Kill()
-	p.wait()
+	if p.in != nil {
+		p.in.Close()
+	}
+	if p.cmd.Process != nil {
+		p.cmd.Process.Kill()
+		p.wait()
+	}
+	if p.answers != nil {
+		p.answers.Close()
+	}
 	os.RemoveAll(p.dir)
 }
 
@@ -119,7 +138,9 @@ func (p *process) death(stuck bool) byte {
 	if st := p.cmd.ProcessState; st != nil && st.ExitCode() < 0 && strings.Contains(st.String(), "killed") {
 		return killed
 	}
-	if p.stderr.has("fatal error: out of memory") || p.stderr.has("runtime: out of memory") || p.stderr.has("runtime: cannot allocate memory") {
+	said := p.warnings()
+	short := func(text string) bool { return strings.Contains(said, text) }
+	if slices.ContainsFunc([]string{"fatal error: out of memory", "runtime: out of memory", "runtime: cannot allocate memory"}, short) {
 		return worker.Large // it asked for more than there is at once, and nobody could look in between
 	}
 	return died

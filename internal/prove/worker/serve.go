@@ -13,40 +13,28 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// The streams of the protocol are put aside before any other package can take os.Stdin or os.Stdout for its own.
-var toHone, fromHone, ownStderr = takeStreams()
-
-func takeStreams() (out, in, err *os.File) {
-	out, in, err = os.Stdout, os.Stdin, os.Stderr
-	if os.Getenv(Mark) == "" {
-		return out, in, err
+// channels returns where requests come from and where answers go. Standard output and error are files, which hold what the code that
+// is called prints: any package may have taken os.Stdout for its own before this one was initialised.
+func channels() (fromHone, toHone *os.File) {
+	in, out, ok := strings.Cut(os.Getenv(Mark), ",")
+	if !ok {
+		return os.Stdin, os.Stdout
 	}
-	if null, err := os.Open(os.DevNull); err == nil {
-		os.Stdin = null
-	}
-	for name, to := range map[string]**os.File{"printed": &os.Stdout, "warned": &os.Stderr} {
-		if f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600); err == nil {
-			*to = f
-		}
-	}
-	return out, in, err
+	return inherited(in), inherited(out)
 }
 
-// takeLog has the standard logger write where os.Stderr does now, unless somebody gave it another place, and without
-// times: it may have been made before streams were put aside.
-func takeLog() {
-	if log.Writer() == io.Writer(ownStderr) {
-		log.SetOutput(os.Stderr)
-	}
-	log.SetFlags(log.Flags() &^ (log.Ldate | log.Ltime | log.Lmicroseconds))
+func inherited(handle string) *os.File {
+	n, _ := strconv.ParseUint(handle, 10, 64)
+	return os.NewFile(uintptr(n), "hone")
 }
 
-// Mark is the environment variable that says that a process is a worker.
+// Mark is the environment variable that says that a process is a worker: the handles of its two channels.
 const Mark = "HONE_PROVE_WORKER"
 
 // Requests to a worker.
@@ -99,9 +87,10 @@ func Serve(t Table) {
 	for name, of := range t.Types {
 		t.names[of] = name
 	}
+	fromHone, toHone := channels()
 	s := &server{table: &t, out: bufio.NewWriterSize(toHone, 1<<16), seen: make([]byte, len(t.Cover)), limit: time.Second}
 	if os.Getenv(Mark) != "" {
-		takeLog()
+		log.SetFlags(log.Flags() &^ (log.Ldate | log.Ltime | log.Lmicroseconds)) // which differ each time
 	}
 	s.printed = printed{written(os.Stdout), written(os.Stderr)}
 	done := make(chan struct{})
