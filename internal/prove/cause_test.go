@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-perf/hone/internal/prove/worker"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -146,7 +147,6 @@ func Mended(list []int) int  { return list[0] }
 func Broken(list []int) int  { if len(list) == 0 { return 0 }; return list[0] }
 func Strict(n int8) error    { return nil }
 func Lenient(n int8) error   { if n < 0 { return errors.New("below zero") }; return nil }
-func Endless(n int8) int     { return int(n) }
 `
 		now = `package one
 
@@ -156,7 +156,6 @@ func Mended(list []int) int  { if len(list) == 0 { return 0 }; return list[0] }
 func Broken(list []int) int  { return list[0] }
 func Strict(n int8) error    { if n < 0 { return errors.New("below zero") }; return nil }
 func Lenient(n int8) error   { _ = errors.New; return nil }
-func Endless(n int8) int     { for n == 7 {}; return int(n) }
 `
 	)
 	p, _ := alarmsOf(t, old, now, Options{Executions: 300})
@@ -165,12 +164,15 @@ func Endless(n int8) int     { for n == 7 {}; return int(n) }
 		"Broken":  "the new version panics, the old one does not",
 		"Strict":  "the new version returns an error, the old one does not",
 		"Lenient": "the old version returns an error, the new one does not",
-		"Endless": "the new version does not return within 8s, the old one returns",
 	}
 	for _, d := range p.Differences {
 		if want[d.Function] == d.Kind {
 			delete(want, d.Function)
 		}
+	}
+	late := &finding{layer: worker.LayerPanic, path: "outcome", old: "returns", new: "does not return within 8s"}
+	if got, want := late.kind(), "the new version does not return within 8s, the old one returns"; got != want {
+		t.Errorf("what does not return is told as %q; want %q", got, want)
 	}
 	for name, kind := range want {
 		t.Errorf("of %s it is not said that %s: %+v", name, kind, p.Differences)
