@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"go/version"
 	"os"
 	"os/exec"
 	"slices"
@@ -26,20 +27,33 @@ import (
 //	cut FILE N         cuts a file down to N bytes; without those at its end when N is negative
 //	pack FOLDER FILE   makes one file of a recording in a folder
 //	serve [PATH…]      starts the server of package loadtest at $SERVER, whose /mix is these paths in turn
-func TestScript(t *testing.T) {
-	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+func TestScript(t *testing.T) { testscript.Run(t, scripts(t, "testdata/script", "local")) }
+
+// scripts returns how to run the pages in a folder, with some toolchain of Go.
+func scripts(t *testing.T, dir, toolchain string) testscript.Params {
+	dirs, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
 	if err != nil {
 		t.Logf("without a go command, some scripts do less: %v", err)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	cache, modules, _ := strings.Cut(strings.TrimSpace(string(dirs)), "\n")
+	return testscript.Params{
+		Dir:                 dir,
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Vars = append(env.Vars,
-				"TZ=UTC", "LC_ALL=C.UTF-8", "GOCACHE="+strings.TrimSpace(string(cache)), "GOTOOLCHAIN=local", "GOFLAGS=",
+				"TZ=UTC", "LC_ALL=C.UTF-8", "GOCACHE="+cache, "GOTOOLCHAIN="+toolchain, "GOFLAGS=",
 				"PPROF_TMPDIR="+env.WorkDir, "PPROF_BINARY_PATH="+env.WorkDir)
+			if toolchain != "local" {
+				env.Vars = append(env.Vars, "GOMODCACHE="+modules) // where the toolchain is
+			}
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "record" { // since Go 1.23 a program can be recorded from inside
+				return toolchain == "local" || version.Compare(toolchain, "go1.23") >= 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"profile": func(ts *testscript.TestScript, _ bool, args []string) {
@@ -82,7 +96,7 @@ func TestScript(t *testing.T) {
 				ts.Check(recording.Pack(ts.MkAbs(args[0]), ts.MkAbs(args[1])))
 			},
 		},
-	})
+	}
 }
 
 // profileOf makes a profile from text. The first line has the sample types, each of the others a sample: its values,
