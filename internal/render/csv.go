@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // CSV writes the tables of r with exact values: amounts in the unit that the heading of their column names, shares as
@@ -166,9 +167,9 @@ func (c *csvWriter) exact(item any) string {
 	case report.Share:
 		return decimal(fraction(v))
 	case report.Change:
-		return number(difference(v.From, v.To))
+		return number(unit.Difference(v.From, v.To))
 	case report.Growth:
-		return decimal(fraction(report.Share{Part: difference(v.From, v.To), Whole: magnitude(v.From)}))
+		return decimal(fraction(report.Share{Part: unit.Difference(v.From, v.To), Whole: unit.Abs(v.From)}))
 	case report.Measured:
 		return decimal(v.V)
 	case report.Delta:

@@ -42,7 +42,7 @@ func (d *dot) write(legend []string) {
 	}
 	var hottest int64
 	for i := range g.Nodes {
-		hottest = max(hottest, magnitude(g.Nodes[i].Flat))
+		hottest = max(hottest, unit.Abs(g.Nodes[i].Flat))
 	}
 	tagged := make([]bool, len(g.Nodes))
 	var edges []*report.Edge
@@ -101,9 +101,9 @@ func (d *dot) node(i int, hottest int64) {
 	// The area of the text, not its height, shows what the node costs.
 	size := 8
 	if hottest != 0 {
-		size += int(math.Ceil(16 * math.Sqrt(float64(magnitude(n.Flat))/float64(hottest))))
+		size += int(math.Ceil(16 * math.Sqrt(float64(unit.Abs(n.Flat))/float64(hottest))))
 	}
-	heat := float64(n.Cum) / float64(magnitude(total))
+	heat := float64(n.Cum) / float64(unit.Abs(total))
 	fmt.Fprintf(d.w, `N%d [label="%s" id="node%d" fontsize=%d shape=box tooltip="%s (%s)" color="%s" fillcolor="%s"]`+"\n",
 		d.id(i), label, d.id(i), size, escapeDot(n.Frame.String()), all, dotColor(heat, lines), dotColor(heat, fills))
 }
@@ -134,7 +134,7 @@ func (d *dot) sort(edges []*report.Edge) {
 	}
 	// The order is a hint for the layout.
 	slices.SortStableFunc(edges, func(a, b *report.Edge) int {
-		if c := cmp.Compare(magnitude(b.Weight), magnitude(a.Weight)); c != 0 {
+		if c := cmp.Compare(unit.Abs(b.Weight), unit.Abs(a.Weight)); c != 0 {
 			return c
 		}
 		return cmp.Or(cmp.Compare(name(a.From), name(b.From)), cmp.Compare(name(a.To), name(b.To)))
@@ -154,13 +154,13 @@ func (d *dot) edge(e *report.Edge, tagged bool) {
 	fmt.Fprintf(d.w, `N%d -> N%d [label=" %s%s"`, d.id(e.From), d.id(e.To), weight, inline)
 	if total != 0 {
 		// A call can weigh more than the total of a difference.
-		if n := min(magnitude(e.Mean*100/total), 100); n > 0 {
+		if n := min(unit.Abs(e.Mean*100/total), 100); n > 0 {
 			fmt.Fprintf(d.w, " weight=%d", n+1)
 		}
-		if n := min(magnitude(e.Mean*5/total), 5); n > 0 {
+		if n := min(unit.Abs(e.Mean*5/total), 5); n > 0 {
 			fmt.Fprintf(d.w, " penwidth=%d", n+1)
 		}
-		fmt.Fprintf(d.w, ` color="%s"`, dotColor(float64(e.Mean)/float64(magnitude(total)), lines))
+		fmt.Fprintf(d.w, ` color="%s"`, dotColor(float64(e.Mean)/float64(unit.Abs(total)), lines))
 	}
 	tip := fmt.Sprintf(`"%s %s %s (%s)"`, escapeDot(d.g.Frame(e.From).String()), arrow, escapeDot(d.g.Frame(e.To).String()), weight)
 	fmt.Fprintf(d.w, ` tooltip=%s labeltooltip=%s`, tip, tip)
@@ -278,11 +278,11 @@ func joinTags(tags []report.Tag) report.Tag {
 func sortTags(tags []report.Tag, flat bool) {
 	slices.SortStableFunc(tags, func(a, b report.Tag) int {
 		if !flat {
-			if c := cmp.Compare(magnitude(b.Cum), magnitude(a.Cum)); c != 0 {
+			if c := cmp.Compare(unit.Abs(b.Cum), unit.Abs(a.Cum)); c != 0 {
 				return c
 			}
 		}
-		return cmp.Or(cmp.Compare(magnitude(b.Flat), magnitude(a.Flat)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(unit.Abs(b.Flat), unit.Abs(a.Flat)), cmp.Compare(a.Name, b.Name))
 	})
 }
 

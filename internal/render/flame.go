@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A flameBox is a frame in a picture, or a run of frames that are too narrow to be told apart.
@@ -80,7 +81,7 @@ func flameSize(n *report.FlameNode, sizes map[*report.FlameNode]float64) float64
 	}
 	own := n.Width
 	if own == 0 {
-		own = magnitude(n.Cum)
+		own = unit.Abs(n.Cum)
 	}
 	sizes[n] = max(float64(own), below)
 	return sizes[n]
@@ -189,7 +190,7 @@ func changeTint(before, after int64) tint {
 		return tintGone
 	}
 	d := float64(after) - float64(before)
-	switch x := d / float64(max(magnitude(after), magnitude(before))); {
+	switch x := d / float64(max(unit.Abs(after), unit.Abs(before))); {
 	case x <= -much:
 		return tintMuchLess
 	case x <= -fair:

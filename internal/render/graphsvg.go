@@ -11,6 +11,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/render/layout"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // GraphSVG writes a picture of g, as graphviz would draw what Dot writes.
@@ -137,7 +138,7 @@ func drawGraph(g *report.Graph, o DotOptions) (*canvas, error) {
 		})
 	}
 	for i := range g.Nodes {
-		p.hottest = max(p.hottest, magnitude(g.Nodes[i].Flat))
+		p.hottest = max(p.hottest, unit.Abs(g.Nodes[i].Flat))
 	}
 	tagged := make([]bool, len(g.Nodes))
 	for i := range g.Nodes {
@@ -202,7 +203,7 @@ func (p *graphPicture) addNode(i int) {
 	}
 	size := 8.0
 	if p.hottest != 0 {
-		size += math.Ceil(16 * math.Sqrt(float64(magnitude(n.Flat))/float64(p.hottest)))
+		size += math.Ceil(16 * math.Sqrt(float64(unit.Abs(n.Flat))/float64(p.hottest)))
 	}
 	heat := p.heat(n.Cum)
 	p.node = append(p.node, len(p.boxes))
@@ -217,7 +218,7 @@ func (p *graphPicture) heat(v int64) float64 {
 	if p.g.Total == 0 {
 		return 0
 	}
-	return float64(v) / float64(magnitude(p.g.Total))
+	return float64(v) / float64(unit.Abs(p.g.Total))
 }
 
 var darkFills = palette{0.45, 0.27}

@@ -25,7 +25,7 @@ func scaleOf(m *report.Measure, asked string) scale {
 		return s
 	}
 	most := s.times(m.Total)
-	least := s.times(cmp.Or(m.Least, magnitude(m.Total)))
+	least := s.times(cmp.Or(m.Least, unit.Abs(m.Total)))
 	_, small := unit.Scale(least, m.Unit, unit.Minimum)
 	_, large := unit.Scale(most, m.Unit, unit.Minimum)
 	s.to = small
@@ -54,26 +54,6 @@ func (s scale) times(v int64) int64 {
 // beside it is the same.
 func (s scale) format(v int64) string {
 	return unit.Format(max(s.times(v), math.MinInt64+1), s.from, s.to)
-}
-
-// magnitude returns |v|, or the nearest there is.
-func magnitude(v int64) int64 {
-	if v < 0 {
-		return max(-v, -(v + 1))
-	}
-	return v
-}
-
-// difference returns to-from, or the nearest there is.
-func difference(from, to int64) int64 {
-	d := to - from
-	switch {
-	case from < 0 && to >= 0 && d < 0:
-		return math.MaxInt64
-	case from >= 0 && to < 0 && d >= 0:
-		return math.MinInt64
-	}
-	return d
 }
 
 // percent prints |part| as a share of |whole|.
@@ -124,7 +104,7 @@ func (f *formatter) text(item any) string {
 	case report.Share:
 		return share(v)
 	case report.Change:
-		return signed(v.From, v.To, f.scale(v.Measure).format(magnitude(difference(v.From, v.To))))
+		return signed(v.From, v.To, f.scale(v.Measure).format(unit.Abs(unit.Difference(v.From, v.To))))
 	case report.Growth:
 		return growth(v)
 	case report.Measured:
@@ -201,7 +181,7 @@ func growth(g report.Growth) string {
 	case g.To == 0:
 		return "gone"
 	}
-	return signed(g.From, g.To, percent(difference(g.From, g.To), g.From))
+	return signed(g.From, g.To, percent(unit.Difference(g.From, g.To), g.From))
 }
 
 // signed puts the sign of to-from before text.

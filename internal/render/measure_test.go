@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 func TestScale(t *testing.T) {
@@ -114,8 +115,8 @@ func TestDifference(t *testing.T) {
 		{math.MinInt64, math.MinInt64, 0},
 	}
 	for _, tt := range tests {
-		if got := difference(tt.from, tt.to); got != tt.want {
-			t.Errorf("difference(%d, %d) = %d, want %d", tt.from, tt.to, got, tt.want)
+		if got := unit.Difference(tt.from, tt.to); got != tt.want {
+			t.Errorf("unit.Difference(%d, %d) = %d, want %d", tt.from, tt.to, got, tt.want)
 		}
 	}
 }

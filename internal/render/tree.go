@@ -2,6 +2,7 @@ package render
 
 import (
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // calls lays out frames between their callers and their callees. The amounts of neighbours stand under cum and are
@@ -115,10 +116,10 @@ func (t *flameTree) add(n *report.FlameNode, mark, indent string) {
 }
 
 func (t *flameTree) isSmall(n *report.FlameNode) bool {
-	if n.Before != nil && magnitude(n.Before.Cum) >= t.b.Below {
+	if n.Before != nil && unit.Abs(n.Before.Cum) >= t.b.Below {
 		return false
 	}
-	return magnitude(n.Cum) < t.b.Below
+	return unit.Abs(n.Cum) < t.b.Below
 }
 
 func (t *flameTree) row(n *report.FlameNode, mark string) []cell {

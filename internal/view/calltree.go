@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A callTree is the calling-context tree of a profile in terms of frames, as far as somebody looked.
@@ -245,7 +246,7 @@ func (t *callTree) add(s *sum, sample uint32) {
 	v := t.values[sample]
 	s.value += v
 	if t.before == nil {
-		s.weigh(abs(v), 0)
+		s.weigh(unit.Abs(v), 0)
 		return
 	}
 	b := t.before[sample]
@@ -253,7 +254,7 @@ func (t *callTree) add(s *sum, sample uint32) {
 	if b != 0 && t.ratio != 1 {
 		b = int64(math.Round(float64(b) * t.ratio))
 	}
-	s.weigh(addSat(abs(v), abs(b)), max(abs(v), abs(b)))
+	s.weigh(addSat(unit.Abs(v), unit.Abs(b)), max(unit.Abs(v), unit.Abs(b)))
 }
 
 // location returns the next location of s.

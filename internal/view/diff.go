@@ -188,8 +188,8 @@ func (s *sides) rows(q query.Query) ([]report.DiffRow, error) {
 func trimRows(d *report.Diff, q query.Query) {
 	limits := (&question{query: q}).trim(0, minShare, 0)
 	d.Below = int64(float64(max(d.Total, d.Before.Total)) * limits.min)
-	flat := func(r *report.DiffRow) int64 { return difference(r.FlatBefore, r.Flat) }
-	cum := func(r *report.DiffRow) int64 { return difference(r.CumBefore, r.Cum) }
+	flat := func(r *report.DiffRow) int64 { return unit.Difference(r.FlatBefore, r.Flat) }
+	cum := func(r *report.DiffRow) int64 { return unit.Difference(r.CumBefore, r.Cum) }
 
 	d.Rows = slices.DeleteFunc(d.Rows, func(r report.DiffRow) bool {
 		return q.Positive && (flat(&r) < 0 || flat(&r) == 0 && cum(&r) < 0)
@@ -197,7 +197,7 @@ func trimRows(d *report.Diff, q query.Query) {
 	all := len(d.Rows)
 	d.Rows = slices.DeleteFunc(d.Rows, func(r report.DiffRow) bool {
 		// Where nothing changed there is nothing to show, however low the bar is, unless everything is asked for.
-		return limits.min > 0 && max(abs(flat(&r)), abs(cum(&r))) < max(d.Below, 1)
+		return limits.min > 0 && max(unit.Abs(flat(&r)), unit.Abs(cum(&r))) < max(d.Below, 1)
 	})
 	d.Dropped = all - len(d.Rows)
 	d.Of = len(d.Rows)
@@ -208,8 +208,8 @@ func trimRows(d *report.Diff, q query.Query) {
 	}
 	slices.SortFunc(d.Rows, func(a, b report.DiffRow) int {
 		return cmp.Or(
-			cmp.Compare(abs(rank(&b)), abs(rank(&a))),
-			cmp.Compare(abs(second(&b)), abs(second(&a))),
+			cmp.Compare(unit.Abs(rank(&b)), unit.Abs(rank(&a))),
+			cmp.Compare(unit.Abs(second(&b)), unit.Abs(second(&a))),
 			cmp.Compare(a.Frame.String(), b.Frame.String()),
 			cmp.Compare(a.StartLine, b.StartLine),
 			cmp.Compare(a.Object, b.Object),

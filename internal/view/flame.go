@@ -11,6 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // What a flame shows unless told otherwise. Less than half a thousandth of a picture is less than a pixel, and
@@ -221,7 +222,7 @@ func (f *Flames) node(at uint32, gone bool) *report.FlameNode {
 		if gone {
 			n.Width = s.width
 		}
-	} else if s.weight != abs(s.value) {
+	} else if s.weight != unit.Abs(s.value) {
 		n.Width = s.weight // samples that cancel each other out are still there to be seen
 	}
 	return n

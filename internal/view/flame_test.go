@@ -10,6 +10,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile/profiletest"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 func flame(t testing.TB, p *profile.Profile, q query.Query) *report.Flame {
@@ -200,7 +201,7 @@ func agrees(t *testing.T, p *profile.Profile, q query.Query) {
 		for i, child := range n.Children {
 			left -= child.Cum
 			add(child, depth+1)
-			if i > 0 && abs(child.Cum) > abs(n.Children[i-1].Cum) {
+			if i > 0 && unit.Abs(child.Cum) > unit.Abs(n.Children[i-1].Cum) {
 				t.Errorf("%s: %s is heavier than what stands before it", q, child.Frame.String())
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Sandwich shows a frame between its callers and its callees, each in their contexts. The argument is what the frame
@@ -55,7 +56,7 @@ func (a *question) frame(t *callTree) (int32, []string, error) {
 	b := &builder{measure: a.measure, table: t.table}
 	b.costs()
 	heavier := func(i, j int32) int {
-		return cmp.Or(cmp.Compare(abs(b.cum[j].sum), abs(b.cum[i].sum)), cmp.Compare(t.text(i), t.text(j)), cmp.Compare(i, j))
+		return cmp.Or(cmp.Compare(unit.Abs(b.cum[j].sum), unit.Abs(b.cum[i].sum)), cmp.Compare(t.text(i), t.text(j)), cmp.Compare(i, j))
 	}
 	var found []int32
 	for f := range t.table.frames {

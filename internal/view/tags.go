@@ -161,11 +161,11 @@ func (m tagMap) sorted(flat bool, abs magnitude) []report.Tag {
 	}
 	slices.SortFunc(out, func(a, b report.Tag) int {
 		if !flat {
-			if c := cmp.Compare(abs(b.Cum), abs(a.Cum)); c != 0 {
+			if c := cmp.Compare(unit.Abs(b.Cum), unit.Abs(a.Cum)); c != 0 {
 				return c
 			}
 		}
-		return cmp.Or(cmp.Compare(abs(b.Flat), abs(a.Flat)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(unit.Abs(b.Flat), unit.Abs(a.Flat)), cmp.Compare(a.Name, b.Name))
 	})
 	return out
 }
