@@ -21,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/safefile"
 )
 
 // usualRounds is how often each benchmark runs when nobody says. It takes 6 for an interval.
@@ -209,12 +210,10 @@ func copyLines(to, from string) error {
 		return err
 	}
 	defer in.Close()
-	file, err := os.Create(to)
-	if err != nil {
+	return safefile.Write(to, func(w io.Writer) error {
+		_, err := io.Copy(w, in)
 		return err
-	}
-	_, err = io.Copy(file, in)
-	return errors.Join(err, file.Close())
+	})
 }
 
 // benchError says why nothing was measured.

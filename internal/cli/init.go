@@ -50,6 +50,7 @@ func initCommand(sys *System) *cobra.Command {
 		}
 		_, err = f.WriteString(strings.Replace(ciWorkflow, "VERSION", moduleVersion(), 1))
 		if err := errors.Join(err, f.Close()); err != nil {
+			os.Remove(file)
 			return err
 		}
 		fmt.Fprintf(sys.Out, "wrote %s: commit it, and every pull request is compared\n", file)

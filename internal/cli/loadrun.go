@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -23,6 +22,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/safefile"
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
 )
@@ -261,11 +261,7 @@ func writeLine(w io.Writer, v any) error {
 }
 
 func writeHGRM(file string, l *latency.Log) error {
-	var b bytes.Buffer
-	if err := latency.WriteHGRM(&b, l.Times()); err != nil {
-		return err
-	}
-	return os.WriteFile(file, b.Bytes(), 0o644)
+	return safefile.Write(file, func(w io.Writer) error { return latency.WriteHGRM(w, l.Times()) })
 }
 
 // runLoad sends requests and shows what came of them.

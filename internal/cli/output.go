@@ -3,10 +3,8 @@ package cli
 import (
 	"bufio"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/safefile"
 )
 
 // outputNames are the flags that say how answers are written.
@@ -148,38 +147,43 @@ func (out output) with(sys *System, write func(io.Writer) error) error {
 	}
 	f := &lateFile{name: out.file}
 	b := bufio.NewWriterSize(f, 64<<10)
-	if err := write(b); err != nil {
-		return errors.Join(err, f.close())
+	err := write(b)
+	if err == nil {
+		err = b.Flush()
 	}
-	if err := b.Flush(); err != nil {
-		return errors.Join(err, f.close())
+	if err == nil {
+		_, err = f.Write(nil) // an answer may be empty
 	}
-	_, err := f.Write(nil) // an answer may be empty
-	return errors.Join(err, f.close())
+	return f.close(err)
 }
 
 // A lateFile is created when there is something to write, so that an answer that cannot be had in a format leaves the file
 // alone that was to hold it.
 type lateFile struct {
 	name string
-	file *os.File
+	file *safefile.File
 }
 
 func (f *lateFile) Write(b []byte) (int, error) {
 	if f.file == nil {
 		var err error
-		if f.file, err = os.Create(f.name); err != nil {
+		if f.file, err = safefile.Create(f.name); err != nil {
 			return 0, err
 		}
 	}
 	return f.file.Write(b)
 }
 
-func (f *lateFile) close() error {
-	if f.file == nil {
-		return nil
+// close keeps what was written, unless there was an error.
+func (f *lateFile) close(err error) error {
+	switch {
+	case f.file == nil:
+		return err
+	case err != nil:
+		f.file.Discard()
+		return err
 	}
-	return f.file.Close()
+	return f.file.Commit()
 }
 
 // nearestFlag returns the flag of cmd that name was probably meant to be, or "".

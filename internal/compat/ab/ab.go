@@ -11,13 +11,13 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/load"
+	"github.com/hone-perf/hone/internal/safefile"
 )
 
 // A System is what the command may touch.
@@ -292,12 +292,17 @@ func (b *bench) writeTo(file *string, what string, write func(io.Writer) error) 
 	if file == nil {
 		return true
 	}
-	f, err := os.Create(*file)
+	f, err := safefile.Create(*file)
 	if err != nil {
 		fmt.Fprintf(b.sys.Err, "Cannot open %s output file: %s\n", what, sentence(err))
 		return false
 	}
-	if err := errors.Join(write(f), f.Close()); err != nil {
+	if err = write(f); err == nil {
+		err = f.Commit()
+	} else {
+		f.Discard()
+	}
+	if err != nil {
 		fmt.Fprintf(b.sys.Err, "ab: writing the %s output file: %v\n", what, err)
 		return false
 	}

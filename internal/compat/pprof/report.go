@@ -18,6 +18,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/safefile"
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
 )
@@ -213,11 +214,7 @@ func (s *session) deliver(cfg config, c *command, pipe io.Writer, write func(io.
 		return buffered(pipe, write)
 	case cfg.output != "":
 		s.complain("Generating report in %s", cfg.output)
-		f, err := os.Create(cfg.output)
-		if err != nil {
-			return err
-		}
-		return toFile(f, write)
+		return safefile.Write(cfg.output, func(w io.Writer) error { return buffered(w, write) })
 	case c.viewer != nil:
 		return s.show(c, write)
 	case c.file != "" && (s.shell || s.ui.Terminal()):

@@ -42,6 +42,10 @@ func isSource(name string) bool {
 	case ".go", ".s", ".sx", ".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".inc", ".m", ".mm", ".f", ".f90", ".rs",
 		".y", ".rl", ".l", ".re", ".tmpl", ".templ", ".qtpl", ".peg", ".swig": // from which Go is generated, with //line
 		return true
+	case ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte", ".py", ".pyx", ".rb", ".php", ".lua", ".pl", ".pm",
+		".java", ".kt", ".kts", ".scala", ".groovy", ".clj", ".cs", ".fs", ".vb", ".swift", ".zig", ".nim", ".d", ".dart", ".jl", ".r",
+		".ex", ".exs", ".erl", ".ml", ".mli", ".hs", ".v", ".cr", ".cu": // of other runtimes, whose profiles are as good
+		return true
 	}
 	return false
 }

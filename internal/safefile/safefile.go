@@ -1,0 +1,108 @@
+// Package safefile writes files so that a full disk, an error or a kill leaves what was there before, and never half of a file.
+package safefile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// A File is written beside its name until Commit puts it there.
+type File struct {
+	*os.File
+	name string // where it goes; "" when it is written in place
+}
+
+// Create begins a file. What is no plain file, such as a device or a pipe, is written in place; so is a file in a folder that nothing can
+// be added to. A link stays, and the file that it leads to is written.
+func Create(name string) (*File, error) {
+	if to, err := filepath.EvalSymlinks(name); err == nil {
+		name = to
+	}
+	var was fs.FileInfo
+	switch st, err := os.Stat(name); {
+	case err == nil && !st.Mode().IsRegular():
+		return inPlace(name)
+	case err == nil:
+		// The file itself decides who may write it, not the folder.
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		f.Close()
+		was = st
+	}
+	beside := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+strconv.FormatUint(rand.Uint64(), 36))
+	temp, err := os.OpenFile(beside, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666) // not os.CreateTemp, whose files nobody else may read
+	if errors.Is(err, fs.ErrPermission) {
+		return inPlace(name)
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: reason(err)}
+	}
+	f := &File{temp, name}
+	if was != nil {
+		if err := temp.Chmod(was.Mode().Perm()); err != nil {
+			f.Discard()
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func inPlace(name string) (*File, error) {
+	f, err := os.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	return &File{File: f}, nil
+}
+
+// reason is an error without the name of the temporary file.
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// Commit puts the file in its place. After an error, what was there before still is.
+func (f *File) Commit() error {
+	err := f.Close()
+	if f.name == "" {
+		return err
+	}
+	if err == nil {
+		err = os.Rename(f.File.Name(), f.name)
+	}
+	if err != nil {
+		os.Remove(f.File.Name())
+	}
+	return err
+}
+
+// Discard leaves what was there before. What was written in place stays.
+func (f *File) Discard() {
+	f.Close()
+	if f.name != "" {
+		os.Remove(f.File.Name())
+	}
+}
+
+// Write writes a file with a function.
+func Write(name string, write func(io.Writer) error) error {
+	f, err := Create(name)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		f.Discard()
+		return err
+	}
+	return f.Commit()
+}

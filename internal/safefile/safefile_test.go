@@ -1,0 +1,98 @@
+package safefile
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+func text(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "default.pgo")
+	put := func(s string, after error) error {
+		return Write(name, func(w io.Writer) error {
+			io.WriteString(w, s)
+			return after
+		})
+	}
+	full := errors.New("no space left on device")
+	if err := put("half of", full); err != full {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(name); !os.IsNotExist(err) {
+		t.Errorf("a file that was not written whole is there: %v", err)
+	}
+	if err := put("good", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := put("half of", full); err != full || text(t, name) != "good" {
+		t.Errorf("after an error %v the file holds %q", err, text(t, name))
+	}
+	if err := put("better", nil); err != nil || text(t, name) != "better" {
+		t.Errorf("the file holds %q, %v", text(t, name), err)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {
+		t.Errorf("the folder holds %v, %v", list, err)
+	}
+}
+
+func TestModeAndLinksStay(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has other modes, and links for few")
+	}
+	dir := t.TempDir()
+	old, link, fresh := filepath.Join(dir, "old"), filepath.Join(dir, "link"), filepath.Join(dir, "fresh")
+	if err := errors.Join(os.WriteFile(old, nil, 0o640), os.Symlink("old", link)); err != nil {
+		t.Fatal(err)
+	}
+	hello := func(w io.Writer) error { _, err := io.WriteString(w, "hello"); return err }
+	if err := errors.Join(Write(link, hello), Write(fresh, hello)); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := os.Lstat(link); err != nil || st.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link became %v, %v", st.Mode(), err)
+	}
+	if st, err := os.Stat(old); err != nil || st.Mode().Perm() != 0o640 || text(t, old) != "hello" {
+		t.Errorf("the file has mode %v and holds %q, %v", st.Mode(), text(t, old), err)
+	}
+	plain := filepath.Join(dir, "plain")
+	f, err := os.Create(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	want, _ := os.Stat(plain)
+	if st, err := os.Stat(fresh); err != nil || st.Mode() != want.Mode() {
+		t.Errorf("a new file has mode %v, where os.Create gives %v", st.Mode(), want.Mode())
+	}
+}
+
+func TestDevicesAreWrittenInPlace(t *testing.T) {
+	if err := Write(os.DevNull, func(w io.Writer) error { _, err := io.WriteString(w, "x"); return err }); err != nil {
+		t.Error(err)
+	}
+	if st, err := os.Stat(os.DevNull); err != nil || st.Mode().IsRegular() {
+		t.Errorf("%s became %v, %v", os.DevNull, st.Mode(), err)
+	}
+}
+
+func TestErrorsNameTheFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "none", "out.txt")
+	_, err := Create(name)
+	var path *os.PathError
+	if !errors.As(err, &path) || path.Path != name {
+		t.Errorf("the error is %v", err)
+	}
+}
