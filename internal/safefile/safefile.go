@@ -71,6 +71,15 @@ func reason(err error) error {
 	return err
 }
 
+// Write writes to the file. Its errors name where the file goes.
+func (f *File) Write(b []byte) (int, error) {
+	n, err := f.File.Write(b)
+	if err != nil && f.name != "" {
+		err = &fs.PathError{Op: "write", Path: f.name, Err: reason(err)}
+	}
+	return n, err
+}
+
 // Commit puts the file in its place. After an error, what was there before still is.
 func (f *File) Commit() error {
 	err := f.Close()

@@ -43,8 +43,8 @@ func TestWrite(t *testing.T) {
 	if err := put("better", nil); err != nil || text(t, name) != "better" {
 		t.Errorf("the file holds %q, %v", text(t, name), err)
 	}
-	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {
-		t.Errorf("the folder holds %v, %v", list, err)
+	if names := list(t, dir); len(names) != 1 {
+		t.Errorf("the folder holds %v", names)
 	}
 }
 
@@ -86,6 +86,37 @@ func TestDevicesAreWrittenInPlace(t *testing.T) {
 	if st, err := os.Stat(os.DevNull); err != nil || st.Mode().IsRegular() {
 		t.Errorf("%s became %v, %v", os.DevNull, st.Mode(), err)
 	}
+}
+
+// A full disk is an error that names the file that was to be written.
+func TestFullDisk(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "out.txt")
+	f, err := Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.File.Close() // as good as full: what is written fails
+	_, err = f.Write([]byte("x"))
+	var path *os.PathError
+	if !errors.As(err, &path) || path.Path != name {
+		t.Errorf("the error is %v", err)
+	}
+	if f.Discard(); len(list(t, filepath.Dir(name))) != 0 {
+		t.Errorf("the folder holds %v", list(t, filepath.Dir(name)))
+	}
+}
+
+func list(t *testing.T, dir string) []string {
+	t.Helper()
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range found {
+		names = append(names, e.Name())
+	}
+	return names
 }
 
 func TestErrorsNameTheFile(t *testing.T) {
