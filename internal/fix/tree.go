@@ -86,8 +86,12 @@ func (t *tree) close() { os.RemoveAll(t.work) }
 func (t *tree) copies(ctx context.Context) error {
 	base := filepath.Base(t.root) // tests may know the name of their folder
 	t.old, t.now = filepath.Join(t.work, "old", base), filepath.Join(t.work, "new", base)
+	linked, err := ignored(ctx, t.root)
+	if err != nil {
+		return fmt.Errorf("looking for what git ignores in %s: %w", t.root, err)
+	}
 	for _, to := range []string{t.old, t.now} {
-		if err := copyTree(ctx, to, t.root, t.work); err != nil {
+		if err := copyTree(ctx, to, t.root, t.work, linked); err != nil {
 			return fmt.Errorf("copying %s: %w", t.root, err)
 		}
 		if err := t.mendMod(to); err != nil {
@@ -100,8 +104,13 @@ func (t *tree) copies(ctx context.Context) error {
 	return nil
 }
 
-// copyTree copies a folder, without what version control keeps for itself, and without another folder that may be in it.
-func copyTree(ctx context.Context, to, from, without string) error {
+// skipped reports whether a folder holds nothing that is built or tested: what version control keeps for itself, and packages of JavaScript.
+func skipped(name string) bool {
+	return slices.Contains([]string{".git", ".hg", ".svn", "node_modules"}, name)
+}
+
+// copyTree copies a folder, without another folder that may be in it. What is named in linked becomes a link to the original.
+func copyTree(ctx context.Context, to, from, without string, linked map[string]bool) error {
 	files, bytes := 0, int64(0)
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -117,10 +126,15 @@ func copyTree(ctx context.Context, to, from, without string) error {
 		at := filepath.Join(to, rel)
 		switch {
 		case d.IsDir():
-			if path == without || slices.Contains([]string{".git", ".hg", ".svn", "node_modules"}, d.Name()) && path != from {
+			if path == without || skipped(d.Name()) && path != from {
+				return fs.SkipDir
+			}
+			if linked[filepath.ToSlash(rel)] && os.Symlink(path, at) == nil {
 				return fs.SkipDir
 			}
 			return os.MkdirAll(at, 0o700)
+		case linked[filepath.ToSlash(rel)] && os.Symlink(path, at) == nil:
+			return nil
 		case d.Type() == fs.ModeSymlink:
 			return copyLink(at, path, from)
 		case !d.Type().IsRegular() || d.Name() == ".git":

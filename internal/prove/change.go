@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -215,15 +216,11 @@ func (c *Change) changedDirs() (dirs, others []string, err error) {
 	}
 	for name, file := range now {
 		if file != "" && old[name] != "" {
-			a, err := os.ReadFile(old[name])
+			same, err := sameText(old[name], file)
 			if err != nil {
 				return nil, nil, err
 			}
-			b, err := os.ReadFile(file)
-			if err != nil {
-				return nil, nil, err
-			}
-			if bytes.Equal(a, b) {
+			if same {
 				continue
 			}
 		}
@@ -238,6 +235,41 @@ func (c *Change) changedDirs() (dirs, others []string, err error) {
 	slices.Sort(dirs)
 	slices.Sort(others)
 	return dirs, others, nil
+}
+
+// sameText compares two files, which may be larger than memory.
+func sameText(a, b string) (bool, error) {
+	var files [2]*os.File
+	var size [2]int64
+	for i, name := range []string{a, b} {
+		f, err := os.Open(name)
+		if err != nil {
+			return false, err
+		}
+		defer f.Close()
+		st, err := f.Stat()
+		if err != nil {
+			return false, err
+		}
+		files[i], size[i] = f, st.Size()
+	}
+	if size[0] != size[1] {
+		return false, nil
+	}
+	var bufs [2][64 << 10]byte
+	for {
+		n, err := io.ReadFull(files[0], bufs[0][:])
+		m, other := io.ReadFull(files[1], bufs[1][:])
+		if !bytes.Equal(bufs[0][:n], bufs[1][:m]) {
+			return false, nil
+		}
+		switch ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF); {
+		case ended:
+			return true, nil
+		case err != nil || other != nil:
+			return false, errors.Join(err, other)
+		}
+	}
 }
 
 // maxTree is how many files are compared.
