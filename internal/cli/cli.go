@@ -28,6 +28,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/view"
 )
 
@@ -162,9 +163,9 @@ func Main(ctx context.Context, sys System, args []string) int {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		fmt.Fprintln(sys.Err, "hone: interrupted")
 	} else {
-		fmt.Fprintf(sys.Err, "hone: %v\n", err)
+		fmt.Fprintf(sys.Err, "hone: %s\n", render.Message(err.Error()))
 		for _, h := range hints(err) {
-			fmt.Fprintf(sys.Err, "hint: %s\n", h)
+			fmt.Fprintf(sys.Err, "hint: %s\n", render.Message(h))
 		}
 	}
 	var wrong *usageError

@@ -17,6 +17,7 @@ import (
 	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/load"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/source"
 )
 
@@ -137,7 +138,7 @@ func loadFailed(ctx context.Context, sys *System, done *capture.Recorded, err er
 	}
 	if lines := strings.Split(said, "\n"); said != "" {
 		for _, l := range lines[max(0, len(lines)-10):] {
-			fmt.Fprintf(sys.Err, "server: %s\n", l)
+			fmt.Fprintf(sys.Err, "server: %s\n", render.Message(l))
 		}
 	}
 	var wrong *gocmd.Error

@@ -195,5 +195,5 @@ func nearestFlag(cmd *cobra.Command, name string) string {
 
 // note talks to the user about an answer.
 func note(sys *System, format string, args ...any) {
-	fmt.Fprintf(sys.Err, "note: "+format+"\n", args...)
+	fmt.Fprintf(sys.Err, "note: %s\n", render.Message(fmt.Sprintf(format, args...)))
 }

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/hone-perf/hone/internal/render"
 )
 
 // A saying tells on standard error what is being done. On a terminal it does so at once, in a line that the next one replaces. Elsewhere it
@@ -31,7 +33,7 @@ func (s *saying) now(doing string) {
 	if doing == "recording" {
 		doing = "" // the program has standard error
 	}
-	s.doing = doing
+	s.doing = render.Message(doing)
 	switch {
 	case s.terminal:
 		s.show()

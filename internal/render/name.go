@@ -83,6 +83,20 @@ func clean(s string) string {
 	return b.String()
 }
 
+// Message returns a text for standard error, where servers, files and programs may have had a say: all that would move the cursor is spelled
+// out, but for the ends of lines and tabs.
+func Message(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		columns := strings.Split(line, "\t")
+		for j, c := range columns {
+			columns[j] = clean(c)
+		}
+		lines[i] = strings.Join(columns, "\t")
+	}
+	return strings.Join(lines, "\n")
+}
+
 func printable(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
