@@ -222,9 +222,10 @@ func collect(ctx context.Context, inputs []input, mine func(fn, file string) cla
 	return c
 }
 
-// believed is the share that a cost has to have for sure to be worth a word, unless as much is not asked for. More than that would
-// leave out what is as large as was asked for, where samples tell its size only roughly.
-const believed = 0.01
+// believed is the share that a cost has to have for sure to be worth a word, unless as much is not asked for: half of the usual --min. All of
+// that would leave out what is as large as was asked for, where samples tell its size only roughly; two to four samples of some hundred are
+// never enough.
+const believed = 0.005
 
 // share returns the largest part of anything that a cost is, of those that are no matter of chance.
 func (c *costs) share(v *cost) (most float64) {
