@@ -4,6 +4,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -41,6 +42,8 @@ type Options struct {
 	Say   func(msg string) // takes what there is to say on the way; nil is nobody
 
 	Progress func(done int) // is told how many profiles have been added up; may be nil
+
+	stall time.Duration // how long an answer may stand still; 0 is usualStall
 
 	Large func() // is called when a file is known to be a profile, but large, so that reading it goes on; may be nil
 }
@@ -135,8 +138,7 @@ func (o *Options) patience(u *url.URL) time.Duration {
 	if o.Timeout > 0 {
 		return o.Timeout
 	}
-	if s, err := strconv.ParseInt(u.Query().Get("seconds"), 10, 32); err == nil && s > 0 {
-		d := time.Duration(s) * time.Second
+	if d := asked(u); d > 0 {
 		return d + d/2
 	}
 	return time.Minute
@@ -168,8 +170,10 @@ func (o *Options) do(ctx context.Context, method string, u *url.URL, body []byte
 		target.Scheme = "https"
 		conf.InsecureSkipVerify = true
 	}
+	ctx, stop := context.WithCancel(ctx)
 	req, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
 	if err != nil {
+		stop()
 		return nil, err
 	}
 	client := &http.Client{Transport: &http.Transport{
@@ -180,8 +184,10 @@ func (o *Options) do(ctx context.Context, method string, u *url.URL, body []byte
 	}}
 	resp, err := client.Do(req)
 	if err != nil {
+		stop()
 		return nil, err
 	}
+	resp.Body = keepMoving(resp.Body, stop, u, asked(u)+cmp.Or(o.stall, usualStall))
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
 		if resp.Header.Get("X-Go-Pprof") != "" && strings.Contains(resp.Header.Get("Content-Type"), "text/plain") {
