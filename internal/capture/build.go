@@ -49,40 +49,13 @@ func (b *Build) Once(ctx context.Context, work string) (err error) {
 // home returns b as it has to be built: a folder of another module is built from there, since the go command knows one
 // module at a time.
 func (b *Build) home() *Build {
-	if len(b.Targets) != 1 || strings.HasSuffix(b.Targets[0], ".go") {
-		return b
-	}
-	dir := b.Targets[0]
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(b.Dir, dir)
-	}
-	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return b
-	}
-	if of := moduleOf(dir); of == "" || of == moduleOf(b.Dir) {
+	dir, targets := gocmd.Home(b.Dir, b.Targets)
+	if dir == b.Dir {
 		return b
 	}
 	moved := *b
-	moved.Dir, moved.Targets, moved.named = dir, []string{"."}, b.name()
+	moved.Dir, moved.Targets, moved.named = dir, targets, b.name()
 	return &moved
-}
-
-// moduleOf returns the folder of the module that a folder is in, or "".
-func moduleOf(dir string) string {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return ""
-	}
-	for {
-		if st, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil && st.Mode().IsRegular() {
-			return dir
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return ""
-		}
-		dir = up
-	}
 }
 
 // name is what is built, as the user calls it.

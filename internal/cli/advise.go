@@ -141,6 +141,9 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	if err != nil {
 		return err
 	}
+	if f.source == "" && arePackages(sys, args) {
+		dir, _ = gocmd.Home(sys.Dir, args)
+	}
 	say := newSaying(sys)
 	say.now("looking for what costs")
 	a, err := advise.Run(cmd.Context(), in, advise.Options{Dir: dir, Flags: build, Least: f.least.v})
@@ -209,17 +212,18 @@ func arePackages(sys *System, args []string) bool {
 
 // adviseBench runs benchmarks and returns the recording of them. It stays, so that what is said can be looked at.
 func adviseBench(cmd *cobra.Command, sys *System, build, test, packages []string) ([]string, error) {
+	dir, packages := gocmd.Home(sys.Dir, packages)
 	run, err := benchmarksOf("advise", build, test, packages)
 	if err != nil {
 		return nil, err
 	}
-	if err := gotypes.Readable(cmd.Context(), sys.Dir, nil, packages...); err != nil {
+	if err := gotypes.Readable(cmd.Context(), dir, nil, packages...); err != nil {
 		return nil, err
 	}
 	run.Count = 1
 	say := newSaying(sys)
 	opt := capture.Options{
-		Dir: sys.Dir, Hone: version(), Flags: append([]string{"hone"}, sys.args...), Say: say.now,
+		Dir: dir, Hone: version(), Flags: append([]string{"hone"}, sys.args...), Say: say.now,
 		Now: func() time.Time { return time.Now().In(sys.Zone) },
 	}
 	done, err := capture.Bench(cmd.Context(), opt, run)
@@ -230,8 +234,12 @@ func adviseBench(cmd *cobra.Command, sys *System, build, test, packages []string
 	for _, n := range done.Manifest.Notes {
 		note(sys, "%s", n)
 	}
-	fmt.Fprintf(sys.Err, "hone: %s: %s\n", done.File, bytesText(done.Bytes))
-	return []string{done.File}, errors.Join(err, cmd.Context().Err())
+	file := done.File
+	if dir != sys.Dir && !filepath.IsAbs(file) {
+		file = filepath.Join(dir, file)
+	}
+	fmt.Fprintf(sys.Err, "hone: %s: %s\n", file, bytesText(done.Bytes))
+	return []string{file}, errors.Join(err, cmd.Context().Err())
 }
 
 // adviseInput opens a recording with all its profiles, or reads a profile.

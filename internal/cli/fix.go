@@ -16,6 +16,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/fix"
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/source"
@@ -132,11 +133,13 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 		if f.source != "" {
 			return usagef("go there, or name the packages there", "--source is about recordings, and %s are packages", strings.Join(args, " "))
 		}
-		run, err := benchmarksOf("fix", build, test, args)
+		var packages []string
+		opt.Dir, packages = gocmd.Home(sys.Dir, args)
+		run, err := benchmarksOf("fix", build, test, packages)
 		if err != nil {
 			return err
 		}
-		if err := gotypes.Readable(cmd.Context(), sys.Dir, nil, args...); err != nil {
+		if err := gotypes.Readable(cmd.Context(), opt.Dir, nil, packages...); err != nil {
 			return err
 		}
 		run.Count = 1

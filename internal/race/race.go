@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/gocmd"
@@ -133,41 +132,11 @@ func Find(ctx context.Context, opt Options) (*Search, error) {
 }
 
 func newSearch(opt Options, work string) *Search {
-	dir, packages := inModule(opt.Dir, opt.Packages)
+	dir, packages := gocmd.Home(opt.Dir, opt.Packages)
 	opt.Packages = packages
 	return &Search{
 		opt: opt, dir: dir, work: work, failing: make(map[string]string), patched: make(map[string]bool),
 		out: &report.Races{Races: []report.DataRace{}}, code: codes{env: opt.env},
-	}
-}
-
-// inModule returns where the go command has to run for packages, and what they are called there: a folder of another module than
-// that of dir is built in that folder.
-func inModule(dir string, packages []string) (string, []string) {
-	if len(packages) != 1 || strings.Contains(packages[0], "...") {
-		return dir, packages
-	}
-	at := packages[0]
-	if !filepath.IsAbs(at) {
-		at = filepath.Join(dir, at)
-	}
-	if st, err := os.Stat(at); err != nil || !st.IsDir() || moduleOf(at) == moduleOf(dir) {
-		return dir, packages
-	}
-	return at, []string{"."}
-}
-
-// moduleOf returns the folder of the go.mod that is for a folder, or "".
-func moduleOf(dir string) string {
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return ""
-		}
-		dir = up
 	}
 }
 
