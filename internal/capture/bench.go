@@ -19,6 +19,7 @@ import (
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // Benchmarks say which benchmarks to run, and how.
@@ -49,7 +50,7 @@ type benched struct {
 // once more, with profiles. What was measured until something went wrong is returned, whatever err says.
 func Bench(ctx context.Context, opt Options, b Benchmarks) (*Recorded, error) {
 	s := opt.session()
-	work, err := os.MkdirTemp("", "hone-bench-")
+	work, err := scratch.Dir("bench-")
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/hone-perf/hone/internal/capture/agent"
 	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // Options say what to record and how. The zero value of each is the usual thing.
@@ -90,7 +91,7 @@ type session struct {
 // Record runs a program and records it. When the program ran, what was recorded is returned, whatever err says.
 func Record(ctx context.Context, opt Options) (*Recorded, error) {
 	s := opt.session()
-	work, err := os.MkdirTemp("", "hone-record-")
+	work, err := scratch.Dir("record-")
 	if err != nil {
 		return nil, err
 	}

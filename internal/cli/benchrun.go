@@ -22,6 +22,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/safefile"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // usualRounds is how often each benchmark runs when nobody says. It takes 6 for an interval.
@@ -160,7 +161,7 @@ func benchFile(ctx context.Context, sys *System, out *output, f *benchFlags) (fi
 		}
 		return file, "", nil
 	}
-	dir, err := os.MkdirTemp("", "hone-bench-")
+	dir, err := scratch.Dir("bench-")
 	return filepath.Join(dir, "bench.hone"), dir, err
 }
 

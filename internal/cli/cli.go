@@ -29,6 +29,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
+	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/view"
 )
 
@@ -130,6 +131,7 @@ func width(w io.Writer) int {
 // Main runs the command that args ask for and returns its exit code.
 func Main(ctx context.Context, sys System, args []string) int {
 	tuneGC(sys, args)
+	defer scratch.Clean()
 	if len(args) > 0 {
 		// The flags of other tools are not ours.
 		switch args[0] {

@@ -20,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/view"
 )
 
@@ -71,7 +72,7 @@ func (f *compareFlags) loadDuel(ctx context.Context, sys *System, opt *duel.Opti
 		Old: opt.Old.DuelSide, New: opt.New.DuelSide, Alpha: opt.Plan.Alpha, Within: opt.Plan.Within,
 	}
 	b := recording.DuelBenchmark{Pkg: opt.Packages[0], Name: f.load, How: recording.Alternate, Unit: loadUnit}
-	work, err := os.MkdirTemp("", "hone-load-")
+	work, err := scratch.Dir("load-")
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/stat"
 )
 
@@ -136,7 +137,7 @@ func Run(ctx context.Context, opt Options) (*recording.Duel, error) {
 			return nil, err
 		}
 	}
-	work, err := os.MkdirTemp("", "hone-")
+	work, err := scratch.Dir("work-")
 	if err != nil {
 		return nil, err
 	}

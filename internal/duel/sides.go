@@ -12,6 +12,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // A Side is a version of what is compared: a folder with sources, or a test program that was built before.
@@ -131,7 +132,7 @@ func (r *repository) side(ctx context.Context, name string) (s Side, err error) 
 		s.Name = name[:min(len(name), 12)]
 	}
 	if r.temp == "" {
-		if r.temp, err = os.MkdirTemp("", "hone-"); err != nil {
+		if r.temp, err = scratch.Dir("work-"); err != nil {
 			return s, err
 		}
 		if r.temp, err = filepath.EvalSymlinks(r.temp); err != nil {

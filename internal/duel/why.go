@@ -12,6 +12,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/stat"
 )
 
@@ -24,7 +25,7 @@ const (
 
 // explain profiles the benchmarks that changed most, both sides equally often, in runs that are not timed.
 func (d *duel) explain(ctx context.Context) error {
-	work, err := os.MkdirTemp("", "hone-")
+	work, err := scratch.Dir("work-")
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // A tree is a module and two copies of it, in which patches are tried.
@@ -63,7 +64,7 @@ func openTree(ctx context.Context, dir string) (*tree, error) {
 			t.root, t.uses = top, filepath.Base(about.GOWORK)
 		}
 	}
-	if t.work, err = os.MkdirTemp("", "hone-fix-"); err != nil {
+	if t.work, err = scratch.Dir("fix-"); err != nil {
 		return nil, err
 	}
 	if t.work, err = filepath.EvalSymlinks(t.work); err == nil {

@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/escape"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // Explain builds packages, keeps nothing of that, and returns what the compiler says about their code. With tests there is one
 // package, and its tests are built with it. It takes as long as compiling the packages: nothing comes from the cache.
 func (c Command) Explain(ctx context.Context, tests bool, flags []string, patterns ...string) (*escape.Log, error) {
-	dir, err := os.MkdirTemp("", "hone-") // the compiler says nothing into a folder that it was told before
+	dir, err := scratch.Dir("work-") // the compiler says nothing into a folder that it was told before
 	if err != nil {
 		return nil, err
 	}

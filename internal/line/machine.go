@@ -15,6 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/source/objfile"
 )
 
@@ -23,7 +24,7 @@ const maxCode = 400
 
 // machineCode builds what holds the line, and takes that apart.
 func machineCode(ctx context.Context, p *place, opt Options, l *report.LineStory) error {
-	work, err := os.MkdirTemp("", "hone-")
+	work, err := scratch.Dir("work-")
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/duel"
 	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // A Change is two versions of a folder of Go code. Old and New are there until Close.
@@ -191,7 +192,7 @@ func copyFile(to, from string) error {
 
 // folder makes a folder that Close removes.
 func (c *Change) folder() (string, error) {
-	dir, err := os.MkdirTemp("", "hone-prove-")
+	dir, err := scratch.Dir("prove-")
 	if err != nil {
 		return "", err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // goOld and goNew return the go command in the folders of the versions.
@@ -506,7 +507,7 @@ func oldTests(pairs []*pair) (string, error) {
 	if !differ {
 		return "", nil
 	}
-	dir, err := os.MkdirTemp("", "hone-prove-tests-")
+	dir, err := scratch.Dir("prove-tests-")
 	if err != nil {
 		return "", err
 	}

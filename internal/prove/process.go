@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/prove/worker"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // Statuses of programs that the worker says nothing about.
@@ -40,7 +41,7 @@ type process struct {
 
 // start runs a worker, in an empty folder of its own.
 func start(ctx context.Context, file string, config *worker.Config) (p *process, err error) {
-	dir, err := os.MkdirTemp("", "hone-prove-run-")
+	dir, err := scratch.Dir("prove-run-")
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // programLimit is how long a program may run.
@@ -93,7 +94,7 @@ func (p printout) same(q printout) bool {
 func (r *run) output(ctx context.Context, file string, env ...string) (printout, error) {
 	ctx, cancel := context.WithTimeout(ctx, programLimit)
 	defer cancel()
-	dir, err := os.MkdirTemp("", "hone-prove-run-")
+	dir, err := scratch.Dir("prove-run-")
 	if err != nil {
 		return printout{}, err
 	}

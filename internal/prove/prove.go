@@ -21,6 +21,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/prove/worker"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // Options tune Run. The zero Options are those of hone prove.
@@ -102,7 +103,7 @@ func (r *run) all(ctx context.Context) error {
 		r.unchanged = len(r.doubts) == 0
 		return nil
 	}
-	work, err := os.MkdirTemp("", "hone-prove-build-")
+	work, err := scratch.Dir("prove-build-")
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // A place is where a block begins: a file of the package, and a line.
@@ -69,7 +71,7 @@ func (r *run) covered(ctx context.Context, p *pair, work, file string, before pr
 // tested runs the tests of the new version of a package once more, with counters, and returns which code they reach. Not to know
 // is no reason to give up.
 func (r *run) tested(ctx context.Context, p *pair) map[place]bool {
-	dir, err := os.MkdirTemp("", "hone-cover-")
+	dir, err := scratch.Dir("cover-")
 	if err != nil {
 		return nil
 	}

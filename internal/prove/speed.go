@@ -18,6 +18,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/duel"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // A Race is what Options.Faster is asked to run: benchmarks of both versions, against each other.
@@ -85,7 +86,7 @@ func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) erro
 			r.note("%s, and none could be generated: whether it is faster is not known", noneReach(all))
 			return nil
 		}
-		work, err := os.MkdirTemp("", "hone-prove-bench-")
+		work, err := scratch.Dir("prove-bench-")
 		if err != nil {
 			return err
 		}
@@ -173,7 +174,7 @@ func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, al
 	if err != nil {
 		return nil, 0, err
 	}
-	work, err := os.MkdirTemp("", "hone-prove-reach-")
+	work, err := scratch.Dir("prove-reach-")
 	if err != nil {
 		return nil, 0, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // Fix proves the patches that are known for what was found, and writes those that are proven: each variable by itself, on top of
@@ -63,7 +64,7 @@ func (s *Search) prove(ctx context.Context, v *variable, f *mending) (report.Rac
 	check := func(name string, o report.Outcome, detail string) {
 		fix.Checks = append(fix.Checks, report.Check{Name: name, Outcome: o, Detail: detail})
 	}
-	work, err := os.MkdirTemp("", "hone-race-fix-")
+	work, err := scratch.Dir("race-fix-")
 	if err != nil {
 		return fix, err
 	}

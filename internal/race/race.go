@@ -17,6 +17,7 @@ import (
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // Options say what to run, and how long. The zero Options look at the package in the current folder for half a minute.
@@ -118,7 +119,7 @@ func Find(ctx context.Context, opt Options) (*Search, error) {
 	if ok, why := prove.RaceDetector(ctx, gocmd.Command{Dir: opt.Dir, Env: opt.env}); !ok {
 		return nil, fmt.Errorf("%w: %s", ErrNoRace, why)
 	}
-	work, err := os.MkdirTemp("", "hone-race-")
+	work, err := scratch.Dir("race-")
 	if err != nil {
 		return nil, err
 	}
