@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// toolchains are the newest releases of the Go versions that hone supports. docs/compat-go.md says what works with each.
+// toolchains are late releases of the Go versions that hone supports. docs/compat-go.md says what works with each.
 var toolchains = []string{"go1.22.12", "go1.23.12", "go1.24.11", "go1.25.5", "go1.26.5", "go1.27.3"}
 
 // TestToolchains runs what needs a toolchain with each of them, as the go command fetches it: users have many, and few of them unpacked from
