@@ -47,13 +47,15 @@ func (s *session) report(cfg config, c *command, arg string, pipe io.Writer) err
 	}
 	r, err := c.run([]*recording.Recording{rec}, c.query(cfg, arg))
 	var none *view.NoMatch
-	if errors.As(err, &none) {
+	switch {
+	case errors.As(err, &none):
 		s.remark(none.Remarks)
 		if c.name == "disasm" {
-			err = code.noMatch()
+			return code.noMatch()
 		}
-	}
-	if err != nil {
+		return err
+	case err != nil: // in the report, for which pprof has applied the filters
+		s.remarkOn(cfg, cfg.steps())
 		return err
 	}
 	head := headOf(r)
