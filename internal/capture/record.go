@@ -373,6 +373,7 @@ type agentStatus struct {
 	Start    int64         `json:"start"` // of its clock, nanoseconds since 1970
 	Failed   int           `json:"failed"`
 	Error    string        `json:"error"`
+	Since    time.Duration `json:"since"` // when that began
 	Missed   int           `json:"missed"`
 	Blind    []int         `json:"blind"`
 	Troubles []agent.Trouble
@@ -405,6 +406,7 @@ func (s *session) finish(end *ending, of *built) {
 // readStatus takes over what the recorder inside says.
 func (s *session) readStatus(end *ending) {
 	text, err := os.ReadFile(filepath.Join(s.folder, agent.Status))
+	os.Remove(filepath.Join(s.folder, agent.Status)) // which makes room for the manifest
 	var status agentStatus
 	if err != nil || json.Unmarshal(text, &status) != nil {
 		return
@@ -422,12 +424,32 @@ func (s *session) readStatus(end *ending) {
 	if len(s.When) > 0 {
 		s.troubles(status.Troubles, status.Missed, status.Blind)
 	}
-	if status.Failed > 0 {
-		s.note("%d parts could not be written: %s", status.Failed, status.Error)
-	}
-	if !status.Ended {
+	switch {
+	case status.Failed > 0:
+		s.note("%s of the recording could not be written, the first %s after the start: %s", parts(status.Failed), status.Since.Round(time.Millisecond), status.Error)
+	case !status.Ended && s.full() != nil:
+		s.note("the recording ends before the program did: %s", s.full())
+	case !status.Ended:
 		s.note("the program ended without warning, so up to a second of it is missing at the end")
 	}
+}
+
+func parts(n int) string {
+	if n == 1 {
+		return "1 part"
+	}
+	return strconv.Itoa(n) + " parts"
+}
+
+// full tries whether a part of the usual size can be written, and returns why not.
+func (s *session) full() error {
+	f, err := os.CreateTemp(s.folder, ".room-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(make([]byte, 64<<10))
+	return errors.Join(err, f.Close())
 }
 
 // keepLoad writes what came of a load run beside what the server left.
@@ -456,7 +478,7 @@ func (s *session) pack() (*Recorded, error) {
 		err = recording.Pack(s.folder, s.Out)
 	}
 	if err != nil {
-		return out, fmt.Errorf("making one file of the recording: %w; it is in the folder %s", err, out.File)
+		return out, fmt.Errorf("making one file of the recording: %w; what there is of it is in the folder %s, which hone reads as well", err, out.File)
 	}
 	out.File = s.shown(s.Out)
 	if st, err := os.Stat(s.Out); err == nil {

@@ -161,7 +161,7 @@ func begin(h host) {
 }
 
 func (r *recorder) run() {
-	r.write.dir = r.Dir
+	r.write.dir, r.write.now = r.Dir, r.since
 	r.write.window.For = r.Window
 	r.write.begin()
 	r.alarm = Alarm{Conditions: r.When, Cooldown: r.Cool, Left: r.Most}

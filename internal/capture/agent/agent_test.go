@@ -170,15 +170,60 @@ func TestWindow(t *testing.T) {
 	(&Window{}).Add("x", 0, 0) // of a recording that keeps all
 }
 
-// A program runs on when nothing can be written.
+// A program runs on when nothing can be written, and the status, which has its room, says since when.
 func TestRecorderWithoutRoom(t *testing.T) {
-	r := &recorder{Settings: Settings{Dir: filepath.Join(t.TempDir(), "gone"), Every: time.Second}, start: time.Now()}
-	r.write.dir = r.Dir
+	dir := t.TempDir()
+	r := &recorder{Settings: Settings{Dir: dir, Every: time.Second}, start: time.Now().Add(-time.Minute)}
+	r.write.dir, r.write.now = r.Dir, r.since
+	r.write.begin()
+	for _, kind := range kinds {
+		if err := os.Remove(filepath.Join(dir, kind)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	r.snapshot(atEnd)
 	r.metrics()
 	r.status()
 	if r.write.failed != len(kinds) || r.write.err == nil {
 		t.Errorf("%d files failed: %v", r.write.failed, r.write.err)
+	}
+	var status struct {
+		Failed int
+		Error  string
+		Since  time.Duration
+	}
+	text, err := os.ReadFile(filepath.Join(dir, Status))
+	if err != nil || json.Unmarshal(text, &status) != nil {
+		t.Fatalf("the status is %s, %v", text, err)
+	}
+	if status.Failed != len(kinds) || status.Error == "" || status.Since < time.Minute {
+		t.Errorf("the status is %s", text)
+	}
+	if len(text) != statusRoom {
+		t.Errorf("the status has %d bytes, want the %d that it has had from the start", len(text), statusRoom)
+	}
+}
+
+// A trace ends where the first piece of it could not be written.
+func TestTraceWithoutRoom(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "trace.out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{start: time.Now()}
+	r.write.now = r.since
+	to := &traceFile{r: r, f: f}
+	to.Write([]byte("one"))
+	f.Close() // as when there is no room
+	to.Write([]byte("two"))
+	to.Write([]byte("three"))
+	for failed := 0; failed == 0; {
+		r.mu.Lock()
+		failed = r.write.failed
+		r.mu.Unlock()
+	}
+	if text, _ := os.ReadFile(f.Name()); string(text) != "one" || r.write.failed != 1 {
+		t.Errorf("the trace has %q, %d parts failed", text, r.write.failed)
 	}
 }
 

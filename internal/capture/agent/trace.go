@@ -11,12 +11,35 @@ import (
 func (r *recorder) startTrace() {
 	f, err := os.Create(filepath.Join(r.Dir, "trace.out"))
 	if err == nil {
-		err = trace.Start(f)
+		err = trace.Start(&traceFile{r: r, f: f})
 	}
 	if err != nil {
 		r.write.check(err)
 		r.Trace = false
 	}
+}
+
+// A traceFile is written until something cannot be written: what comes after a gap could not be read. Package trace says nothing of that.
+type traceFile struct {
+	r      *recorder
+	f      *os.File
+	failed bool
+}
+
+func (t *traceFile) Write(b []byte) (int, error) {
+	if t.failed {
+		return len(b), nil
+	}
+	n, err := t.f.Write(b)
+	if err != nil {
+		t.failed = true
+		go func() { // the lock may be held by who waits for this trace to stop
+			t.r.mu.Lock()
+			defer t.r.mu.Unlock()
+			t.r.write.check(err)
+		}()
+	}
+	return n, err
 }
 
 func (r *recorder) stopTrace() {

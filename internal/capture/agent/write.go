@@ -24,8 +24,11 @@ func number(d time.Duration) string {
 type writer struct {
 	dir     string
 	bytes   int64
-	failed  int // files
-	err     error
+	failed  int           // files
+	err     error         // the first of them
+	since   time.Duration // when that was
+	now     func() time.Duration
+	status  *os.File
 	notes   []string
 	metrics *os.File
 	buf     plain
@@ -39,8 +42,13 @@ type plain struct{ bytes.Buffer }
 // HoneStores is how runtime/pprof knows.
 func (*plain) HoneStores() {}
 
+// statusRoom is how much of the disk the status takes from the beginning: when the disk is full later, it can still be written.
+const statusRoom = 4 << 10
+
 // begin makes the folders.
 func (w *writer) begin() {
+	w.status, _ = os.OpenFile(filepath.Join(w.dir, Status), os.O_CREATE|os.O_WRONLY, 0o644)
+	w.writeStatus([]byte("{}"))
 	for _, kind := range append([]string{"cpu"}, kinds...) {
 		w.check(os.MkdirAll(filepath.Join(w.dir, kind), 0o755))
 	}
@@ -51,9 +59,23 @@ func (w *writer) begin() {
 
 // check counts what goes wrong. The program goes on.
 func (w *writer) check(err error) {
-	if err != nil {
-		w.failed++
-		w.err = err
+	if err == nil {
+		return
+	}
+	if w.failed++; w.failed == 1 {
+		w.err, w.since = err, w.now()
+	}
+}
+
+// writeStatus replaces the status, in the room that it has.
+func (w *writer) writeStatus(text []byte) {
+	if w.status == nil {
+		return
+	}
+	padded := bytes.Repeat([]byte{' '}, max(statusRoom, len(text)))
+	copy(padded, text)
+	if n, err := w.status.WriteAt(padded, 0); err == nil {
+		w.status.Truncate(int64(n)) // of a longer one before
 	}
 }
 
@@ -163,6 +185,8 @@ func (r *recorder) status() {
 	if w.err != nil {
 		b = append(b, `,"error":`...)
 		b = appendJSON(b, w.err.Error())
+		b = append(b, `,"since":`...)
+		b = strconv.AppendInt(b, int64(w.since), 10)
 	}
 	b = append(b, `,"missed":`...)
 	b = strconv.AppendInt(b, int64(r.alarm.Missed), 10)
@@ -195,10 +219,7 @@ func (r *recorder) status() {
 		b = appendJSON(b, n)
 	}
 	b = append(b, "]}\n"...)
-	tmp := filepath.Join(w.dir, ".new"+Status)
-	if os.WriteFile(tmp, b, 0o644) == nil {
-		os.Rename(tmp, filepath.Join(w.dir, Status))
-	}
+	w.writeStatus(b)
 }
 
 // appendJSON appends s as a string of JSON. What is no printable ASCII becomes a question mark.
