@@ -308,6 +308,10 @@ func hints(err error) []string {
 	if errors.As(err, &knows) {
 		out = append(out, knows.Hint())
 	}
+	var noexec *scratch.NoExec
+	if errors.As(err, &noexec) {
+		out = append(out, scratch.Variable+"=DIR names a folder where programs can run; the go command takes that, too")
+	}
 	if errors.Is(err, profile.ErrNothingCommon) {
 		out = append(out, "they are of different kinds, such as cpu and heap; hone info FILE says of which, and those of one kind can be added up and compared")
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/tour"
 )
 
@@ -122,13 +123,12 @@ func runTour(cmd *cobra.Command, sys *System, budget time.Duration) (err error) 
 // workplace makes a folder in which all that is done has its temporary files, that of programs which are ended in the middle of
 // something, too; and returns what throws it away.
 func workplace() (dir string, leave func() error, err error) {
-	const goTemp = "GOTMPDIR" // where programs can be run, when they cannot in other temporary folders
-	if dir, err = os.MkdirTemp(os.Getenv(goTemp), "hone-tour-"); err != nil {
+	if dir, err = os.MkdirTemp(os.Getenv(scratch.Variable), "hone-tour-"); err != nil {
 		return "", nil, fmt.Errorf("making a folder for the practice program: %w", err)
 	}
 	temp := filepath.Join(dir, "tmp")
 	if err = os.Mkdir(temp, 0o700); err == nil {
-		for _, name := range []string{goTemp, "TMPDIR", "TMP", "TEMP"} {
+		for _, name := range []string{scratch.Variable, "TMPDIR", "TMP", "TEMP"} {
 			err = errors.Join(err, os.Setenv(name, temp))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // A branch gets a commit for each fix. The working tree, the index and the branch that is checked out stay as they are: what is
@@ -99,14 +100,12 @@ func (b *branch) commit(ctx context.Context, file string, text []byte, message s
 	if !ok {
 		return "", fmt.Errorf("%s is not in the last commit", rel)
 	}
-	index, err := os.CreateTemp("", "hone-index-*")
+	dir, err := scratch.Dir("index-")
 	if err != nil {
 		return "", err
 	}
-	index.Close()
-	os.Remove(index.Name()) // git makes it
-	defer os.Remove(index.Name())
-	b.temp = index.Name()
+	defer os.RemoveAll(dir)
+	b.temp = filepath.Join(dir, "index") // git makes it
 	defer func() { b.temp = "" }()
 	if _, err := b.git(ctx, nil, "read-tree", b.tip); err != nil {
 		return "", err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/safefile"
 )
 
 // A Memory is patches that were refused, in a file. A patch is the same when the same rule wants the same of a function with the
@@ -127,16 +129,11 @@ func (m *Memory) save() error {
 	if err != nil {
 		return fmt.Errorf("remembering what was refused: %w", err)
 	}
-	temp, err := os.CreateTemp(filepath.Dir(m.file), ".refused-*")
+	err = safefile.Write(m.file, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("remembering what was refused: %w", err)
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.Write(append(text, '\n'))
-	if err := errors.Join(err, temp.Close()); err != nil {
-		return fmt.Errorf("remembering what was refused: %w", err)
-	}
-	if err := os.Rename(temp.Name(), m.file); err != nil {
 		return fmt.Errorf("remembering what was refused: %w", err)
 	}
 	m.dirt, m.fresh = false, nil

@@ -47,7 +47,7 @@ func (c Command) WithFlags(ctx context.Context, flags []string) (Command, About,
 // Loading returns an environment and the flags in its GOFLAGS apart, for packages.Load: that asks the go command for its version with
 // modules off, and then -modfile in GOFLAGS is an error. nil stands for the environment of this process.
 func Loading(env []string) (without, flags []string) {
-	for _, v := range git.Unbound(env) {
+	for _, v := range Environ(env) {
 		if goflags, ok := strings.CutPrefix(v, "GOFLAGS="); ok {
 			flags = quotedFields(goflags) // the last one counts
 			continue

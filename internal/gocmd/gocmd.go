@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/git"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // A Command runs the go command. The zero Command does it in the current folder.
@@ -22,6 +23,17 @@ type Command struct {
 	Dir  string   // "" is the current folder
 	Env  []string // nil is that of this process
 	Tool string   // the go command; "" is go
+}
+
+// Environ returns an environment for the go command: it asks git about the folder that it builds in, so it must not be tied to another
+// repository, and its temporary folders go to that of this process, which the next one removes when this one is killed. nil stands for the
+// environment of this process.
+func Environ(env []string) []string {
+	env = git.Unbound(env)
+	if temp, err := scratch.Own(); err == nil {
+		env = append(env, scratch.Variable+"="+temp)
+	}
+	return env
 }
 
 // An Error is that the go command failed. It has said why.
@@ -64,7 +76,7 @@ func (c Command) Said(ctx context.Context, args ...string) ([]byte, error) {
 func (c Command) run(ctx context.Context, args []string) (out, said []byte, err error) {
 	cmd := exec.CommandContext(ctx, cmp.Or(c.Tool, "go"), args...)
 	cmd.Dir, cmd.Env = c.Dir, c.Env
-	cmd.Env = git.Unbound(cmd.Environ()) // it asks git about the folder that it builds in
+	cmd.Env = Environ(cmd.Environ())
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	Interrupted(cmd)

@@ -134,7 +134,7 @@ func learnTypes(ctx context.Context, log *escape.Log, p *place, flags []string) 
 	flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return strings.Contains(f, "gcflags=") })
 	dir := filepath.Dir(p.file)
 	found, err := packages.Load(&packages.Config{
-		Context: ctx, Dir: dir, Env: append(os.Environ(), "PWD="+dir), BuildFlags: flags, Tests: p.test,
+		Context: ctx, Dir: dir, Env: append(gocmd.Environ(nil), "PWD="+dir), BuildFlags: flags, Tests: p.test,
 		Mode: packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedExportFile | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo,
 	}, ".")
 	if err != nil {

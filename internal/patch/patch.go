@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/safefile"
 )
 
 // A Patch is a change of files. The zero Patch changes none.
@@ -119,11 +121,12 @@ func writable(name string) error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	probe, err := os.CreateTemp(filepath.Dir(name), ".hone-*")
+	probe, err := safefile.Replace(name)
 	if err != nil {
-		return fmt.Errorf("its folder takes no new file: %w", withoutPath(err))
+		return err
 	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	probe.Discard()
+	return nil
 }
 
 func withoutPath(err error) error {
@@ -140,28 +143,29 @@ func (p *Patch) Write() (written []string, err error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	type step struct{ at, temp string }
-	var steps []step
+	var steps []*safefile.File
 	defer func() {
-		for _, s := range steps {
-			os.Remove(s.temp) // where it still is
+		for _, f := range steps {
+			f.Discard()
 		}
 	}()
 	for _, name := range p.Names() {
-		at, err := filepath.EvalSymlinks(name)
-		if err != nil {
-			return nil, err
+		f, err := safefile.Replace(name)
+		if err == nil {
+			steps = append(steps, f)
+			_, err = f.Write(p.files[name].is)
 		}
-		temp, err := beside(at, p.files[name].is)
-		if temp != "" {
-			steps = append(steps, step{at, temp})
+		if err == nil {
+			err = f.Sync()
 		}
 		if err != nil {
 			return nil, fmt.Errorf("writing %s: %w", p.Rel(name), err)
 		}
 	}
-	for i, s := range steps {
-		if err := os.Rename(s.temp, s.at); err != nil {
+	for i := range steps {
+		f := steps[0]
+		steps = steps[1:]
+		if err := f.Commit(); err != nil {
 			return nil, errors.Join(fmt.Errorf("writing %s: %w", p.Rel(p.Names()[i]), err), p.restore(i))
 		}
 	}
@@ -175,21 +179,11 @@ func (p *Patch) Write() (written []string, err error) {
 func (p *Patch) restore(n int) error {
 	var all []error
 	for _, name := range p.Names()[:n] {
-		all = append(all, os.WriteFile(name, p.files[name].was, 0o644))
+		all = append(all, safefile.Write(name, func(w io.Writer) error {
+			_, err := w.Write(p.files[name].was)
+			return err
+		}))
 	}
 	return errors.Join(all...)
 }
 
-// beside writes a file next to another, with its mode.
-func beside(at string, text []byte) (string, error) {
-	st, err := os.Stat(at)
-	if err != nil {
-		return "", err
-	}
-	f, err := os.CreateTemp(filepath.Dir(at), ".hone-*")
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(text)
-	return f.Name(), errors.Join(err, f.Chmod(st.Mode().Perm()), f.Sync(), f.Close())
-}

@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
@@ -315,7 +314,7 @@ func runTests(ctx context.Context, in gocmd.Command, dirs []string, race bool, o
 	args = append(append(args, more...), dirs...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = in.Dir, in.Env
-	cmd.Env = git.Unbound(cmd.Environ())
+	cmd.Env = gocmd.Environ(cmd.Environ())
 	gocmd.Interrupted(cmd)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // A Duel is what came of running two versions against each other.
@@ -133,7 +134,7 @@ func writeDuel(folder string, d *Duel) error {
 
 // SaveDuel makes a recording of a duel, in one file.
 func SaveDuel(file string, m *Manifest, d *Duel) error {
-	dir, err := os.MkdirTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
+	dir, err := scratch.Files("pack-")
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/hone-perf/hone/internal/latency"
+	"github.com/hone-perf/hone/internal/scratch"
 )
 
 // LoadFile is what came of the requests of a load run.
@@ -25,7 +26,7 @@ func WriteLoad(folder string, l *latency.Log) error {
 
 // SaveLoad makes a recording of a load run, in one file.
 func SaveLoad(file string, m *Manifest, l *latency.Log) error {
-	dir, err := os.MkdirTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
+	dir, err := scratch.Files("pack-")
 	if err != nil {
 		return err
 	}

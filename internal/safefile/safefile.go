@@ -3,12 +3,14 @@ package safefile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // A File is written beside its name until Commit puts it there.
@@ -20,13 +22,37 @@ type File struct {
 // Create begins a file. What is no plain file, such as a device or a pipe, is written in place; so is a file in a folder that nothing can
 // be added to. A link stays, and the file that it leads to is written.
 func Create(name string) (*File, error) {
+	f, err := Replace(name)
+	var place *onlyInPlace
+	if !errors.As(err, &place) {
+		return f, err
+	}
+	in, err := os.Create(place.name)
+	if err != nil {
+		return nil, err
+	}
+	return &File{File: in}, nil
+}
+
+// An onlyInPlace error is that a file can be written, and cannot be replaced.
+type onlyInPlace struct {
+	name string
+	error
+}
+
+func (e *onlyInPlace) Unwrap() error { return e.error }
+
+var errNotPlain = errors.New("it is no plain file")
+
+// Replace begins a file as Create does, and fails where that would write in place.
+func Replace(name string) (*File, error) {
 	if to, err := filepath.EvalSymlinks(name); err == nil {
 		name = to
 	}
 	var was fs.FileInfo
 	switch st, err := os.Stat(name); {
 	case err == nil && !st.Mode().IsRegular():
-		return inPlace(name)
+		return nil, &onlyInPlace{name, errNotPlain}
 	case err == nil:
 		// The file itself decides who may write it, not the folder.
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
@@ -36,10 +62,9 @@ func Create(name string) (*File, error) {
 		f.Close()
 		was = st
 	}
-	beside := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+strconv.FormatUint(rand.Uint64(), 36))
-	temp, err := os.OpenFile(beside, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666) // not os.CreateTemp, whose files nobody else may read
+	temp, err := beside(name)
 	if errors.Is(err, fs.ErrPermission) {
-		return inPlace(name)
+		return nil, &onlyInPlace{name, fmt.Errorf("its folder takes no new file: %w", reason(err))}
 	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: reason(err)}
@@ -54,12 +79,42 @@ func Create(name string) (*File, error) {
 	return f, nil
 }
 
-func inPlace(name string) (*File, error) {
-	f, err := os.Create(name)
-	if err != nil {
-		return nil, err
+// beside makes the file that will replace another, and removes those that killed processes left there for the same purpose.
+func beside(name string) (*os.File, error) {
+	dir, prefix := filepath.Dir(name), "."+filepath.Base(name)+"."
+	sweep(dir, prefix)
+	for {
+		name := filepath.Join(dir, prefix+strconv.FormatUint(rand.Uint64(), 36)+ending)
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666) // not os.CreateTemp, whose files nobody else may read
+		if err != nil {
+			return nil, err
+		}
+		Lock(f)
+		if _, err := os.Lstat(name); err == nil {
+			return f, nil
+		}
+		f.Close() // another process took it for abandoned before it was locked
 	}
-	return &File{File: f}, nil
+}
+
+// ending is that of files that will replace others.
+const ending = ".hone-new"
+
+func sweep(dir, prefix string) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(10_000) // no more, for the sake of folders that are full of files
+	if err != nil {
+		return
+	}
+	for _, n := range names {
+		if strings.HasPrefix(n, prefix) && strings.HasSuffix(n, ending) && Abandoned(filepath.Join(dir, n)) {
+			os.Remove(filepath.Join(dir, n))
+		}
+	}
 }
 
 // reason is an error without the name of the temporary file.

@@ -127,3 +127,38 @@ func TestErrorsNameTheFile(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// What a killed process left beside a file is removed by the next one that writes it; what another one is writing just now stays.
+func TestKilledWritersLeaveNothing(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "x.txt")
+	alive, err := Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []string{".x.txt.abc" + ending, ".x.txt.swp", ".other.txt.abc" + ending} {
+		if err := os.WriteFile(filepath.Join(dir, f), []byte("half"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Write(name, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	for f, want := range map[string]bool{
+		".x.txt.abc" + ending: false, ".x.txt.swp": true, ".other.txt.abc" + ending: true, filepath.Base(alive.File.Name()): true, "x.txt": true,
+	} {
+		if _, err := os.Lstat(filepath.Join(dir, f)); (err == nil) != want {
+			t.Errorf("%s is there: %v, want %v", f, err == nil, want)
+		}
+	}
+	if err := alive.Commit(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReplaceWritesNothingInPlace(t *testing.T) {
+	if f, err := Replace(os.DevNull); err == nil {
+		f.Discard()
+		t.Error("a device was to be replaced")
+	}
+}

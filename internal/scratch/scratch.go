@@ -1,18 +1,34 @@
-// Package scratch makes temporary folders. They are in one folder of the process, which holds a lock: when a process was killed, the next one
-// removes what it left behind.
+// Package scratch makes temporary folders in which programs are built and run. They are in one folder of the process, which holds a lock: when
+// a process was killed, the next one removes what it left behind.
 package scratch
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+
+	"github.com/hone-perf/hone/internal/safefile"
 )
 
 const (
 	prefix   = "hone-"
 	lockName = ".lock"
 )
+
+// Variable is the variable of the environment that says where programs are built and run, as it is for the go command. Without it, it is where
+// all temporary files are.
+const Variable = "GOTMPDIR"
+
+// NoExec is that the temporary folder is one in which the system runs no programs.
+type NoExec struct{ Dir string }
+
+func (e *NoExec) Error() string {
+	return fmt.Sprintf("no program can run in the temporary folder %s, since it is mounted noexec", e.Dir)
+}
 
 // own is the folder of this process. It exists from the first Dir until Clean.
 var own struct {
@@ -21,13 +37,40 @@ var own struct {
 	lock *os.File
 }
 
-// Dir makes a folder whose name begins with a text, which whoever asked for it removes.
+// Dir makes a folder for programs that are built and run, which whoever asked for it removes. Its name begins with a text.
 func Dir(name string) (string, error) {
+	in, err := Own()
+	if err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(in, name)
+}
+
+// Files makes a folder for files that are not run.
+func Files(name string) (string, error) {
+	in, err := folder()
+	if err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(in, name)
+}
+
+// Own returns the folder of this process, in which programs can run.
+func Own() (string, error) {
+	dir, err := folder()
+	if err == nil && noexec(dir) {
+		return "", &NoExec{filepath.Dir(dir)}
+	}
+	return dir, err
+}
+
+func folder() (string, error) {
 	own.Lock()
 	defer own.Unlock()
 	if _, err := os.Stat(own.dir); err != nil { // none yet, or somebody tidied up
-		sweep(os.TempDir())
-		dir, lock, err := begin(os.TempDir())
+		in := cmp.Or(os.Getenv(Variable), os.TempDir())
+		sweep(in)
+		dir, lock, err := begin(in)
 		if err != nil {
 			return "", err
 		}
@@ -36,7 +79,7 @@ func Dir(name string) (string, error) {
 		}
 		own.dir, own.lock = dir, lock
 	}
-	return os.MkdirTemp(own.dir, name)
+	return own.dir, nil
 }
 
 // Clean removes the folder of this process, with what is left in it.
@@ -51,8 +94,7 @@ func Clean() {
 	own.dir, own.lock = "", nil
 }
 
-// begin makes a folder with a lock that is held. The lock gets its name when it is held already, so that nobody takes the folder for one of a
-// process that is gone.
+// begin makes a folder with a lock that is held.
 func begin(in string) (dir string, lock *os.File, err error) {
 	in, err = filepath.Abs(in) // TMPDIR may be relative, and programs run in other folders
 	if err != nil {
@@ -69,7 +111,28 @@ func begin(in string) (dir string, lock *os.File, err error) {
 	return dir, lock, nil
 }
 
-// sweep removes the folders of processes that are gone. What cannot be removed, such as that of another user, is left.
+// hold makes a lock. It gets its name when it is held already, so that nobody takes the folder for one of a process that is gone.
+func hold(name string) (*os.File, error) {
+	as := name + "-new"
+	if runtime.GOOS == "windows" { // where no other process can remove it from the first moment, nor can it be renamed
+		as = name
+	}
+	f, err := os.OpenFile(as, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	safefile.Lock(f)
+	if as != name {
+		if err := os.Rename(as, name); err != nil {
+			f.Close()
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// sweep removes the folders of processes that are gone. What cannot be removed, such as that of another user, is left; so is the lock then, for
+// the next time: compilers that a process started may outlive it.
 func sweep(in string) {
 	list, err := os.ReadDir(in)
 	if err != nil {
@@ -77,8 +140,23 @@ func sweep(in string) {
 	}
 	for _, e := range list {
 		dir := filepath.Join(in, e.Name())
-		if e.IsDir() && strings.HasPrefix(e.Name(), prefix) && abandoned(filepath.Join(dir, lockName)) {
-			os.RemoveAll(dir)
+		lock := filepath.Join(dir, lockName)
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) || !safefile.Abandoned(lock) {
+			continue
 		}
+		left := false
+		inside, _ := os.ReadDir(dir)
+		for _, in := range inside {
+			if in.Name() != lockName {
+				left = os.RemoveAll(filepath.Join(dir, in.Name())) != nil || left
+			}
+		}
+		if left {
+			if f, err := os.OpenFile(lock, os.O_CREATE, 0o600); err == nil {
+				f.Close() // again, where asking removed it
+			}
+			continue
+		}
+		os.RemoveAll(dir)
 	}
 }
