@@ -186,4 +186,3 @@ func (p *Patch) restore(n int) error {
 	}
 	return errors.Join(all...)
 }
-

@@ -4,19 +4,26 @@ package scratch
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hone-perf/hone/internal/safefile"
 )
 
 const (
-	prefix   = "hone-"
+	prefix   = "hone-run-"
 	lockName = ".lock"
+
+	// A folder has no lock for the first instant of its process alone. Later it has none where a compiler that outlived its process has made the
+	// folder again.
+	unlocked = 5 * time.Second
 )
 
 // Variable is the variable of the environment that says where programs are built and run, as it is for the go command. Without it, it is where
@@ -131,8 +138,7 @@ func hold(name string) (*os.File, error) {
 	return f, nil
 }
 
-// sweep removes the folders of processes that are gone. What cannot be removed, such as that of another user, is left; so is the lock then, for
-// the next time: compilers that a process started may outlive it.
+// sweep removes the folders of processes that are gone. What cannot be removed, such as that of another user, is left.
 func sweep(in string) {
 	list, err := os.ReadDir(in)
 	if err != nil {
@@ -140,23 +146,17 @@ func sweep(in string) {
 	}
 	for _, e := range list {
 		dir := filepath.Join(in, e.Name())
-		lock := filepath.Join(dir, lockName)
-		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) || !safefile.Abandoned(lock) {
-			continue
+		if e.IsDir() && strings.HasPrefix(e.Name(), prefix) && abandoned(dir, e) {
+			os.RemoveAll(dir)
 		}
-		left := false
-		inside, _ := os.ReadDir(dir)
-		for _, in := range inside {
-			if in.Name() != lockName {
-				left = os.RemoveAll(filepath.Join(dir, in.Name())) != nil || left
-			}
-		}
-		if left {
-			if f, err := os.OpenFile(lock, os.O_CREATE, 0o600); err == nil {
-				f.Close() // again, where asking removed it
-			}
-			continue
-		}
-		os.RemoveAll(dir)
 	}
+}
+
+func abandoned(dir string, e os.DirEntry) bool {
+	lock := filepath.Join(dir, lockName)
+	if _, err := os.Lstat(lock); errors.Is(err, fs.ErrNotExist) {
+		st, err := e.Info()
+		return err == nil && time.Since(st.ModTime()) > unlocked
+	}
+	return safefile.Abandoned(lock)
 }

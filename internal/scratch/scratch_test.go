@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestMain makes a folder and waits, where a test runs itself as another process.
@@ -107,5 +108,26 @@ func TestRelativeFolder(t *testing.T) {
 	defer Clean()
 	if dir, err := Dir("a-"); err != nil || !filepath.IsAbs(dir) {
 		t.Errorf("Dir = %q, %v", dir, err)
+	}
+}
+
+// Compilers that outlive their process make its folder again when the next one has removed it. Then it has no lock.
+func TestFoldersWithoutLock(t *testing.T) {
+	temp := t.TempDir()
+	young, old, foreign := filepath.Join(temp, prefix+"1"), filepath.Join(temp, prefix+"2"), filepath.Join(temp, "hone-of-somebody-else")
+	for _, dir := range []string{young, old, foreign} {
+		if err := os.MkdirAll(filepath.Join(dir, "go-build1"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	then := time.Now().Add(-time.Hour)
+	for _, dir := range []string{old, foreign} {
+		if err := os.Chtimes(dir, then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep(temp)
+	if !exists(young) || exists(old) || !exists(foreign) {
+		t.Errorf("a young folder is there: %v, an old one: %v, that of somebody else: %v", exists(young), exists(old), exists(foreign))
 	}
 }
