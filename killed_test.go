@@ -221,12 +221,9 @@ func (k *killed) kill(t *testing.T, args []string, kills int) {
 	kept := files(t, k.out)["kept.hone"]
 	k.restore(t, kept)
 	begin := time.Now()
-	k.run(t, args...) // warm: what follows takes about as long
-	whole := files(t, k.module)
-	k.restore(t, kept)
-	begin = time.Now()
 	k.run(t, args...)
 	takes := time.Since(begin)
+	whole := files(t, k.module)
 	for i := range kills {
 		k.restore(t, kept)
 		at := time.Duration(rand.Int64N(int64(takes)))
