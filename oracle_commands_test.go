@@ -30,8 +30,13 @@ func (l *lab) testCommands(t *testing.T) {
 		l.put(t, path, b.Bytes())
 		return b.Bytes()
 	}
+	drop := newDraft(heapTypes)
+	drop.DropFrames, drop.KeepFrames = `runtime\..*|.*::Alloc`, `runtime\.panic.*`
+	drop.add("main.main m.go:1;main.a a.go:7;runtime.mallocgc mal.go:9;runtime.sys s.go:3", 3, 3000, 1, 1000)
+	drop.add("main.main m.go:1;runtime.panicwrap p.go:7;main.handler h.go:9;runtime.gopanic p.go:1", 2, 2000, 1, 900)
 	b := write("c/cpu", cpu)
 	write("c/heap", heap)
+	write("c/drop", drop)
 	l.put(t, "c/cut", b[:len(b)/2])
 	l.put(t, "c/empty", nil)
 	l.put(t, "c/text", []byte("hello\nworld\n"))
@@ -194,6 +199,16 @@ c/cpu -top
 -tagleaf=k,,l -top c/cpu
 -call_tree -top c/cpu
 -intel_syntax -top c/cpu
+-all_frames -top c/drop
+-all_frames=false -top c/drop
+-all_frames=maybe -top c/drop
+-all_frames=1 -raw c/drop
+-all_frames -proto -output=out.pb.gz c/drop
+-all_frames -top c/drop c/heap
+-all_frames -top -base c/heap c/drop
+-all_frames -top c/cpu
+-all_frames c/drop
+-top -show=runtime c/drop
 -add_comment= -comments c/cpu
 -add_comment=a{space}b -comments c/cpu
 -buildid=1234 -raw c/cpu

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"go/version"
 	"io"
 	"os"
 	"path/filepath"
@@ -52,7 +53,7 @@ func (l *lab) check(t *testing.T, c check) {
 	if len(diff) == 0 {
 		return
 	}
-	for _, d := range differences {
+	for _, d := range l.tally.differences {
 		if d.where.MatchString(c.name()) && d.explains(diff) {
 			l.tally.use(d)
 			return
@@ -399,7 +400,19 @@ func command(inv invocation) string {
 type difference struct {
 	id       string                // "D1"
 	where    *regexp.Regexp        // the cases ("profile/flags") in which it is to be met
+	until    string                // the Go whose pprof does what hone does; "" when none does
 	explains func([]mismatch) bool // whether it is the reason for what differs
+}
+
+// differencesTo returns the differences to the pprof of a version of Go.
+func differencesTo(goVersion string) []difference {
+	var out []difference
+	for _, d := range differences {
+		if d.until == "" || version.Compare(goVersion, d.until) < 0 {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // differences are few. What is here is not a bug list: a mismatch that is a mistake stays a failure.
@@ -428,6 +441,97 @@ var differences = []difference{
 			return says(diff, "stdout", "PIPED")
 		},
 	},
+	{
+		id:    "D4",
+		where: regexp.MustCompile(`^commands/|all.frames`),
+		until: "go1.27",
+		explains: func(diff []mismatch) bool {
+			if refuses(diff, "flag provided but not defined: -all_frames") {
+				return true
+			}
+			const help = "   -all_frames        Ignore drop_frames and keep_frames regexps in the profile\n" +
+				"                      Rarely needed, mainly used for debugging pprof itself\n"
+			return alike(diff, func(m mismatch) ([]byte, []byte) {
+				return m.want, bytes.Replace(m.got, []byte(help), nil, 1)
+			})
+		},
+	},
+	{
+		id:    "D5",
+		where: regexp.MustCompile(`/(disasm|weblist)|/(random|shell) `),
+		until: "go1.27",
+		explains: func(diff []mismatch) bool {
+			return alike(diff, func(m mismatch) ([]byte, []byte) { return withoutVectors(m.want, m.got) })
+		},
+	},
+}
+
+// alike reports whether nothing differs any more in what change makes of the mismatches.
+func alike(diff []mismatch, change func(mismatch) (want, got []byte)) bool {
+	return !slices.ContainsFunc(diff, func(m mismatch) bool {
+		want, got := change(m)
+		return !bytes.Equal(want, got)
+	})
+}
+
+var (
+	instruction = regexp.MustCompile(`(?:^|\s)([0-9a-f]{3,}): +(\S+)`)
+	vector      = regexp.MustCompile(`^(V[A-Z0-9]+|K[A-Z]+[BWDQ]|\?)$`)
+)
+
+// withoutVectors takes from two listings of machine code the instructions for vectors, and what lies between their first byte
+// and the next instruction that both see.
+func withoutVectors(want, got []byte) ([]byte, []byte) {
+	type line struct {
+		text string
+		addr uint64
+		code string // the name of the instruction; "" for a line without one
+	}
+	split := func(b []byte) (lines []line, at map[uint64]bool) {
+		at = map[uint64]bool{}
+		for text := range strings.Lines(string(b)) {
+			l := line{text: text}
+			if m := instruction.FindStringSubmatch(text); m != nil {
+				l.addr, _ = strconv.ParseUint(m[1], 16, 64)
+				l.code = m[2]
+				at[l.addr] = true
+			}
+			lines = append(lines, l)
+		}
+		return lines, at
+	}
+	w, inWant := split(want)
+	g, inGot := split(got)
+	var addrs []uint64
+	for _, l := range append(slices.Clone(w), g...) {
+		if l.code != "" {
+			addrs = append(addrs, l.addr)
+		}
+	}
+	slices.Sort(addrs)
+	addrs = slices.Compact(addrs)
+	vectors := map[uint64]bool{}
+	for _, l := range g {
+		if vector.MatchString(l.code) {
+			vectors[l.addr] = true
+		}
+	}
+	gone := map[uint64]bool{}
+	within := false
+	for _, addr := range addrs {
+		within = vectors[addr] || within && !(inWant[addr] && inGot[addr])
+		gone[addr] = within
+	}
+	rest := func(lines []line) []byte {
+		var out strings.Builder
+		for _, l := range lines {
+			if !gone[l.addr] || l.code == "" {
+				out.WriteString(l.text)
+			}
+		}
+		return []byte(out.String())
+	}
+	return rest(w), rest(g)
 }
 
 // refuses reports whether pprof did not take a file, in one of these words.
@@ -466,6 +570,8 @@ func TestOracleDifferences(t *testing.T) {
 
 // A tally counts how the cases went.
 type tally struct {
+	differences []difference // to the pprof at hand
+
 	mu     sync.Mutex
 	runs   map[string]int // by flag set
 	failed map[string]int // by flag set
@@ -488,7 +594,7 @@ func (y *tally) ran(c check) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	count(&y.runs, c.kind())
-	for _, d := range differences {
+	for _, d := range y.differences {
 		if d.where.MatchString(c.name()) {
 			count(&y.met, d.id)
 		}
@@ -545,7 +651,7 @@ func (l *lab) report(t *testing.T) {
 	if len(y.tied) > 0 {
 		t.Logf("pprof does not agree with itself:\n\t%s", strings.Join(y.tied, "\n\t"))
 	}
-	for _, d := range differences {
+	for _, d := range y.differences {
 		t.Logf("difference %s: used %d times in %d cases", d.id, y.used[d.id], y.met[d.id])
 		if y.used[d.id] == 0 && y.met[d.id] > 0 && !partial() {
 			t.Errorf("difference %s is never met in %d cases: it is no difference any more", d.id, y.met[d.id])
@@ -569,6 +675,29 @@ func (l *lab) report(t *testing.T) {
 		fmt.Fprintf(&b, "\t%4d of %4d  %s\n", y.failed[k], y.runs[k], k)
 	}
 	t.Logf("failed cases by kind:\n%s", &b)
+}
+
+// TestWithoutVectors holds that no other instruction may differ where those for vectors do.
+func TestWithoutVectors(t *testing.T) {
+	base := "ROUTINE main.f\n  10ms 48756a: JMP 0x487726 ;f.go:1\n  . 48757f: VMOVDQU Y0, 0(AX) ;f.go:2\n  . 487583: RET ;f.go:3\n"
+	tests := []struct {
+		why   string
+		other string
+		same  bool
+	}{
+		{"another register", strings.Replace(base, "Y0", "X0", 1), true},
+		{"unknown to it", strings.Replace(base, "VMOVDQU Y0, 0(AX)", "? ;f.go:2\n  . 487580: CLD", 1), true},
+		{"another instruction after it", strings.Replace(base, "RET", "NOP", 1), false},
+		{"another instruction before it", strings.Replace(base, "JMP", "JNE", 1), false},
+		{"another cost before it", strings.Replace(base, "10ms", "20ms", 1), false},
+		{"a line is missing", strings.Replace(base, "ROUTINE main.f\n", "", 1), false},
+	}
+	for _, test := range tests {
+		want, got := withoutVectors([]byte(test.other), []byte(base))
+		if same := bytes.Equal(want, got); same != test.same {
+			t.Errorf("%s: same = %v\n%s", test.why, same, want)
+		}
+	}
 }
 
 func TestTiedLabels(t *testing.T) {

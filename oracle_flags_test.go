@@ -74,6 +74,7 @@ var flagSets = []flagSet{
 	{name: "hide all", args: "-top -hide=."},
 	{name: "hide most", args: "-tree -hide=[a-m]"},
 	{name: "show none", args: "-top -show=no^match"},
+	{name: "all frames", args: "-traces -all_frames"},
 	{name: "show_from none", args: "-top -show_from=no^match"},
 	{name: "prune_from none", args: "-top -prune_from=no^match"},
 	{name: "long filter", args: "-top -focus={fn}|aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,6 +73,11 @@ func newLab(t *testing.T) *lab {
 	l.hone.settle(t, filepath.Join(root, "home-hone"), "HONE_TEST_EXEC=1")
 	l.pprof = program{path: findPprof(t, root)}
 	l.pprof.settle(t, filepath.Join(root, "home-pprof"))
+	info, err := buildinfo.ReadFile(l.pprof.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.tally.differences = differencesTo(info.GoVersion)
 	if l.cache != "" {
 		b, err := os.ReadFile(l.pprof.path)
 		if err != nil {

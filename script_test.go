@@ -100,7 +100,8 @@ func scripts(t *testing.T, dir, toolchain string) testscript.Params {
 }
 
 // profileOf makes a profile from text. The first line has the sample types, each of the others a sample: its values,
-// its labels, and its stack from the root, a frame as function@file:start:line.
+// its labels, and its stack from the root, a frame as function@file:start:line. A line "drop REGEXP" says which frames are
+// uninteresting.
 //
 //	samples/count cpu/nanoseconds
 //	3,30000000 endpoint=/a main.main@main.go:3:5 main.hot@main.go:9:11
@@ -119,6 +120,10 @@ func profileOf(text string) (*pprof.Profile, error) {
 				p.SampleType = append(p.SampleType, &pprof.ValueType{Type: name, Unit: unit})
 			}
 			p.PeriodType, p.Period = p.SampleType[len(p.SampleType)-1], 1
+			continue
+		}
+		if words[0] == "drop" {
+			p.DropFrames = words[1]
 			continue
 		}
 		s := &pprof.Sample{Label: make(map[string][]string)}

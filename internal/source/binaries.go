@@ -95,7 +95,7 @@ func (o *Options) find(m *profile.Mapping) string {
 				names = append(names, more...)
 			}
 			names = append(names, filepath.Join(dir, file, m.BuildID))
-			if len(m.BuildID) > 2 {
+			if len(m.BuildID) >= 2 {
 				names = append(names, filepath.Join(dir, m.BuildID[:2], m.BuildID[2:]+".debug"))
 			}
 		}

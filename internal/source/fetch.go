@@ -36,6 +36,8 @@ type Options struct {
 
 	Metric string // which profile of a recording is wanted
 
+	AllFrames bool // keeps the frames that profiles call uninteresting, and forgets that they do
+
 	Symbolize string // how to name addresses: none, local, remote, force…, joined by colons; "" is local, then remote
 
 	Stdin io.Reader        // what the ref - stands for; nil is nothing

@@ -21,11 +21,17 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// Finish names what the gathered profile leaves unnamed and cuts off the frames that it calls uninteresting.
+// Finish names what the gathered profile leaves unnamed and cuts off the frames that it calls uninteresting, unless
+// all are asked for.
 func (o *Options) Finish(ctx context.Context, g *Gathered) (*profile.Profile, error) {
 	p, err := o.symbolize(ctx, g.Profile, g.servers)
 	if err != nil {
 		return nil, err
+	}
+	if o.AllFrames {
+		h := p.Header
+		h.DropFrames, h.KeepFrames = "", ""
+		p = p.WithHeader(h)
 	}
 	// A profile whose own regexp is broken is shown whole.
 	if q, err := p.DropUninteresting(); err == nil {

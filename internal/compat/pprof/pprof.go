@@ -120,6 +120,7 @@ func (s *session) parse(args []string) (*flags, error) {
 	fs.StringVar(&o.BuildID, "buildid", "", "")
 	timeout := fs.Int("timeout", -1, "")
 	fs.StringVar(&f.comment, "add_comment", "", "")
+	fs.BoolVar(&o.AllFrames, "all_frames", false, "")
 	seconds := fs.Int("seconds", -1, "")
 	fs.String("tools", "", "")
 	fs.StringVar(&f.http, "http", "", "")
