@@ -10,7 +10,7 @@ import (
 // the program. In one of another version lines have moved, so there the function decides.
 func (s *search) standard() bool {
 	const how = "GOROOT"
-	rel := s.standardFile()
+	rel, sure := s.standardFile()
 	if rel == "" {
 		return false
 	}
@@ -22,7 +22,7 @@ func (s *search) standard() bool {
 			continue
 		}
 		file := filepath.Join(root, "src", filepath.FromSlash(rel))
-		c := candidate{path: file, how: how, exact: have == want, guess: have != want}
+		c := candidate{path: file, how: how, exact: have == want && sure, guess: have != want || !sure}
 		switch {
 		case want == "":
 			c.notes = []string{"the profile does not say which Go built the program; this file is of " + have}
@@ -42,34 +42,45 @@ func (s *search) standard() bool {
 	return false
 }
 
-// goFolder is the folder above src of a Go installation: go, go1.22.3, go-1.22, toolchain@v0.0.1-go1.22.3.linux-amd64.
-var goFolder = pattern(`^(go|golang)([-_]?[0-9].*)?$|^toolchain@v0\.0\.1-go`)
+// goFolder is the folder above src of a Go installation: go, go1.22.3, go-1.22, toolchain@v0.0.1-go1.22.3.linux-amd64,
+// and goroot where hone record links to one of these.
+var goFolder = pattern(`^(go|golang|goroot)([-_]?[0-9].*)?$|^toolchain@v0\.0\.1-go`)
 
-// standardFile returns the place below GOROOT/src of the recorded file, or "" if it is none of there.
-func (s *search) standardFile() string {
+// standardFile returns the place below GOROOT/src of the recorded file, or "" if it is none of there. Unless it is sure, that
+// the folder is called src is all that speaks for it.
+func (s *search) standardFile() (rel string, sure bool) {
 	std := func(rel string) bool {
 		first, _, found := strings.Cut(rel, "/")
 		return found && !strings.Contains(first, ".") && filepath.IsLocal(rel)
 	}
 	if !isAbs(s.name) {
 		if std(s.name) {
-			return s.name
+			return s.name, true
 		}
-		return ""
+		return "", false
 	}
 	// Wherever Go was installed, the package tells: crypto/tls in …/src/crypto/tls.
 	pkg := strings.TrimSuffix(s.sym.pkg, "_test")
 	if pkg != "" && std(pkg+"/") && strings.HasSuffix(path.Dir(s.name), "/src/"+pkg) {
-		return pkg + "/" + baseName(s.name)
+		return pkg + "/" + baseName(s.name), true
 	}
 	elems := strings.Split(s.name, "/")
 	for i := 1; i+2 < len(elems); i++ {
-		rel := strings.Join(elems[i+1:], "/")
-		if elems[i] == "src" && goFolder().MatchString(elems[i-1]) && std(rel) {
-			return rel
+		if elems[i] != "src" {
+			continue
+		}
+		below := strings.Join(elems[i+1:], "/")
+		if !std(below) {
+			continue
+		}
+		if goFolder().MatchString(elems[i-1]) {
+			return below, true
+		}
+		if s.sym.pkg == noPackage && rel == "" {
+			rel = below
 		}
 	}
-	return ""
+	return rel, false
 }
 
 // inName finds a version in a recorded name: sdk/go1.22.3/src, golang.org/toolchain@v0.0.1-go1.22.3.linux-amd64/src.
