@@ -150,7 +150,7 @@ func (t *tree) classOf(fn, file string) class {
 		return std // of nobody
 	case strings.HasSuffix(file, "_test.go"), file == "_testmain.go":
 		return test
-	case t.isStd(pkg):
+	case t.isStd(pkg), pkg == "_" && t.inStd(file): // since Go 1.27 some closures are of no package: _.goready.func1
 		return std
 	}
 	slashed := filepath.ToSlash(file)
@@ -173,6 +173,20 @@ func (t *tree) isStd(pkg string) bool {
 		t.std[pkg] = is
 	}
 	return is
+}
+
+// inStd tells whether the standard library has the file, wherever Go was when it was compiled.
+func (t *tree) inStd(file string) bool {
+	rel := filepath.ToSlash(file)
+	for more := true; more; _, rel, more = strings.Cut(rel, "/src/") {
+		if !filepath.IsLocal(filepath.FromSlash(rel)) {
+			continue // as it was recorded without -trimpath
+		}
+		if st, err := os.Stat(filepath.Join(t.about.GOROOT, "src", filepath.FromSlash(rel))); err == nil && st.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
 }
 
 // place returns where a file that a profile names is on disk, or "".

@@ -179,5 +179,5 @@ func packageOf(fn string) string {
 	if dot := strings.IndexByte(fn[slash:], '.'); dot >= 0 {
 		fn = fn[:slash+dot]
 	}
-	return strings.ReplaceAll(fn, "%2e", ".")
+	return strings.NewReplacer("%252e", ".", "%2e", ".").Replace(fn) // escaped twice in closures since Go 1.27
 }
