@@ -10,7 +10,7 @@ import (
 
 // PackageOf returns the import path of the package that a Go function, named as the linker names it, was compiled
 // into: net/http for net/http.(*conn).serve. It returns "" for names that are not of Go, or of Go's assembly without a
-// package; Function.Package knows more. What the compiler makes for types that belong to no package, such as
+// package, or of closures that have none; Function.Package knows more. What the compiler makes for types that belong to no package, such as
 // the comparison of two unnamed structs, counts as runtime.
 func PackageOf(function string) string {
 	name, made := strings.CutPrefix(function, "type:")
@@ -51,11 +51,21 @@ func packagePath(name string) string {
 	if slash == 0 && isSplitOff(rest) {
 		return ""
 	}
-	if plain, err := url.PathUnescape(pkg); err == nil { // the linker writes gopkg.in/yaml%2ev3
+	for strings.Contains(pkg, "%") { // the linker writes gopkg.in/yaml%2ev3, and since Go 1.27 for closures yaml%252ev3
+		plain, err := url.PathUnescape(pkg)
+		if err != nil || plain == pkg {
+			break
+		}
 		pkg = plain
+	}
+	if pkg == noPackage {
+		return ""
 	}
 	return pkg
 }
+
+// noPackage is what Go 1.27 calls the package of some closures of functions that were inlined: _.goready.func1.
+const noPackage = "_"
 
 // isSplitOff reports whether a name ends as compilers of C name what they split off a function or made special.
 func isSplitOff(rest string) bool {
@@ -68,7 +78,8 @@ func isSplitOff(rest string) bool {
 }
 
 // Package returns the import path of the package that f belongs to, or "" when it is not of Go. Routines of Go's
-// assembly that have no package in their name are told by their file.
+// assembly and closures that have no package in their name are told by their file; it is _ for a closure whose file does
+// not tell either.
 func (f *Function) Package() string {
 	if pkg := PackageOf(f.Name); pkg != "" {
 		return pkg
@@ -76,6 +87,10 @@ func (f *Function) Package() string {
 	file := slashed(f.File)
 	if f.Name == "" || !strings.HasSuffix(file, ".s") && !strings.HasSuffix(file, ".go") {
 		return ""
+	}
+	unknown := ""
+	if strings.HasPrefix(f.Name, noPackage+".") {
+		unknown = noPackage
 	}
 	dir := path.Dir(file)
 	if i := strings.LastIndex(dir, "/src/"); i >= 0 {
@@ -85,7 +100,7 @@ func (f *Function) Package() string {
 		return path.Join(mod, path.Dir(inside))
 	}
 	if path.IsAbs(dir) || dir == "." || strings.Contains(dir, ":") {
-		return ""
+		return unknown
 	}
 	return dir
 }

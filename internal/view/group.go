@@ -53,10 +53,37 @@ func renamed(p *profile.Profile, names []string) *profile.Profile {
 	return p.WithTables(t)
 }
 
+// packages returns the package of each function. Closures that have none, which Go 1.27 calls _.run.func1, are of that of most
+// functions in their file.
 func packages(functions []profile.Function) []string {
 	out := make([]string, len(functions))
+	without := make(map[string]map[string]int) // by file: how many functions there are of each package
 	for i := range functions {
-		out[i] = functions[i].Package()
+		f := &functions[i]
+		if out[i] = f.Package(); strings.HasPrefix(f.Name, "_.") {
+			without[f.File] = make(map[string]int)
+		}
+	}
+	if len(without) == 0 {
+		return out
+	}
+	for i := range functions {
+		if in := without[functions[i].File]; in != nil {
+			if pkg := profile.PackageOf(functions[i].Name); pkg != "" {
+				in[pkg]++
+			}
+		}
+	}
+	for i := range functions {
+		if !strings.HasPrefix(functions[i].Name, "_.") {
+			continue
+		}
+		most := 0
+		for pkg, n := range without[functions[i].File] {
+			if n > most || n == most && pkg < out[i] {
+				most, out[i] = n, pkg
+			}
+		}
 	}
 	return out
 }
@@ -283,5 +310,5 @@ var stdElements = []string{
 	"embed", "encoding", "errors", "expvar", "flag", "fmt", "go", "hash", "html", "image", "index", "internal", "io",
 	"iter", "log", "maps", "math", "mime", "net", "os", "path", "plugin", "reflect", "regexp", "runtime", "simd",
 	"slices", "sort", "strconv", "strings", "structs", "sync", "syscall", "testing", "text", "time", "unicode",
-	"unique", "unsafe", "vendor", "weak",
+	"unique", "unsafe", "uuid", "vendor", "weak",
 }

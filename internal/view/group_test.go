@@ -1,6 +1,7 @@
 package view
 
 import (
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -66,6 +67,12 @@ func TestModules(t *testing.T) {
 		{"trimmed main", []string{
 			"main.main", "github.com/a/b/cmd/b/main.go", "github.com/a/b",
 		}},
+		{"closures of no package", []string{
+			"_.goready.func1", "/usr/local/go/src/runtime/proc.go", "std",
+			"example.com/app/a.F", "/home/u/app/a/a.go", "example.com/app",
+			"example.com/app.main", "/home/u/app/b.go", "example.com/app",
+			"_.F.func1", "/home/u/app/a/a.go", "example.com/app",
+		}},
 		{"lone main", []string{
 			"main.main", "/tmp/x.go", "main",
 			"main.f", "./x.go", "main",
@@ -89,7 +96,34 @@ func TestModules(t *testing.T) {
 	}
 }
 
+// Closures that have no package are of that of most functions in their file.
+func TestPackages(t *testing.T) {
+	got := packages([]profile.Function{
+		{Name: "_.F.func1", File: "/home/u/app/a/a.go"},
+		{Name: "example.com/app/a.F", File: "/home/u/app/a/a.go"},
+		{Name: "example.com/app/a.G", File: "/home/u/app/a/a.go"},
+		{Name: "main.run.F.func1", File: "/home/u/app/a/a.go"}, // inlined
+		{Name: "main.main", File: "/home/u/app/main.go"},
+		{Name: "_.run.func1", File: "/home/u/app/main.go"},
+		{Name: "_.goready.func1", File: "/usr/local/go/src/runtime/proc.go"},
+		{Name: "_.x.func1", File: "/home/u/app/lone.go"},
+	})
+	want := []string{"example.com/app/a", "example.com/app/a", "example.com/app/a", "main", "main", "main", "runtime", "_"}
+	if !slices.Equal(got, want) {
+		t.Errorf("packages are %q, want %q", got, want)
+	}
+}
+
 func TestStdElements(t *testing.T) {
+	out, err := exec.Command("go", "list", "std").Output()
+	if err != nil {
+		t.Logf("without a go command, no package of its standard library is looked at: %v", err)
+	}
+	for pkg := range strings.FieldsSeq(string(out)) {
+		if !isStd(pkg) {
+			t.Errorf("isStd(%q) = false", pkg)
+		}
+	}
 	if !slices.IsSorted(stdElements) {
 		t.Error("stdElements are searched by halves but not in order")
 	}
