@@ -249,6 +249,24 @@ var handmade = []struct {
 		d.add("main.main m.go:1;write libc.c:8;sys_write", 9, 90e6)
 		return d
 	}},
+	{"windows", func() *draft {
+		d := newDraft(cpuTypes)
+		d.Mapping[0].File, d.Mapping[0].BuildID = `C:\app\app.exe`, `C:\app\app.exe2026-01-02 03:04:05 +0000 UTC`
+		add := func(value int64, files ...string) {
+			s := d.add("", value, value*10e6)
+			for i, f := range files {
+				l := d.location(fmt.Sprintf("main.f%d ", i) + strings.ReplaceAll(f, ":", "|") + ":" + strconv.Itoa(i+1))
+				l.Line[0].Function.Filename = f
+				s.Location = append(s.Location, l)
+			}
+		}
+		add(3, "C:/app/x/../main.go", `C:\app\x\..\c.c`, `\\server\share\far.go`, "//server/share/x/near.go", `pkg\rel.go`)
+		add(2, `C:\app\x\..\c.c`)
+		d.main = d.mapping(`C:\Windows\System32\ntdll.dll`, 0x7ff00000000)
+		d.main.HasFunctions = false
+		d.add("0x7ff00001000", 1, 10e6)
+		return d
+	}},
 	{"unsymbolized", func() *draft {
 		d := newDraft(cpuTypes)
 		*d.main = profile.Mapping{ID: 1, Start: 0x400000, Limit: 0x500000, File: "/nowhere/bin/server", BuildID: "abcd"}

@@ -101,7 +101,7 @@ func scripts(t *testing.T, dir, toolchain string) testscript.Params {
 
 // profileOf makes a profile from text. The first line has the sample types, each of the others a sample: its values,
 // its labels, and its stack from the root, a frame as function@file:start:line. A line "drop REGEXP" says which frames are
-// uninteresting.
+// uninteresting. The first line may name the program and its build.
 //
 //	samples/count cpu/nanoseconds
 //	3,30000000 endpoint=/a main.main@main.go:3:5 main.hot@main.go:9:11
@@ -116,6 +116,14 @@ func profileOf(text string) (*pprof.Profile, error) {
 		words := strings.Fields(line)
 		if n == 0 {
 			for _, w := range words {
+				if file, ok := strings.CutPrefix(w, "program="); ok {
+					p.Mapping[0].File = file
+					continue
+				}
+				if id, ok := strings.CutPrefix(w, "build="); ok {
+					p.Mapping[0].BuildID = id
+					continue
+				}
 				name, unit, _ := strings.Cut(w, "/")
 				p.SampleType = append(p.SampleType, &pprof.ValueType{Type: name, Unit: unit})
 			}
@@ -144,6 +152,9 @@ func profileOf(text string) (*pprof.Profile, error) {
 			loc := locations[w]
 			if loc == nil {
 				parts := strings.Split(place, ":")
+				if n := len(parts); n > 3 { // C:/main.go
+					parts = append([]string{strings.Join(parts[:n-2], ":")}, parts[n-2:]...)
+				}
 				if len(parts) != 3 {
 					return nil, fmt.Errorf("line %d: frame %s: want function@file:start:line", n+1, w)
 				}

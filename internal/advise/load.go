@@ -17,6 +17,7 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
 
+	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
@@ -153,7 +154,7 @@ func (t *tree) classOf(fn, file string) class {
 	case t.isStd(pkg), pkg == "_" && t.inStd(file): // since Go 1.27 some closures are of no package: _.goready.func1
 		return std
 	}
-	slashed := filepath.ToSlash(file)
+	slashed := filename.Slashed(file)
 	if t.about.GOMODCACHE != "" && strings.HasPrefix(slashed, filepath.ToSlash(t.about.GOMODCACHE)+"/") ||
 		strings.Contains(slashed, "/pkg/mod/") || strings.Contains(slashed, "/vendor/") || strings.Contains(slashed, "@v") {
 		return foreign

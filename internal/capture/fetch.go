@@ -371,7 +371,7 @@ func programOf(rec *recording.Recording) *recording.Program {
 	}
 	for _, m := range picked.Profile.Mappings {
 		if m.File != "" && !strings.HasPrefix(m.File, "[") {
-			return &recording.Program{Path: m.File, BuildID: m.BuildID}
+			return &recording.Program{Path: m.File, BuildID: m.Build()}
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source/gosrc"
@@ -85,7 +86,7 @@ func keepSources(rec *recording.Recording, folder string, opt gosrc.Options) err
 			continue // a smaller one may still fit
 		}
 		size += len(text)
-		at := fmt.Sprintf("%03d-%s", len(index)+1, filepath.Base(filepath.FromSlash(f.name)))
+		at := fmt.Sprintf("%03d-%s", len(index)+1, filename.Base(f.name))
 		if len(index) == 0 {
 			if err := os.Mkdir(dir, 0o755); err != nil {
 				return err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -240,7 +241,7 @@ func recordings(cmd *cobra.Command, sys *System, o *source.Options, q *query.Que
 		}
 		in = append(in, r)
 	}
-	local := o.Sources(cmd.Context(), sys.Dir, filepath.SplitList(q.SourcePath), filepath.SplitList(q.TrimPath))
+	local := o.Sources(cmd.Context(), sys.Dir, filepath.SplitList(q.SourcePath), filename.SplitList(q.TrimPath, runtime.GOOS))
 	in[0].Sources = recording.Either(in[0].Sources, local)
 	in[0].Code = o.Code()
 	return in, nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -156,7 +157,7 @@ func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, a
 		}
 		in = append(in, one[0])
 		if one[0].Duel != nil {
-			sources := o.Sources(cmd.Context(), sys.Dir, filepath.SplitList(q.SourcePath), filepath.SplitList(q.TrimPath))
+			sources := o.Sources(cmd.Context(), sys.Dir, filepath.SplitList(q.SourcePath), filename.SplitList(q.TrimPath, runtime.GOOS))
 			in = append(in, sidesOfWhy(one[0].Duel, sources, o.Code())...)
 		}
 	}

@@ -8,9 +8,10 @@ package escape
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/filename"
 )
 
 // A Kind is what a remark is about.
@@ -194,17 +195,9 @@ func (l *Log) Select(keep func(*Remark) bool) []Remark {
 
 // SameFile reports whether two names may be of one file: one is the end of the other, in whole elements.
 func SameFile(a, b string) bool {
-	a, b = slashed(a), slashed(b)
+	a, b = filename.Key(a), filename.Key(b)
 	if len(a) < len(b) {
 		a, b = b, a
 	}
 	return b != "" && (a == b || strings.HasSuffix(a, "/"+b))
-}
-
-func slashed(s string) string {
-	s = strings.ReplaceAll(s, `\`, "/")
-	if s == "" {
-		return s
-	}
-	return strings.TrimPrefix(path.Clean(s), "./")
 }

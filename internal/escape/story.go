@@ -2,9 +2,10 @@ package escape
 
 import (
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/filename"
 )
 
 // A Cause is why a value is on the heap: the step on its way that the compiler cannot see behind.
@@ -352,7 +353,7 @@ func (p Place) At() string {
 	if p.File == "" {
 		return ""
 	}
-	return path.Base(slashed(p.File)) + ":" + strconv.Itoa(p.Line)
+	return filename.Base(p.File) + ":" + strconv.Itoa(p.Line)
 }
 
 // String tells the story in sentences.

@@ -353,7 +353,7 @@ func TestLegacyLimits(t *testing.T) {
 		fmt.Fprintf(&apart, "%x-%x\n", 4*i+1, 4*i+2)
 	}
 	for i := range 60_000 {
-		fmt.Fprintf(&addrs, "1 @ 0x%x\n", 1<<40+i)
+		fmt.Fprintf(&addrs, "1 @ 0x%x\n", uint64(1<<40)+uint64(i))
 	}
 	tests := []struct{ name, maps, addrs, want string }{
 		{"attributes that double", doubling, "", "profile has more than 256 KB of attributes of mappings"},

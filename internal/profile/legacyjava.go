@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"path"
 	"strconv"
 )
 
@@ -262,7 +262,7 @@ func javaFrame(text []byte) (name, file string, line int64) {
 			}
 		}
 		if name, file, ok := cutFile(inside, 0); ok {
-			return name, filepath.Base(file), 0 // of a library
+			return name, path.Base(file), 0 // of a library
 		}
 	}
 	if bytes.Contains(text, []byte("generated stub/JIT")) {

@@ -337,19 +337,19 @@ func (b *legacyBuilder) assignMappings() error {
 		}
 	}
 	unknown := int32(NoMapping) // for all addresses that are in no other
-	looked := 0
+	looked := int64(0) // which a number of 32 bits cannot hold
 	for i := range b.Locations {
 		l := &b.Locations[i]
 		if l.Address == 0 {
 			continue
 		}
 		if l.Mapping = mappingOf(b.Mappings, l.Address); l.Mapping != NoMapping {
-			looked += int(l.Mapping)
+			looked += int64(l.Mapping)
 		} else {
-			looked += len(b.Mappings)
+			looked += int64(len(b.Mappings))
 		}
 		if looked > maxLookups {
-			return limitError{fmt.Sprintf("%d pairs of an address and a mapping", maxLookups)}
+			return limitError{fmt.Sprintf("%d pairs of an address and a mapping", int64(maxLookups))}
 		}
 		if l.Mapping == NoMapping && unknown == NoMapping {
 			l.Mapping = extendMapping(b.Mappings, l.Address)

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/filename"
 )
 
 // A ValueType names what a sample value counts, such as cpu in nanoseconds.
@@ -48,6 +50,15 @@ type Mapping struct {
 	HasFilenames    bool
 	HasLineNumbers  bool
 	HasInlineFrames bool
+}
+
+// Build returns what tells the program or library from other builds, or "" where nothing does. Go programs on Windows put their own name
+// and the time they were last changed in place of a build ID.
+func (m *Mapping) Build() string {
+	if filename.Windows(m.BuildID) {
+		return ""
+	}
+	return m.BuildID
 }
 
 // A Function is a function as the profile names it.

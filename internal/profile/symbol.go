@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/module"
+
+	"github.com/hone-perf/hone/internal/filename"
 )
 
 // PackageOf returns the import path of the package that a Go function, named as the linker names it, was compiled
@@ -84,7 +86,7 @@ func (f *Function) Package() string {
 	if pkg := PackageOf(f.Name); pkg != "" {
 		return pkg
 	}
-	file := slashed(f.File)
+	file := filename.Slashed(f.File)
 	if f.Name == "" || !strings.HasSuffix(file, ".s") && !strings.HasSuffix(file, ".go") {
 		return ""
 	}
@@ -99,7 +101,7 @@ func (f *Function) Package() string {
 	if mod, inside := ModuleOf(file); mod != "" {
 		return path.Join(mod, path.Dir(inside))
 	}
-	if path.IsAbs(dir) || dir == "." || strings.Contains(dir, ":") {
+	if filename.IsAbs(dir) || dir == "." || strings.Contains(dir, ":") {
 		return unknown
 	}
 	return dir
@@ -108,7 +110,7 @@ func (f *Function) Package() string {
 // ModuleOf returns the path of the module that a file belongs to and the name of the file inside, when the file lies
 // in a module cache or was compiled with -trimpath. Other file names do not tell; then module is "".
 func ModuleOf(file string) (path, inside string) {
-	file = slashed(file)
+	file = filename.Slashed(file)
 	before, after, ok := strings.Cut(file, "@v")
 	if !ok {
 		return "", ""
@@ -125,5 +127,3 @@ func ModuleOf(file string) (path, inside string) {
 	}
 	return before, inside
 }
-
-func slashed(file string) string { return strings.ReplaceAll(file, `\`, "/") }

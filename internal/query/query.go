@@ -39,8 +39,9 @@ type Query struct {
 	Divide    float64 // divide values by this; 0 is 1
 	Unit      string  // unit to show values in; "" chooses one
 
-	// Wraps is set by hone pprof and has no spelling: sums that overflow, and the magnitude of −2⁶³, are what they are in pprof.
-	Wraps bool
+	// PProf is set by hone pprof and has no spelling: sums that overflow, and the magnitude of −2⁶³, are what they are in pprof, and
+	// names of files are taken apart by the rules of the system that reads them, not of the one that made them.
+	PProf bool
 
 	SourcePath string // directories to look for sources in
 	TrimPath   string // prefixes to cut from recorded file names

@@ -323,7 +323,7 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	if fields := reflect.TypeFor[Query]().NumField(); fields != 3+len(Keys)-11 {
-		t.Errorf("%d keys for %d fields; besides View, Arg and Wraps each has one key, and Steps has 12", len(Keys), fields)
+		t.Errorf("%d keys for %d fields; besides View, Arg and PProf each has one key, and Steps has 12", len(Keys), fields)
 	}
 }
 

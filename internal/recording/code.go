@@ -2,8 +2,8 @@ package recording
 
 import (
 	"fmt"
-	"path/filepath"
 
+	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/profile"
 )
 
@@ -42,7 +42,7 @@ func (e *NoCodeError) Error() string {
 	case NotHere:
 		return fmt.Sprintf("%s is not on this machine%s", e.File, pass)
 	case OtherBuild:
-		return fmt.Sprintf("%s is another build: it has build id %s, the profile is of %s%s", filepath.Base(e.File), e.Found, e.Want, pass)
+		return fmt.Sprintf("%s is another build: it has build id %s, the profile is of %s%s", filename.Base(e.File), e.Found, e.Want, pass)
 	default:
 		return e.Err.Error()
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/profile"
 )
 
@@ -19,7 +20,7 @@ const RecorderFiles = "zz_hone_"
 
 // ofRecorder reports whether a function is part of the recorder inside a program.
 func ofRecorder(f *profile.Function) bool {
-	return strings.HasPrefix(path.Base(f.File), RecorderFiles) || f.Name == "runtime.honeRecorder" || f.Name == "runtime.honeProfileWriter"
+	return strings.HasPrefix(filename.Base(f.File), RecorderFiles) || f.Name == "runtime.honeRecorder" || f.Name == "runtime.honeProfileWriter"
 }
 
 // apart tells what the recorder did from what the program did. Files hold both, as the runtime wrote them: goroutines

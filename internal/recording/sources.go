@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/filename"
 )
 
 // KeptSource is a source file inside a recording, as sources/index.json lists it.
@@ -24,7 +26,7 @@ const maxIndex = 16 << 20
 // keptSources finds the sources that a recording holds.
 type keptSources struct {
 	files fs.FS
-	at    map[string]KeptSource
+	at    map[string]KeptSource // by filename.Key
 }
 
 // newKeptSources returns the sources inside a recording, or nil when it holds none.
@@ -39,7 +41,7 @@ func newKeptSources(files fs.FS) Sources {
 	}
 	s := &keptSources{files, make(map[string]KeptSource)}
 	for _, k := range list {
-		s.at[k.File] = k
+		s.at[filename.Key(k.File)] = k
 	}
 	return s
 }
@@ -54,7 +56,7 @@ func (r *Recording) Kept() Sources {
 
 // Find returns the text that the recording holds of a file.
 func (s *keptSources) Find(file, function string, line int) (Text, error) {
-	k, ok := s.at[file]
+	k, ok := s.at[filename.Key(file)]
 	if !ok {
 		return Text{}, fmt.Errorf("%s is not among the sources in the recording: %w", file, fs.ErrNotExist)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -116,9 +115,7 @@ func dotName(f *report.Frame) string {
 		"[...]", "[…]", // type arguments of Go; these dots do not separate anything
 		".", `\n`,
 	).Replace(escapeDot(shortName(f.Name)))
-	if f.File != "" {
-		short.File = filepath.Base(f.File)
-	}
+	short.File = f.FileBase()
 	return string(short.Append(nil, `\n`)) + `\n`
 }
 

@@ -5,7 +5,6 @@ import (
 	"image/color"
 	"io"
 	"math"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -242,9 +241,7 @@ func hexColor(s string) color.RGBA {
 func nodeLines(f *report.Frame) []string {
 	short := *f
 	short.Name = strings.NewReplacer("::", "\n", "[...]", "[…]", ".", "\n").Replace(shortName(f.Name))
-	if f.File != "" {
-		short.File = filepath.Base(f.File)
-	}
+	short.File = f.FileBase()
 	return boxLines(strings.Split(string(short.Append(nil, "\n")), "\n"))
 }
 

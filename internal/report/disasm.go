@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/recording"
 )
 
@@ -84,7 +85,7 @@ func (p *Place) short() string {
 	if p.File == "" {
 		return ""
 	}
-	file := p.File[strings.LastIndexAny(p.File, `/\`)+1:]
+	file := filename.Base(p.File)
 	if p.Line == 0 {
 		return file
 	}

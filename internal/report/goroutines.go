@@ -6,6 +6,8 @@ import (
 	"iter"
 	"strings"
 	"time"
+
+	"github.com/hone-perf/hone/internal/filename"
 )
 
 // Goroutines are groups of goroutines that stand at the same place, the largest group first. With something to compare
@@ -95,6 +97,6 @@ func (r *GoroutineGroup) place() string {
 	if f.Line == 0 {
 		return f.String()
 	}
-	file := f.File[strings.LastIndexAny(f.File, `/\`)+1:]
+	file := filename.Base(f.File)
 	return fmt.Sprintf("%s %s:%d", cmp.Or(f.Name, "?"), file, f.Line)
 }

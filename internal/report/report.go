@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 )
@@ -69,6 +70,8 @@ type Frame struct {
 	Line      int64  `json:"line,omitempty"`
 	Column    int64  `json:"column,omitempty"`
 	Object    string `json:"object,omitempty"` // the program or library
+
+	PProf bool `json:"-"` // see query.Query
 }
 
 // String prints f the way pprof names the nodes of a graph.
@@ -103,12 +106,25 @@ func (f *Frame) Append(b []byte, sep string) []byte {
 	case f.Name != "":
 	case f.Object != "":
 		part()
-		b = append(append(append(b, '['), filepath.Base(f.Object)...), ']')
+		b = append(append(append(b, '['), f.base(f.Object)...), ']')
 	default:
 		part()
 		b = append(b, "<unknown>"...)
 	}
 	return b
+}
+
+// FileBase returns the last element of the name of the file.
+func (f *Frame) FileBase() string { return f.base(f.File) }
+
+func (f *Frame) base(name string) string {
+	switch {
+	case name == "":
+		return ""
+	case f.PProf:
+		return filepath.Base(name)
+	}
+	return filename.Base(name)
 }
 
 // Inlining says how often the calls to a function were inlined.

@@ -2,10 +2,12 @@ package source
 
 import (
 	"net/url"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/source/objfile"
 )
@@ -65,12 +67,16 @@ func (o *Options) locate(p *profile.Profile, from string) (*profile.Profile, ser
 }
 
 // forgetServers undoes the stand-ins that locate has put into mappings.
-func forgetServers(p *profile.Profile) *profile.Profile {
+func (o *Options) forgetServers(p *profile.Profile) *profile.Profile {
 	t := p.Tables
 	t.Mappings = slices.Clone(t.Mappings)
 	for i := range t.Mappings {
 		m := &t.Mappings[i]
-		if m.BuildID != "" || filepath.VolumeName(m.File) != "" {
+		volume := filename.Volume(m.File) // C: is no scheme of a URL
+		if o.PProf {
+			volume = filepath.VolumeName(m.File)
+		}
+		if m.BuildID != "" || volume != "" {
 			continue
 		}
 		if u, err := url.Parse(m.File); err == nil && u.IsAbs() {
@@ -82,25 +88,26 @@ func forgetServers(p *profile.Profile) *profile.Profile {
 
 // find looks for the program of a mapping in the binary path, where symbol servers, perf and gdb put them.
 func (o *Options) find(m *profile.Mapping) string {
-	file := strings.TrimPrefix(m.File, filepath.VolumeName(m.File))
+	file := strings.TrimPrefix(filename.Key(m.File), filename.Key(filename.Volume(m.File)))
+	base, parent := filename.Base(m.File), path.Dir(file)
+	build := m.Build()
+	if o.PProf {
+		file = strings.TrimPrefix(m.File, filepath.VolumeName(m.File))
+		base, parent, build = filepath.Base(m.File), filepath.Dir(file), m.BuildID
+	}
 	for _, dir := range o.BinaryPath {
 		var names []string
-		if m.BuildID != "" {
-			base := ""
-			if m.File != "" {
-				base = filepath.Base(m.File)
-			}
-			names = append(names, filepath.Join(dir, m.BuildID, base))
-			if more, err := filepath.Glob(filepath.Join(dir, m.BuildID, "*")); err == nil {
+		if build != "" {
+			names = append(names, filepath.Join(dir, build, base))
+			if more, err := filepath.Glob(filepath.Join(dir, build, "*")); err == nil {
 				names = append(names, more...)
 			}
-			names = append(names, filepath.Join(dir, file, m.BuildID))
-			if len(m.BuildID) >= 2 {
-				names = append(names, filepath.Join(dir, m.BuildID[:2], m.BuildID[2:]+".debug"))
+			names = append(names, filepath.Join(dir, file, build))
+			if len(build) >= 2 {
+				names = append(names, filepath.Join(dir, build[:2], build[2:]+".debug"))
 			}
 		}
 		if m.File != "" {
-			base, parent := filepath.Base(m.File), filepath.Dir(file)
 			names = append(names,
 				filepath.Join(dir, base),
 				filepath.Join(dir, file),
@@ -112,9 +119,9 @@ func (o *Options) find(m *profile.Mapping) string {
 			if !IsBinary(name) {
 				continue
 			}
-			if m.BuildID != "" {
+			if build != "" {
 				// Nobody can say whether it is the right one.
-				o.say("Ignoring local file %s: build-id mismatch (%s != )", name, m.BuildID)
+				o.say("Ignoring local file %s: build-id mismatch (%s != )", name, build)
 				continue
 			}
 			return name

@@ -40,6 +40,8 @@ type Options struct {
 
 	Symbolize string // how to name addresses: none, local, remote, force…, joined by colons; "" is local, then remote
 
+	PProf bool // names of programs are taken apart as pprof does, by the rules of this system; see query.Query
+
 	Stdin io.Reader        // what the ref - stands for; nil is nothing
 	Say   func(msg string) // takes what there is to say on the way; nil is nobody
 

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/source/objfile"
 	"github.com/ianlancetaylor/demangle"
@@ -37,7 +38,7 @@ func (o *Options) Finish(ctx context.Context, g *Gathered) (*profile.Profile, er
 	if q, err := p.DropUninteresting(); err == nil {
 		p = q
 	}
-	return forgetServers(p), nil
+	return o.forgetServers(p), nil
 }
 
 // symbolize gives names to addresses, as the mode in o says.
@@ -148,9 +149,12 @@ func (o *Options) nameLocally(n *namer, force bool) {
 		}
 		f, err := objfile.Open(m.File)
 		if err != nil {
-			name := filepath.Base(m.File)
-			if m.BuildID != "" {
-				name += fmt.Sprintf(" (build ID %s)", m.BuildID)
+			name, id := filename.Base(m.File), m.Build()
+			if o.PProf {
+				name, id = filepath.Base(m.File), m.BuildID
+			}
+			if id != "" {
+				name += fmt.Sprintf(" (build ID %s)", id)
 			}
 			o.say("Local symbolization failed for %s: %v", name, err)
 			missing = true
@@ -167,7 +171,7 @@ func (o *Options) nameLocally(n *namer, force bool) {
 
 // nameless reports whether a mapping is of a kind that no file has names for.
 func nameless(file string) bool {
-	base := filepath.Base(file)
+	base := filename.Base(file)
 	return strings.HasPrefix(base, "[") || strings.HasPrefix(base, "linux-vdso") || file == "//anon" ||
 		strings.HasPrefix(file, "/dev/dri/") || strings.HasPrefix(file, "/memfd:")
 }

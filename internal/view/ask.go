@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -41,7 +42,7 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &question{measure: measure{p, k, q.Mean, q.Wraps}, query: q, units: NumUnits(p), unit: cmp.Or(q.Unit, unit.Auto)}
+	a := &question{measure: measure{p, k, q.Mean, q.PProf}, query: q, units: NumUnits(p), unit: cmp.Or(q.Unit, unit.Auto)}
 	rest, remarks, err := Apply(p, q.Steps, a.unit)
 	if err != nil {
 		return nil, err
@@ -76,10 +77,13 @@ func headOf(p *profile.Profile, k int, q query.Query) report.Head {
 		Show:     report.Show{Unit: q.Unit},
 	}
 	if len(p.Mappings) > 0 {
-		if f := p.Mappings[0].File; f != "" {
-			h.File = filepath.Base(f)
+		m := &p.Mappings[0]
+		h.File, h.BuildID = filename.Base(m.File), m.Build()
+		if q.PProf {
+			if h.BuildID = m.BuildID; m.File != "" {
+				h.File = filepath.Base(m.File)
+			}
 		}
-		h.BuildID = p.Mappings[0].BuildID
 	}
 	if q.Mean {
 		h.Metric = "mean_" + h.Metric
@@ -102,7 +106,7 @@ func (a *question) builder(objects bool) (*builder, error) {
 		return nil, err
 	}
 	d.object = objects
-	table := newFrameTable(a.p, d, pathTrimmer(a.query.TrimPath, a.query.SourcePath))
+	table := newFrameTable(a.p, d, pathTrimmer(a.query))
 	return &builder{measure: a.measure, table: table, dropNegative: a.query.Positive}, nil
 }
 

@@ -153,7 +153,7 @@ func (s *sides) rows(q query.Query) ([]report.DiffRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	table := newFrameTable(s.p, d, pathTrimmer(q.TrimPath, q.SourcePath))
+	table := newFrameTable(s.p, d, pathTrimmer(q))
 	after := &builder{measure: measure{p: s.p, k: s.after}, table: table}
 	after.costs()
 	before := &builder{measure: measure{p: s.p, k: s.before}, table: table}

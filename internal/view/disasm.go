@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -114,7 +113,7 @@ func newDisassembly(in []*recording.Recording, q query.Query) (*disassembly, err
 		return nil, err
 	}
 	a.head.By = ""
-	d := &disassembly{question: a, code: in[0].Code, shorten: pathTrimmer(q.TrimPath, q.SourcePath)}
+	d := &disassembly{question: a, code: in[0].Code, shorten: pathTrimmer(q)}
 	if d.code == nil {
 		return nil, errors.New("no machine code at hand")
 	}
@@ -378,7 +377,7 @@ func (d *disassembly) putCode(src *report.Source, dis *report.Disasm) {
 		for _, in := range dis.Functions[i].Instructions {
 			place := in.Place
 			for depth := 0; ; depth++ {
-				if l := lines[key{shownName(place.Function), filepath.Clean(d.shorten(place.File)), place.Line}]; l != nil {
+				if l := lines[key{shownName(place.Function), cleanFile(d.shorten(place.File), d.query.PProf), place.Line}]; l != nil {
 					at := in
 					at.Depth = depth
 					l.Instructions = append(l.Instructions, at)

@@ -289,7 +289,7 @@ func (a *question) callTree(view string) (*callTree, error) {
 	if err != nil {
 		return nil, err
 	}
-	table := newFrameTable(a.p, d, pathTrimmer(a.query.TrimPath, a.query.SourcePath))
+	table := newFrameTable(a.p, d, pathTrimmer(a.query))
 	return newCallTree(a.measure, table, isCoarse(a.query.By)), nil
 }
 

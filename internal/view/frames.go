@@ -3,8 +3,10 @@ package view
 import (
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/pages"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
@@ -16,12 +18,13 @@ type detail struct {
 	function, file, line, column, address bool
 	object                                bool // programs and libraries too
 	noInlines                             bool
+	pprof                                 bool // see query.Query
 }
 
 // detailOf returns what a query groups by. Columns are kept as recorded for addresses with inlining, since nothing
 // is grouped then.
 func detailOf(q query.Query) (detail, error) {
-	d := detail{noInlines: q.NoInlines}
+	d := detail{noInlines: q.NoInlines, pprof: q.PProf}
 	switch by, _, _ := strings.Cut(q.By, ":"); by {
 	case "", "function", "package", "module", "label": // of the latter there is one function each, see groupBy
 		d.function = true
@@ -108,10 +111,7 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 				if shorten != nil {
 					name = shorten(name)
 				}
-				if name != "" {
-					name = filepath.Clean(name)
-				}
-				id = text.id(name)
+				id = text.id(cleanFile(name, d.pprof))
 				files[f.File] = id
 			}
 			k.file = id
@@ -144,6 +144,7 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 			t.frames = append(t.frames, report.Frame{
 				Name: text.text[k.name], File: text.text[k.file], Object: text.text[k.object],
 				Address: k.address, StartLine: k.startLine, Line: k.line, Column: k.column,
+				PProf: d.pprof,
 			})
 			t.inlinable = append(t.inlinable, false)
 		}
@@ -222,26 +223,40 @@ func (t *frameTable) of(l uint32) []int32 {
 	return t.at[t.start[^many]:t.start[^many+1]]
 }
 
-// TrimPath shortens a recorded file name: see pathTrimmer.
-func TrimPath(name, trim, search string) string { return pathTrimmer(trim, search)(name) }
+// cleanFile returns a recorded file name as frames have it.
+func cleanFile(name string, pprof bool) string {
+	if pprof && name != "" {
+		return filepath.Clean(name)
+	}
+	return filename.Clean(name)
+}
 
-// pathTrimmer returns a function that shortens recorded file names: it cuts the prefixes in trim or, when there are
-// none, all up to a directory named like one of the search directories.
-func pathTrimmer(trim, search string) func(string) string {
+// TrimPath shortens a recorded file name as pprof does: see pathTrimmer.
+func TrimPath(name, trim, search string) string {
+	return pathTrimmer(query.Query{TrimPath: trim, SourcePath: search, PProf: true})(name)
+}
+
+// pathTrimmer returns a function that shortens recorded file names: it cuts the prefixes in TrimPath or, when there are
+// none, all up to a directory named like one of those in SourcePath.
+func pathTrimmer(q query.Query) func(string) string {
+	slashed, list := filename.Slashed, filename.SplitList(q.TrimPath, runtime.GOOS)
+	if q.PProf {
+		slashed, list = filepath.ToSlash, filepath.SplitList(q.TrimPath)
+	}
 	var dirs, prefixes []string
-	if trim == "" {
-		for _, dir := range filepath.SplitList(filepath.ToSlash(search)) {
+	if q.TrimPath == "" {
+		for _, dir := range filepath.SplitList(q.SourcePath) { // of this machine
 			dirs = append(dirs, "/"+filepath.Base(dir)+"/")
 		}
 	}
-	for _, p := range append(filepath.SplitList(filepath.ToSlash(trim)), "/proc/self/cwd/./", "/proc/self/cwd/") {
-		if !strings.HasSuffix(p, "/") {
+	for _, p := range append(list, "/proc/self/cwd/./", "/proc/self/cwd/") {
+		if p = slashed(p); !strings.HasSuffix(p, "/") {
 			p += "/"
 		}
 		prefixes = append(prefixes, p)
 	}
 	return func(name string) string {
-		slashed := filepath.ToSlash(name)
+		slashed := slashed(name)
 		for _, dir := range dirs {
 			if i := strings.Index(slashed, dir); i >= 0 {
 				return name[i+len(dir):]

@@ -75,7 +75,7 @@ func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
 	if err != nil {
 		return nil, err
 	}
-	table := newFrameTable(a.p, d, pathTrimmer(q.TrimPath, q.SourcePath))
+	table := newFrameTable(a.p, d, pathTrimmer(q))
 	origins := a.origins(table)
 	g := &grouping{head: a.head, byKey: make(map[string]int)}
 	sets := a.p.LabelSets()

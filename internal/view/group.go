@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/unit"
 )
@@ -165,7 +166,7 @@ func homesOf(functions []profile.Function, pkgs []string) (out []string, own []i
 		if out[i] = known[pkg]; out[i] == "" {
 			out[i] = rootOf(pkg, roots)
 		}
-		if out[i] == "" && strings.Contains(functions[i].File, "/vendor/"+pkg+"/") {
+		if out[i] == "" && strings.Contains(filename.Slashed(functions[i].File), "/vendor/"+pkg+"/") {
 			out[i] = likelyModule(pkg)
 		}
 		if out[i] == "" {
@@ -250,7 +251,7 @@ func mainModule(own []int, pkgs []string) string {
 // moduleOfMain returns the module of a main package from the name of a file in it: with -trimpath and in a GOPATH that
 // says what the package path does not.
 func moduleOfMain(file string) string {
-	file = strings.ReplaceAll(file, `\`, "/")
+	file = filename.Slashed(file)
 	if _, inside, ok := strings.Cut(file, "/src/"); ok {
 		file = inside
 	}

@@ -87,7 +87,7 @@ func labelKeys(p *profile.Profile) []string {
 func mappings(p *profile.Profile) (list []report.MappingInfo, unnamed int) {
 	without := make([]int, len(p.Mappings))
 	for _, m := range p.Mappings {
-		list = append(list, report.MappingInfo{File: m.File, BuildID: m.BuildID, Start: m.Start, Limit: m.Limit})
+		list = append(list, report.MappingInfo{File: m.File, BuildID: m.Build(), Start: m.Start, Limit: m.Limit})
 	}
 	for i := range p.Locations {
 		l := &p.Locations[i]

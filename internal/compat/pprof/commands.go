@@ -86,7 +86,7 @@ func (c *command) query(cfg config, arg string) query.Query {
 		Unit:       cfg.unit,
 		SourcePath: cfg.sourcePath,
 		TrimPath:   cfg.trimPath,
-		Wraps:      true,
+		PProf:      true,
 	}
 	switch cfg.granularity {
 	case "filefunctions":

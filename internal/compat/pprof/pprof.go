@@ -247,6 +247,7 @@ func (s *session) parse(args []string) (*flags, error) {
 	}
 	o.Duration = time.Duration(max(*seconds, 0)) * time.Second
 	o.Timeout = time.Duration(max(*timeout, 0)) * time.Second
+	o.PProf = true
 	o.Stdin = s.sys.In
 	o.Say = func(msg string) { s.ui.Complain(msg) }
 	o.BinaryPath = filepath.SplitList(s.sys.Env("PPROF_BINARY_PATH"))

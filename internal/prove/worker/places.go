@@ -66,10 +66,8 @@ func findMemory() {
 	}
 	mapped.image = [2]uintptr{lo - min(lo, size), hi + size + bssRoom}
 	first := uintptr(unsafe.Pointer(heapObject()))
-	mapped.heap = [2]uintptr{first - min(first, heapArena), first + heapWindow}
-	if mapped.heap[1] < first {
-		mapped.heap[1] = ^uintptr(0) // of 32 bits
-	}
+	last := min(uint64(first)+heapWindow, uint64(^uintptr(0))) // of 32 bits there may be fewer
+	mapped.heap = [2]uintptr{first - min(first, heapArena), uintptr(last)}
 }
 
 //go:noinline

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/filename"
 )
 
 // named prints the frames of its callers from functions of every kind that the compiler has names for.
@@ -199,7 +201,7 @@ func FuzzFind(f *testing.F) {
 		f.Add(fr.Func, fr.File, fr.Line)
 	}
 	f.Fuzz(func(t *testing.T, fn, file string, line int) {
-		if isAbs(slashed(file)) && !strings.HasPrefix(file, "/ci/") {
+		if filename.IsAbs(file) && !strings.HasPrefix(file, "/ci/") {
 			return // what is recorded with its full name may be anywhere
 		}
 		got, err := finder.Find(t.Context(), Frame{fn, file, line})

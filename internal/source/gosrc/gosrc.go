@@ -12,13 +12,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path"
 	"regexp"
 	"runtime/debug"
 	"strings"
 	"sync"
 
 	"golang.org/x/mod/module"
+
+	"github.com/hone-perf/hone/internal/filename"
 )
 
 // A Frame is a place in a profile. Func and Line may be unknown, "" and 0; then less can be checked.
@@ -100,7 +101,7 @@ func New(opt Options) *Finder {
 func (f *Finder) Find(ctx context.Context, fr Frame) (Source, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := &search{Finder: f, ctx: ctx, frame: fr, name: slashed(fr.File), sym: parseSymbol(fr.Func)}
+	s := &search{Finder: f, ctx: ctx, frame: fr, name: filename.Key(fr.File), sym: parseSymbol(fr.Func)}
 	switch {
 	case fr.File == "":
 		return Source{}, s.notFound("the profile names no file for it", "")
@@ -149,25 +150,6 @@ func (e *NotFoundError) Error() string {
 	}
 	return b.String()
 }
-
-// slashed returns a recorded name with slashes. Only a name with a drive can be one of Windows, where a backslash
-// separates folders; elsewhere it is a letter like others.
-func slashed(name string) string {
-	if hasDrive(name) {
-		name = strings.ReplaceAll(name, `\`, "/")
-	}
-	if name == "" {
-		return ""
-	}
-	return path.Clean(name)
-}
-
-func hasDrive(name string) bool {
-	return len(name) > 2 && 'a' <= name[0]|0x20 && name[0]|0x20 <= 'z' && name[1] == ':' && (name[2] == '/' || name[2] == '\\')
-}
-
-// isAbs tells whether a recorded name is absolute, on the machine that recorded it.
-func isAbs(name string) bool { return strings.HasPrefix(name, "/") || hasDrive(name) }
 
 // cutFolder returns what follows folder in name.
 func cutFolder(name, folder string) (rest string, ok bool) {

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
+
+	"github.com/hone-perf/hone/internal/filename"
 )
 
 // A modFile is a go.mod file: the folder it is in, its module, and what it replaces.
@@ -167,7 +169,7 @@ func splitModule(name string) (c cached, ok bool) {
 	last, version, _ := strings.Cut(elems[i], "@")
 	elems[i] = last
 	c.rest = strings.Join(elems[i+1:], "/")
-	c.disk = isAbs(name)
+	c.disk = filename.IsAbs(name)
 	if !filepath.IsLocal(c.rest) {
 		return cached{}, false
 	}

@@ -2,14 +2,17 @@ package gosrc
 
 import (
 	"path/filepath"
+	"runtime"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/filename"
 )
 
 // asRecorded takes the file of that very name, which is there when this machine built the program, or one like it. But
 // /app/main.go is a file of many programs, so the file has to fit like others.
 func (s *search) asRecorded() bool {
-	name := filepath.FromSlash(s.name)
-	if !filepath.IsAbs(name) {
+	name, ok := filename.Local(s.frame.File, runtime.GOOS)
+	if !ok {
 		return false
 	}
 	c := candidate{path: name, how: "as recorded"}
@@ -31,7 +34,7 @@ func (s *search) asRecorded() bool {
 func (s *search) searchPath() bool {
 	names := []string{s.name}
 	for _, prefix := range s.opt.TrimPath {
-		if rest, ok := cutFolder(s.name, slashed(filepath.ToSlash(prefix))); ok {
+		if rest, ok := cutFolder(s.name, filename.Key(prefix)); ok {
 			names = append(names, rest)
 		}
 	}
@@ -44,10 +47,7 @@ func (s *search) searchPath() bool {
 	}
 	for _, dir := range dirs {
 		for _, name := range names {
-			if hasDrive(name) {
-				name = name[2:]
-			}
-			path := filepath.Join(dir, filepath.FromSlash(name))
+			path := filepath.Join(dir, filepath.FromSlash(name[len(filename.Volume(name)):]))
 			if s.try(candidate{path: path, how: "search path", ours: s.inCheckout(path)}) {
 				return true
 			}

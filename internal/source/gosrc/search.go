@@ -14,7 +14,7 @@ type search struct {
 	*Finder
 	ctx   context.Context
 	frame Frame
-	name  string // the recorded file, with slashes
+	name  string // the recorded file, cleaned and with slashes
 	sym   symbol
 
 	found  Source
@@ -107,8 +107,8 @@ func (s *search) notFound(why, next string) error {
 func (s *search) packageFile(mod string) (rel string, ok bool) {
 	pkg := strings.TrimSuffix(s.sym.pkg, "_test") // tests outside of the package lie in its folder
 	if pkg == mod {
-		return path.Base(s.name), true
+		return baseName(s.name), true
 	}
 	rel, ok = cutFolder(pkg, mod)
-	return path.Join(rel, path.Base(s.name)), ok
+	return path.Join(rel, baseName(s.name)), ok
 }

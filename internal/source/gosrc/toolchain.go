@@ -4,6 +4,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/filename"
 )
 
 // standard finds files of the standard library and of the go command, in a Go installation of the version that built
@@ -53,7 +55,7 @@ func (s *search) standardFile() (rel string, sure bool) {
 		first, _, found := strings.Cut(rel, "/")
 		return found && !strings.Contains(first, ".") && filepath.IsLocal(rel)
 	}
-	if !isAbs(s.name) {
+	if !filename.IsAbs(s.name) {
 		if std(s.name) {
 			return s.name, true
 		}
