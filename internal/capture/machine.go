@@ -30,6 +30,9 @@ func machine(pid string) *recording.Machine {
 		n, _ := strconv.ParseInt(kb, 10, 64)
 		m.Memory = n << 10
 	}
+	if m.Memory == 0 {
+		m.Memory = agent.Self().Memory()
+	}
 	if _, limit := agent.Of(pid).Group(); m.Memory == 0 || limit < m.Memory {
 		m.MemLimit = limit
 	}

@@ -83,6 +83,7 @@ type session struct {
 	manifest *recording.Manifest
 	load     *latency.Log // what While returned; nil is nothing
 	zero     time.Time    // when the clock of the recording began
+	beside   beside       // what its recorder cannot know
 
 	mu       sync.Mutex
 	writeErr error // the first thing that could not be written
@@ -260,6 +261,7 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 	tail := &tail{}
 	outside := &watcher{session: s}
 	outside.lookout.lookFor(&s.Options)
+	beside := &besideWatcher{}
 	w := watch{
 		gctrace: true,
 		kept:    func(line string) { s.wrote(io.WriteString(gc, line+"\n")) },
@@ -268,8 +270,11 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 		started: func(proc *os.Process) {
 			s.say("recording")
 			s.zero = time.Now()
-			if !inside {
+			switch {
+			case !inside:
 				outside.start(ctx, proc.Pid)
+			case asksPS:
+				beside.start(ctx, proc.Pid)
 			}
 		},
 	}
@@ -280,6 +285,7 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 	oom := oomCountOf(self)
 	end, err := run(ctx, p, w)
 	outside.stop()
+	s.beside = beside.stop()
 	if end == nil {
 		return nil, err
 	}
@@ -414,6 +420,7 @@ func (s *session) readStatus(end *ending) {
 	if status.Start != 0 {
 		s.zero = time.Unix(0, status.Start)
 	}
+	s.wrote(0, s.beside.add(s.folder, s.zero))
 	m := s.manifest
 	m.Recorder = &recording.Cost{CPU: status.CPU, Pauses: status.Pauses, Bytes: status.Bytes}
 	m.Program.MaxProcs = status.MaxProcs

@@ -37,6 +37,7 @@ type ending struct {
 	start   time.Time
 	real    time.Duration
 	peak    int64       // of memory, in bytes; 0 when it is not known
+	below   int64       // what the peak is less than; 0 when it is known, or nothing is
 	stopped atomic.Bool // since the limit was over
 	asked   bool        // it was asked to end, since what was done while it ran is over
 }
@@ -71,6 +72,8 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 	if err != nil {
 		return nil, fmt.Errorf("running %s: %w", p.Args[0], err)
 	}
+	process := agent.Of(strconv.Itoa(cmd.Process.Pid)) // while it is certain that the number is that of the program
+	defer process.Close()
 	if w.started != nil {
 		w.started(cmd.Process)
 	}
@@ -97,7 +100,7 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 	} else {
 		close(meanwhile)
 	}
-	go func() { peak <- watchPeak(cmd.Process.Pid, over) }()
+	go func() { peak <- watchPeak(process, over) }()
 	if w.limit > 0 {
 		limit := time.AfterFunc(w.limit, func() { end.stopped.Store(true); askToEnd(cmd.Process, over) })
 		defer limit.Stop()
@@ -130,7 +133,7 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 	end.state = cmd.ProcessState
 	close(over)
 	<-meanwhile
-	end.peak = peakOf(end.state, <-peak)
+	end.peak, end.below = peakOf(end.state, process, <-peak)
 	if errs != nil {
 		// A program that it started may have its standard error, and go on.
 		errs.endAt(time.Now().Add(waitDelay))
@@ -146,17 +149,22 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 	return end, passErr
 }
 
-// watchPeak returns the most memory that a process had, as far as that was seen.
-func watchPeak(pid int, over <-chan struct{}) int64 {
-	const often, seldom = time.Millisecond, 200 * time.Millisecond
-	p := agent.Of(strconv.Itoa(pid))
-	peak := p.Peak()
+// loading is how long it takes until a program has more than a few pages. What was seen before that says nothing about it.
+const loading = 2 * time.Millisecond
+
+// watchPeak returns the most memory that a process had, as far as that was seen. The last look comes after two thirds of its time, or 200 ms
+// before its end.
+func watchPeak(p *agent.Process, over <-chan struct{}) (peak int64) {
+	const often, seldom = 100 * time.Microsecond, 200 * time.Millisecond
+	start := time.Now()
 	for wait := often; ; wait = min(wait*3/2, seldom) {
 		select {
 		case <-over:
 			return peak
 		case <-time.After(wait):
-			peak = max(peak, p.Peak())
+			if now := p.Peak(); time.Since(start) > loading {
+				peak = max(peak, now)
+			}
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hone-perf/hone/internal/capture/agent"
 )
 
 // meant are the signals that are meant for the program when hone gets them.
@@ -88,15 +90,19 @@ func maxRSS(state *os.ProcessState) int64 {
 	return int64(use.Maxrss) << 10
 }
 
-// peakOf returns the most memory that a program had, of which seen was seen; 0 is not known. Linux starts to count with what we
-// had when we started it, so that the number only says something about the program when it is larger than ours.
-func peakOf(state *os.ProcessState, seen int64) int64 {
+// peakOf returns the most memory that a program had that has ended, of which seen was seen; 0 is not known. Linux starts to count with what
+// we had when we started it: a number that is not larger than ours only says that the program had less. That is below where nothing was
+// seen.
+func peakOf(state *os.ProcessState, _ *agent.Process, seen int64) (peak, below int64) {
 	said := maxRSS(state)
 	var own syscall.Rusage
-	if runtime.GOOS == "linux" && syscall.Getrusage(syscall.RUSAGE_SELF, &own) == nil && said <= int64(own.Maxrss)<<10 {
-		return seen
+	switch {
+	case runtime.GOOS != "linux" || syscall.Getrusage(syscall.RUSAGE_SELF, &own) != nil || said > int64(own.Maxrss)<<10:
+		return said, 0
+	case seen == 0:
+		return 0, said
 	}
-	return said
+	return seen, 0
 }
 
 // signalName returns what a signal is called, or "" when none ended the program.

@@ -10,6 +10,7 @@ import (
 // A Timed is what a run of a program took.
 type Timed struct {
 	recording.Usage
+	Below    int64 // what MaxRSS is less than, in bytes, where it is not known
 	Exit     recording.Exit
 	Switches Switches
 	GC       *gclog.Log // nil when it was not asked for
@@ -31,6 +32,7 @@ func Time(ctx context.Context, p Program, gc bool) (*Timed, error) {
 	}
 	return &Timed{
 		Usage:    recording.Usage{User: end.state.UserTime(), System: end.state.SystemTime(), Real: end.real, MaxRSS: end.peak},
+		Below:    end.below,
 		Exit:     recording.Exit{Code: codeOf(end.state), Signal: signalName(end.state)},
 		Switches: switchesOf(end.state),
 		GC:       end.log,

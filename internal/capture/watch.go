@@ -55,7 +55,8 @@ func (w *watcher) measure(ctx context.Context, pid int, start time.Time) {
 		return
 	}
 	defer f.Close()
-	p := agent.Of(strconv.Itoa(pid))
+	p := processOf(pid)
+	defer p.Close()
 	value := w.watchProcess(p)
 	var line []byte
 	var before float64 // CPU time

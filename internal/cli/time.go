@@ -14,6 +14,9 @@ import (
 const timeHelp = `Run a command and say on one line what it took: user and system CPU time, real time, and
 the most memory that it had. The command keeps its input, output and exit code.
 
+A program that ends within a few milliseconds cannot be looked at before. On Linux its memory is then
+shown as <16420kB: less than hone had when it started the program.
+
 -v says more, and for a Go program how much of the CPU time went into garbage collection.`
 
 const timeExamples = `  hone time -- ./app input.txt
@@ -43,9 +46,12 @@ func timeCommand(sys *System) *cobra.Command {
 		if *verbose {
 			timeInFull(sys, args, t)
 		} else {
-			memory := "?" // it ended before anybody could look
-			if t.MaxRSS > 0 {
+			memory := "?"
+			switch {
+			case t.MaxRSS > 0:
 				memory = strconv.FormatInt(t.MaxRSS>>10, 10)
+			case t.Below > 0: // it ended before anybody could look
+				memory = "<" + strconv.FormatInt(t.Below>>10, 10)
 			}
 			fmt.Fprintf(sys.Err, "%.2fu %.2fs %.2fr %skB %s\n", t.User.Seconds(), t.System.Seconds(), t.Real.Seconds(), memory, strings.Join(args, " "))
 		}
@@ -70,8 +76,11 @@ func timeInFull(sys *System, args []string, t *capture.Timed) {
 	if t.Real > 0 {
 		line("CPU", "%s, %.2f processors on average", shortTime(cpu), cpu.Seconds()/t.Real.Seconds())
 	}
-	if t.MaxRSS > 0 {
+	switch {
+	case t.MaxRSS > 0:
 		line("memory", "%s at most", bytesText(t.MaxRSS))
+	case t.Below > 0:
+		line("memory", "less than %s", bytesText(t.Below))
 	}
 	if s := t.Switches; s != (capture.Switches{}) {
 		line("switches", "%d while it waited, %d while it could have gone on", s.Waited, s.Displaced)

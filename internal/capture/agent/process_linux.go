@@ -10,7 +10,8 @@ import (
 
 // A Process asks the system about a process and its control group.
 type Process struct {
-	dir                     string // in /proc
+	pid, dir                string // in /proc
+	looked                  bool   // for its control group, which takes longer than all else
 	memory, cpuUse, cpuStat string // files of its control group; "" where there are none
 	groupUse                string // memory that the control group uses which has the least to give
 	groupMost               int64  // what that is; 0 where there is no limit
@@ -22,7 +23,16 @@ func Self() *Process { return Of("self") }
 
 // Of returns the process of a number.
 func Of(pid string) *Process {
-	p := &Process{dir: "/proc/" + pid + "/", buf: make([]byte, 8<<10)}
+	return &Process{pid: pid, dir: "/proc/" + pid + "/", buf: make([]byte, 8<<10)}
+}
+
+// look finds the files of its control group.
+func (p *Process) look() {
+	if p.looked {
+		return
+	}
+	p.looked = true
+	pid := p.pid
 	p.memory = innermost(GroupFiles(pid, "memory.current", "memory", "memory.usage_in_bytes"))
 	p.cpuUse = innermost(GroupFiles(pid, "", "cpuacct", "cpuacct.usage"))
 	p.cpuStat = innermost(GroupFiles(pid, "cpu.stat", "", ""))
@@ -34,8 +44,10 @@ func Of(pid string) *Process {
 			p.groupUse = dir + map[string]string{"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_in_bytes"}[name]
 		}
 	}
-	return p
 }
+
+// Close lets go of the process. Nothing holds on to it.
+func (*Process) Close() {}
 
 func innermost(names []string) string {
 	if len(names) == 0 {
@@ -128,6 +140,18 @@ func cpuOf(stat [][]byte) (float64, bool) {
 	return float64(user+kernel) / ticks, errUser == nil && errKernel == nil
 }
 
+// Threads returns how many threads the process has; 0 when that is not known.
+func (p *Process) Threads() int { return threadsOf(p.stat()) }
+
+func threadsOf(stat [][]byte) int {
+	const threads = 17
+	if len(stat) <= threads {
+		return 0
+	}
+	n, _ := strconv.Atoi(string(stat[threads]))
+	return n
+}
+
 // manyThreads is when it would take too long to ask each.
 const manyThreads = 200
 
@@ -159,12 +183,14 @@ func (p *Process) AppendDelay(b []byte) []byte {
 // Group returns how much memory the control group uses that has the least to give, and what that is, in bytes; 0 where
 // there is no limit.
 func (p *Process) Group() (used, most int64) {
+	p.look()
 	used, _ = strconv.ParseInt(string(bytes.TrimSpace(p.read(p.groupUse))), 10, 64)
 	return used, p.groupMost
 }
 
 // Memory returns how much memory there is for processes here: what the control group may have, or the machine has.
 func (p *Process) Memory() int64 {
+	p.look()
 	all := kilobytes(p.read("/proc/meminfo"), "MemTotal:")
 	if p.groupMost > 0 && (all == 0 || p.groupMost < all) {
 		return p.groupMost
@@ -174,6 +200,7 @@ func (p *Process) Memory() int64 {
 
 // Append appends what there is to know as members of a JSON object, each with a comma in front.
 func (p *Process) Append(b []byte) []byte {
+	p.look()
 	if rss := p.RSS(); rss > 0 {
 		b = strconv.AppendInt(appendKey(b, "process/rss"), rss, 10)
 	}
@@ -181,9 +208,8 @@ func (p *Process) Append(b []byte) []byte {
 	if cpu, ok := cpuOf(stat); ok {
 		b = appendFloat(appendKey(b, "process/cpu"), cpu)
 	}
-	const threads = 17
-	if len(stat) > threads && isNumber(stat[threads]) {
-		b = append(appendKey(b, "process/threads"), stat[threads]...)
+	if n := threadsOf(stat); n > 0 {
+		b = strconv.AppendInt(appendKey(b, "process/threads"), int64(n), 10)
 	}
 	if x := bytes.TrimSpace(p.read(p.memory)); isNumber(x) {
 		b = append(appendKey(b, "cgroup/memory"), x...)

@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !unix && !windows
 
 package agent
 
@@ -11,6 +11,9 @@ func Self() *Process { return &Process{} }
 // Of returns the process of a number.
 func Of(string) *Process { return &Process{} }
 
+// Close lets go of the process.
+func (*Process) Close() {}
+
 // Append appends what there is to know as members of a JSON object, each with a comma in front.
 func (*Process) Append(b []byte) []byte { return b }
 
@@ -22,6 +25,9 @@ func (*Process) Peak() int64 { return 0 }
 
 // RSS returns how much memory is resident, in bytes; 0 when that is not known.
 func (*Process) RSS() int64 { return 0 }
+
+// Threads returns how many threads the process has; 0 when that is not known.
+func (*Process) Threads() int { return 0 }
 
 // CPU returns the CPU time that the process took so far, in seconds, and whether that is known.
 func (*Process) CPU() (float64, bool) { return 0, false }
