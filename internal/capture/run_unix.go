@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hone-perf/hone/internal/capture/agent"
+	"github.com/hone-perf/hone/internal/maxrss"
 )
 
 // meant are the signals that are meant for the program when hone gets them.
@@ -78,26 +79,13 @@ func inForeground() bool {
 
 func terminate(p *os.Process) { p.Signal(syscall.SIGTERM) }
 
-// maxRSS returns the most memory that a program had, in bytes, as the system says it.
-func maxRSS(state *os.ProcessState) int64 {
-	use, ok := state.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0
-	}
-	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
-		return int64(use.Maxrss)
-	}
-	return int64(use.Maxrss) << 10
-}
-
 // peakOf returns the most memory that a program had that has ended, of which seen was seen; 0 is not known. Linux starts to count with what
 // we had when we started it: a number that is not larger than ours only says that the program had less. That is below where nothing was
 // seen.
 func peakOf(state *os.ProcessState, _ *agent.Process, seen int64) (peak, below int64) {
-	said := maxRSS(state)
-	var own syscall.Rusage
+	said := maxrss.Of(state)
 	switch {
-	case runtime.GOOS != "linux" || syscall.Getrusage(syscall.RUSAGE_SELF, &own) != nil || said > int64(own.Maxrss)<<10:
+	case runtime.GOOS != "linux" || said > maxrss.Own():
 		return said, 0
 	case seen == 0:
 		return 0, said

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/maxrss"
 	"github.com/hone-perf/hone/internal/recording"
 )
 
@@ -80,7 +81,7 @@ func (d *duel) pairOfCommands(ctx context.Context, r *row, lines [2]string, lots
 			results[i] = one[0]
 		}
 	}
-	own := ownPeak()
+	own := maxrss.Own()
 	for i, values := range []*map[string]float64{&p.Old, &p.New} {
 		res := &results[i]
 		if err := failedCommand(res); err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/bench"
+	"github.com/hone-perf/hone/internal/maxrss"
 )
 
 // start starts all programs, or none.
@@ -177,7 +178,7 @@ func (d *duel) together(ctx context.Context, cpu int, alone bool, cmds []*exec.C
 			res.failed = fmt.Errorf("it prints more than %d MB", maxOutput>>20)
 		}
 		res.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-		res.maxRSS = maxRSS(cmd.ProcessState)
+		res.maxRSS = maxrss.Of(cmd.ProcessState)
 		res.stdout, res.stderr = outs[i].text.String(), errs[i].text.String()
 	}
 	return results, nil

@@ -2,10 +2,10 @@ package prove
 
 import (
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/hone-perf/hone/internal/maxrss"
 	"github.com/hone-perf/hone/internal/prove/worker"
 )
 
@@ -98,9 +98,9 @@ func TestMemoryOfWorkers(t *testing.T) {
 			if got := seen[0].Status; got != status {
 				t.Errorf("%s, version %d: the status is %d, want %d", target.key, side+1, got, status)
 			}
-			const most = 2 * confirmMemory
-			if peak := p.cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10; peak > most {
-				t.Errorf("%s, version %d: the worker took %d MB, want %d at most", target.key, side+1, peak>>20, int64(most)>>20)
+			const most int64 = 2 * confirmMemory
+			if peak := maxrss.Of(p.cmd.ProcessState); peak > most {
+				t.Errorf("%s, version %d: the worker took %d MB, want %d at most", target.key, side+1, peak>>20, most>>20)
 			} else {
 				t.Logf("%s: %d MB", target.key, peak>>20)
 			}

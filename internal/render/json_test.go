@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -99,7 +100,7 @@ func BenchmarkTraces(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				asked := 0
-				if err := f.Write(&brokenPipe{1 << 40}, millions(&asked), Options{}); err != nil {
+				if err := f.Write(&brokenPipe{math.MaxInt}, millions(&asked), Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hone-perf/hone/internal/maxrss"
 )
 
 // A result is what hone said of a case, and whether it is right.
@@ -82,7 +84,7 @@ func (s *study) look(ctx context.Context, c caseOf) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Find, r.Memory = time.Since(began).Seconds(), peakMemory(state)
+	r.Find, r.Memory = time.Since(began).Seconds(), maxrss.Of(state)
 	r.CPU = (state.UserTime() + state.SystemTime()).Seconds()
 	r.judge(c, &said)
 	if !s.fix {

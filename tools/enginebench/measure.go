@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hone-perf/hone/internal/maxrss"
 )
 
 // A cost is what a process took.
@@ -130,7 +132,7 @@ func spend(ctx context.Context, program string, args []string, out io.Writer) (c
 		return cost{}, fmt.Errorf("%s %s: %w: %s", program, short(args), cmp.Or(ctx.Err(), err), lastLine(stderr.String()))
 	}
 	s := cmd.ProcessState
-	return cost{cpu: s.UserTime() + s.SystemTime(), rss: peakMemory(s)}, nil
+	return cost{cpu: s.UserTime() + s.SystemTime(), rss: maxrss.Of(s)}, nil
 }
 
 // short returns arguments as text, without most of them if they are many.

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/hone-perf/hone/internal/maxrss"
 )
 
 // do does the works, prints what they cost, and reports whether all targets were met.
@@ -37,7 +39,7 @@ func (r *runner) do(ctx context.Context, works []work, out io.Writer) (met bool,
 			notes = append(notes, w.name+": "+n)
 		}
 	}
-	if floor := ownPeakMemory(); floor > 0 {
+	if floor := maxrss.Own(); floor > 0 {
 		notes = append(notes, fmt.Sprintf("RSS up to %s MB may be that of enginebench itself, which its children begin with.",
 			megabytes(floor)))
 	}

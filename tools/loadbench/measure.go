@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/hone-perf/hone/internal/load/loadtest"
+	"github.com/hone-perf/hone/internal/maxrss"
 )
 
 // A generator is a program that loads.
@@ -185,11 +185,10 @@ func (b *bench) memory() error {
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
+	rss := maxrss.Of(cmd.ProcessState)
+	if rss == 0 {
 		return errors.New("this system does not say how much memory a program had")
 	}
-	rss := usage.Maxrss << 10
 	fmt.Fprintf(b.out, "\nResident memory in a run of %d requests on 100 connections: %.1f MB at most; at most 30: %s.\n", b.requests, float64(rss)/(1<<20), b.target(rss <= most))
 	return nil
 }
