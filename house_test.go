@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"golang.org/x/mod/modfile"
-	"golang.org/x/tools/go/packages"
 
 	"github.com/hone-perf/hone/internal/git"
 )
@@ -238,41 +237,67 @@ func TestStaticcheck(t *testing.T) {
 	goCommand(t, "tool", "-modfile=tools/lint/go.mod", "staticcheck", "./...")
 }
 
-// TestPlatforms holds that hone builds for the platforms that it is made for. What differs most from where most people work is
-// built, with all of the standard library where nobody did so before, and so is what needs no C compiler; for the rest types are
-// enough, which takes a third of that.
+// TestPlatforms holds that all of this repository, its tests and tools too, compiles and vets for the first-class ports of Go and for
+// Windows on arm64, without cgo. Two are built and linked as well: one that differs much from where most people work, and Linux without
+// a C compiler.
 func TestPlatforms(t *testing.T) {
 	t.Parallel()
 	build := []string{"windows/arm64", "linux/amd64"}
-	check := []string{"darwin/arm64", "linux/arm64", "windows/amd64", "darwin/amd64"}
-	if testing.Short() {
-		build, check = build[:1], nil
+	all := []string{"windows/arm64"}
+	if !testing.Short() {
+		all = append(all, firstClass(t)...)
 	}
-	for _, platform := range slices.Concat(build, check) {
+	for _, platform := range all {
 		t.Run(platform, func(t *testing.T) {
 			goos, goarch, _ := strings.Cut(platform, "/")
 			env := append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
 			if slices.Contains(build, platform) {
 				goCommandWith(t, env, "build", "-o", filepath.Join(t.TempDir(), "hone"), ".")
+			}
+			if testing.Short() {
 				return
 			}
-			checked := 0
-			mode := packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesSizes
-			all, err := packages.Load(&packages.Config{Mode: mode, Env: env}, ".")
-			if err != nil {
-				t.Fatal(err)
-			}
-			packages.Visit(all, nil, func(p *packages.Package) {
-				for _, err := range p.Errors {
-					t.Error(err)
-				}
-				checked += len(p.Syntax)
-			})
-			if checked < 1000 {
-				t.Errorf("only %d files were looked at", checked)
+			for _, dir := range modules(t) {
+				goCommandWith(t, env, "-C", dir, "vet", "./...")
 			}
 		})
 	}
+}
+
+// firstClass returns the ports that Go says are first class: linux/amd64 and the like.
+func firstClass(t *testing.T) (ports []string) {
+	var list []struct {
+		GOOS, GOARCH string
+		FirstClass   bool
+	}
+	if err := json.Unmarshal([]byte(goCommand(t, "tool", "dist", "list", "-json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list {
+		if p.FirstClass {
+			ports = append(ports, p.GOOS+"/"+p.GOARCH)
+		}
+	}
+	if len(ports) < 6 {
+		t.Fatalf("only %q are first class", ports)
+	}
+	return ports
+}
+
+// modules returns the folders of the modules of this repository that have Go files.
+func modules(t *testing.T) (dirs []string) {
+	files := trackedFiles(t)
+	for _, name := range files {
+		dir := path.Dir(name)
+		if path.Base(name) == "go.mod" && !strings.Contains(name, "testdata") && !strings.HasPrefix(name, "examples/") &&
+			slices.ContainsFunc(files, func(f string) bool { return path.Dir(f) == dir && path.Ext(f) == ".go" }) {
+			dirs = append(dirs, dir)
+		}
+	}
+	if !slices.Contains(dirs, ".") || !slices.Contains(dirs, "tools/web") {
+		t.Fatalf("the modules are %q", dirs)
+	}
+	return dirs
 }
 
 // long leaves a test out of a short run.
