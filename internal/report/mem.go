@@ -102,6 +102,7 @@ type Timeline struct {
 
 	Charts []Chart   `json:"-"`
 	Next   []Command `json:"-"`
+	NoCPU  bool      `json:"-"` // nobody knows how many processors were busy
 }
 
 // A TimePoint is what was known at a time. What is not known is left out.
@@ -167,7 +168,7 @@ func (t *Timeline) table() Table {
 		value func(p *TimePoint) any
 	}{
 		{"at", true, func(p *TimePoint) any { return Nanos(p.At) }},
-		{"CPUs", true, func(p *TimePoint) any { return fmt.Sprintf("%.2f", p.CPU) }},
+		{"CPUs", !t.NoCPU, func(p *TimePoint) any { return fmt.Sprintf("%.2f", p.CPU) }},
 		{"for GC", true, func(p *TimePoint) any { return fmt.Sprintf("%.2f", p.GC) }},
 		{"resident", rss, func(p *TimePoint) any { return Value{p.RSS, size} }},
 		{"heap", heap, func(p *TimePoint) any { return Value{p.Heap, size} }},

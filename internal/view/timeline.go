@@ -27,6 +27,7 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 		}
 	}
 	out.CPUs = cpus
+	out.NoCPU = s.Values(recording.ProcessCPU) == nil
 	before := -1
 	for i, t := range s.Times {
 		if q.At != (query.Span{}) && !q.At.Holds(t) {
@@ -52,7 +53,7 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 		}
 	}
 	out.Next = afterTrouble(in[0], out.Events)
-	out.Charts = timeCharts(out.Points, cpus)
+	out.Charts = timeCharts(out.Points, cpus, !out.NoCPU)
 	if c := memChart(s); len(c.Series) > 0 && q.At == (query.Span{}) {
 		out.Charts = append(out.Charts[:min(1, len(out.Charts))], append([]report.Chart{c}, out.Charts[min(1, len(out.Charts)):]...)...)
 	}
@@ -121,8 +122,8 @@ func rate(s *recording.Series, name string, from, to int) float64 {
 	return max(0, (b-a)/(s.Times[to]-s.Times[from]).Seconds())
 }
 
-// timeCharts shows processors and goroutines over time.
-func timeCharts(points []report.TimePoint, cpus int) []report.Chart {
+// timeCharts shows processors, where it is known how many were busy, and goroutines over time.
+func timeCharts(points []report.TimePoint, cpus int, known bool) []report.Chart {
 	if len(points) == 0 {
 		return nil
 	}
@@ -145,7 +146,10 @@ func timeCharts(points []report.TimePoint, cpus int) []report.Chart {
 		most = max(most, p.Goroutines)
 	}
 	busy.Series = []report.Series{{Name: "busy", Draw: report.Area, Points: all}, {Name: "collecting garbage", Draw: report.Line, Points: gc}}
-	out := []report.Chart{busy}
+	var out []report.Chart
+	if known {
+		out = append(out, busy)
+	}
 	if most > 0 {
 		c := chart("goroutines")
 		c.Y = &report.Measure{Unit: "goroutines", Total: most}
