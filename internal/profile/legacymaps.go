@@ -337,7 +337,7 @@ func (b *legacyBuilder) assignMappings() error {
 		}
 	}
 	unknown := int32(NoMapping) // for all addresses that are in no other
-	looked := int64(0) // which a number of 32 bits cannot hold
+	looked := int64(0)          // which a number of 32 bits cannot hold
 	for i := range b.Locations {
 		l := &b.Locations[i]
 		if l.Address == 0 {

