@@ -123,6 +123,9 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	var in []*recording.Recording
 	refs := args
 	if arePackages(sys, args) {
+		if err := noLength(cmd); err != nil {
+			return err
+		}
 		if refs, err = adviseBench(cmd, sys, build, test, args); err != nil {
 			return err
 		}
@@ -170,6 +173,20 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	}
 	if f.gate && len(a.Findings) > 0 {
 		return &exited{exitGate, nil}
+	}
+	return nil
+}
+
+// noLength refuses --for where benchmarks are run: they end when they have run.
+func noLength(cmd *cobra.Command) error {
+	for _, name := range []string{lengthFlag, "seconds"} {
+		if cmd.Flags().Changed(name) {
+			hint := "-benchtime says how long each benchmark runs"
+			if cmd.Flags().Lookup(budgetFlag) != nil {
+				hint = "--budget says how long all of it may take, and -benchtime how long each benchmark runs"
+			}
+			return usagef(hint, "--%s is how long a server shall record, and here benchmarks are run", name)
+		}
 	}
 	return nil
 }

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/hone-perf/hone/internal/compat/ab"
@@ -26,7 +25,6 @@ import (
 	"github.com/hone-perf/hone/internal/compat/benchstat"
 	"github.com/hone-perf/hone/internal/compat/pprof"
 	"github.com/hone-perf/hone/internal/profile"
-	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/scratch"
@@ -373,6 +371,11 @@ func newRoot(sys *System) *cobra.Command {
 		w.Flush() // nobody is there to be told when this fails
 	})
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if cmd == root && !strings.HasPrefix(sys.args[0], "-") {
+			if wrong := knowCommand(root, sys.args[0]); wrong != nil {
+				return wrong // its flags are unknown because it is
+			}
+		}
 		return flagError(cmd, err)
 	})
 	root.AddGroup(
@@ -430,24 +433,4 @@ func addCompat(root *cobra.Command) {
 		c.Run = func(*cobra.Command, []string) {}
 		root.AddCommand(&c)
 	}
-}
-
-// flagError makes an error about flags say what there is.
-func flagError(cmd *cobra.Command, err error) error {
-	hint := cmd.CommandPath() + " --help lists its flags"
-	var unknown *pflag.NotExistError
-	var value *pflag.InvalidValueError
-	switch {
-	case errors.As(err, &unknown):
-		name := unknown.GetSpecifiedName()
-		switch near := nearestFlag(cmd, name); {
-		case near != "":
-			hint = "did you mean --" + near + "? " + hint
-		case !cmd.HasParent() && query.Find(name) != nil:
-			hint = "a command comes first, for example: hone top --" + name
-		}
-	case errors.As(err, &value):
-		return usagef(hint, "--%s %s: %w", value.GetFlag().Name, quoted(value.GetValue()), value.Unwrap())
-	}
-	return &usageError{err, hint}
 }

@@ -87,7 +87,7 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 		return cmd
 	}
 	flags := cmd.Flags()
-	flags.Var(&secondsFlag{&f.budget}, "budget", "time for each benchmark; 20s when not given")
+	flags.Var(&secondsFlag{&f.budget}, budgetFlag, "how long each benchmark may take; 20s when not given")
 	flags.StringVar(&f.within, "within", "", "a change below `SHARE` counts as none: 2%; as little as the machine can tell when not given, 1% or more")
 	flags.Float64Var(&f.alpha, "alpha", stat.DefaultAlpha, "chance of a false call, for each benchmark")
 	flags.StringVar(&f.how, "how", "", "run all in one `WAY`: duet (both on one processor) or alternate (in turns)")
@@ -165,7 +165,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	for _, t := range test {
 		name, value, _ := strings.Cut(strings.TrimPrefix(t, "-test."), "=")
 		if name != "bench" {
-			return usagef("it takes -bench and the flags of go build", "compare decides by itself how often and how long to run; it has no use for -%s", name)
+			return noTestFlag("compare", "decides by itself how often and how long to run", "-bench and the flags of go build", t)
 		}
 		opt.Bench = value
 	}

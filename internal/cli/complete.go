@@ -50,7 +50,7 @@ func completions(cmd *cobra.Command) {
 			complete = choose(k.Choices)
 		case k != nil && (f.Name == "base" || k.Value == "DIRS" || k.Switch()):
 			return
-		case k != nil, f.Name == "seconds", f.Name == "timeout":
+		case k != nil, f.Name == lengthFlag, f.Name == "timeout":
 			complete = cobra.NoFileCompletions // a regexp or a number
 		default:
 			return

@@ -80,7 +80,7 @@ func fixCommand(sys *System) *cobra.Command {
 	flags.BoolVar(&f.dry, "dry-run", false, "write nothing; show the patches that would be kept")
 	flags.BoolVar(&f.commit, "commit", false, "commit each fix to a new branch, and leave the working tree as it is")
 	flags.StringVar(&f.branch, "branch", "", "commit to the new branch `NAME`; hone-fix when not given")
-	flags.Var(&secondsFlag{&f.budget}, "budget", "how long all of it may take; 10m when not given")
+	flags.Var(&secondsFlag{&f.budget}, budgetFlag, "how long all of it may take; 10m when not given")
 	flags.Var(&secondsFlag{&f.each}, "each", "how long to look for differences, and to run benchmarks, for each patch; 15s when not given")
 	flags.IntVar(&f.calls, "calls", 0, "stop looking for differences after `N` calls of each function")
 	flags.Uint64Var(&f.seed, "seed", 0, "make up other calls")
@@ -122,7 +122,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 	}
 	opt.Refs = args
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if slices.Contains([]string{"all", "budget", "each", "calls", "seed", "source"}, flag.Name) {
+		if slices.Contains([]string{"all", budgetFlag, "each", "calls", "seed", "source"}, flag.Name) {
 			opt.Flags = append(opt.Flags, "--"+flag.Name+"="+flag.Value.String())
 		}
 	})
@@ -130,6 +130,9 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 		opt.Flags = append(opt.Flags, strings.Replace(flag, "-test.", "-", 1))
 	}
 	if arePackages(sys, args) {
+		if err := noLength(cmd); err != nil {
+			return err
+		}
 		if f.source != "" {
 			return usagef("go there, or name the packages there", "--source is about recordings, and %s are packages", strings.Join(args, " "))
 		}

@@ -303,13 +303,18 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-func unknownCommand(root *cobra.Command, word string) error {
-	hint := "hone --help lists the commands"
+// nearestCommand returns the command that word was probably meant to be, or "".
+func nearestCommand(root *cobra.Command, word string) string {
 	var names []string
 	for _, c := range root.Commands() {
-		names = append(names, c.Name())
+		names = append(append(names, c.Name()), c.Aliases...)
 	}
-	if near := query.Nearest(word, names); near != "" {
+	return query.Nearest(word, names)
+}
+
+func unknownCommand(root *cobra.Command, word string) error {
+	hint := "hone --help lists the commands"
+	if near := nearestCommand(root, word); near != "" {
 		hint = "did you mean " + near + "? " + hint
 	}
 	return usagef(hint, "there is no command %q", word)

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/query"
 )
 
 //go:embed ci.yml
@@ -31,6 +33,9 @@ func initCommand(sys *System) *cobra.Command {
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 || args[0] != "ci" {
+			if len(args) == 1 && query.Nearest(args[0], cmd.ValidArgs) != "" {
+				return usagef("did you mean ci?", "init does not know %s", quoted(args[0]))
+			}
 			return usagef("for example: hone init ci", "init knows how to write one thing: ci")
 		}
 		file, _ := cmd.Flags().GetString("output")

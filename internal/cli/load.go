@@ -25,7 +25,7 @@ import (
 )
 
 // sourceNames are the flags that say how profiles are got.
-var sourceNames = []string{"binary", "symbolize", "seconds", "timeout", "tls-cert", "tls-key", "tls-ca"}
+var sourceNames = []string{"binary", "symbolize", lengthFlag, "timeout", "tls-cert", "tls-key", "tls-ca"}
 
 // symbolizers are the ways to name addresses. They can be combined with colons.
 var symbolizers = []string{"none", "local", "fastlocal", "remote", "force"}
@@ -36,7 +36,8 @@ func sourceFlags(cmd *cobra.Command) *source.Options {
 	f := cmd.Flags()
 	f.StringVar(&o.Binary, "binary", "", "program `FILE` that was profiled, to name addresses from")
 	f.Var(&symbolizeFlag{&o.Symbolize}, "symbolize", "how to name addresses: none, local, remote, force")
-	f.Var(&secondsFlag{&o.Duration}, "seconds", "how long a server shall record, such as 30 or 2m")
+	f.Var(&secondsFlag{&o.Duration}, lengthFlag, "how long a server shall record, such as 30 or 2m")
+	formerly(f, lengthFlag, "seconds")
 	f.Var(&secondsFlag{&o.Timeout}, "timeout", "how long to wait for a server")
 	f.StringVar(&o.TLSCert, "tls-cert", "", "show the certificate in `FILE` to servers")
 	f.StringVar(&o.TLSKey, "tls-key", "", "private key of the certificate, in `FILE`")

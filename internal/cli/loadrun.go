@@ -50,7 +50,7 @@ then also has what each request costs, by function: CPU time, memory, waiting.
 Only this machine and private networks are loaded, unless --allow-public is given.`
 
 const loadExamples = `  hone load localhost:8080/search?q=x
-  hone load http://localhost:8080/ --rate 200 --duration 30s --conns 50
+  hone load http://localhost:8080/ --rate 200 --for 30s --conns 50
   hone load -n 10000 --method POST --body '{"a":1}' -H 'Content-Type: application/json' localhost:8080
   hone load --targets requests.txt --stages 100..2000/60s,2000/5m
   hone load localhost:8080 --rate 500 --slo 'p99<50ms,errors<0.1%'  # exit code 3 when missed
@@ -117,7 +117,8 @@ func loadFlagsOf(cmd *cobra.Command) (*loadFlags, *source.Options) {
 	flags := cmd.Flags()
 	flags.Int64VarP(&f.number, "number", "n", 0, "send `N` requests; as many as there is time for when not given")
 	flags.IntVarP(&f.conns, "conns", "c", 0, "use `N` connections; 10 when not given")
-	flags.VarP(&timeFlag{&f.duration}, "duration", "t", "how long to send requests; 10s when not given")
+	flags.VarP(&timeFlag{&f.duration}, lengthFlag, "t", "how long to send requests; 10s when not given")
+	formerly(flags, lengthFlag, "duration")
 	flags.StringVar(&f.rate, "rate", "", "send `N` requests a second in all, by a schedule: 200, 2k, 30/m")
 	flags.StringVar(&f.stages, "stages", "", "a `SCHEDULE`, such as 100..2000/60s,2000/5m")
 	flags.Var(&timeFlag{&f.warmup}, "warmup", "send requests that do not count for so long first; 2s when not given, nothing with -n")
@@ -135,7 +136,7 @@ func loadFlagsOf(cmd *cobra.Command) (*loadFlags, *source.Options) {
 	flags.Int64Var(&f.expectLength, "expect-length", -1, "good answers have a body of `N` bytes")
 	flags.Int64Var(&f.maxBody, "max-body", 0, "a body of more than `N` bytes is an error")
 	flags.StringVar(&f.slo, "slo", "", "exit with 3 when the `GOALS` are missed: p99<50ms, mean, max, errors<0.1%, joined by commas")
-	flags.BoolVar(&f.findMax, "find-max", false, "search for the highest rate that meets --slo; --duration is that of each try, 5s when not given")
+	flags.BoolVar(&f.findMax, "find-max", false, "search for the highest rate that meets --slo; --for is how long each try takes, 5s when not given")
 	flags.StringVar(&f.engine, "engine", "", "what sends: `NAME` is "+strings.Join(load.Engines(), ", "))
 	flags.IntVar(&f.threads, "threads", 0, "use `N` threads in the engine epoll; half the processors when not given")
 	flags.BoolVar(&f.noKeepAlive, "no-keepalive", false, "open a connection for each request")

@@ -82,11 +82,7 @@ func knowCommand(cmd *cobra.Command, word string) error {
 		return nil
 	}
 	hint := "hone --help lists the commands"
-	var names []string
-	for _, c := range cmd.Root().Commands() {
-		names = append(names, c.Name())
-	}
-	switch near := query.Nearest(word, names); {
+	switch near := nearestCommand(cmd.Root(), word); {
 	case near != "":
 		hint = "did you mean hone " + near + "? " + hint
 	case strings.ContainsAny(word, "./\\"):

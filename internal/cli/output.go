@@ -10,9 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/safefile"
@@ -184,13 +182,6 @@ func (f *lateFile) close(err error) error {
 		return err
 	}
 	return f.file.Commit()
-}
-
-// nearestFlag returns the flag of cmd that name was probably meant to be, or "".
-func nearestFlag(cmd *cobra.Command, name string) string {
-	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	return query.Nearest(name, names)
 }
 
 // note talks to the user about an answer.

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +34,7 @@ memory and is not faster for it; with --fail-undecided, 4 says that not all of t
 could be tried, or that how fast it is could not be told.`
 
 const proveExamples = `  hone prove
-  hone prove main --time 5m
+  hone prove main --for 5m
   hone prove v1.2.0..v1.3.0
   hone prove faster.patch
   hone prove stage1 stage2
@@ -58,8 +57,9 @@ func proveCommand(sys *System) *cobra.Command {
 		return cmd
 	}
 	flags := cmd.Flags()
-	flags.Var(&secondsFlag{&opt.Time}, "time", "how long to call both versions, after builds and tests; 60s when not given. With --faster half of it is for benchmarks, and 2s or more for each")
-	flags.IntVar(&opt.Executions, "calls", 0, "stop after `N` calls about each function, in place of --time")
+	flags.Var(&secondsFlag{&opt.Time}, lengthFlag, "how long to call both versions, after builds and tests; 60s when not given. With --faster half of it is for benchmarks, and 2s or more for each")
+	formerly(flags, lengthFlag, "time")
+	flags.IntVar(&opt.Executions, "calls", 0, "stop after `N` calls about each function, in place of --for")
 	flags.Uint64Var(&opt.Seed, "seed", 0, "make up other calls, those of `N`")
 	flags.StringVar(&opt.Only, "func", "", "compare one `FUNCTION` only, such as Parse or Type.Method")
 	flags.BoolVar(&opt.Strict, "strict", false, "count nil against empty, and texts of errors, as differences, too")
@@ -69,8 +69,7 @@ func proveCommand(sys *System) *cobra.Command {
 	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
 		switch {
 		case len(test) > 0:
-			name, _, _ := strings.Cut(strings.TrimPrefix(test[0], "-test."), "=")
-			return usagef("it takes the flags of go build", "prove decides by itself how tests run; it has no use for -%s", name)
+			return noTestFlag("prove", "decides by itself how tests run", "the flags of go build", test[0])
 		case opt.Executions < 0:
 			return usagef("", "--calls %d: want a number of calls", opt.Executions)
 		case faster:

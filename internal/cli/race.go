@@ -61,7 +61,7 @@ func raceCommand(sys *System) *cobra.Command {
 		return cmd
 	}
 	flags := cmd.Flags()
-	flags.Var(&secondsFlag{&opt.Time}, "for", "how long to look, when all is built; 30s when not given. It ends earlier when nothing new shows")
+	flags.Var(&secondsFlag{&opt.Time}, lengthFlag, "how long to look, when all is built; 30s when not given. It ends earlier when nothing new shows")
 	flags.IntVar(&opt.Runs, "runs", 0, "stop after `N` rounds of all there is to run")
 	flags.StringVar(&cpus, "cpu", "", "numbers of processors, as `4,2,1`")
 	flags.StringVar(&opt.Run, "run", "", "only the tests that `REGEXP` matches")
@@ -81,7 +81,7 @@ func raceCommand(sys *System) *cobra.Command {
 			case "cpu":
 				cpus = value
 			default:
-				return usagef("it takes -run, -cpu and the flags of go build", "race decides by itself how tests run; it has no use for -%s", name)
+				return noTestFlag("race", "decides by itself how tests run", "-run, -cpu and the flags of go build", t)
 			}
 		}
 		var err error

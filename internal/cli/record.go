@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -79,7 +80,7 @@ func recordCommand(sys *System) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.test, "test", false, "record the tests of a package; takes -run, -bench and the like, too")
-	flags.Var(&secondsFlag{&f.limit}, "for", "how long to record; the program is then asked to end")
+	flags.Var(&secondsFlag{&f.limit}, lengthFlag, "how long to record; the program is then asked to end")
 	flags.Var(&secondsFlag{&f.every}, "every", "time between two profiles of the heap; 5s when not given")
 	flags.IntVar(&f.pid, "pid", 0, "watch the process `N`, which is running, from outside (Linux)")
 	flags.BoolVar(&f.trace, "trace", false, "write an execution trace, too: that costs more")
@@ -116,7 +117,7 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	if hasDash {
 		behind = behind[1:]
 	}
-	before, build, tests := splitGoFlags(before)
+	before, build, tests := splitGoFlags(cmd, before)
 	cmd.DisableFlagParsing = false
 	if err := cmd.ParseFlags(before); err != nil {
 		return recordFlagError(cmd, err, before)
@@ -177,8 +178,8 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 func recordFlagError(cmd *cobra.Command, err error, args []string) error {
 	var unknown *pflag.NotExistError
 	targets := cmd.Flags().Args() // before it
-	if !errors.As(err, &unknown) || len(targets) == 0 || isServer(targets[0]) || nearestFlag(cmd, unknown.GetSpecifiedName()) != "" {
-		return flagError(cmd, err)
+	if !errors.As(err, &unknown) || len(targets) == 0 || isServer(targets[0]) || nearestFlag(cmd, cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())) != "" {
+		return flagError(cmd, err, buildFlags, testFlags)
 	}
 	at := max(0, slices.Index(args, targets[len(targets)-1]))
 	for at < len(args)-1 && !(strings.HasPrefix(args[at], "-") && strings.Contains(args[at], unknown.GetSpecifiedName())) {
@@ -289,83 +290,6 @@ func runnable(file string) string {
 		return "./" + file
 	}
 	return file
-}
-
-// The flags of the go command that make sense here; true is those that have a value.
-var (
-	buildFlags = map[string]bool{
-		"race": false, "msan": false, "asan": false, "cover": false, "trimpath": false, "modcacherw": false, "a": false,
-		"tags": true, "ldflags": true, "gcflags": true, "asmflags": true, "mod": true, "modfile": true, "overlay": true,
-		"pgo": true, "p": true, "coverpkg": true, "covermode": true, "buildvcs": true,
-	}
-	testFlags = map[string]bool{
-		"v": false, "short": false, "failfast": false, "benchmem": false, "fullpath": false,
-		"run": true, "bench": true, "benchtime": true, "count": true, "cpu": true, "skip": true, "timeout": true, "shuffle": true,
-		"parallel": true, "list": true, "fuzz": true, "fuzztime": true, "outputdir": true,
-		"cpuprofile": true, "memprofile": true, "memprofilerate": true, "blockprofile": true, "blockprofilerate": true,
-		"mutexprofile": true, "mutexprofilefraction": true, "trace": true, "coverprofile": true,
-	}
-)
-
-// withGoFlags makes what a command does of what is to be done when its own flags are read, with those of go build and of go test.
-func withGoFlags(run func(cmd *cobra.Command, build, test, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		own, build, test := splitGoFlags(args)
-		cmd.DisableFlagParsing = false
-		if err := cmd.ParseFlags(own); err != nil {
-			return flagError(cmd, err)
-		}
-		if help, _ := cmd.Flags().GetBool("help"); help {
-			return cmd.Help()
-		}
-		return run(cmd, build, test, cmd.Flags().Args())
-	}
-}
-
-// withArguments is like withGoFlags, for a command to which arguments of a program are given behind --; behind is nil without a --.
-func withArguments(run func(cmd *cobra.Command, build, test, args, behind []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		var behind []string
-		if dash := dashOf(args); dash < len(args) {
-			args, behind = args[:dash], append([]string{}, args[dash+1:]...)
-		}
-		return withGoFlags(func(cmd *cobra.Command, build, test, args []string) error {
-			return run(cmd, build, test, args, behind)
-		})(cmd, args)
-	}
-}
-
-// splitGoFlags takes the flags of go build and of go test, which have one dash, out of those of hone, which have two.
-func splitGoFlags(args []string) (own, build, test []string) {
-	for i := 0; i < len(args); i++ {
-		name, ok := strings.CutPrefix(args[i], "-")
-		name, value, hasValue := strings.Cut(name, "=")
-		bare := strings.TrimPrefix(name, "test.")
-		takes, isBuild := buildFlags[name]
-		ofTest, isTest := testFlags[bare]
-		if !ok || strings.HasPrefix(name, "-") || !isBuild && !isTest {
-			own = append(own, args[i])
-			continue
-		}
-		if isTest {
-			takes = ofTest
-			name = "test." + bare
-		}
-		if takes && !hasValue && i+1 < len(args) {
-			i++
-			value, hasValue = args[i], true
-		}
-		flag := "-" + name
-		if hasValue {
-			flag += "=" + value
-		}
-		if isTest {
-			test = append(test, flag)
-		} else {
-			build = append(build, flag)
-		}
-	}
-	return own, build, test
 }
 
 // runRecord runs and records a program, and says what came of it.

@@ -40,19 +40,25 @@ func whyCommand(sys *System) *cobra.Command {
 		Long:    whyHelp,
 		Example: whyExamples,
 		GroupID: groupLook,
+
+		DisableFlagParsing: true, // those of the go command have one dash
 	}
 	if !sys.names(cmd) {
 		return cmd
 	}
 	o := sourceFlags(cmd)
 	cmd.Flags().BoolVar(&opt.NoCode, "no-code", false, "leave the machine code out, and what has to be built for it")
-	cmd.Flags().StringArrayVar(&opt.Flags, "flag", nil, "give `FLAG` to the go command, such as --flag=-tags=x")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
+	cmd.Flags().StringArrayVar(&opt.Flags, "flag", nil, "give `FLAG` to the go command, such as --flag=-tags=x; those of go build need no --flag")
+	cmd.RunE = withGoFlags(func(cmd *cobra.Command, build, test, args []string) error {
+		switch {
+		case len(test) > 0:
+			return noTestFlag("why-alloc", "runs nothing", "the flags of go build", test[0])
+		case len(args) == 0:
 			return usagef("for example: hone why-alloc handler.go:26", "why-alloc wants to know which line, or which function")
 		}
+		opt.Flags = slices.Concat(build, opt.Flags)
 		return runWhy(cmd, sys, o, opt, args[0], args[1:])
-	}
+	})
 	return cmd
 }
 

@@ -38,7 +38,7 @@ func Faster(ctx context.Context, race Race) (Speed, error) {
 	}
 	c := r.(*report.Compare)
 	for i, n := range c.Notes {
-		c.Notes[i] = strings.ReplaceAll(n, "--budget gives more", "--time gives more")
+		c.Notes[i] = strings.ReplaceAll(n, "--budget gives more", "--for gives more")
 	}
 	s := Speed{Report: c}
 	if d.SpreadOf > 0 {

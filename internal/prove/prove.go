@@ -564,7 +564,7 @@ func (r *run) verdict() {
 		p.Reasons = append(p.Reasons, r.doubts...)
 	}
 	if len(r.few) > 0 {
-		r.note("--time or --calls gives more calls")
+		r.note("--for or --calls gives more calls")
 	}
 	if p.Executions > 0 {
 		p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions))

@@ -486,7 +486,7 @@ func shown(text string) string {
 
 // Nearest returns the one of names that name was probably meant to be, or "".
 func Nearest(name string, names []string) string {
-	best, least := "", 1+len(name)/4 // two slips in three letters make another word
+	best, least := "", 1+len(name)/5 // two slips in four letters make another word: fast is not meant to be test
 	for _, n := range names {
 		if d := slips(name, n); d <= min(least, 2) && (best == "" || d < least) {
 			best, least = n, d

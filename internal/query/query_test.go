@@ -330,7 +330,7 @@ func TestKeys(t *testing.T) {
 func TestNearest(t *testing.T) {
 	tests := []struct{ name, want string }{
 		{"fcous", "focus"}, {"focu", "focus"}, {"foccuss", "focus"}, {"tpo", "top"}, {"to", "top"},
-		{"", ""}, {"zebra", ""}, {"tip", "top"}, {"abc", ""}, {"limits", "limit"}, {"xlmt", ""},
+		{"", ""}, {"zebra", ""}, {"tops", "top"}, {"tpos", ""}, {"tip", "top"}, {"abc", ""}, {"limits", "limit"}, {"xlmt", ""},
 		{strings.Repeat("focus", 1000), ""},
 	}
 	for _, tt := range tests {

@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// One thing has one name in all commands: --for is how long something runs, --budget how long it may take at most.
+const (
+	lengthFlag = "for"
+	budgetFlag = "budget"
+)
+
+// lengthNames are what --for and --budget are called elsewhere, or were called before.
+var lengthNames = []string{lengthFlag, "duration", "seconds", "time", budgetFlag}
+
+// nowCalled marks a flag that has another name now: the annotation holds that name.
+const nowCalled = "now-called"
+
+// formerly keeps the name that a flag had before. It works as it did, and neither help nor completion shows it.
+func formerly(flags *pflag.FlagSet, name, before string) {
+	f := *flags.Lookup(name)
+	f.Name, f.Shorthand, f.Hidden = before, "", true
+	f.Annotations = map[string][]string{nowCalled: {name}}
+	flags.AddFlag(&f)
+}
+
+// flagError makes an error about flags say what there is. goFlags are the flags of the go command that cmd takes as well.
+func flagError(cmd *cobra.Command, err error, goFlags ...map[string]bool) error {
+	hint := cmd.CommandPath() + " --help lists its flags"
+	var unknown *pflag.NotExistError
+	var value *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		dashes, name := "--", unknown.GetSpecifiedName()
+		if group := unknown.GetSpecifiedShortnames(); group != "" {
+			dashes, name = "-", group
+		}
+		meant := nearestFlag(cmd, name, goFlags...)
+		if meant == "" && !cmd.HasParent() {
+			if of := nearestQuestion(name); of != "" {
+				return usagef("a command comes first, for example: "+of, "unknown flag %s%s", dashes, name)
+			}
+		}
+		if meant != "" {
+			meant = ": did you mean " + meant + "?"
+		}
+		return usagef(hint, "unknown flag %s%s%s", dashes, name, meant)
+	case errors.As(err, &value):
+		return usagef(hint, "--%s %s: %w", value.GetFlag().Name, quoted(value.GetValue()), value.Unwrap())
+	}
+	return &usageError{err, hint}
+}
+
+// nearestFlag returns how the flag of cmd is written that name was probably meant to be, or "". One that has another name now is
+// written with both.
+func nearestFlag(cmd *cobra.Command, name string, goFlags ...map[string]bool) string {
+	spelled := make(map[string]string)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		switch now := f.Annotations[nowCalled]; {
+		case len(now) > 0:
+			spelled[f.Name] = "--" + f.Name + "/--" + now[0]
+		case !f.Hidden:
+			spelled[f.Name] = "--" + f.Name
+		}
+	})
+	for _, flags := range goFlags {
+		for f := range flags {
+			if len(f) > 1 && spelled[f] == "" {
+				spelled[f] = "-" + f
+			}
+		}
+	}
+	// The letters of -outptu were taken for flags of one letter. With =, what follows is the value.
+	name, _, _ = strings.Cut(name, "=")
+	if spelled[name] != "" {
+		return spelled[name]
+	}
+	var names []string
+	for n := range spelled {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	if near := query.Nearest(name, names); near != "" {
+		return spelled[near]
+	}
+	if near := query.Nearest(name, lengthNames); near != "" {
+		// Another command calls it so, or did.
+		for _, n := range []string{lengthFlag, budgetFlag} {
+			if spelled[n] != "" {
+				return spelled[n]
+			}
+		}
+	}
+	const few = 3 // letters, that stand for the rest of a word
+	for _, n := range names {
+		if len(name) >= few && strings.HasPrefix(n, name) {
+			return spelled[n]
+		}
+	}
+	return ""
+}
+
+// nearestQuestion returns the beginning of a command line with the flag of a view that name was probably meant to be, or "".
+func nearestQuestion(name string) string {
+	of := map[string]string{"cum": "top"} // views
+	names := slices.Concat(sourceNames, []string{"cum"})
+	for i := range view.All {
+		v := &view.All[i]
+		if v.Part == view.Profile {
+			for _, k := range keysOf(v) {
+				if of[k] == "" {
+					of[k] = v.Name
+					names = append(names, k)
+				}
+			}
+		}
+	}
+	near := name
+	if !slices.Contains(names, name) {
+		near = query.Nearest(name, names)
+	}
+	if near == "" && query.Nearest(name, lengthNames) != "" {
+		near = lengthFlag
+	}
+	if near == "" {
+		return ""
+	}
+	return "hone " + cmp.Or(of[near], "top") + " --" + near
+}
+
+// The flags of the go command that make sense here; true is those that have a value.
+var (
+	buildFlags = map[string]bool{
+		"race": false, "msan": false, "asan": false, "cover": false, "trimpath": false, "modcacherw": false, "a": false,
+		"tags": true, "ldflags": true, "gcflags": true, "asmflags": true, "mod": true, "modfile": true, "overlay": true,
+		"pgo": true, "p": true, "coverpkg": true, "covermode": true, "buildvcs": true,
+	}
+	testFlags = map[string]bool{
+		"v": false, "short": false, "failfast": false, "benchmem": false, "fullpath": false,
+		"run": true, "bench": true, "benchtime": true, "count": true, "cpu": true, "skip": true, "timeout": true, "shuffle": true,
+		"parallel": true, "list": true, "fuzz": true, "fuzztime": true, "outputdir": true,
+		"cpuprofile": true, "memprofile": true, "memprofilerate": true, "blockprofile": true, "blockprofilerate": true,
+		"mutexprofile": true, "mutexprofilefraction": true, "trace": true, "coverprofile": true,
+	}
+)
+
+// withGoFlags makes what a command does of what is to be done when its own flags are read, with those of go build and of go test.
+func withGoFlags(run func(cmd *cobra.Command, build, test, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		own, build, test := splitGoFlags(cmd, args)
+		cmd.DisableFlagParsing = false
+		if err := cmd.ParseFlags(own); err != nil {
+			return flagError(cmd, err, buildFlags, testFlags)
+		}
+		if help, _ := cmd.Flags().GetBool("help"); help {
+			return cmd.Help()
+		}
+		return run(cmd, build, test, cmd.Flags().Args())
+	}
+}
+
+// withArguments is like withGoFlags, for a command to which arguments of a program are given behind --; behind is nil without a --.
+func withArguments(run func(cmd *cobra.Command, build, test, args, behind []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		var behind []string
+		if dash := dashOf(args); dash < len(args) {
+			args, behind = args[:dash], append([]string{}, args[dash+1:]...)
+		}
+		return withGoFlags(func(cmd *cobra.Command, build, test, args []string) error {
+			return run(cmd, build, test, args, behind)
+		})(cmd, args)
+	}
+}
+
+// noTestFlag refuses a flag of go test.
+func noTestFlag(command, why, takes, flag string) error {
+	name, _, _ := strings.Cut(strings.TrimPrefix(flag, "-test."), "=")
+	return usagef("it takes "+takes, "%s %s; it has no use for -%s", command, why, name)
+}
+
+// splitGoFlags takes the flags of go build and of go test out of those of cmd. They have one dash, or two as the go command allows;
+// with two, a flag of cmd comes first: --cpu of hone race is its own.
+func splitGoFlags(cmd *cobra.Command, args []string) (own, build, test []string) {
+	for i := 0; i < len(args); i++ {
+		name, dashed := strings.CutPrefix(args[i], "-")
+		name, two := strings.CutPrefix(name, "-")
+		name, value, hasValue := strings.Cut(name, "=")
+		bare := strings.TrimPrefix(name, "test.")
+		takes, isBuild := buildFlags[name]
+		ofTest, isTest := testFlags[bare]
+		var mine *pflag.Flag
+		switch {
+		case two:
+			mine = cmd.Flag(name)
+		case len(name) == 1:
+			if mine = cmd.Flags().ShorthandLookup(name); mine == nil {
+				mine = cmd.InheritedFlags().ShorthandLookup(name)
+			}
+		}
+		if !dashed || mine != nil || !isBuild && !isTest {
+			own = append(own, args[i])
+			if mine != nil && mine.NoOptDefVal == "" && !hasValue && i+1 < len(args) {
+				i++ // its value may look like a flag
+				own = append(own, args[i])
+			}
+			continue
+		}
+		if isTest {
+			takes = ofTest
+			name = "test." + bare
+		}
+		if takes && !hasValue && i+1 < len(args) {
+			i++
+			value, hasValue = args[i], true
+		}
+		flag := "-" + name
+		if hasValue {
+			flag += "=" + value
+		}
+		if isTest {
+			test = append(test, flag)
+		} else {
+			build = append(build, flag)
+		}
+	}
+	return own, build, test
+}

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// allCommands returns the commands of hone with all their flags, by name.
+func allCommands() map[string]*cobra.Command {
+	sys := System{Env: func(string) string { return "" }}
+	root := newRoot(&sys)
+	for _, c := range root.Commands() {
+		sys.args = append(sys.args, c.Name())
+	}
+	out := map[string]*cobra.Command{"": newRoot(&sys)}
+	for _, c := range out[""].Commands() {
+		out[c.Name()] = c
+	}
+	return out
+}
+
+// TestOneNameForALength holds that a length is --for and a limit --budget in every command, that the names from before are hidden, and that
+// they set the same.
+func TestOneNameForALength(t *testing.T) {
+	old := 0
+	for name, cmd := range allCommands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			now := f.Annotations[nowCalled]
+			if len(now) > 0 {
+				old++
+				if is := cmd.Flag(now[0]); is == nil || is.Value != f.Value || !f.Hidden {
+					t.Errorf("hone %s --%s is not the same as --%s", name, f.Name, now[0])
+				}
+			} else if slices.Contains(lengthNames, f.Name) && f.Name != lengthFlag && f.Name != budgetFlag {
+				t.Errorf("hone %s --%s: a length is called --for, and a limit --budget", name, f.Name)
+			}
+		})
+	}
+	if old < 3 {
+		t.Errorf("%d flags have a name from before", old)
+	}
+}
+
+// TestDocumentedFlags holds that all that help, docs and examples say of flags is what they are called now.
+func TestDocumentedFlags(t *testing.T) {
+	commands := allCommands()
+	pages, err := filepath.Glob("../../*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := filepath.Glob("../../docs/guide/*.md")
+	if err != nil || len(more) == 0 {
+		t.Fatalf("no guides: %v", err)
+	}
+	texts := map[string]string{}
+	for _, p := range append(pages, more...) {
+		if filepath.Base(p) == "CHANGELOG.md" {
+			continue // it tells what things were called
+		}
+		text, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[p] = string(text)
+	}
+	for name, c := range commands {
+		texts["hone "+name+" --help"] = c.Long + "\n" + c.Example
+	}
+	line := regexp.MustCompile("hone ([a-z-]+)[^\n`#|&;]*")
+	flag := regexp.MustCompile(`(?:^| )--([a-z][a-z0-9-]*)`)
+	seen := 0
+	for page, text := range texts {
+		for _, m := range line.FindAllStringSubmatch(text, -1) {
+			cmd := commands[m[1]]
+			if cmd == nil || cmd.DisableFlagParsing && cmd.GroupID == groupCompat {
+				continue
+			}
+			own, _, _ := strings.Cut(m[0], " -- ")
+			for _, f := range flag.FindAllStringSubmatch(own, -1) {
+				seen++
+				is := cmd.Flag(f[1])
+				_, build := buildFlags[f[1]]
+				_, test := testFlags[f[1]]
+				if f[1] != "help" && (is == nil || is.Hidden) && !(cmd.DisableFlagParsing && (build || test)) {
+					t.Errorf("%s: %s: --%s is no flag of hone %s, or is called otherwise now", page, m[0], f[1], m[1])
+				}
+			}
+		}
+	}
+	if seen < 50 {
+		t.Errorf("only %d flags were found", seen)
+	}
+}
+
+// TestGoFlags holds which of the words behind a command are flags of the go command: with one dash or with two, but for those that the
+// command has itself.
+func TestGoFlags(t *testing.T) {
+	for _, tt := range []struct{ args, own, build, test string }{
+		{"-tags=x ./p", "./p", "-tags=x", ""},
+		{"--tags=x ./p", "./p", "-tags=x", ""},
+		{"--tags x --bench . ./p", "./p", "-tags=x", "-test.bench=."},
+		{"--race -v", "", "-race", "-test.v"},
+		{"--count=3 -count=4", "--count=3", "", "-test.count=4"},
+		{"--cmd --race ./p", "--cmd --race ./p", "", ""},
+		{"--cmd=x --race", "--cmd=x", "-race", ""},
+		{"--gate --race", "--gate", "-race", ""},
+		{"--json -o --tags", "--json -o --tags", "", ""},
+		{"---race - --", "---race - --", "", ""},
+	} {
+		cmd := allCommands()["compare"]
+		own, build, test := splitGoFlags(cmd, strings.Fields(tt.args))
+		if got := [3]string{strings.Join(own, " "), strings.Join(build, " "), strings.Join(test, " ")}; got != [3]string{tt.own, tt.build, tt.test} {
+			t.Errorf("%s: got %q; want %q, %q and %q", tt.args, got, tt.own, tt.build, tt.test)
+		}
+	}
+}
+
+// TestUnknownFlagInEveryCommand holds that every command names the flag that was probably meant.
+func TestUnknownFlagInEveryCommand(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, cmd := range allCommands() {
+		if name == "" || name == "completion" || cmd.GroupID == groupCompat {
+			continue
+		}
+		code, _, errs := run(t, name, "--outptu", "x")
+		if code != exitUsage || !strings.HasPrefix(errs, "hone: unknown flag --outptu: did you mean --output?\nhint: hone "+name) {
+			t.Errorf("hone %s --outptu: exit code %d, %s", name, code, errs)
+		}
+	}
+}
