@@ -85,19 +85,22 @@ func adviseCommand(sys *System) *cobra.Command {
 	return cmd
 }
 
-// A shareFlag is a share of a whole, such as 5% or 0.05.
-type shareFlag struct{ v float64 }
+// A shareFlag is a share of a whole, such as 5% or 0.05. Not given it is 0, and -1 when 0 was given.
+type shareFlag struct {
+	v    float64
+	text string
+}
 
 func (f *shareFlag) Set(text string) error {
 	q, err := query.Parse("top min=" + text)
 	if err != nil {
 		return errors.New("want a share such as 5% or 0.05")
 	}
-	f.v = q.Min
+	f.v, f.text = q.Min, text
 	return nil
 }
 
-func (f *shareFlag) String() string { return "" }
+func (f *shareFlag) String() string { return f.text }
 func (f *shareFlag) Type() string   { return "SHARE" }
 
 func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, args []string) error {

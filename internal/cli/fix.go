@@ -33,8 +33,8 @@ what is in them is tried, and measured with the benchmarks of the module.
 All work is done on a copy of the module. Each patch has to build, to pass go vet and the
 tests of its package and of all that use it, with the race detector where there is one, to
 do the same as before in calls of both versions that are made up (see hone prove), with what is put
-back into a pool overwritten, and to allocate less or take less time in a benchmark, and to be
-worse in none. What passes is written at once, each file as a whole, or with --commit
+back into a pool overwritten, and to save --min-gain of the CPU time, bytes or objects of a
+benchmark, and to be worse in none. What passes is written at once, each file as a whole, or with --commit
 committed to a branch of its own with the evidence, so that the working tree stays as it is.
 The rest is listed with the reason, and remembered, so that this version of hone does not try
 it again.
@@ -59,6 +59,7 @@ type fixFlags struct {
 	calls      int
 	seed       uint64
 	forget     bool
+	minGain    shareFlag
 	sourceOpts *source.Options
 }
 
@@ -77,6 +78,7 @@ func fixCommand(sys *System) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.all, "all", false, "try what would save less than 1% as well, and what was refused before")
+	flags.Var(&f.minGain, "min-gain", "keep what saves at least this `SHARE` of the CPU time, bytes or objects of a benchmark; 3% when not given, and 0 keeps all that is proven")
 	flags.BoolVar(&f.dry, "dry-run", false, "write nothing; show the patches that would be kept")
 	flags.BoolVar(&f.commit, "commit", false, "commit each fix to a new branch, and leave the working tree as it is")
 	flags.StringVar(&f.branch, "branch", "", "commit to the new branch `NAME`; hone-fix when not given")
@@ -102,7 +104,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 		return usagef("hone fix -o fixes.md writes one for a pull request", "%s: fixes have no picture", out.file)
 	}
 	opt := fix.Options{
-		Dir: sys.Dir, All: f.all, DryRun: f.dry, Budget: f.budget, Each: f.each, Calls: f.calls, Seed: f.seed, Hone: version(),
+		Dir: sys.Dir, All: f.all, DryRun: f.dry, Budget: f.budget, Each: f.each, Calls: f.calls, Seed: f.seed, MinGain: f.minGain.v, Hone: version(),
 	}
 	if args, opt.Pick, err = pickOf(sys, args); err != nil {
 		return err
@@ -122,7 +124,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 	}
 	opt.Refs = args
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if slices.Contains([]string{"all", budgetFlag, "each", "calls", "seed", "source"}, flag.Name) {
+		if slices.Contains([]string{"all", "min-gain", budgetFlag, "each", "calls", "seed", "source"}, flag.Name) {
 			opt.Flags = append(opt.Flags, "--"+flag.Name+"="+flag.Value.String())
 		}
 	})

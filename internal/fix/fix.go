@@ -45,6 +45,10 @@ type Options struct {
 	Calls  int           // of each function, at most; 0 is as many as there is time for
 	Seed   uint64        // of what is made up
 
+	// MinGain is the share of its CPU time, bytes or objects that some benchmark has to save for a patch to be kept; 0 is 3 %, and what is
+	// below 0 asks for no more than what is proven.
+	MinGain float64
+
 	Memory *Memory // of what was refused; nil remembers nothing
 	Hone   string  // version of hone
 	Say    func(doing string)
@@ -61,6 +65,7 @@ var (
 const (
 	usualBudget = 10 * time.Minute
 	usualEach   = 15 * time.Second
+	usualGain   = 0.03
 	leastShare  = 0.001 // of what is tried with All
 )
 
@@ -68,6 +73,7 @@ const (
 // first patch, it returns what was done until then, and the error; the tree has whole proven fixes at any time.
 func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 	opt.Budget, opt.Each = cmp.Or(opt.Budget, usualBudget), cmp.Or(opt.Each, usualEach)
+	opt.MinGain = max(cmp.Or(opt.MinGain, usualGain), 0)
 	if opt.Say == nil {
 		opt.Say = func(string) {}
 	}
@@ -327,7 +333,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 		if r.tried[y.again()] {
 			continue // in an earlier round
 		}
-		if why := r.opt.Memory.refused(y.key(r.vers)); why != nil && !r.opt.All && r.opt.Pick == 0 {
+		if why := r.opt.Memory.refused(y.key(r.vers), r.opt.MinGain); why != nil && !r.opt.All && r.opt.Pick == 0 {
 			x.Remembered = why.Reason
 			x.Reason = fmt.Sprintf("it was refused on %s: %s; --all tries it again", why.When.Format(time.DateOnly), why.Reason)
 			continue

@@ -50,6 +50,9 @@ const liveHeap = "live heap"
 
 // gains decides whether it is known that a patch helps: less is allocated, which runs tell that are the same each time, or
 // less time is needed, or less of the heap is in use at a time, where that is what it is for; and no benchmark got worse.
+// In one benchmark it has to be enough to be worth a change. That is asked of the estimate, of a gain that is certain, and not of its
+// whole interval: a benchmark runs until it is decided whether it got faster, so that the interval is as wide as that allows, and a patch
+// that saves 4 % would be kept or not by how busy the machine was.
 func (y *trial) gains() {
 	rows := y.rows()
 	if len(rows) == 0 {
@@ -69,7 +72,8 @@ func (y *trial) gains() {
 	faster, undecided, lighter, slower := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]*report.CompareRow{}
 	worth := map[string]bool{} // much faster
 	helps := false             // faster by as much as it has to be
-	var less, little, open, risky, heavier, held *report.CompareRow
+	var less, little, open, risky, heavier, held, most *report.CompareRow
+	gain := 0.0 // of most
 	var risks []*report.CompareRow
 	timed := false // some benchmark says for sure
 	holds := y.finding != nil && y.finding.Live
@@ -85,6 +89,10 @@ func (y *trial) gains() {
 			ratio = 1
 		}
 		ratio = max(ratio, 1e-3) // where nothing is left
+		counts := isTime(row.What) || isMemory(row.What) && (!holds || row.What == liveHeap)
+		if row.Verdict == report.Better && counts && (most == nil || 1-ratio > gain) {
+			most, gain = row, 1-ratio
+		}
 		switch {
 		case isTime(row.What):
 			times, n = times+math.Log(ratio), n+1
@@ -166,6 +174,8 @@ func (y *trial) gains() {
 		y.refuse(true, "slower: %s", said(rows[0]))
 	case heavier != nil:
 		y.refuse(true, "it needs more, and is not, or hardly, faster for it: %s", said(heavier))
+	case (helps || less != nil) && gain < y.least-1e-9:
+		y.tooLittle(most, gain, open)
 	case helps, len(faster) > 0 && less != nil:
 	case less != nil && risky != nil:
 		y.refuse(false, "less is allocated, but whether it takes longer did not show in the time there was: %s; --each gives more", said(risky))
@@ -179,6 +189,29 @@ func (y *trial) gains() {
 	default:
 		y.refuse(true, "no gain: %s", said(&rows[0]))
 	}
+}
+
+// tooLittle refuses a patch that gains less than it has to. Where it is not known how long a benchmark takes, it may yet turn out to gain more.
+func (y *trial) tooLittle(most *report.CompareRow, gain float64, open *report.CompareRow) {
+	what, ok := map[string]string{"memory": "bytes", "allocations": "objects", "throughput": "time", liveHeap: "the live heap"}[most.What]
+	if !ok {
+		what = most.What
+	}
+	text := fmt.Sprintf("gains %s of %s: less than --min-gain %g%%", percent(gain), what, math.Round(1e4*y.least)/100)
+	if open != nil {
+		text += "; whether it takes less time did not show in the time there was, --each gives more"
+	}
+	y.short = true
+	y.refuse(open == nil, "%s", text)
+}
+
+// percent writes a share with two digits that count.
+func percent(share float64) string {
+	const least = 0.001
+	if 100*share < least {
+		return fmt.Sprintf("less than %g %%", least)
+	}
+	return fmt.Sprintf("%.2g %%", 100*share)
 }
 
 // maxHi returns by how much any of some rows may have grown.

@@ -99,6 +99,52 @@ func TestGains(t *testing.T) {
 	}
 }
 
+// TestMinGain holds that what is proven is kept only where it gains what a reader would merge it for, and that --min-gain 0 keeps all of it.
+func TestMinGain(t *testing.T) {
+	few := row("a", "allocations", 1912.0/1915, report.Better)
+	few.Old, few.New = 1915, 1912
+	same := row("a", "CPU time", 1, report.Same)
+	open := row("a", "CPU time", 0.99, report.Undecided)
+	for _, tt := range []struct {
+		name    string
+		rows    []report.CompareRow
+		least   float64
+		reason  string
+		decided bool
+	}{
+		{"three objects of two thousand", []report.CompareRow{same, few}, 0.03, "gains 0.16 % of objects: less than --min-gain 3%", true},
+		{"three objects of two thousand, if that is enough", []report.CompareRow{same, few}, 0, "", false},
+		{"three objects of two thousand, of which 0.1 % are enough", []report.CompareRow{same, few}, 0.001, "", false},
+		{"three objects of two thousand, and time is open", []report.CompareRow{open, few}, 0.03, "gains 0.16 % of objects: less than --min-gain 3%; whether it takes less time", false},
+		{"bytes enough", []report.CompareRow{same, few, row("a", "memory", 0.97, report.Better)}, 0.03, "", false},
+		{"bytes not enough", []report.CompareRow{same, few, row("a", "memory", 0.9712, report.Better)}, 0.03, "gains 2.9 % of bytes: less than --min-gain 3%", true},
+		{"objects enough in one of two", []report.CompareRow{same, few, row("b", "allocations", 0.5, report.Better)}, 0.03, "", false},
+		{"time enough, and an object less", []report.CompareRow{row("a", "CPU time", 0.964, report.Better), few}, 0.03, "", false},
+		{"time enough, and not certain", []report.CompareRow{row("a", "CPU time", 0.9, report.Undecided), few}, 0.03, "gains 0.16 % of objects", false},
+		{"time not enough", []report.CompareRow{row("a", "CPU time", 0.92, report.Better), few}, 0.1, "gains 8 % of CPU time: less than --min-gain 10%", true},
+		{"throughput enough", []report.CompareRow{row("a", "throughput", 1.2, report.Better)}, 0.1, "", false},
+		{"throughput not enough", []report.CompareRow{row("a", "throughput", 1.1, report.Better)}, 0.125, "gains 9.1 % of time: less than --min-gain 12.5%", true},
+		{"next to nothing", []report.CompareRow{same, {Name: "a", What: "allocations", Old: 1e9, New: 1e9 - 1, Ratio: 1 - 1e-9, Exact: true, Verdict: report.Better}}, 0.03, "gains less than 0.001 % of objects", true},
+		{"slower is said first", []report.CompareRow{row("b", "CPU time", 1.2, report.Worse), few}, 0.03, "slower", true},
+		{"nothing won is said as before", []report.CompareRow{same}, 0.03, "no gain", true},
+	} {
+		y := &trial{least: tt.least, proof: &report.Proof{Speed: &report.Compare{Rows: tt.rows}}}
+		y.gains()
+		if !strings.HasPrefix(y.reason, tt.reason) || tt.reason == "" && y.reason != "" || y.decided != tt.decided {
+			t.Errorf("%s: %q, decided %v; want %q, %v", tt.name, y.reason, y.decided, tt.reason, tt.decided)
+		}
+		if y.short != strings.HasPrefix(y.reason, "gains ") {
+			t.Errorf("%s: that it gains too little is said to be %v", tt.name, y.short)
+		}
+	}
+	held := &trial{finding: &report.Finding{Live: true}, least: 0.03, proof: &report.Proof{Speed: &report.Compare{Rows: []report.CompareRow{
+		same, row("a", "memory", 0.5, report.Better), row("a", "live heap", 0.98, report.Better),
+	}}}}
+	if held.gains(); !strings.HasPrefix(held.reason, "gains 2 % of the live heap") {
+		t.Errorf("of what holds too much, and as much with the patch: %q", held.reason)
+	}
+}
+
 // TestScore holds that of two patches the one wins that leaves less, of time first.
 func TestScore(t *testing.T) {
 	score := func(rows ...report.CompareRow) float64 {

@@ -39,6 +39,7 @@ type Refusal struct {
 	Go       string    `json:"go"`
 	Hone     string    `json:"hone"`
 	Reason   string    `json:"reason"`
+	MinGain  float64   `json:"min_gain,omitempty"` // that it fell short of, where nothing else speaks against it
 	When     time.Time `json:"when"`
 }
 
@@ -61,12 +62,13 @@ func OpenMemory(file, hone string) (*Memory, error) {
 	return m, nil
 }
 
-// refused returns how a patch was refused before, or nil.
-func (m *Memory) refused(key string) *Refusal {
+// refused returns how a patch was refused before that has to gain some share, or nil. One that only gained too little may gain enough
+// when less is asked for.
+func (m *Memory) refused(key string, minGain float64) *Refusal {
 	if m == nil {
 		return nil
 	}
-	if i := slices.IndexFunc(m.list, func(r Refusal) bool { return r.Key == key && r.Hone == m.hone }); i >= 0 {
+	if i := slices.IndexFunc(m.list, func(r Refusal) bool { return r.Key == key && r.Hone == m.hone && r.MinGain <= minGain }); i >= 0 {
 		return &m.list[i]
 	}
 	return nil
@@ -83,7 +85,11 @@ func (m *Memory) refuse(t *tree, y *trial, f *report.Finding) {
 	if len(reason) > most {
 		reason = strings.ToValidUTF8(reason[:most], "") + "…"
 	}
-	m.add(Refusal{key, t.path, f.Rule, f.Where.Function, y.fix.Title, t.vers, m.hone, reason, time.Now().UTC().Truncate(time.Second)})
+	minGain := 0.0
+	if y.short {
+		minGain = y.least
+	}
+	m.add(Refusal{key, t.path, f.Rule, f.Where.Function, y.fix.Title, t.vers, m.hone, reason, minGain, time.Now().UTC().Truncate(time.Second)})
 	m.fresh = append(m.fresh, m.list[len(m.list)-1])
 	m.dirt = true
 }

@@ -52,14 +52,14 @@ func TestMemory(t *testing.T) {
 		{"another function", made("G", twoFuncs, "x"), false},
 	}
 	for _, tt := range tests {
-		if got := m.refused(tt.y.key("go1.26")); (got != nil) != tt.known {
+		if got := m.refused(tt.y.key("go1.26"), 0); (got != nil) != tt.known {
 			t.Errorf("%s: %v; want known %v", tt.name, got, tt.known)
 		}
 	}
-	if m.refused(y.key("go1.27")) != nil {
+	if m.refused(y.key("go1.27"), 0) != nil {
 		t.Error("another version of Go is taken for the same")
 	}
-	if other, err := OpenMemory(file, "hone v2"); err != nil || other.refused(y.key("go1.26")) != nil {
+	if other, err := OpenMemory(file, "hone v2"); err != nil || other.refused(y.key("go1.26"), 0) != nil {
 		t.Errorf("another version of hone takes what was refused for decided: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/m\n"), 0o600); err != nil {
@@ -79,8 +79,21 @@ func TestMemory(t *testing.T) {
 	}
 	var none *Memory
 	none.refuse(nil, y, y.finding)
-	if none.refused(y.key("")) != nil || none.save() != nil {
+	if none.refused(y.key(""), 0) != nil || none.save() != nil {
 		t.Error("no memory remembers")
+	}
+}
+
+// TestMemoryOfLittleGains holds that a patch that gained too little is tried again when less is asked for.
+func TestMemoryOfLittleGains(t *testing.T) {
+	m := &Memory{hone: "hone v1"}
+	y := made("F", twoFuncs, "x")
+	y.short, y.least = true, 0.03
+	m.refuse(&tree{path: "example.com/m", vers: "go1.26"}, y, y.finding)
+	for minGain, known := range map[float64]bool{0: false, 0.01: false, 0.03: true, 0.1: true} {
+		if got := m.refused(y.key("go1.26"), minGain); (got != nil) != known {
+			t.Errorf("with a gain of at least %v: %v; want known %v", minGain, got, known)
+		}
 	}
 }
 
@@ -109,7 +122,7 @@ func TestMemoryOfTwo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(m.list) != 3 || m.refused(made("F", twoFuncs, "x").key("go1.26")) == nil || m.refused(made("G", twoFuncs, "x").key("go1.26")) == nil {
+	if len(m.list) != 3 || m.refused(made("F", twoFuncs, "x").key("go1.26"), 0) == nil || m.refused(made("G", twoFuncs, "x").key("go1.26"), 0) == nil {
 		t.Errorf("of three patches that two runs refused %d are remembered: %+v", len(m.list), m.list)
 	}
 }

@@ -40,6 +40,8 @@ type trial struct {
 	stale   bool          // the next round makes it anew
 	costs   []string      // what got a little worse for what was won
 	score   float64       // what is left of the time, or of the allocations; the less the better
+	least   float64       // share that it has to gain
+	short   bool          // it gains less than that, and nothing else speaks against it
 
 	doing string // what was begun last, and when
 	since time.Time
@@ -47,7 +49,7 @@ type trial struct {
 
 // trial makes the patch of a fix, on top of what was kept.
 func (r *run) trial(f *report.Finding, x *report.Fix) (*trial, error) {
-	y := &trial{finding: f, fix: x}
+	y := &trial{finding: f, fix: x, least: r.opt.MinGain}
 	for _, e := range x.Edits {
 		if y.file == "" {
 			y.file = e.File
