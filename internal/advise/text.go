@@ -75,7 +75,7 @@ func (p *Pass) grownText(loop ast.Stmt, s *types.Var, all []*ast.AssignStmt) {
 			f.fixes = p.padded(loop, s, worst)
 		}
 	} else {
-		f.fixes = p.built(loop, s)
+		f.fixes = p.built(loop, s, all)
 	}
 	p.report(worst, sum, f)
 }
@@ -114,71 +114,6 @@ func (p *Pass) summands(e ast.Expr) []ast.Expr {
 	return []ast.Expr{e}
 }
 
-// built is a fix that puts a text together with a Builder in a loop: all that is done with the text in there is to add to it,
-// and to ask for its length.
-func (p *Pass) built(loop ast.Stmt, s *types.Var) []report.Fix {
-	at := p.statement(loop)
-	if at == nil || p.isParamResult(s) || p.captured(s, p.decl.Body) || p.goesOut(loop) {
-		p.why = "the text may be seen before the loop is over"
-		return nil
-	}
-	if b, ok := types.Unalias(s.Type()).(*types.Basic); !ok || b.Kind() != types.String {
-		return p.no("%s has a type of its own, and String returns a string", s.Name())
-	}
-	b := p.localName("text")
-	var edits []edit
-	known := map[*ast.Ident]bool{}
-	ast.Inspect(loop, func(n ast.Node) bool {
-		if st, ok := n.(*ast.AssignStmt); ok {
-			v, add := p.addsText(st)
-			if v != s || add == nil {
-				return true
-			}
-			known[st.Lhs[0].(*ast.Ident)] = true
-			parts := p.summands(add)
-			if st.Tok == token.ASSIGN {
-				known[ast.Unparen(parts[0]).(*ast.Ident)] = true
-				parts = parts[1:]
-			}
-			var lines []string
-			for _, x := range parts {
-				lines = append(lines, p.writes(b, x))
-			}
-			edits = append(edits, replace(st, strings.Join(lines, "\n")))
-			for _, x := range parts {
-				if p.mentionsVar(x, s) {
-					known = nil // it adds the text to itself
-				}
-			}
-			return known != nil
-		}
-		if call := p.builtin(n, "len"); call != nil && p.local(call.Args[0]) == s {
-			known[ast.Unparen(call.Args[0]).(*ast.Ident)] = true
-			edits = append(edits, replace(call, b+".Len()"))
-		}
-		return true
-	})
-	for _, id := range p.uses(s) {
-		if within(id, loop) && !known[id] {
-			p.why = "the loop does more with the text than to add to it"
-			return nil
-		}
-	}
-	p.need("strings")
-	begin := "var " + b + " strings.Builder\n"
-	decl, value := p.declared(s)
-	_, isVar := decl.(*ast.DeclStmt)
-	rest := ""
-	if empty := decl != nil && p.follows(at, decl) && (value == nil && isVar || value != nil && p.src(value) == `""`); !empty {
-		rest = fmt.Sprintf("%s.WriteString(%s)\n", b, s.Name())
-	}
-	edits = append(edits, after(at, fmt.Sprintf("\n%s = %s.String()", s.Name(), b)))
-	fixes := p.fix(report.Mechanical, "write to a strings.Builder", append(edits, before(at, begin+rest))...)
-	// Short texts are put together sooner by + than by a Builder that grows.
-	p.need("strings")
-	return append(fixes, p.fix(report.Mechanical, "write to a strings.Builder with room", append(edits, before(at, begin+fmt.Sprintf("%s.Grow(%d)\n", b, fewBytes)+rest))...)...)
-}
-
 // mentionsVar reports whether a variable is named in a node.
 func (p *Pass) mentionsVar(n ast.Node, v types.Object) bool {
 	found := false
@@ -197,41 +132,6 @@ func (p *Pass) isParamResult(v *types.Var) bool {
 		return false
 	}
 	return v.Pos() >= p.decl.Type.Results.Pos() && v.Pos() < p.decl.Type.Results.End()
-}
-
-// goesOut reports whether something in a loop goes to a label that is not in it.
-func (p *Pass) goesOut(loop ast.Stmt) bool {
-	labels := map[string]bool{}
-	ast.Inspect(loop, func(n ast.Node) bool {
-		if l, ok := n.(*ast.LabeledStmt); ok {
-			labels[l.Label.Name] = true
-		}
-		return true
-	})
-	if l, ok := p.parent(loop).(*ast.LabeledStmt); ok {
-		labels[l.Label.Name] = true
-	}
-	out := false
-	ast.Inspect(loop, func(n ast.Node) bool {
-		if b, ok := n.(*ast.BranchStmt); ok && b.Label != nil && !labels[b.Label.Name] {
-			out = true
-		}
-		return !out
-	})
-	return out
-}
-
-// writes is a statement that writes a text to a Builder.
-func (p *Pass) writes(b string, e ast.Expr) string {
-	if arg, to := p.conversion(ast.Unparen(e)); arg != nil && isString(to) {
-		if k, ok := types.Unalias(p.typeOf(arg)).(*types.Basic); ok && k.Kind() == types.Int32 {
-			return fmt.Sprintf("%s.WriteRune(%s)", b, p.src(arg))
-		}
-		if isBytes(p.typeOf(arg)) {
-			return fmt.Sprintf("%s.Write(%s)", b, p.src(arg))
-		}
-	}
-	return fmt.Sprintf("%s.WriteString(%s)", b, p.src(ast.Unparen(e)))
 }
 
 // padded is a fix of a loop that puts the same text in front until there is enough: for len(s) < n { s = x + s }.

@@ -10,9 +10,6 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// fewBytes is room that most short texts fit into. Without it, a text of so many bytes takes four allocations.
-const fewBytes = 64
-
 var textRoom = &Rule{
 	Name: "text-room", Rank: 4,
 	Doc: "a Builder or Buffer grows step by step",
@@ -102,7 +99,9 @@ func (p *Pass) grownBuffer(b *types.Var) {
 	if n := p.roomFor(decl, writes); n != "" {
 		f.fixes = p.fix(report.Mechanical, "make room for as long a text as there is to read", after(decl, fmt.Sprintf("\n%s.Grow(%s)", b.Name(), n)))
 	}
-	f.fixes = append(f.fixes, p.fix(report.Mechanical, "make room for a short text", after(decl, fmt.Sprintf("\n%s.Grow(%d)", b.Name(), fewBytes)))...)
+	if n := usualSize(p, writes, growingBuffer, byGrowing, halfOfGrowing); n > 0 {
+		f.fixes = append(f.fixes, p.fix(report.Mechanical, fmt.Sprintf("make room for %d bytes, as most texts took", n), after(decl, fmt.Sprintf("\n%s.Grow(%d)", b.Name(), n)))...)
+	}
 	p.report(worst, sum, f)
 }
 
@@ -166,4 +165,73 @@ func (p *Pass) roomFor(decl ast.Stmt, writes []*ast.CallExpr) string {
 		}
 	}
 	return ""
+}
+
+// Of the sizes of texts that samples tell.
+const (
+	leastRoom  = 32      // that is worth a word; smaller objects share memory, and samples of them do not tell how large they are
+	mostRoom   = 4 << 10 // where a text is short now and then, no more than that is wasted
+	fewSamples = 4       // of one size are chance
+)
+
+// byGrowing and byAdding say in how many arrays a text is that grows from half of a size to that size: as append makes them larger, and where a new
+// text is made for each part of it, all of which are of a like size. The last step is half of that on average where texts are made by adding.
+func byGrowing(size int64) float64 {
+	switch {
+	case size <= 512:
+		return 1
+	case size <= 2048:
+		return 2
+	}
+	return 3
+}
+
+func byAdding(size int64) float64 { return float64(size) }
+
+// The shares of texts that are usual.
+const (
+	halfOfGrowing = 0.5
+	halfOfAdding  = 0.25
+)
+
+// usualSize returns how many bytes at least half of the texts took that are put together at some nodes, as a power of two: profiles tell how large
+// the arrays were that they were in on the way. It is 0 where there are too few samples to tell, and where texts are very small or large.
+func usualSize[N ast.Node](p *Pass, nodes []N, match func(*chain) bool, arrays func(size int64) float64, share float64) int64 {
+	sizes := map[int64]*cost{}
+	lines := map[int]bool{}
+	for _, n := range nodes {
+		for l := p.line(n.Pos()); l <= p.line(n.End()); l++ {
+			if p.lines[l] == nil || lines[l] {
+				continue
+			}
+			lines[l] = true
+			for _, c := range p.lines[l].chains {
+				if match(c) && c.size >= leastRoom && c.v[objectsMade] > 0 {
+					if sizes[c.size] == nil {
+						sizes[c.size] = &cost{}
+					}
+					sizes[c.size].add(&c.v)
+				}
+			}
+		}
+	}
+	texts := map[int64]float64{} // that were so large, and larger ones on their way
+	most := 0.0
+	for size, c := range sizes {
+		n := float64(c[objectsMade])
+		if n*n >= fewSamples*p.costs.spread(c, objectsMade) {
+			texts[size] = n / arrays(size)
+			most = max(most, texts[size])
+		}
+	}
+	usual := int64(0)
+	for size, n := range texts {
+		if n >= share*most {
+			usual = max(usual, size)
+		}
+	}
+	if usual > mostRoom {
+		return 0
+	}
+	return usual
 }

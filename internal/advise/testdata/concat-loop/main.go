@@ -8,7 +8,7 @@ func join(list []string) string {
 		if i > 0 {
 			s += ", "
 		}
-		s += x // cost: runtime.concatstring2 runtime.mallocgc; want
+		s += x // cost: runtime.concatstring2 runtime.mallocgc, [alloc_objects@64], [alloc_objects*2@128]; want
 	}
 	return s
 }

@@ -32,7 +32,7 @@ func numbers(list []int) string {
 	b := strings.Builder{}
 	for _, x := range list {
 		fmt.Fprint(&b, x)
-		b.WriteByte(' ') // cost: strings.(*Builder).WriteByte runtime.growslice runtime.mallocgc; want
+		b.WriteByte(' ') // cost: strings.(*Builder).WriteByte runtime.growslice runtime.mallocgc, [alloc_objects@32] strings.(*Builder).WriteByte, [alloc_objects@64] strings.(*Builder).WriteByte; want
 	}
 	return b.String()
 }
