@@ -26,6 +26,7 @@ const (
 type builtText struct {
 	s     *types.Var
 	name  string // of the Builder
+	room  int64  // for so many bytes; 0 is none
 	decl  ast.Stmt
 	value ast.Expr // of the declaration, or nil
 	uses  []builtUse
@@ -49,7 +50,7 @@ func (p *Pass) built(loop ast.Stmt, s *types.Var, all []*ast.AssignStmt) []repor
 	if b, ok := types.Unalias(s.Type()).(*types.Basic); !ok || b.Kind() != types.String {
 		return p.no("%s has a type of its own, and String returns a string", s.Name())
 	}
-	t := p.builtText(s)
+	t := p.builtText(s, p.localName("text"))
 	for _, u := range t.uses {
 		if ref, ok := p.parent(u.at).(*ast.UnaryExpr); ok && ref.Op == token.AND {
 			return p.no("the text may be changed through &%s", s.Name())
@@ -60,17 +61,23 @@ func (p *Pass) built(loop ast.Stmt, s *types.Var, all []*ast.AssignStmt) []repor
 		}
 	}
 	const title = "write to a strings.Builder"
-	fixes := p.builtWith(t, at, loop, title, "")
+	fixes := p.builtWith(t, at, loop, title)
 	if n := usualSize(p, all, allocates("concatstring"), byAdding, halfOfAdding); n > 0 && len(fixes) > 0 {
-		fixes = append(fixes, p.builtWith(t, at, loop, fmt.Sprintf("%s with room for %d bytes, as most texts took", title, n), fmt.Sprintf("\n%s.Grow(%d)", t.name, n))...)
+		t.room = n
+		fixes = append(fixes, p.builtWith(t, at, loop, fmt.Sprintf("%s with room for %d bytes, as most texts took", title, n))...)
 	}
 	return fixes
 }
 
 // builtWith makes the fix with as little as possible of what was there before: without the variable, or with one that is declared behind the loop,
 // or else with the one that there is.
-func (p *Pass) builtWith(t *builtText, at, loop ast.Stmt, title, grow string) []report.Fix {
-	for _, edits := range [][]edit{p.withoutText(t, loop, grow), p.textBehind(t, at, loop, grow), p.besideText(t, at, loop, grow, true), p.besideText(t, at, loop, grow, false)} {
+func (p *Pass) builtWith(t *builtText, at, loop ast.Stmt, title string) []report.Fix {
+	alone := t
+	if t.s.Name() == "text" {
+		alone = p.builtText(t.s, t.s.Name()) // which is free then
+		alone.room = t.room
+	}
+	for _, edits := range [][]edit{p.withoutText(alone, loop), p.textBehind(t, at, loop), p.besideText(t, at, loop, true), p.besideText(t, at, loop, false)} {
 		if edits != nil {
 			p.need("strings")
 			if fixes := p.fix(report.Mechanical, title, edits...); fixes != nil {
@@ -82,9 +89,18 @@ func (p *Pass) builtWith(t *builtText, at, loop ast.Stmt, title, grow string) []
 	return nil
 }
 
+// declaration declares the Builder.
+func (t *builtText) declaration() string {
+	text := "var " + t.name + " strings.Builder"
+	if t.room > 0 {
+		text += fmt.Sprintf("\n%s.Grow(%d)", t.name, t.room)
+	}
+	return text
+}
+
 // builtText looks at all that is done with a text.
-func (p *Pass) builtText(s *types.Var) *builtText {
-	t := &builtText{s: s, name: p.localName("text")}
+func (p *Pass) builtText(s *types.Var, name string) *builtText {
+	t := &builtText{s: s, name: name}
 	t.decl, t.value = p.declared(s)
 	second := map[*ast.Ident]bool{}
 	for _, id := range p.uses(s) {
@@ -178,8 +194,8 @@ func (p *Pass) writesAll(b string, st ast.Stmt, parts []ast.Expr) string {
 }
 
 // replaced declares the Builder in the place of the text.
-func (p *Pass) replaced(t *builtText, grow string) edit {
-	begin := "var " + t.name + " strings.Builder" + grow
+func (p *Pass) replaced(t *builtText) edit {
+	begin := t.declaration()
 	if !p.beginsEmpty(t) {
 		begin += "\n" + p.writes(t.name, t.value)
 	}
@@ -210,11 +226,11 @@ func (p *Pass) declaredAlone(t *builtText) bool {
 
 // withoutText are edits after which there is only the Builder: where nobody changes the text in another way, and little is asked for it outside of the
 // loop. It is nil when there are none.
-func (p *Pass) withoutText(t *builtText, loop ast.Stmt, grow string) []edit {
+func (p *Pass) withoutText(t *builtText, loop ast.Stmt) []edit {
 	if !p.declaredAlone(t) {
 		return nil
 	}
-	edits, reads := []edit{p.replaced(t, grow)}, 0
+	edits, reads := []edit{p.replaced(t)}, 0
 	for _, u := range t.uses {
 		if u.what == textOther {
 			return nil
@@ -231,11 +247,11 @@ func (p *Pass) withoutText(t *builtText, loop ast.Stmt, grow string) []edit {
 }
 
 // textBehind are edits after which the text is declared behind the loop, where nobody names it before that.
-func (p *Pass) textBehind(t *builtText, at, loop ast.Stmt, grow string) []edit {
+func (p *Pass) textBehind(t *builtText, at, loop ast.Stmt) []edit {
 	if !p.declaredAlone(t) || p.parent(t.decl) != p.parent(at) {
 		return nil
 	}
-	edits, behind := []edit{p.replaced(t, grow)}, false
+	edits, behind := []edit{p.replaced(t)}, false
 	for _, u := range t.uses {
 		switch {
 		case within(u.at, loop):
@@ -254,8 +270,8 @@ func (p *Pass) textBehind(t *builtText, at, loop ast.Stmt, grow string) []edit {
 
 // besideText are edits after which the text begins as it did, and the loop writes to a Builder. With once, the only place behind the loop that asks for
 // the text asks the Builder; there are none when there are more. Else the text ends as it did.
-func (p *Pass) besideText(t *builtText, at, loop ast.Stmt, grow string, once bool) []edit {
-	begin := "var " + t.name + " strings.Builder" + grow + "\n"
+func (p *Pass) besideText(t *builtText, at, loop ast.Stmt, once bool) []edit {
+	begin := t.declaration() + "\n"
 	if !p.beginsEmpty(t) || !p.follows(at, t.decl) {
 		begin += fmt.Sprintf("%s.WriteString(%s)\n", t.name, t.s.Name())
 	}
