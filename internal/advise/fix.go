@@ -106,7 +106,7 @@ func mendImports(old *ast.File, text []byte, need []string) ([]byte, error) {
 	base := set.File(now.FileStart).Base()
 	var add []string
 	for _, n := range need {
-		if !slices.ContainsFunc(now.Imports, func(s *ast.ImportSpec) bool { return importPath(s) == n }) {
+		if !slices.Contains(add, n) && !slices.ContainsFunc(now.Imports, func(s *ast.ImportSpec) bool { return importPath(s) == n }) {
 			add = append(add, n)
 		}
 	}

@@ -360,7 +360,8 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 		}
 		r.tried[y.again()] = true
 		all = append(all, y)
-		if y.reason == "" && (best == nil || y.score < best.score) {
+		// The patches that come first change least: one that comes later has to gain as much beyond them.
+		if y.reason == "" && (best == nil || y.score < best.score*(1-r.opt.MinGain)) {
 			best = y
 		}
 	}
