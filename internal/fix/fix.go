@@ -87,7 +87,7 @@ func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 		return nil, err
 	}
 	defer t.close()
-	r := &run{tree: t, opt: opt, tried: make(map[string]bool), out: &report.Fixes{
+	r := &run{tree: t, opt: opt, tried: make(map[string]bool), little: make(map[string]report.CompareRow), latest: make(map[string]float64), out: &report.Fixes{
 		Refs: opt.Refs, Flags: opt.Flags, Root: t.mod, Kept: []report.Fixed{}, Refused: []report.Fixed{}, Picked: opt.Pick, Dry: opt.DryRun, Branch: opt.Commit,
 	}}
 	if err := r.flags(ctx); err != nil {
@@ -165,6 +165,8 @@ type run struct {
 	tests  prove.Tests
 	base   map[string][]byte // texts of files as the advice at hand is about them, where they were changed since
 	tried  map[string]bool
+	little map[string]report.CompareRow // by patch that was tried, now or before, and gained too little: what it gained most of
+	latest map[string]float64           // by benchmark and what was measured: how much it was with what was kept last
 	branch *branch
 	build  []string      // flags for the go command
 	env    []string      // with which it has them
@@ -330,10 +332,14 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 			x.Reason = err.Error()
 			continue
 		}
-		if r.tried[y.again()] {
-			continue // in an earlier round
+		once, enough := r.tried[y.again()], r.mayBeEnough(y) // in an earlier round; now
+		if once && !enough {
+			continue
 		}
-		if why := r.opt.Memory.refused(y.key(r.vers), r.opt.MinGain); why != nil && !r.opt.All && r.opt.Pick == 0 {
+		if why := r.opt.Memory.refused(y.key(r.vers), r.opt.MinGain); why != nil && !enough && !r.opt.All && r.opt.Pick == 0 {
+			if why.Gained != nil {
+				r.little[y.again()] = *why.Gained
+			}
 			x.Remembered = why.Reason
 			x.Reason = fmt.Sprintf("it was refused on %s: %s; --all tries it again", why.When.Format(time.DateOnly), why.Reason)
 			continue
@@ -359,6 +365,14 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 			continue
 		}
 		r.tried[y.again()] = true
+		if delete(r.little, y.again()); y.short {
+			r.little[y.again()] = y.most
+		}
+		if once {
+			r.out.Refused = slices.DeleteFunc(r.out.Refused, func(was report.Fixed) bool {
+				return was.Rule == x.Rule && was.Where.Function == x.Where.Function && was.Where.Text == x.Where.Text
+			})
+		}
 		all = append(all, y)
 		// The patches that come first change least: one that comes later has to gain as much beyond them.
 		if y.reason == "" && (best == nil || y.score < best.score*(1-r.opt.MinGain)) {
@@ -403,10 +417,29 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 		}
 		return err
 	}
+	for i := range x.Speed {
+		r.latest[rowKey(&x.Speed[i])] = x.Speed[i].New
+	}
 	r.out.Kept = append(r.out.Kept, x)
 	r.kept()
 	r.opt.Done(&x, true)
 	return nil
+}
+
+// mayBeEnough reports whether a patch that gained too little would gain enough of what there is now: where others have made a benchmark cheaper,
+// the same bytes are a larger part of it.
+func (r *run) mayBeEnough(y *trial) bool {
+	row, ok := r.little[y.again()]
+	if !ok || row.What == "throughput" {
+		return false
+	}
+	now, ok := r.latest[rowKey(&row)]
+	return ok && row.Old-row.New >= r.opt.MinGain*now
+}
+
+// rowKey names what a row is about.
+func rowKey(row *report.CompareRow) string {
+	return row.Pkg + "\x00" + row.Name + "\x00" + row.What
 }
 
 // writable says why a patch could not be written, before time is spent on it.

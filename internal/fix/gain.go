@@ -201,7 +201,7 @@ func (y *trial) tooLittle(most *report.CompareRow, gain float64, open *report.Co
 	if open != nil {
 		text += "; whether it takes less time did not show in the time there was, --each gives more"
 	}
-	y.short = true
+	y.short, y.most = true, *most
 	y.refuse(open == nil, "%s", text)
 }
 

@@ -160,3 +160,27 @@ func TestScore(t *testing.T) {
 		t.Errorf("none %v, less %v, half %v, a third in one of two %v", none, less, half, third)
 	}
 }
+
+// TestLittleMayBecomeEnough holds that a patch that gained too little is tried again where others have made the benchmark so much cheaper that it is
+// enough then.
+func TestLittleMayBecomeEnough(t *testing.T) {
+	objects := func(old, new float64) report.CompareRow {
+		return report.CompareRow{Pkg: "p", Name: "a", What: "allocations", Old: old, New: new, Ratio: new / old, Exact: true, Verdict: report.Better}
+	}
+	y := made("F", twoFuncs, "x")
+	r := &run{opt: Options{MinGain: 0.03}, little: map[string]report.CompareRow{y.again(): objects(44, 43)}, latest: map[string]float64{}}
+	for _, tt := range []struct {
+		now  float64
+		want bool
+	}{{0, false}, {43, false}, {34, false}, {33, true}, {4, true}} {
+		if row := objects(44, tt.now); tt.now > 0 {
+			r.latest[rowKey(&row)] = tt.now
+		}
+		if got := r.mayBeEnough(y); got != tt.want {
+			t.Errorf("one object of 44, of which %v are left: %v, want %v", tt.now, got, tt.want)
+		}
+	}
+	if r.mayBeEnough(made("G", twoFuncs, "x")) {
+		t.Error("a patch that did not gain too little is tried again")
+	}
+}

@@ -39,8 +39,11 @@ type Refusal struct {
 	Go       string    `json:"go"`
 	Hone     string    `json:"hone"`
 	Reason   string    `json:"reason"`
-	MinGain  float64   `json:"min_gain,omitempty"` // that it fell short of, where nothing else speaks against it
 	When     time.Time `json:"when"`
+
+	// Where nothing speaks against it but that it gained too little:
+	MinGain float64            `json:"min_gain,omitempty"` // how much it had to gain
+	Gained  *report.CompareRow `json:"gained,omitempty"`   // what it gained most of
 }
 
 // maxRefusals is how many are kept, the newest.
@@ -85,11 +88,15 @@ func (m *Memory) refuse(t *tree, y *trial, f *report.Finding) {
 	if len(reason) > most {
 		reason = strings.ToValidUTF8(reason[:most], "") + "…"
 	}
-	minGain := 0.0
-	if y.short {
-		minGain = y.least
+	why := Refusal{
+		Key: key, Module: t.path, Rule: f.Rule, Function: f.Where.Function, Fix: y.fix.Title, Go: t.vers, Hone: m.hone,
+		Reason: reason, When: time.Now().UTC().Truncate(time.Second),
 	}
-	m.add(Refusal{key, t.path, f.Rule, f.Where.Function, y.fix.Title, t.vers, m.hone, reason, minGain, time.Now().UTC().Truncate(time.Second)})
+	if y.short {
+		why.MinGain = y.least
+		why.Gained = &report.CompareRow{Pkg: y.most.Pkg, Name: y.most.Name, What: y.most.What, Old: y.most.Old, New: y.most.New}
+	}
+	m.add(why)
 	m.fresh = append(m.fresh, m.list[len(m.list)-1])
 	m.dirt = true
 }

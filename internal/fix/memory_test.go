@@ -88,11 +88,13 @@ func TestMemory(t *testing.T) {
 func TestMemoryOfLittleGains(t *testing.T) {
 	m := &Memory{hone: "hone v1"}
 	y := made("F", twoFuncs, "x")
-	y.short, y.least = true, 0.03
+	y.short, y.least, y.most = true, 0.03, report.CompareRow{Name: "a", What: "allocations", Old: 44, New: 43}
 	m.refuse(&tree{path: "example.com/m", vers: "go1.26"}, y, y.finding)
 	for minGain, known := range map[float64]bool{0: false, 0.01: false, 0.03: true, 0.1: true} {
 		if got := m.refused(y.key("go1.26"), minGain); (got != nil) != known {
 			t.Errorf("with a gain of at least %v: %v; want known %v", minGain, got, known)
+		} else if known && got.Gained.Old-got.Gained.New != 1 {
+			t.Errorf("it gained %v, want one object", got.Gained)
 		}
 	}
 }

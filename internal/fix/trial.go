@@ -33,15 +33,16 @@ type trial struct {
 	diff    string
 
 	proof   *report.Proof
-	poison  *report.Proof // with pools whose members are overwritten; nil when there are none
-	race    *prove.Race   // what was run to compare them
-	reason  string        // why it is not proven
-	decided bool          // the same would come out again
-	stale   bool          // the next round makes it anew
-	costs   []string      // what got a little worse for what was won
-	score   float64       // what is left of the time, or of the allocations; the less the better
-	least   float64       // share that it has to gain
-	short   bool          // it gains less than that, and nothing else speaks against it
+	poison  *report.Proof     // with pools whose members are overwritten; nil when there are none
+	race    *prove.Race       // what was run to compare them
+	reason  string            // why it is not proven
+	decided bool              // the same would come out again
+	stale   bool              // the next round makes it anew
+	costs   []string          // what got a little worse for what was won
+	score   float64           // what is left of the time, or of the allocations; the less the better
+	least   float64           // share that it has to gain
+	short   bool              // it gains less than that, and nothing else speaks against it
+	most    report.CompareRow // what it gains most of then
 
 	doing string // what was begun last, and when
 	since time.Time
