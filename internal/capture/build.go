@@ -29,6 +29,7 @@ type Build struct {
 	Flags   []string // for the go command: -race, -tags=…
 	Dir     string   // "" is the current folder
 	Env     []string // nil is that of this process
+	Tool    string   // the go command; "" is go
 	Leaks   bool     // with the experiment that finds leaked goroutines
 	Flight  bool     // a flight recorder is wanted
 
@@ -81,7 +82,7 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 	if env == nil {
 		env = os.Environ()
 	}
-	cmd := gocmd.Command{Dir: b.Dir, Env: env}
+	cmd := gocmd.Command{Dir: b.Dir, Env: env, Tool: b.Tool}
 	about, err := cmd.About(ctx)
 	if err != nil {
 		return nil, b.wrong(err)

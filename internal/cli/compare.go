@@ -17,6 +17,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/duel"
 	"github.com/hone-perf/hone/internal/git"
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -71,6 +72,7 @@ type compareFlags struct {
 	commands []string
 	load     string
 	server   []string // its arguments
+	settings settingFlags
 }
 
 func compareCommand(v *view.View, sys *System) *cobra.Command {
@@ -100,6 +102,7 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 	flags.BoolVar(&f.count, "count", false, "count instructions, too, under valgrind: their number hardly depends on what else the machine does")
 	flags.BoolVar(&f.live, "live", false, "watch the heap, too, in runs of their own: the most of it that is in use at a time")
 	flags.BoolVar(&f.noWhy, "no-why", false, "do not profile what changed")
+	f.settings.add(flags)
 	flags.StringVar(&f.raw, "raw", "", "also write old.txt and new.txt into `FOLDER`, for benchstat")
 	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
 		f.server = behind
@@ -133,6 +136,10 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	case f.live && (f.load != "" || f.commands != nil || !runs(f, args)):
 		return usagef("", "--live watches the heap of benchmarks, and none are run here")
 	}
+	set := f.settings.given()
+	if set != "" && !runs(f, args) {
+		return usagef("name packages, revisions, folders or a test program", "%s is about what is run, and %s is measured already", set, args[0])
+	}
 	save := ""
 	if strings.HasSuffix(out.file, ".hone") {
 		// The answer is shown as well.
@@ -157,6 +164,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	}
 	opt := duel.Options{Flags: build, Budget: f.budget, NewTests: f.newTests, How: f.how, Layouts: f.layouts, NoWhy: f.noWhy, Count: f.count, Live: f.live}
 	opt.Plan.Alpha = f.alpha
+	opt.Dir = sys.Dir
 	if f.within != "" {
 		if opt.Plan.Within, err = shareOf(f.within); err != nil {
 			return usagef("for example: --within=2%", "--within=%s: want a share above 0 and below 100%%", f.within)
@@ -169,10 +177,12 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 		}
 		opt.Bench = value
 	}
-	switch len(f.commands) {
-	case 0:
-	case 2:
+	switch n := len(f.commands); {
+	case n == 0:
+	case n == 2:
 		opt.Commands = &[2]string{f.commands[0], f.commands[1]}
+	case n == 1 && (set != "" || duel.NamesProgram(f.commands[0])):
+		opt.Commands = &[2]string{f.commands[0], f.commands[0]}
 	default:
 		return usagef("for example: hone compare --cmd ./old --cmd ./new", "--cmd is given twice, the old command first; got %d", len(f.commands))
 	}
@@ -180,9 +190,10 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	opt.Say = say.now
 	ctx := cmd.Context()
 	say.now("preparing both versions")
-	done, err := sidesOf(cmd, sys, &opt, args)
+	done, err := sidesOf(cmd, sys, &opt, args, f.settings.settings())
 	say.now("")
 	defer done()
+	err = settingError(err)
 	if err != nil {
 		return err
 	}
@@ -219,7 +230,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	if save != "" {
 		m := &recording.Manifest{
 			Format: recording.Format, Hone: version(), How: recording.Dueled, Dir: sys.Dir,
-			Command: append([]string{"hone"}, sys.args...), Started: began.In(sys.Zone), Ended: time.Now().In(sys.Zone),
+			Command: append([]string{"hone"}, passable(sys.args)...), Started: began.In(sys.Zone), Ended: time.Now().In(sys.Zone),
 		}
 		if err := recording.SaveDuel(save, m, d); err != nil {
 			return fmt.Errorf("writing %s: %w", save, err)
@@ -363,18 +374,37 @@ func shareOf(s string) (float64, error) {
 	return x, err
 }
 
-// sidesOf finds out what is to be compared with what. done is to be called in any case.
-func sidesOf(cmd *cobra.Command, sys *System, opt *duel.Options, args []string) (done func(), err error) {
+// sidesOf finds out what is to be compared with what, and with which settings. done is to be called in any case.
+func sidesOf(cmd *cobra.Command, sys *System, opt *duel.Options, args []string, settings [2]duel.Settings) (done func(), err error) {
 	ctx := cmd.Context()
-	done = func() {}
-	if opt.Commands != nil {
+	set := settings[0].IsSet() || settings[1].IsSet()
+	named := true
+	if opt.Commands != nil && !duel.NamesProgram(opt.Commands[0]+opt.Commands[1]) {
+		done = func() {}
 		if len(args) > 0 || len(opt.Flags) > 0 {
-			return done, usagef("", "--cmd compares two commands and takes nothing else; got %s", strings.Join(append(opt.Flags, args...), " "))
+			return done, usagef("{program} in a command stands for a package that is built", "--cmd compares commands and takes nothing else; got %s", strings.Join(append(opt.Flags, args...), " "))
 		}
-		opt.Old.Dir = sys.Dir
+		opt.Old.Dir, opt.New.Dir = sys.Dir, sys.Dir
 		opt.Old.Name, opt.New.Name = opt.Commands[0], opt.Commands[1]
+		named = opt.Commands[0] != opt.Commands[1]
+	} else if named, done, err = sourcesOf(ctx, sys, opt, args, set); err != nil {
+		return done, err
+	}
+	if opt.Commands != nil && duel.NamesProgram(opt.Commands[0]+opt.Commands[1]) {
+		if len(opt.Packages) != 1 || opt.Old.File != "" {
+			return done, usagef("for example: hone compare --cmd '{program} -n 100' main..HEAD ./cmd/app", "{program} stands for one package, which comes behind; got %d", len(opt.Packages))
+		}
+		opt.Program = opt.Packages[0]
+	}
+	if !set {
 		return done, nil
 	}
+	return done, opt.Set(ctx, settings[0], settings[1], named)
+}
+
+// sourcesOf finds out which sources, or programs, are to be compared. With settings those may be the same on both sides, which then have no names.
+func sourcesOf(ctx context.Context, sys *System, opt *duel.Options, args []string, set bool) (named bool, done func(), err error) {
+	done = func() {}
 	kind := func(i int) string {
 		if i >= len(args) {
 			return ""
@@ -399,45 +429,50 @@ func sidesOf(cmd *cobra.Command, sys *System, opt *duel.Options, args []string) 
 		return ""
 	}
 	switch {
-	case kind(0) == "folder" && kind(1) == "folder":
+	case kind(0) == "folder" && kind(1) == "folder" && (!set || isModule(args[0]) && isModule(args[1])):
 		for i, s := range []*duel.Side{&opt.Old, &opt.New} {
 			s.Name = filepath.ToSlash(filepath.Clean(args[i]))
 			if s.Dir, err = filepath.Abs(args[i]); err != nil {
-				return done, err
+				return true, done, err
 			}
 		}
 		opt.Packages = args[2:]
-		return done, nil
-	case kind(0) == "program" && kind(1) == "program":
+		return true, done, nil
+	case kind(0) == "program" && (kind(1) == "program" || set && len(args) == 1):
 		if len(args) > 2 {
-			return done, usagef("", "two test programs have no packages; got %s, too", strings.Join(args[2:], " "))
+			return true, done, usagef("", "two test programs have no packages; got %s, too", strings.Join(args[2:], " "))
 		}
 		if len(opt.Flags) > 0 {
-			return done, usagef("name revisions or folders to have them built", "%s is about building", opt.Flags[0])
+			return true, done, usagef("name revisions or folders to have them built", "%s is about building", opt.Flags[0])
 		}
 		for i, s := range []*duel.Side{&opt.Old, &opt.New} {
-			s.Name = args[i]
+			s.Name = args[min(i, len(args)-1)]
 			s.Dir = sys.Dir
-			if s.File, err = filepath.Abs(args[i]); err != nil {
-				return done, err
+			if s.File, err = filepath.Abs(s.Name); err != nil {
+				return true, done, err
 			}
 		}
-		return done, nil
-	case kind(0) != "" && len(args) > 1 && isMissing(ctx, sys, args[1]):
-		return done, fmt.Errorf("comparing %s with %s: %[2]s is not there, and is no revision", args[0], args[1])
+		return len(args) == 2, done, nil
+	case !set && kind(0) != "" && len(args) > 1 && isMissing(ctx, sys, args[1]):
+		return true, done, fmt.Errorf("comparing %s with %s: %[2]s is not there, and is no revision", args[0], args[1])
 	case kind(0) == "program" || kind(0) == "file":
-		return done, usagef("for example: hone compare old.test new.test, or hone compare main..HEAD", "%s is no revision and no folder, and compare wants two of a kind", args[0])
+		return true, done, usagef("for example: hone compare old.test new.test, or hone compare main..HEAD", "%s is no revision and no folder, and compare wants two of a kind", args[0])
 	}
-	spec := ""
+	spec, isRev := "", false
 	if len(args) > 0 && isRevision(ctx, sys, args[0]) {
-		spec, args = args[0], args[1:]
+		spec, args, isRev = args[0], args[1:], true
 	}
 	opt.Packages = args
+	if set && !isRev {
+		dir, packages := gocmd.Home(sys.Dir, args)
+		opt.Old.Dir, opt.New.Dir, opt.Packages = dir, dir, packages
+		return false, done, nil
+	}
 	opt.Old, opt.New, done, err = duel.Revisions(ctx, sys.Dir, spec)
 	if i := slices.IndexFunc(args, func(a string) bool { return isMissing(ctx, sys, a) }); i >= 0 && errors.Is(err, duel.ErrNoRepository) {
 		err = fmt.Errorf("%s is not there, and %w", args[i], err)
 	}
-	return done, revisionError("compare", err)
+	return true, done, revisionError("compare", err)
 }
 
 // revisionError says what else a command compares, where it did not find revisions.

@@ -70,6 +70,7 @@ func (f *compareFlags) loadDuel(ctx context.Context, sys *System, opt *duel.Opti
 	opt.Plan.Within = cmp.Or(opt.Plan.Within, loadWithin)
 	d := &recording.Duel{
 		Old: opt.Old.DuelSide, New: opt.New.DuelSide, Alpha: opt.Plan.Alpha, Within: opt.Plan.Within,
+		BuiltOnce: opt.Old.BuiltAs(&opt.New), Notes: slices.Clone(opt.Notes),
 	}
 	b := recording.DuelBenchmark{Pkg: opt.Packages[0], Name: f.load, How: recording.Alternate, Unit: loadUnit}
 	work, err := scratch.Dir("load-")
@@ -79,8 +80,12 @@ func (f *compareFlags) loadDuel(ctx context.Context, sys *System, opt *duel.Opti
 	defer os.RemoveAll(work)
 	sides := [2]*loadSide{{Side: opt.Old}, {Side: opt.New}}
 	for i, s := range sides {
+		if i == 1 && d.BuiltOnce {
+			s.build = sides[0].build
+			break
+		}
 		opt.Say(fmt.Sprintf("building %s, %s", opt.Packages[0], s.Name))
-		s.build = &capture.Build{Targets: opt.Packages, Flags: opt.Flags, Dir: s.Dir}
+		s.build = &capture.Build{Targets: opt.Packages, Flags: slices.Concat(opt.Flags, s.Flags), Dir: s.Dir, Env: s.BuildEnv, Tool: s.Tool}
 		dir := filepath.Join(work, []string{"old", "new"}[i])
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return nil, err
@@ -153,7 +158,11 @@ func (f *compareFlags) loadOnce(ctx context.Context, sys *System, opt *duel.Opti
 	}
 	file := filepath.Join(work, "run.hone")
 	defer os.RemoveAll(file)
-	done, err := load.Record(ctx, capture.Options{Out: file, Dir: s.Dir, Hone: version(), Build: s.build, Program: capture.Program{Args: words[n:]}}, *p)
+	program := capture.Program{Args: words[n:]}
+	if len(s.Env) > 0 {
+		program.Env = append(os.Environ(), s.Env...)
+	}
+	done, err := load.Record(ctx, capture.Options{Out: file, Dir: s.Dir, Hone: version(), Build: s.build, Program: program}, *p)
 	if done == nil || err != nil {
 		return nil, loadFailed(ctx, sys, done, err)
 	}

@@ -40,21 +40,37 @@ func (p *pkg) tests() []string { return slices.Concat(p.TestGoFiles, p.XTestGoFi
 // A program is a test program.
 type program struct {
 	file string
-	dir  string // where it runs
+	dir  string   // where it runs
+	env  []string // that it runs with, beside that of this process
 	sum  [sha256.Size]byte
 	from *module // nil when that is not known
 	// clocked says that its benchmarks report the CPU time of what they time.
 	clocked bool
+	turns   bool // that it can take turns with another one
+}
+
+// with returns a program that runs with an environment.
+func (p *program) with(env []string) *program {
+	other := *p
+	other.env = env
+	return &other
+}
+
+// same reports whether there is nothing in which two programs and their runs can differ.
+func (p *program) same(other *program) bool {
+	return p.sum == other.sum && slices.Equal(p.env, other.env)
 }
 
 // packages lists those of a side that have a benchmark that the pattern may mean.
 func (s *Side) packages(ctx context.Context, patterns, flags []string, bench *regexp.Regexp) ([]*pkg, error) {
-	args := append([]string{"list", "-e", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles,Module,Error"}, flags...)
-	out, err := gocmd.Command{Dir: s.Dir}.Run(ctx, append(args, patterns...)...)
+	args := append([]string{"list", "-e", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles,Module,Error"}, s.flags(flags)...)
+	out, err := s.command().Run(ctx, append(args, patterns...)...)
 	var wrong *gocmd.Error
 	switch {
 	case errors.As(err, &wrong) && strings.Contains(wrong.Output, "go.mod file not found"):
 		return nil, noModule(s)
+	case errors.As(err, &wrong):
+		return nil, &gocmd.Error{Doing: "listing the packages of " + strings.Join(patterns, " ") + ", " + s.Name, Output: wrong.Output}
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
@@ -106,37 +122,47 @@ func hasBenchmark(file string, bench *regexp.Regexp) bool {
 
 // A builder builds test programs of both sides in the same way.
 type builder struct {
-	side    string // its name
+	side    *Side
 	work    string // a folder that is thrown away
 	cmd     gocmd.Command
-	flags   []string
+	common  []string // flags for both sides
+	flags   []string // without those that the builder has its own of
 	about   gocmd.About
 	overlay gocmd.Overlay // for both sides
+	own     gocmd.Overlay // that of the user, without a clock
 	ldflags string
 	clocked bool
+	turns   bool
 	n       int
 }
 
 func newBuilder(ctx context.Context, s *Side, work string, flags []string) (*builder, error) {
-	cmd := gocmd.Command{Dir: s.Dir}
+	cmd := s.command()
 	about, err := cmd.About(ctx)
+	if err == nil {
+		err = runsHere(about)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	if cmd, about, err = cmd.Replaceable(about, work); err != nil {
 		return nil, err
 	}
-	b := &builder{side: s.Name, work: work, cmd: cmd, about: about, overlay: gocmd.Overlay{}}
+	b := &builder{side: s, work: work, common: flags, cmd: cmd, about: about, overlay: gocmd.Overlay{}}
 	var overlay string
-	b.flags, overlay, b.ldflags = gocmd.SplitFlags(about.GOFLAGS, flags)
+	b.flags, overlay, b.ldflags = gocmd.SplitFlags(about.GOFLAGS, s.flags(flags))
 	if overlay != "" {
 		if b.overlay, err = gocmd.ReadOverlay(s.Dir, overlay); err != nil {
 			return nil, err
 		}
 	}
-	b.clocked, err = addClock(about.GOROOT, work, b.overlay)
+	b.own = maps.Clone(b.overlay)
+	b.clocked, b.turns, err = addClock(about.GOROOT, work, b.overlay)
 	return b, err
 }
+
+// unclock has programs built without a clock.
+func (b *builder) unclock() { b.overlay, b.clocked, b.turns = b.own, false, false }
 
 // build builds the tests of a package; with tests, those of that package instead of its own.
 func (b *builder) build(ctx context.Context, p, tests *pkg, layout int) (*program, error) {
@@ -150,11 +176,41 @@ func (b *builder) build(ctx context.Context, p, tests *pkg, layout int) (*progra
 			overlay[filepath.Join(p.Dir, f)] = filepath.Join(tests.Dir, f)
 		}
 	}
-	file := filepath.Join(b.work, fmt.Sprintf("overlay%d.json", b.n))
-	if err := overlay.Write(file); err != nil {
+	prog := &program{dir: p.Dir, from: p.Module, file: filepath.Join(b.work, fmt.Sprintf("%d.test", b.n)), clocked: b.clocked, turns: b.turns}
+	return prog, b.run(ctx, prog, overlay, layout, "the tests of "+p.ImportPath, p.ImportPath, "test", "-c", "-vet=off")
+}
+
+// program builds a main package.
+func (b *builder) program(ctx context.Context, pattern string) (*program, error) {
+	out, err := b.cmd.Run(ctx, slices.Concat([]string{"list", "-f", "{{.Name}}"}, b.side.flags(b.common), []string{pattern})...)
+	var wrong *gocmd.Error
+	switch names := strings.Fields(string(out)); {
+	case errors.As(err, &wrong):
+		return nil, &gocmd.Error{Doing: fmt.Sprintf("looking for %s, %s", pattern, b.side.Name), Output: wrong.Output}
+	case err != nil:
+		return nil, err
+	case len(names) != 1:
+		return nil, fmt.Errorf("%s names %d packages, and {program} stands for one", pattern, len(names))
+	case names[0] != "main":
+		return nil, fmt.Errorf("%s is package %s, and {program} stands for a program, which package main is", pattern, names[0])
+	}
+	b.n++
+	prog := &program{file: filepath.Join(b.work, fmt.Sprintf("%d", b.n), "program")}
+	if err := os.Mkdir(filepath.Dir(prog.file), 0o700); err != nil {
 		return nil, err
 	}
-	prog := &program{dir: p.Dir, from: p.Module, file: filepath.Join(b.work, fmt.Sprintf("%d.test", b.n)), clocked: b.clocked}
+	if err := b.run(ctx, prog, b.own, 0, pattern, pattern, "build"); err != nil {
+		return nil, err
+	}
+	return prog, nil
+}
+
+// run builds a program, which is called what in errors.
+func (b *builder) run(ctx context.Context, prog *program, overlay gocmd.Overlay, layout int, what, pattern string, args ...string) error {
+	file := filepath.Join(b.work, fmt.Sprintf("overlay%d.json", b.n))
+	if err := overlay.Write(file); err != nil {
+		return err
+	}
 	if b.about.GOOS == "windows" {
 		prog.file += ".exe"
 	}
@@ -163,16 +219,16 @@ func (b *builder) build(ctx context.Context, p, tests *pkg, layout int) (*progra
 	if layout > 0 {
 		ldflags += fmt.Sprintf(" -randlayout=%d", layout)
 	}
-	args := append([]string{"test", "-c", "-vet=off", "-trimpath", "-buildvcs=false"}, b.flags...)
-	args = append(args, "-overlay="+file, "-ldflags="+strings.TrimSpace(ldflags), "-o", prog.file, p.ImportPath)
+	args = slices.Concat(args, []string{"-trimpath", "-buildvcs=false"}, b.flags)
+	args = append(args, "-overlay="+file, "-ldflags="+strings.TrimSpace(ldflags), "-o", prog.file, pattern)
 	if _, err := b.cmd.Run(ctx, args...); err != nil {
 		var wrong *gocmd.Error
 		if errors.As(err, &wrong) {
-			return nil, &gocmd.Error{Doing: fmt.Sprintf("building the tests of %s, %s", p.ImportPath, b.side), Output: wrong.Output}
+			return &gocmd.Error{Doing: fmt.Sprintf("building %s, %s", what, b.side.Name), Output: wrong.Output}
 		}
-		return nil, err
+		return err
 	}
-	return prog, prog.hash()
+	return prog.hash()
 }
 
 func (p *program) hash() error {
@@ -198,8 +254,8 @@ func (s *Side) untested(ctx context.Context, p *pkg, flags []string) (*pkg, erro
 	if p.key == p.ImportPath {
 		pattern = p.ImportPath
 	}
-	args := append([]string{"list", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles,Module"}, flags...)
-	out, err := gocmd.Command{Dir: s.Dir}.Run(ctx, append(args, pattern)...)
+	args := append([]string{"list", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles,Module"}, s.flags(flags)...)
+	out, err := s.command().Run(ctx, append(args, pattern)...)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hone-perf/hone/internal/bench"
 	"github.com/hone-perf/hone/internal/recording"
 )
 
@@ -28,7 +30,7 @@ func (d *duel) list(ctx context.Context, pkg string, old, new []*program) error 
 		d.say("listing the benchmarks of %s, %s", pkg, []string{d.opt.Old.Name, d.opt.New.Name}[i])
 		var err error
 		if names[i], err = d.find(ctx, progs[0], d.opt.Bench); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", []string{d.opt.Old.Name, d.opt.New.Name}[i], err)
 		}
 	}
 	at := func(list []found, name string) *found {
@@ -87,10 +89,16 @@ func (d *duel) find(ctx context.Context, p *program, pattern string) ([]found, e
 	}
 	// One of them took all others down. Try them one by one.
 	cmd := exec.CommandContext(ctx, p.file, "-test.list=^Benchmark")
-	cmd.Dir = p.dir
+	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), p.env...)
+	var stderr capped
+	stderr.limit = maxOutput
+	cmd.Stderr = &stderr
 	out, listErr := cmd.Output()
+	if exit := (*exec.ExitError)(nil); listErr != nil && !errors.As(listErr, &exit) {
+		return nil, err // it does not even start
+	}
 	if listErr != nil {
-		return nil, fmt.Errorf("listing the benchmarks of %s: %w", p.file, err)
+		return nil, fmt.Errorf("listing the benchmarks: %w", bench.WhyFailed(listErr, out, stderr.text.Bytes()))
 	}
 	first, rest, nested := strings.Cut(pattern, "/")
 	rx, err := regexp.Compile(first)
@@ -157,13 +165,16 @@ func (d *duel) calibrate(ctx context.Context, r *row, cpu int) error {
 	const knownIdle, knownBusy = 0.25, 0.05 // when the runtime says it
 	var cost [2]float64                     // of one iteration, in nanoseconds of CPU time
 	var wall [2]float64
-	waits, parallel := false, false
+	waits, parallel := false, d.opt.Old.sets("GOMAXPROCS") || d.opt.New.sets("GOMAXPROCS")
 	goal, turns := chunk, mostTurns
 	for i, progs := range [][]*program{r.old, r.new} {
 		p := progs[0]
 		side := []string{"old", "new"}[i]
+		if !p.turns {
+			turns = 0
+		}
 		if !p.clocked {
-			goal, turns = chunkApart, 0
+			goal = chunkApart
 			starts := make([]float64, 3)
 			for k := range starts {
 				results, err := d.do(ctx, run{prog: p, bench: r.bench, time: "1x", alone: true, cpu: cpu})
@@ -188,7 +199,8 @@ func (d *duel) calibrate(ctx context.Context, r *row, cpu int) error {
 			_, loops := results[0].lines[0].Value(loopUnit)
 			setup, _ := results[0].lines[0].Value(setupUnit)
 			turns = min(turns, turnsOf(loops, setup))
-			_, parallel = results[0].lines[0].Value(parallelUnit)
+			_, several := results[0].lines[0].Value(parallelUnit)
+			parallel = parallel || several
 			idle, known := results[0].lines[0].Value(idleUnit)
 			if !known {
 				// A busy machine makes all programs look idle, so the best try counts.

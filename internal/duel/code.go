@@ -30,6 +30,8 @@ type codeSide struct {
 	dir    string // of its module
 	module string // path
 	pkg    string // folder of the benchmark's package in it, with slashes
+	cmd    gocmd.Command
+	flags  []string
 }
 
 // Bounds of what is kept.
@@ -53,12 +55,12 @@ type codeKey struct{ dir, name string }
 
 // changedCode says how the code of the functions in the profiles of two versions differs: those of the module, whose source
 // or of which what the compiler says is another. Those that matter most come first.
-func changedCode(ctx context.Context, old, new codeSide, before, after *profile.Profile, flags []string) ([]recording.DuelCode, error) {
-	was, err := old.declared(ctx, before, flags)
+func changedCode(ctx context.Context, old, new codeSide, before, after *profile.Profile) ([]recording.DuelCode, error) {
+	was, err := old.declared(ctx, before)
 	if err != nil {
 		return nil, err
 	}
-	is, err := new.declared(ctx, after, flags)
+	is, err := new.declared(ctx, after)
 	if err != nil {
 		return nil, err
 	}
@@ -89,11 +91,13 @@ func changedCode(ctx context.Context, old, new codeSide, before, after *profile.
 func (d *duel) code(ctx context.Context, r *row, why *recording.DuelWhy) []recording.DuelCode {
 	old, okOld := r.old[0].code()
 	new, okNew := r.new[0].code()
-	if !okOld || !okNew {
+	if !okOld || !okNew || d.out.BuiltOnce {
 		return nil
 	}
+	old.cmd, old.flags = d.opt.Old.command(), d.opt.Old.flags(d.opt.Flags)
+	new.cmd, new.flags = d.opt.New.command(), d.opt.New.flags(d.opt.Flags)
 	d.say("%s: what was changed in the code", r.Name)
-	out, err := changedCode(ctx, old, new, why.Old, why.New, d.opt.Flags)
+	out, err := changedCode(ctx, old, new, why.Old, why.New)
 	if err != nil && ctx.Err() == nil {
 		d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s: what was changed in the code is not known: %v", r.Name, err))
 	}
@@ -201,7 +205,7 @@ func (s codeSide) weigh(p *profile.Profile, weight map[codeKey]int64) {
 }
 
 // declared finds the functions of the module that a profile names.
-func (s codeSide) declared(ctx context.Context, p *profile.Profile, flags []string) (map[codeKey]*declared, error) {
+func (s codeSide) declared(ctx context.Context, p *profile.Profile) (map[codeKey]*declared, error) {
 	names := make(map[codeKey]string)
 	dirs := make(map[string]bool)
 	for i := range p.Functions {
@@ -233,7 +237,7 @@ func (s codeSide) declared(ctx context.Context, p *profile.Profile, flags []stri
 	if len(patterns) == 0 {
 		return out, nil
 	}
-	return out, s.compiled(ctx, patterns, flags, out)
+	return out, s.compiled(ctx, patterns, out)
 }
 
 // parse reads the functions of a package.
@@ -297,9 +301,11 @@ func nameOf(fn *ast.FuncDecl) string {
 }
 
 // compiled adds what the compiler says about functions.
-func (s codeSide) compiled(ctx context.Context, patterns, flags []string, fns map[codeKey]*declared) error {
-	args := append([]string{"build", "-gcflags=-m", "-o", os.DevNull}, flags...)
-	text, err := gocmd.Command{Dir: s.dir}.Said(ctx, append(args, patterns...)...)
+func (s codeSide) compiled(ctx context.Context, patterns []string, fns map[codeKey]*declared) error {
+	args := append([]string{"build", "-gcflags=-m", "-o", os.DevNull}, s.flags...)
+	cmd := s.cmd
+	cmd.Dir = s.dir
+	text, err := cmd.Said(ctx, append(args, patterns...)...)
 	if err != nil {
 		var wrong *gocmd.Error
 		if errors.As(err, &wrong) {

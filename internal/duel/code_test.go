@@ -47,16 +47,16 @@ func TestChangedCode(t *testing.T) {
 		return dir
 	}
 	const same = "\nfunc Same() int { return 1 }\n"
-	old := codeSide{module(map[string]string{
+	old := codeSide{dir: module(map[string]string{
 		"v1/a.go": "package a\n\ntype T struct{ n int }\n\nfunc (t *T) Put(n int) *int {\n\tx := n\n\treturn &x\n}\n" + same + "\nfunc Gone() int { return Same() }\n",
-	}), "example.com/m", "v1"}
-	new := codeSide{module(map[string]string{
+	}), module: "example.com/m", pkg: "v1"}
+	new := codeSide{dir: module(map[string]string{
 		"v2/b.go": "package a\n" + same + "\ntype T struct{ n int }\n\nfunc (t *T) Put(n int) int {\n\tt.n = n\n\treturn n\n}\n",
-	}), "example.com/m", "v2"}
+	}), module: "example.com/m", pkg: "v2"}
 	before := named(t, "example.com/m/v1.(*T).Put.func1 example.com/m/v1/a.go", "example.com/m/v1.Gone example.com/m/v1/a.go",
 		"example.com/m/v1.Same example.com/m/v1/a.go", "runtime.mallocgc runtime/malloc.go")
 	after := named(t, "example.com/m/v2.(*T).Put example.com/m/v2/b.go", "example.com/m/v2.Same example.com/m/v2/b.go")
-	got, err := changedCode(t.Context(), old, new, before, after, nil)
+	got, err := changedCode(t.Context(), old, new, before, after)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/maxrss"
@@ -19,14 +20,71 @@ const (
 	peakMemory  = "max-rss"
 )
 
-// shell returns what runs a command line.
-func shell(line, dir string) *exec.Cmd {
-	cmd := exec.Command("sh", "-c", line)
+// A command is a line for a shell, and what it runs with beside the environment of this process.
+type command struct {
+	line string
+	env  []string
+}
+
+// shell returns what runs a command in a folder.
+func (c command) shell(dir string) *exec.Cmd {
+	cmd := exec.Command("sh", "-c", c.line)
 	if runtime.GOOS == "windows" {
-		cmd = exec.Command("cmd", "/c", line)
+		cmd = exec.Command("cmd", "/c", c.line)
 	}
 	cmd.Dir = dir
+	if len(c.env) > 0 {
+		cmd.Env = append(cmd.Environ(), c.env...)
+	}
 	return cmd
+}
+
+// programWord stands for the program in a command.
+const programWord = "{program}"
+
+// NamesProgram reports whether a command has a place for a program that is to be built.
+func NamesProgram(line string) bool { return strings.Contains(line, programWord) }
+
+// prepareCommands makes commands ready, and builds the program that they name.
+func (d *duel) prepareCommands(ctx context.Context, work string) error {
+	r := &row{commands: &[2]command{{d.opt.Commands[0], d.opt.Old.Env}, {d.opt.Commands[1], d.opt.New.Env}}}
+	r.Name, r.Iters = "command", 1
+	if d.opt.Commands[0] == d.opt.Commands[1] {
+		r.Name = d.opt.Commands[0]
+	}
+	if d.opt.Program != "" {
+		builders, err := d.builders(ctx, work)
+		if err != nil {
+			return err
+		}
+		var progs [2]*program
+		for i, b := range builders {
+			if i == 0 || !d.out.BuiltOnce {
+				d.say("building %s, %s", d.opt.Program, b.side.Name)
+				if progs[i], err = b.program(ctx, d.opt.Program); err != nil {
+					return err
+				}
+			} else {
+				progs[i] = progs[0]
+			}
+			line := &r.commands[i].line
+			*line = strings.ReplaceAll(*line, programWord, quotedFile(progs[i].file))
+		}
+		if progs[0].sum == progs[1].sum && slices.Equal(d.opt.Old.Env, d.opt.New.Env) && d.opt.Commands[0] == d.opt.Commands[1] {
+			d.out.Same = append(d.out.Same, d.opt.Program)
+			return nil
+		}
+	}
+	d.rows = []*row{r}
+	return nil
+}
+
+// quotedFile writes the name of a file for the shell.
+func quotedFile(name string) string {
+	if runtime.GOOS == "windows" {
+		return `"` + name + `"`
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
 // tryCommands runs both commands once to find out whether they share a processor or take turns.
@@ -35,7 +93,7 @@ func (d *duel) tryCommands(ctx context.Context, r *row, cpu int) error {
 	share := canShare
 	var took [2]float64
 	for i, line := range r.commands {
-		results, err := d.together(ctx, cpu, false, []*exec.Cmd{shell(line, d.opt.Old.Dir)}, nil)
+		results, err := d.together(ctx, cpu, false, []*exec.Cmd{line.shell(d.opt.Dir)}, nil)
 		if err != nil {
 			return err
 		}
@@ -60,21 +118,21 @@ func (d *duel) tryCommands(ctx context.Context, r *row, cpu int) error {
 }
 
 // pairOfCommands runs each of two commands once. When one of them fails, wrong says how.
-func (d *duel) pairOfCommands(ctx context.Context, r *row, lines [2]string, lots draw, cpu int) (p recording.DuelPair, wrong string, err error) {
+func (d *duel) pairOfCommands(ctx context.Context, r *row, lines [2]command, lots draw, cpu int) (p recording.DuelPair, wrong string, err error) {
 	first := 0
 	if lots.swapped {
 		first = 1
 	}
 	var results [2]result
 	if r.How == recording.Duet {
-		both, err := d.together(ctx, cpu, true, []*exec.Cmd{shell(lines[first], d.opt.Old.Dir), shell(lines[1-first], d.opt.Old.Dir)}, nil)
+		both, err := d.together(ctx, cpu, true, []*exec.Cmd{lines[first].shell(d.opt.Dir), lines[1-first].shell(d.opt.Dir)}, nil)
 		if err != nil {
 			return p, "", err
 		}
 		results[first], results[1-first] = both[0], both[1]
 	} else {
 		for _, i := range []int{first, 1 - first} {
-			one, err := d.together(ctx, cpu, false, []*exec.Cmd{shell(lines[i], d.opt.Old.Dir)}, nil)
+			one, err := d.together(ctx, cpu, false, []*exec.Cmd{lines[i].shell(d.opt.Dir)}, nil)
 			if err != nil {
 				return p, "", err
 			}

@@ -67,41 +67,41 @@ func changed(text []byte, changes []change) ([]byte, bool) {
 }
 
 // addClock adds to an overlay what makes benchmarks report the CPU time of what they time. It reports whether that could
-// be done: a package testing that is written in another way is left alone.
-func addClock(goroot, work string, overlay gocmd.Overlay) (bool, error) {
+// be done, and whether they can take turns: a package testing that is written in another way is left alone.
+func addClock(goroot, work string, overlay gocmd.Overlay) (clocked, turns bool, err error) {
 	const file = "testing/benchmark.go"
 	text, err := os.ReadFile(filepath.Join(goroot, "src", filepath.FromSlash(file)))
 	if err != nil {
-		return false, fmt.Errorf("reading the standard library: %w", err)
+		return false, false, fmt.Errorf("reading the standard library: %w", err)
 	}
 	text, ok := changed(text, changes)
 	if !ok {
-		return false, nil
+		return false, false, nil
 	}
-	text, turns := changed(text, turnChanges)
+	text, turns = changed(text, turnChanges)
 	add := map[string][]byte{file: text}
 	entries, err := clockFiles.ReadDir("clock")
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	for _, e := range entries {
 		if !turns && strings.Contains(e.Name(), "_turns") {
 			continue
 		}
 		if add["testing/"+strings.TrimSuffix(e.Name(), ".txt")], err = clockFiles.ReadFile("clock/" + e.Name()); err != nil {
-			return false, err
+			return false, false, err
 		}
 	}
 	dir := filepath.Join(work, "clock")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return false, err
+		return false, false, err
 	}
 	for name, text := range add {
 		own := filepath.Join(dir, filepath.Base(name))
 		if err := os.WriteFile(own, text, 0o600); err != nil {
-			return false, err
+			return false, false, err
 		}
 		overlay[filepath.Join(goroot, "src", filepath.FromSlash(name))] = own
 	}
-	return true, nil
+	return true, turns, nil
 }

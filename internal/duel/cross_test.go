@@ -23,7 +23,7 @@ func TestClockElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := addClock(about.GOROOT, work, overlay); !ok || err != nil {
+	if ok, _, err := addClock(about.GOROOT, work, overlay); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	file := filepath.Join(work, "overlay.json")

@@ -17,6 +17,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,6 +33,8 @@ import (
 type Options struct {
 	Old, New Side
 	Commands *[2]string    // of a shell, to be run instead of benchmarks
+	Program  string        // a main package, which is built on both sides for {program} in the commands; "" is none
+	Dir      string        // where commands run
 	Packages []string      // patterns of the go command; nil is ./...
 	Bench    string        // as for go test; "" is all
 	Flags    []string      // for building
@@ -45,6 +48,7 @@ type Options struct {
 	Live     bool          // watch how much of the heap is in use, too
 	Noise    *Noise        // what identical programs differ by here, where that was found out just before; nil is not known
 	Seed     uint64        // of the random order; 0 is any
+	Notes    []string      // about the sides, for the answer
 
 	// Say is told what is going on. It may be nil.
 	Say func(text string)
@@ -97,10 +101,10 @@ type duel struct {
 // A row is one benchmark that both sides have.
 type row struct {
 	recording.DuelBenchmark
-	old, new []*program // by layout
-	commands *[2]string // to be run instead
-	bench    string     // pattern that only it matches
-	was      string     // path of the old package, when that is another one
+	old, new []*program  // by layout
+	commands *[2]command // to be run instead
+	bench    string      // pattern that only it matches
+	was      string      // path of the old package, when that is another one
 	start    [2]time.Duration
 	turns    int  // that both sides take in a run; 0 when they run as the system lets them
 	far      bool // commands: they take turns since they are so far apart
@@ -129,7 +133,7 @@ func Run(ctx context.Context, opt Options) (*recording.Duel, error) {
 	d.courts = courts(d.rand)
 	d.out = &recording.Duel{
 		Old: opt.Old.DuelSide, New: opt.New.DuelSide,
-		Alpha: cmp.Or(opt.Plan.Alpha, stat.DefaultAlpha), Within: opt.Plan.Within,
+		Alpha: cmp.Or(opt.Plan.Alpha, stat.DefaultAlpha), Within: opt.Plan.Within, Notes: slices.Clone(opt.Notes),
 	}
 	if opt.Count {
 		var err error
@@ -274,7 +278,7 @@ func (d *duel) differ(n Noise) error {
 // same runs the old side against itself.
 func (d *duel) same(ctx context.Context, r *row, lots draw, cpu int) (recording.DuelPair, string, error) {
 	if r.commands != nil {
-		return d.pairOfCommands(ctx, r, [2]string{r.commands[0], r.commands[0]}, lots, cpu)
+		return d.pairOfCommands(ctx, r, [2]command{r.commands[0], r.commands[0]}, lots, cpu)
 	}
 	return d.pair(ctx, r, r.old, r.old, lots, cpu)
 }
@@ -399,8 +403,7 @@ func (r *row) values(res *result, side int) (map[string]float64, error) {
 // prepare builds both sides and lists their benchmarks.
 func (d *duel) prepare(ctx context.Context, work string) error {
 	if d.opt.Commands != nil {
-		d.rows = []*row{{commands: d.opt.Commands, DuelBenchmark: recording.DuelBenchmark{Name: "command", Iters: 1}}}
-		return nil
+		return d.prepareCommands(ctx, work)
 	}
 	first, _, _ := strings.Cut(d.opt.Bench, "/")
 	pattern, err := regexp.Compile(first)
@@ -410,25 +413,25 @@ func (d *duel) prepare(ctx context.Context, work string) error {
 	if d.opt.Old.File != "" {
 		return d.programs(ctx)
 	}
+	builders, err := d.builders(ctx, work)
+	if err != nil {
+		return err
+	}
 	var pkgs [2][]*pkg
-	var builders [2]*builder
-	for i, s := range []*Side{&d.opt.Old, &d.opt.New} {
-		if pkgs[i], err = s.packages(ctx, d.opt.Packages, d.opt.Flags, pattern); err != nil {
+	for i, b := range builders {
+		if i == 1 && d.out.BuiltOnce {
+			pkgs[1] = pkgs[0]
+			break
+		}
+		if pkgs[i], err = b.side.packages(ctx, d.opt.Packages, d.opt.Flags, pattern); err != nil {
 			return err
 		}
-		dir := work + string(os.PathSeparator) + []string{"old", "new"}[i]
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return err
-		}
-		if builders[i], err = newBuilder(ctx, s, dir, d.opt.Flags); err != nil {
-			return err
+		// Both are timed in the same way, or what differs would be that.
+		if !builders[1-i].clocked {
+			b.unclock()
 		}
 	}
-	d.out.Old.Go, d.out.New.Go = versionOf(builders[0].about), versionOf(builders[1].about)
-	if d.out.Old.Go != d.out.New.Go {
-		d.out.Notes = append(d.out.Notes, fmt.Sprintf("the old side is built with %s and the new one with %s", d.out.Old.Go, d.out.New.Go))
-	}
-	if !builders[0].clocked || !builders[1].clocked {
+	if !builders[0].clocked {
 		d.out.Notes = append(d.out.Notes, "CPU time is that of whole processes without what starting takes: this version of Go has a package testing that hone does not know")
 	}
 	byKey := make(map[string]*pkg)
@@ -468,13 +471,43 @@ func (d *duel) only(key, side string) {
 	d.rows = append(d.rows, &row{DuelBenchmark: recording.DuelBenchmark{Pkg: key, Name: "*", Only: side}})
 }
 
+// builders makes ready to build both sides: one builder, twice, where they are one program.
+func (d *duel) builders(ctx context.Context, work string) (builders [2]*builder, err error) {
+	d.out.BuiltOnce = d.opt.Old.BuiltAs(&d.opt.New)
+	for i, s := range []*Side{&d.opt.Old, &d.opt.New} {
+		if i == 1 && d.out.BuiltOnce {
+			builders[1] = builders[0]
+			break
+		}
+		dir := filepath.Join(work, []string{"old", "new"}[i])
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return builders, err
+		}
+		if builders[i], err = newBuilder(ctx, s, dir, d.opt.Flags); err != nil {
+			return builders, err
+		}
+	}
+	old, new := versionOf(builders[0].about), versionOf(builders[1].about)
+	d.out.Old.Go, d.out.New.Go = old, new
+	if old != new && !strings.Contains(d.out.Old.Name, old) {
+		d.out.Notes = append(d.out.Notes, fmt.Sprintf("the old side is built with %s and the new one with %s", old, new))
+	}
+	return builders, nil
+}
+
 // buildBoth builds a package on both sides and lists its benchmarks.
 func (d *duel) buildBoth(ctx context.Context, builders [2]*builder, old, new *pkg) error {
 	sides := [2]*Side{&d.opt.Old, &d.opt.New}
 	var progs [2][]*program
 	for i, p := range []*pkg{old, new} {
+		if i == 1 && d.out.BuiltOnce {
+			for _, prog := range progs[0] {
+				progs[1] = append(progs[1], prog.with(sides[1].Env))
+			}
+			break
+		}
 		var tests *pkg
-		if i == 0 && d.opt.NewTests {
+		if i == 0 && d.opt.NewTests && !d.out.BuiltOnce {
 			tests = new
 		}
 		for layout := range max(d.opt.Layouts, 1) {
@@ -487,10 +520,10 @@ func (d *duel) buildBoth(ctx context.Context, builders [2]*builder, old, new *pk
 			if err != nil {
 				return err
 			}
-			progs[i] = append(progs[i], prog)
+			progs[i] = append(progs[i], prog.with(sides[i].Env))
 		}
 	}
-	if slices.EqualFunc(progs[0], progs[1], func(a, b *program) bool { return a.sum == b.sum }) {
+	if slices.EqualFunc(progs[0], progs[1], (*program).same) {
 		d.out.Same = append(d.out.Same, new.ImportPath)
 		return nil
 	}
@@ -508,12 +541,13 @@ func (d *duel) buildBoth(ctx context.Context, builders [2]*builder, old, new *pk
 func (d *duel) programs(ctx context.Context) error {
 	var progs [2]*program
 	for i, s := range []*Side{&d.opt.Old, &d.opt.New} {
-		progs[i] = &program{file: s.File, dir: s.Dir}
+		progs[i] = &program{file: s.File, dir: s.Dir, env: s.Env}
 		if err := progs[i].hash(); err != nil {
 			return err
 		}
 	}
-	if progs[0].sum == progs[1].sum {
+	d.out.BuiltOnce = d.opt.Old.BuiltAs(&d.opt.New)
+	if progs[0].same(progs[1]) {
 		d.out.Same = append(d.out.Same, d.opt.New.Name)
 		return nil
 	}

@@ -159,7 +159,7 @@ func TestClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	overlay := gocmd.Overlay{}
-	if ok, err := addClock(about.GOROOT, t.TempDir(), overlay); !ok || err != nil {
+	if ok, _, err := addClock(about.GOROOT, t.TempDir(), overlay); !ok || err != nil {
 		t.Errorf("%s: %v, %v", about.GOVERSION, ok, err)
 	}
 	if overlay[filepath.Join(about.GOROOT, "src", "testing", "zz_hone_turns.go")] == "" {
@@ -174,7 +174,7 @@ func TestClock(t *testing.T) {
 	os.MkdirAll(filepath.Join(loops, "src", "testing"), 0o755)
 	os.WriteFile(filepath.Join(loops, "src", "testing", "benchmark.go"), bytes.ReplaceAll(text, []byte("\tvar more bool\n"), nil), 0o644)
 	overlay = gocmd.Overlay{}
-	if ok, err := addClock(loops, t.TempDir(), overlay); !ok || err != nil || len(overlay) != 6 {
+	if ok, _, err := addClock(loops, t.TempDir(), overlay); !ok || err != nil || len(overlay) != 6 {
 		t.Errorf("a package that loops in another way: %v, %v, %v", ok, err, overlay)
 	}
 	// Another one is left alone.
@@ -182,7 +182,7 @@ func TestClock(t *testing.T) {
 	os.MkdirAll(filepath.Join(other, "src", "testing"), 0o755)
 	os.WriteFile(filepath.Join(other, "src", "testing", "benchmark.go"), []byte("package testing\n"), 0o644)
 	overlay = gocmd.Overlay{}
-	if ok, err := addClock(other, t.TempDir(), overlay); ok || err != nil || len(overlay) != 0 {
+	if ok, _, err := addClock(other, t.TempDir(), overlay); ok || err != nil || len(overlay) != 0 {
 		t.Errorf("a package that it does not know: %v, %v, %v", ok, err, overlay)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/recording"
@@ -20,9 +21,14 @@ const (
 )
 
 // liveEnv makes a benchmark watch its heap.
-func liveEnv() []string {
-	debug := "gcstoptheworld=1"
-	if more := os.Getenv("GODEBUG"); more != "" {
+func liveEnv(prog *program) []string {
+	debug, more := "gcstoptheworld=1", os.Getenv("GODEBUG")
+	for _, e := range prog.env {
+		if own, ok := strings.CutPrefix(e, "GODEBUG="); ok {
+			more = own
+		}
+	}
+	if more != "" {
 		debug = more + "," + debug
 	}
 	return []string{"HONE_LIVE=1", "GODEBUG=" + debug}
@@ -85,7 +91,7 @@ func (d *duel) watched(ctx context.Context, r *row, lots draw) (p recording.Duel
 
 // watch runs a benchmark n times, and says how much was alive at most, and how often that was looked at.
 func (d *duel) watch(ctx context.Context, r *row, prog *program, n int) (alive, looks float64, wrong, err error) {
-	results, err := d.do(ctx, run{prog: prog, bench: r.bench, time: fmt.Sprintf("%dx", n), env: liveEnv()})
+	results, err := d.do(ctx, run{prog: prog, bench: r.bench, time: fmt.Sprintf("%dx", n), env: liveEnv(prog)})
 	if err != nil {
 		return 0, 0, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hone-perf/hone/internal/bench"
@@ -72,7 +73,7 @@ func (d *duel) do(ctx context.Context, runs ...run) ([]result, error) {
 		line := slices.Concat(run.under, []string{run.prog.file}, args, run.args)
 		cmd := exec.Command(line[0], line[1:]...)
 		cmd.Dir = run.prog.dir
-		cmd.Env = append(append(os.Environ(), "PWD="+run.prog.dir), run.env...)
+		cmd.Env = slices.Concat(os.Environ(), []string{"PWD=" + run.prog.dir}, run.prog.env, run.env)
 		if run.alone {
 			cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
 		}
@@ -148,6 +149,9 @@ func (d *duel) together(ctx context.Context, cpu int, alone bool, cmds []*exec.C
 		steps.started()
 	}
 	if err != nil {
+		if errors.Is(err, syscall.ENOEXEC) {
+			return nil, errors.New("a program that was built does not run on this machine: it is for another architecture")
+		}
 		return nil, fmt.Errorf("running a program: %w", err)
 	}
 	stop := context.AfterFunc(limited, func() {

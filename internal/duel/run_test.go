@@ -16,7 +16,7 @@ func TestLeftBehind(t *testing.T) {
 		line string
 		ok   bool
 	}{{"sleep 8 & echo done", true}, {"echo done; exit 3", false}} {
-		results, err := new(duel).together(t.Context(), 0, false, []*exec.Cmd{shell(tt.line, t.TempDir())}, nil)
+		results, err := new(duel).together(t.Context(), 0, false, []*exec.Cmd{command{line: tt.line}.shell(t.TempDir())}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

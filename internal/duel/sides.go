@@ -20,6 +20,12 @@ type Side struct {
 	recording.DuelSide
 	Dir  string // where its packages are named, and the go command runs
 	File string // the test program; "" when it is to be built
+
+	// Options.Set sets what follows. The zero value of each is what is in use now.
+	Tool     string   // the go command that builds it
+	BuildEnv []string // environment of that
+	Flags    []string // for building, behind those for both sides
+	Env      []string // NAME=value for its runs, beside the environment of this process
 }
 
 // ErrNoRepository is that versions were named outside of a git repository.

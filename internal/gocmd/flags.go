@@ -22,7 +22,7 @@ func (c Command) WithFlags(ctx context.Context, flags []string) (Command, About,
 	if err != nil {
 		return c, about, err
 	}
-	all := quotedFields(about.GOFLAGS)
+	all := Fields(about.GOFLAGS)
 	before := len(all)
 	all = append(all, flags...)
 	moved := false
@@ -49,7 +49,7 @@ func (c Command) WithFlags(ctx context.Context, flags []string) (Command, About,
 func Loading(env []string) (without, flags []string) {
 	for _, v := range Environ(env) {
 		if goflags, ok := strings.CutPrefix(v, "GOFLAGS="); ok {
-			flags = quotedFields(goflags) // the last one counts
+			flags = Fields(goflags) // the last one counts
 			continue
 		}
 		without = append(without, v)
@@ -90,7 +90,7 @@ func quotedField(s string) (string, error) {
 
 // Names reports which of the flags that are named reach a command, by itself or in GOFLAGS; "" is none.
 func (a About) Names(names ...string) string {
-	for _, f := range quotedFields(a.GOFLAGS) {
+	for _, f := range Fields(a.GOFLAGS) {
 		name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
 		if slices.Contains(names, name) {
 			return "-" + name

@@ -26,7 +26,7 @@ func TestWithFlags(t *testing.T) {
 		"-modfile=" + filepath.Join(dir, "other.mod"), "-ldflags=-X main.a=b c", "-pgo=auto", "-tags=x,y", `-gcflags=-d "it"`,
 		"-overlay=" + filepath.Join(dir, "o.json"), "-pgo=" + filepath.Join(dir, "cpu.pprof"),
 	}
-	if got := quotedFields(about.GOFLAGS); !slices.Equal(got, want) {
+	if got := Fields(about.GOFLAGS); !slices.Equal(got, want) {
 		t.Errorf("GOFLAGS is %q, want %q", got, want)
 	}
 	if !slices.Contains(c.Env, "GOFLAGS="+about.GOFLAGS) {

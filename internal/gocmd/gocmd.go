@@ -148,7 +148,7 @@ func SplitFlags(goflags string, flags []string) (rest []string, overlay, ldflags
 		}
 		return true
 	}
-	for _, f := range quotedFields(goflags) {
+	for _, f := range Fields(goflags) {
 		take(f)
 	}
 	for _, f := range flags {
@@ -159,8 +159,8 @@ func SplitFlags(goflags string, flags []string) (rest []string, overlay, ldflags
 	return rest, overlay, ldflags
 }
 
-// quotedFields splits as the go command does with GOFLAGS: at blanks, but not between quotes around a whole word.
-func quotedFields(s string) []string {
+// Fields splits as the go command does with GOFLAGS: at blanks, but not between quotes around a whole word.
+func Fields(s string) []string {
 	var out []string
 	for {
 		s = strings.TrimLeft(s, " \t\n\r")

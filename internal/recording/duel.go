@@ -18,10 +18,11 @@ import (
 type Duel struct {
 	Old        DuelSide        `json:"old"`
 	New        DuelSide        `json:"new"`
-	Alpha      float64         `json:"alpha"`               // chance of a false call in a row
-	Within     float64         `json:"within"`              // a change below this share counts as none
-	Spread     float64         `json:"spread,omitempty"`    // of the logarithm of the ratio of identical programs
-	SpreadOf   int             `json:"spread_of,omitempty"` // pairs
+	Alpha      float64         `json:"alpha"`                // chance of a false call in a row
+	Within     float64         `json:"within"`               // a change below this share counts as none
+	Spread     float64         `json:"spread,omitempty"`     // of the logarithm of the ratio of identical programs
+	SpreadOf   int             `json:"spread_of,omitempty"`  // pairs
+	BuiltOnce  bool            `json:"built_once,omitempty"` // both sides are one program, which runs with other settings
 	Benchmarks []DuelBenchmark `json:"benchmarks"`
 	Why        []DuelWhy       `json:"why,omitempty"`
 	Better     map[string]int  `json:"better,omitempty"` // of units, where benchmarks said it: 1 when more is better, -1 when less
@@ -35,6 +36,10 @@ type DuelSide struct {
 	Rev   string `json:"rev,omitempty"`   // commit
 	Dirty bool   `json:"dirty,omitempty"` // and with changes that are in none
 	Go    string `json:"go,omitempty"`    // version of Go
+
+	// What it was built and run with, as far as that was set for the comparison, and without values that look like secrets.
+	Env   []string `json:"env,omitempty"`   // NAME=value
+	Flags []string `json:"flags,omitempty"` // for building
 }
 
 // How a benchmark was run.

@@ -15,6 +15,7 @@ type Compare struct {
 	Paired     bool            `json:"paired"`                // old and new ran side by side
 	Alpha      float64         `json:"alpha"`                 // chance of a false call in a row
 	Within     float64         `json:"within"`                // a change below this share counts as none
+	BuiltOnce  bool            `json:"built_once,omitempty"`  // both sides are one program, which ran with other settings
 	Noise      float64         `json:"noise,omitempty"`       // by how much pairs of identical programs differ, as a share
 	NoisePairs int             `json:"noise_pairs,omitempty"` // of them
 	Rows       []CompareRow    `json:"rows"`
@@ -30,9 +31,12 @@ type Compare struct {
 
 // A CompareSide is a version.
 type CompareSide struct {
-	Name  string `json:"name"`
-	Rev   string `json:"rev,omitempty"`
-	Dirty bool   `json:"dirty,omitempty"`
+	Name  string   `json:"name"`
+	Rev   string   `json:"rev,omitempty"`
+	Dirty bool     `json:"dirty,omitempty"`
+	Go    string   `json:"go,omitempty"`    // version that built it
+	Env   []string `json:"env,omitempty"`   // what was set for the comparison, NAME=value
+	Flags []string `json:"flags,omitempty"` // of the build that were set for the comparison
 }
 
 // Verdicts of a CompareRow. Better and Worse are of time, memory and whatever else is known to be good or bad.
@@ -213,6 +217,13 @@ func (c *Compare) heading() []Phrase {
 	lines := []Phrase{first}
 	if len(c.Rows) > 0 && !c.several() && c.Rows[0].Pkg != "" {
 		lines = append(lines, Phrase{"package " + c.Rows[0].Pkg})
+	}
+	if c.BuiltOnce {
+		line := Phrase{"both sides are one program"}
+		if c.New.Go != "" {
+			line = append(line, ", built once with ", c.New.Go)
+		}
+		lines = append(lines, line)
 	}
 	if !c.Paired && slices.ContainsFunc(c.Rows, func(r CompareRow) bool { return !r.Exact }) {
 		lines = append(lines, Phrase{fmt.Sprintf("old and new are medians, and change is the middle of the ratios of each new value to each old one; changes below %.3g%% count as none", 100*c.Within)})

@@ -33,7 +33,7 @@ func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 	d := in[0].Duel
 	out := &report.Compare{
 		Old: sideOf(d.Old), New: sideOf(d.New), Paired: true,
-		Alpha: d.Alpha, Within: cmp.Or(d.Within, stat.DefaultWithin),
+		Alpha: d.Alpha, Within: cmp.Or(d.Within, stat.DefaultWithin), BuiltOnce: d.BuiltOnce,
 		Noise: math.Expm1(d.Spread), NoisePairs: d.SpreadOf,
 		Rows: []report.CompareRow{}, Identical: d.Same, Notes: slices.Clone(d.Notes),
 	}
@@ -101,7 +101,7 @@ func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 }
 
 func sideOf(s recording.DuelSide) report.CompareSide {
-	return report.CompareSide{Name: s.Name, Rev: s.Rev, Dirty: s.Dirty}
+	return report.CompareSide{Name: s.Name, Rev: s.Rev, Dirty: s.Dirty, Go: s.Go, Env: s.Env, Flags: s.Flags}
 }
 
 // list names the first few.

@@ -253,6 +253,9 @@ export interface CompareSide {
   name: string;
   rev?: string;
   dirty?: boolean;
+  go?: string;
+  env?: string[];
+  flags?: string[];
 }
 
 export interface Compare {
@@ -261,6 +264,7 @@ export interface Compare {
   paired: boolean;
   alpha: number;
   within: number;
+  built_once?: boolean;
   noise?: number;
   noise_pairs?: number;
   rows: CompareRow[];
