@@ -43,9 +43,11 @@ func scripts(t *testing.T, dir, toolchain string) testscript.Params {
 		Setup: func(env *testscript.Env) error {
 			env.Vars = append(env.Vars,
 				"TZ=UTC", "LC_ALL=C.UTF-8", "GOCACHE="+cache, "GOTOOLCHAIN="+toolchain, "GOFLAGS=",
-				"PPROF_TMPDIR="+env.WorkDir, "PPROF_BINARY_PATH="+env.WorkDir)
+				"PPROF_TMPDIR="+env.WorkDir, "PPROF_BINARY_PATH="+env.WorkDir,
+				"TOOLCHAINS="+modules) // where the go command keeps those that it fetched
 			if toolchain != "local" {
-				env.Vars = append(env.Vars, "GOMODCACHE="+modules) // where the toolchain is
+				before := (slices.Index(toolchains, toolchain) + len(toolchains) - 1) % len(toolchains)
+				env.Vars = append(env.Vars, "GOMODCACHE="+modules, "OTHERGO="+toolchains[before])
 			}
 			return nil
 		},

@@ -376,30 +376,45 @@ func shareOf(s string) (float64, error) {
 
 // sidesOf finds out what is to be compared with what, and with which settings. done is to be called in any case.
 func sidesOf(cmd *cobra.Command, sys *System, opt *duel.Options, args []string, settings [2]duel.Settings) (done func(), err error) {
-	ctx := cmd.Context()
 	set := settings[0].IsSet() || settings[1].IsSet()
-	named := true
-	if opt.Commands != nil && !duel.NamesProgram(opt.Commands[0]+opt.Commands[1]) {
-		done = func() {}
-		if len(args) > 0 || len(opt.Flags) > 0 {
-			return done, usagef("{program} in a command stands for a package that is built", "--cmd compares commands and takes nothing else; got %s", strings.Join(append(opt.Flags, args...), " "))
-		}
-		opt.Old.Dir, opt.New.Dir = sys.Dir, sys.Dir
-		opt.Old.Name, opt.New.Name = opt.Commands[0], opt.Commands[1]
-		named = opt.Commands[0] != opt.Commands[1]
-	} else if named, done, err = sourcesOf(ctx, sys, opt, args, set); err != nil {
+	named, done, err := commandsOf(cmd.Context(), sys, opt, args, set)
+	if err != nil || !set {
 		return done, err
 	}
-	if opt.Commands != nil && duel.NamesProgram(opt.Commands[0]+opt.Commands[1]) {
-		if len(opt.Packages) != 1 || opt.Old.File != "" {
-			return done, usagef("for example: hone compare --cmd '{program} -n 100' main..HEAD ./cmd/app", "{program} stands for one package, which comes behind; got %d", len(opt.Packages))
+	return done, opt.Set(cmd.Context(), settings[0], settings[1], named)
+}
+
+// commandsOf is sourcesOf, where there may be commands: then sources are for the program in them, and none where they have no place for one.
+func commandsOf(ctx context.Context, sys *System, opt *duel.Options, args []string, set bool) (named bool, done func(), err error) {
+	if opt.Commands == nil {
+		return sourcesOf(ctx, sys, opt, args, set)
+	}
+	lines := *opt.Commands
+	two := lines[0] != lines[1]
+	if !duel.NamesProgram(lines[0] + lines[1]) {
+		if len(args) > 0 || len(opt.Flags) > 0 {
+			return two, func() {}, usagef("{program} in a command stands for a package that is built", "--cmd compares commands and takes nothing else; got %s", strings.Join(append(opt.Flags, args...), " "))
 		}
-		opt.Program = opt.Packages[0]
+		opt.Old.Dir, opt.New.Dir = sys.Dir, sys.Dir
+		opt.Old.Name, opt.New.Name = lines[0], lines[1]
+		return two, func() {}, nil
 	}
-	if !set {
-		return done, nil
+	if named, done, err = sourcesOf(ctx, sys, opt, args, set || two); err != nil {
+		return named, done, err
 	}
-	return done, opt.Set(ctx, settings[0], settings[1], named)
+	if len(opt.Packages) != 1 || opt.Old.File != "" {
+		return named, done, usagef("for example: hone compare --cmd '{program} -n 100' main..HEAD ./cmd/app", "{program} stands for one package, which comes behind; got %d", len(opt.Packages))
+	}
+	opt.Program = opt.Packages[0]
+	if two {
+		for i, s := range []*duel.Side{&opt.Old, &opt.New} {
+			if named {
+				s.Name += ": "
+			}
+			s.Name += lines[i]
+		}
+	}
+	return named || two, done, nil
 }
 
 // sourcesOf finds out which sources, or programs, are to be compared. With settings those may be the same on both sides, which then have no names.

@@ -161,8 +161,15 @@ func newBuilder(ctx context.Context, s *Side, work string, flags []string) (*bui
 	return b, err
 }
 
-// unclock has programs built without a clock.
-func (b *builder) unclock() { b.overlay, b.clocked, b.turns = b.own, false, false }
+// alike makes two builders build programs that are timed in the same way, or what differs would be that, too.
+func alike(a, b *builder) {
+	if !a.clocked || !b.clocked {
+		for _, b := range []*builder{a, b} {
+			b.overlay, b.clocked, b.turns = b.own, false, false
+		}
+	}
+	a.turns, b.turns = a.turns && b.turns, a.turns && b.turns
+}
 
 // build builds the tests of a package; with tests, those of that package instead of its own.
 func (b *builder) build(ctx context.Context, p, tests *pkg, layout int) (*program, error) {

@@ -56,11 +56,13 @@ type codeKey struct{ dir, name string }
 // changedCode says how the code of the functions in the profiles of two versions differs: those of the module, whose source
 // or of which what the compiler says is another. Those that matter most come first.
 func changedCode(ctx context.Context, old, new codeSide, before, after *profile.Profile) ([]recording.DuelCode, error) {
-	was, err := old.declared(ctx, before)
+	// A function that a profile has no sample of is there all the same.
+	oldNames, newNames := old.names(before), new.names(after)
+	was, err := old.declared(ctx, oldNames, newNames)
 	if err != nil {
 		return nil, err
 	}
-	is, err := new.declared(ctx, after)
+	is, err := new.declared(ctx, newNames, oldNames)
 	if err != nil {
 		return nil, err
 	}
@@ -183,6 +185,14 @@ func (s codeSide) folder(dir string) string {
 	return "/" + dir
 }
 
+// dirOf returns the folder of a function in the module.
+func (s codeSide) dirOf(k codeKey) string {
+	if dir, ok := strings.CutPrefix(k.dir, "/"); ok {
+		return dir
+	}
+	return s.pkg
+}
+
 // weigh adds up what functions of the module cost with what they call.
 func (s codeSide) weigh(p *profile.Profile, weight map[codeKey]int64) {
 	if len(p.SampleTypes) == 0 {
@@ -204,10 +214,9 @@ func (s codeSide) weigh(p *profile.Profile, weight map[codeKey]int64) {
 	}
 }
 
-// declared finds the functions of the module that a profile names.
-func (s codeSide) declared(ctx context.Context, p *profile.Profile) (map[codeKey]*declared, error) {
+// names returns the functions of the module that a profile has, as it calls them.
+func (s codeSide) names(p *profile.Profile) map[codeKey]string {
 	names := make(map[codeKey]string)
-	dirs := make(map[string]bool)
 	for i := range p.Functions {
 		fn := &p.Functions[i]
 		k, ok := s.key(fn)
@@ -216,8 +225,17 @@ func (s codeSide) declared(ctx context.Context, p *profile.Profile) (map[codeKey
 		}
 		pkg, _, _ := strings.Cut(strings.TrimPrefix(fn.Name, path.Dir(fn.Name)+"/"), ".")
 		names[k] = path.Join(path.Dir(fn.Name), pkg) + "." + k.name
-		file, _ := s.place(fn.File)
-		dirs[path.Dir(file)] = true
+	}
+	return names
+}
+
+// declared finds the functions that the profile of this side names, and those that only the profile of the other side names.
+func (s codeSide) declared(ctx context.Context, own, others map[codeKey]string) (map[codeKey]*declared, error) {
+	dirs := make(map[string]bool)
+	for _, names := range []map[codeKey]string{own, others} {
+		for k := range names {
+			dirs[s.dirOf(k)] = true
+		}
 	}
 	out := make(map[codeKey]*declared)
 	var patterns []string
@@ -227,11 +245,13 @@ func (s codeSide) declared(ctx context.Context, p *profile.Profile) (map[codeKey
 			return nil, err
 		}
 		for k, d := range found {
-			if d.name = names[k]; d.name != "" {
+			if d.name = cmp.Or(own[k], others[k]); d.name != "" {
 				out[k] = d
 			}
 		}
-		patterns = append(patterns, "./"+dir)
+		if len(found) > 0 {
+			patterns = append(patterns, "./"+dir)
+		}
 	}
 	slices.Sort(patterns)
 	if len(patterns) == 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
 )
 
 // named returns a profile with a sample in each of some functions: name file.
@@ -62,6 +63,16 @@ func TestChangedCode(t *testing.T) {
 	}
 	if len(got) != 2 {
 		t.Fatalf("%d functions were changed, want 2: %+v", len(got), got)
+	}
+	// That chance takes a sample of a function on one side only is no change of its code.
+	for _, seen := range [][2]*profile.Profile{{before, named(t, "example.com/m/v2.(*T).Put example.com/m/v2/b.go")}, {named(t, "example.com/m/v1.Gone example.com/m/v1/a.go"), after}} {
+		again, err := changedCode(t.Context(), old, new, seen[0], seen[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(again) != 2 || slices.ContainsFunc(again, func(c recording.DuelCode) bool { return strings.HasSuffix(c.Function, ".Same") }) {
+			t.Errorf("these were changed: %+v", again)
+		}
 	}
 	put, gone := got[0], got[1]
 	if put.Function != "example.com/m/v2.(*T).Put" || !slices.Contains(put.Lost, "moved to heap: x") || len(put.Gained) > 0 {

@@ -426,10 +426,6 @@ func (d *duel) prepare(ctx context.Context, work string) error {
 		if pkgs[i], err = b.side.packages(ctx, d.opt.Packages, d.opt.Flags, pattern); err != nil {
 			return err
 		}
-		// Both are timed in the same way, or what differs would be that.
-		if !builders[1-i].clocked {
-			b.unclock()
-		}
 	}
 	if !builders[0].clocked {
 		d.out.Notes = append(d.out.Notes, "CPU time is that of whole processes without what starting takes: this version of Go has a package testing that hone does not know")
@@ -487,6 +483,7 @@ func (d *duel) builders(ctx context.Context, work string) (builders [2]*builder,
 			return builders, err
 		}
 	}
+	alike(builders[0], builders[1])
 	old, new := versionOf(builders[0].about), versionOf(builders[1].about)
 	d.out.Old.Go, d.out.New.Go = old, new
 	if old != new && !strings.Contains(d.out.Old.Name, old) {

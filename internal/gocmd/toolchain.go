@@ -119,7 +119,7 @@ func (c Command) Environ() []string {
 
 // goAt returns the go command at a path, or with a name in the PATH.
 func goAt(dir, name string) (string, error) {
-	if !strings.ContainsAny(name, `/\`) {
+	if !strings.ContainsAny(name, `/\`) && name != "." && name != ".." {
 		file, err := exec.LookPath(name)
 		if err != nil {
 			return "", &ToolchainError{name, "it is no version of Go, and there is no such command", false}

@@ -1,0 +1,26 @@
+package cli
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestCommandLinesAreKeptWithoutSecrets holds that a recording keeps the command line of a comparison without values that look like secrets.
+func TestCommandLinesAreKeptWithoutSecrets(t *testing.T) {
+	got := passable([]string{"compare", "--new-env", "TOKEN=abc", "--old-env=GOGC=200", "--new-flags", "-ldflags=-X main.k=abc", "--old-flags=-X a.b=c", "./...", "--new-env"})
+	want := []string{"compare", "--new-env", "TOKEN=(hidden)", "--old-env=GOGC=200", "--new-flags", "-ldflags=-X main.k=(hidden)", "--old-flags=-X a.b=(hidden)", "./...", "--new-env"}
+	if !slices.Equal(got, want) {
+		t.Errorf("passable gives %q; want %q", got, want)
+	}
+}
+
+// TestFlagsOfASide holds that flags of go build behind --old-flags and --new-flags are the value of those, and others are for both sides.
+func TestFlagsOfASide(t *testing.T) {
+	own, build, test := splitGoFlags([]string{"--old-flags", "-pgo=off", "-tags=x", "--new-flags=-race", "-bench=.", "./..."})
+	if want := []string{"--old-flags", "-pgo=off", "--new-flags=-race", "./..."}; !slices.Equal(own, want) {
+		t.Errorf("flags of hone: %q; want %q", own, want)
+	}
+	if !slices.Equal(build, []string{"-tags=x"}) || !slices.Equal(test, []string{"-test.bench=."}) {
+		t.Errorf("flags of go build: %q, of go test: %q", build, test)
+	}
+}
