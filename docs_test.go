@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,7 +27,8 @@ import (
 // are of one run, and … stands for any text, or on a line of its own for any lines.
 //
 // The commands of a page run one after the other in a folder with the profiles and benchmarks of testdata/tour, shown as /src/shop; a
-// server that offers one of them, and has a page /search, stands in for localhost:6060. The practice programs are in examples/, and cd goes there.
+// server that offers one of them, and has a page /search, stands in for localhost:6060. The practice programs are in examples/, and cd goes there;
+// cd hone goes to the sources of hone.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("*.md")
@@ -149,7 +151,7 @@ func like(example, output string) error {
 // A tour is the place where the commands of a page run.
 type tour struct {
 	dir    string
-	at     string // folder, below dir
+	at     string // folder; "" is dir
 	self   string
 	server string
 }
@@ -200,12 +202,19 @@ func newTour(t *testing.T) *tour {
 
 // run runs a command line and returns what it prints.
 func (tr *tour) run(t *testing.T, line string) string {
+	checkout, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
 	words, err := shellWords(strings.ReplaceAll(line, "localhost:6060", tr.server))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if words[0] == "cd" && len(words) == 2 {
-		tr.at = words[1]
+		tr.at = filepath.Join(tr.dir, filepath.FromSlash(words[1]))
+		if words[1] == "hone" {
+			tr.at = checkout
+		}
 		return ""
 	}
 	if len(words) > 1 && words[1] == "race" {
@@ -217,7 +226,7 @@ func (tr *tour) run(t *testing.T, line string) string {
 		t.Fatalf("%s: only hone can be run in a console block", line)
 	}
 	cmd := exec.Command(tr.self, words[1:]...)
-	cmd.Dir = filepath.Join(tr.dir, filepath.FromSlash(tr.at))
+	cmd.Dir = cmp.Or(tr.at, tr.dir)
 	cmd.Env = append(os.Environ(), "HONE_TEST_EXEC=1", "TZ=UTC", "LC_ALL=C.UTF-8", "NO_COLOR=1",
 		"PPROF_TMPDIR="+filepath.Join(tr.dir, "pprof"))
 	var out bytes.Buffer
@@ -229,7 +238,7 @@ func (tr *tour) run(t *testing.T, line string) string {
 		t.Errorf("%s: %v\n%s", line, err, out.Bytes())
 	}
 	said := progress().ReplaceAllString(out.String(), "")
-	return strings.NewReplacer(tr.server, "localhost:6060", tr.dir, "/src/shop").Replace(said)
+	return strings.NewReplacer(tr.server, "localhost:6060", tr.dir, "/src/shop", checkout, "/src/hone").Replace(said)
 }
 
 // progress matches what hone says every ten seconds that it is still at work with.

@@ -33,6 +33,12 @@ either it is where your branch left the main one against the working tree. Two f
 or two test programs (go test -c), do as well. Packages come behind; ./... when there
 are none. -bench and the flags of go build are as for the go command.
 
+--old-go, --old-env and --old-flags, and the same with new, say what a side is built and
+run with: another version of Go, environment variables, flags of go build. Without A..B
+both sides are then the working tree; what is set for one side only is for the other as
+it is now. Sides that differ by nothing but variables that count in a run, such as GOGC,
+are built once. In --cmd, {program} stands for a main package, which comes behind.
+
 Both versions of a benchmark run at the same time on one processor and are compared by
 CPU time, so that whatever else the machine does hits both alike. Those that use several
 processors, or wait, or are more than three times apart, take turns. It goes on until each
@@ -53,6 +59,9 @@ const compareExamples = `  hone compare
   hone compare old.test new.test
   hone compare old.txt new.txt    # files of benchmark lines
   hone compare --cmd './old <in' --cmd './new <in'
+  hone compare --old-go 1.26.5 --new-go 1.27.3 ./...
+  hone compare --new-env GOGC=200 --new-env GOMEMLIMIT=1GiB ./codec
+  hone compare --cmd '{program} -n 100' --new-flags -pgo=off ./cmd/app
   hone compare --load '127.0.0.1:{port}/ -c 8 -t 3s' main..HEAD ./cmd/server -- -addr 127.0.0.1:{port}
   hone compare before.hone after.hone    # load runs
   hone compare -o change.hone     # and then: hone compare change.hone`
@@ -97,7 +106,7 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 	flags.BoolVar(&f.newTests, "new-tests", false, "run the benchmarks of the new side on both, so that new ones have something to compare with")
 	flags.StringVar(&f.gate, "gate", "", "exit with 3 when something is worse; `WHAT` is worse, or undecided to exit with 4 when a row is")
 	flags.Lookup("gate").NoOptDefVal = "worse"
-	flags.StringArrayVar(&f.commands, "cmd", nil, "compare two `COMMAND`s of a shell instead; given twice, the old one first")
+	flags.StringArrayVar(&f.commands, "cmd", nil, "compare two `COMMAND`s of a shell instead; given twice, the old one first, or once where settings or {program} make two of it")
 	flags.StringVar(&f.load, "load", "", "compare two versions of a server, under a load: `WORDS` are those of hone load, and arguments of the server come behind --")
 	flags.BoolVar(&f.count, "count", false, "count instructions, too, under valgrind: their number hardly depends on what else the machine does")
 	flags.BoolVar(&f.live, "live", false, "watch the heap, too, in runs of their own: the most of it that is in use at a time")

@@ -24,8 +24,8 @@ func duel(t *testing.T) (of *recording.Recording, why []*recording.Recording) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	d := &recording.Duel{
-		Old: recording.DuelSide{Name: "main", Rev: "0123456789abcdef"}, New: recording.DuelSide{Name: "working tree", Rev: "f00", Dirty: true},
-		Alpha: 0.01, Within: 0.01, Spread: 0.01, SpreadOf: 12, Same: []string{"example.com/same"},
+		Old: recording.DuelSide{Name: "main", Rev: "0123456789abcdef"}, New: recording.DuelSide{Name: "working tree", Rev: "f00", Dirty: true, Go: "go1.26.5"},
+		BuiltOnce: true, Alpha: 0.01, Within: 0.01, Spread: 0.01, SpreadOf: 12, Same: []string{"example.com/same"},
 	}
 	size := 0.37
 	for i, ratio := range []float64{1, 1.004, 1.03, 0.97, 0.5, 0.033, 12.4, 1.5, 1000} {
@@ -97,6 +97,9 @@ func TestPageCompare(t *testing.T) {
 	want, err := view.Compare([]*recording.Recording{rec}, query.Query{View: "compare"})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if head := eval[string](p, `document.querySelector(".big").parentElement.innerText`); !strings.Contains(head, "both sides are one program, built once with go1.26.5") {
+		t.Errorf("the page does not say what both sides are:\n%s", head)
 	}
 	got := eval[[]string](p, pageTables)
 	shown := tablesOf(t, want)

@@ -34,6 +34,7 @@ export function CompareView() {
         <p class="quiet">
           new: <Side side={data.new} /> · old: <Side side={data.old} />
         </p>
+        {data.built_once && <p class="quiet">both sides are one program{data.new.go && `, built once with ${data.new.go}`}</p>}
         {data.paired && (data.noise_pairs ?? 0) > 0 && (
           <p class="quiet">
             single runs of the same program differ by {(100 * data.noise!).toFixed(1)}% here ({data.noise_pairs} pairs); many pairs together show changes down
