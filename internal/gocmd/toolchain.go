@@ -198,7 +198,7 @@ func Refused(err error, goVersion string) error {
 	}
 	if file, rest, ok := strings.Cut(line, " requires go >= "); ok {
 		want, _, _ := strings.Cut(rest, " ")
-		return &TooOldError{goVersion, strings.TrimPrefix(file, "module "), want}
+		return &TooOldError{goVersion, strings.TrimPrefix(file, "module "), strings.TrimRight(want, ",")}
 	}
 	return errors.New(line)
 }
