@@ -427,9 +427,6 @@ func (d *duel) prepare(ctx context.Context, work string) error {
 			return err
 		}
 	}
-	if !builders[0].clocked {
-		d.out.Notes = append(d.out.Notes, "CPU time is that of whole processes without what starting takes: this version of Go has a package testing that hone does not know")
-	}
 	byKey := make(map[string]*pkg)
 	for _, p := range pkgs[1] {
 		byKey[p.key] = p
@@ -481,6 +478,11 @@ func (d *duel) builders(ctx context.Context, work string) (builders [2]*builder,
 		}
 		if builders[i], err = newBuilder(ctx, s, dir, d.opt.Flags); err != nil {
 			return builders, err
+		}
+	}
+	for _, b := range builders {
+		if !b.clocked && d.opt.Commands == nil {
+			d.note("CPU time is that of whole processes without what starting takes: %s has a package testing that hone does not know", versionOf(b.about))
 		}
 	}
 	alike(builders[0], builders[1])
