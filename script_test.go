@@ -95,7 +95,10 @@ func scripts(t *testing.T, dir, toolchain string) testscript.Params {
 				if len(args) != 2 {
 					ts.Fatalf("usage: pack FOLDER FILE")
 				}
-				ts.Check(recording.Pack(ts.MkAbs(args[0]), ts.MkAbs(args[1])))
+				rec, err := recording.Open(ts.MkAbs(args[0]))
+				ts.Check(err)
+				_, err = recording.Pack(ts.MkAbs(args[0]), ts.MkAbs(args[1]), rec.Manifest)
+				ts.Check(err)
 			},
 		},
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/secret"
 	"github.com/hone-perf/hone/internal/source"
 )
 
@@ -55,7 +56,7 @@ func Fetch(ctx context.Context, opt Options, from Server) (*Recorded, error) {
 		f.For = longest
 	}
 	f.manifest.How, f.manifest.Target, f.manifest.Dir = recording.Fetched, from.Target, opt.Dir
-	f.say("looking for profiles at " + from.Target)
+	f.say("looking for profiles at " + f.asked())
 	kinds, err := f.find(ctx)
 	if err != nil {
 		return nil, err
@@ -90,15 +91,18 @@ func Fetch(ctx context.Context, opt Options, from Server) (*Recorded, error) {
 			}
 			rec.Close()
 			f.discard()
-			return nil, fmt.Errorf("%s: %w", f.base, why)
+			return nil, fmt.Errorf("%s: %w", f.base.Redacted(), why)
 		}
 		f.manifest.Program = programOf(rec)
 		f.keepSources(rec, nil)
 	}
 	out, err := f.pack()
-	out.Name = from.Target
+	out.Name = f.asked()
 	return out, errors.Join(whileErr, err)
 }
+
+// asked is how the server is called to the user, whose terminal may be that of a build that everybody can look at.
+func (f *fetched) asked() string { return new(secret.Hider).URL(f.Server.Target) }
 
 const shortPatience = 15 * time.Second
 
@@ -125,7 +129,7 @@ func (f *fetched) find(ctx context.Context) ([]string, error) {
 	}
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("%s is no address of a server", f.Target)
+		return nil, fmt.Errorf("%s is no address of a server", f.asked())
 	}
 	u.RawQuery, u.Fragment = "", ""
 	if before, _, ok := strings.Cut(u.Path, "/debug/pprof"); ok {
@@ -142,7 +146,7 @@ func (f *fetched) find(ctx context.Context) ([]string, error) {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.Is(err, syscall.ECONNREFUSED):
-			return nil, fmt.Errorf("%s: nobody listens there: %w", f.Target, syscall.ECONNREFUSED)
+			return nil, fmt.Errorf("%s: nobody listens there: %w", f.asked(), syscall.ECONNREFUSED)
 		case err == nil:
 			if kinds := kindsIn(index); len(kinds) > 0 {
 				return kinds, nil
@@ -162,9 +166,9 @@ func (f *fetched) find(ctx context.Context) ([]string, error) {
 		}
 	}
 	if last != nil {
-		return nil, fmt.Errorf("%s: %w: %v", f.Target, ErrNoProfiles, last)
+		return nil, fmt.Errorf("%s: %w: %v", f.asked(), ErrNoProfiles, last)
 	}
-	return nil, fmt.Errorf("%s: %w", f.Target, ErrNoProfiles)
+	return nil, fmt.Errorf("%s: %w", f.asked(), ErrNoProfiles)
 }
 
 // snapshots are the kinds of profiles that a server gives at once.

@@ -32,6 +32,8 @@ type Options struct {
 	Program Program  // with Build, Args are the arguments alone
 	Flags   []string // as the user gave them; only kept
 
+	KeepSecrets bool // keep what looks like a password, a key or a token, in place of …
+
 	For   time.Duration // after which the program is asked to end; 0 is never
 	Every time.Duration // between two heap profiles; 0 is five seconds
 	Trace bool          // write an execution trace, too
@@ -70,6 +72,7 @@ type Recorded struct {
 	File     string // where the recording is: one file, or the folder when no file could be made of it
 	Bytes    int64
 	Code     int // exit code of the program
+	Hidden   int // how many times there is … for what looks like a secret
 	Manifest *recording.Manifest
 }
 
@@ -139,7 +142,7 @@ func Record(ctx context.Context, opt Options) (*Recorded, error) {
 }
 
 func (opt Options) session() *session {
-	s := &session{Options: opt, manifest: &recording.Manifest{Format: recording.Format, Hone: opt.Hone}}
+	s := &session{Options: opt, manifest: &recording.Manifest{Format: recording.Format, Hone: opt.Hone, KeepSecrets: opt.KeepSecrets}}
 	if s.Say == nil {
 		s.Say = func(string) {}
 	}
@@ -174,11 +177,11 @@ func (s *session) begin(name string) error {
 		return fmt.Errorf("%s: %w", s.shown(s.Out), ErrExists)
 	}
 	s.folder = s.Out + partSuffix
-	err := os.Mkdir(s.folder, 0o755)
+	err := os.Mkdir(s.folder, 0o700)
 	for chosen && errors.Is(err, fs.ErrExist) { // another hone that began in the same second was quicker
 		s.Out = filepath.Join(s.Dir, s.freeName(name))
 		s.folder = s.Out + partSuffix
-		err = os.Mkdir(s.folder, 0o755)
+		err = os.Mkdir(s.folder, 0o700)
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s: %w: another hone writes it, or one that was killed left it", s.shown(s.folder), ErrExists)
@@ -480,11 +483,8 @@ func (s *session) writeManifest() error { return recording.WriteManifest(s.folde
 func (s *session) pack() (*Recorded, error) {
 	s.say("packing")
 	out := &Recorded{File: s.shown(s.folder), Manifest: s.manifest}
-	err := s.writeManifest()
-	if err == nil {
-		err = recording.Pack(s.folder, s.Out)
-	}
-	if err != nil {
+	var err error
+	if out.Hidden, err = recording.Pack(s.folder, s.Out, s.manifest); err != nil {
 		return out, fmt.Errorf("making one file of the recording: %w; what there is of it is in the folder %s, which hone reads as well", err, out.File)
 	}
 	out.File = s.shown(s.Out)

@@ -50,6 +50,7 @@ const benchExamples = `  hone bench ./codec -bench=Encode
 type benchFlags struct {
 	save, history, noProfile bool
 	raw                      string
+	keepSecrets              bool
 }
 
 // benchCommand is the command of the view about benchmark lines, which runs benchmarks, too.
@@ -74,6 +75,7 @@ func benchCommand(v *view.View, sys *System) *cobra.Command {
 	cmd.Flags().BoolVar(&f.history, "history", false, "show the runs that were saved")
 	cmd.Flags().StringVar(&f.raw, "raw", "", "write the lines to `FILE`, for benchstat")
 	cmd.Flags().BoolVar(&f.noProfile, "no-profile", false, "leave out the last round, which is profiled")
+	keepSecretsFlag(cmd.Flags(), &f.keepSecrets)
 	completions(cmd)
 	cmd.RunE = withGoFlags(func(cmd *cobra.Command, build, test, args []string) error {
 		q.View = v.Name

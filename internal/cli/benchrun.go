@@ -55,6 +55,8 @@ func benchRun(cmd *cobra.Command, sys *System, out output, f *benchFlags, q quer
 	opt := capture.Options{
 		Out: keep, Dir: sys.Dir, Hone: version(), Flags: append([]string{"hone"}, sys.args...), Say: say.now,
 		Now: func() time.Time { return time.Now().In(sys.Zone) },
+
+		KeepSecrets: f.keepSecrets || temporary != "",
 	}
 	done, err := capture.Bench(cmd.Context(), opt, run)
 	say.now("")
@@ -84,6 +86,7 @@ func benchRun(cmd *cobra.Command, sys *System, out output, f *benchFlags, q quer
 	case temporary == "":
 		name := quoted(done.File)
 		fmt.Fprintf(sys.Err, "hone: %s: %s\n", done.File, bytesText(done.Bytes))
+		sayHidden(sys, "recording", done.Hidden)
 		if len(done.Manifest.Notes) == 0 && !run.NoProfile {
 			next = append(next, report.Command{Line: "hone top " + name, Answer: "where the time goes"})
 		}

@@ -82,6 +82,8 @@ type compareFlags struct {
 	load     string
 	server   []string // its arguments
 	settings settingFlags
+
+	keepSecrets bool
 }
 
 func compareCommand(v *view.View, sys *System) *cobra.Command {
@@ -113,6 +115,7 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 	flags.BoolVar(&f.noWhy, "no-why", false, "do not profile what changed")
 	f.settings.add(flags)
 	flags.StringVar(&f.raw, "raw", "", "also write old.txt and new.txt into `FOLDER`, for benchstat")
+	keepSecretsFlag(flags, &f.keepSecrets)
 	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
 		f.server = behind
 		if f.load == "" && len(behind) > 0 {
@@ -240,10 +243,13 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 		m := &recording.Manifest{
 			Format: recording.Format, Hone: version(), How: recording.Dueled, Dir: sys.Dir,
 			Command: append([]string{"hone"}, passable(sys.args)...), Started: began.In(sys.Zone), Ended: time.Now().In(sys.Zone),
+			KeepSecrets: f.keepSecrets,
 		}
-		if err := recording.SaveDuel(save, m, d); err != nil {
+		hidden, err := recording.SaveDuel(save, m, d)
+		if err != nil {
 			return fmt.Errorf("writing %s: %w", save, err)
 		}
+		sayHidden(sys, "recording", hidden)
 	}
 	err = finished(ctx, showCompare(sys, out, f, &recording.Recording{Ref: "compare", Duel: d}))
 	if broken != nil {

@@ -162,7 +162,7 @@ func (f *compareFlags) loadOnce(ctx context.Context, sys *System, opt *duel.Opti
 	if len(s.Env) > 0 {
 		program.Env = append(os.Environ(), s.Env...)
 	}
-	done, err := load.Record(ctx, capture.Options{Out: file, Dir: s.Dir, Hone: version(), Build: s.build, Program: program}, *p)
+	done, err := load.Record(ctx, capture.Options{Out: file, Dir: s.Dir, Hone: version(), KeepSecrets: true, Build: s.build, Program: program}, *p)
 	if done == nil || err != nil {
 		return nil, loadFailed(ctx, sys, done, err)
 	}

@@ -50,6 +50,8 @@ func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *
 	opt := capture.Options{
 		Out: save, Dir: sys.Dir, Hone: version(), Say: say.now,
 		Now: func() time.Time { return time.Now().In(sys.Zone) },
+
+		KeepSecrets: f.keepSecrets,
 	}
 	var done *capture.Recorded
 	if f.pprof != "" {
@@ -73,6 +75,7 @@ func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *
 		return err
 	}
 	fmt.Fprintf(sys.Err, "hone: %s: %s\n", done.File, bytesText(done.Bytes))
+	sayHidden(sys, "recording", done.Hidden)
 	rec.Ref = done.File
 	if err := finished(cmd.Context(), showLoad(sys, out, f, rec)); err != nil {
 		return err

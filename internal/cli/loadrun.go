@@ -41,7 +41,8 @@ error is counted by its cause. Requests that were not answered in the end, or ne
 are counted apart.
 
 The answer also says what the generator itself used, and when it was the bottleneck.
-With -o run.hone it is kept; hone load run.hone shows it again.
+With -o run.hone it is kept; hone load run.hone shows it again. Passwords, keys and tokens
+in headers, bodies and URLs are kept as … there, unless --keep-secrets is given.
 
 --record PACKAGE builds a server with a recorder inside, runs it, waits until it answers,
 and loads it; --pprof URL asks a server that runs for its profiles meanwhile. The answer
@@ -74,6 +75,7 @@ type loadFlags struct {
 	insecure, noKeepAlive, http2, any bool
 	ndjson, findMax                   bool
 	record, pprof, from               string
+	keepSecrets                       bool
 }
 
 func loadCommand(v *view.View, sys *System) *cobra.Command {
@@ -149,6 +151,7 @@ func loadFlagsOf(cmd *cobra.Command) (*loadFlags, *source.Options) {
 	flags.StringVar(&f.record, "record", "", "build `PACKAGE` with a recorder inside, run it with the arguments behind --, and say what requests cost; a program is run as it is")
 	flags.StringVar(&f.pprof, "pprof", "", "ask the server at `URL` for profiles of itself meanwhile, and say what requests cost")
 	flags.StringVar(&f.hgrm, "hgrm", "", "write percentiles to `FILE`, in the form of HdrHistogram")
+	keepSecretsFlag(flags, &f.keepSecrets)
 	ask := &source.Options{}
 	flags.StringVar(&ask.TLSCert, "tls-cert", "", "show the certificate in `FILE` to servers")
 	flags.StringVar(&ask.TLSKey, "tls-key", "", "private key of the certificate, in `FILE`")
@@ -307,10 +310,13 @@ func runLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *sou
 		m := &recording.Manifest{
 			Format: recording.Format, Hone: version(), How: recording.Loaded, Dir: sys.Dir, Target: l.Target,
 			Command: append([]string{"hone"}, sys.args...), Started: began.In(sys.Zone), Ended: time.Now().In(sys.Zone),
+			KeepSecrets: f.keepSecrets,
 		}
-		if err := recording.SaveLoad(save, m, l); err != nil {
+		hidden, err := recording.SaveLoad(save, m, l)
+		if err != nil {
 			return fmt.Errorf("writing %s: %w", save, err)
 		}
+		sayHidden(sys, "recording", hidden)
 	}
 	if err := showLoad(sys, out, f, &recording.Recording{Ref: l.Target, Load: l}); err != nil {
 		return finished(cmd.Context(), err)

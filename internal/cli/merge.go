@@ -1,11 +1,20 @@
 package cli
 
 import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
 )
 
@@ -14,14 +23,18 @@ func addMerge(root *cobra.Command, sys *System) {
 	cmd := &cobra.Command{
 		Use:     "merge -o OUT PROFILE…",
 		Short:   "add profiles up into one file that any pprof reads, also for go build -pgo",
+		Long:    mergeHelp,
 		GroupID: groupData,
-		Example: "  hone merge -o default.pgo cpu.*.pprof\n  hone merge -o checkout.pb.gz --tag endpoint=/checkout profiles/",
+		Example: "  hone merge -o default.pgo cpu.*.pprof\n  hone merge -o checkout.pb.gz --tag endpoint=/checkout profiles/\n  hone merge --strip -o public.hone run.hone",
 	}
 	root.AddCommand(cmd)
 	if !sys.names(cmd) {
 		return
 	}
 	var q query.Query
+	var strip, keepSecrets bool
+	cmd.Flags().BoolVar(&strip, "strip", false, "leave out labels, comments, paths, and of a recording sources, arguments and host, too")
+	cmd.Flags().BoolVar(&keepSecrets, "keep-secrets", false, "keep labels and comments that look like a password, a key or a token, in place of …")
 	query.Flags(cmd.Flags(), &q, mergeKeys)
 	o := sourceFlags(cmd)
 	completions(cmd)
@@ -41,6 +54,9 @@ func addMerge(root *cobra.Command, sys *System) {
 		if out.file == "" && out.opt.Width > 0 {
 			return usagef("name a file with -o, or send the output elsewhere", "merge does not write to a terminal: profiles are binary")
 		}
+		if strip && strings.HasSuffix(out.file, ".hone") {
+			return stripRecording(cmd, sys, out, args)
+		}
 		q.Refs = args
 		rec, _, err := gather(cmd, sys, o, args, q.Metric, q.At)
 		if err != nil {
@@ -58,8 +74,67 @@ func addMerge(root *cobra.Command, sys *System) {
 		if p = r.(*report.Raw).Profile; q.Divide != 0 && q.Divide != 1 {
 			p = p.Divide(q.Divide) // Times cuts values to whole numbers as pprof does, and loses most of a CPU profile
 		}
+		if strip {
+			return out.with(sys, func(w io.Writer) error { return writeStripped(w, p) })
+		}
+		if !keepSecrets {
+			hidden := 0
+			p, hidden = recording.HideLabels(p)
+			sayHidden(sys, "profile", hidden)
+		}
 		return out.with(sys, p.Write)
 	}
+}
+
+const mergeHelp = `Add profiles up into one file that any pprof reads.
+
+Labels and comments that look like a password, a key or a token are kept as …, unless
+--keep-secrets is given. --strip leaves out all labels, comments and paths; functions and
+lines stay. With -o FILE.hone it makes a recording of one recording, that has no sources,
+arguments, host, traces, nor what the program wrote.`
+
+// writeStripped writes a profile without labels, comments and paths.
+func writeStripped(w io.Writer, p *profile.Profile) error {
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		return err
+	}
+	text, err := recording.StripProfile(b.Bytes(), "")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
+}
+
+// stripRecording writes a recording without what it tells beside what was measured.
+func stripRecording(cmd *cobra.Command, sys *System, out output, args []string) error {
+	for _, key := range mergeKeys {
+		if cmd.Flags().Changed(key) {
+			return usagef("-o FILE.pb.gz writes a profile of it", "--strip makes a recording of a whole one: --%s means nothing to it", key)
+		}
+	}
+	if len(args) != 1 {
+		return usagef("-o FILE.pb.gz adds profiles up", "--strip makes a recording of one recording, and not of %d", len(args))
+	}
+	r, when, err := source.Recording(args[0])
+	switch {
+	case err != nil:
+		return err
+	case r == nil || when != (query.Span{}):
+		if r != nil {
+			r.Close()
+		} else if err := present(args); err != nil {
+			return err
+		}
+		return usagef("-o FILE.pb.gz writes a profile", "%s is no recording, of which --strip could make one", args[0])
+	}
+	defer r.Close()
+	sys.sayLost(r)
+	if _, err := os.Stat(out.file); err == nil {
+		return &hinted{fmt.Errorf("%s: %w", out.file, capture.ErrExists), "choose another name with -o, or remove it"}
+	}
+	return out.with(sys, func(w io.Writer) error { return recording.Strip(r, w) })
 }
 
 // mergeKeys are the settings that make sense for a profile that is written and not shown.

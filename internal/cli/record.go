@@ -36,6 +36,10 @@ waiting every few seconds; garbage collections; memory, threads and scheduling o
 how the run ended, what it took, and the source files that the profiles name. While it is
 being made it is a folder, so that a crash loses a second at most.
 
+Passwords, keys and tokens in arguments, labels, URLs and texts are kept as …, as far as
+they can be told, unless --keep-secrets is given. hone info --privacy FILE lists what is in
+a recording for those you send it to; hone merge --strip takes most of it out.
+
 --when looks out for trouble: rss, cgroup, heap, goroutines, cpu or gc above a limit, such
 as rss>50%, cgroup>80%, heap>90%, goroutines>10000, cpu>180% or gc>20%; several are joined
 by commas. Profiles are taken at once when one holds, and again when it is worse than ever
@@ -63,6 +67,7 @@ type recordFlags struct {
 	captures           int
 	pid                int
 	out                string
+	keepSecrets        bool
 }
 
 func recordCommand(sys *System) *cobra.Command {
@@ -90,6 +95,7 @@ func recordCommand(sys *System) *cobra.Command {
 	flags.Var(&secondsFlag{&f.cooldown}, "cooldown", "with --when: how long a condition is quiet after it held; 10s when not given")
 	flags.IntVar(&f.captures, "captures", 5, "with --when: look at trouble `N` times at most")
 	flags.BoolVar(&f.leaks, "leaks", false, "find goroutines that nobody can wake: builds the standard library again")
+	keepSecretsFlag(flags, &f.keepSecrets)
 	ask := &source.Options{}
 	flags.StringVar(&ask.TLSCert, "tls-cert", "", "show the certificate in `FILE` to servers")
 	flags.StringVar(&ask.TLSKey, "tls-key", "", "private key of the certificate, in `FILE`")
@@ -129,6 +135,8 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 		When: f.when.list, Window: f.window, Cooldown: f.cooldown, Captures: f.captures,
 		Program: capture.Program{Args: behind, In: sys.In, Out: sys.Out, Err: sys.Err},
 		Now:     func() time.Time { return time.Now().In(sys.Zone) },
+
+		KeepSecrets: f.keepSecrets,
 	}
 	if err := f.check(cmd); err != nil {
 		return err
@@ -330,6 +338,7 @@ func recorded(sys *System, out *capture.Recorded, err error) error {
 	for _, n := range m.Notes {
 		note(sys, "%s", n)
 	}
+	sayHidden(sys, "recording", out.Hidden)
 	next := []string{"hone " + quoted(out.File)}
 	if rec, err := recording.Open(out.File); err == nil {
 		if len(rec.Parts[recording.Heap]) > 0 {
@@ -366,6 +375,21 @@ func bytesText(n int64) string {
 		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
 	}
 	return fmt.Sprintf("%d kB", (n+1023)>>10)
+}
+
+// keepSecretsFlag adds the flag of commands that write recordings.
+func keepSecretsFlag(flags *pflag.FlagSet, keep *bool) {
+	flags.BoolVar(keep, "keep-secrets", false, "keep what looks like a password, a key or a token in the recording, in place of …")
+}
+
+// sayHidden says that a recording or a profile has less in it than there was.
+func sayHidden(sys *System, in string, n int) {
+	switch {
+	case n == 1:
+		note(sys, "the %s has … in place of a value that looks like a secret; --keep-secrets keeps it", in)
+	case n > 1:
+		note(sys, "the %s has … in place of %d values that look like secrets; --keep-secrets keeps them", in, n)
+	}
 }
 
 // watchRecord records a process that is running.

@@ -3,6 +3,8 @@ package cli
 import (
 	"slices"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // TestCommandLinesAreKeptWithoutSecrets holds that a recording keeps the command line of a comparison without values that look like secrets.
@@ -16,7 +18,10 @@ func TestCommandLinesAreKeptWithoutSecrets(t *testing.T) {
 
 // TestFlagsOfASide holds that flags of go build behind --old-flags and --new-flags are the value of those, and others are for both sides.
 func TestFlagsOfASide(t *testing.T) {
-	own, build, test := splitGoFlags([]string{"--old-flags", "-pgo=off", "-tags=x", "--new-flags=-race", "-bench=.", "./..."})
+	var f settingFlags
+	cmd := &cobra.Command{}
+	f.add(cmd.Flags())
+	own, build, test := splitGoFlags(cmd, []string{"--old-flags", "-pgo=off", "-tags=x", "--new-flags=-race", "-bench=.", "./..."})
 	if want := []string{"--old-flags", "-pgo=off", "--new-flags=-race", "./..."}; !slices.Equal(own, want) {
 		t.Errorf("flags of hone: %q; want %q", own, want)
 	}

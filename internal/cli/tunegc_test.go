@@ -28,15 +28,12 @@ func TestProfileInRecording(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := recording.WriteManifest(dir, &recording.Manifest{Format: recording.Format}); err != nil {
-		t.Fatal(err)
-	}
 	for i := range 10 * time.Second / time.Second {
 		put(recording.PartFile(recording.CPU, i*time.Second, (i+1)*time.Second), part)
 	}
 	put(recording.TraceFile, 12<<20)
 	file := filepath.Join(dir, "x.hone")
-	if err := recording.Pack(dir, file); err != nil {
+	if _, err := recording.Pack(dir, file, &recording.Manifest{Format: recording.Format, KeepSecrets: true}); err != nil {
 		t.Fatal(err)
 	}
 	st, err := os.Stat(file)

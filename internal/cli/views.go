@@ -140,8 +140,8 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 		out.format = v.Name // it is a format as much as a view
 	}
 	opt.Goroutines = v.Kind == recording.Goroutine
-	in, err := recordings(cmd, sys, opt, &q)
-	if err == nil {
+	in, err := wholeOr(cmd, sys, opt, &q)
+	if err == nil && !q.Privacy {
 		in, err = fitting(v, in, q)
 	}
 	if err != nil {
@@ -151,6 +151,28 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 		return walk(cmd, sys, out, in, q)
 	}
 	return show(cmd.Context(), sys, v, out, in, q)
+}
+
+// wholeOr returns what a query is about: of what others can see in a recording, all that is in it, where there may be no profile.
+func wholeOr(cmd *cobra.Command, sys *System, opt *source.Options, q *query.Query) ([]*recording.Recording, error) {
+	if !q.Privacy {
+		return recordings(cmd, sys, opt, q)
+	}
+	if len(q.Refs) > 1 {
+		return nil, usagef("one after the other", "--privacy is about one file")
+	}
+	r, when, err := source.Recording(q.Refs[0])
+	switch {
+	case err != nil:
+		return nil, err
+	case r == nil:
+		return recordings(cmd, sys, opt, q)
+	case when != (query.Span{}):
+		r.Close()
+		return nil, usagef("name the recording without it", "%s: --privacy is about a whole recording, not about a part of its time", q.Refs[0])
+	}
+	sys.sayLost(r)
+	return []*recording.Recording{r}, nil
 }
 
 // fitting returns recordings as a view wants them, or says what in a query does not fit them.

@@ -276,6 +276,7 @@ func (r *run) advice(ctx context.Context) (*report.Advice, error) {
 	}
 	done, err := capture.Bench(ctx, capture.Options{
 		Out: filepath.Join(r.work, fmt.Sprintf("round%d.hone", r.out.Rounds)), Dir: r.in(r.dir), Hone: r.opt.Hone, Flags: []string{"hone", "fix"}, Say: r.opt.Say,
+		KeepSecrets: true, // it is not kept
 	}, *r.opt.Benchmarks)
 	if err != nil {
 		return nil, err

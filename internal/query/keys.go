@@ -144,6 +144,11 @@ var Keys = []Key{
 		kind: ordinal(func(q *Query) *int { return &q.Process }),
 	},
 	{
+		Name: "privacy",
+		Doc:  "list what somebody sees who gets this: sources, arguments, host, user names, environment, labels, URLs",
+		kind: toggle(func(q *Query) *bool { return &q.Privacy }),
+	},
+	{
 		Name: "noinlines",
 		Doc:  "charge inlined functions to the function they were inlined into",
 		kind: toggle(func(q *Query) *bool { return &q.NoInlines }),

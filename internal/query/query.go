@@ -23,6 +23,7 @@ type Query struct {
 	MinEdge float64
 
 	At      Span // only what happened then
+	Privacy bool // what is there for others to see
 	Process int  // one of the processes that share a log, from 1 on; 0 is the one that says most
 
 	NoInlines bool    // charge inlined functions to the function they were inlined into

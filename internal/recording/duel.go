@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/secret"
 )
 
 // A Duel is what came of running two versions against each other.
@@ -137,20 +139,50 @@ func writeDuel(folder string, d *Duel) error {
 	return nil
 }
 
-// SaveDuel makes a recording of a duel, in one file.
-func SaveDuel(file string, m *Manifest, d *Duel) error {
+// SaveDuel makes a recording of a duel, in one file, and returns how many secrets were replaced.
+func SaveDuel(file string, m *Manifest, d *Duel) (hidden int, err error) {
 	dir, err := scratch.Files("pack-")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	if err := WriteManifest(dir, m); err != nil {
-		return err
-	}
 	if err := writeDuel(dir, d); err != nil {
-		return err
+		return 0, err
 	}
-	return Pack(dir, file)
+	return Pack(dir, file, m)
+}
+
+// hideDuel replaces secrets in a duel: of commands, in what it calls them. It returns text itself when there are none.
+func hideDuel(text []byte, h *secret.Hider) ([]byte, error) {
+	d := &Duel{}
+	if err := json.Unmarshal(text, d); err != nil {
+		return nil, &unreadableError{err}
+	}
+	n := h.N
+	named := func(name *string) {
+		if strings.Contains(*name, " ") {
+			*name = h.Text(*name)
+		} else {
+			*name = h.Known(h.Again(*name)) // a benchmark, whose cases may be token=a and token=b
+		}
+	}
+	named(&d.Old.Name)
+	named(&d.New.Name)
+	for i := range d.Benchmarks {
+		b := &d.Benchmarks[i]
+		named(&b.Name)
+		b.Error, b.Stop = h.Text(b.Error), h.Text(b.Stop)
+	}
+	for i := range d.Why {
+		named(&d.Why[i].Name)
+	}
+	for i, note := range d.Notes {
+		d.Notes[i] = h.Text(note)
+	}
+	if h.N == n {
+		return text, nil
+	}
+	return json.Marshal(d)
 }
 
 // ReadDuel reads the duel of a recording, which has none when it is nil.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/secret"
 )
 
 // LoadFile is what came of the requests of a load run.
@@ -24,17 +25,36 @@ func WriteLoad(folder string, l *latency.Log) error {
 	return os.WriteFile(filepath.Join(folder, LoadFile), b.Bytes(), 0o644)
 }
 
-// SaveLoad makes a recording of a load run, in one file.
-func SaveLoad(file string, m *Manifest, l *latency.Log) error {
+// SaveLoad makes a recording of a load run, in one file, and returns how many secrets were replaced.
+func SaveLoad(file string, m *Manifest, l *latency.Log) (hidden int, err error) {
 	dir, err := scratch.Files("pack-")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	if err := errors.Join(WriteManifest(dir, m), WriteLoad(dir, l)); err != nil {
-		return err
+	if err := WriteLoad(dir, l); err != nil {
+		return 0, err
 	}
-	return Pack(dir, file)
+	return Pack(dir, file, m)
+}
+
+// hideLoad replaces secrets in what came of a load run. It returns text itself when there are none.
+func hideLoad(text []byte, h *secret.Hider) ([]byte, error) {
+	l, err := latency.Read(bytes.NewReader(text))
+	if err != nil {
+		return nil, &unreadableError{err}
+	}
+	n := h.N
+	l.Target = h.URL(l.Target)
+	for i, note := range l.Notes {
+		l.Notes[i] = h.Text(note)
+	}
+	if h.N == n {
+		return text, nil
+	}
+	var b bytes.Buffer
+	err = l.Write(&b)
+	return b.Bytes(), err
 }
 
 // ReadLoad reads what came of a load run; it is nil in a recording of something else.

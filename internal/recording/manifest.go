@@ -28,6 +28,9 @@ type Manifest struct {
 	Events []Event `json:"events,omitempty"`
 
 	Notes []string `json:"notes,omitempty"` // what is missing or doubtful, in words for the user
+
+	KeepSecrets bool `json:"keep_secrets,omitempty"` // what looks like a secret was not replaced
+	Stripped    bool `json:"stripped,omitempty"`     // there are no sources, arguments and labels any longer
 }
 
 // How says how a recording was made.

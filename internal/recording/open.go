@@ -13,6 +13,9 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/safefile"
+	"github.com/hone-perf/hone/internal/secret"
 )
 
 // Limits on what a file of unknown origin can make us read.
@@ -158,42 +161,45 @@ func readFile(files fs.FS, name string, limit int) ([]byte, error) {
 	return b, nil
 }
 
-// Pack makes one file of a recording in a folder. The file appears whole or not at all.
-func Pack(folder, file string) error {
-	out, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
-	if err != nil {
-		return err
+// Pack makes one file of a recording in a folder, whose manifest is m. The file appears whole or not at all, and only its owner may read it.
+// What looks like a secret is replaced, also in the folder, unless m says that it is to be kept; Pack returns how many were.
+func Pack(folder, file string, m *Manifest) (hidden int, err error) {
+	var h secret.Hider
+	if !m.KeepSecrets {
+		m.hidden(&h) // which tells what to look for in the files
+		if err := hideSecrets(folder, &h, m); err != nil {
+			return 0, err
+		}
 	}
-	defer os.Remove(out.Name())
-	defer out.Close()
-	z := zip.NewWriter(out)
-	// The manifest comes first, for those who only look at the beginning.
-	if err := packFile(z, folder, manifestFile); err != nil {
-		return err
+	if err := WriteManifest(folder, m); err != nil {
+		return 0, err
 	}
-	err = filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+	return h.N, pack(folder, file)
+}
+
+// pack makes one file of a recording in a folder, as it is there.
+func pack(folder, file string) error {
+	return safefile.Write(file, func(w io.Writer) error {
+		z := zip.NewWriter(w)
+		// The manifest comes first, for those who only look at the beginning.
+		if err := packFile(z, folder, manifestFile); err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(folder, name)
-		if err != nil || rel == manifestFile || strings.HasPrefix(path.Base(rel), ".") {
-			return err // what starts with a dot was being written when the program ended
+		err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			rel, err := filepath.Rel(folder, name)
+			if err != nil || rel == manifestFile || strings.HasPrefix(path.Base(rel), ".") {
+				return err // what starts with a dot was being written when the program ended
+			}
+			return packFile(z, folder, filepath.ToSlash(rel))
+		})
+		if err != nil {
+			return err
 		}
-		return packFile(z, folder, filepath.ToSlash(rel))
+		return z.Close()
 	})
-	if err != nil {
-		return err
-	}
-	if err := z.Close(); err != nil {
-		return err
-	}
-	if err := out.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := out.Close(); err != nil {
-		return err
-	}
-	return os.Rename(out.Name(), file)
 }
 
 func packFile(z *zip.Writer, folder, name string) error {
@@ -248,8 +254,9 @@ func squeeze(text []byte) []byte {
 	return out.Bytes()
 }
 
-// WriteManifest writes the manifest of the recording in a folder, replacing the one before.
+// WriteManifest writes the manifest of the recording in a folder, replacing the one before. Secrets are in it only when it says so.
 func WriteManifest(folder string, m *Manifest) error {
+	m = m.hidden(&secret.Hider{})
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // people read it, too
@@ -258,7 +265,7 @@ func WriteManifest(folder string, m *Manifest) error {
 		return err
 	}
 	tmp := filepath.Join(folder, "."+manifestFile)
-	if err := os.WriteFile(tmp, b.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(tmp, b.Bytes(), 0o600); err != nil {
 		return err
 	}
 	return os.Rename(tmp, filepath.Join(folder, manifestFile))

@@ -121,7 +121,7 @@ func write(t testing.TB, name, text string) {
 func both(t *testing.T, test func(t *testing.T, r *Recording)) {
 	dir := folder(t)
 	file := filepath.Join(t.TempDir(), "x.hone")
-	if err := Pack(dir, file); err != nil {
+	if err := pack(dir, file); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{dir, file} {

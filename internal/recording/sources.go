@@ -26,6 +26,7 @@ const maxIndex = 16 << 20
 // keptSources finds the sources that a recording holds.
 type keptSources struct {
 	files fs.FS
+	list  []KeptSource
 	at    map[string]KeptSource // by filename.Key
 }
 
@@ -39,7 +40,7 @@ func newKeptSources(files fs.FS) Sources {
 	if json.Unmarshal(b, &list) != nil {
 		return nil
 	}
-	s := &keptSources{files, make(map[string]KeptSource)}
+	s := &keptSources{files, list, make(map[string]KeptSource)}
 	for _, k := range list {
 		s.at[filename.Key(k.File)] = k
 	}

@@ -17,7 +17,7 @@ import (
 func packedFolder(t testing.TB) []byte {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "x.hone")
-	if err := Pack(folder(t), name); err != nil {
+	if err := pack(folder(t), name); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(name)

@@ -1,4 +1,5 @@
-// Package safefile writes files so that a full disk, an error or a kill leaves what was there before, and never half of a file.
+// Package safefile writes files so that a full disk, an error or a kill leaves what was there before, and never half of a file. Recordings
+// can be read by their owner only; of other files the umask says who may.
 package safefile
 
 import (
@@ -27,7 +28,7 @@ func Create(name string) (*File, error) {
 	if !errors.As(err, &place) {
 		return f, err
 	}
-	in, err := os.Create(place.name)
+	in, err := os.OpenFile(place.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, mode(place.name))
 	if err != nil {
 		return nil, err
 	}
@@ -80,12 +81,12 @@ func Replace(name string) (*File, error) {
 }
 
 // beside makes the file that will replace another, and removes those that killed processes left there for the same purpose.
-func beside(name string) (*os.File, error) {
-	dir, prefix := filepath.Dir(name), "."+filepath.Base(name)+"."
+func beside(target string) (*os.File, error) {
+	dir, prefix := filepath.Dir(target), "."+filepath.Base(target)+"."
 	sweep(dir, prefix)
 	for {
 		name := filepath.Join(dir, prefix+strconv.FormatUint(rand.Uint64(), 36)+ending)
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666) // not os.CreateTemp, whose files nobody else may read
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode(target)) // not os.CreateTemp, whose files nobody else may read
 		if err != nil {
 			return nil, err
 		}
@@ -115,6 +116,14 @@ func sweep(dir, prefix string) {
 			os.Remove(filepath.Join(dir, n))
 		}
 	}
+}
+
+// mode is that of a new file. A recording tells more than its maker may think of.
+func mode(name string) fs.FileMode {
+	if strings.EqualFold(filepath.Ext(name), ".hone") {
+		return 0o600
+	}
+	return 0o666
 }
 
 // reason is an error without the name of the temporary file.

@@ -173,3 +173,16 @@ func FuzzHider(f *testing.F) {
 		}
 	})
 }
+
+// What a file holds must not take time without limit: twice as much text takes about twice the work, which allocations tell.
+func TestWorkGrowsWithTheText(t *testing.T) {
+	for _, piece := range []string{"a:b@tcp(", "http://a:b@c ", "token=", `"token":"`, "-----BEGIN A-----", "Bearer ", "eyJ", "ghp_", "--token ", "\xff", "Token:["} {
+		cost := func(n int) float64 {
+			text := strings.Repeat(piece, n)
+			return testing.AllocsPerRun(1, func() { new(secret.Hider).Plain(text) })
+		}
+		if small, large := cost(2000), cost(4000); large > 3*small+100 {
+			t.Errorf("%q: %.0f allocations for 2000, %.0f for 4000", piece, small, large)
+		}
+	}
+}

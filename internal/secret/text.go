@@ -1,46 +1,96 @@
 package secret
 
-import (
-	"regexp"
-	"strings"
-	"sync"
-)
+import "strings"
 
-// withUser is a URL with a user and a password, or what MySQL takes for one.
-var withUser = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("([A-Za-z][A-Za-z0-9+.-]*://[^\\s/?#@:\"'`<>]*:)([^\\s/?#\"'`<>]+)@|([A-Za-z0-9_.-]+:)([^\\s/@:\"'`<>]+)(@(?:tcp|tcp6|unix)\\()")
-})
-
-// userinfo replaces passwords in URLs.
+// userinfo replaces passwords in URLs, and in what MySQL takes for one.
 func (h *Hider) userinfo(text string) string {
 	if !strings.Contains(text, "@") {
 		return text
 	}
-	return withUser().ReplaceAllStringFunc(text, func(found string) string {
-		m := withUser().FindStringSubmatch(found)
-		if m[1] != "" {
-			return m[1] + h.hide(m[2]) + "@"
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, "://")
+		b.WriteString(before)
+		if !ok {
+			break
 		}
-		return m[3] + h.hide(m[4]) + m[5]
-	})
+		b.WriteString("://")
+		text = rest
+		end := until(rest, " \t\r\n/?#\"'`<>")
+		at := strings.LastIndexByte(rest[:end], '@')
+		if at < 0 {
+			continue
+		}
+		if user, password, ok := strings.Cut(rest[:at], ":"); ok && password != "" {
+			b.WriteString(user + ":" + h.hide(password))
+			text = rest[at:]
+		}
+	}
+	text = b.String()
+	for _, kind := range []string{"@tcp(", "@tcp6(", "@unix("} {
+		if strings.Contains(text, kind) {
+			text = h.before(text, kind)
+		}
+	}
+	return text
 }
 
-// scheme is what the header Authorization has, also where that is not in front of it.
-var scheme = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(\b(?:bearer|basic)[ \t]+)([A-Za-z0-9+/_.~-]{8,}=*)`)
-})
+// before replaces the passwords of users in front of something.
+func (h *Hider) before(text, kind string) string {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, kind)
+		start := strings.LastIndexAny(before, " \t\r\n/\"'`=@") + 1
+		if user, password, isPair := strings.Cut(before[start:], ":"); ok && isPair && password != "" {
+			before = before[:start] + user + ":" + h.hide(password)
+		}
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		b.WriteString(kind)
+		text = rest
+	}
+}
 
+// schemes replaces what the header Authorization has, also where that is not in front of it.
 func (h *Hider) schemes(text string) string {
-	if !strings.Contains(text, "earer") && !strings.Contains(text, "asic") && !strings.Contains(text, "EARER") && !strings.Contains(text, "ASIC") {
+	var b strings.Builder
+	done := 0
+	for i := 0; i < len(text); i++ {
+		if text[i]|0x20 != 'b' || i > 0 && letterOrDigit(text[i-1]) {
+			continue
+		}
+		n := 0
+		for _, scheme := range []string{"bearer", "basic"} {
+			if len(text)-i > len(scheme) && strings.EqualFold(text[i:i+len(scheme)], scheme) {
+				n = len(scheme)
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		from := i + n
+		for from < len(text) && (text[from] == ' ' || text[from] == '\t') {
+			from++
+		}
+		to := from
+		for to < len(text) && (letterOrDigit(text[to]) || strings.IndexByte("+/_.~-=", text[to]) >= 0) {
+			to++
+		}
+		const least = 8
+		if from == i+n || to-from < least || isProse(text[from:to]) {
+			continue
+		}
+		b.WriteString(text[done:from])
+		b.WriteString(h.hide(text[from:to]))
+		done, i = to, to-1
+	}
+	if done == 0 {
 		return text
 	}
-	return scheme().ReplaceAllStringFunc(text, func(found string) string {
-		m := scheme().FindStringSubmatch(found)
-		if isProse(m[2]) {
-			return found
-		}
-		return m[1] + h.hide(m[2])
-	})
+	b.WriteString(text[done:])
+	return b.String()
 }
 
 // isProse reports whether a word may be one of a sentence: letters, with an upper one at most in front.

@@ -136,8 +136,8 @@ var All = []View{
 	{
 		Name:     "info",
 		Doc:      "what is in a profile",
-		Examples: []string{"info"},
-		Uses:     keys("ref"),
+		Examples: []string{"info", "info privacy"},
+		Uses:     keys("ref privacy"),
 		Run:      Info,
 	},
 	{

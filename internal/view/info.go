@@ -11,9 +11,12 @@ import (
 )
 
 // Info shows what is in a profile, as it is: no filter applies. It answers for profiles without samples too.
-func Info(in []*recording.Recording, _ query.Query) (report.Report, error) {
+func Info(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if len(in) == 0 {
 		return nil, errors.New("nothing to look at: name a profile")
+	}
+	if q.Privacy {
+		return privacy(in[0])
 	}
 	p, err := profileOf(in[0])
 	if err != nil {
