@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/secret"
 	"github.com/hone-perf/hone/internal/view"
 )
 
@@ -268,6 +269,7 @@ func promptWords(text string) []string {
 
 // quoted returns s as a shell takes it for one word.
 func quoted(s string) string {
+	s = new(secret.Hider).Text(s) // what is shown ends up in logs of builds, and in reports of bugs
 	if s != "" && !strings.ContainsAny(s, " \t\n\"'`$\\*?[](){}|&;<>#~!") {
 		return s
 	}

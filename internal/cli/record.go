@@ -19,6 +19,7 @@ import (
 	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/secret"
 	"github.com/hone-perf/hone/internal/source"
 )
 
@@ -194,7 +195,7 @@ func recordFlagError(cmd *cobra.Command, err error, args []string) error {
 		at++
 	}
 	var words []string
-	for _, w := range append(slices.Concat(args[:at], []string{"--"}), args[at:]...) {
+	for _, w := range new(secret.Hider).Args(append(slices.Concat(args[:at], []string{"--"}), args[at:]...)) {
 		words = append(words, quoted(w))
 	}
 	return usagef("arguments of the program come behind --: hone record "+strings.Join(words, " "), "%w", err)

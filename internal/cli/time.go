@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/secret"
 )
 
 const timeHelp = `Run a command and say on one line what it took: user and system CPU time, real time, and
@@ -53,7 +54,7 @@ func timeCommand(sys *System) *cobra.Command {
 			case t.Below > 0: // it ended before anybody could look
 				memory = "<" + strconv.FormatInt(t.Below>>10, 10)
 			}
-			fmt.Fprintf(sys.Err, "%.2fu %.2fs %.2fr %skB %s\n", t.User.Seconds(), t.System.Seconds(), t.Real.Seconds(), memory, strings.Join(args, " "))
+			fmt.Fprintf(sys.Err, "%.2fu %.2fs %.2fr %skB %s\n", t.User.Seconds(), t.System.Seconds(), t.Real.Seconds(), memory, shownArgs(args))
 		}
 		if t.Exit.Code == 0 {
 			return err
@@ -63,12 +64,15 @@ func timeCommand(sys *System) *cobra.Command {
 	return cmd
 }
 
+// shownArgs is a command as it is shown.
+func shownArgs(args []string) string { return strings.Join(new(secret.Hider).Args(args), " ") }
+
 // timeInFull says all that is known of a run.
 func timeInFull(sys *System, args []string, t *capture.Timed) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(sys.Err, "%-10s "+format+"\n", append([]any{name}, args...)...)
 	}
-	line("command", "%s", strings.Join(args, " "))
+	line("command", "%s", shownArgs(args))
 	cpu := t.User + t.System
 	line("real", "%s", shortTime(t.Real))
 	line("user", "%s", shortTime(t.User))

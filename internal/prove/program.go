@@ -14,6 +14,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/secret"
 )
 
 // programLimit is how long a program may run.
@@ -35,7 +36,7 @@ func (r *run) program(ctx context.Context, p *pair, work string) (bool, error) {
 			return false, err
 		}
 	}
-	what := strings.TrimSpace("the program with " + strings.Join(r.opt.Args, " "))
+	what := strings.TrimSpace("the program with " + strings.Join(new(secret.Hider).Args(r.opt.Args), " "))
 	if len(r.opt.Args) == 0 {
 		what = "the program without arguments"
 	}
@@ -109,7 +110,7 @@ func (r *run) output(ctx context.Context, file string, env ...string) (printout,
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() == context.DeadlineExceeded:
-		return printout{}, fmt.Errorf("running the program with %s: it did not end within %v", strings.Join(r.opt.Args, " "), programLimit)
+		return printout{}, fmt.Errorf("running the program with %s: it did not end within %v", strings.Join(new(secret.Hider).Args(r.opt.Args), " "), programLimit)
 	case err != nil && !errors.As(err, &exit):
 		return printout{}, fmt.Errorf("running the program: %w", err)
 	}

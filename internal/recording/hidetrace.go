@@ -48,7 +48,7 @@ type traceText struct{ generation, number uint64 }
 func hideTrace(file string, h *secret.Hider) error {
 	named := map[traceText]bool{}           // texts that are names of secrets
 	logs := map[traceText]map[uint64]bool{} // values that were logged, and the names they were logged with
-	err := eachBatch(file, nil, func(b *traceBatchOf) error {
+	isCut, err := eachBatch(file, nil, func(b *traceBatchOf) error {
 		b.strings(func(number uint64, text string) string {
 			if len(named) < maxTraceNames && secret.Name(text) {
 				named[traceText{b.generation, number}] = true
@@ -69,7 +69,7 @@ func hideTrace(file string, h *secret.Hider) error {
 	if err != nil {
 		return err
 	}
-	changes := false
+	changes := isCut // and what is left of its end may have a secret
 	hide := func(b *traceBatchOf) error {
 		b.strings(func(number uint64, text string) string {
 			now := h.Text(text)
@@ -84,11 +84,14 @@ func hideTrace(file string, h *secret.Hider) error {
 		return nil
 	}
 	n := h.N
-	if err := eachBatch(file, nil, hide); err != nil || !changes {
+	if _, err := eachBatch(file, nil, hide); err != nil || !changes {
 		return err
 	}
 	h.N = n // the same again
-	return replaceFile(file, func(w io.Writer) error { return eachBatch(file, w, hide) })
+	return replaceFile(file, func(w io.Writer) error {
+		_, err := eachBatch(file, w, hide)
+		return err
+	})
 }
 
 // A traceBatchOf is a batch of a trace.
@@ -101,11 +104,11 @@ type traceBatchOf struct {
 
 var errOldTrace = errors.New("it is not in the form that Go writes since 1.22")
 
-// eachBatch reads the batches of a trace, and writes them to w as do leaves them.
-func eachBatch(file string, w io.Writer, do func(*traceBatchOf) error) error {
+// eachBatch reads the batches of a trace, and writes them to w as do leaves them. The last one may be cut, which is left out then.
+func eachBatch(file string, w io.Writer, do func(*traceBatchOf) error) (isCut bool, err error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer f.Close()
 	in := bufio.NewReaderSize(f, 2*maxTraceBatch)
@@ -116,23 +119,23 @@ func eachBatch(file string, w io.Writer, do func(*traceBatchOf) error) error {
 	out = bufio.NewWriterSize(w, 2*maxTraceBatch)
 	var head [16]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {
-		return &unreadableError{errOldTrace}
+		return false, &unreadableError{errOldTrace}
 	}
 	minor := 0
 	if _, err := fmt.Sscanf(string(head[:]), "go 1.%d trace", &minor); err != nil || minor < 22 {
-		return &unreadableError{errOldTrace}
+		return false, &unreadableError{errOldTrace}
 	}
 	out.Write(head[:])
 	for {
 		b, err := readTraceBatch(in)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return out.Flush() // the program ended while it was being written
+			return b != nil, out.Flush() // the program ended while it was being written
 		}
 		if err != nil {
-			return &unreadableError{err}
+			return false, &unreadableError{err}
 		}
 		if err := do(b); err != nil {
-			return err
+			return false, err
 		}
 		out.Write(b.head)
 		if b.head[0] != traceEnd {
@@ -142,19 +145,20 @@ func eachBatch(file string, w io.Writer, do func(*traceBatchOf) error) error {
 	}
 }
 
-func readTraceBatch(in *bufio.Reader) (*traceBatchOf, error) {
+// readTraceBatch reads a batch. One that is cut is returned, too.
+func readTraceBatch(in *bufio.Reader) (b *traceBatchOf, err error) {
 	kind, err := in.ReadByte()
 	if err != nil {
 		return nil, err
 	}
-	b := &traceBatchOf{head: []byte{kind}, events: kind == traceBatch}
+	b = &traceBatchOf{head: []byte{kind}, events: kind == traceBatch}
 	switch kind {
 	case traceEnd:
 		return b, nil
 	case traceExperimental:
 		which, err := in.ReadByte()
 		if err != nil {
-			return nil, err
+			return b, err
 		}
 		b.head = append(b.head, which)
 	case traceBatch:
@@ -165,7 +169,7 @@ func readTraceBatch(in *bufio.Reader) (*traceBatchOf, error) {
 	for i := range 4 { // generation, thread, time, size
 		v, err := binary.ReadUvarint(in)
 		if err != nil {
-			return nil, err
+			return b, err
 		}
 		if i == 0 {
 			b.generation = v

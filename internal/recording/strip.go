@@ -15,6 +15,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/secret"
 )
 
 // Strip writes a recording without sources, arguments, host, labels, what the program said, and paths: of these there are those of packages, as
@@ -23,7 +24,7 @@ func Strip(r *Recording, to io.Writer) error {
 	if r.files == nil {
 		return errors.New("it is no recording")
 	}
-	m := r.Manifest.stripped()
+	m := r.Manifest.stripped().hidden(&secret.Hider{})
 	var lost []string
 	texts := map[string][]byte{}
 	var names []string

@@ -162,3 +162,24 @@ func TestReplaceWritesNothingInPlace(t *testing.T) {
 		t.Error("a device was to be replaced")
 	}
 }
+
+func TestRecordingsAreForTheirOwnerAlone(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	dir := t.TempDir()
+	for name, want := range map[string]os.FileMode{"run.hone": 0o600, "run.json": 0o666} {
+		name = filepath.Join(dir, name)
+		if err := Write(name, func(w io.Writer) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		st, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// What others may is what the umask leaves.
+		if got := st.Mode().Perm(); got&^want != 0 || want == 0o600 && got != want {
+			t.Errorf("%s has the mode %v, want %v at most", filepath.Base(name), got, want)
+		}
+	}
+}

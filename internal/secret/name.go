@@ -72,8 +72,14 @@ func isIdentity(name string) bool {
 	last := parts[len(parts)-1]
 	return slices.Contains([]string{
 		"id", "ids", "uuid", "guid", "hash", "digest", "checksum", "sum", "sha", "sha1", "sha256", "sha512", "md5", "etag", "revision", "commit", "build",
-		"version", "path", "file", "dir", "pkg", "package", "module", "func", "function", "image", "benchmark", "bench", "test", "run",
+		"version", "path", "file", "dir", "pkg", "package", "module", "func", "function", "image",
 	}, last) || strings.HasSuffix(last, "id") && len(last) > 3
+}
+
+// isTest reports whether a name is that of a flag or a label with names of tests and benchmarks.
+func isTest(name string) bool {
+	parts := split(name)
+	return len(parts) > 0 && slices.Contains([]string{"benchmark", "bench", "test", "run", "skip"}, parts[len(parts)-1])
 }
 
 // isWord reports whether a text may be the name of a flag or a variable.
