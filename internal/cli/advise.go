@@ -278,5 +278,5 @@ func adviseInput(cmd *cobra.Command, sys *System, o *source.Options, ref string)
 	if err != nil {
 		return nil, err
 	}
-	return &recording.Recording{Ref: ref, Profile: p}, nil
+	return &recording.Recording{Ref: ref, Profile: p.WithShortNames()}, nil
 }

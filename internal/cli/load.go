@@ -237,6 +237,7 @@ func recordings(cmd *cobra.Command, sys *System, o *source.Options, q *query.Que
 		if len(in) == 0 {
 			q.Metric = typ
 		}
+		r.Profile = r.Profile.WithShortNames()
 		if p := r.Profile; p.NumSamples() == 0 {
 			r.Profile = p.WithNote("the profile has no samples: record for longer, or put the program under load")
 		}

@@ -122,7 +122,7 @@ func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, str
 		if err != nil {
 			return nil, err
 		}
-		return s.withDamage(p), nil
+		return s.withDamage(p.WithShortNames()), nil
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", r.Ref, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -66,8 +67,13 @@ func runeWidth(r rune) int {
 	return columns.RuneWidth(r)
 }
 
-// clean returns s with all that would move the cursor spelled out. Names come from files, and files from anybody.
+// mostShown is how many bytes of a text are shown: a name may be that of a type with all its fields, but nobody reads a page of one.
+const mostShown = 4 << 10
+
+// clean returns s with all that would move the cursor spelled out, and without its middle when it is long. Names come from files, and files from
+// anybody.
 func clean(s string) string {
+	s = profile.Shorten(s, mostShown)
 	if printable(s) {
 		return s
 	}

@@ -277,7 +277,7 @@ func (i *Info) Blocks() iter.Seq[Block] {
 	add("locations", i.Locations)
 	add("functions", i.Functions)
 	if len(i.Labels) > 0 {
-		add("labels", strings.Join(i.Labels, ", "))
+		add("labels", listed(i.Labels))
 	}
 	if i.DropFrames != "" {
 		add("drop frames", i.DropFrames)

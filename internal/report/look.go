@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/unit"
@@ -202,7 +203,7 @@ func (l *Look) next() []Command {
 	}
 	out = append(out, Command{"hone flame" + refs, "the whole picture"})
 	if len(l.Labels) > 0 {
-		out = append(out, Command{"hone tags" + refs, "by label: " + strings.Join(l.Labels, ", ")})
+		out = append(out, Command{"hone tags" + refs, "by label: " + listed(l.Labels)})
 	}
 	for _, m := range []struct{ metric, doc string }{
 		{"heap:alloc_space", "where memory is allocated"},
@@ -224,6 +225,14 @@ var (
 // simplePattern returns a regexp that matches name and reads well on a command line: without the path of the package,
 // type arguments, and characters that would have to be escaped. It may match a few other names, too.
 func simplePattern(name string) string {
+	const long, enough = 500, 100
+	if len(name) > long { // nobody types that, and matching takes the square of its length
+		n := enough
+		for n > 0 && !utf8.RuneStart(name[n]) {
+			n--
+		}
+		return "^" + regexp.QuoteMeta(name[:n])
+	}
 	short := typeArguments().ReplaceAllString(name, "[")
 	path := short
 	if i := strings.IndexAny(path, "[("); i >= 0 {

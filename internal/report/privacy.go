@@ -179,7 +179,7 @@ func pairsOf(of map[string]string) string {
 
 // listed writes the first of some words, and how many more there are.
 func listed(words []string) string {
-	const most = 8
+	const most = 20
 	if n := len(words) - most; n > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), n)
 	}

@@ -130,7 +130,7 @@ var All = []View{
 		Name:     "tags",
 		Doc:      "labels of samples by key and value",
 		Examples: []string{"tags", "tags tag-show=^endpoint$ focus=json"},
-		Uses:     keys("ref metric at", filters, values),
+		Uses:     keys("ref metric at", filters, "limit", values),
 		Run:      Tags,
 	},
 	{

@@ -69,6 +69,9 @@ func profileOf(r *recording.Recording) (*profile.Profile, error) {
 	return r.Profile, nil
 }
 
+// mostLabels is how many keys of labels are listed where they are not what is asked for. The view tags has them all.
+const mostLabels = 10_000
+
 // labelKeys returns the keys of the labels that samples have, in order.
 func labelKeys(p *profile.Profile) []string {
 	used := make([]bool, len(p.LabelSets()))
@@ -83,7 +86,8 @@ func labelKeys(p *profile.Profile) []string {
 			}
 		}
 	}
-	return sortedKeys(keys)
+	out := sortedKeys(keys)
+	return out[:min(len(out), mostLabels)]
 }
 
 // mappings returns the programs and libraries of p, and how many locations have no function name, in them or not.

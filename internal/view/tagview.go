@@ -1,11 +1,18 @@
 package view
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
 )
+
+// usualTags is how many keys are shown, and of each how many values, when nobody says.
+const usualTags = 200
 
 // Tags shows the labels of samples by key and value.
 func Tags(in []*recording.Recording, q query.Query) (report.Report, error) {
@@ -20,26 +27,74 @@ func Tags(in []*recording.Recording, q query.Query) (report.Report, error) {
 		used[a.p.Label(i)] = true
 	}
 	totals := make(map[string]int64)
-	keys := make(map[string]tagMap)
 	for i, s := range a.p.LabelSets() {
-		if !used[i] {
-			continue
-		}
 		for _, l := range s {
-			if keys[l.Key] == nil {
-				keys[l.Key] = make(tagMap)
+			if used[i] {
+				totals[l.Key] += sums[i]
+			}
+		}
+	}
+	limit := cmp.Or(q.Limit, usualTags)
+	out := &report.Tags{Head: a.head, Of: len(totals)}
+	keys := sortedKeys(totals)
+	if limit > 0 && len(keys) > limit {
+		// Those that weigh most, by name.
+		slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(unit.Abs(totals[b]), unit.Abs(totals[a])) })
+		keys = slices.Clone(keys[:limit])
+		slices.Sort(keys)
+	}
+	place := make(map[string]int, len(keys))
+	for i, key := range keys {
+		place[key] = i
+		out.Keys = append(out.Keys, report.TagKey{Key: key, Total: totals[key]})
+	}
+	// One list for all: a profile may have a key for each sample.
+	type label struct {
+		key   int
+		value string
+		sum   int64
+	}
+	var all []label
+	for i, s := range a.p.LabelSets() {
+		for _, l := range s {
+			k, shown := place[l.Key]
+			if !used[i] || !shown {
+				continue
 			}
 			value := l.Str
 			if l.Numeric {
 				value = unit.Format(l.Num, a.units[l.Key], a.unit)
 			}
-			keys[l.Key].get(value, "", 0).Flat += sums[i]
-			totals[l.Key] += sums[i]
+			all = append(all, label{k, value, sums[i]})
 		}
 	}
-	out := &report.Tags{Head: a.head}
-	for _, key := range sortedKeys(keys) {
-		out.Keys = append(out.Keys, report.TagKey{Key: key, Total: totals[key], Values: keys[key].sorted(true, a.magnitude())})
+	slices.SortFunc(all, func(a, b label) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.value, b.value)) })
+	cut := 0
+	for len(all) > 0 {
+		key := &out.Keys[all[0].key]
+		n := 0
+		for ; n < len(all) && all[n].key == all[0].key; n++ {
+			if last := len(key.Values) - 1; last >= 0 && key.Values[last].Name == all[n].value {
+				key.Values[last].Flat += all[n].sum
+			} else {
+				key.Values = append(key.Values, report.Tag{Name: all[n].value, Flat: all[n].sum})
+			}
+		}
+		all = all[n:]
+		slices.SortStableFunc(key.Values, func(a, b report.Tag) int { return cmp.Compare(unit.Abs(b.Flat), unit.Abs(a.Flat)) })
+		if key.Of = len(key.Values); limit > 0 && key.Of > limit {
+			cut++
+			key.Values = slices.Clone(key.Values[:limit])
+		}
+	}
+	note := func(format string, args ...any) {
+		out.Notes = append(out.Notes[:len(out.Notes):len(out.Notes)], fmt.Sprintf(format, args...))
+	}
+	if len(keys) < out.Of {
+		note("%d of %d keys are shown, those with the most; raise --limit to see more", len(keys), out.Of)
+	}
+	if cut > 0 {
+		note("of %d keys only the first %d values are shown; raise --limit to see more", cut, limit)
 	}
 	return out, nil
 }

@@ -23,11 +23,38 @@ func Traces(in []*recording.Recording, q query.Query) (report.Report, error) {
 	}
 	table := newFrameTable(a.p, d, nil)
 	each := a.traces(table)
-	if n := a.p.NumSamples(); q.Limit > 0 && q.Limit < n {
-		a.head.Notes = append(slices.Clip(a.head.Notes), fmt.Sprintf("the first %d of %d samples", q.Limit, n))
-		each = firstOf(each, q.Limit)
+	if n := a.p.NumSamples(); q.Limit > 0 {
+		if first := a.readable(table, q.Limit); first < n {
+			a.head.Notes = append(slices.Clip(a.head.Notes), fmt.Sprintf("the first %d of %d samples", first, n))
+			each = firstOf(each, first)
+		}
 	}
 	return &report.Traces{Head: a.head, Each: each}, nil
+}
+
+// mostTraceBytes is how much the names in traces may have together, when there is a limit.
+const mostTraceBytes = 32 << 20
+
+// readable returns how many of the first samples can be shown, of at most limit: fewer when their names are long.
+func (a *question) readable(table *frameTable, limit int) int {
+	var stack []uint32
+	size := 0
+	n := min(limit, a.p.NumSamples())
+	for i := range n {
+		stack = a.p.Stack(i, stack[:0])
+		for _, l := range stack {
+			for _, f := range table.of(l) {
+				size += len(table.frames[f].Name) + len(table.frames[f].File)
+			}
+		}
+		for _, l := range a.p.LabelSets()[a.p.Label(i)] {
+			size += len(l.Key) + len(l.Str)
+		}
+		if size > mostTraceBytes {
+			return max(i, 1)
+		}
+	}
+	return n
 }
 
 // firstOf yields no more than n of all.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,12 +24,40 @@ import (
 // maxQuery is how long a query may be.
 const maxQuery = 32 << 10
 
+// usualTraces is how many samples a page gets when it asks for no number.
+const usualTraces = 1000
+
+// mostAnswer is how many bytes of JSON an answer may have. What is more, no page can show, and a program gets it from the command line.
+const mostAnswer = 128 << 20
+
+var errTooMuch = fmt.Errorf("the answer has more than %d MB", mostAnswer>>20)
+
+// A bounded writer takes so many bytes.
+type bounded struct {
+	io.Writer
+	left int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, errTooMuch
+	}
+	return b.Writer.Write(p)
+}
+
 // An answerer computes the body of an answer.
 type answerer func(in []*recording.Recording, q query.Query) (any, error)
 
 // view answers with the report of a view, as hone writes it in JSON.
 func (s *Server) view(w http.ResponseWriter, r *http.Request, v *view.View) {
 	s.answer(w, r, v.Name, func(in []*recording.Recording, q query.Query) (any, error) {
+		if v.Name == "traces" {
+			if q.Limit == 0 {
+				q.Limit = usualTraces
+			} else if q.Limit < 0 {
+				q.Limit = math.MaxInt // the view knows how much of that can be looked at
+			}
+		}
 		rep, err := run(v, in, q)
 		if err != nil {
 			return nil, err
@@ -95,15 +125,20 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 	}
 	var body bytes.Buffer
 	zw := gzip.NewWriter(&body)
+	to := &bounded{zw, mostAnswer}
 	if rep, ok := out.(report.Report); ok {
-		err = render.JSON(zw, rep, render.Options{})
+		err = render.JSON(to, rep, render.Options{})
 	} else {
-		enc := json.NewEncoder(zw)
+		enc := json.NewEncoder(to)
 		enc.SetEscapeHTML(false)
 		err = enc.Encode(out)
 	}
 	if err == nil {
 		err = zw.Close()
+	}
+	if errors.Is(err, errTooMuch) {
+		fail(w, http.StatusUnprocessableEntity, err, "a limit or a filter makes it smaller; hone "+name+" writes all of it")
+		return
 	}
 	if err != nil {
 		fail(w, http.StatusInternalServerError, fmt.Errorf("writing the answer: %w", err), "")
@@ -276,6 +311,9 @@ type sessionMetric struct {
 	Names   []string `json:"names,omitempty"` // by which it can be asked for, too
 }
 
+// mostLabels is how many keys of labels a page offers.
+const mostLabels = 1000
+
 // metricOf returns what a page should know of a metric, which is a sample type of a profile.
 func metricOf(p *profile.Profile, k int) sessionMetric {
 	t := p.SampleTypes[k]
@@ -353,6 +391,7 @@ func recordOf(rec *recording.Recording) (sessionRecord, error) {
 		return out, fmt.Errorf("%s: %w", rec.Ref, err)
 	}
 	out.Program, out.BuildID, out.Kind, out.Labels = l.File, l.BuildID, l.Metric, l.Labels
+	out.Labels = out.Labels[:min(len(out.Labels), mostLabels)]
 	if len(rec.Parts) == 0 {
 		for k, t := range l.Types {
 			m := metricOf(p, k)

@@ -40,7 +40,7 @@ var commands = []command{
 	{name: "ps", run: view.Graph, print: printDot, file: "ps", dot: "ps"},
 	{name: "raw", run: view.Raw, print: printRaw},
 	{name: "svg", run: view.Graph, print: printSVG, file: "svg"},
-	{name: "tags", run: view.Tags, print: printTags},
+	{name: "tags", run: allTags, print: printTags},
 	{name: "text", run: view.TopByCalls, print: printTop},
 	{name: "top", run: view.TopByCalls, print: printTop},
 	{name: "topproto", run: view.TopByCalls, print: printTopProto, file: "pb.gz"},
@@ -48,6 +48,12 @@ var commands = []command{
 	{name: "tree", run: view.Tree, print: printTree},
 	{name: "web", run: view.Graph, print: printSVG, ending: "svg", viewer: browsers()},
 	{name: "weblist", param: true, run: newWeblist, print: printWeblist, ending: "html", viewer: browsers()},
+}
+
+// allTags shows all labels: pprof leaves out none.
+func allTags(in []*recording.Recording, q query.Query) (report.Report, error) {
+	q.Limit = -1
+	return view.Tags(in, q)
 }
 
 func findCommand(name string) *command {
