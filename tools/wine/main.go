@@ -295,14 +295,14 @@ func (l *lab) check(out io.Writer) (code int) {
 		if s.linux {
 			system = "Linux"
 		}
-		fmt.Fprintf(out, "hone for %s: `hone %s`: ", system, strings.Join(s.args, " "))
+		fmt.Fprintf(out, "hone for %s: `hone %s`: ", system, strings.ReplaceAll(strings.Join(s.args, " "), l.dir, "/hone-wine"))
 		if len(wrong) == 0 {
 			fmt.Fprintln(out, "as it should be")
 		} else {
 			fmt.Fprintln(out, "**wrong**:", strings.Join(wrong, "; "))
 			code, s.lines = 1, 1000
 		}
-		fmt.Fprintf(out, "\n%s\n", indented(text, s.lines))
+		fmt.Fprintf(out, "\n%s\n", indented(bytes.ReplaceAll(text, []byte(l.dir), []byte("/hone-wine")), s.lines))
 		if s.linux && slices.Contains(s.args, "linux.hone") {
 			if err := copyFile(l.c("linux.hone"), filepath.Join(s.at, "linux.hone")); err != nil {
 				l.say("%v", err)
@@ -344,13 +344,14 @@ func indented(text []byte, n int) string {
 	}
 	var b strings.Builder
 	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\n")
 		if strings.HasPrefix(line, "WORK=") || progress.MatchString(line) || strings.TrimSpace(line) == "" {
 			continue
 		}
 		if n--; n < 0 {
 			break
 		}
-		b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
+		b.WriteString("    " + line + "\n")
 	}
 	return b.String()
 }
