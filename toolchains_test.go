@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"go/version"
 	"os"
 	"os/exec"
@@ -35,9 +37,11 @@ func TestToolchains(t *testing.T) {
 	if candidate != "" {
 		all = append(all[:len(all):len(all)], candidate)
 	}
-	older := sync.OnceValue(func() string { return buildHone(t) })
+	dir := t.TempDir()
+	older := sync.OnceValue(func() error { return buildHone(t.Context(), dir) })
 	for _, v := range all {
 		t.Run(v, func(t *testing.T) {
+			t.Parallel()
 			if out, err := goAs(t, v, "version").CombinedOutput(); err != nil {
 				if v == candidate {
 					t.Skipf("fetching %s: %v\n%s", v, err, out)
@@ -47,9 +51,12 @@ func TestToolchains(t *testing.T) {
 			p := scripts(t, "testdata/toolchains", v)
 			ours := version.Lang(runtime.Version()) // of this binary, which is hone, too
 			if version.Compare(version.Lang(v), version.Lang(builder)) > 0 && version.Compare(ours, version.Lang(builder)) > 0 {
-				setup, older := p.Setup, older()
+				if err := older(); err != nil {
+					t.Fatal(err)
+				}
+				setup := p.Setup
 				p.Setup = func(env *testscript.Env) error {
-					env.Setenv("PATH", older+string(filepath.ListSeparator)+env.Getenv("PATH"))
+					env.Setenv("PATH", dir+string(filepath.ListSeparator)+env.Getenv("PATH"))
 					return setup(env)
 				}
 			}
@@ -65,16 +72,14 @@ func goAs(t *testing.T, toolchain string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// buildHone builds hone with the oldest Go that can, and returns the folder it is in.
-func buildHone(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", dir+string(filepath.Separator), ".")
+// buildHone builds hone with the oldest Go that can, into dir.
+func buildHone(ctx context.Context, dir string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator), ".")
 	cmd.Env = append(os.Environ(), "GOTOOLCHAIN="+builder)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building hone with %s: %v\n%s", builder, err, out)
+		return fmt.Errorf("building hone with %s: %w\n%s", builder, err, out)
 	}
-	return dir
+	return nil
 }
 
 // candidateGo is the release candidate of the next Go, or "" where there is none or nobody says.

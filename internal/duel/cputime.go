@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/gocmd"
@@ -45,6 +46,16 @@ var changes = []change{
 	{"\tnumProcs := b.parallelism * runtime.GOMAXPROCS(0)\n", "\tb.parallel = true; numProcs := b.parallelism * runtime.GOMAXPROCS(0)\n", 1},
 }
 
+// olderChanges are the same before Go 1.23.
+func olderChanges() []change {
+	clock := strings.NewReplacer("highPrecisionTimeNow()", "time.Now()", "highPrecisionTimeSince(", "time.Since(")
+	out := slices.Clone(changes)
+	for i, c := range out {
+		out[i].old, out[i].new = clock.Replace(c.old), clock.Replace(c.new)
+	}
+	return out
+}
+
 // turnChanges make it take turns with another process, where it is told to.
 var turnChanges = []change{
 	{"\t\tb.N = 0\n\t\tb.ResetTimer()\n", "\t\tb.N = 0\n\t\tb.ResetTimer(); honeFirst(b)\n", 1},
@@ -76,7 +87,9 @@ func addClock(goroot, work string, overlay gocmd.Overlay) (clocked, turns bool, 
 	}
 	text, ok := changed(text, changes)
 	if !ok {
-		return false, false, nil
+		if text, ok = changed(text, olderChanges()); !ok {
+			return false, false, nil
+		}
 	}
 	text, turns = changed(text, turnChanges)
 	add := map[string][]byte{file: text}
