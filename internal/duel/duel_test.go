@@ -177,6 +177,15 @@ func TestClock(t *testing.T) {
 	if ok, _, err := addClock(loops, t.TempDir(), overlay); !ok || err != nil || len(overlay) != 6 {
 		t.Errorf("a package that loops in another way: %v, %v, %v", ok, err, overlay)
 	}
+	// Before Go 1.23 it took the time with package time.
+	older := t.TempDir()
+	os.MkdirAll(filepath.Join(older, "src", "testing"), 0o755)
+	was := bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("highPrecisionTimeNow()"), []byte("time.Now()")), []byte("highPrecisionTimeSince("), []byte("time.Since("))
+	os.WriteFile(filepath.Join(older, "src", "testing", "benchmark.go"), was, 0o644)
+	overlay = gocmd.Overlay{}
+	if ok, err := addClock(older, t.TempDir(), overlay); !ok || err != nil {
+		t.Errorf("a package with the time of Go 1.22: %v, %v", ok, err)
+	}
 	// Another one is left alone.
 	other := t.TempDir()
 	os.MkdirAll(filepath.Join(other, "src", "testing"), 0o755)
