@@ -197,19 +197,40 @@ func tried(sys *System, say *saying) func(x *report.Fixed, kept bool) {
 	}
 }
 
-// fixResult says in a few words what a patch won, or why it is not kept.
+// fixResult says in a few words what a patch won most of, or why it is not kept.
 func fixResult(x *report.Fixed, kept bool) string {
 	if !kept {
 		reason, _, _ := strings.Cut(x.Reason, "\n")
 		return ": " + reason
 	}
+	var time, most *report.CompareRow
+	gain := func(r *report.CompareRow) float64 {
+		if r == nil || r.Verdict != report.Better {
+			return 0
+		}
+		return math.Abs(r.Ratio - 1)
+	}
 	for i := range x.Speed {
-		// What is known to the byte may be better by a millionth.
-		if r := &x.Speed[i]; r.Verdict == report.Better && math.Abs(r.Ratio-1) >= 0.005 {
-			return fmt.Sprintf(": %s of %s %+.0f%%", r.What, r.Name, 100*(r.Ratio-1))
+		r := &x.Speed[i]
+		if gain(r) > gain(most) {
+			most = r
+		}
+		if slices.Contains([]string{"CPU time", "time", "throughput"}, r.What) && gain(r) > gain(time) {
+			time = r
 		}
 	}
-	return ""
+	const much = 0.03 // of the time is what people look for, whatever else got less
+	if gain(time) >= much {
+		most = time
+	}
+	if most == nil {
+		return ""
+	}
+	digits := 0
+	if gain(most) < 0.1 {
+		digits = 1
+	}
+	return fmt.Sprintf(": %s of %s %+.*f%%", most.What, most.Name, digits, 100*(most.Ratio-1))
 }
 
 // pickOf takes the number of a finding off the end.
