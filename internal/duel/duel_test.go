@@ -183,7 +183,7 @@ func TestClock(t *testing.T) {
 	was := bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("highPrecisionTimeNow()"), []byte("time.Now()")), []byte("highPrecisionTimeSince("), []byte("time.Since("))
 	os.WriteFile(filepath.Join(older, "src", "testing", "benchmark.go"), was, 0o644)
 	overlay = gocmd.Overlay{}
-	if ok, err := addClock(older, t.TempDir(), overlay); !ok || err != nil {
+	if ok, _, err := addClock(older, t.TempDir(), overlay); !ok || err != nil {
 		t.Errorf("a package with the time of Go 1.22: %v, %v", ok, err)
 	}
 	// Another one is left alone.
