@@ -30,6 +30,11 @@ type Benchmarks struct {
 	Args      []string // of the test programs: -test.benchtime=100ms
 	Count     int      // rounds in which each runs once
 	NoProfile bool     // leave out the round that is profiled
+
+	// Instead names packages that have no benchmarks of their own. They have no part in the rounds that measure; in the one with profiles,
+	// their tests run, and what benchmarks Flags bring in with an overlay, for InsteadTime in all.
+	Instead     []string
+	InsteadTime time.Duration
 }
 
 // Errors of Bench.
@@ -41,8 +46,9 @@ var (
 // A benched is a package whose benchmarks run.
 type benched struct {
 	gocmd.TestPackage
-	file   string // the test program
-	failed string // why it runs no more
+	file    string // the test program
+	failed  string // why it runs no more
+	instead bool   // it has no benchmarks of its own
 }
 
 // Bench runs benchmarks in rounds, each of them once in a round, and records what they measure. Rounds are apart in time,
@@ -79,7 +85,9 @@ func Bench(ctx context.Context, opt Options, b Benchmarks) (*Recorded, error) {
 	}
 	for r.round = 1; r.round <= b.Count && ctx.Err() == nil && r.left() > 0; r.round++ {
 		for i := range pkgs {
-			r.run(ctx, &pkgs[i])
+			if !pkgs[i].instead {
+				r.run(ctx, &pkgs[i])
+			}
 		}
 		if r.round == 1 {
 			r.first = r.lines
@@ -89,8 +97,9 @@ func Bench(ctx context.Context, opt Options, b Benchmarks) (*Recorded, error) {
 	if ctx.Err() != nil && measured {
 		s.note("interrupted in round %d of %d", r.round-1, b.Count)
 	}
-	if measured && !b.NoProfile && ctx.Err() == nil {
+	if (measured || len(b.Instead) > 0) && !b.NoProfile && ctx.Err() == nil {
 		r.profiled(ctx, work)
+		measured = measured || r.profiles > 0
 	}
 	err = r.file.Close()
 	m.Ended = s.Now()
@@ -131,11 +140,11 @@ func (b Benchmarks) build(ctx context.Context, s *session, work string) ([]bench
 	var wrong *gocmd.Error
 	unbuilt := 0
 	for _, p := range found {
-		if !p.HasBenchmark(rx) {
+		one := benched{TestPackage: p, file: filepath.Join(work, strconv.Itoa(len(out)), "bench.test"), instead: slices.Contains(b.Instead, p.ImportPath)}
+		if !one.instead && !p.HasBenchmark(rx) {
 			continue
 		}
 		s.say("building the tests of " + p.ImportPath)
-		one := benched{TestPackage: p, file: filepath.Join(work, strconv.Itoa(len(out)), "bench.test")}
 		args := append([]string{"test", "-c", "-vet=off"}, b.Flags...)
 		if _, err := cmd.Run(ctx, append(args, "-o", one.file, p.ImportPath)...); err != nil {
 			if !errors.As(err, &wrong) {
@@ -168,6 +177,8 @@ type rounds struct {
 	round int
 	lines int // of results so far
 	first int // of the first round; 0 while that lasts
+
+	profiles int // that were kept, of CPU time
 }
 
 func (r *rounds) open() (err error) {
@@ -321,27 +332,17 @@ func (r *rounds) profiled(ctx context.Context, work string) {
 		return
 	}
 	defer r.file.Close()
-	var heaps []*profile.Profile
-	start := time.Now()
+	k := &keeper{rounds: r, work: work, start: time.Now()}
 	for i := range r.pkgs {
-		p := &r.pkgs[i]
-		cpu, mem := filepath.Join(work, "cpu.pb.gz"), filepath.Join(work, "mem.pb.gz")
-		from := time.Since(start)
-		r.run(ctx, p, "-test.cpuprofile="+cpu, "-test.memprofile="+mem)
-		if p.failed != "" || ctx.Err() != nil {
-			continue
-		}
-		text, err := os.ReadFile(cpu)
-		if err == nil {
-			err = r.write(filepath.Join(r.folder, filepath.FromSlash(recording.PartFile(recording.CPU, from, time.Since(start)))), text)
-		}
-		r.wrote(0, err)
-		heap, err := readProfile(mem)
-		r.wrote(0, err)
-		if heap != nil {
-			heaps = append(heaps, heap)
+		if p := &r.pkgs[i]; !p.instead {
+			k.keep(func(args []string) bool {
+				r.run(ctx, p, args...)
+				return p.failed == "" && ctx.Err() == nil
+			})
 		}
 	}
+	r.runInstead(ctx, k)
+	heaps, start := k.heaps, k.start
 	if len(heaps) > 0 {
 		r.wrote(0, r.keepHeap(heaps, time.Since(start)))
 	}
@@ -352,6 +353,36 @@ func (r *rounds) profiled(ctx context.Context, work string) {
 	}
 	defer rec.Close()
 	r.keepSources(rec, &built{file: r.pkgs[0].file, dir: r.pkgs[0].Dir}) // which knows the module
+}
+
+// A keeper keeps the profiles of test programs.
+type keeper struct {
+	*rounds
+	work  string
+	start time.Time
+	heaps []*profile.Profile
+}
+
+// keep runs a test program that is told where to write its profiles, and keeps them when that went well.
+func (k *keeper) keep(run func(args []string) bool) {
+	cpu, mem := filepath.Join(k.work, "cpu.pb.gz"), filepath.Join(k.work, "mem.pb.gz")
+	os.Remove(cpu)
+	os.Remove(mem)
+	from := time.Since(k.start)
+	if !run([]string{"-test.cpuprofile=" + cpu, "-test.memprofile=" + mem}) {
+		return
+	}
+	text, err := os.ReadFile(cpu)
+	if err == nil {
+		err = k.write(filepath.Join(k.folder, filepath.FromSlash(recording.PartFile(recording.CPU, from, time.Since(k.start)))), text)
+		k.profiles++
+	}
+	k.wrote(0, err)
+	heap, err := readProfile(mem)
+	k.wrote(0, err)
+	if heap != nil {
+		k.heaps = append(k.heaps, heap)
+	}
 }
 
 func readProfile(name string) (*profile.Profile, error) {

@@ -15,6 +15,7 @@ import (
 // A Program is what to run and what it is connected to.
 type Program struct {
 	Args     []string
+	Words    string   // behind a program that is built: arguments as a shell has them
 	Env      []string // nil is that of this process
 	Dir      string   // "" is the current folder
 	In       io.Reader

@@ -112,17 +112,24 @@ func Record(ctx context.Context, opt Options) (*Recorded, error) {
 		of.tree = treeOf(ctx, of.dir) // before there are files of the recording in it
 		s.manifest.How = recording.Built
 		s.manifest.Command = append(append([]string{}, s.Build.Targets...), s.Program.Args...)
+		if s.Program.Words != "" {
+			s.manifest.Command = append(s.manifest.Command, s.Program.Words)
+		}
 		s.Program.Args = append([]string{of.file}, s.Program.Args...)
 		if s.Build.Test {
 			s.Program.Dir = of.dir
 		}
 	}
-	name := strings.TrimSuffix(filepath.Base(s.Program.Args[0]), ".exe")
+	file := s.Program.Args[0]
+	if s.Program.Words != "" {
+		s.Program.Args = shellArgs(ShellLine(file, s.Program.Words))
+	}
+	name := strings.TrimSuffix(filepath.Base(file), ".exe")
 	if err := s.begin(name); err != nil {
 		return nil, err
 	}
 	s.manifest.Machine = machine(self)
-	s.manifest.Program = s.program(s.Program.Args[0], of)
+	s.manifest.Program = s.program(file, of)
 	if of != nil {
 		s.keepChanges(of.tree)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/advise"
-	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
 	"github.com/hone-perf/hone/internal/query"
@@ -55,8 +54,13 @@ type adviseFlags struct {
 	sarif      bool
 	gate       bool
 	least      shareFlag
+	budget     time.Duration
 	sourceOpts *source.Options
+	workloadFlags
 }
+
+// adviseBudget is how long what is run in the place of benchmarks may take, when nothing is said.
+const adviseBudget = 2 * time.Minute
 
 func adviseCommand(sys *System) *cobra.Command {
 	var f adviseFlags
@@ -78,8 +82,11 @@ func adviseCommand(sys *System) *cobra.Command {
 	flags.Var(&f.least, "min", "leave out what would save less than this `SHARE` of everything; 1% when not given")
 	flags.BoolVar(&f.sarif, "sarif", false, "write SARIF, for code review and editors")
 	flags.BoolVar(&f.gate, "gate", false, "exit with 3 when there are findings")
+	flags.Var(&secondsFlag{&f.budget}, budgetFlag, "how long it may take to run what there is in place of benchmarks: tests, made-up calls, or a program; 2m when not given")
+	f.workloadFlags.add(flags)
 	f.sourceOpts = sourceFlags(cmd)
-	cmd.RunE = withGoFlags(func(cmd *cobra.Command, build, test, args []string) error {
+	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
+		f.server = behind
 		return runAdvise(cmd, sys, &f, build, test, args)
 	})
 	return cmd
@@ -120,18 +127,28 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	if f.finding < 0 {
 		return usagef("", "--finding %d: want the number of a finding", f.finding)
 	}
+	workload, err := f.given("advise", cmd.Flags(), test, args)
+	if err != nil {
+		return err
+	}
 	if len(args) == 0 {
-		return usagef("for example: hone advise cpu.pprof, or hone advise ./pkg", "advise wants a recording, profiles, or packages with benchmarks")
+		return usagef("for example: hone advise cpu.pprof, or hone advise ./pkg", "advise wants a recording, profiles, or packages")
 	}
 	var in []*recording.Recording
-	refs := args
-	if arePackages(sys, args) {
+	refs, home := args, ""
+	if workload || arePackages(sys, args) {
 		if err := noLength(cmd); err != nil {
 			return err
 		}
-		if refs, err = adviseBench(cmd, sys, build, test, args); err != nil {
+		dir, packages := gocmd.Home(sys.Dir, args)
+		if err := gotypes.Readable(cmd.Context(), dir, nil, packages...); err != nil {
 			return err
 		}
+		if refs, home, err = f.profiled(cmd.Context(), sys, build, test, args); err != nil {
+			return err
+		}
+	} else if f.budget > 0 {
+		return usagef("", "--budget is about running something, and %s was recorded already", strings.Join(args, " "))
 	} else if given := append(build, test...); len(given) > 0 {
 		return usagef("", "%s is about running benchmarks, and %s was recorded already", given[0], strings.Join(args, " "))
 	}
@@ -147,8 +164,8 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	if err != nil {
 		return err
 	}
-	if f.source == "" && arePackages(sys, args) {
-		dir, _ = gocmd.Home(sys.Dir, args)
+	if f.source == "" && home != "" {
+		dir = home
 	}
 	say := newSaying(sys)
 	say.now("looking for what costs")
@@ -228,38 +245,6 @@ func arePackages(sys *System, args []string) bool {
 		}
 	}
 	return true
-}
-
-// adviseBench runs benchmarks and returns the recording of them. It stays, so that what is said can be looked at.
-func adviseBench(cmd *cobra.Command, sys *System, build, test, packages []string) ([]string, error) {
-	dir, packages := gocmd.Home(sys.Dir, packages)
-	run, err := benchmarksOf("advise", build, test, packages)
-	if err != nil {
-		return nil, err
-	}
-	if err := gotypes.Readable(cmd.Context(), dir, nil, packages...); err != nil {
-		return nil, err
-	}
-	run.Count = 1
-	say := newSaying(sys)
-	opt := capture.Options{
-		Dir: dir, Hone: version(), Flags: append([]string{"hone"}, sys.args...), Say: say.now,
-		Now: func() time.Time { return time.Now().In(sys.Zone) },
-	}
-	done, err := capture.Bench(cmd.Context(), opt, run)
-	say.now("")
-	if done == nil {
-		return nil, benchError(err, packages, run)
-	}
-	for _, n := range done.Manifest.Notes {
-		note(sys, "%s", n)
-	}
-	file := done.File
-	if dir != sys.Dir && !filepath.IsAbs(file) {
-		file = filepath.Join(dir, file)
-	}
-	fmt.Fprintf(sys.Err, "hone: %s: %s\n", file, bytesText(done.Bytes))
-	return []string{file}, errors.Join(err, cmd.Context().Err())
 }
 
 // adviseInput opens a recording with all its profiles, or reads a profile.

@@ -214,7 +214,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	if f.load == "" {
 		d, err = duel.Run(ctx, opt)
 	} else {
-		d, err = f.loadDuel(ctx, sys, &opt)
+		d, err = (&loading{f.load, f.server}).duel(ctx, sys, &opt, loadLeast)
 	}
 	say.now("")
 	var tooFine *duel.TooFineError

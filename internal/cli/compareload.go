@@ -61,8 +61,15 @@ type loadSide struct {
 	requests float64 // that were answered in the time of cpu
 }
 
-// loadDuel runs both versions of a server under a load, in turns, until it is known whether requests cost more.
-func (f *compareFlags) loadDuel(ctx context.Context, sys *System, opt *duel.Options) (*recording.Duel, error) {
+// A loading is a load for a server that is built: the words of hone load, and the arguments of the server.
+type loading struct {
+	words  string
+	server []string
+}
+
+// duel runs both versions of a server under the load, in turns, until it is known whether requests cost more. However little time there is,
+// there are so many pairs at least.
+func (w *loading) duel(ctx context.Context, sys *System, opt *duel.Options, least int) (*recording.Duel, error) {
 	if len(opt.Packages) != 1 || opt.Commands != nil || opt.Bench != "" || opt.Old.File != "" || opt.NewTests || opt.Layouts > 1 || opt.How != "" {
 		return nil, usagef("for example: hone compare --load '127.0.0.1:{port}/' main..HEAD ./cmd/server -- -addr 127.0.0.1:{port}",
 			"--load compares two versions of one package, and has no benchmarks, commands, layouts nor ways")
@@ -72,7 +79,7 @@ func (f *compareFlags) loadDuel(ctx context.Context, sys *System, opt *duel.Opti
 		Old: opt.Old.DuelSide, New: opt.New.DuelSide, Alpha: opt.Plan.Alpha, Within: opt.Plan.Within,
 		BuiltOnce: opt.Old.BuiltAs(&opt.New), Notes: slices.Clone(opt.Notes),
 	}
-	b := recording.DuelBenchmark{Pkg: opt.Packages[0], Name: f.load, How: recording.Alternate, Unit: loadUnit}
+	b := recording.DuelBenchmark{Pkg: opt.Packages[0], Name: w.words, How: recording.Alternate, Unit: loadUnit}
 	work, err := scratch.Dir("load-")
 	if err != nil {
 		return nil, err
@@ -97,7 +104,7 @@ func (f *compareFlags) loadDuel(ctx context.Context, sys *System, opt *duel.Opti
 	began := time.Now()
 	_, want := opt.Plan.Judge(nil)
 	for want > 0 {
-		if len(b.Pairs) >= loadLeast && time.Since(began) > cmp.Or(opt.Budget, loadBudget) {
+		if len(b.Pairs) >= least && time.Since(began) > cmp.Or(opt.Budget, loadBudget) {
 			b.Stop = "time"
 			break
 		}
@@ -106,7 +113,7 @@ func (f *compareFlags) loadDuel(ctx context.Context, sys *System, opt *duel.Opti
 		values := [2]*map[string]float64{&pair.Old, &pair.New}
 		first := rand.IntN(2)
 		for _, i := range []int{first, 1 - first} {
-			if *values[i], err = f.loadOnce(ctx, sys, opt, sides[i], work); err != nil {
+			if *values[i], err = w.once(ctx, sys, sides[i], work); err != nil {
 				err = fmt.Errorf("%s: %w", sides[i].Name, err)
 				break
 			}
@@ -122,33 +129,32 @@ func (f *compareFlags) loadDuel(ctx context.Context, sys *System, opt *duel.Opti
 	}
 	b.Took = time.Since(began)
 	d.Benchmarks = []recording.DuelBenchmark{b}
-	if len(b.Pairs) > 0 && !f.noWhy {
-		if why, whyErr := loadWhy(f.load, sides); whyErr == nil && why != nil {
+	if len(b.Pairs) > 0 && !opt.NoWhy {
+		if why, whyErr := loadWhy(w.words, sides); whyErr == nil && why != nil {
 			d.Why = append(d.Why, *why)
 		}
 	}
 	return d, err
 }
 
-// loadOnce runs a version under the load, and returns what was measured.
-func (f *compareFlags) loadOnce(ctx context.Context, sys *System, opt *duel.Options, s *loadSide, work string) (map[string]float64, error) {
-	words := promptWords(f.load)
-	words, err := load.WithPort(slices.Concat(words, f.server))
+// plan returns what to send in a run, and the arguments of the server, with a free port in both.
+func (w *loading) plan(sys *System) (*load.Plan, []string, error) {
+	words, err := load.WithPort(slices.Concat(promptWords(w.words), w.server))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	n := len(words) - len(f.server)
+	n := len(words) - len(w.server)
 	cmd := &cobra.Command{}
 	lf, ask := loadFlagsOf(cmd)
 	if err := cmd.ParseFlags(words[:n]); err != nil {
-		return nil, usagef("", "--load: %w", err)
+		return nil, nil, usagef("", "--load: %w", err)
 	}
 	if lf.record != "" || lf.pprof != "" || lf.findMax || lf.ndjson || lf.hgrm != "" || lf.slo != "" {
-		return nil, usagef("", "--load says what is sent, and how: there is no --record, --pprof, --find-max, --slo, --hgrm nor --ndjson in it")
+		return nil, nil, usagef("", "--load says what is sent, and how: there is no --record, --pprof, --find-max, --slo, --hgrm nor --ndjson in it")
 	}
 	p, err := lf.plan(cmd, sys, ask, cmd.Flags().Args())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if lf.duration == 0 && lf.number == 0 && lf.stages == "" {
 		p.Duration = 3 * time.Second
@@ -156,39 +162,64 @@ func (f *compareFlags) loadOnce(ctx context.Context, sys *System, opt *duel.Opti
 	if !cmd.Flags().Changed("warmup") {
 		p.Warmup = time.Second
 	}
+	return p, words[n:], nil
+}
+
+// record records a run of a server under the load, and what answered.
+func (w *loading) record(ctx context.Context, sys *System, opt capture.Options) (*capture.Recorded, *report.Load, error) {
+	p, args, err := w.plan(sys)
+	if err != nil {
+		return nil, nil, err
+	}
+	opt.Program.Args = args
+	done, err := load.Record(ctx, opt, *p)
+	if done == nil || err != nil {
+		return nil, nil, loadFailed(ctx, sys, done, err)
+	}
+	rec, err := recording.Open(done.File)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rec.Close()
+	if err := rec.ReadLogs(); err != nil {
+		return nil, nil, err
+	}
+	r, err := view.Load([]*recording.Recording{rec}, query.Query{View: "load"})
+	if err != nil {
+		return nil, nil, err
+	}
+	l := r.(*report.Load)
+	switch {
+	case l.Stopped == load.ServerEnded:
+		return nil, nil, fmt.Errorf("the server ended during the run with exit code %d", done.Code)
+	case l.Answered == 0:
+		return nil, nil, cmp.Or(noAnswer(rec.Load), errors.New("no request was answered in the time that counts: let each run take longer, with -t in the words of --load"))
+	case l.Good < l.Answered:
+		return nil, nil, fmt.Errorf("%d of %d answers were not what was expected: --expect says what is", l.Answered-l.Good, l.Answered)
+	}
+	return done, l, nil
+}
+
+// once runs a version under the load, and returns what was measured.
+func (w *loading) once(ctx context.Context, sys *System, s *loadSide, work string) (map[string]float64, error) {
 	file := filepath.Join(work, "run.hone")
 	defer os.RemoveAll(file)
-	program := capture.Program{Args: words[n:]}
+	opt := capture.Options{Out: file, Dir: s.Dir, Hone: version(), KeepSecrets: true, Build: s.build}
 	if len(s.Env) > 0 {
-		program.Env = append(os.Environ(), s.Env...)
+		opt.Program.Env = append(os.Environ(), s.Env...)
 	}
-	done, err := load.Record(ctx, capture.Options{Out: file, Dir: s.Dir, Hone: version(), KeepSecrets: true, Build: s.build, Program: program}, *p)
-	if done == nil || err != nil {
-		return nil, loadFailed(ctx, sys, done, err)
+	done, l, err := w.record(ctx, sys, opt)
+	if err != nil {
+		return nil, err
+	}
+	if l.Server == nil || l.Server.CPU == nil {
+		return nil, errors.New("there is no CPU profile of the time that counts: let each run take longer, with -t in the words of --load")
 	}
 	rec, err := recording.Open(done.File)
 	if err != nil {
 		return nil, err
 	}
 	defer rec.Close()
-	if err := rec.ReadLogs(); err != nil {
-		return nil, err
-	}
-	r, err := view.Load([]*recording.Recording{rec}, query.Query{View: "load"})
-	if err != nil {
-		return nil, err
-	}
-	l := r.(*report.Load)
-	switch {
-	case l.Stopped == load.ServerEnded:
-		return nil, fmt.Errorf("the server ended during the run with exit code %d", done.Code)
-	case l.Answered == 0:
-		return nil, noAnswer(rec.Load)
-	case l.Good < l.Answered:
-		return nil, fmt.Errorf("%d of %d answers were not what was expected: --expect says what is", l.Answered-l.Good, l.Answered)
-	case l.Server == nil || l.Server.CPU == nil:
-		return nil, errors.New("there is no CPU profile of the time that counts: let each run take longer, with -t in the words of --load")
-	}
 	picked, _, err := rec.Pick(recording.CPU, l.Server.CPU.From, l.Server.CPU.To)
 	if err == nil {
 		err = s.cpu.Add(picked.Profile)

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/fix"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
@@ -61,6 +62,7 @@ type fixFlags struct {
 	forget     bool
 	minGain    shareFlag
 	sourceOpts *source.Options
+	workloadFlags
 }
 
 func fixCommand(sys *System) *cobra.Command {
@@ -88,8 +90,10 @@ func fixCommand(sys *System) *cobra.Command {
 	flags.Uint64Var(&f.seed, "seed", 0, "make up other calls")
 	flags.BoolVar(&f.forget, "forget", false, "forget what was refused before in this module")
 	flags.StringVar(&f.source, "source", "", "the module that a recording is of is in `DIR`")
+	f.workloadFlags.add(flags)
 	f.sourceOpts = sourceFlags(cmd)
-	cmd.RunE = withGoFlags(func(cmd *cobra.Command, build, test, args []string) error {
+	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
+		f.server = behind
 		return runFix(cmd, sys, &f, build, test, args)
 	})
 	return cmd
@@ -109,9 +113,12 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 	if args, opt.Pick, err = pickOf(sys, args); err != nil {
 		return err
 	}
+	workload, err := f.given("fix", cmd.Flags(), test, args)
 	switch {
+	case err != nil:
+		return err
 	case len(args) == 0:
-		return usagef("for example: hone fix ./pkg, or hone fix cpu.pprof", "fix wants packages with benchmarks, a recording, or profiles")
+		return usagef("for example: hone fix ./pkg, or hone fix cpu.pprof", "fix wants packages, a recording, or profiles")
 	case f.calls < 0:
 		return usagef("", "--calls %d: want a number of calls", f.calls)
 	case f.dry && (f.commit || f.branch != ""):
@@ -124,14 +131,14 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 	}
 	opt.Refs = args
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if slices.Contains([]string{"all", "min-gain", budgetFlag, "each", "calls", "seed", "source"}, flag.Name) {
+		if slices.Contains([]string{"all", "min-gain", budgetFlag, "each", "calls", "seed", "source", "load", "cmd"}, flag.Name) {
 			opt.Flags = append(opt.Flags, "--"+flag.Name+"="+flag.Value.String())
 		}
 	})
 	for _, flag := range slices.Concat(build, test) {
 		opt.Flags = append(opt.Flags, strings.Replace(flag, "-test.", "-", 1))
 	}
-	if arePackages(sys, args) {
+	if workload || arePackages(sys, args) {
 		if err := noLength(cmd); err != nil {
 			return err
 		}
@@ -140,15 +147,20 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 		}
 		var packages []string
 		opt.Dir, packages = gocmd.Home(sys.Dir, args)
-		run, err := benchmarksOf("fix", build, test, packages)
-		if err != nil {
-			return err
-		}
 		if err := gotypes.Readable(cmd.Context(), opt.Dir, nil, packages...); err != nil {
 			return err
 		}
-		run.Count = 1
-		opt.Benchmarks = &run
+		if workload {
+			opt.Workload, opt.Dir, err = f.of(cmd.Context(), sys, build, args[0])
+			opt.Arguments = f.server
+		} else {
+			opt.Benchmarks = new(capture.Benchmarks)
+			*opt.Benchmarks, err = benchmarksOf("fix", build, test, packages)
+			opt.Benchmarks.Count = 1
+		}
+		if err != nil {
+			return err
+		}
 	} else {
 		if given := append(build, test...); len(given) > 0 {
 			return usagef("", "%s is about running benchmarks, and %s was recorded already", given[0], strings.Join(args, " "))
@@ -171,6 +183,10 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 	say := newSaying(sys)
 	opt.Say = say.now
 	opt.Done = tried(sys, say)
+	opt.Note = func(text string) {
+		say.now("")
+		note(sys, "%s", text)
+	}
 	fixes, err := fix.Run(cmd.Context(), opt)
 	say.now("")
 	if fixes == nil {
@@ -288,7 +304,7 @@ func fixError(err error, args []string, opt fix.Options) error {
 	case errors.Is(err, os.ErrPermission):
 		return &hinted{err, "hone fix --dry-run shows what could be written"}
 	case opt.Benchmarks != nil:
-		return benchError(err, args, *opt.Benchmarks)
+		return profilingError(err, "fix", args, *opt.Benchmarks)
 	}
 	return err
 }

@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/maxrss"
 	"github.com/hone-perf/hone/internal/recording"
 )
@@ -28,15 +28,26 @@ type command struct {
 
 // shell returns what runs a command in a folder.
 func (c command) shell(dir string) *exec.Cmd {
-	cmd := exec.Command("sh", "-c", c.line)
-	if runtime.GOOS == "windows" {
-		cmd = exec.Command("cmd", "/c", c.line)
-	}
-	cmd.Dir = dir
+	cmd := capture.Shell(c.line, dir)
 	if len(c.env) > 0 {
 		cmd.Env = append(cmd.Environ(), c.env...)
 	}
 	return cmd
+}
+
+// A Command is a program that is built from source and run.
+type Command struct {
+	Package string // as the go command names it in the folders of the sides
+	Words   string // behind the program, on a line of the shell
+	Dir     string // where it runs
+}
+
+// Of makes options that compare a program instead of benchmarks.
+func (c Command) Of(opt Options) Options {
+	line := strings.TrimSpace(programWord + " " + c.Words)
+	opt.Commands, opt.Program, opt.Dir = &[2]string{line, line}, c.Package, c.Dir
+	opt.name = strings.TrimSpace(c.Package + " " + c.Words)
+	return opt
 }
 
 // programWord stands for the program in a command.
@@ -50,7 +61,7 @@ func (d *duel) prepareCommands(ctx context.Context, work string) error {
 	r := &row{commands: &[2]command{{d.opt.Commands[0], d.opt.Old.Env}, {d.opt.Commands[1], d.opt.New.Env}}}
 	r.Name, r.Iters = "command", 1
 	if d.opt.Commands[0] == d.opt.Commands[1] {
-		r.Name = d.opt.Commands[0]
+		r.Name = cmp.Or(d.opt.name, d.opt.Commands[0])
 	}
 	if d.opt.Program != "" {
 		builders, err := d.builders(ctx, work)
@@ -68,7 +79,7 @@ func (d *duel) prepareCommands(ctx context.Context, work string) error {
 				progs[i] = progs[0]
 			}
 			line := &r.commands[i].line
-			*line = strings.ReplaceAll(*line, programWord, quotedFile(progs[i].file))
+			*line = strings.ReplaceAll(*line, programWord, capture.QuotedFile(progs[i].file))
 		}
 		if progs[0].sum == progs[1].sum && slices.Equal(d.opt.Old.Env, d.opt.New.Env) && d.opt.Commands[0] == d.opt.Commands[1] {
 			d.out.Same = append(d.out.Same, d.opt.Program)
@@ -77,14 +88,6 @@ func (d *duel) prepareCommands(ctx context.Context, work string) error {
 	}
 	d.rows = []*row{r}
 	return nil
-}
-
-// quotedFile writes the name of a file for the shell.
-func quotedFile(name string) string {
-	if runtime.GOOS == "windows" {
-		return `"` + name + `"`
-	}
-	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
 // tryCommands runs both commands once to find out whether they share a processor or take turns.

@@ -53,6 +53,7 @@ type Options struct {
 	// Say is told what is going on. It may be nil.
 	Say func(text string)
 
+	name       string        // of the commands in the answer; "" is what they are
 	countLimit time.Duration // of a run in which instructions are counted; 0 is two minutes. What comes before benchmarks takes longer then, too
 }
 

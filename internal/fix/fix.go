@@ -27,13 +27,15 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// Options tune Run. What is to be made faster is in Benchmarks or in Recorded.
+// Options tune Run. What is to be made faster is in Benchmarks, in Workload or in Recorded.
 type Options struct {
 	Dir        string                 // in the module; packages are named from here. "" is the current folder
-	Benchmarks *capture.Benchmarks    // to be run again after what was kept
-	Recorded   []*recording.Recording // looked at once, when there are no Benchmarks
+	Benchmarks *capture.Benchmarks    // to be run again after what was kept; of packages without, tests and made-up calls
+	Workload   *Workload              // to be run again after what was kept
+	Recorded   []*recording.Recording // looked at once, when there is neither
 	Refs       []string               // what to call them
 	Flags      []string               // that were given with them, for saying the command again
+	Arguments  []string               // that were given behind --
 
 	Pick   int           // the finding to try, as advise numbers them; 0 is all that have a patch
 	All    bool          // also what would save less than a hundredth, and what was refused before
@@ -52,6 +54,7 @@ type Options struct {
 	Memory *Memory // of what was refused; nil remembers nothing
 	Hone   string  // version of hone
 	Say    func(doing string)
+	Note   func(text string)                // is told what is known before the end, and worth a line; nil is nobody
 	Done   func(x *report.Fixed, kept bool) // is told what became of each patch that was tried; nil is nobody
 }
 
@@ -67,6 +70,8 @@ const (
 	usualEach   = 15 * time.Second
 	usualGain   = 0.03
 	leastShare  = 0.001 // of what is tried with All
+
+	standInShare = 5 // of the budget goes to what stands in for benchmarks: a fifth
 )
 
 // Run tries patches until nothing is left to try, or the budget ends. When it is interrupted, or something goes wrong behind the
@@ -76,6 +81,9 @@ func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 	opt.MinGain = max(cmp.Or(opt.MinGain, usualGain), 0)
 	if opt.Say == nil {
 		opt.Say = func(string) {}
+	}
+	if opt.Note == nil {
+		opt.Note = func(string) {}
 	}
 	if opt.Done == nil {
 		opt.Done = func(*report.Fixed, bool) {}
@@ -88,10 +96,17 @@ func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 	}
 	defer t.close()
 	r := &run{tree: t, opt: opt, tried: make(map[string]bool), little: make(map[string]report.CompareRow), latest: make(map[string]float64), out: &report.Fixes{
-		Refs: opt.Refs, Flags: opt.Flags, Root: t.mod, Kept: []report.Fixed{}, Refused: []report.Fixed{}, Picked: opt.Pick, Dry: opt.DryRun, Branch: opt.Commit,
+		Refs: opt.Refs, Flags: opt.Flags, Arguments: opt.Arguments, Root: t.mod, Kept: []report.Fixed{}, Refused: []report.Fixed{}, Picked: opt.Pick, Dry: opt.DryRun, Branch: opt.Commit,
 	}}
 	if err := r.flags(ctx); err != nil {
 		return nil, err
+	}
+	if opt.Benchmarks != nil {
+		r.profiling = &prove.Profiling{Benchmarks: *opt.Benchmarks, Time: opt.Budget / standInShare, Seed: opt.Seed, Note: func(text string) {
+			r.note("%s", text)
+			opt.Note(text)
+		}}
+		defer r.profiling.Close()
 	}
 	limited, cancel := r.budget(ctx, began)
 	defer cancel()
@@ -168,11 +183,14 @@ type run struct {
 	little map[string]report.CompareRow // by patch that was tried, now or before, and gained too little: what it gained most of
 	latest map[string]float64           // by benchmark and what was measured: how much it was with what was kept last
 	branch *branch
-	build  []string      // flags for the go command
-	env    []string      // with which it has them
-	races  []prove.Race  // of what was kept
-	noise  noise         // when it was last found out
-	least  time.Duration // that a patch took; 0 when none was tried
+	build  []string     // flags for the go command
+	env    []string     // with which it has them
+	races  []prove.Race // of what was kept
+	noise  noise        // when it was last found out
+
+	profiling *prove.Profiling // of Benchmarks; nil when there are none
+
+	least time.Duration // that a patch took; 0 when none was tried
 
 	end    time.Time   // of the budget
 	last   time.Time   // that something may be begun at
@@ -182,10 +200,15 @@ type run struct {
 
 // flags finds out with which flags benchmarks are built, so that all else is built in the same way.
 func (r *run) flags(ctx context.Context) error {
-	if r.opt.Benchmarks != nil {
-		for _, f := range r.opt.Benchmarks.Flags {
-			r.build = append(r.build, gocmd.FromFolder(f, r.dir))
-		}
+	var flags []string
+	switch {
+	case r.opt.Benchmarks != nil:
+		flags = r.opt.Benchmarks.Flags
+	case r.opt.Workload != nil:
+		flags = r.opt.Workload.Flags
+	}
+	for _, f := range flags {
+		r.build = append(r.build, gocmd.FromFolder(f, r.dir))
 	}
 	in, about, err := gocmd.Command{Dir: r.dir}.WithFlags(ctx, r.build)
 	if err != nil {
@@ -254,7 +277,7 @@ func (r *run) all(ctx context.Context) error {
 		case kept == 0:
 			r.out.Ended = "nothing more is proven to help"
 			return nil
-		case r.opt.Benchmarks == nil:
+		case r.opt.Recorded != nil:
 			r.out.Ended = "what was recorded is about the code as it was; record again, or name packages, whose benchmarks are run again"
 			return nil
 		}
@@ -269,28 +292,26 @@ func (r *run) advice(ctx context.Context) (*report.Advice, error) {
 	if r.opt.All {
 		opt.Least = leastShare
 	}
-	if r.opt.Benchmarks == nil {
+	if r.opt.Recorded != nil {
 		opt.Dir = r.mod // as profiles name its files
 		r.opt.Say("looking for what costs")
 		return advise.Run(ctx, r.opt.Recorded, opt)
 	}
-	done, err := capture.Bench(ctx, capture.Options{
-		Out: filepath.Join(r.work, fmt.Sprintf("round%d.hone", r.out.Rounds)), Dir: r.in(r.dir), Hone: r.opt.Hone, Flags: []string{"hone", "fix"}, Say: r.opt.Say,
-		KeepSecrets: true, // it is not kept
-	}, *r.opt.Benchmarks)
+	files, err := r.record(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range done.Manifest.Notes {
-		r.note("%s", r.asUser(n))
+	var recs []*recording.Recording
+	for _, file := range files {
+		rec, err := recording.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer rec.Close()
+		recs = append(recs, rec)
 	}
-	rec, err := recording.Open(done.File)
-	if err != nil {
-		return nil, err
-	}
-	defer rec.Close()
 	r.opt.Say("looking for what costs")
-	a, err := advise.Run(ctx, []*recording.Recording{rec}, opt)
+	a, err := advise.Run(ctx, recs, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -298,6 +319,33 @@ func (r *run) advice(ctx context.Context) (*report.Advice, error) {
 		a.Notes[i] = r.asUser(n)
 	}
 	return a, nil
+}
+
+// record runs what there is to run, and returns the recordings of it.
+func (r *run) record(ctx context.Context) (files []string, err error) {
+	opt := capture.Options{
+		Out: filepath.Join(r.work, fmt.Sprintf("round%d.hone", r.out.Rounds)), Dir: r.in(r.dir), Hone: r.opt.Hone, Flags: []string{"hone", "fix"}, Say: r.opt.Say,
+		KeepSecrets: true, // it is not kept
+	}
+	var all []*capture.Recorded
+	if r.opt.Workload != nil {
+		all, err = r.opt.Workload.Record(ctx, opt)
+	} else {
+		var one *capture.Recorded
+		if one, err = r.profiling.Run(ctx, opt); one != nil {
+			all = append(all, one)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, done := range all {
+		files = append(files, done.File)
+		for _, n := range done.Manifest.Notes {
+			r.note("%s", r.asUser(n))
+		}
+	}
+	return files, nil
 }
 
 func (r *run) note(format string, args ...any) {
@@ -502,6 +550,9 @@ func (r *run) whole(ctx context.Context) error {
 		return nil
 	}
 	var race prove.Race
+	if r.opt.Workload != nil {
+		return r.wholeOf(ctx, race)
+	}
 	var names []string
 	for _, one := range r.races {
 		race.Live = race.Live || one.Live
@@ -519,16 +570,21 @@ func (r *run) whole(ctx context.Context) error {
 	if len(names) == 0 {
 		return nil
 	}
+	slices.Sort(names)
+	race.Bench = "^(" + strings.Join(names, "|") + ")$"
+	return r.wholeOf(ctx, race)
+}
+
+// wholeOf compares the code as it was with all that was kept.
+func (r *run) wholeOf(ctx context.Context, race prove.Race) error {
 	// The one copy has all that was kept; the other becomes what it was in the beginning.
 	if err := r.restore(); err != nil {
 		return err
 	}
-	slices.Sort(names)
-	race.Bench = "^(" + strings.Join(names, "|") + ")$"
 	race.Old, race.New = prove.Version{Name: "as it was", Dir: r.copyOf(r.now)}, prove.Version{Name: "with all fixes", Dir: r.copyOf(r.old)}
 	race.Budget, race.NoWhy = max(r.opt.Each/3, 2*time.Second), true
 	r.opt.Say("comparing the code as it was with all that was kept")
-	s, err := prove.Faster(ctx, race)
+	s, err := r.compare(ctx, race)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -283,12 +283,15 @@ func (t *tree) outside(dir, path string) (at string, out bool) {
 }
 
 // in returns where a folder of the tree is in the copy of what was kept.
-func (t *tree) in(dir string) string {
+func (t *tree) in(dir string) string { return t.inside(t.old, dir) }
+
+// inside returns where a folder of the tree is in one of the copies.
+func (t *tree) inside(top, dir string) string {
 	rel, err := filepath.Rel(t.root, dir)
 	if err != nil || !filepath.IsLocal(rel) {
-		return t.old
+		return top
 	}
-	return filepath.Join(t.old, rel)
+	return filepath.Join(top, rel)
 }
 
 // copyOf returns where the module is in one of the copies.

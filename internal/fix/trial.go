@@ -173,7 +173,7 @@ func (r *run) prove(ctx context.Context, y *trial) (err error) {
 	about := fmt.Sprintf("%s, %s: ", y.finding.Where, y.fix.Title)
 	change := &prove.Change{Old: prove.Version{Name: "as it was", Dir: r.copyOf(r.old)}, New: prove.Version{Name: "with the patch", Dir: r.copyOf(r.now)}}
 	opt := prove.Options{
-		Time: r.opt.Each, Executions: r.opt.Calls, Seed: r.opt.Seed, Stop: true, Tests: &r.tests,
+		Workload: r.opt.Workload != nil, Time: r.opt.Each, Executions: r.opt.Calls, Seed: r.opt.Seed, Stop: true, Tests: &r.tests,
 		Flags: r.build,
 		Say: func(s string) {
 			y.doing, y.since = s, time.Now()
@@ -186,6 +186,9 @@ func (r *run) prove(ctx context.Context, y *trial) (err error) {
 			}
 			return r.faster(ctx, race)
 		},
+	}
+	if w := r.opt.Workload; w != nil {
+		opt.Command = w.Command
 	}
 	if y.proof, err = prove.Run(ctx, change, opt); err != nil {
 		return r.mended(err)
@@ -214,7 +217,7 @@ func (r *run) faster(ctx context.Context, race prove.Race) (prove.Speed, error) 
 	if r.noise.of == of && time.Since(r.noise.took) < steady {
 		race.Noise = r.noise.Noise
 	}
-	s, err := prove.Faster(ctx, race)
+	s, err := r.compare(ctx, race)
 	if err != nil {
 		return s, err
 	}
@@ -226,7 +229,7 @@ func (r *run) faster(ctx context.Context, race prove.Race) (prove.Speed, error) 
 		return s, nil
 	}
 	// Of a dozen benchmarks one may well seem a little slower by chance. Those that do are asked once more.
-	if names := hardlySlower(c.Rows); len(names) > 0 {
+	if names := hardlySlower(c.Rows); len(names) > 0 && r.opt.Workload == nil {
 		race.Bench, race.Noise = "^("+strings.Join(names, "|")+")$", s.Noise
 		second, err := prove.Faster(ctx, race)
 		if err != nil {

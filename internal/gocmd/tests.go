@@ -18,14 +18,15 @@ import (
 
 // A TestPackage is a package and its tests.
 type TestPackage struct {
-	Dir, ImportPath           string
+	Dir, ImportPath, Name     string
+	GoFiles, CgoFiles         []string
 	TestGoFiles, XTestGoFiles []string
 	Error                     *struct{ Err string }
 }
 
 // TestPackages lists the packages that patterns mean.
 func (c Command) TestPackages(ctx context.Context, patterns, flags []string) ([]TestPackage, error) {
-	args := append([]string{"list", "-e", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles,Error"}, flags...)
+	args := append([]string{"list", "-e", "-json=Dir,ImportPath,Name,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Error"}, flags...)
 	out, err := c.Run(ctx, append(args, patterns...)...)
 	if err != nil {
 		return nil, err
@@ -50,6 +51,18 @@ func (c Command) TestPackages(ctx context.Context, patterns, flags []string) ([]
 
 // HasBenchmark reports whether the package declares a benchmark that the pattern matches.
 func (p *TestPackage) HasBenchmark(rx *regexp.Regexp) bool {
+	return p.declares(func(name string) bool { return strings.HasPrefix(name, "Benchmark") && rx.MatchString(name) })
+}
+
+// HasTest reports whether the package declares something that go test runs: a test, a fuzz test, or an example.
+func (p *TestPackage) HasTest() bool {
+	return p.declares(func(name string) bool {
+		return name != "TestMain" && (strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") || strings.HasPrefix(name, "Example"))
+	})
+}
+
+// declares reports whether one of the files with tests declares a function with a name that matches, or cannot be read.
+func (p *TestPackage) declares(matches func(name string) bool) bool {
 	return slices.ContainsFunc(slices.Concat(p.TestGoFiles, p.XTestGoFiles), func(name string) bool {
 		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
 		if f == nil || err != nil {
@@ -57,7 +70,7 @@ func (p *TestPackage) HasBenchmark(rx *regexp.Regexp) bool {
 		}
 		return slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {
 			fn, ok := d.(*ast.FuncDecl)
-			return ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Benchmark") && rx.MatchString(fn.Name.Name)
+			return ok && fn.Recv == nil && matches(fn.Name.Name)
 		})
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/report"
@@ -130,6 +131,7 @@ type suite struct {
 type outcome struct {
 	failed, racy bool
 	text         string
+	took         time.Duration
 }
 
 // Tests remembers how the tests of an old version went, for those who compare several changes with it.
@@ -195,6 +197,7 @@ func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 		return err
 	}
 	r.opt.Tests.went(dirs, old, now)
+	r.suite = now
 	if err := r.judge(ctx, how, old, now, dirs, race, ""); err != nil {
 		return err
 	}
@@ -328,7 +331,10 @@ func runTests(ctx context.Context, in gocmd.Command, dirs []string, race bool, o
 	lines := bufio.NewScanner(&stdout)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
-		var e struct{ Action, Package, Test, Output, ImportPath, FailedBuild string }
+		var e struct {
+			Action, Package, Test, Output, ImportPath, FailedBuild string
+			Elapsed                                                float64 // seconds
+		}
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
 			continue
 		}
@@ -355,7 +361,7 @@ func runTests(ctx context.Context, in gocmd.Command, dirs []string, race bool, o
 			text := texts[name].String()
 			racy := strings.Contains(text, "WARNING: DATA RACE") || strings.Contains(text, "race detected during execution of test")
 			before := s.tests[name]
-			s.tests[name] = outcome{before.failed || e.Action == "fail" && !onlyRace(text, racy), before.racy || racy, text}
+			s.tests[name] = outcome{before.failed || e.Action == "fail" && !onlyRace(text, racy), before.racy || racy, text, time.Duration(e.Elapsed * float64(time.Second))}
 		}
 	}
 	if exit != nil && s.broken == "" && len(s.tests) == 0 {

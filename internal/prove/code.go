@@ -144,7 +144,7 @@ func (c *coder) file(v *side, body string) string {
 	return head.String() + ")\n\n" + body
 }
 
-func sortedKeys(m map[string]string) []string {
+func sortedKeys[T any](m map[string]T) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)

@@ -32,6 +32,11 @@ func Faster(ctx context.Context, race Race) (Speed, error) {
 	for i := range d.Why {
 		d.Why[i].Old = renamed(d.Why[i].Old, race.Renamed)
 	}
+	return SpeedOf(d)
+}
+
+// SpeedOf says what two versions that ran against each other tell about how fast they are.
+func SpeedOf(d *recording.Duel) (Speed, error) {
 	r, err := view.Compare([]*recording.Recording{{Ref: "compare", Duel: d}}, query.Query{View: "compare"})
 	if err != nil {
 		return Speed{}, err

@@ -33,7 +33,7 @@ const (
 	maxBenchCalls  = 16                    // in an operation
 	longestCall    = 20 * time.Millisecond // more would leave too few operations to compare
 	generatedName  = "BenchmarkGenerated"
-	generatedFile  = "zz_hone_generated_test.go"
+	generatedFile  = "zz_generated_by_hone_test.go" // what begins with recording.RecorderFiles is not looked at
 	testsCalls     = "calls_of_tests"
 	inventedCalls  = "made_up_calls"
 	agreedPrograms = 96 // that are kept of a function

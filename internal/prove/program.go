@@ -12,6 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/duel"
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/secret"
@@ -20,52 +23,74 @@ import (
 // programLimit is how long a program may run.
 const programLimit = 5 * time.Minute
 
-// program runs both versions of a program with the same arguments and compares what they print and how they end. It
-// returns whether there was a program to run.
-func (r *run) program(ctx context.Context, p *pair, work string) (bool, error) {
-	if p.new.pkg.Types.Name() != "main" || p.old.pkg.Types.Name() != "main" {
-		return false, nil
-	}
-	var files [2]string
-	for i, v := range []*side{p.old, p.new} {
-		files[i] = filepath.Join(work, fmt.Sprintf("program%d", i))
-		if runtime.GOOS == "windows" {
-			files[i] += ".exe"
-		}
-		if _, err := v.goIn().Run(ctx, "build", "-o", files[i], "."); err != nil {
-			return false, err
-		}
-	}
+// A runnable is a program that both versions have, and how it is run.
+type runnable struct {
+	old, new gocmd.Command // where it is built
+	pkg      string        // what is built there
+	what     string
+	start    func(file, empty string) *exec.Cmd // empty is a folder
+}
+
+// arguments is the program of a package, with the arguments that were given, in an empty folder.
+func (r *run) arguments(p *pair) runnable {
 	what := strings.TrimSpace("the program with " + strings.Join(new(secret.Hider).Args(r.opt.Args), " "))
 	if len(r.opt.Args) == 0 {
 		what = "the program without arguments"
 	}
-	r.opt.Say("running both versions of " + what)
-	first, err := r.output(ctx, files[0])
-	if err != nil {
-		return false, err
+	return runnable{p.old.goIn(), p.new.goIn(), ".", what, func(file, empty string) *exec.Cmd {
+		cmd := exec.Command(file, r.opt.Args...)
+		cmd.Dir = empty
+		return cmd
+	}}
+}
+
+// command is a program that runs where the user has it run.
+func (r *run) command(c duel.Command) runnable {
+	return runnable{r.goOld(), r.goNew(), c.Package, strings.TrimSpace(c.Package + " " + c.Words), func(file, _ string) *exec.Cmd {
+		return capture.Shell(capture.ShellLine(file, c.Words), c.Dir)
+	}}
+}
+
+// program runs both versions of a program in the same way and compares what they print and how they end. Which code of the pairs that
+// reached counts as tried.
+func (r *run) program(ctx context.Context, p runnable, work string, pairs ...*pair) error {
+	var files [2]string
+	for i, in := range []gocmd.Command{p.old, p.new} {
+		files[i] = filepath.Join(work, fmt.Sprintf("program%d", i))
+		if runtime.GOOS == "windows" {
+			files[i] += ".exe"
+		}
+		if _, err := in.Run(ctx, "build", "-o", files[i], p.pkg); err != nil {
+			return err
+		}
 	}
-	now, err := r.output(ctx, files[1])
+	what := p.what
+	r.opt.Say("running both versions of " + what)
+	first, err := p.output(ctx, files[0])
 	if err != nil {
-		return false, err
+		return err
+	}
+	now, err := p.output(ctx, files[1])
+	if err != nil {
+		return err
 	}
 	both := fmt.Sprintf("exit code %d and %s of output, from both, in %v and %v of CPU time",
 		now.code, counted(len(now.text), "byte"), first.cpu.Round(time.Millisecond), now.cpu.Round(time.Millisecond))
 	if first.same(now) {
 		r.check(what, report.Passed, both)
-		return true, r.cover(ctx, p, work, files[1], now)
+		return r.cover(ctx, p, pairs, work, files[1], now)
 	}
-	again, err := r.output(ctx, files[0])
+	again, err := p.output(ctx, files[0])
 	if err != nil {
-		return false, err
+		return err
 	}
 	if again.text != first.text || again.code != first.code {
 		r.check(what, report.Skipped, "the old version does not print the same each time")
-		return true, nil
+		return nil
 	}
 	if first.text == now.text && first.code == now.code && again.errors != first.errors {
 		r.check(what, report.Passed, both+"; what the old version writes to standard error is not the same each time")
-		return true, r.cover(ctx, p, work, files[1], now)
+		return r.cover(ctx, p, pairs, work, files[1], now)
 	}
 	detail := fmt.Sprintf("exit code %d → %d", first.code, now.code)
 	switch {
@@ -77,7 +102,7 @@ func (r *run) program(ctx context.Context, p *pair, work string) (bool, error) {
 		detail = fmt.Sprintf("standard error: %q → %q", a, b)
 	}
 	r.check(what, report.Failed, detail)
-	return true, nil
+	return nil
 }
 
 // A printout is what a program printed, and its exit code.
@@ -91,28 +116,34 @@ func (p printout) same(q printout) bool {
 	return p.text == q.text && p.errors == q.errors && p.code == q.code
 }
 
-// output runs a program in an empty folder.
-func (r *run) output(ctx context.Context, file string, env ...string) (printout, error) {
-	ctx, cancel := context.WithTimeout(ctx, programLimit)
+// output runs the program.
+func (p runnable) output(ctx context.Context, file string, env ...string) (printout, error) {
+	limited, cancel := context.WithTimeout(ctx, programLimit)
 	defer cancel()
 	dir, err := scratch.Dir("prove-run-")
 	if err != nil {
 		return printout{}, err
 	}
 	defer os.RemoveAll(dir)
-	cmd := exec.CommandContext(ctx, file, r.opt.Args...)
-	cmd.Dir = dir
+	cmd := p.start(file, dir)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.WaitDelay = time.Second
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
-	err = cmd.Run()
+	if err := cmd.Start(); err != nil {
+		return printout{}, fmt.Errorf("running %s: %w", p.what, err)
+	}
+	stop := context.AfterFunc(limited, func() { cmd.Process.Kill() })
+	err = cmd.Wait()
+	stop()
 	var exit *exec.ExitError
 	switch {
-	case ctx.Err() == context.DeadlineExceeded:
-		return printout{}, fmt.Errorf("running the program with %s: it did not end within %v", strings.Join(new(secret.Hider).Args(r.opt.Args), " "), programLimit)
+	case ctx.Err() != nil:
+		return printout{}, context.Cause(ctx)
+	case limited.Err() != nil:
+		return printout{}, fmt.Errorf("running %s: it did not end within %v", p.what, programLimit)
 	case err != nil && !errors.As(err, &exit):
-		return printout{}, fmt.Errorf("running the program: %w", err)
+		return printout{}, fmt.Errorf("running %s: %w", p.what, err)
 	}
 	st := cmd.ProcessState
 	return printout{out.String(), withoutStacks(problems.String()), st.ExitCode(), st.UserTime() + st.SystemTime()}, nil

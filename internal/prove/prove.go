@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hone-perf/hone/internal/duel"
 	"github.com/hone-perf/hone/internal/prove/worker"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
@@ -40,6 +41,11 @@ type Options struct {
 
 	// Faster runs benchmarks of both versions against each other; nil means that nobody wants to know how fast they are.
 	Faster func(ctx context.Context, race Race) (Speed, error)
+
+	// Workload says that Faster runs the program rather than benchmarks, so that none are looked for or generated.
+	Workload bool
+	// Command is a program that is run, too, whichever packages changed: what it prints and how it ends is compared. nil is none.
+	Command *duel.Command
 }
 
 // Run compares the two versions of a change. With an error, it returns what was found until then.
@@ -86,6 +92,7 @@ type run struct {
 	grace time.Duration // that may be taken beyond it, to look into what was found
 
 	generated []*benchmarks // of packages that changed, for when they have none of their own
+	suite     *suite        // how the tests of the new version went; nil when they did not run
 }
 
 func (r *run) all(ctx context.Context) error {
@@ -130,14 +137,25 @@ func (r *run) all(ctx context.Context) error {
 	}
 	if r.opt.Args != nil {
 		for _, p := range pairs {
-			ran, err := r.program(ctx, p, work)
-			if err != nil {
+			if p.new.pkg.Types.Name() != "main" || p.old.pkg.Types.Name() != "main" {
+				continue
+			}
+			r.ran = true
+			if err := r.program(ctx, r.arguments(p), work, p); err != nil {
 				return err
 			}
-			r.ran = r.ran || ran
 		}
 		if !r.ran {
 			r.proof.Notes = append(r.proof.Notes, "no program changed that could be run with arguments")
+		}
+	}
+	if c := r.opt.Command; c != nil && len(pairs) > 0 {
+		r.ran = true
+		if err := r.program(ctx, r.command(*c), work, pairs...); err != nil {
+			return err
+		}
+		if r.stops() {
+			return nil
 		}
 	}
 	began := time.Now()
@@ -233,7 +251,7 @@ func (r *run) call(ctx context.Context, f *search) error {
 	for _, d := range found {
 		r.proof.Differences = append(r.proof.Differences, f.difference(d))
 	}
-	if r.opt.Faster != nil {
+	if r.opt.Faster != nil && !r.opt.Workload {
 		err = within(ctx, f.last, func(ctx context.Context) error {
 			g, err := f.generate(ctx, maxGenerated)
 			if g != nil {

@@ -24,11 +24,15 @@ const coverLimit = 30 * time.Second
 
 // cover runs the new version of a program once more, with the counters of the go command, and remembers which code that reached:
 // what only main uses is reached in no other way. Not to know is no reason to give up.
-func (r *run) cover(ctx context.Context, p *pair, work, file string, before printout) error {
+func (r *run) cover(ctx context.Context, p runnable, pairs []*pair, work, file string, before printout) error {
 	if before.cpu > coverLimit {
 		return nil
 	}
-	ran, err := r.covered(ctx, p, work, file, before)
+	var paths []string
+	for _, pair := range pairs {
+		paths = append(paths, pair.new.pkg.PkgPath)
+	}
+	text, err := p.covered(ctx, paths, work, file, before)
 	if err != nil && ctx.Err() == nil {
 		r.note("which code the program reached is not known: %v", err)
 		return nil
@@ -36,36 +40,45 @@ func (r *run) cover(ctx context.Context, p *pair, work, file string, before prin
 	if r.reached == nil {
 		r.reached = make(map[string]map[place]bool)
 	}
-	r.reached[p.new.pkg.PkgPath] = ran
+	for _, path := range paths {
+		r.reached[path] = readCover(bufio.NewScanner(strings.NewReader(linesOf(text, path))))
+	}
 	return err
 }
 
-func (r *run) covered(ctx context.Context, p *pair, work, file string, before printout) (map[place]bool, error) {
+// linesOf returns the lines of a profile of coverage that are about files of one package.
+func linesOf(text, path string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if name, _, _ := strings.Cut(line, ":"); name != "" && name[:max(strings.LastIndexByte(name, '/'), 0)] == path {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// covered returns the profile of coverage of a run of the program.
+func (p runnable) covered(ctx context.Context, paths []string, work, file string, before printout) (string, error) {
 	data, err := os.MkdirTemp(work, "cover-")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	text := filepath.Join(data, "lines.txt")
-	command := p.new.goIn()
-	if _, err := command.Run(ctx, "build", "-cover", "-coverpkg="+p.new.pkg.PkgPath, "-o", file, "."); err != nil {
-		return nil, err
+	if _, err := p.new.Run(ctx, "build", "-cover", "-coverpkg="+strings.Join(paths, ","), "-o", file, p.pkg); err != nil {
+		return "", err
 	}
-	now, err := r.output(ctx, file, "GOCOVERDIR="+data)
+	now, err := p.output(ctx, file, "GOCOVERDIR="+data)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	if now.code != before.code {
-		return nil, fmt.Errorf("with counters it ended with exit code %d, not %d", now.code, before.code)
+		return "", fmt.Errorf("with counters it ended with exit code %d, not %d", now.code, before.code)
 	}
-	if _, err := command.Run(ctx, "tool", "covdata", "textfmt", "-i="+data, "-o="+text); err != nil {
-		return nil, err
+	if _, err := p.new.Run(ctx, "tool", "covdata", "textfmt", "-i="+data, "-o="+text); err != nil {
+		return "", err
 	}
-	f, err := os.Open(text)
-	if err != nil {
-		return nil, err // it did not end in a way that writes them
-	}
-	defer f.Close()
-	return readCover(bufio.NewScanner(f)), nil
+	lines, err := os.ReadFile(text) // not there when it did not end in a way that writes them
+	return string(lines), err
 }
 
 // tested runs the tests of the new version of a package once more, with counters, and returns which code they reach. Not to know

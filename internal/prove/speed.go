@@ -62,6 +62,12 @@ func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) erro
 			race.Renamed[old] = now
 		}
 	}
+	// What the search left over is for this.
+	left := max(r.opt.Time-took, r.opt.Time/2)
+	if r.opt.Workload {
+		race.Budget = left
+		return r.race(ctx, race)
+	}
 	reaching, all, err := r.reaching(ctx, pairs)
 	if err != nil {
 		return err
@@ -82,37 +88,55 @@ func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) erro
 	}
 	slices.Sort(names)
 	if rows == 0 {
-		if len(r.generated) == 0 {
-			r.note("%s, and none could be generated: whether it is faster is not known", noneReach(all))
-			return nil
-		}
 		work, err := scratch.Dir("prove-bench-")
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(work)
-		overlay, err := writeGenerated(work, r.generated)
+		tests, err := r.slowTests(ctx, pairs, work)
+		if err != nil {
+			return err
+		}
+		var shown []string
+		if len(r.generated) > 0 {
+			shown = append(shown, "benchmarks that are generated, from calls that both versions answer alike")
+		}
+		if len(tests) > 0 {
+			shown = append(shown, "tests that reach it and take long enough to be compared")
+		}
+		if shown == nil {
+			r.note("%s, and none could be generated: whether it is faster is not known", noneReach(all))
+			return nil
+		}
+		made := slices.Concat(r.generated, tests)
+		overlay, err := writeGenerated(work, made)
 		if err != nil {
 			return err
 		}
 		race.Flags, race.Generated = append(race.Flags, "-overlay="+overlay), true
-		for _, g := range r.generated {
+		for _, g := range made {
 			p.Generated = append(p.Generated, g.about...)
 			rows += g.rows
 			names = append(names, g.names...)
-			race.Packages = append(race.Packages, "./"+filepath.ToSlash(g.rel))
+			if dir := "./" + filepath.ToSlash(g.rel); !slices.Contains(race.Packages, dir) {
+				race.Packages = append(race.Packages, dir)
+			}
 		}
-		r.note("%s: those shown are generated, from calls that both versions answer alike", noneReach(all))
+		r.note("%s: those shown are %s", noneReach(all), strings.Join(shown, ", and "))
 	} else if rest := all - len(reaching); rest > 0 {
 		r.note("%s left out: what changed is not reached by %s", counted(rest, "benchmark"), itOrThem(rest))
 	}
 	race.Bench = "^(" + strings.Join(names, "|") + ")$"
-	// What the search left over is for this.
-	left := max(r.opt.Time-took, r.opt.Time/2)
 	race.Budget = min(max(left/time.Duration(rows), leastBudget), mostBudget)
 	if race.NoWhy = wall > mostStretch*cpu && wall > time.Second; race.NoWhy {
 		r.note("the machine is too busy to profile why it changed; hone compare takes the time")
 	}
+	return r.race(ctx, race)
+}
+
+// race has both versions run against each other.
+func (r *run) race(ctx context.Context, race Race) error {
+	p := r.proof
 	r.opt.Say("comparing how fast they are")
 	s, err := r.opt.Faster(ctx, race)
 	if ctx.Err() != nil {
@@ -159,14 +183,7 @@ type reaching struct {
 // reaching runs the benchmarks of the packages that changed, and of those that use them, once each, and returns those that
 // reach what changed, and how many there are.
 func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, all int, err error) {
-	touched := make(map[string][]span) // by file as coverage names it
-	var paths []string
-	for _, p := range pairs {
-		paths = append(paths, p.new.pkg.PkgPath)
-		for file, spans := range p.touched() {
-			touched[file] = spans
-		}
-	}
+	touched, paths := touchedBy(pairs)
 	if len(touched) == 0 {
 		return nil, 0, nil
 	}
@@ -184,46 +201,78 @@ func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, al
 			continue
 		}
 		r.opt.Say("finding the benchmarks that reach what changed, " + dir)
-		file := filepath.Join(work, strconv.Itoa(i)+".test")
-		args := []string{"test", "-c", "-vet=off", "-cover", "-covermode=atomic", "-coverpkg=" + strings.Join(paths, ","), "-o", file, dir}
-		if _, err := r.goNew().Run(ctx, args...); err != nil {
-			if ctx.Err() != nil {
-				return nil, 0, err
-			}
-			r.note("%s: its benchmarks cannot be built with counters: %s", dir, firstOf(err))
-			continue
-		}
-		names, err := listBenchmarks(ctx, file, filepath.Join(r.change.New.Dir, dir))
+		in, n, err := r.reachingIn(ctx, probing{dir: dir, file: filepath.Join(work, strconv.Itoa(i)+".test"), paths: paths, touched: touched, time: "1x"})
 		if err != nil {
 			return nil, 0, err
 		}
-		all += len(names)
-		// What runs before any benchmark does, such as what gives variables of packages their values, says nothing about one of them.
-		cover := filepath.Join(work, "cover.out")
-		before, err := new(reaching).probe(ctx, file, filepath.Join(r.change.New.Dir, dir), cover)
-		if ctx.Err() != nil {
-			return nil, 0, ctx.Err()
-		}
-		if err != nil {
-			before = nil
-		}
-		for _, name := range names {
-			b := reaching{dir: dir, name: name}
-			covered, err := b.probe(ctx, file, filepath.Join(r.change.New.Dir, dir), cover)
-			if err != nil {
-				if ctx.Err() != nil {
-					return nil, 0, ctx.Err()
-				}
-				r.note("%s: whether it reaches what changed is not known: %v", name, err)
-				continue
-			}
-			if reaches(covered, before, touched) {
-				b.rows = max(b.rows, 1)
-				found = append(found, b)
-			}
-		}
+		found, all = append(found, in...), all+n
 	}
 	return found, all, nil
+}
+
+// touchedBy returns the lines of files, as coverage names these, that were changed, and the paths of the packages that they are in.
+func touchedBy(pairs []*pair) (touched map[string][]span, paths []string) {
+	touched = make(map[string][]span)
+	for _, p := range pairs {
+		paths = append(paths, p.new.pkg.PkgPath)
+		for file, spans := range p.touched() {
+			touched[file] = spans
+		}
+	}
+	return touched, paths
+}
+
+// A probing says how to find out which benchmarks of a package reach what changed.
+type probing struct {
+	dir     string   // of the package, in the new version
+	flags   []string // for building
+	bench   string   // pattern of the benchmarks; "" is all
+	time    string   // for which each runs: 1x is once
+	file    string   // for the test program
+	paths   []string // of packages whose code is counted
+	touched map[string][]span
+}
+
+// reachingIn runs benchmarks of a package, and returns those that reach what changed, and how many there are.
+func (r *run) reachingIn(ctx context.Context, p probing) (found []reaching, all int, err error) {
+	args := slices.Concat([]string{"test", "-c", "-vet=off", "-cover", "-covermode=atomic", "-coverpkg=" + strings.Join(p.paths, ",")}, p.flags, []string{"-o", p.file, p.dir})
+	if _, err := r.goNew().Run(ctx, args...); err != nil {
+		if ctx.Err() != nil {
+			return nil, 0, err
+		}
+		r.note("%s: its benchmarks cannot be built with counters: %s", p.dir, firstOf(err))
+		return nil, 0, nil
+	}
+	dir := filepath.Join(r.change.New.Dir, p.dir)
+	names, err := listBenchmarks(ctx, p.file, dir, cmp.Or(p.bench, "^Benchmark"))
+	if err != nil {
+		return nil, 0, err
+	}
+	// What runs before any benchmark does, such as what gives variables of packages their values, says nothing about one of them.
+	cover := p.file + ".cover"
+	before, err := new(reaching).probe(ctx, p.file, dir, cover, p.time)
+	if ctx.Err() != nil {
+		return nil, 0, ctx.Err()
+	}
+	if err != nil {
+		before = nil
+	}
+	for _, name := range names {
+		b := reaching{dir: p.dir, name: name}
+		covered, err := b.probe(ctx, p.file, dir, cover, p.time)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, 0, ctx.Err()
+			}
+			r.note("%s: whether it reaches what changed is not known: %v", name, err)
+			continue
+		}
+		if reaches(covered, before, p.touched) {
+			b.rows = max(b.rows, 1)
+			found = append(found, b)
+		}
+	}
+	return found, len(names), nil
 }
 
 func firstOf(err error) string {
@@ -277,8 +326,8 @@ func hasBenchmarks(dir string) bool {
 	})
 }
 
-func listBenchmarks(ctx context.Context, file, dir string) ([]string, error) {
-	cmd := exec.CommandContext(ctx, file, "-test.list=^Benchmark")
+func listBenchmarks(ctx context.Context, file, dir, pattern string) ([]string, error) {
+	cmd := exec.CommandContext(ctx, file, "-test.list="+pattern)
 	cmd.Dir = dir
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
@@ -294,11 +343,11 @@ func listBenchmarks(ctx context.Context, file, dir string) ([]string, error) {
 	return names, nil
 }
 
-// probe runs a benchmark once, or none where it has no name, and returns how often each block of code ran.
-func (b *reaching) probe(ctx context.Context, file, dir, profile string) (map[codeBlock]int, error) {
+// probe runs a benchmark as often as time says, or none where it has no name, and returns how often each block of code ran.
+func (b *reaching) probe(ctx context.Context, file, dir, profile, benchtime string) (map[codeBlock]int, error) {
 	limited, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	cmd := exec.CommandContext(limited, file, "-test.run=^$", "-test.bench=^"+regexp.QuoteMeta(b.name)+"$", "-test.benchtime=1x", "-test.coverprofile="+profile)
+	cmd := exec.CommandContext(limited, file, "-test.run=^$", "-test.bench=^"+regexp.QuoteMeta(b.name)+"$", "-test.benchtime="+benchtime, "-test.coverprofile="+profile)
 	cmd.Dir = dir
 	cmd.WaitDelay = time.Second
 	began := time.Now()

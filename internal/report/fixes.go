@@ -10,21 +10,23 @@ import (
 
 // Fixes is what became of findings when their patches were tried: which are proven and kept, which are not, and why.
 type Fixes struct {
-	Refs    []string      `json:"refs"`
-	Flags   []string      `json:"flags,omitempty"` // that were given with them, but for those about writing
-	Root    string        `json:"root"`            // folder that files are relative to
-	Kept    []Fixed       `json:"kept"`            // proven, in the order in which they came on top of each other
-	Refused []Fixed       `json:"refused"`         // tried and not proven
-	Left    []Fixed       `json:"left,omitempty"`
-	Whole   []CompareRow  `json:"whole,omitempty"`  // the code as it was against all that was kept
-	Patch   string        `json:"patch,omitempty"`  // all that was kept
-	Rounds  int           `json:"rounds"`           // how often the profiles were looked at
-	Picked  int           `json:"picked,omitempty"` // the finding that was asked for; 0 is all
-	Dry     bool          `json:"dry_run,omitempty"`
-	Branch  string        `json:"branch,omitempty"` // that has a commit for each
-	Ended   string        `json:"ended"`            // why no more was tried
-	Took    time.Duration `json:"took_nanos"`
-	Notes   []string      `json:"notes,omitempty"`
+	Refs  []string `json:"refs"`
+	Flags []string `json:"flags,omitempty"` // that were given with them, but for those about writing
+
+	Arguments []string      `json:"arguments,omitempty"` // of a server, behind --
+	Root      string        `json:"root"`                // folder that files are relative to
+	Kept      []Fixed       `json:"kept"`                // proven, in the order in which they came on top of each other
+	Refused   []Fixed       `json:"refused"`             // tried and not proven
+	Left      []Fixed       `json:"left,omitempty"`
+	Whole     []CompareRow  `json:"whole,omitempty"`  // the code as it was against all that was kept
+	Patch     string        `json:"patch,omitempty"`  // all that was kept
+	Rounds    int           `json:"rounds"`           // how often the profiles were looked at
+	Picked    int           `json:"picked,omitempty"` // the finding that was asked for; 0 is all
+	Dry       bool          `json:"dry_run,omitempty"`
+	Branch    string        `json:"branch,omitempty"` // that has a commit for each
+	Ended     string        `json:"ended"`            // why no more was tried
+	Took      time.Duration `json:"took_nanos"`
+	Notes     []string      `json:"notes,omitempty"`
 }
 
 // A Fixed is a finding and what became of its patch.
@@ -223,6 +225,12 @@ func (f *Fixes) next() Commands {
 		}
 		if f.Picked > 0 {
 			words = append(words, fmt.Sprint(f.Picked))
+		}
+		for i, w := range f.Arguments {
+			if i == 0 {
+				words = append(words, "--")
+			}
+			words = append(words, shellWord(w))
 		}
 		c.Items = append(c.Items, Command{"hone fix " + strings.Join(words, " "), "writes them"})
 	case f.Branch != "":

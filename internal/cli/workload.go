@@ -1,0 +1,268 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/duel"
+	"github.com/hone-perf/hone/internal/fix"
+	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/prove"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/render"
+	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/stat"
+)
+
+// workloadFlags have advise and fix run a program, rather than benchmarks.
+type workloadFlags struct {
+	load    string
+	command string
+	runs    bool     // --cmd was given: a program may need no arguments
+	server  []string // arguments behind --
+}
+
+func (f *workloadFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.load, "load", "", "the package is a server: run it under this load, in place of benchmarks; `WORDS` are those of hone load, and arguments of the server come behind --")
+	flags.StringVar(&f.command, "cmd", "", "the package is a program: run it with these `WORDS`, as a shell reads them, in place of benchmarks")
+}
+
+// given reports whether there is a workload, and refuses what does not go with it.
+func (f *workloadFlags) given(command string, flags *pflag.FlagSet, test, args []string) (bool, error) {
+	f.runs = flags.Changed("cmd")
+	flag := "--load"
+	if f.runs {
+		flag = "--cmd"
+	}
+	switch {
+	case f.runs && f.load != "":
+		return false, usagef("", "--load runs a server under a load, and --cmd a program that ends: one of them")
+	case len(f.server) > 0 && f.load == "":
+		return false, usagef("arguments of a program that ends are the words of --cmd", "%s: arguments behind -- are those of a server, which --load runs", strings.Join(f.server, " "))
+	case !f.runs && f.load == "":
+		return false, nil
+	case len(args) != 1:
+		return false, usagef(fmt.Sprintf("for example: hone %s %s", command, f.example()), "%s runs one program: name its package", flag)
+	case len(test) > 0:
+		return false, usagef("", "%s is about running benchmarks, and %s runs the program in their place", strings.Replace(test[0], "-test.", "-", 1), flag)
+	}
+	return true, nil
+}
+
+func (f *workloadFlags) example() string {
+	if f.runs {
+		return "--cmd '-n 1000 <data.txt' ./cmd/tool"
+	}
+	return "--load '127.0.0.1:{port}/ -t 3s' ./cmd/server -- -addr 127.0.0.1:{port}"
+}
+
+// of returns how to run a program, and the folder where its package is named.
+func (f *workloadFlags) of(ctx context.Context, sys *System, build []string, arg string) (*fix.Workload, string, error) {
+	dir, packages := gocmd.Home(sys.Dir, []string{arg})
+	found, err := gocmd.Command{Dir: dir}.TestPackages(ctx, packages, build)
+	var wrong *gocmd.Error
+	switch {
+	case errors.As(err, &wrong):
+		return nil, "", &hinted{err, "go list says so, too"}
+	case err != nil:
+		return nil, "", err
+	case len(found) != 1:
+		return nil, "", usagef("", "%s names %d packages; one program can be run at a time", arg, len(found))
+	}
+	pkg := found[0]
+	switch {
+	case pkg.Name == "":
+		text := "there are no Go files in it"
+		if pkg.Error != nil {
+			text = pkg.Error.Err
+		}
+		return nil, "", fmt.Errorf("%s: %s", arg, text)
+	case pkg.Name != "main":
+		return nil, "", usagef("name the folder of a program; without --load and --cmd, benchmarks or tests of a package are run", "%s is package %s, not a program", arg, pkg.Name)
+	}
+	w := &fix.Workload{}
+	for _, flag := range build {
+		w.Flags = append(w.Flags, gocmd.FromFolder(flag, dir))
+	}
+	targets := []string{pkg.ImportPath} // which is the same wherever the module is copied to
+	if f.load != "" {
+		under := &loading{f.load, f.server}
+		if _, _, err := under.plan(sys); err != nil {
+			return nil, "", err
+		}
+		w.Record = func(ctx context.Context, opt capture.Options) ([]*capture.Recorded, error) {
+			opt.Build = &capture.Build{Targets: targets, Flags: w.Flags, Dir: opt.Dir}
+			done, _, err := under.record(ctx, sys, opt)
+			if err != nil {
+				return nil, err
+			}
+			return []*capture.Recorded{done}, nil
+		}
+		w.Duel = func(ctx context.Context, opt duel.Options) (*recording.Duel, error) {
+			opt.Packages = targets
+			return under.duel(ctx, sys, &opt, stat.Plan{}.Fewest())
+		}
+		return w, dir, nil
+	}
+	command := duel.Command{Package: pkg.ImportPath, Words: f.command, Dir: sys.Dir}
+	w.Command = &command
+	w.Record = func(ctx context.Context, opt capture.Options) ([]*capture.Recorded, error) {
+		opt.Build = &capture.Build{Targets: targets, Flags: w.Flags, Dir: opt.Dir}
+		return recordRuns(ctx, opt, command, arg)
+	}
+	w.Duel = func(ctx context.Context, opt duel.Options) (*recording.Duel, error) {
+		return duel.Run(ctx, command.Of(opt))
+	}
+	return w, dir, nil
+}
+
+// How often a program is run to be recorded.
+const (
+	commandCPU  = time.Second / 2  // that its runs take together, for there to be samples,
+	commandRuns = 5                // or so many runs,
+	commandTime = 20 * time.Second // or so long
+)
+
+// recordRuns records runs of a program.
+func recordRuns(ctx context.Context, opt capture.Options, c duel.Command, name string) (all []*capture.Recorded, err error) {
+	work, err := scratch.Dir("program-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	if opt.Say != nil {
+		opt.Say("building " + name)
+	}
+	if err := opt.Build.Once(ctx, work); err != nil {
+		return nil, err
+	}
+	opt.Program = capture.Program{Words: c.Words, Dir: c.Dir, Out: io.Discard, Err: io.Discard}
+	say, out := opt.Say, opt.Out
+	var cpu, took time.Duration
+	for len(all) < commandRuns && cpu < commandCPU && took < commandTime {
+		if say != nil {
+			say(strings.TrimSpace(fmt.Sprintf("recording %s %s, run %d", name, c.Words, len(all)+1)))
+		}
+		opt.Say = nil // it says that it builds, which it does not
+		if len(all) > 0 && out != "" {
+			opt.Out = fmt.Sprintf("%s-%d.hone", strings.TrimSuffix(out, ".hone"), len(all)+1)
+		}
+		if end, ok := ctx.Deadline(); ok {
+			opt.For = max(time.Until(end), time.Millisecond)
+		}
+		done, err := capture.Record(ctx, opt)
+		if done != nil && (err != nil || done.Code != 0 || ctx.Err() != nil) {
+			defer os.RemoveAll(done.File)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case opt.For > 0 && done.Manifest.Usage.Real >= opt.For:
+			return nil, &hinted{fmt.Errorf("%s did not end within %v", name, opt.For.Round(time.Second)), "--load is for servers; --budget gives a program more time"}
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case done.Code != 0:
+			return nil, &hinted{fmt.Errorf("%s ended with exit code %d%s", strings.TrimSpace(name+" "+c.Words), done.Code, lastSaid(done)), "what a program does that fails is not worth measuring: --cmd wants words with which it ends with 0"}
+		}
+		all = append(all, done)
+		usage := done.Manifest.Usage
+		cpu, took = cpu+usage.User+usage.System, took+usage.Real
+	}
+	return all, nil
+}
+
+// lastSaid returns what a program wrote last on standard error, as the end of a sentence.
+func lastSaid(done *capture.Recorded) string {
+	rec, err := recording.Open(done.File)
+	if err != nil {
+		return ""
+	}
+	defer rec.Close()
+	text, err := rec.File(recording.OutputFile, 1<<20)
+	said := strings.TrimSpace(string(text))
+	if err != nil || said == "" {
+		return ""
+	}
+	return ": " + render.Message(said[strings.LastIndexByte(said, '\n')+1:])
+}
+
+// profiled records packages for advise: under the workload, or their benchmarks and what stands in for these. It returns the recordings,
+// which stay, so that what is said can be looked at, and the folder of the module.
+func (f *adviseFlags) profiled(ctx context.Context, sys *System, build, test, args []string) (files []string, home string, err error) {
+	limited, cancel := context.WithTimeout(ctx, cmp.Or(f.budget, adviseBudget))
+	defer cancel()
+	say := newSaying(sys)
+	opt := capture.Options{
+		Hone: version(), Flags: append([]string{"hone"}, sys.args...), Say: say.now,
+		Now: func() time.Time { return time.Now().In(sys.Zone) },
+	}
+	var all []*capture.Recorded
+	if f.load != "" || f.runs {
+		w, dir, err := f.of(ctx, sys, build, args[0])
+		if err != nil {
+			return nil, "", err
+		}
+		home, opt.Dir = dir, dir
+		all, err = w.Record(limited, opt)
+		say.now("")
+		if err != nil {
+			return nil, "", err
+		}
+	} else {
+		dir, packages := gocmd.Home(sys.Dir, args)
+		run, err := benchmarksOf("advise", build, test, packages)
+		if err != nil {
+			return nil, "", err
+		}
+		run.Count = 1
+		home, opt.Dir = dir, dir
+		p := prove.Profiling{Benchmarks: run, Time: cmp.Or(f.budget, adviseBudget), Note: func(text string) {
+			say.now("")
+			note(sys, "%s", text)
+		}}
+		defer p.Close()
+		done, err := p.Run(ctx, opt)
+		say.now("")
+		if done == nil {
+			return nil, "", profilingError(err, "advise", packages, run)
+		}
+		if err := errors.Join(err, ctx.Err()); err != nil {
+			return nil, "", err
+		}
+		all = append(all, done)
+	}
+	for _, done := range all {
+		for _, n := range done.Manifest.Notes {
+			note(sys, "%s", n)
+		}
+		file := done.File
+		if home != sys.Dir && !filepath.IsAbs(file) {
+			file = filepath.Join(home, file)
+		}
+		fmt.Fprintf(sys.Err, "hone: %s: %s\n", file, bytesText(done.Bytes))
+		files = append(files, file)
+	}
+	return files, home, nil
+}
+
+// profilingError says why packages could not be profiled.
+func profilingError(err error, command string, packages []string, run capture.Benchmarks) error {
+	var nothing *prove.NothingToRunError
+	if !errors.As(err, &nothing) {
+		return benchError(err, packages, run)
+	}
+	if nothing.Main {
+		return &hinted{err, fmt.Sprintf("hone %s --cmd 'WORDS' %s runs the program; --load 'WORDS' runs a server under a load", command, nothing.Packages[0])}
+	}
+	return &hinted{err, fmt.Sprintf("record a program that uses it, with hone record ./cmd/app, and then hone %s app.hone; or write a benchmark", command)}
+}

@@ -1,0 +1,87 @@
+package prove
+
+import (
+	"context"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits of the calls that are made up of a package without benchmarks.
+const (
+	madeUpTime      = 4 * time.Second // for a package, once its worker is built
+	madeUpTries     = 200             // of each function: more show little that is new
+	madeUpFunctions = 64              // of a package
+)
+
+// makeUp makes up calls of what other packages can call of a package, and writes benchmarks of those that give the same each time. In a
+// program, where nothing is exported, that is any function. It returns nil, and why, where there are none.
+func (s *side) makeUp(ctx context.Context, work string, opt Options) (made *benchmarks, why string, err error) {
+	d, err := findDanger(ctx, s)
+	if err != nil {
+		return nil, "", err
+	}
+	of := newSurface(&pair{s.rel, s, s}, d)
+	if why = of.aim(); len(of.targets) == 0 {
+		return nil, why, nil
+	}
+	worker, left, err := of.build(ctx, s, work, layoutHere)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, t := range of.targets {
+		if slices.Contains(left, t.id) {
+			t.entry = nil
+		}
+	}
+	f := newSearch(of, opt, [2]*built{worker, worker})
+	if err := within(ctx, time.Now().Add(2*opt.Time), f.run); err != nil {
+		return nil, "", err
+	}
+	made, err = f.generate(ctx, madeUpFunctions)
+	if made == nil && err == nil {
+		why = "no call was found that does the same each time"
+	}
+	return made, why, err
+}
+
+// aim makes targets of all functions that other packages can call; in a program, of all. Where there are none, it says why the first one
+// of them cannot be called.
+func (s *surface) aim() (why string) {
+	program := s.new.pkg.Types.Name() == "main"
+	inUse := func(key string) bool {
+		for part := range strings.SplitSeq(key, ".") {
+			if !token.IsExported(part) && !program {
+				return false
+			}
+		}
+		return true
+	}
+	s.targets = nil
+	for _, e := range s.entries {
+		if d := s.new.decls[e.key]; d != nil && inUse(e.key) {
+			t := &target{entry: e, key: e.key}
+			t.file, t.line = s.new.place(d.node.Pos())
+			s.targets = append(s.targets, t)
+		}
+	}
+	if len(s.targets) > 0 {
+		return ""
+	}
+	for _, key := range sortedKeys(s.new.decls) {
+		d := s.new.decls[key]
+		fn, ok := d.obj.(*types.Func)
+		if !ok || d.test || !inUse(key) || key == "main" {
+			continue
+		}
+		if _, why := s.entryOf(key, fn); why != "" {
+			return key + ": " + why
+		}
+	}
+	if program {
+		return "it has no function but main"
+	}
+	return "it exports no function"
+}
