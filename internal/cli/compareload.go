@@ -21,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/stat"
 	"github.com/hone-perf/hone/internal/view"
 )
 
@@ -74,7 +75,10 @@ func (w *loading) duel(ctx context.Context, sys *System, opt *duel.Options, leas
 		return nil, usagef("for example: hone compare --load '127.0.0.1:{port}/' main..HEAD ./cmd/server -- -addr 127.0.0.1:{port}",
 			"--load compares two versions of one package, and has no benchmarks, commands, layouts nor ways")
 	}
-	opt.Plan.Within = cmp.Or(opt.Plan.Within, loadWithin)
+	opt.Plan.Alpha, opt.Plan.Within = cmp.Or(opt.Plan.Alpha, stat.DefaultAlpha), cmp.Or(opt.Plan.Within, loadWithin)
+	if opt.Say == nil {
+		opt.Say = func(string) {}
+	}
 	d := &recording.Duel{
 		Old: opt.Old.DuelSide, New: opt.New.DuelSide, Alpha: opt.Plan.Alpha, Within: opt.Plan.Within,
 		BuiltOnce: opt.Old.BuiltAs(&opt.New), Notes: slices.Clone(opt.Notes),

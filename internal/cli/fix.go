@@ -151,7 +151,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 			return err
 		}
 		if workload {
-			opt.Workload, opt.Dir, err = f.of(cmd.Context(), sys, build, args[0])
+			opt.Workload, opt.Dir, err = f.of(cmd.Context(), sys, build, args[0], 0)
 			opt.Arguments = f.server
 		} else {
 			opt.Benchmarks = new(capture.Benchmarks)

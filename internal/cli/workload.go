@@ -66,8 +66,9 @@ func (f *workloadFlags) example() string {
 	return "--load '127.0.0.1:{port}/ -t 3s' ./cmd/server -- -addr 127.0.0.1:{port}"
 }
 
-// of returns how to run a program, and the folder where its package is named.
-func (f *workloadFlags) of(ctx context.Context, sys *System, build []string, arg string) (*fix.Workload, string, error) {
+// of returns how to run a program, and the folder where its package is named. One that is to end by itself is given so much time when it
+// is recorded, or as much as there is where limit is 0.
+func (f *workloadFlags) of(ctx context.Context, sys *System, build []string, arg string, limit time.Duration) (*fix.Workload, string, error) {
 	dir, packages := gocmd.Home(sys.Dir, []string{arg})
 	found, err := gocmd.Command{Dir: dir}.TestPackages(ctx, packages, build)
 	var wrong *gocmd.Error
@@ -118,6 +119,7 @@ func (f *workloadFlags) of(ctx context.Context, sys *System, build []string, arg
 	w.Command = &command
 	w.Record = func(ctx context.Context, opt capture.Options) ([]*capture.Recorded, error) {
 		opt.Build = &capture.Build{Targets: targets, Flags: w.Flags, Dir: opt.Dir}
+		opt.For = limit
 		return recordRuns(ctx, opt, command, arg)
 	}
 	w.Duel = func(ctx context.Context, opt duel.Options) (*recording.Duel, error) {
@@ -147,7 +149,7 @@ func recordRuns(ctx context.Context, opt capture.Options, c duel.Command, name s
 		return nil, err
 	}
 	opt.Program = capture.Program{Words: c.Words, Dir: c.Dir, Out: io.Discard, Err: io.Discard}
-	say, out := opt.Say, opt.Out
+	say, out, limit := opt.Say, opt.Out, opt.For
 	var cpu, took time.Duration
 	for len(all) < commandRuns && cpu < commandCPU && took < commandTime {
 		if say != nil {
@@ -157,7 +159,7 @@ func recordRuns(ctx context.Context, opt capture.Options, c duel.Command, name s
 		if len(all) > 0 && out != "" {
 			opt.Out = fmt.Sprintf("%s-%d.hone", strings.TrimSuffix(out, ".hone"), len(all)+1)
 		}
-		if end, ok := ctx.Deadline(); ok {
+		if end, ok := ctx.Deadline(); ok && limit == 0 {
 			opt.For = max(time.Until(end), time.Millisecond)
 		}
 		done, err := capture.Record(ctx, opt)
@@ -199,8 +201,6 @@ func lastSaid(done *capture.Recorded) string {
 // profiled records packages for advise: under the workload, or their benchmarks and what stands in for these. It returns the recordings,
 // which stay, so that what is said can be looked at, and the folder of the module.
 func (f *adviseFlags) profiled(ctx context.Context, sys *System, build, test, args []string) (files []string, home string, err error) {
-	limited, cancel := context.WithTimeout(ctx, cmp.Or(f.budget, adviseBudget))
-	defer cancel()
 	say := newSaying(sys)
 	opt := capture.Options{
 		Hone: version(), Flags: append([]string{"hone"}, sys.args...), Say: say.now,
@@ -208,12 +208,12 @@ func (f *adviseFlags) profiled(ctx context.Context, sys *System, build, test, ar
 	}
 	var all []*capture.Recorded
 	if f.load != "" || f.runs {
-		w, dir, err := f.of(ctx, sys, build, args[0])
+		w, dir, err := f.of(ctx, sys, build, args[0], cmp.Or(f.budget, adviseBudget))
 		if err != nil {
 			return nil, "", err
 		}
 		home, opt.Dir = dir, dir
-		all, err = w.Record(limited, opt)
+		all, err = w.Record(ctx, opt)
 		say.now("")
 		if err != nil {
 			return nil, "", err
