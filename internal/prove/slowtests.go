@@ -17,7 +17,8 @@ import (
 const (
 	leastTest = 20 * time.Millisecond // less is mostly what is around the code
 	mostTest  = 2 * time.Second       // more would leave too few runs to compare
-	mostTests = 3                     // of a package
+	mostLooks = 8                     // at tests of a package, of which
+	mostTests = 3                     // are compared
 )
 
 // Files with benchmarks that run tests: in the package, and outside of it.
@@ -49,17 +50,17 @@ func (r *run) slowTests(ctx context.Context, pairs []*pair, work string) (out []
 		if err != nil {
 			return nil, err
 		}
-		reaching, _, err := r.reachingIn(ctx, probing{
-			dir: "./" + filepath.ToSlash(p.rel), flags: []string{"-overlay=" + overlay}, bench: "^Benchmark(" + strings.Join(names, "|") + ")$", time: "2x",
+		found, _, err := r.reachingIn(ctx, probing{
+			dir: "./" + filepath.ToSlash(p.rel), flags: []string{"-overlay=" + overlay}, quiet: true, bench: "^Benchmark(" + strings.Join(names, "|") + ")$", time: "2x",
 			file: filepath.Join(dir, "tests.test"), paths: paths, touched: touched,
 		})
 		if err != nil {
 			return nil, err
 		}
-		names = names[:0]
-		for _, b := range reaching {
-			names = append(names, strings.TrimPrefix(b.name, "Benchmark"))
-		}
+		names = slices.DeleteFunc(names, func(name string) bool {
+			return !slices.ContainsFunc(found, func(b reaching) bool { return b.name == "Benchmark"+name })
+		})
+		names = names[:min(len(names), mostTests)]
 		if len(names) > 0 {
 			out = append(out, p.ofTests(names))
 		}
@@ -82,7 +83,7 @@ func (p *pair) slowest(s *suite) (names []string) {
 		}
 		return strings.Compare(a, b)
 	})
-	return names[:min(len(names), mostTests)]
+	return names[:min(len(names), mostLooks)]
 }
 
 // holding returns the package that declares a test: with the tests in it, or that of the tests outside. It is nil where none does.

@@ -231,6 +231,7 @@ type probing struct {
 	file    string   // for the test program
 	paths   []string // of packages whose code is counted
 	touched map[string][]span
+	quiet   bool // about those that fail
 }
 
 // reachingIn runs benchmarks of a package, and returns those that reach what changed, and how many there are.
@@ -264,7 +265,9 @@ func (r *run) reachingIn(ctx context.Context, p probing) (found []reaching, all 
 			if ctx.Err() != nil {
 				return nil, 0, ctx.Err()
 			}
-			r.note("%s: whether it reaches what changed is not known: %v", name, err)
+			if !p.quiet {
+				r.note("%s: whether it reaches what changed is not known: %v", name, err)
+			}
 			continue
 		}
 		if reaches(covered, before, p.touched) {
