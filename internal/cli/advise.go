@@ -25,7 +25,10 @@ mending it could save at most, and a patch where it can be known that the progra
 does the same.
 
 What is looked at is a recording, profiles, or a server; or packages, whose benchmarks are
-run and recorded first, with the flags of go test. The sources are those of the module in
+run and recorded first, with the flags of go test. Of packages that have no benchmarks, the
+tests are run, and calls of their exported functions that hone makes up. With --load or --cmd
+the package is a program, which is built, run and recorded: a server under the load that the
+words of hone load say, or a program that ends with the words behind it. The sources are those of the module in
 this folder, or in --source DIR. Functions that have changed since the recording was made
 are left out, and said.
 
@@ -42,6 +45,8 @@ whether a change does the same, and whether it is faster.
 const adviseExamples = `  hone advise server.hone
   hone advise cpu.pprof heap.pprof
   hone advise ./codec -bench=Encode
+  hone advise --cmd '-n 1000 <data.txt' ./cmd/tool
+  hone advise --load '127.0.0.1:{port}/' ./cmd/server -- -addr 127.0.0.1:{port}
   hone advise --finding 2 server.hone
   hone advise --md -o advice.md server.hone
   hone advise --sarif -o advice.sarif --gate --min 5% server.hone`

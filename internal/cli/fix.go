@@ -28,8 +28,16 @@ it is faster or allocates less.
 
 Packages have their benchmarks run and profiled; what is found is tried, those that save most
 first, and then they are profiled again, since something else costs most now. It ends when
-nothing more is proven to help, or after --budget. A recording or profiles are looked at once;
-what is in them is tried, and measured with the benchmarks of the module.
+nothing more is proven to help, or after --budget. Of packages that have no benchmarks, the
+tests are profiled, and calls of their exported functions that hone makes up; patches are then
+measured with benchmarks that are generated from calls, and with the tests that take long
+enough. A recording or profiles are looked at once; what is in them is tried, and measured with
+the benchmarks of the module.
+
+With --load the package is a server, which is built, run and loaded, as hone compare --load
+does; with --cmd it is a program that ends, which runs with these words in this folder, often.
+That is what is profiled then, and what a patch has to make faster; what the program of --cmd
+prints has to stay the same.
 
 All work is done on a copy of the module. Each patch has to build, to pass go vet and the
 tests of its package and of all that use it, with the race detector where there is one, to
@@ -46,6 +54,8 @@ const fixExamples = `  hone fix ./codec
   hone fix ./codec -bench=Encode --budget 5m
   hone fix --dry-run ./...
   hone fix --commit ./codec
+  hone fix --cmd '-n 1000 <data.txt' ./cmd/tool
+  hone fix --load '127.0.0.1:{port}/ -c 8 -t 3s' ./cmd/server -- -addr 127.0.0.1:{port}
   hone fix server.hone 2`
 
 // fixFlags are the flags of hone fix.

@@ -27,7 +27,8 @@ package, in both versions, and what it prints is compared.
 Flags of go build, such as -tags=x, reach all that is built.
 
 --faster runs the benchmarks that reach what changed against each other, too, as hone
-compare does; where none does, some are generated from calls that both versions answer alike.
+compare does; where none does, some are generated from calls that both versions answer alike,
+and tests are compared that reach it and take 20 ms or more.
 
 Exit code 3 says that the versions differ, or that the new one is slower, or needs more
 memory and is not faster for it; with --fail-undecided, 4 says that not all of the change
