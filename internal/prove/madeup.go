@@ -11,7 +11,7 @@ import (
 
 // Limits of the calls that are made up of a package without benchmarks.
 const (
-	madeUpTime      = 4 * time.Second // for a package, once its worker is built
+	madeUpTime      = 6 * time.Second // for a package, once its worker is built
 	madeUpTries     = 200             // of each function: more show little that is new
 	madeUpFunctions = 64              // of a package
 )
