@@ -197,7 +197,7 @@ func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 		return err
 	}
 	r.opt.Tests.went(dirs, old, now)
-	r.suite = now
+	r.suite = old
 	if err := r.judge(ctx, how, old, now, dirs, race, ""); err != nil {
 		return err
 	}

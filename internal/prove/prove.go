@@ -92,7 +92,7 @@ type run struct {
 	grace time.Duration // that may be taken beyond it, to look into what was found
 
 	generated []*benchmarks // of packages that changed, for when they have none of their own
-	suite     *suite        // how the tests of the new version went; nil when they did not run
+	suite     *suite        // how the tests of the old version went, which the change may have made quicker; nil when they did not run
 }
 
 func (r *run) all(ctx context.Context) error {
