@@ -123,7 +123,7 @@ func (h *Hider) pem(text string) string {
 		if !ok {
 			return b.String()
 		}
-		head, body, ok := strings.Cut(rest[:min(len(rest), maxHead)], pemDash)
+		head, _, ok := strings.Cut(rest[:min(len(rest), maxHead)], pemDash)
 		n := len(pemBegin) + len(head) + len(pemDash)
 		text = text[len(before):]
 		if !ok || strings.ContainsFunc(head, func(r rune) bool { return !(isUpper(byte(r)) && r < 128 || r >= '0' && r <= '9' || r == ' ') }) ||
@@ -132,7 +132,7 @@ func (h *Hider) pem(text string) string {
 			text = rest
 			continue
 		}
-		body = text[n:]
+		body := text[n:]
 		length := 0
 		for length < len(body) && (letterOrDigit(body[length]) || strings.IndexByte("+/=\\ \t\r\n:,.-", body[length]) >= 0) {
 			if strings.HasPrefix(body[length:], pemDash) {
