@@ -7,6 +7,7 @@ import (
 	"go/version"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,7 +44,7 @@ func scripts(t *testing.T, dir, toolchain string) testscript.Params {
 		Setup: func(env *testscript.Env) error {
 			env.Vars = append(env.Vars,
 				"TZ=UTC", "LC_ALL=C.UTF-8", "GOCACHE="+cache, "GOTOOLCHAIN="+toolchain, "GOFLAGS=",
-				"PPROF_TMPDIR="+env.WorkDir, "PPROF_BINARY_PATH="+env.WorkDir,
+				"XDG_CACHE_HOME="+filepath.Join(env.WorkDir, ".tmp", "cache"), "PPROF_TMPDIR="+env.WorkDir, "PPROF_BINARY_PATH="+env.WorkDir,
 				"TOOLCHAINS="+modules) // where the go command keeps those that it fetched
 			if toolchain != "local" {
 				before := (slices.Index(toolchains, toolchain) + len(toolchains) - 1) % len(toolchains)

@@ -3,11 +3,13 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
+	"github.com/hone-perf/hone/internal/safefile"
 	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/stat"
 )
@@ -199,10 +202,16 @@ func lastSaid(done *capture.Recorded) string {
 }
 
 // profiled records packages for advise: under the workload, or their benchmarks and what stands in for these. It returns the recordings,
-// which stay, so that what is said can be looked at, and the folder of the module.
+// and the folder of the module. Nobody asked to keep them: they are where the next run for the same packages replaces them, so that the
+// evidence can be looked at until then.
 func (f *adviseFlags) profiled(ctx context.Context, sys *System, build, test, args []string) (files []string, home string, err error) {
 	say := newSaying(sys)
+	work, err := scratch.Dir("advise-") // it goes when this process does
+	if err != nil {
+		return nil, "", err
+	}
 	opt := capture.Options{
+		Out:  filepath.Join(work, "run.hone"),
 		Hone: version(), Flags: append([]string{"hone"}, sys.args...), Say: say.now,
 		Now: func() time.Time { return time.Now().In(sys.Zone) },
 	}
@@ -241,18 +250,66 @@ func (f *adviseFlags) profiled(ctx context.Context, sys *System, build, test, ar
 		}
 		all = append(all, done)
 	}
-	for _, done := range all {
+	of := sha256.Sum256([]byte(home + "\x00" + strings.Join(args, "\x00")))
+	for i, done := range all {
 		for _, n := range done.Manifest.Notes {
 			note(sys, "%s", n)
 		}
 		file := done.File
-		if home != sys.Dir && !filepath.IsAbs(file) {
+		if !filepath.IsAbs(file) {
 			file = filepath.Join(home, file)
 		}
-		fmt.Fprintf(sys.Err, "hone: %s: %s\n", file, bytesText(done.Bytes))
+		name := fmt.Sprintf("%s-%x-%d.hone", done.Name, of[:4], i+1)
+		if kept, err := keepRun(file, name); err != nil {
+			note(sys, "the recording is not kept: %v", err)
+		} else {
+			file = kept
+			fmt.Fprintf(sys.Err, "hone: %s: %s, until the next such run\n", file, bytesText(done.Bytes))
+		}
 		files = append(files, file)
 	}
 	return files, home, nil
+}
+
+// runsKept is how many recordings that nobody asked for are kept at most, the newest of them.
+const runsKept = 20
+
+// keepRun moves a recording to the cache of the user.
+func keepRun(file, name string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "hone", "runs")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	in, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	to := filepath.Join(dir, name)
+	err = safefile.Write(to, func(w io.Writer) error {
+		_, err := io.Copy(w, in)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if list, err := gocmd.Files(dir, "*.hone"); err == nil && len(list) > runsKept {
+		age := func(name string) time.Time {
+			if st, err := os.Stat(name); err == nil {
+				return st.ModTime()
+			}
+			return time.Time{}
+		}
+		slices.SortFunc(list, func(a, b string) int { return age(a).Compare(age(b)) })
+		for _, old := range list[:len(list)-runsKept] {
+			os.Remove(old)
+		}
+	}
+	return to, nil
 }
 
 // profilingError says why packages could not be profiled.
