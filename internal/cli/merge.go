@@ -86,7 +86,7 @@ func addMerge(root *cobra.Command, sys *System) {
 	}
 }
 
-const mergeHelp = `Add profiles up into one file that any pprof reads.
+const mergeHelp = `Add profiles up into one file that any pprof reads, also for go build -pgo.
 
 Labels and comments that look like a password, a key or a token are kept as …, unless
 --keep-secrets is given. --strip leaves out all labels, comments and paths; functions and

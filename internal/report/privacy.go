@@ -172,7 +172,9 @@ func (p *Privacy) Blocks() iter.Seq[Block] {
 func pairsOf(of map[string]string) string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(of)) {
-		out = append(out, k+"="+of[k])
+		if of[k] != "" {
+			out = append(out, k+"="+of[k])
+		}
 	}
 	return strings.Join(out, " ")
 }
