@@ -313,7 +313,7 @@ func (t *Traces) MarshalJSON() ([]byte, error) {
 type Tags struct {
 	Head
 	Keys []TagKey `json:"keys"`
-	Of   int      `json:"of"` // keys that there are
+	Of   int      `json:"of,omitempty"` // keys that there are
 }
 
 // A TagKey is a label key and its values, heaviest first.
@@ -321,7 +321,7 @@ type TagKey struct {
 	Key    string `json:"key"`
 	Total  int64  `json:"total"` // of the samples that carry the key
 	Values []Tag  `json:"values"`
-	Of     int    `json:"of"` // values that there are
+	Of     int    `json:"of,omitempty"` // values that there are
 }
 
 // Raw is a profile as it is, for printing and for writing to a file.

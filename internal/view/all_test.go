@@ -105,7 +105,7 @@ func TestParse(t *testing.T) {
 		{in: "", err: `unknown view ""; the views are`},
 		{in: "list", err: "list: list wants RX, as in list json.Unmarshal"},
 		{in: "top json", err: "top json: top takes no argument; focus=json shows what goes through that"},
-		{in: "tags 20", err: "tags takes no argument; focus=20"},
+		{in: "callgrind 20", err: "callgrind takes no argument"},
 		{in: "info x", err: "info x: info takes no argument"},
 		{in: "top fcous=json", err: `unknown key "fcous"; the keys of top are ref, metric, at, focus,`},
 		{in: "top base=x", err: "top has no key base; its keys are ref, metric,"},

@@ -13,7 +13,6 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
-	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/view"
 )
@@ -79,27 +78,5 @@ func TestTagsOfManyKeysTakeLittleMemory(t *testing.T) {
 	p := oneEach(t, n, func(i int) (string, string) { return fmt.Sprint("k", i), "v" })
 	if got := allocated(func() { view.Tags([]*recording.Recording{{Profile: p}}, query.Query{Limit: 100}) }); got > 400*n {
 		t.Errorf("%d bytes for each key", got/n)
-	}
-}
-
-// A name of any length is cut before it is copied, and where it is shown.
-func TestLongNameCostsLittle(t *testing.T) {
-	p := oneEach(t, 3, func(i int) (string, string) { return "k", strings.Repeat("v", 1<<20) })
-	p.Functions[0].Name = strings.Repeat("example.com/a.(*T[int]).b", 1<<20/25)
-	p.Functions[0].File = strings.Repeat("/a", 1<<19)
-	for name, run := range map[string]func([]*recording.Recording, query.Query) (report.Report, error){"look": view.Look, "top": view.Top, "tree": view.Tree, "flame": view.Flame, "traces": view.Traces} {
-		var out bytes.Buffer
-		got := allocated(func() {
-			r, err := run([]*recording.Recording{{Profile: p.WithShortNames()}}, query.Query{View: name, Refs: []string{"x"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := render.Write(&out, "text", r, render.Options{}); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if got > 8<<20 || out.Len() > 64<<10 || !strings.Contains(out.String(), "…") {
-			t.Errorf("%s: %d bytes allocated, %d printed", name, got, out.Len())
-		}
 	}
 }
