@@ -48,6 +48,23 @@ func EditTexts(raw []byte, edit Edit) ([]byte, error) {
 	return e.profile(raw)
 }
 
+// TextsOf tells the texts in an encoded profile that is not packed, which may be damaged, until each returns false. It returns what could not be
+// read at its end, or nil when it was told to stop.
+func TextsOf(raw []byte, each func(text string) bool) (rest []byte) {
+	for rest = raw; len(rest) > 0; {
+		var f field
+		next, err := f.next(rest)
+		if err != nil {
+			return rest
+		}
+		if f.num == fieldString && f.wire == wireBytes && !each(string(f.data)) {
+			return nil
+		}
+		rest = next
+	}
+	return []byte{}
+}
+
 // The fields that are texts, or have them.
 const (
 	fieldSampleType  = 1

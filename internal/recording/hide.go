@@ -123,7 +123,19 @@ func hideIn(file, name string, h *secret.Hider, m *Manifest) error {
 	}
 	now, err := hide(was)
 	if err != nil {
-		return removeUnless(err, file, name, m)
+		if !strings.HasSuffix(name, profileEnding) {
+			return removeUnless(err, file, name, m)
+		}
+		var unreadable *unreadableError
+		switch {
+		case !errors.As(err, &unreadable):
+			return err
+		case harmlessRest(was):
+			return nil
+		}
+		// It stays as one that is damaged, so that answers say that they lack it.
+		m.Notes = append(m.Notes, fmt.Sprintf("%s is damaged (%v), and what is left of it was not kept, since it may have secrets; --keep-secrets keeps it", name, unreadable.error))
+		now = []byte("\x1f\x8b")
 	}
 	if len(now) == len(was) && (len(now) == 0 || &now[0] == &was[0]) {
 		return nil
@@ -251,6 +263,22 @@ func HideLabels(p *profile.Profile) (*profile.Profile, int) {
 		p = p.WithHeader(header)
 	}
 	return p, h.N
+}
+
+// harmlessRest reports whether nothing that can be read of a damaged profile looks like a secret, or like the name of one.
+func harmlessRest(text []byte) bool {
+	raw, _, _ := unpack(text) // up to where it is damaged
+	if len(raw) > maxUnpacked {
+		return false
+	}
+	var h secret.Hider
+	rest := profile.TextsOf(raw, func(text string) bool {
+		h.Plain(text)
+		isKey := !strings.ContainsAny(text, "./(")
+		return h.N == 0 && !(isKey && secret.Name(text))
+	})
+	h.Text(string(rest))
+	return h.N == 0 && rest != nil
 }
 
 // editProfile changes the texts in a profile.

@@ -169,7 +169,6 @@ func TestPackedRecordingWithoutSecretsHasTheSameBytes(t *testing.T) {
 
 func TestPartThatCannotBeSearchedIsLeftOut(t *testing.T) {
 	dir := folder(t)
-	write(t, filepath.Join(dir, "cpu", "000003000-000004000.pb.gz"), "\x1f\x8bno gzip")
 	write(t, filepath.Join(dir, TraceFile), "go 1.11 trace\x00\x00\x00…")
 	file := filepath.Join(t.TempDir(), "x.hone")
 	r, err := Open(dir)
@@ -184,11 +183,56 @@ func TestPartThatCannotBeSearchedIsLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer packed.Close()
-	if len(packed.Parts[CPU]) != 3 || len(packed.Manifest.Notes) != 2 || !strings.Contains(packed.Manifest.Notes[1], "trace.out is left out") {
-		t.Errorf("%d parts, notes %q", len(packed.Parts[CPU]), packed.Manifest.Notes)
+	if len(packed.Manifest.Notes) != 1 || !strings.Contains(packed.Manifest.Notes[0], "trace.out is left out") {
+		t.Errorf("notes %q", packed.Manifest.Notes)
 	}
 	if _, err := packed.OpenFile(TraceFile); err == nil {
 		t.Error("the trace is still there")
+	}
+}
+
+// A profile that is damaged stays as what answers say that they lack, but tells no secret.
+func TestDamagedPartTellsNoSecret(t *testing.T) {
+	dir := folder(t)
+	with, _ := withSecrets(t)
+	cut := func(name string, less int) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, _, err := unpack(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw[:len(raw)-less])
+	}
+	plain := cut(filepath.Join(dir, "cpu", "000000000-000001000.pb.gz"), 3)
+	write(t, filepath.Join(dir, "cpu", "000003000-000004000.pb.gz"), plain)
+	write(t, filepath.Join(dir, "cpu", "000004000-000005000.pb.gz"), cut(filepath.Join(with, "cpu", "000000000-000001000.pb.gz"), 1))
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "x.hone")
+	if _, err := Pack(dir, file, r.Manifest); err != nil {
+		t.Fatal(err)
+	}
+	packed, err := Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	if len(packed.Parts[CPU]) != 5 || len(packed.Manifest.Notes) != 1 || !strings.Contains(packed.Manifest.Notes[0], "000004000-000005000.pb.gz is damaged") {
+		t.Errorf("%d parts, notes %q", len(packed.Parts[CPU]), packed.Manifest.Notes)
+	}
+	if text, err := packed.File("cpu/000003000-000004000.pb.gz", 1<<20); err != nil || string(text) != plain {
+		t.Errorf("the one without secrets is %q, error %v", text, err)
+	}
+	if text, err := packed.File("cpu/000004000-000005000.pb.gz", 1<<20); err != nil || strings.Contains(string(text), planted) {
+		t.Errorf("the one with secrets is %q, error %v", text, err)
+	}
+	if picked, _, err := packed.Pick("cpu", 0, 0); err != nil || picked.Profile.Damage == nil {
+		t.Errorf("nobody says that profiles are damaged; error %v", err)
 	}
 }
 
