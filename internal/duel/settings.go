@@ -16,6 +16,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/secret"
 )
 
 // Settings are what a side is built and run with, where that is not what is in use now. With them, two sides may be of one source.
@@ -390,40 +391,28 @@ func valueOf(name string, env []string, vars map[string]string) (value string, s
 	return value, set
 }
 
-const hidden = "(hidden)"
+func isHidden(word string) bool { return strings.Contains(word, secret.Mask) }
 
-func isHidden(word string) bool { return strings.Contains(word, hidden) }
-
-var (
-	secretName  = regexp.MustCompile(`(?i)SECRET|TOKEN|PASS|PWD|KEY|CRED|AUTH|COOKIE|SESSION|SIGN|SALT|DSN|PRIVATE|CERT|(^|_)(PW|PIN)(_|$)`)
-	secretValue = regexp.MustCompile(`(?i)://[^/@\s]*@|^(gh[pousr]_|sk-|xox|eyJ|AKIA)|-----BEGIN|(password|passwd|pwd|secret|token)=`)
-	manySigns   = regexp.MustCompile(`[0-9A-Za-z+/_-]{24,}`)
-	linkedIn    = regexp.MustCompile(`(-X[ =]'[^'=]+=)[^']*|(-X[ =]"[^"=]+=)[^"]*|(-X[ =][^\s'"=]+=)\S*`)
-)
+var linkedIn = regexp.MustCompile(`(-X[ =]'[^'=]+=)[^']*|(-X[ =]"[^"=]+=)[^"]*|(-X[ =][^\s'"=]+=)\S*`)
 
 // shownVar returns a variable with its value, unless that looks like a secret. It goes into reports and files, which are passed on.
 func shownVar(name, value string) string {
-	own := slices.Contains(runVars, name) || slices.Contains(buildVars, name)
 	switch {
-	case value == "":
-		return name + "="
-	case name == "GOAUTH", secretValue.MatchString(value):
-	case own && name != "GOFLAGS":
-		return name + "=" + value
 	case name == "GOFLAGS":
-		return name + "=" + withoutLinked(value)
-	case secretName.MatchString(name), manySigns.MatchString(value), len(value) > 60:
+		value = withoutLinked(value)
+	case name == "GOAUTH" && value != "":
+		value = secret.Mask
 	default:
-		return name + "=" + value
+		value = new(secret.Hider).Pair(name, value)
 	}
-	return name + "=" + hidden
+	return name + "=" + value
 }
 
 // shownFlag returns a flag without the values that it has the linker write into the program.
 func shownFlag(f string) string { return withoutLinked(f) }
 
 func withoutLinked(flags string) string {
-	return linkedIn.ReplaceAllString(flags, "${1}${2}${3}"+hidden)
+	return linkedIn.ReplaceAllString(flags, "${1}${2}${3}"+secret.Mask)
 }
 
 // Shown returns what can be passed on of settings that a user gave: a variable with its value, or flags.
