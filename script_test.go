@@ -98,7 +98,6 @@ func scripts(t *testing.T, dir, toolchain string) testscript.Params {
 				}
 				rec, err := recording.Open(ts.MkAbs(args[0]))
 				ts.Check(err)
-				rec.Manifest.KeepSecrets = true // or parts that are damaged would not be kept
 				_, err = recording.Pack(ts.MkAbs(args[0]), ts.MkAbs(args[1]), rec.Manifest)
 				ts.Check(err)
 			},
