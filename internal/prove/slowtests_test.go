@@ -87,7 +87,7 @@ func TestOutside(t *testing.T) {
 	var raced []string
 	p := proveIn(t, dir, "old", "new", Options{Executions: 20, Time: time.Minute, Faster: func(ctx context.Context, race Race) (Speed, error) {
 		for _, v := range []Version{race.Old, race.New} {
-			args := append([]string{"test", "-run=^$", "-benchtime=3x", "-bench=" + race.Bench}, race.Flags...)
+			args := append([]string{"test", "-vet=off", "-run=^$", "-benchtime=3x", "-bench=" + race.Bench}, race.Flags...)
 			out, err := (gocmd.Command{Dir: v.Dir}).Run(ctx, append(args, race.Packages...)...)
 			if err != nil {
 				t.Errorf("%s: %v", v.Name, err)
