@@ -16,9 +16,9 @@ func ended(p *os.ProcessState) int64 {
 	return inBytes(u)
 }
 
-func own() int64 {
+func usage(who int) int64 {
 	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+	if syscall.Getrusage(who, &u) != nil {
 		return 0
 	}
 	return inBytes(&u)
