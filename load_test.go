@@ -150,7 +150,7 @@ func TestCompareLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	row := func(c *report.Compare, what string) report.CompareRow {
+	row := func(c *report.Compare, what report.Dimension) report.CompareRow {
 		t.Helper()
 		i := slices.IndexFunc(c.Rows, func(r report.CompareRow) bool { return r.What == what })
 		if i < 0 {
@@ -172,7 +172,7 @@ func TestCompareLoad(t *testing.T) {
 	}
 	kept := filepath.Join(dir, "kept.hone")
 	both := compare("--load", "http://127.0.0.1:{port}/ -c 2 -t 2500ms --warmup 300ms", "--budget", "1s", "-o", kept, old, changed, ".", "--", "-addr", "127.0.0.1:{port}")
-	for _, what := range []string{"CPU time", "memory", "allocations", "p50", "p99", "answers/s"} {
+	for _, what := range []report.Dimension{"CPU time", "memory", "allocations", "p50", "p99", "answers/s"} {
 		if r := row(both, what); r.N != 3 {
 			t.Errorf("%s of %d pairs: %+v", what, r.N, r)
 		}

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -45,8 +46,8 @@ func (e *NoModuleError) Error() string {
 }
 
 // Hint says what to do about it.
-func (e *NoModuleError) Hint() string {
-	return "--source DIR says where the module is, such as --source " + e.Likely
+func (e *NoModuleError) Hint() hint.Text {
+	return hint.Text{hint.Option{Name: "source", Value: "DIR"}, " says where the module is, such as ", hint.Option{Name: "source", Value: e.Likely}}
 }
 
 // ErrNothing says that profiles hold nothing that findings could be about.

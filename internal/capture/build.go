@@ -17,6 +17,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // ErrBuilding is that time was up, or the user ended it, before the program was built.
@@ -172,9 +173,10 @@ func check(e gocmd.About, flight bool) error {
 	switch v := "v" + version; {
 	case !semver.IsValid(v): // what comes after all versions
 	case semver.Compare(v, oldest) < 0:
-		return fmt.Errorf("recording a program that is built for it needs Go 1.23 or later, and here is %s; hone record -- PROGRAM records any", e.GOVERSION)
+		return hint.Errorf(hint.Text{hint.Command{Verb: "record", Behind: []string{"PROGRAM"}}, " records a program of any Go"},
+			"recording a program that is built for it needs Go 1.23 or later, and here is %s", e.GOVERSION)
 	case flight && semver.Compare(v, flies) < 0:
-		return fmt.Errorf("the last of an execution trace can be kept since Go 1.25, and here is %s; --trace writes all of one", e.GOVERSION)
+		return hint.Errorf(hint.Text{hint.Option{Name: "trace"}, " writes all of one"}, "the last of an execution trace can be kept since Go 1.25, and here is %s", e.GOVERSION)
 	}
 	if e.GOOS != runtime.GOOS || e.GOARCH != runtime.GOARCH {
 		return fmt.Errorf("the go command builds for %s/%s here, and that does not run on %s/%s", e.GOOS, e.GOARCH, runtime.GOOS, runtime.GOARCH)
@@ -229,7 +231,7 @@ func (b *Build) target(ctx context.Context, cmd gocmd.Command) (*target, error) 
 		return t, nil
 	}
 	if t.Name != "main" {
-		return nil, fmt.Errorf("%s is package %s, not a program; hone record --test %s records its tests", named, t.Name, named)
+		return nil, hint.Errorf(hint.Text{hint.Ask("record", named).With("test", ""), " records its tests"}, "%s is package %s, not a program", named, t.Name)
 	}
 	return t, nil
 }

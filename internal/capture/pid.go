@@ -138,7 +138,7 @@ func (p *process) end(out perf.Outcome, err error) {
 	if p.samples == 0 {
 		p.note("the process did not work while it was watched: put it under load, or watch it for longer")
 	}
-	p.note("the process was watched from outside, so there is no heap profile of it; if it serves /debug/pprof, hone record URL gets more")
+	p.note("the process was watched from outside, so there is no heap profile of it; if it serves /debug/pprof, recording from its URL gets more")
 	p.say("reading what was recorded")
 	rec, err := recording.Open(p.folder)
 	if err != nil {

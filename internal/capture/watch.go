@@ -11,6 +11,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/capture/agent"
 	"github.com/hone-perf/hone/internal/capture/perf"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 )
@@ -131,10 +132,10 @@ func (w *watcher) sample(ctx context.Context, pid int, start time.Time) {
 	}
 	switch {
 	case errors.Is(err, perf.ErrUnsupported):
-		w.note("the program was not built with the recorder inside, so there are no profiles of it; hone record PACKAGE builds it so, and hone record URL asks a program that serves /debug/pprof")
+		w.note("the program was not built with the recorder inside, so there are no profiles of it; recording its package builds it so, and recording from a URL asks a program that serves /debug/pprof")
 	case err != nil && ctx.Err() == nil:
-		w.note("there are no CPU profiles: %v", err)
+		w.note("there are no CPU profiles: %v", hint.With(err))
 	default:
-		w.note("the program was watched from outside, so there is no heap profile of it; if it serves /debug/pprof, hone record URL gets more")
+		w.note("the program was watched from outside, so there is no heap profile of it; if it serves /debug/pprof, recording from its URL gets more")
 	}
 }

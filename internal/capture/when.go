@@ -168,7 +168,7 @@ func (s *session) troubles(list []agent.Trouble, missed int, blind []int) {
 		})
 	}
 	if missed > 0 {
-		s.note("there was more trouble than --captures allows to look at: %d", s.Captures)
+		s.note("there was trouble more often than it was to be looked at, which is %d times", s.Captures)
 	}
 	for _, i := range blind {
 		if i >= 0 && i < len(s.When) {

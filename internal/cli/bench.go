@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/bench"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -68,7 +69,7 @@ func benchCommand(v *view.View, sys *System) *cobra.Command {
 	}
 	var q query.Query
 	var f benchFlags
-	query.Flags(cmd.Flags(), &q, v.Uses)
+	queryFlags(cmd.Flags(), &q, v.Uses)
 	cmd.Flags().Lookup("focus").Usage = "keep benchmarks with a matching name"
 	cmd.Flags().Lookup("ignore").Usage = "drop benchmarks with a matching name"
 	cmd.Flags().BoolVar(&f.save, "save", false, "keep the run for the history of the repository")
@@ -176,7 +177,7 @@ func benchOf(sys *System, ref string) (*recording.Recording, error) {
 }
 
 // benchAnswer shows what benchmarks measured.
-func benchAnswer(sys *System, out output, q query.Query, rec *recording.Recording, next []report.Command) error {
+func benchAnswer(sys *System, out output, q query.Query, rec *recording.Recording, next []hint.Command) error {
 	r, err := view.Bench([]*recording.Recording{rec}, q)
 	switch {
 	case errors.Is(err, view.ErrNoBenchmarks):
@@ -194,10 +195,9 @@ func benchAnswer(sys *System, out output, q query.Query, rec *recording.Recordin
 
 // lookBench is a first look at a file of benchmark lines.
 func lookBench(sys *System, out output, rec *recording.Recording) error {
-	ref := quoted(rec.Ref)
-	next := []report.Command{{Line: "hone bench --csv " + ref, Answer: "all numbers, for programs"}}
+	next := []hint.Command{hint.Ask("bench", rec.Ref).With("csv", "").For("all numbers, for programs")}
 	if rec.Manifest == nil && rec.Bench.Results[0].Get("side") == "" { // it is not a table with both sides
-		next = append(next, report.Command{Line: "hone benchstat --strict " + ref + " new.txt", Answer: "what changed since, with new.txt made the same way"})
+		next = append(next, hint.Ask("benchstat", rec.Ref, "new.txt").With("strict", "").For("what changed since, with new.txt made the same way"))
 	}
 	return benchAnswer(sys, out, query.Query{View: "bench", Refs: []string{rec.Ref}, Limit: lookBenchmarks}, rec, next)
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
-	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/safefile"
 	"github.com/hone-perf/hone/internal/scratch"
 )
@@ -81,20 +81,19 @@ func benchRun(cmd *cobra.Command, sys *System, out output, f *benchFlags, q quer
 	if f.raw != "" {
 		err = errors.Join(err, copyLines(f.raw, made))
 	}
-	var next []report.Command
+	var next []hint.Command
 	switch {
 	case temporary == "":
-		name := quoted(done.File)
 		fmt.Fprintf(sys.Err, "hone: %s: %s\n", done.File, bytesText(done.Bytes))
 		sayHidden(sys, "recording", done.Hidden)
 		if len(done.Manifest.Notes) == 0 && !run.NoProfile {
-			next = append(next, report.Command{Line: "hone top " + name, Answer: "where the time goes"})
+			next = append(next, hint.Ask("top", done.File).For("where the time goes"))
 		}
 		if f.save {
-			next = append(next, report.Command{Line: "hone bench --history", Answer: "what changed since the run before"})
+			next = append(next, hint.Ask("bench").With("history", "").For("what changed since the run before"))
 		}
 	default:
-		next = append(next, report.Command{Line: "hone compare", Answer: "whether your changes made it faster"})
+		next = append(next, hint.Ask("compare").For("whether your changes made it faster"))
 	}
 	if err := errors.Join(err, benchAnswer(sys, out, q, rec, next)); err != nil {
 		return err

@@ -24,6 +24,7 @@ import (
 	"github.com/hone-perf/hone/internal/compat/benchcmp"
 	"github.com/hone-perf/hone/internal/compat/benchstat"
 	"github.com/hone-perf/hone/internal/compat/pprof"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
@@ -164,7 +165,7 @@ func Main(ctx context.Context, sys System, args []string) int {
 		fmt.Fprintln(sys.Err, "hone: interrupted")
 	} else {
 		fmt.Fprintf(sys.Err, "hone: %s\n", render.Message(err.Error()))
-		for _, h := range hints(err) {
+		for _, h := range hints(err, flagSpeller{}) {
 			fmt.Fprintf(sys.Err, "hint: %s\n", render.Message(h))
 		}
 	}
@@ -291,8 +292,8 @@ type hinted struct {
 
 func (e *hinted) Unwrap() error { return e.error }
 
-// hints returns what can be done about err.
-func hints(err error) []string {
+// hints returns what can be done about err, as a front words it.
+func hints(err error, by hint.Speller) []string {
 	var out []string
 	var wrong *usageError
 	if errors.As(err, &wrong) && wrong.hint != "" {
@@ -302,9 +303,8 @@ func hints(err error) []string {
 	if errors.As(err, &h) {
 		out = append(out, h.hint)
 	}
-	var knows interface{ Hint() string }
-	if errors.As(err, &knows) {
-		out = append(out, knows.Hint())
+	if next := hint.Next(err); next != nil {
+		out = append(out, next.Spell(by))
 	}
 	var noexec *scratch.NoExec
 	if errors.As(err, &noexec) {

@@ -18,6 +18,7 @@ import (
 	"github.com/hone-perf/hone/internal/duel"
 	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -298,11 +299,11 @@ func lookCompare(sys *System, out output, rec *recording.Recording) error {
 		return err
 	}
 	c := r.(*report.Compare)
-	ref := quoted(rec.Ref)
-	c.Next = []report.Command{
-		{Line: "hone web " + ref, Answer: "the same in a browser, with flame graphs of what changed"},
-		{Line: "hone compare --md " + ref, Answer: "for a pull request"},
-		{Line: "hone compare --gate " + ref, Answer: "exit code 3 when something is worse"},
+	compare := hint.Ask("compare", rec.Ref)
+	c.Next = []hint.Command{
+		hint.Ask("web", rec.Ref).For("the same in a browser, with flame graphs of what changed"),
+		compare.With("md", "").For("for a pull request"),
+		compare.With("gate", "").For("exit code 3 when something is worse"),
 	}
 	return out.write(sys, c)
 }
@@ -351,12 +352,7 @@ func gateOf(sys *System, gate string, c *report.Compare) error {
 	}
 	worse, undecided := c.Worst()
 	unclear := c.Unclear()
-	failed := 0
-	for _, f := range c.Failed {
-		if !strings.HasPrefix(f.Why, "fails on the old side") {
-			failed++
-		}
-	}
+	failed := len(c.FailedByChange())
 	open := fmt.Sprintf("%d undecided, %d missing, %d failed", undecided, len(c.Missing), len(c.Failed))
 	if unclear > 0 {
 		// A line like "Unit widgets better=lower" in what a benchmark prints says it.

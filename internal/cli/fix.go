@@ -227,6 +227,9 @@ func tried(sys *System, say *saying) func(x *report.Fixed, kept bool) {
 func fixResult(x *report.Fixed, kept bool) string {
 	if !kept {
 		reason, _, _ := strings.Cut(x.Reason, "\n")
+		if x.Try != nil {
+			reason += "; " + x.Try.Spell(flagSpeller{})
+		}
 		return ": " + reason
 	}
 	var time, most *report.CompareRow
@@ -241,7 +244,7 @@ func fixResult(x *report.Fixed, kept bool) string {
 		if gain(r) > gain(most) {
 			most = r
 		}
-		if slices.Contains([]string{"CPU time", "time", "throughput"}, r.What) && gain(r) > gain(time) {
+		if r.What.IsTime() && gain(r) > gain(time) {
 			time = r
 		}
 	}

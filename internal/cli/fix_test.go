@@ -8,7 +8,7 @@ import (
 
 // TestFixResult holds that the line about a patch that is kept names what speaks for it: time, where that is enough, or what got less most.
 func TestFixResult(t *testing.T) {
-	row := func(name, what string, ratio float64, verdict string) report.CompareRow {
+	row := func(name string, what report.Dimension, ratio float64, verdict string) report.CompareRow {
 		return report.CompareRow{Name: name, What: what, Ratio: ratio, Verdict: verdict}
 	}
 	for _, tt := range []struct {

@@ -35,7 +35,7 @@ func addMerge(root *cobra.Command, sys *System) {
 	var strip, keepSecrets bool
 	cmd.Flags().BoolVar(&strip, "strip", false, "leave out labels, comments, paths, and of a recording sources, arguments and host, too")
 	cmd.Flags().BoolVar(&keepSecrets, "keep-secrets", false, "keep labels and comments that look like a password, a key or a token, in place of …")
-	query.Flags(cmd.Flags(), &q, mergeKeys)
+	queryFlags(cmd.Flags(), &q, mergeKeys)
 	o := sourceFlags(cmd)
 	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

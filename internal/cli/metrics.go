@@ -23,7 +23,7 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 		return cmd
 	}
 	var q query.Query
-	query.Flags(cmd.Flags(), &q, v.Uses)
+	queryFlags(cmd.Flags(), &q, v.Uses)
 	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q.View = v.Name

@@ -52,6 +52,7 @@ Where no terminal asks, lines are read one by one, and the exit code is 1 when o
 		if err != nil {
 			return err
 		}
+		out.opt.By = promptSpeller{}
 		s := &shell{
 			cmd: cmd, sys: sys, opt: opt, refs: args, out: out, ui: prompt.New(sys.In, sys.Out, sys.Err, sys.Env),
 			read: make(map[string]readFor),
@@ -127,7 +128,7 @@ func (s *shell) run() error {
 		if problem := s.do(line); problem != nil {
 			s.failed = true
 			s.ui.Complain(problem.Error())
-			for _, h := range hints(problem) {
+			for _, h := range hints(problem, promptSpeller{}) {
 				s.ui.Say("hint: " + h)
 			}
 		}

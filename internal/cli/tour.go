@@ -112,7 +112,7 @@ func runTour(cmd *cobra.Command, sys *System, budget time.Duration) (err error) 
 	if err != nil {
 		return err
 	}
-	if err := t.Write(page); err != nil {
+	if err := t.Write(page, flagSpeller{}); err != nil {
 		return fmt.Errorf("writing %s: %w", quoted(out.file), err)
 	}
 	show.report(t)

@@ -60,7 +60,7 @@ func viewCommand(v *view.View, sys *System) *cobra.Command {
 	}
 	cmd.Example = "  " + strings.Join(examples(v), "\n  ")
 	var q query.Query
-	query.Flags(cmd.Flags(), &q, keysOf(v))
+	queryFlags(cmd.Flags(), &q, keysOf(v))
 	flameFlags(cmd)
 	o := sourceFlags(cmd)
 	cmd.ValidArgsFunction = argCompletion(v)

@@ -41,7 +41,7 @@ looked for once the first picture is there.`,
 	}
 	var q query.Query
 	flame, _ := view.Find("flame")
-	query.Flags(cmd.Flags(), &q, slices.DeleteFunc(slices.Clone(flame.Uses), func(k string) bool { return k == "limit" || k == "min" }))
+	queryFlags(cmd.Flags(), &q, slices.DeleteFunc(slices.Clone(flame.Uses), func(k string) bool { return k == "limit" || k == "min" }))
 	listen := cmd.Flags().String("listen", "", "address to listen at, as `HOST:PORT`; a free port of this machine unless given")
 	remote := cmd.Flags().Bool("remote", false, "let other machines reach that address")
 	noBrowser := cmd.Flags().Bool("no-browser", false, "only print the address")

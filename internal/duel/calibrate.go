@@ -45,13 +45,13 @@ func (d *duel) list(ctx context.Context, pkg string, old, new []*program) error 
 		other := at(names[1], f.name)
 		switch {
 		case f.err != nil:
-			r.Error = fmt.Sprintf("fails on the old side: %v", f.err)
+			r.fail(oldSide, f.err)
 		case other == nil && d.skips(ctx, new[0], r.bench):
-			r.Error = "fails on the new side: it is skipped there"
+			r.fail(newSide, errSkipped)
 		case other == nil:
 			r.Only = "old"
 		case other.err != nil:
-			r.Error = fmt.Sprintf("fails on the new side: %v", other.err)
+			r.fail(newSide, other.err)
 		}
 		d.rows = append(d.rows, r)
 	}
@@ -60,10 +60,12 @@ func (d *duel) list(ctx context.Context, pkg string, old, new []*program) error 
 			r := &row{}
 			r.Pkg, r.Name, r.Only = pkg, f.name, "new"
 			if f.err == nil && d.skips(ctx, old[0], exactly("Benchmark"+f.name)) {
-				r.Error, r.Only = "fails on the old side: it is skipped there", ""
+				r.fail(oldSide, errSkipped)
+				r.Only = ""
 			}
 			if f.err != nil {
-				r.Error, r.Only = fmt.Sprintf("fails on the new side: %v", f.err), ""
+				r.fail(newSide, f.err)
+				r.Only = ""
 			}
 			d.rows = append(d.rows, r)
 		}
@@ -192,7 +194,7 @@ func (d *duel) calibrate(ctx context.Context, r *row, cpu int) error {
 			}
 			values, err := r.values(&results[0], i)
 			if err != nil {
-				r.Error = fmt.Sprintf("fails on the %s side: %v", side, err)
+				r.fail(side, err)
 				return nil
 			}
 			cost[i], wall[i] = values[cpuUnit], values["ns/op"]
@@ -269,7 +271,7 @@ func (d *duel) apart(ctx context.Context, r *row, cpu int) error {
 		}
 		values, err := r.values(&results[0], i)
 		if err != nil {
-			r.Error = fmt.Sprintf("fails on the %s side: %v", []string{"old", "new"}[i], err)
+			r.fail(sideNames[i], err)
 			return nil
 		}
 		cost[i] = values[r.Unit]
@@ -297,7 +299,7 @@ func (d *duel) lengthen(ctx context.Context, r *row, goal time.Duration, cpu int
 		}
 		values, err := r.values(&results[0], 0)
 		if err != nil {
-			r.Error = fmt.Sprintf("fails on the old side: %v", err)
+			r.fail(oldSide, err)
 			return nil
 		}
 		took := values[cpuUnit] * float64(r.Iters)

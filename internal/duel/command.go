@@ -101,7 +101,7 @@ func (d *duel) tryCommands(ctx context.Context, r *row, cpu int) error {
 			return err
 		}
 		if err := failedCommand(&results[0]); err != nil {
-			r.Error = fmt.Sprintf("fails on the %s side: %v", []string{"old", "new"}[i], err)
+			r.fail(sideNames[i], err)
 			return nil
 		}
 		// More CPU time than time is work on several processors; much less is waiting, if nobody else wants them.
@@ -121,7 +121,7 @@ func (d *duel) tryCommands(ctx context.Context, r *row, cpu int) error {
 }
 
 // pairOfCommands runs each of two commands once. When one of them fails, wrong says how.
-func (d *duel) pairOfCommands(ctx context.Context, r *row, lines [2]command, lots draw, cpu int) (p recording.DuelPair, wrong string, err error) {
+func (d *duel) pairOfCommands(ctx context.Context, r *row, lines [2]command, lots draw, cpu int) (p recording.DuelPair, wrong *failure, err error) {
 	first := 0
 	if lots.swapped {
 		first = 1
@@ -130,14 +130,14 @@ func (d *duel) pairOfCommands(ctx context.Context, r *row, lines [2]command, lot
 	if r.How == recording.Duet {
 		both, err := d.together(ctx, cpu, true, []*exec.Cmd{lines[first].shell(d.opt.Dir), lines[1-first].shell(d.opt.Dir)}, nil)
 		if err != nil {
-			return p, "", err
+			return p, nil, err
 		}
 		results[first], results[1-first] = both[0], both[1]
 	} else {
 		for _, i := range []int{first, 1 - first} {
 			one, err := d.together(ctx, cpu, false, []*exec.Cmd{lines[i].shell(d.opt.Dir)}, nil)
 			if err != nil {
-				return p, "", err
+				return p, nil, err
 			}
 			results[i] = one[0]
 		}
@@ -146,7 +146,7 @@ func (d *duel) pairOfCommands(ctx context.Context, r *row, lines [2]command, lot
 	for i, values := range []*map[string]float64{&p.Old, &p.New} {
 		res := &results[i]
 		if err := failedCommand(res); err != nil {
-			return p, fmt.Sprintf("fails on the %s side: %v", []string{"old", "new"}[i], err), nil
+			return p, &failure{sideNames[i], err}, nil
 		}
 		*values = map[string]float64{cpuSeconds: res.cpu.Seconds(), realSeconds: res.wall.Seconds()}
 		// The peak of a program that Linux starts begins with that of the one that starts it.
@@ -154,7 +154,7 @@ func (d *duel) pairOfCommands(ctx context.Context, r *row, lines [2]command, lot
 			(*values)[peakMemory] = float64(res.maxRSS)
 		}
 	}
-	return p, "", nil
+	return p, nil, nil
 }
 
 func failedCommand(res *result) error {

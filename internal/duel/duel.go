@@ -276,8 +276,28 @@ func (d *duel) differ(n Noise) error {
 	return nil
 }
 
+// Sides as recordings call them, the old one first.
+const (
+	oldSide = "old"
+	newSide = "new"
+)
+
+var sideNames = [2]string{oldSide, newSide}
+
+// errSkipped is what is wrong with a benchmark that only the other side runs.
+var errSkipped = errors.New("it is skipped there")
+
+// A failure is a run of one of the sides that came to no result.
+type failure struct {
+	side string
+	err  error
+}
+
+// fail notes that r has no result for the error of a side.
+func (r *row) fail(side string, err error) { r.Fails, r.Error = side, err.Error() }
+
 // same runs the old side against itself.
-func (d *duel) same(ctx context.Context, r *row, lots draw, cpu int) (recording.DuelPair, string, error) {
+func (d *duel) same(ctx context.Context, r *row, lots draw, cpu int) (recording.DuelPair, *failure, error) {
 	if r.commands != nil {
 		return d.pairOfCommands(ctx, r, [2]command{r.commands[0], r.commands[0]}, lots, cpu)
 	}
@@ -315,7 +335,7 @@ func Ratios(pairs []recording.DuelPair, unit string) []float64 {
 }
 
 // pair runs a benchmark once on each side. When one of them fails, wrong says how.
-func (d *duel) pair(ctx context.Context, r *row, old, new []*program, lots draw, cpu int) (p recording.DuelPair, wrong string, err error) {
+func (d *duel) pair(ctx context.Context, r *row, old, new []*program, lots draw, cpu int) (p recording.DuelPair, wrong *failure, err error) {
 	if r.commands != nil {
 		return d.pairOfCommands(ctx, r, *r.commands, lots, cpu)
 	}
@@ -337,7 +357,7 @@ func (d *duel) pair(ctx context.Context, r *row, old, new []*program, lots draw,
 		for i := range sides {
 			var remove func()
 			if sides[i].prog, remove, err = d.place(sides[i].prog); err != nil {
-				return p, "", err
+				return p, nil, err
 			}
 			defer remove()
 		}
@@ -355,7 +375,7 @@ func (d *duel) pair(ctx context.Context, r *row, old, new []*program, lots draw,
 		}
 	}
 	if err != nil {
-		return p, "", err
+		return p, nil, err
 	}
 	if lots.swapped {
 		results[0], results[1] = results[1], results[0]
@@ -363,10 +383,10 @@ func (d *duel) pair(ctx context.Context, r *row, old, new []*program, lots draw,
 	for i, side := range []struct {
 		name   string
 		values *map[string]float64
-	}{{"old", &p.Old}, {"new", &p.New}} {
+	}{{oldSide, &p.Old}, {newSide, &p.New}} {
 		values, err := r.values(&results[i], i)
 		if err != nil {
-			return p, fmt.Sprintf("fails on the %s side: %v", side.name, err), nil
+			return p, &failure{side.name, err}, nil
 		}
 		*side.values = values
 	}
@@ -374,7 +394,7 @@ func (d *duel) pair(ctx context.Context, r *row, old, new []*program, lots draw,
 		mid := math.Sqrt(p.Old[cpuUnit] * p.New[cpuUnit])
 		p.Old[cpuUnit], p.New[cpuUnit] = mid/math.Sqrt(ratio), mid*math.Sqrt(ratio)
 	}
-	return p, "", nil
+	return p, nil, nil
 }
 
 // alone reports whether a benchmark runs on one processor.

@@ -133,7 +133,7 @@ func (d *duel) rounds(ctx context.Context) error {
 func (d *duel) pairing(ctx context.Context, r *row, landed func()) *job {
 	lots := d.draw(r)
 	var p recording.DuelPair
-	var wrong string
+	var wrong *failure
 	return &job{
 		alone: r.How != recording.Duet,
 		do: func(cpu int) (err error) {
@@ -143,8 +143,8 @@ func (d *duel) pairing(ctx context.Context, r *row, landed func()) *job {
 		done: func(took time.Duration) {
 			landed()
 			r.Took += took
-			if wrong != "" {
-				r.Error = wrong
+			if wrong != nil {
+				r.fail(wrong.side, wrong.err)
 			}
 			if r.Error != "" {
 				return

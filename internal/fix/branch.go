@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/git"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
 )
@@ -73,7 +74,7 @@ func (b *branch) clean(ctx context.Context, file string) error {
 		return err
 	}
 	if status != "" {
-		return fmt.Errorf("%s has changes that are not committed: commit them first, or leave --commit out", rel)
+		return hint.Errorf(hint.Text{"commit them first, or leave ", hint.Option{Name: "commit"}, " out"}, "%s has changes that are not committed", rel)
 	}
 	return nil
 }
@@ -132,7 +133,7 @@ func (b *branch) commit(ctx context.Context, file string, text []byte, message s
 			return "", fmt.Errorf("branch %s was moved by somebody else: the fix is not committed", b.name)
 		}
 	}
-	if _, err := b.git(ctx, nil, "update-ref", "-m", "hone fix", "refs/heads/"+b.name, commit, was); err != nil {
+	if _, err := b.git(ctx, nil, "update-ref", "-m", "hone: fixed", "refs/heads/"+b.name, commit, was); err != nil {
 		return "", err
 	}
 	b.tip = commit
@@ -158,7 +159,7 @@ func message(x *report.Fixed) string {
 	fmt.Fprintf(&b, "%s\n\n%s, %s.\n\n", title, x.Where.String(), x.Title)
 	for i := range x.Speed {
 		r := &x.Speed[i]
-		if r.Verdict == report.Better || isTime(r.What) {
+		if r.Verdict == report.Better || r.What.IsTime() {
 			fmt.Fprintf(&b, "    %s\n", measured(r))
 		}
 	}

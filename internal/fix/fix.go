@@ -21,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/patch"
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/recording"
@@ -114,13 +115,13 @@ func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 		err = r.all(limited)
 	}
 	if errors.Is(context.Cause(limited), errBudget) {
-		r.out.Ended = fmt.Sprintf("the budget of %v is used up; --budget gives more", opt.Budget)
+		r.out.Ended = hint.Text{"the budget of ", opt.Budget, " is used up; ", moreBudget}
 		if stopped(err) {
 			err = nil
 		}
 	}
 	if ctx.Err() != nil {
-		r.out.Ended = "it was interrupted"
+		r.out.Ended = hint.Text{"it was interrupted"}
 		err = ctx.Err()
 	} else if err == nil && len(r.out.Kept) > 0 {
 		err = r.whole(ctx)
@@ -131,8 +132,8 @@ func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 	if err != nil && ctx.Err() == nil && len(r.out.Kept)+len(r.out.Refused) == 0 {
 		return nil, err
 	}
-	if err != nil && r.out.Ended == "" {
-		r.out.Ended = err.Error()
+	if err != nil && r.out.Ended == nil {
+		r.out.Ended = hint.Text{err.Error()}
 	}
 	r.out.Took = time.Since(began)
 	if wrong := opt.Memory.save(); wrong != nil {
@@ -237,20 +238,21 @@ func (r *run) prepare(ctx context.Context) (err error) {
 }
 
 // all looks for findings and tries them, until nothing more is kept.
+// moreBudget says how there would be more time.
+var moreBudget = hint.Text{hint.Option{Name: "budget"}, " gives more"}
+
 func (r *run) all(ctx context.Context) error {
 	for {
 		advice, err := r.advice(ctx)
 		if err != nil {
 			if errors.Is(err, advise.ErrNothing) && r.out.Rounds > 1 {
-				r.out.Ended = "nothing costs anything any more"
+				r.out.Ended = hint.Text{"nothing costs anything any more"}
 				return nil
 			}
 			return err
 		}
 		for _, n := range advice.Notes {
-			if !slices.Contains(r.out.Notes, n) {
-				r.out.Notes = append(r.out.Notes, n)
-			}
+			r.note("%s", n)
 		}
 		if r.opt.Pick > len(advice.Findings) {
 			return fmt.Errorf("%w: number %d of %d", ErrNoFinding, r.opt.Pick, len(advice.Findings))
@@ -269,16 +271,16 @@ func (r *run) all(ctx context.Context) error {
 		kept = len(r.out.Kept) - kept
 		switch {
 		case r.opt.Pick > 0:
-			r.out.Ended = fmt.Sprintf("finding %d was asked for", r.opt.Pick)
+			r.out.Ended = hint.Text{"finding ", r.opt.Pick, " was asked for"}
 			return nil
 		case r.short():
-			r.out.Ended = fmt.Sprintf("what is left of the budget of %v is too little for another patch; --budget gives more", r.opt.Budget)
+			r.out.Ended = hint.Text{"what is left of the budget of ", r.opt.Budget, " is too little for another patch; ", moreBudget}
 			return nil
 		case kept == 0:
-			r.out.Ended = "nothing more is proven to help"
+			r.out.Ended = hint.Text{"nothing more is proven to help"}
 			return nil
 		case r.opt.Recorded != nil:
-			r.out.Ended = "what was recorded is about the code as it was; record again, or name packages, whose benchmarks are run again"
+			r.out.Ended = hint.Text{"what was recorded is about the code as it was; record again, or name packages, whose benchmarks are run again"}
 			return nil
 		}
 	}
@@ -349,9 +351,7 @@ func (r *run) record(ctx context.Context) (files []string, err error) {
 }
 
 func (r *run) note(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(r.out.Notes, text) {
-		r.out.Notes = append(r.out.Notes, text)
-	}
+	r.out.Notes.AddNew(hint.Text{fmt.Sprintf(format, args...)})
 }
 
 // finding tries what a finding offers.
@@ -370,7 +370,8 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 		return left("the budget was used up before")
 	}
 	if r.short() {
-		return left("what was left of the budget was too little; --budget gives more")
+		x.Try = hint.Text{moreBudget}
+		return left("what was left of the budget was too little")
 	}
 	began := time.Now()
 	var best *trial
@@ -378,7 +379,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 	for i := range f.Fixes {
 		y, err := r.trial(f, &f.Fixes[i])
 		if err != nil {
-			x.Reason = err.Error()
+			x.Reason, x.Try = err.Error(), hint.Next(err)
 			continue
 		}
 		once, enough := r.tried[y.again()], r.mayBeEnough(y) // in an earlier round; now
@@ -390,12 +391,13 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 				r.little[y.again()] = *why.Gained
 			}
 			x.Remembered = why.Reason
-			x.Reason = fmt.Sprintf("it was refused on %s: %s; --all tries it again", why.When.Format(time.DateOnly), why.Reason)
+			x.Reason = fmt.Sprintf("it was refused on %s: %s", why.When.Format(time.DateOnly), why.Reason)
+			x.Try = hint.Text{hint.Option{Name: "all"}, " tries it again"}
 			continue
 		}
 		if r.branch != nil {
 			if err := r.branch.clean(ctx, filepath.Join(r.mod, filepath.FromSlash(y.file))); err != nil {
-				x.Reason = err.Error()
+				x.Reason, x.Try = err.Error(), hint.Next(err)
 				continue
 			}
 		} else if err := r.writable(y); err != nil {
@@ -410,7 +412,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 			return fmt.Errorf("%s: %s: %w", x.Where, f.Fixes[i].Title, err)
 		}
 		if y.stale {
-			x.Reason = y.reason
+			x.Reason, x.Try = y.reason, y.try
 			continue
 		}
 		r.tried[y.again()] = true
@@ -442,7 +444,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 	won.fill(&x)
 	for _, y := range all {
 		if y != won {
-			x.Variants = append(x.Variants, report.Variant{Fix: y.fix.Title, Reason: cmp.Or(y.reason, "it is proven, too, and wins less")})
+			x.Variants = append(x.Variants, report.Variant{Fix: y.fix.Title, Reason: cmp.Or(y.reason, "it is proven, too, and wins less"), Try: y.try})
 		}
 	}
 	x.Took = time.Since(began)
@@ -462,7 +464,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 	if err := r.keep(ctx, best, &x); err != nil {
 		var changed *patch.ChangedError
 		if errors.As(err, &changed) {
-			err = fmt.Errorf("the fix of %s is proven, but %w; hone fix begins anew from the files as they are", x.Where, err)
+			err = fmt.Errorf("the fix of %s is proven, but %w; another run begins anew from the files as they are", x.Where, err)
 		}
 		return err
 	}
@@ -479,7 +481,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 // the same bytes are a larger part of it.
 func (r *run) mayBeEnough(y *trial) bool {
 	row, ok := r.little[y.again()]
-	if !ok || row.What == "throughput" {
+	if !ok || row.What == report.Throughput {
 		return false
 	}
 	now, ok := r.latest[rowKey(&row)]
@@ -488,7 +490,7 @@ func (r *run) mayBeEnough(y *trial) bool {
 
 // rowKey names what a row is about.
 func rowKey(row *report.CompareRow) string {
-	return row.Pkg + "\x00" + row.Name + "\x00" + row.What
+	return row.Pkg + "\x00" + row.Name + "\x00" + string(row.What)
 }
 
 // writable says why a patch could not be written, before time is spent on it.

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -37,17 +37,6 @@ func (y *trial) rows() []report.CompareRow {
 	return nil
 }
 
-func isTime(what string) bool {
-	return slices.Contains([]string{"CPU time", "time", "throughput"}, what)
-}
-
-func isMemory(what string) bool {
-	return slices.Contains([]string{"memory", "allocations", liveHeap}, what)
-}
-
-// liveHeap is what a row is about that says how much of the heap is in use at most.
-const liveHeap = "live heap"
-
 // gains decides whether it is known that a patch helps: less is allocated, which runs tell that are the same each time, or
 // less time is needed, or less of the heap is in use at a time, where that is what it is for; and no benchmark got worse.
 // In one benchmark it has to be enough to be worth a change. That is asked of the estimate, of a gain that is certain, and not of its
@@ -61,10 +50,8 @@ func (y *trial) gains() {
 			y.refuse(true, "no gain: the program is the same with it, byte for byte; the compiler does that already")
 			return
 		}
-		for _, n := range y.proof.Notes {
-			if strings.Contains(n, "could not be compared") {
-				why = n
-			}
+		if err := y.proof.Unpaced; err != nil {
+			why = fmt.Sprintf("how fast they are could not be compared: %v", err)
 		}
 		y.refuse(false, "whether it helps is not known: %s", why)
 		return
@@ -82,45 +69,45 @@ func (y *trial) gains() {
 		row := &rows[i]
 		name := row.Pkg + "." + row.Name
 		ratio := row.Ratio
-		if row.What == "throughput" {
+		if row.What == report.Throughput {
 			ratio = 1 / ratio
 		}
 		if row.Verdict == report.Undecided || math.IsInf(ratio, 0) || math.IsNaN(ratio) {
 			ratio = 1
 		}
 		ratio = max(ratio, 1e-3) // where nothing is left
-		counts := isTime(row.What) || isMemory(row.What) && (!holds || row.What == liveHeap)
+		counts := row.What.IsTime() || row.What.IsMemory() && (!holds || row.What == report.LiveHeap)
 		if row.Verdict == report.Better && counts && (most == nil || 1-ratio > gain) {
 			most, gain = row, 1-ratio
 		}
 		switch {
-		case isTime(row.What):
+		case row.What.IsTime():
 			times, n = times+math.Log(ratio), n+1
 			switch row.Verdict {
 			case report.Better:
 				faster[name], little = true, row
 				helps = helps || ratio <= 1-leastGain
-				if row.What != "throughput" && row.Hi <= 1-leastForMore || row.What == "throughput" && row.Lo >= 1+leastForMore {
+				if row.What != report.Throughput && row.Hi <= 1-leastForMore || row.What == report.Throughput && row.Lo >= 1+leastForMore {
 					worth[name] = true
 				}
-				timed = timed || row.What == "CPU time"
+				timed = timed || row.What == report.CPUTime
 			case report.Worse:
 				slower[name] = row
 			case report.Same:
-				timed = timed || row.What == "CPU time"
+				timed = timed || row.What == report.CPUTime
 			case report.Undecided:
 				open, undecided[name] = row, true
-				timed = timed || row.What == "CPU time" && row.High != nil && row.Hi <= 1+maxRisk // that it takes no longer than it may
-				if row.What != "throughput" && row.Hi > 1+maxRisk {
+				timed = timed || row.What == report.CPUTime && row.High != nil && row.Hi <= 1+maxRisk // that it takes no longer than it may
+				if row.What != report.Throughput && row.Hi > 1+maxRisk {
 					risks = append(risks, row)
 				}
 			}
-		case isMemory(row.What):
-			lighter[name] = lighter[name] || row.What == "memory" && row.Verdict == report.Better
-			if row.What == liveHeap && (held == nil || row.Ratio < held.Ratio) {
+		case row.What.IsMemory():
+			lighter[name] = lighter[name] || row.What == report.Memory && row.Verdict == report.Better
+			if row.What == report.LiveHeap && (held == nil || row.Ratio < held.Ratio) {
 				held = row
 			}
-			if row.Verdict == report.Better && (!holds || row.What == liveHeap) && (ratio <= 1-leastLoss || row.What == "allocations" && row.Old-row.New > 0.5) {
+			if row.Verdict == report.Better && (!holds || row.What == report.LiveHeap) && (ratio <= 1-leastLoss || row.What == report.Allocations && row.Old-row.New > 0.5) {
 				allocs, m = allocs+math.Log(ratio), m+1
 				less = row
 			}
@@ -130,9 +117,9 @@ func (y *trial) gains() {
 		row := &rows[i]
 		name := row.Pkg + "." + row.Name
 		switch {
-		case !isMemory(row.What) || row.Verdict != report.Worse || row.Ratio < 1+leastLoss:
+		case !row.What.IsMemory() || row.Verdict != report.Worse || row.Ratio < 1+leastLoss:
 		case worth[name], (faster[name] || undecided[name]) && len(worth) > 0: // a benchmark speaks for it in which it did show
-		case row.What == "allocations" && lighter[name]: // more and smaller ones
+		case row.What == report.Allocations && lighter[name]: // more and smaller ones
 		default:
 			heavier = row
 		}
@@ -140,7 +127,7 @@ func (y *trial) gains() {
 	for _, row := range risks {
 		// Beside one that says for sure, others need not; but those that run on one processor alone vary so little that one which
 		// seems to take longer does so more often than not.
-		if !timed || row.What == "CPU time" && row.Ratio > 1+maxDoubt {
+		if !timed || row.What == report.CPUTime && row.Ratio > 1+maxDoubt {
 			risky = row
 		}
 	}
@@ -160,7 +147,7 @@ func (y *trial) gains() {
 	}
 	for name, row := range slower {
 		// Less than a hundredth is what code takes longer for lying elsewhere in memory, though nothing of it changed.
-		if len(faster) > 0 && times < 0 && row.What != "throughput" && row.Ratio < 1+leastLoss && row.Hi <= 1+maxDoubt {
+		if len(faster) > 0 && times < 0 && row.What != report.Throughput && row.Ratio < 1+leastLoss && row.Hi <= 1+maxDoubt {
 			y.costs = append(y.costs, "it takes a little longer in one benchmark: "+said(row))
 			delete(slower, name)
 		}
@@ -178,14 +165,16 @@ func (y *trial) gains() {
 		y.tooLittle(most, gain, open)
 	case helps, len(faster) > 0 && less != nil:
 	case less != nil && risky != nil:
-		y.refuse(false, "less is allocated, but whether it takes longer did not show in the time there was: %s; --each gives more", said(risky))
+		y.refuse(false, "less is allocated, but whether it takes longer did not show in the time there was: %s", said(risky))
+		y.try = moreEach
 	case less != nil:
 	case holds && held != nil: // what it was to save is what counts, whatever else got a little less
 		y.refuse(held.Verdict != report.Undecided, "no gain: %s", said(held))
 	case little != nil:
 		y.refuse(open == nil, "it wins little: %s", said(little))
 	case open != nil:
-		y.refuse(false, "whether it helps did not show in the time there was: %s; --each gives more", said(open))
+		y.refuse(false, "whether it helps did not show in the time there was: %s", said(open))
+		y.try = moreEach
 	default:
 		y.refuse(true, "no gain: %s", said(&rows[0]))
 	}
@@ -193,17 +182,23 @@ func (y *trial) gains() {
 
 // tooLittle refuses a patch that gains less than it has to. Where it is not known how long a benchmark takes, it may yet turn out to gain more.
 func (y *trial) tooLittle(most *report.CompareRow, gain float64, open *report.CompareRow) {
-	what, ok := map[string]string{"memory": "bytes", "allocations": "objects", "throughput": "time", liveHeap: "the live heap"}[most.What]
+	what, ok := map[report.Dimension]string{report.Memory: "bytes", report.Allocations: "objects", report.Throughput: "time", report.LiveHeap: "the live heap"}[most.What]
 	if !ok {
-		what = most.What
+		what = string(most.What)
 	}
-	text := fmt.Sprintf("gains %s of %s: less than --min-gain %g%%", percent(gain), what, math.Round(1e4*y.least)/100)
+	text := fmt.Sprintf("gains %s of %s, and %g%% is the least that counts", percent(gain), what, math.Round(1e4*y.least)/100)
+	try := hint.Text{hint.Option{Name: "min-gain"}, " sets another share"}
 	if open != nil {
-		text += "; whether it takes less time did not show in the time there was, --each gives more"
+		text += "; whether it takes less time did not show in the time there was"
+		try = append(try, ", ", moreEach)
 	}
 	y.short, y.most = true, *most
 	y.refuse(open == nil, "%s", text)
+	y.try = try
 }
+
+// moreEach says how there would be more time for a patch.
+var moreEach = hint.Text{hint.Option{Name: "each"}, " gives more"}
 
 // percent writes a share with two digits that count.
 func percent(share float64) string {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/duel"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/patch"
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/report"
@@ -32,17 +33,19 @@ type trial struct {
 	text    []byte // of the file with the patch
 	diff    string
 
-	proof   *report.Proof
-	poison  *report.Proof     // with pools whose members are overwritten; nil when there are none
-	race    *prove.Race       // what was run to compare them
-	reason  string            // why it is not proven
-	decided bool              // the same would come out again
-	stale   bool              // the next round makes it anew
-	costs   []string          // what got a little worse for what was won
-	score   float64           // what is left of the time, or of the allocations; the less the better
-	least   float64           // share that it has to gain
-	short   bool              // it gains less than that, and nothing else speaks against it
-	most    report.CompareRow // what it gains most of then
+	proof     *report.Proof
+	poisonous bool              // …and that shows a difference
+	poison    *report.Proof     // with pools whose members are overwritten; nil when there are none
+	race      *prove.Race       // what was run to compare them
+	reason    string            // why it is not proven
+	try       hint.Text         // what may change that
+	decided   bool              // the same would come out again
+	stale     bool              // the next round makes it anew
+	costs     []string          // what got a little worse for what was won
+	score     float64           // what is left of the time, or of the allocations; the less the better
+	least     float64           // share that it has to gain
+	short     bool              // it gains less than that, and nothing else speaks against it
+	most      report.CompareRow // what it gains most of then
 
 	doing string // what was begun last, and when
 	since time.Time
@@ -248,12 +251,12 @@ func hardlySlower(rows []report.CompareRow) (names []string) {
 	gain := false
 	for i := range rows {
 		row := &rows[i]
-		if !isTime(row.What) {
+		if !row.What.IsTime() {
 			continue
 		}
 		gain = gain || row.Verdict == report.Better
 		least := row.Lo - 1
-		if row.What == "throughput" {
+		if row.What == report.Throughput {
 			least = 1 - row.Hi
 		}
 		if row.Verdict == report.Worse && least < maxDoubt {
@@ -276,7 +279,7 @@ func askedAgain(rows, second []report.CompareRow) []report.CompareRow {
 		j := slices.IndexFunc(second, func(s report.CompareRow) bool {
 			return s.Pkg == out[i].Pkg && s.Name == out[i].Name && s.What == out[i].What
 		})
-		if j >= 0 && isTime(out[i].What) {
+		if j >= 0 && out[i].What.IsTime() {
 			out[i] = second[j]
 		}
 	}
@@ -339,16 +342,19 @@ func (r *run) poisoned(ctx context.Context, y *trial, change *prove.Change, opt 
 	if y.poison, err = prove.Run(ctx, change, opt); err != nil {
 		return r.mended(err)
 	}
-	const what = "what is put back into the pool is used behind that: "
+	poisonous := func(format string, args ...any) {
+		y.refuse(true, "what is put back into the pool is used behind that: "+format, args...)
+		y.poisonous = true
+	}
 	for _, c := range y.poison.Checks {
 		if c.Outcome == report.Failed {
-			y.refuse(true, "%s%s failed: %s", what, c.Name, c.Detail)
+			poisonous("%s failed: %s", c.Name, c.Detail)
 			return nil
 		}
 	}
 	for _, d := range y.poison.Differences {
 		if d.Grave {
-			y.refuse(true, "%s%s: %s: %s → %s", what, d.OneLine(), d.What, d.Old, d.New)
+			poisonous("%s: %s: %s → %s", d.OneLine(), d.What, d.Old, d.New)
 			return nil
 		}
 	}
@@ -454,24 +460,20 @@ func (y *trial) cutShort() string {
 func (y *trial) doubts() []string {
 	var out []string
 	if y.proof.Verdict == report.NotProven {
-		for _, r := range y.proof.Reasons {
-			if !strings.HasPrefix(r, "no difference in ") {
-				out = append(out, r)
-			}
-		}
+		out = append(out, y.proof.Doubts...)
 	}
 	return append(out, y.costs...)
 }
 
 // fill writes down what became of the trial.
 func (y *trial) fill(x *report.Fixed) {
-	x.Fix, x.Grade, x.Patch, x.Reason = y.fix.Title, y.fix.Grade, y.diff, y.reason
+	x.Fix, x.Grade, x.Patch, x.Reason, x.Try = y.fix.Title, y.fix.Grade, y.diff, y.reason, y.try
 	x.Where.File = y.file
 	x.Checks, x.Calls, x.Differences, x.Doubts = y.proof.Checks, y.proof.Executions, y.proof.Differences, y.doubts()
 	x.Speed, x.Generated = y.rows(), len(y.proof.Generated) > 0
 	if y.poison != nil {
 		c := report.Check{Name: "pool poisoned", Outcome: report.Passed, Detail: fmt.Sprintf("with what is put back overwritten, tests and %d calls show no difference", y.poison.Executions)}
-		if strings.HasPrefix(y.reason, "what is put back") {
+		if y.poisonous {
 			c.Outcome, c.Detail = report.Failed, y.reason
 			x.Differences = append(x.Differences, y.poison.Differences...)
 		}

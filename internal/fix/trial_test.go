@@ -105,7 +105,7 @@ func TestUndecidedSaysWhatPassed(t *testing.T) {
 		y    *trial
 		want string
 	}{
-		{"open", &trial{proof: proof(open)}, "; --each gives more; " + passed + "; 40s of benchmarks were not enough to decide"},
+		{"open", &trial{proof: proof(open)}, "(-1.0% to +3.0%); " + passed + "; 40s of benchmarks were not enough to decide"},
 		{"no benchmark", &trial{proof: proof()}, "none could be generated; " + passed},
 		{"refused", &trial{proof: proof(row("a", "CPU time", 1.2, report.Worse))}, "slower: CPU time of a +20.0% (+18.0% to +22.0%)"},
 	} {

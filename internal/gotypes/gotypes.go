@@ -18,6 +18,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // built is the Go that this program reads code with.
@@ -36,8 +37,8 @@ func (e *NewerError) Error() string {
 }
 
 // Hint returns the next step.
-func (e *NewerError) Hint() string {
-	return fmt.Sprintf("build hone with that Go: GOTOOLCHAIN=%s go install github.com/hone-perf/hone@latest", toolchain(e.Needs))
+func (e *NewerError) Hint() hint.Text {
+	return hint.Text{fmt.Sprintf("build hone with that Go: GOTOOLCHAIN=%s go install github.com/hone-perf/hone@latest", toolchain(e.Needs))}
 }
 
 // shown writes a version as people do.

@@ -81,7 +81,7 @@ func TestSyntaxOfNewerGo(t *testing.T) {
 		if newer.Needs != "go1.99" || newer.Built != runtime.Version() || !strings.Contains(newer.First, "p.go:3:") {
 			t.Errorf("%s: %+v", name, newer)
 		}
-		if got, want := newer.Hint(), "build hone with that Go: GOTOOLCHAIN=go1.99.0 go install github.com/hone-perf/hone@latest"; got != want {
+		if got, want := newer.Hint(), "build hone with that Go: GOTOOLCHAIN=go1.99.0 go install github.com/hone-perf/hone@latest"; got.String() != want {
 			t.Errorf("%s: Hint = %q, want %q", name, got, want)
 		}
 	}

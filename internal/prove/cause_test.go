@@ -199,7 +199,8 @@ func TestUnsteadyCallsAreNamed(t *testing.T) {
 	)
 	for range 6 {
 		p, _ := alarmsOf(t, old, now, Options{Executions: 300})
-		for _, n := range p.Notes {
+		for _, note := range p.Notes {
+			n := note.String()
 			if strings.Contains(n, "did not show again") {
 				if !strings.Contains(n, "Roll(") {
 					t.Errorf("no call is named: %s", n)

@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/duel"
 	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/scratch"
 )
 
@@ -105,7 +106,7 @@ func (c *Change) open(ctx context.Context, dir string, refs []string) error {
 		for i, ref := range refs {
 			st, err := os.Stat(at(ref))
 			if err != nil && i == 0 && strings.Contains(ref, "..") {
-				return fmt.Errorf("%w: %s %s: a change is looked at as a whole, so %[3]s has to go; --func takes one function of it", ErrAsked, ref, refs[1])
+				return hint.Errorf(hint.Text{hint.Option{Name: "func"}, " takes one function of it"}, "%w: %s %s: a change is looked at as a whole, so %[3]s has to go", ErrAsked, ref, refs[1])
 			}
 			if err != nil || !st.IsDir() {
 				return fmt.Errorf("%w: %s is no folder: two folders, or A..B for two revisions", ErrAsked, ref)

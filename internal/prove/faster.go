@@ -42,17 +42,13 @@ func SpeedOf(d *recording.Duel) (Speed, error) {
 		return Speed{}, err
 	}
 	c := r.(*report.Compare)
-	for i, n := range c.Notes {
-		c.Notes[i] = strings.ReplaceAll(n, "--budget gives more", "--for gives more")
-	}
+	c.Notes = c.Notes.Renamed("budget", "for")
 	s := Speed{Report: c}
 	if d.SpreadOf > 0 {
 		s.Noise = &duel.Noise{Spread: d.Spread, Of: d.SpreadOf}
 	}
-	for _, f := range c.Failed {
-		if !strings.HasPrefix(f.Why, "fails on the old side") {
-			s.Failed = append(s.Failed, f.Name+" "+f.Why)
-		}
+	for _, f := range c.FailedByChange() {
+		s.Failed = append(s.Failed, f.Name+" "+f.Why)
 	}
 	s.Pace, s.Notes = PaceOf(c)
 	return s, nil
@@ -85,7 +81,7 @@ func PaceOf(c *report.Compare) (report.Pace, []string) {
 	faster, slower, heavier := map[key]bool{}, map[key]bool{}, map[key]bool{}
 	for _, r := range c.Rows {
 		k := key{r.Pkg, r.Name}
-		time := slices.Contains([]string{"CPU time", "time", "throughput"}, r.What)
+		time := r.What.IsTime()
 		switch {
 		case time && r.Verdict == report.Better:
 			faster[k] = true

@@ -22,7 +22,7 @@ func TestRenamed(t *testing.T) {
 
 // TestPace holds that nothing that got worse is hidden by what got better.
 func TestPace(t *testing.T) {
-	row := func(name, what, verdict string) report.CompareRow {
+	row := func(name string, what report.Dimension, verdict string) report.CompareRow {
 		return report.CompareRow{Name: name, What: what, Verdict: verdict}
 	}
 	tests := []struct {

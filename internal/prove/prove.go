@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/duel"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/prove/worker"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
@@ -106,7 +107,7 @@ func (r *run) all(ctx context.Context) error {
 		}
 	}
 	if len(dirs) == 0 {
-		r.proof.Notes = append(r.proof.Notes, "no Go file differs")
+		r.note("no Go file differs")
 		r.unchanged = len(r.doubts) == 0
 		return nil
 	}
@@ -126,7 +127,7 @@ func (r *run) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.proof.Notes = append(r.proof.Notes, notes...)
+	r.proof.Notes = append(r.proof.Notes, hint.Said(notes...)...)
 	if !r.opt.NoTests {
 		if err := r.checks(ctx, pairs); err != nil {
 			return err
@@ -146,7 +147,7 @@ func (r *run) all(ctx context.Context) error {
 			}
 		}
 		if !r.ran {
-			r.proof.Notes = append(r.proof.Notes, "no program changed that could be run with arguments")
+			r.note("no program changed that could be run with arguments")
 		}
 	}
 	if c := r.opt.Command; c != nil && len(pairs) > 0 {
@@ -221,7 +222,7 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 	}
 	slices.Sort(r.proof.Masked)
 	if n := f.textsOnly(); n > 0 && !opt.Strict {
-		r.note("texts of errors differ, in %s: --strict shows them", counted(n, "function"))
+		r.hint("texts of errors differ, in ", counted(n, "function"), ": ", hint.Option{Name: "strict"}, " shows them")
 	}
 	for _, name := range f.open {
 		r.doubts = append(r.doubts, fmt.Sprintf("a call of %s differed, and the time was up before that could be confirmed", name))
@@ -403,7 +404,7 @@ func (r *run) tried(ctx context.Context, p *pair, s *surface, f *search) {
 		}
 	}
 	if len(gone) > 0 {
-		r.proof.Notes = append(r.proof.Notes, "only in the old version: "+strings.Join(gone, ", "))
+		r.note("only in the old version: %s", strings.Join(gone, ", "))
 	}
 }
 
@@ -579,10 +580,11 @@ func (r *run) verdict() {
 	}
 	if len(r.doubts) > 0 {
 		p.Verdict = report.NotProven
+		p.Doubts = r.doubts
 		p.Reasons = append(p.Reasons, r.doubts...)
 	}
 	if len(r.few) > 0 {
-		r.note("--for or --calls gives more calls")
+		r.hint(hint.Option{Name: "for"}, " or ", hint.Option{Name: "calls"}, " gives more calls")
 	}
 	if p.Executions > 0 {
 		p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions))

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/duel"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
 )
@@ -129,7 +130,7 @@ func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) erro
 	race.Bench = "^(" + strings.Join(names, "|") + ")$"
 	race.Budget = min(max(left/time.Duration(rows), leastBudget), mostBudget)
 	if race.NoWhy = wall > mostStretch*cpu && wall > time.Second; race.NoWhy {
-		r.note("the machine is too busy to profile why it changed; hone compare takes the time")
+		r.hint("the machine is too busy to profile why it changed; ", hint.Ask("compare"), " takes the time")
 	}
 	return r.race(ctx, race)
 }
@@ -144,11 +145,12 @@ func (r *run) race(ctx context.Context, race Race) error {
 	}
 	if err != nil { // the verdict on what it does stands
 		p.Generated = nil
+		p.Unpaced = err
 		r.note("how fast they are could not be compared: %v", err)
 		return nil
 	}
 	p.Pace, p.Speed = cmp.Or(s.Pace, report.PaceUnknown), s.Report
-	p.Notes = append(p.Notes, s.Notes...)
+	p.Notes = append(p.Notes, hint.Said(s.Notes...)...)
 	if len(s.Failed) > 0 {
 		r.check("benchmarks", report.Failed, strings.Join(s.Failed, "\n"))
 	}
@@ -156,8 +158,11 @@ func (r *run) race(ctx context.Context, race Race) error {
 }
 
 func (r *run) note(format string, args ...any) {
-	r.proof.Notes = append(r.proof.Notes, fmt.Sprintf(format, args...))
+	r.proof.Notes.Add(fmt.Sprintf(format, args...))
 }
+
+// hint notes what names something to set or to ask.
+func (r *run) hint(items ...any) { r.proof.Notes.Add(items...) }
 
 func noneReach(all int) string {
 	if all == 0 {

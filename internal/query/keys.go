@@ -231,7 +231,8 @@ var (
 )
 
 // cum is short for sort=cum.
-const cum = "cum"
+// Cum is the order by what things cost with all that they call, for which there is a switch as well.
+const Cum = "cum"
 
 // Find returns the key called name, or nil.
 func Find(name string) *Key {
@@ -246,12 +247,20 @@ func Find(name string) *Key {
 // Switch reports whether k needs no value.
 func (k *Key) Switch() bool { return k.Value == "" }
 
-// set changes q as text asks.
-func (k *Key) set(q *Query, text string) error {
+// Set changes q as text asks.
+func (k *Key) Set(q *Query, text string) error {
 	if text == "" && !k.Switch() {
 		return k.wrong(text)
 	}
 	return k.kind.set(k, q, text)
+}
+
+// Values returns what q has of k: nothing where it leaves that open, and of a step, which q has in order with others.
+func (k *Key) Values(q *Query) []string {
+	if k.op != "" {
+		return nil
+	}
+	return k.get(q)
 }
 
 // wrong is the error for a value that k does not take.

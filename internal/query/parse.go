@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // A Grammar returns the names of the keys that a view has, or an error that refuses the view. The nil Grammar gives
@@ -71,14 +73,14 @@ func (g Grammar) setter(view string) (func(q *Query, name, value string) error, 
 		}
 	}
 	return func(q *Query, name, value string) error {
-		if name == cum && value == "" {
-			name, value = "sort", cum
+		if name == Cum && value == "" {
+			name, value = "sort", Cum
 		}
 		k := Find(name)
 		if k == nil || !slices.Contains(names, name) {
 			return unknown(name, names, view)
 		}
-		if err := k.set(q, value); err != nil {
+		if err := k.Set(q, value); err != nil {
 			return fmt.Errorf("%s=%s: %w", name, shown(value), err)
 		}
 		return nil
@@ -120,8 +122,8 @@ func (q Query) String() string {
 		switch {
 		case k.Switch():
 			words = append(words, k.Name)
-		case k.Name == "sort" && value == cum:
-			words = append(words, cum)
+		case k.Name == "sort" && value == Cum:
+			words = append(words, Cum)
 		default:
 			words = append(words, k.Name+"="+quote(value))
 		}
@@ -129,26 +131,22 @@ func (q Query) String() string {
 	return strings.Join(words, " ")
 }
 
-// Words returns q as the words of a command line: view, what it is about, flags, and what is asked about.
-func (q Query) Words() []string {
-	words := []string{q.View}
-	if q.Arg != "" {
-		words = append(words, q.Arg)
-	}
-	var refs []string
+// Command returns q as a next step.
+func (q Query) Command() hint.Command {
+	c := hint.Command{Verb: q.View, About: q.Arg}
 	q.settings(func(k *Key, value string) {
 		switch {
 		case k.Name == "ref":
-			refs = append(refs, value)
+			c.Args = append(c.Args, value)
 		case k.Switch():
-			words = append(words, "--"+k.Name)
-		case k.Name == "sort" && value == cum:
-			words = append(words, "--"+cum)
+			c = c.With(k.Name, "")
+		case k.Name == "sort" && value == Cum:
+			c = c.With(Cum, "")
 		default:
-			words = append(words, "--"+k.Name, value)
+			c = c.With(k.Name, value)
 		}
 	})
-	return append(words, refs...)
+	return c
 }
 
 // settings calls yield for all that q does not leave open.
@@ -179,7 +177,7 @@ func (q Query) On(base Query, keys []string) Query {
 		case k.op != "":
 			steps = append(steps, Step{k.op, value})
 		case len(k.get(&q)) == 0:
-			k.set(&q, value) // which it was
+			k.Set(&q, value) // which it was
 		}
 	})
 	q.Steps = append(steps, q.Steps...)
@@ -205,7 +203,7 @@ func (w word) isSetting() bool {
 		return true
 	}
 	k := Find(w.text)
-	return !w.quoted && (w.text == cum || k != nil && k.Switch())
+	return !w.quoted && (w.text == Cum || k != nil && k.Switch())
 }
 
 func isName(s string) bool {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/spf13/pflag"
 )
 
 var parseTests = []struct {
@@ -224,65 +222,6 @@ func TestFromURL(t *testing.T) {
 	}
 }
 
-func TestFlags(t *testing.T) {
-	var all []string
-	for i := range Keys {
-		all = append(all, Keys[i].Name)
-	}
-	tests := []struct {
-		names []string
-		args  string
-		want  Query
-		rest  []string
-		err   string
-	}{
-		{
-			names: all,
-			args:  "--focus a cpu.pprof --ignore b --focus=c -n5 --cum --noinlines --min 1% --base old --base older",
-			want:  Query{Steps: []Step{{Focus, "a"}, {Ignore, "b"}, {Focus, "c"}}, Limit: 5, Sort: "cum", NoInlines: true, Min: 0.01, Base: []string{"old", "older"}},
-			rest:  []string{"cpu.pprof"},
-		},
-		{names: all, args: "--cum --cum=false", want: Query{Sort: "flat"}},
-		{names: all, args: "--cum=x", err: "want true or false"},
-		{names: all, args: "--by fucntion", err: `invalid argument "fucntion" for "--by" flag: want function, filefunction,`},
-		{names: all, args: "--focus a(", err: "missing closing )"},
-		{names: all, args: "--ref x", err: "unknown flag: --ref"},
-		{names: []string{"focus"}, args: "--limit 5", err: "unknown flag: --limit"},
-		{names: []string{"focus"}, args: "--cum", err: "unknown flag: --cum"},
-	}
-	for _, tt := range tests {
-		var q Query
-		fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
-		fs.Usage = func() {}
-		Flags(fs, &q, tt.names)
-		err := fs.Parse(strings.Fields(tt.args))
-		if tt.err != "" {
-			if err == nil || !strings.Contains(err.Error(), tt.err) {
-				t.Errorf("%s: %v, want error %s", tt.args, err, tt.err)
-			}
-			continue
-		}
-		if err != nil || !reflect.DeepEqual(q, tt.want) || strings.Join(fs.Args(), " ") != strings.Join(tt.rest, " ") {
-			t.Errorf("%s: %+v with %q left, %v, want %+v with %q", tt.args, q, fs.Args(), err, tt.want, tt.rest)
-		}
-	}
-}
-
-func TestFlagUsage(t *testing.T) {
-	var q Query
-	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	Flags(fs, &q, []string{"focus", "limit", "sort", "noinlines"})
-	const want = `      --cum          short for --sort=cum
-      --focus RX     keep samples with a matching frame
-  -n, --limit N      how many rows to show, or all
-      --noinlines    charge inlined functions to the function they were inlined into
-      --sort ORDER   what to rank by: flat, or cum with all that is called
-`
-	if got := fs.FlagUsages(); got != want {
-		t.Errorf("usage:\n%swant:\n%s", got, want)
-	}
-}
-
 // TestKeys checks that the table keeps its own promises.
 func TestKeys(t *testing.T) {
 	shorts := map[string]string{}
@@ -291,7 +230,7 @@ func TestKeys(t *testing.T) {
 		if !isName(k.Name) || Find(k.Name) != k {
 			t.Errorf("key %q: not a name, or not the only one", k.Name)
 		}
-		if k.Name == argument || k.Name == cum {
+		if k.Name == argument || k.Name == Cum {
 			t.Errorf("key %q: the name means something else", k.Name)
 		}
 		if k.Short != "" && shorts[k.Short] != "" {
@@ -313,10 +252,10 @@ func TestKeys(t *testing.T) {
 				v += "x"
 			}
 			var q Query
-			if err := k.set(&q, v); err != nil || reflect.DeepEqual(q, Query{}) {
+			if err := k.Set(&q, v); err != nil || reflect.DeepEqual(q, Query{}) {
 				t.Errorf("%s=%s: %+v, %v", k.Name, v, q, err)
 			}
-			if err := k.set(&q, v); err != nil || k.Repeats != (len(q.Refs)+len(q.Base)+len(q.Steps) == 2) {
+			if err := k.Set(&q, v); err != nil || k.Repeats != (len(q.Refs)+len(q.Base)+len(q.Steps) == 2) {
 				t.Errorf("%s=%s twice: %+v, %v; repeats is %v", k.Name, v, q, err, k.Repeats)
 			}
 			roundTrip(t, q)
@@ -380,7 +319,7 @@ func (d *drawer) query() Query {
 	q.View, q.Arg = d.text(), d.text()
 	for len(d.data) > 0 {
 		k := &Keys[d.below(len(Keys))]
-		if k.set(&q, d.value(k)) != nil {
+		if k.Set(&q, d.value(k)) != nil {
 			continue // not valid
 		}
 	}

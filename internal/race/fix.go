@@ -110,7 +110,7 @@ func (s *Search) prove(ctx context.Context, v *variable, f *mending) (report.Rac
 		return fix, nil
 	}
 	if t.out.Tried.Failed > 0 && s.out.Tried.Failed == 0 {
-		check("it runs", report.Failed, strings.Join(t.out.Notes, "; "))
+		check("it runs", report.Failed, strings.ReplaceAll(t.out.Notes.String(), "\n", "; "))
 		return fix, nil
 	}
 	for name, why := range t.failing {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/report"
@@ -301,10 +302,7 @@ func (s *Search) asking(sub *subject) {
 }
 
 func (s *Search) note(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if !slices.Contains(s.out.Notes, text) {
-		s.out.Notes = append(s.out.Notes, text)
-	}
+	s.out.Notes.AddNew(hint.Text{fmt.Sprintf(format, args...)})
 }
 
 // rel returns a file as it is called in the folder where hone was called.

@@ -82,7 +82,7 @@ type honeRequest struct {
 func %[1]s(t *testing.T) {
 	text, err := ioutil.ReadFile(os.Getenv(%[2]q))
 	if err != nil {
-		t.Skip("only hone race runs this")
+		t.Skip("run by the search for races alone")
 	}
 	var all [][]honeRequest
 	if err := json.Unmarshal(text, &all); err != nil {

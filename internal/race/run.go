@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/report"
@@ -414,7 +415,7 @@ func (s *Search) slowTests(sub *subject, c *racelog.Crash) bool {
 		return false
 	}
 	names := strings.Join(c.Running, ", ")
-	s.note("%s of %s did not end in time, and still did something; --for gives more", cmp.Or(names, "the tests"), sub.importPath)
+	s.out.Notes.AddNew(hint.Text{cmp.Or(names, "the tests"), " of ", sub.importPath, " did not end in time, and still did something; ", hint.Option{Name: "for"}, " gives more"})
 	return false
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hone-perf/hone/internal/filename"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 )
 
@@ -33,22 +34,29 @@ type NoCodeError struct {
 }
 
 func (e *NoCodeError) Error() string {
-	const pass = ": pass the program that was profiled with --binary FILE"
 	switch e.Gap {
 	case Unnamed:
-		return "the profile does not say which program it is of" + pass
+		return "the profile does not say which program it is of"
 	case InNoFile:
 		return fmt.Sprintf("the machine code of %s is in no file", e.File)
 	case NotHere:
-		return fmt.Sprintf("%s is not on this machine%s", e.File, pass)
+		return fmt.Sprintf("%s is not on this machine", e.File)
 	case OtherBuild:
-		return fmt.Sprintf("%s is another build: it has build id %s, the profile is of %s%s", filename.Base(e.File), e.Found, e.Want, pass)
+		return fmt.Sprintf("%s is another build: it has build id %s, the profile is of %s", filename.Base(e.File), e.Found, e.Want)
 	default:
 		return e.Err.Error()
 	}
 }
 
 func (e *NoCodeError) Unwrap() error { return e.Err }
+
+// Hint returns the next step, where there is one.
+func (e *NoCodeError) Hint() hint.Text {
+	if e.Gap == InNoFile || e.Gap == Unreadable {
+		return nil
+	}
+	return hint.Text{"pass the program that was profiled with ", hint.Option{Name: "binary", Value: "FILE"}}
+}
 
 // An Object is a program or library. Its addresses are those in its file.
 type Object interface {

@@ -62,7 +62,8 @@ type DuelBenchmark struct {
 	Counts []DuelPair    `json:"counts,omitempty"` // of Instructions, where they were counted
 	Live   []DuelPair    `json:"live,omitempty"`   // of LiveHeap, where it was watched
 	Only   string        `json:"only,omitempty"`   // the side that has it, old or new, when the other has not
-	Error  string        `json:"error,omitempty"`  // why there is no answer
+	Fails  string        `json:"fails,omitempty"`  // the side where it fails, old or new…
+	Error  string        `json:"error,omitempty"`  // …and why
 	Took   time.Duration `json:"took_ns,omitempty"`
 	Stop   string        `json:"stop,omitempty"` // why it was not measured until decided
 }

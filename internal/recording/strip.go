@@ -55,7 +55,7 @@ func Strip(r *Recording, to io.Writer) error {
 		}
 	}
 	if len(lost) > 0 {
-		m.Notes = append(m.Notes, "left out by hone merge --strip: "+some(lost))
+		m.Notes = append(m.Notes, "stripped: "+some(lost))
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -22,7 +23,7 @@ func originReport() *report.Flame {
 		return &report.FlameNode{Frame: named(name), Origin: o, Flat: flat, Cum: cum, Children: children}
 	}
 	f := flameReport()
-	f.Notes = []string{"two profiles were added up"}
+	f.Notes = hint.Said("two profiles were added up")
 	f.Root = node("", "", 0, 13_010*ms,
 		node(report.OwnCode, "main.main", 0, 12_000*ms,
 			node(report.StdLibrary, "encoding/json.(*Decoder).Decode", 3_000*ms, 9_000*ms,
@@ -45,7 +46,7 @@ func signedReport() *report.Flame {
 
 func goneReport() *report.Flame {
 	f := flameDiffReport()
-	f.Notes = []string{"before is scaled by 2, from 15s to 30s"}
+	f.Notes = hint.Said("before is scaled by 2, from 15s to 30s")
 	f.Root.Width = 17_010 * ms
 	f.Root.Children = append(f.Root.Children, &report.FlameNode{
 		Frame: named("main.gone"), Before: &report.Cost2{Flat: 4_000 * ms, Cum: 4_000 * ms}, Width: 4_000 * ms,
@@ -55,7 +56,7 @@ func goneReport() *report.Flame {
 
 func oddFlame() *report.Flame {
 	f := flameReport()
-	f.Metric, f.File, f.Notes = "cpu\x1b[2J", "</svg><script>alert(1)</script>", []string{"\x00\u202e]]>"}
+	f.Metric, f.File, f.Notes = "cpu\x1b[2J", "</svg><script>alert(1)</script>", hint.Said("\x00\u202e]]>")
 	n := f.Root
 	for _, name := range []string{"]]><script>", "line\nbreak\x1b[31m", "\xff\xfe", strings.Repeat("ネ", 10_000), "a\u202eb & \"c\""} {
 		c := &report.FlameNode{Frame: named(name), Cum: n.Cum}

@@ -117,7 +117,9 @@ func flameCanvas(f *report.Flame, o FlameOptions) *canvas {
 		}))
 	}
 	rows := flameRows(pic.block.Root, wide-2*flameMargin, flameLeast)
-	lines = append(lines, f.Notes...)
+	for _, n := range f.Notes {
+		lines = append(lines, pic.text(n))
+	}
 	if pic.block.Measure.Total == 0 && len(rows) <= 1 {
 		lines = append(lines, "nothing was measured: record for longer, or put the program under load")
 	}

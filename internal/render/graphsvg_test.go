@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/render/layout"
 	"github.com/hone-perf/hone/internal/report"
@@ -125,7 +126,7 @@ func TestGraphSVGHostile(t *testing.T) {
 	}
 	g := graphReport()
 	g.Comments = []string{long, strings.Repeat("line\n", 1<<16), "<b>"}
-	g.Notes = g.Comments
+	g.Notes = hint.Said(g.Comments...)
 	for _, name := range names {
 		g.Nodes[0].Name, g.Unlisted[0].Name = name, name
 		g.Nodes[2].Tags = []report.Tag{{Name: name, Flat: 5, Cum: 5}}

@@ -93,7 +93,7 @@ func (h *htmlWriter) block(b report.Block) error {
 		}
 		h.w.WriteString("<ul>\n")
 		for _, c := range b.Items {
-			h.w.WriteString("<li><code>" + html.EscapeString(clean(c.Line)) + "</code> " + html.EscapeString(clean(c.Answer)) + "</li>\n")
+			h.w.WriteString("<li><code>" + html.EscapeString(h.text(c)) + "</code> " + html.EscapeString(clean(c.Answer)) + "</li>\n")
 		}
 		h.w.WriteString("</ul>\n")
 	case report.Plain:

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -61,7 +62,7 @@ func FuzzHTML(f *testing.F) {
 			report.Title{Text: a},
 			report.Heading{Lines: []report.Phrase{{b}}},
 			report.Facts{Items: []report.Fact{{Name: a, Value: b}}},
-			report.Commands{Items: []report.Command{{Line: a, Answer: b}}},
+			report.Commands{Items: []hint.Command{hint.Ask(a, b).Of(b).With(a, b).For(b)}},
 		}
 		for block := range names(a, b).Blocks() {
 			r = append(r, block)
@@ -79,7 +80,7 @@ func FuzzHTML(f *testing.F) {
 		got = slices.DeleteFunc(got, func(e element) bool { return e.name == "span" })
 		a, b = clean(a), clean(b)
 		want := []element{
-			{"h3", "", a}, {"p", "quiet", b}, {"dt", "", a}, {"dd", "", b}, {"code", "", a},
+			{"h3", "", a}, {"p", "quiet", b}, {"dt", "", a}, {"dd", "", b}, {"code", "", strings.Join([]string{a, b, a + "=" + b, b}, " ")},
 			{"th", "", "a"}, {"th", "", "b"}, {"td", "", a}, {"td", "", b}, {"summary", "", a}, {"p", "note", b},
 		}
 		if !slices.Equal(got, want) {

@@ -7,13 +7,19 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/report"
 )
 
 // JSON writes r as it is, indented. Of what may have millions of entries each stands on a line of its own, and only one
-// is held in memory. Options change nothing here.
-func JSON(w io.Writer, r report.Report, _ Options) error {
+// is held in memory. Of the options only By counts.
+func JSON(w io.Writer, r report.Report, o Options) error {
+	if s, ok := r.(interface {
+		Spelled(hint.Speller) report.Report
+	}); ok && o.By != nil {
+		r = s.Spelled(o.By)
+	}
 	switch r := r.(type) {
 	case *report.Traces:
 		return writeTraces(w, r)

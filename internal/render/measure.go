@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
 )
@@ -93,6 +94,8 @@ func (f *formatter) text(item any) string {
 		return clean(v)
 	case report.Name:
 		return clean(v.Text) + label(v)
+	case report.Dimension:
+		return clean(string(v))
 	case report.ID:
 		return f.id(v)
 	case report.Sep:
@@ -125,6 +128,12 @@ func (f *formatter) text(item any) string {
 		return v.In(zone).Format("2006-01-02 15:04:05 MST")
 	case time.Duration:
 		return unit.Label(int64(v), "nanoseconds")
+	case hint.Option:
+		return clean(hint.SpellOption(f.o.By, v))
+	case hint.Command:
+		return clean(hint.SpellCommand(f.o.By, v))
+	case hint.Text:
+		return clean(v.Spell(f.o.By))
 	case report.Phrase:
 		var b strings.Builder
 		for _, part := range v {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -22,6 +23,8 @@ type Options struct {
 	ASCII bool           // use no other characters for lines, bars and marks
 	Unit  string         // unit of all values; "" is what the report asks for
 	Zone  *time.Location // of times; nil is UTC
+
+	By hint.Speller // spells options and commands; nil is for nobody in particular
 
 	Dark bool // pictures have dark paper; an SVG is otherwise what its reader prefers
 	Up   bool // flame graphs grow upwards: callers below what they call

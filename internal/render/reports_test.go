@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -33,7 +34,7 @@ func topReport() *report.Top {
 	h := head()
 	h.Filters = []string{"focus=json", "ignore=^runtime"}
 	h.Comments = []string{"on a laptop", "#machine readable"}
-	h.Notes = []string{"the profile was cut short"}
+	h.Notes = hint.Said("the profile was cut short")
 	return &report.Top{
 		Head:     h,
 		Trimming: report.Trimming{Shown: 5, Of: 7, Dropped: 134, Below: 65 * ms, Accounted: 9_400 * ms},
@@ -184,7 +185,7 @@ func infoReport() *report.Info {
 	h := head()
 	h.Comments = []string{"on a laptop"}
 	h.Doc = "https://example.com/doc"
-	h.Notes = []string{"several programs"}
+	h.Notes = hint.Said("several programs")
 	return &report.Info{
 		Head:    h,
 		Types:   []report.TypeTotal{{Type: "samples", Unit: "count", Total: 1301}, {Type: "cpu", Unit: "nanoseconds", Total: h.Total, Default: true}},

@@ -114,7 +114,7 @@ func TestAdviceText(t *testing.T) {
 	if err := Text(&out, a, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"1  60% CPU", "shop/shöp.go:9", "cause: it is compiled", "hone advise --finding 2 cpu.pprof", "note: lines may be off"} {
+	for _, want := range []string{"1  60% CPU", "shop/shöp.go:9", "cause: it is compiled", "advise finding=2 cpu.pprof", "note: lines may be off"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no %q in\n%s", want, &out)
 		}

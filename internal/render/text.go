@@ -116,7 +116,7 @@ func (p *printer) line(s string) {
 func (p *printer) commands(b *report.Commands) {
 	p.title(b.Title, nil)
 	for _, c := range b.Items {
-		line, answer := "  "+clean(c.Line), "# "+clean(c.Answer)
+		line, answer := "  "+p.text(c), "# "+clean(c.Answer)
 		if p.o.Width > 0 && width(line)+gap+width(answer) > p.o.Width {
 			p.line(p.paint("  "+answer, dim))
 			p.line(line)

@@ -1,11 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
 )
 
@@ -66,6 +69,8 @@ type Saving struct {
 type Evidence struct {
 	Says  string
 	Query query.Query
+
+	command string // as a front spells it
 }
 
 // MarshalJSON writes the question as it is written at the prompt, as a command, and as the path of a page.
@@ -75,16 +80,24 @@ func (e Evidence) MarshalJSON() ([]byte, error) {
 		Query   string `json:"query"`
 		Command string `json:"command"`
 		URL     string `json:"url"`
-	}{e.Says, e.Query.String(), e.Command(), e.Query.URL()})
+	}{e.Says, e.Query.String(), cmp.Or(e.command, e.Command().String()), e.Query.URL()})
 }
 
-// Command returns the question as a command line.
-func (e Evidence) Command() string {
-	words := []string{"hone"}
-	for _, w := range e.Query.Words() {
-		words = append(words, shellWord(w))
+// Command returns the question as a next step.
+func (e Evidence) Command() hint.Command { return e.Query.Command().For(e.Says) }
+
+// Spelled returns a with its evidence as a front asks for it.
+func (a *Advice) Spelled(by hint.Speller) Report {
+	spelled := *a
+	spelled.Findings = slices.Clone(a.Findings)
+	for i := range spelled.Findings {
+		f := &spelled.Findings[i]
+		f.Evidence = slices.Clone(f.Evidence)
+		for k := range f.Evidence {
+			f.Evidence[k].command = by.Command(f.Evidence[k].Command())
+		}
 	}
-	return strings.Join(words, " ")
+	return &spelled
 }
 
 // A Grade says what shows that a fix does nothing else.
@@ -249,7 +262,7 @@ func (f *Finding) blocks(full, ranked bool) []Block {
 	if full {
 		var c Commands
 		for _, e := range f.Evidence {
-			c.Items = append(c.Items, Command{e.Command(), e.Says})
+			c.Items = append(c.Items, e.Command())
 		}
 		if len(c.Items) > 0 {
 			c.Title = "evidence"
@@ -269,19 +282,14 @@ func (x *Fix) describe() string {
 
 // next says how to see the rest.
 func (a *Advice) next() Commands {
-	var refs []string
-	for _, r := range a.Refs {
-		refs = append(refs, shellWord(r))
-	}
-	ref := strings.Join(refs, " ")
+	advise := hint.Ask("advise", a.Refs...)
 	c := Commands{Title: "try next"}
 	if len(a.Findings) > 1 {
-		c.Items = append(c.Items, Command{"hone advise --finding 2 " + ref, "the second, with its evidence"})
+		c.Items = append(c.Items, advise.With("finding", "2").For("the second, with its evidence"))
 	}
-	c.Items = append(c.Items, Command{"hone advise --all " + ref, fmt.Sprintf("all %d, with evidence and patches", len(a.Findings))})
+	c.Items = append(c.Items, advise.With("all", "").For(fmt.Sprintf("all %d, with evidence and patches", len(a.Findings))))
 	if len(a.Findings[0].Evidence) > 0 {
-		e := a.Findings[0].Evidence[0]
-		c.Items = append(c.Items, Command{e.Command(), e.Says})
+		c.Items = append(c.Items, a.Findings[0].Evidence[0].Command())
 	}
 	return c
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // A Bench says what benchmarks measured. Values are in units without a prefix.
@@ -18,7 +20,7 @@ type Bench struct {
 	Read       []BenchNote `json:"read,omitempty"` // what was odd about the lines
 	Notes      []string    `json:"notes,omitempty"`
 
-	Next []Command `json:"-"` // what to try next, in a first look
+	Next []hint.Command `json:"-"` // what to try next, in a first look
 }
 
 // A BenchFact is something a file says about benchmarks, such as pkg.
@@ -87,7 +89,7 @@ func (b *Bench) Blocks() iter.Seq[Block] {
 		units = units[n:]
 	}
 	if len(b.Benchmarks) < b.Of {
-		list = append(list, Note{Phrase{"the first ", len(b.Benchmarks), " of ", b.Of, " benchmarks are shown; raise --limit to see more"}})
+		list = append(list, Note{Phrase{"the first ", len(b.Benchmarks), " of ", b.Of, " benchmarks are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
 	}
 	for _, n := range b.Read {
 		list = append(list, Note{Phrase{n.Text}})

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"slices"
 	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // A BenchHistory says what benchmarks measured in several runs, the oldest first, and what changed from the last but one to
@@ -13,7 +15,7 @@ type BenchHistory struct {
 	Runs  []BenchRun        `json:"runs"`
 	Rows  []BenchHistoryRow `json:"rows"`
 	Of    int               `json:"of"` // rows there are
-	Notes []string          `json:"notes,omitempty"`
+	Notes hint.Texts        `json:"notes,omitempty"`
 }
 
 // A BenchRun is a run.
@@ -32,7 +34,7 @@ type BenchHistoryRow struct {
 	Last   *CompareRow  `json:"last,omitempty"` // from the last but one that has it to the last; nil when there is one only
 	Pkg    string       `json:"pkg,omitempty"`
 	Name   string       `json:"name"`
-	What   string       `json:"what"`
+	What   Dimension    `json:"what"`
 	Unit   string       `json:"unit"`
 }
 
@@ -52,7 +54,7 @@ const historyColumns = 4
 func (h *BenchHistory) Blocks() iter.Seq[Block] {
 	list := []Block{Heading{[]Phrase{{counted(len(h.Runs), "run"), Sep{}, counted(h.Of, "row")}}}, h.runs()}
 	several := slices.ContainsFunc(h.Rows, func(r BenchHistoryRow) bool { return r.Pkg != h.Rows[0].Pkg })
-	var whats []string
+	var whats []Dimension
 	for _, r := range h.Rows {
 		if !slices.Contains(whats, r.What) {
 			whats = append(whats, r.What)
@@ -62,7 +64,7 @@ func (h *BenchHistory) Blocks() iter.Seq[Block] {
 		list = append(list, h.table(what, several))
 	}
 	if len(h.Rows) < h.Of {
-		list = append(list, Note{Phrase{"the first ", len(h.Rows), " of ", h.Of, " rows are shown; raise --limit to see more"}})
+		list = append(list, Note{Phrase{"the first ", len(h.Rows), " of ", h.Of, " rows are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
 	}
 	for _, n := range h.Notes {
 		list = append(list, Note{Phrase{n}})
@@ -105,8 +107,8 @@ func (h *BenchHistory) runs() Table {
 	return t
 }
 
-func (h *BenchHistory) table(what string, several bool) Table {
-	t := Table{Group: "what", Title: what}
+func (h *BenchHistory) table(what Dimension, several bool) Table {
+	t := Table{Group: "what", Title: string(what)}
 	if several {
 		t.Columns = append(t.Columns, Column{Name: "package", Path: true})
 	}

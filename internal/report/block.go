@@ -3,14 +3,15 @@ package report
 import (
 	"iter"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 )
 
 // A Block is one of the few shapes that renderers know. Reports are cut into blocks; a new report needs no new
 // code in any renderer.
 //
-// Items are what cells, facts and phrases are made of: string, Name, ID, int, Value, Share, Change, Growth, Measured,
-// Delta, Relative, Interval, Judgement, time.Time, time.Duration, Phrase, and nil for nothing.
+// Items are what cells, facts and phrases are made of: string, Name, ID, Dimension, int, Value, Share, Change, Growth, Measured,
+// Delta, Relative, Interval, Judgement, time.Time, time.Duration, Phrase, hint.Option, hint.Command, hint.Text, and nil for nothing.
 type Block interface{ block() }
 
 // A Heading says in a line or two what an answer is about.
@@ -104,11 +105,8 @@ type FlameBlock struct {
 // Commands are what can be asked next.
 type Commands struct {
 	Title string
-	Items []Command
+	Items []hint.Command
 }
-
-// A Command is a command line and what it answers.
-type Command struct{ Line, Answer string }
 
 // Stacks are stacks and what each costs. There may be millions, so they are made one at a time.
 type Stacks struct {

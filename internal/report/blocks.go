@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/unit"
 )
@@ -410,14 +411,14 @@ func (t *Trimming) notes(m *Measure) []Block {
 	var list []Block
 	note := func(p ...any) { list = append(list, Note{p}) }
 	if t.Shown < t.Of {
-		note("the first ", t.Shown, " of ", t.Of, " rows are shown; raise --limit to see more")
+		note("the first ", t.Shown, " of ", t.Of, " rows are shown; raise ", hint.Option{Name: "limit"}, " to see more")
 	}
 	if t.Dropped > 0 {
 		rows := plural(t.Dropped, " row")
 		if t.Below != 0 {
-			note(t.Dropped, rows, " below ", Value{t.Below, m}, " left out; --min 0 shows them")
+			note(t.Dropped, rows, " below ", Value{t.Below, m}, " left out; ", hint.Option{Name: "min", Value: "0"}, " shows them")
 		} else { // only differences have rows of nothing at all
-			note(t.Dropped, rows, " without a change left out; --min 0 shows them")
+			note(t.Dropped, rows, " without a change left out; ", hint.Option{Name: "min", Value: "0"}, " shows them")
 		}
 	}
 	if t.DroppedEdges > 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 )
 
@@ -41,7 +42,7 @@ func notes(r Report) []Phrase {
 
 func TestTopBlocks(t *testing.T) {
 	top := &Top{
-		Head: Head{Unit: "bytes", Total: 100, Notes: []string{"a caveat"}},
+		Head: Head{Unit: "bytes", Total: 100, Notes: hint.Said("a caveat")},
 		Trimming: Trimming{
 			Shown: 2, Of: 3, Dropped: 1, Below: 7, DroppedEdges: 2, EdgesBelow: 3, Accounted: 70,
 		},
@@ -60,10 +61,10 @@ func TestTopBlocks(t *testing.T) {
 		t.Error("rows are sorted by flat, but bars are not beside it")
 	}
 	wantNotes := []Phrase{
-		{"the first ", 2, " of ", 3, " rows are shown; raise --limit to see more"},
-		{1, " row", " below ", Value{7, m}, " left out; --min 0 shows them"},
+		{"the first ", 2, " of ", 3, " rows are shown; raise ", hint.Option{Name: "limit"}, " to see more"},
+		{1, " row", " below ", Value{7, m}, " left out; ", hint.Option{Name: "min", Value: "0"}, " shows them"},
 		{2, " calls", " below ", Value{3, m}, " left out"},
-		{"a caveat"},
+		{hint.Text{"a caveat"}},
 	}
 	if got := notes(top); !reflect.DeepEqual(got, wantNotes) {
 		t.Errorf("notes are %v, want %v", got, wantNotes)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // A Compare says what changed between two versions, benchmark by benchmark. Values are in units without a prefix.
@@ -24,9 +26,9 @@ type Compare struct {
 	Identical  []string        `json:"identical,omitempty"` // packages whose programs are the same, byte for byte
 	Missing    []CompareAbsent `json:"missing,omitempty"`
 	Failed     []CompareAbsent `json:"failed,omitempty"`
-	Notes      []string        `json:"notes,omitempty"`
+	Notes      hint.Texts      `json:"notes,omitempty"`
 
-	Next []Command `json:"-"` // what to try next, in a first look
+	Next []hint.Command `json:"-"` // what to try next, in a first look
 }
 
 // A CompareSide is a version.
@@ -51,45 +53,72 @@ const (
 
 // A CompareRow is one benchmark in one unit.
 type CompareRow struct {
-	Pkg      string   `json:"pkg,omitempty"`
-	Name     string   `json:"name"`
-	What     string   `json:"what"` // CPU time, time, memory, allocations, or the unit
-	Unit     string   `json:"unit"`
-	Old      float64  `json:"old"`
-	New      float64  `json:"new"`
-	Change   *float64 `json:"change"` // as a share of the old; null when that was nothing
-	Low      *float64 `json:"low"`    // what it is at least…
-	High     *float64 `json:"high"`   // …and at most; null when there is too little to say
-	P        *float64 `json:"p,omitempty"`
-	N        int      `json:"n"`
-	Exact    bool     `json:"exact,omitempty"` // it was the same each time
-	How      string   `json:"how,omitempty"`
-	Verdict  string   `json:"verdict"`
-	Words    string   `json:"words"` // the verdict for people
-	Warnings []string `json:"warnings,omitempty"`
+	Pkg      string    `json:"pkg,omitempty"`
+	Name     string    `json:"name"`
+	What     Dimension `json:"what"`
+	Unit     string    `json:"unit"`
+	Old      float64   `json:"old"`
+	New      float64   `json:"new"`
+	Change   *float64  `json:"change"` // as a share of the old; null when that was nothing
+	Low      *float64  `json:"low"`    // what it is at least…
+	High     *float64  `json:"high"`   // …and at most; null when there is too little to say
+	P        *float64  `json:"p,omitempty"`
+	N        int       `json:"n"`
+	Exact    bool      `json:"exact,omitempty"` // it was the same each time
+	How      string    `json:"how,omitempty"`
+	Verdict  string    `json:"verdict"`
+	Words    string    `json:"words"` // the verdict for people
+	Warnings []string  `json:"warnings,omitempty"`
 
 	Ratio, Lo, Hi float64 `json:"-"`
 }
 
 // A CompareMean is the geometric mean of the changes of rows in one unit.
 type CompareMean struct {
-	What   string  `json:"what"`
-	Change float64 `json:"change"`
-	Of     int     `json:"of"`
+	What   Dimension `json:"what"`
+	Change float64   `json:"change"`
+	Of     int       `json:"of"`
 }
 
 // A CompareAbsent is a benchmark that has no row, and why.
 type CompareAbsent struct {
-	Pkg  string `json:"pkg,omitempty"`
-	Name string `json:"name"`
-	Why  string `json:"why"`
+	Pkg   string `json:"pkg,omitempty"`
+	Name  string `json:"name"`
+	Side  string `json:"side,omitempty"`  // where it fails, or the only one that has it: old or new
+	Cause string `json:"cause,omitempty"` // of a failure
+	Why   string `json:"why"`             // all of it in words
 }
+
+// Fails says that a benchmark fails on one of the sides.
+func Fails(pkg, name, side, cause string) CompareAbsent {
+	return CompareAbsent{pkg, name, side, cause, "fails on the " + side + " side: " + cause}
+}
+
+// OnlyOn says that just one of the sides has a benchmark, or benchmarks at all.
+func OnlyOn(pkg, name, side string) CompareAbsent {
+	what := "is"
+	if name == "*" {
+		what = "has benchmarks"
+	}
+	return CompareAbsent{Pkg: pkg, Name: name, Side: side, Why: what + " on the " + side + " side only"}
+}
+
+// FailedByChange returns what fails, but for what failed before the change, too.
+func (c *Compare) FailedByChange() []CompareAbsent {
+	return slices.DeleteFunc(slices.Clone(c.Failed), func(a CompareAbsent) bool { return a.Side == OldSide })
+}
+
+// Sides of a comparison.
+const (
+	OldSide = "old"
+	NewSide = "new"
+)
 
 // A CompareWhy says which functions made the difference. Values are per operation, in the unit.
 type CompareWhy struct {
 	Pkg  string          `json:"pkg,omitempty"`
 	Name string          `json:"name"`
-	What string          `json:"what"` // CPU time, memory
+	What Dimension       `json:"what"`
 	Unit string          `json:"unit"`
 	Rows []CompareWhyRow `json:"rows"`
 	Code []CompareCode   `json:"code,omitempty"`        // how that of functions differs, those that cost most first
@@ -142,8 +171,7 @@ func (c *Compare) Unclear() int {
 func (c *Compare) TimeDecided() bool {
 	timed := false
 	for _, r := range c.Rows {
-		switch r.What {
-		case "CPU time", "time", "throughput":
+		if r.What.IsTime() {
 			timed = true
 			if r.Verdict != Undecided {
 				return true
@@ -157,7 +185,7 @@ func (c *Compare) TimeDecided() bool {
 func (c *Compare) Blocks() iter.Seq[Block] {
 	list := []Block{Heading{c.heading()}}
 	several := c.several()
-	var whats []string
+	var whats []Dimension
 	for _, r := range c.Rows {
 		if !slices.Contains(whats, r.What) {
 			whats = append(whats, r.What)
@@ -251,8 +279,8 @@ func (s CompareSide) phrase() Phrase {
 const leastP = 0.001
 
 // table shows all rows about one thing, or one line when nothing about it changed.
-func (c *Compare) table(what string, several bool) Block {
-	t := Table{Group: "what", Title: what}
+func (c *Compare) table(what Dimension, several bool) Block {
+	t := Table{Group: "what", Title: string(what)}
 	if several {
 		t.Columns = append(t.Columns, Column{Name: "package", Path: true})
 	}
@@ -281,7 +309,7 @@ func (c *Compare) table(what string, several bool) Block {
 }
 
 func (w *CompareWhy) table() Block {
-	t := Table{Group: "why", Title: "why " + w.Name + ": " + w.What + " of functions, per operation", Columns: []Column{
+	t := Table{Group: "why", Title: "why " + w.Name + ": " + string(w.What) + " of functions, per operation", Columns: []Column{
 		{Name: "old cum"}, {Name: "new cum"}, {Name: "cum delta"}, {Name: "flat delta"}, {Name: "function", Path: true},
 	}}
 	for _, r := range w.Rows {
@@ -319,7 +347,7 @@ func (w *CompareWhy) code() (list []Block) {
 		list = append(list, Details{Title: title, Blocks: []Block{Plain{b.String()}}})
 	}
 	if n := len(w.Code) - codeShown; n > 0 {
-		list = append(list, Note{Phrase{counted(n, "function"), " more changed in the code; --json has all"}})
+		list = append(list, Note{Phrase{counted(n, "function"), " more changed in the code; ", hint.Option{Name: "json"}, " has all"}})
 	}
 	return list
 }

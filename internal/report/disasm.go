@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/filename"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
 )
 
@@ -53,9 +54,9 @@ type Weblist struct{ Source }
 
 // A NoCode says why machine code of a function is missing.
 type NoCode struct {
-	Why  CodeGap `json:"why"`
-	File string  `json:"file,omitempty"` // the program or library, as the profile names it
-	Text string  `json:"text"`           // why, in words
+	Why  CodeGap   `json:"why"`
+	File string    `json:"file,omitempty"` // the program or library, as the profile names it
+	Text hint.Text `json:"text"`           // why
 }
 
 // A CodeGap is a reason why machine code is missing: one of recording, or one of these.
@@ -71,8 +72,8 @@ func (s *Weblist) noCode() (list []Block) {
 	seen := make(map[string]bool)
 	for i := range s.Functions {
 		for _, n := range s.Functions[i].NoCode {
-			if !seen[n.Text] {
-				seen[n.Text] = true
+			if text := n.Text.String(); !seen[text] {
+				seen[text] = true
 				list = append(list, Note{Phrase{n.Text}})
 			}
 		}

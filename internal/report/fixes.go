@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // Fixes is what became of findings when their patches were tried: which are proven and kept, which are not, and why.
@@ -24,9 +26,9 @@ type Fixes struct {
 	Picked    int           `json:"picked,omitempty"` // the finding that was asked for; 0 is all
 	Dry       bool          `json:"dry_run,omitempty"`
 	Branch    string        `json:"branch,omitempty"` // that has a commit for each
-	Ended     string        `json:"ended"`            // why no more was tried
+	Ended     hint.Text     `json:"ended"`            // why no more was tried
 	Took      time.Duration `json:"took_nanos"`
-	Notes     []string      `json:"notes,omitempty"`
+	Notes     hint.Texts    `json:"notes,omitempty"`
 }
 
 // A Fixed is a finding and what became of its patch.
@@ -52,12 +54,16 @@ type Fixed struct {
 	Written     []string      `json:"written,omitempty"`  // files
 	Commit      string        `json:"commit,omitempty"`
 	Took        time.Duration `json:"took_nanos,omitempty"`
+
+	Try hint.Text `json:"-"` // what may change that it is not kept
 }
 
 // A Variant is a patch that was tried, and another one was better or none was proven.
 type Variant struct {
 	Fix    string `json:"fix"`
 	Reason string `json:"reason"`
+
+	Try hint.Text `json:"-"` // what may change that
 }
 
 // Blocks says what was won, then what was kept, then what was not.
@@ -73,7 +79,7 @@ func (f *Fixes) Blocks() iter.Seq[Block] {
 		t := Table{Title: "not kept", Columns: []Column{{Name: "where", Path: true}, {Name: "what"}, {Name: "why not"}}}
 		for i := range f.Refused {
 			x := &f.Refused[i]
-			t.Rows = append(t.Rows, []any{x.Where.String(), x.Title + ": " + x.Fix, firstLine(x.Reason)})
+			t.Rows = append(t.Rows, []any{x.Where.String(), x.Title + ": " + x.Fix, x.why()})
 		}
 		list = append(list, t)
 		for i := range f.Refused {
@@ -84,7 +90,7 @@ func (f *Fixes) Blocks() iter.Seq[Block] {
 		t := Table{Title: "not tried", Columns: []Column{{Name: "#"}, {Name: "where", Path: true}, {Name: "what"}, {Name: "why not"}}}
 		for i := range f.Left {
 			x := &f.Left[i]
-			t.Rows = append(t.Rows, []any{x.Number, x.Where.String(), x.Title, firstLine(x.Reason)})
+			t.Rows = append(t.Rows, []any{x.Number, x.Where.String(), x.Title, x.why()})
 		}
 		list = append(list, t)
 	}
@@ -95,6 +101,17 @@ func (f *Fixes) Blocks() iter.Seq[Block] {
 		list = append(list, f.next())
 	}
 	return blocks(list)
+}
+
+// why says why it is not kept, and what may change that.
+func (x *Fixed) why() Phrase { return Phrase{firstLine(x.Reason), trying(x.Try)} }
+
+// trying is what may change something, behind what is said of it.
+func trying(what hint.Text) Phrase {
+	if what == nil {
+		return nil
+	}
+	return Phrase{"; ", what}
 }
 
 func (f *Fixes) headline() string {
@@ -122,7 +139,7 @@ func (f *Fixes) headline() string {
 func (f *Fixes) heading() []Phrase {
 	return []Phrase{
 		{strings.Join(f.Refs, " "), Sep{}, f.looked(), Sep{}, "in " + f.Took.Round(time.Second).String()},
-		{"ended: " + f.Ended},
+		{"ended: ", f.Ended},
 	}
 }
 
@@ -147,7 +164,7 @@ func (x *Fixed) blocks(f *Fixes, n int) []Block {
 		about.Lines = append(about.Lines, Phrase{"doubt: " + d})
 	}
 	for _, v := range x.Variants {
-		about.Lines = append(about.Lines, Phrase{"or: " + v.Fix + ": " + v.Reason})
+		about.Lines = append(about.Lines, Phrase{"or: " + v.Fix + ": " + v.Reason, trying(v.Try)})
 	}
 	if x.Commit != "" {
 		about.Lines = append(about.Lines, Phrase{"commit: ", ID(x.Commit)})
@@ -219,24 +236,21 @@ func (f *Fixes) next() Commands {
 	c := Commands{Title: "try next"}
 	switch {
 	case f.Dry:
-		var words []string
-		for _, w := range slices.Concat(f.Flags, f.Refs) {
-			words = append(words, shellWord(w))
-		}
+		again := hint.Ask("fix", slices.Concat(f.Flags, f.Refs)...).For("writes them")
 		if f.Picked > 0 {
-			words = append(words, fmt.Sprint(f.Picked))
+			again.Args = append(again.Args, fmt.Sprint(f.Picked))
 		}
-		for i, w := range f.Arguments {
-			if i == 0 {
-				words = append(words, "--")
-			}
-			words = append(words, shellWord(w))
-		}
-		c.Items = append(c.Items, Command{"hone fix " + strings.Join(words, " "), "writes them"})
+		again.Behind = f.Arguments
+		c.Items = append(c.Items, again)
 	case f.Branch != "":
-		c.Items = append(c.Items, Command{"git log -p " + shellWord(f.Branch), "the commits"}, Command{"git merge " + shellWord(f.Branch), "takes them over"})
+		c.Items = append(c.Items, git("log", "-p", f.Branch).For("the commits"), git("merge", f.Branch).For("takes them over"))
 	default:
-		c.Items = append(c.Items, Command{"git diff", "what was written"}, Command{"hone prove", "all of it once more, and longer"})
+		c.Items = append(c.Items, git("diff").For("what was written"), hint.Ask("prove").For("all of it once more, and longer"))
 	}
 	return c
+}
+
+// git is a command of git.
+func git(verb string, args ...string) hint.Command {
+	return hint.Command{Program: "git", Verb: verb, Args: args}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/gclog"
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // A GC says what garbage collection did, from what the runtime wrote about it. Times are in nanoseconds, sizes in
@@ -92,7 +93,7 @@ type GCFinding struct {
 	From    int64      `json:"from_nanos,omitempty"`
 	To      int64      `json:"to_nanos,omitempty"`
 	Numbers []GCNumber `json:"numbers"`
-	Next    string     `json:"next"` // what to do
+	Next    hint.Text  `json:"next"` // what to do
 	Claim   Phrase     `json:"-"`
 }
 
@@ -204,7 +205,7 @@ func (g *GC) Blocks() iter.Seq[Block] {
 		list = append(list, Note{n})
 	}
 	if g.Shown < g.Of {
-		list = append(list, Note{Phrase{"the last ", g.Shown, " of ", g.Of, " cycles are shown; raise --limit to see more"}})
+		list = append(list, Note{Phrase{"the last ", g.Shown, " of ", g.Of, " cycles are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
 	}
 	if len(g.Skipped) > 0 {
 		also := Phrase{"also in the log: "}
@@ -408,7 +409,7 @@ func (g *GC) processes() Table {
 	const most = 10
 	t := Table{
 		Title:   "processes in this log",
-		Summary: Phrase{"--process chooses one"},
+		Summary: Phrase{hint.Option{Name: "process"}, " chooses one"},
 		Columns: []Column{{Name: "process"}, {Name: "cycles"}, {Name: "first"}, {Name: "last"}, {Name: "line"}},
 	}
 	for i, p := range g.Processes {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/filename"
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // Goroutines are groups of goroutines that stand at the same place, the largest group first. With something to compare
@@ -47,7 +48,7 @@ func (g *Goroutines) Blocks() iter.Seq[Block] {
 		t.Columns = append(t.Columns, Column{Name: "before"})
 	}
 	t.Columns = append(t.Columns, Column{Name: "state"}, Column{Name: "waiting"}, Column{Name: "where"}, Column{Name: "started by"})
-	var notes []string
+	var notes []Phrase
 	for i := range g.Groups {
 		r := &g.Groups[i]
 		row := []any{int(r.Count)}
@@ -60,11 +61,11 @@ func (g *Goroutines) Blocks() iter.Seq[Block] {
 		}
 		t.Rows = append(t.Rows, append(row, strings.Join(r.States, ", "), r.wait(), r.place(), r.Creator))
 		if r.Suspect != "" {
-			notes = append(notes, r.Suspect)
+			notes = append(notes, Phrase{r.Suspect})
 		}
 	}
 	if left := g.Of - g.Shown; left > 0 {
-		notes = append(notes, fmt.Sprintf("the first %d of %d groups are shown; raise --limit to see more", g.Shown, g.Of))
+		notes = append(notes, Phrase{"the first ", g.Shown, " of ", g.Of, " groups are shown; raise ", hint.Option{Name: "limit"}, " to see more"})
 	}
 	return func(yield func(Block) bool) {
 		for b := range g.answer(m, nil, t) {

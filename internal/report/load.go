@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/latency"
 )
 
@@ -23,7 +24,7 @@ type Load struct {
 	Little       *LittlesLaw   `json:"littles_law,omitempty"`
 	CPUShare     float64       `json:"generator_cpu_share"` // of the processors that it could use
 	LateP99      time.Duration `json:"late_p99_ns"`
-	Doubts       []string      `json:"doubts,omitempty"`
+	Doubts       hint.Texts    `json:"doubts,omitempty"`
 	Server       *LoadServer   `json:"server,omitempty"` // when it was recorded, too
 
 	Charts []Chart `json:"-"`
@@ -52,10 +53,10 @@ func (l *Load) Blocks() iter.Seq[Block] {
 	if t := l.outcomes(); len(t.Rows) > 0 {
 		list = append(list, t)
 	}
-	doubts := slices.Concat(l.Doubts, l.Log.Notes)
+	doubts := slices.Concat(l.Doubts, hint.Said(l.Log.Notes...))
 	if l.Server != nil {
 		list = append(list, l.Server.blocks()...)
-		doubts = append(doubts, l.Server.Doubts...)
+		doubts = append(doubts, hint.Said(l.Server.Doubts...)...)
 	}
 	for _, c := range l.Charts {
 		list = append(list, c)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // A LoadServer is what the server of a load run took for its requests, as its recording has it. All amounts that are not said
@@ -26,7 +28,7 @@ type LoadServer struct {
 	Calls     []FunctionCost `json:"library_calls,omitempty"` // functions of the standard library that those call, with what they call in turn
 	Suspects  []Suspect      `json:"leak_suspects,omitempty"`
 	Doubts    []string       `json:"doubts,omitempty"`
-	Next      []Command      `json:"-"`
+	Next      []hint.Command `json:"-"`
 }
 
 // A ServerCPU is the CPU time of a request. All is Serving, Other, Collecting, Scheduling, Recording and Unseen.
@@ -108,9 +110,18 @@ type FunctionCost struct {
 	AllW    float64 `json:"with_calls_blocked_ns"`
 }
 
+// Grown is what grows with the requests.
+type Grown string
+
+// What may grow.
+const (
+	GrownGoroutines Grown = "goroutines"
+	GrownMemory     Grown = "memory"
+)
+
 // A Suspect is something that grew with the requests.
 type Suspect struct {
-	What  string  `json:"what"` // goroutines or memory
+	What  Grown   `json:"what"`
 	Where string  `json:"where,omitempty"`
 	From  int64   `json:"from"`
 	To    int64   `json:"to"`
@@ -197,13 +208,13 @@ func (s *LoadServer) facts() []Fact {
 	}
 	for _, x := range s.Suspects {
 		amount := func(v int64) any {
-			if x.What == "memory" {
+			if x.What == GrownMemory {
 				return Bytes(v)
 			}
 			return strconv.FormatInt(v, 10)
 		}
 		leak := []any{x.What, " grew from ", amount(x.From), " to ", amount(x.To)}
-		if x.What == "memory" {
+		if x.What == GrownMemory {
 			leak = append(leak, ", ", size(x.Per/1000), " a request")
 		} else {
 			leak = append(leak, fmt.Sprintf(", %.3g for 1000 requests", x.Per))

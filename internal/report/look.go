@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/unit"
 )
@@ -66,14 +67,13 @@ type Recorded struct {
 
 // Blocks returns what was recorded and what there is to ask.
 func (r *Recorded) Blocks() iter.Seq[Block] {
-	ref := " " + shellWord(strings.Join(r.Refs, " "))
 	return blocks([]Block{
 		facts(r.Manifest, nil),
 		Note{Phrase{"there is no profile in it"}},
-		Commands{Title: "try next", Items: []Command{
-			{"hone timeline" + ref, "how it went"},
-			{"hone mem" + ref, "what its memory was used for"},
-			{"hone gc" + ref, "what the garbage collector did, if it is a Go program"},
+		Commands{Title: "try next", Items: []hint.Command{
+			hint.Ask("timeline", r.Refs...).For("how it went"),
+			hint.Ask("mem", r.Refs...).For("what its memory was used for"),
+			hint.Ask("gc", r.Refs...).For("what the garbage collector did, if it is a Go program"),
 		}},
 	})
 }
@@ -185,32 +185,28 @@ func span(d time.Duration) string {
 }
 
 // next returns commands and what they answer.
-func (l *Look) next() []Command {
-	refs := ""
-	for i, r := range l.Refs {
-		if i == 2 && len(l.Refs) > 3 {
-			refs += " …" // it is clear by now
-			break
-		}
-		refs += " " + shellWord(r)
+func (l *Look) next() []hint.Command {
+	refs := l.Refs
+	if len(refs) > 3 {
+		refs = []string{refs[0], refs[1], "…"} // it is clear by now
 	}
-	out := []Command{{"hone top --cum" + refs, "what is expensive with all that it calls"}}
+	out := []hint.Command{hint.Ask("top", refs...).With("cum", "").For("what is expensive with all that it calls")}
 	if l.Hottest != "" {
-		rx := shellWord(simplePattern(l.Hottest))
+		rx := simplePattern(l.Hottest)
 		out = append(out,
-			Command{"hone peek " + rx + refs, "who calls the first of these"},
-			Command{"hone list " + rx + refs, "which of its lines"})
+			hint.Ask("peek", refs...).Of(rx).For("who calls the first of these"),
+			hint.Ask("list", refs...).Of(rx).For("which of its lines"))
 	}
-	out = append(out, Command{"hone flame" + refs, "the whole picture"})
+	out = append(out, hint.Ask("flame", refs...).For("the whole picture"))
 	if len(l.Labels) > 0 {
-		out = append(out, Command{"hone tags" + refs, "by label: " + listed(l.Labels)})
+		out = append(out, hint.Ask("tags", refs...).For("by label: "+listed(l.Labels)))
 	}
 	for _, m := range []struct{ metric, doc string }{
 		{"heap:alloc_space", "where memory is allocated"},
 		{"mutex", "where goroutines wait for locks"},
 	} {
 		if slices.Contains(l.Metrics, m.metric) {
-			out = append(out, Command{"hone top --metric " + m.metric + refs, m.doc})
+			out = append(out, hint.Ask("top", refs...).With("metric", m.metric).For(m.doc))
 		}
 	}
 	return out
@@ -261,12 +257,4 @@ func simplePattern(name string) string {
 		return "^" + regexp.QuoteMeta(name) + "$"
 	}
 	return rx
-}
-
-// shellWord returns s as a shell takes it for one word.
-func shellWord(s string) string {
-	if s != "" && !strings.ContainsAny(s, " \t\n\"'`$\\*?[](){}|&;<>#~!") {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
 )
 
@@ -19,10 +20,10 @@ type Mem struct {
 	Held   bool          `json:"held,omitempty"` // what is resident is not known: these are what Go has from the system and did not give back
 	Rows   []MemRow      `json:"rows"`
 	Limits []MemLimit    `json:"limits,omitempty"`
-	Notes  []string      `json:"notes,omitempty"`
+	Notes  hint.Texts    `json:"notes,omitempty"`
 
-	Next   []Command `json:"-"`
-	Charts []Chart   `json:"-"`
+	Next   []hint.Command `json:"-"`
+	Charts []Chart        `json:"-"`
 }
 
 // A MemRow is one use of memory, in bytes. The rows that are not Part add up to what is resident.
@@ -100,9 +101,9 @@ type Timeline struct {
 	Events []TimeEvent   `json:"events,omitempty"` // trouble that was looked out for
 	Notes  []string      `json:"notes,omitempty"`
 
-	Charts []Chart   `json:"-"`
-	Next   []Command `json:"-"`
-	NoCPU  bool      `json:"-"` // nobody knows how many processors were busy
+	Charts []Chart        `json:"-"`
+	Next   []hint.Command `json:"-"`
+	NoCPU  bool           `json:"-"` // nobody knows how many processors were busy
 }
 
 // A TimePoint is what was known at a time. What is not known is left out.

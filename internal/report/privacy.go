@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
 )
 
@@ -16,7 +17,7 @@ type Privacy struct {
 	Ref          string             `json:"ref"`
 	Recording    bool               `json:"recording"`          // false is a bare profile
 	KeepsSecrets bool               `json:"keeps_secrets"`      // what looks like a secret was not replaced
-	Stripped     bool               `json:"stripped,omitempty"` // hone merge --strip made it
+	Stripped     bool               `json:"stripped,omitempty"` // it was made without what tells of the machine and its user
 	Command      []string           `json:"command,omitempty"`  // arguments
 	Target       string             `json:"target,omitempty"`   // URL or process
 	Dir          string             `json:"dir,omitempty"`      // where it was started
@@ -74,7 +75,7 @@ func (p *Privacy) Blocks() iter.Seq[Block] {
 	case p.Stripped:
 		add("secrets", "stripped: there are no sources, arguments, host, paths and labels")
 	case p.KeepsSecrets:
-		add("secrets", "kept as they are, since it was recorded with --keep-secrets")
+		f.Items = append(f.Items, Fact{"secrets", Phrase{"kept as they are, since it was recorded with ", hint.Option{Name: "keep-secrets"}}})
 	case p.Recording:
 		add("secrets", "what looks like one is …, as far as could be told")
 	default:
@@ -163,7 +164,7 @@ func (p *Privacy) Blocks() iter.Seq[Block] {
 		list = append(list, Note{Phrase{"there is so much in it that not all is listed"}})
 	}
 	if more > 0 {
-		list = append(list, Note{Phrase{fmt.Sprintf("rows left out: %d; --json has them all", more)}})
+		list = append(list, Note{Phrase{"rows left out: ", more, "; ", hint.Option{Name: "json"}, " has them all"}})
 	}
 	return blocks(list)
 }

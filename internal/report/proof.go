@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // A Verdict is what was found out about a change.
@@ -48,7 +50,10 @@ type Proof struct {
 	Racing      time.Duration `json:"racing_nanos,omitempty"`  // and for the benchmarks
 	Seed        uint64        `json:"seed"`
 	Masked      []string      `json:"masked,omitempty"` // what the old version does not say the same each time
-	Notes       []string      `json:"notes,omitempty"`
+	Notes       hint.Texts    `json:"notes,omitempty"`
+
+	Doubts  []string `json:"-"` // those of the Reasons that keep it from being proven
+	Unpaced error    `json:"-"` // why it was not found out how fast both are, though that was asked for
 
 	// When it was asked how fast both are:
 	Pace      Pace            `json:"pace,omitempty"`
@@ -246,7 +251,7 @@ func (d *Difference) others() string {
 	const most = 12
 	names := d.Also
 	if len(names) > most {
-		names = append(slices.Clone(names[:most]), fmt.Sprintf("… (--json names all %d)", len(d.Also)))
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("… (the JSON names all %d)", len(d.Also)))
 	}
 	list := strings.Join(names, ", ")
 	functions := "1 other function that uses"

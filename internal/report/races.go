@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // Races is what was found when programs ran with the race detector. It is the answer of race.
@@ -16,7 +18,7 @@ type Races struct {
 	Failing  []string   `json:"failing,omitempty"` // tests that fail without a race
 	Tried    RaceSearch `json:"tried"`
 	Fixed    []RaceFix  `json:"fixed,omitempty"` // when patches were to be proven
-	Notes    []string   `json:"notes,omitempty"`
+	Notes    hint.Texts `json:"notes,omitempty"`
 }
 
 // A RaceSearch is how much was run.

@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"github.com/hone-perf/hone/internal/filename"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 )
@@ -24,19 +25,19 @@ type Report interface {
 
 // A Head says what an answer is about. Every report about a profile starts with one.
 type Head struct {
-	File     string   `json:"file,omitempty"` // base name of the program
-	BuildID  string   `json:"build_id,omitempty"`
-	Comments []string `json:"comments,omitempty"`
-	Metric   string   `json:"metric"` // sample type, such as cpu or mean_delay
-	Unit     string   `json:"unit"`   // of every value in the report
-	Doc      string   `json:"doc,omitempty"`
-	Time     int64    `json:"time_nanos,omitempty"`     // start, since 1970
-	Duration int64    `json:"duration_nanos,omitempty"` // of the recording
-	Total    int64    `json:"total"`                    // what percentages are of
-	Scaled   bool     `json:"scaled,omitempty"`         // Total is that of another profile, to compare shares
-	By       string   `json:"by,omitempty"`             // what was added up, when it was asked for
-	Filters  []string `json:"filters,omitempty"`        // steps that were applied, as the user wrote them
-	Notes    []string `json:"notes,omitempty"`          // caveats, shown with the answer
+	File     string     `json:"file,omitempty"` // base name of the program
+	BuildID  string     `json:"build_id,omitempty"`
+	Comments []string   `json:"comments,omitempty"`
+	Metric   string     `json:"metric"` // sample type, such as cpu or mean_delay
+	Unit     string     `json:"unit"`   // of every value in the report
+	Doc      string     `json:"doc,omitempty"`
+	Time     int64      `json:"time_nanos,omitempty"`     // start, since 1970
+	Duration int64      `json:"duration_nanos,omitempty"` // of the recording
+	Total    int64      `json:"total"`                    // what percentages are of
+	Scaled   bool       `json:"scaled,omitempty"`         // Total is that of another profile, to compare shares
+	By       string     `json:"by,omitempty"`             // what was added up, when it was asked for
+	Filters  []string   `json:"filters,omitempty"`        // steps that were applied, as the user wrote them
+	Notes    hint.Texts `json:"notes,omitempty"`          // caveats, shown with the answer
 
 	Remarks []Remark `json:"-"` // on the steps; Notes has them in words
 	Show    Show     `json:"-"`

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // usualStall is how long the body of an answer may stand still, beyond the time that the server was asked to record for.
@@ -25,8 +27,8 @@ func (e *StalledError) Error() string {
 }
 
 // Hint returns the next step.
-func (e *StalledError) Hint() string {
-	return "ask again, for less time; or save the profile where the server runs, with curl -o FILE, and open the file"
+func (e *StalledError) Hint() hint.Text {
+	return hint.Text{"ask again, for less time; or save the profile where the server runs, with curl -o FILE, and open the file"}
 }
 
 // asked returns how long the server was asked to record.

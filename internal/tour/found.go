@@ -159,7 +159,7 @@ func fixesOf(f *report.Fixes) []report.Report {
 // the two runs are a minute apart: that is only on the page.
 func changeOf(c *report.Compare) report.Report {
 	out := some{measured("", slices.DeleteFunc(slices.Clone(c.Rows), func(r report.CompareRow) bool {
-		return !slices.Contains([]string{"CPU time", "memory", "allocations"}, r.What)
+		return !slices.Contains([]report.Dimension{report.CPUTime, report.Memory, report.Allocations}, r.What)
 	}))}
 	for _, n := range c.Notes {
 		out = append(out, report.Note{Text: report.Phrase{n}})

@@ -12,6 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/fix"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/load"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/race"
@@ -227,7 +228,7 @@ func (g *guide) fix(ctx context.Context) error {
 		return g.failed(ctx, limited, what, err)
 	}
 	if limited.Err() != nil {
-		f.Ended = errBudget.Error()
+		f.Ended = hint.Text{errBudget.Error()}
 	}
 	for i := range f.Left {
 		if x := &f.Left[i]; x.Patch != "" {
@@ -266,7 +267,7 @@ func (g *guide) again(ctx context.Context) error {
 		return g.failed(ctx, limited, what, err)
 	}
 	g.out.After.Changed = slices.ContainsFunc(change.Rows, func(r report.CompareRow) bool {
-		return r.What == "CPU time" && (r.Verdict == report.Better || r.Verdict == report.Worse)
+		return r.What == report.CPUTime && (r.Verdict == report.Better || r.Verdict == report.Worse)
 	})
 	done(change, changeOf(change))
 	return nil

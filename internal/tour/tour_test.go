@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -93,12 +94,12 @@ func TestPage(t *testing.T) {
 		Left: []string{"races: no <compiler>"},
 	}
 	var out bytes.Buffer
-	if err := t1.Write(&out); err != nil {
+	if err := t1.Write(&out, nil); err != nil {
 		t.Fatal(err)
 	}
 	page := out.String()
 	for _, want := range []string{
-		"main.&lt;b&gt;slow&lt;/b&gt;", "look &lt;here&gt;", `<span class="add">+&lt;script&gt;</span>`, "everything</h3>", "races: no &lt;compiler&gt;", "before-", "hone fix ./pkg",
+		"main.&lt;b&gt;slow&lt;/b&gt;", "look &lt;here&gt;", `<span class="add">+&lt;script&gt;</span>`, "everything</h3>", "races: no &lt;compiler&gt;", "before-", "fix ./pkg",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
@@ -111,7 +112,7 @@ func TestPage(t *testing.T) {
 	}
 	t1.After, t1.Left = flame("main.fast"), nil
 	out.Reset()
-	if err := t1.Write(&out); err != nil {
+	if err := t1.Write(&out, nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(out.String(), "<svg"); n != 2 || strings.Contains(out.String(), "Left out") {
@@ -130,7 +131,7 @@ func TestFixesOf(t *testing.T) {
 		fixes     report.Fixes
 		want, not []string
 	}{
-		{"none", report.Fixes{Ended: "no time", Rounds: 1}, []string{"no fix is proven", "ended: no time"}, []string{"benchmark"}},
+		{"none", report.Fixes{Ended: hint.Text{"no time"}, Rounds: 1}, []string{"no fix is proven", "ended: no time"}, []string{"benchmark"}},
 		{"whole", report.Fixes{Kept: []report.Fixed{kept("one"), kept("two")}, Whole: whole, Patch: "--- a\n"}, []string{"2 proven and kept", "hi.go:3", "two", "-75%", "--- a"}, []string{"by 1"}},
 		{"each", report.Fixes{Kept: []report.Fixed{kept("one"), kept("two")}, Patch: "--- a\n"}, []string{"Hi, by 1", "Hi, by 2", "-50%"}, nil},
 	}

@@ -339,14 +339,17 @@ func notFlags(arg string) string {
 	var out []string
 	for _, word := range strings.FieldsFunc(arg, func(r rune) bool { return r == ' ' || r == '|' }) {
 		n, err := strconv.Atoi(word)
+		name, isFlag := strings.CutPrefix(word, "-")
+		name = strings.TrimLeft(name, "-")
 		switch {
 		case err == nil && n > 0:
 			out = append(out, "limit="+word)
-		case word == "-n", word == "--limit": // the number follows
-		case word == "-cum", word == "--cum":
+		case !isFlag:
+		case name == "n", name == "limit": // the number follows
+		case name == "cum":
 			out = append(out, "sort=cum")
-		case strings.HasPrefix(word, "-"):
-			out = append(out, strings.TrimLeft(word, "-")+"=…")
+		case isFlag:
+			out = append(out, name+"=…")
 		}
 	}
 	return strings.Join(out, " ")

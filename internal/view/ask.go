@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
-	"slices"
 
 	"github.com/hone-perf/hone/internal/filename"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -58,7 +58,7 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 	a.named = rest.Functions
 	a.head.Remarks = remarks
 	for _, r := range remarks {
-		a.head.Notes = append(a.head.Notes, r.String())
+		a.head.Notes.Add(r.String())
 	}
 	return a, nil
 }
@@ -73,7 +73,7 @@ func headOf(p *profile.Profile, k int, q query.Query) report.Head {
 		Doc:      p.DocURL,
 		Time:     p.TimeNanos,
 		Duration: p.DurationNanos,
-		Notes:    slices.Clip(p.Notes),
+		Notes:    hint.Said(p.Notes...),
 		Show:     report.Show{Unit: q.Unit},
 	}
 	if len(p.Mappings) > 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/bench"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -48,11 +49,11 @@ func benchHistory(in []*recording.Recording, q query.Query) (report.Report, erro
 			all[k][i] = s.Values
 		}
 		for _, n := range rec.Bench.Notes {
-			out.Notes = append(out.Notes, n.In(rec.Ref))
+			out.Notes.Add(n.In(rec.Ref))
 		}
 	}
 	judgeLast(out.Rows, all, units)
-	slices.SortStableFunc(out.Rows, func(a, b report.BenchHistoryRow) int { return cmp.Compare(rankOf(a.What), rankOf(b.What)) })
+	slices.SortStableFunc(out.Rows, func(a, b report.BenchHistoryRow) int { return cmp.Compare(a.What.Rank(), b.What.Rank()) })
 	out.Of = len(out.Rows)
 	rows := q.Limit
 	if rows == 0 {
@@ -62,8 +63,10 @@ func benchHistory(in []*recording.Recording, q query.Query) (report.Report, erro
 		out.Rows = out.Rows[:min(rows, len(out.Rows))]
 	}
 	if n := len(in); n > 1 {
-		out.Notes = append(out.Notes, unlike(in[n-2].Bench, in[n-1].Bench)...)
-		out.Notes = append(out.Notes, "the runs were at different times: whatever else the machine did then counts as a change; hone compare OLD..NEW measures both at the same time")
+		for _, u := range unlike(in[n-2].Bench, in[n-1].Bench) {
+			out.Notes.Add(u)
+		}
+		out.Notes.Add("the runs were at different times: whatever else the machine did then counts as a change; ", hint.Ask("compare", "OLD..NEW"), " measures both at the same time")
 	}
 	return out, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -28,14 +29,14 @@ func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 	case len(in) == 2 && in[0].Load != nil && in[1].Load != nil:
 		return compareLoads(in[1], in[0]), nil
 	case len(in) != 1 || in[0].Duel == nil:
-		return nil, errors.New("compare wants what hone compare recorded, two files of benchmark lines, or two load runs")
+		return nil, errors.New("compare wants a recorded comparison, two files of benchmark lines, or two load runs")
 	}
 	d := in[0].Duel
 	out := &report.Compare{
 		Old: sideOf(d.Old), New: sideOf(d.New), Paired: true,
 		Alpha: d.Alpha, Within: cmp.Or(d.Within, stat.DefaultWithin), BuiltOnce: d.BuiltOnce,
 		Noise: math.Expm1(d.Spread), NoisePairs: d.SpreadOf,
-		Rows: []report.CompareRow{}, Identical: d.Same, Notes: slices.Clone(d.Notes),
+		Rows: []report.CompareRow{}, Identical: d.Same, Notes: hint.Said(d.Notes...),
 	}
 	plan := stat.Plan{Alpha: d.Alpha, Within: out.Within}
 	var alternate, late []string
@@ -43,14 +44,10 @@ func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 		b := &d.Benchmarks[i]
 		switch {
 		case b.Error != "":
-			out.Failed = append(out.Failed, report.CompareAbsent{Pkg: b.Pkg, Name: b.Name, Why: b.Error})
+			out.Failed = append(out.Failed, report.Fails(b.Pkg, b.Name, b.Fails, b.Error))
 			continue
 		case b.Only != "":
-			what := "is"
-			if b.Name == "*" {
-				what = "has benchmarks"
-			}
-			out.Missing = append(out.Missing, report.CompareAbsent{Pkg: b.Pkg, Name: b.Name, Why: what + " on the " + b.Only + " side only"})
+			out.Missing = append(out.Missing, report.OnlyOn(b.Pkg, b.Name, b.Only))
 			continue
 		case len(b.Pairs) == 0:
 			out.Failed = append(out.Failed, report.CompareAbsent{Pkg: b.Pkg, Name: b.Name, Why: "was not measured"})
@@ -71,7 +68,7 @@ func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 			out.Rows = append(out.Rows, liveRow(b))
 		}
 	}
-	slices.SortStableFunc(out.Rows, func(a, b report.CompareRow) int { return cmp.Compare(rankOf(a.What), rankOf(b.What)) })
+	slices.SortStableFunc(out.Rows, func(a, b report.CompareRow) int { return cmp.Compare(a.What.Rank(), b.What.Rank()) })
 	discoveries(out.Rows)
 	out.Means = means(out.Rows)
 	for _, b := range d.Benchmarks {
@@ -92,10 +89,10 @@ func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 		}
 	}
 	if len(alternate) > 0 {
-		out.Notes = append(out.Notes, "took turns instead of sharing a processor, since they use several, wait, or are far apart: "+list(alternate))
+		out.Notes.Add("took turns instead of sharing a processor, since they use several, wait, or are far apart: " + list(alternate))
 	}
 	if len(late) > 0 {
-		out.Notes = append(out.Notes, "time was up before all was decided; --budget gives more: "+list(late))
+		out.Notes.Add("time was up before all was decided; ", hint.Option{Name: "budget"}, " gives more: "+list(late))
 	}
 	return out, nil
 }
@@ -149,7 +146,8 @@ func unitsOf(b *recording.DuelBenchmark) []string {
 
 // A dimension is what a unit measures.
 type dimension struct {
-	what, unit string
+	what       report.Dimension
+	unit       string
 	factor     float64 // from the unit of benchmarks
 	better     int     // -1 when less is better, 0 when that is not known
 	more, less string
@@ -158,38 +156,38 @@ type dimension struct {
 func dimensionOf(unit string) dimension {
 	switch unit {
 	case "cpu-ns/op":
-		return dimension{"CPU time", "sec/op", 1e-9, -1, "slower", "faster"}
+		return dimension{report.CPUTime, "sec/op", 1e-9, -1, "slower", "faster"}
 	case "cpu-sec":
-		return dimension{"CPU time", "sec", 1, -1, "slower", "faster"}
+		return dimension{report.CPUTime, "sec", 1, -1, "slower", "faster"}
 	case "sec":
-		return dimension{"time", "sec", 1, -1, "slower", "faster"}
+		return dimension{report.Time, "sec", 1, -1, "slower", "faster"}
 	case "ns/op":
-		return dimension{"time", "sec/op", 1e-9, -1, "slower", "faster"}
+		return dimension{report.Time, "sec/op", 1e-9, -1, "slower", "faster"}
 	case "sec/op":
-		return dimension{"time", "sec/op", 1, -1, "slower", "faster"}
+		return dimension{report.Time, "sec/op", 1, -1, "slower", "faster"}
 	case "cpu-sec/op":
-		return dimension{"CPU time", "sec/op", 1, -1, "slower", "faster"}
+		return dimension{report.CPUTime, "sec/op", 1, -1, "slower", "faster"}
 	case "B/s":
-		return dimension{"throughput", "B/s", 1, 1, "faster", "slower"}
+		return dimension{report.Throughput, "B/s", 1, 1, "faster", "slower"}
 	case "B/op":
-		return dimension{"memory", "B/op", 1, -1, "more", "less"}
+		return dimension{report.Memory, "B/op", 1, -1, "more", "less"}
 	case "allocs/op":
-		return dimension{"allocations", "allocs/op", 1, -1, "more", "fewer"}
+		return dimension{report.Allocations, "allocs/op", 1, -1, "more", "fewer"}
 	case "max-rss":
-		return dimension{"resident memory", "B", 1, -1, "more", "less"}
+		return dimension{report.ResidentMemory, "B", 1, -1, "more", "less"}
 	case "MB/s":
-		return dimension{"throughput", "B/s", 1e6, 1, "faster", "slower"}
+		return dimension{report.Throughput, "B/s", 1e6, 1, "faster", "slower"}
 	}
 	if of, ok := strings.CutSuffix(unit, "-ns"); ok && of != "" {
-		return dimension{of, "sec", 1e-9, -1, "slower", "faster"} // p99-ns
+		return dimension{report.Dimension(of), "sec", 1e-9, -1, "slower", "faster"} // p99-ns
 	}
 	if strings.HasSuffix(unit, "/s") || strings.HasSuffix(unit, "/sec") {
-		return dimension{unit, unit, 1, 1, "faster", "slower"}
+		return dimension{report.Dimension(unit), unit, 1, 1, "faster", "slower"}
 	}
 	if isCost(unit) {
-		return dimension{unit, unit, 1, -1, "higher", "lower"}
+		return dimension{report.Dimension(unit), unit, 1, -1, "higher", "lower"}
 	}
-	return dimension{unit, unit, 1, 0, "higher", "lower"}
+	return dimension{report.Dimension(unit), unit, 1, 0, "higher", "lower"}
 }
 
 // isCost reports whether a unit is an amount of time or memory, of which less is better: p99-ns, user-sec/op, heap-bytes.
@@ -197,15 +195,6 @@ func isCost(unit string) bool {
 	of, _, _ := strings.Cut(unit, "/")
 	of = of[strings.LastIndexByte(of, '-')+1:]
 	return slices.Contains([]string{"ns", "us", "µs", "ms", "s", "sec", "B", "KB", "MB", "bytes", "allocs"}, of)
-}
-
-// rankOf orders tables.
-func rankOf(what string) int {
-	order := []string{"CPU time", "time", "throughput", "instructions", "memory", "allocations", "live heap", "resident memory"}
-	if i := slices.Index(order, what); i >= 0 {
-		return i
-	}
-	return len(order)
 }
 
 // countRow judges numbers of instructions. They are nearly the same each time, so what was seen is what there is.
@@ -226,7 +215,7 @@ func countRow(b *recording.DuelBenchmark, within float64) report.CompareRow {
 	case c.Hi < 1:
 		c.Verdict = stat.Lower
 	}
-	r := rowOf(dimension{"instructions", recording.Instructions, 1, -1, "more", "fewer"}, old, new, within, c)
+	r := rowOf(dimension{report.Instructions, recording.Instructions, 1, -1, "more", "fewer"}, old, new, within, c)
 	r.Pkg, r.Name, r.How, r.P = b.Pkg, b.Name, b.How, nil
 	return r
 }
@@ -261,7 +250,7 @@ func liveRow(b *recording.DuelBenchmark) report.CompareRow {
 	case math.Abs(new-old) < max(leastBytes, leastLive*old):
 		c.Verdict = stat.Same
 	}
-	r := rowOf(dimension{"live heap", "B", 1, -1, "more", "less"}, old, new, leastLive, c)
+	r := rowOf(dimension{report.LiveHeap, "B", 1, -1, "more", "less"}, old, new, leastLive, c)
 	r.Pkg, r.Name, r.How, r.P = b.Pkg, b.Name, b.How, nil
 	return r
 }
@@ -341,7 +330,7 @@ func rowOf(d dimension, old, new, within float64, c stat.Comparison) report.Comp
 
 // discoveries takes back what does not stand among so many rows.
 func discoveries(rows []report.CompareRow) {
-	byWhat := map[string][]int{}
+	byWhat := map[report.Dimension][]int{}
 	for i, r := range rows {
 		if r.P != nil {
 			byWhat[r.What] = append(byWhat[r.What], i)
@@ -365,8 +354,8 @@ func discoveries(rows []report.CompareRow) {
 
 // means returns the geometric means over rows that have values on both sides.
 func means(rows []report.CompareRow) []report.CompareMean {
-	byWhat := map[string][]float64{}
-	var order []string
+	byWhat := map[report.Dimension][]float64{}
+	var order []report.Dimension
 	for _, r := range rows {
 		if r.Ratio > 0 && !math.IsInf(r.Ratio, 1) {
 			if byWhat[r.What] == nil {
@@ -412,10 +401,10 @@ const whyRows = 8
 // whyOf says which functions made the difference: those whose cost with all that they call, per operation, changed by more
 // than three times what chance makes of that many samples. What the runtime does is part of what it is done for.
 func whyOf(w *recording.DuelWhy) (report.CompareWhy, error) {
-	out := report.CompareWhy{Pkg: w.Pkg, Name: w.Name, What: "CPU time", Unit: "sec/op", Old: w.Ref("old"), New: w.Ref("new")}
+	out := report.CompareWhy{Pkg: w.Pkg, Name: w.Name, What: report.CPUTime, Unit: "sec/op", Old: w.Ref("old"), New: w.Ref("new")}
 	q, factor := query.Query{View: "diff", Limit: -1}, 1e-9
 	if w.Kind == recording.Heap {
-		out.What, out.Unit = "memory", "B/op"
+		out.What, out.Unit = report.Memory, "B/op"
 		q.Metric, factor = "alloc_space", 1
 	}
 	before, err := moved(w.Old, w.Was, w.Pkg)

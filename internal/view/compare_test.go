@@ -49,7 +49,7 @@ func TestCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := out.(*report.Compare)
-	row := func(name, what string) *report.CompareRow {
+	row := func(name string, what report.Dimension) *report.CompareRow {
 		i := slices.IndexFunc(c.Rows, func(r report.CompareRow) bool { return r.Name == name && r.What == what })
 		if i < 0 {
 			t.Fatalf("there is no row of %s, %s", name, what)
@@ -57,8 +57,10 @@ func TestCompare(t *testing.T) {
 		return &c.Rows[i]
 	}
 	for _, tt := range []struct {
-		name, what, verdict, words string
-		exact                      bool
+		name           string
+		what           report.Dimension
+		verdict, words string
+		exact          bool
 	}{
 		{"Slower", "CPU time", report.Worse, "slower", false},
 		{"Faster", "CPU time", report.Better, "faster", false},
@@ -87,7 +89,7 @@ func TestCompare(t *testing.T) {
 	if worse, undecided := c.Worst(); worse != 1 || undecided != 2 {
 		t.Errorf("%d are worse, %d undecided", worse, undecided)
 	}
-	notes := strings.Join(c.Notes, "\n")
+	notes := c.Notes.String()
 	if !strings.Contains(notes, "Parallel") || !strings.Contains(notes, "time was up") {
 		t.Errorf("the notes are %q", notes)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hone-perf/hone/internal/bench"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/stat"
@@ -76,17 +77,19 @@ func compareFiles(old, new *recording.Recording) *report.Compare {
 			missing(w, new.Ref)
 		}
 	}
-	slices.SortStableFunc(out.Rows, func(a, b report.CompareRow) int { return cmp.Compare(rankOf(a.What), rankOf(b.What)) })
+	slices.SortStableFunc(out.Rows, func(a, b report.CompareRow) int { return cmp.Compare(a.What.Rank(), b.What.Rank()) })
 	discoveries(out.Rows)
 	out.Means = means(out.Rows)
 	for _, f := range []*recording.Recording{old, new} {
 		for _, n := range f.Bench.Notes {
-			out.Notes = append(out.Notes, n.In(f.Ref))
+			out.Notes.Add(n.In(f.Ref))
 		}
 	}
-	out.Notes = append(out.Notes, unlike(old.Bench, new.Bench)...)
+	for _, n := range unlike(old.Bench, new.Bench) {
+		out.Notes.Add(n)
+	}
 	if len(out.Rows) > 0 {
-		out.Notes = append(out.Notes, "the two were measured one after the other: if the machine was another one then, that counts as a change; hone compare OLD..NEW measures both at the same time")
+		out.Notes.Add("the two were measured one after the other: if the machine was another one then, that counts as a change; ", hint.Ask("compare", "OLD..NEW"), " measures both at the same time")
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -67,14 +68,14 @@ func compareLoads(old, new *recording.Recording) *report.Compare {
 		r.Name = name
 		out.Rows = append(out.Rows, r)
 	}
-	slices.SortStableFunc(out.Rows, func(a, b report.CompareRow) int { return cmp.Compare(rankOf(a.What), rankOf(b.What)) })
+	slices.SortStableFunc(out.Rows, func(a, b report.CompareRow) int { return cmp.Compare(a.What.Rank(), b.What.Rank()) })
 	discoveries(out.Rows)
 	out.Means = means(out.Rows)
 	out.Why = loadWhy(name, loadServer(old), loadServer(new))
-	out.Notes = append(out.Notes,
-		"each side is one run, and its seconds are compared: what one start of a server, or the machine at that time, makes different counts as a change; hone compare --load OLD..NEW runs both in turns")
+	out.Notes.Add("each side is one run, and its seconds are compared: what one start of a server, or the machine at that time, makes different counts as a change; ",
+		hint.Ask("compare", "OLD..NEW").With("load", ""), " runs both in turns")
 	if a, b := old.Load, new.Load; requestOf(a) != name || a.Rate != b.Rate || a.Conns != b.Conns {
-		out.Notes = append(out.Notes, "the two were not loaded in the same way")
+		out.Notes.Add("the two were not loaded in the same way")
 	}
 	return out
 }
@@ -147,8 +148,8 @@ func loadWhy(name string, old, new *report.LoadServer) (out []report.CompareWhy)
 		p.new = f
 		both[f.Name] = p
 	}
-	cpu := report.CompareWhy{Name: name, What: "CPU time", Unit: "sec/op"}
-	memory := report.CompareWhy{Name: name, What: "memory", Unit: "B/op"}
+	cpu := report.CompareWhy{Name: name, What: report.CPUTime, Unit: "sec/op"}
+	memory := report.CompareWhy{Name: name, What: report.Memory, Unit: "B/op"}
 	for _, name := range order {
 		p := both[name]
 		if math.Abs(p.new.CPU-p.old.CPU) > 1.5*(p.old.Error+p.new.Error) {

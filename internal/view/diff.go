@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -29,7 +30,7 @@ func Diff(in []*recording.Recording, q query.Query) (report.Report, error) {
 	}
 	inBoth := func(r report.DiffRow) bool { return r.Cum != 0 && r.CumBefore != 0 }
 	if len(q.Steps) == 0 && out.Total != 0 && out.Before.Total != 0 && !slices.ContainsFunc(rows, inBoth) {
-		out.Notes = append(out.Notes, "the two have nothing in common: are they of the same program?")
+		out.Notes.Add("the two have nothing in common: are they of the same program?")
 	}
 	out.Rows = rows
 	trimRows(out, q)
@@ -75,14 +76,14 @@ func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 	h.Remarks = remarks
 	h.Notes = slices.Clip(h.Notes)
 	for _, r := range remarks {
-		h.Notes = append(h.Notes, r.String())
+		h.Notes.Add(r.String())
 	}
 	h.Notes = append(h.Notes, sideNotes(h, was, q)...)
 	s.ratio = 1
 	if q.Normalize && h.Total != 0 && was.Total != 0 {
 		s.ratio = float64(h.Total) / float64(was.Total)
 		s.normalized = true
-		h.Notes = append(h.Notes, fmt.Sprintf("before is scaled by %.4g, from %s to %s", s.ratio,
+		h.Notes.Add(fmt.Sprintf("before is scaled by %.4g, from %s to %s", s.ratio,
 			unit.Label(was.Total, h.Unit), unit.Label(h.Total, h.Unit)))
 		was.Total, was.Scaled = h.Total, true
 	}
@@ -225,22 +226,22 @@ func trimRows(d *report.Diff, q query.Query) {
 }
 
 // sideNotes returns doubts about comparing the two sides at all.
-func sideNotes(after, before *report.Head, q query.Query) []string {
-	var notes []string
+func sideNotes(after, before *report.Head, q query.Query) hint.Texts {
+	var notes hint.Texts
 	// What is in use at one moment does not grow with the length of a recording.
 	if a, b := after.Duration, before.Duration; !q.Normalize && a > 0 && b > 0 && !strings.HasPrefix(after.Metric, "inuse_") &&
 		float64(max(a, b)) > 1.2*float64(min(a, b)) {
-		notes = append(notes, fmt.Sprintf("before was recorded for %s and after for %s; normalize compares shares instead",
-			unit.Label(b, "nanoseconds"), unit.Label(a, "nanoseconds")))
+		notes.Add(fmt.Sprintf("before was recorded for %s and after for %s; ", unit.Label(b, "nanoseconds"), unit.Label(a, "nanoseconds")),
+			hint.Option{Name: "normalize"}, " compares shares instead")
 	}
 	if (q.By == "line" || q.By == "address") && after.BuildID != "" && before.BuildID != "" && after.BuildID != before.BuildID {
-		notes = append(notes, "the two are of different builds: code that moved shows up as two frames")
+		notes.Add("the two are of different builds: code that moved shows up as two frames")
 	}
 	if before.Total == 0 {
-		notes = append(notes, "before has no samples of "+after.Metric)
+		notes.Add("before has no samples of " + after.Metric)
 	}
 	if after.Total == 0 {
-		notes = append(notes, "after has no samples of "+after.Metric)
+		notes.Add("after has no samples of " + after.Metric)
 	}
 	return notes
 }

@@ -140,7 +140,7 @@ func TestDiff(t *testing.T) {
 			if d.Trimming != tt.trimming {
 				t.Errorf("trimming is %+v, want %+v", d.Trimming, tt.trimming)
 			}
-			if got := strings.Join(d.Notes, "|"); got != tt.notes {
+			if got := strings.ReplaceAll(d.Notes.String(), "\n", "|"); got != tt.notes {
 				t.Errorf("notes are %q, want %q", got, tt.notes)
 			}
 		})
@@ -185,7 +185,7 @@ func TestDiffNotes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		d := diff(t, tt.after, tt.before, parse(t, tt.q))
-		if got := strings.Join(d.Notes, "|"); got != tt.notes {
+		if got := strings.ReplaceAll(d.Notes.String(), "\n", "|"); got != tt.notes {
 			t.Errorf("%s: notes are %q, want %q", tt.q, got, tt.notes)
 		}
 	}

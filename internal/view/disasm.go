@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -42,7 +43,7 @@ func Disasm(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, d.none()
 	}
 	for _, g := range d.failed {
-		d.note("%v", g.err)
+		d.notes = append(d.notes, hint.With(g.err))
 	}
 	return d.report(fns, cmp.Or(q.Limit, codeLimit))
 }
@@ -82,7 +83,7 @@ type disassembly struct {
 	anywhere bool                // addresses count whichever program they are in
 	nodes    []*node
 	failed   []gap // programs that could not be opened
-	notes    []string
+	notes    hint.Texts
 }
 
 // A gap is a program or library whose code is missing.
@@ -133,7 +134,7 @@ func newDisassembly(in []*recording.Recording, q query.Query) (*disassembly, err
 }
 
 func (d *disassembly) note(format string, args ...any) {
-	d.notes = append(d.notes, fmt.Sprintf(format, args...))
+	d.notes.Add(fmt.Sprintf(format, args...))
 }
 
 // none is the error when nothing matches, which may be because a program is missing.
@@ -345,7 +346,7 @@ func Weblist(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, err
 	}
 	if dis.LeftOut > 0 {
-		src.Notes = append(src.Notes, fmt.Sprintf("machine code is there of the %d costliest functions that hold a match, of %d",
+		src.Notes.Add(fmt.Sprintf("machine code is there of the %d costliest functions that hold a match, of %d",
 			weblistLimit, weblistLimit+dis.LeftOut))
 	}
 	src.Notes = append(src.Notes, d.notes...)
@@ -399,7 +400,7 @@ func (d *disassembly) explain(src *report.Source, leftOut bool) {
 		for _, m := range in[f.Name] {
 			if m == profile.NoMapping {
 				err := &recording.NoCodeError{Gap: recording.Unnamed}
-				f.NoCode = append(f.NoCode, report.NoCode{Why: err.Gap, Text: err.Error()})
+				f.NoCode = append(f.NoCode, report.NoCode{Why: err.Gap, Text: hint.With(err)})
 			}
 			for _, g := range d.failed {
 				if g.mapping == m {
@@ -411,11 +412,11 @@ func (d *disassembly) explain(src *report.Source, leftOut bool) {
 		switch {
 		case len(f.NoCode) > 0 || !shown || hasCode(f):
 		case leftOut:
-			f.NoCode = []report.NoCode{{Why: report.LeftOut, Text: fmt.Sprintf(
-				"the code of %s is only in functions that cost less than the first %d that hold a match", f.Name, weblistLimit)}}
+			f.NoCode = []report.NoCode{{Why: report.LeftOut, Text: hint.Text{fmt.Sprintf(
+				"the code of %s is only in functions that cost less than the first %d that hold a match", f.Name, weblistLimit)}}}
 		default:
-			f.NoCode = []report.NoCode{{Why: report.NoSymbol, Text: fmt.Sprintf(
-				"no instruction of the program is said to come from these lines of %s", f.Name)}}
+			f.NoCode = []report.NoCode{{Why: report.NoSymbol, Text: hint.Text{fmt.Sprintf(
+				"no instruction of the program is said to come from these lines of %s", f.Name)}}}
 		}
 	}
 }
@@ -439,7 +440,7 @@ func (d *disassembly) mappingsOf(src *report.Source) map[string][]int32 {
 }
 
 func noCode(file string, err error) report.NoCode {
-	out := report.NoCode{Why: recording.Unreadable, File: file, Text: err.Error()}
+	out := report.NoCode{Why: recording.Unreadable, File: file, Text: hint.With(err)}
 	var missing *recording.NoCodeError
 	if errors.As(err, &missing) {
 		out.Why = missing.Gap

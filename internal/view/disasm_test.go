@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -191,7 +192,7 @@ func TestWeblistSaysWhyNoCode(t *testing.T) {
 		want   string // of main.a
 	}{
 		{"all is there", func(*recording.Recording) {}, "main.a", ""},
-		{"the program is gone", func(r *recording.Recording) { r.Code = &fakeCode{err: notHere} }, "main.a", "not-here /bin/p " + notHere.Error()},
+		{"the program is gone", func(r *recording.Recording) { r.Code = &fakeCode{err: notHere} }, "main.a", "not-here /bin/p " + hint.With(notHere).String()},
 		{"the program has no such function", func(r *recording.Recording) {
 			r.Code = &fakeCode{functions: []string{"x.other"}, inlined: map[uint64]recording.Frame{}}
 		},
@@ -211,7 +212,7 @@ func TestWeblistSaysWhyNoCode(t *testing.T) {
 			}
 			tables.Mappings = nil
 			r.Profile = p.WithTables(tables)
-		}, "main.a", "unnamed  " + (&recording.NoCodeError{Gap: recording.Unnamed}).Error()},
+		}, "main.a", "unnamed  " + hint.With(&recording.NoCodeError{Gap: recording.Unnamed}).String()},
 	}
 	for _, tt := range tests {
 		rec := codeRecording(t)
@@ -223,7 +224,7 @@ func TestWeblistSaysWhyNoCode(t *testing.T) {
 		}
 		var got []string
 		for _, n := range r.(*report.Weblist).Functions[0].NoCode {
-			got = append(got, fmt.Sprintf("%s %s %s", n.Why, n.File, n.Text))
+			got = append(got, fmt.Sprintf("%s %s %v", n.Why, n.File, n.Text))
 		}
 		if got := strings.Join(got, ", "); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)

@@ -3,11 +3,11 @@ package view
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -203,8 +203,8 @@ func (f *Flames) Flame(q query.Query) (*report.Flame, error) {
 	}
 	out.Of = out.Shown + len(queue)
 	if deep > 0 {
-		out.Notes = append(slices.Clip(out.Notes), fmt.Sprintf(
-			"stacks are cut below %d frames, where they make %d more calls; show-from starts them further down", maxFlameDepth, deep))
+		out.Notes = slices.Clip(out.Notes)
+		out.Notes.Add("stacks are cut below ", maxFlameDepth, " frames, where they make ", deep, " more calls; ", hint.Option{Name: "show-from"}, " starts them further down")
 	}
 	return out, nil
 }

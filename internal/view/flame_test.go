@@ -169,7 +169,7 @@ func TestFlameDepth(t *testing.T) {
 	if f.Shown != maxFlameDepth || n.Cum != 3 || n.Flat != 0 {
 		t.Errorf("shows %d frames, the last with %d and %d, want %d with 3 and 0", f.Shown, n.Cum, n.Flat, maxFlameDepth)
 	}
-	if len(f.Notes) != 1 || !strings.Contains(f.Notes[0], "cut below 2000 frames") {
+	if len(f.Notes) != 1 || !strings.Contains(f.Notes[0].String(), "cut below 2000 frames") {
 		t.Errorf("notes are %q", f.Notes)
 	}
 }

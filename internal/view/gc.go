@@ -140,7 +140,7 @@ func (r *gcRun) within() error {
 	}
 	if !r.timed {
 		if r.at != (query.Span{}) {
-			return errors.New("--at: lines of Go 1.4 or before do not say when a cycle began")
+			return errors.New("no time can be chosen: lines of Go 1.4 or before do not say when a cycle began")
 		}
 		return nil
 	}

@@ -133,7 +133,7 @@ func TestGCFindings(t *testing.T) {
 			t.Errorf("%s: findings are %q, want %q; %+v", tt.name, got, tt.want, g.GCSummary)
 		}
 		for _, f := range g.Findings {
-			if f.Next == "" || len(f.Numbers) == 0 || len(f.Claim) == 0 {
+			if len(f.Next) == 0 || len(f.Numbers) == 0 || len(f.Claim) == 0 {
 				t.Errorf("%s: %+v lacks something", tt.name, f)
 			}
 		}

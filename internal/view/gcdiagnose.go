@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/gclog"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -50,7 +51,7 @@ func (r *gcRun) sound() bool {
 // share finds that the collector takes much of the CPU, all the time or for a while.
 func (r *gcRun) share() []report.GCFinding {
 	s := &r.sum
-	const next = "allocate less (hone top --metric alloc_space on a heap profile), or give it more room with GOGC or GOMEMLIMIT"
+	next := hint.Text{"allocate less (", hint.Ask("top").With("metric", "alloc_space"), " on a heap profile), or give it more room with GOGC or GOMEMLIMIT"}
 	if r.timed && s.Capacity == 0 {
 		return r.countedShare(next)
 	}
@@ -102,7 +103,7 @@ func (r *gcRun) share() []report.GCFinding {
 }
 
 // countedShare is share for a log of which too much is missing: the runtime has counted.
-func (r *gcRun) countedShare(next string) []report.GCFinding {
+func (r *gcRun) countedShare(next hint.Text) []report.GCFinding {
 	percent := r.runtimePercent()
 	if float64(percent)/100 < muchShare || r.cycles[len(r.cycles)-1].N < leastCycles || r.to < leastTime {
 		return nil
@@ -155,11 +156,11 @@ func (r *gcRun) killed() []report.GCFinding {
 		numbers = append(numbers, number("runtime_share", float64(percent)/100, ""))
 		claim = append(claim, " and the collector took ", percent, "% of the CPU")
 	}
-	next := "find what holds the memory with a heap profile (hone top --metric inuse_space), or give the program more"
+	next := hint.Text{"find what holds the memory with a heap profile (", hint.Ask("top").With("metric", "inuse_space"), "), or give the program more"}
 	switch e.How {
 	case gclog.Killed:
 		claim = append(claim, ": the kernel has probably killed the program for want of memory")
-		next = "dmesg, or kubectl describe pod, says whether it was the kernel; " + next
+		next = hint.Text{"dmesg, or kubectl describe pod, says whether it was the kernel; ", next}
 	case gclog.OOMKilled:
 		claim = append(claim, ": it was killed for want of memory")
 	case gclog.OutOfMemory:
@@ -214,7 +215,7 @@ func (r *gcRun) spiral() []report.GCFinding {
 	}
 	return []report.GCFinding{{
 		Rule: "memory-limit", From: int64(from), To: int64(to),
-		Next: "raise GOMEMLIMIT (or GOGC, where that is very low) well above the live heap and what is not heap, or find what holds the memory with a heap profile",
+		Next: hint.Text{"raise GOMEMLIMIT (or GOGC, where that is very low) well above the live heap and what is not heap, or find what holds the memory with a heap profile"},
 		Numbers: []report.GCNumber{
 			number("cycles", float64(len(best)), ""), number("time_collecting", float64(busy)/float64(to-from), ""),
 			number("live", float64(live), "bytes"), number("goal", float64(last.Goal), "bytes"),
@@ -285,7 +286,7 @@ func (r *gcRun) leak() []report.GCFinding {
 	rate := func(slope float64) report.Value { return report.Bytes(int64(slope * perSecond * 60)) }
 	return []report.GCFinding{{
 		Rule: "live-heap-grows", From: int64(from), To: int64(r.to),
-		Next: "it may leak: take two heap profiles some minutes apart and compare them with hone diff --metric inuse_space OLD NEW",
+		Next: hint.Text{"it may leak: take two heap profiles some minutes apart and compare them with ", hint.Ask("diff", "OLD", "NEW").With("metric", "inuse_space")},
 		Numbers: []report.GCNumber{
 			number("growth", t.slope*perSecond, "bytes/second"), number("growth_low", t.lo*perSecond, "bytes/second"),
 			number("growth_high", t.hi*perSecond, "bytes/second"), number("p", t.p, ""),
@@ -305,7 +306,7 @@ func (r *gcRun) assist() []report.GCFinding {
 		return nil
 	}
 	return []report.GCFinding{{
-		Rule: "assist", Next: "allocate less at a time, or raise GOGC so that cycles begin earlier before the goal",
+		Rule: "assist", Next: hint.Text{"allocate less at a time, or raise GOGC so that cycles begin earlier before the goal"},
 		Numbers: []report.GCNumber{number("share", float64(s.Assist)/float64(s.CPU), ""), number("assist", float64(s.Assist), "nanoseconds")},
 		Claim: report.Phrase{"goroutines that allocate did ", report.Share{Part: s.Assist, Whole: s.CPU},
 			" of the collector's work, ", report.Nanos(s.Assist), ": they allocate faster than it marks, and wait for it"},
@@ -320,14 +321,14 @@ func (r *gcRun) pauses() []report.GCFinding {
 	}
 	f := report.GCFinding{
 		Rule: "pauses",
-		Next: "look for threads that do not get a CPU: a CPU limit below GOMAXPROCS, a machine that is overloaded, or loops without a call before Go 1.14",
+		Next: hint.Text{"look for threads that do not get a CPU: a CPU limit below GOMAXPROCS, a machine that is overloaded, or loops without a call before Go 1.14"},
 		Numbers: []report.GCNumber{
 			number("p99", float64(s.PauseP99), "nanoseconds"), number("max", float64(s.PauseMax), "nanoseconds"),
 		},
 		Claim: report.Phrase{"the world stands still for long: p99 ", report.Nanos(s.PauseP99), ", max ", report.Nanos(s.PauseMax)},
 	}
 	if !r.timed {
-		f.Next = "before Go 1.5 the world stood still for the whole cycle: build with a newer Go"
+		f.Next = hint.Text{"before Go 1.5 the world stood still for the whole cycle: build with a newer Go"}
 	}
 	return []report.GCFinding{f}
 }
@@ -358,7 +359,7 @@ func (r *gcRun) forced() []report.GCFinding {
 	}
 	claim := report.Phrase{"the program forced ", s.ByProgram, " of ", s.Of, " cycles"}
 	numbers := []report.GCNumber{number("forced", float64(s.ByProgram), ""), number("cpu", float64(cost), "nanoseconds")}
-	next := "find who calls runtime.GC or debug.FreeOSMemory: hone peek '^runtime[.]GC$|FreeOSMemory' on a CPU profile; heap profiles asked for with gc=1 do, too"
+	next := hint.Text{"find who calls runtime.GC or debug.FreeOSMemory: ", hint.Ask("peek").Of("^runtime[.]GC$|FreeOSMemory"), " on a CPU profile; heap profiles asked for with gc=1 do, too"}
 	if r.timed {
 		slices.Sort(gaps)
 		every := gaps[len(gaps)/2]
@@ -395,7 +396,7 @@ func (r *gcRun) overshoot() []report.GCFinding {
 	}
 	return []report.GCFinding{{
 		Rule:    "overshoot",
-		Next:    "leave room for that in memory limits, or allocate less at a time: large pieces and bursts come faster than marking",
+		Next:    hint.Text{"leave room for that in memory limits, or allocate less at a time: large pieces and bursts come faster than marking"},
 		Numbers: []report.GCNumber{number("cycles", float64(over), ""), number("over", float64(most), "bytes"), number("goal", float64(goal), "bytes")},
 		Claim: report.Phrase{over, " of ", len(r.cycles), " cycles ended more than a tenth above their goal, at most ", report.Bytes(most),
 			" above ", report.Bytes(goal)},

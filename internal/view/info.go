@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -45,10 +46,10 @@ func Info(in []*recording.Recording, q query.Query) (report.Report, error) {
 			out.Types = append(out.Types, report.TypeTotal{Type: t.Type, Unit: t.Unit, Total: sum, Default: i == k})
 		}
 	} else {
-		out.Head = report.Head{Comments: p.Comments, Doc: p.DocURL, Time: p.TimeNanos, Duration: p.DurationNanos, Notes: p.Notes}
+		out.Head = report.Head{Comments: p.Comments, Doc: p.DocURL, Time: p.TimeNanos, Duration: p.DurationNanos, Notes: hint.Said(p.Notes...)}
 	}
 	note := func(format string, args ...any) {
-		out.Notes = append(out.Notes[:len(out.Notes):len(out.Notes)], fmt.Sprintf(format, args...))
+		out.Notes.Add(fmt.Sprintf(format, args...))
 	}
 	unnamed := 0
 	out.Mappings, unnamed = mappings(p)

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/report"
@@ -57,7 +58,7 @@ func TestInfo(t *testing.T) {
 		Head: report.Head{
 			File: "app", BuildID: "abc", Comments: []string{"by hand"}, Metric: "samples", Unit: "count",
 			Doc: "https://example.com/doc", Time: 1000, Duration: 2000, Total: 6,
-			Notes: []string{"guessed", "3 of 6 locations have no function name"},
+			Notes: hint.Said("guessed", "3 of 6 locations have no function name"),
 		},
 		Types:   []report.TypeTotal{{Type: "samples", Unit: "count", Total: 6, Default: true}, {Type: "cpu", Unit: "nanoseconds", Total: 200}},
 		Samples: 3, Contexts: 2, Locations: 6, Functions: 2,
@@ -84,7 +85,7 @@ func TestInfoOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := info(t, p)
-	want := &report.Info{Labels: []string{}, Head: report.Head{Comments: []string{"empty"}, Notes: []string{"the profile has no samples"}}}
+	want := &report.Info{Labels: []string{}, Head: report.Head{Comments: []string{"empty"}, Notes: hint.Said("the profile has no samples")}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -63,19 +64,19 @@ func littlesLaw(l *latency.Log) *report.LittlesLaw {
 }
 
 // doubts are what keeps the answer from being what it seems.
-func doubts(r *report.Load) []string {
+func doubts(r *report.Load) hint.Texts {
 	l := r.Log
-	var out []string
-	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	var out hint.Texts
+	say := func(format string, args ...any) { out.Add(fmt.Sprintf(format, args...)) }
 	const (
 		muchCPU  = 0.85
 		longLate = 2 * time.Millisecond
 	)
 	if !l.Open() && l.Answered > 0 {
-		say("closed loop: a request is sent when the one before it was answered, so that few are slow when the server stalls; with --rate, times are those that users see")
+		out.Add("closed loop: a request is sent when the one before it was answered, so that few are slow when the server stalls; with ", hint.Option{Name: "rate"}, ", times are those that users see")
 	}
 	if r.CPUShare >= muchCPU {
-		say("the generator was the bottleneck: it used %.0f%% of the CPU time that it could; use --threads or another machine, or ask for less", 100*r.CPUShare)
+		out.Add(fmt.Sprintf("the generator was the bottleneck: it used %.0f%% of the CPU time that it could; use ", 100*r.CPUShare), hint.Option{Name: "threads"}, " or another machine, or ask for less")
 	}
 	if r.LateP99 > longLate {
 		say("the generator was late: one request in a hundred left %v or more after it was due though a connection was free; the machine may be busy", r.LateP99.Round(10*time.Microsecond))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
@@ -359,12 +360,12 @@ func (s *serverRun) leaks(first, last int) {
 	}
 	if a, b, ok := grows(recording.NumGoroutine, max(20, requests/1000)); ok {
 		s.out.Suspects = append(s.out.Suspects, report.Suspect{
-			What: "goroutines", From: int64(a), To: int64(b), Per: 1000 * (b - a) / requests, Where: s.grown(recording.Goroutine, "goroutine"),
+			What: report.GrownGoroutines, From: int64(a), To: int64(b), Per: 1000 * (b - a) / requests, Where: s.grown(recording.Goroutine, "goroutine"),
 		})
 	}
 	if a, b, ok := grows(metricLive, 1<<20); ok && b > 1.1*a {
 		s.out.Suspects = append(s.out.Suspects, report.Suspect{
-			What: "memory", From: int64(a), To: int64(b), Per: 1000 * (b - a) / requests, Where: s.grown(recording.Heap, "inuse_space"),
+			What: report.GrownMemory, From: int64(a), To: int64(b), Per: 1000 * (b - a) / requests, Where: s.grown(recording.Heap, "inuse_space"),
 		})
 	}
 }
@@ -432,13 +433,13 @@ func (s *serverRun) balance() {
 
 func (s *serverRun) next() {
 	ref := s.rec.Ref
-	at := fmt.Sprintf(" --at %s..%s", s.from.Round(time.Millisecond), s.to.Round(time.Millisecond))
-	add := func(kind, line, answer string) {
+	at := fmt.Sprintf("%s..%s", s.from.Round(time.Millisecond), s.to.Round(time.Millisecond))
+	add := func(kind, option, value, answer string) {
 		if len(s.rec.Parts[kind]) > 0 {
-			s.out.Next = append(s.out.Next, report.Command{Line: line + " " + ref + at, Answer: answer})
+			s.out.Next = append(s.out.Next, hint.Ask("top", ref).With(option, value).With("at", at).For(answer))
 		}
 	}
-	add(recording.CPU, "hone top --cum", "what costs CPU time under load")
-	add(recording.Heap, "hone top --metric alloc_space", "what allocates")
-	add(recording.Block, "hone top --metric block", "what waits")
+	add(recording.CPU, "cum", "", "what costs CPU time under load")
+	add(recording.Heap, "metric", "alloc_space", "what allocates")
+	add(recording.Block, "metric", "block", "what waits")
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -65,17 +66,17 @@ func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 	end, _ := whole(last)
 	most, _ := whole(peak)
 	out := &report.Mem{
-		Ref: rec.Ref, End: s.Times[last], Peak: s.Times[peak], RSS: int64(end), AtPeak: int64(most), Held: held, Notes: s.Notes,
+		Ref: rec.Ref, End: s.Times[last], Peak: s.Times[peak], RSS: int64(end), AtPeak: int64(most), Held: held, Notes: hint.Said(s.Notes...),
 	}
 	if held {
 		note := "how much was resident is not known: this is what Go has from the system and did not give back"
 		if n := at(recording.ProcessMaxRSS, last); n > 0 {
 			note += fmt.Sprintf("; since the server started, %s were resident at most", unit.Format(n, "bytes", unit.Auto))
 		}
-		out.Notes = append(out.Notes, note)
+		out.Notes.Add(note)
 	}
 	if s.Values(metricTotal) == nil {
-		out.Notes = append(out.Notes, "what memory is used for is only known from inside: record the program with hone record PACKAGE")
+		out.Notes.Add("what memory is used for is only known from inside: record the program with ", hint.Ask("record", "PACKAGE"))
 	} else {
 		out.Rows = memRows(func(use func(int) int64) (int64, int64) { return use(last), use(peak) }, at, whole)
 	}
@@ -92,10 +93,10 @@ func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 	ref := rec.Ref
 	if len(rec.Parts[recording.Heap]) > 0 {
 		out.Next = append(out.Next,
-			report.Command{Line: fmt.Sprintf("hone top --metric inuse_space %s@%s", ref, out.Peak.Round(time.Millisecond)), Answer: "what was live at the peak"},
-			report.Command{Line: "hone top --metric alloc_space " + ref, Answer: "what is allocated, and makes the heap grow"})
+			hint.Ask("top", ref+"@"+out.Peak.Round(time.Millisecond).String()).With("metric", "inuse_space").For("what was live at the peak"),
+			hint.Ask("top", ref).With("metric", "alloc_space").For("what is allocated, and makes the heap grow"))
 		if m := rec.Manifest; m != nil && m.Exit != nil && m.Exit.Cause != "" {
-			out.Next = append(out.Next, report.Command{Line: "hone top --metric inuse_space " + ref, Answer: "what was live last before it ended"})
+			out.Next = append(out.Next, hint.Ask("top", ref).With("metric", "inuse_space").For("what was live last before it ended"))
 		}
 	}
 	return out, nil
@@ -107,7 +108,7 @@ func seriesOf(in []*recording.Recording) (*recording.Series, error) {
 	case len(in) == 0:
 		return nil, errors.New("nothing to look at: name a recording")
 	case in[0].Series == nil || len(in[0].Series.Times) == 0:
-		return nil, fmt.Errorf("%s holds no metrics over time: hone record makes recordings that do", in[0].Ref)
+		return nil, hint.Errorf(hint.Text{hint.Ask("record"), " makes recordings that do"}, "%s holds no metrics over time", in[0].Ref)
 	}
 	return in[0].Series, nil
 }
@@ -160,23 +161,23 @@ func memRows(both func(use func(int) int64) (int64, int64), at func(string, int)
 }
 
 // memRemarks says what about the memory deserves attention.
-func memRemarks(rec *recording.Recording, m *report.Mem, free int64, s *recording.Series) []string {
-	var notes []string
+func memRemarks(rec *recording.Recording, m *report.Mem, free int64, s *recording.Series) hint.Texts {
+	var notes hint.Texts
 	size := func(v int64) string { return unit.Format(v, "bytes", unit.Auto) }
 	if e := rec.Manifest; e != nil && e.Exit != nil && e.Exit.Cause != "" {
 		note := "the program ended: " + e.Exit.Cause
 		if parts := rec.Parts[recording.Heap]; len(parts) > 0 {
 			note += fmt.Sprintf("; the last heap profile is from %s, %s before the last metrics", parts[len(parts)-1].To, (m.End - parts[len(parts)-1].To).Round(time.Millisecond))
 		}
-		notes = append(notes, note)
+		notes.Add(note)
 	}
 	for _, l := range m.Limits {
 		if m.AtPeak > l.Bytes/10*9 {
-			notes = append(notes, fmt.Sprintf("%s were resident at the peak, which is %.0f %% of the %s of %s", size(m.AtPeak), 100*float64(m.AtPeak)/float64(l.Bytes), l.Name, size(l.Bytes)))
+			notes.Add(fmt.Sprintf("%s were resident at the peak, which is %.0f %% of the %s of %s", size(m.AtPeak), 100*float64(m.AtPeak)/float64(l.Bytes), l.Name, size(l.Bytes)))
 		}
 	}
 	if free > m.RSS/4 && free > 64<<20 {
-		notes = append(notes, fmt.Sprintf("%s are free but still resident: the runtime gives them back slowly, debug.FreeOSMemory at once", size(free)))
+		notes.Add(fmt.Sprintf("%s are free but still resident: the runtime gives them back slowly, debug.FreeOSMemory at once", size(free)))
 	}
 	if live := s.Values(metricLive); len(live) >= 20 {
 		var known []float64
@@ -187,7 +188,8 @@ func memRemarks(rec *recording.Recording, m *report.Mem, free int64, s *recordin
 		}
 		first, last := known[:len(known)/4], known[len(known)*3/4:]
 		if t := trendOf(thinned(known, 100)); t.p < 0.001 && len(first) > 0 && least(last) > 1.2*most(first) {
-			notes = append(notes, fmt.Sprintf("live memory rose all the time, from %s to %s: hone diff REF@START REF@END --metric inuse_space shows what stays", size(int64(first[0])), size(int64(last[len(last)-1]))))
+			notes.Add(fmt.Sprintf("live memory rose all the time, from %s to %s: ", size(int64(first[0])), size(int64(last[len(last)-1]))),
+				hint.Ask("diff", "REF@START", "REF@END").With("metric", "inuse_space"), " shows what stays")
 		}
 	}
 	return notes

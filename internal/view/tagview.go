@@ -2,9 +2,9 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -87,14 +87,13 @@ func Tags(in []*recording.Recording, q query.Query) (report.Report, error) {
 			key.Values = slices.Clone(key.Values[:limit])
 		}
 	}
-	note := func(format string, args ...any) {
-		out.Notes = append(out.Notes[:len(out.Notes):len(out.Notes)], fmt.Sprintf(format, args...))
-	}
+	more := hint.Text{"; raise ", hint.Option{Name: "limit"}, " to see more"}
+	out.Notes = slices.Clip(out.Notes)
 	if len(keys) < out.Of {
-		note("%d of %d keys are shown, those with the most; raise --limit to see more", len(keys), out.Of)
+		out.Notes.Add(len(keys), " of ", out.Of, " keys are shown, those with the most", more)
 	}
 	if cut > 0 {
-		note("of %d keys only the first %d values are shown; raise --limit to see more", cut, limit)
+		out.Notes.Add("of ", cut, " keys only the first ", limit, " values are shown", more)
 	}
 	return out, nil
 }

@@ -2,9 +2,9 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -79,22 +79,22 @@ func markEvents(c *report.Chart, events []report.TimeEvent) {
 }
 
 // afterTrouble are questions about the first trouble.
-func afterTrouble(rec *recording.Recording, events []report.TimeEvent) []report.Command {
+func afterTrouble(rec *recording.Recording, events []report.TimeEvent) []hint.Command {
 	if len(events) == 0 {
 		return nil
 	}
-	var out []report.Command
+	var out []hint.Command
 	e := events[0]
 	from := max(0, e.At-10*time.Second)
 	if len(rec.Parts[recording.CPU]) > 0 {
-		out = append(out, report.Command{Line: fmt.Sprintf("hone top --at %s..%s %s", seconds(from), seconds(e.At), rec.Ref), Answer: "what ran before the first"})
+		out = append(out, hint.Ask("top", rec.Ref).With("at", seconds(from)+".."+seconds(e.At)).For("what ran before the first"))
 	}
 	at := rec.Ref + "@" + seconds(firstAfter(rec.Parts[recording.Heap], e.At))
 	if len(rec.Parts[recording.Heap]) > 0 {
-		out = append(out, report.Command{Line: "hone top --metric inuse_space " + at, Answer: "what was live by then"})
+		out = append(out, hint.Ask("top", at).With("metric", "inuse_space").For("what was live by then"))
 	}
 	if len(rec.Parts[recording.Goroutine]) > 0 {
-		out = append(out, report.Command{Line: "hone goroutines " + rec.Ref + "@" + seconds(firstAfter(rec.Parts[recording.Goroutine], e.At)), Answer: "what its goroutines did"})
+		out = append(out, hint.Ask("goroutines", rec.Ref+"@"+seconds(firstAfter(rec.Parts[recording.Goroutine], e.At))).For("what its goroutines did"))
 	}
 	return out
 }

@@ -25,7 +25,8 @@ func Traces(in []*recording.Recording, q query.Query) (report.Report, error) {
 	each := a.traces(table)
 	if n := a.p.NumSamples(); q.Limit > 0 {
 		if first := a.readable(table, q.Limit); first < n {
-			a.head.Notes = append(slices.Clip(a.head.Notes), fmt.Sprintf("the first %d of %d samples", first, n))
+			a.head.Notes = slices.Clip(a.head.Notes)
+			a.head.Notes.Add(fmt.Sprintf("the first %d of %d samples", first, n))
 			each = firstOf(each, first)
 		}
 	}

@@ -96,7 +96,7 @@ func (a *adviser) look(rec *recording.Recording) (body []byte, err error) {
 	}
 	var homeless *advise.NoModuleError
 	if errors.As(err, &homeless) { // the rest of the page is about the profile, and needs none
-		found, err = &report.Advice{Refs: []string{rec.Ref}, Findings: []report.Finding{}, Notes: []string{homeless.Error() + "; " + homeless.Hint()}}, nil
+		found, err = &report.Advice{Refs: []string{rec.Ref}, Findings: []report.Finding{}, Notes: []string{homeless.Error() + "; " + homeless.Hint().String()}}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("looking for findings in %s: %w", rec.Ref, err)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // A recorder takes samples of a process.
@@ -81,7 +83,7 @@ func (r *recorder) open() error {
 	if r.space, err = openSpace(r.dir); errors.Is(err, fs.ErrNotExist) {
 		return ErrGone
 	} else if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w: its memory map cannot be read: %s", ErrPermission, r.asRoot())
+		return hint.Errorf(hint.Text{r.asRoot()}, "%w: its memory map cannot be read: record it as root", ErrPermission)
 	}
 	return err
 }
@@ -334,18 +336,24 @@ func (r *recorder) explain(err error) error {
 	}
 	level, known := paranoid()
 	why := ""
+	next := hint.Text{r.asRoot()}
 	switch {
 	case !r.own():
-		why = "it is another user's: " + r.asRoot()
+		why = "it is another user's: record it as root"
 	case known && level > 2:
-		why = fmt.Sprintf("kernel.perf_event_paranoid is %d, which takes CAP_PERFMON: %s, or allow it for all with: sudo sysctl kernel.perf_event_paranoid=2", level, r.asRoot())
+		why = fmt.Sprintf("kernel.perf_event_paranoid is %d, which takes CAP_PERFMON", level)
+		next = append(next, ", or allow it for all with: sudo sysctl kernel.perf_event_paranoid=2")
 	default:
-		why = "perf_event_open is refused though it is our own process, as containers do: start the container with --cap-add=PERFMON or --security-opt seccomp=unconfined, or record from outside: " + r.asRoot()
+		why = "perf_event_open is refused though it is our own process, as containers do"
+		next = hint.Text{"start the container with --cap-add=PERFMON or --security-opt seccomp=unconfined, or record from outside: ", r.asRoot()}
 	}
-	return fmt.Errorf("%w (%w): %s", ErrPermission, err, why)
+	return hint.Errorf(next, "%w (%w): %s", ErrPermission, err, why)
 }
 
-func (r *recorder) asRoot() string { return fmt.Sprintf("sudo hone record --pid %d", r.pid) }
+// asRoot is what may always record.
+func (r *recorder) asRoot() hint.Command {
+	return hint.Command{Program: "sudo hone", Verb: "record", Options: []hint.Option{{Name: "pid", Value: strconv.Itoa(r.pid)}}}
+}
 
 // own reports whether the process is ours, or we are root.
 func (r *recorder) own() bool {

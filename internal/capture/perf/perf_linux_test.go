@@ -388,7 +388,7 @@ func TestNobody(t *testing.T) {
 		t.Skip("run by TestRefused")
 	}
 	opt := Options{Emit: func(*profile.Profile, time.Duration, time.Duration) error { return nil }}
-	if _, err := Record(t.Context(), os.Getppid(), opt); !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), "another user's: sudo hone record --pid") {
+	if _, err := Record(t.Context(), os.Getppid(), opt); !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), "another user's: record it as root") {
 		t.Errorf("a process of root: %v", err)
 	}
 	done := make(chan struct{})

@@ -1,4 +1,4 @@
-package query
+package cli
 
 import (
 	"errors"
@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/hone-perf/hone/internal/query"
 )
 
-// Flags gives fs a flag for each of the keys that are named, except ref: what to look at needs no flag. The flags set
+// queryFlags gives fs a flag for each of the keys that are named, except ref: what to look at needs no flag. The flags set
 // fields of q as they are met, so filters keep the order of the command line.
-func Flags(fs *pflag.FlagSet, q *Query, names []string) {
-	for i := range Keys {
-		k := &Keys[i]
+func queryFlags(fs *pflag.FlagSet, q *query.Query, names []string) {
+	for i := range query.Keys {
+		k := &query.Keys[i]
 		if !slices.Contains(names, k.Name) || k.Name == "ref" {
 			continue
 		}
@@ -22,24 +24,24 @@ func Flags(fs *pflag.FlagSet, q *Query, names []string) {
 			f.NoOptDefVal = "true"
 		}
 		if k.Name == "sort" {
-			fs.VarPF(&cumFlag{flagValue{k, q}}, cum, "", "short for --sort=cum").NoOptDefVal = "true"
+			fs.VarPF(&cumFlag{flagValue{k, q}}, query.Cum, "", "short for --sort=cum").NoOptDefVal = "true"
 		}
 	}
 }
 
 // A flagValue is a key as a flag.
 type flagValue struct {
-	key *Key
-	q   *Query
+	key *query.Key
+	q   *query.Query
 }
 
-func (f *flagValue) Set(text string) error { return f.key.set(f.q, text) }
+func (f *flagValue) Set(text string) error { return f.key.Set(f.q, text) }
 
 func (f *flagValue) String() string {
-	if f.q == nil || f.key.op != "" {
+	if f.q == nil {
 		return ""
 	}
-	return strings.Join(f.key.get(f.q), ",")
+	return strings.Join(f.key.Values(f.q), ",")
 }
 
 // Type returns what help calls the value.
@@ -59,13 +61,13 @@ func (f *cumFlag) Set(text string) error {
 	case err != nil:
 		return errors.New("want true or false")
 	case on:
-		return f.key.set(f.q, cum)
+		return f.key.Set(f.q, query.Cum)
 	}
-	return f.key.set(f.q, "flat")
+	return f.key.Set(f.q, "flat")
 }
 
 func (f *cumFlag) String() string {
-	if f.q != nil && f.q.Sort == cum {
+	if f.q != nil && f.q.Sort == query.Cum {
 		return "true"
 	}
 	return "false"

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// fronts are the rooms that know how a user says things: as flags, at the prompt, on a page.
+var fronts = []string{"web", "compat", "tour", "cli"}
+
+var (
+	flagSpelled    = regexp.MustCompile(`(^|[\s(;:,])--?[a-z][a-z-]+`)
+	commandSpelled = regexp.MustCompile(`\bhone (advise|bench|benchstat|compare|diff|disasm|fix|flame|gc|goroutines|info|list|load|mem|merge|peek|prove|race|record|shell|tags|time|timeline|top|trace|traces|tree|web|weblist|why-alloc)\b`)
+	otherFlags     = []string{"--cap-add=PERFMON", "--security-opt"} // of programs that hone only names
+)
+
+// TestOnlyFrontsSpell holds that no text below the fronts has a flag or a command line of hone. hint.Option and hint.Command are for that.
+func TestOnlyFrontsSpell(t *testing.T) {
+	found := 0
+	eachText(t, func(name string, pos token.Position, lit string, call *ast.CallExpr) {
+		spelled := commandSpelled.FindString(lit)
+		// An argument of another program is a word of its own, and begins with the dashes.
+		if strings.ContainsAny(lit, " ") {
+			for _, m := range flagSpelled.FindAllString(lit, -1) {
+				m = strings.TrimLeft(m, " (;:,\t\n")
+				if strings.HasPrefix(m, "--") && !slices.ContainsFunc(otherFlags, func(o string) bool { return strings.HasPrefix(o, m) }) {
+					spelled = m
+				}
+			}
+		}
+		if spelled != "" {
+			found++
+			t.Errorf("%s: %q in %q", pos, spelled, lit)
+		}
+	})
+	if found > 0 {
+		t.Log("say it with hint.Option or hint.Command, so that each front words it in its own way")
+	}
+}
+
+// shownTexts are words that answers have. Code that has to know what they mean asks the value that they are made from.
+var shownTexts = regexp.MustCompile(`^(fails on the|time was up|could not be compared|no difference in|what is put back|CPU time|throughput|allocations|live heap|resident memory|not proven|gives more)`)
+
+// TestNothingComparesWithShownTexts holds that no code decides by what it says to people.
+func TestNothingComparesWithShownTexts(t *testing.T) {
+	compares := []string{"Contains", "HasPrefix", "HasSuffix", "Cut", "CutPrefix", "CutSuffix", "ReplaceAll", "Replace", "Index", "EqualFold"}
+	eachGoFile(t, func(name string, fset *token.FileSet, file *ast.File) {
+		text := func(e ast.Expr) string {
+			if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				s, _ := strconv.Unquote(lit.Value)
+				return s
+			}
+			return ""
+		}
+		wrong := func(e ast.Expr) {
+			if s := text(e); shownTexts.MatchString(s) {
+				t.Errorf("%s: compares with %q, which is shown", fset.Position(e.Pos()), s)
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BinaryExpr:
+				if n.Op == token.EQL || n.Op == token.NEQ {
+					wrong(n.X)
+					wrong(n.Y)
+				}
+			case *ast.CaseClause:
+				for _, e := range n.List {
+					wrong(e)
+				}
+			case *ast.CallExpr:
+				if sel, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains(compares, sel.Sel.Name) {
+					for _, e := range n.Args {
+						wrong(e)
+					}
+				}
+			}
+			return true
+		})
+	})
+}
+
+// eachText calls yield with the string literals of the rooms below the fronts, but for tags and imports.
+func eachText(t *testing.T, yield func(name string, pos token.Position, text string, in *ast.CallExpr)) {
+	eachGoFile(t, func(name string, fset *token.FileSet, file *ast.File) {
+		room, _, _ := strings.Cut(strings.TrimPrefix(name, "internal/"), "/")
+		if !strings.HasPrefix(name, "internal/") || slices.Contains(fronts, room) {
+			return
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ImportSpec:
+				return false
+			case *ast.Field: // has tags
+				return n.Tag == nil
+			case *ast.BasicLit:
+				if n.Kind == token.STRING {
+					if s, err := strconv.Unquote(n.Value); err == nil {
+						yield(name, fset.Position(n.Pos()), s, nil)
+					}
+				}
+			}
+			return true
+		})
+	})
+}
+
+// eachGoFile calls yield with the Go files of the program, without tests.
+func eachGoFile(t *testing.T, yield func(name string, fset *token.FileSet, file *ast.File)) {
+	fset := token.NewFileSet()
+	for _, name := range trackedFiles(t) {
+		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") || !strings.HasPrefix(name, "internal/") {
+			continue
+		}
+		file, err := parser.ParseFile(fset, filepath.FromSlash(name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		yield(name, fset, file)
+	}
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/query"
+)
+
+// A flagSpeller spells hints as flags and command lines that can be pasted into a shell.
+type flagSpeller struct{}
+
+func (flagSpeller) Option(o hint.Option) string {
+	dashes := "--"
+	if len(o.Name) == 1 || goFlags[o.Name] {
+		dashes = "-"
+	}
+	if o.Value == "" {
+		return dashes + o.Name
+	}
+	return dashes + o.Name + " " + quotedHint(o.Value)
+}
+
+func (l flagSpeller) Command(c hint.Command) string {
+	program := c.Program
+	if program == "" {
+		program = "hone"
+	}
+	words := []string{program}
+	if c.Verb != "" {
+		words = append(words, c.Verb)
+	}
+	if c.About != "" {
+		words = append(words, quotedHint(c.About))
+	}
+	for _, o := range c.Options {
+		words = append(words, l.Option(o))
+	}
+	for _, a := range c.Args {
+		words = append(words, quotedHint(a))
+	}
+	if len(c.Behind) > 0 {
+		words = append(words, "--")
+		for _, a := range c.Behind {
+			words = append(words, quotedHint(a))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// quotedHint is quoted, but for what stands for more.
+func quotedHint(s string) string {
+	if s == "…" {
+		return s
+	}
+	return quoted(s)
+}
+
+// goFlags are those of the go command, which are written with one dash.
+var goFlags = map[string]bool{"bench": true, "benchtime": true, "count": true, "tags": true, "run": true}
+
+// A promptSpeller spells hints as words at the prompt.
+type promptSpeller struct{}
+
+func (promptSpeller) Option(o hint.Option) string {
+	k := query.Find(o.Name)
+	switch {
+	case k == nil:
+		return flagSpeller{}.Option(o) // the prompt has no such setting
+	case o.Value != "":
+		return o.Name + "=" + o.Value
+	case k.Switch():
+		return o.Name
+	}
+	return o.Name + "=" + k.Value
+}
+
+// Command is for another terminal: what is asked at the prompt is about what it was opened with.
+func (promptSpeller) Command(c hint.Command) string { return flagSpeller{}.Command(c) }
