@@ -91,7 +91,7 @@ func TestRun(t *testing.T) {
 			}
 		}
 	}
-	if r := rows["Fails"]; r.Error != "fails on the new side: work_test.go:68: this is 2000" {
+	if r := rows["Fails"]; r.Fails != newSide || r.Error != "work_test.go:68: this is 2000" {
 		t.Errorf("Fails: %q", r.Error)
 	}
 	if r := rows["Gone"]; r.Only != "old" {

@@ -594,7 +594,7 @@ func (r *run) wholeOf(ctx context.Context, race prove.Race) error {
 		r.note("all fixes together could not be compared with the code as it was: %v", err)
 		return nil
 	}
-	if c, ok := s.Report.(*report.Compare); ok {
+	if c := s.Report; c != nil {
 		r.out.Whole = c.Rows
 	}
 	return nil

@@ -31,7 +31,7 @@ const leastForMore = 0.05
 
 // rows returns what was measured.
 func (y *trial) rows() []report.CompareRow {
-	if c, ok := y.proof.Speed.(*report.Compare); ok && c != nil {
+	if c := y.proof.Speed; c != nil {
 		return c.Rows
 	}
 	return nil
@@ -46,7 +46,7 @@ func (y *trial) gains() {
 	rows := y.rows()
 	if len(rows) == 0 {
 		why := "no benchmark reaches it, and none could be generated"
-		if c, ok := y.proof.Speed.(*report.Compare); ok && len(c.Identical) > 0 {
+		if c := y.proof.Speed; c != nil && len(c.Identical) > 0 {
 			y.refuse(true, "no gain: the program is the same with it, byte for byte; the compiler does that already")
 			return
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/patch"
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/verdict"
 )
 
 // A trial is a patch on its way.
@@ -227,8 +228,8 @@ func (r *run) faster(ctx context.Context, race prove.Race) (prove.Speed, error) 
 	if s.Noise != nil && race.Noise == nil {
 		r.noise = noise{of, time.Now(), s.Noise}
 	}
-	c, ok := s.Report.(*report.Compare)
-	if !ok || c == nil {
+	c := s.Report
+	if c == nil {
 		return s, nil
 	}
 	// Of a dozen benchmarks one may well seem a little slower by chance. Those that do are asked once more.
@@ -238,9 +239,9 @@ func (r *run) faster(ctx context.Context, race prove.Race) (prove.Speed, error) 
 		if err != nil {
 			return s, err
 		}
-		if now, ok := second.Report.(*report.Compare); ok && now != nil {
+		if now := second.Report; now != nil {
 			c.Rows = askedAgain(c.Rows, now.Rows)
-			s.Pace, s.Notes = prove.PaceOf(c)
+			s.Pace, s.Notes = verdict.Pace(c)
 		}
 	}
 	return s, nil

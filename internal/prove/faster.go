@@ -3,15 +3,13 @@ package prove
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/duel"
 	"github.com/hone-perf/hone/internal/profile"
-	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
-	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/verdict"
 	"github.com/hone-perf/hone/internal/view"
 )
 
@@ -37,11 +35,10 @@ func Faster(ctx context.Context, race Race) (Speed, error) {
 
 // SpeedOf says what two versions that ran against each other tell about how fast they are.
 func SpeedOf(d *recording.Duel) (Speed, error) {
-	r, err := view.Compare([]*recording.Recording{{Ref: "compare", Duel: d}}, query.Query{View: "compare"})
+	c, err := view.Duel(d)
 	if err != nil {
 		return Speed{}, err
 	}
-	c := r.(*report.Compare)
 	c.Notes = c.Notes.Renamed("budget", "for")
 	s := Speed{Report: c}
 	if d.SpreadOf > 0 {
@@ -50,7 +47,7 @@ func SpeedOf(d *recording.Duel) (Speed, error) {
 	for _, f := range c.FailedByChange() {
 		s.Failed = append(s.Failed, f.Name+" "+f.Why)
 	}
-	s.Pace, s.Notes = PaceOf(c)
+	s.Pace, s.Notes = verdict.Pace(c)
 	return s, nil
 }
 
@@ -72,54 +69,4 @@ func renamed(p *profile.Profile, paths map[string]string) *profile.Profile {
 		}
 	}
 	return &q
-}
-
-// PaceOf sums up a comparison: what takes longer anywhere is slower, whatever is won elsewhere; more memory is too much
-// where no time is won for it.
-func PaceOf(c *report.Compare) (report.Pace, []string) {
-	type key struct{ pkg, name string }
-	faster, slower, heavier := map[key]bool{}, map[key]bool{}, map[key]bool{}
-	for _, r := range c.Rows {
-		k := key{r.Pkg, r.Name}
-		time := r.What.IsTime()
-		switch {
-		case time && r.Verdict == report.Better:
-			faster[k] = true
-		case time && r.Verdict == report.Worse:
-			slower[k] = true
-		case r.Verdict == report.Worse:
-			heavier[k] = true
-		}
-	}
-	var notes []string
-	unpaid := 0
-	for k := range heavier {
-		if !faster[k] {
-			unpaid++
-		}
-	}
-	if paid := len(heavier) - unpaid; paid > 0 {
-		notes = append(notes, fmt.Sprintf("%s for less time with more memory or allocations", benchmarksPay(paid)))
-	}
-	switch {
-	case len(slower) > 0:
-		if len(faster) > 0 {
-			notes = append(notes, fmt.Sprintf("slower in %s, faster in %d", counted(len(slower), "benchmark"), len(faster)))
-		}
-		return report.PaceSlower, notes
-	case unpaid > 0:
-		return report.PaceHeavier, notes
-	case len(faster) > 0:
-		return report.PaceFaster, notes
-	case c.TimeDecided() || len(c.Identical) > 0 && len(c.Rows) == 0:
-		return report.PaceSame, notes
-	}
-	return report.PaceUnknown, notes
-}
-
-func benchmarksPay(n int) string {
-	if n == 1 {
-		return "1 benchmark pays"
-	}
-	return fmt.Sprintf("%d benchmarks pay", n)
 }

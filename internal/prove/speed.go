@@ -39,9 +39,9 @@ type Race struct {
 // A Speed is the answer of Options.Faster.
 type Speed struct {
 	Pace   report.Pace
-	Report report.Report // nil when there was nothing to compare
-	Noise  *duel.Noise   // what identical programs differ by; nil when that was not found out
-	Failed []string      // benchmarks that fail on the new side
+	Report *report.Compare // nil when there was nothing to compare
+	Noise  *duel.Noise     // what identical programs differ by; nil when that was not found out
+	Failed []string        // benchmarks that fail on the new side
 	Notes  []string
 }
 

@@ -57,7 +57,7 @@ type Proof struct {
 
 	// When it was asked how fast both are:
 	Pace      Pace            `json:"pace,omitempty"`
-	Speed     Report          `json:"speed,omitempty"`     // nil when there was nothing to run
+	Speed     *Compare        `json:"speed,omitempty"`     // nil when there was nothing to run
 	Generated []GeneratedCode `json:"generated,omitempty"` // the benchmarks in Speed, when no benchmark there is reaches what changed
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/stat"
+	"github.com/hone-perf/hone/internal/verdict"
 )
 
 // benchHistory says what benchmarks measured in several runs, in the order in which they are given, and judges what changed
@@ -40,8 +41,8 @@ func benchHistory(in []*recording.Recording, q query.Query) (report.Report, erro
 			if !ok {
 				k = len(out.Rows)
 				at[w] = k
-				d := dimensionOf(s.Unit)
-				out.Rows = append(out.Rows, report.BenchHistoryRow{Pkg: w.pkg, Name: w.name, What: d.what, Unit: d.unit})
+				d := verdict.UnitOf(s.Unit)
+				out.Rows = append(out.Rows, report.BenchHistoryRow{Pkg: w.pkg, Name: w.name, What: d.What, Unit: d.Name})
 				all = append(all, make([][]float64, len(in)))
 			}
 			m := measureOf(s, rec.Bench.Units)
@@ -87,16 +88,16 @@ func judgeLast(rows []report.BenchHistoryRow, all [][][]float64, units []bench.U
 		if after != len(units)-1 {
 			continue // the last run does not have it
 		}
-		d := dimensionOf(rows[k].Unit)
+		d := verdict.UnitOf(rows[k].Unit)
 		if b := units[after].GetBetter(rows[k].Unit); b != 0 {
-			d.better = b
+			d.Better = b
 		}
 		olds, news := all[k][before], all[k][after]
-		r := rowOf(d, stat.Median(olds), stat.Median(news), stat.DefaultWithin, unpaired(olds, news, stat.DefaultWithin))
+		r := verdict.Unpaired(d, olds, news, stat.DefaultWithin)
 		r.Pkg, r.Name = rows[k].Pkg, rows[k].Name
 		judged, of = append(judged, r), append(of, k)
 	}
-	discoveries(judged)
+	verdict.Discoveries(judged)
 	for i, k := range of {
 		rows[k].Last = &judged[i]
 	}

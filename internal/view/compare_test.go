@@ -39,7 +39,7 @@ func TestCompare(t *testing.T) {
 		Alpha: 0.01, Within: 0.01, Spread: 0.01, SpreadOf: 12,
 		Benchmarks: []recording.DuelBenchmark{
 			dueled("Slower", 1.1, 81), dueled("Faster", 0.5, 18), dueled("SameAsEver", 1, 81), parallel,
-			{Pkg: "p", Name: "Broken", Error: "fails on the new side: oh"},
+			{Pkg: "p", Name: "Broken", Fails: "new", Error: "oh"},
 			{Pkg: "p", Name: "Gone", Only: "old"}, {Pkg: "q", Name: "*", Only: "new"},
 		},
 		Same: []string{"r"},
@@ -120,7 +120,7 @@ func TestCompareMany(t *testing.T) {
 			continue
 		}
 		changed := r.Verdict == report.Worse || r.Verdict == report.Better
-		if changed && *r.P > falseShare/60*5 {
+		if changed && *r.P > 0.05/60*5 {
 			t.Errorf("%s is %s with p = %v among 60", r.Name, r.Words, *r.P)
 		}
 		if !changed && r.Verdict != report.Undecided && r.Verdict != report.Same {

@@ -1,16 +1,16 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
+	"strings"
 
 	"github.com/hone-perf/hone/internal/bench"
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/stat"
+	"github.com/hone-perf/hone/internal/verdict"
 )
 
 // compareFiles compares what was measured one after the other, as far as that goes.
@@ -64,11 +64,11 @@ func compareFiles(old, new *recording.Recording) *report.Compare {
 			continue
 		}
 		both[w] = true
-		d := dimensionOf(s.Unit)
+		d := verdict.UnitOf(s.Unit)
 		if b := new.Bench.Units.GetBetter(s.Unit); b != 0 {
-			d.better = b
+			d.Better = b
 		}
-		r := rowOf(d, stat.Median(s.Values), stat.Median(after), out.Within, unpaired(s.Values, after, out.Within))
+		r := verdict.Unpaired(d, s.Values, after, out.Within)
 		r.Pkg, r.Name = w.pkg, full(w)
 		out.Rows = append(out.Rows, r)
 	}
@@ -77,9 +77,7 @@ func compareFiles(old, new *recording.Recording) *report.Compare {
 			missing(w, new.Ref)
 		}
 	}
-	slices.SortStableFunc(out.Rows, func(a, b report.CompareRow) int { return cmp.Compare(a.What.Rank(), b.What.Rank()) })
-	discoveries(out.Rows)
-	out.Means = means(out.Rows)
+	verdict.Close(out)
 	for _, f := range []*recording.Recording{old, new} {
 		for _, n := range f.Bench.Notes {
 			out.Notes.Add(n.In(f.Ref))
@@ -94,31 +92,12 @@ func compareFiles(old, new *recording.Recording) *report.Compare {
 	return out
 }
 
-// unpaired compares what can be compared by ratios.
-func unpaired(olds, news []float64, within float64) stat.Comparison {
-	if c, exact := stat.Exactly(olds, news); exact {
-		return c
-	}
-	all := slices.Concat(olds, news)
-	if slices.ContainsFunc(all, func(x float64) bool { return !(x > 0) || math.IsInf(x, 0) }) {
-		c := stat.Comparison{Ratio: math.NaN(), Hi: math.Inf(1), P: 1, N: min(len(olds), len(news)), Verdict: stat.Undecided}
-		if !slices.ContainsFunc(all, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) {
-			c = stat.Apart(olds, news)
-		}
-		if !c.Verdict.Changed() {
-			c.Warnings = append(c.Warnings, "values that are not above zero have no ratio")
-		}
-		return c
-	}
-	return stat.Unpaired(olds, news, within)
-}
-
 // unlike says in what two files differ that should be the same.
 func unlike(old, new *bench.File) (notes []string) {
 	for _, key := range []string{"goos", "goarch", "cpu", "toolchain"} {
 		a, b := valuesOf(old, key), valuesOf(new, key)
 		if len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) {
-			notes = append(notes, fmt.Sprintf("%s is %s in the old one and %s in the new one", key, list(a), list(b)))
+			notes = append(notes, fmt.Sprintf("%s is %s in the old one and %s in the new one", key, strings.Join(a, ", "), strings.Join(b, ", ")))
 		}
 	}
 	return notes

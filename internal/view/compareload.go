@@ -12,6 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/stat"
+	"github.com/hone-perf/hone/internal/verdict"
 )
 
 // LoadMeasures returns what a load run measured of the server, by unit as benchmarks print it.
@@ -64,13 +65,11 @@ func compareLoads(old, new *recording.Recording) *report.Compare {
 			out.Missing = append(out.Missing, report.CompareAbsent{Name: name, Why: unit + " is in " + side + " only"})
 			continue
 		}
-		r := rowOf(dimensionOf(unit), stat.Median(a), stat.Median(b), out.Within, unpaired(a, b, out.Within))
+		r := verdict.Unpaired(verdict.UnitOf(unit), a, b, out.Within)
 		r.Name = name
 		out.Rows = append(out.Rows, r)
 	}
-	slices.SortStableFunc(out.Rows, func(a, b report.CompareRow) int { return cmp.Compare(a.What.Rank(), b.What.Rank()) })
-	discoveries(out.Rows)
-	out.Means = means(out.Rows)
+	verdict.Close(out)
 	out.Why = loadWhy(name, loadServer(old), loadServer(new))
 	out.Notes.Add("each side is one run, and its seconds are compared: what one start of a server, or the machine at that time, makes different counts as a change; ",
 		hint.Ask("compare", "OLD..NEW").With("load", ""), " runs both in turns")

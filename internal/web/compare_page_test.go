@@ -39,7 +39,7 @@ func duel(t *testing.T) (of *recording.Recording, why []*recording.Recording) {
 		d.Benchmarks = append(d.Benchmarks, b)
 		size *= 31
 	}
-	d.Benchmarks = append(d.Benchmarks, recording.DuelBenchmark{Pkg: "example.com/p", Name: "Broken", Error: "fails on the new side: oh"})
+	d.Benchmarks = append(d.Benchmarks, recording.DuelBenchmark{Pkg: "example.com/p", Name: "Broken", Fails: "new", Error: "oh"})
 	parse := func(text []byte) *profile.Profile {
 		p, err := profile.Parse(bytes.NewReader(text))
 		if err != nil {

@@ -1,0 +1,140 @@
+// Package verdict judges what was measured, once for all who have to know: hone compare, prove, fix and their gates.
+//
+// Judge takes what a duel measured. Unpaired judges what was measured one after the other; Close then puts rows in order and takes back what
+// chance explains among so many. Pace sums it up.
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/stat"
+)
+
+// falseShare is how many of the changes that are called among many rows may be none.
+const falseShare = 0.05
+
+// Judge says what changed between two versions that were run against each other, but not why.
+func Judge(d *recording.Duel) *report.Compare {
+	out := &report.Compare{
+		Old: sideOf(d.Old), New: sideOf(d.New), Paired: true,
+		Alpha: d.Alpha, Within: cmp.Or(d.Within, stat.DefaultWithin), BuiltOnce: d.BuiltOnce,
+		Noise: math.Expm1(d.Spread), NoisePairs: d.SpreadOf,
+		Rows: []report.CompareRow{}, Identical: d.Same, Notes: hint.Said(d.Notes...),
+	}
+	plan := stat.Plan{Alpha: d.Alpha, Within: out.Within}
+	var alternate, late []string
+	for i := range d.Benchmarks {
+		b := &d.Benchmarks[i]
+		switch {
+		case b.Error != "":
+			out.Failed = append(out.Failed, report.Fails(b.Pkg, b.Name, b.Fails, b.Error))
+			continue
+		case b.Only != "":
+			out.Missing = append(out.Missing, report.OnlyOn(b.Pkg, b.Name, b.Only))
+			continue
+		case len(b.Pairs) == 0:
+			out.Failed = append(out.Failed, report.CompareAbsent{Pkg: b.Pkg, Name: b.Name, Why: "was not measured"})
+			continue
+		}
+		if b.How == recording.Alternate {
+			alternate = append(alternate, b.Name)
+		}
+		for _, unit := range unitsOf(b) {
+			dim := UnitOf(unit)
+			dim.Better = cmp.Or(d.Better[unit], dim.Better)
+			out.Rows = append(out.Rows, duelRow(b, unit, dim, plan))
+		}
+		if len(b.Counts) > 0 {
+			out.Rows = append(out.Rows, countRow(b, plan.Within))
+		}
+		if len(b.Live) > 0 {
+			out.Rows = append(out.Rows, liveRow(b))
+		}
+	}
+	Close(out)
+	for _, b := range d.Benchmarks {
+		open := func(r report.CompareRow) bool {
+			return r.Pkg == b.Pkg && r.Name == b.Name && r.Verdict == report.Undecided
+		}
+		if b.Stop == "time" && slices.ContainsFunc(out.Rows, open) {
+			late = append(late, b.Name)
+		}
+	}
+	if len(alternate) > 0 {
+		out.Notes.Add("took turns instead of sharing a processor, since they use several, wait, or are far apart: " + list(alternate))
+	}
+	if len(late) > 0 {
+		out.Notes.Add("time was up before all was decided; ", hint.Option{Name: "budget"}, " gives more: "+list(late))
+	}
+	return out
+}
+
+func sideOf(s recording.DuelSide) report.CompareSide {
+	return report.CompareSide{Name: s.Name, Rev: s.Rev, Dirty: s.Dirty, Go: s.Go, Env: s.Env, Flags: s.Flags}
+}
+
+// list names the first few.
+func list(names []string) string {
+	const most = 6
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Close puts rows in order, takes back what chance explains among so many, and adds means.
+func Close(c *report.Compare) {
+	slices.SortStableFunc(c.Rows, func(a, b report.CompareRow) int { return cmp.Compare(a.What.Rank(), b.What.Rank()) })
+	Discoveries(c.Rows)
+	c.Means = means(c.Rows)
+}
+
+// Discoveries takes back what does not stand among so many rows.
+func Discoveries(rows []report.CompareRow) {
+	byWhat := map[report.Dimension][]int{}
+	for i, r := range rows {
+		if r.P != nil {
+			byWhat[r.What] = append(byWhat[r.What], i)
+		}
+	}
+	for _, is := range byWhat {
+		ps := make([]float64, len(is))
+		for k, i := range is {
+			ps[k] = *rows[i].P
+		}
+		for k, stands := range stat.Discoveries(ps, falseShare) {
+			r := &rows[is[k]]
+			if r.Verdict == report.Same || r.Verdict == report.Undecided || stands {
+				continue
+			}
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s with p = %.2g by itself, but among %d benchmarks that may be chance", r.Words, *r.P, len(is)))
+			r.Verdict, r.Words = report.Undecided, report.Undecided
+		}
+	}
+}
+
+// means returns the geometric means over rows that have values on both sides.
+func means(rows []report.CompareRow) []report.CompareMean {
+	byWhat := map[report.Dimension][]float64{}
+	var order []report.Dimension
+	for _, r := range rows {
+		if r.Ratio > 0 && !math.IsInf(r.Ratio, 1) {
+			if byWhat[r.What] == nil {
+				order = append(order, r.What)
+			}
+			byWhat[r.What] = append(byWhat[r.What], r.Ratio)
+		}
+	}
+	var out []report.CompareMean
+	for _, what := range order {
+		out = append(out, report.CompareMean{What: what, Change: stat.GeoMean(byWhat[what]) - 1, Of: len(byWhat[what])})
+	}
+	return out
+}
