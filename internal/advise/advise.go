@@ -72,7 +72,7 @@ func Run(ctx context.Context, in []*recording.Recording, opt Options) (*report.A
 	if c.total == (cost{}) {
 		return nil, errors.Join(append([]error{ErrNothing}, asErrors(damaged)...)...)
 	}
-	t.notes = append(t.notes, damaged...)
+	t.notes.Texts = append(t.notes.Texts, hint.Said(damaged...)...)
 	fns, err := t.functions(c)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func Run(ctx context.Context, in []*recording.Recording, opt Options) (*report.A
 			t.notes.add("%.0f%% of %s is in tests and benchmarks themselves, which are not looked at", share*100, metricInfo[m].short)
 		}
 	}
-	out.Notes = append(append(out.Notes, c.notes...), t.notes...)
+	out.Notes = append(append(out.Notes, hint.Said(c.notes...)...), t.notes.Texts...)
 	return out, nil
 }
 

@@ -128,6 +128,9 @@ func told(found []report.Finding) string {
 	var b strings.Builder
 	for _, f := range found {
 		fmt.Fprintf(&b, "%d: %s\n\t%s\n\tadvice: %s\n\trisk: %s\n", f.Where.Line, f.Title, f.Claim, f.Advice, f.Risk)
+		for _, c := range f.Ask {
+			fmt.Fprintf(&b, "\task: %v says %s\n", c, c.Answer)
+		}
 		if f.NoFix != "" {
 			fmt.Fprintf(&b, "\tno patch: %s\n", f.NoFix)
 		}
@@ -329,11 +332,11 @@ func TestSayMissing(t *testing.T) {
 		want      string
 	}{
 		{nil, ""},
-		{[]string{"a.F"}, "nothing is said of a.F and what else is in its file: not 1; --source DIR says where the sources are"},
-		{[]string{"a.F", "b.G"}, "nothing is said of the files of a.F, b.G; about the first: not 1; --source DIR says where the sources are"},
+		{[]string{"a.F"}, "nothing is said of a.F and what else is in its file: not 1; source=DIR says where the sources are"},
+		{[]string{"a.F", "b.G"}, "nothing is said of the files of a.F, b.G; about the first: not 1; source=DIR says where the sources are"},
 		{
 			[]string{"a.F", "b.G", "c.H", "d.I", "e.J"},
-			"nothing is said of the files of a.F, b.G, c.H and 2 more; about the first: not 1; --source DIR says where the sources are",
+			"nothing is said of the files of a.F, b.G, c.H and 2 more; about the first: not 1; source=DIR says where the sources are",
 		},
 	} {
 		var tr tree
@@ -341,7 +344,7 @@ func TestSayMissing(t *testing.T) {
 			tr.missing = append(tr.missing, missing{fn, fmt.Errorf("not %d", i+1)})
 		}
 		tr.sayMissing()
-		if got := strings.Join(tr.notes, "\n"); got != tt.want {
+		if got := tr.notes.String(); got != tt.want {
 			t.Errorf("of %q it says\n%s\nwant\n%s", tt.functions, got, tt.want)
 		}
 	}

@@ -46,7 +46,7 @@ var leaves = []leaf{
 	{"convT", "value put on the heap for an interface", "what an interface holds is on the heap, unless it is a pointer or a small number",
 		"give it a pointer to something that is there anyhow, or take the type itself"},
 	{"newobject", "object on the heap for every call", "each time, a new object is allocated, which is garbage soon after",
-		"return a value or let the caller say where it is to be; keep one and use it again; or find out why it leaves the function, which hone why-alloc says"},
+		"return a value or let the caller say where it is to be; keep one and use it again; or find out why it leaves the function"},
 }
 
 // hotLines shows lines that cost something, and of which no other rule has spoken.
@@ -145,7 +145,7 @@ var hotAllocation = &Rule{
 			if p.poolNew(n) != nil && p.getters(l) != nil {
 				return // who calls Get is told
 			}
-			what := leaf{title: "memory allocated for every call", claim: "the line allocates each time it runs", advice: "find out what leaves the function, which hone why-alloc says, and whether it has to"}
+			what := leaf{title: "memory allocated for every call", claim: "the line allocates each time it runs", advice: "find out what leaves the function, and whether it has to"}
 			if f != nil {
 				what = *f
 			}
@@ -168,7 +168,7 @@ var hotAllocation = &Rule{
 			if c[objectsMade] > 0 {
 				claim = fmt.Sprintf("%s: %.0f%% of all objects come from here, of %d bytes each", claim, 100*p.costs.part(&c, objectsMade), c[bytesMade]/c[objectsMade])
 			}
-			p.report(n, c, finding{title: what.title, claim: claim, advice: what.advice, risk: risk})
+			p.report(n, c, finding{title: what.title, claim: claim, advice: what.advice, risk: risk, onHeap: what.prefix == "" || what.prefix == "newobject"})
 		})
 	},
 }

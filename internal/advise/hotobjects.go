@@ -55,11 +55,11 @@ func (p *Pass) makesMost(n ast.Node, at int, l *Line) {
 	c := l.sum(func(c *chain) bool { return !slices.ContainsFunc(c.below, p.mine) && (!c.onCPU || allocating(c)) })
 	c = cost{cpu: c[cpu], objectsMade: l.made[0], bytesMade: l.made[1]}
 	f := finding{
-		title: "most objects are made on one line",
-		claim: fmt.Sprintf("%.0f%% of all objects come from here", 100*p.costs.part(&c, objectsMade)),
-		advice: fmt.Sprintf("hone why-alloc %s:%d says which values go to the heap here, and why; a value that stays in the function, is used again, or is part of a larger one needs no object of its own",
-			p.file.name, at),
-		risk: "what is used again is seen by all who have it",
+		title:  "most objects are made on one line",
+		claim:  fmt.Sprintf("%.0f%% of all objects come from here", 100*p.costs.part(&c, objectsMade)),
+		advice: "a value that stays in the function, is used again, or is part of a larger one needs no object of its own",
+		onHeap: true,
+		risk:   "what is used again is seen by all who have it",
 	}
 	if c[bytesMade] > 0 {
 		f.claim += fmt.Sprintf(", of %d bytes each on average", c[bytesMade]/c[objectsMade])

@@ -77,7 +77,7 @@ func TestMostObjectsAreNeverSilent(t *testing.T) {
 		"a conversion": {
 			src: "package main\n\nvar sink []string\n\nfunc keep(b []byte) {\n\tsink = append(sink[:0],\n\t\tstring(b))\n}\n\nfunc main() {\n\tfor {\n\t\tkeep([]byte(\"x\"))\n\t}\n}\n",
 			at:  "string(b)", fn: "main.keep", above: []any{"main.main", 12},
-			rule: "hot-objects", says: []string{"90% of all objects come from here, of 32 bytes each on average: string(b)", "hone why-alloc main.go:7", "string(b) copies what it converts"}, saysNot: []string{"to an interface", "append may keep it"},
+			rule: "hot-objects", says: []string{"90% of all objects come from here, of 32 bytes each on average: string(b)", "why-alloc main.go:7", "string(b) copies what it converts"}, saysNot: []string{"to an interface", "append may keep it"},
 		},
 		"a line in the middle of a literal": {
 			src: "package main\n\ntype pair struct{ a, b *int }\n\nfunc two(x, y int) pair {\n\treturn pair{\n\t\ta: new(int),\n\t\tb: new(int),\n\t}\n}\n\nfunc main() {\n\tfor {\n\t\t_ = two(1, 2)\n\t}\n}\n",
@@ -143,6 +143,9 @@ func TestMostObjectsAreNeverSilent(t *testing.T) {
 			}
 			f := found[i]
 			text := f.Claim + "\n" + f.Advice + "\n" + f.Escape
+			for _, c := range f.Ask {
+				text += "\n" + c.String()
+			}
 			if f.Rule != tt.rule || f.NoFix == "" && len(f.Fixes) == 0 {
 				t.Errorf("rule %s, no patch: %q; want rule %s\n%s", f.Rule, f.NoFix, tt.rule, text)
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source/gosrc"
 )
@@ -74,17 +75,13 @@ func (t *tree) sayMissing() {
 		}
 		what = fmt.Sprintf("the files of %s%s; about the first", strings.Join(names, ", "), more)
 	}
-	t.notes.add("nothing is said of %s: %v; --source DIR says where the sources are", what, t.missing[0].err)
+	t.notes.AddNew(hint.Text{"nothing is said of ", what, ": ", t.missing[0].err, "; ", hint.Option{Name: "source", Value: "DIR"}, " says where the sources are"})
 }
 
 // notes are said once.
-type notes []string
+type notes struct{ hint.Texts }
 
-func (n *notes) add(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(*n, text) {
-		*n = append(*n, text)
-	}
-}
+func (n *notes) add(format string, args ...any) { n.AddNew(hint.Text{fmt.Sprintf(format, args...)}) }
 
 // openTree finds the module that dir is in.
 func openTree(ctx context.Context, dir string, flags []string, in []*recording.Recording) (*tree, error) {
@@ -272,7 +269,7 @@ func (t *tree) load(paths []string) ([]*unit, error) {
 	for _, p := range found {
 		switch err := gotypes.Problem(p); {
 		case errors.As(err, &newer):
-			wrong.add("%s; %s", t.short(newer.Error()), newer.Hint())
+			wrong.AddNew(hint.Text{t.short(newer.Error()), "; ", newer.Hint()})
 			continue
 		case err != nil:
 			wrong.add("%s does not build, so nothing is said of it: %s", p.PkgPath, t.short(err.Error()))
@@ -288,8 +285,8 @@ func (t *tree) load(paths []string) ([]*unit, error) {
 	if len(t.units) == 0 && t.mod == nil {
 		return nil, &NoModuleError{t.dir, dirs[0]}
 	}
-	for _, w := range wrong {
-		t.notes.add("%s", w)
+	for _, w := range wrong.Texts {
+		t.notes.AddNew(w)
 	}
 	return t.units, nil
 }

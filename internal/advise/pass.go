@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/tools/go/types/typeutil"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -508,6 +509,7 @@ type finding struct {
 	live                       bool   // what is saved is held, not made
 	vague                      bool   // see Rule.Vague
 	last                       bool   // see Rule.Last
+	onHeap                     bool   // it is asked what is on the heap, and why
 }
 
 // report reports that something at a node costs something.
@@ -538,6 +540,9 @@ func (p *Pass) report(n ast.Node, c cost, f finding) {
 	}
 	out.Evidence = p.evidence(c, f.callee)
 	out.Proof = proofOf(out)
+	if f.onHeap {
+		out.Ask = append(out.Ask, hint.Ask("why-alloc", out.Where.String()).For("which values go to the heap here, and why"))
+	}
 	foreign := p.unit.Module != nil && !p.unit.Module.Main // who is asked for advice can change little there
 	f.vague, f.last = p.Rule.Vague || f.vague || foreign, p.Rule.Last
 	p.found(out, c, f)
@@ -587,12 +592,14 @@ func (p *Pass) evidence(c cost, callee string) (out []report.Evidence) {
 }
 
 // proofOf says how a fix is to be proven.
-func proofOf(f *report.Finding) string {
-	if len(f.Fixes) == 0 {
-		return "none yet: there is no patch to try"
+func proofOf(f *report.Finding) hint.Text {
+	const compiles = "the patched package compiles; "
+	switch prove := hint.Ask("prove"); {
+	case len(f.Fixes) == 0:
+		return hint.Text{"none yet: there is no patch to try"}
+	case f.Live:
+		return hint.Text{compiles, prove, " says whether it does the same, and ", hint.Ask("compare").With("live", ""), " how much of the heap it has in use"}
+	default:
+		return hint.Text{compiles, prove.With("faster", ""), " says whether it does the same, and whether it is faster"}
 	}
-	if f.Live {
-		return "the patched package compiles; hone prove says whether it does the same, and hone compare --live how much of the heap it has in use"
-	}
-	return "the patched package compiles; hone prove --faster says whether it does the same, and whether it is faster"
 }

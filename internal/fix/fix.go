@@ -252,7 +252,7 @@ func (r *run) all(ctx context.Context) error {
 			return err
 		}
 		for _, n := range advice.Notes {
-			r.note("%s", n)
+			r.out.Notes.AddNew(n)
 		}
 		if r.opt.Pick > len(advice.Findings) {
 			return fmt.Errorf("%w: number %d of %d", ErrNoFinding, r.opt.Pick, len(advice.Findings))
@@ -318,7 +318,7 @@ func (r *run) advice(ctx context.Context) (*report.Advice, error) {
 		return nil, err
 	}
 	for i, n := range a.Notes {
-		a.Notes[i] = r.asUser(n)
+		a.Notes[i] = n.Map(r.asUser)
 	}
 	return a, nil
 }

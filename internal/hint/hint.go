@@ -170,6 +170,20 @@ func Said(remarks ...string) Texts {
 	return t
 }
 
+// Map returns t with its words, but not what it names, as f changes them.
+func (t Text) Map(f func(string) string) Text {
+	out := slices.Clone(t)
+	for i, item := range out {
+		switch item := item.(type) {
+		case string:
+			out[i] = f(item)
+		case error:
+			out[i] = f(item.Error())
+		}
+	}
+	return out
+}
+
 // Renamed returns t for those who call an option by another name.
 func (t Texts) Renamed(from, to string) Texts {
 	out := make(Texts, len(t))

@@ -118,7 +118,7 @@ func SARIF(w io.Writer, r report.Report, _ Options) error {
 	}
 	call := sarifInvocation{Successful: true}
 	for _, n := range a.Notes {
-		call.Notes = append(call.Notes, sarifNotification{"note", sarifText{n}})
+		call.Notes = append(call.Notes, sarifNotification{"note", sarifText{n.String()}})
 	}
 	run.Invocations = []sarifInvocation{call}
 	for i := range a.Findings {

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/render/sariftest"
 	"github.com/hone-perf/hone/internal/report"
 )
 
 func adviceReport() *report.Advice {
 	return &report.Advice{
-		Refs: []string{"cpu.pprof"}, Root: "/src/a b", Functions: 3, Least: 0.01, Notes: []string{"lines may be off"},
+		Refs: []string{"cpu.pprof"}, Root: "/src/a b", Functions: 3, Least: 0.01, Notes: hint.Said("lines may be off"),
 		Findings: []report.Finding{
 			{
 				Number: 1, Rule: "regexp-per-call", Title: "regexp compiled for every call", Claim: "it is compiled",
@@ -20,7 +21,7 @@ func adviceReport() *report.Advice {
 				Also:     []report.Spot{{File: "shop/shöp.go", Line: 12, Text: "x"}},
 				Savings:  []report.Saving{{Metric: "cpu", Short: "CPU", Unit: "nanoseconds", Value: 60, Total: 100, Share: 0.6}},
 				Evidence: []report.Evidence{{Says: "what each line costs"}},
-				Advice:   "compile it once", Risk: "none", Proof: "none yet",
+				Advice:   "compile it once", Risk: "none", Proof: hint.Text{"none yet"},
 				Fixes: []report.Fix{{Title: "compile it once", Grade: report.Mechanical, Patch: "--- a\n+++ b\n",
 					Edits: []report.Edit{{File: "shop/shöp.go", Start: 10, End: 20, New: "new\n", StartLine: 9, EndLine: 10}}}},
 			},

@@ -14,13 +14,13 @@ import (
 
 // Advice is what could be made faster, ranked by what that would save.
 type Advice struct {
-	Refs      []string  `json:"refs"`
-	Findings  []Finding `json:"findings"`
-	Functions int       `json:"functions"`       // that cost something and were looked at
-	Small     int       `json:"small,omitempty"` // findings that are left out because they save less than Least
-	Least     float64   `json:"least"`           // share
-	Notes     []string  `json:"notes,omitempty"`
-	Root      string    `json:"root,omitempty"` // folder that files are relative to
+	Refs      []string   `json:"refs"`
+	Findings  []Finding  `json:"findings"`
+	Functions int        `json:"functions"`       // that cost something and were looked at
+	Small     int        `json:"small,omitempty"` // findings that are left out because they save less than Least
+	Least     float64    `json:"least"`           // share
+	Notes     hint.Texts `json:"notes,omitempty"`
+	Root      string     `json:"root,omitempty"` // folder that files are relative to
 
 	Show int `json:"-"` // finding to show in full; 0 is a screenful of them, -1 is all of them
 }
@@ -41,7 +41,9 @@ type Finding struct {
 	NoFix    string     `json:"no_fix,omitempty"` // why there is no patch: in a sentence, and only then
 	Risk     string     `json:"risk"`
 	Live     bool       `json:"live,omitempty"` // what it saves is held, not made: it shows in how much of the heap is in use
-	Proof    string     `json:"proof"`          // how the fix is to be proven, or was
+	Proof    hint.Text  `json:"proof"`          // how the fix is to be proven, or was
+
+	Ask []hint.Command `json:"-"` // what else tells more about it
 }
 
 // A Spot is a line of source.
@@ -234,6 +236,9 @@ func (f *Finding) blocks(full, ranked bool) []Block {
 	add("cause", f.Claim)
 	add("on the heap", f.Escape)
 	add("advice", f.Advice)
+	for _, c := range f.Ask {
+		about.Lines = append(about.Lines, Phrase{"ask: ", c, " says ", c.Answer})
+	}
 	if full || len(f.Fixes) == 0 {
 		add("no patch", f.NoFix)
 	}
@@ -242,7 +247,7 @@ func (f *Finding) blocks(full, ranked bool) []Block {
 	}
 	add("risk", f.Risk)
 	if full {
-		add("proof", f.Proof)
+		about.Lines = append(about.Lines, Phrase{"proof: ", f.Proof})
 	}
 	list = append(list, about)
 	for i, x := range f.Fixes {

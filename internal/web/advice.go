@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/report"
@@ -96,7 +97,7 @@ func (a *adviser) look(rec *recording.Recording) (body []byte, err error) {
 	}
 	var homeless *advise.NoModuleError
 	if errors.As(err, &homeless) { // the rest of the page is about the profile, and needs none
-		found, err = &report.Advice{Refs: []string{rec.Ref}, Findings: []report.Finding{}, Notes: []string{homeless.Error() + "; " + homeless.Hint().String()}}, nil
+		found, err = &report.Advice{Refs: []string{rec.Ref}, Findings: []report.Finding{}, Notes: hint.Texts{hint.With(homeless)}}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("looking for findings in %s: %w", rec.Ref, err)
