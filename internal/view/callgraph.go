@@ -68,7 +68,7 @@ func Peek(in []*recording.Recording, q query.Query) (report.Report, error) {
 	b.edges(g, callFilter{to: matched, from: matched})
 	g.trimEdges(0) // those whose sum overflowed
 	g.sort(q.Sort == "cum", false)
-	g.report(out, false)
+	putGraph(g, out, false)
 	return out, nil
 }
 
@@ -105,12 +105,12 @@ func Callgrind(in []*recording.Recording, q query.Query) (report.Report, error) 
 func (a *question) graph(b *builder, t trim, filter callFilter) *report.Graph {
 	g, trimming := a.cut(b, t, filter)
 	out := &report.Graph{Head: a.head, Trimming: trimming, Title: a.head.File}
-	g.report(out, t.visual)
+	putGraph(g, out, t.visual)
 	return out
 }
 
-// report copies g into out.
-func (g *graph) report(out *report.Graph, tags bool) {
+// putGraph copies g into out.
+func putGraph(g *graph, out *report.Graph, tags bool) {
 	index := make(map[*node]int, len(g.nodes))
 	for i, n := range g.nodes {
 		index[n] = i
@@ -156,7 +156,7 @@ func (g *graph) report(out *report.Graph, tags bool) {
 			id = len(functions)
 			functions[key] = id
 		}
-		out.Nodes[i] = report.Node{Cost: n.cost(), Function: id, In: number(n.in), Out: number(n.out)}
+		out.Nodes[i] = report.Node{Cost: costOf(n), Function: id, In: number(n.in), Out: number(n.out)}
 		if !tags {
 			continue
 		}

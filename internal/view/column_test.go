@@ -36,7 +36,7 @@ func TestColumn(t *testing.T) {
 			for k := range p.SampleTypes {
 				flat, sums := b.column(p.Values(k))
 				wideFlat, wideSums := b.wideColumn(p.Values(k))
-				wantFlat, want := b.plainColumn(p.Values(k))
+				wantFlat, want := plainColumn(b, p.Values(k))
 				for _, got := range []struct {
 					how  string
 					flat []int64
@@ -56,7 +56,7 @@ func TestColumn(t *testing.T) {
 	}
 }
 
-func (b *builder) plainColumn(values []int64) (flat []int64, sums []tally) {
+func plainColumn(b *builder, values []int64) (flat []int64, sums []tally) {
 	flat, sums = make([]int64, len(b.table.frames)), make([]tally, len(b.table.frames))
 	for i, v := range values {
 		if v == 0 {

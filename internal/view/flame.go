@@ -292,6 +292,3 @@ func (a *question) callTree(view string) (*callTree, error) {
 	table := newFrameTable(a.p, d, pathTrimmer(a.query))
 	return newCallTree(a.measure, table, isCoarse(a.query.By)), nil
 }
-
-// isCoarse reports whether frames stand for so much that calls within one say nothing.
-func isCoarse(by string) bool { return by == "file" || by == "package" || by == "module" }

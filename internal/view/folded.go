@@ -1,16 +1,10 @@
 package view
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 )
-
-// noStack is what samples without any frame are shown as.
-const noStack = "[no stack]"
 
 // Folded is every stack with what it costs, one line each, for programs that draw flame graphs.
 func Folded(in []*recording.Recording, q query.Query) (report.Report, error) {
@@ -22,124 +16,5 @@ func Folded(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.folded(a), nil
-}
-
-// folded returns the stacks of t, whose number is only known at the end.
-func (t *callTree) folded(a *question) *report.Folded {
-	t.mergeByText()
-	t.grow(max(1, a.total()/1024))
-	return &report.Folded{Head: a.head, Each: t.fold}
-}
-
-// mergeByText makes frames that read the same one frame.
-func (t *callTree) mergeByText() {
-	first := make(map[string]int32, len(t.table.frames))
-	same := make([]int32, len(t.table.frames))
-	for i := range same {
-		text := t.text(int32(i))
-		f, ok := first[text]
-		if !ok {
-			f = int32(i)
-			first[text] = f
-		}
-		same[i] = f
-	}
-	for i, f := range t.table.at {
-		t.table.at[i] = same[f]
-	}
-	for i, f := range t.table.only {
-		if f >= 0 {
-			t.table.only[i] = same[f]
-		}
-	}
-}
-
-// fold yields all stacks by the texts of their frames, callers before what they call.
-func (t *callTree) fold(yield func(*report.FoldedStack) bool) {
-	type open struct {
-		call  uint32
-		depth int
-	}
-	var s report.FoldedStack
-	for todo := []open{{rootCall, 0}}; len(todo) > 0; {
-		at := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		c := &t.nodes[at.call]
-		if at.depth > 0 {
-			s.Frames = append(s.Frames[:at.depth-1], t.text(c.frame))
-		}
-		if !c.opened {
-			if !t.foldWaiting(c, &s, yield) {
-				return
-			}
-			continue
-		}
-		if s.Value = c.flat.value; s.Value != 0 {
-			if at.depth == 0 {
-				s.Frames = append(s.Frames, noStack)
-			}
-			if !yield(&s) {
-				return
-			}
-		}
-		// What is put last comes first.
-		below := t.calls(at.call)
-		slices.SortFunc(below, func(i, j uint32) int {
-			return cmp.Compare(t.text(t.nodes[j].frame), t.text(t.nodes[i].frame))
-		})
-		for _, b := range below {
-			todo = append(todo, open{b, at.depth + 1})
-		}
-	}
-}
-
-// foldWaiting yields the stacks of the entries that wait at c, which s.Frames leads to.
-func (t *callTree) foldWaiting(c *call, s *report.FoldedStack, yield func(*report.FoldedStack) bool) bool {
-	type rest struct {
-		frames []int32
-		value  int64
-	}
-	var all []rest
-	var frames []int32
-	for _, e := range t.entries[c.first:c.end] {
-		left := e.strand
-		stack := t.p.StackAt(int(e.sample))
-		from := len(frames)
-		last := c.frame
-		for left.left > 0 {
-			f, _ := t.take(&left, stack)
-			if !t.collapse || f != last {
-				frames = append(frames, f)
-			}
-			last = f
-		}
-		all = append(all, rest{frames[from:len(frames):len(frames)], t.values[e.sample]})
-	}
-	// Frames that read the same are the same: see mergeByText.
-	compare := func(a, b rest) int {
-		return slices.CompareFunc(a.frames, b.frames, func(f, g int32) int {
-			if f == g {
-				return 0
-			}
-			return cmp.Compare(t.text(f), t.text(g))
-		})
-	}
-	slices.SortFunc(all, compare)
-	depth := len(s.Frames)
-	for i := 0; i < len(all); {
-		s.Value = 0
-		j := i
-		for ; j < len(all) && compare(all[i], all[j]) == 0; j++ {
-			s.Value += all[j].value
-		}
-		s.Frames = s.Frames[:depth]
-		for _, f := range all[i].frames {
-			s.Frames = append(s.Frames, t.text(f))
-		}
-		if i = j; s.Value != 0 && !yield(s) {
-			return false
-		}
-	}
-	return true
+	return &report.Folded{Head: a.head, Each: t.folded(a.total())}, nil
 }

@@ -313,3 +313,6 @@ var stdElements = []string{
 	"slices", "sort", "strconv", "strings", "structs", "sync", "syscall", "testing", "text", "time", "unicode",
 	"unique", "unsafe", "uuid", "vendor", "weak",
 }
+
+// isCoarse reports whether frames stand for so much that calls within one say nothing.
+func isCoarse(by string) bool { return by == "file" || by == "package" || by == "module" }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/report"
 )
 
 func TestModules(t *testing.T) {
@@ -145,7 +146,7 @@ func byFunction(t *testing.T, p *profile.Profile, k int, collapse bool) string {
 	m := measure{p: p, k: k}
 	tree := newCallTree(m, newFrameTable(p, detail{function: true}, nil), collapse)
 	var b strings.Builder
-	if err := tree.folded(&question{measure: m}).WriteText(&b); err != nil {
+	if err := (&report.Folded{Each: tree.folded(m.total())}).WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -167,7 +168,10 @@ func TestGroupBy(t *testing.T) {
 		{"", "a;b 1\n", "a;b 1\n"},
 	}
 	for _, tt := range tests {
-		p := folded(t, tt.in)
+		p, err := profile.ParseBytes([]byte(tt.in))
+		if err != nil {
+			t.Fatal(err)
+		}
 		if strings.Contains(tt.in, "malloc ") {
 			tables := p.Tables
 			tables.Mappings = []profile.Mapping{{File: "/bin/app"}}

@@ -1,9 +1,6 @@
 package view
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -50,31 +47,4 @@ func ListCall(in []*recording.Recording, q query.Query) (report.Report, error) {
 	}
 	out.Functions = []report.SourceFunction{fn}
 	return out, nil
-}
-
-// callAt returns the frame that a way of names from the root leads to on a stack, and whether that is all of the stack. It
-// is -1 where the stack goes elsewhere.
-func (t *frameTable) callAt(stack []uint32, way string) (frame int32, leaf bool) {
-	frame = -1
-	for _, l := range slices.Backward(stack) {
-		for _, f := range t.of(l) {
-			if way == "" && frame >= 0 {
-				return frame, false
-			}
-			rest, ok := strings.CutPrefix(way, t.frames[f].Name)
-			if !ok || t.frames[f].Name == "" {
-				return -1, false
-			}
-			if rest != "" {
-				if rest, ok = strings.CutPrefix(rest, ";"); !ok || rest == "" {
-					return -1, false
-				}
-			}
-			way, frame = rest, f
-		}
-	}
-	if way != "" {
-		return -1, false
-	}
-	return frame, true
 }

@@ -62,7 +62,7 @@ func TopByCalls(in []*recording.Recording, q query.Query) (report.Report, error)
 func topOf(h report.Head, t report.Trimming, g *graph) *report.Top {
 	out := &report.Top{Head: h, Trimming: t, Rows: make([]report.TopRow, len(g.nodes))}
 	for i, n := range g.nodes {
-		out.Rows[i].Cost = n.cost()
+		out.Rows[i].Cost = costOf(n)
 	}
 	return out
 }
@@ -86,6 +86,6 @@ func (a *question) cut(b *builder, t trim, filter callFilter) (*graph, report.Tr
 	return g, out
 }
 
-func (n *node) cost() report.Cost {
+func costOf(n *node) report.Cost {
 	return report.Cost{Frame: *n.Frame, Flat: n.flatValue(), Cum: n.cumValue()}
 }
