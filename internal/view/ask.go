@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
@@ -18,12 +19,12 @@ import (
 
 // A question is a query that has been brought together with the profile it is about.
 type question struct {
-	measure // of what the steps left over
-	query   query.Query
-	head    report.Head
-	units   map[string]string  // of number labels
-	unit    string             // to show them in
-	named   []profile.Function // as the profile names them, whatever q groups by
+	calls.Measure // of what the steps left over
+	query         query.Query
+	head          report.Head
+	units         map[string]string  // of number labels
+	unit          string             // to show them in
+	named         []profile.Function // as the profile names them, whatever q groups by
 }
 
 // ask applies the steps of q to the first recording and sums up what every report says at its head.
@@ -42,17 +43,17 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &question{measure: measure{p, k, q.Mean, q.PProf}, query: q, units: NumUnits(p), unit: cmp.Or(q.Unit, unit.Auto)}
-	rest, remarks, err := Apply(p, q.Steps, a.unit)
+	a := &question{Measure: calls.Measure{Profile: p, Type: k, Mean: q.Mean, Wraps: q.PProf}, query: q, units: calls.NumUnits(p), unit: cmp.Or(q.Unit, unit.Auto)}
+	rest, remarks, err := calls.Apply(p, q.Steps, a.unit)
 	if err != nil {
 		return nil, err
 	}
 	a.head = headOf(p, k, q)
 	if q.Relative {
-		a.p = rest
+		a.Profile = rest
 	}
-	a.head.Total = a.total()
-	if a.p, err = groupBy(rest, q.By); err != nil {
+	a.head.Total = a.Total()
+	if a.Profile, err = calls.GroupBy(rest, q.By); err != nil {
 		return nil, err
 	}
 	a.named = rest.Functions
@@ -100,28 +101,28 @@ func headOf(p *profile.Profile, k int, q query.Query) report.Head {
 }
 
 // builder returns the builder of graphs for what was asked.
-func (a *question) builder(objects bool) (*builder, error) {
-	d, err := detailOf(a.query)
+func (a *question) builder(objects bool) (*calls.Builder, error) {
+	d, err := calls.DetailOf(a.query)
 	if err != nil {
 		return nil, err
 	}
-	d.object = objects
-	table := newFrameTable(a.p, d, pathTrimmer(a.query))
-	return &builder{measure: a.measure, table: table, dropNegative: a.query.Positive}, nil
+	d.Object = objects
+	table := calls.NewFrameTable(a.Profile, d, calls.PathTrimmer(a.query))
+	return &calls.Builder{Measure: a.Measure, Table: table, DropNegative: a.query.Positive}, nil
 }
 
 // trim returns how much to show. Limits that the query leaves open are those of the view.
-func (a *question) trim(limit int, minShare, minEdge float64) trim {
+func (a *question) trim(limit int, minShare, minEdge float64) calls.Trim {
 	q := a.query
-	t := trim{nodes: limit, min: minShare, minEdge: minEdge, byCum: q.Sort == "cum", units: a.units, showUnit: a.unit}
+	t := calls.Trim{Nodes: limit, Min: minShare, MinEdge: minEdge, ByCum: q.Sort == "cum", Units: a.units, ShowUnit: a.unit}
 	if q.Limit != 0 {
-		t.nodes = max(q.Limit, 0)
+		t.Nodes = max(q.Limit, 0)
 	}
 	if q.Min != 0 {
-		t.min = max(q.Min, 0)
+		t.Min = max(q.Min, 0)
 	}
 	if q.MinEdge != 0 {
-		t.minEdge = max(q.MinEdge, 0)
+		t.MinEdge = max(q.MinEdge, 0)
 	}
 	return t
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -22,7 +23,7 @@ func Tree(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.graph(b, a.trim(defaultNodes, minShare, minEdgeShare), callFilter{}), nil
+	return a.graph(b, a.trim(defaultNodes, minShare, minEdgeShare), calls.CallFilter{}), nil
 }
 
 // Peek shows the frames that match, with their callers and callees.
@@ -39,35 +40,35 @@ func Peek(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	matched := make([]bool, len(b.table.frames))
+	matched := make([]bool, len(b.Table.Frames))
 	var name []byte
 	for i := range matched {
-		name = b.table.frames[i].Append(name[:0], " ")
+		name = b.Table.Frames[i].Append(name[:0], " ")
 		matched[i] = rx.Match(name)
 	}
 	// No frames are left out: those asked for may be small. But only their calls matter.
-	b.costs()
+	b.Costs()
 	out := &report.Graph{Head: a.head, Title: a.head.File}
-	abs := a.magnitude()
+	abs := a.Magnitude()
 	for f := range matched {
-		if !b.listed(f) {
+		if !b.Listed(f) {
 			continue
 		}
 		out.Trimming.Of++
-		n := b.node(int32(f))
-		out.Accounted += n.flatValue()
-		if v := abs(cmp.Or(n.flatValue(), n.cumValue())); !matched[f] && v != 0 && (out.Others == 0 || v < out.Others) {
+		n := b.Node(int32(f))
+		out.Accounted += n.FlatValue()
+		if v := abs(cmp.Or(n.FlatValue(), n.CumValue())); !matched[f] && v != 0 && (out.Others == 0 || v < out.Others) {
 			out.Others = v
 		}
 	}
 	out.Trimming.Shown = out.Trimming.Of
-	g := b.graph(nil, matched)
-	if len(g.nodes) == 0 {
+	g := b.Graph(nil, matched)
+	if len(g.Nodes) == 0 {
 		return nil, a.noMatch()
 	}
-	b.edges(g, callFilter{to: matched, from: matched})
-	g.trimEdges(0) // those whose sum overflowed
-	g.sort(q.Sort == "cum", false)
+	b.Edges(g, calls.CallFilter{To: matched, From: matched})
+	g.TrimEdges(0) // those whose sum overflowed
+	g.Sort(q.Sort == "cum", false)
 	putGraph(g, out, false)
 	return out, nil
 }
@@ -79,13 +80,13 @@ func Graph(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, err
 	}
 	t := a.trim(defaultNodes, minShare, minEdgeShare)
-	t.visual = true
-	t.callTree = q.CallTree
+	t.Visual = true
+	t.Tree = q.CallTree
 	b, err := a.builder(false)
 	if err != nil {
 		return nil, err
 	}
-	return a.graph(b, t, callFilter{}), nil
+	return a.graph(b, t, calls.CallFilter{}), nil
 }
 
 // Callgrind is the whole call graph, for the format of that tool.
@@ -99,42 +100,42 @@ func Callgrind(in []*recording.Recording, q query.Query) (report.Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	return a.graph(b, trim{byCum: q.Sort == "cum", callTree: q.CallTree, units: a.units}, callFilter{}), nil
+	return a.graph(b, calls.Trim{ByCum: q.Sort == "cum", Tree: q.CallTree, Units: a.units}, calls.CallFilter{}), nil
 }
 
-func (a *question) graph(b *builder, t trim, filter callFilter) *report.Graph {
+func (a *question) graph(b *calls.Builder, t calls.Trim, filter calls.CallFilter) *report.Graph {
 	g, trimming := a.cut(b, t, filter)
 	out := &report.Graph{Head: a.head, Trimming: trimming, Title: a.head.File}
-	putGraph(g, out, t.visual)
+	putGraph(g, out, t.Visual)
 	return out
 }
 
 // putGraph copies g into out.
-func putGraph(g *graph, out *report.Graph, tags bool) {
-	index := make(map[*node]int, len(g.nodes))
-	for i, n := range g.nodes {
+func putGraph(g *calls.Graph, out *report.Graph, tags bool) {
+	index := make(map[*calls.Node]int, len(g.Nodes))
+	for i, n := range g.Nodes {
 		index[n] = i
 	}
-	at := func(n *node) int {
+	at := func(n *calls.Node) int {
 		i, ok := index[n]
 		if !ok {
-			i = len(g.nodes) + len(out.Unlisted)
+			i = len(g.Nodes) + len(out.Unlisted)
 			out.Unlisted = append(out.Unlisted, *n.Frame)
 			index[n] = i
 		}
 		return i
 	}
-	edges := make(map[*edge]int)
-	number := func(list []*edge) []int {
+	edges := make(map[*calls.Edge]int)
+	number := func(list []*calls.Edge) []int {
 		var ids []int
-		for _, e := range sortEdges(list, g.abs) {
+		for _, e := range calls.SortEdges(list, g.Abs) {
 			id, ok := edges[e]
 			if !ok {
 				id = len(out.Edges)
 				edges[e] = id
 				out.Edges = append(out.Edges, report.Edge{
-					From: at(e.from), To: at(e.to),
-					Weight: e.weight, Mean: e.value(), Inline: e.inline, Residual: e.residual,
+					From: at(e.From), To: at(e.To),
+					Weight: e.Weight, Mean: e.Value(), Inline: e.Inline, Residual: e.Residual,
 				})
 			}
 			ids = append(ids, id)
@@ -148,30 +149,30 @@ func putGraph(g *graph, out *report.Graph, tags bool) {
 		startLine          int64
 	}
 	functions := make(map[function]int)
-	out.Nodes = make([]report.Node, len(g.nodes))
-	for i, n := range g.nodes {
-		key := function{n.parent, n.Name, n.File, n.Object, n.StartLine}
+	out.Nodes = make([]report.Node, len(g.Nodes))
+	for i, n := range g.Nodes {
+		key := function{n.Parent, n.Name, n.File, n.Object, n.StartLine}
 		id, ok := functions[key]
 		if !ok {
 			id = len(functions)
 			functions[key] = id
 		}
-		out.Nodes[i] = report.Node{Cost: costOf(n), Function: id, In: number(n.in), Out: number(n.out)}
+		out.Nodes[i] = report.Node{Cost: costOf(n), Function: id, In: number(n.In), Out: number(n.Out)}
 		if !tags {
 			continue
 		}
 		// A leaf of the picture also stands for what is left out below it, so all that passes counts there; inside
 		// the picture each tag belongs where the time was spent.
-		flat := len(n.out) > 0
-		out.Nodes[i].Tags = n.tags.sorted(flat, g.abs)
-		for text, m := range n.numbers {
+		flat := len(n.Out) > 0
+		out.Nodes[i].Tags = n.Tags.Sorted(flat, g.Abs)
+		for text, m := range n.Numbers {
 			if len(m) == 0 {
 				continue
 			}
 			if out.Nodes[i].Numbers == nil {
 				out.Nodes[i].Numbers = make(map[string][]report.Tag)
 			}
-			out.Nodes[i].Numbers[text] = m.sorted(flat, g.abs)
+			out.Nodes[i].Numbers[text] = m.Sorted(flat, g.Abs)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/profile/profiletest"
 	"github.com/hone-perf/hone/internal/query"
@@ -30,7 +31,7 @@ func TestFlamesOpenedAhead(t *testing.T) {
 			t.Error("a tree that nobody asked for is deepened")
 		}
 		ahead.Open(0.01)
-		before := len(ahead.tree.nodes)
+		before := len(ahead.tree.Nodes)
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for !ahead.Deepen(0.0001, never) {
@@ -38,10 +39,10 @@ func TestFlamesOpenedAhead(t *testing.T) {
 		})
 		sameFlames(t, q, want, ahead)
 		wg.Wait()
-		if after := len(ahead.tree.nodes); after <= before {
+		if after := len(ahead.tree.Nodes); after <= before {
 			t.Errorf("%s: %d calls have become %d", q, before, after)
 		}
-		if open := ahead.tree.closed(rootCall, ahead.tree.sums[rootCall].weight/10_000+1); len(open) > 0 {
+		if open := ahead.tree.Closed(calls.RootCall, ahead.tree.Sums[calls.RootCall].Weight/10_000+1); len(open) > 0 {
 			t.Errorf("%s: %d calls are still to be opened", q, len(open))
 		}
 		sameFlames(t, q, want, ahead)
@@ -70,21 +71,21 @@ func TestCallTreeEntries(t *testing.T) {
 		}
 		tree := f.tree
 		seen := make([]int, p.NumSamples())
-		for at := range tree.nodes {
-			c := &tree.nodes[at]
-			var here sum
-			for _, e := range tree.entries[c.first:c.end] {
-				seen[e.sample]++
-				tree.add(&here, e.sample)
-				if c.opened && e.left > 0 {
-					t.Fatalf("opened to %g: sample %d ended with %d locations left", share, e.sample, e.left)
+		for at := range tree.Nodes {
+			c := &tree.Nodes[at]
+			var here calls.Sum
+			for _, e := range tree.Entries[c.First:c.End] {
+				seen[e.Sample]++
+				tree.Add(&here, e.Sample)
+				if c.Opened && e.Left > 0 {
+					t.Fatalf("opened to %g: sample %d ended with %d locations left", share, e.Sample, e.Left)
 				}
 			}
-			if here != c.flat {
-				t.Fatalf("opened to %g: call %d has %+v, the samples there come to %+v", share, at, c.flat, here)
+			if here != c.Flat {
+				t.Fatalf("opened to %g: call %d has %+v, the samples there come to %+v", share, at, c.Flat, here)
 			}
 		}
-		for i, v := range tree.values {
+		for i, v := range tree.Values {
 			if (seen[i] != 1) != (v == 0) {
 				t.Fatalf("opened to %g: sample %d, which costs %d, is there %d times", share, i, v, seen[i])
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/profile/profiletest"
 	"github.com/hone-perf/hone/internal/query"
@@ -50,8 +51,8 @@ func selections(t *testing.T, p *profile.Profile, q query.Query) (mixed int) {
 	if _, err := all.Flame(q); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range all.tree.nodes {
-		if c.called && c.inlined {
+	for _, c := range all.tree.Nodes {
+		if c.Called && c.Inlined {
 			mixed++
 		}
 	}
@@ -67,7 +68,7 @@ func selections(t *testing.T, p *profile.Profile, q query.Query) (mixed int) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if by := q.By; got.tree.table != all.tree.table && by != "file" {
+			if by := q.By; got.tree.Table != all.tree.Table && by != "file" {
 				t.Errorf("%s: the tree of all samples is not used", q)
 			}
 			want, err := NewFlames(recorded(p), q)
@@ -127,23 +128,23 @@ func TestSelectionOfSelection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree := func(of *callTree, keep ...uint32) *callTree {
-		if _, err := of.find("", 0); err != nil {
+	tree := func(of *calls.Tree, keep ...uint32) *calls.Tree {
+		if _, err := of.Find("", 0); err != nil {
 			t.Fatal(err)
 		}
 		picked := profile.NewSampleSet(p.NumSamples())
 		for _, i := range keep {
 			picked.Add(i)
 		}
-		return of.selection(picked)
+		return of.Selection(picked)
 	}
 	// work is call main;work of all these trees.
-	inline := func(of *callTree) bool {
-		c, ok := of.follow(rootCall, "main;work")
+	inline := func(of *calls.Tree) bool {
+		c, ok := of.Follow(calls.RootCall, "main;work")
 		if !ok {
 			t.Fatal("there is no call main;work")
 		}
-		return of.nodes[c].inline()
+		return of.Nodes[c].Inline()
 	}
 	if inline(tree(known.tree, 0, 1, 2, 3, 4)) {
 		t.Error("work is inlined in all places")
@@ -167,15 +168,15 @@ func TestSelectionSharesNoTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := known.tree.find("", 0); err != nil {
+	if _, err := known.tree.Find("", 0); err != nil {
 		t.Fatal(err)
 	}
-	known.tree.text(0)
+	known.tree.Text(0)
 	picked := profile.NewSampleSet(p.NumSamples())
 	picked.Add(0)
-	some := known.tree.selection(picked)
-	some.text(0)
-	if &some.texts[0] == &known.tree.texts[0] {
+	some := known.tree.Selection(picked)
+	some.Text(0)
+	if &some.Texts[0] == &known.tree.Texts[0] {
 		t.Error("a selection writes down the texts of frames where the tree does that it was selected from")
 	}
 }

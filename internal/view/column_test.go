@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/profile/profiletest"
 )
@@ -31,22 +32,22 @@ func TestColumn(t *testing.T) {
 	profiles["recursive"] = folded(t, recursive.String())
 	profiles["nothing"] = folded(t, "")
 	for name, p := range profiles {
-		for _, d := range []detail{{function: true}, {function: true, line: true}, {address: true}} {
-			b := &builder{measure: measure{p: p}, table: newFrameTable(p, d, func(s string) string { return s })}
+		for _, d := range []calls.Detail{{Function: true}, {Function: true, Line: true}, {Address: true}} {
+			b := &calls.Builder{Measure: calls.Measure{Profile: p}, Table: calls.NewFrameTable(p, d, func(s string) string { return s })}
 			for k := range p.SampleTypes {
-				flat, sums := b.column(p.Values(k))
-				wideFlat, wideSums := b.wideColumn(p.Values(k))
+				flat, sums := b.Column(p.Values(k))
+				wideFlat, wideSums := b.WideColumn(p.Values(k))
 				wantFlat, want := plainColumn(b, p.Values(k))
 				for _, got := range []struct {
 					how  string
 					flat []int64
-					sums []tally
+					sums []calls.Tally
 				}{{"column", flat, sums}, {"wideColumn", wideFlat, wideSums}} {
 					if !slices.Equal(got.flat, wantFlat) {
 						t.Fatalf("%s, %+v, sample type %d: %s has flat %v, want %v", name, d, k, got.how, got.flat, wantFlat)
 					}
 					for f, g := range got.sums {
-						if g.seen = 0; g != want[f] {
+						if g.Seen = 0; g != want[f] {
 							t.Fatalf("%s, %+v, sample type %d: %s has %+v for frame %d, want %+v", name, d, k, got.how, g, f, want[f])
 						}
 					}
@@ -56,24 +57,24 @@ func TestColumn(t *testing.T) {
 	}
 }
 
-func plainColumn(b *builder, values []int64) (flat []int64, sums []tally) {
-	flat, sums = make([]int64, len(b.table.frames)), make([]tally, len(b.table.frames))
+func plainColumn(b *calls.Builder, values []int64) (flat []int64, sums []calls.Tally) {
+	flat, sums = make([]int64, len(b.Table.Frames)), make([]calls.Tally, len(b.Table.Frames))
 	for i, v := range values {
 		if v == 0 {
 			continue
 		}
 		met := make(map[int32]bool)
-		for _, l := range b.p.Stack(i, nil) {
-			for j, f := range slices.Backward(b.table.of(l)) {
+		for _, l := range b.Profile.Stack(i, nil) {
+			for j, f := range slices.Backward(b.Table.Of(l)) {
 				if len(met) == 0 {
 					flat[f] += v
 				}
 				if !met[f] {
 					met[f] = true
-					sums[f].sum += v
+					sums[f].Sum += v
 				}
-				sums[f].inlined = sums[f].inlined || j > 0
-				sums[f].called = sums[f].called || j == 0
+				sums[f].Inlined = sums[f].Inlined || j > 0
+				sums[f].Called = sums[f].Called || j == 0
 			}
 		}
 	}
@@ -85,10 +86,10 @@ func BenchmarkColumn(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	x := &builder{measure: measure{p: p}, table: newFrameTable(p, detail{function: true}, func(s string) string { return s })}
+	x := &calls.Builder{Measure: calls.Measure{Profile: p}, Table: calls.NewFrameTable(p, calls.Detail{Function: true}, func(s string) string { return s })}
 	b.ReportAllocs()
 	for b.Loop() {
-		x.column(p.Values(0))
+		x.Column(p.Values(0))
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*p.NumSamples()), "ns/sample")
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
@@ -59,17 +60,17 @@ func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 	}
 	s.head, s.headBefore = headOf(after, s.afterType, q), headOf(before, s.beforeType, q)
 	s.head.Unit, s.headBefore.Unit = s.p.SampleTypes[s.after].Unit, s.p.SampleTypes[s.after].Unit
-	rest, remarks, err := Apply(s.p, q.Steps, cmp.Or(q.Unit, unit.Auto))
+	rest, remarks, err := calls.Apply(s.p, q.Steps, cmp.Or(q.Unit, unit.Auto))
 	if err != nil {
 		return nil, err
 	}
 	if q.Relative {
 		s.p = rest
 	}
-	s.head.Total = measure{p: s.p, k: s.after}.total()
-	s.headBefore.Total = measure{p: s.p, k: s.before}.total()
+	s.head.Total = calls.Measure{Profile: s.p, Type: s.after}.Total()
+	s.headBefore.Total = calls.Measure{Profile: s.p, Type: s.before}.Total()
 	s.named = rest.Functions
-	if s.p, err = groupBy(rest, q.By); err != nil {
+	if s.p, err = calls.GroupBy(rest, q.By); err != nil {
 		return nil, err
 	}
 	h, was := &s.head, &s.headBefore
@@ -150,33 +151,33 @@ func sidesOf(before, after *profile.Profile, q query.Query) (*sides, error) {
 // rows returns what each frame costs on both sides. Sums are scaled, not samples: there are many small ones, whose
 // rounding would add up.
 func (s *sides) rows(q query.Query) ([]report.DiffRow, error) {
-	d, err := detailOf(q)
+	d, err := calls.DetailOf(q)
 	if err != nil {
 		return nil, err
 	}
-	table := newFrameTable(s.p, d, pathTrimmer(q))
-	after := &builder{measure: measure{p: s.p, k: s.after}, table: table}
-	after.costs()
-	before := &builder{measure: measure{p: s.p, k: s.before}, table: table}
-	before.costs()
+	table := calls.NewFrameTable(s.p, d, calls.PathTrimmer(q))
+	after := &calls.Builder{Measure: calls.Measure{Profile: s.p, Type: s.after}, Table: table}
+	after.Costs()
+	before := &calls.Builder{Measure: calls.Measure{Profile: s.p, Type: s.before}, Table: table}
+	before.Costs()
 	met := func(f int) bool {
-		return after.flat[f] != 0 || after.cum[f].sum != 0 || before.flat[f] != 0 || before.cum[f].sum != 0
+		return after.Flat[f] != 0 || after.Cum[f].Sum != 0 || before.Flat[f] != 0 || before.Cum[f].Sum != 0
 	}
 	n := 0
-	for f := range table.frames {
+	for f := range table.Frames {
 		if met(f) {
 			n++
 		}
 	}
 	rows := make([]report.DiffRow, 0, n)
-	for f := range table.frames {
+	for f := range table.Frames {
 		if !met(f) {
 			continue
 		}
 		r := report.DiffRow{
-			Frame: table.frames[f],
-			Flat:  after.flat[f], Cum: after.cum[f].sum,
-			FlatBefore: s.scaled(before.flat[f]), CumBefore: s.scaled(before.cum[f].sum),
+			Frame: table.Frames[f],
+			Flat:  after.Flat[f], Cum: after.Cum[f].Sum,
+			FlatBefore: s.scaled(before.Flat[f]), CumBefore: s.scaled(before.Cum[f].Sum),
 		}
 		if r.Flat != 0 || r.Cum != 0 || r.FlatBefore != 0 || r.CumBefore != 0 {
 			rows = append(rows, r)
@@ -188,7 +189,7 @@ func (s *sides) rows(q query.Query) ([]report.DiffRow, error) {
 // trimRows sorts the rows of d and leaves out those where little changed.
 func trimRows(d *report.Diff, q query.Query) {
 	limits := (&question{query: q}).trim(0, minShare, 0)
-	d.Below = int64(float64(max(d.Total, d.Before.Total)) * limits.min)
+	d.Below = int64(float64(max(d.Total, d.Before.Total)) * limits.Min)
 	flat := func(r *report.DiffRow) int64 { return unit.Difference(r.FlatBefore, r.Flat) }
 	cum := func(r *report.DiffRow) int64 { return unit.Difference(r.CumBefore, r.Cum) }
 
@@ -198,13 +199,13 @@ func trimRows(d *report.Diff, q query.Query) {
 	all := len(d.Rows)
 	d.Rows = slices.DeleteFunc(d.Rows, func(r report.DiffRow) bool {
 		// Where nothing changed there is nothing to show, however low the bar is, unless everything is asked for.
-		return limits.min > 0 && max(unit.Abs(flat(&r)), unit.Abs(cum(&r))) < max(d.Below, 1)
+		return limits.Min > 0 && max(unit.Abs(flat(&r)), unit.Abs(cum(&r))) < max(d.Below, 1)
 	})
 	d.Dropped = all - len(d.Rows)
 	d.Of = len(d.Rows)
 
 	rank, second := flat, cum
-	if limits.byCum {
+	if limits.ByCum {
 		rank, second = second, rank
 	}
 	slices.SortFunc(d.Rows, func(a, b report.DiffRow) int {
@@ -216,8 +217,8 @@ func trimRows(d *report.Diff, q query.Query) {
 			cmp.Compare(a.Object, b.Object),
 		)
 	})
-	if limits.nodes > 0 {
-		d.Rows = d.Rows[:min(limits.nodes, len(d.Rows))]
+	if limits.Nodes > 0 {
+		d.Rows = d.Rows[:min(limits.Nodes, len(d.Rows))]
 	}
 	d.Shown = len(d.Rows)
 	for i := range d.Rows {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
@@ -81,7 +82,7 @@ type disassembly struct {
 	shorten  func(string) string // file names
 	address  uint64              // that was asked for, or 0
 	anywhere bool                // addresses count whichever program they are in
-	nodes    []*node
+	nodes    []*calls.Node
 	failed   []gap // programs that could not be opened
 	notes    hint.Texts
 }
@@ -95,7 +96,7 @@ type gap struct {
 // A codeNode is what an address in a program costs.
 type codeNode struct {
 	at uint64 // in the file
-	*node
+	*calls.Node
 }
 
 // A codeFunction is a function and the samples in it, by address.
@@ -114,7 +115,7 @@ func newDisassembly(in []*recording.Recording, q query.Query) (*disassembly, err
 		return nil, err
 	}
 	a.head.By = ""
-	d := &disassembly{question: a, code: in[0].Code, shorten: pathTrimmer(q)}
+	d := &disassembly{question: a, code: in[0].Code, shorten: calls.PathTrimmer(q)}
 	if d.code == nil {
 		return nil, errors.New("no machine code at hand")
 	}
@@ -128,8 +129,8 @@ func newDisassembly(in []*recording.Recording, q query.Query) (*disassembly, err
 	if err != nil {
 		return nil, err
 	}
-	b.costs()
-	d.nodes = b.graph(nil, nil).nodes
+	b.Costs()
+	d.nodes = b.Graph(nil, nil).Nodes
 	return d, nil
 }
 
@@ -158,13 +159,13 @@ func (d *disassembly) matches(f *recording.Function, nodes []codeNode) bool {
 
 // holding returns the addresses at which a function that matches is on the stack, inlined or not.
 func (d *disassembly) holding(match func(name string) bool) map[uint64]bool {
-	hit := make([]bool, len(d.p.Functions))
-	for i := range d.p.Functions {
-		hit[i] = match(d.p.Functions[i].Name)
+	hit := make([]bool, len(d.Profile.Functions))
+	for i := range d.Profile.Functions {
+		hit[i] = match(d.Profile.Functions[i].Name)
 	}
 	out := make(map[uint64]bool)
-	for i := range d.p.Locations {
-		l := &d.p.Locations[i]
+	for i := range d.Profile.Locations {
+		l := &d.Profile.Locations[i]
 		if slices.ContainsFunc(l.Lines, func(ln profile.Line) bool { return hit[ln.Function] }) {
 			out[l.Address] = true
 		}
@@ -176,8 +177,8 @@ func (d *disassembly) holding(match func(name string) bool) map[uint64]bool {
 func (d *disassembly) functions(keep func(*recording.Function, []codeNode) bool) ([]codeFunction, error) {
 	d.failed = nil
 	var out []codeFunction
-	for i := range d.p.Mappings {
-		m := &d.p.Mappings[i]
+	for i := range d.Profile.Mappings {
+		m := &d.Profile.Mappings[i]
 		nodes, wanted := d.mapped(m)
 		if !wanted {
 			continue
@@ -192,7 +193,7 @@ func (d *disassembly) functions(keep func(*recording.Function, []codeNode) bool)
 			nodes[j].at = nodes[j].Address - base
 		}
 		slices.SortStableFunc(nodes, func(a, b codeNode) int {
-			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.full(), b.full()))
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.Full(), b.Full()))
 		})
 		within := func(f *recording.Function) []codeNode {
 			from, _ := slices.BinarySearchFunc(nodes, f.Start, byAddress)
@@ -224,13 +225,13 @@ func (d *disassembly) mapped(m *profile.Mapping) (nodes []codeNode, wanted bool)
 	for _, n := range d.nodes {
 		own := n.Object == m.File
 		if d.anywhere {
-			wanted = wanted || own && m.File != "" && d.rx.MatchString(n.printable())
+			wanted = wanted || own && m.File != "" && d.rx.MatchString(n.Printable())
 			own = true
 		} else if own = own && m.Start <= n.Address && (m.Limit == 0 || n.Address <= m.Limit); own {
 			wanted = true // no name need match: inlined functions are not among them
 		}
 		if own {
-			nodes = append(nodes, codeNode{node: n})
+			nodes = append(nodes, codeNode{Node: n})
 		}
 	}
 	return nodes, wanted
@@ -241,25 +242,25 @@ func (d *disassembly) report(fns []codeFunction, limit int) (*report.Disasm, err
 	out := &report.Disasm{}
 	type ranked struct {
 		*codeFunction
-		flat, cum weight
+		flat, cum calls.Weight
 	}
 	all := make([]ranked, len(fns))
 	for i := range fns {
 		r := ranked{codeFunction: &fns[i]}
 		for _, n := range fns[i].nodes {
-			r.flat.v += n.flat
-			r.flat.div += n.flatDiv
-			r.cum.v += n.cum
-			r.cum.div += n.cumDiv
+			r.flat.V += n.Flat
+			r.flat.Div += n.FlatDiv
+			r.cum.V += n.Cum
+			r.cum.Div += n.CumDiv
 		}
 		if d.anywhere { // pprof divides what it shows of instructions, but not their sum
-			r.flat.div, r.cum.div = 0, 0
+			r.flat.Div, r.cum.Div = 0, 0
 		}
 		all[i] = r
 	}
-	abs := d.magnitude()
+	abs := d.Magnitude()
 	slices.SortStableFunc(all, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(abs(b.flat.v), abs(a.flat.v)), cmp.Compare(abs(b.cum.v), abs(a.cum.v)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(abs(b.flat.V), abs(a.flat.V)), cmp.Compare(abs(b.cum.V), abs(a.cum.V)), cmp.Compare(a.Name, b.Name))
 	})
 	if limit > 0 && len(all) > limit {
 		out.LeftOut = len(all) - limit
@@ -272,7 +273,7 @@ func (d *disassembly) report(fns []codeFunction, limit int) (*report.Disasm, err
 		}
 		out.Functions = append(out.Functions, report.CodeFunction{
 			Name: r.Name, Object: r.file, Address: r.Start,
-			Flat: per(r.flat.v, r.flat.div), Cum: per(r.cum.v, r.cum.div),
+			Flat: calls.Per(r.flat.V, r.flat.Div), Cum: calls.Per(r.cum.V, r.cum.Div),
 			Instructions: ins,
 		})
 	}
@@ -300,19 +301,19 @@ func (d *disassembly) instructions(f *codeFunction) ([]report.Instruction, error
 			}
 		}
 		// Samples may be in the middle of an instruction.
-		var flat, cum weight
+		var flat, cum calls.Weight
 		for ; len(nodes) > 0 && (i+1 == len(code) || nodes[0].at < code[i+1].Address); nodes = nodes[1:] {
 			n := nodes[0]
-			flat.v += n.flat
-			flat.div += n.flatDiv
-			cum.v += n.cum
-			cum.div += n.cumDiv
+			flat.V += n.Flat
+			flat.Div += n.FlatDiv
+			cum.V += n.Cum
+			cum.Div += n.CumDiv
 			// What the program does not tell the profile may.
 			in.File = cmp.Or(in.File, n.File)
 			in.Line = cmp.Or(in.Line, int(n.Line))
 			in.Function = cmp.Or(in.Function, n.Name)
 		}
-		in.Flat, in.Cum = per(flat.v, flat.div), per(cum.v, cum.div)
+		in.Flat, in.Cum = calls.Per(flat.V, flat.Div), calls.Per(cum.V, cum.Div)
 		out[i] = in
 	}
 	if n := len(code); n > 0 && code[n-1].Address+uint64(code[n-1].Size) < f.End {
@@ -378,7 +379,7 @@ func (d *disassembly) putCode(src *report.Source, dis *report.Disasm) {
 		for _, in := range dis.Functions[i].Instructions {
 			place := in.Place
 			for depth := 0; ; depth++ {
-				if l := lines[key{shownName(place.Function), cleanFile(d.shorten(place.File), d.query.PProf), place.Line}]; l != nil {
+				if l := lines[key{shownName(place.Function), calls.CleanFile(d.shorten(place.File), d.query.PProf), place.Line}]; l != nil {
 					at := in
 					at.Depth = depth
 					l.Instructions = append(l.Instructions, at)
@@ -404,7 +405,7 @@ func (d *disassembly) explain(src *report.Source, leftOut bool) {
 			}
 			for _, g := range d.failed {
 				if g.mapping == m {
-					f.NoCode = append(f.NoCode, noCode(d.p.Mappings[m].File, g.err))
+					f.NoCode = append(f.NoCode, noCode(d.Profile.Mappings[m].File, g.err))
 				}
 			}
 		}
@@ -427,10 +428,10 @@ func (d *disassembly) mappingsOf(src *report.Source) map[string][]int32 {
 	for i := range src.Functions {
 		out[src.Functions[i].Name] = nil
 	}
-	for i := range d.p.Locations {
-		l := &d.p.Locations[i]
+	for i := range d.Profile.Locations {
+		l := &d.Profile.Locations[i]
 		for _, line := range l.Lines {
-			name := d.p.Functions[line.Function].Name
+			name := d.Profile.Functions[line.Function].Name
 			if list, ok := out[name]; ok && !slices.Contains(list, l.Mapping) {
 				out[name] = append(list, l.Mapping)
 			}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -45,7 +46,7 @@ type Flames struct {
 
 	asking  atomic.Int32 // how many wait for mu
 	mu      sync.Mutex
-	tree    *callTree
+	tree    *calls.Tree
 	origins []report.Origin
 }
 
@@ -61,7 +62,7 @@ func NewFlames(in []*recording.Recording, q query.Query, known ...*Flames) (*Fla
 		if err != nil {
 			return nil, err
 		}
-		a = &question{measure: measure{p: s.p, k: s.after}, query: q, head: s.head, named: s.named}
+		a = &question{Measure: calls.Measure{Profile: s.p, Type: s.after}, query: q, head: s.head, named: s.named}
 		f.before, f.normalized, f.scaled = &s.headBefore, s.normalized, s.scaled
 		before, ratio = s.p.Values(s.before), s.ratio
 	} else {
@@ -70,10 +71,10 @@ func NewFlames(in []*recording.Recording, q query.Query, known ...*Flames) (*Fla
 			return nil, err
 		}
 	}
-	if f.head = a.head; before == nil && !a.mean {
+	if f.head = a.head; before == nil && !a.Mean {
 		for _, k := range known {
 			if k.asked == f.asked {
-				f.tree = k.selection(a.measure)
+				f.tree = k.selection(a.Measure)
 			}
 			if f.tree != nil {
 				f.origins = k.origins
@@ -86,12 +87,12 @@ func NewFlames(in []*recording.Recording, q query.Query, known ...*Flames) (*Fla
 		if err != nil {
 			return nil, err
 		}
-		t.before, t.ratio = before, ratio
-		t.inverted, t.collapse = q.Invert, t.collapse || q.Collapse
-		f.tree, f.origins = t, a.origins(t.table)
+		t.Before, t.Ratio = before, ratio
+		t.Inverted, t.Collapse = q.Invert, t.Collapse || q.Collapse
+		f.tree, f.origins = t, a.origins(t.Table)
 	}
 	if p := in[0].Profile; len(in) == 1 {
-		f.whole = measure{p: p, k: a.k}.total()
+		f.whole = calls.Measure{Profile: p, Type: a.Type}.Total()
 	} else {
 		f.whole = a.head.Total
 	}
@@ -105,24 +106,24 @@ func TreeKey(q query.Query) string {
 }
 
 // selection returns the tree of those samples of f that m has, or nil if m has others.
-func (f *Flames) selection(m measure) *callTree {
+func (f *Flames) selection(m calls.Measure) *calls.Tree {
 	f.lock()
 	defer f.mu.Unlock()
-	if f.tree.nodes == nil || f.tree.before != nil {
+	if f.tree.Nodes == nil || f.tree.Before != nil {
 		return nil
 	}
-	samples := m.p.SelectedFrom(f.tree.p)
+	samples := m.Profile.SelectedFrom(f.tree.Profile)
 	if samples == nil {
 		return nil
 	}
-	return f.tree.selection(samples)
+	return f.tree.Selection(samples)
 }
 
 // Open opens all calls that weigh at least a share of the whole, so that the first answer needs not.
 func (f *Flames) Open(share float64) {
 	f.lock()
 	defer f.mu.Unlock()
-	f.tree.find("", share) // the root is always there
+	f.tree.Find("", share) // the root is always there
 }
 
 // manyCalls is how many calls there may be that nobody has asked for yet. A call takes some 100 bytes.
@@ -135,15 +136,15 @@ func (f *Flames) Deepen(share float64, enough func() bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.tree
-	if t.nodes == nil {
+	if t.Nodes == nil {
 		return false
 	}
-	open := max(1, int64(float64(t.sums[rootCall].weight)*share))
-	closed := t.closed(rootCall, open)
-	slices.SortFunc(closed, func(a, b uint32) int { return cmp.Compare(t.sums[a].weight, t.sums[b].weight) })
+	open := max(1, int64(float64(t.Sums[calls.RootCall].Weight)*share))
+	closed := t.Closed(calls.RootCall, open)
+	slices.SortFunc(closed, func(a, b uint32) int { return cmp.Compare(t.Sums[a].Weight, t.Sums[b].Weight) })
 	left := false
-	t.openCalls(closed, open, func() bool {
-		left = left || len(t.nodes) > manyCalls || f.asking.Load() > 0 || enough()
+	t.OpenCalls(closed, open, func() bool {
+		left = left || len(t.Nodes) > manyCalls || f.asking.Load() > 0 || enough()
 		return left
 	})
 	return !left
@@ -165,14 +166,14 @@ func (f *Flames) Flame(q query.Query) (*report.Flame, error) {
 	t := f.tree
 	limits := (&question{query: q}).trim(maxFlameCalls, minFlameShare, 0)
 	out := &report.Flame{
-		Head: f.head, Whole: f.whole, Before: f.before, Normalized: f.normalized, Inverted: t.inverted,
+		Head: f.head, Whole: f.whole, Before: f.before, Normalized: f.normalized, Inverted: t.Inverted,
 	}
-	root, err := t.find(q.Root, limits.min)
+	root, err := t.Find(q.Root, limits.Min)
 	if err != nil {
 		return nil, err
 	}
-	out.Below = int64(float64(t.sums[root].weight) * limits.min)
-	for at := root; at != rootCall; at = t.nodes[at].parent {
+	out.Below = int64(float64(t.Sums[root].Weight) * limits.Min)
+	for at := root; at != calls.RootCall; at = t.Nodes[at].Parent {
 		out.Path = append(out.Path, *f.node(at, q.Gone))
 	}
 	slices.Reverse(out.Path)
@@ -181,20 +182,20 @@ func (f *Flames) Flame(q query.Query) (*report.Flame, error) {
 	deep, seq := 0, 0
 	add := func(at uint32, to *report.FlameNode, depth int) {
 		out.Accounted += to.Flat
-		for _, b := range t.calls(at) {
+		for _, b := range t.Calls(at) {
 			switch {
-			case t.sums[b].weight < out.Below:
+			case t.Sums[b].Weight < out.Below:
 				out.Dropped++
 			case depth == maxFlameDepth:
 				deep++
 			default:
-				queue.push(pending{call: b, weight: t.sums[b].weight, parent: to, depth: depth + 1, seq: seq})
+				queue.push(pending{call: b, weight: t.Sums[b].Weight, parent: to, depth: depth + 1, seq: seq})
 				seq++
 			}
 		}
 	}
 	add(root, out.Root, 0)
-	for len(queue) > 0 && (limits.nodes == 0 || out.Shown < limits.nodes) {
+	for len(queue) > 0 && (limits.Nodes == 0 || out.Shown < limits.Nodes) {
 		next := queue.pop()
 		n := f.node(next.call, q.Gone)
 		next.parent.Children = append(next.parent.Children, n)
@@ -212,18 +213,18 @@ func (f *Flames) Flame(q query.Query) (*report.Flame, error) {
 // node returns a call as it is reported, without those below.
 func (f *Flames) node(at uint32, gone bool) *report.FlameNode {
 	t := f.tree
-	c, s := &t.nodes[at], &t.sums[at]
-	n := &report.FlameNode{Inline: c.inline(), Flat: c.flat.value, Cum: s.value}
-	if at != rootCall {
-		n.Frame, n.Number, n.Origin = t.table.frames[c.frame], c.frame+1, f.origins[c.frame]
+	c, s := &t.Nodes[at], &t.Sums[at]
+	n := &report.FlameNode{Inline: c.Inline(), Flat: c.Flat.Value, Cum: s.Value}
+	if at != calls.RootCall {
+		n.Frame, n.Number, n.Origin = t.Table.Frames[c.Frame], c.Frame+1, f.origins[c.Frame]
 	}
-	if t.before != nil {
-		n.Before = &report.Cost2{Flat: f.scaled(c.flat.before), Cum: f.scaled(s.before)}
+	if t.Before != nil {
+		n.Before = &report.Cost2{Flat: f.scaled(c.Flat.Before), Cum: f.scaled(s.Before)}
 		if gone {
-			n.Width = s.width
+			n.Width = s.Width
 		}
-	} else if s.weight != unit.Abs(s.value) {
-		n.Width = s.weight // samples that cancel each other out are still there to be seen
+	} else if s.Weight != unit.Abs(s.Value) {
+		n.Width = s.Weight // samples that cancel each other out are still there to be seen
 	}
 	return n
 }
@@ -281,14 +282,14 @@ func (q *flameQueue) pop() pending {
 }
 
 // callTree returns the tree of calls that the query asks for.
-func (a *question) callTree(view string) (*callTree, error) {
-	if a.mean {
+func (a *question) callTree(view string) (*calls.Tree, error) {
+	if a.Mean {
 		return nil, errors.New(view + ": means of calls do not add up to that of their caller; leave mean out")
 	}
-	d, err := detailOf(a.query)
+	d, err := calls.DetailOf(a.query)
 	if err != nil {
 		return nil, err
 	}
-	table := newFrameTable(a.p, d, pathTrimmer(a.query))
-	return newCallTree(a.measure, table, isCoarse(a.query.By)), nil
+	table := calls.NewFrameTable(a.Profile, d, calls.PathTrimmer(a.query))
+	return calls.NewTree(a.Measure, table, calls.IsCoarse(a.query.By)), nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -68,36 +69,36 @@ func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t := a.p.SampleTypes[a.k].Type; !strings.HasPrefix(t, "goroutine") {
+	if t := a.Profile.SampleTypes[a.Type].Type; !strings.HasPrefix(t, "goroutine") {
 		return nil, fmt.Errorf("it counts %s, not goroutines; a goroutine profile or a dump does", t)
 	}
-	d, err := detailOf(q)
+	d, err := calls.DetailOf(q)
 	if err != nil {
 		return nil, err
 	}
-	table := newFrameTable(a.p, d, pathTrimmer(q))
+	table := calls.NewFrameTable(a.Profile, d, calls.PathTrimmer(q))
 	origins := a.origins(table)
 	g := &grouping{head: a.head, byKey: make(map[string]int)}
-	sets := a.p.LabelSets()
+	sets := a.Profile.LabelSets()
 	var stack []uint32
-	for i, n := range a.p.Values(a.k) {
+	for i, n := range a.Profile.Values(a.Type) {
 		if n == 0 {
 			continue
 		}
-		stack = a.p.Stack(i, stack[:0])
+		stack = a.Profile.Stack(i, stack[:0])
 		var frames []int32
 		for _, l := range stack {
-			of := table.of(l)
+			of := table.Of(l)
 			for j := len(of) - 1; j >= 0; j-- {
 				frames = append(frames, of[j])
 			}
 		}
-		labels := sets[a.p.Label(i)]
+		labels := sets[a.Profile.Label(i)]
 		creator := text(labels, "creator")
 		line := text(labels, "creator_line")
 		var b strings.Builder
 		for _, f := range frames {
-			fmt.Fprintf(&b, "%s %s:%d\n", table.frames[f].Name, table.frames[f].File, table.frames[f].Line)
+			fmt.Fprintf(&b, "%s %s:%d\n", table.Frames[f].Name, table.Frames[f].File, table.Frames[f].Line)
 		}
 		fmt.Fprintf(&b, "%s %s", creator, line)
 		at, ok := g.byKey[b.String()]
@@ -107,7 +108,7 @@ func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
 			g.keys = append(g.keys, b.String())
 			r := report.GoroutineGroup{Creator: creator, Line: line}
 			for _, f := range frames {
-				r.Stack = append(r.Stack, table.frames[f])
+				r.Stack = append(r.Stack, table.Frames[f])
 			}
 			r.Where = whereabouts(table, frames, origins)
 			g.groups = append(g.groups, r)
@@ -161,21 +162,21 @@ func text(labels profile.LabelSet, key string) string {
 
 // whereabouts returns where somebody who wrote the program would look: the innermost frame that is not of the standard
 // library or else, of a goroutine that the library started, the outermost that is not of the runtime.
-func whereabouts(t *frameTable, frames []int32, origins []report.Origin) report.Frame {
+func whereabouts(t *calls.FrameTable, frames []int32, origins []report.Origin) report.Frame {
 	for _, f := range frames {
 		if o := origins[f]; o != report.StdLibrary && o != report.GoRuntime {
-			return t.frames[f]
+			return t.Frames[f]
 		}
 	}
 	for _, f := range slices.Backward(frames) {
 		if origins[f] != report.GoRuntime {
-			return t.frames[f]
+			return t.Frames[f]
 		}
 	}
 	if len(frames) == 0 {
 		return report.Frame{}
 	}
-	return t.frames[frames[0]]
+	return t.Frames[frames[0]]
 }
 
 // stateOf says what a goroutine waits for by what it called last, or "" when that is not known. Goroutine profiles, other

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
@@ -37,7 +38,7 @@ func Info(in []*recording.Recording, q query.Query) (report.Report, error) {
 	}
 	if k, err := p.SampleIndex(""); err == nil && k >= 0 {
 		out.Head = headOf(p, k, query.Query{})
-		out.Total = measure{p: p, k: k}.total()
+		out.Total = calls.Measure{Profile: p, Type: k}.Total()
 		for i, t := range p.SampleTypes {
 			sum := int64(0)
 			for _, v := range p.Values(i) {

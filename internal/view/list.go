@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -41,11 +42,11 @@ func listing(in []*recording.Recording, q query.Query, fromStart bool) (report.R
 	if err != nil {
 		return nil, err
 	}
-	b.costs()
+	b.Costs()
 	names := make(map[string]bool)
-	matched := make([]bool, len(b.table.frames))
+	matched := make([]bool, len(b.Table.Frames))
 	for f := range matched {
-		name := b.table.frames[f].Name
+		name := b.Table.Frames[f].Name
 		is, known := names[name]
 		if !known {
 			is = rx.MatchString(name)
@@ -54,8 +55,8 @@ func listing(in []*recording.Recording, q query.Query, fromStart bool) (report.R
 		matched[f] = is
 	}
 
-	byName := make(map[string][]*node)
-	for _, n := range b.graph(nil, matched).nodes {
+	byName := make(map[string][]*calls.Node)
+	for _, n := range b.Graph(nil, matched).Nodes {
 		byName[n.Name] = append(byName[n.Name], n)
 	}
 	if len(byName) == 0 {
@@ -65,7 +66,7 @@ func listing(in []*recording.Recording, q query.Query, fromStart bool) (report.R
 	l := lister{sources: in[0].Sources, fromStart: fromStart, failed: make(map[string]string)}
 	for _, name := range sortedKeys(byName) {
 		f := report.SourceFunction{Name: name}
-		byFile := make(map[string][]*node)
+		byFile := make(map[string][]*calls.Node)
 		for _, n := range byName[name] {
 			if n.File != "" {
 				byFile[n.File] = append(byFile[n.File], n)
@@ -87,7 +88,7 @@ type lister struct {
 }
 
 // span returns the lines of a function to show, of which there may be none. nodes are its places, in order.
-func (l *lister) span(nodes []*node) (from, to int64) {
+func (l *lister) span(nodes []*calls.Node) (from, to int64) {
 	from, to = nodes[0].StartLine, nodes[0].Line+margin
 	if from == 0 {
 		from = nodes[0].Line - margin
@@ -112,17 +113,17 @@ func (l *lister) span(nodes []*node) (from, to int64) {
 }
 
 // file returns the part of a file that nodes, all of function, are in.
-func (l *lister) file(function, file string, nodes []*node) report.SourceFile {
+func (l *lister) file(function, file string, nodes []*calls.Node) report.SourceFile {
 	out := report.SourceFile{File: file}
-	slices.SortFunc(nodes, func(a, b *node) int {
-		return cmp.Or(cmp.Compare(a.StartLine, b.StartLine), cmp.Compare(a.full(), b.full()))
+	slices.SortFunc(nodes, func(a, b *calls.Node) int {
+		return cmp.Or(cmp.Compare(a.StartLine, b.StartLine), cmp.Compare(a.Full(), b.Full()))
 	})
 	flat, cum := make(map[int64]int64), make(map[int64]int64)
 	for _, n := range nodes {
-		out.Flat += n.flat
-		out.Cum += n.cum
-		flat[n.Line] += n.flat
-		cum[n.Line] += n.cum
+		out.Flat += n.Flat
+		out.Cum += n.Cum
+		flat[n.Line] += n.Flat
+		cum[n.Line] += n.Cum
 	}
 	from, to := l.span(nodes)
 	if from > to {

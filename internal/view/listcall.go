@@ -1,6 +1,7 @@
 package view
 
 import (
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -18,23 +19,23 @@ func ListCall(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	frames := b.table.frames
+	frames := b.Table.Frames
 	flat, cum := make(map[int32]int64), make(map[int32]int64)
 	var stack []uint32
-	for i, v := range a.p.Values(a.k) {
-		stack = a.p.Stack(i, stack[:0])
-		if f, leaf := b.table.callAt(stack, q.Root); f >= 0 {
+	for i, v := range a.Profile.Values(a.Type) {
+		stack = a.Profile.Stack(i, stack[:0])
+		if f, leaf := b.Table.CallAt(stack, q.Root); f >= 0 {
 			if cum[f] += v; leaf {
 				flat[f] += v
 			}
 		}
 	}
 	out := &report.Source{Head: a.head}
-	byFile := make(map[string][]*node)
+	byFile := make(map[string][]*calls.Node)
 	name := ""
 	for f, v := range cum {
 		if name = frames[f].Name; frames[f].File != "" {
-			byFile[frames[f].File] = append(byFile[frames[f].File], &node{Frame: &frames[f], id: f, flat: flat[f], cum: v})
+			byFile[frames[f].File] = append(byFile[frames[f].File], &calls.Node{Frame: &frames[f], ID: f, Flat: flat[f], Cum: v})
 		}
 	}
 	if len(cum) == 0 {

@@ -44,13 +44,13 @@ func Contents(in []*recording.Recording) (*report.Look, error) {
 }
 
 func (a *question) contents(refs []string) *report.Look {
-	out := &report.Look{Samples: a.p.NumSamples(), Refs: refs, Labels: labelKeys(a.p)}
-	for k, t := range a.p.SampleTypes {
+	out := &report.Look{Samples: a.Profile.NumSamples(), Refs: refs, Labels: labelKeys(a.Profile)}
+	for k, t := range a.Profile.SampleTypes {
 		sum := int64(0)
-		for _, v := range a.p.Values(k) {
+		for _, v := range a.Profile.Values(k) {
 			sum += v
 		}
-		out.Types = append(out.Types, report.TypeTotal{Type: t.Type, Unit: t.Unit, Total: sum, Default: k == a.k})
+		out.Types = append(out.Types, report.TypeTotal{Type: t.Type, Unit: t.Unit, Total: sum, Default: k == a.Type})
 	}
 	return out
 }

@@ -4,14 +4,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/report"
 )
 
 // originsOf returns whose code each function is.
 func originsOf(functions []profile.Function) []report.Origin {
-	pkgs := packages(functions)
-	homes, own := homesOf(functions, pkgs)
+	pkgs := calls.Packages(functions)
+	homes, own := calls.HomesOf(functions, pkgs)
 	out := make([]report.Origin, len(functions))
 	for i, pkg := range pkgs {
 		switch {
@@ -50,13 +51,13 @@ func isRuntime(pkg string) bool {
 
 // origins returns whose code each frame of t is. A frame that stands for functions of several origins has none; but
 // the runtime is part of the standard library.
-func (a *question) origins(t *frameTable) []report.Origin {
-	out := make([]report.Origin, len(t.frames))
-	if strings.HasPrefix(a.query.By, labelPrefix) {
+func (a *question) origins(t *calls.FrameTable) []report.Origin {
+	out := make([]report.Origin, len(t.Frames))
+	if strings.HasPrefix(a.query.By, calls.LabelPrefix) {
 		return out // values of labels are no code
 	}
 	functions := originsOf(a.named) // groups have the numbers of the functions that they stand for
-	known := make([]bool, len(t.frames))
+	known := make([]bool, len(t.Frames))
 	isStd := func(o report.Origin) bool { return o == report.StdLibrary || o == report.GoRuntime }
 	set := func(f int32, o report.Origin) {
 		switch was := out[f]; {
@@ -68,8 +69,8 @@ func (a *question) origins(t *frameTable) []report.Origin {
 			out[f] = ""
 		}
 	}
-	for i := range a.p.Locations {
-		lines, at := a.p.Locations[i].Lines, t.of(uint32(i))
+	for i := range a.Profile.Locations {
+		lines, at := a.Profile.Locations[i].Lines, t.Of(uint32(i))
 		for j, f := range at { // without inlines, only the outermost is there
 			if len(lines) == 0 {
 				set(f, report.Foreign)

@@ -17,7 +17,7 @@ func Raw(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := a.p.WithoutHidden()
+	p, err := a.Profile.WithoutHidden()
 	if err != nil {
 		return nil, err
 	}

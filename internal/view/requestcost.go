@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -40,7 +41,7 @@ func kindOf(f *profile.Function) (k callKind) {
 		return 0
 	}
 	k = beyond
-	if !isStd(pkg) && !strings.HasPrefix(f.Name, "hone/recorder.") {
+	if !calls.IsStd(pkg) && !strings.HasPrefix(f.Name, "hone/recorder.") {
 		k |= users
 	}
 	if slices.ContainsFunc(servers, func(s string) bool { return strings.HasSuffix(f.Name, s) }) {

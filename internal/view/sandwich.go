@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -26,41 +27,41 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	origins := a.origins(t.table)
+	origins := a.origins(t.Table)
 	half := func(inverted bool) (*report.FlameNode, error) {
-		f := &Flames{head: a.head, origins: origins, tree: newCallTree(a.measure, t.table, t.collapse || q.Collapse)}
-		f.tree.inverted, f.tree.from = inverted, frame
+		f := &Flames{head: a.head, origins: origins, tree: calls.NewTree(a.Measure, t.Table, t.Collapse || q.Collapse)}
+		f.tree.Inverted, f.tree.From = inverted, frame
 		part := q
-		part.Root = t.text(frame)
+		part.Root = t.Text(frame)
 		r, err := f.Flame(part)
 		if err != nil {
 			return nil, err
 		}
 		return r.Root, nil
 	}
-	out := &report.Sandwich{Head: a.head, Frame: t.table.frames[frame], Origin: origins[frame], Matches: others}
+	out := &report.Sandwich{Head: a.head, Frame: t.Table.Frames[frame], Origin: origins[frame], Matches: others}
 	if out.Callees, err = half(false); err != nil {
 		return nil, err
 	}
 	if out.Callers, err = half(true); err != nil {
 		return nil, err
 	}
-	b := &builder{measure: a.measure, table: t.table}
-	b.costs()
-	out.Flat, out.Cum = b.flat[frame], b.cum[frame].sum
+	b := &calls.Builder{Measure: a.Measure, Table: t.Table}
+	b.Costs()
+	out.Flat, out.Cum = b.Flat[frame], b.Cum[frame].Sum
 	return out, nil
 }
 
 // frame returns the frame that the argument means, and what else it may mean.
-func (a *question) frame(t *callTree) (int32, []string, error) {
-	b := &builder{measure: a.measure, table: t.table}
-	b.costs()
+func (a *question) frame(t *calls.Tree) (int32, []string, error) {
+	b := &calls.Builder{Measure: a.Measure, Table: t.Table}
+	b.Costs()
 	heavier := func(i, j int32) int {
-		return cmp.Or(cmp.Compare(unit.Abs(b.cum[j].sum), unit.Abs(b.cum[i].sum)), cmp.Compare(t.text(i), t.text(j)), cmp.Compare(i, j))
+		return cmp.Or(cmp.Compare(unit.Abs(b.Cum[j].Sum), unit.Abs(b.Cum[i].Sum)), cmp.Compare(t.Text(i), t.Text(j)), cmp.Compare(i, j))
 	}
 	var found []int32
-	for f := range t.table.frames {
-		if t.text(int32(f)) == a.query.Arg {
+	for f := range t.Table.Frames {
+		if t.Text(int32(f)) == a.query.Arg {
 			found = append(found, int32(f))
 		}
 	}
@@ -69,8 +70,8 @@ func (a *question) frame(t *callTree) (int32, []string, error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		for f := range t.table.frames {
-			if (b.cum[f].sum != 0 || b.flat[f] != 0) && rx.MatchString(t.text(int32(f))) {
+		for f := range t.Table.Frames {
+			if (b.Cum[f].Sum != 0 || b.Flat[f] != 0) && rx.MatchString(t.Text(int32(f))) {
 				found = append(found, int32(f))
 			}
 		}
@@ -81,7 +82,7 @@ func (a *question) frame(t *callTree) (int32, []string, error) {
 	slices.SortFunc(found, heavier)
 	var others []string
 	for _, f := range found[1:] {
-		others = append(others, t.text(f))
+		others = append(others, t.Text(f))
 	}
 	return found[0], others, nil
 }
@@ -104,27 +105,27 @@ func SearchFor(in []*recording.Recording, q query.Query) (report.Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	matches := make([]bool, len(t.table.frames))
+	matches := make([]bool, len(t.Table.Frames))
 	out := &report.Search{Head: a.head, Names: []string{}}
 	for f := range matches {
-		if matches[f] = rx.MatchString(t.text(int32(f))); matches[f] {
+		if matches[f] = rx.MatchString(t.Text(int32(f))); matches[f] {
 			out.Count++
-			out.Names = append(out.Names, t.text(int32(f)))
+			out.Names = append(out.Names, t.Text(int32(f)))
 		}
 	}
 	slices.Sort(out.Names)
 	out.Names = slices.Compact(out.Names)
 	out.Names = out.Names[:min(len(out.Names), maxFound)]
-	found := make([]bool, len(a.p.Locations))
+	found := make([]bool, len(a.Profile.Locations))
 	for l := range found {
-		found[l] = slices.ContainsFunc(t.table.of(uint32(l)), func(f int32) bool { return matches[f] })
+		found[l] = slices.ContainsFunc(t.Table.Of(uint32(l)), func(f int32) bool { return matches[f] })
 	}
 	if out.Count == 0 {
 		return out, nil
 	}
 	var stack []uint32
-	for i, v := range t.values {
-		stack = a.p.Stack(i, stack[:0])
+	for i, v := range t.Values {
+		stack = a.Profile.Stack(i, stack[:0])
 		if slices.ContainsFunc(stack, func(l uint32) bool { return found[l] }) {
 			out.Value += v
 		}

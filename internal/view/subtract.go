@@ -3,13 +3,14 @@ package view
 import (
 	"fmt"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 )
 
 // Subtract turns a profile and its base into their difference, for views that know only one profile.
 func Subtract(in []*recording.Recording, normalize bool) ([]*recording.Recording, error) {
-	p, base := in[0].Profile, in[1].Profile.WithLabel(BaseLabel, "true")
+	p, base := in[0].Profile, in[1].Profile.WithLabel(calls.BaseLabel, "true")
 	if normalize {
 		var err error
 		if p, err = p.Normalize(base); err != nil {

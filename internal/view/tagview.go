@@ -20,14 +20,14 @@ func Tags(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	sums := make([]int64, len(a.p.LabelSets()))
+	sums := make([]int64, len(a.Profile.LabelSets()))
 	used := make([]bool, len(sums))
-	for i, v := range a.p.Values(a.k) {
-		sums[a.p.Label(i)] += v
-		used[a.p.Label(i)] = true
+	for i, v := range a.Profile.Values(a.Type) {
+		sums[a.Profile.Label(i)] += v
+		used[a.Profile.Label(i)] = true
 	}
 	totals := make(map[string]int64)
-	for i, s := range a.p.LabelSets() {
+	for i, s := range a.Profile.LabelSets() {
 		for _, l := range s {
 			if used[i] {
 				totals[l.Key] += sums[i]
@@ -55,7 +55,7 @@ func Tags(in []*recording.Recording, q query.Query) (report.Report, error) {
 		sum   int64
 	}
 	var all []label
-	for i, s := range a.p.LabelSets() {
+	for i, s := range a.Profile.LabelSets() {
 		for _, l := range s {
 			k, shown := place[l.Key]
 			if !used[i] || !shown {

@@ -3,6 +3,7 @@ package view
 import (
 	"slices"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -28,12 +29,12 @@ func (a *question) top() (*report.Top, error) {
 	if err != nil {
 		return nil, err
 	}
-	none := callFilter{to: make([]bool, len(b.table.frames))} // calls are not needed
+	none := calls.CallFilter{To: make([]bool, len(b.Table.Frames))} // calls are not needed
 	g, trimming := a.cut(b, a.trim(0, minShare, minEdgeShare), none)
 	trimming.DroppedEdges = 0
 	out := topOf(a.head, trimming, g)
-	for i, n := range g.nodes {
-		out.Rows[i].Inline = inlining(b.cum[n.id].inlined, b.cum[n.id].called)
+	for i, n := range g.Nodes {
+		out.Rows[i].Inline = inlining(b.Cum[n.ID].Inlined, b.Cum[n.ID].Called)
 	}
 	return out, nil
 }
@@ -49,19 +50,19 @@ func TopByCalls(in []*recording.Recording, q query.Query) (report.Report, error)
 	if err != nil {
 		return nil, err
 	}
-	g, trimming := a.cut(b, a.trim(0, minShare, minEdgeShare), callFilter{to: b.table.inlinable})
+	g, trimming := a.cut(b, a.trim(0, minShare, minEdgeShare), calls.CallFilter{To: b.Table.Inlinable})
 	out := topOf(a.head, trimming, g)
-	for i, n := range g.nodes {
+	for i, n := range g.Nodes {
 		out.Rows[i].Inline = inlining(
-			slices.ContainsFunc(n.in, func(e *edge) bool { return e.inline }),
-			slices.ContainsFunc(n.in, func(e *edge) bool { return !e.inline }))
+			slices.ContainsFunc(n.In, func(e *calls.Edge) bool { return e.Inline }),
+			slices.ContainsFunc(n.In, func(e *calls.Edge) bool { return !e.Inline }))
 	}
 	return out, nil
 }
 
-func topOf(h report.Head, t report.Trimming, g *graph) *report.Top {
-	out := &report.Top{Head: h, Trimming: t, Rows: make([]report.TopRow, len(g.nodes))}
-	for i, n := range g.nodes {
+func topOf(h report.Head, t report.Trimming, g *calls.Graph) *report.Top {
+	out := &report.Top{Head: h, Trimming: t, Rows: make([]report.TopRow, len(g.Nodes))}
+	for i, n := range g.Nodes {
 		out.Rows[i].Cost = costOf(n)
 	}
 	return out
@@ -78,14 +79,14 @@ func inlining(inlined, called bool) report.Inlining {
 }
 
 // cut returns the graph cut down to what t allows, and what that left out.
-func (a *question) cut(b *builder, t trim, filter callFilter) (*graph, report.Trimming) {
-	g, out := b.trimmed(t, filter)
-	abs := a.magnitude()
-	out.Below = abs(int64(float64(a.head.Total) * t.min))
-	out.EdgesBelow = abs(int64(float64(a.head.Total) * t.minEdge))
+func (a *question) cut(b *calls.Builder, t calls.Trim, filter calls.CallFilter) (*calls.Graph, report.Trimming) {
+	g, out := b.Trimmed(t, filter)
+	abs := a.Magnitude()
+	out.Below = abs(int64(float64(a.head.Total) * t.Min))
+	out.EdgesBelow = abs(int64(float64(a.head.Total) * t.MinEdge))
 	return g, out
 }
 
-func costOf(n *node) report.Cost {
-	return report.Cost{Frame: *n.Frame, Flat: n.flatValue(), Cum: n.cumValue()}
+func costOf(n *calls.Node) report.Cost {
+	return report.Cost{Frame: *n.Frame, Flat: n.FlatValue(), Cum: n.CumValue()}
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -17,13 +18,13 @@ func Traces(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := detailOf(q)
+	d, err := calls.DetailOf(q)
 	if err != nil {
 		return nil, err
 	}
-	table := newFrameTable(a.p, d, nil)
+	table := calls.NewFrameTable(a.Profile, d, nil)
 	each := a.traces(table)
-	if n := a.p.NumSamples(); q.Limit > 0 {
+	if n := a.Profile.NumSamples(); q.Limit > 0 {
 		if first := a.readable(table, q.Limit); first < n {
 			a.head.Notes = slices.Clip(a.head.Notes)
 			a.head.Notes.Add(fmt.Sprintf("the first %d of %d samples", first, n))
@@ -37,18 +38,18 @@ func Traces(in []*recording.Recording, q query.Query) (report.Report, error) {
 const mostTraceBytes = 32 << 20
 
 // readable returns how many of the first samples can be shown, of at most limit: fewer when their names are long.
-func (a *question) readable(table *frameTable, limit int) int {
+func (a *question) readable(table *calls.FrameTable, limit int) int {
 	var stack []uint32
 	size := 0
-	n := min(limit, a.p.NumSamples())
+	n := min(limit, a.Profile.NumSamples())
 	for i := range n {
-		stack = a.p.Stack(i, stack[:0])
+		stack = a.Profile.Stack(i, stack[:0])
 		for _, l := range stack {
-			for _, f := range table.of(l) {
-				size += len(table.frames[f].Name) + len(table.frames[f].File)
+			for _, f := range table.Of(l) {
+				size += len(table.Frames[f].Name) + len(table.Frames[f].File)
 			}
 		}
-		for _, l := range a.p.LabelSets()[a.p.Label(i)] {
+		for _, l := range a.Profile.LabelSets()[a.Profile.Label(i)] {
 			size += len(l.Key) + len(l.Str)
 		}
 		if size > mostTraceBytes {
@@ -71,27 +72,27 @@ func firstOf[T any](all iter.Seq[T], n int) iter.Seq[T] {
 	}
 }
 
-func (a *question) traces(table *frameTable) iter.Seq[*report.Trace] {
+func (a *question) traces(table *calls.FrameTable) iter.Seq[*report.Trace] {
 	return func(yield func(*report.Trace) bool) {
-		p := a.p
+		p := a.Profile
 		sets := withUnits(p, a.units)
-		values := p.Values(a.k)
+		values := p.Values(a.Type)
 		var stack []uint32
 		var t report.Trace
 		for i, v := range values {
 			stack = p.Stack(i, stack[:0])
 			t.Frames = t.Frames[:0]
 			for _, l := range stack {
-				frames := table.of(l)
+				frames := table.Of(l)
 				for j := len(frames) - 1; j >= 0; j-- {
-					t.Frames = append(t.Frames, report.TraceFrame{Frame: &table.frames[frames[j]], Inline: j > 0})
+					t.Frames = append(t.Frames, report.TraceFrame{Frame: &table.Frames[frames[j]], Inline: j > 0})
 				}
 			}
 			if len(t.Frames) == 0 {
 				continue
 			}
-			if a.mean {
-				v = per(v, p.Values(0)[i])
+			if a.Mean {
+				v = calls.Per(v, p.Values(0)[i])
 			}
 			t.Value, t.Labels = v, sets[p.Label(i)]
 			if !yield(&t) {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/profile/profiletest"
 	"github.com/hone-perf/hone/internal/query"
@@ -80,7 +81,7 @@ func agree(t *testing.T, p *profile.Profile, steps string) {
 	var flame flameAnswer
 	answered(t, get(s, h, "/api/flame?min=0"+steps), &flame)
 	var value int64
-	rest, _, err := view.Apply(p, q.Steps, "")
+	rest, _, err := calls.Apply(p, q.Steps, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
@@ -66,7 +67,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		in[0].Profile.Write(w)
 		return
 	case "pprof-filtered":
-		p, _, err := view.Apply(in[0].Profile, q.Steps, unit.Auto)
+		p, _, err := calls.Apply(in[0].Profile, q.Steps, unit.Auto)
 		if err != nil {
 			fail(w, http.StatusUnprocessableEntity, err, "")
 			return

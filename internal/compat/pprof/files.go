@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/recording"
-	"github.com/hone-perf/hone/internal/view"
 )
 
 // files finds sources where pprof looks for them: as recorded, or below the search directories and their parents.
@@ -34,7 +34,7 @@ func (f *files) Find(name, _ string, _ int) (recording.Text, error) {
 	}
 	t, ok := f.known[name]
 	if !ok {
-		r, err := f.open(view.TrimPath(name, f.trim, f.search))
+		r, err := f.open(calls.TrimPath(name, f.trim, f.search))
 		if err != nil {
 			f.failed[name] = err
 			return recording.Text{}, err

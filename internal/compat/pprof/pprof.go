@@ -16,10 +16,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/prompt"
 	"github.com/hone-perf/hone/internal/source"
-	"github.com/hone-perf/hone/internal/view"
 )
 
 // A System is what the command may touch.
@@ -312,7 +312,7 @@ func (s *session) fetch(ctx context.Context, f *flags) (*profile.Profile, error)
 func (s *session) subtract(g, base *source.Gathered, diff bool) error {
 	b := base.Profile
 	if diff {
-		b = b.WithLabel(view.BaseLabel, "true")
+		b = b.WithLabel(calls.BaseLabel, "true")
 	}
 	if s.cfg.normalize {
 		p, err := g.Profile.Normalize(b)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -26,7 +27,7 @@ import (
 // report runs a command and sends the result where it belongs. pipe, when not nil, takes what would go to standard
 // output.
 func (s *session) report(cfg config, c *command, arg string, pipe io.Writer) error {
-	for _, u := range view.UnitClashes(s.profile) {
+	for _, u := range calls.UnitClashes(s.profile) {
 		s.complain("For tag %s used unit %s, also encountered unit(s) %s", u.Key, u.Used, strings.Join(u.Others, ", "))
 	}
 	if err := s.check(cfg, c, arg); err != nil {
@@ -112,7 +113,7 @@ func (s *session) checkFilters(cfg config, steps []query.Step) error {
 		slices.DeleteFunc(slices.Clone(steps), func(st query.Step) bool { return !late(st) })...)
 	var ranges []report.Remark
 	for i, st := range order {
-		asRange, err := view.CheckStep(st)
+		asRange, err := calls.CheckStep(st)
 		if err == nil {
 			if asRange != "" {
 				ranges = append(ranges, report.Remark{Op: st.Op, Range: asRange})
@@ -141,7 +142,7 @@ func labelFrames(steps []query.Step) []query.Step {
 
 // remarkOn says what there is to know about steps that were applied before a mistake was found.
 func (s *session) remarkOn(cfg config, steps []query.Step) {
-	if _, remarks, err := view.Apply(s.profile, steps, cmp.Or(cfg.unit, unit.Auto)); err == nil {
+	if _, remarks, err := calls.Apply(s.profile, steps, cmp.Or(cfg.unit, unit.Auto)); err == nil {
 		s.remark(remarks)
 	}
 }

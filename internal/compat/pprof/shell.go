@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/prompt"
 	"github.com/hone-perf/hone/internal/query"
@@ -77,7 +78,7 @@ func written(labels profile.LabelSet) profile.LabelSet {
 
 // greet says what the profile is.
 func (s *session) greet() {
-	for _, u := range view.UnitClashes(s.profile) {
+	for _, u := range calls.UnitClashes(s.profile) {
 		s.complain("For tag %s used unit %s, also encountered unit(s) %s", u.Key, u.Used, strings.Join(u.Others, ", "))
 	}
 	if head, err := view.Head([]*recording.Recording{{Profile: s.profile}}, query.Query{

@@ -1,4 +1,4 @@
-package view
+package calls
 
 import (
 	"fmt"
@@ -14,29 +14,29 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// A detail says how finely frames are told apart.
-type detail struct {
-	function, file, line, column, address bool
-	object                                bool // programs and libraries too
+// A Detail says how finely frames are told apart.
+type Detail struct {
+	Function, file, Line, column, Address bool
+	Object                                bool // programs and libraries too
 	noInlines                             bool
 	pprof                                 bool // see query.Query
 }
 
-// detailOf returns what a query groups by. Columns are kept as recorded for addresses with inlining, since nothing
+// DetailOf returns what a query groups by. Columns are kept as recorded for addresses with inlining, since nothing
 // is grouped then.
-func detailOf(q query.Query) (detail, error) {
-	d := detail{noInlines: q.NoInlines, pprof: q.PProf}
+func DetailOf(q query.Query) (Detail, error) {
+	d := Detail{noInlines: q.NoInlines, pprof: q.PProf}
 	switch by, _, _ := strings.Cut(q.By, ":"); by {
 	case "", "function", "package", "module", "label": // of the latter there is one function each, see groupBy
-		d.function = true
+		d.Function = true
 	case "filefunction":
-		d.function, d.file = true, true
+		d.Function, d.file = true, true
 	case "file":
 		d.file = true
 	case "line":
-		d.function, d.file, d.line, d.column = true, true, true, q.Columns
+		d.Function, d.file, d.Line, d.column = true, true, true, q.Columns
 	case "address":
-		d.function, d.file, d.line, d.address = true, true, true, true
+		d.Function, d.file, d.Line, d.Address = true, true, true, true
 		d.column = q.Columns || !q.NoInlines
 	default:
 		return d, fmt.Errorf("cannot group by %q", q.By)
@@ -44,11 +44,11 @@ func detailOf(q query.Query) (detail, error) {
 	return d, nil
 }
 
-// A frameTable numbers the distinct frames of a profile. Two lines of two locations are the same frame when they
+// A FrameTable numbers the distinct frames of a profile. Two lines of two locations are the same frame when they
 // agree in all that the detail looks at.
-type frameTable struct {
-	frames    []report.Frame
-	inlinable []bool // whether the frame is anywhere inlined into another
+type FrameTable struct {
+	Frames    []report.Frame
+	Inlinable []bool // whether the frame is anywhere inlined into another
 
 	// Most locations have just one frame, only[l]. Where that is negative, the frames, outermost first, are those
 	// in at from start[^only[l]] to the start after that.
@@ -84,9 +84,9 @@ func (n *names) id(s string) int32 {
 	return id
 }
 
-// newFrameTable numbers the frames of p. shorten is applied to file names first.
-func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *frameTable {
-	t := &frameTable{
+// NewFrameTable numbers the frames of p. shorten is applied to file names first.
+func NewFrameTable(p *profile.Profile, d Detail, shorten func(string) string) *FrameTable {
+	t := &FrameTable{
 		only:  pages.Make[int32](0, len(p.Locations)),
 		start: make([]uint32, 1, 64),
 	}
@@ -102,7 +102,7 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 	for i := range p.Functions {
 		f := &p.Functions[i]
 		k := &functions[i]
-		if d.function {
+		if d.Function {
 			k.name = text.id(f.Name)
 		}
 		if d.file {
@@ -112,15 +112,15 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 				if shorten != nil {
 					name = shorten(name)
 				}
-				id = text.id(cleanFile(name, d.pprof))
+				id = text.id(CleanFile(name, d.pprof))
 				files[f.File] = id
 			}
 			k.file = id
 		}
 	}
 	size := len(p.Functions) // about; finer details have more
-	t.frames, t.inlinable = pages.Make[report.Frame](0, size), make([]bool, 0, size)
-	coarse := !d.line && !d.address && !d.object
+	t.Frames, t.Inlinable = pages.Make[report.Frame](0, size), make([]bool, 0, size)
+	coarse := !d.Line && !d.Address && !d.Object
 	// When names are all that tells frames apart, a list does, in two thirds of the time.
 	index := make(map[frameKey]int32)
 	var byName []int32 // 1 + frame
@@ -136,18 +136,18 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 			n, ok = index[k]
 		}
 		if !ok {
-			n = int32(len(t.frames))
+			n = int32(len(t.Frames))
 			if plain {
 				byName[k.name] = n + 1
 			} else {
 				index[k] = n
 			}
-			t.frames = append(t.frames, report.Frame{
+			t.Frames = append(t.Frames, report.Frame{
 				Name: text.text[k.name], File: text.text[k.file], Object: text.text[k.object],
 				Address: k.address, StartLine: k.startLine, Line: k.line, Column: k.column,
 				PProf: d.pprof,
 			})
-			t.inlinable = append(t.inlinable, false)
+			t.Inlinable = append(t.Inlinable, false)
 		}
 		return n
 	}
@@ -158,7 +158,7 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 			object = objects[l.Mapping]
 		}
 		var address uint64
-		if d.address {
+		if d.Address {
 			address = l.Address
 		}
 		lines := l.Lines
@@ -174,22 +174,22 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 			ln := lines[j]
 			if n := whole[ln.Function] - 1; n >= 0 {
 				t.at = append(t.at, n)
-				t.inlinable[n] = t.inlinable[n] || j < len(lines)-1
+				t.Inlinable[n] = t.Inlinable[n] || j < len(lines)-1
 				continue
 			}
 			texts := functions[ln.Function]
 			named := texts.name != 0
 			k := frameKey{name: texts.name, file: texts.file, address: address}
-			if d.object || !named {
+			if d.Object || !named {
 				k.startLine = p.Functions[ln.Function].StartLine
 			}
-			if d.line {
+			if d.Line {
 				k.line = ln.Line
 			}
 			if d.column {
 				k.column = ln.Column
 			}
-			if d.object || !named {
+			if d.Object || !named {
 				k.object = object
 			}
 			n := add(k)
@@ -197,7 +197,7 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 				whole[ln.Function] = n + 1
 			}
 			t.at = append(t.at, n)
-			t.inlinable[n] = t.inlinable[n] || j < len(lines)-1
+			t.Inlinable[n] = t.Inlinable[n] || j < len(lines)-1
 		}
 		many := len(t.start) - 1
 		switch first := int(t.start[many]); len(t.at) - first {
@@ -215,8 +215,8 @@ func newFrameTable(p *profile.Profile, d detail, shorten func(string) string) *f
 	return t
 }
 
-// of returns the frames of location l, outermost first.
-func (t *frameTable) of(l uint32) []int32 {
+// Of returns the frames of location l, outermost first.
+func (t *FrameTable) Of(l uint32) []int32 {
 	many := t.only[l]
 	if many >= 0 {
 		return t.only[l : l+1]
@@ -224,8 +224,8 @@ func (t *frameTable) of(l uint32) []int32 {
 	return t.at[t.start[^many]:t.start[^many+1]]
 }
 
-// cleanFile returns a recorded file name as frames have it.
-func cleanFile(name string, pprof bool) string {
+// CleanFile returns a recorded file name as frames have it.
+func CleanFile(name string, pprof bool) string {
 	if pprof && name != "" {
 		return filepath.Clean(name)
 	}
@@ -234,12 +234,12 @@ func cleanFile(name string, pprof bool) string {
 
 // TrimPath shortens a recorded file name as pprof does: see pathTrimmer.
 func TrimPath(name, trim, search string) string {
-	return pathTrimmer(query.Query{TrimPath: trim, SourcePath: search, PProf: true})(name)
+	return PathTrimmer(query.Query{TrimPath: trim, SourcePath: search, PProf: true})(name)
 }
 
-// pathTrimmer returns a function that shortens recorded file names: it cuts the prefixes in TrimPath or, when there are
+// PathTrimmer returns a function that shortens recorded file names: it cuts the prefixes in TrimPath or, when there are
 // none, all up to a directory named like one of those in SourcePath.
-func pathTrimmer(q query.Query) func(string) string {
+func PathTrimmer(q query.Query) func(string) string {
 	slashed, list := filename.Slashed, filename.SplitList(q.TrimPath, runtime.GOOS)
 	if q.PProf {
 		slashed, list = filepath.ToSlash, filepath.SplitList(q.TrimPath)
@@ -272,17 +272,17 @@ func pathTrimmer(q query.Query) func(string) string {
 	}
 }
 
-// callAt returns the frame that a way of names from the root leads to on a stack, and whether that is all of the stack. It
+// CallAt returns the frame that a way of names from the root leads to on a stack, and whether that is all of the stack. It
 // is -1 where the stack goes elsewhere.
-func (t *frameTable) callAt(stack []uint32, way string) (frame int32, leaf bool) {
+func (t *FrameTable) CallAt(stack []uint32, way string) (frame int32, leaf bool) {
 	frame = -1
 	for _, l := range slices.Backward(stack) {
-		for _, f := range t.of(l) {
+		for _, f := range t.Of(l) {
 			if way == "" && frame >= 0 {
 				return frame, false
 			}
-			rest, ok := strings.CutPrefix(way, t.frames[f].Name)
-			if !ok || t.frames[f].Name == "" {
+			rest, ok := strings.CutPrefix(way, t.Frames[f].Name)
+			if !ok || t.Frames[f].Name == "" {
 				return -1, false
 			}
 			if rest != "" {

@@ -1,4 +1,4 @@
-package view
+package calls
 
 import (
 	"runtime"
@@ -12,13 +12,13 @@ type opening struct {
 }
 
 // waiting returns the opening of all that waits at a call.
-func (t *callTree) waiting(at uint32) opening {
-	c := &t.nodes[at]
-	return opening{at, c.first, c.end}
+func (t *Tree) waiting(at uint32) opening {
+	c := &t.Nodes[at]
+	return opening{at, c.First, c.End}
 }
 
-// openCalls opens calls, and those below them that weigh at least open, the last ones first, until enough, if there is one, says so.
-func (t *callTree) openCalls(calls []uint32, open int64, enough func() bool) {
+// OpenCalls opens calls, and those below them that weigh at least open, the last ones first, until enough, if there is one, says so.
+func (t *Tree) OpenCalls(calls []uint32, open int64, enough func() bool) {
 	if len(calls) == 0 {
 		return
 	}
@@ -33,7 +33,7 @@ func (t *callTree) openCalls(calls []uint32, open int64, enough func() bool) {
 // openAll takes entries on to the calls below, and further where those weigh at least open. It does as much at a time
 // as there are processors. When enough, which may be nil, says so, what is not done yet stays as it is: that is not waited
 // for, and takes one processor, since whoever may be painting needs another one.
-func (t *callTree) openAll(todo []opening, open int64, enough func() bool) {
+func (t *Tree) openAll(todo []opening, open int64, enough func() bool) {
 	var n uint32
 	for _, o := range todo {
 		n += o.end - o.first
@@ -55,14 +55,14 @@ func (t *callTree) openAll(todo []opening, open int64, enough func() bool) {
 			}
 			o := todo[len(todo)-1]
 			todo = todo[:len(todo)-1]
-			c := &t.nodes[o.call]
-			above := c.frame
-			if !c.opened { // else the others have gone on before
-				c.opened, c.flat, c.end = true, sum{}, c.first
+			c := &t.Nodes[o.call]
+			above := c.Frame
+			if !c.Opened { // else the others have gone on before
+				c.Opened, c.Flat, c.End = true, Sum{}, c.First
 			}
 			working++
 			mu.Unlock()
-			s.split(t.entries[o.first:o.end], above)
+			s.split(t.Entries[o.first:o.end], above)
 			mu.Lock()
 			working--
 			todo = s.hang(todo, o, open)
@@ -83,12 +83,12 @@ func (t *callTree) openAll(todo []opening, open int64, enough func() bool) {
 
 // A splitter sorts entries by the calls below the one where they are.
 type splitter struct {
-	t     *callTree
+	t     *Tree
 	of    []uint32 // 1 + the place in below, by frame
 	below []branch
 	ended branch
 	at    []uint32 // 1 + the place in below of each entry; 0 where it ended
-	moved []entry
+	moved []Entry
 }
 
 // A branch is the entries that go on to the same frame.
@@ -96,15 +96,15 @@ type branch struct {
 	frame int32
 	n     uint32
 	met
-	flat sum
+	flat Sum
 }
 
-func newSplitter(t *callTree) *splitter {
-	return &splitter{t: t, of: make([]uint32, len(t.table.frames))}
+func newSplitter(t *Tree) *splitter {
+	return &splitter{t: t, of: make([]uint32, len(t.Table.Frames))}
 }
 
 // split takes entries from a frame to those below, and puts first those that ended, then those of each branch.
-func (s *splitter) split(entries []entry, above int32) {
+func (s *splitter) split(entries []Entry, above int32) {
 	t := s.t
 	for i := range s.below {
 		s.of[s.below[i].frame] = 0
@@ -114,7 +114,7 @@ func (s *splitter) split(entries []entry, above int32) {
 	for i := range entries {
 		e := &entries[i]
 		b := &s.ended
-		if frame, inline, ok := t.next(above, &e.strand, t.p.StackAt(int(e.sample))); ok {
+		if frame, inline, ok := t.next(above, &e.strand, t.Profile.StackAt(int(e.Sample))); ok {
 			k := s.of[frame]
 			if k == 0 {
 				s.below = append(s.below, branch{frame: frame})
@@ -126,7 +126,7 @@ func (s *splitter) split(entries []entry, above int32) {
 			b.met.add(inline)
 		}
 		b.n++
-		t.add(&b.flat, e.sample)
+		t.Add(&b.flat, e.Sample)
 	}
 	if len(s.below) == 0 || len(s.below) == 1 && s.ended.n == 0 {
 		return
@@ -148,22 +148,22 @@ func (s *splitter) split(entries []entry, above int32) {
 // hang makes calls of what was split, and adds those that weigh enough to what is to be done.
 func (s *splitter) hang(todo []opening, o opening, open int64) []opening {
 	t := s.t
-	c := &t.nodes[o.call]
-	c.flat.add(&s.ended.flat)
+	c := &t.Nodes[o.call]
+	c.Flat.add(&s.ended.flat)
 	if s.ended.n > 0 {
-		c.first, c.end = o.first, o.first+s.ended.n
+		c.First, c.End = o.first, o.first+s.ended.n
 	}
 	first := o.first + s.ended.n
 	for i := range s.below {
 		b := &s.below[i]
-		at := uint32(len(t.nodes))
-		above := &t.nodes[o.call]
-		t.nodes = append(t.nodes, call{
-			frame: b.frame, parent: o.call, next: above.child, first: first, end: first + b.n, met: b.met, flat: b.flat,
+		at := uint32(len(t.Nodes))
+		above := &t.Nodes[o.call]
+		t.Nodes = append(t.Nodes, Call{
+			Frame: b.frame, Parent: o.call, next: above.child, First: first, End: first + b.n, met: b.met, Flat: b.flat,
 		})
-		t.nodes[o.call].child = at
+		t.Nodes[o.call].child = at
 		first += b.n
-		if b.flat.weight >= open {
+		if b.flat.Weight >= open {
 			todo = append(todo, t.waiting(at))
 		}
 	}

@@ -1,4 +1,4 @@
-package view
+package calls
 
 import (
 	"errors"
@@ -11,21 +11,21 @@ import (
 )
 
 // labelPrefix stands before the key when frames are to be label values.
-const labelPrefix = "label:"
+const LabelPrefix = "label:"
 
-// groupBy returns p in terms of something larger than its functions: by package or module each function gets the
+// GroupBy returns p in terms of something larger than its functions: by package or module each function gets the
 // name of that, and by label:KEY the values of a label are all the frames there are. For any other by it returns p.
 //
 // Functions that are not of Go lose their names, so that their program or library stands for them.
-func groupBy(p *profile.Profile, by string) (*profile.Profile, error) {
-	key, isLabel := strings.CutPrefix(by, labelPrefix)
+func GroupBy(p *profile.Profile, by string) (*profile.Profile, error) {
+	key, isLabel := strings.CutPrefix(by, LabelPrefix)
 	switch {
 	case isLabel && key == "":
 		return nil, errors.New("grouping by label: say which one, as in label:KEY")
 	case isLabel:
 		return groupByLabel(p, key)
 	case by == "package":
-		return renamed(p, packages(p.Functions)), nil
+		return renamed(p, Packages(p.Functions)), nil
 	case by == "module":
 		return renamed(p, modules(p.Functions)), nil
 	}
@@ -54,9 +54,9 @@ func renamed(p *profile.Profile, names []string) *profile.Profile {
 	return p.WithTables(t)
 }
 
-// packages returns the package of each function. Closures that have none, which Go 1.27 calls _.run.func1, are of that of most
+// Packages returns the package of each function. Closures that have none, which Go 1.27 calls _.run.func1, are of that of most
 // functions in their file.
-func packages(functions []profile.Function) []string {
+func Packages(functions []profile.Function) []string {
 	out := make([]string, len(functions))
 	without := make(map[string]map[string]int) // by file: how many functions there are of each package
 	for i := range functions {
@@ -136,13 +136,13 @@ func groupByLabel(p *profile.Profile, key string) (*profile.Profile, error) {
 // modules returns the module of each function: std for the standard library, "" for what is not of Go. Where the file
 // of a function lies tells the module for sure; the rest is deduced.
 func modules(functions []profile.Function) []string {
-	homes, _ := homesOf(functions, packages(functions))
+	homes, _ := HomesOf(functions, Packages(functions))
 	return homes
 }
 
-// homesOf returns the modules of functions, whose packages are pkgs, and which functions seem to be of the main module:
+// HomesOf returns the modules of functions, whose packages are pkgs, and which functions seem to be of the main module:
 // neither their names nor their files say otherwise.
-func homesOf(functions []profile.Function, pkgs []string) (out []string, own []int) {
+func HomesOf(functions []profile.Function, pkgs []string) (out []string, own []int) {
 	out = make([]string, len(functions))
 	known := make(map[string]string) // by package
 	roots := make(map[string]bool)
@@ -150,7 +150,7 @@ func homesOf(functions []profile.Function, pkgs []string) (out []string, own []i
 		module, _ := profile.ModuleOf(functions[i].File)
 		switch {
 		case pkg == "":
-		case isStd(pkg):
+		case IsStd(pkg):
 			out[i] = "std"
 		case module != "":
 			out[i] = module
@@ -297,8 +297,8 @@ func isMajor(e string) bool {
 	return len(e) > 1 && e[0] == 'v' && strings.Trim(e[1:], "0123456789") == ""
 }
 
-// isStd reports whether pkg belongs to the standard library.
-func isStd(pkg string) bool {
+// IsStd reports whether pkg belongs to the standard library.
+func IsStd(pkg string) bool {
 	first, _, _ := strings.Cut(pkg, "/")
 	_, ok := slices.BinarySearch(stdElements, strings.TrimSuffix(first, "_test"))
 	return ok
@@ -314,5 +314,5 @@ var stdElements = []string{
 	"unique", "unsafe", "uuid", "vendor", "weak",
 }
 
-// isCoarse reports whether frames stand for so much that calls within one say nothing.
-func isCoarse(by string) bool { return by == "file" || by == "package" || by == "module" }
+// IsCoarse reports whether frames stand for so much that calls within one say nothing.
+func IsCoarse(by string) bool { return by == "file" || by == "package" || by == "module" }

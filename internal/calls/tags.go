@@ -1,4 +1,4 @@
-package view
+package calls
 
 import (
 	"cmp"
@@ -10,10 +10,10 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// A tagMap holds label values of the samples that pass a node.
-type tagMap map[string]*report.Tag
+// A TagMap holds label values of the samples that pass a node.
+type TagMap map[string]*report.Tag
 
-func (m tagMap) get(name, unit string, value int64) *report.Tag {
+func (m TagMap) get(name, unit string, value int64) *report.Tag {
 	t := m[name]
 	if t == nil {
 		t = &report.Tag{Name: name, Unit: unit, Value: value}
@@ -22,13 +22,13 @@ func (m tagMap) get(name, unit string, value int64) *report.Tag {
 	return t
 }
 
-func addTag(t *report.Tag, w weight, flat bool) {
+func addTag(t *report.Tag, w Weight, flat bool) {
 	if flat {
-		t.Flat += w.v
-		t.FlatCount += w.div
+		t.Flat += w.V
+		t.FlatCount += w.Div
 	} else {
-		t.Cum += w.v
-		t.CumCount += w.div
+		t.Cum += w.V
+		t.CumCount += w.Div
 	}
 }
 
@@ -62,25 +62,25 @@ func graphTags(p *profile.Profile, units map[string]string, showUnit string) ([]
 
 // tag adds the labels of samples to the nodes they pass. nodeAt returns the node of a frame below the node that it
 // returned for the frame above, or nil.
-func (b *builder) tag(tags []setTags, nodeAt func(above *node, f int32) *node) {
-	values := b.p.Values(b.k)
+func (b *Builder) tag(tags []setTags, nodeAt func(above *Node, f int32) *Node) {
+	values := b.Profile.Values(b.Type)
 	var stack []uint32
-	seen := make(map[*node]bool)
+	seen := make(map[*Node]bool)
 	for i, v := range values {
-		w := weight{v: v}
-		if b.mean {
-			w.div = b.p.Values(0)[i]
+		w := Weight{V: v}
+		if b.Mean {
+			w.Div = b.Profile.Values(0)[i]
 		}
-		t := &tags[b.p.Label(i)]
-		if w.v == 0 && w.div == 0 || t.text == "" && len(t.numbers) == 0 {
+		t := &tags[b.Profile.Label(i)]
+		if w.V == 0 && w.Div == 0 || t.text == "" && len(t.numbers) == 0 {
 			continue
 		}
 		clear(seen)
-		var last *node // nearest node above
+		var last *Node // nearest node above
 		leaf := true   // whether last is the innermost frame
-		stack = b.p.Stack(i, stack[:0])
+		stack = b.Profile.Stack(i, stack[:0])
 		for _, l := range slices.Backward(stack) {
-			for _, f := range b.table.of(l) {
+			for _, f := range b.Table.Of(l) {
 				n := nodeAt(last, f)
 				if leaf = n != nil; !leaf {
 					continue
@@ -98,52 +98,52 @@ func (b *builder) tag(tags []setTags, nodeAt func(above *node, f int32) *node) {
 	}
 }
 
-func (n *node) addTags(t *setTags, w weight, flat bool) {
+func (n *Node) addTags(t *setTags, w Weight, flat bool) {
 	if t.text != "" {
-		if n.tags == nil {
-			n.tags = make(tagMap)
+		if n.Tags == nil {
+			n.Tags = make(TagMap)
 		}
-		addTag(n.tags.get(t.text, "", 0), w, flat)
+		addTag(n.Tags.get(t.text, "", 0), w, flat)
 	}
 	for _, x := range t.numbers {
-		if n.numbers == nil {
-			n.numbers = make(map[string]tagMap)
+		if n.Numbers == nil {
+			n.Numbers = make(map[string]TagMap)
 		}
-		m := n.numbers[t.text]
+		m := n.Numbers[t.text]
 		if m == nil {
-			m = make(tagMap)
-			n.numbers[t.text] = m
+			m = make(TagMap)
+			n.Numbers[t.text] = m
 		}
 		addTag(m.get(x.Name, x.Unit, x.Value), w, flat)
 	}
 }
 
 // trimTags takes out tags that weigh less than cutoff.
-func (g *graph) trimTags(cutoff int64) {
-	trim := func(m tagMap) {
+func (g *Graph) trimTags(cutoff int64) {
+	trim := func(m TagMap) {
 		for name, t := range m {
-			if g.abs(t.Flat) < cutoff && g.abs(t.Cum) < cutoff {
+			if g.Abs(t.Flat) < cutoff && g.Abs(t.Cum) < cutoff {
 				delete(m, name)
 			}
 		}
 	}
-	for _, n := range g.nodes {
-		trim(n.tags)
-		for _, m := range n.numbers {
+	for _, n := range g.Nodes {
+		trim(n.Tags)
+		for _, m := range n.Numbers {
 			trim(m)
 		}
 	}
 }
 
 // countTags returns how many tags of n have a flat value.
-func (n *node) countTags() int {
+func (n *Node) countTags() int {
 	count := 0
-	for _, t := range n.tags {
+	for _, t := range n.Tags {
 		if t.Flat != 0 {
 			count++
 		}
 	}
-	for _, m := range n.numbers {
+	for _, m := range n.Numbers {
 		for _, t := range m {
 			if t.Flat != 0 {
 				count++
@@ -153,8 +153,8 @@ func (n *node) countTags() int {
 	return count
 }
 
-// sorted returns the tags by magnitude, flat or cum, then by name.
-func (m tagMap) sorted(flat bool, abs magnitude) []report.Tag {
+// Sorted returns the tags by magnitude, flat or cum, then by name.
+func (m TagMap) Sorted(flat bool, abs Magnitude) []report.Tag {
 	out := make([]report.Tag, 0, len(m))
 	for _, t := range m {
 		out = append(out, *t)

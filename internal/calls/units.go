@@ -1,4 +1,4 @@
-package view
+package calls
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package view
+package calls
 
 import (
 	"math"
@@ -9,29 +9,29 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// A measure picks the values that a view adds up.
-type measure struct {
-	p     *profile.Profile
-	k     int  // sample type
-	mean  bool // divide by the first sample type
-	wraps bool // see query.Query
+// A Measure picks the values that a view adds up.
+type Measure struct {
+	Profile *profile.Profile
+	Type    int  // sample type
+	Mean    bool // divide by the first sample type
+	Wraps   bool // see query.Query
 }
 
 // sample returns the weight of sample i, and whether it counts at all.
-func (m measure) sample(i int) (w weight, live bool) {
-	w.v = m.p.Values(m.k)[i]
-	if m.mean {
-		w.div = m.p.Values(0)[i]
+func (m Measure) sample(i int) (w Weight, live bool) {
+	w.V = m.Profile.Values(m.Type)[i]
+	if m.Mean {
+		w.Div = m.Profile.Values(0)[i]
 	}
-	return w, w.v != 0 || w.div != 0
+	return w, w.V != 0 || w.Div != 0
 }
 
-// total returns the sum of the magnitudes of all values, or the nearest there is. If some samples are marked as the base of a
+// Total returns the sum of the magnitudes of all values, or the nearest there is. If some samples are marked as the base of a
 // difference, it is the sum over those.
-func (m measure) total() int64 {
-	values := m.p.Values(m.k)
-	base := make([]bool, len(m.p.LabelSets()))
-	for i, s := range m.p.LabelSets() {
+func (m Measure) Total() int64 {
+	values := m.Profile.Values(m.Type)
+	base := make([]bool, len(m.Profile.LabelSets()))
+	for i, s := range m.Profile.LabelSets() {
 		base[i] = s.Has(BaseLabel, "true")
 	}
 	var sum, div, baseSum, baseDiv int64
@@ -40,12 +40,12 @@ func (m measure) total() int64 {
 			v = -v
 		}
 		var d int64
-		if m.mean {
-			d = m.p.Values(0)[i]
+		if m.Mean {
+			d = m.Profile.Values(0)[i]
 		}
 		sum = m.within(sum + m.within(v))
 		div += d
-		if base[m.p.Label(i)] {
+		if base[m.Profile.Label(i)] {
 			baseSum = m.within(baseSum + m.within(v))
 			baseDiv += d
 		}
@@ -60,8 +60,8 @@ func (m measure) total() int64 {
 }
 
 // within returns a sum of magnitudes, or the nearest there is when it overflowed.
-func (m measure) within(sum int64) int64 {
-	if sum < 0 && !m.wraps {
+func (m Measure) within(sum int64) int64 {
+	if sum < 0 && !m.Wraps {
 		return math.MaxInt64
 	}
 	return sum
@@ -70,156 +70,156 @@ func (m measure) within(sum int64) int64 {
 // BaseLabel marks the samples of the base in a profile that is a difference.
 const BaseLabel = "pprof::base"
 
-// A node is a frame in a graph under construction.
-type node struct {
+// A Node is a frame in a graph under construction.
+type Node struct {
 	*report.Frame
-	id     int32 // in the frame table, or of the node of a tree
-	parent int   // node above in a tree, or -1
+	ID     int32 // in the frame table, or of the node of a tree
+	Parent int   // node above in a tree, or -1
 
-	flat, flatDiv, cum, cumDiv int64
-	in, out                    []*edge
-	tags                       tagMap            // by text
-	numbers                    map[string]tagMap // by the text labels beside them, then by text
+	Flat, FlatDiv, Cum, CumDiv int64
+	In, Out                    []*Edge
+	Tags                       TagMap            // by text
+	Numbers                    map[string]TagMap // by the text labels beside them, then by text
 
 	name string // printable, once needed
 }
 
-func (n *node) flatValue() int64 { return per(n.flat, n.flatDiv) }
-func (n *node) cumValue() int64  { return per(n.cum, n.cumDiv) }
+func (n *Node) FlatValue() int64 { return Per(n.Flat, n.FlatDiv) }
+func (n *Node) CumValue() int64  { return Per(n.Cum, n.CumDiv) }
 
-func per(v, div int64) int64 {
+func Per(v, div int64) int64 {
 	if div == 0 {
 		return v
 	}
 	return v / div
 }
 
-func (n *node) printable() string {
+func (n *Node) Printable() string {
 	if n.name == "" {
 		n.name = n.Frame.String()
 	}
 	return n.name
 }
 
-// An edge is the calls from one node to another.
-type edge struct {
-	from, to    *node
-	weight, div int64
-	inline      bool
-	residual    bool // some calls went through frames that are not in the graph
+// An Edge is the calls from one node to another.
+type Edge struct {
+	From, To    *Node
+	Weight, div int64
+	Inline      bool
+	Residual    bool // some calls went through frames that are not in the graph
 	gone        bool
 }
 
-func (e *edge) value() int64 { return per(e.weight, e.div) }
+func (e *Edge) Value() int64 { return Per(e.Weight, e.div) }
 
-// A graph is frames with their costs and calls.
-type graph struct {
-	nodes []*node // those listed
-	all   []*node // by frame, as far as they were asked for
+// A Graph is frames with their costs and calls.
+type Graph struct {
+	Nodes []*Node // those listed
+	all   []*Node // by frame, as far as they were asked for
 	kept  []bool  // by frame, whether it is part of the graph; nil when all are
-	costs *builder
-	abs   magnitude
+	costs *Builder
+	Abs   Magnitude
 }
 
 // keeps reports whether a frame is part of g.
-func (g *graph) keeps(f int32) bool { return g.kept == nil || g.kept[f] }
+func (g *Graph) keeps(f int32) bool { return g.kept == nil || g.kept[f] }
 
 // node returns the node of a frame that is part of g.
-func (g *graph) node(f int32) *node {
+func (g *Graph) node(f int32) *Node {
 	if g.all[f] == nil {
-		g.all[f] = new(g.costs.node(f))
+		g.all[f] = new(g.costs.Node(f))
 	}
 	return g.all[f]
 }
 
-// A weight is a sum of samples.
-type weight struct{ v, div int64 }
+// A Weight is a sum of samples.
+type Weight struct{ V, Div int64 }
 
-// A builder makes graphs of one profile with more and more frames left out.
-type builder struct {
-	measure
-	table        *frameTable
-	dropNegative bool
+// A Builder makes graphs of one profile with more and more frames left out.
+type Builder struct {
+	Measure
+	Table        *FrameTable
+	DropNegative bool
 
 	// By frame.
-	flat []int64
-	cum  []tally
+	Flat []int64
+	Cum  []Tally
 	divs struct { // what they are divided by, for means
 		flat []int64
-		cum  []tally
+		cum  []Tally
 	}
 }
 
-// costs adds up what each frame costs, by itself and with what it calls.
-func (b *builder) costs() {
-	b.flat, b.cum = b.column(b.p.Values(b.k))
-	if b.mean {
-		b.divs.flat, b.divs.cum = b.column(b.p.Values(0))
+// Costs adds up what each frame costs, by itself and with what it calls.
+func (b *Builder) Costs() {
+	b.Flat, b.Cum = b.Column(b.Profile.Values(b.Type))
+	if b.Mean {
+		b.divs.flat, b.divs.cum = b.Column(b.Profile.Values(0))
 	}
 }
 
-// listed reports whether a frame costs anything that is to be shown.
-func (b *builder) listed(f int) bool {
-	flat, cum := b.flat[f], b.cum[f].sum
-	return (flat != 0 || cum != 0) && !(b.dropNegative && negative(flat, cum))
+// Listed reports whether a frame costs anything that is to be shown.
+func (b *Builder) Listed(f int) bool {
+	flat, cum := b.Flat[f], b.Cum[f].Sum
+	return (flat != 0 || cum != 0) && !(b.DropNegative && negative(flat, cum))
 }
 
-// node returns a frame with its costs.
-func (b *builder) node(f int32) node {
-	n := node{Frame: &b.table.frames[f], id: f, parent: -1, flat: b.flat[f], cum: b.cum[f].sum}
-	if b.mean {
-		n.flatDiv, n.cumDiv = b.divs.flat[f], b.divs.cum[f].sum
+// Node returns a frame with its costs.
+func (b *Builder) Node(f int32) Node {
+	n := Node{Frame: &b.Table.Frames[f], ID: f, Parent: -1, Flat: b.Flat[f], Cum: b.Cum[f].Sum}
+	if b.Mean {
+		n.FlatDiv, n.CumDiv = b.divs.flat[f], b.divs.cum[f].Sum
 	}
 	return n
 }
 
-// graph returns the graph of the frames in kept, or of all when kept is nil, without its edges. The nodes in its list are those
+// Graph returns the graph of the frames in kept, or of all when kept is nil, without its edges. The nodes in its list are those
 // that cost something and for which list, if there is one, is true.
-func (b *builder) graph(kept, list []bool) *graph {
-	g := &graph{all: make([]*node, len(b.table.frames)), kept: kept, costs: b, abs: b.magnitude()}
-	listed := func(f int) bool { return g.keeps(int32(f)) && (list == nil || list[f]) && b.listed(f) }
+func (b *Builder) Graph(kept, list []bool) *Graph {
+	g := &Graph{all: make([]*Node, len(b.Table.Frames)), kept: kept, costs: b, Abs: b.Magnitude()}
+	listed := func(f int) bool { return g.keeps(int32(f)) && (list == nil || list[f]) && b.Listed(f) }
 	n := 0
 	for f := range g.all {
 		if listed(f) {
 			n++
 		}
 	}
-	nodes := make([]node, 0, n)
-	g.nodes = make([]*node, 0, n)
+	nodes := make([]Node, 0, n)
+	g.Nodes = make([]*Node, 0, n)
 	for f := range g.all {
 		if listed(f) {
-			nodes = append(nodes, b.node(int32(f)))
+			nodes = append(nodes, b.Node(int32(f)))
 			g.all[f] = &nodes[len(nodes)-1]
-			g.nodes = append(g.nodes, g.all[f])
+			g.Nodes = append(g.Nodes, g.all[f])
 		}
 	}
 	return g
 }
 
-// A callFilter says which calls to add: those to and those from certain frames. The zero callFilter is all.
-type callFilter struct{ to, from []bool }
+// A CallFilter says which calls to add: those to and those from certain frames. The zero callFilter is all.
+type CallFilter struct{ To, From []bool }
 
-// edges adds the calls between the nodes of g that pass the filter.
-func (b *builder) edges(g *graph, filter callFilter) {
-	x := newCallFinder(g, b.p, b.table, filter)
+// Edges adds the calls between the nodes of g that pass the filter.
+func (b *Builder) Edges(g *Graph, filter CallFilter) {
+	x := newCallFinder(g, b.Profile, b.Table, filter)
 	if !x.any && x.from == nil {
 		return
 	}
 	var stack []uint32
 	asked, met := 0, 0
-	for i := range b.p.NumSamples() {
+	for i := range b.Profile.NumSamples() {
 		w, live := b.sample(i)
 		if !live {
 			continue
 		}
 		// To ask takes a fifth of what it saves, which is in vain where nearly all stacks have some.
 		if asked < 256 || 4*met < 3*asked {
-			if asked++; !b.p.HasAny(i, x.some) {
+			if asked++; !b.Profile.HasAny(i, x.some) {
 				continue
 			}
 			met++
 		}
-		stack = b.p.Stack(i, stack[:0])
+		stack = b.Profile.Stack(i, stack[:0])
 		x.stack(stack, w, uint32(i)+1)
 	}
 	x.link()
@@ -227,8 +227,8 @@ func (b *builder) edges(g *graph, filter callFilter) {
 
 // A callFinder adds up calls. It knows beforehand which locations matter, since for most questions few do.
 type callFinder struct {
-	g      *graph
-	table  *frameTable
+	g      *Graph
+	table  *FrameTable
 	places []callPlace // by location
 	target []bool      // by frame, whether calls to it count
 	any    bool        // whether there is a target
@@ -257,10 +257,10 @@ const (
 	noFrames = -2
 )
 
-func newCallFinder(g *graph, p *profile.Profile, t *frameTable, filter callFilter) *callFinder {
-	x := &callFinder{g: g, table: t, from: filter.from, target: make([]bool, len(g.all)), calls: newCallTable()}
+func newCallFinder(g *Graph, p *profile.Profile, t *FrameTable, filter CallFilter) *callFinder {
+	x := &callFinder{g: g, table: t, from: filter.From, target: make([]bool, len(g.all)), calls: newCallTable()}
 	for f := range g.all {
-		if g.keeps(int32(f)) && (filter.to == nil || filter.to[f]) {
+		if g.keeps(int32(f)) && (filter.To == nil || filter.To[f]) {
 			x.any, x.target[f] = true, true
 		}
 	}
@@ -272,7 +272,7 @@ func newCallFinder(g *graph, p *profile.Profile, t *frameTable, filter callFilte
 	x.targets = make([]bool, len(x.places))
 	for l := range x.places {
 		place := callPlace{last: noFrames}
-		for _, f := range t.of(uint32(l)) {
+		for _, f := range t.Of(uint32(l)) {
 			x.targets[l] = x.targets[l] || x.target[f] || x.from != nil && x.from[f]
 			if g.keeps(f) {
 				place.last, place.gap = f, false
@@ -287,7 +287,7 @@ func newCallFinder(g *graph, p *profile.Profile, t *frameTable, filter callFilte
 }
 
 // stack adds the calls on a stack, which is of sample number now.
-func (x *callFinder) stack(stack []uint32, w weight, now uint32) {
+func (x *callFinder) stack(stack []uint32, w Weight, now uint32) {
 	if x.from != nil {
 		x.bothWays(stack, w, now)
 		return
@@ -297,7 +297,7 @@ func (x *callFinder) stack(stack []uint32, w weight, now uint32) {
 			continue
 		}
 		above, gap := x.above(stack[at+1:])
-		for j, f := range x.table.of(stack[at]) {
+		for j, f := range x.table.Of(stack[at]) {
 			if !x.g.keeps(f) {
 				gap = true
 				continue
@@ -322,7 +322,7 @@ func (x *callFinder) above(stack []uint32) (f int32, gap bool) {
 }
 
 // bothWays is stack for when calls from frames count, too.
-func (x *callFinder) bothWays(stack []uint32, w weight, now uint32) {
+func (x *callFinder) bothWays(stack []uint32, w Weight, now uint32) {
 	above, gap := int32(-1), false // the nearest kept frame above, and whether others follow it
 	source := false                // whether calls from it count
 	for at := len(stack) - 1; at >= 0; at-- {
@@ -335,7 +335,7 @@ func (x *callFinder) bothWays(stack []uint32, w weight, now uint32) {
 			}
 			continue
 		}
-		for j, f := range x.table.of(stack[at]) {
+		for j, f := range x.table.Of(stack[at]) {
 			if !x.g.keeps(f) {
 				gap = true
 				continue
@@ -363,21 +363,21 @@ func (x *callFinder) number(location uint32, j int, above, f int32) int32 {
 
 // link gives the nodes of the graph the calls that were found, in the order in which they were.
 func (x *callFinder) link() {
-	edges := make([]edge, len(x.calls.sums))
+	edges := make([]Edge, len(x.calls.sums))
 	for _, s := range x.calls.slots {
 		if s.number == 0 {
 			continue
 		}
 		c := &x.calls.sums[s.number-1]
-		edges[s.number-1] = edge{
-			from: x.g.node(s.from), to: x.g.node(s.to),
-			weight: c.v, div: c.div, inline: !c.called, residual: c.residual,
+		edges[s.number-1] = Edge{
+			From: x.g.node(s.from), To: x.g.node(s.to),
+			Weight: c.V, div: c.Div, Inline: !c.called, Residual: c.residual,
 		}
 	}
 	for i := range edges {
 		e := &edges[i]
-		e.from.out = append(e.from.out, e)
-		e.to.in = append(e.to.in, e)
+		e.From.Out = append(e.From.Out, e)
+		e.To.In = append(e.To.In, e)
 	}
 }
 
@@ -397,7 +397,7 @@ type callSlot struct {
 }
 
 type callSum struct {
-	weight
+	Weight
 	seen             uint32 // 1 + the sample in which the call was last met
 	called, residual bool   // whether the call was ever met as one that is not inlined, or with frames left out
 }
@@ -405,14 +405,14 @@ type callSum struct {
 func newCallTable() callTable { return callTable{slots: make([]callSlot, 1<<10)} }
 
 // add adds a sample to call number n.
-func (t *callTable) add(n int32, w weight, now uint32, called, gap bool) {
+func (t *callTable) add(n int32, w Weight, now uint32, called, gap bool) {
 	c := &t.sums[n-1]
 	if c.seen == now {
 		return
 	}
 	c.seen = now
-	c.v += w.v
-	c.div += w.div
+	c.V += w.V
+	c.Div += w.Div
 	c.called = c.called || called
 	c.residual = c.residual || gap
 }

@@ -1,4 +1,4 @@
-package view
+package calls
 
 import (
 	"cmp"
@@ -11,19 +11,19 @@ import (
 // noStack is what samples without any frame are shown as.
 const noStack = "[no stack]"
 
-// folded returns the stacks of t, whose number is only known at the end.
-func (t *callTree) folded(total int64) iter.Seq[*report.FoldedStack] {
+// Folded returns the stacks of t, whose number is only known at the end.
+func (t *Tree) Folded(total int64) iter.Seq[*report.FoldedStack] {
 	t.mergeByText()
 	t.grow(max(1, total/1024))
 	return t.fold
 }
 
 // mergeByText makes frames that read the same one frame.
-func (t *callTree) mergeByText() {
-	first := make(map[string]int32, len(t.table.frames))
-	same := make([]int32, len(t.table.frames))
+func (t *Tree) mergeByText() {
+	first := make(map[string]int32, len(t.Table.Frames))
+	same := make([]int32, len(t.Table.Frames))
 	for i := range same {
-		text := t.text(int32(i))
+		text := t.Text(int32(i))
 		f, ok := first[text]
 		if !ok {
 			f = int32(i)
@@ -31,37 +31,37 @@ func (t *callTree) mergeByText() {
 		}
 		same[i] = f
 	}
-	for i, f := range t.table.at {
-		t.table.at[i] = same[f]
+	for i, f := range t.Table.at {
+		t.Table.at[i] = same[f]
 	}
-	for i, f := range t.table.only {
+	for i, f := range t.Table.only {
 		if f >= 0 {
-			t.table.only[i] = same[f]
+			t.Table.only[i] = same[f]
 		}
 	}
 }
 
 // fold yields all stacks by the texts of their frames, callers before what they call.
-func (t *callTree) fold(yield func(*report.FoldedStack) bool) {
+func (t *Tree) fold(yield func(*report.FoldedStack) bool) {
 	type open struct {
 		call  uint32
 		depth int
 	}
 	var s report.FoldedStack
-	for todo := []open{{rootCall, 0}}; len(todo) > 0; {
+	for todo := []open{{RootCall, 0}}; len(todo) > 0; {
 		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		c := &t.nodes[at.call]
+		c := &t.Nodes[at.call]
 		if at.depth > 0 {
-			s.Frames = append(s.Frames[:at.depth-1], t.text(c.frame))
+			s.Frames = append(s.Frames[:at.depth-1], t.Text(c.Frame))
 		}
-		if !c.opened {
+		if !c.Opened {
 			if !t.foldWaiting(c, &s, yield) {
 				return
 			}
 			continue
 		}
-		if s.Value = c.flat.value; s.Value != 0 {
+		if s.Value = c.Flat.Value; s.Value != 0 {
 			if at.depth == 0 {
 				s.Frames = append(s.Frames, noStack)
 			}
@@ -70,9 +70,9 @@ func (t *callTree) fold(yield func(*report.FoldedStack) bool) {
 			}
 		}
 		// What is put last comes first.
-		below := t.calls(at.call)
+		below := t.Calls(at.call)
 		slices.SortFunc(below, func(i, j uint32) int {
-			return cmp.Compare(t.text(t.nodes[j].frame), t.text(t.nodes[i].frame))
+			return cmp.Compare(t.Text(t.Nodes[j].Frame), t.Text(t.Nodes[i].Frame))
 		})
 		for _, b := range below {
 			todo = append(todo, open{b, at.depth + 1})
@@ -81,26 +81,26 @@ func (t *callTree) fold(yield func(*report.FoldedStack) bool) {
 }
 
 // foldWaiting yields the stacks of the entries that wait at c, which s.Frames leads to.
-func (t *callTree) foldWaiting(c *call, s *report.FoldedStack, yield func(*report.FoldedStack) bool) bool {
+func (t *Tree) foldWaiting(c *Call, s *report.FoldedStack, yield func(*report.FoldedStack) bool) bool {
 	type rest struct {
 		frames []int32
 		value  int64
 	}
 	var all []rest
 	var frames []int32
-	for _, e := range t.entries[c.first:c.end] {
+	for _, e := range t.Entries[c.First:c.End] {
 		left := e.strand
-		stack := t.p.StackAt(int(e.sample))
+		stack := t.Profile.StackAt(int(e.Sample))
 		from := len(frames)
-		last := c.frame
-		for left.left > 0 {
+		last := c.Frame
+		for left.Left > 0 {
 			f, _ := t.take(&left, stack)
-			if !t.collapse || f != last {
+			if !t.Collapse || f != last {
 				frames = append(frames, f)
 			}
 			last = f
 		}
-		all = append(all, rest{frames[from:len(frames):len(frames)], t.values[e.sample]})
+		all = append(all, rest{frames[from:len(frames):len(frames)], t.Values[e.Sample]})
 	}
 	// Frames that read the same are the same: see mergeByText.
 	compare := func(a, b rest) int {
@@ -108,7 +108,7 @@ func (t *callTree) foldWaiting(c *call, s *report.FoldedStack, yield func(*repor
 			if f == g {
 				return 0
 			}
-			return cmp.Compare(t.text(f), t.text(g))
+			return cmp.Compare(t.Text(f), t.Text(g))
 		})
 	}
 	slices.SortFunc(all, compare)
@@ -121,7 +121,7 @@ func (t *callTree) foldWaiting(c *call, s *report.FoldedStack, yield func(*repor
 		}
 		s.Frames = s.Frames[:depth]
 		for _, f := range all[i].frames {
-			s.Frames = append(s.Frames, t.text(f))
+			s.Frames = append(s.Frames, t.Text(f))
 		}
 		if i = j; s.Value != 0 && !yield(s) {
 			return false

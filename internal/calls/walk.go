@@ -1,4 +1,4 @@
-package view
+package calls
 
 import (
 	"math/bits"
@@ -8,16 +8,16 @@ import (
 
 // walkAll takes all entries from the root to the last calls on their way that are there, and returns those that have
 // to go further.
-func (t *callTree) walkAll() []opening {
-	slots := newCallIndex(t.nodes)
-	rest := make([]uint32, len(t.entries))
+func (t *Tree) walkAll() []opening {
+	slots := newCallIndex(t.Nodes)
+	rest := make([]uint32, len(t.Entries))
 	var walkers []*walker
-	inParts(len(t.entries), func() func(from, to int) {
+	inParts(len(t.Entries), func() func(from, to int) {
 		w := newWalker(t, slots)
 		walkers = append(walkers, w)
 		return func(from, to int) {
 			for i := from; i < to; i++ {
-				rest[i] = w.walk(&t.entries[i])
+				rest[i] = w.walk(&t.Entries[i])
 			}
 		}
 	})
@@ -25,7 +25,7 @@ func (t *callTree) walkAll() []opening {
 		w.tell()
 	}
 	// By call; at each those that rest there, and then those that have to go further.
-	start := make([]uint32, 2*len(t.nodes)+1)
+	start := make([]uint32, 2*len(t.Nodes)+1)
 	for _, at := range rest {
 		start[at+1]++
 	}
@@ -33,19 +33,19 @@ func (t *callTree) walkAll() []opening {
 		start[i] += start[i-1]
 	}
 	var lost []opening
-	for at := range t.nodes {
-		c := &t.nodes[at]
-		c.first, c.end = start[2*at], start[2*at+1]
-		if end := start[2*at+2]; end > c.end {
-			lost = append(lost, opening{uint32(at), c.end, end})
+	for at := range t.Nodes {
+		c := &t.Nodes[at]
+		c.First, c.End = start[2*at], start[2*at+1]
+		if end := start[2*at+2]; end > c.End {
+			lost = append(lost, opening{uint32(at), c.End, end})
 		}
 	}
-	sorted := make([]entry, len(t.entries))
+	sorted := make([]Entry, len(t.Entries))
 	for i, at := range rest {
-		sorted[start[at]] = t.entries[i]
+		sorted[start[at]] = t.Entries[i]
 		start[at]++
 	}
-	t.entries = sorted
+	t.Entries = sorted
 	return lost
 }
 
@@ -60,11 +60,11 @@ type callChild struct {
 	opened bool
 }
 
-func newCallIndex(nodes []call) callIndex {
+func newCallIndex(nodes []Call) callIndex {
 	x := make(callIndex, 2<<bits.Len(uint(len(nodes))))
 	for at := 1; at < len(nodes); at++ {
 		c := &nodes[at]
-		*x.slot(c.parent, c.frame) = callChild{c.parent, c.frame, uint32(at), c.opened}
+		*x.slot(c.Parent, c.Frame) = callChild{c.Parent, c.Frame, uint32(at), c.Opened}
 	}
 	return x
 }
@@ -81,12 +81,12 @@ func (x callIndex) slot(at uint32, frame int32) *callChild {
 
 // A walker takes entries down through the open calls of a tree, which it does not change, so that there can be several.
 type walker struct {
-	t     *callTree
+	t     *Tree
 	index callIndex
 	roots []rootWay // by root of stacks
 	paths []shortcut
 	met   []met // by call, what the entries met
-	flat  []sum // by call, of the entries that wait or end there
+	flat  []Sum // by call, of the entries that wait or end there
 }
 
 // A shortcut is several steps at once: where a run of locations leads from a call. Without them, three quarters of
@@ -105,11 +105,11 @@ func (s *shortcut) leads(from uint32, run profile.Run, n int) bool {
 
 const numShortcuts = 1 << 14 // 512 kB, to stay in the cache; a new one takes the place of an old one
 
-func newWalker(t *callTree, index callIndex) *walker {
-	n := len(t.nodes)
-	w := &walker{t: t, index: index, paths: make([]shortcut, numShortcuts), met: make([]met, n), flat: make([]sum, n)}
-	if !t.inverted && t.from == anyFrame {
-		w.roots = make([]rootWay, t.p.NumRoots())
+func newWalker(t *Tree, index callIndex) *walker {
+	n := len(t.Nodes)
+	w := &walker{t: t, index: index, paths: make([]shortcut, numShortcuts), met: make([]met, n), flat: make([]Sum, n)}
+	if !t.Inverted && t.From == anyFrame {
+		w.roots = make([]rootWay, t.Profile.NumRoots())
 	}
 	return w
 }
@@ -125,76 +125,76 @@ type rootWay struct {
 
 // walk takes an entry from the root to the last call on its way that is there. It returns twice the call, and one more
 // if the call is open and the entry has to go on from there.
-func (w *walker) walk(e *entry) uint32 {
+func (w *walker) walk(e *Entry) uint32 {
 	t := w.t
-	s, stack := &e.strand, t.p.StackAt(int(e.sample))
+	s, stack := &e.strand, t.Profile.StackAt(int(e.Sample))
 	at, opened, there := w.enter(s, stack)
 	for there && opened {
-		run, n := stack.Run(int(s.left), t.inverted)
+		run, n := stack.Run(int(s.Left), t.Inverted)
 		if n == 0 || s.line > 0 {
 			at, opened, there = w.step(at, s, stack)
 			continue
 		}
 		way := w.shortcut(at, run)
 		if way.leads(at, run, n) {
-			s.left -= uint32(n)
+			s.Left -= uint32(n)
 			t.skip(s, stack)
 			at, opened = way.to, way.opened
 			continue
 		}
 		// Half of it may be known.
-		from, left := at, s.left
-		half, h := run.Half(n, t.inverted)
+		from, left := at, s.Left
+		half, h := run.Half(n, t.Inverted)
 		if h > 0 {
 			way := w.shortcut(at, half)
 			if way.leads(at, half, h) {
-				s.left -= uint32(h)
+				s.Left -= uint32(h)
 				t.skip(s, stack)
 				at, opened = way.to, way.opened
 			} else {
-				for there && opened && (s.left > left-uint32(h) || s.line > 0) {
+				for there && opened && (s.Left > left-uint32(h) || s.line > 0) {
 					at, opened, there = w.step(at, s, stack)
 				}
-				if there && s.left == left-uint32(h) && s.line == 0 {
+				if there && s.Left == left-uint32(h) && s.line == 0 {
 					*way = shortcut{half, from, at, uint8(h), opened}
 				}
 			}
 		}
-		for there && opened && (s.left > left-uint32(n) || s.line > 0) {
+		for there && opened && (s.Left > left-uint32(n) || s.line > 0) {
 			at, opened, there = w.step(at, s, stack)
 		}
-		if there && s.left == left-uint32(n) && s.line == 0 {
+		if there && s.Left == left-uint32(n) && s.line == 0 {
 			*way = shortcut{run, from, at, uint8(n), opened}
 		}
 	}
-	if !there && s.left > 0 {
+	if !there && s.Left > 0 {
 		return 2*at + 1
 	}
-	t.add(&w.flat[at], e.sample)
+	t.Add(&w.flat[at], e.Sample)
 	return 2 * at
 }
 
 // enter takes a strand as far as the root of its stack leads.
 func (w *walker) enter(s *strand, stack profile.Stack) (at uint32, opened, there bool) {
-	at, opened, there = rootCall, true, true
+	at, opened, there = RootCall, true, true
 	root, ok := stack.Root()
 	if !ok || w.roots == nil {
 		return at, opened, there
 	}
 	way, depth := &w.roots[root], uint32(stack.Len())
 	if way.known {
-		s.left, s.line = depth-way.taken, way.line
+		s.Left, s.line = depth-way.taken, way.line
 		if way.line == 0 {
 			w.t.skip(s, stack)
 		}
 		return way.to, way.opened, way.there
 	}
 	end := depth - profile.RootDepth
-	for there && opened && (s.left > end || s.line > 0) {
+	for there && opened && (s.Left > end || s.line > 0) {
 		at, opened, there = w.step(at, s, stack)
 	}
-	if s.left > end || s.left == end && s.line == 0 { // else it depended on what is beyond the root
-		*way = rootWay{to: at, taken: depth - s.left, line: s.line, known: true, opened: opened, there: there}
+	if s.Left > end || s.Left == end && s.line == 0 { // else it depended on what is beyond the root
+		*way = rootWay{to: at, taken: depth - s.Left, line: s.line, known: true, opened: opened, there: there}
 	}
 	return at, opened, there
 }
@@ -204,8 +204,8 @@ func (w *walker) enter(s *strand, stack profile.Stack) (at uint32, opened, there
 func (w *walker) step(at uint32, s *strand, stack profile.Stack) (to uint32, opened, there bool) {
 	before := *s
 	above := int32(anyFrame)
-	if w.t.collapse {
-		above = w.t.nodes[at].frame
+	if w.t.Collapse {
+		above = w.t.Nodes[at].Frame
 	}
 	frame, inline, ok := w.t.next(above, s, stack)
 	if !ok {
@@ -229,9 +229,9 @@ func (w *walker) shortcut(from uint32, run profile.Run) *shortcut {
 // tell adds what the entries met and weigh to the tree.
 func (w *walker) tell() {
 	for at, m := range w.met {
-		c := &w.t.nodes[at]
-		c.called = c.called || m.called
-		c.inlined = c.inlined || m.inlined
-		c.flat.add(&w.flat[at])
+		c := &w.t.Nodes[at]
+		c.Called = c.Called || m.Called
+		c.Inlined = c.Inlined || m.Inlined
+		c.Flat.add(&w.flat[at])
 	}
 }

@@ -1,4 +1,4 @@
-package view
+package calls
 
 import (
 	"math"
@@ -6,12 +6,12 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// A magnitude returns |v|. No int64 is that of −2⁶³.
-type magnitude func(v int64) int64
+// A Magnitude returns |v|. No int64 is that of −2⁶³.
+type Magnitude func(v int64) int64
 
-// magnitude returns the magnitude that counts for a question: unit.Abs, or that of pprof.
-func (m measure) magnitude() magnitude {
-	if m.wraps {
+// Magnitude returns the magnitude that counts for a question: unit.Abs, or that of pprof.
+func (m Measure) Magnitude() Magnitude {
+	if m.Wraps {
 		return wrappingAbs
 	}
 	return unit.Abs

@@ -1,4 +1,4 @@
-package view
+package calls
 
 import (
 	"os/exec"
@@ -99,7 +99,7 @@ func TestModules(t *testing.T) {
 
 // Closures that have no package are of that of most functions in their file.
 func TestPackages(t *testing.T) {
-	got := packages([]profile.Function{
+	got := Packages([]profile.Function{
 		{Name: "_.F.func1", File: "/home/u/app/a/a.go"},
 		{Name: "example.com/app/a.F", File: "/home/u/app/a/a.go"},
 		{Name: "example.com/app/a.G", File: "/home/u/app/a/a.go"},
@@ -121,7 +121,7 @@ func TestStdElements(t *testing.T) {
 		t.Logf("without a go command, no package of its standard library is looked at: %v", err)
 	}
 	for pkg := range strings.FieldsSeq(string(out)) {
-		if !isStd(pkg) {
+		if !IsStd(pkg) {
 			t.Errorf("isStd(%q) = false", pkg)
 		}
 	}
@@ -129,12 +129,12 @@ func TestStdElements(t *testing.T) {
 		t.Error("stdElements are searched by halves but not in order")
 	}
 	for _, pkg := range []string{"fmt", "net/http", "vendor/golang.org/x/sys/cpu", "strings_test"} {
-		if !isStd(pkg) {
+		if !IsStd(pkg) {
 			t.Errorf("isStd(%q) = false", pkg)
 		}
 	}
 	for _, pkg := range []string{"main", "golbat/geo", "cmd/go", "github.com/a/b", ""} {
-		if isStd(pkg) {
+		if IsStd(pkg) {
 			t.Errorf("isStd(%q) = true", pkg)
 		}
 	}
@@ -143,10 +143,10 @@ func TestStdElements(t *testing.T) {
 // byFunction returns sample type k of p as folded stacks.
 func byFunction(t *testing.T, p *profile.Profile, k int, collapse bool) string {
 	t.Helper()
-	m := measure{p: p, k: k}
-	tree := newCallTree(m, newFrameTable(p, detail{function: true}, nil), collapse)
+	m := Measure{Profile: p, Type: k}
+	tree := NewTree(m, NewFrameTable(p, Detail{Function: true}, nil), collapse)
 	var b strings.Builder
-	if err := (&report.Folded{Each: tree.folded(m.total())}).WriteText(&b); err != nil {
+	if err := (&report.Folded{Each: tree.Folded(m.Total())}).WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -181,12 +181,12 @@ func TestGroupBy(t *testing.T) {
 			}
 			p = p.WithTables(tables)
 		}
-		got, err := groupBy(p, tt.by)
+		got, err := GroupBy(p, tt.by)
 		if err != nil {
 			t.Errorf("groupBy(%s): %v", tt.by, err)
 			continue
 		}
-		if text := byFunction(t, got, 0, isCoarse(tt.by)); text != tt.want {
+		if text := byFunction(t, got, 0, IsCoarse(tt.by)); text != tt.want {
 			t.Errorf("groupBy(%s):\n%swant:\n%s", tt.by, text, tt.want)
 		}
 	}
@@ -215,7 +215,7 @@ func TestGroupByLabel(t *testing.T) {
 		"label:endpoint": "\"\" 6\n(no endpoint) 12\n/a 5\n/a,/b 5\n",
 		"label:bytes":    "(no bytes) 21\n2kB 7\n",
 	} {
-		got, err := groupBy(p, by)
+		got, err := GroupBy(p, by)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +227,7 @@ func TestGroupByLabel(t *testing.T) {
 			t.Errorf("groupBy(%s) has %d label sets, want %d", by, n, len(p.LabelSets()))
 		}
 	}
-	if _, err := groupBy(p, "label:"); err == nil {
+	if _, err := GroupBy(p, "label:"); err == nil {
 		t.Error("groupBy(label:) needs a key")
 	}
 }

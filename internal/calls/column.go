@@ -1,4 +1,4 @@
-package view
+package calls
 
 import (
 	"encoding/binary"
@@ -6,26 +6,26 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 )
 
-// A tally is what is added up for every frame of a stack. It is small, and in one place in memory, since reaching
+// A Tally is what is added up for every frame of a stack. It is small, and in one place in memory, since reaching
 // for it is what adding up costs.
-type tally struct {
-	sum             int64
-	seen            uint32 // 1 + the sample in which the frame was last met
-	inlined, called bool
+type Tally struct {
+	Sum             int64
+	Seen            uint32 // 1 + the sample in which the frame was last met
+	Inlined, Called bool
 }
 
-// column adds up one column of values by frame.
+// Column adds up one column of values by frame.
 //
 // Adding the outermost frames up once for all stacks that share a root was tried: to find out which frames of a stack are in
 // its root, too, takes as long as adding them up. With the samples in the order of their roots, 16 thousand at a time, a small
 // profile takes 1 % less and large ones 4 to 10 % more.
-func (b *builder) column(values []int64) (flat []int64, sums []tally) {
-	n := len(b.table.frames)
+func (b *Builder) Column(values []int64) (flat []int64, sums []Tally) {
+	n := len(b.Table.Frames)
 	if n > profile.MaxSpread {
-		return b.wideColumn(values)
+		return b.WideColumn(values)
 	}
-	flat, sums = make([]int64, n), make([]tally, n+1) // with one for what stacks are filled up with
-	x := b.p.NewSpread(n, b.table.of)
+	flat, sums = make([]int64, n), make([]Tally, n+1) // with one for what stacks are filled up with
+	x := b.Profile.NewSpread(n, b.Table.Of)
 	for i, v := range values {
 		if v == 0 {
 			continue
@@ -41,9 +41,9 @@ func (b *builder) column(values []int64) (flat []int64, sums []tally) {
 		}
 	}
 	sums = sums[:n]
-	for l := range b.table.only {
+	for l := range b.Table.only {
 		if x.Met(uint32(l)) {
-			b.table.meet(sums, uint32(l))
+			b.Table.meet(sums, uint32(l))
 		}
 	}
 	return flat, sums
@@ -53,11 +53,11 @@ func (b *builder) column(values []int64) (flat []int64, sums []tally) {
 // is in registers.
 //
 //go:noinline
-func addRoot(sums []tally, root []uint16, v int64, now uint32) {
+func addRoot(sums []Tally, root []uint16, v int64, now uint32) {
 	for _, f := range root {
 		s := &sums[f]
-		s.seen = now
-		s.sum += v
+		s.Seen = now
+		s.Sum += v
 	}
 }
 
@@ -65,59 +65,59 @@ func addRoot(sums []tally, root []uint16, v int64, now uint32) {
 // once.
 //
 //go:noinline
-func addOwn(sums []tally, own []byte, v int64, now uint32) {
+func addOwn(sums []Tally, own []byte, v int64, now uint32) {
 	for ; len(own) >= 8; own = own[8:] {
 		four := binary.LittleEndian.Uint64(own)
-		if s := &sums[uint16(four)]; s.seen != now {
-			s.seen = now
-			s.sum += v
+		if s := &sums[uint16(four)]; s.Seen != now {
+			s.Seen = now
+			s.Sum += v
 		}
-		if s := &sums[uint16(four>>16)]; s.seen != now {
-			s.seen = now
-			s.sum += v
+		if s := &sums[uint16(four>>16)]; s.Seen != now {
+			s.Seen = now
+			s.Sum += v
 		}
-		if s := &sums[uint16(four>>32)]; s.seen != now {
-			s.seen = now
-			s.sum += v
+		if s := &sums[uint16(four>>32)]; s.Seen != now {
+			s.Seen = now
+			s.Sum += v
 		}
-		if s := &sums[uint16(four>>48)]; s.seen != now {
-			s.seen = now
-			s.sum += v
+		if s := &sums[uint16(four>>48)]; s.Seen != now {
+			s.Seen = now
+			s.Sum += v
 		}
 	}
 }
 
 // meet notes how the frames of a location that is on a stack are met there.
-func (t *frameTable) meet(sums []tally, l uint32) {
-	for j, f := range t.of(l) {
+func (t *FrameTable) meet(sums []Tally, l uint32) {
+	for j, f := range t.Of(l) {
 		if j > 0 {
-			sums[f].inlined = true
+			sums[f].Inlined = true
 		} else {
-			sums[f].called = true
+			sums[f].Called = true
 		}
 	}
 }
 
-// wideColumn is column for more frames than a profile.Spread can tell apart, such as lines and addresses of a large program.
-func (b *builder) wideColumn(values []int64) (flat []int64, sums []tally) {
-	t := b.table
-	flat, sums = make([]int64, len(t.frames)), make([]tally, len(t.frames))
+// WideColumn is column for more frames than a profile.Spread can tell apart, such as lines and addresses of a large program.
+func (b *Builder) WideColumn(values []int64) (flat []int64, sums []Tally) {
+	t := b.Table
+	flat, sums = make([]int64, len(t.Frames)), make([]Tally, len(t.Frames))
 	met := make([]bool, len(t.only))
 	var stack []uint32
 	for i, v := range values {
 		if v == 0 {
 			continue
 		}
-		stack = b.p.Stack(i, stack[:0])
+		stack = b.Profile.Stack(i, stack[:0])
 		now := uint32(i) + 1
 		leaf := int32(-1)
 		for _, l := range stack {
 			met[l] = true
-			frames := t.of(l)
+			frames := t.Of(l)
 			for _, f := range frames {
-				if s := &sums[f]; s.seen != now {
-					s.seen = now
-					s.sum += v
+				if s := &sums[f]; s.Seen != now {
+					s.Seen = now
+					s.Sum += v
 				}
 			}
 			if leaf < 0 && len(frames) > 0 {
