@@ -143,7 +143,7 @@ func trackedFiles(t *testing.T) []string {
 	t.Helper()
 	list, err := git.Command{}.Run(t.Context(), "ls-files", "-z")
 	if err != nil {
-		t.Skipf("this is no checkout of git: %v", err)
+		t.Skipf("this is not a checkout of git: %v", err)
 	}
 	files := strings.Split(strings.TrimSuffix(string(list), "\x00"), "\x00")
 	return slices.DeleteFunc(files, func(name string) bool {

@@ -113,7 +113,7 @@ func TestRead(t *testing.T) {
 			"numbers that are none",
 			"BenchmarkA 1 NaN ns/op 2 B/op\nBenchmarkA 1 +Inf ns/op\nBenchmarkA 1 -5 ns/op -3 x/op\nBenchmarkA -1 5 ns/op\nBenchmarkA 0 5 ns/op\nBenchmarkA 1 1e400 ns/op\n",
 			"1 A*0 1 2 B/op\n3 A*0 1 -3 x/op\n5 A*0 0 5 ns/op\n" +
-				"dropped: measurement that is no number: NaN or infinite (lines 1, 2)\n" +
+				"dropped: measurement that is not a number: NaN or infinite (lines 1, 2)\n" +
 				"dropped: negative ns/op (line 3)\n" +
 				"dropped: negative number of iterations (line 4)\n" +
 				"dropped: malformed line: parsing measurement: value out of range (line 6)\n" +

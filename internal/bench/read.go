@@ -155,7 +155,7 @@ func (rd *reader) result(rec *benchfmt.Result, l line, config []Config) {
 		case len(r.Values) == maxValues:
 			rd.say.add(Dropped, l.no, fmt.Sprintf("measurements beyond %d on one line", maxValues))
 		case math.IsNaN(val.Value) || math.IsInf(val.Value, 0):
-			rd.say.add(Dropped, l.no, "measurement that is no number: NaN or infinite")
+			rd.say.add(Dropped, l.no, "measurement that is not a number: NaN or infinite")
 		case val.Value < 0 && known(val.Unit):
 			rd.say.add(Dropped, l.no, "negative "+val.Unit)
 		case twice:

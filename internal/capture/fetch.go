@@ -129,7 +129,7 @@ func (f *fetched) find(ctx context.Context) ([]string, error) {
 	}
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("%s is no address of a server", f.asked())
+		return nil, fmt.Errorf("%s is not an address of a server", f.asked())
 	}
 	u.RawQuery, u.Fragment = "", ""
 	if before, _, ok := strings.Cut(u.Path, "/debug/pprof"); ok {
@@ -146,7 +146,7 @@ func (f *fetched) find(ctx context.Context) ([]string, error) {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.Is(err, syscall.ECONNREFUSED):
-			return nil, fmt.Errorf("%s: nobody listens there: %w", f.asked(), syscall.ECONNREFUSED)
+			return nil, fmt.Errorf("%s: %w", f.asked(), syscall.ECONNREFUSED)
 		case err == nil:
 			if kinds := kindsIn(index); len(kinds) > 0 {
 				return kinds, nil
@@ -357,7 +357,7 @@ func (f *fetched) snapshot(ctx context.Context, kinds []string, notes *said) {
 func (f *fetched) keep(kind string, from, to time.Duration, text []byte) (*profile.Profile, error) {
 	p, err := profile.Parse(bytes.NewReader(text))
 	if err != nil {
-		return nil, fmt.Errorf("what the server sent is no profile: %w", err)
+		return nil, fmt.Errorf("what the server sent is not a profile: %w", err)
 	}
 	name := filepath.Join(f.folder, filepath.FromSlash(recording.PartFile(kind, from, to)))
 	if err := f.write(name, text); err != nil {

@@ -95,7 +95,7 @@ func parseCondition(text string) (Condition, error) {
 	n, err := strconv.ParseFloat(digits, 64)
 	unit := strings.ToLower(limit[len(digits):])
 	if err != nil || strings.Trim(digits, "0123456789.") != "" || n <= 0 || n > 1e18 {
-		return c, fmt.Errorf("the limit of %s is no number: want one such as in %s", name, m.example)
+		return c, fmt.Errorf("the limit of %s is not a number: want one such as in %s", name, m.example)
 	}
 	percent := unit == "%"
 	size, isSize := sizes[unit]
@@ -104,7 +104,7 @@ func parseCondition(text string) (Condition, error) {
 		!percent && m.unit == "percent",
 		!percent && m.unit == "count" && unit != "",
 		!percent && m.unit == "bytes" && !isSize:
-		return c, fmt.Errorf("%q is no limit of %s: want one such as in %s", limit, name, m.example)
+		return c, fmt.Errorf("%q is not a limit of %s: want one such as in %s", limit, name, m.example)
 	case percent && m.name != agent.CPU && n > 100:
 		return c, fmt.Errorf("%s can be no more than 100%% of %s", name, m.percent)
 	case percent:

@@ -71,7 +71,7 @@ func adviseCommand(sys *System) *cobra.Command {
 	var f adviseFlags
 	cmd := &cobra.Command{
 		Use:                "advise [flags] RECORDING | PROFILE… | PACKAGE…",
-		Short:              "what could be faster: line, cause, and patch",
+		Short:              "Find what wastes time or memory: line, cause and patch",
 		Long:               adviseHelp,
 		Example:            adviseExamples,
 		GroupID:            groupAdvise,
@@ -226,7 +226,7 @@ func moduleDir(sys *System, source string) (string, error) {
 		dir = filepath.Join(sys.Dir, dir)
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return "", usagef("", "--source %s: there is no such folder", quoted(source))
+		return "", usagef("", "--source %s: no such folder", quoted(source))
 	}
 	return dir, nil
 }

@@ -58,7 +58,7 @@ type benchFlags struct {
 func benchCommand(v *view.View, sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                "bench [PACKAGE… | FILE…]",
-		Short:              "run benchmarks, or say what they measured",
+		Short:              "Run benchmarks or summarize their results",
 		Long:               benchHelp,
 		Example:            benchExamples,
 		GroupID:            groupProve,

@@ -384,9 +384,9 @@ func newRoot(sys *System) *cobra.Command {
 		&cobra.Group{ID: groupLoad, Title: "Load:"},
 		&cobra.Group{ID: groupAdvise, Title: "Advise:"},
 		&cobra.Group{ID: groupProve, Title: "Prove:"},
-		&cobra.Group{ID: groupData, Title: "Write:"},
-		&cobra.Group{ID: groupCompat, Title: "As another tool:"},
-		&cobra.Group{ID: groupOther, Title: "Other commands:"},
+		&cobra.Group{ID: groupData, Title: "Convert:"},
+		&cobra.Group{ID: groupCompat, Title: "Compatibility:"},
+		&cobra.Group{ID: groupOther, Title: "Other:"},
 	)
 	addViews(root, sys)
 	root.AddCommand(recordCommand(sys), timeCommand(sys), tourCommand(sys), adviseCommand(sys), fixCommand(sys), proveCommand(sys), raceCommand(sys), whyCommand(sys),
@@ -410,22 +410,22 @@ func addCompat(root *cobra.Command) {
 	for _, c := range []cobra.Command{
 		{
 			Use:     "pprof [flags] [binary] SOURCE…",
-			Short:   "go tool pprof: its flags, reports and shell",
+			Short:   "Work like go tool pprof: its flags, reports and shell",
 			Example: "  hone pprof -top cpu.pprof",
 		},
 		{
 			Use:     "benchstat [flags] [LABEL=]FILE…",
-			Short:   "the flags and tables of benchstat, and --strict",
+			Short:   "Work like benchstat, plus --strict",
 			Example: "  hone benchstat old.txt new.txt\n  hone benchstat --strict -filter '.name:Encode' -col /format base=old.txt new.txt",
 		},
 		{
 			Use:     "benchcmp [flags] OLD NEW",
-			Short:   "the flags and tables of benchcmp",
+			Short:   "Work like benchcmp",
 			Example: "  hone benchcmp -mag old.txt new.txt",
 		},
 		{
 			Use:     "ab [flags] URL",
-			Short:   "the flags and the report of ApacheBench",
+			Short:   "Work like ab, the ApacheBench",
 			Example: "  hone ab -n 1000 -c 10 -k http://localhost:8080/",
 		},
 	} {

@@ -110,7 +110,7 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 	flags.StringVar(&f.gate, "gate", "", "exit with 3 when something is worse; `WHAT` is worse, or undecided to exit with 4 when a row is")
 	flags.Lookup("gate").NoOptDefVal = "worse"
 	flags.StringArrayVar(&f.commands, "cmd", nil, "compare two `COMMAND`s of a shell instead; given twice, the old one first, or once where settings or {program} make two of it")
-	flags.StringVar(&f.load, "load", "", "compare two versions of a server, under a load: `WORDS` are those of hone load, and arguments of the server come behind --")
+	flags.StringVar(&f.load, "load", "", "compare two versions of a server, under a load: `WORDS` are those of hone load, and arguments of the server come after --")
 	flags.BoolVar(&f.count, "count", false, "count instructions, too, under valgrind: their number hardly depends on what else the machine does")
 	flags.BoolVar(&f.live, "live", false, "watch the heap, too, in runs of their own: the most of it that is in use at a time")
 	flags.BoolVar(&f.noWhy, "no-why", false, "do not profile what changed")
@@ -120,7 +120,7 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
 		f.server = behind
 		if f.load == "" && len(behind) > 0 {
-			return usagef("--load compares servers, which may have some", "%s: arguments behind -- are those of a server", strings.Join(behind, " "))
+			return usagef("--load compares servers, which may have some", "%s: arguments after -- are those of a server", strings.Join(behind, " "))
 		}
 		return compare(cmd, sys, &f, build, test, args)
 	})
@@ -158,7 +158,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 		// The answer is shown as well.
 		save, out.file = out.file, ""
 		if _, err := os.Stat(save); err == nil {
-			return &hinted{fmt.Errorf("%s: there is such a file already", save), "choose another name with -o, or remove it"}
+			return &hinted{fmt.Errorf("%s: file already exists", save), "choose another name with -o, or remove it"}
 		}
 	}
 	if save != "" && !runs(f, args) {
@@ -232,7 +232,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	case err != nil && (d == nil || !measured(d)):
 		return err
 	case err != nil:
-		d.Notes = append(d.Notes, "it came to no good end: this is what had been measured")
+		d.Notes = append(d.Notes, "stopped by an error; these are partial results")
 		broken = err
 	}
 	if f.raw != "" {
@@ -480,9 +480,9 @@ func sourcesOf(ctx context.Context, sys *System, opt *duel.Options, args []strin
 		}
 		return len(args) == 2, done, nil
 	case !set && kind(0) != "" && len(args) > 1 && isMissing(ctx, sys, args[1]):
-		return true, done, fmt.Errorf("comparing %s with %s: %[2]s is not there, and is no revision", args[0], args[1])
+		return true, done, fmt.Errorf("comparing %s with %s: %[2]s is neither a file nor a revision", args[0], args[1])
 	case kind(0) == "program" || kind(0) == "file":
-		return true, done, usagef("for example: hone compare old.test new.test, or hone compare main..HEAD", "%s is no revision and no folder, and compare wants two of a kind", args[0])
+		return true, done, usagef("for example: hone compare old.test new.test, or hone compare main..HEAD", "%s is neither a revision nor a folder, and compare wants two of a kind", args[0])
 	}
 	spec, isRev := "", false
 	if len(args) > 0 && isRevision(ctx, sys, args[0]) {

@@ -21,7 +21,7 @@ func addCompletion(root *cobra.Command) {
 			continue
 		}
 		c.Use = "completion SHELL"
-		c.Short = "a script that makes a shell complete commands, flags and their values"
+		c.Short = "Generate a shell completion script"
 		c.Long = ""
 		c.Example = "  source <(hone completion bash)\n  hone completion fish > ~/.config/fish/completions/hone.fish"
 		c.RunE = func(cmd *cobra.Command, args []string) error {

@@ -79,7 +79,7 @@ func fixCommand(sys *System) *cobra.Command {
 	var f fixFlags
 	cmd := &cobra.Command{
 		Use:                "fix [flags] PACKAGE… | RECORDING | PROFILE… [N]",
-		Short:              "keep the patches that are proven to help",
+		Short:              "Apply the patches that are proven to help",
 		Long:               fixHelp,
 		Example:            fixExamples,
 		GroupID:            groupAdvise,
@@ -290,7 +290,7 @@ func refusals(sys *System, forget bool, dir string) (*fix.Memory, error) {
 	}
 	m, err := fix.OpenMemory(filepath.Join(cache, "hone", "refused.json"), version())
 	if err != nil {
-		return nil, &hinted{err, "remove the file to begin anew"}
+		return nil, &hinted{err, "remove the file to start over"}
 	}
 	if forget {
 		n, err := m.Forget(dir)

@@ -61,7 +61,7 @@ func gcCommand(v *view.View, sys *System) *cobra.Command {
 			return gcRun(cmd, sys, out, q, args)
 		}
 		if len(args) != 1 || cmd.ArgsLenAtDash() > 0 {
-			return usagef("for example: hone gc gc.log, or hone gc -- ./server", "gc wants one log, or a command behind --")
+			return usagef("for example: hone gc gc.log, or hone gc -- ./server", "gc wants one log, or a command after --")
 		}
 		q.Refs = args
 		log, err := gcLog(sys, args[0])
@@ -77,7 +77,7 @@ func gcCommand(v *view.View, sys *System) *cobra.Command {
 func gcLog(sys *System, ref string) (*gclog.Log, error) {
 	in := sys.In
 	if ref == "" {
-		return nil, usagef("", "an empty name is no log")
+		return nil, usagef("", "an empty name is not a log")
 	}
 	if rec, _, err := source.Recording(ref); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func gcLog(sys *System, ref string) (*gclog.Log, error) {
 		sys.sayLost(rec)
 		f, err := rec.OpenFile(recording.GCFile)
 		if err != nil {
-			return nil, &hinted{fmt.Errorf("%s holds no log of the garbage collector: nothing was collected in that run, or it is no recording of a run", ref),
+			return nil, &hinted{fmt.Errorf("%s holds no log of the garbage collector: nothing was collected in that run, or it is not the recording of a run", ref),
 				"GOGC=10 hone record … makes a short run collect"}
 		}
 		defer f.Close()
@@ -94,14 +94,14 @@ func gcLog(sys *System, ref string) (*gclog.Log, error) {
 	} else if ref != "-" {
 		f, err := os.Open(ref)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%s: there is no such file", ref)
+			err = fmt.Errorf("%s: no such file", ref)
 			if near := nearestFile(ref); near != "" {
 				return nil, &hinted{err, "did you mean " + near + "?"}
 			}
 			if strings.Contains(ref, ":") {
 				return nil, &hinted{err, "no server hands out this log: GODEBUG=gctrace=1 has it written to standard error; hone record " + quoted(ref) + " keeps memory over time"}
 			}
-			return nil, &hinted{err, "a command comes behind --: hone gc -- " + quoted(ref)}
+			return nil, &hinted{err, "a command comes after --: hone gc -- " + quoted(ref)}
 		}
 		if err != nil {
 			return nil, err

@@ -280,7 +280,7 @@ func quoted(s string) string {
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",
-		Short:   "how to call a command",
+		Short:   "Show help for a command",
 		GroupID: groupOther,
 		Example: "  hone help top",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -25,7 +25,7 @@ is slower, or is not known to be no slower. It is yours to change.`
 func initCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:       "init ci",
-		Short:     "write a workflow that compares every pull request",
+		Short:     "Write a CI workflow that compares every pull request",
 		Long:      initHelp,
 		Example:   "  hone init ci\n  hone init ci -o .github/workflows/perf.yml",
 		GroupID:   groupProve,
@@ -48,7 +48,7 @@ func initCommand(sys *System) *cobra.Command {
 		}
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrExist) {
-			return &hinted{fmt.Errorf("%s: there is such a file already", file), "choose another name with -o, or remove it"}
+			return &hinted{fmt.Errorf("%s: file already exists", file), "choose another name with -o, or remove it"}
 		}
 		if err != nil {
 			return err

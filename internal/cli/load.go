@@ -160,7 +160,7 @@ func fetchError(ref string, err error) error {
 	var addr *url.Error
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return &hinted{fmt.Errorf("%s: nobody listens there", ref), "is the server running, and has it net/http/pprof?"}
+		return &hinted{fmt.Errorf("%s: connection refused", ref), "is the server running, and has it net/http/pprof?"}
 	case errors.As(err, &path) && path.Path == ref, errors.As(err, &addr):
 		return err // it says so itself
 	case ref == "-":
@@ -187,7 +187,7 @@ func orBench(refs []string, err error) error {
 func present(refs []string) error {
 	for _, ref := range refs {
 		if ref == "" {
-			return usagef("", "an empty name is no profile")
+			return usagef("", "an empty name is not a profile")
 		}
 		if ref == "-" || strings.ContainsAny(ref, ":*?[") {
 			continue
@@ -196,7 +196,7 @@ func present(refs []string) error {
 		if !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		err = fmt.Errorf("%s: there is no such file", ref)
+		err = fmt.Errorf("%s: no such file", ref)
 		if near := nearestFile(ref); near != "" {
 			err = &hinted{err, "did you mean " + near + "?"}
 		}

@@ -161,7 +161,7 @@ func loadFailed(ctx context.Context, sys *System, done *capture.Recorded, err er
 	case errors.Is(err, load.ErrTaken):
 		return &hinted{err, "{port} in the URL and in the arguments of the server stands for a free port; --pprof loads a server that runs"}
 	case errors.As(err, &notReady):
-		return &hinted{err, "its address is given as an argument behind --, or it is the one in the URL"}
+		return &hinted{err, "its address is given as an argument after --, or it is the one in the URL"}
 	case errors.Is(err, capture.ErrNoProfiles):
 		return &hinted{err, `import _ "net/http/pprof" has a Go server offer them; --record starts a server with a recorder inside`}
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -81,7 +81,7 @@ type loadFlags struct {
 func loadCommand(v *view.View, sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "load URL [-- ARGUMENTS…] | RECORDING",
-		Short:   "send requests to a server, and say what comes of them",
+		Short:   "Load-test an HTTP server",
 		Long:    loadHelp,
 		Example: loadExamples,
 		GroupID: groupLoad,
@@ -103,7 +103,7 @@ func loadCommand(v *view.View, sys *System) *cobra.Command {
 			return recordLoad(cmd, sys, out, f, ask, args, behind)
 		}
 		if len(behind) > 0 {
-			return usagef("--record PACKAGE starts a server", "arguments behind -- are those of a server")
+			return usagef("--record PACKAGE starts a server", "arguments after -- are those of a server")
 		}
 		if len(args) == 1 && !strings.Contains(args[0], "://") && (recording.IsRecording(args[0]) || strings.HasSuffix(args[0], ".hone")) {
 			return loaded(sys, out, f, args[0])
@@ -148,7 +148,7 @@ func loadFlagsOf(cmd *cobra.Command) (*loadFlags, *source.Options) {
 	flags.BoolVarP(&f.insecure, "insecure", "k", false, "take any certificate")
 	flags.BoolVar(&f.any, "allow-public", false, "the server is neither this machine nor in a private network, and may be loaded")
 	flags.BoolVar(&f.ndjson, "ndjson", false, "write JSON every second while it runs, and in the end the answer, each on a line")
-	flags.StringVar(&f.record, "record", "", "build `PACKAGE` with a recorder inside, run it with the arguments behind --, and say what requests cost; a program is run as it is")
+	flags.StringVar(&f.record, "record", "", "build `PACKAGE` with a recorder inside, run it with the arguments after --, and say what requests cost; a program is run as it is")
 	flags.StringVar(&f.pprof, "pprof", "", "ask the server at `URL` for profiles of itself meanwhile, and say what requests cost")
 	flags.StringVar(&f.hgrm, "hgrm", "", "write percentiles to `FILE`, in the form of HdrHistogram")
 	keepSecretsFlag(flags, &f.keepSecrets)
@@ -285,7 +285,7 @@ func runLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *sou
 		// The answer is shown as well.
 		save, out.file = out.file, ""
 		if _, err := os.Stat(save); err == nil {
-			return &hinted{fmt.Errorf("%s: there is such a file already", save), "choose another name with -o, or remove it"}
+			return &hinted{fmt.Errorf("%s: file already exists", save), "choose another name with -o, or remove it"}
 		}
 	}
 	say := newSaying(sys)

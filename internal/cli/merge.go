@@ -22,7 +22,7 @@ import (
 func addMerge(root *cobra.Command, sys *System) {
 	cmd := &cobra.Command{
 		Use:     "merge -o OUT PROFILE…",
-		Short:   "add profiles up into one file that any pprof reads, also for go build -pgo",
+		Short:   "Merge profiles into one file, for pprof or go build -pgo",
 		Long:    mergeHelp,
 		GroupID: groupData,
 		Example: "  hone merge -o default.pgo cpu.*.pprof\n  hone merge -o checkout.pb.gz --tag endpoint=/checkout profiles/\n  hone merge --strip -o public.hone run.hone",
@@ -127,7 +127,7 @@ func stripRecording(cmd *cobra.Command, sys *System, out output, args []string) 
 		} else if err := present(args); err != nil {
 			return err
 		}
-		return usagef("-o FILE.pb.gz writes a profile", "%s is no recording, of which --strip could make one", args[0])
+		return usagef("-o FILE.pb.gz writes a profile", "%s is not a hone recording, of which --strip could make one", args[0])
 	}
 	defer r.Close()
 	sys.sayLost(r)

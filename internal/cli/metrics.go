@@ -42,7 +42,7 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 			if err := present(args); err != nil {
 				return err
 			}
-			return &hinted{fmt.Errorf("%s is no recording", args[0]), "hone record makes one of a program, hone record URL of a server"}
+			return &hinted{fmt.Errorf("%s is not a hone recording", args[0]), "hone record makes one of a program, hone record URL of a server"}
 		}
 		defer rec.Close()
 		sys.sayLost(rec)

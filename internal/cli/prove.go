@@ -17,11 +17,11 @@ The change is the working tree against where your branch left the main one, or a
 BASE; two revisions, A..B; a file with a patch; or two folders. Every function that changed, and what uses it,
 is called in both versions, side by side, with arguments that are made up from the code,
 its tests, and experience: results, errors, panics, changed arguments, what is written, and
-the answers to HTTP requests are compared. No difference after many calls is no proof in
+the answers to HTTP requests are compared. No difference after many calls is not a proof in
 the sense of mathematics; the answer says how many there were and how far they reached.
 
 Functions that can remove files, run programs, talk to other machines or end the process
-are not called with made-up arguments. What is behind -- is given to the program of the
+are not called with made-up arguments. What is after -- is given to the program of the
 package, in both versions, and what it prints is compared.
 
 Flags of go build, such as -tags=x, reach all that is built.
@@ -47,7 +47,7 @@ func proveCommand(sys *System) *cobra.Command {
 	var undecided, faster bool
 	cmd := &cobra.Command{
 		Use:     "prove [flags] [BASE | A..B | PATCH | OLDDIR NEWDIR] [-- ARGS…]",
-		Short:   "does a change do the same as before?",
+		Short:   "Prove that a change does the same as before",
 		Long:    proveHelp,
 		Example: proveExamples,
 		GroupID: groupProve,

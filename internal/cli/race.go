@@ -25,7 +25,7 @@ const raceHelp = `Find data races that tests do not show by themselves.
 The tests run with the race detector, again and again: in shuffled orders, on several
 numbers of processors. HTTP handlers are asked many things at the same time: with requests
 that are made up from the paths, form values, headers and bodies that the code names, or
-with those in a file. Or a program is run, with what is behind --, until the time is over.
+with those in a file. Or a program is run, with what is after --, until the time is over.
 
 Races are told once for each pair of places, however many runs showed them: the variable,
 both accesses with their source and stacks, and a patch where one is known: an atomic
@@ -35,7 +35,7 @@ number, or a mutex. Deadlocks are told as well: what waits for what.
 on a copy; what is proven is written into the files.
 
 Exit code 3 says that something was found, 0 that nothing was, and 1 that a program failed in
-all runs; the answer says how much was tried. No race found is no proof that there is none.
+all runs; the answer says how much was tried. No race found is not a proof that there is none.
 The race detector needs cgo and a C compiler.`
 
 const raceExamples = `  hone race
@@ -50,7 +50,7 @@ func raceCommand(sys *System) *cobra.Command {
 	var cpus, requests string
 	cmd := &cobra.Command{
 		Use:     "race [flags] [PACKAGES] [-- ARGS…]",
-		Short:   "which data races are there?",
+		Short:   "Find data races and deadlocks",
 		Long:    raceHelp,
 		Example: raceExamples,
 		GroupID: groupProve,
@@ -110,7 +110,7 @@ func numbers(list string) ([]int, error) {
 	for word := range strings.SplitSeq(list, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
 		if err != nil || n < 1 || n > 1024 {
-			return nil, fmt.Errorf("%s is no number of processors", quoted(word))
+			return nil, fmt.Errorf("%s is not a number of processors", quoted(word))
 		}
 		out = append(out, n)
 	}
@@ -182,7 +182,7 @@ func runRace(cmd *cobra.Command, sys *System, opt race.Options, fix bool) error 
 		return &exited{exitGate, nil}
 	}
 	if r.Tried.AllFailed() {
-		return &hinted{errors.New("the program failed in all runs, so that little of it was seen"), "what is behind -- are its arguments; it runs in the current folder"}
+		return &hinted{errors.New("the program failed in all runs, so that little of it was seen"), "what is after -- are its arguments; it runs in the current folder"}
 	}
 	return nil
 }

@@ -26,10 +26,10 @@ import (
 const recordHelp = `Run a program, or ask a server, and keep all there is to know about the run in one file.
 
 A package, or a list of Go files, is built with a recorder inside: nothing in it has to be
-changed, and its arguments come behind --. It keeps its input, output, signals and exit
+changed, and its arguments come after --. It keeps its input, output, signals and exit
 code. --test records the tests of a package, and takes the flags of go test.
 
-A command behind -- is run as it is, and watched from outside, as is the process that --pid
+A command after -- is run as it is, and watched from outside, as is the process that --pid
 names. A server (host:port or URL) is asked for everything under /debug/pprof.
 
 The file holds CPU profiles of every second; profiles of the heap, of goroutines and of
@@ -75,7 +75,7 @@ func recordCommand(sys *System) *cobra.Command {
 	var f recordFlags
 	cmd := &cobra.Command{
 		Use:                "record [flags] PACKAGE | FILES | URL | -- COMMAND…",
-		Short:              "run a program and keep everything about the run in one file",
+		Short:              "Run a program and record everything about it in one file",
 		Long:               recordHelp,
 		Example:            recordExamples,
 		GroupID:            groupRecord,
@@ -91,7 +91,7 @@ func recordCommand(sys *System) *cobra.Command {
 	flags.IntVar(&f.pid, "pid", 0, "watch the process `N`, which is running, from outside (Linux)")
 	flags.BoolVar(&f.trace, "trace", false, "write an execution trace, too: that costs more")
 	flags.Var(&secondsFlag{&f.flight}, "flight", "keep the last `TIME` of an execution trace, and write it in the end and with --when")
-	flags.Var(&f.when, "when", "look out for trouble, such as rss>50%, and keep what led up to it")
+	flags.Var(&f.when, "when", "start capturing when CONDITION holds, such as rss>50%, and keep what led up to it")
 	flags.Var(&secondsFlag{&f.window}, "window", "with --when: how much of the time before is kept; 30s when not given")
 	flags.Var(&secondsFlag{&f.cooldown}, "cooldown", "with --when: how long a condition is quiet after it held; 10s when not given")
 	flags.IntVar(&f.captures, "captures", 5, "with --when: look at trouble `N` times at most")
@@ -145,7 +145,7 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	switch {
 	case len(tests) > 0 && !f.test:
 		flag, _, _ := strings.Cut(tests[0], "=")
-		return usagef("arguments of the program come behind --; --test records the tests of a package", "-%s is a flag of tests", strings.TrimPrefix(flag, "-test."))
+		return usagef("arguments of the program come after --; --test records the tests of a package", "-%s is a flag of tests", strings.TrimPrefix(flag, "-test."))
 	case f.pid != 0 && (len(targets) > 0 || hasDash || f.test || len(build) > 0):
 		return usagef("for example: hone record --pid 4711 --for 10s", "--pid is about a process that is running, and takes nothing else to record")
 	case f.pid < 0:
@@ -158,9 +158,9 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	case len(targets) == 0 && f.test:
 		return usagef("for example: hone record --test ./pkg", "--test wants a package")
 	case len(targets) == 0 && len(behind) == 0:
-		return usagef("for example: hone record ./cmd/app, or hone record -- ./app -v", "record wants a package, Go files, a server, or a command behind --")
+		return usagef("for example: hone record ./cmd/app, or hone record -- ./app -v", "record wants a package, Go files, a server, or a command after --")
 	case len(targets) == 0 && len(build) > 0:
-		return usagef("name a package to have it built", "%s is about building, and a command behind -- is run as it is", build[0])
+		return usagef("name a package to have it built", "%s is about building, and a command after -- is run as it is", build[0])
 	case len(targets) == 0:
 		if err := f.seen(recording.Ran); err != nil {
 			return err
@@ -198,7 +198,7 @@ func recordFlagError(cmd *cobra.Command, err error, args []string) error {
 	for _, w := range new(secret.Hider).Args(append(slices.Concat(args[:at], []string{"--"}), args[at:]...)) {
 		words = append(words, quoted(w))
 	}
-	return usagef("arguments of the program come behind --: hone record "+strings.Join(words, " "), "%w", err)
+	return usagef("arguments of the program come after --: hone record "+strings.Join(words, " "), "%w", err)
 }
 
 // check refuses flags that do not go together.
@@ -274,7 +274,7 @@ func isSourceOf(targets []string) error {
 		if strings.HasSuffix(t, ".go") {
 			files++
 			if _, err := os.Stat(t); errors.Is(err, fs.ErrNotExist) {
-				err = fmt.Errorf("%s: there is no such file", t)
+				err = fmt.Errorf("%s: no such file", t)
 				if near := nearestFile(t); near != "" {
 					err = &hinted{err, "did you mean " + near + "?"}
 				}
@@ -287,7 +287,7 @@ func isSourceOf(targets []string) error {
 		}
 	}
 	if files != 0 && files != len(targets) || files == 0 && len(targets) > 1 {
-		return usagef("arguments of the program come behind --: hone record "+quoted(targets[0])+" -- "+quoted(targets[1]),
+		return usagef("arguments of the program come after --: hone record "+quoted(targets[0])+" -- "+quoted(targets[1]),
 			"one package, or Go files of one, can be recorded at a time; got %s", strings.Join(targets, " "))
 	}
 	return nil

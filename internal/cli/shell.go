@@ -23,7 +23,7 @@ import (
 func shellCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "shell PROFILE…",
-		Short: "ask one question after the other",
+		Short: "Ask questions at an interactive prompt",
 		Long: `Ask a profile one question after the other. It is read once.
 
 A line is the name of a view, what it is about, and settings, as in top limit=20 or
@@ -301,7 +301,7 @@ func divert(line string) (rest, where, to string) {
 
 func (s *shell) toFile(ctx context.Context, v *view.View, name string, in []*recording.Recording, q query.Query) error {
 	if strings.HasPrefix(name, ">") {
-		return usagef("> FILE makes it anew", ">%s: an answer is not added to a file", name)
+		return usagef("> FILE overwrites it", ">%s: an answer is not added to a file", name)
 	}
 	out := s.out
 	out.file, out.opt.Width, out.opt.Color, out.format = name, 0, false, "text"

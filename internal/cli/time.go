@@ -26,7 +26,7 @@ const timeExamples = `  hone time -- ./app input.txt
 func timeCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "time [-v] -- COMMAND…",
-		Short:   "run a command and say what it took",
+		Short:   "Run a command and report its CPU time and memory",
 		Long:    timeHelp,
 		Example: timeExamples,
 		GroupID: groupRecord,

@@ -39,7 +39,7 @@ const tourFile = "hone-tour.html"
 func tourCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "tour",
-		Short:   "the whole loop, on a practice program",
+		Short:   "Walk through the whole loop on a practice program",
 		Long:    tourHelp,
 		Example: "  hone tour\n  hone tour --budget 3m -o tour.html",
 		GroupID: groupAdvise,

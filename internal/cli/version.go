@@ -12,7 +12,7 @@ import (
 func versionCommand(sys *System) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "what version of hone this is",
+		Short:   "Print the version of hone",
 		GroupID: groupOther,
 		Example: "  hone version",
 		RunE: func(_ *cobra.Command, args []string) error {

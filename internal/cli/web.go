@@ -26,7 +26,7 @@ import (
 func addWeb(root *cobra.Command, sys *System) {
 	cmd := &cobra.Command{
 		Use:     "web PROFILE…",
-		Short:   "look at profiles in a browser",
+		Short:   "Explore profiles in the browser",
 		GroupID: groupLook,
 		Long: `Look at profiles and recordings in a browser.
 

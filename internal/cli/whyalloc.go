@@ -36,7 +36,7 @@ func whyCommand(sys *System) *cobra.Command {
 	var opt line.Options
 	cmd := &cobra.Command{
 		Use:     "why-alloc [flags] FILE:LINE|FUNCTION [PROFILE…]",
-		Short:   "why a line allocates, and what else is known about it",
+		Short:   "Explain why a line allocates",
 		Long:    whyHelp,
 		Example: whyExamples,
 		GroupID: groupLook,

@@ -36,7 +36,7 @@ type workloadFlags struct {
 }
 
 func (f *workloadFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.load, "load", "", "the package is a server: run it under this load, in place of benchmarks; `WORDS` are those of hone load, and arguments of the server come behind --")
+	flags.StringVar(&f.load, "load", "", "the package is a server: run it under this load, in place of benchmarks; `WORDS` are those of hone load, and arguments of the server come after --")
 	flags.StringVar(&f.command, "cmd", "", "the package is a program: run it with these `WORDS`, as a shell reads them, in place of benchmarks")
 }
 
@@ -51,7 +51,7 @@ func (f *workloadFlags) given(command string, flags *pflag.FlagSet, test, args [
 	case f.runs && f.load != "":
 		return false, usagef("", "--load runs a server under a load, and --cmd a program that ends: one of them")
 	case len(f.server) > 0 && f.load == "":
-		return false, usagef("arguments of a program that ends are the words of --cmd", "%s: arguments behind -- are those of a server, which --load runs", strings.Join(f.server, " "))
+		return false, usagef("arguments of a program that ends are the words of --cmd", "%s: arguments after -- are those of a server, which --load runs", strings.Join(f.server, " "))
 	case !f.runs && f.load == "":
 		return false, nil
 	case len(args) != 1:

@@ -110,7 +110,7 @@ func (s Settings) Check(side int) error {
 		case !ok:
 			return wrong(name, "want NAME=value", "for example: GOGC=200")
 		case name == "" || strings.ContainsAny(e, "\x00") || strings.ContainsAny(name, " \t\n"):
-			return wrong(strconv.Quote(name), "is no name of an environment variable", "for example: GOGC=200")
+			return wrong(strconv.Quote(name), "is not a name of an environment variable", "for example: GOGC=200")
 		case name == "GOTOOLCHAIN" && s.Go != "":
 			return wrong("GOTOOLCHAIN", "the version of Go is named already", "name it once")
 		case known && value != "" && (!rule.rx.MatchString(value) || name == "GOMEMLIMIT" && !fits(value)):

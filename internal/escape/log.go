@@ -111,7 +111,7 @@ func (l *Log) read(r io.Reader) error {
 		}
 		switch {
 		case h.Code == "" && h.File == "" && n == 1:
-			return fmt.Errorf("line 1: this is no optimisation log of the compiler")
+			return fmt.Errorf("line 1: this is not an optimisation log of the compiler")
 		case h.Code == "":
 			if h.Version != 0 {
 				return fmt.Errorf("line %d: the log has version %d; known is 0", n, h.Version)

@@ -44,7 +44,7 @@ func newBranch(ctx context.Context, dir, name string) (*branch, error) {
 		return nil, wrong("the repository has no commit yet")
 	}
 	if _, err := b.git(ctx, nil, "check-ref-format", "--branch", name); err != nil {
-		return nil, wrong("%q is no name for a branch", name)
+		return nil, wrong("%q is not a name for a branch", name)
 	}
 	if _, err := b.git(ctx, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+name); err == nil {
 		return nil, wrong("there is a branch %s already: choose another name, or delete it with git branch -D %s", name, name)

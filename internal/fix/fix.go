@@ -464,7 +464,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 	if err := r.keep(ctx, best, &x); err != nil {
 		var changed *patch.ChangedError
 		if errors.As(err, &changed) {
-			err = fmt.Errorf("the fix of %s is proven, but %w; another run begins anew from the files as they are", x.Where, err)
+			err = fmt.Errorf("the fix of %s is proven, but %w; another run starts over from the files as they are", x.Where, err)
 		}
 		return err
 	}

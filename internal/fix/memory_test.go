@@ -75,7 +75,7 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := OpenMemory(file, "hone v1"); err == nil {
-		t.Error("a file of something else is no error")
+		t.Error("a file of something else is not an error")
 	}
 	var none *Memory
 	none.refuse(nil, y, y.finding)

@@ -375,7 +375,7 @@ func (y *trial) judge() {
 		if y.moved && c.Name == "builds" {
 			// Both may add the same import, or a variable of the same name.
 			y.stale = true
-			y.refuse(false, "it does not build beside what was kept before it in the same file, and has to be made anew")
+			y.refuse(false, "it does not build beside what was kept before it in the same file, and has to be made again")
 			return
 		}
 		y.refuse(true, "%s failed: %s", c.Name, strings.TrimSpace(c.Detail))

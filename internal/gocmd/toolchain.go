@@ -58,7 +58,7 @@ func (c Command) Using(ctx context.Context, name string) (Command, string, error
 	case err != nil && c.Tool == "":
 		return c, "", &ToolchainError{name, "the go command cannot fetch it: " + lastWords(err), true}
 	case err != nil || !strings.Contains(got, "go1"):
-		return c, "", &ToolchainError{name, "it is no go command: go env GOVERSION does not print a version with it", false}
+		return c, "", &ToolchainError{name, "it is not a go command: go env GOVERSION does not print a version with it", false}
 	}
 	return c, got, nil
 }
@@ -122,7 +122,7 @@ func goAt(dir, name string) (string, error) {
 	if !strings.ContainsAny(name, `/\`) && name != "." && name != ".." {
 		file, err := exec.LookPath(name)
 		if err != nil {
-			return "", &ToolchainError{name, "it is no version of Go, and there is no such command", false}
+			return "", &ToolchainError{name, "it is not a version of Go, and there is no such command", false}
 		}
 		return filepath.Abs(file)
 	}

@@ -31,7 +31,7 @@ func ParseGoals(text string) ([]Goal, error) {
 }
 
 func parseGoal(text string) (g Goal, err error) {
-	wrong := fmt.Errorf("%q is no goal; want such as p99<50ms, mean<10ms, max<1s or errors<0.1%%", text)
+	wrong := fmt.Errorf("%q is not a goal; want such as p99<50ms, mean<10ms, max<1s or errors<0.1%%", text)
 	of, limit, ok := strings.Cut(text, "<")
 	if !ok {
 		return g, wrong

@@ -33,7 +33,7 @@ func TestGoals(t *testing.T) {
 		t.Errorf("%v, %v", goals, err)
 	}
 	for _, bad := range []string{"", "p99", "p99>1s", "p0<1s", "p101<1s", "px<1s", "p99<1", "p99<0s", "errors<2s", "errors<0%", "errors<200%", "p99<1s,", "speed<1s"} {
-		if goals, err := ParseGoals(bad); err == nil || !strings.Contains(err.Error(), "is no goal") {
+		if goals, err := ParseGoals(bad); err == nil || !strings.Contains(err.Error(), "is not a goal") {
 			t.Errorf("%q: %v, %v", bad, goals, err)
 		}
 	}

@@ -188,7 +188,7 @@ func find(ctx context.Context, asked string, opt Options) (*place, error) {
 	if name, number, ok := cutLast(asked, ":"); ok {
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 {
-			return nil, fmt.Errorf("%w: %s: %q is no number of a line", ErrAsked, asked, number)
+			return nil, fmt.Errorf("%w: %s: %q is not a number of a line", ErrAsked, asked, number)
 		}
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(opt.Dir, name)
@@ -216,7 +216,7 @@ func atLine(name string, n int, asked string) (*place, error) {
 	st, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%w: %s: there is no such file", ErrNotFound, asked)
+		return nil, fmt.Errorf("%w: %s: no such file", ErrNotFound, asked)
 	case err != nil:
 		return nil, err
 	case !st.Mode().IsRegular() || filepath.Ext(name) != ".go" || st.Size() > maxFile:

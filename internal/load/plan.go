@@ -129,7 +129,7 @@ func ParseStatus(text string) ([]StatusRange, error) {
 		case err == nil && !isClass && n >= 100 && n <= 999:
 			out = append(out, StatusRange{n, n})
 		default:
-			return nil, fmt.Errorf("%q is no status; want such as 200, 2xx or 200,404", word)
+			return nil, fmt.Errorf("%q is not a status; want such as 200, 2xx or 200,404", word)
 		}
 	}
 	return out, nil

@@ -47,12 +47,12 @@ func (p *Plan) wire(t *Target) ([]byte, error) {
 		return t.Wire, nil
 	}
 	if !isToken(t.method()) {
-		return nil, fmt.Errorf("%q is no method", t.Method)
+		return nil, fmt.Errorf("%q is not a method", t.Method)
 	}
 	for _, f := range t.Header {
 		switch {
 		case !isToken(f.Name):
-			return nil, fmt.Errorf("%q is no name of a header field", f.Name)
+			return nil, fmt.Errorf("%q is not a name of a header field", f.Name)
 		case !printable([]byte(f.Value)):
 			return nil, fmt.Errorf("the header field %s has a control character in it", f.Name)
 		case strings.EqualFold(f.Name, "Transfer-Encoding"):

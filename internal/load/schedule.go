@@ -116,7 +116,7 @@ func ParseStages(text string) ([]latency.Stage, error) {
 		}
 		d, err := time.ParseDuration(length)
 		if !ok || err != nil || d <= 0 || d > MaxDuration {
-			return nil, fmt.Errorf("%q is no stage; want RATE/TIME or FROM..TO/TIME, such as 100..2000/60s", word)
+			return nil, fmt.Errorf("%q is not a stage; want RATE/TIME or FROM..TO/TIME, such as 100..2000/60s", word)
 		}
 		a, errA := ParseRate(from)
 		b, errB := ParseRate(to)
@@ -145,7 +145,7 @@ func ParseRate(text string) (float64, error) {
 		case "h":
 			per = 3600
 		default:
-			return 0, fmt.Errorf("%q is no rate; want requests a second, such as 200, 2k or 30/m", text)
+			return 0, fmt.Errorf("%q is not a rate; want requests a second, such as 200, 2k or 30/m", text)
 		}
 	}
 	factor := 1.0
@@ -154,7 +154,7 @@ func ParseRate(text string) (float64, error) {
 	}
 	x, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(x >= 0) || x*factor/per > MaxRate {
-		return 0, fmt.Errorf("%q is no rate; want requests a second, such as 200, 2k or 30/m", text)
+		return 0, fmt.Errorf("%q is not a rate; want requests a second, such as 200, 2k or 30/m", text)
 	}
 	return x * factor / per, nil
 }

@@ -84,7 +84,7 @@ func readPlain(text []byte, name string, open func(string) ([]byte, error)) ([]T
 			out = append(out, Target{Method: method, URL: u})
 			inside = true
 		case !inside:
-			return nil, wrong(fmt.Sprintf("%.60q is no request; want such as GET http://localhost:8080/", line))
+			return nil, wrong(fmt.Sprintf("%.60q is not a request; want such as GET http://localhost:8080/", line))
 		case strings.HasPrefix(line, "@"):
 			body, err := open(line[1:])
 			if err != nil {

@@ -38,7 +38,7 @@ func TestReadTargets(t *testing.T) {
 		{name: "no request", text: "hello\n", err: "targets:1: "},
 		{name: "field first", text: "A: b\n", err: "targets:1: "},
 		{name: "no field", text: "GET http://localhost/\nhello\n", err: "targets:2: "},
-		{name: "no file", text: "GET http://localhost/\n@nothing\n", err: "targets:2: there is no such file"},
+		{name: "no file", text: "GET http://localhost/\n@nothing\n", err: "targets:2: no such file"},
 		{name: "no URL", text: "GET http://[::1\n", err: "targets:1: "},
 		{name: "other scheme", text: "GET ftp://localhost/\n", err: "request 1: "},
 		{name: "bad JSON", text: "{\"url\":\"http://localhost/\"}\n{\n", err: "request 2: "},

@@ -83,7 +83,7 @@ func parse(br *bufio.Reader, taken func() int64, share func() float64, recognize
 	case err == ErrEmpty, err == errConcatenated:
 		return nil, &FormatError{Doing: "parsing profile", Err: err}
 	}
-	detail := fmt.Sprintf("it is no pprof profile at byte %d (%v)%s", s.off, err, resembles(s.head))
+	detail := fmt.Sprintf("it is not a pprof profile at byte %d (%v)%s", s.off, err, resembles(s.head))
 	if !s.keep {
 		return nil, &FormatError{Doing: "parsing profile", Err: errUnrecognized, Detail: detail}
 	}

@@ -42,7 +42,7 @@ func edited(t testing.TB, raw []byte, e Edit) (*library.Profile, []byte) {
 	}
 	p, err := library.ParseUncompressed(out)
 	if err != nil {
-		t.Fatalf("what was edited is no profile: %v", err)
+		t.Fatalf("what was edited is not a profile: %v", err)
 	}
 	return p, out
 }

@@ -109,7 +109,7 @@ func (c *Change) open(ctx context.Context, dir string, refs []string) error {
 				return hint.Errorf(hint.Text{hint.Option{Name: "func"}, " takes one function of it"}, "%w: %s %s: a change is looked at as a whole, so %[3]s has to go", ErrAsked, ref, refs[1])
 			}
 			if err != nil || !st.IsDir() {
-				return fmt.Errorf("%w: %s is no folder: two folders, or A..B for two revisions", ErrAsked, ref)
+				return fmt.Errorf("%w: %s is not a folder: two folders, or A..B for two revisions", ErrAsked, ref)
 			}
 			v := Version{Name: ref, Dir: at(ref)}
 			if v.Dir, err = filepath.EvalSymlinks(v.Dir); err != nil {

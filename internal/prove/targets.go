@@ -137,7 +137,7 @@ func (s *surface) adapted(key string, distance map[string]int) bool {
 // entryOf makes the entry of a function, or says why it cannot be called.
 func (s *surface) entryOf(key string, fn *types.Func) (*entry, string) {
 	if key == "main" && s.new.pkg.Types.Name() == "main" {
-		return nil, "it is the program itself; arguments behind -- have it run"
+		return nil, "it is the program itself; arguments after -- have it run"
 	}
 	before := s.old.decls[key]
 	if before == nil {

@@ -45,7 +45,7 @@ func (s *Search) buildProgram(ctx context.Context, overlay gocmd.Overlay, work s
 		return err
 	}
 	if len(list) != 1 || list[0].Name != "main" {
-		return fmt.Errorf("%w: %s: arguments behind -- are for one program, and this is %s", ErrAsked, strings.Join(s.opt.Packages, " "), described(list))
+		return fmt.Errorf("%w: %s: arguments after -- are for one program, and this is %s", ErrAsked, strings.Join(s.opt.Packages, " "), described(list))
 	}
 	p := list[0]
 	s.opt.Say("building " + p.ImportPath)

@@ -116,7 +116,7 @@ func TestPackedRecordingHasNoSecretInAnyFile(t *testing.T) {
 		}
 	}
 	if want := `"page"`; !strings.Contains(files["cpu/000000000-000001000.pb.gz"], "request_id") || !strings.Contains(files[TraceFile], "page") {
-		t.Errorf("what is no secret is gone: %s", want)
+		t.Errorf("what is not a secret is gone: %s", want)
 	}
 	if st, err := os.Stat(file); runtime.GOOS != "windows" && (err != nil || st.Mode().Perm() != 0o600) {
 		t.Errorf("the mode is %v, error %v", st.Mode(), err)

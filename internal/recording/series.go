@@ -116,7 +116,7 @@ func parseSeries(r io.Reader) (*Series, error) {
 		if err != nil || at == nil || *at < 0 || *at > 1e12 || len(line) > maxMetricNames {
 			s.Notes = append(s.Notes, fmt.Sprintf("line %d of the metrics could not be read", n))
 			if len(s.Notes) > 10 {
-				return nil, fmt.Errorf("line %d is no metrics", n)
+				return nil, fmt.Errorf("line %d is not a line of metrics", n)
 			}
 			continue
 		}

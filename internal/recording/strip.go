@@ -22,7 +22,7 @@ import (
 // imports have them. Functions and lines stay, and what was measured.
 func Strip(r *Recording, to io.Writer) error {
 	if r.files == nil {
-		return errors.New("it is no recording")
+		return errors.New("it is not a hone recording")
 	}
 	m := r.Manifest.stripped().hidden(&secret.Hider{})
 	var lost []string

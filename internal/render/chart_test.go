@@ -119,7 +119,7 @@ func TestChartPictures(t *testing.T) {
 		}
 	}
 	if svg.Len() > 1<<20 || strings.Contains(svg.String(), "NaN") || strings.Contains(svg.String(), "Inf") {
-		t.Errorf("the picture has %d bytes, or what is no number", svg.Len())
+		t.Errorf("the picture has %d bytes, or what is not a number", svg.Len())
 	}
 	if err := ChartsPNG(&img, r, Options{}); err != nil {
 		t.Fatal(err)

@@ -232,7 +232,7 @@ func lineInk(heat float64) ink {
 func hexColor(s string) color.RGBA {
 	n, err := strconv.ParseUint(s[1:], 16, 32)
 	if err != nil {
-		panic("render: " + s + " is no colour")
+		panic("render: " + s + " is not a colour")
 	}
 	return rgb(uint32(n))
 }

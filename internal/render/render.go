@@ -68,7 +68,7 @@ func Write(w io.Writer, name string, r report.Report, o Options) error {
 func dotFormat(w io.Writer, r report.Report, o Options) error {
 	g, ok := r.(*report.Graph)
 	if !ok {
-		return errors.New("writing dot: the answer is no call graph")
+		return errors.New("writing dot: the answer is not a call graph")
 	}
 	return Dot(w, g, graphOptions(g, o))
 }
@@ -77,7 +77,7 @@ func dotFormat(w io.Writer, r report.Report, o Options) error {
 func callgrindFormat(w io.Writer, r report.Report, _ Options) error {
 	g, ok := r.(*report.Graph)
 	if !ok {
-		return errors.New("writing callgrind: the answer is no call graph")
+		return errors.New("writing callgrind: the answer is not a call graph")
 	}
 	return Callgrind(w, g, g.Metric, g.Unit, g.Unit)
 }

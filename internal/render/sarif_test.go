@@ -69,7 +69,7 @@ func TestSARIF(t *testing.T) {
 				file := res["locations"].([]any)[0].(map[string]any)["physicalLocation"].(map[string]any)["artifactLocation"].(map[string]any)
 				if base, ok := file["uriBaseId"].(string); ok {
 					if uri := bases[base].(map[string]any)["uri"].(string); !strings.HasSuffix(uri, "/") {
-						t.Errorf("the base %s is no folder", uri)
+						t.Errorf("the base %s is not a folder", uri)
 					}
 				} else if !strings.HasPrefix(file["uri"].(string), "file:///") {
 					t.Errorf("%v is relative to nothing", file["uri"])

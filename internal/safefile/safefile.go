@@ -43,7 +43,7 @@ type onlyInPlace struct {
 
 func (e *onlyInPlace) Unwrap() error { return e.error }
 
-var errNotPlain = errors.New("it is no plain file")
+var errNotPlain = errors.New("it is not a plain file")
 
 // Replace begins a file as Create does, and fails where that would write in place.
 func Replace(name string) (*File, error) {

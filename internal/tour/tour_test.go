@@ -38,7 +38,7 @@ func TestProgram(t *testing.T) {
 		return
 	}
 	if !bytes.Equal(program, txtar.Format(want)) {
-		t.Errorf("hi.txtar is not %s; UPDATE=1 go test ./internal/tour makes it anew", from)
+		t.Errorf("hi.txtar is not %s; UPDATE=1 go test ./internal/tour overwrites it", from)
 	}
 }
 

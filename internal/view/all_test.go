@@ -26,7 +26,7 @@ func TestAll(t *testing.T) {
 		seen := make(map[string]bool)
 		for _, key := range v.Uses {
 			if query.Find(key) == nil || seen[key] {
-				t.Errorf("%s uses %s, which is no key or was named before", v.Name, key)
+				t.Errorf("%s uses %s, which is not a key or was named before", v.Name, key)
 			}
 			seen[key] = true
 		}

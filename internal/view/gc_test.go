@@ -208,7 +208,7 @@ func TestGCMissing(t *testing.T) {
 		{"a few of them", func(n int) bool { return n == 7 || 100 <= n && n < 120 }, 21, 2, 99, 120, true},
 		{"nearly all", func(n int) bool { return n > 2 && n < 295 }, 292, 1, 2, 295, false},
 		{"all but every tenth", func(n int) bool { return n%10 != 1 }, 261, 29, 1, 11, false},
-		{"the first, which is no gap", func(n int) bool { return n < 50 }, 0, 0, 0, 0, true},
+		{"the first, which is not a gap", func(n int) bool { return n < 50 }, 0, 0, 0, 0, true},
 	}
 	for _, tt := range tests {
 		g := askGC(t, without(tt.drop), query.Query{})

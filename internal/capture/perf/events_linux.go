@@ -162,7 +162,7 @@ func parseList(s string) ([]int, error) {
 			b, err = strconv.ParseUint(last, 10, 16)
 		}
 		if err != nil || b < a || b >= most {
-			return nil, fmt.Errorf("%q is no list of processors", s)
+			return nil, fmt.Errorf("%q is not a list of processors", s)
 		}
 		for ; a <= b; a++ {
 			out = append(out, int(a))

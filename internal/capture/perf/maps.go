@@ -29,7 +29,7 @@ func parseMaps(r io.Reader) ([]mapping, error) {
 	for lines.Scan() {
 		m, code, ok := parseMapping(lines.Text())
 		if !ok {
-			return nil, fmt.Errorf("%q is no line of a map of memory", lines.Text())
+			return nil, fmt.Errorf("%q is not a line of a map of memory", lines.Text())
 		}
 		if !code {
 			continue

@@ -382,7 +382,7 @@ func (c *call) misbehave(name string) bool {
 	case "two-lengths":
 		c.write(ok + "Content-Length: 2\r\nContent-Length: 3\r\n\r\nhi")
 	case "no-colon":
-		c.write(ok + "this is no field\r\nContent-Length: 2\r\n\r\nhi")
+		c.write(ok + "this is not a field\r\nContent-Length: 2\r\n\r\nhi")
 	case "bad-chunk":
 		c.write(ok + "Transfer-Encoding: chunked\r\n\r\nxyz\r\nhello\r\n0\r\n\r\n")
 	case "long-body":

@@ -42,7 +42,7 @@ func (s *search) built() *commit {
 	case !s.opt.Git || c.id == "":
 		c.repo = ""
 	case !hash().MatchString(c.id):
-		c.repo, c.why = "", fmt.Sprintf("%q is no commit of git", c.id)
+		c.repo, c.why = "", fmt.Sprintf("%q is not a commit of git", c.id)
 	case c.repo == "":
 		c.why = s.opt.Dir + " is not in a git repository"
 	default:

@@ -113,7 +113,7 @@ func TestBombs(t *testing.T) {
 	for name, data := range tests {
 		t.Run(name, func(t *testing.T) {
 			if len(data) > 8<<20 {
-				t.Fatalf("%d bytes is no small file", len(data))
+				t.Fatalf("%d bytes is not a small file", len(data))
 			}
 			file := filepath.Join(t.TempDir(), "bomb")
 			write(t, file, data)
