@@ -80,7 +80,7 @@ func Run(ctx context.Context, in []*recording.Recording, opt Options) (*report.A
 	a := &adviser{costs: c, least: opt.Least}
 	type turn struct {
 		r *Rule
-		f *function
+		f *costly
 	}
 	var turns, last []turn
 	for _, f := range fns {
@@ -98,13 +98,13 @@ func Run(ctx context.Context, in []*recording.Recording, opt Options) (*report.A
 		}
 		r, f := now.r, now.f
 		if err := look(r, &Pass{
-			function: f, Rule: r, costs: c, all: fns, found: a.add, told: a.told, toldObjects: a.toldObjects, knows: a.knows, least: opt.Least, debug: opt.Debug,
+			costly: f, Rule: r, costs: c, all: fns, least: opt.Least, tree: t, said: a, debug: opt.Debug,
 		}); err != nil {
 			t.notes.add("%v", err)
 		}
 	}
 	out := a.ranked()
-	t.explain(out)
+	t.explain(out, opt.Rules)
 	out.Functions, out.Least, out.Root = len(fns), opt.Least, t.dir
 	for _, r := range in {
 		out.Refs = append(out.Refs, r.Ref)
@@ -137,7 +137,7 @@ func asErrors(texts []string) (out []error) {
 }
 
 // functions finds the functions that own the lines, those that cost most first.
-func (t *tree) functions(c *costs) ([]*function, error) {
+func (t *tree) functions(c *costs) ([]*costly, error) {
 	var paths []string
 	for _, l := range c.lines {
 		if at := t.places[l.key.file]; !slices.Contains(paths, at) {
@@ -148,8 +148,8 @@ func (t *tree) functions(c *costs) ([]*function, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []*function
-	byDecl := map[*ast.FuncDecl]*function{}
+	var out []*costly
+	byDecl := map[*ast.FuncDecl]*costly{}
 	for _, l := range c.lines {
 		at := t.places[l.key.file]
 		for _, u := range units {
@@ -163,7 +163,7 @@ func (t *tree) functions(c *costs) ([]*function, error) {
 			}
 			fn := byDecl[decl]
 			if fn == nil {
-				fn = &function{unit: u, file: f, decl: decl, name: declName(l.fn, decl), lines: map[int]*Line{}, doubt: doubt}
+				fn = &costly{function: &function{unit: u, file: f, decl: decl, name: declName(l.fn, decl)}, lines: map[int]*Line{}, doubt: doubt}
 				byDecl[decl] = fn
 				out = append(out, fn)
 			}

@@ -104,7 +104,7 @@ var builderForBuffer = &Rule{
 }
 
 // needsBuffer returns what is done with a bytes.Buffer that cannot be done with a strings.Builder, or "".
-func (p *Pass) needsBuffer(b *types.Var) string {
+func (p *function) needsBuffer(b *types.Var) string {
 	same := []string{"Write", "WriteByte", "WriteRune", "WriteString", "String", "Len", "Grow", "Reset", "Cap"}
 	for _, id := range p.uses(b) {
 		switch up := p.parent(id).(type) {

@@ -99,7 +99,7 @@ func (t *builtText) declaration() string {
 }
 
 // builtText looks at all that is done with a text.
-func (p *Pass) builtText(s *types.Var, name string) *builtText {
+func (p *function) builtText(s *types.Var, name string) *builtText {
 	t := &builtText{s: s, name: name}
 	t.decl, t.value = p.declared(s)
 	second := map[*ast.Ident]bool{}
@@ -117,7 +117,7 @@ func (p *Pass) builtText(s *types.Var, name string) *builtText {
 }
 
 // textUse says what is done with a text where it is named, and what is done with the Builder instead.
-func (p *Pass) textUse(t *builtText, id *ast.Ident) builtUse {
+func (p *function) textUse(t *builtText, id *ast.Ident) builtUse {
 	u := builtUse{at: id, what: textRead, edit: replace(id, t.name+".String()")}
 	var in ast.Node = id
 	up := p.parent(in)
@@ -178,7 +178,7 @@ func (p *Pass) textUse(t *builtText, id *ast.Ident) builtUse {
 }
 
 // writesAll are statements that write what a statement adds; one, where there is room for no more.
-func (p *Pass) writesAll(b string, st ast.Stmt, parts []ast.Expr) string {
+func (p *function) writesAll(b string, st ast.Stmt, parts []ast.Expr) string {
 	if len(parts) > 1 && p.statement(st) != st {
 		var texts []string
 		for _, x := range parts {
@@ -194,7 +194,7 @@ func (p *Pass) writesAll(b string, st ast.Stmt, parts []ast.Expr) string {
 }
 
 // replaced declares the Builder in the place of the text.
-func (p *Pass) replaced(t *builtText) edit {
+func (p *function) replaced(t *builtText) edit {
 	begin := t.declaration()
 	if !p.beginsEmpty(t) {
 		begin += "\n" + p.writes(t.name, t.value)
@@ -203,7 +203,7 @@ func (p *Pass) replaced(t *builtText) edit {
 }
 
 // beginsEmpty reports whether a text is declared, and empty then.
-func (p *Pass) beginsEmpty(t *builtText) bool {
+func (p *function) beginsEmpty(t *builtText) bool {
 	if t.value == nil {
 		_, isVar := t.decl.(*ast.DeclStmt)
 		return isVar
@@ -213,7 +213,7 @@ func (p *Pass) beginsEmpty(t *builtText) bool {
 }
 
 // declaredAlone reports whether a text has a declaration of its own, which may be another one.
-func (p *Pass) declaredAlone(t *builtText) bool {
+func (p *function) declaredAlone(t *builtText) bool {
 	switch d := t.decl.(type) {
 	case *ast.AssignStmt:
 		return len(d.Lhs) == 1 && p.statement(d) == ast.Stmt(d)
@@ -226,7 +226,7 @@ func (p *Pass) declaredAlone(t *builtText) bool {
 
 // withoutText are edits after which there is only the Builder: where nobody changes the text in another way, and little is asked for it outside of the
 // loop. It is nil when there are none.
-func (p *Pass) withoutText(t *builtText, loop ast.Stmt) []edit {
+func (p *function) withoutText(t *builtText, loop ast.Stmt) []edit {
 	if !p.declaredAlone(t) {
 		return nil
 	}
@@ -247,7 +247,7 @@ func (p *Pass) withoutText(t *builtText, loop ast.Stmt) []edit {
 }
 
 // textBehind are edits after which the text is declared behind the loop, where nobody names it before that.
-func (p *Pass) textBehind(t *builtText, at, loop ast.Stmt) []edit {
+func (p *function) textBehind(t *builtText, at, loop ast.Stmt) []edit {
 	if !p.declaredAlone(t) || p.parent(t.decl) != p.parent(at) {
 		return nil
 	}
@@ -270,7 +270,7 @@ func (p *Pass) textBehind(t *builtText, at, loop ast.Stmt) []edit {
 
 // besideText are edits after which the text begins as it did, and the loop writes to a Builder. With once, the only place behind the loop that asks for
 // the text asks the Builder; there are none when there are more. Else the text ends as it did.
-func (p *Pass) besideText(t *builtText, at, loop ast.Stmt, once bool) []edit {
+func (p *function) besideText(t *builtText, at, loop ast.Stmt, once bool) []edit {
 	begin := t.declaration() + "\n"
 	if !p.beginsEmpty(t) || !p.follows(at, t.decl) {
 		begin += fmt.Sprintf("%s.WriteString(%s)\n", t.name, t.s.Name())
@@ -297,7 +297,7 @@ func (p *Pass) besideText(t *builtText, at, loop ast.Stmt, once bool) []edit {
 }
 
 // jumps reports whether the function has a goto, with which what is behind a loop may come before it.
-func (p *Pass) jumps() bool {
+func (p *function) jumps() bool {
 	found := false
 	ast.Inspect(p.decl, func(n ast.Node) bool {
 		b, ok := n.(*ast.BranchStmt)
@@ -308,7 +308,7 @@ func (p *Pass) jumps() bool {
 }
 
 // goesOut reports whether something in a loop goes to a label that is not in it.
-func (p *Pass) goesOut(loop ast.Stmt) bool {
+func (p *function) goesOut(loop ast.Stmt) bool {
 	labels := map[string]bool{}
 	ast.Inspect(loop, func(n ast.Node) bool {
 		if l, ok := n.(*ast.LabeledStmt); ok {
@@ -330,7 +330,7 @@ func (p *Pass) goesOut(loop ast.Stmt) bool {
 }
 
 // writes is a statement that writes a text to a Builder.
-func (p *Pass) writes(b string, e ast.Expr) string {
+func (p *function) writes(b string, e ast.Expr) string {
 	if arg, to := p.conversion(ast.Unparen(e)); arg != nil && isString(to) {
 		if k, ok := types.Unalias(p.typeOf(arg)).(*types.Basic); ok && k.Kind() == types.Int32 {
 			return fmt.Sprintf("%s.WriteRune(%s)", b, p.src(arg))

@@ -126,7 +126,7 @@ func TestUsualSize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &Pass{function: &function{file: &file{tok: set.File(f.Pos())}, lines: map[int]*Line{1: l}}, costs: &costs{}}
+		p := &Pass{costly: &costly{function: &function{file: &file{tok: set.File(f.Pos())}}, lines: map[int]*Line{1: l}}, costs: &costs{}}
 		if got := usualSize(p, []ast.Node{f.Name}, func(*chain) bool { return true }, tt.steps, tt.share); got != tt.want {
 			t.Errorf("%s: %d bytes, want %d", tt.name, got, tt.want)
 		}

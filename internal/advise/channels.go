@@ -102,7 +102,7 @@ func (p *Pass) stuck(start *ast.GoStmt, send *ast.SendStmt) {
 	if f.noFix = fmt.Sprintf("%s has room already, and too little of it", ch.Name()); len(made.Args) == 1 {
 		f.noFix = fmt.Sprintf("how many goroutines send to %s is not known where it is made", ch.Name())
 		if n, ok := p.sendersOf(start, send, decl); ok {
-			f.fixes = p.fix(report.Ownership, "make room for all that is sent", edit{made.Args[0].End(), made.Args[0].End(), ", " + n})
+			f.fixes = p.fix(report.Ownership, "make room for all that is sent", newEdit(made.Args[0].End(), made.Args[0].End(), ", "+n))
 		}
 	}
 	p.report(send, cost{goroutines: c[goroutines]}, f)

@@ -86,7 +86,7 @@ func alike(t types.Type) bool {
 }
 
 // asOperand puts an expression in parentheses where what is around the one that it replaces would take it apart.
-func (p *Pass) asOperand(old ast.Expr, text string) string {
+func (p *function) asOperand(old ast.Expr, text string) string {
 	switch p.parent(old).(type) {
 	case *ast.UnaryExpr, *ast.BinaryExpr:
 		return "(" + text + ")"
@@ -95,7 +95,7 @@ func (p *Pass) asOperand(old ast.Expr, text string) string {
 }
 
 // qualifier names types as the package of the pass does.
-func (p *Pass) qualifier() types.Qualifier {
+func (p *function) qualifier() types.Qualifier {
 	return func(pkg *types.Package) string {
 		if pkg == p.unit.Types {
 			return ""

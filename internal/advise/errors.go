@@ -67,7 +67,7 @@ var errorPerCall = &Rule{
 }
 
 // makesError reports whether a function is there to make errors: fmt.Errorf, newError, wrapf.
-func (p *Pass) makesError(o types.Object) bool {
+func (p *function) makesError(o types.Object) bool {
 	fn, ok := o.(*types.Func)
 	if !ok || fn.Signature().Results().Len() != 1 || fn.Signature().Params().Len() == 0 {
 		return false
@@ -81,7 +81,7 @@ func (p *Pass) makesError(o types.Object) bool {
 
 // shownInErrors returns the places where a function of the package gives bytes that it is given as parameter at to a function of fmt that shows
 // them as text; nil where it does anything else with them but to look at them and at parts of them.
-func (p *Pass) shownInErrors(fn *types.Func, at int) (out []ast.Expr) {
+func (p *function) shownInErrors(fn *types.Func, at int) (out []ast.Expr) {
 	decl, _ := p.declOf(fn)
 	if decl == nil || decl.Body == nil || fn.Signature().Variadic() {
 		return nil
@@ -135,7 +135,7 @@ func asIdent(e ast.Expr) *ast.Ident {
 }
 
 // showsText reports whether a call is one of fmt.Errorf or Sprintf that shows an argument in a way that is the same for bytes and for a text.
-func (p *Pass) showsText(call *ast.CallExpr, arg ast.Expr) bool {
+func (p *function) showsText(call *ast.CallExpr, arg ast.Expr) bool {
 	if p.calls(call, "fmt.Errorf", "fmt.Sprintf") == nil || call.Ellipsis.IsValid() {
 		return false
 	}

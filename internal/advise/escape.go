@@ -17,11 +17,11 @@ const (
 
 // explain tells the first findings about memory why the compiler sends the value to the heap. It compiles their packages
 // once more, which takes about a second each.
-func (t *tree) explain(out *report.Advice) {
+func (t *tree) explain(out *report.Advice, rules []*Rule) {
 	logs := map[string]*escape.Log{}
 	for i := range out.Findings {
 		f := &out.Findings[i]
-		if i >= storied && f.Rule != hotObjects.Name {
+		if i >= storied && !slices.ContainsFunc(rules, func(r *Rule) bool { return r.Story && r.Name == f.Rule }) {
 			continue
 		}
 		if !slices.ContainsFunc(f.Savings, func(s report.Saving) bool {

@@ -26,11 +26,13 @@ type edit struct {
 	text     string
 }
 
-func replace(n ast.Node, text string) edit { return edit{n.Pos(), n.End(), text} }
+func newEdit(from, to token.Pos, text string) edit { return edit{from, to, text} }
 
-func before(n ast.Node, text string) edit { return edit{n.Pos(), n.Pos(), text} }
+func replace(n ast.Node, text string) edit { return newEdit(n.Pos(), n.End(), text) }
 
-func after(n ast.Node, text string) edit { return edit{n.End(), n.End(), text} }
+func before(n ast.Node, text string) edit { return newEdit(n.Pos(), n.Pos(), text) }
+
+func after(n ast.Node, text string) edit { return newEdit(n.End(), n.End(), text) }
 
 // fix makes a fix of edits to the file of the function: with the imports it needs and without those that nobody uses any
 // more, with the lines that it touches as gofmt has them, and checked to compile. It returns none where the file is not to be patched, or where the
@@ -252,7 +254,7 @@ func (p *Pass) compiles(f *file, text []byte) error {
 		}
 		files = append(files, parsed)
 	}
-	imp, err := u.tree.importer(p.imports)
+	imp, err := p.tree.importer(p.imports)
 	if err != nil {
 		return err
 	}
@@ -295,7 +297,7 @@ func (t *tree) importer(added []string) (types.Importer, error) {
 }
 
 // newName returns a name for a variable of the package that nothing in it has.
-func (p *Pass) newName(base string) string {
+func (p *function) newName(base string) string {
 	if token.IsKeyword(base) || base == "" {
 		base += "Value"
 	}
@@ -312,7 +314,7 @@ func (p *Pass) newName(base string) string {
 }
 
 // mentions reports whether any file of the package has an identifier.
-func (p *Pass) mentions(name string) bool {
+func (p *function) mentions(name string) bool {
 	for _, f := range p.unit.files {
 		found := false
 		ast.Inspect(f.ast, func(n ast.Node) bool {
@@ -349,10 +351,10 @@ func (u *unit) others(name string) bool {
 }
 
 // declare is an edit that puts a declaration before the function.
-func (p *Pass) declare(text string) edit {
+func (p *function) declare(text string) edit {
 	at := p.decl.Pos()
 	if p.decl.Doc != nil {
 		at = p.decl.Doc.Pos()
 	}
-	return edit{at, at, text + "\n\n"}
+	return newEdit(at, at, text+"\n\n")
 }

@@ -39,7 +39,7 @@ var fmtText = &Rule{
 				f.claim = name + " finds out by itself that it is given a text or a number, and makes a copy on the heap also of what is a text already"
 				f.advice = "look for the usual types first, and leave the others to package fmt"
 				f.fixes = p.typesFirst(call, x)
-			} else if list, ok := p.formatted(call); ok && dynamic(list) > 0 && p.worth(c) {
+			} else if list, ok := p.texts().formatted(call); ok && dynamic(list) > 0 && p.worth(c) {
 				f.fixes = p.addedUp(call, list)
 			} else if ok && dynamic(list) == 0 {
 				f.noFix = "all of its parts are constants, and the text may be one as well"
@@ -93,7 +93,7 @@ func (p *Pass) addedUp(call *ast.CallExpr, list []piece) []report.Fix {
 }
 
 // anything returns the argument of a call that shows just one, of which only the program knows the type.
-func (p *Pass) anything(call *ast.CallExpr) ast.Expr {
+func (p *function) anything(call *ast.CallExpr) ast.Expr {
 	x := call.Args[len(call.Args)-1]
 	switch p.callee(call).Name() {
 	case "Sprint":

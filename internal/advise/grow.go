@@ -12,7 +12,7 @@ import (
 )
 
 // fresh reports whether a slice of the function has an array of its own, or none.
-func (p *Pass) fresh(s *types.Var) bool {
+func (p *function) fresh(s *types.Var) bool {
 	decl, value := p.declared(s)
 	if decl == nil {
 		return false
@@ -23,7 +23,7 @@ func (p *Pass) fresh(s *types.Var) bool {
 }
 
 // declared returns the statement that declares a variable of the function, and the value that it gives it, if any.
-func (p *Pass) declared(v *types.Var) (st ast.Stmt, value ast.Expr) {
+func (p *function) declared(v *types.Var) (st ast.Stmt, value ast.Expr) {
 	ast.Inspect(p.decl.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
@@ -55,7 +55,7 @@ func (p *Pass) declared(v *types.Var) (st ast.Stmt, value ast.Expr) {
 }
 
 // follows reports whether a statement comes right after another one.
-func (p *Pass) follows(st, first ast.Stmt) bool {
+func (p *function) follows(st, first ast.Stmt) bool {
 	block, ok := p.parent(st).(*ast.BlockStmt)
 	if !ok {
 		return false
@@ -65,7 +65,7 @@ func (p *Pass) follows(st, first ast.Stmt) bool {
 }
 
 // leaves reports whether rounds of a loop may end before their end, other than by returning.
-func (p *Pass) leaves(body *ast.BlockStmt) bool {
+func (p *function) leaves(body *ast.BlockStmt) bool {
 	found := false
 	var walk func(n ast.Node, breaks bool)
 	walk = func(n ast.Node, breaks bool) {
@@ -190,7 +190,7 @@ func (p *Pass) grownMap(loop ast.Stmt, st *ast.AssignStmt, m *types.Var) {
 
 // merges returns the loop around a loop that goes through each of its elements in turn, from their beginning to their end, where how
 // many that are can be counted where a variable is declared before it.
-func (p *Pass) merges(decl ast.Stmt, loop *ast.RangeStmt) *ast.RangeStmt {
+func (p *function) merges(decl ast.Stmt, loop *ast.RangeStmt) *ast.RangeStmt {
 	if loop == nil {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (p *Pass) merges(decl ast.Stmt, loop *ast.RangeStmt) *ast.RangeStmt {
 
 // known reports whether an expression can be evaluated at a statement as well as later, at another one of the same list, whatever
 // its value is then: it is a variable of the function, or a field of one that was looked into before.
-func (p *Pass) known(from, to ast.Stmt, e ast.Expr) bool {
+func (p *function) known(from, to ast.Stmt, e ast.Expr) bool {
 	block, ok := p.parent(to).(*ast.BlockStmt)
 	if !ok {
 		return false
@@ -263,7 +263,7 @@ func (p *Pass) known(from, to ast.Stmt, e ast.Expr) bool {
 
 // between reports whether an expression has the same value at a statement as later, at another one of the same list: all its
 // variables are of the function, there already, and nothing in between changes them.
-func (p *Pass) between(from, to ast.Stmt, e ast.Expr) bool {
+func (p *function) between(from, to ast.Stmt, e ast.Expr) bool {
 	block, ok := p.parent(to).(*ast.BlockStmt)
 	if !ok {
 		return false
@@ -326,7 +326,7 @@ var appendLoop = &Rule{
 }
 
 // copies returns the statement of a loop that does nothing but append what it ranges over, or nil.
-func (p *Pass) copies(loop *ast.RangeStmt) *ast.AssignStmt {
+func (p *function) copies(loop *ast.RangeStmt) *ast.AssignStmt {
 	v, ok := loop.Value.(*ast.Ident)
 	if !ok || loop.Tok != token.DEFINE || loop.Key != nil && !isBlank(loop.Key) || len(loop.Body.List) != 1 {
 		return nil
@@ -380,7 +380,7 @@ var objectsOneByOne = &Rule{
 }
 
 // newObject returns the type of what an expression allocates, when it has no values yet: new(T), &T{}.
-func (p *Pass) newObject(e ast.Expr) string {
+func (p *function) newObject(e ast.Expr) string {
 	if call := p.builtin(e, "new"); call != nil && p.info().Types[call.Args[0]].IsType() {
 		return p.src(call.Args[0])
 	}

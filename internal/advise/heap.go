@@ -68,7 +68,7 @@ func paramType(sig *types.Signature, i int, spread bool) types.Type {
 }
 
 // boxes reports whether an expression needs memory to be an interface.
-func (p *Pass) boxes(e ast.Expr) bool {
+func (p *function) boxes(e ast.Expr) bool {
 	t := p.typeOf(e)
 	if t == nil || types.IsInterface(t) || p.isConst(e) || p.info().Types[e].IsNil() {
 		return false
@@ -86,7 +86,7 @@ func (p *Pass) boxes(e ast.Expr) bool {
 
 // boxing is what it costs to make interfaces of the arguments of a call. A heap profile does not say what it is that a line
 // allocates by itself, but how large: what is larger than any of the arguments is something else.
-func (p *Pass) boxing(call *ast.CallExpr) func(*chain) bool {
+func (p *function) boxing(call *ast.CallExpr) func(*chain) bool {
 	most := int64(0)
 	for _, arg := range call.Args {
 		if p.boxes(arg) {
@@ -105,7 +105,7 @@ func (p *Pass) boxing(call *ast.CallExpr) func(*chain) bool {
 const leastObject = 16
 
 // sizeOf returns how many bytes a value of a type takes, if that is not left to the arguments of a generic function.
-func (p *Pass) sizeOf(t types.Type) (int64, bool) {
+func (p *function) sizeOf(t types.Type) (int64, bool) {
 	if !sized(t) {
 		return 0, false
 	}
@@ -159,7 +159,7 @@ var closurePerCall = &Rule{
 }
 
 // allocatesElse reports whether something else on the first line of a literal may allocate.
-func (p *Pass) allocatesElse(lit *ast.FuncLit) bool {
+func (p *function) allocatesElse(lit *ast.FuncLit) bool {
 	found := false
 	at := p.line(lit.Pos())
 	ast.Inspect(p.decl, func(n ast.Node) bool {
@@ -187,7 +187,7 @@ func (p *Pass) allocatesElse(lit *ast.FuncLit) bool {
 }
 
 // capturedBy returns the names of the variables of the function that a literal uses.
-func (p *Pass) capturedBy(lit *ast.FuncLit) (out []string) {
+func (p *function) capturedBy(lit *ast.FuncLit) (out []string) {
 	ast.Inspect(lit.Body, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
 			if v := p.local(id); v != nil && (v.Pos() < lit.Pos() || v.Pos() >= lit.End()) && !slices.Contains(out, v.Name()) {

@@ -51,7 +51,7 @@ var leaves = []leaf{
 
 // hotLines shows lines that cost something, and of which no other rule has spoken.
 func (p *Pass) hotLines(look func(n ast.Node, l *Line)) {
-	if p.told == nil || p.unit.Module != nil && !p.unit.Module.Main {
+	if p.unit.Module != nil && !p.unit.Module.Main {
 		return // nothing can be done there
 	}
 	at := make([]int, 0, len(p.lines))
@@ -68,14 +68,14 @@ func (p *Pass) hotLines(look func(n ast.Node, l *Line)) {
 		if st := p.simpleStatement(n); st != nil {
 			from, to = p.line(st.Pos()), p.line(st.End())
 		}
-		if !p.told(p.file.name, from, to) {
+		if !p.told(from, to) {
 			look(n, p.lines[number])
 		}
 	}
 }
 
 // nodeOn returns the first node on a line, in the function literal that it begins where the samples are of that.
-func (p *Pass) nodeOn(number int, l *Line) ast.Node {
+func (p *function) nodeOn(number int, l *Line) ast.Node {
 	first := p.firstOn(number)
 	if first == nil || !strings.Contains(l.fn, ".func") || p.literal(first) != nil {
 		return first
@@ -98,7 +98,7 @@ func (p *Pass) nodeOn(number int, l *Line) ast.Node {
 }
 
 // firstOn returns the first node that begins on a line.
-func (p *Pass) firstOn(line int) (first ast.Node) {
+func (p *function) firstOn(line int) (first ast.Node) {
 	ast.Inspect(p.decl.Body, func(n ast.Node) bool {
 		if n == nil || first != nil {
 			return false
@@ -112,7 +112,7 @@ func (p *Pass) firstOn(line int) (first ast.Node) {
 }
 
 // simpleStatement returns the statement that a node is in, when that has no others in it.
-func (p *Pass) simpleStatement(n ast.Node) ast.Stmt {
+func (p *function) simpleStatement(n ast.Node) ast.Stmt {
 	st := p.statement(n)
 	switch st.(type) {
 	case *ast.IfStmt, *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt, *ast.BlockStmt, *ast.LabeledStmt:
@@ -178,7 +178,7 @@ var allocating = either(allocates(), allocates("growslice", "mapassign", "concat
 
 // helper reports whether a function of the package is no more than a name for one statement: what it costs is up to who calls it, and
 // how often.
-func (p *Pass) helper(fn string) bool {
+func (p *function) helper(fn string) bool {
 	if p.unit.helpers == nil {
 		p.unit.helpers = map[string]bool{}
 		for _, f := range p.unit.files {
@@ -201,7 +201,7 @@ func (p *Pass) helper(fn string) bool {
 
 // calledHere reports whether a line of another function that is looked at calls this one.
 func (p *Pass) calledHere() bool {
-	return slices.ContainsFunc(p.all, func(f *function) bool {
+	return slices.ContainsFunc(p.all, func(f *costly) bool {
 		for _, l := range f.lines {
 			if f.decl != p.decl && slices.ContainsFunc(l.chains, func(c *chain) bool { return c.first() == p.name }) {
 				return true
@@ -212,7 +212,7 @@ func (p *Pass) calledHere() bool {
 }
 
 // withHelpers returns what is below a line as if helpers that it calls were written out there.
-func (p *Pass) withHelpers(l *Line) *Line {
+func (p *function) withHelpers(l *Line) *Line {
 	out := *l
 	out.chains = nil
 	for _, c := range l.chains {
@@ -227,7 +227,7 @@ func (p *Pass) withHelpers(l *Line) *Line {
 }
 
 // leafOf returns the leaf that takes most CPU below a line, or the one that the code on it shows, where only memory was profiled.
-func (p *Pass) leafOf(l *Line, n ast.Node) *leaf {
+func (p *function) leafOf(l *Line, n ast.Node) *leaf {
 	var most *leaf
 	best := int64(0)
 	for i := range leaves {
@@ -255,7 +255,7 @@ func (p *Pass) leafOf(l *Line, n ast.Node) *leaf {
 }
 
 // leafFor returns the leaf that a node calls, as far as it shows in the code.
-func (p *Pass) leafFor(n ast.Node) string {
+func (p *function) leafFor(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.CallExpr:
 		switch {
@@ -358,7 +358,7 @@ var emptyPool = leaf{title: "pool that is often empty", claim: "Get calls the Ne
 	advice: "see that all that Get hands out comes back through Put, on every way out of the function"}
 
 // unknownCallee says of a function of another package what its results tell.
-func (p *Pass) unknownCallee(fn string, n ast.Node) callee {
+func (p *function) unknownCallee(fn string, n ast.Node) callee {
 	name := shortName(fn)
 	out := callee{title: name + " allocates for every call", claim: name + " allocates each time",
 		advice: "look whether it is needed in all cases, and whether there is a form that takes a buffer, or a value to use again"}
@@ -382,7 +382,7 @@ func (p *Pass) unknownCallee(fn string, n ast.Node) callee {
 }
 
 // signatureOf returns the signature of what a statement calls by a name that profiles have, or nil.
-func (p *Pass) signatureOf(fn string, n ast.Node) (sig *types.Signature) {
+func (p *function) signatureOf(fn string, n ast.Node) (sig *types.Signature) {
 	var in ast.Node = p.statement(n)
 	if p.statement(n) == nil {
 		in = n
@@ -399,7 +399,7 @@ func (p *Pass) signatureOf(fn string, n ast.Node) (sig *types.Signature) {
 }
 
 // hasGrown reports whether the function makes room in the Builder or Buffer that a statement has a method called of.
-func (p *Pass) hasGrown(n ast.Node) bool {
+func (p *function) hasGrown(n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
 		sel, ok := n.(*ast.SelectorExpr)
@@ -418,7 +418,7 @@ func (p *Pass) hasGrown(n ast.Node) bool {
 }
 
 // mapWithRoom reports whether a statement fills a map of the function that was made with room.
-func (p *Pass) mapWithRoom(n ast.Node) bool {
+func (p *function) mapWithRoom(n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
 		if index, ok := n.(*ast.IndexExpr); ok {
@@ -434,7 +434,7 @@ func (p *Pass) mapWithRoom(n ast.Node) bool {
 }
 
 // beginsWithRoom reports whether a statement appends to a slice of the function that was made with room.
-func (p *Pass) beginsWithRoom(n ast.Node) bool {
+func (p *function) beginsWithRoom(n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
 		if call := p.builtin(n, "append"); call != nil && len(call.Args) > 0 {
@@ -454,7 +454,7 @@ func isRunes(t types.Type) bool {
 }
 
 // mine reports whether a function is of the module that is looked at.
-func (p *Pass) mine(fn string) bool {
+func (p *function) mine(fn string) bool {
 	pkg := strings.TrimSuffix(packageOf(fn), "_test") // what is inlined into a test is named as a part of it
 	return pkg == packageOf(p.name) || p.unit.Module != nil && (pkg == p.unit.Module.Path || strings.HasPrefix(pkg, p.unit.Module.Path+"/"))
 }

@@ -12,12 +12,12 @@ import (
 // hotObjects speaks where all other rules are silent: whoever looks for what allocates must not be told that there is nothing, when one
 // line makes more objects than all others together.
 var hotObjects = &Rule{
-	Name: "hot-objects", Rank: 0, Last: true,
+	Name: "hot-objects", Rank: 0, Last: true, Story: true,
 	Doc: "one line makes more objects than all others together",
 
 	NoFix: "why the values are on the heap decides what to change, and that may be in another function",
 	Find: func(p *Pass) {
-		if p.told == nil || !p.costs.telling() {
+		if !p.costs.telling() {
 			return
 		}
 		for at, l := range p.lines {
@@ -31,7 +31,7 @@ var hotObjects = &Rule{
 			} else if st := p.simpleStatement(n); st != nil && !isInitializer(p.decl) {
 				from, to = p.line(st.Pos()), p.line(st.End())
 			}
-			if p.toldObjects(p.file.name, from, to) || p.poolNew(n) != nil && slices.ContainsFunc(p.getters(l), func(fn string) bool { return p.knows(fn, "sync.(*Pool).Get") }) {
+			if p.toldObjects(from, to) || p.poolNew(n) != nil && slices.ContainsFunc(p.getters(l), func(fn string) bool { return p.knows(fn, "sync.(*Pool).Get") }) {
 				return
 			}
 			p.makesMost(n, at, l)
@@ -88,7 +88,7 @@ func (p *Pass) makesMost(n ast.Node, at int, l *Line) {
 }
 
 // madeOn says in a few words what a line makes, and what it calls that makes most of it, or "" when that is the line itself.
-func (p *Pass) madeOn(at int, l *Line) (what, callee string) {
+func (p *function) madeOn(at int, l *Line) (what, callee string) {
 	by := map[string]int64{}
 	for _, c := range l.chains {
 		if c.v[objectsMade] > 0 && !slices.ContainsFunc(c.below, p.mine) {
@@ -137,7 +137,7 @@ func allocatesAt(e ast.Expr) token.Pos {
 }
 
 // allocation returns the text of an expression that may allocate, shortened, or "".
-func (p *Pass) allocation(e ast.Expr) string {
+func (p *function) allocation(e ast.Expr) string {
 	may := false
 	switch e := e.(type) {
 	case *ast.CallExpr:
@@ -179,7 +179,7 @@ func (p *Pass) allocation(e ast.Expr) string {
 func shortName(fn string) string { return fn[strings.LastIndexByte(fn, '/')+1:] }
 
 // poolNew returns the function literal that a node is in when it is the New of a sync.Pool, or nil.
-func (p *Pass) poolNew(n ast.Node) *ast.FuncLit {
+func (p *function) poolNew(n ast.Node) *ast.FuncLit {
 	isPool := func(t types.Type) bool {
 		if t == nil {
 			return false
@@ -236,7 +236,7 @@ func shortNames(fns []string) string {
 }
 
 // callable names the function, or the function literal, that a node is in.
-func (p *Pass) callable(n ast.Node) string {
+func (p *function) callable(n ast.Node) string {
 	if lit := p.literal(n); lit != nil {
 		return fmt.Sprintf("the function literal at line %d", p.line(lit.Pos()))
 	}

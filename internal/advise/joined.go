@@ -37,7 +37,7 @@ type join struct {
 }
 
 // joinOf returns what is done with a list of texts that is empty at first, appended to, and joined, or nil.
-func (p *Pass) joinOf(list *types.Var) *join {
+func (p *function) joinOf(list *types.Var) *join {
 	if t, ok := types.Unalias(list.Type()).(*types.Slice); !ok || !types.Identical(t.Elem(), types.Typ[types.String]) {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (p *Pass) joinOf(list *types.Var) *join {
 }
 
 // isEmpty reports whether a declaration is one of a list alone, without anything in it.
-func (p *Pass) isEmpty(decl ast.Stmt, value ast.Expr) bool {
+func (p *function) isEmpty(decl ast.Stmt, value ast.Expr) bool {
 	switch d := decl.(type) {
 	case *ast.DeclStmt:
 		spec, ok := d.Decl.(*ast.GenDecl).Specs[0].(*ast.ValueSpec)

@@ -215,9 +215,8 @@ type unit struct {
 	files   map[string]*file // by name on disk
 	noFix   string           // why nothing in it can be patched, or ""
 	goMinor int              // 26 for go 1.26; 0 when it is not known
-	tree    *tree
-	rest    []byte          // texts of files in its folder that were not loaded; read when it is asked for
-	names   map[string]bool // that fixes gave to new variables of the package
+	rest    []byte           // texts of files in its folder that were not loaded; read when it is asked for
+	names   map[string]bool  // that fixes gave to new variables of the package
 	parents map[ast.Node]ast.Node
 	helpers map[string]bool // functions that are a name for one statement, as profiles call them
 	uses    map[*types.Func][]*ast.Ident
@@ -342,7 +341,7 @@ func withoutVersion(rel string) string {
 }
 
 func (t *tree) unit(p *packages.Package, mine map[string]bool) *unit {
-	u := &unit{Package: p, files: map[string]*file{}, tree: t, names: map[string]bool{}}
+	u := &unit{Package: p, files: map[string]*file{}, names: map[string]bool{}}
 	if m := p.Module; m != nil {
 		fmt.Sscanf(m.GoVersion, "1.%d", &u.goMinor)
 		if !m.Main && (m.Replace == nil || m.Replace.Version != "") {

@@ -63,7 +63,7 @@ func (p *Pass) regions() (out []*region) {
 }
 
 // mutexOf returns the field or variable that a method is called of. A mutex that is embedded is its struct.
-func (p *Pass) mutexOf(sel *ast.SelectorExpr) types.Object {
+func (p *function) mutexOf(sel *ast.SelectorExpr) types.Object {
 	if s := p.info().Selections[sel]; s != nil && len(s.Index()) > 1 {
 		t := s.Recv()
 		if ptr, ok := t.Underlying().(*types.Pointer); ok {
@@ -76,7 +76,7 @@ func (p *Pass) mutexOf(sel *ast.SelectorExpr) types.Object {
 	return p.object(sel.X)
 }
 
-func (p *Pass) unlocks(s ast.Stmt, m types.Object) bool {
+func (p *function) unlocks(s ast.Stmt, m types.Object) bool {
 	var call ast.Expr
 	switch s := s.(type) {
 	case *ast.ExprStmt:
@@ -101,17 +101,14 @@ var contendedLock = &Rule{
 		if p.costs.total[blocked]+p.costs.total[held] == 0 {
 			return
 		}
-		if i := slices.IndexFunc(p.all, func(f *function) bool { return f.unit == p.unit }); p.all[i] != p.function {
+		all := p.ofPackage()
+		if all[0] != p.costly {
 			return // once for a package
 		}
 		byMutex := map[types.Object][]*region{}
 		var order []types.Object
-		for _, f := range p.all {
-			if f.unit != p.unit {
-				continue
-			}
-			q := *p
-			q.function = f
+		for _, f := range all {
+			q := p.at(f)
 			list := q.regions()
 			for _, r := range list {
 				r.waits = q.cost(r.lock, below(lockFuncs...))
@@ -142,7 +139,7 @@ var contendedLock = &Rule{
 // waited is how much of waiting there is in a cost: from the side of those that wait, or of those that let them.
 func waited(c *cost) int64 { return max(c[blocked], c[held]) }
 
-func (p *Pass) contended(m types.Object, list []*region) {
+func (p *function) contended(m types.Object, list []*region) {
 	slices.SortStableFunc(list, func(a, b *region) int {
 		return cmp.Compare(waited(&b.waits)+waited(&b.held), waited(&a.waits)+waited(&a.held))
 	})
@@ -217,7 +214,7 @@ func mutexName(m types.Object) string {
 }
 
 // workIn says what of some weight statements do: formatting, adding up texts, allocating, input and output.
-func (p *Pass) workIn(body []ast.Stmt) (out []string) {
+func (p *function) workIn(body []ast.Stmt) (out []string) {
 	add := func(s string) {
 		if !slices.Contains(out, s) {
 			out = append(out, s)
@@ -251,11 +248,11 @@ func (p *Pass) workIn(body []ast.Stmt) (out []string) {
 }
 
 // shortRegions reports whether nothing that is locked is more than a few reads and writes.
-func (p *Pass) shortRegions(list []*region) bool {
+func (p *function) shortRegions(list []*region) bool {
 	return !slices.ContainsFunc(list, func(r *region) bool { return len(r.body) > 2 || !p.plainStmts(r) })
 }
 
-func (p *Pass) plainStmts(r *region) bool {
+func (p *function) plainStmts(r *region) bool {
 	plain := true
 	for _, s := range r.body {
 		ast.Inspect(s, func(n ast.Node) bool {
@@ -272,7 +269,7 @@ func (p *Pass) plainStmts(r *region) bool {
 }
 
 // oneWord reports whether all that a mutex guards is one field or variable that fits into a word.
-func (p *Pass) oneWord(list []*region) bool {
+func (p *function) oneWord(list []*region) bool {
 	var only types.Object
 	for _, r := range list {
 		if len(r.body) != 1 || !p.plainStmts(r) {
@@ -353,7 +350,7 @@ var pureFuncs = []string{
 
 // onlyParams reports whether an expression is made of constants, parameters that nobody changes, and functions that only make
 // texts of them.
-func (p *Pass) onlyParams(e ast.Expr) bool {
+func (p *function) onlyParams(e ast.Expr) bool {
 	ok := true
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {

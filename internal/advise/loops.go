@@ -108,7 +108,7 @@ var largeCopies = &Rule{
 				}
 				f.risk = "none: the loop calls nothing, and writes to no element"
 				f.fixes = p.fix(report.Mechanical, "take the address of the element",
-					edit{loop.Key.Pos(), loop.Value.End(), begin}, edit{loop.Body.Lbrace + 1, loop.Body.Lbrace + 1, fmt.Sprintf("\n%s := &%s[%s]", v.Name, p.src(loop.X), key)})
+					newEdit(loop.Key.Pos(), loop.Value.End(), begin), newEdit(loop.Body.Lbrace+1, loop.Body.Lbrace+1, fmt.Sprintf("\n%s := &%s[%s]", v.Name, p.src(loop.X), key)))
 			}
 			p.report(loop, c, f)
 		})
@@ -116,13 +116,13 @@ var largeCopies = &Rule{
 }
 
 // staysSlice reports whether a loop ranges over a variable of the function, which it gives no other value.
-func (p *Pass) staysSlice(loop *ast.RangeStmt) bool {
+func (p *function) staysSlice(loop *ast.RangeStmt) bool {
 	v := p.local(loop.X)
 	return v != nil && !p.captured(v, p.decl.Body) && !p.assigns(loop.Body, func(o types.Object) bool { return o == v })
 }
 
 // onlyReadIn reports whether a node only reads fields of a variable, calls nothing, and assigns to nothing but plain variables.
-func (p *Pass) onlyReadIn(n ast.Node, v types.Object) bool {
+func (p *function) onlyReadIn(n ast.Node, v types.Object) bool {
 	ok := true
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -253,7 +253,7 @@ var recomputed = &Rule{
 }
 
 // assignedLater reports whether a field is given a value anywhere but where its struct is made, or its address is taken.
-func (p *Pass) assignedLater(field *types.Var) bool {
+func (p *function) assignedLater(field *types.Var) bool {
 	for _, f := range p.unit.files {
 		found := false
 		ast.Inspect(f.ast, func(n ast.Node) bool {

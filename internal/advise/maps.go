@@ -31,17 +31,14 @@ type mapUse struct {
 
 // mapsOf finds what the maps of some kind cost in all functions of the package. It does so once, for the first of them.
 func (p *Pass) mapsOf(kind func(*types.Map) bool) []*mapUse {
-	if i := slices.IndexFunc(p.all, func(f *function) bool { return f.unit == p.unit }); p.all[i] != p.function {
+	all := p.ofPackage()
+	if all[0] != p.costly {
 		return nil
 	}
 	byType := map[string]*mapUse{}
 	var out []*mapUse
-	for _, f := range p.all {
-		if f.unit != p.unit {
-			continue
-		}
-		q := *p
-		q.function = f
+	for _, f := range all {
+		q := p.at(f)
 		add := func(n ast.Node, t types.Type) {
 			m, ok := t.Underlying().(*types.Map)
 			if !ok || !kind(m) {
@@ -57,26 +54,26 @@ func (p *Pass) mapsOf(kind func(*types.Map) bool) []*mapUse {
 			}
 			if at := fmt.Sprint(f.file.path, q.line(n.Pos())); c != (cost{}) && !u.lines[at] {
 				u.lines[at] = true
-				u.nodes, u.in, u.costs = append(u.nodes, n), append(u.in, &q), append(u.costs, c)
+				u.nodes, u.in, u.costs = append(u.nodes, n), append(u.in, q), append(u.costs, c)
 				u.sum.add(&c)
 			}
 		}
-		each(&q, func(n *ast.IndexExpr) {
+		each(q, func(n *ast.IndexExpr) {
 			if t := q.typeOf(n.X); t != nil {
 				add(n, t)
 			}
 		})
-		each(&q, func(n *ast.RangeStmt) {
+		each(q, func(n *ast.RangeStmt) {
 			if t := q.typeOf(n.X); t != nil && isMap(t) {
 				add(n.X, t)
 			}
 		})
-		each(&q, func(n *ast.CallExpr) {
+		each(q, func(n *ast.CallExpr) {
 			if q.builtin(n, "make") != nil && isMap(q.typeOf(n)) {
 				add(n, q.typeOf(n))
 			}
 		})
-		each(&q, func(n *ast.CompositeLit) {
+		each(q, func(n *ast.CompositeLit) {
 			if t := q.typeOf(n); t != nil && isMap(t) {
 				add(n, t)
 			}
@@ -252,7 +249,7 @@ var growingMap = &Rule{
 }
 
 // object returns what an identifier or a selector stands for.
-func (p *Pass) object(e ast.Expr) types.Object {
+func (p *function) object(e ast.Expr) types.Object {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
 		return p.info().ObjectOf(e)
@@ -264,7 +261,7 @@ func (p *Pass) object(e ast.Expr) types.Object {
 
 // shrinks reports whether anything in the package makes a map smaller: deletes from it, clears it, puts another in its place, or
 // hands it to somebody who could.
-func (p *Pass) shrinks(v *types.Var) bool {
+func (p *function) shrinks(v *types.Var) bool {
 	found := false
 	for _, f := range p.unit.files {
 		var inNil []ast.Node // the body of: if m == nil

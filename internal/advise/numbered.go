@@ -45,13 +45,12 @@ func (p *Pass) numbered(m *types.Map) []report.Fix {
 		return nil
 	}
 	for f, edits := range n.edits {
-		q := *p
-		q.function = &function{unit: p.unit, file: f, decl: p.decl, name: p.name, doubt: p.doubt}
+		q := p.inFile(f)
 		qual := p.qualifier()
 		key, value := types.TypeString(m.Key(), qual), types.TypeString(m.Elem(), qual)
 		words := strings.NewReplacer("NAME", n.typ, "KEY", key, "VALUE", value, "FIELD", field.Name())
 		// Behind everything else in the file, where it is out of the way.
-		edits = append(edits, edit{f.ast.FileEnd, f.ast.FileEnd, words.Replace(numberedCode)})
+		edits = append(edits, newEdit(f.ast.FileEnd, f.ast.FileEnd, words.Replace(numberedCode)))
 		fixes := q.fix(report.Mechanical, "keep entries at the place that "+field.Name()+" says", edits...)
 		p.why = q.why
 		return fixes
@@ -108,7 +107,7 @@ func (m *NAME) set(key KEY, value VALUE) {
 `
 
 // steadyNumber returns a field of a type that is an int and never changes once its struct is made, or nil.
-func (p *Pass) steadyNumber(named *types.Named) *types.Var {
+func (p *function) steadyNumber(named *types.Named) *types.Var {
 	name := numberField(named)
 	st, ok := named.Underlying().(*types.Struct)
 	if !ok || name == "" || p.shown(named) {
@@ -253,9 +252,9 @@ func (n *numbering) used(id *ast.Ident) bool {
 				if len(st.Lhs) != 1 || len(st.Rhs) != 1 || st.Tok != token.ASSIGN {
 					return false
 				}
-				n.edit(edit{id.End(), up.Index.Pos(), ".set("})
-				n.edit(edit{up.Index.End(), st.Rhs[0].Pos(), ", "})
-				n.edit(edit{st.End(), st.End(), ")"})
+				n.edit(newEdit(id.End(), up.Index.Pos(), ".set("))
+				n.edit(newEdit(up.Index.End(), st.Rhs[0].Pos(), ", "))
+				n.edit(newEdit(st.End(), st.End(), ")"))
 				return true
 			}
 			if len(st.Lhs) != len(st.Rhs) {
@@ -276,8 +275,8 @@ func (n *numbering) used(id *ast.Ident) bool {
 				return false
 			}
 		}
-		n.edit(edit{id.End(), up.Index.Pos(), ".get("})
-		n.edit(edit{up.Index.End(), up.End(), ")"})
+		n.edit(newEdit(id.End(), up.Index.Pos(), ".get("))
+		n.edit(newEdit(up.Index.End(), up.End(), ")"))
 		return true
 	}
 	return false

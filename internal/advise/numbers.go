@@ -69,7 +69,7 @@ var numberText = &Rule{
 	},
 }
 
-func (p *Pass) appendsNumber(call *ast.CallExpr, with struct{ name, after string }, buf string) string {
+func (p *function) appendsNumber(call *ast.CallExpr, with struct{ name, after string }, buf string) string {
 	first := p.src(call.Args[0])
 	if with.after != "" {
 		first = "int64(" + first + ")"
@@ -106,8 +106,7 @@ func (p *Pass) asNumber(call, up *ast.CallExpr, with struct{ name, after string 
 			return nil
 		}
 	}
-	q := *p
-	q.function = &function{unit: p.unit, file: f, decl: decl, name: p.name}
+	q := p.in(f, decl)
 	uses := q.uses(v)
 	if len(uses) != 1 {
 		p.why = fmt.Sprintf("%s does more with the text than to append it", fn.Name())
@@ -154,6 +153,6 @@ func (p *Pass) asNumber(call, up *ast.CallExpr, with struct{ name, after string 
 	if sel, ok := called.(*ast.SelectorExpr); ok {
 		called = sel.Sel
 	}
-	return p.fix(report.Mechanical, "append the number in a function of its own", edit{decl.End(), decl.End(), "\n\n" + text},
+	return p.fix(report.Mechanical, "append the number in a function of its own", newEdit(decl.End(), decl.End(), "\n\n"+text),
 		replace(called, name), replace(call, p.src(call.Args[0])))
 }

@@ -46,7 +46,7 @@ var replacerPerCall = &Rule{
 
 // allConst reports whether all that an expression is made of is the same in every call: constants, and calls of functions of
 // other packages with them.
-func (p *Pass) allConst(e ast.Expr) bool {
+func (p *function) allConst(e ast.Expr) bool {
 	e = ast.Unparen(e)
 	if p.isConst(e) {
 		return true
@@ -66,7 +66,7 @@ func (p *Pass) allConst(e ast.Expr) bool {
 }
 
 // changing returns the part of an expression that may be another one in each call: the innermost.
-func (p *Pass) changing(e ast.Expr) string {
+func (p *function) changing(e ast.Expr) string {
 	e = ast.Unparen(e)
 	if call, ok := e.(*ast.CallExpr); ok {
 		if sel, ok := call.Fun.(*ast.SelectorExpr); ok && p.info().Selections[sel] != nil && !p.allConst(sel.X) {
@@ -81,12 +81,12 @@ func (p *Pass) changing(e ast.Expr) string {
 
 // hoisted moves an expression into a variable of the package. Where the function keeps it in a variable of its own that is
 // used for nothing else, that one goes.
-func (p *Pass) hoisted(e ast.Expr, name string) []edit {
+func (p *function) hoisted(e ast.Expr, name string) []edit {
 	decl := p.declare("var " + name + " = " + p.src(e))
 	assign, ok := p.parent(e).(*ast.AssignStmt)
 	if ok && assign.Tok == token.DEFINE && len(assign.Lhs) == 1 && p.statement(assign) == assign {
 		if v := p.local(assign.Lhs[0]); v != nil && p.onlyRead(v, assign) {
-			edits := []edit{decl, {assign.Pos(), p.nextLine(assign), ""}}
+			edits := []edit{decl, newEdit(assign.Pos(), p.nextLine(assign), "")}
 			for _, id := range p.uses(v) {
 				edits = append(edits, replace(id, name))
 			}
@@ -97,7 +97,7 @@ func (p *Pass) hoisted(e ast.Expr, name string) []edit {
 }
 
 // onlyRead reports whether a variable has one value from where it is declared on.
-func (p *Pass) onlyRead(v *types.Var, declared *ast.AssignStmt) bool {
+func (p *function) onlyRead(v *types.Var, declared *ast.AssignStmt) bool {
 	ok := true
 	ast.Inspect(p.decl.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -126,7 +126,7 @@ func (p *Pass) onlyRead(v *types.Var, declared *ast.AssignStmt) bool {
 }
 
 // nextLine returns where the line behind a node begins, or the end of the node when something follows it on its line.
-func (p *Pass) nextLine(n ast.Node) token.Pos {
+func (p *function) nextLine(n ast.Node) token.Pos {
 	at := p.file.tok.Offset(n.End())
 	for i := at; i < len(p.file.text); i++ {
 		switch p.file.text[i] {
@@ -141,14 +141,14 @@ func (p *Pass) nextLine(n ast.Node) token.Pos {
 }
 
 // behind is an edit that puts a line behind that of a statement, and behind a comment there.
-func (p *Pass) behind(st ast.Stmt, line string) edit {
+func (p *function) behind(st ast.Stmt, line string) edit {
 	at := p.file.tok.Offset(st.End())
 	rest, _, _ := strings.Cut(string(p.file.text[at:]), "\n")
 	if trimmed := strings.TrimSpace(rest); trimmed == "" || strings.HasPrefix(trimmed, "//") {
 		end := p.file.tok.Pos(at + len(rest))
-		return edit{end, end, "\n" + line}
+		return newEdit(end, end, "\n"+line)
 	}
-	return edit{st.End(), st.End(), "\n" + line}
+	return newEdit(st.End(), st.End(), "\n"+line)
 }
 
 var templatePerCall = &Rule{
@@ -198,7 +198,7 @@ var templatePerCall = &Rule{
 }
 
 // executedOnly reports whether a template is only executed: nothing is added to it.
-func (p *Pass) executedOnly(e ast.Expr) bool {
+func (p *function) executedOnly(e ast.Expr) bool {
 	executes := func(id ast.Node) bool {
 		sel, ok := p.parent(id).(*ast.SelectorExpr)
 		return ok && strings.HasPrefix(sel.Sel.Name, "Execute")
@@ -271,7 +271,7 @@ var invariantText = &Rule{
 }
 
 // outermostSum reports whether a sum of texts is no part of a larger one.
-func (p *Pass) outermostSum(e *ast.BinaryExpr) bool {
+func (p *function) outermostSum(e *ast.BinaryExpr) bool {
 	up, ok := p.parent(e).(*ast.BinaryExpr)
 	for n := p.parent(e); n != nil; n = p.parent(n) {
 		if _, isParen := n.(*ast.ParenExpr); !isParen {
@@ -283,7 +283,7 @@ func (p *Pass) outermostSum(e *ast.BinaryExpr) bool {
 }
 
 // literal returns the function literal that a node is in, or nil.
-func (p *Pass) literal(n ast.Node) *ast.FuncLit {
+func (p *function) literal(n ast.Node) *ast.FuncLit {
 	for n = p.parent(n); n != nil; n = p.parent(n) {
 		if lit, ok := n.(*ast.FuncLit); ok {
 			return lit

@@ -27,41 +27,80 @@ type Rule struct {
 	NoFix   string // one sentence: why a finding has no patch, where no check says more
 	Vague   bool   // what it costs is known, and not how much of that can be saved
 	Last    bool   // it looks at functions, and is ranked, when all others have had their say
+	Story   bool   // the compiler is asked why what it finds is on the heap, even far down the list
 	PerCall bool   // it is about what is done anew for each call, so it has nothing to say where code runs once
 
 	// Find looks at a function that costs something, and reports what it finds in it.
 	Find func(p *Pass)
 }
 
-// A function is a function of which some line costs something.
+// A function is a function of a package.
 type function struct {
-	unit  *unit
-	file  *file
-	decl  *ast.FuncDecl
-	name  string // as profiles name it
-	lines map[int]*Line
-	doubt string // about its lines
+	unit *unit
+	file *file
+	decl *ast.FuncDecl
+	name string // as profiles name it
 
 	parents map[ast.Node]ast.Node
 }
 
+// in returns another function of the package, which is in a file of it.
+func (p *function) in(f *file, decl *ast.FuncDecl) *function {
+	return &function{unit: p.unit, file: f, decl: decl, name: p.name}
+}
+
+// A costly function is one of which some line costs something.
+type costly struct {
+	*function
+	lines map[int]*Line
+	doubt string // about its lines
+}
+
 // A Pass is a rule that looks at a function.
 type Pass struct {
-	*function
+	*costly
 	Rule  *Rule
 	costs *costs
-	all   []*function
-	found func(f *report.Finding, c cost, say finding)
-	least float64                              // share below which nothing is said
-	told  func(file string, from, to int) bool // whether a rule has spoken of lines
-	knows func(fn, callee string) bool         // whether one has spoken of what a function calls
+	all   []*costly // functions that are looked at
+	least float64   // share below which nothing is said
 
-	toldObjects func(file string, from, to int) bool // whether a rule has spoken of objects that lines make
-	debug       func(format string, args ...any)     // nil but in tests
-
-	imports []string // that the fix at hand needs
-	why     string   // why there is no fix: which check did not hold
+	tree    *tree
+	said    *adviser                         // what rules have found so far
+	debug   func(format string, args ...any) // nil but in tests
+	imports []string                         // that the fix at hand needs
+	why     string                           // why there is no fix: which check did not hold
 }
+
+// at returns a pass over another function that is looked at.
+func (p *Pass) at(f *costly) *Pass {
+	q := *p
+	q.costly = f
+	return &q
+}
+
+// inFile returns a pass that changes another file of the package.
+func (p *Pass) inFile(f *file) *Pass {
+	return p.at(&costly{function: p.in(f, p.decl), doubt: p.doubt})
+}
+
+// ofPackage returns the functions of the package that are looked at.
+func (p *Pass) ofPackage() (out []*costly) {
+	for _, f := range p.all {
+		if f.unit == p.unit {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// told reports whether a rule has spoken of lines of the file.
+func (p *Pass) told(from, to int) bool { return p.said.told(p.file.name, from, to) }
+
+// toldObjects reports whether a rule has spoken of objects that lines of the file make.
+func (p *Pass) toldObjects(from, to int) bool { return p.said.toldObjects(p.file.name, from, to) }
+
+// knows reports whether a rule has spoken of what a function calls.
+func (p *Pass) knows(fn, callee string) bool { return p.said.knows(fn, callee) }
 
 // no says which check did not hold, and that there is no fix.
 func (p *Pass) no(format string, args ...any) []report.Fix {
@@ -69,16 +108,16 @@ func (p *Pass) no(format string, args ...any) []report.Fix {
 	return nil
 }
 
-func (p *Pass) info() *types.Info { return p.unit.TypesInfo }
+func (p *function) info() *types.Info { return p.unit.TypesInfo }
 
 // need says that the next fix needs imports.
 func (p *Pass) need(imports ...string) { p.imports = append(p.imports, imports...) }
 
 // line returns the line that a place is in.
-func (p *Pass) line(at token.Pos) int { return p.file.tok.Line(at) }
+func (p *function) line(at token.Pos) int { return p.file.tok.Line(at) }
 
 // src returns the text of a node.
-func (p *Pass) src(n ast.Node) string {
+func (p *function) src(n ast.Node) string {
 	return string(p.file.text[p.file.tok.Offset(n.Pos()):p.file.tok.Offset(n.End())])
 }
 
@@ -105,7 +144,7 @@ func (p *Pass) total(match func(*chain) bool) (out cost) {
 }
 
 // again reports whether the function is once more below its line.
-func (p *Pass) again(c *chain) bool {
+func (p *function) again(c *chain) bool {
 	return slices.ContainsFunc(c.below, func(b string) bool {
 		rest, ok := strings.CutPrefix(b, p.name)
 		return ok && (rest == "" || rest[0] == '.')
@@ -123,7 +162,7 @@ func through(names ...string) func(*chain) bool {
 }
 
 // calling is what passes the callee of a call, which may be a method of an interface.
-func (p *Pass) calling(call *ast.CallExpr) func(*chain) bool {
+func (p *function) calling(call *ast.CallExpr) func(*chain) bool {
 	fn := p.callee(call)
 	if fn == nil {
 		return func(*chain) bool { return false }
@@ -156,7 +195,7 @@ func either(matches ...func(*chain) bool) func(*chain) bool {
 }
 
 // profileName returns the name that profiles have for a function.
-func (p *Pass) profileName(fn *types.Func) string {
+func (p *function) profileName(fn *types.Func) string {
 	fn = fn.Origin()
 	pkg := ""
 	if fn.Pkg() != nil {
@@ -185,13 +224,13 @@ func (p *Pass) profileName(fn *types.Func) string {
 }
 
 // callee returns the function or method that is called, or nil for what is only known at run time.
-func (p *Pass) callee(call *ast.CallExpr) *types.Func {
+func (p *function) callee(call *ast.CallExpr) *types.Func {
 	fn, _ := typeutil.Callee(p.info(), call).(*types.Func)
 	return fn
 }
 
 // calls reports whether a call is one of some functions, written as types.Func has them: strings.Split, (*log.Logger).Printf.
-func (p *Pass) calls(n ast.Node, names ...string) *ast.CallExpr {
+func (p *function) calls(n ast.Node, names ...string) *ast.CallExpr {
 	call, ok := n.(*ast.CallExpr)
 	if !ok {
 		return nil
@@ -204,7 +243,7 @@ func (p *Pass) calls(n ast.Node, names ...string) *ast.CallExpr {
 }
 
 // builtin reports whether a call is one of a builtin function.
-func (p *Pass) builtin(n ast.Node, name string) *ast.CallExpr {
+func (p *function) builtin(n ast.Node, name string) *ast.CallExpr {
 	call, ok := n.(*ast.CallExpr)
 	if !ok {
 		return nil
@@ -217,7 +256,7 @@ func (p *Pass) builtin(n ast.Node, name string) *ast.CallExpr {
 }
 
 // conversion returns what is converted, and to what, when a node is a conversion.
-func (p *Pass) conversion(n ast.Node) (arg ast.Expr, to types.Type) {
+func (p *function) conversion(n ast.Node) (arg ast.Expr, to types.Type) {
 	call, ok := n.(*ast.CallExpr)
 	if !ok || len(call.Args) != 1 || !p.info().Types[call.Fun].IsType() {
 		return nil, nil
@@ -226,7 +265,7 @@ func (p *Pass) conversion(n ast.Node) (arg ast.Expr, to types.Type) {
 }
 
 // bytesOf returns the string that a node makes bytes of: s in []byte(s).
-func (p *Pass) bytesOf(n ast.Node) ast.Expr {
+func (p *function) bytesOf(n ast.Node) ast.Expr {
 	if arg, to := p.conversion(n); arg != nil && isBytes(to) && isString(p.typeOf(arg)) {
 		return arg
 	}
@@ -234,14 +273,14 @@ func (p *Pass) bytesOf(n ast.Node) ast.Expr {
 }
 
 // stringOf returns the bytes that a node makes a string of: b in string(b).
-func (p *Pass) stringOf(n ast.Node) ast.Expr {
+func (p *function) stringOf(n ast.Node) ast.Expr {
 	if arg, to := p.conversion(n); arg != nil && isString(to) && isBytes(p.typeOf(arg)) {
 		return arg
 	}
 	return nil
 }
 
-func (p *Pass) typeOf(e ast.Expr) types.Type { return p.info().TypeOf(e) }
+func (p *function) typeOf(e ast.Expr) types.Type { return p.info().TypeOf(e) }
 
 func isBytes(t types.Type) bool {
 	if t == nil {
@@ -266,7 +305,7 @@ func isBasic(t types.Type, what types.BasicInfo) bool {
 }
 
 // text returns the value of a constant string.
-func (p *Pass) text(e ast.Expr) (string, bool) {
+func (p *function) text(e ast.Expr) (string, bool) {
 	v := p.info().Types[e].Value
 	if v == nil || v.Kind() != constant.String {
 		return "", false
@@ -274,10 +313,10 @@ func (p *Pass) text(e ast.Expr) (string, bool) {
 	return constant.StringVal(v), true
 }
 
-func (p *Pass) isConst(e ast.Expr) bool { return p.info().Types[e].Value != nil }
+func (p *function) isConst(e ast.Expr) bool { return p.info().Types[e].Value != nil }
 
 // local returns the variable of the function that an expression is, or nil.
-func (p *Pass) local(e ast.Expr) *types.Var {
+func (p *function) local(e ast.Expr) *types.Var {
 	id, ok := ast.Unparen(e).(*ast.Ident)
 	if !ok {
 		return nil
@@ -290,12 +329,12 @@ func (p *Pass) local(e ast.Expr) *types.Var {
 }
 
 // isParam reports whether a variable is a parameter, receiver or result.
-func (p *Pass) isParam(v *types.Var) bool {
+func (p *function) isParam(v *types.Var) bool {
 	return p.decl.Body != nil && v.Pos() < p.decl.Body.Pos()
 }
 
 // parent returns what a node is in.
-func (p *Pass) parent(n ast.Node) ast.Node {
+func (p *function) parent(n ast.Node) ast.Node {
 	if p.parents == nil {
 		p.parents = map[ast.Node]ast.Node{}
 		var stack []ast.Node
@@ -315,7 +354,7 @@ func (p *Pass) parent(n ast.Node) ast.Node {
 }
 
 // statement returns the statement of a list that a node is in: something can be put before it.
-func (p *Pass) statement(n ast.Node) ast.Stmt {
+func (p *function) statement(n ast.Node) ast.Stmt {
 	for ; n != nil; n = p.parent(n) {
 		s, ok := n.(ast.Stmt)
 		if !ok {
@@ -338,7 +377,7 @@ func (p *Pass) statement(n ast.Node) ast.Stmt {
 }
 
 // loop returns the innermost loop that a node is in, within its function; nil when it is in none.
-func (p *Pass) loop(n ast.Node) ast.Stmt {
+func (p *function) loop(n ast.Node) ast.Stmt {
 	inner := n
 	for n = p.parent(n); n != nil; inner, n = n, p.parent(n) {
 		switch l := n.(type) {
@@ -358,7 +397,7 @@ func (p *Pass) loop(n ast.Node) ast.Stmt {
 }
 
 // funcOf returns the body of the function or function literal that a node is in.
-func (p *Pass) funcOf(n ast.Node) *ast.BlockStmt {
+func (p *function) funcOf(n ast.Node) *ast.BlockStmt {
 	for n = p.parent(n); n != nil; n = p.parent(n) {
 		if lit, ok := n.(*ast.FuncLit); ok {
 			return lit.Body
@@ -368,7 +407,7 @@ func (p *Pass) funcOf(n ast.Node) *ast.BlockStmt {
 }
 
 // uses returns where a variable is named, but for where it is declared.
-func (p *Pass) uses(v types.Object) (out []*ast.Ident) {
+func (p *function) uses(v types.Object) (out []*ast.Ident) {
 	ast.Inspect(p.decl, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && p.info().Uses[id] == v {
 			out = append(out, id)
@@ -391,7 +430,7 @@ func each[N ast.Node](p *Pass, look func(N)) {
 
 // simple reports whether an expression can be evaluated again, or at another time, without anybody noticing, as long as its
 // variables stay as they are: no calls, no receiving, no indexing that may fail.
-func (p *Pass) simple(e ast.Expr) bool {
+func (p *function) simple(e ast.Expr) bool {
 	ok := true
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -414,7 +453,7 @@ func (p *Pass) simple(e ast.Expr) bool {
 }
 
 // assigns reports whether something in a node gives one of some variables a value, or takes its address.
-func (p *Pass) assigns(in ast.Node, is func(types.Object) bool) bool {
+func (p *function) assigns(in ast.Node, is func(types.Object) bool) bool {
 	found := false
 	hit := func(e ast.Expr) {
 		for {
@@ -479,7 +518,7 @@ func (p *Pass) assigns(in ast.Node, is func(types.Object) bool) bool {
 }
 
 // captured reports whether a variable is used in a function literal inside of a node.
-func (p *Pass) captured(v types.Object, in ast.Node) bool {
+func (p *function) captured(v types.Object, in ast.Node) bool {
 	found := false
 	ast.Inspect(in, func(n ast.Node) bool {
 		lit, ok := n.(*ast.FuncLit)
@@ -545,11 +584,11 @@ func (p *Pass) report(n ast.Node, c cost, f finding) {
 	}
 	foreign := p.unit.Module != nil && !p.unit.Module.Main // who is asked for advice can change little there
 	f.vague, f.last = p.Rule.Vague || f.vague || foreign, p.Rule.Last
-	p.found(out, c, f)
+	p.said.add(out, c, f)
 	p.imports, p.why = nil, ""
 }
 
-func (p *Pass) spot(line, column int) report.Spot {
+func (p *function) spot(line, column int) report.Spot {
 	text := ""
 	lines := strings.Split(string(p.file.text), "\n")
 	if line-1 < len(lines) {

@@ -20,8 +20,19 @@ type piece struct {
 	boxed  bool                    // it went through fmt
 }
 
+// A textReader takes expressions apart that make texts.
+type textReader struct {
+	*function
+	no func(format string, args ...any) // is told why one can't be
+}
+
+// texts takes expressions of the function apart. Why one can't be is why there is no fix.
+func (p *Pass) texts() *textReader {
+	return &textReader{p.function, func(format string, args ...any) { p.no(format, args...) }}
+}
+
 // pieces takes an expression apart that makes a string. How each piece looks in the end is the same as before.
-func (p *Pass) pieces(e ast.Expr) ([]piece, bool) {
+func (p *textReader) pieces(e ast.Expr) ([]piece, bool) {
 	e = ast.Unparen(e)
 	if s, ok := p.text(e); ok {
 		return []piece{{text: s}}, true
@@ -47,7 +58,7 @@ func (p *Pass) pieces(e ast.Expr) ([]piece, bool) {
 }
 
 // formatted takes a call apart that formats something.
-func (p *Pass) formatted(call *ast.CallExpr) ([]piece, bool) {
+func (p *textReader) formatted(call *ast.CallExpr) ([]piece, bool) {
 	arg := func(i int) string { return p.src(call.Args[i]) }
 	one := func(size int, format string, args ...any) ([]piece, bool) {
 		return []piece{{append: func(buf string) string { return fmt.Sprintf(format, append([]any{buf}, args...)...) }, size: size, needs: []string{"strconv"}}}, true
@@ -83,7 +94,7 @@ func (p *Pass) formatted(call *ast.CallExpr) ([]piece, bool) {
 
 // format takes a format of fmt and its arguments apart. Only verbs without flags and widths are known, for types that fmt
 // prints as package strconv does.
-func (p *Pass) format(format ast.Expr, args []ast.Expr) ([]piece, bool) {
+func (p *textReader) format(format ast.Expr, args []ast.Expr) ([]piece, bool) {
 	s, ok := p.text(format)
 	if !ok {
 		p.no("the format %s is not a constant", p.src(format))
@@ -145,7 +156,7 @@ func (p *Pass) format(format ast.Expr, args []ast.Expr) ([]piece, bool) {
 }
 
 // verb returns what a verb makes of an argument, such as d or .3f.
-func (p *Pass) verb(verb string, e ast.Expr) (piece, bool) {
+func (p *textReader) verb(verb string, e ast.Expr) (piece, bool) {
 	t := p.typeOf(e)
 	src := p.src(e)
 	mk := func(size int, need, format string, args ...any) (piece, bool) {
@@ -211,7 +222,7 @@ func (p *Pass) verb(verb string, e ast.Expr) (piece, bool) {
 }
 
 // onlyFmt says why there is nothing but fmt for a verb and its argument.
-func (p *Pass) onlyFmt(verb string, e ast.Expr) {
+func (p *textReader) onlyFmt(verb string, e ast.Expr) {
 	t := p.typeOf(e)
 	switch {
 	case t == nil:
@@ -225,7 +236,7 @@ func (p *Pass) onlyFmt(verb string, e ast.Expr) {
 }
 
 // alone returns an expression for the text that a format such as strconv.AppendInt(%s, %s, 10) appends.
-func (p *Pass) alone(e ast.Expr, format string, args []any) string {
+func (p *textReader) alone(e ast.Expr, format string, args []any) string {
 	text := fmt.Sprintf(format, append([]any{"\x00"}, args...)...)
 	switch name, rest, _ := strings.Cut(text, "(\x00, "); name {
 	case "append":
@@ -363,7 +374,7 @@ func roomFor(n int) int {
 }
 
 // localName returns a name for a variable that nothing in the function has.
-func (p *Pass) localName(base string) string {
+func (p *function) localName(base string) string {
 	taken := map[string]bool{}
 	ast.Inspect(p.decl, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {

@@ -45,7 +45,7 @@ var plainRegexp = &Rule{
 }
 
 // packagePattern returns the pattern of a variable of the package that is compiled where it is declared, and only there.
-func (p *Pass) packagePattern(e ast.Expr) (string, bool) {
+func (p *function) packagePattern(e ast.Expr) (string, bool) {
 	v, ok := p.object(e).(*types.Var)
 	if !ok || v.Parent() != p.unit.Types.Scope() || v.Exported() || p.assignedLater(v) {
 		return "", false

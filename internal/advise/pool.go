@@ -63,7 +63,7 @@ var getWithoutPut = &Rule{
 						edits, f.noFix = nil, fmt.Sprintf("%s at line %d puts back something else, or into another pool", p.src(put), p.line(put.Pos()))
 						break
 					}
-					edits = append(edits, edit{s.Pos(), p.nextLine(s), ""})
+					edits = append(edits, newEdit(s.Pos(), p.nextLine(s), ""))
 				}
 				if edits != nil {
 					f.fixes = p.fix(report.Ownership, "put it back on every way out", edits...)
@@ -75,7 +75,7 @@ var getWithoutPut = &Rule{
 }
 
 // taken returns the variable that is given what comes out of a pool, and the statement that does it.
-func (p *Pass) taken(get *ast.CallExpr) (*types.Var, *ast.AssignStmt) {
+func (p *function) taken(get *ast.CallExpr) (*types.Var, *ast.AssignStmt) {
 	var e ast.Node = get
 	if t, ok := p.parent(e).(*ast.TypeAssertExpr); ok {
 		e = t
@@ -89,7 +89,7 @@ func (p *Pass) taken(get *ast.CallExpr) (*types.Var, *ast.AssignStmt) {
 
 // lost returns the ways out of the function on which what a variable holds is lost: neither put back nor handed on. It also
 // returns where it is put back.
-func (p *Pass) lost(st *ast.AssignStmt, x *types.Var) (out []ast.Node, puts []*ast.CallExpr) {
+func (p *function) lost(st *ast.AssignStmt, x *types.Var) (out []ast.Node, puts []*ast.CallExpr) {
 	body := p.funcOf(st)
 	ends := func(n ast.Node) bool {
 		found := false
@@ -180,7 +180,7 @@ func (p *Pass) lost(st *ast.AssignStmt, x *types.Var) (out []ast.Node, puts []*a
 }
 
 // onlyPuts reports whether a function literal is called by a defer, and may put the variable back.
-func (p *Pass) onlyPuts(lit *ast.FuncLit, x *types.Var) bool {
+func (p *function) onlyPuts(lit *ast.FuncLit, x *types.Var) bool {
 	call, ok := p.parent(lit).(*ast.CallExpr)
 	if !ok {
 		return false
@@ -190,7 +190,7 @@ func (p *Pass) onlyPuts(lit *ast.FuncLit, x *types.Var) bool {
 }
 
 // clean reports whether a value is used as if it were new, though it was used before: it is reset first, or has no state.
-func (p *Pass) clean(x *types.Var, st ast.Stmt) bool {
+func (p *function) clean(x *types.Var, st ast.Stmt) bool {
 	if ptr, ok := types.Unalias(x.Type()).(*types.Pointer); ok {
 		if n, ok := types.Unalias(ptr.Elem()).(*types.Named); ok && n.Obj().Pkg() != nil {
 			switch n.Obj().Pkg().Path() + "." + n.Obj().Name() {
@@ -224,12 +224,12 @@ var aliases = []string{"Bytes", "AvailableBuffer", "Next", "Peek", "ReadSlice", 
 
 // staysInside reports whether nobody can keep what a variable points to: it is only asked to do something, or given to functions
 // that are known to keep nothing.
-func (p *Pass) staysInside(x *types.Var) bool {
+func (p *function) staysInside(x *types.Var) bool {
 	return !p.captured(x, p.decl.Body) && !slices.ContainsFunc(p.uses(x), func(id *ast.Ident) bool { return !p.harmless(id) })
 }
 
 // harmless reports whether a use of a variable lets nobody keep it.
-func (p *Pass) harmless(id *ast.Ident) bool {
+func (p *function) harmless(id *ast.Ident) bool {
 	switch up := p.parent(id).(type) {
 	case *ast.SelectorExpr:
 		call, ok := p.parent(up).(*ast.CallExpr)
@@ -256,7 +256,7 @@ func (p *Pass) harmless(id *ast.Ident) bool {
 }
 
 // isWrite reports whether a call is one of a Write method, which must not keep what it is given.
-func (p *Pass) isWrite(call *ast.CallExpr) bool {
+func (p *function) isWrite(call *ast.CallExpr) bool {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || sel.Sel.Name != "Write" || len(call.Args) != 1 || !isBytes(p.typeOf(call.Args[0])) {
 		return false
@@ -273,7 +273,7 @@ var forgetful = []string{
 
 // forgets reports whether a function keeps nothing of its argument i: it is known to, or it is one of this package that
 // only asks it to do something.
-func (p *Pass) forgets(fn *types.Func, i, depth int) bool {
+func (p *function) forgets(fn *types.Func, i, depth int) bool {
 	name := fn.Origin().FullName()
 	if slices.Contains(forgetful, name) || strings.HasSuffix(name, "emplate).Execute") || strings.HasSuffix(name, "emplate).ExecuteTemplate") {
 		return true
@@ -288,8 +288,7 @@ func (p *Pass) forgets(fn *types.Func, i, depth int) bool {
 			if !ok || decl.Body == nil || p.info().Defs[decl.Name] != fn.Origin() {
 				continue
 			}
-			q := *p
-			q.function = &function{unit: p.unit, file: f, decl: decl, name: p.name}
+			q := p.in(f, decl)
 			v := fn.Origin().Signature().Params().At(i)
 			if _, isSlice := v.Type().Underlying().(*types.Slice); isSlice {
 				return q.onlyLooksAt(v)
@@ -309,7 +308,7 @@ func (p *Pass) forgets(fn *types.Func, i, depth int) bool {
 }
 
 // onlyLooksAt reports whether a slice is only indexed, ranged over and measured.
-func (p *Pass) onlyLooksAt(v types.Object) bool {
+func (p *function) onlyLooksAt(v types.Object) bool {
 	return !p.captured(v, p.decl.Body) && !slices.ContainsFunc(p.uses(v), func(id *ast.Ident) bool {
 		switch up := p.parent(id).(type) {
 		case *ast.IndexExpr:
@@ -484,7 +483,7 @@ var bufferPerCall = &Rule{
 
 // lastUse returns the last statement that uses a variable, when it is in the block that declares it and what is between them leads to it, or
 // nil.
-func (p *Pass) lastUse(decl ast.Stmt, v *types.Var) ast.Stmt {
+func (p *function) lastUse(decl ast.Stmt, v *types.Var) ast.Stmt {
 	block, ok := p.parent(decl).(*ast.BlockStmt)
 	if !ok {
 		return nil
@@ -503,7 +502,7 @@ func (p *Pass) lastUse(decl ast.Stmt, v *types.Var) ast.Stmt {
 }
 
 // scratchBytes reports whether a slice of bytes is only appended to, measured and written, at least once.
-func (p *Pass) scratchBytes(b *types.Var) bool {
+func (p *function) scratchBytes(b *types.Var) bool {
 	if p.captured(b, p.decl.Body) {
 		return false
 	}
@@ -548,7 +547,7 @@ func (p *Pass) scratchBytes(b *types.Var) bool {
 }
 
 // appending reports whether a call appends to its first argument and returns that.
-func (p *Pass) appending(call *ast.CallExpr) bool {
+func (p *function) appending(call *ast.CallExpr) bool {
 	if p.builtin(call, "append") != nil {
 		return true
 	}

@@ -51,7 +51,7 @@ func (p *Pass) workedOut(fn *types.Func, field *types.Var) []report.Fix {
 				continue
 			}
 			at(call)
-			edits = append(edits, edit{call.Pos(), sel.Pos(), ""}, edit{sel.End(), call.End(), ""})
+			edits = append(edits, newEdit(call.Pos(), sel.Pos(), ""), newEdit(sel.End(), call.End(), ""))
 		case o == owner.(*types.Named).Obj():
 			switch up := above[id].(type) {
 			case *ast.StarExpr:

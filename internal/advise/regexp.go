@@ -94,8 +94,8 @@ func (p *Pass) matchedRegexp(call *ast.CallExpr) {
 		pkg := p.src(call.Fun.(*ast.SelectorExpr).X)
 		f.fixes = p.fix(report.Mechanical, "compile it once, in a variable of the package",
 			p.declare("var "+v+" = "+pkg+".MustCompile("+p.src(call.Args[0])+")"),
-			edit{assign.Lhs[0].End(), assign.Lhs[1].End(), ""},
-			edit{call.Pos(), call.Args[1].Pos(), v + "." + name + "("})
+			newEdit(assign.Lhs[0].End(), assign.Lhs[1].End(), ""),
+			newEdit(call.Pos(), call.Args[1].Pos(), v+"."+name+"("))
 	}
 	p.report(call, c, f)
 }

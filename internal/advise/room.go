@@ -56,7 +56,7 @@ func bodyOf(st ast.Stmt) *ast.BlockStmt {
 }
 
 // appendsIn returns the statements of a loop that append to what keeps the result: s = append(s, …).
-func (p *Pass) appendsIn(body *ast.BlockStmt) (out []*ast.AssignStmt) {
+func (p *function) appendsIn(body *ast.BlockStmt) (out []*ast.AssignStmt) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
@@ -74,7 +74,7 @@ func (p *Pass) appendsIn(body *ast.BlockStmt) (out []*ast.AssignStmt) {
 }
 
 // added returns what a statement of the form s = append(s, …) appends, one by one.
-func (p *Pass) added(st *ast.AssignStmt) []ast.Expr {
+func (p *function) added(st *ast.AssignStmt) []ast.Expr {
 	if st.Tok != token.ASSIGN || len(st.Lhs) != 1 || len(st.Rhs) != 1 {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (p *Pass) grownSlice(g *growth) {
 }
 
 // hasRoom reports whether the first value of a slice was made with room.
-func (p *Pass) hasRoom(value ast.Expr) bool {
+func (p *function) hasRoom(value ast.Expr) bool {
 	call := p.builtin(value, "make")
 	return call != nil && len(call.Args) == 3
 }
@@ -195,7 +195,7 @@ func (p *Pass) makeRoom(g *growth, f *finding) []report.Fix {
 			return p.fix(report.Mechanical, title, replace(value, fmt.Sprintf("make(%s, 0, %s)", p.src(lit.Type), n)))
 		}
 		if call := p.builtin(value, "make"); call != nil && len(call.Args) == 2 && p.src(call.Args[1]) == "0" {
-			return p.fix(report.Mechanical, title, edit{call.Args[1].End(), call.Args[1].End(), ", " + n})
+			return p.fix(report.Mechanical, title, newEdit(call.Args[1].End(), call.Args[1].End(), ", "+n))
 		}
 	}
 	switch {
@@ -266,7 +266,7 @@ func (p *Pass) roomForNil(g *growth, title, n string) []report.Fix {
 }
 
 // rounds returns how many rounds a loop has, as an expression that can be evaluated before it.
-func (p *Pass) rounds(loop *ast.RangeStmt) (string, bool) {
+func (p *function) rounds(loop *ast.RangeStmt) (string, bool) {
 	if !p.simple(loop.X) {
 		return "", false
 	}
@@ -292,7 +292,7 @@ func (p *Pass) rounds(loop *ast.RangeStmt) (string, bool) {
 
 // atMost returns how many rounds a loop has at most, as an expression that can be evaluated before it, and whether it has that many
 // unless it is left.
-func (p *Pass) atMost(loop ast.Stmt) (n string, exact, ok bool) {
+func (p *function) atMost(loop ast.Stmt) (n string, exact, ok bool) {
 	switch l := loop.(type) {
 	case *ast.RangeStmt:
 		if n, ok := p.rounds(l); ok {
@@ -309,7 +309,7 @@ func (p *Pass) atMost(loop ast.Stmt) (n string, exact, ok bool) {
 }
 
 // counted returns how many rounds a loop has that counts up or down: for i := a; i < b; i++.
-func (p *Pass) counted(l *ast.ForStmt) (string, bool) {
+func (p *function) counted(l *ast.ForStmt) (string, bool) {
 	init, ok := l.Init.(*ast.AssignStmt)
 	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 {
 		return "", false

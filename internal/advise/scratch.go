@@ -112,7 +112,7 @@ func (p *Pass) shortOnStack(made []ast.Node) []report.Fix {
 }
 
 // measured reports whether it matters what capacity a slice has.
-func (p *Pass) measured(v *types.Var) bool {
+func (p *function) measured(v *types.Var) bool {
 	return slices.ContainsFunc(p.uses(v), func(id *ast.Ident) bool {
 		switch up := p.parent(id).(type) {
 		case *ast.CallExpr:
@@ -174,7 +174,7 @@ var bufferPerRound = &Rule{
 }
 
 // onlyOneNamed reports whether no other variable of the function has the name.
-func (p *Pass) onlyOneNamed(v *types.Var) bool {
+func (p *function) onlyOneNamed(v *types.Var) bool {
 	only := true
 	ast.Inspect(p.decl, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && id.Name == v.Name() && p.info().ObjectOf(id) != v {
@@ -187,7 +187,7 @@ func (p *Pass) onlyOneNamed(v *types.Var) bool {
 
 // grownInside reports whether a slice is appended to and looked at, and nothing else: it does not matter which array it has, nor
 // whether it is nil.
-func (p *Pass) grownInside(v *types.Var) bool {
+func (p *function) grownInside(v *types.Var) bool {
 	if p.captured(v, p.decl.Body) {
 		return false
 	}

@@ -53,8 +53,7 @@ func (p *Pass) listed(m *types.Map) []report.Fix {
 		return nil
 	}
 	for f, edits := range s.edits {
-		q := *p
-		q.function = &function{unit: p.unit, file: f, decl: p.decl, name: p.name, doubt: p.doubt}
+		q := p.inFile(f)
 		if s.contains {
 			q.need("slices")
 		}
@@ -275,7 +274,7 @@ func (s *setting) filled(kv *ast.KeyValueExpr, v *types.Var) bool {
 			from--
 		}
 		if from > 0 && f.text[from-1] == '\n' {
-			s.edit(edit{f.tok.Pos(from), f.tok.Pos(at + 1), ""})
+			s.edit(newEdit(f.tok.Pos(from), f.tok.Pos(at+1), ""))
 			return true
 		}
 	}
@@ -293,7 +292,7 @@ func (s *setting) set(e ast.Expr, up ast.Node) bool {
 			return false
 		}
 		if x.Key != nil {
-			s.edit(edit{x.Key.Pos(), x.Key.Pos(), "_, "})
+			s.edit(newEdit(x.Key.Pos(), x.Key.Pos(), "_, "))
 		}
 		return true
 	case *ast.AssignStmt:

@@ -192,8 +192,8 @@ func (u *upFront) onlyReads(id *ast.Ident) bool {
 // state says which variable of the package the loop uses, by itself or in functions of the package that it calls, that is ever changed.
 func (u *upFront) state() string {
 	seen := map[*types.Func]bool{}
-	var look func(p *Pass, n ast.Node, depth int) string
-	look = func(p *Pass, n ast.Node, depth int) (why string) {
+	var look func(p *function, n ast.Node, depth int) string
+	look = func(p *function, n ast.Node, depth int) (why string) {
 		ast.Inspect(n, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.Ident:
@@ -214,20 +214,19 @@ func (u *upFront) state() string {
 					}
 					return why == ""
 				}
-				q := *p
-				q.function = &function{unit: p.unit, file: f, decl: decl, name: p.name}
-				why = look(&q, decl.Body, depth-1)
+				q := p.in(f, decl)
+				why = look(q, decl.Body, depth-1)
 			}
 			return why == ""
 		})
 		return why
 	}
 	const deep = 8
-	return look(u.Pass, u.loop, deep)
+	return look(u.function, u.loop, deep)
 }
 
 // changed reports whether any function of the package changes a variable of it.
-func (p *Pass) changed(v *types.Var) bool {
+func (p *function) changed(v *types.Var) bool {
 	for _, f := range p.unit.files {
 		for _, d := range f.ast.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && p.assigns(fn, func(o types.Object) bool { return o == v }) {
@@ -239,7 +238,7 @@ func (p *Pass) changed(v *types.Var) bool {
 }
 
 // mayEnd reports whether something may end the function, or go on elsewhere, outside of function literals.
-func (p *Pass) mayEnd(n ast.Node) (found bool) {
+func (p *function) mayEnd(n ast.Node) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:

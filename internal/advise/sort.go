@@ -79,7 +79,7 @@ func (p *Pass) sortedList(call *ast.CallExpr, stable bool) []report.Fix {
 }
 
 // swaps reports whether a method does nothing but swap two elements.
-func (p *Pass) swaps(m *ast.FuncDecl) bool {
+func (p *function) swaps(m *ast.FuncDecl) bool {
 	if len(m.Body.List) != 1 || len(m.Recv.List[0].Names) == 0 {
 		return false
 	}
@@ -94,7 +94,7 @@ func (p *Pass) swaps(m *ast.FuncDecl) bool {
 }
 
 // countsAll reports whether a method returns the length of its receiver.
-func (p *Pass) countsAll(m *ast.FuncDecl) bool {
+func (p *function) countsAll(m *ast.FuncDecl) bool {
 	if len(m.Body.List) != 1 || len(m.Recv.List[0].Names) == 0 {
 		return false
 	}
@@ -165,7 +165,7 @@ func (p *Pass) sortedSlice(call *ast.CallExpr, list, slice ast.Expr, signature *
 }
 
 // element takes s[i].F apart: i, and .F.
-func (p *Pass) element(e, slice ast.Expr) (types.Object, string) {
+func (p *function) element(e, slice ast.Expr) (types.Object, string) {
 	field := ""
 	for {
 		switch x := ast.Unparen(e).(type) {

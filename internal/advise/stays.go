@@ -9,14 +9,14 @@ import (
 
 // ownList reports whether what a variable holds does not leave the function: it is not returned, kept, sent, given to a goroutine, or
 // captured by a function literal, nor is anything that shares its memory.
-func (p *Pass) ownList(v *types.Var) bool {
-	s := staying{Pass: p, depth: 4, seen: map[*types.Var]bool{}, known: map[*types.Var]*outcome{}}
+func (p *function) ownList(v *types.Var) bool {
+	s := staying{function: p, depth: 4, seen: map[*types.Var]bool{}, known: map[*types.Var]*outcome{}}
 	return s.variable(v)
 }
 
 // A staying follows what a variable of a function holds.
 type staying struct {
-	*Pass
+	*function
 	depth    int // how many calls are looked into
 	seen     map[*types.Var]bool
 	callee   bool // it may be returned, which whoever calls has to look at
@@ -68,7 +68,7 @@ func (s *staying) use(e ast.Expr) bool {
 		call, ok := s.parent(up).(*ast.CallExpr)
 		fn := (*types.Func)(nil)
 		if ok && call.Fun == ast.Expr(up) {
-			fn = s.Pass.callee(call)
+			fn = s.function.callee(call)
 		}
 		return fn != nil && fn.Signature().Recv() != nil && s.into(call, fn, fn.Origin().Signature().Recv())
 	}
@@ -160,7 +160,7 @@ func (s *staying) argument(call *ast.CallExpr, e ast.Expr) bool {
 	case s.isWrite(call):
 		return true
 	}
-	fn := s.Pass.callee(call)
+	fn := s.function.callee(call)
 	if fn == nil || fn.Pkg() == nil {
 		return false
 	}
@@ -188,11 +188,9 @@ func (s *staying) into(call *ast.CallExpr, fn *types.Func, param *types.Var) boo
 	}
 	out, ok := s.known[param]
 	if !ok {
-		q := *s.Pass
-		q.function = &function{unit: s.unit, file: f, decl: decl, name: s.name}
 		out = &outcome{stays: true}
 		s.known[param] = out
-		inner := staying{Pass: &q, depth: s.depth - 1, seen: map[*types.Var]bool{}, callee: true, known: s.known}
+		inner := staying{function: s.in(f, decl), depth: s.depth - 1, seen: map[*types.Var]bool{}, callee: true, known: s.known}
 		out.stays = inner.variable(param)
 		out.returned = inner.returned
 	}

@@ -81,7 +81,7 @@ func (p *Pass) grownText(loop ast.Stmt, s *types.Var, all []*ast.AssignStmt) {
 }
 
 // addsText returns the variable that a statement adds a text to, and what it adds; nothing when that comes in front.
-func (p *Pass) addsText(st *ast.AssignStmt) (s *types.Var, add ast.Expr) {
+func (p *function) addsText(st *ast.AssignStmt) (s *types.Var, add ast.Expr) {
 	if len(st.Lhs) != 1 || len(st.Rhs) != 1 {
 		return nil, nil
 	}
@@ -107,7 +107,7 @@ func (p *Pass) addsText(st *ast.AssignStmt) (s *types.Var, add ast.Expr) {
 }
 
 // summands returns what a sum is made of, from left to right.
-func (p *Pass) summands(e ast.Expr) []ast.Expr {
+func (p *function) summands(e ast.Expr) []ast.Expr {
 	if b, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && b.Op == token.ADD && !p.isConst(b) {
 		return append(p.summands(b.X), p.summands(b.Y)...)
 	}
@@ -115,7 +115,7 @@ func (p *Pass) summands(e ast.Expr) []ast.Expr {
 }
 
 // mentionsVar reports whether a variable is named in a node.
-func (p *Pass) mentionsVar(n ast.Node, v types.Object) bool {
+func (p *function) mentionsVar(n ast.Node, v types.Object) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && p.info().ObjectOf(id) == v {
@@ -127,7 +127,7 @@ func (p *Pass) mentionsVar(n ast.Node, v types.Object) bool {
 }
 
 // isParamResult reports whether a variable is a named result, which others see when the function ends anyhow.
-func (p *Pass) isParamResult(v *types.Var) bool {
+func (p *function) isParamResult(v *types.Var) bool {
 	if p.decl.Type.Results == nil {
 		return false
 	}
@@ -229,8 +229,8 @@ func (p *Pass) splitText(call *ast.CallExpr) {
 		}
 		assign, ok := p.parent(up).(*ast.AssignStmt)
 		if known && ok && len(assign.Lhs) == 1 && len(assign.Rhs) == 1 && (assign.Tok == token.DEFINE || assign.Tok == token.ASSIGN) {
-			f.fixes = p.fix(report.Mechanical, "cut it", edit{assign.Lhs[0].End(), assign.Lhs[0].End(), ", _, _"},
-				edit{call.Pos(), up.End(), p.src(call.Fun.(*ast.SelectorExpr).X) + ".Cut(" + p.src(call.Args[0]) + ", " + p.src(call.Args[1]) + ")"})
+			f.fixes = p.fix(report.Mechanical, "cut it", newEdit(assign.Lhs[0].End(), assign.Lhs[0].End(), ", _, _"),
+				newEdit(call.Pos(), up.End(), p.src(call.Fun.(*ast.SelectorExpr).X)+".Cut("+p.src(call.Args[0])+", "+p.src(call.Args[1])+")"))
 		}
 	case *ast.RangeStmt:
 		if up.X != call || up.Key != nil && !isBlank(up.Key) {
@@ -243,8 +243,8 @@ func (p *Pass) splitText(call *ast.CallExpr) {
 			f.noFix = fmt.Sprintf("the module is for a Go older than 1.24, which has no strings.%sSeq", name)
 		}
 		if up.Value != nil && up.Tok == token.DEFINE && p.unit.atLeast(24) {
-			f.fixes = p.fix(report.Mechanical, "find each part when it is its turn", edit{up.Key.Pos(), up.Value.End(), p.src(up.Value)},
-				edit{call.Fun.End(), call.Fun.End(), "Seq"})
+			f.fixes = p.fix(report.Mechanical, "find each part when it is its turn", newEdit(up.Key.Pos(), up.Value.End(), p.src(up.Value)),
+				newEdit(call.Fun.End(), call.Fun.End(), "Seq"))
 		}
 	case *ast.CallExpr:
 		if p.builtin(up, "len") == nil || name != "Split" {
@@ -308,7 +308,7 @@ var equalFold = &Rule{
 	},
 }
 
-func (p *Pass) folds(e ast.Expr) *ast.CallExpr {
+func (p *function) folds(e ast.Expr) *ast.CallExpr {
 	return p.calls(ast.Unparen(e), "strings.ToLower", "strings.ToUpper")
 }
 
@@ -416,7 +416,7 @@ func hasTwin(fn *types.Func) bool {
 }
 
 // interfaceParam reports whether an argument is given to a function for an interface.
-func (p *Pass) interfaceParam(call *ast.CallExpr, arg ast.Expr) bool {
+func (p *function) interfaceParam(call *ast.CallExpr, arg ast.Expr) bool {
 	sig, ok := p.typeOf(call.Fun).(*types.Signature)
 	i := slices.Index(call.Args, arg)
 	if !ok || i < 0 || sig.Params().Len() == 0 {
@@ -450,7 +450,7 @@ func (p *Pass) copiedBytes(conv *ast.CallExpr, b ast.Expr) {
 		return
 	case p.calls(up, "(*strings.Builder).WriteString", "(*bytes.Buffer).WriteString", "(*bufio.Writer).WriteString") != nil:
 		f.advice = "Write takes bytes"
-		f.fixes = p.fix(report.Mechanical, "write the bytes", edit{up.Fun.(*ast.SelectorExpr).Sel.Pos(), up.End(), "Write(" + p.src(b) + ")"})
+		f.fixes = p.fix(report.Mechanical, "write the bytes", newEdit(up.Fun.(*ast.SelectorExpr).Sel.Pos(), up.End(), "Write("+p.src(b)+")"))
 	case p.calls(up, "io.WriteString") != nil && at == 1:
 		f.advice = "Write takes bytes"
 		f.noFix = p.src(up.Args[0]) + " is no variable, whose Write could be called"
@@ -474,7 +474,7 @@ func (p *Pass) copiedBytes(conv *ast.CallExpr, b ast.Expr) {
 	p.report(conv, p.cost(conv, allocates("slicebytetostring")), f)
 }
 
-func (p *Pass) addressed(e ast.Expr) bool {
+func (p *function) addressed(e ast.Expr) bool {
 	_, ok := ast.Unparen(e).(*ast.UnaryExpr)
 	return ok
 }

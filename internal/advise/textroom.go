@@ -27,7 +27,7 @@ var textRoom = &Rule{
 }
 
 // writeTo returns the Builder or Buffer of the function that a call writes to, and the name of its type.
-func (p *Pass) writeTo(call *ast.CallExpr) (*types.Var, string) {
+func (p *function) writeTo(call *ast.CallExpr) (*types.Var, string) {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || !strings.HasPrefix(sel.Sel.Name, "Write") {
 		return nil, ""
@@ -115,7 +115,7 @@ func growingBuffer(c *chain) bool {
 }
 
 // isNewBuffer reports whether a declaration is that of a Builder or Buffer alone, with nothing in it.
-func (p *Pass) isNewBuffer(decl ast.Stmt, value ast.Expr) bool {
+func (p *function) isNewBuffer(decl ast.Stmt, value ast.Expr) bool {
 	switch d := decl.(type) {
 	case *ast.AssignStmt:
 		if len(d.Lhs) > 1 {
@@ -140,7 +140,7 @@ func (p *Pass) isNewBuffer(decl ast.Stmt, value ast.Expr) bool {
 
 // roomFor returns how long the text is that a loop with writes in it goes through, if there is one. How long others are that the function is
 // given says little: what it makes of them may be a small part.
-func (p *Pass) roomFor(decl ast.Stmt, writes []*ast.CallExpr) string {
+func (p *function) roomFor(decl ast.Stmt, writes []*ast.CallExpr) string {
 	there := func(e ast.Expr) bool {
 		v := p.local(e)
 		return v != nil && v.Pos() < decl.Pos() && (isString(v.Type()) || isBytes(v.Type()))

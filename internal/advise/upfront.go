@@ -106,7 +106,7 @@ func (u *upFront) streamed() []report.Fix {
 	edits = append(edits, before(u.loop, begin))
 	between := u.file.text[u.file.tok.Offset(u.loop.End()):u.file.tok.Offset(closing.Pos())]
 	if strings.TrimSpace(string(between)) == "" {
-		edits = append(edits, edit{u.loop.End(), closing.End(), "\n}()"})
+		edits = append(edits, newEdit(u.loop.End(), closing.End(), "\n}()"))
 	} else { // a comment
 		edits = append(edits, after(u.loop, "\n}()"), replace(closing, ""))
 	}
@@ -221,7 +221,7 @@ func (u *upFront) waitedFor(lit *ast.FuncLit) bool {
 }
 
 // alwaysReceives reports whether a receive operation waits for a value, or for the end of a context.
-func (p *Pass) alwaysReceives(receive *ast.UnaryExpr) bool {
+func (p *function) alwaysReceives(receive *ast.UnaryExpr) bool {
 	var n ast.Node = receive
 	for {
 		switch up := p.parent(n).(type) {
@@ -243,7 +243,7 @@ func (p *Pass) alwaysReceives(receive *ast.UnaryExpr) bool {
 }
 
 // untilDone reports whether a case of a select waits for the end of a context.
-func (p *Pass) untilDone(s ast.Stmt) bool {
+func (p *function) untilDone(s ast.Stmt) bool {
 	st, ok := s.(*ast.ExprStmt)
 	if !ok {
 		return false // default, or something else
@@ -253,14 +253,13 @@ func (p *Pass) untilDone(s ast.Stmt) bool {
 }
 
 // onlyReceives reports whether a function of the package only receives from its argument i.
-func (p *Pass) onlyReceives(fn *types.Func, i int) bool {
+func (p *function) onlyReceives(fn *types.Func, i int) bool {
 	decl, f := p.declOf(fn)
 	sig := fn.Origin().Signature()
 	if decl == nil || decl.Body == nil || i >= sig.Params().Len() || sig.Variadic() && i == sig.Params().Len()-1 {
 		return false
 	}
-	q := *p
-	q.function = &function{unit: p.unit, file: f, decl: decl, name: p.name}
+	q := p.in(f, decl)
 	v := sig.Params().At(i)
 	return !q.captured(v, decl.Body) && !slices.ContainsFunc(q.uses(v), func(id *ast.Ident) bool {
 		switch up := q.parent(id).(type) {
@@ -398,7 +397,7 @@ func (u *upFront) isFailure(r *ast.ReturnStmt) bool {
 }
 
 // starts reports whether a statement may start a goroutine.
-func (p *Pass) starts(s ast.Stmt) bool {
+func (p *function) starts(s ast.Stmt) bool {
 	found := false
 	ast.Inspect(s, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -422,7 +421,7 @@ func loopBody(s ast.Stmt) *ast.BlockStmt {
 	return nil
 }
 
-func (p *Pass) sendsTo(n ast.Node, ch *types.Var) bool {
+func (p *function) sendsTo(n ast.Node, ch *types.Var) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SendStmt); ok && p.local(s.Chan) == ch {

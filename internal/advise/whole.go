@@ -32,7 +32,7 @@ func (u *unit) above() map[ast.Node]ast.Node {
 }
 
 // ownerOf returns the type of the package that has a field, or nil.
-func (p *Pass) ownerOf(field *types.Var) types.Type {
+func (p *function) ownerOf(field *types.Var) types.Type {
 	scope := p.unit.Types.Scope()
 	for _, name := range scope.Names() {
 		t, ok := scope.Lookup(name).(*types.TypeName)
@@ -51,7 +51,7 @@ func (p *Pass) ownerOf(field *types.Var) types.Type {
 }
 
 // shown reports whether values of a type, or pointers to them, are given to somebody as an interface, who can see what is in them.
-func (p *Pass) shown(t types.Type) bool {
+func (p *function) shown(t types.Type) bool {
 	ptr, above := types.NewPointer(t), p.unit.above()
 	for e, tv := range p.info().Types {
 		if tv.IsType() || tv.Type == nil || !types.Identical(tv.Type, t) && !types.Identical(tv.Type, ptr) {
@@ -79,7 +79,7 @@ func (p *Pass) shown(t types.Type) bool {
 
 // pure reports whether what a function returns depends on its arguments alone, and it changes nothing: as far as it calls
 // functions that are known for that, and reads no variable of the package that is ever changed.
-func (p *Pass) pure(fn *types.Func, depth int) bool {
+func (p *function) pure(fn *types.Func, depth int) bool {
 	if fn == nil || fn.Pkg() == nil {
 		return false
 	}
@@ -93,8 +93,7 @@ func (p *Pass) pure(fn *types.Func, depth int) bool {
 	if decl == nil || depth == 0 || decl.Body == nil {
 		return false
 	}
-	q := *p
-	q.function = &function{unit: p.unit, file: f, decl: decl, name: p.name}
+	q := p.in(f, decl)
 	ok := true
 	ast.Inspect(decl.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -127,7 +126,7 @@ func (p *Pass) pure(fn *types.Func, depth int) bool {
 }
 
 // declOf returns the declaration of a function of the package.
-func (p *Pass) declOf(fn *types.Func) (*ast.FuncDecl, *file) {
+func (p *function) declOf(fn *types.Func) (*ast.FuncDecl, *file) {
 	for _, f := range p.unit.files {
 		for _, d := range f.ast.Decls {
 			if decl, ok := d.(*ast.FuncDecl); ok && p.info().Defs[decl.Name] == fn.Origin() {

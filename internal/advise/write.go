@@ -27,7 +27,7 @@ var writeJoined = &Rule{
 }
 
 // written returns the string that a call of Write is given, and the writer: w.Write([]byte(s)).
-func (p *Pass) written(call *ast.CallExpr) (arg, w ast.Expr) {
+func (p *function) written(call *ast.CallExpr) (arg, w ast.Expr) {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || sel.Sel.Name != "Write" || len(call.Args) != 1 || p.info().Selections[sel] == nil {
 		return nil, nil
@@ -43,7 +43,7 @@ func (p *Pass) written(call *ast.CallExpr) (arg, w ast.Expr) {
 }
 
 func (p *Pass) joinedWrite(call *ast.CallExpr, w, arg ast.Expr) {
-	list, ok := p.pieces(arg)
+	list, ok := p.texts().pieces(arg)
 	conversion := allocates("stringtoslicebyte")
 	format := p.calls(ast.Unparen(arg), "fmt.Sprintf", "fmt.Sprint", "fmt.Sprintln")
 	if format == nil && (!ok || dynamic(list) == 0 || len(joined(list)) == 1 && !isFormat(p, arg)) {
@@ -67,16 +67,17 @@ func (p *Pass) joinedWrite(call *ast.CallExpr, w, arg ast.Expr) {
 	f.advice = "append the parts to a buffer, and write that"
 	known := format == nil
 	if format != nil {
-		_, known = p.formatted(format)
+		_, known = p.texts().formatted(format)
 	}
 	if ok && known {
 		f.fixes = p.appended(call, w, list)
 	}
 	if len(f.fixes) == 0 && format != nil && len(format.Args) > 0 {
 		f.advice = "let fmt write it: that is one text less"
-		f.fixes = p.fix(report.Mechanical, "let fmt write it", edit{call.Pos(), format.Args[0].Pos(),
-			fmt.Sprintf("%s.F%s(%s, ", p.src(format.Fun.(*ast.SelectorExpr).X), lowerFirst(p.callee(format).Name()[1:]), p.writer(w))},
-			edit{format.End(), call.End(), ""})
+		f.fixes = p.fix(report.Mechanical, "let fmt write it", newEdit(call.Pos(), format.Args[0].Pos(),
+			fmt.Sprintf("%s.F%s(%s, ", p.src(format.Fun.(*ast.SelectorExpr).X), lowerFirst(p.callee(format).Name()[1:]), p.writer(w))),
+
+			newEdit(format.End(), call.End(), ""))
 	}
 	p.report(call, c, f)
 }
@@ -87,11 +88,11 @@ func isFormat(p *Pass, e ast.Expr) bool {
 	if !ok {
 		return false
 	}
-	_, ok = p.formatted(call)
+	_, ok = p.texts().formatted(call)
 	return ok
 }
 
-func (p *Pass) howMade(e ast.Expr) string {
+func (p *function) howMade(e ast.Expr) string {
 	var how []string
 	add := func(s string) {
 		if !slices.Contains(how, s) {
@@ -123,16 +124,16 @@ func (p *Pass) convertedWrite(call *ast.CallExpr, w, arg ast.Expr, conversion fu
 		risk:   "none, unless the writer does something else in WriteString than in Write",
 	}
 	if obj, _, _ := types.LookupFieldOrMethod(p.typeOf(w), true, p.unit.Types, "WriteString"); obj != nil {
-		f.fixes = p.fix(report.Mechanical, "write the string", edit{call.Pos(), call.End(), fmt.Sprintf("%s.WriteString(%s)", p.src(w), p.src(arg))})
+		f.fixes = p.fix(report.Mechanical, "write the string", newEdit(call.Pos(), call.End(), fmt.Sprintf("%s.WriteString(%s)", p.src(w), p.src(arg))))
 	} else {
 		p.need("io")
-		f.fixes = p.fix(report.Mechanical, "let io.WriteString ask the writer", edit{call.Pos(), call.End(), fmt.Sprintf("io.WriteString(%s, %s)", p.writer(w), p.src(arg))})
+		f.fixes = p.fix(report.Mechanical, "let io.WriteString ask the writer", newEdit(call.Pos(), call.End(), fmt.Sprintf("io.WriteString(%s, %s)", p.writer(w), p.src(arg))))
 	}
 	p.report(call, c, f)
 }
 
 // writer returns an expression that can be given to a function for a writer.
-func (p *Pass) writer(w ast.Expr) string {
+func (p *function) writer(w ast.Expr) string {
 	if t := p.typeOf(w); !types.IsInterface(t) {
 		if _, pointer := types.Unalias(t).(*types.Pointer); !pointer {
 			if obj, _, _ := types.LookupFieldOrMethod(t, false, p.unit.Types, "Write"); obj == nil || types.NewMethodSet(t).Lookup(nil, "Write") == nil {
@@ -144,7 +145,7 @@ func (p *Pass) writer(w ast.Expr) string {
 }
 
 func (p *Pass) formattedWrite(call *ast.CallExpr) {
-	list, ok := p.format(call.Args[1], call.Args[2:])
+	list, ok := p.texts().format(call.Args[1], call.Args[2:])
 	w := call.Args[0]
 	c := p.cost(call, either(func(c *chain) bool {
 		if c.first() != "fmt.Fprintf" {
@@ -202,7 +203,7 @@ func (p *Pass) appended(call *ast.CallExpr, w ast.Expr, list []piece) []report.F
 
 // quiet reports whether the arguments of a call only make texts and numbers, so that nothing is written meanwhile to what the
 // call is about.
-func (p *Pass) quiet(call *ast.CallExpr) bool {
+func (p *function) quiet(call *ast.CallExpr) bool {
 	ok := true
 	for _, a := range call.Args {
 		ast.Inspect(a, func(n ast.Node) bool {
@@ -217,7 +218,7 @@ func (p *Pass) quiet(call *ast.CallExpr) bool {
 }
 
 // has reports whether an expression has a method.
-func (p *Pass) has(e ast.Expr, method string) bool {
+func (p *function) has(e ast.Expr, method string) bool {
 	obj, _, _ := types.LookupFieldOrMethod(p.typeOf(e), true, p.unit.Types, method)
 	_, ok := obj.(*types.Func)
 	return ok
@@ -225,7 +226,7 @@ func (p *Pass) has(e ast.Expr, method string) bool {
 
 // firstIn reports whether a call is the first thing that a statement does, so that what comes before the statement comes before
 // nothing else.
-func (p *Pass) firstIn(st ast.Stmt, call *ast.CallExpr) bool {
+func (p *function) firstIn(st ast.Stmt, call *ast.CallExpr) bool {
 	switch st := st.(type) {
 	case *ast.ExprStmt:
 		return st.X == call
