@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/escape"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/report"
@@ -25,7 +26,7 @@ func (t *tree) explain(out *report.Advice, rules []*Rule) {
 			continue
 		}
 		if !slices.ContainsFunc(f.Savings, func(s report.Saving) bool {
-			return s.Metric == metricInfo[bytesMade].name || s.Metric == metricInfo[objectsMade].name
+			return s.Metric == cost.Metrics[cost.BytesMade].Name || s.Metric == cost.Metrics[cost.ObjectsMade].Name
 		}) {
 			continue
 		}

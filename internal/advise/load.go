@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/build"
-	"go/token"
 	"go/types"
 	"os"
 	"path/filepath"
@@ -17,6 +15,9 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
 
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/symbol"
 	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gocmd"
@@ -25,6 +26,21 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source/gosrc"
 )
+
+// A NoModuleError says that no package can be loaded, for want of a module in a folder.
+type NoModuleError struct {
+	Dir    string
+	Likely string // folder of sources that were recorded
+}
+
+func (e *NoModuleError) Error() string {
+	return "nothing can be looked at, since there is no go.mod in " + e.Dir + " or above it"
+}
+
+// Hint says what to do about it.
+func (e *NoModuleError) Hint() hint.Text {
+	return hint.Text{hint.Option{Name: "source", Value: "DIR"}, " says where the module is, such as ", hint.Option{Name: "source", Value: e.Likely}}
+}
 
 // A tree is the sources that profiles are of.
 type tree struct {
@@ -35,15 +51,15 @@ type tree struct {
 	finder *gosrc.Finder
 	mod    *modfile.File // nil when there is none
 
-	std     map[string]bool   // import paths of Go itself
-	places  map[string]string // of files that profiles name; "" for those that are nowhere
-	classes map[lineKey]class // by function and file
+	std     map[string]bool             // import paths of Go itself
+	places  map[string]string           // of files that profiles name; "" for those that are nowhere
+	classes map[cost.LineKey]cost.Class // by function and file
 	kept    []recording.Sources
 	taken   time.Time // when the profiles were; zero when it is not known
 	missing []missing
 	notes   notes
 
-	units    []*unit
+	units    []*code.Package
 	imports  types.Importer // made when it is asked for
 	imported []string       // the packages that it knows
 }
@@ -97,7 +113,7 @@ func openTree(ctx context.Context, dir string, flags []string, in []*recording.R
 		return nil, err
 	}
 	t := &tree{
-		ctx: ctx, dir: dir, env: command.Env, about: about, std: map[string]bool{}, places: map[string]string{}, classes: map[lineKey]class{},
+		ctx: ctx, dir: dir, env: command.Env, about: about, std: map[string]bool{}, places: map[string]string{}, classes: map[cost.LineKey]cost.Class{},
 	}
 	opt := gosrc.Options{Dir: dir, GOROOT: about.GOROOT, GOMODCACHE: about.GOMODCACHE}
 	if gomod := about.GOMOD; gomod != "" && gomod != os.DevNull {
@@ -131,8 +147,8 @@ func openTree(ctx context.Context, dir string, flags []string, in []*recording.R
 }
 
 // class says whose a function is.
-func (t *tree) class(fn, file string) class {
-	k := lineKey{file: fn + "\x00" + file}
+func (t *tree) class(fn, file string) cost.Class {
+	k := cost.LineKey{File: fn + "\x00" + file}
 	c, ok := t.classes[k]
 	if !ok {
 		c = t.classOf(fn, file)
@@ -141,22 +157,22 @@ func (t *tree) class(fn, file string) class {
 	return c
 }
 
-func (t *tree) classOf(fn, file string) class {
-	pkg := packageOf(fn)
+func (t *tree) classOf(fn, file string) cost.Class {
+	pkg := symbol.PackageOf(fn)
 	switch {
 	case file == "" || strings.HasPrefix(file, "<") || !strings.HasSuffix(file, ".go"):
-		return std // of nobody
+		return cost.Std // of nobody
 	case strings.HasSuffix(file, "_test.go"), file == "_testmain.go":
-		return test
+		return cost.Test
 	case t.isStd(pkg), pkg == "_" && t.inStd(file): // since Go 1.27 some closures are of no package: _.goready.func1
-		return std
+		return cost.Std
 	}
 	slashed := filename.Slashed(file)
 	if t.about.GOMODCACHE != "" && strings.HasPrefix(slashed, filepath.ToSlash(t.about.GOMODCACHE)+"/") ||
 		strings.Contains(slashed, "/pkg/mod/") || strings.Contains(slashed, "/vendor/") || strings.Contains(slashed, "@v") {
-		return foreign
+		return cost.Foreign
 	}
-	return own
+	return cost.Own
 }
 
 func (t *tree) isStd(pkg string) bool {
@@ -209,36 +225,11 @@ func (t *tree) place(fn, file string, line int) string {
 	return at
 }
 
-// A unit is a package that owns hot lines, with its syntax and types.
-type unit struct {
-	*packages.Package
-	files   map[string]*file // by name on disk
-	noFix   string           // why nothing in it can be patched, or ""
-	goMinor int              // 26 for go 1.26; 0 when it is not known
-	rest    []byte           // texts of files in its folder that were not loaded; read when it is asked for
-	names   map[string]bool  // that fixes gave to new variables of the package
-	parents map[ast.Node]ast.Node
-	helpers map[string]bool // functions that are a name for one statement, as profiles call them
-	uses    map[*types.Func][]*ast.Ident
-}
-
-// A file is one of the files of a unit.
-type file struct {
-	path  string
-	name  string // relative to the root
-	text  []byte
-	ast   *ast.File
-	noFix string
-	tok   *token.File
-
-	inits map[*ast.GenDecl]*ast.FuncDecl // functions that were made of declarations of variables
-}
-
 // maxUnits bounds how many packages are loaded. Where so many are hot, the first say enough.
 const maxUnits = 60
 
 // load loads the packages that the files belong to, those that matter most first. What does not build is said and left out.
-func (t *tree) load(paths []string) ([]*unit, error) {
+func (t *tree) load(paths []string) ([]*code.Package, error) {
 	var dirs, patterns []string
 	mine := map[string]bool{}
 	for _, p := range paths {
@@ -340,12 +331,12 @@ func withoutVersion(rel string) string {
 	return b.String()
 }
 
-func (t *tree) unit(p *packages.Package, mine map[string]bool) *unit {
-	u := &unit{Package: p, files: map[string]*file{}, names: map[string]bool{}}
+func (t *tree) unit(p *packages.Package, mine map[string]bool) *code.Package {
+	u := &code.Package{Package: p, Files: map[string]*code.File{}}
 	if m := p.Module; m != nil {
-		fmt.Sscanf(m.GoVersion, "1.%d", &u.goMinor)
+		fmt.Sscanf(m.GoVersion, "1.%d", &u.GoMinor)
 		if !m.Main && (m.Replace == nil || m.Replace.Version != "") {
-			u.noFix = fmt.Sprintf("it is in %s %s, which is not yours to change: tell its authors, or call it less", m.Path, m.Version)
+			u.NoFix = fmt.Sprintf("it is in %s %s, which is not yours to change: tell its authors, or call it less", m.Path, m.Version)
 		}
 	}
 	for _, f := range p.Syntax {
@@ -358,29 +349,29 @@ func (t *tree) unit(p *packages.Package, mine map[string]bool) *unit {
 			path = real
 		}
 		if strings.HasPrefix(path, filepath.Join(t.dir, "vendor")+string(filepath.Separator)) {
-			u.noFix = "it is vendored: change it where it comes from"
+			u.NoFix = "it is vendored: change it where it comes from"
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			continue
 		}
-		one := &file{path: path, name: t.rel(path), text: text, ast: f, tok: tok}
+		one := &code.File{Path: path, Name: t.rel(path), Text: text, AST: f, Tok: tok}
 		switch {
 		case ast.IsGenerated(f):
-			one.noFix = "the file is generated: change what generates it"
+			one.NoFix = "the file is generated: change what generates it"
 		case len(text) != tok.Size():
-			one.noFix = "the file is not as it was compiled"
+			one.NoFix = "the file is not as it was compiled"
 		case importsC(f):
-			one.noFix = "the file uses cgo"
+			one.NoFix = "the file uses cgo"
 		}
-		u.files[path] = one
+		u.Files[path] = one
 	}
 	// Files that use cgo are compiled from others that were made of them.
 	for _, name := range p.GoFiles {
 		if real, err := filepath.EvalSymlinks(name); err == nil {
 			name = real
 		}
-		if u.files[name] == nil && u.noFix == "" {
+		if u.Files[name] == nil && u.NoFix == "" {
 			t.notes.add("%s uses cgo: nothing is said of it", t.rel(name))
 		}
 	}
@@ -397,9 +388,4 @@ func (t *tree) rel(path string) string {
 		return filepath.ToSlash(rel)
 	}
 	return path
-}
-
-// atLeast reports whether the package may use what came with Go 1.minor.
-func (u *unit) atLeast(minor int) bool {
-	return u.goMinor == 0 && slices.Contains(build.Default.ReleaseTags, fmt.Sprintf("go1.%d", minor)) || u.goMinor >= minor
 }

@@ -1,12 +1,39 @@
 package advise
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/symbol"
 	"github.com/hone-perf/hone/internal/gocmd"
 )
+
+func TestSayMissing(t *testing.T) {
+	for _, tt := range []struct {
+		functions []string
+		want      string
+	}{
+		{nil, ""},
+		{[]string{"a.F"}, "nothing is said of a.F and what else is in its file: not 1; source=DIR says where the sources are"},
+		{[]string{"a.F", "b.G"}, "nothing is said of the files of a.F, b.G; about the first: not 1; source=DIR says where the sources are"},
+		{
+			[]string{"a.F", "b.G", "c.H", "d.I", "e.J"},
+			"nothing is said of the files of a.F, b.G, c.H and 2 more; about the first: not 1; source=DIR says where the sources are",
+		},
+	} {
+		var tr tree
+		for i, fn := range tt.functions {
+			tr.missing = append(tr.missing, missing{fn, fmt.Errorf("not %d", i+1)})
+		}
+		tr.sayMissing()
+		if got := tr.notes.String(); got != tt.want {
+			t.Errorf("of %q it says\n%s\nwant\n%s", tt.functions, got, tt.want)
+		}
+	}
+}
 
 // TestClass holds that the standard library is known as such by the package of a function, and where it names none, by its file.
 func TestClass(t *testing.T) {
@@ -22,21 +49,21 @@ func TestClass(t *testing.T) {
 	}
 	tests := []struct {
 		fn, file string
-		want     class
+		want     cost.Class
 	}{
-		{"runtime.goready", "/usr/local/go/src/runtime/proc.go", std},
-		{"_.goready.func1", "/usr/local/go/src/runtime/proc.go", std},
-		{"_.goready.func1", "/home/u/src/link/goroot/src/runtime/proc.go", std},
-		{"_.goready.func1", "runtime/proc.go", std},
-		{"_.run.func1", "/home/u/src/runtime/mine.go", own},
-		{"_.run.func1", "/home/u/proc.go", own},
-		{"_.run.func1", "example.com/app/proc.go", own},
-		{"_.run.func1", "/home/u/go/pkg/mod/example.com/a@v1.0.0/a.go", foreign},
-		{"main.main", "/home/u/src/runtime/proc.go", own},
-		{"main.main", "/home/u/app/main_test.go", test},
+		{"runtime.goready", "/usr/local/go/src/runtime/proc.go", cost.Std},
+		{"_.goready.func1", "/usr/local/go/src/runtime/proc.go", cost.Std},
+		{"_.goready.func1", "/home/u/src/link/goroot/src/runtime/proc.go", cost.Std},
+		{"_.goready.func1", "runtime/proc.go", cost.Std},
+		{"_.run.func1", "/home/u/src/runtime/mine.go", cost.Own},
+		{"_.run.func1", "/home/u/proc.go", cost.Own},
+		{"_.run.func1", "example.com/app/proc.go", cost.Own},
+		{"_.run.func1", "/home/u/go/pkg/mod/example.com/a@v1.0.0/a.go", cost.Foreign},
+		{"main.main", "/home/u/src/runtime/proc.go", cost.Own},
+		{"main.main", "/home/u/app/main_test.go", cost.Test},
 	}
 	for _, tt := range tests {
-		tr := &tree{about: gocmd.About{GOROOT: root}, std: map[string]bool{}, classes: map[lineKey]class{}}
+		tr := &tree{about: gocmd.About{GOROOT: root}, std: map[string]bool{}, classes: map[cost.LineKey]cost.Class{}}
 		if got := tr.class(tt.fn, tt.file); got != tt.want {
 			t.Errorf("%s in %s is of class %v, want %v", tt.fn, tt.file, got, tt.want)
 		}
@@ -46,7 +73,7 @@ func TestClass(t *testing.T) {
 		"gopkg.in/yaml%252ev3.Wrap.func1":      "gopkg.in/yaml.v3",
 		"example.com/a/b.(*T[go.shape.int]).M": "example.com/a/b",
 	} {
-		if got := packageOf(fn); got != want {
+		if got := symbol.PackageOf(fn); got != want {
 			t.Errorf("%s is of package %s, want %s", fn, got, want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/rules"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
 	"github.com/hone-perf/hone/internal/query"
@@ -174,7 +175,7 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	}
 	say := newSaying(sys)
 	say.now("looking for what costs")
-	a, err := advise.Run(cmd.Context(), in, advise.Options{Dir: dir, Flags: build, Least: f.least.v})
+	a, err := advise.Run(cmd.Context(), rules.All, in, advise.Options{Dir: dir, Flags: build, Least: f.least.v})
 	say.now("")
 	if errors.Is(err, advise.ErrNothing) {
 		return &hinted{fmt.Errorf("%s: %w", naming(refs), err), "record for longer, or put the program under load"}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/rules"
 	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/hint"
@@ -297,7 +298,7 @@ func (r *run) advice(ctx context.Context) (*report.Advice, error) {
 	if r.opt.Recorded != nil {
 		opt.Dir = r.mod // as profiles name its files
 		r.opt.Say("looking for what costs")
-		return advise.Run(ctx, r.opt.Recorded, opt)
+		return advise.Run(ctx, rules.All, r.opt.Recorded, opt)
 	}
 	files, err := r.record(ctx)
 	if err != nil {
@@ -313,7 +314,7 @@ func (r *run) advice(ctx context.Context) (*report.Advice, error) {
 		recs = append(recs, rec)
 	}
 	r.opt.Say("looking for what costs")
-	a, err := advise.Run(ctx, recs, opt)
+	a, err := advise.Run(ctx, rules.All, recs, opt)
 	if err != nil {
 		return nil, err
 	}

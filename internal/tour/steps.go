@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/rules"
 	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/fix"
 	"github.com/hone-perf/hone/internal/hint"
@@ -176,7 +177,7 @@ func (g *guide) advise(ctx context.Context) error {
 	}
 	done := g.begin("be advised", "hone advise hi.hone", "The lines that cost something without need, and what mending each could save at most:")
 	g.opt.Say("looking for what costs something without need")
-	a, err := advise.Run(limited, []*recording.Recording{g.first}, advise.Options{Dir: g.pkg})
+	a, err := advise.Run(limited, rules.All, []*recording.Recording{g.first}, advise.Options{Dir: g.pkg})
 	if err != nil {
 		return g.failed(ctx, limited, what, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/rules"
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
@@ -52,7 +53,7 @@ func newAdviser(dir string) *adviser {
 		if len(rec.Parts) > 0 {
 			one.Profile = nil // findings are about all profiles, and not about the one that pages begin with
 		}
-		return advise.Run(ctx, []*recording.Recording{&one}, advise.Options{Dir: dir})
+		return advise.Run(ctx, rules.All, []*recording.Recording{&one}, advise.Options{Dir: dir})
 	}
 	return a
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/rules"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
@@ -131,7 +132,7 @@ func TestAdvise(t *testing.T) {
 	rec, module := Shop(t)
 	one := *rec
 	one.Profile, one.Sources = nil, rec.Kept()
-	want, err := advise.Run(t.Context(), []*recording.Recording{&one}, advise.Options{Dir: module})
+	want, err := advise.Run(t.Context(), rules.All, []*recording.Recording{&one}, advise.Options{Dir: module})
 	if err != nil {
 		t.Fatal(err)
 	}

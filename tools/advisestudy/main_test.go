@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/rules"
 )
 
 // TestCases holds that the lists can be read, and name rules that there are.
@@ -24,7 +25,7 @@ func TestCases(t *testing.T) {
 		for _, c := range all {
 			for _, name := range c.Causes {
 				name, _, _ = strings.Cut(name, ": ")
-				if !slices.ContainsFunc(advise.Rules, func(r *advise.Rule) bool { return r.Name == name }) {
+				if !slices.ContainsFunc(rules.All, func(r *advise.Rule) bool { return r.Name == name }) {
 					t.Errorf("%s: there is no rule %s", c.Name, name)
 				}
 			}

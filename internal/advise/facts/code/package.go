@@ -1,0 +1,201 @@
+package code
+
+import (
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/hone-perf/hone/internal/advise/facts/symbol"
+)
+
+// A Package is a package that has lines that cost something, with its syntax and types.
+type Package struct {
+	*packages.Package
+	Files   map[string]*File // by name on disk
+	NoFix   string           // why nothing in it can be patched, or ""
+	GoMinor int              // 26 for go 1.26; 0 when it is not known
+	rest    []byte           // texts of files in its folder that were not loaded; read when it is asked for
+	names   map[string]bool  // that fixes gave to new variables of the package
+	parents map[ast.Node]ast.Node
+	helpers map[string]bool // functions that are a name for one statement, as profiles call them
+	uses    map[*types.Func][]*ast.Ident
+}
+
+// A File is one of the files of a Package.
+type File struct {
+	Path  string
+	Name  string // relative to the root
+	Text  []byte
+	AST   *ast.File
+	NoFix string
+	Tok   *token.File
+
+	inits map[*ast.GenDecl]*ast.FuncDecl // functions that were made of declarations of variables
+}
+
+// Qualifier names types as the package of the function does.
+func (f *Func) Qualifier() types.Qualifier {
+	return func(pkg *types.Package) string {
+		if pkg == f.Pkg.Types {
+			return ""
+		}
+		return pkg.Name()
+	}
+}
+
+// Helper reports whether a function of the package is no more than a name for one statement: what it costs is up to who calls it, and
+// how often.
+func (of *Func) Helper(fn string) bool {
+	if of.Pkg.helpers == nil {
+		of.Pkg.helpers = map[string]bool{}
+		for _, f := range of.Pkg.Files {
+			for _, d := range f.AST.Decls {
+				decl, ok := d.(*ast.FuncDecl)
+				if !ok || decl.Body == nil || len(decl.Body.List) != 1 {
+					continue
+				}
+				if st, ok := decl.Body.List[0].(*ast.AssignStmt); !ok || len(st.Lhs) != 1 {
+					continue
+				}
+				if fn, ok := of.Info().Defs[decl.Name].(*types.Func); ok {
+					of.Pkg.helpers[of.ProfileName(fn)] = true
+				}
+			}
+		}
+	}
+	return of.Pkg.helpers[strings.ReplaceAll(fn, "[...]", "")]
+}
+
+// Mine reports whether a function is of the module that is looked at.
+func (f *Func) Mine(fn string) bool {
+	pkg := strings.TrimSuffix(symbol.PackageOf(fn), "_test") // what is inlined into a test is named as a part of it
+	return pkg == symbol.PackageOf(f.Name) || f.Pkg.Module != nil && (pkg == f.Pkg.Module.Path || strings.HasPrefix(pkg, f.Pkg.Module.Path+"/"))
+}
+
+// AtLeast reports whether the package may use what came with Go 1.minor.
+func (u *Package) AtLeast(minor int) bool {
+	return u.GoMinor == 0 && slices.Contains(build.Default.ReleaseTags, fmt.Sprintf("go1.%d", minor)) || u.GoMinor >= minor
+}
+
+// AssignedLater reports whether a field is given a value anywhere but where its struct is made, or its address is taken.
+func (fn *Func) AssignedLater(field *types.Var) bool {
+	for _, f := range fn.Pkg.Files {
+		found := false
+		ast.Inspect(f.AST, func(n ast.Node) bool {
+			is := func(e ast.Expr) bool { return fn.Object(e) == field }
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				found = found || slices.ContainsFunc(n.Lhs, is)
+			case *ast.IncDecStmt:
+				found = found || is(n.X)
+			case *ast.UnaryExpr:
+				found = found || n.Op == token.AND && is(n.X)
+			}
+			return !found
+		})
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// Above returns what everything in the package is in.
+func (u *Package) Above() map[ast.Node]ast.Node {
+	if u.parents != nil {
+		return u.parents
+	}
+	u.parents = map[ast.Node]ast.Node{}
+	for _, f := range u.Files {
+		var stack []ast.Node
+		ast.Inspect(f.AST, func(n ast.Node) bool {
+			if n == nil {
+				stack = stack[:len(stack)-1]
+				return true
+			}
+			if len(stack) > 0 {
+				u.parents[n] = stack[len(stack)-1]
+			}
+			stack = append(stack, n)
+			return true
+		})
+	}
+	return u.parents
+}
+
+// UsesOf returns where a function is named in the package.
+func (u *Package) UsesOf(fn *types.Func) []*ast.Ident {
+	if u.uses == nil {
+		u.uses = make(map[*types.Func][]*ast.Ident)
+		for id, o := range u.TypesInfo.Uses {
+			if f, ok := o.(*types.Func); ok {
+				u.uses[f.Origin()] = append(u.uses[f.Origin()], id)
+			}
+		}
+	}
+	return u.uses[fn.Origin()]
+}
+
+// OwnerOf returns the type of the package that has a field, or nil.
+func (fn *Func) OwnerOf(field *types.Var) types.Type {
+	scope := fn.Pkg.Types.Scope()
+	for _, name := range scope.Names() {
+		t, ok := scope.Lookup(name).(*types.TypeName)
+		if !ok {
+			continue
+		}
+		if st, ok := t.Type().Underlying().(*types.Struct); ok {
+			for f := range st.Fields() {
+				if f == field {
+					return t.Type()
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Shown reports whether values of a type, or pointers to them, are given to somebody as an interface, who can see what is in them.
+func (f *Func) Shown(t types.Type) bool {
+	ptr, above := types.NewPointer(t), f.Pkg.Above()
+	for e, tv := range f.Info().Types {
+		if tv.IsType() || tv.Type == nil || !types.Identical(tv.Type, t) && !types.Identical(tv.Type, ptr) {
+			continue
+		}
+		call, ok := above[e].(*ast.CallExpr)
+		if !ok || !slices.Contains(call.Args, e) {
+			continue
+		}
+		sig, ok := f.TypeOf(call.Fun).Underlying().(*types.Signature)
+		if !ok {
+			continue // a conversion, or a builtin function
+		}
+		i := min(slices.Index(call.Args, e), sig.Params().Len()-1)
+		param := sig.Params().At(i).Type()
+		if l, ok := param.(*types.Slice); ok && sig.Variadic() && i == sig.Params().Len()-1 {
+			param = l.Elem()
+		}
+		if in, ok := param.Underlying().(*types.Interface); ok && in.NumMethods() == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// DeclOf returns the declaration of a function of the package.
+func (of *Func) DeclOf(fn *types.Func) (*ast.FuncDecl, *File) {
+	for _, f := range of.Pkg.Files {
+		for _, d := range f.AST.Decls {
+			if decl, ok := d.(*ast.FuncDecl); ok && of.Info().Defs[decl.Name] == fn.Origin() {
+				return decl, f
+			}
+		}
+	}
+	return nil, nil
+}

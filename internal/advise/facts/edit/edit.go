@@ -1,0 +1,63 @@
+// Package edit has changes of a file that patches are made of.
+package edit
+
+import (
+	"go/ast"
+	"go/token"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+)
+
+// An Edit replaces what is from one place to another in a file.
+type Edit struct {
+	From, To token.Pos
+	Text     string
+}
+
+// New returns an edit that puts a text in the place of what is from one place to another.
+func New(from, to token.Pos, text string) Edit { return Edit{from, to, text} }
+
+// Replace puts a text in the place of a node.
+func Replace(n ast.Node, text string) Edit { return New(n.Pos(), n.End(), text) }
+
+// Before puts a text before a node.
+func Before(n ast.Node, text string) Edit { return New(n.Pos(), n.Pos(), text) }
+
+// After puts a text behind a node.
+func After(n ast.Node, text string) Edit { return New(n.End(), n.End(), text) }
+
+// Declare is an edit that puts a declaration before the function.
+func Declare(f *code.Func, text string) Edit {
+	at := f.Decl.Pos()
+	if f.Decl.Doc != nil {
+		at = f.Decl.Doc.Pos()
+	}
+	return New(at, at, text+"\n\n")
+}
+
+// NextLine returns where the line behind a node begins, or the end of the node when something follows it on its line.
+func NextLine(f *code.Func, n ast.Node) token.Pos {
+	at := f.File.Tok.Offset(n.End())
+	for i := at; i < len(f.File.Text); i++ {
+		switch f.File.Text[i] {
+		case '\n':
+			return f.File.Tok.Pos(i + 1)
+		case ' ', '\t', '\r', ';':
+		default:
+			return n.End()
+		}
+	}
+	return n.End()
+}
+
+// Behind is an edit that puts a line behind that of a statement, and behind a comment there.
+func Behind(f *code.Func, st ast.Stmt, line string) Edit {
+	at := f.File.Tok.Offset(st.End())
+	rest, _, _ := strings.Cut(string(f.File.Text[at:]), "\n")
+	if trimmed := strings.TrimSpace(rest); trimmed == "" || strings.HasPrefix(trimmed, "//") {
+		end := f.File.Tok.Pos(at + len(rest))
+		return New(end, end, "\n"+line)
+	}
+	return New(st.End(), st.End(), "\n"+line)
+}

@@ -1,0 +1,398 @@
+// Package flow knows when code is run and what changes in between: whether an expression has the same value somewhere else, who assigns to
+// a variable, and what goes on behind a statement.
+package flow
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+)
+
+// GoesOut reports whether something in a loop goes to a label that is not in it.
+func GoesOut(f *code.Func, loop ast.Stmt) bool {
+	labels := map[string]bool{}
+	ast.Inspect(loop, func(n ast.Node) bool {
+		if l, ok := n.(*ast.LabeledStmt); ok {
+			labels[l.Label.Name] = true
+		}
+		return true
+	})
+	if l, ok := f.Parent(loop).(*ast.LabeledStmt); ok {
+		labels[l.Label.Name] = true
+	}
+	out := false
+	ast.Inspect(loop, func(n ast.Node) bool {
+		if b, ok := n.(*ast.BranchStmt); ok && b.Label != nil && !labels[b.Label.Name] {
+			out = true
+		}
+		return !out
+	})
+	return out
+}
+
+// Follows reports whether a statement comes right after another one.
+func Follows(f *code.Func, st, first ast.Stmt) bool {
+	block, ok := f.Parent(st).(*ast.BlockStmt)
+	if !ok {
+		return false
+	}
+	i := slices.Index(block.List, st)
+	return i > 0 && block.List[i-1] == first
+}
+
+// Known reports whether an expression can be evaluated at a statement as well as later, at another one of the same list, whatever
+// its value is then: it is a variable of the function, or a field of one that was looked into before.
+func Known(f *code.Func, from, to ast.Stmt, e ast.Expr) bool {
+	block, ok := f.Parent(to).(*ast.BlockStmt)
+	if !ok {
+		return false
+	}
+	i, j := slices.Index(block.List, from), slices.Index(block.List, to)
+	if i < 0 || j < i {
+		return false
+	}
+	e = ast.Unparen(e)
+	if v := f.Local(e); v != nil {
+		return v.Pos() < from.Pos()
+	}
+	sel, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	v := f.Local(sel.X)
+	if v == nil || v.Pos() >= from.Pos() {
+		return false
+	}
+	return slices.ContainsFunc(block.List[:i], func(st ast.Stmt) bool {
+		found := false
+		ast.Inspect(st, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BlockStmt, *ast.FuncLit, *ast.CaseClause, *ast.CommClause:
+				return false // that may not be reached
+			case *ast.BinaryExpr:
+				if n.Op == token.LAND || n.Op == token.LOR {
+					return false
+				}
+			case *ast.SelectorExpr:
+				found = found || f.Local(n.X) == v && f.Info().Selections[n] != nil && f.Info().Selections[n].Kind() == types.FieldVal
+			}
+			return true
+		})
+		return found
+	})
+}
+
+// Between reports whether an expression has the same value at a statement as later, at another one of the same list: all its
+// variables are of the function, there already, and nothing in between changes them.
+func Between(f *code.Func, from, to ast.Stmt, e ast.Expr) bool {
+	block, ok := f.Parent(to).(*ast.BlockStmt)
+	if !ok {
+		return false
+	}
+	i, j := slices.Index(block.List, from), slices.Index(block.List, to)
+	if i < 0 || j < i {
+		return false
+	}
+	ok = Simple(f, e)
+	vars := map[types.Object]bool{}
+	ast.Inspect(e, func(n ast.Node) bool {
+		if id, isID := n.(*ast.Ident); isID {
+			if v, isVar := f.Info().ObjectOf(id).(*types.Var); isVar {
+				vars[v] = true
+				ok = ok && !v.IsField() && f.Local(id) != nil && v.Pos() < from.Pos()
+			}
+		}
+		return true
+	})
+	for _, st := range block.List[i:j] {
+		if Assigns(f, st, func(o types.Object) bool { return vars[o] }) {
+			return false
+		}
+	}
+	for o := range vars {
+		ok = ok && !Captured(f, o, f.Decl.Body)
+	}
+	return ok
+}
+
+// CapturedBy returns the names of the variables of the function that a literal uses.
+func CapturedBy(f *code.Func, lit *ast.FuncLit) (out []string) {
+	ast.Inspect(lit.Body, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if v := f.Local(id); v != nil && (v.Pos() < lit.Pos() || v.Pos() >= lit.End()) && !slices.Contains(out, v.Name()) {
+				out = append(out, v.Name())
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// AllConst reports whether all that an expression is made of is the same in every call: constants, and calls of functions of
+// other packages with them.
+func AllConst(f *code.Func, e ast.Expr) bool {
+	e = ast.Unparen(e)
+	if f.IsConst(e) {
+		return true
+	}
+	call, ok := e.(*ast.CallExpr)
+	if !ok || call.Ellipsis.IsValid() {
+		return false
+	}
+	fn := f.Callee(call)
+	if fn == nil || fn.Pkg() == f.Pkg.Types {
+		return false
+	}
+	if sel, ok := call.Fun.(*ast.SelectorExpr); ok && f.Info().Selections[sel] != nil && !AllConst(f, sel.X) {
+		return false
+	}
+	return !slices.ContainsFunc(call.Args, func(a ast.Expr) bool { return !AllConst(f, a) })
+}
+
+// Changing returns the part of an expression that may be another one in each call: the innermost.
+func Changing(f *code.Func, e ast.Expr) string {
+	e = ast.Unparen(e)
+	if call, ok := e.(*ast.CallExpr); ok {
+		if sel, ok := call.Fun.(*ast.SelectorExpr); ok && f.Info().Selections[sel] != nil && !AllConst(f, sel.X) {
+			return Changing(f, sel.X)
+		}
+		if i := slices.IndexFunc(call.Args, func(a ast.Expr) bool { return !AllConst(f, a) }); i >= 0 {
+			return Changing(f, call.Args[i])
+		}
+	}
+	return f.Src(e)
+}
+
+// OnlyRead reports whether a variable has one value from where it is declared on.
+func OnlyRead(f *code.Func, v *types.Var, declared *ast.AssignStmt) bool {
+	ok := true
+	ast.Inspect(f.Decl.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			if n != declared {
+				for _, l := range n.Lhs {
+					if id, isID := l.(*ast.Ident); isID && f.Info().ObjectOf(id) == v {
+						ok = false
+					}
+				}
+			}
+		case *ast.UnaryExpr:
+			if id, isID := ast.Unparen(n.X).(*ast.Ident); isID && n.Op == token.AND && f.Info().ObjectOf(id) == v {
+				ok = false
+			}
+		case *ast.RangeStmt:
+			for _, e := range []ast.Expr{n.Key, n.Value} {
+				if id, isID := e.(*ast.Ident); isID && f.Info().ObjectOf(id) == v {
+					ok = false
+				}
+			}
+		}
+		return ok
+	})
+	return ok
+}
+
+// OutermostSum reports whether a sum of texts is no part of a larger one.
+func OutermostSum(f *code.Func, e *ast.BinaryExpr) bool {
+	up, ok := f.Parent(e).(*ast.BinaryExpr)
+	for n := f.Parent(e); n != nil; n = f.Parent(n) {
+		if _, isParen := n.(*ast.ParenExpr); !isParen {
+			up, ok = n.(*ast.BinaryExpr)
+			break
+		}
+	}
+	return !ok || up.Op != token.ADD
+}
+
+// Simple reports whether an expression can be evaluated again, or at another time, without anybody noticing, as long as its
+// variables stay as they are: no calls, no receiving, no indexing that may fail.
+func Simple(f *code.Func, e ast.Expr) bool {
+	ok := true
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if f.Builtin(n, "len") == nil && f.Builtin(n, "cap") == nil && !f.Info().Types[n.Fun].IsType() {
+				ok = false
+			}
+		case *ast.UnaryExpr:
+			ok = ok && n.Op != token.ARROW
+		case *ast.IndexExpr, *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr, *ast.FuncLit, *ast.CompositeLit:
+			ok = false
+		case *ast.SelectorExpr:
+			if s := f.Info().Selections[n]; s != nil && s.Indirect() && f.Local(n.X) == nil {
+				ok = false
+			}
+		}
+		return ok
+	})
+	return ok
+}
+
+// Assigns reports whether something in a node gives one of some variables a value, or takes its address.
+func Assigns(f *code.Func, in ast.Node, is func(types.Object) bool) bool {
+	found := false
+	hit := func(e ast.Expr) {
+		for {
+			switch x := ast.Unparen(e).(type) {
+			case *ast.IndexExpr:
+				e = x.X
+				continue
+			case *ast.SelectorExpr:
+				if o := f.Info().ObjectOf(x.Sel); o != nil && is(o) {
+					found = true
+				}
+				e = x.X
+				continue
+			case *ast.StarExpr:
+				e = x.X
+				continue
+			case *ast.SliceExpr:
+				e = x.X
+				continue
+			case *ast.Ident:
+				if o := f.Info().ObjectOf(x); o != nil && is(o) {
+					found = true
+				}
+			}
+			return
+		}
+	}
+	ast.Inspect(in, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, l := range n.Lhs {
+				hit(l)
+			}
+		case *ast.IncDecStmt:
+			hit(n.X)
+		case *ast.RangeStmt:
+			if n.Key != nil {
+				hit(n.Key)
+			}
+			if n.Value != nil {
+				hit(n.Value)
+			}
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				hit(n.X)
+			}
+		case *ast.CallExpr: // of a method with a pointer receiver
+			if s, ok := n.Fun.(*ast.SelectorExpr); ok {
+				if sel := f.Info().Selections[s]; sel != nil && sel.Kind() == types.MethodVal {
+					if fn, ok := sel.Obj().(*types.Func); ok {
+						_, pointer := fn.Signature().Recv().Type().(*types.Pointer)
+						if _, is := types.Unalias(sel.Recv()).(*types.Pointer); pointer && !is {
+							hit(s.X)
+						}
+					}
+				}
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// Captured reports whether a variable is used in a function literal inside of a node.
+func Captured(f *code.Func, v types.Object, in ast.Node) bool {
+	found := false
+	ast.Inspect(in, func(n ast.Node) bool {
+		lit, ok := n.(*ast.FuncLit)
+		if !ok {
+			return !found
+		}
+		ast.Inspect(lit.Body, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && f.Info().ObjectOf(id) == v {
+				found = true
+			}
+			return !found
+		})
+		return false
+	})
+	return found
+}
+
+// MayEnd reports whether something may end the function, or go on elsewhere, outside of function literals.
+func MayEnd(f *code.Func, n ast.Node) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt, *ast.LabeledStmt:
+			found = true
+		case *ast.BranchStmt:
+			found = found || n.Label != nil || n.Tok == token.GOTO
+		case *ast.CallExpr:
+			found = found || f.Builtin(n, "panic") != nil || f.Calls(n, "runtime.Goexit") != nil
+		}
+		return !found
+	})
+	return found
+}
+
+// Pure reports whether what a function returns depends on its arguments alone, and it changes nothing: as far as it calls
+// functions that are known for that, and reads no variable of the package that is ever changed.
+func Pure(of *code.Func, fn *types.Func, depth int) bool {
+	if fn == nil || fn.Pkg() == nil {
+		return false
+	}
+	if fn.Pkg() != of.Pkg.Types {
+		if recv := fn.Signature().Recv(); recv != nil {
+			return slices.Contains([]string{"(*strings.Replacer).Replace", "(*regexp.Regexp).MatchString", "(*regexp.Regexp).ReplaceAllString", "(time.Duration).String"}, fn.FullName())
+		}
+		return slices.Contains([]string{"strings", "strconv", "unicode", "unicode/utf8", "path", "math", "math/bits"}, fn.Pkg().Path())
+	}
+	decl, f := of.DeclOf(fn)
+	if decl == nil || depth == 0 || decl.Body == nil {
+		return false
+	}
+	q := of.In(f, decl)
+	ok := true
+	ast.Inspect(decl.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt, *ast.DeferStmt, *ast.SendStmt, *ast.SelectStmt, *ast.FuncLit, *ast.StarExpr:
+			ok = false
+		case *ast.CallExpr:
+			if of.Info().Types[n.Fun].IsType() {
+				return ok
+			}
+			if callee := q.Callee(n); callee != nil {
+				ok = ok && Pure(of, callee, depth-1)
+				return ok
+			}
+			id, isID := ast.Unparen(n.Fun).(*ast.Ident)
+			ok = ok && isID && slices.Contains([]string{"len", "cap", "append", "make", "min", "max", "copy", "string"}, id.Name)
+		case *ast.AssignStmt:
+			for _, l := range n.Lhs {
+				ok = ok && (code.IsBlank(l) || q.Local(l) != nil)
+			}
+		case *ast.IncDecStmt:
+			ok = ok && q.Local(n.X) != nil
+		case *ast.Ident:
+			if v, isVar := of.Info().Uses[n].(*types.Var); isVar && !v.IsField() && v.Parent() == of.Pkg.Types.Scope() {
+				ok = ok && !v.Exported() && !of.AssignedLater(v)
+			}
+		}
+		return ok
+	})
+	return ok
+}
+
+// Quiet reports whether the arguments of a call only make texts and numbers, so that nothing is written meanwhile to what the
+// call is about.
+func Quiet(f *code.Func, call *ast.CallExpr) bool {
+	ok := true
+	for _, a := range call.Args {
+		ast.Inspect(a, func(n ast.Node) bool {
+			if inner, isCall := n.(*ast.CallExpr); isCall && !f.Info().Types[inner.Fun].IsType() && f.Builtin(inner, "len") == nil {
+				fn := f.Callee(inner)
+				ok = ok && fn != nil && fn.Pkg() != nil && (slices.Contains([]string{"strconv", "strings"}, fn.Pkg().Path()) || fn.FullName() == "(time.Duration).String")
+			}
+			return ok
+		})
+	}
+	return ok
+}

@@ -1,0 +1,95 @@
+package advise
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// An adviser keeps what rules find.
+type adviser struct {
+	costs *cost.Costs
+	least float64
+	list  []kept
+	small int
+}
+
+type kept struct {
+	*report.Finding
+	weight float64
+	callee string // where the cost is; "" where it is the line itself
+}
+
+// add keeps a finding, unless what it costs is too little to be said. One that is vague about what to do counts a quarter: how
+// much of it can be saved is not known. One without a patch counts half: it takes somebody who knows the program, and may not be
+// possible at all.
+func (a *adviser) add(f *report.Finding, c cost.Cost, say Finding) {
+	if a.costs.Share(&c) < a.least {
+		if c != (cost.Cost{}) {
+			a.small++
+		}
+		return
+	}
+	w := a.costs.Weight(&c)
+	switch {
+	case say.last: // behind those that know more
+		w = 0
+	case say.Vague:
+		w /= 4
+	case len(f.Fixes) == 0:
+		w /= 2
+	}
+	a.list = append(a.list, kept{f, w, say.Callee})
+}
+
+// told reports whether there is a finding about some lines.
+func (a *adviser) told(file string, from, to int) bool {
+	return slices.ContainsFunc(a.list, func(k kept) bool { return k.about(file, from, to) })
+}
+
+// toldObjects reports whether there is a finding about objects that some lines make.
+func (a *adviser) toldObjects(file string, from, to int) bool {
+	return slices.ContainsFunc(a.list, func(k kept) bool {
+		return k.about(file, from, to) && slices.ContainsFunc(k.Savings, func(s report.Saving) bool { return s.Metric == cost.Metrics[cost.ObjectsMade].Name })
+	})
+}
+
+func (k kept) about(file string, from, to int) bool {
+	return slices.ContainsFunc(append([]report.Spot{k.Where}, k.Also...), func(s report.Spot) bool { return s.File == file && from <= s.Line && s.Line <= to })
+}
+
+// knows reports whether there is a finding about a function that is about a callee, or about another method of its type: a Replacer
+// costs where it is used, and not where it is made.
+func (a *adviser) knows(fn, callee string) bool {
+	typ := callee[:strings.LastIndexByte(callee, '.')+1]
+	return slices.ContainsFunc(a.list, func(k kept) bool {
+		return k.Where.Function == fn && k.callee != "" && (k.callee == callee || strings.HasSuffix(typ, ").") && strings.HasPrefix(k.callee, typ))
+	})
+}
+
+// ranked returns the findings, those that save most first.
+func (a *adviser) ranked() *report.Advice {
+	slices.SortStableFunc(a.list, func(x, y kept) int {
+		if d := x.weight - y.weight; math.Abs(d) > 1e-9 {
+			return cmp.Compare(y.weight, x.weight)
+		}
+		return cmp.Or(cmp.Compare(len(y.Fixes), len(x.Fixes)), cmp.Compare(x.Where.File, y.Where.File), cmp.Compare(x.Where.Line, y.Where.Line), cmp.Compare(x.Rule, y.Rule))
+	})
+	out := &report.Advice{Findings: []report.Finding{}, Small: a.small}
+	for _, k := range a.list {
+		// What two rules say of one line is said once, by the one that has a patch, or came first.
+		same := slices.IndexFunc(out.Findings, func(f report.Finding) bool {
+			return f.Where.File == k.Where.File && f.Where.Line == k.Where.Line && f.Rule == k.Rule
+		})
+		if same >= 0 {
+			continue
+		}
+		k.Number = len(out.Findings) + 1
+		out.Findings = append(out.Findings, *k.Finding)
+	}
+	return out
+}

@@ -1,0 +1,43 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/lists"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var appendLoop = &advise.Rule{
+	Name: "append-loop", Rank: 27,
+	Doc: "a slice is appended to another one element by element",
+
+	NoFix: "the loop has a label, which something may go to",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(loop *ast.RangeStmt) {
+			st := lists.Copies(p.Func, loop)
+			if st == nil {
+				return
+			}
+			s := p.Src(st.Lhs[0])
+			f := advise.Finding{
+				Title:  "slice appended one by one",
+				Claim:  "append with all elements at once makes room once, and copies them as one piece of memory",
+				Advice: "append the whole slice",
+				Risk:   "none",
+			}
+			grade := report.Mechanical
+			if v := p.Local(st.Lhs[0]); v == nil || !lists.Fresh(p.Func, v) {
+				grade = report.Ownership
+				f.Risk = "the two must not be parts of one array that overlap"
+			}
+			if p.Statement(loop) == loop {
+				f.Fixes = p.Fix(grade, "append the whole slice", edit.Replace(loop, fmt.Sprintf("%s = append(%s, %s...)", s, s, p.Src(loop.X))))
+			}
+			p.Report(loop, p.Cost(loop, cost.Either(cost.Growing(), func(c *cost.Chain) bool { return len(c.Below) == 0 })), f)
+		})
+	},
+}

@@ -1,0 +1,78 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var bufferString = &advise.Rule{
+	Name: "buffer-string", Rank: 29,
+	Doc: "a text is put together in a bytes.Buffer, and copied to be a string",
+
+	NoFix: "a strings.Builder cannot do all that is done with the Buffer",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(call *ast.CallExpr) {
+			if p.Calls(call, "(*bytes.Buffer).String") == nil {
+				return
+			}
+			sel := call.Fun.(*ast.SelectorExpr)
+			b := p.Local(sel.X)
+			if b == nil {
+				return
+			}
+			f := advise.Finding{
+				Title:  "text copied out of a bytes.Buffer",
+				Claim:  "String copies all that is in the Buffer; that of a strings.Builder does not",
+				Advice: "put the text together in a strings.Builder",
+				Callee: "bytes.(*Buffer).String",
+				Risk:   "none",
+			}
+			decl, value := p.Declared(b)
+			st, isVar := decl.(*ast.DeclStmt)
+			f.NoFix = fmt.Sprintf("%s is not declared by var alone, without a value", b.Name())
+			if use := needsBuffer(p.Func, b); use != "" {
+				f.NoFix = fmt.Sprintf("a strings.Builder cannot take the place of %s: there is %s", b.Name(), use)
+			} else if isVar && value == nil {
+				spec := st.Decl.(*ast.GenDecl).Specs
+				if vs, ok := spec[0].(*ast.ValueSpec); ok && len(spec) == 1 && len(vs.Names) == 1 {
+					p.Need("strings")
+					f.Fixes = p.Fix(report.Mechanical, "put it together in a strings.Builder", edit.Replace(vs.Type, "strings.Builder"))
+				}
+			}
+			p.Report(call, p.Cost(call, cost.Below("bytes.(*Buffer).String")), f)
+		})
+	},
+}
+
+// needsBuffer returns what is done with a bytes.Buffer that cannot be done with a strings.Builder, or "".
+func needsBuffer(f *code.Func, b *types.Var) string {
+	same := []string{"Write", "WriteByte", "WriteRune", "WriteString", "String", "Len", "Grow", "Reset", "Cap"}
+	for _, id := range f.Uses(b) {
+		switch up := f.Parent(id).(type) {
+		case *ast.SelectorExpr:
+			if !slices.Contains(same, up.Sel.Name) {
+				return f.Src(up)
+			}
+		case *ast.UnaryExpr:
+			call, ok := f.Parent(up).(*ast.CallExpr)
+			if !ok || up.Op != token.AND || f.Calls(call, "fmt.Fprint", "fmt.Fprintf", "fmt.Fprintln", "io.WriteString") == nil {
+				if ok {
+					return f.Src(call)
+				}
+				return f.Src(up)
+			}
+		default:
+			return fmt.Sprintf("another use at line %d", f.Line(id.Pos()))
+		}
+	}
+	return ""
+}

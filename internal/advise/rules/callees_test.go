@@ -1,0 +1,107 @@
+package rules
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/hone-perf/hone/internal/advise/facts/symbol"
+)
+
+// TestCallees looks each function up: a name that is in no library would never be found in a profile.
+func TestCallees(t *testing.T) {
+	var paths []string
+	for _, k := range callees {
+		paths = append(paths, symbol.PackageOf(k.prefix+"x"))
+	}
+	slices.Sort(paths)
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps | packages.NeedExportFile}, slices.Compact(paths)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string // as profiles have them
+	for _, pkg := range pkgs {
+		for _, e := range pkg.Errors {
+			t.Error(e)
+		}
+		scope := pkg.Types.Scope()
+		for _, name := range scope.Names() {
+			names = append(names, pkg.PkgPath+"."+name)
+			named, ok := scope.Lookup(name).Type().(*types.Named)
+			if _, isType := scope.Lookup(name).(*types.TypeName); !ok || !isType {
+				continue
+			}
+			for m := range named.Methods() {
+				recv := name
+				if _, ok := m.Signature().Recv().Type().(*types.Pointer); ok {
+					recv = "(*" + name + ")"
+				}
+				names = append(names, pkg.PkgPath+"."+recv+"."+m.Name())
+			}
+		}
+	}
+	for _, name := range names {
+		k := knownCallee(name)
+		if k == nil || strings.HasPrefix(name, "math/big.") || name == "sync.(*Pool).Get" {
+			continue // whose advice is how to call it
+		}
+		words := strings.FieldsFunc(k.advice, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if own := name[strings.LastIndexByte(name, '.')+1:]; token.IsExported(own) && slices.Contains(words, own) {
+			t.Errorf("%s is advised to be what it is: %s", name, k.advice)
+		}
+	}
+	for i, k := range callees {
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, k.prefix) }) {
+			t.Errorf("no function is called %s…", k.prefix)
+		}
+		for _, earlier := range callees[:i] {
+			if strings.HasPrefix(k.prefix, earlier.prefix) {
+				t.Errorf("%s… is never found behind %s…", k.prefix, earlier.prefix)
+			}
+		}
+	}
+}
+
+func TestKnownCallee(t *testing.T) {
+	for fn, want := range map[string]string{
+		"time.Time.String":                    "time made a text for every call",
+		"time.ParseDuration":                  "duration read from a text for every call",
+		"strconv.ParseInt":                    "number read from a text on a hot path",
+		"strconv.FormatInt":                   "number made a text for every call",
+		"bytes.Split":                         "text split for every call",
+		"bytes.(*Buffer).WriteString":         "buffer that grows for every call",
+		"bytes.(*Buffer).Grow":                "room made for a buffer",
+		"strings.(*Builder).Grow":             "room made for a text",
+		"strings.(*Builder).WriteByte":        "text that grows for every call",
+		"bytes.(*Buffer).String":              "text copied out of a buffer",
+		"strings.SplitSeq":                    "text walked over part by part",
+		"bytes.FieldsSeq":                     "text walked over part by part",
+		"strconv.AppendInt":                   "text appended to bytes that grow",
+		"strconv.AppendQuote":                 "text appended to bytes that grow",
+		"slices.Clone[...]":                   "list copied for every call",
+		"strings.EqualFold":                   "",
+		"example.com/strings.Split":           "",
+		"path/filepath.WalkDir":               "",
+		"text/template.(*Template).Execute":   "template executed on a hot path",
+		"crypto/sha256.New":                   "hash made for every call",
+		"net.(*conn).Read":                    "",
+		"net.ParseIP":                         "IP address as a list of bytes",
+		"golang.org/x/text/unicode/norm.Form": "",
+	} {
+		got := ""
+		if k := knownCallee(fn); k != nil {
+			got = k.title
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", fn, got, want)
+		}
+	}
+	if talks("net.ParseIP") || !talks("net.(*conn).Read") || !talks("net/http.Get") {
+		t.Error("who talks is told apart wrongly")
+	}
+}

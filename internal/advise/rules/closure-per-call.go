@@ -1,0 +1,69 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
+)
+
+var closurePerCall = &advise.Rule{
+	Name: "closure-per-call", Rank: 6, PerCall: true,
+	Doc: "a function literal that captures variables is allocated for every call",
+
+	NoFix: "who is given the function literal may keep it",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(lit *ast.FuncLit) {
+			line := p.Lines[p.Line(lit.Pos())]
+			c := line.Sum(cost.Allocates("newobject"))
+			if p.Line(lit.Pos()) == p.Line(p.Decl.Pos()) || allocatesElse(p.Func, lit) || c == (cost.Cost{}) {
+				return
+			}
+			captured := flow.CapturedBy(p.Func, lit)
+			if len(captured) == 0 {
+				return
+			}
+			p.Report(lit, c, advise.Finding{
+				Title:  "function literal allocated for every call",
+				Claim:  fmt.Sprintf("it captures %s, and is kept by somebody for all that the compiler knows, so it and what it changes are on the heap", strings.Join(captured, ", ")),
+				Advice: "make it a method, or give it what it needs as arguments; or make it once, and use it again",
+				Risk:   "what is captured is seen as it is when the function is called, arguments as they were before",
+				NoFix:  fmt.Sprintf("who is given the function literal may keep it, and %s with it", strings.Join(captured, ", ")),
+			})
+		})
+	},
+}
+
+// allocatesElse reports whether something else on the first line of a literal may allocate.
+func allocatesElse(f *code.Func, lit *ast.FuncLit) bool {
+	found := false
+	at := f.Line(lit.Pos())
+	ast.Inspect(f.Decl, func(n ast.Node) bool {
+		if n == nil || n == ast.Node(lit) {
+			return false
+		}
+		if f.Line(n.Pos()) != at {
+			return true
+		}
+		switch n := n.(type) {
+		case *ast.CompositeLit:
+			found = true
+		case *ast.BinaryExpr:
+			found = found || n.Op == token.ADD && kind.IsString(f.TypeOf(n)) && !f.IsConst(n)
+		case *ast.CallExpr:
+			found = found || f.Builtin(n, "make") != nil || f.Builtin(n, "new") != nil || f.Builtin(n, "append") != nil || f.Info().Types[n.Fun].IsType()
+		case *ast.FuncLit:
+			found = true
+		case *ast.GoStmt:
+			found = true
+		}
+		return !found
+	})
+	return found
+}

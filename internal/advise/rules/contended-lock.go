@@ -1,0 +1,376 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/calls"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/report"
+	amount "github.com/hone-perf/hone/internal/unit"
+)
+
+var contendedLock = &advise.Rule{
+	Name: "contended-lock", Rank: 20,
+	Doc: "goroutines wait for a mutex that others hold",
+
+	NoFix: "what else the mutex guards is not known",
+	Find: func(p *advise.Pass) {
+		if p.Costs.Total[cost.Blocked]+p.Costs.Total[cost.Held] == 0 {
+			return
+		}
+		all := p.OfPackage()
+		if all[0] != p.Function {
+			return // once for a package
+		}
+		byMutex := map[types.Object][]*region{}
+		var order []types.Object
+		for _, f := range all {
+			q := p.On(f)
+			list := regions(q)
+			for _, r := range list {
+				r.waits = q.Cost(r.lock, cost.Below(calls.LockFuncs...))
+				same := 0
+				for _, o := range list {
+					if o.mutex == r.mutex {
+						same++
+					}
+				}
+				// A profile of mutexes names the line of the Unlock, which may be that of the end.
+				held := q.Total(cost.Below(calls.UnlockFuncs...))
+				for m := range held {
+					held[m] /= int64(same)
+				}
+				r.held = held
+				if byMutex[r.mutex] == nil {
+					order = append(order, r.mutex)
+				}
+				byMutex[r.mutex] = append(byMutex[r.mutex], r)
+			}
+		}
+		for _, m := range order {
+			contended(p.Func, m, byMutex[m])
+		}
+	},
+}
+
+// A region is what a function does while it holds a mutex.
+type region struct {
+	p     *advise.Pass
+	lock  *ast.CallExpr
+	name  string // of the function called: Lock, RLock
+	mutex types.Object
+	body  []ast.Stmt // between Lock and Unlock
+	waits cost.Cost
+	held  cost.Cost
+}
+
+// regions returns what the function locks itself.
+func regions(p *advise.Pass) (out []*region) {
+	advise.Each(p, func(call *ast.CallExpr) {
+		if p.Calls(call, "(*sync.Mutex).Lock", "(*sync.RWMutex).Lock", "(*sync.RWMutex).RLock") == nil {
+			return
+		}
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return
+		}
+		m := mutexOf(p.Func, sel)
+		st, isStmt := p.Parent(call).(*ast.ExprStmt)
+		if m == nil || !isStmt {
+			return
+		}
+		r := &region{p: p, lock: call, name: sel.Sel.Name, mutex: m}
+		if block, ok := p.Parent(st).(*ast.BlockStmt); ok {
+			rest := block.List[slices.Index(block.List, ast.Stmt(st))+1:]
+			for i, s := range rest {
+				if unlocks(p.Func, s, m) {
+					if _, deferred := s.(*ast.DeferStmt); deferred {
+						r.body = rest[i+1:]
+					}
+					break
+				}
+				r.body = append(r.body, s)
+			}
+		}
+		out = append(out, r)
+	})
+	return out
+}
+
+// mutexOf returns the field or variable that a method is called of. A mutex that is embedded is its struct.
+func mutexOf(f *code.Func, sel *ast.SelectorExpr) types.Object {
+	if s := f.Info().Selections[sel]; s != nil && len(s.Index()) > 1 {
+		t := s.Recv()
+		if ptr, ok := t.Underlying().(*types.Pointer); ok {
+			t = ptr.Elem()
+		}
+		if st, ok := t.Underlying().(*types.Struct); ok {
+			return st.Field(s.Index()[0])
+		}
+	}
+	return f.Object(sel.X)
+}
+
+func unlocks(f *code.Func, s ast.Stmt, m types.Object) bool {
+	var call ast.Expr
+	switch s := s.(type) {
+	case *ast.ExprStmt:
+		call = s.X
+	case *ast.DeferStmt:
+		call = s.Call
+	}
+	c, ok := call.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	sel, ok := c.Fun.(*ast.SelectorExpr)
+	return ok && strings.HasSuffix(sel.Sel.Name, "Unlock") && mutexOf(f, sel) == m
+}
+
+func contended(fn *code.Func, m types.Object, list []*region) {
+	slices.SortStableFunc(list, func(a, b *region) int {
+		return cmp.Compare(cost.Waited(&b.waits)+cost.Waited(&b.held), cost.Waited(&a.waits)+cost.Waited(&a.held))
+	})
+	var sum cost.Cost
+	for _, r := range list {
+		w, h := r.waits, r.held
+		sum[cost.Blocked] += w[cost.Blocked]
+		sum[cost.Held] += h[cost.Held]
+	}
+	worst := list[0]
+	var who []string
+	for _, r := range list {
+		if w := cost.Waited(&r.waits) + cost.Waited(&r.held); w > 0 && w*20 > cost.Waited(&sum) {
+			text := r.p.Decl.Name.Name
+			if r.waits[cost.Blocked] > 0 {
+				text += " waited " + amount.Format(r.waits[cost.Blocked], "nanoseconds", amount.Auto)
+			}
+			if r.held[cost.Held] > 0 {
+				if r.waits[cost.Blocked] > 0 {
+					text += ", and"
+				}
+				text += " let others wait " + amount.Format(r.held[cost.Held], "nanoseconds", amount.Auto)
+			}
+			who = append(who, text)
+		}
+	}
+	f := advise.Finding{
+		Title: "goroutines wait for " + mutexName(m),
+		Claim: strings.Join(who, "; "),
+		Risk:  "what was true while the mutex was held may not be so any more when it is let go in between",
+	}
+	q := worst.p
+	f.Callee = map[bool]string{true: "sync.(*RWMutex)." + worst.name, false: "sync.(*Mutex)." + worst.name}[isRW(m)]
+	readers := 0
+	for _, r := range list {
+		if r.name == "RLock" {
+			readers++
+		}
+	}
+	work := workIn(q.Func, worst.body)
+	switch {
+	case isRW(m) && readers > 0 && shortRegions(q.Func, list):
+		f.Title += ", an RWMutex around next to nothing"
+		f.Claim += "; RLock and RUnlock write to the mutex, too, so readers get in each other's way as much as with a Mutex, and each writer waits for all of them"
+		f.Advice = "for one word, a type of sync/atomic: readers then only read; for more, a pointer to a value that never changes, in an atomic.Pointer; else a Mutex, which is cheaper for so short a time"
+		f.Risk = "values that have to change together need one pointer, and writers that read first need CompareAndSwap, or a mutex among themselves"
+		f.NoFix = fmt.Sprintf("what %s guards may have to change together, which no single atomic operation does", m.Name())
+	case oneWord(q.Func, list):
+		f.Claim += "; all that is done with it is to read or write one word"
+		f.Advice = "a type of sync/atomic does that without a mutex"
+		f.Risk = "reading and then writing is two steps: Add and CompareAndSwap are one"
+		f.NoFix = "the word would get another type, and all that use it have to change with it"
+	case len(work) > 0:
+		f.Claim += fmt.Sprintf("; while it is held, %s %s", q.Decl.Name.Name, strings.Join(work, " and "))
+		f.Advice = "do before Lock what needs nothing that the mutex guards; then, if it is still not enough, several mutexes, each for a part of the data"
+		f.NoFix = fmt.Sprintf("what %s does while it holds the mutex needs more than its parameters, and may need what the mutex guards", q.Decl.Name.Name)
+		f.Fixes = narrowed(q, worst)
+	default:
+		f.Advice = "hold it for a shorter time, or have several, each for a part of the data, picked by a hash of the key"
+		f.NoFix = fmt.Sprintf("the code does not say which part of the data can do without %s", m.Name())
+	}
+	q.Report(worst.lock, sum, f)
+}
+
+func isRW(m types.Object) bool { return strings.HasSuffix(m.Type().String(), "sync.RWMutex") }
+
+func mutexName(m types.Object) string {
+	if v, ok := m.(*types.Var); ok && v.IsField() {
+		return "the mutex " + m.Name()
+	}
+	return m.Name()
+}
+
+// workIn says what of some weight statements do: formatting, adding up texts, allocating, input and output.
+func workIn(f *code.Func, body []ast.Stmt) (out []string) {
+	add := func(s string) {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	for _, s := range body {
+		ast.Inspect(s, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncLit:
+				return false
+			case *ast.BinaryExpr:
+				if n.Op == token.ADD && kind.IsString(f.TypeOf(n)) && !f.IsConst(n) {
+					add("puts texts together")
+				}
+			case *ast.CallExpr:
+				fn := f.Callee(n)
+				if fn == nil || fn.Pkg() == nil {
+					break
+				}
+				switch path := fn.Pkg().Path(); {
+				case path == "fmt" || path == "strconv" || strings.HasPrefix(path, "encoding/"):
+					add("calls " + path[strings.LastIndexByte(path, '/')+1:] + "." + fn.Name())
+				case path == "os" || path == "net" || path == "log" || path == "io":
+					add("calls " + fn.Name() + " of package " + path)
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// shortRegions reports whether nothing that is locked is more than a few reads and writes.
+func shortRegions(f *code.Func, list []*region) bool {
+	return !slices.ContainsFunc(list, func(r *region) bool { return len(r.body) > 2 || !plainStmts(f, r) })
+}
+
+func plainStmts(f *code.Func, r *region) bool {
+	plain := true
+	for _, s := range r.body {
+		ast.Inspect(s, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				plain = plain && r.p.Info().Types[n.Fun].IsType()
+			case *ast.ForStmt, *ast.RangeStmt, *ast.FuncLit, *ast.SelectStmt, *ast.SendStmt:
+				plain = false
+			}
+			return plain
+		})
+	}
+	return plain
+}
+
+// oneWord reports whether all that a mutex guards is one field or variable that fits into a word.
+func oneWord(f *code.Func, list []*region) bool {
+	var only types.Object
+	for _, r := range list {
+		if len(r.body) != 1 || !plainStmts(f, r) {
+			return false
+		}
+		var e ast.Expr
+		switch s := r.body[0].(type) {
+		case *ast.ReturnStmt:
+			if len(s.Results) != 1 {
+				return false
+			}
+			e = s.Results[0]
+		case *ast.IncDecStmt:
+			e = s.X
+		case *ast.AssignStmt:
+			if len(s.Lhs) != 1 {
+				return false
+			}
+			e = s.Lhs[0]
+			if o := r.p.Object(e); s.Tok == token.DEFINE || o == nil || !o.Pos().IsValid() {
+				e = s.Rhs[0]
+			}
+		default:
+			return false
+		}
+		o := r.p.Object(e)
+		if o == nil || only != nil && o != only || !kind.IsBasic(o.Type(), types.IsInteger|types.IsBoolean) {
+			return false
+		}
+		only = o
+	}
+	return only != nil
+}
+
+// narrowed is a fix that does before Lock what needs only parameters of the function.
+func narrowed(p *advise.Pass, r *region) []report.Fix {
+	st, ok := p.Parent(r.lock).(*ast.ExprStmt)
+	if !ok || p.Statement(st) != st || p.Literal(st) != nil {
+		return nil
+	}
+	for _, s := range r.body {
+		var found ast.Expr
+		ast.Inspect(s, func(n ast.Node) bool {
+			if _, isLit := n.(*ast.FuncLit); isLit || found != nil {
+				return false
+			}
+			switch s.(type) {
+			case *ast.ExprStmt, *ast.AssignStmt, *ast.IncDecStmt, *ast.ReturnStmt:
+			default:
+				return false // it may not come to it
+			}
+			if b, ok := n.(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) {
+				return false
+			}
+			if e, ok := n.(ast.Expr); ok && kind.IsString(p.TypeOf(e)) && !p.IsConst(e) && onlyParams(p.Func, e) {
+				if _, isID := ast.Unparen(e).(*ast.Ident); !isID {
+					found = e
+				}
+			}
+			return true
+		})
+		if found != nil {
+			name := p.LocalName("text")
+			if k, ok := p.Parent(found).(*ast.IndexExpr); ok && k.Index == found {
+				name = p.LocalName("key")
+			}
+			return p.Fix(report.Mechanical, "put the text together before Lock", edit.Before(st, name+" := "+p.Src(found)+"\n"), edit.Replace(found, name))
+		}
+	}
+	return nil
+}
+
+// pureFuncs make texts of values and do nothing else.
+var pureFuncs = []string{
+	"strconv.Itoa", "strconv.FormatInt", "strconv.FormatUint", "strconv.FormatBool", "strconv.Quote", "strings.ToLower", "strings.ToUpper",
+	"strings.TrimSpace", "strings.TrimPrefix", "strings.TrimSuffix", "strings.ReplaceAll",
+}
+
+// onlyParams reports whether an expression is made of constants, parameters that nobody changes, and functions that only make
+// texts of them.
+func onlyParams(f *code.Func, e ast.Expr) bool {
+	ok := true
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			fn := f.Callee(n)
+			if f.Info().Types[n.Fun].IsType() {
+				break
+			}
+			ok = ok && fn != nil && slices.Contains(pureFuncs, fn.FullName())
+			for _, a := range n.Args {
+				ok = ok && onlyParams(f, a)
+			}
+			return false
+		case *ast.Ident:
+			v := f.Local(n)
+			ok = ok && v != nil && f.IsParam(v) && !kind.IsPointer(v.Type()) && !flow.Assigns(f, f.Decl.Body, func(o types.Object) bool { return o == v })
+		case nil, *ast.BasicLit, *ast.BinaryExpr, *ast.ParenExpr:
+		default:
+			ok = false
+		}
+		return ok
+	})
+	return ok
+}

@@ -1,0 +1,234 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var conversionCopy = &advise.Rule{
+	Name: "conversion-copy", Rank: 9,
+	Doc: "a text is copied to bytes, or bytes to a text, for a function that has a twin for the other",
+
+	NoFix: "the function has no twin that takes what there is",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(call *ast.CallExpr) {
+			if s := p.BytesOf(call); s != nil && !p.IsConst(s) {
+				copiedText(p, call, s)
+			} else if b := p.StringOf(call); b != nil {
+				copiedBytes(p, call, b)
+			}
+		})
+	},
+}
+
+// shownInErrors returns the places where a function of the package gives bytes that it is given as parameter at to a function of fmt that shows
+// them as text; nil where it does anything else with them but to look at them and at parts of them.
+func shownInErrors(f *code.Func, fn *types.Func, at int) (out []ast.Expr) {
+	decl, _ := f.DeclOf(fn)
+	if decl == nil || decl.Body == nil || fn.Signature().Variadic() {
+		return nil
+	}
+	b := fn.Signature().Params().At(at)
+	above := f.Pkg.Above()
+	ok := types.Identical(b.Type(), types.NewSlice(types.Typ[types.Byte])) // others may have a method that says how they are shown
+	ast.Inspect(decl.Body, func(n ast.Node) bool {
+		id, isID := n.(*ast.Ident)
+		if !isID || f.Info().Uses[id] != types.Object(b) {
+			return ok
+		}
+		var part ast.Expr = id
+		if cut, isCut := above[id].(*ast.SliceExpr); isCut && cut.X == part {
+			part = cut
+		}
+		switch up := above[part].(type) {
+		case *ast.IndexExpr:
+			ok = ok && up.X == part && !isAddressed(above[up], up)
+		case *ast.RangeStmt:
+			ok = ok && up.X == part
+		case *ast.AssignStmt: // b = b[1:]
+			ok = ok && len(up.Lhs) == 1 && len(up.Rhs) == 1 && f.Info().Uses[code.AsIdent(up.Lhs[0])] == types.Object(b)
+		case *ast.CallExpr:
+			switch {
+			case f.Builtin(up, "len") != nil, f.Builtin(up, "cap") != nil, f.StringOf(up) != nil:
+			case showsText(f, up, part):
+				out = append(out, part)
+			default:
+				ok = false
+			}
+		default:
+			ok = false
+		}
+		return ok
+	})
+	if !ok {
+		return nil
+	}
+	return out
+}
+
+func isAddressed(above ast.Node, n ast.Expr) bool {
+	ref, ok := above.(*ast.UnaryExpr)
+	return ok && ref.Op == token.AND && ref.X == n
+}
+
+// showsText reports whether a call is one of fmt.Errorf or Sprintf that shows an argument in a way that is the same for bytes and for a text.
+func showsText(f *code.Func, call *ast.CallExpr, arg ast.Expr) bool {
+	if f.Calls(call, "fmt.Errorf", "fmt.Sprintf") == nil || call.Ellipsis.IsValid() {
+		return false
+	}
+	format, ok := f.Text(call.Args[0])
+	if !ok || strings.ContainsAny(format, "[*") {
+		return false
+	}
+	for _, a := range call.Args[1:] {
+		_, verb, found := strings.Cut(strings.ReplaceAll(format, "%%", ""), "%")
+		if !found || verb == "" {
+			return false
+		}
+		if format = verb[1:]; a == arg {
+			return strings.ContainsRune("sqxX", rune(verb[0]))
+		}
+	}
+	return false
+}
+
+// twins are functions of the packages bytes and strings that do the same, where the last argument of both is a text, or
+// bytes (true).
+var twins = map[string]bool{
+	"Contains": true, "HasPrefix": true, "HasSuffix": true, "Index": true, "LastIndex": true, "Count": true, "EqualFold": true,
+	"ContainsAny": false, "IndexAny": false, "ContainsRune": false, "IndexRune": false, "IndexByte": false, "LastIndexByte": false,
+}
+
+// copiedText is about []byte(s).
+func copiedText(p *advise.Pass, conv *ast.CallExpr, s ast.Expr) {
+	f := advise.Finding{
+		Title: "text copied to bytes without need",
+		Claim: "[]byte(…) allocates and copies the text", Risk: "none",
+	}
+	up, ok := p.Parent(conv).(*ast.CallExpr)
+	if !ok {
+		return
+	}
+	at := slices.Index(up.Args, ast.Expr(conv))
+	fn := p.Callee(up)
+	switch {
+	case p.Builtin(up, "append") != nil && up.Ellipsis.IsValid() && at == 1, p.Builtin(up, "copy") != nil && at == 1:
+		f.Advice = "append and copy take texts, too"
+		f.Fixes = p.Fix(report.Mechanical, "take the text as it is", edit.Replace(conv, p.Src(s)))
+	case fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "bytes" && at == 0 && len(up.Args) == 2 && hasTwin(fn):
+		f.Advice = "package strings has the same for texts"
+		second := up.Args[1]
+		text := p.Src(second)
+		if twins[fn.Name()] {
+			if inner := p.BytesOf(ast.Unparen(second)); inner != nil {
+				text = p.Src(inner)
+			} else {
+				text = "string(" + text + ")"
+			}
+		}
+		p.Need("strings")
+		f.Fixes = p.Fix(report.Mechanical, "take the function for texts", edit.Replace(up, fmt.Sprintf("strings.%s(%s, %s)", fn.Name(), p.Src(s), text)))
+	case p.Calls(up, "bytes.NewReader") != nil:
+		f.Advice = "strings.NewReader reads a text without a copy"
+		f.NoFix = "the reader is not given to an interface, and a *strings.Reader is of another type"
+		if outer, ok := p.Parent(up).(*ast.CallExpr); ok && interfaceParam(p.Func, outer, up) {
+			p.Need("strings")
+			f.Fixes = p.Fix(report.Mechanical, "read the text", edit.Replace(up, "strings.NewReader("+p.Src(s)+")"))
+		}
+	case fn != nil && at >= 0 && !up.Ellipsis.IsValid() && at < fn.Signature().Params().Len():
+		shown := shownInErrors(p.Func, fn, at)
+		if shown == nil {
+			return
+		}
+		f.Title = "text copied to the heap for errors that show it"
+		f.Claim = fmt.Sprintf("%s only looks at the bytes, which would need no copy, if package fmt were not given them for the text of an error", fn.Name())
+		f.Advice = "give fmt a copy, string(…), which is made only when there is an error"
+		var edits []edit.Edit
+		for _, e := range shown {
+			f.Also = append(f.Also, e)
+			edits = append(edits, edit.Before(e, "string("), edit.After(e, ")"))
+		}
+		f.NoFix = fn.Name() + " is in another file"
+		if _, file := p.DeclOf(fn); file == p.File {
+			f.Fixes = p.Fix(report.Mechanical, "give package fmt a copy", edits...)
+		}
+	default:
+		return
+	}
+	p.Report(conv, p.Cost(conv, cost.Allocates("stringtoslicebyte")), f)
+}
+
+func hasTwin(fn *types.Func) bool {
+	_, ok := twins[fn.Name()]
+	return ok && fn.Signature().Recv() == nil
+}
+
+// interfaceParam reports whether an argument is given to a function for an interface.
+func interfaceParam(f *code.Func, call *ast.CallExpr, arg ast.Expr) bool {
+	sig, ok := f.TypeOf(call.Fun).(*types.Signature)
+	i := slices.Index(call.Args, arg)
+	if !ok || i < 0 || sig.Params().Len() == 0 {
+		return false
+	}
+	if i >= sig.Params().Len() || sig.Variadic() && i == sig.Params().Len()-1 {
+		return false
+	}
+	return types.IsInterface(sig.Params().At(i).Type()) && !kind.IsTypeParam(sig.Params().At(i).Type())
+}
+
+// copiedBytes is about string(b).
+func copiedBytes(p *advise.Pass, conv *ast.CallExpr, b ast.Expr) {
+	f := advise.Finding{
+		Title: "bytes copied to a text without need",
+		Claim: "string(…) allocates and copies the bytes", Risk: "none",
+	}
+	up, ok := p.Parent(conv).(*ast.CallExpr)
+	if !ok {
+		return
+	}
+	at := slices.Index(up.Args, ast.Expr(conv))
+	fn := p.Callee(up)
+	switch {
+	case fn == nil:
+		return
+	case p.Calls(up, "(*strings.Builder).WriteString", "(*bytes.Buffer).WriteString", "(*bufio.Writer).WriteString") != nil:
+		f.Advice = "Write takes bytes"
+		f.Fixes = p.Fix(report.Mechanical, "write the bytes", edit.New(up.Fun.(*ast.SelectorExpr).Sel.Pos(), up.End(), "Write("+p.Src(b)+")"))
+	case p.Calls(up, "io.WriteString") != nil && at == 1:
+		f.Advice = "Write takes bytes"
+		f.NoFix = p.Src(up.Args[0]) + " is no variable, whose Write could be called"
+		if !addressed(p.Func, up.Args[0]) {
+			f.Fixes = p.Fix(report.Mechanical, "write the bytes", edit.Replace(up, fmt.Sprintf("%s.Write(%s)", p.Src(up.Args[0]), p.Src(b))))
+		}
+	case fn.Pkg() != nil && fn.Pkg().Path() == "strings" && at == 0 && len(up.Args) == 2 && hasTwin(fn):
+		f.Advice = "package bytes has the same for bytes"
+		second := p.Src(up.Args[1])
+		if twins[fn.Name()] {
+			second = "[]byte(" + second + ")"
+		}
+		p.Need("bytes")
+		f.Fixes = p.Fix(report.Mechanical, "take the function for bytes", edit.Replace(up, fmt.Sprintf("bytes.%s(%s, %s)", fn.Name(), p.Src(b), second)))
+	case p.Calls(up, "strings.NewReader") != nil:
+		f.Advice = "bytes.NewReader reads bytes without a copy, as long as nobody changes them"
+		f.NoFix = fmt.Sprintf("somebody may change %s before all of it is read", p.Src(b))
+	default:
+		return
+	}
+	p.Report(conv, p.Cost(conv, cost.Allocates("slicebytetostring")), f)
+}
+
+func addressed(f *code.Func, e ast.Expr) bool {
+	_, ok := ast.Unparen(e).(*ast.UnaryExpr)
+	return ok
+}

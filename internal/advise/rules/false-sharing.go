@@ -1,0 +1,54 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+)
+
+var falseSharing = &advise.Rule{
+	Name: "false-sharing", Rank: 47,
+	Doc: "goroutines count in words that share a cache line",
+
+	NoFix: "padding would change the type of the elements, and all that use them",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(call *ast.CallExpr) {
+			fn := p.Callee(call)
+			if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "sync/atomic" || !strings.HasPrefix(fn.Name(), "Add") && !strings.HasPrefix(fn.Name(), "Store") {
+				return
+			}
+			var index *ast.IndexExpr
+			ast.Inspect(call, func(n ast.Node) bool {
+				if i, ok := n.(*ast.IndexExpr); ok && p.TypeOf(i.X) != nil {
+					index = i
+				}
+				return index == nil
+			})
+			if index == nil {
+				return
+			}
+			s, ok := p.TypeOf(index.X).Underlying().(*types.Slice)
+			if !ok {
+				return
+			}
+			size, ok := p.SizeOf(s.Elem())
+			if !ok || size >= 64 {
+				return
+			}
+			c := p.Cost(call, func(c *cost.Chain) bool {
+				return len(c.Below) == 0 || strings.HasPrefix(c.First(), "sync/atomic.") || strings.HasPrefix(c.First(), "internal/runtime/atomic.")
+			})
+			p.Report(call, c, advise.Finding{
+				Title:  "counters of several goroutines in one cache line",
+				Claim:  fmt.Sprintf("%s are %d bytes each, so several of them share the 64 bytes that processors hand each other: who writes one takes the others away", p.Src(index.X), size),
+				Advice: "count in a variable of the goroutine, and add it up in the end; or pad each counter to 64 bytes, or 128 on some processors",
+				Risk:   "it shows with several processors only; padding takes memory",
+				NoFix:  fmt.Sprintf("the elements of %s would need another type, and all that use them have to change with it", p.Src(index.X)),
+			})
+		})
+	},
+}

@@ -1,0 +1,153 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/calls"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/symbol"
+	"github.com/hone-perf/hone/internal/advise/facts/text"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var fmtText = &advise.Rule{
+	Name: "fmt-text", Rank: 13, PerCall: true,
+	Doc: "fmt makes a text of strings and numbers, which + and strconv do without boxes",
+
+	NoFix: "only package fmt knows how some of the parts are printed",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(call *ast.CallExpr) {
+			if p.Calls(call, "fmt.Sprintf", "fmt.Sprint", "fmt.Sprintln") == nil || len(call.Args) == 0 || call.Ellipsis.IsValid() {
+				return // what there is to print is known to others
+			}
+			if up, ok := p.Parent(call).(*ast.CallExpr); ok && p.BytesOf(up) != nil {
+				if outer, ok := p.Parent(up).(*ast.CallExpr); ok {
+					if arg, _ := text.Written(p.Func, outer); arg != nil {
+						return // write-joined has the word
+					}
+				}
+			}
+			name := "fmt." + p.Callee(call).Name()
+			f := advise.Finding{
+				Title:  "text made by fmt",
+				Claim:  fmt.Sprintf("%s looks at its format and at the types of its arguments for every call, and its arguments are made interfaces, for which numbers and strings are put on the heap", name),
+				Advice: "add the parts up with +, and let strconv make texts of numbers; where there are many parts, append them to a buffer",
+				Callee: name, Risk: "none",
+			}
+			c := p.Cost(call, cost.Either(formatting(name), calls.Boxing(p.Func, call)))
+			if x := anything(p.Func, call); x != nil {
+				f.Claim = name + " finds out by itself that it is given a text or a number, and makes a copy on the heap also of what is a text already"
+				f.Advice = "look for the usual types first, and leave the others to package fmt"
+				f.Fixes = typesFirst(p, call, x)
+			} else if list, ok := texts(p).Formatted(call); ok && text.Dynamic(list) > 0 && p.Worth(c) {
+				f.Fixes = addedUp(p, call, list)
+			} else if ok && text.Dynamic(list) == 0 {
+				f.NoFix = "all of its parts are constants, and the text may be one as well"
+			} else if !ok && p.Calls(call, "fmt.Sprintf") == nil {
+				f.NoFix = name + " puts spaces between some of its arguments, and leaves them out between others"
+			}
+			p.Report(call, c, f)
+		})
+	},
+}
+
+// formatting is what a function of fmt does by itself: what it asks methods of its arguments for stays.
+func formatting(name string) func(*cost.Chain) bool {
+	return func(c *cost.Chain) bool {
+		if c.First() != name {
+			return false
+		}
+		return !slices.ContainsFunc(c.Below, func(b string) bool {
+			return !symbol.IsRuntime(b) && !strings.HasPrefix(b, "fmt.") && !strings.HasPrefix(b, "sync.") && !strings.HasPrefix(b, "internal/sync.") && !strings.HasPrefix(b, "strconv.") &&
+				!strings.HasPrefix(b, "unicode/utf8.") && !strings.HasPrefix(b, "reflect.") && !strings.HasPrefix(b, "slices.")
+		})
+	}
+}
+
+// addedUp is a fix that adds pieces up in place of a call of fmt: as a sum, or as what is written where that is all that is done
+// with it.
+func addedUp(p *advise.Pass, call *ast.CallExpr, list []text.Piece) []report.Fix {
+	list = text.Joined(list)
+	if len(list) > maxSummands {
+		p.Why = "it has more parts than + adds up at once"
+		return nil
+	}
+	var parts []string
+	for _, v := range list {
+		if v.Append == nil {
+			parts = append(parts, text.QuotedText(v.Text))
+			continue
+		}
+		if v.Expr == "" {
+			p.Why = "a part of it is no string or number"
+			return nil
+		}
+		p.Need(v.Needs...)
+		parts = append(parts, v.Expr)
+	}
+	text := strings.Join(parts, " + ")
+	if _, ok := p.Parent(call).(*ast.BinaryExpr); ok && len(parts) > 1 {
+		text = "(" + text + ")" // of which the order of the sum is the same anyhow
+	}
+	return p.Fix(report.Mechanical, "add the parts up", edit.Replace(call, text))
+}
+
+// anything returns the argument of a call that shows just one, of which only the program knows the type.
+func anything(f *code.Func, call *ast.CallExpr) ast.Expr {
+	x := call.Args[len(call.Args)-1]
+	switch f.Callee(call).Name() {
+	case "Sprint":
+		if len(call.Args) != 1 {
+			return nil
+		}
+	case "Sprintf":
+		if format, _ := f.Text(call.Args[0]); len(call.Args) != 2 || format != "%v" {
+			return nil
+		}
+	default:
+		return nil
+	}
+	if _, generic := types.Unalias(f.TypeOf(x)).(*types.TypeParam); generic {
+		return nil
+	}
+	if t, ok := f.TypeOf(x).Underlying().(*types.Interface); !ok || !t.Empty() {
+		return nil
+	}
+	return x
+}
+
+// typesFirst is a fix that has a function of its own for texts and the usual numbers. What has methods has another type than these.
+func typesFirst(p *advise.Pass, call *ast.CallExpr, x ast.Expr) []report.Fix {
+	name, anyType := p.NewName("textOf"), "any"
+	if !p.Pkg.AtLeast(18) {
+		anyType = "interface{}"
+	}
+	p.Need("strconv")
+	return p.Fix(report.Mechanical, "look for the usual types first", edit.Replace(call, name+"("+p.Src(x)+")"), edit.Declare(p.Func, fmt.Sprintf(`// %[1]s returns what fmt.Sprint does.
+func %[1]s(v %[2]s) string {
+	switch x := v.(type) {
+	case string:
+		return x
+	case bool:
+		return strconv.FormatBool(x)
+	case int:
+		return strconv.Itoa(x)
+	case int64:
+		return strconv.FormatInt(x, 10)
+	case uint64:
+		return strconv.FormatUint(x, 10)
+	}
+	return fmt.Sprint(v)
+}`, name, anyType)))
+}
+
+// maxSummands bounds the parts of a sum: the compiler adds up to five at once without a list of them, and what is longer reads worse
+// than a format.
+const maxSummands = 7

@@ -1,0 +1,204 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/advise/facts/lists"
+	"github.com/hone-perf/hone/internal/advise/facts/once"
+	"github.com/hone-perf/hone/internal/advise/facts/pool"
+)
+
+var hotAllocation = &advise.Rule{
+	Name: "hot-allocation", Rank: 0, Vague: true,
+	Doc: "a line allocates much of what the program does",
+
+	NoFix: "the code does not say whether others still use what the line allocates when it runs again",
+	Find: func(p *advise.Pass) {
+		hotLines(p, func(n ast.Node, l *cost.Line) {
+			if p.Helper(p.Name) && calledHere(p) {
+				return // who calls it is told
+			}
+			l = withHelpers(p.Func, l)
+			c := l.Sum(allocating)
+			if !shows(p, &c, hotCPU) {
+				return
+			}
+			f := leafOf(p.Func, l, n)
+			if pool.InNew(p.Func, n) != nil && getters(p, l) != nil {
+				return // who calls Get is told
+			}
+			what := leaf{title: "memory allocated for every call", claim: "the line allocates each time it runs", advice: "find out what leaves the function, and whether it has to"}
+			if f != nil {
+				what = *f
+			}
+			if f == &leaves[0] && beginsWithRoom(p.Func, n) {
+				what.claim = "the room that the slice begins with is too small: " + what.claim
+				what.advice = "make more room, where it is known how much there will be at most or mostly; or begin with an array that was used before"
+			}
+			risk := "who keeps a slice, map or object may be given one that somebody else uses"
+			if pool.InNew(p.Func, n) != nil {
+				what = emptyPool
+			}
+			switch {
+			case p.Startup(n):
+				what.title, what.claim, what.advice = "memory allocated when the program starts", "the line runs before main", laterAdvice
+				risk = "who asks first has to wait for it"
+			case p.Once(n) != once.Often:
+				what.title, what.claim = "memory allocated once", "the line runs once"
+			}
+			claim := what.claim
+			if c[cost.ObjectsMade] > 0 {
+				claim = fmt.Sprintf("%s: %.0f%% of all objects come from here, of %d bytes each", claim, 100*p.Costs.Part(&c, cost.ObjectsMade), c[cost.BytesMade]/c[cost.ObjectsMade])
+			}
+			p.Report(n, c, advise.Finding{Title: what.title, Claim: claim, Advice: what.advice, Risk: risk, OnHeap: what.prefix == "" || what.prefix == "newobject"})
+		})
+	},
+}
+
+var leaves = []leaf{
+	{"growslice", "slice grown by append", "append makes a larger array again and again, and copies what is in the old one",
+		"make room before, where it is known how much there will be at most or mostly; or begin with an array that was used before"},
+	{"makeslice", "slice made for every call", "a new array is made each time, and garbage when nobody has the slice any more",
+		"append to a slice that the caller has, or keep one and use it again; where it stays in the function, one of constant size is on the stack"},
+	{"slicebytetostring", "bytes copied to be a text", "each text is a copy of the bytes, since these might change",
+		"work on the bytes as far as possible, take parts of a text that is there already, or keep texts that come again"},
+	{"stringtoslicebyte", "text copied to be bytes", "each time, the text is copied to an array that may be written to",
+		"work on the text, or append it to a buffer that is used again"},
+	{"intstring", "text made of a rune", "each text is a new one, of one letter",
+		"write the rune to a strings.Builder, or append it to bytes with utf8.AppendRune"},
+	{"stringtoslicerune", "text taken apart into runes", "the runes of the text are written to an array of four bytes for each, before any of them is looked at",
+		"range over the text, which finds each rune when it is its turn; texts of ASCII alone can be indexed as they are"},
+	{"slicerunetostring", "text made of runes", "a text is made of an array of four bytes for each rune",
+		"write runes to a strings.Builder, or append them to bytes with utf8.AppendRune"},
+	{"concatstring", "text put together for every call", "each sum of texts is a new one, and copies all its parts",
+		"append the parts to where they belong in the end, or leave the sum out where it is only compared or looked up"},
+	{"makemap", "map made for every call", "a new map is made each time, with tables that grow as it is filled",
+		"for a few keys, search a slice; or keep the map, and clear it before it is used again"},
+	{"mapassign", "map that grows", "a map that is filled makes larger tables, and places all of its entries anew",
+		"make it with room for what comes, or keep it and clear it"},
+	{"convT", "value put on the heap for an interface", "what an interface holds is on the heap, unless it is a pointer or a small number",
+		"give it a pointer to something that is there anyhow, or take the type itself"},
+	{"newobject", "object on the heap for every call", "each time, a new object is allocated, which is garbage soon after",
+		"return a value or let the caller say where it is to be; keep one and use it again; or find out why it leaves the function"},
+}
+
+// withHelpers returns what is below a line as if helpers that it calls were written out there.
+func withHelpers(f *code.Func, l *cost.Line) *cost.Line {
+	out := *l
+	out.Chains = nil
+	for _, c := range l.Chains {
+		if c.First() != "" && f.Helper(c.First()) {
+			called := *c
+			called.Below = c.Below[1:]
+			c = &called
+		}
+		out.Chains = append(out.Chains, c)
+	}
+	return &out
+}
+
+// leafOf returns the leaf that takes most CPU below a line, or the one that the code on it shows, where only memory was profiled.
+func leafOf(f *code.Func, l *cost.Line, n ast.Node) *leaf {
+	var most *leaf
+	best := int64(0)
+	for i := range leaves {
+		c := l.Sum(cost.Allocates(leaves[i].prefix))
+		if leaves[i].prefix == "mapassign" && mapWithRoom(f, n) {
+			continue // the room is not what is missing
+		}
+		if c[cost.CPU] > best {
+			most, best = &leaves[i], c[cost.CPU]
+		}
+	}
+	if most != nil {
+		return most
+	}
+	ast.Inspect(n, func(n ast.Node) bool {
+		if most == nil && n != nil {
+			if prefix := leafFor(f, n); prefix != "" {
+				i := slices.IndexFunc(leaves, func(l leaf) bool { return l.prefix == prefix })
+				most = &leaves[i]
+			}
+		}
+		return most == nil
+	})
+	return most
+}
+
+// leafFor returns the leaf that a node calls, as far as it shows in the code.
+func leafFor(f *code.Func, n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		switch {
+		case f.Builtin(n, "append") != nil:
+			return "growslice"
+		case f.Builtin(n, "make") != nil && kind.IsMap(f.TypeOf(n)):
+			return "makemap"
+		case f.Builtin(n, "make") != nil:
+			return "makeslice"
+		case f.Builtin(n, "new") != nil:
+			return "newobject"
+		case f.BytesOf(n) != nil:
+			return "stringtoslicebyte"
+		case f.StringOf(n) != nil:
+			return "slicebytetostring"
+		}
+		arg, to := f.Conversion(n)
+		switch {
+		case arg == nil || f.IsConst(n):
+		case kind.IsString(f.TypeOf(arg)) && kind.IsRunes(to):
+			return "stringtoslicerune"
+		case kind.IsString(to) && kind.IsRunes(f.TypeOf(arg)):
+			return "slicerunetostring"
+		case kind.IsString(to) && kind.IsBasic(f.TypeOf(arg), types.IsInteger):
+			return "intstring"
+		}
+	case *ast.BinaryExpr:
+		if kind.IsString(f.TypeOf(n)) && !f.IsConst(n) {
+			return "concatstring"
+		}
+	case *ast.UnaryExpr:
+		if _, ok := n.X.(*ast.CompositeLit); ok {
+			return "newobject"
+		}
+	}
+	return ""
+}
+
+// mapWithRoom reports whether a statement fills a map of the function that was made with room.
+func mapWithRoom(f *code.Func, n ast.Node) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		if index, ok := n.(*ast.IndexExpr); ok {
+			if m := f.Local(index.X); m != nil && kind.IsMap(m.Type()) {
+				_, value := f.Declared(m)
+				made := f.Builtin(value, "make")
+				found = found || made != nil && len(made.Args) > 1
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// beginsWithRoom reports whether a statement appends to a slice of the function that was made with room.
+func beginsWithRoom(f *code.Func, n ast.Node) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		if call := f.Builtin(n, "append"); call != nil && len(call.Args) > 0 {
+			if s := f.Local(call.Args[0]); s != nil {
+				_, value := f.Declared(s)
+				found = found || lists.HasRoom(f, value)
+			}
+		}
+		return !found
+	})
+	return found
+}

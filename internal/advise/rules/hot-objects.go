@@ -1,0 +1,177 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/calls"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/advise/facts/once"
+	"github.com/hone-perf/hone/internal/advise/facts/pool"
+	"github.com/hone-perf/hone/internal/advise/facts/symbol"
+)
+
+// hotObjects speaks where all other rules are silent: whoever looks for what allocates must not be told that there is nothing, when one
+// line makes more objects than all others together.
+var hotObjects = &advise.Rule{
+	Name: "hot-objects", Rank: 0, Last: true, Story: true,
+	Doc: "one line makes more objects than all others together",
+
+	NoFix: "why the values are on the heap decides what to change, and that may be in another function",
+	Find: func(p *advise.Pass) {
+		if !p.Costs.Telling() {
+			return
+		}
+		for at, l := range p.Lines {
+			if 2*l.Made[0] <= p.Costs.Total[cost.ObjectsMade] {
+				continue
+			}
+			n := nodeOn(p.Func, at, l)
+			from, to := at, at
+			if n == nil {
+				n = &ast.BadStmt{From: p.File.Tok.LineStart(at), To: p.File.Tok.LineStart(at)} // in the middle of something
+			} else if st := simpleStatement(p.Func, n); st != nil && !code.IsInitializer(p.Decl) {
+				from, to = p.Line(st.Pos()), p.Line(st.End())
+			}
+			if p.ToldObjects(from, to) || pool.InNew(p.Func, n) != nil && slices.ContainsFunc(getters(p, l), func(fn string) bool { return p.Knows(fn, "sync.(*Pool).Get") }) {
+				return
+			}
+			makesMost(p, n, at, l)
+			return
+		}
+	},
+}
+
+func makesMost(p *advise.Pass, n ast.Node, at int, l *cost.Line) {
+	c := l.Sum(func(c *cost.Chain) bool {
+		return !slices.ContainsFunc(c.Below, func(fn string) bool { return p.Mine(fn) }) && (!c.OnCPU || allocating(c))
+	})
+	c = cost.Cost{cost.CPU: c[cost.CPU], cost.ObjectsMade: l.Made[0], cost.BytesMade: l.Made[1]}
+	f := advise.Finding{
+		Title:  "most objects are made on one line",
+		Claim:  fmt.Sprintf("%.0f%% of all objects come from here", 100*p.Costs.Part(&c, cost.ObjectsMade)),
+		Advice: "a value that stays in the function, is used again, or is part of a larger one needs no object of its own",
+		OnHeap: true,
+		Risk:   "what is used again is seen by all who have it",
+	}
+	if c[cost.BytesMade] > 0 {
+		f.Claim += fmt.Sprintf(", of %d bytes each on average", c[cost.BytesMade]/c[cost.ObjectsMade])
+	}
+	made, callee := madeOn(p.Func, at, l)
+	if made != "" {
+		f.Claim += ": " + made
+	}
+	f.Callee = callee
+	when := p.Once(n)
+	if p.Startup(n) {
+		f.Claim += "; the line runs " + map[bool]string{true: "once, "}[when != once.Often] + "when the program starts"
+		f.Advice += "; what is not always needed can be made when it is first asked for, with sync.OnceValue"
+	} else if when != once.Often {
+		f.Claim += "; the line runs once"
+	}
+	if pool := pool.InNew(p.Func, n); pool != nil {
+		f.Claim += "; it is in the New of a sync.Pool, which Get calls when the pool is empty"
+		if list := getters(p, l); list != nil {
+			f.Claim += ", here in " + symbol.ShortNames(list)
+		}
+		f.Advice = "see that all that Get hands out comes back through Put, on every way out of the function"
+	}
+	p.Why = "what to change depends on who needs the objects, and for how long"
+	p.Report(n, c, f)
+}
+
+// madeOn says in a few words what a line makes, and what it calls that makes most of it, or "" when that is the line itself.
+func madeOn(f *code.Func, at int, l *cost.Line) (what, callee string) {
+	by := map[string]int64{}
+	for _, c := range l.Chains {
+		if c.Cost[cost.ObjectsMade] > 0 && !slices.ContainsFunc(c.Below, func(fn string) bool { return f.Mine(fn) }) {
+			by[c.First()] += c.Cost[cost.ObjectsMade]
+		}
+	}
+	most := ""
+	for fn, v := range by {
+		if v > by[most] || v == by[most] && fn < most {
+			most = fn
+		}
+	}
+	if most != "" && !symbol.IsRuntime(most) {
+		return symbol.Short(most) + " makes them", most
+	}
+	var list []string
+	ast.Inspect(f.Decl.Body, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		if !ok {
+			return true
+		}
+		if text := allocation(f, e); text != "" && f.Line(e.Pos()) <= at && at <= f.Line(e.End()) && f.Line(allocatesAt(e)) == at && !slices.Contains(list, text) {
+			list = append(list, text)
+			if u, isRef := e.(*ast.UnaryExpr); isRef {
+				return u.Op != token.AND
+			}
+		}
+		return true
+	})
+	const most2 = 3
+	if len(list) > most2 {
+		list = append(list[:most2], "…")
+	}
+	return strings.Join(list, ", "), ""
+}
+
+// allocatesAt returns where profiles say that an expression allocates.
+func allocatesAt(e ast.Expr) token.Pos {
+	switch e := e.(type) {
+	case *ast.CallExpr:
+		return e.Lparen
+	case *ast.BinaryExpr:
+		return e.OpPos
+	}
+	return e.Pos()
+}
+
+// allocation returns the text of an expression that may allocate, shortened, or "".
+func allocation(f *code.Func, e ast.Expr) string {
+	may := false
+	switch e := e.(type) {
+	case *ast.CallExpr:
+		arg, to := f.Conversion(e)
+		switch {
+		case arg != nil:
+			from := f.TypeOf(arg)
+			may = kind.IsString(to) != kind.IsString(from) && from != nil && !f.IsConst(e) || types.IsInterface(to) && calls.Boxes(f, arg)
+		default:
+			may = f.Builtin(e, "make") != nil || f.Builtin(e, "new") != nil || f.Builtin(e, "append") != nil
+		}
+	case *ast.BinaryExpr:
+		may = e.Op == token.ADD && kind.IsString(f.TypeOf(e)) && !f.IsConst(e) && flow.OutermostSum(f, e)
+	case *ast.UnaryExpr:
+		_, isLit := ast.Unparen(e.X).(*ast.CompositeLit)
+		may = e.Op == token.AND && isLit
+	case *ast.CompositeLit:
+		switch f.TypeOf(e).Underlying().(type) {
+		case *types.Slice, *types.Map:
+			may = true
+		}
+	case *ast.FuncLit:
+		if may = len(flow.CapturedBy(f, e)) > 0; may {
+			return "a function literal"
+		}
+	}
+	if !may {
+		return ""
+	}
+	const long = 50
+	text := strings.Join(strings.Fields(types.ExprString(e)), " ")
+	if len(text) > long {
+		text = strings.ToValidUTF8(text[:long], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,140 @@
+package rules
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+)
+
+// The rules of this file come last. They speak of lines of which no other rule does, and only where what is allocated there
+// shows: as a tenth of all that is, and in the CPU that it takes. There is no patch for what is only known to cost.
+// Shares are multiples of what is worth a word, which is a hundredth when nobody asks for another.
+const (
+	hotShare = 15 // of all objects, or of all bytes
+	hotCPU   = 5  // of all CPU, spent on allocating them
+)
+
+// A leaf is a function of the runtime that allocates, and what it says about the code above it.
+type leaf struct {
+	prefix               string // after runtime.
+	title, claim, advice string
+}
+
+// hotLines shows lines that cost something, and of which no other rule has spoken.
+func hotLines(p *advise.Pass, look func(n ast.Node, l *cost.Line)) {
+	if p.Pkg.Module != nil && !p.Pkg.Module.Main {
+		return // nothing can be done there
+	}
+	at := make([]int, 0, len(p.Lines))
+	for n := range p.Lines {
+		at = append(at, n)
+	}
+	slices.Sort(at)
+	for _, number := range at {
+		n := nodeOn(p.Func, number, p.Lines[number])
+		if n == nil {
+			continue
+		}
+		from, to := number, number
+		if st := simpleStatement(p.Func, n); st != nil {
+			from, to = p.Line(st.Pos()), p.Line(st.End())
+		}
+		if !p.Told(from, to) {
+			look(n, p.Lines[number])
+		}
+	}
+}
+
+// nodeOn returns the first node on a line, in the function literal that it begins where the samples are of that.
+func nodeOn(f *code.Func, number int, l *cost.Line) ast.Node {
+	first := firstOn(f, number)
+	if first == nil || !strings.Contains(l.Func, ".func") || f.Literal(first) != nil {
+		return first
+	}
+	var inside ast.Node
+	ast.Inspect(first, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.FuncLit); ok && inside == nil {
+			for _, st := range lit.Body.List {
+				if inside == nil && f.Line(st.Pos()) == number {
+					inside = st
+				}
+			}
+		}
+		return inside == nil
+	})
+	if inside == nil {
+		return first
+	}
+	return inside
+}
+
+// firstOn returns the first node that begins on a line.
+func firstOn(f *code.Func, line int) (first ast.Node) {
+	ast.Inspect(f.Decl.Body, func(n ast.Node) bool {
+		if n == nil || first != nil {
+			return false
+		}
+		if _, isBlock := n.(*ast.BlockStmt); !isBlock && f.Line(n.Pos()) == line {
+			first = n
+		}
+		return first == nil
+	})
+	return first
+}
+
+// simpleStatement returns the statement that a node is in, when that has no others in it.
+func simpleStatement(f *code.Func, n ast.Node) ast.Stmt {
+	st := f.Statement(n)
+	switch st.(type) {
+	case *ast.IfStmt, *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt, *ast.BlockStmt, *ast.LabeledStmt:
+		return nil
+	}
+	return st
+}
+
+// shows reports whether allocating is worth a word.
+func shows(p *advise.Pass, c *cost.Cost, least float64) bool {
+	return max(p.Costs.Surely(c, cost.ObjectsMade), p.Costs.Surely(c, cost.BytesMade)) >= hotShare*p.Least && (p.Costs.Total[cost.CPU] == 0 || p.Costs.Part(c, cost.CPU) >= least*p.Least)
+}
+
+// allocating is what a line allocates, with what growing and copying takes.
+var allocating = cost.Either(cost.Allocates(), cost.Allocates("growslice", "mapassign", "concatstring", "slicebytetostring", "rawstring"))
+
+// calledHere reports whether a line of another function that is looked at calls this one.
+func calledHere(p *advise.Pass) bool {
+	return slices.ContainsFunc(p.All, func(f *advise.Function) bool {
+		for _, l := range f.Lines {
+			if f.Decl != p.Decl && slices.ContainsFunc(l.Chains, func(c *cost.Chain) bool { return c.First() == p.Name }) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// laterAdvice is for what runs before main.
+const laterAdvice = "make it when it is first asked for, with sync.OnceValue, or keep it in a form that needs no such work"
+
+// emptyPool is about what the New of a pool makes.
+var emptyPool = leaf{title: "pool that is often empty", claim: "Get calls the New of the pool when there is nothing in it",
+	advice: "see that all that Get hands out comes back through Put, on every way out of the function"}
+
+// getters returns the functions whose calls of Get have a line called that is in the New of a pool.
+func getters(p *advise.Pass, l *cost.Line) []string {
+	var list []string
+	for _, f := range p.All {
+		for _, line := range f.Lines {
+			if slices.ContainsFunc(line.Chains, func(c *cost.Chain) bool {
+				return c.First() == "sync.(*Pool).Get" && c.Has(l.Func)
+			}) && !slices.Contains(list, f.Name) {
+				list = append(list, f.Name)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,71 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/calls"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
+)
+
+var interfaceBoxing = &advise.Rule{
+	Name: "interface-boxing", Rank: 11, PerCall: true,
+	Doc: "values are put on the heap to be given to an interface",
+
+	NoFix: "the function takes an interface, and would need another signature",
+	Find: func(p *advise.Pass) {
+		lines := map[int]bool{}
+		advise.Each(p, func(call *ast.CallExpr) {
+			fn := p.Callee(call)
+			if p.Info().Types[call.Fun].IsType() || fn != nil && fn.Pkg() != nil && slices.Contains([]string{"fmt", "log", "log/slog", "errors", "reflect", "sort"}, fn.Pkg().Path()) {
+				return // of which other rules speak
+			}
+			sig, ok := p.TypeOf(call.Fun).(*types.Signature)
+			if !ok || lines[p.Line(call.Lparen)] {
+				return
+			}
+			var what []string
+			for i, a := range call.Args {
+				if t := paramType(sig, i, call.Ellipsis.IsValid()); t != nil && types.IsInterface(t) && !kind.IsTypeParam(t) && calls.Boxes(p.Func, a) {
+					what = append(what, p.Src(a))
+				}
+			}
+			if what == nil {
+				return
+			}
+			c := p.Cost(call, calls.Boxing(p.Func, call))
+			if c[cost.CPU] == 0 {
+				return // only a CPU profile says that it is this which allocates
+			}
+			lines[p.Line(call.Lparen)] = true
+			name := p.Src(call.Fun)
+			p.Report(call, c, advise.Finding{
+				Title:  "values put on the heap for an interface",
+				Claim:  fmt.Sprintf("%s takes an interface, so %s is copied to the heap for each call", name, strings.Join(what, ", ")),
+				Advice: "give it a pointer to something that is there anyhow, or make the function generic, or one for each type",
+				Risk:   "who is given a pointer sees what becomes of the value later",
+				NoFix:  fmt.Sprintf("%s takes an interface, and would need another signature, or %s another type", name, strings.Join(what, ", ")),
+			})
+		})
+	},
+}
+
+// paramType returns the type of the parameter that argument i is for.
+func paramType(sig *types.Signature, i int, spread bool) types.Type {
+	n := sig.Params().Len()
+	switch {
+	case sig.Variadic() && i >= n-1:
+		if spread {
+			return nil
+		}
+		return sig.Params().At(n - 1).Type().(*types.Slice).Elem()
+	case i < n:
+		return sig.Params().At(i).Type()
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var largeRangeCopy = &advise.Rule{
+	Name: "large-range-copy", Rank: 23,
+	Doc: "a loop copies large elements to look at them",
+
+	NoFix: "the element may change while the loop looks at its copy",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(loop *ast.RangeStmt) {
+			v, ok := loop.Value.(*ast.Ident)
+			if !ok || v.Name == "_" || loop.Tok != token.DEFINE || kind.IsMap(p.TypeOf(loop.X)) {
+				return
+			}
+			t := p.TypeOf(v)
+			if t == nil {
+				return
+			}
+			size, _ := p.SizeOf(t)
+			if size < 128 {
+				return
+			}
+			obj := p.Info().Defs[v]
+			// The copy is on the line of the range, by itself or by the runtime.
+			head := p.Lines[p.Line(loop.For)]
+			c := head.Sum(func(c *cost.Chain) bool {
+				return c.OnCPU && (len(c.Below) == 0 || c.Has("runtime.duffcopy", "runtime.memmove", "runtime.typedmemmove", "runtime.wbMove"))
+			})
+			f := advise.Finding{
+				Title:  "large elements copied to look at them",
+				Claim:  fmt.Sprintf("each round copies an element of %d bytes to %s", size, v.Name),
+				Advice: "range over the index, and take the address of the element",
+				Risk:   "what the loop does to the elements is then seen in the variable, too, and the other way round",
+			}
+			_, isSlice := p.TypeOf(loop.X).Underlying().(*types.Slice)
+			switch {
+			case !isSlice || obj == nil || !flow.Simple(p.Func, loop.X):
+				f.NoFix = fmt.Sprintf("%s is not a slice in a variable", p.Src(loop.X))
+			case !onlyReadIn(p.Func, loop.Body, obj):
+				f.NoFix = fmt.Sprintf("the loop does more with %s than to read its fields, or does something that may change the element", v.Name)
+			case !staysSlice(p.Func, loop):
+				f.NoFix = fmt.Sprintf("%s may be another slice before the loop is over", p.Src(loop.X))
+			default:
+				key := p.LocalName("i")
+				begin := key
+				if id, ok := loop.Key.(*ast.Ident); ok && id.Name != "_" {
+					begin, key = id.Name, id.Name
+				}
+				f.Risk = "none: the loop calls nothing, and writes to no element"
+				f.Fixes = p.Fix(report.Mechanical, "take the address of the element",
+					edit.New(loop.Key.Pos(), loop.Value.End(), begin), edit.New(loop.Body.Lbrace+1, loop.Body.Lbrace+1, fmt.Sprintf("\n%s := &%s[%s]", v.Name, p.Src(loop.X), key)))
+			}
+			p.Report(loop, c, f)
+		})
+	},
+}
+
+// staysSlice reports whether a loop ranges over a variable of the function, which it gives no other value.
+func staysSlice(f *code.Func, loop *ast.RangeStmt) bool {
+	v := f.Local(loop.X)
+	return v != nil && !flow.Captured(f, v, f.Decl.Body) && !flow.Assigns(f, loop.Body, func(o types.Object) bool { return o == v })
+}
+
+// onlyReadIn reports whether a node only reads fields of a variable, calls nothing, and assigns to nothing but plain variables.
+func onlyReadIn(f *code.Func, n ast.Node, v types.Object) bool {
+	ok := true
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if f.Builtin(n, "len") == nil && f.Builtin(n, "min") == nil && f.Builtin(n, "max") == nil && !f.Info().Types[n.Fun].IsType() {
+				ok = false
+			}
+		case *ast.AssignStmt:
+			for _, l := range n.Lhs {
+				id, isID := l.(*ast.Ident)
+				ok = ok && isID && f.Info().ObjectOf(id) != v
+			}
+		case *ast.IncDecStmt:
+			_, isID := n.X.(*ast.Ident)
+			ok = ok && isID
+		case *ast.UnaryExpr:
+			ok = ok && n.Op != token.AND && n.Op != token.ARROW
+		case *ast.FuncLit, *ast.SendStmt, *ast.GoStmt, *ast.DeferStmt:
+			ok = false
+		case *ast.Ident:
+			if f.Info().Uses[n] == v {
+				sel, isSel := f.Parent(n).(*ast.SelectorExpr)
+				ok = ok && isSel && sel.X == n
+			}
+		}
+		return ok
+	})
+	return ok
+}

@@ -1,0 +1,164 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var numberText = &advise.Rule{
+	Name: "number-text", Rank: 16,
+	Doc: "a number is made a text of its own on its way into a larger one",
+
+	NoFix: "the text is used for more than to be appended",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(call *ast.CallExpr) {
+			fn := p.Callee(call)
+			if fn == nil {
+				return
+			}
+			with, ok := formatters[fn.FullName()]
+			if !ok {
+				return
+			}
+			f := advise.Finding{
+				Title:  "number made a text on its way into another",
+				Claim:  fmt.Sprintf("%s.%s allocates a string that is copied at once", fn.Pkg().Name(), fn.Name()),
+				Advice: fmt.Sprintf("%s writes it where it belongs", with.name),
+				Callee: fn.FullName(), Risk: "none",
+			}
+			up, isCall := p.Parent(call).(*ast.CallExpr)
+			switch {
+			case isCall && p.Builtin(up, "append") != nil && up.Ellipsis.IsValid() && len(up.Args) == 2 && up.Args[1] == call:
+				f.Fixes = p.Fix(report.Mechanical, "append it", edit.Replace(up, appendsNumber(p.Func, call, with, p.Src(up.Args[0]))))
+			case isCall && len(up.Args) == 1 && p.Calls(up, "(*bytes.Buffer).WriteString", "(*bufio.Writer).WriteString") != nil:
+				w := up.Fun.(*ast.SelectorExpr).X
+				f.NoFix = fmt.Sprintf("what makes the number may write to %s as well", p.Src(w))
+				if flow.Simple(p.Func, w) && flow.Quiet(p.Func, call) {
+					f.Fixes = p.Fix(report.Mechanical, "append it to the free part of the buffer", edit.Replace(up, fmt.Sprintf("%s.Write(%s)", p.Src(w), appendsNumber(p.Func, call, with, p.Src(w)+".AvailableBuffer()"))))
+				}
+			case isCall && p.Callee(up) != nil && p.Callee(up).Pkg() == p.Pkg.Types:
+				f.Claim = fmt.Sprintf("%s.%s allocates a string for %s", fn.Pkg().Name(), fn.Name(), p.Callee(up).Name())
+				f.Advice = fmt.Sprintf("where %s only appends or writes it, give it the number, or a buffer that %s was called with", p.Callee(up).Name(), with.name)
+				f.Risk = "the function changes, and all that call it"
+				if f.Fixes = asNumber(p, call, up, with); len(f.Fixes) > 0 {
+					f.Risk = "there are two functions then that have to be kept alike"
+				}
+			default:
+				return // of a sum, which write-joined looks at, or kept
+			}
+			p.Report(call, p.Cost(call, cost.Below(p.ProfileName(fn))), f)
+		})
+	},
+}
+
+// formatters are functions that make texts of numbers and bytes, and what appends the same.
+var formatters = map[string]struct{ name, after string }{
+	"strconv.Itoa":                {"strconv.AppendInt", ", 10"},
+	"strconv.FormatInt":           {"strconv.AppendInt", ""},
+	"strconv.FormatUint":          {"strconv.AppendUint", ""},
+	"strconv.FormatFloat":         {"strconv.AppendFloat", ""},
+	"strconv.FormatBool":          {"strconv.AppendBool", ""},
+	"strconv.Quote":               {"strconv.AppendQuote", ""},
+	"strconv.QuoteToASCII":        {"strconv.AppendQuoteToASCII", ""},
+	"strconv.QuoteRune":           {"strconv.AppendQuoteRune", ""},
+	"encoding/hex.EncodeToString": {"hex.AppendEncode", ""},
+}
+
+func appendsNumber(f *code.Func, call *ast.CallExpr, with struct{ name, after string }, buf string) string {
+	first := f.Src(call.Args[0])
+	if with.after != "" {
+		first = "int64(" + first + ")"
+	}
+	rest := ""
+	for _, a := range call.Args[1:] {
+		rest += ", " + f.Src(a)
+	}
+	return fmt.Sprintf("%s(%s, %s%s%s)", with.name, buf, first, rest, with.after)
+}
+
+// asNumber is a fix that gives a number to a copy of a function which appends it, where the function is given a text and only appends
+// that. Whoever else calls the function is left alone.
+func asNumber(p *advise.Pass, call, up *ast.CallExpr, with struct{ name, after string }) []report.Fix {
+	fn := p.Callee(up)
+	sig := fn.Signature()
+	i := slices.Index(up.Args, ast.Expr(call))
+	decl, f := p.DeclOf(fn)
+	switch {
+	case decl == nil || decl.Body == nil || i < 0 || i >= sig.Params().Len() || sig.Variadic() || sig.TypeParams() != nil || sig.RecvTypeParams() != nil:
+		return p.No("%s is variadic or generic, or not written in Go", fn.Name())
+	case decl == p.Decl:
+		return p.No("%s calls itself with the text", fn.Name())
+	case f != p.File:
+		return p.No("%s is in another file", fn.Name())
+	}
+	v, number := sig.Params().At(i), p.Callee(call).Signature().Params().At(0)
+	if !kind.IsBasic(number.Type(), types.IsNumeric|types.IsBoolean) {
+		return p.No("%s is no number", p.Src(call.Args[0]))
+	}
+	for _, a := range call.Args[1:] {
+		if !p.IsConst(a) {
+			p.Why = "how the number is written is not always the same"
+			return nil
+		}
+	}
+	q := p.In(f, decl)
+	uses := q.Uses(v)
+	if len(uses) != 1 {
+		p.Why = fmt.Sprintf("%s does more with the text than to append it", fn.Name())
+		return nil
+	}
+	add, ok := q.Parent(uses[0]).(*ast.CallExpr)
+	if !ok || q.Builtin(add, "append") == nil || !add.Ellipsis.IsValid() || len(add.Args) != 2 || add.Args[1] != ast.Expr(uses[0]) || !kind.IsBytes(q.TypeOf(add.Args[0])) {
+		p.Why = fmt.Sprintf("%s does more with the text than to append it", fn.Name())
+		return nil
+	}
+	first := v.Name()
+	if with.after != "" {
+		first = "int64(" + first + ")"
+	}
+	rest := ""
+	for _, a := range call.Args[1:] {
+		rest += ", " + p.Src(a)
+	}
+	kind := number.Type().String()
+	name := p.NewName(fn.Name() + strings.ToUpper(kind[:1]) + kind[1:])
+	text := "// " + name + " is " + fn.Name() + " of a number.\nfunc "
+	if decl.Recv != nil {
+		text += q.Src(decl.Recv) + " "
+	}
+	var params []string
+	for _, field := range decl.Type.Params.List {
+		for _, id := range field.Names {
+			t := q.Src(field.Type)
+			if p.Info().Defs[id] == v {
+				t = kind
+			}
+			params = append(params, id.Name+" "+t)
+		}
+	}
+	text += name + "(" + strings.Join(params, ", ") + ")"
+	if decl.Type.Results != nil {
+		text += " " + q.Src(decl.Type.Results)
+	}
+	at := f.Tok.Offset(decl.Body.Pos())
+	text += " " + string(f.Text[at:f.Tok.Offset(add.Pos())]) + fmt.Sprintf("%s(%s, %s%s%s)", with.name, q.Src(add.Args[0]), first, rest, with.after) +
+		string(f.Text[f.Tok.Offset(add.End()):f.Tok.Offset(decl.Body.End())])
+	p.Need("strconv")
+	called := ast.Unparen(up.Fun)
+	if sel, ok := called.(*ast.SelectorExpr); ok {
+		called = sel.Sel
+	}
+	return p.Fix(report.Mechanical, "append the number in a function of its own", edit.New(decl.End(), decl.End(), "\n\n"+text),
+		edit.Replace(called, name), edit.Replace(call, p.Src(call.Args[0])))
+}

@@ -1,0 +1,47 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+)
+
+var objectPerCall = &advise.Rule{
+	Name: "object-per-call", Rank: 8, PerCall: true,
+	Doc: "a function that is called often allocates each of the objects that it returns by itself",
+
+	NoFix: "callers may keep each object as long as they like",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(ret *ast.ReturnStmt) {
+			for _, r := range ret.Results {
+				u, ok := r.(*ast.UnaryExpr)
+				if !ok || u.Op != token.AND {
+					continue
+				}
+				lit, ok := u.X.(*ast.CompositeLit)
+				if !ok {
+					continue
+				}
+				c := p.Cost(r, cost.Allocates("newobject"))
+				if max(p.Costs.Surely(&c, cost.BytesMade), p.Costs.Surely(&c, cost.ObjectsMade)) < 0.05 {
+					continue // one now and then is what memory is for
+				}
+				t := types.TypeString(p.TypeOf(lit), types.RelativeTo(p.Pkg.Types))
+				if size, ok := p.SizeOf(p.TypeOf(lit)); ok {
+					t += fmt.Sprintf(" of %d bytes", size)
+				}
+				p.Report(r, c, advise.Finding{
+					Title:  "objects allocated one at a time",
+					Claim:  fmt.Sprintf("each call of %s allocates one %s, since its address is returned", p.Callable(r), t),
+					Advice: "where many are made that live equally long, cut them from slices of some thousands; where callers need no identity, return the value",
+					Risk:   "one object that is used keeps all of its slice in memory",
+					NoFix:  fmt.Sprintf("callers of %s may keep each object as long as they like, and the rest of its slice with it", p.Decl.Name.Name),
+				})
+			}
+		})
+	},
+}

@@ -1,0 +1,35 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/calls"
+)
+
+var poolNonPointer = &advise.Rule{
+	Name: "pool-non-pointer", Rank: 12, PerCall: true,
+	Doc: "what is put into a sync.Pool is no pointer, so that Put allocates",
+
+	NoFix: "what Get returns would have another type, and all that use the pool have to change with it",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(call *ast.CallExpr) {
+			if p.Calls(call, "(*sync.Pool).Put") == nil {
+				return
+			}
+			t := p.TypeOf(call.Args[0])
+			switch t.Underlying().(type) {
+			case *types.Pointer, *types.Map, *types.Chan, *types.Signature, *types.Interface:
+				return
+			}
+			p.Report(call, p.Cost(call, calls.Boxing(p.Func, call)), advise.Finding{
+				Title:  "Put of a value that is no pointer",
+				Claim:  fmt.Sprintf("Put takes an interface, and a %s does not fit into one: each Put allocates a copy of it", t),
+				Advice: "put a pointer into the pool, and keep it with what it points to until then",
+				Risk:   "Get returns another type then, everywhere",
+			})
+		})
+	},
+}

@@ -1,0 +1,127 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/advise/facts/loops"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var preallocMap = &advise.Rule{
+	Name: "prealloc-map", Rank: 4,
+	Doc: "a map grows step by step to a size that is known before",
+
+	NoFix: "how many entries there will be is not known before the loop",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(loop ast.Stmt) {
+			body := loops.BodyOf(loop)
+			if body == nil {
+				return
+			}
+			for _, st := range body.List {
+				assign, ok := st.(*ast.AssignStmt)
+				if !ok || len(assign.Lhs) != 1 || assign.Tok != token.ASSIGN {
+					continue
+				}
+				index, ok := assign.Lhs[0].(*ast.IndexExpr)
+				if !ok {
+					continue
+				}
+				m := p.Local(index.X)
+				if m == nil || !kind.IsMap(m.Type()) || m.Pos() > loop.Pos() {
+					continue
+				}
+				grownMap(p, loop, assign, m)
+			}
+		})
+	},
+}
+
+// mapGrowth is where maps grow.
+var mapGrowth = []string{
+	"internal/runtime/maps.(*Map).growToTable", "internal/runtime/maps.(*Map).growToSmall", "internal/runtime/maps.(*table).grow",
+	"internal/runtime/maps.(*table).rehash", "internal/runtime/maps.(*table).split", "internal/runtime/maps.newTable", "internal/runtime/maps.newarray",
+	"internal/runtime/maps.NewTable", "runtime.hashGrow", "runtime.growWork", "runtime.evacuate",
+}
+
+func grownMap(p *advise.Pass, loop ast.Stmt, st *ast.AssignStmt, m *types.Var) {
+	decl, value := p.Declared(m)
+	made := p.Builtin(value, "make")
+	lit, isLit := value.(*ast.CompositeLit)
+	if made != nil && len(made.Args) > 1 || made == nil && (!isLit || len(lit.Elts) > 0) {
+		return
+	}
+	c := p.Cost(st, func(c *cost.Chain) bool {
+		return len(c.Below) == 0 && !c.OnCPU || c.Direct() && c.Has(mapGrowth...)
+	})
+	f := advise.Finding{
+		Title:  "map grown step by step",
+		Claim:  fmt.Sprintf("%s is made without a size, so it has to grow, and to place all its entries anew, again and again", m.Name()),
+		Advice: "make it with room for all entries",
+		Risk:   "none; where many keys are the same, some of the room is not needed",
+	}
+	n, _, ok := loops.AtMost(p.Func, loop)
+	ok = ok && (strings.HasPrefix(n, "len(") || !loops.Returns(loops.BodyOf(loop))) // a number may be any, and the loop is left long before
+	over, _ := loop.(*ast.RangeStmt)
+	var t ast.Expr
+	if isLit {
+		t = lit.Type
+	} else {
+		t = made.Args[0]
+	}
+	if outer := merges(p.Func, decl, over); outer != nil {
+		n := p.LocalName("n")
+		f.Fixes = p.Fix(report.Mechanical, "make it with room for all entries of all of them",
+			edit.Before(decl, fmt.Sprintf("%s := 0\nfor _, %s := range %s {\n%s += len(%s)\n}\n", n, p.Src(over.X), p.Src(outer.X), n, p.Src(over.X))),
+			edit.Replace(value, fmt.Sprintf("make(%s, %s)", p.Src(t), n)))
+	} else if ok && decl != nil && (flow.Follows(p.Func, loop, decl) || over != nil && (flow.Between(p.Func, decl, loop, over.X) || flow.Known(p.Func, decl, loop, over.X))) && !loops.Leaves(p.Func, loops.BodyOf(loop)) {
+		f.Fixes = p.Fix(report.Mechanical, "make it with room for all entries", edit.Replace(value, fmt.Sprintf("make(%s, %s)", p.Src(t), n)))
+	} else if ok && decl != nil && loops.Leaves(p.Func, loops.BodyOf(loop)) {
+		f.NoFix = "rounds of the loop may end before they add an entry, and so much room may be too much"
+	} else if ok {
+		f.NoFix = fmt.Sprintf("%s may be another number where %s is made", n, m.Name())
+	}
+	p.Report(st, c, f)
+}
+
+// merges returns the loop around a loop that goes through each of its elements in turn, from their beginning to their end, where how
+// many that are can be counted where a variable is declared before it.
+func merges(f *code.Func, decl ast.Stmt, loop *ast.RangeStmt) *ast.RangeStmt {
+	if loop == nil {
+		return nil
+	}
+	outer, ok := f.Loop(loop).(*ast.RangeStmt)
+	if !ok || decl == nil || outer.Tok != token.DEFINE || !slices.Contains(outer.Body.List, ast.Stmt(loop)) || f.Statement(outer) != outer {
+		return nil
+	}
+	v, ok := outer.Value.(*ast.Ident)
+	x, isID := loop.X.(*ast.Ident)
+	if !ok || !isID || f.Info().Defs[v] == nil || f.Info().Uses[x] != f.Info().Defs[v] || loops.Leaves(f, outer.Body) || loops.Leaves(f, loop.Body) {
+		return nil
+	}
+	switch f.TypeOf(outer.X).Underlying().(type) {
+	case *types.Slice, *types.Map:
+	default:
+		return nil
+	}
+	switch f.TypeOf(x).Underlying().(type) {
+	case *types.Slice, *types.Map:
+	default:
+		return nil
+	}
+	if !flow.Between(f, decl, outer, outer.X) && !flow.Known(f, decl, outer, outer.X) || flow.Assigns(f, outer.Body, func(o types.Object) bool { return o == f.Info().Defs[v] }) {
+		return nil
+	}
+	return outer
+}

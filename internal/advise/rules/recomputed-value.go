@@ -1,0 +1,140 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/calls"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var recomputedValue = &advise.Rule{
+	Name: "recomputed-value", Rank: 3, PerCall: true,
+	Doc: "something is worked out anew from a field that never changes",
+
+	NoFix: "the field is used otherwise, too",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(call *ast.CallExpr) {
+			fn := p.Callee(call)
+			if fn == nil || fn.Pkg() != p.Pkg.Types || fn.Signature().Recv() != nil || len(call.Args) != 1 || fn.Signature().Results().Len() != 1 {
+				return
+			}
+			sel, ok := ast.Unparen(call.Args[0]).(*ast.SelectorExpr)
+			if !ok || !kind.IsString(p.TypeOf(sel)) || !kind.IsString(fn.Signature().Results().At(0).Type()) {
+				return
+			}
+			field, ok := p.Object(sel).(*types.Var)
+			if !ok || !field.IsField() || field.Exported() || p.AssignedLater(field) {
+				return
+			}
+			// Calls of the same function on the same lines cannot be told apart.
+			same := int64(0)
+			st := p.Statement(call)
+			if st == nil {
+				return
+			}
+			ast.Inspect(st, func(n ast.Node) bool {
+				if other, ok := n.(*ast.CallExpr); ok && p.Callee(other) == fn {
+					same++
+				}
+				return true
+			})
+			c := p.Cost(call, calls.Calling(p.Func, call))
+			for m := range c {
+				c[m] /= same
+			}
+			p.Report(call, c, advise.Finding{
+				Fixes:  workedOut(p, fn, field),
+				Title:  fmt.Sprintf("%s of a field that never changes", fn.Name()),
+				Claim:  fmt.Sprintf("%s is only set when its struct is made, so %s gives the same each time", p.Src(sel), p.Src(call)),
+				Advice: "keep the result in the struct, from when it is made",
+				Callee: p.ProfileName(fn),
+				Risk:   fmt.Sprintf("%s must look at nothing but its argument", fn.Name()),
+			})
+		})
+	},
+}
+
+// workedOut makes a field hold what a function makes of it, from when its struct is made: where all that uses the field asks that
+// function, which looks at nothing else, and each value of the type comes from a literal that sets the field.
+func workedOut(p *advise.Pass, fn *types.Func, field *types.Var) []report.Fix {
+	owner := p.OwnerOf(field)
+	switch {
+	case !flow.Pure(p.Func, fn, 3):
+		p.Why = "that the function only looks at its argument is not known"
+		return nil
+	case owner == nil || p.Shown(owner):
+		p.Why = "others could see what is in the field"
+		return nil
+	case p.Pkg.Name != "main" && owner.(*types.Named).Obj().Exported():
+		p.Why = "others could make a value of the type without the field"
+		return nil
+	}
+	above := p.Pkg.Above()
+	var edits []edit.Edit
+	good := true
+	at := func(n ast.Node) {
+		good = good && p.File.AST.FileStart <= n.Pos() && n.Pos() < p.File.AST.FileEnd
+	}
+	wrap := func(e ast.Expr) {
+		at(e)
+		edits = append(edits, edit.Before(e, fn.Name()+"("), edit.After(e, ")"))
+	}
+	for id, o := range p.Info().Uses {
+		switch {
+		case o == field:
+			if kv, ok := above[id].(*ast.KeyValueExpr); ok && kv.Key == id {
+				wrap(kv.Value)
+				continue
+			}
+			sel, ok := above[id].(*ast.SelectorExpr)
+			if !ok {
+				continue
+			}
+			call, ok := above[sel].(*ast.CallExpr)
+			if !ok || len(call.Args) != 1 || call.Args[0] != sel || p.Callee(call) != fn {
+				good = false
+				continue
+			}
+			at(call)
+			edits = append(edits, edit.New(call.Pos(), sel.Pos(), ""), edit.New(sel.End(), call.End(), ""))
+		case o == owner.(*types.Named).Obj():
+			switch up := above[id].(type) {
+			case *ast.StarExpr:
+			case *ast.CompositeLit:
+				good = good && up.Type == id
+			default:
+				good = false // there may be values whose field was never set
+			}
+		}
+	}
+	index := slices.Index(slices.Collect(owner.Underlying().(*types.Struct).Fields()), field)
+	for e, tv := range p.Info().Types {
+		lit, ok := e.(*ast.CompositeLit)
+		if !ok || !types.Identical(tv.Type, owner) {
+			continue
+		}
+		if len(lit.Elts) > 0 {
+			if _, keyed := lit.Elts[0].(*ast.KeyValueExpr); !keyed {
+				wrap(lit.Elts[index])
+				continue
+			}
+		}
+		good = good && slices.ContainsFunc(lit.Elts, func(e ast.Expr) bool {
+			id, ok := e.(*ast.KeyValueExpr).Key.(*ast.Ident)
+			return ok && p.Info().Uses[id] == field
+		})
+	}
+	if !good {
+		p.Why = "the field is used otherwise, too, or somewhere not set"
+		return nil
+	}
+	slices.SortFunc(edits, func(a, b edit.Edit) int { return int(a.From - b.From) })
+	return p.Fix(report.Mechanical, fmt.Sprintf("keep the result of %s in the field", fn.Name()), edits...)
+}

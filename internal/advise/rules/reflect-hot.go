@@ -1,0 +1,146 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/calls"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/text"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var reflectHot = &advise.Rule{
+	Name: "reflect-hot", Rank: 28,
+	Doc: "reflection on a hot path",
+
+	NoFix: "which types it is given is only known when the program runs",
+	Find: func(p *advise.Pass) {
+		lines := map[int]bool{}
+		advise.Each(p, func(call *ast.CallExpr) {
+			fn := p.Callee(call)
+			if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "reflect" || lines[p.Line(call.Pos())] {
+				return
+			}
+			// What it is given is put on the heap for it.
+			c := p.Cost(call, cost.Either(func(c *cost.Chain) bool { return strings.HasPrefix(c.First(), "reflect.") }, calls.Boxing(p.Func, call)))
+			if c == (cost.Cost{}) {
+				return
+			}
+			lines[p.Line(call.Pos())] = true
+			f := advise.Finding{
+				Title:  "reflection on a hot path",
+				Claim:  "package reflect looks at types for each call, and values that it makes are on the heap",
+				Advice: "a type switch for the types that come often, a generic function, or what was found out about a type kept by type",
+				Callee: p.ProfileName(fn),
+				Risk:   "types that are not thought of need reflection still",
+				Vague:  true, // mostly it is what the program is about
+			}
+			if p.Calls(call, "reflect.DeepEqual") != nil {
+				f.Vague = false
+				f.Title = "compared by reflection"
+				f.Claim = "reflect.DeepEqual boxes both values, and looks at the type of each part of them at run time"
+				f.Advice = "== or slices.Equal and maps.Equal, which the compiler makes for the type"
+				f.Risk = "DeepEqual follows pointers, and tells nil from empty"
+				if p.Worth(c) {
+					if f.Fixes = compared(p, call); f.Fixes != nil {
+						f.Risk = "none: what is nil and what is empty is told apart as before"
+					}
+				}
+			}
+			p.Report(call, c, f)
+		})
+	},
+}
+
+// compared is a fix for reflect.DeepEqual of two values of one type for which the language has an answer that is the same
+// for all values: == where that compares all there is, and element by element for lists and maps of such.
+func compared(p *advise.Pass, call *ast.CallExpr) []report.Fix {
+	x, y := call.Args[0], call.Args[1]
+	t := p.TypeOf(x)
+	if t == nil || !types.Identical(t, p.TypeOf(y)) {
+		return p.No("the two values are of different types, or untyped")
+	}
+	unlike := fmt.Sprintf("DeepEqual and == disagree on some values of %s: on those with pointers, interfaces or floating-point numbers", types.TypeString(t, p.Qualifier()))
+	a, b := p.Src(x), p.Src(y)
+	if alike(t) {
+		return p.Fix(report.Mechanical, "compare with ==", edit.Replace(call, asOperand(p.Func, call, text.Operand(x, a)+" == "+text.Operand(y, b))))
+	}
+	// DeepEqual tells a list that is nil from one that is empty.
+	nils := fmt.Sprintf("(%s == nil) == (%s == nil)", a, b)
+	twice := flow.Simple(p.Func, x) && flow.Simple(p.Func, y)
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		if !alike(u.Elem()) {
+			return p.No("%s", unlike)
+		}
+		pkg := "slices"
+		if types.Identical(u.Elem(), types.Typ[types.Byte]) {
+			pkg = "bytes"
+		}
+		if twice && (pkg == "bytes" || p.Pkg.AtLeast(21)) {
+			p.Need(pkg)
+			return p.Fix(report.Mechanical, "compare elements", edit.Replace(call, asOperand(p.Func, call, fmt.Sprintf("%s.Equal(%s, %s) && %s", pkg, a, b, nils))))
+		}
+		name := p.NewName("equalLists")
+		list := types.TypeString(t, p.Qualifier())
+		return p.Fix(report.Mechanical, "compare elements", edit.Replace(call, fmt.Sprintf("%s(%s, %s)", name, a, b)), edit.Declare(p.Func, fmt.Sprintf(`// %[1]s reports whether two lists have the same elements, and both or neither are nil.
+func %[1]s(a, b %[2]s) bool {
+	if len(a) != len(b) || (a == nil) != (b == nil) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}`, name, list)))
+	case *types.Map:
+		switch {
+		case !alike(u.Key()) || !alike(u.Elem()):
+			return p.No("%s", unlike)
+		case !twice:
+			return p.No("what is compared would be evaluated twice")
+		case !p.Pkg.AtLeast(21):
+			return p.No("the module is for a Go older than 1.21, which has no maps.Equal")
+		}
+		p.Need("maps")
+		return p.Fix(report.Mechanical, "compare elements", edit.Replace(call, asOperand(p.Func, call, fmt.Sprintf("maps.Equal(%s, %s) && %s", a, b, nils))))
+	}
+	return p.No("%s", unlike)
+}
+
+// alike reports whether == says of all values of a type what reflect.DeepEqual says. It does not where there are pointers,
+// which DeepEqual follows, interfaces, floats, since a list with a NaN is like itself there, and fields without a name.
+func alike(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Info()&(types.IsBoolean|types.IsInteger|types.IsString) != 0 && u.Info()&types.IsUntyped == 0
+	case *types.Array:
+		return alike(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if f.Name() == "_" || !alike(f.Type()) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// asOperand puts an expression in parentheses where what is around the one that it replaces would take it apart.
+func asOperand(f *code.Func, old ast.Expr, text string) string {
+	switch f.Parent(old).(type) {
+	case *ast.UnaryExpr, *ast.BinaryExpr:
+		return "(" + text + ")"
+	}
+	return text
+}

@@ -1,0 +1,106 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"regexp"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/text"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var regexpPerCall = &advise.Rule{
+	Name: "regexp-per-call", Rank: 22, PerCall: true,
+	Doc: "a regular expression that is always the same is compiled for every call",
+
+	NoFix: "the pattern is not the same for every call",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(call *ast.CallExpr) {
+			switch {
+			case p.Calls(call, "regexp.MustCompile", "regexp.MustCompilePOSIX", "regexp.Compile", "regexp.CompilePOSIX") != nil:
+				compiledRegexp(p, call)
+			case p.Calls(call, "regexp.MatchString", "regexp.Match", "regexp.MatchReader") != nil:
+				matchedRegexp(p, call)
+			}
+		})
+	},
+}
+
+// compiling is what compiling a regular expression costs.
+var compiling = []string{"regexp.compile", "regexp.Compile", "regexp.MustCompile", "regexp.CompilePOSIX", "regexp.MustCompilePOSIX"}
+
+func compiledRegexp(p *advise.Pass, call *ast.CallExpr) {
+	name := p.Callee(call).Name()
+	pattern, ok := p.Text(call.Args[0])
+	f := advise.Finding{
+		Title:  "regexp compiled for every call",
+		Callee: "regexp." + name,
+		Risk:   "the regexp is then compiled when the program starts, whether it is needed or not",
+	}
+	c := p.Cost(call, cost.Below("regexp."+name))
+	if !ok {
+		f.Claim = fmt.Sprintf("regexp.%s parses and compiles a pattern that is not known before; if there are few different ones, each is compiled many times", name)
+		f.Advice = "keep what was compiled, by pattern, in a map of limited size behind a mutex, or in a sync.Map"
+		f.Risk = "a map of patterns that users send grows without end, unless it has a limit"
+		f.NoFix = p.Src(call.Args[0]) + " is not a constant, so there may be any number of patterns"
+		p.Report(call, c, f)
+		return
+	}
+	f.Claim = fmt.Sprintf("regexp.%s parses and compiles %s anew each time; a Regexp is safe for use by several goroutines and never changes, so one is enough", name, text.ShownPattern(pattern))
+	f.Advice = "compile it once, in a variable of the package"
+	switch _, err := regexp.Compile(pattern); {
+	case err != nil:
+		f.NoFix = "the pattern does not compile, so the program would end when it starts"
+	case !strings.HasPrefix(name, "Must"):
+		f.NoFix = fmt.Sprintf("regexp.%s returns an error, which a variable of the package cannot hand on", name)
+	case p.Mentions("Longest"):
+		f.NoFix = "the package calls Longest, which changes a Regexp for all who use it"
+	default:
+		v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "RE")
+		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a variable of the package",
+			edit.Declare(p.Func, "var "+v+" = "+p.Src(call)), edit.Replace(call, v))
+	}
+	p.Report(call, c, f)
+}
+
+// matchedRegexp is about the functions that compile and match in one.
+func matchedRegexp(p *advise.Pass, call *ast.CallExpr) {
+	name := p.Callee(call).Name()
+	pattern, ok := p.Text(call.Args[0])
+	f := advise.Finding{
+		Title:  "regexp compiled for every call",
+		Callee: "regexp.Compile",
+		Risk:   "the regexp is then compiled when the program starts, whether it is needed or not",
+	}
+	c := p.Cost(call, func(c *cost.Chain) bool { return c.First() == "regexp."+name && c.Has(compiling...) })
+	if !ok {
+		f.Claim = fmt.Sprintf("regexp.%s compiles its pattern for every call", name)
+		f.Advice = "keep what was compiled, by pattern, in a map of limited size"
+		f.NoFix = p.Src(call.Args[0]) + " is not a constant, so there may be any number of patterns"
+		p.Report(call, c, f)
+		return
+	}
+	f.Claim = fmt.Sprintf("regexp.%s compiles %s before it matches, for every call; a Regexp is safe for use by several goroutines, so one is enough", name, text.ShownPattern(pattern))
+	f.Advice = "compile it once, in a variable of the package, and call its method"
+	// The error is always nil when the pattern is good.
+	assign, isAssign := p.Parent(call).(*ast.AssignStmt)
+	switch _, err := regexp.Compile(pattern); {
+	case err != nil:
+		f.NoFix = "the pattern does not compile, so each call returns an error"
+	case !isAssign || len(assign.Lhs) != 2 || len(assign.Rhs) != 1 || !code.IsBlank(assign.Lhs[1]):
+		f.NoFix = fmt.Sprintf("the error of regexp.%s is used, and the method of a Regexp returns none", name)
+	default:
+		v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "RE")
+		pkg := p.Src(call.Fun.(*ast.SelectorExpr).X)
+		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a variable of the package",
+			edit.Declare(p.Func, "var "+v+" = "+pkg+".MustCompile("+p.Src(call.Args[0])+")"),
+			edit.New(assign.Lhs[0].End(), assign.Lhs[1].End(), ""),
+			edit.New(call.Pos(), call.Args[1].Pos(), v+"."+name+"("))
+	}
+	p.Report(call, c, f)
+}

@@ -1,0 +1,45 @@
+package rules
+
+import (
+	"go/ast"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/text"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var replacerPerCall = &advise.Rule{
+	Name: "replacer-per-call", Rank: 42, PerCall: true,
+	Doc: "a strings.Replacer that is always the same is made for every call",
+
+	NoFix: "the texts that it replaces are not the same for every call",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(call *ast.CallExpr) {
+			if p.Calls(call, "strings.NewReplacer") == nil {
+				return
+			}
+			// It builds its tables when it is first used, which is on another line.
+			c := p.Total(func(c *cost.Chain) bool {
+				return c.First() == "strings.NewReplacer" || c.Has("strings.(*Replacer).build", "strings.(*Replacer).buildOnce", "strings.(*Replacer).buildOnce-fm")
+			})
+			f := advise.Finding{
+				Title:  "Replacer made for every call",
+				Claim:  "strings.NewReplacer is called each time, and the Replacer builds its tables when it is first used, which is here the only time; one can be used by several goroutines",
+				Callee: "strings.(*Replacer).build",
+				Risk:   "none but that its tables stay in memory",
+				Advice: "keep one in a variable of the package",
+			}
+			if !flow.AllConst(p.Func, call) {
+				f.Advice = "keep one for each set of texts that is replaced, where these do not change"
+				f.NoFix = flow.Changing(p.Func, call) + " is not the same for every call"
+			} else {
+				v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "Replacer")
+				f.Fixes = p.Fix(report.Mechanical, "keep one in a variable of the package", edit.Hoisted(p.Func, call, v)...)
+			}
+			p.Report(call, c, f)
+		})
+	},
+}

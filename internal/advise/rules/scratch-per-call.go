@@ -1,0 +1,132 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/advise/facts/owner"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var scratchPerCall = &advise.Rule{
+	Name: "scratch-per-call", Rank: 2, PerCall: true,
+	Doc: "lists that are only needed inside a function are made for every call",
+
+	NoFix: "the lists would have to be cleared where the code now relies on them being new",
+	Find: func(p *advise.Pass) {
+		var made []ast.Node
+		var names []string
+		var sum, most cost.Cost
+		var where ast.Node
+		lines := map[int]bool{}
+		advise.Each(p, func(st *ast.AssignStmt) {
+			if st.Tok != token.DEFINE || len(st.Rhs) != 1 || len(st.Lhs) != 1 || p.Loop(st) != nil || p.Literal(st) != nil {
+				return
+			}
+			call := p.Builtin(st.Rhs[0], "make")
+			v := p.Local(st.Lhs[0])
+			if call == nil || v == nil {
+				return
+			}
+			switch v.Type().Underlying().(type) {
+			case *types.Slice:
+				if len(call.Args) < 2 || p.IsConst(call.Args[len(call.Args)-1]) {
+					return
+				}
+			case *types.Chan:
+				return
+			}
+			c := p.Cost(st, cost.Allocates("makeslice", "makemap", "newobject"))
+			if c == (cost.Cost{}) || lines[p.Line(st.Pos())] || !owner.OwnList(p.Func, v) {
+				return
+			}
+			lines[p.Line(st.Pos())] = true
+			made, names = append(made, st), append(names, v.Name())
+			sum.Add(&c)
+			if where == nil || p.Costs.Weight(&c) > p.Costs.Weight(&most) {
+				where, most = st, c
+			}
+		})
+		if where == nil {
+			return
+		}
+		f := advise.Finding{
+			Title:  "bookkeeping made anew for every call",
+			Claim:  fmt.Sprintf("%s: made for each call of %s, and garbage when it returns", strings.Join(names, ", "), p.Decl.Name.Name),
+			Advice: "keep them in a struct that the caller keeps, or in a sync.Pool, and begin each call with [:0] or clear; make them larger only when they are too small",
+			Risk:   "what was in them before has to be cleared; two calls at the same time need two of them; the largest call decides how much memory stays",
+			Also:   made,
+		}
+		if p.Worth(sum) {
+			f.Fixes = shortOnStack(p, made)
+		}
+		if len(f.Fixes) == 0 {
+			p.No("%s would have to be cleared where the code now relies on them being new", strings.Join(names, ", "))
+		}
+		p.Report(where, sum, f)
+	},
+}
+
+// stackRoom is how many bytes of a list a function may keep on its stack. They are set to zero in each call. Lists of up to 32 bytes
+// are on the stack anyhow, since Go 1.25, and should stay as fast as they are.
+const (
+	stackRoom = 256
+	stackFree = 32
+)
+
+// shortOnStack is a fix that has short lists on the stack: make with a constant capacity needs no heap where the slice stays inside.
+func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
+	var edits []edit.Edit
+	for _, n := range made {
+		st := n.(*ast.AssignStmt)
+		call := st.Rhs[0].(*ast.CallExpr)
+		v := p.Local(st.Lhs[0])
+		slice, ok := v.Type().Underlying().(*types.Slice)
+		if !ok || len(call.Args) != 2 || !flow.Simple(p.Func, call.Args[1]) || !kind.IsBasic(p.TypeOf(call.Args[1]), types.IsInteger) || p.Statement(st) != st || measured(p.Func, v) {
+			continue
+		}
+		size, _ := p.SizeOf(slice.Elem())
+		c := p.Cost(st, cost.Allocates("makeslice", "newobject"))
+		if size <= 0 || stackRoom/size < 4 || c[cost.ObjectsMade] == 0 || c[cost.BytesMade]/c[cost.ObjectsMade] > stackRoom {
+			continue // those that were made are longer
+		}
+		room := int64(1) // a power of two
+		for room*2 <= min(stackRoom/size, 64) {
+			room *= 2
+		}
+		t, length := p.Src(call.Args[0]), p.Src(call.Args[1])
+		cond := fmt.Sprintf("%s <= %d", length, room)
+		if free := stackFree / size; free > 0 {
+			cond = fmt.Sprintf("%s > %d && %s", length, free, cond)
+		}
+		edits = append(edits, edit.Replace(st, fmt.Sprintf("var %s %s\nif %s {\n%s = make(%s, %s, %d) // on the stack, as shorter ones are anyhow\n} else {\n%s = make(%s, %s)\n}",
+			v.Name(), t, cond, v.Name(), t, length, room, v.Name(), t, length)))
+	}
+	if len(edits) == 0 {
+		return nil
+	}
+	return p.Fix(report.Mechanical, "have short ones on the stack", edits...)
+}
+
+// measured reports whether it matters what capacity a slice has.
+func measured(f *code.Func, v *types.Var) bool {
+	return slices.ContainsFunc(f.Uses(v), func(id *ast.Ident) bool {
+		switch up := f.Parent(id).(type) {
+		case *ast.CallExpr:
+			return f.Builtin(up, "cap") != nil || f.Builtin(up, "append") != nil
+		case *ast.SliceExpr:
+			return true // behind its length there is something then
+		}
+		return false
+	})
+}

@@ -1,0 +1,344 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var splitOne = &advise.Rule{
+	Name: "split-one", Rank: 25,
+	Doc: "a text is split whole for one part of it, or to go through the parts once",
+
+	NoFix: "the parts are used in a way that a function without a slice does not serve",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(call *ast.CallExpr) {
+			if p.Calls(call, "strings.Split", "strings.Fields") != nil {
+				splitText(p, call)
+			}
+			if p.Calls(call, "strings.Split", "strings.SplitN") != nil {
+				splitPair(p, call)
+			}
+		})
+	},
+}
+
+// lengths are those that a list of parts may have: one, two, or more.
+type lengths [3]bool
+
+func (a lengths) and(b lengths) lengths { return lengths{a[0] && b[0], a[1] && b[1], a[2] && b[2]} }
+
+func (a lengths) not() lengths { return lengths{!a[0], !a[1], !a[2]} }
+
+// A pair is a text that is split, and what is done with the parts: they are counted, and the first two are looked at.
+type pair struct {
+	p    *advise.Pass
+	v    *types.Var
+	all  lengths
+	decl *ast.AssignStmt
+}
+
+// splitPair is about parts := strings.Split(s, sep), or SplitN, where only the first two parts are looked at, and only where there are
+// no more than those.
+func splitPair(p *advise.Pass, call *ast.CallExpr) {
+	st, ok := p.Parent(call).(*ast.AssignStmt)
+	if !ok || st.Tok != token.DEFINE || len(st.Lhs) != 1 || p.Statement(st) != st {
+		return
+	}
+	name := p.Callee(call).Name()
+	w := pair{p: p, v: p.Local(st.Lhs[0]), all: lengths{true, true, true}, decl: st}
+	if name == "SplitN" {
+		if n := p.Info().Types[call.Args[2]].Value; n == nil || n.ExactString() != "2" {
+			return
+		}
+		w.all[2] = false
+	}
+	if w.v == nil || flow.Captured(p.Func, w.v, p.Decl.Body) {
+		return
+	}
+	sep, known := p.Text(call.Args[1])
+	known = known && sep != ""
+	var edits []edit.Edit
+	before, after, found := p.LocalName("before"), p.LocalName("after"), p.LocalName("found")
+	used := map[string]bool{}
+	sure := known
+	for _, id := range p.Uses(w.v) {
+		switch up := p.Parent(id).(type) {
+		case *ast.CallExpr:
+			cmp, ok := p.Parent(up).(*ast.BinaryExpr)
+			if p.Builtin(up, "len") == nil || !ok {
+				return
+			}
+			is, ok := w.counted(cmp)
+			if !ok {
+				return
+			}
+			text := map[lengths]string{
+				{false, true, true}: found, {true, false, false}: "!" + found,
+				{false, true, false}: "(" + found + " && !more)", {true, false, true}: "(!" + found + " || more)",
+				{false, false, true}: "(" + found + " && more)", {true, true, false}: "(!" + found + " || !more)",
+			}[is]
+			if !w.all[2] { // there is no third part
+				text = map[bool]string{true: found, false: "!" + found}[is[1]]
+				if is[0] == is[1] {
+					return
+				}
+			}
+			if text == "" {
+				return
+			}
+			used[found] = true
+			if w.all[2] && is[1] != is[2] {
+				used[after] = true
+				contains := fmt.Sprintf("%s.Contains(%s, %s)", p.Src(call.Fun.(*ast.SelectorExpr).X), after, p.Src(call.Args[1]))
+				text = replaceWord(text, "more", contains)
+			}
+			edits = append(edits, edit.Replace(cmp, text))
+		case *ast.IndexExpr:
+			v := p.Info().Types[up.Index].Value
+			if up.X != id || v == nil || v.Kind() != constant.Int {
+				return
+			}
+			if u, ok := p.Parent(up).(*ast.UnaryExpr); ok && u.Op == token.AND {
+				return
+			}
+			if as, ok := p.Parent(up).(*ast.AssignStmt); ok && slices.Contains(as.Lhs, ast.Expr(up)) {
+				return
+			}
+			switch v.ExactString() {
+			case "0":
+				used[before] = true
+				edits = append(edits, edit.Replace(up, before))
+			case "1":
+				used[after] = true
+				edits = append(edits, edit.Replace(up, after))
+				if w.at(up) != (lengths{false, true, false}) {
+					sure = false // it panics now, or there are more parts
+				}
+			default:
+				return
+			}
+		default:
+			return
+		}
+	}
+	if len(edits) == 0 {
+		return
+	}
+	f := advise.Finding{
+		Title:  "text split for two parts of it",
+		Claim:  fmt.Sprintf("strings.%s makes a slice for the parts, of which only the first two are looked at", name),
+		Advice: "strings.Cut finds both without a slice",
+		Callee: "strings." + name, Risk: "none",
+	}
+	or := func(name string) string {
+		if used[name] {
+			return name
+		}
+		return "_"
+	}
+	c := p.Cost(call, cost.Below("strings."+name))
+	switch {
+	case !p.Worth(c):
+	case sure:
+		edits = append(edits, edit.Replace(st, fmt.Sprintf("%s, %s, %s := %s.Cut(%s, %s)", or(before), or(after), or(found), p.Src(call.Fun.(*ast.SelectorExpr).X), p.Src(call.Args[0]), p.Src(call.Args[1]))))
+		f.Fixes = p.Fix(report.Mechanical, "cut it", edits...)
+	default:
+		p.Why = "the second part may be asked for where there is none, or where there are more"
+	}
+	p.Report(call, c, f)
+}
+
+// replaceWord puts a text in place of the only word in another one that is called so.
+func replaceWord(text, word, with string) string {
+	for i := 0; i+len(word) <= len(text); i++ {
+		if text[i:i+len(word)] == word {
+			return text[:i] + with + text[i+len(word):]
+		}
+	}
+	return text
+}
+
+// counted says for which numbers of parts a comparison of their number is true.
+func (w *pair) counted(e ast.Expr) (is lengths, ok bool) {
+	cmp, ok := ast.Unparen(e).(*ast.BinaryExpr)
+	if !ok {
+		return is, false
+	}
+	length := w.p.Builtin(ast.Unparen(cmp.X), "len")
+	v := w.p.Info().Types[cmp.Y].Value
+	if length == nil || w.p.Local(length.Args[0]) != w.v || v == nil || v.Kind() != constant.Int {
+		return is, false
+	}
+	switch cmp.Op {
+	case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
+	default:
+		return is, false
+	}
+	of := func(n int64) bool { return constant.Compare(constant.MakeInt64(n), cmp.Op, v) }
+	for _, n := range []int64{4, 5, 1 << 40} {
+		if of(n) != of(3) {
+			return is, false
+		}
+	}
+	if m, exact := constant.Int64Val(v); !exact || m > 3 {
+		return is, false
+	}
+	return lengths{of(1), of(2), of(3)}, true
+}
+
+// told says how many parts there may be where a condition is true, or where it is not.
+func (w *pair) told(e ast.Expr, yes bool) lengths {
+	all := lengths{true, true, true}
+	switch x := ast.Unparen(e).(type) {
+	case *ast.UnaryExpr:
+		if x.Op == token.NOT {
+			return w.told(x.X, !yes)
+		}
+	case *ast.BinaryExpr:
+		if x.Op == token.LAND && yes || x.Op == token.LOR && !yes {
+			return w.told(x.X, yes).and(w.told(x.Y, yes))
+		}
+		if is, ok := w.counted(x); ok {
+			if yes {
+				return is
+			}
+			return is.not()
+		}
+	}
+	return all
+}
+
+// at says how many parts there may be where a node is reached.
+func (w *pair) at(n ast.Node) lengths {
+	may := w.all
+	for up := w.p.Parent(n); up != nil; n, up = up, w.p.Parent(up) {
+		switch up := up.(type) {
+		case *ast.BinaryExpr:
+			if n == up.Y && (up.Op == token.LAND || up.Op == token.LOR) {
+				may = may.and(w.told(up.X, up.Op == token.LAND))
+			}
+		case *ast.IfStmt:
+			if n == up.Body {
+				may = may.and(w.told(up.Cond, true))
+			} else if n == up.Else {
+				may = may.and(w.told(up.Cond, false))
+			}
+		case *ast.BlockStmt:
+			may = may.and(w.before(up.List, n))
+		case *ast.CaseClause:
+			may = may.and(w.before(up.Body, n))
+		case *ast.FuncLit:
+			return may
+		}
+	}
+	return may
+}
+
+// before says what statements of a list in front of a node leave open: those that go away where there are too few parts.
+func (w *pair) before(list []ast.Stmt, n ast.Node) lengths {
+	may := lengths{true, true, true}
+	for _, st := range list {
+		if st == n {
+			break
+		}
+		if cond, ok := st.(*ast.IfStmt); ok && st.Pos() > w.decl.Pos() && cond.Else == nil && goesAway(cond.Body) {
+			may = may.and(w.told(cond.Cond, false))
+		}
+	}
+	return may
+}
+
+// goesAway reports whether what follows a block is not reached from it.
+func goesAway(b *ast.BlockStmt) bool {
+	if len(b.List) == 0 {
+		return false
+	}
+	switch st := b.List[len(b.List)-1].(type) {
+	case *ast.ReturnStmt:
+		return true
+	case *ast.BranchStmt:
+		return st.Tok != token.FALLTHROUGH
+	case *ast.ExprStmt:
+		call, ok := st.X.(*ast.CallExpr)
+		if !ok {
+			return false
+		}
+		id, ok := call.Fun.(*ast.Ident)
+		return ok && id.Name == "panic"
+	}
+	return false
+}
+
+func splitText(p *advise.Pass, call *ast.CallExpr) {
+	name := p.Callee(call).Name()
+	c := p.Cost(call, cost.Below("strings."+name))
+	f := advise.Finding{
+		Title:  "text split for less than all of it",
+		Claim:  fmt.Sprintf("strings.%s makes a slice with all parts", name),
+		Callee: "strings." + name, Risk: "none",
+	}
+	sep, known := "", false
+	if name == "Split" {
+		sep, known = p.Text(call.Args[1])
+		known = known && sep != ""
+	}
+	switch up := p.Parent(call).(type) {
+	case *ast.IndexExpr:
+		if up.X != call || name != "Split" || p.Src(up.Index) != "0" {
+			return
+		}
+		f.Claim += ", and only the first is used"
+		f.Advice = "strings.Cut finds it without a slice"
+		if f.NoFix = "the part is not given to a variable at once"; !known {
+			f.NoFix = notFixed(p.Src(call.Args[1]))
+		}
+		assign, ok := p.Parent(up).(*ast.AssignStmt)
+		if known && ok && len(assign.Lhs) == 1 && len(assign.Rhs) == 1 && (assign.Tok == token.DEFINE || assign.Tok == token.ASSIGN) {
+			f.Fixes = p.Fix(report.Mechanical, "cut it", edit.New(assign.Lhs[0].End(), assign.Lhs[0].End(), ", _, _"),
+				edit.New(call.Pos(), up.End(), p.Src(call.Fun.(*ast.SelectorExpr).X)+".Cut("+p.Src(call.Args[0])+", "+p.Src(call.Args[1])+")"))
+		}
+	case *ast.RangeStmt:
+		if up.X != call || up.Key != nil && !code.IsBlank(up.Key) {
+			return
+		}
+		f.Title = "text split into a slice to go through it once"
+		f.Claim += ", which the loop goes through once"
+		f.Advice = fmt.Sprintf("strings.%sSeq finds each part when it is its turn", name)
+		if f.NoFix = "the loop does not declare a variable for the parts"; !p.Pkg.AtLeast(24) {
+			f.NoFix = fmt.Sprintf("the module is for a Go older than 1.24, which has no strings.%sSeq", name)
+		}
+		if up.Value != nil && up.Tok == token.DEFINE && p.Pkg.AtLeast(24) {
+			f.Fixes = p.Fix(report.Mechanical, "find each part when it is its turn", edit.New(up.Key.Pos(), up.Value.End(), p.Src(up.Value)),
+				edit.New(call.Fun.End(), call.Fun.End(), "Seq"))
+		}
+	case *ast.CallExpr:
+		if p.Builtin(up, "len") == nil || name != "Split" {
+			return
+		}
+		f.Claim += ", and they are only counted"
+		f.Advice = "strings.Count counts what is between them"
+		f.NoFix = notFixed(p.Src(call.Args[1]))
+		if known {
+			f.Fixes = p.Fix(report.Mechanical, "count", edit.Replace(up, fmt.Sprintf("(%s.Count(%s, %s) + 1)", p.Src(call.Fun.(*ast.SelectorExpr).X), p.Src(call.Args[0]), p.Src(call.Args[1]))))
+		}
+	default:
+		return
+	}
+	p.Report(call, c, f)
+}
+
+// notFixed says why what a separator is has to be known: Split takes a text apart letter by letter where it is empty.
+func notFixed(sep string) string {
+	return sep + " is not a constant, and Split does something else where it is empty"
+}

@@ -1,0 +1,40 @@
+package rules
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/calls"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+)
+
+var unbufferedWrite = &advise.Rule{
+	Name: "unbuffered-write", Rank: 39,
+	Doc: "each piece of output is a system call",
+
+	NoFix: "the code does not say when somebody else has to see what is written",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(call *ast.CallExpr) {
+			if p.Loop(call) == nil || p.Calls(call, calls.LogFuncs...) != nil {
+				return
+			}
+			fn := p.Callee(call)
+			if fn == nil || !strings.HasPrefix(fn.Name(), "Write") && !strings.HasPrefix(fn.Name(), "Fprint") && !strings.HasPrefix(fn.Name(), "Print") {
+				return
+			}
+			match := calls.Calling(p.Func, call)
+			c := p.Cost(call, func(c *cost.Chain) bool {
+				return match(c) && c.Has("syscall.write", "syscall.Write", "internal/poll.(*FD).Write", "internal/poll.ignoringEINTRIO") &&
+					!slices.ContainsFunc(c.Below, func(b string) bool { return strings.HasPrefix(b, "bufio.") || strings.HasPrefix(b, "log.") })
+			})
+			p.Report(call, c, advise.Finding{
+				Title:  "a system call for each piece of output",
+				Claim:  "each round writes by itself, which is a switch to the system",
+				Advice: "write through a bufio.Writer, and Flush it behind the loop, and before something else has to be seen",
+				Risk:   "what is in the buffer is lost in a crash; errors show when it is flushed",
+			})
+		})
+	},
+}

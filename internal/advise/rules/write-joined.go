@@ -1,0 +1,256 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/calls"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/advise/facts/symbol"
+	"github.com/hone-perf/hone/internal/advise/facts/text"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var writeJoined = &advise.Rule{
+	Name: "write-joined", Rank: 13,
+	Doc: "a text is put together as a string, or by fmt, only to be written",
+
+	NoFix: "only package fmt knows how some of the parts are printed",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(call *ast.CallExpr) {
+			if arg, w := text.Written(p.Func, call); arg != nil {
+				joinedWrite(p, call, w, arg)
+			} else if p.Calls(call, "fmt.Fprintf") != nil && len(call.Args) >= 2 && !call.Ellipsis.IsValid() {
+				formattedWrite(p, call)
+			}
+		})
+	},
+}
+
+// appends returns statements that append pieces to a buffer, and what begins with it: buf, or buf[:0].
+func appends(p *advise.Pass, list []text.Piece, buf, begin string) (lines []string, size int) {
+	for _, v := range text.Joined(list) {
+		from := buf
+		if len(lines) == 0 {
+			from = begin
+		}
+		if v.Append == nil {
+			size += len(v.Text)
+			if len(v.Text) == 1 && v.Text[0] < utf8.RuneSelf {
+				lines = append(lines, fmt.Sprintf("%s = append(%s, %s)", buf, from, strconv.QuoteRune(rune(v.Text[0]))))
+				continue
+			}
+			lines = append(lines, fmt.Sprintf("%s = append(%s, %s...)", buf, from, text.QuotedText(v.Text)))
+			continue
+		}
+		size += v.Size
+		p.Need(v.Needs...)
+		lines = append(lines, buf+" = "+v.Append(from))
+	}
+	return lines, size
+}
+
+// bufferRoom returns a capacity for so many bytes.
+func bufferRoom(n int) int {
+	room := 64
+	for room < n {
+		room *= 2
+	}
+	return room
+}
+
+func joinedWrite(p *advise.Pass, call *ast.CallExpr, w, arg ast.Expr) {
+	list, ok := texts(p).Pieces(arg)
+	conversion := cost.Allocates("stringtoslicebyte")
+	format := p.Calls(ast.Unparen(arg), "fmt.Sprintf", "fmt.Sprint", "fmt.Sprintln")
+	if format == nil && (!ok || text.Dynamic(list) == 0 || len(text.Joined(list)) == 1 && !isFormat(p, arg)) {
+		if p.IsConst(arg) {
+			return
+		}
+		convertedWrite(p, call, w, arg, conversion)
+		return
+	}
+	matches := []func(*cost.Chain) bool{conversion, cost.Allocates("concatstring"), cost.Below("fmt.Sprint", "fmt.Sprintf", "fmt.Sprintln", "strconv.Itoa", "strconv.FormatInt",
+		"strconv.FormatUint", "strconv.FormatFloat", "strconv.Quote")}
+	if format != nil {
+		matches = append(matches, calls.Boxing(p.Func, format))
+	}
+	c := p.Cost(call, cost.Either(matches...))
+	f := advise.Finding{
+		Title: "bytes to write put together as a string first",
+		Claim: "the parts are " + howMade(p.Func, arg) + ", and the sum is copied once more to be bytes: each step allocates, and only the last one is needed",
+		Risk:  "the buffer has to be large enough for most texts, or append allocates again; measure it",
+	}
+	f.Advice = "append the parts to a buffer, and write that"
+	known := format == nil
+	if format != nil {
+		_, known = texts(p).Formatted(format)
+	}
+	if ok && known {
+		f.Fixes = appended(p, call, w, list)
+	}
+	if len(f.Fixes) == 0 && format != nil && len(format.Args) > 0 {
+		f.Advice = "let fmt write it: that is one text less"
+		f.Fixes = p.Fix(report.Mechanical, "let fmt write it", edit.New(call.Pos(), format.Args[0].Pos(),
+			fmt.Sprintf("%s.F%s(%s, ", p.Src(format.Fun.(*ast.SelectorExpr).X), text.LowerFirst(p.Callee(format).Name()[1:]), writer(p.Func, w))),
+
+			edit.New(format.End(), call.End(), ""))
+	}
+	p.Report(call, c, f)
+}
+
+// isFormat reports whether an expression is a call that formats.
+func isFormat(p *advise.Pass, e ast.Expr) bool {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	_, ok = texts(p).Formatted(call)
+	return ok
+}
+
+func howMade(f *code.Func, e ast.Expr) string {
+	var how []string
+	add := func(s string) {
+		if !slices.Contains(how, s) {
+			how = append(how, s)
+		}
+	}
+	ast.Inspect(e, func(n ast.Node) bool {
+		if b, ok := n.(*ast.BinaryExpr); ok && kind.IsString(f.TypeOf(b)) {
+			add("added up")
+		}
+		if f.Calls(n, "fmt.Sprint", "fmt.Sprintf", "fmt.Sprintln") != nil {
+			add("formatted by fmt, which boxes its arguments")
+		}
+		return true
+	})
+	if how == nil {
+		return "made strings"
+	}
+	return strings.Join(how, ", ")
+}
+
+// convertedWrite is about a string that is only copied.
+func convertedWrite(p *advise.Pass, call *ast.CallExpr, w, arg ast.Expr, conversion func(*cost.Chain) bool) {
+	c := p.Cost(call, conversion)
+	f := advise.Finding{
+		Title:  "string copied to bytes to be written",
+		Claim:  "[]byte(…) copies the string for a Write that only reads it",
+		Advice: "WriteString, where the writer has it, copies once less",
+		Risk:   "none, unless the writer does something else in WriteString than in Write",
+	}
+	if obj, _, _ := types.LookupFieldOrMethod(p.TypeOf(w), true, p.Pkg.Types, "WriteString"); obj != nil {
+		f.Fixes = p.Fix(report.Mechanical, "write the string", edit.New(call.Pos(), call.End(), fmt.Sprintf("%s.WriteString(%s)", p.Src(w), p.Src(arg))))
+	} else {
+		p.Need("io")
+		f.Fixes = p.Fix(report.Mechanical, "let io.WriteString ask the writer", edit.New(call.Pos(), call.End(), fmt.Sprintf("io.WriteString(%s, %s)", writer(p.Func, w), p.Src(arg))))
+	}
+	p.Report(call, c, f)
+}
+
+// writer returns an expression that can be given to a function for a writer.
+func writer(f *code.Func, w ast.Expr) string {
+	if t := f.TypeOf(w); !types.IsInterface(t) {
+		if _, pointer := types.Unalias(t).(*types.Pointer); !pointer {
+			if obj, _, _ := types.LookupFieldOrMethod(t, false, f.Pkg.Types, "Write"); obj == nil || types.NewMethodSet(t).Lookup(nil, "Write") == nil {
+				return "&" + f.Src(w)
+			}
+		}
+	}
+	return f.Src(w)
+}
+
+func formattedWrite(p *advise.Pass, call *ast.CallExpr) {
+	list, ok := texts(p).Format(call.Args[1], call.Args[2:])
+	w := call.Args[0]
+	c := p.Cost(call, cost.Either(func(c *cost.Chain) bool {
+		if c.First() != "fmt.Fprintf" {
+			return false
+		}
+		// What the writer does with it stays.
+		return len(c.Below) == 1 || strings.HasPrefix(c.Below[1], "fmt.") || strings.HasPrefix(c.Below[1], "sync.") || symbol.IsRuntime(c.Below[1])
+	}, calls.Boxing(p.Func, call)))
+	f := advise.Finding{
+		Title:  "fmt on a hot path",
+		Claim:  "fmt.Fprintf reads its format for every call, and its arguments are made interfaces, for which numbers and strings are put on the heap",
+		Advice: "append the parts to a buffer with strconv, and write that",
+		Risk:   "the buffer has to be large enough for most texts, or append allocates again; measure it",
+		Callee: "fmt.Fprintf",
+	}
+	if ok && text.Dynamic(list) > 0 {
+		f.Fixes = appended(p, call, w, list)
+	} else if ok {
+		f.NoFix = "it writes the same text each time, which needs no fmt at all"
+	}
+	p.Report(call, c, f)
+}
+
+// appended is a fix that puts pieces together in a buffer and writes that, in place of a call.
+func appended(p *advise.Pass, call *ast.CallExpr, w ast.Expr, list []text.Piece) []report.Fix {
+	st := p.Statement(call)
+	if st == nil || !firstIn(p.Func, st, call) {
+		p.Why = "what is evaluated before the call would be evaluated after it"
+		return nil
+	}
+	if u, ok := ast.Unparen(w).(*ast.UnaryExpr); ok {
+		w = u.X // (&b).Write is b.Write
+	}
+	if !flow.Simple(p.Func, w) {
+		p.Why = "the writer is not a variable"
+		return nil
+	}
+	buf := p.LocalName("buf")
+	write := fmt.Sprintf("%s.Write(%s)", p.Src(w), buf)
+	if has(p.Func, w, "AvailableBuffer") && flow.Quiet(p.Func, call) {
+		lines, _ := appends(p, list, buf, buf)
+		return p.Fix(report.Mechanical, "append to the free part of the buffer that is written to",
+			edit.Before(st, fmt.Sprintf("%s := %s.AvailableBuffer()\n%s\n", buf, p.Src(w), strings.Join(lines, "\n"))), edit.Replace(call, write))
+	}
+	if loop := p.Loop(call); loop != nil && p.Statement(loop) != nil && types.IsInterface(p.TypeOf(w)) {
+		lines, size := appends(p, list, buf, buf+"[:0]")
+		return p.Fix(report.Ownership, "append to a buffer that all rounds share",
+			edit.Before(p.Statement(loop), fmt.Sprintf("%s := make([]byte, 0, %d)\n", buf, bufferRoom(size))),
+			edit.Before(st, strings.Join(lines, "\n")+"\n"), edit.Replace(call, write))
+	}
+	lines, size := appends(p, list, buf, buf)
+	return p.Fix(report.Mechanical, "append to a buffer",
+		edit.Before(st, fmt.Sprintf("%s := make([]byte, 0, %d)\n%s\n", buf, bufferRoom(size), strings.Join(lines, "\n"))), edit.Replace(call, write))
+}
+
+// has reports whether an expression has a method.
+func has(f *code.Func, e ast.Expr, method string) bool {
+	obj, _, _ := types.LookupFieldOrMethod(f.TypeOf(e), true, f.Pkg.Types, method)
+	_, ok := obj.(*types.Func)
+	return ok
+}
+
+// firstIn reports whether a call is the first thing that a statement does, so that what comes before the statement comes before
+// nothing else.
+func firstIn(f *code.Func, st ast.Stmt, call *ast.CallExpr) bool {
+	switch st := st.(type) {
+	case *ast.ExprStmt:
+		return st.X == call
+	case *ast.AssignStmt:
+		return assignsOnly(st, call)
+	case *ast.IfStmt:
+		if init, ok := st.Init.(*ast.AssignStmt); ok {
+			return assignsOnly(init, call)
+		}
+	}
+	return false
+}
+
+func assignsOnly(st *ast.AssignStmt, call *ast.CallExpr) bool {
+	return len(st.Rhs) == 1 && st.Rhs[0] == call && !slices.ContainsFunc(st.Lhs, func(e ast.Expr) bool { _, ok := e.(*ast.Ident); return !ok })
+}
