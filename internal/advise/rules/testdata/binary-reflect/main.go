@@ -15,3 +15,8 @@ func main() {
 	put(&w, 7)
 	fmt.Println(w.Bytes())
 }
+
+// Nothing asks for a type here.
+func add(b []byte, n uint32) []byte {
+	return binary.LittleEndian.AppendUint32(b, n) // cost: [cpu] runtime.growslice
+}

@@ -22,3 +22,10 @@ func main() {
 	s, b := both(2)
 	fmt.Println(text(1), s, b)
 }
+
+// It is the bytes that are wanted.
+func raw(n int) []byte {
+	var b bytes.Buffer
+	fmt.Fprint(&b, n) // cost: [cpu] fmt.Fprint
+	return b.Bytes()
+}

@@ -78,3 +78,13 @@ func main() {
 		fmt.Printf("%q %q %q %q\n", leftpad("", n, 'é'), zeros("12345678"[:max(n, 0)]), dashes("", n), dashes("é", n))
 	}
 }
+
+// Each round has a text of its own.
+func each(list []string) (out []string) {
+	for _, x := range list {
+		s := ""
+		s += x + "!" // cost: [cpu] runtime.concatstring2 runtime.mallocgc
+		out = append(out, s)
+	}
+	return out
+}

@@ -27,3 +27,8 @@ func main() {
 		fmt.Println(method(s), not(s), special(s), both(s, "GET"))
 	}
 }
+
+// The text is kept, and not only compared.
+func lower(s string) string {
+	return strings.ToLower(s) // cost: [cpu] strings.ToLower
+}

@@ -22,3 +22,14 @@ func all(list []int) (sum int) {
 }
 
 func main() { fmt.Println(all([]int{1, 2})) }
+
+// There is one for all items.
+func one(list []int, done chan<- int) {
+	go func() { // cost: [cpu] runtime.newproc runtime.systemstack
+		sum := 0
+		for _, x := range list {
+			sum += x
+		}
+		done <- sum
+	}()
+}

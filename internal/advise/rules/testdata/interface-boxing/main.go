@@ -12,3 +12,8 @@ func give(n int, p *pair) bool {
 }
 
 func main() { fmt.Println(give(1000, &pair{})) }
+
+// A pointer needs no memory to be in an interface.
+func givePointer(p *pair) bool {
+	return take(p) // cost: [alloc_space]
+}

@@ -35,3 +35,11 @@ func main() {
 	list := []large{{name: "a", n: 1}, {n: 2}}
 	fmt.Println(sum(list), changed(list), sum(list), sum(nil), dropped(list))
 }
+
+// Nothing is copied.
+func byIndex(list []large) (n int) {
+	for i := range list { // cost: [cpu]
+		n += list[i].n
+	}
+	return n
+}

@@ -10,3 +10,8 @@ func roll() int {
 }
 
 func main() { fmt.Println(roll() < 6) }
+
+// A source of its own has no lock.
+func rollOwn(r *rand.Rand) int {
+	return r.Intn(6) // cost: [cpu] math/rand.(*Rand).Intn math/rand.(*Rand).Int31n
+}

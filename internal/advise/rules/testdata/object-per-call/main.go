@@ -29,3 +29,8 @@ func main() {
 	var l *list[int]
 	fmt.Println(newLoop(1).header, l.push(1).v)
 }
+
+// One now and then is what memory is for.
+func seldom(header int) *loop {
+	return &loop{header: header} // cost: [alloc_objects] runtime.newobject
+}

@@ -28,3 +28,11 @@ func main() {
 	literals(list)
 	fmt.Println(sum, *list[2], list[0] != list[1])
 }
+
+// They are all in one array.
+func together(list []*node) {
+	all := make([]node, len(list)) // cost: [cpu] runtime.makeslice runtime.mallocgc
+	for i := range list {
+		list[i] = &all[i] // cost: [cpu]
+	}
+}

@@ -16,3 +16,8 @@ func decode(r io.Reader) (v any, err error) {
 }
 
 func main() { fmt.Println(decode(strings.NewReader("{}"))) }
+
+// Not all is read before any of it is looked at.
+func stream(r io.Reader) (v any, err error) {
+	return v, json.NewDecoder(r).Decode(&v) // cost: [cpu] encoding/json.(*Decoder).Decode
+}

@@ -101,3 +101,13 @@ func main() {
 	fmt.Println(length("abc"))
 	compare()
 }
+
+// Elements are compared as what they are.
+func sameInts(a, b []int64) bool {
+	for i := range a {
+		if a[i] != b[i] { // cost: [cpu]
+			return false
+		}
+	}
+	return len(a) == len(b)
+}

@@ -60,3 +60,8 @@ func main() {
 	more(list)
 	fmt.Println(list)
 }
+
+// Ints knows the type of its elements.
+func numbers(list []int) {
+	sort.Ints(list) // cost: [cpu] sort.Ints slices.pdqsortOrdered[go.shape.int]
+}
