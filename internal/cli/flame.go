@@ -2,16 +2,14 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
-	"github.com/hone-perf/hone/internal/report"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/tui"
 )
 
 // The flags about flame graphs.
@@ -76,9 +74,23 @@ func isInteractive(cmd *cobra.Command, sys *System, out output) (bool, error) {
 	return true, err
 }
 
+// errNoTerminal is for where there is nobody to press keys.
+var errNoTerminal = usagef("leave -i out for a picture made of text, or draw one with -o flame.svg",
+	"-i needs a terminal to show the flame graph on and to read keys from")
+
+// terminals returns the terminal to write to and the one to read keys from: standard input may be a profile.
+func terminals(sys *System) (in, out *os.File, err error) {
+	if sys.Env("TERM") != "dumb" {
+		if in, out, ok := tui.Terminals(sys.In, sys.Out); ok {
+			return in, out, nil
+		}
+	}
+	return nil, nil, errNoTerminal
+}
+
 // walk shows a flame graph that can be walked through.
 func walk(cmd *cobra.Command, sys *System, out output, in []*recording.Recording, q query.Query) error {
-	u, err := newFlameUI(q, out.opt, flamesOf(in))
+	f, err := tui.NewFlame(in, q, out.opt)
 	if err != nil {
 		return fmt.Errorf("%s: %w", in[0].Ref, err)
 	}
@@ -89,51 +101,5 @@ func walk(cmd *cobra.Command, sys *System, out output, in []*recording.Recording
 	if keys != sys.In {
 		defer keys.Close()
 	}
-	return (&screen{in: keys, out: to}).run(cmd.Context(), u)
-}
-
-// flamesOf returns what answers questions about flame graphs of recordings.
-func flamesOf(in []*recording.Recording) flameSource {
-	trees := make(map[bool]*view.Flames) // by whether they are inverted
-	return flameSource{
-		ask: func(q query.Query) (*report.Flame, error) {
-			if trees[q.Invert] == nil {
-				t, err := view.NewFlames(in, q)
-				if err != nil {
-					return nil, err
-				}
-				trees[q.Invert] = t
-			}
-			return trees[q.Invert].Flame(q)
-		},
-		find: func(q query.Query) (*report.Search, error) {
-			r, err := view.SearchFor(in[:1], q)
-			if err != nil {
-				return nil, err
-			}
-			return r.(*report.Search), nil
-		},
-		place: placesOf(in[0].Profile),
-	}
-}
-
-// placesOf returns a function that tells where frames are in the sources.
-func placesOf(p *profile.Profile) func(*report.FlameNode) string {
-	places := make(map[string]string)
-	for i := range p.Functions {
-		f := &p.Functions[i]
-		if f.File == "" || places[f.Name] != "" {
-			continue
-		}
-		places[f.Name] = f.File
-		if f.StartLine > 0 {
-			places[f.Name] = fmt.Sprintf("%s:%d", f.File, f.StartLine)
-		}
-	}
-	return func(n *report.FlameNode) string {
-		if n.File != "" { // then it is in the name
-			return ""
-		}
-		return strings.TrimSpace(places[n.Name])
-	}
+	return f.Run(cmd.Context(), keys, to)
 }

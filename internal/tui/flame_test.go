@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"regexp"
@@ -20,13 +20,13 @@ main.main;runtime.gc;runtime.mark 249
 main.main;runtime.gc;runtime.rare 1
 `
 
-func newTestUI(t *testing.T, o render.Options) *flameUI {
+func newTestUI(t *testing.T, o render.Options) *Flame {
 	t.Helper()
 	p, err := profile.Parse(strings.NewReader(flameStacks))
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := newFlameUI(query.Query{View: "flame"}, o, flamesOf([]*recording.Recording{{Ref: "app.folded", Profile: p}}))
+	u, err := NewFlame([]*recording.Recording{{Ref: "app.folded", Profile: p}}, query.Query{View: "flame"}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func newTestUI(t *testing.T, o render.Options) *flameUI {
 }
 
 // press presses keys that are written as one text: names between < and >, everything else letter by letter.
-func press(u *flameUI, keys string) (quit bool) {
+func press(u *Flame, keys string) (quit bool) {
 	for _, m := range regexp.MustCompile(`<[^>]*>|.`).FindAllString(keys, -1) {
 		if quit {
 			break

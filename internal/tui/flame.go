@@ -1,4 +1,5 @@
-package cli
+// Package tui is hone in a terminal that is all its own: a flame graph to walk through with keys and mouse.
+package tui
 
 import (
 	"fmt"
@@ -7,17 +8,18 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// A flameUI is an interactive flame graph in a terminal: what is shown, and what keys do to it. It knows no terminal:
+// A Flame is an interactive flame graph in a terminal: what is shown, and what keys do to it. It knows no terminal:
 // keys go into update, lines come out of view.
 //
 // What fills the width is the root of the query, so that looking closer is asking again, and there is always as much
 // detail as there is room for.
-type flameUI struct {
-	flameSource
+type Flame struct {
+	source
 	opt render.Options
 
 	query   query.Query
@@ -47,16 +49,21 @@ type flameUI struct {
 	message string // about the last key
 }
 
-// A flameSource answers what a flameUI asks.
-type flameSource struct {
+// A source answers what a Flame asks.
+type source struct {
 	ask   func(query.Query) (*report.Flame, error)
 	find  func(query.Query) (*report.Search, error) // how much matches the argument
 	place func(*report.FlameNode) string            // file:line of a frame
 }
 
-// newFlameUI asks q and shows the answer.
-func newFlameUI(q query.Query, opt render.Options, from flameSource) (*flameUI, error) {
-	u := &flameUI{flameSource: from, opt: opt}
+// NewFlame asks q of recordings and shows the answer.
+func NewFlame(in []*recording.Recording, q query.Query, opt render.Options) (*Flame, error) {
+	return newFlame(q, opt, sourceOf(in))
+}
+
+// newFlame asks q and shows the answer.
+func newFlame(q query.Query, opt render.Options, from source) (*Flame, error) {
+	u := &Flame{source: from, opt: opt}
 	if err := u.load(q); err != nil {
 		return nil, err
 	}
@@ -64,7 +71,7 @@ func newFlameUI(q query.Query, opt render.Options, from flameSource) (*flameUI, 
 }
 
 // load asks q and shows the answer from its root on.
-func (u *flameUI) load(q query.Query) error {
+func (u *Flame) load(q query.Query) error {
 	f, err := u.ask(q)
 	if err != nil {
 		return err
@@ -100,7 +107,7 @@ func (u *flameUI) load(q query.Query) error {
 	return nil
 }
 
-func (u *flameUI) number(n *report.FlameNode) {
+func (u *Flame) number(n *report.FlameNode) {
 	u.order = append(u.order, n)
 	for _, c := range n.Children {
 		u.parent[c] = n
@@ -109,7 +116,7 @@ func (u *flameUI) number(n *report.FlameNode) {
 }
 
 // pathTo returns the root of a query that shows n.
-func (u *flameUI) pathTo(n *report.FlameNode) string {
+func (u *Flame) pathTo(n *report.FlameNode) string {
 	var names []string
 	if i := slices.Index(u.above, n); i >= 0 {
 		for _, n := range u.above[1 : i+1] { // the first is all
@@ -128,7 +135,7 @@ func (u *flameUI) pathTo(n *report.FlameNode) string {
 }
 
 // layout lays the tree out anew.
-func (u *flameUI) layout() {
+func (u *Flame) layout() {
 	cols := max(u.width-1, 1) // without colours, a bar ends the last box
 	if u.opt.Color {
 		cols = max(u.width, 1)
@@ -148,20 +155,20 @@ const (
 	linesBelow = 2 // what is selected
 )
 
-func (u *flameUI) room() int { return max(u.height-linesAbove-linesBelow, 1) }
+func (u *Flame) room() int { return max(u.height-linesAbove-linesBelow, 1) }
 
 // scroll brings the selected box into view.
-func (u *flameUI) scroll() {
+func (u *Flame) scroll() {
 	if row, _ := u.spot(u.selected); row >= 0 {
 		u.top = max(min(u.top, row), row-u.room()+1)
 	}
 	u.scrollBy(0)
 }
 
-func (u *flameUI) scrollBy(rows int) { u.top = max(0, min(u.top+rows, len(u.rows)-u.room())) }
+func (u *Flame) scrollBy(rows int) { u.top = max(0, min(u.top+rows, len(u.rows)-u.room())) }
 
 // spot returns the row of a node and its place there, or -1.
-func (u *flameUI) spot(n *report.FlameNode) (row, at int) {
+func (u *Flame) spot(n *report.FlameNode) (row, at int) {
 	for i, r := range u.rows {
 		if j := slices.IndexFunc(r, func(b render.FlameBox) bool { return b.Node == n }); j >= 0 {
 			return i, j
@@ -184,7 +191,7 @@ PgUp, PgDn, wheel  scroll
 q                  quit`
 
 // update does what a key asks for and reports whether that is to quit.
-func (u *flameUI) update(k key) (quit bool) {
+func (u *Flame) update(k key) (quit bool) {
 	u.message = ""
 	switch {
 	case k.name == "ctrl-c":
@@ -244,13 +251,13 @@ func (u *flameUI) update(k key) (quit bool) {
 	return false
 }
 
-func (u *flameUI) choose(n *report.FlameNode) {
+func (u *Flame) choose(n *report.FlameNode) {
 	u.selected = n
 	u.scroll()
 }
 
 // up selects what calls the selected frame.
-func (u *flameUI) up() {
+func (u *Flame) up() {
 	if p := u.parent[u.selected]; p != nil {
 		u.choose(p)
 		return
@@ -261,7 +268,7 @@ func (u *flameUI) up() {
 }
 
 // down selects the heaviest of what the selected frame calls.
-func (u *flameUI) down() {
+func (u *Flame) down() {
 	if row := slices.Index(u.above, u.selected); row >= 0 {
 		u.choose(u.rows[row+1][0].Node)
 		return
@@ -280,7 +287,7 @@ func (u *flameUI) down() {
 }
 
 // beside selects the next box in the row, or the one before.
-func (u *flameUI) beside(step int) {
+func (u *Flame) beside(step int) {
 	row, at := u.spot(u.selected)
 	if row < 0 {
 		return
@@ -294,7 +301,7 @@ func (u *flameUI) beside(step int) {
 }
 
 // click selects a box, or zooms into it if it is the selected one.
-func (u *flameUI) click(x, y int) {
+func (u *Flame) click(x, y int) {
 	row := y - linesAbove + u.top
 	if y < linesAbove || y >= linesAbove+u.room() || row >= len(u.rows) {
 		return
@@ -315,7 +322,7 @@ func (u *flameUI) click(x, y int) {
 }
 
 // zoomInto makes n fill the width.
-func (u *flameUI) zoomInto(n *report.FlameNode) {
+func (u *Flame) zoomInto(n *report.FlameNode) {
 	if n == u.flame.Root {
 		return
 	}
@@ -328,7 +335,7 @@ func (u *flameUI) zoomInto(n *report.FlameNode) {
 }
 
 // zoomOut shows a root again that was shown before. What was shown last stays selected.
-func (u *flameUI) zoomOut(root string) {
+func (u *Flame) zoomOut(root string) {
 	was := u.flame.Path
 	q := u.query
 	q.Root = root
@@ -349,7 +356,7 @@ func (u *flameUI) zoomOut(root string) {
 }
 
 // show asks q and reports whether there is an answer. When there is none, all stays as it is.
-func (u *flameUI) show(q query.Query) bool {
+func (u *Flame) show(q query.Query) bool {
 	if err := u.load(q); err != nil {
 		u.message = err.Error()
 		return false
@@ -358,7 +365,7 @@ func (u *flameUI) show(q query.Query) bool {
 }
 
 // back leaves the search, or else goes back to what was shown before.
-func (u *flameUI) back() {
+func (u *Flame) back() {
 	switch n := len(u.outer); {
 	case u.search != "":
 		u.searchFor("")
@@ -372,7 +379,7 @@ func (u *flameUI) back() {
 }
 
 // typeSearch changes the search as it is typed.
-func (u *flameUI) typeSearch(k key) {
+func (u *Flame) typeSearch(k key) {
 	switch {
 	case k.name == "enter":
 		u.typing = false
@@ -393,7 +400,7 @@ func (u *flameUI) typeSearch(k key) {
 }
 
 // searchFor marks the frames that match.
-func (u *flameUI) searchFor(text string) {
+func (u *Flame) searchFor(text string) {
 	u.search, u.rx, u.matched = text, nil, ""
 	if text != "" {
 		rx, err := regexp.Compile(u.pattern())
@@ -406,7 +413,7 @@ func (u *flameUI) searchFor(text string) {
 }
 
 // pattern returns the regexp that is searched for. In lower case it finds both.
-func (u *flameUI) pattern() string {
+func (u *Flame) pattern() string {
 	if strings.ToLower(u.search) == u.search {
 		return "(?i)" + u.search
 	}
@@ -414,7 +421,7 @@ func (u *flameUI) pattern() string {
 }
 
 // match finds the frames shown that match.
-func (u *flameUI) match() {
+func (u *Flame) match() {
 	u.matches = make(map[*report.FlameNode]bool)
 	if u.rx == nil {
 		return
@@ -437,7 +444,7 @@ func (u *flameUI) match() {
 }
 
 // total asks how much matches, of all there is and not only of what is large enough to be shown.
-func (u *flameUI) total() {
+func (u *Flame) total() {
 	if u.rx == nil {
 		return
 	}
@@ -452,7 +459,7 @@ func (u *flameUI) total() {
 }
 
 // next selects the next match that is shown, step by step.
-func (u *flameUI) next(step int) {
+func (u *Flame) next(step int) {
 	at := slices.Index(u.order, u.selected)
 	for range u.order {
 		at = (at + step + len(u.order)) % len(u.order)
@@ -473,7 +480,7 @@ func (u *flameUI) next(step int) {
 }
 
 // view returns the lines of the screen.
-func (u *flameUI) view(width, height int) []string {
+func (u *Flame) view(width, height int) []string {
 	if width != u.width || height != u.height {
 		u.width, u.height = width, height
 		u.layout()
@@ -498,7 +505,7 @@ func (u *flameUI) view(width, height int) []string {
 }
 
 // mark returns how boxes of a row stand out.
-func (u *flameUI) mark(row int) func(*report.FlameNode) render.FlameMark {
+func (u *Flame) mark(row int) func(*report.FlameNode) render.FlameMark {
 	return func(n *report.FlameNode) render.FlameMark {
 		switch {
 		case n == u.selected:
@@ -513,7 +520,7 @@ func (u *flameUI) mark(row int) func(*report.FlameNode) render.FlameMark {
 }
 
 // title says what is shown and what the colours mean.
-func (u *flameUI) title() string {
+func (u *Flame) title() string {
 	f := u.flame
 	parts := []string{u.painter.Text(f.Metric, " ", u.painter.Value(f.Total))}
 	if f.File != "" {
@@ -532,7 +539,7 @@ func (u *flameUI) title() string {
 }
 
 // status says what is selected, where that is, and what it costs.
-func (u *flameUI) status() []string {
+func (u *Flame) status() []string {
 	n, p := u.selected, u.painter
 	const between, leastPlace = 2, 24
 	name, place := p.Name(n), u.place(n)
@@ -562,7 +569,7 @@ func (u *flameUI) status() []string {
 }
 
 // sides puts two texts at both ends of a line. Where there is no room for both, what is on the right is news.
-func (u *flameUI) sides(left, right string) string {
+func (u *Flame) sides(left, right string) string {
 	const between, leastLeft = 2, 8
 	room := u.width - u.painter.Width(right) - between
 	if room < leastLeft {

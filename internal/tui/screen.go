@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"context"
@@ -25,32 +25,31 @@ const (
 	screenOff = "\x1b[?1006l\x1b[?1000l\x1b[?25h\x1b[?1049l"
 )
 
-// errNoTerminal is for where there is nobody to press keys.
-var errNoTerminal = usagef("leave -i out for a picture made of text, or draw one with -o flame.svg",
-	"-i needs a terminal to show the flame graph on and to read keys from")
-
-// terminals returns the terminal to write to and the one to read keys from: standard input may be a profile.
-func terminals(sys *System) (in, out *os.File, err error) {
+// Terminals returns the terminal to write to and the one to read keys from: standard input may be something else. It is false when there
+// is none.
+func Terminals(stdin io.Reader, stdout io.Writer) (in, out *os.File, ok bool) {
 	isTerminal := func(f any) (*os.File, bool) {
 		file, ok := f.(*os.File)
 		return file, ok && term.IsTerminal(int(file.Fd()))
 	}
-	out, ok := isTerminal(sys.Out)
-	if !ok || sys.Env("TERM") == "dumb" {
-		return nil, nil, errNoTerminal
+	out, ok = isTerminal(stdout)
+	if !ok {
+		return nil, nil, false
 	}
-	if in, ok := isTerminal(sys.In); ok {
-		return in, out, nil
+	if in, ok := isTerminal(stdin); ok {
+		return in, out, true
 	}
-	in, err = os.OpenFile(keyboard, os.O_RDWR, 0)
-	if err != nil {
-		return nil, nil, errNoTerminal
-	}
-	return in, out, nil
+	in, err := os.OpenFile(keyboard, os.O_RDWR, 0)
+	return in, out, err == nil
+}
+
+// Run shows the flame graph until the user quits or ctx ends, and leaves the terminal as it was.
+func (u *Flame) Run(ctx context.Context, in, out *os.File) error {
+	return (&screen{in: in, out: out}).run(ctx, u)
 }
 
 // run shows u until the user quits or ctx ends, and leaves the terminal as it was.
-func (s *screen) run(ctx context.Context, u *flameUI) error {
+func (s *screen) run(ctx context.Context, u *Flame) error {
 	// What ends a program by default would leave the terminal as it is.
 	ctx, stop := signal.NotifyContext(ctx, endSignals...)
 	defer stop()
@@ -93,7 +92,7 @@ func (s *screen) read(ctx context.Context, to chan<- []byte) {
 }
 
 // loop does what keys ask for.
-func (s *screen) loop(ctx context.Context, u *flameUI, input <-chan []byte, resized <-chan os.Signal) error {
+func (s *screen) loop(ctx context.Context, u *Flame, input <-chan []byte, resized <-chan os.Signal) error {
 	// An escape may be a key or begin what is sent for one. The rest of that follows at once, even over a network.
 	const follows = 60 * time.Millisecond
 	var pending []byte
@@ -130,7 +129,7 @@ func (s *screen) loop(ctx context.Context, u *flameUI, input <-chan []byte, resi
 }
 
 // draw writes the lines that changed.
-func (s *screen) draw(u *flameUI) error {
+func (s *screen) draw(u *Flame) error {
 	cols, rows, err := term.GetSize(int(s.out.Fd()))
 	if err != nil {
 		return fmt.Errorf("asking for the size of the terminal: %w", err)

@@ -1,0 +1,58 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// sourceOf returns what answers questions about flame graphs of recordings.
+func sourceOf(in []*recording.Recording) source {
+	trees := make(map[bool]*view.Flames) // by whether they are inverted
+	return source{
+		ask: func(q query.Query) (*report.Flame, error) {
+			if trees[q.Invert] == nil {
+				t, err := view.NewFlames(in, q)
+				if err != nil {
+					return nil, err
+				}
+				trees[q.Invert] = t
+			}
+			return trees[q.Invert].Flame(q)
+		},
+		find: func(q query.Query) (*report.Search, error) {
+			r, err := view.SearchFor(in[:1], q)
+			if err != nil {
+				return nil, err
+			}
+			return r.(*report.Search), nil
+		},
+		place: placesOf(in[0].Profile),
+	}
+}
+
+// placesOf returns a function that tells where frames are in the sources.
+func placesOf(p *profile.Profile) func(*report.FlameNode) string {
+	places := make(map[string]string)
+	for i := range p.Functions {
+		f := &p.Functions[i]
+		if f.File == "" || places[f.Name] != "" {
+			continue
+		}
+		places[f.Name] = f.File
+		if f.StartLine > 0 {
+			places[f.Name] = fmt.Sprintf("%s:%d", f.File, f.StartLine)
+		}
+	}
+	return func(n *report.FlameNode) string {
+		if n.File != "" { // then it is in the name
+			return ""
+		}
+		return strings.TrimSpace(places[n.Name])
+	}
+}
