@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // TestDocs runs the commands in the documentation: in a block marked console, every line that begins with "$ ". What
@@ -219,7 +221,7 @@ func (tr *tour) run(t *testing.T, line string) string {
 	}
 	if len(words) > 1 && words[1] == "race" {
 		if _, err := exec.LookPath("gcc"); err != nil {
-			t.Skip("the race detector needs a C compiler, and there is no gcc")
+			testrun.Missing(t, "the race detector needs a C compiler, and there is no gcc: apt-get install gcc libc6-dev")
 		}
 	}
 	if words[0] != "hone" {

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // exampleModules returns the folders of the practice programs. Each is a module of its own.
@@ -34,7 +36,7 @@ func exampleModules(t *testing.T) []string {
 // TestExamples vets and tests the practice programs, and runs each of their benchmarks once, but for the longest.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	long(t)
+	testrun.Live(t, "tests all practice programs")
 	for _, dir := range exampleModules(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
@@ -47,7 +49,7 @@ func TestExamples(t *testing.T) {
 // TestExamplesStaticcheck holds the practice programs to what holds for hone.
 func TestExamplesStaticcheck(t *testing.T) {
 	t.Parallel()
-	long(t)
+	testrun.Live(t, "checks all practice programs")
 	tool := strings.TrimSpace(goCommand(t, "tool", "-n", "-modfile=tools/lint/go.mod", "staticcheck"))
 	for _, dir := range exampleModules(t) {
 		cmd := exec.Command(tool, "./...")
@@ -61,7 +63,7 @@ func TestExamplesStaticcheck(t *testing.T) {
 // TestExampleFacts holds what examples/README.md says: later steps have the slips of the write-ups, and no others.
 func TestExampleFacts(t *testing.T) {
 	t.Parallel()
-	long(t)
+	testrun.Live(t, "builds and runs all practice programs")
 	t.Run("hi", testHi)
 	t.Run("hi race", testHiRace)
 	t.Run("havlak", testHavlak)
@@ -111,7 +113,7 @@ func testHi(t *testing.T) {
 func testHiRace(t *testing.T) {
 	t.Parallel()
 	if strings.TrimSpace(goCommand(t, "env", "CGO_ENABLED")) != "1" {
-		t.Skip("the race detector needs cgo")
+		testrun.Missing(t, "the race detector needs cgo")
 	}
 	bin := filepath.Join(t.TempDir(), "stage0.test")
 	goCommand(t, "-C", "examples/hi", "test", "-race", "-c", "-o", bin, "./stage0")

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/hone-perf/hone/internal/git"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 const modulePath = "github.com/hone-perf/hone"
@@ -143,7 +144,7 @@ func trackedFiles(t *testing.T) []string {
 	t.Helper()
 	list, err := git.Command{}.Run(t.Context(), "ls-files", "-z")
 	if err != nil {
-		t.Skipf("this is not a checkout of git: %v", err)
+		testrun.Missing(t, "this is not a checkout of git: %v", err)
 	}
 	files := strings.Split(strings.TrimSuffix(string(list), "\x00"), "\x00")
 	return slices.DeleteFunc(files, func(name string) bool {
@@ -233,18 +234,18 @@ func TestDependencies(t *testing.T) {
 // TestStaticcheck runs staticcheck. It has a go.mod of its own, so that those who use hone do not depend on it.
 func TestStaticcheck(t *testing.T) {
 	t.Parallel()
-	long(t)
+	testrun.Live(t, "takes a minute when the cache has nothing")
 	goCommand(t, "tool", "-modfile=tools/lint/go.mod", "staticcheck", "./...")
 }
 
 // TestPlatforms holds that all of this repository, its tests and tools too, compiles and vets for the first-class ports of Go and for
 // Windows on arm64, without cgo. Two are built and linked as well: one that differs much from where most people work, and Linux without
-// a C compiler.
+// a C compiler. Without -tags live it is the first alone.
 func TestPlatforms(t *testing.T) {
 	t.Parallel()
 	build := []string{"windows/arm64", "linux/amd64"}
 	all := []string{"windows/arm64"}
-	if !testing.Short() {
+	if testrun.All() {
 		all = append(all, firstClass(t)...)
 	}
 	for _, platform := range all {
@@ -254,7 +255,7 @@ func TestPlatforms(t *testing.T) {
 			if slices.Contains(build, platform) {
 				goCommandWith(t, env, "build", "-o", filepath.Join(t.TempDir(), "hone"), ".")
 			}
-			if testing.Short() {
+			if !testrun.All() {
 				return
 			}
 			for _, dir := range modules(t) {
@@ -325,9 +326,9 @@ func goCommandWith(t *testing.T, env []string, args ...string) string {
 	err := cmd.Run()
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		t.Skip("there is no go command")
-	case err != nil && noNetwork.Match(stderr.Bytes()) && os.Getenv("CI") == "":
-		t.Skipf("go %s: a module is missing, and there is no network:\n%s", strings.Join(args, " "), &stderr)
+		testrun.Missing(t, "there is no go command")
+	case err != nil && noNetwork.Match(stderr.Bytes()):
+		testrun.Missing(t, "go %s: a module is missing, and there is no network:\n%s", strings.Join(args, " "), &stderr)
 	case err != nil:
 		t.Errorf("go %s: %v\n%s%s", strings.Join(args, " "), err, &stdout, &stderr)
 	}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // killedModule is a program with a benchmark, a function that was changed since the last commit, and one that hone can mend.
@@ -88,7 +90,7 @@ func BenchmarkJoin(b *testing.B) {
 // A killed command leaves the files of the user as they were, or what it made whole; and nothing else that the next command would not remove.
 // HONE_KILLS says how often each command is killed.
 func TestKilled(t *testing.T) {
-	long(t)
+	testrun.Live(t, "runs each command several times, and kills it")
 	kills := 2
 	if v := os.Getenv("HONE_KILLS"); v != "" {
 		var err error

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // honeIn runs the command in a folder, and returns what it prints on standard output and standard error.
@@ -49,6 +50,7 @@ func known(t *testing.T) string {
 // TestLoadRecord loads a server whose requests take 200 µs of CPU time and 8 KiB of memory. The recording says so, to within
 // a tenth. Requests are so many that the samples are, however slow the machine is today.
 func TestLoadRecord(t *testing.T) {
+	testrun.Live(t, "measures a server for a quarter of a minute")
 	dir := known(t)
 	out, errs, err := honeIn(t, dir, "load", "--record", ".", "--json", "-o", "run.hone", "-n", "50000", "--warmup", "500ms", "-c", "4",
 		"http://127.0.0.1:{port}/", "--", "-addr", "127.0.0.1:{port}")
@@ -118,7 +120,7 @@ func TestLoadRecord(t *testing.T) {
 }
 
 func TestLoadRecordLeak(t *testing.T) {
-	long(t)
+	testrun.Live(t, "loads a server for eight seconds")
 	dir := known(t)
 	out, errs, err := honeIn(t, dir, "load", "--record", ".", "--json", "-t", "8s", "--warmup", "500ms", "--rate", "1000",
 		"http://127.0.0.1:{port}/leak", "--", "-addr", "127.0.0.1:{port}")
@@ -138,7 +140,7 @@ func TestLoadRecordLeak(t *testing.T) {
 // TestCompareLoad runs two versions of a server in turns, of which the new one allocates twice as much, and compares two runs
 // that were recorded.
 func TestCompareLoad(t *testing.T) {
-	long(t)
+	testrun.Live(t, "loads servers for half a minute")
 	old, changed := known(t), known(t)
 	file := filepath.Join(changed, "main.go")
 	text, err := os.ReadFile(file)
@@ -204,7 +206,7 @@ var attached [16][]byte
 
 // TestLoadAttach loads a server that runs already, here, and asks it for profiles of itself meanwhile.
 func TestLoadAttach(t *testing.T) {
-	long(t)
+	testrun.Live(t, "loads a server for eight seconds")
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)

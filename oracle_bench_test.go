@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/cli"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // TestBenchOracle holds the promise of hone benchstat and hone benchcmp: what they print is byte for byte what the
@@ -291,7 +292,7 @@ func (o *benchOracle) testGenerated(t *testing.T) {
 	switch {
 	case every == 0:
 		n = 400
-	case testing.Short():
+	case !testrun.All():
 		n = 6
 	}
 	for seed := turn * 1000; seed < turn*1000+n; seed++ {

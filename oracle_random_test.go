@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // testRandom asks both programs what nobody thought of: a command, a handful of options with values from the profile, and now
@@ -42,7 +44,7 @@ func randomLines(t *testing.T) (from, to int) {
 	t.Helper()
 	v := os.Getenv("HONE_ORACLE_RANDOM")
 	switch {
-	case v == "" && testing.Short():
+	case v == "" && !testrun.All():
 		return 0, 20
 	case v == "":
 		return 0, 120

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // recordedSubjects are profiles of real programs, made while the test runs: a program of its own
@@ -59,10 +61,10 @@ func (l *lab) recordProgram(t *testing.T) []*subject {
 	return out
 }
 
-// recordBenchmarks records benchmarks of the standard library. The short test does without.
+// recordBenchmarks records benchmarks of the standard library, with -tags live.
 func (l *lab) recordBenchmarks(t *testing.T) []*subject {
 	t.Helper()
-	if testing.Short() {
+	if !testrun.All() {
 		return nil
 	}
 	var out []*subject

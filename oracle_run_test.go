@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // A lab is the place where both programs run: a folder with the profiles, and a home for each
@@ -57,7 +59,7 @@ type outcome struct {
 
 func newLab(t *testing.T) *lab {
 	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("no go command, so no go tool pprof to compare with")
+		testrun.Missing(t, "no go command, so no go tool pprof to compare with")
 	}
 	root := t.TempDir()
 	l := &lab{

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // testShell pipes scripts of commands into both programs and compares all they print and every
@@ -21,7 +23,7 @@ func (l *lab) testShell(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for i, script := range scripts {
-				if testing.Short() && i%10 != 0 {
+				if !testrun.All() && i%10 != 0 {
 					continue
 				}
 				b, err := os.ReadFile(script)

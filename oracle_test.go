@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // TestOracle holds the promise of hone pprof: what it prints is byte for byte what go tool pprof
@@ -19,7 +21,7 @@ import (
 //
 //	HONE_ORACLE_ONLY=regexp    run only the cases whose "profile/flags" matches
 //	HONE_ORACLE_TURN=n|all     which share of the flags the less central profiles get
-//	HONE_ORACLE_RANDOM=n|a..b  how many random lines to run, or which; 120 where nothing is said
+//	HONE_ORACLE_RANDOM=n|a..b  how many random lines to run, or which; 120 with -tags live and 20 without where nothing is said
 //	HONE_ORACLE_SEED=n         other random lines
 //	HONE_ORACLE_CACHE=dir      keep recordings and what pprof said, for a fast second run
 func TestOracle(t *testing.T) {
@@ -53,10 +55,10 @@ func (l *lab) testProfiles(t *testing.T) {
 
 // rotation says which turn this is and how much the strides of the subjects are stretched.
 // The less central profiles each run a share of the flags, every profile another share, so that
-// together they cover the table at a fraction of the cost.
+// together they cover the table at a fraction of the cost. Without -tags live all profiles do, and each a tenth of its share.
 func rotation(t *testing.T) (turn, every int) {
 	every = 1
-	if testing.Short() {
+	if !testrun.All() {
 		every = 10
 	}
 	switch v := os.Getenv("HONE_ORACLE_TURN"); v {
@@ -185,5 +187,5 @@ func only(t *testing.T) *regexp.Regexp {
 // that a deliberate difference is never met.
 func partial() bool {
 	run := flag.Lookup("test.run")
-	return testing.Short() || os.Getenv("HONE_ORACLE_ONLY") != "" || run != nil && strings.Contains(run.Value.String(), "/")
+	return !testrun.All() || os.Getenv("HONE_ORACLE_ONLY") != "" || run != nil && strings.Contains(run.Value.String(), "/")
 }

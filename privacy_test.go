@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/hone-perf/hone/internal/load/loadtest"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // everything returns all bytes in a recording, unpacked.
@@ -78,7 +79,7 @@ func main() {
 
 // A secret is planted wherever a recording has texts, and is in none of its bytes; with --keep-secrets it is.
 func TestRecordingsHoldNoSecrets(t *testing.T) {
-	long(t)
+	testrun.Live(t, "records programs, and compares")
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod": "module example.com/leaky\n\ngo 1.24\n", "main.go": leakyProgram,

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // hone runs the command in this folder, and returns what it prints. It has to succeed.
@@ -119,7 +121,7 @@ func troubleIn(t *testing.T, file string) recordedTrouble {
 
 // When there is trouble, profiles are taken at once, and what led up to it is kept.
 func TestRecordTrouble(t *testing.T) {
-	long(t)
+	testrun.Live(t, "records programs for eight seconds")
 	bin := filepath.Join(buildExample(t, "leaky"), "leaky")
 	dir := t.TempDir()
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/load/loadtest"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // TestScript runs the pages of testdata/script through the real command. UPDATE=1 rewrites what they expect.
@@ -28,6 +29,8 @@ import (
 //	cut FILE N         cuts a file down to N bytes; without those at its end when N is negative
 //	pack FOLDER FILE   makes one file of a recording in a folder
 //	serve [PATH…]      starts the server of package loadtest at $SERVER, whose /mix is these paths in turn
+//
+// and the condition live, which holds with -tags live: what builds, measures or waits for long comes behind it.
 func TestScript(t *testing.T) { testscript.Run(t, scripts(t, "testdata/script", "local")) }
 
 // scripts returns how to run the pages in a folder, with some toolchain of Go.
@@ -53,6 +56,9 @@ func scripts(t *testing.T, dir, toolchain string) testscript.Params {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
+			if name == "live" {
+				return testrun.IsLive, nil
+			}
 			if name == "record" { // since Go 1.23 a program can be recorded from inside
 				return toolchain == "local" || version.Compare(toolchain, "go1.23") >= 0, nil
 			}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/mod/modfile"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // toolchains are late releases of the Go versions that hone supports, oldest first. docs/compat-go.md says what works with each;
@@ -25,17 +27,17 @@ var toolchains = []string{"go1.22.12", "go1.23.12", "go1.24.11", "go1.25.5", "go
 const builder = "go1.26.5"
 
 // TestToolchains runs what needs a toolchain with each of them, as the go command fetches it: users have many, and few of them unpacked from
-// an archive. A release candidate of the next Go is among them while there is one. Newer Go than the oldest that builds hone meets a hone that
+// an archive. Without -tags live it is the Go of this test alone, and what is quick. A release candidate of the next Go is among them while there is one. Newer Go than the oldest that builds hone meets a hone that
 // was built with that: hone is often older than the Go of the module it works on.
 func TestToolchains(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the standard library once for each version of Go")
-	}
+	long(t)
 	t.Parallel() // it waits as much as it works
-	all := toolchains
-	candidate := candidateGo(t)
-	if candidate != "" {
-		all = append(all[:len(all):len(all)], candidate)
+	all, candidate := []string{strings.Fields(runtime.Version())[0]}, ""
+	if testrun.All() { // compiles the standard library once for each version of Go
+		all, candidate = toolchains, candidateGo(t)
+		if candidate != "" {
+			all = append(all[:len(all):len(all)], candidate)
+		}
 	}
 	dir := t.TempDir()
 	older := sync.OnceValue(func() error { return buildHone(t.Context(), dir) })

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 func TestParsePS(t *testing.T) {
@@ -45,7 +47,7 @@ func TestParsePS(t *testing.T) {
 // TestAskPS asks the ps of this machine about the test.
 func TestAskPS(t *testing.T) {
 	if _, err := exec.LookPath("ps"); err != nil {
-		t.Skip("there is no ps")
+		testrun.Missing(t, "there is no ps: apt-get install procps")
 	}
 	rss, cpu, _ := askPS(os.Getpid())
 	if rss < 1<<20 || rss > 1<<36 || cpu < 0 {

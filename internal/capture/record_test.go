@@ -17,6 +17,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // work lays out a project from testdata.
@@ -161,7 +162,7 @@ func needs(t *testing.T, commands ...string) {
 	}
 	for _, c := range commands {
 		if _, err := exec.LookPath(c); err != nil {
-			t.Skip(err)
+			testrun.Missing(t, "%v", err)
 		}
 	}
 }
@@ -228,6 +229,9 @@ func TestRecordBuilds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			if tt.name != "external test" {
+				testrun.Live(t, "builds and records")
+			}
 			if tt.args == nil && !tt.b.Test {
 				tt.args = []string{"return"}
 			}

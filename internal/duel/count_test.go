@@ -14,12 +14,14 @@ import (
 
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/stat"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // Instructions are counted of what needs one processor, and are the same each time.
 func TestCount(t *testing.T) {
+	testrun.Live(t, "counts instructions with valgrind")
 	if _, err := exec.LookPath("valgrind"); err != nil {
-		t.Skip("there is no valgrind to count instructions: apt-get install valgrind")
+		testrun.Missing(t, "there is no valgrind to count instructions: apt-get install valgrind")
 	}
 	old, new := sides(t)
 	d, err := Run(context.Background(), Options{

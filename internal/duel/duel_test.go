@@ -18,6 +18,7 @@ import (
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/stat"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // sides lays out two versions: the new one takes twice as long and allocates twice as much.
@@ -67,6 +68,7 @@ func rowsOf(d *recording.Duel) map[string]recording.DuelBenchmark {
 
 // Every kind of benchmark is found, run as it needs, and judged.
 func TestRun(t *testing.T) {
+	testrun.Live(t, "measures fourteen benchmarks")
 	old, new := sides(t)
 	d, err := Run(context.Background(), Options{Old: old, New: new, Budget: time.Second, Plan: stat.Plan{Within: 0.99}, Seed: 1})
 	if err != nil {
@@ -212,6 +214,7 @@ func TestSame(t *testing.T) {
 
 // Test programs that were built before do as well, and are compared without a clock.
 func TestPrograms(t *testing.T) {
+	testrun.Live(t, "builds and measures programs")
 	old, new := sides(t)
 	for _, s := range []*Side{&old, &new} {
 		s.File = filepath.Join(t.TempDir(), "x.test")

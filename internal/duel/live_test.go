@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 const heldTest = `package held
@@ -46,9 +47,7 @@ func BenchmarkHolds(b *testing.B) {
 
 // What is in use at a time is known, whatever is allocated, and without what was there before.
 func TestLive(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and runs programs")
-	}
+	testrun.Live(t, "watches heaps of benchmarks")
 	var all [2]Side
 	for i, each := range []string{"false", "true"} {
 		dir := filepath.Join(t.TempDir(), each)

@@ -4,12 +4,14 @@ import (
 	"os/exec"
 	"runtime"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // A program that ends well has not failed because it leaves one behind that holds on to its output.
 func TestLeftBehind(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("there is no sh")
+		testrun.Missing(t, "there is no sh")
 	}
 	t.Parallel()
 	for _, tt := range []struct {

@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // TestBranch commits two versions of a file to a branch of its own, and holds that nothing else of the repository moves.
 func TestBranch(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git")
+		testrun.Missing(t, "there is no git")
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

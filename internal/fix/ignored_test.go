@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // Copies link to what git ignores and nobody builds; what is built, embedded, small or tracked is copied.
 func TestIgnoredIsLinked(t *testing.T) {
 	for _, name := range []string{"go", "git"} {
 		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("there is no %s command", name)
+			testrun.Missing(t, "there is no %s command", name)
 		}
 	}
 	root, err := filepath.EvalSymlinks(t.TempDir())

@@ -10,12 +10,13 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // TestTree copies a module whose go.mod leads out of it, with links, and holds that the copies stand for themselves.
 func TestTree(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("there is no go command")
+		testrun.Missing(t, "there is no go command")
 	}
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -127,7 +128,7 @@ func TestTree(t *testing.T) {
 // of it, and one in a workspace.
 func TestTreeBuilds(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("there is no go command")
+		testrun.Missing(t, "there is no go command")
 	}
 	t.Run("vendored", func(t *testing.T) {
 		builds(t, map[string]string{

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/hone-perf/hone/internal/escape"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // TestExplain asks the compiler on this machine, so that a change of its words is noticed.
 func TestExplain(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("there is no go command")
+		testrun.Missing(t, "there is no go command")
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // TestRefused holds that what the go command says is put into one line, and that a module for a newer Go is told apart.
@@ -28,7 +30,7 @@ func TestRefused(t *testing.T) {
 func TestUsing(t *testing.T) {
 	about, err := Command{}.About(t.Context())
 	if err != nil {
-		t.Skipf("there is no go command: %v", err)
+		testrun.Missing(t, "there is no go command: %v", err)
 	}
 	for _, name := range []string{"local", filepath.Join(about.GOROOT, "bin", "go"), about.GOROOT} {
 		_, got, err := Command{Dir: t.TempDir(), Env: append(os.Environ(), "GOTOOLCHAIN=local")}.Using(t.Context(), name)

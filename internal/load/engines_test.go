@@ -302,6 +302,7 @@ func TestExpect(t *testing.T) {
 // A schedule sends what it says, however long answers take, and counts from when requests were due.
 func TestOpenLoop(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engineCase) {
+		t.Parallel()
 		s := e.listen(t)
 		p := e.plan(t, s.URL+"/200")
 		p.Rate, p.Duration, p.Conns = 300, time.Second, 4
@@ -359,6 +360,7 @@ func TestOpenConnections(t *testing.T) {
 // The warm-up does not count.
 func TestWarmup(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engineCase) {
+		t.Parallel()
 		s := e.listen(t)
 		p := e.plan(t, s.URL+"/200")
 		p.Number, p.Conns, p.Warmup = 50, 2, 200*time.Millisecond

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // endless is a text that begins again and again.
@@ -76,6 +78,7 @@ func packed(t *testing.T, text string, n int) []byte {
 
 // A small file does not take much memory, whatever it unpacks to.
 func TestParsePackedEntries(t *testing.T) {
+	testrun.Live(t, "reads gigabytes")
 	const size = 40 << 20
 	lines := strings.Repeat("\x22\x02\x08\x01", 30) // of function 1
 	labels := strings.Repeat("\x1a\x04\x08\x01\x10\x01", 2<<20)

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	library "github.com/google/pprof/profile"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // legacyByLibrary does what parseLegacy does with the pprof library.
@@ -305,9 +307,9 @@ func TestLegacy(t *testing.T) {
 			checkLegacy(t, []byte(before+line+"\n0x400100-0x400200 $build/x\n"))
 		}
 	}
-	rounds := 40
-	if testing.Short() {
-		rounds = 5
+	rounds := 5
+	if testrun.All() {
+		rounds = 40
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, data := range seeds {
@@ -337,6 +339,7 @@ func TestLegacyLongLines(t *testing.T) {
 
 // Small input must not be made to take long or much memory.
 func TestLegacyLimits(t *testing.T) {
+	testrun.Live(t, "reads texts that are made to take long")
 	doubling := "x=" + strings.Repeat("0", 100) + "\n"
 	last := "x"
 	for i := range 40 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/profile/profiletest"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // deepProfile returns a profile of stacks that mostly end in one of few roots, of functions from first on, and adds its samples to sum.
@@ -82,6 +83,9 @@ func TestMergeDeep(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.functions > 1000 {
+				testrun.Live(t, "makes profiles of tens of thousands of functions")
+			}
 			rnd := rand.New(rand.NewPCG(7, 8))
 			want := make(map[string]int64)
 			var all []*profile.Profile

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/prove/worker"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // alarmsOf compares two versions of a package, each in one file, and returns the grave differences.
@@ -32,9 +33,7 @@ func alarmsOf(t *testing.T, old, now string, opt Options) (*report.Proof, []repo
 
 // One change that shows in many functions is one alarm; another one is another.
 func TestOneCauseIsOneAlarm(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and calls two versions of a package")
-	}
+	testrun.Live(t, "builds and calls three pairs of versions")
 	users := func(call string) string {
 		var b strings.Builder
 		for i := range 12 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/maxrss"
 	"github.com/hone-perf/hone/internal/prove/worker"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // greedy has functions that take memory: as garbage, more and more of it, and all at once.
@@ -52,9 +53,7 @@ func full(n int) []byte {
 // TestMemoryOfWorkers holds that a worker does not take much more of the machine than it may have in use twice, that a call which needs more
 // counts as too large, and that garbage alone does not.
 func TestMemoryOfWorkers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a worker that takes a gigabyte")
-	}
+	testrun.Live(t, "builds a worker that takes a gigabyte")
 	ctx, dir := t.Context(), t.TempDir()
 	for v, text := range map[string]string{"old": "1", "new": "2"} {
 		write(t, filepath.Join(dir, v, "go.mod"), []byte("module example.com/greedy\n\ngo 1.24\n"))

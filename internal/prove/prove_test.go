@@ -13,14 +13,13 @@ import (
 
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // TestCases has prove compare a package in which every file is a case: nine of ten changes of behaviour have to be
 // found, and nothing else. How much is tried goes by calls, not by time, so that a busy machine finds the same.
 func TestCases(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and calls two versions of a package")
-	}
+	testrun.Live(t, "calls a hundred functions 1500 times each")
 	dir := t.TempDir()
 	kinds := map[string]string{} // by file
 	for _, kind := range []string{"different", "same"} {
@@ -75,9 +74,7 @@ func TestCases(t *testing.T) {
 
 // TestGenerated holds that the benchmarks that are made of calls compile and run, in both versions, whatever the calls take.
 func TestGenerated(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and calls two versions of a package")
-	}
+	testrun.Live(t, "compiles and runs the benchmarks of a hundred functions")
 	dir := t.TempDir()
 	a, err := txtar.ParseFile(filepath.Join("testdata", "same.txtar"))
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // noexecFolder returns a folder that is mounted noexec: one that is made for that where it may be, or one of the system.
@@ -29,7 +31,7 @@ func noexecFolder(t *testing.T) string {
 			return word[1]
 		}
 	}
-	t.Skip("this user may not mount a folder, and none is mounted noexec")
+	testrun.Unable(t, "this user may not mount a folder, and none is mounted noexec")
 	return ""
 }
 

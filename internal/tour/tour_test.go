@@ -14,6 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // TestProgram holds the copy of the practice program equal to examples/hi; UPDATE=1 makes it anew.
@@ -158,9 +159,7 @@ func TestFixesOf(t *testing.T) {
 // TestRunOnBusyMachine holds that the loop is finished where there is less time than planned, as on a machine that is busy with other
 // things: a patch is proven and kept, all steps are there, and it is said that it takes longer.
 func TestRunOnBusyMachine(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and runs programs")
-	}
+	testrun.Live(t, "goes through all of hone")
 	var said []string
 	got, err := Run(t.Context(), Options{Dir: t.TempDir(), Note: func(text string) { said = append(said, text) }, usual: time.Second})
 	if err != nil {

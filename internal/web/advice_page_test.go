@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/testrun"
 	"github.com/hone-perf/hone/internal/web"
 )
 
@@ -30,9 +31,7 @@ type pageFinding struct {
 // advising opens the page of a recording for which findings are looked for in a folder.
 func advising(t *testing.T, dir string, rec *recording.Recording, width, height int64) *page {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("runs the go command")
-	}
+	testrun.Live(t, "goes through pages in a browser")
 	_, url := serveWith(t, web.Options{Advise: dir}, nil, rec)
 	return open(t, url, width, height)
 }
@@ -46,9 +45,7 @@ func (p *page) found() {
 
 // Findings come after the first picture, and are told with all that is known of them.
 func TestPageFindings(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the go command")
-	}
+	testrun.Live(t, "goes through pages in a browser")
 	rec, module := web.Shop(t)
 	var let func(error)
 	_, first := serveWith(t, web.Options{Advise: module, Source: "my shop"}, func(s *web.Server) { let = web.HoldFindings(s) }, rec)
@@ -134,9 +131,7 @@ func TestPageFindings(t *testing.T) {
 
 // What would take long is looked for when somebody wants it.
 func TestPageFindingsMany(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the go command")
-	}
+	testrun.Live(t, "goes through pages in a browser")
 	rec, module := web.Shop(t)
 	_, first := serveWith(t, web.Options{Advise: module}, func(s *web.Server) { web.FewSamples(s, 3) }, rec)
 	p := open(t, first, 1280, 800)

@@ -11,11 +11,13 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/hone-perf/hone/internal/testrun"
 	"github.com/hone-perf/hone/internal/unit"
 )
 
 // TestFormat holds that the page prints numbers as package unit does.
 func TestFormat(t *testing.T) {
+	testrun.Live(t, "asks a browser")
 	script, err := os.ReadFile("testdata/format.js") // from ui/src/format.ts
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,8 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // patience is how long something that will come may take. Nothing waits for as long unless it is broken.
@@ -68,9 +70,15 @@ type page struct {
 	pardon string // what the console may say as often as it likes
 }
 
+// smoke is the test of the page that runs without -tags live: it opens every view.
+const smoke = "TestPageViews/cpu"
+
 // open opens a tab of a size at the first page of a server. When the test ends the console must have been silent.
 func open(t *testing.T, first string, width, height int64) *page {
 	t.Helper()
+	if t.Name() != smoke {
+		testrun.Live(t, "goes through pages in a browser")
+	}
 	browserCtx, err := chromium()
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // Shares of profiles agree the better the longer they are: go test -run Agree -for 20s -within 3
@@ -75,7 +76,7 @@ func record(t *testing.T, ctx context.Context, pid int, opt Options) (*profile.P
 func needPermission(t *testing.T, err error) {
 	t.Helper()
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOSYS) {
-		t.Skipf("NOT TESTED: this system does not let programs be sampled: %v", err)
+		testrun.Unable(t, "NOT TESTED: this system does not let programs be sampled: %v", err)
 	}
 }
 
@@ -270,8 +271,9 @@ func read(t *testing.T, file string) *profile.Profile {
 
 // TestC samples a program that spends its time in C, with and without symbols.
 func TestC(t *testing.T) {
+	testrun.Live(t, "builds and samples programs of C")
 	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("there is no C compiler")
+		testrun.Missing(t, "there is no C compiler: apt-get install gcc libc6-dev")
 	}
 	dir := t.TempDir()
 	const program = `package main
@@ -446,6 +448,7 @@ func asNobody(t *testing.T, name string) {
 
 // TestAgreeServer samples a busy server while it serves its own profile.
 func TestAgreeServer(t *testing.T) {
+	testrun.Live(t, "samples servers for seconds")
 	for _, mode := range []string{"exe", "pie"} {
 		t.Run(mode, func(t *testing.T) {
 			at, pid := busyServer(t, "-buildmode="+mode, "-ldflags=-s -w")

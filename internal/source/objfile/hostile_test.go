@@ -16,13 +16,14 @@ import (
 	"testing"
 
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 func goroot(t testing.TB) string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
-		t.Skipf("go env GOROOT: %v", err)
+		testrun.Missing(t, "go env GOROOT: %v", err)
 	}
 	return strings.TrimSpace(string(out))
 }

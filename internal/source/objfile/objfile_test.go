@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // program is what the tests build. It imports nothing, so that building it for another system takes seconds.
@@ -70,8 +72,8 @@ var variants = []variant{
 // build builds program, for linux/amd64 unless env says otherwise, and returns the file and the folder of its source.
 func build(t *testing.T, v variant) (file, dir string) {
 	t.Helper()
-	if testing.Short() && v.env != nil {
-		t.Skip("cross builds take seconds each")
+	if v.env != nil {
+		testrun.Live(t, "builds for other systems")
 	}
 	dir = t.TempDir()
 	write(t, filepath.Join(dir, "go.mod"), []byte("module example.com/prog\n\ngo 1.22\n"))
@@ -269,7 +271,7 @@ func checkStripped(t *testing.T, f *File, v variant) {
 // TestGoTools compares with what the Go distribution's own tools say of a file.
 func TestGoTools(t *testing.T) {
 	if out, err := exec.Command("go", "tool", "addr2line", "-h").CombinedOutput(); !bytes.Contains(out, []byte("usage")) {
-		t.Skipf("go tool addr2line: %v\n%s", err, out)
+		testrun.Missing(t, "go tool addr2line: %v\n%s", err, out)
 	}
 	name, _ := build(t, variants[0])
 	f := open(t, name)

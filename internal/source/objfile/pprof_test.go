@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // askPprof returns what go tool pprof makes of addresses in a file, by symbolizing a profile without names.
@@ -121,8 +123,12 @@ func main() { println(C.call(3)) }
 
 // TestCgo looks up C code by DWARF, and Go code behind it, where only a symbol tells the start of Go's code.
 func TestCgo(t *testing.T) {
-	if _, err := exec.LookPath("gcc"); err != nil || runtime.GOOS != "linux" || testing.Short() {
-		t.Skip("needs gcc on Linux, and seconds")
+	testrun.Live(t, "builds programs of C and Go")
+	if runtime.GOOS != "linux" {
+		t.Skip("what is found is that of Linux")
+	}
+	if _, err := exec.LookPath("gcc"); err != nil {
+		testrun.Missing(t, "there is no C compiler: apt-get install gcc libc6-dev")
 	}
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "go.mod"), []byte("module example.com/prog\n\ngo 1.22\n"))
