@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/cache"
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/safefile"
 	"github.com/hone-perf/hone/internal/secret"
 )
@@ -62,6 +64,7 @@ func Open(name string) (*Recording, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	r.Ref = name
+	r.number = numbers.Add(1)
 	return r, nil
 }
 
@@ -108,7 +111,7 @@ func openFS(files fs.FS, c io.Closer) (*Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recording{Manifest: m, Parts: parts, Lost: lost, files: files, close: c, read: &partCache{}}
+	r := &Recording{Manifest: m, Parts: parts, Lost: lost, files: files, close: c, read: cache.New[string, *profile.Profile](maxKept, nil)}
 	r.Sources = newKeptSources(files)
 	return r, nil
 }

@@ -106,7 +106,7 @@ func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, str
 		to = max(from, all[len(all)-1].To)
 	}
 	key := fmt.Sprint(kind, from, to, moves(typ))
-	p, err := r.read.get(key, func() (p *profile.Profile, err error) {
+	p, err := r.read.Do(key, func() (p *profile.Profile, err error) {
 		s := &partReader{Recording: r, kind: kind}
 		switch {
 		case kind == CPU:

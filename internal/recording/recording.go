@@ -2,10 +2,14 @@
 package recording
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
+	"strings"
+	"sync/atomic"
 
 	"github.com/hone-perf/hone/internal/bench"
+	"github.com/hone-perf/hone/internal/cache"
 	"github.com/hone-perf/hone/internal/gclog"
 	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/profile"
@@ -27,9 +31,38 @@ type Recording struct {
 	Sources  Sources  // finds source text for frames; nil when there is none to be had
 	Code     Code     // finds machine code; nil when there is none to be had
 
+	number uint64 // of all that were opened; 0 is none
+
 	files fs.FS
 	close io.Closer
-	read  *partCache
+	read  *cache.Cache[string, *profile.Profile]
+}
+
+// maxKept is how many profiles of a recording are in memory: a page asks many questions about the same part.
+const maxKept = 8
+
+// numbers counts recordings that have a number.
+var numbers atomic.Uint64
+
+// Numbered returns a recording with a number of its own, by which its Key tells it from others of the same name. One that was opened has it.
+func (r *Recording) Numbered() *Recording {
+	if r.number != 0 {
+		return r
+	}
+	out := *r
+	out.number = numbers.Add(1)
+	return &out
+}
+
+// Key tells a recording with a profile from all others, if it has a number: what was found out about it can be kept by its Key.
+func (r *Recording) Key() string { return fmt.Sprintf("%q %d %q", r.Ref, r.number, r.Picked) }
+
+// WithProfile returns a recording whose profile is another one, and what makes the difference is part of its Key.
+func (r *Recording) WithProfile(p *profile.Profile, by string) *Recording {
+	out := *r
+	out.Profile = p
+	out.Picked = strings.TrimSpace(out.Picked + " " + by)
+	return &out
 }
 
 // Sources finds source text.

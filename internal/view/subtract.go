@@ -21,7 +21,10 @@ func Subtract(in []*recording.Recording, normalize bool) ([]*recording.Recording
 	if err != nil {
 		return nil, fmt.Errorf("comparing %s with %s: %w", in[0].Ref, in[1].Ref, err)
 	}
-	rec := *in[0]
-	rec.Profile = p.WithNote("values are new minus base; shares are of the base")
-	return []*recording.Recording{&rec}, nil
+	p = p.WithNote("values are new minus base; shares are of the base")
+	by := "minus " + in[1].Key()
+	if normalize {
+		by += ", normalized"
+	}
+	return []*recording.Recording{in[0].WithProfile(p, by)}, nil
 }

@@ -33,7 +33,7 @@ type adviser struct {
 	turn chan struct{} // held while looking
 
 	mu    sync.Mutex
-	known map[string]*advice // by ref
+	known map[string]*advice // by keys of recordings
 }
 
 // An advice is what was found in a recording, as it is sent.
@@ -62,18 +62,18 @@ func newAdviser(dir string) *adviser {
 func (a *adviser) about(rec *recording.Recording) *advice {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if got, ok := a.known[rec.Ref]; ok {
+	if got, ok := a.known[rec.Key()]; ok {
 		return got
 	}
 	got := &advice{done: make(chan struct{})}
-	a.known[rec.Ref] = got
+	a.known[rec.Key()] = got
 	a.jobs.Go(func() {
 		defer close(got.done)
 		if got.body, got.err = a.look(rec); got.err != nil {
 			// What was missing may be there when somebody asks again.
 			a.mu.Lock()
 			defer a.mu.Unlock()
-			delete(a.known, rec.Ref)
+			delete(a.known, rec.Key())
 		}
 	})
 	return got

@@ -188,7 +188,7 @@ func TestAdvise(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	delete(s.adviser.known, "run.hone")
+	clear(s.adviser.known)
 	get(s, h, "/api/advise", func(r *http.Request) { *r = *r.WithContext(gone) })
 }
 

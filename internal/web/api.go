@@ -106,7 +106,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 		return
 	}
 	key := r.URL.Path + " " + q.URL()
-	if body, ok := s.cache.answer(key); ok {
+	if body, ok := s.cache.answers.Get(key); ok {
 		send(w, r, body)
 		return
 	}

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -46,18 +45,18 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
-		return flameOf(f, s.placesOf(in[0].Profile)), nil
+		return flameOf(f, s.placesOf(in[0])), nil
 	})
 }
 
 // flames returns the tree that the answers to q are cut from, whatever part of it they show.
 func (s *Server) flames(in []*recording.Recording, q query.Query) (*view.Flames, error) {
 	q.Root, q.Limit, q.Min, q.Gone = "", 0, 0, false
-	// The sample type does not tell the profile: those of block and mutex are both called delay. Nor does its address, which
-	// goes to another profile once this one was let go of.
+	// The sample type does not tell the profile: those of block and mutex are both called delay. Nor does the name of a recording: what
+	// a server is asked for twice is two recordings.
 	profiles := ""
 	for _, rec := range in {
-		profiles += fmt.Sprintf(" %q %q", rec.Ref, rec.Picked)
+		profiles += " " + rec.Key()
 	}
 	return s.cache.tree(q.URL()+profiles, view.TreeKey(q)+profiles, len(q.Steps), func(known ...*view.Flames) (*view.Flames, error) {
 		return view.NewFlames(in, q, known...)
@@ -155,7 +154,7 @@ func (s *Server) sandwich(w http.ResponseWriter, r *http.Request) {
 			return nil, err
 		}
 		sw := rep.(*report.Sandwich)
-		places := s.placesOf(in[0].Profile)
+		places := s.placesOf(in[0])
 		whole, err := view.Head(in[:1], query.Query{Metric: q.Metric})
 		if err != nil {
 			return nil, err
@@ -211,12 +210,12 @@ type place struct {
 	line      int64
 }
 
-// placesOf returns a function that tells where the functions of a profile are. For those that are open it is made once.
-func (s *Server) placesOf(p *profile.Profile) func(name string) place {
-	if f, ok := s.places[p]; ok {
+// placesOf returns a function that tells where the functions of a recording are. For those that are open it is made once.
+func (s *Server) placesOf(rec *recording.Recording) func(name string) place {
+	if f, ok := s.places[rec.Key()]; ok {
 		return f
 	}
-	return placesOf(p)
+	return placesOf(rec.Profile)
 }
 
 // placesOf returns a function that tells where functions are, by their names.

@@ -19,7 +19,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/view"
 )
@@ -40,7 +39,7 @@ type Server struct {
 	opt   Options
 	token string
 	first string // page
-	cache cache
+	cache *memory
 	turns chan struct{} // held while computing
 
 	adviser *adviser // nil when nothing is to be looked for
@@ -53,7 +52,7 @@ type Server struct {
 
 	// What is the same for all who ask.
 	described func() (session, error)
-	places    map[*profile.Profile]func(name string) place
+	places    map[string]func(name string) place // by keys of recordings
 }
 
 // New returns a Server of recordings, of which the first is shown first.
@@ -72,7 +71,8 @@ func Later(opt Options) *Server {
 		opt:    opt,
 		token:  base64.RawURLEncoding.EncodeToString(b[:]),
 		turns:  make(chan struct{}, runtime.GOMAXPROCS(0)),
-		places: make(map[*profile.Profile]func(name string) place),
+		cache:  newMemory(),
+		places: make(map[string]func(name string) place),
 		opened: make(chan struct{}),
 	}
 	if opt.Advise != "" {
@@ -87,12 +87,12 @@ func Later(opt Options) *Server {
 func (s *Server) Open(in []*recording.Recording) {
 	s.in = make([]*recording.Recording, len(in))
 	for i, rec := range in {
-		one := *rec
+		one := *rec.Numbered()
 		if one.Sources != nil {
 			one.Sources = &sources{from: rec.Sources}
 		}
 		s.in[i] = &one
-		s.places[rec.Profile] = placesOf(rec.Profile)
+		s.places[one.Key()] = placesOf(one.Profile)
 	}
 	close(s.opened)
 }

@@ -402,7 +402,7 @@ func TestSavedDiffKeepsWhatIsGone(t *testing.T) {
 func TestCache(t *testing.T) {
 	s, h := open(t, "main;work 3\n")
 	first := get(s, h, "/api/top").Body.String()
-	if _, ok := s.cache.answer("/api/top /top"); !ok {
+	if _, ok := s.cache.answers.Get("/api/top /top"); !ok {
 		t.Error("the answer is not kept")
 	}
 	if again := get(s, h, "/api/top").Body.String(); again != first {
@@ -416,13 +416,17 @@ func TestCache(t *testing.T) {
 	for i := range 9 {
 		s.cache.keep(fmt.Sprint(i), big)
 	}
-	if s.cache.bytes > cacheBytes {
-		t.Errorf("%d bytes are kept, want at most %d", s.cache.bytes, cacheBytes)
+	sum := 0
+	for _, body := range s.cache.answers.All() {
+		sum += len(body)
 	}
-	if _, ok := s.cache.answer("8"); !ok {
+	if sum > cacheBytes {
+		t.Errorf("%d bytes are kept, want at most %d", sum, cacheBytes)
+	}
+	if _, ok := s.cache.answers.Get("8"); !ok {
 		t.Error("what came last is not kept")
 	}
-	if _, ok := s.cache.answer("0"); ok {
+	if _, ok := s.cache.answers.Get("0"); ok {
 		t.Error("what came first is still kept")
 	}
 }
