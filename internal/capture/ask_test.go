@@ -99,8 +99,8 @@ func TestFetchMetrics(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			s, err := r.ReadSeries()
-			if err != nil || len(s.Times) == 0 {
+			s, err := recording.Metrics.Read(r)
+			if err != nil || s == nil || len(s.Times) == 0 {
 				t.Fatalf("there are no metrics: %v", err)
 			}
 			if v, ok := s.At(recording.NumGoroutine, 0); !ok || v < 1 {

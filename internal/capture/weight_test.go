@@ -75,9 +75,9 @@ func TestWeight(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rec.Close()
-	series, err := rec.ReadSeries()
-	if err != nil {
-		t.Fatal(err)
+	series, err := recording.Metrics.Read(rec)
+	if err != nil || series == nil {
+		t.Fatalf("there are no metrics: %v", err)
 	}
 	// What the recorder needs for a moment may be alive at some times. There was no collection before the first one.
 	least := math.Inf(1)

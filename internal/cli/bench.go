@@ -153,7 +153,7 @@ func benchLook(sys *System, out output, q query.Query) error {
 func benchOf(sys *System, ref string) (*recording.Recording, error) {
 	if ref == "-" {
 		f, err := bench.Open(sys.In, "standard input")
-		return &recording.Recording{Ref: ref, Bench: f}, err
+		return recording.Benchmarks.Of(ref, f), err
 	}
 	rec, _, err := source.Recording(ref)
 	if err != nil {
@@ -162,10 +162,10 @@ func benchOf(sys *System, ref string) (*recording.Recording, error) {
 	if rec != nil {
 		defer rec.Close()
 		sys.sayLost(rec)
-		if err := rec.ReadLogs(); err != nil {
+		if err := rec.Check(); err != nil {
 			return nil, err
 		}
-		if rec.Bench == nil {
+		if recording.Benchmarks.In(rec) == nil {
 			return nil, &hinted{fmt.Errorf("%s holds no benchmark lines", ref), "hone record --test PKG -bench . keeps them"}
 		}
 		return rec, nil
@@ -181,7 +181,7 @@ func benchAnswer(sys *System, out output, q query.Query, rec *recording.Recordin
 	r, err := view.Bench([]*recording.Recording{rec}, q)
 	switch {
 	case errors.Is(err, view.ErrNoBenchmarks):
-		for _, n := range rec.Bench.Notes {
+		for _, n := range recording.Benchmarks.In(rec).Notes {
 			note(sys, "%s", n.In(rec.Ref))
 		}
 		return &hinted{fmt.Errorf("%s: %w", rec.Ref, err), "go test -bench . -count 10 > old.txt makes some"}
@@ -196,7 +196,7 @@ func benchAnswer(sys *System, out output, q query.Query, rec *recording.Recordin
 // lookBench is a first look at a file of benchmark lines.
 func lookBench(sys *System, out output, rec *recording.Recording) error {
 	next := []hint.Command{hint.Ask("bench", rec.Ref).With("csv", "").For("all numbers, for programs")}
-	if rec.Manifest == nil && rec.Bench.Results[0].Get("side") == "" { // it is not a table with both sides
+	if rec.Manifest == nil && recording.Benchmarks.In(rec).Results[0].Get("side") == "" { // it is not a table with both sides
 		next = append(next, hint.Ask("benchstat", rec.Ref, "new.txt").With("strict", "").For("what changed since, with new.txt made the same way"))
 	}
 	return benchAnswer(sys, out, query.Query{View: "bench", Refs: []string{rec.Ref}, Limit: lookBenchmarks}, rec, next)

@@ -252,7 +252,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 		}
 		sayHidden(sys, "recording", hidden)
 	}
-	err = finished(ctx, showCompare(sys, out, f, &recording.Recording{Ref: "compare", Duel: d}))
+	err = finished(ctx, showCompare(sys, out, f, recording.Versions.Of("compare", d)))
 	if broken != nil {
 		return errors.Join(broken, err)
 	}
@@ -283,10 +283,11 @@ func compared(sys *System, out output, f *compareFlags, ref string) error {
 	}
 	defer rec.Close()
 	sys.sayLost(rec)
-	if rec.Duel, err = rec.ReadDuel(); err != nil {
+	d, err := recording.Versions.Read(rec)
+	if err != nil {
 		return err
 	}
-	if rec.Duel == nil {
+	if d == nil {
 		return &hinted{fmt.Errorf("%s holds no comparison", ref), "hone compare -o FILE.hone records one"}
 	}
 	return showCompare(sys, out, f, rec)

@@ -35,10 +35,10 @@ func compareLoadRuns(sys *System, out output, f *compareFlags, old, new string) 
 		}
 		defer rec.Close()
 		sys.sayLost(rec)
-		if err := rec.ReadLogs(); err != nil {
+		if err := rec.Check(); err != nil {
 			return err
 		}
-		if rec.Load == nil {
+		if recording.LoadRun.In(rec) == nil {
 			return &hinted{fmt.Errorf("%s: %w", ref, view.ErrNoLoad), "hone compare takes two load runs, or one recording that it made itself"}
 		}
 		in = append(in, rec)
@@ -185,7 +185,7 @@ func (w *loading) record(ctx context.Context, sys *System, opt capture.Options) 
 		return nil, nil, err
 	}
 	defer rec.Close()
-	if err := rec.ReadLogs(); err != nil {
+	if err := rec.Check(); err != nil {
 		return nil, nil, err
 	}
 	r, err := view.Load([]*recording.Recording{rec}, query.Query{View: "load"})
@@ -197,7 +197,7 @@ func (w *loading) record(ctx context.Context, sys *System, opt capture.Options) 
 	case l.Stopped == load.ServerEnded:
 		return nil, nil, fmt.Errorf("the server ended during the run with exit code %d", done.Code)
 	case l.Answered == 0:
-		return nil, nil, cmp.Or(noAnswer(rec.Load), errors.New("no request was answered in the time that counts: let each run take longer, with -t in the words of --load"))
+		return nil, nil, cmp.Or(noAnswer(recording.LoadRun.In(rec)), errors.New("no request was answered in the time that counts: let each run take longer, with -t in the words of --load"))
 	case l.Good < l.Answered:
 		return nil, nil, fmt.Errorf("%d of %d answers were not what was expected: --expect says what is", l.Answered-l.Good, l.Answered)
 	}

@@ -84,13 +84,12 @@ func gcLog(sys *System, ref string) (*gclog.Log, error) {
 	} else if rec != nil {
 		defer rec.Close()
 		sys.sayLost(rec)
-		f, err := rec.OpenFile(recording.GCFile)
-		if err != nil {
-			return nil, &hinted{fmt.Errorf("%s holds no log of the garbage collector: nothing was collected in that run, or it is not the recording of a run", ref),
+		log, err := recording.GC.Read(rec)
+		if err == nil && log == nil {
+			err = &hinted{fmt.Errorf("%s holds no log of the garbage collector: nothing was collected in that run, or it is not the recording of a run", ref),
 				"GOGC=10 hone record … makes a short run collect"}
 		}
-		defer f.Close()
-		in = f
+		return log, err
 	} else if ref != "-" {
 		f, err := os.Open(ref)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -133,7 +132,7 @@ func isProgram(f *os.File) bool {
 
 // gcAnswer shows what a log says.
 func gcAnswer(sys *System, out output, q query.Query, ref string, log *gclog.Log) error {
-	r, err := view.GC([]*recording.Recording{{Ref: ref, GC: log}}, q)
+	r, err := view.GC([]*recording.Recording{recording.GC.Of(ref, log)}, q)
 	switch {
 	case errors.Is(err, view.ErrNoCycles):
 		return &hinted{

@@ -71,23 +71,22 @@ func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *
 		return err
 	}
 	defer rec.Close()
-	if err := rec.ReadLogs(); err != nil {
+	if err := rec.Check(); err != nil {
 		return err
 	}
 	fmt.Fprintf(sys.Err, "hone: %s: %s\n", done.File, bytesText(done.Bytes))
 	sayHidden(sys, "recording", done.Hidden)
-	rec.Ref = done.File
 	if err := finished(cmd.Context(), showLoad(sys, out, f, rec)); err != nil {
 		return err
 	}
-	if rec.Load.Stopped == load.ServerEnded {
+	if recording.LoadRun.In(rec).Stopped == load.ServerEnded {
 		why := fmt.Sprintf("exit code %d", done.Code)
 		if x := done.Manifest.Exit; x != nil && x.Cause != "" {
 			why += ", " + x.Cause
 		}
 		return fmt.Errorf("the server ended during the run: %s", why)
 	}
-	return noAnswer(rec.Load)
+	return noAnswer(recording.LoadRun.In(rec))
 }
 
 // program says what to run: a package, Go files, or a program that was built before.

@@ -194,10 +194,10 @@ func loaded(sys *System, out output, f *loadFlags, ref string) error {
 	}
 	defer rec.Close()
 	sys.sayLost(rec)
-	if err := rec.ReadLogs(); err != nil {
+	if err := rec.Check(); err != nil {
 		return err
 	}
-	if rec.Load == nil {
+	if recording.LoadRun.In(rec) == nil {
 		return &hinted{fmt.Errorf("%s: %w", ref, view.ErrNoLoad), "hone load URL -o FILE.hone records one"}
 	}
 	return showLoad(sys, out, f, rec)
@@ -214,7 +214,7 @@ func showLoad(sys *System, out output, f *loadFlags, rec *recording.Recording) e
 		return err
 	}
 	if f.hgrm != "" {
-		if err := writeHGRM(f.hgrm, rec.Load); err != nil {
+		if err := writeHGRM(f.hgrm, recording.LoadRun.In(rec)); err != nil {
 			return err
 		}
 	}
@@ -231,7 +231,7 @@ func showLoad(sys *System, out output, f *loadFlags, rec *recording.Recording) e
 	}
 	var missed []string
 	for _, g := range goals {
-		if ok, has := g.Met(rec.Load); !ok {
+		if ok, has := g.Met(recording.LoadRun.In(rec)); !ok {
 			missed = append(missed, g.Text+": "+has)
 		}
 	}
@@ -318,7 +318,7 @@ func runLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *sou
 		}
 		sayHidden(sys, "recording", hidden)
 	}
-	if err := showLoad(sys, out, f, &recording.Recording{Ref: l.Target, Load: l}); err != nil {
+	if err := showLoad(sys, out, f, recording.LoadRun.Of(l.Target, l)); err != nil {
 		return finished(cmd.Context(), err)
 	}
 	return finished(cmd.Context(), noAnswer(l))

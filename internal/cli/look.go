@@ -33,10 +33,10 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 			return lookBench(sys, out, rec)
 		}
 		if rec, _, err := source.Recording(args[0]); rec != nil && err == nil {
-			rec.Load, err = rec.ReadLoad()
-			if err == nil && rec.Load != nil {
+			l, err := recording.LoadRun.Read(rec)
+			if err == nil && l != nil {
 				sys.sayLost(rec)
-				if err = rec.ReadLogs(); err == nil {
+				if err = rec.Check(); err == nil {
 					err = showLoad(sys, out, &loadFlags{}, rec)
 				}
 				rec.Close()

@@ -49,8 +49,10 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 		if q.At == (query.Span{}) {
 			q.At = at
 		}
-		if rec.Series, err = rec.ReadSeries(); err != nil {
+		if s, err := recording.Metrics.Read(rec); err != nil {
 			return err
+		} else if s == nil {
+			return fmt.Errorf("%s holds no metrics over time", rec.Ref)
 		}
 		r, err := v.Run([]*recording.Recording{rec}, q)
 		if err != nil {

@@ -345,11 +345,11 @@ func recorded(sys *System, out *capture.Recorded, err error) error {
 		if len(rec.Parts[recording.Heap]) > 0 {
 			next = append(next, "hone top "+quoted(out.File)+" --metric alloc_space")
 		}
-		_, none := rec.ReadSeries()
-		if len(rec.Parts) == 0 && none == nil {
+		series := recording.Metrics.In(rec) != nil
+		if len(rec.Parts) == 0 && series {
 			next = append(next, "hone timeline "+quoted(out.File))
 		}
-		if len(rec.Parts) > 0 || none == nil {
+		if len(rec.Parts) > 0 || series {
 			next = append(next, "hone web "+quoted(out.File))
 		}
 		rec.Close()

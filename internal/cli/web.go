@@ -152,13 +152,13 @@ func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, a
 		if err != nil {
 			return nil, err
 		}
-		if err := one[0].ReadLogs(); err != nil {
+		if err := one[0].Check(); err != nil {
 			note(sys, "%v", err)
 		}
 		in = append(in, one[0])
-		if one[0].Duel != nil {
+		if d := recording.Versions.In(one[0]); d != nil {
 			sources := o.Sources(cmd.Context(), sys.Dir, filepath.SplitList(q.SourcePath), filename.SplitList(q.TrimPath, runtime.GOOS))
-			in = append(in, sidesOfWhy(one[0].Duel, sources, o.Code())...)
+			in = append(in, sidesOfWhy(d, sources, o.Code())...)
 		}
 	}
 	return in, nil
@@ -185,23 +185,22 @@ func withoutProfile(ref string, why error) ([]*recording.Recording, error) {
 		rec.Close()
 		return nil, why
 	}
-	rec.Profile = &profile.Profile{}
-	return []*recording.Recording{rec}, nil
+	return []*recording.Recording{rec.WithProfile(&profile.Profile{}, "")}, nil
 }
 
 // firstView returns the view that shows a recording without profiles, or "" when none does.
 func firstView(rec *recording.Recording) string {
-	if rec.ReadLogs() != nil {
+	if rec.Check() != nil {
 		return ""
 	}
 	switch {
-	case rec.Duel != nil:
+	case view.Versions.Has(rec):
 		return "compare"
-	case rec.Bench != nil && len(rec.Bench.Results) > 0:
+	case view.Benchmarks.Has(rec):
 		return "bench"
-	case rec.Load != nil:
+	case view.LoadRun.Has(rec):
 		return "load"
-	case rec.Series != nil:
+	case recording.Metrics.In(rec) != nil:
 		return "timeline"
 	}
 	return ""

@@ -7,14 +7,15 @@ import (
 )
 
 // readBench reads what benchmarks measured, if a recording has that.
-func (r *Recording) readBench() error {
-	f, err := r.OpenFile(BenchFile)
+func readBench(r *Recording) (*bench.File, error) {
+	in, err := r.OpenFile(BenchFile)
 	if err != nil {
-		return nil // there is none
+		return nil, nil // there is none
 	}
-	defer f.Close()
-	if r.Bench, err = bench.Open(f, BenchFile); err != nil {
-		return fmt.Errorf("%s: %w", r.Ref, err)
+	defer in.Close()
+	f, err := bench.Open(in, BenchFile)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Ref, err)
 	}
-	return nil
+	return f, nil
 }

@@ -64,9 +64,13 @@ func (r *Recording) Contents() (*Contents, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() || name == manifestFile || strings.HasPrefix(path.Base(name), ".") || name == MetricsFile || name == GCFile || path.Dir(name) == SourcesDir:
+		case d.IsDir() || name == manifestFile || strings.HasPrefix(path.Base(name), "."):
 			return nil
-		case strings.HasSuffix(name, profileEnding):
+		}
+		switch k := kindOfFile(name); {
+		case k.quiet:
+			return nil
+		case k.profile:
 			if err := c.part(r.files, name); err != nil {
 				c.Unread = append(c.Unread, name)
 			}

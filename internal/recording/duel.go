@@ -153,6 +153,32 @@ func SaveDuel(file string, m *Manifest, d *Duel) (hidden int, err error) {
 	return Pack(dir, file, m)
 }
 
+// stripDuel leaves out the names of what was compared, and what was said about it.
+func stripDuel(text []byte, _ string) ([]byte, error) {
+	d := &Duel{}
+	if err := json.Unmarshal(text, d); err != nil {
+		return nil, err
+	}
+	d.Notes = nil
+	d.Old.Name, d.New.Name = "old", "new"
+	for i := range d.Benchmarks {
+		b := &d.Benchmarks[i]
+		b.Name = strippedName(b.Name, i)
+		if b.Error != "" {
+			b.Error = "there is no answer"
+		}
+	}
+	for i := range d.Why {
+		w := &d.Why[i]
+		for k := range d.Benchmarks {
+			if d.Benchmarks[k].Pkg == w.Pkg {
+				w.Name = strippedName(w.Name, k)
+			}
+		}
+	}
+	return json.Marshal(d)
+}
+
 // hideDuel replaces secrets in a duel: of commands, in what it calls them. It returns text itself when there are none.
 func hideDuel(text []byte, h *secret.Hider) ([]byte, error) {
 	d := &Duel{}
@@ -186,8 +212,8 @@ func hideDuel(text []byte, h *secret.Hider) ([]byte, error) {
 	return json.Marshal(d)
 }
 
-// ReadDuel reads the duel of a recording, which has none when it is nil.
-func (r *Recording) ReadDuel() (*Duel, error) {
+// readDuel reads the duel of a recording, which has none when it is nil.
+func readDuel(r *Recording) (*Duel, error) {
 	text, err := r.File(duelFile, maxDuel)
 	if err != nil || text == nil {
 		return nil, err

@@ -77,18 +77,7 @@ func hideSecrets(folder string, h *secret.Hider, m *Manifest) error {
 		return err
 	}
 	// Labels and what the program said have names for their secrets; sources and lines of benchmarks need to be told.
-	order := func(name string) int {
-		switch {
-		case strings.HasSuffix(name, profileEnding):
-			return 0
-		case isTrace(name):
-			return 1
-		case name == OutputFile, name == CrashFile:
-			return 2
-		}
-		return 3
-	}
-	slices.SortStableFunc(files, func(a, b string) int { return order(a) - order(b) })
+	slices.SortStableFunc(files, func(a, b string) int { return kindOfFile(b).early - kindOfFile(a).early })
 	for _, name := range files {
 		if err := hideIn(filepath.Join(folder, filepath.FromSlash(name)), name, h, m); err != nil {
 			return err
@@ -97,33 +86,27 @@ func hideSecrets(folder string, h *secret.Hider, m *Manifest) error {
 	return nil
 }
 
-func isTrace(name string) bool { return name == TraceFile || path.Dir(name) == FlightDir }
-
 // hideIn replaces secrets in one file.
 func hideIn(file, name string, h *secret.Hider, m *Manifest) error {
-	hide := func(text []byte) ([]byte, error) { return changed(text, h.Known(h.Again(string(text)))), nil }
+	k := kindOfFile(name)
+	hide := k.hide
 	switch {
-	case strings.HasSuffix(name, profileEnding):
-		hide = func(text []byte) ([]byte, error) { return hideProfile(text, h) }
-	case isTrace(name):
-		err := hideTrace(file, h)
-		return removeUnless(err, file, name, m)
-	case name == OutputFile, name == CrashFile:
-		hide = func(text []byte) ([]byte, error) { return changed(text, h.Text(string(text))), nil }
-	case name == LoadFile:
-		hide = func(text []byte) ([]byte, error) { return hideLoad(text, h) }
-	case name == duelFile:
-		hide = func(text []byte) ([]byte, error) { return hideDuel(text, h) }
-	case name == MetricsFile, name == GCFile, name == SourceIndex:
+	case k.plain:
 		return nil // numbers, and names of files
+	case k.hideBig != nil:
+		return removeUnless(k.hideBig(file, h), file, name, m)
+	case hide == nil:
+		hide = func(text []byte, h *secret.Hider) ([]byte, error) {
+			return changed(text, h.Known(h.Again(string(text)))), nil
+		}
 	}
 	was, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	now, err := hide(was)
+	now, err := hide(was, h)
 	if err != nil {
-		if !strings.HasSuffix(name, profileEnding) {
+		if !k.profile {
 			return removeUnless(err, file, name, m)
 		}
 		var unreadable *unreadableError
@@ -144,6 +127,11 @@ func hideIn(file, name string, h *secret.Hider, m *Manifest) error {
 		_, err := w.Write(now)
 		return err
 	})
+}
+
+// hideText replaces secrets in what a program said.
+func hideText(text []byte, h *secret.Hider) ([]byte, error) {
+	return changed(text, h.Text(string(text))), nil
 }
 
 // changed returns was itself when it is the same as now.

@@ -38,6 +38,18 @@ func SaveLoad(file string, m *Manifest, l *latency.Log) (hidden int, err error) 
 	return Pack(dir, file, m)
 }
 
+// stripLoad leaves out where requests went, and what was said about them.
+func stripLoad(text []byte, _ string) ([]byte, error) {
+	l, err := latency.Read(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	l.Target, l.Notes = "", nil
+	var b bytes.Buffer
+	err = l.Write(&b)
+	return b.Bytes(), err
+}
+
 // hideLoad replaces secrets in what came of a load run. It returns text itself when there are none.
 func hideLoad(text []byte, h *secret.Hider) ([]byte, error) {
 	l, err := latency.Read(bytes.NewReader(text))
@@ -57,8 +69,8 @@ func hideLoad(text []byte, h *secret.Hider) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// ReadLoad reads what came of a load run; it is nil in a recording of something else.
-func (r *Recording) ReadLoad() (*latency.Log, error) {
+// readLoad reads what came of a load run; it is nil in a recording of something else.
+func readLoad(r *Recording) (*latency.Log, error) {
 	f, err := r.OpenFile(LoadFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

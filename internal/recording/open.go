@@ -111,7 +111,7 @@ func openFS(files fs.FS, c io.Closer) (*Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recording{Manifest: m, Parts: parts, Lost: lost, files: files, close: c, read: cache.New[string, *profile.Profile](maxKept, nil)}
+	r := &Recording{Manifest: m, Parts: parts, Lost: lost, files: files, close: c, read: cache.New[string, *profile.Profile](maxKept, nil), parts: cache.New[string, any](maxOther, nil)}
 	r.Sources = newKeptSources(files)
 	return r, nil
 }

@@ -8,23 +8,16 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/hone-perf/hone/internal/bench"
 	"github.com/hone-perf/hone/internal/cache"
-	"github.com/hone-perf/hone/internal/gclog"
-	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/profile"
 )
 
-// A Recording is what one run left behind. One that was opened has no Profile until it is picked from its parts.
+// A Recording is what one run left behind. Nobody changes one that others have; what differs in a field is a copy. One that was opened has no
+// Profile until it is picked from its parts. What there is beside profiles is asked for by its Kind.
 type Recording struct {
 	Ref      string           // what the user typed to get it
 	Profile  *profile.Profile // what views are about; nil when there is none
-	GC       *gclog.Log       // what the garbage collector said; nil when it said nothing
-	Bench    *bench.File      // what benchmarks measured; nil when there were none
-	Series   *Series          // metrics over time; nil when there are none
 	Manifest *Manifest        // nil for a bare profile
-	Duel     *Duel            // two versions against each other; nil when there were none
-	Load     *latency.Log     // what came of the requests of a load run; nil when there was none
 	Parts    map[string][]Part
 	Lost     []string // what of the file could not be used, in words: of one that was cut short, say
 	Picked   string   // tells which of the profiles in a recording Profile is; "" for a bare profile
@@ -36,10 +29,15 @@ type Recording struct {
 	files fs.FS
 	close io.Closer
 	read  *cache.Cache[string, *profile.Profile]
+	parts *cache.Cache[string, any] // others, by their files
+	given map[*FileKind]any         // those of a recording that is in no file
 }
 
-// maxKept is how many profiles of a recording are in memory: a page asks many questions about the same part.
-const maxKept = 8
+// A page asks many questions about the same part.
+const (
+	maxKept  = 8  // profiles of a recording that stay in memory
+	maxOther = 64 // other parts: more than there are kinds
+)
 
 // numbers counts recordings that have a number.
 var numbers atomic.Uint64
@@ -56,6 +54,13 @@ func (r *Recording) Numbered() *Recording {
 
 // Key tells a recording with a profile from all others, if it has a number: what was found out about it can be kept by its Key.
 func (r *Recording) Key() string { return fmt.Sprintf("%q %d %q", r.Ref, r.number, r.Picked) }
+
+// Named returns a recording that is called by another name.
+func (r *Recording) Named(ref string) *Recording {
+	out := *r
+	out.Ref = ref
+	return &out
+}
 
 // WithProfile returns a recording whose profile is another one, and what makes the difference is part of its Key.
 func (r *Recording) WithProfile(p *profile.Profile, by string) *Recording {

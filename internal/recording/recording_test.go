@@ -437,7 +437,7 @@ func FuzzOpen(f *testing.F) {
 			r.Pick(m, 0, 0)
 			r.Pick(m, time.Second, 2*time.Second)
 		}
-		r.ReadSeries()
+		Metrics.Read(r)
 	})
 }
 

@@ -53,11 +53,11 @@ func (s *Series) At(name string, i int) (float64, bool) {
 	return col[i], true
 }
 
-// ReadSeries returns the metrics in a recording.
-func (r *Recording) ReadSeries() (*Series, error) {
+// readSeries returns the metrics in a recording.
+func readSeries(r *Recording) (*Series, error) {
 	f, err := r.OpenFile(MetricsFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds no metrics over time", r.Ref)
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
@@ -70,31 +70,18 @@ func (r *Recording) ReadSeries() (*Series, error) {
 	return s, nil
 }
 
-// ReadLogs reads what there is beside profiles: metrics over time, what benchmarks measured, what came of a load run, and
-// what the garbage collector said.
-func (r *Recording) ReadLogs() error {
-	if s, err := r.ReadSeries(); err == nil {
-		r.Series = s
-	}
-	if err := r.readBench(); err != nil {
-		return err
-	}
-	var err error
-	if r.Duel, err = r.ReadDuel(); err != nil {
-		return err
-	}
-	if r.Load, err = r.ReadLoad(); err != nil {
-		return err
-	}
+// readGC reads what the garbage collector said.
+func readGC(r *Recording) (*gclog.Log, error) {
 	f, err := r.OpenFile(GCFile)
 	if err != nil {
-		return nil // there is none
+		return nil, nil // it said nothing
 	}
 	defer f.Close()
-	if r.GC, err = gclog.Parse(f); err != nil {
-		return fmt.Errorf("%s: reading %s: %w", r.Ref, GCFile, err)
+	l, err := gclog.Parse(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: reading %s: %w", r.Ref, GCFile, err)
 	}
-	return nil
+	return l, nil
 }
 
 // parseSeries reads metrics as they are kept. A line that was torn when the program ended is left out.

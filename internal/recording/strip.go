@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/secret"
 )
@@ -32,13 +31,12 @@ func Strip(r *Recording, to io.Writer) error {
 		if err != nil || d.IsDir() || name == manifestFile || strings.HasPrefix(path.Base(name), ".") {
 			return err
 		}
-		if !keptWhenStripped(name) {
-			if isTrace(name) {
-				lost = append(lost, name)
-			}
-			return nil
+		switch k := kindOfFile(name); {
+		case k.strip != nil:
+			names = append(names, name)
+		case k.missed:
+			lost = append(lost, name)
 		}
-		names = append(names, name)
 		return nil
 	})
 	if err != nil {
@@ -92,16 +90,6 @@ func Strip(r *Recording, to io.Writer) error {
 	return z.Close()
 }
 
-// keptWhenStripped reports whether a file of a recording can do without the words in it.
-func keptWhenStripped(name string) bool {
-	switch name {
-	case GCFile, MetricsFile, BenchFile, LoadFile, duelFile:
-		return true
-	}
-	_, isPart := parsePart(name)
-	return isPart || whyName.MatchString(name)
-}
-
 var whyName = regexp.MustCompile(`^why/[0-9]+-(old|new)\.pb\.gz$`)
 
 // stripped returns a manifest that says what was measured, and nothing of where.
@@ -138,60 +126,28 @@ func (m *Manifest) stripped() *Manifest {
 
 // strip returns a file without the words in it; it is nil when nothing is left.
 func (r *Recording) strip(name string, m *Manifest) ([]byte, error) {
-	limit := maxUnpacked
-	text, err := readFile(r.files, name, limit)
+	text, err := readFile(r.files, name, maxUnpacked)
 	if err != nil {
 		return nil, err
 	}
-	if strings.HasSuffix(name, profileEnding) {
-		main := ""
-		if m.Program != nil {
-			main = m.Program.Path
-		}
-		return StripProfile(text, main)
+	main := ""
+	if m.Program != nil {
+		main = m.Program.Path
 	}
-	switch name {
-	case LoadFile:
-		l, err := latency.Read(bytes.NewReader(text))
-		if err != nil {
-			return nil, err
-		}
-		l.Target, l.Notes = "", nil
-		var b bytes.Buffer
-		err = l.Write(&b)
-		return b.Bytes(), err
-	case duelFile:
-		d := &Duel{}
-		if err := json.Unmarshal(text, d); err != nil {
-			return nil, err
-		}
-		d.Notes = nil
-		d.Old.Name, d.New.Name = "old", "new"
-		for i := range d.Benchmarks {
-			b := &d.Benchmarks[i]
-			b.Name = strippedName(b.Name, i)
-			if b.Error != "" {
-				b.Error = "there is no answer"
-			}
-		}
-		for i := range d.Why {
-			w := &d.Why[i]
-			for k := range d.Benchmarks {
-				if d.Benchmarks[k].Pkg == w.Pkg {
-					w.Name = strippedName(w.Name, k)
-				}
-			}
-		}
-		return json.Marshal(d)
-	case MetricsFile:
-		return someLines(text, func(line []byte) bool {
-			var numbers map[string]float64
-			return json.Unmarshal(line, &numbers) == nil
-		}), nil
-	case BenchFile:
-		return someLines(text, benchLine.Match), nil
-	}
-	return someLines(text, gcLine.Match), nil
+	return kindOfFile(name).strip(text, main)
+}
+
+// stripMetrics leaves out lines that are no numbers.
+func stripMetrics(text []byte, _ string) ([]byte, error) {
+	return someLines(text, func(line []byte) bool {
+		var numbers map[string]float64
+		return json.Unmarshal(line, &numbers) == nil
+	}), nil
+}
+
+// stripLines returns what leaves only lines of a form.
+func stripLines(form *regexp.Regexp) func([]byte, string) ([]byte, error) {
+	return func(text []byte, _ string) ([]byte, error) { return someLines(text, form.Match), nil }
 }
 
 var (

@@ -40,5 +40,5 @@ func BenchFile(name string) (*recording.Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &recording.Recording{Ref: name, Bench: read}, nil
+	return recording.Benchmarks.Of(name, read), nil
 }

@@ -83,8 +83,8 @@ func (g *guide) underLoad(ctx context.Context, name string) (*recording.Recordin
 	if err != nil {
 		return nil, nil, err
 	}
-	rec.Ref = name
-	err = rec.ReadLogs()
+	rec = rec.Named(name)
+	err = rec.Check()
 	if err == nil {
 		var cost report.Report
 		if cost, err = view.Load([]*recording.Recording{rec}, query.Query{}); err == nil {

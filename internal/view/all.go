@@ -29,17 +29,17 @@ type View struct {
 	Run func(in []*recording.Recording, q query.Query) (report.Report, error)
 }
 
-// A Part is what a view needs of a recording.
-type Part int
+// A Part is what a view is about in a recording.
+type Part = *recording.FileKind
 
 // Most views are about a profile.
-const (
-	Profile Part = iota
-	GCLog
-	Metrics
-	Versions
-	Benchmarks
-	LoadRun
+var (
+	Profile    Part
+	GCLog      = recording.GC.FileKind
+	Metrics    = recording.Metrics.FileKind
+	Versions   = recording.Versions.FileKind
+	Benchmarks = recording.Benchmarks.FileKind
+	LoadRun    = recording.LoadRun.FileKind
 )
 
 // What most views use.

@@ -33,7 +33,7 @@ func Bench(in []*recording.Recording, q query.Query) (report.Report, error) {
 	default:
 		return benchHistory(in, q)
 	}
-	f := in[0].Bench
+	f := recording.Benchmarks.In(in[0])
 	if f == nil || len(f.Results) == 0 {
 		return nil, ErrNoBenchmarks
 	}

@@ -23,12 +23,13 @@ func benchHistory(in []*recording.Recording, q query.Query) (report.Report, erro
 	var all [][][]float64 // of each row and run
 	var units []bench.Units
 	for i, rec := range in {
-		if rec.Bench == nil || len(rec.Bench.Results) == 0 {
+		f := recording.Benchmarks.In(rec)
+		if f == nil || len(f.Results) == 0 {
 			return nil, ErrNoBenchmarks
 		}
 		out.Runs = append(out.Runs, runOf(rec))
-		units = append(units, rec.Bench.Units)
-		results, err := chosenResults(rec.Bench.Results, q.Steps)
+		units = append(units, f.Units)
+		results, err := chosenResults(f.Results, q.Steps)
 		if err != nil {
 			return nil, err
 		}
@@ -45,11 +46,11 @@ func benchHistory(in []*recording.Recording, q query.Query) (report.Report, erro
 				out.Rows = append(out.Rows, report.BenchHistoryRow{Pkg: w.pkg, Name: w.name, What: d.What, Unit: d.Name})
 				all = append(all, make([][]float64, len(in)))
 			}
-			m := measureOf(s, rec.Bench.Units)
+			m := measureOf(s, f.Units)
 			out.Rows[k].Points = append(out.Rows[k].Points, report.BenchPoint{Run: i, N: m.N, Center: m.Center, Low: m.Low, High: m.High})
 			all[k][i] = s.Values
 		}
-		for _, n := range rec.Bench.Notes {
+		for _, n := range f.Notes {
 			out.Notes.Add(n.In(rec.Ref))
 		}
 	}
@@ -64,7 +65,7 @@ func benchHistory(in []*recording.Recording, q query.Query) (report.Report, erro
 		out.Rows = out.Rows[:min(rows, len(out.Rows))]
 	}
 	if n := len(in); n > 1 {
-		for _, u := range unlike(in[n-2].Bench, in[n-1].Bench) {
+		for _, u := range unlike(recording.Benchmarks.In(in[n-2]), recording.Benchmarks.In(in[n-1])) {
 			out.Notes.Add(u)
 		}
 		out.Notes.Add("the runs were at different times: whatever else the machine did then counts as a change; ", hint.Ask("compare", "OLD..NEW"), " measures both at the same time")

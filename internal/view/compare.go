@@ -18,15 +18,22 @@ import (
 // Compare says what changed between two versions that were run against each other, or between two files of benchmark
 // lines or two load runs, the new one first and then the one before it.
 func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
-	switch {
-	case len(in) == 2 && in[0].Bench != nil && in[1].Bench != nil:
-		return compareFiles(in[1], in[0]), nil
-	case len(in) == 2 && in[0].Load != nil && in[1].Load != nil:
-		return compareLoads(in[1], in[0]), nil
-	case len(in) != 1 || in[0].Duel == nil:
+	if len(in) == 2 {
+		switch {
+		case recording.Benchmarks.In(in[0]) != nil && recording.Benchmarks.In(in[1]) != nil:
+			return compareFiles(in[1], in[0]), nil
+		case recording.LoadRun.In(in[0]) != nil && recording.LoadRun.In(in[1]) != nil:
+			return compareLoads(in[1], in[0]), nil
+		}
+	}
+	var d *recording.Duel
+	if len(in) == 1 {
+		d = recording.Versions.In(in[0])
+	}
+	if d == nil {
 		return nil, errors.New("compare wants a recorded comparison, two files of benchmark lines, or two load runs")
 	}
-	c, err := Duel(in[0].Duel)
+	c, err := Duel(d)
 	if err != nil {
 		return nil, err
 	}

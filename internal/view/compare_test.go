@@ -44,7 +44,7 @@ func TestCompare(t *testing.T) {
 		},
 		Same: []string{"r"},
 	}
-	out, err := Compare([]*recording.Recording{{Duel: d}}, query.Query{View: "compare"})
+	out, err := Compare([]*recording.Recording{recording.Versions.Of("", d)}, query.Query{View: "compare"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestCompareMany(t *testing.T) {
 		}
 		d.Benchmarks = append(d.Benchmarks, b)
 	}
-	out, err := Compare([]*recording.Recording{{Duel: d}}, query.Query{})
+	out, err := Compare([]*recording.Recording{recording.Versions.Of("", d)}, query.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestCompareMoved(t *testing.T) {
 		Old: read("example.com/hi/stage1/in.Hi;example.com/hi/stage1/in.slow 4000\nexample.com/hi/stage1/in.Hi;example.com/hi/stage1/of.Same 5000\nexample.com/hi/stage10.X 1\n"),
 		New: read("example.com/hi/stage4/in.Hi 1\nexample.com/hi/stage4/in.Hi;example.com/hi/stage4/of.Same 5000\n"),
 	}
-	out, err := Compare([]*recording.Recording{{Duel: &recording.Duel{Why: []recording.DuelWhy{w}}}}, query.Query{})
+	out, err := Compare([]*recording.Recording{recording.Versions.Of("", &recording.Duel{Why: []recording.DuelWhy{w}})}, query.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestCompareWhy(t *testing.T) {
 		Old: read("testing.(*B).runN;main.Hi;regexp.Compile;runtime.mallocgc 4000\ntesting.(*B).runN;main.Hi;fmt.Fprint 101\n"),
 		New: read("testing.(*B).runN;main.Hi;fmt.Fprint 100\n"),
 	}
-	out, err := Compare([]*recording.Recording{{Duel: &recording.Duel{Why: []recording.DuelWhy{*w}}}}, query.Query{})
+	out, err := Compare([]*recording.Recording{recording.Versions.Of("", &recording.Duel{Why: []recording.DuelWhy{*w}})}, query.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestCompareLive(t *testing.T) {
 		for i := range tt.olds {
 			b.Live = append(b.Live, recording.DuelPair{Old: map[string]float64{recording.LiveHeap: tt.olds[i]}, New: map[string]float64{recording.LiveHeap: tt.new[i]}})
 		}
-		out, err := Compare([]*recording.Recording{{Duel: &recording.Duel{Benchmarks: []recording.DuelBenchmark{b}}}}, query.Query{View: "compare"})
+		out, err := Compare([]*recording.Recording{recording.Versions.Of("", &recording.Duel{Benchmarks: []recording.DuelBenchmark{b}})}, query.Query{View: "compare"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 
 // compareFiles compares what was measured one after the other, as far as that goes.
 func compareFiles(old, new *recording.Recording) *report.Compare {
+	olds, news := recording.Benchmarks.In(old), recording.Benchmarks.In(new)
 	out := &report.Compare{
 		Old: report.CompareSide{Name: old.Ref}, New: report.CompareSide{Name: new.Ref},
 		Alpha: stat.UnpairedAlpha, Within: stat.DefaultWithin, Rows: []report.CompareRow{},
@@ -32,13 +33,13 @@ func compareFiles(old, new *recording.Recording) *report.Compare {
 		return w
 	}
 	full := func(w what) string { return (&bench.Result{Name: w.name, Procs: w.procs}).Full() }
-	news := make(map[what][]float64)
-	added, before := bench.Samples(new.Bench.Results, "pkg"), bench.Samples(old.Bench.Results, "pkg")
+	values := make(map[what][]float64)
+	added, before := bench.Samples(news.Results, "pkg"), bench.Samples(olds.Results, "pkg")
 	sides := make(map[what]int) // of benchmarks, whatever their units: 1 is old, 2 is new, 3 is both
 	whole := func(w what) what { w.unit = ""; return w }
 	for i := range added {
 		w := key(&added[i])
-		news[w] = added[i].Values
+		values[w] = added[i].Values
 		sides[whole(w)] |= 2
 	}
 	for i := range before {
@@ -58,14 +59,14 @@ func compareFiles(old, new *recording.Recording) *report.Compare {
 	both := make(map[what]bool)
 	for _, s := range before {
 		w := key(&s)
-		after, ok := news[w]
+		after, ok := values[w]
 		if !ok {
 			missing(w, old.Ref)
 			continue
 		}
 		both[w] = true
 		d := verdict.UnitOf(s.Unit)
-		if b := new.Bench.Units.GetBetter(s.Unit); b != 0 {
+		if b := news.Units.GetBetter(s.Unit); b != 0 {
 			d.Better = b
 		}
 		r := verdict.Unpaired(d, s.Values, after, out.Within)
@@ -78,12 +79,13 @@ func compareFiles(old, new *recording.Recording) *report.Compare {
 		}
 	}
 	verdict.Close(out)
-	for _, f := range []*recording.Recording{old, new} {
-		for _, n := range f.Bench.Notes {
-			out.Notes.Add(n.In(f.Ref))
-		}
+	for _, n := range olds.Notes {
+		out.Notes.Add(n.In(old.Ref))
 	}
-	for _, n := range unlike(old.Bench, new.Bench) {
+	for _, n := range news.Notes {
+		out.Notes.Add(n.In(new.Ref))
+	}
+	for _, n := range unlike(olds, news) {
 		out.Notes.Add(n)
 	}
 	if len(out.Rows) > 0 {

@@ -51,7 +51,8 @@ func compareLoads(old, new *recording.Recording) *report.Compare {
 		Alpha: stat.UnpairedAlpha, Within: stat.DefaultWithin, Rows: []report.CompareRow{},
 	}
 	before, after := loadSeconds(old), loadSeconds(new)
-	name := requestOf(new.Load)
+	was, is := recording.LoadRun.In(old), recording.LoadRun.In(new)
+	name := requestOf(is)
 	for _, unit := range []string{"cpu-ns/op", "mean-ns", "p50-ns", "p99-ns", "answers/s", "B/op", "allocs/op"} {
 		a, b := before[unit], after[unit]
 		switch {
@@ -73,7 +74,7 @@ func compareLoads(old, new *recording.Recording) *report.Compare {
 	out.Why = loadWhy(name, loadServer(old), loadServer(new))
 	out.Notes.Add("each side is one run, and its seconds are compared: what one start of a server, or the machine at that time, makes different counts as a change; ",
 		hint.Ask("compare", "OLD..NEW").With("load", ""), " runs both in turns")
-	if a, b := old.Load, new.Load; requestOf(a) != name || a.Rate != b.Rate || a.Conns != b.Conns {
+	if requestOf(was) != name || was.Rate != is.Rate || was.Conns != is.Conns {
 		out.Notes.Add("the two were not loaded in the same way")
 	}
 	return out
@@ -92,22 +93,23 @@ func requestOf(l *latency.Log) string {
 func loadSeconds(rec *recording.Recording) map[string][]float64 {
 	out := make(map[string][]float64)
 	add := func(unit string, value float64) { out[unit] = append(out[unit], value) }
-	for _, r := range rec.Load.Rows {
+	log, series := recording.LoadRun.In(rec), recording.Metrics.In(rec)
+	for _, r := range log.Rows {
 		if r.For < 500*time.Millisecond || r.Answered == 0 {
 			continue // the rest of a second
 		}
 		add("mean-ns", float64(r.Mean))
 		add("p50-ns", float64(r.P50))
 		add("p99-ns", float64(r.P99))
-		if !rec.Load.Open() {
+		if !log.Open() {
 			add("answers/s", float64(r.Answered)/r.For.Seconds())
 		}
 	}
-	from, to, ok := rec.Load.Steady()
-	if !ok || rec.Series == nil || rec.Manifest == nil || rec.Manifest.How == recording.Fetched {
+	from, to, ok := log.Steady()
+	if !ok || series == nil || rec.Manifest == nil || rec.Manifest.How == recording.Fetched {
 		return out
 	}
-	s := &serverRun{rec: rec, log: rec.Load, from: from + rec.Load.Offset, to: to + rec.Load.Offset}
+	s := &serverRun{rec: rec, series: series, log: log, from: from + log.Offset, to: to + log.Offset}
 	for _, m := range []struct {
 		unit, metric string
 		factor       float64
@@ -117,9 +119,9 @@ func loadSeconds(rec *recording.Recording) map[string][]float64 {
 			continue
 		}
 		for i := first + 1; i <= last; i++ {
-			a, knownA := rec.Series.At(m.metric, i-1)
-			b, knownB := rec.Series.At(m.metric, i)
-			if n := s.requests(rec.Series.Times[i-1], rec.Series.Times[i]); knownA && knownB && n >= 1 && b > a {
+			a, knownA := series.At(m.metric, i-1)
+			b, knownB := series.At(m.metric, i)
+			if n := s.requests(series.Times[i-1], series.Times[i]); knownA && knownB && n >= 1 && b > a {
 				add(m.unit, (b-a)/n*m.factor)
 			}
 		}

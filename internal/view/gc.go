@@ -21,7 +21,7 @@ func GC(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if len(in) == 0 {
 		return nil, errors.New("nothing to look at: name a log")
 	}
-	log := in[0].GC
+	log := recording.GC.In(in[0])
 	if log == nil || len(log.Cycles) == 0 {
 		return nil, ErrNoCycles
 	}

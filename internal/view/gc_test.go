@@ -80,7 +80,7 @@ func steady(mb float64) func(int) float64 { return func(int) float64 { return mb
 
 func askGC(t *testing.T, log *gclog.Log, q query.Query) *report.GC {
 	t.Helper()
-	r, err := GC([]*recording.Recording{{Ref: "gc.log", GC: log}}, q)
+	r, err := GC([]*recording.Recording{recording.GC.Of("gc.log", log)}, q)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,10 +21,13 @@ var percents = []float64{50, 75, 90, 95, 99, 99.9, 99.99, 99.999}
 
 // Load says what came of the requests of a load run, how far that can be trusted, and what the generator had to do with it.
 func Load(in []*recording.Recording, _ query.Query) (report.Report, error) {
-	if len(in) == 0 || in[0].Load == nil {
+	if len(in) == 0 {
 		return nil, ErrNoLoad
 	}
-	l := in[0].Load
+	l := recording.LoadRun.In(in[0])
+	if l == nil {
+		return nil, ErrNoLoad
+	}
 	out := &report.Load{Ref: in[0].Ref, Log: l, LateP99: l.Health.Late.Quantile(0.99)}
 	if s := l.Took.Seconds(); s > 0 {
 		out.SentRate, out.AnsweredRate, out.GoodRate = float64(l.Sent)/s, float64(l.Answered)/s, float64(l.Good)/s

@@ -23,6 +23,7 @@ const (
 // A serverRun is the part of a load run that the server is looked at in, on the clock of its recording.
 type serverRun struct {
 	rec      *recording.Recording
+	series   *recording.Series // nil when there are none
 	log      *latency.Log
 	from, to time.Duration
 	out      *report.LoadServer
@@ -31,16 +32,17 @@ type serverRun struct {
 
 // loadServer says what requests cost the server; nil when it was not recorded.
 func loadServer(rec *recording.Recording) *report.LoadServer {
-	if len(rec.Parts) == 0 && rec.Series == nil || rec.Manifest == nil || rec.Manifest.How == recording.Loaded {
+	series, log := recording.Metrics.In(rec), recording.LoadRun.In(rec)
+	if len(rec.Parts) == 0 && series == nil || rec.Manifest == nil || rec.Manifest.How == recording.Loaded {
 		return nil
 	}
-	s := &serverRun{rec: rec, log: rec.Load, out: &report.LoadServer{}, table: newCostTable()}
-	from, to, ok := rec.Load.Steady()
+	s := &serverRun{rec: rec, series: series, log: log, out: &report.LoadServer{}, table: newCostTable()}
+	from, to, ok := log.Steady()
 	if !ok {
 		s.doubt("there was no time after the warm-up in which the server was recorded")
 		return s.out
 	}
-	s.from, s.to = from+rec.Load.Offset, to+rec.Load.Offset
+	s.from, s.to = from+log.Offset, to+log.Offset
 	s.out.From, s.out.To = s.from, s.to
 	s.cpu()
 	s.memory()
@@ -77,11 +79,11 @@ func (s *serverRun) requests(from, to time.Duration) float64 {
 // lines returns the places of the first and the last line of metrics in the steady time that know a metric.
 func (s *serverRun) lines(name string) (first, last int, ok bool) {
 	first, last = -1, -1
-	if s.rec.Series == nil {
+	if s.series == nil {
 		return first, last, false
 	}
-	for i, t := range s.rec.Series.Times {
-		if _, known := s.rec.Series.At(name, i); !known || t < s.from || t > s.to {
+	for i, t := range s.series.Times {
+		if _, known := s.series.At(name, i); !known || t < s.from || t > s.to {
 			continue
 		}
 		if first < 0 {
@@ -98,9 +100,9 @@ func (s *serverRun) perRequest(name string) (each, requests float64, ok bool) {
 	if !ok {
 		return 0, 0, false
 	}
-	a, _ := s.rec.Series.At(name, first)
-	b, _ := s.rec.Series.At(name, last)
-	n := s.requests(s.rec.Series.Times[first], s.rec.Series.Times[last])
+	a, _ := s.series.At(name, first)
+	b, _ := s.series.At(name, last)
+	n := s.requests(s.series.Times[first], s.series.Times[last])
 	if n < 1 {
 		return 0, 0, false
 	}
@@ -267,10 +269,10 @@ func (s *serverRun) queued() float64 {
 	}
 	sum := 0.0
 	for i := first + 1; i <= last; i++ {
-		n, _ := s.rec.Series.At(recording.NumRunnable, i)
-		sum += n * float64(s.rec.Series.Times[i]-s.rec.Series.Times[i-1])
+		n, _ := s.series.At(recording.NumRunnable, i)
+		sum += n * float64(s.series.Times[i]-s.series.Times[i-1])
 	}
-	requests := s.requests(s.rec.Series.Times[first], s.rec.Series.Times[last])
+	requests := s.requests(s.series.Times[first], s.series.Times[last])
 	if requests < 1 {
 		return 0
 	}
@@ -283,17 +285,17 @@ func (s *serverRun) collector() {
 	if c == nil || !ok {
 		return
 	}
-	a, _ := s.rec.Series.At(metricCycles, first)
-	b, _ := s.rec.Series.At(metricCycles, last)
+	a, _ := s.series.At(metricCycles, first)
+	b, _ := s.series.At(metricCycles, last)
 	g := &report.ServerGC{Cycles: int(b - a)}
 	if c.All > 0 {
 		g.Share = (c.Collecting + c.Assisting) / c.All
 	}
-	if s.rec.GC != nil {
+	if log := recording.GC.In(s.rec); log != nil {
 		g.Known = true
-		for i := range s.rec.GC.Cycles {
-			cycle := &s.rec.GC.Cycles[i]
-			if cycle.Start < s.rec.Series.Times[first] || cycle.Start > s.rec.Series.Times[last] {
+		for i := range log.Cycles {
+			cycle := &log.Cycles[i]
+			if cycle.Start < s.series.Times[first] || cycle.Start > s.series.Times[last] {
 				continue
 			}
 			g.Paused += cycle.Pause()
@@ -313,14 +315,14 @@ func (s *serverRun) states() {
 	}
 	at := func(i int) *report.ServerState {
 		value := func(name string) int64 {
-			v, _ := s.rec.Series.At(name, i)
+			v, _ := s.series.At(name, i)
 			return int64(v)
 		}
 		return &report.ServerState{
-			At: s.rec.Series.Times[i], RSS: value(recording.ProcessRSS), Live: value(metricLive), Goroutines: value(recording.NumGoroutine),
+			At: s.series.Times[i], RSS: value(recording.ProcessRSS), Live: value(metricLive), Goroutines: value(recording.NumGoroutine),
 		}
 	}
-	s.out.Before, s.out.After, s.out.Ended = at(first), at(last), at(len(s.rec.Series.Times)-1)
+	s.out.Before, s.out.After, s.out.Ended = at(first), at(last), at(len(s.series.Times)-1)
 	s.leaks(first, last)
 }
 
@@ -330,7 +332,7 @@ func (s *serverRun) leaks(first, last int) {
 	if last-first < steps {
 		return
 	}
-	requests := s.requests(s.rec.Series.Times[first], s.rec.Series.Times[last])
+	requests := s.requests(s.series.Times[first], s.series.Times[last])
 	if requests < 1 {
 		return
 	}
@@ -341,7 +343,7 @@ func (s *serverRun) leaks(first, last int) {
 			at := first + (last-first)*i/steps
 			v := math.Inf(1)
 			for k := max(first, at-1); k <= min(last, at+1); k++ {
-				if x, known := s.rec.Series.At(name, k); known {
+				if x, known := s.series.At(name, k); known {
 					v = min(v, x)
 				}
 			}

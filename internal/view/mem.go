@@ -104,13 +104,14 @@ func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 
 // seriesOf returns the metrics of a recording.
 func seriesOf(in []*recording.Recording) (*recording.Series, error) {
-	switch {
-	case len(in) == 0:
+	if len(in) == 0 {
 		return nil, errors.New("nothing to look at: name a recording")
-	case in[0].Series == nil || len(in[0].Series.Times) == 0:
+	}
+	s := recording.Metrics.In(in[0])
+	if s == nil || len(s.Times) == 0 {
 		return nil, hint.Errorf(hint.Text{hint.Ask("record"), " makes recordings that do"}, "%s holds no metrics over time", in[0].Ref)
 	}
-	return in[0].Series, nil
+	return s, nil
 }
 
 func when(at query.Span) string {

@@ -83,8 +83,8 @@ func run(v *view.View, in []*recording.Recording, q query.Query) (report.Report,
 	}
 	var err error
 	if v.Part != view.Profile {
-		if in = in[:1]; !slices.Contains(partsOf(in[0]), partNames[v.Part]) {
-			return nil, withHint(fmt.Errorf("%s holds no %s", in[0].Ref, partDocs[v.Part]), "hone record ./cmd/server makes a recording that does")
+		if in = in[:1]; !v.Part.Has(in[0]) {
+			return nil, withHint(fmt.Errorf("%s holds no %s", in[0].Ref, v.Part.Doc), "hone record ./cmd/server makes a recording that does")
 		}
 	}
 	if len(in) == 2 && v.Part == view.Profile && !v.NeedsBase && !v.Compares {

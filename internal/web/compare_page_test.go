@@ -56,10 +56,9 @@ func duel(t *testing.T) (of *recording.Recording, why []*recording.Recording) {
 		}
 		why = append(why, &recording.Recording{Ref: d.Why[0].Ref(side), Profile: p})
 	}
-	return &recording.Recording{
-		Ref: "change.hone", Profile: &profile.Profile{}, Duel: d,
-		Manifest: &recording.Manifest{Format: recording.Format, How: recording.Dueled},
-	}, why
+	of = recording.Versions.Of("change.hone", d)
+	of.Profile, of.Manifest = &profile.Profile{}, &recording.Manifest{Format: recording.Format, How: recording.Dueled}
+	return of, why
 }
 
 // tablesOf returns the cells of the tables in Markdown, row by row.
@@ -140,7 +139,8 @@ func TestPageBench(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := &recording.Recording{Ref: "b.hone", Profile: &profile.Profile{}, Bench: f, Manifest: &recording.Manifest{Format: recording.Format, How: recording.Benched}}
+	rec := recording.Benchmarks.Of("b.hone", f)
+	rec.Profile, rec.Manifest = &profile.Profile{}, &recording.Manifest{Format: recording.Format, How: recording.Benched}
 	p := open(t, serveRecordings(t, rec), 1280, 800)
 	p.visit("/bench")
 	got := strings.Join(eval[[]string](p, pageTables), "\n")

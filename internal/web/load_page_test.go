@@ -30,7 +30,9 @@ func loadRun() *recording.Recording {
 			Mean: 3e6, P50: 2e6, P90: 4e6, P99: 5e6, Max: 9e6,
 		})
 	}
-	return &recording.Recording{Ref: "load.hone", Profile: &profile.Profile{}, Load: l, Manifest: &recording.Manifest{Format: recording.Format, How: recording.Loaded}}
+	rec := recording.LoadRun.Of("load.hone", l)
+	rec.Profile, rec.Manifest = &profile.Profile{}, &recording.Manifest{Format: recording.Format, How: recording.Loaded}
+	return rec
 }
 
 // A load run is shown by the second and by percentile, and so is what came of requests.

@@ -70,11 +70,11 @@ func reopened(t *testing.T, dir string, m *recording.Manifest) *recording.Record
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Ref = "run.hone"
+	r = r.Named("run.hone")
 	if r, _, err = r.Pick("", 0, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.ReadLogs(); err != nil {
+	if err := r.Check(); err != nil {
 		t.Fatal(err)
 	}
 	return r

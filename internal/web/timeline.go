@@ -5,38 +5,15 @@ import (
 
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
-	"github.com/hone-perf/hone/internal/view"
-)
-
-// What a recording can hold beside profiles, as the session names it and as people do.
-var (
-	partNames = map[view.Part]string{
-		view.Metrics: "metrics", view.GCLog: "gc", view.Versions: "compare", view.Benchmarks: "bench",
-		view.LoadRun: "load",
-	}
-	partDocs = map[view.Part]string{
-		view.Metrics: "metrics over time", view.GCLog: "word of the garbage collector",
-		view.Versions: "comparison of versions", view.Benchmarks: "benchmark line", view.LoadRun: "load run",
-	}
 )
 
 // partsOf names what a recording holds beside profiles.
 func partsOf(rec *recording.Recording) []string {
 	var out []string
-	if rec.Series != nil && len(rec.Series.Times) > 0 {
-		out = append(out, partNames[view.Metrics])
-	}
-	if rec.GC != nil && len(rec.GC.Cycles) > 0 {
-		out = append(out, partNames[view.GCLog])
-	}
-	if rec.Duel != nil {
-		out = append(out, partNames[view.Versions])
-	}
-	if rec.Bench != nil && len(rec.Bench.Results) > 0 {
-		out = append(out, partNames[view.Benchmarks])
-	}
-	if rec.Load != nil {
-		out = append(out, partNames[view.LoadRun])
+	for _, k := range recording.FileKinds {
+		if k.Name != "" && k.Has(rec) {
+			out = append(out, k.Name)
+		}
 	}
 	return out
 }

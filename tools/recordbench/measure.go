@@ -81,11 +81,12 @@ func (r *runner) measure(ctx context.Context, w work) (result, error) {
 			defer rec.Close()
 			b = rec.Manifest.Usage.User + rec.Manifest.Usage.System
 			owns = append(owns, rec.Manifest.Recorder.CPU)
-			if err := rec.ReadLogs(); err != nil {
+			log, err := recording.GC.Read(rec)
+			if err != nil {
 				return err
 			}
-			if rec.GC != nil {
-				gcs = append(gcs, len(rec.GC.Cycles))
+			if log != nil {
+				gcs = append(gcs, len(log.Cycles))
 			} else {
 				gcs = append(gcs, 0)
 			}

@@ -1,0 +1,144 @@
+package recording
+
+import (
+	"path"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/bench"
+	"github.com/hone-perf/hone/internal/gclog"
+	"github.com/hone-perf/hone/internal/latency"
+	"github.com/hone-perf/hone/internal/secret"
+)
+
+// A FileKind is a kind of file that a recording can hold. What is to be known of it stands in the table of kinds, and nowhere else: how
+// it is read, what hone merge --strip leaves of it, how secrets are looked for in it, and whether it has words.
+type FileKind struct {
+	Name string // in sessions of hone web; "" when it is not something to look at
+	Doc  string // what there is one of, in messages
+
+	file string                 // its name, or else
+	is   func(name string) bool // whether a name is of this kind
+
+	read func(r *Recording) (any, error)
+	some func(v any) bool // whether there is something to look at in what was read
+	soft bool             // a recording in which it is damaged is as one that has none, unless it is asked for alone
+
+	strip   func(text []byte, main string) ([]byte, error) // leaves out words; nil is for a kind that is left out as a whole
+	missed  bool                                           // that it is left out is said
+	hide    func(text []byte, h *secret.Hider) ([]byte, error)
+	hideBig func(file string, h *secret.Hider) error // in place of hide, for a file that may be too large for memory
+	plain   bool                                     // there can be no secret in it
+	early   int                                      // the higher, the sooner it is looked through: others have secrets that it has names for
+	quiet   bool                                     // it has no words, or those of it are listed otherwise
+	profile bool
+}
+
+// A Kind is a kind of part that is a *T when it is read.
+type Kind[T any] struct{ *FileKind }
+
+// The kinds of parts that are no profiles.
+var (
+	Metrics = kindOf(FileKind{
+		Name: "metrics", Doc: "metrics over time", file: MetricsFile, soft: true,
+		strip: stripMetrics, plain: true, quiet: true,
+	}, readSeries, func(s *Series) bool { return len(s.Times) > 0 })
+
+	GC = kindOf(FileKind{
+		Name: "gc", Doc: "word of the garbage collector", file: GCFile,
+		strip: stripLines(gcLine), plain: true, quiet: true,
+	}, readGC, func(l *gclog.Log) bool { return len(l.Cycles) > 0 })
+
+	Versions = kindOf(FileKind{
+		Name: "compare", Doc: "comparison of versions", file: duelFile,
+		strip: stripDuel, hide: hideDuel,
+	}, readDuel, func(*Duel) bool { return true })
+
+	Benchmarks = kindOf(FileKind{
+		Name: "bench", Doc: "benchmark line", file: BenchFile,
+		strip: stripLines(benchLine),
+	}, readBench, func(f *bench.File) bool { return len(f.Results) > 0 })
+
+	LoadRun = kindOf(FileKind{
+		Name: "load", Doc: "load run", file: LoadFile,
+		strip: stripLoad, hide: hideLoad,
+	}, readLoad, func(*latency.Log) bool { return true })
+)
+
+// FileKinds is the table of all kinds, those to look at first. The first one that fits a file is its kind.
+var FileKinds = []*FileKind{
+	Metrics.FileKind, GC.FileKind, Versions.FileKind, Benchmarks.FileKind, LoadRun.FileKind,
+	{is: isProfile, strip: StripProfile, hide: hideProfile, early: 3, profile: true},
+	{is: func(name string) bool { return strings.HasSuffix(name, profileEnding) }, hide: hideProfile, early: 3, profile: true}, // with a name that says nothing
+	{is: isTrace, missed: true, hideBig: hideTrace, early: 2},
+	{file: OutputFile, hide: hideText, early: 1},
+	{file: CrashFile, hide: hideText, early: 1},
+	{file: SourceIndex, plain: true, quiet: true},
+	{is: func(name string) bool { return path.Dir(name) == SourcesDir }, quiet: true},
+	{is: func(string) bool { return true }}, // as DiffFile, and what later versions add
+}
+
+func kindOf[T any](k FileKind, read func(r *Recording) (*T, error), some func(*T) bool) Kind[T] {
+	k.read = func(r *Recording) (any, error) { return read(r) }
+	k.some = func(v any) bool { return v.(*T) != nil && some(v.(*T)) }
+	return Kind[T]{&k}
+}
+
+// kindOfFile returns the kind of a file of a recording that is not its manifest.
+func kindOfFile(name string) *FileKind {
+	for _, k := range FileKinds {
+		if k.file == name || k.is != nil && k.is(name) {
+			return k
+		}
+	}
+	panic("the last kind is for all files")
+}
+
+func isProfile(name string) bool {
+	_, ok := parsePart(name)
+	return ok || whyName.MatchString(name)
+}
+
+func isTrace(name string) bool { return name == TraceFile || path.Dir(name) == FlightDir }
+
+// Of returns a recording that has one part and nothing else.
+func (k Kind[T]) Of(ref string, v *T) *Recording {
+	return (&Recording{Ref: ref, given: map[*FileKind]any{k.FileKind: v}}).Numbered()
+}
+
+// Read returns the part of a recording, which is nil when there is none. It is read once.
+func (k Kind[T]) Read(r *Recording) (*T, error) {
+	v, err := k.FileKind.of(r)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	return v.(*T), nil
+}
+
+// In returns the part of a recording, or nil when there is none that can be read.
+func (k Kind[T]) In(r *Recording) *T {
+	v, _ := k.Read(r)
+	return v
+}
+
+// Has reports whether a recording has a part of this kind that there is something to look at in.
+func (k *FileKind) Has(r *Recording) bool {
+	v, err := k.of(r)
+	return err == nil && v != nil && k.some(v)
+}
+
+func (k *FileKind) of(r *Recording) (any, error) {
+	if v, ok := r.given[k]; ok || r.files == nil || k.read == nil {
+		return v, nil
+	}
+	return r.parts.Do(k.file, func() (any, error) { return k.read(r) })
+}
+
+// Check reads what there is beside profiles, and says what is wrong with it.
+func (r *Recording) Check() error {
+	for _, k := range FileKinds {
+		if _, err := k.of(r); err != nil && !k.soft {
+			return err
+		}
+	}
+	return nil
+}
