@@ -404,33 +404,3 @@ func newRoot(sys *System) *cobra.Command {
 	}
 	return root
 }
-
-// addCompat adds other tools' commands. Main runs them; this is for help and completion.
-func addCompat(root *cobra.Command) {
-	for _, c := range []cobra.Command{
-		{
-			Use:     "pprof [flags] [binary] SOURCE…",
-			Short:   "Work like go tool pprof: its flags, reports and shell",
-			Example: "  hone pprof -top cpu.pprof",
-		},
-		{
-			Use:     "benchstat [flags] [LABEL=]FILE…",
-			Short:   "Work like benchstat, plus --strict",
-			Example: "  hone benchstat old.txt new.txt\n  hone benchstat --strict -filter '.name:Encode' -col /format base=old.txt new.txt",
-		},
-		{
-			Use:     "benchcmp [flags] OLD NEW",
-			Short:   "Work like benchcmp",
-			Example: "  hone benchcmp -mag old.txt new.txt",
-		},
-		{
-			Use:     "ab [flags] URL",
-			Short:   "Work like ab, the ApacheBench",
-			Example: "  hone ab -n 1000 -c 10 -k http://localhost:8080/",
-		},
-	} {
-		c.GroupID, c.DisableFlagParsing = groupCompat, true
-		c.Run = func(*cobra.Command, []string) {}
-		root.AddCommand(&c)
-	}
-}
