@@ -108,7 +108,7 @@ func (p *Pass) compiles(f *code.File, text []byte) error {
 	return err
 }
 
-// samePath returns the name by which a file of the unit is known.
+// samePath returns the name by which a file of the package is known.
 func samePath(u *code.Package, name string) (string, bool) {
 	for p, f := range u.Files {
 		if p == name || f.Tok.Name() == name {

@@ -42,12 +42,12 @@ type Pass struct {
 	Costs *cost.Costs
 	All   []*Function // functions that are looked at
 	Least float64     // share below which nothing is said
+	Why   string      // why there is no fix: which check did not hold
 
 	tree    *tree
 	said    *adviser                         // what rules have found so far
 	debug   func(format string, args ...any) // nil but in tests
 	imports []string                         // that the fix at hand needs
-	Why     string                           // why there is no fix: which check did not hold
 }
 
 // On returns a pass over another function that is looked at.
