@@ -249,41 +249,42 @@ func (o *benchOracle) checkFiles(t *testing.T, dir, twin string, files []string)
 	}
 }
 
-// benchCorpus is a folder beside the repository with files that people have published. It is not part of hone.
-const benchCorpus = "../shared/corpus/bench"
-
+// testPublished runs both on the files of the corpus.
 func (o *benchOracle) testPublished(t *testing.T) {
-	cases, err := os.ReadDir(benchCorpus)
-	if err != nil {
-		t.Logf("there are no published files to compare on: %v", err)
-		return
-	}
-	root, err := filepath.Abs(benchCorpus)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range cases {
-		if !c.IsDir() {
-			continue
-		}
-		dir := filepath.Join(root, c.Name())
-		files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+	for _, root := range testrun.CorpusFolders(t, "bench") {
+		cases, err := os.ReadDir(root)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var names []string
-		for _, f := range files {
-			if name := filepath.Base(f); !strings.HasPrefix(name, "expected.") {
-				names = append(names, name)
+		for _, c := range cases {
+			if c.IsDir() {
+				o.testFolder(t, root, c.Name())
 			}
 		}
-		slices.Reverse(names) // old.txt before new.txt
-		twin := ""
-		if c.Name() == "52-bad-test2json" {
-			twin = filepath.Join(root, "01-xperf-oldnew") // it was made of that
-		}
-		t.Run(c.Name(), func(t *testing.T) { o.checkFiles(t, dir, twin, names) })
 	}
+}
+
+func (o *benchOracle) testFolder(t *testing.T, root, name string) {
+	dir := filepath.Join(root, name)
+	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range files {
+		if name := filepath.Base(f); !strings.HasPrefix(name, "expected.") {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		t.Errorf("there are no files in %s", dir)
+	}
+	slices.Reverse(names) // old.txt before new.txt
+	twin := ""
+	if name == "52-bad-test2json" {
+		twin = filepath.Join(root, "01-xperf-oldnew") // it was made of that
+	}
+	t.Run(name, func(t *testing.T) { o.checkFiles(t, dir, twin, names) })
 }
 
 func (o *benchOracle) testGenerated(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/profile/profiletest"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // subjects makes all profiles, once.
@@ -72,29 +72,15 @@ func (l *lab) generatedSubjects(t *testing.T) []*subject {
 	return out
 }
 
-// corpus holds profiles that people put on the net. It stands next to the repository where there is one.
-const corpus = "../shared/corpus/profiles"
-
 // corpusSubjects are the profiles of the corpus, and the files in it that only look like profiles.
 func (l *lab) corpusSubjects(t *testing.T) []*subject {
 	t.Helper()
-	files, err := filepath.Glob(corpus + "/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	bad, err := filepath.Glob(corpus + "/malformed/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files)+len(bad) == 0 {
-		t.Logf("no corpus at %s: going on without", corpus)
-		return nil
-	}
+	files, bad := testrun.Corpus(t, "profiles"), testrun.Corpus(t, "profiles/malformed")
 	var out []*subject
 	for i, file := range append(files, bad...) {
 		b, err := os.ReadFile(file)
-		if err != nil || strings.HasSuffix(file, ".tsv") {
-			continue // a folder, or the index
+		if err != nil {
+			t.Fatal(err)
 		}
 		s := &subject{name: fmt.Sprintf("corpus-%02d-%s", i, shortName(file)), every: 20}
 		if i >= len(files) {

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 const (
@@ -304,18 +306,16 @@ func TestEndlessLine(t *testing.T) {
 	}
 }
 
-// corpus holds logs of many versions, from here and from public places.
-const corpus = "../../../shared/corpus/gctrace"
-
 // TestCorpus counts: every line about a cycle is read, or is the part of one that was joined.
 func TestCorpus(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(corpus, "*.txt"))
-	if len(files) == 0 {
-		t.Skipf("there is no %s", corpus)
-	}
-	index, err := os.ReadFile(filepath.Join(corpus, "INDEX.tsv"))
-	if err != nil {
-		t.Fatal(err)
+	files := testrun.Corpus(t, "gctrace")
+	var index []byte
+	for _, dir := range testrun.CorpusFolders(t, "gctrace") {
+		text, err := os.ReadFile(filepath.Join(dir, "INDEX.tsv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		index = append(index, text...)
 	}
 	head := regexp.MustCompile(`gc ?[0-9]+(\([0-9]+\):| @)`)
 	total := 0

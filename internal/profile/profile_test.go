@@ -8,21 +8,13 @@ import (
 	"testing"
 
 	pprof "github.com/google/pprof/profile"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
-// corpus returns the profiles of public projects that lie beside the repository, where they do.
+// corpus returns the profiles of the corpus, or those of a folder in it.
 func corpus(t testing.TB, dir string) []string {
-	files, _ := filepath.Glob(filepath.Join("../../../shared/corpus/profiles", dir, "*"))
-	var out []string
-	for _, f := range files {
-		if st, err := os.Stat(f); err == nil && st.Mode().IsRegular() && filepath.Ext(f) != ".tsv" {
-			out = append(out, f)
-		}
-	}
-	if len(out) == 0 {
-		t.Log("no corpus beside the repository; testing on our own data only")
-	}
-	return out
+	return testrun.Corpus(t, filepath.Join("profiles", dir))
 }
 
 // sameAsLibrary checks that Parse reads data as the pprof library does, by writing both back.

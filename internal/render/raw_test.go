@@ -13,6 +13,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/profile/profiletest"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // checkRaw compares what WriteRaw makes of a profile with what the library makes of it.
@@ -63,15 +64,8 @@ func TestWriteRaw(t *testing.T) {
 }
 
 func TestWriteRawCorpus(t *testing.T) {
-	files, err := filepath.Glob("../../../shared/corpus/profiles/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) == 0 {
-		t.Log("no corpus")
-	}
-	for _, f := range files {
-		if info, err := os.Stat(f); err != nil || info.IsDir() || info.Size() > 1<<20 || strings.HasSuffix(f, ".tsv") {
+	for _, f := range testrun.Corpus(t, "profiles") {
+		if info, err := os.Stat(f); err != nil || info.Size() > 1<<20 {
 			continue
 		}
 		t.Run(filepath.Base(f), func(t *testing.T) {

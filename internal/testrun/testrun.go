@@ -50,38 +50,54 @@ func Unable(t testing.TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// Corpus returns the files of a folder that every reader is tried on, by their paths: those in testdata/corpus, which are from programs in this
+// Corpus returns the files of a folder that every reader is tried on, by their paths: those in testdata/corpus, which are of programs in this
 // repository, and those in the folder of the same name in HONE_CORPUS, where that is set. Tests read no other files of others.
 func Corpus(t testing.TB, folder string) []string {
+	t.Helper()
+	var files []string
+	for _, dir := range CorpusFolders(t, folder) {
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := len(files)
+		for _, e := range list {
+			if name := filepath.Join(dir, e.Name()); isFile(name) && filepath.Ext(name) != ".tsv" {
+				files = append(files, name)
+			}
+		}
+		if len(files) == before {
+			t.Fatalf("the corpus has no files in %s", dir)
+		}
+	}
+	return files
+}
+
+// CorpusFolders returns the folders in which Corpus looks for files.
+func CorpusFolders(t testing.TB, folder string) []string {
 	t.Helper()
 	own, err := root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dirs := []string{filepath.Join(own, "testdata", "corpus")}
+	dirs := []string{filepath.Join(own, "testdata", "corpus", folder)}
 	if more := os.Getenv("HONE_CORPUS"); more != "" {
 		if !filepath.IsAbs(more) {
 			t.Fatalf("HONE_CORPUS=%q: want an absolute path, since each package is tested in its own folder", more)
 		}
-		dirs = append(dirs, more)
+		dirs = append(dirs, filepath.Join(more, folder))
 	}
-	var files []string
 	for _, dir := range dirs {
-		list, err := os.ReadDir(filepath.Join(dir, folder))
-		if err != nil {
-			t.Fatalf("the corpus: %v", err)
-		}
-		before := len(files)
-		for _, e := range list {
-			if e.Type().IsRegular() && filepath.Ext(e.Name()) != ".tsv" {
-				files = append(files, filepath.Join(dir, folder, e.Name()))
-			}
-		}
-		if len(files) == before {
-			t.Fatalf("the corpus has no files in %s", filepath.Join(dir, folder))
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			t.Fatalf("the corpus has no folder %s: %v", dir, err)
 		}
 	}
-	return files
+	return dirs
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // root is the folder of go.mod above the one that a test runs in.

@@ -11,6 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // folded returns the profile that folded stacks spell.
@@ -49,14 +50,13 @@ func parse(t testing.TB, s string) query.Query {
 	return q
 }
 
-// corpus returns profiles of public projects, where they lie beside the repository.
+// corpus returns the profiles of the corpus, but for the largest.
 func corpus(t testing.TB) map[string]*profile.Profile {
 	t.Helper()
 	const largest = 150 << 10
-	files, _ := filepath.Glob("../../../shared/corpus/profiles/*")
 	out := make(map[string]*profile.Profile)
-	for _, f := range files {
-		if st, err := os.Stat(f); err != nil || !st.Mode().IsRegular() || st.Size() > largest {
+	for _, f := range testrun.Corpus(t, "profiles") {
+		if st, err := os.Stat(f); err != nil || st.Size() > largest {
 			continue
 		}
 		data, err := os.ReadFile(f)
@@ -66,9 +66,6 @@ func corpus(t testing.TB) map[string]*profile.Profile {
 		if p, err := profile.ParseBytes(data); err == nil && len(p.SampleTypes) > 0 {
 			out[filepath.Base(f)] = p
 		}
-	}
-	if len(out) == 0 {
-		t.Log("no corpus beside the repository; testing on our own data only")
 	}
 	return out
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // A program is what a made-up program does from one cycle to the next.
@@ -333,12 +334,7 @@ func TestTrend(t *testing.T) {
 
 // TestGCCorpus asks about every log there is, and about each of its processes.
 func TestGCCorpus(t *testing.T) {
-	const corpus = "../../../shared/corpus/gctrace"
-	files, _ := filepath.Glob(filepath.Join(corpus, "*.txt"))
-	if len(files) == 0 {
-		t.Skipf("there is no %s", corpus)
-	}
-	for _, name := range files {
+	for _, name := range testrun.Corpus(t, "gctrace") {
 		f, err := os.Open(name)
 		if err != nil {
 			t.Fatal(err)

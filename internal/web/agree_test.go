@@ -15,11 +15,12 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/testrun"
 	"github.com/hone-perf/hone/internal/view"
 )
 
-// TestNumbersAgree holds that pages show the numbers of the views for the same query: over made-up profiles and,
-// where it is there, the corpus.
+// TestNumbersAgree holds that pages show the numbers of the views for the same query: over made-up profiles and
+// the corpus.
 func TestNumbersAgree(t *testing.T) {
 	profiles := map[string]*profile.Profile{}
 	for _, kind := range []profiletest.Kind{profiletest.CPU, profiletest.Heap, profiletest.Mutex} {
@@ -33,14 +34,13 @@ func TestNumbersAgree(t *testing.T) {
 		}
 		profiles["made up, "+kind.String()] = p
 	}
-	files, _ := filepath.Glob("../../../shared/corpus/profiles/*")
-	for i, name := range files {
+	for i, name := range testrun.Corpus(t, "profiles") {
 		if testing.Short() && i%10 != 0 {
 			continue
 		}
 		data, err := os.ReadFile(name)
 		if err != nil {
-			continue // a folder
+			t.Fatal(err)
 		}
 		if p, err := profile.ParseBytes(data); err == nil && p.NumSamples() > 0 && len(p.SampleTypes) > 0 {
 			profiles[filepath.Base(name)] = p
