@@ -354,6 +354,10 @@ func newRoot(sys *System) *cobra.Command {
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if show, _ := cmd.Flags().GetBool("version"); show {
+				_, err := fmt.Fprintln(sys.Out, version())
+				return err
+			}
 			if len(args) == 0 {
 				return around(cmd, sys)
 			}
@@ -361,10 +365,6 @@ func newRoot(sys *System) *cobra.Command {
 		},
 	}
 	root.Flags().Bool("version", false, "show the version")
-	if slices.Contains(sys.args, "--version") {
-		root.Version = version()
-	}
-	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		w := bufio.NewWriter(sys.Out)
 		help(cmd, w, width(sys.Out))
