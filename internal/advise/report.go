@@ -22,6 +22,7 @@ const LeastStuck = 10
 // A Finding is what a rule has to say. The rest is filled in.
 type Finding struct {
 	Title, Claim, Advice, Risk string
+	Safe                       bool // nothing can go wrong with a fix: Risk says none, and why
 	Fixes                      []report.Fix
 	NoFix                      string // why there are none, where no check says more
 	Also                       []ast.Node
@@ -43,7 +44,7 @@ func (p *Pass) Report(n ast.Node, c cost.Cost, f Finding) {
 	}
 	at := p.File.Tok.Position(n.Pos())
 	out := &report.Finding{
-		Rule: p.Rule.Name, Title: f.Title, Claim: f.Claim, Advice: f.Advice, Risk: f.Risk, Fixes: f.Fixes,
+		Rule: p.Rule.Name, Title: f.Title, Claim: f.Claim, Advice: f.Advice, Risk: f.Risk, Safe: f.Safe, Fixes: f.Fixes,
 		Where: spot(p.Func, at.Line, at.Column), Live: f.Live,
 	}
 	if len(f.Fixes) == 0 { // a finding has a patch, or the reason why there is none

@@ -164,7 +164,7 @@ func message(x *report.Fixed) string {
 		}
 	}
 	fmt.Fprintf(&b, "\nProven by: %s.\n", x.Proof())
-	if x.Risk != "" && !strings.HasPrefix(x.Risk, "none") {
+	if x.Risk != "" && !x.Safe {
 		fmt.Fprintf(&b, "Risk: %s.\n", x.Risk)
 	}
 	for _, d := range x.Doubts {

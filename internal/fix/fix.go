@@ -357,7 +357,7 @@ func (r *run) note(format string, args ...any) {
 
 // finding tries what a finding offers.
 func (r *run) finding(ctx context.Context, f *report.Finding) error {
-	x := report.Fixed{Number: f.Number, Round: r.out.Rounds, Rule: f.Rule, Title: f.Title, Where: f.Where, Risk: f.Risk}
+	x := report.Fixed{Number: f.Number, Round: r.out.Rounds, Rule: f.Rule, Title: f.Title, Where: f.Where, Risk: f.Risk, Safe: f.Safe}
 	left := func(format string, args ...any) error {
 		x.Reason = fmt.Sprintf(format, args...)
 		r.out.Left = append(r.out.Left, x)

@@ -43,7 +43,8 @@ type Finding struct {
 	Live     bool       `json:"live,omitempty"` // what it saves is held, not made: it shows in how much of the heap is in use
 	Proof    hint.Text  `json:"proof"`          // how the fix is to be proven, or was
 
-	Ask []hint.Command `json:"-"` // what else tells more about it
+	Ask  []hint.Command `json:"-"` // what else tells more about it
+	Safe bool           `json:"-"` // Risk says that there is none
 }
 
 // A Spot is a line of source.

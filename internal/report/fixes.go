@@ -55,7 +55,8 @@ type Fixed struct {
 	Commit      string        `json:"commit,omitempty"`
 	Took        time.Duration `json:"took_nanos,omitempty"`
 
-	Try hint.Text `json:"-"` // what may change that it is not kept
+	Try  hint.Text `json:"-"` // what may change that it is not kept
+	Safe bool      `json:"-"` // Risk says that there is none
 }
 
 // A Variant is a patch that was tried, and another one was better or none was proven.
@@ -157,7 +158,7 @@ func (x *Fixed) blocks(f *Fixes, n int) []Block {
 		{fmt.Sprintf("fix: %s (%s)", x.Fix, x.Grade)},
 		{"proof: " + x.Proof()},
 	}}
-	if x.Risk != "" && !strings.HasPrefix(x.Risk, "none") {
+	if x.Risk != "" && !x.Safe {
 		about.Lines = append(about.Lines, Phrase{"risk: " + x.Risk})
 	}
 	for _, d := range x.Doubts {

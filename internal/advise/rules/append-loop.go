@@ -27,12 +27,12 @@ var appendLoop = &advise.Rule{
 				Title:  "slice appended one by one",
 				Claim:  "append with all elements at once makes room once, and copies them as one piece of memory",
 				Advice: "append the whole slice",
-				Risk:   "none",
+				Risk:   "none", Safe: true,
 			}
 			grade := report.Mechanical
 			if v := p.Local(st.Lhs[0]); v == nil || !lists.Fresh(p.Func, v) {
 				grade = report.Ownership
-				f.Risk = "the two must not be parts of one array that overlap"
+				f.Risk, f.Safe = "the two must not be parts of one array that overlap", false
 			}
 			if p.Statement(loop) == loop {
 				f.Fixes = p.Fix(grade, "append the whole slice", edit.Replace(loop, fmt.Sprintf("%s = append(%s, %s...)", s, s, p.Src(loop.X))))

@@ -34,7 +34,7 @@ var bufferString = &advise.Rule{
 				Claim:  "String copies all that is in the Buffer; that of a strings.Builder does not",
 				Advice: "put the text together in a strings.Builder",
 				Callee: "bytes.(*Buffer).String",
-				Risk:   "none",
+				Risk:   "none", Safe: true,
 			}
 			decl, value := p.Declared(b)
 			st, isVar := decl.(*ast.DeclStmt)

@@ -114,7 +114,7 @@ var twins = map[string]bool{
 func copiedText(p *advise.Pass, conv *ast.CallExpr, s ast.Expr) {
 	f := advise.Finding{
 		Title: "text copied to bytes without need",
-		Claim: "[]byte(…) allocates and copies the text", Risk: "none",
+		Claim: "[]byte(…) allocates and copies the text", Risk: "none", Safe: true,
 	}
 	up, ok := p.Parent(conv).(*ast.CallExpr)
 	if !ok {
@@ -191,7 +191,7 @@ func interfaceParam(f *code.Func, call *ast.CallExpr, arg ast.Expr) bool {
 func copiedBytes(p *advise.Pass, conv *ast.CallExpr, b ast.Expr) {
 	f := advise.Finding{
 		Title: "bytes copied to a text without need",
-		Claim: "string(…) allocates and copies the bytes", Risk: "none",
+		Claim: "string(…) allocates and copies the bytes", Risk: "none", Safe: true,
 	}
 	up, ok := p.Parent(conv).(*ast.CallExpr)
 	if !ok {

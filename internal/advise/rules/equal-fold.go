@@ -46,7 +46,7 @@ var equalFold = &advise.Rule{
 				f.NoFix = fmt.Sprintf("EqualFold does not say the same of all texts that are compared with %q", s)
 			default:
 				not := map[token.Token]string{token.NEQ: "!"}[e.Op]
-				f.Risk = "none: no letter beside a to z is taken for one in this text by one and not by the other"
+				f.Risk, f.Safe = "none: no letter beside a to z is taken for one in this text by one and not by the other", true
 				f.Fixes = p.Fix(report.Mechanical, "compare without making a text", edit.Replace(e, fmt.Sprintf("%s%s.EqualFold(%s, %s)", not, p.Src(at.Fun.(*ast.SelectorExpr).X), p.Src(at.Args[0]), p.Src(text))))
 			}
 			p.Report(e, p.Cost(e, cost.Below("strings.ToLower", "strings.ToUpper")), f)

@@ -39,7 +39,7 @@ var fmtText = &advise.Rule{
 				Title:  "text made by fmt",
 				Claim:  fmt.Sprintf("%s looks at its format and at the types of its arguments for every call, and its arguments are made interfaces, for which numbers and strings are put on the heap", name),
 				Advice: "add the parts up with +, and let strconv make texts of numbers; where there are many parts, append them to a buffer",
-				Callee: name, Risk: "none",
+				Callee: name, Risk: "none", Safe: true,
 			}
 			c := p.Cost(call, cost.Either(formatting(name), calls.Boxing(p.Func, call)))
 			if x := anything(p.Func, call); x != nil {

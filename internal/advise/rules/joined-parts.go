@@ -41,7 +41,7 @@ func partsJoined(p *advise.Pass, j *lists.Join) {
 		Title:  "texts kept in a list to be joined",
 		Claim:  fmt.Sprintf("the list takes 16 bytes for each of its texts and grows step by step; then strings.Join copies all of %s", j.List.Name()),
 		Advice: "write each part to a strings.Builder when it is there",
-		Risk:   "none",
+		Risk:   "none", Safe: true,
 		Callee: "strings.Join",
 		Also:   append(also, j.Call),
 	}

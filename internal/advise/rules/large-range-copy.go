@@ -60,7 +60,7 @@ var largeRangeCopy = &advise.Rule{
 				if id, ok := loop.Key.(*ast.Ident); ok && id.Name != "_" {
 					begin, key = id.Name, id.Name
 				}
-				f.Risk = "none: the loop calls nothing, and writes to no element"
+				f.Risk, f.Safe = "none: the loop calls nothing, and writes to no element", true
 				f.Fixes = p.Fix(report.Mechanical, "take the address of the element",
 					edit.New(loop.Key.Pos(), loop.Value.End(), begin), edit.New(loop.Body.Lbrace+1, loop.Body.Lbrace+1, fmt.Sprintf("\n%s := &%s[%s]", v.Name, p.Src(loop.X), key)))
 			}

@@ -35,7 +35,7 @@ var numberText = &advise.Rule{
 				Title:  "number made a text on its way into another",
 				Claim:  fmt.Sprintf("%s.%s allocates a string that is copied at once", fn.Pkg().Name(), fn.Name()),
 				Advice: fmt.Sprintf("%s writes it where it belongs", with.name),
-				Callee: fn.FullName(), Risk: "none",
+				Callee: fn.FullName(), Risk: "none", Safe: true,
 			}
 			up, isCall := p.Parent(call).(*ast.CallExpr)
 			switch {
@@ -50,9 +50,9 @@ var numberText = &advise.Rule{
 			case isCall && p.Callee(up) != nil && p.Callee(up).Pkg() == p.Pkg.Types:
 				f.Claim = fmt.Sprintf("%s.%s allocates a string for %s", fn.Pkg().Name(), fn.Name(), p.Callee(up).Name())
 				f.Advice = fmt.Sprintf("where %s only appends or writes it, give it the number, or a buffer that %s was called with", p.Callee(up).Name(), with.name)
-				f.Risk = "the function changes, and all that call it"
+				f.Risk, f.Safe = "the function changes, and all that call it", false
 				if f.Fixes = asNumber(p, call, up, with); len(f.Fixes) > 0 {
-					f.Risk = "there are two functions then that have to be kept alike"
+					f.Risk, f.Safe = "there are two functions then that have to be kept alike", false
 				}
 			default:
 				return // of a sum, which write-joined looks at, or kept

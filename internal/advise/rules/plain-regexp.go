@@ -40,7 +40,7 @@ var plainRegexp = &advise.Rule{
 				Claim:  fmt.Sprintf("the pattern %s has nothing special in it: strings.%s says the same", text.ShownPattern(pattern), fn),
 				Advice: fmt.Sprintf("strings.%s", fn),
 				Callee: "regexp.(*Regexp).MatchString",
-				Risk:   "none",
+				Risk:   "none", Safe: true,
 			}
 			p.Need("strings")
 			f.Fixes = p.Fix(report.Mechanical, "look for the text", edit.Replace(call, fmt.Sprintf("strings.%s(%s, %s)", fn, p.Src(call.Args[0]), strconv.Quote(plain))))

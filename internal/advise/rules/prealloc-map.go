@@ -69,7 +69,7 @@ func grownMap(p *advise.Pass, loop ast.Stmt, st *ast.AssignStmt, m *types.Var) {
 		Title:  "map grown step by step",
 		Claim:  fmt.Sprintf("%s is made without a size, so it has to grow, and to place all its entries anew, again and again", m.Name()),
 		Advice: "make it with room for all entries",
-		Risk:   "none; where many keys are the same, some of the room is not needed",
+		Risk:   "none; where many keys are the same, some of the room is not needed", Safe: true,
 	}
 	n, _, ok := loops.AtMost(p.Func, loop)
 	ok = ok && (strings.HasPrefix(n, "len(") || !loops.Returns(loops.BodyOf(loop))) // a number may be any, and the loop is left long before

@@ -50,7 +50,7 @@ var reflectHot = &advise.Rule{
 				f.Risk = "DeepEqual follows pointers, and tells nil from empty"
 				if p.Worth(c) {
 					if f.Fixes = compared(p, call); f.Fixes != nil {
-						f.Risk = "none: what is nil and what is empty is told apart as before"
+						f.Risk, f.Safe = "none: what is nil and what is empty is told apart as before", true
 					}
 				}
 			}

@@ -31,7 +31,7 @@ var sortReflect = &advise.Rule{
 				Claim:  fmt.Sprintf("sort.%s calls Less and Swap through %s for each comparison, which cannot be inlined", fn.Name(), map[bool]string{true: "an interface", false: "closures, and swaps by reflection"}[fn.Name() == "Sort" || fn.Name() == "Stable"]),
 				Advice: "slices.SortFunc knows the type of the elements",
 				Callee: "sort." + fn.Name(),
-				Risk:   "none: both use the same algorithm",
+				Risk:   "none: both use the same algorithm", Safe: true,
 			}
 			switch stable := fn.Name() == "Stable" || fn.Name() == "SliceStable"; {
 			case !p.Pkg.AtLeast(21):

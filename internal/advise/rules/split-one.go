@@ -139,7 +139,7 @@ func splitPair(p *advise.Pass, call *ast.CallExpr) {
 		Title:  "text split for two parts of it",
 		Claim:  fmt.Sprintf("strings.%s makes a slice for the parts, of which only the first two are looked at", name),
 		Advice: "strings.Cut finds both without a slice",
-		Callee: "strings." + name, Risk: "none",
+		Callee: "strings." + name, Risk: "none", Safe: true,
 	}
 	or := func(name string) string {
 		if used[name] {
@@ -286,7 +286,7 @@ func splitText(p *advise.Pass, call *ast.CallExpr) {
 	f := advise.Finding{
 		Title:  "text split for less than all of it",
 		Claim:  fmt.Sprintf("strings.%s makes a slice with all parts", name),
-		Callee: "strings." + name, Risk: "none",
+		Callee: "strings." + name, Risk: "none", Safe: true,
 	}
 	sep, known := "", false
 	if name == "Split" {
