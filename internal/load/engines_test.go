@@ -240,8 +240,8 @@ func TestRefusedRequests(t *testing.T) {
 		err    string
 	}{
 		{func(p *Plan) { p.Targets[0].Header = []Field{{"A", "b\r\nC: d"}} }, "control character"},
-		{func(p *Plan) { p.Targets[0].Header = []Field{{"A b", "c"}} }, "no name of a header field"},
-		{func(p *Plan) { p.Targets[0].Method = "GET /" }, "no method"},
+		{func(p *Plan) { p.Targets[0].Header = []Field{{"A b", "c"}} }, "not a name of a header field"},
+		{func(p *Plan) { p.Targets[0].Method = "GET /" }, "not a method"},
 		{func(p *Plan) { p.Targets[0].Header = []Field{{"Content-Length", "7"}} }, "the body has 0 bytes"},
 		{func(p *Plan) { p.Targets[0].URL.Scheme = "ftp" }, "want a URL"},
 		{func(p *Plan) { p.Targets[0].URL.Host = "localhost:99999" }, "no port"},

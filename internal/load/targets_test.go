@@ -13,7 +13,7 @@ func open(name string) ([]byte, error) {
 	if name == "body.json" {
 		return []byte(`{"a":1}`), nil
 	}
-	return nil, errors.New("there is no such file")
+	return nil, errors.New("no such file")
 }
 
 func TestReadTargets(t *testing.T) {
