@@ -1,10 +1,13 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -12,12 +15,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/testrun"
 )
 
@@ -27,6 +33,9 @@ import (
 //
 // What is printed differs from run to run where something is recorded. Output that has a … is an example: the numbers in it
 // are of one run, and … stands for any text, or on a line of its own for any lines.
+//
+// A block marked "console live" is run with -tags live alone. So is a command that makes a recording, where testdata/docs has one of its
+// name for the page: without -tags live the commands that follow are shown that one. With UPDATE=1, a live run replaces it.
 //
 // The commands of a page run one after the other in a folder with the profiles and benchmarks of testdata/tour, shown as /src/shop; a
 // server that offers one of them, and has a page /search, stands in for localhost:6060. The practice programs are in examples/, and cd goes there;
@@ -60,6 +69,7 @@ func TestDocs(t *testing.T) {
 				t.Fatal(err)
 			}
 			tour := newTour(t)
+			tour.kept = filepath.Join("testdata", "docs", strings.TrimSuffix(filepath.Base(page), ".md"))
 			got, n := runPage(t, string(text), tour.run)
 			commands.Add(int64(n))
 			if os.Getenv("UPDATE") != "" && got != string(text) {
@@ -72,13 +82,15 @@ func TestDocs(t *testing.T) {
 }
 
 // runPage runs the commands of a page. It returns the page with what they print now, and how many there are.
-func runPage(t *testing.T, text string, run func(t *testing.T, command string) string) (string, int) {
+func runPage(t *testing.T, text string, run func(t *testing.T, command string, live bool) (said string, ran bool)) (string, int) {
 	var out strings.Builder
 	commands := 0
 	lines := strings.SplitAfter(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i := 0; i < len(lines); {
 		out.WriteString(lines[i])
-		if i++; lines[i-1] != "```console\n" {
+		i++
+		live := lines[i-1] == "```console live\n"
+		if lines[i-1] != "```console\n" && !live {
 			continue
 		}
 		for i < len(lines) && lines[i] != "```\n" {
@@ -93,8 +105,11 @@ func runPage(t *testing.T, text string, run func(t *testing.T, command string) s
 				want.WriteString(lines[i])
 			}
 			commands++
-			got := run(t, strings.TrimSuffix(command, "\n"))
+			got, ran := run(t, strings.TrimSuffix(command, "\n"), live)
 			switch {
+			case !ran:
+				out.WriteString(want.String())
+				continue
 			case want.Len() == 0:
 				continue
 			case strings.Contains(want.String(), "…"):
@@ -156,6 +171,7 @@ type tour struct {
 	at     string // folder; "" is dir
 	self   string
 	server string
+	kept   string // folder of recordings that commands of the page made before
 }
 
 func newTour(t *testing.T) *tour {
@@ -202,8 +218,8 @@ func newTour(t *testing.T) *tour {
 	return tr
 }
 
-// run runs a command line and returns what it prints.
-func (tr *tour) run(t *testing.T, line string) string {
+// run runs a command line and returns what it prints, unless it is for a live run and this is none.
+func (tr *tour) run(t *testing.T, line string, live bool) (said string, ran bool) {
 	checkout, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +233,18 @@ func (tr *tour) run(t *testing.T, line string) string {
 		if words[1] == "hone" {
 			tr.at = checkout
 		}
-		return ""
+		return "", true
+	}
+	made, kept := tr.recording(words)
+	switch {
+	case kept != "" && !testrun.All():
+		data, err := os.ReadFile(kept)
+		if err := errors.Join(err, os.WriteFile(made, data, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		return "", false
+	case live && !testrun.All():
+		return "", false
 	}
 	if len(words) > 1 && words[1] == "race" {
 		if _, err := exec.LookPath("gcc"); err != nil {
@@ -239,8 +266,74 @@ func (tr *tour) run(t *testing.T, line string) string {
 	if err != nil && !found {
 		t.Errorf("%s: %v\n%s", line, err, out.Bytes())
 	}
-	said := progress().ReplaceAllString(out.String(), "")
-	return strings.NewReplacer(tr.server, "localhost:6060", tr.dir, "/src/shop", checkout, "/src/hone").Replace(said)
+	if kept != "" && os.Getenv("UPDATE") != "" {
+		if err := keep(made, kept); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said = progress().ReplaceAllString(out.String(), "")
+	return strings.NewReplacer(tr.server, "localhost:6060", tr.dir, "/src/shop", checkout, "/src/hone").Replace(said), true
+}
+
+// recording returns where a command writes a recording, and where one like it is kept, when one is.
+func (tr *tour) recording(words []string) (made, kept string) {
+	at := slices.Index(words, "-o")
+	if at < 0 || at+1 == len(words) || filepath.Ext(words[at+1]) != ".hone" {
+		return "", ""
+	}
+	kept = filepath.Join(tr.kept, words[at+1])
+	if _, err := os.Stat(kept); err != nil {
+		return "", ""
+	}
+	return filepath.Join(cmp.Or(tr.at, tr.dir), words[at+1]), kept
+}
+
+// keep writes a recording without the sources of Go itself, which are most of it.
+func keep(made, kept string) error {
+	z, err := zip.OpenReader(made)
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	const index = recording.SourcesDir + "/index.json"
+	text, err := fs.ReadFile(z, index)
+	if err != nil {
+		return err
+	}
+	var list []map[string]string
+	if err := json.Unmarshal(text, &list); err != nil {
+		return err
+	}
+	left := make(map[string]bool)
+	list = slices.DeleteFunc(list, func(s map[string]string) bool {
+		std := strings.HasPrefix(s["from"], filepath.Join(runtime.GOROOT(), "src")+string(filepath.Separator))
+		if std {
+			left[recording.SourcesDir+"/"+s["at"]] = true
+		}
+		return std
+	})
+	if text, err = json.Marshal(list); err != nil {
+		return err
+	}
+	out, err := os.Create(kept)
+	if err != nil {
+		return err
+	}
+	w := zip.NewWriter(out)
+	for _, f := range z.File {
+		if f.Name == index {
+			var part io.Writer
+			if part, err = w.Create(index); err == nil {
+				_, err = part.Write(text)
+			}
+		} else if !left[f.Name] {
+			err = w.Copy(f)
+		}
+		if err != nil {
+			break
+		}
+	}
+	return errors.Join(err, w.Close(), out.Close())
 }
 
 // progress matches what hone says every ten seconds that it is still at work with.

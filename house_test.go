@@ -94,10 +94,11 @@ func TestOneWayToRunGit(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftOver holds that no recording is checked in, and no picture that no page shows.
+// TestNothingIsLeftOver holds that no recording is checked in, but for small ones of the guides, and no picture that no page shows.
 func TestNothingIsLeftOver(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)|(?:src|srcset)="([^"\s]+)"`)
 	shown := make(map[string]string) // pictures, and a page that shows each
+	recordings := int64(0)
 	files := trackedFiles(t)
 	for _, name := range files {
 		if filepath.Ext(name) != ".md" {
@@ -115,6 +116,14 @@ func TestNothingIsLeftOver(t *testing.T) {
 	}
 	for _, name := range files {
 		switch {
+		case filepath.Ext(name) == ".hone" && strings.HasPrefix(name, "testdata/docs/"):
+			info, err := os.Stat(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if recordings += info.Size(); info.Size() == 0 {
+				t.Errorf("%s is empty: UPDATE=1 go test -tags live -run TestDocs . makes it", name)
+			}
 		case filepath.Ext(name) == ".hone":
 			t.Errorf("%s is a recording, which is not to be checked in", name)
 		case isPicture(name) && strings.HasPrefix(name, "docs/") && shown[name] == "":
@@ -125,6 +134,9 @@ func TestNothingIsLeftOver(t *testing.T) {
 		if !slices.Contains(files, name) {
 			t.Errorf("%s shows %s, which is not checked in", page, name)
 		}
+	}
+	if most := int64(1 << 20); recordings > most {
+		t.Errorf("the recordings of the guides are %d bytes; want no more than %d", recordings, most)
 	}
 	ignored, err := os.ReadFile(".gitignore")
 	if err != nil {
