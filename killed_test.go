@@ -91,6 +91,7 @@ func BenchmarkJoin(b *testing.B) {
 // HONE_KILLS says how often each command is killed.
 func TestKilled(t *testing.T) {
 	testrun.Live(t, "runs each command several times, and kills it")
+	t.Parallel()
 	kills := 2
 	if v := os.Getenv("HONE_KILLS"); v != "" {
 		var err error
@@ -107,6 +108,7 @@ func TestKilled(t *testing.T) {
 		{"fix", "fix --budget 30s --calls 500 ./text"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			k := newKilled(t)
 			k.kill(t, strings.Fields(strings.ReplaceAll(c.args, "{out}", k.out)), kills)
 		})

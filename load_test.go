@@ -121,6 +121,7 @@ func TestLoadRecord(t *testing.T) {
 
 func TestLoadRecordLeak(t *testing.T) {
 	testrun.Live(t, "loads a server for eight seconds")
+	t.Parallel()
 	dir := known(t)
 	out, errs, err := honeIn(t, dir, "load", "--record", ".", "--json", "-t", "8s", "--warmup", "500ms", "--rate", "1000",
 		"http://127.0.0.1:{port}/leak", "--", "-addr", "127.0.0.1:{port}")
@@ -141,6 +142,7 @@ func TestLoadRecordLeak(t *testing.T) {
 // that were recorded.
 func TestCompareLoad(t *testing.T) {
 	testrun.Live(t, "loads servers for half a minute")
+	t.Parallel()
 	old, changed := known(t), known(t)
 	file := filepath.Join(changed, "main.go")
 	text, err := os.ReadFile(file)

@@ -58,7 +58,7 @@ func (l *lab) testProfiles(t *testing.T) {
 // together they cover the table at a fraction of the cost. Without -tags live all profiles do, and each a tenth of its share.
 func rotation(t *testing.T) (turn, every int) {
 	every = 1
-	if !testrun.All() {
+	if !testrun.All() && os.Getenv("HONE_ORACLE_ONLY") == "" && os.Getenv("HONE_ORACLE_TURN") == "" {
 		every = 10
 	}
 	switch v := os.Getenv("HONE_ORACLE_TURN"); v {

@@ -122,6 +122,7 @@ func troubleIn(t *testing.T, file string) recordedTrouble {
 // When there is trouble, profiles are taken at once, and what led up to it is kept.
 func TestRecordTrouble(t *testing.T) {
 	testrun.Live(t, "records programs for eight seconds")
+	t.Parallel()
 	bin := filepath.Join(buildExample(t, "leaky"), "leaky")
 	dir := t.TempDir()
 
