@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -304,13 +303,18 @@ func keep(made, kept string) error {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return err
 	}
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return err
+	}
+	std := filepath.Join(strings.TrimSpace(string(root)), "src") + string(filepath.Separator)
 	left := make(map[string]bool)
 	list = slices.DeleteFunc(list, func(s map[string]string) bool {
-		std := strings.HasPrefix(s["from"], filepath.Join(runtime.GOROOT(), "src")+string(filepath.Separator))
-		if std {
+		ours := strings.HasPrefix(s["from"], std)
+		if ours {
 			left[recording.SourcesDir+"/"+s["at"]] = true
 		}
-		return std
+		return ours
 	})
 	if text, err = json.Marshal(list); err != nil {
 		return err
