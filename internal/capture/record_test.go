@@ -249,7 +249,7 @@ func TestRecordMistakes(t *testing.T) {
 		b         Build
 	}{
 		{"broken", "broken.go:3:15: undefined: nothing", Build{Targets: []string{"./broken"}}},
-		{"library", "not a program; hone record --test ./outside records its tests", Build{Targets: []string{"./outside"}}},
+		{"library", "not a program", Build{Targets: []string{"./outside"}}},
 		{"no tests", "has no tests", Build{Targets: []string{"./broken"}, Test: true}},
 		{"missing", "no required module provides package", Build{Targets: []string{"example.com/none"}}},
 		{"missing folder", "directory not found", Build{Targets: []string{"./none"}}},
