@@ -94,6 +94,24 @@ func TestOneWayToRunGit(t *testing.T) {
 	}
 }
 
+// TestOneWayToOpen holds that fronts get what users name from internal/open.
+func TestOneWayToOpen(t *testing.T) {
+	opens := regexp.MustCompile(`source\.(Recording|Bench)\(|\.(Gather|Fetch|Expand)\(ctx`)
+	for _, name := range trackedFiles(t) {
+		front := strings.HasPrefix(name, "internal/cli/") || strings.HasPrefix(name, "internal/web/")
+		if !front || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := opens.Find(text); m != nil {
+			t.Errorf("%s has %s; internal/open is for that", name, m)
+		}
+	}
+}
+
 // TestNothingIsLeftOver holds that no recording is checked in, but for small ones of the guides, and no picture that no page shows.
 func TestNothingIsLeftOver(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)|(?:src|srcset)="([^"\s]+)"`)

@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/rules"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
+	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
@@ -178,13 +179,13 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	a, err := advise.Run(cmd.Context(), rules.All, in, advise.Options{Dir: dir, Flags: build, Least: f.least.v})
 	say.now("")
 	if errors.Is(err, advise.ErrNothing) {
-		return &hinted{fmt.Errorf("%s: %w", naming(refs), err), "record for longer, or put the program under load"}
+		return &hinted{fmt.Errorf("%s: %w", open.Naming(refs), err), "record for longer, or put the program under load"}
 	}
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", naming(refs), err)
+		return fmt.Errorf("%s: %w", open.Naming(refs), err)
 	}
 	a.Refs = refs
 	if f.finding > len(a.Findings) {
@@ -255,7 +256,7 @@ func arePackages(sys *System, args []string) bool {
 
 // adviseInput opens a recording with all its profiles, or reads a profile.
 func adviseInput(cmd *cobra.Command, sys *System, o *source.Options, ref string) (*recording.Recording, error) {
-	r, when, err := source.Recording(ref)
+	r, when, err := openWhole(ref)
 	switch {
 	case err != nil:
 		return nil, err
@@ -265,9 +266,10 @@ func adviseInput(cmd *cobra.Command, sys *System, o *source.Options, ref string)
 	case r != nil:
 		return r, nil
 	}
-	p, err := loadProfiles(cmd, sys, o, []string{ref})
+	opened, err := openProfiles(cmd, sys, o, []string{ref}, open.Want{Raw: true})
 	if err != nil {
-		return nil, err
+		return nil, openHints(err)
 	}
-	return &recording.Recording{Ref: ref, Profile: p.WithShortNames()}, nil
+	r = opened.Recordings[0]
+	return r.WithProfile(r.Profile.WithShortNames(), ""), nil
 }

@@ -10,12 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hone-perf/hone/internal/bench"
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
-	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
 )
 
@@ -151,29 +150,16 @@ func benchLook(sys *System, out output, q query.Query) error {
 
 // benchOf reads benchmark lines.
 func benchOf(sys *System, ref string) (*recording.Recording, error) {
-	if ref == "-" {
-		f, err := bench.Open(sys.In, "standard input")
-		return recording.Benchmarks.Of(ref, f), err
+	rec, _, err := openPart(sys, view.Benchmarks, ref)
+	var none *open.NoPartError
+	switch {
+	case errors.As(err, &none):
+		return nil, &hinted{fmt.Errorf("%s holds no benchmark lines", ref), "hone record --test PKG -bench . keeps them"}
+	case err != nil:
+		return nil, openHints(err)
 	}
-	rec, _, err := source.Recording(ref)
-	if err != nil {
-		return nil, err
-	}
-	if rec != nil {
-		defer rec.Close()
-		sys.sayLost(rec)
-		if err := rec.Check(); err != nil {
-			return nil, err
-		}
-		if recording.Benchmarks.In(rec) == nil {
-			return nil, &hinted{fmt.Errorf("%s holds no benchmark lines", ref), "hone record --test PKG -bench . keeps them"}
-		}
-		return rec, nil
-	}
-	if err := present([]string{ref}); err != nil {
-		return nil, err
-	}
-	return source.BenchFile(ref)
+	rec.Close() // what is asked about was read
+	return rec, rec.Check()
 }
 
 // benchAnswer shows what benchmarks measured.

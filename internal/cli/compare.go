@@ -19,10 +19,10 @@ import (
 	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
-	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/stat"
 	"github.com/hone-perf/hone/internal/view"
 )
@@ -261,11 +261,11 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 
 // compareBenchFiles compares two files of benchmark lines, if they are that.
 func compareBenchFiles(sys *System, out output, f *compareFlags, old, new string) (bool, error) {
-	before, err := source.Bench(old)
+	before, err := open.Lines(old)
 	if before == nil || err != nil {
 		return false, err
 	}
-	after, err := source.Bench(new)
+	after, err := open.Lines(new)
 	if after == nil && err == nil {
 		err = fmt.Errorf("%s holds benchmark lines, and %s does not", old, new)
 	}
@@ -277,19 +277,18 @@ func compareBenchFiles(sys *System, out output, f *compareFlags, old, new string
 
 // compared shows a comparison that was recorded.
 func compared(sys *System, out output, f *compareFlags, ref string) error {
-	rec, err := recording.Open(ref)
-	if err != nil {
+	rec, _, err := openPart(sys, view.Versions, ref)
+	var none *open.NoPartError
+	var other *open.NotRecordingError
+	switch {
+	case errors.As(err, &none):
+		return &hinted{fmt.Errorf("%s holds no comparison", ref), "hone compare -o FILE.hone records one"}
+	case errors.As(err, &other):
+		return other.Why()
+	case err != nil:
 		return err
 	}
 	defer rec.Close()
-	sys.sayLost(rec)
-	d, err := recording.Versions.Read(rec)
-	if err != nil {
-		return err
-	}
-	if d == nil {
-		return &hinted{fmt.Errorf("%s holds no comparison", ref), "hone compare -o FILE.hone records one"}
-	}
 	return showCompare(sys, out, f, rec)
 }
 
@@ -334,7 +333,7 @@ func runs(f *compareFlags, args []string) bool {
 		return true
 	}
 	defer file.Close()
-	return isProgram(file)
+	return open.IsProgram(file)
 }
 
 func measured(d *recording.Duel) bool {
@@ -448,7 +447,7 @@ func sourcesOf(ctx context.Context, sys *System, opt *duel.Options, args []strin
 				return ""
 			}
 			defer f.Close()
-			if isProgram(f) {
+			if open.IsProgram(f) {
 				return "program"
 			}
 			return "file"

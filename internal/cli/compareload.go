@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/duel"
 	"github.com/hone-perf/hone/internal/load"
+	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -29,17 +30,17 @@ import (
 func compareLoadRuns(sys *System, out output, f *compareFlags, old, new string) error {
 	var in []*recording.Recording
 	for _, ref := range []string{new, old} {
-		rec, err := recording.Open(ref)
+		rec, _, err := openPart(sys, view.LoadRun, ref)
+		var none *open.NoPartError
+		if errors.As(err, &none) {
+			return &hinted{fmt.Errorf("%s: %w", ref, view.ErrNoLoad), "hone compare takes two load runs, or one recording that it made itself"}
+		}
 		if err != nil {
 			return err
 		}
 		defer rec.Close()
-		sys.sayLost(rec)
 		if err := rec.Check(); err != nil {
 			return err
-		}
-		if recording.LoadRun.In(rec) == nil {
-			return &hinted{fmt.Errorf("%s: %w", ref, view.ErrNoLoad), "hone compare takes two load runs, or one recording that it made itself"}
 		}
 		in = append(in, rec)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/hone-perf/hone/internal/fix"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
+	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/source"
 )
@@ -313,7 +314,7 @@ func fixError(err error, args []string, opt fix.Options) error {
 	case errors.Is(err, fix.ErrNoFinding):
 		return &usageError{err, "hone advise " + quotedRefs(args) + " lists them"}
 	case errors.Is(err, advise.ErrNothing):
-		return &hinted{fmt.Errorf("%s: %w", naming(args), err), "record for longer, or put the program under load"}
+		return &hinted{fmt.Errorf("%s: %w", open.Naming(args), err), "record for longer, or put the program under load"}
 	case errors.Is(err, os.ErrPermission):
 		return &hinted{err, "hone fix --dry-run shows what could be written"}
 	case opt.Benchmarks != nil:

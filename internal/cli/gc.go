@@ -3,19 +3,15 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/capture"
-	"github.com/hone-perf/hone/internal/gclog"
+	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
-	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
 )
 
@@ -64,79 +60,47 @@ func gcCommand(v *view.View, sys *System) *cobra.Command {
 			return usagef("for example: hone gc gc.log, or hone gc -- ./server", "gc wants one log, or a command after --")
 		}
 		q.Refs = args
-		log, err := gcLog(sys, args[0])
+		rec, err := gcLog(sys, args[0])
 		if err != nil {
 			return err
 		}
-		return gcAnswer(sys, out, q, args[0], log)
+		return gcAnswer(sys, out, q, rec)
 	}
 	return cmd
 }
 
-// gcLog reads a log.
-func gcLog(sys *System, ref string) (*gclog.Log, error) {
-	in := sys.In
-	if ref == "" {
-		return nil, usagef("", "an empty name is not a log")
+// gcLog opens a log.
+func gcLog(sys *System, ref string) (*recording.Recording, error) {
+	rec, _, err := openPart(sys, view.GCLog, ref)
+	var none *open.NoPartError
+	var noFile *open.NoFileError
+	var program *open.ProgramError
+	switch {
+	case errors.As(err, &none):
+		err = &hinted{fmt.Errorf("%s holds no log of the garbage collector: nothing was collected in that run, or it is not the recording of a run", ref),
+			"GOGC=10 hone record … makes a short run collect"}
+	case errors.As(err, &noFile) && noFile.Near == "" && strings.Contains(ref, ":"):
+		err = &hinted{err, "no server hands out this log: GODEBUG=gctrace=1 has it written to standard error; hone record " + quoted(ref) + " keeps memory over time"}
+	case errors.As(err, &noFile) && noFile.Near == "":
+		err = &hinted{err, "a command comes after --: hone gc -- " + quoted(ref)}
+	case errors.As(err, &program):
+		err = usagef("hone gc -- "+quoted(ref)+" runs it", "%w", err)
 	}
-	if rec, _, err := source.Recording(ref); err != nil {
-		return nil, err
-	} else if rec != nil {
-		defer rec.Close()
-		sys.sayLost(rec)
-		log, err := recording.GC.Read(rec)
-		if err == nil && log == nil {
-			err = &hinted{fmt.Errorf("%s holds no log of the garbage collector: nothing was collected in that run, or it is not the recording of a run", ref),
-				"GOGC=10 hone record … makes a short run collect"}
-		}
-		return log, err
-	} else if ref != "-" {
-		f, err := os.Open(ref)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%s: no such file", ref)
-			if near := nearestFile(ref); near != "" {
-				return nil, &hinted{err, "did you mean " + near + "?"}
-			}
-			if strings.Contains(ref, ":") {
-				return nil, &hinted{err, "no server hands out this log: GODEBUG=gctrace=1 has it written to standard error; hone record " + quoted(ref) + " keeps memory over time"}
-			}
-			return nil, &hinted{err, "a command comes after --: hone gc -- " + quoted(ref)}
-		}
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		if isProgram(f) {
-			return nil, usagef("hone gc -- "+quoted(ref)+" runs it", "%s is a program, not a log", ref)
-		}
-		in = f
-	}
-	log, err := gclog.Parse(in)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", ref, err)
+		return nil, openHints(err)
 	}
-	return log, nil
-}
-
-// isProgram reports whether f is a program for some system, and goes back to its start.
-func isProgram(f *os.File) bool {
-	var head [4]byte
-	n, _ := io.ReadFull(f, head[:])
-	if n > 0 {
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return false // a pipe, from which nothing more can be told
-		}
-	}
-	return slices.Contains([]string{"\x7fELF", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"}, string(head[:])) || string(head[:2]) == "MZ"
+	rec.Close() // what is asked about was read
+	return rec, nil
 }
 
 // gcAnswer shows what a log says.
-func gcAnswer(sys *System, out output, q query.Query, ref string, log *gclog.Log) error {
-	r, err := view.GC([]*recording.Recording{recording.GC.Of(ref, log)}, q)
+func gcAnswer(sys *System, out output, q query.Query, rec *recording.Recording) error {
+	ref := rec.Ref
+	r, err := view.GC([]*recording.Recording{rec}, q)
 	switch {
 	case errors.Is(err, view.ErrNoCycles):
 		return &hinted{
-			fmt.Errorf("%s: %w among %s", ref, err, counted(log.Lines, "line")),
+			fmt.Errorf("%s: %w among %s", ref, err, counted(recording.GC.In(rec).Lines, "line")),
 			"GODEBUG=gctrace=1 PROGRAM 2> gc.log makes a Go program write them, and hone gc -- PROGRAM runs it so",
 		}
 	case err != nil:
@@ -166,7 +130,7 @@ func gcRun(cmd *cobra.Command, sys *System, out output, q query.Query, args []st
 		if out.file == "" {
 			out = out.on(&errs)
 		}
-		err = gcAnswer(&errs, out, q, args[0], log)
+		err = gcAnswer(&errs, out, q, recording.GC.Of(args[0], log))
 		if errors.Is(err, view.ErrNoCycles) {
 			// The program did what it was to do.
 			note(sys, "%s: %v: it is no Go program, or ended before it allocated 4 MB, or it changes GODEBUG or its standard error", args[0], view.ErrNoCycles)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/load"
+	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -185,20 +186,20 @@ func (f *timeFlag) Type() string { return "TIME" }
 
 // loaded shows a load run that was recorded.
 func loaded(sys *System, out output, f *loadFlags, ref string) error {
-	rec, _, err := source.Recording(ref)
-	if err != nil {
-		return err
-	}
-	if rec == nil {
+	rec, _, err := openPart(sys, view.LoadRun, ref)
+	var none *open.NoPartError
+	var other *open.NotRecordingError
+	switch {
+	case errors.As(err, &none):
+		return &hinted{fmt.Errorf("%s: %w", ref, view.ErrNoLoad), "hone load URL -o FILE.hone records one"}
+	case errors.As(err, &other):
 		return present([]string{ref})
+	case err != nil:
+		return err
 	}
 	defer rec.Close()
-	sys.sayLost(rec)
 	if err := rec.Check(); err != nil {
 		return err
-	}
-	if recording.LoadRun.In(rec) == nil {
-		return &hinted{fmt.Errorf("%s: %w", ref, view.ErrNoLoad), "hone load URL -o FILE.hone records one"}
 	}
 	return showLoad(sys, out, f, rec)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
@@ -26,13 +27,13 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 		return err
 	}
 	if len(args) == 1 {
-		if rec, err := source.Bench(args[0]); rec != nil || err != nil {
+		if rec, err := open.Lines(args[0]); rec != nil || err != nil {
 			if err != nil {
 				return err
 			}
 			return lookBench(sys, out, rec)
 		}
-		if rec, _, err := source.Recording(args[0]); rec != nil && err == nil {
+		if rec, _, err := openWhole(args[0]); rec != nil && err == nil {
 			l, err := recording.LoadRun.Read(rec)
 			if err == nil && l != nil {
 				sys.sayLost(rec)
@@ -50,10 +51,10 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 	}
 	o := &source.Options{}
 	q := query.Query{View: "look", Refs: args}
-	in, err := recordings(cmd, sys, o, &q)
+	in, q, err := recordings(cmd, sys, o, q)
 	if errors.Is(err, recording.ErrNoProfile) && len(args) == 1 {
 		// What was recorded is still an answer.
-		rec, _, openErr := source.Recording(args[0])
+		rec, _, openErr := openWhole(args[0])
 		if openErr != nil {
 			return openErr
 		}

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
-	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
 )
 
@@ -58,11 +58,11 @@ func addMerge(root *cobra.Command, sys *System) {
 			return stripRecording(cmd, sys, out, args)
 		}
 		q.Refs = args
-		rec, _, err := gather(cmd, sys, o, args, q.Metric, q.At)
+		opened, err := openProfiles(cmd, sys, o, args, open.Want{Metric: q.Metric, At: q.At, Raw: true})
 		if err != nil {
-			return err
+			return orPackage(cmd.Context(), err)
 		}
-		p := rec.Profile
+		p := opened.Recordings[0].Profile
 		q.Metric = "" // a profile has all its sample types
 		r, err := view.Raw([]*recording.Recording{{Profile: p}}, q)
 		if err != nil {
@@ -117,7 +117,7 @@ func stripRecording(cmd *cobra.Command, sys *System, out output, args []string) 
 	if len(args) != 1 {
 		return usagef("-o FILE.pb.gz adds profiles up", "--strip makes a recording of one recording, and not of %d", len(args))
 	}
-	r, when, err := source.Recording(args[0])
+	r, when, err := openWhole(args[0])
 	switch {
 	case err != nil:
 		return err

@@ -1,13 +1,14 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
-	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
 )
 
@@ -34,25 +35,20 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 		if len(args) != 1 {
 			return usagef("for example: hone "+v.Name+" server.hone", "%s wants one recording", v.Name)
 		}
-		rec, at, err := source.Recording(args[0])
-		if err != nil {
-			return err
-		}
-		if rec == nil {
+		rec, at, err := openPart(sys, v.Part, args[0])
+		var other *open.NotRecordingError
+		if errors.As(err, &other) {
 			if err := present(args); err != nil {
 				return err
 			}
-			return &hinted{fmt.Errorf("%s is not a hone recording", args[0]), "hone record makes one of a program, hone record URL of a server"}
+			return &hinted{other, "hone record makes one of a program, hone record URL of a server"}
+		}
+		if err != nil {
+			return openHints(err)
 		}
 		defer rec.Close()
-		sys.sayLost(rec)
 		if q.At == (query.Span{}) {
 			q.At = at
-		}
-		if s, err := recording.Metrics.Read(rec); err != nil {
-			return err
-		} else if s == nil {
-			return fmt.Errorf("%s holds no metrics over time", rec.Ref)
 		}
 		r, err := v.Run([]*recording.Recording{rec}, q)
 		if err != nil {

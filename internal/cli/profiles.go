@@ -1,24 +1,20 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/hone-perf/hone/internal/filename"
-	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
@@ -91,224 +87,106 @@ func (f *symbolizeFlag) String() string {
 
 func (f *symbolizeFlag) Type() string { return "HOW" }
 
-// manySamples make so much garbage while they are read that collecting it pays.
-const manySamples = 200_000
-
-// loadProfiles gets the sum of the profiles that refs name.
-func loadProfiles(cmd *cobra.Command, sys *System, o *source.Options, refs []string) (*profile.Profile, error) {
-	opt := *o
-	opt.Stdin = sys.In
-	opt.BinaryPath = filepath.SplitList(sys.Env("PPROF_BINARY_PATH"))
-	if err := present(refs); err != nil {
-		return nil, err
-	}
-	named := refs
-	refs, err := opt.Expand(refs)
+// recordings returns what a query is about, and its base; and the query with the sample type of theirs that its metric is.
+func recordings(cmd *cobra.Command, sys *System, o *source.Options, q query.Query) ([]*recording.Recording, query.Query, error) {
+	opened, err := openProfiles(cmd, sys, o, q.Refs, open.Want{Base: q.Base, Metric: q.Metric, At: q.At, SourcePath: q.SourcePath, TrimPath: q.TrimPath})
 	if err != nil {
-		return nil, err
+		return nil, q, orPackage(cmd.Context(), err)
 	}
-	if len(refs) > 1 && opt.Binary == "" && source.IsBinary(refs[0]) {
-		opt.Binary, refs = refs[0], refs[1:]
-		o.Binary = opt.Binary
-	}
+	q.Metric = opened.Metric
+	return opened.Recordings, q, nil
+}
+
+// openProfiles opens the profiles that refs name, and tells how that goes.
+func openProfiles(cmd *cobra.Command, sys *System, o *source.Options, refs []string, w open.Want) (*open.Opened, error) {
 	progress := &progress{sys: sys, start: time.Now()}
-	if len(refs) > 1 && width(sys.Err) > 0 {
-		progress.total = len(refs)
-	}
-	opt.Progress = progress.show
 	defer progress.clear()
-	opt.Say = func(msg string) {
+	w.Source, w.Dir = *o, sys.Dir
+	w.Source.Stdin = sys.In
+	w.Source.BinaryPath = filepath.SplitList(sys.Env("PPROF_BINARY_PATH"))
+	w.Source.Say = func(msg string) {
 		progress.clear()
 		note(sys, "%s", strings.TrimSuffix(msg, "\n"))
 	}
-	ctx := cmd.Context()
-	if len(refs) == 1 {
-		// The only one there is: what is wrong with it is the answer.
-		f, err := opt.Fetch(ctx, refs[0])
-		if err != nil {
-			return nil, orBench(refs, fetchError(refs[0], err))
-		}
-		g, err := opt.One(f)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", refs[0], err)
-		}
-		p, err := opt.Finish(ctx, g)
-		if err == nil && p.NumSamples() > manySamples {
-			runtime.GC() // what was only needed to read it is memory for the answer
-		}
-		return p, err
+	if o.Goroutines {
+		w.Kind = recording.Goroutine
 	}
-	g, err := opt.Gather(ctx, refs)
+	w.Begin = func(files int) {
+		if progress.total = 0; files > 1 && width(sys.Err) > 0 {
+			progress.total = files
+		}
+	}
+	w.Progress = progress.show
+	// A folder may hold other things than profiles. What was named should have been one.
+	w.Missing = func(_ string, named bool) { sys.partial = sys.partial || named }
+	opened, err := open.Open(cmd.Context(), refs, w)
 	if err != nil {
-		return nil, fmt.Errorf("adding up %d profiles: %w", len(refs), err)
+		return nil, err
 	}
-	if g.N == 0 {
-		return nil, orBench(refs, fmt.Errorf("none of %d profiles could be read", len(refs)))
-	}
-	p, err := opt.Finish(ctx, g)
-	if err == nil && g.N < len(refs) {
-		// A folder may hold other things than profiles. What was named should have been one.
-		sys.partial = sys.partial || slices.ContainsFunc(g.Missing, func(ref string) bool { return slices.Contains(named, ref) })
-		p = p.WithNote(fmt.Sprintf("%d of %d profiles could not be read and are not in this answer", len(refs)-g.N, len(refs)))
-	}
-	return p, err
+	sys.partial = sys.partial || opened.Damaged
+	return opened, nil
 }
 
-// fetchError says what is wrong with ref.
-func fetchError(ref string, err error) error {
-	var path *fs.PathError
-	var addr *url.Error
+// openPart opens a recording, or a file, that is to have a part.
+func openPart(sys *System, part *recording.FileKind, ref string) (*recording.Recording, query.Span, error) {
+	opened, err := open.Open(context.Background(), []string{ref}, open.Want{Part: part, Lost: sys.sayLost, Source: source.Options{Stdin: sys.In}})
+	if err != nil {
+		return nil, query.Span{}, err
+	}
+	return opened.Recordings[0], opened.At, nil
+}
+
+// openWhole opens a recording with all that is in it. It returns nil when ref names something else.
+func openWhole(ref string) (*recording.Recording, query.Span, error) {
+	opened, err := open.Open(context.Background(), []string{ref}, open.Want{Whole: true})
+	var other *open.NotRecordingError
 	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return &hinted{fmt.Errorf("%s: connection refused", ref), "is the server running, and has it net/http/pprof?"}
-	case errors.As(err, &path) && path.Path == ref, errors.As(err, &addr):
-		return err // it says so itself
-	case ref == "-":
-		ref = "standard input"
+	case errors.As(err, &other):
+		return nil, query.Span{}, nil
+	case err != nil:
+		return nil, query.Span{}, err
 	}
-	return fmt.Errorf("%s: %w", ref, err)
+	return opened.Recordings[0], opened.At, nil
 }
 
-// orBench says what shows a file that is no profile but holds benchmark lines.
-func orBench(refs []string, err error) error {
-	rec, benchErr := source.Bench(refs[0])
-	if rec == nil || benchErr != nil {
-		return err
+// openHints says in the words of the command line what is wrong, and what to do next.
+func openHints(err error) error {
+	var noName *open.NoNameError
+	var noFile *open.NoFileError
+	var timeless *open.TimelessError
+	var refused *open.RefusedError
+	var lines *open.LinesError
+	var pick *open.PickError
+	switch {
+	case errors.As(err, &noName):
+		return usagef("", "%w", err)
+	case errors.As(err, &noFile) && noFile.Near != "":
+		return &hinted{err, "did you mean " + noFile.Near + "?"}
+	case errors.As(err, &timeless):
+		return usagef("hone record makes recordings, which know when things happened", "%w with --at", err)
+	case errors.As(err, &refused):
+		return &hinted{err, "is the server running, and has it net/http/pprof?"}
+	case errors.As(err, &lines) && len(lines.Refs) > 1:
+		return &hinted{err, "hone benchstat " + quotedRefs(lines.Refs) + " compares benchmarks"}
+	case errors.As(err, &lines):
+		return &hinted{err, "hone bench " + quoted(lines.Refs[0]) + " shows the benchmarks in it"}
+	case errors.As(err, &pick):
+		return insteadOf(pick.Recording, err)
 	}
-	hint := "hone bench " + quoted(refs[0]) + " shows the benchmarks in it"
-	if len(refs) > 1 {
-		hint = "hone benchstat " + quotedRefs(refs) + " compares benchmarks"
-	}
-	return &hinted{err, hint}
+	return err
 }
 
-// present refuses files that are not there. Of many profiles one may be damaged or not answer, and the rest is still an
-// answer; but a name that means nothing is a typo.
-func present(refs []string) error {
-	for _, ref := range refs {
-		if ref == "" {
-			return usagef("", "an empty name is not a profile")
-		}
-		if ref == "-" || strings.ContainsAny(ref, ":*?[") {
-			continue
-		}
-		_, err := os.Stat(ref)
-		if !errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		err = fmt.Errorf("%s: no such file", ref)
-		if near := nearestFile(ref); near != "" {
-			err = &hinted{err, "did you mean " + near + "?"}
-		}
-		return err
+// orPackage is openHints where a folder with a Go package may have been meant.
+func orPackage(ctx context.Context, err error) error {
+	var none *open.ProfilesError
+	if errors.As(err, &none) && len(none.Refs) == 1 && isPackage(none.Refs[0]) && ctx.Err() == nil {
+		return &hinted{fmt.Errorf("%s: there is a Go package in this folder, and no profile", none.Refs[0]), "hone record " + quoted(none.Refs[0]) + " records the program"}
 	}
-	return nil
+	return openHints(err)
 }
 
-// nearestFile returns the file that name was probably meant to be, or "".
-func nearestFile(name string) string {
-	entries, err := os.ReadDir(filepath.Dir(name))
-	if err != nil {
-		return ""
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	near := query.Nearest(filepath.Base(name), names)
-	if near == "" {
-		return ""
-	}
-	return filepath.Join(filepath.Dir(name), near)
-}
-
-// recordings returns what a query is about, and its base. The metric of the query becomes a sample type of theirs.
-func recordings(cmd *cobra.Command, sys *System, o *source.Options, q *query.Query) ([]*recording.Recording, error) {
-	var in []*recording.Recording
-	metric := q.Metric
-	for _, refs := range [][]string{q.Refs, q.Base} {
-		if len(refs) == 0 {
-			continue
-		}
-		r, typ, err := gather(cmd, sys, o, refs, metric, q.At)
-		if err != nil {
-			return nil, err
-		}
-		if len(in) == 0 {
-			q.Metric = typ
-		}
-		r.Profile = r.Profile.WithShortNames()
-		if p := r.Profile; p.NumSamples() == 0 {
-			r.Profile = p.WithNote("the profile has no samples: record for longer, or put the program under load")
-		}
-		in = append(in, r)
-	}
-	local := o.Sources(cmd.Context(), sys.Dir, filepath.SplitList(q.SourcePath), filename.SplitList(q.TrimPath, runtime.GOOS))
-	in[0].Sources = recording.Either(in[0].Sources, local)
-	in[0].Code = o.Code()
-	return in, nil
-}
-
-// gather returns the recording that refs name with its profile picked, or the sum of what they name, and the sample
-// type that metric means.
-func gather(cmd *cobra.Command, sys *System, o *source.Options, refs []string, metric string, at query.Span) (*recording.Recording, string, error) {
-	var recorded []*recording.Recording
-	var others []string
-	typ := metric
-	for _, ref := range refs {
-		r, when, err := source.Recording(ref)
-		if err != nil {
-			return nil, "", err
-		}
-		if r == nil {
-			others = append(others, ref)
-			continue
-		}
-		if when == (query.Span{}) {
-			when = at
-		}
-		pick := metric
-		if pick == "" && o.Goroutines {
-			pick = recording.Goroutine
-		}
-		picked, t, err := r.Pick(pick, when.From, when.To)
-		if err != nil {
-			return nil, "", insteadOf(r, err)
-		}
-		sys.partial = sys.partial || picked.Profile.Damage != nil
-		r, typ = picked, t
-		recorded = append(recorded, r)
-	}
-	if len(others) > 0 {
-		if at != (query.Span{}) {
-			return nil, "", usagef("hone record makes recordings, which know when things happened", "%s is a profile, which has no times to pick with --at", naming(others))
-		}
-		p, err := loadProfiles(cmd, sys, o, others)
-		if err != nil {
-			if len(refs) == 1 && isPackage(refs[0]) && cmd.Context().Err() == nil {
-				err = &hinted{fmt.Errorf("%s: there is a Go package in this folder, and no profile", refs[0]), "hone record " + quoted(refs[0]) + " records the program"}
-			}
-			return nil, "", err
-		}
-		recorded = append(recorded, &recording.Recording{Ref: naming(others), Profile: p})
-	}
-	if len(recorded) == 1 {
-		return recorded[0], typ, nil
-	}
-	var sum profile.Merger
-	var sources []recording.Sources
-	for _, r := range recorded {
-		if err := sum.Add(r.Profile); err != nil {
-			return nil, "", fmt.Errorf("adding up %s: %w", naming(refs), err)
-		}
-		sources = append(sources, r.Sources)
-	}
-	p, err := sum.Profile()
-	if err != nil {
-		return nil, "", fmt.Errorf("adding up %s: %w", naming(refs), err)
-	}
-	return &recording.Recording{Ref: naming(refs), Profile: p, Sources: recording.Either(sources...)}, typ, nil
-}
+// present refuses files that are not there.
+func present(refs []string) error { return openHints(open.Present(refs)) }
 
 // sayLost says what of a recording could not be used, where the answer itself does not.
 func (s *System) sayLost(rec *recording.Recording) {
@@ -340,14 +218,6 @@ func insteadOf(rec *recording.Recording, err error) error {
 		return &hinted{err, "hone timeline " + ref + " shows how the run went"}
 	}
 	return err
-}
-
-// naming names what refs stand for, in messages.
-func naming(refs []string) string {
-	if len(refs) > 3 {
-		return fmt.Sprintf("%d profiles", len(refs))
-	}
-	return strings.Join(refs, " ")
 }
 
 // A progress shows how far reading many profiles has come, once that takes noticeable time. Those who read profiles at

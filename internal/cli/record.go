@@ -18,6 +18,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/secret"
 	"github.com/hone-perf/hone/internal/source"
@@ -274,11 +275,7 @@ func isSourceOf(targets []string) error {
 		if strings.HasSuffix(t, ".go") {
 			files++
 			if _, err := os.Stat(t); errors.Is(err, fs.ErrNotExist) {
-				err = fmt.Errorf("%s: no such file", t)
-				if near := nearestFile(t); near != "" {
-					err = &hinted{err, "did you mean " + near + "?"}
-				}
-				return err
+				return openHints(open.NoFile(t))
 			}
 			continue
 		}

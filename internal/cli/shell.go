@@ -92,7 +92,7 @@ func (s *shell) settings() query.Query {
 }
 
 func (s *shell) run() error {
-	if rec, _, err := source.Recording(s.refs[0]); rec != nil && err == nil {
+	if rec, _, err := openWhole(s.refs[0]); rec != nil && err == nil {
 		rec.Close()
 		s.recorded = true
 	}
@@ -265,12 +265,12 @@ func (s *shell) open(q query.Query) (in []*recording.Recording, metric string, _
 	found, ok := s.read[key]
 	if !ok {
 		var err error
-		metric := q.Metric
-		if found.in, err = recordings(s.cmd, s.sys, &opt, &q); err != nil {
+		var resolved query.Query
+		if found.in, resolved, err = recordings(s.cmd, s.sys, &opt, q); err != nil {
 			return nil, "", err
 		}
-		found.metric = q.Metric
-		if q.Metric = metric; len(s.read) >= most {
+		found.metric = resolved.Metric
+		if len(s.read) >= most {
 			clear(s.read)
 		}
 		s.read[key] = found

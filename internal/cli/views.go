@@ -140,7 +140,7 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 		out.format = v.Name // it is a format as much as a view
 	}
 	opt.Goroutines = v.Kind == recording.Goroutine
-	in, err := wholeOr(cmd, sys, opt, &q)
+	in, q, err := wholeOr(cmd, sys, opt, q)
 	if err == nil && !q.Privacy {
 		in, err = fitting(v, in, q)
 	}
@@ -154,25 +154,25 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 }
 
 // wholeOr returns what a query is about: of what others can see in a recording, all that is in it, where there may be no profile.
-func wholeOr(cmd *cobra.Command, sys *System, opt *source.Options, q *query.Query) ([]*recording.Recording, error) {
+func wholeOr(cmd *cobra.Command, sys *System, opt *source.Options, q query.Query) ([]*recording.Recording, query.Query, error) {
 	if !q.Privacy {
 		return recordings(cmd, sys, opt, q)
 	}
 	if len(q.Refs) > 1 {
-		return nil, usagef("one after the other", "--privacy is about one file")
+		return nil, q, usagef("one after the other", "--privacy is about one file")
 	}
-	r, when, err := source.Recording(q.Refs[0])
+	r, when, err := openWhole(q.Refs[0])
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, q, err
 	case r == nil:
 		return recordings(cmd, sys, opt, q)
 	case when != (query.Span{}):
 		r.Close()
-		return nil, usagef("name the recording without it", "%s: --privacy is about a whole recording, not about a part of its time", q.Refs[0])
+		return nil, q, usagef("name the recording without it", "%s: --privacy is about a whole recording, not about a part of its time", q.Refs[0])
 	}
 	sys.sayLost(r)
-	return []*recording.Recording{r}, nil
+	return []*recording.Recording{r}, q, nil
 }
 
 // fitting returns recordings as a view wants them, or says what in a query does not fit them.

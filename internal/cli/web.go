@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/filename"
+	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -70,7 +71,7 @@ looked for once the first picture is there.`,
 		page := q
 		page.View = "flame"
 		if len(q.Base) > 0 {
-			opt.Base = naming(q.Base)
+			opt.Base = open.Naming(q.Base)
 			page.Base = []string{opt.Base}
 		}
 		s := web.Later(opt)
@@ -145,7 +146,7 @@ func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, a
 	var in []*recording.Recording
 	for _, refs := range groups {
 		part := query.Query{Refs: refs, SourcePath: q.SourcePath, TrimPath: q.TrimPath}
-		one, err := recordings(cmd, sys, o, &part)
+		one, _, err := recordings(cmd, sys, o, part)
 		if errors.Is(err, recording.ErrNoProfile) && len(refs) == 1 {
 			one, err = withoutProfile(refs[0], err)
 		}
@@ -177,7 +178,7 @@ func sidesOfWhy(d *recording.Duel, sources recording.Sources, code recording.Cod
 // withoutProfile opens a recording that has no profile. How its run went over time is still something to look at, and so is
 // what benchmarks measured; when it does not have that either, why stays the answer.
 func withoutProfile(ref string, why error) ([]*recording.Recording, error) {
-	rec, _, err := source.Recording(ref)
+	rec, _, err := openWhole(ref)
 	if err != nil {
 		return nil, err
 	}

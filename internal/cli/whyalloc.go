@@ -109,19 +109,20 @@ func profilesFor(cmd *cobra.Command, sys *System, o *source.Options, refs []stri
 	if len(refs) == 0 {
 		return nil, nil
 	}
-	rec, _, err := source.Recording(refs[0])
+	rec, _, err := openWhole(refs[0])
 	if err != nil {
 		return nil, err
 	}
 	metrics := []string{""}
 	if rec != nil {
+		rec.Close()
 		metrics = []string{"alloc_space", "cpu"}
 	}
 	var out []*profile.Profile
 	var first error
 	for _, m := range metrics {
 		q := query.Query{View: "why-alloc", Refs: refs, Metric: m}
-		in, err := recordings(cmd, sys, o, &q)
+		in, _, err := recordings(cmd, sys, o, q)
 		if err != nil {
 			if first == nil {
 				first = err

@@ -1,6 +1,8 @@
 package recording
 
 import (
+	"fmt"
+	"io"
 	"path"
 	"strings"
 
@@ -19,9 +21,11 @@ type FileKind struct {
 	file string                 // its name, or else
 	is   func(name string) bool // whether a name is of this kind
 
-	read func(r *Recording) (any, error)
-	some func(v any) bool // whether there is something to look at in what was read
-	soft bool             // a recording in which it is damaged is as one that has none, unless it is asked for alone
+	read  func(r *Recording) (any, error)
+	alone func(in io.Reader, name string) (any, error) // reads a file that is nothing else; nil where there are none
+	there func(v any) bool                             // whether it is not nil
+	some  func(v any) bool                             // whether there is something to look at in what was read
+	soft  bool                                         // a recording in which it is damaged is as one that has none, unless it is asked for alone
 
 	strip   func(text []byte, main string) ([]byte, error) // leaves out words; nil is for a kind that is left out as a whole
 	missed  bool                                           // that it is left out is said
@@ -46,6 +50,13 @@ var (
 	GC = kindOf(FileKind{
 		Name: "gc", Doc: "word of the garbage collector", file: GCFile,
 		strip: stripLines(gcLine), plain: true, quiet: true,
+		alone: alone(func(in io.Reader, name string) (*gclog.Log, error) {
+			l, err := gclog.Parse(in)
+			if err != nil {
+				return nil, fmt.Errorf("reading %s: %w", name, err)
+			}
+			return l, nil
+		}),
 	}, readGC, func(l *gclog.Log) bool { return len(l.Cycles) > 0 })
 
 	Versions = kindOf(FileKind{
@@ -55,7 +66,7 @@ var (
 
 	Benchmarks = kindOf(FileKind{
 		Name: "bench", Doc: "benchmark line", file: BenchFile,
-		strip: stripLines(benchLine),
+		strip: stripLines(benchLine), alone: alone(bench.Open),
 	}, readBench, func(f *bench.File) bool { return len(f.Results) > 0 })
 
 	LoadRun = kindOf(FileKind{
@@ -77,8 +88,14 @@ var FileKinds = []*FileKind{
 	{is: func(string) bool { return true }}, // as DiffFile, and what later versions add
 }
 
+// alone reads a file that is a part.
+func alone[T any](read func(in io.Reader, name string) (*T, error)) func(io.Reader, string) (any, error) {
+	return func(in io.Reader, name string) (any, error) { return read(in, name) }
+}
+
 func kindOf[T any](k FileKind, read func(r *Recording) (*T, error), some func(*T) bool) Kind[T] {
 	k.read = func(r *Recording) (any, error) { return read(r) }
+	k.there = func(v any) bool { return v.(*T) != nil }
 	k.some = func(v any) bool { return v.(*T) != nil && some(v.(*T)) }
 	return Kind[T]{&k}
 }
@@ -124,6 +141,28 @@ func (k Kind[T]) In(r *Recording) *T {
 func (k *FileKind) Has(r *Recording) bool {
 	v, err := k.of(r)
 	return err == nil && v != nil && k.some(v)
+}
+
+// There reports whether a recording has a part of this kind, as far as it can be read.
+func (k *FileKind) There(r *Recording) (bool, error) {
+	v, err := k.of(r)
+	return err == nil && v != nil && k.there(v), err
+}
+
+// Alone reports whether there are files that are such a part and nothing else.
+func (k *FileKind) Alone() bool { return k.alone != nil }
+
+// ReadAlone reads such a file. Name is that of the recording that is made of it; of standard input it is -.
+func (k *FileKind) ReadAlone(name string, in io.Reader) (*Recording, error) {
+	called := name
+	if name == "-" && k == Benchmarks.FileKind {
+		called = "standard input"
+	}
+	v, err := k.alone(in, called)
+	if err != nil {
+		return nil, err
+	}
+	return (&Recording{Ref: name, given: map[*FileKind]any{k: v}}).Numbered(), nil
 }
 
 func (k *FileKind) of(r *Recording) (any, error) {

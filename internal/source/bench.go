@@ -26,11 +26,11 @@ func Bench(ref string) (*recording.Recording, error) {
 	if err != nil || !bench.Is(head) {
 		return nil, nil
 	}
-	return BenchFile(ref)
+	return benchFile(ref)
 }
 
-// BenchFile opens a file that is to have benchmark lines, whether it has any or not.
-func BenchFile(name string) (*recording.Recording, error) {
+// benchFile opens a file that is to have benchmark lines, whether it has any or not.
+func benchFile(name string) (*recording.Recording, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err

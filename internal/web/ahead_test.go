@@ -59,7 +59,7 @@ func TestAhead(t *testing.T) {
 
 // All trees that are kept may be looked at again, the last one first.
 func TestMade(t *testing.T) {
-	s, h := open(t, "main;work 3\nmain;rest 2\n")
+	s, h := serverOf(t, "main;work 3\nmain;rest 2\n")
 	var trees []*view.Flames
 	for _, path := range []string{"/api/flame", "/api/flame?focus=work", "/api/flame?invert=true", "/api/top", "/api/flame?invert=true&focus=work"} {
 		if w := get(s, h, path); w.Code != 200 {

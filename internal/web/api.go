@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -148,28 +149,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 	send(w, r, body.Bytes())
 }
 
-// pickedFor is picked where a view is about profiles.
+// pickedFor returns the recordings with the profiles that q is about, and q with the sample type that its metric is there, where a view is about
+// profiles.
 func pickedFor(name string, in []*recording.Recording, q query.Query) ([]*recording.Recording, query.Query, error) {
 	if v, ok := view.Find(name); ok && v.Part != view.Profile {
 		return in, q, nil
 	}
-	return picked(in, q)
-}
-
-// picked returns the recordings with the profiles that q is about, and q with the sample type that its metric is there.
-func picked(in []*recording.Recording, q query.Query) ([]*recording.Recording, query.Query, error) {
-	out := make([]*recording.Recording, len(in))
-	metric := q.Metric
-	for i, rec := range in {
-		r, typ, err := rec.Pick(metric, q.At.From, q.At.To)
-		if err != nil {
-			return nil, q, err
-		}
-		if out[i] = r; i == 0 {
-			q.Metric = typ
-		}
-	}
-	return out, q, nil
+	return open.Resolve(in, q)
 }
 
 // query reads the query of a request.
@@ -402,7 +388,7 @@ func recordOf(rec *recording.Recording) (sessionRecord, error) {
 	}
 	for i, metric := range rec.Metrics() {
 		q := query.Query{Metric: metric}
-		in, q, err := picked([]*recording.Recording{rec}, q)
+		in, q, err := open.Resolve([]*recording.Recording{rec}, q)
 		if err != nil {
 			out.Notes = append(slices.Clip(out.Notes), err.Error())
 			continue

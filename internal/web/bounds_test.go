@@ -19,7 +19,7 @@ func TestTracesWithoutALimitAreThousand(t *testing.T) {
 	for i := range 3000 {
 		fmt.Fprintf(&b, "main;f%d %d\n", i, i+1)
 	}
-	s, h := open(t, b.String())
+	s, h := serverOf(t, b.String())
 	for query, want := range map[string]int{"": usualTraces, "?limit=7": 7, "?limit=2000": 2000, "?limit=all": 3000} {
 		var got struct {
 			report.Head
@@ -53,7 +53,7 @@ func longNames(t *testing.T, samples, depth int) (*Server, http.Handler) {
 	if err := p.WriteUncompressed(&b); err != nil {
 		t.Fatal(err)
 	}
-	return open(t, b.String())
+	return serverOf(t, b.String())
 }
 
 // However long the names are, an answer stays of a size that a page can take.

@@ -9,7 +9,7 @@ import (
 // TestTreesOfOneName holds that the tree of a recording is not the answer about another one that is called the same, as when a server
 // is asked twice.
 func TestTreesOfOneName(t *testing.T) {
-	s, _ := open(t, "main;work 3\n", "main;rest 5\n")
+	s, _ := serverOf(t, "main;work 3\n", "main;rest 5\n")
 	s.in[1].Ref = s.in[0].Ref
 	for i, want := range []int64{3, 5, 3} {
 		f, err := s.flames(s.in[i%2:i%2+1], query.Query{})

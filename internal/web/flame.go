@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -76,7 +77,7 @@ func (s *Server) prepare(page string) {
 	}
 	if done, ok := s.busy(r); ok {
 		defer done()
-		if in, q, err = picked(in, q); err == nil {
+		if in, q, err = open.Resolve(in, q); err == nil {
 			if f, err := s.flames(in, q); err == nil { // so will it with this error
 				f.Open(painted(q).Min)
 			}

@@ -19,7 +19,7 @@ import (
 )
 
 // open returns a server of profiles in folded form, and its host.
-func open(t *testing.T, folded ...string) (*Server, http.Handler) {
+func serverOf(t *testing.T, folded ...string) (*Server, http.Handler) {
 	t.Helper()
 	var in []*recording.Recording
 	for i, text := range folded {
@@ -46,7 +46,7 @@ func get(s *Server, h http.Handler, path string, change ...func(*http.Request)) 
 }
 
 func TestGuard(t *testing.T) {
-	s, h := open(t, "main;work 3\n")
+	s, h := serverOf(t, "main;work 3\n")
 	without := func(r *http.Request) { r.Header.Del("Cookie") }
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
@@ -134,7 +134,7 @@ func (r rowsAnswer) text() string {
 }
 
 func TestFlame(t *testing.T) {
-	s, h := open(t,
+	s, h := serverOf(t,
 		"main;work;read 3\nmain;work 2\nmain;idle 1\nmain;work;work;parse 4\n",
 		"main;work;read 5\nmain;work 2\nmain;old 6\n")
 	tests := []struct{ query, want string }{
@@ -167,7 +167,7 @@ func TestFlame(t *testing.T) {
 }
 
 func TestSandwich(t *testing.T) {
-	s, h := open(t, "a;work;read 3\nb;work;work;read 2\nb;work 1\n")
+	s, h := serverOf(t, "a;work;read 3\nb;work;work;read 2\nb;work 1\n")
 	var got struct {
 		Flat, Cum        int64
 		Callees, Callers rowsAnswer
@@ -188,7 +188,7 @@ func TestSandwich(t *testing.T) {
 }
 
 func TestSearch(t *testing.T) {
-	s, h := open(t, "a;work;read 3\nb;work;work;read 2\nb;idle 1\n")
+	s, h := serverOf(t, "a;work;read 3\nb;work;work;read 2\nb;idle 1\n")
 	var got struct {
 		Value, Total int64
 		Count        int
@@ -210,7 +210,7 @@ func TestSearch(t *testing.T) {
 // TestElsewhere holds that a browser is led to the page that shows what an address asks for, or to one that says that there
 // is none, and that programs get data.
 func TestElsewhere(t *testing.T) {
-	s, h := open(t, "main;work 3\n")
+	s, h := serverOf(t, "main;work 3\n")
 	browser := func(r *http.Request) { r.Header.Set("Accept", "text/html,application/xhtml+xml,*/*;q=0.8") }
 	for _, tt := range []struct {
 		path  string
@@ -249,7 +249,7 @@ func TestElsewhere(t *testing.T) {
 
 // TestCheck holds that a filter can be tried before it is applied.
 func TestCheck(t *testing.T) {
-	s, h := open(t, "main;work 3\n")
+	s, h := serverOf(t, "main;work 3\n")
 	for query, want := range map[string]string{
 		"focus=work":   "",
 		"focus=%28":    "missing closing )",
@@ -267,7 +267,7 @@ func TestCheck(t *testing.T) {
 
 // TestMalformed sends what no page sends.
 func TestMalformed(t *testing.T) {
-	s, h := open(t, "main;work 3\n")
+	s, h := serverOf(t, "main;work 3\n")
 	for _, path := range []string{
 		"/api/top?fcous=x", "/api/top?limit=many", "/api/top?focus=(", "/api/flame?min=%zz", "/api/flame?ref=nowhere",
 		"/api/diff", "/api/flame?root=%ff;%00", "/api/top?" + strings.Repeat("focus=x&", 9000), "/api/list", "/api/tree?by=moon",
@@ -283,7 +283,7 @@ func TestMalformed(t *testing.T) {
 
 // TestDownload gets every form.
 func TestDownload(t *testing.T) {
-	s, h := open(t, "main;work;read 3\nmain;idle 1\n")
+	s, h := serverOf(t, "main;work;read 3\nmain;idle 1\n")
 	for _, d := range downloads {
 		w := get(s, h, "/download/"+d.name+"?view=flame&focus=work")
 		if w.Code != 200 || w.Body.Len() == 0 || !strings.Contains(w.Header().Get("Content-Disposition"), d.ending) {
@@ -328,7 +328,7 @@ func TestDownload(t *testing.T) {
 
 // TestPage saves a page, in which names from profiles must stay names.
 func TestPage(t *testing.T) {
-	s, h := open(t, "main;</script><script>alert(1);read 3\nmain;<!--<script> 1\n")
+	s, h := serverOf(t, "main;</script><script>alert(1);read 3\nmain;<!--<script> 1\n")
 	w := get(s, h, "/download/html")
 	page := w.Body.String()
 	if w.Code != 200 || !strings.Contains(page, `id="hone-data"`) || strings.Contains(page, "/assets/") {
@@ -359,7 +359,7 @@ func TestPage(t *testing.T) {
 // TestSavedDiffKeepsWhatIsGone holds that a saved comparison has what the page shows of it: calls that are gone with the
 // width that they had, and the functions that changed most.
 func TestSavedDiffKeepsWhatIsGone(t *testing.T) {
-	s, h := open(t, "main;work 3\n", "main;work 2\nmain;old 6\n")
+	s, h := serverOf(t, "main;work 3\n", "main;work 2\nmain;old 6\n")
 	inPage := func(path string) (answers map[string]json.RawMessage) {
 		_, rest, _ := strings.Cut(get(s, h, path).Body.String(), `id="hone-data"`)
 		_, rest, _ = strings.Cut(rest, ">")
@@ -400,7 +400,7 @@ func TestSavedDiffKeepsWhatIsGone(t *testing.T) {
 
 // TestCache asks twice, and for more than is kept.
 func TestCache(t *testing.T) {
-	s, h := open(t, "main;work 3\n")
+	s, h := serverOf(t, "main;work 3\n")
 	first := get(s, h, "/api/top").Body.String()
 	if _, ok := s.cache.answers.Get("/api/top /top"); !ok {
 		t.Error("the answer is not kept")
@@ -457,7 +457,7 @@ func TestListen(t *testing.T) {
 
 // TestLater asks while recordings are still being read.
 func TestLater(t *testing.T) {
-	opened, _ := open(t, "main;work 3\n")
+	opened, _ := serverOf(t, "main;work 3\n")
 	for _, c := range []struct {
 		name string
 		end  func(s *Server)
@@ -506,7 +506,7 @@ func TestLater(t *testing.T) {
 
 // TestServe stops when its context does.
 func TestServe(t *testing.T) {
-	s, _ := open(t, "main;work 3\n")
+	s, _ := serverOf(t, "main;work 3\n")
 	l, err := Listen("", false)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,327 @@
+// Package open turns what a user names into recordings, for all fronts.
+//
+// Open is told what is wanted of them: the profile that a question is about, as a sum where several are named; a part that is no profile; or
+// the whole recording. It returns recordings and the question as it is meant for them. What goes wrong is an error of a type of its own, where
+// a front may know the next step.
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/filename"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source"
+)
+
+// A Want says what is wanted of refs, and how they are got. The zero Want is one profile of each recording, and of all else the sum.
+type Want struct {
+	Whole bool                // recordings with all that is in them, and nothing else
+	Part  *recording.FileKind // a part that is no profile, of a recording, or of a file that has it alone
+
+	Base   []string // of profiles, what they are compared with
+	Metric string   // which profile of a recording, as metrics are written
+	Kind   string   // of profile where there is no Metric
+	At     query.Span
+	Raw    bool // names are those of the file, and there are no sources and no code
+
+	Source     source.Options
+	Dir        string // sources of profiles are looked for from here
+	SourcePath string // and in these folders
+	TrimPath   string // which is taken off names
+
+	Lost     func(*recording.Recording)   // is told of a recording that lacks something, unless notes of its profile say so; may be nil
+	Begin    func(files int)              // is called before so many profiles are read; may be nil
+	Progress func(done int)               // is told how many profiles were read; may be nil
+	Missing  func(ref string, named bool) // is told of one of several profiles that could not be read, which the user named or not; may be nil
+}
+
+// Opened are recordings, the base behind the others.
+type Opened struct {
+	Recordings []*recording.Recording
+	Metric     string     // the sample type that the metric means in the first
+	At         query.Span // that its ref says, or that was wanted
+	Damaged    bool       // a part that would belong to an answer is not there
+}
+
+// Open opens what refs name.
+func Open(ctx context.Context, refs []string, w Want) (*Opened, error) {
+	switch {
+	case w.Part != nil:
+		return w.part(refs)
+	case w.Whole:
+		return w.whole(refs)
+	}
+	return w.profiles(ctx, refs)
+}
+
+// Resolve returns recordings with the profiles that a question is about, and the question with the sample type that its metric is
+// there.
+func Resolve(in []*recording.Recording, q query.Query) ([]*recording.Recording, query.Query, error) {
+	out := make([]*recording.Recording, len(in))
+	metric := q.Metric
+	for i, rec := range in {
+		r, typ, err := rec.Pick(metric, q.At.From, q.At.To)
+		if err != nil {
+			return nil, q, err
+		}
+		if out[i] = r; i == 0 {
+			q.Metric = typ
+		}
+	}
+	return out, q, nil
+}
+
+// Lines opens a file of benchmark lines. It returns nil when ref names something else.
+func Lines(ref string) (*recording.Recording, error) { return source.Bench(ref) }
+
+func (w *Want) whole(refs []string) (*Opened, error) {
+	out := &Opened{}
+	for i, ref := range refs {
+		rec, at, err := source.Recording(ref)
+		if err == nil && rec == nil {
+			err = &NotRecordingError{ref}
+		}
+		if err != nil {
+			out.Close()
+			return nil, err
+		}
+		if i == 0 {
+			out.At = at
+		}
+		out.Recordings = append(out.Recordings, rec)
+	}
+	return out, nil
+}
+
+// profiles opens profiles: what is asked about, and the base.
+func (w *Want) profiles(ctx context.Context, refs []string) (*Opened, error) {
+	out := &Opened{At: w.At}
+	for _, group := range [][]string{refs, w.Base} {
+		if len(group) == 0 {
+			continue
+		}
+		r, typ, err := w.gather(ctx, group, out)
+		if err != nil {
+			return nil, err
+		}
+		if len(out.Recordings) == 0 {
+			out.Metric = typ
+		}
+		if !w.Raw {
+			p := r.Profile.WithShortNames()
+			if p.NumSamples() == 0 {
+				p = p.WithNote("the profile has no samples: record for longer, or put the program under load")
+			}
+			r = r.WithProfile(p, "")
+		}
+		out.Recordings = append(out.Recordings, r)
+	}
+	if w.Raw {
+		return out, nil
+	}
+	first := *out.Recordings[0]
+	first.Sources = recording.Either(first.Sources, w.Source.Sources(ctx, w.Dir, filepath.SplitList(w.SourcePath), filename.SplitList(w.TrimPath, runtime.GOOS)))
+	first.Code = w.Source.Code()
+	out.Recordings[0] = &first
+	return out, nil
+}
+
+// gather returns the recording that refs name with its profile picked, or the sum of what they name, and the sample
+// type that the metric means.
+func (w *Want) gather(ctx context.Context, refs []string, out *Opened) (*recording.Recording, string, error) {
+	var recorded []*recording.Recording
+	var others []string
+	typ := w.Metric
+	for _, ref := range refs {
+		r, when, err := source.Recording(ref)
+		if err != nil {
+			return nil, "", err
+		}
+		if r == nil {
+			others = append(others, ref)
+			continue
+		}
+		if when == (query.Span{}) {
+			when = w.At
+		}
+		pick := w.Metric
+		if pick == "" {
+			pick = w.Kind
+		}
+		picked, t, err := r.Pick(pick, when.From, when.To)
+		if err != nil {
+			return nil, "", &PickError{r, err}
+		}
+		out.Damaged = out.Damaged || picked.Profile.Damage != nil
+		typ = t
+		recorded = append(recorded, picked)
+	}
+	if len(others) > 0 {
+		if w.At != (query.Span{}) {
+			return nil, "", &TimelessError{Naming(others)}
+		}
+		p, err := w.sum(ctx, others)
+		if err != nil {
+			return nil, "", &ProfilesError{refs, err}
+		}
+		recorded = append(recorded, (&recording.Recording{Ref: Naming(others), Profile: p}).Numbered())
+	}
+	if len(recorded) == 1 {
+		return recorded[0], typ, nil
+	}
+	var sum profile.Merger
+	var sources []recording.Sources
+	for _, r := range recorded {
+		if err := sum.Add(r.Profile); err != nil {
+			return nil, "", fmt.Errorf("adding up %s: %w", Naming(refs), err)
+		}
+		sources = append(sources, r.Sources)
+	}
+	p, err := sum.Profile()
+	if err != nil {
+		return nil, "", fmt.Errorf("adding up %s: %w", Naming(refs), err)
+	}
+	return (&recording.Recording{Ref: Naming(refs), Profile: p, Sources: recording.Either(sources...)}).Numbered(), typ, nil
+}
+
+// manySamples make so much garbage while they are read that collecting it pays.
+const manySamples = 200_000
+
+// sum gets the sum of the profiles that refs name.
+func (w *Want) sum(ctx context.Context, refs []string) (*profile.Profile, error) {
+	if err := Present(refs); err != nil {
+		return nil, err
+	}
+	named := refs
+	opt := &w.Source
+	refs, err := opt.Expand(refs)
+	if err != nil {
+		return nil, err
+	}
+	if len(refs) > 1 && opt.Binary == "" && source.IsBinary(refs[0]) {
+		opt.Binary, refs = refs[0], refs[1:] // sources are found by it, too
+	}
+	if w.Begin != nil {
+		w.Begin(len(refs))
+	}
+	opt.Progress = w.Progress
+	if len(refs) == 1 {
+		// The only one there is: what is wrong with it is the answer.
+		f, err := opt.Fetch(ctx, refs[0])
+		if err != nil {
+			return nil, orLines(refs, fetchError(refs[0], err))
+		}
+		g, err := opt.One(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", refs[0], err)
+		}
+		p, err := opt.Finish(ctx, g)
+		if err == nil && p.NumSamples() > manySamples {
+			runtime.GC() // what was only needed to read it is memory for the answer
+		}
+		return p, err
+	}
+	g, err := opt.Gather(ctx, refs)
+	if err != nil {
+		return nil, fmt.Errorf("adding up %d profiles: %w", len(refs), err)
+	}
+	if g.N == 0 {
+		return nil, orLines(refs, fmt.Errorf("none of %d profiles could be read", len(refs)))
+	}
+	p, err := opt.Finish(ctx, g)
+	if err == nil && g.N < len(refs) {
+		if w.Missing != nil {
+			for _, ref := range g.Missing {
+				w.Missing(ref, slices.Contains(named, ref))
+			}
+		}
+		p = p.WithNote(fmt.Sprintf("%d of %d profiles could not be read and are not in this answer", len(refs)-g.N, len(refs)))
+	}
+	return p, err
+}
+
+// part opens recordings of which one part is wanted, or files that are such a part.
+func (w *Want) part(refs []string) (*Opened, error) {
+	out := &Opened{At: w.At}
+	for i, ref := range refs {
+		rec, at, err := w.partOf(ref)
+		if err != nil {
+			out.Close()
+			return nil, err
+		}
+		if i == 0 && out.At == (query.Span{}) {
+			out.At = at
+		}
+		out.Recordings = append(out.Recordings, rec)
+	}
+	return out, nil
+}
+
+func (w *Want) partOf(ref string) (*recording.Recording, query.Span, error) {
+	if ref == "" {
+		return nil, query.Span{}, &NoNameError{w.Part}
+	}
+	if ref == "-" && w.Part.Alone() {
+		rec, err := w.Part.ReadAlone(ref, w.Source.Stdin)
+		return rec, query.Span{}, err
+	}
+	rec, at, err := source.Recording(ref)
+	if err != nil {
+		return nil, at, err
+	}
+	if rec != nil {
+		if w.Lost != nil {
+			w.Lost(rec)
+		}
+		there, err := w.Part.There(rec)
+		if err == nil && !there {
+			err = &NoPartError{ref, w.Part}
+		}
+		if err != nil {
+			rec.Close()
+			return nil, at, err
+		}
+		return rec, at, nil
+	}
+	if !w.Part.Alone() {
+		return nil, at, &NotRecordingError{ref}
+	}
+	f, err := os.Open(ref)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = NoFile(ref)
+	}
+	if err != nil {
+		return nil, at, err
+	}
+	defer f.Close()
+	if w.Part == recording.GC.FileKind && IsProgram(f) {
+		return nil, at, &ProgramError{ref}
+	}
+	rec, err = w.Part.ReadAlone(ref, f)
+	return rec, at, err
+}
+
+// Close lets go of the files of all recordings.
+func (o *Opened) Close() {
+	for _, r := range o.Recordings {
+		r.Close()
+	}
+}
+
+// Naming names what refs stand for, in messages.
+func Naming(refs []string) string {
+	if len(refs) > 3 {
+		return fmt.Sprintf("%d profiles", len(refs))
+	}
+	return strings.Join(refs, " ")
+}
