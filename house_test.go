@@ -112,6 +112,23 @@ func TestOneWayToOpen(t *testing.T) {
 	}
 }
 
+// TestViewsOpenNothing holds that views read no file, neither one of the system nor one in a recording.
+func TestViewsOpenNothing(t *testing.T) {
+	opens := regexp.MustCompile(`\bos\.(Open|ReadFile|Stat)|\.(Pick|OpenFile|File)\(|\.Open\([^)]`)
+	for _, name := range trackedFiles(t) {
+		if !strings.HasPrefix(name, "internal/view/") || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range opens.FindAllString(string(text), -1) {
+			t.Errorf("%s has %s", name, m)
+		}
+	}
+}
+
 // TestNothingIsLeftOver holds that no recording is checked in, but for small ones of the guides, and no picture that no page shows.
 func TestNothingIsLeftOver(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)|(?:src|srcset)="([^"\s]+)"`)

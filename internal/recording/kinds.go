@@ -3,7 +3,9 @@ package recording
 import (
 	"fmt"
 	"io"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/bench"
@@ -170,6 +172,27 @@ func (k *FileKind) of(r *Recording) (any, error) {
 		return v, nil
 	}
 	return r.parts.Do(k.file, func() (any, error) { return k.read(r) })
+}
+
+// Only returns a recording in which there is nothing beside its profile but what is of some kinds: of profiles, or names of FileKinds.
+func (r *Recording) Only(kinds ...string) *Recording {
+	out := *r
+	out.Parts = make(map[string][]Part)
+	for kind, parts := range r.Parts {
+		if slices.Contains(kinds, kind) {
+			out.Parts[kind] = parts
+		}
+	}
+	out.given = maps.Clone(r.given)
+	if out.given == nil {
+		out.given = make(map[*FileKind]any)
+	}
+	for _, k := range FileKinds {
+		if k.Name != "" && !slices.Contains(kinds, k.Name) {
+			out.given[k] = nil
+		}
+	}
+	return &out
 }
 
 // Check reads what there is beside profiles, and says what is wrong with it.

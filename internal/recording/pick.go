@@ -132,6 +132,32 @@ func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, str
 	return &out, typ, nil
 }
 
+// Profiles are those of one kind in a recording. One is decoded when somebody asks for it, once for all who do.
+type Profiles struct {
+	of   *Recording
+	kind string
+}
+
+// Profiles returns those of a kind, of which there may be none.
+func (r *Recording) Profiles(kind string) Profiles { return Profiles{r, kind} }
+
+// Parts lists them in the order of time.
+func (p Profiles) Parts() []Part { return p.of.Parts[p.kind] }
+
+// Between returns what one of their sample types counts between two times, or at a moment when they are the same, and what that type is
+// called, which is the first when typ is "". The times mean what they mean for Pick.
+func (p Profiles) Between(typ string, from, to time.Duration) (*profile.Profile, string, error) {
+	metric := p.kind
+	if typ != "" {
+		metric += ":" + typ
+	}
+	picked, typ, err := p.of.Pick(metric, from, to)
+	if err != nil {
+		return nil, "", err
+	}
+	return picked.Profile, typ, nil
+}
+
 // moves reports whether values of a sample type count from the start of the program, so that those of a time are a
 // difference.
 func moves(typ string) bool {

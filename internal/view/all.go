@@ -23,6 +23,7 @@ type View struct {
 	Uses      []string // names of the keys that change its answer
 	NeedsBase bool     // it takes a second recording, to compare the first with
 	Part      Part     // of a recording that it is about
+	Needs     []string // what else of a recording it looks at: kinds of profiles, and names of kinds of parts
 	Kind      string   // of profile that it is about; "" is any
 	Compares  bool     // it shows both sides when there is a second recording; other views show the difference
 
@@ -51,6 +52,9 @@ var (
 	frames = []string{"by", "noinlines", "columns"}
 	values = []string{"relative", "divide", "unit"}
 	paths  = []string{"source-path", "trim-path"}
+
+	// What says what requests cost a server.
+	server = []string{Metrics.Name, GCLog.Name, recording.CPU, recording.Heap, recording.Block, recording.Mutex, recording.Goroutine}
 )
 
 // All are all views, in the order in which help shows them.
@@ -199,6 +203,7 @@ var All = []View{
 		Examples: []string{"timeline", "timeline at=10s..20s"},
 		Uses:     keys("ref at"),
 		Part:     Metrics,
+		Needs:    []string{recording.CPU, recording.Heap, recording.Goroutine},
 		Run:      Timeline,
 	},
 	{
@@ -207,6 +212,7 @@ var All = []View{
 		Examples: []string{"mem", "mem at=10s..20s"},
 		Uses:     keys("ref at"),
 		Part:     Metrics,
+		Needs:    []string{recording.Heap},
 		Run:      Mem,
 	},
 	{
@@ -223,6 +229,7 @@ var All = []View{
 		Examples: []string{"compare"},
 		Uses:     keys("ref"),
 		Part:     Versions,
+		Needs:    append([]string{Benchmarks.Name, LoadRun.Name}, server...),
 		Run:      Compare,
 	},
 	{
@@ -239,6 +246,7 @@ var All = []View{
 		Examples: []string{"load"},
 		Uses:     keys("ref"),
 		Part:     LoadRun,
+		Needs:    server,
 		Run:      Load,
 	},
 }

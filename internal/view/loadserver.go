@@ -112,7 +112,7 @@ func (s *serverRun) perRequest(name string) (each, requests float64, ok bool) {
 // parts returns the times of the first and the last profile of a kind in the steady time.
 func (s *serverRun) parts(kind string) (first, last time.Duration, ok bool) {
 	first = -1
-	for _, p := range s.rec.Parts[kind] {
+	for _, p := range s.rec.Profiles(kind).Parts() {
 		if p.From < s.from || p.To > s.to {
 			continue
 		}
@@ -132,18 +132,17 @@ func (s *serverRun) cpu() {
 	}
 	var requests float64
 	var length time.Duration
-	for _, p := range s.rec.Parts[recording.CPU] {
+	for _, p := range s.rec.Profiles(recording.CPU).Parts() {
 		if p.From >= first && p.To <= last {
 			requests += s.requests(p.From, p.To)
 			length += p.To - p.From
 		}
 	}
-	picked, typ, err := s.rec.Pick(recording.CPU, first, last)
+	p, typ, err := s.rec.Profiles(recording.CPU).Between("", first, last)
 	if err != nil {
 		s.doubt("%v", err)
 		return
 	}
-	p := picked.Profile
 	if took := p.DurationNanos; took > 0 && took < int64(length) {
 		// A server that is asked also needs time to begin and to send it.
 		requests *= float64(took) / float64(length)
@@ -211,14 +210,14 @@ func (s *serverRun) memory() {
 		}
 		return
 	}
-	picked, _, err := s.rec.Pick("alloc_space", first, last)
+	p, _, err := s.rec.Profiles(recording.Heap).Between("alloc_space", first, last)
 	requests := s.requests(first, last)
 	if err != nil || requests < 1 {
 		return
 	}
 	m := &report.ServerMemory{Requests: requests}
 	where := func(f *report.FunctionCost) *float64 { return &f.Bytes }
-	m.Sampled = newCostTable().add(picked.Profile, "alloc_space", 1/requests, false, where, where).all
+	m.Sampled = newCostTable().add(p, "alloc_space", 1/requests, false, where, where).all
 	// What the runtime counts is exact, and the profile a sample of it that is as of the collection before. So it is asked
 	// for shares. That goes for bytes: few samples stand for very many small objects, and would spoil the shares of all others.
 	factor := 1 / requests
@@ -227,9 +226,9 @@ func (s *serverRun) memory() {
 		m.Counted, m.Requests = true, n
 		factor *= bytes / m.Sampled
 	}
-	m.Bytes = s.table.add(picked.Profile, "alloc_space", factor, false,
+	m.Bytes = s.table.add(p, "alloc_space", factor, false,
 		func(f *report.FunctionCost) *float64 { return &f.Bytes }, func(f *report.FunctionCost) *float64 { return &f.AllB }).all
-	m.Objects = s.table.add(picked.Profile, "alloc_objects", factor, false,
+	m.Objects = s.table.add(p, "alloc_objects", factor, false,
 		func(f *report.FunctionCost) *float64 { return &f.Objects }, func(f *report.FunctionCost) *float64 { return &f.AllO }).all
 	if number, _, ok := s.perRequest(metricAllocObjects); ok && counted {
 		m.Objects = number
@@ -243,17 +242,17 @@ func (s *serverRun) waiting() {
 		if w.Requests = s.requests(first, last); w.Requests < 1 {
 			return
 		}
-		picked, typ, err := s.rec.Pick(recording.Block, first, last)
+		p, typ, err := s.rec.Profiles(recording.Block).Between("", first, last)
 		if err == nil {
-			sum := s.table.add(picked.Profile, typ, 1/w.Requests, true,
+			sum := s.table.add(p, typ, 1/w.Requests, true,
 				func(f *report.FunctionCost) *float64 { return &f.Blocked }, func(f *report.FunctionCost) *float64 { return &f.AllW })
 			w.Blocked, w.Locks = sum.serving, sum.locks
-			w.Off = picked.Profile.NumSamples() == 0
+			w.Off = p.NumSamples() == 0
 		}
-		if picked, typ, err := s.rec.Pick(recording.Mutex, first, last); err == nil {
+		if p, typ, err := s.rec.Profiles(recording.Mutex).Between("", first, last); err == nil {
 			none := newCostTable()
 			where := func(f *report.FunctionCost) *float64 { return &f.Blocked }
-			w.Contended = none.add(picked.Profile, typ, 1/w.Requests, false, where, where).all
+			w.Contended = none.add(p, typ, 1/w.Requests, false, where, where).all
 		}
 		w.Queued = s.queued()
 		s.out.Waiting = w
@@ -382,11 +381,11 @@ func (s *serverRun) grown(kind, typ string) string {
 	none := func(f *report.FunctionCost) *float64 { return &f.AllB }
 	growth := newCostTable()
 	for factor, at := range map[float64]time.Duration{-1: first, 1: last} {
-		picked, _, err := s.rec.Pick(kind+":"+typ, at, at)
+		p, _, err := s.rec.Profiles(kind).Between(typ, at, at)
 		if err != nil {
 			return ""
 		}
-		growth.add(picked.Profile, typ, factor, false, where, none)
+		growth.add(p, typ, factor, false, where, none)
 	}
 	name, most := "", 0.0
 	for _, r := range growth.rows {
