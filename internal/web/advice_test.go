@@ -205,7 +205,7 @@ func TestAdviseWithout(t *testing.T) {
 	defer s.adviser.close()
 	var found report.Advice
 	answered(t, get(s, s.Handler(), "/api/advise"), &found)
-	if len(found.Findings) != 0 || !strings.Contains(found.Notes.String(), "--source") {
+	if len(found.Findings) != 0 || !strings.Contains(found.Notes.String(), "source=DIR") {
 		t.Errorf("found %+v, and said %q", found.Findings, found.Notes)
 	}
 	s = New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost:1234"}})
