@@ -290,6 +290,7 @@ func TestStaticcheck(t *testing.T) {
 // a C compiler. Without -tags live it is the first alone.
 func TestPlatforms(t *testing.T) {
 	t.Parallel()
+	long(t)
 	build := []string{"windows/arm64", "linux/amd64"}
 	all := []string{"windows/arm64"}
 	if testrun.All() {

@@ -31,6 +31,13 @@ func eachEngine(t *testing.T, test func(t *testing.T, e engineCase)) {
 	t.Run("TLS", func(t *testing.T) { test(t, engineCase{Portable, &s.TLS.Certificates[0], roots}) })
 }
 
+// waits leaves a test out of a short run.
+func waits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for seconds with each engine")
+	}
+}
+
 // The servers are in this process, and the epoll engine keeps a processor of Go to itself.
 func TestMain(m *testing.M) {
 	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))

@@ -69,6 +69,7 @@ func TestEachFault(t *testing.T) {
 
 // Answers that take too long are counted by how far they came.
 func TestTimeouts(t *testing.T) {
+	waits(t)
 	eachEngine(t, func(t *testing.T, e engineCase) {
 		t.Parallel()
 		for _, name := range loadtest.Names("timeout waiting", "timeout reading") {
@@ -98,6 +99,7 @@ func TestTimeouts(t *testing.T) {
 
 // With Stalled, an answer may take as long as it likes, while something comes on any connection.
 func TestStalled(t *testing.T) {
+	waits(t)
 	eachEngine(t, func(t *testing.T, e engineCase) {
 		if e.name == NetHTTP {
 			return // which has no use for it
@@ -124,6 +126,7 @@ func TestStalled(t *testing.T) {
 
 // Where nobody listens, nothing is sent.
 func TestRefused(t *testing.T) {
+	waits(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -301,6 +304,7 @@ func TestExpect(t *testing.T) {
 
 // A schedule sends what it says, however long answers take, and counts from when requests were due.
 func TestOpenLoop(t *testing.T) {
+	waits(t)
 	eachEngine(t, func(t *testing.T, e engineCase) {
 		t.Parallel()
 		s := e.listen(t)
@@ -335,6 +339,7 @@ func TestOpenLoop(t *testing.T) {
 // A schedule opens connections as it needs them, up to those that are allowed: while a server stalls there is one for each
 // request, as there is one for each user. While it answers, those that are idle are used again.
 func TestOpenConnections(t *testing.T) {
+	waits(t)
 	eachEngine(t, func(t *testing.T, e engineCase) {
 		s := e.serve(t, loadtest.Options{Every: time.Hour, Stall: time.Hour})
 		p := e.plan(t, s.URL+"/200")
@@ -359,6 +364,7 @@ func TestOpenConnections(t *testing.T) {
 
 // The warm-up does not count.
 func TestWarmup(t *testing.T) {
+	waits(t)
 	eachEngine(t, func(t *testing.T, e engineCase) {
 		t.Parallel()
 		s := e.listen(t)

@@ -10,13 +10,12 @@ import (
 
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // Whether a race shows is up to chance, so that only the new version has one is said when the old one was run again.
 func TestRaceOfOldShowsLater(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs tests of two versions")
-	}
+	testrun.Live(t, "builds two versions with the race detector")
 	const code = "package p\n\nfunc Twice(n int) int { return %s }\n"
 	const test = `package p
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/prove/worker"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // surfaceOf loads both versions of the package in dir.
@@ -39,9 +40,7 @@ func surfaceOf(t *testing.T, dir string) *surface {
 // Calls that are shown compile in a test of the package, whatever they take: made-up calls of the cases, and of a function for each kind of
 // value; in new Go and in old.
 func TestShownCallsCompile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles calls")
-	}
+	testrun.Live(t, "compiles the calls of two hundred cases")
 	for _, language := range []string{"1.26", "1.22"} {
 		dir := writeKinds(t, language)
 		if n := compileMadeUp(t, dir); n < 700 {

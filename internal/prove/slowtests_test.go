@@ -10,13 +10,12 @@ import (
 
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // Where no benchmark reaches what changed, tests do that take long enough, reach it, and pass when they run again.
 func TestSlowTestsAreCompared(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and runs two versions of a package")
-	}
+	testrun.Live(t, "runs tests that take seconds")
 	dir := t.TempDir()
 	const code = `package words
 
