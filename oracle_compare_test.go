@@ -516,6 +516,11 @@ func withoutVectors(want, got []byte) ([]byte, []byte) {
 			vectors[l.addr] = true
 		}
 	}
+	html := bytes.Contains(got, []byte("<span class=asm>"))
+	without := strings.NewReplacer()
+	if html {
+		without = strings.NewReplacer("<span class=nop>", "<span class=livesrc>", "<span class=asm>", "")
+	}
 	gone := map[uint64]bool{}
 	within := false
 	for _, addr := range addrs {
@@ -525,8 +530,14 @@ func withoutVectors(want, got []byte) ([]byte, []byte) {
 	rest := func(lines []line) []byte {
 		var out strings.Builder
 		for _, l := range lines {
-			if !gone[l.addr] || l.code == "" {
-				out.WriteString(l.text)
+			// A line of source has its first instruction behind it, and looks otherwise when it has none.
+			source, _, code := strings.Cut(l.text, "<span class=asm>")
+			switch {
+			case len(gone) > 0 && html && l.text == "</span>\n":
+			case l.code == "" || !gone[l.addr]:
+				out.WriteString(without.Replace(l.text))
+			case code:
+				out.WriteString(without.Replace(source + "\n"))
 			}
 		}
 		return []byte(out.String())
@@ -691,6 +702,14 @@ func TestWithoutVectors(t *testing.T) {
 		{"another instruction before it", strings.Replace(base, "JMP", "JNE", 1), false},
 		{"another cost before it", strings.Replace(base, "10ms", "20ms", 1), false},
 		{"a line is missing", strings.Replace(base, "ROUTINE main.f\n", "", 1), false},
+	}
+	const source = "<span class=line> 85</span> <span class=livesrc> . . VPXOR X0, X0, X0 </span><span class=asm> . . 486bc5: VPXOR X0, X0, X0 <span>f.s:85</span>\n</span>\n" +
+		"<span class=line> 86</span> <span class=livesrc> . . JMP loop </span><span class=asm> . . 486bc9: JMP 0x486b00 <span>f.s:86</span>\n</span>\n"
+	// What it takes for the second instruction of the first line has the first byte of the next.
+	const otherwise = "<span class=line> 85</span> <span class=livesrc> . . VPXOR X0, X0, X0 </span><span class=asm> . . 486bc5: OUTL AX, DX <span>f.s:85</span>\n" +
+		" . . 486bc8: RORB $0xfb, -0x7f(AX) <span>f.s:85</span>\n</span>\n<span class=line> 86</span> <span class=nop> . . JMP loop </span>\n"
+	if want, got := withoutVectors([]byte(otherwise), []byte(source)); !bytes.Equal(want, got) {
+		t.Errorf("with sources, what is left is\n%s\nand\n%s", want, got)
 	}
 	for _, test := range tests {
 		want, got := withoutVectors([]byte(test.other), []byte(base))
