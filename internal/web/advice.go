@@ -138,5 +138,5 @@ func (s *Server) advise(w http.ResponseWriter, r *http.Request) {
 		fail(w, statusOf(found.err), found.err, hintOf(found.err))
 		return
 	}
-	send(w, r, found.body)
+	send(w, r, "application/json", found.body)
 }

@@ -108,7 +108,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 	}
 	key := r.URL.Path + " " + q.URL()
 	if body, ok := s.cache.answers.Get(key); ok {
-		send(w, r, body)
+		send(w, r, "application/json", body)
 		return
 	}
 	done, ok := s.busy(r)
@@ -146,7 +146,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 		return
 	}
 	s.cache.keep(key, body.Bytes())
-	send(w, r, body.Bytes())
+	send(w, r, "application/json", body.Bytes())
 }
 
 // pickedFor returns the recordings with the profiles that q is about, and q with the sample type that its metric is there, where a view is about
@@ -203,10 +203,10 @@ func ownKeys(raw string) string {
 	return strings.Join(kept, "&")
 }
 
-// send sends a packed answer.
-func send(w http.ResponseWriter, r *http.Request, packed []byte) {
+// send sends what is packed with gzip: as it is, or unpacked to a client that takes no gzip.
+func send(w http.ResponseWriter, r *http.Request, contentType string, packed []byte) {
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
+	h.Set("Content-Type", contentType)
 	h.Set("Vary", "Accept-Encoding")
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")

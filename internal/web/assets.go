@@ -5,15 +5,17 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
-	"io/fs"
+	"io"
 	"net/http"
 	"path"
 	"slices"
+
+	"github.com/hone-perf/hone/internal/profile/inflate"
 )
 
 // The page, made from ui/src by tools/web.
 //
-//go:embed ui/index.html ui/dist
+//go:embed ui/index.html ui/dist/*.gz
 var ui embed.FS
 
 // page serves the page, whatever view its address asks for.
@@ -52,15 +54,31 @@ func (s *Server) now() (session, error) {
 
 var errNotOpen = errors.New("recordings are still being read")
 
+// assetTypes are the content types of the parts of the page. The tables of the system, which package mime reads, may say otherwise.
+var assetTypes = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+
 // asset serves a part of the page.
 func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
-	s.file(w, r, "ui/dist/"+path.Base(r.PathValue("name")))
-}
-
-func (s *Server) file(w http.ResponseWriter, r *http.Request, name string) {
-	if _, err := fs.Stat(ui, name); err != nil {
+	name := path.Base(r.PathValue("name"))
+	packed, err := ui.ReadFile("ui/dist/" + name + ".gz")
+	if err != nil {
 		http.NotFound(w, r)
 		return
 	}
-	http.ServeFileFS(w, r, ui, name)
+	send(w, r, assetTypes[path.Ext(name)], packed)
+}
+
+// assetText returns a part of the page as text.
+func assetText(name string) (string, error) {
+	packed, err := ui.ReadFile("ui/dist/" + name + ".gz")
+	if err != nil {
+		return "", err
+	}
+	r, err := inflate.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	return string(b), err
 }

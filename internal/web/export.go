@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -34,15 +35,10 @@ func WritePage(w io.Writer, in []*recording.Recording, q query.Query, o PageOpti
 	if err != nil {
 		return err
 	}
-	part := func(name string) string {
-		b, rerr := ui.ReadFile("ui/" + name)
-		if rerr != nil {
-			err = rerr
-		}
-		return string(b)
-	}
-	style, script, page := part("dist/app.css"), part("dist/app.js"), part("index.html")
-	if err != nil {
+	style, errStyle := assetText("app.css")
+	script, errScript := assetText("app.js")
+	index, errIndex := ui.ReadFile("ui/index.html")
+	if err := errors.Join(errStyle, errScript, errIndex); err != nil {
 		return err
 	}
 	root := `<html lang="en"`
@@ -53,7 +49,7 @@ func WritePage(w io.Writer, in []*recording.Recording, q query.Query, o PageOpti
 	if o.Up {
 		first += "?ui.orient=flame"
 	}
-	page, ok := replaceAll(page, map[string]string{
+	page, ok := replaceAll(string(index), map[string]string{
 		`<html lang="en"`:     root,
 		`<title>hone</title>`: "<title>" + html.EscapeString(in[0].Ref) + " · hone</title>",
 		`<link rel="stylesheet" href="/assets/app.css">`: "<style>\n" + style + "</style>",

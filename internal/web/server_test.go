@@ -529,3 +529,35 @@ func TestServe(t *testing.T) {
 		t.Errorf("Serve: %v", err)
 	}
 }
+
+// TestAssets holds that the parts of the page are sent packed, and unpacked to those that do not ask for that.
+func TestAssets(t *testing.T) {
+	s := &Server{}
+	get := func(name, accept string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("GET", "/assets/"+name, nil)
+		r.SetPathValue("name", name)
+		r.Header.Set("Accept-Encoding", accept)
+		w := httptest.NewRecorder()
+		s.asset(w, r)
+		return w
+	}
+	for name, typ := range map[string]string{"app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8"} {
+		want, err := assetText(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, packed := get(name, "identity"), get(name, "gzip, br")
+		if plain.Body.String() != want || plain.Header().Get("Content-Encoding") != "" {
+			t.Errorf("%s, unpacked: %d bytes, encoding %q", name, plain.Body.Len(), plain.Header().Get("Content-Encoding"))
+		}
+		if packed.Body.Len() >= len(want) || packed.Header().Get("Content-Encoding") != "gzip" {
+			t.Errorf("%s, packed: %d bytes, encoding %q", name, packed.Body.Len(), packed.Header().Get("Content-Encoding"))
+		}
+		if got := packed.Header().Get("Content-Type"); got != typ {
+			t.Errorf("%s has the type %q, want %q", name, got, typ)
+		}
+	}
+	if w := get("app.js.gz", "gzip"); w.Code != 404 {
+		t.Errorf("app.js.gz: status %d, want 404", w.Code)
+	}
+}
