@@ -131,6 +131,8 @@ func applies(cmd *cobra.Command, flag string) bool {
 		return true
 	case cmd.Name() == "merge", cmd.Name() == "record", cmd.Name() == "init", cmd.Name() == "tour":
 		return flag == "output"
+	case cmd.Name() == "version":
+		return flag == "output" || flag == "json"
 	case cmd.Name() == "web":
 		return false
 	}

@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 
+	"github.com/hone-perf/hone/internal/report"
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/module"
 )
 
 func versionCommand(sys *System) *cobra.Command {
@@ -14,15 +18,48 @@ func versionCommand(sys *System) *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version of hone",
 		GroupID: groupOther,
-		Example: "  hone version",
-		RunE: func(_ *cobra.Command, args []string) error {
+		Example: "  hone version\n  hone version --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("", "version takes no arguments")
 			}
-			_, err := fmt.Fprintln(sys.Out, version())
-			return err
+			out, err := outputOf(cmd, sys)
+			if err != nil {
+				return err
+			}
+			info, ok := debug.ReadBuildInfo()
+			if !ok {
+				info = new(debug.BuildInfo)
+			}
+			return out.write(sys, versionOf(info))
 		},
 	}
+}
+
+// versionOf says what the go command wrote into a program. A build in a checkout, as that of a release, knows its commit; go install
+// of a version knows the version, which names commit and date where it is made up from them.
+func versionOf(info *debug.BuildInfo) *report.Version {
+	v := &report.Version{Version: cmp.Or(info.Main.Version, "(unknown)"), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	date := func(t time.Time, err error) {
+		if err == nil {
+			v.Date = &t
+		}
+	}
+	if module.IsPseudoVersion(v.Version) {
+		v.Revision, _ = module.PseudoVersionRev(v.Version)
+		date(module.PseudoVersionTime(v.Version))
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Revision = s.Value
+		case "vcs.time":
+			date(time.Parse(time.RFC3339, s.Value))
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	return v
 }
 
 // version describes the program: its version, the commit it was built from, the Go version.
