@@ -3,7 +3,6 @@ package open
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -161,11 +160,6 @@ func NoFile(name string) *NoFileError {
 // IsProgram reports whether f is a program for some system, and goes back to its start.
 func IsProgram(f *os.File) bool {
 	var head [4]byte
-	n, _ := io.ReadFull(f, head[:])
-	if n > 0 {
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return false // a pipe, from which nothing more can be told
-		}
-	}
+	f.ReadAt(head[:], 0) // a pipe refuses that, and keeps what is in it
 	return slices.Contains([]string{"\x7fELF", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"}, string(head[:])) || string(head[:2]) == "MZ"
 }
