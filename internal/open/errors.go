@@ -157,7 +157,7 @@ func NoFile(name string) *NoFileError {
 	return &NoFileError{name, near}
 }
 
-// IsProgram reports whether f is a program for some system, and goes back to its start.
+// IsProgram reports whether f is a program for some system. It moves nothing.
 func IsProgram(f *os.File) bool {
 	var head [4]byte
 	f.ReadAt(head[:], 0) // a pipe refuses that, and keeps what is in it
