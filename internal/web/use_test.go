@@ -366,7 +366,7 @@ func TestPageSaysWhyNoMachineCode(t *testing.T) {
 	p.visit("/source?metric=alloc_space&arg=" + url.QueryEscape(`^main\.main$`))
 	p.click(".code .no button", "")
 	p.wait(`document.querySelector("tr.machine") !== null && !document.querySelector("tr.machine").innerText.includes("…")`)
-	want := program + " is not on this machine: pass the program that was profiled with --binary FILE"
+	want := program + " is not on this machine: pass the program that was profiled with binary=FILE"
 	if got := strings.TrimSpace(p.text("tr.machine")); got != want {
 		t.Errorf("the page says %q, want %q", got, want)
 	}
