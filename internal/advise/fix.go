@@ -12,6 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/gotypes"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/patch"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -59,7 +60,7 @@ func (p *Pass) noFix() string {
 // apply returns the text of the file with edits made.
 func (p *Pass) apply(edits []edit.Edit) ([]byte, error) {
 	edits = slices.Clone(edits)
-	slices.SortStableFunc(edits, func(a, b edit.Edit) int { return int(a.From) - int(b.From) })
+	order.Stable(edits, func(a, b edit.Edit) int { return int(a.From) - int(b.From) })
 	base := token.Pos(p.File.Tok.Base())
 	var out bytes.Buffer
 	at := 0

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -73,7 +74,7 @@ func (a *adviser) knows(fn, callee string) bool {
 
 // ranked returns the findings, those that save most first.
 func (a *adviser) ranked() *report.Advice {
-	slices.SortStableFunc(a.list, func(x, y kept) int {
+	order.Stable(a.list, func(x, y kept) int {
 		if d := x.weight - y.weight; math.Abs(d) > 1e-9 {
 			return cmp.Compare(y.weight, x.weight)
 		}

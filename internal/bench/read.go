@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/order"
 	"golang.org/x/perf/benchfmt"
 )
 
@@ -39,7 +40,7 @@ func (t *Text) File(name string) *File {
 	f.Units = rd.r.Units()
 	rd.dropCut()
 	settleProcs(f.Results)
-	slices.SortStableFunc(say, func(a, b Note) int { return int(b.Grade) - int(a.Grade) })
+	order.Stable(say, func(a, b Note) int { return int(b.Grade) - int(a.Grade) })
 	f.Notes = say
 	return f
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/hone-perf/hone/internal/order"
 )
 
 // A Table is what benchcmp printed, as people put it into commit messages.
@@ -54,7 +56,7 @@ func (t *Table) File() *File {
 			f.Results = append(f.Results, r)
 		}
 	}
-	slices.SortStableFunc(f.Results, func(a, b Result) int {
+	order.Stable(f.Results, func(a, b Result) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(b.Get("side"), a.Get("side")))
 	})
 	return f

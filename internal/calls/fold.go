@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -111,7 +112,7 @@ func (t *Tree) foldWaiting(c *Call, s *report.FoldedStack, yield func(*report.Fo
 			return cmp.Compare(t.Text(f), t.Text(g))
 		})
 	}
-	slices.SortFunc(all, compare)
+	order.Stable(all, compare)
 	depth := len(s.Frames)
 	for i := 0; i < len(all); {
 		s.Value = 0

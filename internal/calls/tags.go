@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
@@ -159,7 +160,7 @@ func (m TagMap) Sorted(flat bool, abs Magnitude) []report.Tag {
 	for _, t := range m {
 		out = append(out, *t)
 	}
-	slices.SortFunc(out, func(a, b report.Tag) int {
+	order.Stable(out, func(a, b report.Tag) int {
 		if !flat {
 			if c := cmp.Compare(unit.Abs(b.Cum), unit.Abs(a.Cum)); c != 0 {
 				return c

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/bench"
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/scratch"
@@ -163,7 +164,7 @@ func (b Benchmarks) build(ctx context.Context, s *session, work string) ([]bench
 		return nil, wrong
 	}
 	// Those that run come first, since the recording says of which program it is.
-	slices.SortStableFunc(out, func(a, b benched) int { return cmp.Compare(min(len(a.failed), 1), min(len(b.failed), 1)) })
+	order.Stable(out, func(a, b benched) int { return cmp.Compare(min(len(a.failed), 1), min(len(b.failed), 1)) })
 	return out, nil
 }
 

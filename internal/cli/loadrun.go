@@ -20,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/load"
 	"github.com/hone-perf/hone/internal/open"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -379,7 +380,7 @@ func noAnswer(l *latency.Log) error {
 	err := fmt.Errorf("%s answered none of %d requests%s", l.Target, asked, during)
 	if l.Asked == 0 && len(errs) > 0 { // the answer is about what counts, so it does not name them
 		causes := slices.Sorted(maps.Keys(errs))
-		slices.SortStableFunc(causes, func(a, b latency.Cause) int { return cmp.Compare(errs[b], errs[a]) })
+		order.Stable(causes, func(a, b latency.Cause) int { return cmp.Compare(errs[b], errs[a]) })
 		err = fmt.Errorf("%w: %s", err, causes[0])
 	}
 	switch {

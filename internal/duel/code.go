@@ -21,6 +21,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/escape"
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 )
@@ -73,7 +74,7 @@ func changedCode(ctx context.Context, old, new codeSide, before, after *profile.
 	for k := range weight {
 		keys = append(keys, k)
 	}
-	slices.SortFunc(keys, func(a, b codeKey) int {
+	order.Stable(keys, func(a, b codeKey) int {
 		return cmp.Or(cmp.Compare(weight[b], weight[a]), cmp.Compare(a.dir, b.dir), cmp.Compare(a.name, b.name))
 	})
 	var out []recording.DuelCode

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/filename"
+	"github.com/hone-perf/hone/internal/order"
 )
 
 // A Kind is what a remark is about.
@@ -104,7 +105,7 @@ type Log struct {
 
 // sort puts the remarks in order and takes out those that are there twice.
 func (l *Log) sort() {
-	slices.SortStableFunc(l.Remarks, compare)
+	order.Stable(l.Remarks, compare)
 	l.Remarks = slices.CompactFunc(l.Remarks, func(a, b Remark) bool {
 		return compare(a, b) == 0 && a.Reason == b.Reason && a.intoInterface() == b.intoInterface()
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/escape"
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
@@ -123,7 +124,7 @@ func instructions(o *objfile.File, p *place, l *report.LineStory) error {
 			l.Code = append(l.Code, one)
 		}
 	}
-	slices.SortFunc(l.Runtime, func(a, b report.RuntimeCall) int { return strings.Compare(a.Function, b.Function) })
+	order.Stable(l.Runtime, func(a, b report.RuntimeCall) int { return strings.Compare(a.Function, b.Function) })
 	return nil
 }
 

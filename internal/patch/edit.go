@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -91,7 +92,7 @@ func Apply(was []byte, edits []report.Edit) ([]byte, error) {
 
 func sorted(edits []report.Edit) []report.Edit {
 	edits = slices.Clone(edits)
-	slices.SortStableFunc(edits, func(a, b report.Edit) int { return a.Start - b.Start })
+	order.Stable(edits, func(a, b report.Edit) int { return a.Start - b.Start })
 	return edits
 }
 

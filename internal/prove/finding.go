@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/prove/worker"
 )
 
@@ -109,7 +110,7 @@ func differingPaths(a, b []worker.Line) []stepPath {
 			out = append(out, k)
 		}
 	}
-	slices.SortFunc(out, func(a, b stepPath) int { return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.path, b.path)) })
+	order.Stable(out, func(a, b stepPath) int { return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.path, b.path)) })
 	return out
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/prove/worker"
 )
 
@@ -415,7 +416,7 @@ func (b *builder) slice(u *types.Slice) worker.Value {
 		v.Elems = append(v.Elems, b.value(u.Elem()))
 	}
 	if b.chance(15) {
-		slices.SortFunc(v.Elems, func(a, b worker.Value) int {
+		order.Stable(v.Elems, func(a, b worker.Value) int {
 			if a.Int != b.Int {
 				if a.Int < b.Int {
 					return -1

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/prove/worker"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -199,7 +200,7 @@ func (f *search) typical(ctx context.Context, t *target, list []agreed) ([]agree
 	slices.Sort(costs)
 	most := 10 * costs[len(costs)/2]
 	good = slices.DeleteFunc(good, func(c candidate) bool { return c.cost > most })
-	slices.SortStableFunc(good, func(a, b candidate) int {
+	order.Stable(good, func(a, b candidate) int {
 		return cmp.Or(cmpBool(a.bad, b.bad), cmp.Compare(len(a.Steps), len(b.Steps)))
 	})
 	if !good[0].bad {

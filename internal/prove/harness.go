@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/prove/worker"
 )
 
@@ -365,7 +366,7 @@ func (b *built) instrument(v *side, f *ast.File, text []byte) []byte {
 		}
 		return true
 	})
-	slices.SortStableFunc(inserts, func(a, b insert) int { return cmp.Compare(a.at, b.at) })
+	order.Stable(inserts, func(a, b insert) int { return cmp.Compare(a.at, b.at) })
 	var out bytes.Buffer
 	last := 0
 	for _, in := range inserts {

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/patch"
 )
 
@@ -141,7 +142,7 @@ func (e *editing) finish(imports, means string) (*mending, error) {
 				return nil, fmt.Errorf("%s is generated", filepath.Base(name))
 			}
 		}
-		slices.SortStableFunc(edits, func(a, b edit) int {
+		order.Stable(edits, func(a, b edit) int {
 			if c := cmp.Compare(a.from, b.from); c != 0 {
 				return c
 			}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/report"
@@ -392,7 +393,7 @@ func (s *Search) crashed(c *racelog.Crash, how How) bool {
 		w.Count = 1
 		h.Waiting = append(h.Waiting, w)
 	}
-	slices.SortStableFunc(h.Waiting, func(a, b report.Waiting) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
+	order.Stable(h.Waiting, func(a, b report.Waiting) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
 	if how.Replay {
 		sub.hung[1]++
 	} else {

@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/profile/inflate"
 	"github.com/hone-perf/hone/internal/secret"
 )
 
@@ -179,10 +180,11 @@ func unpack(text []byte) (raw []byte, packed bool, err error) {
 	if !bytes.HasPrefix(text, []byte("\x1f\x8b")) {
 		return text, false, nil
 	}
-	r, err := gzip.NewReader(bytes.NewReader(text))
+	r, err := inflate.NewReader(bytes.NewReader(text))
 	if err != nil {
 		return nil, true, err
 	}
+	defer r.Close()
 	raw, err = io.ReadAll(io.LimitReader(r, maxUnpacked+1))
 	if err == nil && len(raw) > maxUnpacked {
 		err = errTooLong

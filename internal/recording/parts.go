@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hone-perf/hone/internal/order"
 )
 
 // The kinds of profiles, in the order in which they are looked through for a metric.
@@ -103,7 +105,7 @@ func partsOf(files fs.FS) (out map[string][]Part, lost []string, err error) {
 				misnamed = append(misnamed, name)
 			}
 		}
-		slices.SortFunc(out[kind], func(a, b Part) int {
+		order.Stable(out[kind], func(a, b Part) int {
 			return cmp.Compare(a.To, b.To)
 		})
 	}

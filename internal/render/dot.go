@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
 )
@@ -273,7 +274,7 @@ func joinTags(tags []report.Tag) report.Tag {
 
 // sortTags sorts tags by magnitude, flat or cum, then by name.
 func sortTags(tags []report.Tag, flat bool) {
-	slices.SortStableFunc(tags, func(a, b report.Tag) int {
+	order.Stable(tags, func(a, b report.Tag) int {
 		if !flat {
 			if c := cmp.Compare(unit.Abs(b.Cum), unit.Abs(a.Cum)); c != 0 {
 				return c

@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
 )
@@ -239,7 +240,7 @@ func (p flameTints) legend(root *report.FlameNode) []legendItem {
 		}
 	}
 	look(root)
-	slices.SortFunc(list, func(a, b legendItem) int { return int(a.from - b.from) })
+	order.Stable(list, func(a, b legendItem) int { return int(a.from - b.from) })
 	return list
 }
 

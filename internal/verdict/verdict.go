@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/stat"
@@ -91,7 +92,7 @@ func list(names []string) string {
 
 // Close puts rows in order, takes back what chance explains among so many, and adds means.
 func Close(c *report.Compare) {
-	slices.SortStableFunc(c.Rows, func(a, b report.CompareRow) int { return cmp.Compare(a.What.Rank(), b.What.Rank()) })
+	order.Stable(c.Rows, func(a, b report.CompareRow) int { return cmp.Compare(a.What.Rank(), b.What.Rank()) })
 	Discoveries(c.Rows)
 	c.Means = means(c.Rows)
 }

@@ -3,11 +3,11 @@ package view
 import (
 	"cmp"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/bench"
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -55,7 +55,7 @@ func benchHistory(in []*recording.Recording, q query.Query) (report.Report, erro
 		}
 	}
 	judgeLast(out.Rows, all, units)
-	slices.SortStableFunc(out.Rows, func(a, b report.BenchHistoryRow) int { return cmp.Compare(a.What.Rank(), b.What.Rank()) })
+	order.Stable(out.Rows, func(a, b report.BenchHistoryRow) int { return cmp.Compare(a.What.Rank(), b.What.Rank()) })
 	out.Of = len(out.Rows)
 	rows := q.Limit
 	if rows == 0 {

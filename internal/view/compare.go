@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -101,7 +102,7 @@ func whyOf(w *recording.DuelWhy) (report.CompareWhy, error) {
 		return out, err
 	}
 	d := r.(*report.Diff)
-	slices.SortStableFunc(d.Rows, func(a, b report.DiffRow) int {
+	order.Stable(d.Rows, func(a, b report.DiffRow) int {
 		return cmp.Compare(math.Abs(float64(b.Cum)-float64(b.CumBefore)), math.Abs(float64(a.Cum)-float64(a.CumBefore)))
 	})
 	for _, c := range w.Code {

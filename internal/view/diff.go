@@ -10,6 +10,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -208,7 +209,7 @@ func trimRows(d *report.Diff, q query.Query) {
 	if limits.ByCum {
 		rank, second = second, rank
 	}
-	slices.SortFunc(d.Rows, func(a, b report.DiffRow) int {
+	order.Stable(d.Rows, func(a, b report.DiffRow) int {
 		return cmp.Or(
 			cmp.Compare(unit.Abs(rank(&b)), unit.Abs(rank(&a))),
 			cmp.Compare(unit.Abs(second(&b)), unit.Abs(second(&a))),

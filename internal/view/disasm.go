@@ -11,6 +11,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -68,7 +69,7 @@ func DisasmByAddress(in []*recording.Recording, q query.Query) (report.Report, e
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(out.Functions, func(a, b report.CodeFunction) int {
+	order.Stable(out.Functions, func(a, b report.CodeFunction) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Address, b.Address))
 	})
 	return out, nil
@@ -192,7 +193,7 @@ func (d *disassembly) functions(keep func(*recording.Function, []codeNode) bool)
 		for j := range nodes {
 			nodes[j].at = nodes[j].Address - base
 		}
-		slices.SortStableFunc(nodes, func(a, b codeNode) int {
+		order.Stable(nodes, func(a, b codeNode) int {
 			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.Full(), b.Full()))
 		})
 		within := func(f *recording.Function) []codeNode {
@@ -259,7 +260,7 @@ func (d *disassembly) report(fns []codeFunction, limit int) (*report.Disasm, err
 		all[i] = r
 	}
 	abs := d.Magnitude()
-	slices.SortStableFunc(all, func(a, b ranked) int {
+	order.Stable(all, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(abs(b.flat.V), abs(a.flat.V)), cmp.Compare(abs(b.cum.V), abs(a.cum.V)), cmp.Compare(a.Name, b.Name))
 	})
 	if limit > 0 && len(all) > limit {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/calls"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -228,7 +229,7 @@ func compareGroups(now, before *grouping) []report.GoroutineGroup {
 			rows = append(rows, gone)
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b report.GoroutineGroup) int {
+	order.Stable(rows, func(a, b report.GoroutineGroup) int {
 		return cmp.Compare(b.Count-*b.Before, a.Count-*a.Before)
 	})
 	return rows

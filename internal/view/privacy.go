@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -70,11 +71,11 @@ func privacy(r *recording.Recording) (report.Report, error) {
 		out.Labels = append(out.Labels, report.PrivacyLabel{Key: key, Values: l.N, Examples: l.Examples, Masked: hidden})
 		see(l.Examples...)
 	}
-	slices.SortFunc(out.Labels, func(a, b report.PrivacyLabel) int { return cmp.Compare(a.Key, b.Key) })
+	order.Stable(out.Labels, func(a, b report.PrivacyLabel) int { return cmp.Compare(a.Key, b.Key) })
 	for name, size := range c.Texts {
 		out.Texts = append(out.Texts, report.PrivacyText{File: name, Bytes: size})
 	}
-	slices.SortFunc(out.Texts, func(a, b report.PrivacyText) int { return cmp.Compare(a.File, b.File) })
+	order.Stable(out.Texts, func(a, b report.PrivacyText) int { return cmp.Compare(a.File, b.File) })
 	see(slices.Collect(maps.Keys(c.Programs))...)
 	see(slices.Collect(maps.Keys(c.Comments))...)
 	out.Numbers, out.Programs, out.Comments, out.URLs = sortedKeys(c.Numbers), sortedKeys(c.Programs), sortedKeys(c.Comments), sortedKeys(c.Docs)
@@ -94,7 +95,7 @@ func foldersOf(counts map[string]int) []report.PrivacyFolder {
 	for name, n := range counts {
 		out = append(out, report.PrivacyFolder{Folder: name, Files: n})
 	}
-	slices.SortFunc(out, func(a, b report.PrivacyFolder) int {
+	order.Stable(out, func(a, b report.PrivacyFolder) int {
 		return cmp.Or(cmp.Compare(b.Files, a.Files), cmp.Compare(a.Folder, b.Folder))
 	})
 	return out

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/calls"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -209,14 +210,14 @@ func dearest(rows map[string]*report.FunctionCost, cpu, bytes, blocked float64) 
 			left++
 		}
 	}
-	slices.SortFunc(all, func(a, b ranked) int {
+	order.Stable(all, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(b.most, a.most), strings.Compare(a.Name, b.Name))
 	})
 	if len(all) > costRows {
 		left += len(all) - costRows
 		all = all[:costRows]
 	}
-	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.With, a.With)) })
+	order.Stable(all, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.With, a.With)) })
 	for _, r := range all {
 		out = append(out, *r.FunctionCost)
 	}

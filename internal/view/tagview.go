@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -68,7 +69,7 @@ func Tags(in []*recording.Recording, q query.Query) (report.Report, error) {
 			all = append(all, label{k, value, sums[i]})
 		}
 	}
-	slices.SortFunc(all, func(a, b label) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.value, b.value)) })
+	order.Stable(all, func(a, b label) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.value, b.value)) })
 	cut := 0
 	for len(all) > 0 {
 		key := &out.Keys[all[0].key]
@@ -81,7 +82,7 @@ func Tags(in []*recording.Recording, q query.Query) (report.Report, error) {
 			}
 		}
 		all = all[n:]
-		slices.SortStableFunc(key.Values, func(a, b report.Tag) int { return cmp.Compare(unit.Abs(b.Flat), unit.Abs(a.Flat)) })
+		order.Stable(key.Values, func(a, b report.Tag) int { return cmp.Compare(unit.Abs(b.Flat), unit.Abs(a.Flat)) })
 		if key.Of = len(key.Values); limit > 0 && key.Of > limit {
 			cut++
 			key.Values = slices.Clone(key.Values[:limit])

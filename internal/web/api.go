@@ -15,6 +15,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/profile/inflate"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
@@ -213,9 +214,10 @@ func send(w http.ResponseWriter, r *http.Request, contentType string, packed []b
 		w.Write(packed)
 		return
 	}
-	zr, err := gzip.NewReader(bytes.NewReader(packed))
+	zr, err := inflate.NewReader(bytes.NewReader(packed))
 	if err == nil {
-		_, err = zr.WriteTo(w)
+		_, err = io.Copy(w, zr)
+		zr.Close()
 	}
 	if err != nil {
 		panic(http.ErrAbortHandler)

@@ -11,6 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -135,6 +136,6 @@ func workedOut(p *advise.Pass, fn *types.Func, field *types.Var) []report.Fix {
 		p.Why = "the field is used otherwise, too, or somewhere not set"
 		return nil
 	}
-	slices.SortFunc(edits, func(a, b edit.Edit) int { return int(a.From - b.From) })
+	order.Stable(edits, func(a, b edit.Edit) int { return int(a.From - b.From) })
 	return p.Fix(report.Mechanical, fmt.Sprintf("keep the result of %s in the field", fn.Name()), edits...)
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/hone-perf/hone/internal/latency"
+	"github.com/hone-perf/hone/internal/order"
 )
 
 // A series is one of the times of all requests, in a size that does not grow: what ab prints in whole milliseconds needs
@@ -90,7 +90,7 @@ func (b *bench) writeCSV(w io.Writer) error {
 func (b *bench) writeGnuplot(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, "starttime\tseconds\tctime\tdtime\tttime\twait")
-	slices.SortStableFunc(b.rows, func(x, y row) int { return int(x.total) - int(y.total) })
+	order.Stable(b.rows, func(x, y row) int { return int(x.total) - int(y.total) })
 	ms := func(us int32) int64 { return roundMillis(float64(us)) }
 	for _, r := range b.rows {
 		at := b.began.Add(time.Duration(r.start) * time.Microsecond).In(b.sys.Zone)

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"text/tabwriter"
 
+	"github.com/hone-perf/hone/internal/order"
 	"golang.org/x/tools/benchmark/parse"
 )
 
@@ -133,7 +134,7 @@ func pairUp(old, now parse.Set, warnings io.Writer) []pair {
 			out = append(out, pair{a[i], b[i]})
 		}
 	}
-	slices.SortFunc(out, func(p, q pair) int { return cmp.Compare(p.old.Ord, q.old.Ord) })
+	order.Stable(out, func(p, q pair) int { return cmp.Compare(p.old.Ord, q.old.Ord) })
 	return out
 }
 
@@ -183,7 +184,7 @@ func write(w io.Writer, pairs []pair, changedOnly, mag bool) error {
 	out := tabwriter.NewWriter(w, 0, 0, 5, ' ', 0)
 	for _, b := range blocks {
 		if mag {
-			slices.SortStableFunc(pairs, func(p, q pair) int {
+			order.Stable(pairs, func(p, q pair) int {
 				return cmp.Or(cmp.Compare(b.delta(p).mag(), b.delta(q).mag()), cmp.Compare(p.old.Name, q.old.Name))
 			})
 		}

@@ -2,7 +2,8 @@ package layout
 
 import (
 	"cmp"
-	"slices"
+
+	"github.com/hone-perf/hone/internal/order"
 )
 
 // straighten gives the vertices of all rows an x, in their order and with room between them, such that pieces of edges
@@ -81,7 +82,7 @@ func balance(ties []tie, median bool) (x, pull float64) {
 	if !median {
 		return x / pull, pull
 	}
-	slices.SortFunc(ties, func(a, b tie) int { return cmp.Compare(a.x, b.x) })
+	order.Stable(ties, func(a, b tie) int { return cmp.Compare(a.x, b.x) })
 	sum := 0.0
 	for i, t := range ties {
 		sum += t.pull

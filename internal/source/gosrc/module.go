@@ -13,6 +13,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/hone-perf/hone/internal/filename"
+	"github.com/hone-perf/hone/internal/order"
 )
 
 // A modFile is a go.mod file: the folder it is in, its module, and what it replaces.
@@ -90,7 +91,7 @@ func (f *Finder) workspace() []moduleDir {
 }
 
 func longestFirst(dirs []moduleDir) []moduleDir {
-	slices.SortStableFunc(dirs, func(a, b moduleDir) int { return len(b.path) - len(a.path) })
+	order.Stable(dirs, func(a, b moduleDir) int { return len(b.path) - len(a.path) })
 	return slices.Compact(dirs)
 }
 

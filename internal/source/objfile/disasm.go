@@ -17,6 +17,7 @@ import (
 	"golang.org/x/arch/s390x/s390xasm"
 	"golang.org/x/arch/x86/x86asm"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/recording"
 )
 
@@ -103,7 +104,7 @@ func (f *File) Functions(keep func(*recording.Function) bool) ([]recording.Funct
 			add(recording.Function{Name: s.Name, Start: s.Addr, End: end})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b recording.Function) int { return cmp.Compare(a.Start, b.Start) })
+	order.Stable(out, func(a, b recording.Function) int { return cmp.Compare(a.Start, b.Start) })
 	return out, nil
 }
 

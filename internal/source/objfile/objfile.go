@@ -24,6 +24,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+
+	"github.com/hone-perf/hone/internal/order"
 )
 
 // A Frame is the place in the source that an address was compiled from.
@@ -217,7 +219,7 @@ func (f *File) loadCover() []Symbol {
 		return nil
 	}
 	syms = slices.DeleteFunc(syms, func(s Symbol) bool { return s.Addr == 0 || s.Size == 0 || s.Name == "" })
-	slices.SortStableFunc(syms, func(a, b Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	order.Stable(syms, func(a, b Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
 	return syms
 }
 
