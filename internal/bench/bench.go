@@ -7,7 +7,7 @@
 // writes, in files that a shell wrote as UTF-16, behind text of others, torn in two by what a benchmark logs. Whatever
 // was mended, is odd, or had to be left out is said in the notes of a File, with the numbers of its lines.
 //
-// ReadTable reads what benchcmp once printed and people put into their commit messages.
+// readTable reads what benchcmp once printed and people put into their commit messages.
 package bench
 
 import (

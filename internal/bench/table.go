@@ -20,10 +20,10 @@ type Table struct {
 	Notes    []Note // about both
 }
 
-// ReadTable reads tables of benchcmp among other text: quoted, indented, in fences or in Markdown, with headings repeated
+// readTable reads tables of benchcmp among other text: quoted, indented, in fences or in Markdown, with headings repeated
 // and blocks left out, with rows that were wrapped, and with remarks behind them. It fails only when reading does; a
 // text without a table gives one without results.
-func ReadTable(r io.Reader, name string) (*Table, error) {
+func readTable(r io.Reader, name string) (*Table, error) {
 	t, err := ReadText(r, maxFile)
 	if err != nil {
 		err = fmt.Errorf("reading %s: %w", name, err)

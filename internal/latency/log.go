@@ -126,8 +126,8 @@ var Causes = []Cause{
 	ReadTimeout, Malformed, TooLarge, Other,
 }
 
-// BeforeSending reports whether what went wrong did so before anything was sent.
-func (c Cause) BeforeSending() bool {
+// beforeSending reports whether what went wrong did so before anything was sent.
+func (c Cause) beforeSending() bool {
 	switch c {
 	case Resolve, NoPorts, NoFiles, Refused, Dial, ConnectTimeout, TLS:
 		return true
@@ -209,7 +209,7 @@ func (c *Counts) Failed() int64 {
 func (c *Counts) FailedBefore() int64 {
 	sum := int64(0)
 	for cause, n := range c.Errors {
-		if cause.BeforeSending() {
+		if cause.beforeSending() {
 			sum += n
 		}
 	}

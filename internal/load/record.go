@@ -132,15 +132,15 @@ func (p Plan) await(ctx context.Context) error {
 	}
 }
 
-// PortMark stands for a free port, in a URL and in the arguments of a server.
-const PortMark = "{port}"
+// portMark stands for a free port, in a URL and in the arguments of a server.
+const portMark = "{port}"
 
 // WithPort puts one free port of this machine where words have the mark.
 func WithPort(words []string) ([]string, error) {
 	port := ""
 	out := make([]string, len(words))
 	for i, w := range words {
-		if out[i] = w; !strings.Contains(w, PortMark) {
+		if out[i] = w; !strings.Contains(w, portMark) {
 			continue
 		}
 		if port == "" {
@@ -151,7 +151,7 @@ func WithPort(words []string) ([]string, error) {
 			port = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 			l.Close()
 		}
-		out[i] = strings.ReplaceAll(w, PortMark, port)
+		out[i] = strings.ReplaceAll(w, portMark, port)
 	}
 	return out, nil
 }

@@ -197,7 +197,7 @@ func (s *Spread) meet(root int) {
 		s.numbers = make([]uint16, 0, len(s.roots)*(RootDepth+RootDepth/4)) // most locations stand for one number
 	}
 	at := len(s.numbers)
-	s.stack = s.p.AppendRoot(root, s.stack[:0])
+	s.stack = s.p.appendRoot(root, s.stack[:0])
 	for _, l := range s.stack {
 		s.size[l+1] |= spreadMet
 		numbers := s.list(l)

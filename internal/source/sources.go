@@ -50,16 +50,3 @@ func (s *sources) Find(file, function string, line int) (recording.Text, error) 
 	}
 	return recording.Text{Path: path, Lines: src.Lines, Notes: src.Notes}, nil
 }
-
-// BinaryNotes says what the way the program was built keeps from being known.
-func (o *Options) BinaryNotes() []string {
-	if o.Binary == "" {
-		return nil
-	}
-	f, err := objfile.Open(o.Binary)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	return f.Stripped().Notes()
-}

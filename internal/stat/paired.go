@@ -23,8 +23,8 @@ func SignedRank(ds []float64) float64 {
 	return min(1, 2*min(below[up], below[all-up]))
 }
 
-// SignedRankAbove returns the one-sided p-value that the middle of ds is above zero.
-func SignedRankAbove(ds []float64) float64 {
+// signedRankAbove returns the one-sided p-value that the middle of ds is above zero.
+func signedRankAbove(ds []float64) float64 {
 	ranks, up := signedRanks(ds)
 	all := 0
 	for _, r := range ranks {

@@ -92,9 +92,9 @@ func (p Plan) Judge(ds []float64) (c Comparison, want int) {
 		if len(ds) < m {
 			return p.comparison(ds, Undecided), m
 		}
-		fresh, verdict := SignedRankAbove(ds[n:m]), Higher
+		fresh, verdict := signedRankAbove(ds[n:m]), Higher
 		if hi < 0 {
-			fresh, verdict = SignedRankAbove(negated(ds[n:m])), Lower
+			fresh, verdict = signedRankAbove(negated(ds[n:m])), Lower
 		}
 		switch _, lo, hi := Middle(ds[:m], p.Level()); {
 		case -within < lo && hi < within:

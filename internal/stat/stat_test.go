@@ -37,8 +37,8 @@ func TestSignedRank(t *testing.T) {
 		if got := SignedRank(ds); math.Abs(got-want) > 1e-12 {
 			t.Errorf("SignedRank(%v) = %v, want %v", ds, got, want)
 		}
-		if got, want := SignedRankAbove(ds), float64(ge)/float64(all); math.Abs(got-want) > 1e-12 {
-			t.Errorf("SignedRankAbove(%v) = %v, want %v", ds, got, want)
+		if got, want := signedRankAbove(ds), float64(ge)/float64(all); math.Abs(got-want) > 1e-12 {
+			t.Errorf("signedRankAbove(%v) = %v, want %v", ds, got, want)
 		}
 	}
 }
