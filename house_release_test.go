@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// mostBytes is what the released program for linux/amd64 may take.
-const mostBytes = 24_000_000
+// mostBytes is what the released program for linux/amd64 may take: 24 MB, and what a new release of Go may add before somebody looks.
+const mostBytes = 24_400_000
 
 // A release is what .goreleaser.yaml says of programs.
 type release struct {

@@ -15,9 +15,9 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 )
 
-// agentFiles are the sources of the recorder.
+// agentFiles are the sources of the recorder, without its tests: those end in t.go.
 //
-//go:embed agent/*.go agent/*.go.txt
+//go:embed agent/*[^t].go agent/agent.go agent/flight.go agent/*.go.txt
 var agentFiles embed.FS
 
 // agentPackage is the package of the standard library that the files of the recorder are added to: one that next to no

@@ -23,9 +23,9 @@ import (
 	"github.com/hone-perf/hone/internal/prove/worker"
 )
 
-// workerFiles are the sources of what is built into both versions.
+// workerFiles are the sources of what is built into both versions, without their tests: those end in t.go.
 //
-//go:embed worker/*.go worker/web/*.go
+//go:embed worker/*[^t].go worker/web/*.go
 var workerFiles embed.FS
 
 const (

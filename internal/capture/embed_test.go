@@ -1,0 +1,22 @@
+package capture
+
+import (
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestAgentFiles holds that all sources are in the program, and no test.
+func TestAgentFiles(t *testing.T) {
+	files, err := filepath.Glob("agent/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		_, err := fs.Stat(agentFiles, filepath.ToSlash(f))
+		if test := strings.HasSuffix(f, "_test.go"); test != (err != nil) {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+}
