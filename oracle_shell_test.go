@@ -38,7 +38,7 @@ func (l *lab) testShell(t *testing.T) {
 
 // shellSubjects are the profiles the scripts run on: one of each kind, with and without labels,
 // symbols and samples.
-var shellSubjects = []string{"prog-cpu", "prog-heap", "prog-mutex", "prog-goroutine.txt", "gen-cpu-few", "hand-labels", "hand-units", "hand-empty", "legacy-heap_v2"}
+var shellSubjects = []string{"prog-cpu", "prog-heap", "prog-mutex", "prog-goroutine.txt", "gen-cpu-few", "hand-labels", "hand-units", "hand-empty", "hand-windows", "legacy-heap_v2"}
 
 // shellFlags are given to the command when it runs the script of that name.
 var shellFlags = map[string][]string{

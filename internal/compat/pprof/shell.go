@@ -82,7 +82,7 @@ func (s *session) greet() {
 		s.complain("For tag %s used unit %s, also encountered unit(s) %s", u.Key, u.Used, strings.Join(u.Others, ", "))
 	}
 	if head, err := view.Head([]*recording.Recording{{Profile: s.profile}}, query.Query{
-		Metric: s.cfg.sampleIndex, Mean: s.cfg.mean, Divide: s.cfg.divideBy, Unit: s.cfg.unit,
+		Metric: s.cfg.sampleIndex, Mean: s.cfg.mean, Divide: s.cfg.divideBy, Unit: s.cfg.unit, PProf: true,
 	}); err == nil && s.cfg.divideBy != 0 {
 		s.ui.Say(strings.Join(newForm(s.cfg, &head).profileLines(), "\n"))
 		if head.Total == 0 && len(s.profile.SampleTypes) > 1 {
