@@ -1,0 +1,107 @@
+package exectrace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+)
+
+// A Trace is an execution trace that was opened. It may be read more than once, not by two goroutines at a time.
+type Trace struct {
+	Version int // of Go, as the header has it: 22 for "go 1.22 trace"
+
+	r      io.ReaderAt
+	size   int64
+	names  names
+	damage []Damage
+	lost   int // how often something could not be read
+	wall   int64
+}
+
+// ErrNoTrace says that a file does not begin as an execution trace does.
+var ErrNoTrace = errors.New("not a Go execution trace")
+
+// headerLen is the length of "go 1.22 trace" and three zeros.
+const headerLen = 16
+
+// Is reports whether a file that begins so is an execution trace; 16 bytes suffice.
+func Is(begin []byte) bool {
+	_, ok := version(begin)
+	return ok
+}
+
+// version reads "go 1.NN trace\0\0\0"; before Go 1.10 a version had one digit.
+func version(begin []byte) (v int, ok bool) {
+	if len(begin) < headerLen || string(begin[:5]) != "go 1." || string(begin[7:headerLen]) != " trace\x00\x00\x00" {
+		return 0, false
+	}
+	for _, c := range begin[5:7] {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		v = 10*v + int(c-'0')
+	}
+	return v, true
+}
+
+// Open looks at the header of a trace of size bytes.
+func Open(r io.ReaderAt, size int64) (*Trace, error) {
+	var begin [headerLen]byte
+	n, err := r.ReadAt(begin[:], 0)
+	if n < headerLen {
+		if err == nil || errors.Is(err, io.EOF) {
+			err = ErrNoTrace
+		}
+		return nil, err
+	}
+	v, ok := version(begin[:])
+	switch {
+	case !ok:
+		return nil, ErrNoTrace
+	case v < 11:
+		return nil, fmt.Errorf("the execution trace is of Go 1.%d; hone reads those of Go 1.11 and later", v)
+	}
+	return &Trace{Version: v, r: r, size: size, names: newNames()}, nil
+}
+
+// Events yields the events of the trace, in order. The Event is only valid until the next one. What cannot be read is skipped, and in
+// Damage afterwards; only a trace of which nothing can be read is an error, yielded once with a nil Event.
+func (t *Trace) Events() iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
+		t.damage = nil
+		var err error
+		var some bool
+		count := func(e *Event) bool {
+			some = true
+			return yield(e, nil)
+		}
+		if t.Version < 22 {
+			err = t.oldEvents(count)
+		} else {
+			err = t.events(count)
+		}
+		if err == nil && !some && len(t.damage) > 0 {
+			err = t.damage[0].Err
+		}
+		if err != nil && err != errStop {
+			yield(nil, err)
+		}
+	}
+}
+
+// errStop ends the reading of a trace that somebody does not want to see the rest of.
+var errStop = errors.New("stop")
+
+// Frames are the calls of a stack, the innermost first; nil for 0 and for a stack of a generation that was cut before its tables.
+// It may be asked while Events is under way and afterwards.
+func (t *Trace) Frames(s Stack) []Frame { return t.names.framesOf(s) }
+
+// Stacks is how many stacks are known by now.
+func (t *Trace) Stacks() int { return len(t.names.stacks) - 1 }
+
+// Damage is what could not be read of what Events yielded.
+func (t *Trace) Damage() []Damage { return t.damage }
+
+// Wall is the time of day at Event.Time 0, in Unix nanoseconds, 0 when the trace does not say: before Go 1.25. It is known with the first event.
+func (t *Trace) Wall() int64 { return t.wall }
