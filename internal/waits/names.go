@@ -1,0 +1,362 @@
+package waits
+
+import (
+	"strings"
+
+	"github.com/hone-perf/hone/internal/exectrace"
+)
+
+// Names knows the functions of stacks, and what they say about goroutines. It keeps what it found out.
+type Names struct {
+	trace *exectrace.Trace
+	calls []*calls // by the number of the stack
+	texts map[string]uint32
+	list  []string
+}
+
+// NewNames returns the names of a trace.
+func NewNames(t *exectrace.Trace) *Names {
+	return &Names{trace: t, texts: map[string]uint32{"": 0}, list: []string{""}}
+}
+
+// number is the number of a text, which is as good as the text and faster to look up.
+func (n *Names) number(text string) uint32 {
+	id, ok := n.texts[text]
+	if !ok {
+		id = uint32(len(n.list))
+		n.texts[text] = id
+		n.list = append(n.list, text)
+	}
+	return id
+}
+
+// Calls are what is known about a stack.
+type calls struct {
+	frames  []exectrace.Frame
+	root    string // its outermost function that is not there only to call another one
+	place   int    // number of the innermost frame that is not of the runtime or of what waits for it; -1 is none
+	handler string
+	phase   Phase
+	serves  bool   // below the server of net/http or another one
+	idle    bool   // waits for work here: for a connection, a request, a job
+	collect bool   // the collector waits for itself
+	group   bool   // sync.WaitGroup.Wait
+	name    uint32 // of the function at the place
+	wakes   bool   // that it wakes somebody from the network is meant: a deadline, a connection that is closed
+}
+
+func (n *Names) of(s exectrace.Stack) *calls {
+	if int(s) >= len(n.calls) {
+		n.calls = append(n.calls, make([]*calls, n.trace.Stacks()+1-len(n.calls))...)
+	}
+	c := n.calls[s]
+	if c == nil {
+		c = look(n.trace.Frames(s))
+		if f, ok := c.where(); ok {
+			c.name = n.number(f.Func)
+		}
+		n.calls[s] = c
+	}
+	return c
+}
+
+func look(frames []exectrace.Frame) *calls {
+	c := &calls{frames: frames, place: -1}
+	root := len(frames) - 1
+	for root > 0 && wraps(frames[root].Func) {
+		root--
+	}
+	if root >= 0 {
+		c.root = function(frames[root].Func)
+	}
+	for i, f := range frames {
+		name := f.Func
+		if c.place < 0 && !waiter(name) {
+			c.place = i
+		}
+		switch {
+		case name == "runtime.gcMarkDone", name == "runtime.gcStart", name == "runtime.GC", strings.HasPrefix(name, "runtime.gcMarkTermination"):
+			c.collect = true
+		case strings.HasPrefix(name, "sync.(*WaitGroup).Wait"):
+			c.group = true
+		case name == "internal/poll.(*FD).Accept", name == "os/signal.loop", name == "net/http.(*connReader).backgroundRead",
+			name == "net/http.(*persistConn).readLoop", name == "net/http.(*persistConn).writeLoop":
+			c.idle = true
+		case strings.HasPrefix(name, "internal/poll.runtime_pollSetDeadline"), strings.HasPrefix(name, "internal/poll.runtime_pollUnblock"),
+			name == "internal/poll.setDeadlineImpl", name == "internal/poll.(*pollDesc).evict":
+			c.wakes = true
+		case isServe(name):
+			c.serves = true
+			if i > 0 {
+				c.phase = phaseOf(name, frames[i-1].Func)
+				c.idle = c.idle || c.phase == NextRequest
+			}
+		case strings.HasSuffix(name, "serverConn).runHandler"), strings.Contains(name, "serverConn).scheduleHandler.gowrap"),
+			strings.Contains(name, "serverConn).processHeaders.gowrap"), strings.HasPrefix(name, "google.golang.org/grpc.(*Server).handleStream"):
+			c.phase = OwnGoroutine
+		case strings.HasSuffix(name, "http2serverConn).readFrames"), strings.HasSuffix(name, "http2serverConn).serve") && i <= c.place+1,
+			strings.HasSuffix(name, "http2.(*serverConn).readFrames"), strings.HasSuffix(name, "http2.(*serverConn).serve") && i <= c.place+1,
+			strings.HasSuffix(name, "http2clientConnReadLoop).run"), strings.HasSuffix(name, "http2.(*clientConnReadLoop).run"):
+			c.idle = true
+		}
+	}
+	c.handler = handler(frames)
+	// A loop around a channel, in the function that the goroutine is there for.
+	if c.place >= 0 && c.place == root && root < len(frames) && len(frames) > 0 && frames[len(frames)-1].Func != "runtime.main" {
+		c.idle = c.idle || c.place > 0 && (strings.HasPrefix(frames[0].Func, "runtime.chanrecv") || frames[0].Func == "runtime.selectgo")
+	}
+	return c
+}
+
+// isServe reports whether a function reads the requests of a connection.
+func isServe(name string) bool {
+	return name == "net/http.(*conn).serve" || name == fasthttp+"(*Server).serveConn"
+}
+
+// A Phase is what the server of a connection is doing on a stack.
+type Phase uint8
+
+const (
+	NoPhase      Phase = iota // nothing that is known
+	NextRequest               // waits for a request, or reads it
+	Handling                  // calls the handler
+	Finishing                 // sends what is left of the answer
+	OwnGoroutine              // this goroutine is there for one request
+)
+
+// phaseOf is what a connection is served with by a function that the one which serves it calls.
+func phaseOf(serve, name string) Phase {
+	switch name {
+	case "bufio.(*Reader).Peek", "net/http.(*conn).readRequest":
+		return NextRequest
+	case "net/http.serverHandler.ServeHTTP", "net/http.(*connReader).startBackgroundRead":
+		return Handling
+	case "net/http.(*response).finishRequest", "net/http.(*connReader).abortPendingRead":
+		return Finishing
+	}
+	if !strings.HasPrefix(serve, fasthttp) {
+		return NoPhase
+	}
+	switch {
+	case strings.HasPrefix(name, fasthttp+"(*RequestHeader)"), strings.HasPrefix(name, fasthttp+"(*Request)"), strings.HasPrefix(name, fasthttp+"acquireByteReader"):
+		return NextRequest
+	case name == "bufio.(*Writer).Flush", strings.HasPrefix(name, fasthttp+"writeResponse"):
+		return Finishing
+	case strings.HasPrefix(name, fasthttp), strings.HasPrefix(name, "bufio."):
+		return NoPhase
+	}
+	return Handling
+}
+
+const fasthttp = "github.com/valyala/fasthttp."
+
+// Phase is what the server of a connection is doing on a stack.
+func (n *Names) Phase(s exectrace.Stack) Phase { return n.of(s).phase }
+
+// waiter reports whether a function only waits for others, so that what matters is who called it.
+func waiter(name string) bool {
+	for _, prefix := range []string{"runtime.", "sync.", "internal/sync.", "internal/poll.", "time.Sleep", "syscall.", "internal/runtime/", "internal/synctest."} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// wraps reports whether a function at the root of a stack is only there to call the one that the goroutine is for.
+func wraps(name string) bool {
+	if i := strings.LastIndex(name, ".gowrap"); i >= 0 && digits(name[i+len(".gowrap"):]) {
+		return true
+	}
+	switch name {
+	case "sync.(*WaitGroup).Go.func1", "golang.org/x/sync/errgroup.(*Group).Go.func1", "golang.org/x/sync/errgroup.(*Group).TryGo.func1", "runtime.main", "runtime.corostart", "time.goFunc":
+		return true
+	}
+	return false
+}
+
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// function leaves out of a name what says nothing.
+func function(name string) string {
+	if i := strings.LastIndex(name, ".gowrap"); i >= 0 && digits(name[i+len(".gowrap"):]) {
+		return name[:i]
+	}
+	return name
+}
+
+// handler is the function that answers the request, by the calls below the server: what the innermost HandlerFunc calls, or the first method
+// ServeHTTP that is not of net/http.
+func handler(frames []exectrace.Frame) string {
+	served := false
+	for _, f := range frames {
+		if isServe(f.Func) || strings.HasSuffix(f.Func, "serverConn).runHandler") || strings.HasSuffix(f.Func, "serverHandler.ServeHTTP") {
+			served = true
+			break
+		}
+	}
+	if !served {
+		return ""
+	}
+	for i, f := range frames {
+		if f.Func == "net/http.HandlerFunc.ServeHTTP" && i > 0 {
+			return frames[i-1].Func
+		}
+	}
+	for _, f := range frames {
+		if strings.HasSuffix(f.Func, ".ServeHTTP") && !strings.HasPrefix(f.Func, "net/http.") {
+			return f.Func
+		}
+	}
+	return ""
+}
+
+// Serves reports whether a stack is of a goroutine that answers the requests of a connection.
+func (n *Names) Serves(s exectrace.Stack) bool { return n.of(s).serves }
+
+// Watches reports whether a goroutine that starts so watches a connection while a request that came over it is answered.
+func (n *Names) Watches(start exectrace.Stack) bool {
+	return n.of(start).root == "net/http.(*connReader).backgroundRead"
+}
+
+// Handler is the function that answers a request on this stack, "" where there is none.
+func (n *Names) Handler(s exectrace.Stack) string { return n.of(s).handler }
+
+// Place is the innermost call of a stack that is not of the runtime or of what waits for it.
+func (n *Names) Place(s exectrace.Stack) (exectrace.Frame, bool) {
+	return n.of(s).where()
+}
+
+func (c *calls) where() (exectrace.Frame, bool) {
+	switch {
+	case c.place >= 0:
+		return c.frames[c.place], true
+	case len(c.frames) > 0:
+		return c.frames[len(c.frames)-1], true
+	}
+	return exectrace.Frame{}, false
+}
+
+// Kind is what a goroutine is for: the function that it was started with, as a user would name it.
+func (n *Names) Kind(g *Goroutine, s exectrace.Stack) string { return n.list[n.kind(g, s)] }
+
+func (n *Names) kind(g *Goroutine, s exectrace.Stack) uint32 {
+	if g.kind == 0 || g.Worker != "" && !g.worker {
+		g.kind, g.worker = n.number(n.kindOf(g, s)), g.Worker != ""
+	}
+	return g.kind
+}
+
+func (n *Names) kindOf(g *Goroutine, s exectrace.Stack) string {
+	if g.Worker != "" {
+		return "runtime.gcBgMarkWorker"
+	}
+	if g.ID == 1 {
+		return "main.main"
+	}
+	// A stack of one call may be of a function that only calls another one.
+	start := n.of(g.Start)
+	if len(start.frames) > 0 && !wraps(start.frames[len(start.frames)-1].Func) {
+		return start.root
+	}
+	if c := n.of(s); c.root != "" && len(c.frames) > 1 {
+		return c.root
+	}
+	return start.root
+}
+
+// IsRuntime reports whether a kind of goroutines belongs to the runtime, or to the recording of the trace.
+// Those of which nothing is known are the runtime's: others have a stack when they are created, when they wait, or when the trace begins.
+func IsRuntime(kind string) bool {
+	return kind == "" || kind != "runtime.main" && (strings.HasPrefix(kind, "runtime.") || strings.HasPrefix(kind, "runtime/trace.") || strings.HasPrefix(kind, "runtime/pprof."))
+}
+
+// A Cause is what a goroutine waits for, as users know it.
+type Cause uint8
+
+const (
+	OtherCause Cause = iota
+	Network
+	Lock
+	Channel
+	Select
+	Sleep
+	Condition
+	WaitGroup
+	GC
+	Coroutine
+	Forever
+	Runtime
+)
+
+var causes = [...]string{"other", "network", "lock", "channel", "select", "sleep", "condition", "wait group", "GC", "coroutine", "forever", "runtime"}
+
+func (c Cause) String() string { return causes[c] }
+
+// Cause is what a goroutine waits for in a span of waiting.
+func (n *Names) Cause(s *Span) Cause {
+	switch s.Reason {
+	case exectrace.Network:
+		return Network
+	case exectrace.Sync:
+		switch c := n.of(s.Stack); {
+		case c.collect:
+			return GC // a semaphore of the collector
+		case c.group:
+			return WaitGroup
+		}
+		return Lock
+	case exectrace.ChanReceive, exectrace.ChanSend:
+		return Channel
+	case exectrace.Select:
+		return Select
+	case exectrace.Sleep:
+		return Sleep
+	case exectrace.Cond:
+		return Condition
+	case exectrace.GCAssist, exectrace.GCBackground, exectrace.GCSweep, exectrace.GCWeakToStrong, exectrace.Preempted:
+		return GC // who waits because it was preempted has its stack scanned
+	case exectrace.Coroutine:
+		return Coroutine
+	case exectrace.Forever:
+		return Forever
+	case exectrace.SystemGoroutine:
+		return Runtime
+	}
+	return OtherCause
+}
+
+// Idle reports whether a goroutine waits for work in a span of waiting: a connection, a request, a job.
+func (n *Names) Idle(s *Span) bool { return n.of(s.Stack).idle }
+
+// A Waker is what ended a wait.
+type Waker uint8
+
+const (
+	NoWaker     Waker = iota // the wait did not end, or nothing is known
+	ByGoroutine              // the goroutine Span.By, at Span.ByStack
+	ByTimer
+	ByNetwork
+	ByRuntime
+)
+
+// Waker says what ended a wait. Who starts the collector, or looks for work, runs timers and asks the network on the way: it woke others, and is
+// not why.
+func (n *Names) Waker(s *Span) Waker {
+	switch {
+	case s.Open:
+		return NoWaker
+	case s.Reason == exectrace.Network:
+		if s.By != 0 && n.of(s.ByStack).wakes {
+			return ByGoroutine
+		}
+		return ByNetwork
+	case s.Reason == exectrace.Sleep:
+		return ByTimer
+	case s.By == 0 && (s.Reason == exectrace.Select || s.Reason == exectrace.ChanReceive):
+		return ByTimer
+	case s.By == 0, s.Reason == exectrace.Preempted, n.of(s.ByStack).collect && s.Reason != exectrace.Sync:
+		return ByRuntime
+	}
+	return ByGoroutine
+}

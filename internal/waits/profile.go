@@ -1,0 +1,281 @@
+package waits
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/profile"
+)
+
+// The sample types of a profile of a trace.
+const (
+	Blocked = "blocked" // waits for something that happens elsewhere
+	Waits   = "waits"   // how often
+	ReadyTo = "ready"   // could run, and had no processor
+	System  = "syscall" // in a system call, or in C
+	Running = "running" // had a processor
+	Idle    = "idle"    // waits for work
+)
+
+// Types are the sample types, the one to show first in front.
+var Types = []string{Blocked, Waits, ReadyTo, System, Running, Idle}
+
+// The labels of the samples.
+const (
+	ReasonLabel    = "reason"    // why it waits, or what it was doing
+	GoroutineLabel = "goroutine" // the function that it was started with
+	HandlerLabel   = "handler"   // that answers a request
+	WakerLabel     = "waker"     // the function that ended the wait
+)
+
+// column is the place of a sample type.
+const (
+	blockedColumn = iota
+	waitsColumn
+	readyColumn
+	syscallColumn
+	runningColumn
+	idleColumn
+	columns
+)
+
+// A key is what samples of a profile have in common.
+type key struct {
+	stack  exectrace.Stack
+	reason activity
+	kind   uint32
+	waker  uint32
+}
+
+// An activity is a Cause of waiting, or what else a goroutine does.
+type activity uint8
+
+const (
+	isReady activity = 128 + iota
+	inSyscall
+	isRunning
+	inAssist
+)
+
+func (a activity) String() string {
+	switch a {
+	case isReady:
+		return "ready"
+	case inSyscall:
+		return "syscall"
+	case isRunning:
+		return "running"
+	case inAssist:
+		return "GC assist"
+	}
+	return Cause(a).String()
+}
+
+// maxSamples bounds a profile; what comes later loses its wakers.
+const maxSamples = 1 << 20
+
+// Sums are values by key. Most stacks have a few keys, so that looking through these is faster than a map.
+type sums struct {
+	by [][]sum // number of the stack
+	n  int
+	in map[key]*[columns]int64 // of stacks with many keys
+}
+
+type sum struct {
+	key
+	v *[columns]int64
+}
+
+// many is from how many keys on those of a stack are in the map.
+const many = 24
+
+func (s *sums) get(k key) *[columns]int64 {
+	if int(k.stack) >= len(s.by) {
+		s.by = append(s.by, make([][]sum, int(k.stack)+1-len(s.by))...)
+	}
+	list := s.by[k.stack]
+	for i := range list {
+		if list[i].key == k {
+			return list[i].v
+		}
+	}
+	if len(list) >= many {
+		if v := s.in[k]; v != nil {
+			return v
+		}
+	}
+	if s.n >= maxSamples && k.waker != 0 {
+		k.waker = 0
+		return s.get(k)
+	}
+	s.n++
+	v := new([columns]int64)
+	if len(list) >= many {
+		s.in[k] = v
+	} else {
+		s.by[k.stack] = append(list, sum{k, v})
+	}
+	return v
+}
+
+// all lists the sums, ordered.
+func (s *sums) all(n *Names) []sum {
+	list := make([]sum, 0, s.n)
+	for _, of := range s.by {
+		list = append(list, of...)
+	}
+	for k, v := range s.in {
+		list = append(list, sum{k, v})
+	}
+	slices.SortFunc(list, func(a, b sum) int {
+		return cmp.Or(cmp.Compare(a.stack, b.stack), cmp.Compare(a.reason, b.reason), cmp.Compare(n.list[a.kind], n.list[b.kind]), cmp.Compare(n.list[a.waker], n.list[b.waker]))
+	})
+	return list
+}
+
+// Profile returns what goroutines did in a trace, by where they did it. The runtime's own goroutines and those that record the trace are left out.
+func Profile(t *exectrace.Trace, w Window) (*profile.Profile, error) {
+	names := NewNames(t)
+	sums := &sums{in: map[key]*[columns]int64{}}
+	var hidden []bool // by the number of the kind of a goroutine
+	walk := &Walk{Window: w}
+	walk.Span = func(s *Span) {
+		if s.Stack == 0 && s.State != exectrace.Running {
+			s.Stack = s.Goroutine.Start
+		}
+		k := key{stack: s.Stack, kind: names.kind(s.Goroutine, s.Stack)}
+		if int(k.kind) >= len(hidden) {
+			hidden = append(hidden, make([]bool, int(k.kind)+1-len(hidden))...)
+			for i := range hidden {
+				hidden[i] = IsRuntime(names.list[i])
+			}
+		}
+		if hidden[k.kind] {
+			return
+		}
+		column := runningColumn
+		switch s.State {
+		case exectrace.Waiting:
+			column = blockedColumn
+			k.reason = activity(names.Cause(s))
+			if names.Idle(s) {
+				column = idleColumn
+			} else {
+				k.waker = names.waker(s)
+			}
+		case exectrace.Ready:
+			column, k.reason = readyColumn, isReady
+		case exectrace.Syscall:
+			column, k.reason = syscallColumn, inSyscall
+		default:
+			k.reason = isRunning
+			if s.Goroutine.Assisting() {
+				k.reason = inAssist
+			}
+		}
+		v := sums.get(k)
+		v[column] += s.Length()
+		if s.State == exectrace.Waiting {
+			v[waitsColumn]++
+		}
+	}
+	if err := walk.Run(t); err != nil {
+		return nil, err
+	}
+	return names.profile(t, walk, sums)
+}
+
+// waker is the number of the name of what ended a wait.
+func (n *Names) waker(s *Span) uint32 {
+	switch n.Waker(s) {
+	case ByGoroutine:
+		return n.of(s.ByStack).name
+	case ByTimer:
+		return n.number("timer")
+	case ByNetwork:
+		return n.number("network")
+	case ByRuntime:
+		return n.number("runtime")
+	}
+	return 0
+}
+
+func (n *Names) profile(t *exectrace.Trace, walk *Walk, sums *sums) (*profile.Profile, error) {
+	h := profile.Header{DefaultType: Blocked, DurationNanos: walk.End - walk.Begin}
+	for _, typ := range Types {
+		unit := "nanoseconds"
+		if typ == Waits {
+			unit = "count"
+		}
+		h.SampleTypes = append(h.SampleTypes, profile.ValueType{Type: typ, Unit: unit})
+	}
+	if wall := t.Wall(); wall != 0 {
+		h.TimeNanos = wall + walk.Begin
+	}
+	b := profile.NewBuilder(h)
+	// Everything has its name already.
+	b.Mappings = []profile.Mapping{{ID: 1, HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}}
+	functions := map[[2]string]uint32{}
+	locations := map[exectrace.Frame]uint32{}
+	locate := func(f exectrace.Frame) uint32 {
+		at, ok := locations[f]
+		if ok {
+			return at
+		}
+		fn, ok := functions[[2]string{f.Func, f.File}]
+		if !ok {
+			fn = uint32(len(b.Functions))
+			functions[[2]string{f.Func, f.File}] = fn
+			b.Functions = append(b.Functions, profile.Function{ID: uint64(fn) + 1, Name: f.Func, SystemName: f.Func, File: f.File})
+		}
+		at = uint32(len(b.Locations))
+		locations[f] = at
+		b.Locations = append(b.Locations, profile.Location{
+			ID: uint64(at) + 1, Mapping: 0, Address: f.PC, Lines: []profile.Line{{Function: fn, Line: int64(f.Line)}},
+		})
+		return at
+	}
+	var stack []uint32
+	for _, k := range sums.all(n) {
+		stack = stack[:0]
+		for _, f := range t.Frames(k.stack) {
+			stack = append(stack, locate(f))
+		}
+		if len(stack) == 0 {
+			// A goroutine whose stack is not in the trace: its kind is all that is known.
+			name := cmp.Or(n.list[k.kind], unknown)
+			stack = append(stack, locate(exectrace.Frame{Func: name}))
+		}
+		var labels []profile.Label
+		for _, l := range [...]profile.Label{
+			{Key: GoroutineLabel, Str: n.list[k.kind]}, {Key: HandlerLabel, Str: n.Handler(k.stack)}, {Key: ReasonLabel, Str: k.reason.String()}, {Key: WakerLabel, Str: n.list[k.waker]},
+		} {
+			if l.Str != "" {
+				labels = append(labels, l)
+			}
+		}
+		b.Add(stack, b.Labels(labels), k.v[:])
+	}
+	b.Notes = append(b.Notes, DamageNotes(t)...)
+	return b.Profile()
+}
+
+// unknown is the function of goroutines of which nothing is known.
+const unknown = "(unknown)"
+
+// DamageNotes say what of a trace could not be read.
+func DamageNotes(t *exectrace.Trace) []string {
+	damage := t.Damage()
+	if len(damage) == 0 {
+		return nil
+	}
+	d := damage[0]
+	note := fmt.Sprintf("the trace is damaged at byte %d: %v; the last event before that is at %s", d.At, d.Err, time.Duration(d.Time).Round(time.Millisecond))
+	if len(damage) > 1 {
+		note += fmt.Sprintf("; it is damaged in %d more places", len(damage)-1)
+	}
+	return []string{note}
+}

@@ -1,0 +1,221 @@
+// Package waits turns an execution trace into answers about time: what each goroutine did from when to when, a profile of where goroutines waited,
+// and an overview of processors, goroutines and the collector.
+package waits
+
+import (
+	"math"
+
+	"github.com/hone-perf/hone/internal/exectrace"
+)
+
+// A Span is a time in which a goroutine did one thing.
+type Span struct {
+	Goroutine *Goroutine
+	State     exectrace.State
+	From, To  int64 // nanoseconds from the begin of the trace
+
+	// Stack is where the goroutine waits, calls the system, or gave its processor away; where it starts, for one that is new and ready; and
+	// of one that runs, where it is at the end of that.
+	Stack  exectrace.Stack
+	Reason exectrace.Reason // of waiting, and of being ready after it was preempted or yielded
+
+	// By woke or created the goroutine, so that it is ready; 0 is the scheduler, a timer or the network poller. Of a span of waiting it is
+	// who ended it.
+	By      int64
+	ByStack exectrace.Stack
+
+	Begun bool // it began before the trace, or before what is asked for
+	Open  bool // it had not ended by the end of the trace
+}
+
+// Length is how long it took, in nanoseconds.
+func (s *Span) Length() int64 { return s.To - s.From }
+
+// A Goroutine is what is known about a goroutine.
+type Goroutine struct {
+	ID      int64
+	Start   exectrace.Stack // its function; of one from before the trace, where it stood
+	Created exectrace.Stack // where it was created; 0 for one from before the trace
+	Creator int64
+	Worker  string // of the collector, in the words of the runtime
+
+	state  exectrace.State
+	since  int64
+	begun  bool
+	stack  exectrace.Stack
+	reason exectrace.Reason
+	by     int64
+	at     exectrace.Stack
+	assist bool // in a mark assist
+
+	kind   uint32 // see Names
+	worker bool   // the kind is that of a worker
+}
+
+// Assisting reports whether the goroutine works for the collector.
+func (g *Goroutine) Assisting() bool { return g.assist }
+
+// A Window is the time of a trace that is asked for, in nanoseconds from its begin. To is 0 for all that follows.
+type Window struct{ From, To int64 }
+
+func (w Window) end() int64 {
+	if w.To == 0 {
+		return math.MaxInt64
+	}
+	return w.To
+}
+
+// A Walk goes through a trace.
+type Walk struct {
+	Window Window
+	Span   func(*Span)            // takes the spans of goroutines, cut to the window, in the order of their ends; may be nil
+	Event  func(*exectrace.Event) // takes the events of the window before what they mean for goroutines; may be nil
+
+	Begin, End int64 // of what was seen, after Run
+	Events     int64
+	Goroutines map[int64]*Goroutine // those that are there; after Run, at the end
+	Born       int64
+
+	span Span
+}
+
+// Run goes through the trace once. What could not be read is in its Damage afterwards.
+func (w *Walk) Run(t *exectrace.Trace) error {
+	w.Goroutines = map[int64]*Goroutine{}
+	w.Begin, w.End = w.Window.From, w.Window.From
+	end := w.Window.end()
+	last := int64(0)
+	for e, err := range t.Events() {
+		if err != nil {
+			return err
+		}
+		last = e.Time
+		if e.Time >= end {
+			break
+		}
+		if e.Time >= w.Window.From {
+			w.Events++
+			if w.Event != nil {
+				w.Event(e)
+			}
+		}
+		w.take(e)
+	}
+	w.End = max(w.Window.From, min(last, end))
+	for _, g := range w.Goroutines {
+		w.close(g, w.End, true)
+	}
+	return nil
+}
+
+func (w *Walk) take(e *exectrace.Event) {
+	switch e.Kind {
+	case exectrace.Change:
+		w.change(e)
+	case exectrace.Label:
+		if g := w.Goroutines[e.Goroutine]; g != nil {
+			g.Worker = e.Name
+		}
+	case exectrace.RangeBegin, exectrace.RangeActive, exectrace.RangeEnd:
+		g := w.Goroutines[e.Goroutine]
+		if e.Goroutine <= 0 || g == nil || e.Name != assistRange {
+			return
+		}
+		// What it did before is no assist, and the other way round.
+		if e.Stack != 0 && g.state == exectrace.Running {
+			g.stack = e.Stack
+		}
+		w.close(g, e.Time, false)
+		g.since, g.begun = e.Time, false
+		g.assist = e.Kind != exectrace.RangeEnd
+	}
+}
+
+// assistRange is what the runtime calls the work for the collector that a goroutine does when it allocates.
+const assistRange = "GC mark assist"
+
+func (w *Walk) change(e *exectrace.Event) {
+	g, _ := e.Slot.Value.(*Goroutine)
+	if g == nil {
+		if g = w.Goroutines[e.Goroutine]; g != nil {
+			e.Slot.Value = g
+		}
+	}
+	if g == nil {
+		g = &Goroutine{ID: e.Goroutine, since: e.Time}
+		w.Goroutines[e.Goroutine] = g
+		e.Slot.Value = g
+		switch {
+		case e.From == exectrace.Absent:
+			g.Start, g.Created, g.Creator = e.Own, e.Stack, e.By
+			w.Born++
+		default:
+			g.Start, g.begun, g.state = e.Own, true, exectrace.Unknown
+			g.since = w.Window.From
+		}
+	}
+	if e.From == e.To {
+		// A generation says what is known; where a trace is damaged it is news.
+		if g.state != e.To {
+			g.state, g.since, g.begun = e.To, e.Time, true
+		}
+		if g.stack == 0 {
+			g.stack = e.Own
+		}
+		return
+	}
+	switch {
+	case g.state == exectrace.Unknown && e.From == exectrace.Unknown:
+		// It has been so since before the trace.
+		g.state, g.stack = e.To, e.Own
+		return
+	case e.To == exectrace.Ready && (g.state == exectrace.Waiting || e.From == exectrace.Waiting):
+		g.by, g.at = e.By, e.Stack
+	}
+	if g.state == exectrace.Running {
+		g.stack = e.Stack
+		if e.By != g.ID {
+			g.stack = 0
+		}
+	}
+	w.close(g, e.Time, false)
+	was := g.state
+	g.state, g.since, g.begun = e.To, e.Time, false
+	switch e.To {
+	case exectrace.Absent:
+		delete(w.Goroutines, g.ID)
+	case exectrace.Waiting, exectrace.Syscall:
+		g.stack, g.reason, g.by, g.at = e.Stack, e.Reason, 0, 0
+		if e.From == exectrace.Absent {
+			g.stack = e.Own
+		}
+	case exectrace.Ready:
+		switch {
+		case e.From == exectrace.Absent:
+			g.stack, g.by, g.at = e.Own, e.By, e.Stack
+		case was == exectrace.Running:
+			g.stack, g.reason, g.by, g.at = e.Stack, e.Reason, 0, 0
+		case was == exectrace.Syscall:
+			g.reason, g.by, g.at = exectrace.NoReason, 0, 0
+		}
+	}
+}
+
+// close hands on what a goroutine did until now.
+func (w *Walk) close(g *Goroutine, now int64, open bool) {
+	if w.Span == nil || g.state == exectrace.Unknown || g.state == exectrace.Absent {
+		return
+	}
+	from := max(g.since, w.Window.From)
+	if now < from || now == from && g.since < from {
+		return
+	}
+	w.span = Span{
+		Goroutine: g, State: g.state, From: from, To: now, Stack: g.stack, Reason: g.reason, By: g.by, ByStack: g.at,
+		Begun: g.begun || g.since < from, Open: open,
+	}
+	if g.state == exectrace.Running || g.state == exectrace.Syscall {
+		w.span.Reason, w.span.By, w.span.ByStack = exectrace.NoReason, 0, 0
+	}
+	w.Span(&w.span)
+}

@@ -1,0 +1,348 @@
+package waits
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/latency"
+)
+
+// A Summary is a trace in a few numbers. Times are in nanoseconds. Goroutines of the runtime count for the collector and processors alone.
+type Summary struct {
+	Begin, End int64
+	Events     int64
+	Born       int64 // goroutines that were created
+	Left       int   // that were there at the end
+	Procs      int   // GOMAXPROCS, the most there was
+
+	Capacity  int64 // processors times time
+	Busy      int64 // processors ran something, or were in a system call
+	Go        int64 // goroutines of the program ran
+	Collector int64 // its workers ran
+	IdleReady int64 // of the idle time of processors, while a goroutine was ready
+
+	Running, Ready, Syscall, Blocked, Idle int64 // goroutines
+	Causes                                 []CauseSum
+
+	Latency Latency // from ready to running
+
+	Cycles  int
+	Marking int64
+	Assist  RangeSum
+	Stops   []RangeSum // by why
+}
+
+// A CauseSum is all waits for one thing.
+type CauseSum struct {
+	Cause Cause
+	RangeSum
+}
+
+// A RangeSum is ranges of time of one name.
+type RangeSum struct {
+	Name    string
+	Count   int64
+	Total   int64
+	Longest int64
+	At      int64 // when the longest began
+}
+
+func (r *RangeSum) add(from, to int64) {
+	r.Count++
+	r.Total += to - from
+	if d := to - from; d > r.Longest {
+		r.Longest, r.At = d, from
+	}
+}
+
+// A Latency is how long something took.
+type Latency struct {
+	Count              int64
+	P50, P90, P99, Max int64
+}
+
+func latencyOf(h *latency.Histogram) Latency {
+	if h.Count() == 0 {
+		return Latency{}
+	}
+	return Latency{h.Count(), int64(h.Quantile(0.5)), int64(h.Quantile(0.9)), int64(h.Quantile(0.99)), int64(h.Max())}
+}
+
+// Summarize goes through a trace once.
+func Summarize(t *exectrace.Trace, w Window) (*Summary, error) {
+	s := &summing{names: NewNames(t), procs: map[int32]int64{}, stops: map[string]*RangeSum{}, open: map[string]int64{}, assists: map[int64]int64{}}
+	walk := &Walk{Window: w, Span: s.span, Event: s.event}
+	s.last = w.From
+	if err := walk.Run(t); err != nil {
+		return nil, err
+	}
+	out := &s.Summary
+	out.Begin, out.End, out.Events, out.Born, out.Left = walk.Begin, walk.End, walk.Events, walk.Born, len(walk.Goroutines)
+	s.until(walk.End)
+	for _, from := range s.procs {
+		out.Busy += walk.End - from
+	}
+	if from, ok := s.open[markRange]; ok {
+		out.Marking += walk.End - from
+	}
+	out.Latency = latencyOf(&s.ready)
+	for c := range s.causes {
+		if s.causes[c].Count > 0 {
+			s.causes[c].Name = Cause(c).String()
+			out.Causes = append(out.Causes, CauseSum{Cause(c), s.causes[c]})
+		}
+	}
+	slices.SortFunc(out.Causes, func(a, b CauseSum) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Cause, b.Cause)) })
+	for _, r := range s.stops {
+		out.Stops = append(out.Stops, *r)
+	}
+	slices.SortFunc(out.Stops, func(a, b RangeSum) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name)) })
+	return out, nil
+}
+
+const markRange = "GC concurrent mark phase"
+
+type summing struct {
+	Summary
+	names   *Names
+	procs   map[int32]int64 // since when each runs
+	causes  [len(causes)]RangeSum
+	stops   map[string]*RangeSum
+	open    map[string]int64 // ranges of the whole program, since when
+	assists map[int64]int64
+	ready   latency.Histogram
+
+	last    int64
+	waiting int // goroutines that are ready
+}
+
+// until adds up what there was until now.
+func (s *summing) until(now int64) {
+	d := now - s.last
+	s.last = now
+	s.Capacity += d * int64(s.Procs)
+	if idle := s.Procs - len(s.procs); idle > 0 && s.waiting > 0 {
+		s.IdleReady += d * int64(min(idle, s.waiting))
+	}
+}
+
+func (s *summing) event(e *exectrace.Event) {
+	switch e.Kind {
+	case exectrace.ProcStart:
+		s.until(e.Time)
+		if _, ok := s.procs[e.Proc]; !ok {
+			s.procs[e.Proc] = e.Time
+		}
+		s.Procs = max(s.Procs, int(min(e.Proc, 1<<20))+1)
+	case exectrace.ProcStop:
+		s.until(e.Time)
+		s.Procs = max(s.Procs, int(min(e.Proc, 1<<20))+1)
+		if from, ok := s.procs[e.Proc]; ok {
+			s.Busy += e.Time - from
+			delete(s.procs, e.Proc)
+		}
+	case exectrace.Metric:
+		if e.Name == "/sched/gomaxprocs:threads" && e.Value > 0 && e.Value < 1<<20 {
+			s.until(e.Time)
+			s.Procs = int(e.Value)
+		}
+	case exectrace.Change:
+		if e.From == e.To {
+			return
+		}
+		if e.To == exectrace.Ready {
+			s.until(e.Time)
+			s.waiting++
+		}
+		if e.From == exectrace.Ready && s.waiting > 0 {
+			s.until(e.Time)
+			s.waiting--
+		}
+	case exectrace.RangeBegin, exectrace.RangeActive:
+		switch {
+		case e.Name == markRange:
+			if _, ok := s.open[markRange]; !ok {
+				s.Cycles++
+				s.open[markRange] = e.Time
+			}
+		case e.Name == assistRange:
+			s.assists[e.Goroutine] = e.Time
+		case strings.HasPrefix(e.Name, "stop-the-world"):
+			s.open[e.Name] = e.Time
+		}
+	case exectrace.RangeEnd:
+		switch {
+		case e.Name == markRange:
+			if from, ok := s.open[markRange]; ok {
+				s.Marking += e.Time - from
+				delete(s.open, markRange)
+			}
+		case e.Name == assistRange:
+			if from, ok := s.assists[e.Goroutine]; ok {
+				s.Assist.add(from, e.Time)
+				delete(s.assists, e.Goroutine)
+			}
+		case strings.HasPrefix(e.Name, "stop-the-world"):
+			if from, ok := s.open[e.Name]; ok {
+				name := strings.TrimSuffix(strings.TrimPrefix(e.Name, "stop-the-world ("), ")")
+				r := s.stops[name]
+				if r == nil {
+					r = &RangeSum{Name: name}
+					s.stops[name] = r
+				}
+				r.add(from, e.Time)
+				delete(s.open, e.Name)
+			}
+		}
+	}
+}
+
+func (s *summing) span(p *Span) {
+	d := p.Length()
+	if IsRuntime(s.names.Kind(p.Goroutine, p.Stack)) {
+		if p.State == exectrace.Running && p.Goroutine.Worker != "" {
+			s.Collector += d
+		}
+		return
+	}
+	switch p.State {
+	case exectrace.Running:
+		s.Go += d
+		s.Running += d
+	case exectrace.Ready:
+		s.Ready += d
+		if !p.Open && !p.Begun {
+			s.ready.Add(time.Duration(d))
+		}
+	case exectrace.Syscall:
+		s.Syscall += d
+	case exectrace.Waiting:
+		if s.names.Idle(p) {
+			s.Idle += d
+			return
+		}
+		s.Blocked += d
+		s.causes[s.names.Cause(p)].add(p.From, p.To)
+	}
+}
+
+// A PlaceSum is all waits at one place, for one thing.
+type PlaceSum struct {
+	Frame exectrace.Frame
+	Cause Cause
+	RangeSum
+	Open int64 // of them, those that had not ended
+}
+
+// Places returns where goroutines of the program waited for something else than work, the longest first, and all of that together.
+func Places(t *exectrace.Trace, w Window) ([]PlaceSum, RangeSum, error) {
+	type place struct {
+		fn, file string
+		line     int
+		cause    Cause
+	}
+	names := NewNames(t)
+	sums := map[place]*PlaceSum{}
+	var all RangeSum
+	walk := &Walk{Window: w}
+	walk.Span = func(s *Span) {
+		if s.State != exectrace.Waiting || names.Idle(s) || IsRuntime(names.Kind(s.Goroutine, s.Stack)) {
+			return
+		}
+		f, _ := names.Place(s.Stack)
+		k := place{f.Func, f.File, f.Line, names.Cause(s)}
+		sum := sums[k]
+		if sum == nil {
+			sum = &PlaceSum{Frame: f, Cause: k.cause}
+			sums[k] = sum
+		}
+		sum.add(s.From, s.To)
+		all.add(s.From, s.To)
+		if s.Open {
+			sum.Open++
+		}
+	}
+	if err := walk.Run(t); err != nil {
+		return nil, all, err
+	}
+	list := make([]PlaceSum, 0, len(sums))
+	for _, s := range sums {
+		list = append(list, *s)
+	}
+	slices.SortFunc(list, func(a, b PlaceSum) int {
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Frame.Func, b.Frame.Func), cmp.Compare(a.Frame.Line, b.Frame.Line), cmp.Compare(a.Cause, b.Cause))
+	})
+	return list, all, nil
+}
+
+// A WakerSum is all waits that were ended at one place.
+type WakerSum struct {
+	Frame exectrace.Frame
+	Kind  string // goroutine that ended them: the function that it was started with
+	RangeSum
+}
+
+// Wakers returns what ended the waits on stacks that have a function which matches, the longest first, and all of these waits together.
+func Wakers(t *exectrace.Trace, w Window, matches func(function string) bool) ([]WakerSum, RangeSum, error) {
+	type waker struct {
+		name, kind, file string
+		line             int
+	}
+	names := NewNames(t)
+	known := map[exectrace.Stack]bool{}
+	sums := map[waker]*WakerSum{}
+	var all RangeSum
+	walk := &Walk{Window: w}
+	walk.Span = func(s *Span) {
+		if s.State != exectrace.Waiting || names.Idle(s) {
+			return
+		}
+		match, ok := known[s.Stack]
+		if !ok {
+			match = slices.ContainsFunc(names.of(s.Stack).frames, func(f exectrace.Frame) bool { return matches(f.Func) })
+			known[s.Stack] = match
+		}
+		if !match || IsRuntime(names.Kind(s.Goroutine, s.Stack)) {
+			return
+		}
+		sum := WakerSum{}
+		switch names.Waker(s) {
+		case NoWaker:
+			sum.Name = "(still waiting)"
+		case ByTimer:
+			sum.Name = "timer"
+		case ByNetwork:
+			sum.Name = "network"
+		case ByRuntime:
+			sum.Name = "runtime"
+		default:
+			sum.Frame, _ = names.Place(s.ByStack)
+			sum.Name = cmp.Or(sum.Frame.Func, unknown)
+			if g := walk.Goroutines[s.By]; g != nil {
+				sum.Kind = names.Kind(g, s.ByStack)
+			}
+		}
+		k := waker{sum.Name, sum.Kind, sum.Frame.File, sum.Frame.Line}
+		to := sums[k]
+		if to == nil {
+			to = &sum
+			sums[k] = to
+		}
+		to.add(s.From, s.To)
+		all.add(s.From, s.To)
+	}
+	if err := walk.Run(t); err != nil {
+		return nil, all, err
+	}
+	list := make([]WakerSum, 0, len(sums))
+	for _, s := range sums {
+		list = append(list, *s)
+	}
+	slices.SortFunc(list, func(a, b WakerSum) int {
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Frame.Line, b.Frame.Line), cmp.Compare(a.Kind, b.Kind))
+	})
+	return list, all, nil
+}

@@ -1,0 +1,276 @@
+package waits
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	pprof "github.com/google/pprof/profile"
+
+	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/testrun"
+)
+
+// recorded returns traces by name: of each version of Go, and of examples/shop.
+func recorded(t *testing.T) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob("../exectrace/testdata/*.trace.gz")
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%d traces (%v), want one of each version of Go", len(files), err)
+	}
+	all := map[string][]byte{}
+	for _, name := range files {
+		f, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := gzip.NewReader(bytes.NewReader(f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[strings.TrimSuffix(filepath.Base(name), ".trace.gz")], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all["shop"], err = os.ReadFile("../../testdata/trace/shop.trace"); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func open(t *testing.T, b []byte) *exectrace.Trace {
+	t.Helper()
+	tr, err := exectrace.Open(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// TestSpans holds that the spans of a goroutine follow each other without a gap, from its begin, or that of the trace, to its end.
+func TestSpans(t *testing.T) {
+	for name, b := range recorded(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, w := range []Window{{}, {From: 2e6, To: 20e6}, {From: 5e6}} {
+				last := map[int64]Span{}
+				walk := &Walk{Window: w}
+				walk.Span = func(s *Span) {
+					before, ok := last[s.Goroutine.ID]
+					switch {
+					case ok && before.To != s.From:
+						t.Errorf("%v: goroutine %d: a span from %d to %d follows one to %d", w, s.Goroutine.ID, s.From, s.To, before.To)
+					case !ok && s.Begun && s.From != w.From:
+						t.Errorf("%v: goroutine %d is there from the begin, and its first span begins at %d", w, s.Goroutine.ID, s.From)
+					case s.From < w.From || s.To > w.end():
+						t.Errorf("%v: a span from %d to %d", w, s.From, s.To)
+					}
+					last[s.Goroutine.ID] = *s
+				}
+				if err := walk.Run(open(t, b)); err != nil {
+					t.Fatal(err)
+				}
+				for id := range walk.Goroutines {
+					if s, ok := last[id]; !ok || s.To != walk.End {
+						t.Errorf("%v: the last span of goroutine %d, which has not ended, is to %d of %d", w, id, s.To, walk.End)
+					}
+				}
+			}
+		})
+	}
+}
+
+// closedSpans adds up closed spans as go tool trace does, which leaves out what a goroutine did before it ran for the first time in the trace: firsts.
+func closedSpans(t *testing.T, b []byte) (closed, firsts map[string]int64) {
+	t.Helper()
+	closed, firsts = map[string]int64{}, map[string]int64{}
+	tr := open(t, b)
+	ran := map[int64]bool{}
+	walk := &Walk{}
+	walk.Span = func(s *Span) {
+		if s.Open {
+			return
+		}
+		switch s.State {
+		case exectrace.Waiting:
+			switch s.Reason {
+			case exectrace.Network:
+				closed["net"] += s.Length()
+			case exectrace.ChanReceive, exectrace.ChanSend, exectrace.Select, exectrace.Sync, exectrace.Cond:
+				closed["sync"] += s.Length()
+			}
+		case exectrace.Syscall:
+			closed["syscall"] += s.Length()
+		case exectrace.Ready:
+			if !ran[s.Goroutine.ID] {
+				firsts["sched"] += s.Length()
+				return
+			}
+			closed["sched"] += s.Length()
+		case exectrace.Running:
+			ran[s.Goroutine.ID] = true
+		}
+	}
+	if err := walk.Run(tr); err != nil {
+		t.Fatal(err)
+	}
+	return closed, firsts
+}
+
+// TestGoToolTrace holds that times are those of go tool trace -pprof, but for what docs/compat-trace.md lists.
+func TestGoToolTrace(t *testing.T) {
+	testrun.Live(t, "builds go tool trace")
+	dir := t.TempDir()
+	for name, b := range recorded(t) {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(dir, name+".trace")
+			if err := os.WriteFile(file, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			closed, firsts := closedSpans(t, b)
+			for _, kind := range []string{"net", "sync", "syscall", "sched"} {
+				cmd := exec.Command("go", "tool", "trace", "-pprof="+kind, file)
+				var said bytes.Buffer
+				cmd.Stderr = &said
+				out, err := cmd.Output()
+				if err != nil {
+					t.Fatalf("%v: %v\n%s", cmd, err, &said)
+				}
+				p, err := pprof.ParseData(out)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := int64(0)
+				for _, s := range p.Sample {
+					want += s.Value[1]
+				}
+				// It makes equal times of events differ by a nanosecond each.
+				if got := closed[kind]; math.Abs(float64(want-got)) > 1e-3*float64(want)+20e3 {
+					t.Errorf("%s: %d ns, and %d of goroutines that had not run before; go tool trace has %d", kind, got, firsts[kind], want)
+				}
+			}
+		})
+	}
+}
+
+// TestProfile holds that a profile has the time of all goroutines of the program.
+func TestProfile(t *testing.T) {
+	for name, b := range recorded(t) {
+		t.Run(name, func(t *testing.T) {
+			tr := open(t, b)
+			p, err := Profile(tr, Window{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want int64
+			names := NewNames(tr)
+			walk := &Walk{Span: func(s *Span) {
+				if !IsRuntime(names.Kind(s.Goroutine, s.Stack)) {
+					want += s.Length()
+				}
+			}}
+			if err := walk.Run(tr); err != nil {
+				t.Fatal(err)
+			}
+			var got int64
+			for k, typ := range Types {
+				if typ == Waits {
+					continue
+				}
+				for _, v := range p.Values(k) {
+					got += v
+				}
+			}
+			if got != want || got == 0 {
+				t.Errorf("%d ns in the profile, %d in spans", got, want)
+			}
+		})
+	}
+}
+
+// TestSummary holds that an overview adds up.
+func TestSummary(t *testing.T) {
+	for name, b := range recorded(t) {
+		t.Run(name, func(t *testing.T) {
+			s, err := Summarize(open(t, b), Window{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			blocked := int64(0)
+			for _, c := range s.Causes {
+				blocked += c.Total
+			}
+			if blocked != s.Blocked {
+				t.Errorf("blocked for %d, by cause %d", s.Blocked, blocked)
+			}
+			if s.Busy <= 0 || s.Busy > s.Capacity || s.IdleReady > s.Capacity-s.Busy {
+				t.Errorf("busy for %d and idle beside goroutines that were ready for %d, of %d", s.Busy, s.IdleReady, s.Capacity)
+			}
+			if s.Procs < 2 || s.Procs > 3 || s.Cycles == 0 || s.Latency.Count == 0 || s.Latency.P50 > s.Latency.P99 || s.Latency.P99 > s.Latency.Max {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// TestWakers holds who is said to end waits in the trace of the shop.
+func TestWakers(t *testing.T) {
+	b := recorded(t)["shop"]
+	list, all, err := Wakers(open(t, b), Window{}, func(f string) bool { return strings.Contains(f, "(*shop).price") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := int64(0)
+	by := map[string]int64{}
+	for _, w := range list {
+		total += w.Total
+		by[w.Name] += w.Count
+	}
+	if total != all.Total || by["main.(*shop).load"] == 0 || by["main.(*shop).price"] == 0 || len(by) != 2 {
+		t.Errorf("%v of %d ns, all %d", by, total, all.Total)
+	}
+}
+
+func TestNames(t *testing.T) {
+	stack := func(names ...string) []exectrace.Frame {
+		var list []exectrace.Frame
+		for _, n := range names {
+			list = append(list, exectrace.Frame{Func: n})
+		}
+		return list
+	}
+	serve := []string{"net/http.serverHandler.ServeHTTP", "net/http.(*conn).serve"}
+	tests := []struct {
+		name          string
+		frames        []exectrace.Frame
+		root, handler string
+		idle          bool
+		phase         Phase
+	}{
+		{"handler", stack(append([]string{"runtime.chanrecv1", "main.get", "main.page", "net/http.HandlerFunc.ServeHTTP", "net/http.(*ServeMux).ServeHTTP"}, serve...)...),
+			"net/http.(*conn).serve", "main.page", false, Handling},
+		{"type with ServeHTTP", stack(append([]string{"sync.(*Mutex).Lock", "main.(*api).ServeHTTP"}, serve...)...), "net/http.(*conn).serve", "main.(*api).ServeHTTP", false, Handling},
+		{"keep-alive", stack("internal/poll.runtime_pollWait", "net.(*conn).Read", "net/http.(*connReader).Read", "bufio.(*Reader).fill", "bufio.(*Reader).Peek", "net/http.(*conn).serve"),
+			"net/http.(*conn).serve", "", true, NextRequest},
+		{"accept", stack("internal/poll.runtime_pollWait", "internal/poll.(*FD).Accept", "net.(*netFD).accept", "main.main", "runtime.main"), "main.main", "", true, NoPhase},
+		{"worker", stack("runtime.chanrecv2", "main.worker"), "main.worker", "", true, NoPhase},
+		{"main waits for results", stack("runtime.chanrecv1", "main.main", "runtime.main"), "main.main", "", false, NoPhase},
+		{"wrapped", stack("runtime.chansend1", "main.send", "main.fill", "sync.(*WaitGroup).Go.func1"), "main.fill", "", false, NoPhase},
+		{"go with arguments", stack("main.f", "main.start.gowrap2"), "main.f", "", false, NoPhase},
+		{"HTTP/2", stack("main.page", "net/http.HandlerFunc.ServeHTTP", "net/http.serverHandler.ServeHTTP", "net/http.(*http2serverConn).runHandler"),
+			"net/http.(*http2serverConn).runHandler", "main.page", false, OwnGoroutine},
+		{"nothing", nil, "", "", false, NoPhase},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if c := look(test.frames); c.root != test.root || c.handler != test.handler || c.idle != test.idle || c.phase != test.phase {
+				t.Errorf("root %q, handler %q, idle %t, phase %d; want %q, %q, %t, %d", c.root, c.handler, c.idle, c.phase, test.root, test.handler, test.idle, test.phase)
+			}
+		})
+	}
+}
