@@ -1,0 +1,267 @@
+// Package requests finds the requests that a program answered in its execution trace, without annotations, and why the slow ones were slow.
+//
+// Find returns the requests; Paths the critical path of some of them: what each waited for, through all goroutines that had a part in it.
+package requests
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/waits"
+)
+
+// A What is what time goes into.
+type What uint8
+
+const (
+	Running What = iota
+	Ready        // could run, and had no processor
+	Syscall
+	Network
+	Lock
+	Channel // channels, and select
+	Sleep
+	Condition // sync.Cond and wait groups
+	GC        // the collector, and help for it
+	Other
+	Whats
+)
+
+var whatNames = [Whats]string{"running", "ready", "syscall", "network", "lock", "channel", "sleep", "condition", "GC", "other"}
+
+func (w What) String() string { return whatNames[w] }
+
+// what is what a span is spent with.
+func what(n *waits.Names, s *waits.Span) What {
+	switch s.State {
+	case exectrace.Running:
+		if s.Goroutine.Assisting() {
+			return GC
+		}
+		return Running
+	case exectrace.Ready:
+		return Ready
+	case exectrace.Syscall:
+		return Syscall
+	}
+	switch n.Cause(s) {
+	case waits.Network:
+		return Network
+	case waits.Lock:
+		return Lock
+	case waits.Channel, waits.Select:
+		return Channel
+	case waits.Sleep:
+		return Sleep
+	case waits.Condition, waits.WaitGroup:
+		return Condition
+	case waits.GC:
+		return GC
+	}
+	return Other
+}
+
+// A Request is one that was answered.
+type Request struct {
+	Number    int // in the order in which they ended, from 1
+	From, To  int64
+	Goroutine int64
+	Handler   string // "" when nothing happened in it that leaves a stack
+	Split     [Whats]int64
+	Begun     bool // it began before the trace
+	Open      bool // it had not ended by the end of the trace
+}
+
+// Took is how long it took.
+func (r *Request) Took() int64 { return r.To - r.From }
+
+// Most is what most of its time went into.
+func (r *Request) Most() What {
+	most := Running
+	for w := range Whats {
+		if r.Split[w] > r.Split[most] {
+			most = w
+		}
+	}
+	return most
+}
+
+// Max bounds the requests that are kept; those after it are only counted.
+const Max = 2 << 20
+
+// A Found is the requests of a trace.
+type Found struct {
+	Requests []Request
+	More     int // that were left out
+	End      int64
+}
+
+// Find finds the requests of a trace.
+func Find(t *exectrace.Trace) (*Found, error) {
+	f := &finder{names: waits.NewNames(t), open: map[int64]*serving{}, found: &Found{}}
+	walk := &waits.Walk{Span: f.span}
+	walk.Event = f.event
+	if err := walk.Run(t); err != nil {
+		return nil, err
+	}
+	f.found.End = walk.End
+	var left []*serving
+	for _, s := range f.open {
+		left = append(left, s)
+	}
+	slices.SortFunc(left, func(a, b *serving) int { return cmp.Compare(a.Goroutine, b.Goroutine) })
+	for _, s := range left {
+		if s.real {
+			s.Open = true
+			f.done(s)
+		}
+	}
+	list := f.found.Requests
+	sort.SliceStable(list, func(i, j int) bool {
+		return cmp.Or(cmp.Compare(list[i].To, list[j].To), cmp.Compare(list[i].Goroutine, list[j].Goroutine)) < 0
+	})
+	for i := range list {
+		list[i].Number = i + 1
+	}
+	return f.found, nil
+}
+
+type finder struct {
+	names *waits.Names
+	open  map[int64]*serving // by goroutine
+	found *Found
+	ended int64
+}
+
+// A serving is a request that may be one.
+type serving struct {
+	Request
+	real     bool // there was a handler, or an answer
+	finished bool // an answer is being sent
+	watched  bool // its connection is
+	own      bool // the goroutine is there for this request alone
+	has      bool // From is known
+}
+
+// event looks for ends of goroutines, and for requests that begin without a wait: for each, the server creates one goroutine that watches the
+// connection, before the handler or when the body has been read.
+func (f *finder) event(e *exectrace.Event) {
+	switch {
+	case e.Kind != exectrace.Change:
+	case e.To == exectrace.Absent:
+		f.ended = e.Goroutine
+	case e.From == exectrace.Absent && e.By > 0:
+		r := f.open[e.By]
+		if r == nil || !f.names.Watches(e.Own) {
+			return
+		}
+		if r.finished && (r.watched || f.names.Phase(e.Stack) == waits.Handling) {
+			f.next(r)
+		}
+		r.watched = true
+	}
+}
+
+// next ends a request, and begins one that had been read already.
+func (f *finder) next(r *serving) {
+	at := r.To
+	f.done(r)
+	*r = serving{Request: Request{Goroutine: r.Goroutine, From: at, To: at}, has: true, real: true}
+}
+
+// span looks at what a goroutine did. Of most goroutines nothing is kept.
+func (f *finder) span(s *waits.Span) {
+	g := s.Goroutine.ID
+	phase := f.names.Phase(s.Stack)
+	r := f.open[g]
+	if phase == waits.OwnGoroutine {
+		if r == nil {
+			r = &serving{Request: Request{Goroutine: g, From: s.From, Begun: s.Begun}, own: true, real: true, has: true}
+			f.open[g] = r
+		}
+	}
+	switch {
+	case r != nil && r.own:
+		r.spend(f.names, s)
+		if r.Handler == "" {
+			r.Handler = f.names.Handler(s.Stack)
+		}
+		if f.ended == g && s.State == exectrace.Running {
+			f.done(r)
+			delete(f.open, g)
+		}
+		return
+	case r == nil && !f.names.Serves(s.Stack):
+		return
+	case r == nil:
+		r = &serving{Request: Request{Goroutine: g}}
+		f.open[g] = r
+	}
+	if f.ended == g && s.State == exectrace.Running {
+		if r.real {
+			f.done(r)
+		}
+		delete(f.open, g)
+		return
+	}
+	switch phase {
+	case waits.NoPhase:
+		if !r.real && s.State == exectrace.Waiting {
+			// For the client, before there is a request: a handshake.
+			*r = serving{Request: Request{Goroutine: g, From: s.To}, has: true}
+			return
+		}
+	case waits.NextRequest:
+		switch {
+		case s.State == exectrace.Waiting:
+			if r.real {
+				f.done(r)
+			}
+			// The next one is there when this wait ends: from then on it is the server that takes time.
+			*r = serving{Request: Request{Goroutine: g, From: s.To}, has: true}
+			return
+		case r.real && s.State == exectrace.Running:
+			// It ended before this: the goroutine went on to read the next one.
+			f.done(r)
+			*r = serving{Request: Request{Goroutine: g}}
+			return
+		case !r.has:
+			r.From, r.has, r.Begun = s.From, true, s.Begun
+		}
+		r.spend(f.names, s)
+		return
+	case waits.Handling:
+		if r.finished {
+			f.next(r)
+		}
+		r.real = true
+	case waits.Finishing:
+		r.real, r.finished = true, true
+	}
+	if !r.has {
+		r.From, r.has, r.Begun = s.From, true, s.Begun
+	}
+	if r.Handler == "" {
+		r.Handler = f.names.Handler(s.Stack)
+	}
+	r.spend(f.names, s)
+}
+
+func (r *serving) spend(n *waits.Names, s *waits.Span) {
+	from := max(s.From, r.From)
+	if s.To < from {
+		return
+	}
+	r.Split[what(n, s)] += s.To - from
+	r.To = s.To
+}
+
+func (f *finder) done(r *serving) {
+	if len(f.found.Requests) >= Max {
+		f.found.More++
+		return
+	}
+	f.found.Requests = append(f.found.Requests, r.Request)
+}
