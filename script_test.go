@@ -7,6 +7,7 @@ import (
 	"go/version"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -97,6 +98,14 @@ func scripts(t *testing.T, dir, toolchain string) testscript.Params {
 					n += st.Size()
 				}
 				ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
+			},
+			"kept": func(ts *testscript.TestScript, _ bool, args []string) {
+				if len(args) != 1 {
+					ts.Fatalf("usage: kept FILE, of testdata")
+				}
+				b, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(args[0])))
+				ts.Check(err)
+				ts.Check(os.WriteFile(ts.MkAbs(path.Base(args[0])), b, 0o666))
 			},
 			"pack": func(ts *testscript.TestScript, _ bool, args []string) {
 				if len(args) != 2 {

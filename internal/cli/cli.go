@@ -112,7 +112,7 @@ func onlyReads(args []string) bool {
 		return true // a first look at a file or a server
 	}
 	v, ok := view.Find(args[0])
-	return ok && (v.Part == view.Profile || v.Part == view.Metrics || v.Part == view.GCLog)
+	return ok && (v.Part == view.Profile || v.Part == view.Metrics || v.Part == view.GCLog || v.Part == view.Trace)
 }
 
 // width returns the number of columns of the terminal that w is, or 0 when it is none.

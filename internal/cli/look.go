@@ -27,6 +27,9 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 		return err
 	}
 	if len(args) == 1 {
+		if source.IsTrace(args[0]) {
+			return lookTrace(cmd, sys, out, args[0])
+		}
 		if rec, err := open.Lines(args[0]); rec != nil || err != nil {
 			if err != nil {
 				return err
@@ -43,9 +46,13 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 				rec.Close()
 				return err
 			}
+			traced := len(rec.Profiled()) == 0 && firstView(rec) == "trace"
 			rec.Close()
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
+			case traced:
+				return lookTrace(cmd, sys, out, args[0])
 			}
 		}
 	}

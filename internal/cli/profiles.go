@@ -108,8 +108,8 @@ func openProfiles(cmd *cobra.Command, sys *System, o *source.Options, refs []str
 		progress.clear()
 		note(sys, "%s", strings.TrimSuffix(msg, "\n"))
 	}
-	if o.Goroutines {
-		w.Kind = recording.Goroutine
+	if o.Kind == recording.Goroutine {
+		w.Kind = o.Kind
 	}
 	w.Begin = func(files int) {
 		if progress.total = 0; files > 1 && width(sys.Err) > 0 {

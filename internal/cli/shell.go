@@ -256,9 +256,9 @@ func (s *shell) open(q query.Query) (in []*recording.Recording, metric string, _
 	q.Refs = s.refs
 	opt := *s.opt
 	if v, ok := view.Find(q.View); ok {
-		opt.Goroutines = v.Kind == recording.Goroutine
+		opt.Kind = v.Kind
 	}
-	key := fmt.Sprintf("%q %v %q %q %t", q.Base, q.At, q.SourcePath, q.TrimPath, opt.Goroutines)
+	key := fmt.Sprintf("%q %v %q %q %q", q.Base, q.At, q.SourcePath, q.TrimPath, opt.Kind)
 	if s.recorded {
 		key += " " + q.Metric // picks one of its profiles
 	}

@@ -33,6 +33,8 @@ func addViews(root *cobra.Command, sys *System) {
 			root.AddCommand(benchCommand(v, sys))
 		case view.LoadRun:
 			root.AddCommand(loadCommand(v, sys))
+		case view.Trace:
+			root.AddCommand(traceCommand(v, sys))
 		case view.Metrics:
 			root.AddCommand(metricsCommand(v, sys))
 		default:
@@ -139,7 +141,7 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 	if slices.Contains([]string{"dot", "callgrind"}, v.Name) && (out.format == "text" || out.format == "terminal") {
 		out.format = v.Name // it is a format as much as a view
 	}
-	opt.Goroutines = v.Kind == recording.Goroutine
+	opt.Kind = v.Kind
 	in, q, err := wholeOr(cmd, sys, opt, q)
 	if err == nil && !q.Privacy {
 		in, err = fitting(v, in, q)

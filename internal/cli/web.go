@@ -203,6 +203,8 @@ func firstView(rec *recording.Recording) string {
 		return "load"
 	case recording.Metrics.In(rec) != nil:
 		return "timeline"
+	case view.Trace.Has(rec):
+		return "trace"
 	}
 	return ""
 }

@@ -168,7 +168,10 @@ func (w *Want) gather(ctx context.Context, refs []string, out *Opened) (*recordi
 	}
 	if len(others) > 0 {
 		if w.At != (query.Span{}) {
-			return nil, "", &TimelessError{Naming(others)}
+			if slices.ContainsFunc(others, func(ref string) bool { return !source.IsTrace(ref) }) {
+				return nil, "", &TimelessError{Naming(others)}
+			}
+			w.Source.At = w.At
 		}
 		p, err := w.sum(ctx, others)
 		if err != nil {

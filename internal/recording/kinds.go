@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -82,7 +83,7 @@ var FileKinds = []*FileKind{
 	Metrics.FileKind, GC.FileKind, Versions.FileKind, Benchmarks.FileKind, LoadRun.FileKind,
 	{is: isProfile, strip: StripProfile, hide: hideProfile, early: 3, profile: true},
 	{is: func(name string) bool { return strings.HasSuffix(name, profileEnding) }, hide: hideProfile, early: 3, profile: true}, // with a name that says nothing
-	{is: isTrace, missed: true, hideBig: hideTrace, early: 2},
+	Execution.FileKind,
 	{file: OutputFile, hide: hideText, early: 1},
 	{file: CrashFile, hide: hideText, early: 1},
 	{file: SourceIndex, plain: true, quiet: true},
@@ -171,7 +172,7 @@ func (k *FileKind) of(r *Recording) (any, error) {
 	if v, ok := r.given[k]; ok || r.files == nil || k.read == nil {
 		return v, nil
 	}
-	return r.parts.Do(k.file, func() (any, error) { return k.read(r) })
+	return r.parts.Do(cmp.Or(k.file, k.Name), func() (any, error) { return k.read(r) })
 }
 
 // Only returns a recording in which there is nothing beside its profile but what is of some kinds: of profiles, or names of FileKinds.

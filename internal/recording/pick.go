@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/waits"
 )
 
 // types are the sample types of each kind of profile, the one to show first in front.
@@ -18,14 +19,26 @@ var types = map[string][]string{
 	Mutex:        {"delay", "contentions"},
 	ThreadCreate: {"threadcreate"},
 	Leaks:        {"goroutineleak"},
+	traceKind:    waits.Types,
 }
+
+// traceKind is what an execution trace is called that is asked for as a profile, of where goroutines waited.
+const traceKind = "trace"
+
+// has reports whether there are profiles of a kind, or an execution trace that can be one.
+func (r *Recording) has(kind string) bool {
+	return len(r.Parts[kind]) > 0 || kind == traceKind && r.given[Execution.FileKind] == nil && r.traceIn() != ""
+}
+
+// pickable are the kinds of profiles that a metric can be of.
+var pickable = append(slices.Clone(Kinds), traceKind)
 
 // Metrics lists what can be asked about a recording, as metrics are written: the kind of profile, and its sample type
 // where that is not the first.
 func (r *Recording) Metrics() []string {
 	var out []string
-	for _, kind := range Kinds {
-		if len(r.Parts[kind]) == 0 {
+	for _, kind := range pickable {
+		if !r.has(kind) {
 			continue
 		}
 		out = append(out, kind)
@@ -34,6 +47,11 @@ func (r *Recording) Metrics() []string {
 		}
 	}
 	return out
+}
+
+// Profiled lists the kinds of profiles that there are, but for what is made of an execution trace.
+func (r *Recording) Profiled() []string {
+	return slices.DeleteFunc(slices.Clone(Kinds), func(kind string) bool { return len(r.Parts[kind]) == 0 })
 }
 
 // MetricNames returns the names other than its own by which one of Metrics can be asked for.
@@ -55,18 +73,17 @@ func (r *Recording) MetricNames(metric string) []string {
 // find returns the kind of profile and the sample type that a metric means: heap, heap:alloc_space, or alloc_space. The
 // type is "" for the one that the profile itself shows first.
 func (r *Recording) find(metric string) (kind, typ string, err error) {
-	has := func(k string) bool { return len(r.Parts[k]) > 0 }
 	switch kind, typ, _ = strings.Cut(metric, ":"); {
 	case metric == "":
-		for _, k := range Kinds {
-			if has(k) {
+		for _, k := range pickable {
+			if r.has(k) {
 				return k, types[k][0], nil
 			}
 		}
 		return "", "", fmt.Errorf("%s: %w%s", r.Ref, ErrNoProfile, r.why())
-	case kind == "allocs" && has(Heap):
+	case kind == "allocs" && r.has(Heap):
 		return Heap, "alloc_space", nil
-	case has(kind):
+	case r.has(kind):
 		if typ == "" {
 			typ = types[kind][0]
 		} else if !slices.Contains(types[kind], typ) {
@@ -74,8 +91,8 @@ func (r *Recording) find(metric string) (kind, typ string, err error) {
 		}
 		return kind, typ, nil
 	}
-	for _, k := range Kinds {
-		if has(k) && slices.Contains(types[k], metric) {
+	for _, k := range pickable {
+		if r.has(k) && slices.Contains(types[k], metric) {
 			return k, metric, nil
 		}
 	}
@@ -102,13 +119,19 @@ func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, str
 	if err != nil {
 		return nil, "", err
 	}
-	if all := r.Parts[kind]; from > 0 && to == 0 {
+	if all := r.Parts[kind]; from > 0 && to == 0 && kind != traceKind {
 		to = max(from, all[len(all)-1].To)
 	}
 	key := fmt.Sprint(kind, from, to, moves(typ))
 	p, err := r.read.Do(key, func() (p *profile.Profile, err error) {
 		s := &partReader{Recording: r, kind: kind}
 		switch {
+		case kind == traceKind:
+			p, err = r.waits(from, to)
+			if err != nil {
+				return nil, err
+			}
+			return p.WithShortNames(), nil
 		case kind == CPU:
 			p, err = s.cpu(from, to)
 		case moves(typ) && to != 0 && from < to:

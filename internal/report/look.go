@@ -209,6 +209,9 @@ func (l *Look) next() []hint.Command {
 			out = append(out, hint.Ask("top", refs...).With("metric", m.metric).For(m.doc))
 		}
 	}
+	if l.Recording != nil && len(refs) == 1 && slices.Contains(l.Metrics, "trace") {
+		out = append(out, hint.Ask("trace", refs...).For("what its execution trace says"))
+	}
 	return out
 }
 

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
 )
 
 // Options say how to get profiles. The zero Options reads files and asks servers with the usual patience.
@@ -32,9 +34,10 @@ type Options struct {
 	BuildID    string   // of that program
 	BinaryPath []string // where to look for programs that profiles name
 
-	Goroutines bool // of a server that is only named, what its goroutines do is wanted, not a CPU profile
+	Kind string // of profile that a server is asked for that is only named; "" is a CPU profile
 
-	Metric string // which profile of a recording is wanted
+	Metric string     // which profile of a recording is wanted
+	At     query.Span // of an execution trace, or of a recording
 
 	AllFrames bool // keeps the frames that profiles call uninteresting, and forgets that they do
 
@@ -70,14 +73,14 @@ func (o *Options) Fetch(ctx context.Context, ref string) (Fetched, error) {
 		if o.Stdin == nil {
 			return Fetched{}, errors.New("there is no standard input to read")
 		}
-		p, err := profile.Parse(o.Stdin)
+		p, err := o.read(o.Stdin)
 		return Fetched{Profile: p}, err
 	}
 	f, err := os.Open(ref)
 	if err == nil {
 		defer f.Close()
 		if !isZip(f) {
-			p, err := profile.Parse(&file{f, o.Large})
+			p, err := o.read(&file{f, o.Large})
 			return Fetched{Profile: p}, err
 		}
 	}
@@ -124,9 +127,13 @@ func (o *Options) url(ref string) *url.URL {
 		return nil
 	}
 	if u.Path == "" || u.Path == "/" {
-		u.Path = cpuProfile
-		if o.Goroutines {
+		switch o.Kind {
+		case recording.Goroutine:
 			u.Path, u.RawQuery = "/debug/pprof/goroutine", "debug=2"
+		case recording.Execution.Name:
+			u.Path, u.RawQuery = "/debug/pprof/trace", "seconds=5"
+		default:
+			u.Path = cpuProfile
 		}
 	}
 	q := u.Query()
@@ -159,7 +166,7 @@ func (o *Options) ask(ctx context.Context, u *url.URL) (Fetched, error) {
 		return Fetched{}, err
 	}
 	defer resp.Body.Close()
-	p, err := profile.Parse(resp.Body)
+	p, err := o.read(resp.Body)
 	return Fetched{p, from}, err
 }
 

@@ -41,6 +41,7 @@ var (
 	Versions   = recording.Versions.FileKind
 	Benchmarks = recording.Benchmarks.FileKind
 	LoadRun    = recording.LoadRun.FileKind
+	Trace      = recording.Execution.FileKind
 )
 
 // What most views use.
@@ -222,6 +223,54 @@ var All = []View{
 		Uses:     keys("ref limit at process"),
 		Part:     GCLog,
 		Run:      GC,
+	},
+	{
+		Name:     "trace",
+		Doc:      "Show an overview of an execution trace: processors, goroutines, the collector",
+		Examples: []string{"trace", "trace at=3s..4s"},
+		Part:     Trace,
+		Uses:     keys("ref at"),
+		Run:      Execution,
+	},
+	{
+		Name:     "waits",
+		Doc:      "Show where the goroutines of an execution trace waited",
+		Examples: []string{"waits", "waits at=3s..4s limit=40"},
+		Part:     Trace,
+		Uses:     keys("ref at limit"),
+		Run:      Waits,
+	},
+	{
+		Name:     "requests",
+		Doc:      "Show the requests in an execution trace, and what the slow ones have more of",
+		Examples: []string{"requests", "requests limit=50"},
+		Part:     Trace,
+		Uses:     keys("ref at limit"),
+		Run:      Requests,
+	},
+	{
+		Name: "request", Arg: "N",
+		Doc:      "Show what one request of an execution trace waited for, through all goroutines",
+		Examples: []string{"request slowest", "request 1234"},
+		Part:     Trace,
+		Uses:     keys("ref at limit"),
+		Run:      Request,
+	},
+	{
+		Name: "blame", Arg: "RX",
+		Doc:      "Show who ended the waits at matching functions of an execution trace",
+		Examples: []string{"blame 'Mutex.*Lock'", "blame main.fetch limit=40"},
+		Part:     Trace,
+		Uses:     keys("ref at limit"),
+		Run:      Blame,
+	},
+	{
+		Name:     "kinds",
+		Doc:      "Show the goroutines of an execution trace by what they were started for",
+		Examples: []string{"kinds", "kinds at=3s..4s"},
+		Part:     Trace,
+		Uses:     keys("ref at limit"),
+		Run:      Kinds,
 	},
 	{
 		Name:     "compare",

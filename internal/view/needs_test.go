@@ -59,6 +59,11 @@ func everything(t *testing.T) *recording.Recording {
 			put(recording.PartFile(kind, from, to), encoded(t, types, i+1))
 		}
 	}
+	trace, err := os.ReadFile("../../testdata/trace/shop.trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(recording.TraceFile, trace)
 	r, err := recording.Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +88,7 @@ func TestNeeds(t *testing.T) {
 		}
 		answer := func(of *recording.Recording) string {
 			t.Helper()
-			r, err := v.Run([]*recording.Recording{of}, query.Query{View: v.Name})
+			r, err := v.Run([]*recording.Recording{of}, query.Query{View: v.Name, Arg: map[string]string{"request": Slowest, "blame": "Mutex"}[v.Name]})
 			if err != nil {
 				t.Fatalf("%s: %v", v.Name, err)
 			}

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/open"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+const traceHelp = `%s.
+
+It reads an execution trace: a file that runtime/trace or /debug/pprof/trace wrote, the
+one in a recording (hone record --trace or --flight), standard input (-), or a server,
+which is asked for five seconds. Traces of Go 1.11 and later are read; those of Go 1.22
+and later in little memory, however long they are.`
+
+// traceCommand is the command of a view about execution traces.
+func traceCommand(v *view.View, sys *System) *cobra.Command {
+	use := v.Name
+	if v.Arg != "" {
+		use += " " + v.Arg
+	}
+	cmd := &cobra.Command{
+		Use:     use + " TRACE",
+		Short:   v.Doc,
+		Long:    fmt.Sprintf(traceHelp, v.Doc),
+		GroupID: groupLook,
+	}
+	if !sys.names(cmd) {
+		return cmd
+	}
+	cmd.Example = "  " + strings.Join(traceExamples(v), "\n  ")
+	var q query.Query
+	queryFlags(cmd.Flags(), &q, v.Uses)
+	lasts := cmd.Flags().Duration(lengthFlag, 0, "have a server record for so `LONG`")
+	completions(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		q.View = v.Name
+		out, err := outputOf(cmd, sys)
+		if err != nil {
+			return err
+		}
+		switch out.format {
+		case "svg", "png", "html":
+			return usagef("hone flame -o "+quoted(out.file)+" draws where goroutines waited", "%s: the answer of %s has no picture", out.file, v.Name)
+		}
+		if v.Arg != "" {
+			if len(args) != 2 {
+				return usagef("for example: "+traceExamples(v)[0], "%s wants %s and a trace", v.Name, v.Arg)
+			}
+			q.Arg, args = args[0], args[1:]
+			if err := query.CheckRegexp(q.Arg); err != nil {
+				return usagef("", "%s %s: %w", v.Name, quoted(q.Arg), err)
+			}
+		}
+		if len(args) != 1 {
+			return usagef("for example: "+traceExamples(v)[0], "%s wants one execution trace", v.Name)
+		}
+		q.Refs = args
+		rec, at, err := openTrace(cmd.Context(), sys, args[0], *lasts)
+		if err != nil {
+			return err
+		}
+		defer rec.Close()
+		if q.At == (query.Span{}) {
+			q.At = at
+		}
+		return showTrace(cmd.Context(), sys, v, out, rec, q)
+	}
+	return cmd
+}
+
+// traceExamples are the examples of a view about traces, as command lines.
+func traceExamples(v *view.View) []string {
+	var list []string
+	for _, e := range v.Examples {
+		list = append(list, strings.TrimSuffix(commandLine(v, e), "cpu.pprof")+"trace.out")
+	}
+	return list
+}
+
+// lookTrace gives a first look at an execution trace.
+func lookTrace(cmd *cobra.Command, sys *System, out output, ref string) error {
+	rec, at, err := openTrace(cmd.Context(), sys, ref, 0)
+	if err != nil {
+		return err
+	}
+	defer rec.Close()
+	v, _ := view.Find("trace")
+	return showTrace(cmd.Context(), sys, v, out, rec, query.Query{View: v.Name, Refs: []string{ref}, At: at})
+}
+
+func showTrace(ctx context.Context, sys *System, v *view.View, out output, rec *recording.Recording, q query.Query) error {
+	r, err := askView(ctx, v, []*recording.Recording{rec}, q)
+	var none *view.NoMatch
+	var noRequest *view.NoRequestError
+	switch {
+	case errors.As(err, &none):
+		return &hinted{fmt.Errorf("%s: nothing waits below a function that matches %s", rec.Ref, quoted(none.Arg)), "hone waits " + quoted(rec.Ref) + " shows where goroutines waited"}
+	case errors.As(err, &noRequest):
+		return &hinted{fmt.Errorf("%s: %w", rec.Ref, err), "hone requests " + quoted(rec.Ref) + " lists the slowest"}
+	case err != nil:
+		return err
+	}
+	return out.write(sys, r)
+}
+
+// openTrace opens an execution trace: of a file, a recording, standard input, or a server.
+func openTrace(ctx context.Context, sys *System, ref string, lasts time.Duration) (*recording.Recording, query.Span, error) {
+	rec, at, err := openPart(sys, view.Trace, ref)
+	var none *open.NoPartError
+	var noFile *open.NoFileError
+	var other *recording.NotTraceError
+	switch {
+	case err == nil:
+		return rec, at, nil
+	case errors.As(err, &none):
+		err = &hinted{fmt.Errorf("%s has no execution trace", ref), "hone record --trace, or --flight 10s, makes a recording with one"}
+	case errors.As(err, &other):
+		err = &hinted{err, "runtime/trace, go test -trace, /debug/pprof/trace and hone record --trace make one"}
+	case errors.As(err, &noFile) && strings.Contains(ref, ":"):
+		o := &source.Options{Duration: lasts, Say: func(msg string) { note(sys, "%s", msg) }}
+		if rec, serverErr := o.Trace(ctx, ref); serverErr == nil {
+			return rec, query.Span{}, nil
+		} else {
+			err = fmt.Errorf("%s: %w", ref, serverErr)
+		}
+	}
+	return nil, at, openHints(err)
+}

@@ -1,0 +1,167 @@
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/waits"
+)
+
+// Execution is the execution trace of a recording. A file can be one alone.
+var Execution = kindOf(FileKind{
+	Name: "trace", Doc: "execution trace", is: isTrace, soft: true,
+	missed: true, hideBig: hideTrace, early: 2,
+	alone: alone(aloneTrace),
+}, readTrace, func(*Trace) bool { return true })
+
+// A Trace is an execution trace in a file. It is read where it is needed, since it may be larger than memory.
+type Trace struct {
+	Name string // in the recording, or of the file
+	Size int64
+	in   io.ReaderAt
+}
+
+// Open begins to read the trace. It may be opened any number of times.
+func (t *Trace) Open() (*exectrace.Trace, error) {
+	tr, err := exectrace.Open(t.in, t.Size)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", t.Name, err)
+	}
+	return tr, nil
+}
+
+// maxTrace bounds the execution trace of a recording, which is unpacked to be read.
+const maxTrace = 4 << 30
+
+// traceIn names the file with the trace of a recording: the one of the whole run, or else the latest of what a flight recorder kept.
+func (r *Recording) traceIn() string {
+	if r.files == nil {
+		return ""
+	}
+	if st, err := fs.Stat(r.files, TraceFile); err == nil && st.Size() > 0 {
+		return TraceFile
+	}
+	entries, err := fs.ReadDir(r.files, FlightDir)
+	if err != nil {
+		return ""
+	}
+	for _, e := range slices.Backward(entries) {
+		if st, err := e.Info(); err == nil && st.Size() > 0 && path.Ext(e.Name()) == ".out" {
+			return path.Join(FlightDir, e.Name())
+		}
+	}
+	return ""
+}
+
+// waits is the execution trace as a profile of where goroutines waited, for a time of it.
+func (r *Recording) waits(from, to time.Duration) (*profile.Profile, error) {
+	t, err := Execution.Read(r)
+	if err != nil {
+		return nil, err
+	}
+	tr, err := t.Open()
+	if err != nil {
+		return nil, err
+	}
+	return waits.Profile(tr, waits.Window{From: int64(from), To: int64(to)})
+}
+
+func readTrace(r *Recording) (*Trace, error) {
+	name := r.traceIn()
+	if name == "" {
+		return nil, nil
+	}
+	f, err := r.files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	t, err := traceOf(f, name)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: reading %s: %w", r.Ref, name, err)
+	}
+	return t, nil
+}
+
+// aloneTrace takes a file that is a trace, which it opens again, since whoever calls it closes theirs.
+func aloneTrace(in io.Reader, name string) (*Trace, error) {
+	if f, ok := in.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+			again, err := os.Open(f.Name())
+			if err != nil {
+				return nil, err
+			}
+			in = again
+		}
+	}
+	t, err := traceOf(in, name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	_, err = t.Open()
+	if errors.Is(err, exectrace.ErrNoTrace) {
+		err = &NotTraceError{name}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// A NotTraceError says that a file is no execution trace.
+type NotTraceError struct{ Ref string }
+
+func (e *NotTraceError) Error() string { return e.Ref + " is not an execution trace" }
+
+// traceOf keeps what is read in a file of its own where it cannot be read at any place.
+func traceOf(in io.Reader, name string) (*Trace, error) {
+	if f, ok := in.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+			return &Trace{Name: name, Size: st.Size(), in: f}, nil
+		}
+	}
+	f, err := Spool(in)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &Trace{Name: name, Size: st.Size(), in: f}, nil
+}
+
+// Spool keeps an execution trace in a file without a name: it is read at many places, and may be larger than memory.
+func Spool(in io.Reader) (*os.File, error) {
+	dir, err := scratch.Files("trace")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	f, err := os.CreateTemp(dir, "trace-*.out")
+	if err != nil {
+		return nil, err
+	}
+	n, err := io.Copy(f, io.LimitReader(in, maxTrace+1))
+	switch {
+	case n > maxTrace:
+		err = fmt.Errorf("the trace is longer than %d GB", maxTrace>>30)
+	case n > 0 && errors.Is(err, io.ErrUnexpectedEOF):
+		err = nil // what came of it can be read
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("reading an execution trace: %w", err)
+	}
+	return f, nil
+}

@@ -1,0 +1,257 @@
+package report
+
+import (
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
+)
+
+// An Execution is an overview of an execution trace. Times are in nanoseconds.
+type Execution struct {
+	Ref     string    `json:"ref"`
+	Go      string    `json:"go"` // version of the format of the trace
+	Started time.Time `json:"started,omitzero"`
+	From    int64     `json:"from_nanos,omitempty"` // of what is shown
+	Length  int64     `json:"length_nanos"`
+	Events  int64     `json:"events"`
+	Procs   int       `json:"procs"`
+	Born    int64     `json:"goroutines_created"`
+	Left    int       `json:"goroutines_at_end"`
+
+	Capacity  int64 `json:"capacity_nanos"` // processors times time
+	Busy      int64 `json:"busy_nanos"`
+	GoCode    int64 `json:"go_nanos"`
+	Collector int64 `json:"gc_workers_nanos"`
+	IdleReady int64 `json:"idle_while_ready_nanos"`
+
+	Running int64           `json:"running_nanos"`
+	Ready   int64           `json:"ready_nanos"`
+	Syscall int64           `json:"syscall_nanos"`
+	Blocked int64           `json:"blocked_nanos"`
+	Idle    int64           `json:"waiting_for_work_nanos"`
+	Causes  []ExecutionSpan `json:"causes"`
+
+	Latency Latencies `json:"scheduler_latency"`
+
+	Cycles  int             `json:"gc_cycles"`
+	Marking int64           `json:"gc_marking_nanos"`
+	Assist  ExecutionSpan   `json:"gc_assist"`
+	Stops   []ExecutionSpan `json:"stops,omitempty"` // of the world, by why
+
+	Requests int          `json:"requests"`
+	Request  Latencies    `json:"request_latency,omitzero"`
+	Slowest  *RequestLine `json:"slowest_request,omitempty"`
+
+	Notes []string `json:"notes,omitempty"`
+}
+
+// An ExecutionSpan is ranges of time that have something in common.
+type ExecutionSpan struct {
+	Name    string `json:"name"`
+	Count   int64  `json:"count"`
+	Total   int64  `json:"total_nanos"`
+	Longest int64  `json:"longest_nanos"`
+	At      int64  `json:"longest_at_nanos"`
+}
+
+// Latencies is how long something took.
+type Latencies struct {
+	Count int64 `json:"count"`
+	P50   int64 `json:"p50_nanos"`
+	P90   int64 `json:"p90_nanos"`
+	P99   int64 `json:"p99_nanos"`
+	Max   int64 `json:"max_nanos"`
+}
+
+func (l Latencies) phrase() Phrase {
+	return Phrase{"p50 ", Nanos(l.P50), ", p90 ", Nanos(l.P90), ", p99 ", Nanos(l.P99), ", max ", Nanos(l.Max)}
+}
+
+// Blocks shows where the time of processors and goroutines went.
+func (e *Execution) Blocks() iter.Seq[Block] {
+	head := Phrase{"execution trace", Sep{}, e.Go, Sep{}, Nanos(e.Length)}
+	if e.From > 0 {
+		head = append(head, " from ", Nanos(e.From), " on")
+	}
+	head = append(head, Sep{}, counted(e.Procs, "processor"), Sep{}, int(e.Events), " events")
+	if !e.Started.IsZero() {
+		head = append(head, Sep{}, e.Started)
+	}
+	var facts []Fact
+	add := func(name string, value ...any) { facts = append(facts, Fact{name, Phrase(value)}) }
+	other := max(0, e.Busy-e.GoCode-e.Collector)
+	add("processors", "Go code ", Share{e.GoCode, e.Capacity}, ", GC workers ", Share{e.Collector, e.Capacity},
+		", system calls and the scheduler ", Share{other, e.Capacity}, ", idle ", Share{max(0, e.Capacity-e.Busy), e.Capacity})
+	if e.IdleReady > 0 {
+		add("idle while ready", Nanos(e.IdleReady), ", ", Share{e.IdleReady, e.Capacity}, " of all processor time: a goroutine could run, and a processor was idle")
+	}
+	add("goroutines", int(e.Born), " created, ", e.Left, " at the end; running ", Nanos(e.Running), ", ready ", Nanos(e.Ready), ", in system calls ", Nanos(e.Syscall),
+		", blocked ", Nanos(e.Blocked), ", waiting for work ", Nanos(e.Idle))
+	if e.Latency.Count > 0 {
+		add("ready to running", e.Latency.phrase()...)
+	}
+	if e.Cycles > 0 {
+		add("GC", counted(e.Cycles, "cycle"), ", marking for ", Nanos(e.Marking), ", ", Share{e.Marking, e.Length}, " of the time")
+	}
+	if e.Assist.Count > 0 {
+		add("GC assist", Nanos(e.Assist.Total), " in ", int(e.Assist.Count), " allocations that had to help, the longest ", Nanos(e.Assist.Longest), " at ", Nanos(e.Assist.At))
+	}
+	if e.Requests > 0 {
+		add("requests", append(Phrase{e.Requests, ": "}, e.Request.phrase()...)...)
+	}
+	list := []Block{Heading{[]Phrase{head}}, Facts{facts}}
+	list = append(list, spanTable("where goroutines were blocked", "waiting for", e.Causes, e.Blocked))
+	if len(e.Stops) > 0 {
+		total := int64(0)
+		for _, s := range e.Stops {
+			total += s.Total
+		}
+		list = append(list, spanTable("stops of the world", "why", e.Stops, total))
+	}
+	for _, n := range e.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	next := []hint.Command{hint.Ask("waits", e.Ref).For("where goroutines waited"), hint.Ask("flame", e.Ref).For("the same as a flame graph")}
+	if e.Requests > 0 {
+		next = append(next, hint.Ask("requests", e.Ref).For("requests, and what the slow ones have more of"))
+	}
+	if e.Slowest != nil {
+		next = append(next, hint.Ask("request", e.Ref).Of("slowest").For("what the slowest request waited for"))
+	}
+	list = append(list, Commands{Title: "try next", Items: next})
+	return blocks(list)
+}
+
+func spanTable(title, what string, list []ExecutionSpan, total int64) Table {
+	t := Table{
+		Title:   title,
+		Columns: []Column{{Name: "total", Unit: nanos}, {Name: "share", Bar: true}, {Name: "times"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: what}},
+	}
+	at := &Measure{Unit: nanos, Show: Show{Unit: "s"}}
+	for _, s := range list {
+		t.Rows = append(t.Rows, []any{Nanos(s.Total), Share{s.Total, total}, int(s.Count), Nanos(s.Longest), Value{s.At, at}, s.Name})
+	}
+	return t
+}
+
+// A Waits is where the goroutines of a trace waited for something else than work.
+type Waits struct {
+	Ref    string      `json:"ref"`
+	Length int64       `json:"length_nanos"`
+	Total  int64       `json:"blocked_nanos"`
+	Count  int64       `json:"waits"`
+	Of     int         `json:"of"` // places
+	Places []WaitPlace `json:"places"`
+	Notes  []string    `json:"notes,omitempty"`
+}
+
+// A WaitPlace is a place in the code at which goroutines waited for one thing.
+type WaitPlace struct {
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Reason   string `json:"reason"`
+	Total    int64  `json:"total_nanos"`
+	Count    int64  `json:"waits"`
+	Longest  int64  `json:"longest_nanos"`
+	At       int64  `json:"longest_at_nanos"`
+	Open     int64  `json:"still_waiting,omitempty"`
+}
+
+// Blocks shows the places, the longest first.
+func (w *Waits) Blocks() iter.Seq[Block] {
+	t := Table{Columns: []Column{
+		{Name: "total", Unit: nanos}, {Name: "share", Bar: true}, {Name: "waits"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "for"}, {Name: "function"}, {Name: "line", Path: true},
+	}}
+	at := &Measure{Unit: nanos, Show: Show{Unit: "s"}}
+	for _, p := range w.Places {
+		t.Rows = append(t.Rows, []any{
+			Nanos(p.Total), Share{p.Total, w.Total}, int(p.Count), Nanos(p.Longest), Value{p.At, at}, p.Reason, Name{Text: p.Function}, fileLine(p.File, p.Line),
+		})
+	}
+	list := []Block{
+		Heading{[]Phrase{{"blocked ", Nanos(w.Total), " in ", int(w.Count), " waits", Sep{}, Nanos(w.Length), " of trace"}}},
+		t,
+	}
+	if len(w.Places) < w.Of {
+		list = append(list, Note{Phrase{"the first ", len(w.Places), " of ", w.Of, " places are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
+	}
+	for _, n := range w.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	list = append(list, Commands{Title: "try next", Items: []hint.Command{
+		hint.Ask("flame", w.Ref).For("the same with all calls"),
+		hint.Ask("top", w.Ref).With("metric", "ready").For("where goroutines waited for a processor"),
+		hint.Ask("tags", w.Ref).For("by reason, goroutine, handler and waker"),
+	}})
+	return blocks(list)
+}
+
+// fileLine is a place in a file, "" when it is not known.
+func fileLine(file string, line int) string {
+	if file == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}
+
+// Kinds are the goroutines of an execution trace, by the function that they were started with and where. Times are in nanoseconds.
+type Kinds struct {
+	Ref        string    `json:"ref"`
+	Length     int64     `json:"length_nanos"`
+	Goroutines int64     `json:"goroutines"`
+	Of         int       `json:"of"` // kinds
+	Rows       []KindRow `json:"kinds"`
+	Notes      []string  `json:"notes,omitempty"`
+}
+
+// A KindRow is the goroutines of one kind.
+type KindRow struct {
+	Kind    string    `json:"started_as"`
+	Created string    `json:"created_in,omitempty"`
+	File    string    `json:"file,omitempty"`
+	Line    int       `json:"line,omitempty"`
+	Count   int64     `json:"count"`
+	Born    int64     `json:"created"`
+	Ended   int64     `json:"ended"`
+	Life    Latencies `json:"life"` // of those that were created and ended
+	Running int64     `json:"running_nanos"`
+	Ready   int64     `json:"ready_nanos"`
+	Syscall int64     `json:"syscall_nanos"`
+	Blocked int64     `json:"blocked_nanos"`
+	Idle    int64     `json:"waiting_for_work_nanos"`
+	Waiting string    `json:"left_wait_for,omitempty"` // most of those that are left
+	Since   int64     `json:"longest_since_nanos,omitempty"`
+}
+
+// Blocks shows the kinds with most goroutines first.
+func (k *Kinds) Blocks() iter.Seq[Block] {
+	t := Table{Columns: []Column{
+		{Name: "goroutines"}, {Name: "created"}, {Name: "ended"}, {Name: "life p50", Unit: nanos}, {Name: "p99", Unit: nanos}, {Name: "running", Unit: nanos}, {Name: "ready", Unit: nanos},
+		{Name: "syscall", Unit: nanos}, {Name: "blocked", Unit: nanos}, {Name: "idle", Unit: nanos}, {Name: "left wait for"}, {Name: "started as"}, {Name: "at", Path: true},
+	}}
+	for _, r := range k.Rows {
+		t.Rows = append(t.Rows, []any{
+			int(r.Count), int(r.Born), int(r.Ended), some(r.Life.P50), some(r.Life.P99), Nanos(r.Running), some(r.Ready),
+			some(r.Syscall), some(r.Blocked), some(r.Idle), r.Waiting, Name{Text: r.Kind}, fileLine(r.File, r.Line),
+		})
+	}
+	list := []Block{Heading{[]Phrase{{int(k.Goroutines), " goroutines of ", counted(k.Of, "kind"), " in ", Nanos(k.Length), " of trace"}}}, t}
+	if len(k.Rows) < k.Of {
+		list = append(list, Note{Phrase{"the first ", len(k.Rows), " of ", k.Of, " kinds are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
+	}
+	for _, n := range k.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	return blocks(list)
+}
+
+// some is an amount of time, or nothing.
+func some(v int64) any {
+	if v == 0 {
+		return nil
+	}
+	return Nanos(v)
+}

@@ -1,0 +1,246 @@
+package report
+
+import (
+	"iter"
+
+	"github.com/hone-perf/hone/internal/hint"
+)
+
+// Requests are the requests that were found in an execution trace. Times are in nanoseconds.
+type Requests struct {
+	Ref      string        `json:"ref"`
+	Length   int64         `json:"length_nanos"`
+	Of       int           `json:"requests"`
+	Handlers []HandlerRow  `json:"handlers"`
+	Whats    []string      `json:"causes"` // what the numbers of a split are about
+	Tail     *RequestTail  `json:"tail,omitempty"`
+	Slowest  []RequestLine `json:"slowest"`
+	Unnamed  int           `json:"unnamed,omitempty"` // requests in which nothing happened that leaves a stack
+	Notes    []string      `json:"notes,omitempty"`
+}
+
+// A HandlerRow is the requests of one handler.
+type HandlerRow struct {
+	Handler string `json:"handler,omitempty"`
+	Latencies
+	Total int64   `json:"total_nanos"`
+	Split []int64 `json:"split_nanos"`
+}
+
+// A RequestLine is one request in a list.
+type RequestLine struct {
+	Number  int    `json:"number"`
+	At      int64  `json:"at_nanos"`
+	Took    int64  `json:"took_nanos"`
+	Handler string `json:"handler,omitempty"`
+	Most    string `json:"most"` // what most of its time went into
+	Part    int64  `json:"most_nanos"`
+}
+
+// A RequestTail says what slow requests have more of than those around the median, per request.
+type RequestTail struct {
+	Slow       int           `json:"slow_requests"`
+	Middle     int           `json:"middle_requests"`
+	SlowTook   int64         `json:"slow_nanos"`
+	MiddleTook int64         `json:"middle_nanos"`
+	Causes     []TailCauseOf `json:"causes"`
+}
+
+// A TailCauseOf is what time goes into: on the goroutine of the request, or on others of a kind that it waited for.
+type TailCauseOf struct {
+	What   string `json:"what"`
+	Kind   string `json:"goroutine,omitempty"`
+	Slow   int64  `json:"slow_nanos"`
+	Middle int64  `json:"middle_nanos"`
+}
+
+// noHandler is the row of requests whose handler is not known.
+const noHandler = "(no handler seen)"
+
+func handlerName(name string) any {
+	if name == "" {
+		return noHandler
+	}
+	return Name{Text: name}
+}
+
+// Blocks shows the handlers, what the slow requests have more of, and the slowest.
+func (r *Requests) Blocks() iter.Seq[Block] {
+	list := []Block{Heading{[]Phrase{{counted(r.Of, "request"), " in ", Nanos(r.Length), " of trace"}}}}
+	h := Table{Title: "handlers", Columns: []Column{
+		{Name: "requests"}, {Name: "p50", Unit: nanos}, {Name: "p90", Unit: nanos}, {Name: "p99", Unit: nanos}, {Name: "max", Unit: nanos},
+	}}
+	some := make([]bool, len(r.Whats))
+	for _, row := range r.Handlers {
+		for i, v := range row.Split {
+			some[i] = some[i] || v*1000 >= row.Total && v > 0
+		}
+	}
+	for i, w := range r.Whats {
+		if some[i] {
+			h.Columns = append(h.Columns, Column{Name: w})
+		}
+	}
+	h.Columns = append(h.Columns, Column{Name: "handler"})
+	for _, row := range r.Handlers {
+		cells := []any{int(row.Count)}
+		for _, v := range []int64{row.P50, row.P90, row.P99, row.Max} {
+			cells = append(cells, Nanos(v))
+		}
+		for i, v := range row.Split {
+			if some[i] {
+				cells = append(cells, Share{v, row.Total})
+			}
+		}
+		h.Rows = append(h.Rows, append(cells, handlerName(row.Handler)))
+	}
+	list = append(list, h)
+	if t := r.Tail; t != nil {
+		tail := Table{
+			Title:   "what the slow requests have more of",
+			Summary: Phrase{counted(t.Slow, "request"), " of ", Nanos(t.SlowTook), " beside ", t.Middle, " of ", Nanos(t.MiddleTook), ", per request"},
+			Columns: []Column{{Name: "more", Unit: nanos}, {Name: "slow", Unit: nanos}, {Name: "median", Unit: nanos}, {Name: "what"}, {Name: "in goroutines of"}},
+		}
+		for _, c := range t.Causes {
+			var kind any
+			if c.Kind != "" {
+				kind = Name{Text: c.Kind}
+			}
+			tail.Rows = append(tail.Rows, []any{Change{c.Middle, c.Slow, alone(nanos)}, Nanos(c.Slow), Nanos(c.Middle), c.What, kind})
+		}
+		list = append(list, tail)
+	}
+	slow := Table{Title: "slowest", Columns: []Column{{Name: "request"}, {Name: "at", Unit: nanos}, {Name: "took", Unit: nanos}, {Name: "most of it"}, {Name: "part"}, {Name: "handler"}}}
+	at := &Measure{Unit: nanos, Show: Show{Unit: "s"}}
+	for _, s := range r.Slowest {
+		slow.Rows = append(slow.Rows, []any{s.Number, Value{s.At, at}, Nanos(s.Took), s.Most, Share{s.Part, s.Took}, handlerName(s.Handler)})
+	}
+	list = append(list, slow)
+	for _, n := range r.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	if len(r.Slowest) > 0 {
+		list = append(list, Commands{Title: "try next", Items: []hint.Command{
+			hint.Ask("request", r.Ref).Of("slowest").For("what the slowest request waited for"),
+			hint.Ask("waits", r.Ref).For("where all goroutines waited"),
+		}})
+	}
+	return blocks(list)
+}
+
+// A RequestPath is what the time of one request went into, through all goroutines that it waited for. Times are in nanoseconds.
+type RequestPath struct {
+	Ref string `json:"ref"`
+	RequestLine
+	Goroutine  int64              `json:"goroutine"`
+	Begun      bool               `json:"begun_before,omitempty"`
+	Open       bool               `json:"not_ended,omitempty"`
+	Segments   []PathSegment      `json:"segments"`
+	Of         int                `json:"of"` // segments
+	Goroutines []RequestGoroutine `json:"goroutines"`
+	Notes      []string           `json:"notes,omitempty"`
+}
+
+// A PathSegment is a part of the time of a request.
+type PathSegment struct {
+	At        int64  `json:"at_nanos"` // since the request began
+	Took      int64  `json:"took_nanos"`
+	What      string `json:"what"`
+	Goroutine int64  `json:"goroutine"`
+	Kind      string `json:"started_as"`
+	Function  string `json:"function,omitempty"`
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Depth     int    `json:"depth"` // 0 is the request's goroutine, 1 one that it waited for
+}
+
+// A RequestGoroutine is a goroutine that had a part in a request.
+type RequestGoroutine struct {
+	Goroutine int64  `json:"goroutine"`
+	Kind      string `json:"started_as"`
+	Took      int64  `json:"took_nanos"`
+	Own       bool   `json:"own,omitempty"`
+}
+
+// Blocks shows the segments in the order of time, and the goroutines.
+func (r *RequestPath) Blocks() iter.Seq[Block] {
+	head := Phrase{"request ", r.Number, Sep{}, Nanos(r.Took), " from ", Nanos(r.At), " on"}
+	if r.Handler != "" {
+		head = append(head, Sep{}, Name{Text: r.Handler})
+	}
+	t := Table{Title: "critical path", Columns: []Column{
+		{Name: "at", Unit: nanos}, {Name: "took", Unit: nanos}, {Name: "share", Bar: true}, {Name: "what"}, {Name: "goroutine"}, {Name: "started as"}, {Name: "function"}, {Name: "line", Path: true},
+	}}
+	for _, s := range r.Segments {
+		t.Rows = append(t.Rows, []any{
+			Nanos(s.At), Nanos(s.Took), Share{s.Took, r.Took}, s.What, int(s.Goroutine), Name{Text: s.Kind}, Name{Text: s.Function}, fileLine(s.File, s.Line),
+		})
+	}
+	g := Table{Title: "goroutines", Columns: []Column{{Name: "took", Unit: nanos}, {Name: "share", Bar: true}, {Name: "goroutine"}, {Name: ""}, {Name: "started as"}}}
+	for _, x := range r.Goroutines {
+		own := ""
+		if x.Own {
+			own = "answers it"
+		}
+		g.Rows = append(g.Rows, []any{Nanos(x.Took), Share{x.Took, r.Took}, int(x.Goroutine), own, Name{Text: x.Kind}})
+	}
+	list := []Block{Heading{[]Phrase{head}}, t}
+	if len(r.Segments) < r.Of {
+		list = append(list, Note{Phrase{"the longest ", len(r.Segments), " of ", r.Of, " segments are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
+	}
+	list = append(list, g)
+	if r.Begun {
+		list = append(list, Note{Phrase{"the request began before the trace"}})
+	}
+	if r.Open {
+		list = append(list, Note{Phrase{"the request had not ended by the end of the trace"}})
+	}
+	for _, n := range r.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	return blocks(list)
+}
+
+// A Blame says who ended the waits at some functions, and how long these had lasted. Times are in nanoseconds.
+type Blame struct {
+	Ref   string     `json:"ref"`
+	Arg   string     `json:"functions"`
+	Total int64      `json:"blocked_nanos"`
+	Count int64      `json:"waits"`
+	Of    int        `json:"of"`
+	Rows  []BlameRow `json:"wakers"`
+	Notes []string   `json:"notes,omitempty"`
+}
+
+// A BlameRow is one waker.
+type BlameRow struct {
+	Waker   string `json:"waker"` // function, or timer, network, runtime
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Kind    string `json:"goroutine,omitempty"` // that it is in: the function it was started with
+	Waits   int64  `json:"waits"`
+	Total   int64  `json:"total_nanos"`
+	Longest int64  `json:"longest_nanos"`
+	At      int64  `json:"longest_at_nanos"`
+}
+
+// Blocks shows the wakers, the one with the longest waits first.
+func (b *Blame) Blocks() iter.Seq[Block] {
+	t := Table{Columns: []Column{
+		{Name: "total", Unit: nanos}, {Name: "share", Bar: true}, {Name: "waits"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "ended by"}, {Name: "line", Path: true}, {Name: "in goroutines of"},
+	}}
+	at := &Measure{Unit: nanos, Show: Show{Unit: "s"}}
+	for _, r := range b.Rows {
+		t.Rows = append(t.Rows, []any{
+			Nanos(r.Total), Share{r.Total, b.Total}, int(r.Waits), Nanos(r.Longest), Value{r.At, at}, Name{Text: r.Waker}, fileLine(r.File, r.Line), Name{Text: r.Kind},
+		})
+	}
+	list := []Block{Heading{[]Phrase{{"waits at ", b.Arg, Sep{}, Nanos(b.Total), " in ", int(b.Count), " waits"}}}, t}
+	if len(b.Rows) < b.Of {
+		list = append(list, Note{Phrase{"the first ", len(b.Rows), " of ", b.Of, " are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
+	}
+	for _, n := range b.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	return blocks(list)
+}

@@ -1,0 +1,81 @@
+package source
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/waits"
+)
+
+// read reads a profile, or an execution trace as a profile of where goroutines waited.
+func (o *Options) read(in io.Reader) (*profile.Profile, error) {
+	if f, ok := in.(interface {
+		io.ReaderAt
+		Stat() (os.FileInfo, error)
+	}); ok {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+			if t, err := exectrace.Open(f, st.Size()); !errors.Is(err, exectrace.ErrNoTrace) {
+				return o.waits(t, err)
+			}
+			return profile.Parse(in)
+		}
+	}
+	r := bufio.NewReader(in)
+	if begin, _ := r.Peek(16); !exectrace.Is(begin) {
+		return profile.Parse(r)
+	}
+	f, err := recording.Spool(r)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return o.waits(exectrace.Open(f, st.Size()))
+}
+
+func (o *Options) waits(t *exectrace.Trace, err error) (*profile.Profile, error) {
+	if err != nil {
+		return nil, err
+	}
+	return waits.Profile(t, waits.Window{From: int64(o.At.From), To: int64(o.At.To)})
+}
+
+// IsTrace reports whether a file is an execution trace.
+func IsTrace(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var begin [16]byte
+	n, _ := f.ReadAt(begin[:], 0)
+	return exectrace.Is(begin[:n])
+}
+
+// Trace opens an execution trace that a server records: of /debug/pprof/trace where a server is only named.
+func (o *Options) Trace(ctx context.Context, ref string) (*recording.Recording, error) {
+	asked := *o
+	asked.Kind = recording.Execution.Name
+	u := asked.url(ref)
+	if u == nil {
+		return nil, fs.ErrNotExist
+	}
+	resp, err := o.do(ctx, http.MethodGet, u, nil, o.patience(u)+5*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	return recording.Execution.ReadAlone(ref, resp.Body)
+}

@@ -1,0 +1,373 @@
+package view
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/requests"
+	"github.com/hone-perf/hone/internal/waits"
+)
+
+// executionRows is how many rows a table about an execution trace has when no limit is given.
+const executionRows = 20
+
+// traceOf opens the execution trace that a question is about.
+func traceOf(in []*recording.Recording, q query.Query) (*exectrace.Trace, waits.Window, error) {
+	w := waits.Window{From: int64(q.At.From), To: int64(q.At.To)}
+	if len(in) == 0 {
+		return nil, w, errors.New("nothing to look at: name an execution trace")
+	}
+	t, err := recording.Execution.Read(in[0])
+	switch {
+	case err != nil:
+		return nil, w, err
+	case t == nil:
+		return nil, w, fmt.Errorf("%s has no execution trace", in[0].Ref)
+	}
+	tr, err := t.Open()
+	return tr, w, err
+}
+
+func rows[T any](list []T, limit int) []T {
+	if limit == 0 {
+		limit = executionRows
+	}
+	if limit > 0 && limit < len(list) {
+		return list[:limit]
+	}
+	return list
+}
+
+// Execution is an overview of an execution trace.
+func Execution(in []*recording.Recording, q query.Query) (report.Report, error) {
+	t, w, err := traceOf(in, q)
+	if err != nil {
+		return nil, err
+	}
+	s, err := waits.Summarize(t, w)
+	if err != nil {
+		return nil, err
+	}
+	out := &report.Execution{
+		Ref: in[0].Ref, Go: fmt.Sprintf("Go 1.%d", t.Version), From: s.Begin, Length: s.End - s.Begin, Events: s.Events, Procs: s.Procs, Born: s.Born, Left: s.Left,
+		Capacity: s.Capacity, Busy: s.Busy, GoCode: s.Go, Collector: s.Collector, IdleReady: s.IdleReady,
+		Running: s.Running, Ready: s.Ready, Syscall: s.Syscall, Blocked: s.Blocked, Idle: s.Idle,
+		Latency: latenciesOf(s.Latency), Cycles: s.Cycles, Marking: s.Marking, Assist: spanOf(s.Assist),
+		Notes: waits.DamageNotes(t),
+	}
+	if wall := t.Wall(); wall != 0 {
+		out.Started = time.Unix(0, wall).UTC()
+	}
+	for _, c := range s.Causes {
+		out.Causes = append(out.Causes, spanOf(c.RangeSum))
+	}
+	for _, r := range s.Stops {
+		out.Stops = append(out.Stops, spanOf(r))
+	}
+	found, err := foundIn(t, w)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) > 0 {
+		out.Requests = len(found)
+		took := took(found)
+		out.Request = quantiles(took)
+		slowest := lineOf(slices.MaxFunc(found, func(a, b requests.Request) int { return cmp.Compare(a.Took(), b.Took()) }))
+		out.Slowest = &slowest
+	}
+	return out, nil
+}
+
+func latenciesOf(l waits.Latency) report.Latencies {
+	return report.Latencies{Count: l.Count, P50: l.P50, P90: l.P90, P99: l.P99, Max: l.Max}
+}
+
+func spanOf(r waits.RangeSum) report.ExecutionSpan {
+	return report.ExecutionSpan{Name: r.Name, Count: r.Count, Total: r.Total, Longest: r.Longest, At: r.At}
+}
+
+// Waits shows where goroutines waited for something else than work.
+func Waits(in []*recording.Recording, q query.Query) (report.Report, error) {
+	t, w, err := traceOf(in, q)
+	if err != nil {
+		return nil, err
+	}
+	list, all, err := waits.Places(t, w)
+	if err != nil {
+		return nil, err
+	}
+	out := &report.Waits{Ref: in[0].Ref, Total: all.Total, Count: all.Count, Of: len(list), Notes: waits.DamageNotes(t)}
+	if out.Length, err = length(t, w); err != nil {
+		return nil, err
+	}
+	for _, p := range rows(list, q.Limit) {
+		out.Places = append(out.Places, report.WaitPlace{
+			Function: p.Frame.Func, File: p.Frame.File, Line: p.Frame.Line, Reason: p.Cause.String(),
+			Total: p.Total, Count: p.Count, Longest: p.Longest, At: p.At, Open: p.Open,
+		})
+	}
+	return out, nil
+}
+
+// foundIn returns the requests of a trace that a time has a part of.
+func foundIn(t *exectrace.Trace, w waits.Window) ([]requests.Request, error) {
+	found, err := requests.Find(t)
+	if err != nil {
+		return nil, err
+	}
+	list := found.Requests
+	if w != (waits.Window{}) {
+		list = slices.DeleteFunc(list, func(r requests.Request) bool { return r.To < w.From || w.To != 0 && r.From > w.To })
+	}
+	return list, nil
+}
+
+func lineOf(r requests.Request) report.RequestLine {
+	most := r.Most()
+	return report.RequestLine{Number: r.Number, At: r.From, Took: r.Took(), Handler: r.Handler, Most: most.String(), Part: r.Split[most]}
+}
+
+func took(list []requests.Request) []int64 {
+	out := make([]int64, len(list))
+	for i := range list {
+		out[i] = list[i].Took()
+	}
+	return out
+}
+
+// quantiles sorts its list.
+func quantiles(list []int64) report.Latencies {
+	slices.Sort(list)
+	at := func(percent int) int64 { return list[(len(list)-1)*percent/100] }
+	return report.Latencies{Count: int64(len(list)), P50: at(50), P90: at(90), P99: at(99), Max: list[len(list)-1]}
+}
+
+// Requests shows the requests of a trace by handler, and what the slow ones have more of.
+func Requests(in []*recording.Recording, q query.Query) (report.Report, error) {
+	t, w, err := traceOf(in, q)
+	if err != nil {
+		return nil, err
+	}
+	list, err := foundIn(t, w)
+	if err != nil {
+		return nil, err
+	}
+	out := &report.Requests{Ref: in[0].Ref, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Notes: waits.DamageNotes(t)}
+	if out.Length, err = length(t, w); err != nil {
+		return nil, err
+	}
+	for what := range requests.Whats {
+		out.Whats = append(out.Whats, what.String())
+	}
+	if len(list) == 0 {
+		out.Notes = append(out.Notes, "no requests were found: those of net/http, HTTP/2, gRPC and fasthttp servers are")
+		return out, nil
+	}
+	by := map[string][]requests.Request{}
+	for _, r := range list {
+		by[r.Handler] = append(by[r.Handler], r)
+		if r.Handler == "" {
+			out.Unnamed++
+		}
+	}
+	for handler, of := range by {
+		row := report.HandlerRow{Handler: handler, Latencies: quantiles(took(of)), Split: make([]int64, requests.Whats)}
+		for i := range of {
+			row.Total += of[i].Took()
+			for what, v := range of[i].Split {
+				row.Split[what] += v
+			}
+		}
+		out.Handlers = append(out.Handlers, row)
+	}
+	slices.SortFunc(out.Handlers, func(a, b report.HandlerRow) int {
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Handler, b.Handler))
+	})
+	if out.Unnamed > 0 {
+		out.Notes = append(out.Notes, "a request has no handler when it neither waited nor called the system in it: nothing else leaves a stack in a trace")
+	}
+	if slow, middle := requests.Compared(list); slow != nil {
+		paths, err := requests.Paths(t, slices.Concat(slow, middle))
+		if err != nil {
+			return nil, err
+		}
+		if tail := requests.TailOf(paths[:len(slow)], paths[len(slow):]); tail != nil {
+			out.Tail = tailOf(tail, q.Limit)
+		}
+	}
+	slowest := slices.Clone(list)
+	slices.SortStableFunc(slowest, func(a, b requests.Request) int { return cmp.Compare(b.Took(), a.Took()) })
+	const few = 10
+	limit := q.Limit
+	if limit == 0 {
+		limit = few
+	}
+	for _, r := range rows(slowest, limit) {
+		out.Slowest = append(out.Slowest, lineOf(r))
+	}
+	return out, nil
+}
+
+func tailOf(t *requests.Tail, limit int) *report.RequestTail {
+	out := &report.RequestTail{Slow: t.Slow, Middle: t.Middle, SlowTook: t.SlowTook, MiddleTook: t.MiddleTook}
+	for _, c := range t.Causes {
+		// What is the same in both is no reason.
+		if d := max(c.Slow-c.Middle, c.Middle-c.Slow); limit >= 0 && d*100 < max(t.SlowTook-t.MiddleTook, 1) {
+			continue
+		}
+		out.Causes = append(out.Causes, report.TailCauseOf{What: c.What.String(), Kind: c.Kind, Slow: c.Slow, Middle: c.Middle})
+	}
+	return out
+}
+
+// length is how much time of a trace is asked for.
+func length(t *exectrace.Trace, w waits.Window) (int64, error) {
+	walk := &waits.Walk{Window: w}
+	if err := walk.Run(t); err != nil {
+		return 0, err
+	}
+	return walk.End - walk.Begin, nil
+}
+
+// A NoRequestError says that a trace has no request of that number.
+type NoRequestError struct {
+	Arg string
+	Of  int
+}
+
+func (e *NoRequestError) Error() string {
+	if e.Of == 0 {
+		return "no requests were found in the trace"
+	}
+	return fmt.Sprintf("there is no request %s; they are numbered from 1 to %d", e.Arg, e.Of)
+}
+
+// Slowest is the argument of Request that asks for the slowest one.
+const Slowest = "slowest"
+
+// Request shows what the time of one request went into.
+func Request(in []*recording.Recording, q query.Query) (report.Report, error) {
+	t, w, err := traceOf(in, q)
+	if err != nil {
+		return nil, err
+	}
+	list, err := foundIn(t, w)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, &NoRequestError{}
+	}
+	var r requests.Request
+	if n, err := strconv.Atoi(q.Arg); err == nil {
+		i := slices.IndexFunc(list, func(r requests.Request) bool { return r.Number == n })
+		if i < 0 {
+			return nil, &NoRequestError{q.Arg, list[len(list)-1].Number}
+		}
+		r = list[i]
+	} else if q.Arg == Slowest {
+		r = slices.MaxFunc(list, func(a, b requests.Request) int { return cmp.Compare(a.Took(), b.Took()) })
+	} else {
+		return nil, &NoRequestError{q.Arg, list[len(list)-1].Number}
+	}
+	paths, err := requests.Paths(t, []requests.Request{r})
+	if err != nil {
+		return nil, err
+	}
+	out := &report.RequestPath{
+		Ref: in[0].Ref, RequestLine: lineOf(r), Goroutine: r.Goroutine, Begun: r.Begun, Open: r.Open, Of: len(paths[0]), Segments: []report.PathSegment{}, Notes: waits.DamageNotes(t),
+	}
+	sums := map[int64]*report.RequestGoroutine{}
+	for _, s := range paths[0] {
+		g := sums[s.Goroutine]
+		if g == nil {
+			g = &report.RequestGoroutine{Goroutine: s.Goroutine, Kind: s.Kind, Own: s.Goroutine == r.Goroutine}
+			sums[s.Goroutine] = g
+		}
+		g.Took += s.Took()
+		out.Segments = append(out.Segments, report.PathSegment{
+			At: s.From - r.From, Took: s.Took(), What: s.What.String(), Goroutine: s.Goroutine, Kind: s.Kind,
+			Function: s.Place.Func, File: s.Place.File, Line: s.Place.Line, Depth: s.Depth,
+		})
+	}
+	for _, g := range sums {
+		out.Goroutines = append(out.Goroutines, *g)
+	}
+	slices.SortFunc(out.Goroutines, func(a, b report.RequestGoroutine) int {
+		return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Goroutine, b.Goroutine))
+	})
+	const most = 40
+	limit := cmp.Or(q.Limit, most)
+	if limit > 0 && len(out.Segments) > limit {
+		least := slices.Clone(out.Segments)
+		slices.SortStableFunc(least, func(a, b report.PathSegment) int { return cmp.Compare(b.Took, a.Took) })
+		out.Segments = least[:limit]
+		slices.SortStableFunc(out.Segments, func(a, b report.PathSegment) int { return cmp.Compare(a.At, b.At) })
+	}
+	return out, nil
+}
+
+// Blame shows who ended the waits at functions that match.
+func Blame(in []*recording.Recording, q query.Query) (report.Report, error) {
+	t, w, err := traceOf(in, q)
+	if err != nil {
+		return nil, err
+	}
+	rx, err := regexp.Compile(q.Arg)
+	if err != nil {
+		return nil, err
+	}
+	list, all, err := waits.Wakers(t, w, rx.MatchString)
+	if err != nil {
+		return nil, err
+	}
+	if all.Count == 0 {
+		return nil, &NoMatch{Arg: q.Arg}
+	}
+	out := &report.Blame{Ref: in[0].Ref, Arg: q.Arg, Total: all.Total, Count: all.Count, Of: len(list), Notes: waits.DamageNotes(t)}
+	for _, x := range rows(list, q.Limit) {
+		out.Rows = append(out.Rows, report.BlameRow{
+			Waker: x.Name, File: x.Frame.File, Line: x.Frame.Line, Kind: x.Kind, Waits: x.Count, Total: x.Total, Longest: x.Longest, At: x.At,
+		})
+	}
+	return out, nil
+}
+
+// Kinds shows the goroutines of a trace by what they are for.
+func Kinds(in []*recording.Recording, q query.Query) (report.Report, error) {
+	t, w, err := traceOf(in, q)
+	if err != nil {
+		return nil, err
+	}
+	list, err := waits.Kinds(t, w)
+	if err != nil {
+		return nil, err
+	}
+	out := &report.Kinds{Ref: in[0].Ref, Of: len(list), Notes: waits.DamageNotes(t)}
+	if out.Length, err = length(t, w); err != nil {
+		return nil, err
+	}
+	for _, k := range list {
+		out.Goroutines += k.Count
+	}
+	for _, k := range rows(list, q.Limit) {
+		row := report.KindRow{
+			Kind: k.Kind, Created: k.Created.Func, File: k.Created.File, Line: k.Created.Line, Count: k.Count, Born: k.Born, Ended: k.Ended, Life: latenciesOf(k.Life),
+			Running: k.Running, Ready: k.Ready, Syscall: k.Syscall, Blocked: k.Blocked, Idle: k.Idle,
+		}
+		if k.Since > 0 {
+			row.Waiting, row.Since = k.Waiting.String(), k.Since
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out, nil
+}
