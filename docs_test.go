@@ -193,11 +193,12 @@ func newTour(t *testing.T) *tour {
 	}
 	benchOld, errOld := os.ReadFile("testdata/tour/bench-old.txt")
 	benchNew, errNew := os.ReadFile("testdata/tour/bench-new.txt")
-	if err := errors.Join(errOld, errNew); err != nil {
+	trace, errTrace := os.ReadFile("testdata/trace/shop.trace")
+	if err := errors.Join(errOld, errNew, errTrace); err != nil {
 		t.Fatal(err)
 	}
 	for name, data := range map[string][]byte{
-		"old.txt": benchOld, "new.txt": benchNew,
+		"old.txt": benchOld, "new.txt": benchNew, "shop.trace": trace,
 		"cpu.pprof": cpu, "old.pprof": cpu, "new.pprof": next,
 		"profiles/monday.pprof": cpu, "profiles/tuesday.pprof": next,
 		"shop.go": shop, "go.mod": []byte("module example.com/shop\n\ngo 1.26\n"),
