@@ -94,13 +94,16 @@ const (
 // states are those of goroutines, as files number them.
 var states = [...]State{Unknown, Ready, Running, Syscall, Waiting}
 
-// events yields the events of a trace of Go 1.22 or later.
-func (t *Trace) events(yield func(*Event) bool) error {
+// events yields the events of a trace of Go 1.22 or later, from a border on.
+func (t *Trace) events(from border, yield func(*Event) bool) error {
 	d := &decoder{
 		t: t, yield: yield, scratch: make([]byte, maxBatch), funcs: map[place]uint32{},
 		threads: map[uint64]*thread{}, goroutines: map[uint64]*goroutine{}, procs: map[uint64]*proc{}, tasks: map[uint64]string{},
 	}
-	s := &scanner{t: t, off: headerLen}
+	if from.number != 0 {
+		d.begun, d.base, d.baseAt, d.unit, d.last = true, from.base, from.baseAt, from.unit, from.time
+	}
+	s := &scanner{t: t, off: from.off}
 	for number := uint64(0); ; {
 		g, err := s.next()
 		switch {
@@ -141,6 +144,9 @@ func (d *decoder) generation(g *generation) error {
 		d.baseAt = d.tables.begin
 	}
 	d.unit = d.tables.unit
+	if n := len(d.t.borders); n == 0 || d.t.borders[n-1].off < g.begin {
+		d.t.borders = append(d.t.borders, border{g.begin, g.number, d.time(d.baseAt), d.base, d.baseAt, d.unit})
+	}
 	if d.t.wall == 0 && d.tables.wall != 0 {
 		d.t.wall = d.tables.wall - d.time(d.tables.wallAt)
 	}

@@ -105,7 +105,7 @@ func TestGoTests(t *testing.T) {
 				t.Fatal(err)
 			}
 			ours, theirs := open(t, b), open(t, b)
-			got := stories(t, ours, ours.events)
+			got := stories(t, ours, ours.whole)
 			if !strings.HasPrefix(expect, "SUCCESS") {
 				return
 			}

@@ -1,10 +1,12 @@
 package exectrace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 )
 
 // A Trace is an execution trace that was opened. It may be read more than once, not by two goroutines at a time.
@@ -17,6 +19,18 @@ type Trace struct {
 	damage []Damage
 	lost   int // how often something could not be read
 	wall   int64
+
+	borders []border // of what was read by now
+}
+
+// A border is where a generation begins: about each second, a trace says again what there is.
+type border struct {
+	off    int64
+	number uint64
+	time   int64 // Event.Time of what follows, at least
+	base   int64 // see decoder
+	baseAt uint64
+	unit   float64
 }
 
 // ErrNoTrace says that a file does not begin as an execution trace does.
@@ -67,7 +81,23 @@ func Open(r io.ReaderAt, size int64) (*Trace, error) {
 
 // Events yields the events of the trace, in order. The Event is only valid until the next one. What cannot be read is skipped, and in
 // Damage afterwards; only a trace of which nothing can be read is an error, yielded once with a nil Event.
-func (t *Trace) Events() iter.Seq2[*Event, error] {
+func (t *Trace) Events() iter.Seq2[*Event, error] { return t.from(border{off: headerLen}) }
+
+// Borders is how many parts of the trace are known that can be read by themselves, of about a second each. Those are known that Events came by.
+func (t *Trace) Borders() int { return len(t.borders) }
+
+// EventsFrom yields events as Events does, from the last known border on that is not after a time. Begin is where that is. Goroutines and
+// processors are stated first, as at the begin of a trace: From is Unknown.
+func (t *Trace) EventsFrom(at int64) (begin int64, events iter.Seq2[*Event, error]) {
+	i, _ := slices.BinarySearchFunc(t.borders, at, func(b border, at int64) int { return cmp.Or(cmp.Compare(b.time, at), -1) })
+	if i <= 1 {
+		return 0, t.Events()
+	}
+	b := t.borders[i-1]
+	return b.time, t.from(b)
+}
+
+func (t *Trace) from(b border) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		t.damage = nil
 		var err error
@@ -79,7 +109,7 @@ func (t *Trace) Events() iter.Seq2[*Event, error] {
 		if t.Version < 22 {
 			err = t.oldEvents(count)
 		} else {
-			err = t.events(count)
+			err = t.events(b, count)
 		}
 		if err == nil && !some && len(t.damage) > 0 {
 			err = t.damage[0].Err

@@ -177,7 +177,13 @@ func (w *Want) gather(ctx context.Context, refs []string, out *Opened) (*recordi
 		if err != nil {
 			return nil, "", &ProfilesError{refs, err}
 		}
-		recorded = append(recorded, (&recording.Recording{Ref: Naming(others), Profile: p}).Numbered())
+		one := (&recording.Recording{Ref: Naming(others)}).Numbered()
+		if len(others) == 1 && source.IsTrace(others[0]) {
+			if one, _, err = w.partIn(recording.Execution.FileKind, others[0]); err != nil {
+				return nil, "", err
+			}
+		}
+		recorded = append(recorded, one.WithProfile(p, ""))
 	}
 	if len(recorded) == 1 {
 		return recorded[0], typ, nil
@@ -271,11 +277,15 @@ func (w *Want) part(refs []string) (*Opened, error) {
 }
 
 func (w *Want) partOf(ref string) (*recording.Recording, query.Span, error) {
+	return w.partIn(w.Part, ref)
+}
+
+func (w *Want) partIn(part *recording.FileKind, ref string) (*recording.Recording, query.Span, error) {
 	if ref == "" {
-		return nil, query.Span{}, &NoNameError{w.Part}
+		return nil, query.Span{}, &NoNameError{part}
 	}
-	if ref == "-" && w.Part.Alone() {
-		rec, err := w.Part.ReadAlone(ref, w.Source.Stdin)
+	if ref == "-" && part.Alone() {
+		rec, err := part.ReadAlone(ref, w.Source.Stdin)
 		return rec, query.Span{}, err
 	}
 	rec, at, err := source.Recording(ref)
@@ -286,9 +296,9 @@ func (w *Want) partOf(ref string) (*recording.Recording, query.Span, error) {
 		if w.Lost != nil {
 			w.Lost(rec)
 		}
-		there, err := w.Part.There(rec)
+		there, err := part.There(rec)
 		if err == nil && !there {
-			err = &NoPartError{ref, w.Part}
+			err = &NoPartError{ref, part}
 		}
 		if err != nil {
 			rec.Close()
@@ -296,7 +306,7 @@ func (w *Want) partOf(ref string) (*recording.Recording, query.Span, error) {
 		}
 		return rec, at, nil
 	}
-	if !w.Part.Alone() {
+	if !part.Alone() {
 		return nil, at, &NotRecordingError{ref}
 	}
 	f, err := os.Open(ref)
@@ -307,10 +317,10 @@ func (w *Want) partOf(ref string) (*recording.Recording, query.Span, error) {
 		return nil, at, err
 	}
 	defer f.Close()
-	if w.Part == recording.GC.FileKind && IsProgram(f) {
+	if part == recording.GC.FileKind && IsProgram(f) {
 		return nil, at, &ProgramError{ref}
 	}
-	rec, err = w.Part.ReadAlone(ref, f)
+	rec, err = part.ReadAlone(ref, f)
 	return rec, at, err
 }
 

@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/bench"
+	"github.com/hone-perf/hone/internal/cache"
 	"github.com/hone-perf/hone/internal/gclog"
 	"github.com/hone-perf/hone/internal/latency"
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/secret"
 )
 
@@ -165,7 +167,7 @@ func (k *FileKind) ReadAlone(name string, in io.Reader) (*Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&Recording{Ref: name, given: map[*FileKind]any{k: v}}).Numbered(), nil
+	return (&Recording{Ref: name, given: map[*FileKind]any{k: v}, read: cache.New[string, *profile.Profile](maxKept, nil)}).Numbered(), nil
 }
 
 func (k *FileKind) of(r *Recording) (any, error) {

@@ -27,7 +27,13 @@ const traceKind = "trace"
 
 // has reports whether there are profiles of a kind, or an execution trace that can be one.
 func (r *Recording) has(kind string) bool {
-	return len(r.Parts[kind]) > 0 || kind == traceKind && r.given[Execution.FileKind] == nil && r.traceIn() != ""
+	if kind != traceKind || len(r.Parts[kind]) > 0 {
+		return len(r.Parts[kind]) > 0
+	}
+	if v, ok := r.given[Execution.FileKind]; ok {
+		return v != nil
+	}
+	return r.traceIn() != ""
 }
 
 // pickable are the kinds of profiles that a metric can be of.
@@ -112,8 +118,8 @@ func (r *Recording) why() string {
 // what happened between from and to counts, where a to of 0 is the end; of what shows a moment, such as live memory, it is the last one before to. When
 // from and to are the same, it is that moment.
 func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, string, error) {
-	if r.files == nil {
-		return r, metric, nil // a bare profile
+	if r.files == nil && (from == 0 && to == 0 || !r.has(traceKind)) {
+		return r, metric, nil // a bare profile, or all of a trace
 	}
 	kind, typ, err := r.find(metric)
 	if err != nil {

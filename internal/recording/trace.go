@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hone-perf/hone/internal/cache"
 	"github.com/hone-perf/hone/internal/exectrace"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/scratch"
@@ -28,6 +29,27 @@ type Trace struct {
 	Name string // in the recording, or of the file
 	Size int64
 	in   io.ReaderAt
+
+	kept *cache.Cache[string, any] // what was found in it
+}
+
+// maxKeptOf is how many things are kept that were found in a trace.
+const maxKeptOf = 8
+
+// Once returns what make finds in the trace. It is kept under its name, for the next who asks.
+func Once[T any](t *Trace, name string, make func(*exectrace.Trace) (T, error)) (T, error) {
+	v, err := t.kept.Do(name, func() (any, error) {
+		tr, err := t.Open()
+		if err != nil {
+			return nil, err
+		}
+		return make(tr)
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return v.(T), nil
 }
 
 // Open begins to read the trace. It may be opened any number of times.
@@ -37,6 +59,16 @@ func (t *Trace) Open() (*exectrace.Trace, error) {
 		return nil, fmt.Errorf("reading %s: %w", t.Name, err)
 	}
 	return tr, nil
+}
+
+// Kept returns what was kept under a name, where somebody has asked for it before.
+func Kept[T any](t *Trace, name string) (T, bool) {
+	v, ok := t.kept.Get(name)
+	if !ok {
+		var none T
+		return none, false
+	}
+	return v.(T), true
 }
 
 // maxTrace bounds the execution trace of a recording, which is unpacked to be read.
@@ -126,7 +158,7 @@ func (e *NotTraceError) Error() string { return e.Ref + " is not an execution tr
 func traceOf(in io.Reader, name string) (*Trace, error) {
 	if f, ok := in.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
-			return &Trace{Name: name, Size: st.Size(), in: f}, nil
+			return newTrace(name, f, st.Size()), nil
 		}
 	}
 	f, err := Spool(in)
@@ -138,7 +170,11 @@ func traceOf(in io.Reader, name string) (*Trace, error) {
 		f.Close()
 		return nil, err
 	}
-	return &Trace{Name: name, Size: st.Size(), in: f}, nil
+	return newTrace(name, f, st.Size()), nil
+}
+
+func newTrace(name string, in io.ReaderAt, size int64) *Trace {
+	return &Trace{Name: name, Size: size, in: in, kept: cache.New[string, any](maxKeptOf, nil)}
 }
 
 // Spool keeps an execution trace in a file without a name: it is read at many places, and may be larger than memory.

@@ -29,8 +29,8 @@ const maxDepth = 64
 
 // Paths returns the critical path of requests: segments that cover all of their time. Where a goroutine waited and another one ended that, it is what
 // the other one did meanwhile. It goes through the trace once, and keeps what happened while one of the requests was answered; the
-// paths of those for which there is no room are nil.
-func Paths(t *exectrace.Trace, list []Request) ([][]Segment, error) {
+// paths of those for which there is no room are nil. With an index of the trace, which may be nil, it does not read what came before.
+func Paths(t *exectrace.Trace, x *waits.Index, list []Request) ([][]Segment, error) {
 	w := newWalker(t)
 	for i := range list {
 		w.windows = append(w.windows, waits.Window{From: list[i].From, To: list[i].To})
@@ -41,7 +41,10 @@ func Paths(t *exectrace.Trace, list []Request) ([][]Segment, error) {
 		return nil, nil
 	}
 	last := w.windows[len(w.windows)-1].To
-	walk := &waits.Walk{Span: w.span, Window: waits.Window{To: last + 1}}
+	walk := &waits.Walk{Span: w.span, Window: waits.Window{To: last + 1}, Index: x}
+	if x != nil {
+		walk.Window.From = w.windows[0].From
+	}
 	if err := walk.Run(t); err != nil {
 		return nil, err
 	}
@@ -103,7 +106,7 @@ func (w *walker) span(s *waits.Span) {
 	}
 	w.kept++
 	g := s.Goroutine
-	p := span{From: s.From, To: s.To, what: what(w.names, s), stack: s.Stack, kind: w.names.Kind(g, s.Stack)}
+	p := span{From: s.From, To: s.To, what: WhatOf(w.names, s), stack: s.Stack, kind: w.names.Kind(g, s.Stack)}
 	switch {
 	case s.State == exectrace.Waiting && w.names.Waker(s) == waits.ByGoroutine:
 		p.by = s.By

@@ -33,8 +33,8 @@ var whatNames = [Whats]string{"running", "ready", "syscall", "network", "lock", 
 
 func (w What) String() string { return whatNames[w] }
 
-// what is what a span is spent with.
-func what(n *waits.Names, s *waits.Span) What {
+// WhatOf is what a span is spent with.
+func WhatOf(n *waits.Names, s *waits.Span) What {
 	switch s.State {
 	case exectrace.Running:
 		if s.Goroutine.Assisting() {
@@ -254,7 +254,7 @@ func (r *serving) spend(n *waits.Names, s *waits.Span) {
 	if s.To < from {
 		return
 	}
-	r.Split[what(n, s)] += s.To - from
+	r.Split[WhatOf(n, s)] += s.To - from
 	r.To = s.To
 }
 

@@ -257,7 +257,7 @@ func check(t *testing.T, tr *exectrace.Trace, want int, own bool) {
 			t.Errorf("a handler that ran from %d to %d on goroutine %d is in %d requests, of %v", x.from, x.to, x.goroutine, n, near)
 		}
 	}
-	paths, err := Paths(tr, found.Requests)
+	paths, err := Paths(tr, nil, found.Requests)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +301,7 @@ func TestShop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths, err := Paths(tr, found.Requests)
+	paths, err := Paths(tr, nil, found.Requests)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -273,6 +273,22 @@ var All = []View{
 		Run:      Kinds,
 	},
 	{
+		Name:     "lanes",
+		Doc:      "Show what processors, requests and goroutines of an execution trace did over time",
+		Examples: []string{"lanes", "lanes at=3s..3.01s focus=fetch limit=40"},
+		Part:     Trace,
+		Uses:     keys("ref at focus ignore limit"),
+		Run:      Lanes,
+	},
+	{
+		Name: "goroutine", Arg: "N",
+		Doc:      "Show what one goroutine of an execution trace did",
+		Examples: []string{"goroutine 1", "goroutine 62 at=3s..3.01s"},
+		Part:     Trace,
+		Uses:     keys("ref at limit"),
+		Run:      Goroutine,
+	},
+	{
 		Name:     "compare",
 		Doc:      "Compare the speed of two versions side by side",
 		Examples: []string{"compare"},

@@ -73,7 +73,7 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	for _, r := range s.Stops {
 		out.Stops = append(out.Stops, spanOf(r))
 	}
-	found, err := foundIn(t, w)
+	found, _, err := foundIn(in, w)
 	if err != nil {
 		return nil, err
 	}
@@ -101,14 +101,11 @@ func Waits(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, all, err := waits.Places(t, w)
+	list, all, length, err := waits.Places(t, w)
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Waits{Ref: in[0].Ref, Total: all.Total, Count: all.Count, Of: len(list), Notes: waits.DamageNotes(t)}
-	if out.Length, err = length(t, w); err != nil {
-		return nil, err
-	}
+	out := &report.Waits{Ref: in[0].Ref, Total: all.Total, Count: all.Count, Length: length, Of: len(list), Notes: waits.DamageNotes(t)}
 	for _, p := range rows(list, q.Limit) {
 		out.Places = append(out.Places, report.WaitPlace{
 			Function: p.Frame.Func, File: p.Frame.File, Line: p.Frame.Line, Reason: p.Cause.String(),
@@ -118,17 +115,25 @@ func Waits(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return out, nil
 }
 
-// foundIn returns the requests of a trace that a time has a part of.
-func foundIn(t *exectrace.Trace, w waits.Window) ([]requests.Request, error) {
-	found, err := requests.Find(t)
+// foundIn returns the requests of a trace that a time has a part of, and the length of that time.
+func foundIn(in []*recording.Recording, w waits.Window) ([]requests.Request, int64, error) {
+	t, err := recording.Execution.Read(in[0])
 	if err != nil {
-		return nil, err
+		return nil, 0, err
+	}
+	found, err := recording.Once(t, requestsName, requests.Find)
+	if err != nil {
+		return nil, 0, err
+	}
+	length := max(0, found.End-w.From)
+	if w.To != 0 && w.To < found.End {
+		length = max(0, w.To-w.From)
 	}
 	list := found.Requests
 	if w != (waits.Window{}) {
-		list = slices.DeleteFunc(list, func(r requests.Request) bool { return r.To < w.From || w.To != 0 && r.From > w.To })
+		list = slices.DeleteFunc(slices.Clone(list), func(r requests.Request) bool { return r.To < w.From || w.To != 0 && r.From > w.To })
 	}
-	return list, nil
+	return list, length, nil
 }
 
 func lineOf(r requests.Request) report.RequestLine {
@@ -157,14 +162,11 @@ func Requests(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := foundIn(t, w)
+	list, length, err := foundIn(in, w)
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Requests{Ref: in[0].Ref, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Notes: waits.DamageNotes(t)}
-	if out.Length, err = length(t, w); err != nil {
-		return nil, err
-	}
+	out := &report.Requests{Ref: in[0].Ref, Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Notes: waits.DamageNotes(t)}
 	for what := range requests.Whats {
 		out.Whats = append(out.Whats, what.String())
 	}
@@ -196,7 +198,7 @@ func Requests(in []*recording.Recording, q query.Query) (report.Report, error) {
 		out.Notes = append(out.Notes, "a request has no handler when it neither waited nor called the system in it: nothing else leaves a stack in a trace")
 	}
 	if slow, middle := requests.Compared(list); slow != nil {
-		paths, err := requests.Paths(t, slices.Concat(slow, middle))
+		paths, err := pathsOf(in, t, slices.Concat(slow, middle))
 		if err != nil {
 			return nil, err
 		}
@@ -217,6 +219,23 @@ func Requests(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return out, nil
 }
 
+// pathsOf returns the critical paths of requests. Where somebody looked at a picture of the trace, its index is there, and the rest need not be read.
+func pathsOf(in []*recording.Recording, t *exectrace.Trace, list []requests.Request) (paths [][]requests.Segment, err error) {
+	of, err := recording.Execution.Read(in[0])
+	if err != nil {
+		return nil, err
+	}
+	x, ok := recording.Kept[*waits.Index](of, indexName)
+	if !ok {
+		return requests.Paths(t, nil, list)
+	}
+	err = x.Read(func(t *exectrace.Trace, _ *waits.Names) error {
+		paths, err = requests.Paths(t, x, list)
+		return err
+	})
+	return paths, err
+}
+
 func tailOf(t *requests.Tail, limit int) *report.RequestTail {
 	out := &report.RequestTail{Slow: t.Slow, Middle: t.Middle, SlowTook: t.SlowTook, MiddleTook: t.MiddleTook}
 	for _, c := range t.Causes {
@@ -227,15 +246,6 @@ func tailOf(t *requests.Tail, limit int) *report.RequestTail {
 		out.Causes = append(out.Causes, report.TailCauseOf{What: c.What.String(), Kind: c.Kind, Slow: c.Slow, Middle: c.Middle})
 	}
 	return out
-}
-
-// length is how much time of a trace is asked for.
-func length(t *exectrace.Trace, w waits.Window) (int64, error) {
-	walk := &waits.Walk{Window: w}
-	if err := walk.Run(t); err != nil {
-		return 0, err
-	}
-	return walk.End - walk.Begin, nil
 }
 
 // A NoRequestError says that a trace has no request of that number.
@@ -260,7 +270,7 @@ func Request(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := foundIn(t, w)
+	list, _, err := foundIn(in, w)
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +289,7 @@ func Request(in []*recording.Recording, q query.Query) (report.Report, error) {
 	} else {
 		return nil, &NoRequestError{q.Arg, list[len(list)-1].Number}
 	}
-	paths, err := requests.Paths(t, []requests.Request{r})
+	paths, err := pathsOf(in, t, []requests.Request{r})
 	if err != nil {
 		return nil, err
 	}
@@ -348,14 +358,11 @@ func Kinds(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := waits.Kinds(t, w)
+	list, length, err := waits.Kinds(t, w)
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Kinds{Ref: in[0].Ref, Of: len(list), Notes: waits.DamageNotes(t)}
-	if out.Length, err = length(t, w); err != nil {
-		return nil, err
-	}
+	out := &report.Kinds{Ref: in[0].Ref, Length: length, Of: len(list), Notes: waits.DamageNotes(t)}
 	for _, k := range list {
 		out.Goroutines += k.Count
 	}

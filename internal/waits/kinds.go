@@ -25,8 +25,8 @@ type KindSum struct {
 	Since   int64 // when the one that waits for the longest time began to
 }
 
-// Kinds returns the goroutines of the program by what they are for, those with most goroutines first.
-func Kinds(t *exectrace.Trace, w Window) ([]KindSum, error) {
+// Kinds returns the goroutines of the program by what they are for, those with most goroutines first, and the length of the time that was looked at.
+func Kinds(t *exectrace.Trace, w Window) ([]KindSum, int64, error) {
 	type key struct {
 		kind uint32
 		at   exectrace.Stack
@@ -103,7 +103,7 @@ func Kinds(t *exectrace.Trace, w Window) ([]KindSum, error) {
 		}
 	}
 	if err := walk.Run(t); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	list := make([]KindSum, 0, len(all))
 	for _, sum := range all {
@@ -118,5 +118,5 @@ func Kinds(t *exectrace.Trace, w Window) ([]KindSum, error) {
 	slices.SortFunc(list, func(a, b KindSum) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Created.Func, b.Created.Func), cmp.Compare(a.Created.Line, b.Created.Line))
 	})
-	return list, nil
+	return list, walk.End - walk.Begin, nil
 }

@@ -12,7 +12,8 @@ import (
 type Span struct {
 	Goroutine *Goroutine
 	State     exectrace.State
-	From, To  int64 // nanoseconds from the begin of the trace
+	From, To  int64 // nanoseconds from the begin of the trace, in the window
+	Since     int64 // when it began, which may have been before the window
 
 	// Stack is where the goroutine waits, calls the system, or gave its processor away; where it starts, for one that is new and ready; and
 	// of one that runs, where it is at the end of that.
@@ -71,12 +72,17 @@ type Walk struct {
 	Span   func(*Span)            // takes the spans of goroutines, cut to the window, in the order of their ends; may be nil
 	Event  func(*exectrace.Event) // takes the events of the window before what they mean for goroutines; may be nil
 
+	Index *Index // of the trace, so that what comes before the window need not be read; may be nil
+
 	Begin, End int64 // of what was seen, after Run
 	Events     int64
 	Goroutines map[int64]*Goroutine // those that are there; after Run, at the end
 	Born       int64
 
-	span Span
+	span    Span
+	stopped bool
+	carried *[]carried // takes what lasts beyond a border of the trace
+	border  int64      // the last one
 }
 
 // Run goes through the trace once. What could not be read is in its Damage afterwards.
@@ -85,12 +91,20 @@ func (w *Walk) Run(t *exectrace.Trace) error {
 	w.Begin, w.End = w.Window.From, w.Window.From
 	end := w.Window.end()
 	last := int64(0)
-	for e, err := range t.Events() {
+	events := t.Events()
+	if w.Index != nil {
+		last, events = w.Index.seek(w)
+	}
+	borders := 0
+	for e, err := range events {
 		if err != nil {
 			return err
 		}
 		last = e.Time
-		if e.Time >= end {
+		if w.carried != nil && t.Borders() != borders {
+			borders, w.border = t.Borders(), e.Time
+		}
+		if e.Time >= end || w.stopped {
 			break
 		}
 		if e.Time >= w.Window.From {
@@ -107,6 +121,9 @@ func (w *Walk) Run(t *exectrace.Trace) error {
 	}
 	return nil
 }
+
+// Stop has Run end with the event that it is at.
+func (w *Walk) Stop() { w.stopped = true }
 
 func (w *Walk) take(e *exectrace.Event) {
 	switch e.Kind {
@@ -151,10 +168,10 @@ func (w *Walk) change(e *exectrace.Event) {
 			w.Born++
 		default:
 			g.Start, g.begun, g.state = e.Own, true, exectrace.Unknown
-			g.since = w.Window.From
+			g.since = 0
 		}
 	}
-	if e.From == e.To {
+	if e.From == e.To || e.From == exectrace.Unknown && e.To == g.state {
 		// A generation says what is known; where a trace is damaged it is news.
 		if g.state != e.To {
 			g.state, g.since, g.begun = e.To, e.Time, true
@@ -203,7 +220,13 @@ func (w *Walk) change(e *exectrace.Event) {
 
 // close hands on what a goroutine did until now.
 func (w *Walk) close(g *Goroutine, now int64, open bool) {
-	if w.Span == nil || g.state == exectrace.Unknown || g.state == exectrace.Absent {
+	if g.state == exectrace.Unknown || g.state == exectrace.Absent {
+		return
+	}
+	if w.carried != nil && g.since < w.border {
+		w.carry(g, now)
+	}
+	if w.Span == nil {
 		return
 	}
 	from := max(g.since, w.Window.From)
@@ -211,7 +234,7 @@ func (w *Walk) close(g *Goroutine, now int64, open bool) {
 		return
 	}
 	w.span = Span{
-		Goroutine: g, State: g.state, From: from, To: now, Stack: g.stack, Reason: g.reason, By: g.by, ByStack: g.at,
+		Goroutine: g, State: g.state, From: from, To: now, Since: g.since, Stack: g.stack, Reason: g.reason, By: g.by, ByStack: g.at,
 		Begun: g.begun || g.since < from, Open: open,
 	}
 	if g.state == exectrace.Running || g.state == exectrace.Syscall {

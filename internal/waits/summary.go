@@ -85,7 +85,7 @@ func Summarize(t *exectrace.Trace, w Window) (*Summary, error) {
 	for _, from := range s.procs {
 		out.Busy += walk.End - from
 	}
-	if from, ok := s.open[markRange]; ok {
+	if from, ok := s.open[MarkRange]; ok {
 		out.Marking += walk.End - from
 	}
 	out.Latency = latencyOf(&s.ready)
@@ -103,7 +103,8 @@ func Summarize(t *exectrace.Trace, w Window) (*Summary, error) {
 	return out, nil
 }
 
-const markRange = "GC concurrent mark phase"
+// MarkRange is what the runtime calls the time in which the collector marks.
+const MarkRange = "GC concurrent mark phase"
 
 type summing struct {
 	Summary
@@ -163,10 +164,10 @@ func (s *summing) event(e *exectrace.Event) {
 		}
 	case exectrace.RangeBegin, exectrace.RangeActive:
 		switch {
-		case e.Name == markRange:
-			if _, ok := s.open[markRange]; !ok {
+		case e.Name == MarkRange:
+			if _, ok := s.open[MarkRange]; !ok {
 				s.Cycles++
-				s.open[markRange] = e.Time
+				s.open[MarkRange] = e.Time
 			}
 		case e.Name == assistRange:
 			s.assists[e.Goroutine] = e.Time
@@ -175,10 +176,10 @@ func (s *summing) event(e *exectrace.Event) {
 		}
 	case exectrace.RangeEnd:
 		switch {
-		case e.Name == markRange:
-			if from, ok := s.open[markRange]; ok {
+		case e.Name == MarkRange:
+			if from, ok := s.open[MarkRange]; ok {
 				s.Marking += e.Time - from
-				delete(s.open, markRange)
+				delete(s.open, MarkRange)
 			}
 		case e.Name == assistRange:
 			if from, ok := s.assists[e.Goroutine]; ok {
@@ -237,8 +238,9 @@ type PlaceSum struct {
 	Open int64 // of them, those that had not ended
 }
 
-// Places returns where goroutines of the program waited for something else than work, the longest first, and all of that together.
-func Places(t *exectrace.Trace, w Window) ([]PlaceSum, RangeSum, error) {
+// Places returns where goroutines of the program waited for something else than work, the longest first, all of that together, and the length of
+// the time that was looked at.
+func Places(t *exectrace.Trace, w Window) ([]PlaceSum, RangeSum, int64, error) {
 	type place struct {
 		fn, file string
 		line     int
@@ -266,7 +268,7 @@ func Places(t *exectrace.Trace, w Window) ([]PlaceSum, RangeSum, error) {
 		}
 	}
 	if err := walk.Run(t); err != nil {
-		return nil, all, err
+		return nil, all, 0, err
 	}
 	list := make([]PlaceSum, 0, len(sums))
 	for _, s := range sums {
@@ -275,7 +277,7 @@ func Places(t *exectrace.Trace, w Window) ([]PlaceSum, RangeSum, error) {
 	slices.SortFunc(list, func(a, b PlaceSum) int {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Frame.Func, b.Frame.Func), cmp.Compare(a.Frame.Line, b.Frame.Line), cmp.Compare(a.Cause, b.Cause))
 	})
-	return list, all, nil
+	return list, all, walk.End - walk.Begin, nil
 }
 
 // A WakerSum is all waits that were ended at one place.

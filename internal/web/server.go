@@ -142,7 +142,7 @@ func (s *Server) URL(l net.Listener, page string) string {
 }
 
 // pages are the paths at which the page is served.
-var pages = []string{"overview", "flame", "sandwich", "top", "graph", "source", "diff", "tags", "traces", "timeline", "compare", "bench", "load"}
+var pages = []string{"overview", "flame", "sandwich", "top", "graph", "source", "diff", "tags", "traces", "timeline", "trace", "compare", "bench", "load"}
 
 // Handler answers requests.
 func (s *Server) Handler() http.Handler {
@@ -184,7 +184,7 @@ func (s *Server) Handler() http.Handler {
 // pageOf are the pages that show what the command line shows under another name.
 var pageOf = map[string]string{
 	"text": "top", "list": "source", "weblist": "source", "disasm": "source", "flamegraph": "flame", "search": "flame",
-	"callers": "sandwich", "peek": "sandwich", "dot": "graph", "tree": "graph", "info": "overview",
+	"callers": "sandwich", "peek": "sandwich", "dot": "graph", "tree": "graph", "info": "overview", "lanes": "trace",
 }
 
 // elsewhere answers for paths that there are none of: people are told by a page, and programs by data.

@@ -381,6 +381,89 @@ export interface TimePoint {
   threads?: number;
 }
 
+/** Lanes are a picture of a part of an execution trace. */
+export interface Lanes {
+  ref: string;
+  trace_nanos: number;
+  from_nanos: number;
+  to_nanos: number;
+  pixels: number;
+  states: string[];
+  levels: string[];
+  mixes: number[][]; // state, sixteenths, state, sixteenths, …
+  processors: Lane[];
+  collector: Lane[];
+  requests: Lane[];
+  small_requests?: number;
+  kinds: LaneKind[];
+  more_kinds?: number;
+  goroutines: Lane[];
+  of_goroutines: number;
+  wakes: { at_nanos: number; from: number; to: number }[];
+  notes?: string[] | null;
+}
+
+export interface Lane {
+  name?: string;
+  id: number;
+  busy_nanos?: number;
+  at: number[]; // pixels after the end of the run before
+  width: number[];
+  mix: number[];
+  request?: number[] | null;
+}
+
+export interface LaneKind {
+  started_as: string;
+  goroutines: number;
+  busy_nanos: number;
+  levels: number[][]; // by level, then by stretch
+}
+
+export interface StackCall {
+  function: string;
+  file: string;
+  line: number;
+}
+
+/** A GoroutineStory is what one goroutine of a trace did. */
+export interface GoroutineStory {
+  goroutine: number;
+  started_as?: string;
+  created_in?: string;
+  creator?: number;
+  from_nanos: number;
+  spans: {
+    at_nanos: number;
+    took_nanos: number;
+    state: string;
+    begun_before?: boolean;
+    still_so?: boolean;
+    waker?: number;
+    ended_by?: string;
+    stack?: StackCall[] | null;
+    waker_stack?: StackCall[] | null;
+  }[];
+  of: number;
+  requests?: RequestLine[] | null;
+}
+
+export interface RequestLine {
+  number: number;
+  at_nanos: number;
+  took_nanos: number;
+  handler?: string;
+  most: string;
+  most_nanos: number;
+}
+
+/** A RequestPath is what the time of a request went into. */
+export interface RequestPath extends RequestLine {
+  goroutine: number;
+  of: number;
+  segments: { at_nanos: number; took_nanos: number; what: string; goroutine: number; started_as: string; function?: string; depth: number }[];
+}
+
 export interface GC {
   of: number;
   shown: number;

@@ -23,6 +23,7 @@ export interface Palette {
   grid: string;
   wash: number; // how much of its colour is below a line
   lines: Record<"busy" | "gc" | "rss" | "heap" | "goal" | "goroutines" | "threads", string>; // of charts, 3:1 on paper
+  states: Record<string, string>; // of goroutines and processors in a trace
 }
 
 const light: Palette = {
@@ -44,6 +45,10 @@ const light: Palette = {
   grid: "#e2e0da",
   wash: 0.22,
   lines: { busy: "#2f74c0", gc: "#c25a10", rss: "#7d828c", heap: "#3d8a45", goal: "#a3490a", goroutines: "#8250b8", threads: "#7d828c" },
+  states: {
+    running: "#3d8f4a", ready: "#e39a1f", syscall: "#4f7fc9", network: "#8fbbe8", lock: "#c23b3b", channel: "#9b78c9", sleep: "#b9b6af", condition: "#d080ab",
+    GC: "#8a4b12", other: "#8b8d93", "waiting for work": "#eceae5", blocked: "#c23b3b",
+  },
 };
 
 const dark: Palette = {
@@ -65,6 +70,10 @@ const dark: Palette = {
   grid: "#2e323a",
   wash: 0.28,
   lines: { busy: "#78b0ff", gc: "#f0a058", rss: "#8d94a1", heap: "#84c07c", goal: "#f2a35c", goroutines: "#c3a2ec", threads: "#8d94a1" },
+  states: {
+    running: "#5fb56b", ready: "#f0b04a", syscall: "#6f9be0", network: "#3f6fa3", lock: "#e06060", channel: "#a384d4", sleep: "#6d7079", condition: "#c46d9b",
+    GC: "#c9803f", other: "#7d8089", "waiting for work": "#23272e", blocked: "#e06060",
+  },
 };
 
 // Colours that the reader has chosen leave no room for ours: boxes are outlines then.
@@ -86,6 +95,10 @@ const forced: Palette = {
   quiet: "CanvasText",
   grid: "GrayText",
   lines: { busy: "CanvasText", gc: "Highlight", rss: "GrayText", heap: "CanvasText", goal: "Highlight", goroutines: "CanvasText", threads: "GrayText" },
+  states: {
+    running: "CanvasText", ready: "Highlight", syscall: "Canvas", network: "Canvas", lock: "Mark", channel: "Canvas", sleep: "Canvas", condition: "Canvas",
+    GC: "GrayText", other: "Canvas", "waiting for work": "Canvas", blocked: "Mark",
+  },
 };
 
 export type Theme = "auto" | "light" | "dark";

@@ -36,6 +36,11 @@ export function baseOf({ api, session, state }: App): string {
   return get(state, "base") || (api.embedded ? session.base ?? "" : "");
 }
 
+/** traced tells whether there is an execution trace. */
+export function traced(app: App): boolean {
+  return recordingOf(app)?.parts?.includes("trace") ?? false;
+}
+
 /** timed tells whether a recording says how its run went over time. */
 export function timed(app: App): boolean {
   return app.api.has("/api/timeline") && (recordingOf(app)?.parts?.includes("metrics") ?? false);

@@ -1,7 +1,7 @@
 // What stands above every view: what is looked at, the views, and the filters that were applied.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { App, asked, baseOf, benched, compared, loaded, metricOf, profiled, recordingOf, timed, useAnswer, useApp } from "./data";
+import { App, asked, baseOf, benched, compared, loaded, metricOf, profiled, recordingOf, timed, traced, useAnswer, useApp } from "./data";
 import { Check, Failure } from "./api";
 import { duration, group, value } from "./format";
 import { sheet, useKeys } from "./keys";
@@ -24,6 +24,7 @@ export const views: View[] = [
   { name: "bench", title: "Benchmarks", needs: "/api/bench", key: "b", there: benched },
   { name: "load", title: "Load", needs: "/api/load", key: "o", there: loaded },
   { name: "timeline", title: "Timeline", needs: "/api/timeline", key: "0", there: timed },
+  { name: "trace", title: "Trace", needs: "/api/lanes", key: "x", there: traced },
   { name: "flame", title: "Flame", needs: "/api/flame", there: profiled },
   { name: "sandwich", title: "Callers", needs: "/api/sandwich", there: profiled },
   { name: "top", title: "Top", needs: "/api/top", there: profiled },

@@ -10,7 +10,7 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
     [
       ["1 … 9", "the views, from left to right"],
       ["0", "the timeline, where there is one"],
-      ["v  b  o", "versions that were compared, benchmarks, and a load run, where there are any"],
+      ["v  b  o  x", "versions that were compared, benchmarks, a load run, and an execution trace, where there are any"],
       ["/", "search"],
       ["Esc", "leave the search; zoom out"],
       ["t", "theme: as the system has it, light, dark"],
@@ -50,6 +50,17 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
       ["← →", "move through the time; with Shift, choose a part of it"],
       ["Enter", "have all views answer for that part"],
       ["Esc", "give up the part"],
+    ],
+  ],
+  [
+    "Trace",
+    [
+      ["← →", "move through the time; with Shift, choose a part of it"],
+      ["Enter", "zoom into that part"],
+      ["+  -", "zoom in and out"],
+      ["[  ]", "half of what is in sight back or on"],
+      ["↑ ↓", "the goroutine above or below"],
+      ["Esc", "the whole trace"],
     ],
   ],
   ["Source", [["n  N", "next and previous line by cost"], ["a  A", "next and previous line with a finding"]]],

@@ -1,4 +1,4 @@
-// The page of hone web: one script, one state, ten views.
+// The page of hone web: one script, one state, eleven views.
 
 import { ComponentType, render } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
@@ -20,6 +20,7 @@ import { get, state, subscribe } from "./state";
 import { PaletteContext, useTheme } from "./theme";
 import { Strip, TimelineView } from "./timeline";
 import { TopView } from "./top";
+import { TraceView } from "./trace";
 
 const components: Record<string, ComponentType> = {
   overview: OverviewView,
@@ -32,13 +33,14 @@ const components: Record<string, ComponentType> = {
   tags: TagsView,
   traces: TracesView,
   timeline: TimelineView,
+  trace: TraceView,
   compare: CompareView,
   bench: BenchView,
   load: LoadView,
 };
 
 // Views that need no profile.
-const others = new Set(["timeline", "compare", "bench", "load"]);
+const others = new Set(["timeline", "trace", "compare", "bench", "load"]);
 
 const api = connect();
 

@@ -1,0 +1,540 @@
+// Package lanes draws what happened in an execution trace over time, as far as a picture of some width can show it: lanes for processors, the
+// collector, requests, kinds of goroutines and single goroutines.
+//
+// Draw goes through the window that is asked for. What begins and ends within one pixel is not lost: a pixel with more than one thing in it says
+// what share each has.
+package lanes
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/requests"
+	"github.com/hone-perf/hone/internal/waits"
+)
+
+// A State is what fills a part of a lane.
+type State uint8
+
+const (
+	Nothing    State = 0                         // idle processors, time before and after a goroutine or a request
+	Idle             = State(requests.Whats) + 1 // a goroutine waits for work
+	States           = State(requests.Whats) + 2 // how many there are
+	running          = State(requests.Running) + 1
+	ready            = State(requests.Ready) + 1
+	inSyscall        = State(requests.Syscall) + 1
+	collecting       = State(requests.GC) + 1
+	scheduling       = State(requests.Other) + 1
+)
+
+func (s State) String() string {
+	switch s {
+	case Nothing:
+		return "nothing"
+	case Idle:
+		return "waiting for work"
+	}
+	return requests.What(s - 1).String()
+}
+
+// A Part is the share that a State has of a pixel, in sixteenths.
+type Part struct {
+	State State
+	Share uint8
+}
+
+// A Run is pixels that look alike.
+type Run struct {
+	At, Width int // pixels from the left
+	Mix       int // number in Picture.Mixes
+	ID        int // of a request; 0 for others
+}
+
+// A Lane is one row of a picture. Pixels with nothing in them have no run.
+type Lane struct {
+	Name string
+	ID   int64 // of a goroutine, a processor
+	Busy int64 // nanoseconds in the window in which it ran, could run, or was blocked
+	Runs []Run
+}
+
+// An Area is how many goroutines of a kind were in what state, as means of stretches of a window.
+type Area struct {
+	Kind   string
+	Count  int         // goroutines
+	Busy   int64       // nanoseconds, of all of them
+	Levels [][]float64 // by stretch, then by Level
+}
+
+// A Level is what goroutines of an Area are counted by.
+type Level uint8
+
+const (
+	LevelRunning Level = iota
+	LevelReady
+	LevelSyscall
+	LevelBlocked
+	LevelIdle
+	Levels
+)
+
+var levels = [Levels]string{"running", "ready", "syscall", "blocked", "waiting for work"}
+
+func (l Level) String() string { return levels[l] }
+
+// A Wake is that one goroutine of a picture ended the wait of another.
+type Wake struct {
+	At       int64
+	From, To int // numbers of lanes of Picture.Goroutines
+}
+
+// A Picture is a window of a trace.
+type Picture struct {
+	Window waits.Window
+	Pixels int
+	Mixes  [][]Part // that runs have; a pure one is one part of sixteen sixteenths
+
+	Procs      []Lane
+	Collector  []Lane // marking, stops of the world
+	Requests   []Lane // each has requests one after the other
+	Small      int    // requests that are left out because they are narrow, or there is no room
+	Kinds      []Area
+	MoreKinds  int
+	Goroutines []Lane
+	Of         int // goroutines of the window that match
+	Wakes      []Wake
+}
+
+// What a picture has at most.
+const (
+	mostProcs    = 256
+	mostRequests = 12 // lanes of them
+	mostKinds    = 16
+	mostWakes    = 400
+	stretches    = 240
+)
+
+// An Ask is what is to be drawn.
+type Ask struct {
+	Window     waits.Window // To is not 0
+	Pixels     int
+	Goroutines int      // how many, at most
+	Filters    []Filter // that single goroutines have to pass
+}
+
+// A Filter is about functions on the stacks that a goroutine had in the window. All filters have to be passed.
+type Filter struct {
+	Matches func(function string) bool
+	Drop    bool // those that have a function that matches
+}
+
+// Draw draws a window of a trace.
+func Draw(x *waits.Index, found []requests.Request, ask Ask) (*Picture, error) {
+	p := &Picture{Window: ask.Window, Pixels: ask.Pixels}
+	err := x.Read(func(t *exectrace.Trace, names *waits.Names) error {
+		d := &drawing{Picture: p, ask: ask, names: names, mixes: map[string]int{}, lanes: map[int64]*lane{}, trace: t, known: map[exectrace.Stack]uint64{}}
+		if err := d.choose(x, t); err != nil {
+			return err
+		}
+		return d.draw(x, t)
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.requests(found)
+	return p, nil
+}
+
+type drawing struct {
+	*Picture
+	ask   Ask
+	trace *exectrace.Trace
+	names *waits.Names
+	known map[exectrace.Stack]uint64 // filters that it matches
+	mixes map[string]int
+	lanes map[int64]*lane // goroutines that are drawn
+	procs []*lane
+	mark  *lane
+	stop  *lane
+	key   []byte
+}
+
+// choose finds the goroutines to draw, and draws the kinds: those with most time that is not idle come first.
+func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
+	type of struct {
+		id      int64
+		kind    string
+		busy    int64
+		matched uint64 // filters
+	}
+	type kind struct {
+		Area
+		time [][Levels]int64
+	}
+	w := d.ask.Window
+	step := float64(w.To-w.From) / stretches
+	all := map[int64]*of{}
+	kinds := map[string]*kind{}
+	walk := &waits.Walk{Window: w, Index: x}
+	walk.Span = func(s *waits.Span) {
+		name := d.names.Kind(s.Goroutine, s.Stack)
+		if waits.IsRuntime(name) {
+			return
+		}
+		k := kinds[name]
+		if k == nil {
+			k = &kind{time: make([][Levels]int64, stretches)}
+			k.Kind = name
+			kinds[name] = k
+		}
+		g := all[s.Goroutine.ID]
+		if g == nil {
+			g = &of{id: s.Goroutine.ID, kind: name}
+			all[g.id] = g
+			k.Count++
+		}
+		g.matched |= d.matched(s.Stack) | d.matched(s.Goroutine.Start)
+		level := d.level(s)
+		if level != LevelIdle {
+			g.busy += s.Length()
+			k.Busy += s.Length()
+		}
+		first, last := int(float64(s.From-w.From)/step), int(float64(s.To-w.From)/step)
+		for i := min(first, stretches-1); i <= min(last, stretches-1); i++ {
+			from, to := w.From+int64(float64(i)*step), w.From+int64(float64(i+1)*step)
+			k.time[i][level] += max(0, min(to, s.To)-max(from, s.From))
+		}
+	}
+	if err := walk.Run(t); err != nil {
+		return err
+	}
+	for _, k := range kinds {
+		d.Kinds = append(d.Kinds, k.Area)
+	}
+	slices.SortFunc(d.Kinds, func(a, b Area) int {
+		return cmp.Or(cmp.Compare(b.Busy, a.Busy), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind))
+	})
+	if d.MoreKinds = max(0, len(d.Kinds)-mostKinds); d.MoreKinds > 0 {
+		d.Kinds = d.Kinds[:mostKinds]
+	}
+	for i := range d.Kinds {
+		a := &d.Kinds[i]
+		a.Levels = make([][]float64, stretches)
+		for j, sums := range kinds[a.Kind].time {
+			a.Levels[j] = make([]float64, Levels)
+			for l, v := range sums {
+				a.Levels[j][l] = float64(v) / max(step, 1)
+			}
+		}
+	}
+	var want, drop uint64
+	for i, f := range d.ask.Filters[:min(len(d.ask.Filters), 64)] {
+		if f.Drop {
+			drop |= 1 << i
+		} else {
+			want |= 1 << i
+		}
+	}
+	list := make([]*of, 0, len(all))
+	for _, g := range all {
+		if g.matched&want == want && g.matched&drop == 0 {
+			list = append(list, g)
+		}
+	}
+	d.Of = len(list)
+	slices.SortFunc(list, func(a, b *of) int { return cmp.Or(cmp.Compare(b.busy, a.busy), cmp.Compare(a.id, b.id)) })
+	for _, g := range list[:min(len(list), d.ask.Goroutines)] {
+		l := &lane{Lane: Lane{Name: g.kind, ID: g.id, Busy: g.busy}, number: len(d.lanes)}
+		d.lanes[g.id] = l
+	}
+	return nil
+}
+
+// matched tells which filters a stack matches.
+func (d *drawing) matched(s exectrace.Stack) (bits uint64) {
+	if len(d.ask.Filters) == 0 || s == 0 {
+		return 0
+	}
+	bits, ok := d.known[s]
+	if !ok {
+		for i, f := range d.ask.Filters[:min(len(d.ask.Filters), 64)] {
+			if slices.ContainsFunc(d.trace.Frames(s), func(x exectrace.Frame) bool { return f.Matches(x.Func) }) {
+				bits |= 1 << i
+			}
+		}
+		d.known[s] = bits
+	}
+	return bits
+}
+
+func (d *drawing) level(s *waits.Span) Level {
+	switch s.State {
+	case exectrace.Running:
+		return LevelRunning
+	case exectrace.Ready:
+		return LevelReady
+	case exectrace.Syscall:
+		return LevelSyscall
+	}
+	if d.names.Idle(s) {
+		return LevelIdle
+	}
+	return LevelBlocked
+}
+
+// draw draws the goroutines that are chosen, processors and the collector.
+func (d *drawing) draw(x *waits.Index, t *exectrace.Trace) error {
+	walk := &waits.Walk{Window: d.ask.Window, Index: x}
+	d.mark, d.stop = &lane{Lane: Lane{Name: "marking"}, since: -1}, &lane{Lane: Lane{Name: "stop the world"}, since: -1}
+	walk.Span = func(s *waits.Span) {
+		l := d.lanes[s.Goroutine.ID]
+		if l == nil {
+			return
+		}
+		if s.State == exectrace.Waiting && !s.Open && s.By != 0 && len(d.Wakes) < mostWakes && d.names.Waker(s) == waits.ByGoroutine {
+			if by := d.lanes[s.By]; by != nil && by != l {
+				d.Wakes = append(d.Wakes, Wake{s.To, by.number, l.number})
+			}
+		}
+		state := State(requests.WhatOf(d.names, s)) + 1
+		if s.State == exectrace.Waiting && d.names.Idle(s) {
+			state = Idle
+		}
+		d.add(l, s.From, s.To, state)
+	}
+	walk.Event = func(e *exectrace.Event) { d.event(walk, e) }
+	if err := walk.Run(t); err != nil {
+		return err
+	}
+	if len(d.Wakes) == mostWakes {
+		d.Wakes = nil // nobody could tell them apart
+	}
+	end := walk.End
+	for _, l := range slices.Concat(d.procs, []*lane{d.mark, d.stop}) {
+		if l != nil && l.since >= 0 {
+			d.add(l, l.since, end, l.state)
+		}
+	}
+	for _, l := range d.procs {
+		if l != nil {
+			d.flush(l)
+			d.Procs = append(d.Procs, l.Lane)
+		}
+	}
+	for _, l := range []*lane{d.mark, d.stop} {
+		d.flush(l)
+		d.Collector = append(d.Collector, l.Lane)
+	}
+	d.Goroutines = make([]Lane, len(d.lanes))
+	for _, l := range d.lanes {
+		d.flush(l)
+		d.Goroutines[l.number] = l.Lane
+	}
+	return nil
+}
+
+// event follows what processors and the collector do.
+func (d *drawing) event(w *waits.Walk, e *exectrace.Event) {
+	switch e.Kind {
+	case exectrace.ProcStart:
+		d.proc(e, scheduling)
+	case exectrace.ProcStop:
+		d.proc(e, Nothing)
+	case exectrace.Change:
+		switch {
+		case e.From == e.To, e.Proc < 0:
+		case e.To == exectrace.Running:
+			state := running
+			if g := w.Goroutines[e.Goroutine]; g != nil && g.Worker != "" {
+				state = collecting
+			}
+			d.proc(e, state)
+		case e.To == exectrace.Syscall:
+			d.proc(e, inSyscall)
+		case e.From == exectrace.Running:
+			d.proc(e, scheduling)
+		}
+	case exectrace.RangeBegin, exectrace.RangeActive, exectrace.RangeEnd:
+		l := d.stop
+		switch {
+		case e.Name == waits.MarkRange:
+			l = d.mark
+		case !strings.HasPrefix(e.Name, "stop-the-world"):
+			return
+		}
+		if e.Kind != exectrace.RangeEnd {
+			if l.since < 0 {
+				l.since, l.state = e.Time, collecting
+			}
+			return
+		}
+		if l.since < 0 {
+			l.since = d.ask.Window.From
+		}
+		d.add(l, l.since, e.Time, collecting)
+		l.since = -1
+	}
+}
+
+func (d *drawing) proc(e *exectrace.Event, state State) {
+	if e.Proc < 0 || e.Proc >= mostProcs {
+		return
+	}
+	for int(e.Proc) >= len(d.procs) {
+		d.procs = append(d.procs, &lane{Lane: Lane{ID: int64(len(d.procs))}, since: -1})
+	}
+	l := d.procs[e.Proc]
+	if l.since >= 0 {
+		d.add(l, l.since, e.Time, l.state)
+	}
+	l.since, l.state = e.Time, state
+}
+
+// A lane is one that is being drawn.
+type lane struct {
+	Lane
+	number int
+
+	pixel int // that sums are of
+	sums  [States]int64
+
+	state State // of processors and the collector
+	since int64
+}
+
+// start is where a pixel begins.
+func (d *drawing) start(pixel int) int64 {
+	w := d.ask.Window
+	return w.From + int64(float64(w.To-w.From)*float64(pixel)/float64(d.ask.Pixels))
+}
+
+func (d *drawing) pixelOf(at int64) int {
+	w := d.ask.Window
+	return min(d.ask.Pixels-1, max(0, int(float64(at-w.From)/float64(w.To-w.From)*float64(d.ask.Pixels))))
+}
+
+// add draws a stretch that comes after all that was drawn of the lane.
+func (d *drawing) add(l *lane, from, to int64, state State) {
+	w := d.ask.Window
+	from, to = max(from, w.From), min(to, w.To)
+	if to <= from || state == Nothing {
+		return
+	}
+	first, last := d.pixelOf(from), d.pixelOf(to-1)
+	if first != l.pixel {
+		d.flush(l)
+		l.pixel = first
+	}
+	if first == last {
+		l.sums[state] += to - from
+		return
+	}
+	l.sums[state] += max(0, d.start(first+1)-from)
+	d.flush(l)
+	if last > first+1 {
+		d.run(l, first+1, last-first-1, d.mix([]Part{{state, whole}}))
+	}
+	l.pixel = last
+	l.sums[state] += max(1, to-d.start(last))
+}
+
+// whole is all of a pixel.
+const whole = 16
+
+// flush draws the pixel that a lane has come to.
+func (d *drawing) flush(l *lane) {
+	size := max(1, d.start(l.pixel+1)-d.start(l.pixel))
+	var parts [States]Part
+	list := parts[:0]
+	left := whole
+	for s, v := range l.sums {
+		if v == 0 {
+			continue
+		}
+		l.sums[s] = 0
+		// What there was at all can be seen, as far as there is room.
+		share := min(left, max(1, int((v*whole+size/2)/size)))
+		if share > 0 {
+			list = append(list, Part{State(s), uint8(share)})
+			left -= share
+		}
+	}
+	if len(list) > 0 {
+		d.run(l, l.pixel, 1, d.mix(list))
+	}
+}
+
+func (d *drawing) run(l *lane, at, width, mix int) {
+	if n := len(l.Runs); n > 0 {
+		if r := &l.Runs[n-1]; r.Mix == mix && r.At+r.Width == at {
+			r.Width += width
+			return
+		}
+	}
+	l.Runs = append(l.Runs, Run{At: at, Width: width, Mix: mix})
+}
+
+// mix is the number of a mix.
+func (d *drawing) mix(list []Part) int {
+	d.key = d.key[:0]
+	for _, p := range list {
+		d.key = append(d.key, byte(p.State), p.Share)
+	}
+	n, ok := d.mixes[string(d.key)]
+	if !ok {
+		n = len(d.Mixes)
+		d.mixes[string(d.key)] = n
+		d.Mixes = append(d.Mixes, slices.Clone(list))
+	}
+	return n
+}
+
+// requests draws the requests of the window: the longest first, each in the first lane that has room.
+func (p *Picture) requests(found []requests.Request) {
+	w := p.Window
+	var list []*requests.Request
+	for i := range found {
+		if r := &found[i]; r.To >= w.From && r.From < w.To {
+			list = append(list, r)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *requests.Request) int { return cmp.Compare(b.Took(), a.Took()) })
+	scale := float64(p.Pixels) / float64(w.To-w.From)
+	taken := make([][]bool, mostRequests)
+	pure := map[State]int{}
+	for _, r := range list {
+		from, to := int(float64(max(r.From, w.From)-w.From)*scale), int(float64(min(r.To, w.To)-w.From)*scale)
+		from = min(from, p.Pixels-1)
+		to = min(max(to, from+1), p.Pixels)
+		row := slices.IndexFunc(taken, func(t []bool) bool { return t == nil || !slices.Contains(t[from:to], true) })
+		if row < 0 {
+			p.Small++
+			continue
+		}
+		if taken[row] == nil {
+			taken[row] = make([]bool, p.Pixels)
+			p.Requests = append(p.Requests, Lane{})
+		}
+		for i := from; i < to; i++ {
+			taken[row][i] = true
+		}
+		state := State(r.Most()) + 1
+		mix, ok := pure[state]
+		if !ok {
+			mix = slices.IndexFunc(p.Mixes, func(m []Part) bool { return len(m) == 1 && m[0] == Part{state, whole} })
+			if mix < 0 {
+				mix = len(p.Mixes)
+				p.Mixes = append(p.Mixes, []Part{{state, whole}})
+			}
+			pure[state] = mix
+		}
+		l := &p.Requests[row]
+		l.Runs = append(l.Runs, Run{At: from, Width: to - from, Mix: mix, ID: r.Number})
+		l.Busy += r.Took()
+	}
+	for i := range p.Requests {
+		slices.SortFunc(p.Requests[i].Runs, func(a, b Run) int { return cmp.Compare(a.At, b.At) })
+	}
+}

@@ -1,0 +1,185 @@
+package lanes
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/requests"
+	"github.com/hone-perf/hone/internal/waits"
+)
+
+// shop is the trace of examples/shop.
+func shop(t testing.TB) (*waits.Index, []requests.Request) {
+	t.Helper()
+	b, err := os.ReadFile("../../testdata/trace/shop.trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func() *exectrace.Trace {
+		tr, err := exectrace.Open(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tr
+	}
+	x, err := waits.NewIndex(open())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := requests.Find(open())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x, found.Requests
+}
+
+// TestPicture holds that lanes show what there was: each state of a goroutine has as much of its lane as it has of the time, as far as pixels
+// with many things in them allow that, and runs do not lie over each other.
+func TestPicture(t *testing.T) {
+	x, found := shop(t)
+	for _, w := range []waits.Window{{To: x.End}, {From: 30e6, To: 50e6}, {From: 40e6, To: 41e6}, {From: 40e6, To: 40e6 + 500}} {
+		const pixels = 1000
+		p, err := Draw(x, found, Ask{Window: w, Pixels: pixels, Goroutines: 2000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pixel := float64(w.To-w.From) / pixels
+		want := map[int64]*[States]int64{}
+		there := map[int64]bool{} // goroutines of the program
+		walk := &waits.Walk{Window: w, Index: x}
+		err = x.Read(func(tr *exectrace.Trace, names *waits.Names) error {
+			walk.Span = func(s *waits.Span) {
+				if !waits.IsRuntime(names.Kind(s.Goroutine, s.Stack)) {
+					there[s.Goroutine.ID] = true
+				}
+				v := want[s.Goroutine.ID]
+				if v == nil {
+					v = new([States]int64)
+					want[s.Goroutine.ID] = v
+				}
+				state := State(requests.WhatOf(names, s)) + 1
+				if s.State == exectrace.Waiting && names.Idle(s) {
+					state = Idle
+				}
+				v[state] += s.Length()
+			}
+			return walk.Run(tr)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Goroutines) != len(there) || p.Of != len(there) {
+			t.Errorf("%v: %d of %d goroutines are drawn, want %d", w, len(p.Goroutines), p.Of, len(there))
+		}
+		for _, l := range p.Goroutines {
+			var got [States]float64
+			mixed := 0
+			check(t, p, l)
+			for _, r := range l.Runs {
+				if len(p.Mixes[r.Mix]) > 1 || p.Mixes[r.Mix][0].Share != whole {
+					mixed += r.Width
+				}
+				for _, part := range p.Mixes[r.Mix] {
+					got[part.State] += float64(r.Width) * pixel * float64(part.Share) / whole
+				}
+			}
+			for s := range States {
+				// A sixteenth of each pixel that is not of one thing, and what was there too shortly for that.
+				if d := got[s] - float64(want[l.ID][s]); d > pixel*float64(mixed+1)/8+1 || -d > pixel*float64(mixed+1)/8+1 {
+					t.Errorf("%v: goroutine %d has %.0f ns %v, want %d", w, l.ID, got[s], s, want[l.ID][s])
+				}
+			}
+		}
+		for _, l := range append(append(p.Procs, p.Collector...), p.Requests...) {
+			check(t, p, l)
+		}
+		for _, k := range p.Kinds {
+			sum, busy := 0.0, int64(0)
+			for _, levels := range k.Levels {
+				for l, v := range levels {
+					if Level(l) != LevelIdle {
+						sum += v * float64(w.To-w.From) / stretches
+					}
+				}
+			}
+			for _, l := range p.Goroutines {
+				if l.Name == k.Kind {
+					busy += l.Busy
+				}
+			}
+			if d := sum - float64(busy); k.Busy != busy || d > float64(busy)/100+float64(k.Count*stretches) || -d > float64(busy)/100+float64(k.Count*stretches) {
+				t.Errorf("%v: %s is busy for %d, its goroutines for %d, the picture says %.0f", w, k.Kind, k.Busy, busy, sum)
+			}
+		}
+		drawn := map[int]bool{}
+		for _, l := range p.Requests {
+			for _, r := range l.Runs {
+				drawn[r.ID] = true
+			}
+		}
+		in := 0
+		for _, r := range found {
+			if r.To >= w.From && r.From < w.To {
+				in++
+			}
+		}
+		if len(drawn)+p.Small != in {
+			t.Errorf("%v: %d requests are drawn and %d are not, of %d", w, len(drawn), p.Small, in)
+		}
+	}
+}
+
+func check(t *testing.T, p *Picture, l Lane) {
+	t.Helper()
+	end := 0
+	for _, r := range l.Runs {
+		sum := 0
+		for _, part := range p.Mixes[r.Mix] {
+			sum += int(part.Share)
+		}
+		if r.At < end || r.Width < 1 || r.At+r.Width > p.Pixels || sum < 1 || sum > whole {
+			t.Fatalf("lane %s %d: %+v of %v after %d", l.Name, l.ID, r, p.Mixes[r.Mix], end)
+		}
+		end = r.At + r.Width
+	}
+}
+
+// TestFilters holds that filters choose goroutines by the functions on their stacks, and leave the kinds alone.
+func TestFilters(t *testing.T) {
+	x, found := shop(t)
+	ask := Ask{Window: waits.Window{To: x.End}, Pixels: 100, Goroutines: 2000}
+	all, err := Draw(x, found, ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	price := func(f string) bool { return f == "main.(*shop).price" }
+	ask.Filters = []Filter{{Matches: price}}
+	some, err := Draw(x, found, ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask.Filters = []Filter{{Matches: price, Drop: true}}
+	others, err := Draw(x, found, ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if some.Of == 0 || some.Of+others.Of != all.Of || len(some.Kinds) != len(all.Kinds) {
+		t.Errorf("%d goroutines have it, %d have not, of %d", some.Of, others.Of, all.Of)
+	}
+	for _, l := range some.Goroutines {
+		if l.Name != "net/http.(*conn).serve" {
+			t.Errorf("goroutine %d is %s", l.ID, l.Name)
+		}
+	}
+}
+
+func BenchmarkDraw(b *testing.B) {
+	x, found := shop(b)
+	for b.Loop() {
+		if _, err := Draw(x, found, Ask{Window: waits.Window{To: x.End}, Pixels: 1200, Goroutines: 24}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package report
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/hint"
+)
+
+// Lanes are a picture of a part of an execution trace: what filled each pixel of each lane. Times are in nanoseconds.
+type Lanes struct {
+	Ref    string   `json:"ref"`
+	Whole  int64    `json:"trace_nanos"` // length of all of the trace
+	From   int64    `json:"from_nanos"`
+	To     int64    `json:"to_nanos"`
+	Pixels int      `json:"pixels"`
+	States []string `json:"states"` // that lanes are filled with
+	Levels []string `json:"levels"` // that goroutines are counted by
+	Mixes  [][]int  `json:"mixes"`  // state, sixteenths, state, sixteenths, …
+
+	Procs      []Lane     `json:"processors"`
+	Collector  []Lane     `json:"collector"`
+	Requests   []Lane     `json:"requests"`
+	Small      int        `json:"small_requests,omitempty"` // too many or too narrow to be drawn
+	Kinds      []LaneKind `json:"kinds"`
+	MoreKinds  int        `json:"more_kinds,omitempty"`
+	Goroutines []Lane     `json:"goroutines"`
+	Of         int        `json:"of_goroutines"`
+	Wakes      []LaneWake `json:"wakes"`
+	Notes      []string   `json:"notes,omitempty"`
+}
+
+// A Lane is one row. Runs of pixels that look alike are in columns; pixels that are in none are empty.
+type Lane struct {
+	Name    string `json:"name,omitempty"`
+	ID      int64  `json:"id"`                   // of a goroutine or processor
+	Busy    int64  `json:"busy_nanos,omitempty"` // not waiting for work
+	At      []int  `json:"at"`                   // pixels after the end of the run before
+	Width   []int  `json:"width"`
+	Mix     []int  `json:"mix"`
+	Request []int  `json:"request,omitempty"` // numbers of requests
+}
+
+// A LaneKind is goroutines that were started with one function: how many were in what state, in each of some stretches of equal length.
+type LaneKind struct {
+	Kind   string      `json:"started_as"`
+	Count  int         `json:"goroutines"`
+	Busy   int64       `json:"busy_nanos"`
+	Levels [][]float64 `json:"levels"` // by level, then by stretch
+}
+
+// A LaneWake says that a goroutine ended the wait of another one.
+type LaneWake struct {
+	At   int64 `json:"at_nanos"`
+	From int   `json:"from"` // numbers of lanes
+	To   int   `json:"to"`
+}
+
+// laneWidth is how wide lanes are as text.
+const laneWidth = 72
+
+// laneMarks draw states as text, in the order of requests.What.
+var laneMarks = map[string]rune{
+	"running": '█', "ready": '▒', "syscall": 's', "network": 'n', "lock": 'L', "channel": 'c', "sleep": 'z', "condition": 'w', "GC": 'G', "other": '-', "waiting for work": '·',
+}
+
+// strip draws a lane as text: each place shows what has most of it.
+func (l *Lanes) strip(lane *Lane) string {
+	sums := make([]map[int]int, laneWidth)
+	at := 0
+	for i := range lane.At {
+		at += lane.At[i]
+		mix := l.Mixes[lane.Mix[i]]
+		for p := at; p < at+lane.Width[i]; p++ {
+			place := p * laneWidth / l.Pixels
+			if sums[place] == nil {
+				sums[place] = map[int]int{}
+			}
+			for k := 0; k+1 < len(mix); k += 2 {
+				sums[place][mix[k]] += mix[k+1]
+			}
+		}
+		at += lane.Width[i]
+	}
+	var b strings.Builder
+	for _, of := range sums {
+		best, most := ' ', 0
+		for s := range l.States {
+			// Waiting for work is shown where there is nothing else.
+			v := of[s] * 16
+			if s == len(l.States)-1 {
+				v = min(of[s], 1)
+			}
+			if v > most {
+				best, most = laneMarks[l.States[s]], v
+			}
+		}
+		b.WriteRune(best)
+	}
+	return b.String()
+}
+
+// Blocks shows the lanes of the picture as text.
+func (l *Lanes) Blocks() iter.Seq[Block] {
+	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
+	list := []Block{Heading{[]Phrase{{"from ", Value{l.From, at}, " to ", Value{l.To, at}, Sep{}, Nanos(l.Whole), " of trace", Sep{}, "each place stands for ", Nanos((l.To - l.From) / laneWidth)}}}}
+	group := func(title, name string, lanes []Lane, busy bool, label func(*Lane) any) {
+		if len(lanes) == 0 {
+			return
+		}
+		t := Table{Title: title, Columns: []Column{{Name: name}}}
+		if busy {
+			t.Columns = append(t.Columns, Column{Name: "busy", Unit: nanos})
+		}
+		t.Columns = append(t.Columns, Column{Name: "over time"})
+		if busy {
+			t.Columns = append(t.Columns, Column{Name: "started as"})
+		}
+		for i := range lanes {
+			row := []any{label(&lanes[i])}
+			if busy {
+				row = append(row, Nanos(lanes[i].Busy))
+			}
+			row = append(row, "|"+l.strip(&lanes[i])+"|")
+			if busy {
+				row = append(row, Name{Text: lanes[i].Name})
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		list = append(list, t)
+	}
+	number := func(lane *Lane) any { return int(lane.ID) }
+	group("processors", "number", l.Procs, false, number)
+	group("collector", "", l.Collector, false, func(lane *Lane) any { return lane.Name })
+	group("goroutines", "number", l.Goroutines, true, number)
+	var legend Phrase
+	for i, s := range l.States {
+		if mark := laneMarks[s]; mark != 0 && l.has(i) {
+			legend = append(legend, string(mark), " ", s, "   ")
+		}
+	}
+	if len(legend) > 0 {
+		list = append(list, Note{legend[:len(legend)-1]})
+	}
+	if l.Of == 0 {
+		list = append(list, Note{Phrase{"no goroutine was there then that the filters let pass"}})
+	}
+	if len(l.Goroutines) < l.Of {
+		list = append(list, Note{Phrase{"the busiest ", len(l.Goroutines), " of ", l.Of, " goroutines are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
+	}
+	for _, n := range l.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	if len(l.Goroutines) > 0 {
+		list = append(list, Commands{Title: "try next", Items: []hint.Command{
+			hint.Ask("goroutine", l.Ref).Of(strconv.FormatInt(l.Goroutines[0].ID, 10)).For("what the busiest one did"),
+			hint.Ask("web", l.Ref).For("the same to zoom and click, in a browser"),
+		}})
+	}
+	return blocks(list)
+}
+
+// has reports whether a state is in the picture.
+func (l *Lanes) has(state int) bool {
+	for _, m := range l.Mixes {
+		for k := 0; k < len(m); k += 2 {
+			if m[k] == state {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// A Goroutine is what one goroutine of an execution trace did. Times are in nanoseconds.
+type Goroutine struct {
+	Ref      string          `json:"ref"`
+	ID       int64           `json:"goroutine"`
+	Kind     string          `json:"started_as,omitempty"`
+	Created  string          `json:"created_in,omitempty"`
+	File     string          `json:"file,omitempty"`
+	Line     int             `json:"line,omitempty"`
+	Creator  int64           `json:"creator,omitempty"`
+	Ended    bool            `json:"ended,omitempty"`
+	From     int64           `json:"from_nanos"` // of what is shown
+	To       int64           `json:"to_nanos"`
+	Split    []GoroutinePart `json:"split"`
+	Spans    []GoroutineSpan `json:"spans"`
+	Of       int             `json:"of"`
+	Requests []RequestLine   `json:"requests,omitempty"` // that it answered meanwhile
+	Notes    []string        `json:"notes,omitempty"`
+}
+
+// A GoroutinePart is all the time that a goroutine was in one state.
+type GoroutinePart struct {
+	State string `json:"state"`
+	Took  int64  `json:"took_nanos"`
+}
+
+// A GoroutineSpan is a stretch of time in which a goroutine did one thing.
+type GoroutineSpan struct {
+	At        int64       `json:"at_nanos"` // from the begin of the trace
+	Took      int64       `json:"took_nanos"`
+	State     string      `json:"state"`
+	Begun     bool        `json:"begun_before,omitempty"`
+	Open      bool        `json:"still_so,omitempty"`
+	Function  string      `json:"function,omitempty"`
+	File      string      `json:"file,omitempty"`
+	Line      int         `json:"line,omitempty"`
+	Waker     int64       `json:"waker,omitempty"` // goroutine that ended a wait, or created it
+	EndedBy   string      `json:"ended_by,omitempty"`
+	Stack     []StackCall `json:"stack,omitempty"` // where few spans are asked for
+	WakeStack []StackCall `json:"waker_stack,omitempty"`
+}
+
+// A StackCall is a call of a stack in an execution trace.
+type StackCall struct {
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+}
+
+// Blocks shows what the goroutine did, in order.
+func (g *Goroutine) Blocks() iter.Seq[Block] {
+	head := Phrase{"goroutine ", strconv.FormatInt(g.ID, 10)}
+	if g.Kind != "" {
+		head = append(head, Sep{}, g.Kind)
+	}
+	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
+	head = append(head, Sep{}, "from ", Value{g.From, at}, " to ", Value{g.To, at})
+	var facts []Fact
+	if g.Created != "" {
+		of := Phrase{g.Created}
+		if g.File != "" {
+			of = append(of, " at ", fileLine(g.File, g.Line))
+		}
+		if g.Creator != 0 {
+			of = append(of, " by goroutine ", strconv.FormatInt(g.Creator, 10))
+		}
+		facts = append(facts, Fact{"created in", of})
+	}
+	var split Phrase
+	for i, p := range g.Split {
+		if i > 0 {
+			split = append(split, ", ")
+		}
+		split = append(split, p.State, " ", Nanos(p.Took))
+	}
+	facts = append(facts, Fact{"time", split})
+	t := Table{Columns: []Column{{Name: "at", Unit: nanos}, {Name: "took", Unit: nanos}, {Name: "what"}, {Name: "function"}, {Name: "line", Path: true}, {Name: "ended by"}}}
+	for _, s := range g.Spans {
+		by := s.EndedBy
+		if s.Waker != 0 && by != "" {
+			by = strconv.FormatInt(s.Waker, 10) + " " + by
+		}
+		if s.Open {
+			by = "(goes on)"
+		}
+		t.Rows = append(t.Rows, []any{Value{s.At, at}, Nanos(s.Took), s.State, Name{Text: s.Function}, fileLine(s.File, s.Line), by})
+	}
+	list := []Block{Heading{[]Phrase{head}}, Facts{facts}, t}
+	if len(g.Spans) < g.Of {
+		list = append(list, Note{Phrase{"the longest ", len(g.Spans), " of ", g.Of, " stretches are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
+	}
+	for _, n := range g.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	if len(g.Requests) > 0 {
+		list = append(list, Commands{Title: "try next", Items: []hint.Command{
+			hint.Ask("request", g.Ref).Of(strconv.Itoa(g.Requests[0].Number)).For("the longest request that it answered"),
+		}})
+	}
+	return blocks(list)
+}

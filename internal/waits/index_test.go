@@ -1,0 +1,129 @@
+package waits
+
+import (
+	"bytes"
+	"fmt"
+	"runtime/trace"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/exectrace"
+)
+
+// ofSeconds is a trace that has several parts: goroutines that wait over their borders, work, and end.
+func ofSeconds(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := trace.Start(&b); err != nil {
+		t.Skip("somebody else records a trace: ", err)
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	stop := make(chan bool)
+	jobs := make(chan int)
+	for range 3 {
+		wg.Go(func() {
+			for n := range jobs {
+				mu.Lock()
+				time.Sleep(time.Duration(n) * time.Millisecond)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Go(func() { <-stop })
+	wg.Go(func() { time.Sleep(2500 * time.Millisecond) })
+	for begin := time.Now(); time.Since(begin) < 3200*time.Millisecond; {
+		jobs <- 7
+	}
+	close(jobs)
+	close(stop)
+	wg.Wait()
+	trace.Stop()
+	return b.Bytes()
+}
+
+// TestIndex holds that a part of a trace is the same, whether all that came before is read or not.
+func TestIndex(t *testing.T) {
+	all := recorded(t)
+	all["seconds"] = ofSeconds(t)
+	for name, b := range all {
+		t.Run(name, func(t *testing.T) {
+			tr := open(t, b)
+			x, err := NewIndex(tr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "seconds" && tr.Borders() < 3 {
+				t.Fatalf("a trace of three seconds has %d parts", tr.Borders())
+			}
+			for i := range 20 {
+				w := Window{From: x.End * int64(i) / 20, To: x.End * int64(i+2) / 20}
+				spans := func(index *Index) (out []string) {
+					walk := &Walk{Window: w, Index: index}
+					walk.Span = func(s *Span) {
+						g := s.Goroutine
+						out = append(out, fmt.Sprint(g.ID, g.Start, g.Created, g.Creator, g.Worker, s.State, s.From, s.To, s.Since, s.Stack, s.Reason, s.By, s.ByStack, s.Begun, s.Open))
+					}
+					if err := walk.Run(tr); err != nil {
+						t.Fatal(err)
+					}
+					if walk.Begin != w.From || walk.End > w.To {
+						t.Errorf("%v: from %d to %d was seen", w, walk.Begin, walk.End)
+					}
+					slices.Sort(out) // those that are open at the end come in no order
+					return out
+				}
+				want, got := spans(nil), spans(x)
+				if !slices.Equal(got, want) {
+					for _, s := range got {
+						if !slices.Contains(want, s) {
+							t.Errorf("%v: %s is there only with an index", w, s)
+						}
+					}
+					for _, s := range want {
+						if !slices.Contains(got, s) {
+							t.Errorf("%v: %s is not there with an index", w, s)
+						}
+					}
+				}
+			}
+			// It does not begin at the begin.
+			if begin, _ := tr.EventsFrom(x.End); name == "seconds" && begin < x.End/2 {
+				t.Errorf("what comes last is read from %d of %d on", begin, x.End)
+			}
+		})
+	}
+}
+
+// TestSeekEvents holds that the events from a border on are those that follow it in the whole trace, but for what is stated first.
+func TestSeekEvents(t *testing.T) {
+	tr := open(t, ofSeconds(t))
+	read := func(from int64) (out []string) {
+		begin, events := tr.EventsFrom(from)
+		if from > 0 && begin == 0 {
+			t.Errorf("from %d on, it is read from the begin", from)
+		}
+		for e, err := range events {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Time > from && e.From != e.To && e.From != exectrace.Unknown {
+				out = append(out, fmt.Sprint(e.Kind, e.From, e.To, e.Time, e.Goroutine, e.By, e.Proc, e.Thread, e.Stack, e.Own, e.Reason, e.Name, e.Text, e.Value))
+			}
+		}
+		return out
+	}
+	all := read(0)
+	last := int64(0)
+	for e := range tr.Events() {
+		last = e.Time
+	}
+	for _, from := range []int64{last * 6 / 10, last * 9 / 10} {
+		got := read(from)
+		if len(got) == 0 || len(got) > len(all) || !slices.Equal(got, all[len(all)-len(got):]) {
+			t.Errorf("from %d of %d on there are %d events, which are not the last of %d", from, last, len(got), len(all))
+		}
+	}
+}
