@@ -7,6 +7,7 @@ package lanes
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -56,33 +57,17 @@ type Run struct {
 type Lane struct {
 	Name string
 	ID   int64 // of a goroutine, a processor
-	Busy int64 // nanoseconds in the window in which it ran, could run, or was blocked
+	Busy int64 // nanoseconds in the window in which it ran, could run, or was in a system call
 	Runs []Run
 }
 
 // An Area is how many goroutines of a kind were in what state, as means of stretches of a window.
 type Area struct {
 	Kind   string
-	Count  int         // goroutines
-	Busy   int64       // nanoseconds, of all of them
-	Levels [][]float64 // by stretch, then by Level
+	Count  int               // goroutines
+	Busy   int64             // nanoseconds, of all of them, that they did not wait for work
+	Levels [][States]float64 // by stretch
 }
-
-// A Level is what goroutines of an Area are counted by.
-type Level uint8
-
-const (
-	LevelRunning Level = iota
-	LevelReady
-	LevelSyscall
-	LevelBlocked
-	LevelIdle
-	Levels
-)
-
-var levels = [Levels]string{"running", "ready", "syscall", "blocked", "waiting for work"}
-
-func (l Level) String() string { return levels[l] }
 
 // A Wake is that one goroutine of a picture ended the wait of another.
 type Wake struct {
@@ -161,17 +146,18 @@ type drawing struct {
 	key   []byte
 }
 
-// choose finds the goroutines to draw, and draws the kinds: those with most time that is not idle come first.
+// choose finds the goroutines to draw, and draws the kinds: those that were active for longest come first.
 func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 	type of struct {
-		id      int64
-		kind    string
-		busy    int64
-		matched uint64 // filters
+		id            int64
+		kind          string
+		busy, blocked int64
+		matched       uint64 // filters
 	}
 	type kind struct {
 		Area
-		time [][Levels]int64
+		blocked int64
+		time    [][States]int64
 	}
 	w := d.ask.Window
 	step := float64(w.To-w.From) / stretches
@@ -185,7 +171,7 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 		}
 		k := kinds[name]
 		if k == nil {
-			k = &kind{time: make([][Levels]int64, stretches)}
+			k = &kind{time: make([][States]int64, stretches)}
 			k.Kind = name
 			kinds[name] = k
 		}
@@ -196,15 +182,19 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 			k.Count++
 		}
 		g.matched |= d.matched(s.Stack) | d.matched(s.Goroutine.Start)
-		level := d.level(s)
-		if level != LevelIdle {
+		state := d.state(s)
+		switch {
+		case s.State != exectrace.Waiting:
 			g.busy += s.Length()
 			k.Busy += s.Length()
+		case state != Idle:
+			g.blocked += s.Length()
+			k.blocked += s.Length()
 		}
 		first, last := int(float64(s.From-w.From)/step), int(float64(s.To-w.From)/step)
 		for i := min(first, stretches-1); i <= min(last, stretches-1); i++ {
 			from, to := w.From+int64(float64(i)*step), w.From+int64(float64(i+1)*step)
-			k.time[i][level] += max(0, min(to, s.To)-max(from, s.From))
+			k.time[i][state] += max(0, min(to, s.To)-max(from, s.From))
 		}
 	}
 	if err := walk.Run(t); err != nil {
@@ -214,18 +204,17 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 		d.Kinds = append(d.Kinds, k.Area)
 	}
 	slices.SortFunc(d.Kinds, func(a, b Area) int {
-		return cmp.Or(cmp.Compare(b.Busy, a.Busy), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind))
+		return cmp.Or(cmp.Compare(b.Busy, a.Busy), cmp.Compare(kinds[b.Kind].blocked, kinds[a.Kind].blocked), cmp.Compare(a.Kind, b.Kind))
 	})
 	if d.MoreKinds = max(0, len(d.Kinds)-mostKinds); d.MoreKinds > 0 {
 		d.Kinds = d.Kinds[:mostKinds]
 	}
 	for i := range d.Kinds {
 		a := &d.Kinds[i]
-		a.Levels = make([][]float64, stretches)
+		a.Levels = make([][States]float64, stretches)
 		for j, sums := range kinds[a.Kind].time {
-			a.Levels[j] = make([]float64, Levels)
-			for l, v := range sums {
-				a.Levels[j][l] = float64(v) / max(step, 1)
+			for state, v := range sums {
+				a.Levels[j][state] = float64(v) / max(step, 1)
 			}
 		}
 	}
@@ -244,7 +233,9 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 		}
 	}
 	d.Of = len(list)
-	slices.SortFunc(list, func(a, b *of) int { return cmp.Or(cmp.Compare(b.busy, a.busy), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(list, func(a, b *of) int {
+		return cmp.Or(cmp.Compare(b.busy, a.busy), cmp.Compare(b.blocked, a.blocked), cmp.Compare(a.id, b.id))
+	})
 	for _, g := range list[:min(len(list), d.ask.Goroutines)] {
 		l := &lane{Lane: Lane{Name: g.kind, ID: g.id, Busy: g.busy}, number: len(d.lanes)}
 		d.lanes[g.id] = l
@@ -269,19 +260,11 @@ func (d *drawing) matched(s exectrace.Stack) (bits uint64) {
 	return bits
 }
 
-func (d *drawing) level(s *waits.Span) Level {
-	switch s.State {
-	case exectrace.Running:
-		return LevelRunning
-	case exectrace.Ready:
-		return LevelReady
-	case exectrace.Syscall:
-		return LevelSyscall
+func (d *drawing) state(s *waits.Span) State {
+	if s.State == exectrace.Waiting && d.names.Idle(s) {
+		return Idle
 	}
-	if d.names.Idle(s) {
-		return LevelIdle
-	}
-	return LevelBlocked
+	return State(requests.WhatOf(d.names, s)) + 1
 }
 
 // draw draws the goroutines that are chosen, processors and the collector.
@@ -298,11 +281,7 @@ func (d *drawing) draw(x *waits.Index, t *exectrace.Trace) error {
 				d.Wakes = append(d.Wakes, Wake{s.To, by.number, l.number})
 			}
 		}
-		state := State(requests.WhatOf(d.names, s)) + 1
-		if s.State == exectrace.Waiting && d.names.Idle(s) {
-			state = Idle
-		}
-		d.add(l, s.From, s.To, state)
+		d.add(l, s.From, s.To, d.state(s))
 	}
 	walk.Event = func(e *exectrace.Event) { d.event(walk, e) }
 	if err := walk.Run(t); err != nil {
@@ -327,10 +306,10 @@ func (d *drawing) draw(x *waits.Index, t *exectrace.Trace) error {
 		d.flush(l)
 		d.Collector = append(d.Collector, l.Lane)
 	}
-	d.Goroutines = make([]Lane, len(d.lanes))
-	for _, l := range d.lanes {
+	drawn := slices.SortedFunc(maps.Values(d.lanes), func(a, b *lane) int { return cmp.Compare(a.number, b.number) })
+	for _, l := range drawn {
 		d.flush(l)
-		d.Goroutines[l.number] = l.Lane
+		d.Goroutines = append(d.Goroutines, l.Lane)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package lanes
 import (
 	"bytes"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/exectrace"
@@ -98,8 +99,8 @@ func TestPicture(t *testing.T) {
 		for _, k := range p.Kinds {
 			sum, busy := 0.0, int64(0)
 			for _, levels := range k.Levels {
-				for l, v := range levels {
-					if Level(l) != LevelIdle {
+				for state, v := range levels {
+					if slices.Contains([]State{running, ready, inSyscall, collecting}, State(state)) {
 						sum += v * float64(w.To-w.From) / stretches
 					}
 				}

@@ -16,7 +16,6 @@ type Lanes struct {
 	To     int64    `json:"to_nanos"`
 	Pixels int      `json:"pixels"`
 	States []string `json:"states"` // that lanes are filled with
-	Levels []string `json:"levels"` // that goroutines are counted by
 	Mixes  [][]int  `json:"mixes"`  // state, sixteenths, state, sixteenths, …
 
 	Procs      []Lane     `json:"processors"`
@@ -34,9 +33,9 @@ type Lanes struct {
 // A Lane is one row. Runs of pixels that look alike are in columns; pixels that are in none are empty.
 type Lane struct {
 	Name    string `json:"name,omitempty"`
-	ID      int64  `json:"id"`                   // of a goroutine or processor
-	Busy    int64  `json:"busy_nanos,omitempty"` // not waiting for work
-	At      []int  `json:"at"`                   // pixels after the end of the run before
+	ID      int64  `json:"id"`                     // of a goroutine or processor
+	Busy    int64  `json:"active_nanos,omitempty"` // running, ready, or in a system call
+	At      []int  `json:"at"`                     // pixels after the end of the run before
 	Width   []int  `json:"width"`
 	Mix     []int  `json:"mix"`
 	Request []int  `json:"request,omitempty"` // numbers of requests
@@ -46,8 +45,9 @@ type Lane struct {
 type LaneKind struct {
 	Kind   string      `json:"started_as"`
 	Count  int         `json:"goroutines"`
-	Busy   int64       `json:"busy_nanos"`
-	Levels [][]float64 `json:"levels"` // by level, then by stretch
+	Busy   int64       `json:"active_nanos"`
+	States []int       `json:"states"` // that they were in
+	Levels [][]float64 `json:"levels"` // by these, then by stretch
 }
 
 // A LaneWake says that a goroutine ended the wait of another one.
@@ -111,7 +111,7 @@ func (l *Lanes) Blocks() iter.Seq[Block] {
 		}
 		t := Table{Title: title, Columns: []Column{{Name: name}}}
 		if busy {
-			t.Columns = append(t.Columns, Column{Name: "busy", Unit: nanos})
+			t.Columns = append(t.Columns, Column{Name: "active", Unit: nanos})
 		}
 		t.Columns = append(t.Columns, Column{Name: "over time"})
 		if busy {
@@ -147,14 +147,14 @@ func (l *Lanes) Blocks() iter.Seq[Block] {
 		list = append(list, Note{Phrase{"no goroutine was there then that the filters let pass"}})
 	}
 	if len(l.Goroutines) < l.Of {
-		list = append(list, Note{Phrase{"the busiest ", len(l.Goroutines), " of ", l.Of, " goroutines are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
+		list = append(list, Note{Phrase{"the most active ", len(l.Goroutines), " of ", l.Of, " goroutines are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
 	}
 	for _, n := range l.Notes {
 		list = append(list, Note{Phrase{n}})
 	}
 	if len(l.Goroutines) > 0 {
 		list = append(list, Commands{Title: "try next", Items: []hint.Command{
-			hint.Ask("goroutine", l.Ref).Of(strconv.FormatInt(l.Goroutines[0].ID, 10)).For("what the busiest one did"),
+			hint.Ask("goroutine", l.Ref).Of(strconv.FormatInt(l.Goroutines[0].ID, 10)).For("what the most active one did"),
 			hint.Ask("web", l.Ref).For("the same to zoom and click, in a browser"),
 		}})
 	}

@@ -93,9 +93,6 @@ func Lanes(in []*recording.Recording, q query.Query) (report.Report, error) {
 	for s := range lanes.States {
 		out.States = append(out.States, s.String())
 	}
-	for l := range lanes.Levels {
-		out.Levels = append(out.Levels, l.String())
-	}
 	for _, parts := range p.Mixes {
 		var mix []int
 		for _, part := range parts {
@@ -104,11 +101,17 @@ func Lanes(in []*recording.Recording, q query.Query) (report.Report, error) {
 		out.Mixes = append(out.Mixes, mix)
 	}
 	for _, k := range p.Kinds {
-		kind := report.LaneKind{Kind: k.Kind, Count: k.Count, Busy: k.Busy, Levels: make([][]float64, lanes.Levels)}
-		for l := range kind.Levels {
-			for _, counts := range k.Levels {
-				kind.Levels[l] = append(kind.Levels[l], float64(int(counts[l]*100+0.5))/100)
+		kind := report.LaneKind{Kind: k.Kind, Count: k.Count, Busy: k.Busy, States: []int{}, Levels: [][]float64{}}
+		for state := range lanes.States {
+			if !slices.ContainsFunc(k.Levels, func(l [lanes.States]float64) bool { return l[state] >= 0.005 }) {
+				continue
 			}
+			kind.States = append(kind.States, int(state))
+			counts := make([]float64, len(k.Levels))
+			for i, l := range k.Levels {
+				counts[i] = float64(int(l[state]*100+0.5)) / 100
+			}
+			kind.Levels = append(kind.Levels, counts)
 		}
 		out.Kinds = append(out.Kinds, kind)
 	}
@@ -210,6 +213,7 @@ func goroutineIn(t *exectrace.Trace, names *waits.Names, x *waits.Index, w waits
 			walk.Stop()
 			return
 		}
+		out.Kind = names.Kind(s.Goroutine, s.Stack)
 		last = *s.Goroutine
 		out.Of++
 		took[stateOf(s)] += min(s.To, w.To) - s.From
@@ -241,14 +245,14 @@ func goroutineIn(t *exectrace.Trace, names *waits.Names, x *waits.Index, w waits
 	slices.SortFunc(out.Split, func(a, b report.GoroutinePart) int {
 		return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.State, b.State))
 	})
-	out.Kind, out.Creator = names.Kind(&last, last.Start), last.Creator
+	out.Creator = last.Creator
 	if f, ok := names.Place(last.Created); ok && last.Created != 0 {
 		out.Created, out.File, out.Line = f.Func, f.File, f.Line
 	}
 	for i := range spans {
 		s := &spans[i]
 		f, _ := names.Place(s.Stack)
-		one := report.GoroutineSpan{At: s.From, Took: s.Length(), State: stateOf(s), Begun: s.Begun, Open: s.Open, Function: f.Func, File: f.File, Line: f.Line}
+		one := report.GoroutineSpan{At: s.From, Took: s.Length(), State: stateOf(s), Begun: s.Begun && s.Since == 0, Open: s.Open, Function: f.Func, File: f.File, Line: f.Line}
 		if s.State == exectrace.Waiting {
 			switch names.Waker(s) {
 			case waits.ByGoroutine:

@@ -88,7 +88,7 @@ func TestNeeds(t *testing.T) {
 		}
 		answer := func(of *recording.Recording) string {
 			t.Helper()
-			r, err := v.Run([]*recording.Recording{of}, query.Query{View: v.Name, Arg: map[string]string{"request": Slowest, "blame": "Mutex"}[v.Name]})
+			r, err := v.Run([]*recording.Recording{of}, query.Query{View: v.Name, Arg: map[string]string{"request": Slowest, "blame": "Mutex", "goroutine": "1"}[v.Name]})
 			if err != nil {
 				t.Fatalf("%s: %v", v.Name, err)
 			}

@@ -3,7 +3,9 @@
 package waits
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/hone-perf/hone/internal/exectrace"
 )
@@ -116,8 +118,8 @@ func (w *Walk) Run(t *exectrace.Trace) error {
 		w.take(e)
 	}
 	w.End = max(w.Window.From, min(last, end))
-	for _, g := range w.Goroutines {
-		w.close(g, w.End, true)
+	for _, id := range slices.Sorted(maps.Keys(w.Goroutines)) {
+		w.close(w.Goroutines[id], w.End, true)
 	}
 	return nil
 }

@@ -389,7 +389,6 @@ export interface Lanes {
   to_nanos: number;
   pixels: number;
   states: string[];
-  levels: string[];
   mixes: number[][]; // state, sixteenths, state, sixteenths, …
   processors: Lane[];
   collector: Lane[];
@@ -406,7 +405,7 @@ export interface Lanes {
 export interface Lane {
   name?: string;
   id: number;
-  busy_nanos?: number;
+  active_nanos?: number;
   at: number[]; // pixels after the end of the run before
   width: number[];
   mix: number[];
@@ -416,8 +415,9 @@ export interface Lane {
 export interface LaneKind {
   started_as: string;
   goroutines: number;
-  busy_nanos: number;
-  levels: number[][]; // by level, then by stretch
+  active_nanos: number;
+  states: number[]; // that they were in
+  levels: number[][]; // by these, then by stretch
 }
 
 export interface StackCall {

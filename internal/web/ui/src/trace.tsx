@@ -180,7 +180,7 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
     </section>
   );
   return (
-    <div class="main page scrolls lanes" tabIndex={0} role="region" aria-label="Trace" aria-busy={waiting}>
+    <div class="main page scrolls lanes" tabIndex={0} role="region" aria-label="Trace" aria-busy={waiting || undefined}>
       <div class="tools">
         <div class="group">
           <span class="moment">in sight <b>{ns(length)}</b> <span class="quiet">{moment(view[0], length)} to {moment(view[1], length)} of {ns(whole)}</span></span>
@@ -233,7 +233,7 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
           ))}
         </section>
         {lanes("Goroutines", "goroutines", data.goroutines, (l) => <><b>{l.id}</b> {l.name}</>, data.goroutines.length < data.of_goroutines && (
-          <>the busiest {group(data.goroutines.length)} of {group(data.of_goroutines)} <button class="small" onClick={() => go(put(current(), "limit", String(Math.min(1000, 2 * data.goroutines.length))))}>show more</button></>
+          <>the most active {group(data.goroutines.length)} of {group(data.of_goroutines)} <button class="small" onClick={() => go(put(current(), "limit", String(Math.min(1000, 2 * data.goroutines.length))))}>show more</button></>
         ))}
         {cursor >= view[0] && cursor <= view[1] && <div class="cursor" style={{ left: left(cursor) }} />}
         {span && <div class="range" style={{ left: left(span[0]), width: `calc(${left(span[1])} - ${left(span[0])})` }} />}
@@ -248,7 +248,7 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
 const colorOf = (p: Palette, state: string): string => p.states[state] ?? p.quiet;
 
 function Legend({ data, palette }: { data: Lanes; palette: Palette }) {
-  const there = new Set(data.mixes.flatMap((m) => m.filter((_, i) => i % 2 === 0)));
+  const there = new Set([...data.mixes.flatMap((m) => m.filter((_, i) => i % 2 === 0)), ...data.kinds.flatMap((k) => k.states)]);
   return (
     <div class="legend">
       {data.states.map((s, i) => there.has(i) && <span><i class="dot" style={{ background: colorOf(palette, s) }} />{s}</span>)}
@@ -282,9 +282,6 @@ function paintRuns(ctx: CanvasRenderingContext2D, data: Lanes, lane: Lane, axis:
   }
 }
 
-/** The levels of kinds have the colours of the states that they are made of. */
-const levelColor = (p: Palette, level: string) => (level === "blocked" ? p.states.lock : colorOf(p, level));
-
 function paintKind(ctx: CanvasRenderingContext2D, data: Lanes, k: LaneKind, axis: Axis, height: number, p: Palette): void {
   ctx.clearRect(0, 0, axis.right, height);
   const n = k.levels[0]?.length ?? 0;
@@ -300,7 +297,7 @@ function paintKind(ctx: CanvasRenderingContext2D, data: Lanes, k: LaneKind, axis
     let y = height;
     k.levels.forEach((l, level) => {
       const h = (l[i] / most) * (height - top);
-      ctx.fillStyle = levelColor(p, data.levels[level]);
+      ctx.fillStyle = colorOf(p, data.states[k.states[level]]);
       ctx.fillRect(x, y - h, w, h);
       y -= h;
     });
@@ -360,15 +357,16 @@ function Table({ data }: { data: Lanes }) {
     const v = list.reduce((a, b) => a + b, 0) / Math.max(1, list.length);
     return v === 0 ? "" : v >= 10 ? group(v) : String(Number(v.toPrecision(2)));
   };
+  const states = data.states.map((_, i) => i).filter((i) => data.kinds.some((k) => k.states.includes(i)));
   return (
     <section class="card">
       <h2>Goroutines in sight, on average</h2>
       <div class="values" tabIndex={0} role="region" aria-label="Goroutines in sight, on average">
         <table class="plain">
-          <thead><tr><th scope="col" class="num">goroutines</th>{data.levels.map((l) => <th scope="col" class="num">{l}</th>)}<th scope="col">started as</th></tr></thead>
+          <thead><tr><th scope="col" class="num">goroutines</th>{states.map((i) => <th scope="col" class="num">{data.states[i]}</th>)}<th scope="col">started as</th></tr></thead>
           <tbody>
             {data.kinds.map((k) => (
-              <tr key={k.started_as}><td class="num">{group(k.goroutines)}</td>{k.levels.map((l) => <td class="num">{mean(l)}</td>)}<td><code>{k.started_as}</code></td></tr>
+              <tr key={k.started_as}><td class="num">{group(k.goroutines)}</td>{states.map((i) => <td class="num">{k.states.includes(i) && mean(k.levels[k.states.indexOf(i)])}</td>)}<td><code>{k.started_as}</code></td></tr>
             ))}
           </tbody>
         </table>
@@ -405,12 +403,12 @@ function Goroutine({ id, at }: { id: string; at: number }) {
       {data.spans.map((s) => (
         <section>
           <h3><i class="dot" style={{ background: colorOf(palette, dotState(s.state)) }} />{s.state} for {ns(s.took_nanos)}{s.begun_before && ", or longer"}{s.still_so && ", and still so at the end"}</h3>
-          <p class="quiet">from {moment(s.at_nanos, s.took_nanos || 1)} on</p>
+          <p class="quiet">from {moment(s.at_nanos, s.took_nanos / 100 || 1)} on</p>
           <Stack calls={s.stack} />
           {s.ended_by && (
             <>
               <p>ended by {s.waker ? <><GoroutineLink id={s.waker} at={s.at_nanos + s.took_nanos} /> in</> : "the"} <b>{s.ended_by}</b></p>
-              <Stack calls={s.waker_stack} />
+              {s.waker && <Stack calls={s.waker_stack} />}
             </>
           )}
         </section>
