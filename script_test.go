@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"go/version"
+	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -105,7 +107,14 @@ func scripts(t *testing.T, dir, toolchain string) testscript.Params {
 				}
 				b, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(args[0])))
 				ts.Check(err)
-				ts.Check(os.WriteFile(ts.MkAbs(path.Base(args[0])), b, 0o666))
+				name, packed := strings.CutSuffix(path.Base(args[0]), ".gz")
+				if packed {
+					r, err := gzip.NewReader(bytes.NewReader(b))
+					ts.Check(err)
+					b, err = io.ReadAll(r)
+					ts.Check(err)
+				}
+				ts.Check(os.WriteFile(ts.MkAbs(name), b, 0o666))
 			},
 			"pack": func(ts *testscript.TestScript, _ bool, args []string) {
 				if len(args) != 2 {

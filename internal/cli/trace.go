@@ -103,11 +103,14 @@ func showTrace(ctx context.Context, sys *System, v *view.View, out output, rec *
 	r, err := askView(ctx, v, []*recording.Recording{rec}, q)
 	var none *view.NoMatch
 	var noRequest *view.NoRequestError
+	var noGoroutine *view.NoGoroutineError
 	switch {
 	case errors.As(err, &none):
 		return &hinted{fmt.Errorf("%s: nothing waits below a function that matches %s", rec.Ref, quoted(none.Arg)), "hone waits " + quoted(rec.Ref) + " shows where goroutines waited"}
 	case errors.As(err, &noRequest):
-		return &hinted{fmt.Errorf("%s: %w", rec.Ref, err), "hone requests " + quoted(rec.Ref) + " lists the slowest"}
+		return &hinted{fmt.Errorf("%s: %w", rec.Ref, err), "hone " + string(noRequest.Work) + "s " + quoted(rec.Ref) + " lists the slowest"}
+	case errors.As(err, &noGoroutine):
+		return &hinted{fmt.Errorf("%s: %w", rec.Ref, err), "hone lanes " + quoted(rec.Ref) + " shows goroutines and their numbers"}
 	case err != nil:
 		return err
 	}

@@ -280,6 +280,7 @@ func TestNoTrace(t *testing.T) {
 	}
 }
 
+// FuzzEvents holds that no file makes the reader crash or hang, that time does not go back, and that reading it again, or from a border on, is no different.
 func FuzzEvents(f *testing.F) {
 	for _, b := range recorded(f) {
 		f.Add(b[:min(len(b), 8<<10)])
@@ -289,7 +290,7 @@ func FuzzEvents(f *testing.F) {
 		if err != nil || tr.Version < 22 {
 			return
 		}
-		last := int64(0)
+		last, n := int64(0), 0
 		for e, err := range tr.Events() {
 			if err != nil {
 				return
@@ -299,6 +300,20 @@ func FuzzEvents(f *testing.F) {
 			}
 			last = e.Time
 			tr.Frames(e.Stack)
+			n++
+		}
+		again := 0
+		for range tr.Events() {
+			again++
+		}
+		if n != again {
+			t.Errorf("%d events, and then %d", n, again)
+		}
+		begin, events := tr.EventsFrom(last)
+		for e, err := range events {
+			if err == nil && e.Time < begin {
+				t.Errorf("from %d on there is an event at %d", begin, e.Time)
+			}
 		}
 	})
 }

@@ -6,8 +6,27 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 )
 
-// Requests are the requests that were found in an execution trace. Times are in nanoseconds.
+// A Work is what a program does over and over, and what is looked at one by one.
+type Work string
+
+// The work that can be found in an execution trace.
+const (
+	RequestWork Work = "request" // that a server answers
+	TaskWork    Work = "task"    // that runtime/trace was told of
+	RegionWork  Work = "region"  // the same, on one goroutine
+)
+
+// named is what the name of such work is called.
+func (w Work) named() string {
+	if w == RequestWork {
+		return "handler"
+	}
+	return string(w)
+}
+
+// Requests are the requests, tasks or regions that were found in an execution trace. Times are in nanoseconds.
 type Requests struct {
+	Work     Work          `json:"work"`
 	Ref      string        `json:"ref"`
 	Length   int64         `json:"length_nanos"`
 	Of       int           `json:"requests"`
@@ -57,18 +76,21 @@ type TailCauseOf struct {
 // noHandler is the row of requests whose handler is not known.
 const noHandler = "(no handler seen)"
 
-func handlerName(name string) any {
-	if name == "" {
+func (w Work) name(name string) any {
+	switch {
+	case name == "" && w == RequestWork:
 		return noHandler
+	case name == "":
+		return "(begun before the trace)"
 	}
 	return Name{Text: name}
 }
 
 // Blocks shows the handlers, what the slow requests have more of, and the slowest.
 func (r *Requests) Blocks() iter.Seq[Block] {
-	list := []Block{Heading{[]Phrase{{counted(r.Of, "request"), " in ", Nanos(r.Length), " of trace"}}}}
-	h := Table{Title: "handlers", Columns: []Column{
-		{Name: "requests"}, {Name: "p50", Unit: nanos}, {Name: "p90", Unit: nanos}, {Name: "p99", Unit: nanos}, {Name: "max", Unit: nanos},
+	list := []Block{Heading{[]Phrase{{counted(r.Of, string(r.Work)), " in ", Nanos(r.Length), " of trace"}}}}
+	h := Table{Title: r.Work.named() + "s", Columns: []Column{
+		{Name: string(r.Work) + "s"}, {Name: "p50", Unit: nanos}, {Name: "p90", Unit: nanos}, {Name: "p99", Unit: nanos}, {Name: "max", Unit: nanos},
 	}}
 	some := make([]bool, len(r.Whats))
 	for _, row := range r.Handlers {
@@ -81,7 +103,7 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 			h.Columns = append(h.Columns, Column{Name: w})
 		}
 	}
-	h.Columns = append(h.Columns, Column{Name: "handler"})
+	h.Columns = append(h.Columns, Column{Name: r.Work.named()})
 	for _, row := range r.Handlers {
 		cells := []any{int(row.Count)}
 		for _, v := range []int64{row.P50, row.P90, row.P99, row.Max} {
@@ -92,13 +114,13 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 				cells = append(cells, Share{v, row.Total})
 			}
 		}
-		h.Rows = append(h.Rows, append(cells, handlerName(row.Handler)))
+		h.Rows = append(h.Rows, append(cells, r.Work.name(row.Handler)))
 	}
 	list = append(list, h)
 	if t := r.Tail; t != nil {
 		tail := Table{
-			Title:   "what the slow requests have more of",
-			Summary: Phrase{counted(t.Slow, "request"), " of ", Nanos(t.SlowTook), " beside ", t.Middle, " of ", Nanos(t.MiddleTook), ", per request"},
+			Title:   "what the slow " + string(r.Work) + "s have more of",
+			Summary: Phrase{counted(t.Slow, string(r.Work)), " of ", Nanos(t.SlowTook), " beside ", t.Middle, " of ", Nanos(t.MiddleTook), ", per " + string(r.Work)},
 			Columns: []Column{{Name: "more", Unit: nanos}, {Name: "slow", Unit: nanos}, {Name: "median", Unit: nanos}, {Name: "what"}, {Name: "in goroutines of"}},
 		}
 		for _, c := range t.Causes {
@@ -110,10 +132,10 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 		}
 		list = append(list, tail)
 	}
-	slow := Table{Title: "slowest", Columns: []Column{{Name: "request"}, {Name: "at", Unit: nanos}, {Name: "took", Unit: nanos}, {Name: "most of it"}, {Name: "part"}, {Name: "handler"}}}
+	slow := Table{Title: "slowest", Columns: []Column{{Name: string(r.Work)}, {Name: "at", Unit: nanos}, {Name: "took", Unit: nanos}, {Name: "most of it"}, {Name: "part"}, {Name: r.Work.named()}}}
 	at := &Measure{Unit: nanos, Show: Show{Unit: "s"}}
 	for _, s := range r.Slowest {
-		slow.Rows = append(slow.Rows, []any{s.Number, Value{s.At, at}, Nanos(s.Took), s.Most, Share{s.Part, s.Took}, handlerName(s.Handler)})
+		slow.Rows = append(slow.Rows, []any{s.Number, Value{s.At, at}, Nanos(s.Took), s.Most, Share{s.Part, s.Took}, r.Work.name(s.Handler)})
 	}
 	list = append(list, slow)
 	for _, n := range r.Notes {
@@ -121,16 +143,17 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 	}
 	if len(r.Slowest) > 0 {
 		list = append(list, Commands{Title: "try next", Items: []hint.Command{
-			hint.Ask("request", r.Ref).Of("slowest").For("what the slowest request waited for"),
+			hint.Ask(string(r.Work), r.Ref).Of("slowest").For("what the slowest " + string(r.Work) + " waited for"),
 			hint.Ask("waits", r.Ref).For("where all goroutines waited"),
 		}})
 	}
 	return blocks(list)
 }
 
-// A RequestPath is what the time of one request went into, through all goroutines that it waited for. Times are in nanoseconds.
+// A RequestPath is what the time of one request, task or region went into, through all goroutines that it waited for. Times are in nanoseconds.
 type RequestPath struct {
-	Ref string `json:"ref"`
+	Work Work   `json:"work"`
+	Ref  string `json:"ref"`
 	RequestLine
 	Goroutine  int64              `json:"goroutine"`
 	Begun      bool               `json:"begun_before,omitempty"`
@@ -164,7 +187,7 @@ type RequestGoroutine struct {
 
 // Blocks shows the segments in the order of time, and the goroutines.
 func (r *RequestPath) Blocks() iter.Seq[Block] {
-	head := Phrase{"request ", r.Number, Sep{}, Nanos(r.Took), " from ", Nanos(r.At), " on"}
+	head := Phrase{string(r.Work), " ", r.Number, Sep{}, Nanos(r.Took), " from ", Nanos(r.At), " on"}
 	if r.Handler != "" {
 		head = append(head, Sep{}, Name{Text: r.Handler})
 	}
@@ -180,7 +203,7 @@ func (r *RequestPath) Blocks() iter.Seq[Block] {
 	for _, x := range r.Goroutines {
 		own := ""
 		if x.Own {
-			own = "answers it"
+			own = map[Work]string{RequestWork: "answers it", TaskWork: "ended it", RegionWork: "its own"}[r.Work]
 		}
 		g.Rows = append(g.Rows, []any{Nanos(x.Took), Share{x.Took, r.Took}, int(x.Goroutine), own, Name{Text: x.Kind}})
 	}
@@ -190,10 +213,10 @@ func (r *RequestPath) Blocks() iter.Seq[Block] {
 	}
 	list = append(list, g)
 	if r.Begun {
-		list = append(list, Note{Phrase{"the request began before the trace"}})
+		list = append(list, Note{Phrase{"the ", string(r.Work), " began before the trace"}})
 	}
 	if r.Open {
-		list = append(list, Note{Phrase{"the request had not ended by the end of the trace"}})
+		list = append(list, Note{Phrase{"the ", string(r.Work), " had not ended by the end of the trace"}})
 	}
 	for _, n := range r.Notes {
 		list = append(list, Note{Phrase{n}})

@@ -6,7 +6,6 @@ package requests
 import (
 	"cmp"
 	"slices"
-	"sort"
 
 	"github.com/hone-perf/hone/internal/exectrace"
 	"github.com/hone-perf/hone/internal/waits"
@@ -118,13 +117,7 @@ func Find(t *exectrace.Trace) (*Found, error) {
 			f.done(s)
 		}
 	}
-	list := f.found.Requests
-	sort.SliceStable(list, func(i, j int) bool {
-		return cmp.Or(cmp.Compare(list[i].To, list[j].To), cmp.Compare(list[i].Goroutine, list[j].Goroutine)) < 0
-	})
-	for i := range list {
-		list[i].Number = i + 1
-	}
+	f.found.sort()
 	return f.found, nil
 }
 

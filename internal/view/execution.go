@@ -73,7 +73,7 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	for _, r := range s.Stops {
 		out.Stops = append(out.Stops, spanOf(r))
 	}
-	found, _, err := foundIn(in, w)
+	found, _, err := foundIn(in, report.RequestWork, w)
 	if err != nil {
 		return nil, err
 	}
@@ -115,13 +115,18 @@ func Waits(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return out, nil
 }
 
-// foundIn returns the requests of a trace that a time has a part of, and the length of that time.
-func foundIn(in []*recording.Recording, w waits.Window) ([]requests.Request, int64, error) {
+// finders find work in a trace.
+var finders = map[report.Work]func(*exectrace.Trace) (*requests.Found, error){
+	report.RequestWork: requests.Find, report.TaskWork: requests.Tasks, report.RegionWork: requests.Regions,
+}
+
+// foundIn returns the requests, tasks or regions of a trace that a time has a part of, and the length of that time.
+func foundIn(in []*recording.Recording, work report.Work, w waits.Window) ([]requests.Request, int64, error) {
 	t, err := recording.Execution.Read(in[0])
 	if err != nil {
 		return nil, 0, err
 	}
-	found, err := recording.Once(t, requestsName, requests.Find)
+	found, err := recording.Once(t, string(work), finders[work])
 	if err != nil {
 		return nil, 0, err
 	}
@@ -158,26 +163,44 @@ func quantiles(list []int64) report.Latencies {
 
 // Requests shows the requests of a trace by handler, and what the slow ones have more of.
 func Requests(in []*recording.Recording, q query.Query) (report.Report, error) {
+	return workIn(in, q, report.RequestWork)
+}
+
+// Tasks shows the tasks of a trace by name.
+func Tasks(in []*recording.Recording, q query.Query) (report.Report, error) {
+	return workIn(in, q, report.TaskWork)
+}
+
+// Regions shows the regions of a trace by name.
+func Regions(in []*recording.Recording, q query.Query) (report.Report, error) {
+	return workIn(in, q, report.RegionWork)
+}
+
+func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.Report, error) {
 	t, w, err := traceOf(in, q)
 	if err != nil {
 		return nil, err
 	}
-	list, length, err := foundIn(in, w)
+	list, length, err := foundIn(in, work, w)
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Requests{Ref: in[0].Ref, Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Notes: waits.DamageNotes(t)}
+	out := &report.Requests{Work: work, Ref: in[0].Ref, Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Notes: waits.DamageNotes(t)}
 	for what := range requests.Whats {
 		out.Whats = append(out.Whats, what.String())
 	}
 	if len(list) == 0 {
-		out.Notes = append(out.Notes, "no requests were found: those of net/http, HTTP/2, gRPC and fasthttp servers are")
+		out.Notes = append(out.Notes, map[report.Work]string{
+			report.RequestWork: "no requests were found: those of net/http, HTTP/2, gRPC and fasthttp servers are",
+			report.TaskWork:    "the trace has no tasks: a program makes them with trace.NewTask of runtime/trace",
+			report.RegionWork:  "the trace has no regions: a program makes them with trace.StartRegion and trace.WithRegion of runtime/trace",
+		}[work])
 		return out, nil
 	}
 	by := map[string][]requests.Request{}
 	for _, r := range list {
 		by[r.Handler] = append(by[r.Handler], r)
-		if r.Handler == "" {
+		if r.Handler == "" && work == report.RequestWork {
 			out.Unnamed++
 		}
 	}
@@ -250,15 +273,16 @@ func tailOf(t *requests.Tail, limit int) *report.RequestTail {
 
 // A NoRequestError says that a trace has no request of that number.
 type NoRequestError struct {
-	Arg string
-	Of  int
+	Work report.Work
+	Arg  string
+	Of   int
 }
 
 func (e *NoRequestError) Error() string {
 	if e.Of == 0 {
-		return "no requests were found in the trace"
+		return fmt.Sprintf("no %ss were found in the trace", e.Work)
 	}
-	return fmt.Sprintf("there is no request %s; they are numbered from 1 to %d", e.Arg, e.Of)
+	return fmt.Sprintf("there is no %s %s; they are numbered from 1 to %d", e.Work, e.Arg, e.Of)
 }
 
 // Slowest is the argument of Request that asks for the slowest one.
@@ -266,35 +290,49 @@ const Slowest = "slowest"
 
 // Request shows what the time of one request went into.
 func Request(in []*recording.Recording, q query.Query) (report.Report, error) {
+	return pathIn(in, q, report.RequestWork)
+}
+
+// Task shows what the time of one task went into.
+func Task(in []*recording.Recording, q query.Query) (report.Report, error) {
+	return pathIn(in, q, report.TaskWork)
+}
+
+// Region shows what the time of one region went into.
+func Region(in []*recording.Recording, q query.Query) (report.Report, error) {
+	return pathIn(in, q, report.RegionWork)
+}
+
+func pathIn(in []*recording.Recording, q query.Query, work report.Work) (report.Report, error) {
 	t, w, err := traceOf(in, q)
 	if err != nil {
 		return nil, err
 	}
-	list, _, err := foundIn(in, w)
+	list, _, err := foundIn(in, work, w)
 	if err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, &NoRequestError{}
+		return nil, &NoRequestError{Work: work}
 	}
 	var r requests.Request
 	if n, err := strconv.Atoi(q.Arg); err == nil {
 		i := slices.IndexFunc(list, func(r requests.Request) bool { return r.Number == n })
 		if i < 0 {
-			return nil, &NoRequestError{q.Arg, list[len(list)-1].Number}
+			return nil, &NoRequestError{work, q.Arg, list[len(list)-1].Number}
 		}
 		r = list[i]
 	} else if q.Arg == Slowest {
 		r = slices.MaxFunc(list, func(a, b requests.Request) int { return cmp.Compare(a.Took(), b.Took()) })
 	} else {
-		return nil, &NoRequestError{q.Arg, list[len(list)-1].Number}
+		return nil, &NoRequestError{work, q.Arg, list[len(list)-1].Number}
 	}
 	paths, err := pathsOf(in, t, []requests.Request{r})
 	if err != nil {
 		return nil, err
 	}
 	out := &report.RequestPath{
-		Ref: in[0].Ref, RequestLine: lineOf(r), Goroutine: r.Goroutine, Begun: r.Begun, Open: r.Open, Of: len(paths[0]), Segments: []report.PathSegment{}, Notes: waits.DamageNotes(t),
+		Work: work, Ref: in[0].Ref, RequestLine: lineOf(r), Goroutine: r.Goroutine, Begun: r.Begun, Open: r.Open, Of: len(paths[0]), Segments: []report.PathSegment{}, Notes: waits.DamageNotes(t),
 	}
 	sums := map[int64]*report.RequestGoroutine{}
 	for _, s := range paths[0] {

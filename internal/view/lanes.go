@@ -22,11 +22,8 @@ const (
 	mostRows   = 1000
 )
 
-// What is kept of a trace.
-const (
-	indexName    = "index"
-	requestsName = "requests"
-)
+// indexName is the name under which the index of a trace is kept.
+const indexName = "index"
 
 // lanesOf returns the index of the trace that a question is about, its requests, and the window that is asked for.
 func lanesOf(in []*recording.Recording, q query.Query) (*waits.Index, []requests.Request, waits.Window, error) {
@@ -42,7 +39,7 @@ func lanesOf(in []*recording.Recording, q query.Query) (*waits.Index, []requests
 	if err != nil {
 		return nil, nil, w, err
 	}
-	found, err := recording.Once(t, requestsName, requests.Find)
+	found, err := recording.Once(t, string(report.RequestWork), requests.Find)
 	if err != nil {
 		return nil, nil, w, err
 	}
