@@ -33,6 +33,7 @@ type Build struct {
 	Tool    string   // the go command; "" is go
 	Leaks   bool     // with the experiment that finds leaked goroutines
 	Flight  bool     // a flight recorder is wanted
+	Trace   bool     // an execution trace is
 
 	named string // the targets as the user gave them, when they are others by now
 	ready *built // it was built before
@@ -109,7 +110,7 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 			return nil, err
 		}
 	}
-	added, err := addAgent(about.GOROOT, about.GOEXPERIMENT, work, replace)
+	added, err := addAgent(about.GOROOT, about.GOEXPERIMENT, work, b.Trace || b.Flight, replace)
 	if err != nil {
 		return nil, err
 	}

@@ -33,11 +33,11 @@ const (
 const addedFile = "zz_hone_recorder"
 
 // elsewhere are the files that do not simply go into the package of the recorder.
-var elsewhere = []string{"pprof.go", "rate.go", "pack.go", "signal.go", "host_cpu.go", "host_nocpu.go"}
+var elsewhere = []string{"pprof.go", "rate.go", "pack.go", "signal.go", "host_cpu.go", "host_nocpu.go", "http.go"}
 
 // addAgent adds the recorder to an overlay, and returns the folder that its files are in. The go command goes by what is
 // in them, not by where they are, so it builds them once.
-func addAgent(goroot, experiments, work string, replace gocmd.Overlay) (string, error) {
+func addAgent(goroot, experiments, work string, traced bool, replace gocmd.Overlay) (string, error) {
 	files, err := fs.Glob(agentFiles, "agent/*")
 	if err != nil {
 		return "", err
@@ -100,6 +100,20 @@ func addAgent(goroot, experiments, work string, replace gocmd.Overlay) (string, 
 		add[proto] = text
 		add["runtime/pprof/zz_honepack.go"] = read("pack.go.txt")
 	}
+	const server, request = "net/http/server.go", "net/http/request.go"
+	if _, ok := replace[filepath.Join(goroot, "src", filepath.FromSlash(server))]; traced && !ok {
+		if text, err = given(request); err != nil {
+			return "", err
+		}
+		_, named := rewrite(text, requestAsIs)
+		if text, err = given(server); err != nil {
+			return "", err
+		}
+		if text, ok := rewrite(text, serverChanges); ok && named {
+			add[server] = text
+			add["net/http/zz_hone.go"] = read("http.go.txt")
+		}
+	}
 	dir := filepath.Join(work, "agent")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
@@ -148,6 +162,11 @@ var (
 		"\t\tcpuprof.on = true\n\t\tcpuprof.log = newProfBuf(1, profBufWordCount, profBufTagCount)\n\t\thdr := [1]uint64{uint64(hz)}\n"+
 			"\t\tcpuprof.log.write(nil, nanotime(), hdr[:], nil)\n\t\tsetcpuprofilerate(int32(hz))\n\t} else if cpuprof.on {\n",
 	)
+	// serverChanges have an execution trace say which pattern of a ServeMux a request was for. Most handlers leave nothing else in one.
+	serverChanges = [][2]string{
+		{"\n\thandler.ServeHTTP(rw, req)\n}\n", "\n\tdefer honeServed(req); handler.ServeHTTP(rw, req)\n}\n"},
+	}
+	requestAsIs = same("\n\tPattern string\n") // not before Go 1.23
 	// packChanges keep the recorder from packing what it writes.
 	packChanges = [][2]string{
 		{"\t\"compress/gzip\"\n", "\n"},

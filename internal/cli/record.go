@@ -179,7 +179,7 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	if err := isSourceOf(targets); err != nil {
 		return err
 	}
-	opt.Build = &capture.Build{Targets: targets, Test: f.test, Flags: build, Dir: sys.Dir, Leaks: f.leaks, Flight: f.flight > 0}
+	opt.Build = &capture.Build{Targets: targets, Test: f.test, Flags: build, Dir: sys.Dir, Leaks: f.leaks, Flight: f.flight > 0, Trace: f.trace}
 	opt.Program.Args = append(tests, behind...)
 	return runRecord(cmd, sys, opt)
 }

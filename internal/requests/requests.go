@@ -67,7 +67,7 @@ type Request struct {
 	Number    int // in the order in which they ended, from 1
 	From, To  int64
 	Goroutine int64
-	Handler   string // "" when nothing happened in it that leaves a stack
+	Handler   string // "" when nothing happened in it that leaves a stack; the pattern of a ServeMux where hone recorded that
 	Split     [Whats]int64
 	Begun     bool // it began before the trace
 	Open      bool // it had not ended by the end of the trace
@@ -142,6 +142,10 @@ type serving struct {
 // connection, before the handler or when the body has been read.
 func (f *finder) event(e *exectrace.Event) {
 	switch {
+	case e.Kind == exectrace.Log && e.Name == waits.HandlerLog:
+		if r := f.open[e.Goroutine]; r != nil {
+			r.Handler, r.real = e.Text, true
+		}
 	case e.Kind != exectrace.Change:
 	case e.To == exectrace.Absent:
 		f.ended = e.Goroutine

@@ -211,6 +211,9 @@ func handler(frames []exectrace.Frame) string {
 	return ""
 }
 
+// HandlerLog is the category under which programs that hone record built say what request they answered.
+const HandlerLog = "hone.handler"
+
 // Serves reports whether a stack is of a goroutine that answers the requests of a connection.
 func (n *Names) Serves(s exectrace.Stack) bool { return n.of(s).serves }
 
