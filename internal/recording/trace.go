@@ -94,6 +94,9 @@ func (r *Recording) traceIn() string {
 	return ""
 }
 
+// WholeTrace reports whether the execution trace of a recording is of the whole run, so that both have the same times.
+func WholeTrace(r *Recording) bool { return r.files != nil && r.traceIn() == TraceFile }
+
 // waits is the execution trace as a profile of where goroutines waited, for a time of it.
 func (r *Recording) waits(from, to time.Duration) (*profile.Profile, error) {
 	t, err := Execution.Read(r)

@@ -25,6 +25,8 @@ type Execution struct {
 	GoCode    int64 `json:"go_nanos"`
 	Collector int64 `json:"gc_workers_nanos"`
 	IdleReady int64 `json:"idle_while_ready_nanos"`
+	Tracer    int64 `json:"tracer_nanos,omitempty"` // what records the trace ran
+	OnCPU     int64 `json:"on_cpu_nanos,omitempty"` // CPU time of the process meanwhile, where that is known
 
 	Running int64           `json:"running_nanos"`
 	Ready   int64           `json:"ready_nanos"`
@@ -69,6 +71,9 @@ func (l Latencies) phrase() Phrase {
 	return Phrase{"p50 ", Nanos(l.P50), ", p90 ", Nanos(l.P90), ", p99 ", Nanos(l.P99), ", max ", Nanos(l.Max)}
 }
 
+// ran is how long goroutines had a processor.
+func (e *Execution) ran() int64 { return e.GoCode + e.Collector + e.Tracer }
+
 // Blocks shows where the time of processors and goroutines went.
 func (e *Execution) Blocks() iter.Seq[Block] {
 	head := Phrase{"execution trace", Sep{}, e.Go, Sep{}, Nanos(e.Length)}
@@ -84,6 +89,9 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 	other := max(0, e.Busy-e.GoCode-e.Collector)
 	add("processors", "Go code ", Share{e.GoCode, e.Capacity}, ", GC workers ", Share{e.Collector, e.Capacity},
 		", system calls and the scheduler ", Share{other, e.Capacity}, ", idle ", Share{max(0, e.Capacity-e.Busy), e.Capacity})
+	if e.OnCPU > 0 {
+		add("CPU time", Nanos(e.OnCPU), " of the process, ", Share{e.OnCPU, e.Capacity}, " of what the processors could have had")
+	}
 	if e.IdleReady > 0 {
 		add("idle while ready", Nanos(e.IdleReady), ", ", Share{e.IdleReady, e.Capacity}, " of all processor time: a goroutine could run, and a processor was idle")
 	}
@@ -109,6 +117,13 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 			total += s.Total
 		}
 		list = append(list, spanTable("stops of the world", "why", e.Stops, total))
+	}
+	if ran := e.ran(); e.OnCPU > 0 && ran-e.OnCPU > max(e.OnCPU*3/10, e.Length/50) {
+		list = append(list, Note{Phrase{"goroutines had a processor for ", Nanos(ran), ", and the process a CPU for ", Nanos(e.OnCPU),
+			": other programs, or a CPU limit, took the rest, which a trace shows as running"}})
+	}
+	if e.Tracer*50 > e.Capacity {
+		list = append(list, Note{Phrase{"recording the trace took ", Nanos(e.Tracer), ", ", Share{e.Tracer, e.Capacity}, " of all processor time"}})
 	}
 	for _, n := range e.Notes {
 		list = append(list, Note{Phrase{n}})

@@ -229,6 +229,7 @@ var All = []View{
 		Doc:      "Show an overview of an execution trace: processors, goroutines, the collector",
 		Examples: []string{"trace", "trace at=3s..4s"},
 		Part:     Trace,
+		Needs:    []string{recording.Metrics.Name},
 		Uses:     keys("ref at"),
 		Run:      Execution,
 	},

@@ -60,7 +60,7 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	out := &report.Execution{
 		Ref: in[0].Ref, Go: fmt.Sprintf("Go 1.%d", t.Version), From: s.Begin, Length: s.End - s.Begin, Events: s.Events, Procs: s.Procs, Born: s.Born, Left: s.Left,
 		Capacity: s.Capacity, Busy: s.Busy, GoCode: s.Go, Collector: s.Collector, IdleReady: s.IdleReady,
-		Running: s.Running, Ready: s.Ready, Syscall: s.Syscall, Blocked: s.Blocked, Idle: s.Idle,
+		Tracer: s.Tracer, OnCPU: onCPU(in[0], s), Running: s.Running, Ready: s.Ready, Syscall: s.Syscall, Blocked: s.Blocked, Idle: s.Idle,
 		Latency: latenciesOf(s.Latency), Cycles: s.Cycles, Marking: s.Marking, Assist: spanOf(s.Assist),
 		Notes: waits.DamageNotes(t),
 	}
@@ -85,6 +85,47 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 		out.Slowest = &slowest
 	}
 	return out, nil
+}
+
+// onCPU is the CPU time of the process while a trace was recorded, 0 where it is not known: as its recording measured it, or by the samples of a
+// CPU profile that are in the trace, of which there are a hundred for a second.
+func onCPU(rec *recording.Recording, s *waits.Summary) int64 {
+	const (
+		manySamples  = 100
+		samplePeriod = 10 * time.Millisecond
+	)
+	if m := recording.Metrics.In(rec); m != nil && recording.WholeTrace(rec) {
+		from, ok := cpuAt(m, time.Duration(s.Begin))
+		to, ok2 := cpuAt(m, time.Duration(s.End))
+		if ok && ok2 && to > from {
+			return int64((to - from) * 1e9)
+		}
+	}
+	if s.Samples >= manySamples {
+		return s.Samples * int64(samplePeriod)
+	}
+	return 0
+}
+
+// cpuAt is how many seconds of CPU time a process had had by some time. Between two measurements it is as if it had used as much all the time.
+func cpuAt(m *recording.Series, at time.Duration) (float64, bool) {
+	var t0 time.Duration
+	var v0 float64
+	for i, t := range m.Times {
+		v, ok := m.At(recording.ProcessCPU, i)
+		if !ok {
+			continue
+		}
+		if t >= at {
+			if t == t0 {
+				return v, true
+			}
+			return v0 + (v-v0)*float64(at-t0)/float64(t-t0), true
+		}
+		t0, v0 = t, v
+	}
+	// The last measurement is when the program ends.
+	return v0, t0 > 0 && at-t0 < max(t0/10, 100*time.Millisecond)
 }
 
 func latenciesOf(l waits.Latency) report.Latencies {

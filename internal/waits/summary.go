@@ -22,6 +22,8 @@ type Summary struct {
 	Busy      int64 // processors ran something, or were in a system call
 	Go        int64 // goroutines of the program ran
 	Collector int64 // its workers ran
+	Tracer    int64 // what records the trace ran
+	Samples   int64 // of the CPU profile, if one was recorded meanwhile
 	IdleReady int64 // of the idle time of processors, while a goroutine was ready
 
 	Running, Ready, Syscall, Blocked, Idle int64 // goroutines
@@ -132,6 +134,8 @@ func (s *summing) until(now int64) {
 
 func (s *summing) event(e *exectrace.Event) {
 	switch e.Kind {
+	case exectrace.Sample:
+		s.Samples++
 	case exectrace.ProcStart:
 		s.until(e.Time)
 		if _, ok := s.procs[e.Proc]; !ok {
@@ -203,9 +207,13 @@ func (s *summing) event(e *exectrace.Event) {
 
 func (s *summing) span(p *Span) {
 	d := p.Length()
-	if IsRuntime(s.names.Kind(p.Goroutine, p.Stack)) {
-		if p.State == exectrace.Running && p.Goroutine.Worker != "" {
+	if kind := s.names.Kind(p.Goroutine, p.Stack); IsRuntime(kind) {
+		switch {
+		case p.State != exectrace.Running:
+		case p.Goroutine.Worker != "":
 			s.Collector += d
+		case strings.HasPrefix(kind, "runtime/trace."):
+			s.Tracer += d
 		}
 		return
 	}
