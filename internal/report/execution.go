@@ -37,6 +37,7 @@ type Execution struct {
 
 	Latency Latencies `json:"scheduler_latency"`
 
+	Mutator []MutatorUse    `json:"mutator_utilization,omitempty"`
 	Cycles  int             `json:"gc_cycles"`
 	Marking int64           `json:"gc_marking_nanos"`
 	Assist  ExecutionSpan   `json:"gc_assist"`
@@ -56,6 +57,12 @@ type ExecutionSpan struct {
 	Total   int64  `json:"total_nanos"`
 	Longest int64  `json:"longest_nanos"`
 	At      int64  `json:"longest_at_nanos"`
+}
+
+// A MutatorUse is the least share of the processors that the program had, and not the collector, in any stretch of time of some length.
+type MutatorUse struct {
+	Window int64   `json:"window_nanos"`
+	Least  float64 `json:"least"`
 }
 
 // Latencies is how long something took.
@@ -102,6 +109,21 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 	}
 	if e.Cycles > 0 {
 		add("GC", counted(e.Cycles, "cycle"), ", marking for ", Nanos(e.Marking), ", ", Share{e.Marking, e.Length}, " of the time")
+	}
+	if len(e.Mutator) > 0 {
+		const whole = 1e6
+		use := Phrase{"GC left at least "}
+		for i, u := range e.Mutator {
+			if i > 0 {
+				use = append(use, ", ")
+			}
+			use = append(use, Share{int64(u.Least * whole), whole})
+			if i == 0 {
+				use = append(use, " of the processors")
+			}
+			use = append(use, " in any ", Nanos(u.Window))
+		}
+		add("mutator utilization", use...)
 	}
 	if e.Assist.Count > 0 {
 		add("GC assist", Nanos(e.Assist.Total), " in ", int(e.Assist.Count), " allocations that had to help, the longest ", Nanos(e.Assist.Longest), " at ", Nanos(e.Assist.At))

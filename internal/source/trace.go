@@ -49,6 +49,9 @@ func (o *Options) waits(t *exectrace.Trace, err error) (*profile.Profile, error)
 	if err != nil {
 		return nil, err
 	}
+	if o.Kind == recording.Goroutine {
+		return waits.Moment(t, int64(max(o.At.From, o.At.To)))
+	}
 	return waits.Profile(t, waits.Window{From: int64(o.At.From), To: int64(o.At.To)})
 }
 

@@ -70,6 +70,9 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	for _, c := range s.Causes {
 		out.Causes = append(out.Causes, spanOf(c.RangeSum))
 	}
+	for _, u := range s.Mutator {
+		out.Mutator = append(out.Mutator, report.MutatorUse(u))
+	}
 	for _, r := range s.Stops {
 		out.Stops = append(out.Stops, spanOf(r))
 	}

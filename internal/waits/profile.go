@@ -215,40 +215,8 @@ func (n *Names) profile(t *exectrace.Trace, walk *Walk, sums *sums) (*profile.Pr
 	if wall := t.Wall(); wall != 0 {
 		h.TimeNanos = wall + walk.Begin
 	}
-	b := profile.NewBuilder(h)
-	// Everything has its name already.
-	b.Mappings = []profile.Mapping{{ID: 1, HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}}
-	functions := map[[2]string]uint32{}
-	locations := map[exectrace.Frame]uint32{}
-	locate := func(f exectrace.Frame) uint32 {
-		at, ok := locations[f]
-		if ok {
-			return at
-		}
-		fn, ok := functions[[2]string{f.Func, f.File}]
-		if !ok {
-			fn = uint32(len(b.Functions))
-			functions[[2]string{f.Func, f.File}] = fn
-			b.Functions = append(b.Functions, profile.Function{ID: uint64(fn) + 1, Name: f.Func, SystemName: f.Func, File: f.File})
-		}
-		at = uint32(len(b.Locations))
-		locations[f] = at
-		b.Locations = append(b.Locations, profile.Location{
-			ID: uint64(at) + 1, Mapping: 0, Address: f.PC, Lines: []profile.Line{{Function: fn, Line: int64(f.Line)}},
-		})
-		return at
-	}
-	var stack []uint32
+	b := newStacks(t, h)
 	for _, k := range sums.all(n) {
-		stack = stack[:0]
-		for _, f := range t.Frames(k.stack) {
-			stack = append(stack, locate(f))
-		}
-		if len(stack) == 0 {
-			// A goroutine whose stack is not in the trace: its kind is all that is known.
-			name := cmp.Or(n.list[k.kind], unknown)
-			stack = append(stack, locate(exectrace.Frame{Func: name}))
-		}
 		var labels []profile.Label
 		for _, l := range [...]profile.Label{
 			{Key: GoroutineLabel, Str: n.list[k.kind]}, {Key: HandlerLabel, Str: n.Handler(k.stack)}, {Key: ReasonLabel, Str: k.reason.String()}, {Key: WakerLabel, Str: n.list[k.waker]},
@@ -257,10 +225,57 @@ func (n *Names) profile(t *exectrace.Trace, walk *Walk, sums *sums) (*profile.Pr
 				labels = append(labels, l)
 			}
 		}
-		b.Add(stack, b.Labels(labels), k.v[:])
+		b.add(k.stack, n.list[k.kind], labels, k.v[:])
 	}
 	b.Notes = append(b.Notes, DamageNotes(t)...)
 	return b.Profile()
+}
+
+// A stacks builds a profile of stacks of a trace.
+type stacks struct {
+	*profile.Builder
+	trace     *exectrace.Trace
+	functions map[[2]string]uint32
+	locations map[exectrace.Frame]uint32
+	stack     []uint32
+}
+
+func newStacks(t *exectrace.Trace, h profile.Header) *stacks {
+	b := &stacks{Builder: profile.NewBuilder(h), trace: t, functions: map[[2]string]uint32{}, locations: map[exectrace.Frame]uint32{}}
+	// Everything has its name already.
+	b.Mappings = []profile.Mapping{{ID: 1, HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}}
+	return b
+}
+
+func (b *stacks) locate(f exectrace.Frame) uint32 {
+	at, ok := b.locations[f]
+	if ok {
+		return at
+	}
+	fn, ok := b.functions[[2]string{f.Func, f.File}]
+	if !ok {
+		fn = uint32(len(b.Functions))
+		b.functions[[2]string{f.Func, f.File}] = fn
+		b.Functions = append(b.Functions, profile.Function{ID: uint64(fn) + 1, Name: f.Func, SystemName: f.Func, File: f.File})
+	}
+	at = uint32(len(b.Locations))
+	b.locations[f] = at
+	b.Locations = append(b.Locations, profile.Location{
+		ID: uint64(at) + 1, Mapping: 0, Address: f.PC, Lines: []profile.Line{{Function: fn, Line: int64(f.Line)}},
+	})
+	return at
+}
+
+// add adds a sample. Of a goroutine whose stack is not in the trace its kind is all that is known.
+func (b *stacks) add(s exectrace.Stack, kind string, labels []profile.Label, values []int64) {
+	b.stack = b.stack[:0]
+	for _, f := range b.trace.Frames(s) {
+		b.stack = append(b.stack, b.locate(f))
+	}
+	if len(b.stack) == 0 {
+		b.stack = append(b.stack, b.locate(exectrace.Frame{Func: cmp.Or(kind, unknown)}))
+	}
+	b.Add(b.stack, b.Labels(labels), values)
 }
 
 // unknown is the function of goroutines of which nothing is known.

@@ -31,6 +31,7 @@ type Summary struct {
 
 	Latency Latency // from ready to running
 
+	Mutator []MutatorUse
 	Cycles  int
 	Marking int64
 	Assist  RangeSum
@@ -75,7 +76,7 @@ func latencyOf(h *latency.Histogram) Latency {
 
 // Summarize goes through a trace once.
 func Summarize(t *exectrace.Trace, w Window) (*Summary, error) {
-	s := &summing{names: NewNames(t), procs: map[int32]int64{}, stops: map[string]*RangeSum{}, open: map[string]int64{}, assists: map[int64]int64{}}
+	s := &summing{names: NewNames(t), procs: map[int32]int64{}, stops: map[string]*RangeSum{}, open: map[string]int64{}, assists: map[int64]int64{}, mutator: newMutator()}
 	walk := &Walk{Window: w, Span: s.span, Event: s.event}
 	s.last = w.From
 	if err := walk.Run(t); err != nil {
@@ -91,6 +92,9 @@ func Summarize(t *exectrace.Trace, w Window) (*Summary, error) {
 		out.Marking += walk.End - from
 	}
 	out.Latency = latencyOf(&s.ready)
+	if out.Cycles > 0 {
+		out.Mutator = s.mutator.uses(walk.Begin, walk.End)
+	}
 	for c := range s.causes {
 		if s.causes[c].Count > 0 {
 			s.causes[c].Name = Cause(c).String()
@@ -116,6 +120,7 @@ type summing struct {
 	stops   map[string]*RangeSum
 	open    map[string]int64 // ranges of the whole program, since when
 	assists map[int64]int64
+	mutator *mutator
 	ready   latency.Histogram
 
 	last    int64
@@ -133,6 +138,7 @@ func (s *summing) until(now int64) {
 }
 
 func (s *summing) event(e *exectrace.Event) {
+	s.mutator.event(e, s.Procs)
 	switch e.Kind {
 	case exectrace.Sample:
 		s.Samples++
