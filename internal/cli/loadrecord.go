@@ -27,6 +27,8 @@ func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *
 	switch {
 	case f.record != "" && f.pprof != "":
 		return usagef("", "--record starts a server, and --pprof asks one that runs: one of them")
+	case f.pprof != "" && f.flight > 0:
+		return usagef("--trace gets one of the whole time", "--flight needs the recorder inside the server")
 	case f.findMax:
 		return usagef("", "--find-max is many runs, and records none")
 	case f.pprof != "" && len(behind) > 0:
@@ -51,7 +53,7 @@ func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *
 		Out: save, Dir: sys.Dir, Hone: version(), Say: say.now,
 		Now: func() time.Time { return time.Now().In(sys.Zone) },
 
-		KeepSecrets: f.keepSecrets,
+		KeepSecrets: f.keepSecrets, Trace: f.trace, Flight: f.flight,
 	}
 	var done *capture.Recorded
 	if f.pprof != "" {
@@ -94,6 +96,9 @@ func (f *loadFlags) program(sys *System, opt *capture.Options, args []string) er
 	opt.Program = capture.Program{Args: args}
 	st, err := os.Stat(f.record)
 	if err == nil && st.Mode().IsRegular() && !strings.HasSuffix(f.record, ".go") {
+		if f.trace || f.flight > 0 {
+			return usagef("--record PACKAGE builds the server with a recorder inside", "an execution trace needs the recorder inside the server")
+		}
 		opt.Program.Args = append([]string{runnable(f.record)}, args...)
 		return nil
 	}
@@ -104,7 +109,7 @@ func (f *loadFlags) program(sys *System, opt *capture.Options, args []string) er
 	if err := isSourceOf(targets); err != nil {
 		return err
 	}
-	opt.Build = &capture.Build{Targets: targets, Dir: sys.Dir}
+	opt.Build = &capture.Build{Targets: targets, Dir: sys.Dir, Trace: f.trace, Flight: f.flight > 0}
 	return nil
 }
 

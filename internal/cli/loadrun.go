@@ -77,6 +77,8 @@ type loadFlags struct {
 	insecure, noKeepAlive, http2, any bool
 	ndjson, findMax                   bool
 	record, pprof, from               string
+	trace                             bool
+	flight                            time.Duration
 	keepSecrets                       bool
 }
 
@@ -100,6 +102,9 @@ func loadCommand(v *view.View, sys *System) *cobra.Command {
 		behind := []string(nil)
 		if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 			args, behind = args[:dash], args[dash:]
+		}
+		if f.record == "" && (f.flight > 0 || f.trace && f.pprof == "") {
+			return usagef("--record ./cmd/server starts a server that can be traced", "an execution trace is of a server that is recorded")
 		}
 		if f.record != "" || f.pprof != "" {
 			return recordLoad(cmd, sys, out, f, ask, args, behind)
@@ -152,6 +157,8 @@ func loadFlagsOf(cmd *cobra.Command) (*loadFlags, *source.Options) {
 	flags.BoolVar(&f.ndjson, "ndjson", false, "write JSON every second while it runs, and in the end the answer, each on a line")
 	flags.StringVar(&f.record, "record", "", "build `PACKAGE` with a recorder inside, run it with the arguments after --, and say what requests cost; a program is run as it is")
 	flags.StringVar(&f.pprof, "pprof", "", "ask the server at `URL` for profiles of itself meanwhile, and say what requests cost")
+	flags.BoolVar(&f.trace, "trace", false, "with --record or --pprof: record an execution trace of the server, too, and say what the slowest requests waited for")
+	flags.Var(&secondsFlag{&f.flight}, "flight", "with --record: the same for the last `TIME` of the run")
 	flags.StringVar(&f.hgrm, "hgrm", "", "write percentiles to `FILE`, in the form of HdrHistogram")
 	keepSecretsFlag(flags, &f.keepSecrets)
 	ask := &source.Options{}

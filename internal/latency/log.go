@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -53,6 +54,8 @@ type Log struct {
 	Cut      Histogram `json:"cut"`
 	Connect  Histogram `json:"connect"` // until a connection could be used, TLS included
 
+	Slowest []Answer `json:"slowest,omitempty"` // the slowest first
+
 	Rows   []Row  `json:"rows,omitempty"`
 	Health Health `json:"health"`
 
@@ -63,6 +66,31 @@ type Log struct {
 
 	Began time.Time `json:"began,omitzero"` // warm-up included
 	Notes []string  `json:"notes,omitempty"`
+}
+
+// MaxSlowest is how many of the slowest answers a Log has.
+const MaxSlowest = 10
+
+// An Answer is one answer, as the client saw it.
+type Answer struct {
+	At     time.Duration `json:"at_ns"`   // when the request began to be sent, since the begin of the run, warm-up included
+	Took   time.Duration `json:"took_ns"` // until the whole answer was there
+	Status int           `json:"status"`
+}
+
+// AddSlow adds an answer to those that are slowest, of which there are at most MaxSlowest, the slowest first.
+func AddSlow(list []Answer, a Answer) []Answer {
+	if len(list) == MaxSlowest && a.Took <= list[MaxSlowest-1].Took {
+		return list
+	}
+	i := len(list)
+	for i > 0 && list[i-1].Took < a.Took {
+		i--
+	}
+	if len(list) == MaxSlowest {
+		list = list[:MaxSlowest-1]
+	}
+	return slices.Insert(list, i, a)
 }
 
 // A Stage is a part of a run in which the rate goes from one value to another.

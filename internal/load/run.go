@@ -351,6 +351,9 @@ func (r *run) log() *latency.Log {
 		t.count.addTo(&l.Counts)
 		t.warm.addTo(&l.Warm)
 		l.Service.Merge(&t.service)
+		for _, a := range t.slowest {
+			l.Slowest = latency.AddSlow(l.Slowest, a)
+		}
 		l.Response.Merge(&t.response)
 		l.Cut.Merge(&t.cut)
 		l.Connect.Merge(&t.connect)

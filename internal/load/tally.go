@@ -19,6 +19,7 @@ type tally struct {
 	cut         latency.Histogram
 	connect     latency.Histogram
 	late        latency.Histogram
+	slowest     []latency.Answer
 	begin, end  time.Duration // of the first request and of the last answer that count; begin is -1 before
 
 	busy   int64 // requests under way, those of the warm-up, too
@@ -205,6 +206,7 @@ func (t *tally) answered(k *ticket, o *Outcome, differs bool) {
 	t.end = max(t.end, o.End)
 	service := o.End - o.Began
 	t.service.Add(service)
+	t.slowest = latency.AddSlow(t.slowest, latency.Answer{At: o.Began, Took: service, Status: o.Status})
 	if t.r.schedule != nil {
 		service = o.End - o.Due
 		t.response.Add(service)

@@ -27,7 +27,15 @@ type Load struct {
 	Doubts       hint.Texts    `json:"doubts,omitempty"`
 	Server       *LoadServer   `json:"server,omitempty"` // when it was recorded, too
 
+	Slow []SlowAnswer `json:"slowest_requests,omitempty"` // where an execution trace of the server was recorded
+
 	Charts []Chart `json:"-"`
+}
+
+// A SlowAnswer is one of the slowest answers, and the request in the execution trace of the server that it is of.
+type SlowAnswer struct {
+	latency.Answer
+	Request *RequestLine `json:"request,omitempty"` // nil when the trace has none of that time
 }
 
 // A Percentile is how long a share of all answers took at most.
@@ -58,16 +66,49 @@ func (l *Load) Blocks() iter.Seq[Block] {
 		list = append(list, l.Server.blocks()...)
 		doubts = append(doubts, hint.Said(l.Server.Doubts...)...)
 	}
+	if t, ok := l.slowest(); ok {
+		list = append(list, t)
+	}
 	for _, c := range l.Charts {
 		list = append(list, c)
 	}
 	for _, n := range doubts {
 		list = append(list, Note{Phrase{n}})
 	}
-	if l.Server != nil && len(l.Server.Next) > 0 {
-		list = append(list, Commands{Title: "try next", Items: l.Server.Next})
+	var next []hint.Command
+	for _, a := range l.Slow {
+		if a.Request != nil {
+			next = append(next, hint.Ask("request", l.Ref).Of(strconv.Itoa(a.Request.Number)).For("what the slowest answer waited for"), hint.Ask("requests", l.Ref).For("what slow requests have more of"))
+			break
+		}
+	}
+	if l.Server != nil {
+		next = append(next, l.Server.Next...)
+	}
+	if len(next) > 0 {
+		list = append(list, Commands{Title: "try next", Items: next})
 	}
 	return blocks(list)
+}
+
+// slowest shows the slowest answers beside what the server did for them.
+func (l *Load) slowest() (Table, bool) {
+	if !slices.ContainsFunc(l.Slow, func(a SlowAnswer) bool { return a.Request != nil }) {
+		return Table{}, false
+	}
+	t := Table{Title: "slowest answers, and the requests in the trace", Columns: []Column{
+		{Name: "took", Unit: nanos}, {Name: "status"}, {Name: "request"}, {Name: "in the server", Unit: nanos}, {Name: "most of it"}, {Name: "part"}, {Name: "handler"},
+	}}
+	for _, a := range l.Slow {
+		row := []any{Nanos(a.Took), a.Status}
+		if r := a.Request; r != nil {
+			row = append(row, r.Number, Nanos(r.Took), r.Most, Share{r.Part, r.Took}, RequestWork.name(r.Handler))
+		} else {
+			row = append(row, nil, nil, "(none as long in the trace)", nil, nil)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t, true
 }
 
 func (l *Load) heading() Phrase {

@@ -11,6 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/waits"
 )
 
 // ErrNoLoad says that a recording is not of a load run.
@@ -46,7 +47,59 @@ func Load(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	out.Doubts = doubts(out)
 	out.Charts = loadCharts(l)
 	out.Server = loadServer(in[0])
+	out.Slow = slowAnswers(in[0], l)
 	return out, nil
+}
+
+// slowAnswers finds the slowest answers of a run in the execution trace of the server. What the server did lies in the time that the client waited.
+func slowAnswers(rec *recording.Recording, l *latency.Log) []report.SlowAnswer {
+	t := recording.Execution.In(rec)
+	if t == nil || len(l.Slowest) == 0 {
+		return nil
+	}
+	in := []*recording.Recording{rec}
+	tr, _, err := traceOf(in, query.Query{})
+	if err != nil {
+		return nil
+	}
+	for _, err := range tr.Events() { // the time of day is known with the first
+		if err != nil {
+			return nil
+		}
+		break
+	}
+	found, _, err := foundIn(in, report.RequestWork, waits.Window{})
+	if err != nil {
+		return nil
+	}
+	begin, slack := l.Offset, 5*time.Millisecond // where the clocks are not those of one machine's day
+	if wall := tr.Wall(); wall != 0 && !l.Began.IsZero() {
+		begin, slack = time.Duration(l.Began.UnixNano()-wall), time.Millisecond
+	}
+	used := map[int]bool{}
+	var out []report.SlowAnswer
+	for _, a := range l.Slowest {
+		one := report.SlowAnswer{Answer: a}
+		begun, ended := int64(begin+a.At), int64(begin+a.At+a.Took)
+		best, least := -1, int64(0) // of what is not in both
+		for i := range found {
+			r := &found[i]
+			if r.From < begun-int64(slack) || r.To > ended+int64(slack) || r.Open || used[r.Number] {
+				continue
+			}
+			if d := max(r.From-begun, begun-r.From) + max(ended-r.To, r.To-ended); best < 0 || d < least {
+				best, least = i, d
+			}
+		}
+		// What took much less was for another client, or is not what was slow.
+		if best >= 0 && found[best].Took()*2 >= int64(a.Took) {
+			used[found[best].Number] = true
+			line := lineOf(found[best])
+			one.Request = &line
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // canUse returns how many processors the generator could use: one for each of its threads.
