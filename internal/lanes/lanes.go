@@ -148,39 +148,41 @@ type drawing struct {
 
 // choose finds the goroutines to draw, and draws the kinds: those that were active for longest come first.
 func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
-	type of struct {
-		id            int64
-		kind          string
-		busy, blocked int64
-		matched       uint64 // filters
-	}
 	type kind struct {
 		Area
 		blocked int64
 		time    [][States]int64
 	}
+	type of struct {
+		id            int64
+		kind          *kind
+		busy, blocked int64
+		matched       uint64 // filters
+	}
 	w := d.ask.Window
 	step := float64(w.To-w.From) / stretches
-	all := map[int64]*of{}
+	var all []*of
 	kinds := map[string]*kind{}
 	walk := &waits.Walk{Window: w, Index: x}
 	walk.Span = func(s *waits.Span) {
-		name := d.names.Kind(s.Goroutine, s.Stack)
-		if waits.IsRuntime(name) {
+		if d.names.OfRuntime(s.Goroutine, s.Stack) {
 			return
 		}
-		k := kinds[name]
-		if k == nil {
-			k = &kind{time: make([][States]int64, stretches)}
-			k.Kind = name
-			kinds[name] = k
-		}
-		g := all[s.Goroutine.ID]
+		g, _ := s.Goroutine.Mine.(*of)
 		if g == nil {
-			g = &of{id: s.Goroutine.ID, kind: name}
-			all[g.id] = g
+			name := d.names.Kind(s.Goroutine, s.Stack)
+			k := kinds[name]
+			if k == nil {
+				k = &kind{time: make([][States]int64, stretches)}
+				k.Kind = name
+				kinds[name] = k
+			}
 			k.Count++
+			g = &of{id: s.Goroutine.ID, kind: k}
+			s.Goroutine.Mine = g
+			all = append(all, g)
 		}
+		k := g.kind
 		g.matched |= d.matched(s.Stack) | d.matched(s.Goroutine.Start)
 		state := d.state(s)
 		switch {
@@ -237,7 +239,7 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 		return cmp.Or(cmp.Compare(b.busy, a.busy), cmp.Compare(b.blocked, a.blocked), cmp.Compare(a.id, b.id))
 	})
 	for _, g := range list[:min(len(list), d.ask.Goroutines)] {
-		l := &lane{Lane: Lane{Name: g.kind, ID: g.id, Busy: g.busy}, number: len(d.lanes)}
+		l := &lane{Lane: Lane{Name: g.kind.Kind, ID: g.id, Busy: g.busy}, number: len(d.lanes)}
 		d.lanes[g.id] = l
 	}
 	return nil
@@ -272,7 +274,11 @@ func (d *drawing) draw(x *waits.Index, t *exectrace.Trace) error {
 	walk := &waits.Walk{Window: d.ask.Window, Index: x}
 	d.mark, d.stop = &lane{Lane: Lane{Name: "marking"}, since: -1}, &lane{Lane: Lane{Name: "stop the world"}, since: -1}
 	walk.Span = func(s *waits.Span) {
-		l := d.lanes[s.Goroutine.ID]
+		l, ok := s.Goroutine.Mine.(*lane)
+		if !ok {
+			l = d.lanes[s.Goroutine.ID]
+			s.Goroutine.Mine = l
+		}
 		if l == nil {
 			return
 		}
@@ -473,13 +479,16 @@ func (d *drawing) mix(list []Part) int {
 // requests draws the requests of the window: the longest first, each in the first lane that has room.
 func (p *Picture) requests(found []requests.Request) {
 	w := p.Window
+	first, _ := slices.BinarySearchFunc(found, w.From, func(r requests.Request, at int64) int { return cmp.Compare(r.To, at) })
 	var list []*requests.Request
-	for i := range found {
-		if r := &found[i]; r.To >= w.From && r.From < w.To {
+	for i := first; i < len(found); i++ {
+		if r := &found[i]; r.From < w.To {
 			list = append(list, r)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *requests.Request) int { return cmp.Compare(b.Took(), a.Took()) })
+	slices.SortFunc(list, func(a, b *requests.Request) int {
+		return cmp.Or(cmp.Compare(b.Took(), a.Took()), cmp.Compare(a.Number, b.Number))
+	})
 	scale := float64(p.Pixels) / float64(w.To-w.From)
 	taken := make([][]bool, mostRequests)
 	pure := map[State]int{}

@@ -25,7 +25,7 @@ func shop(t testing.TB) (*waits.Index, []requests.Request) {
 		}
 		return tr
 	}
-	x, err := waits.NewIndex(open())
+	x, err := waits.NewIndex(open(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -199,28 +199,32 @@ const Sample = 50
 
 // Compared chooses the requests to compare: the slowest hundredth, or tenth where there are few, and those around the median.
 func Compared(list []Request) (slow, middle []Request) {
-	whole := slices.DeleteFunc(slices.Clone(list), func(r Request) bool { return r.Begun || r.Open })
+	whole := make([]*Request, 0, len(list))
+	for i := range list {
+		if r := &list[i]; !r.Begun && !r.Open {
+			whole = append(whole, r)
+		}
+	}
 	if len(whole) < 20 {
 		return nil, nil
 	}
-	slices.SortStableFunc(whole, func(a, b Request) int { return cmp.Compare(a.Took(), b.Took()) })
+	slices.SortFunc(whole, func(a, b *Request) int {
+		return cmp.Or(cmp.Compare(a.Took(), b.Took()), cmp.Compare(a.Number, b.Number))
+	})
 	n := len(whole) / 100
 	if n < 3 {
 		n = max(1, len(whole)/10)
 	}
-	slow = whole[len(whole)-n:]
 	a, b := len(whole)*45/100, len(whole)*55/100
-	return spread(slow), spread(whole[a : b+1])
+	return spread(whole[len(whole)-n:]), spread(whole[a : b+1])
 }
 
 // spread takes Sample of a list, evenly.
-func spread(list []Request) []Request {
-	if len(list) <= Sample {
-		return list
-	}
-	var out []Request
-	for i := range Sample {
-		out = append(out, list[i*(len(list)-1)/(Sample-1)])
+func spread(list []*Request) []Request {
+	n := min(len(list), Sample)
+	out := make([]Request, n)
+	for i := range out {
+		out[i] = *list[i*(len(list)-1)/max(n-1, 1)]
 	}
 	return out
 }

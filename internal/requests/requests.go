@@ -99,13 +99,35 @@ type Found struct {
 
 // Find finds the requests of a trace.
 func Find(t *exectrace.Trace) (*Found, error) {
-	f := &finder{names: waits.NewNames(t), open: map[int64]*serving{}, found: &Found{}}
-	walk := &waits.Walk{Span: f.span}
-	walk.Event = f.event
+	f := NewFinder(t)
+	walk := f.Walk()
 	if err := walk.Run(t); err != nil {
 		return nil, err
 	}
-	f.found.End = walk.End
+	return f.Found(walk.End), nil
+}
+
+// Index finds the requests of a trace, and makes an index of it.
+func Index(t *exectrace.Trace) (*Found, *waits.Index, error) {
+	f := NewFinder(t)
+	x, err := waits.NewIndex(t, f.Walk())
+	if err != nil {
+		return nil, nil, err
+	}
+	return f.Found(x.End), x, nil
+}
+
+// NewFinder returns a Finder of the requests of a trace.
+func NewFinder(t *exectrace.Trace) *Finder {
+	return &Finder{names: waits.NewNames(t), open: map[int64]*serving{}, found: &Found{}}
+}
+
+// Walk returns how the finder goes through the trace, all of it.
+func (f *Finder) Walk() *waits.Walk { return &waits.Walk{Span: f.span, Event: f.event} }
+
+// Found returns what was found, after that.
+func (f *Finder) Found(end int64) *Found {
+	f.found.End = end
 	var left []*serving
 	for _, s := range f.open {
 		left = append(left, s)
@@ -118,10 +140,11 @@ func Find(t *exectrace.Trace) (*Found, error) {
 		}
 	}
 	f.found.sort()
-	return f.found, nil
+	return f.found
 }
 
-type finder struct {
+// A Finder finds requests while somebody goes through a trace.
+type Finder struct {
 	names *waits.Names
 	open  map[int64]*serving // by goroutine
 	found *Found
@@ -140,7 +163,7 @@ type serving struct {
 
 // event looks for ends of goroutines, and for requests that begin without a wait: for each, the server creates one goroutine that watches the
 // connection, before the handler or when the body has been read.
-func (f *finder) event(e *exectrace.Event) {
+func (f *Finder) event(e *exectrace.Event) {
 	switch {
 	case e.Kind == exectrace.Log && e.Name == waits.HandlerLog:
 		if r := f.open[e.Goroutine]; r != nil {
@@ -149,9 +172,9 @@ func (f *finder) event(e *exectrace.Event) {
 	case e.Kind != exectrace.Change:
 	case e.To == exectrace.Absent:
 		f.ended = e.Goroutine
-	case e.From == exectrace.Absent && e.By > 0:
+	case e.From == exectrace.Absent && e.By > 0 && f.names.Watches(e.Own):
 		r := f.open[e.By]
-		if r == nil || !f.names.Watches(e.Own) {
+		if r == nil {
 			return
 		}
 		if r.finished && (r.watched || f.names.Phase(e.Stack) == waits.Handling) {
@@ -162,21 +185,21 @@ func (f *finder) event(e *exectrace.Event) {
 }
 
 // next ends a request, and begins one that had been read already.
-func (f *finder) next(r *serving) {
+func (f *Finder) next(r *serving) {
 	at := r.To
 	f.done(r)
 	*r = serving{Request: Request{Goroutine: r.Goroutine, From: at, To: at}, has: true, real: true}
 }
 
 // span looks at what a goroutine did. Of most goroutines nothing is kept.
-func (f *finder) span(s *waits.Span) {
+func (f *Finder) span(s *waits.Span) {
 	g := s.Goroutine.ID
 	phase := f.names.Phase(s.Stack)
-	r := f.open[g]
+	r, _ := s.Goroutine.Mine.(*serving)
 	if phase == waits.OwnGoroutine {
 		if r == nil {
 			r = &serving{Request: Request{Goroutine: g, From: s.From, Begun: s.Begun}, own: true, real: true, has: true}
-			f.open[g] = r
+			f.open[g], s.Goroutine.Mine = r, r
 		}
 	}
 	switch {
@@ -194,7 +217,7 @@ func (f *finder) span(s *waits.Span) {
 		return
 	case r == nil:
 		r = &serving{Request: Request{Goroutine: g}}
-		f.open[g] = r
+		f.open[g], s.Goroutine.Mine = r, r
 	}
 	if f.ended == g && s.State == exectrace.Running {
 		if r.real {
@@ -255,7 +278,7 @@ func (r *serving) spend(n *waits.Names, s *waits.Span) {
 	r.To = s.To
 }
 
-func (f *finder) done(r *serving) {
+func (f *Finder) done(r *serving) {
 	if len(f.found.Requests) >= Max {
 		f.found.More++
 		return

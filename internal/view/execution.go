@@ -53,8 +53,20 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	s, err := waits.Summarize(t, w)
+	var found []requests.Request
+	var finder *requests.Finder
+	var also *waits.Walk
+	if w == (waits.Window{}) {
+		finder = requests.NewFinder(t)
+		also = finder.Walk()
+	}
+	s, err := waits.Summarize(t, w, also)
 	if err != nil {
+		return nil, err
+	}
+	if finder != nil {
+		found = finder.Found(s.End).Requests
+	} else if found, _, err = foundIn(in, report.RequestWork, w); err != nil {
 		return nil, err
 	}
 	out := &report.Execution{
@@ -75,10 +87,6 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	}
 	for _, r := range s.Stops {
 		out.Stops = append(out.Stops, spanOf(r))
-	}
-	found, _, err := foundIn(in, report.RequestWork, w)
-	if err != nil {
-		return nil, err
 	}
 	if len(found) > 0 {
 		out.Requests = len(found)
@@ -170,8 +178,10 @@ func foundIn(in []*recording.Recording, work report.Work, w waits.Window) ([]req
 	if err != nil {
 		return nil, 0, err
 	}
-	found, err := recording.Once(t, string(work), finders[work])
-	if err != nil {
+	var found *requests.Found
+	if x, ok := recording.Kept[*indexed](t, indexName); ok && work == report.RequestWork {
+		found = x.found
+	} else if found, err = recording.Once(t, string(work), finders[work]); err != nil {
 		return nil, 0, err
 	}
 	length := max(0, found.End-w.From)
@@ -273,15 +283,20 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 			out.Tail = tailOf(tail, q.Limit)
 		}
 	}
-	slowest := slices.Clone(list)
-	slices.SortStableFunc(slowest, func(a, b requests.Request) int { return cmp.Compare(b.Took(), a.Took()) })
+	slowest := make([]*requests.Request, len(list))
+	for i := range list {
+		slowest[i] = &list[i]
+	}
+	slices.SortFunc(slowest, func(a, b *requests.Request) int {
+		return cmp.Or(cmp.Compare(b.Took(), a.Took()), cmp.Compare(a.Number, b.Number))
+	})
 	const few = 10
 	limit := q.Limit
 	if limit == 0 {
 		limit = few
 	}
 	for _, r := range rows(slowest, limit) {
-		out.Slowest = append(out.Slowest, lineOf(r))
+		out.Slowest = append(out.Slowest, lineOf(*r))
 	}
 	return out, nil
 }
@@ -292,12 +307,12 @@ func pathsOf(in []*recording.Recording, t *exectrace.Trace, list []requests.Requ
 	if err != nil {
 		return nil, err
 	}
-	x, ok := recording.Kept[*waits.Index](of, indexName)
+	x, ok := recording.Kept[*indexed](of, indexName)
 	if !ok {
 		return requests.Paths(t, nil, list)
 	}
-	err = x.Read(func(t *exectrace.Trace, _ *waits.Names) error {
-		paths, err = requests.Paths(t, x, list)
+	err = x.index.Read(func(t *exectrace.Trace, _ *waits.Names) error {
+		paths, err = requests.Paths(t, x.index, list)
 		return err
 	})
 	return paths, err

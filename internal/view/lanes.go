@@ -25,6 +25,12 @@ const (
 // indexName is the name under which the index of a trace is kept.
 const indexName = "index"
 
+// An indexed is what is kept of a trace that somebody looks at a part of.
+type indexed struct {
+	index *waits.Index
+	found *requests.Found
+}
+
 // lanesOf returns the index of the trace that a question is about, its requests, and the window that is asked for.
 func lanesOf(in []*recording.Recording, q query.Query) (*waits.Index, []requests.Request, waits.Window, error) {
 	w := waits.Window{From: int64(q.At.From), To: int64(q.At.To)}
@@ -35,14 +41,14 @@ func lanesOf(in []*recording.Recording, q query.Query) (*waits.Index, []requests
 	case t == nil:
 		return nil, nil, w, fmt.Errorf("%s has no execution trace", in[0].Ref)
 	}
-	x, err := recording.Once(t, indexName, waits.NewIndex)
+	of, err := recording.Once(t, indexName, func(t *exectrace.Trace) (*indexed, error) {
+		found, x, err := requests.Index(t)
+		return &indexed{x, found}, err
+	})
 	if err != nil {
 		return nil, nil, w, err
 	}
-	found, err := recording.Once(t, string(report.RequestWork), requests.Find)
-	if err != nil {
-		return nil, nil, w, err
-	}
+	x := of.index
 	if w.To == 0 || w.To > x.End {
 		w.To = x.End
 	}
@@ -52,7 +58,7 @@ func lanesOf(in []*recording.Recording, q query.Query) (*waits.Index, []requests
 		}
 		w.To = w.From + 1
 	}
-	return x, found.Requests, w, nil
+	return x, of.found.Requests, w, nil
 }
 
 // A PastEndError says that a time was asked for that is after the end of a trace.

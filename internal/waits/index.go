@@ -28,10 +28,13 @@ type carried struct {
 // maxCarried bounds what an index keeps. Without all of it, a trace is read from the begin.
 const maxCarried = 1 << 20
 
-// NewIndex reads a trace once.
-func NewIndex(t *exectrace.Trace) (*Index, error) {
+// NewIndex reads a trace once. With a walk, which may be nil, that goes through it.
+func NewIndex(t *exectrace.Trace, walk *Walk) (*Index, error) {
 	x := &Index{trace: t, names: NewNames(t)}
-	walk := &Walk{carried: &x.carried}
+	if walk == nil {
+		walk = &Walk{}
+	}
+	walk.carried = &x.carried
 	if err := walk.Run(t); err != nil {
 		return nil, err
 	}
@@ -54,6 +57,7 @@ func (w *Walk) carry(g *Goroutine, now int64) {
 		return
 	}
 	c := carried{*g, g.since, now}
+	c.goroutine.Mine = nil
 	if g.state == exectrace.Waiting {
 		c.goroutine.by, c.goroutine.at = 0, 0 // that came later
 	}

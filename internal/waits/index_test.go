@@ -51,7 +51,7 @@ func TestIndex(t *testing.T) {
 	for name, b := range all {
 		t.Run(name, func(t *testing.T) {
 			tr := open(t, b)
-			x, err := NewIndex(tr)
+			x, err := NewIndex(tr, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -54,7 +54,7 @@ func Kinds(t *exectrace.Trace, w Window) ([]KindSum, int64, error) {
 		g := seen[s.Goroutine.ID]
 		if g == nil {
 			kind := names.kind(s.Goroutine, s.Stack)
-			if IsRuntime(names.list[kind]) {
+			if names.ours[kind] {
 				return
 			}
 			k := key{kind, s.Goroutine.Created}

@@ -12,11 +12,12 @@ type Names struct {
 	calls []*calls // by the number of the stack
 	texts map[string]uint32
 	list  []string
+	ours  []bool // whether a text is a kind of goroutine of the runtime
 }
 
 // NewNames returns the names of a trace.
 func NewNames(t *exectrace.Trace) *Names {
-	return &Names{trace: t, texts: map[string]uint32{"": 0}, list: []string{""}}
+	return &Names{trace: t, texts: map[string]uint32{"": 0}, list: []string{""}, ours: []bool{true}}
 }
 
 // number is the number of a text, which is as good as the text and faster to look up.
@@ -26,6 +27,7 @@ func (n *Names) number(text string) uint32 {
 		id = uint32(len(n.list))
 		n.texts[text] = id
 		n.list = append(n.list, text)
+		n.ours = append(n.ours, IsRuntime(text))
 	}
 	return id
 }
@@ -242,6 +244,9 @@ func (c *calls) where() (exectrace.Frame, bool) {
 
 // Kind is what a goroutine is for: the function that it was started with, as a user would name it.
 func (n *Names) Kind(g *Goroutine, s exectrace.Stack) string { return n.list[n.kind(g, s)] }
+
+// OfRuntime reports whether a goroutine is one of the runtime, or records the trace, as far as is known on a stack of it.
+func (n *Names) OfRuntime(g *Goroutine, s exectrace.Stack) bool { return n.ours[n.kind(g, s)] }
 
 func (n *Names) kind(g *Goroutine, s exectrace.Stack) uint32 {
 	if g.kind == 0 || g.Worker != "" && !g.worker {

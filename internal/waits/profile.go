@@ -140,20 +140,13 @@ func (s *sums) all(n *Names) []sum {
 func Profile(t *exectrace.Trace, w Window) (*profile.Profile, error) {
 	names := NewNames(t)
 	sums := &sums{in: map[key]*[columns]int64{}}
-	var hidden []bool // by the number of the kind of a goroutine
 	walk := &Walk{Window: w}
 	walk.Span = func(s *Span) {
 		if s.Stack == 0 && s.State != exectrace.Running {
 			s.Stack = s.Goroutine.Start
 		}
 		k := key{stack: s.Stack, kind: names.kind(s.Goroutine, s.Stack)}
-		if int(k.kind) >= len(hidden) {
-			hidden = append(hidden, make([]bool, int(k.kind)+1-len(hidden))...)
-			for i := range hidden {
-				hidden[i] = IsRuntime(names.list[i])
-			}
-		}
-		if hidden[k.kind] {
+		if names.ours[k.kind] {
 			return
 		}
 		column := runningColumn

@@ -41,6 +41,7 @@ type Goroutine struct {
 	Created exectrace.Stack // where it was created; 0 for one from before the trace
 	Creator int64
 	Worker  string // of the collector, in the words of the runtime
+	Mine    any    // what whoever goes through the trace keeps of it
 
 	state  exectrace.State
 	since  int64

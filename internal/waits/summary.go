@@ -74,10 +74,20 @@ func latencyOf(h *latency.Histogram) Latency {
 	return Latency{h.Count(), int64(h.Quantile(0.5)), int64(h.Quantile(0.9)), int64(h.Quantile(0.99)), int64(h.Max())}
 }
 
-// Summarize goes through a trace once.
-func Summarize(t *exectrace.Trace, w Window) (*Summary, error) {
+// Summarize goes through a trace once. So does another walk at the same time, which may be nil.
+func Summarize(t *exectrace.Trace, w Window, other *Walk) (*Summary, error) {
 	s := &summing{names: NewNames(t), procs: map[int32]int64{}, stops: map[string]*RangeSum{}, open: map[string]int64{}, assists: map[int64]int64{}, mutator: newMutator()}
 	walk := &Walk{Window: w, Span: s.span, Event: s.event}
+	if other != nil {
+		walk.Span = func(p *Span) {
+			s.span(p)
+			other.Span(p)
+		}
+		walk.Event = func(e *exectrace.Event) {
+			s.event(e)
+			other.Event(e)
+		}
+	}
 	s.last = w.From
 	if err := walk.Run(t); err != nil {
 		return nil, err
@@ -213,12 +223,12 @@ func (s *summing) event(e *exectrace.Event) {
 
 func (s *summing) span(p *Span) {
 	d := p.Length()
-	if kind := s.names.Kind(p.Goroutine, p.Stack); IsRuntime(kind) {
+	if s.names.OfRuntime(p.Goroutine, p.Stack) {
 		switch {
 		case p.State != exectrace.Running:
 		case p.Goroutine.Worker != "":
 			s.Collector += d
-		case strings.HasPrefix(kind, "runtime/trace."):
+		case strings.HasPrefix(s.names.Kind(p.Goroutine, p.Stack), "runtime/trace."):
 			s.Tracer += d
 		}
 		return
@@ -265,7 +275,7 @@ func Places(t *exectrace.Trace, w Window) ([]PlaceSum, RangeSum, int64, error) {
 	var all RangeSum
 	walk := &Walk{Window: w}
 	walk.Span = func(s *Span) {
-		if s.State != exectrace.Waiting || names.Idle(s) || IsRuntime(names.Kind(s.Goroutine, s.Stack)) {
+		if s.State != exectrace.Waiting || names.Idle(s) || names.OfRuntime(s.Goroutine, s.Stack) {
 			return
 		}
 		f, _ := names.Place(s.Stack)
@@ -321,7 +331,7 @@ func Wakers(t *exectrace.Trace, w Window, matches func(function string) bool) ([
 			match = slices.ContainsFunc(names.of(s.Stack).frames, func(f exectrace.Frame) bool { return matches(f.Func) })
 			known[s.Stack] = match
 		}
-		if !match || IsRuntime(names.Kind(s.Goroutine, s.Stack)) {
+		if !match || names.OfRuntime(s.Goroutine, s.Stack) {
 			return
 		}
 		sum := WakerSum{}

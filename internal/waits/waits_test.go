@@ -197,7 +197,7 @@ func TestProfile(t *testing.T) {
 func TestSummary(t *testing.T) {
 	for name, b := range recorded(t) {
 		t.Run(name, func(t *testing.T) {
-			s, err := Summarize(open(t, b), Window{})
+			s, err := Summarize(open(t, b), Window{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

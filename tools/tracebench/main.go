@@ -147,6 +147,7 @@ func bench(ctx context.Context, rounds, requests int, file string, stdout, stder
 		{name: "hone trace", args: []string{hone, "trace", file}},
 		{name: "hone requests", args: []string{hone, "requests", file}},
 		{name: "hone request slowest", args: []string{hone, "request", "slowest", file}},
+		{name: "hone lanes", args: []string{hone, "lanes", file}},
 	}
 	for i := range rounds {
 		for _, p := range all {
