@@ -44,6 +44,7 @@ type calls struct {
 	collect bool   // the collector waits for itself
 	group   bool   // sync.WaitGroup.Wait
 	name    uint32 // of the function at the place
+	only    bool   // its outermost function is only there to call another one
 	wakes   bool   // that it wakes somebody from the network is meant: a deadline, a connection that is closed
 }
 
@@ -70,6 +71,7 @@ func look(frames []exectrace.Frame) *calls {
 	}
 	if root >= 0 {
 		c.root = function(frames[root].Func)
+		c.only = wraps(frames[len(frames)-1].Func)
 	}
 	for i, f := range frames {
 		name := f.Func
@@ -264,7 +266,7 @@ func (n *Names) kindOf(g *Goroutine, s exectrace.Stack) string {
 	}
 	// A stack of one call may be of a function that only calls another one.
 	start := n.of(g.Start)
-	if len(start.frames) > 0 && !wraps(start.frames[len(start.frames)-1].Func) {
+	if len(start.frames) > 0 && !start.only {
 		return start.root
 	}
 	if c := n.of(s); c.root != "" && len(c.frames) > 1 {

@@ -236,12 +236,14 @@ func (w *Walk) close(g *Goroutine, now int64, open bool) {
 	if now < from || now == from && g.since < from {
 		return
 	}
-	w.span = Span{
-		Goroutine: g, State: g.state, From: from, To: now, Since: g.since, Stack: g.stack, Reason: g.reason, By: g.by, ByStack: g.at,
-		Begun: g.begun || g.since < from, Open: open,
-	}
+	// Field by field: a Span that is made elsewhere would be copied.
+	p := &w.span
+	p.Goroutine, p.State, p.From, p.To, p.Since, p.Stack = g, g.state, from, now, g.since, g.stack
+	p.Begun, p.Open = g.begun || g.since < from, open
 	if g.state == exectrace.Running || g.state == exectrace.Syscall {
-		w.span.Reason, w.span.By, w.span.ByStack = exectrace.NoReason, 0, 0
+		p.Reason, p.By, p.ByStack = exectrace.NoReason, 0, 0
+	} else {
+		p.Reason, p.By, p.ByStack = g.reason, g.by, g.at
 	}
 	w.Span(&w.span)
 }
