@@ -14,6 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/waits"
 )
 
 const traceHelp = `%s.
@@ -41,7 +42,12 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 	cmd.Example = "  " + strings.Join(traceExamples(v), "\n  ")
 	var q query.Query
 	queryFlags(cmd.Flags(), &q, v.Uses)
+	if f := cmd.Flags().Lookup("focus"); f != nil {
+		f.Usage = "keep goroutines that were in a matching function"
+		cmd.Flags().Lookup("ignore").Usage = "leave out goroutines that were in a matching function"
+	}
 	lasts := cmd.Flags().Duration(lengthFlag, 0, "have a server record for so `LONG`")
+	cmd.Flags().Lookup(lengthFlag).DefValue = source.TraceLength.String() // unless the address says it
 	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q.View = v.Name
@@ -104,7 +110,10 @@ func showTrace(ctx context.Context, sys *System, v *view.View, out output, rec *
 	var none *view.NoMatch
 	var noRequest *view.NoRequestError
 	var noGoroutine *view.NoGoroutineError
+	var pastEnd *waits.PastEndError
 	switch {
+	case errors.As(err, &pastEnd):
+		return fmt.Errorf("%s: %w", rec.Ref, err)
 	case errors.As(err, &none):
 		return &hinted{fmt.Errorf("%s: nothing waits below a function that matches %s", rec.Ref, quoted(none.Arg)), "hone waits " + quoted(rec.Ref) + " shows where goroutines waited"}
 	case errors.As(err, &noRequest):

@@ -1,6 +1,7 @@
 package exectrace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -147,6 +148,7 @@ func (d *decoder) generation(g *generation) error {
 	if n := len(d.t.borders); n == 0 || d.t.borders[n-1].off < g.begin {
 		d.t.borders = append(d.t.borders, border{g.begin, g.number, d.time(d.baseAt), d.base, d.baseAt, d.unit})
 	}
+	d.t.part, _ = slices.BinarySearchFunc(d.t.borders, g.begin, func(b border, off int64) int { return cmp.Compare(b.off, off) })
 	if d.t.wall == 0 && d.tables.wall != 0 {
 		d.t.wall = d.tables.wall - d.time(d.tables.wallAt)
 	}

@@ -309,7 +309,7 @@ func FuzzEvents(f *testing.F) {
 		if n != again {
 			t.Errorf("%d events, and then %d", n, again)
 		}
-		begin, events := tr.EventsFrom(last)
+		_, begin, events := tr.EventsFrom(last)
 		for e, err := range events {
 			if err == nil && e.Time < begin {
 				t.Errorf("from %d on there is an event at %d", begin, e.Time)

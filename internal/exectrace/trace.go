@@ -21,6 +21,7 @@ type Trace struct {
 	wall   int64
 
 	borders []border // of what was read by now
+	part    int      // number of the border that was passed last
 }
 
 // A border is where a generation begins: about each second, a trace says again what there is.
@@ -83,18 +84,22 @@ func Open(r io.ReaderAt, size int64) (*Trace, error) {
 // Damage afterwards; only a trace of which nothing can be read is an error, yielded once with a nil Event.
 func (t *Trace) Events() iter.Seq2[*Event, error] { return t.from(border{off: headerLen}) }
 
-// Borders is how many parts of the trace are known that can be read by themselves, of about a second each. Those are known that Events came by.
-func (t *Trace) Borders() int { return len(t.borders) }
+// Parts is how many parts of the trace are known that can be read by themselves, of about a second each. Those are known that Events came by;
+// traces from before Go 1.22 have none.
+func (t *Trace) Parts() int { return len(t.borders) }
 
-// EventsFrom yields events as Events does, from the last known border on that is not after a time. Begin is where that is. Goroutines and
-// processors are stated first, as at the begin of a trace: From is Unknown.
-func (t *Trace) EventsFrom(at int64) (begin int64, events iter.Seq2[*Event, error]) {
+// Part is the number of the part that the last event was of. Goroutines and processors of which nothing happens are stated as late as at the end of one.
+func (t *Trace) Part() int { return t.part }
+
+// EventsFrom yields events as Events does, from the last known border on that is not after a time: the number of that, 0 for the begin, and
+// when it was passed. Goroutines and processors are stated anew, as at the begin of a trace: From is Unknown.
+func (t *Trace) EventsFrom(at int64) (number int, begin int64, events iter.Seq2[*Event, error]) {
 	i, _ := slices.BinarySearchFunc(t.borders, at, func(b border, at int64) int { return cmp.Or(cmp.Compare(b.time, at), -1) })
 	if i <= 1 {
-		return 0, t.Events()
+		return 0, 0, t.Events()
 	}
 	b := t.borders[i-1]
-	return b.time, t.from(b)
+	return i - 1, b.time, t.from(b)
 }
 
 func (t *Trace) from(b border) iter.Seq2[*Event, error] {

@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hone-perf/hone/internal/exectrace"
 	"github.com/hone-perf/hone/internal/requests"
@@ -21,19 +20,21 @@ type State uint8
 
 const (
 	Nothing    State = 0                         // idle processors, time before and after a goroutine or a request
-	Idle             = State(requests.Whats) + 1 // a goroutine waits for work
-	States           = State(requests.Whats) + 2 // how many there are
+	scheduling       = State(requests.Whats) + 1 // a processor runs no goroutine: it looks for one
+	Idle             = State(requests.Whats) + 2 // a goroutine waits for work
+	States           = State(requests.Whats) + 3 // how many there are
 	running          = State(requests.Running) + 1
 	ready            = State(requests.Ready) + 1
 	inSyscall        = State(requests.Syscall) + 1
 	collecting       = State(requests.GC) + 1
-	scheduling       = State(requests.Other) + 1
 )
 
 func (s State) String() string {
 	switch s {
 	case Nothing:
 		return "nothing"
+	case scheduling:
+		return "scheduler"
 	case Idle:
 		return "waiting for work"
 	}
@@ -290,6 +291,7 @@ func (d *drawing) draw(x *waits.Index, t *exectrace.Trace) error {
 		d.add(l, s.From, s.To, d.state(s))
 	}
 	walk.Event = func(e *exectrace.Event) { d.event(walk, e) }
+	walk.Before = walk.Event
 	if err := walk.Run(t); err != nil {
 		return err
 	}
@@ -324,7 +326,9 @@ func (d *drawing) draw(x *waits.Index, t *exectrace.Trace) error {
 func (d *drawing) event(w *waits.Walk, e *exectrace.Event) {
 	switch e.Kind {
 	case exectrace.ProcStart:
-		d.proc(e, scheduling)
+		if e.Proc < 0 || int(e.Proc) >= len(d.procs) || d.procs[e.Proc].state == Nothing { // and not stated anew
+			d.proc(e, scheduling)
+		}
 	case exectrace.ProcStop:
 		d.proc(e, Nothing)
 	case exectrace.Change:
@@ -346,7 +350,7 @@ func (d *drawing) event(w *waits.Walk, e *exectrace.Event) {
 		switch {
 		case e.Name == waits.MarkRange:
 			l = d.mark
-		case !strings.HasPrefix(e.Name, "stop-the-world"):
+		case !waits.IsStop(e.Name):
 			return
 		}
 		if e.Kind != exectrace.RangeEnd {
@@ -371,10 +375,15 @@ func (d *drawing) proc(e *exectrace.Event, state State) {
 		d.procs = append(d.procs, &lane{Lane: Lane{ID: int64(len(d.procs))}, since: -1})
 	}
 	l := d.procs[e.Proc]
-	if l.since >= 0 {
+	switch {
+	case l.since < 0: // which is stated
+		l.since = d.ask.Window.From
+	case e.Kind == exectrace.Change && e.From == exectrace.Unknown && l.state == scheduling: // for as long as that is known
+	default:
 		d.add(l, l.since, e.Time, l.state)
+		l.since = e.Time
 	}
-	l.since, l.state = e.Time, state
+	l.state = state
 }
 
 // A lane is one that is being drawn.

@@ -3,7 +3,6 @@ package lanes
 import (
 	"bytes"
 	"os"
-	"slices"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/exectrace"
@@ -40,7 +39,11 @@ func shop(t testing.TB) (*waits.Index, []requests.Request) {
 // with many things in them allow that, and runs do not lie over each other.
 func TestPicture(t *testing.T) {
 	x, found := shop(t)
-	for _, w := range []waits.Window{{To: x.End}, {From: 30e6, To: 50e6}, {From: 40e6, To: 41e6}, {From: 40e6, To: 40e6 + 500}} {
+	windows := []waits.Window{{To: x.End}, {From: 30e6, To: 50e6}, {From: 40e6, To: 41e6}}
+	for at := int64(5e6); at < x.End; at += 5e6 {
+		windows = append(windows, waits.Window{From: at, To: at + 10e3}) // in which many a lane does not change
+	}
+	for _, w := range windows {
 		const pixels = 1000
 		p, err := Draw(x, found, Ask{Window: w, Pixels: pixels, Goroutines: 2000})
 		if err != nil {
@@ -48,12 +51,17 @@ func TestPicture(t *testing.T) {
 		}
 		pixel := float64(w.To-w.From) / pixels
 		want := map[int64]*[States]int64{}
+		of := map[string]*[States]float64{} // by kind, from when on that is known
+		ran := int64(0)
 		there := map[int64]bool{} // goroutines of the program
 		walk := &waits.Walk{Window: w, Index: x}
 		err = x.Read(func(tr *exectrace.Trace, names *waits.Names) error {
 			walk.Span = func(s *waits.Span) {
 				if !waits.IsRuntime(names.Kind(s.Goroutine, s.Stack)) {
 					there[s.Goroutine.ID] = true
+				}
+				if s.State == exectrace.Running {
+					ran += s.Length()
 				}
 				v := want[s.Goroutine.ID]
 				if v == nil {
@@ -65,6 +73,12 @@ func TestPicture(t *testing.T) {
 					state = Idle
 				}
 				v[state] += s.Length()
+				if kind := names.Kind(s.Goroutine, s.Stack); !waits.IsRuntime(kind) {
+					if of[kind] == nil {
+						of[kind] = new([States]float64)
+					}
+					of[kind][state] += float64(s.Length())
+				}
 			}
 			return walk.Run(tr)
 		})
@@ -93,16 +107,52 @@ func TestPicture(t *testing.T) {
 				}
 			}
 		}
+		// Processors run what goroutines run, and are busy as long as the summary says, though they may have begun that before the window.
+		sum := func(list []Lane, what func(State) bool) (total, wrong float64) {
+			for _, l := range list {
+				for _, r := range l.Runs {
+					for _, part := range p.Mixes[r.Mix] {
+						if what(part.State) {
+							total += float64(r.Width) * pixel * float64(part.Share) / whole
+						}
+					}
+					if len(p.Mixes[r.Mix]) > 1 || p.Mixes[r.Mix][0].Share != whole {
+						wrong += float64(r.Width) * pixel / 8
+					}
+				}
+			}
+			return total, wrong + pixel*float64(len(list))
+		}
+		var s *waits.Summary
+		if err := x.Read(func(tr *exectrace.Trace, _ *waits.Names) (err error) {
+			s, err = waits.Summarize(tr, w, nil)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			what  string
+			lanes []Lane
+			of    func(State) bool
+			want  int64
+		}{
+			{"processors run", p.Procs, func(s State) bool { return s == running || s == collecting }, ran},
+			{"processors are busy", p.Procs, func(s State) bool { return s != Nothing }, s.Busy},
+			{"the collector marks", p.Collector[:1], func(s State) bool { return s != Nothing }, s.Marking},
+		} {
+			if got, wrong := sum(c.lanes, c.of); got-float64(c.want) > wrong || float64(c.want)-got > wrong {
+				t.Errorf("%v: %s for %.0f ns, want %d", w, c.what, got, c.want)
+			}
+		}
 		for _, l := range append(append(p.Procs, p.Collector...), p.Requests...) {
 			check(t, p, l)
 		}
 		for _, k := range p.Kinds {
-			sum, busy := 0.0, int64(0)
+			var got [States]float64
+			busy := int64(0)
 			for _, levels := range k.Levels {
 				for state, v := range levels {
-					if slices.Contains([]State{running, ready, inSyscall, collecting}, State(state)) {
-						sum += v * float64(w.To-w.From) / stretches
-					}
+					got[state] += v * float64(w.To-w.From) / stretches
 				}
 			}
 			for _, l := range p.Goroutines {
@@ -110,8 +160,13 @@ func TestPicture(t *testing.T) {
 					busy += l.Busy
 				}
 			}
-			if d := sum - float64(busy); k.Busy != busy || d > float64(busy)/100+float64(k.Count*stretches) || -d > float64(busy)/100+float64(k.Count*stretches) {
-				t.Errorf("%v: %s is busy for %d, its goroutines for %d, the picture says %.0f", w, k.Kind, k.Busy, busy, sum)
+			if k.Busy != busy {
+				t.Errorf("%v: %s is busy for %d, its goroutines for %d", w, k.Kind, k.Busy, busy)
+			}
+			for state := range States {
+				if d, wrong := got[state]-of[k.Kind][state], of[k.Kind][state]/100+float64(k.Count*stretches); d > wrong || -d > wrong {
+					t.Errorf("%v: %s has %.0f ns %v, its goroutines %.0f", w, k.Kind, got[state], state, of[k.Kind][state])
+				}
 			}
 		}
 		drawn := map[int]bool{}

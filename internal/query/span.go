@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -36,7 +37,7 @@ func parseSpan(text string) (Span, bool) {
 	if !ok || !parseTime(from, &s.From) || !parseTime(to, &s.To) {
 		return s, false
 	}
-	return s, s != Span{} && (to == "" || s.From < s.To)
+	return s, s != Span{}
 }
 
 // parseTime reads a time; nothing is 0.
@@ -61,6 +62,9 @@ func span(field func(*Query) *Span) kind {
 			s, ok := parseSpan(text)
 			if !ok {
 				return k.wrong(text)
+			}
+			if s.To != 0 && s.From >= s.To {
+				return errors.New("it has to end after it begins")
 			}
 			*field(q) = s
 			return nil
@@ -87,7 +91,8 @@ func ordinal(field func(*Query) *int) kind {
 // ParseTimes reads a part of the time, or a moment, which is a Span that starts where it ends.
 func ParseTimes(text string) (Span, bool) {
 	if strings.Contains(text, "..") {
-		return parseSpan(text)
+		s, ok := parseSpan(text)
+		return s, ok && (s.To == 0 || s.From < s.To)
 	}
 	var s Span
 	ok := text != "" && parseTime(text, &s.From)

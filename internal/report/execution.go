@@ -11,7 +11,8 @@ import (
 // An Execution is an overview of an execution trace. Times are in nanoseconds.
 type Execution struct {
 	Ref     string    `json:"ref"`
-	Go      string    `json:"go"` // version of the format of the trace
+	At      string    `json:"at,omitempty"` // as it was asked for
+	Go      string    `json:"go"`           // version of the format of the trace
 	Started time.Time `json:"started,omitzero"`
 	From    int64     `json:"from_nanos,omitempty"` // of what is shown
 	Length  int64     `json:"length_nanos"`
@@ -37,11 +38,16 @@ type Execution struct {
 
 	Latency Latencies `json:"scheduler_latency"`
 
-	Mutator []MutatorUse    `json:"mutator_utilization,omitempty"`
-	Cycles  int             `json:"gc_cycles"`
-	Marking int64           `json:"gc_marking_nanos"`
-	Assist  ExecutionSpan   `json:"gc_assist"`
-	Stops   []ExecutionSpan `json:"stops,omitempty"` // of the world, by why
+	Mutator []MutatorUse  `json:"mutator_utilization,omitempty"`
+	Cycles  int           `json:"gc_cycles"`
+	Marking int64         `json:"gc_marking_nanos"`
+	Assist  ExecutionSpan `json:"gc_assist"`
+
+	AssistRunning int64 `json:"gc_assist_running_nanos,omitempty"` // what goroutines did then
+	AssistReady   int64 `json:"gc_assist_ready_nanos,omitempty"`
+	AssistWaiting int64 `json:"gc_assist_waiting_nanos,omitempty"`
+
+	Stops []ExecutionSpan `json:"stops,omitempty"` // of the world, by why
 
 	Requests int          `json:"requests"`
 	Request  Latencies    `json:"request_latency,omitzero"`
@@ -126,7 +132,8 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 		add("mutator utilization", use...)
 	}
 	if e.Assist.Count > 0 {
-		add("GC assist", Nanos(e.Assist.Total), " in ", int(e.Assist.Count), " allocations that had to help, the longest ", Nanos(e.Assist.Longest), " at ", Nanos(e.Assist.At))
+		add("GC assist", Nanos(e.Assist.Total), " in ", int(e.Assist.Count), " allocations that had to help: running ", Nanos(e.AssistRunning), ", ready ", Nanos(e.AssistReady),
+			", waiting ", Nanos(e.AssistWaiting), "; the longest ", Nanos(e.Assist.Longest), " at ", Nanos(e.Assist.At))
 	}
 	if e.Requests > 0 {
 		add("requests", append(Phrase{e.Requests, ": "}, e.Request.phrase()...)...)
@@ -150,12 +157,12 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 	for _, n := range e.Notes {
 		list = append(list, Note{Phrase{n}})
 	}
-	next := []hint.Command{hint.Ask("waits", e.Ref).For("where goroutines waited"), hint.Ask("flame", e.Ref).For("the same as a flame graph")}
+	next := []hint.Command{during(e.At, "waits", e.Ref).For("where goroutines waited"), during(e.At, "flame", e.Ref).For("the same as a flame graph")}
 	if e.Requests > 0 {
-		next = append(next, hint.Ask("requests", e.Ref).For("requests, and what the slow ones have more of"))
+		next = append(next, during(e.At, "requests", e.Ref).For("requests, and what the slow ones have more of"))
 	}
 	if e.Slowest != nil {
-		next = append(next, hint.Ask("request", e.Ref).Of("slowest").For("what the slowest request waited for"))
+		next = append(next, during(e.At, "request", e.Ref).Of("slowest").For("what the slowest request waited for"))
 	}
 	list = append(list, Commands{Title: "try next", Items: next})
 	return blocks(list)
@@ -176,6 +183,7 @@ func spanTable(title, what string, list []ExecutionSpan, total int64) Table {
 // A Waits is where the goroutines of a trace waited for something else than work.
 type Waits struct {
 	Ref    string      `json:"ref"`
+	At     string      `json:"at,omitempty"` // as it was asked for
 	Length int64       `json:"length_nanos"`
 	Total  int64       `json:"blocked_nanos"`
 	Count  int64       `json:"waits"`
@@ -219,11 +227,20 @@ func (w *Waits) Blocks() iter.Seq[Block] {
 		list = append(list, Note{Phrase{n}})
 	}
 	list = append(list, Commands{Title: "try next", Items: []hint.Command{
-		hint.Ask("flame", w.Ref).For("the same with all calls"),
-		hint.Ask("top", w.Ref).With("metric", "ready").For("where goroutines waited for a processor"),
-		hint.Ask("tags", w.Ref).For("by reason, goroutine, handler and waker"),
+		during(w.At, "flame", w.Ref).For("the same with all calls"),
+		during(w.At, "top", w.Ref).With("metric", "ready").For("where goroutines waited for a processor"),
+		during(w.At, "tags", w.Ref).For("by reason, goroutine, handler and waker"),
 	}})
 	return blocks(list)
+}
+
+// during is a question about the same time.
+func during(at, verb, ref string) hint.Command {
+	c := hint.Ask(verb, ref)
+	if at != "" {
+		c = c.With("at", at)
+	}
+	return c
 }
 
 // fileLine is a place in a file, "" when it is not known.

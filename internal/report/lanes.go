@@ -11,7 +11,8 @@ import (
 // Lanes are a picture of a part of an execution trace: what filled each pixel of each lane. Times are in nanoseconds.
 type Lanes struct {
 	Ref    string   `json:"ref"`
-	Whole  int64    `json:"trace_nanos"` // length of all of the trace
+	At     string   `json:"at,omitempty"` // as it was asked for
+	Whole  int64    `json:"trace_nanos"`  // length of all of the trace
 	From   int64    `json:"from_nanos"`
 	To     int64    `json:"to_nanos"`
 	Pixels int      `json:"pixels"`
@@ -62,7 +63,7 @@ const laneWidth = 72
 
 // laneMarks draw states as text, in the order of requests.What.
 var laneMarks = map[string]rune{
-	"running": '█', "ready": '▒', "syscall": 's', "network": 'n', "lock": 'L', "channel": 'c', "sleep": 'z', "condition": 'w', "GC": 'G', "other": '-', "waiting for work": '·',
+	"running": '█', "ready": '▒', "syscall": 's', "network": 'n', "lock": 'L', "channel": 'c', "sleep": 'z', "condition": 'w', "GC": 'G', "other": 'o', "scheduler": '-', "waiting for work": '·',
 }
 
 // strip draws a lane as text: each place shows what has most of it.
@@ -101,6 +102,24 @@ func (l *Lanes) strip(lane *Lane) string {
 	return b.String()
 }
 
+// numbered draws a lane of requests as text: each begins with its number, where there is room for it.
+func (l *Lanes) numbered(lane *Lane) string {
+	out := []rune(strings.Repeat(" ", laneWidth))
+	at := 0
+	for i := range lane.At {
+		at += lane.At[i]
+		first, end := at*laneWidth/l.Pixels, max(at*laneWidth/l.Pixels+1, (at+lane.Width[i])*laneWidth/l.Pixels)
+		at += lane.Width[i]
+		for p := first; p < end; p++ {
+			out[p] = laneMarks[l.States[l.Mixes[lane.Mix[i]][0]]]
+		}
+		if number := strconv.Itoa(lane.Request[i]); len(number) < end-first {
+			copy(out[first:], []rune(number))
+		}
+	}
+	return string(out)
+}
+
 // Blocks shows the lanes of the picture as text.
 func (l *Lanes) Blocks() iter.Seq[Block] {
 	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
@@ -133,15 +152,29 @@ func (l *Lanes) Blocks() iter.Seq[Block] {
 	number := func(lane *Lane) any { return int(lane.ID) }
 	group("processors", "number", l.Procs, false, number)
 	group("collector", "", l.Collector, false, func(lane *Lane) any { return lane.Name })
+	if len(l.Requests) > 0 {
+		t := Table{Title: "requests", Summary: Phrase{"their numbers, and what most of each went into"}, Columns: []Column{{Name: "over time"}}}
+		for i := range l.Requests {
+			t.Rows = append(t.Rows, []any{"|" + l.numbered(&l.Requests[i]) + "|"})
+		}
+		list = append(list, t)
+	}
+	if l.Small > 0 && len(l.Requests) > 0 {
+		list = append(list, Note{Phrase{"there is no room for ", counted(l.Small, "more request"), ": choose a shorter time with ", hint.Option{Name: "at"}}})
+	}
 	group("goroutines", "number", l.Goroutines, true, number)
 	var legend Phrase
 	for i, s := range l.States {
 		if mark := laneMarks[s]; mark != 0 && l.has(i) {
 			legend = append(legend, string(mark), " ", s, "   ")
+			if i == len(l.States)-1 {
+				legend[len(legend)-1] = ", where there is nothing else   "
+			}
 		}
 	}
-	if len(legend) > 0 {
-		list = append(list, Note{legend[:len(legend)-1]})
+	if n := len(legend); n > 0 {
+		legend[n-1] = strings.TrimRight(legend[n-1].(string), " ")
+		list = append(list, Note{legend})
 	}
 	if l.Of == 0 {
 		list = append(list, Note{Phrase{"no goroutine was there then that the filters let pass"}})
@@ -154,7 +187,7 @@ func (l *Lanes) Blocks() iter.Seq[Block] {
 	}
 	if len(l.Goroutines) > 0 {
 		list = append(list, Commands{Title: "try next", Items: []hint.Command{
-			hint.Ask("goroutine", l.Ref).Of(strconv.FormatInt(l.Goroutines[0].ID, 10)).For("what the most active one did"),
+			during(l.At, "goroutine", l.Ref).Of(strconv.FormatInt(l.Goroutines[0].ID, 10)).For("what the most active one did"),
 			hint.Ask("web", l.Ref).For("the same to zoom and click, in a browser"),
 		}})
 	}
@@ -176,6 +209,7 @@ func (l *Lanes) has(state int) bool {
 // A Goroutine is what one goroutine of an execution trace did. Times are in nanoseconds.
 type Goroutine struct {
 	Ref      string          `json:"ref"`
+	At       string          `json:"at,omitempty"` // as it was asked for
 	ID       int64           `json:"goroutine"`
 	Kind     string          `json:"started_as,omitempty"`
 	Created  string          `json:"created_in,omitempty"`
@@ -268,7 +302,7 @@ func (g *Goroutine) Blocks() iter.Seq[Block] {
 	}
 	if len(g.Requests) > 0 {
 		list = append(list, Commands{Title: "try next", Items: []hint.Command{
-			hint.Ask("request", g.Ref).Of(strconv.Itoa(g.Requests[0].Number)).For("the longest request that it answered"),
+			during(g.At, "request", g.Ref).Of(strconv.Itoa(g.Requests[0].Number)).For("the longest request that it answered"),
 		}})
 	}
 	return blocks(list)

@@ -28,6 +28,7 @@ func (w Work) named() string {
 type Requests struct {
 	Work     Work          `json:"work"`
 	Ref      string        `json:"ref"`
+	At       string        `json:"at,omitempty"` // as it was asked for
 	Length   int64         `json:"length_nanos"`
 	Of       int           `json:"requests"`
 	Handlers []HandlerRow  `json:"handlers"`
@@ -59,6 +60,7 @@ type RequestLine struct {
 // A RequestTail says what slow requests have more of than those around the median, per request.
 type RequestTail struct {
 	Slow       int           `json:"slow_requests"`
+	Of         int           `json:"of_slow_requests"` // the slowest, of which Slow are looked at
 	Middle     int           `json:"middle_requests"`
 	SlowTook   int64         `json:"slow_nanos"`
 	MiddleTook int64         `json:"middle_nanos"`
@@ -84,6 +86,15 @@ func (w Work) name(name string) any {
 		return "(begun before the trace)"
 	}
 	return Name{Text: name}
+}
+
+// summary says what is compared.
+func (t *RequestTail) summary(work Work) Phrase {
+	slow := Phrase{"the slowest ", t.Slow}
+	if t.Slow < t.Of {
+		slow = Phrase{t.Slow, " of the slowest ", t.Of}
+	}
+	return append(slow, ", ", Nanos(t.SlowTook), " each, beside ", t.Middle, " around the median, ", Nanos(t.MiddleTook), " each; times are per ", string(work))
 }
 
 // Blocks shows the handlers, what the slow requests have more of, and the slowest.
@@ -116,11 +127,13 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 		}
 		h.Rows = append(h.Rows, append(cells, r.Work.name(row.Handler)))
 	}
-	list = append(list, h)
+	if len(h.Rows) > 0 {
+		list = append(list, h)
+	}
 	if t := r.Tail; t != nil {
 		tail := Table{
 			Title:   "what the slow " + string(r.Work) + "s have more of",
-			Summary: Phrase{counted(t.Slow, string(r.Work)), " of ", Nanos(t.SlowTook), " beside ", t.Middle, " of ", Nanos(t.MiddleTook), ", per " + string(r.Work)},
+			Summary: t.summary(r.Work),
 			Columns: []Column{{Name: "more", Unit: nanos}, {Name: "slow", Unit: nanos}, {Name: "median", Unit: nanos}, {Name: "what"}, {Name: "in goroutines of"}},
 		}
 		for _, c := range t.Causes {
@@ -137,14 +150,16 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 	for _, s := range r.Slowest {
 		slow.Rows = append(slow.Rows, []any{s.Number, Value{s.At, at}, Nanos(s.Took), s.Most, Share{s.Part, s.Took}, r.Work.name(s.Handler)})
 	}
-	list = append(list, slow)
+	if len(slow.Rows) > 0 {
+		list = append(list, slow)
+	}
 	for _, n := range r.Notes {
 		list = append(list, Note{Phrase{n}})
 	}
 	if len(r.Slowest) > 0 {
 		list = append(list, Commands{Title: "try next", Items: []hint.Command{
-			hint.Ask(string(r.Work), r.Ref).Of("slowest").For("what the slowest " + string(r.Work) + " waited for"),
-			hint.Ask("waits", r.Ref).For("where all goroutines waited"),
+			during(r.At, string(r.Work), r.Ref).Of("slowest").For("what the slowest " + string(r.Work) + " waited for"),
+			during(r.At, "waits", r.Ref).For("where all goroutines waited"),
 		}})
 	}
 	return blocks(list)

@@ -78,13 +78,15 @@ type span struct {
 	From, To int64
 	what     What
 	stack    exectrace.Stack
-	by       int64 // goroutine that is the cause for the end of a wait; 0 is none
+	by       int64           // goroutine that is the cause for the end of a wait; 0 is none
+	byStack  exectrace.Stack // where it was then
 	kind     string
 }
 
 type birth struct {
 	at      int64
 	creator int64
+	stack   exectrace.Stack // of its creator
 }
 
 type walker struct {
@@ -109,9 +111,9 @@ func (w *walker) span(s *waits.Span) {
 	p := span{From: s.From, To: s.To, what: WhatOf(w.names, s), stack: s.Stack, kind: w.names.Kind(g, s.Stack)}
 	switch {
 	case s.State == exectrace.Waiting && w.names.Waker(s) == waits.ByGoroutine:
-		p.by = s.By
+		p.by, p.byStack = s.By, s.ByStack
 	case s.State == exectrace.Ready && g.Created != 0 && len(w.spans[g.ID]) == 0 && !s.Begun:
-		w.born[g.ID] = birth{s.From, g.Creator}
+		w.born[g.ID] = birth{s.From, g.Creator, g.Created}
 	}
 	w.spans[g.ID] = append(w.spans[g.ID], p)
 }
@@ -119,7 +121,7 @@ func (w *walker) span(s *waits.Span) {
 // path is the critical path of a request.
 func (w *walker) path(r *Request) []Segment {
 	var back []Segment // the last first
-	w.back(&back, r.Goroutine, r.From, r.To, 0)
+	w.back(&back, r.Goroutine, r.From, r.To, 0, 0)
 	slices.Reverse(back)
 	var out []Segment
 	for _, s := range back {
@@ -134,8 +136,8 @@ func (w *walker) path(r *Request) []Segment {
 	return out
 }
 
-// back adds the segments from to back to from that a goroutine was the reason for.
-func (w *walker) back(out *[]Segment, g, from, to int64, depth int) {
+// back adds the segments from to back to from that a goroutine was the reason for. At that time it was on a stack, if that is known.
+func (w *walker) back(out *[]Segment, g, from, to int64, stack exectrace.Stack, depth int) {
 	spans := w.spans[g]
 	i := len(spans) - 1
 	for i >= 0 && spans[i].From >= to {
@@ -156,18 +158,22 @@ func (w *walker) back(out *[]Segment, g, from, to int64, depth int) {
 		}
 		begin := max(s.From, from)
 		if s.by != 0 && s.by != g && s.To <= to && depth < maxDepth && len(w.spans[s.by]) > 0 {
-			w.back(out, s.by, begin, end, depth+1)
+			w.back(out, s.by, begin, end, s.byStack, depth+1)
 		} else {
-			w.add(out, g, begin, end, s.what, s, depth)
+			seen := *s
+			if stack != 0 && end < s.To && (s.what == Running || s.what == GC) {
+				seen.stack = stack // it went on to somewhere else
+			}
+			w.add(out, g, begin, end, s.what, &seen, depth)
 		}
-		to = begin
+		to, stack = begin, 0
 	}
 	if to <= from {
 		return
 	}
 	// It was born in this time: before that, its creator was what there was to wait for.
 	if b, ok := w.born[g]; ok && b.creator != 0 && b.creator != g && depth < maxDepth && len(w.spans[b.creator]) > 0 {
-		w.back(out, b.creator, from, to, depth+1)
+		w.back(out, b.creator, from, to, b.stack, depth+1)
 		return
 	}
 	w.add(out, g, from, to, Other, &span{}, depth)
@@ -197,8 +203,9 @@ type TailCause struct {
 // Sample is how many slow requests, and how many in the middle, have their path looked at.
 const Sample = 50
 
-// Compared chooses the requests to compare: the slowest hundredth, or tenth where there are few, and those around the median.
-func Compared(list []Request) (slow, middle []Request) {
+// Compared chooses the requests to compare: of the slowest hundredth, or tenth where there are few, and of those around the median.
+// It also returns how many are in that hundredth or tenth.
+func Compared(list []Request) (slow, middle []Request, of int) {
 	whole := make([]*Request, 0, len(list))
 	for i := range list {
 		if r := &list[i]; !r.Begun && !r.Open {
@@ -206,7 +213,7 @@ func Compared(list []Request) (slow, middle []Request) {
 		}
 	}
 	if len(whole) < 20 {
-		return nil, nil
+		return nil, nil, 0
 	}
 	slices.SortFunc(whole, func(a, b *Request) int {
 		return cmp.Or(cmp.Compare(a.Took(), b.Took()), cmp.Compare(a.Number, b.Number))
@@ -216,7 +223,7 @@ func Compared(list []Request) (slow, middle []Request) {
 		n = max(1, len(whole)/10)
 	}
 	a, b := len(whole)*45/100, len(whole)*55/100
-	return spread(whole[len(whole)-n:]), spread(whole[a : b+1])
+	return spread(whole[len(whole)-n:]), spread(whole[a : b+1]), n
 }
 
 // spread takes Sample of a list, evenly.

@@ -235,7 +235,7 @@ func (f *Finder) span(s *waits.Span) {
 		}
 	case waits.NextRequest:
 		switch {
-		case s.State == exectrace.Waiting:
+		case s.State == exectrace.Waiting && f.names.Cause(s) != waits.GC:
 			if r.real {
 				f.done(r)
 			}

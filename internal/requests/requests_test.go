@@ -359,7 +359,7 @@ func TestPath(t *testing.T) {
 				2: {{From: 40, To: 45, what: Ready}, {From: 45, To: 90, what: run}},
 				3: {{From: 0, To: 100, what: run}},
 			},
-			map[int64]birth{2: {40, 3}},
+			map[int64]birth{2: {40, 3, 0}},
 			"1 running 0-20, 3 running 20-40, 2 ready 40-45, 2 running 45-90, 1 running 90-100",
 		},
 		{
@@ -400,5 +400,60 @@ func TestPath(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", text, test.want)
 			}
 		})
+	}
+}
+
+//go:noinline
+func hold(mu *sync.Mutex) {
+	for begin := time.Now(); time.Since(begin) < 3*time.Millisecond; {
+	}
+	mu.Unlock()
+}
+
+//go:noinline
+func goOn() {
+	for begin := time.Now(); time.Since(begin) < time.Millisecond; {
+	}
+	time.Sleep(time.Millisecond)
+}
+
+// TestPlaceOfWaker holds that who was waited for is found where it was when the wait ended, and not where it went on to.
+func TestPlaceOfWaker(t *testing.T) {
+	var mu sync.Mutex
+	tr := tracing(t, func() {
+		var wg sync.WaitGroup
+		held, waits := make(chan bool), make(chan bool)
+		wg.Go(func() {
+			mu.Lock()
+			held <- true
+			<-waits
+			hold(&mu)
+			goOn()
+		})
+		<-held
+		trace.WithRegion(context.Background(), "locks", func() {
+			close(waits)
+			mu.Lock()
+			mu.Unlock()
+		})
+		wg.Wait()
+	})
+	found, err := Regions(tr)
+	if err != nil || len(found.Requests) != 1 {
+		t.Fatalf("%v, %+v", err, found)
+	}
+	paths, err := Paths(tr, nil, found.Requests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := map[string]int64{}
+	for _, s := range paths[0] {
+		if s.What == Running && s.Depth > 0 {
+			_, name, _ := strings.Cut(s.Place.Func, "requests.")
+			took[name] += s.Took()
+		}
+	}
+	if took["hold"] < int64(2*time.Millisecond) || took["goOn"] != 0 {
+		t.Errorf("the lock was waited for because of %v", took)
 	}
 }

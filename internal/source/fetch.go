@@ -131,14 +131,18 @@ func (o *Options) url(ref string) *url.URL {
 		case recording.Goroutine:
 			u.Path, u.RawQuery = "/debug/pprof/goroutine", "debug=2"
 		case recording.Execution.Name:
-			u.Path, u.RawQuery = "/debug/pprof/trace", "seconds=5"
+			u.Path = "/debug/pprof/trace"
 		default:
 			u.Path = cpuProfile
 		}
 	}
 	q := u.Query()
-	if o.Duration > 0 {
-		q.Set("seconds", strconv.Itoa(int(o.Duration.Seconds())))
+	lasts := o.Duration
+	if o.Kind == recording.Execution.Name && !q.Has("seconds") {
+		lasts = cmp.Or(lasts, TraceLength)
+	}
+	if lasts > 0 {
+		q.Set("seconds", strconv.Itoa(int(lasts.Seconds())))
 	}
 	u.RawQuery = q.Encode()
 	return u

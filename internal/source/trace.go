@@ -67,6 +67,9 @@ func IsTrace(name string) bool {
 	return exectrace.Is(begin[:n])
 }
 
+// TraceLength is for how long a server records an execution trace when nobody says it.
+const TraceLength = 5 * time.Second
+
 // Trace opens an execution trace that a server records: of /debug/pprof/trace where a server is only named.
 func (o *Options) Trace(ctx context.Context, ref string) (*recording.Recording, error) {
 	asked := *o

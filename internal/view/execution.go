@@ -70,10 +70,11 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 		return nil, err
 	}
 	out := &report.Execution{
-		Ref: in[0].Ref, Go: fmt.Sprintf("Go 1.%d", t.Version), From: s.Begin, Length: s.End - s.Begin, Events: s.Events, Procs: s.Procs, Born: s.Born, Left: s.Left,
+		Ref: in[0].Ref, At: q.At.String(), Go: fmt.Sprintf("Go 1.%d", t.Version), From: s.Begin, Length: s.End - s.Begin, Events: s.Events, Procs: s.Procs, Born: s.Born, Left: s.Left,
 		Capacity: s.Capacity, Busy: s.Busy, GoCode: s.Go, Collector: s.Collector, IdleReady: s.IdleReady,
 		Tracer: s.Tracer, OnCPU: onCPU(in[0], s), Running: s.Running, Ready: s.Ready, Syscall: s.Syscall, Blocked: s.Blocked, Idle: s.Idle,
 		Latency: latenciesOf(s.Latency), Cycles: s.Cycles, Marking: s.Marking, Assist: spanOf(s.Assist),
+		AssistRunning: s.AssistRunning, AssistReady: s.AssistReady, AssistWaiting: s.AssistWaiting,
 		Notes: waits.DamageNotes(t),
 	}
 	if wall := t.Wall(); wall != 0 {
@@ -157,7 +158,7 @@ func Waits(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Waits{Ref: in[0].Ref, Total: all.Total, Count: all.Count, Length: length, Of: len(list), Notes: waits.DamageNotes(t)}
+	out := &report.Waits{Ref: in[0].Ref, At: q.At.String(), Total: all.Total, Count: all.Count, Length: length, Of: len(list), Notes: waits.DamageNotes(t)}
 	for _, p := range rows(list, q.Limit) {
 		out.Places = append(out.Places, report.WaitPlace{
 			Function: p.Frame.Func, File: p.Frame.File, Line: p.Frame.Line, Reason: p.Cause.String(),
@@ -183,6 +184,9 @@ func foundIn(in []*recording.Recording, work report.Work, w waits.Window) ([]req
 		found = x.found
 	} else if found, err = recording.Once(t, string(work), finders[work]); err != nil {
 		return nil, 0, err
+	}
+	if w.From > found.End {
+		return nil, 0, &waits.PastEndError{End: found.End}
 	}
 	length := max(0, found.End-w.From)
 	if w.To != 0 && w.To < found.End {
@@ -239,7 +243,7 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Requests{Work: work, Ref: in[0].Ref, Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Notes: waits.DamageNotes(t)}
+	out := &report.Requests{Work: work, Ref: in[0].Ref, At: q.At.String(), Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Notes: waits.DamageNotes(t)}
 	for what := range requests.Whats {
 		out.Whats = append(out.Whats, what.String())
 	}
@@ -272,15 +276,17 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Handler, b.Handler))
 	})
 	if out.Unnamed > 0 {
-		out.Notes = append(out.Notes, "a request has no handler when it neither waited nor called the system in it: nothing else leaves a stack in a trace")
+		out.Notes = append(out.Notes, "a request has no handler when it neither waited nor called the system in it: nothing else leaves a stack in a trace. "+
+			"So handlers may have more requests than their rows count, fast ones; of a program that hone builds and records, all are named")
 	}
-	if slow, middle := requests.Compared(list); slow != nil {
+	if slow, middle, of := requests.Compared(list); slow != nil {
 		paths, err := pathsOf(in, t, slices.Concat(slow, middle))
 		if err != nil {
 			return nil, err
 		}
 		if tail := requests.TailOf(paths[:len(slow)], paths[len(slow):]); tail != nil {
 			out.Tail = tailOf(tail, q.Limit)
+			out.Tail.Of = of
 		}
 	}
 	slowest := make([]*requests.Request, len(list))

@@ -54,18 +54,11 @@ func lanesOf(in []*recording.Recording, q query.Query) (*waits.Index, []requests
 	}
 	if w.From >= w.To {
 		if w.From > 0 {
-			return nil, nil, w, &PastEndError{x.End}
+			return nil, nil, w, &waits.PastEndError{End: x.End}
 		}
 		w.To = w.From + 1
 	}
 	return x, of.found.Requests, w, nil
-}
-
-// A PastEndError says that a time was asked for that is after the end of a trace.
-type PastEndError struct{ End int64 }
-
-func (e *PastEndError) Error() string {
-	return fmt.Sprintf("the trace ends after %.3f s", float64(e.End)/1e9)
 }
 
 // Lanes draws a part of a trace.
@@ -89,7 +82,7 @@ func Lanes(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, err
 	}
 	out := &report.Lanes{
-		Ref: in[0].Ref, Whole: x.End, From: w.From, To: w.To, Pixels: p.Pixels, Small: p.Small, MoreKinds: p.MoreKinds, Of: p.Of, Notes: x.Notes(),
+		Ref: in[0].Ref, At: q.At.String(), Whole: x.End, From: w.From, To: w.To, Pixels: p.Pixels, Small: p.Small, MoreKinds: p.MoreKinds, Of: p.Of, Notes: x.Notes(),
 		Procs: lanesFor(p.Procs), Collector: lanesFor(p.Collector), Requests: lanesFor(p.Requests), Goroutines: lanesFor(p.Goroutines),
 		Kinds: []report.LaneKind{}, Wakes: []report.LaneWake{}, Mixes: [][]int{},
 	}
@@ -174,7 +167,7 @@ func Goroutine(in []*recording.Recording, q query.Query) (report.Report, error) 
 	if err != nil {
 		return nil, &NoGoroutineError{q.Arg}
 	}
-	out := &report.Goroutine{Ref: in[0].Ref, ID: id, From: w.From, To: w.To, Spans: []report.GoroutineSpan{}, Split: []report.GoroutinePart{}, Notes: x.Notes()}
+	out := &report.Goroutine{Ref: in[0].Ref, At: q.At.String(), ID: id, From: w.From, To: w.To, Spans: []report.GoroutineSpan{}, Split: []report.GoroutinePart{}, Notes: x.Notes()}
 	err = x.Read(func(t *exectrace.Trace, names *waits.Names) error { return goroutineIn(t, names, x, w, q.Limit, out) })
 	if err != nil {
 		return nil, err

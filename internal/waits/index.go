@@ -2,6 +2,9 @@ package waits
 
 import (
 	"iter"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/hone-perf/hone/internal/exectrace"
@@ -12,11 +15,21 @@ type Index struct {
 	Begin, End int64
 	Events     int64
 
-	notes   []string
-	mu      sync.Mutex // a trace is read by one at a time
-	trace   *exectrace.Trace
-	names   *Names
-	carried []carried // in the order of their ends
+	notes []string
+	mu    sync.Mutex // a trace is read by one at a time
+	trace *exectrace.Trace
+	names *Names
+	keeper
+}
+
+// A keeper keeps what is going on at the borders of a trace, while that is read once.
+type keeper struct {
+	carried []carried           // in the order of their ends
+	stood   [][]exectrace.Event // by border: what processors and the collector were doing
+	kept    int                 // of these events
+
+	border int64 // when the last one was passed
+	now    standing
 }
 
 // A carried is what a goroutine did when a border of the trace was passed. A trace says there what state it is in, and not since when or why.
@@ -26,7 +39,13 @@ type carried struct {
 }
 
 // maxCarried bounds what an index keeps. Without all of it, a trace is read from the begin.
-const maxCarried = 1 << 20
+const (
+	maxCarried = 1 << 20
+	maxStood   = 1 << 17
+)
+
+// complete reports whether all was kept.
+func (k *keeper) complete() bool { return len(k.carried) < maxCarried && k.kept <= maxStood }
 
 // NewIndex reads a trace once. With a walk, which may be nil, that goes through it.
 func NewIndex(t *exectrace.Trace, walk *Walk) (*Index, error) {
@@ -34,7 +53,7 @@ func NewIndex(t *exectrace.Trace, walk *Walk) (*Index, error) {
 	if walk == nil {
 		walk = &Walk{}
 	}
-	walk.carried = &x.carried
+	walk.keeper = &x.keeper
 	if err := walk.Run(t); err != nil {
 		return nil, err
 	}
@@ -52,8 +71,23 @@ func (x *Index) Read(f func(*exectrace.Trace, *Names) error) error {
 	return f(x.trace, x.names)
 }
 
-func (w *Walk) carry(g *Goroutine, now int64) {
-	if len(*w.carried) >= maxCarried {
+// pass takes an event, before it is anything's news.
+func (k *keeper) pass(t *exectrace.Trace, e *exectrace.Event) {
+	if part := t.Part(); part >= len(k.stood) {
+		k.border = e.Time
+		list := k.now.events()
+		if k.kept += len(list); k.kept > maxStood {
+			list = nil
+		}
+		for len(k.stood) <= part {
+			k.stood = append(k.stood, list)
+		}
+	}
+	k.now.take(e)
+}
+
+func (k *keeper) carry(g *Goroutine, now int64) {
+	if len(k.carried) >= maxCarried {
 		return
 	}
 	c := carried{*g, g.since, now}
@@ -61,16 +95,86 @@ func (w *Walk) carry(g *Goroutine, now int64) {
 	if g.state == exectrace.Waiting {
 		c.goroutine.by, c.goroutine.at = 0, 0 // that came later
 	}
-	*w.carried = append(*w.carried, c)
+	k.carried = append(k.carried, c)
+}
+
+// A standing is what processors and the collector do, as the events by which they came to it.
+type standing struct {
+	procs  []exectrace.Event // the zero one where nothing is known
+	within []exectrace.Event // what the goroutine of the processor does
+	ranges map[string]exectrace.Event
+	most   exectrace.Event // how many processors there are
+}
+
+// maxStanding bounds the processors that are followed.
+const maxStanding = 1 << 12
+
+func (s *standing) take(e *exectrace.Event) {
+	var to *exectrace.Event
+	switch e.Kind {
+	case exectrace.ProcStart, exectrace.ProcStop:
+		if e.Proc < 0 || e.Proc >= maxStanding {
+			return
+		}
+		for int(e.Proc) >= len(s.procs) {
+			s.procs, s.within = append(s.procs, exectrace.Event{}), append(s.within, exectrace.Event{})
+		}
+		to, s.within[e.Proc] = &s.procs[e.Proc], exectrace.Event{}
+	case exectrace.Change:
+		if e.From == e.To || e.Proc < 0 || int(e.Proc) >= len(s.within) || e.To != exectrace.Running && e.To != exectrace.Syscall && e.From != exectrace.Running {
+			return
+		}
+		to = &s.within[e.Proc]
+	case exectrace.Metric:
+		if e.Name != procsMetric {
+			return
+		}
+		to = &s.most
+	case exectrace.RangeBegin, exectrace.RangeActive:
+		if e.Name != MarkRange && !strings.HasPrefix(e.Name, stopRange) {
+			return
+		}
+		if s.ranges == nil {
+			s.ranges = map[string]exectrace.Event{}
+		}
+		kept := *e
+		kept.Slot = nil
+		s.ranges[e.Name] = kept
+		return
+	case exectrace.RangeEnd:
+		delete(s.ranges, e.Name)
+		return
+	default:
+		return
+	}
+	*to = *e
+	to.Slot = nil // or the decoder's goroutine stays
+}
+
+func (s *standing) events() (list []exectrace.Event) {
+	add := func(e exectrace.Event) {
+		if e.Kind != 0 {
+			list = append(list, e)
+		}
+	}
+	add(s.most)
+	for i := range s.procs {
+		add(s.procs[i])
+		add(s.within[i])
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.ranges)) {
+		add(s.ranges[name])
+	}
+	return list
 }
 
 // seek returns the events from before the window of a walk on, and has the walk know what there was then.
 func (x *Index) seek(w *Walk) (begin int64, events iter.Seq2[*exectrace.Event, error]) {
-	if len(x.carried) >= maxCarried || w.Window.From == 0 {
+	if !x.complete() || w.Window.From == 0 {
 		return 0, x.trace.Events()
 	}
-	begin, events = x.trace.EventsFrom(w.Window.From)
-	if begin == 0 {
+	border, begin, events := x.trace.EventsFrom(w.Window.From)
+	if border == 0 {
 		return 0, events
 	}
 	for i := range x.carried {
@@ -79,6 +183,11 @@ func (x *Index) seek(w *Walk) (begin int64, events iter.Seq2[*exectrace.Event, e
 			g := c.goroutine
 			g.since = c.from
 			w.Goroutines[g.ID] = &g
+		}
+	}
+	if w.Before != nil && border < len(x.stood) {
+		for i := range x.stood[border] {
+			w.Before(&x.stood[border][i])
 		}
 	}
 	return begin, events

@@ -3,6 +3,7 @@ package waits
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"runtime/trace"
 	"slices"
 	"sync"
@@ -55,13 +56,36 @@ func TestIndex(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if name == "seconds" && tr.Borders() < 3 {
-				t.Fatalf("a trace of three seconds has %d parts", tr.Borders())
+			if name == "seconds" && tr.Parts() < 3 {
+				t.Fatalf("a trace of three seconds has %d parts", tr.Parts())
 			}
 			for i := range 20 {
 				w := Window{From: x.End * int64(i) / 20, To: x.End * int64(i+2) / 20}
 				spans := func(index *Index) (out []string) {
 					walk := &Walk{Window: w, Index: index}
+					var now standing // at the begin of the window, then of each event
+					begun := false
+					state := func() {
+						for i := range now.procs {
+							out = append(out, fmt.Sprint("processor ", i, now.procs[i].Kind, now.within[i].To, now.within[i].Goroutine))
+						}
+						out = append(out, fmt.Sprint("goes on: ", slices.Sorted(maps.Keys(now.ranges)), now.most.Value))
+					}
+					walk.Before = func(e *exectrace.Event) {
+						if (e.Kind == exectrace.ProcStart || e.Kind == exectrace.ProcStop) && int(e.Proc) < len(now.procs) && now.procs[e.Proc].Kind == e.Kind {
+							return // stated anew
+						}
+						now.take(e)
+					}
+					walk.Event = func(e *exectrace.Event) {
+						if !begun && e.Time > w.From {
+							begun = true
+							state()
+						}
+						if !begun {
+							walk.Before(e)
+						}
+					}
 					walk.Span = func(s *Span) {
 						g := s.Goroutine
 						out = append(out, fmt.Sprint(g.ID, g.Start, g.Created, g.Creator, g.Worker, s.State, s.From, s.To, s.Since, s.Stack, s.Reason, s.By, s.ByStack, s.Begun, s.Open))
@@ -90,7 +114,7 @@ func TestIndex(t *testing.T) {
 				}
 			}
 			// It does not begin at the begin.
-			if begin, _ := tr.EventsFrom(x.End); name == "seconds" && begin < x.End/2 {
+			if _, begin, _ := tr.EventsFrom(x.End); name == "seconds" && begin < x.End/2 {
 				t.Errorf("what comes last is read from %d of %d on", begin, x.End)
 			}
 		})
@@ -101,7 +125,7 @@ func TestIndex(t *testing.T) {
 func TestSeekEvents(t *testing.T) {
 	tr := open(t, ofSeconds(t))
 	read := func(from int64) (out []string) {
-		begin, events := tr.EventsFrom(from)
+		_, begin, events := tr.EventsFrom(from)
 		if from > 0 && begin == 0 {
 			t.Errorf("from %d on, it is read from the begin", from)
 		}

@@ -336,8 +336,9 @@ func (n *Names) Cause(s *Span) Cause {
 	return OtherCause
 }
 
-// Idle reports whether a goroutine waits for work in a span of waiting: a connection, a request, a job.
-func (n *Names) Idle(s *Span) bool { return n.of(s.Stack).idle }
+// Idle reports whether a goroutine waits for work in a span of waiting: a connection, a request, a job. One that waits for the collector at such
+// a place does not.
+func (n *Names) Idle(s *Span) bool { return n.of(s.Stack).idle && n.Cause(s) != GC }
 
 // A Waker is what ended a wait.
 type Waker uint8
@@ -365,7 +366,7 @@ func (n *Names) Waker(s *Span) Waker {
 		return ByTimer
 	case s.By == 0 && (s.Reason == exectrace.Select || s.Reason == exectrace.ChanReceive):
 		return ByTimer
-	case s.By == 0, s.Reason == exectrace.Preempted, n.of(s.ByStack).collect && s.Reason != exectrace.Sync:
+	case s.By == 0, n.Cause(s) == GC, n.of(s.ByStack).collect && s.Reason != exectrace.Sync:
 		return ByRuntime
 	}
 	return ByGoroutine

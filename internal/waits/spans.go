@@ -3,6 +3,7 @@
 package waits
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -74,18 +75,18 @@ type Walk struct {
 	Window Window
 	Span   func(*Span)            // takes the spans of goroutines, cut to the window, in the order of their ends; may be nil
 	Event  func(*exectrace.Event) // takes the events of the window before what they mean for goroutines; may be nil
+	Before func(*exectrace.Event) // takes what came before the window, in which processors and the collector came to what they do; may be nil
 
 	Index *Index // of the trace, so that what comes before the window need not be read; may be nil
 
 	Begin, End int64 // of what was seen, after Run
 	Events     int64
 	Goroutines map[int64]*Goroutine // those that are there; after Run, at the end
-	Born       int64
+	Born       int64                // goroutines, in the window
 
 	span    Span
 	stopped bool
-	carried *[]carried // takes what lasts beyond a border of the trace
-	border  int64      // the last one
+	keeper  *keeper // takes what lasts beyond a border of the trace; may be nil
 }
 
 // Run goes through the trace once. What could not be read is in its Damage afterwards.
@@ -98,31 +99,52 @@ func (w *Walk) Run(t *exectrace.Trace) error {
 	if w.Index != nil {
 		last, events = w.Index.seek(w)
 	}
-	borders := 0
 	for e, err := range events {
 		if err != nil {
 			return err
 		}
 		last = e.Time
-		if w.carried != nil && t.Borders() != borders {
-			borders, w.border = t.Borders(), e.Time
+		if w.keeper != nil {
+			w.keeper.pass(t, e)
 		}
-		if e.Time >= end || w.stopped {
+		if w.stopped {
 			break
+		}
+		if e.Time >= end {
+			if t.Parts() == 0 || t.Part() > 0 {
+				break
+			}
+			// What was there from the begin is stated as late as at the end of the first part.
+			if e.Kind == exectrace.Change && e.From == exectrace.Unknown {
+				w.take(e)
+			}
+			continue
 		}
 		if e.Time >= w.Window.From {
 			w.Events++
 			if w.Event != nil {
 				w.Event(e)
 			}
+		} else if w.Before != nil {
+			w.Before(e)
 		}
 		w.take(e)
 	}
-	w.End = max(w.Window.From, min(last, end))
+	if last < w.Window.From {
+		return &PastEndError{last}
+	}
+	w.End = min(last, end)
 	for _, id := range slices.Sorted(maps.Keys(w.Goroutines)) {
 		w.close(w.Goroutines[id], w.End, true)
 	}
 	return nil
+}
+
+// A PastEndError says that a time was asked for that is after the end of a trace.
+type PastEndError struct{ End int64 }
+
+func (e *PastEndError) Error() string {
+	return fmt.Sprintf("the trace ends after %.3f s", float64(e.End)/1e9)
 }
 
 // Stop has Run end with the event that it is at.
@@ -168,7 +190,9 @@ func (w *Walk) change(e *exectrace.Event) {
 		switch {
 		case e.From == exectrace.Absent:
 			g.Start, g.Created, g.Creator = e.Own, e.Stack, e.By
-			w.Born++
+			if e.Time >= w.Window.From {
+				w.Born++
+			}
 		default:
 			g.Start, g.begun, g.state = e.Own, true, exectrace.Unknown
 			g.since = 0
@@ -226,8 +250,8 @@ func (w *Walk) close(g *Goroutine, now int64, open bool) {
 	if g.state == exectrace.Unknown || g.state == exectrace.Absent {
 		return
 	}
-	if w.carried != nil && g.since < w.border {
-		w.carry(g, now)
+	if w.keeper != nil && g.since < w.keeper.border {
+		w.keeper.carry(g, now)
 	}
 	if w.Span == nil {
 		return

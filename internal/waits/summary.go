@@ -31,10 +31,12 @@ type Summary struct {
 
 	Latency Latency // from ready to running
 
+	AssistRunning, AssistReady, AssistWaiting int64 // what they did then
+
 	Mutator []MutatorUse
 	Cycles  int
 	Marking int64
-	Assist  RangeSum
+	Assist  RangeSum   // goroutines that had to help before they could allocate
 	Stops   []RangeSum // by why
 }
 
@@ -76,8 +78,8 @@ func latencyOf(h *latency.Histogram) Latency {
 
 // Summarize goes through a trace once. So does another walk at the same time, which may be nil.
 func Summarize(t *exectrace.Trace, w Window, other *Walk) (*Summary, error) {
-	s := &summing{names: NewNames(t), procs: map[int32]int64{}, stops: map[string]*RangeSum{}, open: map[string]int64{}, assists: map[int64]int64{}, mutator: newMutator()}
-	walk := &Walk{Window: w, Span: s.span, Event: s.event}
+	s := &summing{names: NewNames(t), procs: map[int32]int64{}, known: map[int32]bool{}, stops: map[string]*RangeSum{}, open: map[string]int64{}, assists: map[int64]int64{}, mutator: newMutator()}
+	walk := &Walk{Window: w, Span: s.span, Event: s.event, Before: s.before}
 	if other != nil {
 		walk.Span = func(p *Span) {
 			s.span(p)
@@ -88,7 +90,7 @@ func Summarize(t *exectrace.Trace, w Window, other *Walk) (*Summary, error) {
 			other.Event(e)
 		}
 	}
-	s.last = w.From
+	s.from, s.last = w.From, w.From
 	if err := walk.Run(t); err != nil {
 		return nil, err
 	}
@@ -98,8 +100,11 @@ func Summarize(t *exectrace.Trace, w Window, other *Walk) (*Summary, error) {
 	for _, from := range s.procs {
 		out.Busy += walk.End - from
 	}
-	if from, ok := s.open[MarkRange]; ok {
-		out.Marking += walk.End - from
+	for name, from := range s.open {
+		s.ended(name, from, walk.End)
+	}
+	for _, from := range s.assists {
+		out.Assist.add(from, walk.End)
 	}
 	out.Latency = latencyOf(&s.ready)
 	if out.Cycles > 0 {
@@ -119,13 +124,21 @@ func Summarize(t *exectrace.Trace, w Window, other *Walk) (*Summary, error) {
 	return out, nil
 }
 
-// MarkRange is what the runtime calls the time in which the collector marks.
-const MarkRange = "GC concurrent mark phase"
+// What the runtime calls ranges of time and numbers.
+const (
+	MarkRange   = "GC concurrent mark phase" // the collector marks
+	stopRange   = "stop-the-world"           // " (why)"
+	procsMetric = "/sched/gomaxprocs:threads"
+)
+
+// IsStop reports whether a range of time is one in which the program was stopped.
+func IsStop(name string) bool { return strings.HasPrefix(name, stopRange) }
 
 type summing struct {
 	Summary
 	names   *Names
 	procs   map[int32]int64 // since when each runs
+	known   map[int32]bool
 	causes  [len(causes)]RangeSum
 	stops   map[string]*RangeSum
 	open    map[string]int64 // ranges of the whole program, since when
@@ -133,8 +146,19 @@ type summing struct {
 	mutator *mutator
 	ready   latency.Histogram
 
+	from    int64 // begin of the window
 	last    int64
 	waiting int // goroutines that are ready
+}
+
+// before takes what came before the window. It leaves what goes on then, as if that began with the window.
+func (s *summing) before(e *exectrace.Event) {
+	early := *e
+	early.Time = s.from
+	early.Slot = nil
+	if e.Kind != exectrace.Sample {
+		s.event(&early)
+	}
 }
 
 // until adds up what there was until now.
@@ -156,17 +180,25 @@ func (s *summing) event(e *exectrace.Event) {
 		s.until(e.Time)
 		if _, ok := s.procs[e.Proc]; !ok {
 			s.procs[e.Proc] = e.Time
+			if !s.known[e.Proc] {
+				s.procs[e.Proc] = s.from // which is stated
+			}
 		}
+		s.known[e.Proc] = true
 		s.Procs = max(s.Procs, int(min(e.Proc, 1<<20))+1)
 	case exectrace.ProcStop:
 		s.until(e.Time)
+		s.known[e.Proc] = true
 		s.Procs = max(s.Procs, int(min(e.Proc, 1<<20))+1)
 		if from, ok := s.procs[e.Proc]; ok {
 			s.Busy += e.Time - from
 			delete(s.procs, e.Proc)
 		}
 	case exectrace.Metric:
-		if e.Name == "/sched/gomaxprocs:threads" && e.Value > 0 && e.Value < 1<<20 {
+		if e.Name == procsMetric && e.Value > 0 && e.Value < 1<<20 {
+			if s.Procs == 0 {
+				s.Procs = int(e.Value) // since the begin
+			}
 			s.until(e.Time)
 			s.Procs = int(e.Value)
 		}
@@ -183,46 +215,59 @@ func (s *summing) event(e *exectrace.Event) {
 			s.waiting--
 		}
 	case exectrace.RangeBegin, exectrace.RangeActive:
-		switch {
-		case e.Name == MarkRange:
-			if _, ok := s.open[MarkRange]; !ok {
-				s.Cycles++
-				s.open[MarkRange] = e.Time
-			}
-		case e.Name == assistRange:
-			s.assists[e.Goroutine] = e.Time
-		case strings.HasPrefix(e.Name, "stop-the-world"):
+		switch _, ok := s.open[e.Name]; {
+		case ok && e.Kind == exectrace.RangeActive: // stated anew
+		case e.Name == MarkRange, IsStop(e.Name):
 			s.open[e.Name] = e.Time
+		case e.Name == assistRange:
+			if _, ok := s.assists[e.Goroutine]; !ok {
+				s.assists[e.Goroutine] = e.Time
+			}
 		}
 	case exectrace.RangeEnd:
-		switch {
-		case e.Name == MarkRange:
-			if from, ok := s.open[MarkRange]; ok {
-				s.Marking += e.Time - from
-				delete(s.open, MarkRange)
-			}
-		case e.Name == assistRange:
-			if from, ok := s.assists[e.Goroutine]; ok {
-				s.Assist.add(from, e.Time)
-				delete(s.assists, e.Goroutine)
-			}
-		case strings.HasPrefix(e.Name, "stop-the-world"):
-			if from, ok := s.open[e.Name]; ok {
-				name := strings.TrimSuffix(strings.TrimPrefix(e.Name, "stop-the-world ("), ")")
-				r := s.stops[name]
-				if r == nil {
-					r = &RangeSum{Name: name}
-					s.stops[name] = r
-				}
-				r.add(from, e.Time)
-				delete(s.open, e.Name)
-			}
+		if from, ok := s.open[e.Name]; ok {
+			s.ended(e.Name, from, e.Time)
+			delete(s.open, e.Name)
 		}
+		if from, ok := s.assists[e.Goroutine]; ok && e.Name == assistRange {
+			if e.Time > s.from {
+				s.Assist.add(from, e.Time)
+			}
+			delete(s.assists, e.Goroutine)
+		}
+	}
+}
+
+// ended takes a range of the whole program, as far as it is in the window.
+func (s *summing) ended(name string, from, to int64) {
+	switch {
+	case to <= s.from:
+	case name == MarkRange:
+		s.Cycles++
+		s.Marking += to - from
+	default:
+		why := strings.TrimSuffix(strings.TrimPrefix(name, stopRange+" ("), ")")
+		r := s.stops[why]
+		if r == nil {
+			r = &RangeSum{Name: why}
+			s.stops[why] = r
+		}
+		r.add(from, to)
 	}
 }
 
 func (s *summing) span(p *Span) {
 	d := p.Length()
+	if p.Goroutine.Assisting() {
+		switch p.State {
+		case exectrace.Running:
+			s.AssistRunning += d
+		case exectrace.Ready:
+			s.AssistReady += d
+		case exectrace.Waiting:
+			s.AssistWaiting += d
+		}
+	}
 	if s.names.OfRuntime(p.Goroutine, p.Stack) {
 		switch {
 		case p.State != exectrace.Running:

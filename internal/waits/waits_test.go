@@ -274,3 +274,59 @@ func TestNames(t *testing.T) {
 		})
 	}
 }
+
+// TestWindowsAddUp holds that parts of a trace are what the whole is made of, though most of what is going on in a part began before it.
+func TestWindowsAddUp(t *testing.T) {
+	all := recorded(t)
+	all["seconds"] = ofSeconds(t)
+	for name, b := range all {
+		t.Run(name, func(t *testing.T) {
+			tr := open(t, b)
+			figures := func(s *Summary) map[string]int64 {
+				out := map[string]int64{
+					"events": s.Events, "born": s.Born, "capacity": s.Capacity, "busy": s.Busy, "Go": s.Go, "collector": s.Collector, "idle while ready": s.IdleReady,
+					"running": s.Running, "ready": s.Ready, "syscall": s.Syscall, "blocked": s.Blocked, "idle": s.Idle,
+					"marking": s.Marking, "assist": s.Assist.Total, "assist running": s.AssistRunning, "assist ready": s.AssistReady, "assist waiting": s.AssistWaiting,
+				}
+				for _, r := range s.Stops {
+					out["stopped for "+r.Name] = r.Total
+				}
+				for _, c := range s.Causes {
+					out["waiting for "+c.Name] = c.Total
+				}
+				return out
+			}
+			of := func(w Window) *Summary {
+				s, err := Summarize(tr, w, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s
+			}
+			whole := of(Window{})
+			want, got := figures(whole), map[string]int64{}
+			const parts = 37
+			for i := range int64(parts) {
+				s := of(Window{whole.End * i / parts, whole.End * (i + 1) / parts})
+				if i == parts-1 {
+					s = of(Window{From: whole.End * i / parts})
+				}
+				if ran := s.Go + s.Collector + s.Tracer; s.Busy > s.Capacity || ran > s.Busy+s.Capacity/1000 {
+					t.Errorf("from %d on, processors are busy for %d, goroutines run for %d, of %d", s.Begin, s.Busy, ran, s.Capacity)
+				}
+				for k, v := range figures(s) {
+					got[k] += v
+				}
+			}
+			for k, v := range want {
+				// Of a goroutine that is there since before the trace, not all parts know what it is for.
+				if d := got[k] - v; d != 0 && (v == 0 || d > v/1000 || -d > v/1000) && k != "capacity" {
+					t.Errorf("%s: %d in parts, %d as a whole", k, got[k], v)
+				}
+			}
+			if d := want["capacity"] - got["capacity"]; d < -whole.End/100 || d > whole.End/100 {
+				t.Errorf("capacity: %d in parts, %d as a whole", got["capacity"], want["capacity"])
+			}
+		})
+	}
+}

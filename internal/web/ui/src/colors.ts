@@ -46,8 +46,8 @@ const light: Palette = {
   wash: 0.22,
   lines: { busy: "#2f74c0", gc: "#c25a10", rss: "#7d828c", heap: "#3d8a45", goal: "#a3490a", goroutines: "#8250b8", threads: "#7d828c" },
   states: {
-    running: "#3d8f4a", ready: "#e39a1f", syscall: "#4f7fc9", network: "#8fbbe8", lock: "#c23b3b", channel: "#9b78c9", sleep: "#b9b6af", condition: "#d080ab",
-    GC: "#8a4b12", other: "#8b8d93", "waiting for work": "#eceae5",
+    running: "#3d8f4a", ready: "#e39a1f", syscall: "#4f7fc9", network: "#8fbbe8", lock: "#c23b3b", channel: "#9b78c9", sleep: "#cdbf85", condition: "#d080ab",
+    GC: "#8a4b12", scheduler: "#8b8d93", other: "#c3bcd2", "waiting for work": "#eceae5",
   },
 };
 
@@ -71,8 +71,8 @@ const dark: Palette = {
   wash: 0.28,
   lines: { busy: "#78b0ff", gc: "#f0a058", rss: "#8d94a1", heap: "#84c07c", goal: "#f2a35c", goroutines: "#c3a2ec", threads: "#8d94a1" },
   states: {
-    running: "#5fb56b", ready: "#f0b04a", syscall: "#6f9be0", network: "#3f6fa3", lock: "#e06060", channel: "#a384d4", sleep: "#6d7079", condition: "#c46d9b",
-    GC: "#c9803f", other: "#7d8089", "waiting for work": "#23272e",
+    running: "#5fb56b", ready: "#f0b04a", syscall: "#6f9be0", network: "#3f6fa3", lock: "#e06060", channel: "#a384d4", sleep: "#8d8355", condition: "#c46d9b",
+    GC: "#c9803f", scheduler: "#7d8089", other: "#575064", "waiting for work": "#23272e",
   },
 };
 
@@ -97,7 +97,7 @@ const forced: Palette = {
   lines: { busy: "CanvasText", gc: "Highlight", rss: "GrayText", heap: "CanvasText", goal: "Highlight", goroutines: "CanvasText", threads: "GrayText" },
   states: {
     running: "CanvasText", ready: "Highlight", syscall: "Canvas", network: "Canvas", lock: "Mark", channel: "Canvas", sleep: "Canvas", condition: "Canvas",
-    GC: "GrayText", other: "Canvas", "waiting for work": "Canvas",
+    GC: "GrayText", scheduler: "Canvas", other: "Canvas", "waiting for work": "Canvas",
   },
 };
 
