@@ -80,7 +80,19 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 		if q.At == (query.Span{}) {
 			q.At = at
 		}
-		return showTrace(cmd.Context(), sys, v, out, rec, q)
+		in := []*recording.Recording{rec}
+		if len(q.Base) > 1 {
+			return usagef("for example: hone "+v.Name+" --base "+quoted(q.Base[0])+" "+quoted(args[0]), "%s compares one trace with one", v.Name)
+		}
+		for _, ref := range q.Base {
+			base, _, err := openTrace(cmd.Context(), sys, ref, *lasts)
+			if err != nil {
+				return err
+			}
+			defer base.Close()
+			in = append(in, base)
+		}
+		return showTrace(cmd.Context(), sys, v, out, in, q)
 	}
 	return cmd
 }
@@ -102,11 +114,12 @@ func lookTrace(cmd *cobra.Command, sys *System, out output, ref string) error {
 	}
 	defer rec.Close()
 	v, _ := view.Find("trace")
-	return showTrace(cmd.Context(), sys, v, out, rec, query.Query{View: v.Name, Refs: []string{ref}, At: at})
+	return showTrace(cmd.Context(), sys, v, out, []*recording.Recording{rec}, query.Query{View: v.Name, Refs: []string{ref}, At: at})
 }
 
-func showTrace(ctx context.Context, sys *System, v *view.View, out output, rec *recording.Recording, q query.Query) error {
-	r, err := askView(ctx, v, []*recording.Recording{rec}, q)
+func showTrace(ctx context.Context, sys *System, v *view.View, out output, in []*recording.Recording, q query.Query) error {
+	rec := in[0]
+	r, err := askView(ctx, v, in, q)
 	var none *view.NoMatch
 	var noRequest *view.NoRequestError
 	var noGoroutine *view.NoGoroutineError

@@ -49,6 +49,8 @@ type Execution struct {
 
 	Stops []ExecutionSpan `json:"stops,omitempty"` // of the world, by why
 
+	Silence ExecutionSpan `json:"silence,omitzero"` // without any event, though goroutines were ready
+
 	Requests int          `json:"requests"`
 	Request  Latencies    `json:"request_latency,omitzero"`
 	Slowest  *RequestLine `json:"slowest_request,omitempty"`
@@ -151,6 +153,10 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 		list = append(list, Note{Phrase{"goroutines had a processor for ", Nanos(ran), ", and the process a CPU for ", Nanos(e.OnCPU),
 			": other programs, or a CPU limit, took the rest, which a trace shows as running"}})
 	}
+	if e.Silence.Count > 0 {
+		list = append(list, Note{Phrase{"nothing at all happened for ", Nanos(e.Silence.Longest), " from ", Nanos(e.Silence.At), " on, though goroutines were ready",
+			times(e.Silence.Count), ": the system let the process have no CPU, or stopped it"}})
+	}
 	if e.Tracer*50 > e.Capacity {
 		list = append(list, Note{Phrase{"recording the trace took ", Nanos(e.Tracer), ", ", Share{e.Tracer, e.Capacity}, " of all processor time"}})
 	}
@@ -166,6 +172,14 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 	}
 	list = append(list, Commands{Title: "try next", Items: next})
 	return blocks(list)
+}
+
+// times says how often something happened that is told once.
+func times(n int64) string {
+	if n == 1 {
+		return ""
+	}
+	return fmt.Sprintf(", the longest of %d such times", n)
 }
 
 func spanTable(title, what string, list []ExecutionSpan, total int64) Table {
@@ -249,6 +263,68 @@ func fileLine(file string, line int) string {
 		return ""
 	}
 	return fmt.Sprintf("%s:%d", file, line)
+}
+
+// An Idle is the time in which processors had nothing to run, by what ended it. Times are in nanoseconds.
+type Idle struct {
+	Ref      string    `json:"ref"`
+	At       string    `json:"at,omitempty"` // as it was asked for
+	Length   int64     `json:"length_nanos"`
+	Capacity int64     `json:"capacity_nanos"` // processors times time
+	Idle     int64     `json:"idle_nanos"`
+	Ready    int64     `json:"idle_while_ready_nanos"`
+	All      int64     `json:"all_idle_nanos"` // time in which no processor ran anything
+	Of       int       `json:"of"`
+	Rows     []IdleRow `json:"rows"`
+	Notes    []string  `json:"notes,omitempty"`
+}
+
+// An IdleRow is idle times that ended because waits at one place did.
+type IdleRow struct {
+	For      string `json:"for"` // what was waited for
+	Function string `json:"function,omitempty"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Kind     string `json:"started_as,omitempty"` // the goroutine that was run then
+	Times    int64  `json:"times"`
+	Total    int64  `json:"total_nanos"`
+	Longest  int64  `json:"longest_nanos"`
+	At       int64  `json:"longest_at_nanos"`
+}
+
+// Blocks shows what processors had nothing to run for, the longest first.
+func (x *Idle) Blocks() iter.Seq[Block] {
+	t := Table{Title: "what the next goroutine had waited for", Columns: []Column{
+		{Name: "idle", Unit: nanos}, {Name: "share", Bar: true}, {Name: "times"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "for"}, {Name: "function"},
+		{Name: "line", Path: true}, {Name: "started as"},
+	}}
+	at := &Measure{Unit: nanos, Show: Show{Unit: "s"}}
+	left := x.Idle
+	for _, r := range x.Rows {
+		t.Rows = append(t.Rows, []any{
+			Nanos(r.Total), Share{r.Total, x.Idle}, int(r.Times), Nanos(r.Longest), Value{r.At, at}, r.For, Name{Text: r.Function}, fileLine(r.File, r.Line), Name{Text: r.Kind},
+		})
+		left -= r.Total
+	}
+	list := []Block{
+		Heading{[]Phrase{{"processors idle for ", Nanos(x.Idle), ", ", Share{x.Idle, x.Capacity}, " of their time", Sep{}, Nanos(x.Length), " of trace"}}},
+		Facts{[]Fact{
+			{"nothing ran at all", Phrase{Nanos(x.All), ", ", Share{x.All, x.Length}, " of the time"}},
+			{"idle while ready", Phrase{Nanos(x.Ready), ": a goroutine could run, and a processor was idle"}},
+		}},
+	}
+	if len(t.Rows) > 0 {
+		list = append(list, t)
+	}
+	if len(x.Rows) < x.Of {
+		list = append(list, Note{Phrase{"the first ", len(x.Rows), " of ", x.Of, " are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
+	} else if left*100 > x.Idle {
+		list = append(list, Note{Phrase{"for ", Nanos(left), " processors were idle until the end, or never used"}})
+	}
+	for _, n := range x.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	return blocks(list)
 }
 
 // Kinds are the goroutines of an execution trace, by the function that they were started with and where. Times are in nanoseconds.

@@ -244,10 +244,11 @@ var All = []View{
 	{
 		Name:     "requests",
 		Doc:      "Show the requests in an execution trace, and what the slow ones have more of",
-		Examples: []string{"requests", "requests limit=50"},
+		Examples: []string{"requests", "requests limit=50", "requests base=old.trace"},
 		Part:     Trace,
-		Uses:     keys("ref at limit"),
+		Uses:     keys("ref base at limit"),
 		Run:      Requests,
+		Compares: true,
 	},
 	{
 		Name: "request", Arg: "N",
@@ -262,8 +263,9 @@ var All = []View{
 		Doc:      "Show the tasks in an execution trace, which runtime/trace was told of",
 		Examples: []string{"tasks", "tasks at=3s..4s"},
 		Part:     Trace,
-		Uses:     keys("ref at limit"),
+		Uses:     keys("ref base at limit"),
 		Run:      Tasks,
+		Compares: true,
 	},
 	{
 		Name: "task", Arg: "N",
@@ -278,8 +280,9 @@ var All = []View{
 		Doc:      "Show the regions in an execution trace, which runtime/trace was told of",
 		Examples: []string{"regions", "regions at=3s..4s"},
 		Part:     Trace,
-		Uses:     keys("ref at limit"),
+		Uses:     keys("ref base at limit"),
 		Run:      Regions,
+		Compares: true,
 	},
 	{
 		Name: "region", Arg: "N",
@@ -296,6 +299,14 @@ var All = []View{
 		Part:     Trace,
 		Uses:     keys("ref at limit"),
 		Run:      Blame,
+	},
+	{
+		Name:     "idle",
+		Doc:      "Show what idle processors of an execution trace had nothing to run for",
+		Examples: []string{"idle", "idle at=3s..4s"},
+		Part:     Trace,
+		Uses:     keys("ref at limit"),
+		Run:      Idle,
 	},
 	{
 		Name:     "kinds",

@@ -74,7 +74,7 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 		Capacity: s.Capacity, Busy: s.Busy, GoCode: s.Go, Collector: s.Collector, IdleReady: s.IdleReady,
 		Tracer: s.Tracer, OnCPU: onCPU(in[0], s), Running: s.Running, Ready: s.Ready, Syscall: s.Syscall, Blocked: s.Blocked, Idle: s.Idle,
 		Latency: latenciesOf(s.Latency), Cycles: s.Cycles, Marking: s.Marking, Assist: spanOf(s.Assist),
-		AssistRunning: s.AssistRunning, AssistReady: s.AssistReady, AssistWaiting: s.AssistWaiting,
+		Silence: spanOf(s.Silence), AssistRunning: s.AssistRunning, AssistReady: s.AssistReady, AssistWaiting: s.AssistWaiting,
 		Notes: waits.DamageNotes(t),
 	}
 	if wall := t.Wall(); wall != 0 {
@@ -168,6 +168,28 @@ func Waits(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return out, nil
 }
 
+// Idle shows what processors had nothing to run for.
+func Idle(in []*recording.Recording, q query.Query) (report.Report, error) {
+	t, w, err := traceOf(in, q)
+	if err != nil {
+		return nil, err
+	}
+	x, err := waits.IdleTimes(t, w)
+	if err != nil {
+		return nil, err
+	}
+	out := &report.Idle{
+		Ref: in[0].Ref, At: q.At.String(), Length: x.Length, Capacity: x.Capacity, Idle: x.Idle, Ready: x.Ready, All: x.All, Of: len(x.Sums),
+		Rows: []report.IdleRow{}, Notes: waits.DamageNotes(t),
+	}
+	for _, s := range rows(x.Sums, q.Limit) {
+		out.Rows = append(out.Rows, report.IdleRow{
+			For: s.Name, Function: s.Frame.Func, File: s.Frame.File, Line: s.Frame.Line, Kind: s.Kind, Times: s.Count, Total: s.Total, Longest: s.Longest, At: s.At,
+		})
+	}
+	return out, nil
+}
+
 // finders find work in a trace.
 var finders = map[report.Work]func(*exectrace.Trace) (*requests.Found, error){
 	report.RequestWork: requests.Find, report.TaskWork: requests.Tasks, report.RegionWork: requests.Regions,
@@ -234,7 +256,14 @@ func Regions(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return workIn(in, q, report.RegionWork)
 }
 
+// noHandlerNote says why some requests have no handler.
+const noHandlerNote = "a request has no handler when it neither waited nor called the system in it: nothing else leaves a stack in a trace. " +
+	"So handlers may have more requests than their rows count, fast ones; of a program that hone builds and records, all are named"
+
 func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.Report, error) {
+	if len(in) > 1 {
+		return requestDiff(in, q, work)
+	}
 	t, w, err := traceOf(in, q)
 	if err != nil {
 		return nil, err
@@ -276,8 +305,7 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Handler, b.Handler))
 	})
 	if out.Unnamed > 0 {
-		out.Notes = append(out.Notes, "a request has no handler when it neither waited nor called the system in it: nothing else leaves a stack in a trace. "+
-			"So handlers may have more requests than their rows count, fast ones; of a program that hone builds and records, all are named")
+		out.Notes = append(out.Notes, noHandlerNote)
 	}
 	if slow, middle, of := requests.Compared(list); slow != nil {
 		paths, err := pathsOf(in, t, slices.Concat(slow, middle))

@@ -33,6 +33,8 @@ type Summary struct {
 
 	AssistRunning, AssistReady, AssistWaiting int64 // what they did then
 
+	Silence RangeSum // times without any event, though goroutines were ready
+
 	Mutator []MutatorUse
 	Cycles  int
 	Marking int64
@@ -78,7 +80,7 @@ func latencyOf(h *latency.Histogram) Latency {
 
 // Summarize goes through a trace once. So does another walk at the same time, which may be nil.
 func Summarize(t *exectrace.Trace, w Window, other *Walk) (*Summary, error) {
-	s := &summing{names: NewNames(t), procs: map[int32]int64{}, known: map[int32]bool{}, stops: map[string]*RangeSum{}, open: map[string]int64{}, assists: map[int64]int64{}, mutator: newMutator()}
+	s := newSumming(t, w)
 	walk := &Walk{Window: w, Span: s.span, Event: s.event, Before: s.before}
 	if other != nil {
 		walk.Span = func(p *Span) {
@@ -90,7 +92,6 @@ func Summarize(t *exectrace.Trace, w Window, other *Walk) (*Summary, error) {
 			other.Event(e)
 		}
 	}
-	s.from, s.last = w.From, w.From
 	if err := walk.Run(t); err != nil {
 		return nil, err
 	}
@@ -148,7 +149,19 @@ type summing struct {
 
 	from    int64 // begin of the window
 	last    int64
-	waiting int // goroutines that are ready
+	waiting int   // goroutines that are ready
+	silent  int64 // since when there was no event
+}
+
+// longSilence is how long nothing happens that a trace could tell, though goroutines are ready, before that is told: a processor takes turns every
+// ten milliseconds.
+const longSilence = 30e6
+
+func newSumming(t *exectrace.Trace, w Window) *summing {
+	return &summing{
+		names: NewNames(t), procs: map[int32]int64{}, known: map[int32]bool{}, stops: map[string]*RangeSum{}, open: map[string]int64{}, assists: map[int64]int64{},
+		mutator: newMutator(), from: w.From, last: w.From, silent: w.From,
+	}
 }
 
 // before takes what came before the window. It leaves what goes on then, as if that began with the window.
@@ -172,6 +185,10 @@ func (s *summing) until(now int64) {
 }
 
 func (s *summing) event(e *exectrace.Event) {
+	if s.waiting > 0 && e.Time-s.silent > longSilence {
+		s.Silence.add(s.silent, e.Time)
+	}
+	s.silent = e.Time
 	s.mutator.event(e, s.Procs)
 	switch e.Kind {
 	case exectrace.Sample:

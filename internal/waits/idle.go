@@ -1,0 +1,145 @@
+package waits
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/exectrace"
+)
+
+// An IdleSum is all idle times of processors that ended because the same kind of wait did: what a processor ran next had waited there.
+type IdleSum struct {
+	Frame exectrace.Frame // where it had waited, or was created
+	Name  string          // what it had waited for
+	Kind  string          // what it was started for
+	RangeSum
+}
+
+// An Idleness is the time in which processors had nothing to run.
+type Idleness struct {
+	Capacity int64 // processors times time
+	Idle     int64 // of that
+	Ready    int64 // of that, while a goroutine was ready
+	All      int64 // time in which no processor ran anything
+	Length   int64
+	Sums     []IdleSum // those with most time first; the rest of Idle had not ended
+}
+
+// What a goroutine had waited for that a processor ran, where that is no Cause.
+const (
+	afterCreated = "new goroutine"
+	afterReady   = "no wait" // it was preempted or had been in a system call
+	afterSyscall = "system call"
+)
+
+// IdleTimes returns what processors had nothing to run for.
+func IdleTimes(t *exectrace.Trace, w Window) (*Idleness, error) {
+	type from struct {
+		stack exectrace.Stack
+		name  string
+	}
+	type place struct {
+		name, kind, fn, file string
+		line                 int
+	}
+	x := &Idleness{}
+	s := newSumming(t, w)
+	idle := map[int32]int64{} // processors, since when
+	had := map[int32]int64{}  // those that look for something to run, and how long they had not looked
+	sums := map[place]*IdleSum{}
+	none := int64(-1) // since when nothing runs
+	walk := &Walk{Window: w}
+	walk.Span = func(p *Span) {
+		var why from
+		switch {
+		case p.State == exectrace.Waiting:
+			why = from{p.Stack, s.names.Cause(p).String()}
+			if s.names.Idle(p) {
+				why.name = "work"
+			}
+		case p.State == exectrace.Syscall:
+			why = from{p.Stack, afterSyscall}
+		case p.State == exectrace.Running:
+			why = from{p.Stack, afterReady}
+		default:
+			return
+		}
+		p.Goroutine.Mine = why
+	}
+	event := func(e *exectrace.Event, at int64) {
+		switch e.Kind {
+		case exectrace.ProcStart:
+			if since, ok := idle[e.Proc]; ok {
+				had[e.Proc] += at - since
+				delete(idle, e.Proc)
+			}
+			if none >= 0 {
+				x.All += at - none
+				none = -1
+			}
+		case exectrace.ProcStop:
+			if _, ok := idle[e.Proc]; !ok {
+				idle[e.Proc] = at
+				if !s.known[e.Proc] {
+					idle[e.Proc] = w.From // which is stated
+				}
+			}
+			if len(idle) == s.Procs && none < 0 {
+				none = at
+			}
+		case exectrace.Change:
+			took := had[e.Proc]
+			if e.To != exectrace.Running || took == 0 {
+				return
+			}
+			delete(had, e.Proc)
+			g := walk.Goroutines[e.Goroutine]
+			if g == nil {
+				return
+			}
+			why, ok := g.Mine.(from)
+			switch {
+			case ok:
+			case g.Created != 0:
+				why = from{g.Created, afterCreated}
+			default:
+				why.name = afterReady // as far as is known
+			}
+			sum := IdleSum{Name: why.name, Kind: s.names.Kind(g, why.stack)}
+			sum.Frame, _ = s.names.Place(why.stack)
+			k := place{sum.Name, sum.Kind, sum.Frame.Func, sum.Frame.File, sum.Frame.Line}
+			to := sums[k]
+			if to == nil {
+				to = &sum
+				sums[k] = to
+			}
+			to.add(at-took, at)
+		}
+	}
+	walk.Before = func(e *exectrace.Event) {
+		event(e, w.From)
+		s.before(e)
+	}
+	walk.Event = func(e *exectrace.Event) {
+		event(e, e.Time)
+		s.event(e)
+	}
+	if err := walk.Run(t); err != nil {
+		return nil, err
+	}
+	s.until(walk.End)
+	for _, since := range s.procs {
+		s.Busy += walk.End - since
+	}
+	if none >= 0 {
+		x.All += walk.End - none
+	}
+	x.Capacity, x.Idle, x.Ready, x.Length = s.Capacity, max(0, s.Capacity-s.Busy), s.IdleReady, walk.End-walk.Begin
+	for _, sum := range sums {
+		x.Sums = append(x.Sums, *sum)
+	}
+	slices.SortFunc(x.Sums, func(a, b IdleSum) int {
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Frame.Func, b.Frame.Func), cmp.Compare(a.Frame.Line, b.Frame.Line), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
+	})
+	return x, nil
+}
