@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
+	"github.com/hone-perf/hone/internal/waits"
 )
 
 // Diff compares what frames cost in two recordings, the new one first and then the one before it. The frames that
@@ -36,7 +37,15 @@ func Diff(in []*recording.Recording, q query.Query) (report.Report, error) {
 	}
 	out.Rows = rows
 	trimRows(out, q)
+	if waitsOf(in[0]) && waitsOf(in[1]) {
+		out.Notes.Add("the same by request: ", hint.Ask("requests", in[0].Ref).With("base", in[1].Ref))
+	}
 	return out, nil
+}
+
+// waitsOf reports whether what is looked at is where the goroutines of an execution trace waited.
+func waitsOf(rec *recording.Recording) bool {
+	return slices.EqualFunc(rec.Profile.SampleTypes, waits.Types, func(t profile.ValueType, name string) bool { return t.Type == name })
 }
 
 // compare brings two recordings together, the new one first, and applies the steps of q to both.
