@@ -98,7 +98,7 @@ const (
 	mostProcs    = 256
 	mostRequests = 12 // lanes of them
 	mostKinds    = 16
-	mostWakes    = 400
+	mostWakes    = 150
 	stretches    = 240
 )
 

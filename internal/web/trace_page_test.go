@@ -114,7 +114,19 @@ func (p *page) lanes() (left, top, width, height float64) {
 func TestPageTrace(t *testing.T) {
 	p := open(t, serveRecordings(t, traced(t)), 1400, 1000)
 	p.visit("/overview")
+	// It says what there is in a trace, not what costs CPU time.
+	p.wait(`!!document.querySelector(".requests")?.innerText.includes("sleep in main.(*shop).refresh")`)
+	if got := p.text(".cards"); !strings.Contains(got, "400 requests") || !strings.Contains(got, "Where goroutines waited") {
+		t.Errorf("the overview says %q", got)
+	}
+	if got := p.text("main"); strings.Contains(got, "Findings") {
+		t.Errorf("the overview has findings: %q", got)
+	}
+	p.click(".requests button", "165")
+	p.wait(`location.pathname.endsWith("/trace") && document.querySelector(".path") !== null`)
+	p.visit("/overview")
 	p.visitTab("Trace")
+	p.wait(`!!document.querySelector(".story .requests")?.innerText.includes("165")`)
 	painted := `[...document.querySelectorAll(".lane-row canvas")].filter((c) => {
 		const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
 		for (let i = 3; i < d.length; i += 4) if (d[i] > 0) return true;

@@ -457,6 +457,20 @@ export interface RequestLine {
   most_nanos: number;
 }
 
+/** Waits are where goroutines of an execution trace waited for something else than work. */
+export interface Waits {
+  blocked_nanos: number;
+  places: { function: string; file: string; line: number; reason: string; total_nanos: number }[];
+}
+
+/** Requests are those of an execution trace. */
+export interface Requests {
+  requests: number;
+  handlers: { handler?: string; count: number; p50_nanos: number; p99_nanos: number }[];
+  tail?: { slow_requests: number; of_slow_requests: number; causes: { what: string; goroutine?: string; slow_nanos: number; middle_nanos: number }[] } | null;
+  slowest: RequestLine[];
+}
+
 /** A RequestPath is what the time of a request went into. */
 export interface RequestPath extends RequestLine {
   goroutine: number;

@@ -41,6 +41,11 @@ export function traced(app: App): boolean {
   return recordingOf(app)?.parts?.includes("trace") ?? false;
 }
 
+/** waiting tells whether what is looked at is where goroutines of an execution trace spent their time, and more of that can be asked for. */
+export function waiting(app: App): boolean {
+  return app.api.has("/api/waits") && traced(app) && ["blocked", "waits", "ready", "syscall", "running", "idle"].includes(metricOf(app)?.type ?? "");
+}
+
 /** timed tells whether a recording says how its run went over time. */
 export function timed(app: App): boolean {
   return app.api.has("/api/timeline") && (recordingOf(app)?.parts?.includes("metrics") ?? false);

@@ -1,11 +1,12 @@
 // The first look: what the recording is, what costs most, and where to go from here.
 
-import { Cost, Top } from "./api";
-import { asked, metricOf, recordingOf, useAnswer, useApp } from "./data";
+import { Cost, Top, Waits } from "./api";
+import { asked, metricOf, recordingOf, useAnswer, useApp, waiting } from "./data";
 import { Findings } from "./findings";
 import { duration, group, moment, percent, value } from "./format";
 import { exactly, nameOf, short } from "./names";
 import { Bar, Dot, Link, Nothing, Notes, Problem } from "./parts";
+import { RequestsInSight } from "./requests";
 import { State, go, href, put, to } from "./state";
 
 const rowsShown = "10";
@@ -17,6 +18,7 @@ export function OverviewView() {
   const cum = useAnswer<Top>("/api/top", asked(app, "top", ["sort", "cum"], ["limit", rowsShown]));
   const rec = recordingOf(app);
   const metric = metricOf(app);
+  const waits = waiting(app);
   if (flat.error && !flat.waiting) return <Problem error={flat.error} />;
   if (!flat.data) return <div class="blank" aria-busy="true" />;
   const d = flat.data;
@@ -42,10 +44,11 @@ export function OverviewView() {
         </p>
       </div>
       <Notes notes={[...(rec?.notes ?? []), ...(d.notes ?? []).filter((n) => !rec?.notes?.includes(n))]} />
-      <Findings />
+      {!waits && <Findings />}
       {!d.rows?.length ? <Nothing head={d} /> : (
         <div class="cards">
-          <Rows title="By itself" doc="what functions cost without what they call" top={d} of={(r) => r.flat} more={to(put(state, "sort", ""), "top")} />
+          {waits && <section class="card"><RequestsInSight /></section>}
+          {waits ? <WaitPlaces /> : <Rows title="By itself" doc="what functions cost without what they call" top={d} of={(r) => r.flat} more={to(put(state, "sort", ""), "top")} />}
           {cum.data && <Rows title="With callees" doc="what functions cost with all that they call" top={cum.data} of={(r) => r.cum} more={to(put(state, "sort", "cum"), "top")} />}
           <section class="card">
             <h2>What there is</h2>
@@ -66,6 +69,7 @@ export function OverviewView() {
           <section class="card">
             <h2>Try next</h2>
             <ul class="next">
+              {waits && <Next to={to(state, "trace")} title="Trace">processors, requests and goroutines over time</Next>}
               <Next to={to(state, "flame")} title="Flame graph">where the cost comes from, call by call</Next>
               {hottest?.name && <Next to={to(state, "source", ["arg", exactly(hottest.name)], ["ui.sel", hottest.name])} title={`Source of ${short(hottest.name)}`}>the lines that cost most</Next>}
               {hottest?.name && <Next to={to(state, "sandwich", ["arg", hottest.name], ["ui.sel", hottest.name])} title={`Callers of ${short(hottest.name)}`}>who asks for the work</Next>}
@@ -77,6 +81,31 @@ export function OverviewView() {
         </div>
       )}
     </div>
+  );
+}
+
+/** WaitPlaces are where goroutines waited, in what is not of the runtime. */
+function WaitPlaces() {
+  const app = useApp();
+  const { data } = useAnswer<Waits>("/api/waits", asked(app, "waits", ["limit", rowsShown]));
+  return (
+    <section class="card">
+      <h2>Where goroutines waited</h2>
+      <p class="quiet">for something else than work</p>
+      <table class="plain">
+        <thead class="hidden"><tr><th scope="col">value</th><th scope="col">of total</th><th scope="col">for</th><th scope="col">function</th></tr></thead>
+        <tbody>
+          {(data?.places ?? []).map((p) => (
+            <tr>
+              <td class="num">{value(p.total_nanos, "nanoseconds")}</td>
+              <td class="num">{percent(p.total_nanos, data!.blocked_nanos)}</td>
+              <td>{p.reason}</td>
+              <td class="fn"><button class="link" title={`${p.function} ${p.file}:${p.line}`} onClick={() => go(to(app.state, "sandwich", ["arg", p.function], ["ui.sel", p.function]))}>{short(p.function)}</button></td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
   );
 }
 

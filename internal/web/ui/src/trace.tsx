@@ -7,54 +7,18 @@ import { GoroutineStory, Lane, LaneKind, Lanes, RequestLine, RequestPath, StackC
 import { Axis, paintTimes, rangeOf, xOf } from "./chart";
 import { isForced, Palette } from "./colors";
 import { asked, useAnswer, useApp } from "./data";
-import { group, percent, value } from "./format";
+import { group, percent } from "./format";
 import { Keys, useKeys } from "./keys";
 import { exactly } from "./names";
 import { Bar, Notes, Problem } from "./parts";
+import { moment, ns, select, selectRequest, show, Window } from "./moments";
+import { RequestsInSight } from "./requests";
 import { add, get, go, put, state as current } from "./state";
 import { PaletteContext } from "./theme";
 import { Canvas, useWidth } from "./timeline";
 
 const gutter = 232; // for names
-const heights = { processors: 16, collector: 10, requests: 11, kinds: 30, goroutines: 14 };
-const least = 100; // nanoseconds in sight
-
-/** exact prints nanoseconds as queries have them, and loses none. */
-function exact(nanos: number): string {
-  const n = Math.round(nanos);
-  return n % 1e6 === 0 ? n / 1e6 + "ms" : n % 1e3 === 0 ? n / 1e3 + "us" : n + "ns";
-}
-
-const ns = (v: number) => value(Math.round(v), "nanoseconds");
-
-/** moment prints a time of the trace as exactly as a window of some width needs it. */
-function moment(t: number, width: number): string {
-  const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(width / 1e6)) + 2));
-  return (t / 1e6).toFixed(digits) + "ms";
-}
-
-type Window = [from: number, to: number];
-
-/** show has the page answer for a window, or for all of the trace. */
-function show([a, b]: Window, whole: number, how: "push" | "replace"): void {
-  const width = Math.min(whole, Math.max(least, b - a));
-  const from = Math.min(Math.max(0, a), whole - width);
-  const step = Math.max(1, 10 ** Math.floor(Math.log10(width / 2000)));
-  const round = (t: number) => Math.round(t / step) * step;
-  const all = width >= whole * 0.999;
-  const at = all ? "" : `${exact(round(from))}..${from + width >= whole ? "" : exact(round(from + width))}`;
-  go(put(put(current(), "at", at === ".." ? "" : at), "root", ""), how);
-}
-
-/** select chooses a goroutine at a time. */
-function select(goroutine: number, at: number): void {
-  go(put(put(put(current(), "ui.g", String(goroutine)), "ui.t", String(Math.round(at))), "ui.req", ""));
-}
-
-function selectRequest(number: number): void {
-  go(put(put(put(current(), "ui.req", String(number)), "ui.g", ""), "ui.t", ""));
-}
-
+const heights = { processors: 16, collector: 13, requests: 13, kinds: 30, goroutines: 14 };
 export function TraceView() {
   const app = useApp();
   const { data, error, waiting } = useAnswer<Lanes>("/api/lanes", asked(app, "lanes"), 25);
@@ -226,7 +190,7 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
             <div class="lane-row">
               <span class="lane-name tall">
                 <button class="link" title={`${k.started_as}: show only these goroutines below`} onClick={() => go(add(current(), "focus", exactly(k.started_as)))}>{k.started_as}</button>
-                <span class="quiet">{group(k.goroutines)}</span>
+                <span class="quiet" title="goroutines, and how many there were at a time at most">{group(k.goroutines)}, most {atMost(k)}</span>
               </span>
               <Canvas width={axis.right} height={heights.kinds} deps={[...deps, k]} paint={(ctx) => paintKind(ctx, data, k, axis, heights.kinds, palette)} />
             </div>
@@ -279,15 +243,30 @@ function paintRuns(ctx: CanvasRenderingContext2D, data: Lanes, lane: Lane, axis:
       }
       y -= h;
     }
+    if (lane.request && w > 34 && !isForced(p)) {
+      ctx.font = "10px system-ui, sans-serif";
+      ctx.textBaseline = "middle";
+      ctx.fillStyle = p.text;
+      const from = Math.max(x, 0);
+      const text = String(lane.request[i]);
+      if (ctx.measureText(text).width + 6 < x + w - from) ctx.fillText(text, from + 3, height / 2 + 0.5);
+    }
   }
+}
+
+/** mostOf is how many goroutines of a kind there were at a time, at most. */
+const mostOf = (k: LaneKind): number => Math.max(0, ...(k.levels[0] ?? []).map((_, i) => k.levels.reduce((sum, l) => sum + l[i], 0)));
+
+function atMost(k: LaneKind): string {
+  const most = mostOf(k);
+  return most >= 10 ? group(most) : String(Number(most.toFixed(1)));
 }
 
 function paintKind(ctx: CanvasRenderingContext2D, data: Lanes, k: LaneKind, axis: Axis, height: number, p: Palette): void {
   ctx.clearRect(0, 0, axis.right, height);
-  const n = k.levels[0]?.length ?? 0;
-  const sums = Array.from({ length: n }, (_, i) => k.levels.reduce((sum, l) => sum + l[i], 0));
-  const most = Math.max(...sums, 0);
+  const most = mostOf(k);
   if (most === 0) return;
+  const n = k.levels[0].length;
   const step = (data.to_nanos - data.from_nanos) / n;
   const top = 3;
   for (let i = 0; i < n; i++) {
@@ -302,18 +281,6 @@ function paintKind(ctx: CanvasRenderingContext2D, data: Lanes, k: LaneKind, axis
       y -= h;
     });
   }
-  ctx.fillStyle = p.quiet;
-  ctx.font = "10px system-ui, sans-serif";
-  ctx.textAlign = "right";
-  ctx.textBaseline = "top";
-  const text = "most " + (most >= 10 ? group(most) : String(Number(most.toFixed(1))));
-  const w = ctx.measureText(text).width;
-  ctx.fillStyle = p.paper;
-  ctx.globalAlpha = 0.8;
-  ctx.fillRect(axis.right - w - 4, 1, w + 4, 11);
-  ctx.globalAlpha = 1;
-  ctx.fillStyle = p.quiet;
-  ctx.fillText(text, axis.right - 2, 1);
 }
 
 function paintWakes(ctx: CanvasRenderingContext2D, data: Lanes, axis: Axis, p: Palette): void {
@@ -383,7 +350,12 @@ function Details({ data }: { data: Lanes }) {
   return (
     <aside class="panel story" aria-label="Details">
       {request !== "" ? <Request number={request} /> : goroutine !== "" ? <Goroutine id={goroutine} at={Number(get(state, "ui.t") || data.from_nanos)} />
-        : <p class="quiet">Click a goroutine or a request to see what it did and what it waited for.</p>}
+        : (
+          <>
+            <p class="quiet">Click a goroutine or a request to see what it did and what it waited for.</p>
+            <RequestsInSight />
+          </>
+        )}
     </aside>
   );
 }

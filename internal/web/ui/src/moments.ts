@@ -1,0 +1,42 @@
+// Times of an execution trace as text, and ways to them.
+
+import { value } from "./format";
+import { go, put, state as current, to } from "./state";
+
+const least = 100; // nanoseconds in sight
+
+/** exact prints nanoseconds as queries have them, and loses none. */
+function exact(nanos: number): string {
+  const n = Math.round(nanos);
+  return n % 1e6 === 0 ? n / 1e6 + "ms" : n % 1e3 === 0 ? n / 1e3 + "us" : n + "ns";
+}
+
+export const ns = (v: number) => value(Math.round(v), "nanoseconds");
+
+/** moment prints a time of the trace as exactly as a window of some width needs it. */
+export function moment(t: number, width: number): string {
+  const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(width / 1e6)) + 2));
+  return (t / 1e6).toFixed(digits) + "ms";
+}
+
+export type Window = [from: number, to: number];
+
+/** show has the page answer for a window, or for all of the trace. */
+export function show([a, b]: Window, whole: number, how: "push" | "replace"): void {
+  const width = Math.min(whole, Math.max(least, b - a));
+  const from = Math.min(Math.max(0, a), whole - width);
+  const step = Math.max(1, 10 ** Math.floor(Math.log10(width / 2000)));
+  const round = (t: number) => Math.round(t / step) * step;
+  const all = width >= whole * 0.999;
+  const at = all ? "" : `${exact(round(from))}..${from + width >= whole ? "" : exact(round(from + width))}`;
+  go(put(put(current(), "at", at === ".." ? "" : at), "root", ""), how);
+}
+
+/** select chooses a goroutine at a time. */
+export function select(goroutine: number, at: number): void {
+  go(put(put(put(current(), "ui.g", String(goroutine)), "ui.t", String(Math.round(at))), "ui.req", ""));
+}
+
+export function selectRequest(number: number): void {
+  go(put(put(put(to(current(), "trace"), "ui.req", String(number)), "ui.g", ""), "ui.t", ""));
+}
