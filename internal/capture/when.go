@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hone-perf/hone/internal/capture/agent"
 	"github.com/hone-perf/hone/internal/recording"
@@ -27,6 +28,7 @@ type measure struct {
 }
 
 var (
+	inside    = []recording.How{recording.Built}
 	outside   = []recording.How{recording.Built, recording.Ran, recording.Watched}
 	answered  = []recording.How{recording.Built, recording.Fetched}
 	anywhere  = []recording.How{recording.Built, recording.Ran, recording.Watched, recording.Fetched}
@@ -44,6 +46,7 @@ var measures = []measure{
 	{agent.Goroutines, "count", "", "goroutines>10000", answered},
 	{agent.CPU, "percent", "a processor", "cpu>180%", anywhere},
 	{agent.GC, "percent", "the CPU time", "gc>20%", anywhere},
+	{agent.Latency, "nanoseconds", "", "latency>200ms", inside},
 }
 
 func measureOf(name string) *measure {
@@ -91,6 +94,14 @@ func parseCondition(text string) (Condition, error) {
 		return c, fmt.Errorf("there is no %q to look at; there are %s", name, strings.Join(names, ", "))
 	}
 	c.Of = m.name
+	if m.unit == "nanoseconds" {
+		d, err := time.ParseDuration(strings.ToLower(limit))
+		if err != nil || d <= 0 {
+			return c, fmt.Errorf("%q is not a limit of %s: want one such as in %s", limit, name, m.example)
+		}
+		c.Limit = float64(d)
+		return c, nil
+	}
 	digits := strings.TrimRight(limit, "%abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	n, err := strconv.ParseFloat(digits, 64)
 	unit := strings.ToLower(limit[len(digits):])
@@ -143,6 +154,11 @@ func CanSee(how recording.How, conditions []Condition) error {
 	return nil
 }
 
+// WatchesLatency reports whether a condition is about how long requests take.
+func WatchesLatency(conditions []Condition) bool {
+	return slices.ContainsFunc(conditions, func(c Condition) bool { return c.Of == agent.Latency })
+}
+
 // blindness says why a condition could never be told.
 func blindness(c Condition) string {
 	switch {
@@ -152,6 +168,8 @@ func blindness(c Condition) string {
 		return "there is no limit of a control group"
 	case c.Of == agent.GC:
 		return "there was no profile or measurement to tell it from"
+	case c.Of == agent.Latency:
+		return "the program answered no request with net/http"
 	}
 	return "that is not known here"
 }
@@ -164,7 +182,7 @@ func (s *session) troubles(list []agent.Trouble, missed int, blind []int) {
 		}
 		c := s.When[t.Condition]
 		s.manifest.Events = append(s.manifest.Events, recording.Event{
-			At: t.At, When: c.Text, Of: c.Of, Unit: measureOf(c.Of).unit, Value: t.Value, Limit: t.Limit,
+			At: t.At, When: c.Text, Of: c.Of, Unit: measureOf(c.Of).unit, Value: t.Value, Limit: t.Limit, Request: t.Request,
 		})
 	}
 	if missed > 0 {
