@@ -1,8 +1,12 @@
 package capture
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,16 +178,49 @@ func blindness(c Condition) string {
 	return "that is not known here"
 }
 
+// event is what a recording keeps of trouble.
+func (opt *Options) event(t agent.Trouble) (e recording.Event, ok bool) {
+	if t.Condition < 0 || t.Condition >= len(opt.When) || math.IsNaN(t.Value) || math.IsInf(t.Value, 0) {
+		return e, false
+	}
+	c := opt.When[t.Condition]
+	return recording.Event{At: t.At, When: c.Text, Of: c.Of, Unit: measureOf(c.Of).unit, Value: t.Value, Limit: t.Limit, Request: t.Request}, true
+}
+
+// noticed tells of trouble while the program runs.
+func (opt *Options) noticed(list []agent.Trouble) {
+	for _, t := range list {
+		if e, ok := opt.event(t); ok && opt.Trouble != nil {
+			opt.Trouble(e)
+		}
+	}
+}
+
+// follow tells of the trouble that the recorder inside notices, until the context ends.
+func (s *session) follow(ctx context.Context) {
+	const often = 500 * time.Millisecond
+	told := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(often):
+		}
+		var status agentStatus
+		text, err := os.ReadFile(filepath.Join(s.folder, agent.Status))
+		if err == nil && json.Unmarshal(text, &status) == nil && len(status.Troubles) > told { // it may just be written
+			s.noticed(status.Troubles[told:])
+			told = len(status.Troubles)
+		}
+	}
+}
+
 // troubles adds to the manifest what an alarm saw.
 func (s *session) troubles(list []agent.Trouble, missed int, blind []int) {
 	for _, t := range list {
-		if t.Condition < 0 || t.Condition >= len(s.When) || math.IsNaN(t.Value) || math.IsInf(t.Value, 0) {
-			continue
+		if e, ok := s.event(t); ok {
+			s.manifest.Events = append(s.manifest.Events, e)
 		}
-		c := s.When[t.Condition]
-		s.manifest.Events = append(s.manifest.Events, recording.Event{
-			At: t.At, When: c.Text, Of: c.Of, Unit: measureOf(c.Of).unit, Value: t.Value, Limit: t.Limit, Request: t.Request,
-		})
 	}
 	if missed > 0 {
 		s.note("there was trouble more often than it was to be looked at, which is %d times", s.Captures)

@@ -20,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/secret"
 	"github.com/hone-perf/hone/internal/source"
@@ -147,6 +148,11 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 		Now:     func() time.Time { return time.Now().In(sys.Zone) },
 
 		KeepSecrets: f.keepSecrets,
+	}
+	if width(sys.Err) > 0 { // somebody looks on: elsewhere standard error is the program's until it ends
+		opt.Trouble = func(e recording.Event) {
+			fmt.Fprintf(sys.Err, "hone: after %s: %s\n", secondsText(e.At), troubleText(e))
+		}
 	}
 	if err := f.check(cmd); err != nil {
 		return err
@@ -370,6 +376,9 @@ func recorded(sys *System, out *capture.Recorded, err error) error {
 	return &exited{out.Code, err}
 }
 
+// troubleText is trouble in words that a terminal can show.
+func troubleText(e recording.Event) string { return render.Message(report.NewTimeEvent(e).Text) }
+
 // sayTrouble says what came of the conditions that were looked out for.
 func sayTrouble(sys *System, m *recording.Manifest) {
 	if m.Lookout == nil {
@@ -381,7 +390,7 @@ func sayTrouble(sys *System, m *recording.Manifest) {
 			note(sys, "there was trouble %d more times", len(m.Events)-i)
 			break
 		}
-		note(sys, "after %s: %s", secondsText(e.At), report.NewTimeEvent(e).Text)
+		note(sys, "after %s: %s", secondsText(e.At), troubleText(e))
 	}
 	if len(m.Events) == 0 {
 		note(sys, "there was no trouble (%s); the recording has the last %s of the run", strings.Join(m.Lookout.When, ", "), secondsText(m.Lookout.Window))
