@@ -34,6 +34,7 @@ type Build struct {
 	Leaks   bool     // with the experiment that finds leaked goroutines
 	Flight  bool     // a flight recorder is wanted
 	Trace   bool     // an execution trace is
+	Latency bool     // it is to be known how long requests take
 
 	named string // the targets as the user gave them, when they are others by now
 	ready *built // it was built before
@@ -110,9 +111,12 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 			return nil, err
 		}
 	}
-	added, err := addAgent(about.GOROOT, about.GOEXPERIMENT, work, b.Trace || b.Flight, replace)
+	added, err := addAgent(about.GOROOT, about.GOEXPERIMENT, work, b.Trace || b.Flight || b.Latency, replace)
 	if err != nil {
 		return nil, err
+	}
+	if _, ok := replace[filepath.Join(about.GOROOT, "src", filepath.FromSlash(requestsFile))]; b.Latency && !ok {
+		return nil, fmt.Errorf("the net/http of %s, or one that an overlay has in its place, is not one that can be made to say how long requests take", about.GOVERSION)
 	}
 	name := filepath.Join(pkg.Dir, addedFile+".go")
 	if b.Test {

@@ -16,6 +16,7 @@ type lookout struct {
 	alarm  agent.Alarm
 	window agent.Window
 	known  map[string]float64 // of what is watched, what is not asked for anew
+	notice func([]agent.Trouble)
 }
 
 func (l *lookout) lookFor(opt *Options) {
@@ -24,6 +25,7 @@ func (l *lookout) lookFor(opt *Options) {
 	}
 	l.alarm = agent.Alarm{Conditions: conditionsOf(opt.When), Cooldown: opt.Cooldown, Left: opt.Captures}
 	l.window.For = opt.Window
+	l.notice = opt.noticed
 }
 
 func conditionsOf(list []Condition) []agent.Condition {
@@ -66,8 +68,10 @@ func (l *lookout) add(file string, from, to time.Duration) {
 func (l *lookout) trouble(now time.Duration, value func(of string) (v, most float64, known bool)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	before := len(l.alarm.Troubles)
 	trouble := l.alarm.Look(now, value)
 	if trouble {
+		l.notice(l.alarm.Troubles[before:])
 		l.window.Pin(now)
 	}
 	l.window.Drop(now)

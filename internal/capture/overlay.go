@@ -32,12 +32,15 @@ const (
 // addedFile is the name of the file that imports the recorder. It exists only in the overlay.
 const addedFile = "zz_hone_recorder"
 
+// requestsFile is the file of net/http that says which requests it answered, in GOROOT/src.
+const requestsFile = "net/http/zz_hone.go"
+
 // elsewhere are the files that do not simply go into the package of the recorder.
 var elsewhere = []string{"pprof.go", "rate.go", "pack.go", "signal.go", "host_cpu.go", "host_nocpu.go", "http.go"}
 
 // addAgent adds the recorder to an overlay, and returns the folder that its files are in. The go command goes by what is
-// in them, not by where they are, so it builds them once.
-func addAgent(goroot, experiments, work string, traced bool, replace gocmd.Overlay) (string, error) {
+// in them, not by where they are, so it builds them once. With requests, net/http says what it answered.
+func addAgent(goroot, experiments, work string, requests bool, replace gocmd.Overlay) (string, error) {
 	files, err := fs.Glob(agentFiles, "agent/*")
 	if err != nil {
 		return "", err
@@ -101,7 +104,7 @@ func addAgent(goroot, experiments, work string, traced bool, replace gocmd.Overl
 		add["runtime/pprof/zz_honepack.go"] = read("pack.go.txt")
 	}
 	const server, request = "net/http/server.go", "net/http/request.go"
-	if _, ok := replace[filepath.Join(goroot, "src", filepath.FromSlash(server))]; traced && !ok {
+	if _, ok := replace[filepath.Join(goroot, "src", filepath.FromSlash(server))]; requests && !ok {
 		if text, err = given(request); err != nil {
 			return "", err
 		}
@@ -111,7 +114,7 @@ func addAgent(goroot, experiments, work string, traced bool, replace gocmd.Overl
 		}
 		if text, ok := rewrite(text, serverChanges); ok && named {
 			add[server] = text
-			add["net/http/zz_hone.go"] = read("http.go.txt")
+			add[requestsFile] = read("http.go.txt")
 		}
 	}
 	dir := filepath.Join(work, "agent")
@@ -162,9 +165,10 @@ var (
 		"\t\tcpuprof.on = true\n\t\tcpuprof.log = newProfBuf(1, profBufWordCount, profBufTagCount)\n\t\thdr := [1]uint64{uint64(hz)}\n"+
 			"\t\tcpuprof.log.write(nil, nanotime(), hdr[:], nil)\n\t\tsetcpuprofilerate(int32(hz))\n\t} else if cpuprof.on {\n",
 	)
-	// serverChanges have an execution trace say which pattern of a ServeMux a request was for. Most handlers leave nothing else in one.
+	// serverChanges have an execution trace say which pattern of a ServeMux a request was for, since most handlers leave nothing else in one,
+	// and the recorder know how long it took.
 	serverChanges = [][2]string{
-		{"\n\thandler.ServeHTTP(rw, req)\n}\n", "\n\tdefer honeServed(req); handler.ServeHTTP(rw, req)\n}\n"},
+		{"\n\thandler.ServeHTTP(rw, req)\n}\n", "\n\tdefer honeServed(req, honeBegan(req)); handler.ServeHTTP(rw, req)\n}\n"},
 	}
 	requestAsIs = same("\n\tPattern string\n") // not before Go 1.23
 	// packChanges keep the recorder from packing what it writes.

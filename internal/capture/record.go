@@ -48,8 +48,9 @@ type Options struct {
 	// context ends when the program does. What it returns is kept in the recording.
 	While func(ctx context.Context) (*latency.Log, error)
 
-	Say func(doing string) // is told what is being done; nil is nobody
-	Now func() time.Time   // nil is time.Now
+	Say     func(doing string)    // is told what is being done; nil is nobody
+	Trouble func(recording.Event) // is told of trouble while the program runs; nil is nobody
+	Now     func() time.Time      // nil is time.Now
 }
 
 // Rates of the profiles that a program does not take by itself: what they cost stays below what can be measured.
@@ -293,7 +294,15 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 		w.while = func(over context.Context) { s.load, whileErr = s.While(over) }
 	}
 	oom := oomCountOf(self)
+	alive, gone := context.WithCancel(ctx)
+	defer gone()
+	var following sync.WaitGroup
+	if inside && len(s.When) > 0 && s.Trouble != nil {
+		following.Go(func() { s.follow(alive) })
+	}
 	end, err := run(ctx, p, w)
+	gone()
+	following.Wait()
 	outside.stop()
 	s.beside = beside.stop()
 	if end == nil {

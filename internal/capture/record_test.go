@@ -269,6 +269,36 @@ func TestRecordMistakes(t *testing.T) {
 }
 
 // Of what was built before, there is what can be seen from outside.
+// Trouble is told of when it is noticed, whoever notices it.
+func TestTroubleIsTold(t *testing.T) {
+	needs(t, "go", "sh")
+	dir := work(t, "garbage.txtar")
+	when, err := ParseConditions("rss>1MB")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, opt := range map[string]Options{
+		"inside":  {Build: &Build{Targets: []string{"."}, Dir: dir}},
+		"outside": {Program: Program{Args: []string{"sh", "-c", "sleep 2"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "outside" && runtime.GOOS != "linux" {
+				t.Skip("what another process has is only known on Linux")
+			}
+			var told []recording.Event
+			opt.Out, opt.Dir, opt.When, opt.Captures = filepath.Join(t.TempDir(), "a.hone"), dir, when, 1
+			opt.Trouble = func(e recording.Event) { told = append(told, e) }
+			out, err := Record(t.Context(), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(told) != 1 || !slices.Equal(told, out.Manifest.Events) {
+				t.Errorf("it was told of %+v, and recorded %+v", told, out.Manifest.Events)
+			}
+		})
+	}
+}
+
 func TestRecordCommand(t *testing.T) {
 	needs(t, "sh")
 	dir := t.TempDir()

@@ -20,12 +20,12 @@ func TestOverlayFits(t *testing.T) {
 	}
 	goroot := filepath.Clean(about.GOROOT)
 	replace := gocmd.Overlay{}
-	if _, err := addAgent(goroot, "", t.TempDir(), false, replace); err != nil {
+	if _, err := addAgent(goroot, "", t.TempDir(), true, replace); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
 		"runtime/pprof/pprof.go", "runtime/pprof/zz_hone.go", "runtime/pprof/zz_honerate.go", "runtime/pprof/proto.go",
-		"runtime/pprof/zz_honepack.go", "os/signal/zz_hone.go", agentFile("host.go"), agentFile("host_cpu.go"),
+		"runtime/pprof/zz_honepack.go", "os/signal/zz_hone.go", requestsFile, "net/http/server.go", agentFile("host.go"), agentFile("host_cpu.go"),
 	} {
 		if replace[filepath.Join(goroot, "src", filepath.FromSlash(name))] == "" {
 			t.Errorf("%s is not in the overlay", name)

@@ -1,11 +1,16 @@
 package capture
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hone-perf/hone/internal/capture/agent"
 	"github.com/hone-perf/hone/internal/recording"
@@ -27,6 +32,7 @@ type measure struct {
 }
 
 var (
+	inside    = []recording.How{recording.Built}
 	outside   = []recording.How{recording.Built, recording.Ran, recording.Watched}
 	answered  = []recording.How{recording.Built, recording.Fetched}
 	anywhere  = []recording.How{recording.Built, recording.Ran, recording.Watched, recording.Fetched}
@@ -44,6 +50,7 @@ var measures = []measure{
 	{agent.Goroutines, "count", "", "goroutines>10000", answered},
 	{agent.CPU, "percent", "a processor", "cpu>180%", anywhere},
 	{agent.GC, "percent", "the CPU time", "gc>20%", anywhere},
+	{agent.Latency, "nanoseconds", "", "latency>200ms", inside},
 }
 
 func measureOf(name string) *measure {
@@ -91,6 +98,14 @@ func parseCondition(text string) (Condition, error) {
 		return c, fmt.Errorf("there is no %q to look at; there are %s", name, strings.Join(names, ", "))
 	}
 	c.Of = m.name
+	if m.unit == "nanoseconds" {
+		d, err := time.ParseDuration(strings.ToLower(limit))
+		if err != nil || d <= 0 {
+			return c, fmt.Errorf("%q is not a limit of %s: want one such as in %s", limit, name, m.example)
+		}
+		c.Limit = float64(d)
+		return c, nil
+	}
 	digits := strings.TrimRight(limit, "%abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	n, err := strconv.ParseFloat(digits, 64)
 	unit := strings.ToLower(limit[len(digits):])
@@ -143,6 +158,11 @@ func CanSee(how recording.How, conditions []Condition) error {
 	return nil
 }
 
+// WatchesLatency reports whether a condition is about how long requests take.
+func WatchesLatency(conditions []Condition) bool {
+	return slices.ContainsFunc(conditions, func(c Condition) bool { return c.Of == agent.Latency })
+}
+
 // blindness says why a condition could never be told.
 func blindness(c Condition) string {
 	switch {
@@ -152,20 +172,55 @@ func blindness(c Condition) string {
 		return "there is no limit of a control group"
 	case c.Of == agent.GC:
 		return "there was no profile or measurement to tell it from"
+	case c.Of == agent.Latency:
+		return "the program answered no request with net/http"
 	}
 	return "that is not known here"
+}
+
+// event is what a recording keeps of trouble.
+func (opt *Options) event(t agent.Trouble) (e recording.Event, ok bool) {
+	if t.Condition < 0 || t.Condition >= len(opt.When) || math.IsNaN(t.Value) || math.IsInf(t.Value, 0) {
+		return e, false
+	}
+	c := opt.When[t.Condition]
+	return recording.Event{At: t.At, When: c.Text, Of: c.Of, Unit: measureOf(c.Of).unit, Value: t.Value, Limit: t.Limit, Request: t.Request}, true
+}
+
+// noticed tells of trouble while the program runs.
+func (opt *Options) noticed(list []agent.Trouble) {
+	for _, t := range list {
+		if e, ok := opt.event(t); ok && opt.Trouble != nil {
+			opt.Trouble(e)
+		}
+	}
+}
+
+// follow tells of the trouble that the recorder inside notices, until the context ends.
+func (s *session) follow(ctx context.Context) {
+	const often = 500 * time.Millisecond
+	told := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(often):
+		}
+		var status agentStatus
+		text, err := os.ReadFile(filepath.Join(s.folder, agent.Status))
+		if err == nil && json.Unmarshal(text, &status) == nil && len(status.Troubles) > told { // it may just be written
+			s.noticed(status.Troubles[told:])
+			told = len(status.Troubles)
+		}
+	}
 }
 
 // troubles adds to the manifest what an alarm saw.
 func (s *session) troubles(list []agent.Trouble, missed int, blind []int) {
 	for _, t := range list {
-		if t.Condition < 0 || t.Condition >= len(s.When) || math.IsNaN(t.Value) || math.IsInf(t.Value, 0) {
-			continue
+		if e, ok := s.event(t); ok {
+			s.manifest.Events = append(s.manifest.Events, e)
 		}
-		c := s.When[t.Condition]
-		s.manifest.Events = append(s.manifest.Events, recording.Event{
-			At: t.At, When: c.Text, Of: c.Of, Unit: measureOf(c.Of).unit, Value: t.Value, Limit: t.Limit,
-		})
 	}
 	if missed > 0 {
 		s.note("there was trouble more often than it was to be looked at, which is %d times", s.Captures)

@@ -23,6 +23,9 @@ func TestParseConditions(t *testing.T) {
 		{"goroutines>10000", agent.Condition{Of: "goroutines", Limit: 10000}},
 		{"cpu>180%", agent.Condition{Of: "cpu", Limit: 180}},
 		{"gc>2.5%", agent.Condition{Of: "gc", Limit: 2.5}},
+		{"latency > 200 ms", agent.Condition{Of: "latency", Limit: 200e6}},
+		{"Latency>1m1.5S", agent.Condition{Of: "latency", Limit: 61.5e9}},
+		{"latency>50µs", agent.Condition{Of: "latency", Limit: 50e3}},
 	} {
 		got, err := ParseConditions(tt.text)
 		if err != nil || len(got) != 1 || got[0].Condition != tt.want {
@@ -37,7 +40,7 @@ func TestParseConditions(t *testing.T) {
 		"rss":             "such as rss>50%",
 		"rss>":            "such as rss>50%",
 		"rss<50%":         "such as rss>50%",
-		"res>50%":         `there is no "res" to look at; there are rss, cgroup, heap, goroutines, cpu, gc`,
+		"res>50%":         `there is no "res" to look at; there are rss, cgroup, heap, goroutines, cpu, gc, latency`,
 		"rss>=50%":        "not a number: want one such as in rss>50% or rss>300MB",
 		"rss>0":           "not a number",
 		"rss>-4MB":        "not a number",
@@ -51,6 +54,11 @@ func TestParseConditions(t *testing.T) {
 		"cpu>2":           `"2" is not a limit of cpu: want one such as in cpu>180%`,
 		"gc>101%":         "no more than 100% of the CPU time",
 		"rss>50%,":        "such as rss>50%",
+		"latency":         "gc>20%, or latency>200ms",
+		"latency>200":     `"200" is not a limit of latency: want one such as in latency>200ms`,
+		"latency>0s":      "is not a limit of latency",
+		"latency>-1s":     "is not a limit of latency",
+		"latency>50%":     "is not a limit of latency",
 	} {
 		if _, err := ParseConditions(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q gives %v, want an error with %q", text, err, want)
@@ -68,6 +76,7 @@ func TestCanSee(t *testing.T) {
 		"goroutines>1": {recording.Built, recording.Fetched},
 		"cpu>1%":       {recording.Built, recording.Ran, recording.Watched, recording.Fetched},
 		"gc>1%":        {recording.Built, recording.Ran, recording.Watched, recording.Fetched},
+		"latency>1s":   {recording.Built},
 	} {
 		list, err := ParseConditions(text)
 		if err != nil {
@@ -86,7 +95,7 @@ func TestCanSee(t *testing.T) {
 }
 
 func FuzzParseConditions(f *testing.F) {
-	for _, text := range []string{"rss>50%", "heap>1.5GB,goroutines>10", "cpu > 180 %", "gc>>1%", "rss>1e9", "cgroup>\xff%"} {
+	for _, text := range []string{"rss>50%", "heap>1.5GB,goroutines>10", "cpu > 180 %", "gc>>1%", "rss>1e9", "latency>1h2m3.5s", "cgroup>\xff%"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -20,6 +20,8 @@ import (
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/render"
+	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/secret"
 	"github.com/hone-perf/hone/internal/source"
 )
@@ -42,13 +44,19 @@ Passwords, keys and tokens in arguments, labels, URLs and texts are kept as …,
 they can be told, unless --keep-secrets is given. hone info --privacy FILE lists what is in
 a recording for those you send it to; hone merge --strip takes most of it out.
 
---when looks out for trouble: rss, cgroup, heap, goroutines, cpu or gc above a limit, such
-as rss>50%, cgroup>80%, heap>90%, goroutines>10000, cpu>180% or gc>20%; several are joined
-by commas. Profiles are taken at once when one holds, and again when it is worse than ever
-and --cooldown is over. Only the last --window of the run is kept, and what led up to each
-time, so that a program can be recorded for days. rss>50% is of the memory there is, to the
-control group or to the machine; heap is what GOMEMLIMIT limits; cpu>180% is of processors.
-Of a server rss is the most so far. What is watched from outside has rss, cgroup, cpu, gc.`
+--when looks out for trouble: rss, cgroup, heap, goroutines, cpu, gc or latency above a
+limit, such as rss>50%, cgroup>80%, heap>90%, goroutines>10000, cpu>180%, gc>20% or
+latency>200ms; several are joined by commas. Profiles are taken at once when one holds, and
+again when it is worse than ever and --cooldown is over. Only the last --window of the run
+is kept, and what led up to each time, so that a program can be recorded for days.
+rss>50% is of the memory there is, to the control group or to the machine; heap is what
+GOMEMLIMIT limits; cpu>180% is of processors. Of a server rss is the most so far. What is
+watched from outside has rss, cgroup, cpu, gc.
+
+latency>200ms waits for a request that a handler of net/http takes longer for. With
+--flight 10s the execution trace of the last ten seconds is written right after it: hone
+request slowest FILE then says what the request waited for. WebSockets, server-sent events
+and /debug/pprof do not count.`
 
 const recordExamples = `  hone record ./cmd/app -- -v input.txt
   hone record -o app.hone main.go
@@ -57,6 +65,7 @@ const recordExamples = `  hone record ./cmd/app -- -v input.txt
   hone record -- ./server -addr :8080
   hone record localhost:6060 --for 30s
   hone record --when 'rss>50%,goroutines>10000' --flight 10s ./cmd/app
+  hone record --when 'latency>200ms' --flight 10s ./cmd/server
   hone record --pid 4711 --for 10s`
 
 // recordFlags are the flags of hone record.
@@ -140,6 +149,11 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 
 		KeepSecrets: f.keepSecrets,
 	}
+	if width(sys.Err) > 0 { // somebody looks on: elsewhere standard error is the program's until it ends
+		opt.Trouble = func(e recording.Event) {
+			fmt.Fprintf(sys.Err, "hone: after %s: %s\n", secondsText(e.At), troubleText(e))
+		}
+	}
 	if err := f.check(cmd); err != nil {
 		return err
 	}
@@ -179,7 +193,7 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	if err := isSourceOf(targets); err != nil {
 		return err
 	}
-	opt.Build = &capture.Build{Targets: targets, Test: f.test, Flags: build, Dir: sys.Dir, Leaks: f.leaks, Flight: f.flight > 0, Trace: f.trace}
+	opt.Build = &capture.Build{Targets: targets, Test: f.test, Flags: build, Dir: sys.Dir, Leaks: f.leaks, Flight: f.flight > 0, Trace: f.trace, Latency: capture.WatchesLatency(f.when.list)}
 	opt.Program.Args = append(tests, behind...)
 	return runRecord(cmd, sys, opt)
 }
@@ -333,6 +347,7 @@ func recorded(sys *System, out *capture.Recorded, err error) error {
 		}
 	}
 	fmt.Fprintf(sys.Err, "hone: %s\n", line)
+	sayTrouble(sys, m)
 	for _, n := range m.Notes {
 		note(sys, "%s", n)
 	}
@@ -346,6 +361,9 @@ func recorded(sys *System, out *capture.Recorded, err error) error {
 		if len(rec.Parts) == 0 && series {
 			next = append(next, "hone timeline "+quoted(out.File))
 		}
+		if m.Slow() && recording.Execution.Has(rec) {
+			next = append(next, "hone request slowest "+quoted(out.File))
+		}
 		if len(rec.Parts) > 0 || series {
 			next = append(next, "hone web "+quoted(out.File))
 		}
@@ -356,6 +374,27 @@ func recorded(sys *System, out *capture.Recorded, err error) error {
 		return err
 	}
 	return &exited{out.Code, err}
+}
+
+// troubleText is trouble in words that a terminal can show.
+func troubleText(e recording.Event) string { return render.Message(report.NewTimeEvent(e).Text) }
+
+// sayTrouble says what came of the conditions that were looked out for.
+func sayTrouble(sys *System, m *recording.Manifest) {
+	if m.Lookout == nil {
+		return
+	}
+	const most = 5
+	for i, e := range m.Events {
+		if i == most {
+			note(sys, "there was trouble %d more times", len(m.Events)-i)
+			break
+		}
+		note(sys, "after %s: %s", secondsText(e.At), troubleText(e))
+	}
+	if len(m.Events) == 0 {
+		note(sys, "there was no trouble (%s); the recording has the last %s of the run", strings.Join(m.Lookout.When, ", "), secondsText(m.Lookout.Window))
+	}
 }
 
 func secondsText(d time.Duration) string {

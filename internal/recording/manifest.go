@@ -1,6 +1,9 @@
 package recording
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Format is the version of the format that is written. A reader takes all up to its own: what is new in a later one
 // comes with a new number only when an older reader would show something wrong.
@@ -108,9 +111,19 @@ type Event struct {
 	At    time.Duration `json:"at_ns"` // since the start
 	When  string        `json:"when"`  // the condition
 	Of    string        `json:"of"`    // what was above its limit: rss, goroutines
-	Unit  string        `json:"unit"`  // bytes, count or percent
+	Unit  string        `json:"unit"`  // bytes, count, percent or nanoseconds
 	Value float64       `json:"value"`
 	Limit float64       `json:"limit"`
+
+	Request string `json:"request,omitempty"` // that took too long: the pattern of a ServeMux
+}
+
+// Latency is what an Event is of that is about a slow request.
+const Latency = "latency"
+
+// Slow reports whether a request took longer than it was to.
+func (m *Manifest) Slow() bool {
+	return slices.ContainsFunc(m.Events, func(e Event) bool { return e.Of == Latency })
 }
 
 // Changes are those in the folder that a program was built in, against its last commit. The text of them is DiffFile.

@@ -454,3 +454,40 @@ func TestSampled(t *testing.T) {
 		}
 	}
 }
+
+// Of several traces that a flight recorder kept, the one of the latest trouble counts, or else that of the end.
+func TestTraceOfTrouble(t *testing.T) {
+	for _, tt := range []struct {
+		events []time.Duration // milliseconds
+		want   string
+	}{
+		{nil, "flight/000009000.out"},
+		{[]time.Duration{900}, "flight/000001004.out"},
+		{[]time.Duration{900, 5000}, "flight/000005000.out"},
+		{[]time.Duration{8990}, "flight/000009000.out"},
+		{[]time.Duration{9100}, "flight/000009000.out"}, // it could not be written then
+	} {
+		dir := folder(t)
+		m := &Manifest{Format: Format}
+		for _, at := range tt.events {
+			m.Events = append(m.Events, Event{At: at*time.Millisecond + 700*time.Microsecond, Of: Latency, Request: "GET /"})
+		}
+		if err := WriteManifest(dir, m); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"000001004.out", "000005000.out", "000009000.out"} {
+			write(t, filepath.Join(dir, FlightDir, name), "go 1.26 trace")
+		}
+		r, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.traceIn(); got != tt.want || r.Manifest.Slow() != (len(tt.events) > 0) {
+			t.Errorf("after trouble at %v it is %s, want %s", tt.events, got, tt.want)
+		}
+		if s := r.Manifest.stripped(); s.Slow() != r.Manifest.Slow() || s.Slow() && (s.Events[0].Request != "" || r.Manifest.Events[0].Request == "") {
+			t.Errorf("stripped, it has %+v", s.Events)
+		}
+		r.Close()
+	}
+}

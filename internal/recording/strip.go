@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -96,7 +97,10 @@ var whyName = regexp.MustCompile(`^why/[0-9]+-(old|new)\.pb\.gz$`)
 func (m *Manifest) stripped() *Manifest {
 	out := &Manifest{
 		Format: m.Format, Hone: m.Hone, How: m.How, Started: m.Started, Ended: m.Ended, Usage: m.Usage, Recorder: m.Recorder,
-		Lookout: m.Lookout, Events: m.Events, Stripped: true,
+		Lookout: m.Lookout, Events: slices.Clone(m.Events), Stripped: true,
+	}
+	for i := range out.Events {
+		out.Events[i].Request = "" // which has a path
 	}
 	if m.Exit != nil {
 		out.Exit = &Exit{Code: m.Exit.Code, Signal: m.Exit.Signal}

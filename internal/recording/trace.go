@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/cache"
@@ -74,7 +77,8 @@ func Kept[T any](t *Trace, name string) (T, bool) {
 // maxTrace bounds the execution trace of a recording, which is unpacked to be read.
 const maxTrace = 4 << 30
 
-// traceIn names the file with the trace of a recording: the one of the whole run, or else the latest of what a flight recorder kept.
+// traceIn names the file with the trace of a recording: the one of the whole run, or else of what a flight recorder kept that of the
+// latest trouble, or that of the end.
 func (r *Recording) traceIn() string {
 	if r.files == nil {
 		return ""
@@ -86,12 +90,31 @@ func (r *Recording) traceIn() string {
 	if err != nil {
 		return ""
 	}
+	trouble := r.lastTrouble()
+	name := ""
 	for _, e := range slices.Backward(entries) {
-		if st, err := e.Info(); err == nil && st.Size() > 0 && path.Ext(e.Name()) == ".out" {
-			return path.Join(FlightDir, e.Name())
+		st, err := e.Info()
+		if err != nil || st.Size() == 0 || path.Ext(e.Name()) != ".out" {
+			continue
 		}
+		if at, err := strconv.ParseInt(strings.TrimSuffix(e.Name(), ".out"), 10, 64); name != "" && (err != nil || at < trouble.Milliseconds()) {
+			break
+		}
+		name = path.Join(FlightDir, e.Name())
 	}
-	return ""
+	return name
+}
+
+// lastTrouble returns when there last was trouble that was looked out for; where there was none, it is after all that can be recorded.
+func (r *Recording) lastTrouble() time.Duration {
+	if r.Manifest == nil || len(r.Manifest.Events) == 0 {
+		return math.MaxInt64
+	}
+	last := time.Duration(math.MinInt64)
+	for _, e := range r.Manifest.Events {
+		last = max(last, e.At)
+	}
+	return last
 }
 
 // WholeTrace reports whether the execution trace of a recording is of the whole run, so that both have the same times.

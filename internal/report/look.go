@@ -149,14 +149,18 @@ const maxEvents = 20
 
 // trouble says what was above its limit.
 func trouble(e *recording.Event) string {
-	return fmt.Sprintf("%s %s, above %s", e.Of, amount(e.Value, e.Unit), amount(e.Limit, e.Unit))
+	of := ""
+	if e.Request != "" {
+		of = " of " + e.Request
+	}
+	return fmt.Sprintf("%s %s%s, above %s", e.Of, amount(e.Value, e.Unit), of, amount(e.Limit, e.Unit))
 }
 
 // amount prints something that was looked out for.
 func amount(v float64, of string) string {
 	switch of {
-	case "bytes":
-		return unit.Format(int64(v), "bytes", unit.Auto)
+	case "bytes", "nanoseconds":
+		return unit.Format(int64(v), of, unit.Auto)
 	case "percent":
 		return fmt.Sprintf("%.0f%%", v)
 	}
@@ -210,6 +214,9 @@ func (l *Look) next() []hint.Command {
 		}
 	}
 	if l.Recording != nil && len(refs) == 1 && slices.Contains(l.Metrics, "trace") {
+		if l.Recording.Slow() {
+			out = append(out, hint.Ask("request", refs...).Of("slowest").For("what the slowest request waited for"))
+		}
 		out = append(out, hint.Ask("trace", refs...).For("what its execution trace says"))
 	}
 	return out

@@ -120,7 +120,8 @@ type host struct {
 	takeCPU  func(profiler, func(func())) // has the program's own CPU profiles, and the writing of all, pass through us
 	timer    func() (pending, known bool) // whether any timer will go off
 
-	blockRate *uint64 // the rate of the block profile, where the runtime has it
+	blockRate *uint64   // the rate of the block profile, where the runtime has it
+	requests  *requests // that net/http answers
 }
 
 // A recorder records the program that it is in.
@@ -165,6 +166,9 @@ func (r *recorder) run() {
 	r.write.window.For = r.Window
 	r.write.begin()
 	r.alarm = Alarm{Conditions: r.When, Cooldown: r.Cool, Left: r.Most}
+	if r.requests != nil {
+		r.requests.watch(r.When)
+	}
 	if f, err := os.Create(r.Dir + "/crash.txt"); err == nil {
 		debug.SetCrashOutput(f, debug.CrashOptions{}) // it keeps a copy
 		f.Close()
@@ -218,15 +222,21 @@ func (r *recorder) loop() {
 			if due {
 				r.metrics() // which has the rates that may be trouble
 			}
-			trouble := r.alarm.Look(r.since(), r.sys.watched.value)
+			trouble, slow := r.trouble()
 			now := r.since()
 			switch {
 			case trouble:
+				if slow { // before the trace drops the begin of the request
+					sleep(settle)
+					r.writeFlight()
+				}
 				r.snapshot(inTrouble) // at once: there may be little time left
 				r.write.window.Pin(r.since())
 				r.metrics()
 				dead = r.cpu.rotate(r)
-				r.writeFlight()
+				if !slow {
+					r.writeFlight()
+				}
 			case due:
 				dead = r.cpu.rotate(r)
 			}
@@ -276,6 +286,11 @@ func (r *recorder) end() {
 	}
 	r.ended = true
 	r.measure(func() {
+		if r.requests != nil && r.requests.limit.Load() > 0 { // there may have been one since the last look
+			if trouble, _ := r.trouble(); trouble {
+				r.write.window.Pin(r.since())
+			}
+		}
 		r.cpu.end(r)
 		r.snapshot(atEnd)
 		r.metrics()

@@ -21,7 +21,7 @@ func TestSettings(t *testing.T) {
 	for _, s := range []Settings{
 		{Dir: "/a,b=c", Every: 5 * time.Second, Block: 100 * time.Microsecond, Mutex: 100},
 		{Dir: "x", Every: time.Minute, Trace: true, GoDbug: &old},
-		{Dir: "x", Every: time.Minute, Flight: 10 * time.Second, Queue: true, When: []Condition{{RSS, 50, true}, {Goroutines, 12345678, false}, {CPU, 0.5, false}},
+		{Dir: "x", Every: time.Minute, Flight: 10 * time.Second, Queue: true, When: []Condition{{RSS, 50, true}, {Goroutines, 12345678, false}, {CPU, 0.5, false}, {Latency, 200e6, false}},
 			Window: time.Minute, Cool: time.Second, Most: 3},
 		{Dir: "x", Every: time.Minute, GoDbug: &none},
 	} {
@@ -337,7 +337,7 @@ func TestQuantiles(t *testing.T) {
 
 func TestAppendJSON(t *testing.T) {
 	var got string
-	if err := json.Unmarshal(appendJSON(nil, "a \"b\" \\ c\n\xff"), &got); err != nil || got != `a "b" \ c??` {
+	if err := json.Unmarshal(appendJSON(nil, "a \"b\" \\ c\n\xffkäse\u0085"), &got); err != nil || got != `a "b" \ c??käse?` {
 		t.Errorf("got %q, %v", got, err)
 	}
 }

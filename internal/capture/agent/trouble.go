@@ -17,6 +17,7 @@ const (
 	Goroutines = "goroutines" // their number
 	CPU        = "cpu"        // percent of a processor
 	GC         = "gc"         // percent of the CPU time of Go code that collecting garbage took
+	Latency    = "latency"    // of the slowest request that net/http answered since the last look, nanoseconds
 )
 
 // A Condition is trouble: something is above a limit.
@@ -50,6 +51,7 @@ type Trouble struct {
 	At           time.Duration
 	Condition    int // which of them
 	Value, Limit float64
+	Request      string // the pattern of the slow request, where it is known
 }
 
 // An Alarm says when there is trouble, and which of it is worth a look: what is worse than all before, but not again
@@ -95,7 +97,7 @@ func (a *Alarm) Look(now time.Duration, value func(of string) (v, most float64, 
 			continue
 		}
 		a.marks[i], a.quiet[i] = v, now+a.Cooldown
-		a.Troubles = append(a.Troubles, Trouble{now, i, v, limit})
+		a.Troubles = append(a.Troubles, Trouble{At: now, Condition: i, Value: v, Limit: limit})
 	}
 	if missed {
 		a.Missed++
@@ -187,6 +189,8 @@ type watched struct {
 	cpu, gc  float64 // percent, in the time before the last line of metrics
 	cpuKnown bool
 	gcKnown  bool
+	latency  time.Duration
+	served   bool // any request
 }
 
 func (w *watched) begin(p *Process) {
@@ -230,6 +234,8 @@ func (w *watched) value(of string) (v, most float64, known bool) {
 		return w.cpu, 0, w.cpuKnown
 	case GC:
 		return w.gc, 0, w.gcKnown
+	case Latency:
+		return float64(w.latency), 0, w.served
 	}
 	return 0, 0, false
 }

@@ -202,7 +202,12 @@ func (r *recorder) status() {
 		b = append(b, `,"value":`...)
 		b = strconv.AppendFloat(b, t.Value, 'f', -1, 64)
 		b = append(b, `,"limit":`...)
-		b = append(strconv.AppendFloat(b, t.Limit, 'f', -1, 64), '}')
+		b = strconv.AppendFloat(b, t.Limit, 'f', -1, 64)
+		if t.Request != "" {
+			b = append(b, `,"request":`...)
+			b = appendJSON(b, t.Request)
+		}
+		b = append(b, '}')
 	}
 	b = append(b, `],"blind":[`...)
 	for i, n := range r.alarm.Blind() {
@@ -222,17 +227,17 @@ func (r *recorder) status() {
 	w.writeStatus(b)
 }
 
-// appendJSON appends s as a string of JSON. What is no printable ASCII becomes a question mark.
+// appendJSON appends s as a string of JSON. Control characters, and what is no text, become question marks.
 func appendJSON(b []byte, s string) []byte {
 	b = append(b, '"')
-	for i := range len(s) {
-		switch c := s[i]; {
+	for _, c := range s {
+		switch {
 		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c < ' ' || c > '~':
+			b = append(b, '\\', byte(c))
+		case c < ' ' || c > '~' && c < 0xa0 || c == 0xfffd:
 			b = append(b, '?')
 		default:
-			b = append(b, c)
+			b = append(b, string(c)...)
 		}
 	}
 	return append(b, '"')
