@@ -121,6 +121,7 @@ func Draw(x *waits.Index, found []requests.Request, ask Ask) (*Picture, error) {
 	p := &Picture{Window: ask.Window, Pixels: ask.Pixels}
 	err := x.Read(func(t *exectrace.Trace, names *waits.Names) error {
 		d := &drawing{Picture: p, ask: ask, names: names, mixes: map[string]int{}, lanes: map[int64]*lane{}, trace: t, known: map[exectrace.Stack]uint64{}}
+		d.mark, d.stop = &lane{Lane: Lane{Name: "marking"}, since: -1}, &lane{Lane: Lane{Name: "stop the world"}, since: -1}
 		if err := d.choose(x, t); err != nil {
 			return err
 		}
@@ -144,10 +145,49 @@ type drawing struct {
 	procs []*lane
 	mark  *lane
 	stop  *lane
+	end   int64
 	key   []byte
+
+	spans []span // of all goroutines of the window, if there are not too many
 }
 
-// choose finds the goroutines to draw, and draws the kinds: those that were active for longest come first.
+// A span is what is kept of a waits.Span until it is known which goroutines are drawn.
+type span struct {
+	goroutine int64
+	by        int64 // goroutine that ended a wait and meant to; 0 is none
+	from, to  int64
+	state     State
+}
+
+// maxSpans is for how many spans a trace is read once, and not twice. Tests change it.
+var maxSpans = 1 << 19
+
+func (d *drawing) keep(s *waits.Span) {
+	if len(d.spans) > maxSpans {
+		return // too many
+	}
+	d.spans = append(d.spans, d.spanOf(s))
+}
+
+func (d *drawing) spanOf(s *waits.Span) span {
+	out := span{s.Goroutine.ID, 0, s.From, s.To, d.state(s)}
+	if s.State == exectrace.Waiting && !s.Open && s.By != 0 && d.names.Waker(s) == waits.ByGoroutine {
+		out.by = s.By
+	}
+	return out
+}
+
+// span draws one of a goroutine, and who ended it.
+func (d *drawing) span(l *lane, s *span) {
+	if s.by != 0 && len(d.Wakes) < mostWakes {
+		if by := d.lanes[s.by]; by != nil && by != l {
+			d.Wakes = append(d.Wakes, Wake{s.to, by.number, l.number})
+		}
+	}
+	d.add(l, s.from, s.to, s.state)
+}
+
+// choose finds the goroutines to draw, and draws processors, the collector and kinds: those that were active for longest come first.
 func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 	type kind struct {
 		Area
@@ -165,7 +205,10 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 	var all []*of
 	kinds := map[string]*kind{}
 	walk := &waits.Walk{Window: w, Index: x}
+	walk.Event = func(e *exectrace.Event) { d.event(walk, e) }
+	walk.Before = walk.Event
 	walk.Span = func(s *waits.Span) {
+		d.keep(s)
 		if d.names.OfRuntime(s.Goroutine, s.Stack) {
 			return
 		}
@@ -203,6 +246,7 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 	if err := walk.Run(t); err != nil {
 		return err
 	}
+	d.end = walk.End
 	for _, k := range kinds {
 		d.Kinds = append(d.Kinds, k.Area)
 	}
@@ -270,10 +314,24 @@ func (d *drawing) state(s *waits.Span) State {
 	return State(requests.WhatOf(d.names, s)) + 1
 }
 
-// draw draws the goroutines that are chosen, processors and the collector.
+// draw draws the goroutines that are chosen, and ends what goes on.
 func (d *drawing) draw(x *waits.Index, t *exectrace.Trace) error {
+	if len(d.spans) <= maxSpans {
+		for i := range d.spans {
+			if l := d.lanes[d.spans[i].goroutine]; l != nil {
+				d.span(l, &d.spans[i])
+			}
+		}
+	} else if err := d.again(x, t); err != nil {
+		return err
+	}
+	d.finish()
+	return nil
+}
+
+// again goes through the window once more, for the goroutines that are drawn.
+func (d *drawing) again(x *waits.Index, t *exectrace.Trace) error {
 	walk := &waits.Walk{Window: d.ask.Window, Index: x}
-	d.mark, d.stop = &lane{Lane: Lane{Name: "marking"}, since: -1}, &lane{Lane: Lane{Name: "stop the world"}, since: -1}
 	walk.Span = func(s *waits.Span) {
 		l, ok := s.Goroutine.Mine.(*lane)
 		if !ok {
@@ -283,25 +341,19 @@ func (d *drawing) draw(x *waits.Index, t *exectrace.Trace) error {
 		if l == nil {
 			return
 		}
-		if s.State == exectrace.Waiting && !s.Open && s.By != 0 && len(d.Wakes) < mostWakes && d.names.Waker(s) == waits.ByGoroutine {
-			if by := d.lanes[s.By]; by != nil && by != l {
-				d.Wakes = append(d.Wakes, Wake{s.To, by.number, l.number})
-			}
-		}
-		d.add(l, s.From, s.To, d.state(s))
+		one := d.spanOf(s)
+		d.span(l, &one)
 	}
-	walk.Event = func(e *exectrace.Event) { d.event(walk, e) }
-	walk.Before = walk.Event
-	if err := walk.Run(t); err != nil {
-		return err
-	}
+	return walk.Run(t)
+}
+
+func (d *drawing) finish() {
 	if len(d.Wakes) == mostWakes {
 		d.Wakes = nil // nobody could tell them apart
 	}
-	end := walk.End
 	for _, l := range slices.Concat(d.procs, []*lane{d.mark, d.stop}) {
 		if l != nil && l.since >= 0 {
-			d.add(l, l.since, end, l.state)
+			d.add(l, l.since, d.end, l.state)
 		}
 	}
 	for _, l := range d.procs {
@@ -319,7 +371,6 @@ func (d *drawing) draw(x *waits.Index, t *exectrace.Trace) error {
 		d.flush(l)
 		d.Goroutines = append(d.Goroutines, l.Lane)
 	}
-	return nil
 }
 
 // event follows what processors and the collector do.

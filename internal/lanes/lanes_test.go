@@ -3,6 +3,7 @@ package lanes
 import (
 	"bytes"
 	"os"
+	"reflect"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/exectrace"
@@ -199,6 +200,28 @@ func check(t *testing.T, p *Picture, l Lane) {
 			t.Fatalf("lane %s %d: %+v of %v after %d", l.Name, l.ID, r, p.Mixes[r.Mix], end)
 		}
 		end = r.At + r.Width
+	}
+}
+
+// TestReadTwice holds that a picture is the same where there are too many spans to keep.
+func TestReadTwice(t *testing.T) {
+	x, found := shop(t)
+	for _, w := range []waits.Window{{To: x.End}, {From: 30e6, To: 31e6}} {
+		var pictures []*Picture
+		was := maxSpans
+		for _, maxSpans = range []int{was, 1000, 1} {
+			p, err := Draw(x, found, Ask{Window: w, Pixels: 300, Goroutines: 40})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pictures = append(pictures, p)
+		}
+		maxSpans = was
+		for _, p := range pictures[1:] {
+			if !reflect.DeepEqual(p, pictures[0]) {
+				t.Errorf("%v: read twice, the picture is %+v, and not %+v", w, p, pictures[0])
+			}
+		}
 	}
 }
 
