@@ -2,9 +2,9 @@ package spans
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/requests"
 	"github.com/hone-perf/hone/internal/waits"
 )
@@ -42,7 +42,7 @@ func Longest(t *exectrace.Trace, w waits.Window, n int) (*Long, error) {
 	out := &Long{}
 	least := int64(-1) // what a span has to take to be kept
 	cut := func() {
-		slices.SortFunc(out.Spans, func(a, b Span) int {
+		order.Stable(out.Spans, func(a, b Span) int {
 			return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.At, b.At), cmp.Compare(a.Goroutine, b.Goroutine))
 		})
 		if len(out.Spans) > n {

@@ -59,6 +59,9 @@ type reader struct {
 	on       func(*Row, *goroutine, *waits.Span) error
 
 	assist, preempted, yielded Text
+	running, ready, syscall    Text
+	blocked, idle              Text
+	causes                     [waits.Runtime + 1]Text
 	wakers                     [waits.ByRuntime + 1]Text
 }
 
@@ -85,6 +88,11 @@ func newReader(t *exectrace.Trace, w waits.Window, found []requests.Request, on 
 		slices.SortStableFunc(list, func(a, b *requests.Request) int { return cmp.Compare(a.From, b.From) })
 	}
 	r.assist, r.preempted, r.yielded = r.number("GC assist"), r.number("preempted"), r.number("yielded")
+	r.running, r.ready, r.syscall = r.number(waits.Running), r.number(waits.ReadyTo), r.number(waits.System)
+	r.blocked, r.idle = r.number(waits.Blocked), r.number(waits.Idle)
+	for c := range r.causes {
+		r.causes[c] = r.number(waits.Cause(c).String())
+	}
 	for by, text := range map[waits.Waker]string{waits.ByGoroutine: "goroutine", waits.ByTimer: "timer", waits.ByNetwork: "network", waits.ByRuntime: "runtime"} {
 		r.wakers[by] = r.number(text)
 	}
@@ -152,19 +160,22 @@ func (r *reader) span(s *waits.Span) {
 	}
 	g := r.of(s.Goroutine, s.Stack)
 	at := r.place(s.Stack)
+	if s.State == exectrace.Running && s.Open {
+		at = r.place(0) // a trace says where it is when it stops
+	}
 	r.row = Row{Goroutine: g.id, Started: g.started, From: s.From, Took: s.Length(), Place: at, Stack: at.stack, Begun: s.Begun, Open: s.Open, WakerAt: r.place(0)}
 	row := &r.row
 	woken := waits.NoWaker
 	switch s.State {
 	case exectrace.Running:
-		row.State = r.number(waits.Running)
+		row.State = r.running
 		if s.Goroutine.Assisting() {
 			row.Cause = r.assist
 		}
 	case exectrace.Syscall:
-		row.State = r.number(waits.System)
+		row.State = r.syscall
 	case exectrace.Ready:
-		row.State = r.number(waits.ReadyTo)
+		row.State = r.ready
 		switch s.Reason {
 		case exectrace.Preempted:
 			row.Cause = r.preempted
@@ -175,11 +186,11 @@ func (r *reader) span(s *waits.Span) {
 			woken = r.names.Waker(&waits.Span{Goroutine: s.Goroutine, Stack: s.Stack, Reason: s.Reason, By: s.By, ByStack: s.ByStack})
 		}
 	case exectrace.Waiting:
-		row.State = r.number(waits.Blocked)
+		row.State = r.blocked
 		if r.names.Idle(s) {
-			row.State = r.number(waits.Idle)
+			row.State = r.idle
 		}
-		row.Cause = r.number(r.names.Cause(s).String())
+		row.Cause = r.causes[r.names.Cause(s)]
 		woken = r.names.Waker(s)
 		row.EndedBy = r.wakers[woken]
 	}

@@ -19,6 +19,7 @@ const (
 	structure = 12
 )
 
+//go:noinline
 func (t *thrift) field(number, typ int) {
 	t.b = append(t.b, byte((number-t.at)<<4|typ)) // no gap is over 15
 	t.at = number
@@ -26,15 +27,21 @@ func (t *thrift) field(number, typ int) {
 
 func (t *thrift) zigzag(v int64) { t.b = binary.AppendVarint(t.b, v) }
 
-// int is a field of 32 bits or an enumeration, long one of 64.
-func (t *thrift) int(number int, v int64) {
-	t.field(number, varint32)
+// put is a field with a number. It is not inlined, nor is text: a footer is small, and made of a hundred of them.
+//
+//go:noinline
+func (t *thrift) put(number, typ int, v int64) {
+	t.field(number, typ)
 	t.zigzag(v)
 }
 
+// int is a field of 32 bits or an enumeration, long one of 64.
+func (t *thrift) int(number int, v int64) {
+	t.put(number, varint32, v)
+}
+
 func (t *thrift) long(number int, v int64) {
-	t.field(number, varint)
-	t.zigzag(v)
+	t.put(number, varint, v)
 }
 
 func (t *thrift) bytes(number int, s string) {
@@ -43,6 +50,8 @@ func (t *thrift) bytes(number int, s string) {
 }
 
 // text is an element of a list.
+//
+//go:noinline
 func (t *thrift) text(s string) {
 	t.b = binary.AppendUvarint(t.b, uint64(len(s)))
 	t.b = append(t.b, s...)
@@ -64,11 +73,13 @@ func (t *thrift) begin(number int) {
 	t.element()
 }
 
+//go:noinline
 func (t *thrift) element() {
 	t.last = append(t.last, t.at)
 	t.at = 0
 }
 
+//go:noinline
 func (t *thrift) end() {
 	t.b = append(t.b, 0)
 	if n := len(t.last); n > 0 {
