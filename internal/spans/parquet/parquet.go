@@ -54,8 +54,8 @@ type Writer struct {
 type column struct {
 	Column
 	text    func(uint32) string
-	set     bool    // the row has a value
-	present []uint8 // by row: 1 where there is a value; of optional columns
+	set     bool     // the row has a value
+	present []uint32 // by row: 1 where there is a value; of optional columns
 	ints    []int64
 	small   []uint32 // values of Bool, numbers of texts in the dictionary
 	words   map[string]uint32
@@ -275,11 +275,11 @@ func (a *appender) Write(b []byte) (int, error) {
 }
 
 // appendRuns appends numbers of width bits, as runs of equal ones and as packed bits between these, eight at a time.
-func appendRuns[T uint8 | uint32](b []byte, list []T, width int) []byte {
+func appendRuns(b []byte, list []uint32, width int) []byte {
 	for len(list) > 0 {
 		if n := run(list); n >= 8 {
 			b = binary.AppendUvarint(b, uint64(n)<<1)
-			for v, left := uint32(list[0]), width; left > 0; left -= 8 {
+			for v, left := list[0], width; left > 0; left -= 8 {
 				b = append(b, byte(v))
 				v >>= 8
 			}
@@ -298,7 +298,7 @@ func appendRuns[T uint8 | uint32](b []byte, list []T, width int) []byte {
 }
 
 // run is how many numbers are like the first one.
-func run[T comparable](list []T) int {
+func run(list []uint32) int {
 	n := 1
 	for n < len(list) && list[n] == list[0] {
 		n++
@@ -307,7 +307,7 @@ func run[T comparable](list []T) int {
 }
 
 // appendPacked appends numbers of width bits, the lowest first, and fills up to eight of them.
-func appendPacked[T uint8 | uint32](b []byte, list []T, width int) []byte {
+func appendPacked(b []byte, list []uint32, width int) []byte {
 	var bits uint64
 	have := 0
 	put := func(v uint64) {

@@ -248,6 +248,9 @@ func (m *message) key(field, typ int) {
 	*m = binary.AppendUvarint(*m, uint64(field)<<3|uint64(typ))
 }
 
+// Not inlined, like text: there are many calls, and each would take 100 bytes of the program.
+//
+//go:noinline
 func (m *message) uint(field int, v uint64) {
 	m.key(field, varintType)
 	*m = binary.AppendUvarint(*m, v)
@@ -258,6 +261,7 @@ func (m *message) fixed(field int, v uint64) {
 	*m = binary.LittleEndian.AppendUint64(*m, v)
 }
 
+//go:noinline
 func (m *message) text(field int, s string) {
 	m.key(field, lengthType)
 	*m = binary.AppendUvarint(*m, uint64(len(s)))
