@@ -30,7 +30,7 @@ type Column struct {
 type Fact struct{ Key, Value string }
 
 // groupRows is how many rows are held: readers skip groups by what they say of their numbers, and each has its own dictionaries.
-const groupRows = 1 << 18
+const groupRows = 1 << 17
 
 // maxTexts bounds the texts of a group.
 const maxTexts = 32 << 20
