@@ -98,6 +98,8 @@ func writable(cmd *cobra.Command, out output) error {
 		return usagef("hone merge -o "+file+" writes one", "%s would not be a profile: %s writes text", out.file, name)
 	case named == ".hone" && !slices.Contains([]string{"bench", "compare", "load"}, name): // which keep what they measured
 		return usagef("hone record -o "+file+" makes one", "%s would not be a recording: %s writes text", out.file, name)
+	case (name != "spans" || out.format != "") && slices.Contains([]string{".parquet", ".perfetto", ".pftrace"}, named):
+		return usagef("hone spans -o "+file+" TRACE writes one of an execution trace", "%s would not be what its name says: %s writes text", out.file, name)
 	case out.format != "":
 		return nil
 	case named == ".folded" && name != "folded", named == ".dot" && name != "dot", named == ".callgrind" && name != "callgrind":

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -40,6 +42,10 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 		return cmd
 	}
 	cmd.Example = "  " + strings.Join(traceExamples(v), "\n  ")
+	if v.Name == "spans" {
+		cmd.Long += spansHelp
+		cmd.Example += "\n  hone spans -o spans.parquet trace.out\n  hone spans --at 3s..4s -o spans.pftrace trace.out"
+	}
 	var q query.Query
 	queryFlags(cmd.Flags(), &q, v.Uses)
 	if f := cmd.Flags().Lookup("focus"); f != nil {
@@ -92,9 +98,64 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 			defer base.Close()
 			in = append(in, base)
 		}
+		if format := spanFormat(cmd, out); format != "" {
+			return writeSpans(cmd.Context(), sys, out, format, rec, q)
+		}
 		return showTrace(cmd.Context(), sys, v, out, in, q)
 	}
 	return cmd
+}
+
+const spansHelp = `
+
+With -o FILE, all spans of goroutines of the program are written, however many there are:
+
+  .parquet              a table for DuckDB, ClickHouse, pandas and others
+  .csv                  the same as text; --csv writes the longest alone
+  .perfetto, .pftrace   a trace for https://ui.perfetto.dev and trace_processor
+
+Columns: goroutine, started_as, state (running, ready, syscall, blocked, idle), cause,
+from_ns, took_ns, function, file, line, begun (before what is written), open (at its end),
+ended_by (goroutine, timer, network, runtime), waker, waker_function, waker_line, stack
+(outermost function first, with ; between), request (numbers of hone requests) and handler.`
+
+// spanFormats are the formats of files that have all spans, by their endings.
+var spanFormats = map[string]view.SpanFormat{
+	".parquet": view.SpanParquet, ".csv": view.SpanCSV, ".perfetto": view.SpanPerfetto, ".pftrace": view.SpanPerfetto,
+}
+
+// spanFormat is in which format all spans are asked for, "" where they are not.
+func spanFormat(cmd *cobra.Command, out output) view.SpanFormat {
+	if asCSV, _ := cmd.Flags().GetBool("csv"); cmd.Name() != "spans" || asCSV {
+		return ""
+	}
+	return spanFormats[strings.ToLower(filepath.Ext(out.file))]
+}
+
+// writeSpans writes all spans of a trace to a file.
+func writeSpans(ctx context.Context, sys *System, out output, format view.SpanFormat, rec *recording.Recording, q query.Query) error {
+	var notes []string
+	err := out.with(sys, func(w io.Writer) (err error) {
+		notes, err = view.WriteSpans(&heeding{ctx, w}, format, []*recording.Recording{rec}, q)
+		return err
+	})
+	for _, n := range notes {
+		note(sys, "%s", n)
+	}
+	return traceError(rec, err)
+}
+
+// A heeding writer takes nothing once somebody no longer wants what is written.
+type heeding struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (h *heeding) Write(b []byte) (int, error) {
+	if err := h.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return h.w.Write(b)
 }
 
 // traceExamples are the examples of a view about traces, as command lines.
@@ -118,8 +179,15 @@ func lookTrace(cmd *cobra.Command, sys *System, out output, ref string) error {
 }
 
 func showTrace(ctx context.Context, sys *System, v *view.View, out output, in []*recording.Recording, q query.Query) error {
-	rec := in[0]
 	r, err := askView(ctx, v, in, q)
+	if err != nil {
+		return traceError(in[0], err)
+	}
+	return out.write(sys, r)
+}
+
+// traceError says of which trace an error is, and what helps.
+func traceError(rec *recording.Recording, err error) error {
 	var none *view.NoMatch
 	var noRequest *view.NoRequestError
 	var noGoroutine *view.NoGoroutineError
@@ -133,10 +201,8 @@ func showTrace(ctx context.Context, sys *System, v *view.View, out output, in []
 		return &hinted{fmt.Errorf("%s: %w", rec.Ref, err), "hone " + string(noRequest.Work) + "s " + quoted(rec.Ref) + " lists the slowest"}
 	case errors.As(err, &noGoroutine):
 		return &hinted{fmt.Errorf("%s: %w", rec.Ref, err), "hone lanes " + quoted(rec.Ref) + " shows goroutines and their numbers"}
-	case err != nil:
-		return err
 	}
-	return out.write(sys, r)
+	return err
 }
 
 // openTrace opens an execution trace: of a file, a recording, standard input, or a server.

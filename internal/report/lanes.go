@@ -283,15 +283,9 @@ func (g *Goroutine) Blocks() iter.Seq[Block] {
 	}
 	facts = append(facts, Fact{"time", split})
 	t := Table{Columns: []Column{{Name: "at", Unit: nanos}, {Name: "took", Unit: nanos}, {Name: "what"}, {Name: "function"}, {Name: "line", Path: true}, {Name: "ended by"}}}
-	for _, s := range g.Spans {
-		by := s.EndedBy
-		if s.Waker != 0 && by != "" {
-			by = strconv.FormatInt(s.Waker, 10) + " " + by
-		}
-		if s.Open {
-			by = "(goes on)"
-		}
-		t.Rows = append(t.Rows, []any{Value{s.At, at}, Nanos(s.Took), s.State, Name{Text: s.Function}, fileLine(s.File, s.Line), by})
+	for i := range g.Spans {
+		s := &g.Spans[i]
+		t.Rows = append(t.Rows, []any{Value{s.At, at}, Nanos(s.Took), s.State, Name{Text: s.Function}, fileLine(s.File, s.Line), s.endedBy()})
 	}
 	list := []Block{Heading{[]Phrase{head}}, Facts{facts}, t}
 	if len(g.Spans) < g.Of {

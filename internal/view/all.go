@@ -333,6 +333,14 @@ var All = []View{
 		Run:      Goroutine,
 	},
 	{
+		Name:     "spans",
+		Doc:      "Show the longest spans of an execution trace, or write all of them for SQL or Perfetto",
+		Examples: []string{"spans", "spans at=3s..4s limit=40"},
+		Part:     Trace,
+		Uses:     keys("ref at limit"),
+		Run:      Spans,
+	},
+	{
 		Name:     "compare",
 		Doc:      "Compare the speed of two versions side by side",
 		Examples: []string{"compare"},

@@ -101,7 +101,7 @@ func TestParse(t *testing.T) {
 		{in: "text cum", want: query.Query{View: "top", Sort: "cum"}},
 		{in: "list 20", want: query.Query{View: "list", Arg: "20"}},
 		{in: "peek a b", want: query.Query{View: "peek", Arg: "a|b"}},
-		{in: "tpo", err: `unknown view "tpo"; the views are top, list, disasm, weblist, tree, peek, flame, sandwich, search, traces, tags, info, raw, comments, folded, dot, callgrind, diff, goroutines, timeline, mem, gc, trace, waits, requests, request, tasks, task, regions, region, blame, idle, kinds, lanes, goroutine, compare, bench, load; did you mean top?`},
+		{in: "tpo", err: `unknown view "tpo"; the views are top, list, disasm, weblist, tree, peek, flame, sandwich, search, traces, tags, info, raw, comments, folded, dot, callgrind, diff, goroutines, timeline, mem, gc, trace, waits, requests, request, tasks, task, regions, region, blame, idle, kinds, lanes, goroutine, spans, compare, bench, load; did you mean top?`},
 		{in: "", err: `unknown view ""; the views are`},
 		{in: "list", err: "list: list wants RX, as in list json.Unmarshal"},
 		{in: "top json", err: "top json: top takes no argument; focus=json shows what goes through that"},

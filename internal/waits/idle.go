@@ -2,9 +2,9 @@ package waits
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/order"
 )
 
 // An IdleSum is all idle times of processors that ended because the same kind of wait did: what a processor ran next had waited there.
@@ -138,7 +138,7 @@ func IdleTimes(t *exectrace.Trace, w Window) (*Idleness, error) {
 	for _, sum := range sums {
 		x.Sums = append(x.Sums, *sum)
 	}
-	slices.SortFunc(x.Sums, func(a, b IdleSum) int {
+	order.Stable(x.Sums, func(a, b IdleSum) int {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Frame.Func, b.Frame.Func), cmp.Compare(a.Frame.Line, b.Frame.Line), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
 	})
 	return x, nil

@@ -2,11 +2,11 @@ package waits
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/hone-perf/hone/internal/exectrace"
 	"github.com/hone-perf/hone/internal/latency"
+	"github.com/hone-perf/hone/internal/order"
 )
 
 // A KindSum is all goroutines that were started with one function at one place. Times are in nanoseconds.
@@ -115,7 +115,7 @@ func Kinds(t *exectrace.Trace, w Window) ([]KindSum, int64, error) {
 		}
 		list = append(list, sum.KindSum)
 	}
-	slices.SortFunc(list, func(a, b KindSum) int {
+	order.Stable(list, func(a, b KindSum) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Created.Func, b.Created.Func), cmp.Compare(a.Created.Line, b.Created.Line))
 	})
 	return list, walk.End - walk.Begin, nil

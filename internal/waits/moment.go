@@ -2,9 +2,9 @@ package waits
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 )
 
@@ -54,7 +54,7 @@ func Moment(t *exectrace.Trace, at int64) (*profile.Profile, error) {
 	for k := range counts {
 		list = append(list, k)
 	}
-	slices.SortFunc(list, func(a, b key) int {
+	order.Stable(list, func(a, b key) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.stack, b.stack), cmp.Compare(a.kind, b.kind), cmp.Compare(a.state, b.state))
 	})
 	for _, k := range list {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/exectrace"
 	"github.com/hone-perf/hone/internal/latency"
+	"github.com/hone-perf/hone/internal/order"
 )
 
 // A Summary is a trace in a few numbers. Times are in nanoseconds. Goroutines of the runtime count for the collector and processors alone.
@@ -117,11 +118,11 @@ func Summarize(t *exectrace.Trace, w Window, other *Walk) (*Summary, error) {
 			out.Causes = append(out.Causes, CauseSum{Cause(c), s.causes[c]})
 		}
 	}
-	slices.SortFunc(out.Causes, func(a, b CauseSum) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Cause, b.Cause)) })
+	order.Stable(out.Causes, func(a, b CauseSum) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Cause, b.Cause)) })
 	for _, r := range s.stops {
 		out.Stops = append(out.Stops, *r)
 	}
-	slices.SortFunc(out.Stops, func(a, b RangeSum) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name)) })
+	order.Stable(out.Stops, func(a, b RangeSum) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name)) })
 	return out, nil
 }
 
@@ -360,7 +361,7 @@ func Places(t *exectrace.Trace, w Window) ([]PlaceSum, RangeSum, int64, error) {
 	for _, s := range sums {
 		list = append(list, *s)
 	}
-	slices.SortFunc(list, func(a, b PlaceSum) int {
+	order.Stable(list, func(a, b PlaceSum) int {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Frame.Func, b.Frame.Func), cmp.Compare(a.Frame.Line, b.Frame.Line), cmp.Compare(a.Cause, b.Cause))
 	})
 	return list, all, walk.End - walk.Begin, nil
@@ -429,7 +430,7 @@ func Wakers(t *exectrace.Trace, w Window, matches func(function string) bool) ([
 	for _, s := range sums {
 		list = append(list, *s)
 	}
-	slices.SortFunc(list, func(a, b WakerSum) int {
+	order.Stable(list, func(a, b WakerSum) int {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Frame.Line, b.Frame.Line), cmp.Compare(a.Kind, b.Kind))
 	})
 	return list, all, nil
