@@ -193,17 +193,49 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 		Area
 		blocked int64
 		time    [][States]int64
+		quiet   [States]int64 // goroutines that were so all the time
 	}
 	type of struct {
 		id            int64
 		kind          *kind
 		busy, blocked int64
 		matched       uint64 // filters
+		state         State  // of one that was so all the time
 	}
 	w := d.ask.Window
 	step := float64(w.To-w.From) / stretches
 	var all []*of
 	kinds := map[string]*kind{}
+	var byNumber []*kind
+	kindOf := func(s *waits.Span) *kind {
+		n := d.names.KindNumber(s.Goroutine, s.Stack)
+		for n >= len(byNumber) {
+			byNumber = append(byNumber, nil)
+		}
+		k := byNumber[n]
+		if k == nil {
+			k = &kind{time: make([][States]int64, stretches)}
+			k.Kind = d.names.Kind(s.Goroutine, s.Stack)
+			kinds[k.Kind], byNumber[n] = k, k
+		}
+		k.Count++
+		return k
+	}
+	var want, drop uint64
+	for i, f := range d.ask.Filters[:min(len(d.ask.Filters), 64)] {
+		if f.Drop {
+			drop |= 1 << i
+		} else {
+			want |= 1 << i
+		}
+	}
+	passes := func(matched uint64) bool { return matched&want == want && matched&drop == 0 }
+	order := func(a, b *of) int {
+		return cmp.Or(cmp.Compare(b.busy, a.busy), cmp.Compare(b.blocked, a.blocked), cmp.Compare(a.id, b.id))
+	}
+	// There may be a million that do nothing: of these, only those are kept that there may be room for.
+	var quiet []*of
+	most := d.ask.Goroutines
 	walk := &waits.Walk{Window: w, Index: x}
 	walk.Event = func(e *exectrace.Event) { d.event(walk, e) }
 	walk.Before = walk.Event
@@ -214,15 +246,7 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 		}
 		g, _ := s.Goroutine.Mine.(*of)
 		if g == nil {
-			name := d.names.Kind(s.Goroutine, s.Stack)
-			k := kinds[name]
-			if k == nil {
-				k = &kind{time: make([][States]int64, stretches)}
-				k.Kind = name
-				kinds[name] = k
-			}
-			k.Count++
-			g = &of{id: s.Goroutine.ID, kind: k}
+			g = &of{id: s.Goroutine.ID, kind: kindOf(s)}
 			s.Goroutine.Mine = g
 			all = append(all, g)
 		}
@@ -243,10 +267,42 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 			k.time[i][state] += max(0, min(to, s.To)-max(from, s.From))
 		}
 	}
+	walk.Quiet = func(s *waits.Span) {
+		if d.names.OfRuntime(s.Goroutine, s.Stack) {
+			return
+		}
+		g := of{id: s.Goroutine.ID, kind: kindOf(s), state: d.state(s)}
+		g.kind.quiet[g.state]++
+		switch {
+		case s.State != exectrace.Waiting:
+			g.busy = s.Length()
+			g.kind.Busy += s.Length()
+		case g.state != Idle:
+			g.blocked = s.Length()
+			g.kind.blocked += s.Length()
+		}
+		if !passes(d.matched(s.Stack) | d.matched(s.Goroutine.Start)) {
+			return
+		}
+		d.Of++
+		if n := len(quiet); n < most || order(&g, quiet[n-1]) < 0 {
+			at, _ := slices.BinarySearchFunc(quiet, &g, order)
+			quiet = slices.Insert(quiet, at, new(g))
+			quiet = quiet[:min(n+1, most)]
+		}
+	}
 	if err := walk.Run(t); err != nil {
 		return err
 	}
 	d.end = walk.End
+	for _, k := range kinds {
+		for i := range k.time {
+			from, to := w.From+int64(float64(i)*step), w.From+int64(float64(i+1)*step)
+			for state, n := range k.quiet {
+				k.time[i][state] += n * (to - from)
+			}
+		}
+	}
 	for _, k := range kinds {
 		d.Kinds = append(d.Kinds, k.Area)
 	}
@@ -265,27 +321,21 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 			}
 		}
 	}
-	var want, drop uint64
-	for i, f := range d.ask.Filters[:min(len(d.ask.Filters), 64)] {
-		if f.Drop {
-			drop |= 1 << i
-		} else {
-			want |= 1 << i
-		}
-	}
 	list := make([]*of, 0, len(all))
 	for _, g := range all {
-		if g.matched&want == want && g.matched&drop == 0 {
+		if passes(g.matched) {
 			list = append(list, g)
 		}
 	}
-	d.Of = len(list)
-	slices.SortFunc(list, func(a, b *of) int {
-		return cmp.Or(cmp.Compare(b.busy, a.busy), cmp.Compare(b.blocked, a.blocked), cmp.Compare(a.id, b.id))
-	})
+	d.Of += len(list)
+	list = append(list, quiet...)
+	slices.SortFunc(list, order)
 	for _, g := range list[:min(len(list), d.ask.Goroutines)] {
 		l := &lane{Lane: Lane{Name: g.kind.Kind, ID: g.id, Busy: g.busy}, number: len(d.lanes)}
 		d.lanes[g.id] = l
+		if g.state != Nothing {
+			d.add(l, w.From, w.To, g.state)
+		}
 	}
 	return nil
 }
@@ -332,6 +382,7 @@ func (d *drawing) draw(x *waits.Index, t *exectrace.Trace) error {
 // again goes through the window once more, for the goroutines that are drawn.
 func (d *drawing) again(x *waits.Index, t *exectrace.Trace) error {
 	walk := &waits.Walk{Window: d.ask.Window, Index: x}
+	walk.Quiet = func(*waits.Span) {} // those are drawn
 	walk.Span = func(s *waits.Span) {
 		l, ok := s.Goroutine.Mine.(*lane)
 		if !ok {

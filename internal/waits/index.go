@@ -29,10 +29,11 @@ type keeper struct {
 	kept    int                 // of these events
 
 	border int64 // when the last one was passed
+	most   int64 // number of a goroutine that was carried
 	now    standing
 }
 
-// A carried is what a goroutine did when a border of the trace was passed. A trace says there what state it is in, and not since when or why.
+// A carried is what a goroutine did when the trace began or a border of it was passed. A trace says there what state it is in, and not since when or why.
 type carried struct {
 	goroutine Goroutine // as it was
 	from, to  int64
@@ -42,6 +43,7 @@ type carried struct {
 const (
 	maxCarried = 1 << 20
 	maxStood   = 1 << 17
+	maxQuiet   = 1 << 28 // numbers of goroutines for which there is a bit
 )
 
 // complete reports whether all was kept.
@@ -87,7 +89,7 @@ func (k *keeper) pass(t *exectrace.Trace, e *exectrace.Event) {
 }
 
 func (k *keeper) carry(g *Goroutine, now int64) {
-	if len(k.carried) >= maxCarried {
+	if len(k.carried) >= maxCarried || g.ID < 0 {
 		return
 	}
 	c := carried{*g, g.since, now}
@@ -96,6 +98,7 @@ func (k *keeper) carry(g *Goroutine, now int64) {
 		c.goroutine.by, c.goroutine.at = 0, 0 // that came later
 	}
 	k.carried = append(k.carried, c)
+	k.most = max(k.most, g.ID)
 }
 
 // A standing is what processors and the collector do, as the events by which they came to it.
@@ -170,25 +173,48 @@ func (s *standing) events() (list []exectrace.Event) {
 
 // seek returns the events from before the window of a walk on, and has the walk know what there was then.
 func (x *Index) seek(w *Walk) (begin int64, events iter.Seq2[*exectrace.Event, error]) {
-	if !x.complete() || w.Window.From == 0 {
+	if !x.complete() {
 		return 0, x.trace.Events()
 	}
 	border, begin, events := x.trace.EventsFrom(w.Window.From)
-	if border == 0 {
-		return 0, events
+	end := min(w.Window.end(), x.End)
+	if w.Quiet != nil && x.most < maxQuiet {
+		w.quiet = newBits(x.most)
 	}
 	for i := range x.carried {
+		c := &x.carried[i]
 		// What ended before the border was passed is said by the events that follow, or is over.
-		if c := &x.carried[i]; c.from < begin && c.to >= begin {
+		if w.Only != 0 && c.goroutine.ID != w.Only || c.to < begin || c.from >= begin && (border > 0 || c.from > 0 || !c.goroutine.begun) {
+			continue
+		}
+		switch {
+		case w.quiet != nil && c.to >= end:
+			w.quiet.add(c.goroutine.ID)
+			g := &c.goroutine
+			w.span = Span{Goroutine: g, State: g.state, From: w.Window.From, To: end, Since: c.from, Stack: g.stack, Begun: true, Open: true}
+			if g.state != exectrace.Running && g.state != exectrace.Syscall {
+				w.span.Reason, w.span.By, w.span.ByStack = g.reason, g.by, g.at
+			}
+			w.Quiet(&w.span)
+		case border > 0:
 			g := c.goroutine
 			g.since = c.from
 			w.Goroutines[g.ID] = &g
 		}
 	}
-	if w.Before != nil && border < len(x.stood) {
+	if w.Before != nil && border > 0 && border < len(x.stood) {
 		for i := range x.stood[border] {
 			w.Before(&x.stood[border][i])
 		}
 	}
 	return begin, events
 }
+
+// bits are a set of numbers.
+type bits []uint64
+
+func newBits(most int64) bits { return make(bits, most/64+1) }
+
+func (b bits) add(n int64) { b[n/64] |= 1 << (n % 64) }
+
+func (b bits) has(n int64) bool { return n >= 0 && n/64 < int64(len(b)) && b[n/64]&(1<<(n%64)) != 0 }

@@ -247,6 +247,9 @@ func (c *calls) where() (exectrace.Frame, bool) {
 // Kind is what a goroutine is for: the function that it was started with, as a user would name it.
 func (n *Names) Kind(g *Goroutine, s exectrace.Stack) string { return n.list[n.kind(g, s)] }
 
+// KindNumber is a number for the Kind of a goroutine: those of one kind have the same.
+func (n *Names) KindNumber(g *Goroutine, s exectrace.Stack) int { return int(n.kind(g, s)) }
+
 // OfRuntime reports whether a goroutine is one of the runtime, or records the trace, as far as is known on a stack of it.
 func (n *Names) OfRuntime(g *Goroutine, s exectrace.Stack) bool { return n.ours[n.kind(g, s)] }
 

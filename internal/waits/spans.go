@@ -77,7 +77,9 @@ type Walk struct {
 	Event  func(*exectrace.Event) // takes the events of the window before what they mean for goroutines; may be nil
 	Before func(*exectrace.Event) // takes what came before the window, in which processors and the collector came to what they do; may be nil
 
-	Index *Index // of the trace, so that what comes before the window need not be read; may be nil
+	Index *Index      // of the trace, so that what comes before the window need not be read; may be nil
+	Quiet func(*Span) // with an Index: takes what lasts all of the window, which then is neither in Goroutines nor handed to Span; may be nil
+	Only  int64       // goroutine that alone is of interest; 0 is all of them
 
 	Begin, End int64 // of what was seen, after Run
 	Events     int64
@@ -87,6 +89,7 @@ type Walk struct {
 	span    Span
 	stopped bool
 	keeper  *keeper // takes what lasts beyond a border of the trace; may be nil
+	quiet   bits    // goroutines that Quiet took; nil where it takes none
 }
 
 // Run goes through the trace once. What could not be read is in its Damage afterwards.
@@ -111,7 +114,7 @@ func (w *Walk) Run(t *exectrace.Trace) error {
 			break
 		}
 		if e.Time >= end {
-			if t.Parts() == 0 || t.Part() > 0 {
+			if t.Parts() == 0 || t.Part() > 0 || w.quiet != nil {
 				break
 			}
 			// What was there from the begin is stated as late as at the end of the first part.
@@ -151,6 +154,9 @@ func (e *PastEndError) Error() string {
 func (w *Walk) Stop() { w.stopped = true }
 
 func (w *Walk) take(e *exectrace.Event) {
+	if w.Only != 0 && e.Goroutine != w.Only {
+		return
+	}
 	switch e.Kind {
 	case exectrace.Change:
 		w.change(e)
@@ -182,6 +188,9 @@ func (w *Walk) change(e *exectrace.Event) {
 		if g = w.Goroutines[e.Goroutine]; g != nil {
 			e.Slot.Value = g
 		}
+	}
+	if g == nil && (e.From == exectrace.Unknown || e.From == e.To) && w.quiet.has(e.Goroutine) {
+		return
 	}
 	if g == nil {
 		g = &Goroutine{ID: e.Goroutine, since: e.Time}
@@ -250,7 +259,7 @@ func (w *Walk) close(g *Goroutine, now int64, open bool) {
 	if g.state == exectrace.Unknown || g.state == exectrace.Absent {
 		return
 	}
-	if w.keeper != nil && g.since < w.keeper.border {
+	if w.keeper != nil && (g.since < w.keeper.border || g.begun && g.since == 0) {
 		w.keeper.carry(g, now)
 	}
 	if w.Span == nil {
