@@ -191,9 +191,9 @@ func traceError(rec *recording.Recording, err error) error {
 	var none *view.NoMatch
 	var noRequest *view.NoRequestError
 	var noGoroutine *view.NoGoroutineError
-	var pastEnd *waits.PastEndError
+	var outside *waits.OutsideError
 	switch {
-	case errors.As(err, &pastEnd):
+	case errors.As(err, &outside):
 		return fmt.Errorf("%s: %w", rec.Ref, err)
 	case errors.As(err, &none):
 		return &hinted{fmt.Errorf("%s: nothing waits below a function that matches %s", rec.Ref, quoted(none.Arg)), "hone waits " + quoted(rec.Ref) + " shows where goroutines waited"}

@@ -138,7 +138,11 @@ func (d *decoder) generation(g *generation) error {
 	d.load(g)
 	if !d.begun {
 		d.begun = true
-		d.baseAt = d.tables.begin
+		d.baseAt, d.unit = d.tables.begin, d.tables.unit
+		if d.t.zero != 0 && d.tables.wall != 0 {
+			d.t.begin = max(0, d.tables.wall-d.time(d.tables.wallAt)-d.t.zero)
+		}
+		d.base, d.last = d.t.begin, d.t.begin
 	} else if d.tables.begin > d.baseAt {
 		// Where the unit of time is measured, each generation has its own.
 		d.base += int64(float64(d.tables.begin-d.baseAt) * d.unit)

@@ -19,6 +19,8 @@ type Trace struct {
 	damage []Damage
 	lost   int // how often something could not be read
 	wall   int64
+	zero   int64 // time of day at Event.Time 0, where that is not the begin
+	begin  int64 // Event.Time of the begin
 
 	borders []border // of what was read by now
 	part    int      // number of the border that was passed last
@@ -78,6 +80,20 @@ func Open(r io.ReaderAt, size int64) (*Trace, error) {
 		return nil, fmt.Errorf("the execution trace is of Go 1.%d; hone reads those of Go 1.11 and later", v)
 	}
 	return &Trace{Version: v, r: r, size: size, names: newNames()}, nil
+}
+
+// CountFrom has Event.Time count from a time of day, in Unix nanoseconds, and not from the begin, if the trace knows the time of day: since Go 1.25.
+// It is called before anything is read.
+func (t *Trace) CountFrom(wall int64) { t.zero = wall }
+
+// Begin is the Event.Time of the begin of the trace.
+func (t *Trace) Begin() int64 {
+	if t.zero != 0 && t.wall == 0 && t.Version >= 25 {
+		for range t.Events() {
+			break // that was read with the first event
+		}
+	}
+	return t.begin
 }
 
 // Events yields the events of the trace, in order. The Event is only valid until the next one. What cannot be read is skipped, and in

@@ -32,6 +32,7 @@ type Trace struct {
 	Name string // in the recording, or of the file
 	Size int64
 	in   io.ReaderAt
+	zero int64 // time of day, in Unix nanoseconds, from which its times count; 0 is its begin
 
 	kept *cache.Cache[string, any] // what was found in it
 }
@@ -60,6 +61,9 @@ func (t *Trace) Open() (*exectrace.Trace, error) {
 	tr, err := exectrace.Open(t.in, t.Size)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", t.Name, err)
+	}
+	if t.zero != 0 {
+		tr.CountFrom(t.zero)
 	}
 	return tr, nil
 }
@@ -146,6 +150,9 @@ func readTrace(r *Recording) (*Trace, error) {
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: reading %s: %w", r.Ref, name, err)
+	}
+	if name != TraceFile && r.Manifest != nil && !r.Manifest.Started.IsZero() {
+		t.zero = r.Manifest.Started.UnixNano() // so that it has the times of all else in the recording
 	}
 	return t, nil
 }

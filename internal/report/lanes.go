@@ -11,8 +11,9 @@ import (
 // Lanes are a picture of a part of an execution trace: what filled each pixel of each lane. Times are in nanoseconds.
 type Lanes struct {
 	Ref    string   `json:"ref"`
-	At     string   `json:"at,omitempty"` // as it was asked for
-	Whole  int64    `json:"trace_nanos"`  // length of all of the trace
+	At     string   `json:"at,omitempty"`          // as it was asked for
+	Begin  int64    `json:"begin_nanos,omitempty"` // of the trace: later than 0 where it is of the end of a run
+	Whole  int64    `json:"trace_nanos"`           // its end
 	From   int64    `json:"from_nanos"`
 	To     int64    `json:"to_nanos"`
 	Pixels int      `json:"pixels"`

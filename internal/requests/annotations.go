@@ -36,7 +36,7 @@ type marking struct {
 }
 
 func annotated(t *exectrace.Trace, begin, end exectrace.Kind) (*Found, error) {
-	m := &marking{found: &Found{}, names: waits.NewNames(t), begin: begin, end: end, open: map[int64][]*mark{}, tasks: map[uint64]*mark{}}
+	m := &marking{found: &Found{Begin: t.Begin()}, names: waits.NewNames(t), begin: begin, end: end, open: map[int64][]*mark{}, tasks: map[uint64]*mark{}}
 	walk := &waits.Walk{Event: m.event, Span: m.span}
 	if err := walk.Run(t); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (m *marking) event(e *exectrace.Event) {
 		}
 		if x == nil {
 			// It began before the trace.
-			x = &mark{Request: Request{Handler: e.Name, Begun: true}, id: e.Task, until: e.Time}
+			x = &mark{Request: Request{From: m.found.Begin, Handler: e.Name, Begun: true}, id: e.Task, until: e.Time}
 			x.Goroutine, x.To = e.Goroutine, e.Time
 			m.done(x)
 			return

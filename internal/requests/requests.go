@@ -93,7 +93,8 @@ const Max = 2 << 20
 // A Found is the requests of a trace.
 type Found struct {
 	Requests []Request
-	More     int // that were left out
+	More     int   // that were left out
+	Begin    int64 // of the trace
 	End      int64
 }
 
@@ -119,7 +120,7 @@ func Index(t *exectrace.Trace) (*Found, *waits.Index, error) {
 
 // NewFinder returns a Finder of the requests of a trace.
 func NewFinder(t *exectrace.Trace) *Finder {
-	return &Finder{names: waits.NewNames(t), open: map[int64]*serving{}, found: &Found{}}
+	return &Finder{names: waits.NewNames(t), open: map[int64]*serving{}, found: &Found{Begin: t.Begin()}}
 }
 
 // Walk returns how the finder goes through the trace, all of it.

@@ -34,7 +34,11 @@ func traceOf(in []*recording.Recording, q query.Query) (*exectrace.Trace, waits.
 		return nil, w, fmt.Errorf("%s has no execution trace", in[0].Ref)
 	}
 	tr, err := t.Open()
-	return tr, w, err
+	if err != nil {
+		return nil, w, err
+	}
+	w.From = max(w.From, tr.Begin())
+	return tr, w, nil
 }
 
 func rows[T any](list []T, limit int) []T {
@@ -56,7 +60,7 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	var found []requests.Request
 	var finder *requests.Finder
 	var also *waits.Walk
-	if w == (waits.Window{}) {
+	if q.At == (query.Span{}) {
 		finder = requests.NewFinder(t)
 		also = finder.Walk()
 	}
@@ -72,13 +76,13 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	out := &report.Execution{
 		Ref: in[0].Ref, At: q.At.String(), Go: fmt.Sprintf("Go 1.%d", t.Version), From: s.Begin, Length: s.End - s.Begin, Events: s.Events, Procs: s.Procs, Born: s.Born, Left: s.Left,
 		Capacity: s.Capacity, Busy: s.Busy, GoCode: s.Go, Collector: s.Collector, IdleReady: s.IdleReady,
-		Tracer: s.Tracer, OnCPU: onCPU(in[0], s), Running: s.Running, Ready: s.Ready, Syscall: s.Syscall, Blocked: s.Blocked, Idle: s.Idle,
+		Tracer: s.Tracer, OnCPU: onCPU(in[0], t, s), Running: s.Running, Ready: s.Ready, Syscall: s.Syscall, Blocked: s.Blocked, Idle: s.Idle,
 		Latency: latenciesOf(s.Latency), Cycles: s.Cycles, Marking: s.Marking, Assist: spanOf(s.Assist),
 		Silence: spanOf(s.Silence), AssistRunning: s.AssistRunning, AssistReady: s.AssistReady, AssistWaiting: s.AssistWaiting,
 		Notes: waits.DamageNotes(t),
 	}
 	if wall := t.Wall(); wall != 0 {
-		out.Started = time.Unix(0, wall).UTC()
+		out.Started = time.Unix(0, wall+t.Begin()).UTC()
 	}
 	for _, c := range s.Causes {
 		out.Causes = append(out.Causes, spanOf(c.RangeSum))
@@ -101,12 +105,12 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 
 // onCPU is the CPU time of the process while a trace was recorded, 0 where it is not known: as its recording measured it, or by the samples of a
 // CPU profile that are in the trace, of which there are a hundred for a second.
-func onCPU(rec *recording.Recording, s *waits.Summary) int64 {
+func onCPU(rec *recording.Recording, t *exectrace.Trace, s *waits.Summary) int64 {
 	const (
 		manySamples  = 100
 		samplePeriod = 10 * time.Millisecond
 	)
-	if m := recording.Metrics.In(rec); m != nil && recording.WholeTrace(rec) {
+	if m := recording.Metrics.In(rec); m != nil && (recording.WholeTrace(rec) || t.Begin() > 0) {
 		from, ok := cpuAt(m, time.Duration(s.Begin))
 		to, ok2 := cpuAt(m, time.Duration(s.End))
 		if ok && ok2 && to > from {
@@ -207,15 +211,16 @@ func foundIn(in []*recording.Recording, work report.Work, w waits.Window) ([]req
 	} else if found, err = recording.Once(t, string(work), finders[work]); err != nil {
 		return nil, 0, err
 	}
-	if w.From > found.End {
-		return nil, 0, &waits.PastEndError{End: found.End}
+	if w.From > found.End || w.To != 0 && w.To <= found.Begin {
+		return nil, 0, &waits.OutsideError{Begin: found.Begin, End: found.End}
 	}
+	w.From = max(w.From, found.Begin)
 	length := max(0, found.End-w.From)
 	if w.To != 0 && w.To < found.End {
 		length = max(0, w.To-w.From)
 	}
 	list := found.Requests
-	if w != (waits.Window{}) {
+	if w.From > found.Begin || w.To != 0 {
 		list = slices.DeleteFunc(slices.Clone(list), func(r requests.Request) bool { return r.To < w.From || w.To != 0 && r.From > w.To })
 	}
 	return list, length, nil

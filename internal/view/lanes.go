@@ -49,12 +49,13 @@ func lanesOf(in []*recording.Recording, q query.Query) (*waits.Index, []requests
 		return nil, nil, w, err
 	}
 	x := of.index
+	w.From = max(w.From, x.Begin)
 	if w.To == 0 || w.To > x.End {
 		w.To = x.End
 	}
 	if w.From >= w.To {
-		if w.From > 0 {
-			return nil, nil, w, &waits.PastEndError{End: x.End}
+		if w.From > x.Begin || w.To < x.End {
+			return nil, nil, w, &waits.OutsideError{Begin: x.Begin, End: x.End}
 		}
 		w.To = w.From + 1
 	}
@@ -82,7 +83,7 @@ func Lanes(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, err
 	}
 	out := &report.Lanes{
-		Ref: in[0].Ref, At: q.At.String(), Whole: x.End, From: w.From, To: w.To, Pixels: p.Pixels, Small: p.Small, MoreKinds: p.MoreKinds, Of: p.Of, Notes: x.Notes(),
+		Ref: in[0].Ref, At: q.At.String(), Begin: x.Begin, Whole: x.End, From: w.From, To: w.To, Pixels: p.Pixels, Small: p.Small, MoreKinds: p.MoreKinds, Of: p.Of, Notes: x.Notes(),
 		Procs: lanesFor(p.Procs), Collector: lanesFor(p.Collector), Requests: lanesFor(p.Requests), Goroutines: lanesFor(p.Goroutines),
 		Kinds: []report.LaneKind{}, Wakes: []report.LaneWake{}, Mixes: [][]int{},
 	}
@@ -248,7 +249,7 @@ func goroutineIn(t *exectrace.Trace, names *waits.Names, x *waits.Index, w waits
 	for i := range spans {
 		s := &spans[i]
 		f, _ := names.Place(s.Stack)
-		one := report.GoroutineSpan{At: s.From, Took: s.Length(), State: stateOf(s), Begun: s.Begun && s.Since == 0, Open: s.Open, Function: f.Func, File: f.File, Line: f.Line}
+		one := report.GoroutineSpan{At: s.From, Took: s.Length(), State: stateOf(s), Begun: s.Begun && s.Since == x.Begin, Open: s.Open, Function: f.Func, File: f.File, Line: f.Line}
 		if s.State == exectrace.Waiting {
 			switch names.Waker(s) {
 			case waits.ByGoroutine:

@@ -42,6 +42,7 @@ func IdleTimes(t *exectrace.Trace, w Window) (*Idleness, error) {
 		name, kind, fn, file string
 		line                 int
 	}
+	w.From = max(w.From, t.Begin())
 	x := &Idleness{}
 	s := newSumming(t, w)
 	idle := map[int32]int64{} // processors, since when

@@ -2,6 +2,7 @@ package waits
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime/trace"
@@ -162,5 +163,66 @@ func TestSeekEvents(t *testing.T) {
 		if len(got) == 0 || len(got) > len(all) || !slices.Equal(got, all[len(all)-len(got):]) {
 			t.Errorf("from %d of %d on there are %d events, which are not the last of %d", from, last, len(got), len(all))
 		}
+	}
+}
+
+// TestCountFrom holds that a trace whose times count from before its begin is the same, but for that.
+func TestCountFrom(t *testing.T) {
+	const later = 7_000_000_000
+	for name, b := range map[string][]byte{"seconds": ofSeconds(t)} {
+		t.Run(name, func(t *testing.T) {
+			tr := open(t, b)
+			whole, err := Summarize(tr, Window{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tr.Wall() == 0 {
+				t.Skip("it does not know the time of day")
+			}
+			moved := open(t, b)
+			moved.CountFrom(tr.Wall() - later)
+			if moved.Begin() != later {
+				t.Fatalf("it begins at %d", moved.Begin())
+			}
+			x, err := NewIndex(moved, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if x.Begin != later || x.End != whole.End+later || moved.Wall() != tr.Wall()-later {
+				t.Errorf("it is from %d to %d, %d is %d; without that the end is %d and the time of day %d", x.Begin, x.End, 0, moved.Wall(), whole.End, tr.Wall())
+			}
+			spans := func(t0 int64, w Window, tr *exectrace.Trace, x *Index) (out []string) {
+				walk := &Walk{Window: w, Index: x}
+				walk.Span = func(s *Span) {
+					out = append(out, fmt.Sprint(s.Goroutine.ID, s.State, s.From-t0, s.To-t0, s.Since-t0, s.Stack, s.Reason, s.By, s.ByStack, s.Begun, s.Open))
+				}
+				if err := walk.Run(tr); err != nil {
+					t.Fatal(err)
+				}
+				slices.Sort(out)
+				return out
+			}
+			for i := range int64(4) {
+				w := Window{From: whole.End * i / 4, To: whole.End*(i+1)/4 + 1}
+				want := spans(0, w, tr, nil)
+				w.From, w.To = w.From+later, w.To+later
+				for _, index := range []*Index{nil, x} {
+					if got := spans(later, w, moved, index); !slices.Equal(got, want) {
+						t.Errorf("%v, by index %v: %d spans, want %d", w, index != nil, len(got), len(want))
+					}
+				}
+			}
+			var outside *OutsideError
+			if err := (&Walk{Window: Window{To: later / 2}}).Run(moved); !errors.As(err, &outside) || outside.Begin != later {
+				t.Errorf("before the begin: %v", err)
+			}
+			s, err := Summarize(moved, Window{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Begin != later || s.Running != whole.Running || s.Blocked != whole.Blocked || s.Capacity != whole.Capacity || s.Busy != whole.Busy {
+				t.Errorf("the overview is %+v, without that %+v", s, whole)
+			}
+		})
 	}
 }

@@ -89,12 +89,15 @@ type Walk struct {
 	span    Span
 	stopped bool
 	keeper  *keeper // takes what lasts beyond a border of the trace; may be nil
+	begin   int64   // of the trace
 	quiet   bits    // goroutines that Quiet took; nil where it takes none
 }
 
 // Run goes through the trace once. What could not be read is in its Damage afterwards.
 func (w *Walk) Run(t *exectrace.Trace) error {
 	w.Goroutines = map[int64]*Goroutine{}
+	w.begin = t.Begin()
+	w.Window.From = max(w.Window.From, w.begin)
 	w.Begin, w.End = w.Window.From, w.Window.From
 	end := w.Window.end()
 	last := int64(0)
@@ -133,20 +136,29 @@ func (w *Walk) Run(t *exectrace.Trace) error {
 		}
 		w.take(e)
 	}
-	if last < w.Window.From {
-		return &PastEndError{last}
+	switch {
+	case end <= w.begin:
+		return &OutsideError{Begin: w.begin}
+	case last < w.Window.From && w.Window.From > w.begin:
+		return &OutsideError{w.begin, last}
 	}
-	w.End = min(last, end)
+	w.End = max(w.Begin, min(last, end))
 	for _, id := range slices.Sorted(maps.Keys(w.Goroutines)) {
 		w.close(w.Goroutines[id], w.End, true)
 	}
 	return nil
 }
 
-// A PastEndError says that a time was asked for that is after the end of a trace.
-type PastEndError struct{ End int64 }
+// An OutsideError says that a time was asked for that a trace has nothing of.
+type OutsideError struct{ Begin, End int64 } // of the trace; an End of 0 is not known
 
-func (e *PastEndError) Error() string {
+func (e *OutsideError) Error() string {
+	switch {
+	case e.End == 0:
+		return fmt.Sprintf("the trace begins at %.3f s of the recording", float64(e.Begin)/1e9)
+	case e.Begin > 0:
+		return fmt.Sprintf("the trace is from %.3f s to %.3f s of the recording", float64(e.Begin)/1e9, float64(e.End)/1e9)
+	}
 	return fmt.Sprintf("the trace ends after %.3f s", float64(e.End)/1e9)
 }
 
@@ -204,7 +216,7 @@ func (w *Walk) change(e *exectrace.Event) {
 			}
 		default:
 			g.Start, g.begun, g.state = e.Own, true, exectrace.Unknown
-			g.since = 0
+			g.since = w.begin
 		}
 	}
 	if e.From == e.To || e.From == exectrace.Unknown && e.To == g.state {
@@ -259,7 +271,7 @@ func (w *Walk) close(g *Goroutine, now int64, open bool) {
 	if g.state == exectrace.Unknown || g.state == exectrace.Absent {
 		return
 	}
-	if w.keeper != nil && (g.since < w.keeper.border || g.begun && g.since == 0) {
+	if w.keeper != nil && (g.since < w.keeper.border || g.begun && g.since == w.begin) {
 		w.keeper.carry(g, now)
 	}
 	if w.Span == nil {

@@ -81,6 +81,7 @@ func latencyOf(h *latency.Histogram) Latency {
 
 // Summarize goes through a trace once. So does another walk at the same time, which may be nil.
 func Summarize(t *exectrace.Trace, w Window, other *Walk) (*Summary, error) {
+	w.From = max(w.From, t.Begin())
 	s := newSumming(t, w)
 	walk := &Walk{Window: w, Span: s.span, Event: s.event, Before: s.before}
 	if other != nil {

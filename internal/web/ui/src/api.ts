@@ -384,7 +384,8 @@ export interface TimePoint {
 /** Lanes are a picture of a part of an execution trace. */
 export interface Lanes {
   ref: string;
-  trace_nanos: number;
+  begin_nanos?: number; // of the trace, where it is of the end of a run
+  trace_nanos: number; // its end
   from_nanos: number;
   to_nanos: number;
   pixels: number;

@@ -36,12 +36,12 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
   const { state } = useApp();
   const palette = useContext(PaletteContext);
   const [box, width] = useWidth();
-  const whole = data.trace_nanos;
+  const all: Window = [data.begin_nanos ?? 0, data.trace_nanos];
   const at = get(state, "at");
   const view = useMemo((): Window => {
-    const r = at === "" ? undefined : rangeOf(at, { from: 0, to: whole });
-    return r ? [r[0], Math.max(r[0] + 1, Math.min(r[1], whole))] : [0, whole];
-  }, [at, whole]);
+    const r = at === "" ? undefined : rangeOf(at, { from: all[0], to: all[1] });
+    return r ? [Math.max(r[0], all[0]), Math.max(r[0] + 1, Math.min(r[1], all[1]))] : all;
+  }, [at, all[0], all[1]]);
   const [cursor, setCursor] = useState(-1);
   const [draft, setDraft] = useState<Window>();
   const drag = useRef<{ x: number; t: number; moved: boolean } | undefined>(undefined);
@@ -49,10 +49,10 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
   const length = view[1] - view[0];
 
   const zoom = (factor: number, at = cursor >= view[0] && cursor <= view[1] ? cursor : (view[0] + view[1]) / 2, how: "push" | "replace" = "push") =>
-    show([at - (at - view[0]) * factor, at + (view[1] - at) * factor], whole, how);
+    show([at - (at - view[0]) * factor, at + (view[1] - at) * factor], all, how);
   const pan = (share: number, how: "push" | "replace" = "push") => {
-    const by = Math.min(Math.max(share * length, -view[0]), whole - view[1]);
-    show([view[0] + by, view[1] + by], whole, how);
+    const by = Math.min(Math.max(share * length, all[0] - view[0]), all[1] - view[1]);
+    show([view[0] + by, view[1] + by], all, how);
   };
   const timeAt = (e: { clientX: number }) => {
     const r = box.current!.getBoundingClientRect();
@@ -80,16 +80,16 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
     "-": () => zoom(2),
     "[": () => pan(-0.5),
     "]": () => pan(0.5),
-    Home: () => show([0, whole], whole, "push"),
+    Home: () => show(all, all, "push"),
     Enter: () => {
       if (draft) apply(draft);
       else if (chosen) select(chosen, cursor);
     },
-    Escape: () => (draft ? setDraft(undefined) : show([0, whole], whole, "push")),
+    Escape: () => (draft ? setDraft(undefined) : show(all, all, "push")),
   };
   const apply = (r: Window) => {
     setDraft(undefined);
-    show([Math.min(...r), Math.max(...r)], whole, "push");
+    show([Math.min(...r), Math.max(...r)], all, "push");
   };
   useKeys(keys);
 
@@ -147,13 +147,13 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
     <div class="main page scrolls lanes" tabIndex={0} role="region" aria-label="Trace" aria-busy={waiting || undefined}>
       <div class="tools">
         <div class="group">
-          <span class="moment">in sight <b>{ns(length)}</b> <span class="quiet">{moment(view[0], length)} to {moment(view[1], length)} of {ns(whole)}</span></span>
+          <span class="moment">in sight <b>{ns(length)}</b> <span class="quiet">{moment(view[0], length)} to {moment(view[1], length)} of {ns(all[1] - all[0])}</span></span>
           {cursor >= view[0] && cursor <= view[1] && <span class="quiet">at {moment(cursor, length)}</span>}
           {span && <span>{ns(span[1] - span[0])} chosen <button class="small" onClick={() => apply(span as Window)}>Zoom in <kbd>Enter</kbd></button></span>}
         </div>
         <div class="group">
           <span class="stepper"><button onClick={() => zoom(2)} title="zoom out (-)" aria-label="zoom out">−</button><button onClick={() => zoom(0.5)} title="zoom in (+)" aria-label="zoom in">+</button></span>
-          <button class="small" disabled={at === ""} onClick={() => show([0, whole], whole, "push")}>Whole trace</button>
+          <button class="small" disabled={at === ""} onClick={() => show(all, all, "push")}>Whole trace</button>
         </div>
       </div>
       <Legend data={data} palette={palette} />
@@ -424,7 +424,7 @@ function Request({ number }: { number: string }) {
       <h2>request {number}</h2>
       <p class="name">{data.handler || "(no handler seen)"}</p>
       <p>took <b>{ns(data.took_nanos)}</b>, {percent(data.most_nanos, data.took_nanos)} of it {data.most}; answered by <GoroutineLink id={data.goroutine} at={data.at_nanos} />
-        {" "}<button class="small" onClick={() => show([data.at_nanos - data.took_nanos / 10, end + data.took_nanos / 10], Number.MAX_SAFE_INTEGER, "push")}>Zoom to it</button></p>
+        {" "}<button class="small" onClick={() => show([data.at_nanos - data.took_nanos / 10, end + data.took_nanos / 10], [0, Number.MAX_SAFE_INTEGER], "push")}>Zoom to it</button></p>
       <h3>critical path{data.segments.length < data.of && `: the longest ${data.segments.length} of ${data.of} parts`}</h3>
       <ol class="path">
         {data.segments.map((s) => (
