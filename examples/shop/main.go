@@ -1,4 +1,4 @@
-// Command shop is a web service with three pages: /price, /basket and /hello. It asks itself for -n of them, from -clients at a time, and
+// Command shop is a web service with four pages: /price, /basket, /hello and /list. It asks itself for -n of them, from -clients at a time, and
 // writes an execution trace of that when -trace names a file. With -addr it listens there, and others may ask as well, for -for.
 package main
 
@@ -121,6 +121,7 @@ func run(addr string, n, clients int, file string, length time.Duration) error {
 	http.HandleFunc("/price", s.price)
 	http.HandleFunc("/basket", s.basket)
 	http.HandleFunc("/hello", hello)
+	http.HandleFunc("/list", list)
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err
@@ -145,4 +146,13 @@ func run(addr string, n, clients int, file string, length time.Duration) error {
 	}
 	time.Sleep(length)
 	return nil
+}
+
+// list writes all that there is, which it puts together line by line.
+func list(w http.ResponseWriter, r *http.Request) {
+	text := ""
+	for i := range 1000 {
+		text += fmt.Sprintf("item %d\n", i)
+	}
+	io.WriteString(w, text)
 }

@@ -14,6 +14,7 @@ func server(t testing.TB) *httptest.Server {
 	mux.HandleFunc("/price", s.price)
 	mux.HandleFunc("/basket", s.basket)
 	mux.HandleFunc("/hello", hello)
+	mux.HandleFunc("/list", list)
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
 	return srv
