@@ -19,6 +19,7 @@ type Index struct {
 	mu    sync.Mutex // a trace is read by one at a time
 	trace *exectrace.Trace
 	names *Names
+	loops map[exectrace.Stack]int64 // see Walk
 	keeper
 }
 
@@ -59,6 +60,7 @@ func NewIndex(t *exectrace.Trace, walk *Walk) (*Index, error) {
 	if err := walk.Run(t); err != nil {
 		return nil, err
 	}
+	x.loops = walk.loops
 	x.Begin, x.End, x.Events, x.notes = walk.Begin, walk.End, walk.Events, DamageNotes(t)
 	return x, nil
 }
@@ -191,7 +193,7 @@ func (x *Index) seek(w *Walk) (begin int64, events iter.Seq2[*exectrace.Event, e
 		case w.quiet != nil && c.to >= end:
 			w.quiet.add(c.goroutine.ID)
 			g := &c.goroutine
-			w.span = Span{Goroutine: g, State: g.state, From: w.Window.From, To: end, Since: c.from, Stack: g.stack, Begun: true, Open: true}
+			w.span = Span{Goroutine: g, State: g.state, From: w.Window.From, To: end, Since: c.from, Stack: g.stack, Again: g.again, Begun: true, Open: true}
 			if g.state != exectrace.Running && g.state != exectrace.Syscall {
 				w.span.Reason, w.span.By, w.span.ByStack = g.reason, g.by, g.at
 			}

@@ -40,8 +40,10 @@ type calls struct {
 	handler string
 	phase   Phase
 	serves  bool   // below the server of net/http or another one
-	idle    bool   // waits for work here: for a connection, a request, a job
+	idle    bool   // waits for work here: for a connection, a request
+	loop    bool   // waits for a channel in the function that the goroutine is there for
 	collect bool   // the collector waits for itself
+	parked  Cause  // what it waits for, where the trace has no reason
 	group   bool   // sync.WaitGroup.Wait
 	name    uint32 // of the function at the place
 	only    bool   // its outermost function is only there to call another one
@@ -105,11 +107,36 @@ func look(frames []exectrace.Frame) *calls {
 		}
 	}
 	c.handler = handler(frames)
-	// A loop around a channel, in the function that the goroutine is there for.
-	if c.place >= 0 && c.place == root && root < len(frames) && len(frames) > 0 && frames[len(frames)-1].Func != "runtime.main" {
-		c.idle = c.idle || c.place > 0 && (strings.HasPrefix(frames[0].Func, "runtime.chanrecv") || frames[0].Func == "runtime.selectgo")
+	c.parked = parkedFor(frames[:max(c.place, 0)])
+	if c.place > 0 && c.place == root && frames[len(frames)-1].Func != "runtime.main" {
+		c.loop = strings.HasPrefix(frames[0].Func, "runtime.chanrecv") || frames[0].Func == "runtime.selectgo"
 	}
 	return c
+}
+
+// parkedFor is what a goroutine waits for by the innermost calls of its stack, as far as they say it.
+func parkedFor(frames []exectrace.Frame) Cause {
+	cause := OtherCause
+	for _, f := range frames {
+		switch name := f.Func; {
+		case strings.HasPrefix(name, "runtime.chanrecv"), strings.HasPrefix(name, "runtime.chansend"):
+			return Channel
+		case name == "runtime.selectgo", name == "runtime.block":
+			return Select
+		case name == "time.Sleep":
+			return Sleep
+		case strings.HasPrefix(name, "sync.(*WaitGroup).Wait"):
+			return WaitGroup
+		case strings.HasPrefix(name, "sync.(*Cond).Wait"):
+			return Condition
+		case strings.HasPrefix(name, "internal/poll.runtime_pollWait"), name == "runtime.netpollblock":
+			return Network
+		case strings.HasPrefix(name, "sync.runtime_Semacquire"), strings.HasPrefix(name, "internal/sync.runtime_Semacquire"), strings.HasPrefix(name, "internal/poll.runtime_Semacquire"),
+			strings.HasPrefix(name, "sync.(*"), strings.HasPrefix(name, "internal/sync.(*"):
+			cause = Lock // unless one that called it says more
+		}
+	}
+	return cause
 }
 
 // isServe reports whether a function reads the requests of a connection.
@@ -335,13 +362,18 @@ func (n *Names) Cause(s *Span) Cause {
 		return Forever
 	case exectrace.SystemGoroutine:
 		return Runtime
+	case exectrace.NoReason:
+		return n.of(s.Stack).parked // since before the trace, which does not say why
 	}
 	return OtherCause
 }
 
-// Idle reports whether a goroutine waits for work in a span of waiting: a connection, a request, a job. One that waits for the collector at such
-// a place does not.
-func (n *Names) Idle(s *Span) bool { return n.of(s.Stack).idle && n.Cause(s) != GC }
+// Idle reports whether a goroutine waits for work in a span of waiting: a connection, a request, or, where it is known to do that in a loop, for
+// a channel in the function that it is there for. One that waits for the collector at such a place does not.
+func (n *Names) Idle(s *Span) bool {
+	c := n.of(s.Stack)
+	return (c.idle || c.loop && s.Again) && n.Cause(s) != GC
+}
 
 // A Waker is what ended a wait.
 type Waker uint8

@@ -28,6 +28,7 @@ type Span struct {
 	By      int64
 	ByStack exectrace.Stack
 
+	Again bool // it waits where it waited before and went on: in a loop
 	Begun bool // it began before the trace, or before what is asked for
 	Open  bool // it had not ended by the end of the trace
 }
@@ -52,6 +53,8 @@ type Goroutine struct {
 	by     int64
 	at     exectrace.Stack
 	assist bool // in a mark assist
+	again  bool
+	loops  [2]exectrace.Stack // where it waited last in the function that it is there for
 
 	kind   uint32 // see Names
 	worker bool   // the kind is that of a worker
@@ -89,8 +92,10 @@ type Walk struct {
 	span    Span
 	stopped bool
 	keeper  *keeper // takes what lasts beyond a border of the trace; may be nil
-	begin   int64   // of the trace
-	quiet   bits    // goroutines that Quiet took; nil where it takes none
+	names   *Names
+	loops   map[exectrace.Stack]int64 // stacks on which a goroutine waited for the second time, and since when that is known
+	begin   int64                     // of the trace
+	quiet   bits                      // goroutines that Quiet took; nil where it takes none
 }
 
 // Run goes through the trace once. What could not be read is in its Damage afterwards.
@@ -103,7 +108,10 @@ func (w *Walk) Run(t *exectrace.Trace) error {
 	last := int64(0)
 	events := t.Events()
 	if w.Index != nil {
+		w.names, w.loops = w.Index.names, w.Index.loops
 		last, events = w.Index.seek(w)
+	} else {
+		w.names, w.loops = NewNames(t), map[exectrace.Stack]int64{}
 	}
 	for e, err := range events {
 		if err != nil {
@@ -250,9 +258,12 @@ func (w *Walk) change(e *exectrace.Event) {
 	case exectrace.Absent:
 		delete(w.Goroutines, g.ID)
 	case exectrace.Waiting, exectrace.Syscall:
-		g.stack, g.reason, g.by, g.at = e.Stack, e.Reason, 0, 0
+		g.stack, g.reason, g.by, g.at, g.again = e.Stack, e.Reason, 0, 0, false
 		if e.From == exectrace.Absent {
 			g.stack = e.Own
+		}
+		if e.To == exectrace.Waiting && w.names.of(g.stack).loop {
+			w.looks(g, e.Time)
 		}
 	case exectrace.Ready:
 		switch {
@@ -264,6 +275,20 @@ func (w *Walk) change(e *exectrace.Event) {
 			g.reason, g.by, g.at = exectrace.NoReason, 0, 0
 		}
 	}
+}
+
+// looks tells whether a goroutine that begins to wait does so in a loop: it waited there before, or one like it did so twice.
+func (w *Walk) looks(g *Goroutine, now int64) {
+	since, known := w.loops[g.stack]
+	if g.stack == g.loops[0] || g.stack == g.loops[1] {
+		if !known {
+			w.loops[g.stack] = now
+		}
+		g.again = true
+		return
+	}
+	g.loops[0], g.loops[1] = g.stack, g.loops[0]
+	g.again = known && since < now
 }
 
 // close hands on what a goroutine did until now.
@@ -284,7 +309,7 @@ func (w *Walk) close(g *Goroutine, now int64, open bool) {
 	// Field by field: a Span that is made elsewhere would be copied.
 	p := &w.span
 	p.Goroutine, p.State, p.From, p.To, p.Since, p.Stack = g, g.state, from, now, g.since, g.stack
-	p.Begun, p.Open = g.begun || g.since < from, open
+	p.Begun, p.Open, p.Again = g.begun || g.since < from, open, g.again
 	if g.state == exectrace.Running || g.state == exectrace.Syscall {
 		p.Reason, p.By, p.ByStack = exectrace.NoReason, 0, 0
 	} else {

@@ -268,8 +268,8 @@ func TestNames(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if c := look(test.frames); c.root != test.root || c.handler != test.handler || c.idle != test.idle || c.phase != test.phase {
-				t.Errorf("root %q, handler %q, idle %t, phase %d; want %q, %q, %t, %d", c.root, c.handler, c.idle, c.phase, test.root, test.handler, test.idle, test.phase)
+			if c := look(test.frames); c.root != test.root || c.handler != test.handler || (c.idle || c.loop) != test.idle || c.phase != test.phase {
+				t.Errorf("root %q, handler %q, idle %t, phase %d; want %q, %q, %t, %d", c.root, c.handler, c.idle || c.loop, c.phase, test.root, test.handler, test.idle, test.phase)
 			}
 		})
 	}

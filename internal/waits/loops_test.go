@@ -1,0 +1,80 @@
+package waits
+
+import (
+	"bytes"
+	"runtime/trace"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+//go:noinline
+func answer(c chan int, wg *sync.WaitGroup) {
+	<-c
+	wg.Done()
+}
+
+//go:noinline
+func leak(c chan int) { <-c }
+
+//go:noinline
+func jobs(c chan int, wg *sync.WaitGroup) {
+	for range c {
+		wg.Done()
+	}
+}
+
+// TestWaitingForWork holds that a goroutine waits for work where it does so again and again, and not where it waits once, or for ever.
+func TestWaitingForWork(t *testing.T) {
+	before := make(chan int)
+	go leak(before)
+	time.Sleep(time.Millisecond)
+	var b bytes.Buffer
+	if err := trace.Start(&b); err != nil {
+		t.Skip("somebody else records a trace: ", err)
+	}
+	var wg sync.WaitGroup
+	never, work := make(chan int), make(chan int)
+	go leak(never)
+	go jobs(work, &wg)
+	for range 10 {
+		c := make(chan int)
+		wg.Add(2)
+		go answer(c, &wg)
+		time.Sleep(2 * time.Millisecond)
+		c <- 1
+		work <- 1
+		wg.Wait()
+	}
+	trace.Stop()
+	close(before)
+	close(never)
+	close(work)
+	tr := open(t, b.Bytes())
+	names := NewNames(tr)
+	idle, blocked := map[string]int64{}, map[string]int64{}
+	walk := &Walk{}
+	walk.Span = func(s *Span) {
+		if f, ok := names.Place(s.Stack); ok && names.Cause(s) == Channel {
+			_, name, _ := strings.Cut(f.Func, "waits.")
+			if names.Idle(s) {
+				idle[name] += s.Length()
+			} else {
+				blocked[name] += s.Length()
+			}
+		}
+	}
+	if err := walk.Run(tr); err != nil {
+		t.Fatal(err)
+	}
+	if idle["answer"] != 0 || blocked["answer"] < 15e6 {
+		t.Errorf("who waits once waits for work for %d, is blocked for %d", idle["answer"], blocked["answer"])
+	}
+	if idle["leak"] != 0 || blocked["leak"] < 30e6 {
+		t.Errorf("who waits for ever waits for work for %d, is blocked for %d", idle["leak"], blocked["leak"])
+	}
+	if idle["jobs"] < 10e6 || blocked["jobs"] > 5e6 {
+		t.Errorf("a worker waits for work for %d, is blocked for %d", idle["jobs"], blocked["jobs"])
+	}
+}
