@@ -74,6 +74,9 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 				return usagef("", "%s %s: %w", v.Name, quoted(q.Arg), err)
 			}
 		}
+		if len(args) == 2 && v.Compares {
+			return usagef("to compare two: hone "+v.Name+" --base "+quoted(args[0])+" "+quoted(args[1]), "%s wants one execution trace", v.Name)
+		}
 		if len(args) != 1 {
 			return usagef("for example: "+traceExamples(v)[0], "%s wants one execution trace", v.Name)
 		}
@@ -197,6 +200,8 @@ func traceError(rec *recording.Recording, err error) error {
 		return fmt.Errorf("%s: %w", rec.Ref, err)
 	case errors.As(err, &none):
 		return &hinted{fmt.Errorf("%s: nothing waits below a function that matches %s", rec.Ref, quoted(none.Arg)), "hone waits " + quoted(rec.Ref) + " shows where goroutines waited"}
+	case errors.As(err, &noRequest) && noRequest.Of == 0:
+		return &hinted{fmt.Errorf("%s: %w", rec.Ref, err), "hone waits " + quoted(rec.Ref) + " shows where goroutines waited"}
 	case errors.As(err, &noRequest):
 		return &hinted{fmt.Errorf("%s: %w", rec.Ref, err), "hone " + string(noRequest.Work) + "s " + quoted(rec.Ref) + " lists the slowest"}
 	case errors.As(err, &noGoroutine):

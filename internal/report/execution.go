@@ -27,6 +27,7 @@ type Execution struct {
 	Collector int64 `json:"gc_workers_nanos"`
 	IdleReady int64 `json:"idle_while_ready_nanos"`
 	Tracer    int64 `json:"tracer_nanos,omitempty"` // what records the trace ran
+	Runtime   int64 `json:"runtime_nanos"`          // other goroutines of the runtime, such as the sweeper
 	OnCPU     int64 `json:"on_cpu_nanos,omitempty"` // CPU time of the process meanwhile, where that is known
 
 	Running int64           `json:"running_nanos"`
@@ -87,11 +88,11 @@ func (l Latencies) phrase() Phrase {
 }
 
 // ran is how long goroutines had a processor.
-func (e *Execution) ran() int64 { return e.GoCode + e.Collector + e.Tracer }
+func (e *Execution) ran() int64 { return e.GoCode + e.Collector + e.Tracer + e.Runtime }
 
 // Blocks shows where the time of processors and goroutines went.
 func (e *Execution) Blocks() iter.Seq[Block] {
-	head := Phrase{"execution trace", Sep{}, e.Go, Sep{}, Nanos(e.Length)}
+	head := Phrase{"execution trace", Sep{}, "format of ", e.Go, Sep{}, Nanos(e.Length)}
 	if e.From > 0 {
 		head = append(head, " from ", Nanos(e.From), " on")
 	}
@@ -101,9 +102,13 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 	}
 	var facts []Fact
 	add := func(name string, value ...any) { facts = append(facts, Fact{name, Phrase(value)}) }
-	other := max(0, e.Busy-e.GoCode-e.Collector)
-	add("processors", "Go code ", Share{e.GoCode, e.Capacity}, ", GC workers ", Share{e.Collector, e.Capacity},
-		", system calls and the scheduler ", Share{other, e.Capacity}, ", idle ", Share{max(0, e.Capacity-e.Busy), e.Capacity})
+	other := max(0, e.Busy-e.GoCode-e.Collector-e.Runtime-e.Tracer)
+	code := []any{"Go code ", Share{e.GoCode, e.Capacity}}
+	if e.AssistRunning > 0 {
+		code = append(code, " (with GC assist ", Share{e.AssistRunning, e.Capacity}, ")")
+	}
+	add("processors", append(code, ", GC workers ", Share{e.Collector, e.Capacity}, ", the rest of the runtime ", Share{e.Runtime + e.Tracer, e.Capacity},
+		", system calls and the scheduler ", Share{other, e.Capacity}, ", idle ", Share{max(0, e.Capacity-e.Busy), e.Capacity})...)
 	if e.OnCPU > 0 {
 		add("CPU time", Nanos(e.OnCPU), " of the process, ", Share{e.OnCPU, e.Capacity}, " of what the processors could have had")
 	}
@@ -134,13 +139,17 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 		add("mutator utilization", use...)
 	}
 	if e.Assist.Count > 0 {
-		add("GC assist", Nanos(e.Assist.Total), " in ", int(e.Assist.Count), " allocations that had to help: running ", Nanos(e.AssistRunning), ", ready ", Nanos(e.AssistReady),
+		add("GC assist", Nanos(e.Assist.Total), " in ", counted(int(e.Assist.Count), "allocation"), " that had to help: running ", Nanos(e.AssistRunning), ", ready ", Nanos(e.AssistReady),
 			", waiting ", Nanos(e.AssistWaiting), "; the longest ", Nanos(e.Assist.Longest), " at ", Nanos(e.Assist.At))
 	}
 	if e.Requests > 0 {
 		add("requests", append(Phrase{e.Requests, ": "}, e.Request.phrase()...)...)
 	}
-	list := []Block{Heading{[]Phrase{head}}, Facts{facts}}
+	list := []Block{Heading{[]Phrase{head}}}
+	for _, n := range e.Notes {
+		list = append(list, Note{Phrase{n}}) // of damage, which all that follows suffers from
+	}
+	list = append(list, Facts{facts})
 	list = append(list, spanTable("where goroutines were blocked", "waiting for", e.Causes, e.Blocked))
 	if len(e.Stops) > 0 {
 		total := int64(0)
@@ -159,9 +168,6 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 	}
 	if e.Tracer*50 > e.Capacity {
 		list = append(list, Note{Phrase{"recording the trace took ", Nanos(e.Tracer), ", ", Share{e.Tracer, e.Capacity}, " of all processor time"}})
-	}
-	for _, n := range e.Notes {
-		list = append(list, Note{Phrase{n}})
 	}
 	next := []hint.Command{during(e.At, "waits", e.Ref).For("where goroutines waited"), during(e.At, "flame", e.Ref).For("the same as a flame graph")}
 	if e.Requests > 0 {
@@ -231,7 +237,7 @@ func (w *Waits) Blocks() iter.Seq[Block] {
 		})
 	}
 	list := []Block{
-		Heading{[]Phrase{{"blocked ", Nanos(w.Total), " in ", int(w.Count), " waits", Sep{}, Nanos(w.Length), " of trace"}}},
+		Heading{[]Phrase{{"blocked ", Nanos(w.Total), " in ", counted(int(w.Count), "wait"), Sep{}, Nanos(w.Length), " of trace"}}},
 		t,
 	}
 	if len(w.Places) < w.Of {
@@ -319,7 +325,7 @@ func (x *Idle) Blocks() iter.Seq[Block] {
 	if len(x.Rows) < x.Of {
 		list = append(list, Note{Phrase{"the first ", len(x.Rows), " of ", x.Of, " are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
 	} else if left*100 > x.Idle {
-		list = append(list, Note{Phrase{"for ", Nanos(left), " processors were idle until the end, or never used"}})
+		list = append(list, Note{Phrase{"for ", Nanos(left), " processors were idle until the end of that time, or never used"}})
 	}
 	for _, n := range x.Notes {
 		list = append(list, Note{Phrase{n}})
@@ -360,7 +366,7 @@ type KindRow struct {
 func (k *Kinds) Blocks() iter.Seq[Block] {
 	t := Table{Columns: []Column{
 		{Name: "goroutines"}, {Name: "created"}, {Name: "ended"}, {Name: "life p50", Unit: nanos}, {Name: "p99", Unit: nanos}, {Name: "running", Unit: nanos}, {Name: "ready", Unit: nanos},
-		{Name: "syscall", Unit: nanos}, {Name: "blocked", Unit: nanos}, {Name: "idle", Unit: nanos}, {Name: "left wait for"}, {Name: "started as"}, {Name: "at", Path: true},
+		{Name: "syscall", Unit: nanos}, {Name: "blocked", Unit: nanos}, {Name: "idle", Unit: nanos}, {Name: "still waiting for"}, {Name: "started as"}, {Name: "at", Path: true},
 	}}
 	for _, r := range k.Rows {
 		t.Rows = append(t.Rows, []any{

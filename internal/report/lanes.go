@@ -124,7 +124,7 @@ func (l *Lanes) numbered(lane *Lane) string {
 // Blocks shows the lanes of the picture as text.
 func (l *Lanes) Blocks() iter.Seq[Block] {
 	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
-	list := []Block{Heading{[]Phrase{{"from ", Value{l.From, at}, " to ", Value{l.To, at}, Sep{}, Nanos(l.Whole), " of trace", Sep{}, "each place stands for ", Nanos((l.To - l.From) / laneWidth)}}}}
+	list := []Block{Heading{[]Phrase{{"from ", Value{l.From, at}, " to ", Value{l.To, at}, Sep{}, Nanos(l.Whole - l.Begin), " of trace", Sep{}, "each place stands for ", Nanos((l.To - l.From) / laneWidth)}}}}
 	group := func(title, name string, lanes []Lane, busy bool, label func(*Lane) any) {
 		if len(lanes) == 0 {
 			return

@@ -36,15 +36,18 @@ type Requests struct {
 	Tail     *RequestTail  `json:"tail,omitempty"`
 	Slowest  []RequestLine `json:"slowest"`
 	Unnamed  int           `json:"unnamed,omitempty"` // requests in which nothing happened that leaves a stack
-	Notes    []string      `json:"notes,omitempty"`
+
+	Unfinished int      `json:"unfinished,omitempty"` // begun before the trace, or not ended by its end
+	Notes      []string `json:"notes,omitempty"`
 }
 
 // A HandlerRow is the requests of one handler.
 type HandlerRow struct {
-	Handler string `json:"handler,omitempty"`
-	Latencies
-	Total int64   `json:"total_nanos"`
-	Split []int64 `json:"split_nanos"`
+	Handler    string  `json:"handler,omitempty"`
+	Latencies          // of those that began and ended in the trace, if there are any
+	Unfinished int     `json:"unfinished,omitempty"` // that did not
+	Total      int64   `json:"total_nanos"`
+	Split      []int64 `json:"split_nanos"`
 }
 
 // A RequestLine is one request in a list.
@@ -55,6 +58,8 @@ type RequestLine struct {
 	Handler string `json:"handler,omitempty"`
 	Most    string `json:"most"` // what most of its time went into
 	Part    int64  `json:"most_nanos"`
+	Begun   bool   `json:"begun_before,omitempty"` // it began before the trace
+	Open    bool   `json:"not_ended,omitempty"`    // it had not ended by the end of the trace
 }
 
 // A RequestTail says what slow requests have more of than those around the median, per request.
@@ -148,13 +153,26 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 	slow := Table{Title: "slowest", Columns: []Column{{Name: string(r.Work)}, {Name: "at", Unit: nanos}, {Name: "took", Unit: nanos}, {Name: "most of it"}, {Name: "part"}, {Name: r.Work.named()}}}
 	at := &Measure{Unit: nanos, Show: Show{Unit: "s"}}
 	for _, s := range r.Slowest {
-		slow.Rows = append(slow.Rows, []any{s.Number, Value{s.At, at}, Nanos(s.Took), s.Most, Share{s.Part, s.Took}, r.Work.name(s.Handler)})
+		most := s.Most
+		switch {
+		case s.Open:
+			most += ", and not ended"
+		case s.Begun:
+			most += ", and begun before"
+		}
+		slow.Rows = append(slow.Rows, []any{s.Number, Value{s.At, at}, Nanos(s.Took), most, Share{s.Part, s.Took}, r.Work.name(s.Handler)})
 	}
 	if len(slow.Rows) > 0 {
 		list = append(list, slow)
 	}
+	if r.Unfinished > 0 {
+		list = append(list, Note{Phrase{r.Unfinished, " of ", counted(r.Of, string(r.Work)), " began before the trace or had not ended by its end: where there are others, the numbers of a ", r.Work.named(), " leave those out"}})
+	}
 	for _, n := range r.Notes {
 		list = append(list, Note{Phrase{n}})
+	}
+	if len(r.Slowest) == 0 {
+		list = append(list, Commands{Title: "try next", Items: []hint.Command{during(r.At, "waits", r.Ref).For("where goroutines waited"), during(r.At, "kinds", r.Ref).For("what goroutines there are")}})
 	}
 	if len(r.Slowest) > 0 {
 		list = append(list, Commands{Title: "try next", Items: []hint.Command{
@@ -171,8 +189,6 @@ type RequestPath struct {
 	Ref  string `json:"ref"`
 	RequestLine
 	Goroutine  int64              `json:"goroutine"`
-	Begun      bool               `json:"begun_before,omitempty"`
-	Open       bool               `json:"not_ended,omitempty"`
 	Segments   []PathSegment      `json:"segments"`
 	Of         int                `json:"of"` // segments
 	Goroutines []RequestGoroutine `json:"goroutines"`
@@ -273,7 +289,7 @@ func (b *Blame) Blocks() iter.Seq[Block] {
 			Nanos(r.Total), Share{r.Total, b.Total}, int(r.Waits), Nanos(r.Longest), Value{r.At, at}, Name{Text: r.Waker}, fileLine(r.File, r.Line), Name{Text: r.Kind},
 		})
 	}
-	list := []Block{Heading{[]Phrase{{"waits at ", b.Arg, Sep{}, Nanos(b.Total), " in ", int(b.Count), " waits"}}}, t}
+	list := []Block{Heading{[]Phrase{{"waits at ", b.Arg, Sep{}, Nanos(b.Total), " in ", counted(int(b.Count), "wait")}}}, t}
 	if len(b.Rows) < b.Of {
 		list = append(list, Note{Phrase{"the first ", len(b.Rows), " of ", b.Of, " are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
 	}

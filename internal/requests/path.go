@@ -113,7 +113,7 @@ func (w *walker) span(s *waits.Span) {
 	switch {
 	case s.State == exectrace.Waiting && w.names.Waker(s) == waits.ByGoroutine:
 		p.by, p.byStack = s.By, s.ByStack
-	case s.State == exectrace.Ready && g.Created != 0 && len(w.spans[g.ID]) == 0 && !s.Begun:
+	case s.State == exectrace.Ready && len(w.spans[g.ID]) == 0 && !s.Begun:
 		w.born[g.ID] = birth{s.From, g.Creator, g.Created}
 	}
 	w.spans[g.ID] = append(w.spans[g.ID], p)
@@ -173,8 +173,13 @@ func (w *walker) back(out *[]Segment, g, from, to int64, stack exectrace.Stack, 
 		return
 	}
 	// It was born in this time: before that, its creator was what there was to wait for.
-	if b, ok := w.born[g]; ok && b.creator != 0 && b.creator != g && depth < maxDepth && len(w.spans[b.creator]) > 0 {
+	b, ok := w.born[g]
+	if ok && b.creator != 0 && b.creator != g && depth < maxDepth && len(w.spans[b.creator]) > 0 {
 		w.back(out, b.creator, from, to, b.stack, depth+1)
+		return
+	}
+	if ok && b.creator == 0 {
+		w.add(out, g, from, to, Sleep, &spans[0], depth) // a timer created it
 		return
 	}
 	w.add(out, g, from, to, Other, &span{}, depth)

@@ -434,7 +434,7 @@ func TestPlaceOfWaker(t *testing.T) {
 		trace.WithRegion(context.Background(), "locks", func() {
 			close(waits)
 			mu.Lock()
-			mu.Unlock()
+			defer mu.Unlock()
 		})
 		wg.Wait()
 	})

@@ -76,7 +76,7 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	out := &report.Execution{
 		Ref: in[0].Ref, At: q.At.String(), Go: fmt.Sprintf("Go 1.%d", t.Version), From: s.Begin, Length: s.End - s.Begin, Events: s.Events, Procs: s.Procs, Born: s.Born, Left: s.Left,
 		Capacity: s.Capacity, Busy: s.Busy, GoCode: s.Go, Collector: s.Collector, IdleReady: s.IdleReady,
-		Tracer: s.Tracer, OnCPU: onCPU(in[0], t, s), Running: s.Running, Ready: s.Ready, Syscall: s.Syscall, Blocked: s.Blocked, Idle: s.Idle,
+		Tracer: s.Tracer, Runtime: s.Runtime, OnCPU: onCPU(in[0], t, s), Running: s.Running, Ready: s.Ready, Syscall: s.Syscall, Blocked: s.Blocked, Idle: s.Idle,
 		Latency: latenciesOf(s.Latency), Cycles: s.Cycles, Marking: s.Marking, Assist: spanOf(s.Assist),
 		Silence: spanOf(s.Silence), AssistRunning: s.AssistRunning, AssistReady: s.AssistReady, AssistWaiting: s.AssistWaiting,
 		Notes: waits.DamageNotes(t),
@@ -95,8 +95,11 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	}
 	if len(found) > 0 {
 		out.Requests = len(found)
-		took := took(found)
-		out.Request = quantiles(took)
+		whole := wholeOf(found)
+		if len(whole) == 0 {
+			whole = found
+		}
+		out.Request = quantiles(took(whole))
 		slowest := lineOf(slices.MaxFunc(found, func(a, b requests.Request) int { return cmp.Compare(a.Took(), b.Took()) }))
 		out.Slowest = &slowest
 	}
@@ -228,7 +231,12 @@ func foundIn(in []*recording.Recording, work report.Work, w waits.Window) ([]req
 
 func lineOf(r requests.Request) report.RequestLine {
 	most := r.Most()
-	return report.RequestLine{Number: r.Number, At: r.From, Took: r.Took(), Handler: r.Handler, Most: most.String(), Part: r.Split[most]}
+	return report.RequestLine{Number: r.Number, At: r.From, Took: r.Took(), Handler: r.Handler, Most: most.String(), Part: r.Split[most], Begun: r.Begun, Open: r.Open}
+}
+
+// wholeOf are the requests of which it is known how long they took.
+func wholeOf(list []requests.Request) []requests.Request {
+	return slices.DeleteFunc(slices.Clone(list), func(r requests.Request) bool { return r.Begun || r.Open })
 }
 
 func took(list []requests.Request) []int64 {
@@ -242,9 +250,11 @@ func took(list []requests.Request) []int64 {
 // quantiles sorts its list.
 func quantiles(list []int64) report.Latencies {
 	slices.Sort(list)
-	at := func(percent int) int64 { return list[(len(list)-1)*percent/100] }
-	return report.Latencies{Count: int64(len(list)), P50: at(50), P90: at(90), P99: at(99), Max: list[len(list)-1]}
+	return report.Latencies{Count: int64(len(list)), P50: percentile(list, 50), P90: percentile(list, 90), P99: percentile(list, 99), Max: list[len(list)-1]}
 }
+
+// percentile is the least of a sorted list that so many percent of it do not exceed.
+func percentile(list []int64, percent int) int64 { return list[(len(list)*percent+99)/100-1] }
 
 // Requests shows the requests of a trace by handler, and what the slow ones have more of.
 func Requests(in []*recording.Recording, q query.Query) (report.Report, error) {
@@ -297,7 +307,12 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 		}
 	}
 	for handler, of := range by {
-		row := report.HandlerRow{Handler: handler, Latencies: quantiles(took(of)), Split: make([]int64, requests.Whats)}
+		whole := wholeOf(of)
+		out.Unfinished += len(of) - len(whole)
+		if len(whole) == 0 {
+			whole = of // better than nothing
+		}
+		row := report.HandlerRow{Handler: handler, Latencies: quantiles(took(whole)), Unfinished: len(of) - len(wholeOf(of)), Split: make([]int64, requests.Whats)}
 		for i := range of {
 			row.Total += of[i].Took()
 			for what, v := range of[i].Split {
@@ -430,7 +445,7 @@ func pathIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 		return nil, err
 	}
 	out := &report.RequestPath{
-		Work: work, Ref: in[0].Ref, RequestLine: lineOf(r), Goroutine: r.Goroutine, Begun: r.Begun, Open: r.Open, Of: len(paths[0]), Segments: []report.PathSegment{}, Notes: waits.DamageNotes(t),
+		Work: work, Ref: in[0].Ref, RequestLine: lineOf(r), Goroutine: r.Goroutine, Of: len(paths[0]), Segments: []report.PathSegment{}, Notes: waits.DamageNotes(t),
 	}
 	sums := map[int64]*report.RequestGoroutine{}
 	for _, s := range paths[0] {

@@ -62,7 +62,7 @@ func requestDiff(in []*recording.Recording, q query.Query, work report.Work) (re
 		for _, percent := range []int{50, 90, 99} {
 			change.Figures = append(change.Figures, changeOf(fmt.Sprintf("p%d", percent), s.before, s.now, func(list []int64) int64 {
 				slices.Sort(list)
-				return list[(len(list)-1)*percent/100]
+				return percentile(list, percent)
 			}))
 		}
 		out.Handlers = append(out.Handlers, change)

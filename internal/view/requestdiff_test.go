@@ -43,3 +43,23 @@ func TestRequestChanges(t *testing.T) {
 		})
 	}
 }
+
+// TestPercentiles holds that the slowest of a few requests are not left out.
+func TestPercentiles(t *testing.T) {
+	for _, test := range []struct {
+		list []int64
+		want report.Latencies
+	}{
+		{[]int64{7}, report.Latencies{Count: 1, P50: 7, P90: 7, P99: 7, Max: 7}},
+		{[]int64{240, 120}, report.Latencies{Count: 2, P50: 120, P90: 240, P99: 240, Max: 240}},
+		{[]int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, report.Latencies{Count: 10, P50: 5, P90: 9, P99: 10, Max: 10}},
+	} {
+		if got := quantiles(test.list); got != test.want {
+			t.Errorf("%v: %+v, want %+v", test.list, got, test.want)
+		}
+	}
+	some := []requests.Request{{Number: 1}, {Number: 2, Open: true}, {Number: 3, Begun: true}}
+	if got := wholeOf(some); len(got) != 1 || got[0].Number != 1 {
+		t.Errorf("of %+v, %+v are whole", some, got)
+	}
+}

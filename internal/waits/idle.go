@@ -28,7 +28,7 @@ type Idleness struct {
 // What a goroutine had waited for that a processor ran, where that is no Cause.
 const (
 	afterCreated = "new goroutine"
-	afterReady   = "no wait" // it was preempted or had been in a system call
+	afterReady   = "preempted" // or it gave its processor away
 	afterSyscall = "system call"
 )
 
@@ -93,7 +93,6 @@ func IdleTimes(t *exectrace.Trace, w Window) (*Idleness, error) {
 			if e.To != exectrace.Running || took == 0 {
 				return
 			}
-			delete(had, e.Proc)
 			g := walk.Goroutines[e.Goroutine]
 			if g == nil {
 				return
@@ -103,9 +102,15 @@ func IdleTimes(t *exectrace.Trace, w Window) (*Idleness, error) {
 			case ok:
 			case g.Created != 0:
 				why = from{g.Created, afterCreated}
+			case !g.begun:
+				why = from{g.Start, "timer"} // which creates goroutines for functions
 			default:
 				why.name = afterReady // as far as is known
 			}
+			if s.names.OfRuntime(g, why.stack) {
+				return // the next one of the program is it
+			}
+			delete(had, e.Proc)
 			sum := IdleSum{Name: why.name, Kind: s.names.Kind(g, why.stack)}
 			sum.Frame, _ = s.names.Place(why.stack)
 			k := place{sum.Name, sum.Kind, sum.Frame.Func, sum.Frame.File, sum.Frame.Line}
@@ -129,6 +134,7 @@ func IdleTimes(t *exectrace.Trace, w Window) (*Idleness, error) {
 		return nil, err
 	}
 	s.until(walk.End)
+	s.declare(s.Procs)
 	for _, since := range s.procs {
 		s.Busy += walk.End - since
 	}

@@ -67,7 +67,7 @@ func Kinds(t *exectrace.Trace, w Window) ([]KindSum, int64, error) {
 			}
 			sum.Count++
 			g = &goroutine{of: sum, from: -1}
-			if s.Goroutine.Created != 0 && !s.Begun {
+			if !s.Begun {
 				sum.Born++
 				g.from = s.From
 			}

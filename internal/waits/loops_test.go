@@ -78,3 +78,38 @@ func TestWaitingForWork(t *testing.T) {
 		t.Errorf("a worker waits for work for %d, is blocked for %d", idle["jobs"], blocked["jobs"])
 	}
 }
+
+// TestTimersCreate holds that goroutines which timers create are known to be created.
+func TestTimersCreate(t *testing.T) {
+	var b bytes.Buffer
+	if err := trace.Start(&b); err != nil {
+		t.Skip("somebody else records a trace: ", err)
+	}
+	var wg sync.WaitGroup
+	for range 5 {
+		wg.Add(1)
+		time.AfterFunc(time.Millisecond, func() { byTimer(&wg) })
+	}
+	wg.Wait()
+	trace.Stop()
+	list, _, err := Kinds(open(t, b.Bytes()), Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	born, ended := int64(0), int64(0)
+	for _, k := range list {
+		if strings.Contains(k.Kind, "TestTimersCreate") {
+			born += k.Born
+			ended += k.Ended
+		}
+	}
+	if born != 5 || ended != 5 {
+		t.Errorf("5 functions of timers: %d goroutines created, %d ended: %+v", born, ended, list)
+	}
+}
+
+//go:noinline
+func byTimer(wg *sync.WaitGroup) {
+	time.Sleep(time.Millisecond)
+	wg.Done()
+}

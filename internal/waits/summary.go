@@ -24,6 +24,7 @@ type Summary struct {
 	Go        int64 // goroutines of the program ran
 	Collector int64 // its workers ran
 	Tracer    int64 // what records the trace ran
+	Runtime   int64 // other goroutines of the runtime ran: the sweeper, the scavenger
 	Samples   int64 // of the CPU profile, if one was recorded meanwhile
 	IdleReady int64 // of the idle time of processors, while a goroutine was ready
 
@@ -100,6 +101,7 @@ func Summarize(t *exectrace.Trace, w Window, other *Walk) (*Summary, error) {
 	out := &s.Summary
 	out.Begin, out.End, out.Events, out.Born, out.Left = walk.Begin, walk.End, walk.Events, walk.Born, len(walk.Goroutines)
 	s.until(walk.End)
+	s.declare(s.Procs)
 	for _, from := range s.procs {
 		out.Busy += walk.End - from
 	}
@@ -149,10 +151,12 @@ type summing struct {
 	mutator *mutator
 	ready   latency.Histogram
 
-	from    int64 // begin of the window
-	last    int64
-	waiting int   // goroutines that are ready
-	silent  int64 // since when there was no event
+	from     int64 // begin of the window
+	last     int64
+	early    int64 // time before it was told how many processors there are
+	declared bool
+	waiting  int   // goroutines that are ready
+	silent   int64 // since when there was no event
 }
 
 // longSilence is how long nothing happens that a trace could tell, though goroutines are ready, before that is told: a processor takes turns every
@@ -176,11 +180,24 @@ func (s *summing) before(e *exectrace.Event) {
 	}
 }
 
+// declare takes how many processors there are. What is told first has been so since the begin.
+func (s *summing) declare(n int) {
+	if !s.declared {
+		s.Capacity += s.early * int64(n)
+		s.declared = true
+	}
+	s.Procs = n
+}
+
 // until adds up what there was until now.
 func (s *summing) until(now int64) {
 	d := now - s.last
 	s.last = now
-	s.Capacity += d * int64(s.Procs)
+	if !s.declared {
+		s.early += d
+	} else {
+		s.Capacity += d * int64(s.Procs)
+	}
 	if idle := s.Procs - len(s.procs); idle > 0 && s.waiting > 0 {
 		s.IdleReady += d * int64(min(idle, s.waiting))
 	}
@@ -215,11 +232,8 @@ func (s *summing) event(e *exectrace.Event) {
 		}
 	case exectrace.Metric:
 		if e.Name == procsMetric && e.Value > 0 && e.Value < 1<<20 {
-			if s.Procs == 0 {
-				s.Procs = int(e.Value) // since the begin
-			}
 			s.until(e.Time)
-			s.Procs = int(e.Value)
+			s.declare(int(e.Value))
 		}
 	case exectrace.Change:
 		if e.From == e.To {
@@ -294,6 +308,8 @@ func (s *summing) span(p *Span) {
 			s.Collector += d
 		case strings.HasPrefix(s.names.Kind(p.Goroutine, p.Stack), "runtime/trace."):
 			s.Tracer += d
+		default:
+			s.Runtime += d
 		}
 		return
 	}
