@@ -109,6 +109,24 @@ func (r *Recording) traceIn() string {
 	return name
 }
 
+// OtherTraces is how many execution traces a recording has beside the one that is read.
+func (r *Recording) OtherTraces() int {
+	if r.files == nil {
+		return 0
+	}
+	n := -1
+	entries, _ := fs.ReadDir(r.files, FlightDir)
+	for _, e := range entries {
+		if st, err := e.Info(); err == nil && st.Size() > 0 && path.Ext(e.Name()) == ".out" {
+			n++
+		}
+	}
+	if r.traceIn() == TraceFile {
+		n++
+	}
+	return max(0, n)
+}
+
 // lastTrouble returns when there last was trouble that was looked out for; where there was none, it is after all that can be recorded.
 func (r *Recording) lastTrouble() time.Duration {
 	if r.Manifest == nil || len(r.Manifest.Events) == 0 {

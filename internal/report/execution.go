@@ -193,7 +193,7 @@ func spanTable(title, what string, list []ExecutionSpan, total int64) Table {
 		Title:   title,
 		Columns: []Column{{Name: "total", Unit: nanos}, {Name: "share", Bar: true}, {Name: "times"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: what}},
 	}
-	at := &Measure{Unit: nanos, Show: Show{Unit: "s"}}
+	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
 	for _, s := range list {
 		t.Rows = append(t.Rows, []any{Nanos(s.Total), Share{s.Total, total}, int(s.Count), Nanos(s.Longest), Value{s.At, at}, s.Name})
 	}
@@ -230,7 +230,7 @@ func (w *Waits) Blocks() iter.Seq[Block] {
 	t := Table{Columns: []Column{
 		{Name: "total", Unit: nanos}, {Name: "share", Bar: true}, {Name: "waits"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "for"}, {Name: "function"}, {Name: "line", Path: true},
 	}}
-	at := &Measure{Unit: nanos, Show: Show{Unit: "s"}}
+	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
 	for _, p := range w.Places {
 		t.Rows = append(t.Rows, []any{
 			Nanos(p.Total), Share{p.Total, w.Total}, int(p.Count), Nanos(p.Longest), Value{p.At, at}, p.Reason, Name{Text: p.Function}, fileLine(p.File, p.Line),
@@ -304,7 +304,7 @@ func (x *Idle) Blocks() iter.Seq[Block] {
 		{Name: "idle", Unit: nanos}, {Name: "share", Bar: true}, {Name: "times"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "for"}, {Name: "function"},
 		{Name: "line", Path: true}, {Name: "started as"},
 	}}
-	at := &Measure{Unit: nanos, Show: Show{Unit: "s"}}
+	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
 	left := x.Idle
 	for _, r := range x.Rows {
 		t.Rows = append(t.Rows, []any{

@@ -151,7 +151,7 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 		list = append(list, tail)
 	}
 	slow := Table{Title: "slowest", Columns: []Column{{Name: string(r.Work)}, {Name: "at", Unit: nanos}, {Name: "took", Unit: nanos}, {Name: "most of it"}, {Name: "part"}, {Name: r.Work.named()}}}
-	at := &Measure{Unit: nanos, Show: Show{Unit: "s"}}
+	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
 	for _, s := range r.Slowest {
 		most := s.Most
 		switch {
@@ -283,7 +283,7 @@ func (b *Blame) Blocks() iter.Seq[Block] {
 	t := Table{Columns: []Column{
 		{Name: "total", Unit: nanos}, {Name: "share", Bar: true}, {Name: "waits"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "ended by"}, {Name: "line", Path: true}, {Name: "in goroutines of"},
 	}}
-	at := &Measure{Unit: nanos, Show: Show{Unit: "s"}}
+	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
 	for _, r := range b.Rows {
 		t.Rows = append(t.Rows, []any{
 			Nanos(r.Total), Share{r.Total, b.Total}, int(r.Waits), Nanos(r.Longest), Value{r.At, at}, Name{Text: r.Waker}, fileLine(r.File, r.Line), Name{Text: r.Kind},

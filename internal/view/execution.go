@@ -79,7 +79,7 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 		Tracer: s.Tracer, Runtime: s.Runtime, OnCPU: onCPU(in[0], t, s), Running: s.Running, Ready: s.Ready, Syscall: s.Syscall, Blocked: s.Blocked, Idle: s.Idle,
 		Latency: latenciesOf(s.Latency), Cycles: s.Cycles, Marking: s.Marking, Assist: spanOf(s.Assist),
 		Silence: spanOf(s.Silence), AssistRunning: s.AssistRunning, AssistReady: s.AssistReady, AssistWaiting: s.AssistWaiting,
-		Notes: waits.DamageNotes(t),
+		Notes: traceNotes(in[0], t),
 	}
 	if wall := t.Wall(); wall != 0 {
 		out.Started = time.Unix(0, wall+t.Begin()).UTC()
@@ -104,6 +104,18 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 		out.Slowest = &slowest
 	}
 	return out, nil
+}
+
+// traceNotes say what is missing of a trace, and of what else there is.
+func traceNotes(rec *recording.Recording, t *exectrace.Trace) []string {
+	notes := waits.DamageNotes(t)
+	switch n := rec.OtherTraces(); {
+	case n == 1:
+		notes = append(notes, "the recording has one more execution trace, of another time: this is that of the latest trouble")
+	case n > 1:
+		notes = append(notes, fmt.Sprintf("the recording has %d more execution traces, of other times: this is that of the latest trouble", n))
+	}
+	return notes
 }
 
 // onCPU is the CPU time of the process while a trace was recorded, 0 where it is not known: as its recording measured it, or by the samples of a
@@ -287,7 +299,7 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Requests{Work: work, Ref: in[0].Ref, At: q.At.String(), Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Notes: waits.DamageNotes(t)}
+	out := &report.Requests{Work: work, Ref: in[0].Ref, At: q.At.String(), Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Notes: traceNotes(in[0], t)}
 	for what := range requests.Whats {
 		out.Whats = append(out.Whats, what.String())
 	}
