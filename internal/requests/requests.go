@@ -222,6 +222,9 @@ func (f *Finder) span(s *waits.Span) {
 	}
 	if f.ended == g && s.State == exectrace.Running {
 		if r.real {
+			if !r.finished {
+				r.spend(f.names, s) // the handler took the connection, or failed: it was all of the rest
+			}
 			f.done(r)
 		}
 		delete(f.open, g)
