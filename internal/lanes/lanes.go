@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/requests"
 	"github.com/hone-perf/hone/internal/waits"
 )
@@ -230,7 +231,7 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 		}
 	}
 	passes := func(matched uint64) bool { return matched&want == want && matched&drop == 0 }
-	order := func(a, b *of) int {
+	mostActive := func(a, b *of) int {
 		return cmp.Or(cmp.Compare(b.busy, a.busy), cmp.Compare(b.blocked, a.blocked), cmp.Compare(a.id, b.id))
 	}
 	// There may be a million that do nothing: of these, only those are kept that there may be room for.
@@ -285,8 +286,8 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 			return
 		}
 		d.Of++
-		if n := len(quiet); n < most || order(&g, quiet[n-1]) < 0 {
-			at, _ := slices.BinarySearchFunc(quiet, &g, order)
+		if n := len(quiet); n < most || mostActive(&g, quiet[n-1]) < 0 {
+			at, _ := slices.BinarySearchFunc(quiet, &g, mostActive)
 			quiet = slices.Insert(quiet, at, new(g))
 			quiet = quiet[:min(n+1, most)]
 		}
@@ -306,7 +307,7 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 	for _, k := range kinds {
 		d.Kinds = append(d.Kinds, k.Area)
 	}
-	slices.SortFunc(d.Kinds, func(a, b Area) int {
+	order.Stable(d.Kinds, func(a, b Area) int {
 		return cmp.Or(cmp.Compare(b.Busy, a.Busy), cmp.Compare(kinds[b.Kind].blocked, kinds[a.Kind].blocked), cmp.Compare(a.Kind, b.Kind))
 	})
 	if d.MoreKinds = max(0, len(d.Kinds)-mostKinds); d.MoreKinds > 0 {
@@ -329,7 +330,7 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 	}
 	d.Of += len(list)
 	list = append(list, quiet...)
-	slices.SortFunc(list, order)
+	slices.SortFunc(list, mostActive)
 	for _, g := range list[:min(len(list), d.ask.Goroutines)] {
 		l := &lane{Lane: Lane{Name: g.kind.Kind, ID: g.id, Busy: g.busy}, number: len(d.lanes)}
 		d.lanes[g.id] = l
@@ -634,6 +635,6 @@ func (p *Picture) requests(found []requests.Request) {
 		l.Busy += r.Took()
 	}
 	for i := range p.Requests {
-		slices.SortFunc(p.Requests[i].Runs, func(a, b Run) int { return cmp.Compare(a.At, b.At) })
+		order.Stable(p.Requests[i].Runs, func(a, b Run) int { return cmp.Compare(a.At, b.At) })
 	}
 }

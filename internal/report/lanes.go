@@ -64,7 +64,7 @@ const laneWidth = 72
 
 // laneMarks draw states as text, in the order of requests.What.
 var laneMarks = map[string]rune{
-	"running": '█', "ready": '▒', "syscall": 's', "network": 'n', "lock": 'L', "channel": 'c', "sleep": 'z', "condition": 'w', "GC": 'G', "other": 'o', "scheduler": '-', "waiting for work": '·',
+	"running": '█', "ready": '▒', "syscall": 's', "network": 'n', "lock": 'L', "channel": 'c', "select": 'C', "sleep": 'z', "wait group": 'w', "condition": 'd', "GC": 'G', "other": 'o', "scheduler": '-', "waiting for work": '·',
 }
 
 // strip draws a lane as text: each place shows what has most of it.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/waits"
 )
 
@@ -35,7 +36,7 @@ func Paths(t *exectrace.Trace, x *waits.Index, list []Request) ([][]Segment, err
 	for i := range list {
 		w.windows = append(w.windows, waits.Window{From: list[i].From, To: list[i].To})
 	}
-	slices.SortFunc(w.windows, func(a, b waits.Window) int { return cmp.Compare(a.From, b.From) })
+	order.Stable(w.windows, func(a, b waits.Window) int { return cmp.Compare(a.From, b.From) })
 	w.windows = merged(w.windows)
 	if len(w.windows) == 0 {
 		return nil, nil
@@ -284,7 +285,7 @@ func TailOf(slow, middle [][]Segment) *Tail {
 		c.Middle /= int64(t.Middle)
 		t.Causes = append(t.Causes, *c)
 	}
-	slices.SortFunc(t.Causes, func(a, b TailCause) int {
+	order.Stable(t.Causes, func(a, b TailCause) int {
 		return cmp.Or(cmp.Compare(b.Slow-b.Middle, a.Slow-a.Middle), cmp.Compare(a.What, b.What), cmp.Compare(a.Kind, b.Kind))
 	})
 	return t

@@ -112,7 +112,7 @@ func TestKnownPaths(t *testing.T) {
 		{"select with a timer", func(ready func()) {
 			ready()
 			patient(make(chan int))
-		}, Channel, "patient", true},
+		}, Select, "patient", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			tr := tracing(t, func() {

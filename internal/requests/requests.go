@@ -20,15 +20,17 @@ const (
 	Syscall
 	Network
 	Lock
-	Channel // channels, and select
+	Channel
+	Select
 	Sleep
-	Condition // sync.Cond and wait groups
+	WaitGroup
+	Condition // sync.Cond
 	GC        // the collector, and help for it
 	Other
 	Whats
 )
 
-var whatNames = [Whats]string{"running", "ready", "syscall", "network", "lock", "channel", "sleep", "condition", "GC", "other"}
+var whatNames = [Whats]string{"running", "ready", "syscall", "network", "lock", "channel", "select", "sleep", "wait group", "condition", "GC", "other"}
 
 func (w What) String() string { return whatNames[w] }
 
@@ -50,11 +52,15 @@ func WhatOf(n *waits.Names, s *waits.Span) What {
 		return Network
 	case waits.Lock:
 		return Lock
-	case waits.Channel, waits.Select:
+	case waits.Channel:
 		return Channel
+	case waits.Select:
+		return Select
 	case waits.Sleep:
 		return Sleep
-	case waits.Condition, waits.WaitGroup:
+	case waits.WaitGroup:
+		return WaitGroup
+	case waits.Condition:
 		return Condition
 	case waits.GC:
 		return GC

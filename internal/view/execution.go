@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -285,7 +286,7 @@ func Regions(in []*recording.Recording, q query.Query) (report.Report, error) {
 
 // noHandlerNote says why some requests have no handler.
 const noHandlerNote = "a request has no handler when it neither waited nor called the system in it: nothing else leaves a stack in a trace. " +
-	"So handlers may have more requests than their rows count, fast ones; of a program that hone builds and records, all are named"
+	"So handlers may have more requests than their rows count, such as fast ones and those that only compute; of a program that hone builds and records, all are named"
 
 func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.Report, error) {
 	if len(in) > 1 {
@@ -333,7 +334,7 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 		}
 		out.Handlers = append(out.Handlers, row)
 	}
-	slices.SortFunc(out.Handlers, func(a, b report.HandlerRow) int {
+	order.Stable(out.Handlers, func(a, b report.HandlerRow) int {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Handler, b.Handler))
 	})
 	if out.Unnamed > 0 {
@@ -475,16 +476,16 @@ func pathIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 	for _, g := range sums {
 		out.Goroutines = append(out.Goroutines, *g)
 	}
-	slices.SortFunc(out.Goroutines, func(a, b report.RequestGoroutine) int {
+	order.Stable(out.Goroutines, func(a, b report.RequestGoroutine) int {
 		return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Goroutine, b.Goroutine))
 	})
 	const most = 40
 	limit := cmp.Or(q.Limit, most)
 	if limit > 0 && len(out.Segments) > limit {
 		least := slices.Clone(out.Segments)
-		slices.SortStableFunc(least, func(a, b report.PathSegment) int { return cmp.Compare(b.Took, a.Took) })
+		order.Stable(least, func(a, b report.PathSegment) int { return cmp.Compare(b.Took, a.Took) })
 		out.Segments = least[:limit]
-		slices.SortStableFunc(out.Segments, func(a, b report.PathSegment) int { return cmp.Compare(a.At, b.At) })
+		order.Stable(out.Segments, func(a, b report.PathSegment) int { return cmp.Compare(a.At, b.At) })
 	}
 	return out, nil
 }

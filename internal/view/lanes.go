@@ -9,6 +9,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/exectrace"
 	"github.com/hone-perf/hone/internal/lanes"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -181,7 +182,7 @@ func Goroutine(in []*recording.Recording, q query.Query) (report.Report, error) 
 			out.Requests = append(out.Requests, lineOf(*r))
 		}
 	}
-	slices.SortStableFunc(out.Requests, func(a, b report.RequestLine) int { return cmp.Compare(b.Took, a.Took) })
+	order.Stable(out.Requests, func(a, b report.RequestLine) int { return cmp.Compare(b.Took, a.Took) })
 	out.Requests = rows(out.Requests, 0)
 	return out, nil
 }
@@ -217,7 +218,7 @@ func goroutineIn(t *exectrace.Trace, names *waits.Names, x *waits.Index, w waits
 		s.From = s.Since
 		if limit > 0 && len(spans) >= 4*limit {
 			// Only the longest are kept.
-			slices.SortFunc(spans, func(a, b waits.Span) int { return cmp.Compare(b.Length(), a.Length()) })
+			order.Stable(spans, func(a, b waits.Span) int { return cmp.Compare(b.Length(), a.Length()) })
 			spans = spans[:limit]
 		}
 		spans = append(spans, *s)
@@ -232,14 +233,14 @@ func goroutineIn(t *exectrace.Trace, names *waits.Names, x *waits.Index, w waits
 		return err
 	}
 	if limit > 0 && len(spans) > limit {
-		slices.SortFunc(spans, func(a, b waits.Span) int { return cmp.Compare(b.Length(), a.Length()) })
+		order.Stable(spans, func(a, b waits.Span) int { return cmp.Compare(b.Length(), a.Length()) })
 		spans = spans[:limit]
 	}
-	slices.SortFunc(spans, func(a, b waits.Span) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	order.Stable(spans, func(a, b waits.Span) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	for state, v := range took {
 		out.Split = append(out.Split, report.GoroutinePart{State: state, Took: v})
 	}
-	slices.SortFunc(out.Split, func(a, b report.GoroutinePart) int {
+	order.Stable(out.Split, func(a, b report.GoroutinePart) int {
 		return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.State, b.State))
 	})
 	out.Creator = last.Creator

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -77,13 +78,13 @@ func requestDiff(in []*recording.Recording, q query.Query, work report.Work) (re
 			total[handler] += r.Took()
 		}
 	}
-	slices.SortFunc(out.Handlers, func(a, b report.HandlerChange) int {
+	order.Stable(out.Handlers, func(a, b report.HandlerChange) int {
 		return cmp.Or(cmp.Compare(total[b.Handler], total[a.Handler]), cmp.Compare(a.Handler, b.Handler))
 	})
-	slices.SortFunc(out.Only, func(a, b report.HandlerOnly) int {
+	order.Stable(out.Only, func(a, b report.HandlerOnly) int {
 		return cmp.Or(cmp.Compare(b.Now+b.Before, a.Now+a.Before), cmp.Compare(a.Handler, b.Handler))
 	})
-	slices.SortFunc(out.Parts, func(a, b report.PartChange) int {
+	order.Stable(out.Parts, func(a, b report.PartChange) int {
 		size := func(p report.PartChange) int64 { return max(p.Now-p.Before, p.Before-p.Now) }
 		return cmp.Or(cmp.Compare(size(b), size(a)), cmp.Compare(a.Handler, b.Handler), cmp.Compare(a.What, b.What))
 	})
@@ -148,7 +149,7 @@ func changeOf(name string, before, now []requests.Request, figure func([]int64) 
 // byStretch is a number about each of some stretches of time, which have as many requests each.
 func byStretch(list []requests.Request, figure func([]int64) int64) (out []float64) {
 	list = slices.Clone(list)
-	slices.SortFunc(list, func(a, b requests.Request) int { return cmp.Compare(a.From, b.From) })
+	order.Stable(list, func(a, b requests.Request) int { return cmp.Compare(a.From, b.From) })
 	n := min(stretchesOf, len(list)/leastInStretch)
 	for i := range n {
 		out = append(out, max(float64(figure(took(list[i*len(list)/n:(i+1)*len(list)/n]))), 1))

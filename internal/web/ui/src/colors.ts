@@ -46,7 +46,7 @@ const light: Palette = {
   wash: 0.22,
   lines: { busy: "#2f74c0", gc: "#c25a10", rss: "#7d828c", heap: "#3d8a45", goal: "#a3490a", goroutines: "#8250b8", threads: "#7d828c" },
   states: {
-    running: "#3d8f4a", ready: "#e39a1f", syscall: "#4f7fc9", network: "#8fbbe8", lock: "#c23b3b", channel: "#9b78c9", sleep: "#cdbf85", condition: "#d080ab",
+    running: "#3d8f4a", ready: "#e39a1f", syscall: "#4f7fc9", network: "#8fbbe8", lock: "#c23b3b", channel: "#9b78c9", select: "#bfa3e3", sleep: "#cdbf85", "wait group": "#d080ab", condition: "#e8b9d2",
     GC: "#8a4b12", scheduler: "#8b8d93", other: "#c3bcd2", "waiting for work": "#eceae5",
   },
 };
@@ -71,7 +71,7 @@ const dark: Palette = {
   wash: 0.28,
   lines: { busy: "#78b0ff", gc: "#f0a058", rss: "#8d94a1", heap: "#84c07c", goal: "#f2a35c", goroutines: "#c3a2ec", threads: "#8d94a1" },
   states: {
-    running: "#5fb56b", ready: "#f0b04a", syscall: "#6f9be0", network: "#3f6fa3", lock: "#e06060", channel: "#a384d4", sleep: "#8d8355", condition: "#c46d9b",
+    running: "#5fb56b", ready: "#f0b04a", syscall: "#6f9be0", network: "#3f6fa3", lock: "#e06060", channel: "#a384d4", select: "#7a62a8", sleep: "#8d8355", "wait group": "#c46d9b", condition: "#8f5374",
     GC: "#c9803f", scheduler: "#7d8089", other: "#575064", "waiting for work": "#23272e",
   },
 };
@@ -96,7 +96,7 @@ const forced: Palette = {
   grid: "GrayText",
   lines: { busy: "CanvasText", gc: "Highlight", rss: "GrayText", heap: "CanvasText", goal: "Highlight", goroutines: "CanvasText", threads: "GrayText" },
   states: {
-    running: "CanvasText", ready: "Highlight", syscall: "Canvas", network: "Canvas", lock: "Mark", channel: "Canvas", sleep: "Canvas", condition: "Canvas",
+    running: "CanvasText", ready: "Highlight", syscall: "Canvas", network: "Canvas", lock: "Mark", channel: "Canvas", select: "Canvas", sleep: "Canvas", "wait group": "Canvas", condition: "Canvas",
     GC: "GrayText", scheduler: "Canvas", other: "Canvas", "waiting for work": "Canvas",
   },
 };

@@ -374,7 +374,7 @@ function Goroutine({ id, at }: { id: string; at: number }) {
       {data.created_in && <p class="quiet">created in {data.created_in}{data.creator ? <> by <GoroutineLink id={data.creator} at={data.from_nanos} /></> : null}</p>}
       {data.spans.map((s) => (
         <section>
-          <h3><i class="dot" style={{ background: colorOf(palette, dotState(s.state)) }} />{s.state} for {ns(s.took_nanos)}{s.begun_before && ", or longer"}{s.still_so && ", and still so at the end"}</h3>
+          <h3><i class="dot" style={{ background: colorOf(palette, s.state) }} />{s.state} for {ns(s.took_nanos)}{s.begun_before && ", or longer"}{s.still_so && ", and still so at the end"}</h3>
           <p class="quiet">from {moment(s.at_nanos, s.took_nanos / 100 || 1)} on</p>
           <Stack calls={s.stack} />
           {s.ended_by && (
@@ -389,9 +389,6 @@ function Goroutine({ id, at }: { id: string; at: number }) {
     </>
   );
 }
-
-/** dotState is the state that has the colour of a cause of waiting. */
-const dotState = (s: string) => ({ select: "channel", "wait group": "condition" })[s] ?? s;
 
 function GoroutineLink({ id, at }: { id: number; at: number }) {
   return <button class="link accent" onClick={() => select(id, at)}>goroutine {id}</button>;
