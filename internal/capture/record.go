@@ -48,8 +48,8 @@ type Options struct {
 	// context ends when the program does. What it returns is kept in the recording.
 	While func(ctx context.Context) (*latency.Log, error)
 
-	Say     func(doing string)    // is told what is being done; nil is nobody
-	Trouble func(recording.Event) // is told of trouble while the program runs; nil is nobody
+	Say     func(doing string)    // called with what is being done; may be nil
+	Trouble func(recording.Event) // called when a condition holds while the program runs; may be nil
 	Now     func() time.Time      // nil is time.Now
 }
 

@@ -188,7 +188,7 @@ func (d *drawing) span(l *lane, s *span) {
 	d.add(l, s.from, s.to, s.state)
 }
 
-// choose finds the goroutines to draw, and draws processors, the collector and kinds: those that were active for longest come first.
+// choose finds the goroutines that were active for longest, which draw then draws. It draws processors, the collector and kinds itself.
 func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 	type kind struct {
 		Area
@@ -286,7 +286,7 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 			return
 		}
 		d.Of++
-		if n := len(quiet); n < most || mostActive(&g, quiet[n-1]) < 0 {
+		if n := len(quiet); n < most || n > 0 && mostActive(&g, quiet[n-1]) < 0 {
 			at, _ := slices.BinarySearchFunc(quiet, &g, mostActive)
 			quiet = slices.Insert(quiet, at, new(g))
 			quiet = quiet[:min(n+1, most)]
@@ -383,7 +383,7 @@ func (d *drawing) draw(x *waits.Index, t *exectrace.Trace) error {
 // again goes through the window once more, for the goroutines that are drawn.
 func (d *drawing) again(x *waits.Index, t *exectrace.Trace) error {
 	walk := &waits.Walk{Window: d.ask.Window, Index: x}
-	walk.Quiet = func(*waits.Span) {} // those are drawn
+	walk.Quiet = func(*waits.Span) {} // choose has drawn those
 	walk.Span = func(s *waits.Span) {
 		l, ok := s.Goroutine.Mine.(*lane)
 		if !ok {

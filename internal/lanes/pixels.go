@@ -64,7 +64,7 @@ func (d *drawing) flush(l *lane) {
 			continue
 		}
 		l.sums[s] = 0
-		// What there was at all can be seen, as far as there is room.
+		// A state that was there for a moment is shown, too, if there is room.
 		share := min(left, max(1, int((v*whole+size/2)/size)))
 		if share > 0 {
 			list = append(list, Part{State(s), uint8(share)})

@@ -81,8 +81,8 @@ func Kept[T any](t *Trace, name string) (T, bool) {
 // maxTrace bounds the execution trace of a recording, which is unpacked to be read.
 const maxTrace = 4 << 30
 
-// traceIn names the file with the trace of a recording: the one of the whole run, or else of what a flight recorder kept that of the
-// latest trouble, or that of the end.
+// traceIn returns the name of the file with the trace to read: that of the whole run, else the flight recording of the latest trouble, else that of
+// the end.
 func (r *Recording) traceIn() string {
 	if r.files == nil {
 		return ""

@@ -44,7 +44,7 @@ type Requests struct {
 // A HandlerRow is the requests of one handler.
 type HandlerRow struct {
 	Handler    string  `json:"handler,omitempty"`
-	Latencies          // of those that began and ended in the trace, if there are any
+	Latencies          // of requests that began and ended in the trace, where there are some
 	Unfinished int     `json:"unfinished,omitempty"` // that did not
 	Total      int64   `json:"total_nanos"`
 	Split      []int64 `json:"split_nanos"`

@@ -45,7 +45,7 @@ func Paths(t *exectrace.Trace, x *waits.Index, list []Request) ([][]Segment, err
 	walk := &waits.Walk{Span: w.span, Window: waits.Window{To: last + 1}, Index: x}
 	if x != nil {
 		walk.Window.From = w.windows[0].From
-		walk.Quiet = func(*waits.Span) {} // nobody waits for those
+		walk.Quiet = func(*waits.Span) {} // no path leads through goroutines that did nothing
 	}
 	if err := walk.Run(t); err != nil {
 		return nil, err

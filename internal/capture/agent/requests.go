@@ -8,7 +8,7 @@ import (
 // A requests is what net/http says of the requests that it answered: see http.go.txt. Whoever answers one only compares its
 // time with the limit.
 type requests struct {
-	limit   atomic.Int64 // nanoseconds that a request may take; 0 is that nobody wants to know
+	limit   atomic.Int64 // nanoseconds that a request may take; 0 when that is not watched
 	seen    atomic.Bool  // one was answered
 	slowest atomic.Pointer[request]
 }
