@@ -13,16 +13,17 @@ import (
 	"github.com/hone-perf/hone/internal/gclog"
 )
 
-// Names of metrics that are not those of runtime/metrics.
+// Names of metrics. Those with a colon are of runtime/metrics.
 const (
-	ProcessRSS     = "process/rss"       // bytes
-	ProcessMaxRSS  = "process/max-rss"   // bytes, the most so far: what servers say
-	ProcessCPU     = "process/cpu"       // seconds since the start; of a server, what its CPU profiles count
-	ProcessThreads = "process/threads"   // at that time
-	ProcessDelay   = "process/run-delay" // seconds that its threads waited for a processor of the machine
-	CgroupMemory   = "cgroup/memory"     // bytes
-	NumRunnable    = "go/runnable"       // that wait for a processor of Go, the mean since the line before
-	NumGoroutine   = "go/goroutines"     // without those of the runtime, which newer versions of runtime/metrics count, too
+	ProcessRSS     = "process/rss"         // bytes
+	ProcessMaxRSS  = "process/max-rss"     // bytes, the most so far: what servers say
+	ProcessCPU     = "process/cpu"         // seconds since the start; of a server, what its CPU profiles count
+	ProcessThreads = "process/threads"     // at that time
+	ProcessDelay   = "process/run-delay"   // seconds that its threads waited for a processor of the machine
+	CgroupMemory   = "cgroup/memory"       // bytes
+	NumRunnable    = "go/runnable"         // that wait for a processor of Go, the mean since the line before
+	NumGoroutine   = "go/goroutines"       // without those of the runtime, which newer versions of runtime/metrics count, too
+	HeapLive       = "/gc/heap/live:bytes" // after the last collection
 )
 
 // Series are the metrics of a run over time.

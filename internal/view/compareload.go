@@ -15,6 +15,9 @@ import (
 	"github.com/hone-perf/hone/internal/verdict"
 )
 
+// functionsShown is how many functions are shown of those that made a difference.
+const functionsShown = 8
+
 // LoadMeasures returns what a load run measured of the server, by unit as benchmarks print it.
 func LoadMeasures(l *report.Load) map[string]float64 {
 	out := make(map[string]float64)
@@ -166,7 +169,7 @@ func loadWhy(name string, old, new *report.LoadServer) (out []report.CompareWhy)
 		slices.SortStableFunc(w.Rows, func(a, b report.CompareWhyRow) int {
 			return cmp.Compare(math.Abs(b.Flat-b.Before), math.Abs(a.Flat-a.Before))
 		})
-		if w.Rows = w.Rows[:min(len(w.Rows), whyRows)]; len(w.Rows) > 0 {
+		if w.Rows = w.Rows[:min(len(w.Rows), functionsShown)]; len(w.Rows) > 0 {
 			out = append(out, w)
 		}
 	}

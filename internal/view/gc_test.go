@@ -308,30 +308,6 @@ func TestGCWindows(t *testing.T) {
 	}
 }
 
-func TestTrend(t *testing.T) {
-	line := func(slope float64) []float64 {
-		var out []float64
-		for i := range 24 {
-			out = append(out, slope*float64(i)+math.Sin(float64(i)*2.3))
-		}
-		return out
-	}
-	if tr := trendOf(line(1)); tr.p > 1e-6 || tr.lo > 1 || tr.hi < 1 || tr.lo < 0.8 || tr.hi > 1.2 {
-		t.Errorf("of a rise: %+v", tr)
-	}
-	if tr := trendOf(line(-1)); tr.p < 0.999 || tr.slope > -0.8 {
-		t.Errorf("of a fall: %+v", tr)
-	}
-	if tr := trendOf(line(0)); tr.p < 0.01 || tr.lo > 0 || tr.hi < 0 {
-		t.Errorf("of nothing: %+v", tr)
-	}
-	for _, values := range [][]float64{nil, {1}, slices.Repeat([]float64{3}, 20)} {
-		if tr := trendOf(values); tr.p != 1 || tr.slope != 0 {
-			t.Errorf("of %v: %+v", values, tr)
-		}
-	}
-}
-
 // TestGCCorpus asks about every log there is, and about each of its processes.
 func TestGCCorpus(t *testing.T) {
 	for _, name := range testrun.Corpus(t, "gctrace") {

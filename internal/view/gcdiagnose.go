@@ -8,6 +8,7 @@ import (
 	"github.com/hone-perf/hone/internal/gclog"
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/stat"
 )
 
 // What deserves attention in a log. A log of a program that is well says nothing.
@@ -267,7 +268,7 @@ func (r *gcRun) leak() []report.GCFinding {
 	if n < least {
 		return nil
 	}
-	t := trendOf(values)
+	t := stat.TrendOf(values)
 	quarter := func(i int) float64 {
 		part := slices.Sorted(slices.Values(values[i*n/4 : (i+1)*n/4]))
 		return part[len(part)/2]
@@ -275,7 +276,7 @@ func (r *gcRun) leak() []report.GCFinding {
 	q := [4]float64{quarter(0), quarter(1), quarter(2), quarter(3)}
 	grown := q[3] - q[0]
 	switch {
-	case t.p > chance || t.lo <= 0:
+	case t.P > chance || t.Lo <= 0:
 		return nil
 	case grown < max(growth*q[0], minBytes):
 		return nil
@@ -288,12 +289,12 @@ func (r *gcRun) leak() []report.GCFinding {
 		Rule: "live-heap-grows", From: int64(from), To: int64(r.to),
 		Next: hint.Text{"it may leak: take two heap profiles some minutes apart and compare them with ", hint.Ask("diff", "OLD", "NEW").With("metric", "inuse_space")},
 		Numbers: []report.GCNumber{
-			number("growth", t.slope*perSecond, "bytes/second"), number("growth_low", t.lo*perSecond, "bytes/second"),
-			number("growth_high", t.hi*perSecond, "bytes/second"), number("p", t.p, ""),
+			number("growth", t.Slope*perSecond, "bytes/second"), number("growth_low", t.Lo*perSecond, "bytes/second"),
+			number("growth_high", t.Hi*perSecond, "bytes/second"), number("p", t.P, ""),
 			number("live_at_first", q[0], "bytes"), number("live_at_last", q[3], "bytes"),
 		},
 		Claim: append(append(report.Phrase{"the live heap grows "}, between(from, r.to)...), " from about ", report.Bytes(int64(q[0])),
-			" to ", report.Bytes(int64(q[3])), ", by ", rate(t.slope), " per minute (95% interval ", rate(t.lo), " to ", rate(t.hi),
+			" to ", report.Bytes(int64(q[3])), ", by ", rate(t.Slope), " per minute (95% interval ", rate(t.Lo), " to ", rate(t.Hi),
 			"; by chance less than once in a thousand logs)"),
 	}}
 }

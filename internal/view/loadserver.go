@@ -318,7 +318,7 @@ func (s *serverRun) states() {
 			return int64(v)
 		}
 		return &report.ServerState{
-			At: s.series.Times[i], RSS: value(recording.ProcessRSS), Live: value(metricLive), Goroutines: value(recording.NumGoroutine),
+			At: s.series.Times[i], RSS: value(recording.ProcessRSS), Live: value(recording.HeapLive), Goroutines: value(recording.NumGoroutine),
 		}
 	}
 	s.out.Before, s.out.After, s.out.Ended = at(first), at(last), at(len(s.series.Times)-1)
@@ -364,7 +364,7 @@ func (s *serverRun) leaks(first, last int) {
 			What: report.GrownGoroutines, From: int64(a), To: int64(b), Per: 1000 * (b - a) / requests, Where: s.grown(recording.Goroutine, "goroutine"),
 		})
 	}
-	if a, b, ok := grows(metricLive, 1<<20); ok && b > 1.1*a {
+	if a, b, ok := grows(recording.HeapLive, 1<<20); ok && b > 1.1*a {
 		s.out.Suspects = append(s.out.Suspects, report.Suspect{
 			What: report.GrownMemory, From: int64(a), To: int64(b), Per: 1000 * (b - a) / requests, Where: s.grown(recording.Heap, "inuse_space"),
 		})

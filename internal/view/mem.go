@@ -10,6 +10,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/stat"
 	"github.com/hone-perf/hone/internal/unit"
 )
 
@@ -21,7 +22,6 @@ const (
 	metricUnused     = "/memory/classes/heap/unused:bytes"
 	metricFree       = "/memory/classes/heap/free:bytes"
 	metricStacks     = "/memory/classes/heap/stacks:bytes"
-	metricLive       = "/gc/heap/live:bytes"
 	metricGoal       = "/gc/heap/goal:bytes"
 	metricLimit      = "/gc/gomemlimit:bytes"
 	metricGoroutines = "/sched/goroutines:goroutines"
@@ -140,10 +140,10 @@ func memRows(both func(use func(int) int64) (int64, int64), at func(string, int)
 		}
 	}
 	add(false, "objects", "on the heap", sum(metricObjects))
-	if live, _ := both(func(i int) int64 { return at(metricLive, i) }); live > 0 {
-		add(true, "live", "as of the last collection", func(i int) int64 { return min(at(metricLive, i), at(metricObjects, i)) })
+	if live, _ := both(func(i int) int64 { return at(recording.HeapLive, i) }); live > 0 {
+		add(true, "live", "as of the last collection", func(i int) int64 { return min(at(recording.HeapLive, i), at(metricObjects, i)) })
 		add(true, "newer or dead", "allocated since, or not yet swept; GOGC and GOMEMLIMIT say how much this may be",
-			func(i int) int64 { return max(0, at(metricObjects, i)-at(metricLive, i)) })
+			func(i int) int64 { return max(0, at(metricObjects, i)-at(recording.HeapLive, i)) })
 	}
 	add(false, "unused", "in spans of the heap, between objects", sum(metricUnused))
 	add(false, "free", "kept for the heap to grow into; goes back to the system little by little", sum(metricFree))
@@ -180,7 +180,7 @@ func memRemarks(rec *recording.Recording, m *report.Mem, free int64, s *recordin
 	if free > m.RSS/4 && free > 64<<20 {
 		notes.Add(fmt.Sprintf("%s are free but still resident: the runtime gives them back slowly, debug.FreeOSMemory at once", size(free)))
 	}
-	if live := s.Values(metricLive); len(live) >= 20 {
+	if live := s.Values(recording.HeapLive); len(live) >= 20 {
 		var known []float64
 		for _, v := range live[len(live)/5:] { // without warming up
 			if !math.IsNaN(v) {
@@ -188,7 +188,7 @@ func memRemarks(rec *recording.Recording, m *report.Mem, free int64, s *recordin
 			}
 		}
 		first, last := known[:len(known)/4], known[len(known)*3/4:]
-		if t := trendOf(thinned(known, 100)); t.p < 0.001 && len(first) > 0 && least(last) > 1.2*most(first) {
+		if t := stat.TrendOf(thinned(known, 100)); t.P < 0.001 && len(first) > 0 && least(last) > 1.2*most(first) {
 			notes.Add(fmt.Sprintf("live memory rose all the time, from %s to %s: ", size(int64(first[0])), size(int64(last[len(last)-1]))),
 				hint.Ask("diff", "REF@START", "REF@END").With("metric", "inuse_space"), " shows what stays")
 		}

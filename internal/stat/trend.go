@@ -1,19 +1,19 @@
-package view
+package stat
 
 import (
 	"math"
 	"slices"
 )
 
-// A trend is how values change from one to the next, whatever their distribution is.
-type trend struct {
-	slope  float64 // Theil–Sen: the median of the slopes between all pairs of values
-	lo, hi float64 // with 95 % confidence
-	p      float64 // of a rise as clear as this by chance, by Mann and Kendall
+// A Trend is how values change from one to the next, whatever their distribution is.
+type Trend struct {
+	Slope  float64 // Theil–Sen: the median of the slopes between all pairs of values
+	Lo, Hi float64 // with 95 % confidence
+	P      float64 // of a rise as clear as this by chance, by Mann and Kendall
 }
 
-// trendOf returns the trend of values at equal distances. There should be ten at least.
-func trendOf(values []float64) trend {
+// TrendOf returns the trend of values at equal distances. There should be ten at least.
+func TrendOf(values []float64) Trend {
 	n := len(values)
 	var slopes []float64
 	s := 0
@@ -30,7 +30,7 @@ func trendOf(values []float64) trend {
 		}
 	}
 	if len(slopes) == 0 {
-		return trend{p: 1}
+		return Trend{P: 1}
 	}
 	slices.Sort(slopes)
 	// Values that are equal make the variance of S smaller.
@@ -46,17 +46,17 @@ func trendOf(values []float64) trend {
 		i = j
 	}
 	sigma := math.Sqrt(max(variance, 0) / 18)
-	out := trend{slope: slopes[len(slopes)/2], p: 1}
+	out := Trend{Slope: slopes[len(slopes)/2], P: 1}
 	if sigma > 0 && s != 0 {
 		z := (float64(s) - math.Copysign(1, float64(s))) / sigma
-		out.p = math.Erfc(z/math.Sqrt2) / 2
+		out.P = math.Erfc(z/math.Sqrt2) / 2
 	}
 	const z95 = 1.96
 	c := z95 * sigma
 	at := func(rank float64) float64 {
 		return slopes[min(max(int(math.Round(rank)), 0), len(slopes)-1)]
 	}
-	out.lo = at((float64(len(slopes)) - c) / 2)
-	out.hi = at((float64(len(slopes))+c)/2 + 1)
+	out.Lo = at((float64(len(slopes)) - c) / 2)
+	out.Hi = at((float64(len(slopes))+c)/2 + 1)
 	return out
 }
