@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/benchview"
 )
 
 const benchHelp = `Run benchmarks, or say what they measured: the median of the runs of each, and how far it may
@@ -141,7 +142,7 @@ func benchLook(sys *System, out output, q query.Query) error {
 		}
 		in = append(in, rec)
 	}
-	r, err := view.Bench(in, q)
+	r, err := benchview.Bench(in, q)
 	if err != nil {
 		return err
 	}
@@ -164,9 +165,9 @@ func benchOf(sys *System, ref string) (*recording.Recording, error) {
 
 // benchAnswer shows what benchmarks measured.
 func benchAnswer(sys *System, out output, q query.Query, rec *recording.Recording, next []hint.Command) error {
-	r, err := view.Bench([]*recording.Recording{rec}, q)
+	r, err := benchview.Bench([]*recording.Recording{rec}, q)
 	switch {
-	case errors.Is(err, view.ErrNoBenchmarks):
+	case errors.Is(err, benchview.ErrNoBenchmarks):
 		for _, n := range recording.Benchmarks.In(rec).Notes {
 			note(sys, "%s", n.In(rec.Ref))
 		}

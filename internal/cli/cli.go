@@ -30,6 +30,7 @@ import (
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/views"
 )
 
 // Exit codes of hone.
@@ -111,7 +112,7 @@ func onlyReads(args []string) bool {
 	if args[0] == "-" || strings.ContainsAny(args[0], "./:") {
 		return true // a first look at a file or a server
 	}
-	v, ok := view.Find(args[0])
+	v, ok := views.Find(args[0])
 	return ok && (v.Part == view.Profile || v.Part == view.Metrics || v.Part == view.GCLog || v.Part == view.Trace)
 }
 

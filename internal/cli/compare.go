@@ -25,6 +25,7 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/stat"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/benchview"
 )
 
 const compareHelp = `Is it faster? Run the benchmarks of two versions against each other until the answer is known.
@@ -294,7 +295,7 @@ func compared(sys *System, out output, f *compareFlags, ref string) error {
 
 // lookCompare is a first look at a comparison that was recorded.
 func lookCompare(sys *System, out output, rec *recording.Recording) error {
-	r, err := view.Compare([]*recording.Recording{rec}, query.Query{View: "compare"})
+	r, err := benchview.Compare([]*recording.Recording{rec}, query.Query{View: "compare"})
 	if err != nil {
 		return err
 	}
@@ -309,7 +310,7 @@ func lookCompare(sys *System, out output, rec *recording.Recording) error {
 }
 
 func showCompare(sys *System, out output, f *compareFlags, in ...*recording.Recording) error {
-	r, err := view.Compare(in, query.Query{View: "compare"})
+	r, err := benchview.Compare(in, query.Query{View: "compare"})
 	if err != nil {
 		return err
 	}

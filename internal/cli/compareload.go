@@ -24,6 +24,7 @@ import (
 	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/stat"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/loadview"
 )
 
 // compareLoadRuns compares two load runs that were recorded.
@@ -33,7 +34,7 @@ func compareLoadRuns(sys *System, out output, f *compareFlags, old, new string) 
 		rec, _, err := openPart(sys, view.LoadRun, ref)
 		var none *open.NoPartError
 		if errors.As(err, &none) {
-			return &hinted{fmt.Errorf("%s: %w", ref, view.ErrNoLoad), "hone compare takes two load runs, or one recording that it made itself"}
+			return &hinted{fmt.Errorf("%s: %w", ref, loadview.ErrNoLoad), "hone compare takes two load runs, or one recording that it made itself"}
 		}
 		if err != nil {
 			return err
@@ -189,7 +190,7 @@ func (w *loading) record(ctx context.Context, sys *System, opt capture.Options) 
 	if err := rec.Check(); err != nil {
 		return nil, nil, err
 	}
-	r, err := view.Load([]*recording.Recording{rec}, query.Query{View: "load"})
+	r, err := loadview.Load([]*recording.Recording{rec}, query.Query{View: "load"})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -230,7 +231,7 @@ func (w *loading) once(ctx context.Context, sys *System, s *loadSide, work strin
 		err = s.cpu.Add(picked.Profile)
 	}
 	s.requests += l.Server.CPU.Requests
-	return view.LoadMeasures(l), err
+	return loadview.LoadMeasures(l), err
 }
 
 // loadWhy puts the CPU profiles of all runs of both sides together, so that both are of as many requests.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/views"
 )
 
 // One thing has one name in all commands: --for is how long something runs, --budget how long it may take at most.
@@ -113,8 +114,8 @@ func nearestFlag(cmd *cobra.Command, name string, goFlags ...map[string]bool) st
 func nearestQuestion(name string) string {
 	of := map[string]string{"cum": "top"} // views
 	names := slices.Concat(sourceNames, []string{"cum"})
-	for i := range view.All {
-		v := &view.All[i]
+	for i := range views.All {
+		v := &views.All[i]
 		if v.Part == view.Profile {
 			for _, k := range keysOf(v) {
 				if of[k] == "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/runview"
 )
 
 const gcHelp = `What garbage collection did, what it cost, and what about that deserves attention.
@@ -96,9 +97,9 @@ func gcLog(sys *System, ref string) (*recording.Recording, error) {
 // gcAnswer shows what a log says.
 func gcAnswer(sys *System, out output, q query.Query, rec *recording.Recording) error {
 	ref := rec.Ref
-	r, err := view.GC([]*recording.Recording{rec}, q)
+	r, err := runview.GC([]*recording.Recording{rec}, q)
 	switch {
-	case errors.Is(err, view.ErrNoCycles):
+	case errors.Is(err, runview.ErrNoCycles):
 		return &hinted{
 			fmt.Errorf("%s: %w among %s", ref, err, counted(recording.GC.In(rec).Lines, "line")),
 			"GODEBUG=gctrace=1 PROGRAM 2> gc.log makes a Go program write them, and hone gc -- PROGRAM runs it so",
@@ -131,9 +132,9 @@ func gcRun(cmd *cobra.Command, sys *System, out output, q query.Query, args []st
 			out = out.on(&errs)
 		}
 		err = gcAnswer(&errs, out, q, recording.GC.Of(args[0], log))
-		if errors.Is(err, view.ErrNoCycles) {
+		if errors.Is(err, runview.ErrNoCycles) {
 			// The program did what it was to do.
-			note(sys, "%s: %v: it is no Go program, or ended before it allocated 4 MB, or it changes GODEBUG or its standard error", args[0], view.ErrNoCycles)
+			note(sys, "%s: %v: it is no Go program, or ended before it allocated 4 MB, or it changes GODEBUG or its standard error", args[0], runview.ErrNoCycles)
 			err = nil
 		}
 	}

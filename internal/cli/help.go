@@ -14,6 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/secret"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/views"
 )
 
 // These are the parts of the help of a command, in this order: the question first, then what becomes of the answer.
@@ -94,9 +95,9 @@ func commands(cmd *cobra.Command, w io.Writer, cols int) {
 
 // viewOrder puts views in their own order, and what is no view behind them, in that of the alphabet.
 func viewOrder(c *cobra.Command) int {
-	i := slices.IndexFunc(view.All, func(v view.View) bool { return v.Name == c.Name() })
+	i := slices.IndexFunc(views.All, func(v view.View) bool { return v.Name == c.Name() })
 	if i < 0 {
-		return len(view.All)
+		return len(views.All)
 	}
 	return i
 }

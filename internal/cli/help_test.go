@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/views"
 )
 
 // run runs hone without files.
@@ -25,8 +26,8 @@ func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 // The help of every view has examples, and each of them gets as far as looking for the file that it names.
 func TestExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for i := range view.All {
-		v := &view.All[i]
+	for i := range views.All {
+		v := &views.All[i]
 		if v.Part != view.Profile {
 			continue // it has examples of its own
 		}

@@ -27,6 +27,7 @@ import (
 	"github.com/hone-perf/hone/internal/safefile"
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/loadview"
 )
 
 const loadHelp = `Send requests to a server, count what comes of each, and say how long answers take.
@@ -199,7 +200,7 @@ func loaded(sys *System, out output, f *loadFlags, ref string) error {
 	var other *open.NotRecordingError
 	switch {
 	case errors.As(err, &none):
-		return &hinted{fmt.Errorf("%s: %w", ref, view.ErrNoLoad), "hone load URL -o FILE.hone records one"}
+		return &hinted{fmt.Errorf("%s: %w", ref, loadview.ErrNoLoad), "hone load URL -o FILE.hone records one"}
 	case errors.As(err, &other):
 		return present([]string{ref})
 	case err != nil:
@@ -218,7 +219,7 @@ func showLoad(sys *System, out output, f *loadFlags, rec *recording.Recording) e
 	if err != nil {
 		return err
 	}
-	r, err := view.Load([]*recording.Recording{rec}, query.Query{View: "load"})
+	r, err := loadview.Load([]*recording.Recording{rec}, query.Query{View: "load"})
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 // look gives a first look at profiles: what they are, what costs most, what to try next.
@@ -77,7 +77,7 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 	if err != nil {
 		return err
 	}
-	r, err := view.Look(in, q)
+	r, err := profileview.Look(in, q)
 	if err != nil {
 		return fmt.Errorf("%s: %w", in[0].Ref, err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 // addMerge adds the command that writes profiles.
@@ -64,7 +64,7 @@ func addMerge(root *cobra.Command, sys *System) {
 		}
 		p := opened.Recordings[0].Profile
 		q.Metric = "" // a profile has all its sample types
-		r, err := view.Raw([]*recording.Recording{{Profile: p}}, q)
+		r, err := profileview.Raw([]*recording.Recording{{Profile: p}}, q)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,8 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
+	"github.com/hone-perf/hone/internal/views"
 )
 
 // shellCommand is a prompt at which a profile is asked one question after the other.
@@ -101,7 +103,7 @@ func (s *shell) run() error {
 		return err // and there is nothing to ask
 	}
 	if s.ui.Asks() {
-		if r, err := view.Look(first, query.Query{View: "look", Refs: s.refs, Metric: metric}); err == nil {
+		if r, err := profileview.Look(first, query.Query{View: "look", Refs: s.refs, Metric: metric}); err == nil {
 			if err := s.out.write(s.sys, r); err != nil {
 				return err
 			}
@@ -206,9 +208,9 @@ func (s *shell) do(line string) error {
 
 // keysAt is the grammar of questions at the prompt: what can be said on the command line.
 func keysAt(name string) ([]string, error) {
-	v, ok := view.Find(name)
+	v, ok := views.Find(name)
 	if !ok {
-		_, err := view.Keys(name)
+		_, err := views.Keys(name)
 		return nil, err
 	}
 	return keysOf(v), nil
@@ -220,7 +222,7 @@ func (s *shell) answer(line, where, to string) error {
 	if err != nil {
 		return err
 	}
-	v, q, err := view.Resolve(q)
+	v, q, err := views.Resolve(q)
 	if err != nil {
 		return err
 	}
@@ -255,7 +257,7 @@ func (s *shell) open(q query.Query) (in []*recording.Recording, metric string, _
 	const most = 16 // answers to many times of a recording
 	q.Refs = s.refs
 	opt := *s.opt
-	if v, ok := view.Find(q.View); ok {
+	if v, ok := views.Find(q.View); ok {
 		opt.Kind = v.Kind
 	}
 	key := fmt.Sprintf("%q %v %q %q %q", q.Base, q.At, q.SourcePath, q.TrimPath, opt.Kind)
@@ -340,9 +342,9 @@ func (s *shell) toProgram(ctx context.Context, v *view.View, words []string, in 
 func (s *shell) help(words []string) error {
 	var b strings.Builder
 	if len(words) > 0 {
-		v, ok := view.Find(words[0])
+		v, ok := views.Find(words[0])
 		if !ok {
-			_, err := view.Keys(words[0])
+			_, err := views.Keys(words[0])
 			return err
 		}
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(v.Name+" "+v.Arg))
@@ -356,8 +358,8 @@ func (s *shell) help(words []string) error {
 		return nil
 	}
 	b.WriteString("views\n")
-	for i := range view.All {
-		if v := &view.All[i]; v.Part == view.Profile {
+	for i := range views.All {
+		if v := &views.All[i]; v.Part == view.Profile {
 			fmt.Fprintf(&b, "  %-22s %s\n", strings.TrimSpace(v.Name+" "+v.Arg), v.Doc)
 		}
 	}
@@ -392,8 +394,8 @@ func setting(k *query.Key) string {
 // complete returns what completes a line: its first word as a view, a setting or a command, others as functions.
 func (s *shell) complete(rec *recording.Recording) func(string) string {
 	first := []string{"help", "undo", "reset", "settings", "quit"}
-	for i := range view.All {
-		if v := &view.All[i]; v.Part == view.Profile {
+	for i := range views.All {
+		if v := &views.All[i]; v.Part == view.Profile {
 			first = append(first, v.Name)
 		}
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/traceview"
+	"github.com/hone-perf/hone/internal/views"
 	"github.com/hone-perf/hone/internal/waits"
 )
 
@@ -123,12 +125,12 @@ ended_by (goroutine, timer, network, runtime), waker, waker_function, waker_line
 (outermost function first, with ; between), request (numbers of hone requests) and handler.`
 
 // spanFormats are the formats of files that have all spans, by their endings.
-var spanFormats = map[string]view.SpanFormat{
-	".parquet": view.SpanParquet, ".csv": view.SpanCSV, ".perfetto": view.SpanPerfetto, ".pftrace": view.SpanPerfetto,
+var spanFormats = map[string]traceview.SpanFormat{
+	".parquet": traceview.SpanParquet, ".csv": traceview.SpanCSV, ".perfetto": traceview.SpanPerfetto, ".pftrace": traceview.SpanPerfetto,
 }
 
 // spanFormat is in which format all spans are asked for, "" where they are not.
-func spanFormat(cmd *cobra.Command, out output) view.SpanFormat {
+func spanFormat(cmd *cobra.Command, out output) traceview.SpanFormat {
 	if asCSV, _ := cmd.Flags().GetBool("csv"); cmd.Name() != "spans" || asCSV {
 		return ""
 	}
@@ -136,10 +138,10 @@ func spanFormat(cmd *cobra.Command, out output) view.SpanFormat {
 }
 
 // writeSpans writes all spans of a trace to a file.
-func writeSpans(ctx context.Context, sys *System, out output, format view.SpanFormat, rec *recording.Recording, q query.Query) error {
+func writeSpans(ctx context.Context, sys *System, out output, format traceview.SpanFormat, rec *recording.Recording, q query.Query) error {
 	var notes []string
 	err := out.with(sys, func(w io.Writer) (err error) {
-		notes, err = view.WriteSpans(&heeding{ctx, w}, format, []*recording.Recording{rec}, q)
+		notes, err = traceview.WriteSpans(&heeding{ctx, w}, format, []*recording.Recording{rec}, q)
 		return err
 	})
 	for _, n := range notes {
@@ -177,7 +179,7 @@ func lookTrace(cmd *cobra.Command, sys *System, out output, ref string) error {
 		return err
 	}
 	defer rec.Close()
-	v, _ := view.Find("trace")
+	v, _ := views.Find("trace")
 	return showTrace(cmd.Context(), sys, v, out, []*recording.Recording{rec}, query.Query{View: v.Name, Refs: []string{ref}, At: at})
 }
 
@@ -192,8 +194,8 @@ func showTrace(ctx context.Context, sys *System, v *view.View, out output, in []
 // traceError says of which trace an error is, and what helps.
 func traceError(rec *recording.Recording, err error) error {
 	var none *view.NoMatch
-	var noRequest *view.NoRequestError
-	var noGoroutine *view.NoGoroutineError
+	var noRequest *traceview.NoRequestError
+	var noGoroutine *traceview.NoGoroutineError
 	var outside *waits.OutsideError
 	switch {
 	case errors.As(err, &outside):

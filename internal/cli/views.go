@@ -17,13 +17,15 @@ import (
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
+	"github.com/hone-perf/hone/internal/views"
 	"github.com/hone-perf/hone/internal/web"
 )
 
 // addViews adds a command for each view.
 func addViews(root *cobra.Command, sys *System) {
-	for i := range view.All {
-		v := &view.All[i]
+	for i := range views.All {
+		v := &views.All[i]
 		switch v.Part {
 		case view.GCLog:
 			root.AddCommand(gcCommand(v, sys))
@@ -75,7 +77,7 @@ func viewCommand(v *view.View, sys *System) *cobra.Command {
 		if asFlame(cmd) {
 			// What is gone is what one looks for in a difference.
 			q.View, q.Gone = "flame", true
-			v, _ := view.Find(q.View)
+			v, _ := views.Find(q.View)
 			return answer(cmd, sys, v, o, q)
 		}
 		return answer(cmd, sys, v, o, q)
@@ -186,7 +188,7 @@ func fitting(v *view.View, in []*recording.Recording, q query.Query) ([]*recordi
 		return nil, err
 	}
 	if len(in) == 2 && !v.NeedsBase && !v.Compares {
-		return view.Subtract(in, q.Normalize)
+		return profileview.Subtract(in, q.Normalize)
 	}
 	return in, nil
 }

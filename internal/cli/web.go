@@ -20,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/views"
 	"github.com/hone-perf/hone/internal/web"
 )
 
@@ -41,7 +42,7 @@ looked for once the first picture is there.`,
 		return
 	}
 	var q query.Query
-	flame, _ := view.Find("flame")
+	flame, _ := views.Find("flame")
 	queryFlags(cmd.Flags(), &q, slices.DeleteFunc(slices.Clone(flame.Uses), func(k string) bool { return k == "limit" || k == "min" }))
 	listen := cmd.Flags().String("listen", "", "address to listen at, as `HOST:PORT`; a free port of this machine unless given")
 	remote := cmd.Flags().Bool("remote", false, "let other machines reach that address")

@@ -12,7 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/source"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 const whyHelp = `Say why a line allocates, and all else that is known about it.
@@ -80,7 +80,7 @@ func runWhy(cmd *cobra.Command, sys *System, o *source.Options, opt line.Options
 		opt.Costs = func(file string, from, to int) map[int][]report.LineCost {
 			all := make(map[int][]report.LineCost)
 			for _, p := range profiles {
-				for n, costs := range view.LineCosts(p, file, from, to) {
+				for n, costs := range profileview.LineCosts(p, file, from, to) {
 					all[n] = append(all[n], costs...)
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/verdict"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/benchview"
 )
 
 // Faster runs benchmarks of two versions against each other, as hone compare does. It is what Options.Faster is meant to be.
@@ -35,7 +35,7 @@ func Faster(ctx context.Context, race Race) (Speed, error) {
 
 // SpeedOf says what two versions that ran against each other tell about how fast they are.
 func SpeedOf(d *recording.Duel) (Speed, error) {
-	c, err := view.Duel(d)
+	c, err := benchview.Duel(d)
 	if err != nil {
 		return Speed{}, err
 	}

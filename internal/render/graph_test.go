@@ -12,7 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 // oracle compares got with a file that go tool pprof wrote for the handmade profile; UPDATE=1 has it write the file
@@ -61,7 +61,7 @@ func TestDot(t *testing.T) {
 		"Showing nodes accounting for 1032ms, 100% of 1032ms total",
 		"\nSee https://git.io/JfYMW for how to read the graph",
 	}
-	g := ask(t, view.Graph, query.Query{})
+	g := ask(t, profileview.Graph, query.Query{})
 	format := func(v int64) string { return unit.Format(v, g.Unit, "ms") }
 	var out bytes.Buffer
 	if err := Dot(&out, g, DotOptions{Labels: legend, Format: format}); err != nil {
@@ -69,7 +69,7 @@ func TestDot(t *testing.T) {
 	}
 	oracle(t, "dot", out.Bytes(), "-dot")
 
-	g = ask(t, view.Graph, query.Query{By: "line", Metric: "alloc", Min: -1, MinEdge: -1, Limit: -1, Unit: "B"})
+	g = ask(t, profileview.Graph, query.Query{By: "line", Metric: "alloc", Min: -1, MinEdge: -1, Limit: -1, Unit: "B"})
 	format = func(v int64) string { return unit.Format(v, g.Unit, "B") }
 	legend = append(slices.Clone(legend[:4]), "Type: alloc", legend[5], legend[6], "Duration: 1.23s, Total samples = 12345683008B ",
 		"Showing nodes accounting for 12345683002B, 100% of 12345683008B total", legend[9])
@@ -102,7 +102,7 @@ func TestDotOdd(t *testing.T) {
 
 func TestCallgrind(t *testing.T) {
 	var out bytes.Buffer
-	if err := Callgrind(&out, ask(t, view.Callgrind, query.Query{}), "cpu", "nanoseconds", "ms"); err != nil {
+	if err := Callgrind(&out, ask(t, profileview.Callgrind, query.Query{}), "cpu", "nanoseconds", "ms"); err != nil {
 		t.Fatal(err)
 	}
 	oracle(t, "callgrind", out.Bytes(), "-callgrind")

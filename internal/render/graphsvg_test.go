@@ -17,7 +17,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/render/layout"
 	"github.com/hone-perf/hone/internal/report"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 // svgTexts returns the contents of all elements of a kind. The file has to be XML.
@@ -65,8 +65,8 @@ func TestGraphSVGHasWhatDotHas(t *testing.T) {
 	byHand.Edges[1].Residual = true
 	graphs := map[string]*report.Graph{
 		"by hand":   byHand,
-		"functions": ask(t, view.Graph, query.Query{}),
-		"lines":     ask(t, view.Graph, query.Query{By: "line", Metric: "alloc", Min: -1, MinEdge: -1, Limit: -1}),
+		"functions": ask(t, profileview.Graph, query.Query{}),
+		"lines":     ask(t, profileview.Graph, query.Query{By: "line", Metric: "alloc", Min: -1, MinEdge: -1, Limit: -1}),
 	}
 	for name, g := range graphs {
 		t.Run(name, func(t *testing.T) {

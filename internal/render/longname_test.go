@@ -12,7 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 // A name of any length is cut before it is copied, and where it is shown.
@@ -38,7 +38,7 @@ func TestLongNameCostsLittle(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return int(after.TotalAlloc - before.TotalAlloc)
 	}
-	for name, run := range map[string]func([]*recording.Recording, query.Query) (report.Report, error){"look": view.Look, "top": view.Top, "tree": view.Tree, "flame": view.Flame, "traces": view.Traces} {
+	for name, run := range map[string]func([]*recording.Recording, query.Query) (report.Report, error){"look": profileview.Look, "top": profileview.Top, "tree": profileview.Tree, "flame": profileview.Flame, "traces": profileview.Traces} {
 		var out bytes.Buffer
 		got := allocated(func() {
 			r, err := run([]*recording.Recording{{Profile: p.WithShortNames()}}, query.Query{View: name, Refs: []string{"x"}})

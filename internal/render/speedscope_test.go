@@ -9,7 +9,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 func TestSpeedscope(t *testing.T) {
@@ -17,7 +17,7 @@ func TestSpeedscope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := view.Folded([]*recording.Recording{{Profile: p}}, query.Query{})
+	r, err := profileview.Folded([]*recording.Recording{{Profile: p}}, query.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}

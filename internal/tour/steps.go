@@ -19,7 +19,9 @@ import (
 	"github.com/hone-perf/hone/internal/race"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/benchview"
+	"github.com/hone-perf/hone/internal/view/loadview"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 // loadCommand is how a user does what underLoad does.
@@ -87,7 +89,7 @@ func (g *guide) underLoad(ctx context.Context, name string) (*recording.Recordin
 	err = rec.Check()
 	if err == nil {
 		var cost report.Report
-		if cost, err = view.Load([]*recording.Recording{rec}, query.Query{}); err == nil {
+		if cost, err = loadview.Load([]*recording.Recording{rec}, query.Query{}); err == nil {
 			return rec, cost.(*report.Load), nil
 		}
 	}
@@ -99,11 +101,11 @@ func (g *guide) underLoad(ctx context.Context, name string) (*recording.Recordin
 func (g *guide) look(ctx context.Context) error {
 	done := g.begin("look where the time goes", fmt.Sprintf("hone top --cum -n 8 --show-from '%s' hi.hone; hone flame --show-from '%[1]s' hi.hone", handler),
 		"The handler, and what it calls:")
-	top, err := asked(g.first, view.Top, "top sort=cum limit=8 show-from="+handler)
+	top, err := asked(g.first, profileview.Top, "top sort=cum limit=8 show-from="+handler)
 	if err != nil {
 		return err
 	}
-	flame, err := asked(g.first, view.Flame, "flame show-from="+handler)
+	flame, err := asked(g.first, profileview.Flame, "flame show-from="+handler)
 	if err != nil {
 		return err
 	}
@@ -127,7 +129,7 @@ func asked(rec *recording.Recording, ask func([]*recording.Recording, query.Quer
 
 // picture draws all that the server did.
 func picture(rec *recording.Recording, cost *report.Load) (*Picture, error) {
-	flame, err := asked(rec, view.Flame, "flame")
+	flame, err := asked(rec, profileview.Flame, "flame")
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +261,7 @@ func (g *guide) again(ctx context.Context) error {
 		return g.failed(ctx, limited, what, err)
 	}
 	defer rec.Close()
-	r, err := view.Compare([]*recording.Recording{rec, g.first}, query.Query{View: "compare"})
+	r, err := benchview.Compare([]*recording.Recording{rec, g.first}, query.Query{View: "compare"})
 	if err != nil {
 		return g.failed(ctx, limited, what, err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/testrun"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 // TestNumbersAgree holds that pages show the numbers of the views for the same query: over made-up profiles and
@@ -67,7 +67,7 @@ func agree(t *testing.T, p *profile.Profile, steps string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, err := view.Top(in, q)
+	rep, err := profileview.Top(in, q)
 	if err != nil {
 		t.Fatal(err)
 	}

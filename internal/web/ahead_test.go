@@ -8,7 +8,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile/profiletest"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 // TestAhead checks that calls thinner than those of a picture are opened while nobody asks, by one at a time, and never
@@ -60,7 +60,7 @@ func TestAhead(t *testing.T) {
 // All trees that are kept may be looked at again, the last one first.
 func TestMade(t *testing.T) {
 	s, h := serverOf(t, "main;work 3\nmain;rest 2\n")
-	var trees []*view.Flames
+	var trees []*profileview.Flames
 	for _, path := range []string{"/api/flame", "/api/flame?focus=work", "/api/flame?invert=true", "/api/top", "/api/flame?invert=true&focus=work"} {
 		if w := get(s, h, path); w.Code != 200 {
 			t.Fatalf("%s: %d %s", path, w.Code, w.Body)

@@ -21,6 +21,8 @@ import (
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
+	"github.com/hone-perf/hone/internal/views"
 )
 
 // maxQuery is how long a query may be.
@@ -66,7 +68,7 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request, v *view.View) {
 		}
 		switch rep := rep.(type) {
 		case *report.Top:
-			view.SetOrigins(in[0].Profile, rep)
+			profileview.SetOrigins(in[0].Profile, rep)
 		case *report.Timeline:
 			thin(rep)
 		}
@@ -90,11 +92,11 @@ func run(v *view.View, in []*recording.Recording, q query.Query) (report.Report,
 		}
 	}
 	if len(in) == 2 && v.Part == view.Profile && !v.NeedsBase && !v.Compares {
-		if in, err = view.Subtract(in, q.Normalize); err != nil {
+		if in, err = profileview.Subtract(in, q.Normalize); err != nil {
 			return nil, err
 		}
 	}
-	if _, q, err = view.Resolve(q); err != nil {
+	if _, q, err = views.Resolve(q); err != nil {
 		return nil, err
 	}
 	return v.Run(in, q)
@@ -153,7 +155,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 // pickedFor returns the recordings with the profiles that q is about, and q with the sample type that its metric is there, where a view is about
 // profiles.
 func pickedFor(name string, in []*recording.Recording, q query.Query) ([]*recording.Recording, query.Query, error) {
-	if v, ok := view.Find(name); ok && v.Part != view.Profile {
+	if v, ok := views.Find(name); ok && v.Part != view.Profile {
 		return in, q, nil
 	}
 	return open.Resolve(in, q)
@@ -356,7 +358,7 @@ func (s *Server) describe() (session, error) {
 
 // describe adds the views and keys there are.
 func (s *session) describe() {
-	for _, v := range view.All {
+	for _, v := range views.All {
 		s.Views = append(s.Views, sessionView{v.Name, v.Doc, v.Arg, v.Uses})
 	}
 	for _, k := range query.Keys {
@@ -371,7 +373,7 @@ func recordOf(rec *recording.Recording) (sessionRecord, error) {
 		Ref: rec.Ref, Samples: p.NumSamples(), Time: p.TimeNanos, Duration: p.DurationNanos, Notes: p.Notes,
 		Metrics: []sessionMetric{}, Parts: partsOf(rec),
 	}
-	l, err := view.Contents([]*recording.Recording{rec})
+	l, err := profileview.Contents([]*recording.Recording{rec})
 	if errors.Is(err, profile.ErrEmpty) || err != nil && len(p.SampleTypes) == 0 {
 		return out, nil // pages say that there is nothing
 	}
@@ -395,7 +397,7 @@ func recordOf(rec *recording.Recording) (sessionRecord, error) {
 			out.Notes = append(slices.Clip(out.Notes), err.Error())
 			continue
 		}
-		h, err := view.Head(in, q)
+		h, err := profileview.Head(in, q)
 		if err != nil {
 			return out, err
 		}

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hone-perf/hone/internal/cache"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 const (
@@ -31,13 +31,13 @@ func newMemory() *memory {
 type tree struct {
 	of    string // what trees have in common that differ at most in their samples
 	steps int    // that select the samples
-	made  func() (*view.Flames, error)
-	there atomic.Pointer[view.Flames] // once it is made
+	made  func() (*profileview.Flames, error)
+	there atomic.Pointer[profileview.Flames] // once it is made
 }
 
 // made returns the trees that are there, the last used first.
-func (c *memory) made() []*view.Flames {
-	var out []*view.Flames
+func (c *memory) made() []*profileview.Flames {
+	var out []*profileview.Flames
 	for _, t := range c.trees.All() {
 		if f := t.there.Load(); f != nil {
 			out = append(out, f)
@@ -54,7 +54,7 @@ func (c *memory) keep(key string, body []byte) {
 
 // tree returns the tree for a key, making it when it is not there. One of more samples, should it be there or in the
 // making, is what to start from.
-func (c *memory) tree(key, of string, steps int, make func(known ...*view.Flames) (*view.Flames, error)) (*view.Flames, error) {
+func (c *memory) tree(key, of string, steps int, make func(known ...*profileview.Flames) (*profileview.Flames, error)) (*profileview.Flames, error) {
 	t := c.find(key, of, steps, make)
 	f, err := t.made()
 	t.there.Store(f)
@@ -65,7 +65,7 @@ func (c *memory) tree(key, of string, steps int, make func(known ...*view.Flames
 }
 
 // find returns the tree for a key, which may be in the making, or is yet to be made.
-func (c *memory) find(key, of string, steps int, make func(known ...*view.Flames) (*view.Flames, error)) *tree {
+func (c *memory) find(key, of string, steps int, make func(known ...*profileview.Flames) (*profileview.Flames, error)) *tree {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if t, ok := c.trees.Get(key); ok {
@@ -80,10 +80,10 @@ func (c *memory) find(key, of string, steps int, make func(known ...*view.Flames
 		}
 	}
 	if start == nil {
-		t.made = sync.OnceValues(func() (*view.Flames, error) { return make() })
+		t.made = sync.OnceValues(func() (*profileview.Flames, error) { return make() })
 	} else {
 		c.trees.Get(startKey) // it is used: the next filter will want it, too
-		t.made = sync.OnceValues(func() (*view.Flames, error) {
+		t.made = sync.OnceValues(func() (*profileview.Flames, error) {
 			known, err := start.made()
 			if err != nil {
 				return make()

@@ -16,7 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/report"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/benchview"
 )
 
 // duel makes a comparison of benchmarks of all sizes, with profiles of one of them.
@@ -93,7 +93,7 @@ func TestPageCompare(t *testing.T) {
 	rec, why := duel(t)
 	p := open(t, serveRecordings(t, append([]*recording.Recording{rec}, why...)...), 1280, 800)
 	p.visit("/compare")
-	want, err := view.Compare([]*recording.Recording{rec}, query.Query{View: "compare"})
+	want, err := benchview.Compare([]*recording.Recording{rec}, query.Query{View: "compare"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/unit"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/views"
 )
 
 // A download is one form in which pages give out what they show.
@@ -88,7 +88,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		if d.name != format {
 			continue
 		}
-		v, ok := view.Find(cmp.Or(d.view, asked, "flame"))
+		v, ok := views.Find(cmp.Or(d.view, asked, "flame"))
 		if !ok {
 			fail(w, http.StatusNotFound, fmt.Errorf("there is no view %s", asked), "")
 			return

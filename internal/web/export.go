@@ -11,7 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 // maxSavedRows is how many rows of a ranking go into a saved page.
@@ -97,7 +97,7 @@ func savedAnswers(in []*recording.Recording, q query.Query, version string) (map
 	}
 	answers["/api/session"] = s
 
-	flames, err := view.NewFlames(in, q)
+	flames, err := profileview.NewFlames(in, q)
 	if err != nil {
 		return nil, err
 	}
@@ -110,11 +110,11 @@ func savedAnswers(in []*recording.Recording, q query.Query, version string) (map
 	q.Root, q.Min, q.Limit = "", 0, maxSavedRows
 	for sort, key := range map[string]string{"flat": "/api/top", "cum": "/api/top?sort=cum"} {
 		q.Sort = sort
-		top, err := view.Top(in[:1], q)
+		top, err := profileview.Top(in[:1], q)
 		if err != nil {
 			return nil, err
 		}
-		view.SetOrigins(in[0].Profile, top.(*report.Top))
+		profileview.SetOrigins(in[0].Profile, top.(*report.Top))
 		answers[key] = top
 	}
 	return answers, nil
@@ -125,7 +125,7 @@ func saveDiff(answers map[string]any, in []*recording.Recording, q query.Query) 
 	q.Root, q.Min, q.Limit = "", 0, maxSavedRows
 	for sort, key := range map[string]string{"flat": "/api/diff", "cum": "/api/diff?sort=cum"} {
 		q.Sort = sort
-		diff, err := view.Diff(in, q)
+		diff, err := profileview.Diff(in, q)
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func savedMetric(in []*recording.Recording, q query.Query) ([]sessionMetric, err
 	if err != nil {
 		return nil, err
 	}
-	h, err := view.Head(in, query.Query{Metric: q.Metric})
+	h, err := profileview.Head(in, query.Query{Metric: q.Metric})
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 // What pages get of a tree unless they ask for more: a pixel on a wide screen.
@@ -51,7 +51,7 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) {
 }
 
 // flames returns the tree that the answers to q are cut from, whatever part of it they show.
-func (s *Server) flames(in []*recording.Recording, q query.Query) (*view.Flames, error) {
+func (s *Server) flames(in []*recording.Recording, q query.Query) (*profileview.Flames, error) {
 	q.Root, q.Limit, q.Min, q.Gone = "", 0, 0, false
 	// The sample type does not tell the profile: those of block and mutex are both called delay. Nor does the name of a recording: what
 	// a server is asked for twice is two recordings.
@@ -59,8 +59,8 @@ func (s *Server) flames(in []*recording.Recording, q query.Query) (*view.Flames,
 	for _, rec := range in {
 		profiles += " " + rec.Key()
 	}
-	return s.cache.tree(q.URL()+profiles, view.TreeKey(q)+profiles, len(q.Steps), func(known ...*view.Flames) (*view.Flames, error) {
-		return view.NewFlames(in, q, known...)
+	return s.cache.tree(q.URL()+profiles, profileview.TreeKey(q)+profiles, len(q.Steps), func(known ...*profileview.Flames) (*profileview.Flames, error) {
+		return profileview.NewFlames(in, q, known...)
 	})
 }
 
@@ -150,13 +150,13 @@ func flameOf(f *report.Flame, places func(name string) place) flameAnswer {
 // sandwich answers with the callers and callees of a frame as pages paint them.
 func (s *Server) sandwich(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, "sandwich", func(in []*recording.Recording, q query.Query) (any, error) {
-		rep, err := view.Sandwich(in[:1], painted(q))
+		rep, err := profileview.Sandwich(in[:1], painted(q))
 		if err != nil {
 			return nil, err
 		}
 		sw := rep.(*report.Sandwich)
 		places := s.placesOf(in[0])
-		whole, err := view.Head(in[:1], query.Query{Metric: q.Metric})
+		whole, err := profileview.Head(in[:1], query.Query{Metric: q.Metric})
 		if err != nil {
 			return nil, err
 		}
@@ -194,14 +194,14 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	u.Path += " " + rx // part of what answers are kept by
 	s.answer(w, r, "search", func(in []*recording.Recording, q query.Query) (any, error) {
 		q.Arg = rx
-		return view.SearchFor(in[:1], q)
+		return profileview.SearchFor(in[:1], q)
 	})
 }
 
 // lines answers with the lines of a call of a flame graph.
 func (s *Server) lines(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, "list", func(in []*recording.Recording, q query.Query) (any, error) {
-		return view.ListCall(in[:1], q)
+		return profileview.ListCall(in[:1], q)
 	})
 }
 

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/recording"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/views"
 )
 
 // Options tune a Server. The zero Options serve nothing to anybody but whoever has the token.
@@ -159,8 +159,8 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /api/lines", s.whenOpen(s.lines))
 	mux.HandleFunc("GET /api/check", s.whenOpen(s.check))
 	mux.HandleFunc("GET /api/advise", s.whenOpen(s.advise))
-	for i := range view.All {
-		switch v := &view.All[i]; v.Name {
+	for i := range views.All {
+		switch v := &views.All[i]; v.Name {
 		case "flame", "sandwich", "search":
 		default:
 			answer := s.whenOpen(func(w http.ResponseWriter, r *http.Request) { s.view(w, r, v) })

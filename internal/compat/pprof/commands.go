@@ -6,7 +6,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 // A command is one kind of report.
@@ -23,37 +23,37 @@ type command struct {
 }
 
 var commands = []command{
-	{name: "callgrind", run: view.Callgrind, print: printCallgrind, file: "callgraph.out"},
-	{name: "comments", run: view.Comments, print: printComments},
-	{name: "disasm", param: true, run: view.DisasmByAddress, print: printDisasm},
-	{name: "dot", run: view.Graph, print: printDot},
-	{name: "eog", run: view.Graph, print: printSVG, ending: "svg", viewer: []string{"eog"}},
-	{name: "evince", run: view.Graph, print: printDot, dot: "pdf", viewer: []string{"evince"}},
-	{name: "gif", run: view.Graph, print: printDot, file: "gif", dot: "gif"},
-	{name: "gv", run: view.Graph, print: printDot, dot: "ps", viewer: []string{"gv --noantialias"}},
-	{name: "kcachegrind", run: view.Callgrind, print: printCallgrind, viewer: []string{"kcachegrind"}},
-	{name: "list", param: true, run: view.ListFromStart, print: printList},
-	{name: "pdf", run: view.Graph, print: printDot, file: "pdf", dot: "pdf"},
-	{name: "peek", param: true, run: view.Peek, print: printTree},
-	{name: "png", run: view.Graph, print: printPNG, file: "png"},
-	{name: "proto", run: view.Raw, print: printProto, file: "pb.gz"},
-	{name: "ps", run: view.Graph, print: printDot, file: "ps", dot: "ps"},
-	{name: "raw", run: view.Raw, print: printRaw},
-	{name: "svg", run: view.Graph, print: printSVG, file: "svg"},
+	{name: "callgrind", run: profileview.Callgrind, print: printCallgrind, file: "callgraph.out"},
+	{name: "comments", run: profileview.Comments, print: printComments},
+	{name: "disasm", param: true, run: profileview.DisasmByAddress, print: printDisasm},
+	{name: "dot", run: profileview.Graph, print: printDot},
+	{name: "eog", run: profileview.Graph, print: printSVG, ending: "svg", viewer: []string{"eog"}},
+	{name: "evince", run: profileview.Graph, print: printDot, dot: "pdf", viewer: []string{"evince"}},
+	{name: "gif", run: profileview.Graph, print: printDot, file: "gif", dot: "gif"},
+	{name: "gv", run: profileview.Graph, print: printDot, dot: "ps", viewer: []string{"gv --noantialias"}},
+	{name: "kcachegrind", run: profileview.Callgrind, print: printCallgrind, viewer: []string{"kcachegrind"}},
+	{name: "list", param: true, run: profileview.ListFromStart, print: printList},
+	{name: "pdf", run: profileview.Graph, print: printDot, file: "pdf", dot: "pdf"},
+	{name: "peek", param: true, run: profileview.Peek, print: printTree},
+	{name: "png", run: profileview.Graph, print: printPNG, file: "png"},
+	{name: "proto", run: profileview.Raw, print: printProto, file: "pb.gz"},
+	{name: "ps", run: profileview.Graph, print: printDot, file: "ps", dot: "ps"},
+	{name: "raw", run: profileview.Raw, print: printRaw},
+	{name: "svg", run: profileview.Graph, print: printSVG, file: "svg"},
 	{name: "tags", run: allTags, print: printTags},
-	{name: "text", run: view.TopByCalls, print: printTop},
-	{name: "top", run: view.TopByCalls, print: printTop},
-	{name: "topproto", run: view.TopByCalls, print: printTopProto, file: "pb.gz"},
-	{name: "traces", run: view.Traces, print: printTraces},
-	{name: "tree", run: view.Tree, print: printTree},
-	{name: "web", run: view.Graph, print: printSVG, ending: "svg", viewer: browsers()},
+	{name: "text", run: profileview.TopByCalls, print: printTop},
+	{name: "top", run: profileview.TopByCalls, print: printTop},
+	{name: "topproto", run: profileview.TopByCalls, print: printTopProto, file: "pb.gz"},
+	{name: "traces", run: profileview.Traces, print: printTraces},
+	{name: "tree", run: profileview.Tree, print: printTree},
+	{name: "web", run: profileview.Graph, print: printSVG, ending: "svg", viewer: browsers()},
 	{name: "weblist", param: true, run: newWeblist, print: printWeblist, ending: "html", viewer: browsers()},
 }
 
 // allTags shows all labels: pprof leaves out none.
 func allTags(in []*recording.Recording, q query.Query) (report.Report, error) {
 	q.Limit = -1
-	return view.Tags(in, q)
+	return profileview.Tags(in, q)
 }
 
 func findCommand(name string) *command {

@@ -16,7 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/prompt"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
-	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 // remarkStart begins a remark on an option.
@@ -81,7 +81,7 @@ func (s *session) greet() {
 	for _, u := range calls.UnitClashes(s.profile) {
 		s.complain("For tag %s used unit %s, also encountered unit(s) %s", u.Key, u.Used, strings.Join(u.Others, ", "))
 	}
-	if head, err := view.Head([]*recording.Recording{{Profile: s.profile}}, query.Query{
+	if head, err := profileview.Head([]*recording.Recording{{Profile: s.profile}}, query.Query{
 		Metric: s.cfg.sampleIndex, Mean: s.cfg.mean, Divide: s.cfg.divideBy, Unit: s.cfg.unit, PProf: true,
 	}); err == nil && s.cfg.divideBy != 0 {
 		s.ui.Say(strings.Join(newForm(s.cfg, &head).profileLines(), "\n"))

@@ -13,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 // A weblist is source text with the machine code of its lines, as pprof puts them together: it takes apart what lies
@@ -72,7 +73,7 @@ func (c *cost) add(d cost) {
 // newWeblist answers weblist.
 func newWeblist(in []*recording.Recording, q query.Query) (report.Report, error) {
 	q.NoInlines = false
-	r, err := view.Raw(in, q)
+	r, err := profileview.Raw(in, q)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,136 @@
+package benchview
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/order"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/verdict"
+	"github.com/hone-perf/hone/internal/view/loadview"
+	"github.com/hone-perf/hone/internal/view/profileview"
+)
+
+// Compare says what changed between two versions that were run against each other, or between two files of benchmark
+// lines or two load runs, the new one first and then the one before it.
+func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
+	if len(in) == 2 {
+		switch {
+		case recording.Benchmarks.In(in[0]) != nil && recording.Benchmarks.In(in[1]) != nil:
+			return compareFiles(in[1], in[0]), nil
+		case recording.LoadRun.In(in[0]) != nil && recording.LoadRun.In(in[1]) != nil:
+			return loadview.CompareLoads(in[1], in[0]), nil
+		}
+	}
+	var d *recording.Duel
+	if len(in) == 1 {
+		d = recording.Versions.In(in[0])
+	}
+	if d == nil {
+		return nil, errors.New("compare wants a recorded comparison, two files of benchmark lines, or two load runs")
+	}
+	c, err := Duel(d)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Duel says what changed between two versions that were run against each other, and why.
+func Duel(d *recording.Duel) (*report.Compare, error) {
+	out := verdict.Judge(d)
+	for i := range d.Why {
+		why, err := whyOf(&d.Why[i])
+		if err != nil {
+			return nil, err
+		}
+		if len(why.Rows) > 0 {
+			out.Why = append(out.Why, why)
+		}
+	}
+	return out, nil
+}
+
+// moved returns p with functions as if a package, and what lies beside and below it, had another path.
+func moved(p *profile.Profile, from, to string) (*profile.Profile, error) {
+	if from == "" || from == to {
+		return p, nil
+	}
+	// Where two modules are compared only the beginning differs.
+	for {
+		a, b := path.Dir(from), path.Dir(to)
+		if path.Base(from) != path.Base(to) || a == "." || b == "." {
+			break
+		}
+		from, to = a, b
+	}
+	t := p.Tables
+	t.Functions = slices.Clone(t.Functions)
+	for i := range t.Functions {
+		f := &t.Functions[i]
+		if rest, ok := strings.CutPrefix(f.Name, from); ok && rest != "" && strings.ContainsRune("./_[", rune(rest[0])) {
+			f.Name = to + rest
+		}
+	}
+	return p.Rewrite(t, func(_ int, stack []uint32) ([]uint32, bool) { return stack, true })
+}
+
+// whyRows is how many functions are shown of those that made a difference.
+const whyRows = 8
+
+// whyOf says which functions made the difference: those whose cost with all that they call, per operation, changed by more
+// than three times what chance makes of that many samples. What the runtime does is part of what it is done for.
+func whyOf(w *recording.DuelWhy) (report.CompareWhy, error) {
+	out := report.CompareWhy{Pkg: w.Pkg, Name: w.Name, What: report.CPUTime, Unit: "sec/op", Old: w.Ref("old"), New: w.Ref("new")}
+	q, factor := query.Query{View: "diff", Limit: -1}, 1e-9
+	if w.Kind == recording.Heap {
+		out.What, out.Unit = report.Memory, "B/op"
+		q.Metric, factor = "alloc_space", 1
+	}
+	before, err := moved(w.Old, w.Was, w.Pkg)
+	if err != nil {
+		return out, err
+	}
+	in := []*recording.Recording{{Ref: "new", Profile: w.New}, {Ref: "old", Profile: before}}
+	r, err := profileview.Diff(in, q)
+	if err != nil {
+		return out, err
+	}
+	d := r.(*report.Diff)
+	order.Stable(d.Rows, func(a, b report.DiffRow) int {
+		return cmp.Compare(math.Abs(float64(b.Cum)-float64(b.CumBefore)), math.Abs(float64(a.Cum)-float64(a.CumBefore)))
+	})
+	for _, c := range w.Code {
+		out.Code = append(out.Code, report.CompareCode(c))
+	}
+	per := factor / float64(max(w.Iters, 1))
+	for i := range d.Rows {
+		row := &d.Rows[i]
+		change, sum := math.Abs(float64(row.Cum)-float64(row.CumBefore)), float64(row.Cum)+float64(row.CumBefore)
+		chance := 0.0
+		if w.Kind == recording.CPU {
+			chance = 3 * math.Sqrt(sum*float64(max(w.New.Period, 1)))
+		} else {
+			chance = float64(max(d.Total, d.Before.Total)) / 100
+		}
+		switch pkg := profile.PackageOf(row.Name); {
+		case change <= chance, pkg == "testing", pkg == "runtime", strings.HasPrefix(pkg, "internal/runtime/"):
+			continue
+		}
+		if len(out.Rows) == whyRows {
+			break
+		}
+		out.Rows = append(out.Rows, report.CompareWhyRow{
+			Function: row.Frame.String(), Flat: float64(row.Flat) * per, Before: float64(row.FlatBefore) * per,
+			Cum: float64(row.Cum) * per, CumWas: float64(row.CumBefore) * per,
+		})
+	}
+	return out, nil
+}

@@ -1,0 +1,446 @@
+package loadview
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/latency"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// More names of runtime/metrics, and of what is added to them.
+const (
+	metricAllocBytes   = "/gc/heap/allocs:bytes"
+	metricAllocObjects = "/gc/heap/allocs:objects"
+	metricCycles       = "/gc/cycles/total:gc-cycles"
+)
+
+// A serverRun is the part of a load run that the server is looked at in, on the clock of its recording.
+type serverRun struct {
+	rec      *recording.Recording
+	series   *recording.Series // nil when there are none
+	log      *latency.Log
+	from, to time.Duration
+	out      *report.LoadServer
+	table    *costTable
+}
+
+// loadServer says what requests cost the server; nil when it was not recorded.
+func loadServer(rec *recording.Recording) *report.LoadServer {
+	series, log := recording.Metrics.In(rec), recording.LoadRun.In(rec)
+	if len(rec.Parts) == 0 && series == nil || rec.Manifest == nil || rec.Manifest.How == recording.Loaded {
+		return nil
+	}
+	s := &serverRun{rec: rec, series: series, log: log, out: &report.LoadServer{}, table: newCostTable()}
+	from, to, ok := log.Steady()
+	if !ok {
+		s.doubt("there was no time after the warm-up in which the server was recorded")
+		return s.out
+	}
+	s.from, s.to = from+log.Offset, to+log.Offset
+	s.out.From, s.out.To = s.from, s.to
+	s.cpu()
+	s.memory()
+	s.waiting()
+	s.collector()
+	s.states()
+	s.balance()
+	if c := s.out.CPU; c != nil {
+		bytes, blocked := 0.0, 0.0
+		for _, r := range s.table.rows {
+			bytes, blocked = bytes+r.Bytes, blocked+r.Blocked
+			r.Error = sampleError(r.CPU, c.All, c.Samples)
+		}
+		for _, r := range s.table.calls {
+			r.Error = sampleError(r.CPU, c.All, c.Samples)
+		}
+		s.out.Functions, s.out.Left = dearest(s.table.rows, c.All, bytes, blocked)
+		s.out.Calls, _ = dearest(s.table.calls, c.All, bytes, blocked)
+	}
+	s.out.Doubts = append(s.out.Doubts, rec.Manifest.Notes...)
+	s.next()
+	return s.out
+}
+
+func (s *serverRun) doubt(format string, args ...any) {
+	s.out.Doubts = append(s.out.Doubts, fmt.Sprintf(format, args...))
+}
+
+// requests returns how many were answered between two times of the recording.
+func (s *serverRun) requests(from, to time.Duration) float64 {
+	return s.log.AnsweredBy(to-s.log.Offset) - s.log.AnsweredBy(from-s.log.Offset)
+}
+
+// lines returns the places of the first and the last line of metrics in the steady time that know a metric.
+func (s *serverRun) lines(name string) (first, last int, ok bool) {
+	first, last = -1, -1
+	if s.series == nil {
+		return first, last, false
+	}
+	for i, t := range s.series.Times {
+		if _, known := s.series.At(name, i); !known || t < s.from || t > s.to {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		last = i
+	}
+	return first, last, first >= 0 && last > first
+}
+
+// perRequest returns by how much a metric that only grows did so for each request.
+func (s *serverRun) perRequest(name string) (each, requests float64, ok bool) {
+	first, last, ok := s.lines(name)
+	if !ok {
+		return 0, 0, false
+	}
+	a, _ := s.series.At(name, first)
+	b, _ := s.series.At(name, last)
+	n := s.requests(s.series.Times[first], s.series.Times[last])
+	if n < 1 {
+		return 0, 0, false
+	}
+	return (b - a) / n, n, true
+}
+
+// parts returns the times of the first and the last profile of a kind in the steady time.
+func (s *serverRun) parts(kind string) (first, last time.Duration, ok bool) {
+	first = -1
+	for _, p := range s.rec.Profiles(kind).Parts() {
+		if p.From < s.from || p.To > s.to {
+			continue
+		}
+		if first < 0 {
+			first = p.From
+		}
+		last = p.To
+	}
+	return first, last, first >= 0 && first < last
+}
+
+func (s *serverRun) cpu() {
+	first, last, ok := s.parts(recording.CPU)
+	if !ok {
+		s.doubt("there is no CPU profile that lies between the warm-up and the end: load it for longer")
+		return
+	}
+	var requests float64
+	var length time.Duration
+	for _, p := range s.rec.Profiles(recording.CPU).Parts() {
+		if p.From >= first && p.To <= last {
+			requests += s.requests(p.From, p.To)
+			length += p.To - p.From
+		}
+	}
+	p, typ, err := s.rec.Profiles(recording.CPU).Between("", first, last)
+	if err != nil {
+		s.doubt("%v", err)
+		return
+	}
+	if took := p.DurationNanos; took > 0 && took < int64(length) {
+		// A server that is asked also needs time to begin and to send it.
+		requests *= float64(took) / float64(length)
+		length = durationOf(took)
+	}
+	if requests < 1 {
+		s.doubt("no request was answered while there were CPU profiles")
+		return
+	}
+	c := &report.ServerCPU{From: first, To: last, Requests: requests, For: length}
+	if k := slices.IndexFunc(p.SampleTypes, func(t profile.ValueType) bool { return t.Type == typ }); k >= 0 {
+		for _, v := range p.Values(k) {
+			c.Sampled += float64(v) / requests
+		}
+	}
+	if p.Period > 0 {
+		c.Samples = int64(math.Round(c.Sampled * requests / float64(p.Period)))
+	}
+	if c.Samples > 0 {
+		c.Error = 1.96 * c.Sampled / math.Sqrt(float64(c.Samples))
+	}
+	const few = 200
+	if c.Samples < few {
+		s.doubt("the profiles have %d samples in this time: what a function costs is known to within %.0f%% of the whole at best; load it for longer", c.Samples, 100/math.Sqrt(float64(max(c.Samples, 1))))
+	}
+	factor := 1 / requests
+	if s.rec.Manifest.How != recording.Fetched { // whose CPU time is only known by its profiles
+		if kernel, _, ok := s.perRequest(recording.ProcessCPU); ok && kernel > 0 && c.Sampled > 0 {
+			kernel *= 1e9
+			c.Counted, c.Unseen = true, max(0, kernel-c.Sampled)
+			factor *= min(kernel/c.Sampled, 1)
+			if kernel > c.Sampled*mostUnseen || c.Sampled > kernel*mostUnseen {
+				s.doubt("the kernel counts %v of CPU time for each request, and the profiles %v", durationOf(kernel).Round(100), durationOf(c.Sampled).Round(100))
+			}
+		}
+		if each, _, ok := s.perRequest(recording.ProcessDelay); ok {
+			c.Delayed = max(0, each*1e9)
+		}
+	}
+	sum := s.table.add(p, typ, factor, false,
+		func(f *report.FunctionCost) *float64 { return &f.CPU }, func(f *report.FunctionCost) *float64 { return &f.With })
+	if c.Unseen > 0 {
+		row := s.table.row(rowUnseen)
+		row.CPU, row.With = c.Unseen, c.Unseen
+	}
+	c.All, c.Serving, c.Assisting, c.Other = sum.all+c.Unseen, sum.serving, sum.assisting, sum.other
+	c.Collecting, c.Scheduling, c.Recording = sum.collecting, sum.scheduling, sum.recording
+	s.out.CPU = c
+}
+
+// mostUnseen is how much more than the profiles the kernel may count, and the other way round, before that is worth a doubt. What
+// they do not see is a tenth of the time of a server that mostly reads and writes, and is in no function. Half of it is the thread
+// that watches over the scheduler of Go, of which there are no samples; the rest is threads that run for a moment at a time. A
+// timer that takes samples is only looked at when the clock of the system ticks, and they often are not there when it does. So
+// it is not shared out among functions: they take what they have samples for, as another profiler finds, which sees all.
+const mostUnseen = 1.5
+
+func durationOf[T int64 | float64](ns T) time.Duration { return time.Duration(ns) }
+
+func (s *serverRun) memory() {
+	first, last, ok := s.parts(recording.Heap)
+	if !ok {
+		if len(s.rec.Parts[recording.Heap]) > 0 {
+			s.doubt("what requests allocate, and what they wait for, is told by two profiles between the warm-up and the end, and there were not two: load it for three seconds or more")
+		}
+		return
+	}
+	p, _, err := s.rec.Profiles(recording.Heap).Between("alloc_space", first, last)
+	requests := s.requests(first, last)
+	if err != nil || requests < 1 {
+		return
+	}
+	m := &report.ServerMemory{Requests: requests}
+	where := func(f *report.FunctionCost) *float64 { return &f.Bytes }
+	m.Sampled = newCostTable().add(p, "alloc_space", 1/requests, false, where, where).all
+	// What the runtime counts is exact, and the profile a sample of it that is as of the collection before. So it is asked
+	// for shares. That goes for bytes: few samples stand for very many small objects, and would spoil the shares of all others.
+	factor := 1 / requests
+	bytes, n, counted := s.perRequest(metricAllocBytes)
+	if counted = counted && s.rec.Manifest.How != recording.Fetched && m.Sampled > 0; counted {
+		m.Counted, m.Requests = true, n
+		factor *= bytes / m.Sampled
+	}
+	m.Bytes = s.table.add(p, "alloc_space", factor, false,
+		func(f *report.FunctionCost) *float64 { return &f.Bytes }, func(f *report.FunctionCost) *float64 { return &f.AllB }).all
+	m.Objects = s.table.add(p, "alloc_objects", factor, false,
+		func(f *report.FunctionCost) *float64 { return &f.Objects }, func(f *report.FunctionCost) *float64 { return &f.AllO }).all
+	if number, _, ok := s.perRequest(metricAllocObjects); ok && counted {
+		m.Objects = number
+	}
+	s.out.Memory = m
+}
+
+func (s *serverRun) waiting() {
+	w := &report.ServerWaiting{}
+	if first, last, ok := s.parts(recording.Block); ok {
+		if w.Requests = s.requests(first, last); w.Requests < 1 {
+			return
+		}
+		p, typ, err := s.rec.Profiles(recording.Block).Between("", first, last)
+		if err == nil {
+			sum := s.table.add(p, typ, 1/w.Requests, true,
+				func(f *report.FunctionCost) *float64 { return &f.Blocked }, func(f *report.FunctionCost) *float64 { return &f.AllW })
+			w.Blocked, w.Locks = sum.serving, sum.locks
+			w.Off = p.NumSamples() == 0
+		}
+		if p, typ, err := s.rec.Profiles(recording.Mutex).Between("", first, last); err == nil {
+			none := newCostTable()
+			where := func(f *report.FunctionCost) *float64 { return &f.Blocked }
+			w.Contended = none.add(p, typ, 1/w.Requests, false, where, where).all
+		}
+		w.Queued = s.queued()
+		s.out.Waiting = w
+	}
+}
+
+// queued returns how long goroutines waited for a processor of Go, for each request: how many waited on average, by how many
+// requests there were in a time.
+func (s *serverRun) queued() float64 {
+	first, last, ok := s.lines(recording.NumRunnable)
+	if !ok {
+		return 0
+	}
+	sum := 0.0
+	for i := first + 1; i <= last; i++ {
+		n, _ := s.series.At(recording.NumRunnable, i)
+		sum += n * float64(s.series.Times[i]-s.series.Times[i-1])
+	}
+	requests := s.requests(s.series.Times[first], s.series.Times[last])
+	if requests < 1 {
+		return 0
+	}
+	return sum / requests
+}
+
+func (s *serverRun) collector() {
+	c := s.out.CPU
+	first, last, ok := s.lines(metricCycles)
+	if c == nil || !ok {
+		return
+	}
+	a, _ := s.series.At(metricCycles, first)
+	b, _ := s.series.At(metricCycles, last)
+	g := &report.ServerGC{Cycles: int(b - a)}
+	if c.All > 0 {
+		g.Share = (c.Collecting + c.Assisting) / c.All
+	}
+	if log := recording.GC.In(s.rec); log != nil {
+		g.Known = true
+		for i := range log.Cycles {
+			cycle := &log.Cycles[i]
+			if cycle.Start < s.series.Times[first] || cycle.Start > s.series.Times[last] {
+				continue
+			}
+			g.Paused += cycle.Pause()
+			g.Longest = max(g.Longest, slices.Max(cycle.Stops()))
+		}
+	}
+	s.out.GC = g
+}
+
+// states says how the server was before, after, and in the end.
+func (s *serverRun) states() {
+	first, last, ok := s.lines(recording.NumGoroutine)
+	if !ok {
+		if first, last, ok = s.lines(recording.ProcessRSS); !ok {
+			return
+		}
+	}
+	at := func(i int) *report.ServerState {
+		value := func(name string) int64 {
+			v, _ := s.series.At(name, i)
+			return int64(v)
+		}
+		return &report.ServerState{
+			At: s.series.Times[i], RSS: value(recording.ProcessRSS), Live: value(recording.HeapLive), Goroutines: value(recording.NumGoroutine),
+		}
+	}
+	s.out.Before, s.out.After, s.out.Ended = at(first), at(last), at(len(s.series.Times)-1)
+	s.leaks(first, last)
+}
+
+// leaks finds what grew all the time.
+func (s *serverRun) leaks(first, last int) {
+	const steps = 4
+	if last-first < steps {
+		return
+	}
+	requests := s.requests(s.series.Times[first], s.series.Times[last])
+	if requests < 1 {
+		return
+	}
+	grows := func(name string, least float64) (from, to float64, ok bool) {
+		was, times := math.Inf(-1), -1
+		for i := range steps + 1 {
+			// The least of the neighbours, since what comes and goes is no leak.
+			at := first + (last-first)*i/steps
+			v := math.Inf(1)
+			for k := max(first, at-1); k <= min(last, at+1); k++ {
+				if x, known := s.series.At(name, k); known {
+					v = min(v, x)
+				}
+			}
+			if i == 0 {
+				from = v
+			}
+			if v < was || math.IsInf(v, 1) {
+				return 0, 0, false
+			}
+			if v > was {
+				times++ // what is live is only known since the last collection
+			}
+			was = v
+		}
+		return from, was, times >= 2 && was-from >= least
+	}
+	if a, b, ok := grows(recording.NumGoroutine, max(20, requests/1000)); ok {
+		s.out.Suspects = append(s.out.Suspects, report.Suspect{
+			What: report.GrownGoroutines, From: int64(a), To: int64(b), Per: 1000 * (b - a) / requests, Where: s.grown(recording.Goroutine, "goroutine"),
+		})
+	}
+	if a, b, ok := grows(recording.HeapLive, 1<<20); ok && b > 1.1*a {
+		s.out.Suspects = append(s.out.Suspects, report.Suspect{
+			What: report.GrownMemory, From: int64(a), To: int64(b), Per: 1000 * (b - a) / requests, Where: s.grown(recording.Heap, "inuse_space"),
+		})
+	}
+}
+
+// grown returns the function whose part of what there is at a moment grew most.
+func (s *serverRun) grown(kind, typ string) string {
+	first, last, ok := s.parts(kind)
+	if !ok {
+		return ""
+	}
+	where := func(f *report.FunctionCost) *float64 { return &f.Bytes }
+	none := func(f *report.FunctionCost) *float64 { return &f.AllB }
+	growth := newCostTable()
+	for factor, at := range map[float64]time.Duration{-1: first, 1: last} {
+		p, _, err := s.rec.Profiles(kind).Between(typ, at, at)
+		if err != nil {
+			return ""
+		}
+		growth.add(p, typ, factor, false, where, none)
+	}
+	name, most := "", 0.0
+	for _, r := range growth.rows {
+		if r.Bytes > most {
+			name, most = r.Name, r.Bytes
+		}
+	}
+	return name
+}
+
+// balance says where the time of the mean request went.
+func (s *serverRun) balance() {
+	mean := s.log.Service.Mean()
+	c := s.out.CPU
+	if c == nil || mean <= 0 {
+		return
+	}
+	left := mean
+	add := func(what string, ns time.Duration) {
+		left -= ns
+		s.out.Balance = append(s.out.Balance, report.BalancePart{What: what, Nanos: ns, Share: float64(ns) / float64(mean)})
+	}
+	add("CPU of the goroutine that serves", durationOf(c.Serving-c.Assisting))
+	if c.Assisting > 0 {
+		add("helping the garbage collector", durationOf(c.Assisting))
+	}
+	if w := s.out.Waiting; w != nil && !w.Off {
+		add("waiting for locks", durationOf(w.Locks))
+		add("waiting for channels and others", durationOf(w.Blocked-w.Locks))
+	}
+	if w := s.out.Waiting; w != nil && w.Queued > 0 {
+		add("ready to run, waiting for a processor of Go", durationOf(w.Queued))
+	}
+	if c.Delayed > 0 {
+		add("waiting for a processor of the machine", durationOf(c.Delayed))
+	}
+	s.out.Balance = append(s.out.Balance, report.BalancePart{What: "unexplained", Nanos: left, Share: float64(left) / float64(mean)})
+	s.out.Balance = append(s.out.Balance, report.BalancePart{What: "mean service time", Nanos: mean, Share: 1})
+	switch {
+	case left < 0:
+		s.doubt("the parts are more than the whole: goroutines of a request worked at the same time, others that serve none were ready to run, too, and while a thread waits for a processor of the machine, so do its goroutines")
+	case float64(left) > 0.5*float64(mean):
+		s.doubt("unexplained is time on the network and in the kernel, for files, sleeping, and in hone")
+	}
+}
+
+func (s *serverRun) next() {
+	ref := s.rec.Ref
+	at := fmt.Sprintf("%s..%s", s.from.Round(time.Millisecond), s.to.Round(time.Millisecond))
+	add := func(kind, option, value, answer string) {
+		if len(s.rec.Parts[kind]) > 0 {
+			s.out.Next = append(s.out.Next, hint.Ask("top", ref).With(option, value).With("at", at).For(answer))
+		}
+	}
+	add(recording.CPU, "cum", "", "what costs CPU time under load")
+	add(recording.Heap, "metric", "alloc_space", "what allocates")
+	add(recording.Block, "metric", "block", "what waits")
+}

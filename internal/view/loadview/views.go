@@ -1,0 +1,19 @@
+// Package loadview answers questions about load tests, and what requests cost the server.
+package loadview
+
+import (
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// Views are the views of this package, in the order in which help shows them.
+var Views = []view.View{
+	{
+		Name:     "load",
+		Doc:      "Report the results of a load test",
+		Examples: []string{"load"},
+		Uses:     view.Keys("ref"),
+		Part:     view.LoadRun,
+		Needs:    view.Server,
+		Run:      Load,
+	},
+}

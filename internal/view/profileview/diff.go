@@ -1,0 +1,258 @@
+package profileview
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/calls"
+	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/order"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
+	"github.com/hone-perf/hone/internal/waits"
+)
+
+// Diff compares what frames cost in two recordings, the new one first and then the one before it. The frames that
+// changed most come first.
+func Diff(in []*recording.Recording, q query.Query) (report.Report, error) {
+	s, err := compare(in, q)
+	if err != nil {
+		return nil, err
+	}
+	out := &report.Diff{Head: s.head, Before: s.headBefore, Normalized: s.normalized}
+	rows, err := s.rows(q)
+	if err != nil {
+		return nil, err
+	}
+	inBoth := func(r report.DiffRow) bool { return r.Cum != 0 && r.CumBefore != 0 }
+	if len(q.Steps) == 0 && out.Total != 0 && out.Before.Total != 0 && !slices.ContainsFunc(rows, inBoth) {
+		out.Notes.Add("the two have nothing in common: are they of the same program?")
+	}
+	out.Rows = rows
+	trimRows(out, q)
+	if waitsOf(in[0]) && waitsOf(in[1]) {
+		out.Notes.Add("the same by request: ", hint.Ask("requests", in[0].Ref).With("base", in[1].Ref))
+	}
+	return out, nil
+}
+
+// waitsOf reports whether what is looked at is where the goroutines of an execution trace waited.
+func waitsOf(rec *recording.Recording) bool {
+	return slices.EqualFunc(rec.Profile.SampleTypes, waits.Types, func(t profile.ValueType, name string) bool { return t.Type == name })
+}
+
+// compare brings two recordings together, the new one first, and applies the steps of q to both.
+func compare(in []*recording.Recording, q query.Query) (*sides, error) {
+	switch {
+	case len(in) != 2:
+		return nil, errors.New("nothing to compare with: name a base")
+	case q.Mean:
+		return nil, errors.New("diff: means are not compared; leave mean out")
+	}
+	after, err := profileOf(in[0])
+	if err != nil {
+		return nil, err
+	}
+	before, err := profileOf(in[1])
+	if err != nil {
+		return nil, err
+	}
+	s, err := sidesOf(before, after, q)
+	if err != nil {
+		return nil, fmt.Errorf("comparing %s with %s: %w", in[0].Ref, in[1].Ref, err)
+	}
+	s.head, s.headBefore = headOf(after, s.afterType, q), headOf(before, s.beforeType, q)
+	s.head.Unit, s.headBefore.Unit = s.p.SampleTypes[s.after].Unit, s.p.SampleTypes[s.after].Unit
+	rest, remarks, err := calls.Apply(s.p, q.Steps, cmp.Or(q.Unit, unit.Auto))
+	if err != nil {
+		return nil, err
+	}
+	if q.Relative {
+		s.p = rest
+	}
+	s.head.Total = calls.Measure{Profile: s.p, Type: s.after}.Total()
+	s.headBefore.Total = calls.Measure{Profile: s.p, Type: s.before}.Total()
+	s.named = rest.Functions
+	if s.p, err = calls.GroupBy(rest, q.By); err != nil {
+		return nil, err
+	}
+	h, was := &s.head, &s.headBefore
+	h.Remarks = remarks
+	h.Notes = slices.Clip(h.Notes)
+	for _, r := range remarks {
+		h.Notes.Add(r.String())
+	}
+	h.Notes = append(h.Notes, sideNotes(h, was, q)...)
+	s.ratio = 1
+	if q.Normalize && h.Total != 0 && was.Total != 0 {
+		s.ratio = float64(h.Total) / float64(was.Total)
+		s.normalized = true
+		h.Notes.Add(fmt.Sprintf("before is scaled by %.4g, from %s to %s", s.ratio,
+			unit.Label(was.Total, h.Unit), unit.Label(h.Total, h.Unit)))
+		was.Total, was.Scaled = h.Total, true
+	}
+	return s, nil
+}
+
+// sides are two profiles in one, with a column of values for each.
+type sides struct {
+	p             *profile.Profile
+	after, before int // sample types of p
+
+	afterType, beforeType int // the same in the profiles by themselves
+
+	head, headBefore report.Head
+	ratio            float64 // by which values of the base are scaled
+	normalized       bool
+	named            []profile.Function // as the profiles name them, whatever is grouped by
+}
+
+// scaled returns a sum of values of the base as it is compared.
+func (s *sides) scaled(v int64) int64 {
+	if s.ratio == 1 {
+		return v
+	}
+	return int64(math.Round(float64(v) * s.ratio))
+}
+
+// sidesOf puts two profiles side by side.
+func sidesOf(before, after *profile.Profile, q query.Query) (*sides, error) {
+	if len(after.SampleTypes) == 0 || len(before.SampleTypes) == 0 {
+		return nil, errors.New("profile has no samples")
+	}
+	k, err := after.SampleIndex(q.Metric)
+	if err != nil {
+		return nil, err
+	}
+	p, err := profile.Diff(before, after)
+	if err != nil {
+		return nil, err
+	}
+	// Only what both have is left, and no type may be asked for by its place among those.
+	called := func(name string) func(profile.ValueType) bool {
+		return func(t profile.ValueType) bool { return t.Type == name }
+	}
+	name := after.SampleTypes[k].Type
+	n := len(p.SampleTypes) / 2
+	s := &sides{
+		p:          p,
+		after:      slices.IndexFunc(p.SampleTypes[:n], called(name)),
+		afterType:  k,
+		beforeType: slices.IndexFunc(before.SampleTypes, called(name)),
+	}
+	if s.after < 0 {
+		names := make([]string, n)
+		for i := range names {
+			names[i] = p.SampleTypes[i].Type
+		}
+		return nil, fmt.Errorf("only one has sample type %s; both have %s", name, strings.Join(names, ", "))
+	}
+	s.before = n + s.after
+	return s, nil
+}
+
+// rows returns what each frame costs on both sides. Sums are scaled, not samples: there are many small ones, whose
+// rounding would add up.
+func (s *sides) rows(q query.Query) ([]report.DiffRow, error) {
+	d, err := calls.DetailOf(q)
+	if err != nil {
+		return nil, err
+	}
+	table := calls.NewFrameTable(s.p, d, calls.PathTrimmer(q))
+	after := &calls.Builder{Measure: calls.Measure{Profile: s.p, Type: s.after}, Table: table}
+	after.Costs()
+	before := &calls.Builder{Measure: calls.Measure{Profile: s.p, Type: s.before}, Table: table}
+	before.Costs()
+	met := func(f int) bool {
+		return after.Flat[f] != 0 || after.Cum[f].Sum != 0 || before.Flat[f] != 0 || before.Cum[f].Sum != 0
+	}
+	n := 0
+	for f := range table.Frames {
+		if met(f) {
+			n++
+		}
+	}
+	rows := make([]report.DiffRow, 0, n)
+	for f := range table.Frames {
+		if !met(f) {
+			continue
+		}
+		r := report.DiffRow{
+			Frame: table.Frames[f],
+			Flat:  after.Flat[f], Cum: after.Cum[f].Sum,
+			FlatBefore: s.scaled(before.Flat[f]), CumBefore: s.scaled(before.Cum[f].Sum),
+		}
+		if r.Flat != 0 || r.Cum != 0 || r.FlatBefore != 0 || r.CumBefore != 0 {
+			rows = append(rows, r)
+		}
+	}
+	return rows, nil
+}
+
+// trimRows sorts the rows of d and leaves out those where little changed.
+func trimRows(d *report.Diff, q query.Query) {
+	limits := (&question{query: q}).trim(0, minShare, 0)
+	d.Below = int64(float64(max(d.Total, d.Before.Total)) * limits.Min)
+	flat := func(r *report.DiffRow) int64 { return unit.Difference(r.FlatBefore, r.Flat) }
+	cum := func(r *report.DiffRow) int64 { return unit.Difference(r.CumBefore, r.Cum) }
+
+	d.Rows = slices.DeleteFunc(d.Rows, func(r report.DiffRow) bool {
+		return q.Positive && (flat(&r) < 0 || flat(&r) == 0 && cum(&r) < 0)
+	})
+	all := len(d.Rows)
+	d.Rows = slices.DeleteFunc(d.Rows, func(r report.DiffRow) bool {
+		// Where nothing changed there is nothing to show, however low the bar is, unless everything is asked for.
+		return limits.Min > 0 && max(unit.Abs(flat(&r)), unit.Abs(cum(&r))) < max(d.Below, 1)
+	})
+	d.Dropped = all - len(d.Rows)
+	d.Of = len(d.Rows)
+
+	rank, second := flat, cum
+	if limits.ByCum {
+		rank, second = second, rank
+	}
+	order.Stable(d.Rows, func(a, b report.DiffRow) int {
+		return cmp.Or(
+			cmp.Compare(unit.Abs(rank(&b)), unit.Abs(rank(&a))),
+			cmp.Compare(unit.Abs(second(&b)), unit.Abs(second(&a))),
+			cmp.Compare(a.Frame.String(), b.Frame.String()),
+			cmp.Compare(a.StartLine, b.StartLine),
+			cmp.Compare(a.Object, b.Object),
+		)
+	})
+	if limits.Nodes > 0 {
+		d.Rows = d.Rows[:min(limits.Nodes, len(d.Rows))]
+	}
+	d.Shown = len(d.Rows)
+	for i := range d.Rows {
+		d.Accounted += d.Rows[i].Flat
+	}
+}
+
+// sideNotes returns doubts about comparing the two sides at all.
+func sideNotes(after, before *report.Head, q query.Query) hint.Texts {
+	var notes hint.Texts
+	// What is in use at one moment does not grow with the length of a recording.
+	if a, b := after.Duration, before.Duration; !q.Normalize && a > 0 && b > 0 && !strings.HasPrefix(after.Metric, "inuse_") &&
+		float64(max(a, b)) > 1.2*float64(min(a, b)) {
+		notes.Add(fmt.Sprintf("before was recorded for %s and after for %s; ", unit.Label(b, "nanoseconds"), unit.Label(a, "nanoseconds")),
+			hint.Option{Name: "normalize"}, " compares shares instead")
+	}
+	if (q.By == "line" || q.By == "address") && after.BuildID != "" && before.BuildID != "" && after.BuildID != before.BuildID {
+		notes.Add("the two are of different builds: code that moved shows up as two frames")
+	}
+	if before.Total == 0 {
+		notes.Add("before has no samples of " + after.Metric)
+	}
+	if after.Total == 0 {
+		notes.Add("after has no samples of " + after.Metric)
+	}
+	return notes
+}

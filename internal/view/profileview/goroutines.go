@@ -1,0 +1,262 @@
+package profileview
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/calls"
+	"github.com/hone-perf/hone/internal/order"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+const (
+	goroutineGroups = 20 // shown unless told otherwise
+
+	// Goroutines that all wait in one place are suspicious when they are at least so many more than before, or have
+	// been waiting for so long without anything to compare with.
+	suspectGrowth = 10
+	suspectCount  = 10
+	suspectWait   = 5 * time.Minute
+)
+
+// Goroutines groups goroutines by what they do. With a second recording it says which have become more.
+func Goroutines(in []*recording.Recording, q query.Query) (report.Report, error) {
+	now, err := goroutinesOf(in[:1], q)
+	if err != nil {
+		return nil, err
+	}
+	out := &report.Goroutines{Head: now.head}
+	rows := now.groups
+	if len(in) > 1 {
+		base := q
+		base.Metric = ""
+		before, err := goroutinesOf(in[1:], base)
+		if err != nil {
+			return nil, err
+		}
+		out.Before = &before.head
+		rows = compareGroups(now, before)
+	}
+	for i := range rows {
+		rows[i].Suspect = suspicion(&rows[i], len(in) > 1)
+	}
+	limit := cmp.Or(q.Limit, goroutineGroups)
+	out.Of = len(rows)
+	if limit > 0 && limit < len(rows) {
+		rows = rows[:limit]
+	}
+	out.Groups, out.Shown = rows, len(rows)
+	return out, nil
+}
+
+// A grouping is the goroutines of one recording.
+type grouping struct {
+	head   report.Head
+	groups []report.GoroutineGroup
+	byKey  map[string]int
+	keys   []string // by group
+}
+
+// goroutinesOf groups the goroutines of a recording by their stacks.
+func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
+	q.By = "line"
+	a, err := ask(in, q)
+	if err != nil {
+		return nil, err
+	}
+	if t := a.Profile.SampleTypes[a.Type].Type; !strings.HasPrefix(t, "goroutine") {
+		return nil, fmt.Errorf("it counts %s, not goroutines; a goroutine profile or a dump does", t)
+	}
+	d, err := calls.DetailOf(q)
+	if err != nil {
+		return nil, err
+	}
+	table := calls.NewFrameTable(a.Profile, d, calls.PathTrimmer(q))
+	origins := a.origins(table)
+	g := &grouping{head: a.head, byKey: make(map[string]int)}
+	sets := a.Profile.LabelSets()
+	var stack []uint32
+	for i, n := range a.Profile.Values(a.Type) {
+		if n == 0 {
+			continue
+		}
+		stack = a.Profile.Stack(i, stack[:0])
+		var frames []int32
+		for _, l := range stack {
+			of := table.Of(l)
+			for j := len(of) - 1; j >= 0; j-- {
+				frames = append(frames, of[j])
+			}
+		}
+		labels := sets[a.Profile.Label(i)]
+		creator := text(labels, "creator")
+		line := text(labels, "creator_line")
+		var b strings.Builder
+		for _, f := range frames {
+			fmt.Fprintf(&b, "%s %s:%d\n", table.Frames[f].Name, table.Frames[f].File, table.Frames[f].Line)
+		}
+		fmt.Fprintf(&b, "%s %s", creator, line)
+		at, ok := g.byKey[b.String()]
+		if !ok {
+			at = len(g.groups)
+			g.byKey[b.String()] = at
+			g.keys = append(g.keys, b.String())
+			r := report.GoroutineGroup{Creator: creator, Line: line}
+			for _, f := range frames {
+				r.Stack = append(r.Stack, table.Frames[f])
+			}
+			r.Where = whereabouts(table, frames, origins)
+			g.groups = append(g.groups, r)
+		}
+		r := &g.groups[at]
+		r.Count += n
+		if state := text(labels, "state"); state != "" && !slices.Contains(r.States, state) {
+			r.States = append(r.States, state)
+		}
+		for _, l := range labels {
+			if wait := time.Duration(l.Num) * time.Minute; l.Key == "wait" && l.Numeric {
+				if r.WaitMost == 0 || wait < r.WaitLeast {
+					r.WaitLeast = wait
+				}
+				r.WaitMost = max(r.WaitMost, wait)
+			}
+		}
+	}
+	for i := range g.groups {
+		if r := &g.groups[i]; len(r.States) == 0 {
+			if state := stateOf(r.Stack); state != "" {
+				r.States, r.Guessed = []string{state}, true
+			}
+		}
+	}
+	order := make([]int, len(g.groups))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		return cmp.Or(cmp.Compare(g.groups[j].Count, g.groups[i].Count), cmp.Compare(g.keys[i], g.keys[j]))
+	})
+	sorted := &grouping{head: g.head, byKey: g.byKey}
+	for to, from := range order {
+		sorted.groups = append(sorted.groups, g.groups[from])
+		sorted.keys = append(sorted.keys, g.keys[from])
+		sorted.byKey[g.keys[from]] = to
+	}
+	return sorted, nil
+}
+
+// text returns the value of a label, or "".
+func text(labels profile.LabelSet, key string) string {
+	for _, l := range labels {
+		if l.Key == key && !l.Numeric {
+			return l.Str
+		}
+	}
+	return ""
+}
+
+// whereabouts returns where somebody who wrote the program would look: the innermost frame that is not of the standard
+// library or else, of a goroutine that the library started, the outermost that is not of the runtime.
+func whereabouts(t *calls.FrameTable, frames []int32, origins []report.Origin) report.Frame {
+	for _, f := range frames {
+		if o := origins[f]; o != report.StdLibrary && o != report.GoRuntime {
+			return t.Frames[f]
+		}
+	}
+	for _, f := range slices.Backward(frames) {
+		if origins[f] != report.GoRuntime {
+			return t.Frames[f]
+		}
+	}
+	if len(frames) == 0 {
+		return report.Frame{}
+	}
+	return t.Frames[frames[0]]
+}
+
+// stateOf says what a goroutine waits for by what it called last, or "" when that is not known. Goroutine profiles, other
+// than dumps, have no states.
+func stateOf(stack []report.Frame) string {
+	for i := range stack[:min(len(stack), 6)] {
+		switch stack[i].Name {
+		case "runtime.chanrecv", "runtime.chanrecv1", "runtime.chanrecv2":
+			return "chan receive"
+		case "runtime.chansend", "runtime.chansend1":
+			return "chan send"
+		case "runtime.selectgo", "runtime.block":
+			return "select"
+		case "internal/poll.runtime_pollWait":
+			return "IO wait"
+		case "time.Sleep":
+			return "sleep"
+		case "internal/sync.runtime_SemacquireMutex", "sync.runtime_SemacquireMutex":
+			return "sync.Mutex.Lock"
+		case "sync.runtime_SemacquireRWMutex", "sync.runtime_SemacquireRWMutexR":
+			return "sync.RWMutex"
+		case "sync.runtime_SemacquireWaitGroup":
+			return "sync.WaitGroup.Wait"
+		case "sync.runtime_notifyListWait":
+			return "sync.Cond.Wait"
+		case "syscall.Syscall", "syscall.Syscall6", "runtime.cgocall":
+			return "syscall"
+		}
+	}
+	return ""
+}
+
+// compareGroups returns the groups of now with how many there were before, those that grew most first, and then those
+// that are gone.
+func compareGroups(now, before *grouping) []report.GoroutineGroup {
+	rows := slices.Clone(now.groups)
+	for i := range rows {
+		n := int64(0)
+		if at, ok := before.byKey[now.keys[i]]; ok {
+			n = before.groups[at].Count
+		}
+		rows[i].Before = &n
+	}
+	for i, key := range before.keys {
+		if _, ok := now.byKey[key]; !ok {
+			gone := before.groups[i]
+			n := gone.Count
+			gone.Count, gone.Before = 0, &n
+			rows = append(rows, gone)
+		}
+	}
+	order.Stable(rows, func(a, b report.GoroutineGroup) int {
+		return cmp.Compare(b.Count-*b.Before, a.Count-*a.Before)
+	})
+	return rows
+}
+
+// suspicion says why goroutines may never end, or nothing.
+func suspicion(r *report.GoroutineGroup, compared bool) string {
+	forever := false // nothing but the program itself can wake them
+	for _, state := range r.States {
+		forever = forever || strings.HasPrefix(state, "chan ") || strings.HasPrefix(state, "select") || strings.HasPrefix(state, "sync.")
+	}
+	states := strings.Join(r.States, ", ")
+	where := r.Where.Name
+	if r.Where.Line != 0 {
+		where = fmt.Sprintf("%s at %s:%d", where, r.Where.File, r.Where.Line)
+	}
+	by := ""
+	if r.Creator != "" {
+		by = ", started by " + r.Creator
+	}
+	switch {
+	case !forever:
+	case compared && r.Count-*r.Before >= suspectGrowth:
+		return fmt.Sprintf("%d more goroutines than before stand in %s (%s)%s: they may never end", r.Count-*r.Before, where, states, by)
+	case !compared && r.Count >= suspectCount && r.WaitLeast >= suspectWait:
+		return fmt.Sprintf("%d goroutines have been standing in %s (%s) for %g minutes and more%s: they may never end",
+			r.Count, where, states, r.WaitLeast.Minutes(), by)
+	}
+	return ""
+}

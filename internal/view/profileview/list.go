@@ -1,0 +1,186 @@
+package profileview
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hone-perf/hone/internal/calls"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// margin is how many lines of source to show around those that cost something.
+const margin = 5
+
+// List shows the source of the functions that match, with what each line costs.
+func List(in []*recording.Recording, q query.Query) (report.Report, error) {
+	return listing(in, q, false)
+}
+
+// ListFromStart is List as pprof has it: of a function that begins below all of its lines, such as a map.init.0 of generated
+// code, it shows no line, and opens no file for it.
+func ListFromStart(in []*recording.Recording, q query.Query) (report.Report, error) {
+	return listing(in, q, true)
+}
+
+func listing(in []*recording.Recording, q query.Query, fromStart bool) (report.Report, error) {
+	q.By = "line"
+	a, err := ask(in, q)
+	if err != nil {
+		return nil, err
+	}
+	rx, err := a.pattern()
+	if err != nil {
+		return nil, err
+	}
+	b, err := a.builder(true)
+	if err != nil {
+		return nil, err
+	}
+	b.Costs()
+	names := make(map[string]bool)
+	matched := make([]bool, len(b.Table.Frames))
+	for f := range matched {
+		name := b.Table.Frames[f].Name
+		is, known := names[name]
+		if !known {
+			is = rx.MatchString(name)
+			names[name] = is
+		}
+		matched[f] = is
+	}
+
+	byName := make(map[string][]*calls.Node)
+	for _, n := range b.Graph(nil, matched).Nodes {
+		byName[n.Name] = append(byName[n.Name], n)
+	}
+	if len(byName) == 0 {
+		return nil, a.noMatch()
+	}
+	out := &report.Source{Head: a.head}
+	l := lister{sources: in[0].Sources, fromStart: fromStart, failed: make(map[string]string)}
+	for _, name := range sortedKeys(byName) {
+		f := report.SourceFunction{Name: name}
+		byFile := make(map[string][]*calls.Node)
+		for _, n := range byName[name] {
+			if n.File != "" {
+				byFile[n.File] = append(byFile[n.File], n)
+			}
+		}
+		for _, file := range sortedKeys(byFile) {
+			f.Files = append(f.Files, l.file(name, file, byFile[file]))
+		}
+		out.Functions = append(out.Functions, f)
+	}
+	return out, nil
+}
+
+// A lister puts listings together.
+type lister struct {
+	sources   recording.Sources
+	fromStart bool
+	failed    map[string]string // what went wrong with files, by their names
+}
+
+// span returns the lines of a function to show, of which there may be none. nodes are its places, in order.
+func (l *lister) span(nodes []*calls.Node) (from, to int64) {
+	from, to = nodes[0].StartLine, nodes[0].Line+margin
+	if from == 0 {
+		from = nodes[0].Line - margin
+	}
+	first, last := nodes[0].Line, nodes[0].Line
+	for _, n := range nodes {
+		first, last = min(first, n.Line), max(last, n.Line)
+		start := n.StartLine
+		if start == 0 {
+			start = n.Line - margin
+		}
+		if start < from {
+			from = start
+		} else {
+			to = max(to, n.Line+margin)
+		}
+	}
+	if from > to && !l.fromStart {
+		from, to = first-margin, last+margin // it cannot begin below all of its lines
+	}
+	return max(from, 1), to
+}
+
+// file returns the part of a file that nodes, all of function, are in.
+func (l *lister) file(function, file string, nodes []*calls.Node) report.SourceFile {
+	out := report.SourceFile{File: file}
+	slices.SortFunc(nodes, func(a, b *calls.Node) int {
+		return cmp.Or(cmp.Compare(a.StartLine, b.StartLine), cmp.Compare(a.Full(), b.Full()))
+	})
+	flat, cum := make(map[int64]int64), make(map[int64]int64)
+	for _, n := range nodes {
+		out.Flat += n.Flat
+		out.Cum += n.Cum
+		flat[n.Line] += n.Flat
+		cum[n.Line] += n.Cum
+	}
+	from, to := l.span(nodes)
+	if from > to {
+		out.Error = l.failed[file]
+		return out
+	}
+	if l.sources == nil {
+		out.Error = "no sources at hand"
+		return out
+	}
+	text, err := l.sources.Find(file, function, int(nodes[0].Line))
+	if err != nil {
+		out.Error = err.Error()
+		l.failed[file] = out.Error
+		return out
+	}
+	out.Notes = text.Notes
+	if start := int(nodes[0].StartLine); startMoved(function, file, start, text.Lines) {
+		out.Notes = append(slices.Clip(out.Notes), fmt.Sprintf(
+			"it began at line %d when it was compiled, which it does not here: costs may be beside the wrong lines", start))
+	}
+	if text.Path != file {
+		out.Found = text.Path
+	}
+	for line := from; line <= to && line <= int64(len(text.Lines)); line++ {
+		out.Lines = append(out.Lines, report.SourceLine{
+			Line: int(line), Flat: flat[line], Cum: cum[line], Text: text.Lines[line-1],
+		})
+	}
+	return out
+}
+
+// startMoved reports whether the function no longer begins at the line where it did when it was compiled. Functions that the compiler made
+// from something else, such as a go statement or the body of a loop, are not asked about.
+func startMoved(function, file string, start int, lines []string) bool {
+	if start == 0 || !strings.HasSuffix(file, ".go") || madeByCompiler().MatchString(function) {
+		return false
+	}
+	if start > len(lines) {
+		return true
+	}
+	name := function
+	if from, to := strings.IndexByte(name, '['), strings.LastIndexByte(name, ']'); 0 <= from && from < to {
+		name = name[:from] + name[to+1:] // type arguments
+	}
+	name = name[strings.LastIndexByte(name, '.')+1:]
+	if unnamed().MatchString(name) {
+		name = ""
+	}
+	// The name of one that the linker knows by another, such as time.Sleep, is a part of its own.
+	_, rest, ok := strings.Cut(lines[start-1], "func")
+	return !ok || !strings.Contains(rest, name)
+}
+
+var madeByCompiler = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\.init$|\.map\.init\.|[.-](range|gowrap|deferwrap)[0-9]+|-fm$`)
+})
+
+// unnamed is of functions in functions, and of the second and further init.
+var unnamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(func)?[0-9]+$`) })

@@ -1,0 +1,94 @@
+package profileview
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/calls"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// originsOf returns whose code each function is.
+func originsOf(functions []profile.Function) []report.Origin {
+	pkgs := calls.Packages(functions)
+	homes, own := calls.HomesOf(functions, pkgs)
+	out := make([]report.Origin, len(functions))
+	for i, pkg := range pkgs {
+		switch {
+		case pkg == "":
+			out[i] = report.Foreign
+		case isRuntime(pkg):
+			out[i] = report.GoRuntime
+		case homes[i] == "std":
+			out[i] = report.StdLibrary
+		default:
+			out[i] = report.Dependency
+		}
+	}
+	// In a GOPATH, and with -mod=vendor of some build systems, the files of dependencies look like one's own. Then
+	// the module of main tells.
+	program := ""
+	for _, i := range own {
+		if pkgs[i] == "main" && homes[i] != "main" {
+			program = homes[i]
+		}
+	}
+	alone := !slices.ContainsFunc(own, func(i int) bool { return pkgs[i] != "main" && homes[i] == program })
+	for _, i := range own {
+		if alone || pkgs[i] == "main" || homes[i] == program {
+			out[i] = report.OwnCode
+		}
+	}
+	return out
+}
+
+// isRuntime reports whether pkg is part of the runtime of Go rather than of its library.
+func isRuntime(pkg string) bool {
+	return pkg == "runtime" || pkg == "runtime/cgo" ||
+		strings.HasPrefix(pkg, "internal/runtime/") || strings.HasPrefix(pkg, "runtime/internal/")
+}
+
+// origins returns whose code each frame of t is. A frame that stands for functions of several origins has none; but
+// the runtime is part of the standard library.
+func (a *question) origins(t *calls.FrameTable) []report.Origin {
+	out := make([]report.Origin, len(t.Frames))
+	if strings.HasPrefix(a.query.By, calls.LabelPrefix) {
+		return out // values of labels are no code
+	}
+	functions := originsOf(a.named) // groups have the numbers of the functions that they stand for
+	known := make([]bool, len(t.Frames))
+	isStd := func(o report.Origin) bool { return o == report.StdLibrary || o == report.GoRuntime }
+	set := func(f int32, o report.Origin) {
+		switch was := out[f]; {
+		case !known[f], was == o:
+			out[f], known[f] = o, true
+		case isStd(was) && isStd(o):
+			out[f] = report.StdLibrary
+		default:
+			out[f] = ""
+		}
+	}
+	for i := range a.Profile.Locations {
+		lines, at := a.Profile.Locations[i].Lines, t.Of(uint32(i))
+		for j, f := range at { // without inlines, only the outermost is there
+			if len(lines) == 0 {
+				set(f, report.Foreign)
+				continue
+			}
+			set(f, functions[lines[len(lines)-1-j].Function])
+		}
+	}
+	return out
+}
+
+// SetOrigins says of the rows of a ranking whose code they are. Only rows that are functions have an origin.
+func SetOrigins(p *profile.Profile, top *report.Top) {
+	origins := make(map[string]report.Origin, len(p.Functions))
+	for i, o := range originsOf(p.Functions) {
+		origins[p.Functions[i].Name] = o
+	}
+	for i := range top.Rows {
+		top.Rows[i].Origin = origins[top.Rows[i].Name]
+	}
+}

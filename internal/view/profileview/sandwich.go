@@ -1,0 +1,134 @@
+package profileview
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/calls"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
+)
+
+// Sandwich shows a frame between its callers and its callees, each in their contexts. The argument is what the frame
+// reads as, or a regexp of which the heaviest match is taken. On a stack with the frame several times, the outermost
+// one counts.
+func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
+	a, err := ask(in, q)
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.callTree("sandwich")
+	if err != nil {
+		return nil, err
+	}
+	frame, others, err := a.frame(t)
+	if err != nil {
+		return nil, err
+	}
+	origins := a.origins(t.Table)
+	half := func(inverted bool) (*report.FlameNode, error) {
+		f := &Flames{head: a.head, origins: origins, tree: calls.NewTree(a.Measure, t.Table, t.Collapse || q.Collapse)}
+		f.tree.Inverted, f.tree.From = inverted, frame
+		part := q
+		part.Root = t.Text(frame)
+		r, err := f.Flame(part)
+		if err != nil {
+			return nil, err
+		}
+		return r.Root, nil
+	}
+	out := &report.Sandwich{Head: a.head, Frame: t.Table.Frames[frame], Origin: origins[frame], Matches: others}
+	if out.Callees, err = half(false); err != nil {
+		return nil, err
+	}
+	if out.Callers, err = half(true); err != nil {
+		return nil, err
+	}
+	b := &calls.Builder{Measure: a.Measure, Table: t.Table}
+	b.Costs()
+	out.Flat, out.Cum = b.Flat[frame], b.Cum[frame].Sum
+	return out, nil
+}
+
+// frame returns the frame that the argument means, and what else it may mean.
+func (a *question) frame(t *calls.Tree) (int32, []string, error) {
+	b := &calls.Builder{Measure: a.Measure, Table: t.Table}
+	b.Costs()
+	heavier := func(i, j int32) int {
+		return cmp.Or(cmp.Compare(unit.Abs(b.Cum[j].Sum), unit.Abs(b.Cum[i].Sum)), cmp.Compare(t.Text(i), t.Text(j)), cmp.Compare(i, j))
+	}
+	var found []int32
+	for f := range t.Table.Frames {
+		if t.Text(int32(f)) == a.query.Arg {
+			found = append(found, int32(f))
+		}
+	}
+	if len(found) == 0 {
+		rx, err := a.pattern()
+		if err != nil {
+			return 0, nil, err
+		}
+		for f := range t.Table.Frames {
+			if (b.Cum[f].Sum != 0 || b.Flat[f] != 0) && rx.MatchString(t.Text(int32(f))) {
+				found = append(found, int32(f))
+			}
+		}
+	}
+	if len(found) == 0 {
+		return 0, nil, a.noMatch()
+	}
+	slices.SortFunc(found, heavier)
+	var others []string
+	for _, f := range found[1:] {
+		others = append(others, t.Text(f))
+	}
+	return found[0], others, nil
+}
+
+// maxFound is how many names a search returns.
+const maxFound = 5000
+
+// SearchFor tells how much goes through frames that match the argument. Each sample counts once, however often it
+// matches.
+func SearchFor(in []*recording.Recording, q query.Query) (report.Report, error) {
+	a, err := ask(in, q)
+	if err != nil {
+		return nil, err
+	}
+	rx, err := a.pattern()
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.callTree("search")
+	if err != nil {
+		return nil, err
+	}
+	matches := make([]bool, len(t.Table.Frames))
+	out := &report.Search{Head: a.head, Names: []string{}}
+	for f := range matches {
+		if matches[f] = rx.MatchString(t.Text(int32(f))); matches[f] {
+			out.Count++
+			out.Names = append(out.Names, t.Text(int32(f)))
+		}
+	}
+	slices.Sort(out.Names)
+	out.Names = slices.Compact(out.Names)
+	out.Names = out.Names[:min(len(out.Names), maxFound)]
+	found := make([]bool, len(a.Profile.Locations))
+	for l := range found {
+		found[l] = slices.ContainsFunc(t.Table.Of(uint32(l)), func(f int32) bool { return matches[f] })
+	}
+	if out.Count == 0 {
+		return out, nil
+	}
+	var stack []uint32
+	for i, v := range t.Values {
+		stack = a.Profile.Stack(i, stack[:0])
+		if slices.ContainsFunc(stack, func(l uint32) bool { return found[l] }) {
+			out.Value += v
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,160 @@
+// Package profileview answers questions about profiles: what costs most, who calls it, what changed.
+package profileview
+
+import (
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// What most of the views use.
+var (
+	filters = []string{
+		"focus", "ignore", "hide", "show", "show-from", "prune-from",
+		"tag", "tag-ignore", "tag-show", "tag-hide", "tag-root", "tag-leaf",
+	}
+	frames = []string{"by", "noinlines", "columns"}
+	values = []string{"relative", "divide", "unit"}
+	paths  = []string{"source-path", "trim-path"}
+)
+
+// Views are the views of this package, in the order in which help shows them.
+var Views = []view.View{
+	{
+		Name: "top", Aliases: []string{"text"},
+		Doc:      "Show the hottest functions",
+		Examples: []string{"top limit=20 focus=json", "top cum by=line", "top by=package"},
+		Uses:     view.Keys("ref metric at", filters, frames, "sort limit min mean positive", values, paths),
+		Run:      Top,
+	},
+	{
+		Name: "list", Arg: "RX",
+		Doc:      "Show the source of matching functions with the cost of each line",
+		Examples: []string{"list json.Unmarshal", "list 'Decoder.*Decode$' metric=alloc_space"},
+		Uses:     view.Keys("ref metric at", filters, "noinlines", values, paths),
+		Run:      List,
+	},
+	{
+		Name: "disasm", Arg: "RX",
+		Doc:      "Show the machine code of matching functions with the cost of each instruction",
+		Examples: []string{"disasm mallocgc", "disasm 0x47a2c0", "disasm json limit=3 metric=alloc_space"},
+		Uses:     view.Keys("ref metric at", filters, "limit mean", values, paths),
+		Run:      Disasm,
+	},
+	{
+		Name: "weblist", Arg: "RX",
+		Doc:      "Show the source of matching functions with the machine code of each line",
+		Examples: []string{"weblist 'Decoder.*Decode$'"},
+		Uses:     view.Keys("ref metric at", filters, values, paths),
+		Run:      Weblist,
+	},
+	{
+		Name:     "tree",
+		Doc:      "Show every function between its callers and callees",
+		Examples: []string{"tree limit=10", "tree focus=json cum"},
+		Uses:     view.Keys("ref metric at", filters, frames, "sort limit min min-edge mean positive", values, paths),
+		Run:      Tree,
+	},
+	{
+		Name: "peek", Arg: "RX",
+		Doc:      "Show matching functions between their callers and callees",
+		Examples: []string{"peek mallocgc", "peek main focus='a b'"},
+		Uses:     view.Keys("ref metric at", filters, frames, "sort mean positive", values, paths),
+		Run:      Peek,
+	},
+	{
+		Name: "flame", Aliases: []string{"flamegraph"},
+		Doc:      "Draw a flame graph",
+		Examples: []string{"flame", "flame by=package min=1%", "flame show-from=ServeHTTP limit=100"},
+		Uses:     view.Keys("ref base metric at", filters, frames, "limit min root invert collapse gone normalize", values, paths),
+		Run:      Flame,
+		Compares: true,
+	},
+	{
+		Name: "sandwich", Aliases: []string{"callers"}, Arg: "RX",
+		Doc:      "Draw the flame graphs of a function's callers and callees",
+		Examples: []string{"sandwich mallocgc", "sandwich json.Marshal min=1%"},
+		Uses:     view.Keys("ref metric at", filters, frames, "limit min collapse", values, paths),
+		Run:      Sandwich,
+	},
+	{
+		Name: "search", Arg: "RX",
+		Doc:      "Sum up what passes through matching functions",
+		Examples: []string{"search json", "search '^runtime[.]' focus=ServeHTTP"},
+		Uses:     view.Keys("ref metric at", filters, frames, values, paths),
+		Run:      SearchFor,
+	},
+	{
+		Name:     "traces",
+		Doc:      "List every sample with its labels and stack",
+		Examples: []string{"traces limit=20", "traces focus=Lock tag=endpoint=/checkout"},
+		Uses:     view.Keys("ref metric at", filters, frames, "limit mean", values),
+		Run:      Traces,
+	},
+	{
+		Name:     "tags",
+		Doc:      "Break samples down by label",
+		Examples: []string{"tags", "tags tag-show=^endpoint$ focus=json"},
+		Uses:     view.Keys("ref metric at", filters, "limit", values),
+		Run:      Tags,
+	},
+	{
+		Name:     "info",
+		Doc:      "Describe what a profile holds",
+		Examples: []string{"info", "info privacy"},
+		Uses:     view.Keys("ref privacy"),
+		Run:      Info,
+	},
+	{
+		Name:     "raw",
+		Doc:      "Dump a profile entry by entry",
+		Examples: []string{"raw", "raw focus=json noinlines"},
+		Uses:     view.Keys("ref", filters, "noinlines columns divide"),
+		Run:      Raw,
+	},
+	{
+		Name:     "comments",
+		Doc:      "Print the comments in a profile",
+		Examples: []string{"comments"},
+		Uses:     view.Keys("ref"),
+		Run:      Comments,
+	},
+	{
+		Name:     "folded",
+		Doc:      "Write folded stacks for flame graph tools",
+		Examples: []string{"folded", "folded metric=alloc_space ignore=^runtime"},
+		Uses:     view.Keys("ref metric at", filters, frames, paths),
+		Run:      Folded,
+	},
+	{
+		Name: "dot", Aliases: []string{"graph"},
+		Doc:      "Write the call graph for Graphviz",
+		Examples: []string{"dot limit=40", "dot call-tree focus=json"},
+		Uses:     view.Keys("ref metric at", filters, frames, "sort limit min min-edge mean positive call-tree", values, paths),
+		Run:      Graph,
+	},
+	{
+		Name: "callgrind", Aliases: []string{"kcachegrind"},
+		Doc:      "Write the call graph for KCachegrind",
+		Examples: []string{"callgrind"},
+		Uses:     view.Keys("ref metric at", filters, "noinlines columns mean positive call-tree", paths),
+		Run:      Callgrind,
+	},
+	{
+		Name:     "diff",
+		Doc:      "Compare two profiles function by function",
+		Examples: []string{"diff base=old.pprof", "diff base=old.pprof normalize cum limit=20"},
+		Uses:     view.Keys("ref base metric at", filters, frames, "sort limit min positive normalize", values, paths),
+
+		NeedsBase: true,
+		Run:       Diff,
+	},
+	{
+		Name:     "goroutines",
+		Doc:      "Group goroutines by what they do and find leaks",
+		Examples: []string{"goroutines", "goroutines limit=50 focus=net/http"},
+		Uses:     view.Keys("ref base metric at", filters, "limit", paths),
+		Kind:     recording.Goroutine,
+		Run:      Goroutines,
+		Compares: true,
+	},
+}

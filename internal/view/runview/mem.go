@@ -1,0 +1,254 @@
+package runview
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/stat"
+	"github.com/hone-perf/hone/internal/unit"
+)
+
+// Names of runtime/metrics.
+const (
+	metricTotal      = "/memory/classes/total:bytes"
+	metricReleased   = "/memory/classes/heap/released:bytes"
+	metricObjects    = "/memory/classes/heap/objects:bytes"
+	metricUnused     = "/memory/classes/heap/unused:bytes"
+	metricFree       = "/memory/classes/heap/free:bytes"
+	metricStacks     = "/memory/classes/heap/stacks:bytes"
+	metricGoal       = "/gc/heap/goal:bytes"
+	metricLimit      = "/gc/gomemlimit:bytes"
+	metricGoroutines = "/sched/goroutines:goroutines"
+	metricGC         = "/cpu/classes/gc/total:cpu-seconds"
+	metricIdleGC     = "/cpu/classes/gc/mark/idle:cpu-seconds"
+)
+
+// Mem says what the memory of a process was used for.
+func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
+	s, err := seriesOf(in)
+	if err != nil {
+		return nil, err
+	}
+	rec := in[0]
+	held := s.Values(recording.ProcessRSS) == nil && s.Values(metricTotal) != nil // a server says nothing else
+	whole := func(i int) (float64, bool) {
+		if !held {
+			return s.At(recording.ProcessRSS, i)
+		}
+		total, ok := s.At(metricTotal, i)
+		released, _ := s.At(metricReleased, i)
+		return total - released, ok
+	}
+	last, peak := -1, -1
+	for i, t := range s.Times {
+		rss, ok := whole(i)
+		if !ok || q.At != (query.Span{}) && !q.At.Holds(t) {
+			continue
+		}
+		last = i
+		if was, _ := whole(max(peak, 0)); peak < 0 || rss > was {
+			peak = i
+		}
+	}
+	if last < 0 {
+		return nil, fmt.Errorf("%s does not say how much memory was resident%s", rec.Ref, when(q.At))
+	}
+	at := func(name string, i int) int64 {
+		v, _ := s.At(name, i)
+		return int64(v)
+	}
+	end, _ := whole(last)
+	most, _ := whole(peak)
+	out := &report.Mem{
+		Ref: rec.Ref, End: s.Times[last], Peak: s.Times[peak], RSS: int64(end), AtPeak: int64(most), Held: held, Notes: hint.Said(s.Notes...),
+	}
+	if held {
+		note := "how much was resident is not known: this is what Go has from the system and did not give back"
+		if n := at(recording.ProcessMaxRSS, last); n > 0 {
+			note += fmt.Sprintf("; since the server started, %s were resident at most", unit.Format(n, "bytes", unit.Auto))
+		}
+		out.Notes.Add(note)
+	}
+	if s.Values(metricTotal) == nil {
+		out.Notes.Add("what memory is used for is only known from inside: record the program with ", hint.Ask("record", "PACKAGE"))
+	} else {
+		out.Rows = memRows(func(use func(int) int64) (int64, int64) { return use(last), use(peak) }, at, whole)
+	}
+	if limit := at(metricLimit, last); limit > 0 && limit < math.MaxInt64/2 {
+		out.Limits = append(out.Limits, report.MemLimit{Name: "GOMEMLIMIT", Bytes: limit})
+	}
+	if m := rec.Manifest; m != nil && m.Machine != nil {
+		if limit := m.Machine.MemLimit; limit > 0 {
+			out.Limits = append(out.Limits, report.MemLimit{Name: "cgroup limit", Bytes: limit})
+		}
+	}
+	out.Notes = append(out.Notes, memRemarks(rec, out, at(metricFree, last), s)...)
+	out.Charts = []report.Chart{memChart(s)}
+	ref := rec.Ref
+	if len(rec.Parts[recording.Heap]) > 0 {
+		out.Next = append(out.Next,
+			hint.Ask("top", ref+"@"+out.Peak.Round(time.Millisecond).String()).With("metric", "inuse_space").For("what was live at the peak"),
+			hint.Ask("top", ref).With("metric", "alloc_space").For("what is allocated, and makes the heap grow"))
+		if m := rec.Manifest; m != nil && m.Exit != nil && m.Exit.Cause != "" {
+			out.Next = append(out.Next, hint.Ask("top", ref).With("metric", "inuse_space").For("what was live last before it ended"))
+		}
+	}
+	return out, nil
+}
+
+// seriesOf returns the metrics of a recording.
+func seriesOf(in []*recording.Recording) (*recording.Series, error) {
+	if len(in) == 0 {
+		return nil, errors.New("nothing to look at: name a recording")
+	}
+	s := recording.Metrics.In(in[0])
+	if s == nil || len(s.Times) == 0 {
+		return nil, hint.Errorf(hint.Text{hint.Ask("record"), " makes recordings that do"}, "%s holds no metrics over time", in[0].Ref)
+	}
+	return s, nil
+}
+
+func when(at query.Span) string {
+	if at == (query.Span{}) {
+		return ""
+	}
+	return " in " + at.String()
+}
+
+// memRows takes what is resident apart.
+func memRows(both func(use func(int) int64) (int64, int64), at func(string, int) int64, whole func(int) (float64, bool)) []report.MemRow {
+	var rows []report.MemRow
+	add := func(part bool, use, doc string, f func(int) int64) {
+		end, peak := both(f)
+		if end != 0 || peak != 0 {
+			rows = append(rows, report.MemRow{Use: use, Doc: doc, End: end, AtPeak: peak, Part: part})
+		}
+	}
+	sum := func(names ...string) func(int) int64 {
+		return func(i int) int64 {
+			n := int64(0)
+			for _, name := range names {
+				n += at(name, i)
+			}
+			return n
+		}
+	}
+	add(false, "objects", "on the heap", sum(metricObjects))
+	if live, _ := both(func(i int) int64 { return at(recording.HeapLive, i) }); live > 0 {
+		add(true, "live", "as of the last collection", func(i int) int64 { return min(at(recording.HeapLive, i), at(metricObjects, i)) })
+		add(true, "newer or dead", "allocated since, or not yet swept; GOGC and GOMEMLIMIT say how much this may be",
+			func(i int) int64 { return max(0, at(metricObjects, i)-at(recording.HeapLive, i)) })
+	}
+	add(false, "unused", "in spans of the heap, between objects", sum(metricUnused))
+	add(false, "free", "kept for the heap to grow into; goes back to the system little by little", sum(metricFree))
+	add(false, "stacks", "of goroutines and threads", sum(metricStacks, "/memory/classes/os-stacks:bytes"))
+	add(false, "runtime", "its own tables, and those of profiles", sum(
+		"/memory/classes/metadata/mcache/free:bytes", "/memory/classes/metadata/mcache/inuse:bytes",
+		"/memory/classes/metadata/mspan/free:bytes", "/memory/classes/metadata/mspan/inuse:bytes",
+		"/memory/classes/metadata/other:bytes", "/memory/classes/other:bytes", "/memory/classes/profiling/buckets:bytes"))
+	other := func(i int) int64 {
+		all, _ := whole(i)
+		return int64(all) - (at(metricTotal, i) - at(metricReleased, i))
+	}
+	add(false, "not of Go", "the program's code, C, mapped files", func(i int) int64 { return max(0, other(i)) })
+	add(false, "untouched", "of the above, what the system has not had to give yet", func(i int) int64 { return min(0, other(i)) })
+	return rows
+}
+
+// memRemarks says what about the memory deserves attention.
+func memRemarks(rec *recording.Recording, m *report.Mem, free int64, s *recording.Series) hint.Texts {
+	var notes hint.Texts
+	size := func(v int64) string { return unit.Format(v, "bytes", unit.Auto) }
+	if e := rec.Manifest; e != nil && e.Exit != nil && e.Exit.Cause != "" {
+		note := "the program ended: " + e.Exit.Cause
+		if parts := rec.Parts[recording.Heap]; len(parts) > 0 {
+			note += fmt.Sprintf("; the last heap profile is from %s, %s before the last metrics", parts[len(parts)-1].To, (m.End - parts[len(parts)-1].To).Round(time.Millisecond))
+		}
+		notes.Add(note)
+	}
+	for _, l := range m.Limits {
+		if m.AtPeak > l.Bytes/10*9 {
+			notes.Add(fmt.Sprintf("%s were resident at the peak, which is %.0f %% of the %s of %s", size(m.AtPeak), 100*float64(m.AtPeak)/float64(l.Bytes), l.Name, size(l.Bytes)))
+		}
+	}
+	if free > m.RSS/4 && free > 64<<20 {
+		notes.Add(fmt.Sprintf("%s are free but still resident: the runtime gives them back slowly, debug.FreeOSMemory at once", size(free)))
+	}
+	if live := s.Values(recording.HeapLive); len(live) >= 20 {
+		var known []float64
+		for _, v := range live[len(live)/5:] { // without warming up
+			if !math.IsNaN(v) {
+				known = append(known, v)
+			}
+		}
+		first, last := known[:len(known)/4], known[len(known)*3/4:]
+		if t := stat.TrendOf(thinned(known, 100)); t.P < 0.001 && len(first) > 0 && least(last) > 1.2*most(first) {
+			notes.Add(fmt.Sprintf("live memory rose all the time, from %s to %s: ", size(int64(first[0])), size(int64(last[len(last)-1]))),
+				hint.Ask("diff", "REF@START", "REF@END").With("metric", "inuse_space"), " shows what stays")
+		}
+	}
+	return notes
+}
+
+// thinned returns at most n of the values.
+func thinned(values []float64, n int) []float64 {
+	if len(values) <= n {
+		return values
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = values[i*len(values)/n]
+	}
+	return out
+}
+
+func least(values []float64) float64 {
+	m := math.Inf(1)
+	for _, v := range values {
+		m = min(m, v)
+	}
+	return m
+}
+
+func most(values []float64) float64 {
+	m := math.Inf(-1)
+	for _, v := range values {
+		m = max(m, v)
+	}
+	return m
+}
+
+// memChart shows memory over time.
+func memChart(s *recording.Series) report.Chart {
+	c := report.Chart{Title: "memory", X: &report.Measure{Unit: "nanoseconds"}, Y: &report.Measure{Unit: "bytes"}}
+	for _, one := range []struct {
+		name, metric string
+		draw         report.Drawing
+	}{
+		{"resident", recording.ProcessRSS, report.Area},
+		{"heap", metricObjects, report.Area},
+		{"goal", metricGoal, report.Line},
+	} {
+		line := report.Series{Name: one.name, Draw: one.draw}
+		for i, t := range s.Times {
+			v, ok := s.At(one.metric, i)
+			if !ok {
+				continue
+			}
+			line.Points = append(line.Points, report.Point{X: int64(t), Y: int64(v)})
+			c.Y.Total = max(c.Y.Total, int64(v))
+			c.X.Total = max(c.X.Total, int64(t))
+		}
+		if len(line.Points) > 0 {
+			c.Series = append(c.Series, line)
+		}
+	}
+	c.To = c.X.Total
+	return c
+}

@@ -1,0 +1,160 @@
+package runview
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// Timeline shows how a run went: processors, memory and goroutines over time.
+func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
+	s, err := seriesOf(in)
+	if err != nil {
+		return nil, err
+	}
+	out := &report.Timeline{Ref: in[0].Ref, End: s.Times[len(s.Times)-1], Notes: s.Notes}
+	cpus := 0
+	if m := in[0].Manifest; m != nil {
+		if m.Program != nil {
+			cpus = m.Program.MaxProcs
+		}
+		if m.Machine != nil {
+			cpus = cmp.Or(cpus, m.Machine.CPUs)
+		}
+	}
+	out.CPUs = cpus
+	out.NoCPU = s.Values(recording.ProcessCPU) == nil
+	before := -1
+	for i, t := range s.Times {
+		if q.At != (query.Span{}) && !q.At.Holds(t) {
+			continue
+		}
+		p := report.TimePoint{At: t}
+		whole := func(name string) int64 {
+			v, _ := s.At(name, i)
+			return int64(v)
+		}
+		p.RSS, p.Heap, p.Goal = whole(recording.ProcessRSS), whole(metricObjects), whole(metricGoal)
+		p.Goroutines, p.Threads = cmp.Or(whole(recording.NumGoroutine), whole(metricGoroutines)), whole(recording.ProcessThreads)
+		p.CPU = rate(s, recording.ProcessCPU, before, i)
+		p.GC = max(0, rate(s, metricGC, before, i)-rate(s, metricIdleGC, before, i)) // on processors that had other things to do
+		out.Points = append(out.Points, p)
+		before = i
+	}
+	if m := in[0].Manifest; m != nil {
+		for _, e := range m.Events {
+			if q.At == (query.Span{}) || q.At.Holds(e.At) {
+				out.Events = append(out.Events, report.NewTimeEvent(e))
+			}
+		}
+	}
+	out.Next = afterTrouble(in[0], out.Events)
+	out.Charts = timeCharts(out.Points, cpus, !out.NoCPU)
+	if c := memChart(s); len(c.Series) > 0 && q.At == (query.Span{}) {
+		out.Charts = append(out.Charts[:min(1, len(out.Charts))], append([]report.Chart{c}, out.Charts[min(1, len(out.Charts)):]...)...)
+	}
+	for i := range out.Charts {
+		markEvents(&out.Charts[i], out.Events)
+	}
+	return out, nil
+}
+
+// markEvents draws where there was trouble.
+func markEvents(c *report.Chart, events []report.TimeEvent) {
+	top := c.Whole
+	if c.Y != nil {
+		top = c.Y.Total
+	}
+	marks := report.Series{Name: "trouble", Draw: report.Bars}
+	for _, e := range events {
+		marks.Points = append(marks.Points, report.Point{X: int64(e.At), Y: top})
+	}
+	if len(marks.Points) > 0 && top > 0 {
+		c.Series = append(c.Series, marks)
+	}
+}
+
+// afterTrouble are questions about the first trouble.
+func afterTrouble(rec *recording.Recording, events []report.TimeEvent) []hint.Command {
+	if len(events) == 0 {
+		return nil
+	}
+	var out []hint.Command
+	e := events[0]
+	from := max(0, e.At-10*time.Second)
+	if len(rec.Parts[recording.CPU]) > 0 {
+		out = append(out, hint.Ask("top", rec.Ref).With("at", seconds(from)+".."+seconds(e.At)).For("what ran before the first"))
+	}
+	at := rec.Ref + "@" + seconds(firstAfter(rec.Parts[recording.Heap], e.At))
+	if len(rec.Parts[recording.Heap]) > 0 {
+		out = append(out, hint.Ask("top", at).With("metric", "inuse_space").For("what was live by then"))
+	}
+	if len(rec.Parts[recording.Goroutine]) > 0 {
+		out = append(out, hint.Ask("goroutines", rec.Ref+"@"+seconds(firstAfter(rec.Parts[recording.Goroutine], e.At))).For("what its goroutines did"))
+	}
+	return out
+}
+
+// firstAfter returns when the first of some profiles was taken that is not of before a time: that of the trouble then.
+func firstAfter(parts []recording.Part, at time.Duration) time.Duration {
+	for _, p := range parts {
+		if p.To >= at.Truncate(time.Millisecond) {
+			return p.To
+		}
+	}
+	return at
+}
+
+// seconds is a time as it is written on a command line.
+func seconds(d time.Duration) string { return d.Round(time.Millisecond).String() }
+
+// rate returns by how much a metric grew in a second between two times, 0 when that is not known.
+func rate(s *recording.Series, name string, from, to int) float64 {
+	a, okA := s.At(name, from)
+	b, okB := s.At(name, to)
+	if !okA || !okB || s.Times[to] == s.Times[from] {
+		return 0
+	}
+	return max(0, (b-a)/(s.Times[to]-s.Times[from]).Seconds())
+}
+
+// timeCharts shows processors, where it is known how many were busy, and goroutines over time.
+func timeCharts(points []report.TimePoint, cpus int, known bool) []report.Chart {
+	if len(points) == 0 {
+		return nil
+	}
+	axis := &report.Measure{Unit: "nanoseconds", Total: int64(points[len(points)-1].At)}
+	chart := func(title string) report.Chart {
+		return report.Chart{Title: title, X: axis, From: int64(points[0].At), To: axis.Total}
+	}
+	const milli = 1000 // of a processor
+	busy := chart("processors")
+	busy.Whole = int64(max(1, cpus)) * milli
+	var all, gc, goroutines []report.Point
+	var most int64
+	for i, p := range points {
+		if i > 0 {
+			// A rate is that of the time before.
+			all = append(all, report.Point{X: int64(points[i-1].At), Y: int64(p.CPU * milli)}, report.Point{X: int64(p.At), Y: int64(p.CPU * milli)})
+			gc = append(gc, report.Point{X: int64(points[i-1].At), Y: int64(p.GC * milli)}, report.Point{X: int64(p.At), Y: int64(p.GC * milli)})
+		}
+		goroutines = append(goroutines, report.Point{X: int64(p.At), Y: p.Goroutines})
+		most = max(most, p.Goroutines)
+	}
+	busy.Series = []report.Series{{Name: "busy", Draw: report.Area, Points: all}, {Name: "collecting garbage", Draw: report.Line, Points: gc}}
+	var out []report.Chart
+	if known {
+		out = append(out, busy)
+	}
+	if most > 0 {
+		c := chart("goroutines")
+		c.Y = &report.Measure{Unit: "goroutines", Total: most}
+		c.Series = []report.Series{{Name: "goroutines", Draw: report.Line, Points: goroutines}}
+		out = append(out, c)
+	}
+	return out
+}

@@ -1,0 +1,37 @@
+// Package runview answers questions about what a program did over time: its memory, its collector, its metrics.
+package runview
+
+import (
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// Views are the views of this package, in the order in which help shows them.
+var Views = []view.View{
+	{
+		Name:     "timeline",
+		Doc:      "Plot CPU, memory and goroutines over a run",
+		Examples: []string{"timeline", "timeline at=10s..20s"},
+		Uses:     view.Keys("ref at"),
+		Part:     view.Metrics,
+		Needs:    []string{recording.CPU, recording.Heap, recording.Goroutine},
+		Run:      Timeline,
+	},
+	{
+		Name:     "mem",
+		Doc:      "Break down memory: live, garbage, free, stacks, outside Go",
+		Examples: []string{"mem", "mem at=10s..20s"},
+		Uses:     view.Keys("ref at"),
+		Part:     view.Metrics,
+		Needs:    []string{recording.Heap},
+		Run:      Mem,
+	},
+	{
+		Name:     "gc",
+		Doc:      "Summarize and diagnose garbage collection (GODEBUG=gctrace=1)",
+		Examples: []string{"gc", "gc limit=all at=10s..20s"},
+		Uses:     view.Keys("ref limit at process"),
+		Part:     view.GCLog,
+		Run:      GC,
+	},
+}

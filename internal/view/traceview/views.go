@@ -1,0 +1,127 @@
+// Package traceview answers questions about execution traces: what goroutines waited for, and why a request was slow.
+package traceview
+
+import (
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/view"
+)
+
+// Views are the views of this package, in the order in which help shows them.
+var Views = []view.View{
+	{
+		Name:     "trace",
+		Doc:      "Show an overview of an execution trace: processors, goroutines, the collector",
+		Examples: []string{"trace", "trace at=3s..4s"},
+		Part:     view.Trace,
+		Needs:    []string{recording.Metrics.Name},
+		Uses:     view.Keys("ref at"),
+		Run:      Execution,
+	},
+	{
+		Name:     "waits",
+		Doc:      "Show where the goroutines of an execution trace waited",
+		Examples: []string{"waits", "waits at=3s..4s limit=40"},
+		Part:     view.Trace,
+		Uses:     view.Keys("ref at limit"),
+		Run:      Waits,
+	},
+	{
+		Name:     "requests",
+		Doc:      "Show the requests in an execution trace, and what the slow ones have more of",
+		Examples: []string{"requests", "requests limit=50", "requests base=old.trace"},
+		Part:     view.Trace,
+		Uses:     view.Keys("ref base at limit"),
+		Run:      Requests,
+		Compares: true,
+	},
+	{
+		Name: "request", Arg: "N",
+		Doc:      "Show what one request of an execution trace waited for, through all goroutines",
+		Examples: []string{"request slowest", "request 1234"},
+		Part:     view.Trace,
+		Uses:     view.Keys("ref at limit"),
+		Run:      Request,
+	},
+	{
+		Name:     "tasks",
+		Doc:      "Show the tasks in an execution trace, which runtime/trace was told of",
+		Examples: []string{"tasks", "tasks at=3s..4s"},
+		Part:     view.Trace,
+		Uses:     view.Keys("ref base at limit"),
+		Run:      Tasks,
+		Compares: true,
+	},
+	{
+		Name: "task", Arg: "N",
+		Doc:      "Show what one task of an execution trace waited for, through all goroutines",
+		Examples: []string{"task slowest", "task 1234"},
+		Part:     view.Trace,
+		Uses:     view.Keys("ref at limit"),
+		Run:      Task,
+	},
+	{
+		Name:     "regions",
+		Doc:      "Show the regions in an execution trace, which runtime/trace was told of",
+		Examples: []string{"regions", "regions at=3s..4s"},
+		Part:     view.Trace,
+		Uses:     view.Keys("ref base at limit"),
+		Run:      Regions,
+		Compares: true,
+	},
+	{
+		Name: "region", Arg: "N",
+		Doc:      "Show what one region of an execution trace waited for, through all goroutines",
+		Examples: []string{"region slowest", "region 1234"},
+		Part:     view.Trace,
+		Uses:     view.Keys("ref at limit"),
+		Run:      Region,
+	},
+	{
+		Name: "blame", Arg: "RX",
+		Doc:      "Show who ended the waits at matching functions of an execution trace",
+		Examples: []string{"blame 'Mutex.*Lock'", "blame main.fetch limit=40"},
+		Part:     view.Trace,
+		Uses:     view.Keys("ref at limit"),
+		Run:      Blame,
+	},
+	{
+		Name:     "idle",
+		Doc:      "Show what idle processors of an execution trace had nothing to run for",
+		Examples: []string{"idle", "idle at=3s..4s"},
+		Part:     view.Trace,
+		Uses:     view.Keys("ref at limit"),
+		Run:      Idle,
+	},
+	{
+		Name:     "kinds",
+		Doc:      "Show the goroutines of an execution trace by what they were started for",
+		Examples: []string{"kinds", "kinds at=3s..4s"},
+		Part:     view.Trace,
+		Uses:     view.Keys("ref at limit"),
+		Run:      Kinds,
+	},
+	{
+		Name:     "lanes",
+		Doc:      "Show what processors, requests and goroutines of an execution trace did over time",
+		Examples: []string{"lanes", "lanes at=3s..3.01s focus=fetch limit=40"},
+		Part:     view.Trace,
+		Uses:     view.Keys("ref at focus ignore limit"),
+		Run:      Lanes,
+	},
+	{
+		Name: "goroutine", Arg: "N",
+		Doc:      "Show what one goroutine of an execution trace did",
+		Examples: []string{"goroutine 1", "goroutine 62 at=3s..3.01s"},
+		Part:     view.Trace,
+		Uses:     view.Keys("ref at limit"),
+		Run:      Goroutine,
+	},
+	{
+		Name:     "spans",
+		Doc:      "Show the longest spans of an execution trace, or write all of them for SQL or Perfetto",
+		Examples: []string{"spans", "spans at=3s..4s limit=40"},
+		Part:     view.Trace,
+		Uses:     view.Keys("ref at limit"),
+		Run:      Spans,
+	},
+}

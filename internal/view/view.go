@@ -1,0 +1,70 @@
+// Package view says what a view is: a question about recordings that has a name, and its answer.
+//
+// The views are in the packages below this one, a package for what they look at; package views has them all.
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// A View answers one kind of question. Help, completion, the commands of the prompt, the routes of the web pages and
+// the paths of the API are made from the list of all views.
+type View struct {
+	Name      string
+	Aliases   []string
+	Doc       string   // one line
+	Arg       string   // what its argument is called in help; "" when it takes none
+	Examples  []string // queries as they are written at the prompt
+	Uses      []string // names of the keys that change its answer
+	NeedsBase bool     // it takes a second recording, to compare the first with
+	Part      Part     // of a recording that it is about
+	Needs     []string // what else of a recording it looks at: kinds of profiles, and names of kinds of parts
+	Kind      string   // of profile that it is about; "" is any
+	Compares  bool     // it shows both sides when there is a second recording; other views show the difference
+
+	Run func(in []*recording.Recording, q query.Query) (report.Report, error)
+}
+
+// A Part is what a view is about in a recording.
+type Part = *recording.FileKind
+
+// Most views are about a profile.
+var (
+	Profile    Part
+	GCLog      = recording.GC.FileKind
+	Metrics    = recording.Metrics.FileKind
+	Versions   = recording.Versions.FileKind
+	Benchmarks = recording.Benchmarks.FileKind
+	LoadRun    = recording.LoadRun.FileKind
+	Trace      = recording.Execution.FileKind
+)
+
+// Server is what says what requests cost a server.
+var Server = []string{Metrics.Name, GCLog.Name, recording.CPU, recording.Heap, recording.Block, recording.Mutex, recording.Goroutine}
+
+// Keys puts lists of names together; a string is names with spaces between them.
+func Keys(lists ...any) []string {
+	var out []string
+	for _, l := range lists {
+		switch l := l.(type) {
+		case []string:
+			out = append(out, l...)
+		case string:
+			out = append(out, strings.Fields(l)...)
+		}
+	}
+	return out
+}
+
+// A NoMatch says that a view was asked about functions that are not there.
+type NoMatch struct {
+	Arg     string
+	Remarks []report.Remark // on the steps, which may be why
+}
+
+func (e *NoMatch) Error() string { return fmt.Sprintf("no matches found for regexp: %s", e.Arg) }

@@ -1,0 +1,119 @@
+// Package views has all views.
+package views
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/benchview"
+	"github.com/hone-perf/hone/internal/view/loadview"
+	"github.com/hone-perf/hone/internal/view/profileview"
+	"github.com/hone-perf/hone/internal/view/runview"
+	"github.com/hone-perf/hone/internal/view/traceview"
+)
+
+// All are all views, in the order in which help shows them.
+var All = slices.Concat(profileview.Views, runview.Views, traceview.Views, benchview.Views, loadview.Views)
+
+// Find returns the view called name, or known by it.
+func Find(name string) (*view.View, bool) {
+	for i := range All {
+		if v := &All[i]; v.Name == name || slices.Contains(v.Aliases, name) {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+// Keys is the grammar of queries about all views.
+func Keys(name string) ([]string, error) {
+	v, ok := Find(name)
+	if !ok {
+		return nil, unknownView(name)
+	}
+	return v.Uses, nil
+}
+
+func unknownView(name string) error {
+	var names []string
+	for i := range All {
+		names = append(names, All[i].Name)
+	}
+	msg := fmt.Sprintf("unknown view %q; the views are %s", name, strings.Join(names, ", "))
+	if near := query.Nearest(name, names); near != "" {
+		msg += "; did you mean " + near + "?"
+	}
+	return errors.New(msg)
+}
+
+// Parse reads a query as it is written at the prompt and finds the view that answers it. A number in place of an
+// argument is a limit: top 20, or top20 as at the prompt of pprof.
+func Parse(s string) (*view.View, query.Query, error) {
+	first, rest, _ := strings.Cut(s, " ")
+	if name := strings.TrimRight(first, "0123456789"); name != first {
+		if v, ok := Find(name); ok && slices.Contains(v.Uses, "limit") {
+			s = name + " " + first[len(name):] + " " + rest
+		}
+	}
+	q, err := query.Grammar(Keys).Parse(s)
+	if err != nil {
+		return nil, q, err
+	}
+	v, q, err := Resolve(q)
+	if err != nil {
+		return nil, q, fmt.Errorf("%s: %w", s, err)
+	}
+	return v, q, nil
+}
+
+// Resolve finds the view that answers q and checks that q says what the view is to be about, if it needs that.
+func Resolve(q query.Query) (*view.View, query.Query, error) {
+	v, ok := Find(q.View)
+	if !ok {
+		return nil, q, unknownView(q.View)
+	}
+	q.View = v.Name
+	switch {
+	case v.Arg != "" && q.Arg == "":
+		return nil, q, fmt.Errorf("%s wants %s, as in %s", v.Name, v.Arg, v.Examples[0])
+	case v.Arg != "" || q.Arg == "":
+		return v, q, nil
+	}
+	if n, err := strconv.Atoi(q.Arg); err == nil && n > 0 && slices.Contains(v.Uses, "limit") {
+		q.Arg, q.Limit = "", n
+		return v, q, nil
+	}
+	if instead := notFlags(q.Arg); strings.Contains(q.Arg, "-") && instead != "" {
+		return nil, q, fmt.Errorf("%s takes no argument, and no flags here: %s", v.Name, instead)
+	}
+	if slices.Contains(v.Uses, "focus") {
+		return nil, q, fmt.Errorf("%s takes no argument; focus=%s shows what goes through that", v.Name, q.Arg)
+	}
+	return nil, q, fmt.Errorf("%s takes no argument", v.Name)
+}
+
+// notFlags says what to write in place of the flags of pprof and of the command line, or nothing when there is none of those.
+func notFlags(arg string) string {
+	var out []string
+	for _, word := range strings.FieldsFunc(arg, func(r rune) bool { return r == ' ' || r == '|' }) {
+		n, err := strconv.Atoi(word)
+		name, isFlag := strings.CutPrefix(word, "-")
+		name = strings.TrimLeft(name, "-")
+		switch {
+		case err == nil && n > 0:
+			out = append(out, "limit="+word)
+		case !isFlag:
+		case name == "n", name == "limit": // the number follows
+		case name == "cum":
+			out = append(out, "sort=cum")
+		case isFlag:
+			out = append(out, name+"=…")
+		}
+	}
+	return strings.Join(out, " ")
+}
