@@ -82,10 +82,10 @@ func flameReports() map[string]*report.Flame {
 	return map[string]*report.Flame{
 		"plain": flameReport(), "origins": originReport(), "diff": flameDiffReport(), "gone": goneReport(), "signed": signedReport(),
 		"odd": oddFlame(), "deep": deepFlame(3_000),
-		"empty": {Head: report.Head{Metric: "cpu", Unit: "nanoseconds"}, Root: &report.FlameNode{}},
-		"huge": {Head: report.Head{Metric: "cpu", Unit: "nanoseconds", Total: math.MaxInt64}, Root: &report.FlameNode{
+		"empty": {Head: report.Head{Metric: "cpu", Unit: "nanoseconds"}, FlameTree: report.FlameTree{Root: &report.FlameNode{}}},
+		"huge": {Head: report.Head{Metric: "cpu", Unit: "nanoseconds", Total: math.MaxInt64}, FlameTree: report.FlameTree{Root: &report.FlameNode{
 			Cum: math.MaxInt64, Children: []*report.FlameNode{{Frame: named("a.b"), Cum: math.MaxInt64}, {Frame: named("c.d"), Cum: math.MinInt64}},
-		}},
+		}}},
 	}
 }
 

@@ -27,6 +27,10 @@ func JSON(w io.Writer, r report.Report, o Options) error {
 		return writeFolded(w, r)
 	case *report.Raw:
 		return writeProfile(w, r)
+	case *report.Flame:
+		return writeFlame(w, r.JSON())
+	case *report.Sandwich:
+		return writeSandwich(w, r.JSON())
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -39,6 +43,8 @@ type jsonStream struct {
 	w    *bufio.Writer
 	buf  bytes.Buffer // for one entry
 	some bool         // the list has entries
+
+	opened bool // an object begins, so that no comma goes before its first field
 }
 
 // encode returns v on one line. The result is valid until the next call.
@@ -64,8 +70,11 @@ func (s *jsonStream) begin(head any) error {
 }
 
 func (s *jsonStream) beginList(name string) {
-	s.w.WriteString(",\n  " + strconv.Quote(name) + ": [")
-	s.some = false
+	if !s.opened {
+		s.w.WriteByte(',')
+	}
+	s.w.WriteString("\n  " + strconv.Quote(name) + ": [")
+	s.opened, s.some = false, false
 }
 
 func (s *jsonStream) entry(b []byte) error {
@@ -151,6 +160,63 @@ func writeFolded(w io.Writer, f *report.Folded) error {
 	}
 	s.endList()
 	return s.end()
+}
+
+func writeFlame(w io.Writer, f report.FlameJSON) error {
+	s := jsonStream{w: bufio.NewWriterSize(w, 1<<16)}
+	if err := s.begin(f.FlameHead); err != nil {
+		return err
+	}
+	if err := s.columns(f.FlameColumns); err != nil {
+		return err
+	}
+	return s.end()
+}
+
+func writeSandwich(w io.Writer, sw report.SandwichJSON) error {
+	s := jsonStream{w: bufio.NewWriterSize(w, 1<<16)}
+	if err := s.begin(sw.SandwichHead); err != nil {
+		return err
+	}
+	for _, half := range []struct {
+		name  string
+		calls report.FlameColumns
+	}{{"callees", sw.Callees}, {"callers", sw.Callers}} {
+		s.w.WriteString(",\n  " + strconv.Quote(half.name) + ": {")
+		s.opened = true
+		if err := s.columns(half.calls); err != nil {
+			return err
+		}
+		s.w.WriteString("\n  }")
+	}
+	return s.end()
+}
+
+// columns writes each frame and each row of calls on a line of its own.
+func (s *jsonStream) columns(c report.FlameColumns) error {
+	s.beginList("frames")
+	for i := range c.Frames {
+		b, err := s.encode(&c.Frames[i])
+		if err != nil {
+			return err
+		}
+		if err := s.entry(b); err != nil {
+			return err
+		}
+	}
+	s.endList()
+	s.beginList("rows")
+	for i := range c.Rows {
+		b, err := s.encode(&c.Rows[i])
+		if err != nil {
+			return err
+		}
+		if err := s.entry(b); err != nil {
+			return err
+		}
+	}
+	s.endList()
+	return nil
 }
 
 // The entries of a profile, with the names that they have in its wire format.

@@ -141,7 +141,7 @@ func flameReport() *report.Flame {
 	return &report.Flame{
 		Head:     head(),
 		Trimming: report.Trimming{Shown: 9, Of: 9, Below: 65 * ms, Accounted: 13_010 * ms},
-		Root: node("", 0, 13_010*ms,
+		FlameTree: report.FlameTree{Root: node("", 0, 13_010*ms,
 			node("runtime.main", 0, 12_000*ms,
 				node("main.main", 0, 12_000*ms,
 					node("encoding/json.Unmarshal", 3_000*ms, 9_000*ms,
@@ -150,7 +150,7 @@ func flameReport() *report.Flame {
 						node("os.(*File).Write", 2_980*ms, 2_980*ms),
 						node("fmt.tiny", 0, 10*ms, node("fmt.tinier", 10*ms, 10*ms))))),
 			node("runtime.gcBgMarkWorker", 1_010*ms, 1_010*ms),
-		),
+		)},
 	}
 }
 

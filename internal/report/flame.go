@@ -1,5 +1,7 @@
 package report
 
+import "encoding/json"
+
 // A Flame is the calling-context tree of a profile: who called whom, and what each call cost there.
 type Flame struct {
 	Head
@@ -8,27 +10,186 @@ type Flame struct {
 	Before     *Head       `json:"before,omitempty"`     // in a diff: what the base is; Head is about the new side
 	Normalized bool        `json:"normalized,omitempty"` // the base was scaled to the total of the new side
 	Inverted   bool        `json:"inverted,omitempty"`   // callees are above their callers
-	Path       []FlameNode `json:"path,omitempty"`       // calls that lead to the root, the outermost first, when one was asked for
-	Root       *FlameNode  `json:"root"`
+	Path       []FlameNode `json:"-"`                    // calls that lead to the root, the outermost first, when one was asked for
+	FlameTree  `json:"-"`
+}
+
+// A FlameTree is calls, and what each of them calls.
+type FlameTree struct {
+	Root  *FlameNode
+	Where func(function string) FlamePlace // nil where that is not known
 }
 
 // A FlameNode is a frame in one context.
 type FlameNode struct {
 	Frame
-	Number   int32        `json:"-"` // the same in all nodes of one graph that have one frame; 0 is not numbered
-	Origin   Origin       `json:"origin,omitempty"`
-	Inline   bool         `json:"inline,omitempty"`
-	Flat     int64        `json:"flat"`
-	Cum      int64        `json:"cum"`
-	Before   *Cost2       `json:"before,omitempty"`   // in a diff: what it cost before
-	Width    int64        `json:"width,omitempty"`    // in a picture, where that is not the magnitude of Cum
-	Children []*FlameNode `json:"children,omitempty"` // heaviest first
+	Number   int32 // the same in all nodes of one graph that have one frame; 0 is not numbered
+	Origin   Origin
+	Inline   bool
+	Flat     int64
+	Cum      int64
+	Before   *Cost2       // in a diff: what it cost before
+	Width    int64        // in a picture, where that is not the magnitude of Cum
+	Children []*FlameNode // heaviest first
 }
 
 // Cost2 is what something cost on the other side of a diff.
 type Cost2 struct {
-	Flat int64 `json:"flat"`
-	Cum  int64 `json:"cum"`
+	Flat int64
+	Cum  int64
+}
+
+// A FlamePlace is where a function is declared.
+type FlamePlace struct {
+	Package string
+	File    string
+	Line    int64
+}
+
+// FlameJSON is what a Flame is in JSON, for scripts as for pages: columns can be read without recursion, however deep the calls go.
+type FlameJSON struct {
+	FlameHead
+	FlameColumns
+}
+
+// A FlameHead is what goes before the calls.
+type FlameHead struct {
+	flameFields
+	Path []FlameStep `json:"path,omitempty"` // the outermost first
+}
+
+type flameFields Flame // without its methods
+
+// JSON returns f with its calls in columns.
+func (f *Flame) JSON() FlameJSON {
+	out := FlameJSON{FlameHead{flameFields: flameFields(*f)}, f.Columns()}
+	for i := range f.Path {
+		n := &f.Path[i]
+		step := FlameStep{Name: n.Frame.String(), Flat: n.Flat, Cum: n.Cum}
+		if n.Before != nil {
+			step.Before = &n.Before.Cum
+		}
+		out.Path = append(out.Path, step)
+	}
+	return out
+}
+
+func (f *Flame) MarshalJSON() ([]byte, error) { return json.Marshal(f.JSON()) }
+
+// A FlameStep is a call on the way to what is shown.
+type FlameStep struct {
+	Name   string `json:"name"`
+	Flat   int64  `json:"flat"`
+	Cum    int64  `json:"cum"`
+	Before *int64 `json:"before,omitempty"` // cum in the base
+}
+
+// FlameColumns are the calls of a FlameTree, level by level, each from left to right.
+type FlameColumns struct {
+	Frames []FlameFrame `json:"frames"`
+	Rows   []FlameRow   `json:"rows"` // of each depth
+}
+
+// A FlameFrame is a frame that rows refer to by its place in the list.
+type FlameFrame struct {
+	Name    string `json:"name"`              // as a graph shows it: with a line where lines are told apart
+	File    string `json:"file,omitempty"`    // of the frame, or else of the function
+	Line    int64  `json:"line,omitempty"`    // there
+	Package string `json:"package,omitempty"` // of the function
+	Origin  Origin `json:"origin,omitempty"`
+}
+
+// A FlameRow is the calls of one depth. Each column has an entry for each call.
+type FlameRow struct {
+	Frame  []int32 `json:"frame"` // -1 is the root of all
+	Gap    []int64 `json:"gap"`   // from the end of the call before it
+	Cum    []int64 `json:"cum"`
+	Flat   []int64 `json:"flat"`
+	Inline []int8  `json:"inline"`           // 1 where the call is inlined
+	Width  []int64 `json:"width,omitempty"`  // where some are not the magnitude of cum
+	Before []int64 `json:"before,omitempty"` // cum in the base
+}
+
+// Columns cuts the tree into rows. Calls of no width are left out.
+func (t FlameTree) Columns() FlameColumns {
+	out := FlameColumns{Frames: []FlameFrame{}, Rows: []FlameRow{}}
+	if t.Root == nil {
+		return out
+	}
+	listed := make(map[int32]int32) // places in out.Frames, by number
+	frame := func(n *FlameNode) int32 {
+		if n.Number == 0 {
+			return -1
+		}
+		at, ok := listed[n.Number]
+		if !ok {
+			at = int32(len(out.Frames))
+			listed[n.Number] = at
+			out.Frames = append(out.Frames, t.frame(n))
+		}
+		return at
+	}
+	type placed struct {
+		*FlameNode
+		x int64
+	}
+	for level := []placed{{t.Root, 0}}; len(level) > 0; {
+		var r FlameRow
+		var next []placed
+		var widths []int64
+		own := false // some widths are not those of cum
+		end := int64(0)
+		for _, n := range level {
+			w := n.width()
+			r.Frame = append(r.Frame, frame(n.FlameNode))
+			r.Gap = append(r.Gap, n.x-end)
+			r.Cum = append(r.Cum, n.Cum)
+			r.Flat = append(r.Flat, n.Flat)
+			inline := int8(0)
+			if n.Inline {
+				inline = 1
+			}
+			r.Inline = append(r.Inline, inline)
+			widths = append(widths, w)
+			own = own || n.Width != 0
+			if n.Before != nil {
+				r.Before = append(r.Before, n.Before.Cum)
+			}
+			end = n.x + w
+			x := n.x
+			for _, c := range n.Children {
+				if w := c.width(); w > 0 {
+					next = append(next, placed{c, x})
+					x += w
+				}
+			}
+		}
+		if own {
+			r.Width = widths
+		}
+		out.Rows = append(out.Rows, r)
+		level = next
+	}
+	return out
+}
+
+func (t FlameTree) frame(n *FlameNode) FlameFrame {
+	f := FlameFrame{Name: n.Frame.String(), File: n.File, Line: n.Line, Origin: n.Origin}
+	if t.Where != nil {
+		p := t.Where(n.Name)
+		if f.Package = p.Package; f.File == "" {
+			f.File, f.Line = p.File, p.Line
+		}
+	}
+	return f
+}
+
+// width returns how wide a call is painted.
+func (n *FlameNode) width() int64 {
+	if n.Width != 0 {
+		return n.Width
+	}
+	return max(n.Cum, -n.Cum)
 }
 
 // A Diff compares two profiles frame by frame. Values are kept for both sides; nothing is subtracted that cannot be

@@ -1,23 +1,44 @@
 package report
 
-import "iter"
+import (
+	"encoding/json"
+	"iter"
+)
 
 // A Sandwich is a frame between all that leads to it and all that it leads to.
 type Sandwich struct {
 	Head
-	Frame   Frame      `json:"frame"`
-	Origin  Origin     `json:"origin,omitempty"`
-	Flat    int64      `json:"flat"`
-	Cum     int64      `json:"cum"`
-	Matches []string   `json:"matches,omitempty"` // lighter frames that were asked for as well
-	Callees *FlameNode `json:"callees"`           // the frame and what it calls
-	Callers *FlameNode `json:"callers"`           // the frame, with its callers below it
+	Whole   int64     `json:"whole"` // total before filters
+	Frame   Frame     `json:"frame"`
+	Origin  Origin    `json:"origin,omitempty"`
+	Flat    int64     `json:"flat"`
+	Cum     int64     `json:"cum"`
+	Matches []string  `json:"matches,omitempty"` // lighter frames that were asked for as well
+	Callees FlameTree `json:"-"`                 // the frame and what it calls
+	Callers FlameTree `json:"-"`                 // the frame, with its callers below it
 }
+
+// SandwichJSON is what a Sandwich is in JSON.
+type SandwichJSON struct {
+	SandwichHead
+	Callees FlameColumns `json:"callees"`
+	Callers FlameColumns `json:"callers"`
+}
+
+// A SandwichHead is what goes before the calls.
+type SandwichHead Sandwich
+
+// JSON returns s with its calls in columns.
+func (s *Sandwich) JSON() SandwichJSON {
+	return SandwichJSON{SandwichHead(*s), s.Callees.Columns(), s.Callers.Columns()}
+}
+
+func (s *Sandwich) MarshalJSON() ([]byte, error) { return json.Marshal(s.JSON()) }
 
 // Blocks shows the callees, and then the callers, upside down. What a caller costs by itself is no part of that.
 func (s *Sandwich) Blocks() iter.Seq[Block] {
-	half := func(n *FlameNode) *Flame {
-		f := &Flame{Head: s.Head, Root: &FlameNode{Cum: s.Cum, Children: []*FlameNode{n}}}
+	half := func(t FlameTree) *Flame {
+		f := &Flame{Head: s.Head, FlameTree: FlameTree{Root: &FlameNode{Cum: s.Cum, Children: []*FlameNode{t.Root}}}}
 		f.Accounted = s.Cum
 		return f
 	}

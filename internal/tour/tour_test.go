@@ -83,7 +83,7 @@ func TestWidths(t *testing.T) {
 func TestPage(t *testing.T) {
 	flame := func(name string) *Picture {
 		root := &report.FlameNode{Cum: 10, Children: []*report.FlameNode{{Frame: report.Frame{Name: name}, Cum: 10, Flat: 10}}}
-		return &Picture{Request: 2000, Flame: &report.Flame{Head: report.Head{Metric: "cpu", Unit: "nanoseconds", Total: 10}, Whole: 10, Root: root}}
+		return &Picture{Request: 2000, Flame: &report.Flame{Head: report.Head{Metric: "cpu", Unit: "nanoseconds", Total: 10}, Whole: 10, FlameTree: report.FlameTree{Root: root}}}
 	}
 	t1 := &Tour{
 		Before: flame("main.<b>slow</b>"),

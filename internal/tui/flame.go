@@ -51,9 +51,8 @@ type Flame struct {
 
 // A source answers what a Flame asks.
 type source struct {
-	ask   func(query.Query) (*report.Flame, error)
-	find  func(query.Query) (*report.Search, error) // how much matches the argument
-	place func(*report.FlameNode) string            // file:line of a frame
+	ask  func(query.Query) (*report.Flame, error)
+	find func(query.Query) (*report.Search, error) // how much matches the argument
 }
 
 // NewFlame asks q of recordings and shows the answer.
@@ -536,6 +535,18 @@ func (u *Flame) title() string {
 		return u.painter.Fit(left, u.width)
 	}
 	return u.painter.Fit(left, u.width-cols-between) + strings.Repeat(" ", between) + legend
+}
+
+// place says where the function of a frame is in the sources, unless its name says that.
+func (u *Flame) place(n *report.FlameNode) string {
+	if n.File != "" || u.flame.Where == nil {
+		return ""
+	}
+	at := u.flame.Where(n.Name)
+	if at.File != "" && at.Line > 0 {
+		return fmt.Sprintf("%s:%d", at.File, at.Line)
+	}
+	return at.File
 }
 
 // status says what is selected, where that is, and what it costs.

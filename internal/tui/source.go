@@ -1,10 +1,6 @@
 package tui
 
 import (
-	"fmt"
-	"strings"
-
-	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -32,27 +28,5 @@ func sourceOf(in []*recording.Recording) source {
 			}
 			return r.(*report.Search), nil
 		},
-		place: placesOf(in[0].Profile),
-	}
-}
-
-// placesOf returns a function that tells where frames are in the sources.
-func placesOf(p *profile.Profile) func(*report.FlameNode) string {
-	places := make(map[string]string)
-	for i := range p.Functions {
-		f := &p.Functions[i]
-		if f.File == "" || places[f.Name] != "" {
-			continue
-		}
-		places[f.Name] = f.File
-		if f.StartLine > 0 {
-			places[f.Name] = fmt.Sprintf("%s:%d", f.File, f.StartLine)
-		}
-	}
-	return func(n *report.FlameNode) string {
-		if n.File != "" { // then it is in the name
-			return ""
-		}
-		return strings.TrimSpace(places[n.Name])
 	}
 }

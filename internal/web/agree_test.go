@@ -78,7 +78,7 @@ func agree(t *testing.T, p *profile.Profile, steps string) {
 		t.Fatalf("%s: %d rows of %d, want %d of %d", steps, len(top.Rows), top.Total, len(want.Rows), want.Total)
 	}
 	unplaced := unplacedIn(p)
-	var flame flameAnswer
+	var flame report.FlameJSON
 	answered(t, get(s, h, "/api/flame?min=0"+steps), &flame)
 	var value int64
 	rest, _, err := calls.Apply(p, q.Steps, "")
@@ -104,7 +104,7 @@ func agree(t *testing.T, p *profile.Profile, steps string) {
 		}
 		var sandwich struct {
 			Flat, Cum int64
-			Callees   rowsAnswer
+			Callees   report.FlameColumns
 		}
 		answered(t, get(s, h, "/api/sandwich?min=0&arg="+url.QueryEscape(row.Frame.String())+steps), &sandwich)
 		if sandwich.Flat != row.Flat || sandwich.Cum != row.Cum {

@@ -105,7 +105,7 @@ func savedAnswers(in []*recording.Recording, q query.Query, version string) (map
 	if err != nil {
 		return nil, err
 	}
-	answers["/api/flame"] = flameOf(f, placesOf(in[0].Profile))
+	answers["/api/flame"] = f
 
 	q.Root, q.Min, q.Limit = "", 0, maxSavedRows
 	for sort, key := range map[string]string{"flat": "/api/top", "cum": "/api/top?sort=cum"} {

@@ -4,14 +4,11 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hone-perf/hone/internal/open"
-	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
-	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
@@ -42,11 +39,7 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
-		f, err := flames.Flame(painted(q))
-		if err != nil {
-			return nil, err
-		}
-		return flameOf(f, s.placesOf(in[0])), nil
+		return flames.Flame(painted(q))
 	})
 }
 
@@ -104,76 +97,10 @@ func (s *Server) ahead() {
 	}
 }
 
-// A flameAnswer is a flame graph as pages paint it.
-type flameAnswer struct {
-	report.Head
-	Whole      int64        `json:"whole"`
-	Before     *report.Head `json:"before,omitempty"`
-	Normalized bool         `json:"normalized,omitempty"`
-	Path       []crumb      `json:"path"`
-	rowsAnswer
-	Cut      cut  `json:"cut"`
-	Inverted bool `json:"inverted"`
-}
-
-// A crumb is a call on the way to what is shown.
-type crumb struct {
-	Name   string `json:"name"`
-	Cum    int64  `json:"cum"`
-	Flat   int64  `json:"flat"`
-	Before *int64 `json:"before,omitempty"`
-}
-
-// A cut says what was too small to be sent.
-type cut struct {
-	Below int64 `json:"below"`
-	Nodes int   `json:"nodes"`
-}
-
-func flameOf(f *report.Flame, places func(name string) place) flameAnswer {
-	out := flameAnswer{
-		Head: f.Head, Whole: f.Whole, Before: f.Before, Normalized: f.Normalized, Path: []crumb{},
-		rowsAnswer: rowsOf(f.Root, places),
-		Cut:        cut{f.Below, f.Dropped + f.Of - f.Shown}, Inverted: f.Inverted,
-	}
-	for i := range f.Path {
-		n := &f.Path[i]
-		c := crumb{Name: n.Frame.String(), Cum: n.Cum, Flat: n.Flat}
-		if n.Before != nil {
-			c.Before = &n.Before.Cum
-		}
-		out.Path = append(out.Path, c)
-	}
-	return out
-}
-
 // sandwich answers with the callers and callees of a frame as pages paint them.
 func (s *Server) sandwich(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, "sandwich", func(in []*recording.Recording, q query.Query) (any, error) {
-		rep, err := profileview.Sandwich(in[:1], painted(q))
-		if err != nil {
-			return nil, err
-		}
-		sw := rep.(*report.Sandwich)
-		places := s.placesOf(in[0])
-		whole, err := profileview.Head(in[:1], query.Query{Metric: q.Metric})
-		if err != nil {
-			return nil, err
-		}
-		return struct {
-			report.Head
-			Whole   int64         `json:"whole"`
-			Frame   report.Frame  `json:"frame"`
-			Origin  report.Origin `json:"origin,omitempty"`
-			Flat    int64         `json:"flat"`
-			Cum     int64         `json:"cum"`
-			Matches []string      `json:"matches,omitempty"`
-			Callees rowsAnswer    `json:"callees"`
-			Callers rowsAnswer    `json:"callers"`
-		}{
-			sw.Head, whole.Total, sw.Frame, sw.Origin, sw.Flat, sw.Cum, sw.Matches,
-			rowsOf(sw.Callees, places), rowsOf(sw.Callers, places),
-		}, nil
+		return profileview.Sandwich(in[:1], painted(q))
 	})
 }
 
@@ -206,35 +133,3 @@ func (s *Server) lines(w http.ResponseWriter, r *http.Request) {
 }
 
 // A place is where a function is.
-type place struct {
-	pkg, file string
-	line      int64
-}
-
-// placesOf returns a function that tells where the functions of a recording are. For those that are open it is made once.
-func (s *Server) placesOf(rec *recording.Recording) func(name string) place {
-	if f, ok := s.places[rec.Key()]; ok {
-		return f
-	}
-	return placesOf(rec.Profile)
-}
-
-// placesOf returns a function that tells where functions are, by their names.
-func placesOf(p *profile.Profile) func(name string) place {
-	known := sync.OnceValue(func() map[string]*profile.Function {
-		known := make(map[string]*profile.Function, len(p.Functions))
-		for i := range p.Functions {
-			if f := &p.Functions[i]; known[f.Name] == nil || known[f.Name].File == "" {
-				known[f.Name] = f
-			}
-		}
-		return known
-	})
-	return func(name string) place {
-		f := known()[name]
-		if name == "" || f == nil {
-			return place{}
-		}
-		return place{f.Package(), f.File, f.StartLine}
-	}
-}

@@ -156,7 +156,7 @@ func TestFlameTreeIsOfItsPart(t *testing.T) {
 	s.idle.Stop()
 	h := s.Handler()
 	first := func(path string) string {
-		var f flameAnswer
+		var f report.FlameJSON
 		answered(t, get(s, h, path), &f)
 		return f.Frames[0].Name
 	}

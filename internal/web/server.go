@@ -52,7 +52,6 @@ type Server struct {
 
 	// What is the same for all who ask.
 	described func() (session, error)
-	places    map[string]func(name string) place // by keys of recordings
 }
 
 // New returns a Server of recordings, of which the first is shown first.
@@ -72,7 +71,6 @@ func Later(opt Options) *Server {
 		token:  base64.RawURLEncoding.EncodeToString(b[:]),
 		turns:  make(chan struct{}, runtime.GOMAXPROCS(0)),
 		cache:  newMemory(),
-		places: make(map[string]func(name string) place),
 		opened: make(chan struct{}),
 	}
 	if opt.Advise != "" {
@@ -92,7 +90,6 @@ func (s *Server) Open(in []*recording.Recording) {
 			one.Sources = &sources{from: rec.Sources}
 		}
 		s.in[i] = &one
-		s.places[one.Key()] = placesOf(one.Profile)
 	}
 	close(s.opened)
 }

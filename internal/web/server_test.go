@@ -110,8 +110,8 @@ func answered(t *testing.T, w *httptest.ResponseRecorder, into any) {
 	}
 }
 
-// text prints rows as name@x+width, for comparing.
-func (r rowsAnswer) text() string {
+// textOf prints rows as name@x+width, for comparing.
+func textOf(r report.FlameColumns) string {
 	var b strings.Builder
 	for _, row := range r.Rows {
 		x := int64(0)
@@ -147,16 +147,16 @@ func TestFlame(t *testing.T) {
 		{"base=1.folded&gone", "all@0+18 | main@0+18 | work@0+11 old@11+6 idle@17+1 | read@0+5 work@5+4 | parse@5+4 | "},
 	}
 	for _, tt := range tests {
-		var got flameAnswer
+		var got report.FlameJSON
 		answered(t, get(s, h, "/api/flame?"+tt.query), &got)
-		if got.text() != tt.want {
-			t.Errorf("%s:\n got %s\nwant %s", tt.query, got.text(), tt.want)
+		if textOf(got.FlameColumns) != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.query, textOf(got.FlameColumns), tt.want)
 		}
 		if got.Whole != 10 {
 			t.Errorf("%s: the whole is %d, want 10", tt.query, got.Whole)
 		}
 	}
-	var zoomed flameAnswer
+	var zoomed report.FlameJSON
 	answered(t, get(s, h, "/api/flame?root=main;work"), &zoomed)
 	if len(zoomed.Path) != 2 || zoomed.Path[1].Name != "work" || zoomed.Path[0].Cum != 10 {
 		t.Errorf("path %+v", zoomed.Path)
@@ -170,16 +170,16 @@ func TestSandwich(t *testing.T) {
 	s, h := serverOf(t, "a;work;read 3\nb;work;work;read 2\nb;work 1\n")
 	var got struct {
 		Flat, Cum        int64
-		Callees, Callers rowsAnswer
+		Callees, Callers report.FlameColumns
 	}
 	answered(t, get(s, h, "/api/sandwich?arg=work"), &got)
 	if got.Flat != 1 || got.Cum != 6 {
 		t.Errorf("flat %d, cum %d, want 1 and 6", got.Flat, got.Cum)
 	}
-	if got, want := got.Callees.text(), "work@0+6 | read@0+3 work@3+2 | read@3+2 | "; got != want {
+	if got, want := textOf(got.Callees), "work@0+6 | read@0+3 work@3+2 | read@3+2 | "; got != want {
 		t.Errorf("callees %s, want %s", got, want)
 	}
-	if got, want := got.Callers.text(), "work@0+6 | a@0+3 b@3+3 | "; got != want {
+	if got, want := textOf(got.Callers), "work@0+6 | a@0+3 b@3+3 | "; got != want {
 		t.Errorf("callers %s, want %s", got, want)
 	}
 	if w := get(s, h, "/api/sandwich?arg=nothing"); w.Code != 404 || !strings.Contains(w.Body.String(), `"hint"`) {
@@ -370,12 +370,12 @@ func TestSavedDiffKeepsWhatIsGone(t *testing.T) {
 		return answers
 	}
 	answers := inPage("/download/html?ref=0.folded&base=1.folded")
-	var shown, saved flameAnswer
+	var shown, saved report.FlameJSON
 	answered(t, get(s, h, "/api/flame?gone=true&base=1.folded"), &shown)
 	if err := json.Unmarshal(answers["/api/flame"], &saved); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := saved.text(), shown.text(); got != want || !strings.Contains(got, "old@2+6") && !strings.Contains(got, "old@0+6") {
+	if got, want := textOf(saved.FlameColumns), textOf(shown.FlameColumns); got != want || !strings.Contains(got, "old@2+6") && !strings.Contains(got, "old@0+6") {
 		t.Errorf("saved %s, shown %s", got, want)
 	}
 	for _, key := range []string{"/api/diff", "/api/diff?sort=cum"} {

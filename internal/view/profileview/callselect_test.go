@@ -2,7 +2,6 @@ package profileview
 
 import (
 	"fmt"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -201,7 +200,7 @@ func sameFlames(t *testing.T, q query.Query, want, got *Flames) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !reflect.DeepEqual(w, g) {
+			if !sameFlame(w, g) {
 				t.Errorf("%s: got\n%s\nwant\n%s", q, outline(g), outline(w))
 				return
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -48,6 +49,8 @@ type Flames struct {
 	mu      sync.Mutex
 	tree    *calls.Tree
 	origins []report.Origin
+	named   []profile.Function
+	where   func(function string) report.FlamePlace // they are
 }
 
 // NewFlames returns the tree that q asks for. Root, Limit and Min don't matter yet. When all that the steps do is
@@ -81,6 +84,15 @@ func NewFlames(in []*recording.Recording, q query.Query, known ...*Flames) (*Fla
 				break
 			}
 		}
+	}
+	f.named, f.where = a.named, nil
+	for _, k := range known {
+		if len(k.named) > 0 && len(k.named) == len(f.named) && &k.named[0] == &f.named[0] {
+			f.where = k.where
+		}
+	}
+	if f.where == nil {
+		f.where = whereOf(f.named)
 	}
 	if f.tree == nil {
 		t, err := a.callTree("flame")
@@ -177,7 +189,7 @@ func (f *Flames) Flame(q query.Query) (*report.Flame, error) {
 		out.Path = append(out.Path, *f.node(at, q.Gone))
 	}
 	slices.Reverse(out.Path)
-	out.Root = f.node(root, q.Gone)
+	out.FlameTree = report.FlameTree{Root: f.node(root, q.Gone), Where: f.where}
 	var queue flameQueue
 	deep, seq := 0, 0
 	add := func(at uint32, to *report.FlameNode, depth int) {

@@ -3,6 +3,7 @@ package profileview
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/profile"
@@ -80,6 +81,26 @@ func (a *question) origins(t *calls.FrameTable) []report.Origin {
 		}
 	}
 	return out
+}
+
+// whereOf returns a function that tells where functions are declared, by their names. It looks at them when it is called first.
+func whereOf(functions []profile.Function) func(function string) report.FlamePlace {
+	known := sync.OnceValue(func() map[string]*profile.Function {
+		known := make(map[string]*profile.Function, len(functions))
+		for i := range functions {
+			if f := &functions[i]; known[f.Name] == nil || known[f.Name].File == "" {
+				known[f.Name] = f
+			}
+		}
+		return known
+	})
+	return func(function string) report.FlamePlace {
+		f := known()[function]
+		if function == "" || f == nil {
+			return report.FlamePlace{}
+		}
+		return report.FlamePlace{Package: f.Package(), File: f.File, Line: f.StartLine}
+	}
 }
 
 // SetOrigins says of the rows of a ranking whose code they are. Only rows that are functions have an origin.

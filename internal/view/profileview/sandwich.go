@@ -28,18 +28,19 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, err
 	}
 	origins := a.origins(t.Table)
-	half := func(inverted bool) (*report.FlameNode, error) {
-		f := &Flames{head: a.head, origins: origins, tree: calls.NewTree(a.Measure, t.Table, t.Collapse || q.Collapse)}
+	where := whereOf(a.named)
+	half := func(inverted bool) (report.FlameTree, error) {
+		f := &Flames{head: a.head, origins: origins, where: where, tree: calls.NewTree(a.Measure, t.Table, t.Collapse || q.Collapse)}
 		f.tree.Inverted, f.tree.From = inverted, frame
 		part := q
 		part.Root = t.Text(frame)
 		r, err := f.Flame(part)
 		if err != nil {
-			return nil, err
+			return report.FlameTree{}, err
 		}
-		return r.Root, nil
+		return r.FlameTree, nil
 	}
-	out := &report.Sandwich{Head: a.head, Frame: t.Table.Frames[frame], Origin: origins[frame], Matches: others}
+	out := &report.Sandwich{Head: a.head, Whole: calls.Measure{Profile: in[0].Profile, Type: a.Type}.Total(), Frame: t.Table.Frames[frame], Origin: origins[frame], Matches: others}
 	if out.Callees, err = half(false); err != nil {
 		return nil, err
 	}

@@ -115,12 +115,11 @@ export interface Step {
   flat: number;
 }
 
-export interface Flame extends Head, Tree {
+export interface Flame extends Head, Trimming, Tree {
   whole: number;
   before?: Head; // the base, in a comparison
   normalized?: boolean;
   path?: Step[] | null;
-  cut?: { below: number; nodes: number };
   inverted?: boolean;
 }
 

@@ -126,6 +126,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
   useKeys(keys);
 
   const viewValue = model.rows[w.top.row].cum[w.top.i];
+  const left = (data.dropped ?? 0) + data.of - data.shown; // calls
   return (
     <div class="with-panel">
       <div class="main">
@@ -157,7 +158,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
             {percent(viewValue, data.total)} of {value(data.total, data.unit)}
             {data.whole !== data.total && <> · {percent(viewValue, data.whole)} of the whole profile</>}
             {data.inverted && " · inverted"}
-            {data.cut && data.cut.nodes > 0 && <span title={`each below ${value(data.cut.below, data.unit)}; zoom in to see them`}> · {group(data.cut.nodes)} small calls not drawn</span>}
+            {left > 0 && <span title={`each below ${value(data.below ?? 0, data.unit)}; zoom in to see them`}> · {group(left)} small calls not drawn</span>}
           </span>
         </div>
         <FlameCanvas model={model} window={w} unit={data.unit} total={data.total} upward={upward} mode={mode} palette={palette}
