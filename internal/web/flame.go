@@ -131,5 +131,3 @@ func (s *Server) lines(w http.ResponseWriter, r *http.Request) {
 		return profileview.ListCall(in[:1], q)
 	})
 }
-
-// A place is where a function is.

@@ -1,6 +1,6 @@
 // Colours of boxes. All of them carry dark text at 4.5:1 or better, and neighbours differ in lightness too, not only in hue.
 
-import { Frame, Origin } from "./api";
+import { AnyFrame, Origin } from "./api";
 
 export type ColorMode = "origin" | "package" | "plain" | "change";
 
@@ -126,7 +126,7 @@ export const originNames: Record<Origin, string> = {
 };
 
 /** colorOf returns the colour of a frame where it does not depend on its values. */
-export function colorOf(p: Palette, mode: ColorMode, f: Frame | undefined): string {
+export function colorOf(p: Palette, mode: ColorMode, f: AnyFrame | undefined): string {
   if (!f) return p.all;
   switch (mode) {
     case "origin":

@@ -1,7 +1,7 @@
 // Two versions that were run against each other: what changed, how sure that is, and why; and what benchmarks measured.
 
 import { ComponentChildren } from "preact";
-import { Absent, Bench, BenchMeasure, Benchmark, Compare, CompareRow, CompareSide, CompareWhy } from "./api";
+import { Bench, BenchMeasure, Benchmark, Compare, CompareAbsent, CompareRow, CompareSide, CompareWhy } from "./api";
 import { asked, useAnswer, useApp } from "./data";
 import { difference, interval, measured, relative } from "./measured";
 import { Link, Notes, Problem } from "./parts";
@@ -17,7 +17,7 @@ export function CompareView() {
   const worse = data.rows.filter((r) => r.verdict === "worse").length;
   const better = data.rows.filter((r) => r.verdict === "better").length;
   const open = data.rows.filter((r) => r.verdict === "undecided").length;
-  const absent = (a: Absent) => `${a.name === "*" ? a.pkg : a.name} ${a.why}`;
+  const absent = (a: CompareAbsent) => `${a.name === "*" ? a.pkg : a.name} ${a.why}`;
   const notes = [
     ...(data.identical ?? []).map((p) => `${p}: the same program on both sides, byte for byte; there is nothing to measure`),
     ...(data.failed ?? []).map(absent), ...(data.missing ?? []).map(absent),

@@ -2,7 +2,7 @@
 // zoom is shown at once from what is there already, and made finer when the answer arrives.
 
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Flame, Frame, Search, Step } from "./api";
+import { Flame, AnyFrame, FlameStep, Search } from "./api";
 import { ColorMode, Palette, originNames } from "./colors";
 import { Keys, useKeys } from "./keys";
 import { Marks, useMark } from "./marks";
@@ -78,7 +78,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
     marks.set({ selected, cursor: matching(model, w, wanted)[0] ?? marks.cursor });
   }, [model, get(state, "ui.sel")]);
 
-  const above: Step[] = [...(data.path ?? [])];
+  const above: FlameStep[] = [...(data.path ?? [])];
   for (const p of ancestors(model, w.top).slice(1)) {
     const r = model.rows[p.row];
     above.push({ name: nameAt(model, p), cum: r.cum[p.i], flat: r.flat[p.i] });
@@ -183,7 +183,7 @@ function single(s: State): boolean {
 
 /** Marked is the panel of what is marked in the picture, with what can be done with it. */
 function Marked({ data, model, window: w, above, marks, stale, onZoom, zoomed, wayTo }: {
-  data: Flame; model: Model; window: Window; above: Step[]; marks: Marks; stale: boolean; onZoom: (p: Place) => void;
+  data: Flame; model: Model; window: Window; above: FlameStep[]; marks: Marks; stale: boolean; onZoom: (p: Place) => void;
   zoomed: (p: Place) => State; wayTo: ((p: Place) => string[]) | undefined;
 }) {
   const app = useApp();
@@ -201,13 +201,13 @@ function Marked({ data, model, window: w, above, marks, stale, onZoom, zoomed, w
   );
 }
 
-function subjectAt(model: Model, p: Place, above: Step[]): { frame: Frame | undefined; name: string } {
+function subjectAt(model: Model, p: Place, above: FlameStep[]): { frame: AnyFrame | undefined; name: string } {
   const frame = frameAt(model, p);
   return { frame, name: frame ? (frame.name ?? "") : p.row === 0 && above.length ? above[above.length - 1].name : "all" };
 }
 
 /** detailOf puts together what the panel shows of a node. */
-export function detailOf(data: { total: number }, model: Model, w: Window, p: Place, above: Step[], passing: boolean): Detail {
+export function detailOf(data: { total: number }, model: Model, w: Window, p: Place, above: FlameStep[], passing: boolean): Detail {
   const r = model.rows[p.row];
   const up = parentOf(model, p);
   const { frame, name } = subjectAt(model, p, above);
@@ -342,7 +342,7 @@ function LabelFrames() {
   );
 }
 
-function Breadcrumb({ steps, whole, onZoom }: { steps: Step[]; whole: number; onZoom: (n: number) => void }) {
+function Breadcrumb({ steps, whole, onZoom }: { steps: FlameStep[]; whole: number; onZoom: (n: number) => void }) {
   // The way down may be a hundred frames long; its ends are what tells where one is.
   const shown = steps.length > 5 ? [0, -1, steps.length - 3, steps.length - 2, steps.length - 1] : steps.map((_, i) => i);
   return (

@@ -1,7 +1,7 @@
 // The tree of a flame graph, level by level: each row is arrays sorted by x, so that what is in sight is found by binary
 // search and a tree of any depth is read without recursion.
 
-import { Frame, Tree } from "./api";
+import { AnyFrame, Tree } from "./api";
 
 export interface Row {
   n: number;
@@ -16,7 +16,7 @@ export interface Row {
 }
 
 export interface Model {
-  frames: Frame[];
+  frames: AnyFrame[];
   rows: Row[];
   nodes: number;
   width: number; // of row 0
@@ -67,7 +67,7 @@ export function decode(tree: Tree): Model {
   return { frames: tree.frames ?? [], rows, nodes, width: rows[0]?.n ? rows[0].w[0] : 0, compares };
 }
 
-export function frameAt(m: Model, p: Place): Frame | undefined {
+export function frameAt(m: Model, p: Place): AnyFrame | undefined {
   return m.frames[m.rows[p.row].frame[p.i]];
 }
 

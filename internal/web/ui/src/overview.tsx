@@ -1,6 +1,6 @@
 // The first look: what the recording is, what costs most, and where to go from here.
 
-import { Cost, Top, Waits } from "./api";
+import { Top, TopRow, Waits } from "./api";
 import { asked, metricOf, recordingOf, useAnswer, useApp, waiting } from "./data";
 import { Findings } from "./findings";
 import { duration, group, moment, percent, value } from "./format";
@@ -113,7 +113,7 @@ function Next({ to: s, title, children }: { to: State; title: string; children: 
   return <li><Link to={s} href={href(s)}>{title}</Link> <span class="quiet">{children}</span></li>;
 }
 
-export function Rows({ title, doc, top, of, more }: { title: string; doc: string; top: Top; of: (r: Cost) => number; more: State }) {
+export function Rows({ title, doc, top, of, more }: { title: string; doc: string; top: Top; of: (r: TopRow) => number; more: State }) {
   const { state } = useApp();
   const most = Math.max(...(top.rows ?? []).map((r) => Math.abs(of(r))), 0);
   return (

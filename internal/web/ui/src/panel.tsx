@@ -1,6 +1,6 @@
 // The panel beside a picture: it answers at once what the frame under the pointer costs, and where.
 
-import { Frame, Source } from "./api";
+import { AnyFrame, Source } from "./api";
 import { asked, useAnswer, useApp } from "./data";
 import { Here } from "./findings";
 import { growth, percent, signed, value } from "./format";
@@ -10,7 +10,7 @@ import { Pair, go, href, to } from "./state";
 import { originNames } from "./colors";
 
 export interface Detail {
-  frame: Frame | undefined;
+  frame: AnyFrame | undefined;
   name: string;
   flat: number;
   cum: number;

@@ -2,7 +2,7 @@
 
 import { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Failure, Frame, Head, Origin } from "./api";
+import { Failure, AnyFrame, Head, Origin } from "./api";
 import { useApp } from "./data";
 import { percent } from "./format";
 import { originNames } from "./colors";
@@ -118,7 +118,7 @@ export function Nothing({ head }: { head: Head }) {
 }
 
 /** filterFor returns the filter of one op for a frame, as the grouping of frames needs it. */
-export function filterFor(app: { state: State }, op: string, f: Frame | undefined, name: string): [string, string] {
+export function filterFor(app: { state: State }, op: string, f: AnyFrame | undefined, name: string): [string, string] {
   const by = app.state.pairs.find(([k]) => k === "by")?.[1] ?? "";
   const exact = exactly(functionOf(f?.name ?? name));
   if (by.startsWith("label:")) return [op === "drop" || op === "ignore" ? "tag-ignore" : "tag", by.slice(6) + "=" + exact];
@@ -128,7 +128,7 @@ export function filterFor(app: { state: State }, op: string, f: Frame | undefine
 }
 
 export interface Subject {
-  frame: Frame | undefined;
+  frame: AnyFrame | undefined;
   name: string;
 }
 

@@ -3,7 +3,7 @@
 
 import { ComponentChildren } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Cycle, GC, TimeEvent, TimePoint, Timeline, Top } from "./api";
+import { GC, GCCycle, TimeEvent, TimePoint, Timeline, Top } from "./api";
 import { Axis, Lane, Line, paintLane, paintTimes, queryOf, rangeOf, ready, span } from "./chart";
 import { Palette } from "./colors";
 import { asked, profiled, recordingOf, timed, useAnswer, useApp } from "./data";
@@ -23,7 +23,7 @@ const ledUp = 10e9; // nanoseconds before trouble
 interface Run {
   points: TimePoint[];
   events: TimeEvent[];
-  cycles: Cycle[];
+  cycles: GCCycle[];
   cut: number; // before when cycles are left out
   axis: { from: number; to: number };
   cpus: number;
@@ -280,8 +280,8 @@ function readings(run: Run, brush: Brush): { when: string; values: Map<string, s
   return { when: brush.range ? `${round(a)} to ${round(b)}` : `all ${round(b - a)}`, values };
 }
 
-const cycle = (c: Cycle) => `gc ${c.gc}: ${value(c.pause_nanos, "nanoseconds")}, heap ${bytes(c.end_bytes)} → ${bytes(c.live_bytes)}`;
-const several = (list: Cycle[]) => `${group(list.length)}, longest ${value(Math.max(...list.map((c) => c.pause_nanos)), "nanoseconds")}`;
+const cycle = (c: GCCycle) => `gc ${c.gc}: ${value(c.pause_nanos, "nanoseconds")}, heap ${bytes(c.end_bytes)} → ${bytes(c.live_bytes)}`;
+const several = (list: GCCycle[]) => `${group(list.length)}, longest ${value(Math.max(...list.map((c) => c.pause_nanos)), "nanoseconds")}`;
 
 /** TimelineView is the charts, and what ran in the time that is chosen. */
 export function TimelineView() {

@@ -2,7 +2,7 @@
 
 import { nameOf } from "./names";
 import { useMemo } from "preact/hooks";
-import { Cost, Top } from "./api";
+import { Top, TopRow } from "./api";
 import { asked, recordingOf, useAnswer, useApp } from "./data";
 import { group, value } from "./format";
 import { Choice } from "./flame";
@@ -38,7 +38,7 @@ export function TopView() {
   if (!data) return <div class="blank" aria-busy="true" />;
   const rec = recordingOf(app);
   const by = get(state, "by") || "function";
-  const columns: Column<Cost>[] = [
+  const columns: Column<TopRow>[] = [
     { name: "self", key: "flat", number: true, sort: true, cell: (r) => value(r.flat, data.unit) },
     { name: "of total", key: "flat%", number: true, cell: (r) => <Share part={r.flat} whole={data.total} /> },
     { name: "with callees", key: "cum", number: true, sort: true, cell: (r) => value(r.cum, data.unit) },
