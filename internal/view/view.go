@@ -30,6 +30,17 @@ type View struct {
 	Run func(in []*recording.Recording, q query.Query) (report.Report, error)
 }
 
+// Has reports whether a recording has what v is about.
+func (v *View) Has(rec *recording.Recording) bool {
+	switch {
+	case v.Part != Profile:
+		return v.Part.Has(rec)
+	case len(rec.Parts) > 0:
+		return len(rec.Metrics()) > 0
+	}
+	return rec.Profile != nil && len(rec.Profile.SampleTypes) > 0
+}
+
 // A Part is what a view is about in a recording.
 type Part = *recording.FileKind
 

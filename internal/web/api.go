@@ -87,7 +87,7 @@ func run(v *view.View, in []*recording.Recording, q query.Query) (report.Report,
 	}
 	var err error
 	if v.Part != view.Profile {
-		if in = in[:1]; !v.Part.Has(in[0]) {
+		if in = in[:1]; !v.Has(in[0]) {
 			return nil, withHint(fmt.Errorf("%s holds no %s", in[0].Ref, v.Part.Doc), "hone record ./cmd/server makes a recording that does")
 		}
 	}
@@ -288,7 +288,7 @@ type sessionRecord struct {
 	Many     bool            `json:"many,omitempty"` // so many that findings take long to look for
 	Metrics  []sessionMetric `json:"metrics"`
 	Labels   []string        `json:"labels,omitempty"`
-	Parts    []string        `json:"parts,omitempty"` // beside profiles: metrics, gc
+	Views    []string        `json:"views"` // that have something to show of it
 	Notes    []string        `json:"notes,omitempty"`
 }
 
@@ -366,12 +366,31 @@ func (s *session) describe() {
 	}
 }
 
+// viewsOf names the views that have something to show of a recording. The tabs of pages come from it. Of one that is empty, those of
+// profiles say so.
+func viewsOf(rec *recording.Recording) []string {
+	var out, ofProfiles []string
+	for i := range views.All {
+		v := &views.All[i]
+		if v.Has(rec) {
+			out = append(out, v.Name)
+		}
+		if v.Part == view.Profile {
+			ofProfiles = append(ofProfiles, v.Name)
+		}
+	}
+	if len(out) == 0 {
+		return ofProfiles
+	}
+	return out
+}
+
 // recordOf returns what a page should know of a recording at once.
 func recordOf(rec *recording.Recording) (sessionRecord, error) {
 	p := rec.Profile
 	out := sessionRecord{
 		Ref: rec.Ref, Samples: p.NumSamples(), Time: p.TimeNanos, Duration: p.DurationNanos, Notes: p.Notes,
-		Metrics: []sessionMetric{}, Parts: partsOf(rec),
+		Metrics: []sessionMetric{}, Views: viewsOf(rec),
 	}
 	l, err := profileview.Contents([]*recording.Recording{rec})
 	if errors.Is(err, profile.ErrEmpty) || err != nil && len(p.SampleTypes) == 0 {

@@ -3,20 +3,8 @@ package web
 import (
 	"fmt"
 
-	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 )
-
-// partsOf names what a recording holds beside profiles.
-func partsOf(rec *recording.Recording) []string {
-	var out []string
-	for _, k := range recording.FileKinds {
-		if k.Name != "" && k.Has(rec) {
-			out = append(out, k.Name)
-		}
-	}
-	return out
-}
 
 // maxPoints is how many points a page gets of a timeline: more than a screen has columns.
 const maxPoints = 4000

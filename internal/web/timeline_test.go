@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,8 +51,12 @@ func TestTimeline(t *testing.T) {
 	h := s.Handler()
 	var there session
 	answered(t, get(s, h, "/api/session"), &there)
-	if got := fmt.Sprint(there.Recordings[0].Parts, there.Recordings[1].Parts); got != "[metrics gc] []" {
-		t.Errorf("the recordings hold %s", got)
+	for i, want := range []bool{true, false} {
+		for _, name := range []string{"timeline", "mem", "gc"} {
+			if got := slices.Contains(there.Recordings[i].Views, name); got != want {
+				t.Errorf("recording %d has %s to show: %v", i, name, got)
+			}
+		}
 	}
 	for path, want := range map[string]string{
 		"/api/timeline":                 "2 processors, 49 points, the last at 12s",

@@ -702,7 +702,7 @@ export interface Recording {
   many?: boolean;
   metrics: Metric[];
   labels?: string[];
-  parts?: string[];
+  views: string[];
   notes?: string[];
 }
 

@@ -36,39 +36,24 @@ export function baseOf({ api, session, state }: App): string {
   return get(state, "base") || (api.embedded ? session.base ?? "" : "");
 }
 
-/** traced tells whether there is an execution trace. */
-export function traced(app: App): boolean {
-  return recordingOf(app)?.parts?.includes("trace") ?? false;
+/** shows tells whether a view has something to show of the recording that is looked at. */
+export function shows(app: App, view: string): boolean {
+  return recordingOf(app)?.views.includes(view) ?? false;
+}
+
+/** profiled tells whether there is a profile. */
+export function profiled(app: App): boolean {
+  return shows(app, "top");
 }
 
 /** waiting tells whether what is looked at is where goroutines of an execution trace spent their time, and more of that can be asked for. */
 export function waiting(app: App): boolean {
-  return app.api.has("/api/waits") && traced(app) && ["blocked", "waits", "ready", "syscall", "running", "idle"].includes(metricOf(app)?.type ?? "");
+  return app.api.has("/api/waits") && shows(app, "waits") && ["blocked", "waits", "ready", "syscall", "running", "idle"].includes(metricOf(app)?.type ?? "");
 }
 
-/** timed tells whether a recording says how its run went over time. */
+/** timed tells whether a recording says how its run went over time, and that can be asked for. */
 export function timed(app: App): boolean {
-  return app.api.has("/api/timeline") && (recordingOf(app)?.parts?.includes("metrics") ?? false);
-}
-
-/** compared tells whether a recording is of versions that were run against each other. */
-export function compared(app: App): boolean {
-  return recordingOf(app)?.parts?.includes("compare") ?? false;
-}
-
-/** benched tells whether a recording says what benchmarks measured. */
-export function benched(app: App): boolean {
-  return recordingOf(app)?.parts?.includes("bench") ?? false;
-}
-
-/** loaded tells whether a recording is of a server under load. */
-export function loaded(app: App): boolean {
-  return recordingOf(app)?.parts?.includes("load") ?? false;
-}
-
-/** profiled tells whether a recording has a profile. One without has something else at least. */
-export function profiled(app: App): boolean {
-  return !(timed(app) || compared(app) || benched(app) || loaded(app)) || (recordingOf(app)?.metrics?.length ?? 0) > 0;
+  return app.api.has("/api/timeline") && shows(app, "timeline");
 }
 
 /** asked returns the pairs of the state that change the answer of a view: it refuses all others. */

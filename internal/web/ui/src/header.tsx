@@ -1,7 +1,7 @@
 // What stands above every view: what is looked at, the views, and the filters that were applied.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { App, asked, baseOf, benched, compared, loaded, metricOf, profiled, recordingOf, timed, traced, useAnswer, useApp } from "./data";
+import { asked, baseOf, metricOf, profiled, recordingOf, shows, useAnswer, useApp } from "./data";
 import { Check, Failure } from "./api";
 import { duration, group, value } from "./format";
 import { sheet, useKeys } from "./keys";
@@ -14,25 +14,25 @@ export interface View {
   name: string;
   title: string;
   needs: string; // what has to be answerable for it to be offered
+  of: string; // the view of hone that has to have something to show
   key?: string; // where it is not its place
-  there?: (app: App) => boolean; // whether this recording has it
 }
 
 export const views: View[] = [
-  { name: "overview", title: "Overview", needs: "/api/top", there: profiled },
-  { name: "compare", title: "Compare", needs: "/api/compare", key: "v", there: compared },
-  { name: "bench", title: "Benchmarks", needs: "/api/bench", key: "b", there: benched },
-  { name: "load", title: "Load", needs: "/api/load", key: "o", there: loaded },
-  { name: "timeline", title: "Timeline", needs: "/api/timeline", key: "0", there: timed },
-  { name: "trace", title: "Trace", needs: "/api/lanes", key: "x", there: traced },
-  { name: "flame", title: "Flame", needs: "/api/flame", there: profiled },
-  { name: "sandwich", title: "Callers", needs: "/api/sandwich", there: profiled },
-  { name: "top", title: "Top", needs: "/api/top", there: profiled },
-  { name: "graph", title: "Graph", needs: "/download/svg", there: profiled },
-  { name: "source", title: "Source", needs: "/api/list", there: profiled },
-  { name: "diff", title: "Diff", needs: "/api/diff", there: profiled },
-  { name: "tags", title: "Tags", needs: "/api/tags", there: profiled },
-  { name: "traces", title: "Traces", needs: "/api/traces", there: profiled },
+  { name: "overview", title: "Overview", needs: "/api/top", of: "top" },
+  { name: "compare", title: "Compare", needs: "/api/compare", of: "compare", key: "v" },
+  { name: "bench", title: "Benchmarks", needs: "/api/bench", of: "bench", key: "b" },
+  { name: "load", title: "Load", needs: "/api/load", of: "load", key: "o" },
+  { name: "timeline", title: "Timeline", needs: "/api/timeline", of: "timeline", key: "0" },
+  { name: "trace", title: "Trace", needs: "/api/lanes", of: "lanes", key: "x" },
+  { name: "flame", title: "Flame", needs: "/api/flame", of: "flame" },
+  { name: "sandwich", title: "Callers", needs: "/api/sandwich", of: "sandwich" },
+  { name: "top", title: "Top", needs: "/api/top", of: "top" },
+  { name: "graph", title: "Graph", needs: "/download/svg", of: "dot" },
+  { name: "source", title: "Source", needs: "/api/list", of: "list" },
+  { name: "diff", title: "Diff", needs: "/api/diff", of: "diff" },
+  { name: "tags", title: "Tags", needs: "/api/tags", of: "tags" },
+  { name: "traces", title: "Traces", needs: "/api/traces", of: "traces" },
 ];
 
 export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }) {
@@ -168,7 +168,7 @@ function Help() {
 export function Tabs() {
   const app = useApp();
   const { state, api } = app;
-  const offered = views.filter((v) => api.has(v.needs) && (v.there?.(app) ?? true));
+  const offered = views.filter((v) => api.has(v.needs) && shows(app, v.of));
   // Those that only some recordings have do not change the keys of the others.
   const numbered = offered.filter((v) => !v.key);
   const keyOf = (v: View) => v.key ?? String(numbered.indexOf(v) + 1);

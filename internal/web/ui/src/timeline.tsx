@@ -6,7 +6,7 @@ import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } fro
 import { GC, GCCycle, TimeEvent, TimePoint, Timeline, Top } from "./api";
 import { Axis, Lane, Line, paintLane, paintTimes, queryOf, rangeOf, ready, span } from "./chart";
 import { Palette } from "./colors";
-import { asked, profiled, recordingOf, timed, useAnswer, useApp } from "./data";
+import { asked, profiled, shows, timed, useAnswer, useApp } from "./data";
 import { group, value } from "./format";
 import { Keys, useKeys } from "./keys";
 import { Rows } from "./overview";
@@ -32,7 +32,7 @@ interface Run {
 function useRun() {
   const app = useApp();
   const has = timed(app);
-  const gcLogged = has && recordingOf(app)?.parts?.includes("gc");
+  const gcLogged = has && shows(app, "gc");
   const times = useAnswer<Timeline>(has ? "/api/timeline" : "", asked(app, "timeline", ["at", ""]));
   const gc = useAnswer<GC>(gcLogged ? "/api/gc" : "", asked(app, "gc", ["at", ""], ["limit", mostCycles]));
   const run = useMemo((): Run | undefined => {
