@@ -14,6 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/safefile"
+	"github.com/hone-perf/hone/internal/views"
 )
 
 // outputNames are the flags that say how answers are written.
@@ -87,10 +88,15 @@ func outputOf(cmd *cobra.Command, sys *System) (output, error) {
 }
 
 // writable refuses endings of files that promise what the answer of cmd will not be. With --json and the like a name is only
-// a name, but programs read files that are named like a profile or a recording as one.
+// a name, but programs read files that are named like a profile, a recording or the answer of another view as one.
 func writable(cmd *cobra.Command, out output) error {
 	named := strings.ToLower(filepath.Ext(out.file))
 	file, name := quoted(out.file), cmd.Name()
+	for i := range views.All {
+		if v := &views.All[i]; slices.Contains(v.Formats, named) && (v.Name != name || out.format != "") {
+			return usagef("hone "+v.Name+" -o "+file+" writes that", "%s would not be what its name says: %s writes %s", out.file, name, cmp.Or(out.format, "text"))
+		}
+	}
 	switch {
 	case name == "merge" || out.file == "":
 		return nil
@@ -98,12 +104,8 @@ func writable(cmd *cobra.Command, out output) error {
 		return usagef("hone merge -o "+file+" writes one", "%s would not be a profile: %s writes text", out.file, name)
 	case named == ".hone" && !slices.Contains([]string{"bench", "compare", "load"}, name): // which keep what they measured
 		return usagef("hone record -o "+file+" makes one", "%s would not be a recording: %s writes text", out.file, name)
-	case (name != "spans" || out.format != "") && slices.Contains([]string{".parquet", ".perfetto", ".pftrace"}, named):
-		return usagef("hone spans -o "+file+" TRACE writes one of an execution trace", "%s would not be what its name says: %s writes text", out.file, name)
 	case out.format != "":
 		return nil
-	case named == ".folded" && name != "folded", named == ".dot" && name != "dot", named == ".callgrind" && name != "callgrind":
-		return usagef("hone "+named[1:]+" -o "+file+" writes that", "%s would not be what its name says: %s writes text", out.file, name)
 	case slices.Contains([]string{".pdf", ".ps", ".eps", ".gif", ".jpg", ".jpeg", ".webp", ".htm", ".xlsx", ".svgz", ".xml", ".yaml", ".yml", ".tsv"}, named):
 		return usagef("-o takes .json, .csv, .md, .txt, and of pictures .svg, .png and .html", "%s: hone does not write %s", out.file, named)
 	}

@@ -25,6 +25,7 @@ type View struct {
 	Part      Part     // of a recording that it is about
 	Needs     []string // what else of a recording it looks at: kinds of profiles, and names of kinds of parts
 	Kind      string   // of profile that it is about; "" is any
+	Formats   []string // endings of files whose format is its answer, and no other view's
 	Compares  bool     // it shows both sides when there is a second recording; other views show the difference
 
 	Run func(in []*recording.Recording, q query.Query) (report.Report, error)

@@ -120,6 +120,7 @@ var Views = []view.View{
 	},
 	{
 		Name:     "folded",
+		Formats:  []string{".folded"},
 		Doc:      "Write folded stacks for flame graph tools",
 		Examples: []string{"folded", "folded metric=alloc_space ignore=^runtime"},
 		Uses:     view.Keys("ref metric at", filters, frames, paths),
@@ -127,6 +128,7 @@ var Views = []view.View{
 	},
 	{
 		Name: "dot", Aliases: []string{"graph"},
+		Formats:  []string{".dot"},
 		Doc:      "Write the call graph for Graphviz",
 		Examples: []string{"dot limit=40", "dot call-tree focus=json"},
 		Uses:     view.Keys("ref metric at", filters, frames, "sort limit min min-edge mean positive call-tree", values, paths),
@@ -134,6 +136,7 @@ var Views = []view.View{
 	},
 	{
 		Name: "callgrind", Aliases: []string{"kcachegrind"},
+		Formats:  []string{".callgrind"},
 		Doc:      "Write the call graph for KCachegrind",
 		Examples: []string{"callgrind"},
 		Uses:     view.Keys("ref metric at", filters, "noinlines columns mean positive call-tree", paths),

@@ -118,6 +118,7 @@ var Views = []view.View{
 	},
 	{
 		Name:     "spans",
+		Formats:  []string{".parquet", ".perfetto", ".pftrace"},
 		Doc:      "Show the longest spans of an execution trace, or write all of them for SQL or Perfetto",
 		Examples: []string{"spans", "spans at=3s..4s limit=40"},
 		Part:     view.Trace,
