@@ -94,6 +94,22 @@ func TestOneWayToRunGit(t *testing.T) {
 	}
 }
 
+// TestOneWayToLoad holds that packages are loaded in one way, which knows what flags and which Go users have.
+func TestOneWayToLoad(t *testing.T) {
+	for _, name := range trackedFiles(t) {
+		if filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "internal/gotypes/") {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(text, []byte("packages.Load(")) {
+			t.Errorf("%s loads packages; internal/gotypes is for that", name)
+		}
+	}
+}
+
 // TestOneWayToOpen holds that fronts get what users name from internal/open.
 func TestOneWayToOpen(t *testing.T) {
 	opens := regexp.MustCompile(`source\.(Recording|Bench)\(|\.(Gather|Fetch|Expand)\(ctx`)

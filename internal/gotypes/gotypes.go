@@ -53,12 +53,13 @@ func toolchain(v string) string {
 	return v
 }
 
-// Load loads packages as packages.Load does, with the flags in the GOFLAGS of cfg.Env. Types come from what the compiler exported, or from sources where this program is too old to
+// Load loads packages as packages.Load does, with the flags in the GOFLAGS of cfg.Env, too. Types come from what the compiler exported, or from sources where this program is too old to
 // read that. That a package is written for a newer Go is no error by itself.
 func Load(cfg *packages.Config, patterns ...string) ([]*packages.Package, error) {
 	own := *cfg
 	cfg = &own
-	cfg.Env, cfg.BuildFlags = gocmd.Loading(cfg.Env)
+	env, flags := gocmd.Loading(cfg.Env)
+	cfg.Env, cfg.BuildFlags = env, slices.Concat(flags, cfg.BuildFlags)
 	found, err := packages.Load(cfg, patterns...)
 	if err != nil {
 		return nil, err

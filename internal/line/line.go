@@ -22,6 +22,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/escape"
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/gotypes"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -133,9 +134,8 @@ func Look(ctx context.Context, asked string, opt Options) (*report.WhyAlloc, err
 func learnTypes(ctx context.Context, log *escape.Log, p *place, flags []string) {
 	flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return strings.Contains(f, "gcflags=") })
 	dir := filepath.Dir(p.file)
-	found, err := packages.Load(&packages.Config{
-		Context: ctx, Dir: dir, Env: append(gocmd.Environ(nil), "PWD="+dir), BuildFlags: flags, Tests: p.test,
-		Mode: packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedExportFile | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo,
+	found, err := gotypes.Load(&packages.Config{
+		Context: ctx, Dir: dir, Env: append(gocmd.Environ(nil), "PWD="+dir), BuildFlags: flags, Tests: p.test, Mode: packages.LoadSyntax,
 	}, ".")
 	if err != nil {
 		return
