@@ -1,16 +1,17 @@
 package prove
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/scratch"
+	"golang.org/x/tools/cover"
 )
 
 // A place is where a block begins: a file of the package, and a line.
@@ -32,7 +33,7 @@ func (r *run) cover(ctx context.Context, p runnable, pairs []*pair, work, file s
 	for _, pair := range pairs {
 		paths = append(paths, pair.new.pkg.PkgPath)
 	}
-	text, err := p.covered(ctx, paths, work, file, before)
+	ran, err := p.covered(ctx, paths, work, file, before)
 	if err != nil && ctx.Err() == nil {
 		r.note("which code the program reached is not known: %v", err)
 		return nil
@@ -41,44 +42,32 @@ func (r *run) cover(ctx context.Context, p runnable, pairs []*pair, work, file s
 		r.reached = make(map[string]map[place]bool)
 	}
 	for _, path := range paths {
-		r.reached[path] = readCover(bufio.NewScanner(strings.NewReader(linesOf(text, path))))
+		r.reached[path] = begun(ran, path)
 	}
 	return err
 }
 
-// linesOf returns the lines of a profile of coverage that are about files of one package.
-func linesOf(text, path string) string {
-	var out strings.Builder
-	for line := range strings.Lines(text) {
-		if name, _, _ := strings.Cut(line, ":"); name != "" && name[:max(strings.LastIndexByte(name, '/'), 0)] == path {
-			out.WriteString(line)
-		}
-	}
-	return out.String()
-}
-
 // covered returns the profile of coverage of a run of the program.
-func (p runnable) covered(ctx context.Context, paths []string, work, file string, before printout) (string, error) {
+func (p runnable) covered(ctx context.Context, paths []string, work, file string, before printout) ([]*cover.Profile, error) {
 	data, err := os.MkdirTemp(work, "cover-")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	text := filepath.Join(data, "lines.txt")
 	if _, err := p.new.Run(ctx, "build", "-cover", "-coverpkg="+strings.Join(paths, ","), "-o", file, p.pkg); err != nil {
-		return "", err
+		return nil, err
 	}
 	now, err := p.output(ctx, file, "GOCOVERDIR="+data)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if now.code != before.code {
-		return "", fmt.Errorf("with counters it ended with exit code %d, not %d", now.code, before.code)
+		return nil, fmt.Errorf("with counters it ended with exit code %d, not %d", now.code, before.code)
 	}
 	if _, err := p.new.Run(ctx, "tool", "covdata", "textfmt", "-i="+data, "-o="+text); err != nil {
-		return "", err
+		return nil, err
 	}
-	lines, err := os.ReadFile(text) // not there when it did not end in a way that writes them
-	return string(lines), err
+	return cover.ParseProfiles(text) // not there when it did not end in a way that writes them
 }
 
 // tested runs the tests of the new version of a package once more, with counters, and returns which code they reach. Not to know
@@ -92,29 +81,30 @@ func (r *run) tested(ctx context.Context, p *pair) map[place]bool {
 	text := filepath.Join(dir, "lines.txt")
 	r.opt.Say("running the tests of " + p.new.pkg.PkgPath + " with counters")
 	p.new.goIn().Run(ctx, "test", "-vet=off", "-count=1", "-coverpkg="+p.new.pkg.PkgPath, "-coverprofile="+text, ".") // those that fail ran, too
-	f, err := os.Open(text)
+	ran, err := cover.ParseProfiles(text)
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
-	return readCover(bufio.NewScanner(f))
+	return begun(ran, p.new.pkg.PkgPath)
 }
 
-// readCover reads lines such as example.com/p/main.go:60.40,61.50 3 1, of code from line 60 to 61 with 3 statements that ran once or
-// more often. It returns where code begins, and whether all of it that begins in that line ran.
-func readCover(in *bufio.Scanner) map[place]bool {
-	ran := make(map[place]bool)
-	for in.Scan() {
-		name, rest, ok := cutLast(in.Text(), ":")
-		var line, column, last, end, statements, count int
-		if n, _ := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &line, &column, &last, &end, &statements, &count); !ok || n < 6 || statements == 0 {
+// begun returns where the code of a package begins, and whether all of it that begins in that line ran.
+func begun(ran []*cover.Profile, pkg string) map[place]bool {
+	out := make(map[place]bool)
+	for _, p := range ran {
+		if path.Dir(p.FileName) != pkg {
 			continue
 		}
-		at := place{filepath.Base(filepath.FromSlash(name)), line}
-		before, known := ran[at]
-		ran[at] = count > 0 && (before || !known)
+		for _, b := range p.Blocks {
+			if b.NumStmt == 0 {
+				continue
+			}
+			at := place{path.Base(p.FileName), b.StartLine}
+			before, known := out[at]
+			out[at] = b.Count > 0 && (before || !known)
+		}
 	}
-	return ran
+	return out
 }
 
 // A reach is how far into the functions of the new version was come.

@@ -20,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
+	"golang.org/x/tools/cover"
 )
 
 // A Race is what Options.Faster is asked to run: benchmarks of both versions, against each other.
@@ -370,37 +371,23 @@ func (b *reaching) probe(ctx context.Context, file, dir, profile, benchtime stri
 		return nil, err
 	}
 	b.rows = bytes.Count(out, []byte(" ns/op"))
-	text, err := os.ReadFile(profile)
-	return blocks(text), err
+	ran, err := cover.ParseProfiles(profile)
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[codeBlock]int)
+	for _, p := range ran {
+		for _, at := range p.Blocks {
+			counts[codeBlock{p.FileName, span{at.StartLine, at.EndLine}}] += at.Count
+		}
+	}
+	return counts, nil
 }
 
 // A codeBlock is code that runs as a whole.
 type codeBlock struct {
 	file string // as coverage names it
 	span
-}
-
-// blocks reads a profile of coverage.
-func blocks(profile []byte) map[codeBlock]int {
-	out := make(map[codeBlock]int)
-	// example.com/m/file.go:12.34,15.2 3 1
-	for line := range strings.Lines(string(profile)) {
-		line, count, counted := cutLast(strings.TrimSpace(line), " ")
-		file, place, ok := cutLast(line, ":")
-		if !ok || !counted {
-			continue
-		}
-		first, rest, _ := strings.Cut(place, ".")
-		_, rest, _ = strings.Cut(rest, ",")
-		last, _, _ := strings.Cut(rest, ".")
-		from, err1 := strconv.Atoi(first)
-		to, err2 := strconv.Atoi(last)
-		n, err3 := strconv.Atoi(count)
-		if err1 == nil && err2 == nil && err3 == nil {
-			out[codeBlock{file, span{from, to}}] += n
-		}
-	}
-	return out
 }
 
 // reaches reports whether a block ran more often than before that is in one of the spans.
@@ -411,12 +398,4 @@ func reaches(ran, before map[codeBlock]int, touched map[string][]span) bool {
 		}
 	}
 	return false
-}
-
-func cutLast(s, sep string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
 }
