@@ -71,10 +71,7 @@ func benchRun(cmd *cobra.Command, sys *System, out output, f *benchFlags, q quer
 	if openErr != nil {
 		return errors.Join(err, openErr)
 	}
-	rec.Ref = strings.Join(packages, " ")
-	if rec.Ref == "" {
-		rec.Ref = "."
-	}
+	rec = rec.Named(cmp.Or(strings.Join(packages, " "), "."))
 	for _, n := range done.Manifest.Notes {
 		note(sys, "%s", n)
 	}

@@ -33,7 +33,7 @@ func (s *session) report(cfg config, c *command, arg string, pipe io.Writer) err
 	if err := s.check(cfg, c, arg); err != nil {
 		return err
 	}
-	rec := &recording.Recording{Profile: s.profile}
+	rec := recording.Recording{Profile: s.profile}
 	if c.name == "list" || c.name == "weblist" {
 		rec.Sources = newFiles(cfg.sourcePath, cfg.trimPath)
 	}
@@ -46,7 +46,7 @@ func (s *session) report(cfg config, c *command, arg string, pipe io.Writer) err
 		defer code.close()
 		rec.Code = code
 	}
-	r, err := c.run([]*recording.Recording{rec}, c.query(cfg, arg))
+	r, err := c.run([]*recording.Recording{&rec}, c.query(cfg, arg))
 	var none *view.NoMatch
 	switch {
 	case errors.As(err, &none):
