@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/duel"
+	"github.com/hone-perf/hone/internal/duel/server"
 	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/hint"
@@ -216,7 +217,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	if f.load == "" {
 		d, err = duel.Run(ctx, opt)
 	} else {
-		d, err = (&loading{f.load, f.server}).duel(ctx, sys, &opt, loadLeast)
+		d, err = underLoad(sys, f.load, f.server).Duel(ctx, &opt, server.Least)
 	}
 	say.now("")
 	var tooFine *duel.TooFineError

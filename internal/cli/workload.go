@@ -100,13 +100,13 @@ func (f *workloadFlags) of(ctx context.Context, sys *System, build []string, arg
 	}
 	targets := []string{pkg.ImportPath} // which is the same wherever the module is copied to
 	if f.load != "" {
-		under := &loading{f.load, f.server}
-		if _, _, err := under.plan(sys); err != nil {
+		under := underLoad(sys, f.load, f.server)
+		if _, _, err := under.Plan(); err != nil {
 			return nil, "", err
 		}
 		w.Record = func(ctx context.Context, opt capture.Options) ([]*capture.Recorded, error) {
 			opt.Build = &capture.Build{Targets: targets, Flags: w.Flags, Dir: opt.Dir}
-			done, _, err := under.record(ctx, sys, opt)
+			done, _, err := under.Record(ctx, opt)
 			if err != nil {
 				return nil, err
 			}
@@ -114,7 +114,7 @@ func (f *workloadFlags) of(ctx context.Context, sys *System, build []string, arg
 		}
 		w.Duel = func(ctx context.Context, opt duel.Options) (*recording.Duel, error) {
 			opt.Packages = targets
-			return under.duel(ctx, sys, &opt, stat.Plan{}.Fewest())
+			return under.Duel(ctx, &opt, stat.Plan{}.Fewest())
 		}
 		return w, dir, nil
 	}
