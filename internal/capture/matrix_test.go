@@ -81,7 +81,10 @@ func TestRecordMatrix(t *testing.T) {
 			if l.gcc {
 				needs(t, "gcc")
 			}
-			dir := l.dir(t)
+			built := try{dir: l.dir(t), b: l.b, env: l.env}
+			if testrun.All() || l.name == "test" {
+				built.once(t)
+			}
 			for _, tt := range []try{
 				{name: "return"},
 				{name: "exit", code: 3},
@@ -103,8 +106,7 @@ func TestRecordMatrix(t *testing.T) {
 				if tt.name == "memory" && runtime.GOOS != "linux" {
 					continue // other systems do not keep to the limit
 				}
-				tt.dir, tt.b, tt.env, tt.args = dir, l.b, l.env, strings.Fields(tt.name)
-				tt.b.Targets = []string{"."}
+				tt.dir, tt.b, tt.env, tt.args = built.dir, built.b, l.env, strings.Fields(tt.name)
 				if l.b.Test {
 					tt.env, tt.args = []string{"END=" + tt.name}, []string{"-test.run=End"}
 					if tt.code == 0 {

@@ -57,6 +57,14 @@ type try struct {
 	sudden bool   // up to a segment is lost
 }
 
+// once has it built here, for all that run it.
+func (tt *try) once(t *testing.T) {
+	tt.b.Dir, tt.b.Targets, tt.b.Env = tt.dir, []string{"."}, append(os.Environ(), tt.env...)
+	if err := tt.b.Once(context.Background(), t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // do records it and holds what came of it.
 func (tt *try) do(t *testing.T) {
 	var out, errs bytes.Buffer
@@ -170,7 +178,8 @@ func needs(t *testing.T, commands ...string) {
 // Every way to end leaves a recording, and the program does what it would have done.
 func TestRecordEndings(t *testing.T) {
 	needs(t, "go")
-	dir := work(t, "module.txtar")
+	built := try{dir: work(t, "module.txtar")}
+	built.once(t)
 	for _, tt := range []try{
 		{args: []string{"return", "a b"}, out: "a b; 1 goroutines; GODEBUG=, recorder=\n"},
 		{args: []string{"return"}, env: []string{"GODEBUG=http2client=0"}, out: "; 1 goroutines; GODEBUG=http2client=0, recorder=\n"},
@@ -191,8 +200,7 @@ func TestRecordEndings(t *testing.T) {
 		{args: []string{"waits"}, out: "woken\n"},
 	} {
 		name := strings.Join(tt.args, " ")
-		tt.dir = dir
-		tt.b.Targets = []string{"."}
+		tt.dir, tt.b = built.dir, built.b
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tt.do(t)
