@@ -18,8 +18,8 @@ type scale struct {
 	factor   float64 // 0 is 1
 }
 
-// scaleOf chooses the unit for m as pprof does: that of the least value; but where the whole has a larger unit and is
-// over a hundred times as much, one in which the least is still a hundredth.
+// scaleOf chooses the unit for all values of m as pprof does: that of the least; but where the whole has a larger unit and is
+// over a hundred times as much, one in which the least is still a hundredth. In a sentence, each value has its own.
 func scaleOf(m *report.Measure, asked string) scale {
 	s := scale{from: m.Unit, to: cmp.Or(asked, m.Show.Unit, unit.Minimum), factor: m.Show.Factor}
 	if s.to != unit.Minimum {
@@ -65,6 +65,7 @@ type formatter struct {
 	o      Options
 	glyphs *glyphs
 	short  bool // identifiers may be shortened
+	alone  bool // a value stands in a sentence, beside none that it is to be compared with at a glance
 	scales map[*report.Measure]scale
 }
 
@@ -77,6 +78,9 @@ func newFormatter(o Options) *formatter {
 }
 
 func (f *formatter) scale(m *report.Measure) scale {
+	if f.alone {
+		return scaleOf(m, cmp.Or(f.o.Unit, m.Show.Unit, unit.Auto))
+	}
 	s, ok := f.scales[m]
 	if !ok {
 		s = scaleOf(m, f.o.Unit)
@@ -111,11 +115,11 @@ func (f *formatter) text(item any) string {
 	case report.Growth:
 		return growth(v)
 	case report.Measured:
-		return measured(v)
+		return unit.Measured(v.V, v.Unit)
 	case report.Delta:
 		return delta(v)
 	case report.Relative:
-		return relative(float64(v))
+		return unit.Relative(float64(v))
 	case report.Interval:
 		return f.interval(v)
 	case report.Judgement:
@@ -127,7 +131,7 @@ func (f *formatter) text(item any) string {
 		}
 		return v.In(zone).Format("2006-01-02 15:04:05 MST")
 	case time.Duration:
-		return unit.Label(int64(v), "nanoseconds")
+		return unit.Time(v)
 	case hint.Option:
 		return clean(hint.SpellOption(f.o.By, v))
 	case hint.Command:
@@ -136,8 +140,10 @@ func (f *formatter) text(item any) string {
 		return clean(v.Spell(f.o.By))
 	case report.Phrase:
 		var b strings.Builder
+		one := *f
+		one.alone = true
 		for _, part := range v {
-			b.WriteString(f.text(part))
+			b.WriteString(one.text(part))
 		}
 		return b.String()
 	}

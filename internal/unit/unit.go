@@ -1,8 +1,19 @@
-// Package unit converts and prints quantities with units: bytes, times, compute units, and plain counts.
+// Package unit converts and prints quantities with units: bytes, times, compute units, and plain counts. Nothing else in hone
+// makes text of them, so that a number reads the same in a table, in a sentence, at the terminal and in the browser. (The page
+// has the same printer in TypeScript, and a test asks both the same.)
 //
-// Its rounding and wording are those of go tool pprof, to the last digit, because a number must read the
-// same in hone pprof, in hone's own reports and in the browser. Only renderers call it to make text; reports
-// keep full values.
+//   - Units are spelled as go tool pprof spells them: B kB MB GB TB PB, ns us ms s hrs, right behind the number. Steps between
+//     sizes are 1024, those of sizes per second (MB/s) too.
+//   - A size or a time stands in the largest unit in which it is at least one, with two decimals at most, and none when they
+//     are zeros: 1.50s, 20ms, 512kB. In a column, all are in one unit, so that they compare at a glance; see render.scaleOf.
+//   - What a benchmark measured has four digits, as in benchstat, since changes of a thousandth matter there: 12.35us, 1.500kB.
+//   - Counts are digits without anything between them: 1234567. A mean of counts, or a rate, has four digits: 12.5, 3.142/s.
+//   - A share of a whole that is compared with others has two decimals, or two digits below one (pprof): 12.34%, 0.5%. In a
+//     sentence, a share has two digits, and so has a change: 34%, 5.2%, +1.3%.
+//   - What can be typed again, such as the time in REF@1m30s or the value of an option, is spelled as package time reads it.
+//
+// go tool pprof's own forms are Format, Label and Percent, to the last digit. Only renderers, and those who write sentences for
+// people, call this package to make text; reports keep full values.
 package unit
 
 import (
@@ -31,8 +42,13 @@ type family struct {
 	fallback step // where values go that are too small for any step, or whose target is of another family
 }
 
+const (
+	bytesFamily = iota
+	timeFamily
+)
+
 var families = []family{
-	{
+	bytesFamily: {
 		steps: []step{
 			{"B", []string{"b", "byte"}, 1},
 			{"kB", []string{"kb", "kbyte", "kilobyte"}, 1 << 10},
@@ -43,7 +59,7 @@ var families = []family{
 		},
 		fallback: step{name: "B", size: 1},
 	},
-	{
+	timeFamily: {
 		steps: []step{
 			{"ns", []string{"ns", "nanosecond"}, 1},
 			{"us", []string{"μs", "us", "microsecond"}, 1e3},

@@ -1,0 +1,113 @@
+package unit
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Time prints a time: 1.50s, 20ms, 90s, 2hrs.
+func Time(d time.Duration) string { return Label(int64(d), "nanoseconds") }
+
+// Size prints a number of bytes: 1.50kB, 20MB.
+func Size(bytes int64) string { return Label(bytes, "bytes") }
+
+// Share prints a share of a whole in a sentence: 34%, 5.2%, 0.41%.
+func Share(part float64) string { return twoDigits(100*part) + "%" }
+
+// Number prints a number without a unit: a count, or a mean of counts with four digits.
+func Number(x float64) string {
+	switch {
+	case math.IsNaN(x):
+		return "-"
+	case math.IsInf(x, 1):
+		return "∞"
+	}
+	return fourDigits(x, false)
+}
+
+// PerSecond prints how many there are in a second.
+func PerSecond(x float64) string { return Number(x) + "/s" }
+
+// Measured prints what a benchmark measured, in a unit of benchmarks: sec/op, B/op, B/s, allocs/op or any other. What is
+// per operation does not say so: the heading does.
+func Measured(x float64, of string) string {
+	rate := ""
+	base := strings.TrimSuffix(of, "/op")
+	switch base {
+	case "sec":
+	case "B/s":
+		base, rate = "B", "/s"
+	case "B":
+	default:
+		return Number(x)
+	}
+	if x == 0 || math.IsNaN(x) || math.IsInf(x, 1) {
+		return Number(x)
+	}
+	f := &families[bytesFamily]
+	if base == "sec" {
+		f, x = &families[timeFamily], x*1e9
+	}
+	s := &f.steps[0]
+	for i := range f.steps {
+		if math.Abs(x) >= f.steps[i].size*0.99995 { // four digits make a whole of it
+			s = &f.steps[i]
+		}
+	}
+	return fourDigits(x/s.size, f == &families[timeFamily] || s.size > 1) + s.name + rate
+}
+
+// fourDigits prints x with four digits before and behind the point together, and more when there are more before it. Those
+// of a mean that are zeros at the end are left out, and those of a measured one are not.
+func fourDigits(x float64, measured bool) string {
+	if !measured && x == math.Trunc(x) {
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	digits := 3
+	for y := math.Abs(x); y >= 9.9995 && digits > 0; y /= 10 {
+		digits--
+	}
+	s := strconv.FormatFloat(x, 'f', digits, 64)
+	if strings.Trim(s, "-0.") == "" {
+		return strconv.FormatFloat(x, 'g', 2, 64) // little is not nothing
+	}
+	if !measured && strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// Relative prints a change by a factor: as a percentage with two digits, or as the factor where that reads better.
+func Relative(factor float64) string {
+	switch {
+	case math.IsNaN(factor):
+		return "-"
+	case math.IsInf(factor, 1):
+		return "new"
+	case factor == 1:
+		return "0%"
+	case factor >= 10:
+		return "×" + strconv.FormatFloat(factor, 'f', max(0, 3-len(strconv.Itoa(int(factor)))), 64)
+	}
+	s := twoDigits(100 * (factor - 1))
+	if factor > 1 && s != "0" {
+		s = "+" + s
+	}
+	return s + "%"
+}
+
+// twoDigits prints a percentage with two digits, and more when there are more before the point; of what is less than a
+// thousandth nothing is left.
+func twoDigits(x float64) string {
+	digits := 0
+	for y := math.Abs(x); y < 9.95 && digits < 3; y *= 10 {
+		digits++
+	}
+	s := strconv.FormatFloat(x, 'f', digits, 64)
+	if strings.Trim(s, "-0.") == "" {
+		return "0"
+	}
+	return s
+}
