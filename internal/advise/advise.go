@@ -23,6 +23,7 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Options tune Run. The zero Options look at the module of the current folder.
@@ -92,7 +93,7 @@ func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Opti
 	}
 	for _, m := range []cost.Metric{cost.CPU, cost.BytesMade} {
 		if share := c.Part(&c.Tests, m); share > 0.5 && (m == cost.CPU || c.Total[cost.CPU] == 0) {
-			t.notes.add("%.0f%% of %s is in tests and benchmarks themselves, which are not looked at", share*100, cost.Metrics[m].Short)
+			t.notes.add("%s of %s is in tests and benchmarks themselves, which are not looked at", unit.Share(share), cost.Metrics[m].Short)
 		}
 	}
 	out.Notes = append(append(out.Notes, hint.Said(c.Notes...)...), t.notes.Texts...)

@@ -21,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Benchmarks say which benchmarks to run, and how.
@@ -318,7 +319,7 @@ func (p *progress) tell(name string) {
 			all += p.first
 		}
 		left := time.Duration(float64(took) / float64(p.lines) * float64(max(0, all-p.lines)))
-		text += fmt.Sprintf(", %s left", left.Round(time.Second))
+		text += fmt.Sprintf(", %s left", unit.Time(left.Truncate(time.Second)))
 	}
 	p.say(text)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/bench"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // How long what runs in the place of benchmarks is to take.
@@ -62,7 +63,7 @@ func (r *rounds) runTests(ctx context.Context, k *keeper, p *benched, left time.
 	switch {
 	case ctx.Err() != nil:
 	case limited.Err() != nil:
-		r.note("%s: its tests take more than %v, and are not profiled", p.ImportPath, left.Round(time.Second))
+		r.note("%s: its tests take more than %s, and are not profiled", p.ImportPath, unit.Time(left))
 	case failed != nil:
 		r.note("%s: its tests fail, and are profiled all the same: %v", p.ImportPath, failed)
 	default:

@@ -107,7 +107,7 @@ func (c *oomCount) evidence() string {
 		if n := oomKills(f); n > c.before[i] {
 			limit := ""
 			if c.limit > 0 {
-				limit = fmt.Sprintf(" than %s", unit.Format(c.limit, "bytes", unit.Auto))
+				limit = fmt.Sprintf(" than %s", unit.Size(c.limit))
 			}
 			return fmt.Sprintf("out of memory: the kernel killed it, since its control group may have no more%s (oom_kill of the group went from %d to %d)", limit, c.before[i], n)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source/gosrc"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // process is the recording of a process that was running already.
@@ -127,7 +128,7 @@ func (p *process) end(out perf.Outcome, err error) {
 	case err != nil:
 		p.note("recording ended early: %v", err)
 	case out.Exited:
-		p.note("the process ended after %s of recording", m.Usage.Real.Round(time.Millisecond))
+		p.note("the process ended after %s of recording", unit.Time(m.Usage.Real))
 		// Its exit code is only told to who started it.
 		if why := killedByKernel(p.pid); why != "" {
 			m.Exit = &recording.Exit{Code: 128 + int(syscall.SIGKILL), Signal: "SIGKILL", Cause: why}

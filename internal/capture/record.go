@@ -20,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Options say what to record and how. The zero value of each is the usual thing.
@@ -422,7 +423,7 @@ func (s *session) finish(end *ending, of *built) {
 	if err == nil {
 		defer rec.Close()
 		if len(rec.Parts) == 0 && of != nil {
-			s.note("the program ended after %s, before anything could be recorded", end.real.Round(time.Millisecond))
+			s.note("the program ended after %s, before anything could be recorded", unit.Time(end.real))
 		}
 		s.keepSources(rec, of)
 	}
@@ -452,7 +453,7 @@ func (s *session) readStatus(end *ending) {
 	}
 	switch {
 	case status.Failed > 0:
-		s.note("%s of the recording could not be written, the first %s after the start: %s", parts(status.Failed), status.Since.Round(time.Millisecond), status.Error)
+		s.note("%s of the recording could not be written, the first %s after the start: %s", parts(status.Failed), unit.Time(status.Since), status.Error)
 	case !status.Ended && s.full() != nil:
 		s.note("the recording ends before the program did: %s", s.full())
 	case !status.Ended:

@@ -23,6 +23,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/safefile"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // usualRounds is how often each benchmark runs when nobody says. It takes 6 for an interval.
@@ -81,7 +82,7 @@ func benchRun(cmd *cobra.Command, sys *System, out output, f *benchFlags, q quer
 	var next []hint.Command
 	switch {
 	case temporary == "":
-		fmt.Fprintf(sys.Err, "hone: %s: %s\n", done.File, bytesText(done.Bytes))
+		fmt.Fprintf(sys.Err, "hone: %s: %s\n", done.File, unit.Size(done.Bytes))
 		sayHidden(sys, "recording", done.Hidden)
 		if len(done.Manifest.Notes) == 0 && !run.NoProfile {
 			next = append(next, hint.Ask("top", done.File).For("where the time goes"))

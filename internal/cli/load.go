@@ -26,6 +26,7 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/safefile"
 	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
 	"github.com/hone-perf/hone/internal/view/loadview"
 )
@@ -404,9 +405,8 @@ func noAnswer(l *latency.Log) error {
 
 // live is a line about the last second.
 func live(r latency.Row) string {
-	at := (r.From + r.For).Round(time.Second)
-	text := fmt.Sprintf("%v: %.0f answers/s, 50%% in %v, 99%% in %v, longest %v, %d under way", at, float64(r.Answered)/r.For.Seconds(),
-		short(r.P50), short(r.P99), short(r.Max), r.InFlight)
+	text := fmt.Sprintf("%s: %.0f answers/s, 50%% in %s, 99%% in %s, longest %s, %d under way", unit.Time((r.From + r.For).Truncate(time.Second)),
+		float64(r.Answered)/r.For.Seconds(), unit.Time(r.P50), unit.Time(r.P99), unit.Time(r.Max), r.InFlight)
 	if r.Errors > 0 {
 		text += fmt.Sprintf(", %d errors", r.Errors)
 	}
@@ -414,15 +414,6 @@ func live(r latency.Row) string {
 		text += fmt.Sprintf(", %d waiting", r.Backlog)
 	}
 	return text
-}
-
-// short rounds a time to three digits.
-func short(d time.Duration) time.Duration {
-	unit := time.Duration(1)
-	for d/unit >= 1000 {
-		unit *= 10
-	}
-	return d.Round(unit)
 }
 
 // plan makes a plan of the flags.

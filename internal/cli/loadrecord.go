@@ -19,6 +19,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // recordLoad loads a server that it starts, or that is asked for its profiles, and shows what came of the requests and what
@@ -76,7 +77,7 @@ func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *
 	if err := rec.Check(); err != nil {
 		return err
 	}
-	fmt.Fprintf(sys.Err, "hone: %s: %s\n", done.File, bytesText(done.Bytes))
+	fmt.Fprintf(sys.Err, "hone: %s: %s\n", done.File, unit.Size(done.Bytes))
 	sayHidden(sys, "recording", done.Hidden)
 	if err := finished(cmd.Context(), showLoad(sys, out, f, rec)); err != nil {
 		return err

@@ -24,6 +24,7 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/secret"
 	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 const recordHelp = `Run a program, or ask a server, and keep all there is to know about the run in one file.
@@ -151,7 +152,7 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	}
 	if width(sys.Err) > 0 { // somebody looks on: elsewhere standard error is the program's until it ends
 		opt.Trouble = func(e recording.Event) {
-			fmt.Fprintf(sys.Err, "hone: after %s: %s\n", secondsText(e.At), troubleText(e))
+			fmt.Fprintf(sys.Err, "hone: after %s: %s\n", unit.Time(e.At), troubleText(e))
 		}
 	}
 	if err := f.check(cmd); err != nil {
@@ -335,10 +336,10 @@ func recorded(sys *System, out *capture.Recorded, err error) error {
 	m := out.Manifest
 	line := out.File
 	if out.Bytes > 0 {
-		line += ": " + bytesText(out.Bytes)
+		line += ": " + unit.Size(out.Bytes)
 	}
 	if u := m.Usage; u != nil {
-		line += fmt.Sprintf(", %s of %s", secondsText(u.Real), out.Name)
+		line += fmt.Sprintf(", %s of %s", unit.Time(u.Real), out.Name)
 	}
 	if x := m.Exit; x != nil && x.Code != 0 {
 		line += fmt.Sprintf(", exit code %d", x.Code)
@@ -390,28 +391,11 @@ func sayTrouble(sys *System, m *recording.Manifest) {
 			note(sys, "there was trouble %d more times", len(m.Events)-i)
 			break
 		}
-		note(sys, "after %s: %s", secondsText(e.At), troubleText(e))
+		note(sys, "after %s: %s", unit.Time(e.At), troubleText(e))
 	}
 	if len(m.Events) == 0 {
-		note(sys, "there was no trouble (%s); the recording has the last %s of the run", strings.Join(m.Lookout.When, ", "), secondsText(m.Lookout.Window))
+		note(sys, "there was no trouble (%s); the recording has the last %s of the run", strings.Join(m.Lookout.When, ", "), unit.Time(m.Lookout.Window))
 	}
-}
-
-func secondsText(d time.Duration) string {
-	if d < 10*time.Second {
-		return d.Round(10 * time.Millisecond).String()
-	}
-	return d.Round(time.Second).String()
-}
-
-func bytesText(n int64) string {
-	switch {
-	case n >= 10<<20:
-		return fmt.Sprintf("%d MB", n>>20)
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%d kB", (n+1023)>>10)
 }
 
 // keepSecretsFlag adds the flag of commands that write recordings.

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hone-perf/hone/internal/render"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A saying tells on standard error what is being done. On a terminal it does so at once, in a line that the next one replaces. Elsewhere it
@@ -66,7 +67,7 @@ func (s *saying) tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ticking = s.doing != ""; s.ticking {
-		fmt.Fprintf(s.sys.Err, "hone: %s… (%v)\n", s.doing, time.Since(s.began).Round(time.Second))
+		fmt.Fprintf(s.sys.Err, "hone: %s… (%s)\n", s.doing, unit.Time(time.Since(s.began).Truncate(time.Second)))
 		time.AfterFunc(sayEvery, s.tick)
 	}
 }

@@ -31,7 +31,7 @@ func TestProgressWithoutTerminal(t *testing.T) {
 		say.now("recording")
 		after(time.Minute, "")
 		say.now("packing")
-		after(11*time.Second, "hone: packing… (1m31s)\n")
+		after(11*time.Second, "hone: packing… (91s)\n")
 		say.now("")
 		after(time.Minute, "")
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/secret"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 const timeHelp = `Run a command and say on one line what it took: user and system CPU time, real time, and
@@ -74,17 +75,17 @@ func timeInFull(sys *System, args []string, t *capture.Timed) {
 	}
 	line("command", "%s", shownArgs(args))
 	cpu := t.User + t.System
-	line("real", "%s", shortTime(t.Real))
-	line("user", "%s", shortTime(t.User))
-	line("system", "%s", shortTime(t.System))
+	line("real", "%s", unit.Time(t.Real))
+	line("user", "%s", unit.Time(t.User))
+	line("system", "%s", unit.Time(t.System))
 	if t.Real > 0 {
-		line("CPU", "%s, %.2f processors on average", shortTime(cpu), cpu.Seconds()/t.Real.Seconds())
+		line("CPU", "%s, %s processors on average", unit.Time(cpu), unit.Number(cpu.Seconds()/t.Real.Seconds()))
 	}
 	switch {
 	case t.MaxRSS > 0:
-		line("memory", "%s at most", bytesText(t.MaxRSS))
+		line("memory", "%s at most", unit.Size(t.MaxRSS))
 	case t.Below > 0:
-		line("memory", "less than %s", bytesText(t.Below))
+		line("memory", "less than %s", unit.Size(t.Below))
 	}
 	if s := t.Switches; s != (capture.Switches{}) {
 		line("switches", "%d while it waited, %d while it could have gone on", s.Waited, s.Displaced)
@@ -98,23 +99,13 @@ func timeInFull(sys *System, args []string, t *capture.Timed) {
 		}
 		share := ""
 		if cpu > 0 {
-			share = fmt.Sprintf(", %.1f%% of the CPU time", 100*gc.Seconds()/cpu.Seconds())
+			share = ", " + unit.Share(gc.Seconds()/cpu.Seconds()) + " of the CPU time"
 		}
-		line("GC", "%s, %s%s; the world stopped for %s", counted(len(t.GC.Cycles), "cycle"), shortTime(gc), share, shortTime(pauses))
+		line("GC", "%s, %s%s; the world stopped for %s", counted(len(t.GC.Cycles), "cycle"), unit.Time(gc), share, unit.Time(pauses))
 	}
 	if t.Exit.Signal != "" {
 		line("exit", "code %d, by signal %s", t.Exit.Code, t.Exit.Signal)
 	} else {
 		line("exit", "code %d", t.Exit.Code)
 	}
-}
-
-func shortTime(d time.Duration) string {
-	switch {
-	case d >= 10*time.Second:
-		return d.Round(100 * time.Millisecond).String()
-	case d >= time.Second:
-		return d.Round(10 * time.Millisecond).String()
-	}
-	return d.Round(10 * time.Microsecond).String()
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/tour"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 const tourHelp = `Go once through all that hone does, on a practice program: a small web server.
@@ -116,7 +117,7 @@ func runTour(cmd *cobra.Command, sys *System, budget time.Duration) (err error) 
 		return fmt.Errorf("writing %s: %w", quoted(out.file), err)
 	}
 	show.report(t)
-	fmt.Fprintf(sys.Out, "\n%s: all of it on one page, with flame graphs and patches, in %v\n", out.file, t.Took.Round(time.Second))
+	fmt.Fprintf(sys.Out, "\n%s: all of it on one page, with flame graphs and patches, in %s\n", out.file, unit.Time(t.Took))
 	return nil
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/hone-perf/hone/internal/safefile"
 	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/stat"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // workloadFlags have advise and fix run a program, rather than benchmarks.
@@ -173,7 +174,7 @@ func recordRuns(ctx context.Context, opt capture.Options, c duel.Command, name s
 		case err != nil:
 			return nil, err
 		case opt.For > 0 && done.Manifest.Usage.Real >= opt.For:
-			return nil, &hinted{fmt.Errorf("%s did not end within %v", name, opt.For.Round(time.Second)), "--load is for servers; --budget gives a program more time"}
+			return nil, &hinted{fmt.Errorf("%s did not end within %s", name, unit.Time(opt.For)), "--load is for servers; --budget gives a program more time"}
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case done.Code != 0:
@@ -264,7 +265,7 @@ func (f *adviseFlags) profiled(ctx context.Context, sys *System, build, test, ar
 			note(sys, "the recording is not kept: %v", err)
 		} else {
 			file = kept
-			fmt.Fprintf(sys.Err, "hone: %s: %s, until the next such run\n", file, bytesText(done.Bytes))
+			fmt.Fprintf(sys.Err, "hone: %s: %s, until the next such run\n", file, unit.Size(done.Bytes))
 		}
 		files = append(files, file)
 	}

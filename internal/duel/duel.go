@@ -27,6 +27,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/stat"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Options say what to run against what.
@@ -80,7 +81,7 @@ const (
 type TooFineError struct{ Within, Floor float64 }
 
 func (e *TooFineError) Error() string {
-	return fmt.Sprintf("a change of %.2g%% cannot be told from noise on this machine now: identical programs differ by up to %.2g%%", 100*e.Within, 100*e.Floor)
+	return fmt.Sprintf("a change of %s cannot be told from noise on this machine now: identical programs differ by up to %s", unit.Share(e.Within), unit.Share(e.Floor))
 }
 
 // ErrNothing is that there is nothing to compare.

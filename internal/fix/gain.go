@@ -9,6 +9,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // maxRisk is how much longer a benchmark may take at most, for all that is known, where a patch is kept for what it does not
@@ -186,7 +187,7 @@ func (y *trial) tooLittle(most *report.CompareRow, gain float64, open *report.Co
 	if !ok {
 		what = string(most.What)
 	}
-	text := fmt.Sprintf("gains %s of %s, and %g%% is the least that counts", percent(gain), what, math.Round(1e4*y.least)/100)
+	text := fmt.Sprintf("gains %s of %s, and %s is the least that counts", percent(gain), what, unit.Share(y.least))
 	try := hint.Text{hint.Option{Name: "min-gain"}, " sets another share"}
 	if open != nil {
 		text += "; whether it takes less time did not show in the time there was"
@@ -200,13 +201,13 @@ func (y *trial) tooLittle(most *report.CompareRow, gain float64, open *report.Co
 // moreEach says how there would be more time for a patch.
 var moreEach = hint.Text{hint.Option{Name: "each"}, " gives more"}
 
-// percent writes a share with two digits that count.
+// percent writes a share.
 func percent(share float64) string {
-	const least = 0.001
-	if 100*share < least {
-		return fmt.Sprintf("less than %g %%", least)
+	const least = 0.00001
+	if share < least {
+		return "less than " + unit.Share(least)
 	}
-	return fmt.Sprintf("%.2g %%", 100*share)
+	return unit.Share(share)
 }
 
 // maxHi returns by how much any of some rows may have grown.

@@ -21,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/patch"
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/verdict"
 )
 
@@ -401,11 +402,8 @@ func (y *trial) judge() {
 func (y *trial) passed() string {
 	var parts []string
 	took := func(what string, d time.Duration) {
-		switch {
-		case d >= time.Second:
-			what += " in " + d.Round(time.Second).String()
-		case d >= time.Second/10:
-			what += " in " + d.Round(time.Second/10).String()
+		if d >= time.Second/10 {
+			what += " in " + unit.Time(d)
 		}
 		parts = append(parts, what)
 	}
@@ -422,7 +420,7 @@ func (y *trial) passed() string {
 		text = "passed: " + strings.Join(parts, ", ")
 	}
 	if d := y.proof.Racing; d >= time.Second && len(y.rows()) > 0 {
-		text += fmt.Sprintf("; %v of benchmarks were not enough to decide", d.Round(time.Second))
+		text += fmt.Sprintf("; %s of benchmarks were not enough to decide", unit.Time(d))
 	}
 	return text
 }
@@ -449,7 +447,7 @@ func (y *trial) unreached() string {
 func (y *trial) cutShort() string {
 	text := "the time was over while it was tried"
 	if y.doing != "" {
-		text += fmt.Sprintf(": %s took %v so far", y.doing, time.Since(y.since).Round(time.Second/10))
+		text += fmt.Sprintf(": %s took %s so far", y.doing, unit.Time(time.Since(y.since)))
 	}
 	if y.proof != nil {
 		text += "; " + y.passed()

@@ -98,14 +98,14 @@ func TestUndecidedSaysWhatPassed(t *testing.T) {
 			Executions: 300, Calling: 8 * time.Second, Racing: 40*time.Second + 200*time.Millisecond, Speed: &report.Compare{Rows: rows},
 		}
 	}
-	const passed = "passed: builds in 1s, vet in 400ms, tests with -race in 12s, race detector, 300 calls without a difference in 8s"
+	const passed = "passed: builds in 1.30s, vet in 420ms, tests with -race in 12s, race detector, 300 calls without a difference in 8s"
 	open := row("a", "CPU time", 1.01, report.Undecided)
 	for _, tt := range []struct {
 		name string
 		y    *trial
 		want string
 	}{
-		{"open", &trial{proof: proof(open)}, "(-1.0% to +3.0%); " + passed + "; 40s of benchmarks were not enough to decide"},
+		{"open", &trial{proof: proof(open)}, "(-1.0% to +3.0%); " + passed + "; 40.20s of benchmarks were not enough to decide"},
 		{"no benchmark", &trial{proof: proof()}, "none could be generated; " + passed},
 		{"refused", &trial{proof: proof(row("a", "CPU time", 1.2, report.Worse))}, "slower: CPU time of a +20.0% (+18.0% to +22.0%)"},
 	} {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A Goal is what somebody expects of a server: p99<50ms, or errors<0.1%.
@@ -73,7 +75,7 @@ func (g *Goal) Met(l *Log) (bool, string) {
 			return false, "nothing was asked"
 		}
 		share := float64(l.Asked-l.Good) / float64(l.Asked)
-		return share < g.share, fmt.Sprintf("%.3g%%", 100*share)
+		return share < g.share, unit.Share(share)
 	}
 	if l.Answered == 0 {
 		return false, "no answer"
@@ -86,7 +88,7 @@ func (g *Goal) Met(l *Log) (bool, string) {
 	case "max":
 		got = all.Max()
 	}
-	return got < g.time, got.Round(time.Microsecond).String()
+	return got < g.time, unit.Time(got)
 }
 
 // WithCut returns Times with Cut.

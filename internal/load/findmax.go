@@ -3,12 +3,12 @@ package load
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"time"
 
 	"github.com/hone-perf/hone/internal/latency"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A Step is a rate that was tried in the search for the highest that meets some goals.
@@ -124,7 +124,7 @@ func (s *search) try(ctx context.Context, rate float64) (bool, error) {
 	}
 	step := Step{Rate: rate, Log: l, Met: true}
 	if float64(l.Sent) < kept*float64(l.Asked) {
-		step.Met, step.Why = false, fmt.Sprintf("%.3g%% of what was due was sent", 100*float64(l.Sent)/float64(max(l.Asked, 1)))
+		step.Met, step.Why = false, unit.Share(float64(l.Sent)/float64(max(l.Asked, 1)))+" of what was due was sent"
 	}
 	for _, g := range s.goals {
 		if met, has := g.Met(l); !met {

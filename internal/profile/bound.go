@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"unsafe"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A few kB of packed input can unpack to a GB of entries with nothing in them, each of which takes ten times as much memory as
@@ -29,7 +31,7 @@ func (d *decoder) bound() error {
 		return &FormatError{Doing: "malformed profile", Err: d.noID}
 	}
 	if taken := d.s.taken(); d.memory() > freeMemory+memoryFor*taken {
-		return limitError{fmt.Sprintf("%d MB of entries in the first %d kB of the file", (freeMemory+memoryFor*taken)>>20, taken>>10)}
+		return limitError{unit.Size(freeMemory+memoryFor*taken) + " of entries in the first " + unit.Size(taken) + " of the file"}
 	}
 	return nil
 }

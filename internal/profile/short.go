@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // LongestName is how many bytes of a name are looked at: what is longer is no name that somebody gave, and would be copied many times before it is
@@ -73,7 +75,7 @@ func (p *Profile) WithShortNames() *Profile {
 	if cut == 0 {
 		return p
 	}
-	return out.WithNote(fmt.Sprintf("names of more than %d kB are cut: %d", LongestName>>10, cut))
+	return out.WithNote(fmt.Sprintf("names of more than %s are cut: %d", unit.Size(LongestName), cut))
 }
 
 // Shorten returns a text of at most that many bytes, with … in place of its middle: its end says most about a function or a file.

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A Prompt is how a command talks with the user.
@@ -57,7 +59,7 @@ func (p *plain) ReadLine(ctx context.Context, prompt string) (string, error) {
 	return await(ctx, func() (string, error) {
 		line, err := p.in.ReadSlice('\n')
 		if err == bufio.ErrBufferFull {
-			err = fmt.Errorf("it has more than %d kB: questions are lines of text", maxLine>>10)
+			err = fmt.Errorf("it has more than %s: questions are lines of text", unit.Size(maxLine))
 		}
 		return string(line), err
 	})

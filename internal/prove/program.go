@@ -18,6 +18,7 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/secret"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // programLimit is how long a program may run.
@@ -74,8 +75,8 @@ func (r *run) program(ctx context.Context, p runnable, work string, pairs ...*pa
 	if err != nil {
 		return err
 	}
-	both := fmt.Sprintf("exit code %d and %s of output, from both, in %v and %v of CPU time",
-		now.code, counted(len(now.text), "byte"), first.cpu.Round(time.Millisecond), now.cpu.Round(time.Millisecond))
+	both := fmt.Sprintf("exit code %d and %s of output, from both, in %s and %s of CPU time",
+		now.code, counted(len(now.text), "byte"), unit.Time(first.cpu), unit.Time(now.cpu))
 	if first.same(now) {
 		r.check(what, report.Passed, both)
 		return r.cover(ctx, p, pairs, work, files[1], now)

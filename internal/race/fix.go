@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Fix proves the patches that are known for what was found, and writes those that are proven: each variable by itself, on top of
@@ -104,7 +105,7 @@ func (s *Search) prove(ctx context.Context, v *variable, f *mending) (report.Rac
 			return fix, nil
 		}
 	}
-	check("the race is gone", report.Passed, fmt.Sprintf("in %s that showed it in %d, in %s", counted(t.out.Tried.Runs, "run"), s.runsWith(v), time.Since(began).Round(100*time.Millisecond)))
+	check("the race is gone", report.Passed, fmt.Sprintf("in %s that showed it in %d, in %s", counted(t.out.Tried.Runs, "run"), s.runsWith(v), unit.Time(time.Since(began))))
 	if h := t.newHang(s.hangs); h != nil {
 		check("nothing hangs", report.Failed, h.Text)
 		return fix, nil

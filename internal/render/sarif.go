@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // The parts of SARIF 2.1.0 that findings need.
@@ -142,7 +143,7 @@ func SARIF(w io.Writer, r report.Report, _ Options) error {
 func sarifOf(f *report.Finding, rule int) sarifResult {
 	text := []string{f.Title + ": " + f.Claim + "."}
 	for _, s := range f.Savings {
-		text = append(text, fmt.Sprintf("At most %.1f%% of %s.", s.Share*100, s.Metric))
+		text = append(text, "At most "+unit.Share(s.Share)+" of "+s.Metric+".")
 	}
 	if f.Advice != "" {
 		text = append(text, "Advice: "+f.Advice+".")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Advice is what could be made faster, ranked by what that would save.
@@ -145,7 +146,7 @@ func (a *Advice) Blocks() iter.Seq[Block] {
 			map[bool]string{true: "function that costs something was", false: "functions that cost something were"}[a.Functions == 1])
 		switch {
 		case a.Small > 0:
-			text = fmt.Sprintf("nothing found that would save %.3g%% or more; %d %s would save less", a.Least*100, a.Small, plural(a.Small, "finding"))
+			text = fmt.Sprintf("nothing found that would save %s or more; %d %s would save less", unit.Share(a.Least), a.Small, plural(a.Small, "finding"))
 		case a.Functions == 0:
 			text = "nothing found: no function of the module costs anything in the profiles"
 		}
@@ -167,8 +168,8 @@ func (a *Advice) Blocks() iter.Seq[Block] {
 		list = append(list, Note{Phrase{n}})
 	}
 	if a.Small > 0 && len(a.Findings) > 0 {
-		list = append(list, Note{Phrase{fmt.Sprintf("%d %s would save less than %.3g%% and %s left out",
-			a.Small, plural(a.Small, "finding"), a.Least*100, map[bool]string{true: "is", false: "are"}[a.Small == 1])}})
+		list = append(list, Note{Phrase{fmt.Sprintf("%d %s would save less than %s and %s left out",
+			a.Small, plural(a.Small, "finding"), unit.Share(a.Least), map[bool]string{true: "is", false: "are"}[a.Small == 1])}})
 	}
 	return blocks(list)
 }
@@ -190,18 +191,9 @@ func (a *Advice) ranking() Table {
 func (f *Finding) saves() string {
 	var out []string
 	for _, s := range f.Savings {
-		out = append(out, fmt.Sprintf("%s %s", percent(s.Share), s.Short))
+		out = append(out, fmt.Sprintf("%s %s", unit.Share(s.Share), s.Short))
 	}
 	return strings.Join(out, ", ")
-}
-
-func percent(share float64) string {
-	switch p := share * 100; {
-	case p >= 10:
-		return fmt.Sprintf("%.0f%%", p)
-	default:
-		return fmt.Sprintf("%.1f%%", p)
-	}
 }
 
 // shownPatch is how many lines of a patch fit beside a ranking.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A Compare says what changed between two versions, benchmark by benchmark. Values are in units without a prefix.
@@ -254,11 +255,11 @@ func (c *Compare) heading() []Phrase {
 		lines = append(lines, line)
 	}
 	if !c.Paired && slices.ContainsFunc(c.Rows, func(r CompareRow) bool { return !r.Exact }) {
-		lines = append(lines, Phrase{fmt.Sprintf("old and new are medians, and change is the middle of the ratios of each new value to each old one; changes below %.3g%% count as none", 100*c.Within)})
+		lines = append(lines, Phrase{fmt.Sprintf("old and new are medians, and change is the middle of the ratios of each new value to each old one; changes below %s count as none", unit.Share(c.Within))})
 	}
 	if c.Paired && c.NoisePairs > 0 {
-		lines = append(lines, Phrase{fmt.Sprintf("single runs of the same program differ by %.1f%% here (%d pairs); many pairs together show changes down to %.3g%%, and smaller ones count as none; at most %.3g%% of verdicts are false",
-			100*c.Noise, c.NoisePairs, 100*c.Within, 100*c.Alpha)})
+		lines = append(lines, Phrase{fmt.Sprintf("single runs of the same program differ by %s here (%d pairs); many pairs together show changes down to %s, and smaller ones count as none; at most %s of verdicts are false",
+			unit.Share(c.Noise), c.NoisePairs, unit.Share(c.Within), unit.Share(c.Alpha))})
 	}
 	return lines
 }

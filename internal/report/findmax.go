@@ -3,6 +3,8 @@ package report
 import (
 	"iter"
 	"time"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A FindMax says how much a server can do and still meet some goals.
@@ -38,7 +40,7 @@ func (f *FindMax) Blocks() iter.Seq[Block] {
 		if !s.Met {
 			verdict = Judgement{s.Why, -1}
 		}
-		t.Rows = append(t.Rows, []any{plain(s.Rate) + "/s", perSecond(s.Answered), Nanos(s.P50), Nanos(s.P99), Nanos(s.Max), verdict})
+		t.Rows = append(t.Rows, []any{plain(s.Rate) + "/s", unit.PerSecond(s.Answered), Nanos(s.P50), Nanos(s.P99), Nanos(s.Max), verdict})
 	}
 	list := []Block{Heading{[]Phrase{append(append(found, Sep{}), f.Target, Sep{}, "each kept for ", Nanos(f.For))}}, t}
 	for _, n := range f.Notes {

@@ -139,7 +139,7 @@ func (f *Fixes) headline() string {
 
 func (f *Fixes) heading() []Phrase {
 	return []Phrase{
-		{strings.Join(f.Refs, " "), Sep{}, f.looked(), Sep{}, "in " + f.Took.Round(time.Second).String()},
+		{strings.Join(f.Refs, " "), Sep{}, f.looked(), Sep{}, "in ", f.Took},
 		{"ended: ", f.Ended},
 	}
 }

@@ -1,13 +1,13 @@
 package report
 
 import (
-	"fmt"
 	"iter"
 	"strconv"
 	"time"
 
 	"github.com/hone-perf/hone/internal/gclog"
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A GC says what garbage collection did, from what the runtime wrote about it. Times are in nanoseconds, sizes in
@@ -284,7 +284,7 @@ func (g *GC) facts() []Fact {
 		cycles = append(cycles, ", ", g.ByTime, " by the runtime after two minutes without")
 	}
 	if g.Wall > 0 {
-		cycles = append(cycles, ", ", fmt.Sprintf("%.3g", float64(g.Of+missing)/time.Duration(g.Wall).Seconds()), " per second")
+		cycles = append(cycles, ", ", unit.PerSecond(float64(g.Of+missing)/time.Duration(g.Wall).Seconds()))
 	}
 	out := []Fact{{"cycles", cycles}}
 	add := func(name string, value ...any) { out = append(out, Fact{name, Phrase(value)}) }

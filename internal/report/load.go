@@ -10,6 +10,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/latency"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A Load says what came of sending requests to a server.
@@ -141,24 +142,12 @@ func (l *Load) heading() Phrase {
 // plain writes a rate without an exponent.
 func plain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// perSecond writes how many there were in a second.
-func perSecond(x float64) string {
-	digits := 0
-	switch {
-	case x < 10:
-		digits = 2
-	case x < 1000:
-		digits = 1
-	}
-	return strconv.FormatFloat(x, 'f', digits, 64) + "/s"
-}
-
 func (l *Load) facts() []Fact {
 	var out []Fact
 	add := func(name string, value ...any) { out = append(out, Fact{name, Phrase(value)}) }
 	count := func(n int64) string { return strconv.FormatInt(n, 10) }
 	add("asked", count(l.Asked))
-	sent := []any{count(l.Sent), ", ", perSecond(l.SentRate)}
+	sent := []any{count(l.Sent), ", ", unit.PerSecond(l.SentRate)}
 	if l.Unsent > 0 {
 		sent = append(sent, "; ", count(l.Unsent), " were due and not sent")
 	}
@@ -166,12 +155,12 @@ func (l *Load) facts() []Fact {
 		sent = append(sent, "; for ", count(n), " there was no connection")
 	}
 	add("sent", sent...)
-	answered := []any{count(l.Answered), ", ", perSecond(l.AnsweredRate)}
+	answered := []any{count(l.Answered), ", ", unit.PerSecond(l.AnsweredRate)}
 	if l.Unfinished > 0 {
 		answered = append(answered, "; ", count(l.Unfinished), " were under way in the end")
 	}
 	add("answered", answered...)
-	good := []any{count(l.Good), ", ", perSecond(l.GoodRate)}
+	good := []any{count(l.Good), ", ", unit.PerSecond(l.GoodRate)}
 	if l.Asked > 0 {
 		good = append(good, ", ", Share{l.Good, l.Asked}, " of what was asked")
 	}
@@ -196,13 +185,13 @@ func (l *Load) facts() []Fact {
 	}
 	add("connections", opened...)
 	if l.Little != nil {
-		add("in flight", fmt.Sprintf("%.3g seen, %.3g by rate times mean", l.Little.Seen, l.Little.Computed))
+		add("in flight", unit.Number(l.Little.Seen)+" seen, "+unit.Number(l.Little.Computed)+" by rate times mean")
 	}
 	h := &l.Health
 	if h.CPU > 0 && l.Took > 0 {
 		gen := []any{Nanos(h.CPU), " of CPU"}
 		if l.CPUShare > 0 {
-			gen = append(gen, ", ", fmt.Sprintf("%.0f%%", 100*l.CPUShare), " of what it could use")
+			gen = append(gen, ", ", unit.Share(l.CPUShare), " of what it could use")
 		}
 		if n := l.Sent; n > 0 {
 			gen = append(gen, ", ", Nanos(int64(h.CPU)/n), " for each request")

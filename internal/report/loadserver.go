@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A LoadServer is what the server of a load run took for its requests, as its recording has it. All amounts that are not said
@@ -158,7 +159,7 @@ func (s *LoadServer) facts() []Fact {
 		}
 		add("CPU", of...)
 		if c.Counted {
-			add("seen", each(c.Sampled), " ± ", each(c.Error), fmt.Sprintf(", %.0f%% of it, by ", 100*c.Sampled/c.All), strconv.FormatInt(c.Samples, 10), " samples")
+			add("seen", each(c.Sampled), " ± ", each(c.Error), ", ", unit.Share(c.Sampled/c.All), " of it, by ", strconv.FormatInt(c.Samples, 10), " samples")
 		}
 		parts := []any{"serving ", each(c.Serving)}
 		for _, p := range []struct {
@@ -172,7 +173,7 @@ func (s *LoadServer) facts() []Fact {
 		add("of it", parts...)
 	}
 	if m := s.Memory; m != nil {
-		add("allocated", size(m.Bytes), " in ", objects(m.Objects), " objects")
+		add("allocated", size(m.Bytes), " in ", unit.Number(m.Objects), " objects")
 	}
 	if w := s.Waiting; w != nil {
 		if w.Off {
@@ -185,7 +186,7 @@ func (s *LoadServer) facts() []Fact {
 		add("ready to run", each(w.Queued), " until there was a processor of Go")
 	}
 	if g := s.GC; g != nil {
-		gc := []any{g.Cycles, plural(g.Cycles, " collection"), ", ", fmt.Sprintf("%.1f%%", 100*g.Share), " of the CPU time"}
+		gc := []any{g.Cycles, plural(g.Cycles, " collection"), ", ", unit.Share(g.Share), " of the CPU time"}
 		if g.Known && g.Cycles > 0 {
 			gc = append(gc, "; pauses of ", Nanos(g.Longest), " at most, ", Nanos(g.Paused), " in all")
 		}
@@ -217,7 +218,7 @@ func (s *LoadServer) facts() []Fact {
 		if x.What == GrownMemory {
 			leak = append(leak, ", ", size(x.Per/1000), " a request")
 		} else {
-			leak = append(leak, fmt.Sprintf(", %.3g for 1000 requests", x.Per))
+			leak = append(leak, ", "+unit.Number(x.Per)+" for 1000 requests")
 		}
 		if x.Where != "" {
 			leak = append(leak, ", most in ", Name{Text: x.Where})
@@ -227,18 +228,10 @@ func (s *LoadServer) facts() []Fact {
 	return out
 }
 
-// objects writes a mean number of objects.
-func objects(n float64) string {
-	if n >= 100 {
-		return strconv.FormatFloat(n, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(n, 'f', 1, 64)
-}
-
 func (s *LoadServer) balance() Table {
 	t := Table{Title: "where the mean request's time went", Columns: []Column{{Name: "what"}, {Name: "time"}, {Name: "share"}}}
 	for _, b := range s.Balance {
-		t.Rows = append(t.Rows, []any{b.What, Nanos(b.Nanos), fmt.Sprintf("%.1f%%", 100*b.Share)})
+		t.Rows = append(t.Rows, []any{b.What, Nanos(b.Nanos), unit.Share(b.Share)})
 	}
 	return t
 }
@@ -275,7 +268,7 @@ func (s *LoadServer) costs(title, summary string, functions []FunctionCost, with
 			if with {
 				row = append(row, size(f.AllB))
 			}
-			row = append(row, objects(f.Objects))
+			row = append(row, unit.Number(f.Objects))
 		}
 		if waiting {
 			row = append(row, each(f.Blocked))

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 
 	"github.com/hone-perf/hone/internal/hint"
@@ -101,9 +100,9 @@ func facts(m *recording.Manifest, metrics []string) Facts {
 	if u := m.Usage; u != nil {
 		rss := ""
 		if u.MaxRSS > 0 {
-			rss = unit.Format(u.MaxRSS, "bytes", unit.Auto) + " at most"
+			rss = unit.Size(u.MaxRSS) + " at most"
 		}
-		add("took", span(u.Real), span(u.User)+" user", span(u.System)+" system", rss)
+		add("took", unit.Time(u.Real), unit.Time(u.User)+" user", unit.Time(u.System)+" system", rss)
 	}
 	if p := m.Program; p != nil {
 		revision := p.Settings["vcs.revision"]
@@ -119,19 +118,19 @@ func facts(m *recording.Manifest, metrics []string) Facts {
 		add("machine", c.CPU, fmt.Sprintf("%d CPUs", c.CPUs), c.OS+"/"+c.Arch)
 	}
 	if c := m.Recorder; c != nil {
-		add("recording took", span(c.CPU)+" of CPU")
+		add("recording took", unit.Time(c.CPU)+" of CPU")
 	}
 	if c := m.Changes; c != nil {
 		add("changes", changes(c))
 	}
 	if l := m.Lookout; l != nil {
-		add("watched for", strings.Join(l.When, ", "), "the last "+span(l.Window)+" are kept, and what led up to it")
+		add("watched for", strings.Join(l.When, ", "), "the last "+unit.Time(l.Window)+" are kept, and what led up to it")
 		for i, e := range m.Events {
 			if i == maxEvents {
 				add("trouble", fmt.Sprintf("and %d times more", len(m.Events)-i))
 				break
 			}
-			add("trouble", "after "+span(e.At), trouble(&e))
+			add("trouble", "after "+unit.Time(e.At), trouble(&e))
 		}
 		if len(m.Events) == 0 {
 			add("trouble", "none")
@@ -160,11 +159,11 @@ func trouble(e *recording.Event) string {
 func amount(v float64, of string) string {
 	switch of {
 	case "bytes", "nanoseconds":
-		return unit.Format(int64(v), of, unit.Auto)
+		return unit.Label(int64(v), of)
 	case "percent":
-		return fmt.Sprintf("%.0f%%", v)
+		return unit.Share(v / 100)
 	}
-	return fmt.Sprintf("%.0f", v)
+	return unit.Number(v)
 }
 
 // changes says what was not committed when a program was built.
@@ -181,11 +180,6 @@ func changes(c *recording.Changes) string {
 		text += " as far as there was room"
 	}
 	return text
-}
-
-// span is a time in few digits.
-func span(d time.Duration) string {
-	return unit.Format(int64(d), "nanoseconds", unit.Auto)
 }
 
 // next returns commands and what they answer.

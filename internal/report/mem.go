@@ -1,13 +1,13 @@
 package report
 
 import (
-	"fmt"
 	"iter"
 	"strconv"
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A Mem says what the memory of a process is used for: at the end, and when it was largest.
@@ -169,8 +169,8 @@ func (t *Timeline) table() Table {
 		value func(p *TimePoint) any
 	}{
 		{"at", true, func(p *TimePoint) any { return Nanos(p.At) }},
-		{"CPUs", !t.NoCPU, func(p *TimePoint) any { return fmt.Sprintf("%.2f", p.CPU) }},
-		{"for GC", true, func(p *TimePoint) any { return fmt.Sprintf("%.2f", p.GC) }},
+		{"CPUs", !t.NoCPU, func(p *TimePoint) any { return unit.Number(p.CPU) }},
+		{"for GC", true, func(p *TimePoint) any { return unit.Number(p.GC) }},
 		{"resident", rss, func(p *TimePoint) any { return Value{p.RSS, size} }},
 		{"heap", heap, func(p *TimePoint) any { return Value{p.Heap, size} }},
 		{"goal", goal, func(p *TimePoint) any { return Value{p.Goal, size} }},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Races is what was found when programs ran with the race detector. It is the answer of race.
@@ -207,7 +208,7 @@ func (t RaceSearch) String() string {
 	for i, n := range t.CPUs {
 		cpus[i] = fmt.Sprint(n)
 	}
-	return strings.Join(parts, ", ") + ", on " + strings.Join(cpus, ", ") + processors(cpus) + ", in " + t.Took.Round(100*time.Millisecond).String()
+	return strings.Join(parts, ", ") + ", on " + strings.Join(cpus, ", ") + processors(cpus) + ", in " + unit.Time(t.Took)
 }
 
 func processors(cpus []string) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // some is the part of a report that fits below a step.
@@ -57,7 +58,7 @@ func costOf(l *report.Load) report.Report {
 	add := func(name string, value ...any) {
 		f.Items = append(f.Items, report.Fact{Name: name, Value: report.Phrase(value)})
 	}
-	add("answered", fmt.Sprintf("%d requests, %.0f/s", l.Answered, l.AnsweredRate))
+	add("answered", fmt.Sprintf("%d requests, %s", l.Answered, unit.PerSecond(l.AnsweredRate)))
 	s := l.Server
 	if s == nil {
 		return some{f}
@@ -66,7 +67,7 @@ func costOf(l *report.Load) report.Report {
 		add("a request takes", report.Nanos(int64(s.CPU.All)), " of CPU time")
 	}
 	if s.Memory != nil {
-		add("it allocates", report.Bytes(int64(s.Memory.Bytes)), fmt.Sprintf(" in %.0f objects", s.Memory.Objects))
+		add("it allocates", report.Bytes(int64(s.Memory.Bytes)), " in "+unit.Number(s.Memory.Objects)+" objects")
 	}
 	own := slices.DeleteFunc(slices.Clone(s.Functions), func(f report.FunctionCost) bool {
 		return strings.HasPrefix(f.Name, "(") // what is not of the program

@@ -37,7 +37,7 @@ func (t *Tour) Write(w io.Writer, by hint.Speller) error {
 	p := &page{w: bufio.NewWriter(w), by: by}
 	p.put(pageHead + render.PageStyle + pageBegin)
 	p.text(`<p class="quiet">What <code>hone tour</code> did in %s: a small web server, <code>examples/hi/stage0</code>, `+
-		"was recorded under load, looked at, searched for races, fixed, and recorded again.</p>\n", tenths(t.Took))
+		"was recorded under load, looked at, searched for races, fixed, and recorded again.</p>\n", unit.Time(t.Took))
 	wide := t.Widths()
 	if t.Before != nil {
 		p.picture(t.Before, wide[0], "before", ": %s of CPU time for each request", "")
@@ -122,7 +122,7 @@ func (p *page) picture(pic *Picture, wide float64, name, request, says string) {
 func (p *page) step(s *Step) {
 	p.text("<section>\n<h2>%s. %s", fmt.Sprint(s.Number), s.Title)
 	if s.Took >= time.Second/10 {
-		p.text(` <span class="took">%s</span>`, tenths(s.Took))
+		p.text(` <span class="took">%s</span>`, unit.Time(s.Took))
 	}
 	p.text("</h2>\n<p class=\"command\"><code>%s</code></p>\n<p>%s</p>\n", s.Command, s.Says)
 	for _, r := range s.Found {
@@ -148,8 +148,6 @@ func (p *page) draw(r report.Report, wide float64, prefix string) {
 	}
 	p.err = errors.Join(p.err, render.HTML(p.w, r, render.Options{By: p.by}))
 }
-
-func tenths(d time.Duration) string { return d.Round(time.Second / 10).String() }
 
 // Widths returns how wide the pictures are drawn, so that a pixel stands for the same CPU time of a request in both; where it is
 // not known whether that changed, they are equally wide.

@@ -15,6 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/race"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Options tune Run.
@@ -161,8 +162,8 @@ func (g *guide) late(rest time.Duration) {
 		return
 	}
 	g.slow = true
-	text := fmt.Sprintf("this takes longer than %v here, since the processors are busy or slow, or Go's build cache is empty: "+
-		"the tour goes on until a patch is proven, for %.0f minutes at most; --budget sets another limit", g.planned, mostBudget.Minutes())
+	text := fmt.Sprintf("this takes longer than %s here, since the processors are busy or slow, or Go's build cache is empty: "+
+		"the tour goes on until a patch is proven, for %s at most; --budget sets another limit", unit.Time(g.planned), unit.Time(mostBudget))
 	g.out.Notes = append(g.out.Notes, text)
 	g.opt.Note(text)
 }

@@ -13,8 +13,8 @@ func Time(d time.Duration) string { return Label(int64(d), "nanoseconds") }
 // Size prints a number of bytes: 1.50kB, 20MB.
 func Size(bytes int64) string { return Label(bytes, "bytes") }
 
-// Share prints a share of a whole in a sentence: 34%, 5.2%, 0.41%.
-func Share(part float64) string { return twoDigits(100*part) + "%" }
+// Share prints a share of a whole in a sentence, or one that was asked for: 34.2%, 5%, 0.125%.
+func Share(part float64) string { return digits(100*part, 3, false) + "%" }
 
 // Number prints a number without a unit: a count, or a mean of counts with four digits.
 func Number(x float64) string {
@@ -24,7 +24,7 @@ func Number(x float64) string {
 	case math.IsInf(x, 1):
 		return "∞"
 	}
-	return fourDigits(x, false)
+	return digits(x, 4, false)
 }
 
 // PerSecond prints how many there are in a second.
@@ -56,24 +56,24 @@ func Measured(x float64, of string) string {
 			s = &f.steps[i]
 		}
 	}
-	return fourDigits(x/s.size, f == &families[timeFamily] || s.size > 1) + s.name + rate
+	return digits(x/s.size, 4, f == &families[timeFamily] || s.size > 1) + s.name + rate
 }
 
-// fourDigits prints x with four digits before and behind the point together, and more when there are more before it. Those
-// of a mean that are zeros at the end are left out, and those of a measured one are not.
-func fourDigits(x float64, measured bool) string {
-	if !measured && x == math.Trunc(x) {
+// digits prints x with n digits before and behind the point together, and more when there are more before it. Zeros at the
+// end stay where all of a column have so many digits.
+func digits(x float64, n int, zeros bool) string {
+	if !zeros && x == math.Trunc(x) {
 		return strconv.FormatFloat(x, 'f', -1, 64)
 	}
-	digits := 3
-	for y := math.Abs(x); y >= 9.9995 && digits > 0; y /= 10 {
-		digits--
+	behind := n - 1
+	for y, most := math.Abs(x), 10-5*math.Pow10(-n); y >= most && behind > 0; y /= 10 {
+		behind--
 	}
-	s := strconv.FormatFloat(x, 'f', digits, 64)
+	s := strconv.FormatFloat(x, 'f', behind, 64)
 	if strings.Trim(s, "-0.") == "" {
 		return strconv.FormatFloat(x, 'g', 2, 64) // little is not nothing
 	}
-	if !measured && strings.Contains(s, ".") {
+	if !zeros && strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
 	return s

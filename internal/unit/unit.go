@@ -9,7 +9,7 @@
 //   - What a benchmark measured has four digits, as in benchstat, since changes of a thousandth matter there: 12.35us, 1.500kB.
 //   - Counts are digits without anything between them: 1234567. A mean of counts, or a rate, has four digits: 12.5, 3.142/s.
 //   - A share of a whole that is compared with others has two decimals, or two digits below one (pprof): 12.34%, 0.5%. In a
-//     sentence, a share has two digits, and so has a change: 34%, 5.2%, +1.3%.
+//     sentence, it has three digits without zeros at the end: 34.2%, 5%. A change has two and its sign: +1.3%.
 //   - What can be typed again, such as the time in REF@1m30s or the value of an option, is spelled as package time reads it.
 //
 // go tool pprof's own forms are Format, Label and Percent, to the last digit. Only renderers, and those who write sentences for

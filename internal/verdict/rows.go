@@ -1,13 +1,13 @@
 package verdict
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/stat"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // unitsOf returns what to show of a benchmark: the time that decided, and all but time besides.
@@ -163,7 +163,7 @@ func rowOf(d Unit, old, new, within float64, c stat.Comparison) report.CompareRo
 	switch c.Verdict {
 	case stat.Same:
 		if !c.Exact {
-			r.Words = fmt.Sprintf("same within %.3g%%", 100*within)
+			r.Words = "same within " + unit.Share(within)
 		}
 	case stat.Higher:
 		r.Words = d.more

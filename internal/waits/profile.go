@@ -8,6 +8,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/exectrace"
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // The sample types of a profile of a trace.
@@ -282,7 +283,7 @@ func DamageNotes(t *exectrace.Trace) []string {
 	}
 	d := damage[0]
 	note := fmt.Sprintf("the trace is damaged at byte %d: %v; the last event before that is at %s, and up to a second before it the names of functions may be missing: "+
-		"times there are not told apart as they should be", d.At, d.Err, time.Duration(d.Time).Round(time.Millisecond))
+		"times there are not told apart as they should be", d.At, d.Err, unit.Time(time.Duration(d.Time)))
 	if len(damage) > 1 {
 		note += fmt.Sprintf("; it is damaged in %d more places", len(damage)-1)
 	}

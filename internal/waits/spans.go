@@ -7,8 +7,10 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A Span is a time in which a goroutine did one thing.
@@ -163,11 +165,11 @@ type OutsideError struct{ Begin, End int64 } // of the trace; an End of 0 is not
 func (e *OutsideError) Error() string {
 	switch {
 	case e.End == 0:
-		return fmt.Sprintf("the trace begins at %.3f s of the recording", float64(e.Begin)/1e9)
+		return "the trace begins at " + unit.Time(time.Duration(e.Begin)) + " of the recording"
 	case e.Begin > 0:
-		return fmt.Sprintf("the trace is from %.3f s to %.3f s of the recording", float64(e.Begin)/1e9, float64(e.End)/1e9)
+		return fmt.Sprintf("the trace is from %s to %s of the recording", unit.Time(time.Duration(e.Begin)), unit.Time(time.Duration(e.End)))
 	}
-	return fmt.Sprintf("the trace ends after %.3f s", float64(e.End)/1e9)
+	return "the trace ends after " + unit.Time(time.Duration(e.End))
 }
 
 // Stop has Run end with the event that it is at.

@@ -20,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
 	"github.com/hone-perf/hone/internal/view/profileview"
 	"github.com/hone-perf/hone/internal/views"
@@ -164,7 +165,7 @@ func pickedFor(name string, in []*recording.Recording, q query.Query) ([]*record
 // query reads the query of a request.
 func (s *Server) query(r *http.Request, name string) (query.Query, []*recording.Recording, error) {
 	if len(r.URL.RawQuery) > maxQuery {
-		return query.Query{}, nil, fmt.Errorf("a query of more than %d kB", maxQuery>>10)
+		return query.Query{}, nil, fmt.Errorf("a query of more than %s", unit.Size(maxQuery))
 	}
 	u := *r.URL
 	u.Path = "/" + name

@@ -13,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/lists"
 	"github.com/hone-perf/hone/internal/advise/facts/once"
 	"github.com/hone-perf/hone/internal/advise/facts/pool"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 var hotAllocation = &advise.Rule{
@@ -55,7 +56,7 @@ var hotAllocation = &advise.Rule{
 			}
 			claim := what.claim
 			if c[cost.ObjectsMade] > 0 {
-				claim = fmt.Sprintf("%s: %.0f%% of all objects come from here, of %d bytes each", claim, 100*p.Costs.Part(&c, cost.ObjectsMade), c[cost.BytesMade]/c[cost.ObjectsMade])
+				claim = fmt.Sprintf("%s: %s of all objects come from here, of %d bytes each", claim, unit.Share(p.Costs.Part(&c, cost.ObjectsMade)), c[cost.BytesMade]/c[cost.ObjectsMade])
 			}
 			p.Report(n, c, advise.Finding{Title: what.title, Claim: claim, Advice: what.advice, Risk: risk, OnHeap: what.prefix == "" || what.prefix == "newobject"})
 		})

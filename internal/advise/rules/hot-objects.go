@@ -17,6 +17,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/once"
 	"github.com/hone-perf/hone/internal/advise/facts/pool"
 	"github.com/hone-perf/hone/internal/advise/facts/symbol"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // hotObjects speaks where all other rules are silent: whoever looks for what allocates must not be told that there is nothing, when one
@@ -57,7 +58,7 @@ func makesMost(p *advise.Pass, n ast.Node, at int, l *cost.Line) {
 	c = cost.Cost{cost.CPU: c[cost.CPU], cost.ObjectsMade: l.Made[0], cost.BytesMade: l.Made[1]}
 	f := advise.Finding{
 		Title:  "most objects are made on one line",
-		Claim:  fmt.Sprintf("%.0f%% of all objects come from here", 100*p.Costs.Part(&c, cost.ObjectsMade)),
+		Claim:  unit.Share(p.Costs.Part(&c, cost.ObjectsMade)) + " of all objects come from here",
 		Advice: "a value that stays in the function, is used again, or is part of a larger one needs no object of its own",
 		OnHeap: true,
 		Risk:   "what is used again is seen by all who have it",

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A recorder takes samples of a process.
@@ -211,7 +212,7 @@ func (r *recorder) run(ctx context.Context) error {
 		if r.space.becameAnother() {
 			old := r.space.exe
 			if err := r.space.load(); err == nil {
-				r.note("the process became another program after %s: %s instead of %s", now.Round(time.Millisecond), r.space.exe, old)
+				r.note("the process became another program after %s: %s instead of %s", unit.Time(now), r.space.exe, old)
 			}
 		}
 		seg = newSegment(r.space, int64(r.req.attr.Sample), r.opt.Threads)
@@ -302,7 +303,7 @@ func (r *recorder) notes() {
 	}
 	if n := r.monitor; n*100 > r.out.Samples {
 		d := time.Duration(n) * time.Duration(r.req.attr.Sample)
-		r.note("runtime.sysmon, with which the runtime watches over the program, took %s of CPU time, which is not in the CPU profile; runtime/pprof leaves it out, too", d.Round(time.Millisecond))
+		r.note("runtime.sysmon, with which the runtime watches over the program, took %s of CPU time, which is not in the CPU profile; runtime/pprof leaves it out, too", unit.Time(d))
 	}
 	if n := r.tally.lost; n > 0 {
 		r.note("%d samples were lost because the recorder was too slow to read them", n)

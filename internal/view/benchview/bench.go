@@ -13,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // benchRows is how many benchmarks are listed when nobody says.
@@ -82,7 +83,7 @@ func Bench(in []*recording.Recording, q query.Query) (report.Report, error) {
 		out.Read = append(out.Read, report.BenchNote{Grade: n.Grade.String(), What: n.What, Count: n.Count, Lines: n.Lines, Text: n.In(f.Name)})
 	}
 	if few > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("an interval of %g%% takes %d runs or more; go test -bench . -count %d makes enough", 100*benchConfidence, leastRuns(), enoughRuns))
+		out.Notes = append(out.Notes, fmt.Sprintf("an interval of %s takes %d runs or more; go test -bench . -count %d makes enough", unit.Share(benchConfidence), leastRuns(), enoughRuns))
 	}
 	return out, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view/traceview"
 	"github.com/hone-perf/hone/internal/waits"
 )
@@ -133,20 +134,20 @@ func doubts(r *report.Load) hint.Texts {
 		out.Add("closed loop: a request is sent when the one before it was answered, so that few are slow when the server stalls; with ", hint.Option{Name: "rate"}, ", times are those that users see")
 	}
 	if r.CPUShare >= muchCPU {
-		out.Add(fmt.Sprintf("the generator was the bottleneck: it used %.0f%% of the CPU time that it could; use ", 100*r.CPUShare), hint.Option{Name: "threads"}, " or another machine, or ask for less")
+		out.Add("the generator was the bottleneck: it used "+unit.Share(r.CPUShare)+" of the CPU time that it could; use ", hint.Option{Name: "threads"}, " or another machine, or ask for less")
 	}
 	if r.LateP99 > longLate {
-		say("the generator was late: one request in a hundred left %v or more after it was due though a connection was free; the machine may be busy", r.LateP99.Round(10*time.Microsecond))
+		say("the generator was late: one request in a hundred left %s or more after it was due though a connection was free; the machine may be busy", unit.Time(r.LateP99))
 	}
 	if l.Unsent > 0 && l.Open() {
 		say("the server did not keep up: %d of %d requests were due and not sent for want of a free connection; response times hold only those that were", l.Unsent, l.Asked)
 	}
 	if n := l.Cut.Count(); n > 0 && l.Answered > 0 {
 		all := l.WithCut()
-		say("%d requests without an answer are not in these times; with the time they at least took, 99%% took up to %v and the longest %v", n, all.Quantile(0.99).Round(time.Microsecond), all.Max().Round(time.Microsecond))
+		say("%d requests without an answer are not in these times; with the time they at least took, 99%% took up to %s and the longest %s", n, unit.Time(all.Quantile(0.99)), unit.Time(all.Max()))
 	}
 	if k := r.Little; k != nil && math.Abs(k.Seen-k.Computed) > max(0.05*k.Computed, 0.5) {
-		say("the numbers do not fit together: %.3g requests were under way, but rate times mean latency makes %.3g (Little's law); the load may not have been steady", k.Seen, k.Computed)
+		say("the numbers do not fit together: %s requests were under way, but rate times mean latency makes %s (Little's law); the load may not have been steady", unit.Number(k.Seen), unit.Number(k.Computed))
 	}
 	if l.Errors[latency.NoPorts] > 0 {
 		say("this machine had no local port left: a closed connection keeps its port for a minute; use keep-alive, or ask for less than 450 connections a second")

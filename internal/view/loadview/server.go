@@ -11,6 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // More names of runtime/metrics, and of what is added to them.
@@ -166,7 +167,7 @@ func (s *serverRun) cpu() {
 	}
 	const few = 200
 	if c.Samples < few {
-		s.doubt("the profiles have %d samples in this time: what a function costs is known to within %.0f%% of the whole at best; load it for longer", c.Samples, 100/math.Sqrt(float64(max(c.Samples, 1))))
+		s.doubt("the profiles have %d samples in this time: what a function costs is known to within %s of the whole at best; load it for longer", c.Samples, unit.Share(1/math.Sqrt(float64(max(c.Samples, 1)))))
 	}
 	factor := 1 / requests
 	if s.rec.Manifest.How != recording.Fetched { // whose CPU time is only known by its profiles
@@ -175,7 +176,7 @@ func (s *serverRun) cpu() {
 			c.Counted, c.Unseen = true, max(0, kernel-c.Sampled)
 			factor *= min(kernel/c.Sampled, 1)
 			if kernel > c.Sampled*mostUnseen || c.Sampled > kernel*mostUnseen {
-				s.doubt("the kernel counts %v of CPU time for each request, and the profiles %v", durationOf(kernel).Round(100), durationOf(c.Sampled).Round(100))
+				s.doubt("the kernel counts %s of CPU time for each request, and the profiles %s", unit.Time(durationOf(kernel)), unit.Time(durationOf(c.Sampled)))
 			}
 		}
 		if each, _, ok := s.perRequest(recording.ProcessDelay); ok {

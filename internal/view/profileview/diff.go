@@ -94,7 +94,7 @@ func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 	if q.Normalize && h.Total != 0 && was.Total != 0 {
 		s.ratio = float64(h.Total) / float64(was.Total)
 		s.normalized = true
-		h.Notes.Add(fmt.Sprintf("before is scaled by %.4g, from %s to %s", s.ratio,
+		h.Notes.Add(fmt.Sprintf("before is scaled by %s, from %s to %s", unit.Number(s.ratio),
 			unit.Label(was.Total, h.Unit), unit.Label(h.Total, h.Unit)))
 		was.Total, was.Scaled = h.Total, true
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // gcRows is how many cycles are listed when nobody says.
@@ -159,7 +160,7 @@ func (r *gcRun) within() error {
 		}
 	}
 	if len(r.cycles) == 0 {
-		return fmt.Errorf("no cycle began within %v; the first did at %v, the last at %v", r.at, first.Start, last.Start)
+		return fmt.Errorf("no cycle began within %v; the first did at %s, the last at %s", r.at, unit.Time(first.Start), unit.Time(last.Start))
 	}
 	r.from = max(r.from, r.at.From)
 	if r.at.To > 0 {

@@ -71,7 +71,7 @@ func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if held {
 		note := "how much was resident is not known: this is what Go has from the system and did not give back"
 		if n := at(recording.ProcessMaxRSS, last); n > 0 {
-			note += fmt.Sprintf("; since the server started, %s were resident at most", unit.Format(n, "bytes", unit.Auto))
+			note += fmt.Sprintf("; since the server started, %s were resident at most", unit.Size(n))
 		}
 		out.Notes.Add(note)
 	}
@@ -164,21 +164,20 @@ func memRows(both func(use func(int) int64) (int64, int64), at func(string, int)
 // memRemarks says what about the memory deserves attention.
 func memRemarks(rec *recording.Recording, m *report.Mem, free int64, s *recording.Series) hint.Texts {
 	var notes hint.Texts
-	size := func(v int64) string { return unit.Format(v, "bytes", unit.Auto) }
 	if e := rec.Manifest; e != nil && e.Exit != nil && e.Exit.Cause != "" {
 		note := "the program ended: " + e.Exit.Cause
 		if parts := rec.Parts[recording.Heap]; len(parts) > 0 {
-			note += fmt.Sprintf("; the last heap profile is from %s, %s before the last metrics", parts[len(parts)-1].To, (m.End - parts[len(parts)-1].To).Round(time.Millisecond))
+			note += fmt.Sprintf("; the last heap profile is from %s, %s before the last metrics", unit.Time(parts[len(parts)-1].To), unit.Time(m.End-parts[len(parts)-1].To))
 		}
 		notes.Add(note)
 	}
 	for _, l := range m.Limits {
 		if m.AtPeak > l.Bytes/10*9 {
-			notes.Add(fmt.Sprintf("%s were resident at the peak, which is %.0f %% of the %s of %s", size(m.AtPeak), 100*float64(m.AtPeak)/float64(l.Bytes), l.Name, size(l.Bytes)))
+			notes.Add(fmt.Sprintf("%s were resident at the peak, which is %s of the %s of %s", unit.Size(m.AtPeak), unit.Share(float64(m.AtPeak)/float64(l.Bytes)), l.Name, unit.Size(l.Bytes)))
 		}
 	}
 	if free > m.RSS/4 && free > 64<<20 {
-		notes.Add(fmt.Sprintf("%s are free but still resident: the runtime gives them back slowly, debug.FreeOSMemory at once", size(free)))
+		notes.Add(fmt.Sprintf("%s are free but still resident: the runtime gives them back slowly, debug.FreeOSMemory at once", unit.Size(free)))
 	}
 	if live := s.Values(recording.HeapLive); len(live) >= 20 {
 		var known []float64
@@ -189,7 +188,7 @@ func memRemarks(rec *recording.Recording, m *report.Mem, free int64, s *recordin
 		}
 		first, last := known[:len(known)/4], known[len(known)*3/4:]
 		if t := stat.TrendOf(thinned(known, 100)); t.P < 0.001 && len(first) > 0 && least(last) > 1.2*most(first) {
-			notes.Add(fmt.Sprintf("live memory rose all the time, from %s to %s: ", size(int64(first[0])), size(int64(last[len(last)-1]))),
+			notes.Add(fmt.Sprintf("live memory rose all the time, from %s to %s: ", unit.Size(int64(first[0])), unit.Size(int64(last[len(last)-1]))),
 				hint.Ask("diff", "REF@START", "REF@END").With("metric", "inuse_space"), " shows what stays")
 		}
 	}
