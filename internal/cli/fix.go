@@ -22,6 +22,7 @@ import (
 	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 const fixHelp = `Try the patches of hone advise, and keep those that are proven: the program does the same, and
@@ -256,11 +257,7 @@ func fixResult(x *report.Fixed, kept bool) string {
 	if most == nil {
 		return ""
 	}
-	digits := 0
-	if gain(most) < 0.1 {
-		digits = 1
-	}
-	return fmt.Sprintf(": %s of %s %+.*f%%", most.What, most.Name, digits, 100*(most.Ratio-1))
+	return fmt.Sprintf(": %s of %s %s", most.What, most.Name, unit.Relative(most.Ratio))
 }
 
 // pickOf takes the number of a finding off the end.

@@ -226,7 +226,7 @@ func said(r *report.CompareRow) string {
 		if r.Old == r.New {
 			return text + "is the same"
 		}
-		return text + fmt.Sprintf("%+.1f%%", 100*(r.Ratio-1))
+		return text + unit.Relative(r.Ratio)
 	}
-	return text + fmt.Sprintf("%+.1f%% (%+.1f%% to %+.1f%%)", 100*(r.Ratio-1), 100*(r.Lo-1), 100*(r.Hi-1))
+	return text + fmt.Sprintf("%s (%s to %s)", unit.Relative(r.Ratio), unit.Relative(r.Lo), unit.Relative(r.Hi))
 }

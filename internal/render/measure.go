@@ -18,8 +18,7 @@ type scale struct {
 	factor   float64 // 0 is 1
 }
 
-// scaleOf chooses the unit for all values of m as pprof does: that of the least; but where the whole has a larger unit and is
-// over a hundred times as much, one in which the least is still a hundredth. In a sentence, each value has its own.
+// scaleOf chooses the unit for all values of m.
 func scaleOf(m *report.Measure, asked string) scale {
 	s := scale{from: m.Unit, to: cmp.Or(asked, m.Show.Unit, unit.Minimum), factor: m.Show.Factor}
 	if s.to != unit.Minimum {
@@ -27,13 +26,7 @@ func scaleOf(m *report.Measure, asked string) scale {
 	}
 	most := s.times(m.Total)
 	least := s.times(cmp.Or(m.Least, unit.Abs(m.Total)))
-	_, small := unit.Scale(least, m.Unit, unit.Minimum)
-	_, large := unit.Scale(most, m.Unit, unit.Minimum)
-	s.to = small
-	if small != large && least < math.MaxInt64/100 && least*100 < most {
-		_, s.to = unit.Scale(least*100, m.Unit, unit.Minimum)
-	}
-	s.to = cmp.Or(s.to, m.Unit)
+	s.to = cmp.Or(unit.Common(least, most, m.Unit), m.Unit)
 	return s
 }
 

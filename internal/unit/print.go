@@ -13,6 +13,17 @@ func Time(d time.Duration) string { return Label(int64(d), "nanoseconds") }
 // Size prints a number of bytes: 1.50kB, 20MB.
 func Size(bytes int64) string { return Label(bytes, "bytes") }
 
+// Common returns the unit for all values of a column, as pprof chooses it: that of the least; but where the total has a larger
+// unit and is over a hundred times as much, one in which the least is still a hundredth. For counts it is "".
+func Common(least, total int64, from string) string {
+	_, small := Scale(least, from, Minimum)
+	_, large := Scale(total, from, Minimum)
+	if small != large && least < math.MaxInt64/100 && least*100 < total {
+		_, small = Scale(least*100, from, Minimum)
+	}
+	return small
+}
+
 // Share prints a share of a whole in a sentence, or one that was asked for: 34.2%, 5%, 0.125%.
 func Share(part float64) string { return digits(100*part, 3, false) + "%" }
 
@@ -62,6 +73,9 @@ func Measured(x float64, of string) string {
 // digits prints x with n digits before and behind the point together, and more when there are more before it. Zeros at the
 // end stay where all of a column have so many digits.
 func digits(x float64, n int, zeros bool) string {
+	if x == 0 {
+		return "0" // and not -0
+	}
 	if !zeros && x == math.Trunc(x) {
 		return strconv.FormatFloat(x, 'f', -1, 64)
 	}

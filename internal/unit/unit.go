@@ -5,7 +5,7 @@
 //   - Units are spelled as go tool pprof spells them: B kB MB GB TB PB, ns us ms s hrs, right behind the number. Steps between
 //     sizes are 1024, those of sizes per second (MB/s) too.
 //   - A size or a time stands in the largest unit in which it is at least one, with two decimals at most, and none when they
-//     are zeros: 1.50s, 20ms, 512kB. In a column, all are in one unit, so that they compare at a glance; see render.scaleOf.
+//     are zeros: 1.50s, 20ms, 512kB. In a column, all are in one unit, so that they compare at a glance: that of the least, see Common.
 //   - What a benchmark measured has four digits, as in benchstat, since changes of a thousandth matter there: 12.35us, 1.500kB.
 //   - Counts are digits without anything between them: 1234567. A mean of counts, or a rate, has four digits: 12.5, 3.142/s.
 //   - A share of a whole that is compared with others has two decimals, or two digits below one (pprof): 12.34%, 0.5%. In a

@@ -21,12 +21,20 @@ var format = (() => {
   // src/format.ts
   var format_exports = {};
   __export(format_exports, {
+    count: () => count,
+    difference: () => difference,
     duration: () => duration,
-    group: () => group,
     growth: () => growth,
+    interval: () => interval,
+    measured: () => measured,
     moment: () => moment,
+    number: () => number,
+    perSecond: () => perSecond,
     percent: () => percent,
+    relative: () => relative,
+    share: () => share,
     signed: () => signed,
+    unitOf: () => unitOf,
     value: () => value
   });
   var step = (name, size, ...aliases) => ({ name, size, aliases });
@@ -73,44 +81,110 @@ var format = (() => {
     if (n.length > 2 && n.endsWith("s")) n = n.slice(0, -1);
     return family.steps.find((s) => s.aliases.includes(n));
   }
-  function fixed(x) {
-    const down = x * 8 % 4 === 1;
-    return (down ? Math.floor(x * 100) / 100 : x).toFixed(2);
+  function fixed(x, decimals) {
+    const up = x.toFixed(decimals);
+    if (Math.abs(x * 2 * 10 ** decimals) % 2 !== 1) return up;
+    const all = x.toFixed(decimals + 60);
+    const end = all.indexOf(".") + decimals + 1;
+    const down = decimals === 0 ? all.slice(0, end - 1) : all.slice(0, end);
+    return /^50*$/.test(all.slice(end)) && /[02468]$/.test(down) ? down : up;
   }
   var middles = /* @__PURE__ */ new Map([[0.625, "0.62"], [0.125, "0.12"], [0.0625, "0.062"]]);
   function twoDigits(x) {
-    const [digits, exponent] = x.toExponential(1).split("e-");
-    if (Number(exponent) > 4) return digits.replace(".0", "") + "e-" + exponent.padStart(2, "0");
+    const [digits2, exponent] = x.toExponential(1).split("e-");
+    if (Number(exponent) > 4) return digits2.replace(".0", "") + "e-" + exponent.padStart(2, "0");
     return middles.get(x) ?? String(Number(x.toPrecision(2)));
   }
-  function value(v, unit) {
+  function naturalOf(family, base) {
+    let found = family.fallback;
+    for (const s of family.steps) if (base / s.size >= 1) found = s;
+    return found;
+  }
+  function unitOf(values, total, unit) {
+    const family = families.find((f) => find(f, unit));
+    if (!family) return "";
+    const size = find(family, unit).size;
+    let least = Infinity;
+    for (const v of values) if (v !== 0) least = Math.min(least, Math.abs(v));
+    const most = Math.abs(total);
+    if (least === Infinity) least = most;
+    const small = naturalOf(family, least * size);
+    const large = naturalOf(family, most * size);
+    return (small !== large && least * 100 < most ? naturalOf(family, least * 100 * size) : small).name;
+  }
+  function value(v, unit, chosen) {
     const sign = v < 0 ? "-" : "";
     const abs = Math.abs(v);
     for (const f of families) {
       const from = find(f, unit);
       if (!from) continue;
       const base = abs * from.size;
-      let to = f.fallback;
-      for (const s of f.steps) if (base / s.size >= 1) to = s;
-      const text = fixed(base / to.size).replace(/\.00$/, "");
+      const to = f.steps.find((s) => s.name === chosen) ?? naturalOf(f, base);
+      const text = fixed(base / to.size, 2).replace(/\.00$/, "");
       return text === "0" ? "0" : sign + text + to.name;
     }
-    return sign + group(abs);
+    return sign + count(abs);
   }
-  function group(n) {
-    return String(BigInt(Math.round(n))).replace(/\B(?=(\d{3})+$)/g, " ");
+  function count(n) {
+    return String(BigInt(Math.round(n)));
+  }
+  function number(x) {
+    return digits(x, 4, false);
+  }
+  function perSecond(x) {
+    return number(x) + "/s";
+  }
+  function share(part) {
+    return digits(100 * part, 3, false) + "%";
+  }
+  function measured(v, unit) {
+    const of = unit.replace(/\/op$/, "");
+    const family = of === "sec" ? families[1] : of === "B" || of === "B/s" ? families[0] : void 0;
+    if (!family || v === 0) return number(v);
+    const x = of === "sec" ? v * 1e9 : v;
+    let step2 = family.steps[0];
+    for (const s of family.steps) if (Math.abs(x) >= s.size * 0.99995) step2 = s;
+    return digits(x / step2.size, 4, of === "sec" || step2.size > 1) + step2.name + (of === "B/s" ? "/s" : "");
+  }
+  function difference(v, unit) {
+    return (v > 0 ? "+" : "") + measured(v, unit);
+  }
+  function digits(x, n, zeros) {
+    if (!zeros && Number.isInteger(x)) return String(x);
+    let behind = n - 1;
+    for (let y = Math.abs(x); y >= 10 - 5 / 10 ** n && behind > 0; y /= 10) behind--;
+    const s = fixed(x, behind);
+    if (/^[-0.]*$/.test(s)) return (x < 0 ? "-" : "") + twoDigits(Math.abs(x));
+    return !zeros && s.includes(".") ? s.replace(/\.?0+$/, "") : s;
+  }
+  function relative(factor) {
+    if (factor === null) return "new";
+    if (factor === 1) return "0%";
+    if (factor >= 10) return "×" + fixed(factor, Math.max(0, 3 - String(Math.trunc(factor)).length));
+    const x = 100 * (factor - 1);
+    let behind = 0;
+    for (let y = Math.abs(x); y < 9.95 && behind < 3; y *= 10) behind++;
+    const s = fixed(x, behind);
+    if (/^[-0.]*$/.test(s)) return "0%";
+    return (x > 0 ? "+" : "") + s + "%";
+  }
+  function interval(low, high) {
+    if (low === null || high === null || low <= -1) return "-";
+    const lo = relative(1 + low);
+    const hi = relative(1 + high);
+    return (lo.endsWith("%") && hi.endsWith("%") ? lo.slice(0, -1) : lo) + " … " + hi;
   }
   function percent(part, whole) {
     if (whole === 0) return "–";
-    const share = Math.abs(part / whole) * 100;
+    const share2 = Math.abs(part / whole) * 100;
     const sign = part !== 0 && part < 0 !== whole < 0 ? "-" : "";
-    if (share >= 99.95 && share <= 100.05) return sign + "100%";
-    if (share >= 1) return sign + fixed(share) + "%";
-    return sign + twoDigits(share) + "%";
+    if (share2 >= 99.95 && share2 <= 100.05) return sign + "100%";
+    if (share2 >= 1) return sign + fixed(share2, 2) + "%";
+    return sign + twoDigits(share2) + "%";
   }
-  function signed(d, unit) {
+  function signed(d, unit, chosen) {
     if (d === 0) return "0";
-    return d > 0 ? "▲ +" + value(d, unit) : "▼ " + value(d, unit);
+    return d > 0 ? "▲ +" + value(d, unit, chosen) : "▼ " + value(d, unit, chosen);
   }
   function growth(before, after) {
     if (before === after) return "0%";

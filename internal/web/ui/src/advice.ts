@@ -4,6 +4,7 @@
 import { useEffect, useMemo, useReducer } from "preact/hooks";
 import { Advice, Api, Failure, Finding, SourceFile } from "./api";
 import { App, idle, profiled, recordingOf, useApp } from "./data";
+import { share } from "./format";
 import { Model } from "./model";
 import { functionOf } from "./names";
 
@@ -127,11 +128,6 @@ function sameFile(name: string, file: SourceFile): boolean {
 /** saves says what mending could save, as the command line does. */
 export function saves(f: Finding): string {
   return f.savings.map((s) => `${share(s.share)} ${s.short}`).join(", ");
-}
-
-/** share prints a share of a whole as the command line does. */
-export function share(s: number): string {
-  return (s * 100).toFixed(s >= 0.1 ? 0 : 1) + "%";
 }
 
 /** titleOf says in a line what was found. */

@@ -1,7 +1,7 @@
 // Charts over time on a canvas: lanes below each other that share one axis.
 
 import { isForced, Palette } from "./colors";
-import { value } from "./format";
+import { number, value } from "./format";
 
 export interface Line {
   name: string;
@@ -57,7 +57,7 @@ export function paintLane(ctx: CanvasRenderingContext2D, lane: Lane, axis: Axis,
     ctx.lineWidth = 1;
     stroke(ctx, [[axis.left, y], [axis.right, y]]);
     ctx.fillStyle = p.quiet;
-    ctx.fillText(lane.unit === "bytes" ? value(v, "bytes") : lane.unit === "nanoseconds" ? value(v, lane.unit) : String(Number(v.toPrecision(6))), axis.left - 6, Math.max(y, 6));
+    ctx.fillText(lane.unit === "bytes" || lane.unit === "nanoseconds" ? value(v, lane.unit) : number(v), axis.left - 6, Math.max(y, 6));
   }
   ctx.strokeStyle = p.grid;
   ctx.lineWidth = 1;

@@ -3,7 +3,7 @@
 import { ComponentChildren } from "preact";
 import { Bench, BenchMeasure, Benchmark, Compare, CompareAbsent, CompareRow, CompareSide, CompareWhy } from "./api";
 import { asked, useAnswer, useApp } from "./data";
-import { difference, interval, measured, relative } from "./measured";
+import { difference, interval, measured, number, relative, share } from "./format";
 import { Link, Notes, Problem } from "./parts";
 import { href, put, to } from "./state";
 
@@ -37,8 +37,8 @@ export function CompareView() {
         {data.built_once && <p class="quiet">both sides are one program{data.new.go && `, built once with ${data.new.go}`}</p>}
         {data.paired && (data.noise_pairs ?? 0) > 0 && (
           <p class="quiet">
-            single runs of the same program differ by {(100 * data.noise!).toFixed(1)}% here ({data.noise_pairs} pairs); many pairs together show changes down
-            to {Number((100 * data.within).toPrecision(3))}%, and smaller ones count as none; at most {Number((100 * data.alpha).toPrecision(3))}% of verdicts are false
+            single runs of the same program differ by {share(data.noise!)} here ({data.noise_pairs} pairs); many pairs together show changes down
+            to {share(data.within)}, and smaller ones count as none; at most {share(data.alpha)} of verdicts are false
           </p>
         )}
       </div>
@@ -82,7 +82,7 @@ function Rows({ what, several, compare }: { what: string; several: boolean; comp
                 <td class="num">{relative(r.change === null ? null : 1 + r.change)}</td>
                 <td class="gauge">{!r.exact && <Whiskers row={r} reach={reach} within={compare.within} />}</td>
                 <td class="num">{r.exact ? "" : interval(r.low, r.high)}</td>
-                <td class="num">{r.p === undefined ? "" : r.p < 0.001 ? "<0.001" : measured(r.p, "")}</td><td class="num">{r.n}</td>
+                <td class="num">{r.p === undefined ? "" : r.p < 0.001 ? "<0.001" : number(r.p)}</td><td class="num">{r.n}</td>
                 <td class={good.has(r.verdict) ? "good" : bad.has(r.verdict) ? "bad" : r.verdict === "undecided" ? "quiet" : ""}>{r.words}</td>
               </tr>
             ))}

@@ -4,7 +4,7 @@ import { nameOf } from "./names";
 import { Diff, DiffRow } from "./api";
 import { asked, baseOf, useAnswer, useApp } from "./data";
 import { FlameView, Toggle } from "./flame";
-import { group, growth, signed, value } from "./format";
+import { count, growth, signed, unitOf, value } from "./format";
 import { Message, Notes, Problem } from "./parts";
 import { get, go, put } from "./state";
 import { Column, VirtualTable } from "./table";
@@ -30,10 +30,11 @@ export function DiffView() {
   }
   if (error && !waiting) return <Problem error={error} />;
   if (!data) return <div class="blank" aria-busy="true" />;
-  const change = (d: number) => <span class={d > 0 ? "more" : d < 0 ? "less" : ""}>{signed(d, data.unit)}</span>;
+  const unit = unitOf((data.rows ?? []).flatMap((r) => [r.flat_before, r.flat, r.flat - r.flat_before, r.cum - r.cum_before]), data.total, data.unit);
+  const change = (d: number) => <span class={d > 0 ? "more" : d < 0 ? "less" : ""}>{signed(d, data.unit, unit)}</span>;
   const columns: Column<DiffRow>[] = [
-    { name: "before", key: "before", number: true, cell: (r) => value(r.flat_before, data.unit) },
-    { name: "after", key: "after", number: true, cell: (r) => value(r.flat, data.unit) },
+    { name: "before", key: "before", number: true, cell: (r) => value(r.flat_before, data.unit, unit) },
+    { name: "after", key: "after", number: true, cell: (r) => value(r.flat, data.unit, unit) },
     { name: "self change", key: "flat", number: true, sort: true, cell: (r) => change(r.flat - r.flat_before) },
     { name: "", key: "share", cell: (r) => <Lean part={r.flat - r.flat_before} whole={most} /> },
     { name: "", key: "growth", number: true, cell: (r) => growth(r.flat_before, r.flat) },
@@ -70,7 +71,7 @@ export function DiffView() {
             selected={(r) => selected !== "" && r.name === selected} onSelect={(r) => go(put(state, "ui.sel", r.name ?? ""), "replace")}
             onSort={(k) => go(put(state, "sort", k === "flat" ? "" : k))} />
         ) : <p class="quiet">Nothing changed.</p>}
-        {data.shown < data.of && <p class="quiet">the first {group(data.shown)} of {group(data.of)} rows</p>}
+        {data.shown < data.of && <p class="quiet">the first {count(data.shown)} of {count(data.of)} rows</p>}
         <Notes notes={data.notes} />
       </section>
     </div>

@@ -3,8 +3,9 @@
 import { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Advice, Evidence, Finding, Fix } from "./api";
-import { ask, saves, share, subjectOf, useAdvice, useFindings } from "./advice";
+import { ask, saves, subjectOf, useAdvice, useFindings } from "./advice";
 import { useApp } from "./data";
+import { share } from "./format";
 import { readable } from "./names";
 import { Bar, Icon, Link, Notes, copy } from "./parts";
 import { get, href, parse, put, steps } from "./state";

@@ -15,7 +15,7 @@ import { Detail, Panel } from "./panel";
 import { Dot, Icon, Nothing, Notes, Problem, useActions } from "./parts";
 import { Pair, State, add, drift, get, go, put, queryString, state as latest } from "./state";
 import { App, asked, peek, useAhead, useAnswer, useApp } from "./data";
-import { group, percent, value } from "./format";
+import { count, percent, value } from "./format";
 import { PaletteContext } from "./theme";
 import { functionOf, short } from "./names";
 
@@ -158,7 +158,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
             {percent(viewValue, data.total)} of {value(data.total, data.unit)}
             {data.whole !== data.total && <> · {percent(viewValue, data.whole)} of the whole profile</>}
             {data.inverted && " · inverted"}
-            {left > 0 && <span title={`each below ${value(data.below ?? 0, data.unit)}; zoom in to see them`}> · {group(left)} small calls not drawn</span>}
+            {left > 0 && <span title={`each below ${value(data.below ?? 0, data.unit)}; zoom in to see them`}> · {count(left)} small calls not drawn</span>}
           </span>
         </div>
         <FlameCanvas model={model} window={w} unit={data.unit} total={data.total} upward={upward} mode={mode} palette={palette}
@@ -254,7 +254,7 @@ function useSearch(model: Model, w: Window): Found {
       q, wanted, bad: "", known: current,
       // Boxes may stay marked for what was typed before, but a number must not.
       text: current ? `${percent(data.value, data.total)} matched` : "",
-      title: `${group(data.count)} ${data.count === 1 ? "function" : "functions"}`,
+      title: `${count(data.count)} ${data.count === 1 ? "function" : "functions"}`,
     };
   }, [q, data, error, current, model, w]);
 }

@@ -1,5 +1,5 @@
-// How values are printed. The units, their steps and their rounding are those of internal/unit, so that a number reads the
-// same here and on the command line.
+// How numbers are printed. The units, their steps and their rounding are those of internal/unit, so that a number reads the
+// same here and on the command line; TestFormat asks both.
 
 interface Step {
   name: string;
@@ -58,14 +58,17 @@ function find(family: Family, name: string): Step | undefined {
   return family.steps.find((s) => s.aliases.includes(n));
 }
 
-/** fixed prints x with two decimals. What lies in the middle goes to the even digit, and toFixed would go up. */
-function fixed(x: number): string {
-  // Of what binary fractions can be, only eighths lie exactly in the middle between hundredths.
-  const down = (x * 8) % 4 === 1;
-  return (down ? Math.floor(x * 100) / 100 : x).toFixed(2);
+/** fixed prints x with so many decimals. What lies in the middle goes to the even digit, where toFixed goes up. */
+function fixed(x: number, decimals: number): string {
+  const up = x.toFixed(decimals);
+  if (Math.abs(x * 2 * 10 ** decimals) % 2 !== 1) return up;
+  const all = x.toFixed(decimals + 60);
+  const end = all.indexOf(".") + decimals + 1;
+  const down = decimals === 0 ? all.slice(0, end - 1) : all.slice(0, end);
+  return /^50*$/.test(all.slice(end)) && /[02468]$/.test(down) ? down : up;
 }
 
-// The same for two digits of what is less than one.
+// twoDigits prints what is less than one with two digits; the same for it.
 const middles = new Map([[0.625, "0.62"], [0.125, "0.12"], [0.0625, "0.062"]]);
 
 function twoDigits(x: number): string {
@@ -74,25 +77,107 @@ function twoDigits(x: number): string {
   return middles.get(x) ?? String(Number(x.toPrecision(2)));
 }
 
-/** value prints v with its unit, in the largest unit in which it is at least one: 1.50MB, 20ms, 1 241. */
-export function value(v: number, unit: string): string {
+/** naturalOf returns the largest step in which base is at least one. */
+function naturalOf(family: Family, base: number): Step {
+  let found = family.fallback;
+  for (const s of family.steps) if (base / s.size >= 1) found = s;
+  return found;
+}
+
+/** unitOf chooses one unit for all values of a column: that of the least; but where the total has a larger unit and is over a hundred
+ * times as much, one in which the least is still a hundredth. */
+export function unitOf(values: Iterable<number>, total: number, unit: string): string {
+  const family = families.find((f) => find(f, unit));
+  if (!family) return "";
+  const size = find(family, unit)!.size;
+  let least = Infinity;
+  for (const v of values) if (v !== 0) least = Math.min(least, Math.abs(v));
+  const most = Math.abs(total);
+  if (least === Infinity) least = most;
+  const small = naturalOf(family, least * size);
+  const large = naturalOf(family, most * size);
+  return (small !== large && least * 100 < most ? naturalOf(family, least * 100 * size) : small).name;
+}
+
+/** value prints v with its unit, in a chosen one or the largest in which it is at least one: 1.50MB, 20ms, 1241. */
+export function value(v: number, unit: string, chosen?: string): string {
   const sign = v < 0 ? "-" : "";
   const abs = Math.abs(v);
   for (const f of families) {
     const from = find(f, unit);
     if (!from) continue;
     const base = abs * from.size;
-    let to = f.fallback;
-    for (const s of f.steps) if (base / s.size >= 1) to = s;
-    const text = fixed(base / to.size).replace(/\.00$/, "");
+    const to = f.steps.find((s) => s.name === chosen) ?? naturalOf(f, base);
+    const text = fixed(base / to.size, 2).replace(/\.00$/, "");
     return text === "0" ? "0" : sign + text + to.name;
   }
-  return sign + group(abs);
+  return sign + count(abs);
 }
 
-/** group puts thin spaces between thousands. */
-export function group(n: number): string {
-  return String(BigInt(Math.round(n))).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+/** count prints how many there are. */
+export function count(n: number): string {
+  return String(BigInt(Math.round(n)));
+}
+
+/** number prints a number without a unit: a count, or a mean of counts with four digits. */
+export function number(x: number): string {
+  return digits(x, 4, false);
+}
+
+/** perSecond prints how many there are in a second. */
+export function perSecond(x: number): string {
+  return number(x) + "/s";
+}
+
+/** share prints a share of a whole in a sentence: 34.2%, 5%, 0.125%. */
+export function share(part: number): string {
+  return digits(100 * part, 3, false) + "%";
+}
+
+/** measured prints what a benchmark measured. What is per operation does not say so: the heading does. */
+export function measured(v: number, unit: string): string {
+  const of = unit.replace(/\/op$/, "");
+  const family = of === "sec" ? families[1] : of === "B" || of === "B/s" ? families[0] : undefined;
+  if (!family || v === 0) return number(v);
+  const x = of === "sec" ? v * 1e9 : v;
+  let step = family.steps[0];
+  for (const s of family.steps) if (Math.abs(x) >= s.size * 0.99995) step = s;
+  return digits(x / step.size, 4, of === "sec" || step.size > 1) + step.name + (of === "B/s" ? "/s" : "");
+}
+
+/** difference prints a difference of two of them with its sign. */
+export function difference(v: number, unit: string): string {
+  return (v > 0 ? "+" : "") + measured(v, unit);
+}
+
+function digits(x: number, n: number, zeros: boolean): string {
+  if (!zeros && Number.isInteger(x)) return String(x);
+  let behind = n - 1;
+  for (let y = Math.abs(x); y >= 10 - 5 / 10 ** n && behind > 0; y /= 10) behind--;
+  const s = fixed(x, behind);
+  if (/^[-0.]*$/.test(s)) return (x < 0 ? "-" : "") + twoDigits(Math.abs(x)); // little is not nothing
+  return !zeros && s.includes(".") ? s.replace(/\.?0+$/, "") : s;
+}
+
+/** relative prints a change by a factor: as a percentage with two digits, or as the factor where that reads better. */
+export function relative(factor: number | null): string {
+  if (factor === null) return "new";
+  if (factor === 1) return "0%";
+  if (factor >= 10) return "×" + fixed(factor, Math.max(0, 3 - String(Math.trunc(factor)).length));
+  const x = 100 * (factor - 1);
+  let behind = 0;
+  for (let y = Math.abs(x); y < 9.95 && behind < 3; y *= 10) behind++;
+  const s = fixed(x, behind);
+  if (/^[-0.]*$/.test(s)) return "0%";
+  return (x > 0 ? "+" : "") + s + "%";
+}
+
+/** interval prints where a change lies. */
+export function interval(low: number | null, high: number | null): string {
+  if (low === null || high === null || low <= -1) return "-";
+  const lo = relative(1 + low);
+  const hi = relative(1 + high);
+  return (lo.endsWith("%") && hi.endsWith("%") ? lo.slice(0, -1) : lo) + " … " + hi;
 }
 
 /** percent prints part as a share of whole. A part of nothing is no share. */
@@ -101,14 +186,14 @@ export function percent(part: number, whole: number): string {
   const share = Math.abs(part / whole) * 100;
   const sign = part !== 0 && part < 0 !== whole < 0 ? "-" : "";
   if (share >= 99.95 && share <= 100.05) return sign + "100%";
-  if (share >= 1) return sign + fixed(share) + "%";
+  if (share >= 1) return sign + fixed(share, 2) + "%";
   return sign + twoDigits(share) + "%";
 }
 
 /** signed prints a difference with its sign and an arrow, so that colour is not the only thing that tells the direction. */
-export function signed(d: number, unit: string): string {
+export function signed(d: number, unit: string, chosen?: string): string {
   if (d === 0) return "0";
-  return d > 0 ? "▲ +" + value(d, unit) : "▼ " + value(d, unit);
+  return d > 0 ? "▲ +" + value(d, unit, chosen) : "▼ " + value(d, unit, chosen);
 }
 
 /** growth prints a difference as a share of what was before. */

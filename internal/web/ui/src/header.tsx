@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { asked, baseOf, metricOf, profiled, recordingOf, shows, useAnswer, useApp } from "./data";
 import { Check, Failure } from "./api";
-import { duration, group, value } from "./format";
+import { duration, count, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { readable } from "./names";
 import { Icon, Link, copy } from "./parts";
@@ -49,7 +49,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
   const headline = [
     now && value(now.total, now.unit),
     rec?.duration_nanos ? duration(rec.duration_nanos) + " long" : "",
-    now && `${group(now.samples)} ${now.samples === 1 ? "sample" : "samples"}`,
+    now && `${count(now.samples)} ${now.samples === 1 ? "sample" : "samples"}`,
   ].filter(Boolean).join(" · ");
   return (
     <header class="head">

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { Tags, TraceFrame, Traces } from "./api";
 import { asked, useAnswer, useApp } from "./data";
-import { group, percent, value } from "./format";
+import { count, percent, unitOf, value } from "./format";
 import { exactly, nameOf } from "./names";
 import { Bar, Message, Nothing, Notes, Problem } from "./parts";
 import { add, get, go, put, to } from "./state";
@@ -22,6 +22,7 @@ export function TagsView() {
       </Message>
     );
   }
+  const unit = unitOf(data.keys.flatMap((k) => (k.values ?? []).map((v) => v.flat)), data.total, data.unit);
   return (
     <div class="main page scrolls" tabIndex={0} role="region" aria-label="Labels">
       <Notes notes={data.notes} />
@@ -38,7 +39,7 @@ export function TagsView() {
               <tbody>
                 {(k.values ?? []).slice(0, 200).map((v) => (
                   <tr>
-                    <td class="num">{value(v.flat, data.unit)}</td>
+                    <td class="num">{value(v.flat, data.unit, unit)}</td>
                     <td class="num">{percent(v.flat, data.total)}</td>
                     <td class="gauge"><Bar part={v.flat} whole={data.total} /></td>
                     <td><button class="link" title="keep only samples with this label" onClick={() => go(add(state, "tag", k.key + "=" + exactly(v.name)))}>{v.name || "(empty)"}</button></td>
@@ -46,7 +47,7 @@ export function TagsView() {
                 ))}
               </tbody>
             </table>
-            {(k.values?.length ?? 0) > 200 && <p class="quiet">the first 200 of {group(k.values!.length)} values</p>}
+            {(k.values?.length ?? 0) > 200 && <p class="quiet">the first 200 of {count(k.values!.length)} values</p>}
           </section>
         ))}
       </div>
@@ -69,7 +70,7 @@ export function TracesView() {
   return (
     <div class="main page scrolls" tabIndex={0} role="region" aria-label="Samples">
       <p class="quiet">
-        {list.length >= limit ? `The first ${group(limit)} samples. Filters choose others; hone traces REF writes all of them.` : `All ${group(list.length)} samples.`}
+        {list.length >= limit ? `The first ${count(limit)} samples. Filters choose others; hone traces REF writes all of them.` : `All ${count(list.length)} samples.`}
       </p>
       <Notes notes={data.notes} />
       <table class="plain traces">
@@ -104,7 +105,7 @@ function Stack({ frames }: { frames: TraceFrame[] }) {
   const [open, setOpen] = useState(false);
   return (
     <details onToggle={(e) => setOpen(e.currentTarget.open)}>
-      <summary>{nameOf(frames[0])} <span class="quiet">{group(frames.length)} frames</span></summary>
+      <summary>{nameOf(frames[0])} <span class="quiet">{count(frames.length)} frames</span></summary>
       {open && (
         <ol>
           {frames.map((f) => (

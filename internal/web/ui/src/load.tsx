@@ -5,7 +5,7 @@ import { FunctionCost, Load, LoadServer } from "./api";
 import { Axis, Lane, Line, paintLane, paintTimes } from "./chart";
 import { Palette } from "./colors";
 import { asked, useAnswer, useApp } from "./data";
-import { group, percent, value } from "./format";
+import { count, number, percent, share, value } from "./format";
 import { Notes, Problem } from "./parts";
 import { PaletteContext } from "./theme";
 import { Canvas, Swatch, useWidth } from "./timeline";
@@ -13,7 +13,6 @@ import { Canvas, Swatch, useWidth } from "./timeline";
 const gutter = 62; // for the scale
 const nanos = (v: number) => value(Math.round(v), "nanoseconds");
 const bytes = (v: number) => value(Math.round(v), "bytes");
-const few = (v: number) => (v >= 100 ? Math.round(v).toString() : v.toFixed(1));
 
 export function LoadView() {
   const app = useApp();
@@ -28,7 +27,7 @@ export function LoadView() {
   return (
     <div class="main page scrolls timeline" tabIndex={0} role="region" aria-label="Load">
       <div class="hero">
-        <p class="big">{group(Math.round(data.answered_per_second))} <span>answers a second, {group(data.good)} of {group(data.asked)} good</span></p>
+        <p class="big">{number(data.answered_per_second)} <span>answers a second, {count(data.good)} of {count(data.asked)} good</span></p>
         <p class="quiet">{data.method} {data.target} · {open ? "by a schedule" : "closed loop"} · {data.conns} {data.conns === 1 ? "connection" : "connections"} · {data.engine}</p>
       </div>
       <Notes notes={[...(data.doubts ?? []), ...(data.notes ?? []), ...(data.server?.doubts ?? [])]} />
@@ -43,7 +42,7 @@ export function LoadView() {
           <table class="plain">
             <thead><tr><th scope="col" class="num">requests</th><th scope="col" class="num">share</th><th scope="col">what</th></tr></thead>
             <tbody>
-              {outcomes.filter(([, n]) => n > 0).map(([what, n]) => <tr><td class="num">{group(n)}</td><td class="num">{percent(n, data.asked)}</td><td>{what}</td></tr>)}
+              {outcomes.filter(([, n]) => n > 0).map(([what, n]) => <tr><td class="num">{count(n)}</td><td class="num">{percent(n, data.asked)}</td><td>{what}</td></tr>)}
             </tbody>
           </table>
         </section>
@@ -90,7 +89,7 @@ function lanesOf(load: Load, p: Palette): Lane[] {
     },
     {
       title: "Answers a second", unit: "count", height: 64, lines: [
-        line("answered", p.lines.heap, "area", (r) => r.answered / (r.for_ns / 1e9), group), line("errors", p.lines.gc, "line", (r) => r.errors / (r.for_ns / 1e9), group),
+        line("answered", p.lines.heap, "area", (r) => r.answered / (r.for_ns / 1e9), count), line("errors", p.lines.gc, "line", (r) => r.errors / (r.for_ns / 1e9), count),
       ],
     },
   ];
@@ -133,15 +132,15 @@ function Server({ of: s }: { of: LoadServer }) {
           <table class="plain">
             <tbody>
               <tr><td class="num">{nanos(s.cpu.all_ns)}</td><td>CPU</td></tr>
-              {s.memory && <tr><td class="num">{bytes(s.memory.bytes)}</td><td>allocated in {few(s.memory.objects)} objects</td></tr>}
-              {s.gc && <tr><td class="num">{(100 * s.gc.share).toFixed(1)}%</td><td>of the CPU time for {group(s.gc.cycles)} collections of garbage</td></tr>}
-              {(s.leak_suspects ?? []).map((x) => <tr><td class="num bad">a leak?</td><td>{x.what} from {x.what === "memory" ? bytes(x.from) : group(x.from)} to {x.what === "memory" ? bytes(x.to) : group(x.to)} {x.where}</td></tr>)}
+              {s.memory && <tr><td class="num">{bytes(s.memory.bytes)}</td><td>allocated in {number(s.memory.objects)} objects</td></tr>}
+              {s.gc && <tr><td class="num">{share(s.gc.share)}</td><td>of the CPU time for {count(s.gc.cycles)} collections of garbage</td></tr>}
+              {(s.leak_suspects ?? []).map((x) => <tr><td class="num bad">a leak?</td><td>{x.what} from {x.what === "memory" ? bytes(x.from) : count(x.from)} to {x.what === "memory" ? bytes(x.to) : count(x.to)} {x.where}</td></tr>)}
             </tbody>
           </table>
           {(s.balance ?? []).length > 0 && (
             <table class="plain">
               <thead><tr><th scope="col" class="num">time</th><th scope="col" class="num">share</th><th scope="col">where the mean request's time went</th></tr></thead>
-              <tbody>{s.balance!.map((b) => <tr><td class="num">{nanos(b.ns)}</td><td class="num">{(100 * b.share).toFixed(1)}%</td><td>{b.what}</td></tr>)}</tbody>
+              <tbody>{s.balance!.map((b) => <tr><td class="num">{nanos(b.ns)}</td><td class="num">{share(b.share)}</td><td>{b.what}</td></tr>)}</tbody>
             </table>
           )}
         </section>
@@ -168,7 +167,7 @@ function Costs({ title, rows, of: s, calls }: { title: string; rows: FunctionCos
           <tbody>
             {rows.map((f) => (
               <tr>
-                <td class="num">{nanos(f.cpu_ns)}</td>{calls && <td class="num">{nanos(f.with_calls_cpu_ns)}</td>}{s.memory && <><td class="num">{bytes(f.bytes)}</td><td class="num">{few(f.objects)}</td></>}
+                <td class="num">{nanos(f.cpu_ns)}</td>{calls && <td class="num">{nanos(f.with_calls_cpu_ns)}</td>}{s.memory && <><td class="num">{bytes(f.bytes)}</td><td class="num">{number(f.objects)}</td></>}
                 {waiting && <td class="num">{nanos(f.blocked_ns)}</td>}<td>{f.name}</td>
               </tr>
             ))}

@@ -3,7 +3,7 @@
 import { Top, TopRow, Waits } from "./api";
 import { asked, metricOf, recordingOf, useAnswer, useApp, waiting } from "./data";
 import { Findings } from "./findings";
-import { duration, group, moment, percent, value } from "./format";
+import { count, duration, moment, number, percent, unitOf, value } from "./format";
 import { exactly, nameOf, short } from "./names";
 import { Bar, Dot, Link, Nothing, Notes, Problem } from "./parts";
 import { RequestsInSight } from "./requests";
@@ -31,7 +31,7 @@ export function OverviewView() {
   fact("kind", rec?.kind);
   fact("taken", rec?.time_nanos ? moment(rec.time_nanos) : undefined);
   fact("length", rec?.duration_nanos ? duration(rec.duration_nanos) : undefined);
-  fact("samples", metric && group(metric.samples));
+  fact("samples", metric && count(metric.samples));
   fact("build id", rec?.build_id);
   return (
     <div class="main page scrolls overview" tabIndex={0} role="region" aria-label="Overview">
@@ -39,7 +39,7 @@ export function OverviewView() {
         <p class="big">{value(d.total, d.unit)} <span>{d.metric}</span></p>
         <p class="quiet">
           {d.duration_nanos ? `in ${duration(d.duration_nanos)}` : ""}
-          {cores > 0 ? `, ${cores > 1 ? cores.toPrecision(3) + " cores" : percent(cores, 1) + " of one core"}` : ""}
+          {cores > 0 ? `, ${cores > 1 ? number(cores) + " cores" : percent(cores, 1) + " of one core"}` : ""}
           {hottest && <> · most of it by itself: <b>{short(nameOf(hottest))}</b>, {percent(hottest.flat, d.total)}</>}
         </p>
       </div>
@@ -116,6 +116,7 @@ function Next({ to: s, title, children }: { to: State; title: string; children: 
 export function Rows({ title, doc, top, of, more }: { title: string; doc: string; top: Top; of: (r: TopRow) => number; more: State }) {
   const { state } = useApp();
   const most = Math.max(...(top.rows ?? []).map((r) => Math.abs(of(r))), 0);
+  const unit = unitOf((top.rows ?? []).map(of), top.total, top.unit);
   return (
     <section class="card">
       <h2>{title}</h2>
@@ -125,7 +126,7 @@ export function Rows({ title, doc, top, of, more }: { title: string; doc: string
         <tbody>
           {(top.rows ?? []).map((r) => (
             <tr>
-              <td class="num">{value(of(r), top.unit)}</td>
+              <td class="num">{value(of(r), top.unit, unit)}</td>
               <td class="num">{percent(of(r), top.total)}</td>
               <td class="gauge"><Bar part={of(r)} whole={most} /></td>
               <td class="fn"><Dot origin={r.origin} /><button class="link" title={nameOf(r)} onClick={() => go(to(state, "flame", ["ui.sel", r.name ?? ""]))}>{short(nameOf(r))}</button></td>

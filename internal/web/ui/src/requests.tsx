@@ -2,7 +2,7 @@
 
 import { Requests } from "./api";
 import { asked, useAnswer, useApp } from "./data";
-import { group } from "./format";
+import { count } from "./format";
 import { ns, selectRequest } from "./moments";
 
 /** RequestsInSight is about the requests of the part of the trace that is looked at. */
@@ -13,16 +13,16 @@ export function RequestsInSight() {
   const handler = (name: string | undefined) => name ? <code>{name}</code> : <span class="quiet">(no handler seen)</span>;
   return (
     <section class="requests" aria-label="Requests">
-      <h2>{group(data.requests)} request{data.requests !== 1 && "s"}</h2>
+      <h2>{count(data.requests)} request{data.requests !== 1 && "s"}</h2>
       <table class="plain">
         <thead><tr><th scope="col" class="num">number</th><th scope="col" class="num">p50</th><th scope="col" class="num">p99</th><th scope="col">handler</th></tr></thead>
         <tbody>
-          {data.handlers.slice(0, 8).map((h) => <tr><td class="num">{group(h.count)}</td><td class="num">{ns(h.p50_nanos)}</td><td class="num">{ns(h.p99_nanos)}</td><td>{handler(h.handler)}</td></tr>)}
+          {data.handlers.slice(0, 8).map((h) => <tr><td class="num">{count(h.count)}</td><td class="num">{ns(h.p50_nanos)}</td><td class="num">{ns(h.p99_nanos)}</td><td>{handler(h.handler)}</td></tr>)}
         </tbody>
       </table>
       {data.tail && data.tail.causes.length > 0 && (
         <>
-          <h3>the slowest {data.tail.slow_requests < data.tail.of_slow_requests ? `(${data.tail.slow_requests} of ${group(data.tail.of_slow_requests)})` : data.tail.slow_requests} have more of, each</h3>
+          <h3>the slowest {data.tail.slow_requests < data.tail.of_slow_requests ? `(${data.tail.slow_requests} of ${count(data.tail.of_slow_requests)})` : data.tail.slow_requests} have more of, each</h3>
           <table class="plain">
             <tbody>
               {data.tail.causes.slice(0, 5).filter((c) => c.slow_nanos > c.middle_nanos).map((c) => (

@@ -6,7 +6,7 @@ import { atLines, findingsOf, titleOf, useAdvice } from "./advice";
 import { Finding, Instruction, Place, Source, SourceFile, SourceLine, Top } from "./api";
 import { Answer, asked, useAnswer, useApp } from "./data";
 import { Told } from "./findings";
-import { percent, value } from "./format";
+import { percent, unitOf, value } from "./format";
 import { tokens } from "./golang";
 import { useKeys } from "./keys";
 import { exactly, nameOf, readable, short } from "./names";
@@ -123,6 +123,7 @@ function Listings({ data, arg }: { data: Source; arg: string }) {
     document.getElementById(id)?.scrollIntoView({ block: "center" });
   }, [found, number]);
   const most = Math.max(...hot.map((h) => Math.abs(h.cum)), 0);
+  const unit = useMemo(() => unitOf(files.flatMap(({ file }) => (file.lines ?? []).flatMap((l) => [l.flat ?? 0, l.cum ?? 0])), data.total, data.unit), [data]);
   const mostFlat = Math.max(...hot.map((h) => Math.abs(h.flat)), 0);
   return (
     <>
@@ -141,7 +142,7 @@ function Listings({ data, arg }: { data: Source; arg: string }) {
       <div class="listings" tabIndex={0} role="region" aria-label="Source">
         {lost.map((f) => <section class="listing"><h2>{f.name}</h2><p class="missing">The profile does not say where it is. <code>hone disasm</code> shows its machine code where the program is at hand.</p></section>)}
         {files.map(({ name, file }, n) => (
-          <Listing name={name} file={file} n={n} data={data} most={most} mostFlat={mostFlat} now={at >= 0 ? hot[at].id : ""}
+          <Listing name={name} file={file} n={n} data={data} unit={unit} most={most} mostFlat={mostFlat} now={at >= 0 ? hot[at].id : ""}
             code={able ? code : undefined} open={open} onFlip={flip} found={found[n]} told={told} onTell={tell} />
         ))}
       </div>
@@ -151,8 +152,8 @@ function Listings({ data, arg }: { data: Source; arg: string }) {
 
 const lineID = (file: number, l: SourceLine) => `L${file}-${l.line}`;
 
-function Listing({ name, file, n, data, most, mostFlat, now, code, open, onFlip, found, told, onTell }: {
-  name: string; file: SourceFile; n: number; data: Source; most: number; mostFlat: number; now: string;
+function Listing({ name, file, n, data, unit, most, mostFlat, now, code, open, onFlip, found, told, onTell }: {
+  name: string; file: SourceFile; n: number; data: Source; unit: string; most: number; mostFlat: number; now: string;
   code: Answer<Source> | undefined; open: ReadonlySet<string>; onFlip: (id: string) => void;
   found: Map<number, Finding[]>; told: ReadonlySet<string>; onTell: (id: string) => void;
 }) {
@@ -182,8 +183,8 @@ function Listing({ name, file, n, data, most, mostFlat, now, code, open, onFlip,
               return (
                 <Fragment key={id}>
                   <tr id={id} class={(id === now ? "now " : "") + (heat > 0.5 ? "hot" : heat > 0.1 ? "warm" : "")}>
-                    <td class="num">{l.flat ? value(l.flat, data.unit) : ""}</td>
-                    <td class="num">{l.cum ? value(l.cum, data.unit) : ""}</td>
+                    <td class="num">{l.flat ? value(l.flat, data.unit, unit) : ""}</td>
+                    <td class="num">{l.cum ? value(l.cum, data.unit, unit) : ""}</td>
                     <td class="gauge">{l.cum ? <Bar part={l.cum} whole={most} kind={l.flat ? "hot" : ""} /> : null}</td>
                     <td class="mark">
                       {findings.length > 0 && (
@@ -207,7 +208,7 @@ function Listing({ name, file, n, data, most, mostFlat, now, code, open, onFlip,
                       <td class="text"><section class="findings" aria-label={`finding ${f.number}`}><h3>{f.number}. {f.title}</h3><Told finding={f} here /></section></td>
                     </tr>
                   ))}
-                  {unfolded && code && <Machine name={name} list={machine.get(l.line)} code={code} data={data} />}
+                  {unfolded && code && <Machine name={name} list={machine.get(l.line)} code={code} data={data} unit={unit} />}
                 </Fragment>
               );
             })}
@@ -239,7 +240,7 @@ function missing(name: string, code: Answer<Source>): string {
   return why.length > 0 ? why.map((n) => n.text).join("; ") : "the compiler made no instruction of this line";
 }
 
-function Machine({ name, list, code, data }: { name: string; list: Instruction[] | undefined; code: Answer<Source>; data: Source }) {
+function Machine({ name, list, code, data, unit }: { name: string; list: Instruction[] | undefined; code: Answer<Source>; data: Source; unit: string }) {
   if (!list) {
     const why = missing(name, code);
     return <tr class="machine"><td colSpan={5} /><td class="text">{why}</td></tr>;
@@ -262,8 +263,8 @@ function Machine({ name, list, code, data }: { name: string; list: Instruction[]
               </tr>
             )}
             <tr class={"machine" + (depth > 0 ? " inlined" : "")}>
-              <td class="num">{ins.flat ? value(ins.flat, data.unit) : ""}</td>
-              <td class="num">{ins.cum ? value(ins.cum, data.unit) : ""}</td>
+              <td class="num">{ins.flat ? value(ins.flat, data.unit, unit) : ""}</td>
+              <td class="num">{ins.cum ? value(ins.cum, data.unit, unit) : ""}</td>
               <td colSpan={2} />
               <td class="no">{ins.address.toString(16)}</td>
               <td class="text"><code>{"  ".repeat(depth)}{ins.text}</code></td>

@@ -7,7 +7,7 @@ import { GC, GCCycle, TimeEvent, TimePoint, Timeline, Top } from "./api";
 import { Axis, Lane, Line, paintLane, paintTimes, queryOf, rangeOf, ready, span } from "./chart";
 import { Palette } from "./colors";
 import { asked, profiled, shows, timed, useAnswer, useApp } from "./data";
-import { group, value } from "./format";
+import { count, number, value } from "./format";
 import { Keys, useKeys } from "./keys";
 import { Rows } from "./overview";
 import { Link, Message, Notes, Problem } from "./parts";
@@ -44,7 +44,7 @@ function useRun() {
     return { points, events: times.data?.events ?? [], cycles, cut, axis: { from, to: Math.max(from + 1e6, points[points.length - 1].at_ns) }, cpus: times.data?.cpus ?? 0 };
   }, [times.data, gc.data]);
   const notes = [...(times.data?.notes ?? [])];
-  if (run?.cut) notes.push(`only the last ${group(gc.data!.shown)} of ${group(gc.data!.of)} collections are here; hone gc lists all of them`);
+  if (run?.cut) notes.push(`only the last ${count(gc.data!.shown)} of ${count(gc.data!.of)} collections are here; hone gc lists all of them`);
   return { run, notes, error: times.waiting ? undefined : times.error };
 }
 
@@ -193,7 +193,6 @@ export function Canvas({ height, width, paint, deps }: { height: number; width: 
   return <canvas ref={canvas} aria-hidden="true" style={{ width: width + "px", height: height + "px" }} />;
 }
 
-const processors = (v: number) => v.toFixed(2);
 const bytes = (v: number) => value(Math.round(v), "bytes");
 
 type Gauge = "rss" | "heap" | "goal" | "goroutines" | "threads";
@@ -204,7 +203,7 @@ function rateLine(run: Run, key: "cpus" | "gc_cpus", name: string, color: string
   run.points.forEach((p, i) => {
     if (i > 0) points.push([run.points[i - 1].at_ns, p[key] ?? 0], [p.at_ns, p[key] ?? 0]);
   });
-  return { name, color, draw: "area", points, print: processors };
+  return { name, color, draw: "area", points, print: number };
 }
 
 // None of these can be 0: that is a gap.
@@ -227,8 +226,8 @@ function lanesOf(run: Run, p: Palette): Lane[] {
       title: "Collections", unit: "nanoseconds", height: 56,
       lines: [{ name: "pause", color: p.lines.gc, draw: "bars", points: run.cycles.map((c) => [c.start_nanos, c.pause_nanos, c.start_nanos + c.wall_nanos]), print: (v) => value(v, "nanoseconds") }],
     },
-    { title: "Goroutines", unit: "count", height: 64, lines: [gaugeLine(run, "goroutines", "goroutines", p.lines.goroutines, "area", group)] },
-    { title: "Threads", unit: "count", height: 48, lines: [gaugeLine(run, "threads", "threads", p.lines.threads, "area", group)] },
+    { title: "Goroutines", unit: "count", height: 64, lines: [gaugeLine(run, "goroutines", "goroutines", p.lines.goroutines, "area", count)] },
+    { title: "Threads", unit: "count", height: 48, lines: [gaugeLine(run, "threads", "threads", p.lines.threads, "area", count)] },
   ];
   return all.map((l) => ({ ...l, lines: l.lines.filter(known) })).filter((l) => l.lines.length > 0);
 }
@@ -241,13 +240,13 @@ function within(run: Run, range: readonly number[] | undefined): TimePoint[] {
 }
 
 const fields: [title: string, key: keyof TimePoint, print: (v: number) => string, rate?: boolean][] = [
-  ["busy", "cpus", processors, true],
-  ["GC", "gc_cpus", processors, true],
+  ["busy", "cpus", number, true],
+  ["GC", "gc_cpus", number, true],
   ["resident", "rss", bytes],
   ["heap", "heap", bytes],
   ["GC goal", "goal", bytes],
-  ["goroutines", "goroutines", group],
-  ["threads", "threads", group],
+  ["goroutines", "goroutines", count],
+  ["threads", "threads", count],
 ];
 
 /** readings returns what the charts say at the cursor, or else in sum of a range: the mean of processors, the most of others. */
@@ -281,7 +280,7 @@ function readings(run: Run, brush: Brush): { when: string; values: Map<string, s
 }
 
 const cycle = (c: GCCycle) => `gc ${c.gc}: ${value(c.pause_nanos, "nanoseconds")}, heap ${bytes(c.end_bytes)} → ${bytes(c.live_bytes)}`;
-const several = (list: GCCycle[]) => `${group(list.length)}, longest ${value(Math.max(...list.map((c) => c.pause_nanos)), "nanoseconds")}`;
+const several = (list: GCCycle[]) => `${count(list.length)}, longest ${value(Math.max(...list.map((c) => c.pause_nanos)), "nanoseconds")}`;
 
 /** TimelineView is the charts, and what ran in the time that is chosen. */
 export function TimelineView() {

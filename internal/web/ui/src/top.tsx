@@ -4,7 +4,7 @@ import { nameOf } from "./names";
 import { useMemo } from "preact/hooks";
 import { Top, TopRow } from "./api";
 import { asked, recordingOf, useAnswer, useApp } from "./data";
-import { group, value } from "./format";
+import { count, unitOf, value } from "./format";
 import { Choice } from "./flame";
 import { Keys, useKeys } from "./keys";
 import { Dot, Icon, Nothing, Notes, Problem, Share, useActions } from "./parts";
@@ -38,10 +38,11 @@ export function TopView() {
   if (!data) return <div class="blank" aria-busy="true" />;
   const rec = recordingOf(app);
   const by = get(state, "by") || "function";
+  const unit = unitOf((data.rows ?? []).flatMap((r) => [r.flat, r.cum]), data.total, data.unit);
   const columns: Column<TopRow>[] = [
-    { name: "self", key: "flat", number: true, sort: true, cell: (r) => value(r.flat, data.unit) },
+    { name: "self", key: "flat", number: true, sort: true, cell: (r) => value(r.flat, data.unit, unit) },
     { name: "of total", key: "flat%", number: true, cell: (r) => <Share part={r.flat} whole={data.total} /> },
-    { name: "with callees", key: "cum", number: true, sort: true, cell: (r) => value(r.cum, data.unit) },
+    { name: "with callees", key: "cum", number: true, sort: true, cell: (r) => value(r.cum, data.unit, unit) },
     { name: "of total", key: "cum%", number: true, cell: (r) => <Share part={r.cum} whole={data.total} /> },
     {
       name: by.replace(/^label:/, ""), key: "name", sort: true,
@@ -54,7 +55,7 @@ export function TopView() {
         <div class="search">
           <input type="search" placeholder="Filter rows  ( / )" aria-label="Filter rows by name" value={q} spellcheck={false}
             onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")} />
-          <span class="matched" aria-live="polite">{q !== "" && `${group(rows.length)} of ${group(data.rows?.length ?? 0)} rows`}</span>
+          <span class="matched" aria-live="polite">{q !== "" && `${count(rows.length)} of ${count(data.rows?.length ?? 0)} rows`}</span>
         </div>
         <div class="group">
           <Choice label="Rows are" value={by} onChange={(v) => go(put(state, "by", v === "function" ? "" : v))}
@@ -73,7 +74,7 @@ export function TopView() {
           onSelect={(r) => go(put(state, "ui.sel", r.name ?? ""), "replace")}
           onSort={(k) => go(k === "name" ? put(state, "ui.sort", "name") : put(put(state, "ui.sort", ""), "sort", k === "flat" ? "" : k))} />
       )}
-      {data.shown < data.of && <p class="quiet">the first {group(data.shown)} of {group(data.of)} rows are here <button class="link" onClick={() => go(put(state, "limit", "all"))}>show all</button></p>}
+      {data.shown < data.of && <p class="quiet">the first {count(data.shown)} of {count(data.of)} rows are here <button class="link" onClick={() => go(put(state, "limit", "all"))}>show all</button></p>}
       <Notes notes={data.notes} />
     </div>
   );

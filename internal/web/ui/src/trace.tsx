@@ -7,7 +7,7 @@ import { GoroutineStory, Lane, LaneKind, Lanes, RequestLine, RequestPath, StackC
 import { Axis, paintTimes, rangeOf, xOf } from "./chart";
 import { isForced, Palette } from "./colors";
 import { asked, useAnswer, useApp } from "./data";
-import { group, percent } from "./format";
+import { count, number, percent } from "./format";
 import { Keys, useKeys } from "./keys";
 import { exactly } from "./names";
 import { Bar, Notes, Problem } from "./parts";
@@ -183,21 +183,21 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
         <div class="lane-row times"><span class="lane-name" /><Canvas width={axis.right} height={20} deps={deps} paint={(ctx) => paintTimes(ctx, axis, palette)} /></div>
         {lanes("Processors", "processors", data.processors, (l) => l.id)}
         {lanes("Collector", "collector", data.collector, (l) => l.name)}
-        {lanes("Requests", "requests", data.requests, () => "", (data.small_requests ?? 0) > 0 && `the longest; ${group(data.small_requests!)} more have no room, zoom in to see them`)}
+        {lanes("Requests", "requests", data.requests, () => "", (data.small_requests ?? 0) > 0 && `the longest; ${count(data.small_requests!)} more have no room, zoom in to see them`)}
         <section class="lane-group" aria-label="Goroutines by kind">
-          <h2>Goroutines by kind {(data.more_kinds ?? 0) > 0 && <span class="quiet">and {group(data.more_kinds!)} kinds more</span>}</h2>
+          <h2>Goroutines by kind {(data.more_kinds ?? 0) > 0 && <span class="quiet">and {count(data.more_kinds!)} kinds more</span>}</h2>
           {data.kinds.map((k) => (
             <div class="lane-row">
               <span class="lane-name tall">
                 <button class="link" title={`${k.started_as}: show only these goroutines below`} onClick={() => go(add(current(), "focus", exactly(k.started_as)))}>{k.started_as}</button>
-                <span class="quiet" title="goroutines, and how many there were at a time at most">{group(k.goroutines)}, most {atMost(k)}</span>
+                <span class="quiet" title="goroutines, and how many there were at a time at most">{count(k.goroutines)}, most {atMost(k)}</span>
               </span>
               <Canvas width={axis.right} height={heights.kinds} deps={[...deps, k]} paint={(ctx) => paintKind(ctx, data, k, axis, heights.kinds, palette)} />
             </div>
           ))}
         </section>
         {lanes("Goroutines", "goroutines", data.goroutines, (l) => <><b>{l.id}</b> {l.name}</>, data.goroutines.length < data.of_goroutines && (
-          <>the most active {group(data.goroutines.length)} of {group(data.of_goroutines)} <button class="small" onClick={() => go(put(current(), "limit", String(Math.min(1000, 2 * data.goroutines.length))))}>show more</button></>
+          <>the most active {count(data.goroutines.length)} of {count(data.of_goroutines)} <button class="small" onClick={() => go(put(current(), "limit", String(Math.min(1000, 2 * data.goroutines.length))))}>show more</button></>
         ))}
         {cursor >= view[0] && cursor <= view[1] && <div class="cursor" style={{ left: left(cursor) }} />}
         {span && <div class="range" style={{ left: left(span[0]), width: `calc(${left(span[1])} - ${left(span[0])})` }} />}
@@ -259,7 +259,7 @@ const mostOf = (k: LaneKind): number => Math.max(0, ...(k.levels[0] ?? []).map((
 
 function atMost(k: LaneKind): string {
   const most = mostOf(k);
-  return most >= 10 ? group(most) : String(Number(most.toFixed(1)));
+  return number(most);
 }
 
 function paintKind(ctx: CanvasRenderingContext2D, data: Lanes, k: LaneKind, axis: Axis, height: number, p: Palette): void {
@@ -322,7 +322,7 @@ function Table({ data }: { data: Lanes }) {
   if (data.kinds.length === 0) return null;
   const mean = (list: number[]) => {
     const v = list.reduce((a, b) => a + b, 0) / Math.max(1, list.length);
-    return v === 0 ? "" : v >= 10 ? group(v) : String(Number(v.toPrecision(2)));
+    return v === 0 ? "" : number(v);
   };
   const states = data.states.map((_, i) => i).filter((i) => data.kinds.some((k) => k.states.includes(i)));
   return (
@@ -333,7 +333,7 @@ function Table({ data }: { data: Lanes }) {
           <thead><tr><th scope="col" class="num">goroutines</th>{states.map((i) => <th scope="col" class="num">{data.states[i]}</th>)}<th scope="col">started as</th></tr></thead>
           <tbody>
             {data.kinds.map((k) => (
-              <tr key={k.started_as}><td class="num">{group(k.goroutines)}</td>{states.map((i) => <td class="num">{k.states.includes(i) && mean(k.levels[k.states.indexOf(i)])}</td>)}<td><code>{k.started_as}</code></td></tr>
+              <tr key={k.started_as}><td class="num">{count(k.goroutines)}</td>{states.map((i) => <td class="num">{k.states.includes(i) && mean(k.levels[k.states.indexOf(i)])}</td>)}<td><code>{k.started_as}</code></td></tr>
             ))}
           </tbody>
         </table>
