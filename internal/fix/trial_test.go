@@ -107,7 +107,7 @@ func TestUndecidedSaysWhatPassed(t *testing.T) {
 	}{
 		{"open", &trial{proof: proof(open)}, "(-1.0% to +3.0%); " + passed + "; 40.20s of benchmarks were not enough to decide"},
 		{"no benchmark", &trial{proof: proof()}, "none could be generated; " + passed},
-		{"refused", &trial{proof: proof(row("a", "CPU time", 1.2, report.Worse))}, "slower: CPU time of a +20.0% (+18.0% to +22.0%)"},
+		{"refused", &trial{proof: proof(row("a", "CPU time", 1.2, report.Worse))}, "slower: CPU time of a +20% (+18% to +22%)"},
 	} {
 		tt.y.fix = &report.Fix{Grade: report.Mechanical}
 		if tt.y.judge(); !strings.HasSuffix(tt.y.reason, tt.want) {

@@ -24,7 +24,7 @@ func TestLongLine(t *testing.T) {
 	env := func(string) string { return "" }
 	in := &letters{}
 	p := New(in, io.Discard, io.Discard, env)
-	if line, err := p.ReadLine(t.Context(), ""); err == nil || err == io.EOF || !strings.Contains(err.Error(), "more than 64 kB") {
+	if line, err := p.ReadLine(t.Context(), ""); err == nil || err == io.EOF || !strings.Contains(err.Error(), "more than 64kB") {
 		t.Errorf("a line without an end: %d bytes, %v", len(line), err)
 	}
 	if in.read > 2*maxLine {
