@@ -170,7 +170,7 @@ some text
 		},
 		{
 			"a very long line", "BenchmarkA 1 1 " + strings.Repeat("x", maxLine) + "\nBenchmarkA 1 1 ns/op\n",
-			"2 A*0 1 1 ns/op\ndropped: line longer than 60 KB (line 1)\n",
+			"2 A*0 1 1 ns/op\ndropped: line longer than 60kB (line 1)\n",
 		},
 		{
 			"text that is not UTF-8", "hello\nBenchmark\xff 1 1 ns/op\n",

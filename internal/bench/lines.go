@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Limits on lines. Of go test -json one may be long, with many letters that are written as six.
@@ -55,13 +57,13 @@ func ReadText(r io.Reader, limit int) (*Text, error) {
 			case ends:
 				line, dropped = 0, 0
 			case line > endlessLine:
-				t.lose(fmt.Sprintf("what is behind the first %d MB of a line", endlessLine>>20))
+				t.lose(fmt.Sprintf("what is behind the first %s of a line", unit.Size(endlessLine)))
 				return t, nil
 			}
 		}
 		switch {
 		case read > limit:
-			t.lose(fmt.Sprintf("what is behind the first %d MB", limit>>20))
+			t.lose(fmt.Sprintf("what is behind the first %s", unit.Size(int64(limit))))
 			return t, nil
 		case err == io.EOF:
 			return t, nil

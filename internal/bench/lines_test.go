@@ -39,7 +39,7 @@ func TestReadEndlessLine(t *testing.T) {
 	for _, n := range f.Notes {
 		said = append(said, n.In("x"))
 	}
-	if got := strings.Join(said, "; "); got != "dropped: what is behind the first 16 MB of a line (x:2); dropped: line longer than 60 KB (x:2)" {
+	if got := strings.Join(said, "; "); got != "dropped: what is behind the first 16MB of a line (x:2); dropped: line longer than 60kB (x:2)" {
 		t.Errorf("notes: %s", got)
 	}
 	if in.read > 17<<20 {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Limits on what a file of unknown origin can make us read.
@@ -35,7 +37,7 @@ func (t *Text) scan(say *notes, open func() func(line)) {
 	switch {
 	case len(b) > maxFile:
 		b = b[:maxFile]
-		say.add(Dropped, 1+bytes.Count(b, []byte("\n")), fmt.Sprintf("what is behind the first %d MB", maxFile>>20))
+		say.add(Dropped, 1+bytes.Count(b, []byte("\n")), fmt.Sprintf("what is behind the first %s", unit.Size(maxFile)))
 	case t.Lost != "":
 		say.add(Dropped, t.at, t.Lost)
 	}
@@ -49,7 +51,7 @@ func (t *Text) scan(say *notes, open func() func(line)) {
 			s = colors().ReplaceAllString(s, "")
 		}
 		if len(s) > maxLine && !strings.HasPrefix(s, "{") {
-			say.add(Dropped, no, fmt.Sprintf("line longer than %d KB", maxLine>>10))
+			say.add(Dropped, no, fmt.Sprintf("line longer than %s", unit.Size(maxLine)))
 			continue
 		}
 		d.line(line{no: no, text: s, cut: !whole})
@@ -150,7 +152,7 @@ func (d *demux) line(l line) {
 			o.no = l.no
 		}
 		if len(o.text)+len(s) > maxLine {
-			d.say.add(Dropped, l.no, fmt.Sprintf("line longer than %d KB", maxLine>>10))
+			d.say.add(Dropped, l.no, fmt.Sprintf("line longer than %s", unit.Size(maxLine)))
 			*o = line{}
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/stat"
+	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
 	"github.com/hone-perf/hone/internal/view/benchview"
 )
@@ -226,7 +228,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	case d != nil && ctx.Err() != nil && measured(d):
 		d.Notes = append(d.Notes, "interrupted: this is what had been measured")
 	case errors.As(err, &tooFine):
-		return &hinted{err, fmt.Sprintf("--within=%.2g%% or more can be told, or run it where less else is going on", 100*tooFine.Floor+0.05)}
+		return &hinted{err, "--within=" + unit.Share(math.Ceil(1000*tooFine.Floor)/1000) + " or more can be told, or run it where less else is going on"}
 	case errors.Is(err, duel.ErrNoValgrind):
 		return &hinted{err, "install valgrind, or leave --count out"}
 	case errors.Is(err, duel.ErrNothing):

@@ -405,8 +405,8 @@ func noAnswer(l *latency.Log) error {
 
 // live is a line about the last second.
 func live(r latency.Row) string {
-	text := fmt.Sprintf("%s: %.0f answers/s, 50%% in %s, 99%% in %s, longest %s, %d under way", unit.Time((r.From + r.For).Truncate(time.Second)),
-		float64(r.Answered)/r.For.Seconds(), unit.Time(r.P50), unit.Time(r.P99), unit.Time(r.Max), r.InFlight)
+	text := fmt.Sprintf("%s: %s answers/s, 50%% in %s, 99%% in %s, longest %s, %d under way", unit.Time((r.From + r.For).Truncate(time.Second)),
+		unit.Number(float64(r.Answered)/r.For.Seconds()), unit.Time(r.P50), unit.Time(r.P99), unit.Time(r.Max), r.InFlight)
 	if r.Errors > 0 {
 		text += fmt.Sprintf(", %d errors", r.Errors)
 	}
@@ -568,7 +568,7 @@ func readTargets(sys *System, file string) ([]load.Target, error) {
 		}
 		st, err := os.Stat(name)
 		if err == nil && st.Size() > most {
-			return nil, fmt.Errorf("%s is longer than %d MB", name, most>>20)
+			return nil, fmt.Errorf("%s is longer than %s", name, unit.Size(most))
 		}
 		return os.ReadFile(name)
 	})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/bench"
 	"github.com/hone-perf/hone/internal/maxrss"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // start starts all programs, or none.
@@ -179,7 +180,7 @@ func (d *duel) together(ctx context.Context, cpu int, alone bool, cmds []*exec.C
 		if limited.Err() != nil {
 			res.failed = context.Cause(limited)
 		} else if outs[i].over {
-			res.failed = fmt.Errorf("it prints more than %d MB", maxOutput>>20)
+			res.failed = fmt.Errorf("it prints more than %s", unit.Size(maxOutput))
 		}
 		res.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		res.maxRSS = maxrss.Of(cmd.ProcessState)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A decoder puts the events of threads in order. Each thread's are in order in the file; between threads, time says which comes first, but clocks of
@@ -217,7 +219,7 @@ func (d *decoder) generation(g *generation) error {
 	}
 	if d.t.names.full && !d.full {
 		d.full = true
-		d.t.lose(g.begin, d.last, "names", fmt.Errorf("the names in it take more than %d MB", maxNames>>20))
+		d.t.lose(g.begin, d.last, "names", fmt.Errorf("the names in it take more than %s", unit.Size(maxNames)))
 	}
 	for id, th := range d.threads {
 		if th.g == nil && th.p == nil {

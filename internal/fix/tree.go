@@ -15,6 +15,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A tree is a module and two copies of it, in which patches are tried.
@@ -149,7 +150,7 @@ func copyTree(ctx context.Context, to, from, without string, linked map[string]b
 			return err
 		}
 		if files, bytes = files+1, bytes+st.Size(); files > maxFiles || bytes > maxBytes {
-			return fmt.Errorf("it has more than %d files, or %d GB", maxFiles, int64(maxBytes)>>30)
+			return fmt.Errorf("it has more than %d files, or %s", maxFiles, unit.Size(maxBytes))
 		}
 		return copyFile(at, path, st.Mode().Perm())
 	})

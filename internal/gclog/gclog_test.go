@@ -301,7 +301,7 @@ func (letters) Read(b []byte) (int, error) { return copy(b, bytes.Repeat([]byte(
 // What has no end is no line, and what was in front of it is still read.
 func TestEndlessLine(t *testing.T) {
 	log, err := Parse(io.MultiReader(strings.NewReader(gc1+"\n"), letters{}))
-	if err == nil || err.Error() != "line 2 is longer than 256 MB" || len(log.Cycles) != 1 {
+	if err == nil || err.Error() != "line 2 is longer than 256MB" || len(log.Cycles) != 1 {
 		t.Errorf("%d cycles, %v", len(log.Cycles), err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // MaxCycles is how many cycles are kept. A program that collects ten times a second fills that in a day.
@@ -51,7 +53,7 @@ func Parse(r io.Reader) (*Log, error) {
 			length = 0
 		case errors.Is(err, bufio.ErrBufferFull):
 			if length > endless {
-				return p.Log(), fmt.Errorf("line %d is longer than %d MB", p.log.Lines, endless>>20)
+				return p.Log(), fmt.Errorf("line %d is longer than %s", p.log.Lines, unit.Size(endless))
 			}
 		case errors.Is(err, io.EOF):
 			return p.Log(), nil

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Limits on lists of targets.
@@ -32,7 +34,7 @@ func ReadTargets(in io.Reader, name string, open func(string) ([]byte, error)) (
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	if len(text) > maxTargetFile {
-		return nil, fmt.Errorf("%s is longer than %d MB", name, maxTargetFile>>20)
+		return nil, fmt.Errorf("%s is longer than %s", name, unit.Size(maxTargetFile))
 	}
 	var out []Target
 	switch trimmed := bytes.TrimSpace(text); {

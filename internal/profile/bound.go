@@ -25,7 +25,7 @@ func (d *decoder) bound() error {
 	off := d.s.off
 	d.check = off + boundEvery
 	if off > maxBytes {
-		return limitError{fmt.Sprintf("%d GB unpacked", maxBytes>>30)}
+		return limitError{fmt.Sprintf("%s unpacked", unit.Size(maxBytes))}
 	}
 	if d.noID != nil {
 		return &FormatError{Doing: "malformed profile", Err: d.noID}

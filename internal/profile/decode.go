@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/pages"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Limits keep hostile input from taking all memory. Real profiles stay far below them.
@@ -186,7 +187,7 @@ func (d *decoder) field() error {
 		return errVarint
 	}
 	if size > maxField {
-		return limitError{fmt.Sprintf("%d MB in one field", maxField>>20)}
+		return limitError{fmt.Sprintf("%s in one field", unit.Size(maxField))}
 	}
 	n += m
 	if !s.fill(n + int(size)) {
@@ -315,7 +316,7 @@ func (d *decoder) string(text []byte) error {
 		return limitError{fmt.Sprintf("%d strings", maxTable)}
 	}
 	if d.textSize += len(text); d.textSize > maxTableSize {
-		return limitError{fmt.Sprintf("%d MB of strings", maxTableSize>>20)}
+		return limitError{fmt.Sprintf("%s of strings", unit.Size(maxTableSize))}
 	}
 	if d.strings.n == 0 && len(text) != 0 {
 		return errors.New("string_table[0] must be ''")

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 const (
@@ -125,9 +127,9 @@ func (a *attributes) expand(line []byte) ([]byte, error) {
 	case len(a.pairs) > 2*maxAttributes:
 		return nil, limitError{fmt.Sprintf("%d attributes of mappings", maxAttributes)}
 	case a.size > maxAttribute:
-		return nil, limitError{fmt.Sprintf("%d KB of attributes of mappings", maxAttribute>>10)}
+		return nil, limitError{fmt.Sprintf("%s of attributes of mappings", unit.Size(maxAttribute))}
 	case a.expanded > maxExpanded:
-		return nil, limitError{fmt.Sprintf("%d MB of mappings with attributes", maxExpanded>>20)}
+		return nil, limitError{fmt.Sprintf("%s of mappings with attributes", unit.Size(maxExpanded))}
 	}
 	if a.replacer == nil {
 		a.replacer = strings.NewReplacer(a.pairs...)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/prove/worker"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A finding is a difference that showed every time.
@@ -226,7 +227,7 @@ func (f *search) statusText(s byte) string {
 	case worker.Late:
 		return "does not return within " + f.patience().String()
 	case worker.Large:
-		return fmt.Sprintf("takes more than %d MB", confirmMemory>>20)
+		return fmt.Sprintf("takes more than %s", unit.Size(confirmMemory))
 	}
 	return "ends the process"
 }

@@ -19,13 +19,14 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/profile/inflate"
 	"github.com/hone-perf/hone/internal/secret"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // maxUnpacked is how much of a profile is looked through for secrets, unpacked.
 const maxUnpacked = 1 << 30
 
 // errTooLong says that there is more of a profile than that.
-var errTooLong = fmt.Errorf("it has more than %d MB unpacked", maxUnpacked>>20)
+var errTooLong = fmt.Errorf("it has more than %s unpacked", unit.Size(maxUnpacked))
 
 // hidden returns the manifest as it is written: without what looks like a secret, unless that is to be kept.
 func (m *Manifest) hidden(h *secret.Hider) *Manifest {

@@ -17,6 +17,7 @@ import (
 	"github.com/hone-perf/hone/internal/exectrace"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/waits"
 )
 
@@ -242,7 +243,7 @@ func Spool(in io.Reader) (*os.File, error) {
 	n, err := io.Copy(f, io.LimitReader(in, maxTrace+1))
 	switch {
 	case n > maxTrace:
-		err = fmt.Errorf("the trace is longer than %d GB", maxTrace>>30)
+		err = fmt.Errorf("the trace is longer than %s", unit.Size(maxTrace))
 	case n > 0 && errors.Is(err, io.ErrUnexpectedEOF):
 		err = nil // what came of it can be read
 	}

@@ -1,7 +1,7 @@
 package report
 
 import (
-	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -153,9 +153,9 @@ func (s *LoadServer) facts() []Fact {
 	var out []Fact
 	add := func(name string, value ...any) { out = append(out, Fact{name, Phrase(value)}) }
 	if c := s.CPU; c != nil {
-		of := []any{each(c.All), " ± ", each(c.Error), " by ", strconv.FormatInt(c.Samples, 10), " samples, of ", fmt.Sprintf("%.0f", c.Requests), " requests in ", Nanos(c.For)}
+		of := []any{each(c.All), " ± ", each(c.Error), " by ", strconv.FormatInt(c.Samples, 10), " samples, of ", unit.Number(math.Round(c.Requests)), " requests in ", Nanos(c.For)}
 		if c.Counted {
-			of = []any{each(c.All), " by the kernel, of ", fmt.Sprintf("%.0f", c.Requests), " requests in ", Nanos(c.For)}
+			of = []any{each(c.All), " by the kernel, of ", unit.Number(math.Round(c.Requests)), " requests in ", Nanos(c.For)}
 		}
 		add("CPU", of...)
 		if c.Counted {

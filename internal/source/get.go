@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // maxAnswer bounds what a server may send.
@@ -30,7 +32,7 @@ func (o *Options) Get(ctx context.Context, u *url.URL, patience time.Duration) (
 	case err != nil:
 		return nil, err
 	case len(b) > maxAnswer:
-		return nil, fmt.Errorf("the answer is longer than %d MB", maxAnswer>>20)
+		return nil, fmt.Errorf("the answer is longer than %s", unit.Size(maxAnswer))
 	}
 	return b, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/stat"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // falseShare is how many of the changes that are called among many rows may be none.
@@ -115,7 +116,7 @@ func Discoveries(rows []report.CompareRow) {
 			if r.Verdict == report.Same || r.Verdict == report.Undecided || stands {
 				continue
 			}
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s with p = %.2g by itself, but among %d benchmarks that may be chance", r.Words, *r.P, len(is)))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s with p = %s by itself, but among %d benchmarks that may be chance", r.Words, unit.Number(*r.P), len(is)))
 			r.Verdict, r.Words = report.Undecided, report.Undecided
 		}
 	}

@@ -35,7 +35,7 @@ const usualTraces = 1000
 // mostAnswer is how many bytes of JSON an answer may have. What is more, no page can show, and a program gets it from the command line.
 const mostAnswer = 128 << 20
 
-var errTooMuch = fmt.Errorf("the answer has more than %d MB", mostAnswer>>20)
+var errTooMuch = fmt.Errorf("the answer has more than %s", unit.Size(mostAnswer))
 
 // A bounded writer takes so many bytes.
 type bounded struct {

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // maxFile is larger than any file that people write. Go's largest generated ones have a few megabytes.
@@ -93,7 +95,7 @@ func readFile(name string) (string, error) {
 	return string(b), nil
 }
 
-var errTooLarge = fmt.Errorf("larger than %d MB", maxFile>>20)
+var errTooLarge = fmt.Errorf("larger than %s", unit.Size(maxFile))
 
 // A verdict says how well a file fits a frame.
 type verdict int

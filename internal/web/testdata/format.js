@@ -24,6 +24,7 @@ var format = (() => {
     count: () => count,
     difference: () => difference,
     duration: () => duration,
+    fixed: () => fixed,
     growth: () => growth,
     interval: () => interval,
     measured: () => measured,

@@ -1,7 +1,7 @@
 // Charts over time on a canvas: lanes below each other that share one axis.
 
 import { isForced, Palette } from "./colors";
-import { number, value } from "./format";
+import { fixed, number, value } from "./format";
 
 export interface Line {
   name: string;
@@ -154,7 +154,7 @@ function timeStep(least: number): number {
 
 /** span prints nanoseconds as queries have them: 1m30s, 15m, 9.5s, 500ms. */
 export function span(nanos: number): string {
-  const decimal = (v: number) => String(Number(v.toFixed(6)));
+  const decimal = (v: number) => String(Number(fixed(v, 6)));
   if (nanos > 0 && nanos < second) return decimal(nanos / 1e6) + "ms";
   const m = Math.floor(nanos / 60e9);
   const s = decimal((nanos - m * 60e9) / second) + "s";

@@ -59,7 +59,7 @@ function find(family: Family, name: string): Step | undefined {
 }
 
 /** fixed prints x with so many decimals. What lies in the middle goes to the even digit, where toFixed goes up. */
-function fixed(x: number, decimals: number): string {
+export function fixed(x: number, decimals: number): string {
   const up = x.toFixed(decimals);
   if (Math.abs(x * 2 * 10 ** decimals) % 2 !== 1) return up;
   const all = x.toFixed(decimals + 60);

@@ -1,6 +1,6 @@
 // Times of an execution trace as text, and ways to them.
 
-import { value } from "./format";
+import { fixed, value } from "./format";
 import { go, put, state as current, to } from "./state";
 
 const least = 100; // nanoseconds in sight
@@ -16,7 +16,7 @@ export const ns = (v: number) => value(Math.round(v), "nanoseconds");
 /** moment prints a time of the trace as exactly as a window of some width needs it. */
 export function moment(t: number, width: number): string {
   const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(width / 1e6)) + 2));
-  return (t / 1e6).toFixed(digits) + "ms";
+  return fixed(t / 1e6, digits) + "ms";
 }
 
 export type Window = [from: number, to: number];
