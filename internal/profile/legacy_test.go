@@ -359,9 +359,9 @@ func TestLegacyLimits(t *testing.T) {
 		fmt.Fprintf(&addrs, "1 @ 0x%x\n", uint64(1<<40)+uint64(i))
 	}
 	tests := []struct{ name, maps, addrs, want string }{
-		{"attributes that double", doubling, "", "profile has more than 256 KB of attributes of mappings"},
+		{"attributes that double", doubling, "", "profile has more than 256kB of attributes of mappings"},
 		{"many attributes", many.String(), "", "profile has more than 1024 attributes of mappings"},
-		{"long lines", "x=" + strings.Repeat("v", 30000) + "\n" + strings.Repeat("$x", 30000) + "\n", "", "profile has more than 64 MB of mappings with attributes"},
+		{"long lines", "x=" + strings.Repeat("v", 30000) + "\n" + strings.Repeat("$x", 30000) + "\n", "", "profile has more than 64MB of mappings with attributes"},
 		{"many mappings", apart.String(), "", "profile has more than 65536 mappings"},
 		{"many of both", apart.String()[:600_000], addrs.String(), "profile has more than 2147483648 pairs of an address and a mapping"},
 	}
