@@ -68,7 +68,7 @@ looked for once the first picture is there.`,
 			return usagef("a free port of this machine is taken without --listen; --remote allows others", "%w", err)
 		}
 		defer l.Close()
-		opt := web.Options{Version: version(), Hosts: web.HostsOf(l), Advise: dir, Source: *module}
+		opt := web.Options{Version: version(), Hosts: web.HostsOf(l), Advise: dir, Source: *module, By: flagSpeller{}}
 		page := q
 		page.View = "flame"
 		if len(q.Base) > 0 {

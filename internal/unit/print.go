@@ -38,6 +38,9 @@ func Number(x float64) string {
 	return digits(x, 4, false)
 }
 
+// Processors prints how many processors were busy on average, with two decimals, since it changes all the time.
+func Processors(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
+
 // PerSecond prints how many there are in a second.
 func PerSecond(x float64) string { return Number(x) + "/s" }
 

@@ -25,6 +25,7 @@ import (
 // ask again.
 type adviser struct {
 	find func(ctx context.Context, rec *recording.Recording) (*report.Advice, error)
+	by   hint.Speller
 	most int // samples of a profile that is looked through without anybody asking for it
 
 	ctx  context.Context // ends with the server
@@ -44,8 +45,8 @@ type advice struct {
 }
 
 // newAdviser returns an adviser that looks for sources in the module around a folder.
-func newAdviser(dir string) *adviser {
-	a := &adviser{most: 500_000, turn: make(chan struct{}, 1), known: make(map[string]*advice)}
+func newAdviser(dir string, by hint.Speller) *adviser {
+	a := &adviser{by: by, most: 500_000, turn: make(chan struct{}, 1), known: make(map[string]*advice)}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	a.find = func(ctx context.Context, rec *recording.Recording) (*report.Advice, error) {
 		one := *rec
@@ -105,7 +106,7 @@ func (a *adviser) look(rec *recording.Recording) (body []byte, err error) {
 	}
 	var b bytes.Buffer
 	zw := gzip.NewWriter(&b)
-	if err := errors.Join(render.JSON(zw, found, render.Options{}), zw.Close()); err != nil {
+	if err := errors.Join(render.JSON(&remarker{zw, remarksOf(found, a.by)}, found, render.Options{}), zw.Close()); err != nil {
 		return nil, fmt.Errorf("writing the findings: %w", err)
 	}
 	return b.Bytes(), nil
@@ -135,7 +136,7 @@ func (s *Server) advise(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if found.err != nil {
-		fail(w, statusOf(found.err), found.err, hintOf(found.err))
+		fail(w, statusOf(found.err), found.err, s.hintOf(found.err))
 		return
 	}
 	send(w, r, "application/json", found.body)

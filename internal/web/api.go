@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/profile/inflate"
@@ -125,14 +126,14 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 		out, err = compute(in, q)
 	}
 	if err != nil {
-		fail(w, statusOf(err), err, hintOf(err))
+		fail(w, statusOf(err), err, s.hintOf(err))
 		return
 	}
 	var body bytes.Buffer
 	zw := gzip.NewWriter(&body)
 	to := &bounded{zw, mostAnswer}
 	if rep, ok := out.(report.Report); ok {
-		err = render.JSON(to, rep, render.Options{})
+		err = render.JSON(&remarker{to, remarksOf(rep, s.opt.By)}, rep, render.Options{})
 	} else {
 		enc := json.NewEncoder(to)
 		enc.SetEscapeHTML(false)
@@ -237,7 +238,7 @@ func (e *hinted) Unwrap() error { return e.error }
 
 func withHint(err error, hint string) error { return &hinted{err, hint} }
 
-func hintOf(err error) string {
+func (s *Server) hintOf(err error) string {
 	var h *hinted
 	var none *view.NoMatch
 	switch {
@@ -245,6 +246,9 @@ func hintOf(err error) string {
 		return h.hint
 	case errors.As(err, &none):
 		return "the name is a regexp; filters may have taken away what it matches"
+	}
+	if next := hint.Next(err); next != nil {
+		return next.Spell(s.opt.By)
 	}
 	return ""
 }

@@ -80,7 +80,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		q.Arg = ""
 		file := &attachment{w: w, name: base + ".html", media: "text/html; charset=utf-8"}
 		if err := WritePage(file, in, q, PageOptions{Version: s.opt.Version}); err != nil && !file.begun {
-			fail(w, statusOf(err), err, hintOf(err))
+			fail(w, statusOf(err), err, s.hintOf(err))
 		}
 		return
 	}
@@ -95,7 +95,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		}
 		rep, err := run(v, in, q)
 		if err != nil {
-			fail(w, statusOf(err), err, hintOf(err))
+			fail(w, statusOf(err), err, s.hintOf(err))
 			return
 		}
 		name := base + "." + v.Name + d.ending

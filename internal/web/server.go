@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/views"
 )
@@ -29,8 +30,9 @@ type Options struct {
 	Hosts   []string // that requests may name, with their ports
 	Base    string   // ref of the recording that pages compare with at first
 
-	Advise string // folder in the module that recordings are of, where findings are looked for; "" looks for none
-	Source string // the same as the user wrote it, for commands that pages show; "" when it goes without saying
+	Advise string       // folder in the module that recordings are of, where findings are looked for; "" looks for none
+	By     hint.Speller // says how the reader types what the page cannot do
+	Source string       // the same as the user wrote it, for commands that pages show; "" when it goes without saying
 }
 
 // A Server answers for recordings.
@@ -74,7 +76,7 @@ func Later(opt Options) *Server {
 		opened: make(chan struct{}),
 	}
 	if opt.Advise != "" {
-		s.adviser = newAdviser(opt.Advise)
+		s.adviser = newAdviser(opt.Advise, opt.By)
 	}
 	s.described = sync.OnceValues(s.describe)
 	s.idle = time.AfterFunc(settled, s.ahead)

@@ -32,6 +32,7 @@ var format = (() => {
     number: () => number,
     perSecond: () => perSecond,
     percent: () => percent,
+    processors: () => processors,
     relative: () => relative,
     share: () => share,
     signed: () => signed,
@@ -131,6 +132,9 @@ var format = (() => {
   }
   function number(x) {
     return digits(x, 4, false);
+  }
+  function processors(x) {
+    return fixed(x, 2);
   }
   function perSecond(x) {
     return number(x) + "/s";

@@ -44,7 +44,9 @@ class Server implements Api {
 
   async json<T>(path: string, pairs: Pair[], signal: AbortSignal): Promise<T> {
     const given = path === "/api/session" && document.getElementById("hone-session")?.textContent;
-    return answered(given || (await this.text(path, pairs, signal))) as T;
+    const data = answered(given || (await this.text(path, pairs, signal))) as T & { remarks?: Remark[] };
+    for (const r of data?.remarks ?? []) remarks.set(r.text, r.parts);
+    return data;
   }
 
   has(): boolean {
@@ -93,6 +95,17 @@ function answered(text: string): unknown {
   fill(v);
   return v;
 }
+
+/** A Remark is a text of an answer that names what can be done: what the page can set, or what is typed elsewhere. */
+interface Remark {
+  text: string;
+  parts: RemarkPart[];
+}
+
+export type RemarkPart = string | { set: string; value?: string } | { command: string };
+
+/** remarks are what the texts of answers are made of that name what can be done. */
+export const remarks = new Map<string, RemarkPart[]>();
 
 /** Embedded answers from a map of requests to responses. */
 class Embedded implements Api {

@@ -124,6 +124,11 @@ export function number(x: number): string {
   return digits(x, 4, false);
 }
 
+/** processors prints how many processors were busy on average. */
+export function processors(x: number): string {
+  return fixed(x, 2);
+}
+
 /** perSecond prints how many there are in a second. */
 export function perSecond(x: number): string {
   return number(x) + "/s";

@@ -2,12 +2,12 @@
 
 import { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Failure, AnyFrame, Head, Origin } from "./api";
+import { AnyFrame, Failure, Head, Origin, remarks } from "./api";
 import { useApp } from "./data";
 import { percent } from "./format";
 import { originNames } from "./colors";
 import { exactly, functionOf } from "./names";
-import { State, add, go, state, to } from "./state";
+import { State, add, get, go, put, state, to } from "./state";
 
 const paths = {
   zoom: "M7 2a5 5 0 1 0 0 10A5 5 0 0 0 7 2Zm4 9 3.5 3.5M7 5v4M5 7h4",
@@ -73,8 +73,27 @@ export function Notes({ notes }: { notes: string[] | null | undefined }) {
   if (!notes?.length) return null;
   return (
     <ul class="notes" aria-label="Notes">
-      {notes.map((n) => <li>{n}</li>)}
+      {notes.map((n) => <li><Remark text={n} /></li>)}
     </ul>
+  );
+}
+
+/** Remark is a text of an answer. What it says to set is a button where the page can do that. */
+export function Remark({ text }: { text: string }) {
+  const { state: now, api } = useApp();
+  const parts = remarks.get(text);
+  if (!parts) return <>{text}</>;
+  return (
+    <>
+      {parts.map((p) => {
+        if (typeof p === "string") return p;
+        if ("command" in p) return <code>{p.command}</code>;
+        const value = p.value ?? (p.set === "limit" ? String(10 * (Number(get(now, "limit")) || 100)) : "");
+        if (value === "" || api.embedded) return <b>{p.set}</b>;
+        const name = value === "true" ? p.set : `${p.set} ${value}`;
+        return <button class="link" aria-pressed={get(now, p.set) === value} onClick={() => go(put(now, p.set, value))}>{name}</button>;
+      })}
+    </>
   );
 }
 

@@ -10,7 +10,7 @@ import { percent, unitOf, value } from "./format";
 import { tokens } from "./golang";
 import { useKeys } from "./keys";
 import { exactly, nameOf, readable, short } from "./names";
-import { Bar, Dot, Nothing, Notes, Problem } from "./parts";
+import { Bar, Dot, Notes, Nothing, Problem, Remark } from "./parts";
 import { get, go, to } from "./state";
 import { matcher } from "./top";
 
@@ -233,17 +233,17 @@ function instructionsOf(code: Source | undefined, name: string, file: string): M
 }
 
 /** missing says why a line has no machine code. Where that of the function is there, none of it came from the line. */
-function missing(name: string, code: Answer<Source>): string {
-  if (code.waiting) return "…";
-  if (code.error) return [code.error.message, code.error.hint].filter(Boolean).join("; ");
+function missing(name: string, code: Answer<Source>): string[] {
+  if (code.waiting) return ["…"];
+  if (code.error) return [code.error.message, code.error.hint ?? ""].filter(Boolean);
   const why = code.data?.functions?.find((f) => f.name === name)?.no_code ?? [];
-  return why.length > 0 ? why.map((n) => n.text).join("; ") : "the compiler made no instruction of this line";
+  return why.length > 0 ? why.map((n) => n.text) : ["the compiler made no instruction of this line"];
 }
 
 function Machine({ name, list, code, data, unit }: { name: string; list: Instruction[] | undefined; code: Answer<Source>; data: Source; unit: string }) {
   if (!list) {
     const why = missing(name, code);
-    return <tr class="machine"><td colSpan={5} /><td class="text">{why}</td></tr>;
+    return <tr class="machine"><td colSpan={5} /><td class="text">{why.map((text, i) => <>{i > 0 && "; "}<Remark text={text} /></>)}</td></tr>;
   }
   let before = "";
   return (
