@@ -39,7 +39,7 @@ func Number(x float64) string {
 }
 
 // Processors prints how many processors were busy on average, with two decimals, since it changes all the time.
-func Processors(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
+func Processors(x float64) string { return strconv.FormatFloat(x+0, 'f', 2, 64) } // +0 makes -0 no -0.00
 
 // PerSecond prints how many there are in a second.
 func PerSecond(x float64) string { return Number(x) + "/s" }

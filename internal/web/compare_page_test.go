@@ -144,7 +144,7 @@ func TestPageBench(t *testing.T) {
 	p := open(t, serveRecordings(t, rec), 1280, 800)
 	p.visit("/bench")
 	got := strings.Join(eval[[]string](p, pageTables), "\n")
-	for _, want := range []string{"A-8|1.235ms|", "|3.338MB/s|", "|12B|", "B/x-8|0.2500ns|", "|1.5|"} {
+	for _, want := range []string{"A-8|1.235ms|", "|3.338MB/s|", "|12B|", "B/x-8|0.250ns|", "|1.5|"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %q of\n%s", want, got)
 		}
