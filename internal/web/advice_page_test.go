@@ -175,7 +175,7 @@ func TestPageFindingsFlame(t *testing.T) {
 	p.key("a")
 	p.wait(selected + ` === "main.handle"`)
 	p.settled()
-	if got := p.text(`[role=treeitem][aria-selected=true]`); !strings.Contains(got, "main.handle, total 1s") || !strings.Contains(got, "finding 1: regexp compiled for every call, at most 60% CPU") {
+	if got := p.text(`[role=treeitem][aria-selected=true]`); !strings.Contains(got, "main.handle, cum 1s") || !strings.Contains(got, "finding 1: regexp compiled for every call, at most 60% CPU") {
 		t.Errorf("screen readers are told %q", got)
 	}
 	// Callers and callees have the marks, too.

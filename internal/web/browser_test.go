@@ -255,8 +255,8 @@ func TestPageTop(t *testing.T) {
 	if len(top.Rows) < 200 || inPage > 80 {
 		t.Errorf("%d of %d rows are in the page", inPage, len(top.Rows))
 	}
-	p.click("th button", "with callees")
-	p.wait(`location.search.includes("sort=cum") && document.querySelector("th[aria-sort]").innerText.startsWith("with")`)
+	p.click("th button", "cum")
+	p.wait(`location.search.includes("sort=cum") && document.querySelector("th[aria-sort]").innerText.startsWith("cum")`)
 	p.settled()
 	p.click("tbody tr", "")
 	p.wait(`document.querySelector(".row-actions") !== null`)
@@ -417,8 +417,8 @@ func TestPageSavedDiff(t *testing.T) {
 	if got := p.text(".headline"); !strings.Contains(got, "8 → 3") || !strings.Contains(got, "p1.pb.gz") {
 		t.Errorf("the headline says %q", got)
 	}
-	p.click("th button", "change with callees")
-	p.wait(`location.hash.includes("sort=cum") && document.querySelector("th[aria-sort]").innerText.startsWith("change with")`)
+	p.click("th button", "cum change")
+	p.wait(`location.hash.includes("sort=cum") && document.querySelector("th[aria-sort]").innerText.startsWith("cum change")`)
 	p.settled()
 	if got := p.text(".movers"); !strings.Contains(got, "old") {
 		t.Errorf("sorted, the table says %q", got)

@@ -210,7 +210,7 @@ function Twin({ model, window: w, unit, total, flagged, at, id: tree }: Canvas &
     return (
       <div role="treeitem" id={id(p)} key={id(p)} aria-level={p.row - top + 1} aria-setsize={n} aria-posinset={p.i - first + 1}
         aria-selected={p.row === at.row && p.i === at.i} aria-expanded={b > a ? true : undefined}>
-        {nameAt(model, p)}, total {value(r.cum[p.i], unit)}, {percent(r.cum[p.i], total)}, self {value(r.flat[p.i], unit)}
+        {nameAt(model, p)}, cum {value(r.cum[p.i], unit)}, {percent(r.cum[p.i], total)}, flat {value(r.flat[p.i], unit)}
         {flagged?.of(r.frame[p.i]).map((f) => "; " + titleOf(f))}
       </div>
     );

@@ -35,10 +35,10 @@ export function DiffView() {
   const columns: Column<DiffRow>[] = [
     { name: "before", key: "before", number: true, cell: (r) => value(r.flat_before, data.unit, unit) },
     { name: "after", key: "after", number: true, cell: (r) => value(r.flat, data.unit, unit) },
-    { name: "self change", key: "flat", number: true, sort: true, cell: (r) => change(r.flat - r.flat_before) },
+    { name: "flat change", key: "flat", number: true, sort: true, cell: (r) => change(r.flat - r.flat_before) },
     { name: "", key: "share", cell: (r) => <Lean part={r.flat - r.flat_before} whole={most} /> },
     { name: "", key: "growth", number: true, cell: (r) => growth(r.flat_before, r.flat) },
-    { name: "change with callees", key: "cum", number: true, sort: true, cell: (r) => change(r.cum - r.cum_before) },
+    { name: "cum change", key: "cum", number: true, sort: true, cell: (r) => change(r.cum - r.cum_before) },
     { name: "function", key: "name", cell: (r) => <span class="fn" title={nameOf(r)}>{nameOf(r)}</span> },
   ];
   const most = Math.max(...(data.rows ?? []).map((r) => Math.abs(r.flat - r.flat_before)), 1);

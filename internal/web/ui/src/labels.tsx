@@ -35,7 +35,7 @@ export function TagsView() {
               <button class="small" onClick={() => go(to(put(state, "by", "label:" + k.key), "top"))}>as ranking</button>
             </p>
             <table class="plain">
-              <thead><tr><th scope="col" class="num">self</th><th scope="col" class="num">of total</th><th scope="col"><span class="hidden">share</span></th><th scope="col">value</th></tr></thead>
+              <thead><tr><th scope="col" class="num">flat</th><th scope="col" class="num">of total</th><th scope="col"><span class="hidden">share</span></th><th scope="col">value</th></tr></thead>
               <tbody>
                 {(k.values ?? []).slice(0, 200).map((v) => (
                   <tr>

@@ -38,8 +38,8 @@ export function Panel({ detail, unit, total, whole, actions, zoom, stale }: {
         </p>
       )}
       <dl>
-        <div><dt>self</dt><dd>{value(flat, unit)} · {percent(flat, total)}</dd></div>
-        <div><dt>total</dt><dd>{value(cum, unit)} · {percent(cum, total)}</dd></div>
+        <div><dt title="in the function itself">flat</dt><dd>{value(flat, unit)} · {percent(flat, total)}</dd></div>
+        <div><dt title="with all that it calls">cum</dt><dd>{value(cum, unit)} · {percent(cum, total)}</dd></div>
         {before !== undefined && (
           <>
             <div><dt>before</dt><dd>{value(before, unit)}</dd></div>

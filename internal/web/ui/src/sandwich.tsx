@@ -77,7 +77,7 @@ function Both({ data, name }: { data: Sandwich; name: string }) {
         <div class="tools">
           <p class="subject">
             <b>{name}</b>
-            <span class="quiet">self {value(data.flat, data.unit)} · {percent(data.flat, data.total)}, total {value(data.cum, data.unit)} · {percent(data.cum, data.total)}</span>
+            <span class="quiet">flat {value(data.flat, data.unit)} · {percent(data.flat, data.total)}, cum {value(data.cum, data.unit)} · {percent(data.cum, data.total)}</span>
           </p>
           <div class="group">
             <Choice label="Colour" value={mode} options={[["origin", "origin"], ["package", "package"], ["plain", "plain"]]}

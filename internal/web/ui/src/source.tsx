@@ -164,7 +164,7 @@ function Listing({ name, file, n, data, unit, most, mostFlat, now, code, open, o
     <section class="listing">
       <h2 title={name}>{name}</h2>
       <p class="quiet">
-        {file.found ?? file.file}{file.found && file.found !== file.file ? ` (the profile says ${file.file})` : ""} · self {value(file.flat, data.unit)}, {percent(file.flat, data.total)} · total {value(file.cum, data.unit)}, {percent(file.cum, data.total)}
+        {file.found ?? file.file}{file.found && file.found !== file.file ? ` (the profile says ${file.file})` : ""} · flat {value(file.flat, data.unit)}, {percent(file.flat, data.total)} · cum {value(file.cum, data.unit)}, {percent(file.cum, data.total)}
       </p>
       <Notes notes={file.notes} />
       {file.error && (
@@ -172,7 +172,7 @@ function Listing({ name, file, n, data, unit, most, mostFlat, now, code, open, o
       )}
       {lines.length > 0 && (
         <table class="code">
-          <thead><tr><th scope="col" class="num">self</th><th scope="col" class="num">total</th><th scope="col"><span class="hidden">share</span></th><th scope="col"><span class="hidden">finding</span></th><th scope="col" class="num">line</th><th scope="col">source</th></tr></thead>
+          <thead><tr><th scope="col" class="num">flat</th><th scope="col" class="num">cum</th><th scope="col"><span class="hidden">share</span></th><th scope="col"><span class="hidden">finding</span></th><th scope="col" class="num">line</th><th scope="col">source</th></tr></thead>
           <tbody>
             {lines.map((l, i) => {
               const id = lineID(n, l);

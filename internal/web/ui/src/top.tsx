@@ -40,9 +40,9 @@ export function TopView() {
   const by = get(state, "by") || "function";
   const unit = unitOf((data.rows ?? []).flatMap((r) => [r.flat, r.cum]), data.total, data.unit);
   const columns: Column<TopRow>[] = [
-    { name: "self", key: "flat", number: true, sort: true, cell: (r) => value(r.flat, data.unit, unit) },
+    { name: "flat", key: "flat", number: true, sort: true, cell: (r) => value(r.flat, data.unit, unit) },
     { name: "of total", key: "flat%", number: true, cell: (r) => <Share part={r.flat} whole={data.total} /> },
-    { name: "with callees", key: "cum", number: true, sort: true, cell: (r) => value(r.cum, data.unit, unit) },
+    { name: "cum", key: "cum", number: true, sort: true, cell: (r) => value(r.cum, data.unit, unit) },
     { name: "of total", key: "cum%", number: true, cell: (r) => <Share part={r.cum} whole={data.total} /> },
     {
       name: by.replace(/^label:/, ""), key: "name", sort: true,
