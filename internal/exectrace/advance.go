@@ -9,8 +9,13 @@ import (
 func (d *decoder) advance(th *thread) (ok bool, err error) {
 	e := &th.next
 	a := &e.args
-	d.ev = Event{Time: d.time(e.time), Goroutine: -1, Proc: -1, Thread: -1}
 	ev := &d.ev
+	if d.rest {
+		*ev, d.rest = Event{}, false
+	}
+	ev.Time = d.time(e.time)
+	ev.Stack, ev.Own, ev.Reason = 0, 0, NoReason
+	ev.By, ev.Proc, ev.Thread = 0, -1, -1
 	if th.id != noThread {
 		ev.Thread = int64(th.id)
 	}
@@ -22,7 +27,7 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 	}
 	switch e.kind {
 	case evGoStart:
-		g := d.goroutines[a[0]]
+		g := d.goroutine(a[0])
 		if g == nil || g.state != Ready || !d.follows(g.seq, a[1]) {
 			return false, nil
 		}
@@ -47,7 +52,7 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 		return true, d.change(g, Waiting)
 
 	case evGoUnblock:
-		g := d.goroutines[a[0]]
+		g := d.goroutine(a[0])
 		if g == nil || g.state != Waiting || !d.follows(g.seq, a[1]) {
 			return false, nil
 		}
@@ -90,7 +95,7 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 		if th.p == nil {
 			return false, errors.New("a goroutine is created without a processor")
 		}
-		if d.goroutines[a[0]] != nil {
+		if d.goroutine(a[0]) != nil {
 			return false, fmt.Errorf("goroutine %d is created, and exists", a[0])
 		}
 		if len(d.goroutines) >= maxGoroutines {
@@ -119,26 +124,8 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		delete(d.goroutines, g.id)
+		d.remove(g)
 		th.g = nil
-		return true, d.change(g, Absent)
-
-	case evGoDestroySyscall:
-		if th.g == nil || th.g.state != Syscall {
-			return false, errors.New("a goroutine of C ends that is not in C")
-		}
-		g := th.g
-		delete(d.goroutines, g.id)
-		th.g = nil
-		if th.p != nil {
-			// The thread may be used again before somebody takes its processor.
-			p := th.p
-			p.status, th.p = procAbandoned, nil
-			if err := d.procEvent(ProcStop, p); err != nil {
-				return true, err
-			}
-		}
-		ev.Kind, ev.By = 0, int64(g.id)
 		return true, d.change(g, Absent)
 
 	case evGoSwitch, evGoSwitchDestroy:
@@ -146,7 +133,7 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		to := d.goroutines[a[0]]
+		to := d.goroutine(a[0])
 		if to == nil || to.state != Waiting || !d.follows(to.seq, a[1]) {
 			return false, nil
 		}
@@ -158,7 +145,7 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 			ev.Reason = Coroutine
 			err = d.change(g, Waiting)
 		} else {
-			delete(d.goroutines, g.id)
+			d.remove(g)
 			err = d.change(g, Absent)
 		}
 		if err != nil {
@@ -170,6 +157,35 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 
 	case evGoStatus, evGoStatusStack:
 		return true, d.goStatus(th, a)
+	}
+	return d.advanceOther(th)
+}
+
+// advanceOther is advance for what is not about the state of a goroutine.
+func (d *decoder) advanceOther(th *thread) (ok bool, err error) {
+	e := &th.next
+	a := &e.args
+	ev := &d.ev
+	d.rest = true
+	ev.Goroutine, ev.Slot, ev.From, ev.To = -1, nil, Unknown, Unknown
+	switch e.kind {
+	case evGoDestroySyscall:
+		if th.g == nil || th.g.state != Syscall {
+			return false, errors.New("a goroutine of C ends that is not in C")
+		}
+		g := th.g
+		d.remove(g)
+		th.g = nil
+		if th.p != nil {
+			// The thread may be used again before somebody takes its processor.
+			p := th.p
+			p.status, th.p = procAbandoned, nil
+			if err := d.procEvent(ProcStop, p); err != nil {
+				return true, err
+			}
+		}
+		ev.Kind, ev.By = 0, int64(g.id)
+		return true, d.change(g, Absent)
 
 	case evProcStart:
 		p := d.procs[a[0]]
@@ -296,6 +312,27 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 
 // maxTasks bounds the tasks that begin and never end.
 const maxTasks = 1 << 20
+
+// goroutine is the goroutine of a number, nil where there is none.
+func (d *decoder) goroutine(id uint64) *goroutine {
+	at := &d.recent[id%uint64(len(d.recent))]
+	if g := *at; g != nil && g.id == id {
+		return g
+	}
+	g := d.goroutines[id]
+	if g != nil {
+		*at = g
+	}
+	return g
+}
+
+// remove forgets a goroutine that ended.
+func (d *decoder) remove(g *goroutine) {
+	delete(d.goroutines, g.id)
+	if at := &d.recent[g.id%uint64(len(d.recent))]; *at == g {
+		*at = nil
+	}
+}
 
 // running is the goroutine that a thread runs.
 func (d *decoder) running(th *thread) (*goroutine, error) {
