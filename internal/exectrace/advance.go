@@ -101,8 +101,7 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 		if len(d.goroutines) >= maxGoroutines {
 			return false, fmt.Errorf("there are more than %d goroutines", maxGoroutines)
 		}
-		g := &goroutine{id: a[0], state: Absent, seq: d.begins()}
-		d.goroutines[a[0]] = g
+		g := d.create(a[0])
 		ev.Own, ev.Stack = d.tables.stacks.get(a[1]), d.tables.stacks.get(a[2])
 		if e.kind == evGoCreateBlocked {
 			ev.Reason = Coroutine
@@ -114,8 +113,7 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 		if th.g != nil || d.goroutines[a[0]] != nil {
 			return false, fmt.Errorf("goroutine %d comes from C on a thread that runs another one", a[0])
 		}
-		g := &goroutine{id: a[0], state: Absent, seq: d.begins()}
-		d.goroutines[a[0]] = g
+		g := d.create(a[0])
 		th.g = g
 		return true, d.change(g, Syscall)
 
@@ -313,6 +311,9 @@ func (d *decoder) advanceOther(th *thread) (ok bool, err error) {
 // maxTasks bounds the tasks that begin and never end.
 const maxTasks = 1 << 20
 
+// maxEnded is how many goroutines that ended are kept to be used again.
+const maxEnded = 1 << 10
+
 // goroutine is the goroutine of a number, nil where there is none.
 func (d *decoder) goroutine(id uint64) *goroutine {
 	at := &d.recent[id%uint64(len(d.recent))]
@@ -326,8 +327,24 @@ func (d *decoder) goroutine(id uint64) *goroutine {
 	return g
 }
 
-// remove forgets a goroutine that ended.
+// create makes a goroutine, in the place of one that ended.
+func (d *decoder) create(id uint64) *goroutine {
+	var g *goroutine
+	if n := len(d.ended); n > 0 {
+		g, d.ended = d.ended[n-1], d.ended[:n-1]
+	} else {
+		g = new(goroutine)
+	}
+	*g = goroutine{id: id, state: Absent, seq: d.begins()}
+	d.goroutines[id] = g
+	return g
+}
+
+// remove forgets a goroutine that ends.
 func (d *decoder) remove(g *goroutine) {
+	if len(d.ended) < maxEnded {
+		d.ended = append(d.ended, g)
+	}
 	delete(d.goroutines, g.id)
 	if at := &d.recent[g.id%uint64(len(d.recent))]; *at == g {
 		*at = nil

@@ -25,6 +25,7 @@ type decoder struct {
 	threads    map[uint64]*thread
 	goroutines map[uint64]*goroutine
 	recent     [1 << 10]*goroutine // that were looked up last, by the end of their number
+	ended      []*goroutine        // room for new ones
 	procs      map[uint64]*proc
 	tasks      map[uint64]string
 	queue      []*thread // that have events, a heap by the time of the next one

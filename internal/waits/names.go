@@ -46,6 +46,7 @@ type calls struct {
 	parked  Cause  // what it waits for, where the trace has no reason
 	group   bool   // sync.WaitGroup.Wait
 	name    uint32 // of the function at the place
+	kind    uint32 // of the root
 	only    bool   // its outermost function is only there to call another one
 	wakes   bool   // that it wakes somebody from the network is meant: a deadline, a connection that is closed
 }
@@ -57,6 +58,7 @@ func (n *Names) of(s exectrace.Stack) *calls {
 	c := n.calls[s]
 	if c == nil {
 		c = look(n.trace.Frames(s))
+		c.kind = n.number(c.root)
 		if f, ok := c.where(); ok {
 			c.name = n.number(f.Func)
 		}
@@ -282,27 +284,27 @@ func (n *Names) OfRuntime(g *Goroutine, s exectrace.Stack) bool { return n.ours[
 
 func (n *Names) kind(g *Goroutine, s exectrace.Stack) uint32 {
 	if g.kind == 0 || g.Worker != "" && !g.worker {
-		g.kind, g.worker = n.number(n.kindOf(g, s)), g.Worker != ""
+		g.kind, g.worker = n.kindOf(g, s), g.Worker != ""
 	}
 	return g.kind
 }
 
-func (n *Names) kindOf(g *Goroutine, s exectrace.Stack) string {
+func (n *Names) kindOf(g *Goroutine, s exectrace.Stack) uint32 {
 	if g.Worker != "" {
-		return "runtime.gcBgMarkWorker"
+		return n.number("runtime.gcBgMarkWorker")
 	}
 	if g.ID == 1 {
-		return "main.main"
+		return n.number("main.main")
 	}
 	// A stack of one call may be of a function that only calls another one.
 	start := n.of(g.Start)
 	if len(start.frames) > 0 && !start.only {
-		return start.root
+		return start.kind
 	}
 	if c := n.of(s); c.root != "" && len(c.frames) > 1 {
-		return c.root
+		return c.kind
 	}
-	return start.root
+	return start.kind
 }
 
 // IsRuntime reports whether a kind of goroutines belongs to the runtime, or to the recording of the trace.

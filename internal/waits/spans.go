@@ -38,7 +38,7 @@ type Span struct {
 // Length is how long it took, in nanoseconds.
 func (s *Span) Length() int64 { return s.To - s.From }
 
-// A Goroutine is what is known about a goroutine.
+// A Goroutine is what is known about a goroutine. When that has ended, it may become that of another one.
 type Goroutine struct {
 	ID      int64
 	Start   exectrace.Stack // its function; of one from before the trace, where it stood
@@ -98,6 +98,7 @@ type Walk struct {
 	loops   map[exectrace.Stack]int64 // stacks on which a goroutine waited for the second time, and since when that is known
 	begin   int64                     // of the trace
 	quiet   bits                      // goroutines that Quiet took; nil where it takes none
+	ended   []*Goroutine              // room for new ones
 }
 
 // Run goes through the trace once. What could not be read is in its Damage afterwards.
@@ -204,6 +205,9 @@ func (w *Walk) take(e *exectrace.Event) {
 // assistRange is what the runtime calls the work for the collector that a goroutine does when it allocates.
 const assistRange = "GC mark assist"
 
+// maxEnded is how many goroutines that ended are kept to be used again.
+const maxEnded = 1 << 10
+
 func (w *Walk) change(e *exectrace.Event) {
 	g, _ := e.Slot.Value.(*Goroutine)
 	if g == nil {
@@ -215,7 +219,12 @@ func (w *Walk) change(e *exectrace.Event) {
 		return
 	}
 	if g == nil {
-		g = &Goroutine{ID: e.Goroutine, since: e.Time}
+		if n := len(w.ended); n > 0 {
+			g, w.ended = w.ended[n-1], w.ended[:n-1]
+		} else {
+			g = new(Goroutine)
+		}
+		*g = Goroutine{ID: e.Goroutine, since: e.Time}
 		w.Goroutines[e.Goroutine] = g
 		e.Slot.Value = g
 		switch {
@@ -259,6 +268,10 @@ func (w *Walk) change(e *exectrace.Event) {
 	switch e.To {
 	case exectrace.Absent:
 		delete(w.Goroutines, g.ID)
+		e.Slot.Value = nil
+		if len(w.ended) < maxEnded {
+			w.ended = append(w.ended, g)
+		}
 	case exectrace.Waiting, exectrace.Syscall:
 		g.stack, g.reason, g.by, g.at, g.again = e.Stack, e.Reason, 0, 0, false
 		if e.From == exectrace.Absent {
