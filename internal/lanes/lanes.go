@@ -330,8 +330,7 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 	}
 	d.Of += len(list)
 	list = append(list, quiet...)
-	slices.SortFunc(list, mostActive)
-	for _, g := range list[:min(len(list), d.ask.Goroutines)] {
+	for _, g := range order.First(list, d.ask.Goroutines, mostActive) {
 		l := &lane{Lane: Lane{Name: g.kind.Kind, ID: g.id, Busy: g.busy}, number: len(d.lanes)}
 		d.lanes[g.id] = l
 		if g.state != Nothing {

@@ -123,7 +123,10 @@ func (m *marking) done(x *mark) {
 // sort puts requests in the order of their ends, and numbers them.
 func (f *Found) sort() {
 	slices.SortFunc(f.Requests, func(a, b Request) int {
-		return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Goroutine, b.Goroutine), cmp.Compare(a.From, b.From), cmp.Compare(a.Handler, b.Handler))
+		if a.To != b.To {
+			return cmp.Compare(a.To, b.To)
+		}
+		return cmp.Or(cmp.Compare(a.Goroutine, b.Goroutine), cmp.Compare(a.From, b.From), cmp.Compare(a.Handler, b.Handler))
 	})
 	for i := range f.Requests {
 		f.Requests[i].Number = i + 1

@@ -146,6 +146,8 @@ func (f *Finder) Found(end int64) *Found {
 			f.done(s)
 		}
 	}
+	f.found.Requests = slices.Concat(append(f.full, f.found.Requests)...)
+	f.full = nil
 	f.found.sort()
 	return f.found
 }
@@ -156,6 +158,7 @@ type Finder struct {
 	open  map[int64]*serving // by goroutine
 	found *Found
 	ended int64
+	full  [][]Request // of those that were found; Found.Requests goes on from there
 }
 
 // A serving is a request that may be one.
@@ -288,10 +291,17 @@ func (r *serving) spend(n *waits.Names, s *waits.Span) {
 	r.To = s.To
 }
 
+// block is how many requests are kept together while there may be more: a list that grows would be copied again and again.
+const block = 4 << 10
+
 func (f *Finder) done(r *serving) {
-	if len(f.found.Requests) >= Max {
+	if len(f.full)*block+len(f.found.Requests) >= Max {
 		f.found.More++
 		return
+	}
+	if len(f.found.Requests) == block {
+		f.full = append(f.full, f.found.Requests)
+		f.found.Requests = make([]Request, 0, block)
 	}
 	f.found.Requests = append(f.found.Requests, r.Request)
 }

@@ -44,6 +44,9 @@ func (m *mutator) event(e *exectrace.Event, procs int) {
 		m.workers[e.Goroutine] = e.Name != "GC (idle)"
 		m.running[e.Goroutine] = true // it says so itself
 	case exectrace.Change:
+		if len(m.workers)+len(m.helping)+len(m.running) == 0 {
+			return // as it is while the collector does nothing
+		}
 		if !m.workers[e.Goroutine] && !m.helping[e.Goroutine] && !m.running[e.Goroutine] {
 			return
 		}

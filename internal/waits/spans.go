@@ -145,7 +145,11 @@ func (w *Walk) Run(t *exectrace.Trace) error {
 		} else if w.Before != nil {
 			w.Before(e)
 		}
-		w.take(e)
+		if e.Kind == exectrace.Change && w.Only == 0 {
+			w.change(e)
+		} else {
+			w.take(e)
+		}
 	}
 	switch {
 	case end <= w.begin:

@@ -179,7 +179,7 @@ func Goroutine(in []*recording.Recording, q query.Query) (report.Report, error) 
 	}
 	for i := range found {
 		if r := &found[i]; r.Goroutine == id && r.To > w.From && r.From < w.To {
-			out.Requests = append(out.Requests, LineOf(*r))
+			out.Requests = append(out.Requests, LineOf(r))
 		}
 	}
 	order.Stable(out.Requests, func(a, b report.RequestLine) int { return cmp.Compare(b.Took, a.Took) })
