@@ -149,7 +149,8 @@ type drawing struct {
 	end   int64
 	key   []byte
 
-	spans []span // of all goroutines of the window, if there are not too many
+	spans []span // of all goroutines of the window
+	many  bool   // there are too many for that
 }
 
 // A span is what is kept of a waits.Span until it is known which goroutines are drawn.
@@ -164,8 +165,12 @@ type span struct {
 var maxSpans = 1 << 19
 
 func (d *drawing) keep(s *waits.Span) {
-	if len(d.spans) > maxSpans {
-		return // too many
+	if d.many {
+		return
+	}
+	if len(d.spans) == maxSpans {
+		d.many, d.spans = true, nil
+		return
 	}
 	d.spans = append(d.spans, d.spanOf(s))
 }
@@ -366,7 +371,7 @@ func (d *drawing) state(s *waits.Span) State {
 
 // draw draws the goroutines that are chosen, and ends what goes on.
 func (d *drawing) draw(x *waits.Index, t *exectrace.Trace) error {
-	if len(d.spans) <= maxSpans {
+	if !d.many {
 		for i := range d.spans {
 			if l := d.lanes[d.spans[i].goroutine]; l != nil {
 				d.span(l, &d.spans[i])
@@ -383,17 +388,10 @@ func (d *drawing) draw(x *waits.Index, t *exectrace.Trace) error {
 func (d *drawing) again(x *waits.Index, t *exectrace.Trace) error {
 	walk := &waits.Walk{Window: d.ask.Window, Index: x}
 	walk.Quiet = func(*waits.Span) {} // choose has drawn those
+	walk.Only = func(id int64) bool { return d.lanes[id] != nil }
 	walk.Span = func(s *waits.Span) {
-		l, ok := s.Goroutine.Mine.(*lane)
-		if !ok {
-			l = d.lanes[s.Goroutine.ID]
-			s.Goroutine.Mine = l
-		}
-		if l == nil {
-			return
-		}
 		one := d.spanOf(s)
-		d.span(l, &one)
+		d.span(d.lanes[s.Goroutine.ID], &one)
 	}
 	return walk.Run(t)
 }
@@ -438,7 +436,7 @@ func (d *drawing) event(w *waits.Walk, e *exectrace.Event) {
 		case e.From == e.To, e.Proc < 0:
 		case e.To == exectrace.Running:
 			state := running
-			if g := w.Goroutines[e.Goroutine]; g != nil && g.Worker != "" {
+			if g := w.Of(e); g != nil && g.Worker != "" {
 				state = collecting
 			}
 			d.proc(e, state)

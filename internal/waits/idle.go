@@ -93,7 +93,7 @@ func IdleTimes(t *exectrace.Trace, w Window) (*Idleness, error) {
 			if e.To != exectrace.Running || took == 0 {
 				return
 			}
-			g := walk.Goroutines[e.Goroutine]
+			g := walk.Of(e)
 			if g == nil {
 				return
 			}

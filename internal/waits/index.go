@@ -186,7 +186,7 @@ func (x *Index) seek(w *Walk) (begin int64, events iter.Seq2[*exectrace.Event, e
 	for i := range x.carried {
 		c := &x.carried[i]
 		// What ended before the border was passed is said by the events that follow, or is over.
-		if w.Only != 0 && c.goroutine.ID != w.Only || c.to < begin || c.from >= begin && (border > 0 || c.from > x.Begin || !c.goroutine.begun) {
+		if w.Only != nil && !w.Only(c.goroutine.ID) || c.to < begin || c.from >= begin && (border > 0 || c.from > x.Begin || !c.goroutine.begun) {
 			continue
 		}
 		switch {

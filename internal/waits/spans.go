@@ -84,7 +84,7 @@ type Walk struct {
 
 	Index *Index      // of the trace, so that what comes before the window need not be read; may be nil
 	Quiet func(*Span) // with an Index: takes what lasts all of the window, which then is neither in Goroutines nor handed to Span; may be nil
-	Only  int64       // goroutine that alone is of interest; 0 is all of them
+	Only  func(goroutine int64) bool // those that alone are of interest, asked once for each; nil is all of them
 
 	Begin, End int64 // of what was seen, after Run
 	Events     int64
@@ -99,6 +99,7 @@ type Walk struct {
 	begin   int64                     // of the trace
 	quiet   bits                      // goroutines that Quiet took; nil where it takes none
 	ended   []*Goroutine              // room for new ones
+	other   Goroutine                 // stands for those that are not of interest
 }
 
 // Run goes through the trace once. What could not be read is in its Damage afterwards.
@@ -145,7 +146,7 @@ func (w *Walk) Run(t *exectrace.Trace) error {
 		} else if w.Before != nil {
 			w.Before(e)
 		}
-		if e.Kind == exectrace.Change && w.Only == 0 {
+		if e.Kind == exectrace.Change {
 			w.change(e)
 		} else {
 			w.take(e)
@@ -177,13 +178,25 @@ func (e *OutsideError) Error() string {
 	return "the trace ends after " + unit.Time(time.Duration(e.End))
 }
 
+// Of returns what is known of the goroutine that an event is about, before what that means for it; nil where there is nothing.
+func (w *Walk) Of(e *exectrace.Event) *Goroutine {
+	if e.Slot == nil {
+		return w.Goroutines[e.Goroutine]
+	}
+	g, _ := e.Slot.Value.(*Goroutine)
+	switch g {
+	case nil:
+		return w.Goroutines[e.Goroutine]
+	case &w.other:
+		return nil
+	}
+	return g
+}
+
 // Stop has Run end with the event that it is at.
 func (w *Walk) Stop() { w.stopped = true }
 
 func (w *Walk) take(e *exectrace.Event) {
-	if w.Only != 0 && e.Goroutine != w.Only {
-		return
-	}
 	switch e.Kind {
 	case exectrace.Change:
 		w.change(e)
@@ -214,12 +227,19 @@ const maxEnded = 1 << 10
 
 func (w *Walk) change(e *exectrace.Event) {
 	g, _ := e.Slot.Value.(*Goroutine)
-	if g == nil {
+	switch {
+	case g == &w.other:
+		return
+	case g == nil:
 		if g = w.Goroutines[e.Goroutine]; g != nil {
 			e.Slot.Value = g
 		}
 	}
 	if g == nil && (e.From == exectrace.Unknown || e.From == e.To) && w.quiet.has(e.Goroutine) {
+		return
+	}
+	if g == nil && w.Only != nil && !w.Only(e.Goroutine) {
+		e.Slot.Value = &w.other
 		return
 	}
 	if g == nil {
