@@ -37,7 +37,7 @@ type marking struct {
 
 func annotated(t *exectrace.Trace, begin, end exectrace.Kind) (*Found, error) {
 	m := &marking{found: &Found{Begin: t.Begin()}, names: waits.NewNames(t), begin: begin, end: end, open: map[int64][]*mark{}, tasks: map[uint64]*mark{}}
-	walk := &waits.Walk{Event: m.event, Span: m.span}
+	walk := &waits.Walk{Event: m.event, Span: m.span, Names: m.names}
 	if err := walk.Run(t); err != nil {
 		return nil, err
 	}

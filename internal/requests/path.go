@@ -42,7 +42,7 @@ func Paths(t *exectrace.Trace, x *waits.Index, list []Request) ([][]Segment, err
 		return nil, nil
 	}
 	last := w.windows[len(w.windows)-1].To
-	walk := &waits.Walk{Span: w.span, Window: waits.Window{To: last + 1}, Index: x}
+	walk := &waits.Walk{Span: w.span, Window: waits.Window{To: last + 1}, Index: x, Names: w.names}
 	if x != nil {
 		walk.Window.From = w.windows[0].From
 		walk.Quiet = func(*waits.Span) {} // no path leads through goroutines that did nothing

@@ -130,7 +130,7 @@ func NewFinder(t *exectrace.Trace) *Finder {
 }
 
 // Walk returns how the finder goes through the trace, all of it.
-func (f *Finder) Walk() *waits.Walk { return &waits.Walk{Span: f.span, Event: f.event} }
+func (f *Finder) Walk() *waits.Walk { return &waits.Walk{Span: f.span, Event: f.event, Names: f.names} }
 
 // Found returns what was found, after that.
 func (f *Finder) Found(end int64) *Found {

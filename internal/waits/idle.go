@@ -49,7 +49,7 @@ func IdleTimes(t *exectrace.Trace, w Window) (*Idleness, error) {
 	had := map[int32]int64{}  // those that look for something to run, and how long they had not looked
 	sums := map[place]*IdleSum{}
 	none := int64(-1) // since when nothing runs
-	walk := &Walk{Window: w}
+	walk := &Walk{Window: w, Names: s.names}
 	walk.Span = func(p *Span) {
 		var why from
 		switch {

@@ -52,7 +52,7 @@ func (k *keeper) complete() bool { return len(k.carried) < maxCarried && k.kept 
 
 // NewIndex reads a trace once. With a walk, which may be nil, that goes through it.
 func NewIndex(t *exectrace.Trace, walk *Walk) (*Index, error) {
-	x := &Index{trace: t, names: NewNames(t)}
+	x := &Index{trace: t}
 	if walk == nil {
 		walk = &Walk{}
 	}
@@ -60,7 +60,7 @@ func NewIndex(t *exectrace.Trace, walk *Walk) (*Index, error) {
 	if err := walk.Run(t); err != nil {
 		return nil, err
 	}
-	x.loops = walk.loops
+	x.names, x.loops = walk.names, walk.loops
 	x.Begin, x.End, x.Events, x.notes = walk.Begin, walk.End, walk.Events, DamageNotes(t)
 	return x, nil
 }

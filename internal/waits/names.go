@@ -34,10 +34,6 @@ func (n *Names) number(text string) uint32 {
 
 // Calls are what is known about a stack.
 type calls struct {
-	frames  []exectrace.Frame
-	root    string // its outermost function that is not there only to call another one
-	place   int    // number of the innermost frame that is not of the runtime or of what waits for it; -1 is none
-	handler string
 	phase   Phase
 	serves  bool   // below the server of net/http or another one
 	idle    bool   // waits for work here: for a connection, a request
@@ -49,6 +45,10 @@ type calls struct {
 	kind    uint32 // of the root
 	only    bool   // its outermost function is only there to call another one
 	wakes   bool   // that it wakes somebody from the network is meant: a deadline, a connection that is closed
+	handler string
+	frames  []exectrace.Frame
+	root    string // its outermost function that is not there only to call another one
+	place   int    // number of the innermost frame that is not of the runtime or of what waits for it; -1 is none
 }
 
 func (n *Names) of(s exectrace.Stack) *calls {

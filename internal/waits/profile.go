@@ -142,7 +142,7 @@ func (s *sums) all(n *Names) []sum {
 func Profile(t *exectrace.Trace, w Window) (*profile.Profile, error) {
 	names := NewNames(t)
 	sums := &sums{in: map[key]*sum{}}
-	walk := &Walk{Window: w}
+	walk := &Walk{Window: w, Names: names}
 	walk.Span = func(s *Span) {
 		if s.Stack == 0 && s.State != exectrace.Running {
 			s.Stack = s.Goroutine.Start

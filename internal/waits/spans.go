@@ -80,10 +80,11 @@ type Walk struct {
 	Window Window
 	Span   func(*Span)            // takes the spans of goroutines, cut to the window, in the order of their ends; may be nil
 	Event  func(*exectrace.Event) // takes the events of the window before what they mean for goroutines; may be nil
+	Names  *Names                 // of the trace, where others ask for them, too; may be nil
 	Before func(*exectrace.Event) // takes what came before the window, in which processors and the collector came to what they do; may be nil
 
-	Index *Index      // of the trace, so that what comes before the window need not be read; may be nil
-	Quiet func(*Span) // with an Index: takes what lasts all of the window, which then is neither in Goroutines nor handed to Span; may be nil
+	Index *Index                     // of the trace, so that what comes before the window need not be read; may be nil
+	Quiet func(*Span)                // with an Index: takes what lasts all of the window, which then is neither in Goroutines nor handed to Span; may be nil
 	Only  func(goroutine int64) bool // those that alone are of interest, asked once for each; nil is all of them
 
 	Begin, End int64 // of what was seen, after Run
@@ -115,7 +116,10 @@ func (w *Walk) Run(t *exectrace.Trace) error {
 		w.names, w.loops = w.Index.names, w.Index.loops
 		last, events = w.Index.seek(w)
 	} else {
-		w.names, w.loops = NewNames(t), map[exectrace.Stack]int64{}
+		if w.names = w.Names; w.names == nil {
+			w.names = NewNames(t)
+		}
+		w.loops = map[exectrace.Stack]int64{}
 	}
 	for e, err := range events {
 		if err != nil {
