@@ -132,9 +132,27 @@ func NewFinder(t *exectrace.Trace) *Finder {
 // Walk returns how the finder goes through the trace, all of it.
 func (f *Finder) Walk() *waits.Walk { return &waits.Walk{Span: f.span, Event: f.event, Names: f.names} }
 
+// OnlyTimes has the finder keep no more than what Times returns.
+func (f *Finder) OnlyTimes() { f.brief = &briefs{} }
+
+// Times returns how long what was found took, after that.
+func (f *Finder) Times() *Times {
+	f.end()
+	return f.brief.times()
+}
+
 // Found returns what was found, after that.
 func (f *Finder) Found(end int64) *Found {
 	f.found.End = end
+	f.end()
+	f.found.Requests = slices.Concat(append(f.full, f.found.Requests)...)
+	f.full = nil
+	f.found.sort()
+	return f.found
+}
+
+// end takes what had not ended by the end of the trace.
+func (f *Finder) end() {
 	var left []*serving
 	for _, s := range f.open {
 		left = append(left, s)
@@ -146,10 +164,6 @@ func (f *Finder) Found(end int64) *Found {
 			f.done(s)
 		}
 	}
-	f.found.Requests = slices.Concat(append(f.full, f.found.Requests)...)
-	f.full = nil
-	f.found.sort()
-	return f.found
 }
 
 // A Finder finds requests while somebody goes through a trace.
@@ -159,6 +173,7 @@ type Finder struct {
 	found *Found
 	ended int64
 	full  [][]Request // of those that were found; Found.Requests goes on from there
+	brief *briefs     // in place of these; nil for them
 }
 
 // A serving is a request that may be one.
@@ -295,6 +310,12 @@ func (r *serving) spend(n *waits.Names, s *waits.Span) {
 const block = 4 << 10
 
 func (f *Finder) done(r *serving) {
+	if f.brief != nil {
+		if len(f.brief.list) < Max {
+			f.brief.add(&r.Request)
+		}
+		return
+	}
 	if len(f.full)*block+len(f.found.Requests) >= Max {
 		f.found.More++
 		return

@@ -58,8 +58,4 @@ func TestPercentiles(t *testing.T) {
 			t.Errorf("%v: %+v, want %+v", test.list, got, test.want)
 		}
 	}
-	some := []requests.Request{{To: 1}, {To: 2, Open: true}, {To: 3, Begun: true}}
-	if got := finished(some); len(got) != 1 || got[0] != 1 {
-		t.Errorf("of %+v, %+v are whole", some, got)
-	}
 }

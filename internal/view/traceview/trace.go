@@ -59,21 +59,26 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	var found []requests.Request
 	var finder *requests.Finder
 	var also *waits.Walk
 	if q.At == (query.Span{}) {
 		finder = requests.NewFinder(t)
+		finder.OnlyTimes()
 		also = finder.Walk()
 	}
 	s, err := waits.Summarize(t, w, also)
 	if err != nil {
 		return nil, err
 	}
+	var times *requests.Times
 	if finder != nil {
-		found = finder.Found(s.End).Requests
-	} else if found, _, err = FoundIn(in, report.RequestWork, w); err != nil {
-		return nil, err
+		times = finder.Times()
+	} else {
+		found, _, err := FoundIn(in, report.RequestWork, w)
+		if err != nil {
+			return nil, err
+		}
+		times = requests.TimesOf(found)
 	}
 	out := &report.Execution{
 		Ref: in[0].Ref, At: q.At.String(), Go: fmt.Sprintf("Go 1.%d", t.Version), From: s.Begin, Length: s.End - s.Begin, Events: s.Events, Procs: s.Procs, Born: s.Born, Left: s.Left,
@@ -95,14 +100,10 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	for _, r := range s.Stops {
 		out.Stops = append(out.Stops, spanOf(r))
 	}
-	if len(found) > 0 {
-		out.Requests = len(found)
-		whole := finished(found)
-		if len(whole) == 0 {
-			whole = took(found)
-		}
-		out.Request = quantiles(whole)
-		slowest := LineOf(slowestOf(found))
+	if times.Count > 0 {
+		out.Requests = times.Count
+		out.Request = quantiles(times.Took)
+		slowest := LineOf(&times.Slowest)
 		out.Slowest = &slowest
 	}
 	return out, nil
@@ -246,28 +247,6 @@ func FoundIn(in []*recording.Recording, work report.Work, w waits.Window) ([]req
 func LineOf(r *requests.Request) report.RequestLine {
 	most := r.Most()
 	return report.RequestLine{Number: r.Number, At: r.From, Took: r.Took(), Handler: r.Handler, Most: most.String(), Part: r.Split[most], Begun: r.Begun, Open: r.Open}
-}
-
-// slowestOf is the first of the requests that took longest.
-func slowestOf(list []requests.Request) *requests.Request {
-	slowest := &list[0]
-	for i := range list {
-		if list[i].Took() > slowest.Took() {
-			slowest = &list[i]
-		}
-	}
-	return slowest
-}
-
-// finished is how long the requests took of which that is known; nil where it is of none.
-func finished(list []requests.Request) []int64 {
-	var out []int64
-	for i := range list {
-		if r := &list[i]; !r.Begun && !r.Open {
-			out = append(out, r.Took())
-		}
-	}
-	return out
 }
 
 func took(list []requests.Request) []int64 {
@@ -477,7 +456,7 @@ func pathIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 		}
 		r = &list[i]
 	} else if q.Arg == Slowest {
-		r = slowestOf(list)
+		r = &requests.TimesOf(list).Slowest
 	} else {
 		return nil, &NoRequestError{work, q.Arg, list[len(list)-1].Number}
 	}
