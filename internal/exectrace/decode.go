@@ -36,6 +36,7 @@ type decoder struct {
 	begun  bool
 	full   bool    // names were left out, and it was said
 	unit   float64 // of the generation before
+	whole  int64   // unit, where that is a whole number of nanoseconds: 64 on Linux
 	base   int64   // Event.Time at baseAt
 	baseAt uint64
 	last   int64 // Event.Time of the last event
@@ -154,7 +155,10 @@ func (d *decoder) generation(g *generation) error {
 		d.base += int64(float64(d.tables.begin-d.baseAt) * d.unit)
 		d.baseAt = d.tables.begin
 	}
-	d.unit = d.tables.unit
+	d.unit, d.whole = d.tables.unit, 0
+	if whole := int64(min(d.unit, 1<<20)); float64(whole) == d.unit {
+		d.whole = whole
+	}
 	if n := len(d.t.borders); n == 0 || d.t.borders[n-1].off < g.begin {
 		d.t.borders = append(d.t.borders, border{g.begin, g.number, d.time(d.baseAt), d.base, d.baseAt, d.unit})
 	}
@@ -247,7 +251,11 @@ func isRead(err error) bool {
 
 // time is the Event.Time of a time stamp.
 func (d *decoder) time(at uint64) int64 {
-	return max(d.base+int64(float64(int64(at-d.baseAt))*d.unit), d.last) // the begin of a generation may be later
+	since := int64(at - d.baseAt) // less than 0 where a generation begins later than a thread of it
+	if d.whole != 0 {
+		return max(d.base+since*d.whole, d.last)
+	}
+	return max(d.base+int64(float64(since)*d.unit), d.last)
 }
 
 // merge yields the events of all threads in the queue, and the CPU samples of the time.

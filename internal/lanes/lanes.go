@@ -210,6 +210,9 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 	}
 	w := d.ask.Window
 	step := float64(w.To-w.From) / stretches
+	at, sure := 0, waits.Window{} // the last stretch that was looked at, and times that are in it, whatever the rounding
+	// About every other event ends a span: where there will be too many, none need be kept.
+	d.many = float64(x.Events)*float64(w.To-w.From)/float64(max(x.End-x.Begin, 1)) > 4*float64(maxSpans)
 	var all []*of
 	kinds := map[string]*kind{}
 	var byNumber []*kind
@@ -237,7 +240,10 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 	}
 	passes := func(matched uint64) bool { return matched&want == want && matched&drop == 0 }
 	mostActive := func(a, b *of) int {
-		return cmp.Or(cmp.Compare(b.busy, a.busy), cmp.Compare(b.blocked, a.blocked), cmp.Compare(a.id, b.id))
+		if c := cmp.Compare(b.busy, a.busy); c != 0 {
+			return c
+		}
+		return cmp.Or(cmp.Compare(b.blocked, a.blocked), cmp.Compare(a.id, b.id))
 	}
 	// There may be a million that do nothing: of these, only those are kept that there may be room for.
 	var quiet []*of
@@ -267,7 +273,13 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 			g.blocked += s.Length()
 			k.blocked += s.Length()
 		}
+		if s.From >= sure.From && s.To <= sure.To {
+			k.time[at][state] += s.Length()
+			return
+		}
 		first, last := int(float64(s.From-w.From)/step), int(float64(s.To-w.From)/step)
+		at = min(last, stretches-1)
+		sure = waits.Window{From: w.From + int64(float64(at)*step) + 2, To: w.From + int64(float64(at+1)*step) - 2}
 		for i := min(first, stretches-1); i <= min(last, stretches-1); i++ {
 			from, to := w.From+int64(float64(i)*step), w.From+int64(float64(i+1)*step)
 			k.time[i][state] += max(0, min(to, s.To)-max(from, s.From))
@@ -497,7 +509,10 @@ func (p *Picture) requests(found []requests.Request) {
 		}
 	}
 	slices.SortFunc(list, func(a, b *requests.Request) int {
-		return cmp.Or(cmp.Compare(b.Took(), a.Took()), cmp.Compare(a.Number, b.Number))
+		if c := cmp.Compare(b.Took(), a.Took()); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.Number, b.Number)
 	})
 	scale := float64(p.Pixels) / float64(w.To-w.From)
 	taken := make([][]bool, mostRequests)

@@ -219,7 +219,7 @@ func (f *Finder) next(r *serving) {
 // span looks at what a goroutine did. Of most goroutines nothing is kept.
 func (f *Finder) span(s *waits.Span) {
 	g := s.Goroutine.ID
-	phase := f.names.Phase(s.Stack)
+	phase, serves := f.names.Serving(s.Stack)
 	r, _ := s.Goroutine.Mine.(*serving)
 	if phase == waits.OwnGoroutine {
 		if r == nil {
@@ -238,7 +238,7 @@ func (f *Finder) span(s *waits.Span) {
 			delete(f.open, g)
 		}
 		return
-	case r == nil && !f.names.Serves(s.Stack):
+	case r == nil && !serves:
 		return
 	case r == nil:
 		r = &serving{Request: Request{Goroutine: g}}

@@ -247,8 +247,11 @@ func handler(frames []exectrace.Frame) string {
 // HandlerLog is the category under which programs that hone record built say what request they answered.
 const HandlerLog = "hone.handler"
 
-// Serves reports whether a stack is of a goroutine that answers the requests of a connection.
-func (n *Names) Serves(s exectrace.Stack) bool { return n.of(s).serves }
+// Serving is the Phase of a stack, and whether it is of a goroutine that answers the requests of a connection.
+func (n *Names) Serving(s exectrace.Stack) (phase Phase, serves bool) {
+	c := n.of(s)
+	return c.phase, c.serves
+}
 
 // Watches reports whether a goroutine that starts so watches a connection while a request that came over it is answered.
 func (n *Names) Watches(start exectrace.Stack) bool {

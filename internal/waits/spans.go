@@ -234,7 +234,7 @@ func (w *Walk) change(e *exectrace.Event) {
 	switch {
 	case g == &w.other:
 		return
-	case g == nil:
+	case g == nil && e.From != exectrace.Absent:
 		if g = w.Goroutines[e.Goroutine]; g != nil {
 			e.Slot.Value = g
 		}
