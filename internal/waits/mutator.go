@@ -55,9 +55,6 @@ func (m *mutator) event(e *exectrace.Event, procs int) {
 		}
 		m.parts[e.Goroutine] = p
 	case exectrace.Change:
-		if len(m.parts) == 0 {
-			return // as it is while the collector does nothing
-		}
 		p := m.parts[e.Goroutine]
 		switch {
 		case p == nothing:

@@ -211,7 +211,9 @@ func (s *summing) event(e *exectrace.Event) {
 		s.Silence.add(s.silent, e.Time)
 	}
 	s.silent = e.Time
-	s.mutator.event(e, s.Procs)
+	if e.Kind != exectrace.Change || len(s.mutator.parts) > 0 { // none has a part while the collector does nothing
+		s.mutator.event(e, s.Procs)
+	}
 	switch e.Kind {
 	case exectrace.Sample:
 		s.Samples++
