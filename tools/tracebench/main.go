@@ -178,7 +178,7 @@ func bench(ctx context.Context, rounds, requests int, file string, stdout, stder
 	for i, p := range all {
 		c, m := p.median()
 		beside, library := "", ""
-		if i > 0 {
+		if i > 1 {
 			beside = fmt.Sprintf("1/%.1f of the CPU, 1/%.0f of the memory", float64(cpu)/float64(c), float64(mem)/float64(m))
 		}
 		if i > 2 {
