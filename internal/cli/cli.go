@@ -29,6 +29,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view"
 	"github.com/hone-perf/hone/internal/views"
 )
@@ -250,6 +251,9 @@ func largestProfile(name string, size int64) (largest int64, packed bool) {
 	defer f.Close()
 	if recording.IsRecording(name) {
 		return recording.LargestProfile(f, size), true
+	}
+	if source.IsTrace(name) {
+		return 0, false // it is read bit by bit
 	}
 	var head [4]byte
 	n, _ := io.ReadFull(f, head[:])

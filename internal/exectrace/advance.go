@@ -9,8 +9,13 @@ import (
 func (d *decoder) advance(th *thread) (ok bool, err error) {
 	e := &th.next
 	a := &e.args
-	d.ev = Event{Time: d.time(e.time), Goroutine: -1, Proc: -1, Thread: -1}
 	ev := &d.ev
+	if d.rest {
+		*ev, d.rest = Event{}, false
+	}
+	ev.Time = d.time(e.time)
+	ev.Stack, ev.Own, ev.Reason = 0, 0, NoReason
+	ev.By, ev.Proc, ev.Thread = 0, -1, -1
 	if th.id != noThread {
 		ev.Thread = int64(th.id)
 	}
@@ -22,7 +27,7 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 	}
 	switch e.kind {
 	case evGoStart:
-		g := d.goroutines[a[0]]
+		g := d.goroutine(a[0])
 		if g == nil || g.state != Ready || !d.follows(g.seq, a[1]) {
 			return false, nil
 		}
@@ -47,7 +52,7 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 		return true, d.change(g, Waiting)
 
 	case evGoUnblock:
-		g := d.goroutines[a[0]]
+		g := d.goroutine(a[0])
 		if g == nil || g.state != Waiting || !d.follows(g.seq, a[1]) {
 			return false, nil
 		}
@@ -90,14 +95,13 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 		if th.p == nil {
 			return false, errors.New("a goroutine is created without a processor")
 		}
-		if d.goroutines[a[0]] != nil {
+		if d.goroutine(a[0]) != nil {
 			return false, fmt.Errorf("goroutine %d is created, and exists", a[0])
 		}
 		if len(d.goroutines) >= maxGoroutines {
 			return false, fmt.Errorf("there are more than %d goroutines", maxGoroutines)
 		}
-		g := &goroutine{id: a[0], state: Absent, seq: d.begins()}
-		d.goroutines[a[0]] = g
+		g := d.create(a[0])
 		ev.Own, ev.Stack = d.tables.stacks.get(a[1]), d.tables.stacks.get(a[2])
 		if e.kind == evGoCreateBlocked {
 			ev.Reason = Coroutine
@@ -109,8 +113,7 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 		if th.g != nil || d.goroutines[a[0]] != nil {
 			return false, fmt.Errorf("goroutine %d comes from C on a thread that runs another one", a[0])
 		}
-		g := &goroutine{id: a[0], state: Absent, seq: d.begins()}
-		d.goroutines[a[0]] = g
+		g := d.create(a[0])
 		th.g = g
 		return true, d.change(g, Syscall)
 
@@ -119,26 +122,8 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		delete(d.goroutines, g.id)
+		d.remove(g)
 		th.g = nil
-		return true, d.change(g, Absent)
-
-	case evGoDestroySyscall:
-		if th.g == nil || th.g.state != Syscall {
-			return false, errors.New("a goroutine of C ends that is not in C")
-		}
-		g := th.g
-		delete(d.goroutines, g.id)
-		th.g = nil
-		if th.p != nil {
-			// The thread may be used again before somebody takes its processor.
-			p := th.p
-			p.status, th.p = procAbandoned, nil
-			if err := d.procEvent(ProcStop, p); err != nil {
-				return true, err
-			}
-		}
-		ev.Kind, ev.By = 0, int64(g.id)
 		return true, d.change(g, Absent)
 
 	case evGoSwitch, evGoSwitchDestroy:
@@ -146,7 +131,7 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		to := d.goroutines[a[0]]
+		to := d.goroutine(a[0])
 		if to == nil || to.state != Waiting || !d.follows(to.seq, a[1]) {
 			return false, nil
 		}
@@ -158,7 +143,7 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 			ev.Reason = Coroutine
 			err = d.change(g, Waiting)
 		} else {
-			delete(d.goroutines, g.id)
+			d.remove(g)
 			err = d.change(g, Absent)
 		}
 		if err != nil {
@@ -170,6 +155,35 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 
 	case evGoStatus, evGoStatusStack:
 		return true, d.goStatus(th, a)
+	}
+	return d.advanceOther(th)
+}
+
+// advanceOther is advance for what is not about the state of a goroutine.
+func (d *decoder) advanceOther(th *thread) (ok bool, err error) {
+	e := &th.next
+	a := &e.args
+	ev := &d.ev
+	d.rest = true
+	ev.Goroutine, ev.Slot, ev.From, ev.To = -1, nil, Unknown, Unknown
+	switch e.kind {
+	case evGoDestroySyscall:
+		if th.g == nil || th.g.state != Syscall {
+			return false, errors.New("a goroutine of C ends that is not in C")
+		}
+		g := th.g
+		d.remove(g)
+		th.g = nil
+		if th.p != nil {
+			// The thread may be used again before somebody takes its processor.
+			p := th.p
+			p.status, th.p = procAbandoned, nil
+			if err := d.procEvent(ProcStop, p); err != nil {
+				return true, err
+			}
+		}
+		ev.Kind, ev.By = 0, int64(g.id)
+		return true, d.change(g, Absent)
 
 	case evProcStart:
 		p := d.procs[a[0]]
@@ -296,6 +310,46 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 
 // maxTasks bounds the tasks that begin and never end.
 const maxTasks = 1 << 20
+
+// maxEnded is how many goroutines that ended are kept to be used again.
+const maxEnded = 1 << 10
+
+// goroutine is the goroutine of a number, nil where there is none.
+func (d *decoder) goroutine(id uint64) *goroutine {
+	at := &d.recent[id%uint64(len(d.recent))]
+	if g := *at; g != nil && g.id == id {
+		return g
+	}
+	g := d.goroutines[id]
+	if g != nil {
+		*at = g
+	}
+	return g
+}
+
+// create makes a goroutine, in the place of one that ended.
+func (d *decoder) create(id uint64) *goroutine {
+	var g *goroutine
+	if n := len(d.ended); n > 0 {
+		g, d.ended = d.ended[n-1], d.ended[:n-1]
+	} else {
+		g = new(goroutine)
+	}
+	*g = goroutine{id: id, state: Absent, seq: d.begins()}
+	d.goroutines[id] = g
+	return g
+}
+
+// remove forgets a goroutine that ends.
+func (d *decoder) remove(g *goroutine) {
+	if len(d.ended) < maxEnded {
+		d.ended = append(d.ended, g)
+	}
+	delete(d.goroutines, g.id)
+	if at := &d.recent[g.id%uint64(len(d.recent))]; *at == g {
+		*at = nil
+	}
+}
 
 // running is the goroutine that a thread runs.
 func (d *decoder) running(th *thread) (*goroutine, error) {

@@ -14,8 +14,9 @@ import (
 // waits until what comes before it did.
 type decoder struct {
 	t       *Trace
-	yield   func(*Event) bool
+	yield   func(*Event, error) bool
 	ev      Event
+	rest    bool // ev has fields set that most events have not
 	tables  tables
 	scratch []byte
 	key     []byte
@@ -23,6 +24,8 @@ type decoder struct {
 
 	threads    map[uint64]*thread
 	goroutines map[uint64]*goroutine
+	recent     [1 << 10]*goroutine // that were looked up last, by the end of their number
+	ended      []*goroutine        // room for new ones
 	procs      map[uint64]*proc
 	tasks      map[uint64]string
 	queue      []*thread // that have events, a heap by the time of the next one
@@ -33,6 +36,7 @@ type decoder struct {
 	begun  bool
 	full   bool    // names were left out, and it was said
 	unit   float64 // of the generation before
+	whole  int64   // unit, where that is a whole number of nanoseconds: 64 on Linux
 	base   int64   // Event.Time at baseAt
 	baseAt uint64
 	last   int64 // Event.Time of the last event
@@ -98,7 +102,7 @@ const (
 var states = [...]State{Unknown, Ready, Running, Syscall, Waiting}
 
 // events yields the events of a trace of Go 1.22 or later, from a border on.
-func (t *Trace) events(from border, yield func(*Event) bool) error {
+func (t *Trace) events(from border, yield func(*Event, error) bool) error {
 	d := &decoder{
 		t: t, yield: yield, scratch: make([]byte, maxBatch), funcs: map[place]uint32{},
 		threads: map[uint64]*thread{}, goroutines: map[uint64]*goroutine{}, procs: map[uint64]*proc{}, tasks: map[uint64]string{},
@@ -129,6 +133,7 @@ func (t *Trace) events(from border, yield func(*Event) bool) error {
 func (d *decoder) forget() {
 	clear(d.threads)
 	clear(d.goroutines)
+	clear(d.recent[:])
 	clear(d.procs)
 	d.gcSeen = false
 }
@@ -150,7 +155,10 @@ func (d *decoder) generation(g *generation) error {
 		d.base += int64(float64(d.tables.begin-d.baseAt) * d.unit)
 		d.baseAt = d.tables.begin
 	}
-	d.unit = d.tables.unit
+	d.unit, d.whole = d.tables.unit, 0
+	if whole := int64(min(d.unit, 1<<20)); float64(whole) == d.unit {
+		d.whole = whole
+	}
 	if n := len(d.t.borders); n == 0 || d.t.borders[n-1].off < g.begin {
 		d.t.borders = append(d.t.borders, border{g.begin, g.number, d.time(d.baseAt), d.base, d.baseAt, d.unit})
 	}
@@ -243,13 +251,11 @@ func isRead(err error) bool {
 
 // time is the Event.Time of a time stamp.
 func (d *decoder) time(at uint64) int64 {
-	t := d.base
-	if at >= d.baseAt {
-		t += int64(float64(at-d.baseAt) * d.unit)
-	} else {
-		t -= int64(float64(d.baseAt-at) * d.unit)
+	since := int64(at - d.baseAt) // less than 0 where a generation begins later than a thread of it
+	if d.whole != 0 {
+		return max(d.base+since*d.whole, d.last)
 	}
-	return max(t, d.last)
+	return max(d.base+int64(float64(since)*d.unit), d.last)
 }
 
 // merge yields the events of all threads in the queue, and the CPU samples of the time.
@@ -364,36 +370,30 @@ func (d *decoder) down(i int) {
 
 // read1 reads the next event of a thread. It reports whether there is one.
 func (d *decoder) read1(th *thread) (bool, error) {
-	for len(th.buf) == 0 {
-		if th.batch == len(th.list) {
-			return false, nil
+	if len(th.buf) == 0 {
+		if ok, err := d.fill(th); !ok {
+			return false, err
 		}
-		b := th.list[th.batch]
-		th.batch++
-		if cap(th.room) < int(b.size) {
-			th.room = make([]byte, max(int(b.size), min(maxBatch, 2*cap(th.room))))
-		}
-		data, err := d.read(b, th.room)
-		if err != nil {
-			return false, &pathError{fmt.Errorf("reading the trace at %d: %w", b.off, err)}
-		}
-		th.buf, th.clock, th.off = data, b.time, b.off+int64(b.size)
 	}
 	b := th.buf
 	e := &th.next
 	e.kind = b[0]
-	n := args[e.kind]
+	n := int(args[e.kind])
 	if n == 0 {
 		return false, fmt.Errorf("there is an event of type %d among those of a thread", e.kind)
 	}
 	i := 1
 	for k := range n {
 		var v uint64
-		if i < len(b) && b[i] < 0x80 {
+		switch {
+		case i < len(b) && b[i] < 0x80:
 			v = uint64(b[i])
 			i++
-		} else {
-			var m int
+		case i+1 < len(b) && b[i+1] < 0x80:
+			v = uint64(b[i]&0x7f) | uint64(b[i+1])<<7
+			i += 2
+		default:
+			m := 0
 			if v, m = uvarint(b[min(i, len(b)):]); m == 0 {
 				if th.off >= d.t.size {
 					// The file ends in the middle of an event.
@@ -415,7 +415,28 @@ func (d *decoder) read1(th *thread) (bool, error) {
 	return true, nil
 }
 
+// fill reads the next batch of a thread. It reports whether there is one.
+func (d *decoder) fill(th *thread) (bool, error) {
+	for len(th.buf) == 0 {
+		if th.batch == len(th.list) {
+			return false, nil
+		}
+		b := th.list[th.batch]
+		th.batch++
+		if cap(th.room) < int(b.size) {
+			th.room = make([]byte, max(int(b.size), min(maxBatch, 2*cap(th.room))))
+		}
+		data, err := d.read(b, th.room)
+		if err != nil {
+			return false, &pathError{fmt.Errorf("reading the trace at %d: %w", b.off, err)}
+		}
+		th.buf, th.clock, th.off = data, b.time, b.off+int64(b.size)
+	}
+	return true, nil
+}
+
 func (d *decoder) sample(s sample) error {
+	d.rest = true
 	d.ev = Event{
 		Kind: Sample, Time: d.time(s.time), Goroutine: int64(s.goroutine), By: int64(s.goroutine), Proc: small(s.proc), Thread: int64(s.thread),
 		Stack: d.tables.stacks.get(s.stack),
@@ -425,7 +446,8 @@ func (d *decoder) sample(s sample) error {
 
 func (d *decoder) send() error {
 	d.last = d.ev.Time
-	if !d.yield(&d.ev) {
+	d.t.some = true
+	if !d.yield(&d.ev, nil) {
 		return errStop
 	}
 	return nil

@@ -67,6 +67,7 @@ type Event struct {
 }
 
 // A Slot is where a reader keeps what it knows of a goroutine, so that it need not look that up. After damage a goroutine may get another one.
+// When the goroutine has ended, another one gets it, empty.
 type Slot struct{ Value any }
 
 // A Stack names a stack of a Trace; 0 is unknown. Equal stacks have equal numbers, in all generations. They are dense: 1 to Stacks().

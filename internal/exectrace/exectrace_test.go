@@ -56,11 +56,11 @@ func open(t testing.TB, b []byte) *Trace {
 type story map[string][]string
 
 // stories reads all events.
-func stories(t testing.TB, tr *Trace, events func(func(*Event) bool) error) story {
+func stories(t testing.TB, tr *Trace, events func(func(*Event, error) bool) error) story {
 	t.Helper()
 	s := story{}
 	last := int64(0)
-	err := events(func(e *Event) bool {
+	err := events(func(e *Event, _ error) bool {
 		if e.Time < last {
 			t.Fatalf("the time goes back from %d to %d", last, e.Time)
 		}
@@ -338,7 +338,7 @@ func BenchmarkEvents(b *testing.B) {
 				if how == "library" {
 					read = tr.library
 				}
-				if err := read(func(*Event) bool { n++; return true }); err != nil {
+				if err := read(func(*Event, error) bool { n++; return true }); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -348,4 +348,6 @@ func BenchmarkEvents(b *testing.B) {
 }
 
 // whole yields all events of a trace of Go 1.22 or later.
-func (t *Trace) whole(yield func(*Event) bool) error { return t.events(border{off: headerLen}, yield) }
+func (t *Trace) whole(yield func(*Event, error) bool) error {
+	return t.events(border{off: headerLen}, yield)
+}

@@ -12,7 +12,7 @@ import (
 const maxOld = 1 << 30
 
 // oldEvents yields the events of a trace of Go 1.11 to 1.21.
-func (t *Trace) oldEvents(yield func(*Event) bool) error {
+func (t *Trace) oldEvents(yield func(*Event, error) bool) error {
 	if t.size > maxOld {
 		return fmt.Errorf("traces of Go 1.%d have to be read into memory as a whole, and this one has %d bytes", t.Version, t.size)
 	}
@@ -20,7 +20,7 @@ func (t *Trace) oldEvents(yield func(*Event) bool) error {
 }
 
 // library yields the events as golang.org/x/exp/trace reads them.
-func (t *Trace) library(yield func(*Event) bool) error {
+func (t *Trace) library(yield func(*Event, error) bool) error {
 	r, err := trace.NewReader(io.NewSectionReader(t.r, 0, t.size))
 	if err != nil {
 		return err
@@ -34,8 +34,11 @@ func (t *Trace) library(yield func(*Event) bool) error {
 		case err != nil:
 			t.lose(t.size, o.last, "generation", err)
 			return nil
-		case ok && !yield(&ev):
-			return errStop
+		case ok:
+			t.some = true
+			if !yield(&ev, nil) {
+				return errStop
+			}
 		}
 	}
 }

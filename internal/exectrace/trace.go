@@ -21,6 +21,7 @@ type Trace struct {
 	wall   int64
 	zero   int64 // time of day at Event.Time 0, where that is not the begin
 	begin  int64 // Event.Time of the begin
+	some   bool  // an event was yielded
 
 	borders []border // of what was read by now
 	part    int      // number of the border that was passed last
@@ -122,17 +123,13 @@ func (t *Trace) from(b border) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		t.damage = nil
 		var err error
-		var some bool
-		count := func(e *Event) bool {
-			some = true
-			return yield(e, nil)
-		}
+		t.some = false
 		if t.Version < 22 {
-			err = t.oldEvents(count)
+			err = t.oldEvents(yield)
 		} else {
-			err = t.events(b, count)
+			err = t.events(b, yield)
 		}
-		if err == nil && !some && len(t.damage) > 0 {
+		if err == nil && !t.some && len(t.damage) > 0 {
 			err = t.damage[0].Err
 		}
 		if err != nil && err != errStop {

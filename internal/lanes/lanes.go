@@ -149,7 +149,8 @@ type drawing struct {
 	end   int64
 	key   []byte
 
-	spans []span // of all goroutines of the window, if there are not too many
+	spans []span // of all goroutines of the window
+	many  bool   // there are too many for that
 }
 
 // A span is what is kept of a waits.Span until it is known which goroutines are drawn.
@@ -164,8 +165,12 @@ type span struct {
 var maxSpans = 1 << 19
 
 func (d *drawing) keep(s *waits.Span) {
-	if len(d.spans) > maxSpans {
-		return // too many
+	if d.many {
+		return
+	}
+	if len(d.spans) == maxSpans {
+		d.many, d.spans = true, nil
+		return
 	}
 	d.spans = append(d.spans, d.spanOf(s))
 }
@@ -205,6 +210,9 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 	}
 	w := d.ask.Window
 	step := float64(w.To-w.From) / stretches
+	at, sure := 0, waits.Window{} // the last stretch that was looked at, and times that are in it, whatever the rounding
+	// About every other event ends a span: where there will be too many, none need be kept.
+	d.many = float64(x.Events)*float64(w.To-w.From)/float64(max(x.End-x.Begin, 1)) > 4*float64(maxSpans)
 	var all []*of
 	kinds := map[string]*kind{}
 	var byNumber []*kind
@@ -232,7 +240,10 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 	}
 	passes := func(matched uint64) bool { return matched&want == want && matched&drop == 0 }
 	mostActive := func(a, b *of) int {
-		return cmp.Or(cmp.Compare(b.busy, a.busy), cmp.Compare(b.blocked, a.blocked), cmp.Compare(a.id, b.id))
+		if c := cmp.Compare(b.busy, a.busy); c != 0 {
+			return c
+		}
+		return cmp.Or(cmp.Compare(b.blocked, a.blocked), cmp.Compare(a.id, b.id))
 	}
 	// There may be a million that do nothing: of these, only those are kept that there may be room for.
 	var quiet []*of
@@ -262,7 +273,13 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 			g.blocked += s.Length()
 			k.blocked += s.Length()
 		}
+		if s.From >= sure.From && s.To <= sure.To {
+			k.time[at][state] += s.Length()
+			return
+		}
 		first, last := int(float64(s.From-w.From)/step), int(float64(s.To-w.From)/step)
+		at = min(last, stretches-1)
+		sure = waits.Window{From: w.From + int64(float64(at)*step) + 2, To: w.From + int64(float64(at+1)*step) - 2}
 		for i := min(first, stretches-1); i <= min(last, stretches-1); i++ {
 			from, to := w.From+int64(float64(i)*step), w.From+int64(float64(i+1)*step)
 			k.time[i][state] += max(0, min(to, s.To)-max(from, s.From))
@@ -330,8 +347,7 @@ func (d *drawing) choose(x *waits.Index, t *exectrace.Trace) error {
 	}
 	d.Of += len(list)
 	list = append(list, quiet...)
-	slices.SortFunc(list, mostActive)
-	for _, g := range list[:min(len(list), d.ask.Goroutines)] {
+	for _, g := range order.First(list, d.ask.Goroutines, mostActive) {
 		l := &lane{Lane: Lane{Name: g.kind.Kind, ID: g.id, Busy: g.busy}, number: len(d.lanes)}
 		d.lanes[g.id] = l
 		if g.state != Nothing {
@@ -367,7 +383,7 @@ func (d *drawing) state(s *waits.Span) State {
 
 // draw draws the goroutines that are chosen, and ends what goes on.
 func (d *drawing) draw(x *waits.Index, t *exectrace.Trace) error {
-	if len(d.spans) <= maxSpans {
+	if !d.many {
 		for i := range d.spans {
 			if l := d.lanes[d.spans[i].goroutine]; l != nil {
 				d.span(l, &d.spans[i])
@@ -384,17 +400,10 @@ func (d *drawing) draw(x *waits.Index, t *exectrace.Trace) error {
 func (d *drawing) again(x *waits.Index, t *exectrace.Trace) error {
 	walk := &waits.Walk{Window: d.ask.Window, Index: x}
 	walk.Quiet = func(*waits.Span) {} // choose has drawn those
+	walk.Only = func(id int64) bool { return d.lanes[id] != nil }
 	walk.Span = func(s *waits.Span) {
-		l, ok := s.Goroutine.Mine.(*lane)
-		if !ok {
-			l = d.lanes[s.Goroutine.ID]
-			s.Goroutine.Mine = l
-		}
-		if l == nil {
-			return
-		}
 		one := d.spanOf(s)
-		d.span(l, &one)
+		d.span(d.lanes[s.Goroutine.ID], &one)
 	}
 	return walk.Run(t)
 }
@@ -439,7 +448,7 @@ func (d *drawing) event(w *waits.Walk, e *exectrace.Event) {
 		case e.From == e.To, e.Proc < 0:
 		case e.To == exectrace.Running:
 			state := running
-			if g := w.Goroutines[e.Goroutine]; g != nil && g.Worker != "" {
+			if g := w.Of(e); g != nil && g.Worker != "" {
 				state = collecting
 			}
 			d.proc(e, state)
@@ -500,7 +509,10 @@ func (p *Picture) requests(found []requests.Request) {
 		}
 	}
 	slices.SortFunc(list, func(a, b *requests.Request) int {
-		return cmp.Or(cmp.Compare(b.Took(), a.Took()), cmp.Compare(a.Number, b.Number))
+		if c := cmp.Compare(b.Took(), a.Took()); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.Number, b.Number)
 	})
 	scale := float64(p.Pixels) / float64(w.To-w.From)
 	taken := make([][]bool, mostRequests)

@@ -1,6 +1,10 @@
 package lanes
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/hone-perf/hone/internal/waits"
+)
 
 // A lane is one that is being drawn.
 type lane struct {
@@ -9,6 +13,7 @@ type lane struct {
 
 	pixel int // that sums are of
 	sums  [States]int64
+	sure  waits.Window // times that are in this pixel, whatever the rounding
 
 	state State // of processors and the collector
 	since int64
@@ -32,7 +37,12 @@ func (d *drawing) add(l *lane, from, to int64, state State) {
 	if to <= from || state == Nothing {
 		return
 	}
+	if from >= l.sure.From && to <= l.sure.To {
+		l.sums[state] += to - from
+		return
+	}
 	first, last := d.pixelOf(from), d.pixelOf(to-1)
+	l.sure = waits.Window{From: d.start(last) + 2, To: d.start(last+1) - 2}
 	if first != l.pixel {
 		d.flush(l)
 		l.pixel = first

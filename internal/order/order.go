@@ -19,3 +19,31 @@ func Stable[E any](list []E, compare func(a, b E) int) {
 		list[i] = was[j]
 	}
 }
+
+// manyFirst is from how many values on First sorts all of them.
+const manyFirst = 1 << 10
+
+// First returns the n values of list that come first, in order; all of them where n is negative. It does not sort the others, of which there may
+// be hundreds of thousands. No two values may be equal. The list is changed.
+func First[E any](list []E, n int, compare func(a, b E) int) []E {
+	if n == 0 {
+		return nil
+	}
+	if n < 0 || n > manyFirst {
+		slices.SortFunc(list, compare)
+		if n > 0 && n < len(list) {
+			list = list[:n]
+		}
+		return list
+	}
+	first := make([]E, 0, n+1)
+	for _, v := range list {
+		if len(first) == n && compare(first[n-1], v) < 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(first, v, compare)
+		first = slices.Insert(first, at, v)
+		first = first[:min(len(first), n)]
+	}
+	return first
+}

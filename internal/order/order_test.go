@@ -7,6 +7,26 @@ import (
 	"testing"
 )
 
+// TestFirst compares First with a sort.
+func TestFirst(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{0, 1, 2, 9, 100, 3000} {
+		list := rng.Perm(n)
+		for _, of := range []int{-1, 0, 1, 2, 9, 50, 2000, 4000} {
+			want := make([]int, n)
+			for i := range want {
+				want[i] = i
+			}
+			if of >= 0 && of < n {
+				want = want[:of]
+			}
+			if got := First(slices.Clone(list), of, cmp.Compare[int]); !slices.Equal(got, want) {
+				t.Errorf("the first %d of %d are %v", of, n, got)
+			}
+		}
+	}
+}
+
 // TestStable compares Stable with the sort of package slices, over lists with many equal values.
 func TestStable(t *testing.T) {
 	type pair struct{ key, place int }

@@ -37,7 +37,7 @@ type marking struct {
 
 func annotated(t *exectrace.Trace, begin, end exectrace.Kind) (*Found, error) {
 	m := &marking{found: &Found{Begin: t.Begin()}, names: waits.NewNames(t), begin: begin, end: end, open: map[int64][]*mark{}, tasks: map[uint64]*mark{}}
-	walk := &waits.Walk{Event: m.event, Span: m.span}
+	walk := &waits.Walk{Event: m.event, Span: m.span, Names: m.names}
 	if err := walk.Run(t); err != nil {
 		return nil, err
 	}
@@ -123,7 +123,10 @@ func (m *marking) done(x *mark) {
 // sort puts requests in the order of their ends, and numbers them.
 func (f *Found) sort() {
 	slices.SortFunc(f.Requests, func(a, b Request) int {
-		return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Goroutine, b.Goroutine), cmp.Compare(a.From, b.From), cmp.Compare(a.Handler, b.Handler))
+		if a.To != b.To {
+			return cmp.Compare(a.To, b.To)
+		}
+		return cmp.Or(cmp.Compare(a.Goroutine, b.Goroutine), cmp.Compare(a.From, b.From), cmp.Compare(a.Handler, b.Handler))
 	})
 	for i := range f.Requests {
 		f.Requests[i].Number = i + 1

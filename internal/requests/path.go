@@ -42,7 +42,7 @@ func Paths(t *exectrace.Trace, x *waits.Index, list []Request) ([][]Segment, err
 		return nil, nil
 	}
 	last := w.windows[len(w.windows)-1].To
-	walk := &waits.Walk{Span: w.span, Window: waits.Window{To: last + 1}, Index: x}
+	walk := &waits.Walk{Span: w.span, Window: waits.Window{To: last + 1}, Index: x, Names: w.names}
 	if x != nil {
 		walk.Window.From = w.windows[0].From
 		walk.Quiet = func(*waits.Span) {} // no path leads through goroutines that did nothing
@@ -94,6 +94,7 @@ type birth struct {
 type walker struct {
 	names   *waits.Names
 	windows []waits.Window
+	next    int // the first window that does not end before the spans that come
 	spans   map[int64][]span
 	born    map[int64]birth
 	kept    int
@@ -104,8 +105,11 @@ func newWalker(t *exectrace.Trace) *walker {
 }
 
 func (w *walker) span(s *waits.Span) {
-	i, _ := slices.BinarySearchFunc(w.windows, s.From, func(x waits.Window, at int64) int { return cmp.Compare(x.To, at) })
-	if i == len(w.windows) || w.windows[i].From > s.To || w.kept >= MaxSpans {
+	for w.next < len(w.windows) && w.windows[w.next].To < s.To {
+		w.next++
+	}
+	here := w.next < len(w.windows) && w.windows[w.next].From <= s.To
+	if !here && (w.next == 0 || w.windows[w.next-1].To < s.From) || w.kept >= MaxSpans {
 		return
 	}
 	w.kept++
@@ -222,15 +226,30 @@ func Compared(list []Request) (slow, middle []Request, of int) {
 	if len(whole) < 20 {
 		return nil, nil, 0
 	}
-	slices.SortFunc(whole, func(a, b *Request) int {
-		return cmp.Or(cmp.Compare(a.Took(), b.Took()), cmp.Compare(a.Number, b.Number))
-	})
+	took := make([]int64, len(whole))
+	for i, r := range whole {
+		took[i] = r.Took()
+	}
+	slices.Sort(took)
+	// between returns the requests from one rank to before another.
+	between := func(from, to int) []*Request {
+		before, _ := slices.BinarySearch(took, took[from])
+		var list []*Request
+		for _, r := range whole {
+			if d := r.Took(); d >= took[from] && d <= took[to-1] {
+				list = append(list, r)
+			}
+		}
+		slices.SortFunc(list, func(a, b *Request) int {
+			return cmp.Or(cmp.Compare(a.Took(), b.Took()), cmp.Compare(a.Number, b.Number))
+		})
+		return list[from-before : to-before]
+	}
 	n := len(whole) / 100
 	if n < 3 {
 		n = max(1, len(whole)/10)
 	}
-	a, b := len(whole)*45/100, len(whole)*55/100
-	return spread(whole[len(whole)-n:]), spread(whole[a : b+1]), n
+	return spread(between(len(whole)-n, len(whole))), spread(between(len(whole)*45/100, len(whole)*55/100+1)), n
 }
 
 // spread takes Sample of a list, evenly.

@@ -130,11 +130,29 @@ func NewFinder(t *exectrace.Trace) *Finder {
 }
 
 // Walk returns how the finder goes through the trace, all of it.
-func (f *Finder) Walk() *waits.Walk { return &waits.Walk{Span: f.span, Event: f.event} }
+func (f *Finder) Walk() *waits.Walk { return &waits.Walk{Span: f.span, Event: f.event, Names: f.names} }
+
+// OnlyTimes has the finder keep no more than what Times returns.
+func (f *Finder) OnlyTimes() { f.brief = &briefs{} }
+
+// Times returns how long what was found took, after that.
+func (f *Finder) Times() *Times {
+	f.end()
+	return f.brief.times()
+}
 
 // Found returns what was found, after that.
 func (f *Finder) Found(end int64) *Found {
 	f.found.End = end
+	f.end()
+	f.found.Requests = slices.Concat(append(f.full, f.found.Requests)...)
+	f.full = nil
+	f.found.sort()
+	return f.found
+}
+
+// end takes what had not ended by the end of the trace.
+func (f *Finder) end() {
 	var left []*serving
 	for _, s := range f.open {
 		left = append(left, s)
@@ -146,8 +164,6 @@ func (f *Finder) Found(end int64) *Found {
 			f.done(s)
 		}
 	}
-	f.found.sort()
-	return f.found
 }
 
 // A Finder finds requests while somebody goes through a trace.
@@ -156,6 +172,8 @@ type Finder struct {
 	open  map[int64]*serving // by goroutine
 	found *Found
 	ended int64
+	full  [][]Request // of those that were found; Found.Requests goes on from there
+	brief *briefs     // in place of these; nil for them
 }
 
 // A serving is a request that may be one.
@@ -201,7 +219,7 @@ func (f *Finder) next(r *serving) {
 // span looks at what a goroutine did. Of most goroutines nothing is kept.
 func (f *Finder) span(s *waits.Span) {
 	g := s.Goroutine.ID
-	phase := f.names.Phase(s.Stack)
+	phase, serves := f.names.Serving(s.Stack)
 	r, _ := s.Goroutine.Mine.(*serving)
 	if phase == waits.OwnGoroutine {
 		if r == nil {
@@ -220,7 +238,7 @@ func (f *Finder) span(s *waits.Span) {
 			delete(f.open, g)
 		}
 		return
-	case r == nil && !f.names.Serves(s.Stack):
+	case r == nil && !serves:
 		return
 	case r == nil:
 		r = &serving{Request: Request{Goroutine: g}}
@@ -288,10 +306,23 @@ func (r *serving) spend(n *waits.Names, s *waits.Span) {
 	r.To = s.To
 }
 
+// block is how many requests are kept together while there may be more: a list that grows would be copied again and again.
+const block = 4 << 10
+
 func (f *Finder) done(r *serving) {
-	if len(f.found.Requests) >= Max {
+	if f.brief != nil {
+		if len(f.brief.list) < Max {
+			f.brief.add(&r.Request)
+		}
+		return
+	}
+	if len(f.full)*block+len(f.found.Requests) >= Max {
 		f.found.More++
 		return
+	}
+	if len(f.found.Requests) == block {
+		f.full = append(f.full, f.found.Requests)
+		f.found.Requests = make([]Request, 0, block)
 	}
 	f.found.Requests = append(f.found.Requests, r.Request)
 }

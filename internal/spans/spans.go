@@ -96,7 +96,7 @@ func newReader(t *exectrace.Trace, w waits.Window, found []requests.Request, on 
 	for by, text := range map[waits.Waker]string{waits.ByGoroutine: "goroutine", waits.ByTimer: "timer", waits.ByNetwork: "network", waits.ByRuntime: "runtime"} {
 		r.wakers[by] = r.number(text)
 	}
-	r.walk = &waits.Walk{Window: w, Span: r.span}
+	r.walk = &waits.Walk{Window: w, Names: r.names, Span: r.span}
 	return r
 }
 

@@ -49,7 +49,7 @@ func IdleTimes(t *exectrace.Trace, w Window) (*Idleness, error) {
 	had := map[int32]int64{}  // those that look for something to run, and how long they had not looked
 	sums := map[place]*IdleSum{}
 	none := int64(-1) // since when nothing runs
-	walk := &Walk{Window: w}
+	walk := &Walk{Window: w, Names: s.names}
 	walk.Span = func(p *Span) {
 		var why from
 		switch {
@@ -93,7 +93,7 @@ func IdleTimes(t *exectrace.Trace, w Window) (*Idleness, error) {
 			if e.To != exectrace.Running || took == 0 {
 				return
 			}
-			g := walk.Goroutines[e.Goroutine]
+			g := walk.Of(e)
 			if g == nil {
 				return
 			}

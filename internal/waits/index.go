@@ -52,7 +52,7 @@ func (k *keeper) complete() bool { return len(k.carried) < maxCarried && k.kept 
 
 // NewIndex reads a trace once. With a walk, which may be nil, that goes through it.
 func NewIndex(t *exectrace.Trace, walk *Walk) (*Index, error) {
-	x := &Index{trace: t, names: NewNames(t)}
+	x := &Index{trace: t}
 	if walk == nil {
 		walk = &Walk{}
 	}
@@ -60,7 +60,7 @@ func NewIndex(t *exectrace.Trace, walk *Walk) (*Index, error) {
 	if err := walk.Run(t); err != nil {
 		return nil, err
 	}
-	x.loops = walk.loops
+	x.names, x.loops = walk.names, walk.loops
 	x.Begin, x.End, x.Events, x.notes = walk.Begin, walk.End, walk.Events, DamageNotes(t)
 	return x, nil
 }
@@ -186,7 +186,7 @@ func (x *Index) seek(w *Walk) (begin int64, events iter.Seq2[*exectrace.Event, e
 	for i := range x.carried {
 		c := &x.carried[i]
 		// What ended before the border was passed is said by the events that follow, or is over.
-		if w.Only != 0 && c.goroutine.ID != w.Only || c.to < begin || c.from >= begin && (border > 0 || c.from > x.Begin || !c.goroutine.begun) {
+		if w.Only != nil && !w.Only(c.goroutine.ID) || c.to < begin || c.from >= begin && (border > 0 || c.from > x.Begin || !c.goroutine.begun) {
 			continue
 		}
 		switch {

@@ -44,7 +44,7 @@ func Kinds(t *exectrace.Trace, w Window) ([]KindSum, int64, error) {
 	all := map[key]*of{}
 	seen := map[int64]*goroutine{}
 	ended := int64(0)
-	walk := &Walk{Window: w}
+	walk := &Walk{Window: w, Names: names}
 	walk.Event = func(e *exectrace.Event) {
 		if e.Kind == exectrace.Change && e.To == exectrace.Absent {
 			ended = e.Goroutine

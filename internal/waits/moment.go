@@ -20,7 +20,7 @@ func Moment(t *exectrace.Trace, at int64) (*profile.Profile, error) {
 	}
 	names := NewNames(t)
 	counts := map[key]int64{}
-	walk := &Walk{Window: Window{To: at}}
+	walk := &Walk{Window: Window{To: at}, Names: names}
 	walk.Span = func(s *Span) {
 		if !s.Open {
 			return

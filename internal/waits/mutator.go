@@ -18,12 +18,20 @@ var mutatorWindows = []int64{1e6, 10e6, 100e6, 1e9}
 // A mutator follows how many processors the collector has: with its workers, but for those that only use idle processors, with goroutines that
 // help it, and with all of them while the program is stopped.
 type mutator struct {
-	steps   []step
-	workers map[int64]bool // whether they count
-	helping map[int64]bool
-	running map[int64]bool // of these
-	stops   int
+	steps []step
+	parts map[int64]part // of goroutines
+	stops int
 }
+
+// A part is what a goroutine has in the work of the collector.
+type part uint8
+
+const (
+	works   part = 1 << iota // a worker that counts
+	helps                    // before it may allocate
+	runs                     // one of these, or another worker
+	nothing part = 0
+)
 
 // A step is from when on the program had a share of the processors.
 type step struct {
@@ -35,32 +43,34 @@ type step struct {
 const maxSteps = 1 << 22
 
 func newMutator() *mutator {
-	return &mutator{workers: map[int64]bool{}, helping: map[int64]bool{}, running: map[int64]bool{}}
+	return &mutator{parts: map[int64]part{}}
 }
 
 func (m *mutator) event(e *exectrace.Event, procs int) {
 	switch e.Kind {
 	case exectrace.Label:
-		m.workers[e.Goroutine] = e.Name != "GC (idle)"
-		m.running[e.Goroutine] = true // it says so itself
+		p := m.parts[e.Goroutine]&helps | runs // it says so itself
+		if e.Name != "GC (idle)" {
+			p |= works
+		}
+		m.parts[e.Goroutine] = p
 	case exectrace.Change:
-		if !m.workers[e.Goroutine] && !m.helping[e.Goroutine] && !m.running[e.Goroutine] {
+		p := m.parts[e.Goroutine]
+		switch {
+		case p == nothing:
 			return
+		case e.To == exectrace.Running:
+			p |= runs
+		case e.To == exectrace.Absent:
+			p = nothing
+		default:
+			p &= helps // a worker says anew what it is when it runs again
 		}
-		if e.To == exectrace.Running {
-			m.running[e.Goroutine] = true
-		} else {
-			delete(m.running, e.Goroutine)
-			delete(m.workers, e.Goroutine) // it says anew what it is when it runs again
-		}
-		if e.To == exectrace.Absent {
-			delete(m.helping, e.Goroutine)
-		}
+		m.set(e.Goroutine, p)
 	case exectrace.RangeBegin, exectrace.RangeActive:
 		switch {
 		case e.Name == assistRange:
-			m.helping[e.Goroutine] = true
-			m.running[e.Goroutine] = true
+			m.parts[e.Goroutine] |= helps | runs
 		case isCollectorStop(e.Name):
 			m.stops++
 		default:
@@ -69,8 +79,7 @@ func (m *mutator) event(e *exectrace.Event, procs int) {
 	case exectrace.RangeEnd:
 		switch {
 		case e.Name == assistRange:
-			delete(m.helping, e.Goroutine)
-			delete(m.running, e.Goroutine)
+			m.set(e.Goroutine, m.parts[e.Goroutine]&works)
 		case isCollectorStop(e.Name) && m.stops > 0:
 			m.stops--
 		default:
@@ -82,6 +91,14 @@ func (m *mutator) event(e *exectrace.Event, procs int) {
 	m.step(e.Time, procs)
 }
 
+func (m *mutator) set(goroutine int64, p part) {
+	if p == nothing {
+		delete(m.parts, goroutine)
+	} else {
+		m.parts[goroutine] = p
+	}
+}
+
 func isCollectorStop(name string) bool {
 	return name == "stop-the-world (GC mark termination)" || name == "stop-the-world (GC sweep termination)"
 }
@@ -91,8 +108,8 @@ func (m *mutator) step(at int64, procs int) {
 		return
 	}
 	n := 0
-	for g := range m.running {
-		if m.workers[g] || m.helping[g] {
+	for _, p := range m.parts {
+		if p&runs != 0 && p&(works|helps) != 0 {
 			n++
 		}
 	}

@@ -34,10 +34,6 @@ func (n *Names) number(text string) uint32 {
 
 // Calls are what is known about a stack.
 type calls struct {
-	frames  []exectrace.Frame
-	root    string // its outermost function that is not there only to call another one
-	place   int    // number of the innermost frame that is not of the runtime or of what waits for it; -1 is none
-	handler string
 	phase   Phase
 	serves  bool   // below the server of net/http or another one
 	idle    bool   // waits for work here: for a connection, a request
@@ -46,8 +42,13 @@ type calls struct {
 	parked  Cause  // what it waits for, where the trace has no reason
 	group   bool   // sync.WaitGroup.Wait
 	name    uint32 // of the function at the place
+	kind    uint32 // of the root
 	only    bool   // its outermost function is only there to call another one
 	wakes   bool   // that it wakes somebody from the network is meant: a deadline, a connection that is closed
+	handler string
+	frames  []exectrace.Frame
+	root    string // its outermost function that is not there only to call another one
+	place   int    // number of the innermost frame that is not of the runtime or of what waits for it; -1 is none
 }
 
 func (n *Names) of(s exectrace.Stack) *calls {
@@ -57,6 +58,7 @@ func (n *Names) of(s exectrace.Stack) *calls {
 	c := n.calls[s]
 	if c == nil {
 		c = look(n.trace.Frames(s))
+		c.kind = n.number(c.root)
 		if f, ok := c.where(); ok {
 			c.name = n.number(f.Func)
 		}
@@ -245,8 +247,11 @@ func handler(frames []exectrace.Frame) string {
 // HandlerLog is the category under which programs that hone record built say what request they answered.
 const HandlerLog = "hone.handler"
 
-// Serves reports whether a stack is of a goroutine that answers the requests of a connection.
-func (n *Names) Serves(s exectrace.Stack) bool { return n.of(s).serves }
+// Serving is the Phase of a stack, and whether it is of a goroutine that answers the requests of a connection.
+func (n *Names) Serving(s exectrace.Stack) (phase Phase, serves bool) {
+	c := n.of(s)
+	return c.phase, c.serves
+}
 
 // Watches reports whether a goroutine that starts so watches a connection while a request that came over it is answered.
 func (n *Names) Watches(start exectrace.Stack) bool {
@@ -282,27 +287,27 @@ func (n *Names) OfRuntime(g *Goroutine, s exectrace.Stack) bool { return n.ours[
 
 func (n *Names) kind(g *Goroutine, s exectrace.Stack) uint32 {
 	if g.kind == 0 || g.Worker != "" && !g.worker {
-		g.kind, g.worker = n.number(n.kindOf(g, s)), g.Worker != ""
+		g.kind, g.worker = n.kindOf(g, s), g.Worker != ""
 	}
 	return g.kind
 }
 
-func (n *Names) kindOf(g *Goroutine, s exectrace.Stack) string {
+func (n *Names) kindOf(g *Goroutine, s exectrace.Stack) uint32 {
 	if g.Worker != "" {
-		return "runtime.gcBgMarkWorker"
+		return n.number("runtime.gcBgMarkWorker")
 	}
 	if g.ID == 1 {
-		return "main.main"
+		return n.number("main.main")
 	}
 	// A stack of one call may be of a function that only calls another one.
 	start := n.of(g.Start)
 	if len(start.frames) > 0 && !start.only {
-		return start.root
+		return start.kind
 	}
 	if c := n.of(s); c.root != "" && len(c.frames) > 1 {
-		return c.root
+		return c.kind
 	}
-	return start.root
+	return start.kind
 }
 
 // IsRuntime reports whether a kind of goroutines belongs to the runtime, or to the recording of the trace.

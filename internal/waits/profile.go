@@ -82,30 +82,31 @@ const maxSamples = 1 << 20
 type sums struct {
 	by [][]sum // number of the stack
 	n  int
-	in map[key]*[columns]int64 // of stacks with many keys
+	in map[key]*sum // of stacks with many keys
 }
 
 type sum struct {
 	key
-	v *[columns]int64
+	v [columns]int64
 }
 
 // many is from how many keys on those of a stack are in the map.
 const many = 24
 
+// get returns the values of a key, until the next get.
 func (s *sums) get(k key) *[columns]int64 {
 	if int(k.stack) >= len(s.by) {
 		s.by = append(s.by, make([][]sum, int(k.stack)+1-len(s.by))...)
 	}
 	list := s.by[k.stack]
 	for i := range list {
-		if list[i].key == k {
-			return list[i].v
+		if p := &list[i]; p.kind == k.kind && p.waker == k.waker && p.reason == k.reason {
+			return &p.v
 		}
 	}
 	if len(list) >= many {
-		if v := s.in[k]; v != nil {
-			return v
+		if p := s.in[k]; p != nil {
+			return &p.v
 		}
 	}
 	if s.n >= maxSamples && k.waker != 0 {
@@ -113,13 +114,13 @@ func (s *sums) get(k key) *[columns]int64 {
 		return s.get(k)
 	}
 	s.n++
-	v := new([columns]int64)
 	if len(list) >= many {
-		s.in[k] = v
-	} else {
-		s.by[k.stack] = append(list, sum{k, v})
+		p := &sum{key: k}
+		s.in[k] = p
+		return &p.v
 	}
-	return v
+	s.by[k.stack] = append(list, sum{key: k})
+	return &s.by[k.stack][len(list)].v
 }
 
 // all lists the sums, ordered.
@@ -128,8 +129,8 @@ func (s *sums) all(n *Names) []sum {
 	for _, of := range s.by {
 		list = append(list, of...)
 	}
-	for k, v := range s.in {
-		list = append(list, sum{k, v})
+	for _, p := range s.in {
+		list = append(list, *p)
 	}
 	slices.SortFunc(list, func(a, b sum) int {
 		return cmp.Or(cmp.Compare(a.stack, b.stack), cmp.Compare(a.reason, b.reason), cmp.Compare(n.list[a.kind], n.list[b.kind]), cmp.Compare(n.list[a.waker], n.list[b.waker]))
@@ -140,8 +141,8 @@ func (s *sums) all(n *Names) []sum {
 // Profile returns what goroutines did in a trace, by where they did it. The runtime's own goroutines and those that record the trace are left out.
 func Profile(t *exectrace.Trace, w Window) (*profile.Profile, error) {
 	names := NewNames(t)
-	sums := &sums{in: map[key]*[columns]int64{}}
-	walk := &Walk{Window: w}
+	sums := &sums{in: map[key]*sum{}}
+	walk := &Walk{Window: w, Names: names}
 	walk.Span = func(s *Span) {
 		if s.Stack == 0 && s.State != exectrace.Running {
 			s.Stack = s.Goroutine.Start

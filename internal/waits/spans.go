@@ -38,7 +38,7 @@ type Span struct {
 // Length is how long it took, in nanoseconds.
 func (s *Span) Length() int64 { return s.To - s.From }
 
-// A Goroutine is what is known about a goroutine.
+// A Goroutine is what is known about a goroutine. When that has ended, it may become that of another one.
 type Goroutine struct {
 	ID      int64
 	Start   exectrace.Stack // its function; of one from before the trace, where it stood
@@ -80,11 +80,12 @@ type Walk struct {
 	Window Window
 	Span   func(*Span)            // takes the spans of goroutines, cut to the window, in the order of their ends; may be nil
 	Event  func(*exectrace.Event) // takes the events of the window before what they mean for goroutines; may be nil
+	Names  *Names                 // of the trace, where others ask for them, too; may be nil
 	Before func(*exectrace.Event) // takes what came before the window, in which processors and the collector came to what they do; may be nil
 
-	Index *Index      // of the trace, so that what comes before the window need not be read; may be nil
-	Quiet func(*Span) // with an Index: takes what lasts all of the window, which then is neither in Goroutines nor handed to Span; may be nil
-	Only  int64       // goroutine that alone is of interest; 0 is all of them
+	Index *Index                     // of the trace, so that what comes before the window need not be read; may be nil
+	Quiet func(*Span)                // with an Index: takes what lasts all of the window, which then is neither in Goroutines nor handed to Span; may be nil
+	Only  func(goroutine int64) bool // those that alone are of interest, asked once for each; nil is all of them
 
 	Begin, End int64 // of what was seen, after Run
 	Events     int64
@@ -98,6 +99,8 @@ type Walk struct {
 	loops   map[exectrace.Stack]int64 // stacks on which a goroutine waited for the second time, and since when that is known
 	begin   int64                     // of the trace
 	quiet   bits                      // goroutines that Quiet took; nil where it takes none
+	ended   []*Goroutine              // room for new ones
+	other   Goroutine                 // stands for those that are not of interest
 }
 
 // Run goes through the trace once. What could not be read is in its Damage afterwards.
@@ -113,7 +116,10 @@ func (w *Walk) Run(t *exectrace.Trace) error {
 		w.names, w.loops = w.Index.names, w.Index.loops
 		last, events = w.Index.seek(w)
 	} else {
-		w.names, w.loops = NewNames(t), map[exectrace.Stack]int64{}
+		if w.names = w.Names; w.names == nil {
+			w.names = NewNames(t)
+		}
+		w.loops = map[exectrace.Stack]int64{}
 	}
 	for e, err := range events {
 		if err != nil {
@@ -144,7 +150,11 @@ func (w *Walk) Run(t *exectrace.Trace) error {
 		} else if w.Before != nil {
 			w.Before(e)
 		}
-		w.take(e)
+		if e.Kind == exectrace.Change {
+			w.change(e)
+		} else {
+			w.take(e)
+		}
 	}
 	switch {
 	case end <= w.begin:
@@ -172,13 +182,25 @@ func (e *OutsideError) Error() string {
 	return "the trace ends after " + unit.Time(time.Duration(e.End))
 }
 
+// Of returns what is known of the goroutine that an event is about, before what that means for it; nil where there is nothing.
+func (w *Walk) Of(e *exectrace.Event) *Goroutine {
+	if e.Slot == nil {
+		return w.Goroutines[e.Goroutine]
+	}
+	g, _ := e.Slot.Value.(*Goroutine)
+	switch g {
+	case nil:
+		return w.Goroutines[e.Goroutine]
+	case &w.other:
+		return nil
+	}
+	return g
+}
+
 // Stop has Run end with the event that it is at.
 func (w *Walk) Stop() { w.stopped = true }
 
 func (w *Walk) take(e *exectrace.Event) {
-	if w.Only != 0 && e.Goroutine != w.Only {
-		return
-	}
 	switch e.Kind {
 	case exectrace.Change:
 		w.change(e)
@@ -204,9 +226,15 @@ func (w *Walk) take(e *exectrace.Event) {
 // assistRange is what the runtime calls the work for the collector that a goroutine does when it allocates.
 const assistRange = "GC mark assist"
 
+// maxEnded is how many goroutines that ended are kept to be used again.
+const maxEnded = 1 << 10
+
 func (w *Walk) change(e *exectrace.Event) {
 	g, _ := e.Slot.Value.(*Goroutine)
-	if g == nil {
+	switch {
+	case g == &w.other:
+		return
+	case g == nil && e.From != exectrace.Absent:
 		if g = w.Goroutines[e.Goroutine]; g != nil {
 			e.Slot.Value = g
 		}
@@ -214,8 +242,17 @@ func (w *Walk) change(e *exectrace.Event) {
 	if g == nil && (e.From == exectrace.Unknown || e.From == e.To) && w.quiet.has(e.Goroutine) {
 		return
 	}
+	if g == nil && w.Only != nil && !w.Only(e.Goroutine) {
+		e.Slot.Value = &w.other
+		return
+	}
 	if g == nil {
-		g = &Goroutine{ID: e.Goroutine, since: e.Time}
+		if n := len(w.ended); n > 0 {
+			g, w.ended = w.ended[n-1], w.ended[:n-1]
+		} else {
+			g = new(Goroutine)
+		}
+		*g = Goroutine{ID: e.Goroutine, since: e.Time}
 		w.Goroutines[e.Goroutine] = g
 		e.Slot.Value = g
 		switch {
@@ -259,6 +296,10 @@ func (w *Walk) change(e *exectrace.Event) {
 	switch e.To {
 	case exectrace.Absent:
 		delete(w.Goroutines, g.ID)
+		e.Slot.Value = nil
+		if len(w.ended) < maxEnded {
+			w.ended = append(w.ended, g)
+		}
 	case exectrace.Waiting, exectrace.Syscall:
 		g.stack, g.reason, g.by, g.at, g.again = e.Stack, e.Reason, 0, 0, false
 		if e.From == exectrace.Absent {

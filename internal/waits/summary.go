@@ -84,8 +84,11 @@ func latencyOf(h *latency.Histogram) Latency {
 func Summarize(t *exectrace.Trace, w Window, other *Walk) (*Summary, error) {
 	w.From = max(w.From, t.Begin())
 	s := newSumming(t, w)
-	walk := &Walk{Window: w, Span: s.span, Event: s.event, Before: s.before}
+	walk := &Walk{Window: w, Names: s.names, Span: s.span, Event: s.event, Before: s.before}
 	if other != nil {
+		if other.Names != nil {
+			s.names, walk.Names = other.Names, other.Names
+		}
 		walk.Span = func(p *Span) {
 			s.span(p)
 			other.Span(p)
@@ -208,7 +211,9 @@ func (s *summing) event(e *exectrace.Event) {
 		s.Silence.add(s.silent, e.Time)
 	}
 	s.silent = e.Time
-	s.mutator.event(e, s.Procs)
+	if e.Kind != exectrace.Change || len(s.mutator.parts) > 0 { // none has a part while the collector does nothing
+		s.mutator.event(e, s.Procs)
+	}
 	switch e.Kind {
 	case exectrace.Sample:
 		s.Samples++
@@ -353,7 +358,7 @@ func Places(t *exectrace.Trace, w Window) ([]PlaceSum, RangeSum, int64, error) {
 	names := NewNames(t)
 	sums := map[place]*PlaceSum{}
 	var all RangeSum
-	walk := &Walk{Window: w}
+	walk := &Walk{Window: w, Names: names}
 	walk.Span = func(s *Span) {
 		if s.State != exectrace.Waiting || names.Idle(s) || names.OfRuntime(s.Goroutine, s.Stack) {
 			return
@@ -401,7 +406,7 @@ func Wakers(t *exectrace.Trace, w Window, matches func(function string) bool) ([
 	known := map[exectrace.Stack]bool{}
 	sums := map[waker]*WakerSum{}
 	var all RangeSum
-	walk := &Walk{Window: w}
+	walk := &Walk{Window: w, Names: names}
 	walk.Span = func(s *Span) {
 		if s.State != exectrace.Waiting || names.Idle(s) {
 			return

@@ -96,7 +96,7 @@ func slowAnswers(rec *recording.Recording, l *latency.Log) []report.SlowAnswer {
 		// What took much less was for another client, or is not what was slow.
 		if best >= 0 && found[best].Took()*2 >= int64(a.Took) {
 			used[found[best].Number] = true
-			line := traceview.LineOf(found[best])
+			line := traceview.LineOf(&found[best])
 			one.Request = &line
 		}
 		out = append(out, one)

@@ -58,8 +58,4 @@ func TestPercentiles(t *testing.T) {
 			t.Errorf("%v: %+v, want %+v", test.list, got, test.want)
 		}
 	}
-	some := []requests.Request{{Number: 1}, {Number: 2, Open: true}, {Number: 3, Begun: true}}
-	if got := wholeOf(some); len(got) != 1 || got[0].Number != 1 {
-		t.Errorf("of %+v, %+v are whole", some, got)
-	}
 }

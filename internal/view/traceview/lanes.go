@@ -179,7 +179,7 @@ func Goroutine(in []*recording.Recording, q query.Query) (report.Report, error) 
 	}
 	for i := range found {
 		if r := &found[i]; r.Goroutine == id && r.To > w.From && r.From < w.To {
-			out.Requests = append(out.Requests, LineOf(*r))
+			out.Requests = append(out.Requests, LineOf(r))
 		}
 	}
 	order.Stable(out.Requests, func(a, b report.RequestLine) int { return cmp.Compare(b.Took, a.Took) })
@@ -202,7 +202,7 @@ func goroutineIn(t *exectrace.Trace, names *waits.Names, x *waits.Index, w waits
 		return requests.WhatOf(names, s).String()
 	}
 	// What goes on at the end of the window is followed to its own end.
-	walk := &waits.Walk{Window: waits.Window{From: w.From}, Index: x, Only: out.ID}
+	walk := &waits.Walk{Window: waits.Window{From: w.From}, Index: x, Only: func(id int64) bool { return id == out.ID }}
 	walk.Span = func(s *waits.Span) {
 		switch {
 		case s.Goroutine.ID != out.ID, s.To == w.From && s.From < s.To:

@@ -59,21 +59,26 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	var found []requests.Request
 	var finder *requests.Finder
 	var also *waits.Walk
 	if q.At == (query.Span{}) {
 		finder = requests.NewFinder(t)
+		finder.OnlyTimes()
 		also = finder.Walk()
 	}
 	s, err := waits.Summarize(t, w, also)
 	if err != nil {
 		return nil, err
 	}
+	var times *requests.Times
 	if finder != nil {
-		found = finder.Found(s.End).Requests
-	} else if found, _, err = FoundIn(in, report.RequestWork, w); err != nil {
-		return nil, err
+		times = finder.Times()
+	} else {
+		found, _, err := FoundIn(in, report.RequestWork, w)
+		if err != nil {
+			return nil, err
+		}
+		times = requests.TimesOf(found)
 	}
 	out := &report.Execution{
 		Ref: in[0].Ref, At: q.At.String(), Go: fmt.Sprintf("Go 1.%d", t.Version), From: s.Begin, Length: s.End - s.Begin, Events: s.Events, Procs: s.Procs, Born: s.Born, Left: s.Left,
@@ -95,14 +100,10 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	for _, r := range s.Stops {
 		out.Stops = append(out.Stops, spanOf(r))
 	}
-	if len(found) > 0 {
-		out.Requests = len(found)
-		whole := wholeOf(found)
-		if len(whole) == 0 {
-			whole = found
-		}
-		out.Request = quantiles(took(whole))
-		slowest := LineOf(slices.MaxFunc(found, func(a, b requests.Request) int { return cmp.Compare(a.Took(), b.Took()) }))
+	if times.Count > 0 {
+		out.Requests = times.Count
+		out.Request = quantiles(times.Took)
+		slowest := LineOf(&times.Slowest)
 		out.Slowest = &slowest
 	}
 	return out, nil
@@ -243,14 +244,9 @@ func FoundIn(in []*recording.Recording, work report.Work, w waits.Window) ([]req
 	return list, length, nil
 }
 
-func LineOf(r requests.Request) report.RequestLine {
+func LineOf(r *requests.Request) report.RequestLine {
 	most := r.Most()
 	return report.RequestLine{Number: r.Number, At: r.From, Took: r.Took(), Handler: r.Handler, Most: most.String(), Part: r.Split[most], Begun: r.Begun, Open: r.Open}
-}
-
-// wholeOf are the requests of which it is known how long they took.
-func wholeOf(list []requests.Request) []requests.Request {
-	return slices.DeleteFunc(slices.Clone(list), func(r requests.Request) bool { return r.Begun || r.Open })
 }
 
 func took(list []requests.Request) []int64 {
@@ -313,27 +309,38 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 		}[work])
 		return out, nil
 	}
-	by := map[string][]requests.Request{}
-	for _, r := range list {
-		by[r.Handler] = append(by[r.Handler], r)
-		if r.Handler == "" && work == report.RequestWork {
-			out.Unnamed++
+	type sums struct {
+		report.HandlerRow
+		took, whole []int64
+	}
+	by := map[string]*sums{}
+	for i := range list {
+		r := &list[i]
+		sum := by[r.Handler]
+		if sum == nil {
+			sum = &sums{HandlerRow: report.HandlerRow{Handler: r.Handler, Split: make([]int64, requests.Whats)}}
+			by[r.Handler] = sum
+		}
+		took := r.Took()
+		sum.Total += took
+		for what, v := range r.Split {
+			sum.Split[what] += v
+		}
+		if sum.took = append(sum.took, took); !r.Begun && !r.Open {
+			sum.whole = append(sum.whole, took)
 		}
 	}
-	for handler, of := range by {
-		whole := wholeOf(of)
-		out.Unfinished += len(of) - len(whole)
-		if len(whole) == 0 {
-			whole = of // better than nothing
+	if of := by[""]; of != nil && work == report.RequestWork {
+		out.Unnamed = len(of.took)
+	}
+	for _, sum := range by {
+		sum.Unfinished = len(sum.took) - len(sum.whole)
+		out.Unfinished += sum.Unfinished
+		if len(sum.whole) == 0 {
+			sum.whole = sum.took // better than nothing
 		}
-		row := report.HandlerRow{Handler: handler, Latencies: quantiles(took(whole)), Unfinished: len(of) - len(wholeOf(of)), Split: make([]int64, requests.Whats)}
-		for i := range of {
-			row.Total += of[i].Took()
-			for what, v := range of[i].Split {
-				row.Split[what] += v
-			}
-		}
-		out.Handlers = append(out.Handlers, row)
+		sum.Latencies = quantiles(sum.whole)
+		out.Handlers = append(out.Handlers, sum.HandlerRow)
 	}
 	order.Stable(out.Handlers, func(a, b report.HandlerRow) int {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Handler, b.Handler))
@@ -351,20 +358,19 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 			out.Tail.Of = of
 		}
 	}
-	slowest := make([]*requests.Request, len(list))
-	for i := range list {
-		slowest[i] = &list[i]
-	}
-	slices.SortFunc(slowest, func(a, b *requests.Request) int {
-		return cmp.Or(cmp.Compare(b.Took(), a.Took()), cmp.Compare(a.Number, b.Number))
-	})
 	const few = 10
 	limit := q.Limit
 	if limit == 0 {
 		limit = few
 	}
-	for _, r := range rows(slowest, limit) {
-		out.Slowest = append(out.Slowest, LineOf(*r))
+	slowest := make([]*requests.Request, len(list))
+	for i := range list {
+		slowest[i] = &list[i]
+	}
+	for _, r := range order.First(slowest, limit, func(a, b *requests.Request) int {
+		return cmp.Or(cmp.Compare(b.Took(), a.Took()), cmp.Compare(a.Number, b.Number))
+	}) {
+		out.Slowest = append(out.Slowest, LineOf(r))
 	}
 	return out, nil
 }
@@ -442,19 +448,19 @@ func pathIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 	if len(list) == 0 {
 		return nil, &NoRequestError{Work: work}
 	}
-	var r requests.Request
+	var r *requests.Request
 	if n, err := strconv.Atoi(q.Arg); err == nil {
 		i := slices.IndexFunc(list, func(r requests.Request) bool { return r.Number == n })
 		if i < 0 {
 			return nil, &NoRequestError{work, q.Arg, list[len(list)-1].Number}
 		}
-		r = list[i]
+		r = &list[i]
 	} else if q.Arg == Slowest {
-		r = slices.MaxFunc(list, func(a, b requests.Request) int { return cmp.Compare(a.Took(), b.Took()) })
+		r = &requests.TimesOf(list).Slowest
 	} else {
 		return nil, &NoRequestError{work, q.Arg, list[len(list)-1].Number}
 	}
-	paths, err := pathsOf(in, t, []requests.Request{r})
+	paths, err := pathsOf(in, t, []requests.Request{*r})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,85 @@
+package requests
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Times are how long the requests of a trace took, which is a fraction of what is known of them.
+type Times struct {
+	Took    []int64 // of the requests of which that is known; where there are none, of all
+	Count   int
+	Slowest Request // the first of those that took longest
+}
+
+// TimesOf returns how long requests took.
+func TimesOf(list []Request) *Times {
+	t := &Times{Count: len(list)}
+	for i := range list {
+		r := &list[i]
+		if i == 0 || r.Took() > t.Slowest.Took() {
+			t.Slowest = *r
+		}
+		if !r.Begun && !r.Open {
+			t.Took = append(t.Took, r.Took())
+		}
+	}
+	if len(t.Took) > 0 {
+		return t
+	}
+	for i := range list {
+		t.Took = append(t.Took, list[i].Took())
+	}
+	return t
+}
+
+// A brief is what is kept of a request for Times.
+type brief struct {
+	from, to, goroutine int64
+	whole               bool
+}
+
+// briefs are found while somebody goes through a trace.
+type briefs struct {
+	list    []brief
+	slowest Request
+}
+
+func compareEnds(a, b *brief) int {
+	return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.goroutine, b.goroutine), cmp.Compare(a.from, b.from))
+}
+
+func briefOf(r *Request) brief { return brief{r.From, r.To, r.Goroutine, !r.Begun && !r.Open} }
+
+func (s *briefs) add(r *Request) {
+	if len(s.list) == cap(s.list) {
+		s.list = slices.Grow(s.list, max(block, len(s.list)))
+	}
+	one := briefOf(r)
+	s.list = append(s.list, one)
+	slowest := briefOf(&s.slowest)
+	if len(s.list) == 1 || r.Took() > s.slowest.Took() || r.Took() == s.slowest.Took() && compareEnds(&one, &slowest) < 0 {
+		s.slowest = *r
+	}
+}
+
+func (s *briefs) times() *Times {
+	t := &Times{Count: len(s.list), Slowest: s.slowest, Took: make([]int64, 0, len(s.list))}
+	slowest := briefOf(&s.slowest)
+	t.Slowest.Number = 1
+	for i := range s.list {
+		r := &s.list[i]
+		if compareEnds(r, &slowest) < 0 {
+			t.Slowest.Number++ // see Request.Number
+		}
+		if r.whole {
+			t.Took = append(t.Took, r.to-r.from)
+		}
+	}
+	if len(t.Took) == 0 {
+		for i := range s.list {
+			t.Took = append(t.Took, s.list[i].to-s.list[i].from)
+		}
+	}
+	return t
+}
