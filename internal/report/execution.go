@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/recording"
 )
 
 // An Execution is an overview of an execution trace. Times are in nanoseconds.
@@ -56,7 +57,8 @@ type Execution struct {
 	Request  Latencies    `json:"request_latency,omitzero"`
 	Slowest  *RequestLine `json:"slowest_request,omitempty"`
 
-	Notes []string `json:"notes,omitempty"`
+	Traces []TraceTime `json:"traces,omitempty"` // of the recording, where it has several
+	Notes  []string    `json:"notes,omitempty"`
 }
 
 // An ExecutionSpan is ranges of time that have something in common.
@@ -149,6 +151,7 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 	for _, n := range e.Notes {
 		list = append(list, Note{Phrase{n}}) // of damage, which all that follows suffers from
 	}
+	list = append(list, traceNote(e.Traces)...)
 	list = append(list, Facts{facts})
 	list = append(list, spanTable("where goroutines were blocked", "waiting for", e.Causes, e.Blocked))
 	if len(e.Stops) > 0 {
@@ -169,7 +172,7 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 	if e.Tracer*50 > e.Capacity {
 		list = append(list, Note{Phrase{"recording the trace took ", Nanos(e.Tracer), ", ", Share{e.Tracer, e.Capacity}, " of all processor time"}})
 	}
-	next := []hint.Command{during(e.At, "waits", e.Ref).For("where goroutines waited"), during(e.At, "flame", e.Ref).For("the same as a flame graph")}
+	next := []hint.Command{during(e.At, "waits", e.Ref).For("where goroutines waited"), during(e.At, "flame", e.Ref).With("metric", "blocked").For("the same as a flame graph")}
 	if e.Requests > 0 {
 		next = append(next, during(e.At, "requests", e.Ref).For("requests, and what the slow ones have more of"))
 	}
@@ -209,6 +212,7 @@ type Waits struct {
 	Count  int64       `json:"waits"`
 	Of     int         `json:"of"` // places
 	Places []WaitPlace `json:"places"`
+	Traces []TraceTime `json:"traces,omitempty"` // of the recording, where it has several
 	Notes  []string    `json:"notes,omitempty"`
 }
 
@@ -243,13 +247,14 @@ func (w *Waits) Blocks() iter.Seq[Block] {
 	if len(w.Places) < w.Of {
 		list = append(list, Note{Phrase{"the first ", len(w.Places), " of ", w.Of, " places are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
 	}
+	list = append(list, traceNote(w.Traces)...)
 	for _, n := range w.Notes {
 		list = append(list, Note{Phrase{n}})
 	}
 	list = append(list, Commands{Title: "try next", Items: []hint.Command{
-		during(w.At, "flame", w.Ref).For("the same with all calls"),
+		during(w.At, "flame", w.Ref).With("metric", "blocked").For("the same with all calls"),
 		during(w.At, "top", w.Ref).With("metric", "ready").For("where goroutines waited for a processor"),
-		during(w.At, "tags", w.Ref).For("by reason, goroutine, handler and waker"),
+		during(w.At, "tags", w.Ref).With("metric", "blocked").For("by reason, goroutine, handler and waker"),
 	}})
 	return blocks(list)
 }
@@ -261,6 +266,45 @@ func during(at, verb, ref string) hint.Command {
 		c = c.With("at", at)
 	}
 	return c
+}
+
+// A TraceTime is the time of one of several execution traces of a recording.
+type TraceTime struct {
+	From time.Duration `json:"from_nanos"`
+	To   time.Duration `json:"to_nanos"`
+	Read bool          `json:"read,omitempty"` // this is the one that the answer is of
+}
+
+// NewTraceTimes lists the execution traces of a recording that has several.
+func NewTraceTimes(list []recording.TraceTime) []TraceTime {
+	var out []TraceTime
+	for _, t := range list {
+		out = append(out, TraceTime{From: t.From, To: t.To, Read: t.Read})
+	}
+	return out
+}
+
+func (t TraceTime) String() string { return t.From.String() + ".." + t.To.String() }
+
+// traceNote says that there are other traces, and how to see them.
+func traceNote(list []TraceTime) []Block {
+	var this string
+	var others Phrase
+	for _, t := range list {
+		switch {
+		case t.Read:
+			this = t.String()
+		case others != nil:
+			others = append(others, ", ")
+			fallthrough
+		default:
+			others = append(others, hint.Option{Name: "at", Value: t.String()})
+		}
+	}
+	if others == nil {
+		return nil
+	}
+	return []Block{Note{append(Phrase{"the recording has ", len(list), " execution traces; this is that of ", this, ", and these show the others: "}, others...)}}
 }
 
 // fileLine is a place in a file, "" when it is not known.

@@ -52,7 +52,11 @@ func (o *Options) waits(t *exectrace.Trace, err error) (*profile.Profile, error)
 	if o.Kind == recording.Goroutine {
 		return waits.Moment(t, int64(max(o.At.From, o.At.To)))
 	}
-	return waits.Profile(t, waits.Window{From: int64(o.At.From), To: int64(o.At.To)})
+	w := waits.Window{From: int64(o.At.From), To: int64(o.At.To)}
+	if o.At.Moment() {
+		w = waits.Window{} // of the trace that covers it, which is the only one
+	}
+	return waits.Profile(t, w)
 }
 
 // IsTrace reports whether a file is an execution trace.

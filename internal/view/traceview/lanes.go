@@ -34,7 +34,7 @@ type indexed struct {
 
 // lanesOf returns the index of the trace that a question is about, its requests, and the window that is asked for.
 func lanesOf(in []*recording.Recording, q query.Query) (*waits.Index, []requests.Request, waits.Window, error) {
-	w := waits.Window{From: int64(q.At.From), To: int64(q.At.To)}
+	w := windowOf(q)
 	t, err := recording.Execution.Read(in[0])
 	switch {
 	case err != nil:

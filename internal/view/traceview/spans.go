@@ -43,6 +43,10 @@ const (
 
 // WriteSpans writes all spans that Spans shows the longest of, and those of waiting for work. It returns what could not be read.
 func WriteSpans(out io.Writer, format SpanFormat, in []*recording.Recording, q query.Query) (notes []string, err error) {
+	in, err = tracesAt(in, q)
+	if err != nil {
+		return nil, err
+	}
 	t, w, err := TraceOf(in, q)
 	if err != nil {
 		return nil, err

@@ -22,9 +22,39 @@ import (
 // executionRows is how many rows a table about an execution trace has when no limit is given.
 const executionRows = 20
 
-// traceOf opens the execution trace that a question is about.
+// atTrace has a view answer for the execution trace of the time that a question is about, where a recording has several.
+func atTrace(run func([]*recording.Recording, query.Query) (report.Report, error)) func([]*recording.Recording, query.Query) (report.Report, error) {
+	return func(in []*recording.Recording, q query.Query) (report.Report, error) {
+		in, err := tracesAt(in, q)
+		if err != nil {
+			return nil, err
+		}
+		return run(in, q)
+	}
+}
+
+func tracesAt(in []*recording.Recording, q query.Query) ([]*recording.Recording, error) {
+	out := make([]*recording.Recording, len(in))
+	for i, rec := range in {
+		var err error
+		if out[i], err = rec.TraceAt(q.At.From, q.At.To); err != nil {
+			return nil, fmt.Errorf("%s: %w", rec.Ref, err)
+		}
+	}
+	return out, nil
+}
+
+// windowOf is the time of a trace that a question is about. A moment only says of which trace it is.
+func windowOf(q query.Query) waits.Window {
+	if q.At.Moment() {
+		return waits.Window{}
+	}
+	return waits.Window{From: int64(q.At.From), To: int64(q.At.To)}
+}
+
+// TraceOf opens the execution trace that a question is about.
 func TraceOf(in []*recording.Recording, q query.Query) (*exectrace.Trace, waits.Window, error) {
-	w := waits.Window{From: int64(q.At.From), To: int64(q.At.To)}
+	w := windowOf(q)
 	if len(in) == 0 {
 		return nil, w, errors.New("nothing to look at: name an execution trace")
 	}
@@ -62,7 +92,7 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	var found []requests.Request
 	var finder *requests.Finder
 	var also *waits.Walk
-	if q.At == (query.Span{}) {
+	if windowOf(q) == (waits.Window{}) {
 		finder = requests.NewFinder(t)
 		also = finder.Walk()
 	}
@@ -81,7 +111,7 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 		Tracer: s.Tracer, Runtime: s.Runtime, OnCPU: onCPU(in[0], t, s), Running: s.Running, Ready: s.Ready, Syscall: s.Syscall, Blocked: s.Blocked, Idle: s.Idle,
 		Latency: latenciesOf(s.Latency), Cycles: s.Cycles, Marking: s.Marking, Assist: spanOf(s.Assist),
 		Silence: spanOf(s.Silence), AssistRunning: s.AssistRunning, AssistReady: s.AssistReady, AssistWaiting: s.AssistWaiting,
-		Notes: traceNotes(in[0], t),
+		Traces: report.NewTraceTimes(in[0].Traces()), Notes: waits.DamageNotes(t),
 	}
 	if wall := t.Wall(); wall != 0 {
 		out.Started = time.Unix(0, wall+t.Begin()).UTC()
@@ -106,18 +136,6 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 		out.Slowest = &slowest
 	}
 	return out, nil
-}
-
-// traceNotes say what is missing of a trace, and of what else there is.
-func traceNotes(rec *recording.Recording, t *exectrace.Trace) []string {
-	notes := waits.DamageNotes(t)
-	switch n := rec.OtherTraces(); {
-	case n == 1:
-		notes = append(notes, "the recording has one more execution trace, of another time: this is that of the latest trouble")
-	case n > 1:
-		notes = append(notes, fmt.Sprintf("the recording has %d more execution traces, of other times: this is that of the latest trouble", n))
-	}
-	return notes
 }
 
 // onCPU is the CPU time of the process while a trace was recorded, 0 where it is not known: as its recording measured it, or by the samples of a
@@ -179,7 +197,7 @@ func Waits(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Waits{Ref: in[0].Ref, At: q.At.String(), Total: all.Total, Count: all.Count, Length: length, Of: len(list), Notes: waits.DamageNotes(t)}
+	out := &report.Waits{Ref: in[0].Ref, At: q.At.String(), Total: all.Total, Count: all.Count, Length: length, Of: len(list), Traces: report.NewTraceTimes(in[0].Traces()), Notes: waits.DamageNotes(t)}
 	for _, p := range rows(list, q.Limit) {
 		out.Places = append(out.Places, report.WaitPlace{
 			Function: p.Frame.Func, File: p.Frame.File, Line: p.Frame.Line, Reason: p.Cause.String(),
@@ -301,7 +319,7 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Requests{Work: work, Ref: in[0].Ref, At: q.At.String(), Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Notes: traceNotes(in[0], t)}
+	out := &report.Requests{Work: work, Ref: in[0].Ref, At: q.At.String(), Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Traces: report.NewTraceTimes(in[0].Traces()), Notes: waits.DamageNotes(t)}
 	for what := range requests.Whats {
 		out.Whats = append(out.Whats, what.String())
 	}
@@ -459,7 +477,7 @@ func pathIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 		return nil, err
 	}
 	out := &report.RequestPath{
-		Work: work, Ref: in[0].Ref, RequestLine: LineOf(r), Goroutine: r.Goroutine, Of: len(paths[0]), Segments: []report.PathSegment{}, Notes: waits.DamageNotes(t),
+		Work: work, Ref: in[0].Ref, RequestLine: LineOf(r), Goroutine: r.Goroutine, Of: len(paths[0]), Segments: []report.PathSegment{}, Traces: report.NewTraceTimes(in[0].Traces()), Notes: waits.DamageNotes(t),
 	}
 	sums := map[int64]*report.RequestGoroutine{}
 	for _, s := range paths[0] {
