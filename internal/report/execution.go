@@ -49,7 +49,9 @@ type Execution struct {
 	AssistReady   int64 `json:"gc_assist_ready_nanos,omitempty"`
 	AssistWaiting int64 `json:"gc_assist_waiting_nanos,omitempty"`
 
-	Stops []ExecutionSpan `json:"stops,omitempty"` // of the world, by why
+	Stops     []ExecutionSpan `json:"stops,omitempty"`   // of the world, by why
+	Stopped   []StoppedRow    `json:"stopped,omitempty"` // goroutines that ran then, those that lost most
+	StoppedOf int             `json:"stopped_of,omitempty"`
 
 	Silence ExecutionSpan `json:"silence,omitzero"` // without any event, though goroutines were ready
 
@@ -68,6 +70,13 @@ type ExecutionSpan struct {
 	Total   int64  `json:"total_nanos"`
 	Longest int64  `json:"longest_nanos"`
 	At      int64  `json:"longest_at_nanos"`
+}
+
+// A StoppedRow is goroutines of one kind that stops of the world kept from running.
+type StoppedRow struct {
+	Kind    string        `json:"goroutine"`
+	Handler string        `json:"handler,omitempty"` // of the requests that they answered meanwhile
+	Lost    ExecutionSpan `json:"lost"`              // its name is what the world was stopped for
 }
 
 // A MutatorUse is the least share of the processors that the program had, and not the collector, in any stretch of time of some length.
@@ -161,6 +170,12 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 		}
 		list = append(list, spanTable("stops of the world", "why", e.Stops, total))
 	}
+	if len(e.Stopped) > 0 {
+		list = append(list, stoppedTable(e.Stopped))
+	}
+	if len(e.Stopped) < e.StoppedOf {
+		list = append(list, Note{Phrase{"those that lost most are shown, ", len(e.Stopped), " of ", e.StoppedOf}})
+	}
 	if ran := e.ran(); e.OnCPU > 0 && ran-e.OnCPU > max(e.OnCPU*3/10, e.Length/50) {
 		list = append(list, Note{Phrase{"goroutines had a processor for ", Nanos(ran), ", and the process a CPU for ", Nanos(e.OnCPU),
 			": other programs, or a CPU limit, took the rest, which a trace shows as running"}})
@@ -199,6 +214,22 @@ func spanTable(title, what string, list []ExecutionSpan, total int64) Table {
 	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
 	for _, s := range list {
 		t.Rows = append(t.Rows, []any{Nanos(s.Total), Share{s.Total, total}, int(s.Count), Nanos(s.Longest), Value{s.At, at}, s.Name})
+	}
+	return t
+}
+
+func stoppedTable(list []StoppedRow) Table {
+	t := Table{
+		Title:   "goroutines that ran when the world was stopped, and what they lost",
+		Columns: []Column{{Name: "lost", Unit: nanos}, {Name: "times"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "stopped for"}, {Name: "started as"}, {Name: "handler"}},
+	}
+	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
+	for _, s := range list {
+		var handler any
+		if s.Handler != "" {
+			handler = Name{Text: s.Handler}
+		}
+		t.Rows = append(t.Rows, []any{Nanos(s.Lost.Total), int(s.Lost.Count), Nanos(s.Lost.Longest), Value{s.Lost.At, at}, s.Lost.Name, Name{Text: s.Kind}, handler})
 	}
 	return t
 }

@@ -125,6 +125,7 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	for _, r := range s.Stops {
 		out.Stops = append(out.Stops, spanOf(r))
 	}
+	out.Stopped, out.StoppedOf = stoppedOf(s.Stopped, found)
 	if len(found) > 0 {
 		out.Requests = len(found)
 		whole := wholeOf(found)
@@ -136,6 +137,44 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 		out.Slowest = &slowest
 	}
 	return out, nil
+}
+
+// stoppedOf adds up what goroutines lost while the world was stopped, by what for, their kind, and the handler of what they answered.
+func stoppedOf(list []waits.Stopped, found []requests.Request) (sums []report.StoppedRow, of int) {
+	const most = 10
+	byGoroutine := map[int64][]*requests.Request{}
+	if len(list) > 0 {
+		for i := range found {
+			byGoroutine[found[i].Goroutine] = append(byGoroutine[found[i].Goroutine], &found[i])
+		}
+	}
+	type key struct{ why, kind, handler string }
+	at := map[key]int{}
+	for _, s := range list {
+		k := key{s.Why, s.Kind, ""}
+		of := byGoroutine[s.Goroutine]
+		for len(of) > 0 && of[0].To <= s.From {
+			of = of[1:]
+		}
+		if len(of) > 0 && of[0].From <= s.From {
+			k.handler = of[0].Handler
+		}
+		byGoroutine[s.Goroutine] = of // both are in the order of time
+		i, ok := at[k]
+		if !ok {
+			i = len(sums)
+			at[k] = i
+			sums = append(sums, report.StoppedRow{Kind: s.Kind, Handler: k.handler, Lost: report.ExecutionSpan{Name: s.Why}})
+		}
+		lost := &sums[i].Lost
+		lost.Count++
+		lost.Total += s.To - s.From
+		if d := s.To - s.From; d > lost.Longest || lost.Count == 1 {
+			lost.Longest, lost.At = d, s.From
+		}
+	}
+	order.Stable(sums, func(a, b report.StoppedRow) int { return cmp.Compare(b.Lost.Total, a.Lost.Total) })
+	return sums[:min(len(sums), most)], len(sums)
 }
 
 // onCPU is the CPU time of the process while a trace was recorded, 0 where it is not known: as its recording measured it, or by the samples of a
@@ -234,7 +273,7 @@ var finders = map[report.Work]func(*exectrace.Trace) (*requests.Found, error){
 	report.RequestWork: requests.Find, report.TaskWork: requests.Tasks, report.RegionWork: requests.Regions,
 }
 
-// foundIn returns the requests, tasks or regions of a trace that a time has a part of, and the length of that time.
+// FoundIn returns the requests, tasks or regions of a trace that a time has a part of, and the length of that time.
 func FoundIn(in []*recording.Recording, work report.Work, w waits.Window) ([]requests.Request, int64, error) {
 	t, err := recording.Execution.Read(in[0])
 	if err != nil {
