@@ -23,9 +23,9 @@ import (
 
 const traceHelp = `%s.
 
-It reads an execution trace: a file that runtime/trace or /debug/pprof/trace wrote, the
-one in a recording (hone record --trace or --flight), standard input (-), or a server,
-which is asked for five seconds. Traces of Go 1.11 and later are read; those of Go 1.22
+It reads an execution trace: a file that runtime/trace or /debug/pprof/trace wrote, which
+may be packed with gzip, the one in a recording (hone record --trace or --flight), standard
+input (-), or a server, which is asked for five seconds. Traces of Go 1.11 and later are read; those of Go 1.22
 and later in little memory, however long they are.`
 
 // traceCommand is the command of a view about execution traces.

@@ -1,6 +1,8 @@
 package recording
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 
 	"github.com/hone-perf/hone/internal/cache"
 	"github.com/hone-perf/hone/internal/exectrace"
@@ -382,7 +386,12 @@ func (e *NotTraceError) Error() string { return e.Ref + " is not an execution tr
 func traceOf(in io.Reader, name string) (*Trace, error) {
 	if f, ok := in.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
-			return newTrace(name, f, st.Size()), nil
+			begin := make([]byte, BeginOfTrace)
+			n, _ := f.ReadAt(begin, 0)
+			if is, packed := IsTrace(begin[:n]); !is || !packed {
+				return newTrace(name, f, st.Size()), nil
+			}
+			defer f.Close() // Spool has it all
 		}
 	}
 	f, err := Spool(in)
@@ -401,8 +410,35 @@ func newTrace(name string, in io.ReaderAt, size int64) *Trace {
 	return &Trace{Name: name, Size: size, in: in, kept: cache.New[string, any](maxKeptOf, nil)}
 }
 
-// Spool keeps an execution trace in a file without a name: it is read at many places, and may be larger than memory.
+// IsTrace reports whether a file that begins so is an execution trace, and whether it is packed with gzip. BeginOfTrace bytes suffice.
+func IsTrace(begin []byte) (is, packed bool) {
+	if !bytes.HasPrefix(begin, []byte{0x1f, 0x8b}) {
+		return exectrace.Is(begin), false
+	}
+	in, err := gzip.NewReader(bytes.NewReader(begin))
+	if err != nil {
+		return false, true
+	}
+	var first [16]byte
+	n, _ := io.ReadFull(in, first[:])
+	return exectrace.Is(first[:n]), true
+}
+
+// BeginOfTrace is how much of a file IsTrace wants to see.
+const BeginOfTrace = 4096
+
+// Spool keeps an execution trace, which may be packed with gzip, in a file without a name: it is read at many places, and may be larger than memory.
 func Spool(in io.Reader) (*os.File, error) {
+	r := bufio.NewReaderSize(in, BeginOfTrace)
+	in = r
+	begin, _ := r.Peek(BeginOfTrace)
+	if is, packed := IsTrace(begin); is && packed {
+		unpacked, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, err
+		}
+		in = unpacked
+	}
 	dir, err := scratch.Files("trace")
 	if err != nil {
 		return nil, err
