@@ -11,10 +11,13 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/requests"
+	"github.com/hone-perf/hone/internal/view/loadview"
 	"github.com/hone-perf/hone/internal/waits"
 )
 
@@ -152,5 +155,48 @@ func TestGoroutinesOfMoment(t *testing.T) {
 		if shop := slices.ContainsFunc(got.Profile.Functions, func(f profile.Function) bool { return f.Name == "main.(*shop).price" }); shop != traced {
 			t.Errorf("at %v goroutines of the trace are there: %v, want %v", at, shop, traced)
 		}
+	}
+}
+
+// TestSlowAnswersOfTraces holds that the slow answers of a load run are looked for in all traces of the server, and told with the one that they are in.
+func TestSlowAnswersOfTraces(t *testing.T) {
+	rec := flights(t, "000001040", "000001110")
+	found, err := recording.Once(recording.Execution.In(rec), string(report.RequestWork), requests.Find)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := found.Requests[164]
+	l := &latency.Log{
+		Target: "http://localhost/", Method: "GET", Engine: "hone", Conns: 1, Took: time.Second, Counts: latency.Counts{Answered: 2}, Began: rec.Manifest.Started,
+		Slowest: []latency.Answer{{At: time.Duration(r.From), Took: time.Duration(r.Took()), Status: 200}, {At: 5 * time.Second, Took: time.Second, Status: 200}},
+	}
+	if err := recording.WriteLoad(rec.Ref, l); err != nil {
+		t.Fatal(err)
+	}
+	if rec, err = recording.Open(rec.Ref); err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Close()
+	rep, err := loadview.Load([]*recording.Recording{rec}, query.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := rep.(*report.Load)
+	if len(got.Slow) != 2 || got.Slow[0].Request == nil || got.Slow[0].Request.Number != 165 || got.Slow[0].Trace == nil || got.Slow[1].Request != nil {
+		t.Errorf("the slowest answers are %+v", got.Slow)
+	}
+	if got.Untraced {
+		t.Error("it says that there is no trace")
+	}
+	bare := flights(t)
+	if err := recording.WriteLoad(bare.Ref, l); err != nil {
+		t.Fatal(err)
+	}
+	if bare, err = recording.Open(bare.Ref); err != nil {
+		t.Fatal(err)
+	}
+	defer bare.Close()
+	if rep, err = loadview.Load([]*recording.Recording{bare}, query.Query{}); err != nil || !rep.(*report.Load).Untraced {
+		t.Errorf("without a trace, it does not say that there could be one: %v", err)
 	}
 }
