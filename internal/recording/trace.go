@@ -137,6 +137,9 @@ type TraceTime struct {
 
 func (t TraceTime) String() string { return t.From.String() + ".." + t.To.String() }
 
+// lateEnd is how much later than its name says a flight recording may end: what happens while it is being written may be in it.
+const lateEnd = 50 * time.Millisecond
+
 // common is how much of a time a trace has; of a moment that it covers, 1. A to of 0 is the end.
 func (t *TraceTime) common(from, to time.Duration) time.Duration {
 	if to == from && to != 0 {
@@ -165,7 +168,7 @@ func (r *Recording) Traces() []TraceTime {
 		for _, file := range files {
 			begin, err := r.beginOf(file)
 			if end, ok := flightEnd(file); ok && err == nil && begin < end {
-				list = append(list, TraceTime{From: begin.Round(time.Millisecond), To: end, file: file})
+				list = append(list, TraceTime{From: begin.Truncate(time.Millisecond), To: end, file: file})
 			}
 		}
 		return list, nil
@@ -222,21 +225,24 @@ func (r *Recording) TraceAt(from, to time.Duration) (*Recording, error) {
 		}
 		return r, nil
 	}
-	best := list[0]
-	for _, t := range list[1:] {
-		if d := t.common(from, to) - best.common(from, to); d > 0 || d == 0 && t.Read {
-			best = t
+	for _, late := range []time.Duration{0, lateEnd} {
+		best, most := TraceTime{}, time.Duration(0)
+		for _, t := range list {
+			if d := t.common(max(0, from-late), to); d > most || d == most && d > 0 && t.Read {
+				best, most = t, d
+			}
+		}
+		switch {
+		case most == 0:
+		case best.Read:
+			return r, nil
+		default:
+			out := *r
+			out.trace = best.file
+			return &out, nil
 		}
 	}
-	switch {
-	case best.common(from, to) == 0:
-		return nil, &NoTraceThenError{list}
-	case best.Read:
-		return r, nil
-	}
-	out := *r
-	out.trace = best.file
-	return &out, nil
+	return nil, &NoTraceThenError{list}
 }
 
 // traceCovers says where a moment is not in the only execution trace that there is.
