@@ -102,6 +102,7 @@ type Found struct {
 	More     int   // that were left out
 	Begin    int64 // of the trace
 	End      int64
+	Notes    []string // of what could not be read
 }
 
 // Find finds the requests of a trace.
@@ -126,7 +127,7 @@ func Index(t *exectrace.Trace) (*Found, *waits.Index, error) {
 
 // NewFinder returns a Finder of the requests of a trace.
 func NewFinder(t *exectrace.Trace) *Finder {
-	return &Finder{names: waits.NewNames(t), open: map[int64]*serving{}, found: &Found{Begin: t.Begin()}}
+	return &Finder{trace: t, names: waits.NewNames(t), open: map[int64]*serving{}, found: &Found{Begin: t.Begin()}}
 }
 
 // Walk returns how the finder goes through the trace, all of it.
@@ -134,7 +135,7 @@ func (f *Finder) Walk() *waits.Walk { return &waits.Walk{Span: f.span, Event: f.
 
 // Found returns what was found, after that.
 func (f *Finder) Found(end int64) *Found {
-	f.found.End = end
+	f.found.End, f.found.Notes = end, waits.DamageNotes(f.trace)
 	var left []*serving
 	for _, s := range f.open {
 		left = append(left, s)
@@ -152,6 +153,7 @@ func (f *Finder) Found(end int64) *Found {
 
 // A Finder finds requests while somebody goes through a trace.
 type Finder struct {
+	trace *exectrace.Trace
 	names *waits.Names
 	open  map[int64]*serving // by goroutine
 	found *Found

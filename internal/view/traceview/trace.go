@@ -273,16 +273,22 @@ var finders = map[report.Work]func(*exectrace.Trace) (*requests.Found, error){
 	report.RequestWork: requests.Find, report.TaskWork: requests.Tasks, report.RegionWork: requests.Regions,
 }
 
-// FoundIn returns the requests, tasks or regions of a trace that a time has a part of, and the length of that time.
-func FoundIn(in []*recording.Recording, work report.Work, w waits.Window) ([]requests.Request, int64, error) {
+// foundOf returns the requests, tasks or regions of a trace.
+func foundOf(in []*recording.Recording, work report.Work) (*requests.Found, error) {
 	t, err := recording.Execution.Read(in[0])
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	var found *requests.Found
 	if x, ok := recording.Kept[*indexed](t, indexName); ok && work == report.RequestWork {
-		found = x.found
-	} else if found, err = recording.Once(t, string(work), finders[work]); err != nil {
+		return x.found, nil
+	}
+	return recording.Once(t, string(work), finders[work])
+}
+
+// FoundIn returns the requests, tasks or regions of a trace that a time has a part of, and the length of that time.
+func FoundIn(in []*recording.Recording, work report.Work, w waits.Window) ([]requests.Request, int64, error) {
+	found, err := foundOf(in, work)
+	if err != nil {
 		return nil, 0, err
 	}
 	if w.From > found.End || w.To != 0 && w.To <= found.Begin {
@@ -358,7 +364,11 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Requests{Work: work, Ref: in[0].Ref, At: q.At.String(), Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Traces: report.NewTraceTimes(in[0].Traces()), Notes: waits.DamageNotes(t)}
+	found, err := foundOf(in, work)
+	if err != nil {
+		return nil, err
+	}
+	out := &report.Requests{Work: work, Ref: in[0].Ref, At: q.At.String(), Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Traces: report.NewTraceTimes(in[0].Traces()), Notes: slices.Clone(found.Notes)}
 	for what := range requests.Whats {
 		out.Whats = append(out.Whats, what.String())
 	}
@@ -460,9 +470,14 @@ type NoRequestError struct {
 	Work report.Work
 	Arg  string
 	Of   int
+
+	Damaged bool // a part of the trace could not be read
 }
 
 func (e *NoRequestError) Error() string {
+	if e.Of == 0 && e.Damaged {
+		return fmt.Sprintf("no %ss were found in the part of the trace that can be read", e.Work)
+	}
 	if e.Of == 0 {
 		return fmt.Sprintf("no %ss were found in the trace", e.Work)
 	}
@@ -496,27 +511,31 @@ func pathIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 	if err != nil {
 		return nil, err
 	}
+	found, err := foundOf(in, work)
+	if err != nil {
+		return nil, err
+	}
 	if len(list) == 0 {
-		return nil, &NoRequestError{Work: work}
+		return nil, &NoRequestError{Work: work, Damaged: len(found.Notes) > 0}
 	}
 	var r requests.Request
 	if n, err := strconv.Atoi(q.Arg); err == nil {
 		i := slices.IndexFunc(list, func(r requests.Request) bool { return r.Number == n })
 		if i < 0 {
-			return nil, &NoRequestError{work, q.Arg, list[len(list)-1].Number}
+			return nil, &NoRequestError{Work: work, Arg: q.Arg, Of: list[len(list)-1].Number}
 		}
 		r = list[i]
 	} else if q.Arg == Slowest {
 		r = slices.MaxFunc(list, func(a, b requests.Request) int { return cmp.Compare(a.Took(), b.Took()) })
 	} else {
-		return nil, &NoRequestError{work, q.Arg, list[len(list)-1].Number}
+		return nil, &NoRequestError{Work: work, Arg: q.Arg, Of: list[len(list)-1].Number}
 	}
 	paths, err := pathsOf(in, t, []requests.Request{r})
 	if err != nil {
 		return nil, err
 	}
 	out := &report.RequestPath{
-		Work: work, Ref: in[0].Ref, RequestLine: LineOf(r), Goroutine: r.Goroutine, Of: len(paths[0]), Segments: []report.PathSegment{}, Traces: report.NewTraceTimes(in[0].Traces()), Notes: waits.DamageNotes(t),
+		Work: work, Ref: in[0].Ref, RequestLine: LineOf(r), Goroutine: r.Goroutine, Of: len(paths[0]), Segments: []report.PathSegment{}, Traces: report.NewTraceTimes(in[0].Traces()), Notes: found.Notes,
 	}
 	sums := map[int64]*report.RequestGoroutine{}
 	for _, s := range paths[0] {
