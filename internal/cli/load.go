@@ -50,7 +50,9 @@ in headers, bodies and URLs are kept as … there, unless --keep-secrets is give
 
 --record PACKAGE builds a server with a recorder inside, runs it, waits until it answers,
 and loads it; --pprof URL asks a server that runs for its profiles meanwhile. The answer
-then also has what each request costs, by function: CPU time, memory, waiting.
+then also has what each request costs, by function: CPU time, memory, waiting. With --record,
+--trace or --flight 10s also say what the slowest requests waited for, and --when
+'latency>200ms' --flight 10s does so for slow ones at any time of a long run.
 
 Only this machine and private networks are loaded, unless --allow-public is given.`
 
@@ -80,7 +82,9 @@ type loadFlags struct {
 	ndjson, findMax                   bool
 	record, pprof, from               string
 	trace                             bool
-	flight                            time.Duration
+	flight, cooldown                  time.Duration
+	when                              whenFlag
+	captures                          int
 	keepSecrets                       bool
 }
 
@@ -107,6 +111,9 @@ func loadCommand(v *view.View, sys *System) *cobra.Command {
 		}
 		if f.record == "" && (f.flight > 0 || f.trace && f.pprof == "") {
 			return usagef("--record ./cmd/server starts a server that can be traced", "an execution trace is of a server that is recorded")
+		}
+		if f.record == "" && len(f.when.list) > 0 {
+			return usagef("--record ./cmd/server starts a server that can be watched", "--when is about a server that is recorded")
 		}
 		if f.record != "" || f.pprof != "" {
 			return recordLoad(cmd, sys, out, f, ask, args, behind)
@@ -161,6 +168,9 @@ func loadFlagsOf(cmd *cobra.Command) (*loadFlags, *source.Options) {
 	flags.StringVar(&f.pprof, "pprof", "", "ask the server at `URL` for profiles of itself meanwhile, and say what requests cost")
 	flags.BoolVar(&f.trace, "trace", false, "with --record or --pprof: record an execution trace of the server, too, and say what the slowest requests waited for")
 	flags.Var(&secondsFlag{&f.flight}, "flight", "with --record: the same for the last `TIME` of the run")
+	flags.Var(&f.when, "when", "with --record: look closer when CONDITION holds, such as latency>200ms; --flight is then written right after it, too")
+	flags.Var(&secondsFlag{&f.cooldown}, "cooldown", "with --when: how long a condition is quiet after it held; 10s when not given")
+	flags.IntVar(&f.captures, "captures", 5, "with --when: look at trouble `N` times at most")
 	flags.StringVar(&f.hgrm, "hgrm", "", "write percentiles to `FILE`, in the form of HdrHistogram")
 	keepSecretsFlag(flags, &f.keepSecrets)
 	ask := &source.Options{}

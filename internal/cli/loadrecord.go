@@ -30,6 +30,12 @@ func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *
 		return usagef("", "--record starts a server, and --pprof asks one that runs: one of them")
 	case f.pprof != "" && f.flight > 0:
 		return usagef("--trace gets one of the whole time", "--flight needs the recorder inside the server")
+	case len(f.when.list) == 0 && (cmd.Flags().Changed("cooldown") || cmd.Flags().Changed("captures")):
+		return usagef("for example: --when 'latency>200ms' --flight 10s", "--cooldown and --captures are about --when")
+	case len(f.when.list) > 0 && f.captures < 1:
+		return usagef("", "--captures %d: want how often trouble is looked at, such as 5", f.captures)
+	case len(f.when.list) > 0 && f.trace:
+		return usagef("--flight 10s keeps the last of one, and writes it when there is trouble", "--trace has all of the run, and needs no --when")
 	case f.findMax:
 		return usagef("", "--find-max is many runs, and records none")
 	case f.pprof != "" && len(behind) > 0:
@@ -56,6 +62,10 @@ func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *
 
 		KeepSecrets: f.keepSecrets, Trace: f.trace, Flight: f.flight,
 	}
+	if len(f.when.list) > 0 {
+		const all = 1000 * time.Hour // what requests cost is about the whole run
+		opt.When, opt.Window, opt.Cooldown, opt.Captures = f.when.list, all, f.cooldown, f.captures
+	}
 	var done *capture.Recorded
 	if f.pprof != "" {
 		done, err = load.Attach(cmd.Context(), opt, capture.Server{Target: f.pprof, Ask: *ask}, *p)
@@ -78,6 +88,12 @@ func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *
 		return err
 	}
 	fmt.Fprintf(sys.Err, "hone: %s: %s\n", done.File, unit.Size(done.Bytes))
+	switch m := done.Manifest; {
+	case len(m.Events) > 0:
+		sayTrouble(sys, m)
+	case m.Lookout != nil:
+		note(sys, "there was no trouble (%s)", strings.Join(m.Lookout.When, ", "))
+	}
 	sayHidden(sys, "recording", done.Hidden)
 	if err := finished(cmd.Context(), showLoad(sys, out, f, rec)); err != nil {
 		return err
@@ -100,6 +116,9 @@ func (f *loadFlags) program(sys *System, opt *capture.Options, args []string) er
 		if f.trace || f.flight > 0 {
 			return usagef("--record PACKAGE builds the server with a recorder inside", "an execution trace needs the recorder inside the server")
 		}
+		if err := capture.CanSee(recording.Ran, f.when.list); err != nil {
+			return usagef("--record PACKAGE builds the server with a recorder inside, which can see all", "--when %w", err)
+		}
 		opt.Program.Args = append([]string{runnable(f.record)}, args...)
 		return nil
 	}
@@ -110,7 +129,7 @@ func (f *loadFlags) program(sys *System, opt *capture.Options, args []string) er
 	if err := isSourceOf(targets); err != nil {
 		return err
 	}
-	opt.Build = &capture.Build{Targets: targets, Dir: sys.Dir, Trace: f.trace, Flight: f.flight > 0}
+	opt.Build = &capture.Build{Targets: targets, Dir: sys.Dir, Trace: f.trace, Flight: f.flight > 0, Latency: capture.WatchesLatency(f.when.list)}
 	return nil
 }
 

@@ -362,8 +362,11 @@ func recorded(sys *System, out *capture.Recorded, err error) error {
 		if len(rec.Parts) == 0 && series {
 			next = append(next, "hone timeline "+quoted(out.File))
 		}
-		if m.Slow() && recording.Execution.Has(rec) {
+		switch traced := recording.Execution.Has(rec); {
+		case traced && m.Slow():
 			next = append(next, "hone request slowest "+quoted(out.File))
+		case traced:
+			next = append(next, "hone trace "+quoted(out.File))
 		}
 		if len(rec.Parts) > 0 || series {
 			next = append(next, "hone web "+quoted(out.File))

@@ -23,9 +23,9 @@ import (
 
 const traceHelp = `%s.
 
-It reads an execution trace: a file that runtime/trace or /debug/pprof/trace wrote, the
-one in a recording (hone record --trace or --flight), standard input (-), or a server,
-which is asked for five seconds. Traces of Go 1.11 and later are read; those of Go 1.22
+It reads an execution trace: a file that runtime/trace or /debug/pprof/trace wrote, which
+may be packed with gzip, the one in a recording (hone record --trace or --flight), standard
+input (-), or a server, which is asked for five seconds. Traces of Go 1.11 and later are read; those of Go 1.22
 and later in little memory, however long they are.`
 
 // traceCommand is the command of a view about execution traces.
@@ -117,6 +117,8 @@ With -o FILE, all spans of goroutines of the program are written, however many t
 
   .parquet              a table for DuckDB, ClickHouse, pandas and others
   .csv                  the same as text; --csv writes the longest alone
+  .json                 an array with an object for each; --json writes the longest alone
+  .jsonl, .ndjson       these objects as lines
   .perfetto, .pftrace   a trace for https://ui.perfetto.dev and trace_processor
 
 Columns: goroutine, started_as, state (running, ready, syscall, blocked, idle), cause,
@@ -126,12 +128,15 @@ ended_by (goroutine, timer, network, runtime), waker, waker_function, waker_line
 
 // spanFormats are the formats of files that have all spans, by their endings.
 var spanFormats = map[string]traceview.SpanFormat{
-	".parquet": traceview.SpanParquet, ".csv": traceview.SpanCSV, ".perfetto": traceview.SpanPerfetto, ".pftrace": traceview.SpanPerfetto,
+	".parquet": traceview.SpanParquet, ".csv": traceview.SpanCSV, ".json": traceview.SpanJSON, ".jsonl": traceview.SpanJSONLines, ".ndjson": traceview.SpanJSONLines,
+	".perfetto": traceview.SpanPerfetto, ".pftrace": traceview.SpanPerfetto,
 }
 
 // spanFormat is in which format all spans are asked for, "" where they are not.
 func spanFormat(cmd *cobra.Command, out output) traceview.SpanFormat {
-	if asCSV, _ := cmd.Flags().GetBool("csv"); cmd.Name() != "spans" || asCSV {
+	asCSV, _ := cmd.Flags().GetBool("csv")
+	asJSON, _ := cmd.Flags().GetBool("json")
+	if cmd.Name() != "spans" || asCSV || asJSON {
 		return ""
 	}
 	return spanFormats[strings.ToLower(filepath.Ext(out.file))]

@@ -182,6 +182,9 @@ func (w *Want) gather(ctx context.Context, refs []string, out *Opened) (*recordi
 			if one, _, err = w.partIn(recording.Execution.FileKind, others[0]); err != nil {
 				return nil, "", err
 			}
+			if _, err := one.TraceAt(w.At.From, w.At.To); err != nil {
+				return nil, "", fmt.Errorf("%s: %w", others[0], err)
+			}
 		}
 		recorded = append(recorded, one.WithProfile(p, ""))
 	}

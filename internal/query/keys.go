@@ -48,7 +48,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "at", Value: "FROM..TO", Example: "3s..9s",
-		Doc:  "look only at this part of the time of a recording",
+		Doc:  "look only at this part of the time, or at the execution trace of a moment such as 5s",
 		kind: span(func(q *Query) *Span { return &q.At }),
 	},
 	{

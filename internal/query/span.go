@@ -14,6 +14,9 @@ type Span struct {
 	To   time.Duration // 0 is the end
 }
 
+// Moment reports whether s is a moment, which is a Span that ends where it begins.
+func (s Span) Moment() bool { return s.From == s.To && s != Span{} }
+
 // Holds reports whether d is within s.
 func (s Span) Holds(d time.Duration) bool { return d >= s.From && (s.To == 0 || d < s.To) }
 
@@ -24,8 +27,11 @@ func (s Span) String() string {
 		}
 		return d.String()
 	}
-	if s == (Span{}) {
+	switch {
+	case s == Span{}:
 		return ""
+	case s.From == s.To:
+		return s.From.String()
 	}
 	return text(s.From) + ".." + text(s.To)
 }
@@ -57,14 +63,14 @@ func parseTime(text string, d *time.Duration) bool {
 
 func span(field func(*Query) *Span) kind {
 	return kind{
-		want: "a part of the time such as 3s..9s, 1m30s.. or ..500ms",
+		want: "a part of the time such as 3s..9s, 1m30s.. or ..500ms, or a moment such as 3s",
 		set: func(k *Key, q *Query, text string) error {
-			s, ok := parseSpan(text)
+			s, ok := ParseTimes(text)
+			if _, spans := parseSpan(text); spans && !ok {
+				return errors.New("it has to end after it begins")
+			}
 			if !ok {
 				return k.wrong(text)
-			}
-			if s.To != 0 && s.From >= s.To {
-				return errors.New("it has to end after it begins")
 			}
 			*field(q) = s
 			return nil

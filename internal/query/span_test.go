@@ -16,7 +16,8 @@ func TestSpan(t *testing.T) {
 		{"1m30s..", Span{From: 90 * time.Second}, "1m30s.."},
 		{"..500ms", Span{To: 500 * time.Millisecond}, "..500ms"},
 		{"0s..1s", Span{To: time.Second}, "..1s"},
-		{in: ".."}, {in: "0s.."}, {in: "0s..0s"}, {in: "3s"}, {in: "9s..3s"}, {in: "3s..3s"}, {in: "-1s..2s"}, {in: "a..b"},
+		{"3s", Span{3 * time.Second, 3 * time.Second}, "3s"},
+		{in: ".."}, {in: "0s.."}, {in: "0s..0s"}, {in: "0s"}, {in: "9s..3s"}, {in: "3s..3s"}, {in: "-1s..2s"}, {in: "a..b"},
 		{in: "1e300.."}, {in: "NaN.."}, {in: "Inf.."}, {in: "1s...."},
 	}
 	for _, tt := range tests {

@@ -174,7 +174,11 @@ func (k *FileKind) of(r *Recording) (any, error) {
 	if v, ok := r.given[k]; ok || r.files == nil || k.read == nil {
 		return v, nil
 	}
-	return r.parts.Do(cmp.Or(k.file, k.Name), func() (any, error) { return k.read(r) })
+	key := cmp.Or(k.file, k.Name)
+	if k.Name == traceKind {
+		key += " " + r.trace
+	}
+	return r.parts.Do(key, func() (any, error) { return k.read(r) })
 }
 
 // Only returns a recording in which there is nothing beside its profile but what is of some kinds: of profiles, or names of FileKinds.

@@ -138,6 +138,8 @@ func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, str
 				return nil, err
 			}
 			return p.WithShortNames(), nil
+		case kind == Goroutine && to != 0 && r.traced(to):
+			return r.goroutinesAt(to)
 		case kind == CPU:
 			p, err = s.cpu(from, to)
 		case moves(typ) && to != 0 && from < to:

@@ -27,6 +27,7 @@ type Recording struct {
 	number uint64 // of all that were opened; 0 is none
 
 	files fs.FS
+	trace string // file of the execution trace that was chosen of several; "" is the one that is read when nobody chooses
 	close io.Closer
 	read  *cache.Cache[string, *profile.Profile]
 	parts *cache.Cache[string, any] // others, by their files

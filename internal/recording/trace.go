@@ -1,6 +1,8 @@
 package recording
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 
 	"github.com/hone-perf/hone/internal/cache"
 	"github.com/hone-perf/hone/internal/exectrace"
@@ -82,50 +86,187 @@ func Kept[T any](t *Trace, name string) (T, bool) {
 // maxTrace bounds the execution trace of a recording, which is unpacked to be read.
 const maxTrace = 4 << 30
 
-// traceIn returns the name of the file with the trace to read: that of the whole run, else the flight recording of the latest trouble, else that of
-// the end.
+// traceIn returns the name of the file with the trace to read: the one that was chosen, else that of the whole run, else the flight recording of the
+// latest trouble, else that of the end.
 func (r *Recording) traceIn() string {
-	if r.files == nil {
-		return ""
-	}
-	if st, err := fs.Stat(r.files, TraceFile); err == nil && st.Size() > 0 {
+	switch {
+	case r.files == nil || r.trace != "":
+		return r.trace
+	case r.wholeTrace():
 		return TraceFile
-	}
-	entries, err := fs.ReadDir(r.files, FlightDir)
-	if err != nil {
-		return ""
 	}
 	trouble := r.lastTrouble()
 	name := ""
-	for _, e := range slices.Backward(entries) {
-		st, err := e.Info()
-		if err != nil || st.Size() == 0 || path.Ext(e.Name()) != ".out" {
-			continue
-		}
-		if at, err := strconv.ParseInt(strings.TrimSuffix(e.Name(), ".out"), 10, 64); name != "" && (err != nil || at < trouble.Milliseconds()) {
+	for _, file := range slices.Backward(r.flights()) {
+		if at, ok := flightEnd(file); name != "" && (!ok || at < trouble.Truncate(time.Millisecond)) {
 			break
 		}
-		name = path.Join(FlightDir, e.Name())
+		name = file
 	}
 	return name
 }
 
-// OtherTraces is how many execution traces a recording has beside the one that is read.
-func (r *Recording) OtherTraces() int {
-	if r.files == nil {
-		return 0
-	}
-	n := -1
+// wholeTrace reports whether there is an execution trace of the whole run.
+func (r *Recording) wholeTrace() bool {
+	st, err := fs.Stat(r.files, TraceFile)
+	return err == nil && st.Size() > 0
+}
+
+// flights are the files with flight recordings, in the order of time.
+func (r *Recording) flights() (list []string) {
 	entries, _ := fs.ReadDir(r.files, FlightDir)
 	for _, e := range entries {
 		if st, err := e.Info(); err == nil && st.Size() > 0 && path.Ext(e.Name()) == ".out" {
-			n++
+			list = append(list, path.Join(FlightDir, e.Name()))
 		}
 	}
-	if r.traceIn() == TraceFile {
-		n++
+	return list
+}
+
+// flightEnd returns when a flight recording was written, which is in its name.
+func flightEnd(file string) (time.Duration, bool) {
+	ms, err := strconv.ParseInt(strings.TrimSuffix(path.Base(file), ".out"), 10, 64)
+	return time.Duration(ms) * time.Millisecond, err == nil
+}
+
+// A TraceTime is the time of one of several execution traces in a recording.
+type TraceTime struct {
+	From, To time.Duration // of the recording
+	Read     bool          // this is the one that is read
+	file     string
+}
+
+func (t TraceTime) String() string { return t.From.String() + ".." + t.To.String() }
+
+// lateEnd is how much later than its name says a flight recording may end: what happens while it is being written may be in it.
+const lateEnd = 50 * time.Millisecond
+
+// common is how much of a time a trace has; of a moment that it covers, 1. A to of 0 is the end.
+func (t *TraceTime) common(from, to time.Duration) time.Duration {
+	if to == from && to != 0 {
+		to++
 	}
-	return max(0, n)
+	if to == 0 {
+		to = math.MaxInt64
+	}
+	return max(0, min(t.To, to)-max(t.From, from))
+}
+
+// Traces lists the execution traces of a recording that has several: one that has a trace of the whole run needs no other.
+func (r *Recording) Traces() []TraceTime {
+	if r.files == nil || r.wholeTrace() {
+		return nil
+	}
+	if v, ok := r.given[Execution.FileKind]; ok && v == nil {
+		return nil
+	}
+	files := r.flights()
+	if len(files) < 2 {
+		return nil
+	}
+	v, _ := r.parts.Do(FlightDir, func() (any, error) {
+		var list []TraceTime
+		for _, file := range files {
+			begin, err := r.beginOf(file)
+			if end, ok := flightEnd(file); ok && err == nil && begin < end {
+				list = append(list, TraceTime{From: begin.Truncate(time.Millisecond), To: end, file: file})
+			}
+		}
+		return list, nil
+	})
+	list := slices.Clone(v.([]TraceTime))
+	read := r.traceIn()
+	for i := range list {
+		list[i].Read = list[i].file == read
+	}
+	return list
+}
+
+// beginOf returns when an execution trace begins.
+func (r *Recording) beginOf(file string) (time.Duration, error) {
+	t, err := r.traceFile(file)
+	if err != nil {
+		return 0, err
+	}
+	if c, ok := t.in.(io.Closer); ok {
+		defer c.Close()
+	}
+	tr, err := t.Open()
+	if err != nil {
+		return 0, err
+	}
+	return time.Duration(tr.Begin()), nil
+}
+
+// A NoTraceThenError says that a recording has execution traces, and none of a time that was asked for.
+type NoTraceThenError struct{ Times []TraceTime }
+
+func (e *NoTraceThenError) Error() string {
+	return "there is no execution trace of that time; there are traces of " + timesText(e.Times)
+}
+
+func timesText(list []TraceTime) string {
+	text := make([]string, len(list))
+	for i, t := range list {
+		text[i] = t.String()
+	}
+	return strings.Join(text, ", ")
+}
+
+// TraceAt returns a recording of whose execution traces the one is read that has most of a time, or covers it where from and to are the same. A to of 0
+// is the end. Of two that have as much of it, it is the one that is read anyhow.
+func (r *Recording) TraceAt(from, to time.Duration) (*Recording, error) {
+	if from == 0 && to == 0 {
+		return r, nil
+	}
+	list := r.Traces()
+	if len(list) == 0 {
+		if from == to {
+			return r, r.traceCovers(int64(to))
+		}
+		return r, nil
+	}
+	for _, late := range []time.Duration{0, lateEnd} {
+		best, most := TraceTime{}, time.Duration(0)
+		for _, t := range list {
+			if d := t.common(max(0, from-late), to); d > most || d == most && d > 0 && t.Read {
+				best, most = t, d
+			}
+		}
+		switch {
+		case most == 0:
+		case best.Read:
+			return r, nil
+		default:
+			out := *r
+			out.trace = best.file
+			return &out, nil
+		}
+	}
+	return nil, &NoTraceThenError{list}
+}
+
+// traceCovers says where a moment is not in the only execution trace that there is.
+func (r *Recording) traceCovers(at int64) error {
+	t, err := Execution.Read(r)
+	if err != nil || t == nil {
+		return err
+	}
+	type times struct{ begin, end int64 }
+	of, err := Once(t, "times", func(tr *exectrace.Trace) (w times, err error) {
+		for e, err := range tr.Events() {
+			if err != nil {
+				return w, err
+			}
+			w.end = e.Time
+		}
+		w.begin = tr.Begin()
+		return w, nil
+	})
+	if err == nil && (at < of.begin || at > of.end) {
+		err = &waits.OutsideError{Begin: of.begin, End: of.end}
+	}
+	return err
 }
 
 // lastTrouble returns when there last was trouble that was looked out for; where there was none, it is after all that can be recorded.
@@ -145,6 +286,10 @@ func WholeTrace(r *Recording) bool { return r.files != nil && r.traceIn() == Tra
 
 // waits is the execution trace as a profile of where goroutines waited, for a time of it.
 func (r *Recording) waits(from, to time.Duration) (*profile.Profile, error) {
+	r, err := r.TraceAt(from, to)
+	if err != nil {
+		return nil, err
+	}
 	t, err := Execution.Read(r)
 	if err != nil {
 		return nil, err
@@ -153,7 +298,40 @@ func (r *Recording) waits(from, to time.Duration) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
+	if from == to {
+		from, to = 0, 0 // all of the trace that covers the moment
+	}
 	return waits.Profile(tr, waits.Window{From: int64(from), To: int64(to)})
+}
+
+// traced reports whether an execution trace covers a moment.
+func (r *Recording) traced(at time.Duration) bool {
+	if !r.has(traceKind) {
+		return false
+	}
+	_, err := r.TraceAt(at, at)
+	return err == nil
+}
+
+// goroutinesAt returns what goroutines were doing at a moment that an execution trace covers.
+func (r *Recording) goroutinesAt(at time.Duration) (*profile.Profile, error) {
+	r, err := r.TraceAt(at, at)
+	if err != nil {
+		return nil, err
+	}
+	t, err := Execution.Read(r)
+	if err != nil {
+		return nil, err
+	}
+	tr, err := t.Open()
+	if err != nil {
+		return nil, err
+	}
+	p, err := waits.Moment(tr, int64(at))
+	if err != nil {
+		return nil, err
+	}
+	return p.WithNote(fmt.Sprintf("goroutines as of %s after the start, as the execution trace has them", at)).WithShortNames(), nil
 }
 
 func readTrace(r *Recording) (*Trace, error) {
@@ -161,6 +339,11 @@ func readTrace(r *Recording) (*Trace, error) {
 	if name == "" {
 		return nil, nil
 	}
+	return r.traceFile(name)
+}
+
+// traceFile returns the execution trace in a file of a recording.
+func (r *Recording) traceFile(name string) (*Trace, error) {
 	f, err := r.files.Open(name)
 	if err != nil {
 		return nil, err
@@ -210,7 +393,12 @@ func (e *NotTraceError) Error() string { return e.Ref + " is not an execution tr
 func traceOf(in io.Reader, name string) (*Trace, error) {
 	if f, ok := in.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
-			return newTrace(name, f, st.Size()), nil
+			begin := make([]byte, BeginOfTrace)
+			n, _ := f.ReadAt(begin, 0)
+			if is, packed := IsTrace(begin[:n]); !is || !packed {
+				return newTrace(name, f, st.Size()), nil
+			}
+			defer f.Close() // Spool has it all
 		}
 	}
 	f, err := Spool(in)
@@ -229,8 +417,35 @@ func newTrace(name string, in io.ReaderAt, size int64) *Trace {
 	return &Trace{Name: name, Size: size, in: in, kept: cache.New[string, any](maxKeptOf, nil)}
 }
 
-// Spool keeps an execution trace in a file without a name: it is read at many places, and may be larger than memory.
+// IsTrace reports whether a file that begins so is an execution trace, and whether it is packed with gzip. BeginOfTrace bytes suffice.
+func IsTrace(begin []byte) (is, packed bool) {
+	if !bytes.HasPrefix(begin, []byte{0x1f, 0x8b}) {
+		return exectrace.Is(begin), false
+	}
+	in, err := gzip.NewReader(bytes.NewReader(begin))
+	if err != nil {
+		return false, true
+	}
+	var first [16]byte
+	n, _ := io.ReadFull(in, first[:])
+	return exectrace.Is(first[:n]), true
+}
+
+// BeginOfTrace is how much of a file IsTrace wants to see.
+const BeginOfTrace = 4096
+
+// Spool keeps an execution trace, which may be packed with gzip, in a file without a name: it is read at many places, and may be larger than memory.
 func Spool(in io.Reader) (*os.File, error) {
+	r := bufio.NewReaderSize(in, BeginOfTrace)
+	in = r
+	begin, _ := r.Peek(BeginOfTrace)
+	if is, packed := IsTrace(begin); is && packed {
+		unpacked, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, err
+		}
+		in = unpacked
+	}
 	dir, err := scratch.Files("trace")
 	if err != nil {
 		return nil, err

@@ -301,6 +301,17 @@ func (i *Info) Blocks() iter.Seq[Block] {
 		types.Rows = append(types.Rows, []any{Value{t.Total, alone(t.Unit)}, t.Unit, t.Type, mark})
 	}
 	list := []Block{f, types}
+	if len(i.Traces) > 0 {
+		traces := Table{Title: "execution traces", Columns: []Column{{Name: "time"}, {Name: "read without a time"}}}
+		for _, t := range i.Traces {
+			mark := ""
+			if t.Read {
+				mark = "yes"
+			}
+			traces.Rows = append(traces.Rows, []any{t.String(), mark})
+		}
+		list = append(list, traces)
+	}
 	if len(i.Mappings) > 0 {
 		list = append(list, i.programs())
 	}

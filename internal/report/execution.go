@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/recording"
 )
 
 // An Execution is an overview of an execution trace. Times are in nanoseconds.
@@ -48,7 +49,9 @@ type Execution struct {
 	AssistReady   int64 `json:"gc_assist_ready_nanos,omitempty"`
 	AssistWaiting int64 `json:"gc_assist_waiting_nanos,omitempty"`
 
-	Stops []ExecutionSpan `json:"stops,omitempty"` // of the world, by why
+	Stops     []ExecutionSpan `json:"stops,omitempty"`   // of the world, by why
+	Stopped   []StoppedRow    `json:"stopped,omitempty"` // goroutines that ran then, those that lost most
+	StoppedOf int             `json:"stopped_of,omitempty"`
 
 	Silence ExecutionSpan `json:"silence,omitzero"` // without any event, though goroutines were ready
 
@@ -56,7 +59,8 @@ type Execution struct {
 	Request  Latencies    `json:"request_latency,omitzero"`
 	Slowest  *RequestLine `json:"slowest_request,omitempty"`
 
-	Notes []string `json:"notes,omitempty"`
+	Traces []TraceTime `json:"traces,omitempty"` // of the recording, where it has several
+	Notes  []string    `json:"notes,omitempty"`
 }
 
 // An ExecutionSpan is ranges of time that have something in common.
@@ -66,6 +70,13 @@ type ExecutionSpan struct {
 	Total   int64  `json:"total_nanos"`
 	Longest int64  `json:"longest_nanos"`
 	At      int64  `json:"longest_at_nanos"`
+}
+
+// A StoppedRow is goroutines of one kind that stops of the world kept from running.
+type StoppedRow struct {
+	Kind    string        `json:"goroutine"`
+	Handler string        `json:"handler,omitempty"` // of the requests that they answered meanwhile
+	Lost    ExecutionSpan `json:"lost"`              // its name is what the world was stopped for
 }
 
 // A MutatorUse is the least share of the processors that the program had, and not the collector, in any stretch of time of some length.
@@ -149,6 +160,7 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 	for _, n := range e.Notes {
 		list = append(list, Note{Phrase{n}}) // of damage, which all that follows suffers from
 	}
+	list = append(list, traceNote(e.Traces)...)
 	list = append(list, Facts{facts})
 	list = append(list, spanTable("where goroutines were blocked", "waiting for", e.Causes, e.Blocked))
 	if len(e.Stops) > 0 {
@@ -157,6 +169,12 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 			total += s.Total
 		}
 		list = append(list, spanTable("stops of the world", "why", e.Stops, total))
+	}
+	if len(e.Stopped) > 0 {
+		list = append(list, stoppedTable(e.Stopped))
+	}
+	if len(e.Stopped) < e.StoppedOf {
+		list = append(list, Note{Phrase{"those that lost most are shown, ", len(e.Stopped), " of ", e.StoppedOf}})
 	}
 	if ran := e.ran(); e.OnCPU > 0 && ran-e.OnCPU > max(e.OnCPU*3/10, e.Length/50) {
 		list = append(list, Note{Phrase{"goroutines had a processor for ", Nanos(ran), ", and the process a CPU for ", Nanos(e.OnCPU),
@@ -169,7 +187,7 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 	if e.Tracer*50 > e.Capacity {
 		list = append(list, Note{Phrase{"recording the trace took ", Nanos(e.Tracer), ", ", Share{e.Tracer, e.Capacity}, " of all processor time"}})
 	}
-	next := []hint.Command{during(e.At, "waits", e.Ref).For("where goroutines waited"), during(e.At, "flame", e.Ref).For("the same as a flame graph")}
+	next := []hint.Command{during(e.At, "waits", e.Ref).For("where goroutines waited"), during(e.At, "flame", e.Ref).With("metric", "blocked").For("the same as a flame graph")}
 	if e.Requests > 0 {
 		next = append(next, during(e.At, "requests", e.Ref).For("requests, and what the slow ones have more of"))
 	}
@@ -200,6 +218,22 @@ func spanTable(title, what string, list []ExecutionSpan, total int64) Table {
 	return t
 }
 
+func stoppedTable(list []StoppedRow) Table {
+	t := Table{
+		Title:   "goroutines that ran when the world was stopped, and what they lost",
+		Columns: []Column{{Name: "lost", Unit: nanos}, {Name: "times"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "stopped for"}, {Name: "started as"}, {Name: "handler"}},
+	}
+	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
+	for _, s := range list {
+		var handler any
+		if s.Handler != "" {
+			handler = Name{Text: s.Handler}
+		}
+		t.Rows = append(t.Rows, []any{Nanos(s.Lost.Total), int(s.Lost.Count), Nanos(s.Lost.Longest), Value{s.Lost.At, at}, s.Lost.Name, Name{Text: s.Kind}, handler})
+	}
+	return t
+}
+
 // A Waits is where the goroutines of a trace waited for something else than work.
 type Waits struct {
 	Ref    string      `json:"ref"`
@@ -209,6 +243,7 @@ type Waits struct {
 	Count  int64       `json:"waits"`
 	Of     int         `json:"of"` // places
 	Places []WaitPlace `json:"places"`
+	Traces []TraceTime `json:"traces,omitempty"` // of the recording, where it has several
 	Notes  []string    `json:"notes,omitempty"`
 }
 
@@ -243,13 +278,14 @@ func (w *Waits) Blocks() iter.Seq[Block] {
 	if len(w.Places) < w.Of {
 		list = append(list, Note{Phrase{"the first ", len(w.Places), " of ", w.Of, " places are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
 	}
+	list = append(list, traceNote(w.Traces)...)
 	for _, n := range w.Notes {
 		list = append(list, Note{Phrase{n}})
 	}
 	list = append(list, Commands{Title: "try next", Items: []hint.Command{
-		during(w.At, "flame", w.Ref).For("the same with all calls"),
+		during(w.At, "flame", w.Ref).With("metric", "blocked").For("the same with all calls"),
 		during(w.At, "top", w.Ref).With("metric", "ready").For("where goroutines waited for a processor"),
-		during(w.At, "tags", w.Ref).For("by reason, goroutine, handler and waker"),
+		during(w.At, "tags", w.Ref).With("metric", "blocked").For("by reason, goroutine, handler and waker"),
 	}})
 	return blocks(list)
 }
@@ -261,6 +297,45 @@ func during(at, verb, ref string) hint.Command {
 		c = c.With("at", at)
 	}
 	return c
+}
+
+// A TraceTime is the time of one of several execution traces of a recording.
+type TraceTime struct {
+	From time.Duration `json:"from_nanos"`
+	To   time.Duration `json:"to_nanos"`
+	Read bool          `json:"read,omitempty"` // this is the one that the answer is of
+}
+
+// NewTraceTimes lists the execution traces of a recording that has several.
+func NewTraceTimes(list []recording.TraceTime) []TraceTime {
+	var out []TraceTime
+	for _, t := range list {
+		out = append(out, TraceTime{From: t.From, To: t.To, Read: t.Read})
+	}
+	return out
+}
+
+func (t TraceTime) String() string { return t.From.String() + ".." + t.To.String() }
+
+// traceNote says that there are other traces, and how to see them.
+func traceNote(list []TraceTime) []Block {
+	var this string
+	var others Phrase
+	for _, t := range list {
+		switch {
+		case t.Read:
+			this = t.String()
+		case others != nil:
+			others = append(others, ", ")
+			fallthrough
+		default:
+			others = append(others, hint.Option{Name: "at", Value: t.String()})
+		}
+	}
+	if others == nil {
+		return nil
+	}
+	return []Block{Note{append(Phrase{"the recording has ", len(list), " execution traces; this is that of ", this, ", and these show the others: "}, others...)}}
 }
 
 // fileLine is a place in a file, "" when it is not known.

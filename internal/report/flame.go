@@ -226,6 +226,7 @@ type Info struct {
 	PeriodUnit string        `json:"period_unit,omitempty"`
 	DropFrames string        `json:"drop_frames,omitempty"`
 	KeepFrames string        `json:"keep_frames,omitempty"`
+	Traces     []TraceTime   `json:"traces,omitempty"` // of the recording, where it has several
 }
 
 // A TypeTotal is a sample type and the sum of its values.

@@ -29,7 +29,9 @@ type Lanes struct {
 	Goroutines []Lane     `json:"goroutines"`
 	Of         int        `json:"of_goroutines"`
 	Wakes      []LaneWake `json:"wakes"`
-	Notes      []string   `json:"notes,omitempty"`
+
+	Traces []TraceTime `json:"traces,omitempty"` // of the recording, where it has several
+	Notes  []string    `json:"notes,omitempty"`
 }
 
 // A Lane is one row. Runs of pixels that look alike are in columns; pixels that are in none are empty.
@@ -183,6 +185,7 @@ func (l *Lanes) Blocks() iter.Seq[Block] {
 	if len(l.Goroutines) < l.Of {
 		list = append(list, Note{Phrase{"the most active ", len(l.Goroutines), " of ", l.Of, " goroutines are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
 	}
+	list = append(list, traceNote(l.Traces)...)
 	for _, n := range l.Notes {
 		list = append(list, Note{Phrase{n}})
 	}

@@ -28,7 +28,8 @@ type Load struct {
 	Doubts       hint.Texts    `json:"doubts,omitempty"`
 	Server       *LoadServer   `json:"server,omitempty"` // when it was recorded, too
 
-	Slow []SlowAnswer `json:"slowest_requests,omitempty"` // where an execution trace of the server was recorded
+	Slow     []SlowAnswer `json:"slowest_requests,omitempty"` // where an execution trace of the server was recorded
+	Untraced bool         `json:"untraced,omitempty"`         // there could have been one, and there is none
 
 	Charts []Chart `json:"-"`
 }
@@ -37,6 +38,15 @@ type Load struct {
 type SlowAnswer struct {
 	latency.Answer
 	Request *RequestLine `json:"request,omitempty"` // nil when the trace has none of that time
+	Trace   *TraceTime   `json:"trace,omitempty"`   // it is in, where there are several
+}
+
+// trace is the time of the trace with the request, "" where there is only one.
+func (a *SlowAnswer) trace() string {
+	if a.Trace == nil {
+		return ""
+	}
+	return a.Trace.String()
 }
 
 // A Percentile is how long a share of all answers took at most.
@@ -76,10 +86,14 @@ func (l *Load) Blocks() iter.Seq[Block] {
 	for _, n := range doubts {
 		list = append(list, Note{Phrase{n}})
 	}
+	if l.Untraced {
+		list = append(list, Note{Phrase{"no execution trace was recorded: with ", hint.Option{Name: "flight", Value: "10s"}, ", answers of the last seconds say what the slowest waited for"}})
+	}
 	var next []hint.Command
 	for _, a := range l.Slow {
 		if a.Request != nil {
-			next = append(next, hint.Ask("request", l.Ref).Of(strconv.Itoa(a.Request.Number)).For("what the slowest answer waited for"), hint.Ask("requests", l.Ref).For("what slow requests have more of"))
+			at := a.trace()
+			next = append(next, during(at, "request", l.Ref).Of(strconv.Itoa(a.Request.Number)).For("what the slowest answer waited for"), during(at, "requests", l.Ref).For("what slow requests have more of"))
 			break
 		}
 	}
@@ -100,12 +114,20 @@ func (l *Load) slowest() (Table, bool) {
 	t := Table{Title: "slowest answers, and the requests in the trace", Columns: []Column{
 		{Name: "took", Unit: nanos}, {Name: "status"}, {Name: "request"}, {Name: "in the server", Unit: nanos}, {Name: "most of it"}, {Name: "part"}, {Name: "handler"},
 	}}
+	several := slices.ContainsFunc(l.Slow, func(a SlowAnswer) bool { return a.Trace != nil })
+	if several {
+		t.Title = "slowest answers, and the requests in the traces"
+		t.Columns = append(t.Columns, Column{Name: "in the trace of"})
+	}
 	for _, a := range l.Slow {
 		row := []any{Nanos(a.Took), a.Status}
 		if r := a.Request; r != nil {
 			row = append(row, r.Number, Nanos(r.Took), r.Most, Share{r.Part, r.Took}, RequestWork.name(r.Handler))
 		} else {
 			row = append(row, nil, nil, "(none as long in the trace)", nil, nil)
+		}
+		if several {
+			row = append(row, a.trace())
 		}
 		t.Rows = append(t.Rows, row)
 	}

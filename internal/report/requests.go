@@ -37,8 +37,9 @@ type Requests struct {
 	Slowest  []RequestLine `json:"slowest"`
 	Unnamed  int           `json:"unnamed,omitempty"` // requests in which nothing happened that leaves a stack
 
-	Unfinished int      `json:"unfinished,omitempty"` // begun before the trace, or not ended by its end
-	Notes      []string `json:"notes,omitempty"`
+	Unfinished int         `json:"unfinished,omitempty"` // begun before the trace, or not ended by its end
+	Traces     []TraceTime `json:"traces,omitempty"`     // of the recording, where it has several
+	Notes      []string    `json:"notes,omitempty"`
 }
 
 // A HandlerRow is the requests of one handler.
@@ -168,6 +169,7 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 	if r.Unfinished > 0 {
 		list = append(list, Note{Phrase{r.Unfinished, " of ", counted(r.Of, string(r.Work)), " began before the trace or had not ended by its end: where there are others, the numbers of a ", r.Work.named(), " leave those out"}})
 	}
+	list = append(list, traceNote(r.Traces)...)
 	for _, n := range r.Notes {
 		list = append(list, Note{Phrase{n}})
 	}
@@ -192,6 +194,7 @@ type RequestPath struct {
 	Segments   []PathSegment      `json:"segments"`
 	Of         int                `json:"of"` // segments
 	Goroutines []RequestGoroutine `json:"goroutines"`
+	Traces     []TraceTime        `json:"traces,omitempty"` // of the recording, where it has several
 	Notes      []string           `json:"notes,omitempty"`
 }
 
@@ -249,6 +252,7 @@ func (r *RequestPath) Blocks() iter.Seq[Block] {
 	if r.Open {
 		list = append(list, Note{Phrase{"the ", string(r.Work), " had not ended by the end of the trace"}})
 	}
+	list = append(list, traceNote(r.Traces)...)
 	for _, n := range r.Notes {
 		list = append(list, Note{Phrase{n}})
 	}

@@ -41,7 +41,7 @@ func annotated(t *exectrace.Trace, begin, end exectrace.Kind) (*Found, error) {
 	if err := walk.Run(t); err != nil {
 		return nil, err
 	}
-	m.found.End = walk.End
+	m.found.End, m.found.Notes = walk.End, waits.DamageNotes(t)
 	for _, list := range m.open {
 		for _, x := range list {
 			x.To, x.Open = walk.End, true

@@ -102,6 +102,7 @@ type Found struct {
 	More     int   // that were left out
 	Begin    int64 // of the trace
 	End      int64
+	Notes    []string // of what could not be read
 }
 
 // Find finds the requests of a trace.
@@ -126,7 +127,7 @@ func Index(t *exectrace.Trace) (*Found, *waits.Index, error) {
 
 // NewFinder returns a Finder of the requests of a trace.
 func NewFinder(t *exectrace.Trace) *Finder {
-	return &Finder{names: waits.NewNames(t), open: map[int64]*serving{}, found: &Found{Begin: t.Begin()}}
+	return &Finder{trace: t, names: waits.NewNames(t), open: map[int64]*serving{}, found: &Found{Begin: t.Begin()}}
 }
 
 // Walk returns how the finder goes through the trace, all of it.
@@ -143,7 +144,7 @@ func (f *Finder) Times() *Times {
 
 // Found returns what was found, after that.
 func (f *Finder) Found(end int64) *Found {
-	f.found.End = end
+	f.found.End, f.found.Notes = end, waits.DamageNotes(f.trace)
 	f.end()
 	f.found.Requests = slices.Concat(append(f.full, f.found.Requests)...)
 	f.full = nil
@@ -168,6 +169,7 @@ func (f *Finder) end() {
 
 // A Finder finds requests while somebody goes through a trace.
 type Finder struct {
+	trace *exectrace.Trace
 	names *waits.Names
 	open  map[int64]*serving // by goroutine
 	found *Found

@@ -10,6 +10,7 @@ type Times struct {
 	Took    []int64 // of the requests of which that is known; where there are none, of all
 	Count   int
 	Slowest Request // the first of those that took longest
+	List    []Brief // those of a goroutine one after the other
 }
 
 // TimesOf returns how long requests took.
@@ -20,7 +21,9 @@ func TimesOf(list []Request) *Times {
 		if i == 0 || r.Took() > t.Slowest.Took() {
 			t.Slowest = *r
 		}
-		if !r.Begun && !r.Open {
+		one := briefOf(r)
+		t.List = append(t.List, one)
+		if one.whole {
 			t.Took = append(t.Took, r.Took())
 		}
 	}
@@ -33,23 +36,26 @@ func TimesOf(list []Request) *Times {
 	return t
 }
 
-// A brief is what is kept of a request for Times.
-type brief struct {
-	from, to, goroutine int64
+// A Brief is what Times knows of a request.
+type Brief struct {
+	From, To, Goroutine int64
+	Handler             string
 	whole               bool
 }
 
 // briefs are found while somebody goes through a trace.
 type briefs struct {
-	list    []brief
+	list    []Brief
 	slowest Request
 }
 
-func compareEnds(a, b *brief) int {
-	return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.goroutine, b.goroutine), cmp.Compare(a.from, b.from))
+func compareEnds(a, b *Brief) int {
+	return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Goroutine, b.Goroutine), cmp.Compare(a.From, b.From))
 }
 
-func briefOf(r *Request) brief { return brief{r.From, r.To, r.Goroutine, !r.Begun && !r.Open} }
+func briefOf(r *Request) Brief {
+	return Brief{r.From, r.To, r.Goroutine, r.Handler, !r.Begun && !r.Open}
+}
 
 func (s *briefs) add(r *Request) {
 	if len(s.list) == cap(s.list) {
@@ -64,7 +70,7 @@ func (s *briefs) add(r *Request) {
 }
 
 func (s *briefs) times() *Times {
-	t := &Times{Count: len(s.list), Slowest: s.slowest, Took: make([]int64, 0, len(s.list))}
+	t := &Times{Count: len(s.list), Slowest: s.slowest, List: s.list, Took: make([]int64, 0, len(s.list))}
 	slowest := briefOf(&s.slowest)
 	t.Slowest.Number = 1
 	for i := range s.list {
@@ -73,12 +79,12 @@ func (s *briefs) times() *Times {
 			t.Slowest.Number++ // see Request.Number
 		}
 		if r.whole {
-			t.Took = append(t.Took, r.to-r.from)
+			t.Took = append(t.Took, r.To-r.From)
 		}
 	}
 	if len(t.Took) == 0 {
 		for i := range s.list {
-			t.Took = append(t.Took, s.list[i].to-s.list[i].from)
+			t.Took = append(t.Took, s.list[i].To-s.list[i].From)
 		}
 	}
 	return t

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/exectrace"
 )
 
 // TestTimes holds that what is kept of requests for their times is enough to say what all of them would.
@@ -15,7 +17,7 @@ func TestTimes(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := 1; n < 60; n++ {
-		f := &Finder{found: &Found{}}
+		f := &Finder{found: &Found{}, trace: &exectrace.Trace{}}
 		short := &Finder{found: &Found{}}
 		short.OnlyTimes()
 		for i := range n {
@@ -27,6 +29,9 @@ func TestTimes(t *testing.T) {
 		want, got := TimesOf(f.Found(0).Requests), short.Times()
 		slices.Sort(want.Took)
 		slices.Sort(got.Took)
+		for _, list := range [][]Brief{want.List, got.List} {
+			slices.SortFunc(list, func(a, b Brief) int { return compareEnds(&a, &b) })
+		}
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("%d requests: %+v, want %+v", n, got, want)
 		}

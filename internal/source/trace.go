@@ -26,11 +26,14 @@ func (o *Options) read(in io.Reader) (*profile.Profile, error) {
 			if t, err := exectrace.Open(f, st.Size()); !errors.Is(err, exectrace.ErrNoTrace) {
 				return o.waits(t, err)
 			}
-			return profile.Parse(in)
+			if is, _ := traceAt(f); !is {
+				return profile.Parse(in)
+			}
 		}
 	}
-	r := bufio.NewReader(in)
-	if begin, _ := r.Peek(16); !exectrace.Is(begin) {
+	r := bufio.NewReaderSize(in, recording.BeginOfTrace)
+	begin, _ := r.Peek(recording.BeginOfTrace)
+	if is, _ := recording.IsTrace(begin); !is {
 		return profile.Parse(r)
 	}
 	f, err := recording.Spool(r)
@@ -52,7 +55,11 @@ func (o *Options) waits(t *exectrace.Trace, err error) (*profile.Profile, error)
 	if o.Kind == recording.Goroutine {
 		return waits.Moment(t, int64(max(o.At.From, o.At.To)))
 	}
-	return waits.Profile(t, waits.Window{From: int64(o.At.From), To: int64(o.At.To)})
+	w := waits.Window{From: int64(o.At.From), To: int64(o.At.To)}
+	if o.At.Moment() {
+		w = waits.Window{} // of the trace that covers it, which is the only one
+	}
+	return waits.Profile(t, w)
 }
 
 // IsTrace reports whether a file is an execution trace.
@@ -62,9 +69,15 @@ func IsTrace(name string) bool {
 		return false
 	}
 	defer f.Close()
-	var begin [16]byte
-	n, _ := f.ReadAt(begin[:], 0)
-	return exectrace.Is(begin[:n])
+	is, _ := traceAt(f)
+	return is
+}
+
+// traceAt reports whether a file is an execution trace, and whether it is packed.
+func traceAt(f io.ReaderAt) (is, packed bool) {
+	begin := make([]byte, recording.BeginOfTrace)
+	n, _ := f.ReadAt(begin, 0)
+	return recording.IsTrace(begin[:n])
 }
 
 // TraceLength is for how long a server records an execution trace when nobody says it.

@@ -5,7 +5,11 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -356,12 +360,54 @@ func TestLongest(t *testing.T) {
 	}
 }
 
+// TestJSON holds that spans as JSON are those of CSV, as an array and as lines, and that no spans are an array, too.
+func TestJSON(t *testing.T) {
+	for name, b := range recorded(t) {
+		found := find(t, b)
+		for _, w := range append(windows, waits.Window{From: 1, To: 2}) {
+			var array, lines bytes.Buffer
+			if err := errors.Join(JSON(&array, open(t, b), w, found), JSONLines(&lines, open(t, b), w, found)); err != nil {
+				t.Fatal(err)
+			}
+			var all []map[string]any
+			if err := json.Unmarshal(array.Bytes(), &all); err != nil {
+				t.Fatalf("%s %v: %v", name, w, err)
+			}
+			want := csvOf(t, b, w, found)
+			if len(all) != len(want) || bytes.Count(lines.Bytes(), []byte("\n")) != len(want) {
+				t.Fatalf("%s %v: %d objects, %d lines, want %d", name, w, len(all), bytes.Count(lines.Bytes(), []byte("\n")), len(want))
+			}
+			in := json.NewDecoder(&lines)
+			for i, row := range want {
+				var line map[string]any
+				if err := in.Decode(&line); err != nil || !maps.Equal(line, all[i]) {
+					t.Fatalf("%s %v: line %d is %v, %v, want %v", name, w, i, line, err, all[i])
+				}
+				for c, v := range row {
+					got := ""
+					switch x := line[columns[c].Name].(type) {
+					case nil:
+					case float64:
+						got = strconv.FormatInt(int64(x), 10)
+					default:
+						got = fmt.Sprint(x)
+					}
+					if got != v {
+						t.Fatalf("%s %v: row %d has %s %q, want %q", name, w, i, columns[c].Name, got, v)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestFails holds that a file that cannot be written is an error, and that the trace is not read to its end for that.
 func TestFails(t *testing.T) {
 	b := recorded(t)["shop"]
 	for name, write := range map[string]func(io.Writer) error{
 		"parquet":  func(w io.Writer) error { return Parquet(w, open(t, b), waits.Window{}, nil) },
 		"csv":      func(w io.Writer) error { return CSV(w, open(t, b), waits.Window{}, nil) },
+		"json":     func(w io.Writer) error { return JSON(w, open(t, b), waits.Window{}, nil) },
 		"perfetto": func(w io.Writer) error { return Perfetto(w, open(t, b), waits.Window{}, nil, "") },
 	} {
 		for _, room := range []int{0, 1000, 50000} {

@@ -1,6 +1,7 @@
 package waits
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/exectrace"
@@ -307,8 +308,15 @@ func (n *Names) kindOf(g *Goroutine, s exectrace.Stack) uint32 {
 	if c := n.of(s); c.root != "" && len(c.frames) > 1 {
 		return c.kind
 	}
+	if start.root == "" && nameless(n.trace) {
+		return n.number("goroutine " + strconv.FormatInt(g.ID, 10))
+	}
 	return start.kind
 }
+
+// nameless reports whether a trace has no names of functions at all, by now: it is cut within its first second, and these come last. Nothing tells the
+// goroutines of the program from those of the runtime then. In traces of before Go 1.22, names come with the events.
+func nameless(t *exectrace.Trace) bool { return t.Version >= 22 && t.Stacks() == 0 }
 
 // IsRuntime reports whether a kind of goroutines belongs to the runtime, or to the recording of the trace.
 // Those of which nothing is known are the runtime's: others have a stack when they are created, when they wait, or when the trace begins.

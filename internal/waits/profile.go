@@ -283,8 +283,13 @@ func DamageNotes(t *exectrace.Trace) []string {
 		return nil
 	}
 	d := damage[0]
-	note := fmt.Sprintf("the trace is damaged at byte %d: %v; the last event before that is at %s, and up to a second before it the names of functions may be missing: "+
-		"times there are not told apart as they should be", d.At, d.Err, unit.Time(time.Duration(d.Time)))
+	note := fmt.Sprintf("the trace is damaged at byte %d: %v; the last event before that is at %s", d.At, d.Err, unit.Time(time.Duration(d.Time)))
+	if nameless(t) {
+		note += ", and no name of a function is in what there is: goroutines go by their numbers, those of the runtime as well, waiting for work counts as other waiting, " +
+			"and requests cannot be found"
+	} else {
+		note += ", and up to a second before it the names of functions may be missing: times there are not told apart as they should be"
+	}
 	if len(damage) > 1 {
 		note += fmt.Sprintf("; it is damaged in %d more places", len(damage)-1)
 	}

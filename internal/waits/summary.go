@@ -42,6 +42,7 @@ type Summary struct {
 	Marking int64
 	Assist  RangeSum   // goroutines that had to help before they could allocate
 	Stops   []RangeSum // by why
+	Stopped []Stopped  // goroutines that these kept from running
 }
 
 // A CauseSum is all waits for one thing.
@@ -114,6 +115,8 @@ func Summarize(t *exectrace.Trace, w Window, other *Walk) (*Summary, error) {
 	for _, from := range s.assists {
 		out.Assist.add(from, walk.End)
 	}
+	s.stopped.over(walk.End)
+	out.Stopped = s.stopped.list
 	out.Latency = latencyOf(&s.ready)
 	if out.Cycles > 0 {
 		out.Mutator = s.mutator.uses(walk.Begin, walk.End)
@@ -142,6 +145,11 @@ const (
 // IsStop reports whether a range of time is one in which the program was stopped.
 func IsStop(name string) bool { return strings.HasPrefix(name, stopRange) }
 
+// whyStopped is what the world was stopped for, by the name of the range of time.
+func whyStopped(name string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(name, stopRange+" ("), ")")
+}
+
 type summing struct {
 	Summary
 	names   *Names
@@ -152,6 +160,7 @@ type summing struct {
 	open    map[string]int64 // ranges of the whole program, since when
 	assists map[int64]int64
 	mutator *mutator
+	stopped stopping
 	ready   latency.Histogram
 
 	from     int64 // begin of the window
@@ -219,6 +228,7 @@ func (s *summing) event(e *exectrace.Event) {
 		s.Samples++
 	case exectrace.ProcStart:
 		s.until(e.Time)
+		s.stopped.resume(e.Time)
 		if _, ok := s.procs[e.Proc]; !ok {
 			s.procs[e.Proc] = e.Time
 			if !s.known[e.Proc] {
@@ -247,6 +257,9 @@ func (s *summing) event(e *exectrace.Event) {
 		if e.To == exectrace.Ready {
 			s.until(e.Time)
 			s.waiting++
+			if s.stopped.why != "" && e.From == exectrace.Running && e.Reason == exectrace.Preempted && e.Slot != nil {
+				s.stopped.preempted(s.names, e)
+			}
 		}
 		if e.From == exectrace.Ready && s.waiting > 0 {
 			s.until(e.Time)
@@ -257,6 +270,9 @@ func (s *summing) event(e *exectrace.Event) {
 		case ok && e.Kind == exectrace.RangeActive: // stated anew
 		case e.Name == MarkRange, IsStop(e.Name):
 			s.open[e.Name] = e.Time
+			if IsStop(e.Name) {
+				s.stopped.begin(whyStopped(e.Name))
+			}
 		case e.Name == assistRange:
 			if _, ok := s.assists[e.Goroutine]; !ok {
 				s.assists[e.Goroutine] = e.Time
@@ -266,6 +282,9 @@ func (s *summing) event(e *exectrace.Event) {
 		if from, ok := s.open[e.Name]; ok {
 			s.ended(e.Name, from, e.Time)
 			delete(s.open, e.Name)
+			if IsStop(e.Name) {
+				s.stopped.over(e.Time)
+			}
 		}
 		if from, ok := s.assists[e.Goroutine]; ok && e.Name == assistRange {
 			if e.Time > s.from {
@@ -284,7 +303,7 @@ func (s *summing) ended(name string, from, to int64) {
 		s.Cycles++
 		s.Marking += to - from
 	default:
-		why := strings.TrimSuffix(strings.TrimPrefix(name, stopRange+" ("), ")")
+		why := whyStopped(name)
 		r := s.stops[why]
 		if r == nil {
 			r = &RangeSum{Name: why}

@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -40,6 +42,53 @@ func traced(t *testing.T) *recording.Recording {
 		t.Fatal(err)
 	}
 	return rec.WithProfile(p.WithShortNames(), "")
+}
+
+// A recording with several traces has them to choose from, and stays with the one that was chosen.
+func TestPageTraces(t *testing.T) {
+	trace, err := os.ReadFile("../../testdata/trace/shop.trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := recording.Execution.In(traced(t)).Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.Begin()
+	for range tr.Events() {
+		break // the time of day is known with the first
+	}
+	dir := t.TempDir()
+	if err := recording.WriteManifest(dir, &recording.Manifest{Format: recording.Format, How: recording.Built, Started: time.Unix(0, tr.Wall()).Add(-time.Second)}); err != nil {
+		t.Fatal(err)
+	}
+	os.Mkdir(filepath.Join(dir, recording.FlightDir), 0o755)
+	for _, ms := range []string{"000001040", "000001110"} {
+		if err := os.WriteFile(filepath.Join(dir, recording.FlightDir, ms+".out"), trace, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec, err := recording.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Close()
+	if rec, _, err = rec.Pick("", 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, serveRecordings(t, rec), 1400, 1000)
+	p.visit("/trace")
+	p.wait(`document.querySelector(".of-traces b")?.innerText === "1000ms..1110ms"`)
+	p.click(".of-traces button", "1000ms..1040ms")
+	p.wait(`new URLSearchParams(location.search).get("at") === "1000ms..1040ms"`)
+	p.click("button", "Whole trace")
+	p.settled()
+	if got := eval[string](p, `new URLSearchParams(location.search).get("at") ?? ""`); !strings.HasPrefix(got, "1") {
+		t.Errorf("all of the trace that was chosen is at=%q", got)
+	}
+	p.wait(`!!document.querySelector(".story .requests")?.innerText.includes("165")`)
+	p.click(".requests button", "165")
+	p.wait(`!!document.querySelector(".story")?.innerText.includes("critical path")`)
 }
 
 // A part of a trace that is looked at closer adds up to what it has in the whole.
@@ -152,6 +201,7 @@ func TestPageTrace(t *testing.T) {
 	if got := p.text(".moment"); !strings.Contains(got, "in sight 23ms") || !strings.Contains(got, "29.0ms to 52.0ms") {
 		t.Errorf("of that part it says %q", got)
 	}
+	p.wait(`document.querySelector(".headline-text").innerText.endsWith(" · 23ms long")`)
 	// Keys.
 	p.key("+")
 	p.wait(`new URLSearchParams(location.search).get("at") === "34.75ms..46.25ms" || new URLSearchParams(location.search).get("at") === "34750us..46250us"`)

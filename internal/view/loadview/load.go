@@ -50,38 +50,59 @@ func Load(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	out.Charts = loadCharts(l)
 	out.Server = loadServer(in[0])
 	out.Slow = slowAnswers(in[0], l)
+	m := in[0].Manifest
+	out.Untraced = m != nil && m.How == recording.Built && l.Answered > 0 && recording.Execution.In(in[0]) == nil
 	return out, nil
 }
 
-// slowAnswers finds the slowest answers of a run in the execution trace of the server. What the server did lies in the time that the client waited.
+// slowAnswers finds the slowest answers of a run in the execution traces of the server. What the server did lies in the time that the client waited.
 func slowAnswers(rec *recording.Recording, l *latency.Log) []report.SlowAnswer {
-	t := recording.Execution.In(rec)
-	if t == nil || len(l.Slowest) == 0 {
+	if recording.Execution.In(rec) == nil || len(l.Slowest) == 0 {
 		return nil
 	}
+	out := make([]report.SlowAnswer, len(l.Slowest))
+	for i, a := range l.Slowest {
+		out[i].Answer = a
+	}
+	times := report.NewTraceTimes(rec.Traces())
+	if len(times) == 0 {
+		return answersIn(rec, l, out, nil)
+	}
+	for i := range times {
+		if of, err := rec.TraceAt(times[i].From, times[i].To); err == nil {
+			out = answersIn(of, l, out, &times[i])
+		}
+	}
+	return out
+}
+
+// answersIn finds the answers in one trace that were in none before.
+func answersIn(rec *recording.Recording, l *latency.Log, list []report.SlowAnswer, when *report.TraceTime) []report.SlowAnswer {
 	in := []*recording.Recording{rec}
 	tr, _, err := traceview.TraceOf(in, query.Query{})
 	if err != nil {
-		return nil
+		return list
 	}
 	for _, err := range tr.Events() { // the time of day is known with the first
 		if err != nil {
-			return nil
+			return list
 		}
 		break
 	}
 	found, _, err := traceview.FoundIn(in, report.RequestWork, waits.Window{})
 	if err != nil {
-		return nil
+		return list
 	}
 	begin, slack := l.Offset, 5*time.Millisecond // where the clocks are not those of one machine's day
 	if wall := tr.Wall(); wall != 0 && !l.Began.IsZero() {
 		begin, slack = time.Duration(l.Began.UnixNano()-wall), time.Millisecond
 	}
 	used := map[int]bool{}
-	var out []report.SlowAnswer
-	for _, a := range l.Slowest {
-		one := report.SlowAnswer{Answer: a}
+	for i := range list {
+		a := &list[i]
+		if a.Request != nil {
+			continue
+		}
 		begun, ended := int64(begin+a.At), int64(begin+a.At+a.Took)
 		best, least := -1, int64(0) // of what is not in both
 		for i := range found {
@@ -97,11 +118,10 @@ func slowAnswers(rec *recording.Recording, l *latency.Log) []report.SlowAnswer {
 		if best >= 0 && found[best].Took()*2 >= int64(a.Took) {
 			used[found[best].Number] = true
 			line := traceview.LineOf(&found[best])
-			one.Request = &line
+			a.Request, a.Trace = &line, when
 		}
-		out = append(out, one)
 	}
-	return out
+	return list
 }
 
 // canUse returns how many processors the generator could use: one for each of its threads.

@@ -13,7 +13,7 @@ var Views = []view.View{
 		Examples: []string{"load"},
 		Uses:     view.Keys("ref"),
 		Part:     view.LoadRun,
-		Needs:    view.Server,
+		Needs:    append([]string{view.Trace.Name}, view.Server...),
 		Run:      Load,
 	},
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
+	"github.com/hone-perf/hone/internal/waits"
 )
 
 // usualTags is how many keys are shown, and of each how many values, when nobody says.
@@ -88,8 +89,11 @@ func Tags(in []*recording.Recording, q query.Query) (report.Report, error) {
 			key.Values = slices.Clone(key.Values[:limit])
 		}
 	}
-	more := hint.Text{"; raise ", hint.Option{Name: "limit"}, " to see more"}
 	out.Notes = slices.Clip(out.Notes)
+	if t := a.Profile.SampleTypes[a.Type].Type; !slices.Contains(waits.Types, t) && slices.Contains(in[0].Metrics(), recording.Execution.Name) {
+		out.Notes.Add("the labels of the execution trace in the recording are shown with ", hint.Option{Name: "metric", Value: waits.Blocked})
+	}
+	more := hint.Text{"; raise ", hint.Option{Name: "limit"}, " to see more"}
 	if len(keys) < out.Of {
 		out.Notes.Add(len(keys), " of ", out.Of, " keys are shown, those with the most", more)
 	}

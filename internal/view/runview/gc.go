@@ -19,6 +19,9 @@ const gcRows = 10
 
 // GC says what garbage collection did, what it cost, and what about that deserves attention.
 func GC(in []*recording.Recording, q query.Query) (report.Report, error) {
+	if q.At.Moment() {
+		return nil, &MomentError{q.At}
+	}
 	if len(in) == 0 {
 		return nil, errors.New("nothing to look at: name a log")
 	}

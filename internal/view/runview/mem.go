@@ -31,6 +31,9 @@ const (
 
 // Mem says what the memory of a process was used for.
 func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
+	if q.At.Moment() {
+		return nil, &MomentError{q.At}
+	}
 	s, err := seriesOf(in)
 	if err != nil {
 		return nil, err

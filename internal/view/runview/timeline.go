@@ -2,6 +2,7 @@ package runview
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
@@ -10,8 +11,20 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
+// A MomentError says that a question about a part of the time is asked for a moment.
+type MomentError struct{ At query.Span }
+
+func (e *MomentError) Error() string {
+	const around = time.Second
+	part := query.Span{From: max(0, e.At.From-around), To: e.At.To + around}
+	return fmt.Sprintf("%s is a moment; want a part of the time, such as %s", e.At, part)
+}
+
 // Timeline shows how a run went: processors, memory and goroutines over time.
 func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
+	if q.At.Moment() {
+		return nil, &MomentError{q.At}
+	}
 	s, err := seriesOf(in)
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ type indexed struct {
 
 // lanesOf returns the index of the trace that a question is about, its requests, and the window that is asked for.
 func lanesOf(in []*recording.Recording, q query.Query) (*waits.Index, []requests.Request, waits.Window, error) {
-	w := waits.Window{From: int64(q.At.From), To: int64(q.At.To)}
+	w := windowOf(q)
 	t, err := recording.Execution.Read(in[0])
 	switch {
 	case err != nil:
@@ -84,7 +84,7 @@ func Lanes(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, err
 	}
 	out := &report.Lanes{
-		Ref: in[0].Ref, At: q.At.String(), Begin: x.Begin, Whole: x.End, From: w.From, To: w.To, Pixels: p.Pixels, Small: p.Small, MoreKinds: p.MoreKinds, Of: p.Of, Notes: x.Notes(),
+		Ref: in[0].Ref, At: q.At.String(), Begin: x.Begin, Whole: x.End, From: w.From, To: w.To, Pixels: p.Pixels, Small: p.Small, MoreKinds: p.MoreKinds, Of: p.Of, Traces: report.NewTraceTimes(in[0].Traces()), Notes: x.Notes(),
 		Procs: lanesFor(p.Procs), Collector: lanesFor(p.Collector), Requests: lanesFor(p.Requests), Goroutines: lanesFor(p.Goroutines),
 		Kinds: []report.LaneKind{}, Wakes: []report.LaneWake{}, Mixes: [][]int{},
 	}

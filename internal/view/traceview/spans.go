@@ -36,13 +36,19 @@ type SpanFormat string
 
 // The formats of files with all spans.
 const (
-	SpanParquet  SpanFormat = "parquet"
-	SpanCSV      SpanFormat = "csv"
-	SpanPerfetto SpanFormat = "perfetto"
+	SpanParquet   SpanFormat = "parquet"
+	SpanCSV       SpanFormat = "csv"
+	SpanJSON      SpanFormat = "json"
+	SpanJSONLines SpanFormat = "jsonl"
+	SpanPerfetto  SpanFormat = "perfetto"
 )
 
 // WriteSpans writes all spans that Spans shows the longest of, and those of waiting for work. It returns what could not be read.
 func WriteSpans(out io.Writer, format SpanFormat, in []*recording.Recording, q query.Query) (notes []string, err error) {
+	in, err = tracesAt(in, q)
+	if err != nil {
+		return nil, err
+	}
 	t, w, err := TraceOf(in, q)
 	if err != nil {
 		return nil, err
@@ -56,6 +62,10 @@ func WriteSpans(out io.Writer, format SpanFormat, in []*recording.Recording, q q
 		err = spans.Parquet(out, t, w, found)
 	case SpanCSV:
 		err = spans.CSV(out, t, w, found)
+	case SpanJSON:
+		err = spans.JSON(out, t, w, found)
+	case SpanJSONLines:
+		err = spans.JSONLines(out, t, w, found)
 	case SpanPerfetto:
 		err = spans.Perfetto(out, t, w, found, filepath.Base(in[0].Ref))
 	}

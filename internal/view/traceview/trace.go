@@ -22,9 +22,39 @@ import (
 // executionRows is how many rows a table about an execution trace has when no limit is given.
 const executionRows = 20
 
-// traceOf opens the execution trace that a question is about.
+// atTrace has a view answer for the execution trace of the time that a question is about, where a recording has several.
+func atTrace(run func([]*recording.Recording, query.Query) (report.Report, error)) func([]*recording.Recording, query.Query) (report.Report, error) {
+	return func(in []*recording.Recording, q query.Query) (report.Report, error) {
+		in, err := tracesAt(in, q)
+		if err != nil {
+			return nil, err
+		}
+		return run(in, q)
+	}
+}
+
+func tracesAt(in []*recording.Recording, q query.Query) ([]*recording.Recording, error) {
+	out := make([]*recording.Recording, len(in))
+	for i, rec := range in {
+		var err error
+		if out[i], err = rec.TraceAt(q.At.From, q.At.To); err != nil {
+			return nil, fmt.Errorf("%s: %w", rec.Ref, err)
+		}
+	}
+	return out, nil
+}
+
+// windowOf is the time of a trace that a question is about. A moment only says of which trace it is.
+func windowOf(q query.Query) waits.Window {
+	if q.At.Moment() {
+		return waits.Window{}
+	}
+	return waits.Window{From: int64(q.At.From), To: int64(q.At.To)}
+}
+
+// TraceOf opens the execution trace that a question is about.
 func TraceOf(in []*recording.Recording, q query.Query) (*exectrace.Trace, waits.Window, error) {
-	w := waits.Window{From: int64(q.At.From), To: int64(q.At.To)}
+	w := windowOf(q)
 	if len(in) == 0 {
 		return nil, w, errors.New("nothing to look at: name an execution trace")
 	}
@@ -61,7 +91,7 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	}
 	var finder *requests.Finder
 	var also *waits.Walk
-	if q.At == (query.Span{}) {
+	if windowOf(q) == (waits.Window{}) {
 		finder = requests.NewFinder(t)
 		finder.OnlyTimes()
 		also = finder.Walk()
@@ -86,7 +116,7 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 		Tracer: s.Tracer, Runtime: s.Runtime, OnCPU: onCPU(in[0], t, s), Running: s.Running, Ready: s.Ready, Syscall: s.Syscall, Blocked: s.Blocked, Idle: s.Idle,
 		Latency: latenciesOf(s.Latency), Cycles: s.Cycles, Marking: s.Marking, Assist: spanOf(s.Assist),
 		Silence: spanOf(s.Silence), AssistRunning: s.AssistRunning, AssistReady: s.AssistReady, AssistWaiting: s.AssistWaiting,
-		Notes: traceNotes(in[0], t),
+		Traces: report.NewTraceTimes(in[0].Traces()), Notes: waits.DamageNotes(t),
 	}
 	if wall := t.Wall(); wall != 0 {
 		out.Started = time.Unix(0, wall+t.Begin()).UTC()
@@ -100,6 +130,7 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	for _, r := range s.Stops {
 		out.Stops = append(out.Stops, spanOf(r))
 	}
+	out.Stopped, out.StoppedOf = stoppedOf(s.Stopped, times.List)
 	if times.Count > 0 {
 		out.Requests = times.Count
 		out.Request = quantiles(times.Took)
@@ -109,16 +140,42 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	return out, nil
 }
 
-// traceNotes say what is missing of a trace, and of what else there is.
-func traceNotes(rec *recording.Recording, t *exectrace.Trace) []string {
-	notes := waits.DamageNotes(t)
-	switch n := rec.OtherTraces(); {
-	case n == 1:
-		notes = append(notes, "the recording has one more execution trace, of another time: this is that of the latest trouble")
-	case n > 1:
-		notes = append(notes, fmt.Sprintf("the recording has %d more execution traces, of other times: this is that of the latest trouble", n))
+// stoppedOf adds up what goroutines lost while the world was stopped, by what for, their kind, and the handler of what they answered.
+func stoppedOf(list []waits.Stopped, found []requests.Brief) (sums []report.StoppedRow, of int) {
+	const most = 10
+	byGoroutine := map[int64][]*requests.Brief{}
+	if len(list) > 0 {
+		for i := range found {
+			byGoroutine[found[i].Goroutine] = append(byGoroutine[found[i].Goroutine], &found[i])
+		}
 	}
-	return notes
+	type key struct{ why, kind, handler string }
+	at := map[key]int{}
+	for _, s := range list {
+		k := key{s.Why, s.Kind, ""}
+		of := byGoroutine[s.Goroutine]
+		for len(of) > 0 && of[0].To <= s.From {
+			of = of[1:]
+		}
+		if len(of) > 0 && of[0].From <= s.From {
+			k.handler = of[0].Handler
+		}
+		byGoroutine[s.Goroutine] = of // both are in the order of time
+		i, ok := at[k]
+		if !ok {
+			i = len(sums)
+			at[k] = i
+			sums = append(sums, report.StoppedRow{Kind: s.Kind, Handler: k.handler, Lost: report.ExecutionSpan{Name: s.Why}})
+		}
+		lost := &sums[i].Lost
+		lost.Count++
+		lost.Total += s.To - s.From
+		if d := s.To - s.From; d > lost.Longest || lost.Count == 1 {
+			lost.Longest, lost.At = d, s.From
+		}
+	}
+	order.Stable(sums, func(a, b report.StoppedRow) int { return cmp.Compare(b.Lost.Total, a.Lost.Total) })
+	return sums[:min(len(sums), most)], len(sums)
 }
 
 // onCPU is the CPU time of the process while a trace was recorded, 0 where it is not known: as its recording measured it, or by the samples of a
@@ -180,7 +237,7 @@ func Waits(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Waits{Ref: in[0].Ref, At: q.At.String(), Total: all.Total, Count: all.Count, Length: length, Of: len(list), Notes: waits.DamageNotes(t)}
+	out := &report.Waits{Ref: in[0].Ref, At: q.At.String(), Total: all.Total, Count: all.Count, Length: length, Of: len(list), Traces: report.NewTraceTimes(in[0].Traces()), Notes: waits.DamageNotes(t)}
 	for _, p := range rows(list, q.Limit) {
 		out.Places = append(out.Places, report.WaitPlace{
 			Function: p.Frame.Func, File: p.Frame.File, Line: p.Frame.Line, Reason: p.Cause.String(),
@@ -217,16 +274,22 @@ var finders = map[report.Work]func(*exectrace.Trace) (*requests.Found, error){
 	report.RequestWork: requests.Find, report.TaskWork: requests.Tasks, report.RegionWork: requests.Regions,
 }
 
-// foundIn returns the requests, tasks or regions of a trace that a time has a part of, and the length of that time.
-func FoundIn(in []*recording.Recording, work report.Work, w waits.Window) ([]requests.Request, int64, error) {
+// foundOf returns the requests, tasks or regions of a trace.
+func foundOf(in []*recording.Recording, work report.Work) (*requests.Found, error) {
 	t, err := recording.Execution.Read(in[0])
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	var found *requests.Found
 	if x, ok := recording.Kept[*indexed](t, indexName); ok && work == report.RequestWork {
-		found = x.found
-	} else if found, err = recording.Once(t, string(work), finders[work]); err != nil {
+		return x.found, nil
+	}
+	return recording.Once(t, string(work), finders[work])
+}
+
+// FoundIn returns the requests, tasks or regions of a trace that a time has a part of, and the length of that time.
+func FoundIn(in []*recording.Recording, work report.Work, w waits.Window) ([]requests.Request, int64, error) {
+	found, err := foundOf(in, work)
+	if err != nil {
 		return nil, 0, err
 	}
 	if w.From > found.End || w.To != 0 && w.To <= found.Begin {
@@ -297,7 +360,11 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Requests{Work: work, Ref: in[0].Ref, At: q.At.String(), Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Notes: traceNotes(in[0], t)}
+	found, err := foundOf(in, work)
+	if err != nil {
+		return nil, err
+	}
+	out := &report.Requests{Work: work, Ref: in[0].Ref, At: q.At.String(), Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Traces: report.NewTraceTimes(in[0].Traces()), Notes: slices.Clone(found.Notes)}
 	for what := range requests.Whats {
 		out.Whats = append(out.Whats, what.String())
 	}
@@ -409,9 +476,14 @@ type NoRequestError struct {
 	Work report.Work
 	Arg  string
 	Of   int
+
+	Damaged bool // a part of the trace could not be read
 }
 
 func (e *NoRequestError) Error() string {
+	if e.Of == 0 && e.Damaged {
+		return fmt.Sprintf("no %ss were found in the part of the trace that can be read", e.Work)
+	}
 	if e.Of == 0 {
 		return fmt.Sprintf("no %ss were found in the trace", e.Work)
 	}
@@ -445,27 +517,31 @@ func pathIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 	if err != nil {
 		return nil, err
 	}
+	found, err := foundOf(in, work)
+	if err != nil {
+		return nil, err
+	}
 	if len(list) == 0 {
-		return nil, &NoRequestError{Work: work}
+		return nil, &NoRequestError{Work: work, Damaged: len(found.Notes) > 0}
 	}
 	var r *requests.Request
 	if n, err := strconv.Atoi(q.Arg); err == nil {
 		i := slices.IndexFunc(list, func(r requests.Request) bool { return r.Number == n })
 		if i < 0 {
-			return nil, &NoRequestError{work, q.Arg, list[len(list)-1].Number}
+			return nil, &NoRequestError{Work: work, Arg: q.Arg, Of: list[len(list)-1].Number}
 		}
 		r = &list[i]
 	} else if q.Arg == Slowest {
 		r = &requests.TimesOf(list).Slowest
 	} else {
-		return nil, &NoRequestError{work, q.Arg, list[len(list)-1].Number}
+		return nil, &NoRequestError{Work: work, Arg: q.Arg, Of: list[len(list)-1].Number}
 	}
 	paths, err := pathsOf(in, t, []requests.Request{*r})
 	if err != nil {
 		return nil, err
 	}
 	out := &report.RequestPath{
-		Work: work, Ref: in[0].Ref, RequestLine: LineOf(r), Goroutine: r.Goroutine, Of: len(paths[0]), Segments: []report.PathSegment{}, Notes: waits.DamageNotes(t),
+		Work: work, Ref: in[0].Ref, RequestLine: LineOf(r), Goroutine: r.Goroutine, Of: len(paths[0]), Segments: []report.PathSegment{}, Traces: report.NewTraceTimes(in[0].Traces()), Notes: found.Notes,
 	}
 	sums := map[int64]*report.RequestGoroutine{}
 	for _, s := range paths[0] {

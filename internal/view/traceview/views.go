@@ -15,7 +15,7 @@ var Views = []view.View{
 		Part:     view.Trace,
 		Needs:    []string{recording.Metrics.Name},
 		Uses:     view.Keys("ref at"),
-		Run:      Execution,
+		Run:      atTrace(Execution),
 	},
 	{
 		Name:     "waits",
@@ -23,7 +23,7 @@ var Views = []view.View{
 		Examples: []string{"waits", "waits at=3s..4s limit=40"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref at limit"),
-		Run:      Waits,
+		Run:      atTrace(Waits),
 	},
 	{
 		Name:     "requests",
@@ -31,7 +31,7 @@ var Views = []view.View{
 		Examples: []string{"requests", "requests limit=50", "requests base=old.trace"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref base at limit"),
-		Run:      Requests,
+		Run:      atTrace(Requests),
 		Compares: true,
 	},
 	{
@@ -40,7 +40,7 @@ var Views = []view.View{
 		Examples: []string{"request slowest", "request 1234"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref at limit"),
-		Run:      Request,
+		Run:      atTrace(Request),
 	},
 	{
 		Name:     "tasks",
@@ -48,7 +48,7 @@ var Views = []view.View{
 		Examples: []string{"tasks", "tasks at=3s..4s"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref base at limit"),
-		Run:      Tasks,
+		Run:      atTrace(Tasks),
 		Compares: true,
 	},
 	{
@@ -57,7 +57,7 @@ var Views = []view.View{
 		Examples: []string{"task slowest", "task 1234"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref at limit"),
-		Run:      Task,
+		Run:      atTrace(Task),
 	},
 	{
 		Name:     "regions",
@@ -65,7 +65,7 @@ var Views = []view.View{
 		Examples: []string{"regions", "regions at=3s..4s"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref base at limit"),
-		Run:      Regions,
+		Run:      atTrace(Regions),
 		Compares: true,
 	},
 	{
@@ -74,7 +74,7 @@ var Views = []view.View{
 		Examples: []string{"region slowest", "region 1234"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref at limit"),
-		Run:      Region,
+		Run:      atTrace(Region),
 	},
 	{
 		Name: "blame", Arg: "RX",
@@ -82,7 +82,7 @@ var Views = []view.View{
 		Examples: []string{"blame 'Mutex.*Lock'", "blame main.fetch limit=40"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref at limit"),
-		Run:      Blame,
+		Run:      atTrace(Blame),
 	},
 	{
 		Name:     "idle",
@@ -90,7 +90,7 @@ var Views = []view.View{
 		Examples: []string{"idle", "idle at=3s..4s"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref at limit"),
-		Run:      Idle,
+		Run:      atTrace(Idle),
 	},
 	{
 		Name:     "kinds",
@@ -98,7 +98,7 @@ var Views = []view.View{
 		Examples: []string{"kinds", "kinds at=3s..4s"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref at limit"),
-		Run:      Kinds,
+		Run:      atTrace(Kinds),
 	},
 	{
 		Name:     "lanes",
@@ -106,7 +106,7 @@ var Views = []view.View{
 		Examples: []string{"lanes", "lanes at=3s..3.01s focus=fetch limit=40"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref at focus ignore limit"),
-		Run:      Lanes,
+		Run:      atTrace(Lanes),
 	},
 	{
 		Name: "goroutine", Arg: "N",
@@ -114,7 +114,7 @@ var Views = []view.View{
 		Examples: []string{"goroutine 1", "goroutine 62 at=3s..3.01s"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref at limit"),
-		Run:      Goroutine,
+		Run:      atTrace(Goroutine),
 	},
 	{
 		Name:     "spans",
@@ -123,6 +123,6 @@ var Views = []view.View{
 		Examples: []string{"spans", "spans at=3s..4s limit=40"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref at limit"),
-		Run:      Spans,
+		Run:      atTrace(Spans),
 	},
 }

@@ -567,6 +567,7 @@ export interface Lanes {
   goroutines: Lane[];
   of_goroutines: number;
   wakes: LaneWake[];
+  traces?: TraceTime[];
   notes?: string[];
 }
 
@@ -595,6 +596,7 @@ export interface Load extends Log {
   doubts?: string[];
   server?: LoadServer;
   slowest_requests?: SlowAnswer[];
+  untraced?: boolean;
 }
 
 export interface LoadServer {
@@ -731,6 +733,7 @@ export interface RequestPath extends RequestLine {
   segments: PathSegment[];
   of: number;
   goroutines: RequestGoroutine[];
+  traces?: TraceTime[];
   notes?: string[];
 }
 
@@ -755,6 +758,7 @@ export interface Requests {
   slowest: RequestLine[];
   unnamed?: number;
   unfinished?: number;
+  traces?: TraceTime[];
   notes?: string[];
 }
 
@@ -868,6 +872,7 @@ export interface Session {
 
 export interface SlowAnswer extends Answer {
   request?: RequestLine;
+  trace?: TraceTime;
 }
 
 export interface Source extends Head {
@@ -990,6 +995,12 @@ export interface TraceFrame extends Frame {
   inline?: boolean;
 }
 
+export interface TraceTime {
+  from_nanos: number;
+  to_nanos: number;
+  read?: boolean;
+}
+
 export interface Traces extends Head {
   traces: { value: number; labels?: Label[]; frames: TraceFrame[]; }[];
 }
@@ -1036,6 +1047,7 @@ export interface Waits {
   waits: number;
   of: number;
   places: WaitPlace[];
+  traces?: TraceTime[];
   notes?: string[];
 }
 

@@ -46,7 +46,13 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
   const metric = now?.type ?? get(state, "metric");
   const others = recordings.filter((r) => r.ref !== ref);
   const base = baseOf(app);
-  const headline = [
+  const at = api.embedded || !profiled(app) ? "" : get(state, "at");
+  const { data: part, error: none } = useAnswer<{ total: number; unit: string; duration_nanos?: number }>(
+    at && "/api/top", [["limit", "1"], ...state.pairs.filter(([k]) => k === "ref" || k === "metric" || k === "at")]);
+  const headline = at ? (part && !none ? [
+    value(part.total, part.unit),
+    part.duration_nanos ? duration(part.duration_nanos) + " long" : "",
+  ] : []).filter(Boolean).join(" · ") : [
     now && value(now.total, now.unit),
     rec?.duration_nanos ? duration(rec.duration_nanos) + " long" : "",
     now && `${count(now.samples)} ${now.samples === 1 ? "sample" : "samples"}`,

@@ -21,14 +21,14 @@ export function moment(t: number, width: number): string {
 
 export type Window = [from: number, to: number];
 
-/** show has the page answer for a window, or for all of the trace. */
-export function show([a, b]: Window, [begin, end]: Window, how: "push" | "replace"): void {
+/** show has the page answer for a window, or for all of the trace. Where there are several traces, the time says which one it is. */
+export function show([a, b]: Window, [begin, end]: Window, how: "push" | "replace", several = false): void {
   const width = Math.min(end - begin, Math.max(least, b - a));
   const from = Math.min(Math.max(begin, a), end - width);
   const step = Math.max(1, 10 ** Math.floor(Math.log10(width / 2000)));
   const round = (t: number) => Math.round(t / step) * step;
-  const all = width >= (end - begin) * 0.999;
-  const at = all ? "" : `${exact(round(from))}..${from + width >= end ? "" : exact(round(from + width))}`;
+  const all = width >= (end - begin) * 0.999 && !several;
+  const at = all ? "" : `${exact(round(from))}..${from + width >= end && !several ? "" : exact(round(from + width))}`;
   go(put(put(current(), "at", at === ".." ? "" : at), "root", ""), how);
 }
 

@@ -3,7 +3,7 @@
 
 import { ComponentChildren } from "preact";
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { GoroutineStory, Lane, LaneKind, Lanes, RequestLine, RequestPath, StackCall } from "./api";
+import { GoroutineStory, Lane, LaneKind, Lanes, RequestLine, RequestPath, StackCall, TraceTime } from "./api";
 import { Axis, paintTimes, rangeOf, xOf } from "./chart";
 import { isForced, Palette } from "./colors";
 import { asked, useAnswer, useApp } from "./data";
@@ -48,11 +48,12 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
   const axis: Axis = { from: view[0], to: view[1], left: 0, right: Math.max(1, width - gutter) };
   const length = view[1] - view[0];
 
+  const reach = (w: Window, how: "push" | "replace") => show(w, all, how, !!data.traces?.length);
   const zoom = (factor: number, at = cursor >= view[0] && cursor <= view[1] ? cursor : (view[0] + view[1]) / 2, how: "push" | "replace" = "push") =>
-    show([at - (at - view[0]) * factor, at + (view[1] - at) * factor], all, how);
+    reach([at - (at - view[0]) * factor, at + (view[1] - at) * factor], how);
   const pan = (share: number, how: "push" | "replace" = "push") => {
     const by = Math.min(Math.max(share * length, all[0] - view[0]), all[1] - view[1]);
-    show([view[0] + by, view[1] + by], all, how);
+    reach([view[0] + by, view[1] + by], how);
   };
   const timeAt = (e: { clientX: number }) => {
     const r = box.current!.getBoundingClientRect();
@@ -80,16 +81,16 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
     "-": () => zoom(2),
     "[": () => pan(-0.5),
     "]": () => pan(0.5),
-    Home: () => show(all, all, "push"),
+    Home: () => reach(all, "push"),
     Enter: () => {
       if (draft) apply(draft);
       else if (chosen) select(chosen, cursor);
     },
-    Escape: () => (draft ? setDraft(undefined) : show(all, all, "push")),
+    Escape: () => (draft ? setDraft(undefined) : reach(all, "push")),
   };
   const apply = (r: Window) => {
     setDraft(undefined);
-    show([Math.min(...r), Math.max(...r)], all, "push");
+    reach([Math.min(...r), Math.max(...r)], "push");
   };
   useKeys(keys);
 
@@ -153,7 +154,7 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
         </div>
         <div class="group">
           <span class="stepper"><button onClick={() => zoom(2)} title="zoom out (-)" aria-label="zoom out">−</button><button onClick={() => zoom(0.5)} title="zoom in (+)" aria-label="zoom in">+</button></span>
-          <button class="small" disabled={at === ""} onClick={() => show(all, all, "push")}>Whole trace</button>
+          <button class="small" disabled={at === ""} onClick={() => reach(all, "push")}>Whole trace</button>
         </div>
       </div>
       <Legend data={data} palette={palette} />
@@ -203,11 +204,16 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
         {span && <div class="range" style={{ left: left(span[0]), width: `calc(${left(span[1])} - ${left(span[0])})` }} />}
       </div>
       <p class="quiet hints">drag to zoom in; with <kbd>Ctrl</kbd> the wheel zooms, with <kbd>Shift</kbd> it moves; click a goroutine or a request to see what it waited for</p>
+      {data.traces && <p class="quiet of-traces">traces of this recording: {data.traces.map((t, i) => (
+        <>{i > 0 && ", "}{t.read ? <b>{spell(t)}</b> : <button class="link" onClick={() => go(put(put(current(), "at", spell(t)), "ui.req", ""))}>{spell(t)}</button>}</>
+      ))}</p>}
       <Notes notes={data.notes} />
       <Table data={data} />
     </div>
   );
 }
+
+const spell = (t: TraceTime): string => `${t.from_nanos / 1e6}ms..${t.to_nanos / 1e6}ms`;
 
 const colorOf = (p: Palette, state: string): string => p.states[state] ?? p.quiet;
 
@@ -349,7 +355,7 @@ function Details({ data }: { data: Lanes }) {
   const goroutine = get(state, "ui.g");
   return (
     <aside class="panel story" aria-label="Details">
-      {request !== "" ? <Request number={request} /> : goroutine !== "" ? <Goroutine id={goroutine} at={Number(get(state, "ui.t") || data.from_nanos)} />
+      {request !== "" ? <Request number={request} within={data} /> : goroutine !== "" ? <Goroutine id={goroutine} at={Number(get(state, "ui.t") || data.from_nanos)} />
         : (
           <>
             <p class="quiet">Click a goroutine or a request to see what it did and what it waited for.</p>
@@ -409,10 +415,13 @@ function Stack({ calls }: { calls?: StackCall[] | null | undefined }) {
   return <ol class="stack">{calls.map((c) => <li title={c.file}><code>{c.function}</code> <span class="quiet">{c.file.replace(/^.*\//, "")}:{c.line}</span></li>)}</ol>;
 }
 
-function Request({ number }: { number: string }) {
+/** ofTrace is a moment of the trace in sight, where a recording has several. */
+const ofTrace = (data: Lanes): string => (data.traces ? Math.round((data.from_nanos + data.to_nanos) / 2) + "ns" : "");
+
+function Request({ number, within }: { number: string; within: Lanes }) {
   const app = useApp();
   const palette = useContext(PaletteContext);
-  const { data, error, waiting } = useAnswer<RequestPath>("/api/request", asked(app, "request", ["arg", number], ["at", ""]));
+  const { data, error, waiting } = useAnswer<RequestPath>("/api/request", asked(app, "request", ["arg", number], ["at", ofTrace(within)]));
   if (error && !waiting) return <p class="quiet">{error.message}</p>;
   if (!data || String(data.number) !== number) return <p class="quiet">…</p>;
   const end = data.at_nanos + data.took_nanos;
