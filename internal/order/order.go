@@ -30,7 +30,7 @@ func First[E any](list []E, n int, compare func(a, b E) int) []E {
 		return nil
 	}
 	if n < 0 || n > manyFirst {
-		slices.SortFunc(list, compare)
+		Stable(list, compare)
 		if n > 0 && n < len(list) {
 			list = list[:n]
 		}

@@ -2,9 +2,9 @@ package requests
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/waits"
 )
 
@@ -122,7 +122,7 @@ func (m *marking) done(x *mark) {
 
 // sort puts requests in the order of their ends, and numbers them.
 func (f *Found) sort() {
-	slices.SortFunc(f.Requests, func(a, b Request) int {
+	order.Stable(f.Requests, func(a, b Request) int {
 		if a.To != b.To {
 			return cmp.Compare(a.To, b.To)
 		}

@@ -51,7 +51,7 @@ func Paths(t *exectrace.Trace, x *waits.Index, list []Request) ([][]Segment, err
 		return nil, err
 	}
 	for _, spans := range w.spans {
-		slices.SortStableFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+		order.Stable(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	}
 	out := make([][]Segment, len(list))
 	for i := range list {

@@ -3,10 +3,10 @@ package waits
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/unit"
 )
@@ -132,7 +132,7 @@ func (s *sums) all(n *Names) []sum {
 	for _, p := range s.in {
 		list = append(list, *p)
 	}
-	slices.SortFunc(list, func(a, b sum) int {
+	order.Stable(list, func(a, b sum) int {
 		return cmp.Or(cmp.Compare(a.stack, b.stack), cmp.Compare(a.reason, b.reason), cmp.Compare(n.list[a.kind], n.list[b.kind]), cmp.Compare(n.list[a.waker], n.list[b.waker]))
 	})
 	return list

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"math"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/latency"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/stat"
@@ -139,22 +139,22 @@ func loadWhy(name string, old, new *report.LoadServer) (out []report.CompareWhy)
 	}
 	type pair struct{ old, new report.FunctionCost }
 	both := make(map[string]pair)
-	var order []string
+	var names []string
 	for _, f := range old.Functions {
-		order = append(order, f.Name)
+		names = append(names, f.Name)
 		both[f.Name] = pair{old: f}
 	}
 	for _, f := range new.Functions {
 		p, ok := both[f.Name]
 		if !ok {
-			order = append(order, f.Name)
+			names = append(names, f.Name)
 		}
 		p.new = f
 		both[f.Name] = p
 	}
 	cpu := report.CompareWhy{Name: name, What: report.CPUTime, Unit: "sec/op"}
 	memory := report.CompareWhy{Name: name, What: report.Memory, Unit: "B/op"}
-	for _, name := range order {
+	for _, name := range names {
 		p := both[name]
 		if math.Abs(p.new.CPU-p.old.CPU) > 1.5*(p.old.Error+p.new.Error) {
 			cpu.Rows = append(cpu.Rows, report.CompareWhyRow{
@@ -166,7 +166,7 @@ func loadWhy(name string, old, new *report.LoadServer) (out []report.CompareWhy)
 		}
 	}
 	for _, w := range []report.CompareWhy{cpu, memory} {
-		slices.SortStableFunc(w.Rows, func(a, b report.CompareWhyRow) int {
+		order.Stable(w.Rows, func(a, b report.CompareWhyRow) int {
 			return cmp.Compare(math.Abs(b.Flat-b.Before), math.Abs(a.Flat-a.Before))
 		})
 		if w.Rows = w.Rows[:min(len(w.Rows), functionsShown)]; len(w.Rows) > 0 {
