@@ -166,7 +166,7 @@ func doc(f *pflag.Flag) string {
 	_, usage := pflag.UnquoteUsage(f)
 	// A zero stands for "not given"; what that means is in the text where it is not plain.
 	if !slices.Contains([]string{"", "false", "[]", "0", "-1"}, f.DefValue) {
-		usage += " (" + f.DefValue + " when not given)"
+		usage += " (default " + f.DefValue + ")"
 	}
 	return usage
 }

@@ -33,7 +33,7 @@ func addMerge(root *cobra.Command, sys *System) {
 	}
 	var q query.Query
 	var strip, keepSecrets bool
-	cmd.Flags().BoolVar(&strip, "strip", false, "leave out labels, comments, paths, and of a recording sources, arguments and host, too")
+	cmd.Flags().BoolVar(&strip, "strip", false, "leave out labels, comments and paths; of a recording, also sources, arguments and host")
 	cmd.Flags().BoolVar(&keepSecrets, "keep-secrets", false, "keep labels and comments that look like a password, a key or a token, in place of …")
 	queryFlags(cmd.Flags(), &q, mergeKeys)
 	o := sourceFlags(cmd)

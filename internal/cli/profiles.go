@@ -35,9 +35,9 @@ func sourceFlags(cmd *cobra.Command) *source.Options {
 	f.Var(&secondsFlag{&o.Duration}, lengthFlag, "how long a server shall record, such as 30 or 2m")
 	formerly(f, lengthFlag, "seconds")
 	f.Var(&secondsFlag{&o.Timeout}, "timeout", "how long to wait for a server")
-	f.StringVar(&o.TLSCert, "tls-cert", "", "show the certificate in `FILE` to servers")
-	f.StringVar(&o.TLSKey, "tls-key", "", "private key of the certificate, in `FILE`")
-	f.StringVar(&o.TLSCA, "tls-ca", "", "trust the authorities in `FILE`")
+	f.StringVar(&o.TLSCert, "tls-cert", "", "present the client certificate in `FILE`")
+	f.StringVar(&o.TLSKey, "tls-key", "", "private key of the client certificate, in `FILE`")
+	f.StringVar(&o.TLSCA, "tls-ca", "", "trust the certificate authorities in `FILE`")
 	return o
 }
 

@@ -58,14 +58,14 @@ func proveCommand(sys *System) *cobra.Command {
 		return cmd
 	}
 	flags := cmd.Flags()
-	flags.Var(&secondsFlag{&opt.Time}, lengthFlag, "how long to call both versions, after builds and tests; 60s when not given. With --faster half of it is for benchmarks, and 2s or more for each")
+	flags.Var(&secondsFlag{&opt.Time}, lengthFlag, "how long to call both versions, after builds and tests (default 60s); with --faster, half of it goes to benchmarks, at least 2s each")
 	formerly(flags, lengthFlag, "time")
-	flags.IntVar(&opt.Executions, "calls", 0, "stop after `N` calls about each function, in place of --for")
-	flags.Uint64Var(&opt.Seed, "seed", 0, "make up other calls, those of `N`")
-	flags.StringVar(&opt.Only, "func", "", "compare one `FUNCTION` only, such as Parse or Type.Method")
-	flags.BoolVar(&opt.Strict, "strict", false, "count nil against empty, and texts of errors, as differences, too")
-	flags.BoolVar(&opt.NoTests, "no-tests", false, "leave out building, vet and tests")
-	flags.BoolVar(&faster, "faster", false, "compare how fast they are, too")
+	flags.IntVar(&opt.Executions, "calls", 0, "stop after about `N` calls of each function, instead of --for")
+	flags.Uint64Var(&opt.Seed, "seed", 0, "use `N` as the seed for made-up calls")
+	flags.StringVar(&opt.Only, "func", "", "compare only one `FUNCTION`, such as Parse or Type.Method")
+	flags.BoolVar(&opt.Strict, "strict", false, "also count nil versus empty, and error messages, as differences")
+	flags.BoolVar(&opt.NoTests, "no-tests", false, "skip build, vet and tests")
+	flags.BoolVar(&faster, "faster", false, "also compare speed")
 	flags.BoolVar(&undecided, "fail-undecided", false, "exit with 4 when not all of the change could be tried")
 	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
 		switch {

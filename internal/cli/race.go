@@ -61,15 +61,15 @@ func raceCommand(sys *System) *cobra.Command {
 		return cmd
 	}
 	flags := cmd.Flags()
-	flags.Var(&secondsFlag{&opt.Time}, lengthFlag, "how long to look, when all is built; 30s when not given. It ends earlier when nothing new shows")
-	flags.IntVar(&opt.Runs, "runs", 0, "stop after `N` rounds of all there is to run")
-	flags.StringVar(&cpus, "cpu", "", "numbers of processors, as `4,2,1`")
-	flags.StringVar(&opt.Run, "run", "", "only the tests that `REGEXP` matches")
-	flags.StringVar(&requests, "requests", "", "ask handlers with the requests in `FILE`, in one of the forms of hone load --targets")
-	flags.BoolVar(&opt.NoReplay, "no-requests", false, "do not ask handlers, only run the tests")
-	flags.Uint64Var(&opt.Seed, "seed", 0, "other orders and other requests, those of `N`")
-	flags.StringArrayVar(&opt.Flags, "flag", nil, "give `FLAG` to the go command, such as --flag=-tags=x; those of go build need no --flag")
-	flags.BoolVar(&fix, "fix", false, "prove the patches that are known, and write those that are proven")
+	flags.Var(&secondsFlag{&opt.Time}, lengthFlag, "how long to search once everything is built (default 30s); ends earlier when nothing new is found")
+	flags.IntVar(&opt.Runs, "runs", 0, "stop after `N` rounds of all tests and requests")
+	flags.StringVar(&cpus, "cpu", "", "run on these numbers of processors, such as `4,2,1`")
+	flags.StringVar(&opt.Run, "run", "", "run only the tests that match `REGEXP`")
+	flags.StringVar(&requests, "requests", "", "send handlers the requests in `FILE`, in any format that hone load --targets reads")
+	flags.BoolVar(&opt.NoReplay, "no-requests", false, "only run the tests; send no requests to handlers")
+	flags.Uint64Var(&opt.Seed, "seed", 0, "use `N` as the seed for orders and requests")
+	flags.StringArrayVar(&opt.Flags, "flag", nil, "pass `FLAG` to the go command, such as --flag=-tags=x; build flags work without --flag")
+	flags.BoolVar(&fix, "fix", false, "prove the patches that hone found, and write the proven ones")
 	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
 		opt.Packages, opt.Args, opt.Program = args, behind, behind != nil
 		opt.Flags = slices.Concat(build, opt.Flags)

@@ -109,9 +109,9 @@ func recordCommand(sys *System) *cobra.Command {
 	flags.BoolVar(&f.leaks, "leaks", false, "find goroutines that nobody can wake: builds the standard library again")
 	keepSecretsFlag(flags, &f.keepSecrets)
 	ask := &source.Options{}
-	flags.StringVar(&ask.TLSCert, "tls-cert", "", "show the certificate in `FILE` to servers")
-	flags.StringVar(&ask.TLSKey, "tls-key", "", "private key of the certificate, in `FILE`")
-	flags.StringVar(&ask.TLSCA, "tls-ca", "", "trust the authorities in `FILE`")
+	flags.StringVar(&ask.TLSCert, "tls-cert", "", "present the client certificate in `FILE`")
+	flags.StringVar(&ask.TLSKey, "tls-key", "", "private key of the client certificate, in `FILE`")
+	flags.StringVar(&ask.TLSCA, "tls-ca", "", "trust the certificate authorities in `FILE`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if slices.Contains(args[:dashOf(args)], "--help") || slices.Contains(args[:dashOf(args)], "-h") {
 			return cmd.Help()

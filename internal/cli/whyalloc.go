@@ -48,7 +48,7 @@ func whyCommand(sys *System) *cobra.Command {
 	}
 	o := sourceFlags(cmd)
 	cmd.Flags().BoolVar(&opt.NoCode, "no-code", false, "leave the machine code out, and what has to be built for it")
-	cmd.Flags().StringArrayVar(&opt.Flags, "flag", nil, "give `FLAG` to the go command, such as --flag=-tags=x; those of go build need no --flag")
+	cmd.Flags().StringArrayVar(&opt.Flags, "flag", nil, "pass `FLAG` to the go command, such as --flag=-tags=x; build flags work without --flag")
 	cmd.RunE = withGoFlags(func(cmd *cobra.Command, build, test, args []string) error {
 		switch {
 		case len(test) > 0:
