@@ -83,13 +83,13 @@ func adviseCommand(sys *System) *cobra.Command {
 		return cmd
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.source, "source", "", "the module that the profiles are of is in `DIR`")
+	flags.StringVar(&f.source, "source", "", "`DIR` of the module that was profiled")
 	flags.IntVar(&f.finding, "finding", 0, "show finding `N` in full")
 	flags.BoolVar(&f.all, "all", false, "show all findings in full")
-	flags.Var(&f.least, "min", "leave out what would save less than this `SHARE` of everything; 1% when not given")
+	flags.Var(&f.least, "min", "leave out findings that would save less than this `SHARE` of the total (default 1%)")
 	flags.BoolVar(&f.sarif, "sarif", false, "write SARIF, for code review and editors")
 	flags.BoolVar(&f.gate, "gate", false, "exit with 3 when there are findings")
-	flags.Var(&secondsFlag{&f.budget}, budgetFlag, "how long it may take to run what there is in place of benchmarks: tests, made-up calls, or a program; 2m when not given")
+	flags.Var(&secondsFlag{&f.budget}, budgetFlag, "limit on runs without benchmarks: tests, made-up calls, or a program (default 2m)")
 	f.workloadFlags.add(flags)
 	f.sourceOpts = sourceFlags(cmd)
 	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {

@@ -72,10 +72,10 @@ func benchCommand(v *view.View, sys *System) *cobra.Command {
 	queryFlags(cmd.Flags(), &q, v.Uses)
 	cmd.Flags().Lookup("focus").Usage = "keep benchmarks with a matching name"
 	cmd.Flags().Lookup("ignore").Usage = "drop benchmarks with a matching name"
-	cmd.Flags().BoolVar(&f.save, "save", false, "keep the run for the history of the repository")
-	cmd.Flags().BoolVar(&f.history, "history", false, "show the runs that were saved")
-	cmd.Flags().StringVar(&f.raw, "raw", "", "write the lines to `FILE`, for benchstat")
-	cmd.Flags().BoolVar(&f.noProfile, "no-profile", false, "leave out the last round, which is profiled")
+	cmd.Flags().BoolVar(&f.save, "save", false, "save the run in the history of the repository")
+	cmd.Flags().BoolVar(&f.history, "history", false, "show the saved runs")
+	cmd.Flags().StringVar(&f.raw, "raw", "", "write the benchmark lines to `FILE`, for benchstat")
+	cmd.Flags().BoolVar(&f.noProfile, "no-profile", false, "skip the last round, which is profiled")
 	keepSecretsFlag(cmd.Flags(), &f.keepSecrets)
 	completions(cmd)
 	cmd.RunE = withGoFlags(func(cmd *cobra.Command, build, test, args []string) error {

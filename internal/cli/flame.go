@@ -24,17 +24,17 @@ const (
 func flameFlags(cmd *cobra.Command) {
 	switch cmd.Name() {
 	case "flame":
-		cmd.Flags().BoolP(interactiveFlag, "i", false, "walk through it with keys and mouse, on the whole terminal")
+		cmd.Flags().BoolP(interactiveFlag, "i", false, "explore the graph with keys and mouse, in the whole terminal")
 	case "diff":
 		cmd.Flags().Bool(flameFlag, false, "show the difference as a flame graph")
 	case "dot":
-		cmd.Flags().Bool(darkFlag, false, "a picture on dark paper; otherwise light, and an SVG as its reader prefers")
+		cmd.Flags().Bool(darkFlag, false, "draw on a dark background (default light; SVG follows the reader's theme)")
 		return
 	default:
 		return
 	}
-	cmd.Flags().Bool(darkFlag, false, "a picture on dark paper; otherwise light, and an SVG or HTML as its reader prefers")
-	cmd.Flags().Bool(upFlag, false, "a picture that grows upwards, from callers to what they call")
+	cmd.Flags().Bool(darkFlag, false, "draw on a dark background (default light; SVG and HTML follow the reader's theme)")
+	cmd.Flags().Bool(upFlag, false, "draw the graph growing upwards, from callers to callees")
 }
 
 // painted returns o with what the flags about pictures say, and refuses them where no picture is made.

@@ -34,7 +34,7 @@ func addMerge(root *cobra.Command, sys *System) {
 	var q query.Query
 	var strip, keepSecrets bool
 	cmd.Flags().BoolVar(&strip, "strip", false, "leave out labels, comments and paths; of a recording, also sources, arguments and host")
-	cmd.Flags().BoolVar(&keepSecrets, "keep-secrets", false, "keep labels and comments that look like a password, a key or a token, in place of …")
+	cmd.Flags().BoolVar(&keepSecrets, "keep-secrets", false, "keep labels and comments that look like passwords, keys or tokens, instead of …")
 	queryFlags(cmd.Flags(), &q, mergeKeys)
 	o := sourceFlags(cmd)
 	completions(cmd)

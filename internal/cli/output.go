@@ -24,7 +24,7 @@ var outputNames = []string{"output", "json", "csv", "md", "color", interactiveFl
 func outputFlags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.SortFlags = false
-	f.StringP("output", "o", "", "write to `FILE`; for answers, .json, .csv, .md, .svg, .png and .html choose the format")
+	f.StringP("output", "o", "", "write to `FILE`; for reports, the extension selects the format: .json, .csv, .md, .svg, .png, .html")
 	f.Bool("json", false, "write JSON")
 	f.Bool("csv", false, "write CSV")
 	f.Bool("md", false, "write Markdown")

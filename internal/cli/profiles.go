@@ -30,9 +30,9 @@ var symbolizers = []string{"none", "local", "fastlocal", "remote", "force"}
 func sourceFlags(cmd *cobra.Command) *source.Options {
 	o := &source.Options{}
 	f := cmd.Flags()
-	f.StringVar(&o.Binary, "binary", "", "program `FILE` that was profiled, to name addresses from")
-	f.Var(&symbolizeFlag{&o.Symbolize}, "symbolize", "how to name addresses: none, local, remote, force")
-	f.Var(&secondsFlag{&o.Duration}, lengthFlag, "how long a server shall record, such as 30 or 2m")
+	f.StringVar(&o.Binary, "binary", "", "symbolize addresses with the profiled program in `FILE`")
+	f.Var(&symbolizeFlag{&o.Symbolize}, "symbolize", "how to symbolize addresses: none, local, remote, force")
+	f.Var(&secondsFlag{&o.Duration}, lengthFlag, "how long a server records, such as 30 or 2m")
 	formerly(f, lengthFlag, "seconds")
 	f.Var(&secondsFlag{&o.Timeout}, "timeout", "how long to wait for a server")
 	f.StringVar(&o.TLSCert, "tls-cert", "", "present the client certificate in `FILE`")

@@ -96,17 +96,17 @@ func recordCommand(sys *System) *cobra.Command {
 		return cmd
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.test, "test", false, "record the tests of a package; takes -run, -bench and the like, too")
-	flags.Var(&secondsFlag{&f.limit}, lengthFlag, "how long to record; the program is then asked to end")
-	flags.Var(&secondsFlag{&f.every}, "every", "time between two profiles of the heap; 5s when not given")
-	flags.IntVar(&f.pid, "pid", 0, "watch the process `N`, which is running, from outside (Linux)")
-	flags.BoolVar(&f.trace, "trace", false, "write an execution trace, too: that costs more")
-	flags.Var(&secondsFlag{&f.flight}, "flight", "keep the last `TIME` of an execution trace, and write it in the end and with --when")
-	flags.Var(&f.when, "when", "start capturing when CONDITION holds, such as rss>50%, and keep what led up to it")
-	flags.Var(&secondsFlag{&f.window}, "window", "with --when: how much of the time before is kept; 30s when not given")
-	flags.Var(&secondsFlag{&f.cooldown}, "cooldown", "with --when: how long a condition is quiet after it held; 10s when not given")
-	flags.IntVar(&f.captures, "captures", 5, "with --when: look at trouble `N` times at most")
-	flags.BoolVar(&f.leaks, "leaks", false, "find goroutines that nobody can wake: builds the standard library again")
+	flags.BoolVar(&f.test, "test", false, "record the tests of a package; also takes -run, -bench and similar flags")
+	flags.Var(&secondsFlag{&f.limit}, lengthFlag, "how long to record; then the program is told to exit")
+	flags.Var(&secondsFlag{&f.every}, "every", "time between two heap profiles (default 5s)")
+	flags.IntVar(&f.pid, "pid", 0, "watch the running process `N` from outside (Linux)")
+	flags.BoolVar(&f.trace, "trace", false, "also record an execution trace, at a higher cost")
+	flags.Var(&secondsFlag{&f.flight}, "flight", "keep the last `TIME` of an execution trace; write it at the end, and whenever --when holds")
+	flags.Var(&f.when, "when", "capture when CONDITION holds, such as rss>50%, and keep what led up to it")
+	flags.Var(&secondsFlag{&f.window}, "window", "with --when: how much time before the trouble to keep (default 30s)")
+	flags.Var(&secondsFlag{&f.cooldown}, "cooldown", "with --when: how long a condition is ignored after it held (default 10s)")
+	flags.IntVar(&f.captures, "captures", 5, "with --when: capture at most `N` times")
+	flags.BoolVar(&f.leaks, "leaks", false, "find goroutines that nothing can wake; rebuilds the standard library")
 	keepSecretsFlag(flags, &f.keepSecrets)
 	ask := &source.Options{}
 	flags.StringVar(&ask.TLSCert, "tls-cert", "", "present the client certificate in `FILE`")
@@ -403,7 +403,7 @@ func sayTrouble(sys *System, m *recording.Manifest) {
 
 // keepSecretsFlag adds the flag of commands that write recordings.
 func keepSecretsFlag(flags *pflag.FlagSet, keep *bool) {
-	flags.BoolVar(keep, "keep-secrets", false, "keep what looks like a password, a key or a token in the recording, in place of …")
+	flags.BoolVar(keep, "keep-secrets", false, "keep values that look like passwords, keys or tokens in the recording, instead of …")
 }
 
 // sayHidden says that a recording or a profile has less in it than there was.

@@ -24,12 +24,12 @@ type settingFlags [2]struct {
 }
 
 func (f *settingFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f[0].goName, "old-go", "", "build the old side with another `GO`: 1.26.5, 1.27, latest, local, or the path of a go command")
-	flags.StringVar(&f[1].goName, "new-go", "", "the `GO` of the new side")
-	flags.StringArrayVar(&f[0].env, "old-env", nil, "build and run the old side with an environment variable: `NAME=VALUE`; may be given more than once")
-	flags.StringArrayVar(&f[1].env, "new-env", nil, "`NAME=VALUE` for the new side")
-	flags.StringArrayVar(&f[0].flags, "old-flags", nil, "build the old side with more `FLAGS` of go build, as in GOFLAGS; may be given more than once")
-	flags.StringArrayVar(&f[1].flags, "new-flags", nil, "`FLAGS` for the new side")
+	flags.StringVar(&f[0].goName, "old-go", "", "build the old side with this `GO`: 1.26.5, 1.27, latest, local, or the path of a go command")
+	flags.StringVar(&f[1].goName, "new-go", "", "build the new side with this `GO`")
+	flags.StringArrayVar(&f[0].env, "old-env", nil, "build and run the old side with the environment variable `NAME=VALUE`; may be repeated")
+	flags.StringArrayVar(&f[1].env, "new-env", nil, "the same for the new side: `NAME=VALUE`")
+	flags.StringArrayVar(&f[0].flags, "old-flags", nil, "build the old side with extra go build `FLAGS`, written as in GOFLAGS; may be repeated")
+	flags.StringArrayVar(&f[1].flags, "new-flags", nil, "the same for the new side: `FLAGS`")
 }
 
 // settings returns those of the old side and of the new one.

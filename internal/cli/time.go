@@ -33,7 +33,7 @@ func timeCommand(sys *System) *cobra.Command {
 		GroupID: groupRecord,
 	}
 	cmd.Flags().SetInterspersed(false)
-	verbose := cmd.Flags().BoolP("verbose", "v", false, "say more, one thing a line")
+	verbose := cmd.Flags().BoolP("verbose", "v", false, "show more, one fact per line")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return usagef("for example: hone time -- ./app input.txt", "time wants a command")

@@ -49,7 +49,7 @@ func tourCommand(sys *System) *cobra.Command {
 		return cmd
 	}
 	var budget time.Duration
-	cmd.Flags().Var(&secondsFlag{&budget}, budgetFlag, "how long all of it may take; 90s when not given, or more until a patch is proven")
+	cmd.Flags().Var(&secondsFlag{&budget}, budgetFlag, "limit on the whole tour (default 90s, or more until a patch is proven)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return usagef("hone record, hone advise and hone fix are for programs of your own", "hone tour brings its own program, and takes no %s", quoted(args[0]))

@@ -44,10 +44,10 @@ looked for once the first picture is there.`,
 	var q query.Query
 	flame, _ := views.Find("flame")
 	queryFlags(cmd.Flags(), &q, slices.DeleteFunc(slices.Clone(flame.Uses), func(k string) bool { return k == "limit" || k == "min" }))
-	listen := cmd.Flags().String("listen", "", "address to listen at, as `HOST:PORT`; a free port of this machine unless given")
-	remote := cmd.Flags().Bool("remote", false, "let other machines reach that address")
-	noBrowser := cmd.Flags().Bool("no-browser", false, "only print the address")
-	module := cmd.Flags().String("source", "", "the module that the profiles are of is in `DIR`, for findings")
+	listen := cmd.Flags().String("listen", "", "listen on `HOST:PORT` (default: a free port of this machine)")
+	remote := cmd.Flags().Bool("remote", false, "allow connections from other machines")
+	noBrowser := cmd.Flags().Bool("no-browser", false, "print the address; do not open a browser")
+	module := cmd.Flags().String("source", "", "`DIR` of the module that was profiled, for findings")
 	o := sourceFlags(cmd)
 	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

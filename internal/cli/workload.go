@@ -37,8 +37,8 @@ type workloadFlags struct {
 }
 
 func (f *workloadFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.load, "load", "", "the package is a server: run it under this load, in place of benchmarks; `WORDS` are those of hone load, and arguments of the server come after --")
-	flags.StringVar(&f.command, "cmd", "", "the package is a program: run it with these `WORDS`, as a shell reads them, in place of benchmarks")
+	flags.StringVar(&f.load, "load", "", "run the package as a server under this load instead of benchmarks: `ARGS` of hone load; the server's own arguments come after --")
+	flags.StringVar(&f.command, "cmd", "", "run the package as a program instead of benchmarks, with these `ARGS`, split as by a shell")
 }
 
 // given reports whether there is a workload, and refuses what does not go with it.

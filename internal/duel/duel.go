@@ -44,7 +44,7 @@ type Options struct {
 	Budget   time.Duration // for each benchmark; 0 is 20 s
 	How      string        // Duet or Alternate for all; "" decides for each
 	Layouts  int           // link each side this often with its code in another order; 0 and 1 leave it as it is
-	NoWhy    bool          // do not profile what changed
+	NoWhy    bool          // do not profile to explain what changed
 	Count    bool          // count instructions, too
 	Live     bool          // watch how much of the heap is in use, too
 	Noise    *Noise        // what identical programs differ by here, where that was found out just before; nil is not known

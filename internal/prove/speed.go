@@ -32,7 +32,7 @@ type Race struct {
 	Budget    time.Duration     // for each benchmark
 	Renamed   map[string]string // import paths of packages in the old version → in the new one, where they differ
 	Generated bool              // benchmarks are, and in an overlay
-	NoWhy     bool              // do not profile what changed: the machine is too busy for that
+	NoWhy     bool              // do not profile to explain what changed: the machine is too busy for that
 	Live      bool              // watch how much of the heap is in use, too
 	Noise     *duel.Noise       // what identical programs differ by, where it is known
 }

@@ -38,8 +38,8 @@ var Keys = []Key{
 	},
 	{
 		Name: "base", Value: "REF", Example: "old.pprof", Repeats: true, Pprof: "diff_base",
-		Doc:  "what to compare with",
-		kind: list("what to compare with", func(q *Query) *[]string { return &q.Base }),
+		Doc:  "profile to compare with",
+		kind: list("profile to compare with", func(q *Query) *[]string { return &q.Base }),
 	},
 	{
 		Name: "metric", Value: "TYPE", Example: "alloc_space", Pprof: "sample_index",
@@ -63,17 +63,17 @@ var Keys = []Key{
 	},
 	{
 		Name: "hide", Value: "RX", Example: "^runtime", Repeats: true,
-		Doc:  "take matching frames out of stacks",
+		Doc:  "remove matching frames from stacks",
 		kind: step(Hide),
 	},
 	{
 		Name: "show", Value: "RX", Example: "^main", Repeats: true,
-		Doc:  "take all other frames out of stacks",
+		Doc:  "remove all other frames from stacks",
 		kind: step(Show),
 	},
 	{
 		Name: "show-from", Value: "RX", Example: "ServeHTTP", Repeats: true, Pprof: "show_from",
-		Doc:  "cut what is above the outermost matching frame",
+		Doc:  "cut the callers of the outermost matching frame",
 		kind: step(ShowFrom),
 	},
 	{

@@ -61,9 +61,9 @@ type Op string
 const (
 	Focus     Op = "focus"      // keep samples with a matching frame
 	Ignore    Op = "ignore"     // drop samples with a matching frame
-	Hide      Op = "hide"       // take matching frames out of stacks
-	Show      Op = "show"       // take all other frames out of stacks
-	ShowFrom  Op = "show-from"  // cut what is above the outermost matching frame
+	Hide      Op = "hide"       // remove matching frames from stacks
+	Show      Op = "show"       // remove all other frames from stacks
+	ShowFrom  Op = "show-from"  // cut the callers of the outermost matching frame
 	PruneFrom Op = "prune-from" // cut what is below the innermost matching frame
 	TagFocus  Op = "tag"        // keep samples with a matching label
 	TagIgnore Op = "tag-ignore" // drop samples with a matching label

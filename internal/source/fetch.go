@@ -41,7 +41,7 @@ type Options struct {
 
 	AllFrames bool // keeps the frames that profiles call uninteresting, and forgets that they do
 
-	Symbolize string // how to name addresses: none, local, remote, force…, joined by colons; "" is local, then remote
+	Symbolize string // how to symbolize addresses: none, local, remote, force…, joined by colons; "" is local, then remote
 
 	PProf bool // names of programs are taken apart as pprof does, by the rules of this system; see query.Query
 
