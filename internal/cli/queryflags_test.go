@@ -61,8 +61,8 @@ func TestQueryFlagUsage(t *testing.T) {
 	const want = `      --cum          short for --sort=cum
       --focus RX     keep samples with a matching frame
   -n, --limit N      how many rows to show, or all
-      --noinlines    charge inlined functions to the function they were inlined into
-      --sort ORDER   what to rank by: flat, or cum with all that is called
+      --noinlines    charge inlined calls to the function that they were inlined into
+      --sort ORDER   rank by flat (the function itself) or cum (with its callees)
 `
 	if got := fs.FlagUsages(); got != want {
 		t.Errorf("usage:\n%swant:\n%s", got, want)

@@ -78,7 +78,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "prune-from", Value: "RX", Example: "mallocgc", Repeats: true, Pprof: "prune_from",
-		Doc:  "cut what is below the innermost matching frame",
+		Doc:  "cut the callees of the innermost matching frame",
 		kind: step(PruneFrom),
 	},
 	{
@@ -119,7 +119,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "sort", Value: "ORDER", Example: "cum",
-		Doc:     "what to rank by: flat, or cum with all that is called",
+		Doc:     "rank by flat (the function itself) or cum (with its callees)",
 		Choices: orders,
 		kind:    oneOf(orders, func(q *Query) *string { return &q.Sort }),
 	},
@@ -130,72 +130,72 @@ var Keys = []Key{
 	},
 	{
 		Name: "min", Value: "SHARE", Example: "1%", Pprof: "nodefraction",
-		Doc:  "leave out what is below this share of the total; 0 leaves nothing out",
+		Doc:  "leave out rows below this share of the total; 0 keeps all",
 		kind: share(func(q *Query) *float64 { return &q.Min }),
 	},
 	{
 		Name: "min-edge", Value: "SHARE", Example: "0.1%", Pprof: "edgefraction",
-		Doc:  "leave out calls below this share of the total; 0 leaves nothing out",
+		Doc:  "leave out calls below this share of the total; 0 keeps all",
 		kind: share(func(q *Query) *float64 { return &q.MinEdge }),
 	},
 	{
 		Name: "process", Value: "N", Example: "2",
-		Doc:  "look at this one of the processes that share a log",
+		Doc:  "show this process of a log that several share",
 		kind: ordinal(func(q *Query) *int { return &q.Process }),
 	},
 	{
 		Name: "privacy",
-		Doc:  "list what somebody sees who gets this: sources, arguments, host, user names, environment, labels, URLs",
+		Doc:  "list what the file reveals to others: sources, arguments, host, user names, environment, labels, URLs",
 		kind: toggle(func(q *Query) *bool { return &q.Privacy }),
 	},
 	{
 		Name: "noinlines",
-		Doc:  "charge inlined functions to the function they were inlined into",
+		Doc:  "charge inlined calls to the function that they were inlined into",
 		kind: toggle(func(q *Query) *bool { return &q.NoInlines }),
 	},
 	{
 		Name: "columns", Pprof: "showcolumns",
-		Doc:  "tell columns of a line apart",
+		Doc:  "keep columns of a line apart",
 		kind: toggle(func(q *Query) *bool { return &q.Columns }),
 	},
 	{
 		Name: "mean",
-		Doc:  "divide by the first sample type, such as delay by contentions",
+		Doc:  "divide by the first sample type: delay by contentions, for example",
 		kind: toggle(func(q *Query) *bool { return &q.Mean }),
 	},
 	{
 		Name: "relative", Pprof: "relative_percentages",
-		Doc:  "take percentages of what the filters leave",
+		Doc:  "show percentages of what the filters leave",
 		kind: toggle(func(q *Query) *bool { return &q.Relative }),
 	},
 	{
 		Name: "positive", Pprof: "drop_negative",
-		Doc:  "leave out what became less, in differences",
+		Doc:  "in a difference, leave out what decreased",
 		kind: toggle(func(q *Query) *bool { return &q.Positive }),
 	},
 	{
 		Name: "call-tree", Pprof: "call_tree",
-		Doc:  "keep contexts apart in a graph",
+		Doc:  "draw a separate node for each call path",
 		kind: toggle(func(q *Query) *bool { return &q.CallTree }),
 	},
 	{
 		Name: "root", Value: "CALLS", Example: "main.main;main.work",
-		Doc:  "begin with this call: frames from the outermost, with semicolons between",
+		Doc:  "start at this call: frames from the outermost, separated by semicolons",
 		kind: text("frames with semicolons between", func(q *Query) *string { return &q.Root }),
 	},
 	{
 		Name: "invert",
-		Doc:  "put callees above their callers",
+		Doc:  "invert the graph: start at the innermost frames and lead to their callers",
 		kind: toggle(func(q *Query) *bool { return &q.Invert }),
 	},
 	{
 		Name: "collapse",
-		Doc:  "make one frame of a function that calls itself",
+		Doc:  "merge the frames of a function that calls itself",
 		kind: toggle(func(q *Query) *bool { return &q.Collapse }),
 	},
 	{
 		Name: "gone",
-		Doc:  "in a difference, give what is gone the width that it had",
+		Doc:  "in a difference, draw what is gone at its old width",
 		kind: toggle(func(q *Query) *bool { return &q.Gone }),
 	},
 	{
@@ -205,12 +205,12 @@ var Keys = []Key{
 	},
 	{
 		Name: "divide", Value: "N", Example: "60", Pprof: "divide_by",
-		Doc:  "divide values by this",
+		Doc:  "divide values by this number",
 		kind: factor(func(q *Query) *float64 { return &q.Divide }),
 	},
 	{
 		Name: "unit", Value: "UNIT", Example: "ms",
-		Doc:  "unit to show values in",
+		Doc:  "show values in this unit",
 		kind: text("a unit", func(q *Query) *string { return &q.Unit }),
 	},
 	{
@@ -220,7 +220,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "trim-path", Value: "DIRS", Example: "/build", Pprof: "trim_path",
-		Doc:  "prefixes to cut from recorded file names",
+		Doc:  "prefixes to remove from recorded file names",
 		kind: text("prefixes of file names", func(q *Query) *string { return &q.TrimPath }),
 	},
 }

@@ -26,26 +26,26 @@ type Query struct {
 	Privacy bool // what is there for others to see
 	Process int  // one of the processes that share a log, from 1 on; 0 is the one that says most
 
-	NoInlines bool    // charge inlined functions to the function they were inlined into
-	Columns   bool    // tell columns of a line apart
+	NoInlines bool    // charge inlined calls to the function that they were inlined into
+	Columns   bool    // keep columns of a line apart
 	Mean      bool    // divide by the first sample type
 	Relative  bool    // percentages are of what is left after the filters
 	Positive  bool    // leave out rows whose value is negative, in differences
-	CallTree  bool    // keep contexts apart in a graph
+	CallTree  bool    // draw a separate node for each call path
 	Root      string  // the call that a flame graph begins with: frames from the outermost, with semicolons between
 	Invert    bool    // callees above their callers
 	Collapse  bool    // a function that calls itself is one
-	Gone      bool    // in a difference, give what is gone the width that it had
+	Gone      bool    // in a difference, draw what is gone at its old width
 	Normalize bool    // scale to the total of the base
-	Divide    float64 // divide values by this; 0 is 1
-	Unit      string  // unit to show values in; "" chooses one
+	Divide    float64 // divide values by this number; 0 is 1
+	Unit      string  // show values in this unit; "" chooses one
 
 	// PProf is set by hone pprof and has no spelling: sums that overflow, and the magnitude of −2⁶³, are what they are in pprof, and
 	// names of files are taken apart by the rules of the system that reads them, not of the one that made them.
 	PProf bool
 
 	SourcePath string // directories to look for sources in
-	TrimPath   string // prefixes to cut from recorded file names
+	TrimPath   string // prefixes to remove from recorded file names
 }
 
 // A Step is one filter.
@@ -64,7 +64,7 @@ const (
 	Hide      Op = "hide"       // remove matching frames from stacks
 	Show      Op = "show"       // remove all other frames from stacks
 	ShowFrom  Op = "show-from"  // cut the callers of the outermost matching frame
-	PruneFrom Op = "prune-from" // cut what is below the innermost matching frame
+	PruneFrom Op = "prune-from" // cut the callees of the innermost matching frame
 	TagFocus  Op = "tag"        // keep samples with a matching label
 	TagIgnore Op = "tag-ignore" // drop samples with a matching label
 	TagShow   Op = "tag-show"   // keep only labels with a matching key
