@@ -73,7 +73,7 @@ func adviseCommand(sys *System) *cobra.Command {
 	var f adviseFlags
 	cmd := &cobra.Command{
 		Use:                "advise [flags] RECORDING | PROFILE… | PACKAGE…",
-		Short:              "Find what wastes time or memory: line, cause and patch",
+		Short:              "Find what wastes time or memory, with line, cause and patch",
 		Long:               adviseHelp,
 		Example:            adviseExamples,
 		GroupID:            groupAdvise,

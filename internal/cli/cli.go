@@ -328,12 +328,12 @@ func hints(err error, by hint.Speller) []string {
 const rootHelp = `Find what makes a Go program slow, fix it, and prove it.
 
 hone reads any Go profile: CPU, heap, allocs, block, mutex, goroutine, threadcreate;
-from files, folders, patterns, servers (host:port or URL) and standard input (-).
-Several profiles are added up.`
+from files, folders, glob patterns, servers (host:port or URL) and standard input (-).
+Several profiles are merged.`
 
-const rootExamples = `  hone tour                       # all of it, on a practice program
+const rootExamples = `  hone tour                       # the whole loop, on a practice program
   hone cpu.pprof                  # a first look
-  hone top localhost:6060         # where the time goes, in a server
+  hone top localhost:6060         # where a server spends its time
   hone diff old.pprof new.pprof   # what changed
   hone merge -o default.pgo profiles/`
 

@@ -69,7 +69,7 @@ const compareExamples = `  hone compare
   hone compare --cmd '{program} -n 100' --new-flags -pgo=off ./cmd/app
   hone compare --load '127.0.0.1:{port}/ -c 8 -t 3s' main..HEAD ./cmd/server -- -addr 127.0.0.1:{port}
   hone compare before.hone after.hone    # load runs
-  hone compare -o change.hone     # and then: hone compare change.hone`
+  hone compare -o change.hone     # then: hone compare change.hone`
 
 type compareFlags struct {
 	budget   time.Duration

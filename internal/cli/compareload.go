@@ -53,7 +53,7 @@ func underLoadError(ctx context.Context, sys *System, err error) error {
 	var start *server.StartError
 	var silent *server.SilentError
 	var wrong *server.WrongError
-	const longer = "let each run take longer, with -t in the words of --load"
+	const longer = "make each run longer, with -t in --load"
 	switch {
 	case errors.As(err, &start):
 		return loadFailed(ctx, sys, start.Done, start.Err)

@@ -22,7 +22,7 @@ func addCompat(root *cobra.Command) {
 		},
 		{
 			Use:     "ab [flags] URL",
-			Short:   "Work like ab, the ApacheBench",
+			Short:   "Work like ab (ApacheBench)",
 			Example: "  hone ab -n 1000 -c 10 -k http://localhost:8080/",
 		},
 	} {

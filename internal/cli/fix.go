@@ -81,7 +81,7 @@ func fixCommand(sys *System) *cobra.Command {
 	var f fixFlags
 	cmd := &cobra.Command{
 		Use:                "fix [flags] PACKAGE… | RECORDING | PROFILE… [N]",
-		Short:              "Apply the patches that are proven to help",
+		Short:              "Apply patches that are proven to help",
 		Long:               fixHelp,
 		Example:            fixExamples,
 		GroupID:            groupAdvise,

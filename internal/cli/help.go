@@ -28,10 +28,10 @@ const (
 )
 
 var sectionTitles = [sections]string{
-	question: "Question:",
+	question: "Query:",
 	filters:  "Filters, applied in the order in which they are given:",
 	outputs:  "Output:",
-	inputs:   "Getting profiles, names and sources:",
+	inputs:   "Profiles, symbols and sources:",
 	others:   "Flags:",
 }
 
@@ -68,7 +68,7 @@ func help(cmd *cobra.Command, w io.Writer, cols int) {
 	commands(cmd, w, cols)
 	flags(cmd, w, cols)
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "\n%s COMMAND --help tells more about a command.\n", cmd.CommandPath())
+		fmt.Fprintf(w, "\nRun %s COMMAND --help for details.\n", cmd.CommandPath())
 	}
 }
 

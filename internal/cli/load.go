@@ -60,9 +60,9 @@ const loadExamples = `  hone load localhost:8080/search?q=x
   hone load http://localhost:8080/ --rate 200 --for 30s --conns 50
   hone load -n 10000 --method POST --body '{"a":1}' -H 'Content-Type: application/json' localhost:8080
   hone load --targets requests.txt --stages 100..2000/60s,2000/5m
-  hone load localhost:8080 --rate 500 --slo 'p99<50ms,errors<0.1%'  # exit code 3 when missed
-  hone load localhost:8080 --find-max --slo 'p99<50ms'   # how much it can do
-  hone load localhost:8080 -o run.hone     # and then: hone load run.hone -o run.svg
+  hone load localhost:8080 --rate 500 --slo 'p99<50ms,errors<0.1%'  # exit code 3 when a goal is missed
+  hone load localhost:8080 --find-max --slo 'p99<50ms'   # highest rate that meets the goal
+  hone load localhost:8080 -o run.hone     # then: hone load run.hone -o run.svg
   hone load --record ./cmd/server localhost:8080 -- -addr :8080
   hone load --record ./cmd/server localhost:{port}/search -- -addr localhost:{port}
   hone load --pprof localhost:6060 localhost:8080/search --rate 500`

@@ -108,7 +108,7 @@ func (s *shell) run() error {
 				return err
 			}
 		}
-		s.ui.Say("help lists what can be asked; quit leaves")
+		s.ui.Say("help lists the questions; quit ends the shell")
 	}
 	s.ui.Complete(s.complete(first[0]))
 	for s.cmd.Context().Err() == nil {
@@ -363,7 +363,7 @@ func (s *shell) help(words []string) error {
 			fmt.Fprintf(&b, "  %-22s %s\n", strings.TrimSpace(v.Name+" "+v.Arg), v.Doc)
 		}
 	}
-	b.WriteString("\nsettings, behind a view or alone\n")
+	b.WriteString("\nsettings, after a view or alone\n")
 	for i := range query.Keys {
 		if k := &query.Keys[i]; k.Name != "ref" {
 			fmt.Fprintf(&b, "  %-22s %s\n", setting(k), k.Doc)
@@ -371,11 +371,11 @@ func (s *shell) help(words []string) error {
 	}
 	b.WriteString(`
 commands
-  settings               show which hold
-  undo                   take the last setting back
-  reset                  take all settings back
-  … > FILE               write the answer to a file; its ending says how: .json .csv .md .svg .png .html
-  … | PROGRAM            hand the answer to a program
+  settings               show the current settings
+  undo                   remove the last setting
+  reset                  remove all settings
+  … > FILE               write the answer to a file; the extension selects the format: .json .csv .md .svg .png .html
+  … | PROGRAM            pipe the answer to a program
   help VIEW              the settings of a view
   quit                   leave
 `)

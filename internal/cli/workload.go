@@ -52,7 +52,7 @@ func (f *workloadFlags) given(command string, flags *pflag.FlagSet, test, args [
 	case f.runs && f.load != "":
 		return false, usagef("", "--load runs a server under a load, and --cmd a program that ends: one of them")
 	case len(f.server) > 0 && f.load == "":
-		return false, usagef("arguments of a program that ends are the words of --cmd", "%s: arguments after -- are those of a server, which --load runs", strings.Join(f.server, " "))
+		return false, usagef("pass the arguments of a program with --cmd", "%s: arguments after -- are those of a server, which --load runs", strings.Join(f.server, " "))
 	case !f.runs && f.load == "":
 		return false, nil
 	case len(args) != 1:
@@ -320,7 +320,7 @@ func profilingError(err error, command string, packages []string, run capture.Be
 		return benchError(err, packages, run)
 	}
 	if nothing.Main {
-		return &hinted{err, fmt.Sprintf("hone %s --cmd 'WORDS' %s runs the program; --load 'WORDS' runs a server under a load", command, nothing.Packages[0])}
+		return &hinted{err, fmt.Sprintf("hone %s --cmd 'ARGS' %s runs the program; --load 'ARGS' runs a server under load", command, nothing.Packages[0])}
 	}
 	return &hinted{err, fmt.Sprintf("record a program that uses it, with hone record ./cmd/app, and then hone %s app.hone; or write a benchmark", command)}
 }

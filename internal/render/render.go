@@ -39,18 +39,18 @@ type Format struct {
 
 // Formats are all formats there are.
 var Formats = []Format{
-	{"text", "aligned columns for pipes", Text},
-	{"terminal", "columns with bars and colours, as wide as the terminal", Terminal},
-	{"json", "everything the answer holds, exactly", JSON},
-	{"csv", "tables with exact values, units in the heading", CSV},
+	{"text", "plain aligned columns, for pipes", Text},
+	{"terminal", "columns with bars and colours, fitted to the terminal", Terminal},
+	{"json", "the full report with exact values", JSON},
+	{"csv", "tables with exact values and units in the header", CSV},
 	{"markdown", "tables for issues and pull requests", Markdown},
-	{"dot", "call graphs in the language of graphviz", dotFormat},
-	{"callgrind", "call graphs for kcachegrind", callgrindFormat},
-	{"speedscope", "stacks for speedscope and viewers that read its files", Speedscope},
-	{"sarif", "findings for code review and editors", SARIF},
-	{"svg", "pictures of flame graphs and call graphs, for browsers", svgFormat},
-	{"png", "the same as images", pngFormat},
-	{"html", "pages of their own", Page},
+	{"dot", "call graphs for Graphviz", dotFormat},
+	{"callgrind", "call graphs for KCachegrind", callgrindFormat},
+	{"speedscope", "stacks for speedscope and compatible viewers", Speedscope},
+	{"sarif", "findings, for code review and editors", SARIF},
+	{"svg", "vector pictures of flame graphs and call graphs", svgFormat},
+	{"png", "the same pictures as pixels", pngFormat},
+	{"html", "self-contained pages", Page},
 }
 
 // Write writes r in the format called name.

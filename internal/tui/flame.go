@@ -177,16 +177,16 @@ func (u *Flame) spot(n *report.FlameNode) (row, at int) {
 }
 
 // flameKeys is what ? shows.
-const flameKeys = `arrows, h j k l    select a frame: above, below, beside
-Enter              zoom into what is selected
-click              select, and zoom into what is selected already
+const flameKeys = `arrows, h j k l    select a frame: above, below, left, right
+Enter              zoom into the selected frame
+click              select a frame; click again to zoom in
 Esc, Backspace     back out
-/                  search by regexp; Enter says how much matches, Esc drops it
-n, N               next match, the one before
+/                  search by regexp; Enter shows how much matches, Esc clears it
+n, N               next match, previous match
 i                  invert: callees above their callers, and back
-r                  from the start: no zoom, no search
+r                  reset zoom and search
 PgUp, PgDn, wheel  scroll
-?                  these keys
+?                  show these keys
 q                  quit`
 
 // update does what a key asks for and reports whether that is to quit.

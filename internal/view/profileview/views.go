@@ -78,7 +78,7 @@ var Views = []view.View{
 	},
 	{
 		Name: "search", Arg: "RX",
-		Doc:      "Sum up what passes through matching functions",
+		Doc:      "Sum up what goes through matching functions",
 		Examples: []string{"search json", "search '^runtime[.]' focus=ServeHTTP"},
 		Uses:     view.Keys("ref metric at", filters, frames, values, paths),
 		Run:      SearchFor,

@@ -19,7 +19,7 @@ var Views = []view.View{
 	},
 	{
 		Name:     "mem",
-		Doc:      "Break down memory: live, garbage, free, stacks, outside Go",
+		Doc:      "Break down memory: live, garbage, free, stacks, non-Go",
 		Examples: []string{"mem", "mem at=10s..20s"},
 		Uses:     view.Keys("ref at"),
 		Part:     view.Metrics,
