@@ -22,27 +22,25 @@ import (
 	"github.com/hone-perf/hone/internal/source"
 )
 
-const adviseHelp = `Say what a program does without need, where that costs something: the line, the cause, what
-mending it could save at most, and a patch where it can be known that the program then
-does the same.
+const adviseHelp = `Find avoidable work that costs something: the line, the cause, the most that a fix could
+save, and a patch where it is known that the program then does the same.
 
-What is looked at is a recording, profiles, or a server; or packages, whose benchmarks are
-run and recorded first, with the flags of go test. Of packages that have no benchmarks, the
-tests are run, and calls of their exported functions that hone makes up. With --load or --cmd
-the package is a program, which is built, run and recorded: a server under the load that the
-words of hone load say, or a program that ends with the words behind it. The sources are those of the module in
-this folder, or in --source DIR. Functions that have changed since the recording was made
-are left out, and said.
+The input is a recording, profiles, or a server; or packages, whose benchmarks are first run
+and recorded with the flags of go test. In packages without benchmarks, the tests and made-up
+calls of exported functions are recorded. With --load or --cmd, the package is a program that
+is built, run and recorded: a server under load, with the arguments of hone load, or a program
+that ends, with the given arguments. Sources come from the module in this folder, or in
+--source DIR. Functions that have changed since the recording are left out, and a note says so.
 
-The ranking is by what could be saved: CPU with what the collector would be spared, bytes,
-objects, and time spent waiting. What would save less than --min is left out. Code in other
-modules gets advice and no patch.
+Findings are ranked by what they could save: CPU including garbage collection, bytes,
+objects, and time spent waiting. Findings that would save less than --min are left out. Code
+in other modules gets advice but no patch.
 
-Patches are mechanical, where types and texts show that nothing else changes, or say who
-must not keep what is used again (ownership); every one of them compiles. hone prove says
+A patch is either mechanical, where types and code show that nothing else changes, or it
+says who must not keep what is reused (ownership). Every patch compiles. hone prove checks
 whether a change does the same, and whether it is faster.
 
---sarif writes findings for code review; with --gate, exit code 3 says that there are any.`
+--sarif writes findings for code review; with --gate, exit code 3 means that there are any.`
 
 const adviseExamples = `  hone advise server.hone
   hone advise cpu.pprof heap.pprof

@@ -19,23 +19,22 @@ import (
 	"github.com/hone-perf/hone/internal/view/benchview"
 )
 
-const benchHelp = `Run benchmarks, or say what they measured: the median of the runs of each, and how far it may
-be off.
+const benchHelp = `Run benchmarks, or summarize results: the median of each benchmark, and its margin of error.
 
-Packages are those of the go command, . when there are none; so are -bench, -benchtime,
--cpu, -count and the flags of go build. All benchmarks run once in each of -count rounds, 10
-when not given, so that what the machine does for a while hits all of them and not all runs
-of one. They then run once more with profiles. -o FILE.hone keeps all of that, --raw FILE
-the lines as they are, and --save the recording for the history of the repository, in its
-.git folder. --history shows what was saved, and what changed last.
+Packages (default .), -bench, -benchtime, -cpu, -count and build flags are those of the go
+command. All benchmarks run once in each of -count rounds (default 10), so that a disturbance
+of the machine affects all benchmarks and not all runs of one. They then run once more with
+profiles. -o FILE.hone saves all of that, --raw FILE only the benchmark lines, and --save the
+recording in the history of the repository, in its .git folder. --history shows the saved
+runs, and what changed last.
 
-Of files it reads the lines of go test -bench: as text, as go test -json, in UTF-16, in
-recordings, on standard input (-), and between whatever else was written. Lines that a
-benchmark tore apart with its own output are put together; what could not be read is
-counted and named. It also reads what benchcmp printed, as in commit messages. Several
-files are several runs, the oldest first.
+From files it reads the lines of go test -bench: as text, as go test -json, in UTF-16, in
+recordings, on standard input (-), and between other output. Lines that a benchmark split
+with its own output are joined; lines that could not be read are counted and named. It also
+reads tables that benchcmp printed, as in commit messages. Several files are several runs,
+the oldest first.
 
-hone compare says whether a new version is faster: two runs at different times cannot.`
+hone compare tells whether a new version is faster; two runs at different times cannot.`
 
 const benchExamples = `  hone bench ./codec -bench=Encode
   hone bench ./... --save

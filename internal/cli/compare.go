@@ -31,31 +31,30 @@ import (
 	"github.com/hone-perf/hone/internal/view/benchview"
 )
 
-const compareHelp = `Is it faster? Run the benchmarks of two versions against each other until the answer is known.
+const compareHelp = `Find out whether a change is faster: run the benchmarks of two versions against each other.
 
-A..B are two revisions of git; A alone is that one against the working tree; and without
-either it is where your branch left the main one against the working tree. Two folders,
-or two test programs (go test -c), do as well. Packages come behind; ./... when there
-are none. -bench and the flags of go build are as for the go command.
+A..B are two git revisions; A alone is compared with the working tree; without either, the
+commit where your branch left the main one is compared with the working tree. Two folders,
+or two test programs (go test -c), work as well. Packages come last (default ./...).
+-bench and the build flags are those of the go command.
 
---old-go, --old-env and --old-flags, and the same with new, say what a side is built and
-run with: another version of Go, environment variables, flags of go build. Without A..B
-both sides are then the working tree; what is set for one side only is for the other as
-it is now. Sides that differ by nothing but variables that count in a run, such as GOGC,
-are built once. In --cmd, {program} stands for a main package, which comes behind.
+--old-go, --old-env and --old-flags, and the same with new, set what a side is built and
+run with: another version of Go, environment variables, build flags. Without A..B, both
+sides are then the working tree; what is set for one side only stays as it is on the other.
+Sides that differ only in variables that matter at run time, such as GOGC, are built once.
+In --cmd, {program} stands for the main package that comes last.
 
 Both versions of a benchmark run at the same time on one processor and are compared by
-CPU time, so that whatever else the machine does hits both alike. Those that use several
-processors, or wait, or are more than three times apart, take turns. It goes on until each
-benchmark is decided: faster, slower, or the same within a threshold; or until its time is
-over.
+CPU time, so that other load on the machine affects both alike. Benchmarks that use several
+processors, wait, or differ more than threefold take turns. Runs go on until each benchmark
+is decided (faster, slower, or the same within a threshold) or its time is over.
 
-With --load the package is a server, which both sides start in turns and load in the same
-way; what is compared is what a request costs, and how long it takes.
+With --load, the package is a server; the two versions are started in turns under the same
+load, and compared by what a request costs and how long it takes.
 
-With --gate the exit code is 3 when something is slower, needs more memory or fails on
-the new side, and 4 when nothing is, but whether anything takes longer could not be
-decided. With --gate=undecided it is 4 also when a single row is undecided or missing.`
+With --gate, the exit code is 3 when something is slower, needs more memory or fails on
+the new side; otherwise 4 when it is undecided whether anything takes longer. With
+--gate=undecided it is also 4 when any row is undecided or missing.`
 
 const compareExamples = `  hone compare
   hone compare main..HEAD ./codec -bench=Decode

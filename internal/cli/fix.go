@@ -28,29 +28,29 @@ import (
 const fixHelp = `Try the patches of hone advise, and keep those that are proven: the program does the same, and
 it is faster or allocates less.
 
-Packages have their benchmarks run and profiled; what is found is tried, those that save most
-first, and then they are profiled again, since something else costs most now. It ends when
-nothing more is proven to help, or after --budget. Of packages that have no benchmarks, the
-tests are profiled, and calls of their exported functions that hone makes up; patches are then
-measured with benchmarks that are generated from calls, and with the tests that take long
-enough. A recording or profiles are looked at once; what is in them is tried, and measured with
-the benchmarks of the module.
+For packages, the benchmarks are run and profiled. Findings that save most are tried first;
+then the benchmarks are profiled again, since the hottest code has changed. It ends when
+nothing more is proven to help, or after --budget. In packages without benchmarks, the
+tests and made-up calls of exported functions are profiled; patches are then measured with
+benchmarks that are generated from such calls, and with the tests that run long enough. A
+recording or profiles are read once; their findings are tried, and measured with the
+benchmarks of the module.
 
-With --load the package is a server, which is built, run and loaded, as hone compare --load
-does; with --cmd it is a program that ends, which runs with these words in this folder, often.
-That is what is profiled then, and what a patch has to make faster; what the program of --cmd
-prints has to stay the same.
+With --load, the package is a server, which is built, run and loaded as by hone compare --load;
+with --cmd, it is a program that ends, and runs many times in this folder with these
+arguments. That is what is profiled, and what a patch has to make faster; the output of a
+--cmd program has to stay the same.
 
-All work is done on a copy of the module. Each patch has to build, to pass go vet and the
-tests of its package and of all that use it, with the race detector where there is one, to
-do the same as before in calls of both versions that are made up (see hone prove), with what is put
-back into a pool overwritten, and to save --min-gain of the CPU time, bytes or objects of a
-benchmark, and to be worse in none. What passes is written at once, each file as a whole, or with --commit
-committed to a branch of its own with the evidence, so that the working tree stays as it is.
-The rest is listed with the reason, and remembered, so that this version of hone does not try
-it again.
+All work is done on a copy of the module. Each patch has to build, and to pass go vet and
+the tests of its package and of all packages that use it, with the race detector if available.
+Both versions have to do the same in made-up calls (see hone prove), even when whatever is put
+back into a pool is overwritten. The patch has to save --min-gain of the CPU time, bytes or
+objects of a benchmark, and make no benchmark worse. A patch that passes is written at once,
+each file as a whole; with --commit, it is committed to a new branch with the evidence instead,
+and the working tree stays as it is. Other patches are listed with the reason, and remembered,
+so that this version of hone does not try them again.
 
-With N, only that finding is tried, as hone advise numbers them; exit code 3 says that it is not proven.`
+With N, only finding N of hone advise is tried; exit code 3 means that it is not proven.`
 
 const fixExamples = `  hone fix ./codec
   hone fix ./codec -bench=Encode --budget 5m

@@ -16,12 +16,12 @@ import (
 	"github.com/hone-perf/hone/internal/view/runview"
 )
 
-const gcHelp = `What garbage collection did, what it cost, and what about that deserves attention.
+const gcHelp = `Summarize what garbage collection did and what it cost, and diagnose what deserves attention.
 
-It reads the lines that GODEBUG=gctrace=1 makes a program of any Go version write on
-standard error, from a file, from standard input (-), or from a program that it runs.
-Other lines may stand between them. A program that it runs keeps its input, output and
-exit code; the answer then goes to standard error, or with -o to a file.`
+It reads the lines that GODEBUG=gctrace=1 makes a program of any Go version write to
+standard error: from a file, from standard input (-), or from a program that it runs.
+Other lines may come in between. A program that it runs keeps its input, output and
+exit code; the report then goes to standard error, or with -o to a file.`
 
 const gcExamples = `  hone gc gc.log
   hone gc --limit all --at 10s..20s gc.log

@@ -18,9 +18,9 @@ import (
 //go:embed ci.yml
 var ciWorkflow string
 
-const initHelp = `Write a workflow for GitHub Actions that compares the benchmarks of each pull request with
-those of the branch that it is for, shows the report with it, and fails when something
-is slower, or is not known to be no slower. It is yours to change.`
+const initHelp = `Write a GitHub Actions workflow that compares the benchmarks of each pull request with
+those of its base branch, adds the report to the pull request, and fails when something
+is slower, or when that is undecided. The file is yours to change.`
 
 func initCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{

@@ -31,22 +31,21 @@ import (
 	"github.com/hone-perf/hone/internal/view/loadview"
 )
 
-const loadHelp = `Send requests to a server, count what comes of each, and say how long answers take.
+const loadHelp = `Send requests to a server, count the outcomes, and show how long answers take.
 
-Without --rate, each of --conns connections sends a request when the one before was
-answered. That finds out how much a server can do. With --rate requests are sent by a
-schedule, whether the server keeps up or not, and response times count from when they
-were to be sent: that is what users see, also while the server stalls. --stages is a
-schedule whose rate changes.
+Without --rate, each of --conns connections sends its next request when the last one was
+answered. That finds out how much a server can do. With --rate, requests are sent on a
+schedule, whether the server keeps up or not, and response times count from the scheduled
+time: that is what users see, even while the server stalls. --stages is a schedule whose
+rate changes.
 
-Answers are read strictly: what is no HTTP is an error. Of an answer that is whole it is
---expect that says whether it is good: statuses from 200 to 399 when not given. Every
-error is counted by its cause. Requests that were not answered in the end, or never sent,
-are counted apart.
+Answers are parsed strictly: what is not valid HTTP is an error. --expect says which status
+codes are good (default 200 to 399). Every error is counted by its cause. Requests that
+were still unanswered at the end, or never sent, are counted separately.
 
-The answer also says what the generator itself used, and when it was the bottleneck.
-With -o run.hone it is kept; hone load run.hone shows it again. Passwords, keys and tokens
-in headers, bodies and URLs are kept as … there, unless --keep-secrets is given.
+The report also shows what the load generator itself used, and whether it was the bottleneck.
+-o run.hone saves the run; hone load run.hone shows it again. Passwords, keys and tokens in
+headers, bodies and URLs are saved as …, unless --keep-secrets is given.
 
 --record PACKAGE builds a server with a recorder inside, runs it, waits until it answers,
 and loads it; --pprof URL asks a server that runs for its profiles meanwhile. The answer
@@ -54,7 +53,7 @@ then also has what each request costs, by function: CPU time, memory, waiting. W
 --trace or --flight 10s also say what the slowest requests waited for, and --when
 'latency>200ms' --flight 10s does so for slow ones at any time of a long run.
 
-Only this machine and private networks are loaded, unless --allow-public is given.`
+Only this machine and private networks can be loaded, unless --allow-public is given.`
 
 const loadExamples = `  hone load localhost:8080/search?q=x
   hone load http://localhost:8080/ --rate 200 --for 30s --conns 50

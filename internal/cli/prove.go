@@ -10,29 +10,29 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-const proveHelp = `Say what can be said for a change: that it builds, passes the tests of both versions
-without races, and does the same as before.
+const proveHelp = `Check a change: that it builds, that it passes the tests of both versions without races, and
+that it does the same as before.
 
-The change is the working tree against where your branch left the main one, or against
-BASE; two revisions, A..B; a file with a patch; or two folders. Every function that changed, and what uses it,
-is called in both versions, side by side, with arguments that are made up from the code,
-its tests, and experience: results, errors, panics, changed arguments, what is written, and
-the answers to HTTP requests are compared. No difference after many calls is not a proof in
-the sense of mathematics; the answer says how many there were and how far they reached.
+The change is the working tree compared with the commit where your branch left the main one,
+or with BASE; two revisions, A..B; a patch file; or two folders. Every changed function, and
+every function that uses one, is called in both versions, side by side, with arguments made up
+from the code, its tests, and common edge cases. Results, errors, panics, changed arguments,
+output and the answers to HTTP requests are compared. No difference after many calls is not a
+mathematical proof; the report says how many calls there were and how much code they reached.
 
 Functions that can remove files, run programs, talk to other machines or end the process
-are not called with made-up arguments. What is after -- is given to the program of the
-package, in both versions, and what it prints is compared.
+are not called with made-up arguments. Arguments after -- are passed to the program of the
+package, in both versions, and its output is compared.
 
-Flags of go build, such as -tags=x, reach all that is built.
+Build flags, such as -tags=x, apply to every build.
 
---faster runs the benchmarks that reach what changed against each other, too, as hone
-compare does; where none does, some are generated from calls that both versions answer alike,
-and tests are compared that reach it and take 20 ms or more.
+--faster also compares the benchmarks that reach the change, as hone compare does. If none
+does, benchmarks are generated from calls that both versions answer alike, and tests that
+reach the change and take 20 ms or more are compared.
 
-Exit code 3 says that the versions differ, or that the new one is slower, or needs more
-memory and is not faster for it; with --fail-undecided, 4 says that not all of the change
-could be tried, or that how fast it is could not be told.`
+Exit code 3 means that the versions differ, or that the new one is slower, or needs more
+memory without being faster; with --fail-undecided, 4 means that part of the change could
+not be tried, or that its speed could not be decided.`
 
 const proveExamples = `  hone prove
   hone prove main --for 5m

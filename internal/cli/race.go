@@ -20,23 +20,23 @@ import (
 	"github.com/hone-perf/hone/internal/race"
 )
 
-const raceHelp = `Find data races that tests do not show by themselves.
+const raceHelp = `Find data races that tests alone do not show.
 
 The tests run with the race detector, again and again: in shuffled orders, on several
-numbers of processors. HTTP handlers are asked many things at the same time: with requests
-that are made up from the paths, form values, headers and bodies that the code names, or
-with those in a file. Or a program is run, with what is after --, until the time is over.
+numbers of processors. HTTP handlers get many concurrent requests: made up from the paths,
+form values, headers and bodies that the code names, or read from a file. Or, with --, a
+program is run with the arguments that follow, until the time is over.
 
-Races are told once for each pair of places, however many runs showed them: the variable,
-both accesses with their source and stacks, and a patch where one is known: an atomic
-number, or a mutex. Deadlocks are told as well: what waits for what.
+Each pair of conflicting accesses is reported once, however many runs showed it: the
+variable, both accesses with their source and stacks, and a patch where one is known: an
+atomic number, or a mutex. Deadlocks are reported too: what waits for what.
 
---fix proves the patches: with each, what showed the race runs again, the tests and go vet,
-on a copy; what is proven is written into the files.
+--fix proves the patches: on a copy with the patch, it repeats what showed the race, the
+tests and go vet. Proven patches are written to the files.
 
-Exit code 3 says that something was found, 0 that nothing was, and 1 that a program failed in
-all runs; the answer says how much was tried. No race found is not a proof that there is none.
-The race detector needs cgo and a C compiler.`
+Exit code 3 means that something was found, 0 that nothing was, and 1 that a program failed
+in all runs; the report says how much was tried. Finding no race does not prove that there
+is none. The race detector needs cgo and a C compiler.`
 
 const raceExamples = `  hone race
   hone race ./... --for 2m

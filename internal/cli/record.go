@@ -27,36 +27,36 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-const recordHelp = `Run a program, or ask a server, and keep all there is to know about the run in one file.
+const recordHelp = `Run a program, or fetch from a server, and save everything about the run in one file.
 
-A package, or a list of Go files, is built with a recorder inside: nothing in it has to be
-changed, and its arguments come after --. It keeps its input, output, signals and exit
-code. --test records the tests of a package, and takes the flags of go test.
+A package, or a list of Go files, is built with a recorder: its code needs no change, and
+its arguments come after --. It keeps its input, output, signals and exit code. --test
+records the tests of a package, and takes the flags of go test.
 
-A command after -- is run as it is, and watched from outside, as is the process that --pid
-names. A server (host:port or URL) is asked for everything under /debug/pprof.
+A command after -- runs as it is, and is watched from outside, as is the process of --pid.
+From a server (host:port or URL), everything under /debug/pprof is fetched.
 
-The file holds CPU profiles of every second; profiles of the heap, of goroutines and of
-waiting every few seconds; garbage collections; memory, threads and scheduling over time;
-how the run ended, what it took, and the source files that the profiles name. While it is
-being made it is a folder, so that a crash loses a second at most.
+The file holds a CPU profile of every second; heap, goroutine, block and mutex profiles of
+every few seconds; garbage collections; memory, threads and scheduling over time;
+how the run ended, what it used, and the source files that the profiles name. During the
+run it is a folder, so that a crash loses at most a second.
 
-Passwords, keys and tokens in arguments, labels, URLs and texts are kept as …, as far as
-they can be told, unless --keep-secrets is given. hone info --privacy FILE lists what is in
-a recording for those you send it to; hone merge --strip takes most of it out.
+Passwords, keys and tokens in arguments, labels, URLs and texts are saved as …, as far as
+they can be recognized, unless --keep-secrets is given. hone info --privacy FILE lists what
+a recording reveals to others; hone merge --strip removes most of it.
 
---when looks out for trouble: rss, cgroup, heap, goroutines, cpu, gc or latency above a
+--when watches for trouble: rss, cgroup, heap, goroutines, cpu, gc or latency above a
 limit, such as rss>50%, cgroup>80%, heap>90%, goroutines>10000, cpu>180%, gc>20% or
-latency>200ms; several are joined by commas. Profiles are taken at once when one holds, and
-again when it is worse than ever and --cooldown is over. Only the last --window of the run
-is kept, and what led up to each time, so that a program can be recorded for days.
-rss>50% is of the memory there is, to the control group or to the machine; heap is what
-GOMEMLIMIT limits; cpu>180% is of processors. Of a server rss is the most so far. What is
-watched from outside has rss, cgroup, cpu, gc.
+latency>200ms; separate several by commas. Profiles are taken as soon as one holds, and
+again when it is worse than ever before and --cooldown is over. Only the last --window of
+the run is kept, and what led up to each capture, so that a program can be recorded for days.
+rss>50% is a share of the available memory, of the control group or the machine; heap is
+what GOMEMLIMIT limits; cpu>180% counts processors. For a server, rss is the peak so far. A
+program that is watched from outside has rss, cgroup, cpu and gc.
 
-latency>200ms waits for a request that a handler of net/http takes longer for. With
---flight 10s the execution trace of the last ten seconds is written right after it: hone
-request slowest FILE then says what the request waited for. WebSockets, server-sent events
+latency>200ms waits until a net/http handler takes longer than that for a request. With
+--flight 10s, the execution trace of the last ten seconds is written right after it: hone
+request slowest FILE then shows what the request waited for. WebSockets, server-sent events
 and /debug/pprof do not count.`
 
 const recordExamples = `  hone record ./cmd/app -- -v input.txt

@@ -26,15 +26,15 @@ func shellCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "shell PROFILE…",
 		Short: "Ask questions at an interactive prompt",
-		Long: `Ask a profile one question after the other. It is read once.
+		Long: `Ask a profile one question after another. The profile is read once.
 
-A line is the name of a view, what it is about, and settings, as in top limit=20 or
-list json.Decode metric=alloc_space. Settings alone hold for all that follows: focus=json,
-metric=alloc_space, by=package. undo takes the last of them back, reset all of them.
-An answer goes to a file with > FILE, whose ending says how it is written, or to a program
-with | PROGRAM. help lists views, settings and commands; help VIEW says more.
+A line is the name of a view, its subject, and settings, as in top limit=20 or
+list json.Decode metric=alloc_space. Settings on a line of their own apply to all later
+questions: focus=json, metric=alloc_space, by=package. undo removes the last setting, reset
+all of them. > FILE writes an answer to a file, whose extension selects the format;
+| PROGRAM pipes it to a program. help lists views, settings and commands; help VIEW says more.
 
-Where no terminal asks, lines are read one by one, and the exit code is 1 when one failed.`,
+When input is not a terminal, lines are read one by one, and the exit code is 1 if one failed.`,
 		Example: "  hone shell cpu.pprof\n  echo 'top limit=5' | hone shell cpu.pprof",
 		GroupID: groupLook,
 	}

@@ -13,13 +13,13 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-const timeHelp = `Run a command and say on one line what it took: user and system CPU time, real time, and
-the most memory that it had. The command keeps its input, output and exit code.
+const timeHelp = `Run a command and print one line: user and system CPU time, elapsed time, and peak memory.
+The command keeps its input, output and exit code.
 
-A program that ends within a few milliseconds cannot be looked at before. On Linux its memory is then
-shown as <16420kB: less than hone had when it started the program.
+A program that ends within a few milliseconds may be gone before it can be measured. On Linux,
+its memory is then shown as <16420kB: less than hone used when it started the program.
 
--v says more, and for a Go program how much of the CPU time went into garbage collection.`
+-v shows more, and for a Go program how much CPU time garbage collection took.`
 
 const timeExamples = `  hone time -- ./app input.txt
   hone time -v -- go build ./...`

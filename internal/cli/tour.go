@@ -23,16 +23,16 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-const tourHelp = `Go once through all that hone does, on a practice program: a small web server.
+const tourHelp = `Go through everything that hone does, on a practice program: a small web server.
 
-It is recorded under load and looked at; races are looked for and fixed; what could be faster
-is found, patched and proven; and it is recorded once more. All of that is done in a folder
-of its own, of which nothing stays but one page, the report: hone-tour.html, or
-hone-tour-2.html and so on when there is one already.
+The server is recorded under load and examined; its races are found and fixed; what could
+be faster is found, patched and proven; and it is recorded once more. All of that happens in
+a temporary folder. The only file left is one page, the report: hone-tour.html, or
+hone-tour-2.html and so on if that exists.
 
-It takes about a minute and a half, and needs nothing but Go; the race detector needs a C
-compiler, too. Where the machine is busy or slow, it goes on until a patch is proven, for ten
-minutes at most. --budget sets a limit; what there was no time for then is named.`
+It takes about a minute and a half, and needs only Go; the race detector also needs a C
+compiler. On a busy or slow machine it goes on until a patch is proven, for at most ten
+minutes. --budget sets a limit; steps that did not fit are then named.`
 
 // tourFile is where the report goes unless told otherwise.
 const tourFile = "hone-tour.html"

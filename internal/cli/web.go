@@ -30,11 +30,11 @@ func addWeb(root *cobra.Command, sys *System) {
 		Use:     "web PROFILE…",
 		Short:   "Explore profiles in the browser",
 		GroupID: groupLook,
-		Long: `Look at profiles and recordings in a browser.
+		Long: `Explore profiles and recordings in a browser.
 
-What hone advise finds is shown with them, on the overview, in flame graphs and beside the
-lines, when the module that they are of is that of this folder, or of --source DIR. It is
-looked for once the first picture is there.`,
+If the sources are at hand, in the module of this folder or of --source DIR, the findings of
+hone advise are shown on the overview, in flame graphs and beside the lines. They are
+computed once the first picture is shown.`,
 		Example: "  hone web cpu.pprof\n  hone web new.pprof --base old.pprof\n  hone web localhost:6060\n  hone web --source ~/src/shop server.hone",
 	}
 	root.AddCommand(cmd)

@@ -15,17 +15,17 @@ import (
 	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
-const whyHelp = `Say why a line allocates, and all else that is known about it.
+const whyHelp = `Explain why a line allocates, and show what else the compiler knows about it.
 
-The compiler is asked which values go to the heap, and on which way they get there: that is
-told step by step, at the call through which something was inlined, too, with what would end
-it. Beside that: what is inlined and what is too large for it, where bounds and pointers are
-checked, which functions of the runtime are called, and the machine code of the line.
+The compiler reports which values escape to the heap, and how. Each step is shown, also at
+calls through which something was inlined, with what would avoid the allocation. Then:
+what is inlined and what is too large for it, where bounds and nil pointers are checked,
+which runtime functions are called, and the machine code of the line.
 
-With a recording, a profile or a server, what the line costs as well: memory, CPU, waiting.
+With a recording, a profile or a server, it also shows what the line costs: memory, CPU, waiting.
 
-Of a function, each line is told that has a value on the heap, a cost, or a bounds check.
-What the compiler says is of the code as it is now.`
+For a function, it shows each line with a heap value, a cost, or a bounds check.
+What the compiler reports is about the code as it is now.`
 
 const whyExamples = `  hone why-alloc handler.go:26
   hone why-alloc handler.go:26 run.hone
