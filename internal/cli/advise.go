@@ -122,7 +122,7 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	}
 	switch {
 	case f.sarif && slices.Contains([]string{"json", "csv", "markdown"}, out.format):
-		return usagef("leave all but one of them out", "--sarif excludes other formats")
+		return usagef("use only one of them", "--sarif excludes other formats")
 	case f.sarif:
 		out.format = "sarif"
 	}

@@ -157,7 +157,7 @@ func benchFile(ctx context.Context, sys *System, out *output, f *benchFlags) (fi
 		// The answer is shown as well.
 		file, out.file = out.file, ""
 		if _, err := os.Stat(file); err == nil {
-			return "", "", &hinted{fmt.Errorf("%s: file already exists", file), "choose another name with -o, or remove it"}
+			return "", "", &hinted{fmt.Errorf("%s: file already exists", file), "choose another name with -o, or remove the file"}
 		}
 		return file, "", nil
 	}

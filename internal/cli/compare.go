@@ -123,7 +123,7 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
 		f.server = behind
 		if f.load == "" && len(behind) > 0 {
-			return usagef("--load compares servers, which may have some", "%s: arguments after -- are those of a server", strings.Join(behind, " "))
+			return usagef("--load compares servers, which may have some", "%s: arguments after -- are for a server", strings.Join(behind, " "))
 		}
 		return compare(cmd, sys, &f, build, test, args)
 	})
@@ -161,7 +161,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 		// The answer is shown as well.
 		save, out.file = out.file, ""
 		if _, err := os.Stat(save); err == nil {
-			return &hinted{fmt.Errorf("%s: file already exists", save), "choose another name with -o, or remove it"}
+			return &hinted{fmt.Errorf("%s: file already exists", save), "choose another name with -o, or remove the file"}
 		}
 	}
 	if save != "" && !runs(f, args) {
@@ -189,7 +189,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	for _, t := range test {
 		name, value, _ := strings.Cut(strings.TrimPrefix(t, "-test."), "=")
 		if name != "bench" {
-			return noTestFlag("compare", "decides by itself how often and how long to run", "-bench and the flags of go build", t)
+			return noTestFlag("compare", "decides itself how often and how long to run", "-bench and the flags of go build", t)
 		}
 		opt.Bench = value
 	}
@@ -225,7 +225,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	var broken error
 	switch {
 	case d != nil && ctx.Err() != nil && measured(d):
-		d.Notes = append(d.Notes, "interrupted: this is what had been measured")
+		d.Notes = append(d.Notes, "interrupted: this was measured so far")
 	case errors.As(err, &tooFine):
 		return &hinted{err, "--within=" + unit.Share(math.Ceil(1000*tooFine.Floor)/1000) + " or more can be told, or run it where less else is going on"}
 	case errors.Is(err, duel.ErrNoValgrind):

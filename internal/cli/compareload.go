@@ -25,7 +25,7 @@ func compareLoadRuns(sys *System, out output, f *compareFlags, old, new string) 
 		rec, _, err := openPart(sys, view.LoadRun, ref)
 		var none *open.NoPartError
 		if errors.As(err, &none) {
-			return &hinted{fmt.Errorf("%s: %w", ref, loadview.ErrNoLoad), "hone compare takes two load runs, or one recording that it made itself"}
+			return &hinted{fmt.Errorf("%s: %w", ref, loadview.ErrNoLoad), "hone compare takes two load runs, or one recording that hone compare made"}
 		}
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func underLoadError(ctx context.Context, sys *System, err error) error {
 		return fmt.Errorf("%w: %s", err, longer)
 	case errors.Is(err, server.ErrComparable):
 		return usagef("for example: hone compare --load '127.0.0.1:{port}/' main..HEAD ./cmd/server -- -addr 127.0.0.1:{port}",
-			"--load compares two versions of one package, and has no benchmarks, commands, layouts nor ways")
+			"--load compares two versions of one package; it cannot be combined with benchmarks, --cmd, --layouts or --how")
 	}
 	return err
 }
@@ -83,7 +83,7 @@ func planOf(sys *System, asked string, server []string) (*load.Plan, []string, e
 		return nil, nil, usagef("", "--load: %w", err)
 	}
 	if lf.record != "" || lf.pprof != "" || lf.findMax || lf.ndjson || lf.hgrm != "" || lf.slo != "" {
-		return nil, nil, usagef("", "--load says what is sent, and how: there is no --record, --pprof, --find-max, --slo, --hgrm nor --ndjson in it")
+		return nil, nil, usagef("", "--load only sets what is sent and how: it cannot contain --record, --pprof, --find-max, --slo, --hgrm or --ndjson")
 	}
 	p, err := lf.plan(cmd, sys, ask, cmd.Flags().Args())
 	if err != nil {

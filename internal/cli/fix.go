@@ -117,7 +117,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 		return err
 	}
 	if slices.Contains([]string{"html", "svg", "png", "sarif"}, out.format) {
-		return usagef("hone fix -o fixes.md writes one for a pull request", "%s: fixes have no picture", out.file)
+		return usagef("hone fix -o fixes.md writes one for a pull request", "%s: fixes cannot be drawn as a picture", out.file)
 	}
 	opt := fix.Options{
 		Dir: sys.Dir, All: f.all, DryRun: f.dry, Budget: f.budget, Each: f.each, Calls: f.calls, Seed: f.seed, MinGain: f.minGain.v, Hone: version(),
@@ -130,11 +130,11 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 	case err != nil:
 		return err
 	case len(args) == 0:
-		return usagef("for example: hone fix ./pkg, or hone fix cpu.pprof", "fix wants packages, a recording, or profiles")
+		return usagef("for example: hone fix ./pkg, or hone fix cpu.pprof", "fix needs packages, a recording, or profiles")
 	case f.calls < 0:
 		return usagef("", "--calls %d: want a number of calls", f.calls)
 	case f.dry && (f.commit || f.branch != ""):
-		return usagef("leave one of them out", "--dry-run writes nothing, and --commit commits")
+		return usagef("use only one of them", "--dry-run writes nothing, but --commit commits")
 	case f.commit || f.branch != "":
 		opt.Commit = "hone-fix"
 		if f.branch != "" {
@@ -155,7 +155,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 			return err
 		}
 		if f.source != "" {
-			return usagef("go there, or name the packages there", "--source is about recordings, and %s are packages", strings.Join(args, " "))
+			return usagef("change to that folder, or name its packages", "--source is for recordings, but %s are packages", strings.Join(args, " "))
 		}
 		var packages []string
 		opt.Dir, packages = gocmd.Home(sys.Dir, args)

@@ -62,10 +62,10 @@ func isInteractive(cmd *cobra.Command, sys *System, out output) (bool, error) {
 		return false, nil
 	}
 	if out.file != "" {
-		return true, usagef("leave one of them out", "-i shows the flame graph on the terminal, -o writes it to %s", quoted(out.file))
+		return true, usagef("use only one of them", "-i shows the flame graph on the terminal, -o writes it to %s", quoted(out.file))
 	}
 	if out.format != "terminal" && out.format != "text" {
-		return true, usagef("leave one of them out", "-i and --%s exclude each other", out.format)
+		return true, usagef("use only one of them", "-i and --%s exclude each other", out.format)
 	}
 	in, _, err := terminals(sys)
 	if err == nil && in != sys.In {

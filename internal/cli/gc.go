@@ -58,7 +58,7 @@ func gcCommand(v *view.View, sys *System) *cobra.Command {
 			return gcRun(cmd, sys, out, q, args)
 		}
 		if len(args) != 1 || cmd.ArgsLenAtDash() > 0 {
-			return usagef("for example: hone gc gc.log, or hone gc -- ./server", "gc wants one log, or a command after --")
+			return usagef("for example: hone gc gc.log, or hone gc -- ./server", "gc needs one log, or a command after --")
 		}
 		q.Refs = args
 		rec, err := gcLog(sys, args[0])
@@ -78,10 +78,10 @@ func gcLog(sys *System, ref string) (*recording.Recording, error) {
 	var program *open.ProgramError
 	switch {
 	case errors.As(err, &none):
-		err = &hinted{fmt.Errorf("%s holds no log of the garbage collector: nothing was collected in that run, or it is not the recording of a run", ref),
-			"GOGC=10 hone record … makes a short run collect"}
+		err = &hinted{fmt.Errorf("%s has no garbage collector log: no collection ran, or it is not a recording of a run", ref),
+			"GOGC=10 hone record … makes even a short run collect"}
 	case errors.As(err, &noFile) && noFile.Near == "" && strings.Contains(ref, ":"):
-		err = &hinted{err, "no server hands out this log: GODEBUG=gctrace=1 has it written to standard error; hone record " + quoted(ref) + " keeps memory over time"}
+		err = &hinted{err, "a server does not offer this log: GODEBUG=gctrace=1 writes it to standard error; hone record " + quoted(ref) + " records memory over time"}
 	case errors.As(err, &noFile) && noFile.Near == "":
 		err = &hinted{err, "a command comes after --: hone gc -- " + quoted(ref)}
 	case errors.As(err, &program):
@@ -134,7 +134,7 @@ func gcRun(cmd *cobra.Command, sys *System, out output, q query.Query, args []st
 		err = gcAnswer(&errs, out, q, recording.GC.Of(args[0], log))
 		if errors.Is(err, runview.ErrNoCycles) {
 			// The program did what it was to do.
-			note(sys, "%s: %v: it is no Go program, or ended before it allocated 4 MB, or it changes GODEBUG or its standard error", args[0], runview.ErrNoCycles)
+			note(sys, "%s: %v: it is not a Go program, or it ended before it allocated 4 MB, or it changes GODEBUG or its standard error", args[0], runview.ErrNoCycles)
 			err = nil
 		}
 	}

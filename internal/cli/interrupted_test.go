@@ -35,7 +35,7 @@ func TestInterrupted(t *testing.T) {
 	if code := Main(ctx, sys, args); code != exitInterrupted {
 		t.Errorf("hone load exits %d when it is interrupted; want %d\n%s%s", code, exitInterrupted, &out, &said)
 	}
-	if !strings.Contains(out.String(), "interrupted: this is what had been done") || !strings.HasSuffix(said.String(), "hone: interrupted\n") {
+	if !strings.Contains(out.String(), "interrupted: this was done so far") || !strings.HasSuffix(said.String(), "hone: interrupted\n") {
 		t.Errorf("hone load shows\n%s\nand says\n%s", &out, &said)
 	}
 	said.Reset()

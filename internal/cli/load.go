@@ -109,7 +109,7 @@ func loadCommand(v *view.View, sys *System) *cobra.Command {
 			args, behind = args[:dash], args[dash:]
 		}
 		if f.record == "" && (f.flight > 0 || f.trace && f.pprof == "") {
-			return usagef("--record ./cmd/server starts a server that can be traced", "an execution trace is of a server that is recorded")
+			return usagef("--record ./cmd/server starts a server with the recorder", "an execution trace needs --record or --pprof")
 		}
 		if f.record == "" && len(f.when.list) > 0 {
 			return usagef("--record ./cmd/server starts a server that can be watched", "--when is about a server that is recorded")
@@ -118,7 +118,7 @@ func loadCommand(v *view.View, sys *System) *cobra.Command {
 			return recordLoad(cmd, sys, out, f, ask, args, behind)
 		}
 		if len(behind) > 0 {
-			return usagef("--record PACKAGE starts a server", "arguments after -- are those of a server")
+			return usagef("--record PACKAGE starts a server", "arguments after -- are for a server")
 		}
 		if len(args) == 1 && !strings.Contains(args[0], "://") && (recording.IsRecording(args[0]) || strings.HasSuffix(args[0], ".hone")) {
 			return loaded(sys, out, f, args[0])
@@ -305,7 +305,7 @@ func runLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *sou
 		// The answer is shown as well.
 		save, out.file = out.file, ""
 		if _, err := os.Stat(save); err == nil {
-			return &hinted{fmt.Errorf("%s: file already exists", save), "choose another name with -o, or remove it"}
+			return &hinted{fmt.Errorf("%s: file already exists", save), "choose another name with -o, or remove the file"}
 		}
 	}
 	say := newSaying(sys)
@@ -319,12 +319,12 @@ func runLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *sou
 	var public *load.PublicError
 	switch {
 	case errors.As(err, &public):
-		return &usageError{err, "--allow-public loads it all the same: make sure that you may"}
+		return &usageError{err, "--allow-public loads it anyway: make sure that you are allowed to"}
 	case err != nil:
 		return err
 	}
 	if l.Stopped == load.Interrupted {
-		l.Notes = append(l.Notes, "interrupted: this is what had been done")
+		l.Notes = append(l.Notes, "interrupted: this was done so far")
 	}
 	if save != "" {
 		m := &recording.Manifest{
@@ -351,9 +351,9 @@ func findMax(cmd *cobra.Command, sys *System, out output, f *loadFlags, p *load.
 	case err != nil:
 		return err
 	case len(goals) == 0:
-		return usagef("for example: hone load --find-max --slo 'p99<50ms,errors<0.1%' URL", "--find-max wants to know with --slo what is to be met")
+		return usagef("for example: hone load --find-max --slo 'p99<50ms,errors<0.1%' URL", "--find-max needs the goals to meet, with --slo")
 	case f.number > 0 || f.stages != "" || f.ndjson || f.hgrm != "" || strings.HasSuffix(out.file, ".hone"):
-		return usagef("", "--find-max is many runs: there is no -n, --stages, --ndjson, --hgrm nor recording")
+		return usagef("", "--find-max makes many runs: it cannot be combined with -n, --stages, --ndjson, --hgrm or a recording")
 	}
 	p.Duration = cmp.Or(p.Duration, 5*time.Second)
 	if !cmd.Flags().Changed("warmup") {
@@ -403,11 +403,11 @@ func noAnswer(l *latency.Log) error {
 	}
 	switch {
 	case errs[latency.Refused] > 0:
-		return &hinted{err, "is the server running, and on this port?"}
+		return &hinted{err, "is the server running on this port?"}
 	case errs[latency.TLS] > 0:
-		return &hinted{err, "--insecure takes any certificate; http:// is without TLS"}
+		return &hinted{err, "--insecure accepts any certificate; http:// uses no TLS"}
 	case errs[latency.Malformed] > 0:
-		return &hinted{err, "what it sends is no HTTP/1; --http2 speaks HTTP/2, https:// TLS"}
+		return &hinted{err, "the server does not speak HTTP/1; use --http2 for HTTP/2, https:// for TLS"}
 	}
 	return err
 }
@@ -438,7 +438,7 @@ func (f *loadFlags) plan(cmd *cobra.Command, sys *System, ask *source.Options, a
 	}
 	if f.rate != "" {
 		if p.Rate, err = load.ParseRate(f.rate); err == nil && p.Rate == 0 {
-			err = errors.New("nothing would be sent")
+			err = errors.New("there would be no requests to send")
 		}
 		if err != nil {
 			return nil, usagef("", "--rate: %w", err)
@@ -498,7 +498,7 @@ func (f *loadFlags) requests(cmd *cobra.Command, sys *System, args []string) ([]
 	var out []load.Target
 	switch {
 	case f.targets != "" && len(args) > 0:
-		return nil, usagef("", "with --targets there is no URL; the file has them")
+		return nil, usagef("", "--targets takes no URL; the file has the URLs")
 	case f.targets != "":
 		list, err := readTargets(sys, f.targets)
 		if err != nil {
@@ -506,7 +506,7 @@ func (f *loadFlags) requests(cmd *cobra.Command, sys *System, args []string) ([]
 		}
 		out = list
 	case len(args) != 1:
-		return nil, usagef("for example: hone load localhost:8080", "load wants one URL")
+		return nil, usagef("for example: hone load localhost:8080", "load needs one URL")
 	default:
 		u, err := address(args[0])
 		if err != nil {
@@ -515,7 +515,7 @@ func (f *loadFlags) requests(cmd *cobra.Command, sys *System, args []string) ([]
 		out = []load.Target{{URL: u}}
 	}
 	if f.body != "" && f.bodyFile != "" {
-		return nil, usagef("", "--body and --body-file exclude each other")
+		return nil, usagef("", "--body and --body-file cannot be used together")
 	}
 	body := []byte(f.body)
 	if f.bodyFile != "" {
@@ -528,7 +528,7 @@ func (f *loadFlags) requests(cmd *cobra.Command, sys *System, args []string) ([]
 	for _, h := range f.headers {
 		name, value, ok := strings.Cut(h, ":")
 		if !ok {
-			return nil, usagef("for example: -H 'Accept: text/html'", "-H %s: a field is a name, a colon and a value", quoted(h))
+			return nil, usagef("for example: -H 'Accept: text/html'", "-H %s: a header field is a name, a colon and a value", quoted(h))
 		}
 		fields = append(fields, load.Field{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
 	}

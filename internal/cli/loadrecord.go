@@ -27,7 +27,7 @@ import (
 func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *source.Options, args, behind []string) error {
 	switch {
 	case f.record != "" && f.pprof != "":
-		return usagef("", "--record starts a server, and --pprof asks one that runs: one of them")
+		return usagef("", "--record starts a server, --pprof uses a running one: give only one of them")
 	case f.pprof != "" && f.flight > 0:
 		return usagef("--trace gets one of the whole time", "--flight needs the recorder inside the server")
 	case len(f.when.list) == 0 && (cmd.Flags().Changed("cooldown") || cmd.Flags().Changed("captures")):
@@ -37,9 +37,9 @@ func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *
 	case len(f.when.list) > 0 && f.trace:
 		return usagef("--flight 10s keeps the last of one, and writes it when there is trouble", "--trace has all of the run, and needs no --when")
 	case f.findMax:
-		return usagef("", "--find-max is many runs, and records none")
+		return usagef("", "--find-max makes many runs and records none of them")
 	case f.pprof != "" && len(behind) > 0:
-		return usagef("", "a server that runs takes no arguments")
+		return usagef("", "a running server takes no arguments")
 	}
 	save := ""
 	if strings.HasSuffix(out.file, ".hone") {
@@ -114,7 +114,7 @@ func (f *loadFlags) program(sys *System, opt *capture.Options, args []string) er
 	st, err := os.Stat(f.record)
 	if err == nil && st.Mode().IsRegular() && !strings.HasSuffix(f.record, ".go") {
 		if f.trace || f.flight > 0 {
-			return usagef("--record PACKAGE builds the server with a recorder inside", "an execution trace needs the recorder inside the server")
+			return usagef("--record PACKAGE builds the server with the recorder", "an execution trace needs a server that is built with the recorder")
 		}
 		if err := capture.CanSee(recording.Ran, f.when.list); err != nil {
 			return usagef("--record PACKAGE builds the server with a recorder inside, which can see all", "--when %w", err)
@@ -173,21 +173,21 @@ func loadFailed(ctx context.Context, sys *System, done *capture.Recorded, err er
 	var notReady *load.NotReadyError
 	switch {
 	case ctx.Err() != nil && errors.Is(err, capture.ErrBuilding):
-		return errors.New("interrupted while the server was being built: nothing was recorded")
+		return errors.New("interrupted during the build of the server: nothing was recorded")
 	case ctx.Err() != nil:
-		return errors.New("interrupted before there was anything to keep")
+		return errors.New("interrupted before there was anything to save")
 	case errors.As(err, &public):
-		return &usageError{err, "--allow-public loads it all the same: make sure that you may"}
+		return &usageError{err, "--allow-public loads it anyway: make sure that you are allowed to"}
 	case errors.As(err, &wrong):
-		return &hinted{err, "go build says so, too; hone has changed nothing in the package"}
+		return &hinted{err, "go build reports the same; hone changed nothing in the package"}
 	case errors.Is(err, capture.ErrExists):
-		return &hinted{err, "choose another name with -o, or remove it"}
+		return &hinted{err, "choose another name with -o, or remove the file"}
 	case errors.Is(err, load.ErrTaken):
-		return &hinted{err, "{port} in the URL and in the arguments of the server stands for a free port; --pprof loads a server that runs"}
+		return &hinted{err, "write {port} in the URL and in the server's arguments for a free port, or use --pprof to load a running server"}
 	case errors.As(err, &notReady):
-		return &hinted{err, "its address is given as an argument after --, or it is the one in the URL"}
+		return &hinted{err, "pass its address as an argument after --, or make it listen on the one in the URL"}
 	case errors.Is(err, capture.ErrNoProfiles):
-		return &hinted{err, `import _ "net/http/pprof" has a Go server offer them; --record starts a server with a recorder inside`}
+		return &hinted{err, `import _ "net/http/pprof" makes a Go server offer them; --record starts a server with the recorder`}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &hinted{err, "is the server running? --record starts one"}
 	}

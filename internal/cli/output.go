@@ -53,7 +53,7 @@ func outputOf(cmd *cobra.Command, sys *System) (output, error) {
 	for flag, format := range map[string]string{"json": "json", "csv": "csv", "md": "markdown"} {
 		if on, _ := f.GetBool(flag); on {
 			if out.format != "" {
-				return out, usagef("leave all but one of them out", "--json, --csv and --md exclude each other")
+				return out, usagef("use only one of them", "--json, --csv and --md exclude each other")
 			}
 			out.format = format
 		}

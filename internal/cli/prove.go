@@ -70,7 +70,7 @@ func proveCommand(sys *System) *cobra.Command {
 	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
 		switch {
 		case len(test) > 0:
-			return noTestFlag("prove", "decides by itself how tests run", "the flags of go build", test[0])
+			return noTestFlag("prove", "decides itself how tests run", "the flags of go build", test[0])
 		case opt.Executions < 0:
 			return usagef("", "--calls %d: want a number of calls", opt.Executions)
 		case faster:

@@ -81,7 +81,7 @@ func raceCommand(sys *System) *cobra.Command {
 			case "cpu":
 				cpus = value
 			default:
-				return noTestFlag("race", "decides by itself how tests run", "-run, -cpu and the flags of go build", t)
+				return noTestFlag("race", "decides itself how tests run", "-run, -cpu and the flags of go build", t)
 			}
 		}
 		var err error
@@ -153,7 +153,7 @@ func runRace(cmd *cobra.Command, sys *System, opt race.Options, fix bool) error 
 		return err
 	}
 	if slices.Contains([]string{"html", "svg", "png"}, out.format) {
-		return usagef("hone race -o races.md writes one for a pull request", "%s: races have no picture", out.file)
+		return usagef("hone race -o races.md writes one for a pull request", "%s: races cannot be drawn as a picture", out.file)
 	}
 	say := newSaying(sys)
 	opt.Say, opt.Dir = say.now, sys.Dir
@@ -182,7 +182,7 @@ func runRace(cmd *cobra.Command, sys *System, opt race.Options, fix bool) error 
 		return &exited{exitGate, nil}
 	}
 	if r.Tried.AllFailed() {
-		return &hinted{errors.New("the program failed in all runs, so that little of it was seen"), "what is after -- are its arguments; it runs in the current folder"}
+		return &hinted{errors.New("the program failed in all runs, so little of its code ran"), "its arguments come after --; it runs in the current folder"}
 	}
 	return nil
 }
@@ -190,16 +190,16 @@ func runRace(cmd *cobra.Command, sys *System, opt race.Options, fix bool) error 
 func raceError(err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
-		return errors.New("interrupted before a run had ended or a race had shown")
+		return errors.New("interrupted before a run ended or a race was found")
 	case errors.Is(err, race.ErrAsked):
 		return &usageError{err, "for example: hone race ./cmd/app -- -addr 127.0.0.1:0"}
 	case errors.Is(err, race.ErrNoRace):
-		return &hinted{err, "install a C compiler such as gcc, and leave CGO_ENABLED alone or set it to 1"}
+		return &hinted{err, "install a C compiler such as gcc, and unset CGO_ENABLED or set it to 1"}
 	case errors.Is(err, race.ErrNothing):
 		if strings.Contains(err.Error(), " is not in std") {
-			return &hinted{err, "a folder is named as for the go command: ./cmd/app"}
+			return &hinted{err, "write a folder as for the go command: ./cmd/app"}
 		}
-		return &hinted{err, "a program is run with hone race PACKAGE --, and arguments behind that"}
+		return &hinted{err, "to run a program, use hone race PACKAGE -- ARGS"}
 	}
 	return err
 }

@@ -244,7 +244,7 @@ func (f *recordFlags) seen(how recording.How) error {
 	if f.flight > 0 && how != recording.Built {
 		hint := "hone record PACKAGE builds it with a recorder inside"
 		if how == recording.Fetched {
-			hint = "--trace gets one of the whole time; " + hint
+			hint = "--trace records all of the run; " + hint
 		}
 		return usagef(hint, "--flight needs the recorder inside the program")
 	}
@@ -327,9 +327,9 @@ func recorded(sys *System, out *capture.Recorded, err error) error {
 	var wrong *gocmd.Error
 	switch {
 	case errors.As(err, &wrong):
-		return &hinted{err, "go build says so, too; hone has changed nothing in the package"}
+		return &hinted{err, "go build reports the same; hone changed nothing in the package"}
 	case errors.Is(err, capture.ErrExists):
-		return &hinted{err, "choose another name with -o, or remove it"}
+		return &hinted{err, "choose another name with -o, or remove the file"}
 	case out == nil:
 		return err
 	}
@@ -433,7 +433,7 @@ func fetchRecord(cmd *cobra.Command, sys *System, opt capture.Options, from capt
 	say.now("")
 	switch {
 	case errors.Is(err, capture.ErrNoProfiles):
-		return &hinted{err, `import _ "net/http/pprof" has a Go server offer them; a program of another kind has none`}
+		return &hinted{err, `import _ "net/http/pprof" makes a Go server offer them; other programs have none`}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &hinted{err, "is the server running? hone record -- COMMAND runs it"}
 	}

@@ -52,7 +52,7 @@ func (f *workloadFlags) given(command string, flags *pflag.FlagSet, test, args [
 	case f.runs && f.load != "":
 		return false, usagef("", "--load runs a server under a load, and --cmd a program that ends: one of them")
 	case len(f.server) > 0 && f.load == "":
-		return false, usagef("pass the arguments of a program with --cmd", "%s: arguments after -- are those of a server, which --load runs", strings.Join(f.server, " "))
+		return false, usagef("pass the arguments of a program with --cmd", "%s: arguments after -- are for a server, which --load runs", strings.Join(f.server, " "))
 	case !f.runs && f.load == "":
 		return false, nil
 	case len(args) != 1:

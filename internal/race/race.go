@@ -153,7 +153,7 @@ func (s *Search) find(ctx context.Context) error {
 	err := s.rounds(ctx)
 	s.out.Tried.Took = time.Since(began)
 	if ctx.Err() != nil {
-		s.note("interrupted: this is what had been found")
+		s.note("interrupted: this was found so far")
 	}
 	return err
 }
