@@ -106,7 +106,7 @@ type shareFlag struct {
 func (f *shareFlag) Set(text string) error {
 	q, err := query.Parse("top min=" + text)
 	if err != nil {
-		return errors.New("want a share such as 5% or 0.05")
+		return errors.New("want a share, such as 5% or 0.05")
 	}
 	f.v, f.text = q.Min, text
 	return nil
@@ -122,12 +122,12 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	}
 	switch {
 	case f.sarif && slices.Contains([]string{"json", "csv", "markdown"}, out.format):
-		return usagef("use only one of them", "--sarif excludes other formats")
+		return usagef("use only one of them", "--sarif cannot be combined with another format")
 	case f.sarif:
 		out.format = "sarif"
 	}
 	if slices.Contains([]string{"html", "svg", "png"}, out.format) {
-		return usagef("hone advise -o advice.md writes one for a pull request", "%s: advice has no picture", out.file)
+		return usagef("hone advise -o advice.md writes one for a pull request", "%s: advice cannot be drawn as a picture", out.file)
 	}
 	if f.finding < 0 {
 		return usagef("", "--finding %d: want the number of a finding", f.finding)
@@ -137,7 +137,7 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 		return err
 	}
 	if len(args) == 0 {
-		return usagef("for example: hone advise cpu.pprof, or hone advise ./pkg", "advise wants a recording, profiles, or packages")
+		return usagef("for example: hone advise cpu.pprof, or hone advise ./pkg", "advise needs a recording, profiles, or packages")
 	}
 	var in []*recording.Recording
 	refs, home := args, ""
@@ -153,9 +153,9 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 			return err
 		}
 	} else if f.budget > 0 {
-		return usagef("", "--budget is about running something, and %s was recorded already", strings.Join(args, " "))
+		return usagef("", "--budget limits runs, but %s is already recorded", strings.Join(args, " "))
 	} else if given := append(build, test...); len(given) > 0 {
-		return usagef("", "%s is about running benchmarks, and %s was recorded already", given[0], strings.Join(args, " "))
+		return usagef("", "%s is for running benchmarks, but %s is already recorded", given[0], strings.Join(args, " "))
 	}
 	for _, ref := range refs {
 		r, err := adviseInput(cmd, sys, f.sourceOpts, ref)
@@ -173,7 +173,7 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 		dir = home
 	}
 	say := newSaying(sys)
-	say.now("looking for what costs")
+	say.now("looking for expensive code")
 	a, err := advise.Run(cmd.Context(), rules.All, in, advise.Options{Dir: dir, Flags: build, Least: f.least.v})
 	say.now("")
 	if errors.Is(err, advise.ErrNothing) {
@@ -206,11 +206,11 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 func noLength(cmd *cobra.Command) error {
 	for _, name := range []string{lengthFlag, "seconds"} {
 		if cmd.Flags().Changed(name) {
-			hint := "-benchtime says how long each benchmark runs"
+			hint := "-benchtime sets how long each benchmark runs"
 			if cmd.Flags().Lookup(budgetFlag) != nil {
-				hint = "--budget says how long all of it may take, and -benchtime how long each benchmark runs"
+				hint = "--budget limits the whole run, -benchtime sets how long each benchmark runs"
 			}
-			return usagef(hint, "--%s is how long a server shall record, and here benchmarks are run", name)
+			return usagef(hint, "--%s sets how long a server records, but here benchmarks are run", name)
 		}
 	}
 	return nil
@@ -260,7 +260,7 @@ func adviseInput(cmd *cobra.Command, sys *System, o *source.Options, ref string)
 		return nil, err
 	case r != nil && when != (query.Span{}):
 		r.Close()
-		return nil, usagef("name the recording without it", "%s: advice is about a whole run, not about a part of its time", ref)
+		return nil, usagef("name the recording without a time", "%s: advice needs a whole run, not a part of its time", ref)
 	case r != nil:
 		return r, nil
 	}

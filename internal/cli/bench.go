@@ -93,11 +93,11 @@ func benchCommand(v *view.View, sys *System) *cobra.Command {
 			return err
 		}
 		if given := append(build, test...); len(given) > 0 {
-			return usagef("", "%s is about running benchmarks, and %s has what was measured already", given[0], cmp.Or(strings.Join(args, " "), "--history"))
+			return usagef("", "%s is for running benchmarks, but %s already has results", given[0], cmp.Or(strings.Join(args, " "), "--history"))
 		}
 		for flag, on := range map[string]bool{"save": f.save, "raw": f.raw != "", "no-profile": f.noProfile} {
 			if on {
-				return usagef("", "--%s is about running benchmarks, and %s has what was measured already", flag, cmp.Or(strings.Join(args, " "), "--history"))
+				return usagef("", "--%s is for running benchmarks, but %s already has results", flag, cmp.Or(strings.Join(args, " "), "--history"))
 			}
 		}
 		if f.history {

@@ -154,7 +154,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	}
 	set := f.settings.given()
 	if set != "" && !runs(f, args) {
-		return usagef("name packages, revisions, folders or a test program", "%s is about what is run, and %s is measured already", set, args[0])
+		return usagef("name packages, revisions, folders or a test program", "%s is for running benchmarks, but %s already has results", set, args[0])
 	}
 	save := ""
 	if strings.HasSuffix(out.file, ".hone") {

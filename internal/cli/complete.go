@@ -26,9 +26,9 @@ func addCompletion(root *cobra.Command) {
 		c.Example = "  source <(hone completion bash)\n  hone completion fish > ~/.config/fish/completions/hone.fish"
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("for example: hone completion bash", "completion wants to know which shell")
+				return usagef("for example: hone completion bash", "completion needs the name of a shell")
 			}
-			return usagef("", "there is no script for %q; there are some for bash, fish, powershell and zsh", args[0])
+			return usagef("", "unknown shell %q; the shells are bash, fish, powershell and zsh", args[0])
 		}
 		c.Args = cobra.ArbitraryArgs
 	}

@@ -175,7 +175,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 		}
 	} else {
 		if given := append(build, test...); len(given) > 0 {
-			return usagef("", "%s is about running benchmarks, and %s was recorded already", given[0], strings.Join(args, " "))
+			return usagef("", "%s is for running benchmarks, but %s is already recorded", given[0], strings.Join(args, " "))
 		}
 		if opt.Dir, err = moduleDir(sys, f.source); err != nil {
 			return err
@@ -274,7 +274,7 @@ func pickOf(sys *System, args []string) ([]string, int, error) {
 		return args, 0, nil // a file that is called so
 	}
 	if n < 1 {
-		return nil, 0, usagef("hone advise numbers findings from 1 on", "%d: want the number of a finding", n)
+		return nil, 0, usagef("hone advise numbers findings from 1", "%d: want the number of a finding", n)
 	}
 	return args[:len(args)-1], n, nil
 }
@@ -283,7 +283,7 @@ func pickOf(sys *System, args []string) ([]string, int, error) {
 func refusals(sys *System, forget bool, dir string) (*fix.Memory, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		note(sys, "what is refused is not remembered: %v", err)
+		note(sys, "rejected patches cannot be remembered: %v", err)
 		return nil, nil
 	}
 	m, err := fix.OpenMemory(filepath.Join(cache, "hone", "refused.json"), version())
@@ -295,7 +295,7 @@ func refusals(sys *System, forget bool, dir string) (*fix.Memory, error) {
 		if err != nil {
 			return nil, err
 		}
-		note(sys, "%d patches that were refused before are forgotten", n)
+		note(sys, "forgot %d rejected patches", n)
 	}
 	return m, nil
 }
@@ -305,7 +305,7 @@ func fixError(err error, args []string, opt fix.Options) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, fix.ErrNoModule):
-		return &hinted{err, "hone fix works on the module in this folder; --source DIR names another one for a recording"}
+		return &hinted{err, "hone fix works on the module in this folder; for a recording, --source DIR names another"}
 	case errors.Is(err, fix.ErrFlag):
 		return &usageError{err, ""}
 	case errors.Is(err, fix.ErrNoFinding):
@@ -313,7 +313,7 @@ func fixError(err error, args []string, opt fix.Options) error {
 	case errors.Is(err, advise.ErrNothing):
 		return &hinted{fmt.Errorf("%s: %w", open.Naming(args), err), "record for longer, or put the program under load"}
 	case errors.Is(err, os.ErrPermission):
-		return &hinted{err, "hone fix --dry-run shows what could be written"}
+		return &hinted{err, "hone fix --dry-run shows the patches without writing them"}
 	case opt.Benchmarks != nil:
 		return profilingError(err, "fix", args, *opt.Benchmarks)
 	}

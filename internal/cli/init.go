@@ -36,7 +36,7 @@ func initCommand(sys *System) *cobra.Command {
 			if len(args) == 1 && query.Nearest(args[0], cmd.ValidArgs) != "" {
 				return usagef("did you mean ci?", "init does not know %s", quoted(args[0]))
 			}
-			return usagef("for example: hone init ci", "init knows how to write one thing: ci")
+			return usagef("for example: hone init ci", "init can write only one thing: ci")
 		}
 		file, _ := cmd.Flags().GetString("output")
 		file = cmp.Or(file, filepath.Join(".github", "workflows", "hone.yml"))

@@ -48,11 +48,11 @@ func addMerge(root *cobra.Command, sys *System) {
 		}
 		for _, name := range outputNames {
 			if cmd.Flags().Changed(name) && !applies(cmd, name) {
-				return usagef("", "merge writes a profile: --%s means nothing to it", name)
+				return usagef("", "merge writes a profile: --%s does not apply", name)
 			}
 		}
 		if out.file == "" && out.opt.Width > 0 {
-			return usagef("name a file with -o, or send the output elsewhere", "merge does not write to a terminal: profiles are binary")
+			return usagef("name a file with -o, or redirect the output", "merge does not write to a terminal, since profiles are binary")
 		}
 		if strip && strings.HasSuffix(out.file, ".hone") {
 			return stripRecording(cmd, sys, out, args)
@@ -111,11 +111,11 @@ func writeStripped(w io.Writer, p *profile.Profile) error {
 func stripRecording(cmd *cobra.Command, sys *System, out output, args []string) error {
 	for _, key := range mergeKeys {
 		if cmd.Flags().Changed(key) {
-			return usagef("-o FILE.pb.gz writes a profile of it", "--strip makes a recording of a whole one: --%s means nothing to it", key)
+			return usagef("-o FILE.pb.gz writes a profile from it", "--strip copies a whole recording: --%s does not apply", key)
 		}
 	}
 	if len(args) != 1 {
-		return usagef("-o FILE.pb.gz adds profiles up", "--strip makes a recording of one recording, and not of %d", len(args))
+		return usagef("-o FILE.pb.gz adds up profiles", "--strip takes one recording, not %d", len(args))
 	}
 	r, when, err := openWhole(args[0])
 	switch {
@@ -127,7 +127,7 @@ func stripRecording(cmd *cobra.Command, sys *System, out output, args []string) 
 		} else if err := present(args); err != nil {
 			return err
 		}
-		return usagef("-o FILE.pb.gz writes a profile", "%s is not a hone recording, of which --strip could make one", args[0])
+		return usagef("-o FILE.pb.gz writes a profile", "%s is not a hone recording, which --strip needs for a .hone file", args[0])
 	}
 	defer r.Close()
 	sys.sayLost(r)

@@ -33,7 +33,7 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 			return err
 		}
 		if len(args) != 1 {
-			return usagef("for example: hone "+v.Name+" server.hone", "%s wants one recording", v.Name)
+			return usagef("for example: hone "+v.Name+" server.hone", "%s needs one recording", v.Name)
 		}
 		rec, at, err := openPart(sys, v.Part, args[0])
 		var other *open.NotRecordingError
@@ -41,7 +41,7 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 			if err := present(args); err != nil {
 				return err
 			}
-			return &hinted{other, "hone record makes one of a program, hone record URL of a server"}
+			return &hinted{other, "hone record records a program, hone record URL a server"}
 		}
 		if err != nil {
 			return openHints(err)

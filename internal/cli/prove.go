@@ -88,7 +88,7 @@ func runProve(cmd *cobra.Command, sys *System, opt prove.Options, undecided bool
 		return err
 	}
 	if slices.Contains([]string{"html", "svg", "png"}, out.format) {
-		return usagef("hone prove -o proof.md writes one for a pull request", "%s: a verdict has no picture", out.file)
+		return usagef("hone prove -o proof.md writes one for a pull request", "%s: a verdict cannot be drawn as a picture", out.file)
 	}
 	say := newSaying(sys)
 	opt.Say = say.now

@@ -173,7 +173,7 @@ func wholeOr(cmd *cobra.Command, sys *System, opt *source.Options, q query.Query
 		return recordings(cmd, sys, opt, q)
 	case when != (query.Span{}):
 		r.Close()
-		return nil, q, usagef("name the recording without it", "%s: --privacy is about a whole recording, not about a part of its time", q.Refs[0])
+		return nil, q, usagef("name the recording without a time", "%s: --privacy is about a whole recording, not about a part of its time", q.Refs[0])
 	}
 	sys.sayLost(r)
 	return []*recording.Recording{r}, q, nil
