@@ -154,7 +154,7 @@ func benchOf(sys *System, ref string) (*recording.Recording, error) {
 	var none *open.NoPartError
 	switch {
 	case errors.As(err, &none):
-		return nil, &hinted{fmt.Errorf("%s holds no benchmark lines", ref), "hone record --test PKG -bench . keeps them"}
+		return nil, &hinted{fmt.Errorf("%s has no benchmark lines", ref), "hone record --test PKG -bench . keeps them"}
 	case err != nil:
 		return nil, openHints(err)
 	}

@@ -88,10 +88,10 @@ func benchRun(cmd *cobra.Command, sys *System, out output, f *benchFlags, q quer
 			next = append(next, hint.Ask("top", done.File).For("where the time goes"))
 		}
 		if f.save {
-			next = append(next, hint.Ask("bench").With("history", "").For("what changed since the run before"))
+			next = append(next, hint.Ask("bench").With("history", "").For("what changed since the previous run"))
 		}
 	default:
-		next = append(next, hint.Ask("compare").For("whether your changes made it faster"))
+		next = append(next, hint.Ask("compare").For("did your changes make it faster?"))
 	}
 	if err := errors.Join(err, benchAnswer(sys, out, q, rec, next)); err != nil {
 		return err
@@ -100,7 +100,7 @@ func benchRun(cmd *cobra.Command, sys *System, out output, f *benchFlags, q quer
 		return err
 	}
 	if done.Code != 0 {
-		return &exited{done.Code, errors.New("not all benchmarks ran to their end")}
+		return &exited{done.Code, errors.New("some benchmarks did not finish")}
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func benchmarksOf(command string, build, test, packages []string) (capture.Bench
 		case name == "count" && command == "bench":
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 1 {
-				return run, usagef("", "-count=%s: want how often each benchmark runs, such as 10", value)
+				return run, usagef("", "-count=%s: want how many times each benchmark runs, such as 10", value)
 			}
 			run.Count = n
 		case slices.Contains([]string{"benchtime", "cpu", "short", "skip"}, name):
@@ -129,10 +129,10 @@ func benchmarksOf(command string, build, test, packages []string) (capture.Bench
 		case name == "benchmem": // it is measured anyway
 		case name == "run":
 			if value != "XXX" && value != "^$" && value != "NONE" {
-				return run, usagef("hone record --test PKG runs tests, and other commands take the recording", "%s runs benchmarks alone; it has no use for -run=%s", command, value)
+				return run, usagef("hone record --test PKG runs tests, and other commands take the recording", "%s runs only benchmarks and does not take -run=%s", command, value)
 			}
 		default:
-			return run, usagef("it takes "+takes+" and the flags of go build", "%s has no use for -%s", command, name)
+			return run, usagef("it takes "+takes+" and the flags of go build", "%s does not take -%s", command, name)
 		}
 	}
 	return run, nil
@@ -143,7 +143,7 @@ func benchFile(ctx context.Context, sys *System, out *output, f *benchFlags) (fi
 	isRecording := strings.HasSuffix(out.file, ".hone")
 	switch {
 	case f.save && isRecording:
-		return "", "", usagef("a file can be given to hone bench as well as --history", "--save and -o %s: the recording goes to one place", out.file)
+		return "", "", usagef("hone bench takes a file or --history, not both", "--save and -o %s cannot be used together: the recording goes to one place", out.file)
 	case f.save:
 		dir, err := historyDir(ctx, sys)
 		if err != nil {
@@ -169,7 +169,7 @@ func benchFile(ctx context.Context, sys *System, out *output, f *benchFlags) (fi
 func historyDir(ctx context.Context, sys *System) (string, error) {
 	dir, err := git.Command{Dir: sys.Dir}.Line(ctx, "rev-parse", "--git-common-dir")
 	if err != nil {
-		return "", &hinted{errors.New("the history of benchmarks belongs to a git repository, and here is none"), "-o FILE.hone keeps a run; hone bench OLD.hone NEW.hone shows several"}
+		return "", &hinted{errors.New("the benchmark history is kept in a git repository, but this folder is not in one"), "-o FILE.hone saves a run; hone bench OLD.hone NEW.hone shows several"}
 	}
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(sys.Dir, dir)
@@ -188,7 +188,7 @@ func savedRuns(ctx context.Context, sys *System) ([]string, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, &hinted{errors.New("no run of benchmarks was saved in this repository"), "hone bench --save runs them and keeps what they measure"}
+		return nil, &hinted{errors.New("no benchmark run was saved in this repository"), "hone bench --save runs benchmarks and saves the results"}
 	}
 	slices.Sort(files) // they are named by their times
 	for i, f := range files {
@@ -226,11 +226,11 @@ func benchError(err error, packages []string, run capture.Benchmarks) error {
 	}
 	switch {
 	case errors.Is(err, capture.ErrNoBenchmarks) && run.Bench != "":
-		return &hinted{fmt.Errorf("%w that match %s in %s", err, run.Bench, where), "-bench=. takes all; go test -list Benchmark lists those of a package"}
+		return &hinted{fmt.Errorf("%w that match %s in %s", err, run.Bench, where), "-bench=. matches all; go test -list Benchmark lists those of a package"}
 	case errors.Is(err, capture.ErrNoBenchmarks):
-		return &hinted{fmt.Errorf("%w in %s", err, where), "./... looks in all packages below"}
+		return &hinted{fmt.Errorf("%w in %s", err, where), "./... searches all packages below this folder"}
 	case errors.As(err, &wrong):
-		return &hinted{err, "go vet and go build say so, too"}
+		return &hinted{err, "go vet and go build report the same"}
 	}
 	return err
 }

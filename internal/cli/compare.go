@@ -148,9 +148,9 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	case f.layouts < 1 || f.layouts > 50:
 		return usagef("", "--layouts=%d: want 1 to 50", f.layouts)
 	case f.count && (f.load != "" || f.commands != nil || !runs(f, args)):
-		return usagef("", "--count counts the instructions of benchmarks, and none are run here")
+		return usagef("", "--count counts instructions of benchmarks, but none are run here")
 	case f.live && (f.load != "" || f.commands != nil || !runs(f, args)):
-		return usagef("", "--live watches the heap of benchmarks, and none are run here")
+		return usagef("", "--live watches the heap of benchmarks, but none are run here")
 	}
 	set := f.settings.given()
 	if set != "" && !runs(f, args) {
@@ -165,7 +165,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 		}
 	}
 	if save != "" && !runs(f, args) {
-		return usagef("", "-o %s: what is compared is recorded already; .json, .csv and .md write the answer", save)
+		return usagef("", "-o %s: the comparison is recorded already; .json, .csv and .md write its report", save)
 	}
 	if len(args) == 1 && (recording.IsRecording(args[0]) || strings.HasSuffix(args[0], ".hone")) {
 		return compared(sys, out, f, args[0])
@@ -200,7 +200,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	case n == 1 && (set != "" || duel.NamesProgram(f.commands[0])):
 		opt.Commands = &[2]string{f.commands[0], f.commands[0]}
 	default:
-		return usagef("for example: hone compare --cmd ./old --cmd ./new", "--cmd is given twice, the old command first; got %d", len(f.commands))
+		return usagef("for example: hone compare --cmd ./old --cmd ./new", "give --cmd twice, the old command first; got %d", len(f.commands))
 	}
 	say := newSaying(sys)
 	opt.Say = say.now
@@ -229,9 +229,9 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	case errors.As(err, &tooFine):
 		return &hinted{err, "--within=" + unit.Share(math.Ceil(1000*tooFine.Floor)/1000) + " or more can be told, or run it where less else is going on"}
 	case errors.Is(err, duel.ErrNoValgrind):
-		return &hinted{err, "install valgrind, or leave --count out"}
+		return &hinted{err, "install valgrind, or drop --count"}
 	case errors.Is(err, duel.ErrNothing):
-		return &hinted{fmt.Errorf("%w match in %s", err, cmp.Or(strings.Join(opt.Packages, " "), "./...")), "-bench=. takes all; go test -list Benchmark lists those of a package"}
+		return &hinted{fmt.Errorf("%w match in %s", err, cmp.Or(strings.Join(opt.Packages, " "), "./...")), "-bench=. matches all; go test -list Benchmark lists those of a package"}
 	case err != nil && (d == nil || !measured(d)):
 		return err
 	case err != nil:
@@ -270,7 +270,7 @@ func compareBenchFiles(sys *System, out output, f *compareFlags, old, new string
 	}
 	after, err := open.Lines(new)
 	if after == nil && err == nil {
-		err = fmt.Errorf("%s holds benchmark lines, and %s does not", old, new)
+		err = fmt.Errorf("%s has benchmark lines, but %s has none", old, new)
 	}
 	if err != nil {
 		return false, err
@@ -285,7 +285,7 @@ func compared(sys *System, out output, f *compareFlags, ref string) error {
 	var other *open.NotRecordingError
 	switch {
 	case errors.As(err, &none):
-		return &hinted{fmt.Errorf("%s holds no comparison", ref), "hone compare -o FILE.hone records one"}
+		return &hinted{fmt.Errorf("%s has no comparison", ref), "hone compare -o FILE.hone records one"}
 	case errors.As(err, &other):
 		return other.Why()
 	case err != nil:
@@ -304,7 +304,7 @@ func lookCompare(sys *System, out output, rec *recording.Recording) error {
 	c := r.(*report.Compare)
 	compare := hint.Ask("compare", rec.Ref)
 	c.Next = []hint.Command{
-		hint.Ask("web", rec.Ref).For("the same in a browser, with flame graphs of what changed"),
+		hint.Ask("web", rec.Ref).For("in a browser, with flame graphs of what changed"),
 		compare.With("md", "").For("for a pull request"),
 		compare.With("gate", "").For("exit code 3 when something is worse"),
 	}
@@ -359,19 +359,19 @@ func gateOf(sys *System, gate string, c *report.Compare) error {
 	open := fmt.Sprintf("%d undecided, %d missing, %d failed", undecided, len(c.Missing), len(c.Failed))
 	if unclear > 0 {
 		// A line like "Unit widgets better=lower" in what a benchmark prints says it.
-		open += fmt.Sprintf(", %d changed in units of which it is not known whether more is better", unclear)
+		open += fmt.Sprintf(", %d changed in units where it is unknown whether more is better", unclear)
 	}
 	switch {
 	case worse > 0 || failed > 0:
-		return &exited{exitGate, fmt.Errorf("the gate is closed: %s worse, %s", counted(worse, "row"), counted(failed, "failure"))}
+		return &exited{exitGate, fmt.Errorf("gate failed: %s worse, %s", counted(worse, "row"), counted(failed, "failure"))}
 	case !c.TimeDecided() && len(c.Identical) == 0:
-		return &exited{exitUndecided, errors.New("the gate is closed: whether anything takes longer could not be decided; " + open)}
+		return &exited{exitUndecided, errors.New("gate undecided: could not decide whether anything takes longer;  " + open)}
 	case undecided+unclear+len(c.Missing)+len(c.Failed) == 0:
 		return nil
 	case gate == report.Undecided:
-		return &exited{exitUndecided, errors.New("the gate is closed: " + open)}
+		return &exited{exitUndecided, errors.New("gate undecided: " + open)}
 	}
-	note(sys, "the gate is open, though not all is known: %s; --gate=undecided closes it for that", open)
+	note(sys, "gate passed, but %s; --gate=undecided fails then", open)
 	return nil
 }
 
@@ -407,7 +407,7 @@ func commandsOf(ctx context.Context, sys *System, opt *duel.Options, args []stri
 	two := lines[0] != lines[1]
 	if !duel.NamesProgram(lines[0] + lines[1]) {
 		if len(args) > 0 || len(opt.Flags) > 0 {
-			return two, func() {}, usagef("{program} in a command stands for a package that is built", "--cmd compares commands and takes nothing else; got %s", strings.Join(append(opt.Flags, args...), " "))
+			return two, func() {}, usagef("{program} in a command stands for a package that hone builds", "--cmd compares commands and takes no arguments; got %s", strings.Join(append(opt.Flags, args...), " "))
 		}
 		opt.Old.Dir, opt.New.Dir = sys.Dir, sys.Dir
 		opt.Old.Name, opt.New.Name = lines[0], lines[1]
@@ -417,7 +417,7 @@ func commandsOf(ctx context.Context, sys *System, opt *duel.Options, args []stri
 		return named, done, err
 	}
 	if len(opt.Packages) != 1 || opt.Old.File != "" {
-		return named, done, usagef("for example: hone compare --cmd '{program} -n 100' main..HEAD ./cmd/app", "{program} stands for one package, which comes behind; got %d", len(opt.Packages))
+		return named, done, usagef("for example: hone compare --cmd '{program} -n 100' main..HEAD ./cmd/app", "{program} stands for one package, given last; got %d", len(opt.Packages))
 	}
 	opt.Program = opt.Packages[0]
 	if two {
@@ -469,10 +469,10 @@ func sourcesOf(ctx context.Context, sys *System, opt *duel.Options, args []strin
 		return true, done, nil
 	case kind(0) == "program" && (kind(1) == "program" || set && len(args) == 1):
 		if len(args) > 2 {
-			return true, done, usagef("", "two test programs have no packages; got %s, too", strings.Join(args[2:], " "))
+			return true, done, usagef("", "two test programs take no packages; got %s", strings.Join(args[2:], " "))
 		}
 		if len(opt.Flags) > 0 {
-			return true, done, usagef("name revisions or folders to have them built", "%s is about building", opt.Flags[0])
+			return true, done, usagef("name revisions or folders instead, which hone builds", "%s is a build flag", opt.Flags[0])
 		}
 		for i, s := range []*duel.Side{&opt.Old, &opt.New} {
 			s.Name = args[min(i, len(args)-1)]
@@ -485,7 +485,7 @@ func sourcesOf(ctx context.Context, sys *System, opt *duel.Options, args []strin
 	case !set && kind(0) != "" && len(args) > 1 && isMissing(ctx, sys, args[1]):
 		return true, done, fmt.Errorf("comparing %s with %s: %[2]s is neither a file nor a revision", args[0], args[1])
 	case kind(0) == "program" || kind(0) == "file":
-		return true, done, usagef("for example: hone compare old.test new.test, or hone compare main..HEAD", "%s is neither a revision nor a folder, and compare wants two of a kind", args[0])
+		return true, done, usagef("for example: hone compare old.test new.test, or hone compare main..HEAD", "%s is neither a revision nor a folder; compare needs two of the same kind", args[0])
 	}
 	spec, isRev := "", false
 	if len(args) > 0 && isRevision(ctx, sys, args[0]) {
@@ -499,7 +499,7 @@ func sourcesOf(ctx context.Context, sys *System, opt *duel.Options, args []strin
 	}
 	opt.Old, opt.New, done, err = duel.Revisions(ctx, sys.Dir, spec)
 	if i := slices.IndexFunc(args, func(a string) bool { return isMissing(ctx, sys, a) }); i >= 0 && errors.Is(err, duel.ErrNoRepository) {
-		err = fmt.Errorf("%s is not there, and %w", args[i], err)
+		err = fmt.Errorf("%s does not exist, and %w", args[i], err)
 	}
 	return true, done, revisionError("compare", err)
 }
@@ -510,7 +510,7 @@ func revisionError(command string, err error) error {
 	case errors.Is(err, duel.ErrNoRepository):
 		return &hinted{err, folders}
 	case errors.Is(err, duel.ErrNoCommit):
-		return &hinted{err, "git log --oneline and git branch list what there is; " + folders}
+		return &hinted{err, "git log --oneline and git branch list revisions;  " + folders}
 	}
 	return err
 }

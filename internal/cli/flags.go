@@ -48,7 +48,7 @@ func flagError(cmd *cobra.Command, err error, goFlags ...map[string]bool) error 
 		meant := nearestFlag(cmd, name, goFlags...)
 		if meant == "" && !cmd.HasParent() {
 			if of := nearestQuestion(name); of != "" {
-				return usagef("a command comes first, for example: "+of, "unknown flag %s%s", dashes, name)
+				return usagef("put the command first, for example: "+of, "unknown flag %s%s", dashes, name)
 			}
 		}
 		if meant != "" {
@@ -185,7 +185,7 @@ func withArguments(run func(cmd *cobra.Command, build, test, args, behind []stri
 // noTestFlag refuses a flag of go test.
 func noTestFlag(command, why, takes, flag string) error {
 	name, _, _ := strings.Cut(strings.TrimPrefix(flag, "-test."), "=")
-	return usagef("it takes "+takes, "%s %s; it has no use for -%s", command, why, name)
+	return usagef("it takes "+takes, "%s %s; it does not take -%s", command, why, name)
 }
 
 // splitGoFlags takes the flags of go build and of go test out of those of cmd. They have one dash, or two as the go command allows;

@@ -71,7 +71,7 @@ type symbolizeFlag struct{ s *string }
 func (f *symbolizeFlag) Set(text string) error {
 	for part := range strings.SplitSeq(text, ":") {
 		if !slices.Contains(symbolizers, part) && !strings.HasPrefix(part, "demangle=") {
-			return fmt.Errorf("want some of %s, joined by colons", strings.Join(symbolizers, ", "))
+			return fmt.Errorf("want one or more of %s, separated by colons", strings.Join(symbolizers, ", "))
 		}
 	}
 	*f.s = text
@@ -163,9 +163,9 @@ func openHints(err error) error {
 	case errors.As(err, &noFile) && noFile.Near != "":
 		return &hinted{err, "did you mean " + noFile.Near + "?"}
 	case errors.As(err, &timeless):
-		return usagef("hone record makes recordings, which know when things happened", "%w with --at", err)
+		return usagef("only recordings made by hone record have times", "%w with --at", err)
 	case errors.As(err, &refused):
-		return &hinted{err, "is the server running, and has it net/http/pprof?"}
+		return &hinted{err, "is the server running, and does it import net/http/pprof?"}
 	case errors.As(err, &lines) && len(lines.Refs) > 1:
 		return &hinted{err, "hone benchstat " + quotedRefs(lines.Refs) + " compares benchmarks"}
 	case errors.As(err, &lines):
@@ -180,7 +180,7 @@ func openHints(err error) error {
 func orPackage(ctx context.Context, err error) error {
 	var none *open.ProfilesError
 	if errors.As(err, &none) && len(none.Refs) == 1 && isPackage(none.Refs[0]) && ctx.Err() == nil {
-		return &hinted{fmt.Errorf("%s: there is a Go package in this folder, and no profile", none.Refs[0]), "hone record " + quoted(none.Refs[0]) + " records the program"}
+		return &hinted{fmt.Errorf("%s: this folder has a Go package but no profile", none.Refs[0]), "hone record " + quoted(none.Refs[0]) + " records the program"}
 	}
 	return openHints(err)
 }
@@ -215,7 +215,7 @@ func insteadOf(rec *recording.Recording, err error) error {
 	case "load":
 		return &hinted{err, "hone load " + ref + " shows the load run in it"}
 	case "timeline":
-		return &hinted{err, "hone timeline " + ref + " shows how the run went"}
+		return &hinted{err, "hone timeline " + ref + " shows the run over time"}
 	}
 	return err
 }

@@ -176,7 +176,7 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	case len(targets) == 0 && len(behind) == 0:
 		return usagef("for example: hone record ./cmd/app, or hone record -- ./app -v", "record wants a package, Go files, a server, or a command after --")
 	case len(targets) == 0 && len(build) > 0:
-		return usagef("name a package to have it built", "%s is about building, and a command after -- is run as it is", build[0])
+		return usagef("name a package to have it built", "%s is a build flag, and a command after -- is run as it is", build[0])
 	case len(targets) == 0:
 		if err := f.seen(recording.Ran); err != nil {
 			return err

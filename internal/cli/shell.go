@@ -48,7 +48,7 @@ When input is not a terminal, lines are read one by one, and the exit code is 1 
 			return usagef("for example: hone shell cpu.pprof", "shell needs a profile to look at")
 		}
 		if slices.Contains(args, "-") {
-			return usagef("write it to a file first", "standard input has the questions, and cannot have the profile, too")
+			return usagef("save the profile to a file first", "standard input has the questions, so it cannot also be the profile")
 		}
 		out, err := outputOf(cmd, sys)
 		if err != nil {

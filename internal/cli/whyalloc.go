@@ -54,7 +54,7 @@ func whyCommand(sys *System) *cobra.Command {
 		case len(test) > 0:
 			return noTestFlag("why-alloc", "runs nothing", "the flags of go build", test[0])
 		case len(args) == 0:
-			return usagef("for example: hone why-alloc handler.go:26", "why-alloc wants to know which line, or which function")
+			return usagef("for example: hone why-alloc handler.go:26", "why-alloc needs a line or a function")
 		}
 		opt.Flags = slices.Concat(build, opt.Flags)
 		return runWhy(cmd, sys, o, opt, args[0], args[1:])
@@ -68,7 +68,7 @@ func runWhy(cmd *cobra.Command, sys *System, o *source.Options, opt line.Options
 		return err
 	}
 	if slices.Contains([]string{"html", "svg", "png"}, out.format) {
-		return usagef("hone why-alloc -o why.md writes it as Markdown", "%s: why a line allocates has no picture", out.file)
+		return usagef("hone why-alloc -o why.md writes the report as Markdown", "%s: why-alloc cannot draw a picture", out.file)
 	}
 	say := newSaying(sys)
 	opt.Say, opt.Dir = say.now, sys.Dir
@@ -98,7 +98,7 @@ func runWhy(cmd *cobra.Command, sys *System, o *source.Options, opt line.Options
 	if len(profiles) > 0 {
 		r.Costs = quotedRefs(refs)
 		if !slices.ContainsFunc(r.Lines, func(l report.LineStory) bool { return len(l.Costs) > 0 }) {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s has no sample at this place", quotedRefs(refs)))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s has no sample on this line", quotedRefs(refs)))
 		}
 	}
 	return out.write(sys, r)

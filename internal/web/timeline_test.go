@@ -84,8 +84,8 @@ func TestTimeline(t *testing.T) {
 		t.Errorf("the table of a time is %d %s", w.Code, w.Body)
 	}
 	for path, want := range map[string]string{
-		"/api/timeline?ref=bare.hone": "bare.hone holds no metrics over time",
-		"/api/mem?ref=bare.hone":      "bare.hone holds no metrics over time",
+		"/api/timeline?ref=bare.hone": "bare.hone has no metrics over time",
+		"/api/mem?ref=bare.hone":      "bare.hone has no metrics over time",
 		"/api/gc?ref=bare.hone":       "bare.hone holds no word of the garbage collector",
 	} {
 		w := get(s, h, path)

@@ -112,7 +112,7 @@ func seriesOf(in []*recording.Recording) (*recording.Series, error) {
 	}
 	s := recording.Metrics.In(in[0])
 	if s == nil || len(s.Times) == 0 {
-		return nil, hint.Errorf(hint.Text{hint.Ask("record"), " makes recordings that do"}, "%s holds no metrics over time", in[0].Ref)
+		return nil, hint.Errorf(hint.Text{hint.Ask("record"), " makes recordings that do"}, "%s has no metrics over time", in[0].Ref)
 	}
 	return s, nil
 }
