@@ -181,9 +181,9 @@ func benchAnswer(sys *System, out output, q query.Query, rec *recording.Recordin
 
 // lookBench is a first look at a file of benchmark lines.
 func lookBench(sys *System, out output, rec *recording.Recording) error {
-	next := []hint.Command{hint.Ask("bench", rec.Ref).With("csv", "").For("all numbers, for programs")}
+	next := []hint.Command{hint.Ask("bench", rec.Ref).With("csv", "").For("all numbers, for scripts")}
 	if rec.Manifest == nil && recording.Benchmarks.In(rec).Results[0].Get("side") == "" { // it is not a table with both sides
-		next = append(next, hint.Ask("benchstat", rec.Ref, "new.txt").With("strict", "").For("what changed since, with new.txt made the same way"))
+		next = append(next, hint.Ask("benchstat", rec.Ref, "new.txt").With("strict", "").For("what changed since, with new.txt made in the same way"))
 	}
 	return benchAnswer(sys, out, query.Query{View: "bench", Refs: []string{rec.Ref}, Limit: lookBenchmarks}, rec, next)
 }

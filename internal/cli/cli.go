@@ -313,10 +313,10 @@ func hints(err error, by hint.Speller) []string {
 	}
 	var noexec *scratch.NoExec
 	if errors.As(err, &noexec) {
-		out = append(out, scratch.Variable+"=DIR names a folder where programs can run; the go command takes that, too")
+		out = append(out, scratch.Variable+"=DIR names a folder where programs can run; the go command uses it too")
 	}
 	if errors.Is(err, profile.ErrNothingCommon) {
-		out = append(out, "they are of different kinds, such as cpu and heap; hone info FILE says of which, and those of one kind can be added up and compared")
+		out = append(out, "they are of different kinds, such as cpu and heap; hone info FILE shows the kind, and only profiles of one kind can be merged or compared")
 	}
 	var format *profile.FormatError
 	if errors.As(err, &format) && format.Detail != "" {

@@ -43,7 +43,7 @@ func painted(cmd *cobra.Command, out output) (output, error) {
 	out.opt.Up, _ = cmd.Flags().GetBool(upFlag)
 	for name, on := range map[string]bool{darkFlag: out.opt.Dark, upFlag: out.opt.Up} {
 		if on && !slices.Contains([]string{"svg", "png", "html"}, out.format) {
-			return out, usagef("-o flame.svg makes one; so do .png and .html", "--%s is about pictures", name)
+			return out, usagef("-o flame.svg makes one; so do .png and .html", "--%s is only for pictures", name)
 		}
 	}
 	return out, nil
@@ -65,7 +65,7 @@ func isInteractive(cmd *cobra.Command, sys *System, out output) (bool, error) {
 		return true, usagef("use only one of them", "-i shows the flame graph on the terminal, -o writes it to %s", quoted(out.file))
 	}
 	if out.format != "terminal" && out.format != "text" {
-		return true, usagef("use only one of them", "-i and --%s exclude each other", out.format)
+		return true, usagef("use only one of them", "-i and --%s cannot be used together", out.format)
 	}
 	in, _, err := terminals(sys)
 	if err == nil && in != sys.In {
@@ -75,7 +75,7 @@ func isInteractive(cmd *cobra.Command, sys *System, out output) (bool, error) {
 }
 
 // errNoTerminal is for where there is nobody to press keys.
-var errNoTerminal = usagef("leave -i out for a picture made of text, or draw one with -o flame.svg",
+var errNoTerminal = usagef("drop -i for a flame graph in text, or draw a picture with -o flame.svg",
 	"-i needs a terminal to show the flame graph on and to read keys from")
 
 // terminals returns the terminal to write to and the one to read keys from: standard input may be a profile.

@@ -53,7 +53,7 @@ func outputOf(cmd *cobra.Command, sys *System) (output, error) {
 	for flag, format := range map[string]string{"json": "json", "csv": "csv", "md": "markdown"} {
 		if on, _ := f.GetBool(flag); on {
 			if out.format != "" {
-				return out, usagef("use only one of them", "--json, --csv and --md exclude each other")
+				return out, usagef("use only one of them", "--json, --csv and --md cannot be used together")
 			}
 			out.format = format
 		}
@@ -94,14 +94,14 @@ func writable(cmd *cobra.Command, out output) error {
 	file, name := quoted(out.file), cmd.Name()
 	for i := range views.All {
 		if v := &views.All[i]; slices.Contains(v.Formats, named) && (v.Name != name || out.format != "") {
-			return usagef("hone "+v.Name+" -o "+file+" writes that", "%s would not be what its name says: %s writes %s", out.file, name, cmp.Or(out.format, "text"))
+			return usagef("hone "+v.Name+" -o "+file+" writes that", "%s has the wrong extension: %s writes %s", out.file, name, cmp.Or(out.format, "text"))
 		}
 	}
 	switch {
 	case name == "merge" || out.file == "":
 		return nil
 	case slices.Contains([]string{".gz", ".pb", ".pprof", ".prof", ".pgo"}, named):
-		return usagef("hone merge -o "+file+" writes one", "%s would not be a profile: %s writes text", out.file, name)
+		return usagef("hone merge -o "+file+" writes one", "%s would not be a profile, since %s writes text", out.file, name)
 	case named == ".hone" && !slices.Contains([]string{"bench", "compare", "load"}, name): // which keep what they measured
 		return usagef("hone record -o "+file+" makes one", "%s would not be a recording: %s writes text", out.file, name)
 	case out.format != "":

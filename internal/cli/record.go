@@ -161,9 +161,9 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	switch {
 	case len(tests) > 0 && !f.test:
 		flag, _, _ := strings.Cut(tests[0], "=")
-		return usagef("arguments of the program come after --; --test records the tests of a package", "-%s is a flag of tests", strings.TrimPrefix(flag, "-test."))
+		return usagef("arguments of the program come after --; --test records the tests of a package", "-%s is a test flag", strings.TrimPrefix(flag, "-test."))
 	case f.pid != 0 && (len(targets) > 0 || hasDash || f.test || len(build) > 0):
-		return usagef("for example: hone record --pid 4711 --for 10s", "--pid is about a process that is running, and takes nothing else to record")
+		return usagef("for example: hone record --pid 4711 --for 10s", "--pid records a running process and nothing else")
 	case f.pid < 0:
 		return usagef("", "--pid %d: want the number of a process", f.pid)
 	case f.pid != 0:
@@ -172,11 +172,11 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 		}
 		return watchRecord(cmd, sys, opt, f.pid)
 	case len(targets) == 0 && f.test:
-		return usagef("for example: hone record --test ./pkg", "--test wants a package")
+		return usagef("for example: hone record --test ./pkg", "--test needs a package")
 	case len(targets) == 0 && len(behind) == 0:
-		return usagef("for example: hone record ./cmd/app, or hone record -- ./app -v", "record wants a package, Go files, a server, or a command after --")
+		return usagef("for example: hone record ./cmd/app, or hone record -- ./app -v", "record needs a package, Go files, a server, or a command after --")
 	case len(targets) == 0 && len(build) > 0:
-		return usagef("name a package to have it built", "%s is a build flag, and a command after -- is run as it is", build[0])
+		return usagef("name a package, which hone then builds", "%s is a build flag, and a command after -- is run as it is", build[0])
 	case len(targets) == 0:
 		if err := f.seen(recording.Ran); err != nil {
 			return err
@@ -222,16 +222,16 @@ func (f *recordFlags) check(cmd *cobra.Command) error {
 	if len(f.when.list) == 0 {
 		for _, name := range []string{"window", "cooldown", "captures"} {
 			if cmd.Flags().Changed(name) {
-				return usagef("for example: hone record --when 'rss>50%' --"+name+" "+cmd.Flag(name).Value.String()+" ./cmd/app", "--%s is about --when", name)
+				return usagef("for example: hone record --when 'rss>50%' --"+name+" "+cmd.Flag(name).Value.String()+" ./cmd/app", "--%s needs --when", name)
 			}
 		}
 		return nil
 	}
 	switch {
 	case f.captures < 1:
-		return usagef("", "--captures %d: want how often trouble is looked at, such as 5", f.captures)
+		return usagef("", "--captures %d: want a number of captures, such as 5", f.captures)
 	case f.trace:
-		return usagef("--flight 10s keeps the last of one, and writes it when there is trouble", "an execution trace of the whole run cannot be kept to what led up to trouble")
+		return usagef("--flight 10s keeps the last ten seconds of a trace, and writes them when there is trouble", "--trace and --when cannot be used together: a trace of the whole run cannot be limited to what led up to trouble")
 	}
 	return nil
 }
@@ -239,14 +239,14 @@ func (f *recordFlags) check(cmd *cobra.Command) error {
 // seen refuses what cannot be had of what is recorded in a way.
 func (f *recordFlags) seen(how recording.How) error {
 	if err := capture.CanSee(how, f.when.list); err != nil {
-		return usagef("hone record PACKAGE builds the program with a recorder inside, which can see all", "--when %w", err)
+		return usagef("hone record PACKAGE builds the program with the recorder, which sees everything", "--when %w", err)
 	}
 	if f.flight > 0 && how != recording.Built {
-		hint := "hone record PACKAGE builds it with a recorder inside"
+		hint := "hone record PACKAGE builds it with the recorder"
 		if how == recording.Fetched {
 			hint = "--trace records all of the run; " + hint
 		}
-		return usagef(hint, "--flight needs the recorder inside the program")
+		return usagef(hint, "--flight needs a program that is built with the recorder")
 	}
 	return nil
 }
@@ -300,7 +300,7 @@ func isSourceOf(targets []string) error {
 	}
 	if files != 0 && files != len(targets) || files == 0 && len(targets) > 1 {
 		return usagef("arguments of the program come after --: hone record "+quoted(targets[0])+" -- "+quoted(targets[1]),
-			"one package, or Go files of one, can be recorded at a time; got %s", strings.Join(targets, " "))
+			"only one package, or Go files of one, can be recorded at a time; got %s", strings.Join(targets, " "))
 	}
 	return nil
 }
@@ -391,13 +391,13 @@ func sayTrouble(sys *System, m *recording.Manifest) {
 	const most = 5
 	for i, e := range m.Events {
 		if i == most {
-			note(sys, "there was trouble %d more times", len(m.Events)-i)
+			note(sys, "trouble occurred %d more times", len(m.Events)-i)
 			break
 		}
 		note(sys, "after %s: %s", unit.Time(e.At), troubleText(e))
 	}
 	if len(m.Events) == 0 {
-		note(sys, "there was no trouble (%s); the recording has the last %s of the run", strings.Join(m.Lookout.When, ", "), unit.Time(m.Lookout.Window))
+		note(sys, "no trouble occurred (%s); the recording has the last %s of the run", strings.Join(m.Lookout.When, ", "), unit.Time(m.Lookout.Window))
 	}
 }
 
@@ -410,9 +410,9 @@ func keepSecretsFlag(flags *pflag.FlagSet, keep *bool) {
 func sayHidden(sys *System, in string, n int) {
 	switch {
 	case n == 1:
-		note(sys, "the %s has … in place of a value that looks like a secret; --keep-secrets keeps it", in)
+		note(sys, "the %s has … instead of a value that looks like a secret; --keep-secrets keeps it", in)
 	case n > 1:
-		note(sys, "the %s has … in place of %d values that look like secrets; --keep-secrets keeps them", in, n)
+		note(sys, "the %s has … instead of %d values that look like secrets; --keep-secrets keeps them", in, n)
 	}
 }
 

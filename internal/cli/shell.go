@@ -158,7 +158,7 @@ func (s *shell) do(line string) error {
 		if where == "" {
 			return nil
 		}
-		return fmt.Errorf("%s: there is no answer that could go to %s", strings.TrimSpace(line), to)
+		return fmt.Errorf("%s: this prints no answer that could go to %s", strings.TrimSpace(line), to)
 	}
 	switch words[0] {
 	case "help", "?", "undo", "reset", "settings":
@@ -189,9 +189,9 @@ func (s *shell) do(line string) error {
 		case err != nil:
 			return err
 		case len(q.Refs) > 0:
-			return usagef("hone shell "+quoted(q.Refs[0])+" does", "the shell asks about what it was started with")
+			return usagef("hone shell "+quoted(q.Refs[0])+" does", "the shell only asks about the profiles that it was started with")
 		case q.Arg != "":
-			return fmt.Errorf("%s: settings alone hold for all that follows, and a question begins with a view", line)
+			return fmt.Errorf("%s: a line of settings applies to later questions; a question begins with a view", line)
 		}
 		if err := silent(); err != nil {
 			return err
@@ -227,11 +227,11 @@ func (s *shell) answer(line, where, to string) error {
 		return err
 	}
 	if v.Part != view.Profile {
-		return &hinted{fmt.Errorf("%s is not about profiles", v.Name), "hone " + v.Name + " " + quotedRefs(s.refs)}
+		return &hinted{fmt.Errorf("%s does not show profiles", v.Name), "hone " + v.Name + " " + quotedRefs(s.refs)}
 	}
 	q = q.On(s.settings(), keysOf(v))
 	if v.NeedsBase && len(q.Base) == 0 {
-		return usagef("for example: "+v.Name+" base=old.pprof", "%s compares with a base", v.Name)
+		return usagef("for example: "+v.Name+" base=old.pprof", "%s needs a base to compare with", v.Name)
 	}
 	q.Refs = s.refs
 	in, metric, err := s.open(q)
@@ -303,7 +303,7 @@ func divert(line string) (rest, where, to string) {
 
 func (s *shell) toFile(ctx context.Context, v *view.View, name string, in []*recording.Recording, q query.Query) error {
 	if strings.HasPrefix(name, ">") {
-		return usagef("> FILE overwrites it", ">%s: an answer is not added to a file", name)
+		return usagef("> FILE overwrites it", ">%s: answers cannot be appended to a file", name)
 	}
 	out := s.out
 	out.file, out.opt.Width, out.opt.Color, out.format = name, 0, false, "text"

@@ -36,12 +36,12 @@ func timeCommand(sys *System) *cobra.Command {
 	verbose := cmd.Flags().BoolP("verbose", "v", false, "show more, one fact per line")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return usagef("for example: hone time -- ./app input.txt", "time wants a command")
+			return usagef("for example: hone time -- ./app input.txt", "time needs a command")
 		}
 		t, err := capture.Time(cmd.Context(), capture.Program{Args: args, Dir: sys.Dir, In: sys.In, Out: sys.Out, Err: sys.Err}, *verbose)
 		if t == nil {
 			if isPackage(args[0]) {
-				return &hinted{fmt.Errorf("%s is a folder, and time runs a program", args[0]), "hone record " + quoted(args[0]) + " builds the package in it, and records a run"}
+				return &hinted{fmt.Errorf("%s is a folder, but time runs a program", args[0]), "hone record " + quoted(args[0]) + " builds the package in it, and records a run"}
 			}
 			return err
 		}
@@ -79,7 +79,7 @@ func timeInFull(sys *System, args []string, t *capture.Timed) {
 	line("user", "%s", unit.Time(t.User))
 	line("system", "%s", unit.Time(t.System))
 	if t.Real > 0 {
-		line("CPU", "%s, %s processors on average", unit.Time(cpu), unit.Processors(cpu.Seconds()/t.Real.Seconds()))
+		line("CPU", "%s, %s CPUs on average", unit.Time(cpu), unit.Processors(cpu.Seconds()/t.Real.Seconds()))
 	}
 	switch {
 	case t.MaxRSS > 0:
@@ -88,8 +88,8 @@ func timeInFull(sys *System, args []string, t *capture.Timed) {
 		line("memory", "less than %s", unit.Size(t.Below))
 	}
 	if s := t.Switches; s != (capture.Switches{}) {
-		line("switches", "%d while it waited, %d while it could have gone on", s.Waited, s.Displaced)
-		line("pages", "%d mapped, %d read from a disk", s.Touched, s.Faults)
+		line("switches", "%d voluntary, %d involuntary", s.Waited, s.Displaced)
+		line("pages", "%d mapped, %d read from disk", s.Touched, s.Faults)
 	}
 	if t.GC != nil && len(t.GC.Cycles) > 0 {
 		var gc, pauses time.Duration

@@ -52,7 +52,7 @@ func tourCommand(sys *System) *cobra.Command {
 	cmd.Flags().Var(&secondsFlag{&budget}, budgetFlag, "limit on the whole tour (default 90s, or more until a patch is proven)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usagef("hone record, hone advise and hone fix are for programs of your own", "hone tour brings its own program, and takes no %s", quoted(args[0]))
+			return usagef("hone record, hone advise and hone fix are for programs of your own", "hone tour has its own program, and takes no %s", quoted(args[0]))
 		}
 		return runTour(cmd, sys, budget)
 	}
@@ -68,7 +68,7 @@ func runTour(cmd *cobra.Command, sys *System, budget time.Duration) (err error) 
 	if !named {
 		out.file = tourFile
 		if !slices.Contains([]string{"text", "terminal"}, out.format) {
-			return usagef("for example: hone tour -o tour.html", "the report of a tour is a page, and not %s", out.format)
+			return usagef("for example: hone tour -o tour.html", "the report of a tour is a page, not %s", out.format)
 		}
 	} else if out.format != "html" {
 		return usagef("for example: hone tour -o tour.html", "%s: the report of a tour is a page", quoted(out.file))
@@ -141,7 +141,7 @@ func workplace() (dir string, leave func() error, err error) {
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
-		return fmt.Errorf("removing what was left behind: %w", err)
+		return fmt.Errorf("removing temporary files: %w", err)
 	}
 	if err != nil {
 		return "", nil, errors.Join(err, leave())
@@ -168,7 +168,7 @@ func newPage(sys *System, name string, chosen bool) (page *os.File, as string, e
 		case errors.Is(err, fs.ErrExist):
 			continue
 		case err != nil:
-			return nil, "", &hinted{fmt.Errorf("making the file of the report: %w", err), "choose another place with -o"}
+			return nil, "", &hinted{fmt.Errorf("creating the report file: %w", err), "choose another file with -o"}
 		}
 		return page, as, nil
 	}

@@ -97,7 +97,7 @@ func keysOf(v *view.View) []string {
 func place(v *view.View, q *query.Query, args []string) error {
 	if v.Arg != "" {
 		if len(args) == 0 {
-			return usagef("for example: "+example(v), "%s wants to know which %s", v.Name, v.Arg)
+			return usagef("for example: "+example(v), "%s needs %s", v.Name, v.Arg)
 		}
 		q.Arg, args = args[0], args[1:]
 		if err := query.CheckRegexp(q.Arg); err != nil {
@@ -112,7 +112,7 @@ func place(v *view.View, q *query.Query, args []string) error {
 	}
 	if len(args) == 0 {
 		if _, err := os.Stat(q.Arg); err == nil && v.Arg != "" {
-			return usagef("for example: hone "+v.Name+" "+quoted(promptWords(v.Examples[0])[1])+" "+quoted(q.Arg), "%s wants to know which functions of %s", v.Name, q.Arg)
+			return usagef("for example: hone "+v.Name+" "+quoted(promptWords(v.Examples[0])[1])+" "+quoted(q.Arg), "%s needs a regexp for functions of %s", v.Name, q.Arg)
 		}
 		return usagef("for example: "+example(v), "%s needs a profile to look at", v.Name)
 	}
@@ -163,7 +163,7 @@ func wholeOr(cmd *cobra.Command, sys *System, opt *source.Options, q query.Query
 		return recordings(cmd, sys, opt, q)
 	}
 	if len(q.Refs) > 1 {
-		return nil, q, usagef("one after the other", "--privacy is about one file")
+		return nil, q, usagef("one after the other", "--privacy takes one file")
 	}
 	r, when, err := openWhole(q.Refs[0])
 	switch {
@@ -173,7 +173,7 @@ func wholeOr(cmd *cobra.Command, sys *System, opt *source.Options, q query.Query
 		return recordings(cmd, sys, opt, q)
 	case when != (query.Span{}):
 		r.Close()
-		return nil, q, usagef("name the recording without a time", "%s: --privacy is about a whole recording, not about a part of its time", q.Refs[0])
+		return nil, q, usagef("name the recording without a time", "%s: --privacy needs a whole recording, not a part of its time", q.Refs[0])
 	}
 	sys.sayLost(r)
 	return []*recording.Recording{r}, q, nil
@@ -209,7 +209,7 @@ func show(ctx context.Context, sys *System, v *view.View, out output, in []*reco
 		if errors.As(err, &none) {
 			return &hinted{
 				fmt.Errorf("%s: no function matches %s", in[0].Ref, quoted(none.Arg)),
-				"hone top " + quotedRefs(q.Refs) + " shows what there is",
+				"hone top " + quotedRefs(q.Refs) + " lists functions",
 			}
 		}
 		return fmt.Errorf("%s: %w", in[0].Ref, err)
@@ -246,14 +246,14 @@ func drawable(v *view.View, out output) error {
 	switch out.format {
 	case "svg", "png":
 		if !slices.Contains(pictured, v.Name) {
-			return usagef("hone flame -o "+quoted(out.file)+" draws one", "%s: the answer of %s has no picture", out.file, v.Name)
+			return usagef("hone flame -o "+quoted(out.file)+" draws one", "%s: %s cannot draw a picture", out.file, v.Name)
 		}
 	case "html":
 		if slices.Contains([]string{"list", "weblist", "disasm"}, v.Name) {
-			return usagef("hone web shows sources in a browser, and hone pprof -weblist writes a page", "%s: the answer of %s has no page", out.file, v.Name)
+			return usagef("hone web shows sources in a browser, and hone pprof -weblist writes a page", "%s: %s cannot write a page", out.file, v.Name)
 		}
 		if v.Name != "flame" {
-			return usagef("hone flame -o "+quoted(out.file)+" writes one", "%s: the answer of %s has no page", out.file, v.Name)
+			return usagef("hone flame -o "+quoted(out.file)+" writes one", "%s: %s cannot write a page", out.file, v.Name)
 		}
 	}
 	return nil

@@ -50,7 +50,7 @@ func (f *workloadFlags) given(command string, flags *pflag.FlagSet, test, args [
 	}
 	switch {
 	case f.runs && f.load != "":
-		return false, usagef("", "--load runs a server under a load, and --cmd a program that ends: one of them")
+		return false, usagef("", "--load is for a server, --cmd for a program that ends: use only one of them")
 	case len(f.server) > 0 && f.load == "":
 		return false, usagef("pass the arguments of a program with --cmd", "%s: arguments after -- are for a server, which --load runs", strings.Join(f.server, " "))
 	case !f.runs && f.load == "":
@@ -58,7 +58,7 @@ func (f *workloadFlags) given(command string, flags *pflag.FlagSet, test, args [
 	case len(args) != 1:
 		return false, usagef(fmt.Sprintf("for example: hone %s %s", command, f.example()), "%s runs one program: name its package", flag)
 	case len(test) > 0:
-		return false, usagef("", "%s is about running benchmarks, and %s runs the program in their place", strings.Replace(test[0], "-test.", "-", 1), flag)
+		return false, usagef("", "%s is for running benchmarks, but %s runs the program instead", strings.Replace(test[0], "-test.", "-", 1), flag)
 	}
 	return true, nil
 }
@@ -78,11 +78,11 @@ func (f *workloadFlags) of(ctx context.Context, sys *System, build []string, arg
 	var wrong *gocmd.Error
 	switch {
 	case errors.As(err, &wrong):
-		return nil, "", &hinted{err, "go list says so, too"}
+		return nil, "", &hinted{err, "go list reports the same"}
 	case err != nil:
 		return nil, "", err
 	case len(found) != 1:
-		return nil, "", usagef("", "%s names %d packages; one program can be run at a time", arg, len(found))
+		return nil, "", usagef("", "%s matches %d packages, but only one program can run at a time", arg, len(found))
 	}
 	pkg := found[0]
 	switch {
@@ -93,7 +93,7 @@ func (f *workloadFlags) of(ctx context.Context, sys *System, build []string, arg
 		}
 		return nil, "", fmt.Errorf("%s: %s", arg, text)
 	case pkg.Name != "main":
-		return nil, "", usagef("name the folder of a program; without --load and --cmd, benchmarks or tests of a package are run", "%s is package %s, not a program", arg, pkg.Name)
+		return nil, "", usagef("name a main package; without --load and --cmd, hone runs the benchmarks or tests of a package", "%s is package %s, not a program", arg, pkg.Name)
 	}
 	w := &fix.Workload{}
 	for _, flag := range build {
@@ -174,11 +174,11 @@ func recordRuns(ctx context.Context, opt capture.Options, c duel.Command, name s
 		case err != nil:
 			return nil, err
 		case opt.For > 0 && done.Manifest.Usage.Real >= opt.For:
-			return nil, &hinted{fmt.Errorf("%s did not end within %s", name, unit.Time(opt.For)), "--load is for servers; --budget gives a program more time"}
+			return nil, &hinted{fmt.Errorf("%s did not end within %s", name, unit.Time(opt.For)), "use --load for a server; --budget gives a program more time"}
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case done.Code != 0:
-			return nil, &hinted{fmt.Errorf("%s ended with exit code %d%s", strings.TrimSpace(name+" "+c.Words), done.Code, lastSaid(done)), "what a program does that fails is not worth measuring: --cmd wants words with which it ends with 0"}
+			return nil, &hinted{fmt.Errorf("%s ended with exit code %d%s", strings.TrimSpace(name+" "+c.Words), done.Code, lastSaid(done)), "a program that fails is not worth measuring: give --cmd arguments with which it exits with 0"}
 		}
 		all = append(all, done)
 		usage := done.Manifest.Usage
@@ -262,7 +262,7 @@ func (f *adviseFlags) profiled(ctx context.Context, sys *System, build, test, ar
 		}
 		name := fmt.Sprintf("%s-%x-%d.hone", done.Name, of[:4], i+1)
 		if kept, err := keepRun(file, name); err != nil {
-			note(sys, "the recording is not kept: %v", err)
+			note(sys, "the recording could not be kept: %v", err)
 		} else {
 			file = kept
 			fmt.Fprintf(sys.Err, "hone: %s: %s, until the next such run\n", file, unit.Size(done.Bytes))
