@@ -103,11 +103,11 @@ func writable(cmd *cobra.Command, out output) error {
 	case slices.Contains([]string{".gz", ".pb", ".pprof", ".prof", ".pgo"}, named):
 		return usagef("hone merge -o "+file+" writes one", "%s would not be a profile, since %s writes text", out.file, name)
 	case named == ".hone" && !slices.Contains([]string{"bench", "compare", "load"}, name): // which keep what they measured
-		return usagef("hone record -o "+file+" makes one", "%s would not be a recording: %s writes text", out.file, name)
+		return usagef("hone record -o "+file+" makes one", "%s would not be a recording, since %s writes text", out.file, name)
 	case out.format != "":
 		return nil
 	case slices.Contains([]string{".pdf", ".ps", ".eps", ".gif", ".jpg", ".jpeg", ".webp", ".htm", ".xlsx", ".svgz", ".xml", ".yaml", ".yml", ".tsv"}, named):
-		return usagef("-o takes .json, .csv, .md, .txt, and of pictures .svg, .png and .html", "%s: hone does not write %s", out.file, named)
+		return usagef("-o takes .json, .csv, .md and .txt; for pictures .svg, .png and .html", "%s: hone does not write %s", out.file, named)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ computed once the first picture is shown.`,
 		}
 		for _, name := range []string{"output", "json", "csv", "md"} {
 			if cmd.Flags().Changed(name) {
-				return usagef("hone flame -o page.html writes a page", "web shows profiles in a browser: --%s means nothing to it", name)
+				return usagef("hone flame -o page.html writes a page", "web shows profiles in a browser: --%s does not apply", name)
 			}
 		}
 		dir, err := moduleDir(sys, *module)
@@ -65,7 +65,7 @@ computed once the first picture is shown.`,
 		}
 		l, err := web.Listen(*listen, *remote)
 		if err != nil {
-			return usagef("a free port of this machine is taken without --listen; --remote allows others", "%w", err)
+			return usagef("without --listen, hone uses a free port of this machine; --remote allows other machines", "%w", err)
 		}
 		defer l.Close()
 		opt := web.Options{Version: version(), Hosts: web.HostsOf(l), Advise: dir, Source: *module, By: flagSpeller{}}
@@ -88,14 +88,14 @@ computed once the first picture is shown.`,
 			_, port, _ := net.SplitHostPort(l.Addr().String())
 			switch far := sys.Env("SSH_CONNECTION") != ""; {
 			case far:
-				note(sys, "from the machine that you sit at, first: ssh -L %s:%s THIS-MACHINE", port, l.Addr())
+				note(sys, "on your own machine, first run: ssh -L %s:%s THIS-MACHINE", port, l.Addr())
 			case !*noBrowser && width(sys.Out) > 0:
 				if err := web.OpenBrowser(cmd.Context(), url); err != nil {
-					note(sys, "no browser could be started (%v): open the address yourself", err)
+					note(sys, "cannot start a browser (%v): open the address yourself", err)
 				}
 			}
 			if width(sys.Err) > 0 {
-				note(sys, "Ctrl-C ends it")
+				note(sys, "press Ctrl-C to stop")
 			}
 		})
 		if len(args) == 1 && len(q.Base) == 0 {
