@@ -26,7 +26,7 @@ func (c *canvas) png(w io.Writer, scale float64, dark bool) error {
 	const least = 0.2 // nothing can be read on what is smaller
 	wide, high := int(c.width*scale), int(c.height*scale)
 	if scale < least || wide < 1 || high < 1 {
-		return fmt.Errorf("a picture of %.0f by %.0f pixels cannot be painted; write it as svg", c.width, c.height)
+		return fmt.Errorf("a picture of %.0f by %.0f pixels is too large for PNG; write it as SVG", c.width, c.height)
 	}
 	p := painter{img: image.NewRGBA(image.Rect(0, 0, wide, high)), scale: scale, dark: dark, faces: make(map[float64]font.Face)}
 	paper := color.RGBA{}

@@ -83,7 +83,7 @@ func (c *csvWriter) block(b report.Block) error {
 		}
 		return nil
 	case report.Dump:
-		return errors.New("writing csv: a profile entry by entry is not one table; ask for json")
+		return errors.New("writing csv: a raw profile is more than one table; use json")
 	}
 	panic("render: block of a kind that no renderer knows")
 }

@@ -125,7 +125,7 @@ func flameCanvas(f *report.Flame, o FlameOptions) *canvas {
 	}
 	rows, thin := cutSlivers(rows, flameThin)
 	if thin > 0 {
-		lines = append(lines, fmt.Sprintf("%d more rows are too thin to be seen; show-from and focus make room for them", thin))
+		lines = append(lines, fmt.Sprintf("%d more rows are too thin to see; show-from and focus make room for them", thin))
 	}
 	if deep := len(rows) - maxFlameRows; deep > 0 {
 		rows = rows[:maxFlameRows]

@@ -263,7 +263,7 @@ func (p *printer) drawnFlame(b *report.FlameBlock) {
 		p.line(legend)
 	}
 	if thin+deep > 0 {
-		p.note(p.text(report.Phrase{thin + deep, " deeper rows are too narrow to be read; ", hint.Option{Name: "show-from"}, " and ", hint.Option{Name: "focus"}, " make room for them"}))
+		p.note(p.text(report.Phrase{thin + deep, " deeper rows are too narrow to read; ", hint.Option{Name: "show-from"}, " and ", hint.Option{Name: "focus"}, " make room for them"}))
 	}
 	p.heaviest(b)
 }

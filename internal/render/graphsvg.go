@@ -350,7 +350,7 @@ func (p *graphPicture) draw() (*canvas, error) {
 	}
 	at, err := layout.Layered(g, layout.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("drawing the call graph: %w; a limit on the nodes makes it smaller", err)
+		return nil, fmt.Errorf("drawing the call graph: %w; limit the number of nodes", err)
 	}
 	c := newCanvas(at.Width+2*graphEdge, at.Height+2*graphEdge, graphPaper)
 	// Lines that matter lie over those that do not, and were added first.

@@ -8,7 +8,7 @@ import (
 )
 
 // errNoPicture is for answers that are best read.
-var errNoPicture = errors.New("this answer has no picture; those of flame, graph and gc have")
+var errNoPicture = errors.New("this view has no picture; flame, graph and gc have one")
 
 func svgFormat(w io.Writer, r report.Report, o Options) error {
 	switch r := r.(type) {

@@ -14,7 +14,7 @@ import (
 func Speedscope(w io.Writer, r report.Report, _ Options) error {
 	f, ok := r.(*report.Folded)
 	if !ok {
-		return errors.New("writing speedscope: the answer is not a list of stacks; that of folded is")
+		return errors.New("writing speedscope: this view is not a list of stacks; use folded")
 	}
 	out := bufio.NewWriter(w)
 	numbers := make(map[string]int)

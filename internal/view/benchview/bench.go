@@ -23,7 +23,7 @@ const benchRows = 100
 const benchConfidence = 0.95
 
 // ErrNoBenchmarks says that a file has no benchmark line.
-var ErrNoBenchmarks = errors.New("there is no benchmark line")
+var ErrNoBenchmarks = errors.New("there are no benchmark lines")
 
 // Bench says what benchmarks measured: medians, and where they lie. Of several runs it says what changed over time.
 func Bench(in []*recording.Recording, q query.Query) (report.Report, error) {
@@ -83,7 +83,7 @@ func Bench(in []*recording.Recording, q query.Query) (report.Report, error) {
 		out.Read = append(out.Read, report.BenchNote{Grade: n.Grade.String(), What: n.What, Count: n.Count, Lines: n.Lines, Text: n.In(f.Name)})
 	}
 	if few > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("an interval of %s takes %d runs or more; go test -bench . -count %d makes enough", unit.Share(benchConfidence), leastRuns(), enoughRuns))
+		out.Notes = append(out.Notes, fmt.Sprintf("a %s confidence interval needs %d runs or more; use go test -bench . -count %d", unit.Share(benchConfidence), leastRuns(), enoughRuns))
 	}
 	return out, nil
 }

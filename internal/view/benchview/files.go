@@ -89,7 +89,7 @@ func compareFiles(old, new *recording.Recording) *report.Compare {
 		out.Notes.Add(n)
 	}
 	if len(out.Rows) > 0 {
-		out.Notes.Add("the two were measured one after the other: if the machine was another one then, that counts as a change; ", hint.Ask("compare", "OLD..NEW"), " measures both at the same time")
+		out.Notes.Add("the two were measured one after the other: differences in the machine or its load count as changes; ", hint.Ask("compare", "OLD..NEW"), " measures both at the same time")
 	}
 	return out
 }
@@ -99,7 +99,7 @@ func unlike(old, new *bench.File) (notes []string) {
 	for _, key := range []string{"goos", "goarch", "cpu", "toolchain"} {
 		a, b := valuesOf(old, key), valuesOf(new, key)
 		if len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) {
-			notes = append(notes, fmt.Sprintf("%s is %s in the old one and %s in the new one", key, strings.Join(a, ", "), strings.Join(b, ", ")))
+			notes = append(notes, fmt.Sprintf("%s is %s in the old run and %s in the new one", key, strings.Join(a, ", "), strings.Join(b, ", ")))
 		}
 	}
 	return notes

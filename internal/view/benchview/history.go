@@ -68,7 +68,7 @@ func benchHistory(in []*recording.Recording, q query.Query) (report.Report, erro
 		for _, u := range unlike(recording.Benchmarks.In(in[n-2]), recording.Benchmarks.In(in[n-1])) {
 			out.Notes.Add(u)
 		}
-		out.Notes.Add("the runs were at different times: whatever else the machine did then counts as a change; ", hint.Ask("compare", "OLD..NEW"), " measures both at the same time")
+		out.Notes.Add("the runs took place at different times: other load on the machine counts as a change; ", hint.Ask("compare", "OLD..NEW"), " measures both at the same time")
 	}
 	return out, nil
 }

@@ -75,10 +75,10 @@ func CompareLoads(old, new *recording.Recording) *report.Compare {
 	}
 	verdict.Close(out)
 	out.Why = loadWhy(name, loadServer(old), loadServer(new))
-	out.Notes.Add("each side is one run, and its seconds are compared: what one start of a server, or the machine at that time, makes different counts as a change; ",
+	out.Notes.Add("each side is one run, compared second by second: differences between two starts of the server, or in the machine's load, count as changes; ",
 		hint.Ask("compare", "OLD..NEW").With("load", ""), " runs both in turns")
 	if requestOf(was) != name || was.Rate != is.Rate || was.Conns != is.Conns {
-		out.Notes.Add("the two were not loaded in the same way")
+		out.Notes.Add("the two runs had different loads")
 	}
 	return out
 }

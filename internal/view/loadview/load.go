@@ -17,7 +17,7 @@ import (
 )
 
 // ErrNoLoad says that a recording is not of a load run.
-var ErrNoLoad = errors.New("there is no load run in it")
+var ErrNoLoad = errors.New("it has no load run")
 
 // percents are the percentiles that are shown, as far as there are enough requests for them.
 var percents = []float64{50, 75, 90, 95, 99, 99.9, 99.99, 99.999}
@@ -151,26 +151,26 @@ func doubts(r *report.Load) hint.Texts {
 		longLate = 2 * time.Millisecond
 	)
 	if !l.Open() && l.Answered > 0 {
-		out.Add("closed loop: a request is sent when the one before it was answered, so that few are slow when the server stalls; with ", hint.Option{Name: "rate"}, ", times are those that users see")
+		out.Add("closed loop: each connection sends a request after the last one was answered, so few requests are slow when the server stalls; with ", hint.Option{Name: "rate"}, ", times are what users see")
 	}
 	if r.CPUShare >= muchCPU {
-		out.Add("the generator was the bottleneck: it used "+unit.Share(r.CPUShare)+" of the CPU time that it could; use ", hint.Option{Name: "threads"}, " or another machine, or ask for less")
+		out.Add("the generator was the bottleneck: it used "+unit.Share(r.CPUShare)+" of the CPU time that it could; use ", hint.Option{Name: "threads"}, " or another machine, or send fewer requests")
 	}
 	if r.LateP99 > longLate {
-		say("the generator was late: one request in a hundred left %s or more after it was due though a connection was free; the machine may be busy", unit.Time(r.LateP99))
+		say("the load generator was late: 1%% of requests left %s or more after they were due although a connection was free; the machine may be busy", unit.Time(r.LateP99))
 	}
 	if l.Unsent > 0 && l.Open() {
-		say("the server did not keep up: %d of %d requests were due and not sent for want of a free connection; response times hold only those that were", l.Unsent, l.Asked)
+		say("the server did not keep up: %d of %d requests were due but not sent, since no connection was free; response times cover only requests that were sent", l.Unsent, l.Asked)
 	}
 	if n := l.Cut.Count(); n > 0 && l.Answered > 0 {
 		all := l.WithCut()
-		say("%d requests without an answer are not in these times; with the time they at least took, 99%% took up to %s and the longest %s", n, unit.Time(all.Quantile(0.99)), unit.Time(all.Max()))
+		say("these times leave out %d unanswered requests; counting the time that those waited, 99%% took up to %s and the longest %s", n, unit.Time(all.Quantile(0.99)), unit.Time(all.Max()))
 	}
 	if k := r.Little; k != nil && math.Abs(k.Seen-k.Computed) > max(0.05*k.Computed, 0.5) {
 		say("the numbers do not fit together: %s requests were under way, but rate times mean latency makes %s (Little's law); the load may not have been steady", unit.Number(k.Seen), unit.Number(k.Computed))
 	}
 	if l.Errors[latency.NoPorts] > 0 {
-		say("this machine had no local port left: a closed connection keeps its port for a minute; use keep-alive, or ask for less than 450 connections a second")
+		say("this machine ran out of local ports: a closed connection keeps its port for a minute; use keep-alive, or open fewer than 450 connections a second")
 	}
 	return out
 }

@@ -40,7 +40,7 @@ func loadServer(rec *recording.Recording) *report.LoadServer {
 	s := &serverRun{rec: rec, series: series, log: log, out: &report.LoadServer{}, table: newCostTable()}
 	from, to, ok := log.Steady()
 	if !ok {
-		s.doubt("there was no time after the warm-up in which the server was recorded")
+		s.doubt("the server was not recorded after the warm-up")
 		return s.out
 	}
 	s.from, s.to = from+log.Offset, to+log.Offset
@@ -128,7 +128,7 @@ func (s *serverRun) parts(kind string) (first, last time.Duration, ok bool) {
 func (s *serverRun) cpu() {
 	first, last, ok := s.parts(recording.CPU)
 	if !ok {
-		s.doubt("there is no CPU profile that lies between the warm-up and the end: load it for longer")
+		s.doubt("there is no CPU profile between the warm-up and the end: load the server for longer")
 		return
 	}
 	var requests float64
@@ -150,7 +150,7 @@ func (s *serverRun) cpu() {
 		length = durationOf(took)
 	}
 	if requests < 1 {
-		s.doubt("no request was answered while there were CPU profiles")
+		s.doubt("no request was answered during the CPU profiles")
 		return
 	}
 	c := &report.ServerCPU{From: first, To: last, Requests: requests, For: length}
@@ -167,7 +167,7 @@ func (s *serverRun) cpu() {
 	}
 	const few = 200
 	if c.Samples < few {
-		s.doubt("the profiles have %d samples in this time: what a function costs is known to within %s of the whole at best; load it for longer", c.Samples, unit.Share(1/math.Sqrt(float64(max(c.Samples, 1)))))
+		s.doubt("the profiles have only %d samples in this time: a function's cost is known to within %s of the total at best; load the server for longer", c.Samples, unit.Share(1/math.Sqrt(float64(max(c.Samples, 1)))))
 	}
 	factor := 1 / requests
 	if s.rec.Manifest.How != recording.Fetched { // whose CPU time is only known by its profiles
@@ -207,7 +207,7 @@ func (s *serverRun) memory() {
 	first, last, ok := s.parts(recording.Heap)
 	if !ok {
 		if len(s.rec.Parts[recording.Heap]) > 0 {
-			s.doubt("what requests allocate, and what they wait for, is told by two profiles between the warm-up and the end, and there were not two: load it for three seconds or more")
+			s.doubt("allocation and waiting need two profiles between the warm-up and the end: load the server for three seconds or more")
 		}
 		return
 	}
@@ -441,7 +441,7 @@ func (s *serverRun) next() {
 			s.out.Next = append(s.out.Next, hint.Ask("top", ref).With(option, value).With("at", at).For(answer))
 		}
 	}
-	add(recording.CPU, "cum", "", "what costs CPU time under load")
+	add(recording.CPU, "cum", "", "what uses CPU time under load")
 	add(recording.Heap, "metric", "alloc_space", "what allocates")
 	add(recording.Block, "metric", "block", "what waits")
 }

@@ -33,12 +33,12 @@ func Diff(in []*recording.Recording, q query.Query) (report.Report, error) {
 	}
 	inBoth := func(r report.DiffRow) bool { return r.Cum != 0 && r.CumBefore != 0 }
 	if len(q.Steps) == 0 && out.Total != 0 && out.Before.Total != 0 && !slices.ContainsFunc(rows, inBoth) {
-		out.Notes.Add("the two have nothing in common: are they of the same program?")
+		out.Notes.Add("the two profiles have no function in common: are they of the same program?")
 	}
 	out.Rows = rows
 	trimRows(out, q)
 	if waitsOf(in[0]) && waitsOf(in[1]) {
-		out.Notes.Add("the same by request: ", hint.Ask("requests", in[0].Ref).With("base", in[1].Ref))
+		out.Notes.Add("the same for each request: ", hint.Ask("requests", in[0].Ref).With("base", in[1].Ref))
 	}
 	return out, nil
 }
@@ -52,9 +52,9 @@ func waitsOf(rec *recording.Recording) bool {
 func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 	switch {
 	case len(in) != 2:
-		return nil, errors.New("nothing to compare with: name a base")
+		return nil, errors.New("nothing to compare with: give a base")
 	case q.Mean:
-		return nil, errors.New("diff: means are not compared; leave mean out")
+		return nil, errors.New("diff: means cannot be compared; drop mean")
 	}
 	after, err := profileOf(in[0])
 	if err != nil {
@@ -152,7 +152,7 @@ func sidesOf(before, after *profile.Profile, q query.Query) (*sides, error) {
 		for i := range names {
 			names[i] = p.SampleTypes[i].Type
 		}
-		return nil, fmt.Errorf("only one has sample type %s; both have %s", name, strings.Join(names, ", "))
+		return nil, fmt.Errorf("only one profile has sample type %s; both have %s", name, strings.Join(names, ", "))
 	}
 	s.before = n + s.after
 	return s, nil
@@ -246,7 +246,7 @@ func sideNotes(after, before *report.Head, q query.Query) hint.Texts {
 			hint.Option{Name: "normalize"}, " compares shares instead")
 	}
 	if (q.By == "line" || q.By == "address") && after.BuildID != "" && before.BuildID != "" && after.BuildID != before.BuildID {
-		notes.Add("the two are of different builds: code that moved shows up as two frames")
+		notes.Add("the two profiles are of different builds: code that moved appears as two frames")
 	}
 	if before.Total == 0 {
 		notes.Add("before has no samples of " + after.Metric)

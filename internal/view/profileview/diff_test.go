@@ -113,7 +113,7 @@ func TestDiff(t *testing.T) {
 			`1→0 1→0 a
 			 0→1 0→1 b`,
 			report.Trimming{Shown: 2, Of: 2, Accounted: 1},
-			"the two have nothing in common: are they of the same program?",
+			"the two profiles have no function in common: are they of the same program?",
 		},
 		{
 			"nothing before", "", "a 1\n", "diff normalize",
@@ -179,7 +179,7 @@ func TestDiffNotes(t *testing.T) {
 		{oneSample(t, "1", 30, "inuse_space"), oneSample(t, "2", 10, "inuse_space"), "diff", ""},
 		{oneSample(t, "1", 11, "cpu"), oneSample(t, "2", 10, "cpu"), "diff", ""},
 		{oneSample(t, "1", 30, "cpu"), oneSample(t, "2", 0, "cpu"), "diff", ""},
-		{oneSample(t, "1", 0, "cpu"), oneSample(t, "2", 0, "cpu"), "diff by=line", "the two are of different builds: code that moved shows up as two frames"},
+		{oneSample(t, "1", 0, "cpu"), oneSample(t, "2", 0, "cpu"), "diff by=line", "the two profiles are of different builds: code that moved appears as two frames"},
 		{oneSample(t, "1", 0, "cpu"), oneSample(t, "1", 0, "cpu"), "diff by=line", ""},
 		{oneSample(t, "1", 0, "cpu"), oneSample(t, "", 0, "cpu"), "diff by=address", ""},
 	}
@@ -198,7 +198,7 @@ func TestDiffMetric(t *testing.T) {
 		{"", "c", "2→3 2→3 f\n", ""},
 		{"b", "b", "3→2 3→2 f\n", ""},
 		{"1", "b", "3→2 3→2 f\n", ""},
-		{"a", "", "", "only one has sample type a; both have b, c"},
+		{"a", "", "", "only one profile has sample type a; both have b, c"},
 		{"x", "", "", `sample_index "x" must be one of`},
 	}
 	for _, tt := range tests {

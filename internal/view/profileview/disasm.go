@@ -35,7 +35,7 @@ func Disasm(in []*recording.Recording, q query.Query) (report.Report, error) {
 			return slices.ContainsFunc(nodes, func(n codeNode) bool { return inlined[n.Address] })
 		})
 		if len(fns) > 0 {
-			d.note("all that matches was inlined: these are the functions that it was inlined into")
+			d.note("all matching functions were inlined: these are the functions that they were inlined into")
 		}
 	}
 	if err != nil {
@@ -118,7 +118,7 @@ func newDisassembly(in []*recording.Recording, q query.Query) (*disassembly, err
 	a.head.By = ""
 	d := &disassembly{question: a, code: in[0].Code, shorten: calls.PathTrimmer(q)}
 	if d.code == nil {
-		return nil, errors.New("no machine code at hand")
+		return nil, errors.New("no machine code found")
 	}
 	if d.rx, err = a.pattern(); err != nil {
 		return nil, err
@@ -318,7 +318,7 @@ func (d *disassembly) instructions(f *codeFunction) ([]report.Instruction, error
 		out[i] = in
 	}
 	if n := len(code); n > 0 && code[n-1].Address+uint64(code[n-1].Size) < f.End {
-		d.note("%s has %d bytes of machine code: only the first %d are taken apart", f.Name, f.End-f.Start,
+		d.note("%s has %d bytes of machine code: only the first %d are disassembled", f.Name, f.End-f.Start,
 			code[n-1].Address+uint64(code[n-1].Size)-f.Start)
 	}
 	return out, nil
@@ -348,7 +348,7 @@ func Weblist(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, err
 	}
 	if dis.LeftOut > 0 {
-		src.Notes.Add(fmt.Sprintf("machine code is there of the %d costliest functions that hold a match, of %d",
+		src.Notes.Add(fmt.Sprintf("machine code is shown for the %d costliest functions with a match, of %d",
 			weblistLimit, weblistLimit+dis.LeftOut))
 	}
 	src.Notes = append(src.Notes, d.notes...)
@@ -415,10 +415,10 @@ func (d *disassembly) explain(src *report.Source, leftOut bool) {
 		case len(f.NoCode) > 0 || !shown || hasCode(f):
 		case leftOut:
 			f.NoCode = []report.NoCode{{Why: report.LeftOut, Text: hint.Text{fmt.Sprintf(
-				"the code of %s is only in functions that cost less than the first %d that hold a match", f.Name, weblistLimit)}}}
+				"the code of %s is only in functions that cost less than the first %d with a match", f.Name, weblistLimit)}}}
 		default:
 			f.NoCode = []report.NoCode{{Why: report.NoSymbol, Text: hint.Text{fmt.Sprintf(
-				"no instruction of the program is said to come from these lines of %s", f.Name)}}}
+				"no instruction of the program comes from these lines of %s", f.Name)}}}
 		}
 	}
 }

@@ -197,7 +197,7 @@ func TestWeblistSaysWhyNoCode(t *testing.T) {
 		{"the program has no such function", func(r *recording.Recording) {
 			r.Code = &fakeCode{functions: []string{"x.other"}, inlined: map[uint64]recording.Frame{}}
 		},
-			"main.b", "no-symbol  no instruction of the program is said to come from these lines of main.b"},
+			"main.b", "no-symbol  no instruction of the program comes from these lines of main.b"},
 		{"another program is gone", func(r *recording.Recording) {
 			p := r.Profile
 			tables := p.Tables

@@ -296,7 +296,7 @@ func (q *flameQueue) pop() pending {
 // callTree returns the tree of calls that the query asks for.
 func (a *question) callTree(view string) (*calls.Tree, error) {
 	if a.Mean {
-		return nil, errors.New(view + ": means of calls do not add up to that of their caller; leave mean out")
+		return nil, errors.New(view + ": means of calls do not add up to the mean of their caller; drop mean")
 	}
 	d, err := calls.DetailOf(a.query)
 	if err != nil {

@@ -71,7 +71,7 @@ func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
 		return nil, err
 	}
 	if t := a.Profile.SampleTypes[a.Type].Type; !strings.HasPrefix(t, "goroutine") {
-		return nil, fmt.Errorf("it counts %s, not goroutines; a goroutine profile or a dump does", t)
+		return nil, fmt.Errorf("it counts %s, not goroutines; use a goroutine profile or a goroutine dump", t)
 	}
 	d, err := calls.DetailOf(q)
 	if err != nil {
@@ -253,9 +253,9 @@ func suspicion(r *report.GoroutineGroup, compared bool) string {
 	switch {
 	case !forever:
 	case compared && r.Count-*r.Before >= suspectGrowth:
-		return fmt.Sprintf("%d more goroutines than before stand in %s (%s)%s: they may never end", r.Count-*r.Before, where, states, by)
+		return fmt.Sprintf("%d more goroutines than before wait in %s (%s)%s: they may be leaked", r.Count-*r.Before, where, states, by)
 	case !compared && r.Count >= suspectCount && r.WaitLeast >= suspectWait:
-		return fmt.Sprintf("%d goroutines have been standing in %s (%s) for %g minutes and more%s: they may never end",
+		return fmt.Sprintf("%d goroutines have waited in %s (%s) for %g minutes or more%s: they may be leaked",
 			r.Count, where, states, r.WaitLeast.Minutes(), by)
 	}
 	return ""

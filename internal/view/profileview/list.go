@@ -131,7 +131,7 @@ func (l *lister) file(function, file string, nodes []*calls.Node) report.SourceF
 		return out
 	}
 	if l.sources == nil {
-		out.Error = "no sources at hand"
+		out.Error = "no sources found"
 		return out
 	}
 	text, err := l.sources.Find(file, function, int(nodes[0].Line))
@@ -143,7 +143,7 @@ func (l *lister) file(function, file string, nodes []*calls.Node) report.SourceF
 	out.Notes = text.Notes
 	if start := int(nodes[0].StartLine); startMoved(function, file, start, text.Lines) {
 		out.Notes = append(slices.Clip(out.Notes), fmt.Sprintf(
-			"it began at line %d when it was compiled, which it does not here: costs may be beside the wrong lines", start))
+			"this function began at line %d when it was compiled, but not here: costs may be on the wrong lines", start))
 	}
 	if text.Path != file {
 		out.Found = text.Path

@@ -27,7 +27,7 @@ func Traces(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if n := a.Profile.NumSamples(); q.Limit > 0 {
 		if first := a.readable(table, q.Limit); first < n {
 			a.head.Notes = slices.Clip(a.head.Notes)
-			a.head.Notes.Add(fmt.Sprintf("the first %d of %d samples", first, n))
+			a.head.Notes.Add(fmt.Sprintf("showing the first %d of %d samples", first, n))
 			each = firstOf(each, first)
 		}
 	}

@@ -49,7 +49,7 @@ func GC(in []*recording.Recording, q query.Query) (report.Report, error) {
 			out.Processes = append(out.Processes, report.GCProcess{Process: i + 1, Cycles: p.Cycles, First: p.First, Last: p.Last, Line: p.Line})
 		}
 		if q.Process == 0 {
-			out.Notes = append(out.Notes, fmt.Sprintf("this is about the process with the most cycles, %d of %d", len(run.all), len(log.Cycles)))
+			out.Notes = append(out.Notes, fmt.Sprintf("the log has several processes; this is the one with the most cycles, %d of %d", len(run.all), len(log.Cycles)))
 		}
 	}
 	if log.Ending != nil && run.endsWith(log) {
@@ -88,16 +88,16 @@ func GC(in []*recording.Recording, q query.Query) (report.Report, error) {
 		out.Notes = append(out.Notes, fmt.Sprintf("only the first %d cycles were kept; %d more are left out", gclog.MaxCycles, log.Dropped))
 	}
 	if !run.timed {
-		out.Notes = append(out.Notes, "such lines do not say when a cycle began: there are no rates and no shares")
+		out.Notes = append(out.Notes, "these lines do not say when a cycle began: rates and shares are unknown")
 	}
 	if !run.live {
-		out.Notes = append(out.Notes, "in Go 1.3 and 1.4 sweeping follows the cycle: nobody knows the live heap")
+		out.Notes = append(out.Notes, "in Go 1.3 and 1.4 sweeping follows the cycle: the live heap is unknown")
 	}
 	return out, nil
 }
 
 // ErrNoCycles says that a log has no line about a cycle.
-var ErrNoCycles = errors.New("there is no line about a garbage collection")
+var ErrNoCycles = errors.New("there are no garbage collection lines")
 
 // chosenProcess returns the process that a question is about: the one that has the number n, or the one with the most
 // cycles.
@@ -144,7 +144,7 @@ func (r *gcRun) within() error {
 	}
 	if !r.timed {
 		if r.at != (query.Span{}) {
-			return errors.New("no time can be chosen: lines of Go 1.4 or before do not say when a cycle began")
+			return errors.New("cannot select a time: lines of Go 1.4 and before do not say when a cycle began")
 		}
 		return nil
 	}

@@ -72,14 +72,14 @@ func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 		Ref: rec.Ref, End: s.Times[last], Peak: s.Times[peak], RSS: int64(end), AtPeak: int64(most), Held: held, Notes: hint.Said(s.Notes...),
 	}
 	if held {
-		note := "how much was resident is not known: this is what Go has from the system and did not give back"
+		note := "resident memory is unknown: this is the memory that Go got from the system and did not return"
 		if n := at(recording.ProcessMaxRSS, last); n > 0 {
 			note += fmt.Sprintf("; since the server started, %s were resident at most", unit.Size(n))
 		}
 		out.Notes.Add(note)
 	}
 	if s.Values(metricTotal) == nil {
-		out.Notes.Add("what memory is used for is only known from inside: record the program with ", hint.Ask("record", "PACKAGE"))
+		out.Notes.Add("only a recorder inside the program knows what memory is used for: record it with ", hint.Ask("record", "PACKAGE"))
 	} else {
 		out.Rows = memRows(func(use func(int) int64) (int64, int64) { return use(last), use(peak) }, at, whole)
 	}
@@ -99,7 +99,7 @@ func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 			hint.Ask("top", ref+"@"+out.Peak.Round(time.Millisecond).String()).With("metric", "inuse_space").For("what was live at the peak"),
 			hint.Ask("top", ref).With("metric", "alloc_space").For("what is allocated, and makes the heap grow"))
 		if m := rec.Manifest; m != nil && m.Exit != nil && m.Exit.Cause != "" {
-			out.Next = append(out.Next, hint.Ask("top", ref).With("metric", "inuse_space").For("what was live last before it ended"))
+			out.Next = append(out.Next, hint.Ask("top", ref).With("metric", "inuse_space").For("what was last live before the program ended"))
 		}
 	}
 	return out, nil
@@ -145,13 +145,13 @@ func memRows(both func(use func(int) int64) (int64, int64), at func(string, int)
 	add(false, "objects", "on the heap", sum(metricObjects))
 	if live, _ := both(func(i int) int64 { return at(recording.HeapLive, i) }); live > 0 {
 		add(true, "live", "as of the last collection", func(i int) int64 { return min(at(recording.HeapLive, i), at(metricObjects, i)) })
-		add(true, "newer or dead", "allocated since, or not yet swept; GOGC and GOMEMLIMIT say how much this may be",
+		add(true, "newer or dead", "allocated since the last collection, or not yet swept; GOGC and GOMEMLIMIT limit it",
 			func(i int) int64 { return max(0, at(metricObjects, i)-at(recording.HeapLive, i)) })
 	}
 	add(false, "unused", "in spans of the heap, between objects", sum(metricUnused))
-	add(false, "free", "kept for the heap to grow into; goes back to the system little by little", sum(metricFree))
+	add(false, "free", "kept for heap growth; returned to the system gradually", sum(metricFree))
 	add(false, "stacks", "of goroutines and threads", sum(metricStacks, "/memory/classes/os-stacks:bytes"))
-	add(false, "runtime", "its own tables, and those of profiles", sum(
+	add(false, "runtime", "runtime and profiling tables", sum(
 		"/memory/classes/metadata/mcache/free:bytes", "/memory/classes/metadata/mcache/inuse:bytes",
 		"/memory/classes/metadata/mspan/free:bytes", "/memory/classes/metadata/mspan/inuse:bytes",
 		"/memory/classes/metadata/other:bytes", "/memory/classes/other:bytes", "/memory/classes/profiling/buckets:bytes"))
