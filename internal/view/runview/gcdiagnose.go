@@ -157,13 +157,13 @@ func (r *gcRun) killed() []report.GCFinding {
 		numbers = append(numbers, number("runtime_share", float64(percent)/100, ""))
 		claim = append(claim, " and the collector took ", percent, "% of the CPU")
 	}
-	next := hint.Text{"find what holds the memory with a heap profile (", hint.Ask("top").With("metric", "inuse_space"), "), or give the program more"}
+	next := hint.Text{"find what holds memory with a heap profile (", hint.Ask("top").With("metric", "inuse_space"), "), or give the program more memory"}
 	switch e.How {
 	case gclog.Killed:
-		claim = append(claim, ": the kernel has probably killed the program for want of memory")
+		claim = append(claim, ": the kernel probably killed the program, out of memory")
 		next = hint.Text{"dmesg, or kubectl describe pod, says whether it was the kernel; ", next}
 	case gclog.OOMKilled:
-		claim = append(claim, ": it was killed for want of memory")
+		claim = append(claim, ": it was killed, out of memory")
 	case gclog.OutOfMemory:
 		claim = append(claim, ": the system gave the program no more memory")
 	}
@@ -216,7 +216,7 @@ func (r *gcRun) spiral() []report.GCFinding {
 	}
 	return []report.GCFinding{{
 		Rule: "memory-limit", From: int64(from), To: int64(to),
-		Next: hint.Text{"raise GOMEMLIMIT (or GOGC, where that is very low) well above the live heap and what is not heap, or find what holds the memory with a heap profile"},
+		Next: hint.Text{"raise GOMEMLIMIT (or GOGC, where that is very low) well above the live heap and what is not heap, or find what holds memory with a heap profile"},
 		Numbers: []report.GCNumber{
 			number("cycles", float64(len(best)), ""), number("time_collecting", float64(busy)/float64(to-from), ""),
 			number("live", float64(live), "bytes"), number("goal", float64(last.Goal), "bytes"),
@@ -310,7 +310,7 @@ func (r *gcRun) assist() []report.GCFinding {
 		Rule: "assist", Next: hint.Text{"allocate less at a time, or raise GOGC so that cycles begin earlier before the goal"},
 		Numbers: []report.GCNumber{number("share", float64(s.Assist)/float64(s.CPU), ""), number("assist", float64(s.Assist), "nanoseconds")},
 		Claim: report.Phrase{"goroutines that allocate did ", report.Share{Part: s.Assist, Whole: s.CPU},
-			" of the collector's work, ", report.Nanos(s.Assist), ": they allocate faster than it marks, and wait for it"},
+			" of the collector's work, ", report.Nanos(s.Assist), ": they allocate faster than it marks, so they have to help"},
 	}}
 }
 
@@ -322,14 +322,14 @@ func (r *gcRun) pauses() []report.GCFinding {
 	}
 	f := report.GCFinding{
 		Rule: "pauses",
-		Next: hint.Text{"look for threads that do not get a CPU: a CPU limit below GOMAXPROCS, a machine that is overloaded, or loops without a call before Go 1.14"},
+		Next: hint.Text{"look for threads that do not get a CPU: a CPU limit below GOMAXPROCS, an overloaded machine, or, before Go 1.14, loops without calls"},
 		Numbers: []report.GCNumber{
 			number("p99", float64(s.PauseP99), "nanoseconds"), number("max", float64(s.PauseMax), "nanoseconds"),
 		},
-		Claim: report.Phrase{"the world stands still for long: p99 ", report.Nanos(s.PauseP99), ", max ", report.Nanos(s.PauseMax)},
+		Claim: report.Phrase{"stop-the-world pauses are long: p99 ", report.Nanos(s.PauseP99), ", max ", report.Nanos(s.PauseMax)},
 	}
 	if !r.timed {
-		f.Next = hint.Text{"before Go 1.5 the world stood still for the whole cycle: build with a newer Go"}
+		f.Next = hint.Text{"before Go 1.5 the world was stopped for the whole cycle: build with a newer Go"}
 	}
 	return []report.GCFinding{f}
 }
@@ -360,7 +360,7 @@ func (r *gcRun) forced() []report.GCFinding {
 	}
 	claim := report.Phrase{"the program forced ", s.ByProgram, " of ", s.Of, " cycles"}
 	numbers := []report.GCNumber{number("forced", float64(s.ByProgram), ""), number("cpu", float64(cost), "nanoseconds")}
-	next := hint.Text{"find who calls runtime.GC or debug.FreeOSMemory: ", hint.Ask("peek").Of("^runtime[.]GC$|FreeOSMemory"), " on a CPU profile; heap profiles asked for with gc=1 do, too"}
+	next := hint.Text{"find who calls runtime.GC or debug.FreeOSMemory: ", hint.Ask("peek").Of("^runtime[.]GC$|FreeOSMemory"), " on a CPU profile; heap profiles with gc=1 also do"}
 	if r.timed {
 		slices.Sort(gaps)
 		every := gaps[len(gaps)/2]
@@ -397,7 +397,7 @@ func (r *gcRun) overshoot() []report.GCFinding {
 	}
 	return []report.GCFinding{{
 		Rule:    "overshoot",
-		Next:    hint.Text{"leave room for that in memory limits, or allocate less at a time: large pieces and bursts come faster than marking"},
+		Next:    hint.Text{"leave room for that in memory limits, or allocate less at a time: large allocations and bursts outpace marking"},
 		Numbers: []report.GCNumber{number("cycles", float64(over), ""), number("over", float64(most), "bytes"), number("goal", float64(goal), "bytes")},
 		Claim: report.Phrase{over, " of ", len(r.cycles), " cycles ended more than a tenth above their goal, at most ", report.Bytes(most),
 			" above ", report.Bytes(goal)},

@@ -160,7 +160,7 @@ func memRows(both func(use func(int) int64) (int64, int64), at func(string, int)
 		return int64(all) - (at(metricTotal, i) - at(metricReleased, i))
 	}
 	add(false, "not of Go", "the program's code, C, mapped files", func(i int) int64 { return max(0, other(i)) })
-	add(false, "untouched", "of the above, what the system has not had to give yet", func(i int) int64 { return min(0, other(i)) })
+	add(false, "untouched", "of the above, not yet backed by memory", func(i int) int64 { return min(0, other(i)) })
 	return rows
 }
 

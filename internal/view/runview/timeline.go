@@ -100,14 +100,14 @@ func afterTrouble(rec *recording.Recording, events []report.TimeEvent) []hint.Co
 	e := events[0]
 	from := max(0, e.At-10*time.Second)
 	if len(rec.Parts[recording.CPU]) > 0 {
-		out = append(out, hint.Ask("top", rec.Ref).With("at", seconds(from)+".."+seconds(e.At)).For("what ran before the first"))
+		out = append(out, hint.Ask("top", rec.Ref).With("at", seconds(from)+".."+seconds(e.At)).For("what ran before the first event"))
 	}
 	at := rec.Ref + "@" + seconds(firstAfter(rec.Parts[recording.Heap], e.At))
 	if len(rec.Parts[recording.Heap]) > 0 {
-		out = append(out, hint.Ask("top", at).With("metric", "inuse_space").For("what was live by then"))
+		out = append(out, hint.Ask("top", at).With("metric", "inuse_space").For("what was live at that time"))
 	}
 	if len(rec.Parts[recording.Goroutine]) > 0 {
-		out = append(out, hint.Ask("goroutines", rec.Ref+"@"+seconds(firstAfter(rec.Parts[recording.Goroutine], e.At))).For("what its goroutines did"))
+		out = append(out, hint.Ask("goroutines", rec.Ref+"@"+seconds(firstAfter(rec.Parts[recording.Goroutine], e.At))).For("what its goroutines were doing"))
 	}
 	return out
 }
