@@ -16,7 +16,7 @@ func adviceReport() *report.Advice {
 		Refs: []string{"cpu.pprof"}, Root: "/src/a b", Functions: 3, Least: 0.01, Notes: hint.Said("lines may be off"),
 		Findings: []report.Finding{
 			{
-				Number: 1, Rule: "regexp-per-call", Title: "regexp compiled for every call", Claim: "it is compiled",
+				Number: 1, Rule: "regexp-per-call", Title: "regexp compiled on every call", Claim: "it is compiled",
 				Where:    report.Spot{File: "shop/shöp.go", Line: 9, Column: 8, Function: "main.handle", Text: "\tü := regexp.MustCompile(`x`)"},
 				Also:     []report.Spot{{File: "shop/shöp.go", Line: 12, Text: "x"}},
 				Savings:  []report.Saving{{Metric: "cpu", Short: "CPU", Unit: "nanoseconds", Value: 60, Total: 100, Share: 0.6}},
@@ -27,7 +27,7 @@ func adviceReport() *report.Advice {
 			},
 			{Number: 2, Rule: "map-as-set", Title: "map as a set", Where: report.Spot{File: "/elsewhere/x.go", Line: 1}, Risk: "r",
 				Savings: []report.Saving{{Metric: "cpu", Share: 0.02}}},
-			{Number: 3, Rule: "regexp-per-call", Title: "regexp compiled for every call", Where: report.Spot{File: "y.go", Line: 2}, Risk: "r"},
+			{Number: 3, Rule: "regexp-per-call", Title: "regexp compiled on every call", Where: report.Spot{File: "y.go", Line: 2}, Risk: "r"},
 		},
 	}
 }

@@ -77,7 +77,7 @@ func TestPageFindings(t *testing.T) {
 		t.Fatalf("found %+v", told.Findings)
 	}
 	list := eval[[]string](p, `[...document.querySelectorAll(".findings li > details > summary")].map((s) => s.innerText.replace(/\s+/g, " "))`)
-	if len(list) != 2 || !strings.Contains(list[0], "60% CPU regexp compiled for every call shop.go:9") || !strings.Contains(list[1], "shop.go:13") {
+	if len(list) != 2 || !strings.Contains(list[0], "60% CPU regexp compiled on every call shop.go:9") || !strings.Contains(list[1], "shop.go:13") {
 		t.Errorf("the list says %q", list)
 	}
 	one := told.Findings[0]
@@ -198,7 +198,7 @@ func TestPageFindingsSource(t *testing.T) {
 	p.visit(path)
 	p.found()
 	lines := eval[[]string](p, `[...document.querySelectorAll(".mark button")].map((b) => b.closest("tr").querySelector(".no").innerText.trim() + b.getAttribute("aria-expanded") + " " + b.getAttribute("aria-label"))`)
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], "▸ 9false finding 1: regexp compiled for every call, at most 60% CPU") || !strings.HasPrefix(lines[1], "▸ 13false finding 2: ") {
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "▸ 9false finding 1: regexp compiled on every call, at most 60% CPU") || !strings.HasPrefix(lines[1], "▸ 13false finding 2: ") {
 		t.Errorf("marks are at %q", lines)
 	}
 	p.key("a")

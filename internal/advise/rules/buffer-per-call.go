@@ -38,14 +38,14 @@ var bufferPerCall = &advise.Rule{
 				return
 			}
 			f := advise.Finding{
-				Title:  "buffer allocated for every call",
+				Title:  "buffer allocated on every call",
 				Claim:  fmt.Sprintf("%s is given to a method of an interface, which could keep it for all that the compiler knows, so it is on the heap; but Write must not keep what it is given, and nobody else has it", b.Name()),
 				Advice: "keep buffers that nobody uses in a sync.Pool",
 				Risk:   "a Write that keeps what it is given, against what io.Writer says, would see other data later; one large text makes a large buffer that stays in the pool for a while",
 			}
 			switch loop := p.Loop(st); {
 			case loop != nil:
-				f.Title = "buffer allocated in every round"
+				f.Title = "buffer allocated in every iteration"
 				f.Advice = "make it before the loop, and cut it to [:0] in each round"
 				f.NoFix = "it is not made empty with a constant capacity, so an earlier round may have left it too small"
 				if len(call.Args) == 3 && p.Src(call.Args[1]) == "0" && p.Statement(loop) == loop && p.IsConst(call.Args[2]) {

@@ -30,7 +30,7 @@ var bufferString = &advise.Rule{
 				return
 			}
 			f := advise.Finding{
-				Title:  "text copied out of a bytes.Buffer",
+				Title:  "string copied out of a bytes.Buffer",
 				Claim:  "String copies all that is in the Buffer; that of a strings.Builder does not",
 				Advice: "put the text together in a strings.Builder",
 				Callee: "bytes.(*Buffer).String",

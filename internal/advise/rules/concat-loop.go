@@ -365,7 +365,7 @@ func grownText(p *advise.Pass, loop ast.Stmt, s *types.Var, all []*ast.AssignStm
 		front = front || add == nil
 	}
 	f := advise.Finding{
-		Title:  "text put together with + in a loop",
+		Title:  "string built with + in a loop",
 		Claim:  fmt.Sprintf("each round copies all of %s to a new string, so the cost grows with the square of its length", s.Name()),
 		Advice: "write the parts to a strings.Builder, and take its String behind the loop",
 		Risk:   "none", Safe: true,

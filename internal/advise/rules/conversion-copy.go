@@ -113,7 +113,7 @@ var twins = map[string]bool{
 // copiedText is about []byte(s).
 func copiedText(p *advise.Pass, conv *ast.CallExpr, s ast.Expr) {
 	f := advise.Finding{
-		Title: "text copied to bytes without need",
+		Title: "string converted to bytes needlessly",
 		Claim: "[]byte(…) allocates and copies the text", Risk: "none", Safe: true,
 	}
 	up, ok := p.Parent(conv).(*ast.CallExpr)
@@ -151,7 +151,7 @@ func copiedText(p *advise.Pass, conv *ast.CallExpr, s ast.Expr) {
 		if shown == nil {
 			return
 		}
-		f.Title = "text copied to the heap for errors that show it"
+		f.Title = "string copied to the heap for an error message"
 		f.Claim = fmt.Sprintf("%s only looks at the bytes, which would need no copy, if package fmt were not given them for the text of an error", fn.Name())
 		f.Advice = "give fmt a copy, string(…), which is made only when there is an error"
 		var edits []edit.Edit
@@ -190,7 +190,7 @@ func interfaceParam(f *code.Func, call *ast.CallExpr, arg ast.Expr) bool {
 // copiedBytes is about string(b).
 func copiedBytes(p *advise.Pass, conv *ast.CallExpr, b ast.Expr) {
 	f := advise.Finding{
-		Title: "bytes copied to a text without need",
+		Title: "bytes converted to a string needlessly",
 		Claim: "string(…) allocates and copies the bytes", Risk: "none", Safe: true,
 	}
 	up, ok := p.Parent(conv).(*ast.CallExpr)

@@ -28,7 +28,7 @@ var equalFold = &advise.Rule{
 				return
 			}
 			f := advise.Finding{
-				Title:  "text made lower case to be compared",
+				Title:  "string lower-cased only to be compared",
 				Claim:  "a new string is made of each text that has a letter of the other case, only to be compared",
 				Advice: "strings.EqualFold compares without making any",
 				Risk:   "EqualFold takes a few letters beside a to z for the same that ToLower does not, such as ſ for s",

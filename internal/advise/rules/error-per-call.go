@@ -33,7 +33,7 @@ var errorPerCall = &advise.Rule{
 				name = fn.Pkg().Name() + "." + name
 			}
 			p.Report(call, p.Cost(call, calls.Calling(p.Func, call)), advise.Finding{
-				Title:  "error put together for every call",
+				Title:  "error built on every call",
 				Claim:  fmt.Sprintf("%s allocates, and formats a text, also for a caller that only asks whether there is an error", name),
 				Advice: "find out first whether somebody wants it; return an error that is there already, or a type that keeps the parts and makes the text in its method Error",
 				Callee: p.ProfileName(fn),

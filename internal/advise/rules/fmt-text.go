@@ -36,7 +36,7 @@ var fmtText = &advise.Rule{
 			}
 			name := "fmt." + p.Callee(call).Name()
 			f := advise.Finding{
-				Title:  "text made by fmt",
+				Title:  "string built by fmt",
 				Claim:  fmt.Sprintf("%s looks at its format and at the types of its arguments for every call, and its arguments are made interfaces, for which numbers and strings are put on the heap", name),
 				Advice: "add the parts up with +, and let strconv make texts of numbers; where there are many parts, append them to a buffer",
 				Callee: name, Risk: "none", Safe: true,

@@ -35,7 +35,7 @@ var hotAllocation = &advise.Rule{
 			if pool.InNew(p.Func, n) != nil && getters(p, l) != nil {
 				return // who calls Get is told
 			}
-			what := leaf{title: "memory allocated for every call", claim: "the line allocates each time it runs", advice: "find out what leaves the function, and whether it has to"}
+			what := leaf{title: "memory allocated on every call", claim: "the line allocates each time it runs", advice: "find out what leaves the function, and whether it has to"}
 			if f != nil {
 				what = *f
 			}
@@ -66,27 +66,27 @@ var hotAllocation = &advise.Rule{
 var leaves = []leaf{
 	{"growslice", "slice grown by append", "append makes a larger array again and again, and copies what is in the old one",
 		"make room before, where it is known how much there will be at most or mostly; or begin with an array that was used before"},
-	{"makeslice", "slice made for every call", "a new array is made each time, and garbage when nobody has the slice any more",
+	{"makeslice", "slice allocated on every call", "a new array is made each time, and garbage when nobody has the slice any more",
 		"append to a slice that the caller has, or keep one and use it again; where it stays in the function, one of constant size is on the stack"},
-	{"slicebytetostring", "bytes copied to be a text", "each text is a copy of the bytes, since these might change",
+	{"slicebytetostring", "bytes converted to a string", "each text is a copy of the bytes, since these might change",
 		"work on the bytes as far as possible, take parts of a text that is there already, or keep texts that come again"},
-	{"stringtoslicebyte", "text copied to be bytes", "each time, the text is copied to an array that may be written to",
+	{"stringtoslicebyte", "string converted to bytes", "each time, the text is copied to an array that may be written to",
 		"work on the text, or append it to a buffer that is used again"},
-	{"intstring", "text made of a rune", "each text is a new one, of one letter",
+	{"intstring", "rune converted to a string", "each text is a new one, of one letter",
 		"write the rune to a strings.Builder, or append it to bytes with utf8.AppendRune"},
-	{"stringtoslicerune", "text taken apart into runes", "the runes of the text are written to an array of four bytes for each, before any of them is looked at",
+	{"stringtoslicerune", "string converted to runes", "the runes of the text are written to an array of four bytes for each, before any of them is looked at",
 		"range over the text, which finds each rune when it is its turn; texts of ASCII alone can be indexed as they are"},
-	{"slicerunetostring", "text made of runes", "a text is made of an array of four bytes for each rune",
+	{"slicerunetostring", "runes converted to a string", "a text is made of an array of four bytes for each rune",
 		"write runes to a strings.Builder, or append them to bytes with utf8.AppendRune"},
-	{"concatstring", "text put together for every call", "each sum of texts is a new one, and copies all its parts",
+	{"concatstring", "strings concatenated on every call", "each sum of texts is a new one, and copies all its parts",
 		"append the parts to where they belong in the end, or leave the sum out where it is only compared or looked up"},
-	{"makemap", "map made for every call", "a new map is made each time, with tables that grow as it is filled",
+	{"makemap", "map allocated on every call", "a new map is made each time, with tables that grow as it is filled",
 		"for a few keys, search a slice; or keep the map, and clear it before it is used again"},
 	{"mapassign", "map that grows", "a map that is filled makes larger tables, and places all of its entries anew",
 		"make it with room for what comes, or keep it and clear it"},
-	{"convT", "value put on the heap for an interface", "what an interface holds is on the heap, unless it is a pointer or a small number",
+	{"convT", "value moved to the heap for an interface", "what an interface holds is on the heap, unless it is a pointer or a small number",
 		"give it a pointer to something that is there anyhow, or take the type itself"},
-	{"newobject", "object on the heap for every call", "each time, a new object is allocated, which is garbage soon after",
+	{"newobject", "object allocated on every call", "each time, a new object is allocated, which is garbage soon after",
 		"return a value or let the caller say where it is to be; keep one and use it again; or find out why it leaves the function"},
 }
 

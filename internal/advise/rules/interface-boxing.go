@@ -45,7 +45,7 @@ var interfaceBoxing = &advise.Rule{
 			lines[p.Line(call.Lparen)] = true
 			name := p.Src(call.Fun)
 			p.Report(call, c, advise.Finding{
-				Title:  "values put on the heap for an interface",
+				Title:  "values moved to the heap for an interface",
 				Claim:  fmt.Sprintf("%s takes an interface, so %s is copied to the heap for each call", name, strings.Join(what, ", ")),
 				Advice: "give it a pointer to something that is there anyhow, or make the function generic, or one for each type",
 				Risk:   "who is given a pointer sees what becomes of the value later",

@@ -38,7 +38,7 @@ func partsJoined(p *advise.Pass, j *lists.Join) {
 	joining := p.Cost(j.Call, cost.Below("strings.Join"))
 	c.Add(&joining)
 	f := advise.Finding{
-		Title:  "texts kept in a list to be joined",
+		Title:  "strings collected in a slice to be joined",
 		Claim:  fmt.Sprintf("the list takes 16 bytes for each of its texts and grows step by step; then strings.Join copies all of %s", j.List.Name()),
 		Advice: "write each part to a strings.Builder when it is there",
 		Risk:   "none", Safe: true,

@@ -48,7 +48,7 @@ func stuck(p *advise.Pass, start *ast.GoStmt, send *ast.SendStmt) {
 		return
 	}
 	f := advise.Finding{
-		Title:  "goroutines that wait for ever",
+		Title:  "goroutines blocked forever",
 		Claim:  fmt.Sprintf("%d goroutines wait to send to %s, which %s makes for each call, and from which it receives less often than they send: what is sent later is received by nobody", c[cost.Goroutines], ch.Name(), p.Decl.Name.Name),
 		Advice: fmt.Sprintf("give %s room for all that is sent, or let the goroutines end when nobody wants the answer, with a context", ch.Name()),
 		Risk:   "with room nobody waits, and what comes late is thrown away with the channel",

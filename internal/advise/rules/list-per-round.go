@@ -53,7 +53,7 @@ var listPerRound = &advise.Rule{
 				return
 			}
 			f := advise.Finding{
-				Title:  "list grown anew in every round",
+				Title:  "slice grown from empty in every iteration",
 				Claim:  fmt.Sprintf("%s is empty at the start of each round and grows again, and the array of the round before is garbage", v.Name()),
 				Advice: "declare it before the loop, and begin each round with [:0]",
 				Risk:   "the longest round decides how much memory stays, and what its elements point to lives until they are overwritten",
@@ -140,7 +140,7 @@ func smallList(p *advise.Pass, st *ast.DeclStmt, spec *ast.ValueSpec, v *types.V
 		return
 	}
 	f := advise.Finding{
-		Title:  "short list grown on the heap",
+		Title:  "short slice grown on the heap",
 		Claim:  fmt.Sprintf("%s never leaves the function, but append does not know how long it will be, so each array that it makes is on the heap", v.Name()),
 		Advice: "begin with room for a few elements: an array of constant size that does not leave the function is on the stack, and only longer lists need the heap",
 		Risk:   "the stack of each call grows by the room",

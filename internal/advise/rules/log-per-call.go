@@ -14,7 +14,7 @@ import (
 
 var logPerCall = &advise.Rule{
 	Name: "log-per-call", Rank: 30, PerCall: true,
-	Doc: "a line is logged for every call",
+	Doc: "a line is logged on every call",
 
 	NoFix: "the code does not say which lines somebody needs",
 	Find: func(p *advise.Pass) {
@@ -34,7 +34,7 @@ var logPerCall = &advise.Rule{
 				return match(c) && (c.Has(calls.LockFuncs...) || c.Has(calls.UnlockFuncs...))
 			})
 			f := advise.Finding{
-				Title:  "a line is logged for every call",
+				Title:  "a line is logged on every call",
 				Claim:  "it is formatted by fmt, and its arguments are made interfaces",
 				Advice: "log less: where something goes wrong, or one in many",
 				Callee: p.ProfileName(p.Callee(call)),

@@ -33,7 +33,7 @@ var mapByPointer = &advise.Rule{
 			ptr := u.t.Key().Underlying().(*types.Pointer)
 			key := types.TypeString(ptr.Elem(), types.RelativeTo(p.Pkg.Types))
 			f := advise.Finding{
-				Title: "map with pointers for keys where a field or a number does",
+				Title: "map keyed by pointers where a field or an index would do",
 				Claim: fmt.Sprintf("each look at the %s of a *%s hashes the pointer and searches; a field is one step away", types.TypeString(u.t.Elem(), types.RelativeTo(p.Pkg.Types)), key),
 				Risk:  "a field is there for all users of the type, and for one of them at a time",
 			}

@@ -35,7 +35,7 @@ var objectPerCall = &advise.Rule{
 					t += fmt.Sprintf(" of %d bytes", size)
 				}
 				p.Report(r, c, advise.Finding{
-					Title:  "objects allocated one at a time",
+					Title:  "objects allocated one by one in a hot function",
 					Claim:  fmt.Sprintf("each call of %s allocates one %s, since its address is returned", p.Callable(r), t),
 					Advice: "where many are made that live equally long, cut them from slices of some thousands; where callers need no identity, return the value",
 					Risk:   "one object that is used keeps all of its slice in memory",

@@ -25,7 +25,7 @@ var poolNonPointer = &advise.Rule{
 				return
 			}
 			p.Report(call, p.Cost(call, calls.Boxing(p.Func, call)), advise.Finding{
-				Title:  "Put of a value that is no pointer",
+				Title:  "sync.Pool.Put of a value that is not a pointer",
 				Claim:  fmt.Sprintf("Put takes an interface, and a %s does not fit into one: each Put allocates a copy of it", t),
 				Advice: "put a pointer into the pool, and keep it with what it points to until then",
 				Risk:   "Get returns another type then, everywhere",

@@ -38,7 +38,7 @@ func compiledRegexp(p *advise.Pass, call *ast.CallExpr) {
 	name := p.Callee(call).Name()
 	pattern, ok := p.Text(call.Args[0])
 	f := advise.Finding{
-		Title:  "regexp compiled for every call",
+		Title:  "regexp compiled on every call",
 		Callee: "regexp." + name,
 		Risk:   "the regexp is then compiled when the program starts, whether it is needed or not",
 	}
@@ -73,7 +73,7 @@ func matchedRegexp(p *advise.Pass, call *ast.CallExpr) {
 	name := p.Callee(call).Name()
 	pattern, ok := p.Text(call.Args[0])
 	f := advise.Finding{
-		Title:  "regexp compiled for every call",
+		Title:  "regexp compiled on every call",
 		Callee: "regexp.Compile",
 		Risk:   "the regexp is then compiled when the program starts, whether it is needed or not",
 	}

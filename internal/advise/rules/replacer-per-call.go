@@ -26,7 +26,7 @@ var replacerPerCall = &advise.Rule{
 				return c.First() == "strings.NewReplacer" || c.Has("strings.(*Replacer).build", "strings.(*Replacer).buildOnce", "strings.(*Replacer).buildOnce-fm")
 			})
 			f := advise.Finding{
-				Title:  "Replacer made for every call",
+				Title:  "Replacer built on every call",
 				Claim:  "strings.NewReplacer is called each time, and the Replacer builds its tables when it is first used, which is here the only time; one can be used by several goroutines",
 				Callee: "strings.(*Replacer).build",
 				Risk:   "none but that its tables stay in memory",

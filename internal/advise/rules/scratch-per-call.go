@@ -61,7 +61,7 @@ var scratchPerCall = &advise.Rule{
 			return
 		}
 		f := advise.Finding{
-			Title:  "bookkeeping made anew for every call",
+			Title:  "scratch slices or maps allocated on every call",
 			Claim:  fmt.Sprintf("%s: made for each call of %s, and garbage when it returns", strings.Join(names, ", "), p.Decl.Name.Name),
 			Advice: "keep them in a struct that the caller keeps, or in a sync.Pool, and begin each call with [:0] or clear; make them larger only when they are too small",
 			Risk:   "what was in them before has to be cleared; two calls at the same time need two of them; the largest call decides how much memory stays",

@@ -136,7 +136,7 @@ func splitPair(p *advise.Pass, call *ast.CallExpr) {
 		return
 	}
 	f := advise.Finding{
-		Title:  "text split for two parts of it",
+		Title:  "string split for its first two parts",
 		Claim:  fmt.Sprintf("strings.%s makes a slice for the parts, of which only the first two are looked at", name),
 		Advice: "strings.Cut finds both without a slice",
 		Callee: "strings." + name, Risk: "none", Safe: true,
@@ -284,7 +284,7 @@ func splitText(p *advise.Pass, call *ast.CallExpr) {
 	name := p.Callee(call).Name()
 	c := p.Cost(call, cost.Below("strings."+name))
 	f := advise.Finding{
-		Title:  "text split for less than all of it",
+		Title:  "string split for only some of its parts",
 		Claim:  fmt.Sprintf("strings.%s makes a slice with all parts", name),
 		Callee: "strings." + name, Risk: "none", Safe: true,
 	}
@@ -312,7 +312,7 @@ func splitText(p *advise.Pass, call *ast.CallExpr) {
 		if up.X != call || up.Key != nil && !code.IsBlank(up.Key) {
 			return
 		}
-		f.Title = "text split into a slice to go through it once"
+		f.Title = "string split into a slice to range over once"
 		f.Claim += ", which the loop goes through once"
 		f.Advice = fmt.Sprintf("strings.%sSeq finds each part when it is its turn", name)
 		if f.NoFix = "the loop does not declare a variable for the parts"; !p.Pkg.AtLeast(24) {

@@ -14,7 +14,7 @@ func TestErrorsBeforeMain(t *testing.T) {
 		m.stack(file, 1000, "fmt.Sprintf", 0, "fmt.Errorf", 0, "main.init.0", 9)
 		m.stack(file, 1500, "os.ReadFile", 0, "runtime.main", 0)
 	})
-	if len(found) != 1 || found[0].Rule != "hot-call" || found[0].Title != "work that is done when the program starts" {
+	if len(found) != 1 || found[0].Rule != "hot-call" || found[0].Title != "work done when the program starts" {
 		t.Errorf("found %+v", found)
 	}
 }

@@ -38,7 +38,7 @@ var templatePerCall = &advise.Rule{
 				c.Add(&escape)
 			}
 			f := advise.Finding{
-				Title:  "template parsed for every call",
+				Title:  "template parsed on every call",
 				Claim:  "the text is parsed for each call" + map[bool]string{true: ", and html/template looks through it once more when it is first executed"}[pkg == "html/template"] + "; a template can be executed by several goroutines",
 				Callee: pkg + ".(*Template).Parse",
 				Advice: "parse it once, in a variable of the package",

@@ -91,7 +91,7 @@ func grownBuffer(p *advise.Pass, b *types.Var) {
 		return
 	}
 	f := advise.Finding{
-		Title:  "text that grows step by step",
+		Title:  "Builder or Buffer grown step by step",
 		Claim:  fmt.Sprintf("a %s begins with nothing: it makes a larger array again and again, and copies %s each time", typ, b.Name()),
 		Advice: "begin with room for what is usual (Grow)",
 		Risk:   "some of the room may not be needed",

@@ -87,7 +87,7 @@ func joinedWrite(p *advise.Pass, call *ast.CallExpr, w, arg ast.Expr) {
 	}
 	c := p.Cost(call, cost.Either(matches...))
 	f := advise.Finding{
-		Title: "bytes to write put together as a string first",
+		Title: "output built as a string before it is written",
 		Claim: "the parts are " + howMade(p.Func, arg) + ", and the sum is copied once more to be bytes: each step allocates, and only the last one is needed",
 		Risk:  "the buffer has to be large enough for most texts, or append allocates again; measure it",
 	}
@@ -145,7 +145,7 @@ func howMade(f *code.Func, e ast.Expr) string {
 func convertedWrite(p *advise.Pass, call *ast.CallExpr, w, arg ast.Expr, conversion func(*cost.Chain) bool) {
 	c := p.Cost(call, conversion)
 	f := advise.Finding{
-		Title:  "string copied to bytes to be written",
+		Title:  "string converted to bytes for Write",
 		Claim:  "[]byte(…) copies the string for a Write that only reads it",
 		Advice: "WriteString, where the writer has it, copies once less",
 		Risk:   "none, unless the writer does something else in WriteString than in Write",
