@@ -69,8 +69,8 @@ func TestCallees(t *testing.T) {
 
 func TestKnownCallee(t *testing.T) {
 	for fn, want := range map[string]string{
-		"time.Time.String":                    "time made a text for every call",
-		"time.ParseDuration":                  "duration read from a text for every call",
+		"time.Time.String":                    "time formatted on every call, by String",
+		"time.ParseDuration":                  "duration parsed on every call",
 		"strconv.ParseInt":                    "number parsed on a hot path",
 		"strconv.FormatInt":                   "number formatted on every call",
 		"bytes.Split":                         "string split on every call",
@@ -83,12 +83,12 @@ func TestKnownCallee(t *testing.T) {
 		"bytes.FieldsSeq":                     "iterator over the parts of a string",
 		"strconv.AppendInt":                   "string appended to bytes that grow",
 		"strconv.AppendQuote":                 "string appended to bytes that grow",
-		"slices.Clone[...]":                   "list copied for every call",
+		"slices.Clone[...]":                   "slice copied on every call",
 		"strings.EqualFold":                   "",
 		"example.com/strings.Split":           "",
 		"path/filepath.WalkDir":               "",
 		"text/template.(*Template).Execute":   "template executed on a hot path",
-		"crypto/sha256.New":                   "hash made for every call",
+		"crypto/sha256.New":                   "hash allocated on every call",
 		"net.(*conn).Read":                    "",
 		"net.ParseIP":                         "IP address as a list of bytes",
 		"golang.org/x/text/unicode/norm.Form": "",

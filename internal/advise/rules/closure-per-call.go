@@ -30,7 +30,7 @@ var closurePerCall = &advise.Rule{
 				return
 			}
 			p.Report(lit, c, advise.Finding{
-				Title:  "function literal allocated for every call",
+				Title:  "closure allocated on every call",
 				Claim:  fmt.Sprintf("it captures %s, and is kept by somebody for all that the compiler knows, so it and what it changes are on the heap", strings.Join(captured, ", ")),
 				Advice: "make it a method, or give it what it needs as arguments; or make it once, and use it again",
 				Risk:   "what is captured is seen as it is when the function is called, arguments as they were before",

@@ -25,7 +25,7 @@ var constError = &advise.Rule{
 			}
 			name := p.Callee(call).Pkg().Name() + "." + p.Callee(call).Name()
 			p.Report(call, p.Cost(call, cost.Below(name)), advise.Finding{
-				Title:  "error made anew for every call",
+				Title:  "same error created on every call",
 				Claim:  fmt.Sprintf("%s allocates an error whose text never changes", name),
 				Advice: "a variable of the package: var Err… = errors.New(…), which callers can ask for with errors.Is, too",
 				Callee: name,

@@ -59,7 +59,7 @@ var invariantText = &advise.Rule{
 			}
 			name := p.LocalName("text")
 			f := advise.Finding{
-				Title:  "text that never changes put together for every call",
+				Title:  "constant string built on every call",
 				Claim:  fmt.Sprintf("%s is the same in every call of the function literal, since its parts are parameters of %s that nobody changes", p.Src(e), p.Decl.Name.Name),
 				Advice: "put it together before the function literal is made",
 				Risk:   "it is then put together even if the function literal is never called",
