@@ -83,7 +83,7 @@ func makesMost(p *advise.Pass, n ast.Node, at int, l *cost.Line) {
 		if list := getters(p, l); list != nil {
 			f.Claim += ", here in " + symbol.ShortNames(list)
 		}
-		f.Advice = "see that all that Get hands out comes back through Put, on every way out of the function"
+		f.Advice = "make sure that everything from Get goes back with Put, on every return path"
 	}
 	p.Why = "what to change depends on who needs the objects, and for how long"
 	p.Report(n, c, f)

@@ -120,8 +120,8 @@ func calledHere(p *advise.Pass) bool {
 const laterAdvice = "make it when it is first asked for, with sync.OnceValue, or keep it in a form that needs no such work"
 
 // emptyPool is about what the New of a pool makes.
-var emptyPool = leaf{title: "sync.Pool that is often empty", claim: "Get calls the New of the pool when there is nothing in it",
-	advice: "see that all that Get hands out comes back through Put, on every way out of the function"}
+var emptyPool = leaf{title: "sync.Pool that is often empty", claim: "Get calls New when the pool is empty",
+	advice: "make sure that everything from Get goes back with Put, on every return path"}
 
 // getters returns the functions whose calls of Get have a line called that is in the New of a pool.
 func getters(p *advise.Pass, l *cost.Line) []string {

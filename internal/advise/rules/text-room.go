@@ -93,7 +93,7 @@ func grownBuffer(p *advise.Pass, b *types.Var) {
 	f := advise.Finding{
 		Title:  "Builder or Buffer grown step by step",
 		Claim:  fmt.Sprintf("a %s begins with nothing: it makes a larger array again and again, and copies %s each time", typ, b.Name()),
-		Advice: "begin with room for what is usual (Grow)",
+		Advice: "start with room for the usual size (Grow)",
 		Risk:   "some of the room may not be needed",
 		Callee: strings.Replace(typ, ".", ".(*", 1) + ")." + worst.Fun.(*ast.SelectorExpr).Sel.Name,
 	}
