@@ -208,14 +208,14 @@ func unknownCallee(f *code.Func, fn string, n ast.Node) callee {
 	fails := false
 	for v := range sig.Results().Variables() {
 		if kind.IsString(v.Type()) || kind.Refers(v.Type()) {
-			out.claim = name + " allocates what it returns, or needs in between, each time"
-			out.advice = "look whether the result can be kept, whether it is needed in all cases, and whether there is a form that takes a buffer, or a value to use again"
+			out.claim = name + " allocates its result or temporary memory on each call"
+			out.advice = "check whether the result can be kept, whether it is always needed, and whether a variant takes a buffer or a value to reuse"
 			return out
 		}
 		fails = fails || types.IsInterface(v.Type())
 	}
 	if !fails {
-		out.claim = name + " allocates what it needs in between, each time"
+		out.claim = name + " allocates temporary memory on each call"
 	}
 	return out
 }
