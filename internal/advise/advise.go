@@ -36,7 +36,7 @@ type Options struct {
 }
 
 // ErrNothing says that profiles hold nothing that findings could be about.
-var ErrNothing = errors.New("there is nothing in it that costs CPU, memory or waiting")
+var ErrNothing = errors.New("it shows no cost in CPU, memory or waiting")
 
 // Run has rules look for what the program of some recordings does without need, in their order.
 func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Options) (*report.Advice, error) {
@@ -93,7 +93,7 @@ func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Opti
 	}
 	for _, m := range []cost.Metric{cost.CPU, cost.BytesMade} {
 		if share := c.Part(&c.Tests, m); share > 0.5 && (m == cost.CPU || c.Total[cost.CPU] == 0) {
-			t.notes.add("%s of %s is in tests and benchmarks themselves, which are not looked at", unit.Share(share), cost.Metrics[m].Short)
+			t.notes.add("%s of %s is in tests and benchmarks themselves, which hone does not examine", unit.Share(share), cost.Metrics[m].Short)
 		}
 	}
 	out.Notes = append(append(out.Notes, hint.Said(c.Notes...)...), t.notes.Texts...)
@@ -104,7 +104,7 @@ func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Opti
 func look(r *Rule, p *Pass) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
-			err = fmt.Errorf("rule %s failed on %s, which is a mistake in hone: %v", r.Name, p.Name, x)
+			err = fmt.Errorf("rule %s failed on %s, which is a bug in hone: %v", r.Name, p.Name, x)
 		}
 	}()
 	r.Find(p)

@@ -47,7 +47,7 @@ func (t *tree) explain(out *report.Advice, rules []*Rule) {
 			}
 			var err error
 			if log, err = (gocmd.Command{Dir: filepath.Dir(file), Env: t.env}).Explain(t.ctx, test, nil, "."); err != nil {
-				t.notes.add("why values are on the heap is not known: %v", err)
+				t.notes.add("the reasons for heap allocations are unknown: %v", err)
 			}
 			if log != nil {
 				for _, u := range t.units {

@@ -74,7 +74,7 @@ func (t *tree) find(f *code.File, l *cost.Line) (decl *ast.FuncDecl, line int, d
 		}
 		decl, line, ok = moved(f, text.Lines, line)
 		if !ok {
-			t.notes.add("%s is not as it was recorded, and %s has changed: nothing is said of it; record again", f.Name, l.Func)
+			t.notes.add("%s has changed since the recording, and so has %s, which is left out; record again", f.Name, l.Func)
 		}
 		return decl, line, "", ok
 	}
@@ -83,11 +83,11 @@ func (t *tree) find(f *code.File, l *cost.Line) (decl *ast.FuncDecl, line int, d
 		return nil, 0, "", false
 	}
 	if !code.IsInitializer(decl) && l.Start != 0 && !strings.Contains(l.Func, ".func") && f.Tok.Line(decl.Pos()) != l.Start {
-		t.notes.add("%s does not have %s where the profile has it: nothing is said of it; the sources are not those that were profiled", f.Name, l.Func)
+		t.notes.add("%s does not have %s where the profile has it: it is left out; these are not the sources that were profiled", f.Name, l.Func)
 		return nil, 0, "", false
 	}
 	if !t.taken.IsZero() && newer(f, t.taken) {
-		doubt = "the file is newer than the profile, so look twice"
+		doubt = "the file is newer than the profile: check the lines"
 		t.notes.add("%s was changed after the profile was taken; lines may be off", f.Name)
 	}
 	return decl, line, doubt, true

@@ -27,14 +27,14 @@ func (p *Pass) Fix(grade report.Grade, title string, edits ...edit.Edit) []repor
 	}
 	text, err := p.apply(edits)
 	if err != nil || bytes.Equal(text, p.File.Text) {
-		p.Why = "the patch that comes to mind does not fit this code"
+		p.Why = "hone's patch does not apply to this code"
 		if err != nil && p.debug != nil {
 			p.debug("%s: %s: %v", p.Rule.Name, p.File.Name, err)
 		}
 		return nil
 	}
 	if err := p.compiles(p.File, text); err != nil {
-		p.Why = "the patch that comes to mind does not compile here"
+		p.Why = "hone's patch does not compile here"
 		if p.debug != nil {
 			p.debug("%s: %s: %v\n%s", p.Rule.Name, p.File.Name, err, text)
 		}

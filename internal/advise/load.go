@@ -34,7 +34,7 @@ type NoModuleError struct {
 }
 
 func (e *NoModuleError) Error() string {
-	return "nothing can be looked at, since there is no go.mod in " + e.Dir + " or above it"
+	return "no module to look at: there is no go.mod in " + e.Dir + " or above it"
 }
 
 // Hint says what to do about it.
@@ -214,7 +214,7 @@ func (t *tree) place(fn, file string, line int) string {
 	case err != nil:
 		t.missing = append(t.missing, missing{fn, err})
 	case src.Path == "":
-		t.notes.add("%s is only known from %s, so nothing is said of it", file, src.How)
+		t.notes.add("%s is known only from %s, so it is left out", file, src.How)
 	default:
 		at = src.Path
 		if real, err := filepath.EvalSymlinks(at); err == nil {
@@ -262,7 +262,7 @@ func (t *tree) load(paths []string) ([]*code.Package, error) {
 			wrong.AddNew(hint.Text{t.short(newer.Error()), "; ", newer.Hint()})
 			continue
 		case err != nil:
-			wrong.add("%s does not build, so nothing is said of it: %s", p.PkgPath, t.short(err.Error()))
+			wrong.add("%s does not build, so it is left out: %s", p.PkgPath, t.short(err.Error()))
 			continue
 		}
 		if len(p.Syntax) > 0 {
@@ -336,7 +336,7 @@ func (t *tree) unit(p *packages.Package, mine map[string]bool) *code.Package {
 	if m := p.Module; m != nil {
 		fmt.Sscanf(m.GoVersion, "1.%d", &u.GoMinor)
 		if !m.Main && (m.Replace == nil || m.Replace.Version != "") {
-			u.NoFix = fmt.Sprintf("it is in %s %s, which is not yours to change: tell its authors, or call it less", m.Path, m.Version)
+			u.NoFix = fmt.Sprintf("it is in the module %s %s: tell its authors, or call it less", m.Path, m.Version)
 		}
 	}
 	for _, f := range p.Syntax {
@@ -349,7 +349,7 @@ func (t *tree) unit(p *packages.Package, mine map[string]bool) *code.Package {
 			path = real
 		}
 		if strings.HasPrefix(path, filepath.Join(t.dir, "vendor")+string(filepath.Separator)) {
-			u.NoFix = "it is vendored: change it where it comes from"
+			u.NoFix = "it is vendored: change it upstream"
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -372,7 +372,7 @@ func (t *tree) unit(p *packages.Package, mine map[string]bool) *code.Package {
 			name = real
 		}
 		if u.Files[name] == nil && u.NoFix == "" {
-			t.notes.add("%s uses cgo: nothing is said of it", t.rel(name))
+			t.notes.add("%s uses cgo, so it is left out", t.rel(name))
 		}
 	}
 	return u

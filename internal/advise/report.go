@@ -62,7 +62,7 @@ func (p *Pass) Report(n ast.Node, c cost.Cost, f Finding) {
 	out.Evidence = p.evidence(c, f.Callee)
 	out.Proof = proofOf(out)
 	if f.OnHeap {
-		out.Ask = append(out.Ask, hint.Ask("why-alloc", out.Where.String()).For("which values go to the heap here, and why"))
+		out.Ask = append(out.Ask, hint.Ask("why-alloc", out.Where.String()).For("which values escape to the heap here, and why"))
 	}
 	foreign := p.Pkg.Module != nil && !p.Pkg.Module.Main // who is asked for advice can change little there
 	f.Vague, f.last = p.Rule.Vague || f.Vague || foreign, p.Rule.Last
@@ -101,7 +101,7 @@ func (p *Pass) evidence(c cost.Cost, callee string) (out []report.Evidence) {
 				name = in.Profile.SampleTypes[in.Column[m]].Type
 			}
 			q := query.Query{View: "list", Arg: "^" + regexp.QuoteMeta(p.Name) + `([.[]|$)`, Refs: []string{in.Ref}, Metric: name}
-			out = append(out, report.Evidence{Says: "what each line costs in " + cost.Metrics[m].Short, Query: q})
+			out = append(out, report.Evidence{Says: "the cost of each line in " + cost.Metrics[m].Short, Query: q})
 			if callee != "" && i == 0 {
 				q := query.Query{View: "peek", Arg: "^" + regexp.QuoteMeta(callee) + "$", Refs: []string{in.Ref}, Metric: name}
 				out = append(out, report.Evidence{Says: "who calls " + callee + ", and what it calls", Query: q})

@@ -142,13 +142,13 @@ func (a *Advice) Blocks() iter.Seq[Block] {
 	var list []Block
 	switch {
 	case len(a.Findings) == 0:
-		text := fmt.Sprintf("nothing found: %d %s looked at, and none does what a rule knows a cheaper way for", a.Functions,
-			map[bool]string{true: "function that costs something was", false: "functions that cost something were"}[a.Functions == 1])
+		text := fmt.Sprintf("nothing found: %d %s examined, and no rule knows a cheaper way", a.Functions,
+			map[bool]string{true: "hot function was", false: "hot functions were"}[a.Functions == 1])
 		switch {
 		case a.Small > 0:
 			text = fmt.Sprintf("nothing found that would save %s or more; %d %s would save less", unit.Share(a.Least), a.Small, plural(a.Small, "finding"))
 		case a.Functions == 0:
-			text = "nothing found: no function of the module costs anything in the profiles"
+			text = "nothing found: no function of the module has a cost in the profiles"
 		}
 		list = append(list, Title{text})
 	case a.Show > 0 && a.Show <= len(a.Findings):

@@ -122,7 +122,7 @@ func TestPageFindings(t *testing.T) {
 	// Another view and back: it is not looked for anew, or it would wait for let.
 	p.visitTab("Overview")
 	p.wait(`document.querySelectorAll(".findings ol > li").length === 2`)
-	if got := p.text(".findings [role=status]"); !strings.Contains(got, "1 function that costs something was looked at") {
+	if got := p.text(".findings [role=status]"); !strings.Contains(got, "1 hot function was looked at") {
 		t.Errorf("the overview says %q", got)
 	}
 	p.visit("/overview?focus=nothinghere")

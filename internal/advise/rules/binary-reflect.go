@@ -12,9 +12,9 @@ import (
 
 var binaryReflect = &advise.Rule{
 	Name: "binary-reflect", Rank: 38, PerCall: true,
-	Doc: "numbers are read or written through encoding/binary.Read and Write",
+	Doc: "numbers are read or written with encoding/binary.Read and Write",
 
-	NoFix: "the size and order of all fields would have to be written out by hand",
+	NoFix: "the patch would have to spell out the size and order of all fields",
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "encoding/binary.Read", "encoding/binary.Write") == nil || len(call.Args) != 3 {
@@ -27,10 +27,10 @@ var binaryReflect = &advise.Rule{
 			verb := map[string]string{"Read": "Uint32 and the like take a number out of bytes", "Write": "AppendUint32 and the like append a number to bytes"}[name]
 			p.Report(call, c, advise.Finding{
 				Title:  "binary." + name + " on a hot path",
-				Claim:  fmt.Sprintf("binary.%s looks at the type of its argument for each call, by reflection where it is no plain number, and allocates bytes for it", name),
+				Claim:  fmt.Sprintf("binary.%s inspects the type of its argument on each call, by reflection unless it is a plain number, and allocates bytes for it", name),
 				Advice: verb + ", without an interface in between",
 				Callee: "encoding/binary." + name,
-				Risk:   "the order and the size of fields have to be the same",
+				Risk:   "the order and size of fields have to stay the same",
 			})
 		})
 	},

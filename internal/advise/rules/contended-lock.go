@@ -22,9 +22,9 @@ import (
 
 var contendedLock = &advise.Rule{
 	Name: "contended-lock", Rank: 20,
-	Doc: "goroutines wait for a mutex that others hold",
+	Doc: "goroutines wait for a contended mutex",
 
-	NoFix: "what else the mutex guards is not known",
+	NoFix: "hone does not know what else the mutex guards",
 	Find: func(p *advise.Pass) {
 		if p.Costs.Total[cost.Blocked]+p.Costs.Total[cost.Held] == 0 {
 			return
@@ -168,7 +168,7 @@ func contended(fn *code.Func, m types.Object, list []*region) {
 	f := advise.Finding{
 		Title: "goroutines wait for " + mutexName(m),
 		Claim: strings.Join(who, "; "),
-		Risk:  "what was true while the mutex was held may not be so any more when it is let go in between",
+		Risk:  "if the mutex is released in between, what was true before may no longer be",
 	}
 	q := worst.p
 	f.Callee = map[bool]string{true: "sync.(*RWMutex)." + worst.name, false: "sync.(*Mutex)." + worst.name}[isRW(m)]
@@ -182,15 +182,15 @@ func contended(fn *code.Func, m types.Object, list []*region) {
 	switch {
 	case isRW(m) && readers > 0 && shortRegions(q.Func, list):
 		f.Title += ", an RWMutex around next to nothing"
-		f.Claim += "; RLock and RUnlock write to the mutex, too, so readers get in each other's way as much as with a Mutex, and each writer waits for all of them"
+		f.Claim += "; RLock and RUnlock also write to the mutex, so readers contend as much as with a Mutex, and each writer waits for all of them"
 		f.Advice = "for one word, a type of sync/atomic: readers then only read; for more, a pointer to a value that never changes, in an atomic.Pointer; else a Mutex, which is cheaper for so short a time"
 		f.Risk = "values that have to change together need one pointer, and writers that read first need CompareAndSwap, or a mutex among themselves"
 		f.NoFix = fmt.Sprintf("what %s guards may have to change together, which no single atomic operation does", m.Name())
 	case oneWord(q.Func, list):
-		f.Claim += "; all that is done with it is to read or write one word"
+		f.Claim += "; it only guards reads and writes of one word"
 		f.Advice = "a type of sync/atomic does that without a mutex"
-		f.Risk = "reading and then writing is two steps: Add and CompareAndSwap are one"
-		f.NoFix = "the word would get another type, and all that use it have to change with it"
+		f.Risk = "reading and then writing is two steps: use Add or CompareAndSwap, which are one"
+		f.NoFix = "the variable would get another type, so all its uses have to change"
 	case len(work) > 0:
 		f.Claim += fmt.Sprintf("; while it is held, %s %s", q.Decl.Name.Name, strings.Join(work, " and "))
 		f.Advice = "do before Lock what needs nothing that the mutex guards; then, if it is still not enough, several mutexes, each for a part of the data"
@@ -226,7 +226,7 @@ func workIn(f *code.Func, body []ast.Stmt) (out []string) {
 				return false
 			case *ast.BinaryExpr:
 				if n.Op == token.ADD && kind.IsString(f.TypeOf(n)) && !f.IsConst(n) {
-					add("puts texts together")
+					add("builds strings")
 				}
 			case *ast.CallExpr:
 				fn := f.Callee(n)
@@ -335,7 +335,7 @@ func narrowed(p *advise.Pass, r *region) []report.Fix {
 			if k, ok := p.Parent(found).(*ast.IndexExpr); ok && k.Index == found {
 				name = p.LocalName("key")
 			}
-			return p.Fix(report.Mechanical, "put the text together before Lock", edit.Before(st, name+" := "+p.Src(found)+"\n"), edit.Replace(found, name))
+			return p.Fix(report.Mechanical, "build the string before Lock", edit.Before(st, name+" := "+p.Src(found)+"\n"), edit.Replace(found, name))
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ var growingMap = &advise.Rule{
 	Name: "growing-map", Rank: 0,
 	Doc: "a map only ever grows",
 
-	NoFix: "the code does not say which entries nobody needs any more",
+	NoFix: "the code does not show which entries are no longer needed",
 	Find: func(p *advise.Pass) {
 		if p.Costs.Total[cost.InUse] == 0 {
 			return
@@ -45,7 +45,7 @@ var growingMap = &advise.Rule{
 			}
 			p.Report(st, c, advise.Finding{
 				Title:  "map that only grows",
-				Claim:  fmt.Sprintf("nothing in the package ever deletes from %s, and what is put into it stays in memory for good", p.Src(index.X)),
+				Claim:  fmt.Sprintf("nothing in the package ever deletes from %s, so its entries stay in memory forever", p.Src(index.X)),
 				Advice: "delete what is over, or limit how much is kept and drop the oldest",
 				Risk:   "what is deleted too early is missed later",
 				NoFix:  fmt.Sprintf("the code does not say which entries of %s nobody needs any more", p.Src(index.X)),

@@ -41,11 +41,11 @@ var headerSet = &advise.Rule{
 			if isText && alone && fn.Name() == "Set" {
 				recv := p.Src(call.Fun.(*ast.SelectorExpr).X)
 				v := p.NewName(headerName(canonical))
-				f.Advice = "keep the slice in a variable of the package"
+				f.Advice = "keep the slice in a package variable"
 				if canonical == "Content-Type" && (strings.HasPrefix(value, "text/html") || strings.HasPrefix(value, "text/plain")) {
 					f.Advice += "; or leave the header out, if http.DetectContentType finds the same in what is written: net/http then sets it"
 				}
-				f.Fixes = p.Fix(report.Ownership, "keep the slice in a variable of the package",
+				f.Fixes = p.Fix(report.Ownership, "keep the slice in a package variable",
 					edit.Declare(p.Func, fmt.Sprintf("// %s is shared by all requests.\nvar %s = []string{%s}", v, v, p.Src(call.Args[1]))),
 					edit.Replace(call, fmt.Sprintf("%s[%s] = %s", recv, strconv.Quote(canonical), v)))
 			} else {

@@ -17,22 +17,22 @@ import (
 
 var mapAsSet = &advise.Rule{
 	Name: "map-as-set", Rank: 14,
-	Doc: "sets are maps, where they are small or their members are small numbers",
+	Doc: "sets are maps although they are small or their members are small numbers",
 
-	NoFix: "the sets are used for what a list does not do",
+	NoFix: "the sets are used in ways that a slice does not support",
 	Find: func(p *advise.Pass) {
 		for _, u := range mapsOf(p, func(m *types.Map) bool { return kind.IsSet(m) && !kind.IsString(m.Key()) && !kind.IsTypeParam(m.Key()) }) {
 			key := types.TypeString(u.t.Key(), types.RelativeTo(p.Pkg.Types))
 			f := advise.Finding{
 				Title: "map as a set",
-				Claim: fmt.Sprintf("each set of %s is a map, with a group of slots of its own from the first member on, and each question hashes", key),
-				Risk:  "a search through a list takes longer the more members there are: measure with the largest sets; the order of members is then that of adding",
+				Claim: fmt.Sprintf("each set of %s is a map, which allocates a group of slots for its first member and hashes on each lookup", key),
+				Risk:  "searching a slice takes longer with more members: measure with the largest sets; members are then in insertion order",
 			}
 			switch {
 			case kind.IsBasic(u.t.Key(), types.IsInteger):
-				f.Advice = "where sets have few members, a slice that is searched; where members are small numbers, a []bool or bits"
+				f.Advice = "for sets with few members, search a slice; for members that are small numbers, use a []bool or a bitmap"
 			default:
-				f.Advice = "where sets have few members, a slice that is searched; where there is one set at a time, a mark in the objects"
+				f.Advice = "for sets with few members, search a slice; for one set at a time, mark the objects"
 			}
 			f.Fixes = listed(u.in[0], u.t)
 			for _, q := range u.in {
@@ -59,7 +59,7 @@ func listed(p *advise.Pass, m *types.Map) []report.Fix {
 			return nil
 		}
 	default:
-		p.Why = "members are too large to be searched for"
+		p.Why = "members are too large to search for"
 		return nil
 	}
 	s := &setting{Pass: p, m: m, parents: p.Pkg.Above(), edits: map[*code.File][]edit.Edit{}}
@@ -81,7 +81,7 @@ func listed(p *advise.Pass, m *types.Map) []report.Fix {
 		}
 	}
 	if len(s.edits) != 1 {
-		p.Why = "it would change several files"
+		p.Why = "the patch would change several files"
 		return nil
 	}
 	for f, edits := range s.edits {
@@ -89,7 +89,7 @@ func listed(p *advise.Pass, m *types.Map) []report.Fix {
 		if s.contains {
 			q.Need("slices")
 		}
-		fixes := q.Fix(report.Mechanical, "keep the members in lists, and search those", edits...)
+		fixes := q.Fix(report.Mechanical, "keep the members in slices, and search those", edits...)
 		p.Why = q.Why
 		return fixes
 	}

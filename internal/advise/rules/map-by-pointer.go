@@ -106,7 +106,7 @@ func numbered(p *advise.Pass, m *types.Map) []report.Fix {
 		return nil
 	}
 	if len(n.edits) != 1 {
-		p.Why = "it would change several files"
+		p.Why = "the patch would change several files"
 		return nil
 	}
 	for f, edits := range n.edits {

@@ -18,7 +18,7 @@ var regexpPerCall = &advise.Rule{
 	Name: "regexp-per-call", Rank: 22, PerCall: true,
 	Doc: "a regular expression that is always the same is compiled for every call",
 
-	NoFix: "the pattern is not the same for every call",
+	NoFix: "the pattern is not the same on every call",
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			switch {
@@ -52,17 +52,17 @@ func compiledRegexp(p *advise.Pass, call *ast.CallExpr) {
 		return
 	}
 	f.Claim = fmt.Sprintf("regexp.%s parses and compiles %s anew each time; a Regexp is safe for use by several goroutines and never changes, so one is enough", name, text.ShownPattern(pattern))
-	f.Advice = "compile it once, in a variable of the package"
+	f.Advice = "compile it once, in a package variable"
 	switch _, err := regexp.Compile(pattern); {
 	case err != nil:
 		f.NoFix = "the pattern does not compile, so the program would end when it starts"
 	case !strings.HasPrefix(name, "Must"):
-		f.NoFix = fmt.Sprintf("regexp.%s returns an error, which a variable of the package cannot hand on", name)
+		f.NoFix = fmt.Sprintf("regexp.%s returns an error, which a package variable cannot return", name)
 	case p.Mentions("Longest"):
 		f.NoFix = "the package calls Longest, which changes a Regexp for all who use it"
 	default:
 		v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "RE")
-		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a variable of the package",
+		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a package variable",
 			edit.Declare(p.Func, "var "+v+" = "+p.Src(call)), edit.Replace(call, v))
 	}
 	p.Report(call, c, f)
@@ -86,7 +86,7 @@ func matchedRegexp(p *advise.Pass, call *ast.CallExpr) {
 		return
 	}
 	f.Claim = fmt.Sprintf("regexp.%s compiles %s before it matches, for every call; a Regexp is safe for use by several goroutines, so one is enough", name, text.ShownPattern(pattern))
-	f.Advice = "compile it once, in a variable of the package, and call its method"
+	f.Advice = "compile it once, in a package variable, and call its method"
 	// The error is always nil when the pattern is good.
 	assign, isAssign := p.Parent(call).(*ast.AssignStmt)
 	switch _, err := regexp.Compile(pattern); {
@@ -97,7 +97,7 @@ func matchedRegexp(p *advise.Pass, call *ast.CallExpr) {
 	default:
 		v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "RE")
 		pkg := p.Src(call.Fun.(*ast.SelectorExpr).X)
-		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a variable of the package",
+		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a package variable",
 			edit.Declare(p.Func, "var "+v+" = "+pkg+".MustCompile("+p.Src(call.Args[0])+")"),
 			edit.New(assign.Lhs[0].End(), assign.Lhs[1].End(), ""),
 			edit.New(call.Pos(), call.Args[1].Pos(), v+"."+name+"("))

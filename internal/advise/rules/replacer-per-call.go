@@ -13,9 +13,9 @@ import (
 
 var replacerPerCall = &advise.Rule{
 	Name: "replacer-per-call", Rank: 42, PerCall: true,
-	Doc: "a strings.Replacer that is always the same is made for every call",
+	Doc: "a strings.Replacer that is always the same is built on every call",
 
-	NoFix: "the texts that it replaces are not the same for every call",
+	NoFix: "the strings that it replaces are not the same on every call",
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "strings.NewReplacer") == nil {
@@ -27,17 +27,17 @@ var replacerPerCall = &advise.Rule{
 			})
 			f := advise.Finding{
 				Title:  "Replacer built on every call",
-				Claim:  "strings.NewReplacer is called each time, and the Replacer builds its tables when it is first used, which is here the only time; one can be used by several goroutines",
+				Claim:  "each call builds a new Replacer, whose tables are built on first use and used only once; a Replacer is safe for concurrent use",
 				Callee: "strings.(*Replacer).build",
-				Risk:   "none but that its tables stay in memory",
-				Advice: "keep one in a variable of the package",
+				Risk:   "none, but its tables stay in memory",
+				Advice: "keep one in a package variable",
 			}
 			if !flow.AllConst(p.Func, call) {
-				f.Advice = "keep one for each set of texts that is replaced, where these do not change"
-				f.NoFix = flow.Changing(p.Func, call) + " is not the same for every call"
+				f.Advice = "keep one for each fixed set of replacements"
+				f.NoFix = flow.Changing(p.Func, call) + " is not the same on every call"
 			} else {
 				v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "Replacer")
-				f.Fixes = p.Fix(report.Mechanical, "keep one in a variable of the package", edit.Hoisted(p.Func, call, v)...)
+				f.Fixes = p.Fix(report.Mechanical, "keep one in a package variable", edit.Hoisted(p.Func, call, v)...)
 			}
 			p.Report(call, c, f)
 		})

@@ -19,7 +19,7 @@ var templatePerCall = &advise.Rule{
 	Name: "template-per-call", Rank: 42, PerCall: true,
 	Doc: "a template that is always the same is parsed for every call",
 
-	NoFix: "the template is not the same for every call",
+	NoFix: "the template is not the same on every call",
 	Find: func(p *advise.Pass) {
 		parse := []string{"(*text/template.Template).Parse", "(*html/template.Template).Parse"}
 		parsed := 0
@@ -41,20 +41,20 @@ var templatePerCall = &advise.Rule{
 				Title:  "template parsed on every call",
 				Claim:  "the text is parsed for each call" + map[bool]string{true: ", and html/template looks through it once more when it is first executed"}[pkg == "html/template"] + "; a template can be executed by several goroutines",
 				Callee: pkg + ".(*Template).Parse",
-				Advice: "parse it once, in a variable of the package",
+				Advice: "parse it once, in a package variable",
 				Risk:   "a text that does not parse then ends the program when it starts, and not in the first call",
 			}
 			must, ok := p.Parent(call).(*ast.CallExpr)
 			switch {
 			case !ok || p.Calls(must, "text/template.Must", "html/template.Must") == nil:
-				f.NoFix = "the error of Parse is used, which a variable of the package cannot hand on"
+				f.NoFix = "the error of Parse is used, which a package variable cannot return"
 			case !flow.AllConst(p.Func, must):
-				f.NoFix = flow.Changing(p.Func, must) + " is not the same for every call"
+				f.NoFix = flow.Changing(p.Func, must) + " is not the same on every call"
 			case !executedOnly(p.Func, must):
 				f.NoFix = "the template is used for more than to be executed, so it may change"
 			default:
 				v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "Template")
-				f.Fixes = p.Fix(report.Mechanical, "parse it once, in a variable of the package", edit.Hoisted(p.Func, must, v)...)
+				f.Fixes = p.Fix(report.Mechanical, "parse it once, in a package variable", edit.Hoisted(p.Func, must, v)...)
 			}
 			p.Report(call, c, f)
 		})

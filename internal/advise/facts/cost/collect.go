@@ -79,7 +79,7 @@ func Collect(ctx context.Context, inputs []Input, mine func(fn, file string) Cla
 		w.at[w.lines[l.Key]] = l
 	}
 	if samples > maxSamples {
-		c.Notes = append(c.Notes, "the profiles are too large to say what is below each line")
+		c.Notes = append(c.Notes, "the profiles are too large to compute the callees of each line")
 		return c
 	}
 	for i := range inputs {
