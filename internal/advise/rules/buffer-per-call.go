@@ -21,7 +21,7 @@ import (
 
 var bufferPerCall = &advise.Rule{
 	Name: "buffer-per-call", Rank: 2, PerCall: true,
-	Doc: "a buffer is allocated for every call, though nobody keeps it",
+	Doc: "a buffer is allocated on every call although nothing keeps it",
 
 	NoFix: "its length or capacity is not a constant, so buffers in a pool may be too small",
 	Find: func(p *advise.Pass) {
@@ -39,14 +39,14 @@ var bufferPerCall = &advise.Rule{
 			}
 			f := advise.Finding{
 				Title:  "buffer allocated on every call",
-				Claim:  fmt.Sprintf("%s is given to a method of an interface, which could keep it for all that the compiler knows, so it is on the heap; but Write must not keep what it is given, and nobody else has it", b.Name()),
-				Advice: "keep buffers that nobody uses in a sync.Pool",
+				Claim:  fmt.Sprintf("%s is passed to an interface method, which may keep it as far as the compiler knows, so it is on the heap; but Write must not keep its argument, and nothing else holds it", b.Name()),
+				Advice: "keep unused buffers in a sync.Pool",
 				Risk:   "a Write that keeps what it is given, against what io.Writer says, would see other data later; one large text makes a large buffer that stays in the pool for a while",
 			}
 			switch loop := p.Loop(st); {
 			case loop != nil:
 				f.Title = "buffer allocated in every iteration"
-				f.Advice = "make it before the loop, and cut it to [:0] in each round"
+				f.Advice = "allocate it before the loop, and cut it to [:0] in each iteration"
 				f.NoFix = "it is not made empty with a constant capacity, so an earlier round may have left it too small"
 				if len(call.Args) == 3 && p.Src(call.Args[1]) == "0" && p.Statement(loop) == loop && p.IsConst(call.Args[2]) {
 					f.Fixes = p.Fix(report.Ownership, "make it before the loop", edit.Before(loop, p.Src(st)+"\n"), edit.Replace(st, fmt.Sprintf("%s = %s[:0]", b.Name(), b.Name())))

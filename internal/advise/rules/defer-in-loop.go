@@ -9,7 +9,7 @@ import (
 
 var deferInLoop = &advise.Rule{
 	Name: "defer-in-loop", Rank: 10,
-	Doc: "defer in a loop: a record on the heap for each round, and all of them run in the end",
+	Doc: "defer in a loop: each iteration allocates a record on the heap, and all of them run at the end",
 
 	NoFix: "a call at the end of the round would not run when something panics before it",
 	Find: func(p *advise.Pass) {
@@ -21,9 +21,9 @@ var deferInLoop = &advise.Rule{
 				return c.Direct() && c.Has("runtime.deferproc", "runtime.deferprocStack", "runtime.newdefer", "runtime.deferprocat") || len(c.Below) == 0 && !c.OnCPU
 			}), advise.Finding{
 				Title:  "defer in a loop",
-				Claim:  "each round keeps a call for the end of the function, in memory that it allocates; what it would set free is held until then",
-				Advice: "call it at the end of the round, or make the body of the loop a function",
-				Risk:   "with a panic in between, a call that is not deferred does not happen",
+				Claim:  "each iteration allocates a deferred call for the end of the function; what it would release is held until then",
+				Advice: "call it at the end of the iteration, or make the loop body a function",
+				Risk:   "after a panic in between, a call that is not deferred does not run",
 			})
 		})
 	},

@@ -13,9 +13,9 @@ import (
 
 var errorPerCall = &advise.Rule{
 	Name: "error-per-call", Rank: 18, PerCall: true,
-	Doc: "errors are put together on a path that is taken often",
+	Doc: "errors are built on a hot path",
 
-	NoFix: "whether callers read the text is not known",
+	NoFix: "hone does not know whether callers read the message",
 	Find: func(p *advise.Pass) {
 		if makesError(p.Func, p.Info().Defs[p.Decl.Name]) && calledHere(p) {
 			return // who calls it is told
@@ -34,10 +34,10 @@ var errorPerCall = &advise.Rule{
 			}
 			p.Report(call, p.Cost(call, calls.Calling(p.Func, call)), advise.Finding{
 				Title:  "error built on every call",
-				Claim:  fmt.Sprintf("%s allocates, and formats a text, also for a caller that only asks whether there is an error", name),
-				Advice: "find out first whether somebody wants it; return an error that is there already, or a type that keeps the parts and makes the text in its method Error",
+				Claim:  fmt.Sprintf("%s allocates and formats a message, even for a caller that only checks whether there is an error", name),
+				Advice: "check first whether it is needed; return an existing error, or a type that keeps the parts and formats them in Error",
 				Callee: p.ProfileName(fn),
-				Risk:   "callers may compare errors, or read their text",
+				Risk:   "callers may compare errors, or read their message",
 			})
 		})
 	},

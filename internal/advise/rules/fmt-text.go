@@ -19,9 +19,9 @@ import (
 
 var fmtText = &advise.Rule{
 	Name: "fmt-text", Rank: 13, PerCall: true,
-	Doc: "fmt makes a text of strings and numbers, which + and strconv do without boxes",
+	Doc: "fmt formats strings and numbers, which + and strconv do without boxing",
 
-	NoFix: "only package fmt knows how some of the parts are printed",
+	NoFix: "only package fmt can print some of the parts",
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "fmt.Sprintf", "fmt.Sprint", "fmt.Sprintln") == nil || len(call.Args) == 0 || call.Ellipsis.IsValid() {
@@ -37,8 +37,8 @@ var fmtText = &advise.Rule{
 			name := "fmt." + p.Callee(call).Name()
 			f := advise.Finding{
 				Title:  "string built by fmt",
-				Claim:  fmt.Sprintf("%s looks at its format and at the types of its arguments for every call, and its arguments are made interfaces, for which numbers and strings are put on the heap", name),
-				Advice: "add the parts up with +, and let strconv make texts of numbers; where there are many parts, append them to a buffer",
+				Claim:  fmt.Sprintf("%s parses its format and inspects its arguments on every call, and numbers and strings move to the heap as interface values", name),
+				Advice: "concatenate the parts with +, and format numbers with strconv; append many parts to a buffer",
 				Callee: name, Risk: "none", Safe: true,
 			}
 			c := p.Cost(call, cost.Either(formatting(name), calls.Boxing(p.Func, call)))
@@ -96,7 +96,7 @@ func addedUp(p *advise.Pass, call *ast.CallExpr, list []text.Piece) []report.Fix
 	if _, ok := p.Parent(call).(*ast.BinaryExpr); ok && len(parts) > 1 {
 		text = "(" + text + ")" // of which the order of the sum is the same anyhow
 	}
-	return p.Fix(report.Mechanical, "add the parts up", edit.Replace(call, text))
+	return p.Fix(report.Mechanical, "concatenate the parts", edit.Replace(call, text))
 }
 
 // anything returns the argument of a call that shows just one, of which only the program knows the type.

@@ -46,9 +46,9 @@ var growingMap = &advise.Rule{
 			p.Report(st, c, advise.Finding{
 				Title:  "map that only grows",
 				Claim:  fmt.Sprintf("nothing in the package ever deletes from %s, so its entries stay in memory forever", p.Src(index.X)),
-				Advice: "delete what is over, or limit how much is kept and drop the oldest",
-				Risk:   "what is deleted too early is missed later",
-				NoFix:  fmt.Sprintf("the code does not say which entries of %s nobody needs any more", p.Src(index.X)),
+				Advice: "delete finished entries, or limit the size and drop the oldest",
+				Risk:   "entries that are deleted too early are missing later",
+				NoFix:  fmt.Sprintf("the code does not show which entries of %s are no longer needed", p.Src(index.X)),
 			})
 		})
 	},

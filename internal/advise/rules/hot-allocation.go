@@ -85,7 +85,7 @@ var leaves = []leaf{
 	{"mapassign", "map that grows", "a map that is filled makes larger tables, and places all of its entries anew",
 		"make it with room for what comes, or keep it and clear it"},
 	{"convT", "value moved to the heap for an interface", "what an interface holds is on the heap, unless it is a pointer or a small number",
-		"give it a pointer to something that is there anyhow, or take the type itself"},
+		"pass a pointer to an existing value, or take the concrete type"},
 	{"newobject", "object allocated on every call", "each time, a new object is allocated, which is garbage soon after",
 		"return a value or let the caller say where it is to be; keep one and use it again; or find out why it leaves the function"},
 }

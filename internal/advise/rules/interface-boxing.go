@@ -15,7 +15,7 @@ import (
 
 var interfaceBoxing = &advise.Rule{
 	Name: "interface-boxing", Rank: 11, PerCall: true,
-	Doc: "values are put on the heap to be given to an interface",
+	Doc: "values move to the heap when they are converted to an interface",
 
 	NoFix: "the function takes an interface, and would need another signature",
 	Find: func(p *advise.Pass) {
@@ -47,8 +47,8 @@ var interfaceBoxing = &advise.Rule{
 			p.Report(call, c, advise.Finding{
 				Title:  "values moved to the heap for an interface",
 				Claim:  fmt.Sprintf("%s takes an interface, so %s is copied to the heap for each call", name, strings.Join(what, ", ")),
-				Advice: "give it a pointer to something that is there anyhow, or make the function generic, or one for each type",
-				Risk:   "who is given a pointer sees what becomes of the value later",
+				Advice: "pass a pointer to an existing value, or make the function generic, or write one for each type",
+				Risk:   "the callee sees later changes through the pointer",
 				NoFix:  fmt.Sprintf("%s takes an interface, and would need another signature, or %s another type", name, strings.Join(what, ", ")),
 			})
 		})

@@ -16,9 +16,9 @@ import (
 
 var joinedParts = &advise.Rule{
 	Name: "joined-parts", Rank: 24,
-	Doc: "texts are kept in a list, only to be joined",
+	Doc: "strings are collected in a slice only to be joined",
 
-	NoFix: "what comes between the parts is not a constant",
+	NoFix: "the separator is not a constant",
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "strings.Join") == nil {
@@ -39,8 +39,8 @@ func partsJoined(p *advise.Pass, j *lists.Join) {
 	c.Add(&joining)
 	f := advise.Finding{
 		Title:  "strings collected in a slice to be joined",
-		Claim:  fmt.Sprintf("the list takes 16 bytes for each of its texts and grows step by step; then strings.Join copies all of %s", j.List.Name()),
-		Advice: "write each part to a strings.Builder when it is there",
+		Claim:  fmt.Sprintf("the slice takes 16 bytes per string and grows step by step; then strings.Join copies all of %s", j.List.Name()),
+		Advice: "write each part to a strings.Builder right away",
 		Risk:   "none", Safe: true,
 		Callee: "strings.Join",
 		Also:   append(also, j.Call),

@@ -20,7 +20,7 @@ var objectsOneByOne = &advise.Rule{
 	Name: "objects-one-by-one", Rank: 8,
 	Doc: "objects are allocated one by one for a slice that is filled with them",
 
-	NoFix: "how many objects there will be is not known before the loop",
+	NoFix: "the number of objects is not known before the loop",
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(loop *ast.RangeStmt) {
 			key, ok := loop.Key.(*ast.Ident)

@@ -20,9 +20,9 @@ import (
 
 var preallocMap = &advise.Rule{
 	Name: "prealloc-map", Rank: 4,
-	Doc: "a map grows step by step to a size that is known before",
+	Doc: "a map grows step by step to a size that is known in advance",
 
-	NoFix: "how many entries there will be is not known before the loop",
+	NoFix: "the number of entries is not known before the loop",
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(loop ast.Stmt) {
 			body := loops.BodyOf(loop)
@@ -67,9 +67,9 @@ func grownMap(p *advise.Pass, loop ast.Stmt, st *ast.AssignStmt, m *types.Var) {
 	})
 	f := advise.Finding{
 		Title:  "map grown step by step",
-		Claim:  fmt.Sprintf("%s is made without a size, so it has to grow, and to place all its entries anew, again and again", m.Name()),
+		Claim:  fmt.Sprintf("%s is made without a size, so it grows and rehashes its entries again and again", m.Name()),
 		Advice: "make it with room for all entries",
-		Risk:   "none; where many keys are the same, some of the room is not needed", Safe: true,
+		Risk:   "none; with many equal keys, some of the room is unused", Safe: true,
 	}
 	n, _, ok := loops.AtMost(p.Func, loop)
 	ok = ok && (strings.HasPrefix(n, "len(") || !loops.Returns(loops.BodyOf(loop))) // a number may be any, and the loop is left long before

@@ -14,9 +14,9 @@ import (
 
 var preallocSlice = &advise.Rule{
 	Name: "prealloc-slice", Rank: 4,
-	Doc: "a slice grows step by step to a length that is known before",
+	Doc: "a slice grows step by step to a length that is known in advance",
 
-	NoFix: "how many elements there will be is not known before the loop",
+	NoFix: "the number of elements is not known before the loop",
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(loop ast.Stmt) {
 			body := loops.BodyOf(loop)

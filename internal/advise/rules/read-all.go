@@ -11,7 +11,7 @@ import (
 
 var readAll = &advise.Rule{
 	Name: "read-all", Rank: 43,
-	Doc: "a body is read into a slice that grows, to be decoded from there",
+	Doc: "a body is read into a growing slice before it is decoded",
 
 	NoFix: "the code does not say how long a body may be",
 	Find: func(p *advise.Pass) {
@@ -24,7 +24,7 @@ var readAll = &advise.Rule{
 			})
 			f := advise.Finding{
 				Title:  "body read into a slice that grows",
-				Claim:  "io.ReadAll begins with 512 bytes and makes a larger slice whenever they are full",
+				Claim:  "io.ReadAll starts with 512 bytes and reallocates whenever the slice is full",
 				Advice: "where the length is known, such as from ContentLength, read into a buffer of that size, after a look at whether it is reasonable; or use a bytes.Buffer again, from a pool",
 				Risk:   "a length that a peer sends is not to be trusted",
 			}

@@ -67,7 +67,7 @@ func makeRoom(p *advise.Pass, g *growth, f *advise.Finding) []report.Fix {
 	n, exact, ok := loops.AtMost(p.Func, g.loop)
 	at := p.Statement(g.loop)
 	if !ok || at == nil {
-		return p.No("how many rounds the loop has is not known before it begins")
+		return p.No("the number of iterations is not known before the loop")
 	}
 	all := g.perRound(p)
 	if !strings.HasPrefix(n, "len(") && (all == 0 || loops.Returns(g.body)) {

@@ -12,9 +12,9 @@ import (
 
 var roundTrip = &advise.Rule{
 	Name: "round-trip", Rank: 26,
-	Doc: "each value goes to another goroutine, and the answer is waited for",
+	Doc: "each value goes to another goroutine, which is then waited for",
 
-	NoFix: "what the other goroutine keeps to itself would need a mutex",
+	NoFix: "the state of the other goroutine would need a mutex",
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(send *ast.SendStmt) {
 			loop := p.Loop(send)
@@ -47,11 +47,11 @@ var roundTrip = &advise.Rule{
 			c.Add(&back)
 			p.Report(send, c, advise.Finding{
 				Title:  "a round trip between goroutines for each value",
-				Claim:  fmt.Sprintf("each round sends to %s, and waits for %s at once: only one of the two goroutines ever works, and each value costs two switches between them", p.Src(send.Chan), p.Src(receive.X)),
-				Advice: "call what the other goroutine does directly, or send many values at a time; a channel with room helps only where the sender need not wait for the answer",
+				Claim:  fmt.Sprintf("each iteration sends to %s and immediately waits for %s: only one of the two goroutines ever works, and each value costs two switches between them", p.Src(send.Chan), p.Src(receive.X)),
+				Advice: "call the other goroutine's work directly, or send many values at a time; a buffered channel helps only where the sender need not wait for the answer",
 				Risk:   "what the other goroutine keeps to itself needs a mutex when it is called from several",
 				Also:   []ast.Node{receive},
-				NoFix:  fmt.Sprintf("the goroutine that receives from %s may keep something to itself, which would need a mutex", p.Src(send.Chan)),
+				NoFix:  fmt.Sprintf("the goroutine that receives from %s may have state of its own, which would need a mutex", p.Src(send.Chan)),
 			})
 		})
 	},

@@ -20,9 +20,9 @@ import (
 
 var scratchPerCall = &advise.Rule{
 	Name: "scratch-per-call", Rank: 2, PerCall: true,
-	Doc: "lists that are only needed inside a function are made for every call",
+	Doc: "slices or maps that are only needed inside a function are allocated on every call",
 
-	NoFix: "the lists would have to be cleared where the code now relies on them being new",
+	NoFix: "they would have to be cleared where the code relies on them being new",
 	Find: func(p *advise.Pass) {
 		var made []ast.Node
 		var names []string
@@ -62,9 +62,9 @@ var scratchPerCall = &advise.Rule{
 		}
 		f := advise.Finding{
 			Title:  "scratch slices or maps allocated on every call",
-			Claim:  fmt.Sprintf("%s: made for each call of %s, and garbage when it returns", strings.Join(names, ", "), p.Decl.Name.Name),
-			Advice: "keep them in a struct that the caller keeps, or in a sync.Pool, and begin each call with [:0] or clear; make them larger only when they are too small",
-			Risk:   "what was in them before has to be cleared; two calls at the same time need two of them; the largest call decides how much memory stays",
+			Claim:  fmt.Sprintf("%s: allocated on each call of %s, and garbage when it returns", strings.Join(names, ", "), p.Decl.Name.Name),
+			Advice: "keep them in a struct of the caller, or in a sync.Pool, start each call with [:0] or clear, and grow them only when they are too small",
+			Risk:   "old content has to be cleared; concurrent calls need one each; the largest call decides how much memory stays",
 			Also:   made,
 		}
 		if p.Worth(sum) {
@@ -115,7 +115,7 @@ func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
 	if len(edits) == 0 {
 		return nil
 	}
-	return p.Fix(report.Mechanical, "have short ones on the stack", edits...)
+	return p.Fix(report.Mechanical, "keep short ones on the stack", edits...)
 }
 
 // measured reports whether it matters what capacity a slice has.

@@ -18,7 +18,7 @@ import (
 
 var splitOne = &advise.Rule{
 	Name: "split-one", Rank: 25,
-	Doc: "a text is split whole for one part of it, or to go through the parts once",
+	Doc: "a string is split into a slice for one part of it, or to range over the parts once",
 
 	NoFix: "the parts are used in a way that a function without a slice does not serve",
 	Find: func(p *advise.Pass) {
@@ -137,7 +137,7 @@ func splitPair(p *advise.Pass, call *ast.CallExpr) {
 	}
 	f := advise.Finding{
 		Title:  "string split for its first two parts",
-		Claim:  fmt.Sprintf("strings.%s makes a slice for the parts, of which only the first two are looked at", name),
+		Claim:  fmt.Sprintf("strings.%s returns a slice of all parts, but only the first two are used", name),
 		Advice: "strings.Cut finds both without a slice",
 		Callee: "strings." + name, Risk: "none", Safe: true,
 	}

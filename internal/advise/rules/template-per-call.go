@@ -17,7 +17,7 @@ import (
 
 var templatePerCall = &advise.Rule{
 	Name: "template-per-call", Rank: 42, PerCall: true,
-	Doc: "a template that is always the same is parsed for every call",
+	Doc: "a template that is always the same is parsed on every call",
 
 	NoFix: "the template is not the same on every call",
 	Find: func(p *advise.Pass) {
@@ -39,10 +39,10 @@ var templatePerCall = &advise.Rule{
 			}
 			f := advise.Finding{
 				Title:  "template parsed on every call",
-				Claim:  "the text is parsed for each call" + map[bool]string{true: ", and html/template looks through it once more when it is first executed"}[pkg == "html/template"] + "; a template can be executed by several goroutines",
+				Claim:  "the template is parsed on each call" + map[bool]string{true: ", and html/template looks through it once more when it is first executed"}[pkg == "html/template"] + "; a template can be executed by several goroutines",
 				Callee: pkg + ".(*Template).Parse",
 				Advice: "parse it once, in a package variable",
-				Risk:   "a text that does not parse then ends the program when it starts, and not in the first call",
+				Risk:   "a template that does not parse then ends the program at start, and not on the first call",
 			}
 			must, ok := p.Parent(call).(*ast.CallExpr)
 			switch {

@@ -12,7 +12,7 @@ import (
 
 var unbufferedWrite = &advise.Rule{
 	Name: "unbuffered-write", Rank: 39,
-	Doc: "each piece of output is a system call",
+	Doc: "each write is a system call",
 
 	NoFix: "the code does not say when somebody else has to see what is written",
 	Find: func(p *advise.Pass) {
@@ -30,10 +30,10 @@ var unbufferedWrite = &advise.Rule{
 					!slices.ContainsFunc(c.Below, func(b string) bool { return strings.HasPrefix(b, "bufio.") || strings.HasPrefix(b, "log.") })
 			})
 			p.Report(call, c, advise.Finding{
-				Title:  "a system call for each piece of output",
-				Claim:  "each round writes by itself, which is a switch to the system",
-				Advice: "write through a bufio.Writer, and Flush it behind the loop, and before something else has to be seen",
-				Risk:   "what is in the buffer is lost in a crash; errors show when it is flushed",
+				Title:  "a system call for each write",
+				Claim:  "each iteration makes its own write, which is a system call",
+				Advice: "write through a bufio.Writer; Flush it after the loop, and before other output has to appear",
+				Risk:   "buffered output is lost in a crash; errors appear only on Flush",
 			})
 		})
 	},

@@ -25,7 +25,7 @@ var writeJoined = &advise.Rule{
 	Name: "write-joined", Rank: 13,
 	Doc: "a text is put together as a string, or by fmt, only to be written",
 
-	NoFix: "only package fmt knows how some of the parts are printed",
+	NoFix: "only package fmt can print some of the parts",
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if arg, w := text.Written(p.Func, call); arg != nil {
