@@ -25,7 +25,7 @@ var appendLoop = &advise.Rule{
 			s := p.Src(st.Lhs[0])
 			f := advise.Finding{
 				Title:  "slice appended one by one",
-				Claim:  "append with all elements at once makes room once, and copies them as one piece of memory",
+				Claim:  "one append of all elements grows the slice once and copies them in one block",
 				Advice: "append the whole slice",
 				Risk:   "none", Safe: true,
 			}

@@ -18,9 +18,9 @@ import (
 
 var hotAllocation = &advise.Rule{
 	Name: "hot-allocation", Rank: 0, Vague: true,
-	Doc: "a line allocates much of what the program does",
+	Doc: "a line makes a large share of the program's allocations",
 
-	NoFix: "the code does not say whether others still use what the line allocates when it runs again",
+	NoFix: "the code does not show whether the memory is still in use when the line runs again",
 	Find: func(p *advise.Pass) {
 		hotLines(p, func(n ast.Node, l *cost.Line) {
 			if p.Helper(p.Name) && calledHere(p) {
@@ -35,7 +35,7 @@ var hotAllocation = &advise.Rule{
 			if pool.InNew(p.Func, n) != nil && getters(p, l) != nil {
 				return // who calls Get is told
 			}
-			what := leaf{title: "memory allocated on every call", claim: "the line allocates each time it runs", advice: "find out what leaves the function, and whether it has to"}
+			what := leaf{title: "memory allocated on every call", claim: "the line allocates each time it runs", advice: "find out what escapes the function, and whether it has to"}
 			if f != nil {
 				what = *f
 			}

@@ -18,7 +18,7 @@ import (
 
 var hotCall = &advise.Rule{
 	Name: "hot-call", Rank: 0, Vague: true,
-	Doc: "a call of a library allocates much of what the program does",
+	Doc: "a library call makes a large share of the program's allocations",
 
 	NoFix: "the code does not say whether the result can be kept, or left out",
 	Find: func(p *advise.Pass) {

@@ -15,7 +15,7 @@ import (
 
 var leakedGoroutine = &advise.Rule{
 	Name: "leaked-goroutine", Rank: 0,
-	Doc: "goroutines wait for ever on a channel that nobody looks at any more",
+	Doc: "goroutines are blocked forever on a channel that nothing reads",
 
 	NoFix: "how many goroutines send is not known where the channel is made",
 	Find: func(p *advise.Pass) {

@@ -19,7 +19,7 @@ import (
 
 var listPerRound = &advise.Rule{
 	Name: "list-per-round", Rank: 5,
-	Doc: "a list is begun anew in each round of a loop, with nothing to grow from",
+	Doc: "a slice is started from empty in each iteration of a loop",
 
 	NoFix: "another variable of the function has the same name, or the loop has a label",
 	Find: func(p *advise.Pass) {
@@ -54,12 +54,12 @@ var listPerRound = &advise.Rule{
 			}
 			f := advise.Finding{
 				Title:  "slice grown from empty in every iteration",
-				Claim:  fmt.Sprintf("%s is empty at the start of each round and grows again, and the array of the round before is garbage", v.Name()),
-				Advice: "declare it before the loop, and begin each round with [:0]",
-				Risk:   "the longest round decides how much memory stays, and what its elements point to lives until they are overwritten",
+				Claim:  fmt.Sprintf("%s is empty at the start of each iteration and grows again, and the array of the previous iteration is garbage", v.Name()),
+				Advice: "declare it before the loop, and start each iteration with [:0]",
+				Risk:   "the longest iteration decides how much memory stays, and what its elements point to lives until they are overwritten",
 			}
 			if p.Statement(loop) == loop && p.LocalName(v.Name()) == v.Name()+"2" && onlyOneNamed(p.Func, v) {
-				f.Fixes = p.Fix(report.Ownership, "use the array again", edit.Before(loop, p.Src(st)+"\n"), edit.Replace(st, fmt.Sprintf("%s = %s[:0]", v.Name(), v.Name())))
+				f.Fixes = p.Fix(report.Ownership, "reuse the array", edit.Before(loop, p.Src(st)+"\n"), edit.Replace(st, fmt.Sprintf("%s = %s[:0]", v.Name(), v.Name())))
 			}
 			p.Report(st, c, f)
 		})

@@ -16,7 +16,7 @@ var logPerCall = &advise.Rule{
 	Name: "log-per-call", Rank: 30, PerCall: true,
 	Doc: "a line is logged on every call",
 
-	NoFix: "the code does not say which lines somebody needs",
+	NoFix: "the code does not show which lines are needed",
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, calls.LogFuncs...) == nil {
@@ -36,9 +36,9 @@ var logPerCall = &advise.Rule{
 			f := advise.Finding{
 				Title:  "a line is logged on every call",
 				Claim:  "it is formatted by fmt, and its arguments are made interfaces",
-				Advice: "log less: where something goes wrong, or one in many",
+				Advice: "log less: only errors, or a sample",
 				Callee: p.ProfileName(p.Callee(call)),
-				Risk:   "what is not logged is missed when it is needed",
+				Risk:   "lines that are not logged may be missed later",
 			}
 			if strings.HasPrefix(p.Callee(call).Pkg().Path(), "log/slog") {
 				f.Claim = "its arguments are made interfaces, and the handler formats them"

@@ -18,7 +18,7 @@ import (
 
 var mapByPointer = &advise.Rule{
 	Name: "map-by-pointer", Rank: 14,
-	Doc: "what belongs to an object is looked up in a map by its address",
+	Doc: "data of an object is looked up in a map by the object's address",
 
 	NoFix: "no field is known to number the objects and to stay as it is",
 	Find: func(p *advise.Pass) {
@@ -34,7 +34,7 @@ var mapByPointer = &advise.Rule{
 			key := types.TypeString(ptr.Elem(), types.RelativeTo(p.Pkg.Types))
 			f := advise.Finding{
 				Title: "map keyed by pointers where a field or an index would do",
-				Claim: fmt.Sprintf("each look at the %s of a *%s hashes the pointer and searches; a field is one step away", types.TypeString(u.t.Elem(), types.RelativeTo(p.Pkg.Types)), key),
+				Claim: fmt.Sprintf("each lookup of the %s of a *%s hashes the pointer and searches; a field needs one load", types.TypeString(u.t.Elem(), types.RelativeTo(p.Pkg.Types)), key),
 				Risk:  "a field is there for all users of the type, and for one of them at a time",
 			}
 			f.Advice = "keep it in a field of " + key

@@ -13,7 +13,7 @@ var readAll = &advise.Rule{
 	Name: "read-all", Rank: 43,
 	Doc: "a body is read into a growing slice before it is decoded",
 
-	NoFix: "the code does not say how long a body may be",
+	NoFix: "the code does not show how long a body may be",
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "io.ReadAll", "io/ioutil.ReadAll") == nil {
@@ -25,7 +25,7 @@ var readAll = &advise.Rule{
 			f := advise.Finding{
 				Title:  "body read into a slice that grows",
 				Claim:  "io.ReadAll starts with 512 bytes and reallocates whenever the slice is full",
-				Advice: "where the length is known, such as from ContentLength, read into a buffer of that size, after a look at whether it is reasonable; or use a bytes.Buffer again, from a pool",
+				Advice: "where the length is known, as from ContentLength, check that it is reasonable and read into a buffer of that size; or reuse a bytes.Buffer from a pool",
 				Risk:   "a length that a peer sends is not to be trusted",
 			}
 			p.Report(call, c, f)

@@ -17,7 +17,7 @@ import (
 
 var recomputedValue = &advise.Rule{
 	Name: "recomputed-value", Rank: 3, PerCall: true,
-	Doc: "something is worked out anew from a field that never changes",
+	Doc: "a result is recomputed from a field that never changes",
 
 	NoFix: "the field is used otherwise, too",
 	Find: func(p *advise.Pass) {

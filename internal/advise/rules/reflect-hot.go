@@ -109,7 +109,7 @@ func %[1]s(a, b %[2]s) bool {
 		case !twice:
 			return p.No("what is compared would be evaluated twice")
 		case !p.Pkg.AtLeast(21):
-			return p.No("the module is for a Go older than 1.21, which has no maps.Equal")
+			return p.No("go.mod is for a Go before 1.21, which introduced maps.Equal")
 		}
 		p.Need("maps")
 		return p.Fix(report.Mechanical, "compare elements", edit.Replace(call, asOperand(p.Func, call, fmt.Sprintf("maps.Equal(%s, %s) && %s", a, b, nils))))

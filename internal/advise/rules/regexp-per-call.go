@@ -16,7 +16,7 @@ import (
 
 var regexpPerCall = &advise.Rule{
 	Name: "regexp-per-call", Rank: 22, PerCall: true,
-	Doc: "a regular expression that is always the same is compiled for every call",
+	Doc: "a regular expression that is always the same is compiled on every call",
 
 	NoFix: "the pattern is not the same on every call",
 	Find: func(p *advise.Pass) {
@@ -51,7 +51,7 @@ func compiledRegexp(p *advise.Pass, call *ast.CallExpr) {
 		p.Report(call, c, f)
 		return
 	}
-	f.Claim = fmt.Sprintf("regexp.%s parses and compiles %s anew each time; a Regexp is safe for use by several goroutines and never changes, so one is enough", name, text.ShownPattern(pattern))
+	f.Claim = fmt.Sprintf("regexp.%s parses and compiles %s on each call; a Regexp is safe for concurrent use and never changes, so one is enough", name, text.ShownPattern(pattern))
 	f.Advice = "compile it once, in a package variable"
 	switch _, err := regexp.Compile(pattern); {
 	case err != nil:
@@ -85,7 +85,7 @@ func matchedRegexp(p *advise.Pass, call *ast.CallExpr) {
 		p.Report(call, c, f)
 		return
 	}
-	f.Claim = fmt.Sprintf("regexp.%s compiles %s before it matches, for every call; a Regexp is safe for use by several goroutines, so one is enough", name, text.ShownPattern(pattern))
+	f.Claim = fmt.Sprintf("regexp.%s compiles %s before it matches, for every call; a Regexp is safe for concurrent use, so one is enough", name, text.ShownPattern(pattern))
 	f.Advice = "compile it once, in a package variable, and call its method"
 	// The error is always nil when the pattern is good.
 	assign, isAssign := p.Parent(call).(*ast.AssignStmt)

@@ -142,7 +142,7 @@ func roomForNil(p *advise.Pass, g *growth, title, n string) []report.Fix {
 	t, isSlice := types.Unalias(s.Type()).(*types.Slice)
 	first := p.Uses(s)
 	if !isNil || !isSlice || p.Statement(g.loop) != g.loop || flow.Captured(p.Func, s, p.Decl.Body) || p.Loop(g.loop) != nil || len(first) == 0 || first[0].Pos() < g.loop.Pos() {
-		return p.No("the module is for a Go older than 1.21, which has no slices.Grow, and %s may have elements before the loop", s.Name())
+		return p.No("go.mod is for a Go before 1.21, which introduced slices.Grow, and %s may have elements before the loop", s.Name())
 	}
 	room := p.LocalName("n")
 	elem := types.TypeString(t.Elem(), p.Qualifier())

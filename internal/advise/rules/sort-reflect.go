@@ -35,7 +35,7 @@ var sortReflect = &advise.Rule{
 			}
 			switch stable := fn.Name() == "Stable" || fn.Name() == "SliceStable"; {
 			case !p.Pkg.AtLeast(21):
-				p.Why = "the module is for a Go older than 1.21, which has no package slices"
+				p.Why = "go.mod is for a Go before 1.21, which introduced package slices"
 			case len(call.Args) == 2:
 				p.No("Less is not written out where the slice is sorted")
 				if less, ok := ast.Unparen(call.Args[1]).(*ast.FuncLit); ok {

@@ -316,7 +316,7 @@ func splitText(p *advise.Pass, call *ast.CallExpr) {
 		f.Claim += ", which the loop goes through once"
 		f.Advice = fmt.Sprintf("strings.%sSeq finds each part when it is its turn", name)
 		if f.NoFix = "the loop does not declare a variable for the parts"; !p.Pkg.AtLeast(24) {
-			f.NoFix = fmt.Sprintf("the module is for a Go older than 1.24, which has no strings.%sSeq", name)
+			f.NoFix = fmt.Sprintf("go.mod is for a Go before 1.24, which introduced strings.%sSeq", name)
 		}
 		if up.Value != nil && up.Tok == token.DEFINE && p.Pkg.AtLeast(24) {
 			f.Fixes = p.Fix(report.Mechanical, "find each part when it is its turn", edit.New(up.Key.Pos(), up.Value.End(), p.Src(up.Value)),

@@ -23,7 +23,7 @@ import (
 
 var writeJoined = &advise.Rule{
 	Name: "write-joined", Rank: 13,
-	Doc: "a text is put together as a string, or by fmt, only to be written",
+	Doc: "a string is built, by + or fmt, only to be written",
 
 	NoFix: "only package fmt can print some of the parts",
 	Find: func(p *advise.Pass) {
@@ -89,7 +89,7 @@ func joinedWrite(p *advise.Pass, call *ast.CallExpr, w, arg ast.Expr) {
 	f := advise.Finding{
 		Title: "output built as a string before it is written",
 		Claim: "the parts are " + howMade(p.Func, arg) + ", and the sum is copied once more to be bytes: each step allocates, and only the last one is needed",
-		Risk:  "the buffer has to be large enough for most texts, or append allocates again; measure it",
+		Risk:  "the buffer has to be large enough for most outputs, or append allocates again; measure it",
 	}
 	f.Advice = "append the parts to a buffer, and write that"
 	known := format == nil
@@ -148,7 +148,7 @@ func convertedWrite(p *advise.Pass, call *ast.CallExpr, w, arg ast.Expr, convers
 		Title:  "string converted to bytes for Write",
 		Claim:  "[]byte(…) copies the string for a Write that only reads it",
 		Advice: "WriteString, where the writer has it, copies once less",
-		Risk:   "none, unless the writer does something else in WriteString than in Write",
+		Risk:   "none, unless the writer's WriteString differs from its Write",
 	}
 	if obj, _, _ := types.LookupFieldOrMethod(p.TypeOf(w), true, p.Pkg.Types, "WriteString"); obj != nil {
 		f.Fixes = p.Fix(report.Mechanical, "write the string", edit.New(call.Pos(), call.End(), fmt.Sprintf("%s.WriteString(%s)", p.Src(w), p.Src(arg))))
@@ -185,13 +185,13 @@ func formattedWrite(p *advise.Pass, call *ast.CallExpr) {
 		Title:  "fmt on a hot path",
 		Claim:  "fmt.Fprintf reads its format for every call, and its arguments are made interfaces, for which numbers and strings are put on the heap",
 		Advice: "append the parts to a buffer with strconv, and write that",
-		Risk:   "the buffer has to be large enough for most texts, or append allocates again; measure it",
+		Risk:   "the buffer has to be large enough for most outputs, or append allocates again; measure it",
 		Callee: "fmt.Fprintf",
 	}
 	if ok && text.Dynamic(list) > 0 {
 		f.Fixes = appended(p, call, w, list)
 	} else if ok {
-		f.NoFix = "it writes the same text each time, which needs no fmt at all"
+		f.NoFix = "it writes the same string each time, which needs no fmt at all"
 	}
 	p.Report(call, c, f)
 }
