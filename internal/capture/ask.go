@@ -58,7 +58,7 @@ func (g *gauge) run(ctx context.Context, pieces <-chan piece, notes *said, troub
 			case one, ok := <-pieces:
 				if !ok {
 					if !g.some {
-						notes.note("the server does not say what its memory is used for: neither /debug/vars nor /debug/pprof/heap?debug=1 has runtime.MemStats")
+						notes.note("the server does not report how it uses memory: neither /debug/vars nor /debug/pprof/heap?debug=1 has runtime.MemStats")
 					}
 					return
 				}

@@ -311,7 +311,7 @@ func (p *progress) tell(name string) {
 	text := fmt.Sprintf("round %d of %d, %s", p.round, p.Count, what)
 	switch {
 	case p.round > p.Count:
-		text = "once more with profiles, " + what
+		text = "one more round with profiles, " + what
 	case p.first > 0:
 		took := time.Since(p.began)
 		all := p.first * p.Count

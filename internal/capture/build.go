@@ -116,7 +116,7 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 		return nil, err
 	}
 	if _, ok := replace[filepath.Join(about.GOROOT, "src", filepath.FromSlash(requestsFile))]; b.Latency && !ok {
-		return nil, fmt.Errorf("the net/http of %s, or one that an overlay has in its place, is not one that can be made to say how long requests take", about.GOVERSION)
+		return nil, fmt.Errorf("hone cannot measure request times in the net/http of %s, or in the overlay that replaces it", about.GOVERSION)
 	}
 	name := filepath.Join(pkg.Dir, addedFile+".go")
 	if b.Test {
@@ -179,12 +179,12 @@ func check(e gocmd.About, flight bool) error {
 	case !semver.IsValid(v): // what comes after all versions
 	case semver.Compare(v, oldest) < 0:
 		return hint.Errorf(hint.Text{hint.Command{Verb: "record", Behind: []string{"PROGRAM"}}, " records a program of any Go"},
-			"recording a program that is built for it needs Go 1.23 or later, and here is %s", e.GOVERSION)
+			"building with the recorder needs Go 1.23 or later, but this is %s", e.GOVERSION)
 	case flight && semver.Compare(v, flies) < 0:
-		return hint.Errorf(hint.Text{hint.Option{Name: "trace"}, " writes all of one"}, "the last of an execution trace can be kept since Go 1.25, and here is %s", e.GOVERSION)
+		return hint.Errorf(hint.Text{hint.Option{Name: "trace"}, " writes all of one"}, "keeping the last part of an execution trace needs Go 1.25 or later, but this is %s", e.GOVERSION)
 	}
 	if e.GOOS != runtime.GOOS || e.GOARCH != runtime.GOARCH {
-		return fmt.Errorf("the go command builds for %s/%s here, and that does not run on %s/%s", e.GOOS, e.GOARCH, runtime.GOOS, runtime.GOARCH)
+		return fmt.Errorf("the go command builds for %s/%s here, which does not run on %s/%s", e.GOOS, e.GOARCH, runtime.GOOS, runtime.GOARCH)
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (b *Build) target(ctx context.Context, cmd gocmd.Command) (*target, error) 
 	}
 	named := b.name()
 	if len(found) != 1 {
-		return nil, fmt.Errorf("%s names %d packages; one can be recorded at a time", named, len(found))
+		return nil, fmt.Errorf("%s matches %d packages, but only one can be recorded at a time", named, len(found))
 	}
 	t := found[0]
 	if t.Error != nil && t.Name == "" {

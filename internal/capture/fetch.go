@@ -30,7 +30,7 @@ type Server struct {
 }
 
 // ErrNoProfiles is that a server has no profiles where they usually are.
-var ErrNoProfiles = errors.New("no profiles of a Go program there")
+var ErrNoProfiles = errors.New("no Go profiles there")
 
 // usualFor is how long a server is recorded when nothing is said.
 const usualFor = 30 * time.Second
@@ -307,15 +307,15 @@ func whyNoCPU(err error) string {
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "already in use"):
-		return "somebody else was taking a CPU profile of the server: only one can be taken at a time, so record again when that one is over"
+		return "the server was already taking a CPU profile for another client: only one can run at a time, so record again later"
 	case strings.Contains(text, "WriteTimeout"):
-		return "the server gives up before a CPU profile is taken, since its http.Server has a short WriteTimeout: serve /debug/pprof by another http.Server without one"
+		return "the server gives up before a CPU profile is complete, since its http.Server has a short WriteTimeout: serve /debug/pprof with another http.Server without one"
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
-		return "the server closed the connection before a CPU profile was taken, as with a WriteTimeout that is too short: serve /debug/pprof by another http.Server without one"
+		return "the server closed the connection before a CPU profile was complete, as with a short WriteTimeout: serve /debug/pprof with another http.Server without one"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "the server was gone before the end"
+		return "the server stopped before the end of the recording"
 	case strings.Contains(text, "404"):
-		return "the server has no CPU profile at profile: register pprof.Profile, too"
+		return "the server has no CPU profile at /debug/pprof/profile: register pprof.Profile too"
 	}
 	return "no CPU profile: " + text
 }

@@ -45,7 +45,7 @@ func (r *rounds) runInstead(ctx context.Context, k *keeper) {
 		}
 	}
 	if len(late) > 0 {
-		r.note("there was no time left to profile %s", strings.Join(late, ", "))
+		r.note("no time was left to profile %s", strings.Join(late, ", "))
 	}
 }
 
@@ -63,9 +63,9 @@ func (r *rounds) runTests(ctx context.Context, k *keeper, p *benched, left time.
 	switch {
 	case ctx.Err() != nil:
 	case limited.Err() != nil:
-		r.note("%s: its tests take more than %s, and are not profiled", p.ImportPath, unit.Time(left))
+		r.note("%s: its tests take more than %s, so they are not profiled", p.ImportPath, unit.Time(left))
 	case failed != nil:
-		r.note("%s: its tests fail, and are profiled all the same: %v", p.ImportPath, failed)
+		r.note("%s: its tests fail, but are profiled anyway: %v", p.ImportPath, failed)
 	default:
 		again := int(min(insteadTests/max(cpu, time.Millisecond), 3*insteadTests/max(took, time.Millisecond), insteadAgain))
 		if again < 2 {

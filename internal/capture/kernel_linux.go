@@ -39,7 +39,7 @@ func killedByKernel(pid int) string {
 		_, text, _ := strings.Cut(string(buf[:n]), ";")
 		text, _, _ = strings.Cut(text, "\n")
 		if strings.Contains(text, want) && strings.Contains(strings.ToLower(text), "out of memory") {
-			found = "out of memory: the kernel killed it, since there was no more, and says: " + text
+			found = "out of memory: the kernel killed it, and says: " + text
 		}
 	}
 	return found

@@ -109,7 +109,7 @@ func (c *oomCount) evidence() string {
 			if c.limit > 0 {
 				limit = fmt.Sprintf(" than %s", unit.Size(c.limit))
 			}
-			return fmt.Sprintf("out of memory: the kernel killed it, since its control group may have no more%s (oom_kill of the group went from %d to %d)", limit, c.before[i], n)
+			return fmt.Sprintf("out of memory: the kernel killed it at the memory limit of its control group%s (oom_kill of the group went from %d to %d)", limit, c.before[i], n)
 		}
 	}
 	return ""
@@ -144,7 +144,7 @@ func (s *session) cause(end *ending, said []byte, oom *oomCount) string {
 		return "it crashed"
 	}
 	if end.asked && signalName(end.state) == "SIGTERM" {
-		return "hone asked it to end, since the load was over"
+		return "hone stopped it after the load"
 	}
 	const killed = 128 + int(syscall.SIGKILL) // also what a shell says of a program that it ran
 	if codeOf(end.state) != killed {
@@ -155,11 +155,11 @@ func (s *session) cause(end *ending, said []byte, oom *oomCount) string {
 	}
 	switch {
 	case signalName(end.state) != "SIGKILL":
-		return "something that it ran was killed, it seems"
+		return "one of its child processes was probably killed"
 	case end.stopped.Load(), end.asked:
-		return "hone killed it, since it did not end when asked to"
+		return "hone killed it, since it did not exit when told to"
 	}
-	return "somebody killed it"
+	return "it was killed by something else"
 }
 
 // program says what is known about a program: from itself, and from the folder that it was built in.
@@ -180,7 +180,7 @@ func (s *session) program(file string, of *built) *recording.Program {
 	}
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
-		s.note("%s is no Go program, as far as can be told", filepath.Base(file))
+		s.note("%s does not look like a Go program", filepath.Base(file))
 		return p
 	}
 	p.Path, p.Module, p.Version, p.Go = info.Path, info.Main.Path, info.Main.Version, info.GoVersion

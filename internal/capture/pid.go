@@ -126,20 +126,20 @@ func (p *process) end(out perf.Outcome, err error) {
 	p.finishLookout(&p.lookout)
 	switch {
 	case err != nil:
-		p.note("recording ended early: %v", err)
+		p.note("the recording ended early: %v", err)
 	case out.Exited:
 		p.note("the process ended after %s of recording", unit.Time(m.Usage.Real))
 		// Its exit code is only told to who started it.
 		if why := killedByKernel(p.pid); why != "" {
 			m.Exit = &recording.Exit{Code: 128 + int(syscall.SIGKILL), Signal: "SIGKILL", Cause: why}
 		} else if why = p.oom.evidence(); why != "" {
-			p.note("when it ended, or before, something in its control group was killed: %s", why)
+			p.note("by the time it ended, something in its control group was killed: %s", why)
 		}
 	}
 	if p.samples == 0 {
-		p.note("the process did not work while it was watched: put it under load, or watch it for longer")
+		p.note("the process was idle during the recording: put it under load, or record for longer")
 	}
-	p.note("the process was watched from outside, so there is no heap profile of it; if it serves /debug/pprof, recording from its URL gets more")
+	p.note("the process was watched from outside, so there is no heap profile; if it serves /debug/pprof, record its URL to get more")
 	p.say("reading what was recorded")
 	rec, err := recording.Open(p.folder)
 	if err != nil {

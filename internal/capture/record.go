@@ -193,7 +193,7 @@ func (s *session) begin(name string) error {
 		err = os.Mkdir(s.folder, 0o700)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s: %w: another hone writes it, or one that was killed left it", s.shown(s.folder), ErrExists)
+		return fmt.Errorf("%s: %w: another hone is writing it, or one that was killed left it behind", s.shown(s.folder), ErrExists)
 	}
 	if err != nil {
 		return err
@@ -502,7 +502,7 @@ func (s *session) pack() (*Recorded, error) {
 	out := &Recorded{File: s.shown(s.folder), Manifest: s.manifest}
 	var err error
 	if out.Hidden, err = recording.Pack(s.folder, s.Out, s.manifest); err != nil {
-		return out, fmt.Errorf("making one file of the recording: %w; what there is of it is in the folder %s, which hone reads as well", err, out.File)
+		return out, fmt.Errorf("packing the recording into one file: %w; its data is in the folder %s, which hone also reads", err, out.File)
 	}
 	out.File = s.shown(s.Out)
 	if st, err := os.Stat(s.Out); err == nil {

@@ -132,10 +132,10 @@ func (w *watcher) sample(ctx context.Context, pid int, start time.Time) {
 	}
 	switch {
 	case errors.Is(err, perf.ErrUnsupported):
-		w.note("the program was not built with the recorder inside, so there are no profiles of it; recording its package builds it so, and recording from a URL asks a program that serves /debug/pprof")
+		w.note("the program was not built with the recorder, so there are no profiles; record its package, or the URL where it serves /debug/pprof")
 	case err != nil && ctx.Err() == nil:
 		w.note("there are no CPU profiles: %v", hint.With(err))
 	default:
-		w.note("the program was watched from outside, so there is no heap profile of it; if it serves /debug/pprof, recording from its URL gets more")
+		w.note("the program was watched from outside, so there is no heap profile; if it serves /debug/pprof, record its URL to get more")
 	}
 }

@@ -95,7 +95,7 @@ func parseCondition(text string) (Condition, error) {
 		for _, m := range measures {
 			names = append(names, m.name)
 		}
-		return c, fmt.Errorf("there is no %q to look at; there are %s", name, strings.Join(names, ", "))
+		return c, fmt.Errorf("unknown quantity %q; the quantities are %s", name, strings.Join(names, ", "))
 	}
 	c.Of = m.name
 	if m.unit == "nanoseconds" {
@@ -152,7 +152,7 @@ func CanSee(how recording.How, conditions []Condition) error {
 			return fmt.Errorf("%s: %s cannot be watched for %s, only for %s", c.Text, fromWords[how], c.Of, strings.Join(others, ", "))
 		}
 		if how == recording.Fetched && c.Share {
-			return fmt.Errorf("%s: a server does not say what %s is: name a limit in bytes, such as %s>300MB", c.Text, m.percent, c.Of)
+			return fmt.Errorf("%s: a server does not report what %s is a share of: give a limit in bytes, such as %s>300MB", c.Text, m.percent, c.Of)
 		}
 	}
 	return nil
@@ -171,11 +171,11 @@ func blindness(c Condition) string {
 	case c.Of == agent.Cgroup && c.Share:
 		return "there is no limit of a control group"
 	case c.Of == agent.GC:
-		return "there was no profile or measurement to tell it from"
+		return "no profile or measurement had it"
 	case c.Of == agent.Latency:
 		return "the program answered no request with net/http"
 	}
-	return "that is not known here"
+	return "that is unknown on this system"
 }
 
 // event is what a recording keeps of trouble.
@@ -223,11 +223,11 @@ func (s *session) troubles(list []agent.Trouble, missed int, blind []int) {
 		}
 	}
 	if missed > 0 {
-		s.note("there was trouble more often than it was to be looked at, which is %d times", s.Captures)
+		s.note("trouble occurred more often than the limit of %d captures", s.Captures)
 	}
 	for _, i := range blind {
 		if i >= 0 && i < len(s.When) {
-			s.note("%s was never looked at: %s", s.When[i].Text, blindness(s.When[i]))
+			s.note("%s was never checked: %s", s.When[i].Text, blindness(s.When[i]))
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestParseConditions(t *testing.T) {
 		"rss":             "such as rss>50%",
 		"rss>":            "such as rss>50%",
 		"rss<50%":         "such as rss>50%",
-		"res>50%":         `there is no "res" to look at; there are rss, cgroup, heap, goroutines, cpu, gc, latency`,
+		"res>50%":         `unknown quantity "res"; the quantities are rss, cgroup, heap, goroutines, cpu, gc, latency`,
 		"rss>=50%":        "not a number: want one such as in rss>50% or rss>300MB",
 		"rss>0":           "not a number",
 		"rss>-4MB":        "not a number",

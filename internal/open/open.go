@@ -257,7 +257,7 @@ func (w *Want) sum(ctx context.Context, refs []string) (*profile.Profile, error)
 				w.Missing(ref, slices.Contains(named, ref))
 			}
 		}
-		p = p.WithNote(fmt.Sprintf("%d of %d profiles could not be read and are not in this answer", len(refs)-g.N, len(refs)))
+		p = p.WithNote(fmt.Sprintf("%d of %d profiles could not be read and are left out", len(refs)-g.N, len(refs)))
 	}
 	return p, err
 }

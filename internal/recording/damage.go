@@ -34,7 +34,7 @@ func (s *partReader) withDamage(p *profile.Profile) *profile.Profile {
 		if i == maxDamaged {
 			text = fmt.Sprintf("%d more %s profiles are damaged", len(s.damaged)-i, s.kind)
 		}
-		notes = append(notes, text+" and not in this answer")
+		notes = append(notes, text+" and left out")
 		if i == maxDamaged {
 			break
 		}

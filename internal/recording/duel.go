@@ -235,7 +235,7 @@ func readDuel(r *Recording) (*Duel, error) {
 			case errors.Is(err, fs.ErrNotExist):
 				d.Notes = append(d.Notes, fmt.Sprintf("the recording lacks %s", whyFile(i, side)))
 			default:
-				d.Notes = append(d.Notes, fmt.Sprintf("%s is damaged (%v) and not in this answer", whyFile(i, side), err))
+				d.Notes = append(d.Notes, fmt.Sprintf("%s is damaged (%v) and left out", whyFile(i, side), err))
 			}
 		}
 		if w.Old != nil && w.New != nil {

@@ -71,7 +71,7 @@ type Fetched struct {
 func (o *Options) Fetch(ctx context.Context, ref string) (Fetched, error) {
 	if ref == "-" {
 		if o.Stdin == nil {
-			return Fetched{}, errors.New("there is no standard input to read")
+			return Fetched{}, errors.New("standard input is closed")
 		}
 		p, err := o.read(o.Stdin)
 		return Fetched{Profile: p}, err

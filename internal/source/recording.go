@@ -20,7 +20,7 @@ func Recording(ref string) (*recording.Recording, query.Span, error) {
 		}
 		var ok bool
 		if at, ok = query.ParseTimes(ref[i+1:]); !ok {
-			return nil, at, fmt.Errorf("%s: %q is no time; want one such as 12s, or 3s..9s", ref, ref[i+1:])
+			return nil, at, fmt.Errorf("%s: %q is not a time; want one such as 12s or 3s..9s", ref, ref[i+1:])
 		}
 		ref = ref[:i]
 	}

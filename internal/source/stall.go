@@ -28,7 +28,7 @@ func (e *StalledError) Error() string {
 
 // Hint returns the next step.
 func (e *StalledError) Hint() hint.Text {
-	return hint.Text{"ask again, for less time; or save the profile where the server runs, with curl -o FILE, and open the file"}
+	return hint.Text{"try again with a shorter time, or save the profile on the server's machine with curl -o FILE and open the file"}
 }
 
 // asked returns how long the server was asked to record.

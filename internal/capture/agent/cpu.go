@@ -48,7 +48,7 @@ func (s *segments) begin(r *recorder, w io.Writer) error {
 		err = r.profiler.start(&next.buf)
 	}
 	if err != nil {
-		r.write.say("the program takes CPU profiles of itself, and there are none of that time in the recording")
+		r.write.say("the program took its own CPU profiles, so the recording has none of that time")
 		return err
 	}
 	s.now = next
@@ -134,5 +134,5 @@ func (r *recorder) stopOwn() {
 	s.end(r)
 	s.own = false
 	s.begin(r, nil)
-	r.write.say("the program took CPU profiles of itself; the recording has a copy of each, in one part")
+	r.write.say("the program took its own CPU profiles; the recording has a copy of each, in one part")
 }

@@ -11,7 +11,7 @@ import (
 // A flight recorder keeps the last of an execution trace. Before Go 1.25 there is none.
 type flight struct{}
 
-var errNoFlight = errors.New("flight recorders are there since Go 1.25")
+var errNoFlight = errors.New("flight recorders need Go 1.25")
 
 func (flight) begin(time.Duration) error { return errNoFlight }
 

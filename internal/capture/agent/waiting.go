@@ -67,7 +67,7 @@ func (w *waiting) next(r *recorder, now time.Duration, went uint64) {
 	w.skip = seldom
 	runtime.SetBlockProfileRate(0)
 	w.set = 0
-	r.write.say("goroutines waited for each other so often that the block profile is of one second in five only: its values are too low by that, its shares are not")
+	r.write.say("goroutines blocked so often that the block profile covers only one second in five: its values are too low by that factor, its shares are right")
 }
 
 // waited returns how often goroutines have waited, by the block profile.

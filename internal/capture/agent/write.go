@@ -138,7 +138,7 @@ func (r *recorder) snapshot(why occasion) {
 			break
 		}
 		if kind == "goroutine" && why <= early && runtime.NumGoroutine() > many {
-			r.write.say("there were so many goroutines that their profile was not taken now and then")
+			r.write.say("there were so many goroutines that some goroutine profiles were skipped")
 			continue
 		}
 		r.profile(kind, at)

@@ -296,14 +296,14 @@ func (r *recorder) note(format string, args ...any) {
 func (r *recorder) notes() {
 	r.out.Lost = r.tally.lost + r.tally.damaged + r.dropped
 	if !r.wide {
-		r.note("threads were sampled one by one, which makes changing between them dearer: in a program that waits often the shares of runtime.futex and the scheduler are some points too large; with CAP_PERFMON they would be right")
+		r.note("threads were sampled one by one, which makes thread switches slower: in a program that waits often, the shares of runtime.futex and the scheduler are a few points too large; CAP_PERFMON avoids that")
 	}
 	if !r.req.kernel {
-		r.note("time in the kernel, such as in system calls, is not in the CPU profile: it takes CAP_PERFMON or kernel.perf_event_paranoid below 2")
+		r.note("kernel time, such as in system calls, is not in the CPU profile: that needs CAP_PERFMON or kernel.perf_event_paranoid below 2")
 	}
 	if n := r.monitor; n*100 > r.out.Samples {
 		d := time.Duration(n) * time.Duration(r.req.attr.Sample)
-		r.note("runtime.sysmon, with which the runtime watches over the program, took %s of CPU time, which is not in the CPU profile; runtime/pprof leaves it out, too", unit.Time(d))
+		r.note("runtime.sysmon, the runtime's monitor thread, took %s of CPU time, which is not in the CPU profile; runtime/pprof leaves it out too", unit.Time(d))
 	}
 	if n := r.tally.lost; n > 0 {
 		r.note("%d samples were lost because the recorder was too slow to read them", n)
@@ -329,9 +329,9 @@ func (r *recorder) notes() {
 func (r *recorder) explain(err error) error {
 	switch {
 	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP):
-		return fmt.Errorf("%w: the kernel does not offer perf_event_open (%w): record outside of the container or sandbox, or the address where the program serves net/http/pprof", ErrUnsupported, err)
+		return fmt.Errorf("%w: the kernel does not offer perf_event_open (%w): record outside the container or sandbox, or from the address where the program serves net/http/pprof", ErrUnsupported, err)
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
-		return fmt.Errorf("too few files may be open to sample its threads (%w): raise the limit with ulimit -n", err)
+		return fmt.Errorf("the limit on open files is too low to sample its threads (%w): raise it with ulimit -n", err)
 	case !refused(err):
 		return fmt.Errorf("asking for samples: %w", err)
 	}
@@ -340,12 +340,12 @@ func (r *recorder) explain(err error) error {
 	next := hint.Text{r.asRoot()}
 	switch {
 	case !r.own():
-		why = "it is another user's: record it as root"
+		why = "it belongs to another user: record it as root"
 	case known && level > 2:
-		why = fmt.Sprintf("kernel.perf_event_paranoid is %d, which takes CAP_PERFMON", level)
+		why = fmt.Sprintf("kernel.perf_event_paranoid is %d, which requires CAP_PERFMON", level)
 		next = append(next, ", or allow it for all with: sudo sysctl kernel.perf_event_paranoid=2")
 	default:
-		why = "perf_event_open is refused though it is our own process, as containers do"
+		why = "perf_event_open is refused even for our own process, as in containers"
 		next = hint.Text{"start the container with --cap-add=PERFMON or --security-opt seccomp=unconfined, or record from outside: ", r.asRoot()}
 	}
 	return hint.Errorf(next, "%w (%w): %s", ErrPermission, err, why)

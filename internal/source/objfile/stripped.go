@@ -53,7 +53,7 @@ func (s Stripped) Notes() []string {
 			"so functions and lines may be off by a little; build without -s to be sure")
 	}
 	if s.Trimpath {
-		notes = append(notes, "built with -trimpath: names of files start at modules, not folders; "+
+		notes = append(notes, "built with -trimpath: file names start at modules, not folders;  "+
 			"sources are looked for in the checkout and the module cache")
 	}
 	return notes
