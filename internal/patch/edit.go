@@ -13,7 +13,7 @@ import (
 // Errors of Apply and Moved.
 var (
 	ErrStale   = errors.New("the file is not as it was when the patch was made")
-	ErrOverlap = errors.New("what the patch changes was changed by another one")
+	ErrOverlap = errors.New("another patch changed the same lines")
 )
 
 // Edits returns the difference of two texts of a file as edits of whole lines.

@@ -56,7 +56,7 @@ func parseFolded(data []byte) (*Profile, error) {
 		return nil, errUnrecognized
 	case columns:
 		// A frame may end in a number, but hardly every leaf.
-		return nil, foldedError("two counts on each line, as difffolded writes them: give the two profiles by themselves")
+		return nil, foldedError("two counts on each line, as difffolded writes: give the two profiles separately")
 	}
 	return b.Profile()
 }

@@ -86,7 +86,7 @@ func TestParseFoldedErrors(t *testing.T) {
 		{"main;a 1.5\n", `line 1: count "1.5" is not a whole number below 2⁶³`},
 		{"main;a 1\nb 9223372036854775808\n", `line 2: count "9223372036854775808" is not a whole number below 2⁶³`},
 		{"main;a " + strings.Repeat("x", 100), `line 1: count "` + strings.Repeat("x", 40) + `" is not a number`},
-		{"main;a 1 2\nmain;b 3 4\n", "two counts on each line, as difffolded writes them: give the two profiles by themselves"},
+		{"main;a 1 2\nmain;b 3 4\n", "two counts on each line, as difffolded writes: give the two profiles separately"},
 		{"", ""},
 		{"\n \n", ""},
 		{"# main;a 1\n", ""},

@@ -113,11 +113,11 @@ func resembles(head []byte) string {
 	case bytes.HasPrefix(start, []byte("go 1.")):
 		return ", but looks like an execution trace, which go tool trace shows"
 	case bytes.HasPrefix(start, []byte("<")):
-		return ", but looks like a web page; the address may want a login, or lack /debug/pprof/"
+		return ", but looks like a web page; the address may need a login, or lack /debug/pprof/"
 	case bytes.HasPrefix(start, []byte("{")), bytes.HasPrefix(start, []byte("[")):
 		return ", but looks like JSON"
 	case bytes.HasPrefix(start, []byte("PERFILE2")):
-		return ", but looks like perf.data; perf script and a tool for folded stacks make something of it that can be read"
+		return ", but looks like perf.data; convert it to folded stacks with perf script"
 	case len(start) > 0 && utf8.Valid(start) && !bytes.ContainsFunc(start, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' }):
 		return ", but looks like text; stacks as text have lines such as main;work 12"
 	}

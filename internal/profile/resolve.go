@@ -71,12 +71,12 @@ func (d *decoder) lost() string {
 		}
 		err = errCutShort
 	}
-	names := "its names came after that and are lost; give the program as first argument to name addresses again"
+	names := "its names came after that and are lost; give the program as the first argument to symbolize addresses again"
 	if d.strings.n > 0 {
 		names = "functions named after that are lost"
 	}
 	if len(d.s.buf) == 0 && d.strings.n > 0 {
-		names = "all of it could be read, but may be wrong"
+		names = "all of it was read, but it may be wrong"
 	}
 	return fmt.Sprintf("the profile is damaged after %d samples (%v): %s", len(d.b.stack), err, names)
 }

@@ -18,7 +18,7 @@ type Code interface {
 type CodeGap string
 
 const (
-	Unnamed    CodeGap = "unnamed"     // the profile does not say which program it is of
+	Unnamed    CodeGap = "unnamed"     // the profile does not name its program
 	InNoFile   CodeGap = "in-no-file"  // the system made it, as the vdso of Linux
 	NotHere    CodeGap = "not-here"    // the program is not on this machine
 	OtherBuild CodeGap = "other-build" // the program on this machine is another build
@@ -36,9 +36,9 @@ type NoCodeError struct {
 func (e *NoCodeError) Error() string {
 	switch e.Gap {
 	case Unnamed:
-		return "the profile does not say which program it is of"
+		return "the profile does not name its program"
 	case InNoFile:
-		return fmt.Sprintf("the machine code of %s is in no file", e.File)
+		return fmt.Sprintf("no file has the machine code of %s", e.File)
 	case NotHere:
 		return fmt.Sprintf("%s is not on this machine", e.File)
 	case OtherBuild:

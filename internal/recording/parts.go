@@ -110,7 +110,7 @@ func partsOf(files fs.FS) (out map[string][]Part, lost []string, err error) {
 		})
 	}
 	if len(misnamed) > 0 {
-		lost = append(lost, "profiles whose names do not say when they were taken are left out: "+some(misnamed))
+		lost = append(lost, "profiles without a time in their name are left out: "+some(misnamed))
 	}
 	return out, lost, nil
 }

@@ -95,7 +95,7 @@ func parseSeries(r io.Reader) (*Series, error) {
 			continue
 		}
 		if len(s.Times) == maxMetricLines {
-			s.Notes = append(s.Notes, fmt.Sprintf("metrics after line %d are left out: there are too many", n))
+			s.Notes = append(s.Notes, fmt.Sprintf("there are too many metrics: those after line %d are left out", n))
 			break
 		}
 		var line map[string]*float64

@@ -117,10 +117,10 @@ func withoutMisfits(z *zip.Reader, f io.Closer) (*packed, error) {
 		return true
 	})
 	if len(twice) > 0 {
-		p.lost = append(p.lost, fmt.Sprintf("the recording has more than one file of a name, of which the first is used: %s", some(twice)))
+		p.lost = append(p.lost, fmt.Sprintf("the recording has several files with one name, and the first is used: %s", some(twice)))
 	}
 	if len(bad) > 0 {
-		p.lost = append(p.lost, fmt.Sprintf("files with names that no recording has are left out: %s", some(bad)))
+		p.lost = append(p.lost, fmt.Sprintf("unknown files are left out: %s", some(bad)))
 	}
 	return p, nil
 }

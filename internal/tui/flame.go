@@ -281,7 +281,7 @@ func (u *Flame) down() {
 	if u.selected.Flat == u.selected.Cum {
 		u.message = "the stack ends here"
 	} else if u.selected != u.flame.Root {
-		u.message = "what follows is too narrow: Enter zooms in"
+		u.message = "its callees are too narrow: Enter zooms in"
 	}
 }
 
@@ -311,7 +311,7 @@ func (u *Flame) click(x, y int) {
 		}
 		switch {
 		case b.Node == nil:
-			u.message = "these frames are too narrow: zoom into what is above them"
+			u.message = "these frames are too narrow: zoom into their callers"
 		case b.Node == u.selected:
 			u.zoomInto(b.Node)
 		default:
@@ -472,7 +472,7 @@ func (u *Flame) next(step int) {
 	case u.rx == nil:
 		u.message = "/ searches"
 	case len(u.matches) > 0:
-		u.message = "what matches is too narrow: Enter zooms in"
+		u.message = "the matches are too narrow: Enter zooms in"
 	default:
 		u.message = "nothing matches here"
 	}

@@ -84,7 +84,7 @@ func (a *adviser) about(rec *recording.Recording) *advice {
 func (a *adviser) look(rec *recording.Recording) (body []byte, err error) {
 	defer func() {
 		if x := recover(); x != nil {
-			err = fmt.Errorf("looking for findings in %s failed, which is a mistake in hone: %v", rec.Ref, x)
+			err = fmt.Errorf("looking for findings in %s failed, which is a bug in hone: %v", rec.Ref, x)
 		}
 	}()
 	select {

@@ -26,7 +26,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		if !slices.Contains(s.opt.Hosts, r.Host) {
-			refuse(w, "this server does not go by the name "+r.Host)
+			refuse(w, "this server does not have the name "+r.Host)
 			return
 		}
 		if origin := r.Header.Get("Origin"); origin != "" && origin != "http://"+r.Host {

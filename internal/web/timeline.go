@@ -37,5 +37,5 @@ func thin(t *report.Timeline) {
 		out = append(out, sum)
 	}
 	t.Points = out
-	t.Notes = append(t.Notes[:len(t.Notes):len(t.Notes)], fmt.Sprintf("each point stands for %d measurements: processors are their mean, the others their largest", n))
+	t.Notes = append(t.Notes[:len(t.Notes):len(t.Notes)], fmt.Sprintf("each point stands for %d measurements: the mean for processors, the maximum for the others", n))
 }

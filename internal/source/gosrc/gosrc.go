@@ -141,7 +141,7 @@ func (e *NotFoundError) Error() string {
 	if e.Frame.File != "" {
 		fmt.Fprintf(&b, " (%s:%d)", e.Frame.File, e.Frame.Line)
 	}
-	b.WriteString(": " + cmp.Or(e.Why, "no file is surely the one that was compiled"))
+	b.WriteString(": " + cmp.Or(e.Why, "no file is certain to be the one that was compiled"))
 	for i, t := range e.Tried {
 		b.WriteString([]string{": ", "; "}[min(i, 1)] + t)
 	}

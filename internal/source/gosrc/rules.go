@@ -106,7 +106,7 @@ func (s *search) suffix() bool {
 	const how = "unique suffix"
 	tree := s.walked()
 	if !tree.whole {
-		s.failed(how, "the checkout has more files than were looked at")
+		s.failed(how, "the checkout has more files than hone searched")
 		return false
 	}
 	names := longestSuffix(s.name, tree.files)
