@@ -81,7 +81,7 @@ const (
 type TooFineError struct{ Within, Floor float64 }
 
 func (e *TooFineError) Error() string {
-	return fmt.Sprintf("a change of %s cannot be told from noise on this machine now: identical programs differ by up to %s", unit.Share(e.Within), unit.Share(e.Floor))
+	return fmt.Sprintf("a change of %s is within the noise of this machine now: identical programs differ by up to %s", unit.Share(e.Within), unit.Share(e.Floor))
 }
 
 // ErrNothing is that there is nothing to compare.
@@ -286,7 +286,7 @@ const (
 var sideNames = [2]string{oldSide, newSide}
 
 // errSkipped is what is wrong with a benchmark that only the other side runs.
-var errSkipped = errors.New("it is skipped there")
+var errSkipped = errors.New("it is skipped on that side")
 
 // A failure is a run of one of the sides that came to no result.
 type failure struct {
@@ -504,7 +504,7 @@ func (d *duel) builders(ctx context.Context, work string) (builders [2]*builder,
 	}
 	for _, b := range builders {
 		if !b.clocked && d.opt.Commands == nil {
-			d.note("CPU time is that of whole processes without what starting takes: %s has a package testing that hone does not know", versionOf(b.about))
+			d.note("CPU time is that of the whole process minus its start: %s has a testing package that hone does not know", versionOf(b.about))
 		}
 	}
 	alike(builders[0], builders[1])

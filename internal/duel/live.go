@@ -61,7 +61,7 @@ func (d *duel) live(ctx context.Context) error {
 			},
 			done: func(time.Duration) {
 				if wrong != nil {
-					d.note("how much of the heap %s has in use could not be watched: %v", r.Name, wrong)
+					d.note("the live heap of %s could not be measured: %v", r.Name, wrong)
 					return
 				}
 				r.Live = append(r.Live, p)

@@ -55,7 +55,7 @@ func (e *SettingError) Error() string {
 func (e *SettingError) Unwrap() error { return e.Why }
 
 // ErrAlike is that settings make no difference.
-var ErrAlike = errors.New("both sides have the same settings, so there is nothing to compare")
+var ErrAlike = errors.New("both sides have the same settings: there is nothing to compare")
 
 // Where environment variables count.
 var (

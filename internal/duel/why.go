@@ -38,7 +38,7 @@ func (d *duel) explain(ctx context.Context) error {
 				if ctx.Err() != nil {
 					return err
 				}
-				d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s: there is no profile of why it changed: %v", r.Name, err))
+				d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s: no profile explains the change: %v", r.Name, err))
 				continue
 			}
 			if kind == recording.CPU {

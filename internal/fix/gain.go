@@ -52,7 +52,7 @@ func (y *trial) gains() {
 			return
 		}
 		if err := y.proof.Unpaced; err != nil {
-			why = fmt.Sprintf("how fast they are could not be compared: %v", err)
+			why = fmt.Sprintf("speed could not be compared: %v", err)
 		}
 		y.refuse(false, "whether it helps is not known: %s", why)
 		return

@@ -93,7 +93,7 @@ func TestUndecidedSaysWhatPassed(t *testing.T) {
 			Checks: []report.Check{
 				{Name: "builds", Outcome: report.Passed, Took: 1300 * time.Millisecond}, {Name: "vet", Outcome: report.Passed, Took: 420 * time.Millisecond},
 				{Name: "tests, with -race", Outcome: report.Passed, Took: 12 * time.Second}, {Name: "race detector", Outcome: report.Passed},
-				{Name: "old tests on the new code", Outcome: report.Skipped},
+				{Name: "old tests on new code", Outcome: report.Skipped},
 			},
 			Executions: 300, Calling: 8 * time.Second, Racing: 40*time.Second + 200*time.Millisecond, Speed: &report.Compare{Rows: rows},
 		}

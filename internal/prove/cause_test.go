@@ -227,8 +227,8 @@ func TestProvenTakesCalls(t *testing.T) {
 		verdict report.Verdict
 		reason  string
 	}{
-		{700, report.NotProven, "too few calls of both versions: Len had 7## of the 1000 that it takes"},
-		{1200, report.Proven, "what changed was reached, and was called often enough: Len, with fewest calls, 1### times, where it takes 1000"},
+		{700, report.NotProven, "called too few times in both versions: Len had 7## of the 1000 that it takes"},
+		{1200, report.Proven, "the change was reached and called often enough: Len had the fewest calls, 1### of the required 1000"},
 	}
 	for _, tt := range tests {
 		p, _ := alarmsOf(t, old, now, Options{Executions: tt.calls})

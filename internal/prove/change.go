@@ -38,7 +38,7 @@ type Version struct {
 func (v Version) goIn(dir string) gocmd.Command { return gocmd.Command{Dir: dir, Env: v.Env} }
 
 // ErrFlag is that a flag for the go command cannot be used here.
-var ErrFlag = errors.New("files are compared as they are in both versions")
+var ErrFlag = errors.New("hone compares the files of both versions without an overlay")
 
 // withFlags returns the change as it is built with more flags for the go command.
 func (c *Change) withFlags(ctx context.Context, flags []string) (*Change, error) {
@@ -106,7 +106,7 @@ func (c *Change) open(ctx context.Context, dir string, refs []string) error {
 		for i, ref := range refs {
 			st, err := os.Stat(at(ref))
 			if err != nil && i == 0 && strings.Contains(ref, "..") {
-				return hint.Errorf(hint.Text{hint.Option{Name: "func"}, " takes one function of it"}, "%w: %s %s: a change is looked at as a whole, so %[3]s has to go", ErrAsked, ref, refs[1])
+				return hint.Errorf(hint.Text{hint.Option{Name: "func"}, " takes one function of it"}, "%w: %s %s: a change is checked as a whole; drop %[3]s", ErrAsked, ref, refs[1])
 			}
 			if err != nil || !st.IsDir() {
 				return fmt.Errorf("%w: %s is not a folder: two folders, or A..B for two revisions", ErrAsked, ref)
@@ -317,14 +317,14 @@ func (c *Change) doubtful(name string) string {
 	slashed := filepath.ToSlash(name)
 	switch path.Base(slashed) {
 	case "go.mod", "go.sum", "go.work":
-		return name + " differs, so code of other modules may"
+		return name + " differs, so code of other modules may differ"
 	}
 	switch path.Ext(slashed) {
 	case ".s", ".S", ".c", ".cc", ".cpp", ".cxx", ".m", ".h", ".hh", ".syso":
-		return name + " differs, and is not Go"
+		return name + " differs, but is not Go"
 	}
 	if strings.HasPrefix(slashed, "vendor/") {
-		return name + " differs, and is only seen where it is called"
+		return name + " differs, but is seen only where it is called"
 	}
 	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
 		in := os.DirFS(filepath.Join(c.New.Dir, dir)) // whose name is no pattern

@@ -55,7 +55,7 @@ func (r *run) builds(ctx context.Context, dirs []string) (bool, error) {
 	var wrong *gocmd.Error
 	if errors.As(err, &wrong) {
 		if _, before := r.goOld().Run(ctx, args...); before != nil {
-			r.check("builds", report.Passed, "not all of it does, as before")
+			r.check("builds", report.Passed, "some of it does not, as before")
 			return true, nil
 		}
 		r.check("builds", report.Failed, wrong.Output)
@@ -207,21 +207,21 @@ func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 	}
 	if overlay != "" {
 		defer os.RemoveAll(filepath.Dir(overlay))
-		r.opt.Say("running the tests of the old version on the new code")
+		r.opt.Say("running the old tests on the new code")
 		crossed, err := runTests(ctx, r.goNew(), dirs, race, overlay)
 		if err != nil {
 			return err
 		}
 		if crossed.broken != "" && now.broken == "" {
-			r.check("old tests on the new code", report.Skipped, "they do not compile with it")
-		} else if err := r.judge(ctx, "old tests on the new code", old, crossed, dirs, race, overlay); err != nil {
+			r.check("old tests on new code", report.Skipped, "they do not compile with it")
+		} else if err := r.judge(ctx, "old tests on new code", old, crossed, dirs, race, overlay); err != nil {
 			return err
 		}
 	}
 	before, after := old.racy(), now.racy()
 	if len(after) > 0 && len(before) == 0 {
 		// Whether a race shows is up to chance: the old version gets more of them.
-		r.opt.Say("running tests with data races again, in the old version")
+		r.opt.Say("running tests that had data races again, in the old version")
 		again, err := runTests(ctx, r.goOld(), dirs, race, "", "-run=^("+strings.Join(topNames(after), "|")+")$", "-count=5")
 		if err != nil {
 			return err
@@ -431,7 +431,7 @@ func (r *run) judge(ctx context.Context, what string, old, now *suite, dirs []st
 	}
 	// A test that fails now and then proves nothing.
 	only := "-run=^(" + strings.Join(topNames(failed), "|") + ")$"
-	r.opt.Say("running tests that failed again, in both versions")
+	r.opt.Say("running failed tests again, in both versions")
 	before, err := runTests(ctx, r.goOld(), dirs, race, "", only, "-count=3")
 	if err != nil {
 		return err
@@ -449,8 +449,8 @@ func (r *run) judge(ctx context.Context, what string, old, now *suite, dirs []st
 		}
 	}
 	if len(sure) == 0 {
-		r.check(what, report.Passed, "failing now and then: "+strings.Join(flaky, ", "))
-		r.doubts = append(r.doubts, "tests fail now and then: "+strings.Join(flaky, ", "))
+		r.check(what, report.Passed, "flaky: "+strings.Join(flaky, ", "))
+		r.doubts = append(r.doubts, "tests are flaky: "+strings.Join(flaky, ", "))
 		return nil
 	}
 	r.check(what, report.Failed, strings.Join(sure, ", ")+"\n"+now.tests[sure[len(sure)-1]].text)

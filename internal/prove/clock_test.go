@@ -48,7 +48,7 @@ func Wait(n int) int {
 		t.Errorf("it took %v of %v", took, asked)
 	}
 	t.Logf("%v: %s %q", took, p.Verdict, p.Reasons)
-	if want := "a call of Wait differed, and the time was up before that could be confirmed"; p.Verdict == report.Proven || len(p.Differences) == 0 && !slices.Contains(p.Reasons, want) {
+	if want := "a call of Wait differed, but time ran out before that could be confirmed"; p.Verdict == report.Proven || len(p.Differences) == 0 && !slices.Contains(p.Reasons, want) {
 		t.Errorf("%s: %q", p.Verdict, p.Reasons)
 	}
 }

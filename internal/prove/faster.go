@@ -22,7 +22,7 @@ func Faster(ctx context.Context, race Race) (Speed, error) {
 		Old: side(race.Old), New: side(race.New), Packages: race.Packages, Bench: race.Bench, Flags: race.Flags, Budget: race.Budget, NoWhy: race.NoWhy, Live: race.Live, Noise: race.Noise,
 	})
 	if errors.Is(err, duel.ErrNothing) {
-		return Speed{Notes: []string{"there are no benchmarks that both versions have: whether it is faster is not known"}}, nil
+		return Speed{Notes: []string{"no benchmark exists in both versions: the speed is unknown"}}, nil
 	}
 	if err != nil {
 		return Speed{}, err

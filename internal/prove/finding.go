@@ -186,7 +186,7 @@ func (d *finding) soften(s *surface) {
 	case d.layer == worker.LayerShared && d.old == "true" && d.new == "false":
 		d.note = "less memory is shared than before"
 	case s.own(d.fn):
-		d.note = "only the package can call it, and all that does changed with it"
+		d.note = "only the package can call it, and all its callers changed too"
 	default:
 		for i := range d.program.Steps {
 			for j, t := range s.entries[d.program.Steps[i].Func].params {

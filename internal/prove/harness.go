@@ -149,7 +149,7 @@ func (s *surface) build(ctx context.Context, v *side, work string, at layout) (*
 		}
 		left = append(left, bad...)
 	}
-	return nil, nil, fmt.Errorf("building the worker of %s: too much of it does not compile", v.version.Name)
+	return nil, nil, fmt.Errorf("building the worker of %s: too little of it compiles", v.version.Name)
 }
 
 // badEntries reads from what the compiler says which functions cannot be in the table.

@@ -55,7 +55,7 @@ func pairUp(ctx context.Context, c *Change, dirs []string) (pairs []*pair, notes
 	old, err := loadSides(ctx, c.Old, dirs)
 	var broken *BrokenError
 	if errors.As(err, &broken) {
-		return nil, nil, fmt.Errorf("the old version, %s, does not build, so there is nothing to compare with: %w", c.Old.Name, err)
+		return nil, nil, fmt.Errorf("the old version, %s, does not build, so there is no comparison: %w", c.Old.Name, err)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("loading %s: %w", c.Old.Name, err)
@@ -71,9 +71,9 @@ func pairUp(ctx context.Context, c *Change, dirs []string) (pairs []*pair, notes
 		switch a, b := old[dir], now[dir]; {
 		case a == nil && b == nil:
 		case a == nil:
-			notes = append(notes, fmt.Sprintf("package %s is new: there is nothing to compare it with", shownDir(dir)))
+			notes = append(notes, fmt.Sprintf("package %s is new, so there is no comparison", shownDir(dir)))
 		case b == nil:
-			notes = append(notes, fmt.Sprintf("package %s is gone", shownDir(dir)))
+			notes = append(notes, fmt.Sprintf("package %s was removed", shownDir(dir)))
 		default:
 			pairs = append(pairs, &pair{dir, a, b})
 		}

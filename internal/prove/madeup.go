@@ -42,7 +42,7 @@ func (s *side) makeUp(ctx context.Context, work string, opt Options) (made *benc
 	}
 	made, err = f.generate(ctx, madeUpFunctions)
 	if made == nil && err == nil {
-		why = "no call was found that does the same each time"
+		why = "no call was found that behaves the same each time"
 	}
 	return made, why, err
 }
@@ -81,7 +81,7 @@ func (s *surface) aim() (why string) {
 		}
 	}
 	if program {
-		return "it has no function but main"
+		return "it has no function besides main"
 	}
 	return "it exports no function"
 }

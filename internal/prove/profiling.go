@@ -52,7 +52,7 @@ type NothingToRunError struct {
 }
 
 func (e *NothingToRunError) Error() string {
-	const what = "no benchmarks, no tests, and no function that can be called with made-up arguments"
+	const what = "no benchmarks, no tests, and no function that hone can call with made-up arguments"
 	if len(e.Packages) == 1 {
 		return fmt.Sprintf("%s has %s (%s)", e.Packages[0], what, e.Why)
 	}
@@ -170,7 +170,7 @@ func (p *Profiling) makeUp(ctx context.Context, opt capture.Options) (err error)
 	for i := range p.list {
 		s := &p.list[i]
 		if i > 0 && time.Now().After(end) { // building the first is no reason to go without
-			s.why = "the time for making calls up was over"
+			s.why = "the time for making up calls was over"
 			continue
 		}
 		opt.Say(fmt.Sprintf("making up calls of %s, %d of %d packages without benchmarks", s.name, i+1, len(p.list)))
@@ -254,9 +254,9 @@ func (p *Profiling) said() (out []string) {
 	switch {
 	case len(empty) == 0:
 	case len(empty) <= fewPackages:
-		out = append(out, fmt.Sprintf("left out, for having no benchmarks, no tests, and no function that can be called with made-up arguments: %s", strings.Join(empty, ", ")))
+		out = append(out, fmt.Sprintf("left out, for having no benchmarks, no tests, and no function that hone can call with made-up arguments: %s", strings.Join(empty, ", ")))
 	default:
-		out = append(out, fmt.Sprintf("left out, for having no benchmarks, no tests, and no function that can be called with made-up arguments: %d packages", len(empty)))
+		out = append(out, fmt.Sprintf("left out, for having no benchmarks, no tests, and no function that hone can call with made-up arguments: %d packages", len(empty)))
 	}
 	return out
 }

@@ -86,11 +86,11 @@ func (r *run) program(ctx context.Context, p runnable, work string, pairs ...*pa
 		return err
 	}
 	if again.text != first.text || again.code != first.code {
-		r.check(what, report.Skipped, "the old version does not print the same each time")
+		r.check(what, report.Skipped, "the output of the old version varies between runs")
 		return nil
 	}
 	if first.text == now.text && first.code == now.code && again.errors != first.errors {
-		r.check(what, report.Passed, both+"; what the old version writes to standard error is not the same each time")
+		r.check(what, report.Passed, both+"; the old version's output on standard error varies between runs")
 		return r.cover(ctx, p, pairs, work, files[1], now)
 	}
 	detail := fmt.Sprintf("exit code %d → %d", first.code, now.code)

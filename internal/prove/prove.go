@@ -147,7 +147,7 @@ func (r *run) all(ctx context.Context) error {
 			}
 		}
 		if !r.ran {
-			r.note("no program changed that could be run with arguments")
+			r.note("no changed program can be run with arguments")
 		}
 	}
 	if c := r.opt.Command; c != nil && len(pairs) > 0 {
@@ -222,17 +222,17 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 	}
 	slices.Sort(r.proof.Masked)
 	if n := f.textsOnly(); n > 0 && !opt.Strict {
-		r.hint("texts of errors differ, in ", counted(n, "function"), ": ", hint.Option{Name: "strict"}, " shows them")
+		r.hint("error messages differ, in ", counted(n, "function"), ": ", hint.Option{Name: "strict"}, " shows them")
 	}
 	for _, name := range f.open {
-		r.doubts = append(r.doubts, fmt.Sprintf("a call of %s differed, and the time was up before that could be confirmed", name))
+		r.doubts = append(r.doubts, fmt.Sprintf("a call of %s differed, but time ran out before that could be confirmed", name))
 	}
 	if f.unsteady.n > 0 {
-		r.note("%s did not show again when the same calls were made in fresh processes, and %s not count, since something outside of the calls plays a part: %s",
+		r.note("%s did not recur when the same calls were made in new processes, and %s not count, since something outside the calls plays a part: %s",
 			counted(f.unsteady.n, "difference"), doOrDoes(f.unsteady.n), f.unsteady.text())
 	}
 	if f.deaths.n > 0 {
-		r.note("%s took too long, took too much memory, or ended the process, in both versions or in one: %s", counted(f.deaths.n, "call"), f.deaths.text())
+		r.note("%s took too long, used too much memory, or ended the process, in one version or both: %s", counted(f.deaths.n, "call"), f.deaths.text())
 	}
 	r.tried(ctx, p, s, f)
 	return nil
@@ -399,7 +399,7 @@ func (r *run) tried(ctx context.Context, p *pair, s *surface, f *search) {
 		}
 		if out.Changed && t.entry != nil {
 			if what := s.closed(t.entry.results); what != "" {
-				r.doubts = append(r.doubts, fmt.Sprintf("%s returns a %s, which is not looked into", out.Name, what))
+				r.doubts = append(r.doubts, fmt.Sprintf("%s returns a %s, which hone does not compare", out.Name, what))
 			}
 		}
 	}
@@ -458,7 +458,7 @@ func (s *surface) closed(results []types.Type) string {
 func (d *finding) kind() string {
 	switch {
 	case d.path == worker.StandardError:
-		return "what is written to standard error"
+		return "output on standard error"
 	case d.layer == worker.LayerEmpty && strings.HasSuffix(d.path, " type"):
 		return "the type behind an interface"
 	case d.layer == worker.LayerPanic:
@@ -485,7 +485,7 @@ func (d *finding) kind() string {
 }
 
 var layerNames = map[worker.Layer]string{
-	worker.LayerPanic:  "one version makes a call that the other does not come to",
+	worker.LayerPanic:  "one version makes a call that the other does not",
 	worker.LayerResult: "another result",
 	worker.LayerShared: "arguments or shared memory",
 	worker.LayerEmpty:  "nil or empty",
@@ -561,7 +561,7 @@ func (r *run) verdict() {
 		r.doubts = append(r.doubts, "not reached: "+strings.Join(r.unreached, ", "))
 	}
 	if len(r.few) > 0 {
-		r.doubts = append(r.doubts, "too few calls of both versions: "+strings.Join(r.few, ", "))
+		r.doubts = append(r.doubts, "called too few times in both versions: "+strings.Join(r.few, ", "))
 	}
 	if len(r.partly) > 0 {
 		r.doubts = append(r.doubts, "reached only in part: "+strings.Join(r.partly, ", "))
@@ -589,7 +589,7 @@ func (r *run) verdict() {
 	if p.Executions > 0 {
 		p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions))
 		if c := r.fewest; c != nil && len(r.doubts) == 0 {
-			p.Reasons = append(p.Reasons, fmt.Sprintf("what changed was reached, and was called often enough: %s, with fewest calls, %d times, where it takes %d", c.name, c.had, c.needs))
+			p.Reasons = append(p.Reasons, fmt.Sprintf("the change was reached and called often enough: %s had the fewest calls, %d of the required %d", c.name, c.had, c.needs))
 		}
 	}
 	switch p.Pace {

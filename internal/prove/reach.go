@@ -35,7 +35,7 @@ func (r *run) cover(ctx context.Context, p runnable, pairs []*pair, work, file s
 	}
 	ran, err := p.covered(ctx, paths, work, file, before)
 	if err != nil && ctx.Err() == nil {
-		r.note("which code the program reached is not known: %v", err)
+		r.note("the code that the program reached is unknown: %v", err)
 		return nil
 	}
 	if r.reached == nil {

@@ -80,7 +80,7 @@ func (g *gen) serving(s *side, n int) Serving {
 			continue
 		}
 		if bad := g.danger.of(s, key); bad != "" {
-			out.Left = append(out.Left, fmt.Sprintf("%s can reach %s, and is not asked with made-up requests", h.Name, bad))
+			out.Left = append(out.Left, fmt.Sprintf("%s can reach %s, so it gets no made-up requests", h.Name, bad))
 			continue
 		}
 		h.File, h.Line = s.place(decl.node.Pos())

@@ -41,7 +41,7 @@ func (r *run) slowTests(ctx context.Context, pairs []*pair, work string) (out []
 		if len(names) == 0 {
 			continue
 		}
-		r.opt.Say("finding the tests that reach what changed, " + p.new.pkg.PkgPath)
+		r.opt.Say("finding the tests that reach the change, " + p.new.pkg.PkgPath)
 		dir := filepath.Join(work, fmt.Sprintf("tests%d", i))
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return nil, err

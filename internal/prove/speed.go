@@ -101,13 +101,13 @@ func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) erro
 		}
 		var shown []string
 		if len(r.generated) > 0 {
-			shown = append(shown, "benchmarks that are generated, from calls that both versions answer alike")
+			shown = append(shown, "benchmarks generated from calls that both versions answer alike")
 		}
 		if len(tests) > 0 {
 			shown = append(shown, "tests that reach it and take long enough to be compared")
 		}
 		if shown == nil {
-			r.note("%s, and none could be generated: whether it is faster is not known", noneReach(all))
+			r.note("%s, and none could be generated: the speed is unknown", noneReach(all))
 			return nil
 		}
 		made := slices.Concat(r.generated, tests)
@@ -131,7 +131,7 @@ func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) erro
 	race.Bench = "^(" + strings.Join(names, "|") + ")$"
 	race.Budget = min(max(left/time.Duration(rows), leastBudget), mostBudget)
 	if race.NoWhy = wall > mostStretch*cpu && wall > time.Second; race.NoWhy {
-		r.hint("the machine is too busy to profile why it changed; ", hint.Ask("compare"), " takes the time")
+		r.hint("the machine is too busy to profile the reason; ", hint.Ask("compare"), " takes the time")
 	}
 	return r.race(ctx, race)
 }
@@ -147,7 +147,7 @@ func (r *run) race(ctx context.Context, race Race) error {
 	if err != nil { // the verdict on what it does stands
 		p.Generated = nil
 		p.Unpaced = err
-		r.note("how fast they are could not be compared: %v", err)
+		r.note("speed could not be compared: %v", err)
 		return nil
 	}
 	p.Pace, p.Speed = cmp.Or(s.Pace, report.PaceUnknown), s.Report
@@ -167,9 +167,9 @@ func (r *run) hint(items ...any) { r.proof.Notes.Add(items...) }
 
 func noneReach(all int) string {
 	if all == 0 {
-		return "there is no benchmark of what changed"
+		return "no benchmark covers the change"
 	}
-	return fmt.Sprintf("none of %s reaches what changed", counted(all, "benchmark"))
+	return fmt.Sprintf("none of %s reaches the change", counted(all, "benchmark"))
 }
 
 func itOrThem(n int) string {
@@ -206,7 +206,7 @@ func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, al
 		if !hasBenchmarks(filepath.Join(r.change.New.Dir, dir)) || !hasBenchmarks(filepath.Join(r.change.Old.Dir, dir)) {
 			continue
 		}
-		r.opt.Say("finding the benchmarks that reach what changed, " + dir)
+		r.opt.Say("finding the benchmarks that reach the change, " + dir)
 		in, n, err := r.reachingIn(ctx, probing{dir: dir, file: filepath.Join(work, strconv.Itoa(i)+".test"), paths: paths, touched: touched, time: "1x"})
 		if err != nil {
 			return nil, 0, err
@@ -272,7 +272,7 @@ func (r *run) reachingIn(ctx context.Context, p probing) (found []reaching, all 
 				return nil, 0, ctx.Err()
 			}
 			if !p.quiet {
-				r.note("%s: whether it reaches what changed is not known: %v", name, err)
+				r.note("%s: it is unknown whether it reaches the change: %v", name, err)
 			}
 			continue
 		}

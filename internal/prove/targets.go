@@ -137,7 +137,7 @@ func (s *surface) adapted(key string, distance map[string]int) bool {
 // entryOf makes the entry of a function, or says why it cannot be called.
 func (s *surface) entryOf(key string, fn *types.Func) (*entry, string) {
 	if key == "main" && s.new.pkg.Types.Name() == "main" {
-		return nil, "it is the program itself; arguments after -- have it run"
+		return nil, "it is the program itself; pass arguments after -- to run it"
 	}
 	before := s.old.decls[key]
 	if before == nil {
@@ -145,14 +145,14 @@ func (s *surface) entryOf(key string, fn *types.Func) (*entry, string) {
 	}
 	old, ok := before.obj.(*types.Func)
 	if !ok {
-		return nil, "it was no function"
+		return nil, "it was not a function"
 	}
 	if !s.sameType(old.Type(), fn.Type()) || !s.sameReceiver(old, fn) {
-		return nil, "its parameters or results have other types now"
+		return nil, "the types of its parameters or results changed"
 	}
 	for _, d := range []string{s.danger.of(s.old, key), s.danger.of(s.new, key)} {
 		if d != "" {
-			return nil, "it can reach " + d + ", and is not called with made-up arguments"
+			return nil, "it can reach " + d + ", so it is not called with made-up arguments"
 		}
 	}
 	sig := fn.Signature()
@@ -160,7 +160,7 @@ func (s *surface) entryOf(key string, fn *types.Func) (*entry, string) {
 	recv := sig.Recv()
 	if recv == nil {
 		if sig, ok = s.instantiate(sig); !ok {
-			return nil, "no types are known that it could be used with"
+			return nil, "hone knows no types to instantiate it with"
 		}
 		e.expr = fn.Name() + s.typeArgs(sig, fn)
 		e.fill(sig)
@@ -177,7 +177,7 @@ func (s *surface) entryOf(key string, fn *types.Func) (*entry, string) {
 	}
 	if named.TypeParams().Len() > 0 {
 		if named, ok = s.instantiateNamed(named); !ok {
-			return nil, "no types are known that it could be used with"
+			return nil, "hone knows no types to instantiate it with"
 		}
 		obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(named), true, s.new.pkg.Types, fn.Name())
 		m, ok := obj.(*types.Func)

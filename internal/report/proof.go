@@ -175,7 +175,7 @@ func (p *Proof) headline() string {
 	case p.Pace == "", v == string(p.Pace), p.Verdict == Unchanged:
 		return v
 	case p.Pace == PaceUnknown:
-		return v + "; whether it is faster is not known"
+		return v + "; speed unknown"
 	case p.Verdict == NotProven && p.Pace == PaceFaster:
 		return v + ", but faster"
 	}
@@ -262,7 +262,7 @@ func (d *Difference) others() string {
 	case len(d.Also) == 0:
 		return ""
 	case d.Cause != "":
-		return fmt.Sprintf("    most likely due to %s, which changed, and so in %s it: %s\n", d.Cause, functions, list)
+		return fmt.Sprintf("    most likely caused by the change of %s, and so in %s it: %s\n", d.Cause, functions, list)
 	}
 	return fmt.Sprintf("    and in %s it: %s\n", functions, list)
 }
