@@ -197,9 +197,9 @@ func (b *builder) program(ctx context.Context, pattern string) (*program, error)
 	case err != nil:
 		return nil, err
 	case len(names) != 1:
-		return nil, fmt.Errorf("%s names %d packages, and {program} stands for one", pattern, len(names))
+		return nil, fmt.Errorf("%s matches %d packages, but {program} stands for one", pattern, len(names))
 	case names[0] != "main":
-		return nil, fmt.Errorf("%s is package %s, and {program} stands for a program, which package main is", pattern, names[0])
+		return nil, fmt.Errorf("%s is package %s, but {program} needs package main", pattern, names[0])
 	}
 	b.n++
 	prog := &program{file: filepath.Join(b.work, fmt.Sprintf("%d", b.n), "program")}

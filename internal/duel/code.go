@@ -99,10 +99,10 @@ func (d *duel) code(ctx context.Context, r *row, why *recording.DuelWhy) []recor
 	}
 	old.cmd, old.flags = d.opt.Old.command(), d.opt.Old.flags(d.opt.Flags)
 	new.cmd, new.flags = d.opt.New.command(), d.opt.New.flags(d.opt.Flags)
-	d.say("%s: what was changed in the code", r.Name)
+	d.say("%s: changes in the code", r.Name)
 	out, err := changedCode(ctx, old, new, why.Old, why.New)
 	if err != nil && ctx.Err() == nil {
-		d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s: what was changed in the code is not known: %v", r.Name, err))
+		d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s: the changes in the code are unknown: %v", r.Name, err))
 	}
 	return out
 }

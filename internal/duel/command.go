@@ -168,5 +168,5 @@ func failedCommand(res *result) error {
 	if said == "" {
 		return res.failed
 	}
-	return fmt.Errorf("%w: %s", res.failed, cmp.Or(said, "it said nothing"))
+	return fmt.Errorf("%w: %s", res.failed, cmp.Or(said, "it printed nothing"))
 }

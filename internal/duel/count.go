@@ -26,7 +26,7 @@ const (
 )
 
 // ErrNoValgrind is that instructions cannot be counted.
-var ErrNoValgrind = errors.New("instructions are counted by valgrind, which is not there")
+var ErrNoValgrind = errors.New("counting instructions needs valgrind, which is not installed")
 
 // findValgrind returns the path of valgrind.
 func findValgrind() (string, error) {
@@ -128,7 +128,7 @@ func (d *duel) instructions(ctx context.Context, prog *program, bench string, n,
 		under: []string{d.valgrind, "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=" + os.DevNull, "--log-file=" + filepath.ToSlash(f.Name())},
 	})
 	if limited.Err() != nil && ctx.Err() == nil {
-		return 0, fmt.Errorf("valgrind has not come to an end within %v", limit), nil
+		return 0, fmt.Errorf("valgrind did not finish within %v", limit), nil
 	}
 	if err != nil {
 		return 0, nil, err
@@ -142,7 +142,7 @@ func (d *duel) instructions(ctx context.Context, prog *program, bench string, n,
 	}
 	m := countLine().FindSubmatch(log)
 	if m == nil {
-		return 0, errors.New("valgrind printed no number of them"), nil
+		return 0, errors.New("valgrind printed no instruction count"), nil
 	}
 	sum, wrong = strconv.ParseFloat(strings.ReplaceAll(string(m[1]), ",", ""), 64)
 	return sum, wrong, nil

@@ -75,7 +75,7 @@ func TestCountLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	notes := strings.Join(d.Notes, "\n")
-	if strings.Count(notes, "valgrind has not come to an end within 300ms") != 1 || len(rowsOf(d)["Work"].Counts) > 0 {
+	if strings.Count(notes, "valgrind did not finish within 300ms") != 1 || len(rowsOf(d)["Work"].Counts) > 0 {
 		t.Errorf("counted %+v, with notes %q", rowsOf(d)["Work"].Counts, d.Notes)
 	}
 	if tried, _ := os.ReadFile(tries); len(tried) == 0 || len(tried) > 2*counts {

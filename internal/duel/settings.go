@@ -110,9 +110,9 @@ func (s Settings) Check(side int) error {
 		case !ok:
 			return wrong(name, "want NAME=value", "for example: GOGC=200")
 		case name == "" || strings.ContainsAny(e, "\x00") || strings.ContainsAny(name, " \t\n"):
-			return wrong(strconv.Quote(name), "is not a name of an environment variable", "for example: GOGC=200")
+			return wrong(strconv.Quote(name), "is not the name of an environment variable", "for example: GOGC=200")
 		case name == "GOTOOLCHAIN" && s.Go != "":
-			return wrong("GOTOOLCHAIN", "the version of Go is named already", "name it once")
+			return wrong("GOTOOLCHAIN", "the Go version is already set", "name it once")
 		case known && value != "" && (!rule.rx.MatchString(value) || name == "GOMEMLIMIT" && !fits(value)):
 			return wrong(shownVar(name, value), "want "+rule.want, "")
 		}
@@ -124,9 +124,9 @@ func (s Settings) Check(side int) error {
 		}
 		switch {
 		case !strings.HasPrefix(f, "-") || name == "":
-			return wrong("want flags of go build, each in one word with its value", "for example: -pgo=off, or '-tags=a,b -race'")
+			return wrong("want go build flags, each in one word with its value", "for example: -pgo=off, or '-tags=a,b -race'")
 		case slices.Contains([]string{"o", "C", "n", "x", "v", "json", "work", "i"}, name):
-			return wrong("says how go build is called, and makes no other program", "flags such as -pgo, -gcflags, -tags and -race do")
+			return wrong("changes how go build runs, not the program that it builds", "flags such as -pgo, -gcflags, -tags and -race change the program")
 		}
 	}
 	return nil
@@ -172,7 +172,7 @@ func (o *Options) Set(ctx context.Context, old, new Settings, named bool) error 
 	if o.How == recording.Duet && o.Commands == nil {
 		for i, s := range settings {
 			if env := s.in(func(name string) bool { return name == "GOMAXPROCS" }); len(env) > 0 {
-				return &SettingError{Side: i, Kind: EnvSetting, What: env[0], Why: errors.New("means nothing in a duet, in which both sides share one processor"), Next: "leave the way to hone: they take turns then", Misuse: true}
+				return &SettingError{Side: i, Kind: EnvSetting, What: env[0], Why: errors.New("does not apply to a duet, in which both sides share one processor"), Next: "drop --how: they then take turns", Misuse: true}
 			}
 		}
 	}
@@ -226,18 +226,18 @@ func (o *Options) Set(ctx context.Context, old, new Settings, named bool) error 
 
 // built refuses settings of the build for what is built already.
 func (s Settings) built(side int, file string, builds bool) error {
-	what, next := file, "name packages to have them built, or set what counts when it runs, such as GOGC"
+	what, next := file, "name packages, which hone then builds, or set something that matters at run time, such as GOGC"
 	switch {
 	case !builds:
 		what = "a command"
-		next = "write {program} in the command where the program is to be, and name its package behind; GOTOOLCHAIN and GOFLAGS among the variables are for commands that run go"
+		next = "write {program} in the command in place of the program, and name its package last; the variables GOTOOLCHAIN and GOFLAGS are for commands that run go"
 	case file == "":
 		return nil
 	default:
 		what = filepath.Base(file)
 	}
 	wrong := func(kind, setting string) error {
-		return &SettingError{Side: side, Kind: kind, What: setting, Why: fmt.Errorf("is about building, and hone does not build %s", what), Next: next, Misuse: true}
+		return &SettingError{Side: side, Kind: kind, What: setting, Why: fmt.Errorf("is a build setting, but hone does not build %s", what), Next: next, Misuse: true}
 	}
 	if s.Go != "" {
 		return wrong(GoSetting, s.Go)
@@ -301,7 +301,7 @@ func (s *Side) settle(ctx context.Context, i int, set Settings, flags []string) 
 	case kinds == 0:
 		return vars, fmt.Errorf("%s: %w", set.Go, why)
 	case len(set.Flags) == 0:
-		out.Kind, out.What, out.Next = EnvSetting, strings.Join(words, " "), "go help environment says which values there are"
+		out.Kind, out.What, out.Next = EnvSetting, strings.Join(words, " "), "go help environment lists the values"
 	case len(building) == 0:
 		out.Kind, out.What, out.Next = FlagSetting, strings.Join(s.DuelSide.Flags, " "), "go help build lists the flags"
 	default:
@@ -447,7 +447,7 @@ func unknownDebug(vars map[string]string, env []string) (notes []string) {
 		}
 		for s := range strings.SplitSeq(value, ",") {
 			if name, _, _ := strings.Cut(s, "="); !known[name] && !strings.HasPrefix(name, "cpu.") {
-				notes = append(notes, fmt.Sprintf("%s has no setting %s in GODEBUG, so that changes nothing", vars["GOVERSION"], name))
+				notes = append(notes, fmt.Sprintf("%s has no GODEBUG setting %s, so it changes nothing", vars["GOVERSION"], name))
 			}
 		}
 	}
@@ -475,7 +475,7 @@ func (s *Side) BuiltAs(other *Side) bool {
 // runsHere says why a side cannot run, when it is built for another system.
 func runsHere(about gocmd.About) error {
 	if about.GOOS != "" && about.GOOS != runtime.GOOS {
-		return fmt.Errorf("it is built for %s/%s, and that does not run on %s/%s", about.GOOS, about.GOARCH, runtime.GOOS, runtime.GOARCH)
+		return fmt.Errorf("it is built for %s/%s, which does not run on %s/%s", about.GOOS, about.GOARCH, runtime.GOOS, runtime.GOARCH)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func (r *repository) base(ctx context.Context) (string, error) {
 		return "HEAD", err
 	}
 	if _, err := r.run(ctx, "rev-parse", "--verify", "--quiet", "HEAD~1"); err != nil {
-		return "", errors.New("the only commit has nothing to be compared with, and there are no changes since")
+		return "", errors.New("there is only one commit, and no change since to compare with it")
 	}
 	return "HEAD~1", nil
 }

@@ -68,7 +68,7 @@ var errTooLarge = errors.New("answer too large")
 
 // Errors are made once, so that a server that sends nothing else costs no memory.
 var (
-	errStatusLine   = &malformedError{"the status line is not that of HTTP/1"}
+	errStatusLine   = &malformedError{"the status line is not HTTP/1"}
 	errFieldName    = &malformedError{"a header field has no name, or one with a space"}
 	errFieldValue   = &malformedError{"a header field has a control character in it"}
 	errFolded       = &malformedError{"a header field that matters goes on in the next line"}
@@ -83,7 +83,7 @@ var (
 	errNoBody       = &malformedError{"a body is announced where there can be none"}
 	errInterim      = &malformedError{"more than 100 interim answers"}
 	errSwitched     = &malformedError{"101 Switching Protocols, which nobody asked for"}
-	errBehind       = &malformedError{"there is more behind the end of the answer"}
+	errBehind       = &malformedError{"there is data after the end of the answer"}
 )
 
 // reset prepares for the answer to the next request.

@@ -20,7 +20,7 @@ type Step struct {
 }
 
 // errGenerator says that the generator is at its end before the server.
-var errGenerator = errors.New("the generator itself could do no more; the server may")
+var errGenerator = errors.New("the load generator reached its limit; the server may do more")
 
 // FindMax searches for the highest rate that meets goals: it doubles the rate of p, or 100 a second, until they are missed,
 // halves what is between the two, and tries what it found twice more. Each rate is kept for p.Duration. It returns what was

@@ -25,7 +25,7 @@ type place struct {
 	notes []string
 }
 
-// A PublicError says that a host is neither this machine nor in a private network, so that somebody else may be
+// A PublicError says that a host is outside this machine and private networks, so that somebody else may be
 // answerable for it.
 type PublicError struct {
 	Host string
@@ -34,9 +34,9 @@ type PublicError struct {
 
 func (e *PublicError) Error() string {
 	if e.Addr.IsValid() && e.Addr.String() != e.Host {
-		return fmt.Sprintf("%s is %s, which is neither this machine nor in a private network", e.Host, e.Addr)
+		return fmt.Sprintf("%s is %s, which is outside this machine and private networks", e.Host, e.Addr)
 	}
-	return e.Host + " is neither this machine nor in a private network"
+	return e.Host + " is outside this machine and private networks"
 }
 
 // findPlace finds the addresses of all targets, and makes sure that they may be loaded.
@@ -125,7 +125,7 @@ func (w *place) from(ctx context.Context, name string) error {
 // A NoHostError says that nobody knows a name.
 type NoHostError struct{ Name string }
 
-func (e *NoHostError) Error() string { return e.Name + ": there is no host of this name" }
+func (e *NoHostError) Error() string { return e.Name + ": no such host" }
 
 // dialer returns what opens connections.
 func (w *place) dialer() *net.Dialer {

@@ -48,7 +48,7 @@ type Plan struct {
 	Via         string // host:port to connect to instead of that of the targets, without a word: what is sent says where it is to go
 	From        string // address of this machine, or its name, to connect from; "" leaves that to the system
 	Window      int    // bytes of the buffers of sockets; 0 leaves them to the system
-	AnyHost     bool   // also such that is neither this machine nor in a private network
+	AnyHost     bool   // also such that is outside this machine and private networks
 	Expect      Expect
 	MaxBody     int64                    // bytes; a longer body is an error; 0 is no limit
 	Marks       bool                     // the log shall say how many requests had been answered by when
@@ -158,13 +158,13 @@ func (p Plan) withDefaults() (Plan, error) {
 	case !(p.Rate >= 0 && p.Rate <= MaxRate):
 		return p, fmt.Errorf("a rate of %v: want a number of requests a second, %d at most", p.Rate, MaxRate)
 	case p.Via != "" && p.Proxy != nil:
-		return p, errors.New("a proxy, and another place to connect to: one of them")
+		return p, errors.New("a proxy and another address to connect to cannot be used together")
 	case p.Number < 0:
 		return p, fmt.Errorf("%d requests: want a number of them", p.Number)
 	case p.Duration < 0 || p.Warmup < 0 || p.Timeout < 0 || p.Duration > MaxDuration || p.Warmup > MaxDuration || p.Timeout > MaxDuration:
 		return p, fmt.Errorf("a time that is negative or longer than %v", MaxDuration)
 	case len(p.Stages) > 0 && (p.Rate > 0 || p.Duration > 0):
-		return p, errors.New("stages say themselves which rate to keep and how long")
+		return p, errors.New("stages set the rate and the time themselves")
 	}
 	length := time.Duration(0)
 	for _, s := range p.Stages {

@@ -29,7 +29,7 @@ func checkFiles(conns int) error {
 		return nil // then we shall see
 	}
 	if uint64(conns)+others > uint64(limit.Cur) {
-		return fmt.Errorf("%d connections: this process may open %d files (ulimit -n), which leaves %d", conns, limit.Cur, max(int64(limit.Cur)-others, 0))
+		return fmt.Errorf("%d connections: this process may open %d files (ulimit -n), which allows %d", conns, limit.Cur, max(int64(limit.Cur)-others, 0))
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func ReadTargets(in io.Reader, name string, open func(string) ([]byte, error)) (
 	var out []Target
 	switch trimmed := bytes.TrimSpace(text); {
 	case len(trimmed) == 0:
-		return nil, fmt.Errorf("%s: there is nothing in it", name)
+		return nil, fmt.Errorf("%s: the file is empty", name)
 	case trimmed[0] != '{':
 		out, err = readPlain(text, name, open)
 	case isHAR(trimmed):
@@ -51,10 +51,10 @@ func ReadTargets(in io.Reader, name string, open func(string) ([]byte, error)) (
 		return nil, err
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: there is no request in it", name)
+		return nil, fmt.Errorf("%s: the file has no requests", name)
 	}
 	if len(out) > maxTargets {
-		return nil, fmt.Errorf("%s has %d requests; there can be %d", name, len(out), maxTargets)
+		return nil, fmt.Errorf("%s has %d requests; the limit is %d", name, len(out), maxTargets)
 	}
 	for i := range out {
 		if err := out[i].check(); err != nil {

@@ -190,7 +190,7 @@ func (s *Search) execute(ctx context.Context, sub *subject, how How, left time.D
 	if res.code == raceExit && len(res.log.Races)+len(res.log.Crashes) == 0 {
 		// Never may that be taken for no race.
 		return nil, fmt.Errorf("%s ended with exit code %d as where there are races, and no report of one is found: %s; a program that ends so by itself cannot be searched",
-			sub.importPath, raceExit, cmp.Or(shortened(lastLine(string(res.output))), "it said nothing"))
+			sub.importPath, raceExit, cmp.Or(shortened(lastLine(string(res.output))), "it printed nothing"))
 	}
 	return res, nil
 }

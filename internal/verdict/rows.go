@@ -126,7 +126,7 @@ func duelRow(b *recording.DuelBenchmark, unit string, dim Unit, plan stat.Plan) 
 			c = plan.Conclude(ds)
 		default:
 			if c = stat.Apart(olds, news); !c.Verdict.Changed() {
-				c.Warnings = append(c.Warnings, "zeros among other values of "+unit+" have no ratio")
+				c.Warnings = append(c.Warnings, "zeros among nonzero values of "+unit+" have no ratio")
 			}
 		}
 	}
@@ -192,7 +192,7 @@ func unpaired(olds, news []float64, within float64) stat.Comparison {
 			c = stat.Apart(olds, news)
 		}
 		if !c.Verdict.Changed() {
-			c.Warnings = append(c.Warnings, "values that are not above zero have no ratio")
+			c.Warnings = append(c.Warnings, "values that are zero or negative have no ratio")
 		}
 		return c
 	}

@@ -70,10 +70,10 @@ func Judge(d *recording.Duel) *report.Compare {
 		}
 	}
 	if len(alternate) > 0 {
-		out.Notes.Add("took turns instead of sharing a processor, since they use several, wait, or are far apart: " + list(alternate))
+		out.Notes.Add("took turns instead of sharing a processor, since they use several processors, wait, or differ too much: " + list(alternate))
 	}
 	if len(late) > 0 {
-		out.Notes.Add("time was up before all was decided; ", hint.Option{Name: "budget"}, " gives more: "+list(late))
+		out.Notes.Add("time ran out before everything was decided; ", hint.Option{Name: "budget"}, " gives more: "+list(late))
 	}
 	return out
 }
@@ -116,7 +116,7 @@ func Discoveries(rows []report.CompareRow) {
 			if r.Verdict == report.Same || r.Verdict == report.Undecided || stands {
 				continue
 			}
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s with p = %s by itself, but among %d benchmarks that may be chance", r.Words, unit.Number(*r.P), len(is)))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s with p = %s by itself, but that may be chance among %d benchmarks", r.Words, unit.Number(*r.P), len(is)))
 			r.Verdict, r.Words = report.Undecided, report.Undecided
 		}
 	}
