@@ -44,10 +44,10 @@ func newBranch(ctx context.Context, dir, name string) (*branch, error) {
 		return nil, wrong("the repository has no commit yet")
 	}
 	if _, err := b.git(ctx, nil, "check-ref-format", "--branch", name); err != nil {
-		return nil, wrong("%q is not a name for a branch", name)
+		return nil, wrong("%q is not a valid branch name", name)
 	}
 	if _, err := b.git(ctx, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+name); err == nil {
-		return nil, wrong("there is a branch %s already: choose another name, or delete it with git branch -D %s", name, name)
+		return nil, wrong("branch %s already exists: choose another name, or delete it with git branch -D %s", name, name)
 	}
 	for up := path.Dir(name); up != "."; up = path.Dir(up) {
 		if _, err := b.git(ctx, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+up); err == nil {
@@ -58,7 +58,7 @@ func newBranch(ctx context.Context, dir, name string) (*branch, error) {
 		return nil, wrong("there is a branch %s, and git has none above another: choose another name than %s", below, name)
 	}
 	if _, err := b.git(ctx, nil, "var", "GIT_COMMITTER_IDENT"); err != nil {
-		return nil, wrong("git does not know who you are: %v", err)
+		return nil, wrong("git has no user name or email: %v", err)
 	}
 	return b, nil
 }
@@ -130,7 +130,7 @@ func (b *branch) commit(ctx context.Context, file string, text []byte, message s
 	was := strings.Repeat("0", len(commit))
 	if old, err := b.git(ctx, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+b.name); err == nil {
 		if was = old; old != b.tip {
-			return "", fmt.Errorf("branch %s was moved by somebody else: the fix is not committed", b.name)
+			return "", fmt.Errorf("branch %s was changed by something else: the fix is not committed", b.name)
 		}
 	}
 	if _, err := b.git(ctx, nil, "update-ref", "-m", "hone: fixed", "refs/heads/"+b.name, commit, was); err != nil {

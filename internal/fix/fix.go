@@ -64,7 +64,7 @@ type Options struct {
 var (
 	ErrNoModule  = errors.New("there is no go.mod here or above")
 	ErrNoFinding = errors.New("there is no such finding")
-	ErrFlag      = errors.New("patches are tried on a copy of the module as it is, and written to its files")
+	ErrFlag      = errors.New("patches are tried on a copy of the module and written to its files")
 )
 
 const (
@@ -122,13 +122,13 @@ func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 		}
 	}
 	if ctx.Err() != nil {
-		r.out.Ended = hint.Text{"it was interrupted"}
+		r.out.Ended = hint.Text{"interrupted"}
 		err = ctx.Err()
 	} else if err == nil && len(r.out.Kept) > 0 {
 		err = r.whole(ctx)
 	}
 	if failing := r.tests.Failing(); len(failing) > 0 {
-		r.note("tests failed before anything was changed, and say nothing about patches: %s", strings.Join(failing, ", "))
+		r.note("tests failed before any change, so they cannot check patches: %s", strings.Join(failing, ", "))
 	}
 	if err != nil && ctx.Err() == nil && len(r.out.Kept)+len(r.out.Refused) == 0 {
 		return nil, err
@@ -143,7 +143,7 @@ func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 	return r.out, err
 }
 
-var errBudget = errors.New("the budget is used up")
+var errBudget = errors.New("the time budget is used up")
 
 // budget returns a context that ends with the budget, or when a patch is kept after that, but not later than there is extra time for.
 func (r *run) budget(ctx context.Context, began time.Time) (context.Context, context.CancelFunc) {
@@ -247,7 +247,7 @@ func (r *run) all(ctx context.Context) error {
 		advice, err := r.advice(ctx)
 		if err != nil {
 			if errors.Is(err, advise.ErrNothing) && r.out.Rounds > 1 {
-				r.out.Ended = hint.Text{"nothing costs anything any more"}
+				r.out.Ended = hint.Text{"no findings are left"}
 				return nil
 			}
 			return err
@@ -275,13 +275,13 @@ func (r *run) all(ctx context.Context) error {
 			r.out.Ended = hint.Text{"finding ", r.opt.Pick, " was asked for"}
 			return nil
 		case r.short():
-			r.out.Ended = hint.Text{"what is left of the budget of ", r.opt.Budget, " is too little for another patch; ", moreBudget}
+			r.out.Ended = hint.Text{"the rest of the budget of ", r.opt.Budget, " is too little for another patch; ", moreBudget}
 			return nil
 		case kept == 0:
 			r.out.Ended = hint.Text{"nothing more is proven to help"}
 			return nil
 		case r.opt.Recorded != nil:
-			r.out.Ended = hint.Text{"what was recorded is about the code as it was; record again, or name packages, whose benchmarks are run again"}
+			r.out.Ended = hint.Text{"the recording is of the code before these fixes; record again, or name packages, whose benchmarks are run again"}
 			return nil
 		}
 	}
@@ -297,7 +297,7 @@ func (r *run) advice(ctx context.Context) (*report.Advice, error) {
 	}
 	if r.opt.Recorded != nil {
 		opt.Dir = r.mod // as profiles name its files
-		r.opt.Say("looking for what costs")
+		r.opt.Say("looking for expensive code")
 		return advise.Run(ctx, rules.All, r.opt.Recorded, opt)
 	}
 	files, err := r.record(ctx)
@@ -313,7 +313,7 @@ func (r *run) advice(ctx context.Context) (*report.Advice, error) {
 		defer rec.Close()
 		recs = append(recs, rec)
 	}
-	r.opt.Say("looking for what costs")
+	r.opt.Say("looking for expensive code")
 	a, err := advise.Run(ctx, rules.All, recs, opt)
 	if err != nil {
 		return nil, err
@@ -368,11 +368,11 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 	}
 	x.Fix, x.Grade, x.Patch = f.Fixes[0].Title, f.Fixes[0].Grade, f.Fixes[0].Patch
 	if ctx.Err() != nil {
-		return left("the budget was used up before")
+		return left("the budget was used up before its turn")
 	}
 	if r.short() {
 		x.Try = hint.Text{moreBudget}
-		return left("what was left of the budget was too little")
+		return left("the rest of the budget was too short")
 	}
 	began := time.Now()
 	var best *trial
@@ -392,7 +392,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 				r.little[y.again()] = *why.Gained
 			}
 			x.Remembered = why.Reason
-			x.Reason = fmt.Sprintf("it was refused on %s: %s", why.When.Format(time.DateOnly), why.Reason)
+			x.Reason = fmt.Sprintf("it was rejected on %s: %s", why.When.Format(time.DateOnly), why.Reason)
 			x.Try = hint.Text{hint.Option{Name: "all"}, " tries it again"}
 			continue
 		}
@@ -445,7 +445,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 	won.fill(&x)
 	for _, y := range all {
 		if y != won {
-			x.Variants = append(x.Variants, report.Variant{Fix: y.fix.Title, Reason: cmp.Or(y.reason, "it is proven, too, and wins less"), Try: y.try})
+			x.Variants = append(x.Variants, report.Variant{Fix: y.fix.Title, Reason: cmp.Or(y.reason, "it is also proven, but gains less"), Try: y.try})
 		}
 	}
 	x.Took = time.Since(began)
@@ -465,7 +465,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 	if err := r.keep(ctx, best, &x); err != nil {
 		var changed *patch.ChangedError
 		if errors.As(err, &changed) {
-			err = fmt.Errorf("the fix of %s is proven, but %w; another run starts over from the files as they are", x.Where, err)
+			err = fmt.Errorf("the fix of %s is proven, but %w; run hone fix again to start from the current files", x.Where, err)
 		}
 		return err
 	}
@@ -586,13 +586,13 @@ func (r *run) wholeOf(ctx context.Context, race prove.Race) error {
 	}
 	race.Old, race.New = prove.Version{Name: "as it was", Dir: r.copyOf(r.now)}, prove.Version{Name: "with all fixes", Dir: r.copyOf(r.old)}
 	race.Budget, race.NoWhy = max(r.opt.Each/3, 2*time.Second), true
-	r.opt.Say("comparing the code as it was with all that was kept")
+	r.opt.Say("comparing the original code with all kept fixes")
 	s, err := r.compare(ctx, race)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r.note("all fixes together could not be compared with the code as it was: %v", err)
+		r.note("all fixes together could not be compared with the original code: %v", err)
 		return nil
 	}
 	if c := s.Report; c != nil {

@@ -48,13 +48,13 @@ func (y *trial) gains() {
 	if len(rows) == 0 {
 		why := "no benchmark reaches it, and none could be generated"
 		if c := y.proof.Speed; c != nil && len(c.Identical) > 0 {
-			y.refuse(true, "no gain: the program is the same with it, byte for byte; the compiler does that already")
+			y.refuse(true, "no gain: the program is byte for byte the same; the compiler already does that")
 			return
 		}
 		if err := y.proof.Unpaced; err != nil {
 			why = fmt.Sprintf("speed could not be compared: %v", err)
 		}
-		y.refuse(false, "whether it helps is not known: %s", why)
+		y.refuse(false, "it is unknown whether it helps: %s", why)
 		return
 	}
 	faster, undecided, lighter, slower := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]*report.CompareRow{}
@@ -161,20 +161,20 @@ func (y *trial) gains() {
 		})
 		y.refuse(true, "slower: %s", said(rows[0]))
 	case heavier != nil:
-		y.refuse(true, "it needs more, and is not, or hardly, faster for it: %s", said(heavier))
+		y.refuse(true, "it needs more memory and is hardly or not faster: %s", said(heavier))
 	case (helps || less != nil) && gain < y.least-1e-9:
 		y.tooLittle(most, gain, open)
 	case helps, len(faster) > 0 && less != nil:
 	case less != nil && risky != nil:
-		y.refuse(false, "less is allocated, but whether it takes longer did not show in the time there was: %s", said(risky))
+		y.refuse(false, "it allocates less, but there was too little time to see whether it is slower: %s", said(risky))
 		y.try = moreEach
 	case less != nil:
 	case holds && held != nil: // what it was to save is what counts, whatever else got a little less
 		y.refuse(held.Verdict != report.Undecided, "no gain: %s", said(held))
 	case little != nil:
-		y.refuse(open == nil, "it wins little: %s", said(little))
+		y.refuse(open == nil, "it gains little: %s", said(little))
 	case open != nil:
-		y.refuse(false, "whether it helps did not show in the time there was: %s", said(open))
+		y.refuse(false, "there was too little time to see whether it helps: %s", said(open))
 		y.try = moreEach
 	default:
 		y.refuse(true, "no gain: %s", said(&rows[0]))
@@ -187,10 +187,10 @@ func (y *trial) tooLittle(most *report.CompareRow, gain float64, open *report.Co
 	if !ok {
 		what = string(most.What)
 	}
-	text := fmt.Sprintf("gains %s of %s, and %s is the least that counts", percent(gain), what, unit.Share(y.least))
-	try := hint.Text{hint.Option{Name: "min-gain"}, " sets another share"}
+	text := fmt.Sprintf("gains %s of %s, but the minimum is %s", percent(gain), what, unit.Share(y.least))
+	try := hint.Text{hint.Option{Name: "min-gain"}, " sets another minimum"}
 	if open != nil {
-		text += "; whether it takes less time did not show in the time there was"
+		text += "; there was too little time to see whether it is faster"
 		try = append(try, ", ", moreEach)
 	}
 	y.short, y.most = true, *most

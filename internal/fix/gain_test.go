@@ -112,18 +112,18 @@ func TestMinGain(t *testing.T) {
 		reason  string
 		decided bool
 	}{
-		{"three objects of two thousand", []report.CompareRow{same, few}, 0.03, "gains 0.16% of objects, and 3% is the least that counts", true},
+		{"three objects of two thousand", []report.CompareRow{same, few}, 0.03, "gains 0.16% of objects, but the minimum is 3%", true},
 		{"three objects of two thousand, if that is enough", []report.CompareRow{same, few}, 0, "", false},
 		{"three objects of two thousand, of which 0.1 % are enough", []report.CompareRow{same, few}, 0.001, "", false},
-		{"three objects of two thousand, and time is open", []report.CompareRow{open, few}, 0.03, "gains 0.16% of objects, and 3% is the least that counts; whether it takes less time", false},
+		{"three objects of two thousand, and time is open", []report.CompareRow{open, few}, 0.03, "gains 0.16% of objects, but the minimum is 3%; whether it takes less time", false},
 		{"bytes enough", []report.CompareRow{same, few, row("a", "memory", 0.97, report.Better)}, 0.03, "", false},
-		{"bytes not enough", []report.CompareRow{same, few, row("a", "memory", 0.9712, report.Better)}, 0.03, "gains 2.88% of bytes, and 3% is the least that counts", true},
+		{"bytes not enough", []report.CompareRow{same, few, row("a", "memory", 0.9712, report.Better)}, 0.03, "gains 2.88% of bytes, but the minimum is 3%", true},
 		{"objects enough in one of two", []report.CompareRow{same, few, row("b", "allocations", 0.5, report.Better)}, 0.03, "", false},
 		{"time enough, and an object less", []report.CompareRow{row("a", "CPU time", 0.964, report.Better), few}, 0.03, "", false},
 		{"time enough, and not certain", []report.CompareRow{row("a", "CPU time", 0.9, report.Undecided), few}, 0.03, "gains 0.16% of objects", false},
-		{"time not enough", []report.CompareRow{row("a", "CPU time", 0.92, report.Better), few}, 0.1, "gains 8% of CPU time, and 10% is the least that counts", true},
+		{"time not enough", []report.CompareRow{row("a", "CPU time", 0.92, report.Better), few}, 0.1, "gains 8% of CPU time, but the minimum is 10%", true},
 		{"throughput enough", []report.CompareRow{row("a", "throughput", 1.2, report.Better)}, 0.1, "", false},
-		{"throughput not enough", []report.CompareRow{row("a", "throughput", 1.1, report.Better)}, 0.125, "gains 9.09% of time, and 12.5% is the least that counts", true},
+		{"throughput not enough", []report.CompareRow{row("a", "throughput", 1.1, report.Better)}, 0.125, "gains 9.09% of time, but the minimum is 12.5%", true},
 		{"next to nothing", []report.CompareRow{same, {Name: "a", What: "allocations", Old: 1e9, New: 1e9 - 1, Ratio: 1 - 1e-9, Exact: true, Verdict: report.Better}}, 0.03, "gains less than 0.001% of objects", true},
 		{"slower is said first", []report.CompareRow{row("b", "CPU time", 1.2, report.Worse), few}, 0.03, "slower", true},
 		{"nothing won is said as before", []report.CompareRow{same}, 0.03, "no gain", true},

@@ -57,10 +57,10 @@ func OpenMemory(file, hone string) (*Memory, error) {
 		return m, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading what was refused before: %w", err)
+		return nil, fmt.Errorf("reading the rejected patches: %w", err)
 	}
 	if err := json.Unmarshal(text, &m.list); err != nil {
-		return nil, fmt.Errorf("reading what was refused before: %s: %w", file, err)
+		return nil, fmt.Errorf("reading the rejected patches: %s: %w", file, err)
 	}
 	return m, nil
 }
@@ -140,14 +140,14 @@ func (m *Memory) save() error {
 		err = os.MkdirAll(filepath.Dir(m.file), 0o755)
 	}
 	if err != nil {
-		return fmt.Errorf("remembering what was refused: %w", err)
+		return fmt.Errorf("remembering the rejected patches: %w", err)
 	}
 	err = safefile.Write(m.file, func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("remembering what was refused: %w", err)
+		return fmt.Errorf("remembering the rejected patches: %w", err)
 	}
 	m.dirt, m.fresh = false, nil
 	return nil

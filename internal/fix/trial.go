@@ -80,7 +80,7 @@ func (r *run) trial(f *report.Finding, x *report.Fix) (*trial, error) {
 		y.text, err = patch.Apply(y.was, edits)
 	}
 	if err == nil && copiesOld(base, y.was, x.Edits) {
-		err = errors.New("what it copies was changed by another one")
+		err = errors.New("another patch changed the lines that it copies")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the patch does not apply any more: %w", err)
@@ -89,7 +89,7 @@ func (r *run) trial(f *report.Finding, x *report.Fix) (*trial, error) {
 		return nil, fmt.Errorf("the patch does not apply any more: %w", err)
 	}
 	if y.diff = patch.Diff(y.file, y.was, y.text); y.diff == "" {
-		return nil, errors.New("what it changes was changed in the same way already")
+		return nil, errors.New("another patch already made this change")
 	}
 	return y, nil
 }
@@ -340,12 +340,12 @@ func (r *run) poisoned(ctx context.Context, y *trial, change *prove.Change, opt 
 	}
 	say := opt.Say
 	opt.Faster, opt.Tests, opt.Time = nil, opt.Tests.Again(), opt.Time/2
-	opt.Say = func(s string) { say("with what is put back overwritten: " + s) }
+	opt.Say = func(s string) { say("with everything in the pool overwritten: " + s) }
 	if y.poison, err = prove.Run(ctx, change, opt); err != nil {
 		return r.mended(err)
 	}
 	poisonous := func(format string, args ...any) {
-		y.refuse(true, "what is put back into the pool is used behind that: "+format, args...)
+		y.refuse(true, "something is used after it was put back into the pool: "+format, args...)
 		y.poisonous = true
 	}
 	for _, c := range y.poison.Checks {
@@ -376,7 +376,7 @@ func (y *trial) judge() {
 		if y.moved && c.Name == "builds" {
 			// Both may add the same import, or a variable of the same name.
 			y.stale = true
-			y.refuse(false, "it does not build beside what was kept before it in the same file, and has to be made again")
+			y.refuse(false, "it does not build together with an earlier fix in the same file, and has to be recomputed")
 			return
 		}
 		y.refuse(true, "%s failed: %s", c.Name, strings.TrimSpace(c.Detail))
@@ -384,7 +384,7 @@ func (y *trial) judge() {
 	}
 	for _, d := range y.proof.Differences {
 		if d.Grave {
-			y.refuse(true, "it does something else: %s: %s: %s → %s", d.OneLine(), d.What, d.Old, d.New)
+			y.refuse(true, "it behaves differently: %s: %s: %s → %s", d.OneLine(), d.What, d.Old, d.New)
 			return
 		}
 	}
@@ -420,7 +420,7 @@ func (y *trial) passed() string {
 		text = "passed: " + strings.Join(parts, ", ")
 	}
 	if d := y.proof.Racing; d >= time.Second && len(y.rows()) > 0 {
-		text += fmt.Sprintf("; %s of benchmarks were not enough to decide", unit.Time(d))
+		text += fmt.Sprintf("; %s of benchmarks did not decide", unit.Time(d))
 	}
 	return text
 }
@@ -437,7 +437,7 @@ func (y *trial) unreached() string {
 			if f.Why != "" {
 				why = ": " + f.Why
 			}
-			return fmt.Sprintf("whether %s does the same could not be tried%s", f.Name, why)
+			return fmt.Sprintf("%s could not be checked for the same behaviour%s", f.Name, why)
 		}
 	}
 	return ""
@@ -445,7 +445,7 @@ func (y *trial) unreached() string {
 
 // cutShort says how far the patch was when the time was over.
 func (y *trial) cutShort() string {
-	text := "the time was over while it was tried"
+	text := "time ran out while it was tried"
 	if y.doing != "" {
 		text += fmt.Sprintf(": %s took %s so far", y.doing, unit.Time(time.Since(y.since)))
 	}
@@ -471,7 +471,7 @@ func (y *trial) fill(x *report.Fixed) {
 	x.Checks, x.Calls, x.Differences, x.Doubts = y.proof.Checks, y.proof.Executions, y.proof.Differences, y.doubts()
 	x.Speed, x.Generated = y.rows(), len(y.proof.Generated) > 0
 	if y.poison != nil {
-		c := report.Check{Name: "pool poisoned", Outcome: report.Passed, Detail: fmt.Sprintf("with what is put back overwritten, tests and %d calls show no difference", y.poison.Executions)}
+		c := report.Check{Name: "pool poisoned", Outcome: report.Passed, Detail: fmt.Sprintf("with everything in the pool overwritten, tests and %d calls show no difference", y.poison.Executions)}
 		if y.poisonous {
 			c.Outcome, c.Detail = report.Failed, y.reason
 			x.Differences = append(x.Differences, y.poison.Differences...)

@@ -105,7 +105,7 @@ func TestUndecidedSaysWhatPassed(t *testing.T) {
 		y    *trial
 		want string
 	}{
-		{"open", &trial{proof: proof(open)}, "(-1.0% to +3.0%); " + passed + "; 40.20s of benchmarks were not enough to decide"},
+		{"open", &trial{proof: proof(open)}, "(-1.0% to +3.0%); " + passed + "; 40.20s of benchmarks did not decide"},
 		{"no benchmark", &trial{proof: proof()}, "none could be generated; " + passed},
 		{"refused", &trial{proof: proof(row("a", "CPU time", 1.2, report.Worse))}, "slower: CPU time of a +20% (+18% to +22%)"},
 	} {

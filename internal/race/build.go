@@ -249,7 +249,7 @@ func (s *Search) buildTest(ctx context.Context, sub *subject, overlay gocmd.Over
 		if !errors.As(err, &wrong) || sub.tests == 0 || !strings.Contains(wrong.Output, replayFile) {
 			return noBuild(err)
 		}
-		s.note("the handlers of %s are not asked: %s", sub.importPath, firstLine(wrong.Output))
+		s.note("the handlers of %s get no requests: %s", sub.importPath, firstLine(wrong.Output))
 		sub.serving = nil
 	}
 	return noBuild(build(nil))

@@ -101,7 +101,7 @@ func (s *Search) prove(ctx context.Context, v *variable, f *mending) (report.Rac
 	}
 	for _, p := range t.groups.Pairs() {
 		if v.maybe(&p.Race) {
-			check("the race is gone", report.Failed, fmt.Sprintf("it still shows, in %d of %d runs", len(p.Sources), t.out.Tried.Runs))
+			check("the race is gone", report.Failed, fmt.Sprintf("the race still occurs, in %d of %d runs", len(p.Sources), t.out.Tried.Runs))
 			return fix, nil
 		}
 	}
@@ -230,7 +230,7 @@ func (s *Search) plainTests(ctx context.Context, overlay gocmd.Overlay, work str
 func (s *Search) write(ctx context.Context, f *mending) ([]string, error) {
 	for _, name := range f.Names() {
 		if s.uncommitted(ctx, name) {
-			s.note("%s had changes that are not committed: the patch is on top of them", s.rel(name))
+			s.note("%s had uncommitted changes: the patch is on top of them", s.rel(name))
 		}
 	}
 	out, err := f.Write()

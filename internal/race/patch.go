@@ -161,7 +161,7 @@ func (e *editing) finish(imports, means string) (*mending, error) {
 		last := 0
 		for _, ed := range edits {
 			if ed.from < last || ed.to > len(was) {
-				return nil, errors.New("it is used twice in a way that the patch cannot change at once")
+				return nil, errors.New("one statement uses it twice, which the patch cannot change")
 			}
 			b.Write(was[last:ed.from])
 			b.WriteString(ed.text)

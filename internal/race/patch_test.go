@@ -54,7 +54,7 @@ func TestPatch(t *testing.T) {
 				}
 			}
 			var c codes
-			got := "which variable it is about is not known\n"
+			got := "the variable is unknown\n"
 			v, err := c.variable(t.Context(), &r)
 			if err != nil {
 				t.Fatal(err)

@@ -258,7 +258,7 @@ func (s *Search) Report(ctx context.Context) *report.Races {
 		for _, h := range sub.serving.Handlers {
 			out.Tried.Handlers = append(out.Tried.Handlers, h.Name)
 			if h.Zero {
-				s.note("%s is asked on a zero value: no function is known that makes its receiver", h.Name)
+				s.note("%s is called on a zero value: no constructor of its receiver is known", h.Name)
 			}
 		}
 		for _, why := range sub.serving.Left {
@@ -280,9 +280,9 @@ func (s *Search) Report(ctx context.Context) *report.Races {
 	out.Failing = names
 	for _, name := range names {
 		if text := s.failing[name]; text != "" {
-			s.note("%s fails, and not for a race: %s", name, text)
+			s.note("%s fails, but not for a race: %s", name, text)
 		} else {
-			s.note("%s fails, and not for a race", name)
+			s.note("%s fails, but not for a race", name)
 		}
 	}
 	return out
@@ -292,9 +292,9 @@ func (s *Search) Report(ctx context.Context) *report.Races {
 func (s *Search) asking(sub *subject) {
 	switch {
 	case len(sub.serving.Left) > 0:
-		s.note("it was asked nothing: %s", sub.serving.Left[0])
+		s.note("it got no requests: %s", sub.serving.Left[0])
 	case s.out.Tried.Requests == 0 && len(sub.serving.Handlers) > 0:
-		s.note("it was asked nothing: it did not print that it listens, and at which address of this machine")
+		s.note("it got no requests: it did not print a local address that it listens on")
 	}
 	for _, h := range sub.serving.Handlers {
 		s.out.Tried.Handlers = append(s.out.Tried.Handlers, h.Name)

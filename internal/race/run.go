@@ -189,7 +189,7 @@ func (s *Search) execute(ctx context.Context, sub *subject, how How, left time.D
 	}
 	if res.code == raceExit && len(res.log.Races)+len(res.log.Crashes) == 0 {
 		// Never may that be taken for no race.
-		return nil, fmt.Errorf("%s ended with exit code %d as where there are races, and no report of one is found: %s; a program that ends so by itself cannot be searched",
+		return nil, fmt.Errorf("%s ended with exit code %d, as after a race, but without a race report: %s; hone race cannot check a program that uses this exit code",
 			sub.importPath, raceExit, cmp.Or(shortened(lastLine(string(res.output))), "it printed nothing"))
 	}
 	return res, nil
@@ -227,7 +227,7 @@ func (s *Search) counted(sub *subject, res *result) {
 	what := make(map[int]string)
 	lines := replayed().FindAllSubmatch(res.output, -1)
 	if len(lines) == 0 && len(res.log.Crashes) == 0 {
-		s.note("the handlers of %s were not asked to the end: its test program ended with exit code %d: %s", sub.importPath, res.code, shortened(lastLine(string(res.output))))
+		s.note("the handlers of %s did not get all requests: the test program ended with exit code %d: %s", sub.importPath, res.code, shortened(lastLine(string(res.output))))
 	}
 	for _, m := range lines {
 		i, _ := strconv.Atoi(string(m[1]))
@@ -416,7 +416,7 @@ func (s *Search) slowTests(sub *subject, c *racelog.Crash) bool {
 		return false
 	}
 	names := strings.Join(c.Running, ", ")
-	s.out.Notes.AddNew(hint.Text{cmp.Or(names, "the tests"), " of ", sub.importPath, " did not end in time, and still did something; ", hint.Option{Name: "for"}, " gives more"})
+	s.out.Notes.AddNew(hint.Text{cmp.Or(names, "the tests"), " of ", sub.importPath, " did not end in time and was still running; ", hint.Option{Name: "for"}, " gives more"})
 	return false
 }
 

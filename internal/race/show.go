@@ -40,7 +40,7 @@ func (s *Search) race(ctx context.Context, p *racelog.Pair) report.DataRace {
 	out.By = s.by(how, slices.Compact(tests))
 	v, err := s.code.variable(ctx, &p.Race)
 	if err != nil {
-		s.note("the names of variables are not known: %v", err)
+		s.note("the names of variables are unknown: %v", err)
 	}
 	switch {
 	case v != nil:
@@ -57,7 +57,7 @@ func (s *Search) race(ctx context.Context, p *racelog.Pair) report.DataRace {
 	case p.Global != "":
 		out.Variable, out.Memory = p.Global, "a package variable"
 	default:
-		out.NoPatch = "which variable it is about is not known"
+		out.NoPatch = "the variable is unknown"
 	}
 	return out
 }

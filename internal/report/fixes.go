@@ -124,7 +124,7 @@ func (f *Fixes) headline() string {
 		}
 		switch {
 		case f.Dry:
-			kept += " proven, nothing written"
+			kept += " proven; nothing written"
 		case f.Branch != "":
 			kept += " proven, on branch " + f.Branch
 		default:
@@ -132,7 +132,7 @@ func (f *Fixes) headline() string {
 		}
 	}
 	if rest := len(f.Refused); rest > 0 {
-		kept += fmt.Sprintf("; %d tried and not kept", rest)
+		kept += fmt.Sprintf("; %d tried but not kept", rest)
 	}
 	return kept
 }
@@ -140,7 +140,7 @@ func (f *Fixes) headline() string {
 func (f *Fixes) heading() []Phrase {
 	return []Phrase{
 		{strings.Join(f.Refs, " "), Sep{}, f.looked(), Sep{}, "in ", f.Took},
-		{"ended: ", f.Ended},
+		{"stopped: ", f.Ended},
 	}
 }
 
@@ -246,7 +246,7 @@ func (f *Fixes) next() Commands {
 	case f.Branch != "":
 		c.Items = append(c.Items, git("log", "-p", f.Branch).For("the commits"), git("merge", f.Branch).For("takes them over"))
 	default:
-		c.Items = append(c.Items, git("diff").For("what was written"), hint.Ask("prove").For("all of it once more, and longer"))
+		c.Items = append(c.Items, git("diff").For("what was written"), hint.Ask("prove").For("all of it again, with more time"))
 	}
 	return c
 }

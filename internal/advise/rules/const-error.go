@@ -27,7 +27,7 @@ var constError = &advise.Rule{
 			p.Report(call, p.Cost(call, cost.Below(name)), advise.Finding{
 				Title:  "same error created on every call",
 				Claim:  fmt.Sprintf("%s allocates an error whose text never changes", name),
-				Advice: "use a package variable: var Err… =  errors.New(…), which callers can ask for with errors.Is, too",
+				Advice: "use a package variable: var Err… = errors.New(…), which callers can ask for with errors.Is, too",
 				Callee: name,
 				Risk:   "two errors with the same text are then one",
 			})

@@ -83,7 +83,7 @@ var callees = []callee{
 	{"strings.(*Builder).Grow", "Builder grown in one step", "Grow allocates the array that the string then keeps", "where the string is only written or read, use a reused buffer instead"},
 	{"bytes.(*Buffer).Grow", "room made for a buffer", "Grow allocates a new array when the buffer is too small, and the array becomes garbage with the buffer", "reuse one buffer, after Reset"},
 	{"slices.Grow", "room made for a slice", "slices.Grow allocates a larger array when the slice is too small, and copies the elements", "start with a slice that was used before, cut to [:0]"},
-	{"bytes.(*Buffer).String", "string copied out of a Buffer", "String copies the bytes into a new string", "use Bytes where nobody keeps the result, or a strings.Builder, whose String does not copy"},
+	{"bytes.(*Buffer).String", "string copied out of a Buffer", "String copies the bytes into a new string", "use Bytes where nobody keeps the result, or a strings.Builder, which does not copy"},
 	{"bytes.(*Buffer).ReadFrom", "buffer grown on every call", "a new buffer grows step by step on each call", "start with room for the usual size (Grow), or reuse a buffer"},
 	{"bytes.(*Buffer).Read", "bytes copied out of a buffer", "the result is a copy", "Next returns the bytes without a copy; they are valid until the next write to the buffer"},
 	{"strings.SplitSeq", "iterator over the parts of a string", "the iterator function is allocated where the compiler does not inline it", "take the parts off one by one with Cut"},
