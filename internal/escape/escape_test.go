@@ -39,8 +39,8 @@ func TestStory(t *testing.T) {
 		last  string // step
 	}{
 		{12, Heap, Returned, "&point{...} is on the heap: it has to outlive the function", "it is returned (esc.go:12)"},
-		{15, Heap, Converted, "&point{...} is on the heap: it is handed on in an interface, and fmt.Fprintln may keep it", "it is passed to fmt.Fprintln (esc.go:16)"},
-		{21, Heap, Converted, "a copy of n is on the heap: an interface holds a pointer, so the value needs a place; fmt.Fprintf may keep that", "it is passed to fmt.Fprintf (esc.go:21)"},
+		{15, Heap, Converted, "&point{...} is on the heap: it is passed as an interface, and fmt.Fprintln may keep it", "it is passed to fmt.Fprintln (esc.go:16)"},
+		{21, Heap, Converted, "a copy of n is on the heap: an interface holds a pointer, so the value needs memory; fmt.Fprintf may keep the pointer", "it is passed to fmt.Fprintf (esc.go:21)"},
 		{25, Moved, Stored, "the variable p is on the heap: it is stored in kept, which outlives", "it is stored: kept = &p (esc.go:26)"},
 		{29, Moved, Captured, "the variable n is on the heap: the function literal may be called after", "n is captured by a function literal (esc.go:30)"},
 		{34, Heap, Passed, "make([]byte, 64) is on the heap: w.Write may keep it", "it is passed to w.Write (esc.go:35)"},

@@ -83,12 +83,12 @@ func (r *Remark) Story() Story {
 	s.Why, s.Break = s.reasons(to, &last, boxed)
 	switch {
 	case s.Cause == Converted && r.intoInterface() && len(r.Flow) == 1:
-		s.Why, s.Break = "the interface that holds it goes to the heap, too", []string{"call something that takes the type itself"}
+		s.Why, s.Break = "the interface that holds it also escapes to the heap", []string{"call a function that takes the concrete type"}
 	case s.Cause == TooLarge || s.Cause == Unsized || s.Cause == Sent:
 	case r.Makes == Text:
-		s.Break = []string{"use what is converted as it is", "append to a buffer that is used again"}
+		s.Break = []string{"use the value without the conversion", "append to a reused buffer"}
 	case r.Makes == Sum:
-		s.Break = []string{"append the parts to a buffer that is used again"}
+		s.Break = []string{"append the parts to a reused buffer"}
 	}
 	return s
 }
@@ -122,7 +122,7 @@ func (r *Remark) makesHow(boxed bool) string {
 	case Sum:
 		return r.What + " makes a new string"
 	case Bound:
-		return r.What + " makes a function that holds its receiver"
+		return r.What + " creates a function value that holds its receiver"
 	}
 	return ""
 }
@@ -153,7 +153,7 @@ func what(r *Remark) string {
 	case made(w), r.Makes == Text, r.Makes == Sum, r.Makes == Bound, r.Makes == Value:
 		return w
 	case strings.HasPrefix(w, "~r"):
-		return "a result of what was inlined"
+		return "a result of an inlined call"
 	case w == "":
 		return "a value"
 	}
@@ -211,7 +211,7 @@ func step(f *Flow, n *Note) string {
 	}
 	if strings.HasPrefix(n.Why, "assign") {
 		if strings.HasPrefix(f.To, "~r") {
-			return "it is the result of what was inlined"
+			return "it is the result of an inlined call"
 		}
 		if f.To == "{heap}" || to == "" {
 			if left, right, ok := strings.Cut(n.Expr, " = "); ok && strings.HasPrefix(right, "~r") {
@@ -310,24 +310,24 @@ func (s *Story) reasons(to string, last *Note, boxed bool) (why string, end []st
 	fn := callee(last.Expr)
 	switch s.Cause {
 	case Passed:
-		return fmt.Sprintf("%s may keep it: it does, or it is a method of an interface or a function value, and what that is the compiler does not know", fn),
-			[]string{"call a function whose body the compiler knows and that does not keep it", "reuse one value from call to call"}
+		return fmt.Sprintf("%s may keep it: either it does, or it is an interface method or a function value, whose body the compiler does not know", fn),
+			[]string{"call a function that the compiler can see and that does not keep it", "reuse one value from call to call"}
 	case Converted:
-		why = fmt.Sprintf("it is handed on in an interface, and %s may keep it", fn)
+		why = fmt.Sprintf("it is passed as an interface, and %s may keep it", fn)
 		if boxed {
-			why = fmt.Sprintf("an interface holds a pointer, so the value needs a place; %s may keep that", fn)
+			why = fmt.Sprintf("an interface holds a pointer, so the value needs memory; %s may keep the pointer", fn)
 		}
 		return why,
-			[]string{"call something that takes the type itself, such as strconv.AppendInt in place of fmt"}
+			[]string{"call a function that takes the concrete type, such as strconv.AppendInt instead of fmt"}
 	case Started:
-		return "what runs as a goroutine, or is deferred in a loop, outlives the statement",
-			[]string{"use one goroutine for many pieces of work", "call it in a function of its own instead of deferring it in a loop"}
+		return "a goroutine, or a call deferred in a loop, outlives the statement",
+			[]string{"use one goroutine for many work items", "call it in a function of its own instead of deferring it in a loop"}
 	case Returned:
 		return "it has to outlive the function that returns it",
-			[]string{"return the value instead of its address", "let the caller hand in where it is to be put", "keep the function small enough to be inlined, so that the caller's stack can hold it"}
+			[]string{"return the value instead of its address", "let the caller pass the destination", "keep the function small enough to be inlined, so that the caller's stack can hold it"}
 	case Captured:
 		return "the function literal may be called after this function has returned",
-			[]string{"pass it as an argument of the function literal", "do without the function literal"}
+			[]string{"pass it as an argument to the function literal", "avoid the function literal"}
 	case Stored:
 		where := "something that"
 		if n := name(to); n != "" {
@@ -335,15 +335,15 @@ func (s *Story) reasons(to string, last *Note, boxed bool) (why string, end []st
 		} else if left, _, ok := strings.Cut(last.Expr, " = "); ok && strings.HasPrefix(last.Why, "assign") {
 			where = left + ", which"
 		}
-		return "it is stored in " + where + " outlives the function", []string{"store the value instead of its address", "copy it only where it has to be kept"}
+		return "it is stored in " + where + " outlives the function", []string{"store the value instead of its address", "copy it only where it is kept"}
 	case Sent:
 		return "whoever receives it may keep it", []string{"send the value instead of its address"}
 	case TooLarge:
-		return "it is larger than what the compiler puts on a stack", []string{"make it smaller", "allocate it once and use it again"}
+		return "it is larger than the compiler allows on the stack", []string{"make it smaller", "allocate it once and reuse it"}
 	case Unsized:
-		return "its size is not known when the program is built", []string{"give it a constant size, or a buffer that is used again"}
+		return "its size is unknown at compile time", []string{"give it a constant size, or use a reused buffer"}
 	case Unsafe:
-		return "what is behind an unsafe.Pointer cannot be followed", nil
+		return "the compiler cannot track what an unsafe.Pointer points to", nil
 	}
 	return "the compiler does not say why", nil
 }

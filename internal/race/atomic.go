@@ -309,17 +309,17 @@ func (e *editing) declareAtomic(t string) error {
 	switch n := d.node.(type) {
 	case *ast.Field:
 		if d.unkeyed {
-			return errors.New("a literal without names sets it")
+			return errors.New("an unkeyed literal sets it")
 		}
 		e.replace(n.Type.Pos(), n.Type.End(), "atomic."+t, false, 0)
 	case *ast.ValueSpec:
 		if len(n.Values) > 0 && !isZero(e.v.pkg.TypesInfo.Types[n.Values[0]]) {
-			return errors.New("it begins with another value than zero")
+			return errors.New("its initial value is not zero")
 		}
 		e.replace(n.Names[0].End(), n.End(), " atomic."+t, false, 0)
 	case *ast.AssignStmt:
 		if !isZero(e.v.pkg.TypesInfo.Types[n.Rhs[0]]) {
-			return errors.New("it begins with another value than zero")
+			return errors.New("its initial value is not zero")
 		}
 		e.replace(n.Pos(), n.End(), "var "+e.v.obj.Name()+" atomic."+t, false, 0)
 	}
@@ -378,7 +378,7 @@ func (v *variable) declaration() (*declaration, error) {
 	case *ast.AssignStmt:
 		single = len(n.Lhs) == 1 && len(n.Rhs) == 1
 		if _, ok := d.above[len(d.above)-1].(*ast.BlockStmt); !ok {
-			return nil, errors.New("it is declared in the head of a statement")
+			return nil, errors.New("it is declared in a statement header")
 		}
 	default:
 		return nil, errors.New("a loop or a switch declares it")

@@ -18,7 +18,7 @@ func (e *editing) mutex() error {
 		return err
 	}
 	if d.unkeyed {
-		return errors.New("a literal without names makes the struct, which is to get a field more")
+		return errors.New("an unkeyed literal creates the struct, which would get another field")
 	}
 	name := v.obj.Name() + "Mu"
 	if err := v.free(name, d); err != nil {
@@ -92,7 +92,7 @@ func (g *guarding) everywhere() error {
 		}
 		fn := innermostFunc(u.above)
 		if fn == nil {
-			return errors.New("a package variable begins with it")
+			return errors.New("a package variable is initialized with it")
 		}
 		if g.local && fn == g.home() && !g.reported(&u) {
 			continue // before and after the goroutines
@@ -194,7 +194,7 @@ func (g *guarding) guard(fn ast.Node, uses []use) error {
 	}
 	list, first, last, top := g.statements(fn, uses)
 	if list == nil {
-		return fmt.Errorf("the use in line %d is in no statement", g.line(uses[0].expr))
+		return fmt.Errorf("the use in line %d is outside of a statement", g.line(uses[0].expr))
 	}
 	part := list[first : last+1]
 	if leaves(part) {
@@ -203,7 +203,7 @@ func (g *guarding) guard(fn ast.Node, uses []use) error {
 			list, top = bodyOf(fn).List, true
 			first = slices.IndexFunc(list, func(s ast.Stmt) bool { return s.End() > uses[0].expr.Pos() })
 			if first < 0 {
-				return fmt.Errorf("the use in line %d is in no statement", g.line(uses[0].expr))
+				return fmt.Errorf("the use in line %d is outside of a statement", g.line(uses[0].expr))
 			}
 		}
 		if err := g.mayHold(fn, list[first:]); err != nil {
@@ -234,7 +234,7 @@ func (g *guarding) mutexOf(uses []use) (string, error) {
 			mu = types.ExprString(sel.X) + "." + g.mu
 		}
 		if out != "" && mu != out {
-			return "", fmt.Errorf("line %d is about another one than the lines before it", g.line(u.expr))
+			return "", fmt.Errorf("line %d uses another one than the lines before it", g.line(u.expr))
 		}
 		out = mu
 	}
@@ -384,7 +384,7 @@ func (g *guarding) mayHold(fn ast.Node, list []ast.Stmt) error {
 				}
 				switch {
 				case g.locks[f.Origin()]:
-					refuse(n, "calls "+f.Name()+", which needs it as well,")
+					refuse(n, "calls "+f.Name()+", which also needs it,")
 				case strings.HasPrefix(f.FullName(), "(*sync.WaitGroup).Wait"), strings.HasPrefix(f.FullName(), "(*sync.Cond).Wait"):
 					refuse(n, "waits for goroutines")
 				}

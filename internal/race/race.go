@@ -1,4 +1,4 @@
-// Package race looks for data races that tests do not show by themselves: it runs tests with the race detector in many orders
+// Package race looks for data races that tests alone do not show: it runs tests with the race detector in many orders
 // and on several numbers of processors, and asks HTTP handlers many things at the same time. Find searches; Fix proves a patch,
 // where one is known, by doing again what found the race.
 package race

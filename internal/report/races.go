@@ -230,7 +230,7 @@ func (d *DataRace) text() string {
 	var b strings.Builder
 	name := d.Variable
 	if name == "" {
-		name = "a variable without a known name"
+		name = "a variable of unknown name"
 	}
 	fmt.Fprintf(&b, "data race: %s", name)
 	if d.Memory != "" {
@@ -251,7 +251,7 @@ func (d *DataRace) text() string {
 			who = " by the main goroutine"
 		}
 		if len(a.Stack) == 0 {
-			fmt.Fprintf(&b, "\n  %s%s: its stack could not be restored\n", what, who)
+			fmt.Fprintf(&b, "\n  %s%s: the race detector could not restore its stack\n", what, who)
 			continue
 		}
 		fmt.Fprintf(&b, "\n  %s%s at %s in %s\n", what, who, a.Stack[0], a.Stack[0].Func)

@@ -92,7 +92,7 @@ func (l *LineStory) blocks() []Block {
 		h.tell(&b, "inlined at "+h.At.At()+": ", l.Place)
 	}
 	if len(l.Heap)+len(l.Inlined) == 0 {
-		b.WriteString("  no value goes to the heap here" + l.below() + "\n")
+		b.WriteString("  no value escapes to the heap here" + l.below() + "\n")
 	}
 	if len(l.Stays) > 0 {
 		fmt.Fprintf(&b, "  stays on the stack: %s\n", strings.Join(l.Stays, ", "))
@@ -172,7 +172,7 @@ func (h *HeapStory) tell(b *strings.Builder, before string, here Place) {
 	for i, way := range h.Break {
 		word := "or"
 		if i == 0 {
-			word = "what would end it:"
+			word = "what would avoid it:"
 		}
 		fmt.Fprintf(b, "    %s %s\n", word, way)
 	}

@@ -17,10 +17,10 @@ import (
 
 // Next is what to try on a program of one's own.
 var Next = []hint.Command{
-	hint.Ask("record", "./cmd/app").For("one file with all there is to know of a run"),
-	hint.Ask("web", "app.hone").For("all of it in a browser, with findings"),
+	hint.Ask("record", "./cmd/app").For("one file with everything about a run"),
+	hint.Ask("web", "app.hone").For("everything in a browser, with findings"),
 	loadOwn,
-	hint.Ask("race", "./...").For("races that tests do not show by themselves"),
+	hint.Ask("race", "./...").For("races that tests alone do not show"),
 	hint.Ask("fix", "./pkg").For("patches that are proven to help, or none"),
 }
 
@@ -44,9 +44,9 @@ func (t *Tour) Write(w io.Writer, by hint.Speller) error {
 	}
 	p.put("\n")
 	if t.After != nil {
-		says := "; a pixel is the same time of a request in both pictures"
+		says := "; a pixel is the same time per request in both pictures"
 		if !t.After.Changed {
-			says = "; whether a request takes another time than before did not show: the machine has other things to do, or the runs were short"
+			says = "; a change in time per request did not show: the machine is busy, or the runs were short"
 		}
 		p.picture(t.After, wide[1], "after", ": %s", says)
 	}

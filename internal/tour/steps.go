@@ -37,7 +37,7 @@ const (
 // record records the program under load.
 func (g *guide) record(ctx context.Context) error {
 	done := g.begin("record a server under load", loadCommand("hi.hone"),
-		"A page that welcomes its visitors and counts them, as one writes it at first. It is built with a recorder inside, and asked as fast as it answers.")
+		"A page that welcomes its visitors and counts them, in its first version. It is built with the recorder, and gets requests as fast as it answers.")
 	limited, cancel := g.within(ctx, 0)
 	defer cancel()
 	rec, cost, err := g.underLoad(limited, "hi.hone")
@@ -148,8 +148,8 @@ func (g *guide) findRaces(ctx context.Context) error {
 	if limited.Err() != nil {
 		return g.failed(ctx, limited, what, nil)
 	}
-	done := g.begin("look for what no profile shows: races", "hone race --for "+raceTime.String(),
-		"Tests run with the race detector in many orders, and the handler is asked many things at the same time.")
+	done := g.begin("find what no profile shows: races", "hone race --for "+raceTime.String(),
+		"Tests run with the race detector in many orders, and the handler gets many concurrent requests.")
 	s, err := race.Find(limited, race.Options{Dir: g.pkg, Time: raceTime, Say: g.opt.Say})
 	if errors.Is(err, race.ErrNoRace) {
 		err = fmt.Errorf("%w; it takes a C compiler such as gcc, and CGO_ENABLED left alone or 1", err)
@@ -177,8 +177,8 @@ func (g *guide) advise(ctx context.Context) error {
 	if limited.Err() != nil {
 		return g.failed(ctx, limited, what, nil)
 	}
-	done := g.begin("be advised", "hone advise hi.hone", "The lines that cost something without need, and what mending each could save at most:")
-	g.opt.Say("looking for what costs something without need")
+	done := g.begin("be advised", "hone advise hi.hone", "The lines that cost something needlessly, and the most that fixing each could save:")
+	g.opt.Say("looking for needless cost")
 	a, err := advise.Run(limited, rules.All, []*recording.Recording{g.first}, advise.Options{Dir: g.pkg})
 	if err != nil {
 		return g.failed(ctx, limited, what, err)
@@ -199,7 +199,7 @@ func (g *guide) fixRaces(ctx context.Context) error {
 		return g.failed(ctx, limited, what, nil)
 	}
 	done := g.begin("fix the race, and prove it", "hone race --fix",
-		"On a copy, with the patch, all that showed the race runs again, and as much once more. What is proven is written.")
+		"On a copy with the patch, everything that showed the race runs again, twice as much. Proven patches are written.")
 	fixed, err := g.races.Fix(limited)
 	for i := range fixed {
 		g.kept = g.kept || len(fixed[i].Written) > 0 // also when there was no time for the next
@@ -213,7 +213,7 @@ func (g *guide) fixRaces(ctx context.Context) error {
 
 // fix tries patches, and keeps those that are proven.
 func (g *guide) fix(ctx context.Context) error {
-	const what = "fixing what costs"
+	const what = "fixing expensive code"
 	if g.left(fixedTime) < leastFix {
 		g.leaveOut(what, errBudget)
 		return nil
@@ -221,8 +221,8 @@ func (g *guide) fix(ctx context.Context) error {
 	budget := max(time.Until(g.soft)-fixedTime, time.Second)
 	limited, cancel := g.within(ctx, againTime)
 	defer cancel()
-	done := g.begin("fix what costs step by step, and prove each step", fmt.Sprintf("hone fix --each %v . -bench '%s'", eachTime, bench),
-		"A patch has to build, to pass vet and the tests, to do the same as before in calls that are made up, and to be faster or allocate less.")
+	done := g.begin("fix expensive code step by step, and prove each step", fmt.Sprintf("hone fix --each %v . -bench '%s'", eachTime, bench),
+		"A patch has to build, to pass vet and the tests, to do the same as before in made-up calls, and to be faster or allocate less.")
 	f, err := fix.Run(limited, fix.Options{
 		Dir: g.pkg, Benchmarks: &capture.Benchmarks{Bench: bench, Args: []string{"-test.benchtime=300ms"}, Count: 1}, Refs: []string{"."},
 		Budget: budget, Extra: g.left(fixedTime) - budget, Each: eachTime, Hone: g.opt.Hone, Say: g.opt.Say, Done: g.opt.Tried,

@@ -73,7 +73,7 @@ const (
 )
 
 // errBudget is why what did not fit is left out.
-var errBudget = errors.New("the time was over; --budget gives more")
+var errBudget = errors.New("time ran out; --budget gives more")
 
 // Run goes through all steps. What could not be done because time was over, or because something is missing, is listed as
 // left out; an error is what makes the rest pointless, or that it was interrupted.

@@ -180,7 +180,7 @@ func TestRunOnBusyMachine(t *testing.T) {
 	}
 	for title, want := range map[string]string{
 		"record a server under load": "answered", "look where the time goes": "main.handleHi", "be advised": "hi.go:23",
-		"fix what costs step by step, and prove each step": " proven and kept, ", "record it again": "CPU time",
+		"fix expensive code step by step, and prove each step": " proven and kept, ", "record it again": "CPU time",
 	} {
 		if !strings.Contains(steps[title], want) {
 			t.Errorf("%s: there is no %q in %q", title, want, steps[title])
