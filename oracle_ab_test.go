@@ -399,7 +399,7 @@ func TestABMeantToDiffer(t *testing.T) {
 		{"D5", "-n 10 -Z HIGH https://127.0.0.1:1/", "", "error setting ciphersuite list [HIGH]: the TLS of Go has ECDHE-", 1},
 		{"D5", "-n 1 -v 3 https://HOST/200", "SSL/TLS State [connect]", "SSL handshake failed (1).\n", 0},
 		{"D6", "-c 0 URL/200", "", "Invalid Concurrency [Range 1..20000]", 22},
-		{"D7", "-n 1 http://192.0.2.1/", "", "is neither this machine nor in a private network", 1},
+		{"D7", "-n 1 http://192.0.2.1/", "", "is outside this machine and private networks", 1},
 	} {
 		ours := runAB(t, program, true, loadtest.Options{}, strings.Fields(test.args))
 		if !strings.Contains(ours.stdout+ours.stderr, test.ours) || ours.code != test.code {

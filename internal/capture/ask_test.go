@@ -111,7 +111,7 @@ func TestFetchMetrics(t *testing.T) {
 			}
 			noted := false
 			for _, n := range r.Manifest.Notes {
-				noted = noted || bytes.Contains([]byte(n), []byte("what its memory is used for"))
+				noted = noted || bytes.Contains([]byte(n), []byte("how it uses memory"))
 			}
 			if noted != tt.note {
 				t.Errorf("notes are %q", r.Manifest.Notes)

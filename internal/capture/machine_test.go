@@ -54,9 +54,9 @@ func TestGoVersions(t *testing.T) {
 	}{
 		{"go1.26.8", true, ""},
 		{"go1.25", true, ""},
-		{"go1.24.9", true, "since Go 1.25, and here is go1.24.9"},
+		{"go1.24.9", true, "needs Go 1.25 or later, but this is go1.24.9"},
 		{"go1.24.9", false, ""},
-		{"go1.22.1", false, "needs Go 1.23 or later, and here is go1.22.1"},
+		{"go1.22.1", false, "needs Go 1.23 or later, but this is go1.22.1"},
 		{"go1.9", false, "needs Go 1.23"},
 		{"go1.27rc1", true, ""},
 		{"devel go1.27-abcdef", true, ""},

@@ -196,7 +196,7 @@ func TestRecordEndings(t *testing.T) {
 		{args: []string{"signal", "KILL"}, code: 137, signal: "SIGKILL", sudden: true, cause: "it was killed by something else"},
 		{args: []string{"handler"}, code: 7, out: "cleaned up\n"},
 		{args: []string{"ignore"}, out: "went on\n"},
-		{args: []string{"profiles"}, out: "its own profile has hotLoop\n", note: "profiles of itself"},
+		{args: []string{"profiles"}, out: "its own profile has hotLoop\n", note: "its own CPU profiles"},
 		{args: []string{"waits"}, out: "woken\n"},
 	} {
 		name := strings.Join(tt.args, " ")

@@ -227,7 +227,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	case d != nil && ctx.Err() != nil && measured(d):
 		d.Notes = append(d.Notes, "interrupted: this was measured so far")
 	case errors.As(err, &tooFine):
-		return &hinted{err, "--within=" + unit.Share(math.Ceil(1000*tooFine.Floor)/1000) + " or more can be told, or run it where less else is going on"}
+		return &hinted{err, "--within=" + unit.Share(math.Ceil(1000*tooFine.Floor)/1000) + " or more is detectable; or run on a machine with less other load"}
 	case errors.Is(err, duel.ErrNoValgrind):
 		return &hinted{err, "install valgrind, or drop --count"}
 	case errors.Is(err, duel.ErrNothing):

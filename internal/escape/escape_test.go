@@ -47,7 +47,7 @@ func TestStory(t *testing.T) {
 		{39, Heap, TooLarge, "make([]byte, 1048576) is on the heap: it is larger than", ""},
 		{53, Heap, Sent, "&point{...} is on the heap: whoever receives it may keep it", "it is sent on a channel: c <- (&point{...}) (esc.go:53)"},
 		{55, Heap, Stored, "&point{} is on the heap: it is stored in m[\"a\"], which outlives", "it is stored: m[\"a\"] = &point{} (esc.go:55)"},
-		{58, Heap, Started, "the function literal is on the heap: what runs as a goroutine", ""},
+		{58, Heap, Started, "the function literal is on the heap: a goroutine, or a call deferred", ""},
 	}
 	for _, tt := range tests {
 		at := log.At("esc/esc.go", tt.line)

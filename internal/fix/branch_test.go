@@ -103,7 +103,7 @@ func TestBranch(t *testing.T) {
 		t.Errorf("a bad name: %v", err)
 	}
 	git("branch", "-f", "hone-fix", "main")
-	if _, err := b.commit(t.Context(), file, []byte("four\n"), "four"); err == nil || !strings.Contains(err.Error(), "moved by somebody else") {
+	if _, err := b.commit(t.Context(), file, []byte("four\n"), "four"); err == nil || !strings.Contains(err.Error(), "changed by something else") {
 		t.Errorf("a branch that was moved: %v", err)
 	}
 }

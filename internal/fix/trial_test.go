@@ -116,11 +116,11 @@ func TestUndecidedSaysWhatPassed(t *testing.T) {
 	}
 	y := &trial{proof: proof(), doing: "comparing how fast they are", since: time.Now().Add(-30 * time.Second)}
 	y.proof.Racing = 0
-	want := "the time was over while it was tried: comparing how fast they are took 30s so far; " + passed
+	want := "time ran out while it was tried: comparing how fast they are took 30s so far; " + passed
 	if got := y.cutShort(); got != want {
 		t.Errorf("cut short: %q; want %q", got, want)
 	}
-	if got := (&trial{}).cutShort(); got != "the time was over while it was tried" {
+	if got := (&trial{}).cutShort(); got != "time ran out while it was tried" {
 		t.Errorf("before anything was tried: %q", got)
 	}
 }

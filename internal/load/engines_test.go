@@ -248,7 +248,7 @@ func TestRefusedRequests(t *testing.T) {
 		{func(p *Plan) { p.Targets[0].Header = []Field{{"Content-Length", "7"}} }, "the body has 0 bytes"},
 		{func(p *Plan) { p.Targets[0].URL.Scheme = "ftp" }, "want a URL"},
 		{func(p *Plan) { p.Targets[0].URL.Host = "localhost:99999" }, "no port"},
-		{func(p *Plan) { p.Targets[0].URL.Host = "8.8.8.8" }, "neither this machine"},
+		{func(p *Plan) { p.Targets[0].URL.Host = "8.8.8.8" }, "outside this machine"},
 		{func(p *Plan) { p.Conns = 1 << 30 }, "connections"},
 		{func(p *Plan) { p.Rate = -1 }, "rate"},
 		{func(p *Plan) { p.Targets = nil }, "nothing to send"},

@@ -54,7 +54,7 @@ type NoPartError struct {
 	Part *recording.FileKind
 }
 
-func (e *NoPartError) Error() string { return fmt.Sprintf("%s holds no %s", e.Ref, e.Part.Doc) }
+func (e *NoPartError) Error() string { return fmt.Sprintf("%s has no %s", e.Ref, e.Part.Doc) }
 
 // A ProgramError says that a file is a program and not what a program left behind.
 type ProgramError struct{ Ref string }

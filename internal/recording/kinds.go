@@ -53,7 +53,7 @@ var (
 	}, readSeries, func(s *Series) bool { return len(s.Times) > 0 })
 
 	GC = kindOf(FileKind{
-		Name: "gc", Doc: "word of the garbage collector", file: GCFile,
+		Name: "gc", Doc: "garbage collector log", file: GCFile,
 		strip: stripLines(gcLine), plain: true, quiet: true,
 		alone: alone(func(in io.Reader, name string) (*gclog.Log, error) {
 			l, err := gclog.Parse(in)

@@ -140,11 +140,11 @@ func TestOpenMisfits(t *testing.T) {
 		added string
 		said  string // "" is nothing
 	}{
-		{"twice", part, "more than one file of a name, of which the first is used: " + part},
-		{"a file where a folder is", "cpu", "names that no recording has are left out: cpu"},
-		{"outside", "../cpu/000005000-000006000.pb.gz", "names that no recording has are left out: ../cpu/000005000-000006000.pb.gz"},
-		{"deep", strings.Repeat("a/", 100) + "b", "names that no recording has are left out"},
-		{"backward", "cpu/000002000-000001000.pb.gz", "names do not say when they were taken are left out: cpu/000002000-000001000.pb.gz"},
+		{"twice", part, "several files with one name, and the first is used: " + part},
+		{"a file where a folder is", "cpu", "unknown files are left out: cpu"},
+		{"outside", "../cpu/000005000-000006000.pb.gz", "unknown files are left out: ../cpu/000005000-000006000.pb.gz"},
+		{"deep", strings.Repeat("a/", 100) + "b", "unknown files are left out"},
+		{"backward", "cpu/000002000-000001000.pb.gz", "profiles without a time in their name are left out: cpu/000002000-000001000.pb.gz"},
 		{"a folder", "cpu/", ""},
 		{"being written", "cpu/.000002000-000003000.pb.gz", ""},
 		{"something else", "cpu/README", ""},

@@ -97,7 +97,7 @@ func TestCanvasPNGLimits(t *testing.T) {
 		t.Errorf("the image has %d pixels, want nearly %d", n, maxPixels)
 	}
 	for _, c := range []*canvas{newCanvas(1e6, 1e6, ink{}), newCanvas(0, 10, ink{}), newCanvas(math.Inf(1), 1, ink{})} {
-		if err := c.png(io.Discard, 1, false); err == nil || !strings.Contains(err.Error(), "write it as svg") {
+		if err := c.png(io.Discard, 1, false); err == nil || !strings.Contains(err.Error(), "write it as SVG") {
 			t.Errorf("%v by %v: %v, want advice", c.width, c.height, err)
 		}
 	}

@@ -90,7 +90,7 @@ func run(v *view.View, in []*recording.Recording, q query.Query) (report.Report,
 	var err error
 	if v.Part != view.Profile {
 		if in = in[:1]; !v.Has(in[0]) {
-			return nil, withHint(fmt.Errorf("%s holds no %s", in[0].Ref, v.Part.Doc), "hone record ./cmd/server makes a recording that does")
+			return nil, withHint(fmt.Errorf("%s has no %s", in[0].Ref, v.Part.Doc), "hone record ./cmd/server makes a recording that does")
 		}
 	}
 	if len(in) == 2 && v.Part == view.Profile && !v.NeedsBase && !v.Compares {

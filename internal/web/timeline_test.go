@@ -86,7 +86,7 @@ func TestTimeline(t *testing.T) {
 	for path, want := range map[string]string{
 		"/api/timeline?ref=bare.hone": "bare.hone has no metrics over time",
 		"/api/mem?ref=bare.hone":      "bare.hone has no metrics over time",
-		"/api/gc?ref=bare.hone":       "bare.hone holds no word of the garbage collector",
+		"/api/gc?ref=bare.hone":       "bare.hone has no garbage collector log",
 	} {
 		w := get(s, h, path)
 		if w.Code != 422 || !strings.Contains(w.Body.String(), want) || !strings.Contains(w.Body.String(), "hone record") {

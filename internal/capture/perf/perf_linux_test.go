@@ -370,7 +370,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{"negative", -1, ErrGone, "there is no such process"},
 		{"ended", ended.Process.Pid, ErrGone, "there is no such process"},
-		{"another language", sleep.Process.Pid, ErrNotGo, "there is no table of Go functions"},
+		{"another language", sleep.Process.Pid, ErrNotGo, "no table of Go functions"},
 	} {
 		_, err := Record(t.Context(), tt.pid, opt)
 		needPermission(t, err)
@@ -390,7 +390,7 @@ func TestNobody(t *testing.T) {
 		t.Skip("run by TestRefused")
 	}
 	opt := Options{Emit: func(*profile.Profile, time.Duration, time.Duration) error { return nil }}
-	if _, err := Record(t.Context(), os.Getppid(), opt); !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), "another user's: record it as root") {
+	if _, err := Record(t.Context(), os.Getppid(), opt); !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), "another user: record it as root") {
 		t.Errorf("a process of root: %v", err)
 	}
 	done := make(chan struct{})

@@ -53,7 +53,7 @@ type Load struct {
 var ErrComparable = errors.New("two versions of one package can be compared under load, without benchmarks, commands, layouts and ways")
 
 // ErrNoCPU says that a run was too short for a CPU profile of the time that counts.
-var ErrNoCPU = errors.New("there is no CPU profile of the time that counts")
+var ErrNoCPU = errors.New("there is no CPU profile of the time after the warm-up")
 
 // A StartError says that there was nothing to put under load.
 type StartError struct {
@@ -67,7 +67,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 // A SilentError says that no request was answered in the time that counts.
 type SilentError struct{ Log *latency.Log }
 
-func (e *SilentError) Error() string { return "no request was answered in the time that counts" }
+func (e *SilentError) Error() string { return "no request was answered after the warm-up" }
 
 // A WrongError says that answers were not what was expected.
 type WrongError struct{ Wrong, Of int64 }

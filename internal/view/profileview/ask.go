@@ -35,7 +35,7 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 	}
 	p := in[0].Profile
 	if p == nil {
-		return nil, fmt.Errorf("%s holds no profile", in[0].Ref)
+		return nil, fmt.Errorf("%s has no profile", in[0].Ref)
 	}
 	if len(p.SampleTypes) == 0 {
 		return nil, errors.New("profile has no samples")

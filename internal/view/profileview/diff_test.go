@@ -109,7 +109,7 @@ func TestDiff(t *testing.T) {
 			report.Trimming{Shown: 2, Of: 2, Accounted: 5}, "",
 		},
 		{
-			"nothing in common", "a 1\n", "b 1\n", "diff",
+			"no function in common", "a 1\n", "b 1\n", "diff",
 			`1→0 1→0 a
 			 0→1 0→1 b`,
 			report.Trimming{Shown: 2, Of: 2, Accounted: 1},
@@ -228,9 +228,9 @@ func TestDiffErrors(t *testing.T) {
 		err string
 	}{
 		{[]*profile.Profile{a}, query.Query{}, "name a base"},
-		{[]*profile.Profile{a, nil}, query.Query{}, "holds no profile"},
-		{[]*profile.Profile{nil, a}, query.Query{}, "holds no profile"},
-		{[]*profile.Profile{a, a}, query.Query{Mean: true}, "means are not compared"},
+		{[]*profile.Profile{a, nil}, query.Query{}, "has no profile"},
+		{[]*profile.Profile{nil, a}, query.Query{}, "has no profile"},
+		{[]*profile.Profile{a, a}, query.Query{Mean: true}, "means cannot be compared"},
 		{[]*profile.Profile{a, a}, query.Query{By: "color"}, "cannot group by"},
 		{[]*profile.Profile{a, a}, query.Query{By: "label:"}, "say which one"},
 		{[]*profile.Profile{a, oneSample(t, "", 0, "x")}, query.Query{}, "comparing test.pprof with test.pprof: "},

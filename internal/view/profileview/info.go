@@ -67,7 +67,7 @@ func Info(in []*recording.Recording, q query.Query) (report.Report, error) {
 // profileOf returns the profile of a recording.
 func profileOf(r *recording.Recording) (*profile.Profile, error) {
 	if r.Profile == nil {
-		return nil, fmt.Errorf("%s holds no profile", r.Ref)
+		return nil, fmt.Errorf("%s has no profile", r.Ref)
 	}
 	return r.Profile, nil
 }

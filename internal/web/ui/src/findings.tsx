@@ -26,7 +26,7 @@ export function Findings() {
     <section class="card findings" aria-label="Findings">
       <h2>Findings</h2>
       <p class="quiet" role="status">
-        {looking ? "looking for what costs something without need: packages are being loaded, which takes some seconds" : ""}
+        {looking ? "looking for needless cost: packages are being loaded, which takes some seconds" : ""}
         {!looking && !error && !advice ? "looking through so many samples takes a while, and the processors" : ""}
         {error ? `${error.message}${error.hint ? "; " + error.hint : ""}` : ""}
         {advice ? summary(advice) + (part ? "; of the whole recording, not only of what the filters leave" : "") : ""}
@@ -51,11 +51,11 @@ function few(notes: string[], ref: string): string[] {
 }
 
 function summary(a: Advice): string {
-  const functions = `${a.functions} ${a.functions === 1 ? "function that costs something was" : "functions that cost something were"} looked at`;
+  const functions = `${a.functions} ${a.functions === 1 ? "hot function was" : "hot functions were"} examined`;
   const small = a.small ? `; ${a.small} ${a.small === 1 ? "finding" : "findings"} that would save less than ${share(a.least)} left out` : "";
   if (a.findings.length > 0) return `what each would save at most; ${functions}${small}`;
-  if (a.functions === 0) return "nothing found: no function of the module costs anything in it";
-  return `nothing found: ${functions}, and none does what a rule knows a cheaper way for${small}`;
+  if (a.functions === 0) return "nothing found: no function of the module has a cost in it";
+  return `nothing found: ${functions}, and no rule knows a cheaper way${small}`;
 }
 
 /** Unfolding is a finding in one line, with the rest below it when somebody wants to know. */
