@@ -255,7 +255,7 @@ func TestMistakes(t *testing.T) {
 		{"pattern", Options{Old: old, New: new, Bench: "("}, "-bench: error parsing regexp"},
 		{"none", Options{Old: old, New: new, Bench: "Nothing"}, ErrNothing.Error()},
 		{"folder", Options{Old: old, New: new, Packages: []string{"./nowhere"}}, "nowhere"},
-		{"threshold", Options{Old: old, New: new, Bench: "Work", Plan: stat.Plan{Within: 1e-12}}, "cannot be told from noise"},
+		{"threshold", Options{Old: old, New: new, Bench: "Work", Plan: stat.Plan{Within: 1e-12}}, "is within the noise"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d, err := Run(context.Background(), tt.opt)

@@ -172,7 +172,7 @@ func (o *Options) Set(ctx context.Context, old, new Settings, named bool) error 
 	if o.How == recording.Duet && o.Commands == nil {
 		for i, s := range settings {
 			if env := s.in(func(name string) bool { return name == "GOMAXPROCS" }); len(env) > 0 {
-				return &SettingError{Side: i, Kind: EnvSetting, What: env[0], Why: errors.New("does not apply to a duet, in which both sides share one processor"), Next: "drop --how: they then take turns", Misuse: true}
+				return &SettingError{Side: i, Kind: EnvSetting, What: env[0], Why: errors.New("does not apply to a duet, in which both sides share one processor"), Next: "leave the choice to hone: they then take turns", Misuse: true}
 			}
 		}
 	}

@@ -465,7 +465,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 	if err := r.keep(ctx, best, &x); err != nil {
 		var changed *patch.ChangedError
 		if errors.As(err, &changed) {
-			err = fmt.Errorf("the fix of %s is proven, but %w; run hone fix again to start from the current files", x.Where, err)
+			err = fmt.Errorf("the fix of %s is proven, but %w; another run starts from the current files", x.Where, err)
 		}
 		return err
 	}

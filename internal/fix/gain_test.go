@@ -42,7 +42,7 @@ func TestGains(t *testing.T) {
 		{"hardly faster, with less memory", []report.CompareRow{row("a", "CPU time", 0.98, report.Better), row("a", "memory", 0.98, report.Better)}, "", false},
 		{"hardly faster, with one allocation less", []report.CompareRow{row("a", "CPU time", 0.98, report.Better), one}, "", false},
 		{"as fast", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "memory", 1, report.Same)}, "no gain", true},
-		{"open", []report.CompareRow{row("a", "CPU time", 1, report.Undecided)}, "did not show", false},
+		{"open", []report.CompareRow{row("a", "CPU time", 1, report.Undecided)}, "too little time", false},
 		{"fewer allocations", []report.CompareRow{row("a", "CPU time", 1, report.Same), row("a", "allocations", 0.5, report.Better)}, "", false},
 		{"fewer allocations, time open but close", []report.CompareRow{row("a", "CPU time", 1, report.Undecided), row("a", "allocations", 0.5, report.Better)}, "", false},
 		{"fewer allocations, time open and far", []report.CompareRow{open, row("a", "allocations", 0.5, report.Better)}, "whether it is slower", false},

@@ -33,7 +33,7 @@ func TestReadTargets(t *testing.T) {
 			text: `{"log":{"entries":[{"request":{"method":"PUT","url":"http://localhost/a","headers":[{"name":":authority","value":"x"},{"name":"Host","value":"x"},{"name":"Cookie","value":"a=b"}],"postData":{"text":"hi"}}}]}}`,
 			want: `PUT http://localhost/a [{Cookie a=b}] "hi"`,
 		},
-		{name: "empty", text: " \n", err: "nothing in it"},
+		{name: "empty", text: " \n", err: "file is empty"},
 		{name: "comments", text: "# a\n", err: "no request"},
 		{name: "no request", text: "hello\n", err: "targets:1: "},
 		{name: "field first", text: "A: b\n", err: "targets:1: "},

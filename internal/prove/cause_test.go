@@ -201,7 +201,7 @@ func TestUnsteadyCallsAreNamed(t *testing.T) {
 		p, _ := alarmsOf(t, old, now, Options{Executions: 300})
 		for _, note := range p.Notes {
 			n := note.String()
-			if strings.Contains(n, "did not show again") {
+			if strings.Contains(n, "did not recur") {
 				if !strings.Contains(n, "Roll(") {
 					t.Errorf("no call is named: %s", n)
 				}

@@ -189,7 +189,7 @@ func (s *Search) execute(ctx context.Context, sub *subject, how How, left time.D
 	}
 	if res.code == raceExit && len(res.log.Races)+len(res.log.Crashes) == 0 {
 		// Never may that be taken for no race.
-		return nil, fmt.Errorf("%s ended with exit code %d, as after a race, but without a race report: %s; hone race cannot check a program that uses this exit code",
+		return nil, fmt.Errorf("%s ended with exit code %d, as after a race, but without a race report: %s; a program that uses this exit code cannot be checked",
 			sub.importPath, raceExit, cmp.Or(shortened(lastLine(string(res.output))), "it printed nothing"))
 	}
 	return res, nil

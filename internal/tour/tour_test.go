@@ -132,7 +132,7 @@ func TestFixesOf(t *testing.T) {
 		fixes     report.Fixes
 		want, not []string
 	}{
-		{"none", report.Fixes{Ended: hint.Text{"no time"}, Rounds: 1}, []string{"no fix is proven", "ended: no time"}, []string{"benchmark"}},
+		{"none", report.Fixes{Ended: hint.Text{"no time"}, Rounds: 1}, []string{"no fix is proven", "stopped: no time"}, []string{"benchmark"}},
 		{"whole", report.Fixes{Kept: []report.Fixed{kept("one"), kept("two")}, Whole: whole, Patch: "--- a\n"}, []string{"2 proven and kept", "hi.go:3", "two", "-75%", "--- a"}, []string{"by 1"}},
 		{"each", report.Fixes{Kept: []report.Fixed{kept("one"), kept("two")}, Patch: "--- a\n"}, []string{"Hi, by 1", "Hi, by 2", "-50%"}, nil},
 	}

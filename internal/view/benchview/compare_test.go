@@ -90,7 +90,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("%d are worse, %d undecided", worse, undecided)
 	}
 	notes := c.Notes.String()
-	if !strings.Contains(notes, "Parallel") || !strings.Contains(notes, "time was up") {
+	if !strings.Contains(notes, "Parallel") || !strings.Contains(notes, "time ran out") {
 		t.Errorf("the notes are %q", notes)
 	}
 	if i := slices.IndexFunc(c.Means, func(m report.CompareMean) bool { return m.What == "CPU time" }); i < 0 || c.Means[i].Of != 3 || c.Means[i].Change > -0.1 {

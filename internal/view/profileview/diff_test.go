@@ -227,7 +227,7 @@ func TestDiffErrors(t *testing.T) {
 		q   query.Query
 		err string
 	}{
-		{[]*profile.Profile{a}, query.Query{}, "name a base"},
+		{[]*profile.Profile{a}, query.Query{}, "give a base"},
 		{[]*profile.Profile{a, nil}, query.Query{}, "has no profile"},
 		{[]*profile.Profile{nil, a}, query.Query{}, "has no profile"},
 		{[]*profile.Profile{a, a}, query.Query{Mean: true}, "means cannot be compared"},
