@@ -29,13 +29,13 @@ func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *
 	case f.record != "" && f.pprof != "":
 		return usagef("", "--record starts a server, --pprof uses a running one: give only one of them")
 	case f.pprof != "" && f.flight > 0:
-		return usagef("--trace gets one of the whole time", "--flight needs the recorder inside the server")
+		return usagef("--trace records all of the run", "--flight needs a server that is built with the recorder")
 	case len(f.when.list) == 0 && (cmd.Flags().Changed("cooldown") || cmd.Flags().Changed("captures")):
 		return usagef("for example: --when 'latency>200ms' --flight 10s", "--cooldown and --captures are about --when")
 	case len(f.when.list) > 0 && f.captures < 1:
-		return usagef("", "--captures %d: want how often trouble is looked at, such as 5", f.captures)
+		return usagef("", "--captures %d: want a number of captures, such as 5", f.captures)
 	case len(f.when.list) > 0 && f.trace:
-		return usagef("--flight 10s keeps the last of one, and writes it when there is trouble", "--trace has all of the run, and needs no --when")
+		return usagef("--flight 10s keeps the last ten seconds of a trace, and writes them when there is trouble", "--trace has all of the run, and needs no --when")
 	case f.findMax:
 		return usagef("", "--find-max makes many runs and records none of them")
 	case f.pprof != "" && len(behind) > 0:
@@ -117,7 +117,7 @@ func (f *loadFlags) program(sys *System, opt *capture.Options, args []string) er
 			return usagef("--record PACKAGE builds the server with the recorder", "an execution trace needs a server that is built with the recorder")
 		}
 		if err := capture.CanSee(recording.Ran, f.when.list); err != nil {
-			return usagef("--record PACKAGE builds the server with a recorder inside, which can see all", "--when %w", err)
+			return usagef("--record PACKAGE builds the server with the recorder, which can see all", "--when %w", err)
 		}
 		opt.Program.Args = append([]string{runnable(f.record)}, args...)
 		return nil
