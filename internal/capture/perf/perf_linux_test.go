@@ -422,7 +422,7 @@ func TestNobody(t *testing.T) {
 		}
 	case err != nil && level <= 2:
 		t.Errorf("its own process, with kernel.perf_event_paranoid %d: %v", level, err)
-	case samples < 10 || level == 2 && !strings.Contains(strings.Join(out.Notes, "\n"), "time in the kernel"):
+	case samples < 10 || level == 2 && !strings.Contains(strings.Join(out.Notes, "\n"), "kernel time"):
 		t.Errorf("%d samples, %+v", samples, out)
 	}
 }
