@@ -60,7 +60,7 @@ func underLoadError(ctx context.Context, sys *System, err error) error {
 	case errors.As(err, &silent):
 		return cmp.Or(noAnswer(silent.Log), fmt.Errorf("%w: %s", err, longer))
 	case errors.As(err, &wrong):
-		return fmt.Errorf("%w: --expect says what is", err)
+		return fmt.Errorf("%w; --expect sets which status codes are", err)
 	case errors.Is(err, server.ErrNoCPU):
 		return fmt.Errorf("%w: %s", err, longer)
 	case errors.Is(err, server.ErrComparable):

@@ -112,7 +112,7 @@ func TestPageFindings(t *testing.T) {
 	if got := eval[string](p, `document.querySelector(".evidence a").title`); got != one.Evidence[0].Command {
 		t.Errorf("the first evidence is %q, want %q", got, one.Evidence[0].Command)
 	}
-	p.click(".evidence a", "what each line costs")
+	p.click(".evidence a", "the cost of each line")
 	p.wait(`location.pathname === "/source"`)
 	p.settled()
 	p.wait(`document.querySelector(".told-row") !== null`)
@@ -122,7 +122,7 @@ func TestPageFindings(t *testing.T) {
 	// Another view and back: it is not looked for anew, or it would wait for let.
 	p.visitTab("Overview")
 	p.wait(`document.querySelectorAll(".findings ol > li").length === 2`)
-	if got := p.text(".findings [role=status]"); !strings.Contains(got, "1 hot function was looked at") {
+	if got := p.text(".findings [role=status]"); !strings.Contains(got, "1 hot function was examined") {
 		t.Errorf("the overview says %q", got)
 	}
 	p.visit("/overview?focus=nothinghere")
@@ -175,7 +175,7 @@ func TestPageFindingsFlame(t *testing.T) {
 	p.key("a")
 	p.wait(selected + ` === "main.handle"`)
 	p.settled()
-	if got := p.text(`[role=treeitem][aria-selected=true]`); !strings.Contains(got, "main.handle, cum 1s") || !strings.Contains(got, "finding 1: regexp compiled for every call, at most 60% CPU") {
+	if got := p.text(`[role=treeitem][aria-selected=true]`); !strings.Contains(got, "main.handle, cum 1s") || !strings.Contains(got, "finding 1: regexp compiled on every call, at most 60% CPU") {
 		t.Errorf("screen readers are told %q", got)
 	}
 	// Callers and callees have the marks, too.

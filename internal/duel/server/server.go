@@ -73,7 +73,7 @@ func (e *SilentError) Error() string { return "no request was answered after the
 type WrongError struct{ Wrong, Of int64 }
 
 func (e *WrongError) Error() string {
-	return fmt.Sprintf("%d of %d answers were not what was expected", e.Wrong, e.Of)
+	return fmt.Sprintf("%d of %d answers were not as expected", e.Wrong, e.Of)
 }
 
 // Duel runs both versions of a server under the load, in turns, until it is known whether requests cost more. However little time there is,
