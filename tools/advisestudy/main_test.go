@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -143,6 +145,29 @@ func unpack(t *testing.T, text string) string {
 		}
 	}
 	return dir
+}
+
+// TestCauses holds that findings are still titled as the cases expect: a title that was reworded would count as a cause that is not found.
+func TestCauses(t *testing.T) {
+	var rules []byte
+	names, err := filepath.Glob("../../internal/advise/rules/*.go")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no rules: %v", err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules = append(rules, text...)
+	}
+	for _, text := range [][]byte{casesFile, tunedFile} {
+		for _, m := range regexp.MustCompile(`"([a-z-]+): ([^"]+)"`).FindAllSubmatch(text, -1) {
+			if title := string(m[2]); title != "go-runewidth" && !bytes.Contains(rules, []byte(`"`+title)) { // that one is the name of a module
+				t.Errorf("no finding of %s begins with %q", m[1], title)
+			}
+		}
+	}
 }
 
 func TestChanged(t *testing.T) {
