@@ -66,7 +66,7 @@ func TestOneUnitPrinter(t *testing.T) {
 				text, _ := strconv.Unquote(n.Value)
 				for _, form := range printsUnits {
 					if found := form.FindString(text); found != "" {
-						wrong(n, "prints a number by itself, with "+strconv.Quote(found))
+						wrong(n, "prints a number without package unit, with "+strconv.Quote(found))
 						break
 					}
 				}
@@ -81,7 +81,7 @@ func TestOneUnitPrinter(t *testing.T) {
 					}
 				}
 				if in, ok := sel.X.(*ast.CallExpr); ok && sel.Sel.Name == "String" && roundsTime(in) {
-					wrong(n, "makes text of a time by itself")
+					wrong(n, "prints a time without package unit")
 				}
 				if from, ok := sel.X.(*ast.Ident); ok && from.Name != "unit" || !ok {
 					for _, arg := range n.Args {
@@ -96,7 +96,7 @@ func TestOneUnitPrinter(t *testing.T) {
 	})
 	for name := range ownUnits {
 		if !used[name] {
-			t.Errorf("%s prints no number by itself", name)
+			t.Errorf("%s does not print numbers any more: take it off the list", name)
 		}
 	}
 	digits := regexp.MustCompile(`\.to(Fixed|Precision|LocaleString)\(|\bIntl\.`)
@@ -110,7 +110,7 @@ func TestOneUnitPrinter(t *testing.T) {
 		}
 		for i, line := range strings.Split(string(text), "\n") {
 			if found := digits.FindString(line); found != "" {
-				t.Errorf("%s:%d: prints a number by itself, with %s", name, i+1, found)
+				t.Errorf("%s:%d: prints a number without package unit, with %s", name, i+1, found)
 			}
 		}
 	}

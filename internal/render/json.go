@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"strconv"
 
@@ -194,20 +195,14 @@ func writeSandwich(w io.Writer, sw report.SandwichJSON) error {
 
 // columns writes each frame and each row of calls on a line of its own.
 func (s *jsonStream) columns(c report.FlameColumns) error {
-	s.beginList("frames")
-	for i := range c.Frames {
-		b, err := s.encode(&c.Frames[i])
-		if err != nil {
-			return err
-		}
-		if err := s.entry(b); err != nil {
-			return err
-		}
-	}
-	s.endList()
-	s.beginList("rows")
-	for i := range c.Rows {
-		b, err := s.encode(&c.Rows[i])
+	return errors.Join(writeList(s, "frames", c.Frames), writeList(s, "rows", c.Rows))
+}
+
+// writeList writes a list with each entry on a line of its own.
+func writeList[T any](s *jsonStream, name string, list []T) error {
+	s.beginList(name)
+	for i := range list {
+		b, err := s.encode(&list[i])
 		if err != nil {
 			return err
 		}
