@@ -315,6 +315,23 @@ func (p *Profile) Scale(ratios []float64) *Profile {
 	return q.Filter(keep)
 }
 
+// MapValues returns p with each value changed, of sample type k. Samples of which nothing is left go.
+func (p *Profile) MapValues(change func(k int, v int64) int64) *Profile {
+	q := *p
+	q.values = make([][]int64, len(p.values))
+	keep := NewSampleSet(len(p.stack))
+	for k, col := range p.values {
+		q.values[k] = make([]int64, len(col))
+		for i, v := range col {
+			v = change(k, v)
+			if q.values[k][i] = v; v != 0 {
+				keep.Add(uint32(i))
+			}
+		}
+	}
+	return q.Filter(keep)
+}
+
 // Negate returns p with all values negative.
 func (p *Profile) Negate() *Profile {
 	ratios := make([]float64, len(p.SampleTypes))

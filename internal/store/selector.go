@@ -1,0 +1,196 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/profile"
+)
+
+// A Selector selects profiles whose labels match all its matchers, as in Prometheus.
+type Selector []Matcher
+
+// A Matcher is a condition for one label. A label that is missing has the value "".
+type Matcher struct {
+	Name  string
+	Op    Op
+	Value string
+	re    *regexp.Regexp // for Matches and MatchesNot
+}
+
+// An Op compares the value of a label.
+type Op string
+
+// The operators, spelled as in Prometheus. Patterns match whole values.
+const (
+	Is         Op = "="
+	IsNot      Op = "!="
+	Matches    Op = "=~"
+	MatchesNot Op = "!~"
+)
+
+// longestSelector bounds what is parsed; most of it would be patterns.
+const longestSelector = 16 << 10
+
+// Service returns a selector for one service.
+func Service(name string) Selector { return Selector{{Name: ServiceLabel, Op: Is, Value: name}} }
+
+// NewMatcher returns a matcher.
+func NewMatcher(name string, op Op, value string) (Matcher, error) {
+	m := Matcher{Name: name, Op: op, Value: value}
+	if op == Matches || op == MatchesNot {
+		re, err := regexp.Compile("^(?s:" + value + ")$")
+		if err != nil {
+			return m, fmt.Errorf("the pattern of %s: %w", name, err)
+		}
+		m.re = re
+	}
+	return m, nil
+}
+
+// Match reports whether a value fits.
+func (m *Matcher) Match(value string) bool {
+	switch m.Op {
+	case Is:
+		return value == m.Value
+	case IsNot:
+		return value != m.Value
+	case Matches:
+		return m.re.MatchString(value)
+	default:
+		return !m.re.MatchString(value)
+	}
+}
+
+// Match reports whether s selects a profile of service with these labels: of its series and, where these are known, its own.
+func (s Selector) Match(service string, labels, row Labels) bool {
+	for i := range s {
+		if !s[i].Match(valueOf(s[i].Name, service, labels, row)) {
+			return false
+		}
+	}
+	return true
+}
+
+// valueOf returns the value of a label of a profile. The labels of a profile count before those of its series.
+func valueOf(name, service string, labels, row Labels) string {
+	if name == ServiceLabel {
+		return service
+	}
+	if v := row.Get(name); v != "" {
+		return v
+	}
+	return labels.Get(name)
+}
+
+// Only returns the value that a label must have, if s says so.
+func (s Selector) Only(name string) (string, bool) {
+	for _, m := range s {
+		if m.Name == name && m.Op == Is {
+			return m.Value, true
+		}
+	}
+	return "", false
+}
+
+// String returns the selector as ParseSelector reads it: the service, and the rest in braces.
+func (s Selector) String() string {
+	rest := s
+	var b strings.Builder
+	if len(s) > 0 && s[0].Name == ServiceLabel && s[0].Op == Is && isWord(s[0].Value) {
+		b.WriteString(s[0].Value)
+		if rest = s[1:]; len(rest) == 0 {
+			return b.String()
+		}
+	}
+	b.WriteByte('{')
+	for i, m := range rest {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(m.Name + string(m.Op) + strconv.Quote(m.Value))
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+// isWord reports whether a service can be named before the braces.
+func isWord(s string) bool {
+	return s != "" && !strings.ContainsAny(s, "{}\"`@ \t\r\n,=") && strings.ToValidUTF8(s, "") == s
+}
+
+// ParseSelector reads api, api{version="v2"} or {service_name="api", pod=~"a.*"}.
+func ParseSelector(text string) (Selector, error) {
+	fail := func(err error) (Selector, error) {
+		return nil, fmt.Errorf("the selector %q: %w; it looks like api{version=\"v2\", pod=~\"a.*\"}", profile.Shorten(text, 80), err)
+	}
+	if len(text) > longestSelector {
+		return fail(fmt.Errorf("it has %d bytes, more than %d", len(text), longestSelector))
+	}
+	rest := strings.TrimSpace(text)
+	s := Selector{}
+	service, braces, found := strings.Cut(rest, "{")
+	if service = strings.TrimSpace(service); service != "" {
+		if !isWord(service) {
+			return fail(errors.New("a name of a service like this has to be quoted: {service_name=\"…\"}"))
+		}
+		s = Service(service)
+	}
+	if !found {
+		return s, nil
+	}
+	rest = braces
+	for {
+		rest = strings.TrimLeft(rest, " \t\r\n")
+		if after, ok := strings.CutPrefix(rest, "}"); ok {
+			if strings.TrimSpace(after) != "" {
+				return fail(fmt.Errorf("%q is behind its end", profile.Shorten(after, 40)))
+			}
+			return s, nil
+		}
+		m, after, err := cutMatcher(rest)
+		if err != nil {
+			return fail(err)
+		}
+		s = append(s, m)
+		rest = strings.TrimLeft(after, " \t\r\n")
+		if after, ok := strings.CutPrefix(rest, ","); ok {
+			rest = after
+		} else if !strings.HasPrefix(rest, "}") {
+			return fail(errors.New("a comma or } is missing"))
+		}
+	}
+}
+
+// cutMatcher reads a matcher and returns what is behind it.
+func cutMatcher(s string) (Matcher, string, error) {
+	at := strings.IndexAny(s, "=!")
+	if at < 0 {
+		return Matcher{}, "", errors.New("it ends within a label")
+	}
+	name := strings.TrimSpace(s[:at])
+	if name == "" || strings.ContainsAny(name, "{}\",` \t\r\n") || !isWord(name) {
+		return Matcher{}, "", fmt.Errorf("%q is not a name of a label", profile.Shorten(name, 40))
+	}
+	s = s[at:]
+	i := slices.IndexFunc([]Op{Matches, MatchesNot, IsNot, Is}, func(op Op) bool { return strings.HasPrefix(s, string(op)) })
+	if i < 0 {
+		return Matcher{}, "", fmt.Errorf("behind %s stands none of = != =~ !~", name)
+	}
+	op := []Op{Matches, MatchesNot, IsNot, Is}[i]
+	s = strings.TrimLeft(s[len(op):], " \t\r\n")
+	quoted, err := strconv.QuotedPrefix(s)
+	if err != nil || quoted[0] == '\'' {
+		return Matcher{}, "", fmt.Errorf("the value of %s is not in double quotes", name)
+	}
+	value, err := strconv.Unquote(quoted)
+	if err != nil {
+		return Matcher{}, "", fmt.Errorf("the value of %s: %w", name, err)
+	}
+	m, err := NewMatcher(name, op, value)
+	return m, s[len(quoted):], err
+}

@@ -1,0 +1,422 @@
+// Package storetest holds what all stores must agree on, a store that is too simple to be wrong, and generated fleets.
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// Memory is a store that keeps profiles as they came and answers by going through all of them. The others are held against it.
+type Memory struct {
+	Limits store.Limits
+	Now    func() time.Time
+
+	mu      sync.Mutex
+	tenants map[string]map[store.ID]*store.Upload
+	pins    map[string]map[string]store.Pin
+}
+
+// NewMemory returns an empty store.
+func NewMemory() *Memory {
+	return &Memory{
+		Limits:  store.DefaultLimits,
+		Now:     time.Now,
+		tenants: map[string]map[store.ID]*store.Upload{},
+		pins:    map[string]map[string]store.Pin{},
+	}
+}
+
+// Add implements store.Store.
+func (m *Memory) Add(_ context.Context, tenant string, uploads []*store.Upload) ([]store.Outcome, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.tenants[tenant] == nil {
+		m.tenants[tenant] = map[store.ID]*store.Upload{}
+	}
+	out := make([]store.Outcome, len(uploads))
+	for i, u := range uploads {
+		out[i].Err = u.Take(tenant, m.Limits, m.Now())
+		out[i].ID = u.ID
+		if out[i].Err == nil {
+			_, out[i].Repeated = m.tenants[tenant][u.ID]
+			if !out[i].Repeated {
+				m.tenants[tenant][u.ID] = u
+			}
+		}
+	}
+	return out, nil
+}
+
+// selected returns what q selects, by service, kind, labels and time.
+func (m *Memory) selected(q store.Query) []*store.Upload {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []*store.Upload
+	for _, u := range m.tenants[q.Tenant] {
+		if (q.Kind == "" || q.Kind == u.Kind) && q.Holds(u.Start) && q.Selector.Match(u.Service, u.Labels, u.Row) {
+			out = append(out, u)
+		}
+	}
+	slices.SortFunc(out, func(a, b *store.Upload) int {
+		return cmp.Or(
+			strings.Compare(a.Service, b.Service), strings.Compare(a.Kind, b.Kind),
+			strings.Compare(a.Labels.String(), b.Labels.String()),
+			strings.Compare(a.Row.String(), b.Row.String()),
+			a.Start.Compare(b.Start), slices.Compare(a.ID[:], b.ID[:]))
+	})
+	return out
+}
+
+// Series implements store.Store.
+func (m *Memory) Series(_ context.Context, q store.Query) ([]store.Series, error) {
+	var out []store.Series
+	for _, u := range m.selected(q) {
+		n := len(out) - 1
+		if n < 0 || out[n].Service != u.Service || out[n].Kind != u.Kind || !slices.Equal(out[n].Labels, u.Labels) {
+			out = append(out, store.Series{
+				Service: u.Service, Kind: u.Kind, Labels: u.Labels, Types: u.Parsed.SampleTypes, First: u.Start, Last: u.Start,
+			})
+			n++
+		}
+		if u.Start.Before(out[n].First) {
+			out[n].First = u.Start
+		}
+		if u.Start.After(out[n].Last) {
+			out[n].Last = u.Start
+		}
+		out[n].Profiles++
+	}
+	return out, nil
+}
+
+// Names implements store.Store.
+func (m *Memory) Names(_ context.Context, q store.Query) ([]string, error) {
+	names := map[string]bool{}
+	for _, u := range m.selected(q) {
+		names[store.ServiceLabel] = true
+		for _, l := range u.Labels.With(u.Row) {
+			names[l.Name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names)), nil
+}
+
+// Values implements store.Store.
+func (m *Memory) Values(_ context.Context, q store.Query, label, prefix string, limit int) ([]string, bool, error) {
+	values := map[string]bool{}
+	for _, u := range m.selected(q) {
+		v := u.Labels.With(u.Row).Get(label)
+		if label == store.ServiceLabel {
+			v = u.Service
+		}
+		if v != "" && strings.HasPrefix(v, prefix) {
+			values[v] = true
+		}
+	}
+	all := slices.Sorted(maps.Keys(values))
+	if len(all) > limit {
+		return all[:limit], true, nil
+	}
+	return all, false, nil
+}
+
+// Merge implements store.Store.
+func (m *Memory) Merge(_ context.Context, q store.Query) (*store.Merged, error) {
+	var parts []*profile.Profile
+	out := &store.Merged{}
+	streams := m.streams(q)
+	for _, s := range streams {
+		for _, e := range s {
+			p := e.Parsed
+			if q.Fold == store.Natural {
+				var err error
+				if p, err = e.grown(); err != nil {
+					return nil, err
+				}
+			}
+			parts = append(parts, p)
+			if out.First.IsZero() || e.Start.Before(out.First) {
+				out.First = e.Start
+			}
+			if e.Start.After(out.Last) {
+				out.Last = e.Start
+			}
+			out.Profiles++
+		}
+	}
+	out.Streams = len(streams)
+	if len(parts) == 0 {
+		return nil, store.ErrNothing(q)
+	}
+	p, err := profile.Merge(parts...)
+	if err != nil {
+		return nil, err
+	}
+	if q.Fold == store.Natural {
+		p = perRound(q.Kind, p, rounds(streams))
+	}
+	out.Profile = p
+	return out, nil
+}
+
+// perRound divides the levels of p.
+func perRound(kind string, p *profile.Profile, rounds int) *profile.Profile {
+	return p.MapValues(func(k int, v int64) int64 {
+		if store.NatureOf(kind, p.SampleTypes[k].Type, false) != store.Level {
+			return v
+		}
+		return store.PerRound(v, rounds)
+	})
+}
+
+// An entry is a profile in its stream.
+type entry struct {
+	*store.Upload
+	before *store.Upload // that counters are compared with; nil when there is none
+}
+
+// streams returns what q selects by stream, each in order of time.
+func (m *Memory) streams(q store.Query) [][]entry {
+	earlier := q
+	earlier.From = q.From.Add(-store.Baseline)
+	var out [][]entry
+	var last *store.Upload
+	for _, u := range m.selected(earlier) {
+		same := last != nil && last.Service == u.Service && last.Kind == u.Kind && slices.Equal(last.Labels, u.Labels) && slices.Equal(last.Row, u.Row)
+		e := entry{Upload: u}
+		if same && u.Start.Sub(last.Start) <= store.Baseline && last.Counters == u.Counters {
+			e.before = last
+		}
+		if !same {
+			out = append(out, nil)
+		}
+		last = u
+		if q.Holds(u.Start) {
+			out[len(out)-1] = append(out[len(out)-1], e)
+		}
+	}
+	return slices.DeleteFunc(out, func(s []entry) bool { return len(s) == 0 })
+}
+
+func rounds(streams [][]entry) int {
+	times := make([][]int64, len(streams))
+	for i, s := range streams {
+		for _, e := range s {
+			times[i] = append(times[i], e.Start.UnixNano())
+		}
+	}
+	return store.Rounds(times)
+}
+
+// grown returns the profile with what its counters grew since the profile before.
+func (e *entry) grown() (*profile.Profile, error) {
+	p := e.Parsed
+	counts := make([]bool, len(p.SampleTypes))
+	for k, t := range p.SampleTypes {
+		counts[k] = store.NatureOf(e.Kind, t.Type, e.Counters) == store.Counter
+	}
+	if !slices.Contains(counts, true) {
+		return p, nil
+	}
+	only := func(with, without int64) func(k int, v int64) int64 {
+		return func(k int, v int64) int64 {
+			if counts[k] {
+				return v * with
+			}
+			return v * without
+		}
+	}
+	switch {
+	case e.before == nil:
+		return p.MapValues(only(0, 1)), nil
+	case restarted(p, e.before.Parsed, counts):
+		return p, nil
+	}
+	return profile.Merge(p, e.before.Parsed.MapValues(only(-1, 0)))
+}
+
+// restarted reports whether a counter has fallen, which it does only when a process starts anew.
+func restarted(p, before *profile.Profile, counts []bool) bool {
+	if !slices.Equal(p.SampleTypes, before.SampleTypes) {
+		return true
+	}
+	for k := range counts {
+		if counts[k] && total(p, k) < total(before, k) {
+			return true
+		}
+	}
+	return false
+}
+
+func total(p *profile.Profile, k int) (sum int64) {
+	for _, v := range p.Values(k) {
+		sum += v
+	}
+	return sum
+}
+
+// Totals implements store.Store.
+func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by []string) ([]store.Line, error) {
+	type slot struct {
+		values  []int64
+		streams [][]int64
+		n       int
+	}
+	type line struct {
+		store.Line
+		kind  string
+		slots map[int64]*slot
+	}
+	lines := map[string]*line{}
+	for _, s := range m.streams(q) {
+		used := map[*slot]int{}
+		for _, e := range s {
+			var group store.Labels
+			for _, name := range by {
+				v := e.Labels.With(e.Row).Get(name)
+				if name == store.ServiceLabel {
+					v = e.Service
+				}
+				group = append(group, store.Label{Name: name, Value: v})
+			}
+			group = store.NewLabels(group...)
+			key := e.Kind + group.String()
+			l := lines[key]
+			if l == nil {
+				l = &line{Line: store.Line{Labels: group, Types: e.Parsed.SampleTypes}, kind: e.Kind, slots: map[int64]*slot{}}
+				lines[key] = l
+			}
+			at := e.Start.UnixNano() / int64(step)
+			sl := l.slots[at]
+			if sl == nil {
+				sl = &slot{values: make([]int64, len(l.Types))}
+				l.slots[at] = sl
+			}
+			p := e.Parsed
+			if q.Fold == store.Natural {
+				var err error
+				if p, err = e.grown(); err != nil {
+					return nil, err
+				}
+			}
+			for k := range sl.values {
+				sl.values[k] += total(p, k)
+			}
+			sl.n++
+			i, ok := used[sl]
+			if !ok {
+				i = len(sl.streams)
+				used[sl] = i
+				sl.streams = append(sl.streams, nil)
+			}
+			sl.streams[i] = append(sl.streams[i], e.Start.UnixNano())
+		}
+	}
+	var out []store.Line
+	for _, key := range slices.Sorted(maps.Keys(lines)) {
+		l := lines[key]
+		for _, at := range slices.Sorted(maps.Keys(l.slots)) {
+			sl := l.slots[at]
+			if r := store.Rounds(sl.streams); q.Fold == store.Natural {
+				for k, t := range l.Types {
+					if store.NatureOf(l.kind, t.Type, false) == store.Level {
+						sl.values[k] = store.PerRound(sl.values[k], r)
+					}
+				}
+			}
+			l.Points = append(l.Points, store.Point{Time: time.Unix(0, at*int64(step)).UTC(), Values: sl.values, Profiles: sl.n})
+		}
+		out = append(out, l.Line)
+	}
+	return out, nil
+}
+
+// Entries implements store.Store.
+func (m *Memory) Entries(_ context.Context, q store.Query, limit int) ([]store.Entry, bool, error) {
+	all := m.selected(q)
+	slices.SortFunc(all, func(a, b *store.Upload) int {
+		return cmp.Or(b.Start.Compare(a.Start), slices.Compare(a.ID[:], b.ID[:]))
+	})
+	more := len(all) > limit
+	if more {
+		all = all[:limit]
+	}
+	out := make([]store.Entry, len(all))
+	for i, u := range all {
+		out[i] = entryOf(u)
+	}
+	return out, more, nil
+}
+
+func entryOf(u *store.Upload) store.Entry {
+	e := store.Entry{
+		ID: u.ID, Service: u.Service, Kind: u.Kind, Labels: u.Labels.With(u.Row), Start: u.Start, End: u.End,
+		Types: u.Parsed.SampleTypes, Counters: u.Counters, Clock: u.Clock,
+	}
+	for k := range e.Types {
+		e.Totals = append(e.Totals, total(u.Parsed, k))
+	}
+	return e
+}
+
+// Profile implements store.Store.
+func (m *Memory) Profile(_ context.Context, tenant string, id store.ID) (*store.Entry, *profile.Profile, []byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u := m.tenants[tenant][id]
+	if u == nil {
+		return nil, nil, nil, store.ErrNotFound
+	}
+	e := entryOf(u)
+	return &e, u.Parsed, u.Raw, nil
+}
+
+// Pin implements store.Store.
+func (m *Memory) Pin(_ context.Context, q store.Query, pin store.Pin) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.pins[q.Tenant] == nil {
+		m.pins[q.Tenant] = map[string]store.Pin{}
+	}
+	pin.Query = q
+	m.pins[q.Tenant][pin.Name] = pin
+	return nil
+}
+
+// Unpin implements store.Store.
+func (m *Memory) Unpin(_ context.Context, tenant, name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.pins[tenant][name]; !ok {
+		return store.ErrNotFound
+	}
+	delete(m.pins[tenant], name)
+	return nil
+}
+
+// Pins implements store.Store.
+func (m *Memory) Pins(_ context.Context, tenant string) ([]store.Pin, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.SortedFunc(maps.Values(m.pins[tenant]), func(a, b store.Pin) int { return strings.Compare(a.Name, b.Name) }), nil
+}
+
+// Tenants implements store.Store.
+func (m *Memory) Tenants(context.Context) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.tenants)), nil
+}
+
+// Close implements store.Store.
+func (m *Memory) Close() error { return nil }
+
+var _ store.Store = (*Memory)(nil)
