@@ -194,3 +194,12 @@ func cutMatcher(s string) (Matcher, string, error) {
 	m, err := NewMatcher(name, op, value)
 	return m, s[len(quoted):], err
 }
+
+// MarshalText writes s as String does.
+func (s Selector) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads s as ParseSelector does.
+func (s *Selector) UnmarshalText(text []byte) (err error) {
+	*s, err = ParseSelector(string(text))
+	return err
+}

@@ -27,7 +27,7 @@ type Store interface {
 	// stable storage. An error is about all of them; those that have been kept are told apart when they are added again.
 	Add(ctx context.Context, tenant string, uploads []*Upload) ([]Outcome, error)
 
-	// Series returns the series that have profiles that q selects, ordered by service, kind and labels.
+	// Series returns the series that have profiles that q selects, ordered by service, kind, labels and sample types.
 	Series(ctx context.Context, q Query) ([]Series, error)
 
 	// Names returns the names of labels of what q selects, in order.
@@ -45,8 +45,9 @@ type Store interface {
 	// Entries lists single profiles that q selects, the newest first, and whether there are more.
 	Entries(ctx context.Context, q Query, limit int) (entries []Entry, more bool, err error)
 
-	// Profile returns one profile, and its bytes as they were received where these are kept.
-	Profile(ctx context.Context, tenant string, id ID) (*Entry, *profile.Profile, []byte, error)
+	// Profile returns one of the profiles that q selects, and its bytes as they were received where these are kept. The narrower q
+	// is, the faster it is found.
+	Profile(ctx context.Context, q Query, id ID) (*Entry, *profile.Profile, []byte, error)
 
 	// Pin keeps what q selects beyond all limits of age and size, until Unpin. The name tells pins apart.
 	Pin(ctx context.Context, q Query, pin Pin) error
@@ -219,7 +220,7 @@ const (
 	Sum
 )
 
-// A Series is the profiles of one kind that share service and labels.
+// A Series is the profiles of one kind that share service, labels and sample types.
 type Series struct {
 	Service  string              `json:"service"`
 	Kind     string              `json:"kind"`
@@ -240,7 +241,7 @@ type Merged struct {
 	Damage   []error // what could not be read, and is missing
 }
 
-// A Line is totals over time.
+// A Line is totals over time, of profiles that share the labels that were asked for, and sample types.
 type Line struct {
 	Labels Labels
 	Types  []profile.ValueType
@@ -252,6 +253,15 @@ type Point struct {
 	Time     time.Time // when the step begins
 	Values   []int64   // by sample type
 	Profiles int
+}
+
+// TypesText returns sample types as one text, to tell them apart and to order them.
+func TypesText(types []profile.ValueType) string {
+	var b strings.Builder
+	for _, t := range types {
+		fmt.Fprintf(&b, "%q %q ", t.Type, t.Unit)
+	}
+	return b.String()
 }
 
 // An Entry is one profile in a store.

@@ -38,7 +38,7 @@ func Small() Fleet {
 	return Fleet{
 		Services: 3, Instances: 2, Start: time.Date(2026, 9, 1, 9, 57, 3, 0, time.UTC), Every: time.Minute, Rounds: 8,
 		Kinds: []string{"cpu", "heap", "goroutine", "mutex"}, Deploy: 5, Counters: true,
-		Functions: 60, Stacks: 80, Depth: 9, Ticks: 120, Labels: 3, Seed: 1,
+		Functions: 40, Stacks: 40, Depth: 6, Ticks: 50, Labels: 3, Seed: 1,
 	}
 }
 
@@ -100,7 +100,7 @@ func (f Fleet) service(i int) *service {
 	s := &service{Fleet: f, name: "service-" + strconv.Itoa(i), rng: rand.New(rand.NewPCG(f.Seed, uint64(i)))}
 	s.heap = make([]heapState, f.Instances)
 	s.tables.Mappings = []profile.Mapping{{
-		ID: 1, Start: 0x400000, Limit: 0x2000000, File: "/srv/" + s.name, BuildID: "v0",
+		ID: 1, Start: 0x400000, Limit: 0x2000000, File: "/srv/" + s.name, BuildID: s.name + "-v0",
 		HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true,
 	}}
 	for n := range f.Functions {
@@ -174,7 +174,7 @@ func (s *service) deploy(version int) {
 		Functions: append([]profile.Function(nil), s.tables.Functions...),
 		Locations: append([]profile.Location(nil), s.tables.Locations...),
 	}
-	t.Mappings[0].BuildID = "v" + strconv.Itoa(version)
+	t.Mappings[0].BuildID = s.name + "-v" + strconv.Itoa(version)
 	moved := func(fn uint32) bool { return int(fn)%20 == version%20 }
 	for i := range t.Functions {
 		if moved(uint32(i)) {

@@ -69,6 +69,7 @@ func (m *Memory) selected(q store.Query) []*store.Upload {
 		return cmp.Or(
 			strings.Compare(a.Service, b.Service), strings.Compare(a.Kind, b.Kind),
 			strings.Compare(a.Labels.String(), b.Labels.String()),
+			strings.Compare(store.TypesText(a.Parsed.SampleTypes), store.TypesText(b.Parsed.SampleTypes)),
 			strings.Compare(a.Row.String(), b.Row.String()),
 			a.Start.Compare(b.Start), slices.Compare(a.ID[:], b.ID[:]))
 	})
@@ -80,7 +81,8 @@ func (m *Memory) Series(_ context.Context, q store.Query) ([]store.Series, error
 	var out []store.Series
 	for _, u := range m.selected(q) {
 		n := len(out) - 1
-		if n < 0 || out[n].Service != u.Service || out[n].Kind != u.Kind || !slices.Equal(out[n].Labels, u.Labels) {
+		if n < 0 || out[n].Service != u.Service || out[n].Kind != u.Kind || !slices.Equal(out[n].Labels, u.Labels) ||
+			!slices.Equal(out[n].Types, u.Parsed.SampleTypes) {
 			out = append(out, store.Series{
 				Service: u.Service, Kind: u.Kind, Labels: u.Labels, Types: u.Parsed.SampleTypes, First: u.Start, Last: u.Start,
 			})
@@ -142,7 +144,7 @@ func (m *Memory) Merge(_ context.Context, q store.Query) (*store.Merged, error) 
 					return nil, err
 				}
 			}
-			parts = append(parts, p)
+			parts = append(parts, plain(p))
 			if out.First.IsZero() || e.Start.Before(out.First) {
 				out.First = e.Start
 			}
@@ -165,6 +167,20 @@ func (m *Memory) Merge(_ context.Context, q store.Query) (*store.Merged, error) 
 	}
 	out.Profile = p
 	return out, nil
+}
+
+// plain returns p without addresses where there are lines: what other builds have in the same lines is the same.
+func plain(p *profile.Profile) *profile.Profile {
+	t := profile.Tables{Functions: p.Functions, Locations: slices.Clone(p.Locations), Mappings: slices.Clone(p.Mappings)}
+	for i := range t.Locations {
+		if len(t.Locations[i].Lines) > 0 {
+			t.Locations[i].Address = 0
+		}
+	}
+	for i, m := range t.Mappings {
+		t.Mappings[i] = profile.Mapping{ID: m.ID, File: m.File}
+	}
+	return p.WithTables(t)
 }
 
 // perRound divides the levels of p.
@@ -190,7 +206,8 @@ func (m *Memory) streams(q store.Query) [][]entry {
 	var out [][]entry
 	var last *store.Upload
 	for _, u := range m.selected(earlier) {
-		same := last != nil && last.Service == u.Service && last.Kind == u.Kind && slices.Equal(last.Labels, u.Labels) && slices.Equal(last.Row, u.Row)
+		same := last != nil && last.Service == u.Service && last.Kind == u.Kind && slices.Equal(last.Labels, u.Labels) && slices.Equal(last.Row, u.Row) &&
+			slices.Equal(last.Parsed.SampleTypes, u.Parsed.SampleTypes)
 		e := entry{Upload: u}
 		if same && u.Start.Sub(last.Start) <= store.Baseline && last.Counters == u.Counters {
 			e.before = last
@@ -240,14 +257,15 @@ func (e *entry) grown() (*profile.Profile, error) {
 	case restarted(p, e.before.Parsed, counts):
 		return p, nil
 	}
-	return profile.Merge(p, e.before.Parsed.MapValues(only(-1, 0)))
+	grown, err := profile.Merge(p, e.before.Parsed.MapValues(only(-1, 0)))
+	if err != nil {
+		return nil, err
+	}
+	return grown.WithHeader(p.Header), nil
 }
 
 // restarted reports whether a counter has fallen, which it does only when a process starts anew.
 func restarted(p, before *profile.Profile, counts []bool) bool {
-	if !slices.Equal(p.SampleTypes, before.SampleTypes) {
-		return true
-	}
 	for k := range counts {
 		if counts[k] && total(p, k) < total(before, k) {
 			return true
@@ -288,7 +306,7 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 				group = append(group, store.Label{Name: name, Value: v})
 			}
 			group = store.NewLabels(group...)
-			key := e.Kind + group.String()
+			key := e.Kind + group.String() + store.TypesText(e.Parsed.SampleTypes)
 			l := lines[key]
 			if l == nil {
 				l = &line{Line: store.Line{Labels: group, Types: e.Parsed.SampleTypes}, kind: e.Kind, slots: map[int64]*slot{}}
@@ -368,15 +386,14 @@ func entryOf(u *store.Upload) store.Entry {
 }
 
 // Profile implements store.Store.
-func (m *Memory) Profile(_ context.Context, tenant string, id store.ID) (*store.Entry, *profile.Profile, []byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	u := m.tenants[tenant][id]
-	if u == nil {
-		return nil, nil, nil, store.ErrNotFound
+func (m *Memory) Profile(_ context.Context, q store.Query, id store.ID) (*store.Entry, *profile.Profile, []byte, error) {
+	for _, u := range m.selected(q) {
+		if u.ID == id {
+			e := entryOf(u)
+			return &e, u.Parsed, u.Raw, nil
+		}
 	}
-	e := entryOf(u)
-	return &e, u.Parsed, u.Raw, nil
+	return nil, nil, nil, store.ErrNotFound
 }
 
 // Pin implements store.Store.

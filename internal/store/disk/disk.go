@@ -1,0 +1,389 @@
+// Package disk keeps profiles in files: columns by service and hour, which take a fiftieth of the profiles that came in, and
+// one catalog. See docs/format/store.md.
+//
+// What comes in is in the log and synced before Add returns, and at once in memory, where questions find it. Flush writes
+// what is in memory to segments; Maintain makes one segment of many, drops what is too old or too much, and keeps memory small.
+package disk
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// Options are how a store is kept. The zero Options are for tests.
+type Options struct {
+	Limits store.Limits
+	Now    func() time.Time // nil is time.Now
+
+	// How long profiles are kept: one by one, then as hours, then as days. Zero is for ever.
+	Detail, Hours, Days time.Duration
+
+	// Bytes is how much of the disk the store takes at most. Zero is no limit.
+	Bytes int64
+
+	// FlushBytes and FlushAfter bound what is in the log and not in segments, and so how long Open takes after a crash.
+	FlushBytes int64
+	FlushAfter time.Duration
+
+	// Memory bounds what is kept of names that nobody asked for lately.
+	Memory int64
+
+	// Fault is asked before files are written, for tests.
+	Fault func(op string) error
+}
+
+// Defaults are the options of hone serve.
+var Defaults = Options{
+	Limits: store.DefaultLimits,
+	Detail: 7 * 24 * time.Hour, Hours: 30 * 24 * time.Hour, Days: 400 * 24 * time.Hour,
+	Bytes:      20 << 30,
+	FlushBytes: 32 << 20, FlushAfter: 3 * time.Minute,
+	Memory: 96 << 20,
+}
+
+// A Store keeps profiles in a folder.
+type Store struct {
+	dir string
+	Options
+
+	catalog *catalog
+	wal     wal
+
+	// gate is held for reading from the log to memory, so that what a flush writes is what is in the log before it.
+	gate sync.RWMutex
+
+	mu       sync.Mutex
+	blocks   map[string]*block // by key
+	inFlight map[store.ID]chan struct{}
+	seq      uint64 // of the newest segment
+	damage   []error
+	size     int64 // bytes of segments and names
+
+	flushMu sync.Mutex // one flush or change of segments at a time
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens the store in a folder, which is made where there is none. What the log holds is in memory when it returns.
+func Open(dir string, o Options) (*Store, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := &Store{dir: dir, Options: o, blocks: map[string]*block{}, inFlight: map[store.ID]chan struct{}{}}
+	s.wal = wal{dir: filepath.Join(dir, "log"), fault: o.Fault}
+	for _, d := range []string{s.wal.dir, filepath.Join(dir, dataDir)} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, fmt.Errorf("opening the store: %w", err)
+		}
+	}
+	var err error
+	if s.catalog, err = openCatalog(filepath.Join(dir, "catalog")); err != nil {
+		return nil, fmt.Errorf("opening the store %s: %w", dir, err)
+	}
+	if err := s.load(); err != nil {
+		s.catalog.db.Close()
+		return nil, fmt.Errorf("opening the store %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+func (s *Store) load() error {
+	var bad error
+	err := s.catalog.load(func(r *blockRecord) {
+		b, err := newBlock(s.dir, *r)
+		if err != nil {
+			bad = err
+			return
+		}
+		s.blocks[string(r.key())] = b
+		s.size += r.Names
+	}, func(g *segment) {
+		s.seq = max(s.seq, g.seq)
+		if b := s.blocks[g.block]; b != nil {
+			b.segments = append(b.segments, g)
+			s.size += g.size
+		}
+	})
+	if err = errors.Join(err, bad); err != nil {
+		return err
+	}
+	files, err := s.wal.files()
+	if err != nil {
+		return err
+	}
+	for _, n := range files {
+		if err := s.replay(s.wal.name(n)); err != nil {
+			return err
+		}
+		s.wal.seq = n
+	}
+	return nil
+}
+
+// replay takes a file of the log into memory.
+func (s *Store) replay(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	good, err := eachRecord(f, func(tenant string, u *store.Upload) error {
+		p, err := profile.ParseBytes(u.Raw)
+		if err != nil {
+			s.damage = append(s.damage, fmt.Errorf("%s: profile %v: %w", filepath.Base(name), u.ID, err))
+			return nil
+		}
+		u.Parsed = p
+		b, err := s.locked(tenant, u.Service, u.Start)
+		if err != nil {
+			return err
+		}
+		defer b.mu.Unlock()
+		there, err := b.has(u.ID, u.Start)
+		if err == nil && !there {
+			err = b.index(u)
+		}
+		if err != nil {
+			s.damage = append(s.damage, fmt.Errorf("%s: profile %v: %w", filepath.Base(name), u.ID, err))
+		}
+		return nil
+	})
+	if good < info.Size() && err == nil {
+		// The end of the last write before a crash: nobody was told that it is safe.
+		s.damage = append(s.damage, fmt.Errorf("%s: its last %d bytes are no whole profiles", filepath.Base(name), info.Size()-good))
+	}
+	return err
+}
+
+// Damage returns what could not be read when the store was opened.
+func (s *Store) Damage() []error { return s.damage }
+
+// block returns the block for a service and time, and makes it where there is none.
+func (s *Store) block(tenant, service string, at time.Time) (*block, error) {
+	r := blockRecord{Tenant: tenant, Service: service, Day: at.UTC().Format(dayFormat)}
+	r.Folder = folderOf(tenant) + "/" + r.Day + "/" + folderOf(service)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := string(r.key())
+	b := s.blocks[key]
+	if b == nil {
+		var err error
+		if b, err = newBlock(s.dir, r); err != nil {
+			return nil, err
+		}
+		s.blocks[key] = b
+	}
+	return b, nil
+}
+
+// locked returns the block for a service and time, locked for writing.
+func (s *Store) locked(tenant, service string, at time.Time) (*block, error) {
+	for {
+		b, err := s.block(tenant, service, at)
+		if err != nil {
+			return nil, err
+		}
+		b.mu.Lock()
+		if !b.gone {
+			return b, nil
+		}
+		b.mu.Unlock()
+	}
+}
+
+// Add implements store.Store.
+func (s *Store) Add(ctx context.Context, tenant string, uploads []*store.Upload) ([]store.Outcome, error) {
+	if strings.ContainsRune(tenant, 0) || len(tenant) > 200 {
+		return nil, hint.Errorf(nil, "the name of the tenant %q can't be used", profile.Shorten(tenant, 60))
+	}
+	out := make([]store.Outcome, len(uploads))
+	var take []int
+	first := map[store.ID]int{}
+	now := s.Now()
+	for i, u := range uploads {
+		out[i].Err = u.Take(tenant, s.Limits, now)
+		if out[i].ID = u.ID; out[i].Err != nil {
+			continue
+		}
+		if _, ok := first[u.ID]; ok {
+			out[i].Repeated = true
+			continue
+		}
+		first[u.ID] = i
+		take = append(take, i)
+	}
+	// All who add wait for each other in the same order.
+	slices.SortFunc(take, func(a, b int) int { return bytes.Compare(uploads[a].ID[:], uploads[b].ID[:]) })
+	for n, i := range take {
+		if err := s.reserve(ctx, uploads[i].ID); err != nil {
+			s.release(uploads, take[:n])
+			return nil, err
+		}
+	}
+	defer s.release(uploads, take)
+
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+	var records []byte
+	var fresh []int
+	for _, i := range take {
+		u := uploads[i]
+		b, err := s.locked(tenant, u.Service, u.Start)
+		if err != nil {
+			return nil, err
+		}
+		out[i].Repeated, err = b.has(u.ID, u.Start)
+		b.mu.Unlock()
+		if errors.Is(err, ErrTooOld) {
+			out[i].Err = err
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !out[i].Repeated {
+			records = appendRecord(records, tenant, u)
+			fresh = append(fresh, i)
+		}
+	}
+	if len(fresh) == 0 {
+		return out, nil
+	}
+	if err := s.room(int64(len(records))); err != nil {
+		return nil, err
+	}
+	if err := s.wal.append(records); err != nil {
+		return nil, err
+	}
+	for _, i := range fresh {
+		u := uploads[i]
+		b, err := s.locked(tenant, u.Service, u.Start)
+		if err != nil {
+			return nil, err
+		}
+		if _, err = b.has(u.ID, u.Start); err == nil { // its set may have been dropped meanwhile
+			err = b.index(u)
+		}
+		b.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// reserve waits until nobody else adds the profile with this ID.
+func (s *Store) reserve(ctx context.Context, id store.ID) error {
+	for {
+		s.mu.Lock()
+		done, ok := s.inFlight[id]
+		if !ok {
+			s.inFlight[id] = make(chan struct{})
+			s.mu.Unlock()
+			return nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *Store) release(uploads []*store.Upload, which []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range which {
+		close(s.inFlight[uploads[i].ID])
+		delete(s.inFlight, uploads[i].ID)
+	}
+}
+
+// room returns store.ErrFull when n bytes more would be too many.
+func (s *Store) room(n int64) error {
+	if s.Bytes == 0 {
+		return nil
+	}
+	logged, _ := s.wal.state()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.size+logged+n > s.Bytes {
+		return fmt.Errorf("%w: it has %d bytes of %d", store.ErrFull, s.size+logged, s.Bytes)
+	}
+	return nil
+}
+
+// Close writes what is in memory and closes the store.
+func (s *Store) Close() error {
+	err := s.Flush()
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	s.flushMu.Lock()
+	defer s.flushMu.Unlock()
+	if s.wal.f != nil {
+		err = errors.Join(err, s.wal.f.Close())
+		s.wal.f = nil
+	}
+	return errors.Join(err, s.catalog.db.Close())
+}
+
+// Tenants implements store.Store.
+func (s *Store) Tenants(context.Context) ([]string, error) {
+	var out []string
+	for _, b := range s.all() {
+		if b.hasProfiles() {
+			out = append(out, b.Tenant)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// all returns the blocks in order of their keys.
+func (s *Store) all() []*block {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	keys := make([]string, 0, len(s.blocks))
+	for key := range s.blocks {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	out := make([]*block, len(keys))
+	for i, key := range keys {
+		out[i] = s.blocks[key]
+	}
+	return out
+}
+
+// Pin implements store.Store.
+func (s *Store) Pin(_ context.Context, q store.Query, pin store.Pin) error {
+	pin.Query = q
+	return s.catalog.pin(&pin)
+}
+
+// Unpin implements store.Store.
+func (s *Store) Unpin(_ context.Context, tenant, name string) error {
+	return s.catalog.unpin(tenant, name)
+}
+
+// Pins implements store.Store.
+func (s *Store) Pins(_ context.Context, tenant string) ([]store.Pin, error) {
+	return s.catalog.pins(tenant, false)
+}

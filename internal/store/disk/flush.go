@@ -1,0 +1,225 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/safefile"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// newestFile holds the newest profile of each series of a block as it came in.
+const newestFile = "newest"
+
+// Flush writes what is in memory to segments. When that fails, it stays in memory and in the log.
+func (s *Store) Flush() error {
+	s.flushMu.Lock()
+	defer s.flushMu.Unlock()
+
+	s.gate.Lock()
+	last, err := s.wal.rotate()
+	var blocks []*block
+	newest := map[*block]map[string]*store.Upload{}
+	for _, b := range s.all() {
+		b.mu.Lock()
+		if len(b.head) > 0 {
+			if b.flushing == nil {
+				b.flushing = map[sectionKey]*section{}
+			}
+			for key, sec := range b.head {
+				if was := b.flushing[key]; was != nil {
+					sec.taken = append(slices.Clone(was.taken), sec.taken...)
+				}
+				b.flushing[key] = sec
+			}
+			b.head = map[sectionKey]*section{}
+			newest[b] = b.newest
+			b.newest = map[string]*store.Upload{}
+		}
+		if b.flushing != nil {
+			blocks = append(blocks, b)
+		}
+		b.mu.Unlock()
+	}
+	s.gate.Unlock()
+	if err != nil {
+		return full(fmt.Errorf("writing what came in: %w", err))
+	}
+	// A few blocks at a time bound the memory, and what is lost when one can't be written.
+	for _, b := range blocks {
+		err = errors.Join(err, s.flushBlock(b, newest[b]))
+	}
+	if err != nil {
+		return err
+	}
+	return s.wal.remove(last)
+}
+
+// flushBlock writes what b.flushing holds.
+func (s *Store) flushBlock(b *block, newest map[string]*store.Upload) error {
+	fail := func(err error) error { return full(fmt.Errorf("writing %s of %s: %w", b.Service, b.Day, err)) }
+	b.mu.RLock()
+	sections := b.flushing
+	piece, size := b.dict.unkept()
+	shapes := b.dict.shapes
+	b.mu.RUnlock()
+
+	record := b.blockRecord
+	if len(piece) > 0 {
+		if err := s.appendNames(b, piece); err != nil {
+			return fail(err)
+		}
+		record.Names += int64(len(piece))
+	}
+	byHour := map[int64][]*section{}
+	for _, sec := range sections {
+		hours := map[int64]*section{}
+		for _, t := range sec.taken {
+			at := hourOf(t.start)
+			if hours[at] == nil {
+				hours[at] = &section{kind: sec.kind, labels: sec.labels, shape: sec.shape}
+				byHour[at] = append(byHour[at], hours[at])
+			}
+			hours[at].taken = append(hours[at].taken, t)
+		}
+	}
+	var made []*segment
+	for _, at := range slices.Sorted(maps.Keys(byHour)) {
+		g, err := s.writeSegment(b, at, byHour[at], shapes, false)
+		if err != nil {
+			s.removeSegments(b, made)
+			return fail(err)
+		}
+		made = append(made, g)
+	}
+	if err := s.catalog.apply(change{blocks: []*blockRecord{&record}, segments: made}); err != nil {
+		s.removeSegments(b, made)
+		return fail(err)
+	}
+	b.mu.Lock()
+	s.resize(int64(len(piece)))
+	b.Names = record.Names
+	b.dict.kept = size
+	b.flushing = nil
+	b.segments = append(slices.Clone(b.segments), made...)
+	b.mu.Unlock()
+	for _, g := range made {
+		s.resize(g.size)
+	}
+	if err := b.writeNewest(newest); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+func (s *Store) resize(by int64) {
+	s.mu.Lock()
+	s.size += by
+	s.mu.Unlock()
+}
+
+func (s *Store) appendNames(b *block, piece []byte) error {
+	if err := s.wal.try("names"); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(b.dir, namesFile), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	// What is behind the good part is of a write that did not succeed.
+	err = f.Truncate(b.Names)
+	if err == nil {
+		_, err = f.WriteAt(piece, b.Names)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// writeSegment writes sections to a new file, which the catalog does not know yet.
+func (s *Store) writeSegment(b *block, hour int64, sections []*section, shapes []shape, rolled bool) (*segment, error) {
+	if err := s.wal.try("segment"); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(sections, func(a, b *section) int { return compareKeys(a.key(), b.key()) })
+	w := newSegment()
+	for _, sec := range sections {
+		sec.taken = slices.Clone(sec.taken)
+		if err := w.add(sec, &shapes[sec.shape], rolled); err != nil {
+			return nil, err
+		}
+	}
+	out := w.finish()
+	s.mu.Lock()
+	s.seq++
+	g := &segment{seq: s.seq, block: string(b.key()), size: int64(len(out)), hour: hour, sections: w.sections}
+	s.mu.Unlock()
+	g.file = fmt.Sprintf("%012d.seg", g.seq)
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return nil, err
+	}
+	name := filepath.Join(b.dir, g.file)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.Write(out)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = syncDir(b.dir)
+	}
+	if err != nil {
+		os.Remove(name)
+		return nil, err
+	}
+	return g, nil
+}
+
+// removeSegments removes files that the catalog does not name.
+func (s *Store) removeSegments(b *block, list []*segment) {
+	for _, g := range list {
+		os.Remove(filepath.Join(b.dir, g.file)) // what stays is found by Check
+	}
+}
+
+// writeNewest keeps profiles as they came in, beside those of other series.
+func (b *block) writeNewest(newest map[string]*store.Upload) error {
+	if len(newest) == 0 {
+		return nil
+	}
+	all := map[string]*store.Upload{}
+	name := filepath.Join(b.dir, newestFile)
+	if f, err := os.Open(name); err == nil {
+		_, _ = eachRecord(f, func(_ string, u *store.Upload) error {
+			all[u.Kind+u.Labels.String()] = u
+			return nil
+		})
+		f.Close()
+	}
+	for key, u := range newest {
+		if was := all[key]; was == nil || !u.Start.Before(was.Start) {
+			all[key] = u
+		}
+	}
+	f, err := safefile.Replace(name)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if _, err := f.Write(appendRecord(nil, b.Tenant, all[key])); err != nil {
+			return err
+		}
+	}
+	return f.Commit()
+}

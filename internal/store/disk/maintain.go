@@ -1,0 +1,554 @@
+package disk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// When segments of an hour become one: after the hour and what comes late, or when there are many.
+const (
+	lateness     = 2 * time.Minute
+	manySegments = 8
+)
+
+// Maintain does what has to be done now and then: it flushes what is in the log for long, makes one segment of those of an
+// hour, turns old profiles into sums, drops what is too old or too much, and keeps memory small.
+func (s *Store) Maintain(ctx context.Context) error {
+	var errs []error
+	if size, born := s.wal.state(); size > 0 && (size >= s.FlushBytes || time.Since(born) >= s.FlushAfter) {
+		errs = append(errs, s.Flush())
+	}
+	pins, err := s.catalog.pins("", true)
+	errs = append(errs, err)
+	for _, b := range s.all() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		errs = append(errs, s.compact(b), s.roll(b, pins))
+	}
+	errs = append(errs, s.shrink(pins))
+	s.forget()
+	return errors.Join(errs...)
+}
+
+// Run maintains s until ctx ends. It tells failed what goes wrong.
+func (s *Store) Run(ctx context.Context, failed func(error)) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	next := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		var err error
+		if size, _ := s.wal.state(); size >= s.FlushBytes {
+			err = s.Flush()
+		}
+		if time.Now().After(next) {
+			err = errors.Join(err, s.Maintain(ctx))
+			next = time.Now().Add(20 * time.Second)
+		}
+		if err != nil && ctx.Err() == nil {
+			failed(err)
+		}
+	}
+}
+
+// compact makes one segment of several of the same hour.
+func (s *Store) compact(b *block) error {
+	s.flushMu.Lock()
+	defer s.flushMu.Unlock()
+	byHour := map[int64][]*segment{}
+	b.mu.RLock()
+	for _, g := range b.segments {
+		if !g.rolled() {
+			byHour[g.hour] = append(byHour[g.hour], g)
+		}
+	}
+	b.mu.RUnlock()
+	over := hourOf(s.Now().Add(-lateness).UnixNano())
+	for _, at := range slices.Sorted(maps.Keys(byHour)) {
+		list := byHour[at]
+		if len(list) < 2 || at >= over && len(list) < manySegments {
+			continue
+		}
+		if err := s.join(b, at, list); err != nil {
+			return full(fmt.Errorf("joining segments of %s of %s: %w", b.Service, b.Day, err))
+		}
+	}
+	return nil
+}
+
+// join makes one segment of several. Those that can't be read stay as they are, for Check to find.
+func (s *Store) join(b *block, at int64, list []*segment) error {
+	o, err := b.view()
+	if err != nil {
+		return err
+	}
+	byKey := map[sectionKey]*section{}
+	seen := map[store.ID]bool{}
+	var from []*segment
+	for _, g := range list {
+		sections, err := o.load(g)
+		if errors.Is(err, errDamaged) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		from = append(from, g)
+		for _, sec := range sections {
+			key := sec.key()
+			all := byKey[key]
+			if all == nil {
+				all = &section{kind: sec.kind, labels: sec.labels, shape: sec.shape}
+				byKey[key] = all
+			}
+			for _, t := range sec.taken {
+				if !seen[t.id] {
+					seen[t.id] = true
+					all.taken = append(all.taken, t)
+				}
+			}
+		}
+	}
+	if len(from) < 2 {
+		return nil
+	}
+	g, err := s.writeSegment(b, at, slices.Collect(maps.Values(byKey)), o.dict.shapes, false)
+	if err != nil {
+		return err
+	}
+	return s.replace(b, from, []*segment{g})
+}
+
+// load reads all profiles of a segment.
+func (o *opened) load(g *segment) ([]*section, error) {
+	r := segmentReader{segment: g, dir: o.dir}
+	defer r.close()
+	var out []*section
+	for i := range g.sections {
+		at := &g.sections[i]
+		about, err := r.about(at, o.dict)
+		if err != nil {
+			return nil, err
+		}
+		plain, err := r.piece(at.detail)
+		if err != nil {
+			return nil, err
+		}
+		sec := &section{kind: at.kind, labels: at.labels, shape: at.shape, taken: make([]*taken, len(about))}
+		for j := range about {
+			sec.taken[j] = &about[j]
+		}
+		rows, err := rowsOf(plain, sec.taken, len(o.dict.shapes[at.shape].SampleTypes), len(o.dict.entries))
+		if err != nil {
+			return nil, &segmentError{g, err}
+		}
+		for j := range rows {
+			sec.taken[j].packed = rows[j]
+		}
+		out = append(out, sec)
+	}
+	return out, nil
+}
+
+// replace puts segments in the place of others, all at once.
+func (s *Store) replace(b *block, old, made []*segment) error {
+	if err := s.catalog.apply(change{segments: made, noSegments: old}); err != nil {
+		s.removeSegments(b, made)
+		return err
+	}
+	b.mu.Lock()
+	kept := slices.DeleteFunc(slices.Clone(b.segments), func(g *segment) bool { return slices.Contains(old, g) })
+	b.segments = append(kept, made...)
+	b.mu.Unlock()
+	for _, g := range made {
+		s.resize(g.size)
+	}
+	for _, g := range old {
+		s.resize(-g.size)
+	}
+	s.removeSegments(b, old)
+	return nil
+}
+
+// pinned reports whether somebody keeps profiles of a block.
+func pinned(b *block, pins []store.Pin) bool {
+	return slices.ContainsFunc(pins, func(p store.Pin) bool {
+		service, one := p.Query.Selector.Only(store.ServiceLabel)
+		return p.Query.Tenant == b.Tenant && (!one || service == b.Service) && b.day.Before(p.Query.To) && b.day.Add(24*time.Hour).After(p.Query.From)
+	})
+}
+
+// roll turns the profiles of an old block into sums of hours, and these into sums of the day, and drops it when it is older than
+// everything.
+func (s *Store) roll(b *block, pins []store.Pin) error {
+	age := s.Now().Sub(b.day.Add(24 * time.Hour))
+	if pinned(b, pins) {
+		return nil
+	}
+	old := func(limit time.Duration) bool { return limit > 0 && age > limit }
+	s.flushMu.Lock()
+	defer s.flushMu.Unlock()
+	var err error
+	switch {
+	case old(s.Days):
+		err = s.drop(b)
+	case old(s.Hours):
+		err = s.rollTo(b, 24*time.Hour)
+	case old(s.Detail):
+		err = s.rollTo(b, time.Hour)
+	}
+	if err != nil {
+		return full(fmt.Errorf("summing up %s of %s: %w", b.Service, b.Day, err))
+	}
+	return nil
+}
+
+// drop removes a block.
+func (s *Store) drop(b *block) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.head)+len(b.flushing) > 0 {
+		return nil // what comes so late goes with the next segments
+	}
+	if err := s.catalog.apply(change{noBlocks: []*blockRecord{&b.blockRecord}, noSegments: b.segments}); err != nil {
+		return err
+	}
+	size := b.Names
+	for _, g := range b.segments {
+		size += g.size
+	}
+	b.segments, b.dict, b.Names, b.ids = nil, newDict(), 0, map[int64]map[store.ID]bool{}
+	s.mu.Lock()
+	s.size -= size
+	delete(s.blocks, string(b.key()))
+	b.gone = true
+	s.mu.Unlock()
+	err := os.RemoveAll(b.dir)
+	os.Remove(filepath.Dir(b.dir)) // the day, when it was the last one
+	return err
+}
+
+// rollTo makes one segment of sums of steps of a block.
+func (s *Store) rollTo(b *block, step time.Duration) error {
+	b.mu.RLock()
+	list := b.segments
+	busy := len(b.head)+len(b.flushing) > 0
+	b.mu.RUnlock()
+	var from []*segment
+	for _, g := range list {
+		if g.rolled() && g.hour == int64(step) {
+			continue // they are such sums
+		}
+		if g.hour == baselineHour {
+			continue
+		}
+		from = append(from, g)
+	}
+	if len(from) == 0 || busy {
+		return nil
+	}
+	// All that is left of counters are how much they grew, so the last profiles stay, for the next day to be compared with.
+	q := store.Query{Tenant: b.Tenant, Selector: store.Selector{{Name: store.ServiceLabel, Op: store.Is, Value: b.Service}}, From: b.day, To: b.day.Add(24 * time.Hour)}
+	a, err := s.ask(context.Background(), q)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	if len(a.damage) > 0 {
+		return errors.Join(a.damage...)
+	}
+	var o *opened
+	type key struct {
+		sectionKey
+		step int64
+	}
+	groups := map[key][][]*found{}
+	last := map[sectionKey]*section{}
+	for _, stream := range a.streams() {
+		steps := map[int64]int{}
+		for _, f := range stream {
+			o = f.part.opened
+			sec := sectionKey{f.part.kind, f.part.series, f.part.shape}
+			at := floorDiv(f.start, int64(step))
+			k := key{sec, at}
+			i, ok := steps[at]
+			if !ok {
+				i = len(groups[k])
+				steps[at] = i
+				groups[k] = append(groups[k], nil)
+			}
+			groups[k][i] = append(groups[k][i], f)
+		}
+		f := stream[len(stream)-1]
+		if f.counters() && !f.part.rolled {
+			sec := sectionKey{f.part.kind, f.part.series, f.part.shape}
+			if last[sec] == nil {
+				last[sec] = &section{kind: f.part.kind, labels: f.part.labels, shape: f.part.shape}
+			}
+			t := *f.taken
+			t.flags |= flagBaseline
+			last[sec].taken = append(last[sec].taken, &t)
+			if t.packed == nil {
+				if t.packed, err = f.packedRows(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if o == nil {
+		return nil
+	}
+	sums := map[sectionKey]*section{}
+	for k, streams := range groups {
+		t, err := a.sumOf(b, streams, k.step*int64(step), int64(step))
+		if err != nil {
+			return err
+		}
+		f := streams[0][0]
+		if sums[k.sectionKey] == nil {
+			sums[k.sectionKey] = &section{kind: f.part.kind, labels: f.part.labels, shape: f.part.shape}
+		}
+		sums[k.sectionKey].taken = append(sums[k.sectionKey].taken, t)
+	}
+	row, err := s.emptyRow(b)
+	if err != nil {
+		return err
+	}
+	for _, sec := range sums {
+		for _, t := range sec.taken {
+			t.row = row
+		}
+	}
+	if o, err = b.view(); err != nil {
+		return err
+	}
+	var made []*segment
+	g, err := s.writeSegment(b, int64(step), slices.Collect(maps.Values(sums)), o.dict.shapes, true)
+	if err != nil {
+		return err
+	}
+	made = append(made, g)
+	if len(last) > 0 {
+		g, err := s.writeSegment(b, baselineHour, slices.Collect(maps.Values(last)), o.dict.shapes, false)
+		if err != nil {
+			s.removeSegments(b, made)
+			return err
+		}
+		made = append(made, g)
+	}
+	if err := s.replace(b, from, made); err != nil {
+		return err
+	}
+	os.Remove(filepath.Join(b.dir, newestFile))
+	return nil
+}
+
+// baselineHour is the hour of segments that hold what counters of the next day are compared with.
+const baselineHour = -1 << 40
+
+// emptyRow returns the row of no labels, on disk.
+func (s *Store) emptyRow(b *block) (uint32, error) {
+	b.mu.Lock()
+	d, err := b.names()
+	if err != nil {
+		b.mu.Unlock()
+		return 0, err
+	}
+	d.finding()
+	row := d.row(nil)
+	piece, size := d.unkept()
+	b.mu.Unlock()
+	if len(piece) == 0 {
+		return row, nil
+	}
+	if err := s.appendNames(b, piece); err != nil {
+		return 0, err
+	}
+	record := b.blockRecord
+	record.Names += int64(len(piece))
+	if err := s.catalog.apply(change{blocks: []*blockRecord{&record}}); err != nil {
+		return 0, err
+	}
+	b.mu.Lock()
+	b.Names, d.kept = record.Names, size
+	b.mu.Unlock()
+	s.resize(int64(len(piece)))
+	return row, nil
+}
+
+// sumOf returns profiles of many streams of a block as one, which begins at a time.
+func (a *answer) sumOf(b *block, streams [][]*found, at, took int64) (*taken, error) {
+	for _, p := range a.parts {
+		p.factors = nil
+	}
+	a.weigh(streams)
+	first := streams[0][0].part
+	sums := make([][]int64, len(first.types()))
+	for k := range sums {
+		sums[k] = make([]int64, len(first.dict.entries))
+	}
+	for _, p := range a.parts {
+		if p.factors == nil {
+			continue
+		}
+		if p.block == b {
+			if err := p.addTo(sums); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		// The day before, which counters of the first profiles are compared with, has other names.
+		before, err := a.sum([]*part{p})
+		if err != nil {
+			return nil, err
+		}
+		b.mu.Lock()
+		d, err := b.names()
+		if err != nil {
+			b.mu.Unlock()
+			return nil, err
+		}
+		for i, entry := range d.entriesOf(before) {
+			for k := range sums {
+				if int(entry) >= len(sums[k]) {
+					sums[k] = append(sums[k], make([]int64, int(entry)+1-len(sums[k]))...)
+				}
+				sums[k][entry] += before.Values(k)[i]
+			}
+		}
+		b.mu.Unlock()
+	}
+	if len(a.damage) > 0 {
+		return nil, errors.Join(a.damage...)
+	}
+	t := &taken{start: at, end: at + took, time: at, rounds: rounds(streams), totals: make([]int64, len(sums))}
+	for _, s := range streams {
+		for _, f := range s {
+			t.profiles += f.profiles
+			t.duration += f.duration
+		}
+	}
+	values := make([]int64, len(sums))
+	var e encoder
+	last := uint32(0)
+	for entry := range sums[0] {
+		for k := range values {
+			values[k] = sums[k][entry]
+			t.totals[k] += values[k]
+		}
+		if !allZero(values) {
+			e.uint(uint64(uint32(entry) - last))
+			last = uint32(entry)
+			for _, v := range values {
+				e.int(v)
+			}
+		}
+	}
+	t.packed = e.b
+	return t, nil
+}
+
+// packedRows returns the rows of one profile in a segment.
+func (f *found) packedRows() ([]byte, error) {
+	plain, err := f.part.reader.piece(f.part.stored.detail)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := rowsOf(plain, f.part.about, len(f.part.types()), len(f.part.dict.entries))
+	if err != nil {
+		return nil, err
+	}
+	return rows[f.at], nil
+}
+
+// shrink drops the oldest blocks until the store is within its bytes.
+func (s *Store) shrink(pins []store.Pin) error {
+	if s.Bytes == 0 {
+		return nil
+	}
+	blocks := s.all()
+	slices.SortStableFunc(blocks, func(a, b *block) int { return a.day.Compare(b.day) })
+	logged, _ := s.wal.state()
+	for _, b := range blocks {
+		s.mu.Lock()
+		over := s.size+logged > s.Bytes-s.Bytes/10
+		s.mu.Unlock()
+		if !over {
+			return nil
+		}
+		if pinned(b, pins) {
+			continue
+		}
+		s.flushMu.Lock()
+		err := s.drop(b)
+		s.flushMu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget drops from memory what nobody needed for long: IDs of hours that are over, and names until they fit in Memory.
+func (s *Store) forget() {
+	blocks := s.all()
+	over := hourOf(s.Now().Add(-2 * time.Hour).UnixNano())
+	total := int64(0)
+	sizes := map[*block]int64{}
+	for _, b := range blocks {
+		b.mu.Lock()
+		if len(b.head)+len(b.flushing) == 0 {
+			for at := range b.ids {
+				if at < over {
+					delete(b.ids, at)
+				}
+			}
+			if b.dict != nil && time.Since(time.Unix(0, b.used.Load())) > time.Hour {
+				b.dict.find = nil
+			}
+		}
+		if b.dict != nil {
+			sizes[b] = b.dict.memory()
+			total += sizes[b]
+		}
+		b.mu.Unlock()
+	}
+	if s.Memory == 0 {
+		return
+	}
+	slices.SortFunc(blocks, func(a, b *block) int { return cmp.Compare(a.used.Load(), b.used.Load()) })
+	for _, b := range blocks {
+		if total <= s.Memory {
+			return
+		}
+		b.mu.Lock()
+		if b.dict != nil && len(b.head)+len(b.flushing) == 0 && b.dict.kept == b.dict.size() {
+			b.dict = nil
+			total -= sizes[b]
+		}
+		b.mu.Unlock()
+	}
+}
+
+// memory returns about how many bytes d takes.
+func (d *dict) memory() int64 {
+	n := int64(80*len(d.texts) + 32*len(d.functions) + 96*len(d.frames) + 8*len(d.nodes) + 100*len(d.sets) + 8*len(d.entries))
+	if d.find != nil {
+		n += int64(40*len(d.texts) + 24*(len(d.functions)+len(d.frames)+len(d.nodes)+len(d.entries)) + 100*len(d.sets))
+	}
+	return n
+}

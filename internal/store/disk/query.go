@@ -1,0 +1,500 @@
+package disk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// A part is a section that a question looks at, in memory or in a segment.
+type part struct {
+	*opened
+	kind   string
+	labels store.Labels
+	series string
+	shape  uint32
+	rolled bool
+
+	about  []*taken
+	in     []bool        // which of them q selects
+	stored *stored       // where it is in a segment; nil in memory
+	reader segmentReader // of that segment
+
+	factors [][]int64 // what the values of each are multiplied by, by type; see weigh
+}
+
+func (p *part) types() []profile.ValueType { return p.dict.shapes[p.shape].SampleTypes }
+
+// An answer is the parts that a question looks at. It must be closed.
+type answer struct {
+	store.Query
+	parts  []*part
+	damage []error
+}
+
+func (a *answer) close() {
+	for _, p := range a.parts {
+		p.reader.close()
+	}
+}
+
+// ask finds the parts that q looks at: those with profiles that it selects and, before them, those that counters are compared with.
+func (s *Store) ask(ctx context.Context, q store.Query) (*answer, error) {
+	from := q.From.Add(-store.Baseline)
+	if from.After(q.From) {
+		from = q.From // it ran over
+	}
+	a := &answer{Query: q}
+	service, one := q.Selector.Only(store.ServiceLabel)
+	for _, b := range s.all() {
+		if b.Tenant != q.Tenant || one && b.Service != service || !b.day.Before(q.To) || !b.day.Add(24*time.Hour).After(from) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			a.close()
+			return nil, err
+		}
+		if !b.hasProfiles() {
+			continue
+		}
+		o, err := b.view()
+		if err != nil {
+			a.damage = append(a.damage, err)
+			continue
+		}
+		for i := range o.memory {
+			sec := &o.memory[i]
+			p := &part{opened: o, kind: sec.kind, labels: sec.labels, shape: sec.shape}
+			if a.wants(p) {
+				p.about = sec.taken
+				a.take(p, from)
+			}
+		}
+		for _, g := range o.segments {
+			for i := range g.sections {
+				sec := &g.sections[i]
+				p := &part{opened: o, kind: sec.kind, labels: sec.labels, shape: sec.shape, stored: sec, rolled: sec.rolled}
+				if sec.last < from.UnixNano() || sec.first >= q.To.UnixNano() || !a.wants(p) {
+					continue
+				}
+				p.reader = segmentReader{segment: g, dir: b.dir}
+				about, err := p.reader.about(sec, o.dict)
+				if err != nil {
+					p.reader.close()
+					a.damage = append(a.damage, err)
+					continue
+				}
+				p.about = make([]*taken, len(about))
+				for j := range about {
+					p.about[j] = &about[j]
+				}
+				a.take(p, from)
+			}
+		}
+	}
+	return a, nil
+}
+
+// hasProfiles reports whether there is anything in b.
+func (b *block) hasProfiles() bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return len(b.segments)+len(b.head)+len(b.flushing) > 0
+}
+
+// wants reports whether profiles of a part may be selected, as far as its kind and the labels of its series say.
+func (a *answer) wants(p *part) bool {
+	return a.Kind == "" || a.Kind == p.kind
+}
+
+// take takes a part whose profiles are known, when one of them matters.
+func (a *answer) take(p *part, from time.Time) {
+	p.series = p.labels.String()
+	p.in = make([]bool, len(p.about))
+	fits := map[uint32]bool{}
+	some := false
+	for i, t := range p.about {
+		if t.start < from.UnixNano() || t.start >= a.To.UnixNano() {
+			continue
+		}
+		fit, ok := fits[t.row]
+		if !ok {
+			fit = a.Selector.Match(p.Service, p.labels, p.dict.rows[t.row])
+			fits[t.row] = fit
+		}
+		p.in[i] = fit && t.start >= a.From.UnixNano() && t.flags&flagBaseline == 0
+		some = some || fit
+	}
+	if some {
+		a.parts = append(a.parts, p)
+		return
+	}
+	p.reader.close()
+}
+
+// A found is one profile in an answer.
+type found struct {
+	*taken
+	part   *part
+	at     int // in part
+	in     bool
+	before *found // the one that counters are compared with
+}
+
+// streams returns the profiles of an answer by stream, each in order of time, the streams in order of service, kind, labels, types and
+// own labels. Those before the time that was asked for are there for counters.
+func (a *answer) streams() [][]*found {
+	type key struct{ service, kind, series, types, row string }
+	by := map[key][]*found{}
+	for _, p := range a.parts {
+		types := store.TypesText(p.types())
+		lists := map[uint32]key{}
+		for i, t := range p.about {
+			k, ok := lists[t.row]
+			if !ok {
+				k = key{p.Service, p.kind, p.series, types, p.row(t.row)}
+				lists[t.row] = k
+			}
+			by[k] = append(by[k], &found{taken: t, part: p, at: i, in: p.in[i]})
+		}
+	}
+	keys := slices.SortedFunc(maps.Keys(by), func(a, b key) int {
+		return cmp.Or(strings.Compare(a.service, b.service), strings.Compare(a.kind, b.kind), strings.Compare(a.series, b.series),
+			strings.Compare(a.types, b.types), strings.Compare(a.row, b.row))
+	})
+	var out [][]*found
+	for _, k := range keys {
+		list := by[k]
+		slices.SortFunc(list, func(a, b *found) int { return cmp.Or(cmp.Compare(a.start, b.start), slices.Compare(a.id[:], b.id[:])) })
+		for i := 1; i < len(list); i++ {
+			if f, b := list[i], list[i-1]; f.start-b.start <= int64(store.Baseline) && f.counters() == b.counters() {
+				f.before = b
+			}
+		}
+		if list = slices.DeleteFunc(list, func(f *found) bool { return !f.in }); len(list) > 0 {
+			out = append(out, list)
+		}
+	}
+	return out
+}
+
+// natures returns the nature of each type of a profile, for how q folds them.
+func (a *answer) natures(f *found) []store.Nature {
+	types := f.part.types()
+	out := make([]store.Nature, len(types))
+	if a.Fold == store.Sum {
+		return out // all are flows
+	}
+	for k, t := range types {
+		out[k] = store.NatureOf(f.part.kind, t.Type, f.counters())
+	}
+	return out
+}
+
+// restarted reports whether a counter has fallen since the profile before.
+func (f *found) restarted(natures []store.Nature) bool {
+	for k, n := range natures {
+		if n == store.Counter && f.totals[k] < f.before.totals[k] {
+			return true
+		}
+	}
+	return false
+}
+
+// weigh returns, in the parts of all profiles, what their values count. What a counter grew over many profiles is the last
+// value minus the first, so most profiles in between count nothing, and are not read.
+func (a *answer) weigh(streams [][]*found) {
+	weight := func(f *found, k int, n int64) {
+		p := f.part
+		if p.factors == nil {
+			p.factors = make([][]int64, len(p.types()))
+			for k := range p.factors {
+				p.factors[k] = make([]int64, len(p.about))
+			}
+		}
+		p.factors[k][f.at] += n
+	}
+	for _, s := range streams {
+		for _, f := range s {
+			natures := a.natures(f)
+			restarted := f.before != nil && f.restarted(natures)
+			for k, n := range natures {
+				if n != store.Counter {
+					weight(f, k, 1)
+				} else if f.before != nil {
+					weight(f, k, 1)
+					if !restarted {
+						weight(f.before, k, -1)
+					}
+				}
+			}
+		}
+	}
+}
+
+// rounds returns store.Rounds of the streams.
+func rounds(streams [][]*found) int {
+	times := make([][]int64, 0, len(streams))
+	rolled := 0
+	for _, s := range streams {
+		var at []int64
+		for _, f := range s {
+			if f.part.rolled {
+				rolled += f.rounds
+			} else {
+				at = append(at, f.start)
+			}
+		}
+		if len(at) > 0 {
+			times = append(times, at)
+		}
+	}
+	if len(times) == 0 {
+		return max(1, rolled)
+	}
+	return store.Rounds(times) + rolled
+}
+
+// Merge implements store.Store.
+func (s *Store) Merge(ctx context.Context, q store.Query) (*store.Merged, error) {
+	return retry(func() (*store.Merged, error) { return s.merge(ctx, q) })
+}
+
+// retry asks again when files went away because they were written anew, as parts of others.
+func retry[T any](ask func() (T, error)) (T, error) {
+	for range 3 {
+		if v, err := ask(); !errors.Is(err, fs.ErrNotExist) {
+			return v, err
+		}
+	}
+	return ask()
+}
+
+func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error) {
+	a, err := s.ask(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	streams := a.streams()
+	if len(streams) == 0 {
+		return nil, errors.Join(append(a.damage, store.ErrNothing(q))...)
+	}
+	a.weigh(streams)
+	out := &store.Merged{Streams: len(streams)}
+	first, last := streams[0][0].start, streams[0][0].start
+	began, took := streams[0][0].time, int64(0)
+	for _, list := range streams {
+		for _, f := range list {
+			out.Profiles += f.profiles
+			began, took = min(began, f.time), took+f.duration
+			first, last = min(first, f.start), max(last, f.start)
+		}
+	}
+	out.First, out.Last = fromNano(first), fromNano(last)
+	var sums []*profile.Profile
+	for _, group := range a.byShape() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		p, err := a.sum(group)
+		if err != nil {
+			return nil, err
+		}
+		sums = append(sums, p)
+	}
+	p := sums[0]
+	if len(sums) > 1 {
+		if p, err = profile.Merge(sums...); err != nil {
+			return nil, err
+		}
+	}
+	if q.Fold == store.Natural {
+		p = perRound(q.Kind, p, rounds(streams))
+	}
+	h := p.Header
+	h.TimeNanos, h.DurationNanos = began, took
+	out.Profile, out.Damage = p.WithHeader(h), a.damage
+	return out, nil
+}
+
+// perRound divides the levels of p.
+func perRound(kind string, p *profile.Profile, rounds int) *profile.Profile {
+	if rounds == 1 || !slices.ContainsFunc(p.SampleTypes, func(t profile.ValueType) bool { return store.NatureOf(kind, t.Type, false) == store.Level }) {
+		return p
+	}
+	return p.MapValues(func(k int, v int64) int64 {
+		if store.NatureOf(kind, p.SampleTypes[k].Type, false) != store.Level {
+			return v
+		}
+		return store.PerRound(v, rounds)
+	})
+}
+
+// byShape returns the parts that count, those together whose values can be added.
+func (a *answer) byShape() [][]*part {
+	type key struct {
+		block *opened
+		shape uint32
+	}
+	at := map[key]int{}
+	var out [][]*part
+	for _, p := range a.parts {
+		if p.factors == nil {
+			continue
+		}
+		k := key{p.opened, p.shape}
+		i, ok := at[k]
+		if !ok {
+			i = len(out)
+			at[k] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], p)
+	}
+	return out
+}
+
+// sum adds up parts of one block and shape.
+func (a *answer) sum(parts []*part) (*profile.Profile, error) {
+	d := parts[0].dict
+	h := d.shapes[parts[0].shape].Header
+	sums := make([][]int64, len(h.SampleTypes))
+	for k := range sums {
+		sums[k] = make([]int64, len(d.entries))
+	}
+	for _, p := range parts {
+		if err := p.addTo(sums); err != nil {
+			var bad *segmentError
+			if !errors.As(err, &bad) {
+				return nil, err
+			}
+			a.damage = append(a.damage, err)
+		}
+	}
+	return d.profile(h, sums)
+}
+
+// addTo adds the values of p that count to sums[type][entry].
+func (p *part) addTo(sums [][]int64) error {
+	all, none := true, true
+	for _, f := range p.factors {
+		for _, n := range f {
+			all, none = all && n == 1, none && n == 0
+		}
+	}
+	entries := len(p.dict.entries)
+	switch {
+	case none:
+		return nil
+	case p.stored == nil:
+		for i, t := range p.about {
+			weights := make([]int64, len(sums))
+			for k := range weights {
+				weights[k] = p.factors[k][i]
+			}
+			if allZero(weights) {
+				continue
+			}
+			err := eachRow(t.packed, len(sums), func(entry uint32, values []int64) {
+				for k, v := range values {
+					sums[k][entry] += v * weights[k]
+				}
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	case all:
+		plain, err := p.reader.piece(p.stored.sums)
+		if err != nil {
+			return err
+		}
+		if err := addSums(plain, sums, entries); err != nil {
+			return &segmentError{p.reader.segment, err}
+		}
+		return nil
+	}
+	plain, err := p.reader.piece(p.stored.detail)
+	if err != nil {
+		return err
+	}
+	if err := addDetail(plain, p.about, p.factors, sums, entries); err != nil {
+		return &segmentError{p.reader.segment, err}
+	}
+	return nil
+}
+
+// profile makes a profile of values by entry.
+func (d *dict) profile(h profile.Header, sums [][]int64) (*profile.Profile, error) {
+	b := profile.NewBuilder(h)
+	places := make([]uint32, len(d.frames)) // location, plus 1
+	functions := make([]uint32, len(d.functions))
+	mappings := map[uint32]int32{}
+	sets := make([]uint32, len(d.sets))
+	values := make([]int64, len(sums))
+	var stack []uint32
+	for i, e := range d.entries {
+		for k := range values {
+			values[k] = sums[k][i]
+		}
+		if allZero(values) {
+			continue
+		}
+		stack = stack[:0]
+		for at := e.node; at != 0; at = d.nodes[at].parent {
+			fr := d.nodes[at].frame
+			if places[fr] == 0 {
+				b.Locations = append(b.Locations, d.location(b, fr, functions, mappings))
+				places[fr] = uint32(len(b.Locations))
+			}
+			stack = append(stack, places[fr]-1)
+		}
+		if e.set != 0 && sets[e.set] == 0 {
+			sets[e.set] = b.Labels(slices.Clone(d.sets[e.set]))
+		}
+		b.Add(stack, sets[e.set], values)
+	}
+	b.Renumber()
+	return b.Profile()
+}
+
+// location returns a location for a frame, and sees to it that b has what it refers to.
+func (d *dict) location(b *profile.Builder, at uint32, functions []uint32, mappings map[uint32]int32) profile.Location {
+	fr := &d.frames[at]
+	l := profile.Location{Mapping: profile.NoMapping, Address: fr.address, Folded: fr.folded}
+	if fr.mapping > 0 {
+		m, ok := mappings[fr.mapping]
+		if !ok {
+			m = int32(len(b.Mappings))
+			mappings[fr.mapping] = m
+			b.Mappings = append(b.Mappings, profile.Mapping{File: d.texts[fr.mapping-1]})
+		}
+		l.Mapping = m
+		if len(fr.lines) > 0 {
+			has := &b.Mappings[m]
+			has.HasFunctions, has.HasFilenames, has.HasLineNumbers, has.HasInlineFrames = true, true, true, true
+		}
+	}
+	l.Lines = make([]profile.Line, len(fr.lines))
+	for i, ln := range fr.lines {
+		if functions[ln.function] == 0 {
+			fn := &d.functions[ln.function]
+			b.Functions = append(b.Functions, profile.Function{
+				Name: d.texts[fn.name], SystemName: d.texts[fn.system], File: d.texts[fn.file], StartLine: fn.start,
+			})
+			functions[ln.function] = uint32(len(b.Functions))
+		}
+		l.Lines[i] = profile.Line{Function: functions[ln.function] - 1, Line: ln.line, Column: ln.column}
+	}
+	return l
+}
