@@ -3,7 +3,9 @@ package disk
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -35,13 +37,17 @@ type blockRecord struct {
 
 func (b *blockRecord) key() []byte { return []byte(b.Tenant + "\x00" + b.Day + "\x00" + b.Service) }
 
-func openCatalog(name string) (*catalog, error) {
-	db, err := bbolt.Open(name, 0o600, &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
+func openCatalog(name string, unsynced bool) (*catalog, error) {
+	db, err := bbolt.Open(name, 0o600, &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, NoSync: unsynced, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		if err == bolterrors.ErrTimeout {
 			return nil, hint.Errorf(nil, "another hone has the store open")
 		}
-		return nil, fmt.Errorf("%s: %w", name, err)
+		var system *fs.PathError
+		if !errors.As(err, &system) {
+			err = fmt.Errorf("%w: %w", errCatalog, err)
+		}
+		return nil, err
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
 		for _, b := range [][]byte{blocksBucket, segmentsBucket, pinsBucket} {
@@ -161,4 +167,25 @@ func (c *catalog) pins(tenant string, all bool) (out []store.Pin, err error) {
 		})
 	})
 	return out, err
+}
+
+// errCatalog says that a catalog can't be read.
+var errCatalog = errors.New("the catalog can't be read")
+
+// openCatalogSafely opens a catalog and reads all of it. The database panics about pages that can't be.
+func openCatalogSafely(name string, unsynced bool) (c *catalog, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c, err = nil, fmt.Errorf("%w: %v", errCatalog, p)
+		}
+	}()
+	c, err = openCatalog(name, unsynced)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.load(func(*blockRecord) {}, func(*segment) {}); err != nil {
+		c.db.Close()
+		return nil, fmt.Errorf("%w: %w", errCatalog, err)
+	}
+	return c, nil
 }

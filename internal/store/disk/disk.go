@@ -40,8 +40,9 @@ type Options struct {
 	// Memory bounds what is kept of names that nobody asked for lately.
 	Memory int64
 
-	// Fault is asked before files are written, for tests.
-	Fault func(op string) error
+	// For tests: Fault is asked before files are written, and with unsynced nothing waits for the disk.
+	Fault    func(op string) error
+	unsynced bool
 }
 
 // Defaults are the options of hone serve.
@@ -82,14 +83,14 @@ func Open(dir string, o Options) (*Store, error) {
 		o.Now = time.Now
 	}
 	s := &Store{dir: dir, Options: o, blocks: map[string]*block{}, inFlight: map[store.ID]chan struct{}{}}
-	s.wal = wal{dir: filepath.Join(dir, "log"), fault: o.Fault}
+	s.wal = wal{dir: filepath.Join(dir, "log"), fault: o.Fault, unsynced: o.unsynced}
 	for _, d := range []string{s.wal.dir, filepath.Join(dir, dataDir)} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, fmt.Errorf("opening the store: %w", err)
 		}
 	}
 	var err error
-	if s.catalog, err = openCatalog(filepath.Join(dir, "catalog")); err != nil {
+	if s.catalog, err = openCatalogSafely(filepath.Join(dir, "catalog"), o.unsynced); err != nil {
 		return nil, fmt.Errorf("opening the store %s: %w", dir, err)
 	}
 	if err := s.load(); err != nil {

@@ -139,7 +139,7 @@ func (s *Store) appendNames(b *block, piece []byte) error {
 		_, err = f.WriteAt(piece, b.Names)
 	}
 	if err == nil {
-		err = f.Sync()
+		err = s.wal.sync(f)
 	}
 	return errors.Join(err, f.Close())
 }
@@ -157,12 +157,13 @@ func (s *Store) writeSegment(b *block, hour int64, sections []*section, shapes [
 			return nil, err
 		}
 	}
-	out := w.finish()
 	s.mu.Lock()
 	s.seq++
-	g := &segment{seq: s.seq, block: string(b.key()), size: int64(len(out)), hour: hour, sections: w.sections}
+	g := &segment{seq: s.seq, block: string(b.key()), hour: hour}
 	s.mu.Unlock()
-	g.file = fmt.Sprintf("%012d.seg", g.seq)
+	g.file = fmt.Sprintf("%012d%s", g.seq, segmentSuffix)
+	out := w.finish(g)
+	g.size = int64(len(out))
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -173,10 +174,10 @@ func (s *Store) writeSegment(b *block, hour int64, sections []*section, shapes [
 	}
 	_, err = f.Write(out)
 	if err == nil {
-		err = f.Sync()
+		err = s.wal.sync(f)
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = syncDir(b.dir)
+		err = s.wal.syncDir(b.dir)
 	}
 	if err != nil {
 		os.Remove(name)

@@ -2,7 +2,7 @@ package disk
 
 import (
 	"cmp"
-	"fmt"
+	"encoding/binary"
 	"math"
 	"slices"
 	"strings"
@@ -114,6 +114,7 @@ func eachRow(packed []byte, types int, each func(entry uint32, values []int64)) 
 const (
 	segmentMagic  = "hone profiles 1\n"
 	segmentFooter = 8
+	segmentSuffix = ".seg"
 )
 
 // A stored says where a section is in a segment, and what is in it, so that those that do not matter are not read.
@@ -168,51 +169,39 @@ func (w *segmentWriter) piece(plain []byte) span {
 	return span{uint64(from), uint64(len(w.out) - from)}
 }
 
-// finish returns the bytes of the segment.
-func (w *segmentWriter) finish() []byte {
-	var e encoder
-	e.uint(uint64(len(w.sections)))
-	for i := range w.sections {
-		w.sections[i].encode(&e)
-	}
-	toc := w.piece(e.b)
-	var foot [segmentFooter]byte
-	for i := range foot {
-		foot[i] = byte(toc.size >> (8 * i))
-	}
-	return append(w.out, foot[:]...)
+// finish returns the bytes of the segment. At the end stands what the catalog knows of g, so that it can be made anew.
+func (w *segmentWriter) finish(g *segment) []byte {
+	g.sections = w.sections
+	toc := w.piece(g.encode())
+	return binary.LittleEndian.AppendUint64(w.out, toc.size)
 }
 
-// readContents reads what sections there are in a segment of which in holds the end, or all.
-func readContents(in []byte, size int64) ([]stored, error) {
-	if len(in) < segmentFooter {
+// readContents reads what finish wrote.
+func readContents(in []byte) (*segment, error) {
+	if len(in) < len(segmentMagic)+segmentFooter || string(in[:len(segmentMagic)]) != segmentMagic {
 		return nil, errDamaged
 	}
-	var n uint64
-	for i := range segmentFooter {
-		n |= uint64(in[len(in)-segmentFooter+i]) << (8 * i)
-	}
-	in = in[:len(in)-segmentFooter]
-	if n > uint64(len(in)) {
+	body := in[:len(in)-segmentFooter]
+	n := binary.LittleEndian.Uint64(in[len(body):])
+	if n > uint64(len(body)) {
 		return nil, errDamaged
 	}
-	plain, _, err := cutPiece(in[uint64(len(in))-n:])
+	plain, _, err := cutPiece(body[uint64(len(body))-n:])
 	if err != nil {
 		return nil, err
 	}
-	d := decoder{b: plain}
-	var out []stored
-	for range d.count() {
-		var s stored
-		s.decode(&d)
-		for _, sp := range []span{s.about, s.sums, s.detail} {
-			if sp.from > uint64(size) || sp.size > uint64(size)-sp.from {
+	g, err := decodeSegment(plain)
+	if err != nil {
+		return nil, err
+	}
+	for i := range g.sections {
+		for _, sp := range []span{g.sections[i].about, g.sections[i].sums, g.sections[i].detail} {
+			if sp.from > uint64(len(in)) || sp.size > uint64(len(in))-sp.from {
 				return nil, errDamaged
 			}
 		}
-		out = append(out, s)
 	}
-	return out, d.err
+	return g, nil
 }
 
 // add writes a section. Types and their natures decide how values are written.
@@ -680,16 +669,6 @@ func allZero(values []int64) bool {
 		}
 	}
 	return true
-}
-
-// checkRows reports whether rows name entries that there are.
-func checkRows(packed []byte, types, entries int) error {
-	bad := false
-	err := eachRow(packed, types, func(entry uint32, _ []int64) { bad = bad || int(entry) >= entries })
-	if err == nil && bad {
-		return fmt.Errorf("%w: it names what there is not", errDamaged)
-	}
-	return err
 }
 
 func compareKeys(a, b sectionKey) int {

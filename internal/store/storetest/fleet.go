@@ -48,7 +48,7 @@ func Like117kB() Fleet {
 	return Fleet{
 		Services: 1, Instances: 1, Start: time.Date(2026, 9, 1, 0, 0, 20, 0, time.UTC), Every: time.Minute, Rounds: 1440,
 		Kinds: []string{"cpu", "heap"}, Counters: true,
-		Functions: 6000, Stacks: 8000, Depth: 34, Ticks: 2600, Seed: 1,
+		Functions: 1800, Stacks: 8000, Depth: 30, Ticks: 2200, Seed: 1,
 	}
 }
 
