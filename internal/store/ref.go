@@ -1,0 +1,103 @@
+package store
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+)
+
+// A Ref names profiles in a store by what they are of and by time, as in api{version="v2"}@-1h..now.
+type Ref struct {
+	Selector Selector
+	From, To time.Time
+}
+
+// usualRange is how far back a Ref goes that has no time.
+const usualRange = time.Hour
+
+// ParseRef reads a Ref. Times are relative to now, such as -1h and -2d, or days and moments, such as 2026-09-01 and
+// 2026-09-01T10:30; one of both may be left out, and so may all: that is the last hour.
+func ParseRef(text string, now time.Time) (Ref, error) {
+	r := Ref{From: now.Add(-usualRange), To: now}
+	selector, times := text, ""
+	// A time has no braces and quotes, so what stands in a label does not count.
+	if i := strings.LastIndexByte(text, '@'); i >= 0 && !strings.ContainsAny(text[i:], "}\"") {
+		selector, times = text[:i], text[i+1:]
+	}
+	var err error
+	if r.Selector, err = ParseSelector(selector); err != nil {
+		return r, err
+	}
+	if len(r.Selector) == 0 {
+		return r, fmt.Errorf("%q names no service; one looks like api{version=\"v2\"}@-1h..now", profile.Shorten(text, 80))
+	}
+	if times == "" {
+		return r, nil
+	}
+	from, to, span := strings.Cut(times, "..")
+	if !span {
+		// -1h is what has been since then.
+		to = ""
+	}
+	if r.From, err = parseMoment(from, r.From, now); err == nil {
+		r.To, err = parseMoment(to, r.To, now)
+	}
+	if err != nil {
+		return r, fmt.Errorf("%q: %w", profile.Shorten(text, 80), err)
+	}
+	if !r.From.Before(r.To) {
+		return r, fmt.Errorf("%q ends before it begins", profile.Shorten(text, 80))
+	}
+	return r, nil
+}
+
+// String returns the ref with moments in place of times relative to now.
+func (r Ref) String() string {
+	return r.Selector.String() + "@" + r.From.UTC().Format(time.RFC3339) + ".." + r.To.UTC().Format(time.RFC3339)
+}
+
+// parseMoment reads a time; nothing is usual.
+func parseMoment(text string, usual, now time.Time) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	switch text {
+	case "":
+		return usual, nil
+	case "now":
+		return now, nil
+	}
+	if back, ok := strings.CutPrefix(text, "-"); ok {
+		d, err := parseBack(back)
+		if err != nil {
+			return now, err
+		}
+		return now.Add(-d), nil
+	}
+	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02"} {
+		if t, err := time.ParseInLocation(form, text, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 1e9 && n < 1e11 {
+		return time.Unix(n, 0), nil
+	}
+	return now, fmt.Errorf("%q is not a time; times look like -1h, -2d, now, 2026-09-01 and 2026-09-01T10:30", text)
+}
+
+// parseBack reads how far back something is: a duration, or days and weeks.
+func parseBack(text string) (time.Duration, error) {
+	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
+		if number, ok := strings.CutSuffix(text, suffix); ok {
+			if n, err := strconv.ParseFloat(number, 64); err == nil && n >= 0 && n < 1e4 {
+				return time.Duration(n * float64(unit)), nil
+			}
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%q is not a time; times look like -1h, -2d, now, 2026-09-01 and 2026-09-01T10:30", "-"+text)
+	}
+	return d, nil
+}

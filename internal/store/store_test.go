@@ -1,0 +1,111 @@
+package store
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSelector(t *testing.T) {
+	for text, want := range map[string]string{
+		`api`:                                  `api`,
+		` api { } `:                            `api`,
+		`api{version="v2"}`:                    `api{version="v2"}`,
+		`{service_name="api",pod=~"a.*"}`:      `api{pod=~"a.*"}`,
+		`{service_name="a b", x!="\"y\"",z!~"`: ``,
+		`{a="1", b=~"x|y", c!="",}`:            `{a="1", b=~"x|y", c!=""}`,
+		"{a=`raw`}":                            `{a="raw"}`,
+		`a b{}`:                                ``,
+		`api{version=v2}`:                      ``,
+		`api{version="v2"} x`:                  ``,
+		`api{=""}`:                             ``,
+		`api{a=~"("}`:                          ``,
+		``:                                     `{}`,
+	} {
+		s, err := ParseSelector(text)
+		if want == "" {
+			if err == nil {
+				t.Errorf("%s: %s, want an error", text, s)
+			}
+			continue
+		}
+		if err != nil || s.String() != want {
+			t.Errorf("%s: %s, %v, want %s", text, s, err, want)
+		}
+	}
+	s, err := ParseSelector(`api{pod=~"a.*", zone!="x"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels, row := NewLabels(Label{"zone", "y"}), NewLabels(Label{"pod", "abc"})
+	if !s.Match("api", labels, row) || s.Match("web", labels, row) || s.Match("api", labels, NewLabels(Label{"pod", "bab"})) {
+		t.Error("the wrong ones match")
+	}
+}
+
+func FuzzSelector(f *testing.F) {
+	for _, s := range []string{`api`, `api{version="v2", pod=~"a.*"}`, `{service_name="a b", x!~"\"y\""}`, "{a=`raw`}"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseSelector(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseSelector(s.String())
+		if err != nil || again.String() != s.String() {
+			t.Errorf("%q was written as %q, and read as %q, %v", text, s, again, err)
+		}
+	})
+}
+
+func TestRef(t *testing.T) {
+	now := time.Date(2026, 9, 2, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		`api`:                   `api@2026-09-02T11:00:00Z..2026-09-02T12:00:00Z`,
+		`api@-2h`:               `api@2026-09-02T10:00:00Z..2026-09-02T12:00:00Z`,
+		`api@-1d..-30m`:         `api@2026-09-01T12:00:00Z..2026-09-02T11:30:00Z`,
+		`api{v="a@b"}@-1w..now`: `api{v="a@b"}@2026-08-26T12:00:00Z..2026-09-02T12:00:00Z`,
+		`api{v="a@-1h"}`:        `api{v="a@-1h"}@2026-09-02T11:00:00Z..2026-09-02T12:00:00Z`,
+		`api@2026-09-01..`:      `api@2026-09-01T00:00:00Z..2026-09-02T12:00:00Z`,
+		`api@2026-09-01T10:30`:  `api@2026-09-01T10:30:00Z..2026-09-02T12:00:00Z`,
+		`api@1788300000..-1h`:   `api@2026-09-01T22:00:00Z..2026-09-02T11:00:00Z`,
+		`api@yesterday`:         `! not a time`,
+		`api@now..-1h`:          `! ends before`,
+		`@-1h`:                  `! names no service`,
+		`api@2026-09-02T11:00:00Z..2026-09-02T12:00:00Z`: `api@2026-09-02T11:00:00Z..2026-09-02T12:00:00Z`,
+	} {
+		r, err := ParseRef(text, now)
+		got := r.String()
+		if err != nil {
+			got = "! " + err.Error()
+		}
+		if part, isErr := strings.CutPrefix(want, "! "); isErr && !strings.Contains(got, part) || !isErr && got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestRounds(t *testing.T) {
+	every := func(from, n, step int) (out []int64) {
+		for i := range n {
+			out = append(out, int64(from+i*step))
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		streams [][]int64
+		want    int
+	}{
+		"nothing":              {nil, 1},
+		"one process":          {[][]int64{every(0, 60, 100)}, 60},
+		"ten at the same time": {[][]int64{every(0, 60, 100), every(3, 60, 100), every(7, 60, 100)}, 60},
+		"one after the other":  {[][]int64{every(0, 30, 100), every(3000, 30, 100)}, 60},
+		"once each":            {[][]int64{{1}, {2}, {3}}, 1},
+		"with a pause":         {[][]int64{append(every(0, 10, 100), every(100000, 10, 100)...), every(5, 10, 100)}, 20},
+	} {
+		if got := Rounds(c.streams); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
