@@ -1,0 +1,140 @@
+// Package body reads what clients send, however much, however slowly and however well packed, within limits.
+package body
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/unit"
+	"github.com/klauspost/compress/gzip"
+)
+
+// Limits bound one body. Zero is no limit.
+type Limits struct {
+	Bytes    int64 // as it is sent
+	Unpacked int64
+	Time     time.Duration // until all of it is there
+}
+
+// An Error is what is wrong with a request, with the status of HTTP that says so best.
+type Error struct {
+	Status  int
+	Limit   string // the name of the limit that it met; "" when it is about something else
+	Message string
+	Retry   time.Duration // when to try again, where that helps
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Errorf returns an Error that is about no limit.
+func Errorf(status int, format string, args ...any) *Error {
+	return &Error{Status: status, Message: fmt.Sprintf(format, args...)}
+}
+
+// TooLarge returns the error for more bytes than a limit.
+func TooLarge(limit, what string, most int64) *Error {
+	return &Error{Status: http.StatusRequestEntityTooLarge, Limit: limit, Message: fmt.Sprintf("%s is larger than %s, the limit %s", what, unit.Size(most), limit)}
+}
+
+// The names of limits, in answers and in settings.
+const (
+	LimitBytes    = "profile-size"
+	LimitUnpacked = "profile-size-unpacked"
+	LimitTime     = "body-time"
+)
+
+// Read returns the body of a request, unpacked where its Content-Encoding says that it is packed, and how many bytes were sent.
+func Read(w http.ResponseWriter, r *http.Request, limits Limits) (data []byte, sent int64, err error) {
+	packed := false
+	switch e := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))); e {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		packed = true
+	default:
+		return nil, 0, Errorf(http.StatusUnsupportedMediaType, "the content encoding is not known here: use gzip or none")
+	}
+	if limits.Bytes > 0 && r.ContentLength > limits.Bytes {
+		return nil, 0, TooLarge(LimitBytes, "the body", limits.Bytes)
+	}
+	if limits.Time > 0 {
+		setDeadline(w, time.Now().Add(limits.Time))
+	}
+	data, err = readAll(r.Body, limits.Bytes, r.ContentLength)
+	sent = int64(len(data))
+	switch {
+	case errors.Is(err, errMore):
+		return nil, sent, TooLarge(LimitBytes, "the body", limits.Bytes)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, sent, &Error{
+			Status: http.StatusRequestTimeout, Limit: LimitTime,
+			Message: fmt.Sprintf("the body was not there after %v, the limit %s", limits.Time, LimitTime),
+		}
+	case err != nil:
+		return nil, sent, Errorf(http.StatusBadRequest, "reading the body: %v", err)
+	}
+	// A deadline that passes later would end the request while it is being answered.
+	setDeadline(w, time.Time{})
+	if packed {
+		data, err = Gunzip(data, limits.Unpacked)
+	}
+	return data, sent, err
+}
+
+// Bound gives a handler a deadline until which the body has to be there, also when nobody reads it: net/http reads what is left of a
+// small body before it answers, and would wait for it for ever.
+func Bound(d time.Duration, h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		setDeadline(w, time.Now().Add(d))
+		h(w, r)
+	}
+}
+
+// setDeadline does nothing in a test that has no connection.
+func setDeadline(w http.ResponseWriter, t time.Time) {
+	_ = http.NewResponseController(w).SetReadDeadline(t)
+}
+
+// Gunzip unpacks at most limit bytes.
+func Gunzip(data []byte, limit int64) ([]byte, error) {
+	zr, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, Errorf(http.StatusBadRequest, "unpacking the body: %v", err)
+	}
+	return unpack(zr, limit)
+}
+
+func unpack(r io.Reader, limit int64) ([]byte, error) {
+	out, err := readAll(r, limit, 0)
+	if errors.Is(err, errMore) {
+		return nil, TooLarge(LimitUnpacked, "what is packed in the body", limit)
+	}
+	if err != nil {
+		return nil, Errorf(http.StatusBadRequest, "unpacking the body: %v", err)
+	}
+	return out, nil
+}
+
+var errMore = errors.New("there is more")
+
+// readAll reads at most limit bytes.
+func readAll(r io.Reader, limit, hint int64) ([]byte, error) {
+	var buf bytes.Buffer
+	if hint > 0 {
+		// Memory is for what came, not for what somebody says will come.
+		buf.Grow(int(min(hint, 1<<20)) + bytes.MinRead)
+	}
+	if limit > 0 {
+		r = io.LimitReader(r, limit+1)
+	}
+	_, err := buf.ReadFrom(r)
+	if limit > 0 && int64(buf.Len()) > limit {
+		return nil, errMore
+	}
+	return buf.Bytes(), err
+}
