@@ -323,7 +323,7 @@ func TestPlain(t *testing.T) {
 	}
 	if id, err := store.ParseID(answer.Profiles[0].ID); err != nil {
 		t.Error(err)
-	} else if _, _, raw, err := b.store.Profile(context.Background(), "shop", id); err != nil || !bytes.Equal(raw, cpu.Raw) {
+	} else if _, _, raw, err := b.store.Profile(context.Background(), store.Query{Tenant: "shop", To: now.Add(time.Hour)}, id); err != nil || !bytes.Equal(raw, cpu.Raw) {
 		t.Errorf("the profile of the answer has %d bytes, %v", len(raw), err)
 	}
 	b.ok(call{path: "/api/v1/profiles?service=api&kind=allocs", token: b.shop, body: heap.Raw})
