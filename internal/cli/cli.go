@@ -344,6 +344,7 @@ const (
 	groupLoad   = "load"
 	groupAdvise = "advise"
 	groupProve  = "prove"
+	groupWatch  = "watch"
 	groupData   = "data"
 	groupCompat = "compat"
 	groupOther  = "other"
@@ -389,13 +390,14 @@ func newRoot(sys *System) *cobra.Command {
 		&cobra.Group{ID: groupLoad, Title: "Load:"},
 		&cobra.Group{ID: groupAdvise, Title: "Advise:"},
 		&cobra.Group{ID: groupProve, Title: "Prove:"},
+		&cobra.Group{ID: groupWatch, Title: "Watch:"},
 		&cobra.Group{ID: groupData, Title: "Convert:"},
 		&cobra.Group{ID: groupCompat, Title: "Compatibility:"},
 		&cobra.Group{ID: groupOther, Title: "Other:"},
 	)
 	addViews(root, sys)
 	root.AddCommand(recordCommand(sys), timeCommand(sys), tourCommand(sys), adviseCommand(sys), fixCommand(sys), proveCommand(sys), raceCommand(sys), whyCommand(sys),
-		initCommand(sys), shellCommand(sys))
+		initCommand(sys), shellCommand(sys), serveCommand(sys), pushCommand(sys))
 	addMerge(root, sys)
 	addWeb(root, sys)
 	addCompat(root)

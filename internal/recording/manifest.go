@@ -48,6 +48,7 @@ const (
 	Dueled  How = "dueled"  // two versions were run against each other
 	Benched How = "benched" // benchmarks were run
 	Loaded  How = "loaded"  // a server was sent requests
+	Stored  How = "stored"  // profiles of many processes were added up, out of a store
 )
 
 // An Exit says how a program ended.

@@ -10,9 +10,13 @@ import (
 )
 
 // Recording opens the recording that ref names: a file or folder, perhaps followed by @ and a time, as in
-// server.hone@12s or server.hone@3s..9s. It returns nil when ref names something else.
+// server.hone@12s or server.hone@3s..9s, or profiles in a store. It returns nil when ref names something else.
 func Recording(ref string) (*recording.Recording, query.Span, error) {
 	var at query.Span
+	if strings.HasPrefix(ref, StorePrefix) && !exists(ref) {
+		r, err := stored(ref)
+		return r, at, err
+	}
 	if !recording.IsRecording(ref) {
 		i := strings.LastIndexByte(ref, '@')
 		if i < 0 || exists(ref) || !recording.IsRecording(ref[:i]) {

@@ -69,7 +69,7 @@ func parseMoment(text string, usual, now time.Time) (time.Time, error) {
 		return now, nil
 	}
 	if back, ok := strings.CutPrefix(text, "-"); ok {
-		d, err := parseBack(back)
+		d, err := ParseAge(back)
 		if err != nil {
 			return now, err
 		}
@@ -86,8 +86,8 @@ func parseMoment(text string, usual, now time.Time) (time.Time, error) {
 	return now, fmt.Errorf("%q is not a time; times look like -1h, -2d, now, 2026-09-01 and 2026-09-01T10:30", text)
 }
 
-// parseBack reads how far back something is: a duration, or days and weeks.
-func parseBack(text string) (time.Duration, error) {
+// ParseAge reads how long ago something is: 90m, 2h30m, 7d, 4w.
+func ParseAge(text string) (time.Duration, error) {
 	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
 		if number, ok := strings.CutSuffix(text, suffix); ok {
 			if n, err := strconv.ParseFloat(number, 64); err == nil && n >= 0 && n < 1e4 {
@@ -97,7 +97,7 @@ func parseBack(text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q is not a time; times look like -1h, -2d, now, 2026-09-01 and 2026-09-01T10:30", "-"+text)
+		return 0, fmt.Errorf("%q is not a time; times look like 90m, 2h, 7d and 4w", profile.Shorten(text, 40))
 	}
 	return d, nil
 }

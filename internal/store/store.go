@@ -17,7 +17,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 )
 
@@ -63,6 +62,9 @@ type Store interface {
 
 // ServiceLabel is the label that names the service of a profile in selectors and lists of labels.
 const ServiceLabel = "service_name"
+
+// BuildLabel is the label of single profiles that tells builds of a program apart. Take gives it to those that say what build they are of.
+const BuildLabel = "build_id"
 
 // An Upload is a profile on its way into a store.
 type Upload struct {
@@ -130,7 +132,7 @@ func (u *Upload) identify(tenant string) ID {
 	text(u.Service)
 	text(u.Kind)
 	labels(u.Labels)
-	labels(u.Row)
+	labels(slices.DeleteFunc(slices.Clone(u.Row), func(l Label) bool { return l.Name == BuildLabel })) // Take may have been here before
 	moment := func(t time.Time) {
 		if t.IsZero() {
 			b = append(b, 0)
@@ -292,9 +294,16 @@ var ErrFull = errors.New("the store is full")
 // ErrNotFound says that there is no such profile or pin, or not any more.
 var ErrNotFound = errors.New("there is nothing of that name in the store")
 
-// ErrNothing returns the error for a query that selects nothing.
-func ErrNothing(q Query) error {
-	return hint.Errorf(nil, "no profile of kind %s of %s from %s to %s", q.Kind, q.Selector, q.From.Format(time.RFC3339), q.To.Format(time.RFC3339))
+// A NothingError says that a query selects nothing.
+type NothingError struct{ Query Query }
+
+func (e *NothingError) Error() string {
+	q := &e.Query
+	what := "profile"
+	if q.Kind != "" {
+		what = q.Kind + " profile"
+	}
+	return fmt.Sprintf("there is no %s of %s from %s to %s", what, q.Selector, q.From.Format(time.RFC3339), q.To.Format(time.RFC3339))
 }
 
 // A LimitError says which limit an upload met.

@@ -69,6 +69,12 @@ func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 			}
 		}
 	}
+	if len(p.Mappings) > 0 && u.Row.Get(BuildLabel) == "" {
+		// The first one is the program.
+		if build := p.Mappings[0].Build(); build != "" && int64(len(build)) <= max(limits.Value, 1) {
+			u.Row = u.Row.With(Labels{{BuildLabel, build}})
+		}
+	}
 	if u.Start.IsZero() && p.TimeNanos > 0 {
 		u.Start = time.Unix(0, p.TimeNanos)
 		if u.End.IsZero() {

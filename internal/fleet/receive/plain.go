@@ -113,7 +113,7 @@ func parsePlain(query string, data []byte, limits Limits) ([]sent, error) {
 		}
 	}
 	if len(data) == 0 {
-		return nil, body.Errorf(http.StatusBadRequest, "the body is empty: it has to be a profile, such as curl --data-binary @cpu.pprof sends it")
+		return nil, body.Errorf(http.StatusBadRequest, "the body is empty: it has to be a profile, or a recording")
 	}
 	if !strings.HasPrefix(string(data[:min(len(data), 4)]), "PK\x03\x04") {
 		return []sent{in}, nil

@@ -286,7 +286,7 @@ func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error)
 	defer a.close()
 	streams := a.streams()
 	if len(streams) == 0 {
-		return nil, errors.Join(append(a.damage, store.ErrNothing(q))...)
+		return nil, errors.Join(append(a.damage, &store.NothingError{Query: q})...)
 	}
 	a.weigh(streams)
 	out := &store.Merged{Streams: len(streams)}
@@ -322,8 +322,29 @@ func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error)
 	}
 	h := p.Header
 	h.TimeNanos, h.DurationNanos = began, took
-	out.Profile, out.Damage = p.WithHeader(h), a.damage
+	out.Profile, out.Damage = withBuild(p.WithHeader(h), streams), a.damage
 	return out, nil
+}
+
+// withBuild returns p with the build that all profiles in it are of, if there is one.
+func withBuild(p *profile.Profile, streams [][]*found) *profile.Profile {
+	build := streams[0][0].label(store.BuildLabel)
+	if build == "" || slices.ContainsFunc(streams, func(s []*found) bool { return s[0].label(store.BuildLabel) != build }) {
+		return p
+	}
+	t := p.Tables
+	t.Mappings = slices.Clone(t.Mappings)
+	named := 0
+	for i := range t.Mappings {
+		if m := &t.Mappings[i]; m.HasFunctions {
+			named++
+			m.BuildID = build
+		}
+	}
+	if named != 1 {
+		return p
+	}
+	return p.WithTables(t)
 }
 
 // perRound divides the levels of p.

@@ -156,7 +156,7 @@ func (m *Memory) Merge(_ context.Context, q store.Query) (*store.Merged, error) 
 	}
 	out.Streams = len(streams)
 	if len(parts) == 0 {
-		return nil, store.ErrNothing(q)
+		return nil, &store.NothingError{Query: q}
 	}
 	p, err := profile.Merge(parts...)
 	if err != nil {

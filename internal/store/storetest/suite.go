@@ -105,7 +105,7 @@ func (p *pair) ask(name string, q store.Query) {
 	gotNames, err := p.got.Names(ctx, q)
 	wantNames, wantErr := p.want.Names(ctx, q)
 	same("names of labels", gotNames, wantNames, err, wantErr)
-	for _, label := range append(wantNames, "nothing") {
+	for _, label := range []string{store.ServiceLabel, "version", "instance", "nothing"} {
 		for _, limit := range []int{1, 100} {
 			got, more, err := p.got.Values(ctx, q, label, "", limit)
 			want, wantMore, wantErr := p.want.Values(ctx, q, label, "", limit)
@@ -131,7 +131,7 @@ func (p *pair) ask(name string, q store.Query) {
 		same("merge, "+what, Dump(got.Profile), Dump(want.Profile), nil, nil)
 		same("facts of merge, "+what, facts(got), facts(want), nil, nil)
 		for _, by := range [][]string{nil, {"version"}, {store.ServiceLabel, "instance"}} {
-			for _, step := range []time.Duration{time.Minute, 7 * time.Minute} {
+			for _, step := range []time.Duration{3 * time.Minute} {
 				got, err := p.got.Totals(ctx, q, step, by)
 				want, wantErr := p.want.Totals(ctx, q, step, by)
 				same(fmt.Sprintf("totals, %s, by %v in steps of %v", what, by, step), got, want, err, wantErr)
@@ -243,8 +243,12 @@ func (p *pair) askAll(tenant string, f Fleet) {
 		"none":    {end, end.Add(time.Hour)},
 	}
 	for span, at := range spans {
+		if span == "none" {
+			p.ask("none", store.Query{Tenant: tenant, Selector: store.Service("service-1"), Kind: "cpu", From: at[0], To: at[1]})
+			continue
+		}
 		for _, selector := range []string{
-			"service-1", `{service_name=~"service-[12]", version!="v0"}`, `service-2{instance=~"10.0.[01].1:80"}`, `service-1{version="nothing"}`,
+			"service-1", `{service_name=~"service-[12]", version!="v0"}`, `service-2{instance=~"10.0.[01].1:80"}`,
 		} {
 			for _, kind := range append([]string{""}, f.Kinds...) {
 				q := store.Query{Tenant: tenant, Selector: mustSelect(p.t, selector), Kind: kind, From: at[0], To: at[1]}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/source"
+)
+
+func pushCommand(sys *System) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "push FILE…",
+		Short: "Send profiles and recordings to a store",
+		Long: `Send profiles and recordings to a hone serve, as profiles of a service.
+
+The store is at http://127.0.0.1:4040, at the address in HONE_STORE, or at that of --to. The token
+is taken from HONE_TOKEN. A profile that was sent before is not stored twice.`,
+		Example: "  hone push --service api server.hone\n  hone push --service api --kind cpu --label version=v2 cpu.pprof --to https://profiles.example.com",
+		GroupID: groupWatch,
+	}
+	if !sys.names(cmd) {
+		return cmd
+	}
+	to := cmd.Flags().String("to", "", "address of the store: `URL`")
+	service := cmd.Flags().String("service", "", "whose profiles they are: `NAME`")
+	kind := cmd.Flags().String("kind", "", "kind of a profile, if it does not say: `cpu`, heap, goroutine, mutex, block")
+	labels := cmd.Flags().StringArray("label", nil, "label of the profiles: `NAME=VALUE` (repeatable)")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("for example: hone push --service api server.hone", "push needs a file")
+		}
+		if *service == "" {
+			return usagef("for example: --service api", "push has to know whose profiles these are")
+		}
+		q := url.Values{"service": {*service}, "label": *labels}
+		if *kind != "" {
+			q.Set("kind", *kind)
+		}
+		for _, name := range args {
+			f, err := os.Open(name)
+			if err != nil {
+				return err
+			}
+			resp, err := source.AskStore(*to, http.MethodPost, "api/v1/profiles", q, f)
+			f.Close()
+			if err != nil {
+				return fmt.Errorf("sending %s: %w", name, err)
+			}
+			var answer struct {
+				Profiles []struct {
+					Kind     string
+					Repeated bool
+				}
+			}
+			err = json.NewDecoder(resp.Body).Decode(&answer)
+			resp.Body.Close()
+			if err != nil {
+				return fmt.Errorf("sending %s: the answer of the store: %w", name, err)
+			}
+			fresh, old := 0, 0
+			for _, p := range answer.Profiles {
+				if p.Repeated {
+					old++
+				} else {
+					fresh++
+				}
+			}
+			fmt.Fprintf(sys.Out, "%s: %s\n", name, sent(fresh, old))
+		}
+		return nil
+	}
+	return cmd
+}
+
+func sent(fresh, old int) string {
+	switch {
+	case old == 0:
+		return counted(fresh, "profile") + " stored"
+	case fresh == 0:
+		return counted(old, "profile") + " were stored before"
+	}
+	return fmt.Sprintf("%s stored, %d were stored before", counted(fresh, "profile"), old)
+}

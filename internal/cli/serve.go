@@ -1,0 +1,281 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/fleet"
+	"github.com/hone-perf/hone/internal/fleet/token"
+	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/store"
+	"github.com/hone-perf/hone/internal/store/disk"
+	"github.com/hone-perf/hone/internal/unit"
+)
+
+const serveHelp = `Collect the profiles of many processes, and answer about all of them over time.
+
+Processes and agents push profiles: Pyroscope's SDKs and Alloy with the settings they have for
+Pyroscope, and anything else with curl or hone push. What is stored can be read by every
+command, as store:SERVICE@TIME:
+
+  hone top store:api@-1h
+  hone top 'store:api{version="v2"}@-2h..now' --base 'store:api{version="v1"}@-2h..now'
+  hone web store:api@2026-09-01T10:00..2026-09-01T11:00
+
+Commands find the store at http://127.0.0.1:4040, or at the address in HONE_STORE, and send the
+token in HONE_TOKEN.
+
+Without tokens, hone serve listens on this machine only. hone serve token NAME makes one.
+
+Profiles are kept one by one for --keep, as sums of hours for --keep-hours, and as sums of days
+for --keep-days. When the folder is larger than --max-size, the oldest days are removed.`
+
+// tokensFile holds the tokens, in the folder of the store.
+const tokensFile = "tokens.json"
+
+// usualData is the folder of the store unless told otherwise.
+const usualData = "hone-data"
+
+func serveCommand(sys *System) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "serve",
+		Short:   "Collect and store the profiles of many services",
+		Long:    serveHelp,
+		Example: "  hone serve\n  hone serve --data /var/lib/hone --listen :4040\n  hone serve token ci --scope write\n  hone serve check --data /var/lib/hone",
+		GroupID: groupWatch,
+	}
+	if !sys.names(cmd) {
+		return cmd
+	}
+	data := cmd.PersistentFlags().String("data", usualData, "keep the profiles in `DIR`")
+	listen := cmd.Flags().String("listen", strings.TrimPrefix(source.UsualStore, "http://"), "listen on `HOST:PORT`")
+	hosts := cmd.Flags().StringSlice("host", nil, "answer only to these `NAME`s of the server (default: to any, if there are tokens)")
+	cert := cmd.Flags().String("tls-cert", "", "serve HTTPS with the certificate in `FILE`")
+	key := cmd.Flags().String("tls-key", "", "and its key in `FILE`")
+	o := disk.Defaults
+	cmd.Flags().Var(&ageFlag{&o.Detail}, "keep", "keep single profiles for this long (default 7d)")
+	cmd.Flags().Var(&ageFlag{&o.Hours}, "keep-hours", "keep sums of hours for this long (default 30d)")
+	cmd.Flags().Var(&ageFlag{&o.Days}, "keep-days", "keep sums of days for this long (default 400d)")
+	cmd.Flags().Var(&sizeFlag{&o.Bytes}, "max-size", "use at most so much of the disk (default 20GB)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usagef("hone serve --help lists what it takes", "serve takes no %s", quoted(args[0]))
+		}
+		if (*cert == "") != (*key == "") {
+			return usagef("", "--tls-cert and --tls-key go together")
+		}
+		return serve(cmd.Context(), sys, serving{*data, *listen, *hosts, *cert, *key, o})
+	}
+	cmd.AddCommand(tokenCommand(sys, data), checkCommand(sys, data))
+	return cmd
+}
+
+// serving is how to serve.
+type serving struct {
+	data, listen string
+	hosts        []string
+	cert, key    string
+	disk         disk.Options
+}
+
+func serve(ctx context.Context, sys *System, o serving) error {
+	tokens, err := token.Open(filepath.Join(o.data, tokensFile))
+	if err != nil {
+		return err
+	}
+	if err := token.MayListen(o.listen, tokens); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return fmt.Errorf("listening on %s: %w", o.listen, err)
+	}
+	defer l.Close()
+	began := time.Now()
+	s, err := disk.Open(o.data, o.disk)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(sys.Err, nil))
+	for _, bad := range s.Damage() {
+		log.Warn("reading the log", "err", bad)
+	}
+	server := &http.Server{
+		Handler:           fleet.New(fleet.Options{Store: s, Tokens: tokens, Hosts: o.hosts, Version: version(), Log: log}),
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	scheme := "http"
+	if o.cert != "" {
+		scheme = "https"
+	}
+	fmt.Fprintf(sys.Out, "%s://%s\n", scheme, l.Addr())
+	if took := time.Since(began); took > time.Second {
+		log.Info("opened", "data", o.data, "took", unit.Time(took))
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var working sync.WaitGroup
+	working.Go(func() { s.Run(ctx, func(err error) { log.Error("keeping the store", "err", err) }) })
+	ended := make(chan error, 1)
+	go func() {
+		if o.cert != "" {
+			ended <- server.ServeTLS(l, o.cert, o.key)
+			return
+		}
+		ended <- server.Serve(l)
+	}()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		// What is on its way is taken, and all that is in memory is written.
+		patience, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		if err = server.Shutdown(patience); errors.Is(err, context.DeadlineExceeded) {
+			err = server.Close()
+		}
+		done()
+	}
+	stop()
+	working.Wait()
+	return errors.Join(err, s.Close())
+}
+
+func tokenCommand(sys *System, data *string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "token NAME",
+		Short:   "Make, list and revoke tokens",
+		Long:    "Make a token that clients send, and print it. It is kept only as a hash: nobody can print it again.\n\nA server that runs heeds changes at once.",
+		Example: "  hone serve token ci --scope write\n  hone serve token grafana --scope read --tenant shop --expires 90d\n  hone serve token --list\n  hone serve token --revoke ci",
+	}
+	scopes := cmd.Flags().StringSlice("scope", []string{string(token.Read), string(token.Write)}, "what it is good for: `write`, read, admin")
+	tenant := cmd.Flags().String("tenant", token.DefaultTenant, "whose profiles it is for: `NAME`")
+	var expires time.Duration
+	cmd.Flags().Var(&ageFlag{&expires}, "expires", "for how long it is good (default: until it is revoked)")
+	list := cmd.Flags().Bool("list", false, "list the tokens")
+	revoke := cmd.Flags().String("revoke", "", "revoke the token `NAME`")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if err := os.MkdirAll(*data, 0o700); err != nil {
+			return err
+		}
+		tokens, err := token.Open(filepath.Join(*data, tokensFile))
+		if err != nil {
+			return err
+		}
+		switch {
+		case *revoke != "":
+			return tokens.Revoke(*revoke)
+		case *list:
+			return listTokens(sys, tokens)
+		case len(args) != 1:
+			return usagef("for example: hone serve token ci --scope write", "token needs a name")
+		}
+		t := token.Token{Name: args[0], Tenant: *tenant}
+		for _, s := range *scopes {
+			t.Scopes = append(t.Scopes, token.Scope(s))
+		}
+		if expires > 0 {
+			t.Expires = time.Now().Add(expires)
+		}
+		secret, err := tokens.Make(t)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(sys.Out, secret)
+		return nil
+	}
+	return cmd
+}
+
+func listTokens(sys *System, tokens *token.File) error {
+	all, err := tokens.List()
+	if err != nil {
+		return err
+	}
+	for _, t := range all {
+		expires := "never expires"
+		if !t.Expires.IsZero() {
+			expires = "expires " + t.Expires.In(sys.Zone).Format(time.DateTime)
+		}
+		var scopes []string
+		for _, s := range t.Scopes {
+			scopes = append(scopes, string(s))
+		}
+		fmt.Fprintf(sys.Out, "%s  tenant %s  %s  made %s  %s\n", t.Name, t.Tenant, strings.Join(scopes, ","), t.Made.In(sys.Zone).Format(time.DateTime), expires)
+	}
+	return nil
+}
+
+func checkCommand(sys *System, data *string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "check",
+		Short:   "Check a store that is not being served",
+		Long:    "Read everything in a store, and name what is damaged.\n\nWith --mend, what can't be read is put aside into the folder damaged, files that belong to\nnothing are removed, and a catalog that is lost is made again.",
+		Example: "  hone serve check --data /var/lib/hone\n  hone serve check --data /var/lib/hone --mend",
+	}
+	mend := cmd.Flags().Bool("mend", false, "mend what can be mended")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usagef("hone serve check --data DIR", "check takes no %s", quoted(args[0]))
+		}
+		found, err := disk.Check(*data, *mend)
+		if err != nil {
+			return err
+		}
+		left := 0
+		for _, p := range found.Problems {
+			what := "left as it is"
+			if p.Mended {
+				what = "mended"
+			} else {
+				left++
+			}
+			fmt.Fprintf(sys.Out, "%s: %v (%s)\n", p.File, p.Err, what)
+		}
+		fmt.Fprintf(sys.Out, "%d profiles in %d segments, %s\n", found.Profiles, found.Segments, unit.Size(found.Bytes))
+		if left > 0 {
+			return fmt.Errorf("%d problems in %s", left, *data)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// An ageFlag is how long something is kept: a time, or days and weeks.
+type ageFlag struct{ d *time.Duration }
+
+func (f *ageFlag) Set(text string) error {
+	d, err := store.ParseAge(text)
+	if err != nil || d < time.Minute {
+		return errors.New("want a time such as 12h, 7d or 4w")
+	}
+	*f.d = d
+	return nil
+}
+
+func (f *ageFlag) String() string { return "" }
+func (f *ageFlag) Type() string   { return "TIME" }
+
+// A sizeFlag is a number of bytes.
+type sizeFlag struct{ n *int64 }
+
+func (f *sizeFlag) Set(text string) error {
+	n, ok := unit.ParseSize(text)
+	if !ok {
+		return errors.New("want a size such as 500MB or 20GB")
+	}
+	*f.n = n
+	return nil
+}
+
+func (f *sizeFlag) String() string { return "" }
+func (f *sizeFlag) Type() string   { return "SIZE" }

@@ -1,0 +1,208 @@
+// Package fleet is the server of a store: it receives profiles of many processes, asks targets for theirs, and answers about
+// all of them over time.
+//
+// What it answers with is recordings, so that all that hone does with the recording of one run works for a service, too: a
+// selection of profiles is merged, kind by kind, into one recording.
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hone-perf/hone/internal/fleet/receive"
+	"github.com/hone-perf/hone/internal/fleet/token"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/safefile"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// Options are what a Server is made of. Store and Tokens have to be set.
+type Options struct {
+	Store   store.Store
+	Tokens  *token.File
+	Hosts   []string // names by which the server may be called; see token.Gate
+	Version string   // of hone, for recordings
+	Log     *slog.Logger
+	Now     func() time.Time // nil is time.Now
+}
+
+// A Server answers requests.
+type Server struct {
+	Options
+	gate *token.Gate
+	mux  *http.ServeMux
+}
+
+// New returns a Server.
+func New(o Options) *Server {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{Options: o, gate: &token.Gate{Tokens: o.Tokens, Hosts: o.Hosts, Now: o.Now}, mux: http.NewServeMux()}
+	receive.New(receive.Options{Store: o.Store, Gate: s.gate, Log: o.Log, Now: o.Now}).Register(s.mux)
+	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
+	s.mux.HandleFunc("GET /api/v1/recording", s.read(s.recording))
+	s.mux.HandleFunc("GET /api/v1/profile", s.read(s.profile))
+	s.mux.HandleFunc("GET /api/v1/series", s.read(s.series))
+	return s
+}
+
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// A badRequest is what is wrong with a question.
+type badRequest struct{ error }
+
+// read returns a handler for those who may read.
+func (s *Server) read(answer func(w http.ResponseWriter, r *http.Request, tenant string) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who, err := s.gate.Allow(r, token.Read)
+		if err != nil {
+			why := token.ReasonOf(err)
+			if why.Status == http.StatusUnauthorized {
+				w.Header().Set("WWW-Authenticate", `Basic realm="hone"`)
+			}
+			http.Error(w, why.Message, why.Status)
+			return
+		}
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		err = answer(w, r, who.Tenant)
+		if err == nil || r.Context().Err() != nil {
+			return
+		}
+		status := http.StatusInternalServerError
+		switch {
+		case errors.As(err, new(badRequest)):
+			status = http.StatusBadRequest
+		case errors.Is(err, store.ErrNotFound), errors.As(err, new(*store.NothingError)):
+			status = http.StatusNotFound
+		default:
+			s.Log.Error("answering", "url", r.URL.Redacted(), "err", err)
+		}
+		http.Error(w, err.Error(), status)
+	}
+}
+
+// query returns the selection that a request is about.
+func (s *Server) query(r *http.Request, tenant string) (store.Query, error) {
+	ref, err := store.ParseRef(r.FormValue("ref"), s.Now())
+	if err != nil {
+		return store.Query{}, badRequest{err}
+	}
+	return store.Query{Tenant: tenant, Selector: ref.Selector, From: ref.From, To: ref.To}, nil
+}
+
+// recording answers with a recording of a selection.
+func (s *Server) recording(w http.ResponseWriter, r *http.Request, tenant string) error {
+	q, err := s.query(r, tenant)
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "hone-serve-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	file := filepath.Join(folder, "made.hone")
+	if err := s.record(r.Context(), q, filepath.Join(folder, "parts"), file); err != nil {
+		return err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/zip")
+	w.Header().Set("Content-Length", strconv.FormatInt(info.Size(), 10))
+	_, err = io.Copy(w, f)
+	return err
+}
+
+// record makes a recording of a selection: what there is of each kind, added up.
+func (s *Server) record(ctx context.Context, q store.Query, folder, file string) error {
+	series, err := s.Store.Series(ctx, q)
+	if err != nil {
+		return err
+	}
+	m := &recording.Manifest{
+		Format: recording.Format, Hone: s.Version, How: recording.Stored, Target: q.Selector.String(), Started: q.From, Ended: q.To,
+		KeepSecrets: true, // all of it is in the store already
+	}
+	found := false
+	for _, kind := range recording.Kinds {
+		if !slices.ContainsFunc(series, func(s store.Series) bool { return s.Kind == kind }) {
+			continue
+		}
+		q.Kind = kind
+		merged, err := s.Store.Merge(ctx, q)
+		if err != nil {
+			return err
+		}
+		found = true
+		for _, bad := range merged.Damage {
+			m.Notes = append(m.Notes, fmt.Sprintf("%s: %v", kind, bad))
+		}
+		name := filepath.Join(folder, filepath.FromSlash(recording.PartFile(kind, 0, q.To.Sub(q.From))))
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			return err
+		}
+		if err := safefile.Write(name, merged.Profile.Write); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return &store.NothingError{Query: q}
+	}
+	_, err = recording.Pack(folder, file, m)
+	return err
+}
+
+// profile answers with one merged profile.
+func (s *Server) profile(w http.ResponseWriter, r *http.Request, tenant string) error {
+	q, err := s.query(r, tenant)
+	if err != nil {
+		return err
+	}
+	q.Kind = cmp.Or(r.FormValue("kind"), recording.CPU)
+	merged, err := s.Store.Merge(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	return merged.Profile.Write(w)
+}
+
+// series answers with what there is.
+func (s *Server) series(w http.ResponseWriter, r *http.Request, tenant string) error {
+	q := store.Query{Tenant: tenant, From: s.Now().Add(-24 * time.Hour), To: s.Now()}
+	if r.FormValue("ref") != "" {
+		var err error
+		if q, err = s.query(r, tenant); err != nil {
+			return err
+		}
+	}
+	series, err := s.Store.Series(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(series)
+}

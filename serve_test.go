@@ -1,0 +1,278 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/store"
+	"github.com/hone-perf/hone/internal/store/storetest"
+	"github.com/hone-perf/hone/internal/testrun"
+)
+
+// A served is a hone serve that runs.
+type served struct {
+	url string
+	cmd *exec.Cmd
+	err *bytes.Buffer
+}
+
+func startServe(t *testing.T, data string, args ...string) *served {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &served{err: new(bytes.Buffer)}
+	s.cmd = exec.Command(self, append([]string{"serve", "--data", data, "--listen", "127.0.0.1:0", "--keep", "4000d"}, args...)...)
+	s.cmd.Env = append(os.Environ(), "HONE_TEST_EXEC=1")
+	s.cmd.Stderr = s.err
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.cmd.Process.Kill(); s.cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("hone serve: %v\n%s", err, s.err)
+	}
+	s.url = strings.TrimSpace(line)
+	return s
+}
+
+// stop ends it as a system does.
+func (s *served) stop(t *testing.T) {
+	t.Helper()
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	err := s.cmd.Wait()
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 && code != 130 {
+		t.Errorf("hone serve ended with %v\n%s", err, s.err)
+	}
+}
+
+// push sends a profile, once.
+func (s *served) push(u *store.Upload) error {
+	q := url.Values{"service": {u.Service}, "kind": {u.Kind}, "from": {u.Start.Format(time.RFC3339Nano)}, "until": {u.End.Format(time.RFC3339Nano)}}
+	if u.Kind == "mutex" {
+		q.Set("delta", "true")
+	}
+	for _, l := range append(u.Labels, u.Row...) {
+		q.Add("label", l.Name+"="+l.Value)
+	}
+	client := http.Client{Timeout: 20 * time.Second}
+	resp, err := client.Post(s.url+"/api/v1/profiles?"+q.Encode(), "application/octet-stream", bytes.NewReader(u.Raw))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	words, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", resp.Status, words)
+	}
+	return err
+}
+
+// profiles returns how many profiles there are of each service and kind.
+func (s *served) profiles(t *testing.T, ref string) map[string]int {
+	t.Helper()
+	resp, err := http.Get(s.url + "/api/v1/series?ref=" + url.QueryEscape(ref))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var series []store.Series
+	if err := json.NewDecoder(resp.Body).Decode(&series); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]int{}
+	for _, s := range series {
+		out[s.Service+" "+s.Kind] += s.Profiles
+	}
+	return out
+}
+
+const allOfFleet = `{service_name=~"service-.*"}@2026-08-01..2026-10-01`
+
+// Every command that reads profiles reads those of a store, and answers what it answers about the merged files.
+func TestServe(t *testing.T) {
+	f := storetest.Small()
+	f.Services, f.Instances, f.Deploy, f.Kinds = 2, 2, 4, []string{"cpu", "mutex"}
+	data, files := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	s := startServe(t, data)
+	merged := map[string][]string{}
+	for i, u := range f.All() {
+		if err := s.push(u); err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join(files, strconv.Itoa(i))
+		if err := os.WriteFile(name, u.Raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		key := u.Service + " " + u.Kind + " " + u.Labels.Get("version")
+		merged[key] = append(merged[key], name)
+	}
+	t.Setenv("HONE_STORE", s.url)
+	file := func(key string) string {
+		out := filepath.Join(files, strings.ReplaceAll(key, " ", "-")+".pb.gz")
+		hone(t, append([]string{"merge", "-o", out}, merged[key]...)...)
+		return out
+	}
+	const times = "@2026-09-01..2026-09-02"
+	v1, v0 := `store:service-0{version="v1"}`+times, `store:service-0{version="v0"}`+times
+	f1, f0 := file("service-0 cpu v1"), file("service-0 cpu v0")
+	same := func(from, with []string) {
+		t.Helper()
+		got, want := hone(t, from...), hone(t, with...)
+		if got != want || got == "" {
+			t.Errorf("hone %q:\n%s\nwant as of hone %q:\n%s", from, got, with, want)
+		}
+	}
+	for _, args := range [][]string{
+		{"top", "--limit", "8"}, {"top", "--cum", "--metric", "samples"}, {"tree", "--limit", "20"}, {"peek", "step1"}, {"tags"}, {"flame", "--json"}, {"top", "--csv"},
+	} {
+		same(append(args[:len(args):len(args)], v1), append(args[:len(args):len(args)], f1))
+	}
+	same([]string{"diff", v0, v1, "--limit", "9"}, []string{"diff", f0, f1, "--limit", "9"})
+	same([]string{"top", "--metric", "delay", v1}, []string{"top", "--metric", "delay", file("service-0 mutex v1")})
+	again := filepath.Join(files, "again.pb.gz")
+	hone(t, "merge", "-o", again, v1)
+	same([]string{"top", again}, []string{"top", f1})
+
+	if got := s.profiles(t, allOfFleet); got["service-1 cpu"] != f.Rounds*f.Instances {
+		t.Errorf("profiles: %v", got)
+	}
+	s.stop(t)
+	if out := hone(t, "serve", "check", "--data", data); !strings.HasPrefix(out, strconv.Itoa(len(f.All()))+" profiles in") {
+		t.Errorf("after the end: %s", out)
+	}
+	s = startServe(t, data)
+	t.Setenv("HONE_STORE", s.url)
+	same([]string{"top", v1}, []string{"top", f1})
+	s.stop(t)
+}
+
+// A server that is killed has lost nothing that it acknowledged, and what is sent again is there once. HONE_KILLS says how often it is killed.
+func TestServeKilled(t *testing.T) {
+	testrun.Live(t, "sends profiles, and kills the server")
+	kills := 4
+	if v := os.Getenv("HONE_KILLS"); v != "" {
+		var err error
+		if kills, err = strconv.Atoi(v); err != nil {
+			t.Fatalf("HONE_KILLS=%q: want a number", v)
+		}
+	}
+	f := storetest.Small()
+	f.Services, f.Rounds, f.Kinds = 4, 40, []string{"cpu", "heap"}
+	all := f.All()
+	data := filepath.Join(t.TempDir(), "data")
+	next, sums := 0, map[string]int64{}
+	for kill := range kills {
+		began := time.Now()
+		s := startServe(t, data)
+		if took := time.Since(began); took > 30*time.Second { // a second on a quiet machine: the note of a run says what it was
+			t.Errorf("after %d kills it takes %v to start", kill, took)
+		} else {
+			t.Logf("started in %v", took.Round(time.Millisecond))
+		}
+		part := all[next:min(len(all), next+max(1, len(all)/kills))]
+		if kill == kills-1 {
+			part = all[next:]
+		}
+		next += len(part)
+		// Many send at the same time; what fails is sent again to the next server.
+		work := make(chan *store.Upload)
+		failed := make(chan *store.Upload, len(part))
+		var senders sync.WaitGroup
+		for range 8 {
+			senders.Go(func() {
+				for u := range work {
+					if s.push(u) != nil {
+						failed <- u
+					}
+				}
+			})
+		}
+		die := rand.IntN(len(part) + 1)
+		for i, u := range part {
+			if i == die {
+				go func() {
+					time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+					s.cmd.Process.Kill()
+				}()
+			}
+			work <- u
+		}
+		close(work)
+		senders.Wait()
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+		close(failed)
+		s = startServe(t, data)
+		for u := range failed {
+			if err := s.push(u); err != nil {
+				t.Fatalf("sending again: %v\n%s", err, s.err)
+			}
+		}
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+	}
+	want := map[string]int{}
+	for _, u := range all {
+		want[u.Service+" "+u.Kind]++
+		if u.Kind == "cpu" {
+			p, err := profile.ParseBytes(u.Raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range p.Values(1) {
+				sums[u.Service] += v
+			}
+		}
+	}
+	s := startServe(t, data)
+	defer s.stop(t)
+	got := s.profiles(t, allOfFleet)
+	for key, n := range want {
+		if got[key] != n {
+			t.Errorf("there are %d profiles of %s, want %d", got[key], key, n)
+		}
+	}
+	for service, sum := range sums {
+		resp, err := http.Get(s.url + "/api/v1/profile?kind=cpu&ref=" + url.QueryEscape(service+"@2026-08-01..2026-10-01"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := profile.Parse(resp.Body)
+		resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := int64(0)
+		for _, v := range p.Values(1) {
+			n += v
+		}
+		if n != sum {
+			t.Errorf("%s used %d ns, want %d", service, n, sum)
+		}
+	}
+}
