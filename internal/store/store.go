@@ -255,6 +255,8 @@ type Point struct {
 	Time     time.Time // when the step begins
 	Values   []int64   // by sample type
 	Profiles int
+	Streams  int           // processes that they are from
+	Covered  time.Duration // that the profiles say they are of, all together
 }
 
 // TypesText returns sample types as one text, to tell them apart and to order them.

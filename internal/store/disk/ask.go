@@ -131,6 +131,7 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 		values  []int64
 		streams [][]*found
 		n       int
+		covered time.Duration
 	}
 	type line struct {
 		store.Line
@@ -166,6 +167,7 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 			n := len(sl.streams) - 1
 			sl.streams[n] = append(sl.streams[n], f)
 			sl.n += f.profiles
+			sl.covered += time.Duration(f.duration)
 			natures := a.natures(f)
 			restarted := f.before != nil && f.restarted(natures)
 			for k, nature := range natures {
@@ -191,7 +193,7 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 					}
 				}
 			}
-			l.Points = append(l.Points, store.Point{Time: fromNano(at * int64(step)), Values: sl.values, Profiles: sl.n})
+			l.Points = append(l.Points, store.Point{Time: fromNano(at * int64(step)), Values: sl.values, Profiles: sl.n, Streams: len(sl.streams), Covered: sl.covered})
 		}
 		out = append(out, l.Line)
 	}

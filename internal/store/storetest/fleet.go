@@ -217,7 +217,7 @@ func (s *service) upload(round, instance int, kind string) *store.Upload {
 	case "goroutine":
 		h.SampleTypes = []profile.ValueType{{Type: "goroutine", Unit: "count"}}
 		h.PeriodType, h.Period = h.SampleTypes[0], 1
-	case "mutex":
+	case "mutex", "block":
 		h.SampleTypes = []profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}
 		h.PeriodType, h.Period = h.SampleTypes[0], 1
 	}
@@ -284,7 +284,7 @@ func (s *service) fill(b *profile.Builder, kind string, instance int) {
 		for n := range min(len(s.stacks), 40) {
 			b.Add(s.stacks[n], 0, []int64{int64(1 + s.rng.IntN(5))})
 		}
-	case "mutex":
+	case "mutex", "block":
 		for n := range min(len(s.stacks), 25) {
 			count := int64(1 + s.rng.IntN(50))
 			b.Add(s.stacks[n], 0, []int64{count, count * int64(1000+s.rng.IntN(9000))})

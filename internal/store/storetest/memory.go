@@ -287,6 +287,7 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 		values  []int64
 		streams [][]int64
 		n       int
+		covered time.Duration
 	}
 	type line struct {
 		store.Line
@@ -329,6 +330,7 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 				sl.values[k] += total(p, k)
 			}
 			sl.n++
+			sl.covered += time.Duration(e.Parsed.DurationNanos)
 			i, ok := used[sl]
 			if !ok {
 				i = len(sl.streams)
@@ -350,7 +352,7 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 					}
 				}
 			}
-			l.Points = append(l.Points, store.Point{Time: time.Unix(0, at*int64(step)).UTC(), Values: sl.values, Profiles: sl.n})
+			l.Points = append(l.Points, store.Point{Time: time.Unix(0, at*int64(step)).UTC(), Values: sl.values, Profiles: sl.n, Streams: len(sl.streams), Covered: sl.covered})
 		}
 		out = append(out, l.Line)
 	}
