@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/fleet"
 	"github.com/hone-perf/hone/internal/source"
 )
 
@@ -85,4 +87,42 @@ func sent(fresh, old int) string {
 		return counted(old, "profile") + " were stored before"
 	}
 	return fmt.Sprintf("%s stored, %d were stored before", counted(fresh, "profile"), old)
+}
+
+func servicesCommand(sys *System) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "services",
+		Short: "Show what the services in a store cost",
+		Long: `Show what the services in a store cost: cores, memory and goroutines of all their processes.
+
+The change is that of cores, from the first half of the time to the second.`,
+		Example: "  hone services\n  hone services --last 24h --json",
+		GroupID: groupWatch,
+	}
+	if !sys.names(cmd) {
+		return cmd
+	}
+	last := time.Hour
+	cmd.Flags().Var(&ageFlag{&last}, "last", "of the last `TIME` (default 1h)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usagef("hone top store:SERVICE looks at one", "services takes no %s", quoted(args[0]))
+		}
+		out, err := outputOf(cmd, sys)
+		if err != nil {
+			return err
+		}
+		resp, err := source.AskStore("", http.MethodGet, "api/v1/services", url.Values{"last": {last.String()}}, nil)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		var costs fleet.Costs
+		if err := json.NewDecoder(resp.Body).Decode(&costs); err != nil {
+			return fmt.Errorf("the answer of the store: %w", err)
+		}
+		costs.From, costs.To = costs.From.In(sys.Zone), costs.To.In(sys.Zone)
+		return out.write(sys, costs.Report())
+	}
+	return cmd
 }

@@ -22,9 +22,13 @@ import (
 
 	"github.com/hone-perf/hone/internal/fleet/receive"
 	"github.com/hone-perf/hone/internal/fleet/token"
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/render"
+	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/safefile"
 	"github.com/hone-perf/hone/internal/store"
+	"github.com/hone-perf/hone/internal/view/fleetview"
 )
 
 // Options are what a Server is made of. Store and Tokens have to be set.
@@ -58,6 +62,8 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/recording", s.read(s.recording))
 	s.mux.HandleFunc("GET /api/v1/profile", s.read(s.profile))
 	s.mux.HandleFunc("GET /api/v1/series", s.read(s.series))
+	s.mux.HandleFunc("GET /api/v1/services", s.read(s.services))
+	s.mux.HandleFunc("GET /{$}", s.read(s.page))
 	return s
 }
 
@@ -205,4 +211,62 @@ func (s *Server) series(w http.ResponseWriter, r *http.Request, tenant string) e
 	}
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(series)
+}
+
+// Costs are what fleetview.Services is made of.
+type Costs struct {
+	From   time.Time        `json:"from"`
+	To     time.Time        `json:"to"`
+	Step   time.Duration    `json:"step_ns"`
+	Series []store.Series   `json:"series"`
+	Totals fleetview.Totals `json:"totals"`
+}
+
+// Report returns the answer.
+func (c *Costs) Report() *report.Services {
+	return fleetview.Services(c.Totals, c.Series, c.From, c.To, c.Step)
+}
+
+// costs returns what the services of a tenant cost, in the time that a request names: all that is in the last so long.
+func (s *Server) costs(r *http.Request, tenant string) (*Costs, error) {
+	last := time.Hour
+	if text := r.FormValue("last"); text != "" {
+		var err error
+		if last, err = store.ParseAge(text); err != nil || last < time.Minute {
+			return nil, badRequest{fmt.Errorf("last=%s: want a time such as 1h or 7d", profile.Shorten(text, 40))}
+		}
+	}
+	c := &Costs{To: s.Now().UTC(), Step: max(last/fleetview.Steps, time.Minute), Totals: fleetview.Totals{}}
+	c.From = c.To.Add(-last)
+	q := store.Query{Tenant: tenant, From: c.From, To: c.To}
+	var err error
+	if c.Series, err = s.Store.Series(r.Context(), q); err != nil {
+		return nil, err
+	}
+	for _, q.Kind = range fleetview.Kinds {
+		if c.Totals[q.Kind], err = s.Store.Totals(r.Context(), q, c.Step, []string{store.ServiceLabel}); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (s *Server) services(w http.ResponseWriter, r *http.Request, tenant string) error {
+	c, err := s.costs(r, tenant)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(c)
+}
+
+// page is what a browser shows first.
+func (s *Server) page(w http.ResponseWriter, r *http.Request, tenant string) error {
+	c, err := s.costs(r, tenant)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'")
+	return render.HTML(w, c.Report(), render.Options{})
 }

@@ -1,0 +1,77 @@
+package report
+
+import (
+	"iter"
+	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/unit"
+)
+
+// Services says what the services in a store cost.
+type Services struct {
+	From  time.Time    `json:"from"`
+	To    time.Time    `json:"to"`
+	Rows  []ServiceRow `json:"services"`
+	Notes hint.Texts   `json:"notes,omitempty"`
+
+	Cores []Series       `json:"-"` // of the most expensive ones: nanoseconds since From, CPU nanoseconds per second
+	Next  []hint.Command `json:"-"`
+}
+
+// A ServiceRow is what a service cost on average.
+type ServiceRow struct {
+	Service    string    `json:"service"`
+	Cores      float64   `json:"cores"`        // all its processes together
+	Before     float64   `json:"cores_before"` // in the first half of the time
+	After      float64   `json:"cores_after"`  // in the second half
+	Allocated  float64   `json:"allocated"`    // bytes a second
+	Live       int64     `json:"live"`         // bytes of heap in use
+	Goroutines int64     `json:"goroutines"`
+	Processes  int       `json:"processes"` // at the same time
+	Profiles   int       `json:"profiles"`
+	Versions   []string  `json:"versions,omitempty"` // those that came last at the end
+	Last       time.Time `json:"last"`               // profile
+}
+
+// Blocks returns the services as a table, with a chart of their cores.
+func (s *Services) Blocks() iter.Seq[Block] {
+	t := Table{Columns: []Column{
+		{Name: "cores"}, {Name: "change"}, {Name: "allocated/s"}, {Name: "live heap"}, {Name: "goroutines"}, {Name: "processes"}, {Name: "profiles"},
+		{Name: "last"}, {Name: "version"}, {Name: "service"},
+	}}
+	total := 0.0
+	for _, r := range s.Rows {
+		total += r.Cores
+		var change any
+		if r.Before > 0 && r.After > 0 {
+			change = Relative(r.After / r.Before)
+		}
+		version := ""
+		if n := len(r.Versions); n > 0 {
+			if version = r.Versions[n-1]; n > 1 {
+				version = r.Versions[n-2] + " → " + version
+			}
+		}
+		t.Rows = append(t.Rows, []any{
+			unit.Processors(r.Cores), change, unit.Size(int64(r.Allocated)), unit.Size(r.Live), int(r.Goroutines), r.Processes, r.Profiles,
+			unit.Time(s.To.Sub(r.Last).Truncate(time.Second)) + " ago", version, r.Service,
+		})
+	}
+	head := Phrase{len(s.Rows), " services", Sep{}, unit.Processors(total), " cores", Sep{}, s.From.Format(time.DateTime), " to ", s.To.Format(time.DateTime)}
+	list := []Block{Heading{[]Phrase{head}}}
+	if len(s.Cores) > 0 {
+		list = append(list, Chart{
+			Title: "cores", X: &Measure{Unit: "nanoseconds", Total: int64(s.To.Sub(s.From))}, To: int64(s.To.Sub(s.From)),
+			Y: &Measure{Unit: "nanoseconds"}, Series: s.Cores,
+		})
+	}
+	list = append(list, t)
+	for _, n := range s.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	if len(s.Next) > 0 {
+		list = append(list, Commands{Items: s.Next})
+	}
+	return blocks(list)
+}

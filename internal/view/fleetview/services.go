@@ -1,0 +1,145 @@
+// Package fleetview holds answers about a store of profiles: what its services cost over time.
+package fleetview
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// Steps is into how many steps a time is cut.
+const Steps = 60
+
+// mostSeries is how many services are drawn.
+const mostSeries = 5
+
+// Totals are lines of a store by kind, by service, in steps of the same length.
+type Totals map[string][]store.Line
+
+// Kinds are the kinds that Services needs.
+var Kinds = []string{recording.CPU, recording.Heap, recording.Goroutine}
+
+// Services says what services cost. The series are those of the time.
+func Services(totals Totals, series []store.Series, from, to time.Time, step time.Duration) *report.Services {
+	out := &report.Services{From: from, To: to}
+	rows := map[string]*report.ServiceRow{}
+	row := func(name string) *report.ServiceRow {
+		r := rows[name]
+		if r == nil {
+			r = &report.ServiceRow{Service: name}
+			rows[name] = r
+		}
+		return r
+	}
+	type version struct {
+		name string
+		last time.Time
+	}
+	versions := map[string][]version{}
+	for _, s := range series {
+		r := row(s.Service)
+		r.Profiles += s.Profiles
+		if s.Last.After(r.Last) {
+			r.Last = s.Last
+		}
+		if v := s.Labels.Get("version"); v != "" {
+			versions[s.Service] = append(versions[s.Service], version{v, s.Last})
+		}
+	}
+	for name, list := range versions {
+		slices.SortFunc(list, func(a, b version) int { return a.last.Compare(b.last) })
+		for _, v := range list {
+			at := slices.Index(rows[name].Versions, v.name)
+			if at >= 0 {
+				rows[name].Versions = slices.Delete(rows[name].Versions, at, at+1)
+			}
+			rows[name].Versions = append(rows[name].Versions, v.name)
+		}
+	}
+	cores := map[string][]report.Point{}
+	each(totals[recording.CPU], "cpu", func(service string, points []store.Point, k int) {
+		r := row(service)
+		var all, before, after mean
+		for _, p := range points {
+			if p.Covered <= 0 {
+				continue
+			}
+			// What a process used while it was profiled, times how many there were.
+			used := float64(p.Values[k]) / float64(p.Covered) * float64(p.Streams)
+			all.add(used)
+			if p.Time.Sub(from) < to.Sub(from)/2 {
+				before.add(used)
+			} else {
+				after.add(used)
+			}
+			r.Processes = max(r.Processes, p.Streams)
+			cores[service] = append(cores[service], report.Point{X: int64(p.Time.Sub(from)), Y: int64(used * float64(time.Second))})
+		}
+		r.Cores, r.Before, r.After = all.value(), before.value(), after.value()
+	})
+	each(totals[recording.Heap], "alloc_space", func(service string, points []store.Point, k int) {
+		var all mean
+		for _, p := range points {
+			all.add(float64(p.Values[k]) / step.Seconds())
+		}
+		row(service).Allocated = all.value()
+	})
+	level := func(kind, typ string, set func(*report.ServiceRow, int64)) {
+		each(totals[kind], typ, func(service string, points []store.Point, k int) {
+			var all mean
+			for _, p := range points {
+				all.add(float64(p.Values[k]))
+				row(service).Processes = max(row(service).Processes, p.Streams)
+			}
+			set(row(service), int64(all.value()))
+		})
+	}
+	level(recording.Heap, "inuse_space", func(r *report.ServiceRow, v int64) { r.Live = v })
+	level(recording.Goroutine, "goroutine", func(r *report.ServiceRow, v int64) { r.Goroutines = v })
+	for _, r := range rows {
+		out.Rows = append(out.Rows, *r)
+	}
+	slices.SortFunc(out.Rows, func(a, b report.ServiceRow) int {
+		return cmp.Or(cmp.Compare(b.Cores, a.Cores), cmp.Compare(b.Live, a.Live), cmp.Compare(a.Service, b.Service))
+	})
+	for _, r := range out.Rows[:min(len(out.Rows), mostSeries)] {
+		if points := cores[r.Service]; len(points) > 1 {
+			out.Cores = append(out.Cores, report.Series{Name: r.Service, Draw: report.Line, Points: points})
+		}
+	}
+	if len(out.Rows) > 0 {
+		ref := "store:" + (store.Ref{Selector: store.Service(out.Rows[0].Service), From: from, To: to}).String()
+		out.Next = []hint.Command{hint.Ask("top", ref).For("where it spends its time"), hint.Ask("web", ref).For("all views of it")}
+	}
+	return out
+}
+
+// each calls back for the points of each service that have a sample type.
+func each(lines []store.Line, typ string, call func(service string, points []store.Point, k int)) {
+	for _, l := range lines {
+		for k, t := range l.Types {
+			if t.Type == typ && len(l.Points) > 0 {
+				call(l.Labels.Get(store.ServiceLabel), l.Points, k)
+			}
+		}
+	}
+}
+
+type mean struct {
+	sum float64
+	n   int
+}
+
+func (m *mean) add(v float64) { m.sum += v; m.n++ }
+
+func (m *mean) value() float64 {
+	if m.n == 0 {
+		return 0
+	}
+	return m.sum / float64(m.n)
+}
