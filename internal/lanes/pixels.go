@@ -1,99 +1,108 @@
 package lanes
 
-import (
-	"slices"
-
-	"github.com/hone-perf/hone/internal/waits"
-)
+import "slices"
 
 // A lane is one that is being drawn.
 type lane struct {
 	Lane
 	number int
-
-	pixel int // that sums are of
-	sums  [States]int64
-	sure  waits.Window // times that are in this pixel, whatever the rounding
-
-	state State // of processors and the collector
-	since int64
+	times  [States][]int64 // by pixel, nanoseconds
 }
 
 // start is where a pixel begins.
-func (d *drawing) start(pixel int) int64 {
-	w := d.ask.Window
-	return w.From + int64(float64(w.To-w.From)*float64(pixel)/float64(d.ask.Pixels))
-}
+func (d *drawing) start(pixel int) int64 { return d.Start + int64(pixel)<<d.shift }
 
-func (d *drawing) pixelOf(at int64) int {
-	w := d.ask.Window
-	return min(d.ask.Pixels-1, max(0, int(float64(at-w.From)/float64(w.To-w.From)*float64(d.ask.Pixels))))
-}
+func (d *drawing) pixelOf(at int64) int { return int((at - d.Start) >> d.shift) }
 
-// add draws a stretch that comes after all that was drawn of the lane.
-func (d *drawing) add(l *lane, from, to int64, state State) {
-	w := d.ask.Window
-	from, to = max(from, w.From), min(to, w.To)
-	if to <= from || state == Nothing {
+// add draws a span of the window.
+func (d *drawing) add(l *lane, state State, from, to int64) {
+	if to <= from {
 		return
 	}
-	if from >= l.sure.From && to <= l.sure.To {
-		l.sums[state] += to - from
-		return
-	}
+	times := d.timesOf(l, state)
 	first, last := d.pixelOf(from), d.pixelOf(to-1)
-	l.sure = waits.Window{From: d.start(last) + 2, To: d.start(last+1) - 2}
-	if first != l.pixel {
-		d.flush(l)
-		l.pixel = first
-	}
 	if first == last {
-		l.sums[state] += to - from
+		times[first] += to - from
 		return
 	}
-	l.sums[state] += max(0, d.start(first+1)-from)
-	d.flush(l)
-	if last > first+1 {
-		d.run(l, first+1, last-first-1, d.mix([]Part{{state, whole}}))
+	times[first] += d.start(first+1) - from
+	for i := first + 1; i < last; i++ {
+		times[i] += d.Pixel
 	}
-	l.pixel = last
-	l.sums[state] += max(1, to-d.start(last))
+	times[last] += to - d.start(last)
+}
+
+// addSum draws what there was of a state within a pixel.
+func (d *drawing) addSum(l *lane, state State, at, sum int64) {
+	d.timesOf(l, state)[d.pixelOf(at)] += sum
+}
+
+func (d *drawing) timesOf(l *lane, state State) []int64 {
+	if l.times[state] == nil {
+		l.times[state] = make([]int64, d.Pixels)
+	}
+	return l.times[state]
 }
 
 // whole is all of a pixel.
 const whole = 16
 
-// flush draws the pixel that a lane has come to.
-func (d *drawing) flush(l *lane) {
-	size := max(1, d.start(l.pixel+1)-d.start(l.pixel))
-	var parts [States]Part
-	list := parts[:0]
-	left := whole
-	for s, v := range l.sums {
-		if v == 0 {
+// rest makes what a processor that is on does not do otherwise the time in which it looks for a goroutine.
+func (d *drawing) rest(l *lane) {
+	times := l.times[on]
+	if times == nil {
+		return
+	}
+	for s := range States {
+		if l.times[s] == nil || s == State(on) {
 			continue
 		}
-		l.sums[s] = 0
-		// A state that was there for a moment is shown, too, if there is room.
-		share := min(left, max(1, int((v*whole+size/2)/size)))
-		if share > 0 {
-			list = append(list, Part{State(s), uint8(share)})
-			left -= share
+		for i, v := range l.times[s] {
+			times[i] -= v
 		}
 	}
-	if len(list) > 0 {
-		d.run(l, l.pixel, 1, d.mix(list))
-	}
+	l.times[on], l.times[scheduling] = nil, times
 }
 
-func (d *drawing) run(l *lane, at, width, mix int) {
+// paint makes the runs of a lane of what was added up.
+func (d *drawing) paint(l *lane) {
+	var states []State
+	for s := range States {
+		if l.times[s] != nil {
+			states = append(states, s)
+		}
+	}
+	var parts [States]Part
+	for i := range d.Pixels {
+		size := min(d.start(i+1), d.Window.To) - max(d.start(i), d.Window.From)
+		list := parts[:0]
+		left := whole
+		for _, s := range states {
+			v := l.times[s][i]
+			if v <= 0 {
+				continue
+			}
+			// A state that was there for a moment is shown, too, if there is room.
+			if share := min(left, max(1, int((v*whole+size/2)/size))); share > 0 {
+				list = append(list, Part{s, uint8(share)})
+				left -= share
+			}
+		}
+		if len(list) > 0 {
+			l.run(i, d.mix(list))
+		}
+	}
+	l.times = [States][]int64{}
+}
+
+func (l *lane) run(at, mix int) {
 	if n := len(l.Runs); n > 0 {
 		if r := &l.Runs[n-1]; r.Mix == mix && r.At+r.Width == at {
-			r.Width += width
+			r.Width++
 			return
 		}
 	}
-	l.Runs = append(l.Runs, Run{At: at, Width: width, Mix: mix})
+	l.Runs = append(l.Runs, Run{At: at, Width: 1, Mix: mix})
 }
 
 // mix is the number of a mix.

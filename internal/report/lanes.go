@@ -16,9 +16,12 @@ type Lanes struct {
 	Whole  int64    `json:"trace_nanos"`           // its end
 	From   int64    `json:"from_nanos"`
 	To     int64    `json:"to_nanos"`
+	Start  int64    `json:"first_nanos"` // where the first pixel begins: not later than From
+	Pixel  int64    `json:"pixel_nanos"`
 	Pixels int      `json:"pixels"`
-	States []string `json:"states"` // that lanes are filled with
-	Mixes  [][]int  `json:"mixes"`  // state, sixteenths, state, sixteenths, …
+	Each   int      `json:"stretch_pixels"` // of Levels of kinds
+	States []string `json:"states"`         // that lanes are filled with
+	Mixes  [][]int  `json:"mixes"`          // state, sixteenths, state, sixteenths, …
 
 	Procs      []Lane     `json:"processors"`
 	Collector  []Lane     `json:"collector"`
@@ -45,7 +48,7 @@ type Lane struct {
 	Request []int  `json:"request,omitempty"` // numbers of requests
 }
 
-// A LaneKind is goroutines that were started with one function: how many were in what state, in each of some stretches of equal length.
+// A LaneKind is goroutines that were started with one function: how many were in what state, in each stretch of some pixels.
 type LaneKind struct {
 	Kind   string      `json:"started_as"`
 	Count  int         `json:"goroutines"`
@@ -69,6 +72,14 @@ var laneMarks = map[string]rune{
 	"running": '█', "ready": '▒', "syscall": 's', "network": 'n', "lock": 'L', "channel": 'c', "select": 'C', "sleep": 'z', "wait group": 'w', "condition": 'd', "GC": 'G', "other": 'o', "scheduler": '-', "waiting for work": '·',
 }
 
+// places are the places of a line of text that some pixels are at, as far as these are in sight.
+func (l *Lanes) places(at, width int) (first, end int) {
+	place := func(t int64) int { return int(float64(t-l.From) / float64(max(l.To-l.From, 1)) * laneWidth) }
+	from, to := max(l.Start+int64(at)*l.Pixel, l.From), min(l.Start+int64(at+width)*l.Pixel, l.To)
+	first = min(place(from), laneWidth-1)
+	return first, max(place(to), first+1)
+}
+
 // strip draws a lane as text: each place shows what has most of it.
 func (l *Lanes) strip(lane *Lane) string {
 	sums := make([]map[int]int, laneWidth)
@@ -77,12 +88,14 @@ func (l *Lanes) strip(lane *Lane) string {
 		at += lane.At[i]
 		mix := l.Mixes[lane.Mix[i]]
 		for p := at; p < at+lane.Width[i]; p++ {
-			place := p * laneWidth / l.Pixels
-			if sums[place] == nil {
-				sums[place] = map[int]int{}
-			}
-			for k := 0; k+1 < len(mix); k += 2 {
-				sums[place][mix[k]] += mix[k+1]
+			first, end := l.places(p, 1)
+			for place := first; place < end; place++ {
+				if sums[place] == nil {
+					sums[place] = map[int]int{}
+				}
+				for k := 0; k+1 < len(mix); k += 2 {
+					sums[place][mix[k]] += mix[k+1]
+				}
 			}
 		}
 		at += lane.Width[i]
@@ -111,7 +124,7 @@ func (l *Lanes) numbered(lane *Lane) string {
 	at := 0
 	for i := range lane.At {
 		at += lane.At[i]
-		first, end := at*laneWidth/l.Pixels, max(at*laneWidth/l.Pixels+1, (at+lane.Width[i])*laneWidth/l.Pixels)
+		first, end := l.places(at, lane.Width[i])
 		at += lane.Width[i]
 		for p := first; p < end; p++ {
 			out[p] = laneMarks[l.States[l.Mixes[lane.Mix[i]][0]]]

@@ -115,16 +115,6 @@ func Find(t *exectrace.Trace) (*Found, error) {
 	return f.Found(walk.End), nil
 }
 
-// Index finds the requests of a trace, and makes an index of it.
-func Index(t *exectrace.Trace) (*Found, *waits.Index, error) {
-	f := NewFinder(t)
-	x, err := waits.NewIndex(t, f.Walk())
-	if err != nil {
-		return nil, nil, err
-	}
-	return f.Found(x.End), x, nil
-}
-
 // NewFinder returns a Finder of the requests of a trace.
 func NewFinder(t *exectrace.Trace) *Finder {
 	return &Finder{trace: t, names: waits.NewNames(t), open: map[int64]*serving{}, found: &Found{Begin: t.Begin()}}

@@ -25,9 +25,11 @@ type Index struct {
 
 // A keeper keeps what is going on at the borders of a trace, while that is read once.
 type keeper struct {
-	carried []carried           // in the order of their ends
-	stood   [][]exectrace.Event // by border: what processors and the collector were doing
-	kept    int                 // of these events
+	carried [][]carried          // in the order of their ends, so many at a time
+	as      []Goroutine          // what is known of those that were carried
+	same    map[Goroutine]uint32 // numbers of these
+	stood   [][]exectrace.Event  // by border: what processors and the collector were doing
+	kept    int                  // of these events
 
 	border int64 // when the last one was passed
 	most   int64 // number of a goroutine that was carried
@@ -36,19 +38,23 @@ type keeper struct {
 
 // A carried is what a goroutine did when the trace began or a border of it was passed. A trace says there what state it is in, and not since when or why.
 type carried struct {
-	goroutine Goroutine // as it was
-	from, to  int64
+	id       int64
+	from, to int64
+	number   uint32
+	as       uint32 // number of what else was known of it
 }
 
 // maxCarried bounds what an index keeps. Without all of it, a trace is read from the begin.
 const (
 	maxCarried = 1 << 20
+	carriedAt  = 1 << 13 // a time
+	maxSame    = 1 << 14 // of these it is known that they are the same
 	maxStood   = 1 << 17
 	maxQuiet   = 1 << 28 // numbers of goroutines for which there is a bit
 )
 
 // complete reports whether all was kept.
-func (k *keeper) complete() bool { return len(k.carried) < maxCarried && k.kept <= maxStood }
+func (k *keeper) complete() bool { return len(k.carried) <= maxCarried/carriedAt && k.kept <= maxStood }
 
 // NewIndex reads a trace once. With a walk, which may be nil, that goes through it.
 func NewIndex(t *exectrace.Trace, walk *Walk) (*Index, error) {
@@ -60,7 +66,7 @@ func NewIndex(t *exectrace.Trace, walk *Walk) (*Index, error) {
 	if err := walk.Run(t); err != nil {
 		return nil, err
 	}
-	x.names, x.loops = walk.names, walk.loops
+	x.names, x.loops, x.same = walk.names, walk.loops, nil
 	x.Begin, x.End, x.Events, x.notes = walk.Begin, walk.End, walk.Events, DamageNotes(t)
 	return x, nil
 }
@@ -91,15 +97,29 @@ func (k *keeper) pass(t *exectrace.Trace, e *exectrace.Event) {
 }
 
 func (k *keeper) carry(g *Goroutine, now int64) {
-	if len(k.carried) >= maxCarried || g.ID < 0 {
+	if g.ID < 0 || !k.complete() {
 		return
 	}
-	c := carried{*g, g.since, now}
-	c.goroutine.Mine = nil
+	as := *g
+	as.ID, as.Number, as.Mine, as.since = 0, 0, nil, 0
 	if g.state == exectrace.Waiting {
-		c.goroutine.by, c.goroutine.at = 0, 0 // that came later
+		as.by, as.at = 0, 0 // that came later
 	}
-	k.carried = append(k.carried, c)
+	number, ok := k.same[as]
+	if !ok {
+		if k.same == nil || len(k.same) == maxSame {
+			k.same = map[Goroutine]uint32{}
+		}
+		number = uint32(len(k.as))
+		k.as = append(k.as, as)
+		k.same[as] = number
+	}
+	n := len(k.carried)
+	if n == 0 || len(k.carried[n-1]) == carriedAt {
+		k.carried = append(k.carried, make([]carried, 0, carriedAt))
+		n++
+	}
+	k.carried[n-1] = append(k.carried[n-1], carried{g.ID, g.since, now, g.Number, number})
 	k.most = max(k.most, g.ID)
 }
 
@@ -183,25 +203,33 @@ func (x *Index) seek(w *Walk) (begin int64, events iter.Seq2[*exectrace.Event, e
 	if w.Quiet != nil && x.most < maxQuiet {
 		w.quiet = newBits(x.most)
 	}
-	for i := range x.carried {
-		c := &x.carried[i]
-		// What ended before the border was passed is said by the events that follow, or is over.
-		if w.Only != nil && !w.Only(c.goroutine.ID) || c.to < begin || c.from >= begin && (border > 0 || c.from > x.Begin || !c.goroutine.begun) {
-			continue
-		}
-		switch {
-		case w.quiet != nil && c.to >= end:
-			w.quiet.add(c.goroutine.ID)
-			g := &c.goroutine
+	for _, list := range x.carried {
+		for i := range list {
+			c := &list[i]
+			// What ended before the border was passed is said by the events that follow, or is over.
+			if c.to < begin || c.from >= begin && (border > 0 || c.from > x.Begin || !x.as[c.as].begun) || w.Only != nil && !w.Only(c.id) {
+				continue
+			}
+			quiet := w.quiet != nil && c.to >= end
+			if !quiet && border == 0 {
+				continue
+			}
+			g := &w.still
+			if !quiet {
+				g = new(Goroutine)
+				w.Goroutines[c.id] = g
+			}
+			*g = x.as[c.as]
+			g.ID, g.Number, g.since = c.id, c.number, c.from
+			if !quiet {
+				continue
+			}
+			w.quiet.add(c.id)
 			w.span = Span{Goroutine: g, State: g.state, From: w.Window.From, To: end, Since: c.from, Stack: g.stack, Again: g.again, Begun: true, Open: true}
 			if g.state != exectrace.Running && g.state != exectrace.Syscall {
 				w.span.Reason, w.span.By, w.span.ByStack = g.reason, g.by, g.at
 			}
 			w.Quiet(&w.span)
-		case border > 0:
-			g := c.goroutine
-			g.since = c.from
-			w.Goroutines[g.ID] = &g
 		}
 	}
 	if w.Before != nil && border > 0 && border < len(x.stood) {

@@ -280,8 +280,26 @@ func (c *calls) where() (exectrace.Frame, bool) {
 // Kind is what a goroutine is for: the function that it was started with, as a user would name it.
 func (n *Names) Kind(g *Goroutine, s exectrace.Stack) string { return n.list[n.kind(g, s)] }
 
-// KindNumber is a number for the Kind of a goroutine: those of one kind have the same.
-func (n *Names) KindNumber(g *Goroutine, s exectrace.Stack) int { return int(n.kind(g, s)) }
+// BetterKind is a number for the Kind of a goroutine, by what is known on one more stack: of one whose first function is only there to call another one, other stacks
+// tell what it is for. It is sure where none says more.
+func (n *Names) BetterKind(g *Goroutine, s exectrace.Stack, known int) (kind int, sure bool) {
+	better := int(n.kindOf(g, s))
+	start := n.of(g.Start)
+	switch {
+	case g.Worker != "", g.ID == 1, len(start.frames) > 0 && !start.only:
+		return better, true
+	}
+	if c := n.of(s); c.root != "" && len(c.frames) > 1 {
+		return better, true
+	}
+	if known == 0 {
+		known = better
+	}
+	return known, false
+}
+
+// KindOf is the Kind of a number.
+func (n *Names) KindOf(number int) string { return n.list[number] }
 
 // OfRuntime reports whether a goroutine is one of the runtime, or records the trace, as far as is known on a stack of it.
 func (n *Names) OfRuntime(g *Goroutine, s exectrace.Stack) bool { return n.ours[n.kind(g, s)] }

@@ -41,6 +41,7 @@ func (s *Span) Length() int64 { return s.To - s.From }
 // A Goroutine is what is known about a goroutine. When that has ended, it may become that of another one.
 type Goroutine struct {
 	ID      int64
+	Number  uint32          // in the order in which all of a trace came by those that there were, from 0; or NoNumber
 	Start   exectrace.Stack // its function; of one from before the trace, where it stood
 	Created exectrace.Stack // where it was created; 0 for one from before the trace
 	Creator int64
@@ -61,6 +62,9 @@ type Goroutine struct {
 	kind   uint32 // see Names
 	worker bool   // the kind is that of a worker
 }
+
+// NoNumber is the Number of a goroutine that a walk with an Index came by, and that was not there before.
+const NoNumber = math.MaxUint32
 
 // Assisting reports whether the goroutine works for the collector.
 func (g *Goroutine) Assisting() bool { return g.assist }
@@ -98,7 +102,9 @@ type Walk struct {
 	names   *Names
 	loops   map[exectrace.Stack]int64 // stacks on which a goroutine waited for the second time, and since when that is known
 	begin   int64                     // of the trace
+	numbers uint32                    // of goroutines
 	quiet   bits                      // goroutines that Quiet took; nil where it takes none
+	still   Goroutine                 // the one that Quiet takes
 	ended   []*Goroutine              // room for new ones
 	other   Goroutine                 // stands for those that are not of interest
 }
@@ -113,7 +119,7 @@ func (w *Walk) Run(t *exectrace.Trace) error {
 	last := int64(0)
 	events := t.Events()
 	if w.Index != nil {
-		w.names, w.loops = w.Index.names, w.Index.loops
+		w.names, w.loops, w.numbers = w.Index.names, w.Index.loops, NoNumber
 		last, events = w.Index.seek(w)
 	} else {
 		if w.names = w.Names; w.names == nil {
@@ -252,7 +258,10 @@ func (w *Walk) change(e *exectrace.Event) {
 		} else {
 			g = new(Goroutine)
 		}
-		*g = Goroutine{ID: e.Goroutine, since: e.Time}
+		*g = Goroutine{ID: e.Goroutine, Number: w.numbers, since: e.Time}
+		if w.Index == nil {
+			w.numbers++
+		}
 		w.Goroutines[e.Goroutine] = g
 		e.Slot.Value = g
 		switch {

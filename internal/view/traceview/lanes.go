@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	lanePixels = 1200 // of a picture; pages stretch it
+	lanePixels = 1600 // of a picture at most; pages stretch it
 	laneRows   = 24   // goroutines
 	mostRows   = 1000
 )
@@ -28,26 +28,26 @@ const indexName = "index"
 
 // An indexed is what is kept of a trace that somebody looks at a part of.
 type indexed struct {
-	index *waits.Index
+	index *lanes.Index
 	found *requests.Found
 }
 
-// lanesOf returns the index of the trace that a question is about, its requests, and the window that is asked for.
-func lanesOf(in []*recording.Recording, q query.Query) (*waits.Index, []requests.Request, waits.Window, error) {
+// lanesOf returns the index of the trace that a question is about, and the window that is asked for.
+func lanesOf(in []*recording.Recording, q query.Query) (*lanes.Index, waits.Window, error) {
 	w := windowOf(q)
 	t, err := recording.Execution.Read(in[0])
 	switch {
 	case err != nil:
-		return nil, nil, w, err
+		return nil, w, err
 	case t == nil:
-		return nil, nil, w, fmt.Errorf("%s has no execution trace", in[0].Ref)
+		return nil, w, fmt.Errorf("%s has no execution trace", in[0].Ref)
 	}
 	of, err := recording.Once(t, indexName, func(t *exectrace.Trace) (*indexed, error) {
-		found, x, err := requests.Index(t)
+		x, found, err := lanes.NewIndex(t)
 		return &indexed{x, found}, err
 	})
 	if err != nil {
-		return nil, nil, w, err
+		return nil, w, err
 	}
 	x := of.index
 	w.From = max(w.From, x.Begin)
@@ -56,16 +56,16 @@ func lanesOf(in []*recording.Recording, q query.Query) (*waits.Index, []requests
 	}
 	if w.From >= w.To {
 		if w.From > x.Begin || w.To < x.End {
-			return nil, nil, w, &waits.OutsideError{Begin: x.Begin, End: x.End}
+			return nil, w, &waits.OutsideError{Begin: x.Begin, End: x.End}
 		}
 		w.To = w.From + 1
 	}
-	return x, of.found.Requests, w, nil
+	return x, w, nil
 }
 
 // Lanes draws a part of a trace.
 func Lanes(in []*recording.Recording, q query.Query) (report.Report, error) {
-	x, found, w, err := lanesOf(in, q)
+	x, w, err := lanesOf(in, q)
 	if err != nil {
 		return nil, err
 	}
@@ -79,12 +79,12 @@ func Lanes(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if ask.Filters, err = filtersOf(q.Steps); err != nil {
 		return nil, err
 	}
-	p, err := lanes.Draw(x, found, ask)
+	p, err := x.Draw(ask)
 	if err != nil {
 		return nil, err
 	}
 	out := &report.Lanes{
-		Ref: in[0].Ref, At: q.At.String(), Begin: x.Begin, Whole: x.End, From: w.From, To: w.To, Pixels: p.Pixels, Small: p.Small, MoreKinds: p.MoreKinds, Of: p.Of, Traces: report.NewTraceTimes(in[0].Traces()), Notes: x.Notes(),
+		Ref: in[0].Ref, At: q.At.String(), Begin: x.Begin, Whole: x.End, From: w.From, To: w.To, Start: p.Start, Pixel: p.Pixel, Pixels: p.Pixels, Each: lanes.Stretch, Small: p.Small, MoreKinds: p.MoreKinds, Of: p.Of, Traces: report.NewTraceTimes(in[0].Traces()), Notes: x.Notes(),
 		Procs: lanesFor(p.Procs), Collector: lanesFor(p.Collector), Requests: lanesFor(p.Requests), Goroutines: lanesFor(p.Goroutines),
 		Kinds: []report.LaneKind{}, Wakes: []report.LaneWake{}, Mixes: [][]int{},
 	}
@@ -161,7 +161,7 @@ const fewSpans = 20
 
 // Goroutine shows what one goroutine did.
 func Goroutine(in []*recording.Recording, q query.Query) (report.Report, error) {
-	x, found, w, err := lanesOf(in, q)
+	x, w, err := lanesOf(in, q)
 	if err != nil {
 		return nil, err
 	}
@@ -170,15 +170,17 @@ func Goroutine(in []*recording.Recording, q query.Query) (report.Report, error) 
 		return nil, &NoGoroutineError{q.Arg}
 	}
 	out := &report.Goroutine{Ref: in[0].Ref, At: q.At.String(), ID: id, From: w.From, To: w.To, Spans: []report.GoroutineSpan{}, Split: []report.GoroutinePart{}, Notes: x.Notes()}
-	err = x.Read(func(t *exectrace.Trace, names *waits.Names) error { return goroutineIn(t, names, x, w, q.Limit, out) })
+	err = x.Read(func(t *exectrace.Trace, names *waits.Names) error {
+		return goroutineIn(t, names, x.Index, w, q.Limit, out)
+	})
 	if err != nil {
 		return nil, err
 	}
 	if out.Of == 0 {
 		return nil, &NoGoroutineError{q.Arg}
 	}
-	for i := range found {
-		if r := &found[i]; r.Goroutine == id && r.To > w.From && r.From < w.To {
+	for i := range x.Requests {
+		if r := &x.Requests[i]; r.Goroutine == id && r.To > w.From && r.From < w.To {
 			out.Requests = append(out.Requests, LineOf(r))
 		}
 	}

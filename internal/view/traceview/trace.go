@@ -453,7 +453,7 @@ func pathsOf(in []*recording.Recording, t *exectrace.Trace, list []requests.Requ
 		return requests.Paths(t, nil, list)
 	}
 	err = x.index.Read(func(t *exectrace.Trace, _ *waits.Names) error {
-		paths, err = requests.Paths(t, x.index, list)
+		paths, err = requests.Paths(t, x.index.Index, list)
 		return err
 	})
 	return paths, err

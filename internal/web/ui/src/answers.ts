@@ -555,7 +555,10 @@ export interface Lanes {
   trace_nanos: number;
   from_nanos: number;
   to_nanos: number;
+  first_nanos: number;
+  pixel_nanos: number;
   pixels: number;
+  stretch_pixels: number;
   states: string[];
   mixes: number[][];
   processors: Lane[];

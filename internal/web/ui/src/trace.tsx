@@ -226,16 +226,20 @@ function Legend({ data, palette }: { data: Lanes; palette: Palette }) {
   );
 }
 
+/** startOf is where a pixel begins. The first and the last may be cut by what is in sight. */
+const startOf = (data: Lanes, px: number): number => Math.min(Math.max(data.first_nanos + px * data.pixel_nanos, data.from_nanos), data.to_nanos);
+
 /** paintRuns draws a lane. What is in sight may have moved since the answer came. */
 function paintRuns(ctx: CanvasRenderingContext2D, data: Lanes, lane: Lane, axis: Axis, height: number, p: Palette): void {
-  const scale = (data.to_nanos - data.from_nanos) / data.pixels;
   ctx.clearRect(0, 0, axis.right, height);
   let px = 0;
   for (let i = 0; i < lane.at.length; i++) {
     px += lane.at[i];
-    const x = xOf(axis, data.from_nanos + px * scale);
+    const x = xOf(axis, startOf(data, px));
     px += lane.width[i];
-    const w = Math.max(0.75, xOf(axis, data.from_nanos + px * scale) - x - (lane.request ? 0.5 : 0));
+    const end = xOf(axis, startOf(data, px));
+    // What is wide goes on below the edge of what follows: where both have a part of a pixel, the ground would shine through.
+    const w = Math.max(0.75, (end - x > 1.5 && !lane.request ? Math.ceil(end) : end) - x - (lane.request ? 0.5 : 0));
     if (x + w < 0 || x > axis.right) continue;
     const mix = data.mixes[lane.mix[i]];
     let y = height;
@@ -263,21 +267,21 @@ function paintRuns(ctx: CanvasRenderingContext2D, data: Lanes, lane: Lane, axis:
 /** mostOf is how many goroutines of a kind there were at a time, at most. */
 const mostOf = (k: LaneKind): number => Math.max(0, ...(k.levels[0] ?? []).map((_, i) => k.levels.reduce((sum, l) => sum + l[i], 0)));
 
+/** atMost says that, as far as means of stretches of time that were rounded tell it. */
 function atMost(k: LaneKind): string {
-  const most = mostOf(k);
-  return number(most);
+  const most = Math.min(mostOf(k), k.goroutines);
+  return number(most < 10 ? Math.round(most * 10) / 10 : Math.round(most));
 }
 
 function paintKind(ctx: CanvasRenderingContext2D, data: Lanes, k: LaneKind, axis: Axis, height: number, p: Palette): void {
   ctx.clearRect(0, 0, axis.right, height);
   const most = mostOf(k);
   if (most === 0) return;
-  const n = k.levels[0].length;
-  const step = (data.to_nanos - data.from_nanos) / n;
   const top = 3;
-  for (let i = 0; i < n; i++) {
-    const x = xOf(axis, data.from_nanos + i * step);
-    const w = xOf(axis, data.from_nanos + (i + 1) * step) - x + 0.3;
+  for (let i = 0; i < k.levels[0].length; i++) {
+    // On whole pixels of the page, or there would be stripes.
+    const x = Math.round(xOf(axis, startOf(data, i * data.stretch_pixels)));
+    const w = Math.round(xOf(axis, startOf(data, (i + 1) * data.stretch_pixels))) - x;
     if (x + w < 0 || x > axis.right) continue;
     let y = height;
     k.levels.forEach((l, level) => {
@@ -313,7 +317,7 @@ function paintWakes(ctx: CanvasRenderingContext2D, data: Lanes, axis: Axis, p: P
 
 /** requestAt returns the number of the request of a lane at a time. */
 function requestAt(data: Lanes, lane: Lane, t: number): number {
-  const px = ((t - data.from_nanos) / (data.to_nanos - data.from_nanos)) * data.pixels;
+  const px = (t - data.first_nanos) / data.pixel_nanos;
   let at = 0;
   for (let i = 0; i < lane.at.length; i++) {
     at += lane.at[i];
@@ -327,7 +331,8 @@ function requestAt(data: Lanes, lane: Lane, t: number): number {
 function Table({ data }: { data: Lanes }) {
   if (data.kinds.length === 0) return null;
   const mean = (list: number[]) => {
-    const v = list.reduce((a, b) => a + b, 0) / Math.max(1, list.length);
+    const length = (i: number) => startOf(data, (i + 1) * data.stretch_pixels) - startOf(data, i * data.stretch_pixels);
+    const v = list.reduce((sum, n, i) => sum + n * length(i), 0) / Math.max(1, data.to_nanos - data.from_nanos);
     return v === 0 ? "" : number(v);
   };
   const states = data.states.map((_, i) => i).filter((i) => data.kinds.some((k) => k.states.includes(i)));
