@@ -268,5 +268,5 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, tenant string) err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'")
-	return render.HTML(w, c.Report(), render.Options{})
+	return render.Page(w, c.Report(), render.Options{})
 }

@@ -59,14 +59,13 @@ func (s *Services) Blocks() iter.Seq[Block] {
 		})
 	}
 	head := Phrase{len(s.Rows), " services", Sep{}, unit.Processors(total), " cores", Sep{}, s.From.Format(time.DateTime), " to ", s.To.Format(time.DateTime)}
-	list := []Block{Heading{[]Phrase{head}}}
-	if len(s.Cores) > 0 {
+	list := []Block{Heading{[]Phrase{head}}, t}
+	for _, one := range s.Cores {
 		list = append(list, Chart{
-			Title: "cores", X: &Measure{Unit: "nanoseconds", Total: int64(s.To.Sub(s.From))}, To: int64(s.To.Sub(s.From)),
-			Y: &Measure{Unit: "nanoseconds"}, Series: s.Cores,
+			Title: "CPU time per second of " + one.Name, X: &Measure{Unit: "nanoseconds", Total: int64(s.To.Sub(s.From))}, To: int64(s.To.Sub(s.From)),
+			Y: &Measure{Unit: "nanoseconds"}, Series: []Series{one},
 		})
 	}
-	list = append(list, t)
 	for _, n := range s.Notes {
 		list = append(list, Note{Phrase{n}})
 	}

@@ -16,7 +16,7 @@ import (
 const Steps = 60
 
 // mostSeries is how many services are drawn.
-const mostSeries = 5
+const mostSeries = 4
 
 // Totals are lines of a store by kind, by service, in steps of the same length.
 type Totals map[string][]store.Line
@@ -109,7 +109,7 @@ func Services(totals Totals, series []store.Series, from, to time.Time, step tim
 	})
 	for _, r := range out.Rows[:min(len(out.Rows), mostSeries)] {
 		if points := cores[r.Service]; len(points) > 1 {
-			out.Cores = append(out.Cores, report.Series{Name: r.Service, Draw: report.Line, Points: points})
+			out.Cores = append(out.Cores, report.Series{Name: r.Service, Draw: report.Area, Points: points})
 		}
 	}
 	if len(out.Rows) > 0 {
