@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/zip"
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -23,6 +24,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/testrun"
 )
 
@@ -37,7 +39,7 @@ import (
 // name for the page: without -tags live the commands that follow are shown that one. With UPDATE=1, a live run replaces it.
 //
 // The commands of a page run one after the other in a folder with the profiles and benchmarks of testdata/tour, shown as /src/shop; a
-// server that offers one of them, and has a page /search, stands in for localhost:6060. The practice programs are in examples/, and cd goes there;
+// server that offers one of them, and has a page /search, stands in for localhost:6060. hone serve & runs until the end of the page. The practice programs are in examples/, and cd goes there;
 // cd hone goes to the sources of hone.
 func TestDocs(t *testing.T) {
 	t.Parallel()
@@ -173,6 +175,7 @@ type tour struct {
 	at     string // folder; "" is dir
 	self   string
 	server string
+	store  string // address of hone serve, when that runs
 	kept   string // folder of recordings that commands of the page made before
 }
 
@@ -227,6 +230,7 @@ func (tr *tour) run(t *testing.T, line string, live bool) (said string, ran bool
 	if err != nil {
 		t.Fatal(err)
 	}
+	line, beside := strings.CutSuffix(line, " &")
 	words, err := shellWords(strings.ReplaceAll(line, "localhost:6060", tr.server))
 	if err != nil {
 		t.Fatal(err)
@@ -257,10 +261,17 @@ func (tr *tour) run(t *testing.T, line string, live bool) (said string, ran bool
 	if words[0] != "hone" {
 		t.Fatalf("%s: only hone can be run in a console block", line)
 	}
+	if beside {
+		words = append(words, "--listen", "127.0.0.1:0")
+	}
 	cmd := exec.Command(tr.self, words[1:]...)
 	cmd.Dir = cmp.Or(tr.at, tr.dir)
 	cmd.Env = append(os.Environ(), "HONE_TEST_EXEC=1", "TZ=UTC", "LC_ALL=C.UTF-8", "NO_COLOR=1",
-		"PPROF_TMPDIR="+filepath.Join(tr.dir, "pprof"))
+		"PPROF_TMPDIR="+filepath.Join(tr.dir, "pprof"), "HONE_STORE="+tr.store)
+	if beside {
+		tr.store = startBeside(t, cmd)
+		return source.UsualStore + "\n", true
+	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Run()
@@ -275,7 +286,29 @@ func (tr *tour) run(t *testing.T, line string, live bool) (said string, ran bool
 		}
 	}
 	said = progress().ReplaceAllString(out.String(), "")
-	return strings.NewReplacer(tr.server, "localhost:6060", tr.dir, "/src/shop", checkout, "/src/hone").Replace(said), true
+	pairs := []string{tr.server, "localhost:6060", tr.dir, "/src/shop", checkout, "/src/hone"}
+	if tr.store != "" {
+		pairs = append(pairs, tr.store, source.UsualStore)
+	}
+	return strings.NewReplacer(pairs...).Replace(said), true
+}
+
+// startBeside starts a server, which is ended with the test, and returns the first line that it prints.
+func startBeside(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("%q: %v", cmd.Args, err)
+	}
+	return strings.TrimSpace(line)
 }
 
 // recording returns where a command writes a recording, and where one like it is kept, when one is.

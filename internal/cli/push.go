@@ -84,9 +84,9 @@ func sent(fresh, old int) string {
 	case old == 0:
 		return counted(fresh, "profile") + " stored"
 	case fresh == 0:
-		return counted(old, "profile") + " were stored before"
+		return counted(old, "profile") + " stored before"
 	}
-	return fmt.Sprintf("%s stored, %d were stored before", counted(fresh, "profile"), old)
+	return fmt.Sprintf("%s stored, %d stored before", counted(fresh, "profile"), old)
 }
 
 func servicesCommand(sys *System) *cobra.Command {

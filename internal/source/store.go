@@ -75,10 +75,12 @@ func AskStore(base, method, path string, q url.Values, body io.Reader) (*http.Re
 // stored opens what a ref names in a store, as a recording.
 func stored(ref string) (*recording.Recording, error) {
 	name := strings.TrimPrefix(ref, StorePrefix)
-	if _, err := store.ParseRef(name, time.Now()); err != nil {
+	at, err := store.ParseRef(name, time.Now())
+	if err != nil {
 		return nil, err
 	}
-	resp, err := AskStore("", http.MethodGet, "api/v1/recording", url.Values{"ref": {name}}, nil)
+	// Times are those of this machine, and not of that of the store.
+	resp, err := AskStore("", http.MethodGet, "api/v1/recording", url.Values{"ref": {at.String()}}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ref, err)
 	}

@@ -21,7 +21,7 @@ var DefaultLimits = Limits{Bytes: 32 << 20, Samples: 1 << 20, Depth: 10_000, Lab
 
 // Clocks that differ by more than this are wrong.
 const (
-	tooEarly = 400 * 24 * time.Hour
+	tooEarly = 10 * 365 * 24 * time.Hour
 	tooLate  = 10 * time.Minute
 )
 
