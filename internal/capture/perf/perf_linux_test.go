@@ -203,6 +203,9 @@ func agree(t *testing.T, ours, own *profile.Profile) {
 
 // TestAgreeStripped samples a program without symbols while it profiles itself.
 func TestAgreeStripped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("samples a program for seconds")
+	}
 	file := build(t, "stripped", "-trimpath", "-ldflags=-s -w")
 	own := filepath.Join(t.TempDir(), "own.pb.gz")
 	cmd := start(t, file, "-for", howLong.String(), "-cpuprofile", own)
