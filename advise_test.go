@@ -45,7 +45,8 @@ type advisedFinding struct {
 }
 
 // TestAdviseExamples holds that what people mended by hand in the practice programs is among the first that hone advise finds in
-// them as they were, with the line, and that it finds nothing in those that were mended. Without -tags live it is one program, which leaks.
+// them as they were, with the line, and that it finds nothing in those that were mended. Without -tags live it is one program, which leaks; with it, there is
+// one of each kind.
 func TestAdviseExamples(t *testing.T) {
 	t.Parallel()
 	long(t)
@@ -58,9 +59,10 @@ func TestAdviseExamples(t *testing.T) {
 		record   []string // flags of the benchmarks, which run for a second or more: of ten samples one is enough for a finding; or arguments of the program, behind --
 		want     []want   // among the first three
 		none     bool     // there is nothing to find
+		live     bool     // one of each kind: others wait for the nightly run
 	}
 	tests := []example{
-		{dir: "hi", pkg: "./stage0", record: []string{"-bench=Hi$", "-benchtime=500000x"}, want: []want{
+		{live: true, dir: "hi", pkg: "./stage0", record: []string{"-bench=Hi$", "-benchtime=500000x"}, want: []want{
 			// The header is a hundredth of it while there is a regexp; see stage 3.
 			{"regexp-per-call", "regexp.MatchString", true}, {"write-joined", "w.Write([]byte(", true}}},
 		{dir: "hi", pkg: "./stage2", record: []string{"-bench=Hi$", "-benchtime=500000x"}, want: []want{{"regexp-per-call", "regexp.MatchString", true}}},
@@ -80,11 +82,11 @@ func TestAdviseExamples(t *testing.T) {
 			{"replacer-per-call", "strings.NewReplacer", true}, {"write-joined", "fmt.Sprintf", true}}},
 		{dir: "leftpad", pkg: "./v1", record: []string{"-bench=Serve$", "-benchtime=30000x"}, want: []want{
 			{"replacer-per-call", "strings.NewReplacer", true}, {"concat-loop", "s = string(chr) + s", true}}},
-		{dir: "metrics", pkg: "./v1", record: []string{"-benchtime=10000x"}, want: []want{{"writer-per-call", "gzip.NewWriter", true}, {"write-joined", "fmt.Fprintf", true}}},
+		{live: true, dir: "metrics", pkg: "./v1", record: []string{"-benchtime=10000x"}, want: []want{{"writer-per-call", "gzip.NewWriter", true}, {"write-joined", "fmt.Fprintf", true}}},
 		{dir: "loadgen", pkg: "./v1", record: []string{"-bench=/n=10000$", "-benchtime=60x"}, want: []want{{"channel-up-front", "for range j.n", true}}},
-		{dir: "loadgen", pkg: "./v2", record: []string{"-bench=/n=10000$", "-benchtime=100x"}, none: true},
+		{live: true, dir: "loadgen", pkg: "./v2", record: []string{"-bench=/n=10000$", "-benchtime=100x"}, none: true},
 		{dir: "leaky", pkg: ".", record: []string{"--", "-for", "2s"}, want: []want{{"leaked-goroutine", "answers <-", true}, {"growing-map", "r.sessions[id] = s", false}}},
-		{dir: "contended", pkg: ".", record: []string{"--", "-mode", "mutex", "-for", "2s"}, want: []want{{"contended-lock", "t.mu.Lock()", true}}},
+		{live: true, dir: "contended", pkg: ".", record: []string{"--", "-mode", "mutex", "-for", "2s"}, want: []want{{"contended-lock", "t.mu.Lock()", true}}},
 		{dir: "contended", pkg: ".", record: []string{"--", "-mode", "rwmutex", "-for", "2s"}, want: []want{{"contended-lock", "s.mu.", false}}},
 		{dir: "contended", pkg: ".", record: []string{"--", "-mode", "channel", "-for", "2s"}, want: []want{{"round-trip", "ping <- v", false}}},
 	}
@@ -92,12 +94,16 @@ func TestAdviseExamples(t *testing.T) {
 	if err := os.CopyFS(root, os.DirFS("examples")); err != nil {
 		t.Fatal(err)
 	}
-	if !testrun.All() {
-		tests = slices.DeleteFunc(tests, func(tt example) bool { return tt.dir != "leaky" })
-	}
 	for _, tt := range tests {
 		t.Run(tt.dir+" "+tt.pkg+" "+strings.Join(tt.record, " "), func(t *testing.T) {
 			t.Parallel()
+			switch {
+			case tt.dir == "leaky":
+			case tt.live:
+				testrun.Live(t, "runs a benchmark for a second, and compiles patches")
+			default:
+				testrun.Nightly(t, "runs a benchmark for a second, and compiles patches")
+			}
 			dir := filepath.Join(root, tt.dir)
 			file := filepath.Join(t.TempDir(), "run.hone")
 			if tt.record[0] == "--" {

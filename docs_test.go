@@ -35,8 +35,9 @@ import (
 // What is printed differs from run to run where something is recorded. Output that has a … is an example: the numbers in it
 // are of one run, and … stands for any text, or on a line of its own for any lines.
 //
-// A block marked "console live" is run with -tags live alone. So is a command that makes a recording, where testdata/docs has one of its
-// name for the page: without -tags live the commands that follow are shown that one. With UPDATE=1, a live run replaces it.
+// A block marked "console live" is run with -tags live alone, and one marked "console nightly" with -tags nightly alone. So is a command that
+// makes a recording, where testdata/docs has one of its name for the page: without -tags nightly the commands that follow are shown that
+// one. With UPDATE=1, a nightly run replaces it. A live run makes those of one page, see recordedLive.
 //
 // The commands of a page run one after the other in a folder with the profiles and benchmarks of testdata/tour, shown as /src/shop; a
 // server that offers one of them, and has a page /search, stands in for localhost:6060. hone serve & runs until the end of the page. The practice programs are in examples/, and cd goes there;
@@ -73,9 +74,13 @@ func TestDocs(t *testing.T) {
 				t.Fatal(err)
 			}
 			tour := newTour(t)
+			tour.records = testrun.InNightly() || testrun.InLive() && filepath.Base(page) == recordedLive
 			tour.kept = filepath.Join("testdata", "docs", strings.TrimSuffix(filepath.Base(page), ".md"))
 			got, n := runPage(t, string(text), tour.run)
 			commands.Add(int64(n))
+			if tour.left > 0 {
+				testrun.Left(t, t.Name(), fmt.Sprintf("%d of its commands record or measure for long", tour.left))
+			}
 			if os.Getenv("UPDATE") != "" && got != string(text) {
 				if err := os.WriteFile(page, []byte(got), 0o666); err != nil {
 					t.Fatal(err)
@@ -85,16 +90,19 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// recordedLive is the page whose recordings each live run makes.
+const recordedLive = "metrics.md"
+
 // runPage runs the commands of a page. It returns the page with what they print now, and how many there are.
-func runPage(t *testing.T, text string, run func(t *testing.T, command string, live bool) (said string, ran bool)) (string, int) {
+func runPage(t *testing.T, text string, run func(t *testing.T, command, block string) (said string, ran bool)) (string, int) {
 	var out strings.Builder
 	commands := 0
 	lines := strings.SplitAfter(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i := 0; i < len(lines); {
 		out.WriteString(lines[i])
 		i++
-		live := lines[i-1] == "```console live\n"
-		if lines[i-1] != "```console\n" && !live {
+		block, ok := strings.CutPrefix(strings.TrimSuffix(lines[i-1], "\n"), "```")
+		if !ok || !slices.Contains([]string{"console", "console live", "console nightly"}, block) {
 			continue
 		}
 		for i < len(lines) && lines[i] != "```\n" {
@@ -109,7 +117,7 @@ func runPage(t *testing.T, text string, run func(t *testing.T, command string, l
 				want.WriteString(lines[i])
 			}
 			commands++
-			got, ran := run(t, strings.TrimSuffix(command, "\n"), live)
+			got, ran := run(t, strings.TrimSuffix(command, "\n"), block)
 			switch {
 			case !ran:
 				out.WriteString(want.String())
@@ -177,6 +185,9 @@ type tour struct {
 	server string
 	store  string // address of hone serve, when that runs
 	kept   string // folder of recordings that commands of the page made before
+
+	records bool // rather than taking those
+	left    int  // commands that were left to the nightly run
 }
 
 func newTour(t *testing.T) *tour {
@@ -224,8 +235,8 @@ func newTour(t *testing.T) *tour {
 	return tr
 }
 
-// run runs a command line and returns what it prints, unless it is for a live run and this is none.
-func (tr *tour) run(t *testing.T, line string, live bool) (said string, ran bool) {
+// run runs a command line and returns what it prints, unless it is for a run of another kind.
+func (tr *tour) run(t *testing.T, line, block string) (said string, ran bool) {
 	checkout, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -244,13 +255,17 @@ func (tr *tour) run(t *testing.T, line string, live bool) (said string, ran bool
 	}
 	made, kept := tr.recording(words)
 	switch {
-	case kept != "" && !testrun.All():
+	case kept != "" && !tr.records:
+		tr.left++
 		data, err := os.ReadFile(kept)
 		if err := errors.Join(err, os.WriteFile(made, data, 0o666)); err != nil {
 			t.Fatal(err)
 		}
 		return "", false
-	case live && !testrun.All():
+	case block == "console nightly" && !testrun.InNightly():
+		tr.left++
+		return "", false
+	case block == "console live" && !testrun.InLive():
 		return "", false
 	}
 	if len(words) > 1 && words[1] == "race" {

@@ -40,6 +40,9 @@ func TestExamples(t *testing.T) {
 	for _, dir := range exampleModules(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
+			if name := filepath.Base(dir); name != "hi" && name != "leftpad" {
+				testrun.Nightly(t, "vets and tests the program, and runs its benchmarks once")
+			}
 			goCommand(t, "-C", dir, "mod", "tidy", "-diff")
 			goCommand(t, "-C", dir, "test", "-vet=all", "-ldflags=-w", "-bench=.", "-benchtime=1x", "-skip=/loops=76000", "./...")
 		})

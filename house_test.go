@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"go/ast"
 	"go/format"
+	"go/parser"
+	"go/token"
 	"io"
 	"io/fs"
 	"os"
@@ -14,9 +17,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/mod/modfile"
+	"golang.org/x/tools/go/packages"
 
 	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/testrun"
@@ -173,7 +178,7 @@ func TestNothingIsLeftOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			if recordings += info.Size(); info.Size() == 0 {
-				t.Errorf("%s is empty: UPDATE=1 go test -tags live -run TestDocs . makes it", name)
+				t.Errorf("%s is empty: UPDATE=1 go test -tags nightly -run TestDocs . makes it", name)
 			}
 		case filepath.Ext(name) == ".hone":
 			t.Errorf("%s is a recording, which is not to be checked in", name)
@@ -301,32 +306,99 @@ func TestStaticcheck(t *testing.T) {
 	goCommand(t, "tool", "-modfile=tools/lint/go.mod", "staticcheck", "./...")
 }
 
-// TestPlatforms holds that all of this repository, its tests and tools too, compiles and vets for the first-class ports of Go and for
-// Windows on arm64, without cgo. Two are built and linked as well: one that differs much from where most people work, and Linux without
-// a C compiler. Without -tags live it is the first alone.
+// TestPlatforms holds that all of this repository, its tests and tools too, compiles without cgo for the first-class ports of Go and for
+// Windows on arm64. A nightly run builds hone for the last of these, which differs much from where most people work, and vets everything for
+// all of them, for which it compiles what they import once for each. Others check types alone, which takes seconds and finds what does not
+// compile. TestReleaseSize builds hone for Linux without a C compiler.
 func TestPlatforms(t *testing.T) {
 	t.Parallel()
 	long(t)
-	build := []string{"windows/arm64", "linux/amd64"}
-	all := []string{"windows/arm64"}
-	if testrun.All() {
-		all = append(all, firstClass(t)...)
+	const far = "windows/arm64"
+	some := []string{far}
+	if testrun.InLive() {
+		some = append(some, "darwin/arm64", "linux/386") // another system, and another size of int
 	}
-	for _, platform := range all {
+	parsed := newParsed()
+	for _, platform := range append(firstClass(t), far) {
 		t.Run(platform, func(t *testing.T) {
+			if !testrun.InNightly() && !slices.Contains(some, platform) {
+				testrun.Nightly(t, "compiles and vets all packages")
+			}
 			goos, goarch, _ := strings.Cut(platform, "/")
 			env := append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
-			if slices.Contains(build, platform) {
-				goCommandWith(t, env, "build", "-o", filepath.Join(t.TempDir(), "hone"), ".")
-			}
-			if !testrun.All() {
+			if !testrun.InNightly() {
+				testrun.Left(t, t.Name(), "compiles and vets all packages, of which others check the types")
+				for _, dir := range modules(t) {
+					parsed.check(t, dir, env)
+				}
 				return
+			}
+			if platform == far {
+				goCommandWith(t, env, "build", "-o", filepath.Join(t.TempDir(), "hone"), ".")
 			}
 			for _, dir := range modules(t) {
 				goCommandWith(t, env, "-C", dir, "vet", "./...")
 			}
 		})
 	}
+}
+
+// parsed has the files that were parsed for one platform, for the next.
+type parsed struct {
+	set   *token.FileSet
+	mu    sync.Mutex
+	files map[string]func() (*ast.File, error)
+}
+
+func newParsed() *parsed {
+	return &parsed{set: token.NewFileSet(), files: map[string]func() (*ast.File, error){}}
+}
+
+// check type-checks all packages of a module, and their tests.
+func (p *parsed) check(t *testing.T, dir string, env []string) {
+	here, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkgs, err := packages.Load(&packages.Config{
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes |
+			packages.NeedSyntax | packages.NeedTypesSizes | packages.NeedModule,
+		Dir: dir, Env: env, Tests: true, Fset: p.set, Context: t.Context(),
+		ParseFile: func(set *token.FileSet, name string, src []byte) (*ast.File, error) {
+			p.mu.Lock()
+			parse := p.files[name]
+			if parse == nil {
+				parse = sync.OnceValues(func() (*ast.File, error) {
+					f, err := parser.ParseFile(set, name, src, parser.SkipObjectResolution)
+					if f != nil && path.Ext(name) == ".go" && !strings.HasPrefix(name, here+string(filepath.Separator)) { // not a main package of tests
+						for _, d := range f.Decls { // what others wrote compiles
+							if fn, ok := d.(*ast.FuncDecl); ok {
+								fn.Body = nil
+							}
+						}
+					}
+					return f, err
+				})
+				p.files[name] = parse
+			}
+			p.mu.Unlock()
+			return parse()
+		},
+	}, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pkgs) == 0 {
+		t.Errorf("%s has no packages", dir)
+	}
+	packages.Visit(pkgs, nil, func(pkg *packages.Package) {
+		if pkg.Module == nil || !pkg.Module.Main {
+			return
+		}
+		for _, err := range pkg.Errors {
+			t.Errorf("%s: %v", pkg.ID, err)
+		}
+	})
 }
 
 // firstClass returns the ports that Go says are first class: linux/amd64 and the like.

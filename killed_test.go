@@ -90,7 +90,7 @@ func BenchmarkJoin(b *testing.B) {
 `
 
 // A killed command leaves the files of the user as they were, or what it made whole; and nothing else that the next command would not remove.
-// HONE_KILLS says how often each command is killed.
+// A nightly run kills each command at two times that are drawn by lot, or as often as HONE_KILLS says; a live run kills half of them, halfway.
 func TestKilled(t *testing.T) {
 	testrun.Live(t, "runs each command several times, and kills it")
 	t.Parallel()
@@ -111,6 +111,9 @@ func TestKilled(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			if c.name != "record" && c.name != "merge" && c.name != "fix" {
+				testrun.Nightly(t, "runs the command several times, and kills it")
+			}
 			k := newKilled(t)
 			k.kill(t, strings.Fields(strings.ReplaceAll(c.args, "{out}", k.out)), kills)
 		})
@@ -230,9 +233,15 @@ func (k *killed) kill(t *testing.T, args []string, kills int) {
 	k.run(t, args...)
 	takes := time.Since(begin)
 	whole := files(t, k.module)
+	if !testrun.InNightly() {
+		kills = 1
+	}
 	for i := range kills {
 		k.restore(t, kept)
-		at := time.Duration(rand.Int64N(int64(takes)))
+		at := takes / 2
+		if testrun.InNightly() {
+			at = time.Duration(rand.Int64N(int64(takes)))
+		}
 		cmd := k.command(t, args...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

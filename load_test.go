@@ -189,7 +189,7 @@ func TestCompareLoad(t *testing.T) {
 	}
 
 	for i, version := range []string{old, changed} {
-		_, errs, err := honeIn(t, version, "load", "--record", ".", "-o", filepath.Join(dir, []string{"old.hone", "new.hone"}[i]), "-t", "8s", "--warmup", "300ms", "-c", "2",
+		_, errs, err := honeIn(t, version, "load", "--record", ".", "-o", filepath.Join(dir, []string{"old.hone", "new.hone"}[i]), "-t", "8s", "--rate", "1000", "--warmup", "300ms", "-c", "2",
 			"http://127.0.0.1:{port}/", "--", "-addr", "127.0.0.1:{port}")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, errs)

@@ -293,7 +293,9 @@ func (o *benchOracle) testGenerated(t *testing.T) {
 	switch {
 	case every == 0:
 		n = 400
-	case !testrun.All():
+	case testing.Short():
+		n = 2
+	case !testrun.InNightly():
 		n = 6
 	}
 	for seed := turn * 1000; seed < turn*1000+n; seed++ {

@@ -46,7 +46,10 @@ func (l *lab) testCommands(t *testing.T) {
 	l.put(t, "c/gzip-of-text", gzipped("no profile"))
 	l.put(t, "c/gzip-of-gzip", gzipped(string(b)))
 
-	for _, line := range strings.Split(strings.TrimSpace(commandLines), "\n") {
+	for i, line := range strings.Split(strings.TrimSpace(commandLines), "\n") {
+		if testing.Short() && i%3 != 0 {
+			continue
+		}
 		c := check{subject: "commands", flags: strings.ReplaceAll(line, "/", "_"), inv: invocation{dir: ".", args: strings.Fields(line)}}
 		for i, a := range c.inv.args {
 			c.inv.args[i] = strings.ReplaceAll(strings.ReplaceAll(a, "{empty}", ""), "{space}", " ")

@@ -44,7 +44,9 @@ func randomLines(t *testing.T) (from, to int) {
 	t.Helper()
 	v := os.Getenv("HONE_ORACLE_RANDOM")
 	switch {
-	case v == "" && !testrun.All():
+	case v == "" && testing.Short():
+		return 0, 5
+	case v == "" && !testrun.InNightly():
 		return 0, 20
 	case v == "":
 		return 0, 120

@@ -23,7 +23,7 @@ func (l *lab) testShell(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for i, script := range scripts {
-				if !testrun.All() && i%10 != 0 {
+				if !testrun.InNightly() && i%10 != 0 || testing.Short() && i%40 != 0 {
 					continue
 				}
 				b, err := os.ReadFile(script)

@@ -21,7 +21,7 @@ import (
 //
 //	HONE_ORACLE_ONLY=regexp    run only the cases whose "profile/flags" matches
 //	HONE_ORACLE_TURN=n|all     which share of the flags the less central profiles get
-//	HONE_ORACLE_RANDOM=n|a..b  how many random lines to run, or which; 120 with -tags live and 20 without where nothing is said
+//	HONE_ORACLE_RANDOM=n|a..b  how many random lines to run, or which; 120 in a nightly run and 20 in others where nothing is said
 //	HONE_ORACLE_SEED=n         other random lines
 //	HONE_ORACLE_CACHE=dir      keep recordings and what pprof said, for a fast second run
 func TestOracle(t *testing.T) {
@@ -55,11 +55,16 @@ func (l *lab) testProfiles(t *testing.T) {
 
 // rotation says which turn this is and how much the strides of the subjects are stretched.
 // The less central profiles each run a share of the flags, every profile another share, so that
-// together they cover the table at a fraction of the cost. Without -tags live all profiles do, and each a tenth of its share.
+// together they cover the table at a fraction of the cost. Before the nightly run all profiles do, and each a tenth
+// of its share; less in a short run.
 func rotation(t *testing.T) (turn, every int) {
 	every = 1
-	if !testrun.All() && os.Getenv("HONE_ORACLE_ONLY") == "" && os.Getenv("HONE_ORACLE_TURN") == "" {
+	if !testrun.InNightly() && os.Getenv("HONE_ORACLE_ONLY") == "" && os.Getenv("HONE_ORACLE_TURN") == "" {
 		every = 10
+		if testing.Short() {
+			every = 40
+		}
+		testrun.Left(t, t.Name(), "nine of ten of its cases")
 	}
 	switch v := os.Getenv("HONE_ORACLE_TURN"); v {
 	case "":
@@ -187,5 +192,5 @@ func only(t *testing.T) *regexp.Regexp {
 // that a deliberate difference is never met.
 func partial() bool {
 	run := flag.Lookup("test.run")
-	return !testrun.All() || os.Getenv("HONE_ORACLE_ONLY") != "" || run != nil && strings.Contains(run.Value.String(), "/")
+	return !testrun.InNightly() || os.Getenv("HONE_ORACLE_ONLY") != "" || run != nil && strings.Contains(run.Value.String(), "/")
 }

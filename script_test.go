@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +34,8 @@ import (
 //	pack FOLDER FILE   makes one file of a recording in a folder
 //	serve [PATH…]      starts the server of package loadtest at $SERVER, whose /mix is these paths in turn
 //
-// and the condition live, which holds with -tags live: what builds, measures or waits for long comes behind it.
+// and the conditions live and nightly, which hold in runs with these tags and in larger ones: what builds, measures or waits for long comes
+// behind them.
 func TestScript(t *testing.T) { testscript.Run(t, scripts(t, "testdata/script", "local")) }
 
 // scripts returns how to run the pages in a folder, with some toolchain of Go.
@@ -43,6 +45,9 @@ func scripts(t *testing.T, dir, toolchain string) testscript.Params {
 		t.Logf("without a go command, some scripts do less: %v", err)
 	}
 	cache, modules, _ := strings.Cut(strings.TrimSpace(string(dirs)), "\n")
+	if toolchain != toolchains[0] {
+		leftToNightly(t, dir)
+	}
 	return testscript.Params{
 		Dir:                 dir,
 		UpdateScripts:       os.Getenv("UPDATE") != "",
@@ -59,8 +64,13 @@ func scripts(t *testing.T, dir, toolchain string) testscript.Params {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name == "live" {
-				return testrun.IsLive, nil
+			switch name {
+			case "live":
+				return testrun.InLive(), nil
+			case "nightly":
+				return testrun.InNightly(), nil
+			case "whole": // of the loop from advice to a fix, with one version of Go in each live run
+				return testrun.InNightly() || testrun.InLive() && toolchain == toolchains[0], nil
 			}
 			if name == "record" { // since Go 1.23 a program can be recorded from inside
 				return toolchain == "local" || version.Compare(toolchain, "go1.23") >= 0, nil
@@ -126,6 +136,32 @@ func scripts(t *testing.T, dir, toolchain string) testscript.Params {
 				ts.Check(err)
 			},
 		},
+	}
+}
+
+var (
+	nightlyCondition = regexp.MustCompile(`(?m)^\[!?(?:nightly|whole)\]`)
+	nightlyLine      = regexp.MustCompile(`(?m)^\[!(?:nightly|whole)\] (?:skip|stop) '(.*)'$`)
+)
+
+// leftToNightly says which of the pages in a folder leave something to the nightly run.
+func leftToNightly(t *testing.T, dir string) {
+	pages, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("there are no pages in %s: %v", dir, err)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := nightlyLine.FindAllSubmatch(text, -1)
+		if len(found) != len(nightlyCondition.FindAll(text, -1)) {
+			t.Errorf("%s: what is left to the nightly run has to be a line [!nightly] skip 'why' or [!nightly] stop 'why', which .ci/run lists", page)
+		}
+		for _, m := range found {
+			testrun.Left(t, t.Name()+"/"+strings.TrimSuffix(filepath.Base(page), ".txtar"), string(m[1]))
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,6 +26,8 @@ func TestMain(m *testing.M) {
 	case "":
 		// Where hangups are ignored, as below nohup, programs that are started ignore them, too, unless somebody listens here.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+		// Most tests wait for programs, which wait for what is written once a second.
+		flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 		os.Exit(m.Run())
 	case "work":
 		var keep [][]byte

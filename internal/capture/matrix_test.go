@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -72,8 +73,8 @@ func (l *layout) dir(t *testing.T) string {
 	return dir
 }
 
-// However a program is built and however it ends, it leaves a recording, and does what it would have done. These are eighty runs, of which
-// few are left without -tags live.
+// However a program is built and however it ends, it leaves a recording, and does what it would have done. These are eighty runs, which
+// are for the nightly run. Before it, each way to build ends as usual and without warning, and TestRecordEndings has all ends for a module.
 func TestRecordMatrix(t *testing.T) {
 	needs(t, "go")
 	for _, l := range layouts {
@@ -82,9 +83,19 @@ func TestRecordMatrix(t *testing.T) {
 				needs(t, "gcc")
 			}
 			built := try{dir: l.dir(t), b: l.b, env: l.env}
-			if testrun.All() || l.name == "test" {
-				built.once(t)
+			some := []string{"return", "panic"}
+			switch {
+			case testrun.InNightly():
+			case l.name == "test":
+				some = []string{"return", "panic", "signal INT"}
+			default:
+				testrun.Live(t, "builds and records a program")
+				if l.name == "module" {
+					testrun.Nightly(t, "TestRecordEndings has it")
+				}
 			}
+			built.once(t)
+			left := 0
 			for _, tt := range []try{
 				{name: "return"},
 				{name: "exit", code: 3},
@@ -100,8 +111,9 @@ func TestRecordMatrix(t *testing.T) {
 				{name: "handler", code: 7, out: "cleaned up\n"},
 				{name: "ignore", out: "went on\n"},
 			} {
-				if !testrun.All() && (l.name != "test" || !slices.Contains([]string{"return", "panic", "signal INT"}, tt.name)) {
-					continue // TestRecordEndings has them for a module
+				if !testrun.InNightly() && !slices.Contains(some, tt.name) {
+					left++
+					continue
 				}
 				if tt.name == "memory" && runtime.GOOS != "linux" {
 					continue // other systems do not keep to the limit
@@ -117,6 +129,9 @@ func TestRecordMatrix(t *testing.T) {
 					t.Parallel()
 					tt.do(t)
 				})
+			}
+			if left > 0 {
+				testrun.Left(t, t.Name(), fmt.Sprintf("%d other ways to end", left))
 			}
 		})
 	}

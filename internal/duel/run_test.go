@@ -13,6 +13,9 @@ func TestLeftBehind(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		testrun.Missing(t, "there is no sh")
 	}
+	if testing.Short() {
+		t.Skip("waits for seconds")
+	}
 	t.Parallel()
 	for _, tt := range []struct {
 		line string

@@ -121,6 +121,9 @@ func TestFirstEventOfThread(t *testing.T) {
 
 // TestManyThreads holds that threads which all wait for each other end.
 func TestManyThreads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads a trace of 20,000 threads several times")
+	}
 	b := []byte("go 1.26 trace\x00\x00\x00")
 	for thread := range 20_000 {
 		b = append(b, evEventBatch, 1)

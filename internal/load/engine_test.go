@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"flag"
 	"maps"
 	"net/http/httptest"
 	"net/url"
@@ -38,8 +39,9 @@ func waits(t *testing.T) {
 	}
 }
 
-// The servers are in this process, and the epoll engine keeps a processor of Go to itself.
+// The servers are in this process, and the epoll engine keeps a processor of Go to itself. Tests that run at the same time wait, and need none.
 func TestMain(m *testing.M) {
+	flag.Set("test.parallel", "24")
 	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	os.Exit(m.Run())
 }

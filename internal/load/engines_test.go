@@ -70,6 +70,7 @@ func TestEachFault(t *testing.T) {
 // Answers that take too long are counted by how far they came.
 func TestTimeouts(t *testing.T) {
 	waits(t)
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, e engineCase) {
 		t.Parallel()
 		for _, name := range loadtest.Names("timeout waiting", "timeout reading") {
@@ -100,6 +101,7 @@ func TestTimeouts(t *testing.T) {
 // With Stalled, an answer may take as long as it likes, while something comes on any connection.
 func TestStalled(t *testing.T) {
 	waits(t)
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, e engineCase) {
 		if e.name == NetHTTP {
 			return // which has no use for it
@@ -127,6 +129,7 @@ func TestStalled(t *testing.T) {
 // Where nobody listens, nothing is sent.
 func TestRefused(t *testing.T) {
 	waits(t)
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -134,6 +137,7 @@ func TestRefused(t *testing.T) {
 	address := l.Addr().String()
 	l.Close()
 	eachEngine(t, func(t *testing.T, e engineCase) {
+		t.Parallel()
 		scheme := "http"
 		if e.cert != nil {
 			scheme = "https"
@@ -305,6 +309,7 @@ func TestExpect(t *testing.T) {
 // A schedule sends what it says, however long answers take, and counts from when requests were due.
 func TestOpenLoop(t *testing.T) {
 	waits(t)
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, e engineCase) {
 		t.Parallel()
 		s := e.listen(t)
@@ -341,6 +346,7 @@ func TestOpenLoop(t *testing.T) {
 func TestOpenConnections(t *testing.T) {
 	waits(t)
 	eachEngine(t, func(t *testing.T, e engineCase) {
+		t.Parallel()
 		s := e.serve(t, loadtest.Options{Every: time.Hour, Stall: time.Hour})
 		p := e.plan(t, s.URL+"/200")
 		p.Rate, p.Duration, p.Conns, p.Grace = 100, time.Second, 400, time.Second
@@ -365,6 +371,7 @@ func TestOpenConnections(t *testing.T) {
 // The warm-up does not count.
 func TestWarmup(t *testing.T) {
 	waits(t)
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, e engineCase) {
 		t.Parallel()
 		s := e.listen(t)

@@ -308,7 +308,7 @@ func TestLegacy(t *testing.T) {
 		}
 	}
 	rounds := 5
-	if testrun.All() {
+	if testrun.InNightly() {
 		rounds = 40
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -187,13 +187,14 @@ func TestExamples(t *testing.T) {
 		calls    int
 		call     string // of the first difference; "" when there has to be none
 		what     string
+		nightly  bool
 	}{
-		{"hi/stage1", "hi/stage3", 1500, handleHi, "status: 200 → 400"},
-		{"hi/stage3", "hi/stage6", 1500, "", ""},
-		{"hi/stage6", "hi/stage8", 1500, handleHi, "status: 400 → 200"},
-		{"leftpad/v1", "leftpad/v2", 500, `leftpad("", 2, `, "result: "},
-		{"leftpad/v1", "leftpad/fixed", 500, "", ""},
-		{"metrics/v1", "metrics/v2", 100, "", ""},
+		{"hi/stage1", "hi/stage3", 1500, handleHi, "status: 200 → 400", false},
+		{"hi/stage3", "hi/stage6", 1500, "", "", false},
+		{"hi/stage6", "hi/stage8", 1500, handleHi, "status: 400 → 200", true},
+		{"leftpad/v1", "leftpad/v2", 500, `leftpad("", 2, `, "result: ", false},
+		{"leftpad/v1", "leftpad/fixed", 500, "", "", true},
+		{"metrics/v1", "metrics/v2", 100, "", "", true},
 	}
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("../../examples")); err != nil {
@@ -213,6 +214,10 @@ func TestExamples(t *testing.T) {
 	}
 	write(t, file, []byte(fixed))
 	for _, tt := range tests {
+		if tt.nightly && !testrun.InNightly() {
+			testrun.Left(t, t.Name()+", "+tt.old+" to "+tt.new, "builds and calls two versions of a program")
+			continue
+		}
 		p := proveIn(t, dir, tt.old, tt.new, Options{Executions: tt.calls, Time: time.Hour, NoTests: true})
 		var grave []report.Difference
 		for _, d := range p.Differences {

@@ -1,8 +1,9 @@
 // Package testrun says which tests of hone run, and on what.
 //
-//	go test -short ./...      what takes less than a minute
-//	go test ./...             the gate for a change: it waits for nothing and measures little
-//	go test -tags live ./...  all there is: it records, builds, measures and compares for real, as .ci/run does
+//	go test -short ./...         what takes less than a minute
+//	go test ./...                the gate for a change: it waits for nothing and measures little
+//	go test -tags live ./...     as .ci/run: whatever hone does is done once for real, where it records, builds, measures and compares
+//	go test -tags nightly ./...  all there is: each combination, every guide, and what has to measure for long
 //
 // Only tests import it.
 package testrun
@@ -15,13 +16,37 @@ import (
 	"testing"
 )
 
-// Live leaves a test out, unless all tests are to run. The reason says what takes so long.
+// Live leaves a test out of plain runs. The reason says what takes so long.
 func Live(t testing.TB, reason string) {
 	t.Helper()
-	if !All() {
+	if !InLive() {
 		t.Skip("left out without -tags live: " + reason)
 	}
 }
+
+// Nightly leaves a test to the nightly run. The reason says what takes so long. What a live run has left out is listed at the end of
+// .ci/run, so that nothing is left out unnoticed.
+func Nightly(t testing.TB, reason string) {
+	t.Helper()
+	if !InNightly() {
+		Left(t, t.Name(), reason)
+		t.Skip("left out without -tags nightly: " + reason)
+	}
+}
+
+// Left notes, for the end of .ci/run, what a live run leaves to the nightly one, where that is not a test of its own.
+func Left(t testing.TB, what, reason string) {
+	t.Helper()
+	if IsLive && !IsNightly {
+		note(t, "HONE_LEFT", what+": "+reason)
+	}
+}
+
+// InLive reports whether this is a live run, or a nightly one, and not a short one.
+func InLive() bool { return IsLive && !testing.Short() }
+
+// InNightly reports whether all of a test's cases are to run, rather than some of each kind.
+func InNightly() bool { return IsNightly && !testing.Short() }
 
 // Missing skips a test that needs something that is not installed here. Where all tests are to run, that is a failure: nobody
 // reads what is skipped.
@@ -37,17 +62,25 @@ func Missing(t testing.TB, format string, args ...any) {
 // .ci/run prints.
 func Unable(t testing.TB, format string, args ...any) {
 	t.Helper()
-	if name := os.Getenv("HONE_SKIPPED"); name != "" {
-		f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = fmt.Fprintf(f, "%s: %s\n", t.Name(), fmt.Sprintf(format, args...))
-		if err := errors.Join(err, f.Close()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	note(t, "HONE_SKIPPED", fmt.Sprintf("%s: %s", t.Name(), fmt.Sprintf(format, args...)))
 	t.Skipf(format, args...)
+}
+
+// note appends a line to the file that a variable of the environment names, if it does.
+func note(t testing.TB, variable, line string) {
+	t.Helper()
+	name := os.Getenv(variable)
+	if name == "" {
+		return
+	}
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = fmt.Fprintln(f, line)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Corpus returns the files of a folder that every reader is tried on, by their paths: those in testdata/corpus, which are of programs in this
@@ -115,6 +148,3 @@ func root() (string, error) {
 	}
 	return "", err
 }
-
-// All reports whether all of a test's cases are to run, rather than some of each kind.
-func All() bool { return IsLive && !testing.Short() }

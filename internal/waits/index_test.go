@@ -14,12 +14,24 @@ import (
 	"github.com/hone-perf/hone/internal/exectrace"
 )
 
-// ofSeconds is a trace that has several parts: goroutines that wait over their borders, work, and end.
+// ofSeconds is a trace that has several parts, which all tests share.
 func ofSeconds(t *testing.T) []byte {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("records a trace for three seconds")
+	}
+	b, err := secondsTrace()
+	if err != nil {
+		t.Skip("somebody else records a trace: ", err)
+	}
+	return b
+}
+
+// secondsTrace has goroutines that wait over the borders of parts, work, and end.
+var secondsTrace = sync.OnceValues(func() ([]byte, error) {
 	var b bytes.Buffer
 	if err := trace.Start(&b); err != nil {
-		t.Skip("somebody else records a trace: ", err)
+		return nil, err
 	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -43,13 +55,15 @@ func ofSeconds(t *testing.T) []byte {
 	close(stop)
 	wg.Wait()
 	trace.Stop()
-	return b.Bytes()
-}
+	return b.Bytes(), nil
+})
 
 // TestIndex holds that a part of a trace is the same, whether all that came before is read or not.
 func TestIndex(t *testing.T) {
 	all := recorded(t)
-	all["seconds"] = ofSeconds(t)
+	if !testing.Short() {
+		all["seconds"] = ofSeconds(t)
+	}
 	for name, b := range all {
 		t.Run(name, func(t *testing.T) {
 			tr := open(t, b)

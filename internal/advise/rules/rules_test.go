@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,7 +29,7 @@ import (
 //
 // CPU profiles have all of that, heap profiles what is not of the runtime; what begins with a metric in brackets, such as
 // [delay], is of that alone, [cpu*100] weighs a hundred times as much, and [alloc_space@64] is of objects of 64 bytes. What the rule says and its patches are in want.txt; UPDATE=1 writes it. Every patch has to leave code that
-// compiles; what the tests of a folder print with and without all patches has to be the same.
+// compiles; what the program of a folder prints with each patch has to be what it prints without.
 func TestRules(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")
@@ -84,6 +85,7 @@ func TestRules(t *testing.T) {
 	} else if err := sariftest.Check(log.Bytes()); err != nil {
 		t.Errorf("as SARIF: %v", err)
 	}
+	programs := newPrograms(root)
 	for _, dir := range dirs {
 		name := filepath.Base(dir)
 		t.Run(name, func(t *testing.T) {
@@ -109,9 +111,10 @@ func TestRules(t *testing.T) {
 				}
 			}
 			golden(t, filepath.Join(dir, "want.txt"), told(found))
-			sameOutput(t, root, name, found)
+			programs.add(t, name, found)
 		})
 	}
+	t.Run("output", programs.sameOutput)
 	for _, r := range All {
 		if r.NoFix == "" {
 			t.Errorf("rule %s does not say why it may have no patch", r.Name)
@@ -157,48 +160,91 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// sameOutput runs the command in a folder as it is, and with each patch.
-func sameOutput(t *testing.T, root, name string, found []report.Finding) {
-	run := func(overlay string) string {
-		cmd := exec.Command("go", "run", "-ldflags=-w", "-overlay="+overlay, "./"+name)
-		cmd.Dir = root
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Errorf("%s: %v\n%s", cmd, err, out)
-		}
-		return string(out)
-	}
-	src := filepath.Join(root, name, "main.go")
-	old, err := os.ReadFile(src)
+// programs are those of all folders, as they are and with each patch. They are packages of one program, which is told which to run: to
+// link a program for each of them would take most of the time of this test.
+type programs struct {
+	root string
+	all  []program
+}
+
+type program struct {
+	name, title string // of the folder, and of the patch; "" for the program as it is, which stands before those with its patches
+	line        int
+}
+
+// triedDir is the folder in root that has the packages.
+const triedDir = "tried"
+
+func newPrograms(root string) *programs { return &programs{root: root} }
+
+// add writes the packages for one folder.
+func (p *programs) add(t *testing.T, name string, found []report.Finding) {
+	old, err := os.ReadFile(filepath.Join(p.root, name, "main.go"))
 	if err != nil {
 		return // there is nothing to run
 	}
-	dir := t.TempDir()
-	want := ""
-	for i, f := range found {
-		for j, x := range f.Fixes {
+	write := func(prog program, text string) {
+		t.Helper()
+		file := filepath.Join(p.root, triedDir, strconv.Itoa(len(p.all)), name+".go")
+		text = mainClause.ReplaceAllString(mainFunc.ReplaceAllString(text, "func Main()"), "package tried")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		p.all = append(p.all, prog)
+	}
+	first := true
+	for _, f := range found {
+		for _, x := range f.Fixes {
+			if first {
+				write(program{name: name}, string(old))
+				first = false
+			}
 			text := string(old)
 			for k := len(x.Edits) - 1; k >= 0; k-- {
 				e := x.Edits[k]
 				text = text[:e.Start] + e.New + text[e.End:]
 			}
-			to := filepath.Join(dir, fmt.Sprintf("%d-%d.go", i, j))
-			overlay := to + ".json"
-			if err := os.WriteFile(to, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
+			write(program{name, x.Title, f.Where.Line}, text)
+		}
+	}
+}
+
+var (
+	mainClause = regexp.MustCompile(`(?m)^package main$`)
+	mainFunc   = regexp.MustCompile(`(?m)^func main\(\)`)
+)
+
+// sameOutput builds the packages, and compares what they print.
+func (p *programs) sameOutput(t *testing.T) {
+	var imports, calls strings.Builder
+	for i := range p.all {
+		fmt.Fprintf(&imports, "\tp%d \"example.com/rules/%s/%d\"\n", i, triedDir, i)
+		fmt.Fprintf(&calls, "\tp%d.Main,\n", i)
+	}
+	text := "package main\n\nimport (\n\t\"os\"\n\t\"strconv\"\n\n" + imports.String() + ")\n\nvar programs = []func(){\n" + calls.String() +
+		"}\n\nfunc main() {\n\ti, err := strconv.Atoi(os.Args[1])\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tprograms[i]()\n}\n"
+	if err := os.WriteFile(filepath.Join(p.root, triedDir, "main.go"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(t.TempDir(), "tried.exe")
+	build := exec.Command("go", "build", "-ldflags=-w", "-o", bin, "./"+triedDir)
+	build.Dir = p.root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v; the packages are %+v\n%s", build, err, p.all, out)
+	}
+	want := ""
+	for i, prog := range p.all {
+		out, err := exec.Command(bin, strconv.Itoa(i)).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s, line %d, %s: %v\n%s", prog.name, prog.line, prog.title, err, out)
+		}
+		switch {
+		case prog.title == "":
+			if want = string(out); want == "" {
+				t.Errorf("%s prints nothing, so there is nothing to compare", prog.name)
 			}
-			if err := os.WriteFile(overlay, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, src, to), 0o666); err != nil {
-				t.Fatal(err)
-			}
-			if want == "" {
-				if want = run(""); want == "" {
-					t.Error("it prints nothing, so there is nothing to compare")
-					return
-				}
-			}
-			if got := run(overlay); got != want {
-				t.Errorf("line %d, %s: it prints\n%s\nand without the patch\n%s", f.Where.Line, x.Title, got, want)
-			}
+		case string(out) != want:
+			t.Errorf("%s, line %d, %s: it prints\n%s\nand without the patch\n%s", prog.name, prog.line, prog.title, out, want)
 		}
 	}
 }

@@ -203,6 +203,9 @@ func agree(t *testing.T, ours, own *profile.Profile) {
 
 // TestAgreeStripped samples a program without symbols while it profiles itself.
 func TestAgreeStripped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("samples a program for seconds")
+	}
 	file := build(t, "stripped", "-trimpath", "-ldflags=-s -w")
 	own := filepath.Join(t.TempDir(), "own.pb.gz")
 	cmd := start(t, file, "-for", howLong.String(), "-cpuprofile", own)
@@ -384,6 +387,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// sink keeps what takes CPU time.
+var sink int
+
 // TestNobody is run by TestRefused as another user, who may sample his own programs at most.
 func TestNobody(t *testing.T) {
 	if os.Getenv("HONE_TEST_NOBODY") == "" {
@@ -393,19 +399,24 @@ func TestNobody(t *testing.T) {
 	if _, err := Record(t.Context(), os.Getppid(), opt); !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), "another user: record it as root") {
 		t.Errorf("a process of root: %v", err)
 	}
-	done := make(chan struct{})
-	defer close(done)
+	// It takes a second of CPU time, however long that is on a busy machine.
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
 	go func() {
-		for n := 0; ; n++ {
-			select {
-			case <-done:
-				return
-			default:
+		defer stop()
+		spent := func() time.Duration {
+			var u syscall.Rusage
+			if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+				t.Error(err)
+			}
+			return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+		}
+		for start := spent(); spent()-start < time.Second && ctx.Err() == nil; {
+			for n := range 100_000 {
+				sink += n
 			}
 		}
 	}()
-	ctx, stop := context.WithTimeout(t.Context(), time.Second)
-	defer stop()
 	var samples int64
 	opt.Emit = func(p *profile.Profile, _, _ time.Duration) error {
 		for _, v := range p.Values(0) {

@@ -18,13 +18,16 @@ import (
 func TestFlamesOfSelection(t *testing.T) {
 	profiles := corpus(t)
 	most := 6000
-	if testrun.All() {
+	switch {
+	case testrun.InNightly():
 		most = 36_000
+	case testing.Short():
+		most = 1000
 	}
 	for _, c := range []profiletest.Config{
 		{Samples: most, Functions: 300, Labels: true},
-		{Samples: 3000, Functions: 100},
-		{Kind: profiletest.Heap, Samples: 3000, Functions: 300},
+		{Samples: min(most, 3000), Functions: 100},
+		{Kind: profiletest.Heap, Samples: min(most, 3000), Functions: 300},
 	} {
 		p, err := profile.ParseBytes(profiletest.Bytes(c))
 		if err != nil {

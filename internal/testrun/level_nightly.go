@@ -1,0 +1,10 @@
+//go:build nightly
+
+package testrun
+
+const (
+	// IsLive says that hone is also tried on what records, builds and measures for real.
+	IsLive = true
+	// IsNightly says that nothing is left out.
+	IsNightly = true
+)
