@@ -19,6 +19,14 @@ func testOptions(now func() time.Time) Options {
 	return Options{Limits: store.DefaultLimits, Now: now, unsynced: true}
 }
 
+// long leaves out what asks the same questions of a store in another state.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("asks all questions of a store in another state")
+	}
+}
+
 func open(t *testing.T, dir string, o Options) *Store {
 	t.Helper()
 	s, err := Open(dir, o)
@@ -30,6 +38,7 @@ func open(t *testing.T, dir string, o Options) *Store {
 
 // TestInMemory asks what has come in and is not in segments yet.
 func TestInMemory(t *testing.T) {
+	long(t)
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store { return open(t, t.TempDir(), testOptions(now)) })
 }
 
@@ -62,6 +71,7 @@ func TestInSegments(t *testing.T) {
 
 // TestJoined asks what is in segments that were made of others.
 func TestJoined(t *testing.T) {
+	long(t)
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
 		s := open(t, t.TempDir(), testOptions(func() time.Time { return now().Add(time.Hour) }))
 		s.Now = now
@@ -114,6 +124,7 @@ func (r *reopened) Merge(ctx context.Context, q store.Query) (*store.Merged, err
 }
 
 func TestReopened(t *testing.T) {
+	long(t)
 	for name, crash := range map[string]bool{"closed": false, "crashed": true} {
 		t.Run(name, func(t *testing.T) {
 			storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
