@@ -236,6 +236,15 @@ func (v Value) mapping(instead map[string]string, keys []Key) {
 
 // Pairs calls yield with the keys and values of a mapping. Keys without a value are left out.
 func (v Value) Pairs(yield func(key, value Value)) {
+	v.PairsAll(func(key, value Value) {
+		if !value.IsNothing() {
+			yield(key, value)
+		}
+	})
+}
+
+// PairsAll is Pairs with keys that have no value.
+func (v Value) PairsAll(yield func(key, value Value)) {
 	if v.node.Kind != yaml.MappingNode {
 		v.Wrong("%s stands where a mapping of keys to values has to be", v.kind())
 		return
@@ -265,9 +274,7 @@ func (v Value) pairs(seen map[string]bool, merged bool, yield func(key, value Va
 			key.Wrong("the key %q is there twice", profile.Shorten(key.node.Value, 60))
 		default:
 			seen[key.node.Value] = true
-			if !isNull(value.node) {
-				yield(key, value)
-			}
+			yield(key, value)
 		}
 	}
 	for _, m := range merges {
@@ -302,6 +309,16 @@ func (v Value) Each(yield func(Value)) {
 		yield(item)
 	}
 }
+
+// Only notes that two keys are there of which only one can be.
+func (v Value) Only(name string, has bool, other string, hasOther bool) {
+	if has && hasOther {
+		v.Wrong("there can be either %s or %s", name, other)
+	}
+}
+
+// IsNothing reports whether v is a key without a value.
+func (v Value) IsNothing() bool { return isNull(v.node) }
 
 // IsList reports whether v is a list.
 func (v Value) IsList() bool { return v.node.Kind == yaml.SequenceNode }
