@@ -101,7 +101,7 @@ type HTTPSD struct {
 // MarshalJSON leaves out what may be a secret in the URL.
 func (h HTTPSD) MarshalJSON() ([]byte, error) {
 	type plain HTTPSD
-	h.URL = new(secret.Hider).URL(h.URL)
+	h.URL = strings.ReplaceAll(new(secret.Hider).URL(h.URL), secret.Mask, "xxxxx") // which is still a URL
 	return json.Marshal(plain(h))
 }
 

@@ -228,7 +228,7 @@ type request struct {
 	most          int64 // bytes
 	accept        string
 	header, value string                 // one more header
-	reserve       func(bytes int64) bool // is asked before memory is used; what it gave is the caller's to give back
+	reserve       func(bytes int64) bool // is asked before memory is used, and takes some back when it is less than 0
 }
 
 // get returns the body of an answer. Its context ends it. What it reserved is cap of the body, also when there is an error.
@@ -292,6 +292,12 @@ func read(ctx context.Context, resp *http.Response, r request) (body []byte, err
 		case int64(len(body)) > r.most:
 			return body, tooLarge()
 		case err == io.EOF:
+			if spare := cap(body) - len(body); spare > 1<<10 {
+				exact := make([]byte, len(body))
+				copy(exact, body)
+				r.reserve(int64(-spare))
+				body = exact
+			}
 			return body, nil
 		case err != nil:
 			return body, failure(ctx, err)

@@ -3,7 +3,6 @@ package scrape
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -27,6 +26,8 @@ type parcel struct {
 	parsed int64 // and for what it is when it has been read
 	from   *task
 	since  time.Time
+	tries  int       // that failed for it alone
+	due    time.Time // of the next try
 }
 
 // A queue is profiles on their way to the store.
@@ -77,71 +78,93 @@ func (q *queue) add(p *parcel) {
 
 // run hands over until ctx ends.
 func (q *queue) run(ctx context.Context) {
-	for failed := 0; ctx.Err() == nil; {
-		batch := q.batch()
+	for full := 0; ctx.Err() == nil; {
+		batch, wait := q.batch(time.Now())
 		switch {
 		case len(batch) == 0:
-			select {
-			case <-ctx.Done():
-			case <-q.wake:
-			}
+			q.rest(ctx, wait)
+			continue
 		case q.deliver(ctx, batch):
-			failed = 0
-		default:
-			sleep(ctx, min(firstRetry<<min(failed, 10), lastRetry))
-			failed++
-			q.mu.Lock()
-			q.stats.Retries++
-			q.mu.Unlock()
+			full = 0
+			continue
 		}
+		sleep(ctx, backOff(full))
+		full++
+		q.mu.Lock()
+		q.stats.Retries++
+		q.mu.Unlock()
 	}
 }
 
-// batch returns the oldest profiles, of one tenant, without taking them out.
-func (q *queue) batch() []*parcel {
+// backOff returns how long to wait after so many failures.
+func backOff(failed int) time.Duration { return min(firstRetry<<min(failed, 10), lastRetry) }
+
+// rest waits until there is something new or, unless wait is 0, so long.
+func (q *queue) rest(ctx context.Context, wait time.Duration) {
+	var due <-chan time.Time
+	if wait > 0 {
+		t := time.NewTimer(wait)
+		defer t.Stop()
+		due = t.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-q.wake:
+	case <-due:
+	}
+}
+
+// batch returns profiles of one tenant that are due, the oldest first, or how long to wait for the next; 0 is until there is something new.
+func (q *queue) batch(now time.Time) (batch []*parcel, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var size int64
-	for i, p := range q.waiting {
-		size += p.packed
-		if i == mostBatch || i > 0 && (p.tenant != q.waiting[0].tenant || size > mostBatchBytes) {
-			return q.waiting[:i:i]
+	for _, p := range q.waiting {
+		if d := p.due.Sub(now); d > 0 {
+			if wait == 0 || d < wait {
+				wait = d
+			}
+			continue
+		}
+		if size += p.packed; len(batch) == mostBatch || len(batch) > 0 && size > mostBatchBytes {
+			break
+		}
+		if len(batch) == 0 || p.tenant == batch[0].tenant {
+			batch = append(batch, p)
 		}
 	}
-	return q.waiting[:len(q.waiting):len(q.waiting)]
+	return batch, wait
 }
 
-// deliver hands over a batch, and reports whether the store has taken or refused any of it. When there is trouble other than that the store
-// is full, one of the batch may be the reason: each is handed over alone then, and those that fail again let others pass.
+// deliver hands over a batch. It returns false when the store is full. When there is other trouble, one of the batch may be the reason: each is
+// handed over alone then, and those that fail wait without keeping others from passing.
 func (q *queue) deliver(ctx context.Context, batch []*parcel) (ok bool) {
 	err := q.hand(ctx, batch)
 	var limit *store.LimitError
 	switch {
 	case err == nil:
-		q.done(batch, func(d *Delivery) { d.Delivered += len(batch) })
-		return true
-	case ctx.Err() != nil:
-		return false // flush tries again
+		q.delivered(batch)
+	case ctx.Err() != nil: // flush tries again
 	case errors.Is(err, store.ErrFull):
 		q.giveUp(batch)
 		return false
 	case len(batch) > 1:
 		for i := range batch {
-			if q.deliver(ctx, batch[i:i+1]) {
-				ok = true
+			if !q.deliver(ctx, batch[i:i+1]) {
+				return false
 			}
 		}
-		return ok
 	case errors.As(err, &limit):
-		q.refuse(batch, err)
-		return true
-	}
-	if q.giveUp(batch) == 0 {
+		q.refuse(batch[0], err)
+	case q.giveUp(batch) == 0:
+		p := batch[0]
 		q.mu.Lock()
-		q.waiting = append(q.without(batch), batch...)
+		p.due = time.Now().Add(backOff(p.tries))
+		p.tries++
+		q.stats.Retries++
 		q.mu.Unlock()
 	}
-	return false
+	return true
 }
 
 // hand calls the sink.
@@ -181,13 +204,17 @@ func (q *queue) giveUp(batch []*parcel) int {
 }
 
 // refuse gives up what the store does not take.
-func (q *queue) refuse(batch []*parcel, err error) {
-	t := batch[0].from
-	t.mu.Lock()
-	t.state.Err, t.state.Health = &Error{Cause: CauseRefused, Err: fmt.Errorf("the store: %w", err)}, Down
-	t.mu.Unlock()
-	q.s.opt.Log.Warn("profile refused", "job", t.job, "target", t.base, "kind", t.kind, "err", err)
-	q.done(batch, func(d *Delivery) { d.Refused += len(batch) })
+func (q *queue) refuse(p *parcel, err error) {
+	p.from.refused(&Error{Cause: CauseRefused, Err: err})
+	q.s.opt.Log.Warn("profile refused", "job", p.from.job, "target", p.from.base, "kind", p.from.kind, "err", err)
+	q.done([]*parcel{p}, func(d *Delivery) { d.Refused++ })
+}
+
+func (q *queue) delivered(batch []*parcel) {
+	for _, p := range batch {
+		p.from.refused(nil)
+	}
+	q.done(batch, func(d *Delivery) { d.Delivered += len(batch) })
 }
 
 // done takes a batch out of the queue.
@@ -216,12 +243,16 @@ func (q *queue) without(batch []*parcel) []*parcel {
 func (q *queue) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.s.opt.Flush)
 	defer cancel()
-	for batch := q.batch(); len(batch) > 0; batch = q.batch() {
+	for {
+		batch, _ := q.batch(time.Now().Add(lastRetry)) // all that waits
+		if len(batch) == 0 {
+			return
+		}
 		if err := q.hand(ctx, batch); err != nil {
 			q.s.opt.Log.Warn("profiles lost", "count", len(batch), "why", "the store could not take them before the end", "err", err)
 			q.done(batch, func(d *Delivery) { d.Lost += len(batch) })
 			continue
 		}
-		q.done(batch, func(d *Delivery) { d.Delivered += len(batch) })
+		q.delivered(batch)
 	}
 }

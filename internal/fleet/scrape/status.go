@@ -69,6 +69,7 @@ type ProfileStatus struct {
 	Interval time.Duration `json:"interval"`
 	Every    time.Duration `json:"every"` // longer than Interval for what is slow or fails
 	Err      *Error        `json:"error,omitempty"`
+	Refused  *Error        `json:"refused,omitempty"` // why the store did not take the last profile; nil when it did
 
 	Profiles int `json:"profiles"`         // that the target gave
 	Failures int `json:"failures"`         // attempts without one, but for Busy

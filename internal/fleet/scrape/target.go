@@ -173,7 +173,7 @@ func (t *target) setURL(j *Job, address string, labels *relabel.Labels) error {
 	}
 	u.Scheme, u.Host, u.RawQuery = scheme, address, query.Encode()
 	t.url = u
-	t.base = scheme + "://" + address + pathpkg.Join("/", prefix)
+	t.base = scheme + "://" + address + strings.TrimSuffix(pathpkg.Join("/", prefix), "/")
 	return nil
 }
 

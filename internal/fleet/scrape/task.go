@@ -211,6 +211,13 @@ func (t *task) ask(ctx context.Context) (busy bool) {
 	return busy
 }
 
+// refused notes what the store said of a profile.
+func (t *task) refused(err *Error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state.Refused = err
+}
+
 // upload makes what goes to the store.
 func (t *task) upload(ctx context.Context, raw []byte, start time.Time, took time.Duration) (*store.Upload, int64, error) {
 	if !enter(ctx, t.s.parsed) {

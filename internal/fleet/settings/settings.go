@@ -26,7 +26,7 @@ import (
 const (
 	maxBytes    = 4 << 20
 	maxDepth    = 40
-	maxValues   = 1 << 20
+	maxValues   = 1 << 18
 	maxMistakes = 20
 )
 
