@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -500,12 +501,21 @@ scrape_configs:
 `
 	names := &fakeNames{}
 	simulate(t, config, Options{Resolver: names}, func(b *bench) {
-		answer := `[]`
-		status := 200
+		var mu sync.Mutex
+		var status int
+		var answer string
+		say := func(s int, a string) {
+			mu.Lock()
+			defer mu.Unlock()
+			status, answer = s, a
+		}
+		say(200, "[]")
 		defer b.serve("sd:80", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if _, p, _ := r.BasicAuth(); p != "p" || r.Header.Get("X-Prometheus-Refresh-Interval-Seconds") != "20" {
 				t.Errorf("headers %v", r.Header)
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			w.WriteHeader(status)
 			fmt.Fprint(w, answer)
 		}))()
@@ -541,13 +551,13 @@ scrape_configs:
 		}
 		os.Remove(filepath.Join(dir, "a.json"))
 		os.Remove(filepath.Join(dir, "more.yml"))
-		answer = `[{"targets": ["h:1"], "labels": {"__meta_x": "y"}}]`
+		say(200, `[{"targets": ["h:1"], "labels": {"__meta_x": "y"}}]`)
 		want("h:1http://sd:80/targets?token=x")
-		answer, status = `[]`, 500
+		say(500, `[]`)
 		want("h:1http://sd:80/targets?token=x")
-		status, answer = 200, strings.Repeat(" ", 17<<20)
+		say(200, strings.Repeat(" ", 17<<20))
 		want("h:1http://sd:80/targets?token=x")
-		answer = `[]`
+		say(200, `[]`)
 		names.set("10.0.0.2", "10.0.0.1")
 		want("10.0.0.1:6060a.example", "10.0.0.2:6060a.example", "p1.example:8080_pprof._tcp.example")
 		names.set("fail")
