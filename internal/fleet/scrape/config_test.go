@@ -2,13 +2,16 @@ package scrape
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/hone-perf/hone/internal/fleet/relabel"
 	"github.com/hone-perf/hone/internal/fleet/settings"
 )
 
@@ -23,6 +26,9 @@ func mustParse(t testing.TB, text string) *Config {
 
 // TestConfig holds what a file means that has all keys, and that what is shown of it can be read and means the same.
 func TestConfig(t *testing.T) {
+	if filepath.Separator != '/' {
+		t.Skip("what is shown has names of files of this system")
+	}
 	text, err := os.ReadFile("testdata/all.yml")
 	if err != nil {
 		t.Fatal(err)
@@ -192,4 +198,52 @@ func FuzzConfig(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestPage holds that the page about the configuration has all keys and labels, and that its examples can be read.
+func TestPage(t *testing.T) {
+	b, err := os.ReadFile("../../../docs/format/scrape.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(b)
+	examples := 0
+	for _, part := range strings.Split(page, "```yaml\n")[1:] {
+		example, _, _ := strings.Cut(part, "```")
+		examples++
+		if _, err := Parse("scrape.md", []byte(example)); err != nil {
+			t.Errorf("%s\n%v", example, err)
+		}
+	}
+	if examples == 0 {
+		t.Error("the page has no example")
+	}
+	words := slices.Concat(UsualRowLabels, relabel.Actions, []string{addressLabel, schemeLabel, prefixLabel, pathLabel, kindLabel, intervalLabel, timeoutLabel})
+	for _, k := range usualKinds {
+		words = append(words, k.kind)
+	}
+	for _, unknown := range []string{
+		"nokey: 1", "global: {nokey: 1}", "scrape_configs: [{nokey: 1}]", "scrape_configs: [{basic_auth: {nokey: 1}}]", "scrape_configs: [{authorization: {nokey: 1}}]",
+		"scrape_configs: [{tls_config: {nokey: 1}}]", "scrape_configs: [{profiles: {cpu: {nokey: 1}}}]", "scrape_configs: [{static_configs: [{nokey: 1}]}]",
+		"scrape_configs: [{file_sd_configs: [{nokey: 1}]}]", "scrape_configs: [{http_sd_configs: [{nokey: 1}]}]", "scrape_configs: [{dns_sd_configs: [{nokey: 1}]}]",
+		"scrape_configs: [{relabel_configs: [{nokey: 1}]}]", "scrape_configs: [{profiling_config: {nokey: 1}}]",
+		"scrape_configs: [{profiling_config: {pprof_config: {memory: {nokey: 1}}}}]",
+	} {
+		_, err := Parse("hone.yml", []byte(unknown))
+		var mistake *settings.Mistake
+		for _, line := range strings.Split(fmt.Sprint(err), "\n") {
+			if strings.Contains(line, "nokey") {
+				_, choices, _ := strings.Cut(line, "the choices are ")
+				words = append(words, strings.Split(choices, ", ")...)
+			}
+		}
+		if !errors.As(err, &mistake) {
+			t.Errorf("%s gives %v", unknown, err)
+		}
+	}
+	for _, w := range words {
+		if !strings.Contains(page, "`"+w) {
+			t.Errorf("the page does not have `%s`", w)
+		}
+	}
 }

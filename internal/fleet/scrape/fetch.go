@@ -72,6 +72,8 @@ func textError(err error) *Error {
 	return &Error{Err: err}
 }
 
+var errNoMemory = errors.New("other profiles take all the memory that scraping may use")
+
 // A client asks servers in one way.
 type client struct {
 	HTTP
@@ -280,7 +282,7 @@ func read(ctx context.Context, resp *http.Response, r request) (body []byte, err
 				size = min(2*int64(cap(body)), r.most+1)
 			}
 			if !r.reserve(size - int64(cap(body))) {
-				return body, &Error{Cause: CauseMemory, Err: errors.New("other profiles take all the memory that scraping may use")}
+				return body, &Error{Cause: CauseMemory, Err: errNoMemory}
 			}
 			larger := make([]byte, len(body), size)
 			copy(larger, body)
@@ -373,13 +375,16 @@ const unpackedShare = 8
 
 var gzipMagic = []byte{0x1f, 0x8b}
 
-// parse reads a profile that a target sent, of which only so much is unpacked, and returns how large it is then.
-func parse(raw []byte, most int64) (p *profile.Profile, unpacked int64, err error) {
+// parse reads a profile that a target sent, and returns how much of it was unpacked and reserved, also when there is an error.
+func parse(raw []byte, most int64, reserve func(int64) bool) (p *profile.Profile, unpacked int64, err error) {
+	plain := &counted{r: bytes.NewReader(raw), most: most, reserve: reserve}
 	fail := func(cause Cause, err error) (*profile.Profile, int64, error) {
-		return nil, 0, &Error{Cause: cause, Err: err}
+		return nil, plain.n, &Error{Cause: cause, Err: err}
 	}
-	plain := &counted{r: bytes.NewReader(raw), most: most}
 	head := raw
+	if len(raw) == 0 {
+		return fail(CauseFormat, errors.New("the answer is empty"))
+	}
 	if bytes.HasPrefix(raw, gzipMagic) {
 		zr, err := gzip.NewReader(bytes.NewReader(raw))
 		if err != nil {
@@ -402,7 +407,9 @@ func parse(raw []byte, most int64) (p *profile.Profile, unpacked int64, err erro
 	}
 	p, err = profile.Parse(plain)
 	switch {
-	case plain.over:
+	case plain.full:
+		return fail(CauseMemory, errNoMemory)
+	case plain.n > most:
 		return fail(CauseSize, fmt.Errorf("the profile has more than %d bytes when it is unpacked", most))
 	case err != nil:
 		return fail(CauseFormat, err)
@@ -426,13 +433,17 @@ func isPacked(head []byte) bool {
 type counted struct {
 	r       io.Reader
 	n, most int64
-	over    bool
+	reserve func(int64) bool
+	full    bool // there was no memory for more
 }
 
 func (c *counted) Read(b []byte) (int, error) {
 	n, err := c.r.Read(b)
+	if !c.reserve(int64(n)) {
+		c.full = true
+		return 0, errNoMemory
+	}
 	if c.n += int64(n); c.n > c.most {
-		c.over = true
 		return 0, errors.New("too large")
 	}
 	return n, err

@@ -100,7 +100,7 @@ func TestHostile(t *testing.T) {
 			w.Write(b.Bytes())
 		}, CauseFormat, "packed twice"},
 		{"web page", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "<html>log in, please 12\n</html>") }, CauseFormat, "the answer is text and no profile"},
-		{"nothing", func(w http.ResponseWriter, r *http.Request) {}, CauseFormat, ""},
+		{"nothing", func(w http.ResponseWriter, r *http.Request) {}, CauseFormat, "the answer is empty"},
 		{"noise", func(w http.ResponseWriter, r *http.Request) { w.Write([]byte{1, 2, 3, 4, 5, 250, 251}) }, CauseFormat, ""},
 		{"elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://other:80/", 302) }, CauseRedirect, "on another host"},
 		{"elsewhere on the host", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://a:81/", 302) }, CauseRedirect, "on another host"},

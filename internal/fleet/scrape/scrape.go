@@ -72,6 +72,9 @@ func New(cfg *Config, opt Options) *Scraper {
 	if opt.Limits == (store.Limits{}) {
 		opt.Limits = store.DefaultLimits
 	}
+	if opt.Limits.Bytes <= 0 {
+		opt.Limits.Bytes = store.DefaultLimits.Bytes // an answer is never without a limit
+	}
 	opt.Concurrency = cmp.Or(opt.Concurrency, 256)
 	opt.Memory = cmp.Or(opt.Memory, 256<<20)
 	opt.Patience = cmp.Or(opt.Patience, 15*time.Minute)

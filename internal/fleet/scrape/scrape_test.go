@@ -426,6 +426,20 @@ func TestDelta(t *testing.T) {
 	})
 }
 
+// TestOldGo holds that what is no delta is not taken for one: Go before 1.15 gives what it has counted since the process began.
+func TestOldGo(t *testing.T) {
+	const config = "scrape_configs: [{job_name: shop, profiles: {heap: {delta: true}}, static_configs: [{targets: ['a:80']}]}]"
+	simulate(t, config, Options{}, func(b *bench) {
+		a := fleet(1, 2)[0]
+		a.delay = func(string) time.Duration { return -10 * time.Second }
+		defer b.serve("a:80", a)()
+		time.Sleep(2 * time.Minute)
+		if st := b.profile("a:80", "heap"); st.Profiles > 0 || st.Err == nil || st.Err.Cause != CauseFormat {
+			t.Errorf("status %+v", st)
+		}
+	})
+}
+
 // TestStop holds that the end comes at once, also in the middle of profiles, and that what had come is not lost.
 func TestStop(t *testing.T) {
 	const config = "scrape_configs: [{job_name: shop, profiles: {cpu: {seconds: 50}, heap: }, static_configs: [{targets: ['a:80', 'b:80']}]}]"

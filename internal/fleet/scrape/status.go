@@ -91,7 +91,7 @@ type Delivery struct {
 // Status returns what is known now.
 func (s *Scraper) Status() Status {
 	s.mu.Lock()
-	var st Status
+	st := Status{Jobs: []JobStatus{}, Targets: []TargetStatus{}}
 	for _, j := range s.jobs {
 		js := j.status
 		js.Sources = nil

@@ -155,14 +155,7 @@ func (t *task) ask(ctx context.Context) (busy bool) {
 	one := &parcel{tenant: t.tenant, packed: int64(cap(raw)), from: t, since: start}
 	size := int64(len(raw))
 	if err == nil {
-		var unpacked int64
-		if one.upload, unpacked, err = t.upload(ctx, raw, start, took); err == nil {
-			if t.s.reserve(unpacked) {
-				one.parsed = unpacked
-			} else {
-				one.upload.Parsed = nil // the store reads it again
-			}
-		}
+		one.upload, one.parsed, err = t.upload(ctx, raw, start, took)
 	}
 	if ctx.Err() != nil {
 		t.s.release(one.packed + one.parsed)
@@ -204,7 +197,7 @@ func (t *task) ask(ctx context.Context) (busy bool) {
 		t.s.opt.Log.InfoContext(ctx, "scrape works again", "job", t.job, "target", t.base, "kind", t.kind)
 	}
 	if one.upload == nil {
-		t.s.release(one.packed)
+		t.s.release(one.packed + one.parsed)
 	} else {
 		t.s.queue.add(one)
 	}
@@ -224,9 +217,9 @@ func (t *task) upload(ctx context.Context, raw []byte, start time.Time, took tim
 		return nil, 0, ctx.Err()
 	}
 	defer leave(t.s.parsed)
-	p, unpacked, err := parse(raw, unpackedShare*t.s.opt.Limits.Bytes)
+	p, unpacked, err := parse(raw, unpackedShare*t.s.opt.Limits.Bytes, t.s.reserve)
 	if err != nil {
-		return nil, 0, err
+		return nil, unpacked, err
 	}
 	u := &store.Upload{
 		Service: t.service, Kind: t.kind, Labels: t.labels, Row: t.row,
@@ -242,8 +235,11 @@ func (t *task) upload(ctx context.Context, raw []byte, start time.Time, took tim
 	}
 	u.Counters = t.seconds == 0 && counts(p)
 	if t.delta {
+		if asked := time.Duration(t.seconds) * time.Second; took < asked-asked/10 {
+			return nil, unpacked, &Error{Cause: CauseFormat, Err: errors.New("the answer came at once, so it is no delta: Go before 1.15 has none")}
+		}
 		if err := onlyFlows(u); err != nil {
-			return nil, 0, err
+			return nil, unpacked, err
 		}
 	}
 	return u, unpacked, nil
