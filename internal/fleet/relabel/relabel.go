@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hone-perf/hone/internal/fleet/settings"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/store"
 )
@@ -258,7 +259,7 @@ func NewLabels(from map[string]string) *Labels {
 			l.list = append(l.list, store.Label{Name: name, Value: value})
 		}
 	}
-	slices.SortFunc(l.list, func(a, b store.Label) int { return strings.Compare(a.Name, b.Name) })
+	order.Stable(l.list, func(a, b store.Label) int { return strings.Compare(a.Name, b.Name) })
 	return l
 }
 

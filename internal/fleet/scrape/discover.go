@@ -21,6 +21,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/fleet/relabel"
 	"github.com/hone-perf/hone/internal/fleet/settings"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/secret"
 )
 
@@ -345,6 +346,6 @@ func (n *names) lookup(ctx context.Context, name string) ([]set, error) {
 
 // ordered sorts targets by address: name servers shuffle them.
 func ordered(sets []set) []set {
-	slices.SortFunc(sets, func(a, b set) int { return strings.Compare(a[addressLabel], b[addressLabel]) })
+	order.Stable(sets, func(a, b set) int { return strings.Compare(a[addressLabel], b[addressLabel]) })
 	return sets
 }

@@ -102,10 +102,14 @@ func TestHostile(t *testing.T) {
 		{"web page", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "<html>log in, please 12\n</html>") }, CauseFormat, "the answer is text and no profile"},
 		{"nothing", func(w http.ResponseWriter, r *http.Request) {}, CauseFormat, "the answer is empty"},
 		{"noise", func(w http.ResponseWriter, r *http.Request) { w.Write([]byte{1, 2, 3, 4, 5, 250, 251}) }, CauseFormat, ""},
-		{"elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://other:80/", http.StatusFound) }, CauseRedirect, "on another host"},
+		{"elsewhere", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://other:80/", http.StatusFound)
+		}, CauseRedirect, "on another host"},
 		{"elsewhere on the host", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://a:81/", http.StatusFound) }, CauseRedirect, "on another host"},
 		{"round and round", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) }, CauseRedirect, "more than 3 redirects"},
-		{"odd scheme", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file:///etc/passwd", http.StatusFound) }, CauseRedirect, "on another host"},
+		{"odd scheme", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
+		}, CauseRedirect, "on another host"},
 		{"markup", func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "\x1b[31mno\x00 \n\n"+strings.Repeat("x", 5000), http.StatusServiceUnavailable)
 		}, CauseStatus, "HTTP 503 Service Unavailable: [31mno xxx"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/store"
 )
 
@@ -98,7 +99,7 @@ func (s *Scraper) Status() Status {
 		for _, f := range j.finders {
 			js.Sources = append(js.Sources, f.state())
 		}
-		slices.SortFunc(js.Sources, func(a, b Source) int { return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.What, b.What)) })
+		order.Stable(js.Sources, func(a, b Source) int { return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.What, b.What)) })
 		st.Jobs = append(st.Jobs, js)
 	}
 	tasks := make([]*task, 0, len(s.tasks))
@@ -106,7 +107,7 @@ func (s *Scraper) Status() Status {
 		tasks = append(tasks, t)
 	}
 	s.mu.Unlock()
-	slices.SortFunc(st.Jobs, func(a, b JobStatus) int { return strings.Compare(a.Job, b.Job) })
+	order.Stable(st.Jobs, func(a, b JobStatus) int { return strings.Compare(a.Job, b.Job) })
 	slices.SortFunc(tasks, func(a, b *task) int {
 		return cmp.Or(strings.Compare(a.job, b.job), strings.Compare(a.base, b.base), strings.Compare(a.service, b.service), strings.Compare(a.labels.String(), b.labels.String()),
 			strings.Compare(a.row.String(), b.row.String()), strings.Compare(a.kind, b.kind))
