@@ -580,3 +580,22 @@ scrape_configs:
 		want()
 	})
 }
+
+// TestTargetLimit holds that a job asks so many targets and no more, and one that is found twice once.
+func TestTargetLimit(t *testing.T) {
+	const config = "scrape_configs: [{job_name: shop, target_limit: 3, profiles: [heap], static_configs: [{targets: ['a:80', 'b:80']}, {targets: ['a:80', 'c:80', 'd:80']}]}]"
+	simulate(t, config, Options{}, func(b *bench) {
+		programs := fleet(3, 3)
+		for i, a := range programs {
+			defer b.serve(string(rune('a'+i))+":80", a)()
+		}
+		time.Sleep(2*time.Minute + 30*time.Second)
+		st := b.Status()
+		if len(st.Targets) != 2 || st.Jobs[0].Found != 5 || st.Jobs[0].Over != 2 {
+			t.Errorf("status %+v", st.Jobs)
+		}
+		if n := len(programs[0].times("heap")); n < 2 || n > 3 || len(programs[2].times("heap")) != 0 {
+			t.Errorf("the target that is there twice was asked %d times", n)
+		}
+	})
+}
