@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/fleet/receive"
 	"github.com/hone-perf/hone/internal/fleet/relabel"
 	"github.com/hone-perf/hone/internal/fleet/settings"
 	"github.com/hone-perf/hone/internal/profile"
@@ -197,12 +198,12 @@ func usualKindOf(kind string) (usualKind, bool) {
 	return usualKinds[i], true
 }
 
-// UsualRowLabels are labels that tell one process from another. They would make a series of each process that ever ran.
-var UsualRowLabels = []string{
-	"instance", "pod", "pod_name", "pod_uid", "pod_ip", "host", "hostname", "host_name", "node", "node_name", "container", "container_id", "ip", "ip_address",
-	"pid", "process_id", "replica", "task_id", "alloc_id", "service.instance.id", "service_instance_id", "host.name", "host.id", "container.id", "k8s.pod.name",
-	"k8s.pod.uid", "k8s.node.name", "process.pid",
-}
+// UsualRowLabels are labels that tell one process from another, as what is pushed has them, and those that discovery gives. They would make a
+// series of each process that ever ran.
+var UsualRowLabels = slices.Concat(
+	slices.DeleteFunc(slices.Clone(receive.DefaultRow), func(name string) bool { return strings.HasPrefix(name, hiddenPrefix) }),
+	[]string{"container", "ip_address", "process_id", "replica", "task_id", "alloc_id"},
+)
 
 // Bounds of times. Counters are compared with the profile before, which must not be older than store.Baseline.
 const (
