@@ -51,7 +51,8 @@ scrape_configs:
 			t.Fatal(err)
 		}
 		for _, e := range entries {
-			if got := e.Labels.String(); got != `{instance="a:6060",job="shop",pod="api-1",version="v1"}` {
+			// The store adds which build it is.
+			if got := e.Labels.With(store.Labels{{Name: store.BuildLabel}}).String(); got != `{instance="a:6060",job="shop",pod="api-1",version="v1"}` {
 				t.Errorf("the labels are %s", got)
 			}
 			long := e.End.Sub(e.Start)
@@ -306,6 +307,34 @@ func TestFullStore(t *testing.T) {
 		}
 		if d := b.Status().Delivery; sent != stored+lost || d.Waiting != 0 {
 			t.Errorf("%d profiles were sent, %d stored and %d lost", sent, stored, lost)
+		}
+	})
+}
+
+// TestLostAnswer holds that a profile is stored once when the store has it and cannot say so.
+func TestLostAnswer(t *testing.T) {
+	const config = "scrape_configs: [{job_name: shop, profiles: [heap, cpu], static_configs: [{targets: ['a:80']}]}]"
+	simulate(t, config, Options{}, func(b *bench) {
+		a := fleet(1, 20)[0]
+		defer b.serve("a:80", a)()
+		b.sink.again = true
+		calls := 0
+		b.sink.failWith(func(uploads []*store.Upload) error {
+			if calls++; calls%3 == 0 {
+				return nil
+			}
+			b.sink.Add(t.Context(), "main", uploads)
+			return errors.New("the connection broke")
+		})
+		time.Sleep(10 * time.Minute)
+		b.sink.failWith(nil)
+		time.Sleep(time.Minute)
+		b.stop()
+		for _, kind := range []string{"heap", "cpu"} {
+			want, sent := a.sent(t, kind)
+			if got, n := b.totals(t, "shop", kind); n != sent || !slices.Equal(got, want) {
+				t.Errorf("%s: the store has %v in %d profiles; sent were %v in %d", kind, got, n, want, sent)
+			}
 		}
 	})
 }
