@@ -193,7 +193,7 @@ func Agree(profiles ...*Profile) ([]*Profile, error) {
 	}
 	out := make([]*Profile, len(profiles))
 	for i, p := range profiles {
-		out[i] = p.withTypes(common)
+		out[i] = p.WithTypes(common)
 	}
 
 	period := out[0].PeriodType
@@ -245,8 +245,8 @@ func (p *Profile) typeIndex(name string) int {
 	return slices.IndexFunc(p.SampleTypes, func(t ValueType) bool { return t.Type == name })
 }
 
-// withTypes returns p with just these sample types in this order.
-func (p *Profile) withTypes(names []string) *Profile {
+// WithTypes returns p with just these of its sample types, in this order.
+func (p *Profile) WithTypes(names []string) *Profile {
 	same := len(names) == len(p.SampleTypes)
 	for k, name := range names {
 		same = same && p.SampleTypes[k].Type == name

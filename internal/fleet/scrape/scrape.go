@@ -1,0 +1,307 @@
+// Package scrape asks Go programs for their profiles, again and again, and hands them to a store.
+//
+// Parse reads a Config in the shape of Prometheus: jobs, ways to find their targets, and rules for labels. New makes a Scraper, Run has it
+// work until its context ends, Reload gives it another Config while targets that stay the same go on, and Status says how each is doing.
+//
+// A Scraper must not harm what it looks at. A process is asked for one CPU profile at a time, and by default for ten seconds of each minute;
+// what answers slowly or with errors is asked less often, and all that it can send is bounded.
+package scrape
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// Options tune a Scraper.
+type Options struct {
+	// Sink takes profiles of a tenant, and returns when they are on stable storage. It is called by one goroutine. Calling it again with what
+	// it has taken does no harm.
+	Sink func(ctx context.Context, tenant string, uploads []*store.Upload) error
+
+	Tenant      string        // of jobs that name none
+	Seed        string        // tells several Scrapers of the same targets from each other, so that they ask at different times
+	Limits      store.Limits  // zero is store.DefaultLimits
+	Concurrency int           // requests at a time; 0 is 256
+	Memory      int64         // bytes of answers and of profiles that wait for the store; 0 is 256 MiB
+	Patience    time.Duration // how long a profile may wait for the store; 0 is 15 minutes
+	Flush       time.Duration // how long Run waits for the store when its context has ended; 0 is 10 seconds
+	Log         *slog.Logger  // nil is silent
+	Resolver    Resolver      // nil is that of the system
+
+	dial func(ctx context.Context, network, addr string) (net.Conn, error) // for tests
+}
+
+// A Scraper asks targets for profiles.
+type Scraper struct {
+	opt    Options
+	queue  *queue
+	slots  chan struct{} // one for each request at a time
+	parsed chan struct{} // one for each profile that is being read
+
+	memory atomic.Int64 // bytes in use
+
+	mu       sync.Mutex
+	ctx      context.Context // of Run; nil before
+	ended    bool            // nothing is started any more
+	running  sync.WaitGroup  // tasks and finders
+	jobs     map[string]*job
+	tasks    map[string]*task
+	gates    map[string]*gate
+	reloaded sync.Mutex // held by Reload
+}
+
+// A job is a Job at work.
+type job struct {
+	*Job
+	how     string // fingerprint of its client
+	client  *client
+	finders map[string]*finder
+	status  JobStatus
+}
+
+// New returns a Scraper for a configuration.
+func New(cfg *Config, opt Options) *Scraper {
+	if opt.Limits == (store.Limits{}) {
+		opt.Limits = store.DefaultLimits
+	}
+	if opt.Limits.Bytes <= 0 {
+		opt.Limits.Bytes = store.DefaultLimits.Bytes // an answer is never without a limit
+	}
+	opt.Concurrency = cmp.Or(opt.Concurrency, 256)
+	opt.Memory = cmp.Or(opt.Memory, 256<<20)
+	opt.Patience = cmp.Or(opt.Patience, 15*time.Minute)
+	opt.Flush = cmp.Or(opt.Flush, 10*time.Second)
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	if opt.Resolver == nil {
+		opt.Resolver = net.DefaultResolver
+	}
+	s := &Scraper{
+		opt:    opt,
+		slots:  make(chan struct{}, opt.Concurrency),
+		parsed: make(chan struct{}, 2),
+		jobs:   map[string]*job{}, tasks: map[string]*task{}, gates: map[string]*gate{},
+	}
+	s.queue = newQueue(s)
+	s.Reload(cfg)
+	return s
+}
+
+// Run asks targets until ctx ends. Requests are given up then, which ends the profiles that targets are making, and what has been received
+// is handed over. It can be called once.
+func (s *Scraper) Run(ctx context.Context) error {
+	s.mu.Lock()
+	if s.ctx != nil {
+		s.mu.Unlock()
+		return errors.New("the scraper runs already")
+	}
+	s.ctx = ctx
+	for _, j := range s.jobs {
+		for _, f := range j.finders {
+			s.find(j.Name, f)
+		}
+		s.sync(j)
+	}
+	s.mu.Unlock()
+
+	delivering := make(chan struct{})
+	go func() {
+		defer close(delivering)
+		s.queue.run(ctx)
+	}()
+	<-ctx.Done()
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.running.Wait()
+	<-delivering
+	s.queue.flush(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range s.jobs {
+		j.client.close()
+	}
+	return nil
+}
+
+// Reload goes on with another configuration. Targets that are asked in the same way as before are not disturbed.
+func (s *Scraper) Reload(cfg *Config) {
+	s.reloaded.Lock()
+	defer s.reloaded.Unlock()
+	s.mu.Lock()
+	before := s.jobs
+	s.jobs = make(map[string]*job, len(cfg.Jobs))
+	var ended []*finder
+	for _, c := range cfg.Jobs {
+		j := &job{Job: c, how: fingerprint(c)}
+		old := before[c.Name]
+		if old != nil && old.how == j.how {
+			j.client = old.client
+		} else {
+			j.client = s.newClient(c.HTTP, c.FollowRedirects)
+		}
+		j.finders = s.finders(c)
+		for key, f := range j.finders {
+			if old != nil && old.finders[key] != nil {
+				j.finders[key] = old.finders[key]
+				delete(old.finders, key)
+			} else {
+				s.find(c.Name, f)
+			}
+		}
+		s.jobs[c.Name] = j
+		s.sync(j)
+	}
+	for name, old := range before {
+		for _, f := range old.finders {
+			if f.stop != nil {
+				f.stop()
+				ended = append(ended, f)
+			}
+		}
+		now := s.jobs[name]
+		if now == nil {
+			s.sync(&job{Job: &Job{Name: name}})
+		}
+		if now == nil || now.client != old.client {
+			old.client.close()
+		}
+	}
+	s.mu.Unlock()
+	for _, f := range ended {
+		<-f.done
+	}
+}
+
+// find starts a finder. The caller holds the lock.
+func (s *Scraper) find(name string, f *finder) {
+	if s.ctx == nil || s.ended {
+		return
+	}
+	ctx, stop := context.WithCancel(s.ctx)
+	f.stop = stop
+	s.running.Go(func() {
+		f.run(ctx, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if j := s.jobs[name]; j != nil && ctx.Err() == nil {
+				s.sync(j)
+			}
+		})
+	})
+}
+
+// sync starts and stops tasks, so that they are those of what is known about a job. The caller holds the lock.
+func (s *Scraper) sync(j *job) {
+	if s.ctx == nil || s.ended {
+		return
+	}
+	found := sets(j.Static, nil)
+	for _, f := range j.finders {
+		found = append(found, f.sets()...)
+	}
+	j.status = JobStatus{Job: j.Name, Found: len(found)}
+	if j.TargetLimit > 0 && len(found) > j.TargetLimit {
+		j.status.Over = len(found) - j.TargetLimit
+		found = ordered(found)[:j.TargetLimit]
+	}
+	wanted := map[string]*target{}
+	for _, one := range found {
+		for _, p := range j.Profiles {
+			t, err := j.target(one, p)
+			switch {
+			case err == errDropped:
+				j.status.Dropped++
+				continue
+			case err != nil:
+				j.status.Wrong++
+				if j.status.Err == nil {
+					j.status.Err = textError(err)
+				}
+				continue
+			}
+			t.tenant = cmp.Or(t.tenant, s.opt.Tenant)
+			wanted[t.key(j.how)] = t
+		}
+	}
+	for key, t := range s.tasks {
+		if t.job == j.Name && wanted[key] == nil {
+			t.stop()
+			delete(s.tasks, key)
+		}
+	}
+	for key, w := range wanted {
+		if s.tasks[key] == nil {
+			s.start(key, w, j)
+		}
+	}
+	s.dropGates()
+}
+
+// start starts a task. The caller holds the lock.
+func (s *Scraper) start(key string, w *target, j *job) {
+	t := &task{target: w, s: s, client: j.client, at: w.offset(s.opt.Seed)}
+	t.state = ProfileStatus{Kind: w.kind, Health: Unknown, Interval: w.interval, Every: w.interval}
+	process := w.process()
+	if w.kind != cpuKind {
+		process = "host of " + w.url.Host
+	}
+	t.gate = s.gates[process]
+	if t.gate == nil {
+		t.gate = &gate{open: make(chan struct{}, 1)}
+		s.gates[process] = t.gate
+	}
+	t.gate.users.Add(1)
+	s.tasks[key] = t
+	ctx, stop := context.WithCancel(s.ctx)
+	t.stop = stop
+	s.running.Go(func() {
+		defer t.gate.users.Add(-1)
+		defer stop()
+		t.run(ctx)
+	})
+}
+
+// A gate lets one request through at a time: CPU profiles of a process, or what else is asked of a host.
+type gate struct {
+	open  chan struct{}
+	users atomic.Int64 // tasks
+}
+
+// dropGates forgets gates that no task needs, not even one that is about to end. The caller holds the lock.
+func (s *Scraper) dropGates() {
+	for name, g := range s.gates {
+		if g.users.Load() == 0 {
+			delete(s.gates, name)
+		}
+	}
+}
+
+// reserve takes memory, if there is so much.
+func (s *Scraper) reserve(n int64) bool {
+	if s.memory.Add(n) > s.opt.Memory {
+		s.memory.Add(-n)
+		return false
+	}
+	return true
+}
+
+func (s *Scraper) release(n int64) { s.memory.Add(-n) }
+
+// fingerprint tells how a job asks from how others do.
+func fingerprint(j *Job) string {
+	follow := ""
+	if j.FollowRedirects {
+		follow = "follow"
+	}
+	return follow + j.HTTP.fingerprint()
+}

@@ -1,0 +1,128 @@
+package scrape
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/order"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// Status is all that is known about scraping.
+type Status struct {
+	Jobs     []JobStatus    `json:"jobs"`
+	Targets  []TargetStatus `json:"targets"`
+	Delivery Delivery       `json:"delivery"`
+}
+
+// A JobStatus is what became of what was found for a job.
+type JobStatus struct {
+	Job     string   `json:"job"`
+	Found   int      `json:"found"`             // targets
+	Dropped int      `json:"dropped,omitempty"` // profiles of them that rules drop
+	Wrong   int      `json:"wrong,omitempty"`   // and that cannot be asked for
+	Over    int      `json:"over,omitempty"`    // targets beyond the limit, which are not asked
+	Err     *Error   `json:"error,omitempty"`   // the first of what is wrong
+	Sources []Source `json:"sources,omitempty"`
+}
+
+// A Source is where targets are looked for.
+type Source struct {
+	Kind    string    `json:"kind"` // as in the configuration
+	What    string    `json:"what"`
+	Targets int       `json:"targets"`
+	Looked  time.Time `json:"looked,omitzero"` // last time
+	Err     *Error    `json:"error,omitempty"`
+}
+
+// A TargetStatus is what is known about a process.
+type TargetStatus struct {
+	Job      string          `json:"job"`
+	Tenant   string          `json:"tenant"`
+	Service  string          `json:"service"`
+	Address  string          `json:"address"`
+	Labels   store.Labels    `json:"labels"` // of its series and its own
+	Profiles []ProfileStatus `json:"profiles"`
+}
+
+// Health is whether the last attempt gave a profile.
+type Health string
+
+// The healths.
+const (
+	Unknown Health = "unknown"
+	Up      Health = "up"
+	Down    Health = "down"
+)
+
+// A ProfileStatus is what is known about one kind of profile of a process.
+type ProfileStatus struct {
+	Kind     string        `json:"kind"`
+	Health   Health        `json:"health"`
+	Running  bool          `json:"running,omitempty"`
+	Last     time.Time     `json:"last,omitzero"` // attempt
+	Took     time.Duration `json:"took"`          // of it
+	Bytes    int64         `json:"bytes"`         // of the last profile
+	Good     time.Time     `json:"good,omitzero"` // when the last profile was asked for
+	Next     time.Time     `json:"next,omitzero"`
+	Interval time.Duration `json:"interval"`
+	Every    time.Duration `json:"every"` // longer than Interval for what is slow or fails
+	Err      *Error        `json:"error,omitempty"`
+	Refused  *Error        `json:"refused,omitempty"` // why the store did not take the last profile; nil when it did
+
+	Profiles int `json:"profiles"`         // that the target gave
+	Failures int `json:"failures"`         // attempts without one, but for Busy
+	Busy     int `json:"busy,omitempty"`   // attempts while somebody else took a CPU profile
+	Missed   int `json:"missed,omitempty"` // times at which it was not asked since others, or the store, were not done
+}
+
+// Delivery is what became of profiles.
+type Delivery struct {
+	Waiting      int    `json:"waiting"`       // profiles that the store has not taken yet
+	WaitingBytes int64  `json:"waiting_bytes"` // memory that they and those on their way take
+	Delivered    int    `json:"delivered"`
+	Refused      int    `json:"refused,omitempty"` // that the store does not take, such as too large ones
+	Lost         int    `json:"lost,omitempty"`    // that it could not take for too long
+	Retries      int    `json:"retries,omitempty"`
+	Err          *Error `json:"error,omitempty"` // of the last attempt
+}
+
+// Status returns what is known now.
+func (s *Scraper) Status() Status {
+	s.mu.Lock()
+	st := Status{Jobs: []JobStatus{}, Targets: []TargetStatus{}}
+	for _, j := range s.jobs {
+		js := j.status
+		js.Sources = nil
+		for _, f := range j.finders {
+			js.Sources = append(js.Sources, f.state())
+		}
+		order.Stable(js.Sources, func(a, b Source) int { return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.What, b.What)) })
+		st.Jobs = append(st.Jobs, js)
+	}
+	tasks := make([]*task, 0, len(s.tasks))
+	for _, t := range s.tasks {
+		tasks = append(tasks, t)
+	}
+	s.mu.Unlock()
+	order.Stable(st.Jobs, func(a, b JobStatus) int { return strings.Compare(a.Job, b.Job) })
+	slices.SortFunc(tasks, func(a, b *task) int {
+		return cmp.Or(strings.Compare(a.job, b.job), strings.Compare(a.base, b.base), strings.Compare(a.service, b.service), strings.Compare(a.labels.String(), b.labels.String()),
+			strings.Compare(a.row.String(), b.row.String()), strings.Compare(a.kind, b.kind))
+	})
+	for _, t := range tasks {
+		n := len(st.Targets) - 1
+		labels := t.labels.With(t.row)
+		if n < 0 || st.Targets[n].Job != t.job || st.Targets[n].Address != t.base || st.Targets[n].Service != t.service || !slices.Equal(st.Targets[n].Labels, labels) {
+			st.Targets = append(st.Targets, TargetStatus{Job: t.job, Tenant: t.tenant, Service: t.service, Address: t.base, Labels: labels})
+			n++
+		}
+		t.mu.Lock()
+		st.Targets[n].Profiles = append(st.Targets[n].Profiles, t.state)
+		t.mu.Unlock()
+	}
+	st.Delivery = s.queue.state()
+	return st
+}

@@ -1,0 +1,280 @@
+package scrape
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// How much less often a target is asked that answers slowly or with errors.
+const (
+	slowShare    = 10 // one part of so many of the time is how long answers may take, the time to make a profile not counted
+	mostStretch  = 10
+	mostDoubling = 3 // times
+)
+
+// A task asks one target, again and again.
+type task struct {
+	*target
+	s      *Scraper
+	client *client
+	gate   *gate
+	at     time.Duration // within each interval
+	stop   context.CancelFunc
+
+	mu       sync.Mutex
+	state    ProfileStatus
+	overhead time.Duration // of the last attempt, beyond making the profile
+	errors   int           // answers that were errors, one after the other
+}
+
+// after returns the next time to ask after now.
+func (t *task) after(now time.Time) time.Time {
+	n := now.UnixNano()
+	into := (n - int64(t.at)) % int64(t.interval)
+	return time.Unix(0, n-into+int64(t.interval))
+}
+
+func (t *task) run(ctx context.Context) {
+	next := t.after(time.Now())
+	stretch := 1
+	for {
+		t.mu.Lock()
+		t.state.Next, t.state.Every = next, time.Duration(stretch)*t.interval
+		t.mu.Unlock()
+		// A clock that was set back must not end asking.
+		sleep(ctx, min(time.Until(next), time.Duration(stretch)*t.interval))
+		if ctx.Err() != nil {
+			return
+		}
+		t.round(ctx, next)
+		if ctx.Err() != nil {
+			return
+		}
+		stretch = t.stretch()
+		wanted := next.Add(time.Duration(stretch) * t.interval)
+		if now := time.Now(); wanted.After(now) && wanted.Sub(now) <= time.Duration(stretch)*t.interval {
+			next = wanted
+		} else {
+			next = t.after(now)
+		}
+	}
+}
+
+// stretch returns how many intervals are between one time and the next.
+func (t *task) stretch() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	slow := int((slowShare*t.overhead + t.interval - 1) / t.interval)
+	failing := 1 << min(max(0, t.errors-1), mostDoubling)
+	return max(1, min(slow, mostStretch), failing)
+}
+
+// round asks until there is a profile or the time of the next round comes.
+func (t *task) round(ctx context.Context, begun time.Time) {
+	end := begun.Add(t.interval)
+	for try := 0; ; try++ {
+		busy, ok := t.once(ctx, end)
+		if !ok {
+			t.mu.Lock()
+			t.state.Missed++
+			t.mu.Unlock()
+			return
+		}
+		if !busy {
+			return
+		}
+		wait := t.backOff(try)
+		if ends := time.Now().Add(wait + time.Duration(t.seconds)*time.Second); ends.After(end) {
+			return
+		}
+		sleep(ctx, wait)
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// backOff returns how long to wait while somebody else takes a CPU profile. Those who wait for the same process must not come again together.
+func (t *task) backOff(try int) time.Duration {
+	d := max(time.Second, time.Duration(t.seconds)*time.Second/2) << min(try, 6)
+	return d + time.Duration(uint64(t.at)%uint64(d))
+}
+
+// once asks once, when its turn comes. It is not ok where that does not come before end.
+func (t *task) once(ctx context.Context, end time.Time) (busy, ok bool) {
+	if t.s.queue.behind() {
+		return false, false
+	}
+	waiting, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	// Deltas are waiting on the side of the target, and must not keep each other from running.
+	if t.kind == cpuKind || t.seconds == 0 {
+		if !enter(waiting, t.gate.open) {
+			return false, false
+		}
+		defer leave(t.gate.open)
+	}
+	if !enter(waiting, t.s.slots) {
+		return false, false
+	}
+	defer leave(t.s.slots)
+	return t.ask(ctx), true
+}
+
+func enter(ctx context.Context, slots chan struct{}) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	select {
+	case slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func leave(slots chan struct{}) { <-slots }
+
+// ask asks once, and reports whether somebody else takes a CPU profile.
+func (t *task) ask(ctx context.Context) (busy bool) {
+	t.mu.Lock()
+	t.state.Running = true
+	t.mu.Unlock()
+	start := time.Now()
+	asked := time.Duration(t.seconds) * time.Second
+	within, cancel := context.WithTimeout(ctx, asked+t.timeout)
+	raw, err := t.client.get(within, t.url, request{most: t.s.opt.Limits.Bytes, reserve: t.s.reserve})
+	cancel()
+	took := time.Since(start)
+	one := &parcel{tenant: t.tenant, packed: int64(cap(raw)), from: t, since: start}
+	size := int64(len(raw))
+	if err == nil {
+		one.upload, one.parsed, err = t.upload(ctx, raw, start, took)
+	}
+	if ctx.Err() != nil {
+		t.s.release(one.packed + one.parsed)
+		return false
+	}
+
+	t.mu.Lock()
+	st := &t.state
+	st.Running, st.Last, st.Took = false, start, took
+	t.overhead = max(0, took-asked)
+	known := textError(err)
+	isError := known != nil && known.Cause == CauseStatus
+	busy = known != nil && known.Cause == CauseBusy
+	was := st.Health
+	switch st.Err = known; {
+	case known == nil:
+		st.Profiles++
+		st.Bytes, st.Good, st.Health = size, start, Up
+	case busy:
+		st.Busy++
+		st.Health = Down
+	default:
+		st.Failures++
+		st.Health = Down
+	}
+	if isError {
+		t.errors++
+	} else {
+		t.errors = 0
+	}
+	now := st.Health
+	t.mu.Unlock()
+
+	switch {
+	case was == now:
+	case now == Down && !busy:
+		t.s.opt.Log.WarnContext(ctx, "scrape failed", "job", t.job, "target", t.base, "kind", t.kind, "err", err)
+	case now == Up && was == Down:
+		t.s.opt.Log.InfoContext(ctx, "scrape works again", "job", t.job, "target", t.base, "kind", t.kind)
+	}
+	if one.upload == nil {
+		t.s.release(one.packed + one.parsed)
+	} else {
+		t.s.queue.add(one)
+	}
+	return busy
+}
+
+// refused notes what the store said of a profile.
+func (t *task) refused(err *Error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state.Refused = err
+}
+
+// upload makes what goes to the store.
+func (t *task) upload(ctx context.Context, raw []byte, start time.Time, took time.Duration) (*store.Upload, int64, error) {
+	if !enter(ctx, t.s.parsed) {
+		return nil, 0, ctx.Err()
+	}
+	defer leave(t.s.parsed)
+	p, unpacked, err := parse(raw, unpackedShare*t.s.opt.Limits.Bytes, t.s.reserve)
+	if err != nil {
+		return nil, unpacked, err
+	}
+	u := &store.Upload{
+		Service: t.service, Kind: t.kind, Labels: t.labels, Row: t.row,
+		Start: start.Round(0), End: start.Round(0), Raw: raw, Parsed: p,
+	}
+	if t.seconds > 0 {
+		// What the target says about its clock may be wrong, but how long it took is known to it best.
+		lasted := time.Duration(p.DurationNanos)
+		if lasted <= 0 || lasted > took {
+			lasted = min(took, time.Duration(t.seconds)*time.Second)
+		}
+		u.End = u.Start.Add(lasted)
+	}
+	u.Counters = t.seconds == 0 && counts(p)
+	if t.delta {
+		if asked := time.Duration(t.seconds) * time.Second; took < asked-asked/10 {
+			return nil, unpacked, &Error{Cause: CauseFormat, Err: errors.New("the answer came at once, so it is no delta: Go before 1.15 has none")}
+		}
+		if err := onlyFlows(u); err != nil {
+			return nil, unpacked, err
+		}
+	}
+	return u, unpacked, nil
+}
+
+// counts reports whether a profile has values that only grow.
+func counts(p *profile.Profile) bool {
+	for _, st := range p.SampleTypes {
+		if store.NatureOf("", st.Type, true) == store.Counter {
+			return true
+		}
+	}
+	return false
+}
+
+// onlyFlows leaves out of a delta what is held at a moment: net/http/pprof takes away there, too, what was held before, and what is left is
+// no amount of memory.
+func onlyFlows(u *store.Upload) error {
+	var keep []string
+	for _, st := range u.Parsed.SampleTypes {
+		if store.NatureOf(u.Kind, st.Type, false) != store.Level {
+			keep = append(keep, st.Type)
+		}
+	}
+	if len(keep) == len(u.Parsed.SampleTypes) {
+		return nil
+	}
+	if len(keep) == 0 {
+		return &Error{Cause: CauseFormat, Err: errors.New("a delta of this profile has nothing in it that adds up")}
+	}
+	p := u.Parsed.WithTypes(keep).MapValues(func(_ int, v int64) int64 { return v })
+	var raw bytes.Buffer
+	if err := p.Write(&raw); err != nil {
+		return err
+	}
+	u.Parsed, u.Raw = p, raw.Bytes()
+	return nil
+}
