@@ -8,14 +8,17 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/fleet"
+	"github.com/hone-perf/hone/internal/fleet/scrape"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/store"
@@ -26,8 +29,9 @@ import (
 const serveHelp = `Collect the profiles of many processes, and answer about all of them over time.
 
 Processes and agents push profiles: Pyroscope's SDKs and Alloy with the settings they have for
-Pyroscope, and anything else with curl or hone push. What is stored can be read by every
-command, as store:SERVICE@TIME:
+Pyroscope, and anything else with curl or hone push. With --config, programs that have
+net/http/pprof are asked for theirs, as Prometheus asks for metrics; SIGHUP has the file read
+again. What is stored can be read by every command, as store:SERVICE@TIME:
 
   hone top store:api@-1h
   hone top 'store:api{version="v2"}@-2h..now' --base 'store:api{version="v1"}@-2h..now'
@@ -60,6 +64,7 @@ func serveCommand(sys *System) *cobra.Command {
 	}
 	data := cmd.PersistentFlags().String("data", usualData, "keep the profiles in `DIR`")
 	listen := cmd.Flags().String("listen", strings.TrimPrefix(source.UsualStore, "http://"), "listen on `HOST:PORT`")
+	config := cmd.Flags().String("config", "", "ask the targets in `FILE` for profiles")
 	hosts := cmd.Flags().StringSlice("host", nil, "answer only to these `NAME`s of the server (default: to any, if there are tokens)")
 	cert := cmd.Flags().String("tls-cert", "", "serve HTTPS with the certificate in `FILE`")
 	key := cmd.Flags().String("tls-key", "", "and its key in `FILE`")
@@ -75,7 +80,7 @@ func serveCommand(sys *System) *cobra.Command {
 		if (*cert == "") != (*key == "") {
 			return usagef("", "--tls-cert and --tls-key go together")
 		}
-		return serve(cmd.Context(), sys, serving{*data, *listen, *hosts, *cert, *key, o})
+		return serve(cmd.Context(), sys, serving{*data, *listen, *config, *hosts, *cert, *key, o})
 	}
 	cmd.AddCommand(tokenCommand(sys, data), checkCommand(sys, data))
 	return cmd
@@ -84,6 +89,7 @@ func serveCommand(sys *System) *cobra.Command {
 // serving is how to serve.
 type serving struct {
 	data, listen string
+	config       string
 	hosts        []string
 	cert, key    string
 	disk         disk.Options
@@ -102,6 +108,12 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		return fmt.Errorf("listening on %s: %w", o.listen, err)
 	}
 	defer l.Close()
+	var config *scrape.Config
+	if o.config != "" {
+		if config, err = scrape.Load(o.config); err != nil {
+			return err
+		}
+	}
 	began := time.Now()
 	s, err := disk.Open(o.data, o.disk)
 	if err != nil {
@@ -111,8 +123,19 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	for _, bad := range s.Damage() {
 		log.Warn("reading the log", "err", bad)
 	}
+	var scraper *scrape.Scraper
+	if config != nil {
+		sink := func(ctx context.Context, tenant string, uploads []*store.Upload) error {
+			outcomes, err := s.Add(ctx, tenant, uploads)
+			for _, outcome := range outcomes {
+				err = errors.Join(err, outcome.Err)
+			}
+			return err
+		}
+		scraper = scrape.New(config, scrape.Options{Sink: sink, Tenant: token.DefaultTenant, Log: log})
+	}
 	server := &http.Server{
-		Handler:           fleet.New(fleet.Options{Store: s, Tokens: tokens, Hosts: o.hosts, Version: version(), Log: log}),
+		Handler:           fleet.New(fleet.Options{Store: s, Tokens: tokens, Hosts: o.hosts, Scraper: scraper, Version: version(), Log: log}),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
@@ -127,6 +150,17 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	ctx, stop := context.WithCancel(ctx)
 	var working sync.WaitGroup
 	working.Go(func() { s.Run(ctx, func(err error) { log.Error("keeping the store", "err", err) }) })
+	if scraper != nil {
+		working.Go(func() {
+			if err := scraper.Run(ctx); err != nil {
+				log.Error("asking targets", "err", err)
+			}
+		})
+		again := make(chan os.Signal, 1)
+		signal.Notify(again, syscall.SIGHUP)
+		defer signal.Stop(again)
+		working.Go(func() { reload(ctx, again, o.config, scraper, log) })
+	}
 	ended := make(chan error, 1)
 	go func() {
 		if o.cert != "" {
@@ -148,6 +182,24 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	stop()
 	working.Wait()
 	return errors.Join(err, s.Close())
+}
+
+// reload reads the configuration when a signal says so. One that is wrong changes nothing.
+func reload(ctx context.Context, again <-chan os.Signal, name string, scraper *scrape.Scraper, log *slog.Logger) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again:
+		}
+		config, err := scrape.Load(name)
+		if err != nil {
+			log.Error("the configuration stays as it was", "err", err)
+			continue
+		}
+		scraper.Reload(config)
+		log.Info("read the configuration", "file", name)
+	}
 }
 
 func tokenCommand(sys *System, data *string) *cobra.Command {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/fleet/receive"
+	"github.com/hone-perf/hone/internal/fleet/scrape"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
@@ -35,8 +36,9 @@ import (
 type Options struct {
 	Store   store.Store
 	Tokens  *token.File
-	Hosts   []string // names by which the server may be called; see token.Gate
-	Version string   // of hone, for recordings
+	Hosts   []string        // names by which the server may be called; see token.Gate
+	Scraper *scrape.Scraper // nil where nobody is asked for profiles
+	Version string          // of hone, for recordings
 	Log     *slog.Logger
 	Now     func() time.Time // nil is time.Now
 }
@@ -63,6 +65,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/profile", s.read(s.profile))
 	s.mux.HandleFunc("GET /api/v1/series", s.read(s.series))
 	s.mux.HandleFunc("GET /api/v1/services", s.read(s.services))
+	s.mux.HandleFunc("GET /api/v1/targets", s.read(s.targets))
 	s.mux.HandleFunc("GET /{$}", s.read(s.page))
 	return s
 }
@@ -258,6 +261,18 @@ func (s *Server) services(w http.ResponseWriter, r *http.Request, tenant string)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(c)
+}
+
+// targets answers with how the targets are that are asked for profiles.
+func (s *Server) targets(w http.ResponseWriter, _ *http.Request, _ string) error {
+	w.Header().Set("Content-Type", "application/json")
+	if s.Scraper == nil {
+		_, err := io.WriteString(w, "{}\n")
+		return err
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(s.Scraper.Status())
 }
 
 // page is what a browser shows first.

@@ -58,7 +58,11 @@ func (s *Services) Blocks() iter.Seq[Block] {
 			unit.Time(s.To.Sub(r.Last).Truncate(time.Second)) + " ago", version, r.Service,
 		})
 	}
-	head := Phrase{len(s.Rows), " services", Sep{}, unit.Processors(total), " cores", Sep{}, s.From.Format(time.DateTime), " to ", s.To.Format(time.DateTime)}
+	services := " services"
+	if len(s.Rows) == 1 {
+		services = " service"
+	}
+	head := Phrase{len(s.Rows), services, Sep{}, unit.Processors(total), " cores", Sep{}, s.From.Format(time.DateTime), " to ", s.To.Format(time.DateTime)}
 	list := []Block{Heading{[]Phrase{head}}, t}
 	for _, one := range s.Cores {
 		list = append(list, Chart{

@@ -55,7 +55,7 @@ func AskStore(base, method, path string, q url.Values, body io.Reader) (*http.Re
 	client := http.Client{Timeout: storePatience}
 	resp, err := client.Do(req)
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return nil, hint.Errorf(hint.Text{hint.Command{Verb: "serve"}, " starts one; " + StoreVariable + " names another"}, "no store answers at %s", u.Redacted())
+		return nil, hint.Errorf(hint.Text{hint.Command{Verb: "serve"}, " starts one; " + StoreVariable + " names another"}, "no store answers at %s", u.Scheme+"://"+u.Host)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("asking the store: %w", err)
