@@ -48,3 +48,15 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkStackHashes(b *testing.B) {
+	p, err := profile.ParseBytes(runs(b, 1)[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		p.StackHashes()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(p.NumSamples()), "ns/sample")
+}

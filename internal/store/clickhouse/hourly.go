@@ -1,0 +1,143 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// Sums of hours and days are of all samples that were ever written for a series in that time: those of attempts that were broken off
+// and those of profiles that were added twice, too. So a sum is taken only where it is known to be of just the profiles that are asked for: how
+// many samples it is of, and the sum of their keys, which are random numbers, must be those of these profiles. Otherwise
+// the samples themselves are added up. No state says which sums are right, so none can be wrong.
+
+// A group is the profiles of a series in an hour or a day.
+type group struct {
+	service string
+	at      int64 // seconds
+	series  uint64
+}
+
+// fromSums adds what sums of days and hours say, and returns the profiles whose samples are still to be added up.
+func (s *Store) fromSums(ctx context.Context, q *store.Query, p *part, rows []*row, out *sums) ([]*row, error) {
+	if len(p.types) > columnsOfValues {
+		return rows, nil
+	}
+	for _, step := range []struct {
+		table, column string
+		seconds       int64
+	}{{"samples_day", "day", 24 * hour}, {"samples_hour", "hour", hour}} {
+		if len(rows) < s.sumsFrom {
+			break
+		}
+		var err error
+		if rows, err = s.fromTable(ctx, q, p, rows, out, step.table, step.column, step.seconds); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+func (s *Store) fromTable(ctx context.Context, q *store.Query, p *part, rows []*row, out *sums, table, column string, seconds int64) ([]*row, error) {
+	type facts struct {
+		n    uint64
+		keys uint32
+	}
+	want := map[group]facts{}
+	of := func(r *row) group {
+		return group{r.service, r.start / int64(time.Second) / seconds * seconds, r.series}
+	}
+	for _, r := range rows {
+		if p.all[r] {
+			f := want[of(r)]
+			want[of(r)] = facts{f.n + r.rows, f.keys + uint32(r.key)*uint32(r.rows)}
+		}
+	}
+	from, to := rows[0].start/int64(time.Second)/seconds*seconds, rows[len(rows)-1].start/int64(time.Second)/seconds*seconds
+	condition := both(where(q), fmt.Sprintf("%s >= %d AND %s <= %d", column, from, column, to))
+	var services []string
+	var times []int64
+	var series, n, keys []uint64
+	err := s.db.query(ctx, fmt.Sprintf("SELECT CAST(service, 'String'), toInt64(toUnixTimestamp(%s)), series, sum(n), toUInt64(sumWithOverflow(keys)) FROM %s WHERE %s GROUP BY service, %s, series",
+		column, s.table(table), condition, column), &services, &times, &series, &n, &keys)
+	if err != nil {
+		return nil, err
+	}
+	good := map[group]bool{}
+	var only []string
+	for i := range series {
+		g := group{services[i], times[i], series[i]}
+		if f, ok := want[g]; ok && (f == facts{n[i], uint32(keys[i])}) {
+			good[g] = true
+			only = append(only, fmt.Sprintf("(%s,%d,%d)", quote(g.service), g.at, g.series))
+		}
+	}
+	if len(only) == 0 {
+		return rows, nil
+	}
+	if condition += fmt.Sprintf(" AND (service, toInt64(toUnixTimestamp(%s)), series) IN (%s)", column, strings.Join(only, ",")); len(condition) > maxQuery/2 {
+		return rows, nil
+	}
+	// Counters are not for these tables: of most profiles nothing is added. They are left to the samples of the few that count.
+	var columns []string
+	values := make([][]int64, len(p.types))
+	counters := false
+	var stacks, sets []uint64
+	services = nil
+	n, keys = nil, nil
+	into := []any{&services, &stacks, &sets, &n, &keys}
+	for k := range values {
+		if p.takes(k) {
+			columns = append(columns, fmt.Sprintf("sum(v%d)", k))
+			into = append(into, &values[k])
+		} else {
+			counters = true
+		}
+	}
+	if len(columns) == 0 {
+		return rows, nil
+	}
+	err = s.db.query(ctx, fmt.Sprintf("SELECT CAST(service, 'String'), stack, labels, sum(n), toUInt64(sumWithOverflow(keys)), %s FROM %s WHERE %s GROUP BY service, stack, labels LIMIT %d",
+		strings.Join(columns, ", "), s.table(table), condition, maxSums+1), into...)
+	if err != nil {
+		return nil, err
+	}
+	// Others may have written in between.
+	var wanted, got facts
+	for g := range good {
+		wanted.n, wanted.keys = wanted.n+want[g].n, wanted.keys+want[g].keys
+	}
+	for i := range n {
+		got.n, got.keys = got.n+n[i], got.keys+uint32(keys[i])
+	}
+	if got != wanted {
+		return rows, nil
+	}
+	for i := range stacks {
+		to := out.of(place{services[i], stacks[i], sets[i]})
+		for k := range values {
+			if values[k] != nil {
+				to[k] += values[k][i]
+			}
+		}
+	}
+	var rest []*row
+	for _, r := range rows {
+		if p.all[r] && good[of(r)] {
+			delete(p.all, r)
+			if !counters || !p.plus[r] && !p.minus[r] {
+				continue
+			}
+		}
+		rest = append(rest, r)
+	}
+	return rest, nil
+}
+
+// takes reports whether value k is added up as it is for all profiles.
+func (p *part) takes(k int) bool {
+	return !p.counters || store.NatureOf(p.kind, p.types[k].Type, true) != store.Counter
+}

@@ -1,0 +1,308 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// A part is profiles that measure the same, whose samples can be added up by the database.
+type part struct {
+	types  []profile.ValueType
+	period profile.ValueType
+	head   profile.Header // of all of them
+	n      int
+
+	// Values are added up as they are for those in all. Counters have grown by what those in plus say, less what those in minus
+	// say: of profiles that follow each other, only the last one and the one before the first count.
+	all, plus, minus map[*row]bool
+	counters         bool // it has such values
+	kind             string
+}
+
+// parts divides profiles that are in order.
+func parts(rows []*row, fold store.Fold) []*part {
+	var out []*part
+	for _, r := range rows {
+		if !r.holds {
+			continue
+		}
+		i := slices.IndexFunc(out, func(p *part) bool { return p.period == r.head.PeriodType && slices.Equal(p.types, r.types) })
+		if i < 0 {
+			i = len(out)
+			out = append(out, &part{
+				types: r.types, period: r.head.PeriodType, kind: r.kind, all: map[*row]bool{}, plus: map[*row]bool{}, minus: map[*row]bool{},
+			})
+		}
+		p := out[i]
+		p.addHeader(r.head.header(r.types, r.time, r.duration))
+		p.all[r] = true
+		grows := fold == store.Natural && r.hasCounters()
+		p.counters = p.counters || grows
+		switch {
+		case !grows:
+			p.count(r, true)
+		case r.before == nil:
+		case r.restarted():
+			p.count(r, true)
+		default:
+			p.count(r, true)
+			p.count(r.before, false)
+		}
+	}
+	return out
+}
+
+// count counts the counters of a profile, or takes them away.
+func (p *part) count(r *row, plus bool) {
+	to, from := p.plus, p.minus
+	if !plus {
+		to, from = from, to
+	}
+	if from[r] {
+		delete(from, r)
+		return
+	}
+	to[r] = true
+}
+
+// addHeader adds a header as profile.Merge does.
+func (p *part) addHeader(h profile.Header) {
+	p.n++
+	if p.n == 1 {
+		p.head = h
+		return
+	}
+	to := &p.head
+	if to.TimeNanos == 0 || h.TimeNanos < to.TimeNanos {
+		to.TimeNanos = h.TimeNanos
+	}
+	to.DurationNanos += h.DurationNanos
+	to.Period = max(to.Period, h.Period)
+	for _, c := range h.Comments {
+		if !slices.Contains(to.Comments, c) {
+			to.Comments = append(to.Comments[:len(to.Comments):len(to.Comments)], c)
+		}
+	}
+	if to.DefaultType == "" {
+		to.DefaultType = h.DefaultType
+	}
+	if to.DocURL == "" {
+		to.DocURL = h.DocURL
+	}
+}
+
+// Merge implements store.Store.
+func (s *Store) Merge(ctx context.Context, q store.Query) (*store.Merged, error) {
+	rows, err := s.rows(ctx, &q)
+	if err != nil {
+		return nil, err
+	}
+	held := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return !r.holds })
+	if len(held) == 0 {
+		return nil, &store.NothingError{Query: q}
+	}
+	out := &store.Merged{Profiles: len(held)}
+	first, last := held[0].start, held[0].start
+	for _, r := range held {
+		first, last = min(first, r.start), max(last, r.start)
+	}
+	out.First, out.Last = time.Unix(0, first).UTC(), time.Unix(0, last).UTC()
+	times := streamsOf(held)
+	out.Streams = len(times)
+
+	var profiles []*profile.Profile
+	for _, p := range parts(rows, q.Fold) {
+		sums, err := s.sums(ctx, &q, p)
+		if err != nil {
+			return nil, err
+		}
+		made, damage, err := s.build(ctx, q.Tenant, p.head, sums)
+		if err != nil {
+			return nil, err
+		}
+		profiles = append(profiles, made)
+		out.Damage = append(out.Damage, damage...)
+	}
+	out.Profile = profiles[0]
+	if len(profiles) > 1 {
+		if out.Profile, err = profile.Merge(profiles...); err != nil {
+			return nil, err
+		}
+	}
+	if q.Fold == store.Natural {
+		types := out.Profile.SampleTypes
+		rounds := 0
+		out.Profile = out.Profile.MapValues(func(k int, v int64) int64 {
+			if store.NatureOf(q.Kind, types[k].Type, false) != store.Level {
+				return v
+			}
+			if rounds == 0 {
+				rounds = store.Rounds(times)
+			}
+			return store.PerRound(v, rounds)
+		})
+	}
+	return out, nil
+}
+
+// A place is where samples are added up: services have stacks and sets of labels of their own.
+type place struct {
+	service     string
+	stack, sets uint64
+}
+
+// A sums is samples that were added up.
+type sums struct {
+	types  int
+	at     map[place]int
+	places []place
+	values []int64
+
+	wanted, found uint64 // samples of profiles
+}
+
+func (t *sums) of(p place) []int64 {
+	n, ok := t.at[p]
+	if !ok {
+		n = len(t.places)
+		t.at[p] = n
+		t.places = append(t.places, p)
+		t.values = append(t.values, make([]int64, t.types)...)
+	}
+	return t.values[n*t.types : (n+1)*t.types]
+}
+
+const (
+	// maxKeys is how many profiles a query names. Parsing them takes longer than adding up their samples when they are many more.
+	maxKeys = 20_000
+	// maxSums bounds how many samples there are in an answer.
+	maxSums = 8 << 20
+)
+
+// sums adds up the samples of a part.
+func (s *Store) sums(ctx context.Context, q *store.Query, p *part) (*sums, error) {
+	out := &sums{types: len(p.types), at: map[place]int{}}
+	var rows []*row
+	for _, m := range []map[*row]bool{p.all, p.plus, p.minus} {
+		for r := range m {
+			if r.rows > 0 {
+				rows = append(rows, r)
+			}
+		}
+	}
+	// Samples lie by the hour.
+	slices.SortFunc(rows, func(a, b *row) int {
+		if a.start != b.start {
+			if a.start < b.start {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.id, b.id)
+	})
+	rows = slices.Compact(rows)
+	rows, err := s.fromSums(ctx, q, p, rows, out)
+	if err != nil {
+		return nil, err
+	}
+	for some := range slices.Chunk(rows, maxKeys) {
+		if err := s.addUp(ctx, q, p, some, out); err != nil {
+			return nil, err
+		}
+		if len(out.places) > maxSums {
+			return nil, fmt.Errorf("the profiles have more than %d different samples; ask for less time or fewer services", maxSums)
+		}
+	}
+	return out, nil
+}
+
+// addUp adds up the samples of some profiles.
+func (s *Store) addUp(ctx context.Context, q *store.Query, p *part, rows []*row, out *sums) error {
+	keys := func(in map[*row]bool) []uint64 {
+		var keys []uint64
+		for _, r := range rows {
+			if in[r] {
+				keys = append(keys, r.key)
+			}
+		}
+		return keys
+	}
+	all := make([]uint64, len(rows))
+	for i, r := range rows {
+		all[i] = r.key
+	}
+	whole, plus, minus := keys(p.all), keys(p.plus), keys(p.minus)
+	// sum returns how a value is added up for those profiles.
+	sum := func(value string, of []uint64) string {
+		switch len(of) {
+		case 0:
+			return "toInt64(0)"
+		case len(all):
+			return "sum(" + value + ")"
+		}
+		return "sumIf(" + value + ", key IN " + list(of) + ")"
+	}
+	var columns []string
+	var into []any
+	sums := make([][]int64, min(len(p.types), columnsOfValues))
+	var stacks, sets []uint64
+	var counts []uint64
+	var services []string
+	into = append(into, &services, &stacks, &sets, &counts)
+	for k := range sums {
+		value := fmt.Sprintf("v%d", k)
+		if !p.takes(k) {
+			columns = append(columns, sum(value, plus)+" - "+sum(value, minus))
+		} else {
+			columns = append(columns, sum(value, whole))
+		}
+		into = append(into, &sums[k])
+	}
+	var more, moreMinus, morePlus [][]int64
+	if len(p.types) > columnsOfValues {
+		each := func(of []uint64) string {
+			return "sumForEachIf(more, key IN " + list(append(of, 0)) + ")" // a list must not be empty
+		}
+		columns = append(columns, each(whole), each(plus), each(minus))
+		into = append(into, &more, &morePlus, &moreMinus)
+	}
+	from, to := rows[0].start, rows[len(rows)-1].start
+	err := s.db.query(ctx, fmt.Sprintf("SELECT CAST(service, 'String'), stack, labels, count(), %s FROM %s WHERE %s AND hour >= %d AND hour <= %d AND key IN %s"+
+		" GROUP BY service, stack, labels LIMIT %d", strings.Join(columns, ", "), s.table("samples"), where(q),
+		from/int64(time.Second)/hour*hour, to/int64(time.Second)/hour*hour, list(all), maxSums+1), into...)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		out.wanted += r.rows
+	}
+	for i := range stacks {
+		out.found += counts[i]
+		to := out.of(place{services[i], stacks[i], sets[i]})
+		for k := range to {
+			switch j := k - columnsOfValues; {
+			case j < 0:
+				to[k] += sums[k][i]
+			case !p.takes(k):
+				to[k] += at(morePlus[i], j) - at(moreMinus[i], j)
+			default:
+				to[k] += at(more[i], j)
+			}
+		}
+	}
+	return nil
+}
+
+// at returns a value of an array, which is shorter when no sample had more.
+func at(values []int64, k int) int64 {
+	if k < len(values) {
+		return values[k]
+	}
+	return 0
+}

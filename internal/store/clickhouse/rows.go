@@ -1,0 +1,290 @@
+package clickhouse
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// A row is a profile without its samples.
+type row struct {
+	*stream
+	id             string
+	start          int64
+	key            uint64 // of its samples
+	rows           uint64 // how many these are
+	series         uint64
+	head           *head
+	time, duration int64
+	counters       bool
+	totals         []int64
+
+	holds  bool // it is in the time that was asked for
+	before *row // that its counters are compared with; nil when there is none
+}
+
+// maxProfiles is how many profiles an answer is made of at most.
+const maxProfiles = 4 << 20
+
+// rows returns the profiles that q selects and those that their counters are compared with, by stream and time.
+func (s *Store) rows(ctx context.Context, q *store.Query) ([]*row, error) {
+	from := q.From.Add(-store.Baseline)
+	sel, err := s.selected(ctx, q, from)
+	if err != nil {
+		return nil, err
+	}
+	return s.rowsOf(ctx, q, sel, both(where(q), between("start", from, q.To), sel.condition))
+}
+
+// rowsOf returns the profiles for which a condition holds, in the same order.
+func (s *Store) rowsOf(ctx context.Context, q *store.Query, sel *selection, condition string) ([]*row, error) {
+	if len(sel.streams) == 0 {
+		return nil, nil
+	}
+	var streams, keys, heads, counts, series []uint64
+	var starts, times, durations []int64
+	var ids []string
+	var counters []uint8
+	var totals [][]int64
+	err := s.db.query(ctx, "SELECT stream, start, id, key, head, rows, series, counters, time, duration, totals FROM "+s.table("profiles")+
+		" WHERE "+condition+fmt.Sprintf(" LIMIT 1 BY id LIMIT %d", maxProfiles+1),
+		&streams, &starts, &ids, &keys, &heads, &counts, &series, &counters, &times, &durations, &totals)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) > maxProfiles {
+		return nil, fmt.Errorf("there are more than %d profiles; ask for less time or fewer services", maxProfiles)
+	}
+	wanted := map[uint64]string{}
+	for i, id := range heads {
+		if st := sel.streams[streams[i]]; st != nil {
+			wanted[id] = st.service
+		}
+	}
+	known, err := s.headsOf(ctx, q.Tenant, wanted)
+	if err != nil {
+		return nil, err
+	}
+	first, last := nanos(q.From), nanos(q.To)
+	all := make([]row, 0, len(ids))
+	for i := range ids {
+		st := sel.streams[streams[i]]
+		if st == nil {
+			continue // it came in just now
+		}
+		all = append(all, row{
+			stream: st, id: ids[i], start: starts[i], key: keys[i], rows: counts[i], series: series[i], head: known[heads[i]],
+			time: times[i], duration: durations[i], counters: counters[i] != 0, totals: totals[i],
+			holds: first <= starts[i] && starts[i] < last,
+		})
+	}
+	out := make([]*row, len(all))
+	for i := range all {
+		out[i] = &all[i]
+	}
+	slices.SortFunc(out, func(a, b *row) int {
+		order := 0
+		if a.stream != b.stream {
+			order = a.compare(b.stream)
+		}
+		return cmp.Or(order, cmp.Compare(a.start, b.start), strings.Compare(a.id, b.id))
+	})
+	for i := 1; i < len(out); i++ {
+		a, b := out[i-1], out[i]
+		if a.stream == b.stream && b.start-a.start <= int64(store.Baseline) && a.counters == b.counters {
+			b.before = a
+		}
+	}
+	return out, nil
+}
+
+// streamsOf returns the times of profiles by stream.
+func streamsOf(rows []*row) (times [][]int64) {
+	for i, r := range rows {
+		if i == 0 || rows[i-1].stream != r.stream {
+			times = append(times, nil)
+		}
+		times[len(times)-1] = append(times[len(times)-1], r.start)
+	}
+	return times
+}
+
+// isCounter reports whether value k of a profile counts since its process began.
+func (r *row) isCounter(k int) bool {
+	return store.NatureOf(r.kind, r.types[k].Type, r.counters) == store.Counter
+}
+
+func (r *row) hasCounters() bool {
+	for k := range r.types {
+		if r.isCounter(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// total returns a total, which is 0 when the row has none, as only a broken one.
+func (r *row) total(k int) int64 {
+	if k < len(r.totals) {
+		return r.totals[k]
+	}
+	return 0
+}
+
+// restarted reports whether a counter has fallen, which it does only when a process starts anew.
+func (r *row) restarted() bool {
+	for k := range r.types {
+		if r.isCounter(k) && r.total(k) < r.before.total(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// grown returns a total with what its counter grew since the profile before.
+func (r *row) grown(k int, fold store.Fold) int64 {
+	switch {
+	case fold != store.Natural || !r.isCounter(k):
+		return r.total(k)
+	case r.before == nil:
+		return 0
+	case r.restarted():
+		return r.total(k)
+	}
+	return r.total(k) - r.before.total(k)
+}
+
+// Totals implements store.Store.
+func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, by []string) ([]store.Line, error) {
+	if step <= 0 {
+		return nil, fmt.Errorf("a step of %v", step)
+	}
+	rows, err := s.rows(ctx, &q)
+	if err != nil {
+		return nil, err
+	}
+	rows = slices.DeleteFunc(rows, func(r *row) bool { return !r.holds })
+	type slot struct {
+		values  []int64
+		rows    []*row
+		covered time.Duration
+	}
+	type line struct {
+		store.Line
+		kind  string
+		slots map[int64]*slot
+	}
+	lines := map[string]*line{}
+	var last *stream
+	var l *line
+	for _, r := range rows {
+		if r.stream != last {
+			last = r.stream
+			var group store.Labels
+			for _, name := range by {
+				group = append(group, store.Label{Name: name, Value: r.label(name)})
+			}
+			group = store.NewLabels(group...)
+			key := r.kind + group.String() + store.TypesText(r.types)
+			if l = lines[key]; l == nil {
+				l = &line{Line: store.Line{Labels: group, Types: r.types}, kind: r.kind, slots: map[int64]*slot{}}
+				lines[key] = l
+			}
+		}
+		at := r.start / int64(step)
+		sl := l.slots[at]
+		if sl == nil {
+			sl = &slot{values: make([]int64, len(l.Types))}
+			l.slots[at] = sl
+		}
+		for k := range sl.values {
+			sl.values[k] += r.grown(k, q.Fold)
+		}
+		sl.rows = append(sl.rows, r)
+		sl.covered += time.Duration(r.duration)
+	}
+	var out []store.Line
+	for _, key := range sortedKeys(lines) {
+		l := lines[key]
+		for _, at := range sortedKeys(l.slots) {
+			sl := l.slots[at]
+			streams := streamsOf(sl.rows)
+			if q.Fold == store.Natural {
+				perRound(l.kind, l.Types, sl.values, func() int { return store.Rounds(streams) })
+			}
+			l.Points = append(l.Points, store.Point{
+				Time: time.Unix(0, at*int64(step)).UTC(), Values: sl.values, Profiles: len(sl.rows), Streams: len(streams), Covered: sl.covered,
+			})
+		}
+		out = append(out, l.Line)
+	}
+	return out, nil
+}
+
+// perRound divides those of values that are levels.
+func perRound(kind string, types []profile.ValueType, values []int64, rounds func() int) {
+	for k, t := range types {
+		if store.NatureOf(kind, t.Type, false) == store.Level {
+			values[k] = store.PerRound(values[k], rounds())
+		}
+	}
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Entries implements store.Store.
+func (s *Store) Entries(ctx context.Context, q store.Query, limit int) ([]store.Entry, bool, error) {
+	sel, err := s.selected(ctx, &q, q.From)
+	if err != nil || len(sel.streams) == 0 {
+		return nil, false, err
+	}
+	out, err := s.entries(ctx, sel, both(where(&q), between("start", q.From, q.To), sel.condition), max(limit, 0)+1)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(out) > max(limit, 0) {
+		return out[:max(limit, 0)], true, nil
+	}
+	return out, false, nil
+}
+
+// entries returns the newest profiles for which a condition holds.
+func (s *Store) entries(ctx context.Context, sel *selection, condition string, limit int) ([]store.Entry, error) {
+	var streams []uint64
+	var starts, ends []int64
+	var ids []string
+	var counters, clocks []uint8
+	var totals [][]int64
+	err := s.db.query(ctx, "SELECT stream, start, end, id, counters, clock, totals FROM "+s.table("profiles")+
+		" WHERE "+condition+fmt.Sprintf(" ORDER BY start DESC, id LIMIT 1 BY id LIMIT %d", limit),
+		&streams, &starts, &ends, &ids, &counters, &clocks, &totals)
+	if err != nil {
+		return nil, err
+	}
+	var out []store.Entry
+	for i := range ids {
+		st := sel.streams[streams[i]]
+		if st == nil || len(ids[i]) != len(store.ID{}) {
+			continue
+		}
+		out = append(out, store.Entry{
+			ID: store.ID([]byte(ids[i])), Service: st.service, Kind: st.kind, Labels: st.labels.With(st.row),
+			Start: time.Unix(0, starts[i]).UTC(), End: time.Unix(0, ends[i]).UTC(),
+			Types: st.types, Totals: totals[i], Counters: counters[i] != 0, Clock: clocks[i] != 0,
+		})
+	}
+	return out, nil
+}

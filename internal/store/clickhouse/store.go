@@ -1,0 +1,124 @@
+// Package clickhouse is a store.Store in a ClickHouse database, which any number of hone servers share. They need not know of each
+// other: what samples refer to is named by hashes of what it is.
+//
+// An upload is kept when its row in the table profiles is. That row comes last, and names the upload's samples by a key that no other
+// attempt to write them has; samples of attempts that were broken off are of no profile, and expire. An upload that was kept before is
+// found by its ID. Two servers that are given one upload at the same moment both keep it, and every question takes one of the two. So
+// nothing is lost or counts twice, however batches are cut and whenever somebody is killed. See docs/format/store-clickhouse.md.
+package clickhouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// Options tune a Store. The zero Options take store.DefaultLimits.
+type Options struct {
+	Limits *store.Limits    // nil means store.DefaultLimits
+	Now    func() time.Time // nil means time.Now
+}
+
+// A Store keeps profiles in ClickHouse.
+type Store struct {
+	db       client
+	database string
+	limits   store.Limits
+	now      func() time.Time
+	sumsFrom int // profiles of which sums of hours and days are looked at
+
+	mu           sync.Mutex
+	known        map[string]*written // by tenant and service
+	heads        map[headKey]*head
+	dictionaries map[string]*dictionary // by tenant and service
+}
+
+// Open returns the store at an address, and makes its tables where there are none.
+func Open(ctx context.Context, a *Address, opt Options) (*Store, error) {
+	return openWith(ctx, newHTTPClient(a), a, opt)
+}
+
+// openWith is Open with another client.
+func openWith(ctx context.Context, db client, a *Address, opt Options) (*Store, error) {
+	s := &Store{
+		db: db, database: a.Database, limits: store.DefaultLimits, now: opt.Now,
+		known: map[string]*written{}, heads: map[headKey]*head{}, dictionaries: map[string]*dictionary{},
+		sumsFrom: 120,
+	}
+	if opt.Limits != nil {
+		s.limits = *opt.Limits
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	for _, statement := range a.Statements(a.Database) {
+		if err := db.exec(ctx, statement); err != nil {
+			db.close()
+			return nil, fmt.Errorf("making tables: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// Close implements store.Store.
+func (s *Store) Close() error {
+	s.db.close()
+	return nil
+}
+
+var _ store.Store = (*Store)(nil)
+
+// table returns the full name of a table.
+func (s *Store) table(name string) string { return s.database + "." + name }
+
+// quote returns a text as ClickHouse reads it in a query. Nothing in it ends the text, whatever bytes it has.
+func quote(s string) string {
+	const hex = "0123456789abcdef"
+	var b strings.Builder
+	b.WriteByte('\'')
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '\'' || c == '\\' {
+			b.WriteString(`\x`)
+			b.WriteByte(hex[c>>4])
+			b.WriteByte(hex[c&15])
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('\'')
+	return b.String()
+}
+
+// list returns numbers as ClickHouse reads them behind IN.
+func list(numbers []uint64) string {
+	b := make([]byte, 0, 21*len(numbers)+2)
+	b = append(b, '(')
+	for i, n := range numbers {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = fmt.Append(b, n)
+	}
+	return string(append(b, ')'))
+}
+
+// both joins conditions.
+func both(conditions ...string) string {
+	return strings.Join(slices.DeleteFunc(conditions, func(c string) bool { return c == "" }), " AND ")
+}
+
+// Tenants implements store.Store.
+func (s *Store) Tenants(ctx context.Context) ([]string, error) {
+	var out []string
+	err := s.db.query(ctx, "SELECT CAST(tenant, 'String') AS t FROM "+s.table("streams")+" GROUP BY t ORDER BY t", &out)
+	return out, err
+}
+
+// errMany says that a question is about more than fits into a query.
+var errMany = errors.New("this is about too many processes at once; ask for less time, or for fewer of them")
