@@ -22,6 +22,7 @@ import (
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/store"
+	"github.com/hone-perf/hone/internal/store/clickhouse"
 	"github.com/hone-perf/hone/internal/store/disk"
 	"github.com/hone-perf/hone/internal/unit"
 )
@@ -43,7 +44,9 @@ token in HONE_TOKEN.
 Without tokens, hone serve listens on this machine only. hone serve token NAME makes one.
 
 Profiles are kept one by one for --keep, as sums of hours for --keep-hours, and as sums of days
-for --keep-days. When the folder is larger than --max-size, the oldest days are removed.`
+for --keep-days. When the folder is larger than --max-size, the oldest days are removed.
+
+With --store, any number of servers share one ClickHouse.`
 
 // tokensFile holds the tokens, in the folder of the store.
 const tokensFile = "tokens.json"
@@ -68,6 +71,7 @@ func serveCommand(sys *System) *cobra.Command {
 	hosts := cmd.Flags().StringSlice("host", nil, "answer only to these `NAME`s of the server (default: to any, if there are tokens)")
 	cert := cmd.Flags().String("tls-cert", "", "serve HTTPS with the certificate in `FILE`")
 	key := cmd.Flags().String("tls-key", "", "and its key in `FILE`")
+	database := cmd.Flags().String("store", "", "keep profiles in ClickHouse: `clickhouse://USER:PASSWORD@HOST:8123/DATABASE`")
 	o := disk.Defaults
 	cmd.Flags().Var(&ageFlag{&o.Detail}, "keep", "keep single profiles for this long (default 7d)")
 	cmd.Flags().Var(&ageFlag{&o.Hours}, "keep-hours", "keep sums of hours for this long (default 30d)")
@@ -80,7 +84,7 @@ func serveCommand(sys *System) *cobra.Command {
 		if (*cert == "") != (*key == "") {
 			return usagef("", "--tls-cert and --tls-key go together")
 		}
-		return serve(cmd.Context(), sys, serving{*data, *listen, *config, *hosts, *cert, *key, o})
+		return serve(cmd.Context(), sys, serving{*data, *listen, *database, *config, *hosts, *cert, *key, o})
 	}
 	cmd.AddCommand(tokenCommand(sys, data), checkCommand(sys, data))
 	return cmd
@@ -89,6 +93,7 @@ func serveCommand(sys *System) *cobra.Command {
 // serving is how to serve.
 type serving struct {
 	data, listen string
+	database     string
 	config       string
 	hosts        []string
 	cert, key    string
@@ -115,13 +120,10 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		}
 	}
 	began := time.Now()
-	s, err := disk.Open(o.data, o.disk)
+	log := slog.New(slog.NewTextHandler(sys.Err, nil))
+	s, keep, err := openStore(ctx, o, log)
 	if err != nil {
 		return err
-	}
-	log := slog.New(slog.NewTextHandler(sys.Err, nil))
-	for _, bad := range s.Damage() {
-		log.Warn("reading the log", "err", bad)
 	}
 	var scraper *scrape.Scraper
 	if config != nil {
@@ -149,7 +151,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var working sync.WaitGroup
-	working.Go(func() { s.Run(ctx, func(err error) { log.Error("keeping the store", "err", err) }) })
+	working.Go(func() { keep(ctx) })
 	if scraper != nil {
 		working.Go(func() {
 			if err := scraper.Run(ctx); err != nil {
@@ -182,6 +184,28 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	stop()
 	working.Wait()
 	return errors.Join(err, s.Close())
+}
+
+// openStore opens the store, and returns what keeps it in order until a context ends.
+func openStore(ctx context.Context, o serving, log *slog.Logger) (store.Store, func(context.Context), error) {
+	if o.database != "" {
+		at, err := clickhouse.ParseAddress(o.database)
+		if err != nil {
+			return nil, nil, err
+		}
+		s, err := clickhouse.Open(ctx, at, clickhouse.Options{})
+		return s, func(context.Context) {}, err // the database does that by itself
+	}
+	s, err := disk.Open(o.data, o.disk)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, bad := range s.Damage() {
+		log.Warn("reading the log", "err", bad)
+	}
+	return s, func(ctx context.Context) {
+		s.Run(ctx, func(err error) { log.Error("keeping the store", "err", err) })
+	}, nil
 }
 
 // reload reads the configuration when a signal says so. One that is wrong changes nothing.
