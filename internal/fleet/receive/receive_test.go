@@ -111,7 +111,7 @@ func (b *bench) ok(c call) string {
 // entries returns what a tenant has, as text.
 func (b *bench) entries(tenant string) (lines []string) {
 	b.t.Helper()
-	all, _, err := b.store.Entries(context.Background(), store.Query{Tenant: tenant, To: now.Add(time.Hour)}, 1000)
+	all, _, err := b.store.Entries(context.Background(), store.Query{Tenant: tenant, To: b.clock.Add(time.Hour)}, 1000)
 	if err != nil {
 		b.t.Fatal(err)
 	}
