@@ -90,6 +90,7 @@ func (s *Server) Register(mux *http.ServeMux) {
 		"/ingest":                 s.ingest,
 		"/push.v1.PusherService/": s.push,
 		"/api/v1/profiles":        s.plain,
+		"/v1development/profiles": s.otlp,
 	} {
 		mux.HandleFunc(path, body.Bound(s.opt.BodyTime, h))
 	}

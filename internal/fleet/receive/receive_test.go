@@ -372,6 +372,8 @@ func TestRoutes(t *testing.T) {
 		{path: "/push.v1.PusherService/Push", kind: "application/json", body: message.MarshalJSON(pushOf(cpu, "process_cpu"))},
 		{path: "/push.v1.PusherService/Other", kind: "application/json", body: []byte("{}")},
 		{path: "/api/v1/profiles?service=a", body: cpu.Raw},
+		{path: otlpPath, kind: "application/x-protobuf", body: message.Marshal(export())},
+		{path: otlpPath, kind: "application/json", body: []byte("{}")},
 	}
 	for _, c := range routes {
 		for _, tt := range []struct {
@@ -594,6 +596,7 @@ func TestBombs(t *testing.T) {
 		{path: "/push.v1.PusherService/Push", kind: "application/proto", body: push},
 		{path: "/push.v1.PusherService/Push", kind: "application/proto", body: bomb, header: packed},
 		{path: "/push.v1.PusherService/Push", kind: "application/json", body: bomb, header: packed},
+		{path: otlpPath, kind: "application/x-protobuf", body: bomb, header: packed},
 	} {
 		c.token = b.shop
 		if w := b.do(c); w.Code != http.StatusRequestEntityTooLarge || !strings.Contains(w.Body.String(), "profile-size-unpacked") {
@@ -668,6 +671,7 @@ func TestFull(t *testing.T) {
 		{path: "/ingest?name=a&format=pprof", body: cpu.Raw},
 		{path: "/push.v1.PusherService/Push", kind: "application/proto", body: message.Marshal(pushOf(cpu, "process_cpu"))},
 		{path: "/api/v1/profiles?service=a", body: cpu.Raw},
+		{path: otlpPath, kind: "application/x-protobuf", body: message.Marshal(export())},
 	} {
 		c.token = b.shop
 		w := b.do(c)
