@@ -302,6 +302,9 @@ func (s *Server) merged(c *call, q store.Query, ref typeRef, ids []string) (*pro
 			if some, _, failed := s.opt.Store.Entries(c.ctx, q, 1); failed == nil && len(some) == 0 {
 				return nil, 0, nil
 			}
+			if errors.Is(err, profile.ErrNothingCommon) {
+				return nil, 0, connect.Errorf(connect.InvalidArgument, "%v: select fewer of them", err)
+			}
 			return nil, 0, err
 		}
 		p = m.Profile
@@ -337,7 +340,11 @@ func (s *Server) named(c *call, q store.Query, ids []string) (*profile.Profile, 
 		case e.Kind != q.Kind || !q.Holds(e.Start) || !q.Selector.Match(e.Service, e.Labels, nil):
 			continue
 		}
-		if err := m.Add(p); err != nil {
+		err = m.Add(p)
+		if errors.Is(err, profile.ErrNothingCommon) {
+			return nil, connect.Errorf(connect.InvalidArgument, "%v: select fewer of them", err)
+		}
+		if err != nil {
 			return nil, err
 		}
 		found = true

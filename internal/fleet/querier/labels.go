@@ -56,7 +56,7 @@ func typesOfSeries(s *store.Series) (out []profileType) {
 // parseType reads process_cpu:cpu:nanoseconds:cpu:nanoseconds. What it says about the period does not matter.
 func parseType(id string) (typeRef, error) {
 	parts := strings.Split(id, ":")
-	if len(parts) != 5 && len(parts) != 6 {
+	if len(parts) != 5 && len(parts) != 6 || parts[0] == "" || parts[1] == "" {
 		return typeRef{}, connect.Errorf(connect.InvalidArgument,
 			"profile-type selection must be of the form <name>:<sample-type>:<sample-unit>:<period-type>:<period-unit>(:delta), got(%d): %q", len(parts), profile.Shorten(id, 200))
 	}

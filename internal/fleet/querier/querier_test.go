@@ -420,6 +420,7 @@ func TestErrors(t *testing.T) {
 		{"SelectSeries", `{"profileTypeID":"` + cpuType + `","step":"NaN"}`, 400, "invalid_argument", "step"},
 		{"SelectSeries", `{"profileTypeID":"` + cpuType + `","step":0.001,"end":"9000000000000"}`, 400, "invalid_argument", "longer step"},
 		{"SelectMergeStacktraces", `{"profileTypeID":"` + cpuType + `","labelSelector":"{a=~\"(\"}"}`, 400, "invalid_argument", "pattern"},
+		{"SelectMergeStacktraces", `{"profileTypeID":"::::","labelSelector":"{}"}`, 400, "invalid_argument", "<name>:<sample-type>"},
 		{"LabelValues", `{}`, 400, "invalid_argument", "name"},
 		{"LabelNames", `{"matchers":["{"]}`, 400, "invalid_argument", "selector"},
 		{"LabelNames", `{"matchers":1}`, 400, "invalid_argument", "matchers"},
