@@ -32,28 +32,31 @@ func nodesOf(n *int64) int {
 	return int(*n)
 }
 
-// A tree is the calls of one profile, or of two.
+// A tree is the calls of one profile, or of two. Samples are collected first; build makes nodes of them.
 type tree struct {
 	names []string
 	ids   map[string]uint32
-	nodes []node // the root is the first one
-	at    map[edge]int32
+
+	paths   []uint32 // of all samples, from the root to the leaf
+	samples []sample
+
+	nodes []node // each is followed by those below it, by name; the root is the first one
+}
+
+type sample struct {
+	from, to int // in paths
+	side     int
+	value    int64
 }
 
 type node struct {
 	name        uint32
+	parent      int32
+	end         int32 // of the nodes below it
 	self, total [2]int64
-	children    []int32
 }
 
-type edge struct {
-	parent int32
-	name   uint32
-}
-
-func newTree() *tree {
-	return &tree{names: []string{""}, ids: map[string]uint32{"": 0}, nodes: make([]node, 1), at: map[edge]int32{}}
-}
+func newTree() *tree { return &tree{names: []string{""}, ids: map[string]uint32{"": 0}} }
 
 func (t *tree) name(s string) uint32 {
 	id, ok := t.ids[s]
@@ -75,46 +78,86 @@ func (t *tree) add(side int, p *profile.Profile, k int, site []location, keep fu
 	for _, s := range site {
 		begin = append(begin, t.name(s.Name))
 	}
-	var stack, path []uint32
+	var stack []uint32
 	for i, v := range p.Values(k) {
 		if v <= 0 || keep != nil && !keep(i) {
 			continue
 		}
-		stack, path = p.Stack(i, stack[:0]), path[:0]
+		stack = p.Stack(i, stack[:0])
+		from := len(t.paths)
 		for _, at := range slices.Backward(stack) {
 			l := &p.Locations[at]
 			if len(l.Lines) == 0 {
-				path = append(path, t.name(strconv.FormatUint(l.Address, 16)))
+				t.paths = append(t.paths, t.name(strconv.FormatUint(l.Address, 16)))
 			}
 			for _, line := range slices.Backward(l.Lines) {
-				path = append(path, functions[line.Function])
+				t.paths = append(t.paths, functions[line.Function])
 			}
 		}
-		if len(path) < len(begin) || !slices.Equal(path[:len(begin)], begin) {
+		if path := t.paths[from:]; len(path) < len(begin) || !slices.Equal(path[:len(begin)], begin) {
+			t.paths = t.paths[:from]
 			continue
 		}
-		at := int32(0)
-		t.nodes[0].total[side] += v
-		for _, name := range path {
-			e := edge{at, name}
-			child, ok := t.at[e]
-			if !ok {
-				child = int32(len(t.nodes))
-				t.nodes = append(t.nodes, node{name: name})
-				t.nodes[at].children = append(t.nodes[at].children, child)
-				t.at[e] = child
-			}
-			at = child
-			t.nodes[at].total[side] += v
-		}
-		t.nodes[at].self[side] += v
+		t.samples = append(t.samples, sample{from, len(t.paths), side, v})
 	}
 }
 
-// order sorts the children of each node by name.
-func (t *tree) order() {
-	for i := range t.nodes {
-		slices.SortFunc(t.nodes[i].children, func(a, b int32) int { return strings.Compare(t.names[t.nodes[a].name], t.names[t.nodes[b].name]) })
+// build makes the nodes. Samples that are in order by the names on their stacks share what they have in common with the one before.
+func (t *tree) build() {
+	order := make([]uint32, len(t.names))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return strings.Compare(t.names[a], t.names[b]) })
+	rank := make([]uint32, len(order))
+	names := make([]string, len(order))
+	for i, id := range order {
+		rank[id], names[i] = uint32(i), t.names[id]
+	}
+	t.names = names // ordered, so that numbers compare as the names do
+	for i, id := range t.paths {
+		t.paths[i] = rank[id]
+	}
+	path := func(s *sample) []uint32 { return t.paths[s.from:s.to] }
+	slices.SortFunc(t.samples, func(a, b sample) int { return slices.Compare(path(&a), path(&b)) })
+	t.nodes = []node{{parent: -1}}
+	open := []int32{0} // nodes that more may come below
+	var last []uint32
+	for i := range t.samples {
+		s := &t.samples[i]
+		here := path(s)
+		common := 0
+		for common < len(last) && common < len(here) && last[common] == here[common] {
+			common++
+		}
+		for _, n := range open[common+1:] {
+			t.nodes[n].end = int32(len(t.nodes))
+		}
+		open = open[:common+1]
+		for _, name := range here[common:] {
+			t.nodes = append(t.nodes, node{name: name, parent: open[len(open)-1]})
+			open = append(open, int32(len(t.nodes)-1))
+		}
+		t.nodes[open[len(open)-1]].self[s.side] += s.value
+		last = here
+	}
+	for _, n := range open {
+		t.nodes[n].end = int32(len(t.nodes))
+	}
+	for i := len(t.nodes) - 1; i >= 0; i-- {
+		n := &t.nodes[i]
+		n.total[0], n.total[1] = n.total[0]+n.self[0], n.total[1]+n.self[1]
+		if i > 0 {
+			up := &t.nodes[n.parent]
+			up.total[0], up.total[1] = up.total[0]+n.total[0], up.total[1]+n.total[1]
+		}
+	}
+}
+
+// children calls each for the nodes on a node, by name.
+func (t *tree) children(at int32, each func(child int32)) {
+	for c := at + 1; c < t.nodes[at].end; c = t.nodes[c].end {
+		each(c)
 	}
 }
 
@@ -133,33 +176,37 @@ func least(nodes []node, n int) int64 {
 
 // A frame is a node that is to be written at some place.
 type frame struct {
-	node  node
-	name  string
-	depth int
-	x     [2]int64
+	at          int32 // its node; -1 where it stands for several
+	name        string
+	depth       int
+	x           [2]int64
+	self, total [2]int64
 }
 
 // walk calls write for each node that is shown, those on the right first.
 func (t *tree) walk(min int64, hide func(name string) bool, write func(f *frame)) {
-	stack := []frame{{node: t.nodes[0]}}
+	stack := []frame{{self: t.nodes[0].self, total: t.nodes[0].total}}
 	for len(stack) > 0 {
 		f := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		write(&f)
-		x := [2]int64{f.x[0] + f.node.self[0], f.x[1] + f.node.self[1]}
+		if f.at < 0 {
+			continue
+		}
+		x := [2]int64{f.x[0] + f.self[0], f.x[1] + f.self[1]}
 		var rest [2]int64
-		for _, c := range f.node.children {
+		t.children(f.at, func(c int32) {
 			child := &t.nodes[c]
 			name := t.names[child.name]
 			if max(child.total[0], child.total[1]) < min || hide(name) {
 				rest[0], rest[1] = rest[0]+child.total[0], rest[1]+child.total[1]
-				continue
+				return
 			}
-			stack = append(stack, frame{node: *child, name: name, depth: f.depth + 1, x: x})
+			stack = append(stack, frame{at: c, name: name, depth: f.depth + 1, x: x, self: child.self, total: child.total})
 			x[0], x[1] = x[0]+child.total[0], x[1]+child.total[1]
-		}
+		})
 		if rest != [2]int64{} {
-			stack = append(stack, frame{node: node{self: rest, total: rest}, name: other, depth: f.depth + 1, x: x})
+			stack = append(stack, frame{at: -1, name: other, depth: f.depth + 1, x: x, self: rest, total: rest})
 		}
 	}
 }
@@ -188,7 +235,7 @@ func (n *numbering) of(name string) int64 {
 
 // graph returns the left side of t as a flame graph.
 func (t *tree) graph(maxNodes int) *flameGraph {
-	t.order()
+	t.build()
 	out := &flameGraph{Total: t.nodes[0].total[0]}
 	var names numbering
 	t.walk(least(t.nodes[1:], maxNodes), func(name string) bool { return name == other }, func(f *frame) {
@@ -197,8 +244,8 @@ func (t *tree) graph(maxNodes int) *flameGraph {
 		}
 		l := &out.Levels[f.depth]
 		// Backwards, since nodes come from the right.
-		l.Values = append(l.Values, names.of(f.name), f.node.self[0], f.node.total[0], f.x[0])
-		out.MaxSelf = max(out.MaxSelf, f.node.self[0])
+		l.Values = append(l.Values, names.of(f.name), f.self[0], f.total[0], f.x[0])
+		out.MaxSelf = max(out.MaxSelf, f.self[0])
 	})
 	for i := range out.Levels {
 		slices.Reverse(out.Levels[i].Values)
@@ -210,7 +257,7 @@ func (t *tree) graph(maxNodes int) *flameGraph {
 
 // diff returns both sides of t as one flame graph.
 func (t *tree) diff(maxNodes int) *flameGraphDiff {
-	t.order()
+	t.build()
 	total := t.nodes[0].total
 	out := &flameGraphDiff{Total: total[0] + total[1], LeftTicks: total[0], RightTicks: total[1]}
 	var names numbering
@@ -219,9 +266,8 @@ func (t *tree) diff(maxNodes int) *flameGraphDiff {
 			out.Levels = append(out.Levels, level{})
 		}
 		l := &out.Levels[f.depth]
-		n := &f.node
-		l.Values = append(l.Values, names.of(f.name), n.self[1], n.total[1], f.x[1], n.self[0], n.total[0], f.x[0])
-		out.MaxSelf = max(out.MaxSelf, n.self[0], n.self[1])
+		l.Values = append(l.Values, names.of(f.name), f.self[1], f.total[1], f.x[1], f.self[0], f.total[0], f.x[0])
+		out.MaxSelf = max(out.MaxSelf, f.self[0], f.self[1])
 	})
 	for i := range out.Levels {
 		slices.Reverse(out.Levels[i].Values)
@@ -244,42 +290,43 @@ func distances(values []int64, start, step int) {
 // bytes returns the left side of t in the form of Pyroscope's trees: for each node its name, its self and the number of its children,
 // which follow it.
 func (t *tree) bytes(maxNodes int) []byte {
-	t.order()
+	t.build()
 	min := least(t.nodes[1:], maxNodes)
-	// How many children a node has is known only once they have been looked at.
-	var out []byte
 	type item struct {
+		at   int32 // -1 for a node that stands for several
 		name string
-		node node
+		self int64
 	}
-	stack := []item{{"", t.nodes[0]}}
+	var out []byte
+	stack := []item{{0, "", t.nodes[0].self[0]}}
 	for len(stack) > 0 {
 		it := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		out = binary.AppendUvarint(out, uint64(len(it.name)))
 		out = append(out, it.name...)
-		out = binary.AppendUvarint(out, uint64(it.node.self[0]))
+		out = binary.AppendUvarint(out, uint64(it.self))
 		var shown []item
 		rest, at := int64(0), -1
-		for _, c := range it.node.children {
-			child := t.nodes[c]
-			name := t.names[child.name]
-			if child.total[0] < min && name != other {
-				rest += child.total[0]
-				continue
-			}
-			if name == other {
-				at = len(shown)
-			}
-			shown = append(shown, item{name, child})
+		if it.at >= 0 {
+			t.children(it.at, func(c int32) {
+				child := &t.nodes[c]
+				name := t.names[child.name]
+				if child.total[0] < min && name != other {
+					rest += child.total[0]
+					return
+				}
+				if name == other {
+					at = len(shown)
+				}
+				shown = append(shown, item{c, name, child.self[0]})
+			})
 		}
 		if rest > 0 && at < 0 {
 			at, _ = slices.BinarySearchFunc(shown, other, func(i item, name string) int { return strings.Compare(i.name, name) })
-			shown = slices.Insert(shown, at, item{name: other})
+			shown = slices.Insert(shown, at, item{-1, other, 0})
 		}
 		if rest > 0 {
-			shown[at].node.self[0] += rest
-			shown[at].node.total[0] += rest
+			shown[at].self += rest
 		}
 		out = binary.AppendUvarint(out, uint64(len(shown)))
 		stack = append(stack, shown...)

@@ -193,7 +193,7 @@ func otherVersion(why string) error {
 // parseOTLP returns the profiles of a request: of each one that it has, one for each service.
 func parseOTLP(data []byte, limits Limits) ([]sent, error) {
 	var m otlpRequest
-	switch err := message.Unmarshal(data, &m, message.Limits{}); {
+	switch err := message.Unmarshal(data, &m, limits.ofMessage()); {
 	case errors.Is(err, message.ErrMemory):
 		return nil, body.Errorf(http.StatusUnprocessableEntity, "%v", err)
 	case err != nil:

@@ -607,6 +607,11 @@ func TestBombs(t *testing.T) {
 	if w := b.do(call{path: "/api/v1/profiles?service=a&kind=cpu", token: b.shop, body: twice}); w.Code != 400 {
 		t.Errorf("packed twice: %d %s", w.Code, w.Body)
 	}
+	// A profile of samples with nothing in them, within the limit of its size.
+	full := newBench(t, nil)
+	if w := full.do(call{path: "/api/v1/profiles?service=a", token: full.shop, body: gz(t, bytes.Repeat([]byte{0x12, 0x00}, 30<<20))}); w.Code != 413 || !strings.Contains(w.Body.String(), "entries") {
+		t.Errorf("samples with nothing in them: %d %s", w.Code, w.Body)
+	}
 	// Entries without anything in them.
 	empty := bytes.Repeat([]byte{0x0a, 0x00}, 400<<10)
 	if w := b.do(call{path: "/push.v1.PusherService/Push", token: b.shop, kind: "application/proto", body: empty}); w.Code != 200 && w.Code != 400 {
