@@ -268,9 +268,9 @@ func TestErrors(t *testing.T) {
 	}}}
 	_, err = b.pusher.Push(ctx, connect.NewRequest(bad))
 	wantCode(t, err, connect.CodeInvalidArgument, "profile")
-	bad.Series[0].Samples[0].RawProfile = bytes.Repeat([]byte("main;a 1\n"), 2<<20)
+	bad.Series[0].Labels[0].Value = strings.Repeat("a", 2000)
 	_, err = b.pusher.Push(ctx, connect.NewRequest(bad))
-	wantCode(t, err, connect.CodeInvalidArgument, "profile-size")
+	wantCode(t, err, connect.CodeInvalidArgument, "label-value-length")
 }
 
 func wantCode(t *testing.T, err error, code connect.Code, within string) {

@@ -414,6 +414,36 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
+// TestOpen holds that a server without tokens answers those on this machine, and no names that others made point here.
+func TestOpen(t *testing.T) {
+	f, err := token.Open(filepath.Join(t.TempDir(), "none.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, func(o *Options) { o.Gate = &token.Gate{Tokens: f} })
+	for host, want := range map[string]int{"localhost:4040": 200, "127.0.0.1:4040": 200, "[::1]:4040": 200, "rebound.example:4040": 403, "": 403} {
+		for _, c := range []call{
+			{path: "/ingest?name=a&format=pprof" + at, body: upload(t, "cpu").Raw},
+			{path: "/push.v1.PusherService/Push", kind: "application/proto", body: message.Marshal(pushOf(upload(t, "cpu"), "process_cpu"))},
+			{path: "/api/v1/profiles?service=b" + at, body: upload(t, "cpu").Raw},
+			{path: otlpPath, kind: "application/x-protobuf", body: message.Marshal(export())},
+		} {
+			r := httptest.NewRequest("POST", c.path, bytes.NewReader(c.body))
+			r.Host = host
+			r.Header.Set("Content-Type", c.kind)
+			r.Header.Set(token.TenantHeader, "shop")
+			w := httptest.NewRecorder()
+			if b.mux.ServeHTTP(w, r); w.Code != want {
+				t.Errorf("%s at %q: %d %s", c.path, host, w.Code, w.Body)
+			}
+		}
+	}
+	b.wantEntries("shop")
+	if n := len(b.entries(token.DefaultTenant)); n != 5 {
+		t.Errorf("%d profiles are kept; want 5", n)
+	}
+}
+
 // TestPathNames holds that names are data, whatever they look like.
 func TestPathNames(t *testing.T) {
 	b := newBench(t, nil)
@@ -582,7 +612,7 @@ func TestSeries(t *testing.T) {
 
 func TestBombs(t *testing.T) {
 	b := newBench(t, withLimits(func(l *Limits) { l.Unpacked = 1 << 20 }))
-	bomb := gz(t, make([]byte, 256<<20))
+	bomb := gz(t, make([]byte, 64<<20))
 	kind, data := form(t, "profile", string(bomb))
 	push := message.Marshal(&pushRequest{[]rawSeries{{Labels: []labelPair{{"service_name", "a"}}, Samples: []rawSample{{Raw: bomb}}}}})
 	packed := map[string]string{"Content-Encoding": "gzip"}
