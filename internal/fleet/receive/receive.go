@@ -120,6 +120,9 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) (req *request, do
 	}()
 	// What is announced is held against the rate before anything is read.
 	announced := max(0, r.ContentLength)
+	if t.limits.Bytes > 0 {
+		announced = min(announced, t.limits.Bytes)
+	}
 	if err := t.spend(announced, s.opt.Now()); err != nil {
 		return nil, nil, err
 	}

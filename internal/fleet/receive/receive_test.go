@@ -570,6 +570,21 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// TestAnnounced holds that a length that is announced and cannot be takes nothing from what may come.
+func TestAnnounced(t *testing.T) {
+	b := newBench(t, nil)
+	r := httptest.NewRequest("POST", "http://hone.example/ingest?name=a&format=folded", strings.NewReader("a 1\n"))
+	r.ContentLength = 1 << 62
+	r.Header.Set("Authorization", "Bearer "+b.shop)
+	w := httptest.NewRecorder()
+	if b.mux.ServeHTTP(w, r); w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if room := b.server.tenant("shop").room; room != float64(DefaultLimits.Burst) {
+		t.Errorf("%v bytes may come; want %d", room, DefaultLimits.Burst)
+	}
+}
+
 // TestSeries holds what counts as a series, also for a server that starts anew, and that too many values become one.
 func TestSeries(t *testing.T) {
 	b := newBench(t, withLimits(func(l *Limits) { l.Series, l.Values = 6, 3 }))
