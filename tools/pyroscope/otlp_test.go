@@ -92,7 +92,7 @@ func TestOTLP(t *testing.T) {
 			sum[k] += v
 		}
 	}
-	if got.Profiles != 1 || sum != [2]int64{5, 250_000_000} || p.Mappings[0].BuildID != "abc123" || p.NumSamples() != 2 {
+	if got.Profiles != 1 || sum != [2]int64{5, 250_000_000} || p.Mappings[0].File != "/bin/app" || p.NumSamples() != 2 {
 		t.Errorf("%d profiles with %v, %d samples, %+v", got.Profiles, sum, p.NumSamples(), p.Mappings)
 	}
 }

@@ -345,9 +345,8 @@ func (s *Server) merged(c *call, q store.Query, ref typeRef, ids []string) (*pro
 	} else {
 		m, err := s.opt.Store.Merge(c.ctx, q)
 		if err != nil {
-			// Nothing is no error for those who look at a time without profiles.
-			if some, _, failed := s.opt.Store.Entries(c.ctx, q, 1); failed == nil && len(some) == 0 {
-				return nil, 0, nil
+			if errors.As(err, new(*store.NothingError)) {
+				return nil, 0, nil // is no error for those who look at a time without profiles
 			}
 			if errors.Is(err, profile.ErrNothingCommon) {
 				return nil, 0, connect.Errorf(connect.InvalidArgument, "%v: select fewer of them", err)
@@ -378,13 +377,13 @@ func (s *Server) named(c *call, q store.Query, ids []string) (*profile.Profile, 
 		if err != nil {
 			return nil, connect.Errorf(connect.InvalidArgument, "%v", err)
 		}
-		e, p, _, err := s.opt.Store.Profile(c.ctx, c.tenant, id)
+		e, p, _, err := s.opt.Store.Profile(c.ctx, q, id)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			continue
 		case err != nil:
 			return nil, err
-		case e.Kind != q.Kind || !q.Holds(e.Start) || !q.Selector.Match(e.Service, e.Labels, nil):
+		case e.Kind != q.Kind:
 			continue
 		}
 		err = m.Add(p)

@@ -131,6 +131,7 @@ func single(p *profile.Profile, k int, stacks *stackSelector) (*profile.Profile,
 	h.SampleTypes, h.DefaultType = []profile.ValueType{p.SampleTypes[k]}, p.SampleTypes[k].Type
 	b := profile.NewBuilder(h)
 	b.Tables = p.Tables
+	b.Mappings = named(p)
 	pgo := (*goPGO)(nil)
 	if stacks != nil {
 		pgo = stacks.GoPGO
@@ -162,6 +163,24 @@ func single(p *profile.Profile, k int, stacks *stackSelector) (*profile.Profile,
 		return nil, err
 	}
 	return profile.Merge(out)
+}
+
+// named returns the mappings of a profile, which say of themselves that they have names where all their locations do: other tools would
+// look for the program to find the names.
+func named(p *profile.Profile) []profile.Mapping {
+	out := slices.Clone(p.Mappings)
+	bare := make([]bool, len(out))
+	for i := range p.Locations {
+		if l := &p.Locations[i]; l.Mapping != profile.NoMapping && len(l.Lines) == 0 {
+			bare[l.Mapping] = true
+		}
+	}
+	for i := range out {
+		if m := &out[i]; !bare[i] {
+			m.HasFunctions, m.HasFilenames, m.HasLineNumbers, m.HasInlineFrames = true, true, true, true
+		}
+	}
+	return out
 }
 
 // withoutLine returns a location for all calls of the innermost function of another one.
