@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hone-perf/hone/internal/fleet/querier"
 	"github.com/hone-perf/hone/internal/fleet/receive"
 	"github.com/hone-perf/hone/internal/fleet/scrape"
 	"github.com/hone-perf/hone/internal/fleet/token"
@@ -60,6 +61,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{Options: o, gate: &token.Gate{Tokens: o.Tokens, Hosts: o.Hosts, Now: o.Now}, mux: http.NewServeMux()}
 	receive.New(receive.Options{Store: o.Store, Gate: s.gate, Log: o.Log, Now: o.Now}).Register(s.mux)
+	querier.New(querier.Options{Store: o.Store, Gate: s.gate, Now: o.Now}).Register(s.mux)
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	s.mux.HandleFunc("GET /api/v1/recording", s.read(s.recording))
 	s.mux.HandleFunc("GET /api/v1/profile", s.read(s.profile))

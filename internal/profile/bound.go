@@ -30,7 +30,11 @@ func (d *decoder) bound() error {
 	if d.noID != nil {
 		return &FormatError{Doing: "malformed profile", Err: d.noID}
 	}
-	if taken := d.s.taken(); d.memory() > freeMemory+memoryFor*taken {
+	took, taken := d.memory(), d.s.taken()
+	if d.s.memory > 0 && took > d.s.memory {
+		return limitError{unit.Size(d.s.memory) + " of entries"}
+	}
+	if took > freeMemory+memoryFor*taken {
 		return limitError{unit.Size(freeMemory+memoryFor*taken) + " of entries in the first " + unit.Size(taken) + " of the file"}
 	}
 	return nil

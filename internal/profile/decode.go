@@ -27,6 +27,8 @@ type limitError struct{ what string }
 
 func (e limitError) Error() string { return "profile has more than " + e.what }
 
+func (e limitError) Is(target error) bool { return target == ErrTooLarge }
+
 // A decoder reads profile.proto straight from the wire. Tables may come before, between or after the samples,
 // so references stay numbers until all has been read.
 type decoder struct {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hone-perf/hone/internal/profile/inflate"
+	"github.com/hone-perf/hone/internal/unit"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -32,7 +33,22 @@ func Parse(r io.Reader) (*Profile, error) {
 	if r, ok := r.(interface{ Recognized() }); ok {
 		recognized = r.Recognized
 	}
-	return parse(bufio.NewReaderSize(in, 4<<10), in.n.Load, share, recognized)
+	return parse(bufio.NewReaderSize(in, 4<<10), in.n.Load, share, recognized, Bound{})
+}
+
+// A Bound is how much a profile may be and take that comes from somebody whom nobody trusts. Zero is what holds for all profiles.
+type Bound struct {
+	Unpacked int64 // bytes of the profile when it is not packed
+	Memory   int64 // bytes that it takes to read and hold it, about
+}
+
+// ErrTooLarge says that a profile met a limit. The error itself says which.
+var ErrTooLarge = errors.New("profile is too large")
+
+// ParseWithin reads a profile from memory as Parse does, if it is within a bound.
+func ParseWithin(b []byte, bound Bound) (*Profile, error) {
+	in := &countingReader{r: bytes.NewReader(b)}
+	return parse(bufio.NewReaderSize(in, 4<<10), in.n.Load, nil, nil, bound)
 }
 
 // A countingReader knows how far it has come.
@@ -60,16 +76,25 @@ func (c *countingReader) share() func() float64 {
 	return func() float64 { return float64(c.n.Load()) / float64(st.Size()) }
 }
 
-func parse(br *bufio.Reader, taken func() int64, share func() float64, recognized func()) (*Profile, error) {
+func parse(br *bufio.Reader, taken func() int64, share func() float64, recognized func(), bound Bound) (p *Profile, err error) {
 	in, err := unpack(br)
 	if err != nil {
 		return nil, &FormatError{Doing: "decompressing profile", Err: err}
 	}
 	defer in.Close()
-	s := newStream(in)
 	_, plain := in.(plainReader)
-	s.packed, s.taken = !plain, taken
-	p, err := decodeProto(s, share, recognized)
+	if bound.Unpacked > 0 {
+		most := &atMost{in, bound.Unpacked}
+		defer func() {
+			if most.left < 0 { // then what was read is a part of it
+				p, err = nil, limitError{unit.Size(bound.Unpacked) + " unpacked"}
+			}
+		}()
+		in = most
+	}
+	s := newStream(in)
+	s.packed, s.taken, s.memory = !plain, taken, bound.Memory
+	p, err = decodeProto(s, share, recognized)
 	defer s.close()
 	if err == nil {
 		return p, nil
@@ -126,6 +151,23 @@ func resembles(head []byte) string {
 
 // ParseBytes reads a profile from memory.
 func ParseBytes(b []byte) (*Profile, error) { return Parse(bytes.NewReader(b)) }
+
+// An atMost is input that may not be longer than what is left.
+type atMost struct {
+	io.ReadCloser
+	left int64 // below 0 once there was more
+}
+
+func (r *atMost) Read(b []byte) (int, error) {
+	if r.left < 0 {
+		return 0, ErrTooLarge
+	}
+	n, err := r.ReadCloser.Read(b[:min(int64(len(b)), r.left+1)])
+	if r.left -= int64(n); r.left < 0 {
+		return n, ErrTooLarge
+	}
+	return n, err
+}
 
 var errUnrecognized = errors.New("unrecognized profile format")
 

@@ -24,6 +24,7 @@ type stream struct {
 
 	packed bool         // whether the input was compressed
 	taken  func() int64 // bytes of the input so far, as they were before they were unpacked
+	memory int64        // bytes that reading may take; 0 is as much as the input justifies
 
 	head []byte // copy of everything read so far, while keep is set
 	keep bool

@@ -26,8 +26,8 @@ type outer struct {
 	In    *inner    `pb:"9" json:"in"`
 	All   []*inner  `pb:"10" json:"all"`
 	Texts []string  `pb:"11" json:"texts"`
-	Nums  []int64   `pb:"12" json:"nums"`
-	Times []uint64  `pb:"13f" json:"times"`
+	Nums  []int64   `pb:"12p" json:"nums"`
+	Times []uint64  `pb:"13fp" json:"times"`
 	Xs    []float64 `pb:"14" json:"xs"`
 	Flat  []inner   `pb:"16" json:"flat"`
 	Self  *outer    `pb:"200" json:"self"`

@@ -3,7 +3,8 @@
 //
 // A message is a struct whose fields have the tags pb, with the number of the field, and json, with its name. Fields are string,
 // []byte, bool, float64, int32, uint32, int64, uint64, pointers to those where "not set" means something, messages and
-// pointers to them, and slices of all of these but bool. A number in a pb tag that ends in "f" is of fixed size. A tag enum has the names, with spaces between
+// pointers to them, and slices of all of these but bool. A number in a pb tag that ends in "f" is of fixed size, and one
+// that ends in "p" is of a list that comes packed, and in no other way. A tag enum has the names, with spaces between
 // them, that numbers from 0 may have in JSON.
 package message
 
@@ -43,11 +44,12 @@ const (
 
 // A field is one field of a struct.
 type field struct {
-	num   uint64
-	fixed bool
-	name  string   // in JSON
-	enum  []string // names of its numbers in JSON, from 0
-	at    int
+	num    uint64
+	fixed  bool
+	packed bool
+	name   string   // in JSON
+	enum   []string // names of its numbers in JSON, from 0
+	at     int
 }
 
 // A shape is what the tags of a struct say.
@@ -66,13 +68,14 @@ func shapeOf(t reflect.Type) *shape {
 	s := &shape{byNum: map[uint64]*field{}, byName: map[string]*field{}, fields: make([]field, t.NumField())}
 	for i := range t.NumField() {
 		tag := t.Field(i).Tag.Get("pb")
-		digits, fixed := strings.CutSuffix(tag, "f")
+		digits, packed := strings.CutSuffix(tag, "p")
+		digits, fixed := strings.CutSuffix(digits, "f")
 		num, err := strconv.ParseUint(digits, 10, 32)
 		if err != nil {
 			panic(fmt.Sprintf("message: %s.%s has the tag %q", t, t.Field(i).Name, tag))
 		}
 		f := &s.fields[i]
-		*f = field{num: num, fixed: fixed, name: t.Field(i).Tag.Get("json"), at: i}
+		*f = field{num: num, fixed: fixed, packed: packed, name: t.Field(i).Tag.Get("json"), at: i}
 		if names := t.Field(i).Tag.Get("enum"); names != "" {
 			f.enum = strings.Split(names, " ")
 		}
@@ -161,10 +164,12 @@ func (b *budget) set(v reflect.Value, f *field, wire int, num uint64, bytes []by
 	switch {
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		if isNumber(t.Elem().Kind()) {
-			if wire != wireBytes {
+			if wire == wireBytes {
+				return b.list(v, f, bytes)
+			}
+			if f.packed {
 				return wrong(f)
 			}
-			return b.packed(v, f, bytes)
 		}
 		if err := b.take(int64(t.Elem().Size())); err != nil {
 			return err
@@ -257,8 +262,8 @@ func setNumber(v reflect.Value, num uint64) {
 	}
 }
 
-// packed reads many numbers at once.
-func (b *budget) packed(v reflect.Value, f *field, bytes []byte) error {
+// list reads many numbers at once.
+func (b *budget) list(v reflect.Value, f *field, bytes []byte) error {
 	size := int64(v.Type().Elem().Size())
 	for len(bytes) > 0 {
 		var num uint64

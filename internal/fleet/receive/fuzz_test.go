@@ -50,7 +50,7 @@ func FuzzPush(f *testing.F) {
 		if json {
 			form = connect.JSON
 		}
-		if in, err := parsePush(form, data); err == nil {
+		if in, err := parsePush(form, data, small); err == nil {
 			tryAll(in)
 		}
 	})

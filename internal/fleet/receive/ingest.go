@@ -72,12 +72,12 @@ func parseIngest(q url.Values, contentType string, data []byte, limits Limits) (
 	if len(in.raw) == 0 { // Pyroscope takes it, too
 		return nil, nil
 	}
+	if in.names == nil {
+		// These are what Pyroscope takes the types for where nobody says what they are.
+		in.names = map[string]string{"contentions": "mutex_count", "delay": "mutex_duration"}
+	}
 	switch format {
 	case "pprof":
-		if in.names == nil {
-			// These are what Pyroscope takes the types for where nobody says what they are.
-			in.names = map[string]string{"contentions": "mutex_count", "delay": "mutex_duration"}
-		}
 		return []sent{*in}, nil
 	case "", "folded", "groups", "collapsed", "lines":
 		if format == "" && profile.IsPacked(in.raw) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/fleet/body"
+	"github.com/hone-perf/hone/internal/fleet/message"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/unit"
@@ -35,6 +36,13 @@ var DefaultLimits = Limits{
 	Rate: 32 << 20, Burst: 64 << 20, Bytes: 8 << 20, Unpacked: 64 << 20, Samples: 100_000, Depth: 1000,
 	Labels: 30, Name: 128, Value: 1024, Series: 10_000, Values: 1000, Bodies: 32, BodyTime: 30 * time.Second,
 }
+
+// ofMessage returns the limits of a message that profiles come in.
+func (l Limits) ofMessage() message.Limits { return message.Limits{Memory: memoryFor * l.Unpacked} }
+
+// memoryFor is how much memory may be taken for each byte that a profile may have. What programs send takes less; what somebody made up can
+// take twenty times its size.
+const memoryFor = 4
 
 // The names of limits, in answers and in settings.
 const (

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/hone-perf/hone/internal/fleet/connect"
-	"github.com/hone-perf/hone/internal/fleet/message"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/store"
 )
@@ -58,14 +57,14 @@ func (s *Server) pushed(w http.ResponseWriter, r *http.Request, form connect.For
 		return err
 	}
 	defer done()
-	_, err = s.keep(r.Context(), req, func() ([]sent, error) { return parsePush(form, req.data) })
+	_, err = s.keep(r.Context(), req, func() ([]sent, error) { return parsePush(form, req.data, req.tenant.limits) })
 	return err
 }
 
 // parsePush returns the profiles of a call of Push.
-func parsePush(form connect.Form, data []byte) ([]sent, error) {
+func parsePush(form connect.Form, data []byte, limits Limits) ([]sent, error) {
 	var m pushRequest
-	if err := form.Decode(data, &m, message.Limits{}); err != nil {
+	if err := form.Decode(data, &m, limits.ofMessage()); err != nil {
 		return nil, err
 	}
 	var out []sent

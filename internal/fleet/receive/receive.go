@@ -90,6 +90,7 @@ func (s *Server) Register(mux *http.ServeMux) {
 		"/ingest":                 s.ingest,
 		"/push.v1.PusherService/": s.push,
 		"/api/v1/profiles":        s.plain,
+		"/v1development/profiles": s.otlp,
 	} {
 		mux.HandleFunc(path, body.Bound(s.opt.BodyTime, h))
 	}
@@ -119,6 +120,9 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) (req *request, do
 	}()
 	// What is announced is held against the rate before anything is read.
 	announced := max(0, r.ContentLength)
+	if t.limits.Bytes > 0 {
+		announced = min(announced, t.limits.Bytes)
+	}
 	if err := t.spend(announced, s.opt.Now()); err != nil {
 		return nil, nil, err
 	}

@@ -111,12 +111,14 @@ func (b *bench) ok(c call) string {
 // entries returns what a tenant has, as text.
 func (b *bench) entries(tenant string) (lines []string) {
 	b.t.Helper()
-	all, _, err := b.store.Entries(context.Background(), store.Query{Tenant: tenant, To: now.Add(time.Hour)}, 1000)
+	all, _, err := b.store.Entries(context.Background(), store.Query{Tenant: tenant, To: b.clock.Add(time.Hour)}, 1000)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	for _, e := range all {
-		line := fmt.Sprintf("%s %s %s %s", e.Service, e.Kind, e.Labels, e.Start.UTC().Format(time.RFC3339))
+		// Builds are what the store itself finds in profiles.
+		labels := slices.DeleteFunc(e.Labels, func(l store.Label) bool { return l.Name == store.BuildLabel })
+		line := fmt.Sprintf("%s %s %s %s", e.Service, e.Kind, labels, e.Start.UTC().Format(time.RFC3339))
 		for i, t := range e.Types {
 			line += fmt.Sprintf(" %s/%s=%d", t.Type, t.Unit, e.Totals[i])
 		}
@@ -372,6 +374,8 @@ func TestRoutes(t *testing.T) {
 		{path: "/push.v1.PusherService/Push", kind: "application/json", body: message.MarshalJSON(pushOf(cpu, "process_cpu"))},
 		{path: "/push.v1.PusherService/Other", kind: "application/json", body: []byte("{}")},
 		{path: "/api/v1/profiles?service=a", body: cpu.Raw},
+		{path: otlpPath, kind: "application/x-protobuf", body: message.Marshal(export())},
+		{path: otlpPath, kind: "application/json", body: []byte("{}")},
 	}
 	for _, c := range routes {
 		for _, tt := range []struct {
@@ -409,6 +413,36 @@ func TestRoutes(t *testing.T) {
 	b.wantEntries("shop")
 	if len(b.entries("other")) != 1 {
 		t.Errorf("other has %q", b.entries("other"))
+	}
+}
+
+// TestOpen holds that a server without tokens answers those on this machine, and no names that others made point here.
+func TestOpen(t *testing.T) {
+	f, err := token.Open(filepath.Join(t.TempDir(), "none.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, func(o *Options) { o.Gate = &token.Gate{Tokens: f} })
+	for host, want := range map[string]int{"localhost:4040": 200, "127.0.0.1:4040": 200, "[::1]:4040": 200, "rebound.example:4040": 403, "": 403} {
+		for _, c := range []call{
+			{path: "/ingest?name=a&format=pprof" + at, body: upload(t, "cpu").Raw},
+			{path: "/push.v1.PusherService/Push", kind: "application/proto", body: message.Marshal(pushOf(upload(t, "cpu"), "process_cpu"))},
+			{path: "/api/v1/profiles?service=b" + at, body: upload(t, "cpu").Raw},
+			{path: otlpPath, kind: "application/x-protobuf", body: message.Marshal(export())},
+		} {
+			r := httptest.NewRequest("POST", c.path, bytes.NewReader(c.body))
+			r.Host = host
+			r.Header.Set("Content-Type", c.kind)
+			r.Header.Set(token.TenantHeader, "shop")
+			w := httptest.NewRecorder()
+			if b.mux.ServeHTTP(w, r); w.Code != want {
+				t.Errorf("%s at %q: %d %s", c.path, host, w.Code, w.Body)
+			}
+		}
+	}
+	b.wantEntries("shop")
+	if n := len(b.entries(token.DefaultTenant)); n != 5 {
+		t.Errorf("%d profiles are kept; want 5", n)
 	}
 }
 
@@ -538,6 +572,21 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// TestAnnounced holds that a length that is announced and cannot be takes nothing from what may come.
+func TestAnnounced(t *testing.T) {
+	b := newBench(t, nil)
+	r := httptest.NewRequest("POST", "http://hone.example/ingest?name=a&format=folded", strings.NewReader("a 1\n"))
+	r.ContentLength = 1 << 62
+	r.Header.Set("Authorization", "Bearer "+b.shop)
+	w := httptest.NewRecorder()
+	if b.mux.ServeHTTP(w, r); w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if room := b.server.tenant("shop").room; room != float64(DefaultLimits.Burst) {
+		t.Errorf("%v bytes may come; want %d", room, DefaultLimits.Burst)
+	}
+}
+
 // TestSeries holds what counts as a series, also for a server that starts anew, and that too many values become one.
 func TestSeries(t *testing.T) {
 	b := newBench(t, withLimits(func(l *Limits) { l.Series, l.Values = 6, 3 }))
@@ -580,7 +629,7 @@ func TestSeries(t *testing.T) {
 
 func TestBombs(t *testing.T) {
 	b := newBench(t, withLimits(func(l *Limits) { l.Unpacked = 1 << 20 }))
-	bomb := gz(t, make([]byte, 256<<20))
+	bomb := gz(t, make([]byte, 64<<20))
 	kind, data := form(t, "profile", string(bomb))
 	push := message.Marshal(&pushRequest{[]rawSeries{{Labels: []labelPair{{"service_name", "a"}}, Samples: []rawSample{{Raw: bomb}}}}})
 	packed := map[string]string{"Content-Encoding": "gzip"}
@@ -594,6 +643,7 @@ func TestBombs(t *testing.T) {
 		{path: "/push.v1.PusherService/Push", kind: "application/proto", body: push},
 		{path: "/push.v1.PusherService/Push", kind: "application/proto", body: bomb, header: packed},
 		{path: "/push.v1.PusherService/Push", kind: "application/json", body: bomb, header: packed},
+		{path: otlpPath, kind: "application/x-protobuf", body: bomb, header: packed},
 	} {
 		c.token = b.shop
 		if w := b.do(c); w.Code != http.StatusRequestEntityTooLarge || !strings.Contains(w.Body.String(), "profile-size-unpacked") {
@@ -603,6 +653,11 @@ func TestBombs(t *testing.T) {
 	twice := gz(t, gz(t, []byte("a;b 1\n")))
 	if w := b.do(call{path: "/api/v1/profiles?service=a&kind=cpu", token: b.shop, body: twice}); w.Code != 400 {
 		t.Errorf("packed twice: %d %s", w.Code, w.Body)
+	}
+	// A profile of samples with nothing in them, within the limit of its size.
+	full := newBench(t, nil)
+	if w := full.do(call{path: "/api/v1/profiles?service=a", token: full.shop, body: gz(t, bytes.Repeat([]byte{0x12, 0x00}, 30<<20))}); w.Code != 413 || !strings.Contains(w.Body.String(), "entries") {
+		t.Errorf("samples with nothing in them: %d %s", w.Code, w.Body)
 	}
 	// Entries without anything in them.
 	empty := bytes.Repeat([]byte{0x0a, 0x00}, 400<<10)
@@ -668,6 +723,7 @@ func TestFull(t *testing.T) {
 		{path: "/ingest?name=a&format=pprof", body: cpu.Raw},
 		{path: "/push.v1.PusherService/Push", kind: "application/proto", body: message.Marshal(pushOf(cpu, "process_cpu"))},
 		{path: "/api/v1/profiles?service=a", body: cpu.Raw},
+		{path: otlpPath, kind: "application/x-protobuf", body: message.Marshal(export())},
 	} {
 		c.token = b.shop
 		w := b.do(c)

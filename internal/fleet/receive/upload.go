@@ -1,12 +1,9 @@
 package receive
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,9 +14,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/fleet/body"
 	"github.com/hone-perf/hone/internal/profile"
-	"github.com/hone-perf/hone/internal/profile/inflate"
 	"github.com/hone-perf/hone/internal/store"
-	"github.com/klauspost/compress/zstd"
 )
 
 // A sent is a profile as its sender described it.
@@ -168,20 +163,10 @@ func isName(s string, most int) bool {
 
 // read reads a profile that may be packed, and is at most limit bytes unpacked.
 func read(raw []byte, limit int64) (*profile.Profile, error) {
-	plain := raw
-	if profile.IsPacked(raw) {
-		in, err := unpacker(raw)
-		if err == nil {
-			plain, err = readAll(in, limit)
-			in.Close()
-		}
-		if err != nil {
-			return nil, err
-		}
-	} else if limit > 0 && int64(len(raw)) > limit {
-		return nil, body.TooLarge(body.LimitUnpacked, "the profile", limit)
+	p, err := profile.ParseWithin(raw, profile.Bound{Unpacked: limit, Memory: memoryFor * limit})
+	if errors.Is(err, profile.ErrTooLarge) {
+		return nil, &body.Error{Status: http.StatusRequestEntityTooLarge, Limit: body.LimitUnpacked, Message: fmt.Sprintf("%v, the limit %s", err, body.LimitUnpacked)}
 	}
-	p, err := profile.ParseBytes(plain)
 	if err == nil {
 		err = p.Damage
 	}
@@ -189,38 +174,6 @@ func read(raw []byte, limit int64) (*profile.Profile, error) {
 		return nil, body.Errorf(http.StatusBadRequest, "%v", err)
 	}
 	return p, nil
-}
-
-func unpacker(raw []byte) (io.ReadCloser, error) {
-	if raw[0] == 0x1f {
-		zr, err := inflate.NewReader(bufio.NewReader(bytes.NewReader(raw)))
-		if err != nil {
-			return nil, body.Errorf(http.StatusBadRequest, "unpacking the profile: %v", err)
-		}
-		return zr, nil
-	}
-	zr, err := zstd.NewReader(bytes.NewReader(raw), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20))
-	if err != nil {
-		return nil, body.Errorf(http.StatusBadRequest, "unpacking the profile: %v", err)
-	}
-	return zr.IOReadCloser(), nil
-}
-
-// readAll reads at most limit bytes.
-func readAll(in io.Reader, limit int64) ([]byte, error) {
-	if limit > 0 {
-		in = io.LimitReader(in, limit+1)
-	}
-	out, err := io.ReadAll(in)
-	switch {
-	case limit > 0 && int64(len(out)) > limit:
-		return nil, body.TooLarge(body.LimitUnpacked, "the profile", limit)
-	case err != nil:
-		return nil, body.Errorf(http.StatusBadRequest, "unpacking the profile: %v", err)
-	case profile.IsPacked(out):
-		return nil, body.Errorf(http.StatusBadRequest, "the profile is packed twice")
-	}
-	return out, nil
 }
 
 // checkProfile holds a profile against limits.
