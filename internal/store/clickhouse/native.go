@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // ClickHouse's format Native is blocks of columns. A block is how many columns and rows it has, and then for each column its name,
@@ -103,7 +105,7 @@ type blockReader struct {
 }
 
 // errAnswer says that an answer was longer than what is taken of one.
-var errAnswer = fmt.Errorf("the answer has more than %d MB; ask for less time or fewer services", maxAnswer>>20)
+var errAnswer = fmt.Errorf("the answer has more than %s; ask for less time or fewer services", unit.Size(maxAnswer))
 
 // maxAnswer bounds what an answer may take, in bytes.
 const maxAnswer = 2 << 30
