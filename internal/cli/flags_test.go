@@ -83,6 +83,13 @@ func TestDocumentedFlags(t *testing.T) {
 				continue
 			}
 			own, _, _ := strings.Cut(m[0], " -- ")
+			if words := strings.Fields(own); len(words) > 2 {
+				for _, sub := range cmd.Commands() {
+					if sub.Name() == words[2] {
+						cmd = sub
+					}
+				}
+			}
 			for _, f := range flag.FindAllStringSubmatch(own, -1) {
 				seen++
 				is := cmd.Flag(f[1])

@@ -44,39 +44,47 @@ is taken from HONE_TOKEN. A profile that was sent before is not stored twice.`,
 			q.Set("kind", *kind)
 		}
 		for _, name := range args {
-			f, err := os.Open(name)
+			said, err := pushFile(*to, q, name)
 			if err != nil {
 				return err
 			}
-			resp, err := source.AskStore(*to, http.MethodPost, "api/v1/profiles", q, f)
-			f.Close()
-			if err != nil {
-				return fmt.Errorf("sending %s: %w", name, err)
-			}
-			var answer struct {
-				Profiles []struct {
-					Kind     string
-					Repeated bool
-				}
-			}
-			err = json.NewDecoder(resp.Body).Decode(&answer)
-			resp.Body.Close()
-			if err != nil {
-				return fmt.Errorf("sending %s: the answer of the store: %w", name, err)
-			}
-			fresh, old := 0, 0
-			for _, p := range answer.Profiles {
-				if p.Repeated {
-					old++
-				} else {
-					fresh++
-				}
-			}
-			fmt.Fprintf(sys.Out, "%s: %s\n", name, sent(fresh, old))
+			fmt.Fprintf(sys.Out, "%s: %s\n", name, said)
 		}
 		return nil
 	}
 	return cmd
+}
+
+// pushFile sends a file to a store, and returns what became of its profiles.
+func pushFile(to string, q url.Values, name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	resp, err := source.AskStore(to, http.MethodPost, "api/v1/profiles", q, f)
+	if err != nil {
+		return "", fmt.Errorf("sending %s: %w", name, err)
+	}
+	defer resp.Body.Close()
+	var answer struct {
+		Profiles []struct {
+			Kind     string
+			Repeated bool
+		}
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		return "", fmt.Errorf("sending %s: the answer of the store: %w", name, err)
+	}
+	fresh, old := 0, 0
+	for _, p := range answer.Profiles {
+		if p.Repeated {
+			old++
+		} else {
+			fresh++
+		}
+	}
+	return sent(fresh, old), nil
 }
 
 func sent(fresh, old int) string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,6 +81,7 @@ type recordFlags struct {
 	pid                int
 	out                string
 	keepSecrets        bool
+	push, service      string
 }
 
 func recordCommand(sys *System) *cobra.Command {
@@ -108,6 +110,8 @@ func recordCommand(sys *System) *cobra.Command {
 	flags.IntVar(&f.captures, "captures", 5, "with --when: capture at most `N` times")
 	flags.BoolVar(&f.leaks, "leaks", false, "find goroutines that nothing can wake; rebuilds the standard library")
 	keepSecretsFlag(flags, &f.keepSecrets)
+	flags.StringVar(&f.push, "push", "", "then send the profiles to the hone serve at `URL`")
+	flags.StringVar(&f.service, "service", "", "with --push: as profiles of the service `NAME` (default: name of the program)")
 	ask := &source.Options{}
 	flags.StringVar(&ask.TLSCert, "tls-cert", "", "present the client certificate in `FILE`")
 	flags.StringVar(&ask.TLSKey, "tls-key", "", "private key of the client certificate, in `FILE`")
@@ -170,7 +174,7 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 		if err := f.seen(recording.Watched); err != nil {
 			return err
 		}
-		return watchRecord(cmd, sys, opt, f.pid)
+		return watchRecord(cmd, sys, f, opt, f.pid)
 	case len(targets) == 0 && f.test:
 		return usagef("for example: hone record --test ./pkg", "--test needs a package")
 	case len(targets) == 0 && len(behind) == 0:
@@ -181,7 +185,7 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 		if err := f.seen(recording.Ran); err != nil {
 			return err
 		}
-		return runRecord(cmd, sys, opt)
+		return runRecord(cmd, sys, f, opt)
 	case len(targets) == 1 && !f.test && isServer(targets[0]):
 		if hasDash {
 			return usagef("", "a server takes no arguments")
@@ -189,14 +193,14 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 		if err := f.seen(recording.Fetched); err != nil {
 			return err
 		}
-		return fetchRecord(cmd, sys, opt, capture.Server{Target: targets[0], Ask: *ask})
+		return fetchRecord(cmd, sys, f, opt, capture.Server{Target: targets[0], Ask: *ask})
 	}
 	if err := isSourceOf(targets); err != nil {
 		return err
 	}
 	opt.Build = &capture.Build{Targets: targets, Test: f.test, Flags: build, Dir: sys.Dir, Leaks: f.leaks, Flight: f.flight > 0, Trace: f.trace, Latency: capture.WatchesLatency(f.when.list)}
 	opt.Program.Args = append(tests, behind...)
-	return runRecord(cmd, sys, opt)
+	return runRecord(cmd, sys, f, opt)
 }
 
 // recordFlagError says what is wrong with a flag. One behind what to record is probably meant for the program.
@@ -314,16 +318,16 @@ func runnable(file string) string {
 }
 
 // runRecord runs and records a program, and says what came of it.
-func runRecord(cmd *cobra.Command, sys *System, opt capture.Options) error {
+func runRecord(cmd *cobra.Command, sys *System, f *recordFlags, opt capture.Options) error {
 	say := newSaying(sys)
 	opt.Say = say.now
 	out, err := capture.Record(cmd.Context(), opt)
 	say.now("")
-	return recorded(sys, out, err)
+	return recorded(sys, f, out, err)
 }
 
 // recorded says where a recording is, or why there is none. The exit code is that of the program.
-func recorded(sys *System, out *capture.Recorded, err error) error {
+func recorded(sys *System, f *recordFlags, out *capture.Recorded, err error) error {
 	var wrong *gocmd.Error
 	switch {
 	case errors.As(err, &wrong):
@@ -374,6 +378,14 @@ func recorded(sys *System, out *capture.Recorded, err error) error {
 		rec.Close()
 	}
 	fmt.Fprintf(sys.Err, "next: %s\n", strings.Join(next, ", "))
+	if f.push != "" {
+		q := url.Values{"service": {cmp.Or(f.service, filepath.Base(out.Name))}}
+		said, pushErr := pushFile(f.push, q, out.File)
+		if pushErr == nil {
+			fmt.Fprintf(sys.Err, "hone: %s: %s\n", f.push, said)
+		}
+		err = errors.Join(err, pushErr)
+	}
 	if out.Code == 0 {
 		return err
 	}
@@ -417,16 +429,16 @@ func sayHidden(sys *System, in string, n int) {
 }
 
 // watchRecord records a process that is running.
-func watchRecord(cmd *cobra.Command, sys *System, opt capture.Options, pid int) error {
+func watchRecord(cmd *cobra.Command, sys *System, f *recordFlags, opt capture.Options, pid int) error {
 	say := newSaying(sys)
 	opt.Say = say.now
 	out, err := capture.Watch(cmd.Context(), opt, pid)
 	say.now("")
-	return finished(cmd.Context(), recorded(sys, out, err))
+	return finished(cmd.Context(), recorded(sys, f, out, err))
 }
 
 // fetchRecord records a server, and says what came of it.
-func fetchRecord(cmd *cobra.Command, sys *System, opt capture.Options, from capture.Server) error {
+func fetchRecord(cmd *cobra.Command, sys *System, f *recordFlags, opt capture.Options, from capture.Server) error {
 	say := newSaying(sys)
 	opt.Say = say.now
 	out, err := capture.Fetch(cmd.Context(), opt, from)
@@ -437,5 +449,5 @@ func fetchRecord(cmd *cobra.Command, sys *System, opt capture.Options, from capt
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &hinted{err, "is the server running? hone record -- COMMAND runs it"}
 	}
-	return finished(cmd.Context(), recorded(sys, out, err))
+	return finished(cmd.Context(), recorded(sys, f, out, err))
 }

@@ -30,9 +30,12 @@ import (
 const serveHelp = `Collect the profiles of many processes, and answer about all of them over time.
 
 Processes and agents push profiles: Pyroscope's SDKs and Alloy with the settings they have for
-Pyroscope, and anything else with curl or hone push. With --config, programs that have
-net/http/pprof are asked for theirs, as Prometheus asks for metrics; SIGHUP has the file read
-again. What is stored can be read by every command, as store:SERVICE@TIME:
+Pyroscope, and anything else with curl or hone push.
+
+With --config, programs that have net/http/pprof are asked for theirs, as Prometheus asks for
+metrics. SIGHUP has the file read again.
+
+What is stored can be read by every command, as store:SERVICE@TIME:
 
   hone top store:api@-1h
   hone top 'store:api{version="v2"}@-2h..now' --base 'store:api{version="v1"}@-2h..now'
@@ -125,19 +128,19 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	if err != nil {
 		return err
 	}
-	var scraper *scrape.Scraper
+	answering := fleet.New(fleet.Options{Store: s, Tokens: tokens, Hosts: o.hosts, Version: version(), Log: log})
 	if config != nil {
 		sink := func(ctx context.Context, tenant string, uploads []*store.Upload) error {
-			outcomes, err := s.Add(ctx, tenant, uploads)
+			outcomes, err := answering.Add(ctx, tenant, uploads)
 			for _, outcome := range outcomes {
 				err = errors.Join(err, outcome.Err)
 			}
 			return err
 		}
-		scraper = scrape.New(config, scrape.Options{Sink: sink, Tenant: token.DefaultTenant, Log: log})
+		answering.Scraper = scrape.New(config, scrape.Options{Sink: sink, Tenant: token.DefaultTenant, Log: log})
 	}
 	server := &http.Server{
-		Handler:           fleet.New(fleet.Options{Store: s, Tokens: tokens, Hosts: o.hosts, Scraper: scraper, Version: version(), Log: log}),
+		Handler:           answering,
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
@@ -152,7 +155,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	ctx, stop := context.WithCancel(ctx)
 	var working sync.WaitGroup
 	working.Go(func() { keep(ctx) })
-	if scraper != nil {
+	if scraper := answering.Scraper; scraper != nil {
 		working.Go(func() {
 			if err := scraper.Run(ctx); err != nil {
 				log.Error("asking targets", "err", err)

@@ -47,8 +47,9 @@ type Options struct {
 // A Server answers requests.
 type Server struct {
 	Options
-	gate *token.Gate
-	mux  *http.ServeMux
+	gate    *token.Gate
+	mux     *http.ServeMux
+	counted *counted
 }
 
 // New returns a Server.
@@ -59,8 +60,8 @@ func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{Options: o, gate: &token.Gate{Tokens: o.Tokens, Hosts: o.Hosts, Now: o.Now}, mux: http.NewServeMux()}
-	receive.New(receive.Options{Store: o.Store, Gate: s.gate, Log: o.Log, Now: o.Now}).Register(s.mux)
+	s := &Server{Options: o, gate: &token.Gate{Tokens: o.Tokens, Hosts: o.Hosts, Now: o.Now}, mux: http.NewServeMux(), counted: &counted{Store: o.Store}}
+	receive.New(receive.Options{Store: s.counted, Gate: s.gate, Log: o.Log, Now: o.Now}).Register(s.mux)
 	querier.New(querier.Options{Store: o.Store, Gate: s.gate, Now: o.Now}).Register(s.mux)
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	s.mux.HandleFunc("GET /api/v1/recording", s.read(s.recording))
@@ -68,6 +69,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/series", s.read(s.series))
 	s.mux.HandleFunc("GET /api/v1/services", s.read(s.services))
 	s.mux.HandleFunc("GET /api/v1/targets", s.read(s.targets))
+	s.mux.HandleFunc("GET /metrics", s.read(s.metrics))
 	s.mux.HandleFunc("GET /{$}", s.read(s.page))
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -26,33 +27,46 @@ func (a *answer) damaged(streams [][]*found) error {
 // Series implements store.Store.
 func (s *Store) Series(ctx context.Context, q store.Query) ([]store.Series, error) {
 	return retry(func() ([]store.Series, error) {
-		a, err := s.ask(ctx, q)
+		all := map[string]*store.Series{}
+		add := func(p *part, first, last int64, profiles int) {
+			key := p.Service + "\x00" + p.kind + "\x00" + p.labels.String() + "\x00" + store.TypesText(p.types())
+			one := all[key]
+			if one == nil {
+				one = &store.Series{
+					Service: p.Service, Kind: p.kind, Labels: p.labels, Types: p.types(), First: fromNano(first), Last: fromNano(last),
+				}
+				all[key] = one
+			}
+			if at := fromNano(first); at.Before(one.First) {
+				one.First = at
+			}
+			if at := fromNano(last); at.After(one.Last) {
+				one.Last = at
+			}
+			one.Profiles += profiles
+		}
+		a, err := s.ask(ctx, q, func(p *part, s *stored) { add(p, s.first, s.last, s.profiles) })
 		if err != nil {
 			return nil, err
 		}
 		defer a.close()
-		var out []store.Series
-		streams := a.streams()
-		for _, list := range streams {
-			f := list[0]
-			n := len(out) - 1
-			if n < 0 || out[n].Service != f.part.Service || out[n].Kind != f.part.kind || !slices.Equal(out[n].Labels, f.part.labels) ||
-				!slices.Equal(out[n].Types, f.part.types()) {
-				out = append(out, store.Series{
-					Service: f.part.Service, Kind: f.part.kind, Labels: f.part.labels, Types: f.part.types(), First: fromNano(f.start), Last: fromNano(f.start),
-				})
-				n++
-			}
+		for _, list := range a.streams() {
 			for _, f := range list {
-				if at := fromNano(f.start); at.Before(out[n].First) {
-					out[n].First = at
-				} else if at.After(out[n].Last) {
-					out[n].Last = at
-				}
-				out[n].Profiles += f.profiles
+				add(f.part, f.start, f.start, f.profiles)
 			}
 		}
-		return out, a.damaged(streams)
+		out := make([]store.Series, 0, len(all))
+		for _, one := range all {
+			out = append(out, *one)
+		}
+		slices.SortFunc(out, func(a, b store.Series) int {
+			return cmp.Or(strings.Compare(a.Service, b.Service), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Labels.String(), b.Labels.String()),
+				strings.Compare(store.TypesText(a.Types), store.TypesText(b.Types)))
+		})
+		if len(out) > 0 {
+			return out, nil
+		}
+		return nil, errors.Join(a.damage...)
 	})
 }
 
@@ -73,7 +87,7 @@ func (f *found) label(name string) string {
 // Names implements store.Store.
 func (s *Store) Names(ctx context.Context, q store.Query) ([]string, error) {
 	return retry(func() ([]string, error) {
-		a, err := s.ask(ctx, q)
+		a, err := s.ask(ctx, q, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +107,7 @@ func (s *Store) Names(ctx context.Context, q store.Query) ([]string, error) {
 // Values implements store.Store.
 func (s *Store) Values(ctx context.Context, q store.Query, label, prefix string, limit int) ([]string, bool, error) {
 	all, err := retry(func() ([]string, error) {
-		a, err := s.ask(ctx, q)
+		a, err := s.ask(ctx, q, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +130,7 @@ func (s *Store) Values(ctx context.Context, q store.Query, label, prefix string,
 // Totals implements store.Store.
 func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, by []string) ([]store.Line, error) {
 	return retry(func() ([]store.Line, error) {
-		a, err := s.ask(ctx, q)
+		a, err := s.ask(ctx, q, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -212,7 +226,7 @@ func (f *found) entry() store.Entry {
 func (s *Store) Entries(ctx context.Context, q store.Query, limit int) ([]store.Entry, bool, error) {
 	more := false
 	out, err := retry(func() ([]store.Entry, error) {
-		a, err := s.ask(ctx, q)
+		a, err := s.ask(ctx, q, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -252,7 +266,7 @@ func (s *Store) Profile(ctx context.Context, q store.Query, id store.ID) (*store
 			q.To = s.Now().Add(24 * time.Hour)
 		}
 		q.Fold = store.Sum
-		a, err := s.ask(ctx, q)
+		a, err := s.ask(ctx, q, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -272,7 +286,7 @@ func (s *Store) Profile(ctx context.Context, q store.Query, id store.ID) (*store
 				}
 				h := p.Header
 				h.TimeNanos, h.DurationNanos = f.time, f.duration
-				return &one{f.entry(), p.WithHeader(h), f.part.raw(id)}, nil
+				return &one{f.entry(), p.WithHeader(h), s.raw(f.part.block, id)}, nil
 			}
 		}
 		return nil, errors.Join(append(a.damage, store.ErrNotFound)...)
@@ -283,24 +297,31 @@ func (s *Store) Profile(ctx context.Context, q store.Query, id store.ID) (*store
 	return &got.entry, got.p, got.raw, nil
 }
 
-// raw returns the bytes of a profile as they came, when they are kept.
-func (b *block) raw(id store.ID) []byte {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	for _, u := range b.newest {
-		if u.ID == id {
-			return u.Raw
+// raw returns the bytes of a profile as they came, when they are kept: it is in the log still, or the newest of its series.
+func (s *Store) raw(b *block, id store.ID) []byte {
+	var names []string
+	if files, err := s.wal.files(); err == nil {
+		for _, n := range files {
+			names = append(names, s.wal.name(n))
 		}
 	}
-	var raw []byte
-	if f, err := os.Open(filepath.Join(b.dir, newestFile)); err == nil {
-		defer f.Close()
-		_, _ = eachRecord(f, func(_ string, u *store.Upload) error {
+	for _, name := range append(names, filepath.Join(b.dir, newestFile)) {
+		f, err := os.Open(name)
+		if err != nil {
+			continue // it has gone into segments meanwhile
+		}
+		var raw []byte
+		_, _ = eachRecord(f, func(_ int64, _ string, u *store.Upload) error {
 			if u.ID == id {
 				raw = u.Raw
+				return io.EOF
 			}
 			return nil
 		})
+		f.Close()
+		if raw != nil {
+			return raw
+		}
 	}
-	return raw
+	return nil
 }

@@ -29,7 +29,6 @@ type block struct {
 	head     map[sectionKey]*section
 	flushing map[sectionKey]*section // being written
 	ids      map[int64]map[store.ID]bool
-	newest   map[string]*store.Upload // of the head, by series, with their bytes
 
 	gone bool // it was dropped, and another one may be in its place
 
@@ -113,7 +112,7 @@ func newBlock(root string, r blockRecord) (*block, error) {
 	}
 	return &block{
 		blockRecord: r, day: day, dir: filepath.Join(root, dataDir, filepath.FromSlash(r.Folder)),
-		head: map[sectionKey]*section{}, ids: map[int64]map[store.ID]bool{}, newest: map[string]*store.Upload{},
+		head: map[sectionKey]*section{}, ids: map[int64]map[store.ID]bool{},
 	}, nil
 }
 
@@ -249,8 +248,7 @@ func (b *block) index(u *store.Upload) error {
 	if u.Clock {
 		t.flags |= flagClock
 	}
-	series := u.Labels.String()
-	key := sectionKey{u.Kind, series, shape}
+	key := sectionKey{u.Kind, u.Labels.String(), shape}
 	s := b.head[key]
 	if s == nil {
 		s = &section{kind: u.Kind, labels: u.Labels, shape: shape}
@@ -258,11 +256,6 @@ func (b *block) index(u *store.Upload) error {
 	}
 	s.taken = append(s.taken, t)
 	b.ids[hourOf(t.start)][u.ID] = true
-	if last := b.newest[u.Kind+series]; last == nil || !u.Start.Before(last.Start) {
-		kept := *u
-		kept.Parsed = nil
-		b.newest[u.Kind+series] = &kept
-	}
 	return nil
 }
 

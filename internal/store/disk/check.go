@@ -236,7 +236,7 @@ func (c *checker) log() error {
 		if err != nil {
 			return err
 		}
-		good, err := eachRecord(f, func(string, *store.Upload) error { return nil })
+		good, err := eachRecord(f, func(int64, string, *store.Upload) error { return nil })
 		if err == nil {
 			var info fs.FileInfo
 			if info, err = f.Stat(); err == nil && good < info.Size() {

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,6 +68,7 @@ type Store struct {
 
 	mu       sync.Mutex
 	blocks   map[string]*block // by key
+	sorted   []*block          // the same in order of their keys, or nil
 	inFlight map[store.ID]chan struct{}
 	seq      uint64 // of the newest segment
 	damage   []error
@@ -144,7 +146,7 @@ func (s *Store) replay(name string) error {
 	if err != nil {
 		return err
 	}
-	good, err := eachRecord(f, func(tenant string, u *store.Upload) error {
+	good, err := eachRecord(f, func(_ int64, tenant string, u *store.Upload) error {
 		p, err := profile.ParseBytes(u.Raw)
 		if err != nil {
 			s.damage = append(s.damage, fmt.Errorf("%s: profile %v: %w", filepath.Base(name), u.ID, err))
@@ -188,7 +190,7 @@ func (s *Store) block(tenant, service string, at time.Time) (*block, error) {
 		if b, err = newBlock(s.dir, r); err != nil {
 			return nil, err
 		}
-		s.blocks[key] = b
+		s.blocks[key], s.sorted = b, nil
 	}
 	return b, nil
 }
@@ -331,6 +333,21 @@ func (s *Store) room(n int64) error {
 	return nil
 }
 
+// Sizes returns the bytes of segments and names, and of the log.
+func (s *Store) Sizes() (stored, waiting int64) {
+	files, err := s.wal.files()
+	if err == nil {
+		for _, n := range files {
+			if info, err := os.Stat(s.wal.name(n)); err == nil {
+				waiting += info.Size()
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.size, waiting
+}
+
 // Close writes what is in memory and closes the store.
 func (s *Store) Close() error {
 	err := s.Flush()
@@ -357,20 +374,16 @@ func (s *Store) Tenants(context.Context) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// all returns the blocks in order of their keys.
+// all returns the blocks in order of their keys. The slice is shared.
 func (s *Store) all() []*block {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	keys := make([]string, 0, len(s.blocks))
-	for key := range s.blocks {
-		keys = append(keys, key)
+	if s.sorted == nil {
+		for _, key := range slices.Sorted(maps.Keys(s.blocks)) {
+			s.sorted = append(s.sorted, s.blocks[key])
+		}
 	}
-	slices.Sort(keys)
-	out := make([]*block, len(keys))
-	for i, key := range keys {
-		out[i] = s.blocks[key]
-	}
-	return out
+	return s.sorted
 }
 
 // Pin implements store.Store.

@@ -1,12 +1,16 @@
 package disk
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/hone-perf/hone/internal/safefile"
 	"github.com/hone-perf/hone/internal/store"
@@ -23,7 +27,6 @@ func (s *Store) Flush() error {
 	s.gate.Lock()
 	last, err := s.wal.rotate()
 	var blocks []*block
-	newest := map[*block]map[string]*store.Upload{}
 	for _, b := range s.all() {
 		b.mu.Lock()
 		if len(b.head) > 0 {
@@ -37,8 +40,6 @@ func (s *Store) Flush() error {
 				b.flushing[key] = sec
 			}
 			b.head = map[sectionKey]*section{}
-			newest[b] = b.newest
-			b.newest = map[string]*store.Upload{}
 		}
 		if b.flushing != nil {
 			blocks = append(blocks, b)
@@ -49,18 +50,20 @@ func (s *Store) Flush() error {
 	if err != nil {
 		return full(fmt.Errorf("writing what came in: %w", err))
 	}
-	// A few blocks at a time bound the memory, and what is lost when one can't be written.
 	for _, b := range blocks {
-		err = errors.Join(err, s.flushBlock(b, newest[b]))
+		err = errors.Join(err, s.flushBlock(b))
+	}
+	if err == nil {
+		err = s.keepNewest(last)
 	}
 	if err != nil {
-		return err
+		return full(err)
 	}
 	return s.wal.remove(last)
 }
 
 // flushBlock writes what b.flushing holds.
-func (s *Store) flushBlock(b *block, newest map[string]*store.Upload) error {
+func (s *Store) flushBlock(b *block) error {
 	fail := func(err error) error { return full(fmt.Errorf("writing %s of %s: %w", b.Service, b.Day, err)) }
 	b.mu.RLock()
 	sections := b.flushing
@@ -109,9 +112,6 @@ func (s *Store) flushBlock(b *block, newest map[string]*store.Upload) error {
 	b.mu.Unlock()
 	for _, g := range made {
 		s.resize(g.size)
-	}
-	if err := b.writeNewest(newest); err != nil {
-		return fail(err)
 	}
 	return nil
 }
@@ -193,34 +193,114 @@ func (s *Store) removeSegments(b *block, list []*segment) {
 	}
 }
 
-// writeNewest keeps profiles as they came in, beside those of other series.
-func (b *block) writeNewest(newest map[string]*store.Upload) error {
-	if len(newest) == 0 {
-		return nil
-	}
-	all := map[string]*store.Upload{}
-	name := filepath.Join(b.dir, newestFile)
-	if f, err := os.Open(name); err == nil {
-		_, _ = eachRecord(f, func(_ string, u *store.Upload) error {
-			all[u.Kind+u.Labels.String()] = u
-			return nil
-		})
-		f.Close()
-	}
-	for key, u := range newest {
-		if was := all[key]; was == nil || !u.Start.Before(was.Start) {
-			all[key] = u
-		}
-	}
-	f, err := safefile.Replace(name)
+// A logged says where a profile is in the log, or in the file of the newest ones.
+type logged struct {
+	file  string
+	at    int64
+	start time.Time
+}
+
+// note takes the newest profile of each series from a file of records.
+func note(name string, newest map[*block]map[string]logged, of func(tenant string, u *store.Upload) *block) error {
+	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
-	defer f.Discard()
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if _, err := f.Write(appendRecord(nil, b.Tenant, all[key])); err != nil {
+	defer f.Close()
+	_, err = eachRecord(f, func(at int64, tenant string, u *store.Upload) error {
+		b := of(tenant, u)
+		if b == nil {
+			return nil
+		}
+		if newest[b] == nil {
+			newest[b] = map[string]logged{}
+		}
+		key := u.Kind + u.Labels.String()
+		if was, ok := newest[b][key]; !ok || !u.Start.Before(was.start) {
+			newest[b][key] = logged{name, at, u.Start}
+		}
+		return nil
+	})
+	return err
+}
+
+// keepNewest keeps the newest profile of each series that is in the log up to a file, as it came in.
+func (s *Store) keepNewest(last uint64) error {
+	files, err := s.wal.files()
+	if err != nil {
+		return err
+	}
+	newest := map[*block]map[string]logged{}
+	for _, n := range files {
+		if n > last {
+			continue
+		}
+		err := note(s.wal.name(n), newest, func(tenant string, u *store.Upload) *block {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			r := blockRecord{Tenant: tenant, Service: u.Service, Day: u.Start.UTC().Format(dayFormat)}
+			return s.blocks[string(r.key())]
+		})
+		if err != nil {
 			return err
 		}
 	}
-	return f.Commit()
+	for b, list := range newest {
+		if err := s.writeNewest(b, list); err != nil {
+			return fmt.Errorf("writing %s of %s: %w", b.Service, b.Day, err)
+		}
+	}
+	return nil
+}
+
+// writeNewest keeps profiles as they came in, beside those of other series.
+func (s *Store) writeNewest(b *block, list map[string]logged) error {
+	b.mu.RLock()
+	empty := len(b.segments) == 0
+	b.mu.RUnlock()
+	if empty {
+		return nil // all of it was there before, or could not be used
+	}
+	if err := s.wal.try("newest"); err != nil {
+		return err
+	}
+	name := filepath.Join(b.dir, newestFile)
+	all := map[*block]map[string]logged{}
+	if err := note(name, all, func(string, *store.Upload) *block { return b }); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if all[b] == nil {
+		all[b] = map[string]logged{}
+	}
+	for key, l := range list {
+		if was, ok := all[b][key]; !ok || !l.start.Before(was.start) {
+			all[b][key] = l
+		}
+	}
+	out, err := safefile.Replace(name)
+	if err != nil {
+		return err
+	}
+	defer out.Discard()
+	for _, key := range slices.Sorted(maps.Keys(all[b])) {
+		if err := copyRecord(out, all[b][key]); err != nil {
+			return err
+		}
+	}
+	return out.Commit()
+}
+
+func copyRecord(w io.Writer, l logged) error {
+	f, err := os.Open(l.file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var head [recordHead]byte
+	if _, err := f.ReadAt(head[:], l.at); err != nil {
+		return err
+	}
+	size := int64(binary.LittleEndian.Uint32(head[:]))
+	_, err = io.Copy(w, io.NewSectionReader(f, l.at, recordHead+size))
+	return err
 }

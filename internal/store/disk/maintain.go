@@ -235,6 +235,7 @@ func (s *Store) drop(b *block) error {
 	s.mu.Lock()
 	s.size -= size
 	delete(s.blocks, string(b.key()))
+	s.sorted = nil
 	b.gone = true
 	s.mu.Unlock()
 	err := os.RemoveAll(b.dir)
@@ -263,7 +264,7 @@ func (s *Store) rollTo(b *block, step time.Duration) error {
 	}
 	// All that is left of counters are how much they grew, so the last profiles stay, for the next day to be compared with.
 	q := store.Query{Tenant: b.Tenant, Selector: store.Selector{{Name: store.ServiceLabel, Op: store.Is, Value: b.Service}}, From: b.day, To: b.day.Add(24 * time.Hour)}
-	a, err := s.ask(context.Background(), q)
+	a, err := s.ask(context.Background(), q, nil)
 	if err != nil {
 		return err
 	}
@@ -480,7 +481,7 @@ func (s *Store) shrink(pins []store.Pin) error {
 	if s.Bytes == 0 {
 		return nil
 	}
-	blocks := s.all()
+	blocks := slices.Clone(s.all())
 	slices.SortStableFunc(blocks, func(a, b *block) int { return a.day.Compare(b.day) })
 	logged, _ := s.wal.state()
 	for _, b := range blocks {
@@ -505,7 +506,7 @@ func (s *Store) shrink(pins []store.Pin) error {
 
 // forget drops from memory what nobody needed for long: IDs of hours that are over, and names until they fit in Memory.
 func (s *Store) forget() {
-	blocks := s.all()
+	blocks := slices.Clone(s.all())
 	over := hourOf(s.Now().Add(-2 * time.Hour).UnixNano())
 	total := int64(0)
 	sizes := map[*block]int64{}

@@ -47,13 +47,18 @@ func (a *answer) close() {
 }
 
 // ask finds the parts that q looks at: those with profiles that it selects and, before them, those that counters are compared with.
-func (s *Store) ask(ctx context.Context, q store.Query) (*answer, error) {
+//
+// Sections all of whose profiles q selects are given to whole instead, when that is not nil: what is known of them as a whole is then enough.
+func (s *Store) ask(ctx context.Context, q store.Query, whole func(p *part, s *stored)) (*answer, error) {
 	from := q.From.Add(-store.Baseline)
 	if from.After(q.From) {
 		from = q.From // it ran over
 	}
 	a := &answer{Query: q}
 	service, one := q.Selector.Only(store.ServiceLabel)
+	if slices.ContainsFunc(q.Selector, func(m store.Matcher) bool { return m.Name != store.ServiceLabel }) {
+		whole = nil // labels of single profiles matter
+	}
 	for _, b := range s.all() {
 		if b.Tenant != q.Tenant || one && b.Service != service || !b.day.Before(q.To) || !b.day.Add(24*time.Hour).After(from) {
 			continue
@@ -83,6 +88,12 @@ func (s *Store) ask(ctx context.Context, q store.Query) (*answer, error) {
 				sec := &g.sections[i]
 				p := &part{opened: o, kind: sec.kind, labels: sec.labels, shape: sec.shape, stored: sec, rolled: sec.rolled}
 				if sec.last < from.UnixNano() || sec.first >= q.To.UnixNano() || !a.wants(p) {
+					continue
+				}
+				if whole != nil && !sec.rolled && g.hour != baselineHour && sec.first >= q.From.UnixNano() && sec.last < q.To.UnixNano() {
+					if q.Selector.Match(b.Service, nil, nil) {
+						whole(p, sec)
+					}
 					continue
 				}
 				p.reader = segmentReader{segment: g, dir: b.dir}
@@ -279,7 +290,7 @@ func retry[T any](ask func() (T, error)) (T, error) {
 }
 
 func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error) {
-	a, err := s.ask(ctx, q)
+	a, err := s.ask(ctx, q, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -257,8 +257,8 @@ func decodeRecord(body []byte) (tenant string, u *store.Upload, err error) {
 
 func fromNano(n int64) time.Time { return time.Unix(0, n).UTC() }
 
-// eachRecord calls each for the records in a file, until one is not whole. It returns how many bytes are good.
-func eachRecord(r io.Reader, each func(tenant string, u *store.Upload) error) (good int64, err error) {
+// eachRecord calls each for the records in a file, with where they are, until one is not whole. It returns how many bytes are good.
+func eachRecord(r io.Reader, each func(at int64, tenant string, u *store.Upload) error) (good int64, err error) {
 	var head [recordHead]byte
 	for {
 		if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -276,7 +276,7 @@ func eachRecord(r io.Reader, each func(tenant string, u *store.Upload) error) (g
 		if err != nil {
 			return good, nil
 		}
-		if err := each(tenant, u); err != nil {
+		if err := each(good, tenant, u); err != nil {
 			return good, err
 		}
 		good += int64(recordHead) + int64(size)

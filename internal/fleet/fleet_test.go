@@ -1,0 +1,149 @@
+package fleet
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/fleet/token"
+	"github.com/hone-perf/hone/internal/store"
+	"github.com/hone-perf/hone/internal/store/storetest"
+)
+
+// A bench is a server with tokens of two tenants, of which one has profiles.
+type bench struct {
+	*Server
+	secrets map[string]string
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	f := storetest.Small()
+	f.Services, f.Rounds = 1, 4
+	now := f.Start.Add(10 * time.Minute)
+	m := storetest.NewMemory()
+	m.Now = func() time.Time { return now }
+	tokens, err := token.Open(filepath.Join(t.TempDir(), "tokens.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{secrets: map[string]string{"none": "", "wrong": "hone_wrong"}}
+	for name, of := range map[string]token.Token{
+		"read":  {Tenant: "shop", Scopes: []token.Scope{token.Read}},
+		"write": {Tenant: "shop", Scopes: []token.Scope{token.Write}},
+		"other": {Tenant: "other", Scopes: []token.Scope{token.Read}},
+		"admin": {Tenant: "other", Scopes: []token.Scope{token.Admin}},
+	} {
+		of.Name = name
+		if b.secrets[name], err = tokens.Make(of); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Server = New(Options{Store: m, Tokens: tokens, Now: func() time.Time { return now }})
+	if _, err := b.Add(context.Background(), "shop", f.All()); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *bench) get(path, who string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	if secret := b.secrets[who]; secret != "" {
+		r.Header.Set("Authorization", "Bearer "+secret)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, r)
+	return w
+}
+
+var ref = "ref=" + url.QueryEscape(`service-0@-1h`)
+
+// Each route answers those who may read, about their own profiles.
+func TestWhoMayAsk(t *testing.T) {
+	b := newBench(t)
+	for path, what := range map[string]struct {
+		status int    // for the other tenant, who has no profiles
+		shows  string // what an answer about the profiles has
+	}{
+		"/api/v1/recording?" + ref:        {http.StatusNotFound, "PK"},
+		"/api/v1/profile?kind=cpu&" + ref: {http.StatusNotFound, "\x1f\x8b"},
+		"/api/v1/series":                  {http.StatusOK, "service-0"},
+		"/api/v1/series?" + ref:           {http.StatusOK, "service-0"},
+		"/api/v1/services":                {http.StatusOK, "service-0"},
+		"/api/v1/targets":                 {http.StatusOK, "{}"},
+		"/metrics":                        {http.StatusOK, `hone_profiles_total{outcome="stored"} 32`},
+		"/":                               {http.StatusOK, "service-0"},
+	} {
+		for who, status := range map[string]int{
+			"none": http.StatusUnauthorized, "wrong": http.StatusUnauthorized, "write": http.StatusForbidden, "read": http.StatusOK, "other": what.status,
+		} {
+			w := b.get(path, who)
+			if w.Code != status {
+				t.Errorf("%s with token %s: %d %s, want %d", path, who, w.Code, w.Body, status)
+			}
+			shows := strings.Contains(w.Body.String(), what.shows)
+			if who == "read" && !shows {
+				t.Errorf("%s has no %q:\n%s", path, what.shows, w.Body)
+			}
+			if who == "other" && shows && what.shows == "service-0" {
+				t.Errorf("%s shows profiles of another tenant", path)
+			}
+		}
+		if w := b.get(path, "admin", token.TenantHeader, "shop"); w.Code != http.StatusOK {
+			t.Errorf("%s for an admin: %d %s", path, w.Code, w.Body)
+		}
+		if w := b.get(path, "read", token.TenantHeader, "other"); w.Code == http.StatusOK && strings.Contains(path, "recording") && w.Body.Len() == 0 {
+			t.Errorf("%s heeds a tenant that its token is not of", path)
+		}
+		if w := b.get(path, "read", "Origin", "http://evil.example"); w.Code != http.StatusForbidden {
+			t.Errorf("%s for the page of another site: %d", path, w.Code)
+		}
+	}
+}
+
+func TestWrongQuestions(t *testing.T) {
+	b := newBench(t)
+	for path, want := range map[string]string{
+		"/api/v1/recording": "names no service",
+		"/api/v1/recording?ref=" + url.QueryEscape("a{"): "the selector",
+		"/api/v1/profile?ref=service-0@yesterday":        "not a time",
+		"/api/v1/profile?kind=nothing&" + ref:            "there is no nothing profile of service-0",
+		"/api/v1/services?last=often":                    "want a time such as 1h",
+	} {
+		w := b.get(path, "read")
+		if w.Code != http.StatusBadRequest && w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %s, want %q", path, w.Code, w.Body, want)
+		}
+	}
+}
+
+// Names of services are shown as text, whatever they are.
+func TestNamesAreText(t *testing.T) {
+	b := newBench(t)
+	f := storetest.Small()
+	f.Services, f.Rounds = 1, 1
+	var odd []*store.Upload
+	for _, u := range f.All() {
+		u.Service = `<script>alert("1")</script>`
+		u.Labels = store.NewLabels(store.Label{Name: "version", Value: `<img src=x onerror=alert(2)>`})
+		odd = append(odd, u)
+	}
+	if _, err := b.Add(context.Background(), "shop", odd); err != nil {
+		t.Fatal(err)
+	}
+	page := b.get("/", "read").Body.String()
+	if strings.Contains(page, "<script>") || strings.Contains(page, "<img") {
+		t.Error("a name has become markup")
+	}
+	if !strings.Contains(page, "&lt;script&gt;") {
+		t.Error("the service is missing")
+	}
+}
