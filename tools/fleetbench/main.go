@@ -355,8 +355,12 @@ func (b *bench) service(what string, deploy int) error {
 		if err != nil {
 			return err
 		}
-		if want := int64(f.Ticks) * 10_000_000 * int64(f.Rounds); ask.kind == "cpu" && ask.what == "all" && total != want {
-			return fmt.Errorf("the total of all is %d, want %d", total, want)
+		rounds := int64(f.Rounds)
+		if ask.what == "1 h" {
+			rounds = int64(time.Hour / f.Every)
+		}
+		if want := int64(f.Ticks) * 10_000_000 * rounds; ask.kind == "cpu" && total != want || total == 0 {
+			return fmt.Errorf("the total of %s of %s is %d, want %d", ask.what, ask.kind, total, want)
 		}
 		b.row(fmt.Sprintf("%s: merged flame graph, %s of %s", what, ask.what, ask.kind), fmt.Sprintf("%.1f ms of CPU, %.1f ms", cpu.Seconds()*1e3, took.Seconds()*1e3),
 			fmt.Sprintf("%d ms", ask.goal.Milliseconds()), cpu <= ask.goal)

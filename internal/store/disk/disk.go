@@ -28,7 +28,7 @@ type Options struct {
 	Limits store.Limits
 	Now    func() time.Time // nil is time.Now
 
-	// How long profiles are kept: one by one, then as hours, then as days. Zero is for ever.
+	// How long profiles are kept: one by one, then as hours, then as days, each at least as long as the one before. Zero is for ever.
 	Detail, Hours, Days time.Duration
 
 	// Bytes is how much of the disk the store takes at most. Zero is no limit.
@@ -84,6 +84,14 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	longer := func(d, than time.Duration) time.Duration {
+		if d == 0 || than == 0 {
+			return 0
+		}
+		return max(d, than)
+	}
+	o.Hours = longer(o.Hours, o.Detail)
+	o.Days = longer(o.Days, o.Hours)
 	s := &Store{dir: dir, Options: o, blocks: map[string]*block{}, inFlight: map[store.ID]chan struct{}{}}
 	s.wal = wal{dir: filepath.Join(dir, "log"), fault: o.Fault, unsynced: o.unsynced}
 	for _, d := range []string{s.wal.dir, filepath.Join(dir, dataDir)} {
