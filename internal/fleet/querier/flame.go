@@ -78,6 +78,12 @@ func (t *tree) add(side int, p *profile.Profile, k int, site []location, keep fu
 	for _, s := range site {
 		begin = append(begin, t.name(s.Name))
 	}
+	size := 0
+	for i := range p.NumSamples() {
+		size += p.StackAt(i).Len()
+	}
+	t.paths = slices.Grow(t.paths, size+size/4) // and lines of what was inlined
+	t.samples = slices.Grow(t.samples, p.NumSamples())
 	var stack []uint32
 	for i, v := range p.Values(k) {
 		if v <= 0 || keep != nil && !keep(i) {
@@ -120,16 +126,24 @@ func (t *tree) build() {
 	}
 	path := func(s *sample) []uint32 { return t.paths[s.from:s.to] }
 	slices.SortFunc(t.samples, func(a, b sample) int { return slices.Compare(path(&a), path(&b)) })
-	t.nodes = []node{{parent: -1}}
-	open := []int32{0} // nodes that more may come below
+	shared := make([]int, len(t.samples)) // how much of its path each has in common with the one before
+	size := 1
 	var last []uint32
 	for i := range t.samples {
-		s := &t.samples[i]
-		here := path(s)
-		common := 0
-		for common < len(last) && common < len(here) && last[common] == here[common] {
-			common++
+		here := path(&t.samples[i])
+		n := 0
+		for n < len(last) && n < len(here) && last[n] == here[n] {
+			n++
 		}
+		shared[i], last = n, here
+		size += len(here) - n
+	}
+	t.nodes = make([]node, 1, size)
+	t.nodes[0].parent = -1
+	open := []int32{0} // nodes that more may come below
+	for i := range t.samples {
+		s := &t.samples[i]
+		here, common := path(s), shared[i]
 		for _, n := range open[common+1:] {
 			t.nodes[n].end = int32(len(t.nodes))
 		}
@@ -139,7 +153,6 @@ func (t *tree) build() {
 			open = append(open, int32(len(t.nodes)-1))
 		}
 		t.nodes[open[len(open)-1]].self[s.side] += s.value
-		last = here
 	}
 	for _, n := range open {
 		t.nodes[n].end = int32(len(t.nodes))
