@@ -106,19 +106,22 @@ func (d *decoder) below(n int) uint32 {
 // A packed piece is its size and checksum, and then what zstd makes of it.
 const pieceHead = 8
 
+// packWindow is how far back is looked for what is the same. Columns are small, and a larger one takes memory for nothing.
+const packWindow = 1 << 20
+
 // What is packed is our own, and far smaller than this; more would be damage that the checksum missed.
 const maxPiece = 1 << 30
 
 var (
 	packer = sync.OnceValue(func() *zstd.Encoder {
-		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(2), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packWindow))
 		if err != nil {
 			panic(err) // cannot happen: the options are constant
 		}
 		return e
 	})
 	unpacker = sync.OnceValue(func() *zstd.Decoder {
-		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxPiece), zstd.IgnoreChecksum(true))
+		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPiece), zstd.IgnoreChecksum(true))
 		if err != nil {
 			panic(err) // cannot happen: the options are constant
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math/bits"
+	"strings"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/store"
@@ -206,6 +207,7 @@ func (d *dict) text(s string) uint32 {
 	id, ok := f.texts[s]
 	if !ok {
 		id = uint32(len(d.texts))
+		s = strings.Clone(s) // not what it was cut from: all texts of a profile
 		d.texts = append(d.texts, s)
 		f.texts[s] = id
 	}
@@ -303,6 +305,8 @@ func (d *dict) shape(h profile.Header) uint32 {
 	id, ok := d.find.shapes[key]
 	if !ok {
 		id = uint32(len(d.shapes))
+		s = shape{}
+		s.decode(&decoder{b: []byte(key)}) // texts of its own
 		d.shapes = append(d.shapes, s)
 		d.find.shapes[key] = id
 	}

@@ -52,7 +52,7 @@ var Defaults = Options{
 	Detail: 7 * 24 * time.Hour, Hours: 30 * 24 * time.Hour, Days: 400 * 24 * time.Hour,
 	Bytes:      20 << 30,
 	FlushBytes: 32 << 20, FlushAfter: 3 * time.Minute,
-	Memory: 96 << 20,
+	Memory: 48 << 20,
 }
 
 // A Store keeps profiles in a folder.

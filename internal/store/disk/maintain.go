@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -36,7 +37,9 @@ func (s *Store) Maintain(ctx context.Context) error {
 		errs = append(errs, s.compact(b), s.roll(b, pins))
 	}
 	errs = append(errs, s.shrink(pins))
-	s.forget()
+	if s.forget() {
+		debug.FreeOSMemory()
+	}
 	return errors.Join(errs...)
 }
 
@@ -54,6 +57,7 @@ func (s *Store) Run(ctx context.Context, failed func(error)) {
 		var err error
 		if size, _ := s.wal.state(); size >= s.FlushBytes {
 			err = s.Flush()
+			s.forget()
 		}
 		if time.Now().After(next) {
 			err = errors.Join(err, s.Maintain(ctx))
@@ -504,8 +508,9 @@ func (s *Store) shrink(pins []store.Pin) error {
 	return nil
 }
 
-// forget drops from memory what nobody needed for long: IDs of hours that are over, and names until they fit in Memory.
-func (s *Store) forget() {
+// forget drops from memory what nobody needed for long: IDs of hours that are over, and names until they fit in Memory. It reports
+// whether that was much.
+func (s *Store) forget() bool {
 	blocks := slices.Clone(s.all())
 	over := hourOf(s.Now().Add(-2 * time.Hour).UnixNano())
 	total := int64(0)
@@ -529,12 +534,13 @@ func (s *Store) forget() {
 		b.mu.Unlock()
 	}
 	if s.Memory == 0 {
-		return
+		return false
 	}
+	before := total
 	slices.SortFunc(blocks, func(a, b *block) int { return cmp.Compare(a.used.Load(), b.used.Load()) })
 	for _, b := range blocks {
 		if total <= s.Memory {
-			return
+			break
 		}
 		b.mu.Lock()
 		if b.dict != nil && len(b.head)+len(b.flushing) == 0 && b.dict.kept == b.dict.size() {
@@ -543,11 +549,12 @@ func (s *Store) forget() {
 		}
 		b.mu.Unlock()
 	}
+	return before-total > 8<<20
 }
 
 // memory returns about how many bytes d takes.
 func (d *dict) memory() int64 {
-	n := int64(80*len(d.texts) + 32*len(d.functions) + 96*len(d.frames) + 8*len(d.nodes) + 100*len(d.sets) + 8*len(d.entries))
+	n := int64(100*len(d.texts) + 32*len(d.functions) + 96*len(d.frames) + 8*len(d.nodes) + 100*len(d.sets) + 8*len(d.entries))
 	if d.find != nil {
 		n += int64(40*len(d.texts) + 24*(len(d.functions)+len(d.frames)+len(d.nodes)+len(d.entries)) + 100*len(d.sets))
 	}
