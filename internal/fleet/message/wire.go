@@ -327,8 +327,14 @@ func appendField(b []byte, f *field, v reflect.Value, always bool) []byte {
 	case k == reflect.Slice && isNumber(v.Type().Elem().Kind()):
 		if v.Len() > 0 {
 			var sub []byte
-			for i := range v.Len() {
-				sub = appendNumber(sub, f, v.Index(i))
+			if all, ok := reflect.TypeAssert[[]int64](v); ok && wireOf(reflect.Int64, f) == wireVarint {
+				for _, n := range all { // most of a flame graph
+					sub = binary.AppendUvarint(sub, uint64(n))
+				}
+			} else {
+				for i := range v.Len() {
+					sub = appendNumber(sub, f, v.Index(i))
+				}
 			}
 			b = binary.AppendUvarint(appendKey(b, f, wireBytes), uint64(len(sub)))
 			b = append(b, sub...)

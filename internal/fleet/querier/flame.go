@@ -1,8 +1,10 @@
 package querier
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,31 +34,71 @@ func nodesOf(n *int64) int {
 	return int(*n)
 }
 
-// A tree is the calls of one profile, or of two. Samples are collected first; build makes nodes of them.
+// A tree is the calls of one profile, or of two. Samples are added first; cut says how much of it is shown.
 type tree struct {
 	names []string
 	ids   map[string]uint32
 
-	paths   []uint32 // of all samples, from the root to the leaf
-	samples []sample
+	paths []uint32 // names that nodes stand for
+	nodes []node   // the root is the first one
+	below edges
 
-	nodes []node // each is followed by those below it, by name; the root is the first one
+	least  int64  // what a frame has to have to be shown
+	always string // the name of frames that are shown in any case, or ""
 }
 
-type sample struct {
-	from, to int // in paths
-	side     int
-	value    int64
+// edges leads from nodes to those below them, whose first names they have. It is a hash table: a map takes three times as long, and most of
+// the time of a flame graph goes here.
+type edges struct {
+	slots []edge // a power of two
+	used  int
 }
 
+type edge struct {
+	parent int32
+	name   uint32
+	below  int32 // 0 is none: the root is below no node
+}
+
+// at returns the place for a node below another. It is good until the next call.
+func (e *edges) at(parent int32, name uint32) *int32 {
+	if 2*e.used >= len(e.slots) {
+		old := e.slots
+		e.slots, e.used = make([]edge, max(2*len(old), 1<<10)), 0
+		for _, o := range old {
+			if o.below != 0 {
+				*e.at(o.parent, o.name) = o.below
+			}
+		}
+	}
+	i := (uint64(parent)<<32 | uint64(name)) * 0x9e3779b97f4a7c15 >> 20
+	for ; ; i++ {
+		s := &e.slots[i&uint64(len(e.slots)-1)]
+		if s.below != 0 && (s.parent != parent || s.name != name) {
+			continue
+		}
+		if s.below == 0 {
+			s.parent, s.name = parent, name
+			e.used++ // those who ask for a place fill it
+		}
+		return &s.below
+	}
+}
+
+// A node stands for calls that follow each other, where none but the last one has others below it. Most stacks are deep, and end in calls that
+// they share with no other stack.
 type node struct {
-	name        uint32
+	from, to    int32 // in paths; the root has none
 	parent      int32
-	end         int32 // of the nodes below it
+	child, next int32 // of those below it, in any order; 0 is none
 	self, total [2]int64
 }
 
-func newTree() *tree { return &tree{names: []string{""}, ids: map[string]uint32{"": 0}} }
+func (n *node) size() int64 { return max(n.total[0], n.total[1]) }
+
+func newTree() *tree {
+	return &tree{names: []string{""}, ids: map[string]uint32{"": 0}, nodes: []node{{parent: -1}}}
+}
 
 func (t *tree) name(s string) uint32 {
 	id, ok := t.ids[s]
@@ -78,148 +120,185 @@ func (t *tree) add(side int, p *profile.Profile, k int, site []location, keep fu
 	for _, s := range site {
 		begin = append(begin, t.name(s.Name))
 	}
-	size := 0
-	for i := range p.NumSamples() {
-		size += p.StackAt(i).Len()
-	}
-	t.paths = slices.Grow(t.paths, size+size/4) // and lines of what was inlined
-	t.samples = slices.Grow(t.samples, p.NumSamples())
-	var stack []uint32
+	// As in services whose stacks are deep; what is too small grows.
+	t.paths, t.nodes = slices.Grow(t.paths, 16*p.NumSamples()), slices.Grow(t.nodes, 2*p.NumSamples())
+	var stack, path []uint32 // a path goes from the root to the leaf
 	for i, v := range p.Values(k) {
 		if v <= 0 || keep != nil && !keep(i) {
 			continue
 		}
 		stack = p.Stack(i, stack[:0])
-		from := len(t.paths)
+		path = path[:0]
 		for _, at := range slices.Backward(stack) {
 			l := &p.Locations[at]
 			if len(l.Lines) == 0 {
-				t.paths = append(t.paths, t.name(strconv.FormatUint(l.Address, 16)))
+				path = append(path, t.name(strconv.FormatUint(l.Address, 16)))
 			}
-			for _, line := range slices.Backward(l.Lines) {
-				t.paths = append(t.paths, functions[line.Function])
+			for k := len(l.Lines) - 1; k >= 0; k-- {
+				path = append(path, functions[l.Lines[k].Function])
 			}
 		}
-		if path := t.paths[from:]; len(path) < len(begin) || !slices.Equal(path[:len(begin)], begin) {
-			t.paths = t.paths[:from]
+		if len(path) < len(begin) || !slices.Equal(path[:len(begin)], begin) {
 			continue
 		}
-		t.samples = append(t.samples, sample{from, len(t.paths), side, v})
+		t.count(path, side, v)
 	}
 }
 
-// build makes the nodes. Samples that are in order by the names on their stacks share what they have in common with the one before.
-func (t *tree) build() {
-	order := make([]uint32, len(t.names))
-	for i := range order {
-		order[i] = uint32(i)
-	}
-	slices.SortFunc(order, func(a, b uint32) int { return strings.Compare(t.names[a], t.names[b]) })
-	rank := make([]uint32, len(order))
-	names := make([]string, len(order))
-	for i, id := range order {
-		rank[id], names[i] = uint32(i), t.names[id]
-	}
-	t.names = names // ordered, so that numbers compare as the names do
-	for i, id := range t.paths {
-		t.paths[i] = rank[id]
-	}
-	path := func(s *sample) []uint32 { return t.paths[s.from:s.to] }
-	slices.SortFunc(t.samples, func(a, b sample) int { return slices.Compare(path(&a), path(&b)) })
-	shared := make([]int, len(t.samples)) // how much of its path each has in common with the one before
-	size := 1
-	var last []uint32
-	for i := range t.samples {
-		here := path(&t.samples[i])
-		n := 0
-		for n < len(last) && n < len(here) && last[n] == here[n] {
-			n++
+// count adds the value of a path.
+func (t *tree) count(path []uint32, side int, v int64) {
+	at := int32(0)
+	t.nodes[0].total[side] += v
+	for len(path) > 0 {
+		slot := t.below.at(at, path[0])
+		if *slot == 0 {
+			*slot = t.node(at, path)
 		}
-		shared[i], last = n, here
-		size += len(here) - n
-	}
-	t.nodes = make([]node, 1, size)
-	t.nodes[0].parent = -1
-	open := []int32{0} // nodes that more may come below
-	for i := range t.samples {
-		s := &t.samples[i]
-		here, common := path(s), shared[i]
-		for _, n := range open[common+1:] {
-			t.nodes[n].end = int32(len(t.nodes))
+		below := *slot
+		n := &t.nodes[below]
+		run := t.paths[n.from:n.to]
+		same := 1
+		for same < len(run) && same < len(path) && run[same] == path[same] {
+			same++
 		}
-		open = open[:common+1]
-		for _, name := range here[common:] {
-			t.nodes = append(t.nodes, node{name: name, parent: open[len(open)-1]})
-			open = append(open, int32(len(t.nodes)-1))
+		if same < len(run) {
+			// The first calls of the node get one of their own, where the path leaves them.
+			upper := int32(len(t.nodes))
+			t.nodes = append(t.nodes, node{from: n.from, to: n.from + int32(same), parent: at, total: n.total})
+			n = &t.nodes[below]
+			n.from, n.parent = n.from+int32(same), upper
+			*slot = upper
+			*t.below.at(upper, run[same]) = below
+			below, n = upper, &t.nodes[upper]
 		}
-		t.nodes[open[len(open)-1]].self[s.side] += s.value
+		n.total[side] += v
+		at, path = below, path[same:]
 	}
-	for _, n := range open {
-		t.nodes[n].end = int32(len(t.nodes))
-	}
-	for i := len(t.nodes) - 1; i >= 0; i-- {
+	t.nodes[at].self[side] += v
+}
+
+// node returns a new node.
+func (t *tree) node(parent int32, path []uint32) int32 {
+	from := int32(len(t.paths))
+	t.paths = append(t.paths, path...)
+	t.nodes = append(t.nodes, node{from: from, to: int32(len(t.paths)), parent: parent})
+	return int32(len(t.nodes) - 1)
+}
+
+// cut has the n largest frames shown, and those that are named always.
+func (t *tree) cut(n int, always string) {
+	t.least, t.always = least(t.nodes[1:], n), always
+	for i := 1; i < len(t.nodes); i++ {
 		n := &t.nodes[i]
-		n.total[0], n.total[1] = n.total[0]+n.self[0], n.total[1]+n.self[1]
-		if i > 0 {
-			up := &t.nodes[n.parent]
-			up.total[0], up.total[1] = up.total[0]+n.total[0], up.total[1]+n.total[1]
-		}
+		up := &t.nodes[n.parent]
+		n.next, up.child = up.child, int32(i)
 	}
 }
 
-// children calls each for the nodes on a node, by name.
-func (t *tree) children(at int32, each func(child int32)) {
-	for c := at + 1; c < t.nodes[at].end; c = t.nodes[c].end {
-		each(c)
-	}
-}
-
-// least returns the total that a node needs to be among the largest n of some nodes, or 0 if there are not more.
+// least returns the size that a frame needs to be among the largest n of some nodes, or 0 if there are not more.
 func least(nodes []node, n int) int64 {
-	if len(nodes) <= n {
+	// Those of about the same size are counted together, so that only one of these groups has to be put in order.
+	group := func(n *node) int { return bits.Len64(uint64(n.size())) }
+	var frames [65]int
+	all := 0
+	for i := range nodes {
+		length := int(nodes[i].to - nodes[i].from)
+		frames[group(&nodes[i])] += length
+		all += length
+	}
+	if all <= n {
 		return 0
 	}
-	totals := make([]int64, len(nodes))
-	for i := range nodes {
-		totals[i] = max(nodes[i].total[0], nodes[i].total[1])
+	g := len(frames) - 1
+	for ; n > frames[g]; g-- {
+		n -= frames[g]
 	}
-	slices.Sort(totals)
-	return totals[len(totals)-n]
+	var near []*node
+	for i := range nodes {
+		if group(&nodes[i]) == g {
+			near = append(near, &nodes[i])
+		}
+	}
+	slices.SortFunc(near, func(a, b *node) int { return cmp.Compare(b.size(), a.size()) })
+	for _, one := range near {
+		if n -= int(one.to - one.from); n <= 0 {
+			return one.size()
+		}
+	}
+	return 0
 }
 
-// A frame is a node that is to be written at some place.
+// A place is one of the calls that a node stands for.
+type place struct{ at, call int32 }
+
+// children appends the frames that are shown on one, by name, and returns what those have that are not.
+func (t *tree) children(at place, buf []frame) (shown []frame, rest [2]int64) {
+	add := func(p place) {
+		n := &t.nodes[p.at]
+		id := t.paths[n.from+p.call]
+		name := t.names[id]
+		if n.size() < t.least && (t.always == "" || name != t.always) {
+			rest = [2]int64{rest[0] + n.total[0], rest[1] + n.total[1]}
+			return
+		}
+		f := frame{place: p, id: id, name: name, total: n.total}
+		if p.call+1 == n.to-n.from {
+			f.self = n.self
+		}
+		buf = append(buf, f)
+	}
+	n := &t.nodes[at.at]
+	if at.call+1 < n.to-n.from {
+		add(place{at.at, at.call + 1})
+		return buf, rest
+	}
+	for c := n.child; c != 0; c = t.nodes[c].next {
+		add(place{c, 0})
+	}
+	slices.SortFunc(buf, func(a, b frame) int { return strings.Compare(a.name, b.name) })
+	return buf, rest
+}
+
+// A frame is what is written at some place.
 type frame struct {
-	at          int32 // its node; -1 where it stands for several
+	place
+	rest        bool   // it stands for several
+	id          uint32 // of its name
 	name        string
 	depth       int
 	x           [2]int64
 	self, total [2]int64
 }
 
-// walk calls write for each node that is shown, those on the right first.
-func (t *tree) walk(min int64, hide func(name string) bool, write func(f *frame)) {
-	stack := []frame{{self: t.nodes[0].self, total: t.nodes[0].total}}
+// root returns the frame of the root.
+func (t *tree) root() frame { return frame{self: t.nodes[0].self, total: t.nodes[0].total} }
+
+// walk calls write for each frame that is shown, those on the right first. Those that hide names count as not shown.
+func (t *tree) walk(hide func(name string) bool, write func(f *frame)) {
+	stack := []frame{t.root()}
+	others := t.name(other)
+	var buf []frame
 	for len(stack) > 0 {
 		f := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		write(&f)
-		if f.at < 0 {
+		if f.rest {
 			continue
 		}
 		x := [2]int64{f.x[0] + f.self[0], f.x[1] + f.self[1]}
-		var rest [2]int64
-		t.children(f.at, func(c int32) {
-			child := &t.nodes[c]
-			name := t.names[child.name]
-			if max(child.total[0], child.total[1]) < min || hide(name) {
+		shown, rest := t.children(f.place, buf[:0])
+		buf = shown
+		for _, child := range shown {
+			if hide(child.name) {
 				rest[0], rest[1] = rest[0]+child.total[0], rest[1]+child.total[1]
-				return
+				continue
 			}
-			stack = append(stack, frame{at: c, name: name, depth: f.depth + 1, x: x, self: child.self, total: child.total})
+			child.depth, child.x = f.depth+1, x
+			stack = append(stack, child)
 			x[0], x[1] = x[0]+child.total[0], x[1]+child.total[1]
-		})
+		}
 		if rest != [2]int64{} {
-			stack = append(stack, frame{at: -1, name: other, depth: f.depth + 1, x: x, self: rest, total: rest})
+			stack = append(stack, frame{rest: true, id: others, name: other, depth: f.depth + 1, x: x, self: rest, total: rest})
 		}
 	}
 }
@@ -227,37 +306,36 @@ func (t *tree) walk(min int64, hide func(name string) bool, write func(f *frame)
 // A numbering gives names numbers in the order in which they are met. The first one is of the root.
 type numbering struct {
 	names []string
-	ids   map[string]int64
+	ids   []int64 // by those of the tree, from 1 on
 }
 
-func (n *numbering) of(name string) int64 {
-	if n.ids == nil {
-		n.ids = map[string]int64{}
+func (n *numbering) of(f *frame) int64 {
+	if int(f.id) >= len(n.ids) {
+		n.ids = append(n.ids, make([]int64, int(f.id)+1-len(n.ids))...)
 	}
-	id, ok := n.ids[name]
-	if !ok {
-		id = int64(len(n.names))
-		n.ids[name] = id
-		if id == 0 {
+	if n.ids[f.id] == 0 {
+		name := f.name
+		if len(n.names) == 0 {
 			name = "total"
 		}
 		n.names = append(n.names, name)
+		n.ids[f.id] = int64(len(n.names))
 	}
-	return id
+	return n.ids[f.id] - 1
 }
 
 // graph returns the left side of t as a flame graph.
 func (t *tree) graph(maxNodes int) *flameGraph {
-	t.build()
+	t.cut(maxNodes, "")
 	out := &flameGraph{Total: t.nodes[0].total[0]}
 	var names numbering
-	t.walk(least(t.nodes[1:], maxNodes), func(name string) bool { return name == other }, func(f *frame) {
+	t.walk(func(name string) bool { return name == other }, func(f *frame) {
 		if f.depth == len(out.Levels) {
 			out.Levels = append(out.Levels, level{})
 		}
 		l := &out.Levels[f.depth]
 		// Backwards, since nodes come from the right.
-		l.Values = append(l.Values, names.of(f.name), f.self[0], f.total[0], f.x[0])
+		l.Values = append(l.Values, names.of(f), f.self[0], f.total[0], f.x[0])
 		out.MaxSelf = max(out.MaxSelf, f.self[0])
 	})
 	for i := range out.Levels {
@@ -270,16 +348,16 @@ func (t *tree) graph(maxNodes int) *flameGraph {
 
 // diff returns both sides of t as one flame graph.
 func (t *tree) diff(maxNodes int) *flameGraphDiff {
-	t.build()
+	t.cut(maxNodes, "")
 	total := t.nodes[0].total
 	out := &flameGraphDiff{Total: total[0] + total[1], LeftTicks: total[0], RightTicks: total[1]}
 	var names numbering
-	t.walk(least(t.nodes, maxNodes), func(string) bool { return false }, func(f *frame) {
+	t.walk(func(string) bool { return false }, func(f *frame) {
 		if f.depth == len(out.Levels) {
 			out.Levels = append(out.Levels, level{})
 		}
 		l := &out.Levels[f.depth]
-		l.Values = append(l.Values, names.of(f.name), f.self[1], f.total[1], f.x[1], f.self[0], f.total[0], f.x[0])
+		l.Values = append(l.Values, names.of(f), f.self[1], f.total[1], f.x[1], f.self[0], f.total[0], f.x[0])
 		out.MaxSelf = max(out.MaxSelf, f.self[0], f.self[1])
 	})
 	for i := range out.Levels {
@@ -303,43 +381,28 @@ func distances(values []int64, start, step int) {
 // bytes returns the left side of t in the form of Pyroscope's trees: for each node its name, its self and the number of its children,
 // which follow it.
 func (t *tree) bytes(maxNodes int) []byte {
-	t.build()
-	min := least(t.nodes[1:], maxNodes)
-	type item struct {
-		at   int32 // -1 for a node that stands for several
-		name string
-		self int64
-	}
+	t.cut(maxNodes, other)
 	var out []byte
-	stack := []item{{0, "", t.nodes[0].self[0]}}
+	var buf []frame
+	stack := []frame{t.root()}
 	for len(stack) > 0 {
-		it := stack[len(stack)-1]
+		f := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		out = binary.AppendUvarint(out, uint64(len(it.name)))
-		out = append(out, it.name...)
-		out = binary.AppendUvarint(out, uint64(it.self))
-		var shown []item
-		rest, at := int64(0), -1
-		if it.at >= 0 {
-			t.children(it.at, func(c int32) {
-				child := &t.nodes[c]
-				name := t.names[child.name]
-				if child.total[0] < min && name != other {
-					rest += child.total[0]
-					return
+		out = binary.AppendUvarint(out, uint64(len(f.name)))
+		out = append(out, f.name...)
+		out = binary.AppendUvarint(out, uint64(f.self[0]))
+		var shown []frame
+		if !f.rest {
+			var rest [2]int64
+			shown, rest = t.children(f.place, buf[:0])
+			if rest[0] > 0 {
+				at, there := slices.BinarySearchFunc(shown, other, func(f frame, name string) int { return strings.Compare(f.name, name) })
+				if !there {
+					shown = slices.Insert(shown, at, frame{rest: true, name: other})
 				}
-				if name == other {
-					at = len(shown)
-				}
-				shown = append(shown, item{c, name, child.self[0]})
-			})
-		}
-		if rest > 0 && at < 0 {
-			at, _ = slices.BinarySearchFunc(shown, other, func(i item, name string) int { return strings.Compare(i.name, name) })
-			shown = slices.Insert(shown, at, item{-1, other, 0})
-		}
-		if rest > 0 {
-			shown[at].self += rest
+				shown[at].self[0] += rest[0]
+			}
+			buf = shown
 		}
 		out = binary.AppendUvarint(out, uint64(len(shown)))
 		stack = append(stack, shown...)
