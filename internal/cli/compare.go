@@ -44,9 +44,9 @@ sides are then the working tree; what is set for one side only stays as it is on
 Sides that differ only in variables that matter at run time, such as GOGC, are built once.
 In --cmd, {program} stands for the main package that comes last.
 
-Both versions of a benchmark run at the same time on one processor and are compared by
+Both versions of a benchmark run at the same time on one core and are compared by
 CPU time, so that other load on the machine affects both alike. Benchmarks that use several
-processors, wait, or differ more than threefold take turns. Runs go on until each benchmark
+cores, wait, or differ more than threefold take turns. Runs go on until each benchmark
 is decided (faster, slower, or the same within a threshold) or its time is over.
 
 With --load, the package is a server; the two versions are started in turns under the same
@@ -107,7 +107,7 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 	flags.Var(&secondsFlag{&f.budget}, budgetFlag, "how long each benchmark may take (default 20s)")
 	flags.StringVar(&f.within, "within", "", "ignore changes below `SHARE`, such as 2% (default: the least that the machine can tell, at least 1%)")
 	flags.Float64Var(&f.alpha, "alpha", stat.DefaultAlpha, "chance of a false verdict, for each benchmark")
-	flags.StringVar(&f.how, "how", "", "run every benchmark this `WAY`: duet (both sides on one processor) or alternate (in turns)")
+	flags.StringVar(&f.how, "how", "", "run every benchmark this `WAY`: duet (both sides on one core) or alternate (in turns)")
 	flags.IntVar(&f.layouts, "layouts", 1, "link each side `N` times with functions in different orders, since layout alone changes times")
 	flags.BoolVar(&f.newTests, "new-tests", false, "run the new side's benchmarks on both sides, so that new ones can be compared")
 	flags.StringVar(&f.gate, "gate", "", "exit with 3 when something is worse; with `WHAT` undecided, also exit with 4 when a row is undecided")

@@ -155,7 +155,7 @@ func loadFlagsOf(cmd *cobra.Command) (*loadFlags, *source.Options) {
 	flags.StringVar(&f.slo, "slo", "", "exit with 3 when one of the `GOALS` is missed: p99<50ms,mean<10ms,max<1s,errors<0.1%")
 	flags.BoolVar(&f.findMax, "find-max", false, "find the highest rate that meets --slo; each try takes --for (default 5s)")
 	flags.StringVar(&f.engine, "engine", "", "send with the engine `NAME`: "+strings.Join(load.Engines(), ", "))
-	flags.IntVar(&f.threads, "threads", 0, "use `N` threads in the epoll engine (default: half the processors)")
+	flags.IntVar(&f.threads, "threads", 0, "use `N` threads in the epoll engine (default: half the cores)")
 	flags.BoolVar(&f.noKeepAlive, "no-keepalive", false, "open a new connection for each request")
 	flags.BoolVar(&f.http2, "http2", false, "use HTTP/2; --conns is then the number of concurrent requests")
 	flags.StringVarP(&f.proxy, "proxy", "x", "", "send through the proxy at `URL`")

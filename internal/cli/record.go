@@ -52,7 +52,7 @@ latency>200ms; separate several by commas. Profiles are taken as soon as one hol
 again when it is worse than ever before and --cooldown is over. Only the last --window of
 the run is kept, and what led up to each capture, so that a program can be recorded for days.
 rss>50% is a share of the available memory, of the control group or the machine; heap is
-what GOMEMLIMIT limits; cpu>180% counts processors. For a server, rss is the peak so far. A
+what GOMEMLIMIT limits; cpu>180% means 1.8 cores. For a server, rss is the peak so far. A
 program that is watched from outside has rss, cgroup, cpu and gc.
 
 latency>200ms waits until a net/http handler takes longer than that for a request. With

@@ -10,7 +10,7 @@ import (
 var Views = []view.View{
 	{
 		Name:     "trace",
-		Doc:      "Show an overview of an execution trace: processors, goroutines, the collector",
+		Doc:      "Show an overview of an execution trace: scheduling, goroutines, GC",
 		Examples: []string{"trace", "trace at=3s..4s"},
 		Part:     view.Trace,
 		Needs:    []string{recording.Metrics.Name},
@@ -86,7 +86,7 @@ var Views = []view.View{
 	},
 	{
 		Name:     "idle",
-		Doc:      "Show what idle processors of an execution trace had nothing to run for",
+		Doc:      "Show why Ps were idle in an execution trace",
 		Examples: []string{"idle", "idle at=3s..4s"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref at limit"),
@@ -102,7 +102,7 @@ var Views = []view.View{
 	},
 	{
 		Name:     "lanes",
-		Doc:      "Show what processors, requests and goroutines of an execution trace did over time",
+		Doc:      "Show an execution trace over time: Ps, requests, goroutines",
 		Examples: []string{"lanes", "lanes at=3s..3.01s focus=fetch limit=40"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref at focus ignore limit"),
