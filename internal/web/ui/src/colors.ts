@@ -23,7 +23,7 @@ export interface Palette {
   grid: string;
   wash: number; // how much of its colour is below a line
   lines: Record<"busy" | "gc" | "rss" | "heap" | "goal" | "goroutines" | "threads", string>; // of charts, 3:1 on paper
-  states: Record<string, string>; // of goroutines and processors in a trace
+  states: Record<string, string>; // of goroutines and Ps in a trace
 }
 
 const light: Palette = {
