@@ -43,8 +43,11 @@ func (s *Server) write(w http.ResponseWriter, status int) {
 func (s *Server) now() (session, error) {
 	select {
 	case <-s.opened:
-		if s.failed != nil {
+		switch {
+		case s.failed != nil:
 			return session{}, s.failed
+		case s.store != nil:
+			return s.storeHead(), nil
 		}
 		return s.described()
 	default:
