@@ -71,6 +71,11 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/services", s.read(s.services))
 	s.mux.HandleFunc("GET /api/v1/targets", s.read(s.targets))
 	s.mux.HandleFunc("GET /metrics", s.read(s.metrics))
+	s.mux.HandleFunc("GET /api/v1/fleet/services", s.read(s.fleetServices))
+	s.mux.HandleFunc("GET /api/v1/fleet/graph", s.read(s.fleetGraph))
+	s.mux.HandleFunc("GET /api/v1/fleet/labels", s.read(s.fleetLabels))
+	s.mux.HandleFunc("GET /api/v1/fleet/heat", s.read(s.fleetHeat))
+	s.mux.HandleFunc("GET /api/v1/fleet/bases", s.read(s.fleetBases))
 	s.mux.HandleFunc("/", s.read(s.pages))
 	return s
 }

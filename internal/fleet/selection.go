@@ -16,12 +16,9 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/safefile"
-	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/store"
+	"github.com/hone-perf/hone/internal/view/fleetview"
 )
-
-// ProfileLabel selects one profile by its ID, as in store:api{profile_id="…"}@FROM..TO.
-const ProfileLabel = "profile_id"
 
 // A selection is what a query selects, added up kind by kind.
 type selection struct {
@@ -40,7 +37,7 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 		},
 		profiles: map[string]*profile.Profile{},
 	}
-	if i := slices.IndexFunc(q.Selector, func(m store.Matcher) bool { return m.Name == ProfileLabel && m.Op == store.Is }); i >= 0 {
+	if i := slices.IndexFunc(q.Selector, func(m store.Matcher) bool { return m.Name == fleetview.ProfileLabel && m.Op == store.Is }); i >= 0 {
 		return out, s.single(ctx, q, i, out)
 	}
 	series, err := s.Store.Series(ctx, q)
@@ -83,7 +80,7 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 func (s *Server) single(ctx context.Context, q store.Query, i int, out *selection) error {
 	id, err := store.ParseID(q.Selector[i].Value)
 	if err != nil {
-		return badRequest{fmt.Errorf("%s: %w", ProfileLabel, err)}
+		return badRequest{fmt.Errorf("%s: %w", fleetview.ProfileLabel, err)}
 	}
 	q.Selector = slices.Delete(slices.Clone(q.Selector), i, i+1)
 	e, p, _, err := s.Store.Profile(ctx, q, id)
@@ -149,7 +146,7 @@ func (s *Server) pages(w http.ResponseWriter, r *http.Request, tenant string) er
 // Open returns what a ref names, such as store:api@-1h, for a request that Pages was asked. It stays the same for a moment also where it ends now.
 func (s *Server) Open(ctx context.Context, ref string) (*recording.Recording, error) {
 	tenant, ok := ctx.Value(tenantKey{}).(string)
-	name, stored := strings.CutPrefix(ref, source.StorePrefix)
+	name, stored := strings.CutPrefix(ref, store.RefPrefix)
 	if !ok || !stored {
 		return nil, fmt.Errorf("%q names nothing in a store; one looks like store:api@-1h", profile.Shorten(ref, 80))
 	}

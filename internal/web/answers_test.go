@@ -17,7 +17,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/store"
 )
 
 // answers are what pages get, by the names of their types there. What these hold is named as in Go.
@@ -30,6 +32,9 @@ var answers = []struct {
 	{"Search", report.Search{}}, {"Source", report.Source{}}, {"Tags", report.Tags{}}, {"Traces", traces{}}, {"Compare", report.Compare{}}, {"Bench", report.Bench{}},
 	{"Load", report.Load{}}, {"Timeline", report.Timeline{}}, {"Lanes", report.Lanes{}}, {"Waits", report.Waits{}}, {"Requests", report.Requests{}},
 	{"RequestPath", report.RequestPath{}}, {"GoroutineStory", report.Goroutine{}}, {"GC", report.GC{}}, {"Advice", report.Advice{}},
+	{"FleetServices", report.FleetServices{}}, {"FleetGraph", report.FleetGraph{}}, {"FleetLabels", report.FleetLabels{}}, {"FleetHeat", report.FleetHeat{}},
+	{"FleetBases", report.FleetBases{}}, {"FleetEvent", event.Event{}}, {"EventLabel", store.Label{}}, {"EventCost", event.Cost{}}, {"EventDeploy", event.Deploy{}}, {"EventChange", event.Change{}},
+	{"EventRule", event.Rule{}}, {"EventProcess", event.Process{}}, {"EventCapture", event.Capture{}},
 }
 
 // traces are what report.Traces writes.

@@ -299,8 +299,6 @@ type sessionRecord struct {
 	Time     int64           `json:"time_nanos,omitempty"`
 	Duration int64           `json:"duration_nanos,omitempty"`
 	Samples  int             `json:"samples"`
-	From     int64           `json:"from_nanos,omitempty"` // of what is from a store
-	To       int64           `json:"to_nanos,omitempty"`
 	Many     bool            `json:"many,omitempty"` // so many that findings take long to look for
 	Metrics  []sessionMetric `json:"metrics"`
 	Labels   []string        `json:"labels,omitempty"`
@@ -418,9 +416,6 @@ func recordOf(rec *recording.Recording) (sessionRecord, error) {
 	}
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", rec.Ref, err)
-	}
-	if m := rec.Manifest; m != nil && m.How == recording.Stored {
-		out.From, out.To = m.Started.UnixNano(), m.Ended.UnixNano()
 	}
 	out.Program, out.BuildID, out.Kind, out.Labels = l.File, l.BuildID, l.Metric, l.Labels
 	out.Labels = out.Labels[:min(len(out.Labels), mostLabels)]
