@@ -76,6 +76,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/fleet/labels", s.read(s.fleetLabels))
 	s.mux.HandleFunc("GET /api/v1/fleet/heat", s.read(s.fleetHeat))
 	s.mux.HandleFunc("GET /api/v1/fleet/bases", s.read(s.fleetBases))
+	s.mux.HandleFunc("GET /api/v1/fleet/time", s.read(s.fleetTime))
 	s.mux.HandleFunc("/", s.read(s.pages))
 	return s
 }

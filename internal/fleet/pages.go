@@ -35,6 +35,15 @@ func answerJSON(w http.ResponseWriter, v any) error {
 	return e.Encode(v)
 }
 
+// fleetTime answers which time is meant.
+func (s *Server) fleetTime(w http.ResponseWriter, r *http.Request, _ string) error {
+	from, to, err := store.ParseTimes(r.FormValue("time"), s.Now().UTC())
+	if err != nil {
+		return badRequest{err}
+	}
+	return answerJSON(w, report.FleetTime{From: from.UnixMilli(), To: to.UnixMilli()})
+}
+
 // fleetServices answers with what the services of a tenant cost over a time.
 func (s *Server) fleetServices(w http.ResponseWriter, r *http.Request, tenant string) error {
 	from, to, err := store.ParseTimes(r.FormValue("time"), s.Now().UTC())

@@ -22,6 +22,12 @@ type Matcher struct {
 	Without string `json:"without"` // the selector without it
 }
 
+// FleetTime is a time that was named.
+type FleetTime struct {
+	From int64 `json:"from_ms"`
+	To   int64 `json:"to_ms"`
+}
+
 // FleetServices says what services cost over time.
 type FleetServices struct {
 	From     int64          `json:"from_ms"`
@@ -50,6 +56,9 @@ type Deploy struct {
 	At      int64  `json:"at_ms"`
 	Version string `json:"version"` // or the beginning of the build, where there are no versions
 	Before  string `json:"before"`
+
+	Selector string `json:"selector"` // of its profiles
+	Base     string `json:"base"`     // of those of the version before
 }
 
 // A FleetMeasure is something that services cost.

@@ -30,8 +30,12 @@ func (s *Server) write(w http.ResponseWriter, status int) {
 	}
 	if described, err := s.now(); err == nil { // or it asks, and waits, or is told what is wrong
 		if data, err := json.Marshal(described); err == nil { // which leaves no < that could end the element it stands in
+			open := `<script type="application/json" id="hone-session">`
+			if described.Fleet {
+				open = `<script type="application/json" id="hone-session" data-fleet>`
+			}
 			page = bytes.Replace(page, []byte("</body>"), slices.Concat(
-				[]byte(`<script type="application/json" id="hone-session">`), data, []byte("</script>\n</body>")), 1)
+				[]byte(open), data, []byte("</script>\n</body>")), 1)
 		}
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

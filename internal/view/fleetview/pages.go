@@ -162,24 +162,27 @@ var DeployLabels = []string{store.ServiceLabel, "version", store.BuildLabel}
 // Deploys returns the deploys of services: versions and builds that begin after others. The lines are by DeployLabels.
 func Deploys(lines []store.Line, step time.Duration) map[string][]report.Deploy {
 	type version struct {
-		name        string
-		first, last time.Time
+		name, selector string
+		first, last    time.Time
 	}
 	all := map[string][]version{}
 	for _, l := range lines {
 		if len(l.Points) == 0 {
 			continue
 		}
-		name := l.Labels.Get("version")
+		label, name := "version", l.Labels.Get("version")
 		if name == "" {
-			name = l.Labels.Get(store.BuildLabel)
-			name = name[:min(len(name), 12)]
+			label, name = store.BuildLabel, l.Labels.Get(store.BuildLabel)
 		}
 		service := l.Labels.Get(store.ServiceLabel)
+		selector := with(store.Service(service), label, store.Is, name).String()
+		if label == store.BuildLabel {
+			name = profile.Shorten(name, 16)
+		}
 		first, last := l.Points[0].Time, l.Points[len(l.Points)-1].Time
-		i := slices.IndexFunc(all[service], func(v version) bool { return v.name == name })
+		i := slices.IndexFunc(all[service], func(v version) bool { return v.selector == selector })
 		if i < 0 {
-			all[service] = append(all[service], version{name, first, last})
+			all[service] = append(all[service], version{name, selector, first, last})
 			continue
 		}
 		v := &all[service][i]
@@ -197,7 +200,9 @@ func Deploys(lines []store.Line, step time.Duration) map[string][]report.Deploy 
 			if i == 0 || !v.first.After(list[0].first) || v.name == "" {
 				continue
 			}
-			out[service] = append(out[service], report.Deploy{At: v.first.UnixMilli(), Version: v.name, Before: list[i-1].name})
+			out[service] = append(out[service], report.Deploy{
+				At: v.first.UnixMilli(), Version: v.name, Before: list[i-1].name, Selector: v.selector, Base: list[i-1].selector,
+			})
 		}
 	}
 	return out

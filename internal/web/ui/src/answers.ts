@@ -177,6 +177,8 @@ export interface Deploy {
   at_ms: number;
   version: string;
   before: string;
+  selector: string;
+  base: string;
 }
 
 export interface Diff extends Head, Trimming {
@@ -224,9 +226,9 @@ export interface EventChange {
   function: string;
   file?: string;
   package?: string;
-  source: Source;
-  Before: EventCost;
-  After: EventCost;
+  source: EventSource;
+  before: EventCost;
+  after: EventCost;
   share: number;
   callers?: Part[];
   with?: string[];
@@ -246,6 +248,8 @@ export interface EventDeploy {
   build?: string;
   before?: string;
 }
+
+export type EventKind = "change" | "deploy" | "rule" | "restart" | "oom" | "capture";
 
 export interface EventLabel {
   name: string;
@@ -267,6 +271,8 @@ export interface EventRule {
   sent?: string;
   failed?: string;
 }
+
+export type EventSource = "code" | "traffic" | "mix";
 
 export interface Evidence { says: string; query: string; command: string; url: string }
 
@@ -346,7 +352,7 @@ export interface FleetBases {
 export interface FleetEvent {
   id: string;
   tenant: string;
-  kind: Kind;
+  kind: EventKind;
   service: string;
   labels?: EventLabel[];
   time: string;
@@ -418,6 +424,11 @@ export interface FleetServices {
   services: FleetService[];
   cores: number;
   any: boolean;
+}
+
+export interface FleetTime {
+  from_ms: number;
+  to_ms: number;
 }
 
 export interface Frame {
@@ -695,8 +706,6 @@ export interface Key {
   choices?: string[];
   repeats?: boolean;
 }
-
-export type Kind = "change" | "deploy" | "rule" | "restart" | "oom" | "capture";
 
 export interface Label {
   key: string;
@@ -1106,8 +1115,6 @@ export interface SlowAnswer extends Answer {
 export interface Source extends Head {
   functions: SourceFunction[];
 }
-
-export type Source = "code" | "traffic" | "mix";
 
 export interface SourceFile {
   file: string;
