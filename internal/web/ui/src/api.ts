@@ -58,7 +58,8 @@ class Server implements Api {
     let r: Response;
     let text: string;
     try {
-      r = await fetch(path + queryString(pairs), { signal, headers: { Accept: "application/json, */*" } });
+      // Not a path alone: a page may have been opened by an address with a password, which requests may not have.
+      r = await fetch(location.origin + path + queryString(pairs), { signal, headers: { Accept: "application/json, */*" } });
       text = await r.text();
     } catch (e) {
       if (signal.aborted) throw e;
