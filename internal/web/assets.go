@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -19,7 +20,19 @@ import (
 var ui embed.FS
 
 // page serves the page, whatever view its address asks for.
-func (s *Server) page(w http.ResponseWriter, r *http.Request) { s.write(w, http.StatusOK) }
+func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+	if s.store != nil && r.URL.Path == "/flame" {
+		select {
+		case s.ready <- struct{}{}:
+			go func() { // not waited for: the page asks for the same in a moment
+				defer func() { <-s.ready }()
+				s.prepare(context.WithoutCancel(r.Context()), r.URL.RequestURI())
+			}()
+		default: // enough is being made ready
+		}
+	}
+	s.write(w, http.StatusOK)
+}
 
 // write writes the page. It holds what there is to look at when that is known, so that the page need not ask before it knows
 // what to ask for.

@@ -321,6 +321,25 @@ func TestPageFleetAccessibility(t *testing.T) {
 				}
 			}
 		}
+		// What is behind the buttons above.
+		for _, button := range []string{"time", "label", "compare", "edit"} {
+			p.visit("/flame?" + ref)
+			p.click(".selection summary", button)
+			p.wait(`document.querySelector(".drop")?.innerText.length > 10 && Number(document.documentElement.dataset.asking) === 0`)
+			if right := eval[float64](p, `document.querySelector(".drop").getBoundingClientRect().right`); right > float64(width) {
+				t.Errorf("the box of %s ends at %v of %d pixels", button, right, width)
+			}
+			if folder := os.Getenv("SHOTS"); folder != "" {
+				p.shot(filepath.Join(folder, fmt.Sprintf("box-%s-%d.png", button, width)))
+			}
+			eval[bool](p, string(axe)+";true")
+			for _, v := range eval[[]string](p, `axe.run(document.querySelector(".selections"), { resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) =>
+				/serious|critical/.test(v.impact) ? v.nodes.map((n) => v.help + ": " + n.html.slice(0, 300) + " " + n.failureSummary) : []))`) {
+				t.Errorf("the box of %s: %s", button, v)
+			}
+			p.key(kb.Escape)
+			p.wait(`document.querySelector(".drop") === null`)
+		}
 	}
 }
 

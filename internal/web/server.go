@@ -57,6 +57,7 @@ type Server struct {
 	// What is the same for all who ask.
 	described func() (session, error)
 
+	ready chan struct{}                                                       // held while a page is made ready
 	store func(ctx context.Context, ref string) (*recording.Recording, error) // opens what pages name, in place of in; nil for others
 }
 
@@ -76,6 +77,7 @@ func Later(opt Options) *Server {
 		opt:    opt,
 		token:  base64.RawURLEncoding.EncodeToString(b[:]),
 		turns:  make(chan struct{}, runtime.GOMAXPROCS(0)),
+		ready:  make(chan struct{}, runtime.GOMAXPROCS(0)),
 		cache:  newMemory(),
 		opened: make(chan struct{}),
 	}

@@ -342,6 +342,7 @@ export interface FleetBase {
   title: string;
   ref: string;
   base: string;
+  shares?: boolean;
 }
 
 export interface FleetBases {

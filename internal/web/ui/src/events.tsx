@@ -59,7 +59,7 @@ export function waysOf(e: FleetEvent): [title: string, s: State][] {
   if (e.kind === "change" || e.kind === "deploy" || e.kind === "rule") out.push(["the hour after against the hour before", about("diff", after, ["base", before], ...metric)]);
   if (e.deploy?.version && e.deploy.before) {
     const of = (v: string) => refOf(selectorOf(e.service, ["version", v]), exact(at - 24 * sides, at + 24 * sides));
-    out.unshift([`${e.deploy.version} against ${e.deploy.before}`, about("diff", of(e.deploy.version), ["base", of(e.deploy.before)])]);
+    out.unshift([`${e.deploy.version} against ${e.deploy.before}`, about("diff", of(e.deploy.version), ["base", of(e.deploy.before)], ["normalize", "true"])]);
   }
   if (e.change) out.push(["callers", about("sandwich", after, ["arg", e.change.function], ["ui.sel", e.change.function], ...metric)]);
   if (e.process) out.push(["the last profiles before it", about("flame", refOf(selectorOf(e.service, ["instance", e.process.instance]), exact(at - sides / 4, at)), ["metric", "heap"])]);

@@ -151,13 +151,16 @@ function Typed({ ref_: ref, onDone }: { ref_: string; onDone: (ref: string) => v
 /** Compare chooses what to compare with. */
 function Compare({ bases }: { bases: FleetBases }) {
   const { state } = useApp();
-  const choose = (ref: string, base: string) => go(put(select(to(state, state.view === "flame" ? "flame" : "diff"), "ref", ref), "base", base));
+  const choose = (ref: string, base: string, shares?: boolean) => {
+    const s = put(select(to(state, state.view === "flame" ? "flame" : "diff"), "ref", ref), "base", base);
+    go(shares ? put(s, "normalize", "true") : s);
+  };
   return (
     <Menu name="compare with…" title="another time, version or labels" class="slim">
       {(close) => (
         <>
           <ul class="times-list">
-            {bases.bases.map((b) => <li><button class="link" onClick={() => { close(); choose(b.ref, b.base); }}>{b.title}</button></li>)}
+            {bases.bases.map((b) => <li><button class="link" onClick={() => { close(); choose(b.ref, b.base, b.shares); }}>{b.title}</button></li>)}
             <li><button class="link" onClick={() => { close(); choose(bases.selection.ref, bases.selection.ref); }}>something else: the same first, to be changed</button></li>
           </ul>
         </>

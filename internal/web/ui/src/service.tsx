@@ -135,7 +135,7 @@ function Happened({ data, events }: { data: FleetGraph; events: FleetEvent[] }) 
       {deploys.length + events.length === 0 && <p class="quiet">No version was deployed in this time, and nothing else was noticed. A label <code>version</code> on profiles shows deploys.</p>}
       <ul class="next">
         {deploys.map((d) => {
-          const diff = about("diff", refOf(d.selector, time), ["base", refOf(d.base, time)]);
+          const diff = about("diff", refOf(d.selector, time), ["base", refOf(d.base, time)], ["normalize", "true"]);
           return (
             <li>
               <i class="mark deploy" aria-hidden="true" /> <span class="num">{when(d.at_ms)}</span> deploy of <b>{d.version}</b>{" "}
