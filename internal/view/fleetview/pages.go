@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -195,7 +196,7 @@ func Deploys(lines []store.Line, step time.Duration) map[string][]report.Deploy 
 	}
 	out := map[string][]report.Deploy{}
 	for service, list := range all {
-		slices.SortFunc(list, func(a, b version) int { return cmp.Or(a.first.Compare(b.first), cmp.Compare(a.name, b.name)) })
+		order.Stable(list, func(a, b version) int { return cmp.Or(a.first.Compare(b.first), cmp.Compare(a.name, b.name)) })
 		for i, v := range list {
 			if i == 0 || !v.first.After(list[0].first) || v.name == "" {
 				continue
@@ -301,7 +302,7 @@ func Graph(of *report.Selection, at store.Ref, m *Measure, by string, totals, de
 	for _, list := range Deploys(deploys, w.Step) {
 		out.Deploys = append(out.Deploys, list...)
 	}
-	slices.SortStableFunc(out.Deploys, func(a, b report.Deploy) int { return cmp.Compare(a.At, b.At) })
+	order.Stable(out.Deploys, func(a, b report.Deploy) int { return cmp.Compare(a.At, b.At) })
 	out.Deploys = out.Deploys[max(0, len(out.Deploys)-mostDeploys):]
 	return out
 }
@@ -377,7 +378,7 @@ func Labels(of *report.Selection, at store.Ref, m *Measure, names []string, tota
 			}
 			share.Values = append(share.Values, one)
 		}
-		slices.SortFunc(share.Values, func(a, b report.ValueShare) int {
+		order.Stable(share.Values, func(a, b report.ValueShare) int {
 			return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Value, b.Value))
 		})
 		share.Rest = max(0, len(share.Values)-mostValues)
@@ -443,13 +444,13 @@ func Heat(of *report.Selection, at store.Ref, m *Measure, by string, entries []s
 		}
 	}
 	rows := map[string]*report.HeatRow{}
-	var order []*report.HeatRow
+	var listed []*report.HeatRow
 	row := func(name string) *report.HeatRow {
 		r := rows[name]
 		if r == nil {
 			r = &report.HeatRow{Name: name, Cells: []report.HeatCell{}}
 			rows[name] = r
-			order = append(order, r)
+			listed = append(listed, r)
 		}
 		return r
 	}
@@ -458,11 +459,11 @@ func Heat(of *report.Selection, at store.Ref, m *Measure, by string, entries []s
 		for i := range ranges {
 			ranges[i] = &report.HeatRow{Low: most / rangeRows * float64(i), High: most / rangeRows * float64(i+1), Cells: []report.HeatCell{}}
 		}
-		if order = ranges; len(all) == 0 {
-			order = nil
+		if listed = ranges; len(all) == 0 {
+			listed = nil
 		}
 	}
-	slices.SortStableFunc(all, func(a, b one) int { return cmp.Compare(a.column, b.column) })
+	order.Stable(all, func(a, b one) int { return cmp.Compare(a.column, b.column) })
 	sums := map[*report.HeatRow]float64{}
 	for _, p := range all {
 		var r *report.HeatRow
@@ -489,21 +490,21 @@ func Heat(of *report.Selection, at store.Ref, m *Measure, by string, entries []s
 		sums[r] = max(sums[r], p.Value)
 	}
 	if by == "" {
-		slices.Reverse(order) // the highest values are above
+		slices.Reverse(listed) // the highest values are above
 	} else {
-		slices.SortFunc(order, func(a, b *report.HeatRow) int {
+		order.Stable(listed, func(a, b *report.HeatRow) int {
 			return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a.Name, b.Name))
 		})
-		out.Rest = max(0, len(order)-mostRows)
-		order = order[:len(order)-out.Rest]
+		out.Rest = max(0, len(listed)-mostRows)
+		listed = listed[:len(listed)-out.Rest]
 	}
-	for _, r := range order {
+	for _, r := range listed {
 		for _, c := range r.Cells {
 			out.Max = max(out.Max, c.Heat)
 		}
 		out.Rows = append(out.Rows, *r)
 	}
-	slices.SortStableFunc(all, func(a, b one) int { return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(b.At, a.At)) })
+	order.Stable(all, func(a, b one) int { return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(b.At, a.At)) })
 	for _, p := range all[:min(len(all), mostHighest)] {
 		out.Highest = append(out.Highest, p.HeatProfile)
 	}
