@@ -65,10 +65,14 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 		return nil, err
 	}
 	for i, kind := range kinds {
-		for _, bad := range merged[i].Damage {
+		p := merged[i].Profile
+		for n, bad := range merged[i].Damage {
 			out.manifest.Notes = append(out.manifest.Notes, fmt.Sprintf("%s: %v", kind, bad))
+			if n < mostDamage {
+				p = p.WithNote(bad.Error())
+			}
 		}
-		out.profiles[kind] = merged[i].Profile
+		out.profiles[kind] = p
 	}
 	if len(kinds) == 0 {
 		return nil, &store.NothingError{Query: q}
@@ -108,6 +112,9 @@ func (o *selection) pack(folder, file string) error {
 	_, err := recording.Pack(folder, file, o.manifest)
 	return err
 }
+
+// mostDamage is how many notes views have about what could not be read.
+const mostDamage = 5
 
 // What is kept of selections that pages look at.
 const (
