@@ -25,6 +25,7 @@ import (
 	"github.com/hone-perf/hone/internal/store/clickhouse"
 	"github.com/hone-perf/hone/internal/store/disk"
 	"github.com/hone-perf/hone/internal/unit"
+	"github.com/hone-perf/hone/internal/web"
 )
 
 const serveHelp = `Collect the profiles of many processes, and query all of them over time.
@@ -129,6 +130,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		return err
 	}
 	answering := fleet.New(fleet.Options{Store: s, Tokens: tokens, Hosts: o.hosts, Version: version(), Log: log})
+	answering.Pages = web.OfStore(web.Options{Version: version(), By: flagSpeller{}}, answering.Open)
 	if config != nil {
 		sink := func(ctx context.Context, tenant string, uploads []*store.Upload) error {
 			outcomes, err := answering.Add(ctx, tenant, uploads)

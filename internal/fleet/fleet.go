@@ -7,7 +7,6 @@ package fleet
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,19 +15,18 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
+	"runtime"
 	"strconv"
 	"time"
 
+	"github.com/hone-perf/hone/internal/cache"
 	"github.com/hone-perf/hone/internal/fleet/querier"
 	"github.com/hone-perf/hone/internal/fleet/receive"
 	"github.com/hone-perf/hone/internal/fleet/scrape"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
-	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/report"
-	"github.com/hone-perf/hone/internal/safefile"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/view/fleetview"
 )
@@ -40,6 +38,7 @@ type Options struct {
 	Hosts   []string        // names by which the server may be called; see token.Gate
 	Scraper *scrape.Scraper // nil where nobody is asked for profiles
 	Version string          // of hone, for recordings
+	Pages   http.Handler    // what browsers are shown: it is asked for all that is not for programs, and may call Open; nil where there are no pages
 	Log     *slog.Logger
 	Now     func() time.Time // nil is time.Now
 }
@@ -50,6 +49,8 @@ type Server struct {
 	gate    *token.Gate
 	mux     *http.ServeMux
 	counted *counted
+	opened  *cache.Cache[string, *selection]
+	adding  chan struct{} // held while profiles are added up for pages
 }
 
 // New returns a Server.
@@ -60,7 +61,7 @@ func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{Options: o, gate: &token.Gate{Tokens: o.Tokens, Hosts: o.Hosts, Now: o.Now}, mux: http.NewServeMux(), counted: &counted{Store: o.Store}}
+	s := &Server{Options: o, gate: &token.Gate{Tokens: o.Tokens, Hosts: o.Hosts, Now: o.Now}, mux: http.NewServeMux(), counted: &counted{Store: o.Store}, opened: newOpened(), adding: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	receive.New(receive.Options{Store: s.counted, Gate: s.gate, Log: o.Log, Now: o.Now}).Register(s.mux)
 	querier.New(querier.Options{Store: o.Store, Gate: s.gate, Now: o.Now}).Register(s.mux)
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
@@ -70,7 +71,13 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/services", s.read(s.services))
 	s.mux.HandleFunc("GET /api/v1/targets", s.read(s.targets))
 	s.mux.HandleFunc("GET /metrics", s.read(s.metrics))
-	s.mux.HandleFunc("GET /{$}", s.read(s.page))
+	s.mux.HandleFunc("GET /api/v1/fleet/services", s.read(s.fleetServices))
+	s.mux.HandleFunc("GET /api/v1/fleet/graph", s.read(s.fleetGraph))
+	s.mux.HandleFunc("GET /api/v1/fleet/labels", s.read(s.fleetLabels))
+	s.mux.HandleFunc("GET /api/v1/fleet/heat", s.read(s.fleetHeat))
+	s.mux.HandleFunc("GET /api/v1/fleet/bases", s.read(s.fleetBases))
+	s.mux.HandleFunc("GET /api/v1/fleet/time", s.read(s.fleetTime))
+	s.mux.HandleFunc("/", s.read(s.pages))
 	return s
 }
 
@@ -130,8 +137,12 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request, tenant string
 		return err
 	}
 	defer os.RemoveAll(folder)
+	one, err := s.selected(r.Context(), q)
+	if err != nil {
+		return err
+	}
 	file := filepath.Join(folder, "made.hone")
-	if err := s.record(r.Context(), q, filepath.Join(folder, "parts"), file); err != nil {
+	if err := one.pack(filepath.Join(folder, "parts"), file); err != nil {
 		return err
 	}
 	f, err := os.Open(file)
@@ -146,45 +157,6 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request, tenant string
 	w.Header().Set("Content-Type", "application/zip")
 	w.Header().Set("Content-Length", strconv.FormatInt(info.Size(), 10))
 	_, err = io.Copy(w, f)
-	return err
-}
-
-// record makes a recording of a selection: what there is of each kind, added up.
-func (s *Server) record(ctx context.Context, q store.Query, folder, file string) error {
-	series, err := s.Store.Series(ctx, q)
-	if err != nil {
-		return err
-	}
-	m := &recording.Manifest{
-		Format: recording.Format, Hone: s.Version, How: recording.Stored, Target: q.Selector.String(), Started: q.From, Ended: q.To,
-		KeepSecrets: true, // all of it is in the store already
-	}
-	found := false
-	for _, kind := range recording.Kinds {
-		if !slices.ContainsFunc(series, func(s store.Series) bool { return s.Kind == kind }) {
-			continue
-		}
-		q.Kind = kind
-		merged, err := s.Store.Merge(ctx, q)
-		if err != nil {
-			return err
-		}
-		found = true
-		for _, bad := range merged.Damage {
-			m.Notes = append(m.Notes, fmt.Sprintf("%s: %v", kind, bad))
-		}
-		name := filepath.Join(folder, filepath.FromSlash(recording.PartFile(kind, 0, q.To.Sub(q.From))))
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			return err
-		}
-		if err := safefile.Write(name, merged.Profile.Write); err != nil {
-			return err
-		}
-	}
-	if !found {
-		return &store.NothingError{Query: q}
-	}
-	_, err = recording.Pack(folder, file, m)
 	return err
 }
 
@@ -277,15 +249,4 @@ func (s *Server) targets(w http.ResponseWriter, _ *http.Request, _ string) error
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	return e.Encode(s.Scraper.Status())
-}
-
-// page is what a browser shows first.
-func (s *Server) page(w http.ResponseWriter, r *http.Request, tenant string) error {
-	c, err := s.costs(r, tenant)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'")
-	return render.Page(w, c.Report(), render.Options{})
 }

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -13,11 +14,13 @@ import (
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/store/storetest"
+	"github.com/hone-perf/hone/internal/view/fleetview"
 )
 
 // A bench is a server with tokens of two tenants, of which one has profiles.
 type bench struct {
 	*Server
+	now     time.Time
 	secrets map[string]string
 }
 
@@ -44,7 +47,16 @@ func newBench(t *testing.T) *bench {
 			t.Fatal(err)
 		}
 	}
-	b.Server = New(Options{Store: m, Tokens: tokens, Now: func() time.Time { return now }})
+	b.Server = New(Options{Store: m, Tokens: tokens, Now: func() time.Time { return b.now }})
+	b.now = now
+	b.Pages = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec, err := b.Open(r.Context(), r.FormValue("ref"))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusNotFound)
+			return
+		}
+		fmt.Fprintln(w, rec.Key(), rec.Metrics())
+	})
 	if _, err := b.Add(context.Background(), "shop", f.All()); err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +76,8 @@ func (b *bench) get(path, who string, header ...string) *httptest.ResponseRecord
 	return w
 }
 
+var page = "ref=" + url.QueryEscape(`store:service-0@-1h`)
+
 var ref = "ref=" + url.QueryEscape(`service-0@-1h`)
 
 // Each route answers those who may read, about their own profiles.
@@ -79,8 +93,14 @@ func TestWhoMayAsk(t *testing.T) {
 		"/api/v1/series?" + ref:           {http.StatusOK, "service-0"},
 		"/api/v1/services":                {http.StatusOK, "service-0"},
 		"/api/v1/targets":                 {http.StatusOK, "{}"},
+		"/api/v1/fleet/services?time=-1h": {http.StatusOK, "service-0"},
+		"/api/v1/fleet/graph?" + ref:      {http.StatusOK, `"share":1`},
+		"/api/v1/fleet/labels?" + ref:     {http.StatusOK, "instance"},
+		"/api/v1/fleet/heat?" + ref:       {http.StatusOK, "profile_id"},
+		"/api/v1/fleet/bases?" + ref:      {http.StatusOK, "the time before it"},
 		"/metrics":                        {http.StatusOK, `hone_profiles_total{outcome="stored"} 32`},
-		"/":                               {http.StatusOK, "service-0"},
+		"/?" + page:                       {http.StatusNotFound, "alloc_space"},
+		"/flame?" + page:                  {http.StatusNotFound, "alloc_space"},
 	} {
 		for who, status := range map[string]int{
 			"none": http.StatusUnauthorized, "wrong": http.StatusUnauthorized, "write": http.StatusForbidden, "read": http.StatusOK, "other": what.status,
@@ -93,7 +113,7 @@ func TestWhoMayAsk(t *testing.T) {
 			if who == "read" && !shows {
 				t.Errorf("%s has no %q:\n%s", path, what.shows, w.Body)
 			}
-			if who == "other" && shows && what.shows == "service-0" {
+			if who == "other" && shows && what.status == http.StatusOK && strings.HasPrefix(path, "/api/v1/") && !strings.Contains(path, "targets") && !strings.Contains(path, "bases") {
 				t.Errorf("%s shows profiles of another tenant", path)
 			}
 		}
@@ -117,6 +137,12 @@ func TestWrongQuestions(t *testing.T) {
 		"/api/v1/profile?ref=service-0@yesterday":        "not a time",
 		"/api/v1/profile?kind=nothing&" + ref:            "there is no nothing profile of service-0",
 		"/api/v1/services?last=often":                    "want a time such as 1h",
+		"/api/v1/fleet/services?time=often":              "not a time",
+		"/api/v1/fleet/services?time=0001-01-01":         "longer than five years",
+		"/api/v1/fleet/graph?ref=":                       "names no service",
+		"/api/v1/fleet/graph?of=money&" + ref:            "there is no such measure",
+		"/api/v1/fleet/labels?ref=a{":                    "the selector",
+		"/api/v1/fleet/heat?ref=a@now..-1h":              "ends before it begins",
 	} {
 		w := b.get(path, "read")
 		if w.Code != http.StatusBadRequest && w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), want) {
@@ -125,25 +151,63 @@ func TestWrongQuestions(t *testing.T) {
 	}
 }
 
-// Names of services are shown as text, whatever they are.
-func TestNamesAreText(t *testing.T) {
+// What pages look at stays the same while it is looked at, and is never that of another tenant.
+func TestOpen(t *testing.T) {
 	b := newBench(t)
-	f := storetest.Small()
-	f.Services, f.Rounds = 1, 1
-	var odd []*store.Upload
-	for _, u := range f.All() {
-		u.Service = `<script>alert("1")</script>`
-		u.Labels = store.NewLabels(store.Label{Name: "version", Value: `<img src=x onerror=alert(2)>`})
-		odd = append(odd, u)
+	key := func(who, ref string) string {
+		return strings.TrimSpace(b.get("/?ref="+url.QueryEscape(ref), who).Body.String())
 	}
-	if _, err := b.Add(context.Background(), "shop", odd); err != nil {
-		t.Fatal(err)
+	first := key("read", "store:service-0@-1h")
+	if !strings.Contains(first, "heap:alloc_space") || key("read", "store:service-0@-1h") != first {
+		t.Errorf("the same ref was opened twice: %s", first)
 	}
-	page := b.get("/", "read").Body.String()
-	if strings.Contains(page, "<script>") || strings.Contains(page, "<img") {
-		t.Error("a name has become markup")
+	if got := key("other", "store:service-0@-1h"); !strings.Contains(got, "there is no profile") {
+		t.Errorf("another tenant sees %s", got)
 	}
-	if !strings.Contains(page, "&lt;script&gt;") {
-		t.Error("the service is missing")
+	for _, ref := range []string{"service-0@-1h", "/etc/passwd", "store:", ""} {
+		if got := key("read", ref); !strings.Contains(got, "names no") {
+			t.Errorf("%q is %s", ref, got)
+		}
+	}
+	b.now = b.now.Add(fresh + time.Second)
+	second := key("read", "store:service-0@-1h")
+	if second == first {
+		t.Error("what ends now was not made anew")
+	}
+
+	entries, _, err := b.Store.Entries(context.Background(), store.Query{Tenant: "shop", Selector: store.Service("service-0"), Kind: "cpu", From: b.now.Add(-time.Hour), To: b.now}, 1)
+	if err != nil || len(entries) != 1 {
+		t.Fatal(entries, err)
+	}
+	one := fmt.Sprintf("store:service-0{%s=%q}@-1h", fleetview.ProfileLabel, entries[0].ID)
+	if got := key("read", one); !strings.Contains(got, "[cpu cpu:samples]") {
+		t.Errorf("one profile is %s", got)
+	}
+	if got := key("other", one); !strings.Contains(got, "nothing of that name") {
+		t.Errorf("another tenant sees one profile: %s", got)
+	}
+	if got := key("read", fmt.Sprintf("store:service-0{%s=%q}@-1h", fleetview.ProfileLabel, "../1")); !strings.Contains(got, fleetview.ProfileLabel) {
+		t.Errorf("a wrong ID is %s", got)
+	}
+	if w := b.get("/api/v1/recording?ref="+url.QueryEscape(strings.TrimPrefix(one, "store:")), "read"); w.Code != http.StatusOK {
+		t.Errorf("a recording of one profile: %d %s", w.Code, w.Body)
+	}
+}
+
+// A link on another page leads to a page, and to nothing else.
+func TestLinks(t *testing.T) {
+	b := newBench(t)
+	link := []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
+	if w := b.get("/flame?"+page, "read", link...); w.Code != http.StatusOK {
+		t.Errorf("a link to a page: %d %s", w.Code, w.Body)
+	}
+	for _, path := range []string{"/api/v1/series", "/api/session", "/download/pprof?" + page} {
+		if w := b.get(path, "read", link...); w.Code != http.StatusForbidden {
+			t.Errorf("a link to %s: %d", path, w.Code)
+		}
+	}
+	frame := append(link[:4:4], "Sec-Fetch-Dest", "iframe")
+	if w := b.get("/flame?"+page, "read", frame...); w.Code != http.StatusForbidden {
+		t.Errorf("a page within another: %d", w.Code)
 	}
 }

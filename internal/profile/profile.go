@@ -127,6 +127,26 @@ func (p *Profile) Stack(i int, buf []uint32) []uint32 {
 	return p.stacks.unpack(buf, p.stack[i])
 }
 
+// Size returns about how many bytes of memory p takes, with what it shares with others.
+func (p *Profile) Size() int64 {
+	const perLocation, perLine, perFunction, perLabel = 64, 24, 96, 64 // with what the garbage collector adds
+	n := len(p.stack)*(4+8*len(p.SampleTypes)) + 4*len(p.labels)
+	for _, b := range p.stacks.blocks {
+		n += cap(b)
+	}
+	for i := range p.Locations {
+		n += perLocation + perLine*len(p.Locations[i].Lines)
+	}
+	for i := range p.Functions {
+		f := &p.Functions[i]
+		n += perFunction + len(f.Name) + len(f.File)
+	}
+	for _, set := range p.sets {
+		n += perLabel * len(set)
+	}
+	return int64(n)
+}
+
 // NumStacks returns how many different stacks the samples have.
 func (p *Profile) NumStacks() int {
 	x := newStackIndex(&stackTable{})

@@ -47,9 +47,27 @@ func (r *Recording) Metrics() []string {
 		if !r.has(kind) {
 			continue
 		}
-		out = append(out, kind)
-		for _, t := range types[kind][1:] {
-			out = append(out, kind+":"+t)
+		for i, t := range r.typesOf(kind) {
+			if i == 0 {
+				out = append(out, kind)
+			} else {
+				out = append(out, kind+":"+t)
+			}
+		}
+	}
+	return out
+}
+
+// typesOf returns the sample types that profiles of a kind have, the one to show first in front. Agents that are not Go's send some of them.
+func (r *Recording) typesOf(kind string) []string {
+	p := r.made[kind]
+	if p == nil {
+		return types[kind]
+	}
+	var out []string
+	for _, t := range types[kind] {
+		if slices.ContainsFunc(p.SampleTypes, func(v profile.ValueType) bool { return v.Type == t }) {
+			out = append(out, t)
 		}
 	}
 	return out
@@ -82,23 +100,24 @@ func (r *Recording) find(metric string) (kind, typ string, err error) {
 	switch kind, typ, _ = strings.Cut(metric, ":"); {
 	case metric == "":
 		for _, k := range pickable {
-			if r.has(k) {
-				return k, types[k][0], nil
+			if of := r.typesOf(k); r.has(k) && len(of) > 0 {
+				return k, of[0], nil
 			}
 		}
 		return "", "", fmt.Errorf("%s: %w%s", r.Ref, ErrNoProfile, r.why())
 	case kind == "allocs" && r.has(Heap):
 		return Heap, "alloc_space", nil
 	case r.has(kind):
-		if typ == "" {
-			typ = types[kind][0]
-		} else if !slices.Contains(types[kind], typ) {
-			return "", "", fmt.Errorf("%s profiles have no %s; they have %s", kind, typ, strings.Join(types[kind], ", "))
+		of := r.typesOf(kind)
+		if typ == "" && len(of) > 0 {
+			typ = of[0]
+		} else if !slices.Contains(of, typ) {
+			return "", "", fmt.Errorf("%s profiles have no %s; they have %s", kind, typ, strings.Join(of, ", "))
 		}
 		return kind, typ, nil
 	}
 	for _, k := range pickable {
-		if r.has(k) && slices.Contains(types[k], metric) {
+		if r.has(k) && slices.Contains(r.typesOf(k), metric) {
 			return k, metric, nil
 		}
 	}
@@ -118,12 +137,15 @@ func (r *Recording) why() string {
 // what happened between from and to counts, where a to of 0 is the end; of what shows a moment, such as live memory, it is the last one before to. When
 // from and to are the same, it is that moment.
 func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, string, error) {
-	if r.files == nil && (from == 0 && to == 0 || !r.has(traceKind)) {
+	if r.files == nil && r.made == nil && (from == 0 && to == 0 || !r.has(traceKind)) {
 		return r, metric, nil // a bare profile, or all of a trace
 	}
 	kind, typ, err := r.find(metric)
 	if err != nil {
 		return nil, "", err
+	}
+	if r.made != nil && (from != 0 || to != 0) {
+		return nil, "", fmt.Errorf("%s: a time of profiles from a store is part of its name", r.Ref)
 	}
 	if all := r.Parts[kind]; from > 0 && to == 0 && kind != traceKind {
 		to = max(from, all[len(all)-1].To)
@@ -132,6 +154,8 @@ func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, str
 	p, err := r.read.Do(key, func() (p *profile.Profile, err error) {
 		s := &partReader{Recording: r, kind: kind}
 		switch {
+		case r.made != nil:
+			p = r.made[kind]
 		case kind == traceKind:
 			p, err = r.waits(from, to)
 			if err != nil {

@@ -30,8 +30,9 @@ type Recording struct {
 	trace string // file of the execution trace that was chosen of several; "" is the one that is read when nobody chooses
 	close io.Closer
 	read  *cache.Cache[string, *profile.Profile]
-	parts *cache.Cache[string, any] // others, by their files
-	given map[*FileKind]any         // those of a recording that is in no file
+	parts *cache.Cache[string, any]   // others, by their files
+	given map[*FileKind]any           // those of a recording that is in no file
+	made  map[string]*profile.Profile // profiles by kind, of a recording that is in no file
 }
 
 // A page asks many questions about the same part.
@@ -42,6 +43,20 @@ const (
 
 // numbers counts recordings that have a number.
 var numbers atomic.Uint64
+
+// Made returns a recording of profiles that are in memory, one of each kind. It is numbered.
+func Made(ref string, m *Manifest, profiles map[string]*profile.Profile) *Recording {
+	r := &Recording{
+		Ref: ref, Manifest: m, Parts: map[string][]Part{}, made: profiles, number: numbers.Add(1),
+		read: cache.New[string, *profile.Profile](maxKept, nil),
+	}
+	for kind := range profiles {
+		part := Part{Kind: kind, To: m.Ended.Sub(m.Started)}
+		part.File = PartFile(kind, part.From, part.To)
+		r.Parts[kind] = []Part{part}
+	}
+	return r
+}
 
 // Numbered returns a recording with a number of its own, by which its Key tells it from others of the same name. One that was opened has it.
 func (r *Recording) Numbered() *Recording {

@@ -20,7 +20,7 @@ import (
 )
 
 // StorePrefix begins refs to profiles in a store, as in store:api@-1h.
-const StorePrefix = "store:"
+const StorePrefix = store.RefPrefix
 
 // Where the store is, and what one may do there.
 const (

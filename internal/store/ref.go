@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,18 +16,17 @@ type Ref struct {
 	From, To time.Time
 }
 
+// RefPrefix begins refs to a store where others may stand, too, as in store:api@-1h.
+const RefPrefix = "store:"
+
 // usualRange is how far back a Ref goes that has no time.
 const usualRange = time.Hour
 
 // ParseRef reads a Ref. Times are relative to now, such as -1h and -2d, or days and moments, such as 2026-09-01 and
 // 2026-09-01T10:30; one of both may be left out, and so may all: that is the last hour.
 func ParseRef(text string, now time.Time) (Ref, error) {
-	r := Ref{From: now.Add(-usualRange), To: now}
-	selector, times := text, ""
-	// A time has no braces and quotes, so what stands in a label does not count.
-	if i := strings.LastIndexByte(text, '@'); i >= 0 && !strings.ContainsAny(text[i:], "}\"") {
-		selector, times = text[:i], text[i+1:]
-	}
+	selector, times := SplitRef(text)
+	var r Ref
 	var err error
 	if r.Selector, err = ParseSelector(selector); err != nil {
 		return r, err
@@ -34,24 +34,42 @@ func ParseRef(text string, now time.Time) (Ref, error) {
 	if len(r.Selector) == 0 {
 		return r, fmt.Errorf("%q names no service; one looks like api{version=\"v2\"}@-1h..now", profile.Shorten(text, 80))
 	}
-	if times == "" {
-		return r, nil
-	}
-	from, to, span := strings.Cut(times, "..")
-	if !span {
-		// -1h is what has been since then.
-		to = ""
-	}
-	if r.From, err = parseMoment(from, r.From, now); err == nil {
-		r.To, err = parseMoment(to, r.To, now)
-	}
-	if err != nil {
+	if r.From, r.To, err = ParseTimes(times, now); err != nil {
 		return r, fmt.Errorf("%q: %w", profile.Shorten(text, 80), err)
 	}
-	if !r.From.Before(r.To) {
-		return r, fmt.Errorf("%q ends before it begins", profile.Shorten(text, 80))
-	}
 	return r, nil
+}
+
+// SplitRef takes a Ref apart into what selects profiles, and their time, which may be "".
+func SplitRef(text string) (selector, times string) {
+	// A time has no braces and quotes, so what stands in a label does not count.
+	if i := strings.LastIndexByte(text, '@'); i >= 0 && !strings.ContainsAny(text[i:], "}\"") {
+		return text[:i], text[i+1:]
+	}
+	return text, ""
+}
+
+// ParseTimes reads the time of a Ref.
+func ParseTimes(text string, now time.Time) (from, to time.Time, err error) {
+	from, to = now.Add(-usualRange), now
+	if text == "" {
+		return from, to, nil
+	}
+	first, last, span := strings.Cut(text, "..")
+	if !span {
+		// -1h is what has been since then.
+		last = ""
+	}
+	if from, err = parseMoment(first, from, now); err == nil {
+		to, err = parseMoment(last, to, now)
+	}
+	if err != nil {
+		return from, to, err
+	}
+	if !from.Before(to) {
+		return from, to, errors.New("the time ends before it begins")
+	}
+	return from, to, nil
 }
 
 // String returns the ref with moments in place of times relative to now.

@@ -17,7 +17,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/store"
 )
 
 // answers are what pages get, by the names of their types there. What these hold is named as in Go.
@@ -30,6 +32,9 @@ var answers = []struct {
 	{"Search", report.Search{}}, {"Source", report.Source{}}, {"Tags", report.Tags{}}, {"Traces", traces{}}, {"Compare", report.Compare{}}, {"Bench", report.Bench{}},
 	{"Load", report.Load{}}, {"Timeline", report.Timeline{}}, {"Lanes", report.Lanes{}}, {"Waits", report.Waits{}}, {"Requests", report.Requests{}},
 	{"RequestPath", report.RequestPath{}}, {"GoroutineStory", report.Goroutine{}}, {"GC", report.GC{}}, {"Advice", report.Advice{}},
+	{"FleetTime", report.FleetTime{}}, {"FleetServices", report.FleetServices{}}, {"FleetGraph", report.FleetGraph{}}, {"FleetLabels", report.FleetLabels{}}, {"FleetHeat", report.FleetHeat{}},
+	{"FleetBases", report.FleetBases{}}, {"FleetEvent", event.Event{}}, {"EventLabel", store.Label{}}, {"EventCost", event.Cost{}}, {"EventDeploy", event.Deploy{}}, {"EventChange", event.Change{}},
+	{"EventRule", event.Rule{}}, {"EventProcess", event.Process{}}, {"EventCapture", event.Capture{}}, {"EventSource", event.Source("")}, {"EventKind", event.Kind("")},
 }
 
 // traces are what report.Traces writes.
@@ -51,7 +56,7 @@ func TestAnswers(t *testing.T) {
 		w.names[reflect.TypeOf(a.of)] = a.name
 	}
 	for _, a := range answers {
-		w.list(reflect.TypeOf(a.of))
+		w.kind(reflect.TypeOf(a.of))
 	}
 	for name := range w.lists {
 		if w.nulls[name] {
@@ -238,11 +243,12 @@ func (w *typeWriter) strings(t reflect.Type) string {
 	if len(all) == 0 {
 		return "string"
 	}
-	if _, known := w.names[t]; !known {
-		w.names[t] = t.Name()
-		w.types = append(w.types, namedType{t.Name(), fmt.Sprintf("export type %s = %s;\n", t.Name(), strings.Join(all, " | "))})
+	name := cmp.Or(w.names[t], t.Name())
+	w.names[t] = name
+	if !slices.ContainsFunc(w.types, func(o namedType) bool { return o.name == name }) {
+		w.types = append(w.types, namedType{name, fmt.Sprintf("export type %s = %s;\n", name, strings.Join(all, " | "))})
 	}
-	return t.Name()
+	return name
 }
 
 // constantsOf returns the strings that a package declares as constants of its types.

@@ -108,10 +108,13 @@ func run(v *view.View, in []*recording.Recording, q query.Query) (report.Report,
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, compute answerer) {
 	q, in, err := s.query(r, name)
 	if err != nil {
-		fail(w, http.StatusBadRequest, err, "")
+		fail(w, http.StatusBadRequest, err, s.hintOf(err))
 		return
 	}
 	key := r.URL.Path + " " + q.URL()
+	for _, rec := range in {
+		key += " " + rec.Key()
+	}
 	if body, ok := s.cache.answers.Get(key); ok {
 		send(w, r, "application/json", body)
 		return
@@ -163,20 +166,25 @@ func pickedFor(name string, in []*recording.Recording, q query.Query) ([]*record
 	return open.Resolve(in, q)
 }
 
-// query reads the query of a request.
+// query reads the query of a request, and finds what it is about.
 func (s *Server) query(r *http.Request, name string) (query.Query, []*recording.Recording, error) {
+	q, err := parse(r, name)
+	if err != nil {
+		return q, nil, err
+	}
+	in, err := s.recordings(r.Context(), q.Refs, q.Base)
+	return q, in, err
+}
+
+// parse reads the query of a request.
+func parse(r *http.Request, name string) (query.Query, error) {
 	if len(r.URL.RawQuery) > maxQuery {
-		return query.Query{}, nil, fmt.Errorf("a query of more than %s", unit.Size(maxQuery))
+		return query.Query{}, fmt.Errorf("a query of more than %s", unit.Size(maxQuery))
 	}
 	u := *r.URL
 	u.Path = "/" + name
 	u.RawQuery = ownKeys(u.RawQuery)
-	q, err := pageGrammar.FromURL(&u)
-	if err != nil {
-		return q, nil, err
-	}
-	in, err := s.recordings(q.Refs, q.Base)
-	return q, in, err
+	return pageGrammar.FromURL(&u)
 }
 
 // check answers what is wrong with a query, for fields that say so while somebody types. That something is wrong is no
@@ -185,7 +193,7 @@ func (s *Server) check(w http.ResponseWriter, r *http.Request) {
 	var out struct {
 		Error string `json:"error,omitempty"`
 	}
-	if _, _, err := s.query(r, "check"); err != nil {
+	if _, err := parse(r, "check"); err != nil {
 		out.Error = err.Error()
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -274,6 +282,7 @@ func fail(w http.ResponseWriter, status int, err error, hint string) {
 // A session is what there is to look at.
 type session struct {
 	Version    string          `json:"version"`
+	Fleet      bool            `json:"fleet,omitempty"`   // pages name what they are about, in a store
 	Base       string          `json:"base,omitempty"`    // what to compare with at first
 	Advises    bool            `json:"advises,omitempty"` // findings can be asked for
 	Source     string          `json:"source,omitempty"`  // where the sources are, as the user said
@@ -337,6 +346,10 @@ type sessionKey struct {
 }
 
 func (s *Server) session(w http.ResponseWriter, r *http.Request) {
+	if s.store != nil {
+		s.storeSession(w, r)
+		return
+	}
 	out, err := s.described()
 	if err != nil {
 		fail(w, http.StatusInternalServerError, err, "")

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -19,7 +20,19 @@ import (
 var ui embed.FS
 
 // page serves the page, whatever view its address asks for.
-func (s *Server) page(w http.ResponseWriter, r *http.Request) { s.write(w, http.StatusOK) }
+func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+	if s.store != nil && r.URL.Path == "/flame" {
+		select {
+		case s.ready <- struct{}{}:
+			go func() { // not waited for: the page asks for the same in a moment
+				defer func() { <-s.ready }()
+				s.prepare(context.WithoutCancel(r.Context()), r.URL.RequestURI())
+			}()
+		default: // enough is being made ready
+		}
+	}
+	s.write(w, http.StatusOK)
+}
 
 // write writes the page. It holds what there is to look at when that is known, so that the page need not ask before it knows
 // what to ask for.
@@ -30,8 +43,12 @@ func (s *Server) write(w http.ResponseWriter, status int) {
 	}
 	if described, err := s.now(); err == nil { // or it asks, and waits, or is told what is wrong
 		if data, err := json.Marshal(described); err == nil { // which leaves no < that could end the element it stands in
+			open := `<script type="application/json" id="hone-session">`
+			if described.Fleet {
+				open = `<script type="application/json" id="hone-session" data-fleet>`
+			}
 			page = bytes.Replace(page, []byte("</body>"), slices.Concat(
-				[]byte(`<script type="application/json" id="hone-session">`), data, []byte("</script>\n</body>")), 1)
+				[]byte(open), data, []byte("</script>\n</body>")), 1)
 		}
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -43,8 +60,11 @@ func (s *Server) write(w http.ResponseWriter, status int) {
 func (s *Server) now() (session, error) {
 	select {
 	case <-s.opened:
-		if s.failed != nil {
+		switch {
+		case s.failed != nil:
 			return session{}, s.failed
+		case s.store != nil:
+			return s.storeHead(), nil
 		}
 		return s.described()
 	default:

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -58,12 +59,12 @@ func (s *Server) flames(in []*recording.Recording, q query.Query) (*profileview.
 }
 
 // prepare makes the tree of a page before a browser asks for it: until one has started and read the page, there is time.
-func (s *Server) prepare(page string) {
+func (s *Server) prepare(ctx context.Context, page string) {
 	u, err := url.Parse(page)
 	if err != nil || u.Path != "/flame" || s.failed != nil {
 		return
 	}
-	r := &http.Request{URL: u}
+	r := (&http.Request{URL: u}).WithContext(ctx)
 	q, in, err := s.query(r, "flame")
 	if err != nil {
 		return // which the page will say

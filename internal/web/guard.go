@@ -17,14 +17,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // Any page in the same browser can send requests to servers on this machine, and a name that its owner makes point
 // here passes for the same origin; profiles and sources are nobody else's business.
 func (s *Server) guard(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store")
+	return policed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !slices.Contains(s.opt.Hosts, r.Host) {
 			refuse(w, "this server does not have the name "+r.Host)
 			return
@@ -63,6 +56,20 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			refuse(w, "open the address that hone printed, which ends in a token")
 			return
 		}
+		next.ServeHTTP(w, r)
+	}))
+}
+
+// policed has browsers keep answers to themselves, and run nothing that stands in one.
+func policed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
 		next.ServeHTTP(w, r)
 	})
 }

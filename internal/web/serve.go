@@ -69,7 +69,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	go func() { // not waited for, like whatever requests compute when the end comes
 		select {
 		case <-s.opened:
-			s.prepare(s.first)
+			s.prepare(ctx, s.first)
 		case <-ctx.Done():
 		}
 	}()

@@ -7,6 +7,7 @@
 package web
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -54,6 +56,9 @@ type Server struct {
 
 	// What is the same for all who ask.
 	described func() (session, error)
+
+	ready chan struct{}                                                       // held while a page is made ready
+	store func(ctx context.Context, ref string) (*recording.Recording, error) // opens what pages name, in place of in; nil for others
 }
 
 // New returns a Server of recordings, of which the first is shown first.
@@ -72,6 +77,7 @@ func Later(opt Options) *Server {
 		opt:    opt,
 		token:  base64.RawURLEncoding.EncodeToString(b[:]),
 		turns:  make(chan struct{}, runtime.GOMAXPROCS(0)),
+		ready:  make(chan struct{}, runtime.GOMAXPROCS(0)),
 		cache:  newMemory(),
 		opened: make(chan struct{}),
 	}
@@ -147,6 +153,11 @@ var pages = []string{"overview", "flame", "sandwich", "top", "graph", "source", 
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page)
+	if s.store != nil {
+		for _, p := range fleetPages {
+			mux.HandleFunc("GET /"+p, s.page)
+		}
+	}
 	for _, p := range pages {
 		mux.HandleFunc("GET /"+p, s.page)
 	}
@@ -177,6 +188,9 @@ func (s *Server) Handler() http.Handler {
 		})
 	}
 	mux.HandleFunc("/", s.elsewhere)
+	if s.store != nil {
+		return policed(mux) // who may ask is for the store to say
+	}
 	return s.guard(mux)
 }
 
@@ -214,20 +228,20 @@ func (s *Server) busy(r *http.Request) (done func(), ok bool) {
 }
 
 // recordings returns what a query is about: the recording it names, or the first, and its base.
-func (s *Server) recordings(refs, base []string) ([]*recording.Recording, error) {
-	if len(s.in) == 0 {
+func (s *Server) recordings(ctx context.Context, refs, base []string) ([]*recording.Recording, error) {
+	if len(s.in) == 0 && (s.store == nil || len(refs) == 0) {
 		return nil, errors.New("nothing is open")
 	}
-	in := s.in[:1:1]
+	in := slices.Clone(s.in[:min(len(s.in), 1)])
 	if len(refs) > 0 {
-		rec, err := s.find(refs)
+		rec, err := s.find(ctx, refs)
 		if err != nil {
 			return nil, err
 		}
 		in = []*recording.Recording{rec}
 	}
 	if len(base) > 0 {
-		rec, err := s.find(base)
+		rec, err := s.find(ctx, base)
 		if err != nil {
 			return nil, err
 		}
@@ -236,8 +250,11 @@ func (s *Server) recordings(refs, base []string) ([]*recording.Recording, error)
 	return in, nil
 }
 
-func (s *Server) find(refs []string) (*recording.Recording, error) {
+func (s *Server) find(ctx context.Context, refs []string) (*recording.Recording, error) {
 	name := strings.Join(refs, " ")
+	if s.store != nil {
+		return s.store(ctx, name)
+	}
 	names := make([]string, len(s.in))
 	for i, rec := range s.in {
 		if rec.Ref == name {

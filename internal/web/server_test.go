@@ -402,7 +402,7 @@ func TestSavedDiffKeepsWhatIsGone(t *testing.T) {
 func TestCache(t *testing.T) {
 	s, h := serverOf(t, "main;work 3\n")
 	first := get(s, h, "/api/top").Body.String()
-	if _, ok := s.cache.answers.Get("/api/top /top"); !ok {
+	if _, ok := s.cache.answers.Get("/api/top /top " + s.in[0].Key()); !ok {
 		t.Error("the answer is not kept")
 	}
 	if again := get(s, h, "/api/top").Body.String(); again != first {

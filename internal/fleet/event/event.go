@@ -68,8 +68,9 @@ type Change struct {
 	Source   Source            `json:"source"`
 
 	// What the function costs per second: nanoseconds of CPU, bytes, objects, as Type says. Low and High are 95 % intervals.
-	Before, After Cost
-	Share         float64 `json:"share"` // that the change is of what the service cost before, 0.01 for one percent; below zero for less
+	Before Cost    `json:"before"`
+	After  Cost    `json:"after"`
+	Share  float64 `json:"share"` // that the change is of what the service cost before, 0.01 for one percent; below zero for less
 
 	Callers []Part   `json:"callers,omitempty"` // who pays for it, the most first
 	With    []string `json:"with,omitempty"`    // functions that changed for the same cause

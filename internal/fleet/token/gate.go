@@ -129,7 +129,16 @@ func (g *Gate) checkPlace(r *http.Request, guarded bool) error {
 	case "", "same-origin", "none":
 		return nil
 	}
+	if isLink(r) {
+		return nil
+	}
 	return refuse(http.StatusForbidden, "this server answers only its own pages")
+}
+
+// isLink reports whether somebody followed a link to a page, such as one in a ticket. The page that has the link does not see what it leads to.
+func isLink(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" &&
+		!strings.HasPrefix(r.URL.Path, "/api/") && !strings.HasPrefix(r.URL.Path, "/download/")
 }
 
 // hostOf returns a host without its port.

@@ -65,19 +65,20 @@ func Services(totals Totals, series []store.Series, from, to time.Time, step tim
 	each(totals[recording.CPU], "cpu", func(service string, points []store.Point, k int) {
 		r := row(service)
 		var all, before, after mean
-		for _, p := range points {
+		for i, p := range points {
 			if p.Covered <= 0 {
 				continue
 			}
 			// What a process used while it was profiled, times how many there were.
-			used := float64(p.Values[k]) / float64(p.Covered) * float64(p.Streams)
+			n := processes(points, i, step)
+			used := float64(p.Values[k]) / float64(p.Covered) * float64(n)
 			all.add(used)
 			if p.Time.Sub(from) < to.Sub(from)/2 {
 				before.add(used)
 			} else {
 				after.add(used)
 			}
-			r.Processes = max(r.Processes, p.Streams)
+			r.Processes = max(r.Processes, n)
 			cores[service] = append(cores[service], report.Point{X: int64(p.Time.Sub(from)), Y: int64(used * float64(time.Second))})
 		}
 		r.Cores, r.Before, r.After = all.value(), before.value(), after.value()
@@ -92,9 +93,9 @@ func Services(totals Totals, series []store.Series, from, to time.Time, step tim
 	level := func(kind, typ string, set func(*report.ServiceRow, int64)) {
 		each(totals[kind], typ, func(service string, points []store.Point, k int) {
 			var all mean
-			for _, p := range points {
+			for i, p := range points {
 				all.add(float64(p.Values[k]))
-				row(service).Processes = max(row(service).Processes, p.Streams)
+				row(service).Processes = max(row(service).Processes, processes(points, i, step))
 			}
 			set(row(service), int64(all.value()))
 		})

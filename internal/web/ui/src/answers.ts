@@ -173,6 +173,14 @@ export interface Counts {
   sent_bytes: number;
 }
 
+export interface Deploy {
+  at_ms: number;
+  version: string;
+  before: string;
+  selector: string;
+  base: string;
+}
+
 export interface Diff extends Head, Trimming {
   before: Head;
   normalized?: boolean;
@@ -206,6 +214,65 @@ export interface Event {
   limit: number;
   request?: string;
 }
+
+export interface EventCapture {
+  recording?: string;
+  failed?: string;
+}
+
+export interface EventChange {
+  kind: string;
+  type: ValueType;
+  function: string;
+  file?: string;
+  package?: string;
+  source: EventSource;
+  before: EventCost;
+  after: EventCost;
+  share: number;
+  callers?: Part[];
+  with?: string[];
+  version?: string;
+  since?: string;
+}
+
+export interface EventCost {
+  value: number;
+  low: number;
+  high: number;
+  profiles: number;
+}
+
+export interface EventDeploy {
+  version?: string;
+  build?: string;
+  before?: string;
+}
+
+export type EventKind = "change" | "deploy" | "rule" | "restart" | "oom" | "capture";
+
+export interface EventLabel {
+  name: string;
+  value: string;
+}
+
+export interface EventProcess {
+  instance: string;
+  memory?: number;
+  limit?: number;
+}
+
+export interface EventRule {
+  name: string;
+  metric: string;
+  value: number;
+  limit: number;
+  unit: string;
+  sent?: string;
+  failed?: string;
+}
+
+export type EventSource = "code" | "traffic" | "mix";
 
 export interface Evidence { says: string; query: string; command: string; url: string }
 
@@ -269,6 +336,100 @@ export interface FlameStep {
   flat: number;
   cum: number;
   before?: number;
+}
+
+export interface FleetBase {
+  title: string;
+  ref: string;
+  base: string;
+  shares?: boolean;
+}
+
+export interface FleetBases {
+  selection: Selection;
+  bases: FleetBase[];
+}
+
+export interface FleetEvent {
+  id: string;
+  tenant: string;
+  kind: EventKind;
+  service: string;
+  labels?: EventLabel[];
+  time: string;
+  noticed: string;
+  ended?: string;
+  pin?: string;
+  cause?: string;
+  change?: EventChange;
+  deploy?: EventDeploy;
+  rule?: EventRule;
+  process?: EventProcess;
+  capture?: EventCapture;
+}
+
+export interface FleetGraph {
+  selection: Selection;
+  measures: FleetMeasure[];
+  of: string;
+  unit: string;
+  by?: string;
+  labels: string[];
+  step_ms: number;
+  lines: GraphLine[];
+  rest?: number;
+  deploys?: Deploy[];
+  profiles: number;
+  any: boolean;
+}
+
+export interface FleetHeat {
+  selection: Selection;
+  measures: FleetMeasure[];
+  of: string;
+  unit: string;
+  by: string;
+  labels: string[];
+  step_ms: number;
+  columns: number;
+  rows: HeatRow[];
+  rest?: number;
+  max: number;
+  profiles: number;
+  more?: boolean;
+  highest: HeatProfile[];
+}
+
+export interface FleetLabels {
+  selection: Selection;
+  of: string;
+  labels: LabelShare[];
+  more?: boolean;
+}
+
+export interface FleetMeasure {
+  name: string;
+  doc: string;
+  unit: string;
+}
+
+export interface FleetService extends ServiceRow {
+  selector: string;
+  lines: Spark[];
+  deploys?: Deploy[];
+}
+
+export interface FleetServices {
+  from_ms: number;
+  to_ms: number;
+  services: FleetService[];
+  cores: number;
+  any: boolean;
+}
+
+export interface FleetTime {
+  from_ms: number;
+  to_ms: number;
 }
 
 export interface Frame {
@@ -459,6 +620,15 @@ export interface GoroutineStory {
 
 export type Grade = "mechanical" | "ownership";
 
+export interface GraphLine {
+  name: string;
+  selector?: string;
+  points: number[][];
+  mean: number;
+  max: number;
+  share: number;
+}
+
 export type Grown = "goroutines" | "memory";
 
 export interface HandlerRow extends Latencies {
@@ -496,6 +666,27 @@ export interface Health {
   idle: number;
 }
 
+export interface HeatCell {
+  column: number;
+  heat: number;
+  n: number;
+  highest: HeatProfile;
+}
+
+export interface HeatProfile {
+  ref: string;
+  at_ms: number;
+  value: number;
+  labels: string;
+}
+
+export interface HeatRow {
+  name: string;
+  low?: number;
+  high?: number;
+  cells: HeatCell[];
+}
+
 export interface Histogram { count: number; min_ns: number; max_ns: number; sum_ns: number; buckets?: number[][] }
 
 export type Inlining = "" | "inline" | "partial-inline";
@@ -522,6 +713,12 @@ export interface Label {
   text?: string;
   number?: number;
   unit?: string;
+}
+
+export interface LabelShare {
+  name: string;
+  values: ValueShare[];
+  rest?: number;
 }
 
 export interface Lane {
@@ -655,6 +852,13 @@ export interface Mark {
   answered: number;
 }
 
+export interface Matcher {
+  name: string;
+  op: string;
+  value: string;
+  without: string;
+}
+
 export interface Metric {
   type: string;
   unit: string;
@@ -671,6 +875,11 @@ export interface NoCode {
 }
 
 export type Origin = "own" | "std" | "dep" | "runtime" | "other";
+
+export interface Part {
+  function: string;
+  share: number;
+}
 
 export interface PathSegment {
   at_nanos: number;
@@ -811,6 +1020,17 @@ export interface Search extends Head {
   names: string[];
 }
 
+export interface Selection {
+  ref: string;
+  service?: string;
+  selector: string;
+  time: string;
+  from_ms: number;
+  to_ms: number;
+  matchers: Matcher[];
+  profile?: string;
+}
+
 export interface ServerCPU {
   requests: number;
   from_ns: number;
@@ -863,8 +1083,23 @@ export interface ServerWaiting {
   off?: boolean;
 }
 
+export interface ServiceRow {
+  service: string;
+  cores: number;
+  cores_before: number;
+  cores_after: number;
+  allocated: number;
+  live: number;
+  goroutines: number;
+  processes: number;
+  profiles: number;
+  versions?: string[];
+  last: string;
+}
+
 export interface Session {
   version: string;
+  fleet?: boolean;
   base?: string;
   advises?: boolean;
   source?: string;
@@ -904,6 +1139,11 @@ export interface SourceLine {
   cum?: number;
   text: string;
   instructions?: Instruction[];
+}
+
+export interface Spark {
+  of: string;
+  points: number[][];
 }
 
 export interface Spot {
@@ -1023,6 +1263,18 @@ export interface Trimming {
   accounted: number;
 }
 
+export interface ValueShare {
+  value: string;
+  share: number;
+  only: string;
+  except: string;
+}
+
+export interface ValueType {
+  type: string;
+  unit: string;
+}
+
 export interface View {
   name: string;
   doc: string;
@@ -1059,8 +1311,10 @@ export type Work = "request" | "task" | "region";
 /** Lists that are null where they are empty: answered makes them lists. */
 export const lists = new Set([
   "at",
+  "bases",
   "benchmarks",
   "causes",
+  "cells",
   "collector",
   "cum",
   "cycles",
@@ -1074,11 +1328,16 @@ export const lists = new Set([
   "gap",
   "goroutines",
   "handlers",
+  "highest",
   "inline",
   "keys",
   "kinds",
+  "labels",
   "levels",
+  "lines",
+  "matchers",
   "measured",
+  "measures",
   "metrics",
   "mix",
   "mixes",
@@ -1096,6 +1355,7 @@ export const lists = new Set([
   "rows",
   "savings",
   "segments",
+  "services",
   "slowest",
   "spans",
   "split",

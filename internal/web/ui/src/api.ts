@@ -2,7 +2,7 @@
 // there ready; the page only paints.
 
 import { Frame, lists, Origin, Top } from "./answers";
-import { Pair, queryString } from "./state";
+import { Pair, ofFleet, queryString } from "./state";
 
 export * from "./answers";
 
@@ -23,6 +23,7 @@ export class Failure extends Error {
     message: string,
     readonly hint = "",
     readonly away = false, // nobody answers this page any more, so it is not the question that is wrong
+    readonly status = 0, // of the answer
   ) {
     super(message);
   }
@@ -43,7 +44,7 @@ class Server implements Api {
   readonly embedded = false;
 
   async json<T>(path: string, pairs: Pair[], signal: AbortSignal): Promise<T> {
-    const given = path === "/api/session" && document.getElementById("hone-session")?.textContent;
+    const given = path === "/api/session" && pairs.length === 0 && document.getElementById("hone-session")?.textContent;
     const data = answered(given || (await this.text(path, pairs, signal))) as T & { remarks?: Remark[] };
     for (const r of data?.remarks ?? []) remarks.set(r.text, r.parts);
     return data;
@@ -57,21 +58,24 @@ class Server implements Api {
     let r: Response;
     let text: string;
     try {
-      r = await fetch(path + queryString(pairs), { signal, headers: { Accept: "application/json, */*" } });
+      // Not a path alone: a page may have been opened by an address with a password, which requests may not have.
+      r = await fetch(location.origin + path + queryString(pairs), { signal, headers: { Accept: "application/json, */*" } });
       text = await r.text();
     } catch (e) {
       if (signal.aborted) throw e;
+      if (ofFleet) throw new Failure("the server does not answer: it has stopped, or the connection to it is lost", "", true);
       throw new Failure("hone web does not answer: it has stopped, or the connection to it is lost", goOn, true);
     }
     if (r.ok) return text;
-    if (r.status === 403) throw new Failure("this page is of a hone web that has stopped; at its address there is another one", goOn, true);
+    if (r.status === 403 && !ofFleet) throw new Failure("this page is of a hone web that has stopped; at its address there is another one", goOn, true);
     let said: { error: string; hint?: string };
     try {
       said = JSON.parse(text) as typeof said;
     } catch {
+      if (ofFleet && text !== "" && text.length < 500) throw new Failure(text.trim(), "", false, r.status);
       throw new Failure(`the server says ${r.status} ${r.statusText}`, text.slice(0, 200));
     }
-    throw new Failure(said.error, said.hint);
+    throw new Failure(said.error, said.hint, false, r.status);
   }
 }
 

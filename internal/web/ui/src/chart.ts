@@ -129,7 +129,7 @@ export function paintTimes(ctx: CanvasRenderingContext2D, axis: Axis, p: Palette
 }
 
 /** ticks returns one to four round values up to max. */
-function ticks(max: number, unit: string): number[] {
+export function ticks(max: number, unit: string): number[] {
   if (!(max > 0)) return [];
   const base = unit === "bytes" ? 1024 ** Math.floor(Math.log(max) / Math.log(1024)) : 1;
   let step = nice(max / 4 / base) * base;

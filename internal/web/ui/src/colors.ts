@@ -23,6 +23,7 @@ export interface Palette {
   grid: string;
   wash: number; // how much of its colour is below a line
   lines: Record<"busy" | "gc" | "rss" | "heap" | "goal" | "goroutines" | "threads", string>; // of charts, 3:1 on paper
+  series: string[]; // of charts with a line for each of several names, 3:1 on paper, the last for all others
   states: Record<string, string>; // of goroutines and Ps in a trace
 }
 
@@ -45,6 +46,7 @@ const light: Palette = {
   grid: "#e2e0da",
   wash: 0.22,
   lines: { busy: "#2f74c0", gc: "#c25a10", rss: "#7d828c", heap: "#3d8a45", goal: "#a3490a", goroutines: "#8250b8", threads: "#7d828c" },
+  series: ["#2f74c0", "#c25a10", "#3d8a45", "#8250b8", "#0e8388", "#b8336a", "#8a6d1a", "#5560c8", "#7d828c"],
   states: {
     running: "#3d8f4a", ready: "#e39a1f", syscall: "#4f7fc9", network: "#8fbbe8", lock: "#c23b3b", channel: "#9b78c9", select: "#bfa3e3", sleep: "#cdbf85", "wait group": "#d080ab", condition: "#e8b9d2",
     GC: "#8a4b12", scheduler: "#8b8d93", other: "#c3bcd2", "waiting for work": "#eceae5",
@@ -70,6 +72,7 @@ const dark: Palette = {
   grid: "#2e323a",
   wash: 0.28,
   lines: { busy: "#78b0ff", gc: "#f0a058", rss: "#8d94a1", heap: "#84c07c", goal: "#f2a35c", goroutines: "#c3a2ec", threads: "#8d94a1" },
+  series: ["#78b0ff", "#f0a058", "#84c07c", "#c3a2ec", "#4fc3c3", "#f08aae", "#d9c04f", "#9aa4ff", "#8d94a1"],
   states: {
     running: "#5fb56b", ready: "#f0b04a", syscall: "#6f9be0", network: "#3f6fa3", lock: "#e06060", channel: "#a384d4", select: "#7a62a8", sleep: "#8d8355", "wait group": "#c46d9b", condition: "#8f5374",
     GC: "#c9803f", scheduler: "#7d8089", other: "#575064", "waiting for work": "#23272e",
@@ -95,6 +98,7 @@ const forced: Palette = {
   quiet: "CanvasText",
   grid: "GrayText",
   lines: { busy: "CanvasText", gc: "Highlight", rss: "GrayText", heap: "CanvasText", goal: "Highlight", goroutines: "CanvasText", threads: "GrayText" },
+  series: ["CanvasText", "Highlight", "GrayText"],
   states: {
     running: "CanvasText", ready: "Highlight", syscall: "Canvas", network: "Canvas", lock: "Mark", channel: "Canvas", select: "Canvas", sleep: "Canvas", "wait group": "Canvas", condition: "Canvas",
     GC: "GrayText", scheduler: "Canvas", other: "Canvas", "waiting for work": "Canvas",

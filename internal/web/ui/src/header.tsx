@@ -7,7 +7,8 @@ import { duration, count, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { readable } from "./names";
 import { Icon, Link, copy } from "./parts";
-import { Pair, add, get, go, href, put, queryString, settle, state as latest, steps, to, without } from "./state";
+import { services } from "./fleet";
+import { Pair, State, add, get, go, href, ofFleet, put, queryString, settle, state as latest, steps, to, without } from "./state";
 import { Theme } from "./colors";
 
 export interface View {
@@ -16,9 +17,15 @@ export interface View {
   needs: string; // what has to be answerable for it to be offered
   of: string; // the view of hone that has to have something to show
   key?: string; // where it is not its place
+  fleet?: "all" | "one"; // it is about a store: all of it, or what is selected
 }
 
 export const views: View[] = [
+  { name: "services", title: "Services", needs: "", of: "", key: "g", fleet: "all" },
+  { name: "events", title: "Events", needs: "", of: "", key: "e", fleet: "all" },
+  { name: "shelf", title: "Shelf", needs: "", of: "", key: "k", fleet: "all" },
+  { name: "service", title: "Service", needs: "", of: "", key: "0", fleet: "one" },
+  { name: "heat", title: "Heat map", needs: "", of: "", key: "m", fleet: "one" },
   { name: "overview", title: "Overview", needs: "/api/top", of: "top" },
   { name: "compare", title: "Compare", needs: "/api/compare", of: "compare", key: "v" },
   { name: "bench", title: "Benchmarks", needs: "/api/bench", of: "bench", key: "b" },
@@ -57,21 +64,22 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
     rec?.duration_nanos ? duration(rec.duration_nanos) + " long" : "",
     now && `${count(now.samples)} ${now.samples === 1 ? "sample" : "samples"}`,
   ].filter(Boolean).join(" · ");
+  const home = ofFleet ? services(state) : to(state, "overview");
   return (
     <header class="head">
-      <Link to={to(state, "overview")} href={href(to(state, "overview"))} class="brand">hone</Link>
-      <label class="pick"><span class="hidden">Recording</span>
+      <Link to={home} href={href(home)} class="brand">hone</Link>
+      {!ofFleet && <label class="pick"><span class="hidden">Recording</span>
         <select value={ref} onChange={(e) => go(put(put(put(state, "ref", e.currentTarget.value), "root", ""), "at", ""))} disabled={api.embedded}>
           {recordings.map((r) => <option value={r.ref} selected={r.ref === ref}>{describe(r.program, r.ref)}</option>)}
         </select>
-      </label>
+      </label>}
       {metrics.length > 0 && <label class="pick narrow"><span class="hidden">Metric</span>
         <select value={metric} onChange={(e) => go(put(put(state, "metric", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
           {!now && <option value={metric} selected>{metric}</option>}
           {metrics.map((m) => <option value={m.type} selected={m === now}>{m.type.replace(/_/g, " ")}</option>)}
         </select>
       </label>}
-      {profiled(app) && (others.length > 0 || base !== "") && (
+      {!ofFleet && profiled(app) && (others.length > 0 || base !== "") && (
         <label class="pick narrow"><span class="hidden">Compare with</span>
           <select value={base} onChange={(e) => go(put(put(e.currentTarget.value === "" || state.view === "diff" ? state : to(state, "diff"), "base", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
             <option value="" selected={base === ""}>compare with…</option>
@@ -83,7 +91,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
       <span class="headline-text">{headline}</span>
       <span class="head-end">
         {!api.embedded && <button onClick={() => { settle(); copy(location.href, "link copied: it opens this view in any browser that reaches this server"); }} title="copy a link to this view"><Icon name="share" /><span class="wide">Share</span></button>}
-        {!api.embedded && <Download />}
+        {!api.embedded && !(ofFleet && recordings.length === 0) && <Download />}
         <button onClick={onTheme} title={`theme: ${theme} (t)`} aria-label={`theme: ${theme}`}><Icon name={theme} /></button>
         <Help />
       </span>
@@ -173,18 +181,22 @@ function Help() {
 
 export function Tabs() {
   const app = useApp();
-  const { state, api } = app;
-  const offered = views.filter((v) => api.has(v.needs) && shows(app, v.of));
+  const { state, api, session } = app;
+  const chosen = get(state, "ref") !== "";
+  // What a selection has is not known before it is added up.
+  const unknown = ofFleet && chosen && session.recordings.length === 0;
+  const offered = views.filter((v) => (v.fleet ? ofFleet && (v.fleet === "all" || chosen) : unknown ? !v.key : api.has(v.needs) && shows(app, v.of)));
   // Those that only some recordings have do not change the keys of the others.
   const numbered = offered.filter((v) => !v.key);
   const keyOf = (v: View) => v.key ?? String(numbered.indexOf(v) + 1);
   const keys: Record<string, () => void> = {};
-  for (const v of offered) keys[keyOf(v)] = () => go(to(latest(), v.name));
+  const target = (v: View, from: State) => (v.name === "services" ? services(from) : to(from, v.name));
+  for (const v of offered) keys[keyOf(v)] = () => go(target(v, latest()));
   useKeys(keys);
   return (
     <nav class="tabs" aria-label="Views">
       {offered.map((v) => (
-        <Link to={to(state, v.name)} href={href(to(state, v.name))} current={v.name === state.view} title={`${v.title} (${keyOf(v)})`}>{v.title}</Link>
+        <Link to={target(v, state)} href={href(target(v, state))} current={v.name === state.view} title={`${v.title} (${keyOf(v)})`} class={v.name === "service" ? "apart" : ""}>{v.title}</Link>
       ))}
     </nav>
   );

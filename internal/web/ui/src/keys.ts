@@ -1,6 +1,7 @@
 // Keys. A view says what its keys do; the sheet behind ? lists all of them.
 
 import { useLayoutEffect } from "preact/hooks";
+import { ofFleet } from "./state";
 
 export type Keys = Record<string, (e: KeyboardEvent) => void>;
 
@@ -9,8 +10,9 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
     "Everywhere",
     [
       ["1 … 9", "the views, from left to right"],
-      ["0", "the timeline, where there is one"],
-      ["v  b  o  x", "versions that were compared, benchmarks, a load run, and an execution trace, where there are any"],
+      ofFleet ? ["0", "the service over time"] : ["0", "the timeline, where there is one"],
+      ...(ofFleet ? [] : [["v  b  o  x", "versions that were compared, benchmarks, a load run, and an execution trace, where there are any"]] as [string, string][]),
+      ...(ofFleet ? [["g  e  k", "all services, events, the shelf"], ["m", "the heat map of single profiles"], ["[  ]", "the time before and after"]] as [string, string][] : []),
       ["/", "search"],
       ["Esc", "leave the search; zoom out"],
       ["t", "theme: as the system has it, light, dark"],

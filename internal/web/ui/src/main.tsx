@@ -6,17 +6,22 @@ import { Failure, Session, connect } from "./api";
 import { BenchView, CompareView } from "./compare";
 import { App, AppContext, profiled, recordingOf, timed, tryAgain, useAway, useBusy } from "./data";
 import { DiffView } from "./diff";
+import { EventsView, ShelfView } from "./events";
 import { FlameView } from "./flame";
 import { GraphView } from "./graph";
-import { Header, Pills, Tabs, views } from "./header";
+import { Header, Pills, Tabs, views as allViews } from "./header";
+import { HeatView } from "./heat";
 import { useKeys } from "./keys";
 import { TagsView, TracesView } from "./labels";
 import { OverviewView } from "./overview";
 import { LoadView } from "./load";
 import { Message, Toast } from "./parts";
 import { SandwichView } from "./sandwich";
+import { Selections } from "./selection";
+import { ServiceView } from "./service";
+import { ServicesView } from "./services";
 import { SourceView } from "./source";
-import { get, state, subscribe } from "./state";
+import { Pair, State, get, ofFleet, queryString, state, subscribe } from "./state";
 import { PaletteContext, useTheme } from "./theme";
 import { Strip, TimelineView } from "./timeline";
 import { TopView } from "./top";
@@ -39,6 +44,21 @@ const components: Record<string, ComponentType> = {
   load: LoadView,
 };
 
+// Pages about a store, beside the views of what is selected from it.
+const ofStore: Record<string, ComponentType> = {
+  services: ServicesView,
+  service: ServiceView,
+  heat: HeatView,
+  events: EventsView,
+  shelf: ShelfView,
+};
+
+/** asksFor returns what of a state changes what there is to look at. */
+function asksFor(now: State): Pair[] {
+  if (!ofFleet || ofStore[now.view]) return [];
+  return now.pairs.filter(([k]) => k === "ref" || k === "base");
+}
+
 // Views that need no profile.
 const others = new Set(["timeline", "trace", "compare", "bench", "load"]);
 
@@ -46,38 +66,56 @@ const api = connect();
 
 function Page() {
   const [now, setNow] = useState(state());
-  const [session, setSession] = useState<Session>();
-  const [failure, setFailure] = useState<Failure>();
+  const [opened, setOpened] = useState<{ session: Session; of: string }>();
+  const [failed, setFailed] = useState<{ failure: Failure; of: string }>();
   const [theme, nextTheme, palette] = useTheme();
   const slow = useBusy();
   useEffect(() => subscribe(() => setNow(state())), []);
+  const asks = asksFor(now);
+  const of = queryString(asks);
   useLayoutEffect(() => {
     const stop = new AbortController();
-    api.json<Session>("/api/session", [], stop.signal).then(setSession, (e: unknown) => setFailure(e instanceof Failure ? e : new Failure(String(e))));
+    const fail = (e: unknown) => {
+      if (!stop.signal.aborted) setFailed({ failure: e instanceof Failure ? e : new Failure(String(e)), of });
+    };
+    api.json<Session>("/api/session", asks, stop.signal).then((session) => setOpened({ session, of }), fail);
     return () => stop.abort();
-  }, []);
+  }, [of]);
+  const session = opened?.session;
+  const failure = failed?.of === of ? failed.failure : undefined;
   useKeys({ t: nextTheme });
-  const view = components[now.view] ? now.view : "";
+  const views = ofFleet ? { ...components, ...ofStore } : components;
+  const view = views[now.view] ? now.view : "";
   useEffect(() => {
-    const title = views.find((v) => v.name === now.view)?.title ?? "";
+    const title = allViews.find((v) => v.name === now.view)?.title ?? "";
     const ref = get(now, "ref") || session?.recordings[0]?.ref || "";
     document.title = [title, ref, "hone"].filter(Boolean).join(" · ");
   }, [now, session]);
-  if (failure) return <main><Message title={failure.message}><p>{failure.hint}</p></Message></main>;
+  if (failure && !(ofFleet && session)) return <main><Message title={failure.message}><p>{failure.hint}</p></Message></main>;
   if (!session) return <main aria-busy="true" />;
   const app: App = { api, session, state: now };
-  const Current = components[view];
+  const Current = views[view];
+  const waiting = ofFleet && opened.of !== of;
   return (
     <AppContext.Provider value={app}>
       <PaletteContext.Provider value={palette}>
         <div class={"progress" + (slow ? " on" : "")} role="progressbar" aria-label="waiting for the server" aria-hidden={!slow} />
         <Header theme={theme} onTheme={nextTheme} />
+        {ofFleet && <Selections />}
         <Tabs />
-        <Pills />
+        {!ofStore[view] && <Pills />}
         <Away />
         {view !== "timeline" && timed(app) && <Strip />}
         <main id={"view-" + view} data-view={view}>
-          {session.recordings.length === 0 ? (
+          {failure ? (
+            <Message title={failure.message}><p>{failure.hint || "Another time or other labels, above, may have profiles."}</p></Message>
+          ) : waiting ? (
+            <div class="blank" aria-busy="true" />
+          ) : ofStore[view] && Current ? (
+            <Current key={view} />
+          ) : session.recordings.length === 0 && ofFleet ? (
+            <Message title="No service is chosen"><p>Choose one under <a href="/services">Services</a>.</p></Message>
+          ) : session.recordings.length === 0 ? (
             <Message title="Nothing is open"><p><code>hone web cpu.pprof</code> opens a profile.</p></Message>
           ) : Current && !others.has(view) && !profiled(app) ? (
             <Message title="There is no profile in this recording"><p>What there is stands above.</p></Message>

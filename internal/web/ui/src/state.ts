@@ -14,10 +14,13 @@ export const steps = [
   "tag", "tag-ignore", "tag-show", "tag-hide", "tag-root", "tag-leaf",
 ];
 
+/** ofFleet is true where the page is of a store of profiles: what it looks at is in its URL. */
+export const ofFleet = document.getElementById("hone-session")?.dataset.fleet !== undefined;
+
 export function parse(view: string, search: string): State {
   const pairs: Pair[] = [];
   for (const [k, v] of new URLSearchParams(search)) pairs.push([k, v]);
-  return { view: view || "overview", pairs };
+  return { view: view || (ofFleet ? "services" : "overview"), pairs };
 }
 
 export function queryString(pairs: Pair[]): string {

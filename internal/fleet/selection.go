@@ -1,0 +1,194 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hone-perf/hone/internal/cache"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/safefile"
+	"github.com/hone-perf/hone/internal/store"
+	"github.com/hone-perf/hone/internal/view/fleetview"
+)
+
+// A selection is what a query selects, added up kind by kind.
+type selection struct {
+	manifest *recording.Manifest
+	profiles map[string]*profile.Profile
+	rec      *recording.Recording // nil where it is not kept
+	until    time.Time            // when it is made anew; zero is never
+}
+
+// selected returns what a query selects.
+func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error) {
+	out := &selection{
+		manifest: &recording.Manifest{
+			Format: recording.Format, Hone: s.Version, How: recording.Stored, Target: q.Selector.String(), Started: q.From, Ended: q.To,
+			KeepSecrets: true, // all of it is in the store already
+		},
+		profiles: map[string]*profile.Profile{},
+	}
+	if i := slices.IndexFunc(q.Selector, func(m store.Matcher) bool { return m.Name == fleetview.ProfileLabel && m.Op == store.Is }); i >= 0 {
+		return out, s.single(ctx, q, i, out)
+	}
+	series, err := s.Store.Series(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	var kinds []string
+	for _, kind := range recording.Kinds {
+		if slices.ContainsFunc(series, func(s store.Series) bool { return s.Kind == kind }) {
+			kinds = append(kinds, kind)
+		}
+	}
+	merged := make([]*store.Merged, len(kinds))
+	failed := make([]error, len(kinds))
+	var all sync.WaitGroup
+	for i, kind := range kinds {
+		all.Go(func() {
+			q := q
+			q.Kind = kind
+			merged[i], failed[i] = s.Store.Merge(ctx, q)
+		})
+	}
+	all.Wait()
+	if err := errors.Join(failed...); err != nil {
+		return nil, err
+	}
+	for i, kind := range kinds {
+		p := merged[i].Profile
+		for n, bad := range merged[i].Damage {
+			out.manifest.Notes = append(out.manifest.Notes, fmt.Sprintf("%s: %v", kind, bad))
+			if n < mostDamage {
+				p = p.WithNote(bad.Error())
+			}
+		}
+		out.profiles[kind] = p
+	}
+	if len(kinds) == 0 {
+		return nil, &store.NothingError{Query: q}
+	}
+	return out, nil
+}
+
+// single adds the one profile that matcher number i of a query names.
+func (s *Server) single(ctx context.Context, q store.Query, i int, out *selection) error {
+	id, err := store.ParseID(q.Selector[i].Value)
+	if err != nil {
+		return badRequest{fmt.Errorf("%s: %w", fleetview.ProfileLabel, err)}
+	}
+	q.Selector = slices.Delete(slices.Clone(q.Selector), i, i+1)
+	e, p, _, err := s.Store.Profile(ctx, q, id)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(recording.Kinds, e.Kind) {
+		return badRequest{fmt.Errorf("it is a %s profile, and a recording has %s", profile.Shorten(e.Kind, 40), strings.Join(recording.Kinds, ", "))}
+	}
+	out.profiles[e.Kind] = p
+	return nil
+}
+
+// pack writes a recording.
+func (o *selection) pack(folder, file string) error {
+	for kind, p := range o.profiles {
+		name := filepath.Join(folder, filepath.FromSlash(recording.PartFile(kind, 0, o.manifest.Ended.Sub(o.manifest.Started))))
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			return err
+		}
+		if err := safefile.Write(name, p.Write); err != nil {
+			return err
+		}
+	}
+	_, err := recording.Pack(folder, file, o.manifest)
+	return err
+}
+
+// mostDamage is how many notes views have about what could not be read.
+const mostDamage = 5
+
+// What is kept of selections that pages look at.
+const (
+	openedBytes = 96 << 20
+	fresh       = time.Minute      // for which one that ends now stays as it is, so that all views of it agree
+	settling    = 15 * time.Minute // in which profiles may still arrive late
+)
+
+func newOpened() *cache.Cache[string, *selection] {
+	return cache.New[string](openedBytes, func(o *selection) int64 {
+		n := int64(64 << 10)
+		for _, p := range o.profiles {
+			n += 2 * p.Size() // what views ask for is a copy with short names
+		}
+		return n
+	})
+}
+
+type tenantKey struct{}
+
+// pages answers browsers.
+func (s *Server) pages(w http.ResponseWriter, r *http.Request, tenant string) error {
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "only GET is allowed here", http.StatusMethodNotAllowed)
+		return nil
+	case s.Pages == nil:
+		http.NotFound(w, r)
+		return nil
+	}
+	s.Pages.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), tenantKey{}, tenant)))
+	return nil
+}
+
+// Open returns what a ref names, such as store:api@-1h, for a request that Pages was asked. It stays the same for a moment also where it ends now.
+func (s *Server) Open(ctx context.Context, ref string) (*recording.Recording, error) {
+	tenant, ok := ctx.Value(tenantKey{}).(string)
+	name, stored := strings.CutPrefix(ref, store.RefPrefix)
+	if !ok || !stored {
+		return nil, fmt.Errorf("%q names nothing in a store; one looks like store:api@-1h", profile.Shorten(ref, 80))
+	}
+	now := s.Now()
+	at, err := store.ParseRef(name, now)
+	if err != nil {
+		return nil, err
+	}
+	key := tenant + "\x00" + name
+	s.opened.Remove(key, func(o *selection) bool { return !o.until.IsZero() && now.After(o.until) })
+	o, err := s.opened.Do(key, func() (*selection, error) {
+		// Others may wait for it, so it does not end with the one who asked first.
+		q := store.Query{Tenant: tenant, Selector: at.Selector, From: at.From, To: at.To}
+		select {
+		case s.adding <- struct{}{}:
+			defer func() { <-s.adding }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		o, err := s.selected(context.WithoutCancel(ctx), q)
+		if err != nil {
+			return nil, err
+		}
+		if later, err := store.ParseRef(name, now.Add(time.Hour)); err != nil || !later.To.Equal(at.To) || now.Sub(at.To) < settling {
+			o.until = now.Add(fresh)
+		}
+		rec, _, err := recording.Made(ref, o.manifest, o.profiles).Pick("", 0, 0)
+		if err != nil {
+			return nil, err
+		}
+		o.rec = rec
+		return o, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o.rec, nil
+}

@@ -1,0 +1,202 @@
+package fleetview
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+var start = time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+
+// cpuLine returns a line of CPU time by minutes: of so many processes, each on one core for half of the ten seconds that are profiled.
+func cpuLine(labels store.Labels, first int, processes ...int) store.Line {
+	l := store.Line{Labels: labels, Types: []profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}}
+	for i, n := range processes {
+		if n == 0 {
+			continue
+		}
+		l.Points = append(l.Points, store.Point{
+			Time: start.Add(time.Duration(first+i) * time.Minute), Values: []int64{1, int64(n) * 5e9}, Profiles: n, Streams: n, Covered: time.Duration(n) * 10 * time.Second,
+		})
+	}
+	return l
+}
+
+func label(name, value string) store.Labels {
+	return store.NewLabels(store.Label{Name: name, Value: value})
+}
+
+var cpuSeries = []store.Series{{Service: "api", Kind: recording.CPU, Types: []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, Profiles: 7}}
+
+func ask(t *testing.T, ref string) (*report.Selection, store.Ref) {
+	t.Helper()
+	of, at, err := Selected(ref, start.Add(10*time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return of, at
+}
+
+func TestNewWindow(t *testing.T) {
+	for _, c := range []struct{ length, want time.Duration }{
+		{15 * time.Minute, time.Minute}, {time.Hour, time.Minute}, {6 * time.Hour, 2 * time.Minute}, {24 * time.Hour, 10 * time.Minute},
+		{30 * 24 * time.Hour, 6 * time.Hour}, {3000 * 24 * time.Hour, 17 * 24 * time.Hour},
+	} {
+		if got := NewWindow(start, start.Add(c.length), 180).Step; got != c.want {
+			t.Errorf("steps of %s are %s, want %s", c.length, got, c.want)
+		}
+	}
+}
+
+// When all processes are replaced in a step, those before and those after do not add up.
+func TestDeployIsNoSpike(t *testing.T) {
+	of, at := ask(t, "api@-10m")
+	w := Window{at.From, at.To, time.Minute}
+	g := Graph(of, at, &Measures[0], "", []store.Line{cpuLine(nil, 0, 3, 3, 6, 3, 3)}, nil, cpuSeries, w)
+	for _, p := range g.Lines[0].Points {
+		if p[1] != 1.5 {
+			t.Errorf("at %v there are %v cores, want 1.5 of 3 processes", p[0], p[1])
+		}
+	}
+	g = Graph(of, at, &Measures[0], "", []store.Line{cpuLine(nil, 0, 3, 3, 6, 6, 6)}, nil, cpuSeries, w)
+	if g.Lines[0].Max != 3 {
+		t.Errorf("six processes that stay use %v cores, want 3", g.Lines[0].Max)
+	}
+}
+
+func TestGraphBy(t *testing.T) {
+	of, at := ask(t, "api@-10m")
+	var lines []store.Line
+	for i := range 12 {
+		lines = append(lines, cpuLine(label("pod", string(rune('a'+i))), 0, 12-i, 12-i))
+	}
+	lines = append(lines, cpuLine(nil, 0, 1, 1))
+	g := Graph(of, at, &Measures[0], "pod", lines, nil, cpuSeries, Window{at.From, at.To, time.Minute})
+	if len(g.Lines) != mostLines+1 || g.Rest != 5 || g.Lines[0].Name != "a" || g.Lines[0].Selector != `api{pod="a"}` || g.Lines[mostLines].Name != "others" {
+		t.Fatalf("the lines are %+v, and %d others", g.Lines, g.Rest)
+	}
+	sum := 0.0
+	for _, l := range g.Lines {
+		sum += l.Share
+	}
+	if sum < 0.999 || sum > 1.001 {
+		t.Errorf("shares add up to %v", sum)
+	}
+	if g.Lines[mostLines].Mean != (4+3+2+1+1)/2.0 {
+		t.Errorf("the others use %v cores", g.Lines[mostLines].Mean)
+	}
+}
+
+func TestDeploys(t *testing.T) {
+	of := func(service, name, value string) store.Labels {
+		return store.NewLabels(store.Label{Name: store.ServiceLabel, Value: service}, store.Label{Name: name, Value: value})
+	}
+	got := Deploys([]store.Line{
+		cpuLine(of("api", "version", "v2"), 5, 1, 1),
+		cpuLine(of("api", "version", "v1"), 0, 1, 1, 1, 1, 1),
+		cpuLine(of("job", store.BuildLabel, "a-build-with-a-long-name"), 3, 1, 1),
+		cpuLine(of("job", store.BuildLabel, "b"), 0, 1, 1),
+		cpuLine(of("calm", "version", "v1"), 0, 1, 1),
+	}, time.Minute)
+	if len(got["calm"]) != 0 || len(got["api"]) != 1 || len(got["job"]) != 1 {
+		t.Fatalf("deploys are %+v", got)
+	}
+	want := report.Deploy{At: start.Add(5 * time.Minute).UnixMilli(), Version: "v2", Before: "v1", Selector: `api{version="v2"}`, Base: `api{version="v1"}`}
+	if got["api"][0] != want {
+		t.Errorf("the deploy is %+v, want %+v", got["api"][0], want)
+	}
+	if d := got["job"][0]; d.Selector != `job{build_id="a-build-with-a-long-name"}` || len(d.Version) > 20 || d.Before != "b" {
+		t.Errorf("the build is %+v", d)
+	}
+}
+
+// What a page takes away or adds is a selector that can be read.
+func TestSelected(t *testing.T) {
+	of, at := ask(t, `store:api{version="v\"2", pod!~"a.*"}@-5m..-1m`)
+	if of.Service != "api" || of.Time != "-5m..-1m" || of.To-of.From != 240_000 || len(of.Matchers) != 2 {
+		t.Fatalf("the selection is %+v", of)
+	}
+	for _, m := range of.Matchers {
+		if _, err := store.ParseSelector(m.Without); err != nil || strings.Contains(m.Without, m.Name) {
+			t.Errorf("without %s it is %q: %v", m.Name, m.Without, err)
+		}
+	}
+	l := Labels(of, at, &Measures[0], []string{"version"}, [][]store.Line{{cpuLine(label("version", `v"2`), 0, 3), cpuLine(nil, 0, 1)}})
+	values := l.Labels[0].Values
+	if len(values) != 2 || values[0].Share != 0.75 || values[0].Only != `api{pod!~"a.*", version="v\"2"}` || values[1].Only != `api{pod!~"a.*", version=""}` {
+		t.Errorf("the values are %+v", values)
+	}
+	for _, v := range values {
+		for _, s := range []string{v.Only, v.Except} {
+			if _, err := store.ParseSelector(s); err != nil {
+				t.Errorf("%q: %v", s, err)
+			}
+		}
+	}
+	if alone, _ := ask(t, `store:{service_name="a b"}`); alone.Service != "a b" || len(alone.Matchers) != 0 {
+		t.Errorf("a service with a space is %+v", alone)
+	}
+	if _, _, err := Selected("store:api@-1h..-2h", start); err == nil {
+		t.Error("a time that ends before it begins is taken")
+	}
+}
+
+func TestHeat(t *testing.T) {
+	of, at := ask(t, "api@-10m")
+	var entries []store.Entry
+	for i := range 20 {
+		e := store.Entry{
+			ID: store.ID{byte(i)}, Service: "api", Kind: recording.CPU, Labels: label("instance", []string{"a", "b"}[i%2]), Types: cpuSeries[0].Types,
+			Start: start.Add(time.Duration(i/2) * time.Minute), Totals: []int64{int64(i+1) * 1e9},
+		}
+		e.End = e.Start.Add(10 * time.Second)
+		entries = append(entries, e)
+	}
+	w := NewWindow(at.From, at.To, 5)
+	h := Heat(of, at, &Measures[0], "instance", entries, false, cpuSeries, w)
+	if h.Columns != 5 || h.Profiles != 20 || len(h.Rows) != 2 || h.Rows[0].Name != "b" || h.Max != 2 || len(h.Rows[0].Cells) != 5 || h.Rows[0].Cells[4].N != 2 {
+		t.Errorf("by instance it is %+v", h)
+	}
+	best := h.Rows[0].Cells[4].Highest
+	if want := `store:api{profile_id="13` + strings.Repeat("00", 15) + `"}@2026-09-01T10:09:00Z..2026-09-01T10:09:01Z`; best.Ref != want || best.Value != 2 || h.Highest[0] != best {
+		t.Errorf("the highest is %+v, want %s", best, want)
+	}
+	byValue := Heat(of, at, &Measures[0], "", entries, false, cpuSeries, w)
+	n := 0
+	for _, r := range byValue.Rows {
+		for _, c := range r.Cells {
+			n += c.N
+		}
+	}
+	if len(byValue.Rows) != rangeRows || n != 20 || byValue.Rows[0].High != 2 || !slices.IsSortedFunc(byValue.Rows, func(a, b report.HeatRow) int { return int(b.Low*100 - a.Low*100) }) {
+		t.Errorf("by value there are %d profiles in %+v", n, byValue.Rows)
+	}
+	if empty := Heat(of, at, &Measures[0], "", nil, false, nil, w); len(empty.Rows) != 0 {
+		t.Errorf("of nothing it is %+v", empty)
+	}
+}
+
+func TestBases(t *testing.T) {
+	of, at := ask(t, "store:api@-5m")
+	b := Bases(of, at, []string{"v1", "v2", "v3"})
+	var all []string
+	for _, one := range b.Bases {
+		all = append(all, one.Title+": "+one.Ref+" "+one.Base)
+	}
+	want := []string{
+		"the time before it: store:api@-5m store:api@2026-09-01T10:00:00Z..2026-09-01T10:05:00Z",
+		"the same time yesterday: store:api@-5m store:api@2026-08-31T10:05:00Z..2026-08-31T10:10:00Z",
+		"the same time last week: store:api@-5m store:api@2026-08-25T10:05:00Z..2026-08-25T10:10:00Z",
+		`version v3 against v2: store:api{version="v3"}@-5m store:api{version="v2"}@-5m`,
+		`version v2 against v1: store:api{version="v2"}@-5m store:api{version="v1"}@-5m`,
+	}
+	if !slices.Equal(all, want) {
+		t.Errorf("it can be compared with\n%s\nwant\n%s", strings.Join(all, "\n"), strings.Join(want, "\n"))
+	}
+}

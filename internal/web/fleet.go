@@ -1,0 +1,65 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// fleetPages are the paths of pages about a store, beside those about what was selected from it.
+var fleetPages = []string{"services", "service", "heat", "events", "shelf"}
+
+// OfStore returns what answers the pages of a store. It asks open for what they name, and opens its answers to whoever asks:
+// open has to know from the context of a request what that one may see.
+func OfStore(opt Options, open func(ctx context.Context, ref string) (*recording.Recording, error)) http.Handler {
+	s := Later(opt)
+	s.store = open
+	close(s.opened)
+	return s.Handler()
+}
+
+// storeHead is what pages know before they name anything.
+func (s *Server) storeHead() session {
+	out := session{Version: s.opt.Version, Fleet: true, Recordings: []sessionRecord{}}
+	out.describe()
+	return out
+}
+
+// storeSession answers what there is to look at in what a request names.
+func (s *Server) storeSession(w http.ResponseWriter, r *http.Request) {
+	q, err := parse(r, "session")
+	if err != nil {
+		fail(w, http.StatusBadRequest, err, "")
+		return
+	}
+	out := s.storeHead()
+	if len(q.Refs) > 0 {
+		done, ok := s.busy(r)
+		if !ok {
+			return
+		}
+		defer done()
+		in, err := s.recordings(r.Context(), q.Refs, q.Base)
+		for _, rec := range in {
+			one, bad := recordOf(rec)
+			if err == nil {
+				err = bad
+			}
+			out.Recordings = append(out.Recordings, one)
+		}
+		if err != nil {
+			status := http.StatusUnprocessableEntity
+			if errors.As(err, new(*store.NothingError)) {
+				status = http.StatusNotFound
+			}
+			fail(w, status, err, s.hintOf(err))
+			return
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(out)
+}

@@ -1,0 +1,367 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/hone-perf/hone/internal/fleet"
+	"github.com/hone-perf/hone/internal/fleet/token"
+	"github.com/hone-perf/hone/internal/store"
+	"github.com/hone-perf/hone/internal/store/storetest"
+	"github.com/hone-perf/hone/internal/web"
+)
+
+// What happened to service-0 of storetest.Small, and what is on the shelf.
+const (
+	someEvents = `{"events":[{"id":"1","tenant":"default","kind":"change","service":"service-0","time":"2026-09-01T10:02:03Z","noticed":"2026-09-01T10:04:00Z",
+		"change":{"kind":"cpu","type":{"type":"cpu","unit":"nanoseconds"},"function":"<b>main.price</b>","source":"code","before":{"value":1e8,"low":9e7,"high":1.1e8,"profiles":5},
+		"after":{"value":3e8,"low":2e8,"high":4e8,"profiles":5},"share":0.2,"version":"v1"}},
+		{"id":"2","tenant":"default","kind":"oom","service":"service-0","time":"2026-09-01T10:03:03Z","noticed":"2026-09-01T10:04:00Z","process":{"instance":"10.0.0.1:80"}}],"more":false}`
+	someShelf = `{"recordings":[{"id":"abc","name":"<i>slow</i>.hone","who":"ci","size":52428,"made":"2026-09-01T10:00:00Z","expires":"2026-10-01T10:00:00Z"}]}`
+)
+
+// serveFleet serves a store with profiles of ten minutes, and returns its address. What change makes of them is stored.
+func serveFleet(t *testing.T, tokens *token.File, change func(u *store.Upload) bool) string {
+	t.Helper()
+	f := storetest.Small()
+	now := func() time.Time { return f.Start.Add(10 * time.Minute) }
+	m := storetest.NewMemory()
+	m.Now = now
+	if tokens == nil {
+		var err error
+		if tokens, err = token.Open(filepath.Join(t.TempDir(), "tokens.json")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := fleet.New(fleet.Options{Store: m, Tokens: tokens, Now: now})
+	s.Pages = web.OfStore(web.Options{Version: "test"}, s.Open)
+	var all []*store.Upload
+	for _, u := range f.All() {
+		if change == nil || change(u) {
+			all = append(all, u)
+		}
+	}
+	if len(all) > 0 {
+		if _, err := s.Add(context.Background(), token.DefaultTenant, all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", s)
+	answer := func(pattern, text string) {
+		mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, text)
+		})
+	}
+	answer("/api/v1/events", someEvents)
+	answer("/api/v1/shelf", someShelf)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// query returns a key of the address of the page.
+func (p *page) query(key string) string {
+	p.t.Helper()
+	return eval[string](p, fmt.Sprintf(`new URLSearchParams(location.search).get(%q) ?? ""`, key))
+}
+
+// From all services to one, to a part of its time, to one version, and to what changed.
+func TestPageFleet(t *testing.T) {
+	address := serveFleet(t, nil, nil)
+	p := open(t, address+"/", 1280, 900)
+	p.url = address
+	p.visit("/")
+	if got := p.text(".services tbody"); !strings.Contains(got, "service-0") || !strings.Contains(got, "service-2") || !strings.Contains(got, "v0 → v1") {
+		t.Errorf("the services are %q", got)
+	}
+	if n := eval[int](p, `document.querySelectorAll(".spark path").length`); n != 12 {
+		t.Errorf("there are %d sparklines, want four of each service", n)
+	}
+	p.click(".services a", "service-1")
+	p.wait(`location.pathname === "/service"`)
+	p.settled()
+	if got := p.query("ref"); got != "store:service-1@-24h" {
+		t.Errorf("the service is %s", got)
+	}
+	if n := p.colors(); n < 4 {
+		t.Errorf("its graph has %d colours", n)
+	}
+	if got := p.text(".flagline.deploy"); !strings.Contains(got, "v1") {
+		t.Errorf("the deploy is marked as %q", got)
+	}
+	cpu := p.text(".legend-lines")
+	p.click("button", "Live heap")
+	p.settled()
+	if got := p.text(".legend-lines"); got == cpu || !strings.Contains(got, "kB") && !strings.Contains(got, "MB") {
+		t.Errorf("live heap is %q", got)
+	}
+	p.click("button", "CPU")
+	p.settled()
+
+	// A part of the time, by keys.
+	eval[bool](p, `(document.querySelector(".plot").focus(), true)`)
+	p.key(kb.Home)
+	p.do(chromedp.KeyEvent(kb.End, chromedp.KeyModifiers(chromedp.ModifierShift)))
+	p.wait(`document.querySelector(".chosen button") !== null`)
+	p.key(kb.Enter)
+	p.wait(`new URLSearchParams(location.search).get("ref").includes("..")`)
+	p.settled()
+	if got := p.query("ref"); !strings.HasPrefix(got, "store:service-1@2026-09-01T") {
+		t.Errorf("the part of the time is %s", got)
+	}
+	eval[bool](p, `(history.back(), true)`)
+	p.wait(`new URLSearchParams(location.search).get("ref") === "store:service-1@-24h"`)
+	p.settled()
+
+	// A value of a label stays chosen in all views, and is given up there.
+	p.click(".labels button", "v1")
+	p.wait(`document.querySelector(".selection .pill")?.innerText.includes("v1")`)
+	p.settled()
+	p.visitTab("Flame")
+	if n := p.colors(); n < 3 {
+		t.Errorf("the flame graph has %d colours", n)
+	}
+	one := p.text(".panel dl")
+	p.click(".selection .pill button", "")
+	p.wait(`!location.search.includes("version")`)
+	p.settled()
+	if got := p.text(".panel dl"); got == one || eval[string](p, `location.pathname`) != "/flame" {
+		t.Errorf("without the label it shows %q", got)
+	}
+	for _, view := range []string{"Overview", "Callers", "Top", "Source", "Tags", "Traces", "Heat map"} {
+		p.visitTab(view)
+		if problem := p.text(".problem"); problem != "" {
+			t.Errorf("%s shows a problem: %s", view, problem)
+		}
+	}
+
+	// Versions against each other.
+	p.click(".selection summary", "compare")
+	p.wait(`document.querySelector(".drop button") !== null`)
+	p.click(".drop button", "version v1 against v0")
+	p.wait(`location.pathname === "/diff"`)
+	p.settled()
+	if got := p.query("base"); got != `store:service-1{version="v0"}@-24h` {
+		t.Errorf("the base is %s", got)
+	}
+	if got := p.text(".diff .headline"); !strings.Contains(got, "→") {
+		t.Errorf("the diff says %q", got)
+	}
+
+	// Nothing there says what to do.
+	p.pardon = "404"
+	p.visit("/flame?ref=" + url.QueryEscape("store:nobody@-1h"))
+	if got := p.text("main"); !strings.Contains(got, "there is no profile of nobody") {
+		t.Errorf("of nobody it shows %q", got)
+	}
+	p.visit("/service?ref=" + url.QueryEscape("store:service-1@2020-01-01..2020-01-02"))
+	if got := p.text("main"); !strings.Contains(got, "Show the last 30 days") {
+		t.Errorf("of another time it shows %q", got)
+	}
+}
+
+// One profile is a click away, and so is what happened.
+func TestPageFleetHeat(t *testing.T) {
+	address := serveFleet(t, nil, nil)
+	p := open(t, address+"/", 1280, 900)
+	p.url = address
+	p.visit("/heat?ref=" + url.QueryEscape("store:service-0@-1h"))
+	if n := p.colors(); n < 3 {
+		t.Errorf("the heat map has %d colours", n)
+	}
+	eval[bool](p, `(document.querySelector(".heat-box").focus(), true)`)
+	p.key(kb.ArrowDown)
+	p.key(kb.ArrowRight)
+	p.wait(`document.querySelector(".heat-cursor") !== null`)
+	p.key(kb.Enter)
+	p.wait(`location.pathname === "/flame"`)
+	p.settled()
+	if got := p.query("ref"); !strings.Contains(got, "profile_id=") {
+		t.Errorf("one profile is %s", got)
+	}
+	if got := p.text(".selection .pill"); !strings.Contains(got, "one profile") {
+		t.Errorf("the pill says %q", got)
+	}
+	p.click(".selection .pill button", "")
+	p.wait(`!location.search.includes("profile_id")`)
+	p.settled()
+
+	p.visit("/events")
+	if got := p.text("main"); !strings.Contains(got, "<b>main.price</b> costs 0.30 cores in place of 0.10") || !strings.Contains(got, "killed for want of memory") {
+		t.Errorf("the events are %q", got)
+	}
+	p.click("main a", "the hour after")
+	p.wait(`location.pathname === "/diff"`)
+	if got := p.query("base"); got != "store:service-0@2026-09-01T09:02:03Z..2026-09-01T10:02:03Z" {
+		t.Errorf("the hour before is %s", got)
+	}
+	p.visit("/shelf")
+	if got := p.text("main"); !strings.Contains(got, "<i>slow</i>.hone") || !strings.Contains(got, "51.20kB") {
+		t.Errorf("the shelf has %q", got)
+	}
+}
+
+// Names are text, whatever is in them.
+func TestPageFleetNames(t *testing.T) {
+	const odd = `<img src=x onerror="window.hacked=1">`
+	address := serveFleet(t, nil, func(u *store.Upload) bool {
+		if u.Service != "service-0" {
+			return false
+		}
+		u.Service = odd
+		u.Labels = store.NewLabels(store.Label{Name: "version", Value: odd + u.Labels.Get("version")})
+		return true
+	})
+	p := open(t, address+"/", 1280, 900)
+	p.url = address
+	p.visit("/")
+	p.click(".services a", "img")
+	p.wait(`location.pathname === "/service"`)
+	p.settled()
+	p.click(".labels button", "v1")
+	p.settled()
+	p.visitTab("Flame")
+	p.visitTab("Heat map")
+	if got := p.text(".selection"); !strings.Contains(got, odd) {
+		t.Errorf("the selection is %q", got)
+	}
+	if eval[bool](p, `window.hacked === 1 || document.querySelector("img") !== null`) {
+		t.Error("a name has become markup")
+	}
+}
+
+// A browser asks for the token, and sends it from then on.
+func TestPageFleetToken(t *testing.T) {
+	tokens, err := token.Open(filepath.Join(t.TempDir(), "tokens.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := tokens.Make(token.Token{Name: "team", Scopes: []token.Scope{token.Read}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := tokens.Make(token.Token{Name: "other", Tenant: "other", Scopes: []token.Scope{token.Read}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := serveFleet(t, tokens, nil)
+	resp, err := http.Get(address + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusUnauthorized || !strings.HasPrefix(resp.Header.Get("WWW-Authenticate"), "Basic") {
+		t.Errorf("without a token: %s %q", resp.Status, resp.Header)
+	}
+	with := func(secret string) string { return strings.Replace(address, "http://", "http://token:"+secret+"@", 1) }
+	p := open(t, with(secret)+"/", 1280, 900)
+	p.url = address
+	p.settled()
+	if got := p.text("main"); !strings.Contains(got, "service-0") {
+		t.Errorf("with a token it shows %q", got)
+	}
+	p.click(".services a", "service-0")
+	p.wait(`location.pathname === "/service"`)
+	p.settled()
+	p.visitTab("Flame")
+	if n := p.colors(); n < 3 {
+		t.Errorf("the flame graph has %d colours", n)
+	}
+	p.url = with(other)
+	p.visit("/")
+	if got := p.text("main"); strings.Contains(got, "service-0") || !strings.Contains(got, "There are no profiles yet") {
+		t.Errorf("another tenant is shown %q", got)
+	}
+}
+
+// All pages fit on a narrow screen, and axe-core finds nothing serious in either theme. SHOTS=FOLDER keeps pictures of them, which somebody should
+// look at.
+func TestPageFleetAccessibility(t *testing.T) {
+	axe, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := serveFleet(t, nil, nil)
+	ref := "ref=" + url.QueryEscape("store:service-0@-24h")
+	for _, width := range []int64{390, 1280} {
+		p := open(t, address+"/", width, 844)
+		p.url = address
+		p.visit("/")
+		for _, theme := range []string{"light", "dark"} {
+			eval[bool](p, fmt.Sprintf(`(localStorage.setItem("hone-theme", %q), true)`, theme))
+			for name, path := range map[string]string{
+				"services": "/", "service": "/service?" + ref + "&ui.by=version", "heat": "/heat?" + ref, "events": "/events", "shelf": "/shelf",
+				"flame": "/flame?" + ref, "diff": "/diff?" + ref + "&base=" + url.QueryEscape(`store:service-0{version="v0"}@-24h`),
+			} {
+				p.visit(path)
+				if over := eval[int](p, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+					t.Errorf("%s is %d pixels wider than the screen of %d", path, over, width)
+				}
+				if folder := os.Getenv("SHOTS"); folder != "" {
+					p.shot(filepath.Join(folder, fmt.Sprintf("%s-%d-%s.png", name, width, theme)))
+				}
+				eval[bool](p, string(axe)+";true")
+				for _, v := range eval[[]string](p, `axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) =>
+					/serious|critical/.test(v.impact) ? v.nodes.map((n) => v.help + ": " + n.html.slice(0, 300) + " " + n.failureSummary) : []))`) {
+					t.Errorf("%s, %s: %s", path, theme, v)
+				}
+			}
+		}
+		// What is behind the buttons above.
+		for _, button := range []string{"time", "label", "compare", "edit"} {
+			p.visit("/flame?" + ref)
+			p.click(".selection summary", button)
+			p.wait(`document.querySelector(".drop")?.innerText.length > 10 && Number(document.documentElement.dataset.asking) === 0`)
+			if right := eval[float64](p, `document.querySelector(".drop").getBoundingClientRect().right`); right > float64(width) {
+				t.Errorf("the box of %s ends at %v of %d pixels", button, right, width)
+			}
+			if folder := os.Getenv("SHOTS"); folder != "" {
+				p.shot(filepath.Join(folder, fmt.Sprintf("box-%s-%d.png", button, width)))
+			}
+			eval[bool](p, string(axe)+";true")
+			for _, v := range eval[[]string](p, `axe.run(document.querySelector(".selections"), { resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) =>
+				/serious|critical/.test(v.impact) ? v.nodes.map((n) => v.help + ": " + n.html.slice(0, 300) + " " + n.failureSummary) : []))`) {
+				t.Errorf("the box of %s: %s", button, v)
+			}
+			p.key(kb.Escape)
+			p.wait(`document.querySelector(".drop") === null`)
+		}
+	}
+}
+
+// Nothing has been sent yet: the page says how to.
+func TestPageFleetEmpty(t *testing.T) {
+	address := serveFleet(t, nil, func(*store.Upload) bool { return false })
+	p := open(t, address+"/", 1280, 900)
+	p.url = address
+	p.visit("/")
+	if got := p.text("main"); !strings.Contains(got, "There are no profiles yet") || !strings.Contains(got, address+"/api/v1/profiles?service=shop") {
+		t.Errorf("an empty store shows %q", got)
+	}
+}
+
+// shot writes a picture of the page.
+func (p *page) shot(file string) {
+	p.t.Helper()
+	picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.WriteFile(file, picture, 0o666)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}

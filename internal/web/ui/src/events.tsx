@@ -1,0 +1,165 @@
+// What happened to services, and the shelf of recordings.
+
+import { EventCost, FleetEvent, FleetTime } from "./api";
+import { useAnswer, useApp } from "./data";
+import { about, amount, exact, long, parts, refOf, selectorOf, services, timeOf, when } from "./fleet";
+import { percent, value } from "./format";
+import { Link, Message, Problem } from "./parts";
+import { TimePicker } from "./selection";
+import { State, get, go, href, put } from "./state";
+
+interface Events {
+  events: FleetEvent[] | null;
+  more?: boolean;
+}
+
+const mostListed = "200";
+
+/** useEvents asks for what happened to a service, or to all, in a time. A server that keeps no events has none. */
+export function useEvents(service: string, from: number, to: number) {
+  const text = (ms: number) => new Date(ms).toISOString();
+  const asked = from > 0 && to > from;
+  const { data, error, waiting } = useAnswer<Events>(asked ? "/api/v1/events" : "", asked ? [["service", service], ["from", text(from)], ["to", text(to)], ["limit", mostListed]] : []);
+  const none = error?.status === 404;
+  return { list: (none ? [] : data?.events) ?? [], more: data?.more ?? false, error: none || waiting ? undefined : error, waiting: asked && !data && !error };
+}
+
+function cost(c: EventCost, e: FleetEvent): string {
+  const unit = e.change!.type.unit;
+  if (unit === "nanoseconds") return amount(c.value / 1e9, "cores") + " cores";
+  return unit === "bytes" ? amount(c.value, "bytes/s") : value(c.value, unit);
+}
+
+/** titleOf says what happened. */
+export function titleOf(e: FleetEvent): string {
+  const { change, deploy, rule, process, capture } = e;
+  if (change) return `${change.function} costs ${cost(change.after, e)} in place of ${cost(change.before, e)} (${change.share > 0 ? "+" : ""}${percent(change.share, 1)} of the service)`;
+  if (deploy) return `deploy of ${deploy.version || deploy.build || "a build"}`;
+  if (rule) return `${rule.name}: ${rule.metric} is ${measure(rule.value, rule.unit)}, over ${measure(rule.limit, rule.unit)}`;
+  if (e.kind === "oom") return `${process?.instance ?? "a process"} was killed for want of memory`;
+  if (e.kind === "restart") return `${process?.instance ?? "a process"} was restarted`;
+  if (capture) return capture.failed ? `no capture: ${capture.failed}` : "a recording was taken";
+  return e.kind;
+}
+
+function measure(v: number, unit: string): string {
+  return unit === "percent" ? percent(v, 100) : unit === "cores" || unit === "bytes/s" ? amount(v, unit) : value(v, unit);
+}
+
+const sides = 60 * 60e3; // milliseconds before and after
+
+/** waysOf returns where an event leads: before and after, the function, a recording. */
+export function waysOf(e: FleetEvent): [title: string, s: State][] {
+  const at = Date.parse(e.time);
+  const all = selectorOf(e.service);
+  const after = refOf(all, exact(at, at + sides));
+  const before = refOf(all, exact(at - sides, at));
+  const out: [string, State][] = [];
+  const metric: [string, string][] = e.change && e.change.kind !== "cpu" ? [["metric", e.change.kind + ":" + e.change.type.type]] : [];
+  if (e.kind === "change" || e.kind === "deploy" || e.kind === "rule") out.push(["the hour after against the hour before", about("diff", after, ["base", before], ...metric)]);
+  if (e.deploy?.version && e.deploy.before) {
+    const of = (v: string) => refOf(selectorOf(e.service, ["version", v]), exact(at - 24 * sides, at + 24 * sides));
+    out.unshift([`${e.deploy.version} against ${e.deploy.before}`, about("diff", of(e.deploy.version), ["base", of(e.deploy.before)], ["normalize", "true"])]);
+  }
+  if (e.change) out.push(["callers", about("sandwich", after, ["arg", e.change.function], ["ui.sel", e.change.function], ...metric)]);
+  if (e.process) out.push(["the last profiles before it", about("flame", refOf(selectorOf(e.service, ["instance", e.process.instance]), exact(at - sides / 4, at)), ["metric", "heap"])]);
+  return out;
+}
+
+export function EventsView() {
+  const { state } = useApp();
+  const service = get(state, "ref") ? (/^[^{@]*/.exec(parts(get(state, "ref"))[0])?.[0] ?? "") : "";
+  const time = timeOf(state);
+  const span = useAnswer<FleetTime>("/api/v1/fleet/time", [["time", time]]);
+  const events = useEvents(service, span.data?.from_ms ?? 0, span.data?.to_ms ?? 0);
+  const error = events.error ?? (span.waiting ? undefined : span.error);
+  if (error) return <Problem error={error} />;
+  if (!span.data || events.waiting) return <div class="blank" aria-busy="true" />;
+  return (
+    <div class="main page scrolls fleet" tabIndex={0} role="region" aria-label="Events">
+      <div class="tools">
+        <div class="group">
+          {get(state, "ref") === "" && <TimePicker time={time} from={span.data.from_ms} to={span.data.to_ms} onPick={(t) => go(put(state, "ui.time", t))} />}
+          {service !== "" && <span>of <b>{service}</b> <button class="small" onClick={() => go({ ...services(state), view: "events" })}>of all services</button></span>}
+        </div>
+        {events.more && <span class="quiet">the newest {mostListed} are shown</span>}
+      </div>
+      {events.list.length === 0 ? (
+        <Message title="Nothing was noticed in this time">
+          <p>Deploys, functions that began to cost more, rules that were broken, restarts and kills are listed here once they happen. Deploys are told apart by the label <code>version</code>, or by builds.</p>
+        </Message>
+      ) : (
+        <div class="wide-table">
+          <table class="plain events">
+            <thead><tr><th scope="col">when</th><th scope="col">kind</th><th scope="col">service</th><th scope="col">what</th></tr></thead>
+            <tbody>
+              {events.list.map((e) => {
+                const at = Date.parse(e.time);
+                const page = about("service", refOf(selectorOf(e.service), exact(at - 3 * sides, at + 3 * sides)));
+                return (
+                  <tr key={e.id}>
+                    <td class="num">{when(at)}</td>
+                    <td><i class={"mark " + e.kind} aria-hidden="true" /> {e.kind}</td>
+                    <td><Link to={page} href={href(page)}>{e.service}</Link></td>
+                    <td>
+                      {titleOf(e)}
+                      {e.ended && <span class="quiet"> for {long(Date.parse(e.ended) - at)}</span>}
+                      {e.change && <span class="quiet"> {e.change.source === "code" ? "" : e.change.source === "traffic" ? "with the traffic" : "with the mix of requests"}{e.change.version ? ` since ${e.change.version}` : ""}</span>}
+                      <span class="ways-of">{waysOf(e).map(([title, s]) => <Link to={s} href={href(s)}>{title}</Link>)}
+                        {e.capture?.recording && <a href={"/shelf/" + encodeURIComponent(e.capture.recording)}>open the recording</a>}</span>
+                    </td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </div>
+  );
+}
+
+interface Shelved {
+  id: string;
+  name: string;
+  who?: string;
+  size: number;
+  made: string;
+  expires?: string;
+  link?: string;
+}
+
+export function ShelfView() {
+  const { data, error, waiting } = useAnswer<{ recordings: Shelved[] | null }>("/api/v1/shelf", []);
+  if (error && !waiting && error.status !== 404) return <Problem error={error} />;
+  if (!data && !error) return <div class="blank" aria-busy="true" />;
+  const list = data?.recordings ?? [];
+  if (list.length === 0) {
+    return (
+      <Message title="The shelf is empty">
+        <p><code>hone push server.hone --to {location.origin}</code> puts a recording here, and answers with a link that opens it for everybody who may read.</p>
+      </Message>
+    );
+  }
+  return (
+    <div class="main page scrolls fleet" tabIndex={0} role="region" aria-label="Shelf">
+      <div class="wide-table">
+        <table class="plain events">
+          <thead><tr><th scope="col">recording</th><th scope="col" class="num">size</th><th scope="col">made</th><th scope="col">by</th><th scope="col">kept until</th><th scope="col"><span class="hidden">file</span></th></tr></thead>
+          <tbody>
+            {list.map((r) => (
+              <tr key={r.id}>
+                <td><a href={"/shelf/" + encodeURIComponent(r.id)}>{r.name || r.id}</a></td>
+                <td class="num">{value(r.size, "bytes")}</td>
+                <td class="num">{when(Date.parse(r.made), false)}</td>
+                <td>{r.who}</td>
+                <td class="num">{r.expires ? when(Date.parse(r.expires), false) : "it is removed"}</td>
+                <td><a href={"/shelf/" + encodeURIComponent(r.id) + ".hone"} download>download</a></td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  );
+}
