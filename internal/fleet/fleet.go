@@ -184,8 +184,21 @@ func (s *Server) record(ctx context.Context, q store.Query, folder, file string)
 	if !found {
 		return &store.NothingError{Query: q}
 	}
+	if m.Cores, err = s.coresOf(ctx, q); err != nil {
+		return err
+	}
 	_, err = recording.Pack(folder, file, m)
 	return err
+}
+
+// coresOf returns how many cores a selection used on average, all its processes together.
+func (s *Server) coresOf(ctx context.Context, q store.Query) (float64, error) {
+	q.Kind = recording.CPU
+	lines, err := s.Store.Totals(ctx, q, max(q.To.Sub(q.From)/fleetview.Steps, time.Minute), nil)
+	if err != nil {
+		return 0, err
+	}
+	return fleetview.Cores(lines), nil
 }
 
 // profile answers with one merged profile.
