@@ -83,7 +83,7 @@ func TestLoadRecord(t *testing.T) {
 		t.Errorf("CPU time is not as the kernel counts it: %+v", s.CPU)
 	}
 	t.Logf("the profile has %.3g of what the kernel counts", s.CPU.Sampled/s.CPU.All)
-	// 195 to 212 on an idle machine, with interrupts and the signals of the profile. Beside others that want the processors the
+	// 195 to 212 on an idle machine, with interrupts and the signals of the profile. Beside others that want the cores the
 	// profile misses some of it, down to 187, and of a thousand samples there are now and then a tenth more or less.
 	if burn := function("main.burn").With / 200_000; burn < 0.83 || burn > 1.15 {
 		t.Errorf("CPU of burn: %.4g of 200 µs", burn)

@@ -20,17 +20,17 @@ import (
 	"github.com/hone-perf/hone/internal/testrun"
 )
 
-// abDifferences are what is meant to differ. docs/compat-ab.md has them under the same numbers.
+// abDifferences are the deliberate differences. docs/compat-ab.md has them under the same numbers.
 var abDifferences = map[string]string{
-	"D1": "what is no HTTP is a failure",
+	"D1": "an invalid HTTP answer is a failure",
 	"D2": "an answer that ends early is a failure",
 	"D3": "a failure counts once",
-	"D4": "chunks are taken apart",
-	"D5": "options that there are not",
+	"D4": "chunked answers are decoded",
+	"D5": "missing options",
 	"D6": "numbers that make no sense",
-	"D7": "hosts of others",
+	"D7": "other people's hosts",
 	"D8": "no list of all requests",
-	"D9": "the length of the first answer in TLS",
+	"D9": "the length of the first answer over TLS",
 }
 
 // TestABDifferences holds that the differences and the page about them agree.

@@ -38,13 +38,13 @@ func TestBenchOracle(t *testing.T) {
 	t.Logf("%d cases", o.cases)
 }
 
-// benchDifferences are what is meant to differ. docs/compat-benchstat.md has them under the same numbers.
+// benchDifferences are the deliberate differences. docs/compat-benchstat.md has them under the same numbers.
 var benchDifferences = map[string]string{
-	"D1": "a file in which benchstat finds nothing is read",
-	"D2": "what was left out is said",
-	"D3": "an error is an error",
+	"D1": "files in which benchstat finds nothing are read",
+	"D2": "hone says what is left out",
+	"D3": "errors set the exit code",
 	"D4": "-strict",
-	"D5": "comparing NaN ends",
+	"D5": "NaN values do not hang the comparison",
 }
 
 // TestBenchDifferences holds that the differences and the page about them agree.

@@ -30,7 +30,7 @@ type File struct {
 
 // A Result is one benchmark line. Results may share what they hold.
 type Result struct {
-	Name   string   // without the word Benchmark and the number of processors: Encode/size=10
+	Name   string   // without the word Benchmark and GOMAXPROCS: Encode/size=10
 	Procs  int      // the 8 of BenchmarkEncode-8; 0 when it is not there, which is how Go writes 1
 	Iters  int      // how often the benchmark ran
 	Values []Value  // at least one
@@ -57,7 +57,7 @@ type Config struct{ Key, Value string }
 // of package testing.
 type Units = benchfmt.UnitMetadataMap
 
-// Full returns the name with the number of processors: Encode/size=10-8.
+// Full returns the name with GOMAXPROCS: Encode/size=10-8.
 func (r *Result) Full() string {
 	if r.Procs == 0 {
 		return r.Name
@@ -108,7 +108,7 @@ func (r *Result) Record() *benchfmt.Result {
 	return out
 }
 
-// splitProcs takes a number of processors off a name. What would not be written the same way again stays.
+// splitProcs takes GOMAXPROCS off a name. What would not be written the same way again stays.
 func splitProcs(full string) (name string, procs int) {
 	name, digits, ok := cutLast(full, '-')
 	if !ok || digits == "" || strings.Trim(digits, "0123456789") != "" || digits[0] == '0' {
@@ -128,8 +128,8 @@ func cutLast(s string, sep byte) (before, after string, found bool) {
 	return s, "", false
 }
 
-// settleProcs decides whether the numbers that names end in are numbers of processors: Sort/n-100 may as well be a
-// benchmark called so, since Go writes no number for one processor. All benchmarks of a package run with the same
+// settleProcs decides whether the numbers that names end in are GOMAXPROCS: Sort/n-100 may as well be a
+// benchmark called so, since Go writes no number for GOMAXPROCS=1. All benchmarks of a package run with the same
 // numbers, those of -cpu. Where they do not, the numbers belong to the names.
 func settleProcs(results []Result) {
 	type benchmark struct{ pkg, name string }

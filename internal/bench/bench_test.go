@@ -147,7 +147,7 @@ func TestRead(t *testing.T) {
 			"1 Sort/n-10*0 1 1 ns/op\n2 Sort/n-100*0 1 1 ns/op\n3 Other*0 1 1 ns/op\n",
 		},
 		{
-			"several numbers of processors",
+			"several values of GOMAXPROCS",
 			"BenchmarkA 1 1 ns/op\nBenchmarkA-4 1 1 ns/op\nBenchmarkB 1 1 ns/op\nBenchmarkB-4 1 1 ns/op\n",
 			"1 A*0 1 1 ns/op\n2 A*4 1 1 ns/op\n3 B*0 1 1 ns/op\n4 B*4 1 1 ns/op\n",
 		},

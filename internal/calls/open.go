@@ -31,8 +31,8 @@ func (t *Tree) OpenCalls(calls []uint32, open int64, enough func() bool) {
 }
 
 // openAll takes entries on to the calls below, and further where those weigh at least open. It does as much at a time
-// as there are processors. When enough, which may be nil, says so, what is not done yet stays as it is: that is not waited
-// for, and takes one processor, since whoever may be painting needs another one.
+// as there are cores. When enough, which may be nil, says so, what is not done yet stays as it is: that is not waited
+// for, and takes one core, since whoever may be painting needs another one.
 func (t *Tree) openAll(todo []opening, open int64, enough func() bool) {
 	var n uint32
 	for _, o := range todo {

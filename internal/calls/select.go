@@ -27,7 +27,7 @@ func (t *Tree) Selection(picked profile.SampleSet) *Tree {
 		c, was := &out.Nodes[at], &t.Nodes[at]
 		c.Flat = Sum{}
 		// Without branches, and then the values by themselves: those are all over the memory, and nothing should keep the
-		// processor from asking for many at a time.
+		// core from asking for many at a time.
 		to := out.Entries[c.First:c.End]
 		if len(to) == 0 {
 			return
@@ -68,7 +68,7 @@ func (t *Tree) close(whole *Tree) uint32 {
 	return n
 }
 
-// inTurn does something for each call at which entries rest, as many at a time as there are processors.
+// inTurn does something for each call at which entries rest, as many at a time as there are cores.
 func (t *Tree) inTurn(do func(at int)) {
 	const worthwhile = 1 << 13 // entries, for a worker
 	var parts [][2]int

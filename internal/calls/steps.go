@@ -215,7 +215,7 @@ func passing(p *profile.Profile, locations []bool) profile.SampleSet {
 	return out
 }
 
-// inParts does work on n samples in parts, as many at a time as there are processors. worker makes what does one part
+// inParts does work on n samples in parts, as many at a time as there are cores. worker makes what does one part
 // after the other.
 func inParts(n int, worker func() func(from, to int)) {
 	const size = 1 << 14 // whole words of a set of samples

@@ -114,7 +114,7 @@ func (t *Tree) grow(open int64) {
 	todo := []opening{{RootCall, 0, uint32(len(t.Entries))}}
 	if len(t.Entries) > many {
 		// Some of the samples tell which calls will open, and a little more. All of them then go through those as many
-		// at a time as there are processors, and what is left to do for them is little.
+		// at a time as there are cores, and what is left to do for them is little.
 		some := *t
 		some.Entries = nil
 		for i := 0; i < len(t.Entries); i += part {

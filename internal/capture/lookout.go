@@ -94,8 +94,8 @@ func (l *lookout) watchProcess(p *agent.Process) func(of string) (v, most float6
 	}
 }
 
-// collecting returns the CPU time in a CPU profile, and how much of it collecting garbage took, but for what processors
-// did that had nothing else to do.
+// collecting returns the CPU time in a CPU profile, and how much of it collecting garbage took, without what
+// idle Ps did of it.
 func collecting(p *profile.Profile) (gc, all time.Duration) {
 	k := slices.IndexFunc(p.SampleTypes, func(t profile.ValueType) bool { return t.Unit == "nanoseconds" })
 	if k < 0 {

@@ -70,7 +70,7 @@ func controlGroup(pid, file2, controller, file1 string) string {
 	return ""
 }
 
-// cpuLimit returns how many processors the control group of a process may use, as in 1.5; "" is all.
+// cpuLimit returns how many cores the control group of a process may use, as in 1.5; "" is all.
 func cpuLimit(pid string) string {
 	quota, period, _ := strings.Cut(controlGroup(pid, "cpu.max", "cpu", "cpu.cfs_quota_us"), " ")
 	if period == "" {

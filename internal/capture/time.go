@@ -18,7 +18,7 @@ type Timed struct {
 
 // Switches are how often the system came between, where it says so.
 type Switches struct {
-	Waited    int64 // gave up the processor by itself
+	Waited    int64 // gave up the core by itself
 	Displaced int64 // had to give it up
 	Faults    int64 // pages that were read from a disk
 	Touched   int64 // pages that only had to be mapped

@@ -48,7 +48,7 @@ var measures = []measure{
 	{agent.Cgroup, "bytes", "what the control group may have", "cgroup>80%", outside},
 	{agent.Heap, "bytes", "GOMEMLIMIT", "heap>90% or heap>1GB", answered},
 	{agent.Goroutines, "count", "", "goroutines>10000", answered},
-	{agent.CPU, "percent", "a processor", "cpu>180%", anywhere},
+	{agent.CPU, "percent", "a core", "cpu>180%", anywhere},
 	{agent.GC, "percent", "the CPU time", "gc>20%", anywhere},
 	{agent.Latency, "nanoseconds", "", "latency>200ms", inside},
 }

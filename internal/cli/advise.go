@@ -22,25 +22,26 @@ import (
 	"github.com/hone-perf/hone/internal/source"
 )
 
-const adviseHelp = `Find avoidable work that costs something: the line, the cause, the most that a fix could
-save, and a patch where it is known that the program then does the same.
+const adviseHelp = `Find work that costs something and can be avoided. A finding has the line, the cause, and
+the most that a fix could save. It has a patch if hone knows one that keeps the behaviour.
 
-The input is a recording, profiles, or a server; or packages, whose benchmarks are first run
-and recorded with the flags of go test. In packages without benchmarks, the tests and made-up
-calls of exported functions are recorded. With --load or --cmd, the package is a program that
-is built, run and recorded: a server under load, with the arguments of hone load, or a program
-that ends, with the given arguments. Sources come from the module in this folder, or in
---source DIR. Functions that have changed since the recording are left out, and a note says so.
+The input is a recording, profiles, or a server. It can also be packages: hone then runs and
+records their benchmarks, with the flags of go test. In packages without benchmarks, it
+records the tests and made-up calls of exported functions. With --load or --cmd, hone builds,
+runs and records a program: with --load a server under load, with the arguments of hone load;
+with --cmd a program that ends, with the given arguments. Sources come from the module in this
+folder, or in --source DIR. A note says which functions are left out because they have
+changed since the recording.
 
 Findings are ranked by what they could save: CPU including garbage collection, bytes,
-objects, and time spent waiting. Findings that would save less than --min are left out. Code
-in other modules gets advice but no patch.
+objects, and time spent waiting. Findings that would save less than --min are left out. For
+code in other modules there is advice but no patch.
 
-A patch is either mechanical, where types and code show that nothing else changes, or it
-says who must not keep what is reused (ownership). Every patch compiles. hone prove checks
-whether a change does the same, and whether it is faster.
+There are two kinds of patches. For a mechanical patch, types and code show that nothing else
+changes. An ownership patch reuses memory, and says who must not keep a reference to it. Every
+patch compiles. hone prove checks whether a change does the same, and whether it is faster.
 
---sarif writes findings for code review; with --gate, exit code 3 means that there are any.`
+--sarif writes findings for code review. With --gate, the exit code is 3 when there are findings.`
 
 const adviseExamples = `  hone advise server.hone
   hone advise cpu.pprof heap.pprof
@@ -81,7 +82,7 @@ func adviseCommand(sys *System) *cobra.Command {
 		return cmd
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.source, "source", "", "`DIR` of the module that was profiled")
+	flags.StringVar(&f.source, "source", "", "find the source of the profiled module in `DIR`")
 	flags.IntVar(&f.finding, "finding", 0, "show finding `N` in full")
 	flags.BoolVar(&f.all, "all", false, "show all findings in full")
 	flags.Var(&f.least, "min", "leave out findings that would save less than this `SHARE` of the total (default 1%)")

@@ -22,19 +22,19 @@ import (
 const benchHelp = `Run benchmarks, or summarize results: the median of each benchmark, and its margin of error.
 
 Packages (default .), -bench, -benchtime, -cpu, -count and build flags are those of the go
-command. All benchmarks run once in each of -count rounds (default 10), so that a disturbance
-of the machine affects all benchmarks and not all runs of one. They then run once more with
-profiles. -o FILE.hone saves all of that, --raw FILE only the benchmark lines, and --save the
-recording in the history of the repository, in its .git folder. --history shows the saved
-runs, and what changed last.
+command. hone runs all benchmarks once in each of -count rounds (default 10), so a disturbance
+of the machine affects some runs of every benchmark, not all runs of one. It then runs them
+once more with profiles. -o FILE.hone saves all of that, and --raw FILE only the benchmark
+lines. --save adds the recording to the history of the repository, in its .git folder.
+--history shows the saved runs, and what changed last.
 
-From files it reads the lines of go test -bench: as text, as go test -json, in UTF-16, in
-recordings, on standard input (-), and between other output. Lines that a benchmark split
-with its own output are joined; lines that could not be read are counted and named. It also
-reads tables that benchcmp printed, as in commit messages. Several files are several runs,
-the oldest first.
+From files, hone reads the lines of go test -bench: as text, as go test -json, in UTF-16, in
+recordings, on standard input (-), and between other output. It joins lines that a benchmark
+split with its own output, and reports lines that it could not read. It also reads tables that
+benchcmp printed, as in commit messages. Several files are several runs, the oldest first.
 
-hone compare tells whether a new version is faster; two runs at different times cannot.`
+To find out whether a new version is faster, use hone compare: runs at different times cannot
+tell.`
 
 const benchExamples = `  hone bench ./codec -bench=Encode
   hone bench ./... --save

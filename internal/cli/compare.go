@@ -33,27 +33,27 @@ import (
 
 const compareHelp = `Find out whether a change is faster: run the benchmarks of two versions against each other.
 
-A..B are two git revisions; A alone is compared with the working tree; without either, the
-commit where your branch left the main one is compared with the working tree. Two folders,
-or two test programs (go test -c), work as well. Packages come last (default ./...).
--bench and the build flags are those of the go command.
+A..B are two git revisions. A alone is compared with the working tree. Without either, hone
+compares the working tree with the commit where your branch left main. Two folders, or two
+test programs (go test -c), work as well. Packages come last (default ./...). -bench and the
+build flags are those of the go command.
 
---old-go, --old-env and --old-flags, and the same with new, set what a side is built and
-run with: another version of Go, environment variables, build flags. Without A..B, both
-sides are then the working tree; what is set for one side only stays as it is on the other.
-Sides that differ only in variables that matter at run time, such as GOGC, are built once.
-In --cmd, {program} stands for the main package that comes last.
+--old-go, --old-env and --old-flags, and the same with new, select the Go version, environment
+variables and build flags of one side. Without A..B, both sides are then the working tree. A
+setting of one side does not affect the other. If the sides differ only in variables that
+matter at run time, such as GOGC, hone builds once. In --cmd, {program} stands for the main
+package that comes last.
 
-Both versions of a benchmark run at the same time on one processor and are compared by
-CPU time, so that other load on the machine affects both alike. Benchmarks that use several
-processors, wait, or differ more than threefold take turns. Runs go on until each benchmark
-is decided (faster, slower, or the same within a threshold) or its time is over.
+Both versions of a benchmark run at the same time on one core, and hone compares their CPU
+time, so other load on the machine affects both alike. Benchmarks that use several cores,
+wait, or differ more than threefold take turns. hone goes on until each benchmark is decided
+(faster, slower, or the same within a threshold) or its time is up.
 
-With --load, the package is a server; the two versions are started in turns under the same
-load, and compared by what a request costs and how long it takes.
+With --load, the package is a server. hone starts the two versions in turns under the same
+load, and compares what a request costs and how long it takes.
 
-With --gate, the exit code is 3 when something is slower, needs more memory or fails on
-the new side; otherwise 4 when it is undecided whether anything takes longer. With
+With --gate, the exit code is 3 when the new side is slower, needs more memory or fails.
+Otherwise it is 4 when hone could not decide whether anything takes longer. With
 --gate=undecided it is also 4 when any row is undecided or missing.`
 
 const compareExamples = `  hone compare
@@ -105,16 +105,16 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.Var(&secondsFlag{&f.budget}, budgetFlag, "how long each benchmark may take (default 20s)")
-	flags.StringVar(&f.within, "within", "", "ignore changes below `SHARE`, such as 2% (default: the least that the machine can tell, at least 1%)")
-	flags.Float64Var(&f.alpha, "alpha", stat.DefaultAlpha, "chance of a false verdict, for each benchmark")
-	flags.StringVar(&f.how, "how", "", "run every benchmark this `WAY`: duet (both sides on one processor) or alternate (in turns)")
-	flags.IntVar(&f.layouts, "layouts", 1, "link each side `N` times with functions in different orders, since layout alone changes times")
+	flags.StringVar(&f.within, "within", "", "ignore changes below `SHARE`, such as 2% (default: the smallest change that this machine can resolve, at least 1%)")
+	flags.Float64Var(&f.alpha, "alpha", stat.DefaultAlpha, "accept the chance `P` of a false verdict, for each benchmark")
+	flags.StringVar(&f.how, "how", "", "run every benchmark this `WAY`: duet (both sides on one core) or alternate (in turns)")
+	flags.IntVar(&f.layouts, "layouts", 1, "link each side `N` times with the functions in different orders, because code layout alone changes times")
 	flags.BoolVar(&f.newTests, "new-tests", false, "run the new side's benchmarks on both sides, so that new ones can be compared")
 	flags.StringVar(&f.gate, "gate", "", "exit with 3 when something is worse; with `WHAT` undecided, also exit with 4 when a row is undecided")
 	flags.Lookup("gate").NoOptDefVal = "worse"
 	flags.StringArrayVar(&f.commands, "cmd", nil, "compare two shell `COMMAND`s instead, the old one first; one is enough with {program} or settings")
 	flags.StringVar(&f.load, "load", "", "compare two versions of a server under load: `ARGS` of hone load; the server's own arguments come after --")
-	flags.BoolVar(&f.count, "count", false, "also count instructions under valgrind; the count hardly depends on other load on the machine")
+	flags.BoolVar(&f.count, "count", false, "also count instructions under valgrind; other load on the machine hardly changes the count")
 	flags.BoolVar(&f.live, "live", false, "also measure the peak of the live heap, in separate runs")
 	flags.BoolVar(&f.noWhy, "no-why", false, "do not profile to explain what changed")
 	f.settings.add(flags)

@@ -28,29 +28,28 @@ import (
 const fixHelp = `Try the patches of hone advise, and keep those that are proven: the program does the same, and
 it is faster or allocates less.
 
-For packages, the benchmarks are run and profiled. Findings that save most are tried first;
-then the benchmarks are profiled again, since the hottest code has changed. It ends when
-nothing more is proven to help, or after --budget. In packages without benchmarks, the
-tests and made-up calls of exported functions are profiled; patches are then measured with
-benchmarks that are generated from such calls, and with the tests that run long enough. A
-recording or profiles are read once; their findings are tried, and measured with the
-benchmarks of the module.
+For packages, hone runs and profiles the benchmarks. It tries the findings that save most
+first, and then profiles again, because the hottest code has changed. It stops when no other
+patch is proven to help, or after --budget. In packages without benchmarks, it profiles the
+tests and made-up calls of exported functions. It then measures patches with benchmarks
+generated from such calls, and with the tests that run long enough. A recording or profiles
+are read once, and their findings are measured with the benchmarks of the module.
 
-With --load, the package is a server, which is built, run and loaded as by hone compare --load;
-with --cmd, it is a program that ends, and runs many times in this folder with these
-arguments. That is what is profiled, and what a patch has to make faster; the output of a
+With --load, the package is a server, which hone builds, runs and loads like hone compare
+--load. With --cmd, it is a program that ends, which hone runs many times in this folder with
+these arguments. hone profiles that run, and a patch has to make it faster. The output of a
 --cmd program has to stay the same.
 
-All work is done on a copy of the module. Each patch has to build, and to pass go vet and
-the tests of its package and of all packages that use it, with the race detector if available.
-Both versions have to do the same in made-up calls (see hone prove), even when whatever is put
-back into a pool is overwritten. The patch has to save --min-gain of the CPU time, bytes or
-objects of a benchmark, and make no benchmark worse. A patch that passes is written at once,
-each file as a whole; with --commit, it is committed to a new branch with the evidence instead,
-and the working tree stays as it is. Other patches are listed with the reason, and remembered,
-so that this version of hone does not try them again.
+All work is done on a copy of the module. A patch has to build, and to pass go vet and the
+tests of its package and of all packages that use it, with the race detector if available.
+Both versions have to do the same in made-up calls (see hone prove), even when hone overwrites
+everything that is put back into a pool. The patch has to save --min-gain of the CPU time,
+bytes or objects of a benchmark, and must not make any benchmark worse. hone writes a patch
+that passes at once, each file as a whole. With --commit, it commits it to a new branch with
+the evidence instead, and leaves the working tree as it is. It lists the other patches with
+the reason, and does not try them again with the same version of hone.
 
-With N, only finding N of hone advise is tried; exit code 3 means that it is not proven.`
+With N, hone tries only finding N of hone advise; the exit code is 3 if it is not proven.`
 
 const fixExamples = `  hone fix ./codec
   hone fix ./codec -bench=Encode --budget 5m
@@ -99,9 +98,9 @@ func fixCommand(sys *System) *cobra.Command {
 	flags.Var(&secondsFlag{&f.budget}, budgetFlag, "limit on the whole run (default 10m)")
 	flags.Var(&secondsFlag{&f.each}, "each", "for each patch, how long to look for differences and to run benchmarks (default 15s)")
 	flags.IntVar(&f.calls, "calls", 0, "stop looking for differences after `N` calls of each function")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed for made-up calls")
+	flags.Uint64Var(&f.seed, "seed", 0, "use `N` as the seed for made-up calls")
 	flags.BoolVar(&f.forget, "forget", false, "forget the patches that were rejected before in this module")
-	flags.StringVar(&f.source, "source", "", "`DIR` of the module that was recorded")
+	flags.StringVar(&f.source, "source", "", "find the source of the recorded module in `DIR`")
 	f.workloadFlags.add(flags)
 	f.sourceOpts = sourceFlags(cmd)
 	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {

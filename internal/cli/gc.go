@@ -16,11 +16,11 @@ import (
 	"github.com/hone-perf/hone/internal/view/runview"
 )
 
-const gcHelp = `Summarize what garbage collection did and what it cost, and diagnose what deserves attention.
+const gcHelp = `Summarize what garbage collection did and cost, and point out problems.
 
-It reads the lines that GODEBUG=gctrace=1 makes a program of any Go version write to
-standard error: from a file, from standard input (-), or from a program that it runs.
-Other lines may come in between. A program that it runs keeps its input, output and
+hone reads the lines that a Go program of any version writes to standard error with
+GODEBUG=gctrace=1, from a file, from standard input (-), or from a program that it runs.
+Other lines may come in between. A program that hone runs keeps its input, output and
 exit code; the report then goes to standard error, or with -o to a file.`
 
 const gcExamples = `  hone gc gc.log

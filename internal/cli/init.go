@@ -19,8 +19,8 @@ import (
 var ciWorkflow string
 
 const initHelp = `Write a GitHub Actions workflow that compares the benchmarks of each pull request with
-those of its base branch, adds the report to the pull request, and fails when something
-is slower, or when that is undecided. The file is yours to change.`
+those of its base branch. It adds the report to the pull request, and fails when something
+is slower, or when that is undecided. You can edit the file.`
 
 func initCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{

@@ -33,27 +33,27 @@ import (
 
 const loadHelp = `Send requests to a server, count the outcomes, and show how long answers take.
 
-Without --rate, each of --conns connections sends its next request when the last one was
-answered. That finds out how much a server can do. With --rate, requests are sent on a
-schedule, whether the server keeps up or not, and response times count from the scheduled
-time: that is what users see, even while the server stalls. --stages is a schedule whose
-rate changes.
+Without --rate, each of --conns connections sends its next request as soon as the last one
+is answered. That finds out how much a server can do. With --rate, hone sends requests on a
+schedule, whether the server keeps up or not, and measures response times from the scheduled
+time: that is what users see, even while the server stalls. --stages is a schedule with a
+changing rate.
 
-Answers are parsed strictly: what is not valid HTTP is an error. --expect says which status
-codes are good (default 200 to 399). Every error is counted by its cause. Requests that
-were still unanswered at the end, or never sent, are counted separately.
+hone parses answers strictly: anything that is not valid HTTP is an error. --expect says which
+status codes are good (default 200 to 399). Errors are counted by cause. Requests that were
+still unanswered at the end, or never sent, are counted separately.
 
-The report also shows what the load generator itself used, and whether it was the bottleneck.
+The report also shows the CPU time of the load generator, and whether it was the bottleneck.
 -o run.hone saves the run; hone load run.hone shows it again. Passwords, keys and tokens in
 headers, bodies and URLs are saved as …, unless --keep-secrets is given.
 
---record PACKAGE builds a server with a recorder inside, runs it, waits until it answers,
-and loads it; --pprof URL asks a server that runs for its profiles meanwhile. The answer
-then also has what each request costs, by function: CPU time, memory, waiting. With --record,
---trace or --flight 10s also say what the slowest requests waited for, and --when
-'latency>200ms' --flight 10s does so for slow ones at any time of a long run.
+--record PACKAGE builds a server with a recorder inside, runs it, waits until it answers, and
+loads it. --pprof URL fetches profiles from a running server during the load. The report then
+also shows what each request costs, by function: CPU time, memory, waiting. With --record,
+--trace or --flight 10s also shows what the slowest requests waited for, and --when
+'latency>200ms' --flight 10s does so for slow requests at any time of a long run.
 
-Only this machine and private networks can be loaded, unless --allow-public is given.`
+hone only loads this machine and private networks, unless --allow-public is given.`
 
 const loadExamples = `  hone load localhost:8080/search?q=x
   hone load http://localhost:8080/ --rate 200 --for 30s --conns 50
@@ -155,7 +155,7 @@ func loadFlagsOf(cmd *cobra.Command) (*loadFlags, *source.Options) {
 	flags.StringVar(&f.slo, "slo", "", "exit with 3 when one of the `GOALS` is missed: p99<50ms,mean<10ms,max<1s,errors<0.1%")
 	flags.BoolVar(&f.findMax, "find-max", false, "find the highest rate that meets --slo; each try takes --for (default 5s)")
 	flags.StringVar(&f.engine, "engine", "", "send with the engine `NAME`: "+strings.Join(load.Engines(), ", "))
-	flags.IntVar(&f.threads, "threads", 0, "use `N` threads in the epoll engine (default: half the processors)")
+	flags.IntVar(&f.threads, "threads", 0, "use `N` threads in the epoll engine (default: half the cores)")
 	flags.BoolVar(&f.noKeepAlive, "no-keepalive", false, "open a new connection for each request")
 	flags.BoolVar(&f.http2, "http2", false, "use HTTP/2; --conns is then the number of concurrent requests")
 	flags.StringVarP(&f.proxy, "proxy", "x", "", "send through the proxy at `URL`")
@@ -167,8 +167,8 @@ func loadFlagsOf(cmd *cobra.Command) (*loadFlags, *source.Options) {
 	flags.StringVar(&f.pprof, "pprof", "", "fetch profiles from the server at `URL` during the run, and show what requests cost")
 	flags.BoolVar(&f.trace, "trace", false, "with --record or --pprof: also record an execution trace, and show what the slowest requests waited for")
 	flags.Var(&secondsFlag{&f.flight}, "flight", "with --record: like --trace, for the last `TIME` of the run")
-	flags.Var(&f.when, "when", "with --record: look closer when CONDITION holds, such as latency>200ms; --flight is then written right after it, too")
-	flags.Var(&secondsFlag{&f.cooldown}, "cooldown", "with --when: how long a condition is ignored after it held (default 10s)")
+	flags.Var(&f.when, "when", "with --record: capture when CONDITION holds, such as latency>200ms; with --flight, also write the execution trace then")
+	flags.Var(&secondsFlag{&f.cooldown}, "cooldown", "with --when: ignore a condition for this long after it held (default 10s)")
 	flags.IntVar(&f.captures, "captures", 5, "with --when: capture at most `N` times")
 	flags.StringVar(&f.hgrm, "hgrm", "", "write percentiles to `FILE` in HdrHistogram format")
 	keepSecretsFlag(flags, &f.keepSecrets)

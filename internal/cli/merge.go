@@ -86,12 +86,12 @@ func addMerge(root *cobra.Command, sys *System) {
 	}
 }
 
-const mergeHelp = `Add up profiles into one file that any pprof reads, also for go build -pgo.
+const mergeHelp = `Merge profiles into one file that any pprof can read, also for go build -pgo.
 
 Labels and comments that look like passwords, keys or tokens are written as …, unless
---keep-secrets is given. --strip leaves out all labels, comments and paths; functions and
-lines stay. With -o FILE.hone it turns one recording into another without sources,
-arguments, host, traces and program output.`
+--keep-secrets is given. --strip removes all labels, comments and paths; functions and
+lines stay. With -o FILE.hone, --strip copies a recording without its sources, arguments,
+host, traces and program output.`
 
 // writeStripped writes a profile without labels, comments and paths.
 func writeStripped(w io.Writer, p *profile.Profile) error {

@@ -32,7 +32,7 @@ func sourceFlags(cmd *cobra.Command) *source.Options {
 	f := cmd.Flags()
 	f.StringVar(&o.Binary, "binary", "", "symbolize addresses with the profiled program in `FILE`")
 	f.Var(&symbolizeFlag{&o.Symbolize}, "symbolize", "how to symbolize addresses: none, local, remote, force")
-	f.Var(&secondsFlag{&o.Duration}, lengthFlag, "how long a server records, such as 30 or 2m")
+	f.Var(&secondsFlag{&o.Duration}, lengthFlag, "how long to profile a server, such as 30 or 2m")
 	formerly(f, lengthFlag, "seconds")
 	f.Var(&secondsFlag{&o.Timeout}, "timeout", "how long to wait for a server")
 	f.StringVar(&o.TLSCert, "tls-cert", "", "present the client certificate in `FILE`")

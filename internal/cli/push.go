@@ -18,18 +18,18 @@ func pushCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push FILE…",
 		Short: "Send profiles and recordings to a store",
-		Long: `Send profiles and recordings to a hone serve, as profiles of a service.
+		Long: `Send profiles and recordings to a hone server, as profiles of a service.
 
-The store is at http://127.0.0.1:4040, at the address in HONE_STORE, or at that of --to. The token
-is taken from HONE_TOKEN. A profile that was sent before is not stored twice.`,
+hone finds the server at --to, at the address in HONE_STORE, or at http://127.0.0.1:4040, and
+sends the token in HONE_TOKEN. The server does not store a profile twice.`,
 		Example: "  hone push --service api server.hone\n  hone push --service api --kind cpu --label version=v2 cpu.pprof --to https://profiles.example.com",
 		GroupID: groupWatch,
 	}
 	if !sys.names(cmd) {
 		return cmd
 	}
-	to := cmd.Flags().String("to", "", "address of the store: `URL`")
-	service := cmd.Flags().String("service", "", "whose profiles they are: `NAME`")
+	to := cmd.Flags().String("to", "", "send to the server at `URL`")
+	service := cmd.Flags().String("service", "", "send them as profiles of the service `NAME`")
 	kind := cmd.Flags().String("kind", "", "kind of a profile, if it does not say: `cpu`, heap, goroutine, mutex, block")
 	labels := cmd.Flags().StringArray("label", nil, "label of the profiles: `NAME=VALUE` (repeatable)")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
@@ -103,7 +103,7 @@ func servicesCommand(sys *System) *cobra.Command {
 		Short: "Show what the services in a store cost",
 		Long: `Show what the services in a store cost: cores, memory and goroutines of all their processes.
 
-The change is that of cores, from the first half of the time to the second.`,
+The change compares cores in the second half of the time with the first half.`,
 		Example: "  hone services\n  hone services --last 24h --json",
 		GroupID: groupWatch,
 	}
@@ -111,7 +111,7 @@ The change is that of cores, from the first half of the time to the second.`,
 		return cmd
 	}
 	last := time.Hour
-	cmd.Flags().Var(&ageFlag{&last}, "last", "of the last `TIME` (default 1h)")
+	cmd.Flags().Var(&ageFlag{&last}, "last", "show the last `TIME` (default 1h)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return usagef("hone top store:SERVICE looks at one", "services takes no %s", quoted(args[0]))

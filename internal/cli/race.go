@@ -22,20 +22,20 @@ import (
 
 const raceHelp = `Find data races that tests alone do not show.
 
-The tests run with the race detector, again and again: in shuffled orders, on several
-numbers of processors. HTTP handlers get many concurrent requests: made up from the paths,
-form values, headers and bodies that the code names, or read from a file. Or, with --, a
-program is run with the arguments that follow, until the time is over.
+hone runs the tests with the race detector again and again, in shuffled orders and with
+several values of GOMAXPROCS. It sends many concurrent requests to HTTP handlers. Their
+paths, form values, headers and bodies come from the code, or from a file. With --, hone
+runs a program with the arguments that follow, until the time is up.
 
-Each pair of conflicting accesses is reported once, however many runs showed it: the
-variable, both accesses with their source and stacks, and a patch where one is known: an
-atomic number, or a mutex. Deadlocks are reported too: what waits for what.
+Each pair of conflicting accesses is reported once, however many runs showed it. The report
+has the variable, both accesses with their source and stacks, and a patch where hone knows
+one: an atomic variable or a mutex. Deadlocks are reported too: what waits for what.
 
---fix proves the patches: on a copy with the patch, it repeats what showed the race, the
-tests and go vet. Proven patches are written to the files.
+--fix proves the patches. On a copy with the patch, it repeats the run that showed the race,
+then runs the tests and go vet. It writes proven patches to the files.
 
-Exit code 3 means that something was found, 0 that nothing was, and 1 that a program failed
-in all runs; the report says how much was tried. Finding no race does not prove that there
+The exit code is 3 when something was found, 0 when nothing was, and 1 when a program failed
+in all runs. The report says how much was tried. Finding no race does not prove that there
 is none. The race detector needs cgo and a C compiler.`
 
 const raceExamples = `  hone race
@@ -63,7 +63,7 @@ func raceCommand(sys *System) *cobra.Command {
 	flags := cmd.Flags()
 	flags.Var(&secondsFlag{&opt.Time}, lengthFlag, "how long to search once everything is built (default 30s); ends earlier when nothing new is found")
 	flags.IntVar(&opt.Runs, "runs", 0, "stop after `N` rounds of all tests and requests")
-	flags.StringVar(&cpus, "cpu", "", "run on these numbers of processors, such as `4,2,1`")
+	flags.StringVar(&cpus, "cpu", "", "run with these values of GOMAXPROCS, such as `4,2,1`")
 	flags.StringVar(&opt.Run, "run", "", "run only the tests that match `REGEXP`")
 	flags.StringVar(&requests, "requests", "", "send handlers the requests in `FILE`, in any format that hone load --targets reads")
 	flags.BoolVar(&opt.NoReplay, "no-requests", false, "only run the tests; send no requests to handlers")
@@ -110,7 +110,7 @@ func numbers(list string) ([]int, error) {
 	for word := range strings.SplitSeq(list, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
 		if err != nil || n < 1 || n > 1024 {
-			return nil, fmt.Errorf("%s is not a number of processors", quoted(word))
+			return nil, fmt.Errorf("%s is not a value of GOMAXPROCS", quoted(word))
 		}
 		out = append(out, n)
 	}

@@ -30,35 +30,35 @@ import (
 
 const recordHelp = `Run a program, or fetch from a server, and save everything about the run in one file.
 
-A package, or a list of Go files, is built with a recorder: its code needs no change, and
-its arguments come after --. It keeps its input, output, signals and exit code. --test
-records the tests of a package, and takes the flags of go test.
+hone builds a package, or a list of Go files, with a recorder inside. The code needs no
+change. Arguments of the program come after --. The program keeps its input, output,
+signals and exit code. --test records the tests of a package, and takes the flags of go test.
 
-A command after -- runs as it is, and is watched from outside, as is the process of --pid.
-From a server (host:port or URL), everything under /debug/pprof is fetched.
+A command after -- runs as it is, and hone watches it from outside, like the process of --pid.
+From a server (host:port or URL), hone fetches everything under /debug/pprof.
 
-The file holds a CPU profile of every second; heap, goroutine, block and mutex profiles of
-every few seconds; garbage collections; memory, threads and scheduling over time;
-how the run ended, what it used, and the source files that the profiles name. During the
-run it is a folder, so that a crash loses at most a second.
+The file has a CPU profile of every second; heap, goroutine, block and mutex profiles of
+every few seconds; garbage collections; memory, threads and scheduling over time; how the
+run ended and what it used; and the source files that the profiles name. During the run it
+is a folder, so a crash loses at most a second.
 
 Passwords, keys and tokens in arguments, labels, URLs and texts are saved as …, as far as
-they can be recognized, unless --keep-secrets is given. hone info --privacy FILE lists what
+hone recognizes them, unless --keep-secrets is given. hone info --privacy FILE lists what
 a recording reveals to others; hone merge --strip removes most of it.
 
---when watches for trouble: rss, cgroup, heap, goroutines, cpu, gc or latency above a
-limit, such as rss>50%, cgroup>80%, heap>90%, goroutines>10000, cpu>180%, gc>20% or
-latency>200ms; separate several by commas. Profiles are taken as soon as one holds, and
-again when it is worse than ever before and --cooldown is over. Only the last --window of
-the run is kept, and what led up to each capture, so that a program can be recorded for days.
-rss>50% is a share of the available memory, of the control group or the machine; heap is
-what GOMEMLIMIT limits; cpu>180% counts processors. For a server, rss is the peak so far. A
-program that is watched from outside has rss, cgroup, cpu and gc.
+--when waits for trouble: rss, cgroup, heap, goroutines, cpu, gc or latency above a limit,
+such as rss>50%, cgroup>80%, heap>90%, goroutines>10000, cpu>180%, gc>20% or latency>200ms.
+Separate several conditions by commas. hone takes profiles as soon as one holds, and again
+after --cooldown if it is worse than ever before. It keeps only the last --window of the
+run, and of the time before each capture, so you can record a program for days. rss>50% is
+a share of the memory available to the control group or the machine; heap is the memory that
+GOMEMLIMIT limits; cpu>180% means 1.8 cores. For a server, rss is the peak so far. For a
+program watched from outside, only rss, cgroup, cpu and gc are available.
 
 latency>200ms waits until a net/http handler takes longer than that for a request. With
---flight 10s, the execution trace of the last ten seconds is written right after it: hone
-request slowest FILE then shows what the request waited for. WebSockets, server-sent events
-and /debug/pprof do not count.`
+--flight 10s, hone then writes the execution trace of the last ten seconds, and hone request
+slowest FILE shows what the request waited for. WebSockets, server-sent events and
+/debug/pprof do not count.`
 
 const recordExamples = `  hone record ./cmd/app -- -v input.txt
   hone record -o app.hone main.go
@@ -100,18 +100,18 @@ func recordCommand(sys *System) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.test, "test", false, "record the tests of a package; also takes -run, -bench and similar flags")
 	flags.Var(&secondsFlag{&f.limit}, lengthFlag, "how long to record; then the program is told to exit")
-	flags.Var(&secondsFlag{&f.every}, "every", "time between two heap profiles (default 5s)")
+	flags.Var(&secondsFlag{&f.every}, "every", "time between heap profiles (default 5s)")
 	flags.IntVar(&f.pid, "pid", 0, "watch the running process `N` from outside (Linux)")
-	flags.BoolVar(&f.trace, "trace", false, "also record an execution trace, at a higher cost")
-	flags.Var(&secondsFlag{&f.flight}, "flight", "keep the last `TIME` of an execution trace; write it at the end, and whenever --when holds")
-	flags.Var(&f.when, "when", "capture when CONDITION holds, such as rss>50%, and keep what led up to it")
+	flags.BoolVar(&f.trace, "trace", false, "also record an execution trace, which slows the program more")
+	flags.Var(&secondsFlag{&f.flight}, "flight", "keep the last `TIME` of an execution trace; write it at the end, and when --when captures")
+	flags.Var(&f.when, "when", "capture when CONDITION holds, such as rss>50%, and keep the time before it")
 	flags.Var(&secondsFlag{&f.window}, "window", "with --when: how much time before the trouble to keep (default 30s)")
-	flags.Var(&secondsFlag{&f.cooldown}, "cooldown", "with --when: how long a condition is ignored after it held (default 10s)")
+	flags.Var(&secondsFlag{&f.cooldown}, "cooldown", "with --when: ignore a condition for this long after it held (default 10s)")
 	flags.IntVar(&f.captures, "captures", 5, "with --when: capture at most `N` times")
 	flags.BoolVar(&f.leaks, "leaks", false, "find goroutines that nothing can wake; rebuilds the standard library")
 	keepSecretsFlag(flags, &f.keepSecrets)
-	flags.StringVar(&f.push, "push", "", "then send the profiles to the hone serve at `URL`")
-	flags.StringVar(&f.service, "service", "", "with --push: as profiles of the service `NAME` (default: name of the program)")
+	flags.StringVar(&f.push, "push", "", "after the run, send the profiles to the store at `URL`")
+	flags.StringVar(&f.service, "service", "", "with --push: send them as profiles of the service `NAME` (default: name of the program)")
 	ask := &source.Options{}
 	flags.StringVar(&ask.TLSCert, "tls-cert", "", "present the client certificate in `FILE`")
 	flags.StringVar(&ask.TLSKey, "tls-key", "", "private key of the client certificate, in `FILE`")

@@ -28,15 +28,15 @@ import (
 	"github.com/hone-perf/hone/internal/web"
 )
 
-const serveHelp = `Collect the profiles of many processes, and answer about all of them over time.
+const serveHelp = `Collect the profiles of many processes, and query all of them over time.
 
-Processes and agents push profiles: Pyroscope's SDKs and Alloy with the settings they have for
-Pyroscope, and anything else with curl or hone push.
+Processes and agents push profiles. Pyroscope's SDKs and Alloy use their settings for
+Pyroscope; everything else can use curl or hone push.
 
-With --config, programs that have net/http/pprof are asked for theirs, as Prometheus asks for
-metrics. SIGHUP has the file read again.
+With --config, hone scrapes programs that serve net/http/pprof, the way Prometheus scrapes
+metrics. SIGHUP makes it read the file again.
 
-What is stored can be read by every command, as store:SERVICE@TIME:
+Every command can read the store, as store:SERVICE@TIME:
 
   hone top store:api@-1h
   hone top 'store:api{version="v2"}@-2h..now' --base 'store:api{version="v1"}@-2h..now'
@@ -45,12 +45,12 @@ What is stored can be read by every command, as store:SERVICE@TIME:
 Commands find the store at http://127.0.0.1:4040, or at the address in HONE_STORE, and send the
 token in HONE_TOKEN.
 
-Without tokens, hone serve listens on this machine only. hone serve token NAME makes one.
+Without tokens, hone serve only listens on this machine. hone serve token NAME makes a token.
 
-Profiles are kept one by one for --keep, as sums of hours for --keep-hours, and as sums of days
-for --keep-days. When the folder is larger than --max-size, the oldest days are removed.
+hone keeps single profiles for --keep, hourly sums for --keep-hours, and daily sums for
+--keep-days. When the folder exceeds --max-size, hone removes the oldest days.
 
-With --store, any number of servers share one ClickHouse.`
+With --store, any number of servers can share one ClickHouse database.`
 
 // tokensFile holds the tokens, in the folder of the store.
 const tokensFile = "tokens.json"
@@ -71,16 +71,16 @@ func serveCommand(sys *System) *cobra.Command {
 	}
 	data := cmd.PersistentFlags().String("data", usualData, "keep the profiles in `DIR`")
 	listen := cmd.Flags().String("listen", strings.TrimPrefix(source.UsualStore, "http://"), "listen on `HOST:PORT`")
-	config := cmd.Flags().String("config", "", "ask the targets in `FILE` for profiles")
-	hosts := cmd.Flags().StringSlice("host", nil, "answer only to these `NAME`s of the server (default: to any, if there are tokens)")
+	config := cmd.Flags().String("config", "", "scrape the targets in `FILE`")
+	hosts := cmd.Flags().StringSlice("host", nil, "answer only requests for these host `NAME`s (default: any, if there are tokens)")
 	cert := cmd.Flags().String("tls-cert", "", "serve HTTPS with the certificate in `FILE`")
-	key := cmd.Flags().String("tls-key", "", "and its key in `FILE`")
-	database := cmd.Flags().String("store", "", "keep profiles in ClickHouse: `clickhouse://USER:PASSWORD@HOST:8123/DATABASE`")
+	key := cmd.Flags().String("tls-key", "", "private key of the certificate, in `FILE`")
+	database := cmd.Flags().String("store", "", "keep profiles in ClickHouse, at `URL`: clickhouse://USER:PASSWORD@HOST:8123/DATABASE")
 	o := disk.Defaults
 	cmd.Flags().Var(&ageFlag{&o.Detail}, "keep", "keep single profiles for this long (default 7d)")
-	cmd.Flags().Var(&ageFlag{&o.Hours}, "keep-hours", "keep sums of hours for this long (default 30d)")
-	cmd.Flags().Var(&ageFlag{&o.Days}, "keep-days", "keep sums of days for this long (default 400d)")
-	cmd.Flags().Var(&sizeFlag{&o.Bytes}, "max-size", "use at most so much of the disk (default 20GB)")
+	cmd.Flags().Var(&ageFlag{&o.Hours}, "keep-hours", "keep hourly sums for this long (default 30d)")
+	cmd.Flags().Var(&ageFlag{&o.Days}, "keep-days", "keep daily sums for this long (default 400d)")
+	cmd.Flags().Var(&sizeFlag{&o.Bytes}, "max-size", "use at most this much disk space (default 20GB)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return usagef("hone serve --help lists what it takes", "serve takes no %s", quoted(args[0]))
@@ -235,13 +235,13 @@ func tokenCommand(sys *System, data *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "token NAME",
 		Short:   "Make, list and revoke tokens",
-		Long:    "Make a token that clients send, and print it. It is kept only as a hash: nobody can print it again.\n\nA server that runs heeds changes at once.",
+		Long:    "Make a token for clients, and print it. hone keeps only its hash, so it cannot be printed again.\n\nA running server notices changes at once.",
 		Example: "  hone serve token ci --scope write\n  hone serve token grafana --scope read --tenant shop --expires 90d\n  hone serve token --list\n  hone serve token --revoke ci",
 	}
-	scopes := cmd.Flags().StringSlice("scope", []string{string(token.Read), string(token.Write)}, "what it is good for: `write`, read, admin")
-	tenant := cmd.Flags().String("tenant", token.DefaultTenant, "whose profiles it is for: `NAME`")
+	scopes := cmd.Flags().StringSlice("scope", []string{string(token.Read), string(token.Write)}, "allow `SCOPE`: read, write or admin; may be repeated")
+	tenant := cmd.Flags().String("tenant", token.DefaultTenant, "make it a token of the tenant `NAME`")
 	var expires time.Duration
-	cmd.Flags().Var(&ageFlag{&expires}, "expires", "for how long it is good (default: until it is revoked)")
+	cmd.Flags().Var(&ageFlag{&expires}, "expires", "how long it is valid (default: until it is revoked)")
 	list := cmd.Flags().Bool("list", false, "list the tokens")
 	revoke := cmd.Flags().String("revoke", "", "revoke the token `NAME`")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
@@ -299,11 +299,11 @@ func listTokens(sys *System, tokens *token.File) error {
 func checkCommand(sys *System, data *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "check",
-		Short:   "Check a store that is not being served",
-		Long:    "Read everything in a store, and name what is damaged.\n\nWith --mend, what can't be read is put aside into the folder damaged, files that belong to\nnothing are removed, and a catalog that is lost is made again.",
+		Short:   "Check a store while no server uses it",
+		Long:    "Read everything in a store, and report what is damaged.\n\n--mend moves unreadable files to the folder damaged, removes files that belong to nothing,\nand rebuilds a lost catalog.",
 		Example: "  hone serve check --data /var/lib/hone\n  hone serve check --data /var/lib/hone --mend",
 	}
-	mend := cmd.Flags().Bool("mend", false, "mend what can be mended")
+	mend := cmd.Flags().Bool("mend", false, "repair the store")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return usagef("hone serve check --data DIR", "check takes no %s", quoted(args[0]))

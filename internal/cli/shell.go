@@ -26,15 +26,15 @@ func shellCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "shell PROFILE…",
 		Short: "Ask questions at an interactive prompt",
-		Long: `Ask a profile one question after another. The profile is read once.
+		Long: `Query a profile interactively. hone reads the profile only once.
 
-A line is the name of a view, its subject, and settings, as in top limit=20 or
-list json.Decode metric=alloc_space. Settings on a line of their own apply to all later
-questions: focus=json, metric=alloc_space, by=package. undo removes the last setting, reset
-all of them. > FILE writes an answer to a file, whose extension selects the format;
+A line is the name of a view, its argument, and settings, as in top limit=20 or
+list json.Decode metric=alloc_space. Settings on their own line apply to all later
+queries: focus=json, metric=alloc_space, by=package. undo removes the last setting, reset
+removes all of them. > FILE writes a report to a file, whose extension selects the format;
 | PROGRAM pipes it to a program. help lists views, settings and commands; help VIEW says more.
 
-When input is not a terminal, lines are read one by one, and the exit code is 1 if one failed.`,
+If standard input is not a terminal, hone runs the lines one by one, and exits with 1 if one failed.`,
 		Example: "  hone shell cpu.pprof\n  echo 'top limit=5' | hone shell cpu.pprof",
 		GroupID: groupLook,
 	}

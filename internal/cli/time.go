@@ -16,10 +16,10 @@ import (
 const timeHelp = `Run a command and print one line: user and system CPU time, elapsed time, and peak memory.
 The command keeps its input, output and exit code.
 
-A program that ends within a few milliseconds may be gone before it can be measured. On Linux,
+A program that ends within a few milliseconds may be gone before hone can measure it. On Linux,
 its memory is then shown as <16420kB: less than hone used when it started the program.
 
--v shows more, and for a Go program how much CPU time garbage collection took.`
+-v shows more. For a Go program, it also shows the CPU time of garbage collection.`
 
 const timeExamples = `  hone time -- ./app input.txt
   hone time -v -- go build ./...`
@@ -79,7 +79,7 @@ func timeInFull(sys *System, args []string, t *capture.Timed) {
 	line("user", "%s", unit.Time(t.User))
 	line("system", "%s", unit.Time(t.System))
 	if t.Real > 0 {
-		line("CPU", "%s, %s CPUs on average", unit.Time(cpu), unit.Processors(cpu.Seconds()/t.Real.Seconds()))
+		line("CPU", "%s, %s cores on average", unit.Time(cpu), unit.Processors(cpu.Seconds()/t.Real.Seconds()))
 	}
 	switch {
 	case t.MaxRSS > 0:

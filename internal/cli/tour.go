@@ -23,16 +23,16 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-const tourHelp = `Go through everything that hone does, on a practice program: a small web server.
+const tourHelp = `See everything that hone does on a practice program, a small web server.
 
-The server is recorded under load and examined; its races are found and fixed; what could
-be faster is found, patched and proven; and it is recorded once more. All of that happens in
-a temporary folder. The only file left is one page, the report: hone-tour.html, or
+hone records the server under load and examines it, finds and fixes its races, finds what
+could be faster, patches it, proves the patches, and records the server once more. All of this
+happens in a temporary folder. It leaves one file, the report: hone-tour.html, or
 hone-tour-2.html and so on if that exists.
 
-It takes about a minute and a half, and needs only Go; the race detector also needs a C
+The tour takes about a minute and a half. It needs only Go; the race detector also needs a C
 compiler. On a busy or slow machine it goes on until a patch is proven, for at most ten
-minutes. --budget sets a limit; steps that did not fit are then named.`
+minutes. --budget sets a limit; the report then names the steps that did not fit.`
 
 // tourFile is where the report goes unless told otherwise.
 const tourFile = "hone-tour.html"

@@ -23,10 +23,10 @@ import (
 
 const traceHelp = `%s.
 
-It reads an execution trace: a file that runtime/trace or /debug/pprof/trace wrote, which
-may be packed with gzip, the one in a recording (hone record --trace or --flight), standard
-input (-), or a server, which is asked for five seconds. Traces of Go 1.11 and later are read; those of Go 1.22
-and later in little memory, however long they are.`
+TRACE is a file that runtime/trace or /debug/pprof/trace wrote, also compressed with gzip; a
+recording made with hone record --trace or --flight; standard input (-); or a server, which
+then traces for five seconds. hone reads traces of Go 1.11 and later. Those of Go 1.22 and
+later take little memory, no matter how long they are.`
 
 // traceCommand is the command of a view about execution traces.
 func traceCommand(v *view.View, sys *System) *cobra.Command {
@@ -113,18 +113,18 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 
 const spansHelp = `
 
-With -o FILE, all spans of goroutines of the program are written, however many there are:
+-o FILE writes all spans of the program's goroutines, no matter how many there are:
 
   .parquet              a table for DuckDB, ClickHouse, pandas and others
-  .csv                  the same as text; --csv writes the longest alone
-  .json                 an array with an object for each; --json writes the longest alone
-  .jsonl, .ndjson       these objects as lines
+  .csv                  the same as text; --csv writes only the longest
+  .json                 an array with an object for each; --json writes only the longest
+  .jsonl, .ndjson       one such object per line
   .perfetto, .pftrace   a trace for https://ui.perfetto.dev and trace_processor
 
 Columns: goroutine, started_as, state (running, ready, syscall, blocked, idle), cause,
-from_ns, took_ns, function, file, line, begun (before what is written), open (at its end),
+from_ns, took_ns, function, file, line, begun (before the part written), open (at its end),
 ended_by (goroutine, timer, network, runtime), waker, waker_function, waker_line, stack
-(outermost function first, with ; between), request (numbers of hone requests) and handler.`
+(outermost function first, separated by ;), request (numbers of hone requests) and handler.`
 
 // spanFormats are the formats of files that have all spans, by their endings.
 var spanFormats = map[string]traceview.SpanFormat{

@@ -32,9 +32,9 @@ func addWeb(root *cobra.Command, sys *System) {
 		GroupID: groupLook,
 		Long: `Explore profiles and recordings in a browser.
 
-If the sources are at hand, in the module of this folder or of --source DIR, the findings of
-hone advise are shown on the overview, in flame graphs and beside the lines. They are
-computed once the first picture is shown.`,
+If this folder, or --source DIR, has the module of the program, the page also shows the
+findings of hone advise: on the overview, in flame graphs and next to source lines. hone
+computes them after the page is first shown.`,
 		Example: "  hone web cpu.pprof\n  hone web new.pprof --base old.pprof\n  hone web localhost:6060\n  hone web --source ~/src/shop server.hone",
 	}
 	root.AddCommand(cmd)
@@ -47,7 +47,7 @@ computed once the first picture is shown.`,
 	listen := cmd.Flags().String("listen", "", "listen on `HOST:PORT` (default: a free port of this machine)")
 	remote := cmd.Flags().Bool("remote", false, "allow connections from other machines")
 	noBrowser := cmd.Flags().Bool("no-browser", false, "print the address; do not open a browser")
-	module := cmd.Flags().String("source", "", "`DIR` of the module that was profiled, for findings")
+	module := cmd.Flags().String("source", "", "find the source of the profiled module in `DIR`, for findings")
 	o := sourceFlags(cmd)
 	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -17,15 +17,15 @@ import (
 
 const whyHelp = `Explain why a line allocates, and show what else the compiler knows about it.
 
-The compiler reports which values escape to the heap, and how. Each step is shown, also at
-calls through which something was inlined, with what would avoid the allocation. Then:
-what is inlined and what is too large for it, where bounds and nil pointers are checked,
-which runtime functions are called, and the machine code of the line.
+The compiler reports which values escape to the heap, and how. hone shows each step, also
+across inlined calls, and what would avoid the allocation. It then shows which calls are
+inlined and which functions are too large for that, where bounds and nil pointers are
+checked, which runtime functions the line calls, and its machine code.
 
 With a recording, a profile or a server, it also shows what the line costs: memory, CPU, waiting.
 
-For a function, it shows each line with a heap value, a cost, or a bounds check.
-What the compiler reports is about the code as it is now.`
+For a function, it shows each line that allocates, costs something, or has a bounds check.
+The compiler's reports are about the current code, which may be newer than the profile.`
 
 const whyExamples = `  hone why-alloc handler.go:26
   hone why-alloc handler.go:26 run.hone

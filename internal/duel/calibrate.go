@@ -209,7 +209,7 @@ func (d *duel) calibrate(ctx context.Context, r *row, cpu int) error {
 				idle = 1 - cost[i]/wall[i]
 			}
 			if known {
-				// On a busy machine what waits looks less idle, since it waits for the processor, too.
+				// On a busy machine what waits looks less idle, since it waits for the core, too.
 				if waits = waits || idle > knownIdle; waits || idle < knownBusy {
 					break
 				}

@@ -90,7 +90,7 @@ func (d *duel) prepareCommands(ctx context.Context, work string) error {
 	return nil
 }
 
-// tryCommands runs both commands once to find out whether they share a processor or take turns.
+// tryCommands runs both commands once to find out whether they share a core or take turns.
 func (d *duel) tryCommands(ctx context.Context, r *row, cpu int) error {
 	r.How, r.Unit = d.opt.How, cpuSeconds
 	share := canShare
@@ -104,7 +104,7 @@ func (d *duel) tryCommands(ctx context.Context, r *row, cpu int) error {
 			r.fail(sideNames[i], err)
 			return nil
 		}
-		// More CPU time than time is work on several processors; much less is waiting, if nobody else wants them.
+		// More CPU time than time is work on several cores; much less is waiting, if nobody else wants them.
 		ratio := results[0].cpu.Seconds() / results[0].wall.Seconds()
 		share = share && ratio < 1.2 && ratio > 0.5
 		took[i] = results[0].cpu.Seconds()

@@ -37,7 +37,7 @@ func findValgrind() (string, error) {
 	return file, nil
 }
 
-// count counts the instructions of both sides of all that run on one processor: how those of others share out the work is chance.
+// count counts the instructions of both sides of all that run on one core: how those of others share out the work is chance.
 func (d *duel) count(ctx context.Context) error {
 	var rows []*row
 	for _, r := range d.rows {

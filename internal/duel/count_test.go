@@ -17,7 +17,7 @@ import (
 	"github.com/hone-perf/hone/internal/testrun"
 )
 
-// Instructions are counted of what needs one processor, and are the same each time.
+// Instructions are counted of what needs one core, and are the same each time.
 func TestCount(t *testing.T) {
 	testrun.Live(t, "counts instructions with valgrind")
 	if _, err := exec.LookPath("valgrind"); err != nil {
@@ -45,7 +45,7 @@ func TestCount(t *testing.T) {
 	}
 	for name, r := range rowsOf(d) {
 		if name != "Work" && len(r.Counts) > 0 {
-			t.Errorf("%s needs several processors, but was counted: %+v", name, r)
+			t.Errorf("%s needs several cores, but was counted: %+v", name, r)
 		}
 	}
 	t.Setenv("PATH", t.TempDir())

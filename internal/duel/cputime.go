@@ -21,7 +21,7 @@ var clockFiles embed.FS
 const (
 	cpuUnit      = "cpu-ns/op"
 	parallelUnit = "hone-parallel" // 1 when RunParallel was called
-	idleUnit     = "hone-idle"     // share of the time in which it did not want a processor
+	idleUnit     = "hone-idle"     // share of the time in which it did not want a core
 	loopUnit     = "hone-loop"     // 1 when it calls B.Loop
 	liveUnit     = "hone-live"     // bytes of the heap that were in use at most, beside those from before
 	looksUnit    = "hone-looks"    // how often that was looked at

@@ -1,8 +1,8 @@
 // Package duel runs two versions of a program against each other until it is known which is faster.
 //
 // What a program takes depends on the machine more than on small changes to it: on what else runs there, and when. So
-// both versions of a benchmark run at the same time on one processor, and what each got done counts by its own CPU time;
-// whatever disturbs one disturbs the other. Those that need more than one processor, or wait, take turns instead. Each
+// both versions of a benchmark run at the same time on one core, and what each got done counts by its own CPU time;
+// whatever disturbs one disturbs the other. Those that need more than one core, or wait, take turns instead. Each
 // pair of runs is of fresh processes, and pairs go on until a stat.Plan has seen enough.
 //
 // Sides come from Revisions, or are folders, or test programs. Run returns what was measured; what it means is for
@@ -94,7 +94,7 @@ type duel struct {
 	rows []*row
 	out  *recording.Duel
 
-	courts   []int  // processors for duets
+	courts   []int  // cores for duets
 	dir      string // that is thrown away in the end
 	valgrind string // that counts instructions; or ""
 	mu       sync.Mutex
@@ -398,7 +398,7 @@ func (d *duel) pair(ctx context.Context, r *row, old, new []*program, lots draw,
 	return p, nil, nil
 }
 
-// alone reports whether a benchmark runs on one processor.
+// alone reports whether a benchmark runs on one core.
 func (r *row) alone() bool { return r.Unit == cpuUnit }
 
 // values returns what a run of one benchmark measured.

@@ -35,7 +35,7 @@ func WriteLines(w io.Writer, d *recording.Duel, side string) error {
 	return bench.Write(w, f)
 }
 
-// scored returns what counts as the time of a run. Two that shared a processor took twice as long by the clock as each of
+// scored returns what counts as the time of a run. Two that shared a core took twice as long by the clock as each of
 // them needed, more or less, so there ns/op is CPU time, and what follows from time by the clock is left out.
 func scored(how string, values map[string]float64) map[string]float64 {
 	cpu, ok := values[cpuUnit]

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processors returns those that this process may use.
-func processors() (out []int) {
+// cores returns those that this process may use.
+func cores() (out []int) {
 	var all unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil {
 		return nil
@@ -21,10 +21,10 @@ func processors() (out []int) {
 	return out
 }
 
-// startOn starts programs on one processor that they share. Shorter turns that the system gives them (sched_setattr with a
+// startOn starts programs on one core that they share. Shorter turns that the system gives them (sched_setattr with a
 // runtime of 0.1 to 1.5 ms, Linux 6.12) were tried and made pairs no more alike, longer ones of 100 ms half as much.
 func startOn(cpu int, cmds ...*exec.Cmd) error {
-	// Children inherit the processors of the thread that starts them.
+	// Children inherit the cores of the thread that starts them.
 	runtime.LockOSThread()
 	var all, one unix.CPUSet
 	one.Set(cpu)
@@ -39,5 +39,5 @@ func startOn(cpu int, cmds ...*exec.Cmd) error {
 	return err
 }
 
-// canShare says that programs can be bound to one processor.
+// canShare says that programs can be bound to one core.
 const canShare = true

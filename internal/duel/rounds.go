@@ -9,13 +9,13 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 )
 
-// mostCourts is at how many processors there are duets at the same time. Each is between two programs on one processor, and
+// mostCourts is at how many cores there are duets at the same time. Each is between two programs on one core, and
 // does not care for what others do more than for anything else that goes on; more of them would want much memory.
 const mostCourts = 4
 
-// courts returns the processors for duets. Where programs cannot be bound to one there is a single one.
+// courts returns the cores for duets. Where programs cannot be bound to one there is a single one.
 func courts(r *rand.Rand) []int {
-	cpus := processors()
+	cpus := cores()
 	if len(cpus) == 0 {
 		return []int{0}
 	}
@@ -34,7 +34,7 @@ func (d *duel) draw(r *row) draw {
 	return draw{old: d.rand.IntN(max(len(r.old), 1)), new: d.rand.IntN(max(len(r.new), 1)), swapped: d.rand.IntN(2) == 1}
 }
 
-// A job is something that is done on a processor of its own, and by itself when alone.
+// A job is something that is done on a core of its own, and by itself when alone.
 type job struct {
 	alone bool
 	do    func(cpu int) error

@@ -39,7 +39,7 @@ type run struct {
 	bench string // pattern
 	time  string // -test.benchtime
 	cpu   int    // where it runs when it is alone
-	alone bool   // on one processor, which it may share with the other side
+	alone bool   // on one core, which it may share with the other side
 	turns int    // that it takes with the other side; 0 is none
 	args  []string
 	env   []string
@@ -127,7 +127,7 @@ func (d *duel) better(f *bench.File) {
 	}
 }
 
-// together runs programs at the same time, on one processor when they are to be alone with each other.
+// together runs programs at the same time, on one core when they are to be alone with each other.
 func (d *duel) together(ctx context.Context, cpu int, alone bool, cmds []*exec.Cmd, steps *steps) ([]result, error) {
 	// One that hangs shall not take all the time there is.
 	patience := max(time.Minute, 3*d.opt.Budget)

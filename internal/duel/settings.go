@@ -93,7 +93,7 @@ var valuesOf = map[string]struct {
 	"GOMIPS64":    {regexp.MustCompile(`^(hard|soft)float$`), "hardfloat or softfloat"},
 	"CGO_ENABLED": {regexp.MustCompile(`^[01]$`), "0 or 1"},
 	"GOGC":        {regexp.MustCompile(`^(off|\d{1,9})$`), "a percentage such as 200, or off"},
-	"GOMAXPROCS":  {regexp.MustCompile(`^0*[1-9]\d{0,5}$`), "a number of processors, 1 or more"},
+	"GOMAXPROCS":  {regexp.MustCompile(`^0*[1-9]\d{0,5}$`), "a whole number, 1 or more"},
 	"GOMEMLIMIT":  {regexp.MustCompile(`^(off|\d+(B|[KMGT]iB)?)$`), "a size such as 512MiB or 2GiB, or off"},
 	"GODEBUG":     {regexp.MustCompile(`^[^,=]+=[^,]*(,[^,=]+=[^,]*)*$`), "name=value, with a comma between several"},
 }
@@ -172,7 +172,7 @@ func (o *Options) Set(ctx context.Context, old, new Settings, named bool) error 
 	if o.How == recording.Duet && o.Commands == nil {
 		for i, s := range settings {
 			if env := s.in(func(name string) bool { return name == "GOMAXPROCS" }); len(env) > 0 {
-				return &SettingError{Side: i, Kind: EnvSetting, What: env[0], Why: errors.New("does not apply to a duet, in which both sides share one processor"), Next: "leave the choice to hone: they then take turns", Misuse: true}
+				return &SettingError{Side: i, Kind: EnvSetting, What: env[0], Why: errors.New("does not apply to a duet, in which both sides share one core"), Next: "leave the choice to hone: they then take turns", Misuse: true}
 			}
 		}
 	}

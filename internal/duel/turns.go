@@ -12,8 +12,8 @@ import (
 	"github.com/hone-perf/hone/internal/stat"
 )
 
-// How fast a processor is changes within milliseconds by tens of percent, for what its neighbours do, also those outside of
-// the virtual machine. So two programs that share a processor take turns of an eighth of a millisecond, each doing as many
+// How fast a core is changes within milliseconds by tens of percent, for what its neighbours do, also those outside of
+// the virtual machine. So two programs that share a core take turns of an eighth of a millisecond, each doing as many
 // operations as the other, and are compared turn by turn. That makes pairs three times as much alike as the turns that the
 // system gives them, see docs/decisions/0010.
 const (
@@ -22,7 +22,7 @@ const (
 	fewestTurns = 8
 	// callCost is about what package testing does around each call of a benchmark that counts to b.N, in which turns are calls.
 	callCost = 60 * time.Microsecond
-	// interrupted is how much longer than its CPU time a turn takes when another program had the processor for a while.
+	// interrupted is how much longer than its CPU time a turn takes when another program had the core for a while.
 	interrupted = 20 * time.Microsecond
 )
 
@@ -38,7 +38,7 @@ func turnsOf(loops bool, setup float64) int {
 // A turn is what was timed in it.
 type turn struct {
 	cpu time.Duration
-	gap time.Duration // time in which the program did not have the processor
+	gap time.Duration // time in which the program did not have the core
 }
 
 // steps are the pipes by which two programs take turns.
@@ -107,8 +107,8 @@ func (s *steps) close() {
 }
 
 // inStep returns by what factor b takes longer than a, which took as many turns at about the same time. Turns during which
-// something else had the processor are left out, however long they took, since what comes after is another cache; and each
-// counts as much as any other, however fast the processor was then. How fast it was is the median of a few turns around, so
+// something else had the core are left out, however long they took, since what comes after is another cache; and each
+// counts as much as any other, however fast the core was then. How fast it was is the median of a few turns around, so
 // that an operation that takes long, or a collection of garbage, counts in full.
 func inStep(a, b []turn) (ratio float64, ok bool) {
 	if len(a) != len(b) || len(a) < fewestTurns {

@@ -18,7 +18,7 @@ func TestInStep(t *testing.T) {
 			}
 			one := func(side int) turn {
 				c := cost(side, i) * speed * (1 + 0.02*r.NormFloat64())
-				if r.IntN(10) == 0 { // another program had the processor
+				if r.IntN(10) == 0 { // another program had the core
 					return turn{time.Duration(3e5 * c), 3 * time.Millisecond}
 				}
 				return turn{time.Duration(1e5 * c), time.Microsecond}

@@ -66,7 +66,7 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 			return false, err
 		}
 		if th.p == nil || !d.follows(th.p.seq, a[0]) {
-			return false, fmt.Errorf("goroutine %d calls the system on a processor that is somewhere else", g.id)
+			return false, fmt.Errorf("goroutine %d calls the system on a P that is somewhere else", g.id)
 		}
 		th.p.seq.number++
 		th.p.status = procSyscall
@@ -93,7 +93,7 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 
 	case evGoCreate, evGoCreateBlocked:
 		if th.p == nil {
-			return false, errors.New("a goroutine is created without a processor")
+			return false, errors.New("a goroutine is created without a P")
 		}
 		if d.goroutine(a[0]) != nil {
 			return false, fmt.Errorf("goroutine %d is created, and exists", a[0])
@@ -175,7 +175,7 @@ func (d *decoder) advanceOther(th *thread) (ok bool, err error) {
 		d.remove(g)
 		th.g = nil
 		if th.p != nil {
-			// The thread may be used again before somebody takes its processor.
+			// The thread may be used again before somebody takes its P.
 			p := th.p
 			p.status, th.p = procAbandoned, nil
 			if err := d.procEvent(ProcStop, p); err != nil {
@@ -198,7 +198,7 @@ func (d *decoder) advanceOther(th *thread) (ok bool, err error) {
 	case evProcStop:
 		p := th.p
 		if p == nil {
-			return false, errors.New("a thread without a processor gives it away")
+			return false, errors.New("a thread without a P gives it away")
 		}
 		p.status, th.p = procIdle, nil
 		return true, d.procEvent(ProcStop, p)
@@ -216,7 +216,7 @@ func (d *decoder) advanceOther(th *thread) (ok bool, err error) {
 		}
 		from := d.threads[a[2]]
 		if from == nil || from.p != p {
-			return false, fmt.Errorf("processor %d is taken from a thread that does not have it", p.id)
+			return false, fmt.Errorf("P %d is taken from a thread that does not have it", p.id)
 		}
 		from.p = nil
 		return true, d.procEvent(ProcStop, p)
@@ -424,17 +424,17 @@ func (d *decoder) goStatus(th *thread, a *[5]uint64) error {
 	return d.change(g, state)
 }
 
-// procStatus takes what a generation says of a processor before anything else.
+// procStatus takes what a generation says of a P before anything else.
 func (d *decoder) procStatus(th *thread, a *[5]uint64) error {
 	status := procStatus(min(a[1], 255))
 	if status < procRunning || status > procAbandoned {
-		return fmt.Errorf("processor %d is in state %d, which there is not", a[0], a[1])
+		return fmt.Errorf("P %d is in state %d, which there is not", a[0], a[1])
 	}
 	p := d.procs[a[0]]
 	isNew := p == nil
 	switch {
 	case isNew && len(d.procs) >= maxThreads:
-		return fmt.Errorf("there are more than %d processors", maxThreads)
+		return fmt.Errorf("there are more than %d Ps", maxThreads)
 	case isNew:
 		p = &proc{id: a[0], status: status}
 		d.procs[a[0]] = p
@@ -443,7 +443,7 @@ func (d *decoder) procStatus(th *thread, a *[5]uint64) error {
 		p.seq = d.begins()
 		return nil
 	case p.status != status:
-		return fmt.Errorf("processor %d is in another state than it was left in", a[0])
+		return fmt.Errorf("P %d is in another state than it was left in", a[0])
 	}
 	p.seq = d.begins()
 	if status == procRunning || status == procSyscall {

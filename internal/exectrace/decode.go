@@ -10,7 +10,7 @@ import (
 )
 
 // A decoder puts the events of threads in order. Each thread's are in order in the file; between threads, time says which comes first, but clocks of
-// processors differ by a little, so that what a goroutine and a processor do is numbered as well: an event that may not happen yet
+// cores differ by a little, so that what a goroutine and a P do is numbered as well: an event that may not happen yet
 // waits until what comes before it did.
 type decoder struct {
 	t       *Trace
@@ -73,7 +73,7 @@ type goroutine struct {
 	slot  Slot
 }
 
-// A sequence numbers what a goroutine or a processor does. Each generation begins again, with the statement of what there is.
+// A sequence numbers what a goroutine or a P does. Each generation begins again, with the statement of what there is.
 type sequence struct{ generation, number uint64 }
 
 func (d *decoder) begins() sequence { return sequence{generation: d.number} }
@@ -453,7 +453,7 @@ func (d *decoder) send() error {
 	return nil
 }
 
-// small returns the number of a processor, or -1 for none.
+// small returns the number of a P, or -1 for none.
 func small(p uint64) int32 {
 	if p >= 1<<31 {
 		return -1

@@ -12,8 +12,8 @@ const (
 	Unknown State = iota // nothing is known about the goroutine yet
 	Absent               // before it was created, and after its end
 	Waiting              // blocked, for Event.Reason
-	Ready                // could run, and has no processor
-	Running              // has a processor; whether the system lets its thread run is not in a trace
+	Ready                // could run, and has no P
+	Running              // has a P; whether the system lets its thread run is not in a trace
 	Syscall              // in a system call, or in C
 )
 
@@ -54,7 +54,7 @@ type Event struct {
 	Goroutine int64 // which the event is about; -1 none
 	Slot      *Slot // of that goroutine, when Kind is Change
 	By        int64 // goroutine on whose thread it happened; 0 none
-	Proc      int32 // processor on which it happened; -1 none
+	Proc      int32 // P on which it happened; -1 none
 	Thread    int64 // thread on which it happened; -1 none
 	Stack     Stack // of the goroutine By, where it happened; of Goroutine when By is Goroutine
 	Own       Stack // of Goroutine, when it is another than By: where a new goroutine begins (its function), where one stands that is stated
@@ -81,7 +81,7 @@ type Frame struct {
 	Line int
 }
 
-// A Reason is why a goroutine waits or gave its processor away.
+// A Reason is why a goroutine waits or gave its P away.
 type Reason uint8
 
 const (

@@ -74,13 +74,13 @@ func stories(t testing.TB, tr *Trace, events func(func(*Event, error) bool) erro
 			}
 			said = fmt.Sprintf("%d→%d reason %d by %d at %s own %s", e.From, e.To, e.Reason, e.By, calls(tr, e.Stack), calls(tr, e.Own))
 		case ProcStart, ProcStop:
-			about = fmt.Sprintf("processor %d", e.Proc)
+			about = fmt.Sprintf("P %d", e.Proc)
 			said = fmt.Sprint("kind ", e.Kind)
 		case RangeBegin, RangeActive, RangeEnd:
 			if e.Goroutine < 0 {
 				about = e.Name
 				if strings.Contains(e.Name, "sweep") {
-					about = fmt.Sprintf("processor %d", e.Proc)
+					about = fmt.Sprintf("P %d", e.Proc)
 				}
 			}
 			said = fmt.Sprintf("kind %d %s value %d at %s", e.Kind, e.Name, e.Value, calls(tr, e.Stack))
@@ -97,7 +97,7 @@ func stories(t testing.TB, tr *Trace, events func(func(*Event, error) bool) erro
 	}
 	for about, list := range s {
 		if strings.HasPrefix(about, "/") {
-			slices.Sort(list) // processors say it, each at its time
+			slices.Sort(list) // Ps say it, each at its time
 		}
 	}
 	return s

@@ -78,7 +78,7 @@ func goSource(t *testing.T) string {
 	return filepath.Join(strings.TrimSpace(string(out)), "src", "internal", "trace")
 }
 
-// TestGoTests holds that Go's own traces for tests are read as golang.org/x/exp/trace reads them: cases that are rare, such as a processor that is taken
+// TestGoTests holds that Go's own traces for tests are read as golang.org/x/exp/trace reads them: cases that are rare, such as a P that is taken
 // from a thread with the number of one that is gone.
 func TestGoTests(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(goSource(t), "testdata", "tests", "*.test"))

@@ -27,7 +27,7 @@ func TestNumbersAreNoSizes(t *testing.T) {
 	}
 	tests := map[string][]byte{
 		"goroutine":     join([]byte{evGoStatus, 1}, huge, []byte{1, 4}),
-		"processor":     join([]byte{evProcStatus, 1}, huge, []byte{2}),
+		"P":             join([]byte{evProcStatus, 1}, huge, []byte{2}),
 		"name":          join([]byte{evStrings, evString}, huge, []byte{1, 'x'}),
 		"stack":         join([]byte{evStacks, evStack}, huge, []byte{1}, huge, huge, huge, huge),
 		"length":        join([]byte{evStrings, evString, 1}, huge),

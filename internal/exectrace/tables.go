@@ -149,7 +149,7 @@ func (d *decoder) readStack(f *fields, _ batch) error {
 	return f.err
 }
 
-// maxSamples bounds the samples of a generation: there are 100 a second for each processor.
+// maxSamples bounds the samples of a generation: there are 100 a second for each P.
 const maxSamples = 1 << 20
 
 func (d *decoder) readSample(f *fields, _ batch) error {

@@ -105,11 +105,11 @@ func (t *Trace) Events() iter.Seq2[*Event, error] { return t.from(border{off: he
 // traces from before Go 1.22 have none.
 func (t *Trace) Parts() int { return len(t.borders) }
 
-// Part is the number of the part that the last event was of. Goroutines and processors of which nothing happens are stated as late as at the end of one.
+// Part is the number of the part that the last event was of. Goroutines and Ps of which nothing happens are stated as late as at the end of one.
 func (t *Trace) Part() int { return t.part }
 
 // EventsFrom yields events as Events does, from the last known border on that is not after a time: the number of that, 0 for the begin, and
-// when it was passed. Goroutines and processors are stated anew, as at the begin of a trace: From is Unknown.
+// when it was passed. Goroutines and Ps are stated anew, as at the begin of a trace: From is Unknown.
 func (t *Trace) EventsFrom(at int64) (number int, begin int64, events iter.Seq2[*Event, error]) {
 	i, _ := slices.BinarySearchFunc(t.borders, at, func(b border, at int64) int { return cmp.Or(cmp.Compare(b.time, at), -1) })
 	if i <= 1 {

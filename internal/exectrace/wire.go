@@ -116,7 +116,7 @@ var reasons = [...]struct {
 	{"sleep", Sleep},
 	{"GC weak to strong wait", GCWeakToStrong},
 	{"synctest", Synctest},
-	// Why a goroutine gave its processor away.
+	// Why a goroutine gave its P away.
 	{"runtime.Gosched", Yielded},
 	{"runtime.GoSched", Yielded},
 	// Not of the runtime: coroutines have no reason in a trace.

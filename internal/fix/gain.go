@@ -126,7 +126,7 @@ func (y *trial) gains() {
 		}
 	}
 	for _, row := range risks {
-		// Beside one that says for sure, others need not; but those that run on one processor alone vary so little that one which
+		// Beside one that says for sure, others need not; but those that run on one core alone vary so little that one which
 		// seems to take longer does so more often than not.
 		if !timed || row.What == report.CPUTime && row.Ratio > 1+maxDoubt {
 			risky = row

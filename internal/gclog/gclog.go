@@ -116,7 +116,7 @@ type Cycle struct {
 type Clock struct {
 	SweepTerm time.Duration // world stopped: what is left to sweep, and preparations
 	Scan      time.Duration // Go 1.5: stacks and globals
-	Sync      time.Duration // Go 1.5: until all processors know that marking begins
+	Sync      time.Duration // Go 1.5: until all Ps know that marking begins
 	Mark      time.Duration
 	MarkTerm  time.Duration // world stopped
 
@@ -127,12 +127,12 @@ type Clock struct {
 type CPU struct {
 	SweepTerm, Scan, Sync time.Duration
 	Assist                time.Duration // by goroutines that allocate
-	Background            time.Duration // by workers that have a processor for it
-	Idle                  time.Duration // by processors that had nothing else to do
+	Background            time.Duration // by workers that have a P for it
+	Idle                  time.Duration // by Ps that had nothing else to do
 	MarkTerm              time.Duration
 }
 
-// Total is the CPU time that the program could have used otherwise: all but that of idle processors.
+// Total is the CPU time that the program could have used otherwise: all but that of idle Ps.
 func (c *CPU) Total() time.Duration {
 	return c.SweepTerm + c.Scan + c.Sync + c.Assist + c.Background + c.MarkTerm
 }

@@ -80,7 +80,7 @@ func (s *scanner) number() int64 {
 	return n
 }
 
-// small reads a number that counts processors, cycles or percents.
+// small reads a number that counts Ps, cycles or percents.
 func (s *scanner) small() int {
 	n := s.number()
 	if n > math.MaxInt32 {

@@ -23,7 +23,7 @@ type drawing struct {
 	early  []*kind          // by number, all that there may be, where they are drawn before it is known which are wanted; nil otherwise
 	lanes  map[uint32]*lane // goroutines that are drawn
 	as     []uint16         // by goroutine, what is drawn of it
-	tracks []*lane          // of the collector and of processors
+	tracks []*lane          // of the collector and of Ps
 }
 
 // spent is how many nanoseconds of the window a goroutine was so.
@@ -240,7 +240,7 @@ func (d *drawing) sumOf(number uint32, state State, at, sum int64) {
 	}
 }
 
-// track is the lane of a processor or of the collector.
+// track is the lane of a P or of the collector.
 func (d *drawing) track(n uint32) *lane {
 	for int(n) >= len(d.tracks) {
 		d.tracks = append(d.tracks, &lane{Lane: Lane{ID: int64(len(d.tracks) - firstProc)}})

@@ -19,7 +19,7 @@ type Index struct {
 	rows    [][]row // goroutines by number, so many at a time
 	count   int
 	byID    []uint32 // numbers of the goroutines, in the order of their IDs; made when it is needed
-	procs   []int64  // when something is first said of a processor
+	procs   []int64  // when something is first said of a P
 	log     *log     // nil where that is too large
 	room    struct { // for one that draws
 		spent []spent
@@ -101,7 +101,7 @@ func (b *builder) add(e entry) {
 	}
 }
 
-// track takes what a processor did. If a goroutine did the same, that follows, and both are one entry of the log.
+// track takes what a P did. If a goroutine did the same, that follows, and both are one entry of the log.
 func (b *builder) track(lane uint32, what code, from, to int64) {
 	b.flush()
 	b.proc = entry{lane: lane, what: what, from: from, to: to}

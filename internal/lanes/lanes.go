@@ -1,4 +1,4 @@
-// Package lanes draws what happened in an execution trace over time, as far as a picture of some width can show it: lanes for processors, the
+// Package lanes draws what happened in an execution trace over time, as far as a picture of some width can show it: lanes for Ps, the
 // collector, requests, kinds of goroutines and single goroutines.
 //
 // NewIndex reads a trace, and keeps what its lanes have in a form in which Draw adds up any window of it. What begins and ends within one pixel is not lost: a pixel
@@ -15,8 +15,8 @@ import (
 type State uint8
 
 const (
-	Nothing    State = 0                         // idle processors, time before and after a goroutine or a request
-	scheduling       = State(requests.Whats) + 1 // a processor runs no goroutine: it looks for one
+	Nothing    State = 0                         // idle Ps, time before and after a goroutine or a request
+	scheduling       = State(requests.Whats) + 1 // a P runs no goroutine: it looks for one
 	Idle             = State(requests.Whats) + 2 // a goroutine waits for work
 	States           = State(requests.Whats) + 3 // how many there are
 	running          = State(requests.Running) + 1
@@ -53,7 +53,7 @@ type Run struct {
 // A Lane is one row of a picture. Pixels with nothing in them have no run.
 type Lane struct {
 	Name string
-	ID   int64 // of a goroutine, a processor
+	ID   int64 // of a goroutine, a P
 	Busy int64 // nanoseconds in the window in which it ran, could run, or was in a system call
 	Runs []Run
 }

@@ -139,7 +139,7 @@ func TestPicture(t *testing.T) {
 				}
 			}
 		}
-		// Processors run what goroutines run, and are busy as long as the summary says, though they may have begun that before the window.
+		// Ps run what goroutines run, and are busy as long as the summary says, though they may have begun that before the window.
 		sum := func(list []Lane, what func(State) bool) (total, wrong float64) {
 			for _, l := range list {
 				for _, r := range l.Runs {
@@ -168,8 +168,8 @@ func TestPicture(t *testing.T) {
 			of    func(State) bool
 			want  int64
 		}{
-			{"processors run", p.Procs, func(s State) bool { return s == running || s == collecting }, ran},
-			{"processors are busy", p.Procs, func(s State) bool { return s != Nothing }, s.Busy},
+			{"Ps run", p.Procs, func(s State) bool { return s == running || s == collecting }, ran},
+			{"Ps are busy", p.Procs, func(s State) bool { return s != Nothing }, s.Busy},
 			{"the collector marks", p.Collector[:1], func(s State) bool { return s != Nothing }, s.Marking},
 		} {
 			if got, wrong := sum(c.lanes, c.of); got-float64(c.want) > wrong || float64(c.want)-got > wrong {

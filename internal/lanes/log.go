@@ -41,7 +41,7 @@ func classOf(length int64) int {
 // An entry is a span as a log has it.
 type entry struct {
 	lane     uint32
-	proc     uint32 // lane of a processor that did the same meanwhile; 0 is none
+	proc     uint32 // lane of a P that did the same meanwhile; 0 is none
 	by       uint32 // lane of the goroutine that ended a wait; 0 is none
 	what     code
 	from, to int64
@@ -183,7 +183,7 @@ type block struct {
 type recent [64]uint32
 
 // The packed form of a span is a head, the time from the end of the one before to its own, its length, or 0 for that of the one before, and, where there is one,
-// the processor and who ended it. The head is how far the lane is from that of the one before, or its place among the recent ones, and above the code what
+// the P and who ended it. The head is how far the lane is from that of the one before, or its place among the recent ones, and above the code what
 // the others are like. Times are in units of 64 nanoseconds, that in which most traces have them, unless they are fine.
 const (
 	isFine    = 1 << 4

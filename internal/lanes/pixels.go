@@ -47,7 +47,7 @@ func (d *drawing) timesOf(l *lane, state State) []int64 {
 // whole is all of a pixel.
 const whole = 16
 
-// rest makes what a processor that is on does not do otherwise the time in which it looks for a goroutine.
+// rest makes what a P that is on does not do otherwise the time in which it looks for a goroutine.
 func (d *drawing) rest(l *lane) {
 	times := l.times[on]
 	if times == nil {

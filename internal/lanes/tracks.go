@@ -5,7 +5,7 @@ import (
 	"github.com/hone-perf/hone/internal/waits"
 )
 
-// What lanes are numbered by: the collector's, those of processors, and from firstGoroutine on goroutines.
+// What lanes are numbered by: the collector's, those of Ps, and from firstGoroutine on goroutines.
 const (
 	markLane       = 0
 	stopLane       = 1
@@ -14,7 +14,7 @@ const (
 	firstGoroutine = firstProc + mostProcs
 )
 
-// Tracks follow what processors and the collector do, as events say it. The time in which a processor looks for a goroutine is not handed on, but on is,
+// Tracks follow what Ps and the collector do, as events say it. The time in which a P looks for a goroutine is not handed on, but on is,
 // of which that is the rest.
 type tracks struct {
 	from int64 // since when
@@ -22,7 +22,7 @@ type tracks struct {
 	span func(lane uint32, what code, from, to int64)
 }
 
-// on is of a processor that does something.
+// on is of a P that does something.
 const on = code(Nothing)
 
 type track struct {
@@ -39,7 +39,7 @@ func (t *tracks) at(lane uint32) *track {
 	return &t.of[lane]
 }
 
-// procs is how many processors there are.
+// procs is how many Ps there are.
 func (t *tracks) procs() int { return max(0, len(t.of)-firstProc) }
 
 func (t *tracks) turn(lane uint32, now int64, state State) {

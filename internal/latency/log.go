@@ -187,7 +187,7 @@ type Row struct {
 // Health is what the generator says about itself: whether it may have been what was slow.
 type Health struct {
 	CPU      time.Duration `json:"cpu_ns"`  // of this process while it counted
-	Procs    float64       `json:"procs"`   // processors that it may use
+	Procs    float64       `json:"procs"`   // GOMAXPROCS
 	Threads  int           `json:"threads"` // that send
 	GCs      int           `json:"gcs"`
 	Pause    time.Duration `json:"gc_pause_ns"`

@@ -39,7 +39,7 @@ func waits(t *testing.T) {
 	}
 }
 
-// The servers are in this process, and the epoll engine keeps a processor of Go to itself. Tests that run at the same time wait, and need none.
+// The servers are in this process, and the epoll engine keeps a P to itself. Tests that run at the same time wait, and need none.
 func TestMain(m *testing.M) {
 	flag.Set("test.parallel", "24")
 	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))

@@ -557,10 +557,10 @@ func (l *loop) abandon(now time.Duration) {
 
 // wait waits for events, at most for some time, and returns how many there are.
 func (l *loop) wait(most time.Duration) int {
-	// The scheduler of Go is not told that we wait. If it were, it would look every 20 µs whether to give our processor
+	// The scheduler of Go is not told that we wait. If it were, it would look every 20 µs whether to give our P
 	// to others, and wake for us when it slept: on a server that answers a few requests at a time that took a third more
 	// CPU time. Whoever else has something to do, or a garbage collection, sends us a signal within 10 ms, and that ends the wait:
-	// a server in the same process, as in tests, is slow where Go has no other processor.
+	// a server in the same process, as in tests, is slow where Go has no other P.
 	if l.ns && most > 0 {
 		t := unix.NsecToTimespec(int64(most))
 		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(l.poll), uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events)), uintptr(unsafe.Pointer(&t)), 0, 0)

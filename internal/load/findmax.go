@@ -111,7 +111,7 @@ func round(rate float64) float64 {
 func (s *search) try(ctx context.Context, rate float64) (bool, error) {
 	const (
 		kept = 0.99 // of what was due has to be sent
-		busy = 0.95 // of its processors are more than a generator can use and still be in time
+		busy = 0.95 // of its cores are more than a generator can use and still be in time
 	)
 	p := s.plan
 	p.Rate = rate

@@ -11,7 +11,7 @@ import (
 )
 
 // A quickConn reads and writes without telling the scheduler of Go, since that cannot block: the socket answers at once when there
-// is nothing to read or no room. It takes a tenth off the CPU time of a request, and more where Go has one processor: the
+// is nothing to read or no room. It takes a tenth off the CPU time of a request, and more where GOMAXPROCS is 1: the
 // scheduler gives that to others when a call takes more than 20 µs, as one does on the loopback interface that also does
 // what the server's side has to do.
 type quickConn struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/hone-perf/hone/internal/latency"
 )
 
-// A tally counts. Each thread, or each processor, has its own, so that they do not wait for each other; whoever calls its
+// A tally counts. Each thread, or each core, has its own, so that they do not wait for each other; whoever calls its
 // methods has locked it.
 type tally struct {
 	sync.Mutex

@@ -156,7 +156,7 @@ main.main.func1 thread "select (no cases)" 1
 		for _, how := range []string{"panic", "nil"} {
 			cmd := exec.Command(bin, how)
 			cmd.Dir = dir
-			// With one processor nothing else runs while main panics.
+			// With GOMAXPROCS=1 nothing else runs while main panics.
 			cmd.Env = append(os.Environ(), "GOTRACEBACK="+level, "GOMAXPROCS=1")
 			out, err := cmd.CombinedOutput()
 			if err == nil {

@@ -80,7 +80,7 @@ func (x *hashIndex) candidates(hashes []uint64, at []uint32) {
 }
 
 // table returns n entries of size bytes for looking up. What is read before it is written to gets a page of memory that all
-// processes share, full of zeros, and when it is written to one of its own, which stops all processors for a moment: while
+// processes share, full of zeros, and when it is written to one of its own, which stops all cores for a moment: while
 // a hundred profiles are added up, that is one thirtieth of the CPU time. To write a pointer reads what was there, while the
 // collector runs.
 func table[T any](n, size int) []T {

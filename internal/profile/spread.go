@@ -7,7 +7,7 @@ import (
 
 // A Spread turns stacks into what their locations stand for, such as frames: a list of small numbers for each. Adding up asks this
 // of all stacks. Nearly all lists are short, most of one number; to go through each in a loop of its own takes twice as long as all that is
-// done with them, since a processor guesses its end wrong time and again. So four numbers are copied for each, and how many of them
+// done with them, since a CPU guesses its end wrong time and again. So four numbers are copied for each, and how many of them
 // count says where the next ones go.
 type Spread struct {
 	p    *Profile

@@ -101,7 +101,7 @@ func TestOutside(t *testing.T) {
 	}})
 	slices.Sort(raced)
 	for i, name := range raced {
-		raced[i], _, _ = strings.Cut(name, "-") // of processors
+		raced[i], _, _ = strings.Cut(name, "-") // GOMAXPROCS
 	}
 	got := slices.DeleteFunc(raced, func(name string) bool { return strings.Contains(name, "Generated") })
 	want := []string{"new BenchmarkTestOutside", "new BenchmarkTestSlow", "old BenchmarkTestOutside", "old BenchmarkTestSlow"}

@@ -48,7 +48,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "at", Value: "FROM..TO", Example: "3s..9s",
-		Doc:  "look only at this part of the time, or at the execution trace of a moment such as 5s",
+		Doc:  "show only this part of the run, or the execution trace at a moment such as 5s",
 		kind: span(func(q *Query) *Span { return &q.At }),
 	},
 	{
@@ -113,7 +113,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "by", Value: "WHAT", Example: "line", Pprof: "granularity",
-		Doc:     "what to add up: function, line, package, …",
+		Doc:     "group by function, line, package, …",
 		Choices: groupings,
 		kind:    oneOf(groupings, func(q *Query) *string { return &q.By }),
 	},
@@ -140,7 +140,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "process", Value: "N", Example: "2",
-		Doc:  "show this process of a log that several share",
+		Doc:  "if several processes wrote to the log, show only this one",
 		kind: ordinal(func(q *Query) *int { return &q.Process }),
 	},
 	{
@@ -155,22 +155,22 @@ var Keys = []Key{
 	},
 	{
 		Name: "columns", Pprof: "showcolumns",
-		Doc:  "keep columns of a line apart",
+		Doc:  "count columns of the same line separately",
 		kind: toggle(func(q *Query) *bool { return &q.Columns }),
 	},
 	{
 		Name: "mean",
-		Doc:  "divide by the first sample type: delay by contentions, for example",
+		Doc:  "show the mean per count of the first sample type, such as delay per contention",
 		kind: toggle(func(q *Query) *bool { return &q.Mean }),
 	},
 	{
 		Name: "relative", Pprof: "relative_percentages",
-		Doc:  "show percentages of what the filters leave",
+		Doc:  "show percentages of the total that remains after filtering",
 		kind: toggle(func(q *Query) *bool { return &q.Relative }),
 	},
 	{
 		Name: "positive", Pprof: "drop_negative",
-		Doc:  "in a difference, leave out what decreased",
+		Doc:  "when comparing, leave out what decreased",
 		kind: toggle(func(q *Query) *bool { return &q.Positive }),
 	},
 	{
@@ -185,22 +185,22 @@ var Keys = []Key{
 	},
 	{
 		Name: "invert",
-		Doc:  "invert the graph: start at the innermost frames and lead to their callers",
+		Doc:  "invert the graph: innermost frames first, then their callers",
 		kind: toggle(func(q *Query) *bool { return &q.Invert }),
 	},
 	{
 		Name: "collapse",
-		Doc:  "merge the frames of a function that calls itself",
+		Doc:  "merge the frames of recursive calls",
 		kind: toggle(func(q *Query) *bool { return &q.Collapse }),
 	},
 	{
 		Name: "gone",
-		Doc:  "in a difference, draw what is gone at its old width",
+		Doc:  "when comparing, draw what is gone at its old width",
 		kind: toggle(func(q *Query) *bool { return &q.Gone }),
 	},
 	{
 		Name: "normalize",
-		Doc:  "scale one side of a difference to the total of the other",
+		Doc:  "when comparing, scale one side to the total of the other",
 		kind: toggle(func(q *Query) *bool { return &q.Normalize }),
 	},
 	{

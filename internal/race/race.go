@@ -1,5 +1,5 @@
 // Package race looks for data races that tests alone do not show: it runs tests with the race detector in many orders
-// and on several numbers of processors, and asks HTTP handlers many things at the same time. Find searches; Fix proves a patch,
+// and with several values of GOMAXPROCS, and asks HTTP handlers many things at the same time. Find searches; Fix proves a patch,
 // where one is known, by doing again what found the race.
 package race
 
@@ -29,7 +29,7 @@ type Options struct {
 	Args     []string
 	Time     time.Duration // for the search, when all is built; 0 means 30s
 	Runs     int           // rounds; 0 means as many as there is time for
-	CPUs     []int         // numbers of processors; none means 4, 2 and 1
+	CPUs     []int         // values of GOMAXPROCS; none means 4, 2 and 1
 	Seed     uint64        // of orders and requests
 	Run      string        // tests, as for go test -run; "" means all
 	NoReplay bool          // handlers are not asked
@@ -240,7 +240,7 @@ func (s *Search) say(h How) string {
 		what = "running " + sub.importPath
 	}
 	found := len(s.groups.Pairs())
-	return fmt.Sprintf("%s, %s; %s so far", what, counted(h.CPU, "processor"), counted(found, "race"))
+	return fmt.Sprintf("%s, GOMAXPROCS %d; %s so far", what, h.CPU, counted(found, "race"))
 }
 
 // Report says what was found.

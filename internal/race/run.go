@@ -99,7 +99,7 @@ func (s *Search) execute(ctx context.Context, sub *subject, how How, left time.D
 	}
 	defer os.RemoveAll(logs)
 	args := s.opt.Args
-	// A program that would go on for ever runs on each number of processors.
+	// A program that would go on for ever runs with each GOMAXPROCS.
 	limit := min(left, max(2*time.Second, s.opt.Time/time.Duration(len(s.opt.CPUs))))
 	if !sub.program {
 		// Tests that took a second do not take ten times as long, but on a machine that has much else to do.

@@ -46,7 +46,7 @@ type DuelSide struct {
 
 // How a benchmark was run.
 const (
-	Duet      = "duet"      // both at the same time on one processor
+	Duet      = "duet"      // both at the same time on one core
 	Alternate = "alternate" // one after the other, in random order
 )
 

@@ -30,7 +30,7 @@ const (
 // ends the look at a batch.
 var traceArgs = []int{
 	1,             // frequency
-	3, 3, 1, 4, 3, // processors
+	3, 3, 1, 4, 3, // Ps
 	4, 2, 3, 1, 1, 3, 3, 4, 3, 1, 1, 4, // goroutines
 	3, 1, // stop the world
 	2, 3, 2, 2, 2, 3, 2, 2, 1, 2, 2, // garbage collection

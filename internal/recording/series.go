@@ -19,9 +19,9 @@ const (
 	ProcessMaxRSS  = "process/max-rss"     // bytes, the most so far: what servers say
 	ProcessCPU     = "process/cpu"         // seconds since the start; of a server, what its CPU profiles count
 	ProcessThreads = "process/threads"     // at that time
-	ProcessDelay   = "process/run-delay"   // seconds that its threads waited for a processor of the machine
+	ProcessDelay   = "process/run-delay"   // seconds that its threads waited for a core
 	CgroupMemory   = "cgroup/memory"       // bytes
-	NumRunnable    = "go/runnable"         // that wait for a processor of Go, the mean since the line before
+	NumRunnable    = "go/runnable"         // that wait for a P, the mean since the line before
 	NumGoroutine   = "go/goroutines"       // without those of the runtime, which newer versions of runtime/metrics count, too
 	HeapLive       = "/gc/heap/live:bytes" // after the last collection
 )

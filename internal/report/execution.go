@@ -22,7 +22,7 @@ type Execution struct {
 	Born    int64     `json:"goroutines_created"`
 	Left    int       `json:"goroutines_at_end"`
 
-	Capacity  int64 `json:"capacity_nanos"` // processors times time
+	Capacity  int64 `json:"capacity_nanos"` // Ps times time
 	Busy      int64 `json:"busy_nanos"`
 	GoCode    int64 `json:"go_nanos"`
 	Collector int64 `json:"gc_workers_nanos"`
@@ -79,7 +79,7 @@ type StoppedRow struct {
 	Lost    ExecutionSpan `json:"lost"`              // its name is what the world was stopped for
 }
 
-// A MutatorUse is the least share of the processors that the program had, and not the collector, in any stretch of time of some length.
+// A MutatorUse is the least share of the Ps that the program had, and not the collector, in any stretch of time of some length.
 type MutatorUse struct {
 	Window int64   `json:"window_nanos"`
 	Least  float64 `json:"least"`
@@ -98,16 +98,16 @@ func (l Latencies) phrase() Phrase {
 	return Phrase{"p50 ", Nanos(l.P50), ", p90 ", Nanos(l.P90), ", p99 ", Nanos(l.P99), ", max ", Nanos(l.Max)}
 }
 
-// ran is how long goroutines had a processor.
+// ran is how long goroutines had a P.
 func (e *Execution) ran() int64 { return e.GoCode + e.Collector + e.Tracer + e.Runtime }
 
-// Blocks shows where the time of processors and goroutines went.
+// Blocks shows where the time of Ps and goroutines went.
 func (e *Execution) Blocks() iter.Seq[Block] {
 	head := Phrase{"execution trace", Sep{}, "format of ", e.Go, Sep{}, Nanos(e.Length)}
 	if e.From > 0 {
 		head = append(head, " from ", Nanos(e.From), " on")
 	}
-	head = append(head, Sep{}, counted(e.Procs, "processor"), Sep{}, int(e.Events), " events")
+	head = append(head, Sep{}, "GOMAXPROCS ", int(e.Procs), Sep{}, int(e.Events), " events")
 	if !e.Started.IsZero() {
 		head = append(head, Sep{}, e.Started)
 	}
@@ -118,13 +118,13 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 	if e.AssistRunning > 0 {
 		code = append(code, " (with GC assist ", Share{e.AssistRunning, e.Capacity}, ")")
 	}
-	add("processors", append(code, ", GC workers ", Share{e.Collector, e.Capacity}, ", the rest of the runtime ", Share{e.Runtime + e.Tracer, e.Capacity},
+	add("Ps", append(code, ", GC workers ", Share{e.Collector, e.Capacity}, ", the rest of the runtime ", Share{e.Runtime + e.Tracer, e.Capacity},
 		", system calls and the scheduler ", Share{other, e.Capacity}, ", idle ", Share{max(0, e.Capacity-e.Busy), e.Capacity})...)
 	if e.OnCPU > 0 {
-		add("CPU time", Nanos(e.OnCPU), " of the process, ", Share{e.OnCPU, e.Capacity}, " of what the processors could have had")
+		add("CPU time", Nanos(e.OnCPU), " of the process, ", Share{e.OnCPU, e.Capacity}, " of what GOMAXPROCS allows")
 	}
 	if e.IdleReady > 0 {
-		add("idle while ready", Nanos(e.IdleReady), ", ", Share{e.IdleReady, e.Capacity}, " of all processor time: a goroutine could run, and a processor was idle")
+		add("idle while ready", Nanos(e.IdleReady), ", ", Share{e.IdleReady, e.Capacity}, " of all P time: a goroutine could run, and a P was idle")
 	}
 	add("goroutines", int(e.Born), " created, ", e.Left, " at the end; running ", Nanos(e.Running), ", ready ", Nanos(e.Ready), ", in system calls ", Nanos(e.Syscall),
 		", blocked ", Nanos(e.Blocked), ", waiting for work ", Nanos(e.Idle))
@@ -143,7 +143,7 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 			}
 			use = append(use, Share{int64(u.Least * whole), whole})
 			if i == 0 {
-				use = append(use, " of the processors")
+				use = append(use, " of the Ps")
 			}
 			use = append(use, " in any ", Nanos(u.Window))
 		}
@@ -177,7 +177,7 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 		list = append(list, Note{Phrase{"those that lost most are shown, ", len(e.Stopped), " of ", e.StoppedOf}})
 	}
 	if ran := e.ran(); e.OnCPU > 0 && ran-e.OnCPU > max(e.OnCPU*3/10, e.Length/50) {
-		list = append(list, Note{Phrase{"goroutines had a processor for ", Nanos(ran), ", and the process a CPU for ", Nanos(e.OnCPU),
+		list = append(list, Note{Phrase{"goroutines had a P for ", Nanos(ran), ", and the process a CPU for ", Nanos(e.OnCPU),
 			": other programs, or a CPU limit, took the rest, which a trace shows as running"}})
 	}
 	if e.Silence.Count > 0 {
@@ -185,7 +185,7 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 			times(e.Silence.Count), ": the system let the process have no CPU, or stopped it"}})
 	}
 	if e.Tracer*50 > e.Capacity {
-		list = append(list, Note{Phrase{"recording the trace took ", Nanos(e.Tracer), ", ", Share{e.Tracer, e.Capacity}, " of all processor time"}})
+		list = append(list, Note{Phrase{"recording the trace took ", Nanos(e.Tracer), ", ", Share{e.Tracer, e.Capacity}, " of all P time"}})
 	}
 	next := []hint.Command{during(e.At, "waits", e.Ref).For("where goroutines waited"), during(e.At, "flame", e.Ref).With("metric", "blocked").For("the same as a flame graph")}
 	if e.Requests > 0 {
@@ -284,7 +284,7 @@ func (w *Waits) Blocks() iter.Seq[Block] {
 	}
 	list = append(list, Commands{Title: "try next", Items: []hint.Command{
 		during(w.At, "flame", w.Ref).With("metric", "blocked").For("the same with all calls"),
-		during(w.At, "top", w.Ref).With("metric", "ready").For("where goroutines waited for a processor"),
+		during(w.At, "top", w.Ref).With("metric", "ready").For("where goroutines waited for a P"),
 		during(w.At, "tags", w.Ref).With("metric", "blocked").For("by reason, goroutine, handler and waker"),
 	}})
 	return blocks(list)
@@ -346,15 +346,15 @@ func fileLine(file string, line int) string {
 	return fmt.Sprintf("%s:%d", file, line)
 }
 
-// An Idle is the time in which processors had nothing to run, by what ended it. Times are in nanoseconds.
+// An Idle is the time in which Ps had nothing to run, by what ended it. Times are in nanoseconds.
 type Idle struct {
 	Ref      string    `json:"ref"`
 	At       string    `json:"at,omitempty"` // as it was asked for
 	Length   int64     `json:"length_nanos"`
-	Capacity int64     `json:"capacity_nanos"` // processors times time
+	Capacity int64     `json:"capacity_nanos"` // Ps times time
 	Idle     int64     `json:"idle_nanos"`
 	Ready    int64     `json:"idle_while_ready_nanos"`
-	All      int64     `json:"all_idle_nanos"` // time in which no processor ran anything
+	All      int64     `json:"all_idle_nanos"` // time in which no P ran anything
 	Of       int       `json:"of"`
 	Rows     []IdleRow `json:"rows"`
 	Notes    []string  `json:"notes,omitempty"`
@@ -373,7 +373,7 @@ type IdleRow struct {
 	At       int64  `json:"longest_at_nanos"`
 }
 
-// Blocks shows what processors had nothing to run for, the longest first.
+// Blocks shows what Ps had nothing to run for, the longest first.
 func (x *Idle) Blocks() iter.Seq[Block] {
 	t := Table{Title: "what the next goroutine had waited for", Columns: []Column{
 		{Name: "idle", Unit: nanos}, {Name: "share", Bar: true}, {Name: "times"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "for"}, {Name: "function"},
@@ -388,10 +388,10 @@ func (x *Idle) Blocks() iter.Seq[Block] {
 		left -= r.Total
 	}
 	list := []Block{
-		Heading{[]Phrase{{"processors idle for ", Nanos(x.Idle), ", ", Share{x.Idle, x.Capacity}, " of their time", Sep{}, Nanos(x.Length), " of trace"}}},
+		Heading{[]Phrase{{"Ps idle for ", Nanos(x.Idle), ", ", Share{x.Idle, x.Capacity}, " of their time", Sep{}, Nanos(x.Length), " of trace"}}},
 		Facts{[]Fact{
 			{"nothing ran at all", Phrase{Nanos(x.All), ", ", Share{x.All, x.Length}, " of the time"}},
-			{"idle while ready", Phrase{Nanos(x.Ready), ": a goroutine could run, and a processor was idle"}},
+			{"idle while ready", Phrase{Nanos(x.Ready), ": a goroutine could run, and a P was idle"}},
 		}},
 	}
 	if len(t.Rows) > 0 {
@@ -400,7 +400,7 @@ func (x *Idle) Blocks() iter.Seq[Block] {
 	if len(x.Rows) < x.Of {
 		list = append(list, Note{Phrase{"the first ", len(x.Rows), " of ", x.Of, " are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
 	} else if left*100 > x.Idle {
-		list = append(list, Note{Phrase{"for ", Nanos(left), " processors were idle until the end of that time, or never used"}})
+		list = append(list, Note{Phrase{"for ", Nanos(left), " Ps were idle until the end of that time, or never used"}})
 	}
 	for _, n := range x.Notes {
 		list = append(list, Note{Phrase{n}})

@@ -51,7 +51,7 @@ type GCSummary struct {
 	From      int64 `json:"from_nanos,omitempty"`
 	Wall      int64 `json:"wall_nanos,omitempty"`
 
-	CPU      int64 `json:"cpu_nanos,omitempty"`      // of the collector, without that of idle processors
+	CPU      int64 `json:"cpu_nanos,omitempty"`      // of the collector, without that of idle Ps
 	Capacity int64 `json:"capacity_nanos,omitempty"` // CPU time that there was; 0 when too many cycles are missing to tell a share
 	Assist   int64 `json:"assist_nanos,omitempty"`   // part of CPU
 	Idle     int64 `json:"idle_nanos,omitempty"`
@@ -288,13 +288,13 @@ func (g *GC) facts() []Fact {
 	}
 	out := []Fact{{"cycles", cycles}}
 	add := func(name string, value ...any) { out = append(out, Fact{name, Phrase(value)}) }
-	work := []any{Nanos(g.CPU), "; ", Share{g.Assist, g.CPU}, " of that by goroutines that allocate; idle processors gave ", Nanos(g.Idle), " more"}
+	work := []any{Nanos(g.CPU), "; ", Share{g.Assist, g.CPU}, " of that in GC assists; idle Ps added ", Nanos(g.Idle)}
 	switch {
 	case g.Capacity > 0:
-		add("CPU", append([]any{Share{g.CPU, g.Capacity}, " of all there is, "}, work...)...)
+		add("CPU", append([]any{Share{g.CPU, g.Capacity}, " of all CPU time available, "}, work...)...)
 	case g.Missing == nil && !g.Unlike:
 	case g.RuntimePercent > 0:
-		add("CPU", append([]any{g.RuntimePercent, "% of all there is since the program began, as the runtime counted; in the cycles of this log "}, work...)...)
+		add("CPU", append([]any{g.RuntimePercent, "% of all CPU time available since the program began, as the runtime counted; in the cycles of this log "}, work...)...)
 	default:
 		add("CPU", append([]any{"in the cycles of this log "}, work...)...)
 	}

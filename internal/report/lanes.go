@@ -40,7 +40,7 @@ type Lanes struct {
 // A Lane is one row. Runs of pixels that look alike are in columns; pixels that are in none are empty.
 type Lane struct {
 	Name    string `json:"name,omitempty"`
-	ID      int64  `json:"id"`                     // of a goroutine or processor
+	ID      int64  `json:"id"`                     // of a goroutine or P
 	Busy    int64  `json:"active_nanos,omitempty"` // running, ready, or in a system call
 	At      []int  `json:"at"`                     // pixels after the end of the run before
 	Width   []int  `json:"width"`
@@ -166,7 +166,7 @@ func (l *Lanes) Blocks() iter.Seq[Block] {
 		list = append(list, t)
 	}
 	number := func(lane *Lane) any { return int(lane.ID) }
-	group("processors", "number", l.Procs, false, number)
+	group("Ps", "number", l.Procs, false, number)
 	group("collector", "", l.Collector, false, func(lane *Lane) any { return lane.Name })
 	if len(l.Requests) > 0 {
 		t := Table{Title: "requests", Summary: Phrase{"their numbers, and what most of each went into"}, Columns: []Column{{Name: "over time"}}}

@@ -23,7 +23,7 @@ type Load struct {
 	SentRate     float64       `json:"sent_per_second"`
 	Percentiles  []Percentile  `json:"percentiles"`
 	Little       *LittlesLaw   `json:"littles_law,omitempty"`
-	CPUShare     float64       `json:"generator_cpu_share"` // of the processors that it could use
+	CPUShare     float64       `json:"generator_cpu_share"` // of the cores that it could use
 	LateP99      time.Duration `json:"late_p99_ns"`
 	Doubts       hint.Texts    `json:"doubts,omitempty"`
 	Server       *LoadServer   `json:"server,omitempty"` // when it was recorded, too

@@ -44,7 +44,7 @@ type ServerCPU struct {
 	Sampled    float64       `json:"sampled_ns"`           // what the profile says
 	Unseen     float64       `json:"unseen_ns,omitempty"`  // what the kernel counts besides
 	Error      float64       `json:"sample_error_ns"`      // the profile would say so much more or less another time, 19 times in 20
-	Delayed    float64       `json:"delayed_ns,omitempty"` // its threads waited for a processor of the machine
+	Delayed    float64       `json:"delayed_ns,omitempty"` // its threads waited for a core
 	Serving    float64       `json:"serving_ns"`           // by goroutines that serve requests
 	Assisting  float64       `json:"assisting_ns"`         // of Serving: helping the garbage collector
 	Other      float64       `json:"other_ns"`             // by other goroutines
@@ -68,7 +68,7 @@ type ServerWaiting struct {
 	Blocked   float64 `json:"blocked_ns"` // on locks and channels
 	Locks     float64 `json:"locks_ns"`   // of Blocked
 	Contended float64 `json:"contended_ns"`
-	Queued    float64 `json:"queued_ns,omitempty"` // goroutines, for one of the GOMAXPROCS processors of Go
+	Queued    float64 `json:"queued_ns,omitempty"` // goroutines, for one of the GOMAXPROCS Ps
 	Off       bool    `json:"off,omitempty"`       // the server keeps no such profile
 }
 
@@ -183,7 +183,7 @@ func (s *LoadServer) facts() []Fact {
 		}
 	}
 	if w := s.Waiting; w != nil && w.Queued > 0 {
-		add("ready to run", each(w.Queued), " until there was a processor of Go")
+		add("ready to run", each(w.Queued), " until there was a P")
 	}
 	if g := s.GC; g != nil {
 		gc := []any{g.Cycles, plural(g.Cycles, " collection"), ", ", unit.Share(g.Share), " of the CPU time"}

@@ -103,7 +103,7 @@ type Timeline struct {
 
 	Charts []Chart        `json:"-"`
 	Next   []hint.Command `json:"-"`
-	NoCPU  bool           `json:"-"` // nobody knows how many processors were busy
+	NoCPU  bool           `json:"-"` // nobody knows how many cores were busy
 }
 
 // A TimePoint is what was known at a time. What is not known is left out.
@@ -169,7 +169,7 @@ func (t *Timeline) table() Table {
 		value func(p *TimePoint) any
 	}{
 		{"at", true, func(p *TimePoint) any { return Nanos(p.At) }},
-		{"CPUs", !t.NoCPU, func(p *TimePoint) any { return unit.Processors(p.CPU) }},
+		{"cores", !t.NoCPU, func(p *TimePoint) any { return unit.Processors(p.CPU) }},
 		{"for GC", true, func(p *TimePoint) any { return unit.Processors(p.GC) }},
 		{"resident", rss, func(p *TimePoint) any { return Value{p.RSS, size} }},
 		{"heap", heap, func(p *TimePoint) any { return Value{p.Heap, size} }},

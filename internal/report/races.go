@@ -48,7 +48,7 @@ type DataRace struct {
 	Count    int          `json:"count"` // of reports
 	Runs     int          `json:"runs"`  // that had one
 	By       string       `json:"by"`    // what showed it
-	CPU      int          `json:"cpu"`   // how many processors there were at first
+	CPU      int          `json:"cpu"`   // GOMAXPROCS of the run that showed it first
 	Seed     uint64       `json:"seed"`
 	Patch    string       `json:"patch,omitempty"`    // "" when it was told with another race about the variable
 	Means    string       `json:"means,omitempty"`    // what the patch does
@@ -208,14 +208,7 @@ func (t RaceSearch) String() string {
 	for i, n := range t.CPUs {
 		cpus[i] = fmt.Sprint(n)
 	}
-	return strings.Join(parts, ", ") + ", on " + strings.Join(cpus, ", ") + processors(cpus) + ", in " + unit.Time(t.Took)
-}
-
-func processors(cpus []string) string {
-	if len(cpus) == 1 && cpus[0] == "1" {
-		return " processor"
-	}
-	return " processors"
+	return strings.Join(parts, ", ") + ", with GOMAXPROCS " + strings.Join(cpus, ", ") + ", in " + unit.Time(t.Took)
 }
 
 func (d *DataRace) name() string {
@@ -236,7 +229,7 @@ func (d *DataRace) text() string {
 	if d.Memory != "" {
 		fmt.Fprintf(&b, ", %s", d.Memory)
 	}
-	fmt.Fprintf(&b, "\n%s, in %s; first by %s on %s\n", counted(d.Count, "report"), counted(d.Runs, "run"), d.By, counted(d.CPU, "processor"))
+	fmt.Fprintf(&b, "\n%s, in %s; first by %s with GOMAXPROCS %d\n", counted(d.Count, "report"), counted(d.Runs, "run"), d.By, d.CPU)
 	for i := range d.Accesses {
 		a := &d.Accesses[i]
 		what := "read"
@@ -278,7 +271,7 @@ func writeSource(b *strings.Builder, lines []SourceLine, at int) {
 
 func (h *Hang) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\nin %s; first by %s on %s\n", h.Kind, h.Text, counted(h.Count, "run"), h.By, counted(h.CPU, "processor"))
+	fmt.Fprintf(&b, "%s: %s\nin %s; first by %s with GOMAXPROCS %d\n", h.Kind, h.Text, counted(h.Count, "run"), h.By, h.CPU)
 	for _, w := range h.Waiting {
 		verb := "waits"
 		if w.Count != 1 {

@@ -39,12 +39,12 @@ func tablesOf(of Report) (list []Table) {
 	return list
 }
 
-// Tables returns all numbers of the overview in a row, what GC left of the processors, and the tables that people see.
+// Tables returns all numbers of the overview in a row, what GC left of the Ps, and the tables that people see.
 func (e *Execution) Tables() []Table {
 	var r row
-	r.nanos("from", e.From).nanos("length", e.Length).count("events", e.Events).count("processors", int64(e.Procs))
-	r.nanos("processor time", e.Capacity).nanos("Go code", e.GoCode).nanos("GC workers", e.Collector).nanos("rest of the runtime", e.Runtime+e.Tracer)
-	r.nanos("processors idle", max(0, e.Capacity-e.Busy)).nanos("idle while ready", e.IdleReady)
+	r.nanos("from", e.From).nanos("length", e.Length).count("events", e.Events).count("Ps", int64(e.Procs))
+	r.nanos("P time", e.Capacity).nanos("Go code", e.GoCode).nanos("GC workers", e.Collector).nanos("rest of the runtime", e.Runtime+e.Tracer)
+	r.nanos("Ps idle", max(0, e.Capacity-e.Busy)).nanos("idle while ready", e.IdleReady)
 	if e.OnCPU > 0 {
 		r.nanos("CPU time of the process", e.OnCPU)
 	} else {
@@ -70,7 +70,7 @@ func (e *Execution) Tables() []Table {
 // Tables returns the sums in a row, and what was waited for.
 func (x *Idle) Tables() []Table {
 	var r row
-	r.nanos("length", x.Length).nanos("processor time", x.Capacity).nanos("processors idle", x.Idle).nanos("nothing ran at all", x.All).nanos("idle while ready", x.Ready)
+	r.nanos("length", x.Length).nanos("P time", x.Capacity).nanos("Ps idle", x.Idle).nanos("nothing ran at all", x.All).nanos("idle while ready", x.Ready)
 	return append([]Table{r.t}, tablesOf(x)...)
 }
 

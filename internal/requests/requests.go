@@ -16,7 +16,7 @@ type What uint8
 
 const (
 	Running What = iota
-	Ready        // could run, and had no processor
+	Ready        // could run, and had no P
 	Syscall
 	Network
 	Lock

@@ -54,7 +54,7 @@ func (o *Options) atOnce(refs []string) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// Gather gets profiles and adds them up. Several are read at once, but never more than there are processors, and each
+// Gather gets profiles and adds them up. Several are read at once, but never more than there are cores, and each
 // goes into the sum as soon as those before it have: memory is bounded by the sum and what is being read. A profile
 // that cannot be had is said and left out; N and Missing tell.
 func (o *Options) Gather(ctx context.Context, refs []string) (*Gathered, error) {

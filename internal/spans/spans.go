@@ -18,7 +18,7 @@ type Row struct {
 	Goroutine  int64
 	Started    Text // the function that it was started with
 	State      Text // of waits.Types: running, ready, syscall, blocked, idle
-	Cause      Text // what it waits for; that it helps the collector, or how it lost its processor
+	Cause      Text // what it waits for; that it helps the collector, or how it lost its P
 	From, Took int64
 	Place      *Place // in the code
 	Begun      bool   // before the trace, or what is asked for of it
@@ -108,7 +108,7 @@ func (r *reader) run() error {
 	return r.err
 }
 
-// formatID is the number of a goroutine or processor as text.
+// formatID is the number of a goroutine or P as text.
 func formatID(id int64) string { return strconv.FormatInt(id, 10) }
 
 func (r *reader) number(text string) Text {

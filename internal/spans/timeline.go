@@ -29,7 +29,7 @@ const (
 	firstGoroutine perfetto.Track = 1 << 40
 )
 
-// mostProcs is how many processors are followed; Go itself has no limit.
+// mostProcs is how many Ps are followed; Go itself has no limit.
 const mostProcs = 1 << 12
 
 // Metrics of the runtime that have a counter.
@@ -52,7 +52,7 @@ type timeline struct {
 	arrows uint64
 }
 
-// A proc is what a processor does.
+// A proc is what a P does.
 type proc struct {
 	shown     bool
 	known     bool  // something was said of it
@@ -66,7 +66,7 @@ type since struct {
 	from int64
 }
 
-// Perfetto writes a window of a trace as a trace for Perfetto: what processors, the collector and goroutines of the program did, the requests that
+// Perfetto writes a window of a trace as a trace for Perfetto: what Ps, the collector and goroutines of the program did, the requests that
 // were found, arrows from who woke a goroutine to what that did next, and the heap. name is that of the program.
 func Perfetto(out io.Writer, t *exectrace.Trace, w waits.Window, found []requests.Request, name string) error {
 	x := &timeline{window: w}
@@ -111,7 +111,7 @@ func (x *timeline) tracks(name string) {
 	for rank, group := range []struct {
 		track perfetto.Track
 		name  string
-	}{{requestsTrack, "requests"}, {procsTrack, "processors"}, {collectorTrack, "garbage collector"}} {
+	}{{requestsTrack, "requests"}, {procsTrack, "Ps"}, {collectorTrack, "garbage collector"}} {
 		x.out.Track(group.track, programTrack, group.name, rank)
 	}
 	x.out.Track(markTrack, collectorTrack, "marking", 0)
@@ -304,7 +304,7 @@ func (x *timeline) over(s *since, track perfetto.Track, at int64) {
 	s.name = ""
 }
 
-// proc follows what processors run.
+// proc follows what Ps run.
 func (x *timeline) proc(e *exectrace.Event, at int64, within bool) {
 	if e.Proc < 0 || e.Proc >= mostProcs {
 		return
@@ -334,7 +334,7 @@ func (x *timeline) proc(e *exectrace.Event, at int64, within bool) {
 	p.known = p.known || e.Kind == exectrace.ProcStop || e.From != e.To
 }
 
-// leaves writes what a processor ran until now.
+// leaves writes what a P ran until now.
 func (x *timeline) leaves(number int32, at int64, s exectrace.Stack) {
 	p := &x.procs[number]
 	if p.goroutine == 0 || at < p.from {
@@ -343,7 +343,7 @@ func (x *timeline) leaves(number int32, at int64, s exectrace.Stack) {
 	track := firstProc + perfetto.Track(number)
 	if !p.shown {
 		p.shown = true
-		x.out.Track(track, procsTrack, "processor "+formatID(int64(number)), int(number))
+		x.out.Track(track, procsTrack, "P "+formatID(int64(number)), int(number))
 	}
 	kind := ""
 	if g := x.walk.Goroutines[p.goroutine]; g != nil {
@@ -353,6 +353,6 @@ func (x *timeline) leaves(number int32, at int64, s exectrace.Stack) {
 	if kind == "" {
 		kind = "(unknown)"
 	}
-	x.out.Slice(track, "processor", x.number(kind), p.from, at, 0, perfetto.Value{Name: "goroutine", Number: p.goroutine})
+	x.out.Slice(track, "P", x.number(kind), p.from, at, 0, perfetto.Value{Name: "goroutine", Number: p.goroutine})
 	p.goroutine = 0
 }

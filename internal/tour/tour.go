@@ -54,7 +54,7 @@ type Step struct {
 	Took    time.Duration
 }
 
-// A Picture is what the processors did for requests.
+// A Picture is what the cores did for requests.
 type Picture struct {
 	Flame   *report.Flame
 	Request float64 // nanoseconds of CPU time for each request; 0 is not known
@@ -112,7 +112,7 @@ func Run(ctx context.Context, opt Options) (*Tour, error) {
 	}
 	for _, s := range []struct {
 		do   func(context.Context) error
-		rest time.Duration // that it and those behind it take on two idle processors, but for patches of what costs
+		rest time.Duration // that it and those behind it take on two idle cores, but for patches of what costs
 	}{
 		{g.record, 0}, {g.look, 0}, {g.findRaces, 40 * time.Second}, {g.advise, 30 * time.Second}, {g.fixRaces, 28 * time.Second}, {g.fix, leastFix + fixedTime}, {g.again, 0},
 	} {
@@ -162,7 +162,7 @@ func (g *guide) late(rest time.Duration) {
 		return
 	}
 	g.slow = true
-	text := fmt.Sprintf("this takes longer than %s here, since the processors are busy or slow, or Go's build cache is empty: "+
+	text := fmt.Sprintf("this takes longer than %s here, since the cores are busy or slow, or Go's build cache is empty: "+
 		"the tour goes on until a patch is proven, for %s at most; --budget sets another limit", unit.Time(g.planned), unit.Time(mostBudget))
 	g.out.Notes = append(g.out.Notes, text)
 	g.opt.Note(text)

@@ -38,7 +38,7 @@ func Number(x float64) string {
 	return digits(x, 4, false)
 }
 
-// Processors prints how many processors were busy on average, with two decimals, since it changes all the time.
+// Processors prints how many cores were busy on average, with two decimals, since it changes all the time.
 func Processors(x float64) string { return strconv.FormatFloat(x+0, 'f', 2, 64) } // +0 makes -0 no -0.00
 
 // PerSecond prints how many there are in a second.

@@ -20,7 +20,7 @@ func unitsOf(b *recording.DuelBenchmark) []string {
 			}
 		}
 	}
-	// Time by the clock says little where two share a processor, and so does whatever is made from it.
+	// Time by the clock says little where two share a core, and so does whatever is made from it.
 	for _, u := range []string{"ns/op", "cpu-ns/op", "MB/s"} {
 		delete(units, u)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/hone-perf/hone/internal/order"
 )
 
-// An IdleSum is all idle times of processors that ended because the same kind of wait did: what a processor ran next had waited there.
+// An IdleSum is all idle times of Ps that ended because the same kind of wait did: what a P ran next had waited there.
 type IdleSum struct {
 	Frame exectrace.Frame // where it had waited, or was created
 	Name  string          // what it had waited for
@@ -15,24 +15,24 @@ type IdleSum struct {
 	RangeSum
 }
 
-// An Idleness is the time in which processors had nothing to run.
+// An Idleness is the time in which Ps had nothing to run.
 type Idleness struct {
-	Capacity int64 // processors times time
+	Capacity int64 // Ps times time
 	Idle     int64 // of that
 	Ready    int64 // of that, while a goroutine was ready
-	All      int64 // time in which no processor ran anything
+	All      int64 // time in which no P ran anything
 	Length   int64
 	Sums     []IdleSum // those with most time first; the rest of Idle had not ended
 }
 
-// What a goroutine had waited for that a processor ran, where that is no Cause.
+// What a goroutine had waited for that a P ran, where that is no Cause.
 const (
 	afterCreated = "new goroutine"
-	afterReady   = "preempted" // or it gave its processor away
+	afterReady   = "preempted" // or it gave its P away
 	afterSyscall = "system call"
 )
 
-// IdleTimes returns what processors had nothing to run for.
+// IdleTimes returns what Ps had nothing to run for.
 func IdleTimes(t *exectrace.Trace, w Window) (*Idleness, error) {
 	type from struct {
 		stack exectrace.Stack
@@ -45,7 +45,7 @@ func IdleTimes(t *exectrace.Trace, w Window) (*Idleness, error) {
 	w.From = max(w.From, t.Begin())
 	x := &Idleness{}
 	s := newSumming(t, w)
-	idle := map[int32]int64{} // processors, since when
+	idle := map[int32]int64{} // Ps, since when
 	had := map[int32]int64{}  // those that look for something to run, and how long they had not looked
 	sums := map[place]*IdleSum{}
 	none := int64(-1) // since when nothing runs

@@ -54,6 +54,6 @@ func TestIdleTimes(t *testing.T) {
 		}
 	}
 	if slept < 40e6 || x.All < 40e6 {
-		t.Errorf("of ten sleeps of 10 ms, processors were idle for %d because of it, all of them for %d: %+v", slept, x.All, x.Sums)
+		t.Errorf("of ten sleeps of 10 ms, Ps were idle for %d because of it, all of them for %d: %+v", slept, x.All, x.Sums)
 	}
 }

@@ -28,7 +28,7 @@ type keeper struct {
 	carried [][]carried          // in the order of their ends, so many at a time
 	as      []Goroutine          // what is known of those that were carried
 	same    map[Goroutine]uint32 // numbers of these
-	stood   [][]exectrace.Event  // by border: what processors and the collector were doing
+	stood   [][]exectrace.Event  // by border: what Ps and the collector were doing
 	kept    int                  // of these events
 
 	border int64 // when the last one was passed
@@ -123,15 +123,15 @@ func (k *keeper) carry(g *Goroutine, now int64) {
 	k.most = max(k.most, g.ID)
 }
 
-// A standing is what processors and the collector do, as the events by which they came to it.
+// A standing is what Ps and the collector do, as the events by which they came to it.
 type standing struct {
 	procs  []exectrace.Event // the zero one where nothing is known
-	within []exectrace.Event // what the goroutine of the processor does
+	within []exectrace.Event // what the goroutine of the P does
 	ranges map[string]exectrace.Event
-	most   exectrace.Event // how many processors there are
+	most   exectrace.Event // how many Ps there are
 }
 
-// maxStanding bounds the processors that are followed.
+// maxStanding bounds the Ps that are followed.
 const maxStanding = 1 << 12
 
 func (s *standing) take(e *exectrace.Event) {

@@ -82,7 +82,7 @@ func TestIndex(t *testing.T) {
 					begun := false
 					state := func() {
 						for i := range now.procs {
-							out = append(out, fmt.Sprint("processor ", i, now.procs[i].Kind, now.within[i].To, now.within[i].Goroutine))
+							out = append(out, fmt.Sprint("P ", i, now.procs[i].Kind, now.within[i].To, now.within[i].Goroutine))
 						}
 						out = append(out, fmt.Sprint("goes on: ", slices.Sorted(maps.Keys(now.ranges)), now.most.Value))
 					}

@@ -6,7 +6,7 @@ import (
 	"github.com/hone-perf/hone/internal/exectrace"
 )
 
-// A MutatorUse is the least share of the processors that the program had, and not the collector, in any stretch of time of some length.
+// A MutatorUse is the least share of the Ps that the program had, and not the collector, in any stretch of time of some length.
 type MutatorUse struct {
 	Window int64 // nanoseconds
 	Least  float64
@@ -15,7 +15,7 @@ type MutatorUse struct {
 // mutatorWindows are the lengths that are asked for, as far as the trace is longer.
 var mutatorWindows = []int64{1e6, 10e6, 100e6, 1e9}
 
-// A mutator follows how many processors the collector has: with its workers, but for those that only use idle processors, with goroutines that
+// A mutator follows how many Ps the collector has: with its workers, but for those that only use idle Ps, with goroutines that
 // help it, and with all of them while the program is stopped.
 type mutator struct {
 	steps []step
@@ -33,7 +33,7 @@ const (
 	nothing part = 0
 )
 
-// A step is from when on the program had a share of the processors.
+// A step is from when on the program had a share of the Ps.
 type step struct {
 	at    int64
 	share float64

@@ -48,7 +48,7 @@ func TestMutatorUses(t *testing.T) {
 	}
 }
 
-// TestMutator holds that the collector has as much of the processors as its workers and those that help it ran, and all of them while the program was stopped.
+// TestMutator holds that the collector has as much of the Ps as its workers and those that help it ran, and all of them while the program was stopped.
 func TestMutator(t *testing.T) {
 	for name, b := range recorded(t) {
 		tr := open(t, b)
@@ -117,7 +117,7 @@ func TestMutator(t *testing.T) {
 			got += (1 - s.share) * (end - float64(s.at))
 		}
 		if math.Abs(got-want) > want/1000+1000 {
-			t.Errorf("%s: the collector had %.0f ns of the processors, want %.0f", name, got, want)
+			t.Errorf("%s: the collector had %.0f ns of the Ps, want %.0f", name, got, want)
 		}
 		if want == 0 {
 			t.Errorf("%s: the collector had nothing", name)

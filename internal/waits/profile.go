@@ -15,9 +15,9 @@ import (
 const (
 	Blocked = "blocked" // waits for something that happens elsewhere
 	Waits   = "waits"   // how often
-	ReadyTo = "ready"   // could run, and had no processor
+	ReadyTo = "ready"   // could run, and had no P
 	System  = "syscall" // in a system call, or in C
-	Running = "running" // had a processor
+	Running = "running" // had a P
 	Idle    = "idle"    // waits for work
 )
 

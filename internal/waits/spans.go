@@ -1,5 +1,5 @@
 // Package waits turns an execution trace into answers about time: what each goroutine did from when to when, a profile of where goroutines waited,
-// and an overview of processors, goroutines and the collector.
+// and an overview of Ps, goroutines and the collector.
 package waits
 
 import (
@@ -20,7 +20,7 @@ type Span struct {
 	From, To  int64 // nanoseconds from the begin of the trace, in the window
 	Since     int64 // when it began, which may have been before the window
 
-	// Stack is where the goroutine waits, calls the system, or gave its processor away; where it starts, for one that is new and ready; and
+	// Stack is where the goroutine waits, calls the system, or gave its P away; where it starts, for one that is new and ready; and
 	// of one that runs, where it is at the end of that.
 	Stack  exectrace.Stack
 	Reason exectrace.Reason // of waiting, and of being ready after it was preempted or yielded
@@ -85,7 +85,7 @@ type Walk struct {
 	Span   func(*Span)            // takes the spans of goroutines, cut to the window, in the order of their ends; may be nil
 	Event  func(*exectrace.Event) // takes the events of the window before what they mean for goroutines; may be nil
 	Names  *Names                 // of the trace, where others ask for them, too; may be nil
-	Before func(*exectrace.Event) // takes what came before the window, in which processors and the collector came to what they do; may be nil
+	Before func(*exectrace.Event) // takes what came before the window, in which Ps and the collector came to what they do; may be nil
 
 	Index *Index                     // of the trace, so that what comes before the window need not be read; may be nil
 	Quiet func(*Span)                // with an Index: takes what lasts all of the window, which then is neither in Goroutines nor handed to Span; may be nil

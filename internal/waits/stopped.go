@@ -10,11 +10,11 @@ type Stopped struct {
 	From, To  int64
 }
 
-// maxStopped bounds the list of stopped goroutines. There is one for each processor and stop at most.
+// maxStopped bounds the list of stopped goroutines. There is one for each P and stop at most.
 const maxStopped = 1 << 18
 
-// A stopping finds the goroutines that stops of the world take their processor from. The processors start again before the goroutine that stopped
-// the world says that it is over, since that may have to wait for a processor itself.
+// A stopping finds the goroutines that stops of the world take their P from. The Ps start again before the goroutine that stopped
+// the world says that it is over, since that may have to wait for a P itself.
 type stopping struct {
 	why  string // "" when the world is not stopped
 	open int    // list[open:] are stopped now

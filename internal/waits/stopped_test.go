@@ -8,7 +8,7 @@ import (
 	"github.com/hone-perf/hone/internal/exectrace"
 )
 
-// TestStopped holds that what goroutines lose while the world is stopped lies in the stop, and counts until the processors start again.
+// TestStopped holds that what goroutines lose while the world is stopped lies in the stop, and counts until the Ps start again.
 func TestStopped(t *testing.T) {
 	shop, err := os.ReadFile("../../testdata/trace/shop.trace")
 	if err != nil {
@@ -30,7 +30,7 @@ func TestStopped(t *testing.T) {
 	if one.Why != "GC sweep termination" || one.Kind != "net/http.(*conn).serve" || one.From <= 0 || one.To <= one.From {
 		t.Errorf("%+v was stopped", one)
 	}
-	// The processors start before the range is over.
+	// The Ps start before the range is over.
 	g := &Goroutine{ID: 1} // main, of which no stack needs to be known
 	slot := &exectrace.Slot{Value: g}
 	for _, e := range []exectrace.Event{

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/order"
 )
 
-// A Summary is a trace in a few numbers. Times are in nanoseconds. Goroutines of the runtime count for the collector and processors alone.
+// A Summary is a trace in a few numbers. Times are in nanoseconds. Goroutines of the runtime count for the collector and Ps alone.
 type Summary struct {
 	Begin, End int64
 	Events     int64
@@ -19,14 +19,14 @@ type Summary struct {
 	Left       int   // that were there at the end
 	Procs      int   // GOMAXPROCS, the most there was
 
-	Capacity  int64 // processors times time
-	Busy      int64 // processors ran something, or were in a system call
+	Capacity  int64 // Ps times time
+	Busy      int64 // Ps ran something, or were in a system call
 	Go        int64 // goroutines of the program ran
 	Collector int64 // its workers ran
 	Tracer    int64 // what records the trace ran
 	Runtime   int64 // other goroutines of the runtime ran: the sweeper, the scavenger
 	Samples   int64 // of the CPU profile, if one was recorded meanwhile
-	IdleReady int64 // of the idle time of processors, while a goroutine was ready
+	IdleReady int64 // of the idle time of Ps, while a goroutine was ready
 
 	Running, Ready, Syscall, Blocked, Idle int64 // goroutines
 	Causes                                 []CauseSum
@@ -165,13 +165,13 @@ type summing struct {
 
 	from     int64 // begin of the window
 	last     int64
-	early    int64 // time before it was told how many processors there are
+	early    int64 // time before it was told how many Ps there are
 	declared bool
 	waiting  int   // goroutines that are ready
 	silent   int64 // since when there was no event
 }
 
-// longSilence is how long nothing happens that a trace could tell, though goroutines are ready, before that is told: a processor takes turns every
+// longSilence is how long nothing happens that a trace could tell, though goroutines are ready, before that is told: a P takes turns every
 // ten milliseconds.
 const longSilence = 30e6
 
@@ -192,7 +192,7 @@ func (s *summing) before(e *exectrace.Event) {
 	}
 }
 
-// declare takes how many processors there are. What is told first has been so since the begin.
+// declare takes how many Ps there are. What is told first has been so since the begin.
 func (s *summing) declare(n int) {
 	if !s.declared {
 		s.Capacity += s.early * int64(n)

@@ -314,7 +314,7 @@ func TestWindowsAddUp(t *testing.T) {
 					s = of(Window{From: whole.End * i / parts})
 				}
 				if ran := s.Go + s.Collector + s.Tracer; s.Busy > s.Capacity || ran > s.Busy+s.Capacity/1000 {
-					t.Errorf("from %d on, processors are busy for %d, goroutines run for %d, of %d", s.Begin, s.Busy, ran, s.Capacity)
+					t.Errorf("from %d on, Ps are busy for %d, goroutines run for %d, of %d", s.Begin, s.Busy, ran, s.Capacity)
 				}
 				for k, v := range figures(s) {
 					got[k] += v

@@ -20,7 +20,7 @@ import (
 
 // An adviser looks for findings in recordings, for whoever asks first, and keeps what it found for all who ask later.
 //
-// Packages have to be loaded for it, which takes seconds and what processors there are. So it looks through one recording at
+// Packages have to be loaded for it, which takes seconds and what cores there are. So it looks through one recording at
 // a time, apart from the turns of those who ask for views; and it goes on when nobody waits any more, since somebody will
 // ask again.
 type adviser struct {

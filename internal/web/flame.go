@@ -20,7 +20,7 @@ const (
 
 	thinnestAhead = minPainted / 16 // that are opened before anybody asks
 
-	settled = 20 * time.Millisecond // that a browser has the processors to itself after an answer, to paint it
+	settled = 20 * time.Millisecond // that a browser has the cores to itself after an answer, to paint it
 )
 
 func painted(q query.Query) query.Query {

@@ -10,7 +10,7 @@ import (
 const maxPoints = 4000
 
 // thin puts neighbours together where there are more points than a page can show. Peaks stay, because they are what one
-// looks for; what processors did is the mean.
+// looks for; what cores did is the mean.
 func thin(t *report.Timeline) {
 	n := (len(t.Points) + maxPoints - 1) / maxPoints
 	if n <= 1 {
@@ -37,5 +37,5 @@ func thin(t *report.Timeline) {
 		out = append(out, sum)
 	}
 	t.Points = out
-	t.Notes = append(t.Notes[:len(t.Notes):len(t.Notes)], fmt.Sprintf("each point stands for %d measurements: the mean for processors, the maximum for the others", n))
+	t.Notes = append(t.Notes[:len(t.Notes):len(t.Notes)], fmt.Sprintf("each point stands for %d measurements: the mean for cores, the maximum for the others", n))
 }

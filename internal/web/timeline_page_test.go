@@ -40,7 +40,7 @@ func TestPageTimeline(t *testing.T) {
 		return c.width === Math.round(c.clientWidth * devicePixelRatio) ? seen.size : 0;
 	})`)
 	if len(charts) != 5 {
-		t.Errorf("there are %d charts, want those of processors, memory, collections, goroutines and threads", len(charts))
+		t.Errorf("there are %d charts, want those of cores, memory, collections, goroutines and threads", len(charts))
 	}
 	for i, n := range charts {
 		if n < 3 {

@@ -59,14 +59,14 @@ func TestTimeline(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"/api/timeline":                 "2 processors, 49 points, the last at 12s",
-		"/api/timeline?base=bare.hone":  "2 processors, 49 points, the last at 12s", // not a difference
-		"/api/timeline?at=3s..6s":       "2 processors, 12 points, the last at 5.75s",
-		"/api/timeline?metric=nonsense": "2 processors, 49 points, the last at 12s", // which profiles have
+		"/api/timeline":                 "2 cores, 49 points, the last at 12s",
+		"/api/timeline?base=bare.hone":  "2 cores, 49 points, the last at 12s", // not a difference
+		"/api/timeline?at=3s..6s":       "2 cores, 12 points, the last at 5.75s",
+		"/api/timeline?metric=nonsense": "2 cores, 49 points, the last at 12s", // which profiles have
 	} {
 		var tl report.Timeline
 		answered(t, get(s, h, path), &tl)
-		if got := fmt.Sprintf("%d processors, %d points, the last at %s", tl.CPUs, len(tl.Points), tl.Points[len(tl.Points)-1].At); got != want {
+		if got := fmt.Sprintf("%d cores, %d points, the last at %s", tl.CPUs, len(tl.Points), tl.Points[len(tl.Points)-1].At); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}

@@ -251,7 +251,7 @@ func loadAverage() json.RawMessage {
 	return json.RawMessage(first)
 }
 
-// startBurner starts this program again to keep a processor busy, now and then.
+// startBurner starts this program again to keep a core busy, now and then.
 func startBurner(ctx context.Context) (quiet func(), err error) {
 	self, err := os.Executable()
 	if err != nil {

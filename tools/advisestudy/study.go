@@ -21,7 +21,7 @@ type result struct {
 	Places  []place   `json:"places,omitempty"` // where the fix was made
 	Found   []finding `json:"found"`            // in the order of the answer
 	Find    float64   `json:"find_seconds"`     // from the profile to the findings
-	CPU     float64   `json:"find_cpu_seconds"` // that it took of the processors, which does not depend on what else runs there
+	CPU     float64   `json:"find_cpu_seconds"` // that it took of the cores, which does not depend on what else runs there
 	Memory  int64     `json:"memory"`           // at most, in bytes
 	Fixed   bool      `json:"fixed"`            // hone fix was run
 	Kept    []kept    `json:"kept,omitempty"`

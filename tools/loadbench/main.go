@@ -4,7 +4,7 @@
 //
 // cpu: all generators load nginx and a Go server in turn, round by round. What counts is the CPU time, user and system,
 // of the generator for each request, and its ratio to that of wrk in the same round: a busy machine disturbs that less than
-// requests a second. The server is on one processor and the generator on another.
+// requests a second. The server is on one core and the generator on another.
 //
 // calls: system calls for each request, counted by strace. memory: the most memory in a run of 10 million requests.
 // stall: a server that stalls for the last second of every five, at 200 requests a second on 10 connections for 30 seconds;
@@ -135,7 +135,7 @@ func (b *bench) target(ok bool) string {
 	return "**missed**"
 }
 
-// pinned returns a command that runs on one processor, where that can be had.
+// pinned returns a command that runs on one core, where that can be had.
 func (b *bench) pinned(cpu string, name string, args ...string) *exec.Cmd {
 	if path, err := exec.LookPath("taskset"); err == nil {
 		name, args = path, append([]string{"-c", cpu, name}, args...)

@@ -5,7 +5,7 @@
 // It builds hone and some of the practice programs, and runs each with and without hone record in turn, on the same work. What
 // counts is the CPU time of the program, user and system, as the system says when it has ended: a busy machine disturbs that
 // less than elapsed time. With -together both run at the same time, which a busy machine disturbs less, but then neither
-// collector has a processor to itself. The second table is of a recording of a server under load, made by clients in this
+// collector has a core to itself. The second table is of a recording of a server under load, made by clients in this
 // program: how large it is, and how long it takes until there is something to see. The answer is two Markdown tables on
 // standard output. The exit code is 0 if all targets are met, 1 if one is missed or could not be measured, and 2 for a
 // wrong command line.

@@ -44,7 +44,7 @@ type result struct {
 
 // measure runs a work with and without hone: in turn, each first as often as the other, or both at the same time. What else the
 // machine does then hits both alike, where two runs of the same program one after the other differ by 15 % and more; but what
-// a collector does on a processor that is idle is not seen.
+// a collector does on a core that is idle is not seen.
 func (r *runner) measure(ctx context.Context, w work) (result, error) {
 	res := result{work: w}
 	file, recorded := filepath.Join(r.dir, "program"), filepath.Join(r.dir, "recorded.hone")

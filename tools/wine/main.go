@@ -259,11 +259,11 @@ func steps(l *lab) []step {
 		{at: inWine, args: []string{"record", "-o", "b.hone", "."}, want: []string{`hone: b\.hone: [\d.]+[kM]B`}},
 		{at: inWine, args: []string{"top", "--limit", "5", "a.hone"}, want: []string{`(?m)^cpu .*· words\.exe · `, `runtime\.`}, never: `build id`, lines: 6},
 		{at: inWine, args: []string{"list", "main.words", "a.hone"}, want: []string{windowsName, `fmt\.Fprintf\(&b, "%d ", i\)`}, never: `no source text`, lines: 8},
-		{at: inWine, args: []string{"timeline", "a.hone"}, want: []string{`(?m)CPUs.*threads`, `(?m)^ *[1-9]\S*s +\d\.\d*[1-9]`, measured}, lines: 6},
+		{at: inWine, args: []string{"timeline", "a.hone"}, want: []string{`(?m)cores.*threads`, `(?m)^ *[1-9]\S*s +\d\.\d*[1-9]`, measured}, lines: 6},
 		{at: inWine, args: []string{"diff", "a.hone", "b.hone"}, want: []string{`cpu `}, never: `(?m)^hone:`, lines: 4},
 		{at: inWine, args: []string{"time", "--", `C:\go\bin\go.exe`, "version"}, want: []string{`\d\.\d\du \d\.\d\ds \d+\.\d\dr [1-9]\d{3,}kB`}},
 		{at: inWine, args: []string{"record", "-o", "outside.hone", "--", `C:\words\words.exe`}, want: []string{`hone: outside\.hone: [\d.]+[kM]B`}},
-		{at: inWine, args: []string{"timeline", "outside.hone"}, want: []string{`(?m)CPUs.*threads`, `(?m)^ *[1-9]\S*s +\d\.\d*[1-9]`, measured}, lines: 4},
+		{at: inWine, args: []string{"timeline", "outside.hone"}, want: []string{`(?m)cores.*threads`, `(?m)^ *[1-9]\S*s +\d\.\d*[1-9]`, measured}, lines: 4},
 		{at: inWine, args: []string{"bench", ".", "-count=3", "-benchtime=50ms"}, want: []string{`Words`}, lines: 6},
 		{linux: true, at: onLinux, args: []string{"record", "-o", "linux.hone", "."}, want: []string{`hone: linux\.hone: `}},
 		// No sources are where these read, but those in the recordings.

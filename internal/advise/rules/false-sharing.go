@@ -44,9 +44,9 @@ var falseSharing = &advise.Rule{
 			})
 			p.Report(call, c, advise.Finding{
 				Title:  "counters of several goroutines in one cache line",
-				Claim:  fmt.Sprintf("%s are %d bytes each, so several of them share the 64 bytes that processors hand each other: who writes one takes the others away", p.Src(index.X), size),
-				Advice: "count in a variable of the goroutine, and add it up in the end; or pad each counter to 64 bytes, or 128 on some processors",
-				Risk:   "it shows with several processors only; padding takes memory",
+				Claim:  fmt.Sprintf("%s are %d bytes each, so several share a 64-byte cache line: each write takes the line away from the other cores", p.Src(index.X), size),
+				Advice: "count in a variable of the goroutine and add it up at the end; or pad each counter to 64 bytes (128 on some CPUs)",
+				Risk:   "it shows only on several cores; padding takes memory",
 				NoFix:  fmt.Sprintf("the elements of %s would need another type, and all that use them have to change with it", p.Src(index.X)),
 			})
 		})

@@ -30,7 +30,7 @@ var goroutinePerItem = &advise.Rule{
 			p.Report(n, c, advise.Finding{
 				Title:  "a goroutine for each item",
 				Claim:  "starting a goroutine takes longer than what small items need, and all of them are in memory at once",
-				Advice: "as many goroutines as processors, each with a part of the items",
+				Advice: "start GOMAXPROCS goroutines, each with a part of the items",
 				Risk:   "items that wait for something hold up those behind them",
 			})
 		})

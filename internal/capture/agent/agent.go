@@ -34,7 +34,7 @@ type Settings struct {
 	Block  time.Duration // rate of the block profile: a sample for so much waiting
 	Mutex  int           // fraction of the mutex profile: a sample for so many
 	Trace  bool          // write an execution trace
-	Queue  bool          // look often how many goroutines wait for a processor
+	Queue  bool          // look often how many goroutines wait for a P
 	Flight time.Duration // the last of an execution trace is written in the end, and when there is trouble; 0 is none
 	When   []Condition   // of trouble
 	Window time.Duration // what is older is dropped, unless it led up to trouble; 0 keeps all

@@ -116,7 +116,7 @@ func (r *recorder) metrics() {
 			now.spent -= m.Value.Float64()
 		case "/cpu/classes/gc/total:cpu-seconds":
 			now.gc += m.Value.Float64()
-		case "/cpu/classes/gc/mark/idle:cpu-seconds": // by processors that had nothing else to do
+		case "/cpu/classes/gc/mark/idle:cpu-seconds": // by Ps that had nothing else to do
 			now.gc -= m.Value.Float64()
 			now.spent -= m.Value.Float64()
 		}

@@ -155,7 +155,7 @@ func threadsOf(stat [][]byte) int {
 // manyThreads is when it would take too long to ask each.
 const manyThreads = 200
 
-// AppendDelay appends how long the threads of the process were ready to run and waited for a processor of the machine, added
+// AppendDelay appends how long the threads of the process were ready to run and waited for a core, added
 // up over those that there are. It asks each of them, which takes too long to be done for nothing.
 func (p *Process) AppendDelay(b []byte) []byte {
 	tasks, err := os.ReadDir(p.dir + "task")
@@ -165,7 +165,7 @@ func (p *Process) AppendDelay(b []byte) []byte {
 	var seconds float64
 	known := false
 	for _, t := range tasks {
-		// It holds the time on a processor, that of waiting for one, and how often.
+		// It holds the time on a core, that of waiting for one, and how often.
 		words := bytes.Fields(p.read(p.dir + "task/" + t.Name() + "/schedstat"))
 		if len(words) < 3 {
 			continue // it has ended, or the kernel does not count it

@@ -17,7 +17,7 @@ func (*Process) Close() {}
 // Append appends what there is to know as members of a JSON object, each with a comma in front.
 func (*Process) Append(b []byte) []byte { return b }
 
-// AppendDelay appends how long its threads waited for a processor.
+// AppendDelay appends how long its threads waited for a core.
 func (*Process) AppendDelay(b []byte) []byte { return b }
 
 // Peak returns the most memory that the process had so far, in bytes; 0 when that is not known.

@@ -90,7 +90,7 @@ func (p *Process) Append(b []byte) []byte {
 	return b
 }
 
-// AppendDelay appends how long its threads waited for a processor, which these systems do not say.
+// AppendDelay appends how long its threads waited for a core, which these systems do not say.
 func (*Process) AppendDelay(b []byte) []byte { return b }
 
 // Group returns how much memory the control group uses, and may have. These systems have none.

@@ -123,7 +123,7 @@ func (p *Process) Append(b []byte) []byte {
 	return b
 }
 
-// AppendDelay appends how long its threads waited for a processor, which Windows does not say.
+// AppendDelay appends how long its threads waited for a core, which Windows does not say.
 func (*Process) AppendDelay(b []byte) []byte { return b }
 
 // Group returns how much memory the control group uses, and may have. Windows has none.

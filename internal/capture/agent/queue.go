@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A queue looks how many goroutines could go on and wait for a processor of Go. By how many these are on average, and by how
+// A queue looks how many goroutines could go on and wait for a P. By how many these are on average, and by how
 // many requests there are a second, it is known how long each waits: Little's law. The histogram of such waits that the
 // runtime keeps cannot tell, since it has every eighth wait of a goroutine, and goroutines that serve do the same again and
 // again: it may be the long one each time, or never.

@@ -15,7 +15,7 @@ const (
 	Cgroup     = "cgroup"     // memory that the control group uses, bytes
 	Heap       = "heap"       // what GOMEMLIMIT limits: memory of Go that was not given back, bytes
 	Goroutines = "goroutines" // their number
-	CPU        = "cpu"        // percent of a processor
+	CPU        = "cpu"        // percent of a core
 	GC         = "gc"         // percent of the CPU time of Go code that collecting garbage took
 	Latency    = "latency"    // of the slowest request that net/http answered since the last look, nanoseconds
 )

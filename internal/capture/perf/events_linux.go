@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An event is what the kernel is asked for of one processor or thread, and the buffer that it writes into.
+// An event is what the kernel is asked for of one core or thread, and the buffer that it writes into.
 type event struct {
 	fd   int
 	mem  []byte
@@ -20,7 +20,7 @@ type event struct {
 	data []byte
 }
 
-// A request is what to ask of each processor or thread.
+// A request is what to ask of each core or thread.
 type request struct {
 	attr   unix.PerfEventAttr
 	pages  int // of a buffer
@@ -64,10 +64,10 @@ func newRequest(rate int) *request {
 	return r
 }
 
-// everywhere is for asking for a thread on all processors, or for a processor with all threads.
+// everywhere is for asking for a thread on all cores, or for a core with all threads.
 const everywhere = -1
 
-// open asks for a thread or a processor. What a system does not have is left out of this and later requests where
+// open asks for a thread or a core. What a system does not have is left out of this and later requests where
 // samples are of use without it.
 func (r *request) open(thread, cpu int) (*event, error) {
 	for {
@@ -141,8 +141,8 @@ func (e *event) take(buf []byte) []byte {
 	return buf
 }
 
-// processors lists those that are in use.
-func processors() ([]int, error) {
+// cores lists those that are in use.
+func cores() ([]int, error) {
 	b, err := os.ReadFile("/sys/devices/system/cpu/online")
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func parseList(s string) ([]int, error) {
 			b, err = strconv.ParseUint(last, 10, 16)
 		}
 		if err != nil || b < a || b >= most {
-			return nil, fmt.Errorf("%q is not a list of processors", s)
+			return nil, fmt.Errorf("%q is not a list of cores", s)
 		}
 		for ; a <= b; a++ {
 			out = append(out, int(a))

@@ -26,7 +26,7 @@ type Options struct {
 	// without a sample has a profile, too. An error ends the recording.
 	Emit func(p *profile.Profile, from, to time.Duration) error
 
-	perThread bool // for tests: not of processors, as when that is not allowed
+	perThread bool // for tests: not of cores, as when that is not allowed
 }
 
 // maxRate is as often as can be without the program noticing much.

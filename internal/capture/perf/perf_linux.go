@@ -27,11 +27,11 @@ type recorder struct {
 	out   Outcome
 
 	process int            // handle of the process, which is ready when it has ended; -1 where the kernel has none
-	wide    bool           // events are of processors, not of threads
-	events  map[int]*event // by number of the processor or thread
+	wide    bool           // events are of cores, not of threads
+	events  map[int]*event // by number of the core or thread
 	missed  map[int]bool   // threads that could not be asked for
 	polls   []unix.PollFd
-	polled  []int // the thread or processor that each of polls is of; -1 for the process
+	polled  []int // the thread or core that each of polls is of; -1 for the process
 	buf     []byte
 	tally   tally
 	monitor int64 // samples of the runtime's monitor
@@ -111,14 +111,14 @@ func (r *recorder) isProcess() error {
 	return nil
 }
 
-// attach asks for samples: of all that runs on each processor where that is allowed, else of each thread.
+// attach asks for samples: of all that runs on each core where that is allowed, else of each thread.
 //
-// Samples of a processor cost the program nothing when it switches between threads, while those of a thread make the
+// Samples of a core cost the program nothing when it switches between threads, while those of a thread make the
 // kernel set and stop a timer each time, which shows: a server that often waits had 9% in runtime.futex instead of 4%.
 // They include threads that are new, and need few files. Those of other processes are dropped unread.
 func (r *recorder) attach() error {
 	if !r.opt.perThread {
-		err := r.attachProcessors()
+		err := r.attachCores()
 		if r.wide = err == nil; r.wide {
 			r.req.layout.process = uint32(r.pid)
 			return nil
@@ -130,8 +130,8 @@ func (r *recorder) attach() error {
 	return r.attachThreads()
 }
 
-func (r *recorder) attachProcessors() error {
-	cpus, err := processors()
+func (r *recorder) attachCores() error {
+	cpus, err := cores()
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (r *recorder) wait(d time.Duration) {
 		case r.polls[i].Revents == 0:
 		case r.polled[i] < 0:
 			r.out.Exited = true
-		case r.polls[i].Revents&(unix.POLLHUP|unix.POLLERR) != 0: // the thread has ended, or the processor was switched off
+		case r.polls[i].Revents&(unix.POLLHUP|unix.POLLERR) != 0: // the thread has ended, or the core was switched off
 			r.drop(r.polled[i])
 		}
 	}

@@ -126,7 +126,7 @@ func (e *encoder) appendHeader(b []byte) []byte {
 	start := time.Date(2026, time.January, 15, 9, 30, 0, 123456789, time.UTC)
 	start = start.Add(time.Duration(e.Run%1e6) * time.Minute)
 	b = appendNumber(b, profileTime, uint64(start.UnixNano()))
-	// As if a few processors had been busy with it.
+	// As if a few cores had been busy with it.
 	length := 30*time.Second + time.Duration(e.Samples)*3*time.Millisecond
 	b = appendNumber(b, profileDuration, uint64(length))
 	b = e.appendValueType(b, profilePeriodType, k.periodType)

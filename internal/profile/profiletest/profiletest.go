@@ -94,7 +94,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// A random is a stream of random numbers. It holds only integers: floating point may differ between processors.
+// A random is a stream of random numbers. It holds only integers: floating point may differ between CPUs.
 type random uint64
 
 func (r *random) next() uint64 {

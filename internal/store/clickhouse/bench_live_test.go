@@ -76,7 +76,7 @@ func BenchmarkStore(b *testing.B) {
 	}
 }
 
-// cpuTimes returns what reports the processor time since then, of this process and of the server: this machine may be busy with others.
+// cpuTimes returns what reports the CPU time since then, of this process and of the server: this machine may be busy with others.
 func cpuTimes(b *testing.B) func(n int) {
 	read := func(pid string) float64 {
 		text, err := os.ReadFile("/proc/" + pid + "/stat")

@@ -124,7 +124,7 @@ func answersIn(rec *recording.Recording, l *latency.Log, list []report.SlowAnswe
 	return list
 }
 
-// canUse returns how many processors the generator could use: one for each of its threads.
+// canUse returns how many cores the generator could use: one for each of its threads.
 func canUse(l *latency.Log) float64 {
 	return min(l.Health.Procs, float64(max(l.Health.Threads, 1)))
 }

@@ -260,7 +260,7 @@ func (s *serverRun) waiting() {
 	}
 }
 
-// queued returns how long goroutines waited for a processor of Go, for each request: how many waited on average, by how many
+// queued returns how long goroutines waited for a P, for each request: how many waited on average, by how many
 // requests there were in a time.
 func (s *serverRun) queued() float64 {
 	first, last, ok := s.lines(recording.NumRunnable)
@@ -418,16 +418,16 @@ func (s *serverRun) balance() {
 		add("waiting for channels and others", durationOf(w.Blocked-w.Locks))
 	}
 	if w := s.out.Waiting; w != nil && w.Queued > 0 {
-		add("ready to run, waiting for a processor of Go", durationOf(w.Queued))
+		add("ready to run, waiting for a P", durationOf(w.Queued))
 	}
 	if c.Delayed > 0 {
-		add("waiting for a processor of the machine", durationOf(c.Delayed))
+		add("waiting for a core", durationOf(c.Delayed))
 	}
 	s.out.Balance = append(s.out.Balance, report.BalancePart{What: "unexplained", Nanos: left, Share: float64(left) / float64(mean)})
 	s.out.Balance = append(s.out.Balance, report.BalancePart{What: "mean service time", Nanos: mean, Share: 1})
 	switch {
 	case left < 0:
-		s.doubt("the parts are more than the whole: goroutines of a request worked at the same time, others that serve none were ready to run, too, and while a thread waits for a processor of the machine, so do its goroutines")
+		s.doubt("the parts are more than the whole: goroutines of a request worked at the same time, others that serve none were ready to run, too, and while a thread waits for a core, so do its goroutines")
 	case float64(left) > 0.5*float64(mean):
 		s.doubt("unexplained is time on the network and in the kernel, for files, sleeping, and in hone")
 	}

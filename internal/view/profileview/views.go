@@ -78,7 +78,7 @@ var Views = []view.View{
 	},
 	{
 		Name: "search", Arg: "RX",
-		Doc:      "Sum up what goes through matching functions",
+		Doc:      "Add up the samples that pass through matching functions",
 		Examples: []string{"search json", "search '^runtime[.]' focus=ServeHTTP"},
 		Uses:     view.Keys("ref metric at", filters, frames, values, paths),
 		Run:      SearchFor,
@@ -99,7 +99,7 @@ var Views = []view.View{
 	},
 	{
 		Name:     "info",
-		Doc:      "Describe what a profile holds",
+		Doc:      "Describe what a profile contains",
 		Examples: []string{"info", "info privacy"},
 		Uses:     view.Keys("ref privacy"),
 		Run:      Info,

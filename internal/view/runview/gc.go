@@ -365,7 +365,7 @@ func (r *gcRun) charts() []report.Chart {
 		}
 		out = append(out, report.Chart{
 			Title: "CPU of the collector", X: axis, From: int64(r.from), To: int64(r.to), Whole: whole,
-			Series: []report.Series{{Name: "share of all CPUs", Draw: report.Area, Points: share}},
+			Series: []report.Series{{Name: "share of all cores", Draw: report.Area, Points: share}},
 		})
 	}
 	return out

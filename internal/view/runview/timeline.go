@@ -20,7 +20,7 @@ func (e *MomentError) Error() string {
 	return fmt.Sprintf("%s is a moment; want a part of the time, such as %s", e.At, part)
 }
 
-// Timeline shows how a run went: processors, memory and goroutines over time.
+// Timeline shows how a run went: cores, memory and goroutines over time.
 func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if q.At.Moment() {
 		return nil, &MomentError{q.At}
@@ -54,7 +54,7 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 		p.RSS, p.Heap, p.Goal = whole(recording.ProcessRSS), whole(metricObjects), whole(metricGoal)
 		p.Goroutines, p.Threads = cmp.Or(whole(recording.NumGoroutine), whole(metricGoroutines)), whole(recording.ProcessThreads)
 		p.CPU = rate(s, recording.ProcessCPU, before, i)
-		p.GC = max(0, rate(s, metricGC, before, i)-rate(s, metricIdleGC, before, i)) // on processors that had other things to do
+		p.GC = max(0, rate(s, metricGC, before, i)-rate(s, metricIdleGC, before, i)) // on cores that had other things to do
 		out.Points = append(out.Points, p)
 		before = i
 	}
@@ -135,7 +135,7 @@ func rate(s *recording.Series, name string, from, to int) float64 {
 	return max(0, (b-a)/(s.Times[to]-s.Times[from]).Seconds())
 }
 
-// timeCharts shows processors, where it is known how many were busy, and goroutines over time.
+// timeCharts shows cores, where it is known how many were busy, and goroutines over time.
 func timeCharts(points []report.TimePoint, cpus int, known bool) []report.Chart {
 	if len(points) == 0 {
 		return nil
@@ -144,8 +144,8 @@ func timeCharts(points []report.TimePoint, cpus int, known bool) []report.Chart 
 	chart := func(title string) report.Chart {
 		return report.Chart{Title: title, X: axis, From: int64(points[0].At), To: axis.Total}
 	}
-	const milli = 1000 // of a processor
-	busy := chart("processors")
+	const milli = 1000 // of a core
+	busy := chart("cores")
 	busy.Whole = int64(max(1, cpus)) * milli
 	var all, gc, goroutines []report.Point
 	var most int64

@@ -247,7 +247,7 @@ func Waits(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return out, nil
 }
 
-// Idle shows what processors had nothing to run for.
+// Idle shows what Ps had nothing to run for.
 func Idle(in []*recording.Recording, q query.Query) (report.Report, error) {
 	t, w, err := TraceOf(in, q)
 	if err != nil {

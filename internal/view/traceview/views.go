@@ -10,7 +10,7 @@ import (
 var Views = []view.View{
 	{
 		Name:     "trace",
-		Doc:      "Show an overview of an execution trace: processors, goroutines, the collector",
+		Doc:      "Show an overview of an execution trace: scheduling, goroutines, GC",
 		Examples: []string{"trace", "trace at=3s..4s"},
 		Part:     view.Trace,
 		Needs:    []string{recording.Metrics.Name},
@@ -27,7 +27,7 @@ var Views = []view.View{
 	},
 	{
 		Name:     "requests",
-		Doc:      "Show the requests in an execution trace, and what the slow ones have more of",
+		Doc:      "Show the requests in an execution trace, and what the slow ones spend more time on",
 		Examples: []string{"requests", "requests limit=50", "requests base=old.trace"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref base at limit"),
@@ -44,7 +44,7 @@ var Views = []view.View{
 	},
 	{
 		Name:     "tasks",
-		Doc:      "Show the tasks in an execution trace, which runtime/trace was told of",
+		Doc:      "Show the runtime/trace tasks in an execution trace",
 		Examples: []string{"tasks", "tasks at=3s..4s"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref base at limit"),
@@ -61,7 +61,7 @@ var Views = []view.View{
 	},
 	{
 		Name:     "regions",
-		Doc:      "Show the regions in an execution trace, which runtime/trace was told of",
+		Doc:      "Show the runtime/trace regions in an execution trace",
 		Examples: []string{"regions", "regions at=3s..4s"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref base at limit"),
@@ -78,7 +78,7 @@ var Views = []view.View{
 	},
 	{
 		Name: "blame", Arg: "RX",
-		Doc:      "Show who ended the waits at matching functions of an execution trace",
+		Doc:      "Show which goroutines ended the waits in matching functions",
 		Examples: []string{"blame 'Mutex.*Lock'", "blame main.fetch limit=40"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref at limit"),
@@ -86,7 +86,7 @@ var Views = []view.View{
 	},
 	{
 		Name:     "idle",
-		Doc:      "Show what idle processors of an execution trace had nothing to run for",
+		Doc:      "Show why Ps were idle in an execution trace",
 		Examples: []string{"idle", "idle at=3s..4s"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref at limit"),
@@ -94,7 +94,7 @@ var Views = []view.View{
 	},
 	{
 		Name:     "kinds",
-		Doc:      "Show the goroutines of an execution trace by what they were started for",
+		Doc:      "Group the goroutines of an execution trace by start function",
 		Examples: []string{"kinds", "kinds at=3s..4s"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref at limit"),
@@ -102,7 +102,7 @@ var Views = []view.View{
 	},
 	{
 		Name:     "lanes",
-		Doc:      "Show what processors, requests and goroutines of an execution trace did over time",
+		Doc:      "Show an execution trace over time: Ps, requests, goroutines",
 		Examples: []string{"lanes", "lanes at=3s..3.01s focus=fetch limit=40"},
 		Part:     view.Trace,
 		Uses:     view.Keys("ref at focus ignore limit"),

@@ -24,7 +24,7 @@ export interface Palette {
   wash: number; // how much of its colour is below a line
   lines: Record<"busy" | "gc" | "rss" | "heap" | "goal" | "goroutines" | "threads", string>; // of charts, 3:1 on paper
   series: string[]; // of charts with a line for each of several names, 3:1 on paper, the last for all others
-  states: Record<string, string>; // of goroutines and processors in a trace
+  states: Record<string, string>; // of goroutines and Ps in a trace
 }
 
 const light: Palette = {

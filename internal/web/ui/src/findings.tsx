@@ -27,7 +27,7 @@ export function Findings() {
       <h2>Findings</h2>
       <p class="quiet" role="status">
         {looking ? "looking for needless cost: packages are being loaded, which takes some seconds" : ""}
-        {!looking && !error && !advice ? "looking through so many samples takes a while, and the processors" : ""}
+        {!looking && !error && !advice ? "looking through this many samples takes a while and keeps the cores busy" : ""}
         {error ? `${error.message}${error.hint ? "; " + error.hint : ""}` : ""}
         {advice ? summary(advice) + (part ? "; of the whole recording, not only of what the filters leave" : "") : ""}
       </p>

@@ -124,7 +124,7 @@ export function number(x: number): string {
   return digits(x, 4, false);
 }
 
-/** processors prints how many processors were busy on average. */
+/** processors prints how many cores were busy on average. */
 export function processors(x: number): string {
   return fixed(x, 2);
 }

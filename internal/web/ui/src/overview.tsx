@@ -69,7 +69,7 @@ export function OverviewView() {
           <section class="card">
             <h2>Try next</h2>
             <ul class="next">
-              {waits && <Next to={to(state, "trace")} title="Trace">processors, requests and goroutines over time</Next>}
+              {waits && <Next to={to(state, "trace")} title="Trace">Ps, requests and goroutines over time</Next>}
               <Next to={to(state, "flame")} title="Flame graph">where the cost comes from, call by call</Next>
               {hottest?.name && <Next to={to(state, "source", ["arg", exactly(hottest.name)], ["ui.sel", hottest.name])} title={`Source of ${short(hottest.name)}`}>the lines that cost most</Next>}
               {hottest?.name && <Next to={to(state, "sandwich", ["arg", hottest.name], ["ui.sel", hottest.name])} title={`Callers of ${short(hottest.name)}`}>who asks for the work</Next>}

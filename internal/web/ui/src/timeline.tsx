@@ -215,7 +215,7 @@ const known = (l: Line) => l.points.some(([, v]) => v > 0);
 
 function lanesOf(run: Run, p: Palette): Lane[] {
   const all: Lane[] = [
-    { title: "Processors", unit: "", height: 92, lines: [rateLine(run, "cpus", "busy", p.lines.busy), rateLine(run, "gc_cpus", "GC", p.lines.gc)] },
+    { title: "Cores", unit: "", height: 92, lines: [rateLine(run, "cpus", "busy", p.lines.busy), rateLine(run, "gc_cpus", "GC", p.lines.gc)] },
     {
       title: "Memory", unit: "bytes", height: 132, lines: [
         gaugeLine(run, "rss", "resident", p.lines.rss, "area", bytes), gaugeLine(run, "heap", "heap", p.lines.heap, "area", bytes),
@@ -249,7 +249,7 @@ const fields: [title: string, key: keyof TimePoint, print: (v: number) => string
   ["threads", "threads", count],
 ];
 
-/** readings returns what the charts say at the cursor, or else in sum of a range: the mean of processors, the most of others. */
+/** readings returns what the charts say at the cursor, or else in sum of a range: the mean of cores, the most of others. */
 function readings(run: Run, brush: Brush): { when: string; values: Map<string, string> } {
   const values = new Map<string, string>();
   const p = run.points[brush.cursor];
@@ -291,7 +291,7 @@ export function TimelineView() {
   if (!timed(app)) {
     return (
       <Message title="This recording has no metrics over time">
-        <p><code>hone record ./cmd/server</code> makes a recording that has: of processors, memory and goroutines.</p>
+        <p><code>hone record ./cmd/server</code> makes a recording with a timeline: cores, memory and goroutines.</p>
       </Message>
     );
   }
@@ -325,7 +325,7 @@ function Charts({ run, brush }: { run: Run; brush: Brush }) {
         <div class="group">
           <span class="moment">{brush.cursor >= 0 ? "at" : brush.draft ? "choosing" : brush.applied ? "time" : ""} <b>{when}</b></span>
           {chosen && <span>{chosen} chosen</span>}
-          {!chosen && run.cpus > 0 && <span class="quiet">{run.cpus === 1 ? "one processor" : run.cpus + " processors"} at hand</span>}
+          {!chosen && run.cpus > 0 && <span class="quiet">{run.cpus === 1 ? "one core" : run.cpus + " cores"}</span>}
         </div>
         <div class="group">
           {brush.draft && <button onClick={() => brush.apply()}>Apply <kbd>Enter</kbd></button>}
@@ -415,7 +415,7 @@ function Values({ run, brush }: { run: Run; brush: Brush }): ComponentChildren {
   );
 }
 
-/** Strip is processors and memory over time, above every other view. */
+/** Strip is cores and memory over time, above every other view. */
 export function Strip() {
   const { state } = useApp();
   const palette = useContext(PaletteContext);

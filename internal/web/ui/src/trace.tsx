@@ -1,4 +1,4 @@
-// What an execution trace shows over time: lanes of processors, the collector, requests, kinds of goroutines and single goroutines. What is in
+// What an execution trace shows over time: lanes of Ps, the collector, requests, kinds of goroutines and single goroutines. What is in
 // sight is the part of the time that all views answer for.
 
 import { ComponentChildren } from "preact";
@@ -182,7 +182,7 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
         }}
         onPointerCancel={() => { drag.current = undefined; setDraft(undefined); }}>
         <div class="lane-row times"><span class="lane-name" /><Canvas width={axis.right} height={20} deps={deps} paint={(ctx) => paintTimes(ctx, axis, palette)} /></div>
-        {lanes("Processors", "processors", data.processors, (l) => l.id)}
+        {lanes("Ps", "processors", data.processors, (l) => l.id)}
         {lanes("Collector", "collector", data.collector, (l) => l.name)}
         {lanes("Requests", "requests", data.requests, () => "", (data.small_requests ?? 0) > 0 && `the longest; ${count(data.small_requests!)} more have no room, zoom in to see them`)}
         <section class="lane-group" aria-label="Goroutines by kind">
