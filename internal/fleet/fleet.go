@@ -35,10 +35,11 @@ import (
 type Options struct {
 	Store   store.Store
 	Tokens  *token.File
-	Hosts   []string        // names by which the server may be called; see token.Gate
-	Scraper *scrape.Scraper // nil where nobody is asked for profiles
-	Version string          // of hone, for recordings
-	Pages   http.Handler    // what browsers are shown: it is asked for all that is not for programs, and may call Open; nil where there are no pages
+	Hosts   []string                                         // names by which the server may be called; see token.Gate
+	Scraper *scrape.Scraper                                  // nil where nobody is asked for profiles
+	Version string                                           // of hone, for recordings
+	Pages   http.Handler                                     // what browsers are shown: it is asked for all that is not for programs, and may call Open; nil where there are no pages
+	Shared  func(tenant, id string) (file string, err error) // finds a recording on the shelf, or fails with store.ErrNotFound; nil where there is no shelf
 	Log     *slog.Logger
 	Now     func() time.Time // nil is time.Now
 }

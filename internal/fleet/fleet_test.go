@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -191,6 +192,35 @@ func TestOpen(t *testing.T) {
 	}
 	if w := b.get("/api/v1/recording?ref="+url.QueryEscape(strings.TrimPrefix(one, "store:")), "read"); w.Code != http.StatusOK {
 		t.Errorf("a recording of one profile: %d %s", w.Code, w.Body)
+	}
+}
+
+// A recording on the shelf is looked at by those whose it is, until it is deleted.
+func TestOpenShared(t *testing.T) {
+	b := newBench(t)
+	file := filepath.Join(t.TempDir(), "1.hone")
+	if err := os.WriteFile(file, b.get("/api/v1/recording?"+ref, "read").Body.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	there := true
+	b.Shared = func(tenant, id string) (string, error) {
+		if tenant == "shop" && id == "1" && there {
+			return file, nil
+		}
+		return "", store.ErrNotFound
+	}
+	first := b.get("/?ref=shelf:1", "read").Body.String()
+	if !strings.Contains(first, "heap:alloc_space") || b.get("/?ref=shelf:1", "read").Body.String() != first {
+		t.Errorf("the recording is %s", first)
+	}
+	for who, path := range map[string]string{"other": "/?ref=shelf:1", "read": "/?ref=shelf:2"} {
+		if got := b.get(path, who).Body.String(); !strings.Contains(got, "nothing of that name") {
+			t.Errorf("%s for %s: %s", path, who, got)
+		}
+	}
+	there = false
+	if got := b.get("/?ref=shelf:1", "read").Body.String(); !strings.Contains(got, "nothing of that name") {
+		t.Errorf("once it is deleted it is %s", got)
 	}
 }
 

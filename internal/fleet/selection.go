@@ -25,6 +25,7 @@ type selection struct {
 	manifest *recording.Manifest
 	profiles map[string]*profile.Profile
 	rec      *recording.Recording // nil where it is not kept
+	file     int64                // bytes of the file that rec is in
 	until    time.Time            // when it is made anew; zero is never
 }
 
@@ -138,7 +139,7 @@ const (
 
 func newOpened() *cache.Cache[string, *selection] {
 	return cache.New[string](openedBytes, func(o *selection) int64 {
-		n := int64(64 << 10)
+		n := 64<<10 + 4*o.file // of profiles that are unpacked when somebody asks
 		for _, p := range o.profiles {
 			n += 2 * p.Size() // what views ask for is a copy with short names
 		}
@@ -163,9 +164,15 @@ func (s *Server) pages(w http.ResponseWriter, r *http.Request, tenant string) er
 	return nil
 }
 
-// Open returns what a ref names, such as store:api@-1h, for a request that Pages was asked. It stays the same for a moment also where it ends now.
+// SharedPrefix begins refs to recordings on the shelf.
+const SharedPrefix = "shelf:"
+
+// Open returns what a ref names, such as store:api@-1h or shelf:ID, for a request that Pages was asked. It stays the same for a moment also where it ends now.
 func (s *Server) Open(ctx context.Context, ref string) (*recording.Recording, error) {
 	tenant, ok := ctx.Value(tenantKey{}).(string)
+	if id, shared := strings.CutPrefix(ref, SharedPrefix); ok && shared && s.Shared != nil {
+		return s.openShared(tenant, id)
+	}
 	name, stored := strings.CutPrefix(ref, store.RefPrefix)
 	if !ok || !stored {
 		return nil, fmt.Errorf("%q names nothing in a store; one looks like store:api@-1h", profile.Shorten(ref, 80))
@@ -199,6 +206,37 @@ func (s *Server) Open(ctx context.Context, ref string) (*recording.Recording, er
 		}
 		o.rec = rec
 		return o, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o.rec, nil
+}
+
+// openShared opens a recording on the shelf of a tenant.
+func (s *Server) openShared(tenant, id string) (*recording.Recording, error) {
+	file, err := s.Shared(tenant, id) // each time: it may have been deleted
+	if err != nil {
+		return nil, err
+	}
+	o, err := s.opened.Do(tenant+"\x00"+SharedPrefix+id, func() (*selection, error) {
+		rec, err := recording.Open(file) // its file is closed when nobody has it any more
+		if err != nil {
+			return nil, errors.New("the recording cannot be read") // the name of the file is nobody's business
+		}
+		if err := rec.Check(); err != nil {
+			rec.Close()
+			return nil, errors.New("the recording cannot be read")
+		}
+		rec = rec.Named(SharedPrefix + id)
+		o := &selection{}
+		if info, err := os.Stat(file); err == nil {
+			o.file = info.Size()
+		}
+		if o.rec, _, err = rec.Pick("", 0, 0); errors.Is(err, recording.ErrNoProfile) {
+			o.rec, err = rec.WithProfile(&profile.Profile{}, ""), nil // there is more to look at than profiles
+		}
+		return o, err
 	})
 	if err != nil {
 		return nil, err

@@ -46,6 +46,16 @@ func serveFleet(t *testing.T, tokens *token.File, change func(u *store.Upload) b
 		}
 	}
 	s := fleet.New(fleet.Options{Store: m, Tokens: tokens, Now: now})
+	s.Shared = func(_, id string) (string, error) {
+		if id != "abc" {
+			return "", store.ErrNotFound
+		}
+		file := filepath.Join(t.TempDir(), "abc.hone")
+		r := httptest.NewRequest("GET", "http://localhost/api/v1/recording?ref=service-0@-1h", nil)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return file, os.WriteFile(file, w.Body.Bytes(), 0o600)
+	}
 	s.Pages = web.OfStore(web.Options{Version: "test"}, s.Open)
 	var all []*store.Upload
 	for _, u := range f.All() {
@@ -129,7 +139,7 @@ func TestPageFleet(t *testing.T) {
 
 	// A value of a label stays chosen in all views, and is given up there.
 	p.click(".labels button", "v1")
-	p.wait(`document.querySelector(".selection .pill")?.innerText.includes("v1")`)
+	p.wait(`document.querySelector(".selection .pill")?.innerText.includes("v1") ?? false`)
 	p.settled()
 	p.visitTab("Flame")
 	if n := p.colors(); n < 3 {
@@ -212,6 +222,12 @@ func TestPageFleetHeat(t *testing.T) {
 	p.visit("/shelf")
 	if got := p.text("main"); !strings.Contains(got, "<i>slow</i>.hone") || !strings.Contains(got, "51.20kB") {
 		t.Errorf("the shelf has %q", got)
+	}
+	p.click("main a", "slow")
+	p.wait(`location.pathname === "/overview"`)
+	p.settled()
+	if got := p.text("main"); !strings.Contains(got, "With callees") || strings.Contains(p.text(".tabs"), "Heat map") {
+		t.Errorf("a recording on the shelf shows %q", got)
 	}
 }
 

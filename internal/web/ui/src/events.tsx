@@ -2,8 +2,8 @@
 
 import { EventCost, FleetEvent, FleetTime } from "./api";
 import { useAnswer, useApp } from "./data";
-import { about, amount, exact, long, parts, refOf, selectorOf, services, timeOf, when } from "./fleet";
-import { percent, value } from "./format";
+import { about, amount, exact, long, parts, refOf, selectorOf, services, shelved, timeOf, when } from "./fleet";
+import { number, percent, value } from "./format";
 import { Link, Message, Problem } from "./parts";
 import { TimePicker } from "./selection";
 import { State, get, go, href, put } from "./state";
@@ -35,6 +35,7 @@ export function titleOf(e: FleetEvent): string {
   const { change, deploy, rule, process, capture } = e;
   if (change) return `${change.function} costs ${cost(change.after, e)} in place of ${cost(change.before, e)} (${change.share > 0 ? "+" : ""}${percent(change.share, 1)} of the service)`;
   if (deploy) return `deploy of ${deploy.version || deploy.build || "a build"}`;
+  if (rule && (rule as { grown?: boolean }).grown) return `${rule.name}: ${rule.metric} is ${number(rule.value)} times as large as usual, over ${number(rule.limit)}`;
   if (rule) return `${rule.name}: ${rule.metric} is ${measure(rule.value, rule.unit)}, over ${measure(rule.limit, rule.unit)}`;
   if (e.kind === "oom") return `${process?.instance ?? "a process"} was killed for want of memory`;
   if (e.kind === "restart") return `${process?.instance ?? "a process"} was restarted`;
@@ -43,6 +44,7 @@ export function titleOf(e: FleetEvent): string {
 }
 
 function measure(v: number, unit: string): string {
+  if (unit === "share") return percent(v, 1);
   return unit === "percent" ? percent(v, 100) : unit === "cores" || unit === "bytes/s" ? amount(v, unit) : value(v, unit);
 }
 
@@ -68,7 +70,7 @@ export function waysOf(e: FleetEvent): [title: string, s: State][] {
 
 export function EventsView() {
   const { state } = useApp();
-  const service = get(state, "ref") ? (/^[^{@]*/.exec(parts(get(state, "ref"))[0])?.[0] ?? "") : "";
+  const service = get(state, "ref") && !get(state, "ref").startsWith(shelved) ? (/^[^{@]*/.exec(parts(get(state, "ref"))[0])?.[0] ?? "") : "";
   const time = timeOf(state);
   const span = useAnswer<FleetTime>("/api/v1/fleet/time", [["time", time]]);
   const events = useEvents(service, span.data?.from_ms ?? 0, span.data?.to_ms ?? 0);
@@ -106,7 +108,7 @@ export function EventsView() {
                       {e.ended && <span class="quiet"> for {long(Date.parse(e.ended) - at)}</span>}
                       {e.change && <span class="quiet"> {e.change.source === "code" ? "" : e.change.source === "traffic" ? "with the traffic" : "with the mix of requests"}{e.change.version ? ` since ${e.change.version}` : ""}</span>}
                       <span class="ways-of">{waysOf(e).map(([title, s]) => <Link to={s} href={href(s)}>{title}</Link>)}
-                        {e.capture?.recording && <a href={"/shelf/" + encodeURIComponent(e.capture.recording)}>open the recording</a>}</span>
+                        {e.capture?.recording && <Link to={opened(e.capture.recording)} href={href(opened(e.capture.recording))}>open the recording</Link>}</span>
                     </td>
                   </tr>
                 );
@@ -118,6 +120,9 @@ export function EventsView() {
     </div>
   );
 }
+
+/** opened is the workbench with a recording on the shelf. */
+const opened = (id: string) => about("overview", shelved + id);
 
 interface Shelved {
   id: string;
@@ -149,7 +154,7 @@ export function ShelfView() {
           <tbody>
             {list.map((r) => (
               <tr key={r.id}>
-                <td><a href={"/shelf/" + encodeURIComponent(r.id)}>{r.name || r.id}</a></td>
+                <td><Link to={opened(r.id)} href={href(opened(r.id))}>{r.name || r.id}</Link></td>
                 <td class="num">{value(r.size, "bytes")}</td>
                 <td class="num">{when(Date.parse(r.made), false)}</td>
                 <td>{r.who}</td>

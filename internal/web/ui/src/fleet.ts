@@ -5,6 +5,9 @@ import { Pair, State, get, put } from "./state";
 
 export const prefix = "store:";
 
+/** shelved begins refs to recordings on the shelf. */
+export const shelved = "shelf:";
+
 export const usualTime = "-24h";
 
 export const ranges: [time: string, name: string][] = [
@@ -34,7 +37,7 @@ export function selectorOf(service: string, ...labels: [name: string, value: str
 /** timeOf returns the time that a page is about. */
 export function timeOf(s: State): string {
   const ref = get(s, "ref");
-  return (ref ? parts(ref)[1] || "-1h" : get(s, "ui.time")) || usualTime;
+  return (ref && !ref.startsWith(shelved) ? parts(ref)[1] || "-1h" : get(s, "ui.time")) || usualTime;
 }
 
 /** services returns the page of all services, of the same time. */

@@ -7,7 +7,7 @@ import { duration, count, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { readable } from "./names";
 import { Icon, Link, copy } from "./parts";
-import { services } from "./fleet";
+import { services, shelved } from "./fleet";
 import { Pair, State, add, get, go, href, ofFleet, put, queryString, settle, state as latest, steps, to, without } from "./state";
 import { Theme } from "./colors";
 
@@ -182,7 +182,8 @@ function Help() {
 export function Tabs() {
   const app = useApp();
   const { state, api, session } = app;
-  const chosen = get(state, "ref") !== "";
+  const ref = get(state, "ref");
+  const chosen = ref !== "" && !ref.startsWith(shelved); // from the store
   // What a selection has is not known before it is added up.
   const unknown = ofFleet && chosen && session.recordings.length === 0;
   const offered = views.filter((v) => (v.fleet ? ofFleet && (v.fleet === "all" || chosen) : unknown ? !v.key : api.has(v.needs) && shows(app, v.of)));

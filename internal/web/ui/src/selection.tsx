@@ -5,11 +5,11 @@ import { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { FleetBases, FleetLabels } from "./api";
 import { useAnswer, useApp } from "./data";
-import { about, between, exact, long, parts, prefix, ranges, refOf, select, timeText, typed } from "./fleet";
+import { about, between, exact, long, parts, prefix, ranges, refOf, select, shelved, timeText, typed } from "./fleet";
 import { percent } from "./format";
 import { useKeys } from "./keys";
 import { Bar, Icon, Link } from "./parts";
-import { get, go, href, put, state as latest, to } from "./state";
+import { State, get, go, href, put, state as latest, to } from "./state";
 
 /** Menu is a button that opens a box. The box is made when it is opened. */
 export function Menu({ name, title, class: cls, wide, children }: { name: ComponentChildren; title: string; class?: string; wide?: boolean; children: (close: () => void) => ComponentChildren }) {
@@ -79,7 +79,19 @@ export function TimePicker({ time, from, to: end, onPick }: { time: string; from
 /** Selections are what is looked at, and what it is compared with. */
 export function Selections() {
   const { state } = useApp();
-  if (get(state, "ref") === "") return null;
+  const ref = get(state, "ref");
+  if (ref === "") return null;
+  if (ref.startsWith(shelved)) {
+    const id = ref.slice(shelved.length);
+    const shelf: State = { view: "shelf", pairs: [] };
+    return (
+      <div class="selections">
+        <div class="pills selection">
+          <span class="quiet">a recording on the <Link to={shelf} href={href(shelf)}>shelf</Link></span> <a href={"/shelf/" + encodeURIComponent(id) + ".hone"} download>download it</a>
+        </div>
+      </div>
+    );
+  }
   return (
     <div class="selections">
       <Selection which="ref" />
