@@ -216,7 +216,7 @@ func (d *decoder) advanceOther(th *thread) (ok bool, err error) {
 		}
 		from := d.threads[a[2]]
 		if from == nil || from.p != p {
-			return false, fmt.Errorf("P %d is taken from a thread that does not have it", p.id)
+			return false, fmt.Errorf("proc %d is taken from a thread that does not have it", p.id)
 		}
 		from.p = nil
 		return true, d.procEvent(ProcStop, p)
@@ -428,7 +428,7 @@ func (d *decoder) goStatus(th *thread, a *[5]uint64) error {
 func (d *decoder) procStatus(th *thread, a *[5]uint64) error {
 	status := procStatus(min(a[1], 255))
 	if status < procRunning || status > procAbandoned {
-		return fmt.Errorf("P %d is in state %d, which there is not", a[0], a[1])
+		return fmt.Errorf("proc %d is in state %d, which does not exist", a[0], a[1])
 	}
 	p := d.procs[a[0]]
 	isNew := p == nil
@@ -443,7 +443,7 @@ func (d *decoder) procStatus(th *thread, a *[5]uint64) error {
 		p.seq = d.begins()
 		return nil
 	case p.status != status:
-		return fmt.Errorf("P %d is in another state than it was left in", a[0])
+		return fmt.Errorf("proc %d is not in the state in which it was left", a[0])
 	}
 	p.seq = d.begins()
 	if status == procRunning || status == procSyscall {
