@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/fleet"
+	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/fleet/scrape"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/source"
@@ -53,6 +54,9 @@ With --store, any number of servers share one ClickHouse.`
 
 // tokensFile holds the tokens, in the folder of the store.
 const tokensFile = "tokens.json"
+
+// eventsFile holds what happened to services.
+const eventsFile = "events.jsonl"
 
 // usualData is the folder of the store unless told otherwise.
 const usualData = "hone-data"
@@ -128,7 +132,12 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	if err != nil {
 		return err
 	}
-	answering := fleet.New(fleet.Options{Store: s, Tokens: tokens, Hosts: o.hosts, Version: version(), Log: log})
+	events, err := openEvents(o.data)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	defer events.Close()
+	answering := fleet.New(fleet.Options{Store: s, Tokens: tokens, Events: events, Hosts: o.hosts, Version: version(), Log: log})
 	if config != nil {
 		sink := func(ctx context.Context, tenant string, uploads []*store.Upload) error {
 			outcomes, err := answering.Add(ctx, tenant, uploads)
@@ -187,6 +196,14 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	stop()
 	working.Wait()
 	return errors.Join(err, s.Close())
+}
+
+// openEvents opens the log of what happens to services, in the folder of the store.
+func openEvents(data string) (*event.Log, error) {
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return nil, err
+	}
+	return event.Open(filepath.Join(data, eventsFile))
 }
 
 // openStore opens the store, and returns what keeps it in order until a context ends.

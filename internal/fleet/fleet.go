@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"net/http"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/fleet/querier"
 	"github.com/hone-perf/hone/internal/fleet/receive"
 	"github.com/hone-perf/hone/internal/fleet/scrape"
@@ -39,6 +41,7 @@ type Options struct {
 	Tokens  *token.File
 	Hosts   []string        // names by which the server may be called; see token.Gate
 	Scraper *scrape.Scraper // nil where nobody is asked for profiles
+	Events  *event.Log      // nil where nobody notes what happens
 	Version string          // of hone, for recordings
 	Log     *slog.Logger
 	Now     func() time.Time // nil is time.Now
@@ -68,6 +71,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/profile", s.read(s.profile))
 	s.mux.HandleFunc("GET /api/v1/series", s.read(s.series))
 	s.mux.HandleFunc("GET /api/v1/services", s.read(s.services))
+	s.mux.HandleFunc("GET /api/v1/events", s.read(s.events))
 	s.mux.HandleFunc("GET /api/v1/targets", s.read(s.targets))
 	s.mux.HandleFunc("GET /metrics", s.read(s.metrics))
 	s.mux.HandleFunc("GET /{$}", s.read(s.page))
@@ -285,7 +289,37 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, tenant string) err
 	if err != nil {
 		return err
 	}
+	latest := new(Happened)
+	if s.Events != nil {
+		latest.Events, latest.More = s.Events.List(event.Filter{Tenant: tenant, From: c.From, Limit: pageEvents})
+		latest.From, latest.To = c.From, c.To
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'")
-	return render.Page(w, c.Report(), render.Options{})
+	return render.Page(w, servicesAndEvents{c.Report(), latest.Report()}, render.Options{})
+}
+
+// servicesAndEvents is the services, and what happened to them below.
+type servicesAndEvents struct {
+	services *report.Services
+	events   *report.Events
+}
+
+// Blocks returns the blocks of both.
+func (p servicesAndEvents) Blocks() iter.Seq[report.Block] {
+	return func(yield func(report.Block) bool) {
+		for b := range p.services.Blocks() {
+			if !yield(b) {
+				return
+			}
+		}
+		if len(p.events.Rows) == 0 {
+			return
+		}
+		for b := range p.events.Blocks() {
+			if !yield(b) {
+				return
+			}
+		}
+	}
 }

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/store/storetest"
@@ -44,7 +46,15 @@ func newBench(t *testing.T) *bench {
 			t.Fatal(err)
 		}
 	}
-	b.Server = New(Options{Store: m, Tokens: tokens, Now: func() time.Time { return now }})
+	events, err := event.Open(filepath.Join(t.TempDir(), "events"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { events.Close() })
+	if err := events.Add(event.Event{ID: "d", Tenant: "shop", Kind: event.Deployed, Service: "service-0", Time: now.Add(-time.Minute), Deploy: &event.Deploy{Version: "v9"}}); err != nil {
+		t.Fatal(err)
+	}
+	b.Server = New(Options{Store: m, Tokens: tokens, Events: events, Now: func() time.Time { return now }})
 	if _, err := b.Add(context.Background(), "shop", f.All()); err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +88,8 @@ func TestWhoMayAsk(t *testing.T) {
 		"/api/v1/series":                  {http.StatusOK, "service-0"},
 		"/api/v1/series?" + ref:           {http.StatusOK, "service-0"},
 		"/api/v1/services":                {http.StatusOK, "service-0"},
+		"/api/v1/events":                  {http.StatusOK, "service-0"},
+		"/api/v1/events?kind=deploy":      {http.StatusOK, "service-0"},
 		"/api/v1/targets":                 {http.StatusOK, "{}"},
 		"/metrics":                        {http.StatusOK, `hone_profiles_total{outcome="stored"} 32`},
 		"/":                               {http.StatusOK, "service-0"},
@@ -117,6 +129,10 @@ func TestWrongQuestions(t *testing.T) {
 		"/api/v1/profile?ref=service-0@yesterday":        "not a time",
 		"/api/v1/profile?kind=nothing&" + ref:            "there is no nothing profile of service-0",
 		"/api/v1/services?last=often":                    "want a time such as 1h",
+		"/api/v1/events?last=often":                      "want a time such as 1h",
+		"/api/v1/events?from=often":                      "want a time such as -1h",
+		"/api/v1/events?kind=deploy,often":               "want some of change, deploy",
+		"/api/v1/events?limit=1001":                      "want a number from 1 to 1000",
 	} {
 		w := b.get(path, "read")
 		if w.Code != http.StatusBadRequest && w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), want) {
@@ -139,11 +155,60 @@ func TestNamesAreText(t *testing.T) {
 	if _, err := b.Add(context.Background(), "shop", odd); err != nil {
 		t.Fatal(err)
 	}
+	err := b.Events.Add(event.Event{ID: "x", Tenant: "shop", Kind: event.Deployed, Service: odd[0].Service, Time: b.Now(), Deploy: &event.Deploy{Version: "<script>alert(3)</script>"}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	page := b.get("/", "read").Body.String()
 	if strings.Contains(page, "<script>") || strings.Contains(page, "<img") {
 		t.Error("a name has become markup")
 	}
 	if !strings.Contains(page, "&lt;script&gt;") {
 		t.Error("the service is missing")
+	}
+}
+
+// Events are asked for by service, kind and time, and the page shows the latest.
+func TestEvents(t *testing.T) {
+	b := newBench(t)
+	for _, e := range []event.Event{
+		{ID: "1", Kind: event.Restarted, Service: "service-0", Time: b.Now().Add(-2 * time.Hour)},
+		{ID: "2", Kind: event.Killed, Service: "web", Time: b.Now().Add(-time.Minute)},
+		{ID: "3", Kind: event.Broken, Service: "web", Time: b.Now().Add(-30 * time.Hour)},
+	} {
+		e.Tenant = "shop"
+		if err := b.Events.Add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for query, want := range map[string]string{
+		"":                                "2 d 1",
+		"service=web":                     "2",
+		"kind=deploy,restart":             "d 1",
+		"kind=deploy&kind=restart":        "d 1",
+		"last=2d":                         "2 d 1 3",
+		"from=-3h&to=-1h":                 "1",
+		"from=2026-08-31T00:00:00Z":       "2 d 1 3",
+		"last=2d&limit=2":                 "2 d …",
+		"service=service-0&kind=oom,rule": "",
+	} {
+		w := b.get("/api/v1/events?"+query, "read")
+		var got Happened
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+			t.Fatalf("%s: %v\n%s", query, err, w.Body)
+		}
+		var ids []string
+		for _, e := range got.Events {
+			ids = append(ids, e.ID)
+		}
+		if got.More {
+			ids = append(ids, "…")
+		}
+		if all := strings.Join(ids, " "); all != want {
+			t.Errorf("%q: %q, want %q", query, all, want)
+		}
+	}
+	if page := b.get("/", "read").Body.String(); !strings.Contains(page, "version v9 of service-0 was deployed") {
+		t.Errorf("the page does not show the event:\n%s", page)
 	}
 }

@@ -42,8 +42,8 @@ func ParseRef(text string, now time.Time) (Ref, error) {
 		// -1h is what has been since then.
 		to = ""
 	}
-	if r.From, err = parseMoment(from, r.From, now); err == nil {
-		r.To, err = parseMoment(to, r.To, now)
+	if r.From, err = ParseMoment(from, r.From, now); err == nil {
+		r.To, err = ParseMoment(to, r.To, now)
 	}
 	if err != nil {
 		return r, fmt.Errorf("%q: %w", profile.Shorten(text, 80), err)
@@ -59,8 +59,8 @@ func (r Ref) String() string {
 	return r.Selector.String() + "@" + r.From.UTC().Format(time.RFC3339) + ".." + r.To.UTC().Format(time.RFC3339)
 }
 
-// parseMoment reads a time; nothing is usual.
-func parseMoment(text string, usual, now time.Time) (time.Time, error) {
+// ParseMoment reads a time as a Ref has it; nothing is usual.
+func ParseMoment(text string, usual, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	switch text {
 	case "":

@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,6 +39,15 @@ const (
 // Kinds are all there are.
 var Kinds = []Kind{Changed, Deployed, Broken, Restarted, Killed, Captured}
 
+// KindNames returns their names, as a user would list them.
+func KindNames() string {
+	names := make([]string, len(Kinds))
+	for i, k := range Kinds {
+		names[i] = string(k)
+	}
+	return strings.Join(names, ", ")
+}
+
 // An Event is something that happened to a service. Of Change and its neighbours the one of its Kind is set.
 type Event struct {
 	ID      string       `json:"id"` // the same for all that is said about one thing
@@ -50,6 +60,7 @@ type Event struct {
 	Ended   time.Time    `json:"ended,omitzero"`  // when it was over; zero while it is not, and for what has no length
 	Pin     string       `json:"pin,omitempty"`   // keeps the profiles that show it
 	Cause   string       `json:"cause,omitempty"` // the ID of the event that this one comes from
+	Told    []Told       `json:"told,omitempty"`
 
 	Change  *Change  `json:"change,omitempty"`
 	Deploy  *Deploy  `json:"deploy,omitempty"`
@@ -109,13 +120,20 @@ type Deploy struct {
 
 // A Rule says that a rule was broken.
 type Rule struct {
-	Name   string    `json:"name"`
-	Metric string    `json:"metric"`
-	Value  float64   `json:"value"`
-	Limit  float64   `json:"limit"`
-	Unit   string    `json:"unit"`
-	Sent   time.Time `json:"sent,omitzero"`    // to its webhook
-	Failed string    `json:"failed,omitempty"` // why that could not be told
+	Name     string  `json:"name"`
+	Metric   string  `json:"metric"` // one of report.RuleShare and its neighbours
+	Function string  `json:"function,omitempty"`
+	Value    float64 `json:"value"`
+	Limit    float64 `json:"limit"`
+	Unit     string  `json:"unit"`            // share, cores, bytes, goroutines
+	Grown    bool    `json:"grown,omitempty"` // Value and Limit are how many times as large as usual
+}
+
+// A Told is what became of telling somebody about an event.
+type Told struct {
+	To     string    `json:"to"`               // the name of the receiver
+	Sent   time.Time `json:"sent,omitzero"`    // when it was taken
+	Failed string    `json:"failed,omitempty"` // why it was not
 }
 
 // A Process is one that was restarted or killed.
