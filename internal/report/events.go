@@ -60,6 +60,7 @@ type Event struct {
 	Instance    string `json:"instance,omitempty"`
 	Memory      int64  `json:"memory,omitempty"` // that it used at last
 	MemoryLimit int64  `json:"memory_limit,omitempty"`
+	Times       int    `json:"times,omitempty"` // that it happened, when more than once
 
 	Recording string `json:"recording,omitempty"`
 }
@@ -75,9 +76,9 @@ func (e *Event) Text() string {
 	case "rule":
 		text = e.rule()
 	case "restart":
-		text = e.process() + " was restarted" + e.memory()
+		text = e.process() + " was restarted" + e.times() + e.memory()
 	case "oom":
-		text = e.process() + " was killed, since it had no memory left" + e.memory()
+		text = e.process() + " was killed" + e.times() + ", since it had no memory left" + e.memory()
 	case "capture":
 		text = "a recording of " + e.Service + " was taken"
 		if e.Recording == "" {
@@ -219,6 +220,13 @@ func (e *Event) process() string {
 		return "a process of " + e.Service
 	}
 	return e.Instance + " of " + e.Service
+}
+
+func (e *Event) times() string {
+	if e.Times < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" %d times", e.Times)
 }
 
 func (e *Event) memory() string {

@@ -141,6 +141,7 @@ type Process struct {
 	Instance string `json:"instance"`
 	Memory   int64  `json:"memory,omitempty"` // that it used at last
 	Limit    int64  `json:"limit,omitempty"`
+	Times    int    `json:"times,omitempty"` // that it happened until Ended, when more than once
 }
 
 // A Capture is a recording that was taken.
@@ -166,6 +167,8 @@ type Log struct {
 	bytes  int64             // of the file
 	live   int64             // bytes of the file that are what is known now
 	sizes  map[string]int64
+
+	followers []func(was, is *Event)
 }
 
 // Open reads a log, which need not be there yet. What of it cannot be read is left out: an error that has no Log is about all of it.
@@ -244,21 +247,62 @@ func (l *Log) sorted() []*Event {
 	return all
 }
 
-// Add keeps an event, in place of what was known of the same ID. When it returns, it is on stable storage.
+// Add keeps an event, in place of what was known of the same ID; who does not know of a pin, or of who was told, leaves these as they are.
+// When it returns, the event is on stable storage.
 func (l *Log) Add(e Event) error {
 	if e.ID == "" || e.Tenant == "" {
 		return errors.New("an event needs an ID and a tenant")
+	}
+	return l.put(e.Tenant, e.ID, func(was *Event) *Event {
+		if was != nil {
+			if e.Pin == "" {
+				e.Pin = was.Pin
+			}
+			if len(e.Told) == 0 {
+				e.Told = was.Told
+			}
+		}
+		return &e
+	})
+}
+
+// Update changes an event, if it is there.
+func (l *Log) Update(tenant, id string, change func(*Event)) error {
+	return l.put(tenant, id, func(was *Event) *Event {
+		if was == nil {
+			return nil
+		}
+		e := *was
+		change(&e)
+		return &e
+	})
+}
+
+// Follow has f called with each event that is added or changed, and what was known of it before, or nil. It is called in the order of
+// the log and must return soon, without calling it.
+func (l *Log) Follow(f func(was, is *Event)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.followers = append(l.followers, f)
+}
+
+// put keeps what becomes of an event; nil is that nothing does.
+func (l *Log) put(tenant, id string, become func(was *Event) *Event) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.events[key(tenant, id)]
+	e := become(was)
+	if e == nil {
+		return nil
 	}
 	b, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
 	if len(b) > mostLine {
-		return fmt.Errorf("the event %s has %d bytes; the limit is %d", e.ID, len(b), mostLine)
+		return fmt.Errorf("the event %s has %d bytes; the limit is %d", profile.Shorten(id, 60), len(b), mostLine)
 	}
 	b = append(b, '\n')
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.file == nil {
 		return errors.New("the log of events is closed")
 	}
@@ -269,7 +313,10 @@ func (l *Log) Add(e Event) error {
 		return fmt.Errorf("writing events: %w", err)
 	}
 	l.bytes += int64(len(b))
-	l.keep(&e, int64(len(b)))
+	l.keep(e, int64(len(b)))
+	for _, f := range l.followers {
+		f(was, e)
+	}
 	if len(l.events) > mostEvents || l.bytes > mostBytes || l.bytes > 1<<20 && l.bytes > 3*l.live {
 		return l.rewrite()
 	}
