@@ -19,6 +19,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/fleet"
 	"github.com/hone-perf/hone/internal/fleet/event"
+	"github.com/hone-perf/hone/internal/fleet/rule"
 	"github.com/hone-perf/hone/internal/fleet/scrape"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/source"
@@ -121,8 +122,9 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	}
 	defer l.Close()
 	var config *scrape.Config
+	var rules *rule.Config
 	if o.config != "" {
-		if config, err = scrape.Load(o.config); err != nil {
+		if config, rules, err = rule.Load(o.config); err != nil {
 			return err
 		}
 	}
@@ -148,6 +150,9 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		}
 		answering.Scraper = scrape.New(config, scrape.Options{Sink: sink, Tenant: token.DefaultTenant, Log: log})
 	}
+	answering.Rules = rule.New(rules, rule.Options{
+		Store: s, Events: events, Tenant: token.DefaultTenant, Add: answering.Add, Ask: asker(answering.Scraper), Version: version(), Log: log,
+	})
 	server := &http.Server{
 		Handler:           answering,
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
@@ -164,6 +169,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	ctx, stop := context.WithCancel(ctx)
 	var working sync.WaitGroup
 	working.Go(func() { keep(ctx) })
+	working.Go(func() { answering.Rules.Run(ctx) })
 	if scraper := answering.Scraper; scraper != nil {
 		working.Go(func() {
 			if err := scraper.Run(ctx); err != nil {
@@ -173,7 +179,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		again := make(chan os.Signal, 1)
 		signal.Notify(again, syscall.SIGHUP)
 		defer signal.Stop(again)
-		working.Go(func() { reload(ctx, again, o.config, scraper, log) })
+		working.Go(func() { reload(ctx, again, o.config, scraper, answering.Rules, log) })
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -228,20 +234,29 @@ func openStore(ctx context.Context, o serving, log *slog.Logger) (store.Store, f
 	}, nil
 }
 
+// asker returns what asks a process for a deeper look, or nil where nobody is asked for profiles.
+func asker(s *scrape.Scraper) func(context.Context, scrape.Deeper) (*scrape.Deep, error) {
+	if s == nil {
+		return nil
+	}
+	return s.Deeper
+}
+
 // reload reads the configuration when a signal says so. One that is wrong changes nothing.
-func reload(ctx context.Context, again <-chan os.Signal, name string, scraper *scrape.Scraper, log *slog.Logger) {
+func reload(ctx context.Context, again <-chan os.Signal, name string, scraper *scrape.Scraper, watcher *rule.Watcher, log *slog.Logger) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-again:
 		}
-		config, err := scrape.Load(name)
+		config, rules, err := rule.Load(name)
 		if err != nil {
 			log.Error("the configuration stays as it was", "err", err)
 			continue
 		}
 		scraper.Reload(config)
+		watcher.Reload(rules)
 		log.Info("read the configuration", "file", name)
 	}
 }

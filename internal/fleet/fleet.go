@@ -24,6 +24,7 @@ import (
 	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/fleet/querier"
 	"github.com/hone-perf/hone/internal/fleet/receive"
+	"github.com/hone-perf/hone/internal/fleet/rule"
 	"github.com/hone-perf/hone/internal/fleet/scrape"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/profile"
@@ -42,6 +43,7 @@ type Options struct {
 	Hosts   []string        // names by which the server may be called; see token.Gate
 	Scraper *scrape.Scraper // nil where nobody is asked for profiles
 	Events  *event.Log      // nil where nobody notes what happens
+	Rules   *rule.Watcher   // nil where nobody can tell of events
 	Version string          // of hone, for recordings
 	Log     *slog.Logger
 	Now     func() time.Time // nil is time.Now
@@ -72,6 +74,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/series", s.read(s.series))
 	s.mux.HandleFunc("GET /api/v1/services", s.read(s.services))
 	s.mux.HandleFunc("GET /api/v1/events", s.read(s.events))
+	s.mux.HandleFunc("POST /api/v1/events", s.may(token.Write, s.told))
 	s.mux.HandleFunc("GET /api/v1/targets", s.read(s.targets))
 	s.mux.HandleFunc("GET /metrics", s.read(s.metrics))
 	s.mux.HandleFunc("GET /{$}", s.read(s.page))
@@ -85,8 +88,13 @@ type badRequest struct{ error }
 
 // read returns a handler for those who may read.
 func (s *Server) read(answer func(w http.ResponseWriter, r *http.Request, tenant string) error) http.HandlerFunc {
+	return s.may(token.Read, answer)
+}
+
+// may returns a handler for those who have a scope.
+func (s *Server) may(need token.Scope, answer func(w http.ResponseWriter, r *http.Request, tenant string) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		who, err := s.gate.Allow(r, token.Read)
+		who, err := s.gate.Allow(r, need)
 		if err != nil {
 			why := token.ReasonOf(err)
 			if why.Status == http.StatusUnauthorized {
@@ -105,6 +113,8 @@ func (s *Server) read(answer func(w http.ResponseWriter, r *http.Request, tenant
 		switch {
 		case errors.As(err, new(badRequest)):
 			status = http.StatusBadRequest
+		case errors.Is(err, rule.ErrMany):
+			status = http.StatusTooManyRequests
 		case errors.Is(err, store.ErrNotFound), errors.As(err, new(*store.NothingError)):
 			status = http.StatusNotFound
 		default:
