@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/fleet/event"
+	"github.com/hone-perf/hone/internal/fleet/rule"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/store/storetest"
@@ -55,6 +56,7 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b.Server = New(Options{Store: m, Tokens: tokens, Events: events, Now: func() time.Time { return now }})
+	b.Rules = rule.New(nil, rule.Options{Store: m, Events: events, Now: b.Now})
 	if _, err := b.Add(context.Background(), "shop", f.All()); err != nil {
 		t.Fatal(err)
 	}
@@ -210,5 +212,59 @@ func TestEvents(t *testing.T) {
 	}
 	if page := b.get("/", "read").Body.String(); !strings.Contains(page, "version v9 of service-0 was deployed") {
 		t.Errorf("the page does not show the event:\n%s", page)
+	}
+}
+
+// Those who may write can tell of events, of their own tenant.
+func TestTold(t *testing.T) {
+	b := newBench(t)
+	post := func(who, body string, header ...string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodPost, "/api/v1/events", strings.NewReader(body))
+		if secret := b.secrets[who]; secret != "" {
+			r.Header.Set("Authorization", "Bearer "+secret)
+		}
+		for i := 0; i+1 < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		w := httptest.NewRecorder()
+		b.ServeHTTP(w, r)
+		return w
+	}
+	const oom = `{"kind":"oom","service":"told","labels":{"instance":"a:1"}}`
+	for who, status := range map[string]int{
+		"none": http.StatusUnauthorized, "wrong": http.StatusUnauthorized, "read": http.StatusForbidden, "other": http.StatusForbidden, "write": http.StatusOK,
+	} {
+		if w := post(who, oom); w.Code != status {
+			t.Errorf("with token %s: %d %s, want %d", who, w.Code, w.Body, status)
+		}
+	}
+	if w := post("write", oom, "Origin", "http://evil.example"); w.Code != http.StatusForbidden {
+		t.Errorf("for the page of another site: %d", w.Code)
+	}
+	if w := b.get("/api/v1/events", "read"); strings.Count(w.Body.String(), `"told"`) != 1 {
+		t.Errorf("sent again, it is there again, or not at all: %s", w.Body)
+	}
+	if w := b.get("/api/v1/events", "other"); strings.Contains(w.Body.String(), "told") {
+		t.Errorf("another tenant sees it: %s", w.Body)
+	}
+	pins, err := b.Store.Pins(context.Background(), "shop")
+	if err != nil || len(pins) != 1 || !strings.Contains(pins[0].Query.Selector.String(), `instance="a:1"`) {
+		t.Errorf("pins: %v %v", pins, err)
+	}
+	for body, want := range map[string]string{
+		``:                                     "an event looks like",
+		`{"kind":"change","service":"api"}`:    `kind "change": want deploy, restart or oom`,
+		`{"kind":"oom"}`:                       "whose event it is",
+		`{"kind":"oom","service":"a\u0000"}`:   "want one line of UTF-8",
+		`{"kind":"oom","service":"a","who":1}`: `unknown field "who"`,
+		`{"kind":"deploy","service":"a"}`:      "a deploy needs a version or a build",
+		`{"kind":"oom","service":"a","time":"2020-01-01T00:00:00Z"}`:                     "want one of the last seven days",
+		`{"kind":"oom","service":"` + strings.Repeat("a", 2000) + `"}`:                   "at most 1024 bytes",
+		`{"kind":"oom","service":"` + strings.Repeat("a", 100_000) + `"}`:                "which may have 16384 bytes",
+		`{"kind":"oom","service":"a","labels":{"` + strings.Repeat("n", 200) + `":"v"}}`: "at most 128 bytes",
+	} {
+		if w := post("write", body); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%.60s: %d %s, want %q", body, w.Code, w.Body, want)
+		}
 	}
 }
