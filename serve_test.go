@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/store/storetest"
@@ -279,4 +280,44 @@ func TestServeKilled(t *testing.T) {
 			t.Errorf("%s used %d ns, want %d", service, n, sum)
 		}
 	}
+}
+
+// hone events says what happened, in all formats.
+func TestServeEvents(t *testing.T) {
+	data := t.TempDir()
+	log, err := event.Open(filepath.Join(data, "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Now().UTC().Add(-time.Hour).Truncate(time.Second)
+	for _, e := range []event.Event{
+		{ID: "1", Kind: event.Deployed, Service: "shop", Time: at, Deploy: &event.Deploy{Version: "v2", Before: "v1"}},
+		{ID: "2", Kind: event.Killed, Service: "api", Time: at.Add(time.Minute), Process: &event.Process{Instance: "a:1"}},
+	} {
+		e.Tenant = "default"
+		if err := log.Add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log.Close()
+	s := startServe(t, data)
+	t.Setenv("HONE_STORE", s.url)
+	t.Setenv("TZ", "UTC")
+	for args, want := range map[string][]string{
+		"events":                    {"2 events · ", "  deploy  version v2 of shop was deployed in place of v1\n", "hone diff 'store:shop{version=\"v1\"}@"},
+		"events shop --kind deploy": {"1 event · ", at.Format(time.DateTime)},
+		"events --json":             {`"kind": "oom"`, `"service": "api"`},
+		"events --csv":              {"time,kind,event\n", ",oom,"},
+		"events --md":               {"| oom "},
+		"events --last 30m":         {"0 events"},
+		"events --limit 1":          {"raise --limit to see them"},
+	} {
+		out := hone(t, strings.Fields(args)...)
+		for _, w := range want {
+			if !strings.Contains(out, w) {
+				t.Errorf("hone %s has no %q:\n%s", args, w, out)
+			}
+		}
+	}
+	s.stop(t)
 }

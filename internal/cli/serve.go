@@ -18,6 +18,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/fleet"
+	"github.com/hone-perf/hone/internal/fleet/event"
+	"github.com/hone-perf/hone/internal/fleet/rule"
 	"github.com/hone-perf/hone/internal/fleet/scrape"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/source"
@@ -57,6 +59,9 @@ of them slower.`
 
 // tokensFile holds the tokens, in the folder of the store.
 const tokensFile = "tokens.json"
+
+// eventsFile holds what happened to services.
+const eventsFile = "events.jsonl"
 
 // usualData is the folder of the store unless told otherwise.
 const usualData = "hone-data"
@@ -132,8 +137,9 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	}
 	defer l.Close()
 	var config *scrape.Config
+	var rules *rule.Config
 	if o.config != "" {
-		if config, err = scrape.Load(o.config); err != nil {
+		if config, rules, err = rule.Load(o.config); err != nil {
 			return err
 		}
 	}
@@ -143,7 +149,12 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	if err != nil {
 		return err
 	}
-	answering := fleet.New(fleet.Options{Store: s, Tokens: tokens, Hosts: o.hosts, Version: version(), Log: log})
+	events, err := openEvents(o.data)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	defer events.Close()
+	answering := fleet.New(fleet.Options{Store: s, Tokens: tokens, Events: events, Hosts: o.hosts, Version: version(), Log: log})
 	answering.Pages = web.OfStore(web.Options{Version: version(), By: flagSpeller{}}, answering.Open)
 	if config != nil {
 		sink := func(ctx context.Context, tenant string, uploads []*store.Upload) error {
@@ -155,6 +166,9 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		}
 		answering.Scraper = scrape.New(config, scrape.Options{Sink: sink, Tenant: token.DefaultTenant, Log: log})
 	}
+	answering.Rules = rule.New(rules, rule.Options{
+		Store: s, Events: events, Tenant: token.DefaultTenant, Add: answering.Add, Ask: asker(answering.Scraper), Version: version(), Log: log,
+	})
 	server := &http.Server{
 		Handler:           answering,
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
@@ -174,6 +188,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	if o.demo {
 		working.Go(func() { runDemo(ctx, sys, answering, scheme+"://"+l.Addr().String(), log) })
 	}
+	working.Go(func() { answering.Rules.Run(ctx) })
 	if scraper := answering.Scraper; scraper != nil {
 		working.Go(func() {
 			if err := scraper.Run(ctx); err != nil {
@@ -183,7 +198,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		again := make(chan os.Signal, 1)
 		signal.Notify(again, syscall.SIGHUP)
 		defer signal.Stop(again)
-		working.Go(func() { reload(ctx, again, o.config, scraper, log) })
+		working.Go(func() { reload(ctx, again, o.config, scraper, answering.Rules, log) })
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -208,6 +223,14 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	return errors.Join(err, s.Close())
 }
 
+// openEvents opens the log of what happens to services, in the folder of the store.
+func openEvents(data string) (*event.Log, error) {
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return nil, err
+	}
+	return event.Open(filepath.Join(data, eventsFile))
+}
+
 // openStore opens the store, and returns what keeps it in order until a context ends.
 func openStore(ctx context.Context, o serving, log *slog.Logger) (store.Store, func(context.Context), error) {
 	if o.database != "" {
@@ -230,20 +253,29 @@ func openStore(ctx context.Context, o serving, log *slog.Logger) (store.Store, f
 	}, nil
 }
 
+// asker returns what asks a process for a deeper look, or nil where nobody is asked for profiles.
+func asker(s *scrape.Scraper) func(context.Context, scrape.Deeper) (*scrape.Deep, error) {
+	if s == nil {
+		return nil
+	}
+	return s.Deeper
+}
+
 // reload reads the configuration when a signal says so. One that is wrong changes nothing.
-func reload(ctx context.Context, again <-chan os.Signal, name string, scraper *scrape.Scraper, log *slog.Logger) {
+func reload(ctx context.Context, again <-chan os.Signal, name string, scraper *scrape.Scraper, watcher *rule.Watcher, log *slog.Logger) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-again:
 		}
-		config, err := scrape.Load(name)
+		config, rules, err := rule.Load(name)
 		if err != nil {
 			log.Error("the configuration stays as it was", "err", err)
 			continue
 		}
 		scraper.Reload(config)
+		watcher.Reload(rules)
 		log.Info("read the configuration", "file", name)
 	}
 }

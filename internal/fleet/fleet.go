@@ -20,8 +20,10 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/cache"
+	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/fleet/querier"
 	"github.com/hone-perf/hone/internal/fleet/receive"
+	"github.com/hone-perf/hone/internal/fleet/rule"
 	"github.com/hone-perf/hone/internal/fleet/scrape"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/profile"
@@ -37,6 +39,8 @@ type Options struct {
 	Tokens  *token.File
 	Hosts   []string                                         // names by which the server may be called; see token.Gate
 	Scraper *scrape.Scraper                                  // nil where nobody is asked for profiles
+	Events  *event.Log                                       // nil where nobody notes what happens
+	Rules   *rule.Watcher                                    // nil where nobody can tell of events
 	Version string                                           // of hone, for recordings
 	Pages   http.Handler                                     // what browsers are shown: it is asked for all that is not for programs, and may call Open; nil where there are no pages
 	Shared  func(tenant, id string) (file string, err error) // finds a recording on the shelf, or fails with store.ErrNotFound; nil where there is no shelf
@@ -70,6 +74,8 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/profile", s.read(s.profile))
 	s.mux.HandleFunc("GET /api/v1/series", s.read(s.series))
 	s.mux.HandleFunc("GET /api/v1/services", s.read(s.services))
+	s.mux.HandleFunc("GET /api/v1/events", s.read(s.events))
+	s.mux.HandleFunc("POST /api/v1/events", s.may(token.Write, s.told))
 	s.mux.HandleFunc("GET /api/v1/targets", s.read(s.targets))
 	s.mux.HandleFunc("GET /metrics", s.read(s.metrics))
 	s.mux.HandleFunc("GET /api/v1/fleet/services", s.read(s.fleetServices))
@@ -89,8 +95,13 @@ type badRequest struct{ error }
 
 // read returns a handler for those who may read.
 func (s *Server) read(answer func(w http.ResponseWriter, r *http.Request, tenant string) error) http.HandlerFunc {
+	return s.may(token.Read, answer)
+}
+
+// may returns a handler for those who have a scope.
+func (s *Server) may(need token.Scope, answer func(w http.ResponseWriter, r *http.Request, tenant string) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		who, err := s.gate.Allow(r, token.Read)
+		who, err := s.gate.Allow(r, need)
 		if err != nil {
 			why := token.ReasonOf(err)
 			if why.Status == http.StatusUnauthorized {
@@ -109,6 +120,8 @@ func (s *Server) read(answer func(w http.ResponseWriter, r *http.Request, tenant
 		switch {
 		case errors.As(err, new(badRequest)):
 			status = http.StatusBadRequest
+		case errors.Is(err, rule.ErrMany):
+			status = http.StatusTooManyRequests
 		case errors.Is(err, store.ErrNotFound), errors.As(err, new(*store.NothingError)):
 			status = http.StatusNotFound
 		default:

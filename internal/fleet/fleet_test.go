@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-perf/hone/internal/fleet/event"
+	"github.com/hone-perf/hone/internal/fleet/rule"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/store/storetest"
@@ -48,8 +51,17 @@ func newBench(t *testing.T) *bench {
 			t.Fatal(err)
 		}
 	}
-	b.Server = New(Options{Store: m, Tokens: tokens, Now: func() time.Time { return b.now }})
+	events, err := event.Open(filepath.Join(t.TempDir(), "events"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { events.Close() })
+	if err := events.Add(event.Event{ID: "d", Tenant: "shop", Kind: event.Deployed, Service: "service-0", Time: now.Add(-time.Minute), Deploy: &event.Deploy{Version: "v9"}}); err != nil {
+		t.Fatal(err)
+	}
+	b.Server = New(Options{Store: m, Tokens: tokens, Events: events, Now: func() time.Time { return b.now }})
 	b.now = now
+	b.Rules = rule.New(nil, rule.Options{Store: m, Events: events, Now: b.Now})
 	b.Pages = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec, err := b.Open(r.Context(), r.FormValue("ref"))
 		if err != nil {
@@ -93,6 +105,8 @@ func TestWhoMayAsk(t *testing.T) {
 		"/api/v1/series":                  {http.StatusOK, "service-0"},
 		"/api/v1/series?" + ref:           {http.StatusOK, "service-0"},
 		"/api/v1/services":                {http.StatusOK, "service-0"},
+		"/api/v1/events":                  {http.StatusOK, "service-0"},
+		"/api/v1/events?kind=deploy":      {http.StatusOK, "service-0"},
 		"/api/v1/targets":                 {http.StatusOK, "{}"},
 		"/api/v1/fleet/services?time=-1h": {http.StatusOK, "service-0"},
 		"/api/v1/fleet/graph?" + ref:      {http.StatusOK, `"share":1`},
@@ -144,6 +158,10 @@ func TestWrongQuestions(t *testing.T) {
 		"/api/v1/fleet/graph?of=money&" + ref:            "there is no such measure",
 		"/api/v1/fleet/labels?ref=a{":                    "the selector",
 		"/api/v1/fleet/heat?ref=a@now..-1h":              "ends before it begins",
+		"/api/v1/events?last=often":                      "want a time such as 1h",
+		"/api/v1/events?from=often":                      "want a time such as -1h",
+		"/api/v1/events?kind=deploy,often":               "want some of change, deploy",
+		"/api/v1/events?limit=1001":                      "want a number from 1 to 1000",
 	} {
 		w := b.get(path, "read")
 		if w.Code != http.StatusBadRequest && w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), want) {
@@ -239,5 +257,101 @@ func TestLinks(t *testing.T) {
 	frame := append(link[:4:4], "Sec-Fetch-Dest", "iframe")
 	if w := b.get("/flame?"+page, "read", frame...); w.Code != http.StatusForbidden {
 		t.Errorf("a page within another: %d", w.Code)
+	}
+}
+
+// Events are asked for by service, kind and time.
+func TestEvents(t *testing.T) {
+	b := newBench(t)
+	for _, e := range []event.Event{
+		{ID: "1", Kind: event.Restarted, Service: "service-0", Time: b.Now().Add(-2 * time.Hour)},
+		{ID: "2", Kind: event.Killed, Service: "web", Time: b.Now().Add(-time.Minute)},
+		{ID: "3", Kind: event.Broken, Service: "web", Time: b.Now().Add(-30 * time.Hour)},
+	} {
+		e.Tenant = "shop"
+		if err := b.Events.Add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for query, want := range map[string]string{
+		"":                                "2 d 1",
+		"service=web":                     "2",
+		"kind=deploy,restart":             "d 1",
+		"kind=deploy&kind=restart":        "d 1",
+		"last=2d":                         "2 d 1 3",
+		"from=-3h&to=-1h":                 "1",
+		"from=2026-08-31T00:00:00Z":       "2 d 1 3",
+		"last=2d&limit=2":                 "2 d …",
+		"service=service-0&kind=oom,rule": "",
+	} {
+		w := b.get("/api/v1/events?"+query, "read")
+		var got Happened
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+			t.Fatalf("%s: %v\n%s", query, err, w.Body)
+		}
+		var ids []string
+		for _, e := range got.Events {
+			ids = append(ids, e.ID)
+		}
+		if got.More {
+			ids = append(ids, "…")
+		}
+		if all := strings.Join(ids, " "); all != want {
+			t.Errorf("%q: %q, want %q", query, all, want)
+		}
+	}
+}
+
+// Those who may write can tell of events, of their own tenant.
+func TestTold(t *testing.T) {
+	b := newBench(t)
+	post := func(who, body string, header ...string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodPost, "/api/v1/events", strings.NewReader(body))
+		if secret := b.secrets[who]; secret != "" {
+			r.Header.Set("Authorization", "Bearer "+secret)
+		}
+		for i := 0; i+1 < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		w := httptest.NewRecorder()
+		b.ServeHTTP(w, r)
+		return w
+	}
+	const oom = `{"kind":"oom","service":"told","labels":{"instance":"a:1"}}`
+	for who, status := range map[string]int{
+		"none": http.StatusUnauthorized, "wrong": http.StatusUnauthorized, "read": http.StatusForbidden, "other": http.StatusForbidden, "write": http.StatusOK,
+	} {
+		if w := post(who, oom); w.Code != status {
+			t.Errorf("with token %s: %d %s, want %d", who, w.Code, w.Body, status)
+		}
+	}
+	if w := post("write", oom, "Origin", "http://evil.example"); w.Code != http.StatusForbidden {
+		t.Errorf("for the page of another site: %d", w.Code)
+	}
+	if w := b.get("/api/v1/events", "read"); strings.Count(w.Body.String(), `"told"`) != 1 {
+		t.Errorf("sent again, it is there again, or not at all: %s", w.Body)
+	}
+	if w := b.get("/api/v1/events", "other"); strings.Contains(w.Body.String(), "told") {
+		t.Errorf("another tenant sees it: %s", w.Body)
+	}
+	pins, err := b.Store.Pins(context.Background(), "shop")
+	if err != nil || len(pins) != 1 || !strings.Contains(pins[0].Query.Selector.String(), `instance="a:1"`) {
+		t.Errorf("pins: %v %v", pins, err)
+	}
+	for body, want := range map[string]string{
+		``:                                     "an event looks like",
+		`{"kind":"change","service":"api"}`:    `kind "change": want deploy, restart or oom`,
+		`{"kind":"oom"}`:                       "whose event it is",
+		`{"kind":"oom","service":"a\u0000"}`:   "want one line of UTF-8",
+		`{"kind":"oom","service":"a","who":1}`: `unknown field "who"`,
+		`{"kind":"deploy","service":"a"}`:      "a deploy needs a version or a build",
+		`{"kind":"oom","service":"a","time":"2020-01-01T00:00:00Z"}`:                     "want one of the last seven days",
+		`{"kind":"oom","service":"` + strings.Repeat("a", 2000) + `"}`:                   "at most 1024 bytes",
+		`{"kind":"oom","service":"` + strings.Repeat("a", 100_000) + `"}`:                "which may have 16384 bytes",
+		`{"kind":"oom","service":"a","labels":{"` + strings.Repeat("n", 200) + `":"v"}}`: "at most 128 bytes",
+	} {
+		if w := post("write", body); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%.60s: %d %s, want %q", body, w.Code, w.Body, want)
+		}
 	}
 }

@@ -60,8 +60,8 @@ func ParseTimes(text string, now time.Time) (from, to time.Time, err error) {
 		// -1h is what has been since then.
 		last = ""
 	}
-	if from, err = parseMoment(first, from, now); err == nil {
-		to, err = parseMoment(last, to, now)
+	if from, err = ParseMoment(first, from, now); err == nil {
+		to, err = ParseMoment(last, to, now)
 	}
 	if err != nil {
 		return from, to, err
@@ -77,8 +77,8 @@ func (r Ref) String() string {
 	return r.Selector.String() + "@" + r.From.UTC().Format(time.RFC3339) + ".." + r.To.UTC().Format(time.RFC3339)
 }
 
-// parseMoment reads a time; nothing is usual.
-func parseMoment(text string, usual, now time.Time) (time.Time, error) {
+// ParseMoment reads a time as a Ref has it; nothing is usual.
+func ParseMoment(text string, usual, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	switch text {
 	case "":

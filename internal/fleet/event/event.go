@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,6 +39,15 @@ const (
 // Kinds are all there are.
 var Kinds = []Kind{Changed, Deployed, Broken, Restarted, Killed, Captured}
 
+// KindNames returns their names, as a user would list them.
+func KindNames() string {
+	names := make([]string, len(Kinds))
+	for i, k := range Kinds {
+		names[i] = string(k)
+	}
+	return strings.Join(names, ", ")
+}
+
 // An Event is something that happened to a service. Of Change and its neighbours the one of its Kind is set.
 type Event struct {
 	ID      string       `json:"id"` // the same for all that is said about one thing
@@ -50,6 +60,7 @@ type Event struct {
 	Ended   time.Time    `json:"ended,omitzero"`  // when it was over; zero while it is not, and for what has no length
 	Pin     string       `json:"pin,omitempty"`   // keeps the profiles that show it
 	Cause   string       `json:"cause,omitempty"` // the ID of the event that this one comes from
+	Told    []Told       `json:"told,omitempty"`
 
 	Change  *Change  `json:"change,omitempty"`
 	Deploy  *Deploy  `json:"deploy,omitempty"`
@@ -110,13 +121,20 @@ type Deploy struct {
 
 // A Rule says that a rule was broken.
 type Rule struct {
-	Name   string    `json:"name"`
-	Metric string    `json:"metric"`
-	Value  float64   `json:"value"`
-	Limit  float64   `json:"limit"`
-	Unit   string    `json:"unit"`
-	Sent   time.Time `json:"sent,omitzero"`    // to its webhook
-	Failed string    `json:"failed,omitempty"` // why that could not be told
+	Name     string  `json:"name"`
+	Metric   string  `json:"metric"` // one of report.RuleShare and its neighbours
+	Function string  `json:"function,omitempty"`
+	Value    float64 `json:"value"`
+	Limit    float64 `json:"limit"`
+	Unit     string  `json:"unit"`            // share, cores, bytes, goroutines
+	Grown    bool    `json:"grown,omitempty"` // Value and Limit are how many times as large as usual
+}
+
+// A Told is what became of telling somebody about an event.
+type Told struct {
+	To     string    `json:"to"`               // the name of the receiver
+	Sent   time.Time `json:"sent,omitzero"`    // when it was taken
+	Failed string    `json:"failed,omitempty"` // why it was not
 }
 
 // A Process is one that was restarted or killed.
@@ -124,6 +142,7 @@ type Process struct {
 	Instance string `json:"instance"`
 	Memory   int64  `json:"memory,omitempty"` // that it used at last
 	Limit    int64  `json:"limit,omitempty"`
+	Times    int    `json:"times,omitempty"` // that it happened until Ended, when more than once
 }
 
 // A Capture is a recording that was taken.
@@ -149,6 +168,8 @@ type Log struct {
 	bytes  int64             // of the file
 	live   int64             // bytes of the file that are what is known now
 	sizes  map[string]int64
+
+	followers []func(was, is *Event)
 }
 
 // Open reads a log, which need not be there yet. What of it cannot be read is left out: an error that has no Log is about all of it.
@@ -227,21 +248,62 @@ func (l *Log) sorted() []*Event {
 	return all
 }
 
-// Add keeps an event, in place of what was known of the same ID. When it returns, it is on stable storage.
+// Add keeps an event, in place of what was known of the same ID; who does not know of a pin, or of who was told, leaves these as they are.
+// When it returns, the event is on stable storage.
 func (l *Log) Add(e Event) error {
 	if e.ID == "" || e.Tenant == "" {
 		return errors.New("an event needs an ID and a tenant")
+	}
+	return l.put(e.Tenant, e.ID, func(was *Event) *Event {
+		if was != nil {
+			if e.Pin == "" {
+				e.Pin = was.Pin
+			}
+			if len(e.Told) == 0 {
+				e.Told = was.Told
+			}
+		}
+		return &e
+	})
+}
+
+// Update changes an event, if it is there.
+func (l *Log) Update(tenant, id string, change func(*Event)) error {
+	return l.put(tenant, id, func(was *Event) *Event {
+		if was == nil {
+			return nil
+		}
+		e := *was
+		change(&e)
+		return &e
+	})
+}
+
+// Follow has f called with each event that is added or changed, and what was known of it before, or nil. It is called in the order of
+// the log and must return soon, without calling it.
+func (l *Log) Follow(f func(was, is *Event)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.followers = append(l.followers, f)
+}
+
+// put keeps what becomes of an event; nil is that nothing does.
+func (l *Log) put(tenant, id string, become func(was *Event) *Event) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.events[key(tenant, id)]
+	e := become(was)
+	if e == nil {
+		return nil
 	}
 	b, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
 	if len(b) > mostLine {
-		return fmt.Errorf("the event %s has %d bytes; the limit is %d", e.ID, len(b), mostLine)
+		return fmt.Errorf("the event %s has %d bytes; the limit is %d", profile.Shorten(id, 60), len(b), mostLine)
 	}
 	b = append(b, '\n')
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.file == nil {
 		return errors.New("the log of events is closed")
 	}
@@ -252,7 +314,10 @@ func (l *Log) Add(e Event) error {
 		return fmt.Errorf("writing events: %w", err)
 	}
 	l.bytes += int64(len(b))
-	l.keep(&e, int64(len(b)))
+	l.keep(e, int64(len(b)))
+	for _, f := range l.followers {
+		f(was, e)
+	}
 	if len(l.events) > mostEvents || l.bytes > mostBytes || l.bytes > 1<<20 && l.bytes > 3*l.live {
 		return l.rewrite()
 	}

@@ -124,3 +124,23 @@ func TestAddRefusesWhatIsTooLong(t *testing.T) {
 		t.Error("taken")
 	}
 }
+
+// What others know of an event stays when somebody adds it again, and followers see what it was.
+func TestUpdateAndFollow(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "events"))
+	var seen []string
+	l.Follow(func(was, is *Event) { seen = append(seen, fmt.Sprintf("%s %v %s", is.ID, was != nil, is.Pin)) })
+	e := Event{ID: "a", Tenant: "t", Kind: Changed, Service: "api", Time: began}
+	told := func(e *Event) { e.Pin, e.Told = "p", []Told{{To: "chat", Failed: "HTTP 500"}} }
+	for _, err := range []error{l.Add(e), l.Update("t", "a", told), l.Update("t", "b", told), l.Update("other", "a", told), l.Add(e)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := l.Get("t", "a"); got.Pin != "p" || len(got.Told) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := strings.Join(seen, ", "); got != "a false , a true p, a true p" {
+		t.Errorf("followed: %s", got)
+	}
+}

@@ -224,17 +224,17 @@ const (
 	mostTargets   = 10_000
 )
 
-// Load reads a file.
-func Load(name string) (*Config, error) {
+// Load reads a file. Others read what more has of it.
+func Load(name string, more ...settings.Key) (*Config, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	return Parse(name, text)
+	return Parse(name, text, more...)
 }
 
 // Parse reads a configuration. Its name is for mistakes, and for names of files in it, which are relative to where it is.
-func Parse(name string, text []byte) (*Config, error) {
+func Parse(name string, text []byte, more ...settings.Key) (*Config, error) {
 	doc, err := settings.Parse(name, text)
 	if err != nil {
 		return nil, err
@@ -248,12 +248,12 @@ func Parse(name string, text []byte) (*Config, error) {
 	}
 	cfg := &Config{}
 	var jobs []settings.Value
-	doc.MappingBut(otherSections,
-		settings.Key{Name: "global", Read: r.global},
-		settings.Key{Name: "scrape_configs", Read: func(v settings.Value) {
+	doc.MappingBut(otherSections, append([]settings.Key{
+		{Name: "global", Read: r.global},
+		{Name: "scrape_configs", Read: func(v settings.Value) {
 			v.Each(func(v settings.Value) { jobs = append(jobs, v) })
 		}},
-	)
+	}, more...)...)
 	lines := map[string]int{}
 	for _, v := range jobs {
 		j := r.job(v)
@@ -273,12 +273,12 @@ func Parse(name string, text []byte) (*Config, error) {
 // Keys of Prometheus that mean nothing here.
 var (
 	otherSections = map[string]string{
-		"alerting": "this file is about scraping", "rule_files": "this file is about scraping",
+		"alerting": "put what is to be done into actions", "rule_files": "put rules into rules",
 		"remote_write": "profiles go to the store", "remote_read": "profiles are in the store", "storage": "this file is about scraping",
 		"scrape_config_files": "put the jobs into scrape_configs",
 	}
 	otherGlobals = map[string]string{
-		"evaluation_interval": "there are no rules to evaluate", "external_labels": "put labels into static_configs, or set them with relabel_configs",
+		"evaluation_interval": "rules are looked at each minute", "external_labels": "put labels into static_configs, or set them with relabel_configs",
 	}
 	otherJobKeys = map[string]string{
 		"metrics_path":           "it is path_prefix for all profiles, or the path of each of profiles",

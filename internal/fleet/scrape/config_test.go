@@ -74,7 +74,7 @@ func TestMistakes(t *testing.T) {
 	job := func(text string) string { return "scrape_configs:\n- job_name: a\n  " + text }
 	tests := []struct{ in, want string }{
 		{"scrape_config: []", `hone.yml:1:1: unknown key "scrape_config"; did you mean scrape_configs?; the choices are global, scrape_configs`},
-		{"rule_files: []", `unknown key "rule_files": this file is about scraping`},
+		{"rule_files: []", `unknown key "rule_files": put rules into rules`},
 		{"scrape_configs:\n- {}", "hone.yml:2:3: the job has no job_name"},
 		{"scrape_configs:\n- job_name: a\n- job_name: a", `hone.yml:3:3: job_name "a" is also that of the job in line 2`},
 		{job("scrape_intervall: 1m"), `hone.yml:3:3: unknown key "scrape_intervall"; did you mean scrape_interval?; the choices are job_name, tenant, scrape_interval,`},

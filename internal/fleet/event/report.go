@@ -1,0 +1,124 @@
+package event
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// Text says in one line what happened.
+func (e *Event) Text() string {
+	r := e.facts()
+	return r.Text()
+}
+
+// facts returns what a report says of e.
+func (e *Event) facts() report.Event {
+	r := report.Event{ID: e.ID, Kind: string(e.Kind), Service: e.Service, Time: e.Time, Ended: e.Ended, Cause: e.Cause, Pin: e.Pin, Instance: e.Labels.Get("instance")}
+	if len(e.Labels) > 0 {
+		r.Labels = make(map[string]string, len(e.Labels))
+		for _, l := range e.Labels {
+			r.Labels[l.Name] = l.Value
+		}
+	}
+	if c := e.Change; c != nil {
+		r.Function, r.Metric, r.Unit, r.Source = c.Function, c.Type.Type, c.Type.Unit, string(c.Source)
+		r.Before, r.After, r.Share, r.Profiles = c.Before.Value, c.After.Value, c.Share, c.Before.Profiles+c.After.Profiles
+		r.With, r.Version, r.Since = c.With, c.Version, c.Since
+	}
+	if d := e.Deploy; d != nil {
+		r.Version, r.Build, r.Since = d.Version, d.Build, d.Before
+	}
+	if b := e.Rule; b != nil {
+		r.Rule, r.Metric, r.Function, r.Unit, r.Value, r.Limit, r.Grown = b.Name, b.Metric, b.Function, b.Unit, b.Value, b.Limit, b.Grown
+	}
+	if p := e.Process; p != nil {
+		r.Instance, r.Memory, r.MemoryLimit, r.Times = p.Instance, p.Memory, p.Limit, p.Times
+	}
+	if c := e.Capture; c != nil {
+		r.Recording, r.Failed = c.Recording, c.Failed
+	}
+	for _, t := range e.Told {
+		if t.Failed != "" {
+			r.Failed = "telling " + t.To + ": " + t.Failed
+		}
+	}
+	return r
+}
+
+// How much before and after a change is compared, and shown of other events.
+const (
+	aroundChange = time.Hour
+	aroundOther  = 10 * time.Minute
+)
+
+// mostNext is how many next steps a report names.
+const mostNext = 3
+
+// Report returns events, the newest first, as an answer about some time.
+func Report(events []Event, more bool, from, to time.Time) *report.Events {
+	out := &report.Events{From: from, To: to, More: more, Rows: []report.Event{}}
+	zone := from.Location()
+	for i := range events {
+		r := events[i].facts()
+		r.Time = r.Time.In(zone)
+		if !r.Ended.IsZero() {
+			r.Ended = r.Ended.In(zone)
+		}
+		out.Rows = append(out.Rows, r)
+		if next, ok := events[i].next(to); ok && len(out.Next) < mostNext && !slices.ContainsFunc(out.Next, func(c hint.Command) bool { return c.Verb == next.Verb }) {
+			out.Next = append(out.Next, next)
+		}
+	}
+	return out
+}
+
+// next returns what to look at.
+func (e *Event) next(now time.Time) (hint.Command, bool) {
+	ref := func(from, to time.Time, more ...store.Matcher) string {
+		if to.After(now) {
+			to = now
+		}
+		return "store:" + store.Ref{Selector: append(store.Service(e.Service), more...), From: from, To: to.Add(time.Second)}.String()
+	}
+	version := func(v string) []store.Matcher {
+		if v == "" {
+			return nil
+		}
+		return []store.Matcher{{Name: "version", Op: store.Is, Value: v}}
+	}
+	before, after := "", ""
+	metric := ""
+	switch {
+	case e.Change != nil:
+		before, after = e.Change.Since, e.Change.Version
+		if e.Change.Kind != "cpu" {
+			metric = e.Change.Type.Type
+		}
+	case e.Deploy != nil && e.Deploy.Version != "":
+		before, after = e.Deploy.Before, e.Deploy.Version
+	case e.Kind == Deployed:
+	case e.Kind == Broken:
+		verb := hint.Ask("top", ref(e.Time.Add(-aroundOther), e.Time.Add(aroundOther))).For("what it does then")
+		if e.Rule != nil && e.Rule.Metric == report.RuleHeap {
+			verb = verb.With("metric", "inuse_space")
+		}
+		return verb, true
+	case e.Kind == Restarted, e.Kind == Killed:
+		var only []store.Matcher
+		if e.Process != nil && e.Process.Instance != "" {
+			only = []store.Matcher{{Name: "instance", Op: store.Is, Value: e.Process.Instance}}
+		}
+		return hint.Ask("top", ref(e.Time.Add(-aroundOther), e.Time, only...)).With("metric", "inuse_space").For("the heap before it"), true
+	default:
+		return hint.Command{}, false
+	}
+	c := hint.Ask("diff", ref(e.Time.Add(-aroundChange), e.Time, version(before)...), ref(e.Time, e.Time.Add(aroundChange), version(after)...))
+	if metric != "" {
+		c = c.With("metric", metric)
+	}
+	return c.For("before and after"), true
+}

@@ -1,0 +1,185 @@
+package fleet
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hone-perf/hone/internal/fleet/event"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// How many events are answered.
+const (
+	usualEvents = 100
+	mostEvents  = 1000
+	pageEvents  = 20
+)
+
+// Happened is what is answered about events.
+type Happened struct {
+	Events []event.Event `json:"events"`
+	More   bool          `json:"more"` // there are older ones in this time
+	From   time.Time     `json:"from"`
+	To     time.Time     `json:"to"`
+}
+
+// Report returns the answer.
+func (h *Happened) Report() *report.Events { return event.Report(h.Events, h.More, h.From, h.To) }
+
+// happened returns the events of a tenant that a request asks for: those of a day where it does not say of when.
+func (s *Server) happened(r *http.Request, tenant string) (*Happened, error) {
+	now := s.Now().UTC()
+	h := &Happened{Events: []event.Event{}, From: now.Add(-24 * time.Hour), To: now}
+	wrong := func(name, want string) error {
+		return badRequest{fmt.Errorf("%s=%s: want %s", name, profile.Shorten(r.FormValue(name), 60), want)}
+	}
+	if text := r.FormValue("last"); text != "" {
+		last, err := store.ParseAge(text)
+		if err != nil || last <= 0 {
+			return nil, wrong("last", "a time such as 1h or 7d")
+		}
+		h.From = now.Add(-last)
+	}
+	for name, into := range map[string]*time.Time{"from": &h.From, "to": &h.To} {
+		t, err := store.ParseMoment(r.FormValue(name), *into, now)
+		if err != nil {
+			return nil, wrong(name, "a time such as -1h or "+time.RFC3339)
+		}
+		*into = t
+	}
+	f := event.Filter{Tenant: tenant, Service: r.FormValue("service"), From: h.From, To: h.To, Limit: usualEvents}
+	if r.FormValue("to") == "" {
+		f.To = time.Time{} // what happens now is part of it
+	}
+	for _, word := range strings.Split(strings.Join(r.Form["kind"], ","), ",") {
+		if word == "" {
+			continue
+		}
+		if !slices.Contains(event.Kinds, event.Kind(word)) {
+			return nil, wrong("kind", "some of "+event.KindNames())
+		}
+		f.Kinds = append(f.Kinds, event.Kind(word))
+	}
+	if text := r.FormValue("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > mostEvents {
+			return nil, wrong("limit", fmt.Sprintf("a number from 1 to %d", mostEvents))
+		}
+		f.Limit = n
+	}
+	if s.Events == nil {
+		return h, nil
+	}
+	found, more := s.Events.List(f)
+	h.Events, h.More = append(h.Events, found...), more
+	return h, nil
+}
+
+// A tale is what somebody tells of.
+type tale struct {
+	Kind    event.Kind        `json:"kind"`
+	Service string            `json:"service"`
+	Labels  map[string]string `json:"labels"`
+	Time    time.Time         `json:"time"`
+	Version string            `json:"version"`
+	Build   string            `json:"build"`
+}
+
+// Limits of what is told.
+const (
+	mostTale   = 16 << 10 // bytes
+	taleTime   = 10 * time.Second
+	mostToldLabels = 30
+	mostName   = 128 // bytes of the name of a label
+	mostValue  = 1024
+	oldestTale = 7 * 24 * time.Hour
+	aheadTale  = 10 * time.Minute
+)
+
+// kindsTold are those that others can tell of.
+var kindsTold = []event.Kind{event.Deployed, event.Restarted, event.Killed}
+
+// event returns what is told as an event, or what is wrong with it.
+func (t *tale) event(now time.Time) (event.Event, error) {
+	e := event.Event{Kind: t.Kind, Service: t.Service, Time: t.Time}
+	text := func(what, s string, most int) error {
+		if len(s) > most || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+			return fmt.Errorf("%s: want one line of UTF-8 of at most %d bytes", what, most)
+		}
+		return nil
+	}
+	switch {
+	case !slices.Contains(kindsTold, t.Kind):
+		return e, fmt.Errorf("kind %q: want deploy, restart or oom", profile.Shorten(string(t.Kind), 40))
+	case t.Service == "":
+		return e, errors.New("service: whose event it is has to be said")
+	case len(t.Labels) > mostToldLabels:
+		return e, fmt.Errorf("there are %d labels; the limit is %d", len(t.Labels), mostToldLabels)
+	case t.Time.IsZero():
+		e.Time = now.Truncate(time.Minute) // who tries again says the same
+	case now.Sub(t.Time) > oldestTale, t.Time.Sub(now) > aheadTale:
+		return e, fmt.Errorf("time %s: want one of the last seven days", t.Time.Format(time.RFC3339))
+	}
+	err := errors.Join(text("service", t.Service, mostValue), text("version", t.Version, mostValue), text("build", t.Build, mostValue))
+	for name, value := range t.Labels {
+		err = errors.Join(err, text("the name of a label", name, mostName), text("the label "+profile.Shorten(name, 40), value, mostValue))
+		e.Labels = append(e.Labels, store.Label{Name: name, Value: value})
+	}
+	e.Labels = store.NewLabels(e.Labels...)
+	if t.Kind == event.Deployed {
+		e.Deploy = &event.Deploy{Version: cmp.Or(t.Version, e.Labels.Get("version")), Build: t.Build}
+		if e.Deploy.Version == "" && t.Build == "" {
+			err = errors.Join(err, errors.New("a deploy needs a version or a build"))
+		}
+	}
+	return e, err
+}
+
+// told takes an event that somebody tells of, and answers with it.
+func (s *Server) told(w http.ResponseWriter, r *http.Request, tenant string) error {
+	if s.Rules == nil {
+		return badRequest{errors.New("this server keeps no events")}
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(taleTime)) // where connections can have one
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostTale))
+	if err != nil {
+		return badRequest{fmt.Errorf("reading the event, which may have %d bytes: %w", mostTale, err)}
+	}
+	var t tale
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&t); err != nil {
+		return badRequest{fmt.Errorf(`%w; an event looks like {"kind":"oom","service":"api","labels":{"instance":"10.0.0.7:6060"}}`, err)}
+	}
+	e, err := t.event(s.Now().UTC())
+	if err != nil {
+		return badRequest{err}
+	}
+	if e, err = s.Rules.Told(r.Context(), tenant, e); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(e)
+}
+
+func (s *Server) events(w http.ResponseWriter, r *http.Request, tenant string) error {
+	h, err := s.happened(r, tenant)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(h)
+}

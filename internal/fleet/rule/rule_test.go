@@ -1,0 +1,564 @@
+package rule
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/fleet/event"
+	"github.com/hone-perf/hone/internal/fleet/scrape"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/store"
+	"github.com/hone-perf/hone/internal/store/storetest"
+)
+
+// A bench is a watcher over a store in memory, with a clock of its own.
+type bench struct {
+	*Watcher
+	t     *testing.T
+	store *storetest.Memory
+	now   time.Time
+	news  []string // of the log
+}
+
+func newBench(t *testing.T, config string, o Options) *bench {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "hone.yml")
+	if err := os.WriteFile(name, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, cfg, err := Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, store: storetest.NewMemory(), now: time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)}
+	b.store.Now = func() time.Time { return b.now }
+	log, err := event.Open(filepath.Join(t.TempDir(), "events"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { log.Close() })
+	o.Store, o.Events, o.Tenant, o.Now = b.store, log, "t", func() time.Time { return b.now }
+	o.wait = func(ctx context.Context, d time.Duration) {}
+	b.Watcher = New(cfg, o)
+	return b
+}
+
+// add adds a profile: what each function costs, of the last ten seconds of a minute.
+func (b *bench) add(kind string, labels map[string]string, costs map[string][]int64) {
+	b.t.Helper()
+	h := profile.Header{TimeNanos: b.now.UnixNano()}
+	u := &store.Upload{Service: "api", Kind: kind, Start: b.now.Add(-10 * time.Second), End: b.now.Add(-10 * time.Second)}
+	switch kind {
+	case "cpu":
+		h.SampleTypes = []profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}
+		h.DurationNanos, u.End = int64(10*time.Second), b.now
+	case "heap":
+		h.SampleTypes = []profile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}
+		u.Counters = true
+	case "goroutine":
+		h.SampleTypes = []profile.ValueType{{Type: "goroutine", Unit: "count"}}
+	}
+	p := profile.NewBuilder(h)
+	i := uint32(0)
+	for name, values := range costs {
+		p.Functions = append(p.Functions, profile.Function{ID: uint64(i + 1), Name: name})
+		p.Locations = append(p.Locations, profile.Location{ID: uint64(i + 1), Mapping: profile.NoMapping, Lines: []profile.Line{{Function: i}}})
+		p.Add([]uint32{i}, 0, values)
+		i++
+	}
+	made, err := p.Profile()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var raw bytes.Buffer
+	if err := made.Write(&raw); err != nil {
+		b.t.Fatal(err)
+	}
+	u.Raw = raw.Bytes()
+	for name, v := range labels {
+		if name == "version" {
+			u.Labels = store.NewLabels(append(u.Labels, store.Label{Name: name, Value: v})...)
+		} else {
+			u.Row = store.NewLabels(append(u.Row, store.Label{Name: name, Value: v})...)
+		}
+	}
+	out, err := b.store.Add(context.Background(), "t", []*store.Upload{u})
+	if err != nil || out[0].Err != nil {
+		b.t.Fatal(err, out)
+	}
+}
+
+// minute goes on by a minute and looks.
+func (b *bench) minute() {
+	b.t.Helper()
+	if err := b.rules(context.Background(), b.now); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := b.restarts(context.Background(), b.now); err != nil {
+		b.t.Fatal(err)
+	}
+	b.now = b.now.Add(time.Minute)
+}
+
+// events returns what happened, the oldest first, with minutes since the beginning.
+func (b *bench) events() string {
+	list, _ := b.opt.Events.List(event.Filter{Tenant: "t"})
+	var out []string
+	for i := len(list) - 1; i >= 0; i-- {
+		out = append(out, fmt.Sprintf("%d %s", int(list[i].Time.Sub(time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC))/time.Minute), list[i].Text()))
+	}
+	return strings.Join(out, "\n")
+}
+
+func (b *bench) want(want string) {
+	b.t.Helper()
+	if got := b.events(); got != strings.TrimSpace(want) {
+		b.t.Errorf("events:\n%s\nwant:\n%s", got, strings.TrimSpace(want))
+	}
+}
+
+func cpu(seconds float64) []int64 { return []int64{int64(seconds * 100), int64(seconds * 1e9)} }
+
+func heap(allocated, inuse int64) []int64 { return []int64{allocated, allocated, inuse, inuse} }
+
+// A rule that is broken for long enough is one event, which ends, and is quiet for its cooldown afterwards.
+func TestShare(t *testing.T) {
+	b := newBench(t, `
+rules:
+  - {name: price, service: api, function: main.price, when: share > 20%, for: 3m, over: 1m, cooldown: 30m}
+  - {name: any, service: api, function: '/^main\./', when: share > 90%, for: 3m, over: 1m}
+  - {name: gc, service: api, when: gc > 30%, for: 3m, over: 1m}
+`, Options{})
+	at := func(minutes int, price, gc float64) {
+		for range minutes {
+			b.add("cpu", map[string]string{"version": "v1"}, map[string][]int64{"main.price": cpu(price), "runtime.gcBgMarkWorker": cpu(gc), "net/http.serve": cpu(10 - price - gc)})
+			b.minute()
+		}
+	}
+	at(5, 1, 1)
+	at(2, 5, 1) // too short
+	at(5, 1, 1)
+	b.want("")
+	at(10, 3, 5)
+	at(10, 1, 1)
+	b.want(`
+12 rule price: main.price costs 30% of api (limit 20%), for 540s
+12 rule gc: garbage collection costs 50% of api (limit 30%), for 540s`)
+	at(10, 3, 1)
+	b.want(`
+12 rule price: main.price costs 30% of api (limit 20%), for 540s
+12 rule gc: garbage collection costs 50% of api (limit 30%), for 540s`)
+	at(30, 3, 1)
+	if n := strings.Count(b.events(), "price"); n != 4 {
+		t.Errorf("after the cooldown:\n%s", b.events())
+	}
+}
+
+// Limits of processes are about the largest, and what grows is compared with what was usual.
+func TestLevelsAndGrowth(t *testing.T) {
+	b := newBench(t, `
+rules:
+  - {name: leak, when: goroutines > 1000, for: 0s, over: 2m}
+  - {name: heap, when: heap > 1MB, for: 0s, over: 2m}
+  - {name: near, when: memory > 90%, memory: 4MB, for: 0s, over: 2m}
+  - {name: more, when: cores > 150% of usual, for: 0s, over: 2m, usual: 1h}
+  - {name: busy, when: cores > 4, for: 0s, over: 2m}
+`, Options{})
+	for n := range 70 {
+		for _, instance := range []string{"a", "b"} {
+			labels := map[string]string{"instance": instance}
+			used, goroutines, live := 10.0, int64(10), int64(1<<10)
+			if n >= 65 {
+				used = 25
+				if instance == "b" {
+					goroutines, live = 2000, 4<<20
+				}
+			}
+			b.add("cpu", labels, map[string][]int64{"main.f": cpu(used)})
+			b.add("goroutine", labels, map[string][]int64{"main.f": {goroutines}})
+			b.add("heap", labels, map[string][]int64{"main.f": heap(1<<20+int64(n), live)})
+		}
+		b.minute()
+	}
+	got := b.events()
+	for _, want := range []string{
+		"65 rule leak: api has 2000 goroutines in a process (limit 1000)",
+		"65 rule heap: api holds 4MB of live heap in a process (limit 1MB)",
+		"65 rule near: api uses 100% of the memory that a process may have (limit 90%)",
+		"rule more: api costs ", "more than usual (limit 50% more)",
+		"rule busy: api costs 5 cores (limit 4 cores)",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if n := strings.Count(got, "\n") + 1; n != 5 {
+		t.Errorf("%d events:\n%s", n, got)
+	}
+	list, _ := b.opt.Events.List(event.Filter{Tenant: "t"})
+	for _, e := range list {
+		if e.Rule.Name == "heap" && e.Labels.Get("instance") != "b" {
+			t.Errorf("the wrong process: %v", e.Labels)
+		}
+	}
+}
+
+// An event that goes on is taken up by the next server, and ends when its rule is gone.
+func TestTakeUp(t *testing.T) {
+	b := newBench(t, "rules: [{name: busy, when: cores > 1, for: 0s, over: 2m}]", Options{})
+	b.add("cpu", nil, map[string][]int64{"main.f": cpu(20)})
+	b.minute()
+	next := New(b.config(), b.opt)
+	next.takeUp(b.now)
+	b.Watcher = next
+	b.add("cpu", nil, map[string][]int64{"main.f": cpu(20)})
+	b.minute()
+	b.want("0 rule busy: api costs 2 cores (limit 1 cores)")
+	b.Reload(nil)
+	b.minute()
+	if got := b.events(); !strings.Contains(got, ", for ") {
+		t.Errorf("it goes on without its rule: %s", got)
+	}
+}
+
+func TestRestarts(t *testing.T) {
+	b := newBench(t, "", Options{})
+	at := func(instance, version string, allocated, inuse int64) {
+		b.add("heap", map[string]string{"instance": instance, "version": version, "memory_limit": "100MB"}, map[string][]int64{"main.f": heap(allocated, inuse)})
+	}
+	for n := range int64(8) {
+		at("a", "v1", 1000+n*100, (10+6*n)<<20)
+		at("b", "v1", 1000+n*100, 10<<20)
+		at("c", "v1", 1000+n*100-n%2*110, 10<<20) // an estimate may go down
+		b.minute()
+	}
+	at("a", "v1", 100, 1<<20)
+	at("b", "v1", 100, 1<<20)
+	at("c", "v2", 100, 1<<20) // a deploy
+	b.minute()
+	const killed, restarted = "7 a of api was killed, since it had no memory left (52MB of 100MB in use)", "7 b of api was restarted"
+	got := b.events()
+	if !strings.Contains(got, killed) || !strings.Contains(got, restarted) || strings.Count(got, "\n") != 1 {
+		t.Errorf("events:\n%s", got)
+	}
+	pins, _ := b.store.Pins(context.Background(), "t")
+	if len(pins) != 2 || !strings.Contains(pins[0].Query.Selector.String()+pins[1].Query.Selector.String(), `instance="a"`) {
+		t.Errorf("pins: %v", pins)
+	}
+	at("b", "v1", 10, 1<<20) // again, which is the same event
+	b.minute()
+	if got := b.events(); !strings.Contains(got, "b of api was restarted 2 times") || strings.Count(got, "\n") != 1 {
+		t.Errorf("events:\n%s", got)
+	}
+	// A server that looks again finds nothing new.
+	again := New(nil, b.opt)
+	if err := again.restarts(context.Background(), b.now); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.events(); strings.Count(got, "\n") != 1 {
+		t.Errorf("events:\n%s", got)
+	}
+	// Pins do not last for ever.
+	if err := b.oldPins(context.Background(), b.now.Add(15*day)); err != nil {
+		t.Fatal(err)
+	}
+	if pins, _ := b.store.Pins(context.Background(), "t"); len(pins) != 0 {
+		t.Errorf("old pins: %v", pins)
+	}
+}
+
+// What somebody tells of and what was seen are one event.
+func TestTold(t *testing.T) {
+	b := newBench(t, "", Options{})
+	ctx := context.Background()
+	instance := store.Labels{{Name: "instance", Value: "a"}}
+	tell := func(e event.Event) string {
+		t.Helper()
+		got, err := b.Told(ctx, "t", e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.ID
+	}
+	first := tell(event.Event{Kind: event.Restarted, Service: "api", Labels: instance, Time: b.now})
+	if tell(event.Event{Kind: event.Killed, Service: "api", Labels: instance, Time: b.now.Add(time.Minute)}) != first {
+		t.Error("a kill is another event than the restart")
+	}
+	deploy := event.Event{Kind: event.Deployed, Service: "api", Time: b.now, Deploy: &event.Deploy{Version: "v2"}}
+	if tell(deploy) != tell(deploy) {
+		t.Error("a deploy is there twice")
+	}
+	got := b.events()
+	if !strings.Contains(got, "0 a of api was killed") || !strings.Contains(got, "version v2 of api was deployed") || strings.Count(got, "\n") != 1 {
+		t.Errorf("events:\n%s", got)
+	}
+	for n := range mostTold {
+		_, err := b.Told(ctx, "t", event.Event{Kind: event.Restarted, Service: fmt.Sprint(n), Time: b.now})
+		if n == mostTold-1 && err != ErrMany {
+			t.Errorf("after %d events: %v", n, err)
+		}
+		if n == 20 {
+			b.today.of[keyOf("told", "t")] = mostTold - 1 // Add syncs each, which takes long
+		} else if n > 20 {
+			if _, err := b.Told(ctx, "t", event.Event{Kind: event.Restarted, Service: "last", Time: b.now}); err != ErrMany {
+				t.Errorf("beyond the limit: %v", err)
+			}
+			return
+		}
+	}
+}
+
+// A receiver is a web hook that answers as a test wants.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	bodies []string
+	heads  []http.Header
+}
+
+func newReceiver(t *testing.T, answer http.HandlerFunc) *receiver {
+	r := &receiver{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		r.mu.Lock()
+		r.bodies, r.heads = append(r.bodies, string(body)), append(r.heads, req.Header)
+		r.mu.Unlock()
+		answer(w, req)
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) got() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.bodies
+}
+
+func hookOf(b *bench) *sender {
+	for _, s := range b.senders {
+		return s
+	}
+	return nil
+}
+
+func TestHook(t *testing.T) {
+	n := 0
+	r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
+		if n++; n < 3 {
+			http.Error(w, "not now", http.StatusServiceUnavailable)
+		}
+	})
+	b := newBench(t, "actions: [{on: [oom], service: api, webhook: {name: chat, url: '"+r.URL+"/secret', secret: key, headers: {X-Team: shop}}}]", Options{})
+	e := event.Event{ID: "1", Tenant: "t", Kind: event.Killed, Service: "<!channel>", Time: b.now}
+	if err := b.opt.Events.Add(e); err != nil {
+		t.Fatal(err)
+	}
+	s := hookOf(b)
+	if err := s.send(context.Background(), message{textOf(&e), "began", e}); err != nil {
+		t.Fatal(err)
+	}
+	if n != 3 {
+		t.Errorf("%d attempts", n)
+	}
+	var m message
+	if err := json.Unmarshal([]byte(r.bodies[0]), &m); err != nil || m.Event.ID != "1" || m.Status != "began" {
+		t.Errorf("%v: %s", err, r.bodies[0])
+	}
+	if !strings.Contains(m.Text, "&lt;!channel&gt;") {
+		t.Errorf("a name is markup: %s", m.Text)
+	}
+	sum := hmac.New(sha256.New, []byte("key"))
+	io.WriteString(sum, r.heads[2].Get(timeHeader)+"."+r.bodies[2])
+	if got := r.heads[2].Get(signatureHeader); got != "sha256="+hex.EncodeToString(sum.Sum(nil)) || r.heads[2].Get("X-Team") != "shop" {
+		t.Errorf("headers: %v", r.heads[2])
+	}
+}
+
+// A receiver that is broken, or means harm, is a failure in the event, and nothing waits for it.
+func TestHostileReceivers(t *testing.T) {
+	elsewhere := newReceiver(t, func(http.ResponseWriter, *http.Request) {})
+	forever := make(chan struct{})
+	t.Cleanup(func() { close(forever) })
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		want   string // of the failure; "" is none
+		tries  int
+	}{
+		"redirects": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		}, "redirects", 1},
+		"refuses": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) }, "HTTP 403", 1},
+		"fails": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "999999999999")
+			http.Error(w, "no", http.StatusTooManyRequests)
+		}, "HTTP 429 Too Many Requests, after 6 attempts", mostTries},
+		"hangs": {func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-r.Context().Done():
+			case <-forever:
+			}
+		}, "no answer within 1s, after 6 attempts", mostTries},
+		"endless": {func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+					return
+				}
+			}
+		}, "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newReceiver(t, c.answer)
+			b := newBench(t, "actions: [{webhook: {name: chat, timeout: 1s, url: '"+r.URL+"/password'}}]", Options{})
+			e := event.Event{ID: "1", Tenant: "t", Kind: event.Killed, Service: "api", Time: b.now}
+			if err := b.opt.Events.Add(e); err != nil {
+				t.Fatal(err)
+			}
+			s := hookOf(b)
+			err := s.send(context.Background(), message{Event: e})
+			s.told(&e, err)
+			kept := b.opt.Events.Get("t", "1")
+			switch {
+			case len(kept.Told) != 1 || kept.Told[0].To != "chat",
+				c.want == "" && (kept.Told[0].Failed != "" || kept.Told[0].Sent.IsZero()),
+				!strings.Contains(kept.Told[0].Failed, c.want), strings.Contains(kept.Told[0].Failed, "password"):
+				t.Errorf("told: %+v", kept.Told)
+			}
+			if n := len(r.got()); n != c.tries {
+				t.Errorf("%d attempts", n)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if len(elsewhere.got()) > 0 {
+			t.Error("a redirect was followed")
+		}
+	})
+}
+
+// Many events do not wait for a receiver: what does not fit is a failure.
+func TestFullQueue(t *testing.T) {
+	b := newBench(t, "actions: [{webhook: {name: chat, url: 'http://127.0.0.1:1/'}}]", Options{})
+	for n := range mostQueue + 2 {
+		b.tell(b.config().Actions[0], message{Event: event.Event{ID: fmt.Sprint(n), Tenant: "t"}})
+		if n == mostQueue {
+			if err := b.opt.Events.Add(event.Event{ID: fmt.Sprint(n + 1), Tenant: "t", Kind: event.Killed}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if e := b.opt.Events.Get("t", fmt.Sprint(mostQueue+1)); len(e.Told) != 1 || !strings.Contains(e.Told[0].Failed, "100 events wait") {
+		t.Errorf("told: %+v", e.Told)
+	}
+}
+
+// Pins and captures are made when an event begins, and not again when it changes.
+func TestActions(t *testing.T) {
+	kept := ""
+	asked := 0
+	o := Options{
+		Ask: func(_ context.Context, d scrape.Deeper) (*scrape.Deep, error) {
+			if asked++; d.Instance != "a" || d.Service != "api" || d.CPU != 30*time.Second || d.Trace != 5*time.Second {
+				t.Errorf("asked for %+v", d)
+			}
+			at := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+			return &scrape.Deep{Address: "http://a", Began: at, Ended: at.Add(time.Minute), Parts: []scrape.DeepPart{
+				{Kind: "goroutine", From: at, To: at.Add(time.Second), Raw: []byte("goroutine profile: total 1\n")},
+				{Kind: scrape.TraceKind, From: at, To: at.Add(time.Second), Raw: []byte("go 1.26 trace")},
+			}}, nil
+		},
+		Keep: func(_ context.Context, tenant, name, file string) (string, error) {
+			r, err := recording.Open(file)
+			if err != nil {
+				return "", err
+			}
+			defer r.Close()
+			kept = fmt.Sprintf("%s %s %d", tenant, name, len(r.Parts))
+			return "id7", nil
+		},
+	}
+	b := newBench(t, `
+actions:
+  - {on: [oom, rule busy], service: '{service_name=~"a.*"}', pin: {before: 5m, after: 2m}, capture: {}}
+rules: [{name: busy, when: cores > 1}]
+`, o)
+	var capturing sync.WaitGroup
+	e := event.Event{ID: "1", Tenant: "t", Kind: event.Killed, Service: "api", Time: b.now, Labels: store.Labels{{Name: "instance", Value: "a"}}}
+	other := event.Event{ID: "2", Tenant: "t", Kind: event.Killed, Service: "web", Time: b.now}
+	if err := b.opt.Events.Add(e); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.opt.Events.Add(other); err != nil {
+		t.Fatal(err)
+	}
+	for len(b.Watcher.news) > 0 {
+		b.heed(context.Background(), <-b.Watcher.news, &capturing)
+		capturing.Wait()
+	}
+	pins, _ := b.store.Pins(context.Background(), "t")
+	if len(pins) != 1 || pins[0].Query.From != b.now.Add(-5*time.Minute) || pins[0].Query.To != b.now.Add(2*time.Minute) || b.opt.Events.Get("t", "1").Pin != pins[0].Name {
+		t.Errorf("pins: %+v", pins)
+	}
+	if asked != 1 || kept != "t api 2026-09-01 10:00 1" {
+		t.Errorf("asked %d times, kept %q", asked, kept)
+	}
+	if got := b.events(); !strings.Contains(got, "a recording of api was taken") {
+		t.Errorf("events:\n%s", got)
+	}
+	// Within its cooldown a service is left alone.
+	e.ID = "3"
+	b.heed(context.Background(), news{nil, &e}, &capturing)
+	capturing.Wait()
+	if asked != 1 {
+		t.Errorf("asked %d times", asked)
+	}
+}
+
+// Mistakes are named by place, with what would be possible, and no secret is shown.
+func TestMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		"rules: [{name: a, when: speed > 4}]":                                     `hone.yml:1:25: the quantity "speed" is not known; the choices are share, cores, heap, goroutines, gc, memory`,
+		"rules: [{name: a, when: cores}]":                                         `is not a condition such as cores > 4`,
+		"rules: [{name: a, when: heap > 4}]":                                      `is not a condition such as heap > 1GB`,
+		"rules: [{name: a, when: gc > 400%}]":                                     `is not a condition such as gc > 25%`,
+		"rules: [{name: a, when: cores > 50% of usual}]":                          `is not how much more than usual`,
+		"rules: [{name: a, when: share > 5%}]":                                    `function and a share go together`,
+		"rules: [{name: a, when: share > 5%, function: '/(/'}]":                   `missing closing )`,
+		"rules: [{name: a, whem: cores > 4}]":                                     `unknown key "whem"; did you mean when?`,
+		"rules: [{when: cores > 4}]":                                              `the rule has no name`,
+		"rules: [{name: a, when: cores > 4}, {name: a, when: cores > 5}]":         `is there twice`,
+		"rules: [{name: a, when: cores > 4, service: 'a{'}]":                      `the selector`,
+		"actions: [{on: [ohm], pin: {}}]":                                         `the kind of event "ohm" is not known; did you mean oom?`,
+		"actions: [{on: [rule a], pin: {}}]":                                      `the rule "a" is not known`,
+		"actions: [{on: [oom]}]":                                                  `the action does nothing`,
+		"actions: [{webhook: {url: 'ftp://user:hunter2@a/'}}]":                    `the url is not one such as https://`,
+		"actions: [{webhook: {}}]":                                                `the webhook has no url`,
+		"actions: [{webhook: {url: 'http://a/', headers: {Host: b}}}]":            `"Host" is not the name of a header that can be set`,
+		"actions: [{webhook: {url: 'http://a/'}}, {webhook: {url: 'http://a/'}}]": `another webhook is called a, too`,
+	} {
+		name := filepath.Join(t.TempDir(), "hone.yml")
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := Load(name)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s\ngives %v\nwant  %s", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,412 @@
+package rule
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hone-perf/hone/internal/fleet/event"
+	"github.com/hone-perf/hone/internal/fleet/scrape"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// Options are what a Watcher works with. Store and Events have to be set.
+type Options struct {
+	Store  store.Store
+	Events *event.Log
+	Tenant string // of rules and actions that name none
+
+	// Add keeps profiles of captures.
+	Add func(ctx context.Context, tenant string, uploads []*store.Upload) ([]store.Outcome, error)
+
+	// Ask asks a process for a deeper look; nil where nobody is asked for profiles.
+	Ask func(ctx context.Context, of scrape.Deeper) (*scrape.Deep, error)
+
+	// Keep keeps the file of a recording, and returns its ID; nil where there is no place for it.
+	Keep func(ctx context.Context, tenant, name, file string) (id string, err error)
+
+	Version string // of hone, for recordings
+	Log     *slog.Logger
+	Now     func() time.Time // nil is time.Now
+
+	wait func(ctx context.Context, d time.Duration) // for tests; nil waits
+}
+
+// A Watcher watches services.
+type Watcher struct {
+	opt  Options
+	news chan news // of the log, for actions
+
+	mu      sync.Mutex
+	cfg     *Config
+	senders map[*Action]*sender
+	running *sync.WaitGroup // of Run; nil before and after
+	ctx     context.Context
+
+	states  map[string]*state  // of rules
+	today   counts             // events of rules and of tenants, and captures of services
+	next    int                // measurement with which the next round begins, where the last could not do all
+	streams map[string]*stream // processes
+	since   map[string]time.Time
+	pinned  time.Time // when old pins were removed
+
+	telling  sync.Mutex // held by Told
+	captures captures
+}
+
+// news is what became of an event.
+type news struct{ was, is *event.Event }
+
+const mostNews = 1000
+
+// New returns a Watcher for a configuration, which may be nil.
+func New(cfg *Config, o Options) *Watcher {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.wait == nil {
+		o.wait = func(ctx context.Context, d time.Duration) {
+			t := time.NewTimer(d)
+			defer t.Stop()
+			select {
+			case <-ctx.Done():
+			case <-t.C:
+			}
+		}
+	}
+	w := &Watcher{
+		opt: o, news: make(chan news, mostNews), states: map[string]*state{},
+		streams: map[string]*stream{}, since: map[string]time.Time{},
+	}
+	w.captures.last = map[string]time.Time{}
+	w.Reload(cfg)
+	o.Events.Follow(func(was, is *event.Event) {
+		select {
+		case w.news <- news{was, is}:
+		default:
+			o.Log.Warn("nothing is done for an event", "id", is.ID, "why", "too many came at once")
+		}
+	})
+	return w
+}
+
+// Reload goes on with another configuration. Rules of the same name go on as they were.
+func (w *Watcher) Reload(cfg *Config) {
+	own := &Config{}
+	if cfg != nil {
+		for _, r := range cfg.Rules {
+			one := *r
+			one.Tenant = cmp.Or(r.Tenant, w.opt.Tenant)
+			own.Rules = append(own.Rules, &one)
+		}
+		for _, a := range cfg.Actions {
+			one := *a
+			one.Tenant = cmp.Or(a.Tenant, w.opt.Tenant)
+			own.Actions = append(own.Actions, &one)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.senders {
+		close(s.queue) // it sends what it has, and ends
+	}
+	w.cfg, w.senders = own, map[*Action]*sender{}
+	for _, a := range own.Actions {
+		if a.Hook != nil {
+			s := w.newSender(a.Hook)
+			w.senders[a] = s
+			if w.running != nil {
+				w.running.Go(func() { s.run(w.ctx) })
+			}
+		}
+	}
+}
+
+// config returns the configuration that counts now.
+func (w *Watcher) config() *Config {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.cfg
+}
+
+const (
+	every = time.Minute
+	// mostRound is how long a round may take, and mostMerges how many times profiles are merged in it.
+	mostRound  = 50 * time.Second
+	mostMerges = 100
+	// mostSubjects is of how many services and versions a rule is measured.
+	mostSubjects = 1000
+)
+
+// Run looks each minute, and acts on events, until ctx ends. It can be called once.
+func (w *Watcher) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	w.mu.Lock()
+	w.ctx, w.running = ctx, &running
+	for _, s := range w.senders {
+		running.Go(func() { s.run(ctx) })
+	}
+	w.mu.Unlock()
+	running.Go(func() { w.act(ctx) })
+	w.takeUp(w.opt.Now())
+	for ctx.Err() == nil {
+		w.round(ctx, w.opt.Now())
+		w.opt.wait(ctx, every)
+	}
+	w.mu.Lock()
+	w.running = nil
+	w.mu.Unlock()
+	running.Wait()
+}
+
+// round looks once.
+func (w *Watcher) round(ctx context.Context, now time.Time) {
+	ctx, cancel := context.WithTimeout(ctx, mostRound)
+	defer cancel()
+	failed := func(what string, err error) {
+		if err != nil && ctx.Err() == nil {
+			w.opt.Log.Error(what, "err", err)
+		}
+	}
+	failed("looking for restarts", w.restarts(ctx, now))
+	failed("looking at rules", w.rules(ctx, now))
+	failed("removing old pins", w.oldPins(ctx, now))
+}
+
+// A state is what is known of a rule and what it is measured of.
+type state struct {
+	rule    string
+	tenant  string
+	since   time.Time // since when it is broken; zero while it is not
+	last    time.Time // when it was broken last
+	event   string    // ID of the event that goes on
+	ended   time.Time // when the last event was over
+	looked  time.Time
+	usual   float64
+	usualAt time.Time
+}
+
+// counts says how many there were today of what a key names.
+type counts struct {
+	mu  sync.Mutex
+	day time.Time
+	of  map[string]int
+}
+
+// more reports whether there can be one more, and counts it.
+func (c *counts) more(key string, now time.Time, most int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if today := now.UTC().Truncate(day); !c.day.Equal(today) {
+		c.day, c.of = today, map[string]int{}
+	}
+	if c.of[key] >= most {
+		return false
+	}
+	c.of[key]++
+	return true
+}
+
+func keyOf(parts ...string) string { return strings.Join(parts, "\x00") }
+
+// idOf makes the ID of an event from what it is about.
+func idOf(parts ...string) string {
+	sum := sha256.Sum256([]byte(keyOf(parts...)))
+	return hex.EncodeToString(sum[:12])
+}
+
+const (
+	endsAfter   = 5 * time.Minute // that a rule is not broken any more, until its event is over
+	silentAfter = 30 * time.Minute
+	usualFresh  = 30 * time.Minute
+)
+
+// takeUp goes on with events of rules that were not over when the server ended.
+func (w *Watcher) takeUp(now time.Time) {
+	tenants := map[string]bool{}
+	for _, r := range w.config().Rules {
+		tenants[r.Tenant] = true
+	}
+	for tenant := range tenants {
+		list, _ := w.opt.Events.List(event.Filter{Tenant: tenant, Kinds: []event.Kind{event.Broken}, From: now.Add(-7 * day)})
+		for _, e := range list {
+			if e.Rule == nil {
+				continue
+			}
+			key := keyOf(tenant, e.Rule.Name, e.Service, e.Labels.Get(versionLabel))
+			if w.states[key] != nil { // a newer one
+				continue
+			}
+			s := &state{rule: e.Rule.Name, tenant: tenant, ended: e.Ended, looked: now}
+			if e.Ended.IsZero() {
+				s.since, s.last, s.event = e.Time, now, e.ID
+			}
+			w.states[key] = s
+		}
+	}
+}
+
+// A measurement is one rule of one service.
+type measurement struct {
+	rule *Rule
+	of   subject
+}
+
+// rules measures, as much as a round can, and begins and ends events.
+func (w *Watcher) rules(ctx context.Context, now time.Time) error {
+	cfg := w.config()
+	var all []measurement
+	known := map[string][]store.Series{}
+	var errs []error
+	for _, r := range cfg.Rules {
+		kind := recording.CPU
+		switch r.Metric {
+		case report.RuleHeap, report.RuleMemory:
+			kind = recording.Heap
+		case report.RuleGoroutines:
+			kind = recording.Goroutine
+		}
+		q := store.Query{Tenant: r.Tenant, Selector: r.Selector, Kind: kind, From: now.Add(-time.Duration(r.Over)), To: now}
+		key := keyOf(r.Tenant, r.Selector.String(), kind, r.Over.String())
+		series, ok := known[key]
+		if !ok {
+			var err error
+			if series, err = w.opt.Store.Series(ctx, q); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			known[key] = series
+		}
+		var of []subject
+		for _, s := range series {
+			one := subject{service: s.Service, every: true}
+			if r.Metric == report.RuleShare || r.Metric == report.RuleGC {
+				one = subject{service: s.Service, version: s.Labels.Get(versionLabel)}
+			}
+			if len(of) < mostSubjects && !slices.Contains(of, one) {
+				of = append(of, one)
+			}
+		}
+		for _, one := range of {
+			all = append(all, measurement{r, one})
+		}
+	}
+	m := &meter{store: w.opt.Store}
+	done := 0
+	for n := range all {
+		if m.merges >= mostMerges || ctx.Err() != nil {
+			break
+		}
+		one := all[(w.next+n)%len(all)]
+		if err := w.look(ctx, m, one.rule, one.of, now); err != nil {
+			errs = append(errs, err)
+		}
+		done++
+	}
+	if w.next += done; done == len(all) {
+		w.next = 0
+	}
+	w.settle(cfg, now)
+	return errors.Join(errs...)
+}
+
+// look measures one rule of one service.
+func (w *Watcher) look(ctx context.Context, m *meter, r *Rule, of subject, now time.Time) error {
+	key := keyOf(r.Tenant, r.Name, of.service, of.version)
+	s := w.states[key]
+	if s == nil {
+		s = &state{rule: r.Name, tenant: r.Tenant}
+		w.states[key] = s
+	}
+	s.looked = now
+	got, err := m.measure(ctx, r, of, now)
+	if err == nil && r.Grown {
+		if now.Sub(s.usualAt) >= usualFresh && s.event == "" { // what is broken for long must not become usual
+			usual, err := m.usual(ctx, r, of, now)
+			if err != nil && err != errNothing {
+				return err
+			}
+			s.usual, s.usualAt = usual, now
+		}
+		if s.usual <= 0 {
+			err = errNothing
+		}
+		got.v /= s.usual
+	}
+	if err == errNothing {
+		return nil // settle ends what has been silent for long
+	}
+	if err != nil {
+		return err
+	}
+	if got.v <= r.Above {
+		if s.event == "" {
+			s.since = time.Time{}
+		} else if now.Sub(s.last) >= min(endsAfter, time.Duration(r.For)) {
+			return w.end(s, s.last)
+		}
+		return nil
+	}
+	if s.since.IsZero() || s.event == "" && now.Sub(s.last) > silentAfter {
+		s.since = now
+	}
+	s.last = now
+	if s.event != "" || now.Sub(s.since) < time.Duration(r.For) || now.Sub(s.ended) < time.Duration(r.Cooldown) {
+		return nil
+	}
+	if !w.today.more(keyOf("rule", r.Tenant, r.Name), now, r.Daily) {
+		return nil
+	}
+	e := event.Event{
+		ID: idOf("rule", r.Tenant, r.Name, of.service, of.version, s.since.UTC().Format(time.RFC3339Nano)), Tenant: r.Tenant, Kind: event.Broken,
+		Service: of.service, Labels: got.process, Time: s.since, Noticed: now,
+		Rule: &event.Rule{Name: r.Name, Metric: r.Metric, Function: got.function, Value: got.v, Limit: r.Above, Unit: metricOf(r.Metric).unit, Grown: r.Grown},
+	}
+	if of.version != "" {
+		e.Labels = store.Labels{{Name: versionLabel, Value: of.version}}
+	}
+	s.event = e.ID
+	return w.opt.Events.Add(e)
+}
+
+// end ends the event of a rule.
+func (w *Watcher) end(s *state, when time.Time) error {
+	id := s.event
+	s.event, s.ended, s.since = "", when, time.Time{}
+	return w.opt.Events.Update(s.tenant, id, func(e *event.Event) { e.Ended = when })
+}
+
+// settle ends events of rules that are gone, and of services that say nothing any more, and forgets these.
+func (w *Watcher) settle(cfg *Config, now time.Time) {
+	for key, s := range w.states {
+		gone := !slices.ContainsFunc(cfg.Rules, func(r *Rule) bool { return r.Name == s.rule && r.Tenant == s.tenant })
+		if s.event != "" && (gone || now.Sub(s.last) > silentAfter) {
+			if err := w.end(s, later(s.last, s.since)); err != nil {
+				w.opt.Log.Error("ending an event", "err", err)
+			}
+		}
+		if s.event == "" && (gone || now.Sub(s.looked) > 8*day) { // longer than any cooldown
+			delete(w.states, key)
+		}
+	}
+}
+
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

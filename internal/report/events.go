@@ -1,0 +1,267 @@
+package report
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/unit"
+)
+
+// Events says what happened to services, the newest first.
+type Events struct {
+	From  time.Time  `json:"from"`
+	To    time.Time  `json:"to"`
+	Rows  []Event    `json:"events"`
+	More  bool       `json:"more,omitempty"` // there are older ones in this time
+	Notes hint.Texts `json:"notes,omitempty"`
+
+	Next []hint.Command `json:"-"`
+}
+
+// An Event is something that happened to a service. What is not known of it is left out.
+type Event struct {
+	ID      string            `json:"id"`
+	Kind    string            `json:"kind"` // change, deploy, rule, restart, oom, capture
+	Service string            `json:"service"`
+	Labels  map[string]string `json:"labels,omitempty"`
+	Time    time.Time         `json:"time"`
+	Ended   time.Time         `json:"ended,omitzero"`
+	Cause   string            `json:"cause,omitempty"` // the ID of another event
+	Pin     string            `json:"pin,omitempty"`
+
+	// Of a change. Of a rule, Function is what it is about.
+	Function string   `json:"function,omitempty"`
+	Metric   string   `json:"metric,omitempty"` // sample type; of a rule, what it measures
+	Unit     string   `json:"unit,omitempty"`
+	Source   string   `json:"source,omitempty"` // code, traffic, mix
+	Before   float64  `json:"before,omitempty"` // a second, in Unit
+	After    float64  `json:"after,omitempty"`
+	Share    float64  `json:"share,omitempty"` // of what the service cost before
+	Profiles int      `json:"profiles,omitempty"`
+	With     []string `json:"with,omitempty"` // functions that changed for the same cause
+
+	// Of a deploy, and of a change that came with one.
+	Version string `json:"version,omitempty"`
+	Build   string `json:"build,omitempty"`
+	Since   string `json:"version_before,omitempty"`
+
+	// Of a rule.
+	Rule   string  `json:"rule,omitempty"`
+	Grown  bool    `json:"grown,omitempty"` // Value and Limit are of how many times as large it became
+	Value  float64 `json:"value,omitempty"`
+	Limit  float64 `json:"limit,omitempty"`
+	Failed string  `json:"failed,omitempty"` // why nobody could be told, or why there is no recording
+
+	// Of a process.
+	Instance    string `json:"instance,omitempty"`
+	Memory      int64  `json:"memory,omitempty"` // that it used at last
+	MemoryLimit int64  `json:"memory_limit,omitempty"`
+	Times       int    `json:"times,omitempty"` // that it happened, when more than once
+
+	Recording string `json:"recording,omitempty"`
+}
+
+// Text says in one line what happened.
+func (e *Event) Text() string {
+	var text string
+	switch e.Kind {
+	case "change":
+		text = e.change()
+	case "deploy":
+		text = e.deploy()
+	case "rule":
+		text = e.rule()
+	case "restart":
+		text = e.process() + " was restarted" + e.times() + e.memory()
+	case "oom":
+		text = e.process() + " was killed" + e.times() + ", since it had no memory left" + e.memory()
+	case "capture":
+		text = "a recording of " + e.Service + " was taken"
+		if e.Recording == "" {
+			text = "no recording of " + e.Service + " could be taken"
+		}
+	default:
+		text = e.Kind + " of " + e.Service
+	}
+	if !e.Ended.IsZero() && e.Ended.After(e.Time) {
+		text += ", for " + unit.Time(e.Ended.Sub(e.Time).Round(time.Second))
+	}
+	if e.Failed != "" {
+		text += ": " + e.Failed
+	}
+	return text
+}
+
+func (e *Event) change() string {
+	verb, of := "costs", e.Service
+	switch {
+	case strings.HasPrefix(e.Metric, "alloc_"):
+		verb, of = "allocates", "what "+e.Service+" allocates"
+	case strings.HasPrefix(e.Metric, "inuse_"):
+		verb, of = "holds", "the heap of "+e.Service
+	case e.Metric != "cpu":
+		of = "the " + e.Metric + " of " + e.Service
+	}
+	more := "more"
+	if e.Share < 0 {
+		more = "less"
+	}
+	text := fmt.Sprintf("%s %s %s of %s %s (%s → %s", e.Function, verb, unit.Share(math.Abs(e.Share)), of, more, e.amount(e.Before), e.amount(e.After))
+	if e.Metric == "cpu" {
+		text += " cores"
+	}
+	if e.Profiles > 0 {
+		text += fmt.Sprintf(", %d profiles", e.Profiles)
+	}
+	text += ")"
+	switch n := len(e.With); {
+	case n == 1:
+		text += ", together with " + e.With[0]
+	case n > 1:
+		text += fmt.Sprintf(", together with %d other functions", n)
+	}
+	if e.Version != "" {
+		text += ", with version " + e.Version
+	}
+	switch e.Source {
+	case "traffic":
+		text += ", as all of " + e.Service + " does " + more
+	case "mix":
+		text += ", as " + e.Service + " is asked for other things than before"
+	}
+	return text
+}
+
+// amount prints what something costs a second.
+func (e *Event) amount(v float64) string {
+	switch {
+	case e.Metric == "cpu" && e.Unit == "nanoseconds":
+		return unit.Number(v / float64(time.Second))
+	case strings.HasPrefix(e.Metric, "inuse_"):
+		return unit.Label(int64(v), e.Unit)
+	case e.Unit == "bytes":
+		return unit.Size(int64(v)) + "/s"
+	case e.Unit == "nanoseconds":
+		return unit.Time(time.Duration(v)) + "/s"
+	}
+	return unit.PerSecond(v)
+}
+
+func (e *Event) deploy() string {
+	text := "version " + e.Version
+	if e.Version == "" {
+		text = "build " + e.Build
+	}
+	text += " of " + e.Service + " was deployed"
+	if e.Since != "" {
+		text += " in place of " + e.Since
+	}
+	return text
+}
+
+func (e *Event) rule() string {
+	subject, verb, thing := e.Service, "has", e.Metric
+	switch e.Metric {
+	case RuleShare:
+		subject, verb, thing = e.Function, "costs", "of "+e.Service
+	case RuleGC:
+		subject, verb, thing = "garbage collection", "costs", "of "+e.Service
+	case RuleCores:
+		verb, thing = "costs", ""
+	case RuleHeap:
+		verb, thing = "holds", "of live heap in a process"
+	case RuleGoroutines:
+		thing = "goroutines in a process"
+	case RuleMemory:
+		verb, thing = "uses", "of the memory that a process may have"
+	}
+	show := func(v float64) string {
+		switch {
+		case e.Grown && v < 10:
+			return unit.Share(v-1) + " more"
+		case e.Grown:
+			return unit.Number(v) + " times more"
+		case e.Metric == RuleCores:
+			return unit.Number(v) + " cores"
+		case e.Metric == RuleHeap:
+			return unit.Size(int64(v))
+		case e.Metric == RuleGoroutines:
+			return unit.Number(v)
+		}
+		return unit.Share(v)
+	}
+	text := "rule " + e.Rule + ": " + subject + " " + verb + " " + show(e.Value)
+	if thing != "" {
+		text += " " + thing
+	}
+	if e.Grown {
+		text += " than usual"
+	}
+	return text + " (limit " + show(e.Limit) + ")"
+}
+
+// What rules measure.
+const (
+	RuleShare      = "share" // of a function in the CPU time
+	RuleCores      = "cores"
+	RuleHeap       = "heap"
+	RuleGoroutines = "goroutines"
+	RuleGC         = "gc"     // the share of garbage collection in the CPU time
+	RuleMemory     = "memory" // of a process, as a share of what it may have
+)
+
+// process names the process.
+func (e *Event) process() string {
+	if e.Instance == "" {
+		return "a process of " + e.Service
+	}
+	return e.Instance + " of " + e.Service
+}
+
+func (e *Event) times() string {
+	if e.Times < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" %d times", e.Times)
+}
+
+func (e *Event) memory() string {
+	switch {
+	case e.Memory > 0 && e.MemoryLimit > 0:
+		return fmt.Sprintf(" (%s of %s in use)", unit.Size(e.Memory), unit.Size(e.MemoryLimit))
+	case e.Memory > 0:
+		return fmt.Sprintf(" (%s in use)", unit.Size(e.Memory))
+	}
+	return ""
+}
+
+// Blocks returns the events as a table.
+func (e *Events) Blocks() iter.Seq[Block] {
+	t := Table{Columns: []Column{{Name: "time"}, {Name: "kind"}, {Name: "event"}}}
+	for i := range e.Rows {
+		r := &e.Rows[i]
+		t.Rows = append(t.Rows, []any{r.Time.Format(time.DateTime), r.Kind, r.Text()})
+	}
+	events := " events"
+	if len(e.Rows) == 1 {
+		events = " event"
+	}
+	list := []Block{Heading{[]Phrase{{len(e.Rows), events, Sep{}, e.From.Format(time.DateTime), " to ", e.To.Format(time.DateTime)}}}}
+	if len(e.Rows) > 0 {
+		list = append(list, t)
+	}
+	if e.More {
+		list = append(list, Note{Phrase{"there are older ones; raise ", hint.Option{Name: "limit"}, " to see them"}})
+	}
+	for _, n := range e.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	if len(e.Next) > 0 {
+		list = append(list, Commands{Items: e.Next})
+	}
+	return blocks(list)
+}
