@@ -158,6 +158,10 @@ func TestServe(t *testing.T) {
 	hone(t, "merge", "-o", again, v1)
 	same([]string{"top", again}, []string{"top", f1})
 
+	hone(t, "pgo", "-o", filepath.Join(files, "stored.pgo"), v1)
+	hone(t, "pgo", "-o", filepath.Join(files, "merged.pgo"), f1)
+	same([]string{"folded", filepath.Join(files, "stored.pgo")}, []string{"folded", filepath.Join(files, "merged.pgo")})
+
 	if got := s.profiles(t, allOfFleet); got["service-1 cpu"] != f.Rounds*f.Instances {
 		t.Errorf("profiles: %v", got)
 	}

@@ -105,7 +105,7 @@ func onlyReads(args []string) bool {
 		return false
 	}
 	switch args[0] {
-	case "merge", "benchstat", "benchcmp":
+	case "merge", "pgo", "benchstat", "benchcmp":
 		return true
 	case "pprof":
 		return !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(strings.TrimLeft(a, "-"), "http") })
@@ -335,7 +335,7 @@ const rootExamples = `  hone tour                       # the whole loop, on a p
   hone cpu.pprof                  # a first look
   hone top localhost:6060         # where a server spends its time
   hone diff old.pprof new.pprof   # what changed
-  hone merge -o default.pgo profiles/`
+  hone pgo profiles/              # a profile for go build -pgo`
 
 // The groups of commands in help.
 const (
@@ -397,7 +397,7 @@ func newRoot(sys *System) *cobra.Command {
 	)
 	addViews(root, sys)
 	root.AddCommand(recordCommand(sys), timeCommand(sys), tourCommand(sys), adviseCommand(sys), fixCommand(sys), proveCommand(sys), raceCommand(sys), whyCommand(sys),
-		initCommand(sys), shellCommand(sys), serveCommand(sys), servicesCommand(sys), pushCommand(sys))
+		initCommand(sys), shellCommand(sys), serveCommand(sys), servicesCommand(sys), pushCommand(sys), pgoCommand(sys))
 	addMerge(root, sys)
 	addWeb(root, sys)
 	addCompat(root)

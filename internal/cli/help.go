@@ -134,6 +134,8 @@ func applies(cmd *cobra.Command, flag string) bool {
 		return flag == "output"
 	case cmd.Name() == "version":
 		return flag == "output" || flag == "json"
+	case cmd.Name() == "pgo":
+		return !slices.Contains([]string{interactiveFlag, flameFlag, darkFlag, upFlag}, flag)
 	case cmd.Name() == "web":
 		return false
 	}

@@ -22,10 +22,10 @@ import (
 func addMerge(root *cobra.Command, sys *System) {
 	cmd := &cobra.Command{
 		Use:     "merge -o OUT PROFILE…",
-		Short:   "Merge profiles into one file, for pprof or go build -pgo",
+		Short:   "Merge profiles into one file",
 		Long:    mergeHelp,
 		GroupID: groupData,
-		Example: "  hone merge -o default.pgo cpu.*.pprof\n  hone merge -o checkout.pb.gz --tag endpoint=/checkout profiles/\n  hone merge --strip -o public.hone run.hone",
+		Example: "  hone merge -o sum.pb.gz cpu.*.pprof\n  hone merge -o checkout.pb.gz --tag endpoint=/checkout profiles/\n  hone merge --strip -o public.hone run.hone",
 	}
 	root.AddCommand(cmd)
 	if !sys.names(cmd) {
@@ -40,7 +40,7 @@ func addMerge(root *cobra.Command, sys *System) {
 	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return usagef("for example: hone merge -o default.pgo cpu.*.pprof", "merge needs profiles to add up")
+			return usagef("for example: hone merge -o sum.pb.gz cpu.*.pprof", "merge needs profiles to add up")
 		}
 		out, err := outputOf(cmd, sys)
 		if err != nil {
@@ -86,7 +86,7 @@ func addMerge(root *cobra.Command, sys *System) {
 	}
 }
 
-const mergeHelp = `Merge profiles into one file that any pprof can read, also for go build -pgo.
+const mergeHelp = `Merge profiles into one file that any pprof can read. hone pgo writes one for go build -pgo.
 
 Labels and comments that look like passwords, keys or tokens are written as …, unless
 --keep-secrets is given. --strip removes all labels, comments and paths; functions and

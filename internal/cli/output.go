@@ -47,7 +47,7 @@ type output struct {
 func outputOf(cmd *cobra.Command, sys *System) (output, error) {
 	f := cmd.Flags()
 	var out output
-	if out.file, _ = f.GetString("output"); out.file == "-" && cmd.Name() != "merge" {
+	if out.file, _ = f.GetString("output"); out.file == "-" && !writesProfile(cmd) {
 		out.file = "" // standard output
 	}
 	for flag, format := range map[string]string{"json": "json", "csv": "csv", "md": "markdown"} {
@@ -98,7 +98,7 @@ func writable(cmd *cobra.Command, out output) error {
 		}
 	}
 	switch {
-	case name == "merge" || out.file == "":
+	case writesProfile(cmd) || out.file == "":
 		return nil
 	case slices.Contains([]string{".gz", ".pb", ".pprof", ".prof", ".pgo"}, named):
 		return usagef("hone merge -o "+file+" writes one", "%s would not be a profile, since %s writes text", out.file, name)
@@ -193,3 +193,6 @@ func (f *lateFile) close(err error) error {
 func note(sys *System, format string, args ...any) {
 	fmt.Fprintf(sys.Err, "note: %s\n", render.Message(fmt.Sprintf(format, args...)))
 }
+
+// writesProfile reports whether what -o names is a profile and not an answer.
+func writesProfile(cmd *cobra.Command) bool { return cmd.Name() == "merge" || cmd.Name() == "pgo" }

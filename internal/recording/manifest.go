@@ -25,6 +25,7 @@ type Manifest struct {
 	Machine  *Machine `json:"machine,omitempty"`
 	Usage    *Usage   `json:"usage,omitempty"`
 	Recorder *Cost    `json:"recorder,omitempty"`
+	Cores    float64  `json:"cores,omitempty"` // that all processes used together on average, where they are out of a store
 	Lookout  *Lookout `json:"lookout,omitempty"`
 	Changes  *Changes `json:"changes,omitempty"`
 

@@ -120,6 +120,23 @@ func Services(totals Totals, series []store.Series, from, to time.Time, step tim
 	return out
 }
 
+// Cores returns how many cores processes used on average, together, by the totals of their CPU profiles.
+func Cores(lines []store.Line) float64 {
+	used := map[time.Time]float64{}
+	each(lines, "cpu", func(_ string, points []store.Point, k int) {
+		for _, p := range points {
+			if p.Covered > 0 {
+				used[p.Time] += float64(p.Values[k]) / float64(p.Covered) * float64(p.Streams)
+			}
+		}
+	})
+	var all mean
+	for _, v := range used {
+		all.add(v)
+	}
+	return all.value()
+}
+
 // each calls back for the points of each service that have a sample type.
 func each(lines []store.Line, typ string, call func(service string, points []store.Point, k int)) {
 	for _, l := range lines {

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/open"
+	"github.com/hone-perf/hone/internal/pgo"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/render"
+	"github.com/hone-perf/hone/internal/source/gosrc"
+)
+
+const pgoHelp = `Write a profile for go build -pgo, of services in a store, recordings or profiles.
+
+Of each sample, the compiler reads only which function called which on what line, so that is all that
+is kept: functions with the lines on which they begin, and no labels, paths and outer callers. The
+compiler sees the same calls with the same weights as in the whole profile.
+
+Several profiles count by the cores that they used on average: the build is then best for what all
+services together cost. For a program that a single service runs, name that service alone. --equal
+counts all the same, so that a large service does not drown a small one, and --weight says it for
+each.
+
+go build uses the file default.pgo in the folder of a main package by itself.`
+
+// usualPGO is the file that go build looks for.
+const usualPGO = "default.pgo"
+
+func pgoCommand(sys *System) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "pgo REF…",
+		Short:   "Write a profile for go build -pgo",
+		Long:    pgoHelp,
+		GroupID: groupData,
+		Example: "  hone pgo store:api@-7d\n  hone pgo -o cmd/api/default.pgo api.hone\n  hone pgo store:api@-1d store:batch@-1d --weight store:api@-1d=2\n  hone pgo profiles/ --max-size 500kB",
+	}
+	if !sys.names(cmd) {
+		return cmd
+	}
+	weights := cmd.Flags().StringArray("weight", nil, "count a profile so much next to the others, which are 1: `REF=N` (repeatable)")
+	equal := cmd.Flags().Bool("equal", false, "count all profiles the same")
+	var options pgo.Options
+	cmd.Flags().Var(&sizeFlag{&options.MaxSize}, "max-size", "keep the heaviest calls that fit in so much (default: all)")
+	from := sourceFlags(cmd)
+	completions(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("for example: hone pgo store:api@-7d", "pgo needs profiles")
+		}
+		weight, err := weightsOf(*weights, args)
+		if err != nil {
+			return err
+		}
+		out, err := outputOf(cmd, sys)
+		if err != nil {
+			return err
+		}
+		answer, whole := out, cmd.Flags().Lookup("output").Value.String() == "-"
+		answer.file = ""
+		switch {
+		case whole:
+			out.file = ""
+		case out.file == "":
+			out.file = usualPGO
+		}
+		if whole && width(sys.Out) > 0 {
+			return usagef("name a file with -o, or redirect the output", "pgo does not write to a terminal, since profiles are binary")
+		}
+		if options.Equal = *equal; *equal && len(weight) > 0 {
+			return usagef("", "--equal and --weight cannot be used together")
+		}
+		var inputs []pgo.Input
+		for _, ref := range args {
+			opened, err := openProfiles(cmd, sys, from, []string{ref}, open.Want{Kind: recording.CPU, Raw: true})
+			if err != nil {
+				return orPackage(cmd.Context(), err)
+			}
+			r := opened.Recordings[0]
+			in := pgo.Input{Name: ref, Profile: r.Profile, Weight: weight[ref]}
+			if r.Manifest != nil {
+				in.Cores = r.Manifest.Cores
+			}
+			inputs = append(inputs, in)
+		}
+		if module := gosrc.ModuleAt(sys.Dir); module != nil {
+			options.Module, options.Has = module.Path, module.Has
+		}
+		p, report, err := pgo.Make(inputs, options)
+		if err != nil {
+			return pgoHints(err)
+		}
+		if err := out.with(sys, p.Write); err != nil {
+			return err
+		}
+		if whole {
+			for _, n := range report.Notes {
+				note(sys, "%s", n.Spell(flagSpeller{}))
+			}
+			return nil
+		}
+		report.File = filepath.ToSlash(out.file)
+		return answer.on(sys).write(sys, report)
+	}
+	return cmd
+}
+
+// weightsOf reads what --weight says of refs.
+func weightsOf(flags, refs []string) (map[string]float64, error) {
+	out := map[string]float64{}
+	for _, text := range flags {
+		i := strings.LastIndexByte(text, '=')
+		if i < 0 {
+			return nil, usagef("for example: --weight "+quoted(refs[0]+"=2"), "--weight %s: want a profile and a number", quoted(text))
+		}
+		ref := text[:i]
+		w, err := strconv.ParseFloat(text[i+1:], 64)
+		if err != nil || !(w > 0 && w <= 1e6) {
+			return nil, usagef("", "--weight %s: want a number from 0 to 1000000", quoted(text))
+		}
+		if !slices.Contains(refs, ref) {
+			return nil, usagef("it has to be written the same: "+render.Message(strings.Join(refs, ", ")), "--weight %s: %s is none of the profiles", quoted(text), quoted(ref))
+		}
+		out[ref] = w
+	}
+	return out, nil
+}
+
+// pgoHints says what to do about what is wrong with profiles.
+func pgoHints(err error) error {
+	var kind *pgo.NotCPUError
+	var small *pgo.TooSmallError
+	switch {
+	case errors.As(err, &kind):
+		return &hinted{err, "hone record and the URL /debug/pprof/profile make CPU profiles"}
+	case errors.As(err, &small):
+		return hint.Errorf(hint.Text{"raise ", hint.Option{Name: "max-size"}}, "%w", err)
+	case errors.Is(err, pgo.ErrNoStartLines):
+		return &hinted{err, "Go has written them since 1.20; go tool pprof -proto takes them out, unless -symbolize=none is given, and so do folded stacks"}
+	}
+	return fmt.Errorf("making the profile: %w", err)
+}
