@@ -50,7 +50,10 @@ Without tokens, hone serve only listens on this machine. hone serve token NAME m
 hone keeps single profiles for --keep, hourly sums for --keep-hours, and daily sums for
 --keep-days. When the folder exceeds --max-size, hone removes the oldest days.
 
-With --store, any number of servers can share one ClickHouse database.`
+With --store, any number of servers can share one ClickHouse database.
+
+With --demo, it starts with three days of profiles of three practice services. A deploy made one
+of them slower.`
 
 // tokensFile holds the tokens, in the folder of the store.
 const tokensFile = "tokens.json"
@@ -76,6 +79,7 @@ func serveCommand(sys *System) *cobra.Command {
 	cert := cmd.Flags().String("tls-cert", "", "serve HTTPS with the certificate in `FILE`")
 	key := cmd.Flags().String("tls-key", "", "private key of the certificate, in `FILE`")
 	database := cmd.Flags().String("store", "", "keep profiles in ClickHouse, at `URL`: clickhouse://USER:PASSWORD@HOST:8123/DATABASE")
+	demo := cmd.Flags().Bool("demo", false, "show a small fleet of practice services, in a temporary folder unless --data is given")
 	o := disk.Defaults
 	cmd.Flags().Var(&ageFlag{&o.Detail}, "keep", "keep single profiles for this long (default 7d)")
 	cmd.Flags().Var(&ageFlag{&o.Hours}, "keep-hours", "keep hourly sums for this long (default 30d)")
@@ -88,7 +92,16 @@ func serveCommand(sys *System) *cobra.Command {
 		if (*cert == "") != (*key == "") {
 			return usagef("", "--tls-cert and --tls-key go together")
 		}
-		return serve(cmd.Context(), sys, serving{*data, *listen, *database, *config, *hosts, *cert, *key, o})
+		if *demo && *database != "" {
+			return usagef("", "--demo keeps its profiles in a folder: it cannot be used with --store")
+		}
+		if *demo && !cmd.Flags().Changed("data") {
+			var err error
+			if *data, err = demoFolder(); err != nil {
+				return err
+			}
+		}
+		return serve(cmd.Context(), sys, serving{*data, *listen, *database, *config, *hosts, *cert, *key, o, *demo})
 	}
 	cmd.AddCommand(tokenCommand(sys, data), checkCommand(sys, data))
 	return cmd
@@ -102,6 +115,7 @@ type serving struct {
 	hosts        []string
 	cert, key    string
 	disk         disk.Options
+	demo         bool
 }
 
 func serve(ctx context.Context, sys *System, o serving) error {
@@ -157,6 +171,9 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	ctx, stop := context.WithCancel(ctx)
 	var working sync.WaitGroup
 	working.Go(func() { keep(ctx) })
+	if o.demo {
+		working.Go(func() { runDemo(ctx, sys, answering, scheme+"://"+l.Addr().String(), log) })
+	}
 	if scraper := answering.Scraper; scraper != nil {
 		working.Go(func() {
 			if err := scraper.Run(ctx); err != nil {

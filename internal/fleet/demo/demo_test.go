@@ -1,0 +1,135 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// made is a template of two functions: what a request costs in the function that changed, and in all else.
+func made(r *release, changed string, slow int64) *template {
+	build := func(types []profile.ValueType, values ...[]int64) *profile.Profile {
+		b := profile.NewBuilder(profile.Header{SampleTypes: types})
+		for i, name := range []string{"demo/" + r.service + ".(*Service).Do", changed} {
+			b.Functions = append(b.Functions, profile.Function{Name: name, StartLine: int64(10 * (i + 1))})
+			b.Locations = append(b.Locations, profile.Location{Mapping: profile.NoMapping, Address: uint64(i + 1), Lines: []profile.Line{{Function: uint32(i), Line: 12}}})
+		}
+		b.Renumber()
+		for i, v := range values {
+			b.Add([]uint32{1, 0}[1-i:], 0, v)
+		}
+		p, err := b.Profile()
+		if err != nil {
+			panic(err)
+		}
+		return p
+	}
+	return &template{
+		cpu:       build([]profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}, []int64{200, 200 * 10e6}, []int64{slow, slow * 10e6}),
+		heap:      build([]profile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}, []int64{1000, 64000, 100, 6400}),
+		goroutine: build([]profile.ValueType{{Type: "goroutine", Unit: "count"}}, []int64{6}),
+		requests:  10_000, samples: 200 + slow, allocated: 10_000,
+	}
+}
+
+// The history has what somebody is to find in it: all services all the time, waves of traffic, and a release that made one function slower.
+func TestHistoryAndDeploys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		began := time.Now()
+		var deployed []Deployed
+		profiles := map[string]int{} // by service, kind and hour from the beginning
+		slow, all := map[string]float64{}, map[string]float64{}
+		builds := map[string]bool{}
+		ready := false
+		o := Options{
+			History: true,
+			Ready:   func() { ready = true },
+			Deployed: func(d Deployed) {
+				deployed = append(deployed, d)
+			},
+			Add: func(_ context.Context, uploads []*store.Upload) error {
+				for _, u := range uploads {
+					if u.End.After(time.Now()) || u.Row.Get("instance") == "" || u.Labels.Get("region") == "" {
+						t.Errorf("an upload of %s: %v %v", u.End, u.Labels, u.Row)
+					}
+					if err := u.Take("demo", store.DefaultLimits, time.Now()); err != nil {
+						t.Error(err)
+					}
+					profiles[fmt.Sprint(u.Service, " ", u.Kind, " ", int(u.End.Sub(began).Hours()-1))]++
+					version := u.Service + " " + u.Labels.Get("version")
+					builds[u.Row.Get(store.BuildLabel)] = true
+					if u.Kind != recording.CPU {
+						continue
+					}
+					for i, n := range u.Parsed.Values(0) {
+						if all[version] += float64(n); u.Parsed.StackAt(i).Len() == 2 {
+							slow[version] += float64(n)
+						}
+					}
+				}
+				return nil
+			},
+			measure: func(r *release) error {
+				changed, cost := map[string]string{"shop": "demo/shop.(*Service).discount", "search": "demo/search.(*Service).find", "images": "demo/images.scale"}[r.service], int64(20)
+				if r.version == "v3" || r.version == "v8" {
+					cost = 100
+				}
+				r.measured = made(r, changed, cost)
+				return nil
+			},
+		}
+		done := make(chan error, 1)
+		go func() { done <- Run(ctx, o) }()
+		time.Sleep(later + 10*time.Minute + time.Second)
+		synctest.Wait()
+		cancel()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if !ready || len(deployed) != 1 || deployed[0] != (Deployed{"search", "v7", "v8"}) {
+			t.Errorf("ready: %t, deployed: %v", ready, deployed)
+		}
+		for _, s := range []string{"shop", "search", "images"} {
+			for _, kind := range []string{recording.CPU, recording.Heap, recording.Goroutine} {
+				for hour := -int(Past.Hours()); hour < 0; hour++ {
+					if n := profiles[fmt.Sprint(s, " ", kind, " ", hour)]; n < 4*6 {
+						t.Errorf("%d %s profiles of %s in the hour %d", n, kind, s, hour)
+					}
+				}
+			}
+		}
+		for version, want := range map[string]float64{"shop v1": 20 / 220.0, "shop v2": 20 / 220.0, "shop v3": 100 / 300.0, "search v7": 20 / 220.0, "search v8": 100 / 300.0} {
+			if got := slow[version] / all[version]; got < want-0.01 || got > want+0.01 {
+				t.Errorf("%s: the function has a share of %.3f, want %.3f", version, got, want)
+			}
+		}
+		if len(builds) != 6 {
+			t.Errorf("there are %d builds of 6 versions", len(builds))
+		}
+	})
+}
+
+// The services do what they are for, and what the profilers see of them is theirs alone.
+func TestServicesWork(t *testing.T) {
+	for _, s := range fleet() {
+		for _, r := range s.releases {
+			if r.make == nil {
+				continue
+			}
+			w := r.make()
+			for n := range 200 {
+				for _, e := range w.Endpoints() {
+					w.Do(e, n)
+				}
+			}
+		}
+	}
+}
