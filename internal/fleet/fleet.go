@@ -7,6 +7,7 @@ package fleet
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -155,6 +156,9 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request, tenant string
 	if err != nil {
 		return err
 	}
+	if one.manifest.Cores, err = s.coresOf(r.Context(), q); err != nil {
+		return err
+	}
 	file := filepath.Join(folder, "made.hone")
 	if err := one.pack(filepath.Join(folder, "parts"), file); err != nil {
 		return err
@@ -172,6 +176,16 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request, tenant string
 	w.Header().Set("Content-Length", strconv.FormatInt(info.Size(), 10))
 	_, err = io.Copy(w, f)
 	return err
+}
+
+// coresOf returns how many cores a selection used on average, all its processes together.
+func (s *Server) coresOf(ctx context.Context, q store.Query) (float64, error) {
+	q.Kind = recording.CPU
+	lines, err := s.Store.Totals(ctx, q, max(q.To.Sub(q.From)/fleetview.Steps, time.Minute), nil)
+	if err != nil {
+		return 0, err
+	}
+	return fleetview.Cores(lines), nil
 }
 
 // profile answers with one merged profile.

@@ -78,20 +78,7 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 	if len(kinds) == 0 {
 		return nil, &store.NothingError{Query: q}
 	}
-	if out.manifest.Cores, err = s.coresOf(ctx, q); err != nil {
-		return nil, err
-	}
 	return out, nil
-}
-
-// coresOf returns how many cores a selection used on average, all its processes together.
-func (s *Server) coresOf(ctx context.Context, q store.Query) (float64, error) {
-	q.Kind = recording.CPU
-	lines, err := s.Store.Totals(ctx, q, max(q.To.Sub(q.From)/fleetview.Steps, time.Minute), nil)
-	if err != nil {
-		return 0, err
-	}
-	return fleetview.Cores(lines), nil
 }
 
 // single adds the one profile that matcher number i of a query names.

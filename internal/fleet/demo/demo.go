@@ -34,6 +34,7 @@ type Options struct {
 	History  bool                 // there is none yet
 	Now      func() time.Time     // nil is time.Now
 	measure  func(*release) error // in place of the profilers, in tests
+	steps    []step
 }
 
 // Deployed says that the first instance of a service runs a new version.
@@ -108,8 +109,10 @@ type Fleet struct {
 	services []*service
 }
 
-// How often instances send, in the past and now.
-var steps = []struct{ until, every time.Duration }{{24 * time.Hour, 10 * time.Minute}, {2 * time.Hour, 5 * time.Minute}, {0, time.Minute}}
+// A step says how often instances send until some time before the beginning.
+type step struct{ until, every time.Duration }
+
+var steps = []step{{24 * time.Hour, 10 * time.Minute}, {2 * time.Hour, 5 * time.Minute}, {0, time.Minute}}
 
 const (
 	profiled  = 10 * time.Second // of CPU time in a profile
@@ -123,6 +126,9 @@ const (
 
 // Run measures the services, adds their history, and goes on until a context ends.
 func Run(ctx context.Context, o Options) error {
+	if o.steps == nil {
+		o.steps = steps
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -145,7 +151,7 @@ func Run(ctx context.Context, o Options) error {
 	last := f.began.Add(-time.Minute)
 	if o.History {
 		from := f.began.Add(-Past)
-		for _, step := range steps {
+		for _, step := range f.steps {
 			to := f.began.Add(-step.until)
 			if err := f.send(ctx, from, to, step.every); err != nil {
 				return ended(ctx, err)

@@ -51,6 +51,7 @@ func TestHistoryAndDeploys(t *testing.T) {
 		ready := false
 		o := Options{
 			History: true,
+			steps:   []step{{2 * time.Hour, 30 * time.Minute}, {0, 5 * time.Minute}},
 			Ready:   func() { ready = true },
 			Deployed: func(d Deployed) {
 				deployed = append(deployed, d)
@@ -100,7 +101,7 @@ func TestHistoryAndDeploys(t *testing.T) {
 		for _, s := range []string{"shop", "search", "images"} {
 			for _, kind := range []string{recording.CPU, recording.Heap, recording.Goroutine} {
 				for hour := -int(Past.Hours()); hour < 0; hour++ {
-					if n := profiles[fmt.Sprint(s, " ", kind, " ", hour)]; n < 4*6 {
+					if n := profiles[fmt.Sprint(s, " ", kind, " ", hour)]; n < 4*2 {
 						t.Errorf("%d %s profiles of %s in the hour %d", n, kind, s, hour)
 					}
 				}
