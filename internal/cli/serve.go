@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/fleet"
+	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/fleet/scrape"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/source"
@@ -57,6 +58,9 @@ of them slower.`
 
 // tokensFile holds the tokens, in the folder of the store.
 const tokensFile = "tokens.json"
+
+// eventsFile holds what happened to services, in the folder of the store.
+const eventsFile = "events.jsonl"
 
 // usualData is the folder of the store unless told otherwise.
 const usualData = "hone-data"
@@ -143,7 +147,14 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	if err != nil {
 		return err
 	}
-	answering := fleet.New(fleet.Options{Store: s, Tokens: tokens, Hosts: o.hosts, Version: version(), Log: log})
+	if err := os.MkdirAll(o.data, 0o700); err != nil { // of a store in a database there is no folder yet
+		return errors.Join(err, s.Close())
+	}
+	events, err := event.Open(filepath.Join(o.data, eventsFile))
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	answering := fleet.New(fleet.Options{Store: s, Tokens: tokens, Hosts: o.hosts, Events: events, Version: version(), Log: log})
 	answering.Pages = web.OfStore(web.Options{Version: version(), By: flagSpeller{}}, answering.Open)
 	if config != nil {
 		sink := func(ctx context.Context, tenant string, uploads []*store.Upload) error {
@@ -205,7 +216,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	}
 	stop()
 	working.Wait()
-	return errors.Join(err, s.Close())
+	return errors.Join(err, events.Close(), s.Close())
 }
 
 // openStore opens the store, and returns what keeps it in order until a context ends.

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/cache"
+	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/fleet/querier"
 	"github.com/hone-perf/hone/internal/fleet/receive"
 	"github.com/hone-perf/hone/internal/fleet/scrape"
@@ -37,6 +38,7 @@ type Options struct {
 	Tokens  *token.File
 	Hosts   []string                                         // names by which the server may be called; see token.Gate
 	Scraper *scrape.Scraper                                  // nil where nobody is asked for profiles
+	Events  *event.Log                                       // what happened to services; nil where that is not kept
 	Version string                                           // of hone, for recordings
 	Pages   http.Handler                                     // what browsers are shown: it is asked for all that is not for programs, and may call Open; nil where there are no pages
 	Shared  func(tenant, id string) (file string, err error) // finds a recording on the shelf, or fails with store.ErrNotFound; nil where there is no shelf
