@@ -19,6 +19,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/fleet"
 	"github.com/hone-perf/hone/internal/fleet/event"
+	"github.com/hone-perf/hone/internal/fleet/notice"
 	"github.com/hone-perf/hone/internal/fleet/scrape"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/source"
@@ -182,8 +183,14 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	ctx, stop := context.WithCancel(ctx)
 	var working sync.WaitGroup
 	working.Go(func() { keep(ctx) })
+	watch := func() {
+		working.Go(func() { notice.New(notice.Options{Store: s, Events: events, Log: log}).Run(ctx) })
+	}
 	if o.demo {
-		working.Go(func() { runDemo(ctx, sys, answering, scheme+"://"+l.Addr().String(), log) })
+		// Changes are looked for when the days before now are there.
+		working.Go(func() { runDemo(ctx, sys, answering, scheme+"://"+l.Addr().String(), watch, log) })
+	} else {
+		watch()
 	}
 	if scraper := answering.Scraper; scraper != nil {
 		working.Go(func() {
