@@ -83,7 +83,6 @@ type Fleet struct {
 	load     float64
 	steps    []*drawn
 	total    float64 // of the weights at the base
-	bound    []float64
 }
 
 // A stack is what is drawn.
@@ -244,9 +243,6 @@ func (f *Fleet) leaf(known map[string]uint32, r int, frames []string) {
 	slices.Reverse(s.places)
 	f.stacks = append(f.stacks, s)
 }
-
-// Functions returns how many functions the program has, and Stacks how many stacks.
-func (f *Fleet) Functions() int { return len(f.tables.Functions) }
 
 // Regress plans a change of code, and returns the function. A change that would free more than any function costs is made smaller.
 func (f *Fleet) Regress(r Regression) string {
