@@ -18,8 +18,8 @@ import (
 // demoFolder returns a folder for the profiles of a demo, which Main removes.
 func demoFolder() (string, error) { return scratch.Files("demo") }
 
-// runDemo lets the services of the demo send to a server until a context ends, and says what to try.
-func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string, log *slog.Logger) {
+// runDemo lets the services of the demo send to a server until a context ends, and says what to try. It calls ready when there is a history.
+func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string, ready func(), log *slog.Logger) {
 	add := func(ctx context.Context, uploads []*store.Upload) error {
 		outcomes, err := to.Add(ctx, token.DefaultTenant, uploads)
 		for _, outcome := range outcomes {
@@ -38,7 +38,7 @@ func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string,
 	}
 	err = demo.Run(ctx, demo.Options{
 		Add: add, History: history,
-		Ready: func() { sayDemo(sys, address) },
+		Ready: func() { ready(); sayDemo(sys, address) },
 		Deployed: func(d demo.Deployed) {
 			fmt.Fprintf(sys.Err, "hone: %s is being deployed: %s follows %s\n", d.Service, d.To, d.From)
 		},

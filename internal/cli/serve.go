@@ -19,6 +19,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/fleet"
 	"github.com/hone-perf/hone/internal/fleet/event"
+	"github.com/hone-perf/hone/internal/fleet/notice"
 	"github.com/hone-perf/hone/internal/fleet/rule"
 	"github.com/hone-perf/hone/internal/fleet/scrape"
 	"github.com/hone-perf/hone/internal/fleet/token"
@@ -60,7 +61,7 @@ of them slower.`
 // tokensFile holds the tokens, in the folder of the store.
 const tokensFile = "tokens.json"
 
-// eventsFile holds what happened to services.
+// eventsFile holds what happened to services, in the folder of the store.
 const eventsFile = "events.jsonl"
 
 // usualData is the folder of the store unless told otherwise.
@@ -185,8 +186,14 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	ctx, stop := context.WithCancel(ctx)
 	var working sync.WaitGroup
 	working.Go(func() { keep(ctx) })
+	watch := func() {
+		working.Go(func() { notice.New(notice.Options{Store: s, Events: events, Log: log}).Run(ctx) })
+	}
 	if o.demo {
-		working.Go(func() { runDemo(ctx, sys, answering, scheme+"://"+l.Addr().String(), log) })
+		// Changes are looked for when the days before now are there.
+		working.Go(func() { runDemo(ctx, sys, answering, scheme+"://"+l.Addr().String(), watch, log) })
+	} else {
+		watch()
 	}
 	working.Go(func() { answering.Rules.Run(ctx) })
 	if scraper := answering.Scraper; scraper != nil {
@@ -220,7 +227,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	}
 	stop()
 	working.Wait()
-	return errors.Join(err, s.Close())
+	return errors.Join(err, events.Close(), s.Close())
 }
 
 // openEvents opens the log of what happens to services, in the folder of the store.

@@ -100,13 +100,13 @@ type tale struct {
 
 // Limits of what is told.
 const (
-	mostTale   = 16 << 10 // bytes
-	taleTime   = 10 * time.Second
+	mostTale       = 16 << 10 // bytes
+	taleTime       = 10 * time.Second
 	mostToldLabels = 30
-	mostName   = 128 // bytes of the name of a label
-	mostValue  = 1024
-	oldestTale = 7 * 24 * time.Hour
-	aheadTale  = 10 * time.Minute
+	mostName       = 128 // bytes of the name of a label
+	mostValue      = 1024
+	oldestTale     = 7 * 24 * time.Hour
+	aheadTale      = 10 * time.Minute
 )
 
 // kindsTold are those that others can tell of.

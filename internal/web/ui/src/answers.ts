@@ -260,16 +260,17 @@ export interface EventProcess {
   instance: string;
   memory?: number;
   limit?: number;
+  times?: number;
 }
 
 export interface EventRule {
   name: string;
   metric: string;
+  function?: string;
   value: number;
   limit: number;
   unit: string;
-  sent?: string;
-  failed?: string;
+  grown?: boolean;
 }
 
 export type EventSource = "code" | "traffic" | "mix";
@@ -361,6 +362,7 @@ export interface FleetEvent {
   ended?: string;
   pin?: string;
   cause?: string;
+  told?: Told[];
   change?: EventChange;
   deploy?: EventDeploy;
   rule?: EventRule;
@@ -1223,6 +1225,12 @@ export interface Timeline {
   points: TimePoint[];
   events?: TimeEvent[];
   notes?: string[];
+}
+
+export interface Told {
+  to: string;
+  sent?: string;
+  failed?: string;
 }
 
 export interface Top extends Head, Trimming {

@@ -1,0 +1,178 @@
+package notice_test
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/fleet/event"
+	"github.com/hone-perf/hone/internal/fleet/notice"
+	"github.com/hone-perf/hone/internal/fleet/notice/noticetest"
+	"github.com/hone-perf/hone/internal/store/storetest"
+)
+
+var began = time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+
+// A watched fleet is one that a Noticer looks at after each step.
+type watched struct {
+	*noticetest.Fleet
+	t      *testing.T
+	events *event.Log
+	notice *notice.Noticer
+}
+
+func watch(t *testing.T, seed uint64) *watched {
+	events, err := event.Open(filepath.Join(t.TempDir(), "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { events.Close() })
+	w := &watched{Fleet: noticetest.New(seed, began), t: t, events: events}
+	w.restart()
+	return w
+}
+
+func (w *watched) restart() {
+	f := w.Fleet
+	w.notice = notice.New(notice.Options{Store: f, Events: w.events, Now: func() time.Time { return f.Now.Add(3 * time.Minute) }})
+}
+
+func (w *watched) steps(n int) {
+	w.t.Helper()
+	for range n {
+		w.Advance()
+		if err := w.notice.Look(context.Background()); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func (w *watched) list(kinds ...event.Kind) []event.Event {
+	all, _ := w.events.List(event.Filter{Tenant: noticetest.Tenant, Service: noticetest.Service, Kinds: kinds})
+	return all
+}
+
+func (w *watched) code() []event.Event {
+	return slices.DeleteFunc(w.list(event.Changed), func(e event.Event) bool { return e.Change.Source != event.Code })
+}
+
+// TestFindsRegressions is a small run of tools/fleetsim.
+func TestFindsRegressions(t *testing.T) {
+	for seed, kind := range []noticetest.Kind{noticetest.Slower, noticetest.Busier, noticetest.Calls} {
+		w := watch(t, uint64(seed)+1)
+		w.steps(40)
+		at := w.Now
+		name := w.Regress(noticetest.Regression{At: at, Size: 0.03, Kind: kind})
+		w.steps(12)
+		found := w.code()
+		if len(found) != 1 {
+			t.Fatalf("seed %d: %d events, want 1: %+v", seed, len(found), found)
+		}
+		e := found[0]
+		c := e.Change
+		if !w.Near(c.Function) || c.Share < 0.015 || c.Share > 0.06 || e.Time.Sub(at).Abs() > 15*time.Minute || e.Noticed.Sub(at) > time.Hour {
+			t.Errorf("seed %d: %s was changed by 3 %% at %v; found %+v of %+v", seed, name, at, e, *c)
+		}
+		if c.Before.Low > c.Before.Value || c.After.High < c.After.Value || c.Before.High > c.After.Low || c.After.Profiles < 100 || len(c.Callers) == 0 || c.File == "" {
+			t.Errorf("seed %d: facts are missing: %+v", seed, *c)
+		}
+	}
+}
+
+func TestDailyLifeIsNoAlarm(t *testing.T) {
+	w := watch(t, 2)
+	for range 36 * 12 {
+		w.Live()
+		w.steps(1)
+	}
+	if found := w.code(); len(found) > 0 {
+		t.Errorf("nothing changed, and yet: %+v of %+v", found[0], *found[0].Change)
+	}
+	if len(w.Deploys) == 0 || len(w.list(event.Deployed)) != len(w.Deploys) {
+		t.Errorf("%d deploys were noticed of %d", len(w.list(event.Deployed)), len(w.Deploys))
+	}
+}
+
+func TestEnds(t *testing.T) {
+	w := watch(t, 4)
+	w.steps(40)
+	end := w.Now.Add(2 * time.Hour)
+	w.Regress(noticetest.Regression{At: w.Now, Size: 0.05, Ended: end})
+	w.steps(24)
+	w.restart() // a new one fills its memory from the store, and says nothing twice
+	w.steps(12)
+	found := w.code()
+	if len(found) != 1 || found[0].Ended.Sub(end).Abs() > 15*time.Minute {
+		t.Errorf("want one event that ended at %v; got %+v", end, found)
+	}
+}
+
+func TestMixIsNotCode(t *testing.T) {
+	w := watch(t, 5)
+	w.steps(30)
+	w.Shift(0, 2.5, 6*time.Hour)
+	w.steps(24)
+	found := w.list(event.Changed)
+	if len(found) != 1 || found[0].Change.Source != event.Mix || found[0].Change.Function != "example.com/shop/api.handleA" {
+		t.Errorf("want one mix of handleA, got %+v", found)
+	}
+	w = watch(t, 5)
+	w.steps(30)
+	w.Shift(-1, 1.8, 6*time.Hour)
+	w.steps(24)
+	if found := w.list(event.Changed); len(found) != 1 || found[0].Change.Source != event.Traffic {
+		t.Errorf("want one of traffic, got %+v", found)
+	}
+}
+
+func TestCanary(t *testing.T) {
+	w := watch(t, 6)
+	w.steps(30)
+	w.Canary = 1
+	w.Deploy()
+	name := w.Regress(noticetest.Regression{At: w.Now, Size: 0.1})
+	w.steps(13)
+	deploys, found := w.list(event.Deployed), w.code()
+	if len(deploys) != 1 || deploys[0].Deploy.Version != "v1" || deploys[0].Deploy.Before != "v0" {
+		t.Fatalf("want the deploy of v1, got %+v", deploys)
+	}
+	if len(found) != 1 || !w.Near(found[0].Change.Function) || found[0].Change.Version != "v1" || found[0].Change.Since != "v0" || found[0].Cause != deploys[0].ID {
+		t.Errorf("want %s with v1, got %+v", name, found)
+	}
+}
+
+// TestStore runs on a store that others hold themselves against, with all kinds and several services.
+func TestStore(t *testing.T) {
+	fleet := storetest.Small()
+	fleet.Rounds, fleet.Deploy = 150, 70
+	s := storetest.NewMemory()
+	now := fleet.Start.Add(150 * time.Minute)
+	s.Now = func() time.Time { return now }
+	if _, err := s.Add(context.Background(), "t", fleet.All()); err != nil {
+		t.Fatal(err)
+	}
+	events, err := event.Open(filepath.Join(t.TempDir(), "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Close()
+	n := notice.New(notice.Options{Store: s, Events: events, Now: s.Now})
+	if err := n.Look(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	// The memory begins anew, and what is known is known.
+	deploys, _ := events.List(event.Filter{Tenant: "t", Kinds: []event.Kind{event.Deployed}})
+	if len(deploys) != 2*fleet.Services {
+		t.Errorf("%d deploys noticed, want two of each of %d services", len(deploys), fleet.Services)
+	}
+	again := notice.New(notice.Options{Store: s, Events: events, Now: s.Now})
+	before, _ := events.List(event.Filter{Tenant: "t"})
+	if err := again.Look(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if after, _ := events.List(event.Filter{Tenant: "t"}); len(after) != len(before) {
+		t.Errorf("%d events after a restart, %d before", len(after), len(before))
+	}
+}

@@ -1,0 +1,110 @@
+package notice
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/hone-perf/hone/internal/fleet/event"
+	"github.com/hone-perf/hone/internal/profile"
+)
+
+const (
+	sameTime   = 40 * time.Minute // two changes of one function that began within this are one
+	openFor    = 7 * 24 * time.Hour
+	nearDeploy = time.Hour // a change that begins so soon after a deploy came with it
+	longest    = 500       // bytes of a name in an event
+)
+
+// id returns the ID of what is told by these parts: the same each time.
+func id(parts ...any) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
+	return hex.EncodeToString(sum[:12])
+}
+
+// deployNear returns the deploy that a change came with, or nil.
+func (s *service) deployNear(began time.Time, step time.Duration) *deploy {
+	for _, d := range slices.Backward(s.deploys) {
+		if !d.at.After(began.Add(2*step)) && began.Sub(d.at) <= nearDeploy {
+			return d
+		}
+	}
+	return nil
+}
+
+// tell makes an event of a cause, unless it has been told, or ends one that it takes back.
+func (n *Noticer) tell(s *service, kind string, m *memory, c *cause, before, after *side, began time.Time, total float64, d *deploy) error {
+	fn := &m.names.functions[c.function]
+	spread := m.unit * sampleSpread
+	wander := m.wander[wanderKey{c.function, true}].variance(m.pooled())
+	cost := func(v, variance float64, profiles int) event.Cost {
+		half := 1.96 * math.Sqrt(variance)
+		return event.Cost{Value: v * after.second, Low: max(0, v-half) * after.second, High: (v + half) * after.second, Profiles: profiles}
+	}
+	known := 1.0
+	if sum := before.costs.total(); sum > 0 {
+		known = (total - c.delta()) / sum // before stands for so much
+	}
+	ch := &event.Change{
+		Kind: kind, Type: m.types, Function: name(fn.Name), File: name(fn.File), Package: name(fn.Package()), Source: event.Code,
+		Before: cost(c.before, spread*c.before*max(known, 0)+wander*c.before*c.before, before.profiles),
+		After:  cost(c.after, spread*c.after, after.profiles),
+		Share:  c.delta() / (total - c.delta()),
+	}
+	for _, p := range c.callers {
+		ch.Callers = append(ch.Callers, event.Part{Function: name(m.names.functions[p.function].Name), Share: p.share})
+	}
+	for _, f := range c.with {
+		ch.With = append(ch.With, name(m.names.functions[f].Name))
+	}
+	e := event.Event{Tenant: s.tenant, Kind: event.Changed, Service: s.name, Time: began, Noticed: n.Now().UTC(), Change: ch}
+	if d != nil {
+		ch.Version, ch.Since, e.Cause = d.version, d.before, d.id
+	}
+	return n.add(e, c.touched, m)
+}
+
+// add adds a change to the log, unless it is there.
+func (n *Noticer) add(e event.Event, touched map[int32]bool, m *memory) error {
+	ch := e.Change
+	e.ID = id(e.Tenant, e.Service, ch.Kind, ch.Type.Type, ch.Function, e.Time.Unix())
+	told, _ := n.Events.List(event.Filter{Tenant: e.Tenant, Service: e.Service, Kinds: []event.Kind{event.Changed}, From: e.Time.Add(-openFor)})
+	related := func(was *event.Change) bool {
+		if was == nil || was.Kind != ch.Kind || was.Type != ch.Type || was.Source != ch.Source {
+			return false
+		}
+		if was.Function == ch.Function || slices.Contains(was.With, ch.Function) || slices.Contains(ch.With, was.Function) {
+			return true
+		}
+		f, ok := m.names.of[was.Function]
+		return ok && touched[f] && m.names.gates[f] == plain
+	}
+	near := func(a, b time.Time) bool { return a.Sub(b).Abs() <= sameTime }
+	delta := ch.After.Value - ch.Before.Value
+	for _, was := range told {
+		if !related(was.Change) {
+			continue
+		}
+		then := was.Change.After.Value - was.Change.Before.Value
+		if (then > 0) == (delta > 0) {
+			if near(was.Time, e.Time) || was.Ended.IsZero() && ch.Version != "" && was.Change.Version == ch.Version {
+				return nil
+			}
+			continue
+		}
+		if !was.Ended.IsZero() && near(was.Ended, e.Time) {
+			return nil // after a restart the same is seen again
+		}
+		// It is over when most of it is gone again.
+		if was.Ended.IsZero() && was.Time.Before(e.Time) && math.Abs(ch.Share) > 0.5*math.Abs(was.Change.Share) && math.Abs(ch.Share) < 2*math.Abs(was.Change.Share) {
+			was.Ended = e.Time
+			return n.Events.Add(was)
+		}
+	}
+	return n.Events.Add(e)
+}
+
+func name(s string) string { return profile.Shorten(s, longest) }
