@@ -32,7 +32,6 @@ type bench struct {
 	t     *testing.T
 	store *storetest.Memory
 	now   time.Time
-	news  []string // of the log
 }
 
 func newBench(t *testing.T, config string, o Options) *bench {
@@ -300,7 +299,7 @@ func TestTold(t *testing.T) {
 		t.Error("a kill is another event than the restart")
 	}
 	deploy := event.Event{Kind: event.Deployed, Service: "api", Time: b.now, Deploy: &event.Deploy{Version: "v2"}}
-	if tell(deploy) != tell(deploy) {
+	if once := tell(deploy); tell(deploy) != once {
 		t.Error("a deploy is there twice")
 	}
 	got := b.events()
@@ -507,8 +506,8 @@ rules: [{name: busy, when: cores > 1}]
 	if err := b.opt.Events.Add(other); err != nil {
 		t.Fatal(err)
 	}
-	for len(b.Watcher.news) > 0 {
-		b.heed(context.Background(), <-b.Watcher.news, &capturing)
+	for len(b.news) > 0 {
+		b.heed(context.Background(), <-b.news, &capturing)
 		capturing.Wait()
 	}
 	pins, _ := b.store.Pins(context.Background(), "t")

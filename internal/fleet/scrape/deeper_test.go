@@ -81,11 +81,8 @@ scrape_configs:
 		t.Errorf("%v, missing: %v", kinds, got.Err)
 	}
 	want := map[string]bool{"profile 7x Bearer secret": true, "trace 3x Bearer secret": true, "heap x Bearer secret": true, "goroutine x Bearer secret": true}
-	for range len(want) {
+	for len(want) > 0 {
 		delete(want, <-asked)
-	}
-	if len(want) > 0 {
-		t.Errorf("not asked: %v", want)
 	}
 	// The other one has nothing.
 	if got, err := s.Deeper(ctx, Deeper{Tenant: "t", Service: "api", Instance: strings.TrimPrefix(other.URL, "http://"), CPU: time.Second, Trace: time.Second}); err == nil {
