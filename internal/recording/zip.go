@@ -42,7 +42,7 @@ func newPacked(f *os.File) (*packed, error) {
 	if err != nil {
 		return nil, err
 	}
-	z, err := zip.NewReader(f, st.Size())
+	z, err := readZip(f, st.Size())
 	var listed *packed
 	if err == nil {
 		if listed, err = withoutMisfits(z, f); err != nil {
@@ -72,7 +72,7 @@ func newPacked(f *os.File) (*packed, error) {
 // LargestProfile returns the size of the largest profile in a packed recording, as it is there. Of one that has no list of its
 // files, or is none, it is the size of all.
 func LargestProfile(r io.ReaderAt, size int64) int64 {
-	z, err := zip.NewReader(r, size)
+	z, err := readZip(r, size)
 	if err != nil {
 		return size
 	}
