@@ -1,26 +1,20 @@
 //go:build unix
 
-package disk
+package safefile
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"syscall"
-
-	"github.com/hone-perf/hone/internal/store"
 )
 
-// full says that the store is full where that is what an error means.
-func full(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
-		return fmt.Errorf("%w: %w", store.ErrFull, err)
-	}
-	return err
+// IsFull reports whether an error says that there is no room left for a file.
+func IsFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
-// syncDir makes names in a folder stay.
-func syncDir(dir string) error {
+// SyncDir makes the names of files in a folder stay.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -1,11 +1,8 @@
-package disk
+package safefile
 
 import (
 	"errors"
-	"fmt"
 	"syscall"
-
-	"github.com/hone-perf/hone/internal/store"
 )
 
 const (
@@ -13,13 +10,10 @@ const (
 	errorDiskFull       = syscall.Errno(112)
 )
 
-// full says that the store is full where that is what an error means.
-func full(err error) error {
-	if errors.Is(err, errorDiskFull) || errors.Is(err, errorHandleDiskFull) {
-		return fmt.Errorf("%w: %w", store.ErrFull, err)
-	}
-	return err
+// IsFull reports whether an error says that there is no room left for a file.
+func IsFull(err error) bool {
+	return errors.Is(err, errorDiskFull) || errors.Is(err, errorHandleDiskFull)
 }
 
-// syncDir does nothing: folders can't be synced here.
-func syncDir(string) error { return nil }
+// SyncDir does nothing: folders can't be synced here.
+func SyncDir(string) error { return nil }

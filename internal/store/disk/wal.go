@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hone-perf/hone/internal/safefile"
 	"github.com/hone-perf/hone/internal/store"
 )
 
@@ -146,7 +147,7 @@ func (w *wal) syncDir(dir string) error {
 	if w.unsynced {
 		return nil
 	}
-	return syncDir(dir)
+	return safefile.SyncDir(dir)
 }
 
 func (w *wal) try(op string) error {
@@ -281,4 +282,12 @@ func eachRecord(r io.Reader, each func(at int64, tenant string, u *store.Upload)
 		}
 		good += int64(recordHead) + int64(size)
 	}
+}
+
+// full says that the store is full where that is what an error means.
+func full(err error) error {
+	if safefile.IsFull(err) {
+		return fmt.Errorf("%w: %w", store.ErrFull, err)
+	}
+	return err
 }
