@@ -22,6 +22,7 @@ import (
 	"github.com/hone-perf/hone/internal/fleet/notice"
 	"github.com/hone-perf/hone/internal/fleet/rule"
 	"github.com/hone-perf/hone/internal/fleet/scrape"
+	"github.com/hone-perf/hone/internal/fleet/shelf"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/store"
@@ -91,6 +92,9 @@ func serveCommand(sys *System) *cobra.Command {
 	cmd.Flags().Var(&ageFlag{&o.Hours}, "keep-hours", "keep hourly sums for this long (default 30d)")
 	cmd.Flags().Var(&ageFlag{&o.Days}, "keep-days", "keep daily sums for this long (default 400d)")
 	cmd.Flags().Var(&sizeFlag{&o.Bytes}, "max-size", "use at most this much disk space (default 20GB)")
+	shared := shelf.Defaults
+	cmd.Flags().Var(&sizeFlag{&shared.Bytes}, "shelf-size", "keep at most so much of recordings that were shared with hone push, for each tenant (default 5GB)")
+	cmd.Flags().Var(&ageFlag{&shared.Keep}, "shelf-keep", "keep them for this long, unless hone push says otherwise (default 90d)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return usagef("hone serve --help lists what it takes", "serve takes no %s", quoted(args[0]))
@@ -107,7 +111,7 @@ func serveCommand(sys *System) *cobra.Command {
 				return err
 			}
 		}
-		return serve(cmd.Context(), sys, serving{*data, *listen, *database, *config, *hosts, *cert, *key, o, *demo})
+		return serve(cmd.Context(), sys, serving{*data, *listen, *database, *config, *hosts, *cert, *key, o, *demo, shared})
 	}
 	cmd.AddCommand(tokenCommand(sys, data), checkCommand(sys, data))
 	return cmd
@@ -122,6 +126,7 @@ type serving struct {
 	cert, key    string
 	disk         disk.Options
 	demo         bool
+	shelf        shelf.Options
 }
 
 func serve(ctx context.Context, sys *System, o serving) error {
@@ -155,7 +160,11 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		return errors.Join(err, s.Close())
 	}
 	defer events.Close()
-	answering := fleet.New(fleet.Options{Store: s, Tokens: tokens, Events: events, Hosts: o.hosts, Version: version(), Log: log})
+	recordings, err := shelf.Open(filepath.Join(o.data, "shelf"), o.shelf)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	answering := fleet.New(fleet.Options{Store: s, Shelf: recordings, Tokens: tokens, Events: events, Hosts: o.hosts, Version: version(), Log: log})
 	answering.Pages = web.OfStore(web.Options{Version: version(), By: flagSpeller{}}, answering.Open)
 	if config != nil {
 		sink := func(ctx context.Context, tenant string, uploads []*store.Upload) error {
@@ -196,6 +205,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		watch()
 	}
 	working.Go(func() { answering.Rules.Run(ctx) })
+	working.Go(func() { recordings.Run(ctx, func(err error) { log.Error("keeping the shelf", "err", err) }) })
 	if scraper := answering.Scraper; scraper != nil {
 		working.Go(func() {
 			if err := scraper.Run(ctx); err != nil {

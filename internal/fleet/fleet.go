@@ -21,11 +21,13 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/cache"
+	"github.com/hone-perf/hone/internal/fleet/body"
 	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/fleet/querier"
 	"github.com/hone-perf/hone/internal/fleet/receive"
 	"github.com/hone-perf/hone/internal/fleet/rule"
 	"github.com/hone-perf/hone/internal/fleet/scrape"
+	"github.com/hone-perf/hone/internal/fleet/shelf"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
@@ -38,13 +40,13 @@ import (
 type Options struct {
 	Store   store.Store
 	Tokens  *token.File
-	Hosts   []string                                         // names by which the server may be called; see token.Gate
-	Scraper *scrape.Scraper                                  // nil where nobody is asked for profiles
-	Events  *event.Log                                       // nil where nobody notes what happens
-	Rules   *rule.Watcher                                    // nil where nobody can tell of events
-	Version string                                           // of hone, for recordings
-	Pages   http.Handler                                     // what browsers are shown: it is asked for all that is not for programs, and may call Open; nil where there are no pages
-	Shared  func(tenant, id string) (file string, err error) // finds a recording on the shelf, or fails with store.ErrNotFound; nil where there is no shelf
+	Hosts   []string        // names by which the server may be called; see token.Gate
+	Scraper *scrape.Scraper // nil where nobody is asked for profiles
+	Events  *event.Log      // nil where nobody notes what happens
+	Rules   *rule.Watcher   // nil where nobody can tell of events
+	Version string          // of hone, for recordings
+	Pages   http.Handler    // what browsers are shown: it is asked for all that is not for programs, and may call Open; nil where there are no pages
+	Shelf   *shelf.Shelf    // nil where no recordings are kept
 	Log     *slog.Logger
 	Now     func() time.Time // nil is time.Now
 }
@@ -86,6 +88,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/fleet/bases", s.read(s.fleetBases))
 	s.mux.HandleFunc("GET /api/v1/fleet/time", s.read(s.fleetTime))
 	s.mux.HandleFunc("/", s.read(s.pages))
+	s.registerShelf()
 	return s
 }
 
@@ -101,6 +104,11 @@ func (s *Server) read(answer func(w http.ResponseWriter, r *http.Request, tenant
 
 // may returns a handler for those who have a scope.
 func (s *Server) may(need token.Scope, answer func(w http.ResponseWriter, r *http.Request, tenant string) error) http.HandlerFunc {
+	return s.allow(need, func(w http.ResponseWriter, r *http.Request, who token.Who) error { return answer(w, r, who.Tenant) })
+}
+
+// allow returns a handler that is told who asks.
+func (s *Server) allow(need token.Scope, answer func(w http.ResponseWriter, r *http.Request, who token.Who) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.gate.Allow(r, need)
 		if err != nil {
@@ -113,12 +121,24 @@ func (s *Server) may(need token.Scope, answer func(w http.ResponseWriter, r *htt
 		}
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
-		err = answer(w, r, who.Tenant)
+		err = answer(w, r, who)
 		if err == nil || r.Context().Err() != nil {
 			return
 		}
 		status := http.StatusInternalServerError
+		var sent *body.Error
 		switch {
+		case errors.As(err, &sent):
+			if status = sent.Status; sent.Retry > 0 {
+				w.Header().Set("Retry-After", strconv.Itoa(int(sent.Retry.Seconds())))
+			}
+		case errors.Is(err, store.ErrFull):
+			w.Header().Set("Retry-After", "60")
+			status = http.StatusInsufficientStorage
+		case errors.Is(err, shelf.ErrNotFound):
+			status = http.StatusNotFound
+		case errors.Is(err, shelf.ErrNotYours):
+			status = http.StatusForbidden
 		case errors.As(err, new(badRequest)):
 			status = http.StatusBadRequest
 		case errors.Is(err, rule.ErrMany):

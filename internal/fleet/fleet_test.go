@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +15,9 @@ import (
 
 	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/fleet/rule"
+	"github.com/hone-perf/hone/internal/fleet/shelf"
 	"github.com/hone-perf/hone/internal/fleet/token"
+	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/store/storetest"
 	"github.com/hone-perf/hone/internal/view/fleetview"
@@ -26,6 +28,7 @@ type bench struct {
 	*Server
 	now     time.Time
 	secrets map[string]string
+	shared  string // ID of a recording on the shelf of the tenant that has profiles
 }
 
 func newBench(t *testing.T) *bench {
@@ -59,7 +62,11 @@ func newBench(t *testing.T) *bench {
 	if err := events.Add(event.Event{ID: "d", Tenant: "shop", Kind: event.Deployed, Service: "service-0", Time: now.Add(-time.Minute), Deploy: &event.Deploy{Version: "v9"}}); err != nil {
 		t.Fatal(err)
 	}
-	b.Server = New(Options{Store: m, Tokens: tokens, Events: events, Now: func() time.Time { return b.now }})
+	shelf, err := shelf.Open(t.TempDir(), shelf.Options{Now: func() time.Time { return b.now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Server = New(Options{Store: m, Shelf: shelf, Tokens: tokens, Events: events, Now: func() time.Time { return b.now }})
 	b.now = now
 	b.Rules = rule.New(nil, rule.Options{Store: m, Events: events, Now: b.Now})
 	b.Pages = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -73,11 +80,21 @@ func newBench(t *testing.T) *bench {
 	if _, err := b.Add(context.Background(), "shop", f.All()); err != nil {
 		t.Fatal(err)
 	}
+	w := b.send(http.MethodPost, "/api/v1/shelf?name=service-0.hone&note=slow", b.get("/api/v1/recording?"+ref, "read").Body, "write")
+	var made report.SharedRecording
+	if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil || w.Code != http.StatusOK {
+		t.Fatalf("sharing a recording: %d %v", w.Code, w.Body)
+	}
+	b.shared = made.ID
 	return b
 }
 
 func (b *bench) get(path, who string, header ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(http.MethodGet, path, nil)
+	return b.send(http.MethodGet, path, nil, who, header...)
+}
+
+func (b *bench) send(method, path string, body io.Reader, who string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, body)
 	if secret := b.secrets[who]; secret != "" {
 		r.Header.Set("Authorization", "Bearer "+secret)
 	}
@@ -116,6 +133,8 @@ func TestWhoMayAsk(t *testing.T) {
 		"/metrics":                        {http.StatusOK, `hone_profiles_total{outcome="stored"} 32`},
 		"/?" + page:                       {http.StatusNotFound, "alloc_space"},
 		"/flame?" + page:                  {http.StatusNotFound, "alloc_space"},
+		"/api/v1/shelf":                   {http.StatusOK, "service-0"},
+		"/shelf/" + b.shared + ".hone":    {http.StatusNotFound, "PK"},
 	} {
 		for who, status := range map[string]int{
 			"none": http.StatusUnauthorized, "wrong": http.StatusUnauthorized, "write": http.StatusForbidden, "read": http.StatusOK, "other": what.status,
@@ -216,28 +235,20 @@ func TestOpen(t *testing.T) {
 // A recording on the shelf is looked at by those whose it is, until it is deleted.
 func TestOpenShared(t *testing.T) {
 	b := newBench(t)
-	file := filepath.Join(t.TempDir(), "1.hone")
-	if err := os.WriteFile(file, b.get("/api/v1/recording?"+ref, "read").Body.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	there := true
-	b.Shared = func(tenant, id string) (string, error) {
-		if tenant == "shop" && id == "1" && there {
-			return file, nil
-		}
-		return "", store.ErrNotFound
-	}
-	first := b.get("/?ref=shelf:1", "read").Body.String()
-	if !strings.Contains(first, "heap:alloc_space") || b.get("/?ref=shelf:1", "read").Body.String() != first {
+	page := "/?ref=shelf:" + b.shared
+	first := b.get(page, "read").Body.String()
+	if !strings.Contains(first, "heap:alloc_space") || b.get(page, "read").Body.String() != first {
 		t.Errorf("the recording is %s", first)
 	}
-	for who, path := range map[string]string{"other": "/?ref=shelf:1", "read": "/?ref=shelf:2"} {
-		if got := b.get(path, who).Body.String(); !strings.Contains(got, "nothing of that name") {
+	for who, path := range map[string]string{"other": page, "read": page[:len(page)-1] + "a"} {
+		if got := b.get(path, who).Body.String(); !strings.Contains(got, "no such recording") {
 			t.Errorf("%s for %s: %s", path, who, got)
 		}
 	}
-	there = false
-	if got := b.get("/?ref=shelf:1", "read").Body.String(); !strings.Contains(got, "nothing of that name") {
+	if w := b.send(http.MethodDelete, "/api/v1/shelf/"+b.shared, nil, "write"); w.Code != http.StatusOK {
+		t.Fatal(w.Body)
+	}
+	if got := b.get(page, "read").Body.String(); !strings.Contains(got, "no such recording") {
 		t.Errorf("once it is deleted it is %s", got)
 	}
 }

@@ -67,6 +67,9 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request, _ string) error
 		stored, waiting := st.Sizes()
 		metric("hone_store_bytes", "gauge", "Bytes of the store on the disk.", `{part="stored"}`, stored, `{part="log"}`, waiting)
 	}
+	if s.Shelf != nil {
+		metric("hone_shelf_bytes", "gauge", "Bytes of recordings on the shelf.", "", s.Shelf.Size())
+	}
 	if s.Scraper != nil {
 		status := s.Scraper.Status()
 		up := map[scrape.Health]int{}

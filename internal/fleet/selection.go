@@ -157,7 +157,7 @@ const SharedPrefix = "shelf:"
 // Open returns what a ref names, such as store:api@-1h or shelf:ID, for a request that Pages was asked. It stays the same for a moment also where it ends now.
 func (s *Server) Open(ctx context.Context, ref string) (*recording.Recording, error) {
 	tenant, ok := ctx.Value(tenantKey{}).(string)
-	if id, shared := strings.CutPrefix(ref, SharedPrefix); ok && shared && s.Shared != nil {
+	if id, shared := strings.CutPrefix(ref, SharedPrefix); ok && shared {
 		return s.openShared(tenant, id)
 	}
 	name, stored := strings.CutPrefix(ref, store.RefPrefix)
@@ -202,7 +202,7 @@ func (s *Server) Open(ctx context.Context, ref string) (*recording.Recording, er
 
 // openShared opens a recording on the shelf of a tenant.
 func (s *Server) openShared(tenant, id string) (*recording.Recording, error) {
-	file, err := s.Shared(tenant, id) // each time: it may have been deleted
+	_, file, err := s.Recording(tenant, id) // each time: it may have been deleted
 	if err != nil {
 		return nil, err
 	}
