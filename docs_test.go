@@ -208,11 +208,12 @@ func newTour(t *testing.T) *tour {
 	benchOld, errOld := os.ReadFile("testdata/tour/bench-old.txt")
 	benchNew, errNew := os.ReadFile("testdata/tour/bench-new.txt")
 	trace, errTrace := os.ReadFile("testdata/trace/shop.trace")
-	if err := errors.Join(errOld, errNew, errTrace); err != nil {
+	shared, errShared := os.ReadFile("testdata/docs/havlak/havlak.hone")
+	if err := errors.Join(errOld, errNew, errTrace, errShared); err != nil {
 		t.Fatal(err)
 	}
 	for name, data := range map[string][]byte{
-		"old.txt": benchOld, "new.txt": benchNew, "shop.trace": trace,
+		"old.txt": benchOld, "new.txt": benchNew, "shop.trace": trace, "slow.hone": shared,
 		"cpu.pprof": cpu, "old.pprof": cpu, "new.pprof": next,
 		"profiles/monday.pprof": cpu, "profiles/tuesday.pprof": next,
 		"shop.go": shop, "go.mod": []byte("module example.com/shop\n\ngo 1.26\n"),
@@ -242,7 +243,11 @@ func (tr *tour) run(t *testing.T, line, block string) (said string, ran bool) {
 		t.Fatal(err)
 	}
 	line, beside := strings.CutSuffix(line, " &")
-	words, err := shellWords(strings.ReplaceAll(line, "localhost:6060", tr.server))
+	line = strings.ReplaceAll(line, "localhost:6060", tr.server)
+	if tr.store != "" {
+		line = strings.ReplaceAll(line, source.UsualStore, tr.store)
+	}
+	words, err := shellWords(line)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,23 @@ func hone(t *testing.T, args ...string) string {
 	return honeAt(t, "", args...)
 }
 
+// honeFails runs hone, and returns its exit code and what it said to standard error.
+func honeFails(t *testing.T, args ...string) (code int, said string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Env = append(os.Environ(), "HONE_TEST_EXEC=1")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err == nil || cmd.ProcessState == nil {
+		t.Fatalf("hone %s: %v, want it to fail", strings.Join(args, " "), err)
+	}
+	return cmd.ProcessState.ExitCode(), stderr.String()
+}
+
 // honeAt does it in another folder.
 func honeAt(t *testing.T, dir string, args ...string) string {
 	t.Helper()

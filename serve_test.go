@@ -10,10 +10,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -174,6 +176,60 @@ func TestServe(t *testing.T) {
 	t.Setenv("HONE_STORE", s.url)
 	same([]string{"top", v1}, []string{"top", f1})
 	s.stop(t)
+}
+
+// A recording that is shared is read by its link as its file is, until it is deleted, also by another server on the same folder.
+func TestShared(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	s := startServe(t, data)
+	t.Setenv("HONE_STORE", s.url)
+	const file = "testdata/docs/havlak/havlak.hone"
+	link := strings.TrimSpace(hone(t, "push", "--note", "before", "--expires", "7d", file))
+	if again := strings.TrimSpace(hone(t, "push", "--note", "before", "--expires", "7d", file)); again != link || !strings.HasPrefix(link, s.url+"/shelf/") {
+		t.Errorf("links are %s and %s", link, again)
+	}
+	for _, args := range [][]string{{"top"}, {"info"}, {"tree", "--limit", "9"}, {"mem"}, {"raw"}} {
+		if got, want := strings.ReplaceAll(hone(t, append(args, link)...), link, file), hone(t, append(args, file)...); got != want || got == "" {
+			t.Errorf("hone %q of %s:\n%s\nwant as of the file:\n%s", args, link, got, want)
+		}
+	}
+	if got, want := hone(t, "top", "--metric", "cpu", link+"@0s..1s"), hone(t, "top", "--metric", "cpu", file+"@0s..1s"); got != want {
+		t.Errorf("a part of it:\n%s\nwant\n%s", got, want)
+	}
+	s.stop(t)
+	s = startServe(t, data)
+	t.Setenv("HONE_STORE", s.url)
+	list := hone(t, "shelf")
+	if !strings.Contains(list, "havlak.hone") || !strings.Contains(list, "before") || !strings.Contains(list, s.url+"/shelf/") {
+		t.Errorf("on the shelf:\n%s", list)
+	}
+	hone(t, "shelf", "rm", filepath.Base(link))
+	if list := hone(t, "shelf"); list != "there are no recordings on the shelf\n" {
+		t.Errorf("after deleting:\n%s", list)
+	}
+}
+
+// The token is sent to the server that it is for, and to no other that a link names.
+func TestSharedToken(t *testing.T) {
+	var got []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		http.Error(w, "a token is needed", http.StatusUnauthorized)
+	}))
+	defer s.Close()
+	t.Setenv("HONE_TOKEN", "hone_secret")
+	link := s.URL + "/shelf/" + strings.Repeat("a", 20)
+	for _, store := range []string{"http://127.0.0.1:1", s.URL} {
+		t.Setenv("HONE_STORE", store)
+		for _, args := range [][]string{{"top", link}, {"shelf", "rm", link}} {
+			if code, out := honeFails(t, args...); code != 1 || !strings.Contains(out, "a token is needed") {
+				t.Errorf("hone %q: %d %s", args, code, out)
+			}
+		}
+	}
+	if want := []string{"", "", "Bearer hone_secret", "Bearer hone_secret"}; !slices.Equal(got, want) {
+		t.Errorf("requests had %q, want %q", got, want)
+	}
 }
 
 // A server that is killed has lost nothing that it acknowledged, and what is sent again is there once. HONE_KILLS says how often it is killed.

@@ -1,50 +1,107 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/fleet"
+	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/source"
 )
 
-func pushCommand(sys *System) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "push FILE…",
-		Short: "Send profiles and recordings to a store",
-		Long: `Send profiles and recordings to a hone server, as profiles of a service.
+const pushHelp = `Send recordings and profiles to a hone serve.
+
+With --service, their profiles become profiles of a service. A profile that was sent before is not
+stored twice.
+
+Without it, a recording is put on the shelf of the server, and a link to it is printed: it opens in
+a browser, and in every command in the place of a file. It is there for 90 days, unless --expires, or
+the server, says otherwise; hone shelf lists what is there.
 
 hone finds the server at --to, at the address in HONE_STORE, or at http://127.0.0.1:4040, and
-sends the token in HONE_TOKEN. The server does not store a profile twice.`,
-		Example: "  hone push --service api server.hone\n  hone push --service api --kind cpu --label version=v2 cpu.pprof --to https://profiles.example.com",
+sends the token in HONE_TOKEN.`
+
+// pushFlags are the flags of hone push.
+type pushFlags struct {
+	to, service, kind string
+	labels            []string
+
+	// Of recordings on the shelf.
+	name, note string
+	expires    time.Duration
+	forever    bool
+}
+
+func pushCommand(sys *System) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "push FILE…",
+		Short:   "Share a recording by a link, or send profiles to a store",
+		Long:    pushHelp,
+		Example: "  hone push server.hone\n  hone push --note 'slow after the deploy' --expires 30d server.hone\n  hone push --service api server.hone\n  hone push --service api --kind cpu --label version=v2 cpu.pprof --to https://profiles.example.com",
 		GroupID: groupWatch,
 	}
 	if !sys.names(cmd) {
 		return cmd
 	}
-	to := cmd.Flags().String("to", "", "send to the server at `URL`")
-	service := cmd.Flags().String("service", "", "send them as profiles of the service `NAME`")
-	kind := cmd.Flags().String("kind", "", "kind of a profile, if it does not say: `cpu`, heap, goroutine, mutex, block")
-	labels := cmd.Flags().StringArray("label", nil, "label of the profiles: `NAME=VALUE` (repeatable)")
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return usagef("for example: hone push --service api server.hone", "push needs a file")
+	var f pushFlags
+	flags := cmd.Flags()
+	flags.StringVar(&f.to, "to", "", "send to the server at `URL`")
+	flags.StringVar(&f.service, "service", "", "send them as profiles of the service `NAME`")
+	flags.StringVar(&f.kind, "kind", "", "kind of a profile, if it does not say: `cpu`, heap, goroutine, mutex, block")
+	flags.StringArrayVar(&f.labels, "label", nil, "label of the profiles: `NAME=VALUE` (repeatable)")
+	flags.StringVar(&f.name, "name", "", "call the shared recording `NAME` (default: as its file)")
+	flags.StringVar(&f.note, "note", "", "say something about the shared recording: `TEXT`")
+	flags.Var(&ageFlag{&f.expires}, "expires", "share it for this long (default 90d)")
+	flags.BoolVar(&f.forever, "keep-forever", false, "share it until somebody deletes it")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		given := func(names ...string) string {
+			for _, n := range names {
+				if flags.Changed(n) {
+					return n
+				}
+			}
+			return ""
 		}
-		if *service == "" {
-			return usagef("for example: --service api", "push has to know whose profiles these are")
+		profiles, shared := given("kind", "label"), given("name", "note", "expires", "keep-forever")
+		switch {
+		case len(args) == 0:
+			return usagef("for example: hone push server.hone", "push needs a file")
+		case f.service == "" && given("service") != "":
+			return usagef("for example: --service api", "--service needs a name")
+		case f.service == "" && profiles != "":
+			return usagef("for example: --service api", "--%s is for profiles of a service, so push has to know which", profiles)
+		case f.service != "" && shared != "":
+			return usagef("without --service, the recording is shared by a link", "--%s is for recordings that are shared, and --service for profiles", shared)
+		case f.forever && f.expires > 0:
+			return usagef("use only one of them", "--keep-forever and --expires can't be combined")
+		case f.name != "" && len(args) > 1:
+			return usagef("push them one by one", "--name is for one recording, but %d are given", len(args))
 		}
-		q := url.Values{"service": {*service}, "label": *labels}
-		if *kind != "" {
-			q.Set("kind", *kind)
+		q := url.Values{"service": {f.service}, "label": f.labels}
+		if f.kind != "" {
+			q.Set("kind", f.kind)
 		}
 		for _, name := range args {
-			said, err := pushFile(*to, q, name)
+			if f.service == "" {
+				link, err := f.share(sys, name)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintln(sys.Out, link)
+				continue
+			}
+			said, err := pushFile(f.to, q, name)
 			if err != nil {
 				return err
 			}
@@ -52,6 +109,116 @@ sends the token in HONE_TOKEN. The server does not store a profile twice.`,
 		}
 		return nil
 	}
+	return cmd
+}
+
+// share puts a recording on the shelf of a server, and returns a link to it.
+func (f *pushFlags) share(sys *System, name string) (string, error) {
+	in, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	// What the server would refuse is known before it is sent.
+	st, err := in.Stat()
+	switch {
+	case err != nil:
+		return "", err
+	case st.IsDir():
+		return "", fmt.Errorf("%s is a folder; a recording that is shared is one file", name)
+	case !recording.IsRecording(name):
+		return "", usagef("hone push --service NAME "+quotedRefs([]string{name})+" sends a profile", "%s is not a recording, which could be shared by a link", name)
+	}
+	m, err := recording.Check(in, st.Size(), math.MaxInt64)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	if m.KeepSecrets && m.How != recording.Stored {
+		note(sys, "%s was recorded with --keep-secrets: what looks like a secret can be read by all who have the link", name)
+	}
+	q := url.Values{"name": {cmp.Or(f.name, filepath.Base(name))}}
+	if f.note != "" {
+		q.Set("note", f.note)
+	}
+	switch {
+	case f.forever:
+		q.Set("expires", "never")
+	case f.expires > 0:
+		q.Set("expires", f.expires.String())
+	}
+	resp, err := source.AskStore(f.to, http.MethodPost, "api/v1/shelf", q, in)
+	if err != nil {
+		return "", fmt.Errorf("sending %s: %w", name, err)
+	}
+	defer resp.Body.Close()
+	var made report.SharedRecording
+	if err := json.NewDecoder(resp.Body).Decode(&made); err != nil || made.Link == "" {
+		return "", fmt.Errorf("sending %s: the answer of the server is not about a recording: %v", name, err)
+	}
+	return source.StoreAddress(f.to, made.Link), nil
+}
+
+func shelfCommand(sys *System) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "shelf",
+		Short: "List the recordings that are shared",
+		Long: `List the recordings that hone push has put on the shelf of a server. Their links open in a browser,
+and in every command in the place of a file.
+
+hone shelf rm deletes them: who put a recording there can, and an admin.`,
+		Example: "  hone shelf\n  hone shelf --json\n  hone shelf rm http://127.0.0.1:4040/shelf/rjq2vmvkzcqbetwk3l5a",
+		GroupID: groupWatch,
+	}
+	if !sys.names(cmd) {
+		return cmd
+	}
+	to := cmd.PersistentFlags().String("to", "", "address of the server: `URL`")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usagef("hone shelf rm LINK deletes a recording", "shelf takes no %s", quoted(args[0]))
+		}
+		out, err := outputOf(cmd, sys)
+		if err != nil {
+			return err
+		}
+		resp, err := source.AskStore(*to, http.MethodGet, "api/v1/shelf", nil, nil)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		var list report.Shelf
+		if err := json.NewDecoder(resp.Body).Decode(&list); err != nil {
+			return fmt.Errorf("the answer of the server: %w", err)
+		}
+		for i := range list.Recordings {
+			r := &list.Recordings[i]
+			r.Link = source.StoreAddress(*to, r.Link)
+			if r.Made = r.Made.In(sys.Zone); !r.Expires.IsZero() {
+				r.Expires = r.Expires.In(sys.Zone)
+			}
+		}
+		if len(list.Recordings) > 0 {
+			list.Next = []hint.Command{hint.Ask("top", list.Recordings[0].Link).For("the hottest functions of the newest")}
+		}
+		return out.write(sys, &list)
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:     "rm LINK…",
+		Short:   "Delete recordings that are shared",
+		Long:    "Delete recordings from the shelf of a server, by their links or IDs.",
+		Example: "  hone shelf rm http://127.0.0.1:4040/shelf/rjq2vmvkzcqbetwk3l5a\n  hone shelf rm rjq2vmvkzcqbetwk3l5a",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("hone shelf lists them", "rm needs a link or an ID")
+			}
+			for _, link := range args {
+				if err := source.Unshare(*to, link); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	})
 	return cmd
 }
 

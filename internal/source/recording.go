@@ -10,12 +10,15 @@ import (
 )
 
 // Recording opens the recording that ref names: a file or folder, perhaps followed by @ and a time, as in
-// server.hone@12s or server.hone@3s..9s, or profiles in a store. It returns nil when ref names something else.
+// server.hone@12s or server.hone@3s..9s, profiles in a store, or a link to a recording on the shelf of a server. It returns nil when ref names something else.
 func Recording(ref string) (*recording.Recording, query.Span, error) {
 	var at query.Span
 	if strings.HasPrefix(ref, StorePrefix) && !exists(ref) {
 		r, err := stored(ref)
 		return r, at, err
+	}
+	if IsShared(ref) {
+		return shared(ref)
 	}
 	if !recording.IsRecording(ref) {
 		i := strings.LastIndexByte(ref, '@')
