@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -229,6 +230,67 @@ func TestSharedToken(t *testing.T) {
 	}
 	if want := []string{"", "", "Bearer hone_secret", "Bearer hone_secret"}; !slices.Equal(got, want) {
 		t.Errorf("requests had %q, want %q", got, want)
+	}
+}
+
+// Findings in profiles of a store say what all processes pay, and have patches, though the program was built elsewhere.
+func TestAdviseStore(t *testing.T) {
+	s := startServe(t, filepath.Join(t.TempDir(), "data"))
+	t.Setenv("HONE_STORE", s.url)
+	module := filepath.Join(t.TempDir(), "hi")
+	if err := os.CopyFS(module, os.DirFS("examples/hi")); err != nil {
+		t.Fatal(err)
+	}
+	bare := filepath.Join(t.TempDir(), "bare.pb.gz")
+	hone(t, "merge", "-o", bare, "testdata/docs/advise/hi0.hone")
+	for i, root := range []string{"/build/src/hi", "example.com/hi", "example.com/hi@v1.2.3", "/root/go/pkg/mod/example.com/hi@v1.2.3"} {
+		raw, err := os.ReadFile(bare)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := profile.ParseBytes(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		functions := slices.Clone(p.Functions)
+		for k := range functions {
+			if _, name, ok := strings.Cut(functions[k].File, "/examples/hi/"); ok {
+				functions[k].File = root + "/" + name
+			}
+		}
+		p = p.WithTables(profile.Tables{Functions: functions, Locations: p.Locations, Mappings: p.Mappings})
+		file := filepath.Join(t.TempDir(), "moved.pb.gz")
+		var out bytes.Buffer
+		if err := errors.Join(p.Write(&out), os.WriteFile(file, out.Bytes(), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		service := fmt.Sprint("hi", i)
+		for _, instance := range []string{"a", "b"} {
+			hone(t, "push", "--service", service, "--kind", "cpu", "--label", "instance="+instance, file)
+		}
+		got := hone(t, "advise", "--core-hour", "$0.04", "--source", module, "store:"+service+"@2026-11-01..2026-12-01")
+		for _, want := range []string{"2 processes", "a month", "stage0/hi.go:23", "regexp compiled on every call", "of all processes: ", "handleHiRE.MatchString"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("advice about %s has no %q:\n%s", root, want, got)
+			}
+		}
+	}
+}
+
+// A finding of a store ends in a patch that is proven.
+func TestFixStore(t *testing.T) {
+	testrun.Live(t, "proves a patch")
+	s := startServe(t, filepath.Join(t.TempDir(), "data"))
+	t.Setenv("HONE_STORE", s.url)
+	module := filepath.Join(t.TempDir(), "hi")
+	if err := os.CopyFS(module, os.DirFS("examples/hi")); err != nil {
+		t.Fatal(err)
+	}
+	hone(t, "push", "--service", "hi", "testdata/docs/advise/hi0.hone")
+	hone(t, "fix", "--source", module, "--each", "5s", "--forget", "store:hi@2026-11-01..2026-12-01", "1")
+	text, err := os.ReadFile(filepath.Join(module, "stage0", "hi.go"))
+	if err != nil || !strings.Contains(string(text), "handleHiRE.MatchString") {
+		t.Errorf("the file after the fix (%v):\n%s", err, text)
 	}
 }
 

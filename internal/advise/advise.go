@@ -32,6 +32,8 @@ type Options struct {
 	Flags []string // for the go command, behind those in GOFLAGS
 	Least float64  // share below which nothing is said; 0 is a hundredth
 
+	CoreHour report.Price // of profiles out of a store; zero is not known
+
 	Debug func(format string, args ...any) // is told why patches were given up; may be nil
 }
 
@@ -59,7 +61,13 @@ func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Opti
 	if err != nil {
 		return nil, err
 	}
-	a := &adviser{costs: c, least: opt.Least}
+	a := &adviser{costs: c, least: opt.Least, fleet: fleetOf(in, opt.CoreHour)}
+	if a.fleet != nil {
+		a.loads = in[0].Manifest.Fleet
+		a.fleet.Cores = a.loads[recording.CPU].PerSecond(c.Total[cost.CPU]) / 1e9
+	} else if opt.CoreHour.Value > 0 {
+		t.notes.add("the price of cores is of no use here: that takes one selection of a store, such as store:api@-1d")
+	}
 	type turn struct {
 		r *Rule
 		f *Function
@@ -87,7 +95,7 @@ func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Opti
 	}
 	out := a.ranked()
 	t.explain(out, rules)
-	out.Functions, out.Least, out.Root = len(fns), opt.Least, t.dir
+	out.Functions, out.Least, out.Root, out.Fleet = len(fns), opt.Least, t.dir, a.fleet
 	for _, r := range in {
 		out.Refs = append(out.Refs, r.Ref)
 	}

@@ -86,6 +86,10 @@ func (t *tree) find(f *code.File, l *cost.Line) (decl *ast.FuncDecl, line int, d
 		t.notes.add("%s does not have %s where the profile has it: it is left out; these are not the sources that were profiled", f.Name, l.Func)
 		return nil, 0, "", false
 	}
+	if t.afar && l.Start == 0 {
+		doubt = "these may not be the sources that were profiled: check the lines"
+		t.notes.add("%s may not be as it was profiled; lines may be off", f.Name)
+	}
 	if !t.taken.IsZero() && newer(f, t.taken) {
 		doubt = "the file is newer than the profile: check the lines"
 		t.notes.add("%s was changed after the profile was taken; lines may be off", f.Name)

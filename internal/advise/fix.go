@@ -52,6 +52,9 @@ func (p *Pass) noFix() string {
 		return p.Pkg.NoFix
 	}
 	if p.File.NoFix == "" && p.doubt != "" {
+		if p.tree.afar {
+			return "the profile does not say where functions begin, so the file may be another"
+		}
 		return "the file is newer than the profile"
 	}
 	return p.File.NoFix

@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,7 @@ type tree struct {
 	classes map[cost.LineKey]cost.Class // by function and file
 	kept    []recording.Sources
 	taken   time.Time // when the profiles were; zero when it is not known
+	afar    bool      // they are of a store: when a file was written here says nothing about them
 	missing []missing
 	notes   notes
 
@@ -135,6 +137,8 @@ func openTree(ctx context.Context, dir string, flags []string, in []*recording.R
 			t.kept = append(t.kept, r.Sources)
 		}
 		switch {
+		case r.Manifest != nil && r.Manifest.How == recording.Stored:
+			t.afar = true
 		case r.Manifest != nil && r.Manifest.Started.After(t.taken):
 			t.taken = r.Manifest.Started
 		case r.Profile != nil && r.Profile.TimeNanos > 0:
@@ -168,11 +172,29 @@ func (t *tree) classOf(fn, file string) cost.Class {
 		return cost.Std
 	}
 	slashed := filename.Slashed(file)
+	if t.released(slashed) != "" {
+		return cost.Own
+	}
 	if t.about.GOMODCACHE != "" && strings.HasPrefix(slashed, filepath.ToSlash(t.about.GOMODCACHE)+"/") ||
 		strings.Contains(slashed, "/pkg/mod/") || strings.Contains(slashed, "/vendor/") || strings.Contains(slashed, "@v") {
 		return cost.Foreign
 	}
 	return cost.Own
+}
+
+// released returns the name that a file of the main module has in a checkout, where the program was built from a version of the module: with
+// go install example.com/m/cmd@v1.2.3. It is "" for all others.
+func (t *tree) released(slashed string) string {
+	if t.mod == nil || t.mod.Module == nil {
+		return ""
+	}
+	path := t.mod.Module.Mod.Path
+	before, rest, ok := strings.Cut(slashed, path+"@")
+	_, name, inside := strings.Cut(rest, "/")
+	if !ok || !inside || before != "" && !strings.HasSuffix(before, "/pkg/mod/") {
+		return ""
+	}
+	return path + "/" + name
 }
 
 func (t *tree) isStd(pkg string) bool {
@@ -209,7 +231,7 @@ func (t *tree) place(fn, file string, line int) string {
 	if ok {
 		return at
 	}
-	src, err := t.finder.Find(t.ctx, gosrc.Frame{Func: fn, File: file, Line: line})
+	src, err := t.finder.Find(t.ctx, gosrc.Frame{Func: fn, File: cmp.Or(t.released(filename.Slashed(file)), file), Line: line})
 	switch {
 	case err != nil:
 		t.missing = append(t.missing, missing{fn, err})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/order"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -17,6 +18,9 @@ type adviser struct {
 	least float64
 	list  []kept
 	small int
+
+	fleet *report.Fleet // nil where the profiles are not of one selection of a store
+	loads map[string]recording.Load
 }
 
 type kept struct {
@@ -36,6 +40,13 @@ func (a *adviser) add(f *report.Finding, c cost.Cost, say Finding) {
 		return
 	}
 	w := a.costs.Weight(&c)
+	if a.fleet != nil {
+		if cores := pay(a.loads, f.Savings); cores > 0 && a.fleet.CoreHour.Value > 0 {
+			month := a.fleet.CoreHour.Month(cores)
+			f.Month = &month
+		}
+		w = worth(f.Savings, w)
+	}
 	switch {
 	case say.last: // behind those that know more
 		w = 0

@@ -19,6 +19,7 @@ import (
 	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/source"
 )
 
@@ -37,6 +38,10 @@ Findings are ranked by what they could save: CPU including garbage collection, b
 objects, and time spent waiting. Findings that would save less than --min are left out. For
 code in other modules there is advice but no patch.
 
+For profiles from a store, findings say what they cost all processes of the service together,
+and are ranked by that: by cores, where 4 GB of live memory count as one. --core-hour '$0.04'
+adds the price of a month. A store keeps no source files: they come from the module here.
+
 There are two kinds of patches. For a mechanical patch, types and code show that nothing else
 changes. An ownership patch reuses memory, and says who must not keep a reference to it. Every
 patch compiles. hone prove checks whether a change does the same, and whether it is faster.
@@ -49,6 +54,7 @@ const adviseExamples = `  hone advise server.hone
   hone advise --cmd '-n 1000 <data.txt' ./cmd/tool
   hone advise --load '127.0.0.1:{port}/' ./cmd/server -- -addr 127.0.0.1:{port}
   hone advise --finding 2 server.hone
+  hone advise --core-hour '$0.04' store:api@-1d
   hone advise --md -o advice.md server.hone
   hone advise --sarif -o advice.sarif --gate --min 5% server.hone`
 
@@ -61,9 +67,30 @@ type adviseFlags struct {
 	gate       bool
 	least      shareFlag
 	budget     time.Duration
+	coreHour   priceFlag
 	sourceOpts *source.Options
 	workloadFlags
 }
+
+// A priceFlag is a price, such as $0.04.
+type priceFlag struct{ report.Price }
+
+func (f *priceFlag) Set(text string) (err error) {
+	f.Price, err = report.ParsePrice(text)
+	return err
+}
+
+func (f *priceFlag) String() string {
+	if f.Value == 0 {
+		return ""
+	}
+	return f.Price.String()
+}
+
+func (f *priceFlag) Type() string { return "PRICE" }
+
+// coreHourHelp is what the flag for it is good for.
+const coreHourHelp = "`PRICE` of a core for an hour; for profiles from a store, findings then say what they cost in a month"
 
 // adviseBudget is how long what is run in the place of benchmarks may take, when nothing is said.
 const adviseBudget = 2 * time.Minute
@@ -89,6 +116,7 @@ func adviseCommand(sys *System) *cobra.Command {
 	flags.BoolVar(&f.sarif, "sarif", false, "write SARIF, for code review and editors")
 	flags.BoolVar(&f.gate, "gate", false, "exit with 3 when there are findings")
 	flags.Var(&secondsFlag{&f.budget}, budgetFlag, "limit on runs without benchmarks: tests, made-up calls, or a program (default 2m)")
+	flags.Var(&f.coreHour, "core-hour", coreHourHelp)
 	f.workloadFlags.add(flags)
 	f.sourceOpts = sourceFlags(cmd)
 	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
@@ -175,7 +203,7 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	}
 	say := newSaying(sys)
 	say.now("looking for expensive code")
-	a, err := advise.Run(cmd.Context(), rules.All, in, advise.Options{Dir: dir, Flags: build, Least: f.least.v})
+	a, err := advise.Run(cmd.Context(), rules.All, in, advise.Options{Dir: dir, Flags: build, Least: f.least.v, CoreHour: f.coreHour.Price})
 	say.now("")
 	if errors.Is(err, advise.ErrNothing) {
 		return &hinted{fmt.Errorf("%s: %w", open.Naming(refs), err), "record for longer, or put the program under load"}

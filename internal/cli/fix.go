@@ -32,8 +32,8 @@ For packages, hone runs and profiles the benchmarks. It tries the findings that 
 first, and then profiles again, because the hottest code has changed. It stops when no other
 patch is proven to help, or after --budget. In packages without benchmarks, it profiles the
 tests and made-up calls of exported functions. It then measures patches with benchmarks
-generated from such calls, and with the tests that run long enough. A recording or profiles
-are read once, and their findings are measured with the benchmarks of the module.
+generated from such calls, and with the tests that run long enough. A recording, profiles, or
+those of a store are read once, and their findings are measured with the benchmarks of the module.
 
 With --load, the package is a server, which hone builds, runs and loads like hone compare
 --load. With --cmd, it is a program that ends, which hone runs many times in this folder with
@@ -57,7 +57,8 @@ const fixExamples = `  hone fix ./codec
   hone fix --commit ./codec
   hone fix --cmd '-n 1000 <data.txt' ./cmd/tool
   hone fix --load '127.0.0.1:{port}/ -c 8 -t 3s' ./cmd/server -- -addr 127.0.0.1:{port}
-  hone fix server.hone 2`
+  hone fix server.hone 2
+  hone fix store:api@-1d --source ./api`
 
 // fixFlags are the flags of hone fix.
 type fixFlags struct {
@@ -72,6 +73,7 @@ type fixFlags struct {
 	seed       uint64
 	forget     bool
 	minGain    shareFlag
+	coreHour   priceFlag
 	sourceOpts *source.Options
 	workloadFlags
 }
@@ -101,6 +103,7 @@ func fixCommand(sys *System) *cobra.Command {
 	flags.Uint64Var(&f.seed, "seed", 0, "use `N` as the seed for made-up calls")
 	flags.BoolVar(&f.forget, "forget", false, "forget the patches that were rejected before in this module")
 	flags.StringVar(&f.source, "source", "", "find the source of the recorded module in `DIR`")
+	flags.Var(&f.coreHour, "core-hour", coreHourHelp)
 	f.workloadFlags.add(flags)
 	f.sourceOpts = sourceFlags(cmd)
 	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
@@ -119,7 +122,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 		return usagef("hone fix -o fixes.md writes one for a pull request", "%s: fixes cannot be drawn as a picture", out.file)
 	}
 	opt := fix.Options{
-		Dir: sys.Dir, All: f.all, DryRun: f.dry, Budget: f.budget, Each: f.each, Calls: f.calls, Seed: f.seed, MinGain: f.minGain.v, Hone: version(),
+		Dir: sys.Dir, All: f.all, DryRun: f.dry, Budget: f.budget, Each: f.each, Calls: f.calls, Seed: f.seed, MinGain: f.minGain.v, CoreHour: f.coreHour.Price, Hone: version(),
 	}
 	if args, opt.Pick, err = pickOf(sys, args); err != nil {
 		return err

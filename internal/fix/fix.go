@@ -53,6 +53,8 @@ type Options struct {
 	// below 0 asks for no more than what is proven.
 	MinGain float64
 
+	CoreHour report.Price // see advise.Options
+
 	Memory *Memory // of what was refused; nil remembers nothing
 	Hone   string  // version of hone
 	Say    func(doing string)
@@ -291,7 +293,7 @@ func (r *run) all(ctx context.Context) error {
 func (r *run) advice(ctx context.Context) (*report.Advice, error) {
 	r.out.Rounds++
 	r.base = make(map[string][]byte)
-	opt := advise.Options{Dir: r.in(r.mod), Flags: r.build}
+	opt := advise.Options{Dir: r.in(r.mod), Flags: r.build, CoreHour: r.opt.CoreHour}
 	if r.opt.All {
 		opt.Least = leastShare
 	}
@@ -357,7 +359,7 @@ func (r *run) note(format string, args ...any) {
 
 // finding tries what a finding offers.
 func (r *run) finding(ctx context.Context, f *report.Finding) error {
-	x := report.Fixed{Number: f.Number, Round: r.out.Rounds, Rule: f.Rule, Title: f.Title, Where: f.Where, Risk: f.Risk, Safe: f.Safe}
+	x := report.Fixed{Number: f.Number, Round: r.out.Rounds, Rule: f.Rule, Title: f.Title, Where: f.Where, Risk: f.Risk, Safe: f.Safe, Paid: f.Paid()}
 	left := func(format string, args ...any) error {
 		x.Reason = fmt.Sprintf(format, args...)
 		r.out.Left = append(r.out.Left, x)

@@ -35,6 +35,7 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 		manifest: &recording.Manifest{
 			Format: recording.Format, Hone: s.Version, How: recording.Stored, Target: q.Selector.String(), Started: q.From, Ended: q.To,
 			KeepSecrets: true, // all of it is in the store already
+			Fleet:       map[string]recording.Load{},
 		},
 		profiles: map[string]*profile.Profile{},
 	}
@@ -52,13 +53,19 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 		}
 	}
 	merged := make([]*store.Merged, len(kinds))
+	loads := make([]recording.Load, len(kinds))
 	failed := make([]error, len(kinds))
 	var all sync.WaitGroup
 	for i, kind := range kinds {
 		all.Go(func() {
 			q := q
 			q.Kind = kind
-			merged[i], failed[i] = s.Store.Merge(ctx, q)
+			if merged[i], failed[i] = s.Store.Merge(ctx, q); failed[i] != nil {
+				return
+			}
+			step := fleetview.LoadStep(q.From, q.To)
+			totals, err := s.Store.Totals(ctx, q, step, nil)
+			loads[i], failed[i] = fleetview.Load(totals, merged[i], step), err
 		})
 	}
 	all.Wait()
@@ -74,6 +81,7 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 			}
 		}
 		out.profiles[kind] = p
+		out.manifest.Fleet[kind] = loads[i]
 	}
 	if len(kinds) == 0 {
 		return nil, &store.NothingError{Query: q}

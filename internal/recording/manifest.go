@@ -29,6 +29,9 @@ type Manifest struct {
 	Lookout  *Lookout `json:"lookout,omitempty"`
 	Changes  *Changes `json:"changes,omitempty"`
 
+	// Fleet says by kind of profile what was added up, where How is Stored.
+	Fleet map[string]Load `json:"fleet,omitempty"`
+
 	Events []Event `json:"events,omitempty"`
 
 	Notes []string `json:"notes,omitempty"` // what is missing or doubtful, in words for the user
@@ -51,6 +54,33 @@ const (
 	Loaded  How = "loaded"  // a server was sent requests
 	Stored  How = "stored"  // profiles of many processes were added up, out of a store
 )
+
+// A Load is what profiles of many processes that were added up are of.
+type Load struct {
+	Profiles  int           `json:"profiles"`
+	Processes float64       `json:"processes"`  // at the same time, on average
+	Covered   time.Duration `json:"covered_ns"` // by the profiles, all together
+	Seen      time.Duration `json:"seen_ns"`    // of the time, in which there were profiles
+}
+
+// PerSecond returns what all processes together did in a second, of what their profiles count: nanoseconds of CPU for one.
+func (l Load) PerSecond(v int64) float64 {
+	switch {
+	case l.Covered > 0:
+		return float64(v) / l.Covered.Seconds() * l.Processes
+	case l.Seen > 0:
+		return float64(v) / l.Seen.Seconds()
+	}
+	return 0
+}
+
+// Grown returns the same of what only grows, which profiles of moments tell: what was between them is in it, too.
+func (l Load) Grown(v int64) float64 {
+	if l.Seen <= 0 {
+		return 0
+	}
+	return float64(v) / l.Seen.Seconds()
+}
 
 // An Exit says how a program ended.
 type Exit struct {

@@ -22,6 +22,7 @@ type Advice struct {
 	Least     float64    `json:"least"`           // share
 	Notes     hint.Texts `json:"notes,omitempty"`
 	Root      string     `json:"root,omitempty"` // folder that files are relative to
+	Fleet     *Fleet     `json:"fleet,omitempty"`
 
 	Show int `json:"-"` // finding to show in full; 0 is a screenful of them, -1 is all of them
 }
@@ -32,8 +33,9 @@ type Finding struct {
 	Rule     string     `json:"rule"`
 	Title    string     `json:"title"` // the cause in a few words
 	Where    Spot       `json:"where"`
-	Also     []Spot     `json:"also,omitempty"` // other lines that it is about
-	Savings  []Saving   `json:"savings"`        // at most
+	Also     []Spot     `json:"also,omitempty"`  // other lines that it is about
+	Savings  []Saving   `json:"savings"`         // at most
+	Month    *Price     `json:"month,omitempty"` // that the CPU time costs
 	Claim    string     `json:"claim"`
 	Evidence []Evidence `json:"evidence"`
 	Escape   string     `json:"escape,omitempty"` // why the value is on the heap, where that was found out
@@ -67,6 +69,7 @@ type Saving struct {
 	Value  int64   `json:"value"`
 	Total  int64   `json:"total"`
 	Share  float64 `json:"share"`
+	Fleet  *Amount `json:"fleet,omitempty"` // the value for all processes, where that is known
 }
 
 // Evidence is a question that anybody can ask again.
@@ -164,6 +167,9 @@ func (a *Advice) Blocks() iter.Seq[Block] {
 			list = append(list, a.next())
 		}
 	}
+	if a.Fleet != nil {
+		list = append([]Block{Heading{[]Phrase{a.Fleet.heading()}}}, list...)
+	}
 	for _, n := range a.Notes {
 		list = append(list, Note{Phrase{n}})
 	}
@@ -176,15 +182,62 @@ func (a *Advice) Blocks() iter.Seq[Block] {
 
 // ranking is a line for each finding.
 func (a *Advice) ranking() Table {
-	t := Table{Columns: []Column{{Name: "#"}, {Name: "saves at most"}, {Name: "where", Path: true}, {Name: "what"}}}
+	t := Table{Columns: []Column{{Name: "#"}}}
+	priced := a.Fleet != nil && a.Fleet.CoreHour.Value > 0
+	if a.Fleet != nil {
+		t.Columns = append(t.Columns, Column{Name: "cores"})
+	}
+	if priced {
+		t.Columns = append(t.Columns, Column{Name: "a month"})
+	}
+	t.Columns = append(t.Columns, Column{Name: "saves at most"}, Column{Name: "where", Path: true}, Column{Name: "what"})
 	for i := range a.Findings {
 		f := &a.Findings[i]
 		if a.Show == 0 && i == shownFindings {
 			break
 		}
-		t.Rows = append(t.Rows, []any{f.Number, f.saves(), f.Where.String(), f.Title})
+		row := []any{f.Number}
+		if a.Fleet != nil {
+			row = append(row, unit.Processors(f.cores()))
+		}
+		if priced {
+			month := ""
+			if f.Month != nil {
+				month = f.Month.String()
+			}
+			row = append(row, month)
+		}
+		t.Rows = append(t.Rows, append(row, f.saves(), f.Where.String(), f.Title))
 	}
 	return t
+}
+
+// cores returns how many cores of all processes it costs.
+func (f *Finding) cores() float64 {
+	for _, s := range f.Savings {
+		if s.Fleet != nil && s.Fleet.Unit == InCores {
+			return s.Fleet.Value
+		}
+	}
+	return 0
+}
+
+// Paid puts what it costs all processes in one line, or is "".
+func (f *Finding) Paid() string {
+	var out []string
+	for _, s := range f.Savings {
+		if s.Fleet == nil {
+			continue
+		}
+		text := s.Fleet.String()
+		if s.Fleet.Unit != InCores {
+			text += " " + s.Short
+		} else if f.Month != nil {
+			text += " (" + f.Month.String() + " a month)"
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
 }
 
 // saves puts the savings in one line.
@@ -226,6 +279,7 @@ func (f *Finding) blocks(full, ranked bool) []Block {
 		}
 	}
 	add("saves", "at most "+f.saves())
+	add("of all processes", f.Paid())
 	add("cause", f.Claim)
 	add("on the heap", f.Escape)
 	add("advice", f.Advice)

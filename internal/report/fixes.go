@@ -38,7 +38,8 @@ type Fixed struct {
 	Rule        string        `json:"rule"`
 	Title       string        `json:"title"`
 	Where       Spot          `json:"where"`
-	Fix         string        `json:"fix,omitempty"` // what the patch does
+	Paid        string        `json:"paid,omitempty"` // that all processes pay for it, of profiles out of a store
+	Fix         string        `json:"fix,omitempty"`  // what the patch does
 	Grade       Grade         `json:"grade,omitempty"`
 	Patch       string        `json:"patch,omitempty"`
 	Risk        string        `json:"risk,omitempty"`       // what no proof here could show
@@ -158,6 +159,9 @@ func (x *Fixed) blocks(f *Fixes, n int) []Block {
 		{fmt.Sprintf("fix: %s (%s)", x.Fix, x.Grade)},
 		{"proof: " + x.Proof()},
 	}}
+	if x.Paid != "" {
+		about.Lines = append(about.Lines, Phrase{"of all processes: at most " + x.Paid})
+	}
 	if x.Risk != "" && !x.Safe {
 		about.Lines = append(about.Lines, Phrase{"risk: " + x.Risk})
 	}

@@ -41,6 +41,21 @@ func Number(x float64) string {
 // Processors prints how many cores were busy on average, with two decimals, since it changes all the time.
 func Processors(x float64) string { return strconv.FormatFloat(x+0, 'f', 2, 64) } // +0 makes -0 no -0.00
 
+// Money prints an amount of money: with cents where they matter, and else in groups of three digits.
+func Money(x float64) string {
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0) || math.Abs(x) >= 1e15:
+		return Number(x)
+	case math.Abs(x) < 100:
+		return strconv.FormatFloat(x, 'f', 2, 64)
+	}
+	s := strconv.FormatFloat(x, 'f', 0, 64)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
 // PerSecond prints how many there are in a second.
 func PerSecond(x float64) string { return Number(x) + "/s" }
 

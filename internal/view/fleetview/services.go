@@ -161,3 +161,39 @@ func (m *mean) value() float64 {
 	}
 	return m.sum / float64(m.n)
 }
+
+// loadSteps is into how many steps a time is cut to count processes: few enough that each has profiles of all of them.
+const (
+	loadSteps = 12
+	leastStep = 5 * time.Minute
+)
+
+// LoadStep returns the step of the totals that Load needs.
+func LoadStep(from, to time.Time) time.Duration { return max(to.Sub(from)/loadSteps, leastStep) }
+
+// Load says how many processes profiles of one kind are of, and what time. The totals are in steps of LoadStep, and merged is their sum.
+func Load(lines []store.Line, merged *store.Merged, step time.Duration) recording.Load {
+	out := recording.Load{Profiles: merged.Profiles}
+	streams := map[time.Time]int{}
+	for _, l := range lines {
+		for _, p := range l.Points {
+			streams[p.Time] += p.Streams
+			out.Covered += p.Covered
+		}
+	}
+	if len(streams) == 0 {
+		return out
+	}
+	for _, n := range streams {
+		out.Processes += float64(n) / float64(len(streams))
+	}
+	// From the first profile to the last, and the time that the last is of, which is no longer than that between two.
+	out.Seen = merged.Last.Sub(merged.First)
+	if each := merged.Profiles / max(merged.Streams, 1); each > 1 {
+		out.Seen += out.Seen / time.Duration(each-1)
+	} else {
+		out.Seen += out.Covered / time.Duration(max(merged.Profiles, 1))
+	}
+	out.Seen = min(out.Seen, time.Duration(len(streams))*step)
+	return out
+}
