@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/hone-perf/hone/internal/fleet"
+	"github.com/hone-perf/hone/internal/fleet/shelf"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/store/storetest"
@@ -29,7 +30,6 @@ const (
 		"change":{"kind":"cpu","type":{"type":"cpu","unit":"nanoseconds"},"function":"<b>main.price</b>","source":"code","before":{"value":1e8,"low":9e7,"high":1.1e8,"profiles":5},
 		"after":{"value":3e8,"low":2e8,"high":4e8,"profiles":5},"share":0.2,"version":"v1"}},
 		{"id":"2","tenant":"default","kind":"oom","service":"service-0","time":"2026-09-01T10:03:03Z","noticed":"2026-09-01T10:04:00Z","process":{"instance":"10.0.0.1:80"}}],"more":false}`
-	someShelf = `{"recordings":[{"id":"abc","name":"<i>slow</i>.hone","who":"ci","size":52428,"made":"2026-09-01T10:00:00Z","expires":"2026-10-01T10:00:00Z"}]}`
 )
 
 // serveFleet serves a store with profiles of ten minutes, and returns its address. What change makes of them is stored.
@@ -45,17 +45,11 @@ func serveFleet(t *testing.T, tokens *token.File, change func(u *store.Upload) b
 			t.Fatal(err)
 		}
 	}
-	s := fleet.New(fleet.Options{Store: m, Tokens: tokens, Now: now})
-	s.Shared = func(_, id string) (string, error) {
-		if id != "abc" {
-			return "", store.ErrNotFound
-		}
-		file := filepath.Join(t.TempDir(), "abc.hone")
-		r := httptest.NewRequest("GET", "http://localhost/api/v1/recording?ref=service-0@-1h", nil)
-		w := httptest.NewRecorder()
-		s.ServeHTTP(w, r)
-		return file, os.WriteFile(file, w.Body.Bytes(), 0o600)
+	recordings, err := shelf.Open(t.TempDir(), shelf.Options{Now: now})
+	if err != nil {
+		t.Fatal(err)
 	}
+	s := fleet.New(fleet.Options{Store: m, Shelf: recordings, Tokens: tokens, Now: now})
 	s.Pages = web.OfStore(web.Options{Version: "test"}, s.Open)
 	var all []*store.Upload
 	for _, u := range f.All() {
@@ -68,6 +62,13 @@ func serveFleet(t *testing.T, tokens *token.File, change func(u *store.Upload) b
 			t.Fatal(err)
 		}
 	}
+	made := httptest.NewRecorder()
+	s.ServeHTTP(made, httptest.NewRequest("GET", "http://localhost/api/v1/recording?ref=service-0@-1h", nil))
+	if made.Code == http.StatusOK {
+		if _, err := recordings.Add(context.Background(), token.DefaultTenant, shelf.Meta{Name: "<i>slow.hone", Who: "ci"}, made.Body); err != nil {
+			t.Fatal(err)
+		}
+	}
 	mux := http.NewServeMux()
 	mux.Handle("/", s)
 	answer := func(pattern, text string) {
@@ -77,7 +78,6 @@ func serveFleet(t *testing.T, tokens *token.File, change func(u *store.Upload) b
 		})
 	}
 	answer("/api/v1/events", someEvents)
-	answer("/api/v1/shelf", someShelf)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return server.URL
@@ -220,7 +220,7 @@ func TestPageFleetHeat(t *testing.T) {
 		t.Errorf("the hour before is %s", got)
 	}
 	p.visit("/shelf")
-	if got := p.text("main"); !strings.Contains(got, "<i>slow</i>.hone") || !strings.Contains(got, "51.20kB") {
+	if got := p.text("main"); !strings.Contains(got, "<i>slow.hone") || !strings.Contains(got, "kB") {
 		t.Errorf("the shelf has %q", got)
 	}
 	p.click("main a", "slow")
