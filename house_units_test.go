@@ -26,6 +26,7 @@ var printsUnits = []*regexp.Regexp{
 var ownUnits = map[string]string{
 	"internal/capture/agent/process_linux.go": "reads what the kernel writes",
 	"internal/cli/time.go":                    "has the form of the time of csh",
+	"internal/fleet/demo/shop/shop.go":        "is a practice program, and prints money",
 	"internal/gclog/pieces.go":                "reads what the runtime writes",
 	"internal/gclog/scan.go":                  "reads what the runtime writes",
 	"internal/latency/histogram.go":           "says which number of a damaged file is wrong, as it stands there",

@@ -190,7 +190,7 @@ func TestPageTrace(t *testing.T) {
 	// Drag to zoom.
 	x, y, width, _ := p.lanes()
 	p.do(chromedp.DragAndDropXY(x+width*30/109.76, y+8, x+width*52/109.76, y+8))
-	p.wait(`/^(29|30)\.?\d*ms\.\.(51|52)\.?\d*ms$/.test(new URLSearchParams(location.search).get("at"))`)
+	p.wait(`/^(29|30)[.\d]*[mu]s\.\.(51|52)[.\d]*[mu]s$/.test(new URLSearchParams(location.search).get("at"))`)
 	p.settled()
 	p.visitTab("Top")
 	if got := p.text("tbody"); !strings.Contains(got, "main.(*shop).price") {

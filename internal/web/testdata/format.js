@@ -36,6 +36,7 @@ var format = (() => {
     relative: () => relative,
     share: () => share,
     signed: () => signed,
+    timeZone: () => timeZone,
     unitOf: () => unitOf,
     value: () => value
   });
@@ -202,6 +203,9 @@ var format = (() => {
   }
   function duration(nanos) {
     return value(nanos, "nanoseconds");
+  }
+  function timeZone() {
+    return Intl.DateTimeFormat().resolvedOptions().timeZone;
   }
   return __toCommonJS(format_exports);
 })();

@@ -218,3 +218,8 @@ export function moment(nanos: number): string {
 export function duration(nanos: number): string {
   return value(nanos, "nanoseconds");
 }
+
+/** timeZone returns the name of the time zone that times are shown in. */
+export function timeZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { FleetBases, FleetLabels } from "./api";
 import { useAnswer, useApp } from "./data";
 import { about, between, exact, long, parts, prefix, ranges, refOf, select, shelved, timeText, typed } from "./fleet";
-import { percent } from "./format";
+import { percent, timeZone } from "./format";
 import { useKeys } from "./keys";
 import { Bar, Icon, Link } from "./parts";
 import { State, get, go, href, put, state as latest, to } from "./state";
@@ -67,7 +67,7 @@ export function TimePicker({ time, from, to: end, onPick }: { time: string; from
               <button type="submit" disabled={wrong}>Apply</button>
               <button type="button" onClick={() => { close(); pick(exact(from - length / 2, end + length / 2)); }}>Twice as long</button>
             </p>
-            <p class={wrong ? "bad" : "quiet"} role="status">{wrong ? "the time ends before it begins" : `${long(b - a)}, in your time zone (${Intl.DateTimeFormat().resolvedOptions().timeZone})`}</p>
+            <p class={wrong ? "bad" : "quiet"} role="status">{wrong ? "the time ends before it begins" : `${long(b - a)}, in your time zone (${timeZone()})`}</p>
           </form>
         )}
       </Menu>

@@ -96,11 +96,13 @@ export function ServicesView() {
 const sparkWidth = 110;
 const sparkHeight = 26;
 
+const tenth = (x: number) => Math.round(x * 10) / 10; // of a pixel
+
 /** Sparkline draws a line from zero. Beside it stands the mean, so it is a picture only. */
 function Sparkline({ points, from, to, marks, label }: { points: number[][]; from: number; to: number; marks: number[]; label: string }) {
   const most = Math.max(...points.map(([, v]) => v), 0) || 1;
-  const x = (t: number) => (((t - from) / (to - from)) * sparkWidth).toFixed(1);
-  const y = (v: number) => (sparkHeight - 1 - (v / most) * (sparkHeight - 3)).toFixed(1);
+  const x = (t: number) => tenth(((t - from) / (to - from)) * sparkWidth);
+  const y = (v: number) => tenth(sparkHeight - 1 - (v / most) * (sparkHeight - 3));
   // Where a point is missing nothing is drawn.
   const gap = gapOf(points);
   let d = "";
