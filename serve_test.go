@@ -243,7 +243,7 @@ func TestAdviseStore(t *testing.T) {
 	}
 	bare := filepath.Join(t.TempDir(), "bare.pb.gz")
 	hone(t, "merge", "-o", bare, "testdata/docs/advise/hi0.hone")
-	for i, root := range []string{"/build/src/hi", "example.com/hi", "example.com/hi@v1.2.3", "/root/go/pkg/mod/example.com/hi@v1.2.3"} {
+	for i, root := range []string{"/build/src/hi", "example.com/hi", "example.com/hi@v1.2.3", "/home/gopher/go/pkg/mod/example.com/hi@v1.2.3"} {
 		raw, err := os.ReadFile(bare)
 		if err != nil {
 			t.Fatal(err)

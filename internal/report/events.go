@@ -125,7 +125,7 @@ func (e *Event) change() string {
 		text += fmt.Sprintf(", together with %d other functions", n)
 	}
 	if e.Version != "" {
-		text += ", with version " + e.Version
+		text += ", since version " + e.Version + " was deployed"
 	}
 	switch e.Source {
 	case "traffic":

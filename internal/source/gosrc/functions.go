@@ -138,29 +138,9 @@ func declared(dir, pkg string, names map[string]bool) {
 			}
 			if fn.Recv == nil || len(fn.Recv.List) == 0 {
 				names[fn.Name.Name] = true
-			} else if typ := receiver(fn.Recv.List[0].Type); typ != "" {
+			} else if typ := typeName(fn.Recv.List[0].Type); typ != "" {
 				names[typ+"."+fn.Name.Name] = true
 			}
-		}
-	}
-}
-
-// receiver returns the name of the type of a receiver.
-func receiver(e ast.Expr) string {
-	for {
-		switch x := e.(type) {
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.ParenExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		case *ast.IndexListExpr:
-			e = x.X
-		case *ast.Ident:
-			return x.Name
-		default:
-			return ""
 		}
 	}
 }
