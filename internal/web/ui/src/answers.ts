@@ -8,6 +8,12 @@ export interface Advice {
   least: number;
   notes?: string[];
   root?: string;
+  fleet?: Fleet;
+}
+
+export interface Amount {
+  value: number;
+  unit: string;
 }
 
 export interface Answer {
@@ -284,6 +290,7 @@ export interface Finding {
   where: Spot;
   also?: Spot[];
   savings: Saving[];
+  month?: Price;
   claim: string;
   evidence: Evidence[];
   escape?: string;
@@ -337,6 +344,15 @@ export interface FlameStep {
   flat: number;
   cum: number;
   before?: number;
+}
+
+export interface Fleet {
+  of: string;
+  from: string;
+  to: string;
+  processes: number;
+  cores?: number;
+  core_hour?: Price;
 }
 
 export interface FleetBase {
@@ -907,6 +923,12 @@ export interface Place {
   line?: number;
 }
 
+export interface Price {
+  value: number;
+  sign?: string;
+  behind?: boolean;
+}
+
 export interface Recording {
   ref: string;
   program?: string;
@@ -1014,6 +1036,7 @@ export interface Saving {
   value: number;
   total: number;
   share: number;
+  fleet?: Amount;
 }
 
 export interface Search extends Head {
