@@ -17,7 +17,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/cache"
@@ -29,9 +31,11 @@ import (
 	"github.com/hone-perf/hone/internal/fleet/scrape"
 	"github.com/hone-perf/hone/internal/fleet/shelf"
 	"github.com/hone-perf/hone/internal/fleet/token"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/view/fleetview"
 )
@@ -76,6 +80,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/recording", s.read(s.recording))
 	s.mux.HandleFunc("GET /api/v1/profile", s.read(s.profile))
 	s.mux.HandleFunc("GET /api/v1/series", s.read(s.series))
+	s.mux.HandleFunc("GET /api/v1/names", s.read(s.nameList))
 	s.mux.HandleFunc("GET /api/v1/services", s.read(s.services))
 	s.mux.HandleFunc("GET /api/v1/events", s.read(s.events))
 	s.mux.HandleFunc("POST /api/v1/events", s.may(token.Write, s.told))
@@ -126,7 +131,9 @@ func (s *Server) allow(need token.Scope, answer func(w http.ResponseWriter, r *h
 			return
 		}
 		status := http.StatusInternalServerError
+		err = s.explained(r.Context(), err)
 		var sent *body.Error
+		var none *store.NothingError
 		switch {
 		case errors.As(err, &sent):
 			if status = sent.Status; sent.Retry > 0 {
@@ -148,7 +155,14 @@ func (s *Server) allow(need token.Scope, answer func(w http.ResponseWriter, r *h
 		default:
 			s.Log.Error("answering", "url", r.URL.Redacted(), "err", err)
 		}
-		http.Error(w, err.Error(), status)
+		if errors.As(err, &none) && r.Header.Get("Accept") == source.JSON {
+			// Who asks words it for the user, in their zone.
+			w.Header().Set("Content-Type", source.JSON)
+			w.WriteHeader(status)
+			json.NewEncoder(w).Encode(none.Found)
+			return
+		}
+		http.Error(w, hint.With(err).String(), status)
 	}
 }
 
@@ -156,7 +170,7 @@ func (s *Server) allow(need token.Scope, answer func(w http.ResponseWriter, r *h
 func (s *Server) query(r *http.Request, tenant string) (store.Query, error) {
 	ref, err := store.ParseRef(r.FormValue("ref"), s.Now())
 	if err != nil {
-		return store.Query{}, badRequest{err}
+		return store.Query{}, badRequest{fmt.Errorf("%s: %w", profile.Shorten(r.FormValue("ref"), 200), err)}
 	}
 	return store.Query{Tenant: tenant, Selector: ref.Selector, From: ref.From, To: ref.To}, nil
 }
@@ -238,6 +252,33 @@ func (s *Server) series(w http.ResponseWriter, r *http.Request, tenant string) e
 	}
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(series)
+}
+
+// mostNames is how many names there are in an answer.
+const mostNames = 200
+
+// nameList answers with the names of labels of what there is in the last week, or with the values of one, for those who type a ref.
+func (s *Server) nameList(w http.ResponseWriter, r *http.Request, tenant string) error {
+	q := store.Query{Tenant: tenant, From: s.Now().Add(-7 * 24 * time.Hour), To: s.Now().Add(time.Minute)}
+	var err error
+	if service := r.FormValue("service"); service != "" {
+		q.Selector = store.Service(service)
+	}
+	label, prefix := r.FormValue("label"), r.FormValue("prefix")
+	var out struct {
+		Names []string `json:"names"`
+		More  bool     `json:"more,omitempty"`
+	}
+	if label != "" {
+		out.Names, out.More, err = s.Store.Values(r.Context(), q, label, prefix, mostNames)
+	} else if out.Names, err = s.Store.Names(r.Context(), q); err == nil {
+		out.Names = slices.DeleteFunc(out.Names, func(n string) bool { return !strings.HasPrefix(n, prefix) })
+		out.Names, out.More = out.Names[:min(len(out.Names), mostNames)], len(out.Names) > mostNames
+	}
+	if err != nil {
+		return err
+	}
+	return answerJSON(w, out)
 }
 
 // Costs are what fleetview.Services is made of.

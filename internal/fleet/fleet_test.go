@@ -20,7 +20,6 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/store/storetest"
-	"github.com/hone-perf/hone/internal/view/fleetview"
 )
 
 // A bench is a server with tokens of two tenants, of which one has profiles.
@@ -167,15 +166,15 @@ func TestWrongQuestions(t *testing.T) {
 	b := newBench(t)
 	for path, want := range map[string]string{
 		"/api/v1/recording": "names no service",
-		"/api/v1/recording?ref=" + url.QueryEscape("a{"): "the selector",
-		"/api/v1/profile?ref=service-0@yesterday":        "not a time",
+		"/api/v1/recording?ref=" + url.QueryEscape("a{"): "a selector looks like",
+		"/api/v1/profile?ref=service-0@lately":           "not a time",
 		"/api/v1/profile?kind=nothing&" + ref:            "there is no nothing profile of service-0",
 		"/api/v1/services?last=often":                    "want a time such as 1h",
 		"/api/v1/fleet/services?time=often":              "not a time",
 		"/api/v1/fleet/services?time=0001-01-01":         "longer than five years",
 		"/api/v1/fleet/graph?ref=":                       "names no service",
 		"/api/v1/fleet/graph?of=money&" + ref:            "there is no such measure",
-		"/api/v1/fleet/labels?ref=a{":                    "the selector",
+		"/api/v1/fleet/labels?ref=a{":                    "a selector looks like",
 		"/api/v1/fleet/heat?ref=a@now..-1h":              "ends before it begins",
 		"/api/v1/events?last=often":                      "want a time such as 1h",
 		"/api/v1/events?from=often":                      "want a time such as -1h",
@@ -199,7 +198,7 @@ func TestOpen(t *testing.T) {
 	if !strings.Contains(first, "heap:alloc_space") || key("read", "store:service-0@-1h") != first {
 		t.Errorf("the same ref was opened twice: %s", first)
 	}
-	if got := key("other", "store:service-0@-1h"); !strings.Contains(got, "there is no profile") {
+	if got := key("other", "store:service-0@-1h"); !strings.Contains(got, "there is no service service-0") {
 		t.Errorf("another tenant sees %s", got)
 	}
 	for _, ref := range []string{"service-0@-1h", "/etc/passwd", "store:", ""} {
@@ -217,14 +216,14 @@ func TestOpen(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
 	}
-	one := fmt.Sprintf("store:service-0{%s=%q}@-1h", fleetview.ProfileLabel, entries[0].ID)
+	one := fmt.Sprintf("store:service-0{%s=%q}@-1h", store.ProfileLabel, entries[0].ID)
 	if got := key("read", one); !strings.Contains(got, "[cpu cpu:samples]") {
 		t.Errorf("one profile is %s", got)
 	}
-	if got := key("other", one); !strings.Contains(got, "nothing of that name") {
+	if got := key("other", one); !strings.Contains(got, "no profile of service-0 has the ID") {
 		t.Errorf("another tenant sees one profile: %s", got)
 	}
-	if got := key("read", fmt.Sprintf("store:service-0{%s=%q}@-1h", fleetview.ProfileLabel, "../1")); !strings.Contains(got, fleetview.ProfileLabel) {
+	if got := key("read", fmt.Sprintf("store:service-0{%s=%q}@-1h", store.ProfileLabel, "../1")); !strings.Contains(got, store.ProfileLabel) {
 		t.Errorf("a wrong ID is %s", got)
 	}
 	if w := b.get("/api/v1/recording?ref="+url.QueryEscape(strings.TrimPrefix(one, "store:")), "read"); w.Code != http.StatusOK {

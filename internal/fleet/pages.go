@@ -149,7 +149,7 @@ func (s *Server) question(r *http.Request, tenant string) (*question, error) {
 	if out.of, out.at, err = fleetview.Selected(r.FormValue("ref"), s.Now().UTC()); err != nil {
 		return nil, badRequest{err}
 	}
-	selector := slices.DeleteFunc(slices.Clone(out.at.Selector), func(m store.Matcher) bool { return m.Name == fleetview.ProfileLabel && m.Op == store.Is })
+	selector := slices.DeleteFunc(slices.Clone(out.at.Selector), func(m store.Matcher) bool { return m.Name == store.ProfileLabel && m.Op == store.Is })
 	out.query = store.Query{Tenant: tenant, Selector: selector, From: out.at.From, To: out.at.To}
 	if err := bound(out.query); err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/safefile"
+	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/view/fleetview"
 )
@@ -39,7 +40,7 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 		},
 		profiles: map[string]*profile.Profile{},
 	}
-	if i := slices.IndexFunc(q.Selector, func(m store.Matcher) bool { return m.Name == fleetview.ProfileLabel && m.Op == store.Is }); i >= 0 {
+	if i := slices.IndexFunc(q.Selector, func(m store.Matcher) bool { return m.Name == store.ProfileLabel && m.Op == store.Is }); i >= 0 {
 		return out, s.single(ctx, q, i, out)
 	}
 	series, err := s.Store.Series(ctx, q)
@@ -93,10 +94,13 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 func (s *Server) single(ctx context.Context, q store.Query, i int, out *selection) error {
 	id, err := store.ParseID(q.Selector[i].Value)
 	if err != nil {
-		return badRequest{fmt.Errorf("%s: %w", fleetview.ProfileLabel, err)}
+		return badRequest{fmt.Errorf("%s: %w", store.ProfileLabel, err)}
 	}
 	q.Selector = slices.Delete(slices.Clone(q.Selector), i, i+1)
 	e, p, _, err := s.Store.Profile(ctx, q, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return &noProfile{q.Selector, id}
+	}
 	if err != nil {
 		return err
 	}
@@ -104,7 +108,28 @@ func (s *Server) single(ctx context.Context, q store.Query, i int, out *selectio
 		return badRequest{fmt.Errorf("it is a %s profile, and a recording has %s", profile.Shorten(e.Kind, 40), strings.Join(recording.Kinds, ", "))}
 	}
 	out.profiles[e.Kind] = p
+	out.manifest.Started, out.manifest.Ended = e.Start, e.End
 	return nil
+}
+
+// A noProfile says that there is no profile with an ID.
+type noProfile struct {
+	of store.Selector
+	id store.ID
+}
+
+func (e *noProfile) Error() string {
+	return fmt.Sprintf("no profile of %s has the ID %s in that time, or not any more", e.of, e.id)
+}
+func (e *noProfile) Unwrap() error { return store.ErrNotFound }
+
+// explained returns an error with what there is, where it says that there is nothing.
+func (s *Server) explained(ctx context.Context, err error) error {
+	var none *store.NothingError
+	if errors.As(err, &none) && none.Found == nil {
+		return source.Nothing(store.RefPrefix, store.Explain(ctx, s.Store, none.Query))
+	}
+	return err
 }
 
 // pack writes a recording.
@@ -175,7 +200,7 @@ func (s *Server) Open(ctx context.Context, ref string) (*recording.Recording, er
 	now := s.Now()
 	at, err := store.ParseRef(name, now)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", profile.Shorten(ref, 200), err)
 	}
 	key := tenant + "\x00" + name
 	s.opened.Remove(key, func(o *selection) bool { return !o.until.IsZero() && now.After(o.until) })
@@ -190,9 +215,9 @@ func (s *Server) Open(ctx context.Context, ref string) (*recording.Recording, er
 		}
 		o, err := s.selected(context.WithoutCancel(ctx), q)
 		if err != nil {
-			return nil, err
+			return nil, s.explained(ctx, err)
 		}
-		if later, err := store.ParseRef(name, now.Add(time.Hour)); err != nil || !later.To.Equal(at.To) || now.Sub(at.To) < settling {
+		if later, err := store.ParseRef(name, now.Add(25*time.Hour)); err != nil || !later.To.Equal(at.To) || now.Sub(at.To) < settling {
 			o.until = now.Add(fresh)
 		}
 		rec, _, err := recording.Made(ref, o.manifest, o.profiles).Pick("", 0, 0)

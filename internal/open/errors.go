@@ -68,6 +68,23 @@ func (e *TimelessError) Error() string {
 	return fmt.Sprintf("%s is a profile, which has no times to pick", e.Refs)
 }
 
+// A StoredTimeError says that a part of a run was asked for of profiles in a store, which are selected by a time of their own.
+type StoredTimeError struct{ Ref string }
+
+func (e *StoredTimeError) Error() string {
+	return fmt.Sprintf("%s: profiles in a store are of many runs, so there is no part of a run to pick", e.Ref)
+}
+
+// A StoredPartError says that a part was asked for that a store does not have.
+type StoredPartError struct {
+	Ref  string
+	Part *recording.FileKind
+}
+
+func (e *StoredPartError) Error() string {
+	return fmt.Sprintf("%s: a store has profiles, and no %s", e.Ref, e.Part.Doc)
+}
+
 // A PickError says that a recording has no profile of the kind or time that was asked for.
 type PickError struct {
 	Recording *recording.Recording

@@ -143,6 +143,9 @@ func (w *Want) gather(ctx context.Context, refs []string, out *Opened) (*recordi
 	var others []string
 	typ := w.Metric
 	for _, ref := range refs {
+		if w.At != (query.Span{}) && source.IsStored(ref) {
+			return nil, "", &StoredTimeError{ref}
+		}
 		r, when, err := source.Recording(ref)
 		if err != nil {
 			return nil, "", err
@@ -290,6 +293,9 @@ func (w *Want) partIn(part *recording.FileKind, ref string) (*recording.Recordin
 	if ref == "-" && part.Alone() {
 		rec, err := part.ReadAlone(ref, w.Source.Stdin)
 		return rec, query.Span{}, err
+	}
+	if source.IsStored(ref) {
+		return nil, query.Span{}, &StoredPartError{ref, part}
 	}
 	rec, at, err := source.Recording(ref)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // server.hone@12s or server.hone@3s..9s, profiles in a store, or a link to a recording on the shelf of a server. It returns nil when ref names something else.
 func Recording(ref string) (*recording.Recording, query.Span, error) {
 	var at query.Span
-	if strings.HasPrefix(ref, StorePrefix) && !exists(ref) {
-		r, err := stored(ref)
+	if base, name, ok := storeRef(ref); ok {
+		r, err := stored(ref, base, name)
 		return r, at, err
 	}
 	if IsShared(ref) {

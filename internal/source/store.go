@@ -3,6 +3,7 @@ package source
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/scratch"
@@ -31,6 +33,9 @@ const (
 	TokenVariable = "HONE_TOKEN"
 	UsualStore    = "http://127.0.0.1:4040"
 )
+
+// JSON is the media type by which programs ask for what they read, also where it is an error.
+const JSON = "application/json"
 
 // maxStored bounds a recording that a store sends.
 const maxStored = 1 << 30
@@ -55,13 +60,17 @@ var stores = func() *http.Transport {
 }()
 
 func askStore(base, token, method, path string, q url.Values, body io.Reader) (*http.Response, error) {
+	return askStoreIn(context.Background(), base, token, method, path, q, body)
+}
+
+func askStoreIn(ctx context.Context, base, token, method, path string, q url.Values, body io.Reader) (*http.Response, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, hint.Errorf(hint.Text{"an address looks like ", UsualStore}, "%q is not the address of a store", base)
 	}
 	u = u.JoinPath(path)
 	u.RawQuery = q.Encode()
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(ctx)
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
 	if err != nil {
 		stop()
@@ -72,74 +81,217 @@ func askStore(base, token, method, path string, q url.Values, body io.Reader) (*
 			req.ContentLength = st.Size() // so that too much is refused before it is sent
 		}
 	}
+	req.Header.Set("Accept", JSON)
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	client := http.Client{Transport: stores}
 	resp, err := client.Do(req)
+	server := u.Scheme + "://" + u.Host
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		stop()
-		return nil, hint.Errorf(hint.Text{hint.Command{Verb: "serve"}, " starts one; " + StoreVariable + " names another"}, "no store answers at %s", u.Scheme+"://"+u.Host)
+		return nil, hint.Errorf(hint.Text{hint.Command{Verb: "serve"}, " starts one; " + StoreVariable + " names another"}, "no store answers at %s", server)
 	}
 	if err != nil {
 		stop()
-		return nil, fmt.Errorf("asking the store: %w", err)
+		var why *url.Error
+		if errors.As(err, &why) {
+			err = why.Err // its address has the question, too
+		}
+		return nil, hint.Errorf(hint.Text{StoreVariable + " names the store, such as " + UsualStore}, "asking the store at %s: %w", server, err)
 	}
 	resp.Body = keepMoving(resp.Body, stop, u, usualStall)
 	if resp.StatusCode == http.StatusOK {
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	words, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
-	why := fmt.Errorf("the store at %s: %s", u.Host, cmp.Or(strings.TrimSpace(string(words)), resp.Status))
-	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
-		next := "put the token into " + TokenVariable
-		if token == "" && os.Getenv(TokenVariable) != "" {
-			next = "the token in " + TokenVariable + " is only sent to the address in " + StoreVariable
+	if resp.StatusCode == http.StatusNotFound && resp.Header.Get("Content-Type") == JSON {
+		none := &nothingAnswer{&store.Found{}}
+		if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(none.found); err == nil {
+			return nil, none
 		}
-		return nil, hint.Errorf(hint.Text{next}, "%w", why)
+	}
+	words, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
+	said := strings.TrimSpace(string(words))
+	if resp.StatusCode == http.StatusNotFound && (strings.HasPrefix(said, "404 page not found") || strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")) {
+		return nil, hint.Errorf(hint.Text{"is it ", hint.Command{Verb: "serve"}, ", and in this version?"}, "the server at %s is no store of hone: it has no /%s", server, strings.TrimPrefix(u.Path, "/"))
+	}
+	why := fmt.Errorf("the store at %s: %s", u.Host, cmp.Or(said, resp.Status))
+	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+		return nil, hint.Errorf(tokenHint(token, resp.StatusCode), "%w", why)
 	}
 	return nil, why
 }
 
+// tokenHint says what to do where a store wants another token.
+func tokenHint(token string, status int) hint.Text {
+	tokens := hint.Command{Verb: "serve token"}
+	switch {
+	case token == "" && os.Getenv(TokenVariable) != "":
+		return hint.Text{"the token in " + TokenVariable + " is only sent to the address in " + StoreVariable}
+	case token == "":
+		return hint.Text{"put a token into " + TokenVariable + "; ", tokens, " makes one, on the machine of the store"}
+	case status == http.StatusForbidden:
+		return hint.Text{tokens, " makes one that may do that, on the machine of the store"}
+	}
+	return hint.Text{TokenVariable + " has another one; ", tokens.With("list", ""), " lists those that are known, on the machine of the store"}
+}
+
+// inStore matches refs to profiles in a store that say where it is, as in https://profiles.example.com/store:api@-1h.
+var inStore = regexp.MustCompile(`^(https?://[^?#{}"]+?)/(store:.+)$`)
+
+// storeRef takes a ref to profiles in a store apart into the address of the store, which is "" for the one of this user, and what is selected there.
+// ok is false when ref names something else.
+func storeRef(ref string) (base, name string, ok bool) {
+	if name, ok := strings.CutPrefix(ref, StorePrefix); ok {
+		return "", name, !exists(ref)
+	}
+	if !strings.HasPrefix(ref, "http://") && !strings.HasPrefix(ref, "https://") {
+		return "", "", false
+	}
+	if m := inStore.FindStringSubmatch(ref); m != nil {
+		name = m[2]
+		if plain, err := url.PathUnescape(name); err == nil && !strings.ContainsAny(name, "{\" ") {
+			name = plain // copied from where addresses are escaped
+		}
+		return m[1], strings.TrimPrefix(name, StorePrefix), true
+	}
+	// The address of a page about what is selected.
+	u, err := url.Parse(ref)
+	if err != nil || u.Host == "" {
+		return "", "", false
+	}
+	refs := u.Query()["ref"]
+	if len(refs) != 1 || !strings.HasPrefix(refs[0], StorePrefix) {
+		return "", "", false
+	}
+	u.Path = u.Path[:strings.LastIndexByte(u.Path, '/')+1]
+	return strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), strings.TrimPrefix(refs[0], StorePrefix), true
+}
+
+// Names returns what a store knows that begins with prefix: names of labels of a service, or values of a label where one is given. Whoever types does not
+// wait for long, so there are none when the store does not answer before ctx ends.
+func Names(ctx context.Context, base, service, label, prefix string) []string {
+	token := os.Getenv(TokenVariable)
+	if base != "" {
+		token = tokenFor(base, "")
+	}
+	q := url.Values{"service": {service}, "label": {label}, "prefix": {prefix}}
+	resp, err := askStoreIn(ctx, cmp.Or(base, ownStore()), token, http.MethodGet, "api/v1/names", q, nil)
+	if err != nil {
+		return nil
+	}
+	defer resp.Body.Close()
+	var answer struct{ Names []string }
+	if json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&answer) != nil {
+		return nil
+	}
+	return answer.Names
+}
+
+// IsStored reports whether ref names profiles in a store.
+func IsStored(ref string) bool {
+	_, _, ok := storeRef(ref)
+	return ok
+}
+
 // stored opens what a ref names in a store, as a recording.
-func stored(ref string) (*recording.Recording, error) {
-	name := strings.TrimPrefix(ref, StorePrefix)
-	at, err := store.ParseRef(name, time.Now())
+func stored(ref, base, name string) (*recording.Recording, error) {
+	resp, err := selectStored(ref, base, name)
 	if err != nil {
 		return nil, err
 	}
+	return received(ref, resp, nil)
+}
+
+// selectStored asks a store for the recording of what a ref names.
+func selectStored(ref, base, name string) (*http.Response, error) {
+	at, err := store.ParseRef(name, time.Now())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", profile.Shorten(ref, 200), err)
+	}
+	token := os.Getenv(TokenVariable)
+	if base != "" {
+		token = tokenFor(base, "")
+	}
 	// Times are those of this machine, and not of that of the store.
-	resp, err := AskStore("", http.MethodGet, "api/v1/recording", url.Values{"ref": {at.String()}}, nil)
-	return received(ref, resp, err)
+	resp, err := askStore(cmp.Or(base, ownStore()), token, http.MethodGet, "api/v1/recording", url.Values{"ref": {at.String()}}, nil)
+	prefix := StorePrefix
+	if base != "" {
+		prefix = base + "/" + StorePrefix
+	}
+	if none, ok := nothingOf(at, prefix, err); ok {
+		return nil, fmt.Errorf("%s: %w", ref, none)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", ref, err)
+	}
+	return resp, nil
 }
 
 // received opens a recording that a server sends.
 func received(ref string, resp *http.Response, err error) (*recording.Recording, error) {
+	file, err := download(ref, resp, err)
+	if err != nil {
+		return nil, err
+	}
+	r, err := recording.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ref, err)
+	}
+	return r.Named(ref), nil
+}
+
+// download puts what a server sends into a temporary file.
+func download(ref string, resp *http.Response, err error) (file string, _ error) {
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", ref, err)
 	}
 	defer resp.Body.Close()
 	dir, err := scratch.Files("store")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	f, err := os.CreateTemp(dir, "stored-*.hone")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	n, err := io.Copy(f, io.LimitReader(resp.Body, maxStored+1))
 	if err = errors.Join(err, f.Close()); err == nil && n > maxStored {
 		err = fmt.Errorf("the answer of the store has more than %s", unit.Size(maxStored))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ref, err)
+		return "", fmt.Errorf("%s: %w", ref, err)
 	}
-	r, err := recording.Open(f.Name())
+	return f.Name(), nil
+}
+
+// Save writes what a ref names in a store as the file of a recording.
+func Save(ref string, w io.Writer) error {
+	base, name, ok := storeRef(ref)
+	if !ok {
+		return fmt.Errorf("%s names nothing in a store", ref)
+	}
+	resp, err := selectStored(ref, base, name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ref, err)
+		return err
 	}
-	return r.Named(ref), nil
+	file, err := download(ref, resp, nil)
+	if err != nil {
+		return err
+	}
+	r, err := recording.Open(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", ref, err)
+	}
+	r.Close()
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
 }
 
 // sharedLink is the form of links to recordings on the shelf of a server: its address, an ID, and perhaps a time.

@@ -19,25 +19,31 @@ type Ref struct {
 // RefPrefix begins refs to a store where others may stand, too, as in store:api@-1h.
 const RefPrefix = "store:"
 
+// ProfileLabel selects one profile by its ID, as in api{profile_id="…"}@FROM..TO. Without a time, it is found whenever it was.
+const ProfileLabel = "profile_id"
+
 // usualRange is how far back a Ref goes that has no time.
 const usualRange = time.Hour
 
-// ParseRef reads a Ref. Times are relative to now, such as -1h and -2d, or days and moments, such as 2026-09-01 and
-// 2026-09-01T10:30; one of both may be left out, and so may all: that is the last hour.
+// ParseRef reads a Ref. Times are relative to now, such as -1h and -2d, or days and moments, such as 2026-09-01, 14:30 and
+// "2026-09-01 10:30 UTC"; one of both may be left out, and so may all: that is the last hour.
 func ParseRef(text string, now time.Time) (Ref, error) {
 	selector, times := SplitRef(text)
 	var r Ref
 	var err error
-	if r.Selector, err = ParseSelector(selector); err != nil {
+	if r.Selector, err = parseSelector(selector); err != nil {
 		return r, err
 	}
 	if len(r.Selector) == 0 {
-		return r, fmt.Errorf("%q names no service; one looks like api{version=\"v2\"}@-1h..now", profile.Shorten(text, 80))
+		return r, errors.New("it names no service; what selects profiles looks like api{version=\"v2\"}@-1h..now")
 	}
-	if r.From, r.To, err = ParseTimes(times, now); err != nil {
-		return r, fmt.Errorf("%q: %w", profile.Shorten(text, 80), err)
+	if _, single := r.Selector.Only(ProfileLabel); single && times == "" {
+		// There is only one of it.
+		r.From, r.To = now.Add(-tooEarly), now.Add(tooLate)
+		return r, nil
 	}
-	return r, nil
+	r.From, r.To, err = ParseTimes(times, now)
+	return r, err
 }
 
 // SplitRef takes a Ref apart into what selects profiles, and their time, which may be "".
@@ -60,24 +66,39 @@ func ParseTimes(text string, now time.Time) (from, to time.Time, err error) {
 		// -1h is what has been since then.
 		last = ""
 	}
-	if from, err = ParseMoment(first, from, now); err == nil {
-		to, err = ParseMoment(last, to, now)
-	}
-	if err != nil {
+	if from, err = ParseMoment(first, from, now); err != nil {
 		return from, to, err
 	}
-	if !from.Before(to) {
-		return from, to, errors.New("the time ends before it begins")
+	if clock, ok := parseClock(strings.TrimSpace(last)); ok && strings.TrimSpace(first) != "" {
+		// A time of day is on the day on which the other one is, or in the night behind it.
+		if to = on(from, clock, from.Location()); !to.After(from) {
+			to = on(from.AddDate(0, 0, 1), clock, from.Location())
+		}
+	} else if to, err = ParseMoment(last, to, now); err != nil {
+		return from, to, err
 	}
-	return from, to, nil
+	switch {
+	case from.Before(to):
+		return from, to, nil
+	case last == "" || last == "now":
+		return from, to, fmt.Errorf("%s is not before now, which is %s", from.Format(moment), now.Format(moment))
+	case from.Equal(to):
+		return from, to, fmt.Errorf("the time from %s to %s is empty", first, last)
+	case first == "" || first == "now":
+		return from, to, fmt.Errorf("the time ends before it begins: from %s to %s", from.Format(moment), to.Format(moment))
+	}
+	return from, to, fmt.Errorf("the time ends before it begins: did you mean %s..%s?", last, first)
 }
+
+// moment is how times are shown in messages.
+const moment = "2006-01-02 15:04:05 MST"
 
 // String returns the ref with moments in place of times relative to now.
 func (r Ref) String() string {
 	return r.Selector.String() + "@" + r.From.UTC().Format(time.RFC3339) + ".." + r.To.UTC().Format(time.RFC3339)
 }
 
-// ParseMoment reads a time as a Ref has it; nothing is usual.
+// ParseMoment reads a time as a Ref has it; nothing is usual. A day and a time of day are those where now is, unless they say otherwise.
 func ParseMoment(text string, usual, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	switch text {
@@ -85,6 +106,10 @@ func ParseMoment(text string, usual, now time.Time) (time.Time, error) {
 		return usual, nil
 	case "now":
 		return now, nil
+	case "today":
+		return on(now, 0, now.Location()), nil
+	case "yesterday":
+		return on(now.AddDate(0, 0, -1), 0, now.Location()), nil
 	}
 	if back, ok := strings.CutPrefix(text, "-"); ok {
 		d, err := ParseAge(back)
@@ -93,15 +118,52 @@ func ParseMoment(text string, usual, now time.Time) (time.Time, error) {
 		}
 		return now.Add(-d), nil
 	}
-	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02"} {
-		if t, err := time.ParseInLocation(form, text, now.Location()); err == nil {
+	if clock, ok := parseClock(text); ok {
+		// The last time it was that late.
+		if t := on(now, clock, now.Location()); !t.After(now) {
+			return t, nil
+		}
+		return on(now.AddDate(0, 0, -1), clock, now.Location()), nil
+	}
+	zone, form := now.Location(), text
+	for _, utc := range []string{" UTC", " GMT"} {
+		if day, ok := strings.CutSuffix(form, utc); ok {
+			zone, form = time.UTC, day
+		}
+	}
+	form = strings.Replace(form, " ", "T", 1)
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02"} {
+		if t, err := time.ParseInLocation(layout, form, zone); err == nil {
 			return t, nil
 		}
 	}
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 1e9 && n < 1e11 {
-		return time.Unix(n, 0), nil
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		switch {
+		case n >= 1e9 && n < 1e11:
+			return time.Unix(n, 0), nil
+		case n >= 1e12 && n < 1e14: // as Grafana has them in its addresses
+			return time.UnixMilli(n), nil
+		}
 	}
-	return now, fmt.Errorf("%q is not a time; times look like -1h, -2d, now, 2026-09-01 and 2026-09-01T10:30", text)
+	return now, fmt.Errorf("%s is not a time; times look like -1h, -2d, now, 14:30, 2026-09-01, 2026-09-01T14:30 and 2026-09-01T14:30Z", shown(text))
+}
+
+// parseClock reads a time of day.
+func parseClock(text string) (time.Duration, bool) {
+	t, err := time.Parse("15:04", text)
+	if err != nil {
+		if t, err = time.Parse("15:04:05", text); err != nil {
+			return 0, false
+		}
+	}
+	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute + time.Duration(t.Second())*time.Second, true
+}
+
+// on returns the moment on the day of t at which clocks show a time of day.
+func on(t time.Time, clock time.Duration, zone *time.Location) time.Time {
+	y, m, d := t.Date()
+	s := int(clock / time.Second)
+	return time.Date(y, m, d, s/3600, s/60%60, s%60, 0, zone)
 }
 
 // ParseAge reads how long ago something is: 90m, 2h30m, 7d, 4w.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,11 +44,18 @@ func Service(name string) Selector { return Selector{{Name: ServiceLabel, Op: Is
 func NewMatcher(name string, op Op, value string) (Matcher, error) {
 	m := Matcher{Name: name, Op: op, Value: value}
 	if op == Matches || op == MatchesNot {
-		re, err := regexp.Compile("^(?s:" + value + ")$")
+		// Alone first: what is wrong with it is said of what the user wrote.
+		_, err := regexp.Compile(value)
+		if err == nil {
+			m.re, err = regexp.Compile("^(?s:" + value + ")$")
+		}
+		var why *syntax.Error
+		if errors.As(err, &why) {
+			return m, fmt.Errorf("the pattern %s of %s: %s", shown(value), name, why.Code)
+		}
 		if err != nil {
 			return m, fmt.Errorf("the pattern of %s: %w", name, err)
 		}
-		m.re = re
 	}
 	return m, nil
 }
@@ -112,21 +120,41 @@ func (s Selector) String() string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(m.Name + string(m.Op) + strconv.Quote(m.Value))
+		b.WriteString(m.String())
 	}
 	b.WriteByte('}')
 	return b.String()
 }
+
+// String returns the matcher as ParseSelector reads it.
+func (m Matcher) String() string { return m.Name + string(m.Op) + strconv.Quote(m.Value) }
 
 // isWord reports whether a service can be named before the braces.
 func isWord(s string) bool {
 	return s != "" && !strings.ContainsAny(s, "{}\"`@ \t\r\n,=") && strings.ToValidUTF8(s, "") == s
 }
 
-// ParseSelector reads api, api{version="v2"} or {service_name="api", pod=~"a.*"}.
+// shown returns what a user wrote as a message has it: as it is, where that can be read.
+func shown(text string) string {
+	if text = profile.Shorten(text, 80); text != "" && strconv.CanBackquote(text) {
+		return text
+	}
+	return strconv.Quote(text)
+}
+
+// ParseSelector reads api, api{version="v2"} or {service_name="api", pod=~"a.*"}. A value that is a plain word needs no quotes, as in
+// api{version=v2}: shells take quotes away, and few of those who type one want to think of that.
 func ParseSelector(text string) (Selector, error) {
+	s, err := parseSelector(text)
+	if err != nil {
+		return nil, fmt.Errorf("the selector %s: %w", shown(text), err)
+	}
+	return s, nil
+}
+
+func parseSelector(text string) (Selector, error) {
 	fail := func(err error) (Selector, error) {
-		return nil, fmt.Errorf("the selector %q: %w; it looks like api{version=\"v2\", pod=~\"a.*\"}", profile.Shorten(text, 80), err)
+		return nil, fmt.Errorf("%w; a selector looks like api{version=\"v2\", pod=~\"a.*\"}", err)
 	}
 	if len(text) > longestSelector {
 		return fail(fmt.Errorf("it has %d bytes, more than %d", len(text), longestSelector))
@@ -183,9 +211,13 @@ func cutMatcher(s string) (Matcher, string, error) {
 	}
 	op := []Op{Matches, MatchesNot, IsNot, Is}[i]
 	s = strings.TrimLeft(s[len(op):], " \t\r\n")
+	if n := plainWord(s); n > 0 && (op == Is || op == IsNot) {
+		m, err := NewMatcher(name, op, s[:n])
+		return m, s[n:], err
+	}
 	quoted, err := strconv.QuotedPrefix(s)
 	if err != nil || quoted[0] == '\'' {
-		return Matcher{}, "", fmt.Errorf("the value of %s is not in double quotes", name)
+		return Matcher{}, "", fmt.Errorf("the value of %s is not in double quotes (a shell takes them away, unless all of it is in single quotes)", name)
 	}
 	value, err := strconv.Unquote(quoted)
 	if err != nil {
@@ -193,6 +225,17 @@ func cutMatcher(s string) (Matcher, string, error) {
 	}
 	m, err := NewMatcher(name, op, value)
 	return m, s[len(quoted):], err
+}
+
+// plainWord returns the length of the word that s begins with, which is a value without quotes.
+func plainWord(s string) int {
+	n := strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.:/+", r))
+	})
+	if n < 0 {
+		return len(s)
+	}
+	return n
 }
 
 // MarshalText writes s as String does.

@@ -296,18 +296,6 @@ var ErrFull = errors.New("the store is full")
 // ErrNotFound says that there is no such profile or pin, or not any more.
 var ErrNotFound = errors.New("there is nothing of that name in the store")
 
-// A NothingError says that a query selects nothing.
-type NothingError struct{ Query Query }
-
-func (e *NothingError) Error() string {
-	q := &e.Query
-	what := "profile"
-	if q.Kind != "" {
-		what = q.Kind + " profile"
-	}
-	return fmt.Sprintf("there is no %s of %s from %s to %s", what, q.Selector, q.From.Format(time.RFC3339), q.To.Format(time.RFC3339))
-}
-
 // A LimitError says which limit an upload met.
 type LimitError struct {
 	What       string // such as "samples"

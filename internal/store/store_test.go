@@ -16,7 +16,7 @@ func TestSelector(t *testing.T) {
 		`{a="1", b=~"x|y", c!="",}`:            `{a="1", b=~"x|y", c!=""}`,
 		"{a=`raw`}":                            `{a="raw"}`,
 		`a b{}`:                                ``,
-		`api{version=v2}`:                      ``,
+		`api{version=v2, a!=x.y:1}`:            `api{version="v2", a!="x.y:1"}`,
 		`api{version="v2"} x`:                  ``,
 		`api{=""}`:                             ``,
 		`api{a=~"("}`:                          ``,
@@ -70,10 +70,27 @@ func TestRef(t *testing.T) {
 		`api@2026-09-01..`:      `api@2026-09-01T00:00:00Z..2026-09-02T12:00:00Z`,
 		`api@2026-09-01T10:30`:  `api@2026-09-01T10:30:00Z..2026-09-02T12:00:00Z`,
 		`api@1788300000..-1h`:   `api@2026-09-01T22:00:00Z..2026-09-02T11:00:00Z`,
-		`api@yesterday`:         `! not a time`,
+		`api@yesterday`:         `api@2026-09-01T00:00:00Z..2026-09-02T12:00:00Z`,
+		`api@yesterday..today`:  `api@2026-09-01T00:00:00Z..2026-09-02T00:00:00Z`,
+		`api@lately`:            `! not a time`,
 		`api@now..-1h`:          `! ends before`,
+		`api@-1h..-2h`:          `! did you mean -2h..-1h`,
+		`api@-1h..-1h`:          `! is empty`,
+		`api@2027-01-01`:        `! 2027-01-01 00:00:00 UTC is not before now, which is 2026-09-02 12:00:00 UTC`,
 		`@-1h`:                  `! names no service`,
-		`api@2026-09-02T11:00:00Z..2026-09-02T12:00:00Z`: `api@2026-09-02T11:00:00Z..2026-09-02T12:00:00Z`,
+		`api{a="}@-1h`:          `! not in double quotes`,
+		`api{a=~b}`:             `! single quotes`,
+		`api{a=~"("}`:           `! the pattern ( of a: missing closing )`,
+
+		`api@2026-09-01 14:00..2026-09-01 15:00`:             `api@2026-09-01T14:00:00Z..2026-09-01T15:00:00Z`,
+		`api@2026-09-01 14:00..15:30`:                        `api@2026-09-01T14:00:00Z..2026-09-01T15:30:00Z`,
+		`api@11:00`:                                          `api@2026-09-02T11:00:00Z..2026-09-02T12:00:00Z`,
+		`api@23:50..00:10`:                                   `api@2026-09-01T23:50:00Z..2026-09-02T00:10:00Z`,
+		`api@2026-09-01T14:00+02:00..2026-09-01T14:00Z`:      `api@2026-09-01T12:00:00Z..2026-09-01T14:00:00Z`,
+		`api@2026-09-01 14:00 UTC`:                           `api@2026-09-01T14:00:00Z..2026-09-02T12:00:00Z`,
+		`api@1788300000000`:                                  `api@2026-09-01T22:00:00Z..2026-09-02T12:00:00Z`,
+		`api{profile_id="0123456789abcdef0123456789abcdef"}`: `api{profile_id="0123456789abcdef0123456789abcdef"}@2016-09-04T12:00:00Z..2026-09-02T12:10:00Z`,
+		`api@2026-09-02T11:00:00Z..2026-09-02T12:00:00Z`:     `api@2026-09-02T11:00:00Z..2026-09-02T12:00:00Z`,
 	} {
 		r, err := ParseRef(text, now)
 		got := r.String()
@@ -82,6 +99,24 @@ func TestRef(t *testing.T) {
 		}
 		if part, isErr := strings.CutPrefix(want, "! "); isErr && !strings.Contains(got, part) || !isErr && got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// Days and times of day are those of who writes them, unless these say otherwise.
+func TestRefZone(t *testing.T) {
+	berlin := time.FixedZone("CET", 3600)
+	now := time.Date(2026, 9, 2, 0, 30, 0, 0, berlin)
+	for text, want := range map[string]string{
+		`api@2026-09-01`:           `api@2026-08-31T23:00:00Z..2026-09-01T23:30:00Z`,
+		`api@2026-09-01 14:00`:     `api@2026-09-01T13:00:00Z..2026-09-01T23:30:00Z`,
+		`api@2026-09-01 14:00 UTC`: `api@2026-09-01T14:00:00Z..2026-09-01T23:30:00Z`,
+		`api@2026-09-01T14:00Z`:    `api@2026-09-01T14:00:00Z..2026-09-01T23:30:00Z`,
+		`api@today`:                `api@2026-09-01T23:00:00Z..2026-09-01T23:30:00Z`,
+		`api@00:10..00:20`:         `api@2026-09-01T23:10:00Z..2026-09-01T23:20:00Z`,
+	} {
+		if r, err := ParseRef(text, now); err != nil || r.String() != want {
+			t.Errorf("%s: %s, %v, want %s", text, r, err, want)
 		}
 	}
 }

@@ -286,7 +286,7 @@ func (s *Store) Profile(ctx context.Context, q store.Query, id store.ID) (*store
 				}
 				h := p.Header
 				h.TimeNanos, h.DurationNanos = f.time, f.duration
-				return &one{f.entry(), p.WithHeader(h), s.raw(f.part.block, id)}, nil
+				return &one{f.entry(), withBuild(p.WithHeader(h), [][]*found{{f}}), s.raw(f.part.block, id)}, nil
 			}
 		}
 		return nil, errors.Join(append(a.damage, store.ErrNotFound)...)

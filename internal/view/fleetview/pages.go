@@ -319,9 +319,6 @@ func with(s store.Selector, name string, op store.Op, value string) store.Select
 	return append(out, m)
 }
 
-// ProfileLabel selects one profile by its ID, as in store:api{profile_id="…"}@FROM..TO.
-const ProfileLabel = "profile_id"
-
 // Selected says what a ref selects, with or without its prefix.
 func Selected(text string, now time.Time) (*report.Selection, store.Ref, error) {
 	text = strings.TrimPrefix(text, store.RefPrefix)
@@ -338,7 +335,7 @@ func Selected(text string, now time.Time) (*report.Selection, store.Ref, error) 
 		switch {
 		case m.Name == store.ServiceLabel && m.Op == store.Is:
 			continue
-		case m.Name == ProfileLabel && m.Op == store.Is:
+		case m.Name == store.ProfileLabel && m.Op == store.Is:
 			out.Profile = m.Value
 		}
 		rest := slices.Delete(slices.Clone(at.Selector), i, i+1)
@@ -429,7 +426,7 @@ func Heat(of *report.Selection, at store.Ref, m *Measure, by string, entries []s
 			values[l.Name][l.Value] = true
 		}
 		start := e.Start.UTC().Truncate(time.Second)
-		ref := store.Ref{Selector: with(store.Service(e.Service), ProfileLabel, store.Is, e.ID.String()), From: start, To: start.Add(time.Second)}
+		ref := store.Ref{Selector: with(store.Service(e.Service), store.ProfileLabel, store.Is, e.ID.String()), From: start, To: start.Add(time.Second)}
 		row := e.Labels.Get(by)
 		all = append(all, one{
 			report.HeatProfile{Ref: store.RefPrefix + ref.String(), At: e.Start.UnixMilli(), Value: v, Labels: e.Labels.String()},
