@@ -175,7 +175,7 @@ func TestPageFleet(t *testing.T) {
 	// Nothing there says what to do.
 	p.pardon = "404"
 	p.visit("/flame?ref=" + url.QueryEscape("store:nobody@-1h"))
-	if got := p.text("main"); !strings.Contains(got, "there is no profile of nobody") {
+	if got := p.text("main"); !strings.Contains(got, "there is no service nobody") {
 		t.Errorf("of nobody it shows %q", got)
 	}
 	p.visit("/service?ref=" + url.QueryEscape("store:service-1@2020-01-01..2020-01-02"))
@@ -379,5 +379,26 @@ func (p *page) shot(file string) {
 	}
 	if err != nil {
 		p.t.Fatal(err)
+	}
+}
+
+// A store has no sources: the page says what shows findings and source lines on a machine that has them.
+func TestPageFleetElsewhere(t *testing.T) {
+	address := serveFleet(t, nil, nil)
+	p := open(t, address+"/", 1280, 900)
+	p.url = address
+	p.visit("/overview?ref=" + url.QueryEscape(`store:service-1{version="v0"}@-1h`))
+	want := "'" + address + `/store:service-1{version="v0"}@-1h'`
+	if got := p.text(".findings"); !strings.Contains(got, "hone advise "+want) || !strings.Contains(got, "hone web "+want) {
+		t.Errorf("about findings the page says %q", got)
+	}
+	p.visit("/source?ref=" + url.QueryEscape("store:service-1@-1h"))
+	if got := p.text(".missing"); !strings.Contains(got, "hone web --source-path DIR "+address+"/store:service-1@-1h") {
+		t.Errorf("about sources the page says %q", got)
+	}
+	p.pardon = "404"
+	p.visit("/overview?ref=" + url.QueryEscape("store:servise-1@-1h"))
+	if got := p.text("main"); !strings.Contains(got, "there is no service servise-1") || !strings.Contains(got, "did you mean service-1?") {
+		t.Errorf("about a service that is not there the page says %q", got)
 	}
 }

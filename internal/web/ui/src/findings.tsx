@@ -4,7 +4,7 @@ import { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Advice, Evidence, Finding, Fix } from "./api";
 import { ask, saves, subjectOf, useAdvice, useFindings } from "./advice";
-import { useApp } from "./data";
+import { App, profiled, recordingOf, useApp } from "./data";
 import { share } from "./format";
 import { readable } from "./names";
 import { Bar, Icon, Link, Notes, copy } from "./parts";
@@ -19,7 +19,7 @@ export function Findings() {
   const { advice, error, looking } = useAdvice();
   const [all, setAll] = useState(false);
   const ref = subjectOf(app);
-  if (ref === "") return null;
+  if (ref === "") return app.session.fleet && profiled(app) ? <Elsewhere /> : null;
   const list = advice?.findings ?? [];
   const part = state.pairs.some(([k]) => steps.includes(k) || k === "at");
   return (
@@ -39,6 +39,26 @@ export function Findings() {
       )}
       {!all && list.length > firstShown && <p><button onClick={() => setAll(true)}>Show all {list.length}</button></p>}
       <Notes notes={few(advice?.notes ?? [], ref)} />
+    </section>
+  );
+}
+
+/** Elsewhere says how findings are looked for in what a store has: it has no sources. */
+function Elsewhere() {
+  const ref = shellWord(elsewhere(useApp()));
+  return (
+    <section class="card findings" aria-label="Findings">
+      <h2>Findings</h2>
+      <p class="quiet">A store has no source files, and findings need them. On a machine that has them, in the folder of the module:</p>
+      <div class="told">
+        {["advise", "web"].map((verb) => (
+          <p class="prove">
+            <code>{`hone ${verb} ${ref}`}</code>
+            <button class="small" onClick={() => copy(`hone ${verb} ${ref}`, "command copied")} title="copy the command"><Icon name="copy" />Copy command</button>
+            <span class="quiet">{verb === "web" ? "shows them with flame graphs and source lines" : "lists them, with patches"}</span>
+          </p>
+        ))}
+      </div>
     </section>
   );
 }
@@ -153,7 +173,13 @@ export function Here({ name }: { name: string }) {
   );
 }
 
+/** elsewhere returns the ref by which other machines find what a page of a store is about. */
+export function elsewhere(app: App): string {
+  const ref = recordingOf(app)?.ref ?? "";
+  return `${location.origin}/${ref.replace(/^shelf:/, "shelf/")}`;
+}
+
 /** shellWord writes a word as a shell takes it. */
-function shellWord(s: string): string {
+export function shellWord(s: string): string {
   return /^[\w@%+=:,./-]+$/.test(s) ? s : "'" + s.replaceAll("'", `'\\''`) + "'";
 }

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { atLines, findingsOf, titleOf, useAdvice } from "./advice";
 import { Finding, Instruction, Place, Source, SourceFile, SourceLine, Top } from "./api";
 import { Answer, asked, useAnswer, useApp } from "./data";
-import { Told } from "./findings";
+import { Told, elsewhere, shellWord } from "./findings";
 import { percent, unitOf, value } from "./format";
 import { tokens } from "./golang";
 import { useKeys } from "./keys";
@@ -157,6 +157,7 @@ function Listing({ name, file, n, data, unit, most, mostFlat, now, code, open, o
   code: Answer<Source> | undefined; open: ReadonlySet<string>; onFlip: (id: string) => void;
   found: Map<number, Finding[]>; told: ReadonlySet<string>; onTell: (id: string) => void;
 }) {
+  const app = useApp();
   const lines = file.lines ?? [];
   const colored = useMemo(() => tokens(lines.map((l) => l.text)), [file]);
   const machine = useMemo(() => instructionsOf(code?.data, name, file.file), [code?.data, name, file]);
@@ -168,7 +169,7 @@ function Listing({ name, file, n, data, unit, most, mostFlat, now, code, open, o
       </p>
       <Notes notes={file.notes} />
       {file.error && (
-        <p class="missing">{file.error}. <code>hone web --source-path DIR REF</code> says where sources are{lines.length > 0 ? "; until then lines have their numbers only" : ""}.</p>
+        <p class="missing">{file.error}. <code>{`hone web --source-path DIR ${app.session.fleet ? shellWord(elsewhere(app)) : "REF"}`}</code> says where sources are{lines.length > 0 ? "; until then lines have their numbers only" : ""}.</p>
       )}
       {lines.length > 0 && (
         <table class="code">
