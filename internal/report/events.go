@@ -250,7 +250,7 @@ func (e *Events) Blocks() iter.Seq[Block] {
 	if len(e.Rows) == 1 {
 		events = " event"
 	}
-	list := []Block{Heading{[]Phrase{{len(e.Rows), events, Sep{}, e.From.Format(time.DateTime), " to ", e.To.Format(time.DateTime)}}}}
+	list := []Block{Heading{[]Phrase{{len(e.Rows), events, Sep{}, e.From.Format(time.DateTime), " to ", e.To.Format(dateTimeZone)}}}}
 	if len(e.Rows) > 0 {
 		list = append(list, t)
 	}

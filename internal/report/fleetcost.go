@@ -116,5 +116,5 @@ func (f *Fleet) heading() Phrase {
 			out = append(out, Sep{}, f.CoreHour.Month(f.Cores).String(), " a month")
 		}
 	}
-	return append(out, Sep{}, f.From.Format(time.DateTime), " to ", f.To.Format(time.DateTime))
+	return append(out, Sep{}, f.From.Format(time.DateTime), " to ", f.To.Format(dateTimeZone))
 }

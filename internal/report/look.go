@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/hone-perf/hone/internal/hint"
@@ -87,7 +88,11 @@ func facts(m *recording.Manifest, metrics []string) Facts {
 		}
 	}
 	add("recording of", cmp.Or(strings.Join(m.Command, " "), m.Target))
-	add("when", m.Started.Format("2006-01-02 15:04:05 -0700"), string(m.How))
+	if m.How == recording.Stored {
+		add("when", m.Started.Format(time.DateTime)+" to "+m.Ended.Format(dateTimeZone), string(m.How))
+	} else {
+		add("when", m.Started.Format("2006-01-02 15:04:05 -0700"), string(m.How))
+	}
 	if e := m.Exit; e != nil {
 		code := ""
 		if e.Signal == "" {

@@ -34,6 +34,9 @@ type ServiceRow struct {
 	Last       time.Time `json:"last"`               // profile
 }
 
+// dateTimeZone is time.DateTime, with the zone in which it is.
+const dateTimeZone = time.DateTime + " MST"
+
 // Blocks returns the services as a table, with a chart of their cores.
 func (s *Services) Blocks() iter.Seq[Block] {
 	t := Table{Columns: []Column{
@@ -62,7 +65,7 @@ func (s *Services) Blocks() iter.Seq[Block] {
 	if len(s.Rows) == 1 {
 		services = " service"
 	}
-	head := Phrase{len(s.Rows), services, Sep{}, unit.Processors(total), " cores", Sep{}, s.From.Format(time.DateTime), " to ", s.To.Format(time.DateTime)}
+	head := Phrase{len(s.Rows), services, Sep{}, unit.Processors(total), " cores", Sep{}, s.From.Format(time.DateTime), " to ", s.To.Format(dateTimeZone)}
 	list := []Block{Heading{[]Phrase{head}}, t}
 	for _, one := range s.Cores {
 		list = append(list, Chart{
