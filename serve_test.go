@@ -11,6 +11,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -274,6 +275,63 @@ func TestAdviseStore(t *testing.T) {
 				t.Errorf("advice about %s has no %q:\n%s", root, want, got)
 			}
 		}
+	}
+}
+
+// On a machine with the sources, the page of what a store has shows findings, and source with what each line costs.
+func TestWebStore(t *testing.T) {
+	s := startServe(t, filepath.Join(t.TempDir(), "data"))
+	module := filepath.Join(t.TempDir(), "hi")
+	if err := os.CopyFS(module, os.DirFS("examples/hi")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HONE_STORE", s.url)
+	hone(t, "push", "--service", "hi", "testdata/docs/advise/hi0.hone")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := s.url + "/store:hi@2026-11-01..2026-12-01"
+	web := exec.Command(self, "web", "--no-browser", "--source", module, "--source-path", module, ref)
+	web.Env = append(os.Environ(), "HONE_TEST_EXEC=1", "HONE_STORE=")
+	out, err := web.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Process.Kill(); web.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := url.Parse(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	jar, _ := cookiejar.New(nil)
+	client := http.Client{Jar: jar}
+	ask := func(path string, q url.Values) string {
+		t.Helper()
+		at := url.URL{Scheme: page.Scheme, Host: page.Host, Path: path, RawQuery: q.Encode()}
+		resp, err := client.Get(at.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s %s %v", path, resp.Status, text, err)
+		}
+		return string(text)
+	}
+	ask("/flame", page.Query()) // takes the token
+	if got := ask("/api/advise", url.Values{"ref": {ref}}); !strings.Contains(got, "regexp compiled on every call") || !strings.Contains(got, "stage0/hi.go") || !strings.Contains(got, `"fixes"`) {
+		t.Errorf("the findings are %s", got)
+	}
+	if got := ask("/api/list", url.Values{"ref": {ref}, "arg": {"stage0.handleHi"}}); !strings.Contains(got, "regexp.MatchString(") {
+		t.Errorf("the source is %s", got)
 	}
 }
 

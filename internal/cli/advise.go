@@ -119,6 +119,7 @@ func adviseCommand(sys *System) *cobra.Command {
 	flags.Var(&f.coreHour, "core-hour", coreHourHelp)
 	f.workloadFlags.add(flags)
 	f.sourceOpts = sourceFlags(cmd)
+	cmd.ValidArgsFunction = completeRef
 	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
 		f.server = behind
 		return runAdvise(cmd, sys, &f, build, test, args)

@@ -370,6 +370,8 @@ func newRoot(sys *System) *cobra.Command {
 			return look(cmd, sys, args)
 		},
 	}
+	root.PersistentPreRunE = refuseStored
+	root.ValidArgsFunction = completeFirst
 	root.Flags().Bool("version", false, "show the version")
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		w := bufio.NewWriter(sys.Out)

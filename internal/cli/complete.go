@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/views"
 )
 
 // addCompletion adds the command that makes scripts for shells.
@@ -31,11 +33,46 @@ func addCompletion(root *cobra.Command) {
 			return usagef("", "unknown shell %q; the shells are bash, fish, powershell and zsh", args[0])
 		}
 		c.Args = cobra.ArbitraryArgs
+		for _, shell := range c.Commands() {
+			if generate := shell.RunE; shell.Name() == "bash" && generate != nil {
+				shell.RunE = func(cmd *cobra.Command, args []string) error {
+					if err := generate(cmd, args); err != nil {
+						return err
+					}
+					_, err := io.WriteString(cmd.OutOrStdout(), bashRefs)
+					return err
+				}
+			}
+		}
 	}
 }
 
+// bashRefs completes refs to a store in bash, which ends words at the colon, the = and the @ in them, and replaces only what is behind that.
+const bashRefs = `
+__hone_refs() {
+	local typed="${COMP_LINE:0:$COMP_POINT}" word
+	typed="${typed##*[[:space:]]}"
+	if [[ $typed != *store:* || $typed == *[\'\"]* ]]; then
+		__start_hone "$@"
+		return
+	fi
+	COMPREPLY=()
+	while IFS= read -r word; do
+		[[ $word == :* ]] || COMPREPLY+=("$word")
+	done < <("${COMP_WORDS[0]}" __complete top "$typed" 2>/dev/null)
+	local kept="${typed%"${typed##*[$COMP_WORDBREAKS]}"}"
+	COMPREPLY=("${COMPREPLY[@]#"$kept"}")
+	compopt -o nospace 2>/dev/null
+}
+complete -o default -o nosort -F __hone_refs hone
+`
+
 // completions tells shells what the flags of cmd take. What takes a file is left to the shell.
 func completions(cmd *cobra.Command) {
+	v, isView := views.Find(cmd.Name())
+	if _, none := readNoProfiles[cmd.Name()]; !none && !(isView && v.Part != view.Profile) && cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = completeRef
+	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		k := query.Find(f.Name)
 		var complete cobra.CompletionFunc
@@ -48,7 +85,9 @@ func completions(cmd *cobra.Command) {
 			complete = choose(symbolizers)
 		case k != nil && len(k.Choices) > 0:
 			complete = choose(k.Choices)
-		case k != nil && (f.Name == "base" || k.Value == "DIRS" || k.Switch()):
+		case f.Name == "base":
+			complete = completeRef
+		case k != nil && (k.Value == "DIRS" || k.Switch()):
 			return
 		case k != nil, f.Name == lengthFlag, f.Name == "timeout":
 			complete = cobra.NoFileCompletions // a regexp or a number
@@ -79,13 +118,13 @@ func choose(words []string) cobra.CompletionFunc {
 	}
 }
 
-// argCompletion completes what a view is about by nothing and profiles by files.
+// argCompletion completes what a view is about by nothing, and profiles.
 func argCompletion(v *view.View) cobra.CompletionFunc {
-	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if v.Arg != "" && len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return nil, cobra.ShellCompDirectiveDefault
+		return completeRef(cmd, args, typed)
 	}
 }
 

@@ -26,7 +26,7 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(args) == 1 {
+	if len(args) == 1 && !source.IsStored(args[0]) {
 		if source.IsTrace(args[0]) {
 			return lookTrace(cmd, sys, out, args[0])
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
@@ -57,6 +59,9 @@ func addMerge(root *cobra.Command, sys *System) {
 		if strip && strings.HasSuffix(out.file, ".hone") {
 			return stripRecording(cmd, sys, out, args)
 		}
+		if strings.HasSuffix(out.file, ".hone") && slices.ContainsFunc(args, source.IsStored) {
+			return saveStored(cmd, sys, out, args)
+		}
 		q.Refs = args
 		opened, err := openProfiles(cmd, sys, o, args, open.Want{Metric: q.Metric, At: q.At, Raw: true})
 		if err != nil {
@@ -91,7 +96,8 @@ const mergeHelp = `Merge profiles into one file that any pprof can read. hone pg
 Labels and comments that look like passwords, keys or tokens are written as …, unless
 --keep-secrets is given. --strip removes all labels, comments and paths; functions and
 lines stay. With -o FILE.hone, --strip copies a recording without its sources, arguments,
-host, traces and program output.`
+host, traces and program output. Of a selection of a store, such as store:api@-1h, -o FILE.hone
+writes a recording with all its kinds of profiles.`
 
 // writeStripped writes a profile without labels, comments and paths.
 func writeStripped(w io.Writer, p *profile.Profile) error {
@@ -135,6 +141,19 @@ func stripRecording(cmd *cobra.Command, sys *System, out output, args []string) 
 		return &hinted{fmt.Errorf("%s: %w", out.file, capture.ErrExists), "choose another name with -o, or remove the file"}
 	}
 	return out.with(sys, func(w io.Writer) error { return recording.Strip(r, w) })
+}
+
+// saveStored writes what a ref names in a store as a recording, with all its kinds of profiles.
+func saveStored(cmd *cobra.Command, sys *System, out output, args []string) error {
+	for _, key := range mergeKeys {
+		if cmd.Flags().Changed(key) {
+			return usagef("-o FILE.pb.gz writes a profile", "a recording of a store has all that is selected: --%s does not apply", key)
+		}
+	}
+	if len(args) != 1 {
+		return usagef("-o FILE.pb.gz adds up profiles", "a recording has one selection of a store, not %d", len(args))
+	}
+	return out.with(sys, func(w io.Writer) error { return source.Save(args[0], w) })
 }
 
 // mergeKeys are the settings that make sense for a profile that is written and not shown.

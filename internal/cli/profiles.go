@@ -155,6 +155,8 @@ func openHints(err error) error {
 	var noFile *open.NoFileError
 	var timeless *open.TimelessError
 	var refused *open.RefusedError
+	var storedTime *open.StoredTimeError
+	var storedPart *open.StoredPartError
 	var lines *open.LinesError
 	var pick *open.PickError
 	switch {
@@ -164,6 +166,12 @@ func openHints(err error) error {
 		return &hinted{err, "did you mean " + noFile.Near + "?"}
 	case errors.As(err, &timeless):
 		return usagef("only recordings made by hone record have times", "%w with --at", err)
+	case errors.As(err, &storedTime):
+		return usagef("the time is a part of the ref, such as "+quoted(source.StorePrefix+"api@-2h..-1h"), "%w with --at", err)
+	case errors.As(err, &storedPart) && storedPart.Part == recording.Metrics.FileKind:
+		return &hinted{err, "hone services, and the page of the service in the browser, show cores and memory over time"}
+	case errors.As(err, &storedPart):
+		return &hinted{err, "hone record URL records a program with it, and hone push shares the recording"}
 	case errors.As(err, &refused):
 		return &hinted{err, "is the server running, and does it import net/http/pprof?"}
 	case errors.As(err, &lines) && len(lines.Refs) > 1:

@@ -94,7 +94,9 @@ func (s *shell) settings() query.Query {
 }
 
 func (s *shell) run() error {
-	if rec, _, err := openWhole(s.refs[0]); rec != nil && err == nil {
+	if source.IsStored(s.refs[0]) {
+		s.recorded = true // and is read when the first question comes
+	} else if rec, _, err := openWhole(s.refs[0]); rec != nil && err == nil {
 		rec.Close()
 		s.recorded = true
 	}

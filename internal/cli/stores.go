@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// readNoProfiles are the commands that read no profiles, and so none of a store: what they are about instead, and what to do with those.
+var readNoProfiles = map[string][2]string{
+	"ab":         {"it sends requests to a server", ""},
+	"bench":      {"it is about benchmarks", "hone top REF shows what costs most, hone diff OLD NEW what changed"},
+	"benchcmp":   {"it is about benchmarks", ""},
+	"benchstat":  {"it is about benchmarks", ""},
+	"compare":    {"it runs two versions of code", "hone diff OLD NEW compares profiles"},
+	"completion": {"it is about shells", ""},
+	"events":     {"it takes the name of a service, without store:", ""},
+	"help":       {"it is about commands", ""},
+	"init":       {"it writes a file for CI", ""},
+	"load":       {"it sends requests to a server, or shows a load run", "hone top REF shows what costs most"},
+	"prove":      {"it runs two versions of code", "hone diff OLD NEW compares profiles"},
+	"push":       {"it sends files", "hone merge -o FILE.hone REF makes a file of it"},
+	"race":       {"it runs tests and programs", ""},
+	"record":     {"it runs a program or asks a server", "hone merge -o FILE.hone REF makes a file of it"},
+	"serve":      {"it is the store", ""},
+	"services":   {"it shows all services", "hone top REF shows what costs most in one"},
+	"shelf":      {"it lists recordings that were shared", "hone merge -o FILE.hone REF makes a file that hone push shares"},
+	"time":       {"it runs a program", ""},
+	"tour":       {"it has a program of its own", ""},
+	"version":    {"it is about hone", ""},
+}
+
+// refuseStored says of a command that reads no profiles that it takes none of a store.
+func refuseStored(cmd *cobra.Command, args []string) error {
+	top := cmd
+	for top.HasParent() && top.Parent().HasParent() {
+		top = top.Parent()
+	}
+	about, ok := readNoProfiles[top.Name()]
+	if !ok {
+		return nil
+	}
+	for _, a := range args {
+		if a == "--" {
+			return nil // the rest is for a program
+		}
+		if source.IsStored(a) {
+			return usagef(strings.ReplaceAll(about[1], "REF", quoted(a)), "%s takes no profiles from a store, such as %s: %s", top.Name(), quoted(a), about[0])
+		}
+	}
+	return nil
+}
+
+// completionPatience is how long the store may take when somebody types.
+const completionPatience = 700 * time.Millisecond
+
+// toComplete takes a ref to a store apart that somebody types: where the store is, the service, the matchers before the last one, and that.
+var toComplete = regexp.MustCompile(`^((?:https?://[^?#{}"]+?/)?store:)([^{}@"]*)(?:\{((?:[^{}"]|"(?:[^"\\]|\\.)*")*(?:"[^"]*)?))?$`)
+
+// completeRef completes refs by files, and those that begin with store: by what is in the store.
+func completeRef(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const files = cobra.ShellCompDirectiveDefault
+	if len(typed) >= 2 && len(typed) < len(source.StorePrefix) && strings.HasPrefix(source.StorePrefix, typed) {
+		return []cobra.Completion{source.StorePrefix}, files | cobra.ShellCompDirectiveNoSpace
+	}
+	before, times, ok := cutTimes(typed)
+	if ok {
+		var out []cobra.Completion
+		for _, t := range []string{"-15m", "-1h", "-6h", "-1d", "-7d", "today", "yesterday..today", "-2h..-1h"} {
+			if strings.HasPrefix(t, times) {
+				out = append(out, before+"@"+t)
+			}
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
+	m := toComplete.FindStringSubmatch(typed)
+	if m == nil {
+		return nil, files
+	}
+	ctx, stop := context.WithTimeout(cmd.Context(), completionPatience)
+	defer stop()
+	address := strings.TrimSuffix(strings.TrimSuffix(m[1], source.StorePrefix), "/")
+	if braces := strings.IndexByte(typed, '{'); braces >= 0 {
+		return completeMatcher(ctx, address, m[2], typed[:braces+1], m[3])
+	}
+	var out []cobra.Completion
+	for _, name := range source.Names(ctx, address, "", store.ServiceLabel, m[2]) {
+		if plainName.MatchString(name) {
+			out = append(out, m[1]+name)
+		}
+	}
+	if len(out) == 1 && out[0] == typed {
+		out = []cobra.Completion{typed, typed + "@", typed + "{"}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeFirst completes the first word, which is mostly a command.
+func completeFirst(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if strings.Contains(typed, source.StorePrefix) {
+		return completeRef(cmd, args, typed)
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
+// cutTimes takes the time off a ref to a store that somebody types.
+func cutTimes(typed string) (before, times string, ok bool) {
+	before, times = store.SplitRef(typed)
+	if !strings.HasPrefix(before, source.StorePrefix) && !strings.Contains(before, "/"+source.StorePrefix) {
+		return "", "", false
+	}
+	return before, times, len(before) < len(typed)
+}
+
+// plainName matches what shells and refs take as it is, without quotes.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_.:/+-]+$`)
+
+// completeMatcher completes the last of the matchers in braces.
+func completeMatcher(ctx context.Context, address, service, before, matchers string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if i := strings.LastIndexByte(matchers, ','); i >= 0 {
+		before += matchers[:i+1]
+		matchers = matchers[i+1:]
+	}
+	const more = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	var out []cobra.Completion
+	label, value, set := strings.Cut(matchers, "=")
+	label, not := strings.CutSuffix(label, "!")
+	op := "="
+	if not {
+		op = "!="
+	}
+	if !set {
+		for _, name := range source.Names(ctx, address, service, "", label) {
+			if name != store.ServiceLabel && plainName.MatchString(name) {
+				out = append(out, before+name+"=")
+			}
+		}
+		return out, more
+	}
+	quote := ""
+	if word, ok := strings.CutPrefix(value, `"`); ok {
+		quote, value = `"`, word
+	}
+	if strings.ContainsAny(value, `"~`) {
+		return nil, more
+	}
+	for _, v := range source.Names(ctx, address, service, label, value) {
+		if plainName.MatchString(v) {
+			out = append(out, before+label+op+quote+v+quote+"}")
+		}
+	}
+	return out, more
+}
