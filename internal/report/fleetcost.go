@@ -109,7 +109,7 @@ func (f *Fleet) heading() Phrase {
 	if f.Processes == 1 {
 		processes = " process"
 	}
-	out := Phrase{f.Of, Sep{}, unit.Number(f.Processes), processes}
+	out := Phrase{f.Of, Sep{}, unit.Number(math.Round(f.Processes*10) / 10), processes}
 	if f.Cores > 0 {
 		out = append(out, Sep{}, unit.Processors(f.Cores), " cores")
 		if f.CoreHour.Value > 0 {

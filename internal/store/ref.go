@@ -93,9 +93,11 @@ func ParseTimes(text string, now time.Time) (from, to time.Time, err error) {
 // moment is how times are shown in messages.
 const moment = "2006-01-02 15:04:05 MST"
 
-// String returns the ref with moments in place of times relative to now.
+// String returns the ref with moments in place of times relative to now. They are whole seconds, and leave nothing out: what was stored just now belongs to
+// what ends now.
 func (r Ref) String() string {
-	return r.Selector.String() + "@" + r.From.UTC().Format(time.RFC3339) + ".." + r.To.UTC().Format(time.RFC3339)
+	to := r.To.Add(time.Second - 1).Truncate(time.Second)
+	return r.Selector.String() + "@" + r.From.UTC().Format(time.RFC3339) + ".." + to.UTC().Format(time.RFC3339)
 }
 
 // ParseMoment reads a time as a Ref has it; nothing is usual. A day and a time of day are those where now is, unless they say otherwise.

@@ -121,6 +121,15 @@ func TestRefZone(t *testing.T) {
 	}
 }
 
+// What is stored just now belongs to the last hour.
+func TestRefNow(t *testing.T) {
+	now := time.Date(2026, 9, 2, 12, 0, 0, 5e8, time.UTC)
+	r, err := ParseRef("api", now)
+	if got := r.String(); err != nil || got != "api@2026-09-02T11:00:00Z..2026-09-02T12:00:01Z" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 func TestRounds(t *testing.T) {
 	every := func(from, n, step int) (out []int64) {
 		for i := range n {
