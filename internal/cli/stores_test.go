@@ -303,6 +303,36 @@ func TestWhyAllocStore(t *testing.T) {
 	}
 }
 
+// What others send as a profile of a kind may count something else than Go's profiles, or be of a kind that hone does not show.
+func TestStoreOfOthers(t *testing.T) {
+	s := serveStore(t, nil)
+	folded := filepath.Join(s.dir, "a.folded")
+	if err := os.WriteFile(folded, []byte("main;walk 2\nmain 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"cpu", "heap", "goroutine", "wall"} {
+		if code, out := s.hone("", "push", "--service", "other-"+kind, "--kind", kind, folded); code != 0 {
+			t.Fatalf("%d %s", code, out)
+		}
+		code, out := s.hone("", "folded", "store:other-"+kind)
+		if kind == "wall" {
+			if code == 0 || !strings.Contains(out, "hint: there are only profiles of the kinds wall, and hone shows cpu, heap,") {
+				t.Errorf("%s: %d %s", kind, code, out)
+			}
+			continue
+		}
+		if _, want := s.hone("", "folded", folded); code != 0 || out != want {
+			t.Errorf("%s: %d %s\nwant %s", kind, code, out, want)
+		}
+		if code, out := s.hone("", "store:other-"+kind); code != 0 || !strings.Contains(out, "walk") {
+			t.Errorf("a first look at %s: %d %s", kind, code, out)
+		}
+	}
+	if code, out := s.hone("", "pgo", "-o", filepath.Join(s.dir, "x.pgo"), "store:other-heap"); code == 0 || !strings.Contains(out, "store:other-heap has no metric cpu; it has heap") {
+		t.Errorf("pgo of no CPU profile: %d %s", code, out)
+	}
+}
+
 // What is wrong with a ref is said in one reading, with the next step.
 func TestStoreRefErrors(t *testing.T) {
 	s := serveStore(t, nil)

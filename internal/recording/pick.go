@@ -62,6 +62,9 @@ func (r *Recording) Metrics() []string {
 func (r *Recording) typesOf(kind string) []string {
 	p := r.made[kind]
 	if p == nil {
+		p = r.added(kind)
+	}
+	if p == nil {
 		return types[kind]
 	}
 	var out []string
@@ -70,7 +73,32 @@ func (r *Recording) typesOf(kind string) []string {
 			out = append(out, t)
 		}
 	}
+	if len(out) == 0 {
+		for _, t := range p.SampleTypes {
+			out = append(out, t.Type)
+		}
+	}
 	return out
+}
+
+// added returns the profile of a kind that a store added up, or nil where that is not what r is, or what cannot be read as a whole. What was sent to a store as a
+// kind may count something else than Go's profiles of this kind.
+func (r *Recording) added(kind string) *profile.Profile {
+	parts := r.Parts[kind]
+	if r.files == nil || r.Manifest == nil || r.Manifest.How != Stored || len(parts) != 1 {
+		return nil
+	}
+	p, err := r.read.Do("added "+kind, func() (*profile.Profile, error) {
+		p, err := r.parse(parts[0].File)
+		if err == nil {
+			err = p.Damage
+		}
+		return p, err
+	})
+	if err != nil {
+		return nil
+	}
+	return p
 }
 
 // Profiled lists the kinds of profiles that there are, but for what is made of an execution trace.
@@ -144,7 +172,8 @@ func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, str
 	if err != nil {
 		return nil, "", err
 	}
-	if r.made != nil && (from != 0 || to != 0) {
+	added := r.added(kind)
+	if (r.made != nil || added != nil) && (from != 0 || to != 0) {
 		return nil, "", fmt.Errorf("%s: a time of profiles from a store is part of its name", r.Ref)
 	}
 	if all := r.Parts[kind]; from > 0 && to == 0 && kind != traceKind {
@@ -156,6 +185,8 @@ func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, str
 		switch {
 		case r.made != nil:
 			p = r.made[kind]
+		case added != nil:
+			p = added
 		case kind == traceKind:
 			p, err = r.waits(from, to)
 			if err != nil {

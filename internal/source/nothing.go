@@ -8,6 +8,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/store"
 )
 
@@ -56,6 +57,8 @@ func instead(prefix string, e *store.NothingError) hint.Text {
 	case f.Label != "":
 		value, _ := e.Query.Selector.Only(f.Label)
 		return list(value, f.Values, "its values are")
+	case len(f.Kinds) > 0 && e.Query.Kind == "":
+		return hint.Text{"there are only profiles of the kinds " + strings.Join(f.Kinds, ", ") + ", and hone shows " + strings.Join(recording.Kinds, ", ")}
 	case len(f.Kinds) > 0:
 		return hint.Text{"there are profiles of the kinds " + strings.Join(f.Kinds, ", ")}
 	}

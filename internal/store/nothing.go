@@ -20,7 +20,7 @@ type Found struct {
 	Labels   []string  `json:"labels,omitzero"`   // that there are, where there is none of that name
 	Values   []string  `json:"values,omitzero"`   // that the label has
 	More     bool      `json:"more,omitempty"`    // there are more services, labels or values than these
-	Kinds    []string  `json:"kinds,omitzero"`    // that there are at that time, where there is none of the one that was asked for
+	Kinds    []string  `json:"kinds,omitzero"`    // that there are at that time, of which none was asked for, or is shown
 	Before   time.Time `json:"before,omitzero"`   // of the last profile before that time, and the first one after it
 	After    time.Time `json:"after,omitzero"`
 }
@@ -66,28 +66,23 @@ func Explain(ctx context.Context, s Store, q Query) *NothingError {
 // find returns what there is where a query selects nothing.
 func find(ctx context.Context, s Store, q Query) (*Found, error) {
 	f := &Found{}
-	if q.Kind != "" {
-		any := q
-		any.Kind = ""
-		series, err := s.Series(ctx, any)
-		if err != nil {
-			return nil, err
+	q.Kind = ""
+	series, err := s.Series(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range series {
+		if !slices.Contains(f.Kinds, one.Kind) && len(f.Kinds) < mostFound {
+			f.Kinds = append(f.Kinds, one.Kind)
 		}
-		for _, one := range series {
-			if !slices.Contains(f.Kinds, one.Kind) {
-				f.Kinds = append(f.Kinds, one.Kind)
-			}
-		}
-		if len(f.Kinds) > 0 {
-			return f, nil
-		}
-		q.Kind = ""
+	}
+	if len(f.Kinds) > 0 {
+		return f, nil
 	}
 	before, after := q, q
 	before.From, before.To = time.Unix(0, 0), q.From
 	after.From, after.To = q.To, time.Unix(1<<33, 0)
-	series, err := s.Series(ctx, before)
-	if err != nil {
+	if series, err = s.Series(ctx, before); err != nil {
 		return nil, err
 	}
 	for _, one := range series {
