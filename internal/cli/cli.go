@@ -328,8 +328,8 @@ func hints(err error, by hint.Speller) []string {
 const rootHelp = `Find what makes a Go program slow, fix it, and prove it.
 
 hone reads any Go profile: CPU, heap, allocs, block, mutex, goroutine, threadcreate;
-from files, folders, glob patterns, servers (host:port or URL) and standard input (-).
-Several profiles are merged.`
+from files, folders, glob patterns, servers (host:port or URL), a store (store:SERVICE@-1h)
+and standard input (-). Several profiles are merged.`
 
 const rootExamples = `  hone tour                       # the whole loop, on a practice program
   hone cpu.pprof                  # a first look
