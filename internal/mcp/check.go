@@ -120,6 +120,9 @@ func (s *server) ref(text string) (string, error) {
 		name, when = m[1], m[2]
 	}
 	file, err := s.inside(name)
+	if err == nil && !s.there(file) {
+		err = fmt.Errorf("there is no %s in the folder %s", clip(name), s.Folder)
+	}
 	return file + when, err
 }
 
