@@ -103,12 +103,15 @@ func (s *server) ref(text string) (string, error) {
 		return "", err
 	}
 	if strings.HasPrefix(text, "store:") {
-		return text, nil // the store is the one of the user's settings
+		return text, nil // the user has said which store this is when the server was started
 	}
 	if scheme, _, ok := strings.Cut(text, "://"); ok {
 		u, err := url.Parse(text)
 		if err != nil || u.Host == "" || scheme != "http" && scheme != "https" {
 			return "", fmt.Errorf("%q is no URL that hone reads", clip(text))
+		}
+		if own, err := url.Parse(s.Store); err == nil && own.Host != "" && u.Scheme == own.Scheme && u.Host == own.Host && u.User == nil {
+			return text, nil // a link to its shelf
 		}
 		return text, s.host(u.Hostname())
 	}

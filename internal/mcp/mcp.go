@@ -22,6 +22,7 @@ type Options struct {
 	Folder  string // that tools work in
 	Version string // of hone
 	Network bool   // other machines may be asked, too
+	Store   string // the address that store: refs and links to a shelf go to, besides this machine
 
 	// Run runs a command line of hone in the folder until it ends or the context does, and returns its exit code.
 	Run func(ctx context.Context, args []string, out, err io.Writer) (int, error)
@@ -34,7 +35,7 @@ diff to look by yourself; why_alloc for a line; fix to try patches (it writes no
 compare to measure it. For latency: record with trace, then requests, request, waits.
 
 Refs name what to look at: files and recordings (.hone) in this folder, servers of this machine such as localhost:6060, and
-store:SERVICE@-1h where hone serve runs. Results say which recording they made; use it as a ref.
+store:SERVICE@-1h where hone serve runs: services lists them. Results say which recording they made; use it as a ref.
 
 Texts are written for the command line: "--limit 50 shows more" is the input limit here, and hone peek X the tool peek. Long answers come in
 pages; more reads the next one. Measuring takes a while: for and budget say how long.`
@@ -44,30 +45,43 @@ const maxRequest = 1 << 20
 
 // Serve answers requests from in until it ends, or the context does.
 func Serve(ctx context.Context, o Options, in io.ReadCloser, out io.WriteCloser) error {
-	return newServer(o).Run(ctx, &sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: maxRequest})
+	life, end := context.WithCancel(ctx)
+	defer end()
+	s, m := newServer(life, o)
+	err := m.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: maxRequest})
+	end() // nothing goes on for a caller that has gone
+	s.calls.Wait()
+	return err
 }
+
+// mostLooks is how many tools may look at once. Others wait.
+const mostLooks = 4
 
 type server struct {
 	Options
 	results results
-	alone   sync.Mutex // for what measures: two at once would disturb each other
+	life    context.Context // of the server
+	calls   sync.WaitGroup
+	alone   chan struct{} // for what measures: two at once would disturb each other
+	looks   chan struct{}
 }
 
-func newServer(o Options) *sdk.Server {
-	s := &server{Options: o}
+func newServer(life context.Context, o Options) (*server, *sdk.Server) {
+	s := &server{Options: o, life: life, alone: make(chan struct{}, 1), looks: make(chan struct{}, mostLooks)}
+	answer := answerSchema()
 	m := sdk.NewServer(&sdk.Implementation{Name: "hone", Title: "hone", Version: o.Version}, &sdk.ServerOptions{
 		Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 	})
 	for _, t := range append(lookTools(), stepTools...) {
 		m.AddTool(&sdk.Tool{
-			Name: t.name, Description: t.doc, InputSchema: t.schema(),
+			Name: t.name, Description: t.doc, InputSchema: t.schema(), OutputSchema: answer,
 			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !t.runs, DestructiveHint: &t.writes, OpenWorldHint: new(false)},
 		}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return s.call(ctx, t, r), nil
 		})
 	}
 	m.AddTool(&sdk.Tool{
-		Name: "more", Description: "Read another page of a result", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)},
+		Name: "more", Description: "Read another page of a result", OutputSchema: answer, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)},
 		InputSchema: &jsonschema.Schema{
 			Type: "object", Required: []string{"result", "page"},
 			Properties: map[string]*jsonschema.Schema{
@@ -76,11 +90,22 @@ func newServer(o Options) *sdk.Server {
 			},
 		},
 	}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return s.more(r), nil })
-	return m
+	return s, m
 }
 
-// An Answer is what each tool says in a form for programs, beside its text.
+// answerSchema is that of an Answer.
+func answerSchema() *jsonschema.Schema {
+	s, err := jsonschema.For[Answer](nil)
+	if err != nil {
+		panic(err) // Answer is our own
+	}
+	s.Properties["report"] = &jsonschema.Schema{Description: "in place of text, where json was asked for"}
+	return s
+}
+
+// An Answer is what each tool says. Some clients show this to their model, and others the text beside it, so each has all of it.
 type Answer struct {
+	Text      string          `json:"text,omitempty"`
 	Result    string          `json:"result,omitempty"` // names it for more
 	Page      int             `json:"page"`
 	Pages     int             `json:"pages"`
@@ -104,11 +129,20 @@ func (s *server) call(ctx context.Context, t *tool, r *sdk.CallToolRequest) *sdk
 	if err != nil {
 		return refuse(fmt.Errorf("%s: %w", t.name, err))
 	}
-	limit := longLook
+	limit, turn := longLook, s.looks
 	if t.runs {
-		limit = longRun
-		s.alone.Lock()
-		defer s.alone.Unlock()
+		limit, turn = longRun, s.alone
+	}
+	s.calls.Add(1)
+	defer s.calls.Done()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(s.life, stop)()
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return refuse(fmt.Errorf("%s: cancelled while another call was running", t.name))
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -126,7 +160,11 @@ func (s *server) call(ctx context.Context, t *tool, r *sdk.CallToolRequest) *sdk
 	}
 	text := out.String()
 	if c.json && len(text) <= mostJSON && json.Valid([]byte(text)) {
-		a.Report, text = json.RawMessage(text), ""
+		a.Report = json.RawMessage(text)
+		return &sdk.CallToolResult{
+			Content:           []sdk.Content{&sdk.TextContent{Text: said.String() + text}},
+			StructuredContent: a.with(said.String()), IsError: code == 1 || code == 2,
+		}
 	}
 	// What a tool says besides is about what went wrong, what it made, and what to do next.
 	if notes := said.String(); notes != "" {
@@ -138,6 +176,12 @@ func (s *server) call(ctx context.Context, t *tool, r *sdk.CallToolRequest) *sdk
 	return s.answer(a, s.results.add(text), code == 1 || code == 2)
 }
 
+// with returns the answer, of one page, with a text.
+func (a Answer) with(text string) Answer {
+	a.Text, a.Page, a.Pages = text, 1, 1
+	return a
+}
+
 // answer returns a page of a result.
 func (s *server) answer(a Answer, res *result, failed bool) *sdk.CallToolResult {
 	a.Pages = len(res.pages)
@@ -146,6 +190,7 @@ func (s *server) answer(a Answer, res *result, failed bool) *sdk.CallToolResult 
 		a.Result = res.name
 		text += fmt.Sprintf("\n[page %d of %d; more with result %q has the others]\n", a.Page, a.Pages, res.name)
 	}
+	a.Text = text
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: a, IsError: failed}
 }
 
@@ -171,7 +216,7 @@ func (s *server) more(r *sdk.CallToolRequest) *sdk.CallToolResult {
 func refuse(err error) *sdk.CallToolResult {
 	return &sdk.CallToolResult{
 		Content: []sdk.Content{&sdk.TextContent{Text: err.Error()}}, IsError: true,
-		StructuredContent: Answer{Outcome: outcomes[2], Page: 1, Pages: 1},
+		StructuredContent: Answer{Outcome: outcomes[2]}.with(err.Error()),
 	}
 }
 

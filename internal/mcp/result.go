@@ -13,6 +13,7 @@ const (
 	pageBytes   = 12_000  // in one answer: some 4,000 tokens
 	mostText    = 1 << 20 // of a result
 	mostSaid    = 8 << 10 // on standard error
+	mostLast    = 4 << 10 // of what is written when there is more: the last lines say how it ended
 	mostJSON    = 48_000
 	mostResults = 20 // that more knows
 )
@@ -66,14 +67,15 @@ func pages(text string) []string {
 	return append(out, text)
 }
 
-// A capped keeps the first bytes that are written to it, and counts the others. Programs may write without end.
+// A capped keeps the first bytes that are written to it and the last ones, and counts the others. Programs may write without end.
 type capped struct {
 	most int
 	tell func(line string) // each whole line, where it is set
 
 	mu   sync.Mutex
 	b    bytes.Buffer
-	lost int
+	last []byte // after the first ones
+	lost int    // after the first ones
 	line []byte // that has not ended
 }
 
@@ -83,6 +85,8 @@ func (c *capped) Write(p []byte) (int, error) {
 	room := min(c.most-c.b.Len(), len(p))
 	c.b.Write(p[:room])
 	c.lost += len(p) - room
+	c.last = append(c.last, p[room:]...)
+	c.last = c.last[max(0, len(c.last)-mostLast):]
 	if c.tell != nil {
 		c.line = append(c.line, p[:room]...)
 		for {
@@ -101,8 +105,11 @@ func (c *capped) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	text := c.b.String()
-	if c.lost > 0 {
-		text += fmt.Sprintf("\n[%d more bytes were left out]\n", c.lost)
+	switch left := c.lost - len(c.last); {
+	case left > 0:
+		text += fmt.Sprintf("\n[%d bytes were left out here]\n", left)
+	case c.lost == 0:
+		return text
 	}
-	return text
+	return text + string(c.last)
 }

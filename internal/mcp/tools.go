@@ -41,6 +41,8 @@ type input struct {
 	list bool // of values, too
 	rest bool // goes behind --
 	own  bool // finish puts it where it belongs
+
+	usual string // the value where none is given
 }
 
 // A kind says what a value is, and how it is checked.
@@ -133,6 +135,9 @@ func (t *tool) read(s *server, raw json.RawMessage) (*call, error) {
 	c := &call{given: map[string][]string{}}
 	for _, in := range inputs {
 		v, ok := given[in.name]
+		if in.usual != "" && v == nil {
+			v, ok = in.usual, true
+		}
 		if !ok || v == nil {
 			if in.need {
 				return nil, fmt.Errorf("it needs %s: %s", in.name, in.doc)
@@ -245,12 +250,15 @@ func (s *server) check(is kind, value string) (string, error) {
 
 // looks are the views that are tools. The others are for files, pictures and people.
 var looks = []string{
-	"top", "list", "peek", "flame", "search", "tags", "info", "diff", "goroutines", "timeline", "mem", "gc",
+	"top", "list", "peek", "flame", "search", "tags", "diff", "goroutines", "mem", "gc",
 	"trace", "waits", "requests", "request", "blame", "idle",
 }
 
 // lookKeys are the settings of views that are inputs of their tools.
 var lookKeys = []string{"base", "metric", "at", "focus", "ignore", "hide", "tag", "by", "sort", "limit", "min", "root", "invert"}
+
+// lookLimits are how many rows of a view are shown where the caller does not say. More than these do not help to decide what to ask next.
+var lookLimits = map[string]string{"top": "30", "diff": "30", "flame": "60"}
 
 // lookTools returns a tool for each of the looks.
 func lookTools() []*tool {
@@ -292,6 +300,9 @@ func lookTools() []*tool {
 				in.is = yes
 			case k.Name == "limit":
 				in.doc += "; a number"
+				if usual := lookLimits[v.Name]; usual != "" {
+					in.doc, in.usual = fmt.Sprintf("%s (default %s)", in.doc, usual), usual
+				}
 			}
 			t.inputs = append(t.inputs, in)
 		}
