@@ -152,7 +152,7 @@ func (s *server) pattern(text string) (string, error) {
 	}
 	dir, all := strings.CutSuffix(text, "/...")
 	if dir != "." && !strings.HasPrefix(dir, "./") {
-		return "", fmt.Errorf("%q: want packages of this folder, such as ./cmd/app or ./...", clip(text))
+		return "", fmt.Errorf("%q: want packages of this folder, such as ./... or ./cmd/app", clip(text))
 	}
 	name, err := s.inside(dir)
 	if err != nil {
