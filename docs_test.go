@@ -39,6 +39,8 @@ import (
 // makes a recording, where testdata/docs has one of its name for the page: without -tags nightly the commands that follow are shown that
 // one. With UPDATE=1, a nightly run replaces it. A live run makes those of one page, see recordedLive.
 //
+// In a block marked agent, lines are calls of tools of hone mcp, as TOOL {INPUT}; see TestAgent. One marked "agent live" is for -tags live.
+//
 // The commands of a page run one after the other in a folder with the profiles and benchmarks of testdata/tour, shown as /src/shop; a
 // server that offers one of them, and has a page /search, stands in for localhost:6060. hone serve & runs until the end of the page. The practice programs are in examples/, and cd goes there;
 // cd hone goes to the sources of hone.
@@ -102,7 +104,7 @@ func runPage(t *testing.T, text string, run func(t *testing.T, command, block st
 		out.WriteString(lines[i])
 		i++
 		block, ok := strings.CutPrefix(strings.TrimSuffix(lines[i-1], "\n"), "```")
-		if !ok || !slices.Contains([]string{"console", "console live", "console nightly"}, block) {
+		if !ok || !slices.Contains([]string{"console", "console live", "console nightly", "agent", "agent live"}, block) {
 			continue
 		}
 		for i < len(lines) && lines[i] != "```\n" {
@@ -184,6 +186,7 @@ type tour struct {
 	self   string
 	server string
 	store  string // address of hone serve, when that runs
+	agent  *agent // that calls tools, when the page has some
 	kept   string // folder of recordings that commands of the page made before
 
 	records bool // rather than taking those
@@ -246,6 +249,9 @@ func (tr *tour) run(t *testing.T, line, block string) (said string, ran bool) {
 	line = strings.ReplaceAll(line, "localhost:6060", tr.server)
 	if tr.store != "" {
 		line = strings.ReplaceAll(line, source.UsualStore, tr.store)
+	}
+	if tool, in, ok := strings.Cut(line, " {"); ok && strings.HasPrefix(block, "agent") {
+		return tr.ask(t, tool, "{"+in, block)
 	}
 	words, err := shellWords(line)
 	if err != nil {
@@ -311,6 +317,24 @@ func (tr *tour) run(t *testing.T, line, block string) (said string, ran bool) {
 		pairs = append(pairs, tr.store, source.UsualStore)
 	}
 	return strings.NewReplacer(pairs...).Replace(said), true
+}
+
+// ask calls a tool of hone mcp, in the folder where commands run now.
+func (tr *tour) ask(t *testing.T, tool, in, block string) (said string, ran bool) {
+	if block == "agent live" && !testrun.InLive() {
+		tr.left++
+		return "", false
+	}
+	if tr.agent == nil {
+		a := startAgent(t, cmp.Or(tr.at, tr.dir))
+		tr.agent = &a
+	}
+	var values map[string]any
+	if err := json.Unmarshal([]byte(in), &values); err != nil {
+		t.Fatalf("%s: %v", in, err)
+	}
+	text := progress().ReplaceAllString(tr.agent.asks(tool, values).Text, "")
+	return strings.TrimSuffix(strings.ReplaceAll(text, tr.dir, "/src/shop"), "\n") + "\n", true
 }
 
 // startBeside starts a server, which is ended with the test, and returns the first line that it prints.

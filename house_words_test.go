@@ -14,7 +14,7 @@ import (
 )
 
 // fronts are the rooms that know how a user says things: as flags, at the prompt, on a page.
-var fronts = []string{"web", "compat", "tour", "tui", "cli"}
+var fronts = []string{"web", "compat", "tour", "tui", "mcp", "cli"}
 
 var (
 	flagSpelled    = regexp.MustCompile(`(^|[\s(;:,])--?[a-z][a-z-]+`)

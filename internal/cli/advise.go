@@ -46,7 +46,8 @@ There are two kinds of patches. For a mechanical patch, types and code show that
 changes. An ownership patch reuses memory, and says who must not keep a reference to it. Every
 patch compiles. hone prove checks whether a change does the same, and whether it is faster.
 
---sarif writes findings for code review. With --gate, the exit code is 3 when there are findings.`
+--sarif writes findings for code review, --format vim for the quickfix list of editors, and
+--format github as annotations of a pull request. With --gate, the exit code is 3 when there are findings.`
 
 const adviseExamples = `  hone advise server.hone
   hone advise cpu.pprof heap.pprof
@@ -56,6 +57,7 @@ const adviseExamples = `  hone advise server.hone
   hone advise --finding 2 server.hone
   hone advise --core-hour '$0.04' store:api@-1d
   hone advise --md -o advice.md server.hone
+  hone advise --format vim cpu.pprof
   hone advise --sarif -o advice.sarif --gate --min 5% server.hone`
 
 // adviseFlags are the flags of hone advise.
@@ -64,6 +66,7 @@ type adviseFlags struct {
 	finding    int
 	all        bool
 	sarif      bool
+	format     string
 	gate       bool
 	least      shareFlag
 	budget     time.Duration
@@ -114,6 +117,7 @@ func adviseCommand(sys *System) *cobra.Command {
 	flags.BoolVar(&f.all, "all", false, "show all findings in full")
 	flags.Var(&f.least, "min", "leave out findings that would save less than this `SHARE` of the total (default 1%)")
 	flags.BoolVar(&f.sarif, "sarif", false, "write SARIF, for code review and editors")
+	flags.StringVar(&f.format, "format", "", "write findings as `FORMAT`: vim for editors (FILE:LINE:COLUMN: TEXT), github for annotations, or sarif")
 	flags.BoolVar(&f.gate, "gate", false, "exit with 3 when there are findings")
 	flags.Var(&secondsFlag{&f.budget}, budgetFlag, "limit on runs without benchmarks: tests, made-up calls, or a program (default 2m)")
 	flags.Var(&f.coreHour, "core-hour", coreHourHelp)
@@ -145,6 +149,9 @@ func (f *shareFlag) Set(text string) error {
 func (f *shareFlag) String() string { return f.text }
 func (f *shareFlag) Type() string   { return "SHARE" }
 
+// findingFormats are the formats that only findings have.
+var findingFormats = []string{"vim", "github", "sarif"}
+
 func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, args []string) error {
 	out, err := outputOf(cmd, sys)
 	if err != nil {
@@ -155,6 +162,15 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 		return usagef("use only one of them", "--sarif cannot be combined with another format")
 	case f.sarif:
 		out.format = "sarif"
+	}
+	if f.format != "" {
+		if !slices.Contains(findingFormats, f.format) {
+			return usagef("", "--format=%s: want %s or %s", f.format, strings.Join(findingFormats[:2], ", "), findingFormats[2])
+		}
+		if f.sarif || slices.Contains([]string{"json", "csv", "markdown"}, out.format) {
+			return usagef("use only one of them", "--format cannot be combined with another format")
+		}
+		out.format = f.format
 	}
 	if slices.Contains([]string{"html", "svg", "png"}, out.format) {
 		return usagef("hone advise -o advice.md writes one for a pull request", "%s: advice cannot be drawn as a picture", out.file)

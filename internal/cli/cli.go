@@ -399,7 +399,7 @@ func newRoot(sys *System) *cobra.Command {
 	)
 	addViews(root, sys)
 	root.AddCommand(recordCommand(sys), timeCommand(sys), tourCommand(sys), adviseCommand(sys), fixCommand(sys), proveCommand(sys), raceCommand(sys), whyCommand(sys),
-		initCommand(sys), shellCommand(sys), serveCommand(sys), servicesCommand(sys), eventsCommand(sys), pushCommand(sys), shelfCommand(sys), pgoCommand(sys))
+		initCommand(sys), shellCommand(sys), serveCommand(sys), servicesCommand(sys), eventsCommand(sys), pushCommand(sys), shelfCommand(sys), pgoCommand(sys), mcpCommand(sys))
 	addMerge(root, sys)
 	addWeb(root, sys)
 	addCompat(root)

@@ -80,22 +80,22 @@ var (
 
 // valuesOf are the values that variables may have which Go takes for another one, or does not look at, when they are wrong.
 var valuesOf = map[string]struct {
-	rx   *regexp.Regexp
-	want string
+	pattern string // of a regular expression
+	want    string
 }{
-	"GOAMD64":     {regexp.MustCompile(`^v[1-4]$`), "v1, v2, v3 or v4"},
-	"GOARM64":     {regexp.MustCompile(`^v(8\.\d|9\.[0-5])(,lse|,crypto)*$`), "v8.0 to v9.5, with ,lse or ,crypto behind it"},
-	"GOARM":       {regexp.MustCompile(`^[567](,softfloat|,hardfloat)?$`), "5, 6 or 7"},
-	"GO386":       {regexp.MustCompile(`^(sse2|softfloat)$`), "sse2 or softfloat"},
-	"GORISCV64":   {regexp.MustCompile(`^rva\d+u64$`), "rva20u64, rva22u64 or rva23u64"},
-	"GOPPC64":     {regexp.MustCompile(`^power(8|9|10)$`), "power8, power9 or power10"},
-	"GOMIPS":      {regexp.MustCompile(`^(hard|soft)float$`), "hardfloat or softfloat"},
-	"GOMIPS64":    {regexp.MustCompile(`^(hard|soft)float$`), "hardfloat or softfloat"},
-	"CGO_ENABLED": {regexp.MustCompile(`^[01]$`), "0 or 1"},
-	"GOGC":        {regexp.MustCompile(`^(off|\d{1,9})$`), "a percentage such as 200, or off"},
-	"GOMAXPROCS":  {regexp.MustCompile(`^0*[1-9]\d{0,5}$`), "a whole number, 1 or more"},
-	"GOMEMLIMIT":  {regexp.MustCompile(`^(off|\d+(B|[KMGT]iB)?)$`), "a size such as 512MiB or 2GiB, or off"},
-	"GODEBUG":     {regexp.MustCompile(`^[^,=]+=[^,]*(,[^,=]+=[^,]*)*$`), "name=value, with a comma between several"},
+	"GOAMD64":     {`^v[1-4]$`, "v1, v2, v3 or v4"},
+	"GOARM64":     {`^v(8\.\d|9\.[0-5])(,lse|,crypto)*$`, "v8.0 to v9.5, with ,lse or ,crypto behind it"},
+	"GOARM":       {`^[567](,softfloat|,hardfloat)?$`, "5, 6 or 7"},
+	"GO386":       {`^(sse2|softfloat)$`, "sse2 or softfloat"},
+	"GORISCV64":   {`^rva\d+u64$`, "rva20u64, rva22u64 or rva23u64"},
+	"GOPPC64":     {`^power(8|9|10)$`, "power8, power9 or power10"},
+	"GOMIPS":      {`^(hard|soft)float$`, "hardfloat or softfloat"},
+	"GOMIPS64":    {`^(hard|soft)float$`, "hardfloat or softfloat"},
+	"CGO_ENABLED": {`^[01]$`, "0 or 1"},
+	"GOGC":        {`^(off|\d{1,9})$`, "a percentage such as 200, or off"},
+	"GOMAXPROCS":  {`^0*[1-9]\d{0,5}$`, "a whole number, 1 or more"},
+	"GOMEMLIMIT":  {`^(off|\d+(B|[KMGT]iB)?)$`, "a size such as 512MiB or 2GiB, or off"},
+	"GODEBUG":     {`^[^,=]+=[^,]*(,[^,=]+=[^,]*)*$`, "name=value, with a comma between several"},
 }
 
 // Check says what is wrong with settings, as far as they show it.
@@ -113,7 +113,7 @@ func (s Settings) Check(side int) error {
 			return wrong(strconv.Quote(name), "is not the name of an environment variable", "for example: GOGC=200")
 		case name == "GOTOOLCHAIN" && s.Go != "":
 			return wrong("GOTOOLCHAIN", "the Go version is already set", "name it once")
-		case known && value != "" && (!rule.rx.MatchString(value) || name == "GOMEMLIMIT" && !fits(value)):
+		case known && value != "" && (!regexp.MustCompile(rule.pattern).MatchString(value) || name == "GOMEMLIMIT" && !fits(value)):
 			return wrong(shownVar(name, value), "want "+rule.want, "")
 		}
 	}
@@ -393,7 +393,9 @@ func valueOf(name string, env []string, vars map[string]string) (value string, s
 
 func isHidden(word string) bool { return strings.Contains(word, secret.Mask) }
 
-var linkedIn = regexp.MustCompile(`(-X[ =]'[^'=]+=)[^']*|(-X[ =]"[^"=]+=)[^"]*|(-X[ =][^\s'"=]+=)\S*`)
+var linkedIn = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(-X[ =]'[^'=]+=)[^']*|(-X[ =]"[^"=]+=)[^"]*|(-X[ =][^\s'"=]+=)\S*`)
+})
 
 // shownVar returns a variable with its value, unless that looks like a secret. It goes into reports and files, which are passed on.
 func shownVar(name, value string) string {
@@ -412,7 +414,7 @@ func shownVar(name, value string) string {
 func shownFlag(f string) string { return withoutLinked(f) }
 
 func withoutLinked(flags string) string {
-	return linkedIn.ReplaceAllString(flags, "${1}${2}${3}"+secret.Mask)
+	return linkedIn().ReplaceAllString(flags, "${1}${2}${3}"+secret.Mask)
 }
 
 // Shown returns what can be passed on of settings that a user gave: a variable with its value, or flags.

@@ -117,7 +117,7 @@ func kindOfFile(name string) *FileKind {
 
 func isProfile(name string) bool {
 	_, ok := parsePart(name)
-	return ok || whyName.MatchString(name)
+	return ok || whyName().MatchString(name)
 }
 
 func isTrace(name string) bool { return name == TraceFile || path.Dir(name) == FlightDir }

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/secret"
@@ -91,7 +92,7 @@ func Strip(r *Recording, to io.Writer) error {
 	return z.Close()
 }
 
-var whyName = regexp.MustCompile(`^why/[0-9]+-(old|new)\.pb\.gz$`)
+var whyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^why/[0-9]+-(old|new)\.pb\.gz$`) })
 
 // stripped returns a manifest that says what was measured, and nothing of where.
 func (m *Manifest) stripped() *Manifest {

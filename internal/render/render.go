@@ -48,6 +48,8 @@ var Formats = []Format{
 	{"callgrind", "call graphs for KCachegrind", callgrindFormat},
 	{"speedscope", "stacks for speedscope and compatible viewers", Speedscope},
 	{"sarif", "findings, for code review and editors", SARIF},
+	{"vim", "findings as FILE:LINE:COLUMN: TEXT, for editors", Quickfix},
+	{"github", "findings as annotations of GitHub Actions", GitHub},
 	{"svg", "vector pictures of flame graphs and call graphs", svgFormat},
 	{"png", "the same pictures as pixels", pngFormat},
 	{"html", "self-contained pages", Page},

@@ -140,7 +140,8 @@ func SARIF(w io.Writer, r report.Report, _ Options) error {
 	})
 }
 
-func sarifOf(f *report.Finding, rule int) sarifResult {
+// findingText is a finding in a few sentences.
+func findingText(f *report.Finding) string {
 	text := []string{f.Title + ": " + f.Claim + "."}
 	for _, s := range f.Savings {
 		text = append(text, "At most "+unit.Share(s.Share)+" of "+s.Metric+".")
@@ -151,8 +152,12 @@ func sarifOf(f *report.Finding, rule int) sarifResult {
 	if f.Risk != "" {
 		text = append(text, "Risk: "+f.Risk+".")
 	}
+	return strings.Join(text, " ")
+}
+
+func sarifOf(f *report.Finding, rule int) sarifResult {
 	out := sarifResult{
-		RuleID: f.Rule, RuleIndex: rule, Level: "note", Message: sarifText{strings.Join(text, " ")},
+		RuleID: f.Rule, RuleIndex: rule, Level: "note", Message: sarifText{findingText(f)},
 		Locations:  []sarifLocation{sarifPlace(f.Where)},
 		Properties: map[string]any{"savings": f.Savings, "evidence": f.Evidence},
 	}

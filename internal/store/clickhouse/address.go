@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -55,7 +56,7 @@ func ParseAddress(text string) (*Address, error) {
 		}
 		a.User = cmp.Or(user, a.User)
 	}
-	if a.Database = cmp.Or(strings.Trim(database, "/"), "hone"); !name.MatchString(a.Database) {
+	if a.Database = cmp.Or(strings.Trim(database, "/"), "hone"); !name().MatchString(a.Database) {
 		return fail("%q is not a name of a database", profile.Shorten(a.Database, 60))
 	}
 	options, err := url.ParseQuery(query)
@@ -71,7 +72,7 @@ func ParseAddress(text string) (*Address, error) {
 			return nil
 		},
 		"cluster": func(v string) error {
-			if !name.MatchString(v) {
+			if !name().MatchString(v) {
 				return fmt.Errorf("%q is not a name of a cluster", v)
 			}
 			a.Cluster = v
@@ -111,7 +112,7 @@ func ParseAddress(text string) (*Address, error) {
 }
 
 // name is what names of databases and clusters can be made of, so that they need no quotes anywhere.
-var name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
+var name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`) })
 
 // age reads a number of days, such as 30d.
 func age(to *time.Duration) func(string) error {

@@ -1,0 +1,235 @@
+// Package mcp offers what hone does as tools of the Model Context Protocol, which programs that help programmers speak: editors and agents.
+//
+// A tool is a command of hone: its input becomes a command line, which runs as a process of its own in the folder that the server was
+// started in. What the caller names is checked first, see check.go; answers come in pages that fit what such programs can take in.
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Options say how to serve.
+type Options struct {
+	Folder  string // that tools work in
+	Version string // of hone
+	Network bool   // other machines may be asked, too
+	Store   string // the address that store: refs and links to a shelf go to, besides this machine
+
+	// Run runs a command line of hone in the folder until it ends or the context does, and returns its exit code.
+	Run func(ctx context.Context, args []string, out, err io.Writer) (int, error)
+}
+
+const instructions = `hone finds what makes a Go program slow, fixes it, and proves it.
+
+Usual order: record a program, its tests or a server; then advise for findings with line, cause and patch, or top, list, flame and
+diff to look by yourself; why_alloc for a line; fix to try patches (it writes nothing without apply); prove that a change does the same;
+compare to measure it. For latency: record with trace, then requests, request, waits.
+
+Refs name what to look at: files and recordings (.hone) in this folder, servers of this machine such as localhost:6060, and
+store:SERVICE@-1h where hone serve runs: services lists them. Results say which recording they made; use it as a ref.
+
+Texts are written for the command line: "--limit 50 shows more" is the input limit here, and hone peek X the tool peek. Long answers come in
+pages; more reads the next one. Measuring takes a while: for and budget say how long.`
+
+// maxRequest is how long a request may be.
+const maxRequest = 1 << 20
+
+// Serve answers requests from in until it ends, or the context does.
+func Serve(ctx context.Context, o Options, in io.ReadCloser, out io.WriteCloser) error {
+	life, end := context.WithCancel(ctx)
+	defer end()
+	s, m := newServer(life, o)
+	err := m.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: maxRequest})
+	end() // nothing goes on for a caller that has gone
+	s.calls.Wait()
+	return err
+}
+
+// mostLooks is how many tools may look at once. Others wait.
+const mostLooks = 4
+
+type server struct {
+	Options
+	results results
+	life    context.Context // of the server
+	calls   sync.WaitGroup
+	alone   chan struct{} // for what measures: two at once would disturb each other
+	looks   chan struct{}
+}
+
+func newServer(life context.Context, o Options) (*server, *sdk.Server) {
+	s := &server{Options: o, life: life, alone: make(chan struct{}, 1), looks: make(chan struct{}, mostLooks)}
+	answer := answerSchema()
+	m := sdk.NewServer(&sdk.Implementation{Name: "hone", Title: "hone", Version: o.Version}, &sdk.ServerOptions{
+		Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+	})
+	for _, t := range append(lookTools(), stepTools...) {
+		m.AddTool(&sdk.Tool{
+			Name: t.name, Description: t.doc, InputSchema: t.schema(), OutputSchema: answer,
+			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !t.runs, DestructiveHint: &t.writes, OpenWorldHint: new(false)},
+		}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return s.call(ctx, t, r), nil
+		})
+	}
+	m.AddTool(&sdk.Tool{
+		Name: "more", Description: "Read another page of a result", OutputSchema: answer, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)},
+		InputSchema: &jsonschema.Schema{
+			Type: "object", Required: []string{"result", "page"},
+			Properties: map[string]*jsonschema.Schema{
+				"result": {Type: "string", Description: "what the answer called it"},
+				"page":   {Type: "integer", Description: "from 1 on"},
+			},
+		},
+	}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return s.more(r), nil })
+	return s, m
+}
+
+// answerSchema is that of an Answer.
+func answerSchema() *jsonschema.Schema {
+	s, err := jsonschema.For[Answer](nil)
+	if err != nil {
+		panic(err) // Answer is our own
+	}
+	s.Properties["report"] = &jsonschema.Schema{Description: "in place of text, where json was asked for"}
+	return s
+}
+
+// An Answer is what each tool says. Some clients show this to their model, and others the text beside it, so each has all of it.
+type Answer struct {
+	Text      string          `json:"text,omitempty"`
+	Result    string          `json:"result,omitempty"` // names it for more
+	Page      int             `json:"page"`
+	Pages     int             `json:"pages"`
+	Outcome   string          `json:"outcome"`             // done, failed, wrong input, gate, undecided, interrupted
+	Recording string          `json:"recording,omitempty"` // that was made; it can be used as a ref
+	Report    json.RawMessage `json:"report,omitempty"`    // where json was asked for and is not too long
+}
+
+// outcomes are the exit codes of hone.
+var outcomes = map[int]string{0: "done", 1: "failed", 2: "wrong input", 3: "gate", 4: "undecided", 130: "interrupted"}
+
+// The longest that a tool may take.
+const (
+	longLook = 5 * time.Minute
+	longRun  = 30 * time.Minute
+)
+
+// call runs a tool.
+func (s *server) call(ctx context.Context, t *tool, r *sdk.CallToolRequest) *sdk.CallToolResult {
+	c, err := t.read(s, r.Params.Arguments)
+	if err != nil {
+		return refuse(fmt.Errorf("%s: %w", t.name, err))
+	}
+	limit, turn := longLook, s.looks
+	if t.runs {
+		limit, turn = longRun, s.alone
+	}
+	s.calls.Add(1)
+	defer s.calls.Done()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(s.life, stop)()
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return refuse(fmt.Errorf("%s: cancelled while another call was running", t.name))
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	out, said := &capped{most: mostText}, &capped{most: mostSaid, tell: progress(ctx, r)}
+	code, err := s.Run(ctx, c.args, out, said)
+	if err != nil {
+		return refuse(fmt.Errorf("%s: %w", t.name, err))
+	}
+	a := Answer{Outcome: outcomes[code], Page: 1}
+	if a.Outcome == "" {
+		a.Outcome = "failed"
+	}
+	if c.makes != "" && s.there(c.makes) {
+		a.Recording = c.makes
+	}
+	text := out.String()
+	if c.json && len(text) <= mostJSON && json.Valid([]byte(text)) {
+		a.Report = json.RawMessage(text)
+		return &sdk.CallToolResult{
+			Content:           []sdk.Content{&sdk.TextContent{Text: said.String() + text}},
+			StructuredContent: a.with(said.String()), IsError: code == 1 || code == 2,
+		}
+	}
+	// What a tool says besides is about what went wrong, what it made, and what to do next.
+	if notes := said.String(); notes != "" {
+		text = strings.TrimRight(notes, "\n") + "\n" + text
+	}
+	if ctx.Err() == context.DeadlineExceeded {
+		text = fmt.Sprintf("%s was stopped after %d minutes\n", t.name, int(limit.Minutes())) + text
+	}
+	return s.answer(a, s.results.add(text), code == 1 || code == 2)
+}
+
+// with returns the answer, of one page, with a text.
+func (a Answer) with(text string) Answer {
+	a.Text, a.Page, a.Pages = text, 1, 1
+	return a
+}
+
+// answer returns a page of a result.
+func (s *server) answer(a Answer, res *result, failed bool) *sdk.CallToolResult {
+	a.Pages = len(res.pages)
+	text := res.pages[a.Page-1]
+	if a.Pages > 1 {
+		a.Result = res.name
+		text += fmt.Sprintf("\n[page %d of %d; more with result %q has the others]\n", a.Page, a.Pages, res.name)
+	}
+	a.Text = text
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: a, IsError: failed}
+}
+
+func (s *server) more(r *sdk.CallToolRequest) *sdk.CallToolResult {
+	var in struct {
+		Result string
+		Page   int
+	}
+	if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
+		return refuse(fmt.Errorf("more: %w", err))
+	}
+	res := s.results.get(in.Result)
+	switch {
+	case res == nil:
+		return refuse(fmt.Errorf("more: there is no result %q, or not any more; run the tool again", clip(in.Result)))
+	case in.Page < 1 || in.Page > len(res.pages):
+		return refuse(fmt.Errorf("more: result %s has pages 1 to %d", res.name, len(res.pages)))
+	}
+	return s.answer(Answer{Outcome: outcomes[0], Page: in.Page}, res, false)
+}
+
+// refuse returns what is wrong with a call, so that the caller can do better.
+func refuse(err error) *sdk.CallToolResult {
+	return &sdk.CallToolResult{
+		Content: []sdk.Content{&sdk.TextContent{Text: err.Error()}}, IsError: true,
+		StructuredContent: Answer{Outcome: outcomes[2]}.with(err.Error()),
+	}
+}
+
+// progress returns what sends lines to those who asked to be told, or nil.
+func progress(ctx context.Context, r *sdk.CallToolRequest) func(line string) {
+	token := r.Params.GetProgressToken()
+	if token == nil {
+		return nil
+	}
+	n := 0.0
+	return func(line string) {
+		n++
+		// Who is gone needs no news.
+		_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: line})
+	}
+}

@@ -1,0 +1,468 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/views"
+)
+
+// A tool is a command of hone.
+type tool struct {
+	name   string
+	doc    string
+	args   []string // the command line begins with
+	inputs []input
+	runs   bool // it builds, runs or measures something
+	writes bool // it changes files of the user
+	plain  bool // its answer has no JSON
+
+	// finish changes the command line, once all inputs are read.
+	finish func(s *server, c *call) error
+}
+
+// An input is something that a tool is told. It becomes a flag or an argument.
+type input struct {
+	name string
+	doc  string
+	is   kind
+	flag string // it becomes, without = and value; "" is an argument
+	need bool
+	list bool // of values, too
+	rest bool // goes behind --
+	own  bool // finish puts it where it belongs
+
+	usual string // the value where none is given
+}
+
+// A kind says what a value is, and how it is checked.
+type kind int
+
+const (
+	text    kind = iota // any
+	ref                 // what to look at
+	pattern             // packages
+	version             // what a change is compared with
+	place               // a line or a function
+	file                // in the folder
+	number              // counts
+	yes                 // or no
+)
+
+// A call is what one call of a tool is going to run.
+type call struct {
+	args  []string // the command line
+	flags []string
+	refs  []string
+	rest  []string
+	given map[string][]string
+	json  bool
+	makes string // the recording that it makes
+}
+
+// asJSON is an input of all tools whose answers have that form.
+var asJSON = input{name: "json", doc: "answer with the report as JSON", is: yes}
+
+// schema returns what a tool takes, for its callers.
+func (t *tool) schema() *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+	for _, in := range t.all() {
+		p := &jsonschema.Schema{Description: in.doc}
+		switch {
+		case in.is == yes:
+			p.Type = "boolean"
+		case in.is == number:
+			p.Type = "integer"
+		case in.list:
+			p.Types, p.Items = []string{"string", "array"}, &jsonschema.Schema{Type: "string"}
+		default:
+			p.Type = "string"
+		}
+		s.Properties[in.name] = p
+		s.PropertyOrder = append(s.PropertyOrder, in.name)
+		if in.need {
+			s.Required = append(s.Required, in.name)
+		}
+	}
+	return s
+}
+
+// all returns the inputs of t.
+func (t *tool) all() []input {
+	if t.plain {
+		return t.inputs
+	}
+	return append(slices.Clip(t.inputs), asJSON)
+}
+
+// maxList is how many values a list may have.
+const maxList = 64
+
+// read makes a command line of what a caller says.
+func (t *tool) read(s *server, raw json.RawMessage) (*call, error) {
+	given := map[string]any{}
+	if len(bytes.TrimSpace(raw)) > 0 {
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.UseNumber()
+		if err := dec.Decode(&given); err != nil {
+			return nil, fmt.Errorf("the input: %w", err)
+		}
+	}
+	inputs := t.all()
+	var names []string
+	for _, in := range inputs {
+		names = append(names, in.name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if slices.Contains(names, name) {
+			continue
+		}
+		if near := query.Nearest(name, names); near != "" {
+			return nil, fmt.Errorf("there is no input %q; did you mean %s?", clip(name), near)
+		}
+		return nil, fmt.Errorf("there is no input %q; the inputs are %s", clip(name), strings.Join(names, ", "))
+	}
+	c := &call{given: map[string][]string{}}
+	for _, in := range inputs {
+		v, ok := given[in.name]
+		if in.usual != "" && v == nil {
+			v, ok = in.usual, true
+		}
+		if !ok || v == nil {
+			if in.need {
+				return nil, fmt.Errorf("it needs %s: %s", in.name, in.doc)
+			}
+			continue
+		}
+		values, err := in.values(v)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", in.name, err)
+		}
+		for _, value := range values {
+			if value, err = s.check(in.is, value); err != nil {
+				return nil, fmt.Errorf("%s: %w", in.name, err)
+			}
+			c.given[in.name] = append(c.given[in.name], value)
+			switch {
+			case in.name == asJSON.name:
+				c.json = true
+			case in.own:
+			case in.is == yes:
+				c.flags = append(c.flags, in.flag)
+			case in.rest:
+				c.rest = append(c.rest, value)
+			case in.flag != "":
+				c.flags = append(c.flags, in.flag+"="+value)
+			default:
+				c.refs = append(c.refs, value)
+			}
+		}
+	}
+	if t.finish != nil {
+		if err := t.finish(s, c); err != nil {
+			return nil, err
+		}
+	}
+	if c.json {
+		c.flags = append(c.flags, "--json")
+	}
+	c.args = slices.Concat(t.args, c.flags, c.refs)
+	if len(c.rest) > 0 {
+		c.args = append(append(c.args, "--"), c.rest...)
+	}
+	return c, nil
+}
+
+// values returns a value as texts: none for a switch that is off.
+func (in *input) values(v any) ([]string, error) {
+	switch v := v.(type) {
+	case bool:
+		if in.is == yes {
+			if v {
+				return []string{"true"}, nil
+			}
+			return nil, nil
+		}
+	case json.Number:
+		if in.is != yes {
+			return []string{v.String()}, nil
+		}
+	case string:
+		if in.is != yes {
+			return []string{v}, nil
+		}
+	case []any:
+		if !in.list {
+			return nil, errors.New("want one value, not a list")
+		}
+		if len(v) > maxList {
+			return nil, fmt.Errorf("there are %d values; the limit is %d", len(v), maxList)
+		}
+		var out []string
+		for _, one := range v {
+			text, ok := one.(string)
+			if !ok {
+				return nil, errors.New("want a list of texts")
+			}
+			out = append(out, text)
+		}
+		return out, nil
+	}
+	want := "a text"
+	if in.is == yes {
+		want = "true or false"
+	}
+	return nil, errors.New("want " + want)
+}
+
+// check returns a value as it goes into the command line.
+func (s *server) check(is kind, value string) (string, error) {
+	switch is {
+	case ref:
+		return s.ref(value)
+	case pattern:
+		return s.pattern(value)
+	case version:
+		return s.version(value)
+	case place:
+		return s.place(value)
+	case file:
+		return s.inside(value)
+	case number:
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 {
+			return "", fmt.Errorf("%q: want a number", clip(value))
+		}
+		return strconv.Itoa(n), nil
+	}
+	return value, plain(value)
+}
+
+// looks are the views that are tools. The others are for files, pictures and people.
+var looks = []string{
+	"top", "list", "peek", "flame", "search", "tags", "diff", "goroutines", "mem", "gc",
+	"trace", "waits", "requests", "request", "blame", "idle",
+}
+
+// lookKeys are the settings of views that are inputs of their tools.
+var lookKeys = []string{"base", "metric", "at", "focus", "ignore", "hide", "tag", "by", "sort", "limit", "min", "root", "invert"}
+
+// lookLimits are how many rows of a view are shown where the caller does not say. More than these do not help to decide what to ask next.
+var lookLimits = map[string]string{"top": "30", "diff": "30", "flame": "60"}
+
+// lookTools returns a tool for each of the looks.
+func lookTools() []*tool {
+	out := []*tool{{
+		name: "look", doc: "Take a first look at a recording, profile or server: headline costs, hottest functions, what to ask next",
+		inputs: []input{{name: "ref", doc: "what to look at", is: ref, need: true, list: true}},
+	}}
+	for _, name := range looks {
+		v, ok := views.Find(name)
+		if !ok {
+			continue
+		}
+		t := &tool{name: v.Name, doc: v.Doc, args: []string{v.Name}}
+		if v.Arg != "" {
+			in := input{name: "match", doc: "regular expression for functions", need: true, own: true}
+			if v.Part == view.Trace {
+				in.name, in.doc = "what", "what to look at: "+v.Arg
+			}
+			t.inputs = append(t.inputs, in)
+			t.finish = argument(in.name)
+		}
+		switch {
+		case v.NeedsBase:
+			t.inputs = append(t.inputs, input{name: "base", doc: "before", is: ref, need: true, flag: "--base"}, input{name: "ref", doc: "after", is: ref, need: true})
+		default:
+			t.inputs = append(t.inputs, input{name: "ref", doc: "what to look at; several profiles are added up", is: ref, need: true, list: true})
+		}
+		for i := range query.Keys {
+			k := &query.Keys[i]
+			if !slices.Contains(v.Uses, k.Name) && (k.Name != "base" || !slices.Contains(v.Uses, "metric")) || !slices.Contains(lookKeys, k.Name) ||
+				k.Name == "base" && v.NeedsBase {
+				continue
+			}
+			in := input{name: strings.ReplaceAll(k.Name, "-", "_"), doc: k.Doc, flag: "--" + k.Name, list: k.Repeats}
+			switch {
+			case k.Name == "base":
+				in.is = ref
+			case k.Switch():
+				in.is = yes
+			case k.Name == "limit":
+				in.doc += "; a number"
+				if usual := lookLimits[v.Name]; usual != "" {
+					in.doc, in.usual = fmt.Sprintf("%s (default %s)", in.doc, usual), usual
+				}
+			}
+			t.inputs = append(t.inputs, in)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// argument puts an input before all other arguments.
+func argument(name string) func(s *server, c *call) error {
+	return func(_ *server, c *call) error {
+		value := c.given[name][0]
+		c.refs = slices.Insert(c.refs, 0, value)
+		return word(value)
+	}
+}
+
+// stepTools build, run, measure and change.
+var stepTools = []*tool{
+	{
+		name: "record", runs: true, plain: true, args: []string{"record"},
+		doc: "Record everything about one run of a program, of tests or benchmarks, or about a server, into a file for the other tools",
+		inputs: []input{
+			{name: "package", doc: "main package to build and run, such as ./cmd/app", is: pattern, own: true},
+			{name: "args", doc: "its arguments", list: true, rest: true},
+			{name: "test", doc: "or a package whose tests to run, such as ./codec", is: pattern, own: true},
+			{name: "bench", doc: "with test: run the benchmarks that match", flag: "-bench"},
+			{name: "run", doc: "with test: run the tests that match; ^$ is none", flag: "-run"},
+			{name: "server", doc: "or a server that has /debug/pprof, such as localhost:6060", is: ref, own: true},
+			{name: "for", doc: "how long; then a program is told to exit (default 30s)", flag: "--for"},
+			{name: "trace", doc: "also record an execution trace, for requests, waits and trace", is: yes, flag: "--trace"},
+			{name: "leaks", doc: "find goroutines that nothing can wake", is: yes, flag: "--leaks"},
+			{name: "output", doc: "file to write, such as before.hone", is: file, own: true},
+		},
+		finish: record,
+	},
+	{
+		name: "advise", runs: true, args: []string{"advise"},
+		doc: "Find avoidable work that costs something: line, cause, what a fix could save, and a patch where one is known to be safe",
+		inputs: []input{
+			{name: "ref", doc: "a recording, profiles or a server", is: ref, list: true},
+			{name: "package", doc: "or packages, whose benchmarks are run first", is: pattern, list: true},
+			{name: "bench", doc: "with package: benchmarks that match", flag: "-bench"},
+			{name: "finding", doc: "show only this one, in full", is: number, flag: "--finding"},
+			{name: "min", doc: "leave out findings that would save less than this share, such as 5%", flag: "--min"},
+			{name: "source", doc: "folder of the module that was profiled", is: file, flag: "--source"},
+		},
+		finish: needs("ref", "package"),
+	},
+	{
+		name: "why_alloc", runs: true, args: []string{"why-alloc"},
+		doc: "Explain why a line or function allocates: what escapes and how, what is inlined, what is checked",
+		inputs: []input{
+			{name: "where", doc: "FILE:LINE or a function", is: place, need: true},
+			{name: "ref", doc: "a recording or profile, to show what it costs", is: ref, list: true},
+		},
+		finish: func(_ *server, c *call) error { c.flags = append(c.flags, "--no-code"); return nil },
+	},
+	{
+		name: "fix", runs: true, writes: true, args: []string{"fix"},
+		doc: "Try the patches of findings on a copy, and show those that are proven: same behavior, and faster or fewer allocations. With apply, write them",
+		inputs: []input{
+			{name: "package", doc: "packages, such as ./codec", is: pattern, list: true},
+			{name: "ref", doc: "or a recording or profile", is: ref, list: true},
+			{name: "finding", doc: "with ref: try only this finding", is: number, own: true},
+			{name: "bench", doc: "with package: benchmarks that match", flag: "-bench"},
+			{name: "apply", doc: "write proven patches to the files", is: yes, own: true},
+			{name: "budget", doc: "limit on the whole, such as 5m (default 10m)", flag: "--budget"},
+			{name: "each", doc: "for each patch, how long to look for differences and to measure (default 15s)", flag: "--each"},
+			{name: "source", doc: "folder of the module that was recorded", is: file, flag: "--source"},
+		},
+		finish: func(s *server, c *call) error {
+			c.refs = append(c.refs, c.given["finding"]...) // behind what it is a finding of
+			if c.given["apply"] == nil {
+				c.flags = append(c.flags, "--dry-run")
+			}
+			return needs("ref", "package")(s, c)
+		},
+	},
+	{
+		name: "prove", runs: true, args: []string{"prove"},
+		doc: "Prove that a change does the same as before: builds, tests and races, and calls of both versions side by side",
+		inputs: []input{
+			{name: "base", doc: "revision, A..B, or a patch file (default: the working tree against where the branch left the main one)", is: version},
+			{name: "func", doc: "only this function, such as Parse or Type.Method", flag: "--func"},
+			{name: "for", doc: "how long to call both versions (default 60s)", flag: "--for"},
+			{name: "faster", doc: "also compare speed", is: yes, flag: "--faster"},
+		},
+	},
+	{
+		name: "compare", runs: true, args: []string{"compare"},
+		doc: "Measure whether a change is faster: benchmarks of two versions against each other, right also on a busy machine",
+		inputs: []input{
+			{name: "base", doc: "revision, or A..B (default: the working tree against where the branch left the main one)", is: version},
+			{name: "package", doc: "packages (default ./...)", is: pattern, list: true},
+			{name: "bench", doc: "benchmarks that match", flag: "-bench"},
+			{name: "budget", doc: "how long each benchmark may take (default 20s)", flag: "--budget"},
+		},
+	},
+	{
+		name: "race", runs: true, args: []string{"race"},
+		doc: "Find data races and deadlocks that tests alone do not show",
+		inputs: []input{
+			{name: "package", doc: "packages, such as ./...", is: pattern, list: true},
+			{name: "run", doc: "tests that match", flag: "--run"},
+			{name: "for", doc: "how long to search (default 30s)", flag: "--for"},
+		},
+	},
+	{
+		name: "services", args: []string{"services"},
+		doc: "List the services in the store of hone serve with what each costs; then store:SERVICE@-1h is a ref",
+	},
+}
+
+// needs refuses a call that has none of some inputs.
+func needs(names ...string) func(s *server, c *call) error {
+	return func(_ *server, c *call) error {
+		for _, n := range names {
+			if c.given[n] != nil {
+				return nil
+			}
+		}
+		return fmt.Errorf("it needs one of %s", strings.Join(names, ", "))
+	}
+}
+
+// record finishes the command line of a recording.
+func record(s *server, c *call) error {
+	var what []string
+	for _, name := range []string{"package", "test", "server"} {
+		if v := c.given[name]; v != nil {
+			what = append(what, name)
+			c.refs = append(c.refs, v[0])
+		}
+	}
+	switch {
+	case len(what) != 1:
+		return errors.New("it needs one of package, test, server")
+	case what[0] != "package" && len(c.rest) > 0:
+		return errors.New("args are those of a package")
+	case what[0] != "test" && (c.given["bench"] != nil || c.given["run"] != nil):
+		return errors.New("bench and run go with test")
+	case what[0] == "server" && s.there(c.refs[0]):
+		return fmt.Errorf("server: %s is a file; want an address such as localhost:6060", c.refs[0])
+	case what[0] == "test":
+		c.flags = append(c.flags, "--test")
+	case c.given["for"] == nil:
+		c.flags = append(c.flags, "--for=30s")
+	}
+	if output := c.given["output"]; output != nil {
+		c.makes = output[0]
+		if !strings.HasSuffix(c.makes, ".hone") {
+			return fmt.Errorf("output: %s: recordings are called .hone", clip(c.makes))
+		}
+	}
+	for n := 1; c.makes == ""; n++ {
+		if name := fmt.Sprintf("recorded-%d.hone", n); !s.there(name) {
+			c.makes = name
+		}
+	}
+	c.flags = append(c.flags, "--output="+c.makes)
+	return nil
+}
