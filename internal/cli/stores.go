@@ -24,6 +24,7 @@ var readNoProfiles = map[string][2]string{
 	"help":       {"it is about commands", ""},
 	"init":       {"it writes a file for CI", ""},
 	"load":       {"it sends requests to a server, or shows a load run", "hone top REF shows what costs most"},
+	"mcp":        {"its tools read them: hone mcp --store URL names the store", ""},
 	"prove":      {"it runs two versions of code", "hone diff OLD NEW compares profiles"},
 	"push":       {"it sends files", "hone merge -o FILE.hone REF makes a file of it"},
 	"race":       {"it runs tests and programs", ""},

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -196,7 +197,7 @@ func (o *Options) do(ctx context.Context, method string, u *url.URL, body []byte
 		ResponseHeaderTimeout: patience,
 		TLSClientConfig:       conf,
 		DisableKeepAlives:     true,
-	}}
+	}, CheckRedirect: stay}
 	resp, err := client.Do(req)
 	if err != nil {
 		stop()
@@ -214,6 +215,22 @@ func (o *Options) do(ctx context.Context, method string, u *url.URL, body []byte
 		return nil, fmt.Errorf("server response: %s", resp.Status)
 	}
 	return resp, nil
+}
+
+// stay follows redirects as net/http does, but not from this machine to another: who asks for a profile of this machine may be allowed no more.
+func stay(req *http.Request, via []*http.Request) error {
+	if len(via) >= 10 {
+		return errors.New("stopped after 10 redirects")
+	}
+	if first := via[0].URL; isHere(first.Hostname()) && !isHere(req.URL.Hostname()) {
+		return fmt.Errorf("it redirects to another machine, %s; give the address there", req.URL.Redacted())
+	}
+	return nil
+}
+
+func isHere(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // TLS returns how connections to servers are to be secured.
