@@ -385,7 +385,7 @@ func (d *decoder) procEvent(k Kind, p *proc) error {
 // goStatus takes what a generation says of a goroutine before anything else.
 func (d *decoder) goStatus(th *thread, a *[5]uint64) error {
 	if a[2] == 0 || a[2] >= uint64(len(states)) {
-		return fmt.Errorf("goroutine %d is in state %d, which there is not", a[0], a[2])
+		return fmt.Errorf("goroutine %d has unknown state %d", a[0], a[2])
 	}
 	ev := &d.ev
 	state := states[a[2]]
@@ -397,7 +397,7 @@ func (d *decoder) goStatus(th *thread, a *[5]uint64) error {
 		g = &goroutine{id: a[0]}
 		d.goroutines[a[0]] = g
 	} else if g.state != state {
-		return fmt.Errorf("goroutine %d is in another state than it was left in", a[0])
+		return fmt.Errorf("goroutine %d changed its state between two generations of the trace", a[0])
 	}
 	g.seq = d.begins()
 	ev.Own, ev.By = d.tables.stacks.get(a[3]), 0

@@ -509,7 +509,7 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// slips returns how many letters have to be put in, left out, replaced or swapped with their neighbour to turn a
+// slips returns how many letters have to be put in, left out, replaced or swapped with their neighbor to turn a
 // into b.
 func slips(a, b string) int {
 	x, y := []rune(a), []rune(b)

@@ -98,7 +98,7 @@ type Outcome struct {
 }
 
 // An ID tells a profile from all others. It is made from everything that its sender said, so one that is sent again is
-// recognised.
+// recognized.
 type ID [16]byte
 
 func (id ID) String() string { return hex.EncodeToString(id[:]) }

@@ -355,7 +355,7 @@ func TestThreads(t *testing.T) {
 		}
 	}
 	if !found {
-		t.Errorf("no sample is labelled with the first thread: %v", p.LabelSets())
+		t.Errorf("no sample is labeled with the first thread: %v", p.LabelSets())
 	}
 }
 

@@ -128,7 +128,7 @@ func run(sys System, args []string) error {
 	if err != nil {
 		return err
 	}
-	in := input{files: labelled(q.inputs), stdin: sys.In}
+	in := input{files: labeled(q.inputs), stdin: sys.In}
 	b := newBuilder(q)
 	err = in.each(func(rec benchfmt.Record) {
 		switch rec := rec.(type) {

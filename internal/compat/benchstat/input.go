@@ -25,8 +25,8 @@ type file struct {
 	results int
 }
 
-// labelled takes arguments apart: label=path, or a path, which is its own label unless it comes more than once.
-func labelled(args []string) []file {
+// labeled takes arguments apart: label=path, or a path, which is its own label unless it comes more than once.
+func labeled(args []string) []file {
 	count := make(map[string]int)
 	for _, a := range args {
 		if !strings.Contains(a, "=") {
