@@ -127,7 +127,7 @@ func (f *pushFlags) share(sys *System, name string) (string, error) {
 	case st.IsDir():
 		return "", fmt.Errorf("%s is a folder; a recording that is shared is one file", name)
 	case !recording.IsRecording(name):
-		return "", usagef("hone push --service NAME "+quotedRefs([]string{name})+" sends a profile", "%s is not a recording, which could be shared by a link", name)
+		return "", usagef("hone push --service NAME "+quotedRefs([]string{name})+" sends a profile", "%s is not a hone recording; only recordings are shared by a link", name)
 	}
 	m, err := recording.Check(in, st.Size(), math.MaxInt64)
 	if err != nil {
@@ -175,7 +175,7 @@ hone shelf rm deletes them: who put a recording there can, and an admin.`,
 	to := cmd.PersistentFlags().String("to", "", "address of the server: `URL`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usagef("hone shelf rm LINK deletes a recording", "shelf takes no %s", quoted(args[0]))
+			return usagef("hone shelf rm LINK deletes a recording", "shelf takes no arguments, but got %s", quoted(args[0]))
 		}
 		out, err := outputOf(cmd, sys)
 		if err != nil {
@@ -281,7 +281,7 @@ The change compares cores in the second half of the time with the first half.`,
 	cmd.Flags().Var(&ageFlag{&last}, "last", "show the last `TIME` (default 1h)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usagef("hone top store:SERVICE looks at one", "services takes no %s", quoted(args[0]))
+			return usagef("hone top store:SERVICE looks at one", "services takes no arguments, but got %s", quoted(args[0]))
 		}
 		out, err := outputOf(cmd, sys)
 		if err != nil {

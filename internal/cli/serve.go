@@ -97,7 +97,7 @@ func serveCommand(sys *System) *cobra.Command {
 	cmd.Flags().Var(&ageFlag{&shared.Keep}, "shelf-keep", "keep them for this long, unless hone push says otherwise (default 90d)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usagef("hone serve --help lists what it takes", "serve takes no %s", quoted(args[0]))
+			return usagef("hone serve --help lists what it takes", "serve takes no arguments, but got %s", quoted(args[0]))
 		}
 		if (*cert == "") != (*key == "") {
 			return usagef("", "--tls-cert and --tls-key go together")
@@ -372,7 +372,7 @@ func checkCommand(sys *System, data *string) *cobra.Command {
 	mend := cmd.Flags().Bool("mend", false, "repair the store")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usagef("hone serve check --data DIR", "check takes no %s", quoted(args[0]))
+			return usagef("hone serve check --data DIR", "check takes no arguments, but got %s", quoted(args[0]))
 		}
 		found, err := disk.Check(*data, *mend)
 		if err != nil {

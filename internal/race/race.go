@@ -45,7 +45,7 @@ type Options struct {
 var (
 	ErrNoRace  = errors.New("the race detector cannot be used")
 	ErrNothing = errors.New("there is nothing to run")
-	ErrNoBuild = errors.New("it does not build")
+	ErrNoBuild = errors.New("the packages do not build")
 	ErrAsked   = errors.New("cannot be run")
 )
 

@@ -44,6 +44,6 @@ type Outcome struct {
 var (
 	ErrPermission  = errors.New("permission denied")
 	ErrUnsupported = errors.New("the system cannot sample other programs")
-	ErrGone        = errors.New("there is no such process")
+	ErrGone        = errors.New("no such process")
 	ErrNotGo       = errors.New("not a Go program")
 )

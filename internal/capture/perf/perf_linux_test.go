@@ -371,8 +371,8 @@ func TestRefused(t *testing.T) {
 		want error
 		text string
 	}{
-		{"negative", -1, ErrGone, "there is no such process"},
-		{"ended", ended.Process.Pid, ErrGone, "there is no such process"},
+		{"negative", -1, ErrGone, "no such process"},
+		{"ended", ended.Process.Pid, ErrGone, "no such process"},
 		{"another language", sleep.Process.Pid, ErrNotGo, "no table of Go functions"},
 	} {
 		_, err := Record(t.Context(), tt.pid, opt)

@@ -100,7 +100,7 @@ func (in *input) open(path string) (*bench.Text, error) {
 		defer rec.Close()
 		f, err := rec.OpenFile(recording.BenchFile)
 		if err != nil {
-			return nil, fmt.Errorf("%s holds no benchmark lines; hone bench -o FILE.hone keeps some", path)
+			return nil, fmt.Errorf("%s has no benchmark lines; hone bench -o FILE.hone keeps some", path)
 		}
 		defer f.Close()
 		r = f
