@@ -428,7 +428,7 @@ func (d *decoder) goStatus(th *thread, a *[5]uint64) error {
 func (d *decoder) procStatus(th *thread, a *[5]uint64) error {
 	status := procStatus(min(a[1], 255))
 	if status < procRunning || status > procAbandoned {
-		return fmt.Errorf("proc %d is in state %d, which does not exist", a[0], a[1])
+		return fmt.Errorf("proc %d has unknown state %d", a[0], a[1])
 	}
 	p := d.procs[a[0]]
 	isNew := p == nil
@@ -443,7 +443,7 @@ func (d *decoder) procStatus(th *thread, a *[5]uint64) error {
 		p.seq = d.begins()
 		return nil
 	case p.status != status:
-		return fmt.Errorf("proc %d is not in the state in which it was left", a[0])
+		return fmt.Errorf("proc %d changed its state between two generations of the trace", a[0])
 	}
 	p.seq = d.begins()
 	if status == procRunning || status == procSyscall {

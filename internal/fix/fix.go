@@ -64,8 +64,8 @@ type Options struct {
 
 // Errors of Run.
 var (
-	ErrNoModule  = errors.New("there is no go.mod here or above")
-	ErrNoFinding = errors.New("there is no such finding")
+	ErrNoModule  = errors.New("no go.mod in this folder or its parents")
+	ErrNoFinding = errors.New("no such finding")
 	ErrFlag      = errors.New("patches are tried on a copy of the module and written to its files")
 )
 

@@ -195,7 +195,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "gone",
-		Doc:  "when comparing, draw what is gone at its old width",
+		Doc:  "when comparing, draw functions that disappeared at their old width",
 		kind: toggle(func(q *Query) *bool { return &q.Gone }),
 	},
 	{

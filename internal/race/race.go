@@ -280,9 +280,9 @@ func (s *Search) Report(ctx context.Context) *report.Races {
 	out.Failing = names
 	for _, name := range names {
 		if text := s.failing[name]; text != "" {
-			s.note("%s fails, but not for a race: %s", name, text)
+			s.note("%s fails, but not because of a race: %s", name, text)
 		} else {
-			s.note("%s fails, but not for a race", name)
+			s.note("%s fails, but not because of a race", name)
 		}
 	}
 	return out

@@ -294,7 +294,7 @@ type Pin struct {
 var ErrFull = errors.New("the store is full")
 
 // ErrNotFound says that there is no such profile or pin, or not any more.
-var ErrNotFound = errors.New("there is nothing of that name in the store")
+var ErrNotFound = errors.New("no such entry in the store")
 
 // A LimitError says which limit an upload met.
 type LimitError struct {
