@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -125,5 +126,36 @@ func eachGoFile(t *testing.T, yield func(name string, fset *token.FileSet, file 
 			t.Fatal(err)
 		}
 		yield(name, fset, file)
+	}
+}
+
+// british are spellings that the Go project does not use. Words that names of other programs have are in notOurs.
+var (
+	british = regexp.MustCompile(`(?i)[a-z]*(behaviour|colour|neighbour|favour|honour|labell(ed|ing)\b|travell|modell(ed|ing)|cancell(ed|ing)\b|judgement|artefact|catalogue|licence|defence|\bcentre|\bgrey(s|ish)?\b|analys(e|ed|er|ing)\b|(optim|recogn|summar|organ|initial|serial|normal|minim|maxim|synchron|priorit|util|special|general|custom|emphas|real)is(e|ed|es|er|ing|ation)\b)[a-z]*`)
+	notOurs = regexp.MustCompile(`^(colour)$`)
+)
+
+// TestOneSpelling holds that words are spelled as in the Go project, in what is shown, in documents and in comments.
+func TestOneSpelling(t *testing.T) {
+	for _, name := range trackedFiles(t) {
+		switch path.Ext(name) {
+		case ".go", ".md", ".ts", ".tsx", ".css", ".txtar":
+		default:
+			continue
+		}
+		if name == "house_words_test.go" || strings.Contains(name, "/vendor/") || strings.Contains(name, "/testdata/") {
+			continue
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range british.FindAllIndex(data, -1) {
+			word := string(data[at[0]:at[1]])
+			if notOurs.MatchString(word) && strings.HasPrefix(name, "internal/prove/") {
+				continue
+			}
+			t.Errorf("%s:%d: %q is spelled in the British way", name, 1+strings.Count(string(data[:at[0]]), "\n"), word)
+		}
 	}
 }

@@ -110,7 +110,7 @@ func TestRecordLeaky(t *testing.T) {
 		}
 	}
 	if out := hone(t, "tags", "--metric", "alloc_space", file); !strings.Contains(out, "overhead") || !strings.Contains(out, "recorder") {
-		t.Errorf("what the recorder allocates is not labelled:\n%s", out)
+		t.Errorf("what the recorder allocates is not labeled:\n%s", out)
 	}
 }
 

@@ -3,7 +3,7 @@
 //	mutex    all add to one map under a mutex
 //	rwmutex  most read one number under a read lock, some write it
 //	channel  two goroutines send a number back and forth, however many workers are asked for
-//	sharing  each counts in a field of its own, and the fields are neighbours
+//	sharing  each counts in a field of its own, and the fields are neighbors
 //
 // It runs for -for, or until each worker did -n steps, and prints how many steps were done.
 package main

@@ -101,7 +101,7 @@ func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Opti
 	}
 	for _, m := range []cost.Metric{cost.CPU, cost.BytesMade} {
 		if share := c.Part(&c.Tests, m); share > 0.5 && (m == cost.CPU || c.Total[cost.CPU] == 0) {
-			t.notes.add("%s of %s is in tests and benchmarks themselves, which hone does not examine", unit.Share(share), cost.Metrics[m].Short)
+			t.notes.add("%s of %s is in test and benchmark code, which hone does not examine", unit.Share(share), cost.Metrics[m].Short)
 		}
 	}
 	out.Notes = append(append(out.Notes, hint.Said(c.Notes...)...), t.notes.Texts...)

@@ -16,7 +16,7 @@ import (
 type Rule struct {
 	Name string // what findings are called: regexp-per-call
 	Doc  string // one line: what is wrong with it
-	Rank int    // in the catalogue of patterns, by how often people mend it; 0 when it is not in there
+	Rank int    // in the catalog of patterns, by how often people mend it; 0 when it is not in there
 
 	NoFix   string // one sentence: why a finding has no patch, where no check says more
 	Vague   bool   // what it costs is known, and not how much of that can be saved

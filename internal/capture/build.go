@@ -212,7 +212,7 @@ func (b *Build) target(ctx context.Context, cmd gocmd.Command) (*target, error) 
 		if err := dec.Decode(t); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, fmt.Errorf("reading what go list says: %w", err)
+			return nil, fmt.Errorf("reading the output of go list: %w", err)
 		}
 		found = append(found, t)
 	}

@@ -21,7 +21,7 @@ import (
 var agentFiles embed.FS
 
 // agentPackage is the package of the standard library that the files of the recorder are added to: one that next to no
-// program has in it, that needs nothing itself, and comes early among those of its kind, since packages initialise in the
+// program has in it, that needs nothing itself, and comes early among those of its kind, since packages initialize in the
 // order of their names, as far as their imports allow. A package that is only in the overlay would be more honest, but the
 // go command takes none for one of the standard library before Go 1.26.8.
 const (

@@ -195,8 +195,13 @@ func (s *session) begin(name string) error {
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s: %w: another hone is writing it, or one that was killed left it behind", s.shown(s.folder), ErrExists)
 	}
-	if err != nil {
-		return err
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("writing %s: no such folder: %s", s.shown(s.Out), filepath.Dir(s.shown(s.Out)))
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("writing %s: %w: this folder is read-only for you; choose another file", s.shown(s.Out), fs.ErrPermission)
+	case err != nil:
+		return fmt.Errorf("writing %s: %w", s.shown(s.Out), err)
 	}
 	if s.folder, err = filepath.Abs(s.folder); err != nil {
 		return err

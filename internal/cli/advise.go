@@ -24,7 +24,7 @@ import (
 )
 
 const adviseHelp = `Find work that costs something and can be avoided. A finding has the line, the cause, and
-the most that a fix could save. It has a patch if hone knows one that keeps the behaviour.
+the most that a fix could save. It has a patch if hone knows one that keeps the behavior.
 
 The input is a recording, profiles, or a server. It can also be packages: hone then runs and
 records their benchmarks, with the flags of go test. In packages without benchmarks, it

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"os/exec"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
@@ -307,6 +308,10 @@ func hints(err error, by hint.Speller) []string {
 	var h *hinted
 	if errors.As(err, &h) {
 		out = append(out, h.hint)
+	}
+	var missing *exec.Error
+	if h == nil && errors.As(err, &missing) && missing.Name == "go" && errors.Is(missing, exec.ErrNotFound) {
+		out = append(out, "install Go (https://go.dev/doc/install), or add the folder of the go command to PATH")
 	}
 	if next := hint.Next(err); next != nil {
 		out = append(out, next.Spell(by))

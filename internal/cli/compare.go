@@ -484,6 +484,8 @@ func sourcesOf(ctx context.Context, sys *System, opt *duel.Options, args []strin
 		return len(args) == 2, done, nil
 	case !set && kind(0) != "" && len(args) > 1 && isMissing(ctx, sys, args[1]):
 		return true, done, fmt.Errorf("comparing %s with %s: %[2]s is neither a file nor a revision", args[0], args[1])
+	case kind(0) == "file" && kind(1) == "file":
+		return true, done, fmt.Errorf("comparing %s with %s: %[1]s is neither a test program nor output of go test -bench", args[0], args[1])
 	case kind(0) == "program" || kind(0) == "file":
 		return true, done, usagef("for example: hone compare old.test new.test, or hone compare main..HEAD", "%s is neither a revision nor a folder; compare needs two of the same kind", args[0])
 	}

@@ -21,8 +21,8 @@ func eventsCommand(sys *System) *cobra.Command {
 		Use:   "events [SERVICE]",
 		Short: "Show what happened to services",
 		Long: `Show what happened to the services in a store, the newest first: functions that cost more or less
-than before, versions that were deployed, rules that were broken, processes that were restarted or
-killed, and recordings that were taken because of that.
+than before, deployed versions, broken rules, processes that were restarted or
+killed, and the recordings that hone took at that time.
 
 Kinds of events are ` + event.KindNames() + `.`,
 		Example: "  hone events\n  hone events api --last 7d --kind change,deploy",
@@ -32,8 +32,8 @@ Kinds of events are ` + event.KindNames() + `.`,
 		return cmd
 	}
 	last := 24 * time.Hour
-	cmd.Flags().Var(&ageFlag{&last}, "last", "of the last `TIME` (default 1d)")
-	kinds := cmd.Flags().StringSlice("kind", nil, "only of these `KIND`s")
+	cmd.Flags().Var(&ageFlag{&last}, "last", "show events of the last `TIME` (default 1d)")
+	kinds := cmd.Flags().StringSlice("kind", nil, "show only events of these `KIND`s")
 	limit := cmd.Flags().Int("limit", 50, "show at most `N` events")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {

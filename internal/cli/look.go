@@ -26,6 +26,11 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 	if err != nil {
 		return err
 	}
+	for _, word := range args[1:] {
+		if c, _, err := cmd.Root().Find([]string{word}); err == nil && c.HasParent() && open.Present([]string{word}) != nil {
+			return usagef("the command goes first: hone "+word+" "+quotedRefs(args[:1]), "%s is a command, not a file", word)
+		}
+	}
 	if len(args) == 1 && !source.IsStored(args[0]) {
 		if source.IsTrace(args[0]) {
 			return lookTrace(cmd, sys, out, args[0])

@@ -28,7 +28,7 @@ func outputFlags(root *cobra.Command) {
 	f.Bool("json", false, "write JSON")
 	f.Bool("csv", false, "write CSV")
 	f.Bool("md", false, "write Markdown")
-	f.String("color", "auto", "use colours: `WHEN` is auto, always or never")
+	f.String("color", "auto", "use colors: `WHEN` is auto, always or never")
 }
 
 // formatOf are the formats of files by their endings.

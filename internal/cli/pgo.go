@@ -126,7 +126,7 @@ func weightsOf(flags, refs []string) (map[string]float64, error) {
 			return nil, usagef("", "--weight %s: want a number from 0 to 1000000", quoted(text))
 		}
 		if !slices.Contains(refs, ref) {
-			return nil, usagef("it has to be written the same: "+render.Message(strings.Join(refs, ", ")), "--weight %s: %s is none of the profiles", quoted(text), quoted(ref))
+			return nil, usagef("write it in the same way:  "+render.Message(strings.Join(refs, ", ")), "--weight %s: %s is none of the profiles", quoted(text), quoted(ref))
 		}
 		out[ref] = w
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,6 +159,8 @@ func openHints(err error) error {
 	var refused *open.RefusedError
 	var storedTime *open.StoredTimeError
 	var storedPart *open.StoredPartError
+	var status *source.StatusError
+	var asked *url.Error
 	var lines *open.LinesError
 	var pick *open.PickError
 	switch {
@@ -164,6 +168,12 @@ func openHints(err error) error {
 		return usagef("", "%w", err)
 	case errors.As(err, &noFile) && noFile.Near != "":
 		return &hinted{err, "did you mean " + noFile.Near + "?"}
+	case errors.As(err, &asked) && !strings.HasPrefix(asked.URL, "http://") && !strings.HasPrefix(asked.URL, "https://"):
+		return &hinted{err, "hone reads addresses that begin with http:// or https://"}
+	case errors.As(err, &status) && status.Code == http.StatusNotFound:
+		return &hinted{err, "the server has no profile at this path; it serves /debug/pprof/ when it imports net/http/pprof"}
+	case errors.As(err, &status) && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden):
+		return &hinted{err, "the server wants a login; save the profile with curl, and give hone the file"}
 	case errors.As(err, &timeless):
 		return usagef("only recordings made by hone record have times", "%w with --at", err)
 	case errors.As(err, &storedTime):

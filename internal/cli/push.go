@@ -20,14 +20,14 @@ import (
 	"github.com/hone-perf/hone/internal/source"
 )
 
-const pushHelp = `Send recordings and profiles to a hone serve.
+const pushHelp = `Share a recording by a link, or send profiles to a hone server.
 
 With --service, their profiles become profiles of a service. A profile that was sent before is not
 stored twice.
 
-Without it, a recording is put on the shelf of the server, and a link to it is printed: it opens in
-a browser, and in every command in the place of a file. It is there for 90 days, unless --expires, or
-the server, says otherwise; hone shelf lists what is there.
+Without --service, hone puts a recording on the shelf of the server and prints a link. The link
+opens in a browser, and every command takes it like a file. It works for 90 days, unless --expires
+or the server sets another time. hone shelf lists the recordings.
 
 hone finds the server at --to, at the address in HONE_STORE, or at http://127.0.0.1:4040, and
 sends the token in HONE_TOKEN.`
@@ -127,14 +127,14 @@ func (f *pushFlags) share(sys *System, name string) (string, error) {
 	case st.IsDir():
 		return "", fmt.Errorf("%s is a folder; a recording that is shared is one file", name)
 	case !recording.IsRecording(name):
-		return "", usagef("hone push --service NAME "+quotedRefs([]string{name})+" sends a profile", "%s is not a recording, which could be shared by a link", name)
+		return "", usagef("hone push --service NAME "+quotedRefs([]string{name})+" sends a profile", "%s is not a hone recording; only recordings are shared by a link", name)
 	}
 	m, err := recording.Check(in, st.Size(), math.MaxInt64)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
 	if m.KeepSecrets && m.How != recording.Stored {
-		note(sys, "%s was recorded with --keep-secrets: what looks like a secret can be read by all who have the link", name)
+		note(sys, "%s was recorded with --keep-secrets: everyone who has the link can read what looks like a secret", name)
 	}
 	q := url.Values{"name": {cmp.Or(f.name, filepath.Base(name))}}
 	if f.note != "" {
@@ -161,11 +161,11 @@ func (f *pushFlags) share(sys *System, name string) (string, error) {
 func shelfCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "shelf",
-		Short: "List the recordings that are shared",
+		Short: "List shared recordings",
 		Long: `List the recordings that hone push has put on the shelf of a server. Their links open in a browser,
-and in every command in the place of a file.
+and every command takes them like files.
 
-hone shelf rm deletes them: who put a recording there can, and an admin.`,
+hone shelf rm deletes a recording. Only its owner and admins can.`,
 		Example: "  hone shelf\n  hone shelf --json\n  hone shelf rm http://127.0.0.1:4040/shelf/rjq2vmvkzcqbetwk3l5a",
 		GroupID: groupWatch,
 	}
@@ -175,7 +175,7 @@ hone shelf rm deletes them: who put a recording there can, and an admin.`,
 	to := cmd.PersistentFlags().String("to", "", "address of the server: `URL`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usagef("hone shelf rm LINK deletes a recording", "shelf takes no %s", quoted(args[0]))
+			return usagef("hone shelf rm LINK deletes a recording", "shelf takes no arguments, but got %s", quoted(args[0]))
 		}
 		out, err := outputOf(cmd, sys)
 		if err != nil {
@@ -204,7 +204,7 @@ hone shelf rm deletes them: who put a recording there can, and an admin.`,
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:     "rm LINK…",
-		Short:   "Delete recordings that are shared",
+		Short:   "Delete shared recordings",
 		Long:    "Delete recordings from the shelf of a server, by their links or IDs.",
 		Example: "  hone shelf rm http://127.0.0.1:4040/shelf/rjq2vmvkzcqbetwk3l5a\n  hone shelf rm rjq2vmvkzcqbetwk3l5a",
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -281,7 +281,7 @@ The change compares cores in the second half of the time with the first half.`,
 	cmd.Flags().Var(&ageFlag{&last}, "last", "show the last `TIME` (default 1h)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usagef("hone top store:SERVICE looks at one", "services takes no %s", quoted(args[0]))
+			return usagef("hone top store:SERVICE looks at one", "services takes no arguments, but got %s", quoted(args[0]))
 		}
 		out, err := outputOf(cmd, sys)
 		if err != nil {

@@ -93,11 +93,11 @@ func serveCommand(sys *System) *cobra.Command {
 	cmd.Flags().Var(&ageFlag{&o.Days}, "keep-days", "keep daily sums for this long (default 400d)")
 	cmd.Flags().Var(&sizeFlag{&o.Bytes}, "max-size", "use at most this much disk space (default 20GB)")
 	shared := shelf.Defaults
-	cmd.Flags().Var(&sizeFlag{&shared.Bytes}, "shelf-size", "keep at most so much of recordings that were shared with hone push, for each tenant (default 5GB)")
-	cmd.Flags().Var(&ageFlag{&shared.Keep}, "shelf-keep", "keep them for this long, unless hone push says otherwise (default 90d)")
+	cmd.Flags().Var(&sizeFlag{&shared.Bytes}, "shelf-size", "for each tenant, keep at most this much of the recordings shared with hone push (default 5GB)")
+	cmd.Flags().Var(&ageFlag{&shared.Keep}, "shelf-keep", "keep shared recordings for this long, unless hone push sets --expires (default 90d)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usagef("hone serve --help lists what it takes", "serve takes no %s", quoted(args[0]))
+			return usagef("hone serve --help lists what it takes", "serve takes no arguments, but got %s", quoted(args[0]))
 		}
 		if (*cert == "") != (*key == "") {
 			return usagef("", "--tls-cert and --tls-key go together")
@@ -372,7 +372,7 @@ func checkCommand(sys *System, data *string) *cobra.Command {
 	mend := cmd.Flags().Bool("mend", false, "repair the store")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usagef("hone serve check --data DIR", "check takes no %s", quoted(args[0]))
+			return usagef("hone serve check --data DIR", "check takes no arguments, but got %s", quoted(args[0]))
 		}
 		found, err := disk.Check(*data, *mend)
 		if err != nil {

@@ -79,7 +79,7 @@ func timeInFull(sys *System, args []string, t *capture.Timed) {
 	line("user", "%s", unit.Time(t.User))
 	line("system", "%s", unit.Time(t.System))
 	if t.Real > 0 {
-		line("CPU", "%s, %s cores on average", unit.Time(cpu), unit.Processors(cpu.Seconds()/t.Real.Seconds()))
+		line("CPU", "%s, %s cores on average", unit.Time(cpu), unit.Cores(cpu.Seconds()/t.Real.Seconds()))
 	}
 	switch {
 	case t.MaxRSS > 0:

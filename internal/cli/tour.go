@@ -52,7 +52,7 @@ func tourCommand(sys *System) *cobra.Command {
 	cmd.Flags().Var(&secondsFlag{&budget}, budgetFlag, "limit on the whole tour (default 90s, or more until a patch is proven)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usagef("hone record, hone advise and hone fix are for programs of your own", "hone tour has its own program, and takes no %s", quoted(args[0]))
+			return usagef("hone record, hone advise and hone fix are for programs of your own", "hone tour runs its own program, and takes no arguments, but got %s", quoted(args[0]))
 		}
 		return runTour(cmd, sys, budget)
 	}

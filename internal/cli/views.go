@@ -110,6 +110,9 @@ func place(v *view.View, q *query.Query, args []string) error {
 		}
 		q.Base, args = args[:1], args[1:]
 	}
+	if len(args) == 1 && v.Arg != "" && present([]string{q.Arg}) == nil && present(args) != nil {
+		return usagef("the regexp goes first: hone "+v.Name+" "+quoted(args[0])+" "+quoted(q.Arg), "%s: no such file", args[0])
+	}
 	if len(args) == 0 {
 		if _, err := os.Stat(q.Arg); err == nil && v.Arg != "" {
 			return usagef("for example: hone "+v.Name+" "+quoted(promptWords(v.Examples[0])[1])+" "+quoted(q.Arg), "%s needs a regexp for functions of %s", v.Name, q.Arg)

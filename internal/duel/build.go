@@ -80,7 +80,7 @@ func (s *Side) packages(ctx context.Context, patterns, flags []string, bench *re
 		if err := dec.Decode(p); errors.Is(err, io.EOF) {
 			return found, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("reading what go list says: %w", err)
+			return nil, fmt.Errorf("reading the output of go list: %w", err)
 		}
 		if p.Dir == "" {
 			if p.Error != nil && strings.Contains(p.Error.Err, "does not contain main module") {
@@ -105,7 +105,7 @@ func (s *Side) packages(ctx context.Context, patterns, flags []string, bench *re
 }
 
 func noModule(s *Side) error {
-	return fmt.Errorf("%s: there is no go.mod in its folder or above, so the go command cannot build it", s.Name)
+	return fmt.Errorf("%s: no go.mod in its folder or its parents, so the go command cannot build it", s.Name)
 }
 
 // hasBenchmark reports whether a file declares a benchmark that the pattern matches.

@@ -29,7 +29,7 @@ type Side struct {
 }
 
 // ErrNoRepository is that versions were named outside of a git repository.
-var ErrNoRepository = errors.New("this folder is in no git repository")
+var ErrNoRepository = errors.New("not in a git repository")
 
 // ErrNoCommit is that what should be a revision is not one.
 var ErrNoCommit = errors.New("names no commit")

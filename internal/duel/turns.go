@@ -12,7 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/stat"
 )
 
-// How fast a core is changes within milliseconds by tens of percent, for what its neighbours do, also those outside of
+// How fast a core is changes within milliseconds by tens of percent, for what its neighbors do, also those outside of
 // the virtual machine. So two programs that share a core take turns of an eighth of a millisecond, each doing as many
 // operations as the other, and are compared turn by turn. That makes pairs three times as much alike as the turns that the
 // system gives them, see docs/decisions/0010.

@@ -14,7 +14,7 @@ func TestInStep(t *testing.T) {
 		speed := 1.0
 		for i := range n {
 			if r.IntN(20) == 0 {
-				speed = 0.5 + r.Float64() // the neighbour comes and goes
+				speed = 0.5 + r.Float64() // the neighbor comes and goes
 			}
 			one := func(side int) turn {
 				c := cost(side, i) * speed * (1 + 0.02*r.NormFloat64())

@@ -1,7 +1,7 @@
 // Package escape reads what the Go compiler says about the code that it makes: which values go to the heap and on which
 // way they got there, what it inlines and what is too large for that, where it checks bounds and pointers.
 //
-// The compiler writes that in two forms. Its optimisation log, -gcflags=-json=0,DIR, has all of it but the calls that were
+// The compiler writes that in two forms. Its optimization log, -gcflags=-json=0,DIR, has all of it but the calls that were
 // inlined: ReadDir and ReadLog. What it prints with -gcflags=-m, or -m=2, has those as well: ReadText. Both give remarks; a
 // Log holds them by place, and Merge puts two together. Remark.Story tells in a few sentences why a value is on the heap.
 package escape

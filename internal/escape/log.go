@@ -24,7 +24,7 @@ const (
 	maxFiles   = 20000
 )
 
-// ReadDir reads the optimisation log that the compiler wrote into a folder.
+// ReadDir reads the optimization log that the compiler wrote into a folder.
 func ReadDir(dir string) (*Log, error) {
 	out := &Log{}
 	files := 0
@@ -53,7 +53,7 @@ func ReadDir(dir string) (*Log, error) {
 	return out, nil
 }
 
-// ReadLog reads one file of an optimisation log.
+// ReadLog reads one file of an optimization log.
 func ReadLog(r io.Reader) (*Log, error) {
 	out := &Log{}
 	if err := out.read(r); err != nil {
@@ -111,7 +111,7 @@ func (l *Log) read(r io.Reader) error {
 		}
 		switch {
 		case h.Code == "" && h.File == "" && n == 1:
-			return fmt.Errorf("line 1: this is not an optimisation log of the compiler")
+			return fmt.Errorf("line 1: this is not an optimization log of the compiler")
 		case h.Code == "":
 			if h.Version != 0 {
 				return fmt.Errorf("line %d: the log has version %d; known is 0", n, h.Version)

@@ -385,7 +385,7 @@ func (d *decoder) procEvent(k Kind, p *proc) error {
 // goStatus takes what a generation says of a goroutine before anything else.
 func (d *decoder) goStatus(th *thread, a *[5]uint64) error {
 	if a[2] == 0 || a[2] >= uint64(len(states)) {
-		return fmt.Errorf("goroutine %d is in state %d, which there is not", a[0], a[2])
+		return fmt.Errorf("goroutine %d has unknown state %d", a[0], a[2])
 	}
 	ev := &d.ev
 	state := states[a[2]]
@@ -397,7 +397,7 @@ func (d *decoder) goStatus(th *thread, a *[5]uint64) error {
 		g = &goroutine{id: a[0]}
 		d.goroutines[a[0]] = g
 	} else if g.state != state {
-		return fmt.Errorf("goroutine %d is in another state than it was left in", a[0])
+		return fmt.Errorf("goroutine %d changed its state between two generations of the trace", a[0])
 	}
 	g.seq = d.begins()
 	ev.Own, ev.By = d.tables.stacks.get(a[3]), 0
@@ -428,7 +428,7 @@ func (d *decoder) goStatus(th *thread, a *[5]uint64) error {
 func (d *decoder) procStatus(th *thread, a *[5]uint64) error {
 	status := procStatus(min(a[1], 255))
 	if status < procRunning || status > procAbandoned {
-		return fmt.Errorf("proc %d is in state %d, which does not exist", a[0], a[1])
+		return fmt.Errorf("proc %d has unknown state %d", a[0], a[1])
 	}
 	p := d.procs[a[0]]
 	isNew := p == nil
@@ -443,7 +443,7 @@ func (d *decoder) procStatus(th *thread, a *[5]uint64) error {
 		p.seq = d.begins()
 		return nil
 	case p.status != status:
-		return fmt.Errorf("proc %d is not in the state in which it was left", a[0])
+		return fmt.Errorf("proc %d changed its state between two generations of the trace", a[0])
 	}
 	p.seq = d.begins()
 	if status == procRunning || status == procSyscall {

@@ -14,7 +14,7 @@ const maxOld = 1 << 30
 // oldEvents yields the events of a trace of Go 1.11 to 1.21.
 func (t *Trace) oldEvents(yield func(*Event, error) bool) error {
 	if t.size > maxOld {
-		return fmt.Errorf("traces of Go 1.%d have to be read into memory as a whole, and this one has %d bytes", t.Version, t.size)
+		return fmt.Errorf("hone must read a trace of Go 1.%d into memory as a whole, but this one has %d bytes", t.Version, t.size)
 	}
 	return t.library(yield)
 }

@@ -35,7 +35,7 @@ func newBranch(ctx context.Context, dir, name string) (*branch, error) {
 	}
 	top, err := b.git(ctx, nil, "rev-parse", "--show-toplevel")
 	if err != nil {
-		return nil, wrong("%s is in no git repository: %v", dir, err)
+		return nil, wrong("%s is not in a git repository: %v", dir, err)
 	}
 	if b.top, err = filepath.EvalSymlinks(filepath.FromSlash(top)); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Package fix tries the patches of findings, and keeps those that are proven: same behaviour, and a gain.
+// Package fix tries the patches of findings, and keeps those that are proven: same behavior, and a gain.
 //
 // Run copies the module, and works on the copies: benchmarks are run and profiled, advise looks at that, and each patch is
 // put into one of two copies and has to pass prove, which builds, vets, tests, calls both versions side by side, and runs
@@ -64,8 +64,8 @@ type Options struct {
 
 // Errors of Run.
 var (
-	ErrNoModule  = errors.New("there is no go.mod here or above")
-	ErrNoFinding = errors.New("there is no such finding")
+	ErrNoModule  = errors.New("no go.mod in this folder or its parents")
+	ErrNoFinding = errors.New("no such finding")
 	ErrFlag      = errors.New("patches are tried on a copy of the module and written to its files")
 )
 

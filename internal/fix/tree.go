@@ -90,7 +90,7 @@ func (t *tree) copies(ctx context.Context) error {
 	t.old, t.now = filepath.Join(t.work, "old", base), filepath.Join(t.work, "new", base)
 	linked, err := ignored(ctx, t.root)
 	if err != nil {
-		return fmt.Errorf("looking for what git ignores in %s: %w", t.root, err)
+		return fmt.Errorf("listing the files that git ignores in %s: %w", t.root, err)
 	}
 	for _, to := range []string{t.old, t.now} {
 		if err := copyTree(ctx, to, t.root, t.work, linked); err != nil {
@@ -324,7 +324,7 @@ func (t *tree) read(name string) ([]byte, error) {
 			return nil, err
 		}
 		if real != at {
-			return nil, fmt.Errorf("%s is a link, or behind one: patch what it leads to", name)
+			return nil, fmt.Errorf("%s is a symbolic link, or in a linked folder: patch the target", name)
 		}
 	}
 	return os.ReadFile(t.at(t.old, name))

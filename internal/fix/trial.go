@@ -437,7 +437,7 @@ func (y *trial) unreached() string {
 			if f.Why != "" {
 				why = ": " + f.Why
 			}
-			return fmt.Sprintf("%s could not be checked for the same behaviour%s", f.Name, why)
+			return fmt.Sprintf("%s could not be checked for the same behavior%s", f.Name, why)
 		}
 	}
 	return ""

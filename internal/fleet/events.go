@@ -125,7 +125,7 @@ func (t *tale) event(now time.Time) (event.Event, error) {
 	case !slices.Contains(kindsTold, t.Kind):
 		return e, fmt.Errorf("kind %q: want deploy, restart or oom", profile.Shorten(string(t.Kind), 40))
 	case t.Service == "":
-		return e, errors.New("service: whose event it is has to be said")
+		return e, errors.New("service: name the service of the event")
 	case len(t.Labels) > mostToldLabels:
 		return e, fmt.Errorf("there are %d labels; the limit is %d", len(t.Labels), mostToldLabels)
 	case t.Time.IsZero():
@@ -156,7 +156,7 @@ func (s *Server) told(w http.ResponseWriter, r *http.Request, tenant string) err
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(taleTime)) // where connections can have one
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostTale))
 	if err != nil {
-		return badRequest{fmt.Errorf("reading the event, which may have %d bytes: %w", mostTale, err)}
+		return badRequest{fmt.Errorf("reading the event (at most %d bytes): %w", mostTale, err)}
 	}
 	var t tale
 	d := json.NewDecoder(bytes.NewReader(body))

@@ -173,7 +173,7 @@ func TestWrongQuestions(t *testing.T) {
 		"/api/v1/fleet/services?time=often":              "not a time",
 		"/api/v1/fleet/services?time=0001-01-01":         "longer than five years",
 		"/api/v1/fleet/graph?ref=":                       "names no service",
-		"/api/v1/fleet/graph?of=money&" + ref:            "there is no such measure",
+		"/api/v1/fleet/graph?of=money&" + ref:            "unknown measure",
 		"/api/v1/fleet/labels?ref=a{":                    "a selector looks like",
 		"/api/v1/fleet/heat?ref=a@now..-1h":              "ends before it begins",
 		"/api/v1/events?last=often":                      "want a time such as 1h",
@@ -351,13 +351,13 @@ func TestTold(t *testing.T) {
 	for body, want := range map[string]string{
 		``:                                     "an event looks like",
 		`{"kind":"change","service":"api"}`:    `kind "change": want deploy, restart or oom`,
-		`{"kind":"oom"}`:                       "whose event it is",
+		`{"kind":"oom"}`:                       "name the service of the event",
 		`{"kind":"oom","service":"a\u0000"}`:   "want one line of UTF-8",
 		`{"kind":"oom","service":"a","who":1}`: `unknown field "who"`,
 		`{"kind":"deploy","service":"a"}`:      "a deploy needs a version or a build",
 		`{"kind":"oom","service":"a","time":"2020-01-01T00:00:00Z"}`:                     "want one of the last seven days",
 		`{"kind":"oom","service":"` + strings.Repeat("a", 2000) + `"}`:                   "at most 1024 bytes",
-		`{"kind":"oom","service":"` + strings.Repeat("a", 100_000) + `"}`:                "which may have 16384 bytes",
+		`{"kind":"oom","service":"` + strings.Repeat("a", 100_000) + `"}`:                "at most 16384 bytes",
 		`{"kind":"oom","service":"a","labels":{"` + strings.Repeat("n", 200) + `":"v"}}`: "at most 128 bytes",
 	} {
 		if w := post("write", body); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {

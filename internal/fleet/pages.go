@@ -159,7 +159,7 @@ func (s *Server) question(r *http.Request, tenant string) (*question, error) {
 	}
 	name := r.FormValue("of")
 	if name != "" && !slices.ContainsFunc(fleetview.Measures, func(m fleetview.Measure) bool { return m.Name == name }) {
-		return nil, badRequest{fmt.Errorf("of=%s: there is no such measure", profile.Shorten(name, 40))}
+		return nil, badRequest{fmt.Errorf("of=%s: unknown measure", profile.Shorten(name, 40))}
 	}
 	if out.measure = fleetview.Find(name, out.series); out.measure == nil {
 		out.measure = fleetview.Find("", out.series)

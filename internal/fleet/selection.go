@@ -195,7 +195,7 @@ func (s *Server) Open(ctx context.Context, ref string) (*recording.Recording, er
 	}
 	name, stored := strings.CutPrefix(ref, store.RefPrefix)
 	if !ok || !stored {
-		return nil, fmt.Errorf("%q names nothing in a store; one looks like store:api@-1h", profile.Shorten(ref, 80))
+		return nil, fmt.Errorf("%q is not a store ref, such as store:api@-1h", profile.Shorten(ref, 80))
 	}
 	now := s.Now()
 	at, err := store.ParseRef(name, now)

@@ -1,7 +1,7 @@
 // Package gclog reads what the Go runtime says about garbage collections on standard error: the lines of
 // GODEBUG=gctrace=1 (GOGCTRACE=1 before Go 1.2) of every version since 1.0, of the pacer and of the scavenger.
 //
-// Such lines share a file with whatever else a program and its neighbours write. They are found behind prefixes and
+// Such lines share a file with whatever else a program and its neighbors write. They are found behind prefixes and
 // other text, several on one line, torn in two by a line of somebody else, and from several processes at once. What is
 // not about garbage collection is counted and named.
 //

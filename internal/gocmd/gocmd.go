@@ -84,7 +84,7 @@ func (c Command) run(ctx context.Context, args []string) (out, said []byte, err 
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return nil, nil, fmt.Errorf("there is no go command: %w", err)
+		return nil, nil, fmt.Errorf("the go command cannot be run: %w", err)
 	case ctx.Err() != nil:
 		return nil, nil, ctx.Err()
 	case errors.As(err, &exit):

@@ -37,7 +37,7 @@ func (c Command) TestPackages(ctx context.Context, patterns, flags []string) ([]
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
 			return found, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("reading what go list says: %w", err)
+			return nil, fmt.Errorf("reading the output of go list: %w", err)
 		}
 		if p.Dir == "" {
 			if p.Error != nil {

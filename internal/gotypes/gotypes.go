@@ -125,7 +125,12 @@ func Problem(p *packages.Package) error {
 	if needs := needs(p); newer(needs) {
 		return &NewerError{Package: p.PkgPath, Needs: needs, Built: built, First: p.Errors[0].Error()}
 	}
-	return p.Errors[0]
+	first := p.Errors[0]
+	if text := strings.TrimSpace(first.Msg); first.Pos == "" && strings.Contains(text, "\n") {
+		// go list joins what the compiler printed, and the lines are reported again as errors of their own.
+		first.Msg, _, _ = strings.Cut(text, "\n")
+	}
+	return first
 }
 
 // Readable returns a NewerError where this program is too old to read one of the packages that patterns name. It is for commands that would

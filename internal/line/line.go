@@ -220,7 +220,7 @@ func atLine(name string, n int, asked string) (*place, error) {
 	case err != nil:
 		return nil, err
 	case !st.Mode().IsRegular() || filepath.Ext(name) != ".go" || st.Size() > maxFile:
-		return nil, fmt.Errorf("%w: %s is no Go file", ErrAsked, asked)
+		return nil, fmt.Errorf("%w: %s is not a Go file", ErrAsked, asked)
 	}
 	if name, err = filepath.EvalSymlinks(name); err != nil { // as the compiler calls it
 		return nil, err

@@ -251,13 +251,13 @@ func TestRefusedRequests(t *testing.T) {
 		{func(p *Plan) { p.Targets[0].Method = "GET /" }, "not a method"},
 		{func(p *Plan) { p.Targets[0].Header = []Field{{"Content-Length", "7"}} }, "the body has 0 bytes"},
 		{func(p *Plan) { p.Targets[0].URL.Scheme = "ftp" }, "want a URL"},
-		{func(p *Plan) { p.Targets[0].URL.Host = "localhost:99999" }, "no port"},
+		{func(p *Plan) { p.Targets[0].URL.Host = "localhost:99999" }, "no such port"},
 		{func(p *Plan) { p.Targets[0].URL.Host = "8.8.8.8" }, "outside this machine"},
 		{func(p *Plan) { p.Conns = 1 << 30 }, "connections"},
 		{func(p *Plan) { p.Rate = -1 }, "rate"},
-		{func(p *Plan) { p.Targets = nil }, "nothing to send"},
+		{func(p *Plan) { p.Targets = nil }, "no requests to send"},
 		{func(p *Plan) { p.HTTP2 = true }, "needs the engine net/http"},
-		{func(p *Plan) { p.Engine = "curl" }, "no engine"},
+		{func(p *Plan) { p.Engine = "curl" }, "unknown engine"},
 	} {
 		p := e.plan(t, "http://127.0.0.1:1/")
 		p.Number = 1

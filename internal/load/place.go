@@ -188,7 +188,7 @@ func (w *place) choose(ctx context.Context, addrs []netip.AddrPort) {
 		}
 		c.Close()
 		w.addr = a
-		w.notes = append(w.notes, fmt.Sprintf("%s has %d addresses; one connection without a request was opened to find %s, which is used", w.name, len(addrs), a.Addr()))
+		w.notes = append(w.notes, fmt.Sprintf("%s has %d addresses; hone opened a connection without a request to choose %s", w.name, len(addrs), a.Addr()))
 		return
 	}
 }

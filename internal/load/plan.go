@@ -152,7 +152,7 @@ func (p Plan) Check() error {
 func (p Plan) withDefaults() (Plan, error) {
 	switch {
 	case len(p.Targets) == 0:
-		return p, errors.New("there is nothing to send")
+		return p, errors.New("no requests to send")
 	case p.Conns < 0 || p.Conns > MaxConns:
 		return p, fmt.Errorf("%d connections: want 1 to %d", p.Conns, MaxConns)
 	case !(p.Rate >= 0 && p.Rate <= MaxRate):
@@ -208,7 +208,7 @@ func (t *Target) check() error {
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return fmt.Errorf("%s: there is no port %s", u, port)
+			return fmt.Errorf("%s: no such port: %s", u, port)
 		}
 	}
 	return nil
@@ -259,15 +259,15 @@ func (p *Plan) chooseEngine() error {
 		case why != "":
 			return fmt.Errorf("%s needs the engine %s, not %s", why, NetHTTP, p.Engine)
 		case p.Engine == Epoll && !hasEpoll:
-			return fmt.Errorf("the engine %s is for Linux; on %s there are %s", p.Engine, runtime.GOOS, strings.Join(Engines(), ", "))
+			return fmt.Errorf("the engine %s needs Linux; the engines for %s are %s", p.Engine, runtime.GOOS, strings.Join(Engines(), ", "))
 		case p.Engine == Epoll && secure:
 			return fmt.Errorf("the engine %s has no TLS; %s has", p.Engine, Portable)
 		}
 	default:
-		return fmt.Errorf("there is no engine %q; there are %s", p.Engine, strings.Join(Engines(), ", "))
+		return fmt.Errorf("unknown engine %q; the engines are %s", p.Engine, strings.Join(Engines(), ", "))
 	}
 	if p.Heard != nil && p.Engine != Portable {
-		return fmt.Errorf("the engine %s does not show what it reads; %s does", p.Engine, Portable)
+		return fmt.Errorf("the engine %s cannot print what it reads; use %s", p.Engine, Portable)
 	}
 	if p.Engine == NetHTTP && p.HTTP10 {
 		return fmt.Errorf("the engine %s sends no HTTP/1.0", NetHTTP)

@@ -25,7 +25,7 @@ func TestFormat(t *testing.T) {
 			"package p\nfunc f(){\n  g( 1 )\nif true{ g( 3 );g(4) }\n  g( 2 )\n}\n",
 			"package p\nfunc f(){\n  g( 1 )\n\tif true {\n\t\tg(3)\n\t\tg(4)\n\t}\n  g( 2 )\n}\n",
 		}, {
-			"neighbours that were aligned are aligned again",
+			"neighbors that were aligned are aligned again",
 			"package p\n\nvar  z int\n\ntype t struct {\n\ta int    // one\n\tb string // two\n}\n",
 			"package p\n\nvar  z int\n\ntype t struct {\n\ta int    // one\n\tlonger int // more\n\tb string // two\n}\n",
 			"package p\n\nvar  z int\n\ntype t struct {\n\ta      int    // one\n\tlonger int    // more\n\tb      string // two\n}\n",

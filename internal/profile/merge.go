@@ -102,7 +102,7 @@ func (m *Merger) Profile() (*Profile, error) {
 	}
 	for i := range p.stack {
 		if p.isZero(i) {
-			// What cancelled out goes, and with it what only that referred to.
+			// What canceled out goes, and with it what only that referred to.
 			return Merge(p)
 		}
 	}

@@ -92,7 +92,7 @@ func (d *decoder) cutShort() error {
 	return &FormatError{
 		Doing:  "decompressing profile",
 		Err:    d.s.err,
-		Detail: fmt.Sprintf("after %d bytes, before any sample that could be shown", d.s.off),
+		Detail: "the file ends before its first sample, so it was cut off or is damaged: copy or download it again",
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func TestLongNamesAreCutAndOthersStay(t *testing.T) {
-	p, err := ParseBytes(labelled(t))
+	p, err := ParseBytes(labeled(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -18,7 +18,7 @@ func TestLongNamesAreCutAndOthersStay(t *testing.T) {
 		t.Error("a profile without long names is another one")
 	}
 	long := "a" + strings.Repeat("é", LongestName) + "z"
-	lp, _ := library.ParseUncompressed(labelled(t))
+	lp, _ := library.ParseUncompressed(labeled(t))
 	lp.Function[1].Name, lp.Function[0].Filename, lp.Mapping[0].File, lp.Comments[1] = long, long, long, long
 	lp.Sample[0].Label = map[string][]string{long: {long}}
 	var b bytes.Buffer

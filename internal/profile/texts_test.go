@@ -10,8 +10,8 @@ import (
 	"github.com/hone-perf/hone/internal/profile/profiletest"
 )
 
-// labelled is a profile in which one text stands in every kind of place.
-func labelled(t testing.TB) []byte {
+// labeled is a profile in which one text stands in every kind of place.
+func labeled(t testing.TB) []byte {
 	t.Helper()
 	m := &library.Mapping{ID: 1, Start: 0x1000, Limit: 0x2000, File: "/home/bob/app", BuildID: "abc", HasFunctions: true}
 	f := &library.Function{ID: 1, Name: "hunter2", SystemName: "hunter2", Filename: "/home/bob/main.go", StartLine: 3}
@@ -48,7 +48,7 @@ func edited(t testing.TB, raw []byte, e Edit) (*library.Profile, []byte) {
 }
 
 func TestEditedTextsKeepTheOtherUsesOfTheirWords(t *testing.T) {
-	raw := labelled(t)
+	raw := labeled(t)
 	p, out := edited(t, raw, Edit{Label: func(key, value string) (string, bool) {
 		if key == "token" {
 			return "…", true
@@ -74,7 +74,7 @@ func TestEditedProfileStaysAsItIsWhenNoTextChanges(t *testing.T) {
 		Comment: func(text string) (string, bool) { return text, true }, Doc: same, Frames: same, Mapping: same, Unused: same,
 		Function: func(name, file string) string { return file },
 	}
-	for name, raw := range map[string][]byte{"labels": labelled(t), "cpu": profiletest.Bytes(profiletest.Config{Samples: 500, Raw: true})} {
+	for name, raw := range map[string][]byte{"labels": labeled(t), "cpu": profiletest.Bytes(profiletest.Config{Samples: 500, Raw: true})} {
 		out, err := EditTexts(raw, e)
 		if err != nil || &out[0] != &raw[0] || len(out) != len(raw) {
 			t.Errorf("%s: changed, error %v", name, err)
@@ -83,7 +83,7 @@ func TestEditedProfileStaysAsItIsWhenNoTextChanges(t *testing.T) {
 }
 
 func TestEditedProfileLosesAllThatGoes(t *testing.T) {
-	p, out := edited(t, labelled(t), Edit{
+	p, out := edited(t, labeled(t), Edit{
 		Label:    func(key, value string) (string, bool) { return "", false },
 		Number:   func(key string) bool { return key == "bytes" },
 		Comment:  func(string) (string, bool) { return "", false },
@@ -107,7 +107,7 @@ func TestEditedProfileLosesAllThatGoes(t *testing.T) {
 }
 
 func FuzzEditTexts(f *testing.F) {
-	f.Add(labelled(f))
+	f.Add(labeled(f))
 	f.Add(profiletest.Bytes(profiletest.Config{Samples: 5, Raw: true}))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		data, ok := normal(raw)

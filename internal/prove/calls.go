@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// callsNeeded is how many calls of a function it takes to say that two versions of it do the same. Of the changes of behaviour in
+// callsNeeded is how many calls of a function it takes to say that two versions of it do the same. Of the changes of behavior in
 // testdata, made on purpose, the one that was hardest to find took less than a tenth of that.
 const callsNeeded = 1000
 

@@ -261,7 +261,7 @@ func (r *run) users(ctx context.Context, pairs []*pair) (dirs, code []string, er
 			GoFiles, CgoFiles, Deps, TestImports, XTestImports []string
 		}
 		if err := dec.Decode(&p); err != nil {
-			return nil, nil, fmt.Errorf("reading what go list says: %w", err)
+			return nil, nil, fmt.Errorf("reading the output of go list: %w", err)
 		}
 		uses := slices.ContainsFunc(slices.Concat(p.Deps, p.TestImports, p.XTestImports), func(d string) bool { return changed[d] })
 		if !uses && !changed[p.ImportPath] {

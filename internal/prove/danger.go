@@ -36,7 +36,7 @@ func findDanger(ctx context.Context, sides ...*side) (*danger, error) {
 		}
 		found, err := gotypes.Load(&packages.Config{Context: ctx, Dir: s.dir, Env: s.version.Env, Mode: packages.LoadSyntax}, paths...)
 		if err != nil {
-			return nil, fmt.Errorf("loading what %s imports: %w", s.pkg.PkgPath, err)
+			return nil, fmt.Errorf("loading the imports of %s: %w", s.pkg.PkgPath, err)
 		}
 		for _, p := range found {
 			d.read(p, s.name())
@@ -52,7 +52,7 @@ func (s *side) name() string { return s.version.Dir }
 func ownImports(ctx context.Context, s *side) ([]string, error) {
 	out, err := s.goIn().Run(ctx, "list", "-deps", "-json=ImportPath,Module,Standard", ".")
 	if err != nil {
-		return nil, fmt.Errorf("listing what %s imports: %w", s.pkg.PkgPath, err)
+		return nil, fmt.Errorf("listing the imports of %s: %w", s.pkg.PkgPath, err)
 	}
 	var paths []string
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {

@@ -16,7 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/testrun"
 )
 
-// TestCases has prove compare a package in which every file is a case: nine of ten changes of behaviour have to be
+// TestCases has prove compare a package in which every file is a case: nine of ten changes of behavior have to be
 // found, and nothing else. How much is tried goes by calls, not by time, so that a busy machine finds the same.
 func TestCases(t *testing.T) {
 	testrun.Live(t, "calls a hundred functions 1500 times each")

@@ -195,7 +195,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "gone",
-		Doc:  "when comparing, draw what is gone at its old width",
+		Doc:  "when comparing, draw functions that disappeared at their old width",
 		kind: toggle(func(q *Query) *bool { return &q.Gone }),
 	},
 	{
@@ -509,7 +509,7 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// slips returns how many letters have to be put in, left out, replaced or swapped with their neighbour to turn a
+// slips returns how many letters have to be put in, left out, replaced or swapped with their neighbor to turn a
 // into b.
 func slips(a, b string) int {
 	x, y := []rune(a), []rune(b)

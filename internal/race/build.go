@@ -110,7 +110,7 @@ func (s *Search) list(ctx context.Context) ([]pkg, error) {
 	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
 		var p pkg
 		if err := dec.Decode(&p); err != nil {
-			return nil, fmt.Errorf("reading what go list says: %w", err)
+			return nil, fmt.Errorf("reading the output of go list: %w", err)
 		}
 		if p.Error != nil && len(p.GoFiles)+len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
 			return nil, fmt.Errorf("%w: %s", ErrNothing, p.Error.Err)

@@ -25,7 +25,7 @@ import (
 // only where they still are what the patch was made of.
 func (s *Search) Fix(ctx context.Context) ([]report.RaceFix, error) {
 	if len(s.opt.own) > 0 {
-		return nil, errors.New("patches are for files as they are, so none is proven with the -overlay that the flags name")
+		return nil, errors.New("with -overlay, hone cannot prove patches: it patches the files on disk")
 	}
 	var out []report.RaceFix
 	seen := make(map[string]bool)

@@ -18,7 +18,7 @@ func (e *editing) mutex() error {
 		return err
 	}
 	if d.unkeyed {
-		return errors.New("an unkeyed literal creates the struct, which would get another field")
+		return errors.New("an unkeyed literal creates the struct, so hone cannot add a field")
 	}
 	name := v.obj.Name() + "Mu"
 	if err := v.free(name, d); err != nil {

@@ -161,7 +161,7 @@ func (e *editing) finish(imports, means string) (*mending, error) {
 		last := 0
 		for _, ed := range edits {
 			if ed.from < last || ed.to > len(was) {
-				return nil, errors.New("one statement uses it twice, which the patch cannot change")
+				return nil, errors.New("one statement uses it twice, so hone cannot patch it")
 			}
 			b.Write(was[last:ed.from])
 			b.WriteString(ed.text)
@@ -178,7 +178,7 @@ func (e *editing) finish(imports, means string) (*mending, error) {
 		out.Set(name, was, is)
 	}
 	if len(out.Names()) == 0 {
-		return nil, errors.New("there is nothing to change")
+		return nil, errors.New("no access needs a change")
 	}
 	return out, nil
 }

@@ -45,7 +45,7 @@ type Options struct {
 var (
 	ErrNoRace  = errors.New("the race detector cannot be used")
 	ErrNothing = errors.New("there is nothing to run")
-	ErrNoBuild = errors.New("it does not build")
+	ErrNoBuild = errors.New("the packages do not build")
 	ErrAsked   = errors.New("cannot be run")
 )
 
@@ -280,9 +280,9 @@ func (s *Search) Report(ctx context.Context) *report.Races {
 	out.Failing = names
 	for _, name := range names {
 		if text := s.failing[name]; text != "" {
-			s.note("%s fails, but not for a race: %s", name, text)
+			s.note("%s fails, but not because of a race: %s", name, text)
 		} else {
-			s.note("%s fails, but not for a race", name)
+			s.note("%s fails, but not because of a race", name)
 		}
 	}
 	return out

@@ -71,7 +71,7 @@ func (sub *subject) replay() string {
 }
 
 // The requests of a handler are asked by several goroutines at the same time: first each request by all of them at once, then
-// each goroutine in an order of its own. Nothing that they share is synchronised between requests: it would put accesses in
+// each goroutine in an order of its own. Nothing that they share is synchronized between requests: it would put accesses in
 // an order that are in none, and hide what is looked for.
 const replayCode = `
 type honeRequest struct {

@@ -94,7 +94,7 @@ func (s *Stopped) Waits() bool {
 	return strings.HasPrefix(state, "sync.")
 }
 
-// User returns the innermost frame that is neither of the runtime nor of the packages that synchronise, or the innermost one.
+// User returns the innermost frame that is neither of the runtime nor of the packages that synchronize, or the innermost one.
 func User(stack []Frame) Frame {
 	for _, f := range stack {
 		if !Library(f.Func) {

@@ -14,7 +14,7 @@ import (
 const maxList = 64 << 20
 
 // ErrTooLarge says that what is packed in a recording is more than was allowed.
-var ErrTooLarge = errors.New("what is packed in the recording is too large")
+var ErrTooLarge = errors.New("the unpacked content of the recording is too large")
 
 // Check reads what a packed recording of unknown origin says about itself. It takes only one that is whole, and of which no more than unpacked
 // bytes come out, however its files are read.

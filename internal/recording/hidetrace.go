@@ -163,7 +163,7 @@ func readTraceBatch(in *bufio.Reader) (b *traceBatchOf, err error) {
 		b.head = append(b.head, which)
 	case traceBatch:
 	default:
-		return nil, fmt.Errorf("there is no batch of events where one should be, but event %d", kind)
+		return nil, fmt.Errorf("want a batch of events, found event %d", kind)
 	}
 	var size uint64
 	for i := range 4 { // generation, thread, time, size

@@ -28,7 +28,7 @@ const (
 )
 
 // ErrNoProfile says that a recording holds no profile of any kind.
-var ErrNoProfile = errors.New("there is no profile in it")
+var ErrNoProfile = errors.New("it has no profile")
 
 // ErrNotRecording says that a file or folder is no recording.
 var ErrNotRecording = errors.New("not a recording")

@@ -25,7 +25,7 @@ func ofRecorder(f *profile.Function) bool {
 
 // apart tells what the recorder did from what the program did. Files hold both, as the runtime wrote them: goroutines
 // of the recorder, and their waits, are left out here, since the program has none of them, and what else the recorder took,
-// which is the program's to pay, is labelled. It is called by its own name, too, not by that of the package that its files
+// which is the program's to pay, is labeled. It is called by its own name, too, not by that of the package that its files
 // were put into.
 func apart(kind string, p *profile.Profile) (*profile.Profile, error) {
 	t := p.Tables

@@ -79,16 +79,16 @@ func TestApart(t *testing.T) {
 		}
 	}
 
-	labelled, err := apart(Heap, p)
+	labeled, err := apart(Heap, p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []bool{true, true, false} {
-		if has := labelled.LabelSets()[labelled.Label(i)].Has(OverheadLabel, Recorder); has != want {
-			t.Errorf("sample %d is labelled: %v, want %v", i, has, want)
+		if has := labeled.LabelSets()[labeled.Label(i)].Has(OverheadLabel, Recorder); has != want {
+			t.Errorf("sample %d is labeled: %v, want %v", i, has, want)
 		}
 	}
-	if got := labelled.Functions[labelled.Locations[labelled.Stack(0, nil)[1]].Lines[0].Function].Name; got != "hone/recorder.(*recorder).loop" {
+	if got := labeled.Functions[labeled.Locations[labeled.Stack(0, nil)[1]].Lines[0].Function].Name; got != "hone/recorder.(*recorder).loop" {
 		t.Errorf("the recorder is called %s", got)
 	}
 	if same, _ := apart(CPU, stacked(t, theirs)); same.NumSamples() != 1 || len(same.LabelSets()) > 1 {

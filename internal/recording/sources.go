@@ -92,7 +92,7 @@ func Either(places ...Sources) Sources {
 type either []Sources
 
 func (e either) Find(file, function string, line int) (Text, error) {
-	err := fmt.Errorf("%s: there are no sources: %w", file, fs.ErrNotExist)
+	err := fmt.Errorf("%s: no sources: %w", file, fs.ErrNotExist)
 	for _, s := range e {
 		var t Text
 		if t, err = s.Find(file, function, line); err == nil {

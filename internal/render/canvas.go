@@ -17,15 +17,15 @@ import (
 // picture; what is drawn later covers what was drawn before. Lengths are in CSS pixels, y grows downwards.
 //
 //	c := newCanvas(800, 600, inkOf(0xffffff, 0x16181d)) // size and paper
-//	c.rect(10, 10, 200, 40, look{fill: orange, stroke: grey, width: 1, radius: 3})
-//	c.curve(points, look{stroke: grey, width: 2, dash: []float64{4, 3}, arrow: 8})
-//	c.polygon(points, look{fill: grey})
+//	c.rect(10, 10, 200, 40, look{fill: orange, stroke: gray, width: 1, radius: 3})
+//	c.curve(points, look{stroke: gray, width: 2, dash: []float64{4, 3}, arrow: 8})
+//	c.polygon(points, look{fill: gray})
 //	c.text(20, 34, "runtime.mallocgc", lettering{size: 12, ink: black, anchor: middle, room: 180})
 //	c.group("what a pointer that rests here is told", func() { c.rect(…); c.text(…) })
 //	err := c.svg(w, false)   // one self-contained file, dark where the reader's system is
 //	err = c.png(w, 2, false) // two pixels for each CSS pixel, light
 //
-// An ink has a colour for light paper and one for dark; the zero ink draws nothing. textWidth measures text in the font
+// An ink has a color for light paper and one for dark; the zero ink draws nothing. textWidth measures text in the font
 // that png draws with; svg holds text that could leave its room to the width measured. fitText shortens a name.
 type canvas struct {
 	prefix        string // of names in an SVG
@@ -56,7 +56,7 @@ const (
 
 type point struct{ x, y float64 }
 
-// An ink is a colour on light paper and on dark paper. The zero ink is none.
+// An ink is a color on light paper and on dark paper. The zero ink is none.
 type ink struct{ light, dark color.RGBA }
 
 // inkOf returns an ink from two numbers in the form 0xrrggbb.
@@ -72,7 +72,7 @@ type look struct {
 	width  float64   // of the stroke
 	dash   []float64 // lengths of dashes and gaps; none is a solid line
 	radius float64   // of the corners of a rectangle
-	arrow  float64   // length of a head at the end of a curve, in the colour of the stroke; 0 is none
+	arrow  float64   // length of a head at the end of a curve, in the color of the stroke; 0 is none
 }
 
 // A lettering is how text is set, always on one line.

@@ -99,12 +99,12 @@ func rectOutline(a, b point, radius float64) []point {
 	}
 	const steps = 6
 	var out []point
-	for corner, centre := range []point{
+	for corner, center := range []point{
 		{b.x - radius, a.y + radius}, {b.x - radius, b.y - radius}, {a.x + radius, b.y - radius}, {a.x + radius, a.y + radius},
 	} {
 		for i := range steps + 1 {
 			sin, cos := math.Sincos((float64(corner-1) + float64(i)/steps) * math.Pi / 2)
-			out = append(out, point{centre.x + radius*cos, centre.y + radius*sin})
+			out = append(out, point{center.x + radius*cos, center.y + radius*sin})
 		}
 	}
 	return out

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// svg writes the picture as one self-contained file, without scripts. Unless it is to be dark its colours are those that the
+// svg writes the picture as one self-contained file, without scripts. Unless it is to be dark its colors are those that the
 // reader prefers.
 func (c *canvas) svg(w io.Writer, dark bool) error {
 	s := svgWriter{w: bufio.NewWriter(w), prefix: c.prefix, inks: make(map[ink]int), hatches: make(map[ink]int)}
@@ -83,7 +83,7 @@ const (
 
 func hexOf(c color.RGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// class returns the attributes for the colours of l.
+// class returns the attributes for the colors of l.
 func (s *svgWriter) class(l look) string {
 	var names []string
 	if l.fill != (ink{}) {

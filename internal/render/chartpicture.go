@@ -40,7 +40,7 @@ const (
 )
 
 // Inks of charts: what is most important is darkest on light paper and lightest on dark paper, so they can be told apart
-// without colours, too.
+// without colors, too.
 var (
 	gridInk   = inkOf(0xe4e7eb, 0x2b3037)
 	axisInk   = inkOf(0x9aa2ad, 0x5a626d)

@@ -208,21 +208,21 @@ func (c *csvWriter) facts(b *report.Facts) error {
 
 func (c *csvWriter) calls(b *report.Calls) error {
 	u, whole := b.Measure.Unit, b.Measure.Total
-	err := c.start("function", "relation", "neighbour", amount("flat", u), amount("cum", u), "cum share")
+	err := c.start("function", "relation", "neighbor", amount("flat", u), amount("cum", u), "cum share")
 	if err != nil {
 		return err
 	}
 	for _, n := range b.Nodes {
-		neighbours := func(relation string, calls []report.Call) {
+		neighbors := func(relation string, calls []report.Call) {
 			for _, x := range calls {
 				s := report.Share{Part: x.V, Whole: n.Cum}
 				c.w.Write([]string{n.Name.Text, relation, x.Name.Text, "", number(x.V), decimal(fraction(s))})
 			}
 		}
-		neighbours("caller", n.Callers)
+		neighbors("caller", n.Callers)
 		s := report.Share{Part: n.Cum, Whole: whole}
 		c.w.Write([]string{n.Name.Text, "self", "", number(n.Flat), number(n.Cum), decimal(fraction(s))})
-		neighbours("callee", n.Callees)
+		neighbors("callee", n.Callees)
 	}
 	return nil
 }

@@ -284,7 +284,7 @@ func sortTags(tags []report.Tag, flat bool) {
 	})
 }
 
-// A palette is how strong a colour is at most, and how bright.
+// A palette is how strong a color is at most, and how bright.
 type palette struct{ saturation, value float64 }
 
 var (
@@ -292,7 +292,7 @@ var (
 	fills = palette{0.1, 0.93}
 )
 
-// dotColor returns red for what costs, green for what saves, and grey for what hardly matters. heat is a share of the
+// dotColor returns red for what costs, green for what saves, and gray for what hardly matters. heat is a share of the
 // total.
 func dotColor(heat float64, p palette) string {
 	heat = max(-1, min(1, heat))
@@ -300,7 +300,7 @@ func dotColor(heat float64, p palette) string {
 	if math.Abs(heat) < 0.2 {
 		saturation *= math.Abs(heat) / 0.2
 	}
-	// The root moves little differences away from grey.
+	// The root moves little differences away from gray.
 	strength := saturation * math.Pow(math.Abs(heat), 0.3)
 	r, g, b := p.value, p.value, p.value*(1-saturation)
 	if heat < 0 {

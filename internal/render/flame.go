@@ -88,7 +88,7 @@ func flameSize(n *report.FlameNode, sizes map[*report.FlameNode]float64) float64
 	return sizes[n]
 }
 
-// A tint says what the colour of a frame means.
+// A tint says what the color of a frame means.
 type tint int
 
 const (

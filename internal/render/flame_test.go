@@ -174,7 +174,7 @@ func TestFlamePNG(t *testing.T) {
 	}
 }
 
-// TestFlameContrast holds that text can be read on every colour: 4.5 is what WCAG calls AA.
+// TestFlameContrast holds that text can be read on every color: 4.5 is what WCAG calls AA.
 func TestFlameContrast(t *testing.T) {
 	luminance := func(c color.RGBA) float64 {
 		linear := func(v uint8) float64 {
@@ -265,7 +265,7 @@ func TestFlameText(t *testing.T) {
 					if !o.Color {
 						most++ // the bar at the end
 					}
-					if w := width(uncoloured(line)); w > most {
+					if w := width(uncolored(line)); w > most {
 						t.Errorf("%s in %d columns, %+v: row %d is %d wide: %q", name, cols, o, i, w, line)
 					}
 				}
@@ -279,8 +279,8 @@ func TestFlameText(t *testing.T) {
 	golden(t, filepath.Join("color", "flame"), out.Bytes())
 }
 
-// uncoloured returns s without what switches colours.
-func uncoloured(s string) string {
+// uncolored returns s without what switches colors.
+func uncolored(s string) string {
 	var out strings.Builder
 	for s != "" {
 		before, after, ok := strings.Cut(s, "\x1b[")

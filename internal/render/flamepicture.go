@@ -40,7 +40,7 @@ const (
 // maxFlameRows bounds the height of pictures. Programs that call themselves deeper than this look all the same there.
 const maxFlameRows = 250
 
-// Inks of pictures. Those of frames are told apart by people who see few colours, because they differ in lightness and
+// Inks of pictures. Those of frames are told apart by people who see few colors, because they differ in lightness and
 // between blue and orange as well, and dark text on them has at least the contrast that WCAG calls AA.
 var (
 	flamePaper = inkOf(0xffffff, 0x15171b)
@@ -186,7 +186,7 @@ func wrapText(s string, size, room float64) []string {
 	return append(lines, line)
 }
 
-// legend says what the colours mean, from y on, and returns how far down that goes.
+// legend says what the colors mean, from y on, and returns how far down that goes.
 func (p *flamePicture) legend(y float64) float64 {
 	items := p.tints.legend(p.block.Root)
 	if len(items) == 0 {
@@ -216,7 +216,7 @@ func (p *flamePicture) legend(y float64) float64 {
 // box draws b with its top at y.
 func (p *flamePicture) box(b flameBox, y float64) {
 	x, w := flameMargin+b.x, b.w
-	switch { // neighbours are kept apart, where there is room
+	switch { // neighbors are kept apart, where there is room
 	case w >= 4:
 		w--
 	case w >= 1.5:

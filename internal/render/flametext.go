@@ -43,7 +43,7 @@ const (
 	FlameSelected           // it is the one that is looked at
 )
 
-// A FlamePainter writes flame graphs as text. With colours, boxes are told apart by their background; without, they begin
+// A FlamePainter writes flame graphs as text. With colors, boxes are told apart by their background; without, they begin
 // with a bar.
 type FlamePainter struct {
 	*formatter
@@ -67,8 +67,8 @@ func (p *FlamePainter) setBlock(b report.FlameBlock) {
 	p.block, p.measure, p.tints = b, b.Measure, tintsOf(b.Root)
 }
 
-// A tintPair is two backgrounds out of the 256 that nearly all terminals have, for neighbours of the same tint. They are
-// close to the colours of pictures, and text on them is black.
+// A tintPair is two backgrounds out of the 256 that nearly all terminals have, for neighbors of the same tint. They are
+// close to the colors of pictures, and text on them is black.
 var tintPairs = map[tint][2]string{
 	tintOwn:     {"215", "179"},
 	tintStd:     {"150", "114"},
@@ -129,7 +129,7 @@ func (p *FlamePainter) Row(boxes []FlameBox, mark func(*report.FlameNode) FlameM
 	return out.String()
 }
 
-// blank writes room between boxes. Without colours, that ends a box.
+// blank writes room between boxes. Without colors, that ends a box.
 func (p *FlamePainter) blank(out *strings.Builder, n int, ends bool) {
 	if ends && !p.o.Color {
 		out.WriteByte('|')
@@ -138,7 +138,7 @@ func (p *FlamePainter) blank(out *strings.Builder, n int, ends bool) {
 	out.WriteString(strings.Repeat(" ", n))
 }
 
-// paintAlways returns s in a style even without colours, for those styles that are none.
+// paintAlways returns s in a style even without colors, for those styles that are none.
 func (p *FlamePainter) paintAlways(s string, st style) string {
 	if st == plain {
 		return s
@@ -181,7 +181,7 @@ func (p *FlamePainter) named(n *report.FlameNode, room int) string {
 	return s
 }
 
-// Legend says what the colours mean, and how many columns that takes. There may be nothing to say.
+// Legend says what the colors mean, and how many columns that takes. There may be nothing to say.
 func (p *FlamePainter) Legend() (legend string, columns int) {
 	if !p.o.Color {
 		return "", 0
@@ -245,7 +245,7 @@ func (p *FlamePainter) Strong(s string) string { return p.paintAlways(s, bold) }
 // leastFlameColumns is the width from which on a flame graph can be drawn in text.
 const leastFlameColumns = 40
 
-// drawnFlame draws a flame graph, what its colours mean, and where most of it goes.
+// drawnFlame draws a flame graph, what its colors mean, and where most of it goes.
 func (p *printer) drawnFlame(b *report.FlameBlock) {
 	painter := &FlamePainter{formatter: p.formatter}
 	painter.setBlock(*b)

@@ -222,17 +222,17 @@ func (p *graphPicture) heat(v int64) float64 {
 
 var darkFills = palette{0.45, 0.27}
 
-// lineInk returns the colour of lines. On dark paper those that matter are brighter, not darker.
+// lineInk returns the color of lines. On dark paper those that matter are brighter, not darker.
 func lineInk(heat float64) ink {
 	dark := palette{0.8, 0.5 + 0.45*min(1, math.Abs(heat)/0.2)}
 	return ink{hexColor(dotColor(heat, lines)), hexColor(dotColor(heat, dark))}
 }
 
-// hexColor reads a colour as dotColor writes it.
+// hexColor reads a color as dotColor writes it.
 func hexColor(s string) color.RGBA {
 	n, err := strconv.ParseUint(s[1:], 16, 32)
 	if err != nil {
-		panic("render: " + s + " is not a colour")
+		panic("render: " + s + " is not a color")
 	}
 	return rgb(uint32(n))
 }

@@ -178,7 +178,7 @@ func TestGraphPNG(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Boxes have the colours of what their nodes cost with all that they call.
+	// Boxes have the colors of what their nodes cost with all that they call.
 	counts := make(map[color.Color]int)
 	for y := range img.Bounds().Dy() {
 		for x := range img.Bounds().Dx() {
@@ -188,7 +188,7 @@ func TestGraphPNG(t *testing.T) {
 	for i := range g.Nodes {
 		want := hexColor(dotColor(float64(g.Nodes[i].Cum)/float64(g.Total), fills))
 		if counts[want] < 1000 {
-			t.Errorf("%d pixels have the colour of %s, %v", counts[want], g.Nodes[i].Name, want)
+			t.Errorf("%d pixels have the color of %s, %v", counts[want], g.Nodes[i].Name, want)
 		}
 	}
 }

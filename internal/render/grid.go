@@ -207,7 +207,7 @@ func (f *formatter) cell(item any) cell {
 		return cell{text: f.text(v), style: direction(v.From, v.To)}
 	case report.Growth:
 		return cell{text: f.text(v), style: direction(v.From, v.To)}
-	case report.Judgement:
+	case report.Judgment:
 		return cell{text: f.text(v), style: [...]style{worse, plain, saved}[v.Good+1]}
 	}
 	return cell{text: f.text(item)}
@@ -223,7 +223,7 @@ func isNumeric(rows [][]any, i int) bool {
 		switch row[i].(type) {
 		case nil:
 			continue
-		case string, report.Name, report.ID, report.Judgement:
+		case string, report.Name, report.ID, report.Judgment:
 			return false
 		}
 		return true

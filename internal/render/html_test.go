@@ -94,7 +94,7 @@ func TestHTML(t *testing.T) {
 		report.Table{
 			Title: "speed", Summary: report.Phrase{"of two"},
 			Columns: []report.Column{{Name: "n"}, {Name: "verdict"}},
-			Rows:    [][]any{{1, report.Judgement{Text: "faster", Good: 1}}, {2, report.Judgement{Text: "slower", Good: -1}}},
+			Rows:    [][]any{{1, report.Judgment{Text: "faster", Good: 1}}, {2, report.Judgment{Text: "slower", Good: -1}}},
 		},
 		report.Plain{Text: "--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n \tx\n-\ty < 1\n+\tz\n"},
 		report.Plain{Text: "- a list\n+ of words\n"},

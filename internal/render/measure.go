@@ -115,7 +115,7 @@ func (f *formatter) text(item any) string {
 		return unit.Relative(float64(v))
 	case report.Interval:
 		return f.interval(v)
-	case report.Judgement:
+	case report.Judgment:
 		return v.Text
 	case time.Time:
 		zone := f.o.Zone
@@ -150,7 +150,7 @@ func (f *formatter) heading(l report.Phrase) string {
 	return short.text(l)
 }
 
-// id prints enough of an identifier to recognise it by.
+// id prints enough of an identifier to recognize it by.
 func (f *formatter) id(id report.ID) string {
 	const enough = 12
 	s := clean(string(id))

@@ -92,7 +92,7 @@ func TestItems(t *testing.T) {
 		{report.Interval{Lo: 0.97, Hi: 1.013}, "-3.0 … +1.3%"},
 		{report.Interval{Lo: 1.5, Hi: 12}, "+50% … ×12.0"},
 		{report.Interval{Lo: 0, Hi: math.Inf(1)}, "-"},
-		{report.Judgement{Text: "faster", Good: 1}, "faster"},
+		{report.Judgment{Text: "faster", Good: 1}, "faster"},
 		{time.Unix(1, 0), "1970-01-01 00:00:01 UTC"},
 		{1500 * time.Millisecond, "1.50s"},
 		{report.Value{V: 3 << 20, Measure: m}, "3072kB"},

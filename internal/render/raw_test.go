@@ -48,11 +48,11 @@ func TestWriteRaw(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	labelled, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 500, Labels: true, SparseIDs: true}))
+	labeled, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 500, Labels: true, SparseIDs: true}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range map[string]*profile.Profile{"handmade": handmade(), "labelled": labelled, "empty": none} {
+	for name, p := range map[string]*profile.Profile{"handmade": handmade(), "labeled": labeled, "empty": none} {
 		t.Run(name, func(t *testing.T) {
 			var buf bytes.Buffer
 			if err := p.Write(&buf); err != nil {

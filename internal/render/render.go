@@ -19,7 +19,7 @@ import (
 // Options tune how reports look. The zero Options are those of a pipe.
 type Options struct {
 	Width int            // columns of the terminal; 0 means as many as it takes
-	Color bool           // use colours, in Terminal
+	Color bool           // use colors, in Terminal
 	ASCII bool           // use no other characters for lines, bars and marks
 	Unit  string         // unit of all values; "" is what the report asks for
 	Zone  *time.Location // of times; nil is UTC
@@ -40,7 +40,7 @@ type Format struct {
 // Formats are all formats there are.
 var Formats = []Format{
 	{"text", "plain aligned columns, for pipes", Text},
-	{"terminal", "columns with bars and colours, fitted to the terminal", Terminal},
+	{"terminal", "columns with bars and colors, fitted to the terminal", Terminal},
 	{"json", "the full report with exact values", JSON},
 	{"csv", "tables with exact values and units in the header", CSV},
 	{"markdown", "tables for issues and pull requests", Markdown},

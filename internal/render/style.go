@@ -7,7 +7,7 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// A style is the parameter of the escape sequence that switches it on; "" is plain. Only the sixteen colours of the
+// A style is the parameter of the escape sequence that switches it on; "" is plain. Only the sixteen colors of the
 // user's own theme are used. Red and cyan can be told apart by nearly everybody, and signs say the same.
 type style string
 
@@ -72,7 +72,7 @@ func direction(from, to int64) style {
 type glyphs struct {
 	sep            string   // between parts of a line
 	dots           string   // for what was cut
-	caller, callee string   // before the neighbours of a frame
+	caller, callee string   // before the neighbors of a frame
 	bar            []string // parts of a column, the last is a whole one
 	rise           []string // the same from below
 	branch, last   string   // before a frame of a tree

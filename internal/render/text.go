@@ -15,7 +15,7 @@ func Text(w io.Writer, r report.Report, o Options) error {
 	return p.report(r)
 }
 
-// Terminal writes r for people: in o.Width columns, with bars beside shares and, if o.Color, what is hot in colour.
+// Terminal writes r for people: in o.Width columns, with bars beside shares and, if o.Color, what is hot in color.
 func Terminal(w io.Writer, r report.Report, o Options) error {
 	p := newPrinter(w, o)
 	p.bars, p.draws, p.short = true, true, true

@@ -5,7 +5,7 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// calls lays out frames between their callers and their callees. The amounts of neighbours stand under cum and are
+// calls lays out frames between their callers and their callees. The amounts of neighbors stand under cum and are
 // shares of the frame in the middle.
 func (f *formatter) calls(c *report.Calls, bars bool) *grid {
 	g := &grid{columns: []gridColumn{
@@ -31,7 +31,7 @@ func (f *formatter) calls(c *report.Calls, bars bool) *grid {
 		if i > 0 {
 			g.rows = append(g.rows, nil)
 		}
-		neighbours := func(calls []report.Call, mark string) {
+		neighbors := func(calls []report.Call, mark string) {
 			for _, call := range calls {
 				name := f.nameCell(call.Name)
 				name.mark = mark
@@ -39,12 +39,12 @@ func (f *formatter) calls(c *report.Calls, bars bool) *grid {
 				g.rows = append(g.rows, append(row, bar(call.V, n.Cum), name))
 			}
 		}
-		neighbours(n.Callers, f.glyphs.caller)
+		neighbors(n.Callers, f.glyphs.caller)
 		name := f.nameCell(n.Name)
 		name.style = bold
 		row := append(amount(n.Flat, c.Measure.Total), amount(n.Cum, c.Measure.Total)...)
 		g.rows = append(g.rows, append(row, bar(n.Cum, c.Measure.Total), name))
-		neighbours(n.Callees, f.glyphs.callee)
+		neighbors(n.Callees, f.glyphs.callee)
 	}
 	if !bars {
 		g.dropBars()

@@ -198,7 +198,7 @@ func (a *Advice) ranking() Table {
 		}
 		row := []any{f.Number}
 		if a.Fleet != nil {
-			row = append(row, unit.Processors(f.cores()))
+			row = append(row, unit.Cores(f.cores()))
 		}
 		if priced {
 			month := ""

@@ -139,7 +139,7 @@ func (h *BenchHistory) table(what Dimension, several bool) Table {
 		if r.Last == nil {
 			row = append(row, nil, nil, nil, nil)
 		} else {
-			row = append(row, Relative(r.Last.Ratio), r.Last.interval(), r.Last.p(), r.Last.judgement())
+			row = append(row, Relative(r.Last.Ratio), r.Last.interval(), r.Last.p(), r.Last.judgment())
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -11,7 +11,7 @@ import (
 // code in any renderer.
 //
 // Items are what cells, facts and phrases are made of: string, Name, ID, Dimension, int, Value, Share, Change, Growth, Measured,
-// Delta, Relative, Interval, Judgement, time.Time, time.Duration, Phrase, hint.Option, hint.Command, hint.Text, and nil for nothing.
+// Delta, Relative, Interval, Judgment, time.Time, time.Duration, Phrase, hint.Option, hint.Command, hint.Text, and nil for nothing.
 type Block interface{ block() }
 
 // A Heading says in a line or two what an answer is about.
@@ -68,14 +68,14 @@ type Calls struct {
 	Nodes   []CallNode
 }
 
-// A CallNode is a frame with its neighbours, each heaviest first.
+// A CallNode is a frame with its neighbors, each heaviest first.
 type CallNode struct {
 	Name             Name
 	Flat, Cum        int64
 	Callers, Callees []Call
 }
 
-// A Call is a neighbour of a frame and what the calls between the two cost.
+// A Call is a neighbor of a frame and what the calls between the two cost.
 type Call struct {
 	Name Name
 	V    int64
@@ -175,8 +175,8 @@ type Relative float64
 // An Interval is where a change lies, as factors.
 type Interval struct{ Lo, Hi float64 }
 
-// A Judgement is a verdict in a word or two.
-type Judgement struct {
+// A Judgment is a verdict in a word or two.
+type Judgment struct {
 	Text string
 	Good int // 1 is good news, -1 is bad news
 }

@@ -395,7 +395,7 @@ func (h *Head) run() Phrase {
 	if ns, u := unit.Scale(h.Total, h.Unit, "nanoseconds"); h.Metric == "cpu" && !h.Scaled && u == "ns" && ns > 0 && ns < math.MaxInt64 {
 		p = append(p, " at ")
 		if cores := ns / float64(h.Duration); cores > 1 {
-			return append(p, unit.Processors(cores)+" cores")
+			return append(p, unit.Cores(cores)+" cores")
 		}
 		p = append(p, Share{int64(ns), h.Duration}, " of one core")
 	}

@@ -299,7 +299,7 @@ func (c *Compare) table(what Dimension, several bool) Block {
 		if r.What != what {
 			continue
 		}
-		add(r.Pkg, r.Name, Measured{r.Old, r.Unit}, Measured{r.New, r.Unit}, Relative(r.Ratio), r.interval(), r.p(), r.N, r.judgement())
+		add(r.Pkg, r.Name, Measured{r.Old, r.Unit}, Measured{r.New, r.Unit}, Relative(r.Ratio), r.interval(), r.p(), r.N, r.judgment())
 	}
 	for _, m := range c.Means {
 		if m.What == what && m.Of > 1 {
@@ -371,8 +371,8 @@ func (r *CompareRow) p() any {
 	return Measured{*r.P, ""}
 }
 
-func (r *CompareRow) judgement() Judgement {
-	j := Judgement{Text: r.Words}
+func (r *CompareRow) judgment() Judgment {
+	j := Judgment{Text: r.Words}
 	switch r.Verdict {
 	case Better:
 		j.Good = 1

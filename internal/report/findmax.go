@@ -36,9 +36,9 @@ func (f *FindMax) Blocks() iter.Seq[Block] {
 	}
 	t := Table{Title: "tried", Columns: []Column{{Name: "rate"}, {Name: "answered"}, {Name: "50%"}, {Name: "99%"}, {Name: "longest"}, {Name: ""}}}
 	for _, s := range f.Steps {
-		verdict := Judgement{"met", 1}
+		verdict := Judgment{"met", 1}
 		if !s.Met {
-			verdict = Judgement{s.Why, -1}
+			verdict = Judgment{s.Why, -1}
 		}
 		t.Rows = append(t.Rows, []any{plain(s.Rate) + "/s", unit.PerSecond(s.Answered), Nanos(s.P50), Nanos(s.P99), Nanos(s.Max), verdict})
 	}

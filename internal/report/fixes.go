@@ -232,7 +232,7 @@ func speedTable(title string, rows []CompareRow) Table {
 		if several {
 			name = r.Pkg + "." + name
 		}
-		t.Rows = append(t.Rows, []any{name, r.What, Measured{r.Old, r.Unit}, Measured{r.New, r.Unit}, Relative(r.Ratio), r.interval(), r.judgement()})
+		t.Rows = append(t.Rows, []any{name, r.What, Measured{r.Old, r.Unit}, Measured{r.New, r.Unit}, Relative(r.Ratio), r.interval(), r.judgment()})
 	}
 	return t
 }

@@ -40,7 +40,7 @@ const (
 func (a *Amount) String() string {
 	switch a.Unit {
 	case InCores:
-		return unit.Processors(a.Value) + " cores"
+		return unit.Cores(a.Value) + " cores"
 	case InBytes:
 		return unit.Size(int64(math.Round(a.Value)))
 	case InBytesPerSecond:
@@ -111,7 +111,7 @@ func (f *Fleet) heading() Phrase {
 	}
 	out := Phrase{f.Of, Sep{}, unit.Number(math.Round(f.Processes*10) / 10), processes}
 	if f.Cores > 0 {
-		out = append(out, Sep{}, unit.Processors(f.Cores), " cores")
+		out = append(out, Sep{}, unit.Cores(f.Cores), " cores")
 		if f.CoreHour.Value > 0 {
 			out = append(out, Sep{}, f.CoreHour.Month(f.Cores).String(), " a month")
 		}

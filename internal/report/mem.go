@@ -169,8 +169,8 @@ func (t *Timeline) table() Table {
 		value func(p *TimePoint) any
 	}{
 		{"at", true, func(p *TimePoint) any { return Nanos(p.At) }},
-		{"cores", !t.NoCPU, func(p *TimePoint) any { return unit.Processors(p.CPU) }},
-		{"for GC", true, func(p *TimePoint) any { return unit.Processors(p.GC) }},
+		{"cores", !t.NoCPU, func(p *TimePoint) any { return unit.Cores(p.CPU) }},
+		{"for GC", true, func(p *TimePoint) any { return unit.Cores(p.GC) }},
 		{"resident", rss, func(p *TimePoint) any { return Value{p.RSS, size} }},
 		{"heap", heap, func(p *TimePoint) any { return Value{p.Heap, size} }},
 		{"goal", goal, func(p *TimePoint) any { return Value{p.Goal, size} }},

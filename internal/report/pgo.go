@@ -46,7 +46,7 @@ func (p *PGO) Blocks() iter.Seq[Block] {
 	for _, in := range p.Inputs {
 		var cores any
 		if in.Cores > 0 {
-			cores = unit.Processors(in.Cores)
+			cores = unit.Cores(in.Cores)
 		}
 		t.Rows = append(t.Rows, []any{unit.Share(in.Share), cores, unit.Time(in.CPU), int(in.Samples), in.Ref})
 	}

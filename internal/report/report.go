@@ -1,6 +1,6 @@
 // Package report holds answers to queries as typed values.
 //
-// A report keeps full precision and carries its units and caveats; only renderers round, colour and align. Its
+// A report keeps full precision and carries its units and caveats; only renderers round, color and align. Its
 // JSON form is the contract with scripts. Blocks cuts the same answer into the few shapes that every other
 // renderer knows.
 package report

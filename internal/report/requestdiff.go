@@ -63,7 +63,7 @@ func (d *RequestDiff) Blocks() iter.Seq[Block] {
 	}}
 	for _, h := range d.Handlers {
 		for i, f := range h.Figures {
-			row := []any{nil, nil, f.What, Nanos(f.Before), Nanos(f.Now), Growth{f.Before, f.Now}, nil, f.judgement(), nil}
+			row := []any{nil, nil, f.What, Nanos(f.Before), Nanos(f.Now), Growth{f.Before, f.Now}, nil, f.judgment(), nil}
 			if i == 0 {
 				row[0], row[1], row[8] = h.Before, h.Now, d.Work.name(h.Handler)
 			}
@@ -102,16 +102,16 @@ func (d *RequestDiff) Blocks() iter.Seq[Block] {
 	return blocks(list)
 }
 
-func (f *FigureChange) judgement() any {
+func (f *FigureChange) judgment() any {
 	switch f.Verdict {
 	case Worse:
-		return Judgement{"slower", -1}
+		return Judgment{"slower", -1}
 	case Better:
-		return Judgement{"faster", 1}
+		return Judgment{"faster", 1}
 	case Same:
-		return Judgement{Text: "same within 1%"}
+		return Judgment{Text: "same within 1%"}
 	case Undecided:
-		return Judgement{Text: f.Verdict}
+		return Judgment{Text: f.Verdict}
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (s *Services) Blocks() iter.Seq[Block] {
 			}
 		}
 		t.Rows = append(t.Rows, []any{
-			unit.Processors(r.Cores), change, unit.Size(int64(r.Allocated)), unit.Size(r.Live), int(r.Goroutines), r.Processes, r.Profiles,
+			unit.Cores(r.Cores), change, unit.Size(int64(r.Allocated)), unit.Size(r.Live), int(r.Goroutines), r.Processes, r.Profiles,
 			unit.Time(s.To.Sub(r.Last).Truncate(time.Second)) + " ago", version, r.Service,
 		})
 	}
@@ -65,7 +65,7 @@ func (s *Services) Blocks() iter.Seq[Block] {
 	if len(s.Rows) == 1 {
 		services = " service"
 	}
-	head := Phrase{len(s.Rows), services, Sep{}, unit.Processors(total), " cores", Sep{}, s.From.Format(time.DateTime), " to ", s.To.Format(dateTimeZone)}
+	head := Phrase{len(s.Rows), services, Sep{}, unit.Cores(total), " cores", Sep{}, s.From.Format(time.DateTime), " to ", s.To.Format(dateTimeZone)}
 	list := []Block{Heading{[]Phrase{head}}, t}
 	for _, one := range s.Cores {
 		list = append(list, Chart{

@@ -55,7 +55,7 @@ func inFolder(dir string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: there are no files in this folder", dir)
+		return nil, fmt.Errorf("%s: the folder has no files", dir)
 	}
 	slices.Sort(files)
 	return files, nil

@@ -212,7 +212,7 @@ func (o *Options) do(ctx context.Context, method string, u *url.URL, body []byte
 				return nil, fmt.Errorf("server response: %s - %s", resp.Status, words)
 			}
 		}
-		return nil, fmt.Errorf("server response: %s", resp.Status)
+		return nil, &StatusError{resp.Status, resp.StatusCode}
 	}
 	return resp, nil
 }
@@ -232,6 +232,14 @@ func isHere(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
+
+// A StatusError says that a server answered, but not with a profile.
+type StatusError struct {
+	Status string // as the server says it, such as "404 Not Found"
+	Code   int
+}
+
+func (e *StatusError) Error() string { return "server response: " + e.Status }
 
 // TLS returns how connections to servers are to be secured.
 func (o *Options) TLS() (*tls.Config, error) {

@@ -207,7 +207,7 @@ func cutMatcher(s string) (Matcher, string, error) {
 	s = s[at:]
 	i := slices.IndexFunc([]Op{Matches, MatchesNot, IsNot, Is}, func(op Op) bool { return strings.HasPrefix(s, string(op)) })
 	if i < 0 {
-		return Matcher{}, "", fmt.Errorf("behind %s stands none of = != =~ !~", name)
+		return Matcher{}, "", fmt.Errorf("after %s, want one of = != =~ !~", name)
 	}
 	op := []Op{Matches, MatchesNot, IsNot, Is}[i]
 	s = strings.TrimLeft(s[len(op):], " \t\r\n")

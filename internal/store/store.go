@@ -98,7 +98,7 @@ type Outcome struct {
 }
 
 // An ID tells a profile from all others. It is made from everything that its sender said, so one that is sent again is
-// recognised.
+// recognized.
 type ID [16]byte
 
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
@@ -294,7 +294,7 @@ type Pin struct {
 var ErrFull = errors.New("the store is full")
 
 // ErrNotFound says that there is no such profile or pin, or not any more.
-var ErrNotFound = errors.New("there is nothing of that name in the store")
+var ErrNotFound = errors.New("no such entry in the store")
 
 // A LimitError says which limit an upload met.
 type LimitError struct {

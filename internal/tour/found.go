@@ -176,7 +176,7 @@ func measured(name string, rows []report.CompareRow) report.Table {
 	}
 	for i := range rows {
 		r := &rows[i]
-		verdict := report.Judgement{Text: r.Words}
+		verdict := report.Judgment{Text: r.Words}
 		switch r.Verdict {
 		case report.Better:
 			verdict.Good = 1

@@ -135,7 +135,7 @@ func (u *Flame) pathTo(n *report.FlameNode) string {
 
 // layout lays the tree out anew.
 func (u *Flame) layout() {
-	cols := max(u.width-1, 1) // without colours, a bar ends the last box
+	cols := max(u.width-1, 1) // without colors, a bar ends the last box
 	if u.opt.Color {
 		cols = max(u.width, 1)
 	}
@@ -518,7 +518,7 @@ func (u *Flame) mark(row int) func(*report.FlameNode) render.FlameMark {
 	}
 }
 
-// title says what is shown and what the colours mean.
+// title says what is shown and what the colors mean.
 func (u *Flame) title() string {
 	f := u.flame
 	parts := []string{u.painter.Text(f.Metric, " ", u.painter.Value(f.Total))}

@@ -38,8 +38,8 @@ func Number(x float64) string {
 	return digits(x, 4, false)
 }
 
-// Processors prints how many cores were busy on average, with two decimals, since it changes all the time.
-func Processors(x float64) string { return strconv.FormatFloat(x+0, 'f', 2, 64) } // +0 makes -0 no -0.00
+// Cores prints how many cores were busy on average, with two decimals, since it changes all the time.
+func Cores(x float64) string { return strconv.FormatFloat(x+0, 'f', 2, 64) } // +0 makes -0 no -0.00
 
 // Money prints an amount of money: with cents where they matter, and else in groups of three digits.
 func Money(x float64) string {

@@ -59,7 +59,7 @@ func TestPageServerStopped(t *testing.T) {
 	p.wait(`document.querySelector(".pill") !== null`)
 	p.settled()
 	if n := p.colors(); n < 4 {
-		t.Errorf("the picture has %d colours", n)
+		t.Errorf("the picture has %d colors", n)
 	}
 	if got := p.text(".problem"); got != "" {
 		t.Errorf("in the place of the picture is %q", got)
@@ -84,7 +84,7 @@ func TestPageServerStopped(t *testing.T) {
 	p.wait(`location.pathname === "/flame" && location.search.includes("root=") && document.querySelector(".problem") === null`)
 	p.settled()
 	if n := p.colors(); n < 4 {
-		t.Errorf("going back, the picture has %d colours", n)
+		t.Errorf("going back, the picture has %d colors", n)
 	}
 
 	// Another server at the address does not know this page.
@@ -93,7 +93,7 @@ func TestPageServerStopped(t *testing.T) {
 	p.click(".away button", "Try again")
 	p.wait(`document.querySelector(".away")?.innerText.includes("there is another one") === true`)
 	if n := p.colors(); n < 4 {
-		t.Errorf("beside another server the picture has %d colours", n)
+		t.Errorf("beside another server the picture has %d colors", n)
 	}
 	stop()
 
@@ -104,6 +104,6 @@ func TestPageServerStopped(t *testing.T) {
 	p.wait(`document.querySelector(".away") === null`)
 	p.settled()
 	if n := p.colors(); n < 4 {
-		t.Errorf("with its server, the picture has %d colours", n)
+		t.Errorf("with its server, the picture has %d colors", n)
 	}
 }

@@ -85,14 +85,14 @@ func TestPageViews(t *testing.T) {
 				}
 				if view == "flame" {
 					if n := p.colors(); n < 4 {
-						t.Errorf("the flame graph has %d colours; it is blank", n)
+						t.Errorf("the flame graph has %d colors; it is blank", n)
 					}
 				}
 				if view == "sandwich" {
 					p.click(".picks button", "")
 					p.settled()
 					if n := p.colors(); n < 2 {
-						t.Errorf("callers have %d colours; they are blank", n)
+						t.Errorf("callers have %d colors; they are blank", n)
 					}
 				}
 			}
@@ -223,7 +223,7 @@ func TestPageFlame(t *testing.T) {
 		p.wait(`document.querySelectorAll(".toggle.on").length > 0`)
 		p.settled()
 		if n := p.colors(); n < 4 {
-			t.Errorf("after %s the picture has %d colours", key, n)
+			t.Errorf("after %s the picture has %d colors", key, n)
 		}
 	}
 	// Labels as frames.
@@ -304,16 +304,16 @@ func TestPageDiff(t *testing.T) {
 		}
 	}
 	if n := p.colors(); n < 4 {
-		t.Errorf("the picture has %d colours", n)
+		t.Errorf("the picture has %d colors", n)
 	}
 	if got := p.text(".legend"); !strings.Contains(got, "new") || !strings.Contains(got, "gone") {
 		t.Errorf("the legend is %q", got)
 	}
-	p.click(".headline button", "Normalised")
+	p.click(".headline button", "Normalized")
 	p.wait(`location.search.includes("normalize=true")`)
 	p.settled()
 	if got := p.text(".headline .quiet"); !strings.Contains(got, "scaled to the total") {
-		t.Errorf("normalised, the page says %q", got)
+		t.Errorf("normalized, the page says %q", got)
 	}
 }
 
@@ -368,7 +368,7 @@ func TestPageSaved(t *testing.T) {
 	p.do(chromedp.Navigate("file://" + file))
 	p.settled()
 	if n := p.colors(); n < 4 {
-		t.Errorf("the saved picture has %d colours", n)
+		t.Errorf("the saved picture has %d colors", n)
 	}
 	p.point(0.2, 2, 2)
 	p.wait(`location.hash.includes("root=")`)
@@ -481,7 +481,7 @@ func TestPageAccessibility(t *testing.T) {
 			}
 		}
 	}
-	// The themes differ in their colours only.
+	// The themes differ in their colors only.
 	for theme, rules := range map[string]string{"light": "", "dark": `, runOnly: ["color-contrast"]`} {
 		p.visit("/overview")
 		eval[bool](p, fmt.Sprintf(`(localStorage.setItem("hone-theme", %q), true)`, theme))

@@ -90,7 +90,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		}
 		v, ok := views.Find(cmp.Or(d.view, asked, "flame"))
 		if !ok {
-			fail(w, http.StatusNotFound, fmt.Errorf("there is no view %s", asked), "")
+			fail(w, http.StatusNotFound, fmt.Errorf("no such view: %s", asked), "")
 			return
 		}
 		rep, err := run(v, in, q)
@@ -110,7 +110,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	fail(w, http.StatusNotFound, fmt.Errorf("there is no download in the form of %s", format), "")
+	fail(w, http.StatusNotFound, fmt.Errorf("no download in format %s", format), "")
 }
 
 // endings are those of files with profiles.

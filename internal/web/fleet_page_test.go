@@ -108,7 +108,7 @@ func TestPageFleet(t *testing.T) {
 		t.Errorf("the service is %s", got)
 	}
 	if n := p.colors(); n < 4 {
-		t.Errorf("its graph has %d colours", n)
+		t.Errorf("its graph has %d colors", n)
 	}
 	if got := p.text(".flagline.deploy"); !strings.Contains(got, "v1") {
 		t.Errorf("the deploy is marked as %q", got)
@@ -143,7 +143,7 @@ func TestPageFleet(t *testing.T) {
 	p.settled()
 	p.visitTab("Flame")
 	if n := p.colors(); n < 3 {
-		t.Errorf("the flame graph has %d colours", n)
+		t.Errorf("the flame graph has %d colors", n)
 	}
 	one := p.text(".panel dl")
 	p.click(".selection .pill button", "")
@@ -191,7 +191,7 @@ func TestPageFleetHeat(t *testing.T) {
 	p.url = address
 	p.visit("/heat?ref=" + url.QueryEscape("store:service-0@-1h"))
 	if n := p.colors(); n < 3 {
-		t.Errorf("the heat map has %d colours", n)
+		t.Errorf("the heat map has %d colors", n)
 	}
 	eval[bool](p, `(document.querySelector(".heat-box").focus(), true)`)
 	p.key(kb.ArrowDown)
@@ -295,7 +295,7 @@ func TestPageFleetToken(t *testing.T) {
 	p.settled()
 	p.visitTab("Flame")
 	if n := p.colors(); n < 3 {
-		t.Errorf("the flame graph has %d colours", n)
+		t.Errorf("the flame graph has %d colors", n)
 	}
 	p.url = with(other)
 	p.visit("/")

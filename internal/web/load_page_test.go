@@ -56,7 +56,7 @@ func TestPageLoad(t *testing.T) {
 	}
 	for i, n := range painted {
 		if n < 2 {
-			t.Errorf("canvas %d has %d colours", i, n)
+			t.Errorf("canvas %d has %d colors", i, n)
 		}
 	}
 	if tab := p.text(".tabs [aria-current]"); !strings.Contains(tab, "Load") {

@@ -235,7 +235,7 @@ func (p *page) point(x float64, row, clicks int) {
 	}
 }
 
-// colors returns how many colours a canvas has: a blank one has one.
+// colors returns how many colors a canvas has: a blank one has one.
 func (p *page) colors() int {
 	p.t.Helper()
 	return eval[int](p, `(() => {

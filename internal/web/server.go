@@ -230,7 +230,7 @@ func (s *Server) busy(r *http.Request) (done func(), ok bool) {
 // recordings returns what a query is about: the recording it names, or the first, and its base.
 func (s *Server) recordings(ctx context.Context, refs, base []string) ([]*recording.Recording, error) {
 	if len(s.in) == 0 && (s.store == nil || len(refs) == 0) {
-		return nil, errors.New("nothing is open")
+		return nil, errors.New("no recording is open")
 	}
 	in := slices.Clone(s.in[:min(len(s.in), 1)])
 	if len(refs) > 0 {

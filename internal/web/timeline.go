@@ -9,7 +9,7 @@ import (
 // maxPoints is how many points a page gets of a timeline: more than a screen has columns.
 const maxPoints = 4000
 
-// thin puts neighbours together where there are more points than a page can show. Peaks stay, because they are what one
+// thin puts neighbors together where there are more points than a page can show. Peaks stay, because they are what one
 // looks for; what cores did is the mean.
 func thin(t *report.Timeline) {
 	n := (len(t.Points) + maxPoints - 1) / maxPoints

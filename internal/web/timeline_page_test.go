@@ -44,7 +44,7 @@ func TestPageTimeline(t *testing.T) {
 	}
 	for i, n := range charts {
 		if n < 3 {
-			t.Errorf("chart %d has %d colours", i, n)
+			t.Errorf("chart %d has %d colors", i, n)
 		}
 	}
 	if got := p.text(".charts"); !strings.Contains(got, "most 108MB") || !strings.Contains(got, "mean 1.40") || !strings.Contains(got, "12, longest 50us") {

@@ -244,6 +244,6 @@ func TestPageTraceDark(t *testing.T) {
 	p.media("", "prefers-color-scheme=dark")
 	p.visit("/trace?at=29ms..52ms")
 	if n := p.colors(); n < 2 {
-		t.Errorf("the lanes have %d colours in the dark", n)
+		t.Errorf("the lanes have %d colors in the dark", n)
 	}
 }

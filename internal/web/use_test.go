@@ -35,7 +35,7 @@ func (p *page) style(selector, property string) string {
 	return eval[string](p, fmt.Sprintf(`getComputedStyle(document.querySelector(%q)).getPropertyValue(%q)`, selector, property))
 }
 
-// pixel returns the colour of a place on the picture, from its left upper corner or, if negative, its right lower one.
+// pixel returns the color of a place on the picture, from its left upper corner or, if negative, its right lower one.
 func (p *page) pixel(x, y int) [3]int {
 	p.t.Helper()
 	return eval[[3]int](p, fmt.Sprintf(`(() => {
@@ -143,7 +143,7 @@ func TestPageKeys(t *testing.T) {
 	p.wait(`!location.search.includes("ui.orient")`)
 	p.settled()
 	if got := p.pixel(300, 3); got != down {
-		t.Errorf("twice upside down the root has the colour %v, and had %v", got, down)
+		t.Errorf("twice upside down the root has the color %v, and had %v", got, down)
 	}
 
 	// Themes.
@@ -372,7 +372,7 @@ func TestPageSaysWhyNoMachineCode(t *testing.T) {
 	}
 }
 
-// A search moves nothing but the picture, and on paper, in forced colours and without motion the page can be read.
+// A search moves nothing but the picture, and on paper, in forced colors and without motion the page can be read.
 func TestPageMedia(t *testing.T) {
 	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
 	place := `(() => { const b = [...document.querySelectorAll(".tools .group button")].pop().getBoundingClientRect(); return b.x + " " + b.y; })()`
@@ -404,7 +404,7 @@ func TestPageMedia(t *testing.T) {
 		t.Errorf("the tab of this view looks like all others: %s", now)
 	}
 	if n := p.colors(); n < 3 { // boxes, their outlines, and what was found
-		t.Errorf("in forced colours the picture has %d colours", n)
+		t.Errorf("in forced colors the picture has %d colors", n)
 	}
 
 	// Paper is white whatever the theme, and has what can be read, not what can be clicked.

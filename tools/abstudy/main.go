@@ -268,7 +268,7 @@ func startBurner(ctx context.Context) (quiet func(), err error) {
 	return func() { in.Close(); cmd.Wait() }, nil
 }
 
-// keepBusy computes in bursts, on other memory each time, as neighbours do.
+// keepBusy computes in bursts, on other memory each time, as neighbors do.
 func keepBusy() {
 	go func() {
 		os.Stdin.Read(make([]byte, 1))

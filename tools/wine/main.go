@@ -10,7 +10,7 @@
 // A program and its benchmark are recorded and looked at with hone for Windows. It also reads a recording that was made on Linux, and hone
 // for Linux reads the one that was made on Windows: names in recordings are those of the other system then.
 //
-// The exit code is 0 when all is as it should be, 1 when something is not or could not be run, and 2 for a wrong command line.
+// The exit code is 0 when every output is as expected, 1 when one is not, or a command could not be run, and 2 for a wrong command line.
 package main
 
 import (
@@ -297,7 +297,7 @@ func (l *lab) check(out io.Writer) (code int) {
 		}
 		fmt.Fprintf(out, "hone for %s: `hone %s`: ", system, strings.ReplaceAll(strings.Join(s.args, " "), l.dir, "/hone-wine"))
 		if len(wrong) == 0 {
-			fmt.Fprintln(out, "as it should be")
+			fmt.Fprintln(out, "ok")
 		} else {
 			fmt.Fprintln(out, "**wrong**:", strings.Join(wrong, "; "))
 			code, s.lines = 1, 1000
@@ -316,7 +316,7 @@ func (l *lab) check(out io.Writer) (code int) {
 // unlinked is what this wine says when a file is removed. hone then says so, and has exit code 1.
 var unlinked = regexp.MustCompile(`unlinkat .*: Invalid function\.`)
 
-// wrong says what is not as it should be.
+// wrong returns what differs from the expected output.
 func (s *step) wrong(text []byte, err error) (wrong []string) {
 	if err != nil && !unlinked.Match(text) {
 		wrong = append(wrong, err.Error())

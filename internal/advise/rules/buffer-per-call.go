@@ -21,7 +21,7 @@ import (
 
 var bufferPerCall = &advise.Rule{
 	Name: "buffer-per-call", Rank: 2, PerCall: true,
-	Doc: "a buffer is allocated on every call although nothing keeps it",
+	Doc: "a buffer is allocated on every call, although it does not outlive the call",
 
 	NoFix: "its length or capacity is not a constant, so buffers in a pool may be too small",
 	Find: func(p *advise.Pass) {

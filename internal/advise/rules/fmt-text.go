@@ -19,7 +19,7 @@ import (
 
 var fmtText = &advise.Rule{
 	Name: "fmt-text", Rank: 13, PerCall: true,
-	Doc: "fmt formats strings and numbers, which + and strconv do without boxing",
+	Doc: "fmt formats strings and numbers; + and strconv do it without boxing",
 
 	NoFix: "only package fmt can print some of the parts",
 	Find: func(p *advise.Pass) {

@@ -20,7 +20,7 @@ import (
 
 var getWithoutPut = &advise.Rule{
 	Name: "get-without-put", Rank: 40, PerCall: true,
-	Doc: "what is taken out of a sync.Pool does not come back",
+	Doc: "a value taken out of a sync.Pool is not put back",
 
 	NoFix: "Put is called in a way that a deferred call cannot take the place of",
 	Find: func(p *advise.Pass) {

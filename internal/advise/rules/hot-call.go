@@ -154,7 +154,7 @@ var callees = []callee{
 	{"container/heap.", "container/heap on a hot path", "Less, Swap, Push and Pop are called through an interface, and pushed values move to the heap", "a heap of your own type in a slice needs neither"},
 	{"container/list.", "container/list on a hot path", "each element is allocated, with a value of type any", "a slice, or a ring in one, keeps them together"},
 	{"sync.(*Map).", "sync.Map on a hot path", "keys and values are of type any, which moves them to the heap, and each new value is allocated", "where keys come and go, use a typed map with a mutex; where they stay, keep the loaded value"},
-	{"context.With", "context created on every call", "each context is allocated, and one that can be cancelled allocates more", "create one for everything that ends together, and pass values as arguments"},
+	{"context.With", "context created on every call", "each context is allocated, and one that can be canceled allocates more", "create one for everything that ends together, and pass values as arguments"},
 	{"path/filepath.Join", "path joined or cleaned on every call", "the path is cleaned again, and copied if that changes it", "keep the result, or append a slash and the name where both parts are clean"},
 	{"path/filepath.Clean", "path joined or cleaned on every call", "the path is cleaned again, and copied if that changes it", "keep the result, or append a slash and the name where both parts are clean"},
 	{"path/filepath.Abs", "path joined or cleaned on every call", "the path is cleaned again, and copied if that changes it", "keep the result, or append a slash and the name where both parts are clean"},

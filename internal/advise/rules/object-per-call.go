@@ -12,7 +12,7 @@ import (
 
 var objectPerCall = &advise.Rule{
 	Name: "object-per-call", Rank: 8, PerCall: true,
-	Doc: "a function that is called often allocates each of the objects that it returns by itself",
+	Doc: "a hot function allocates each object that it returns separately",
 
 	NoFix: "callers may keep each object as long as they like",
 	Find: func(p *advise.Pass) {

@@ -18,7 +18,7 @@ import (
 
 var plainRegexp = &advise.Rule{
 	Name: "plain-regexp", Rank: 36,
-	Doc: "a regular expression is used for a text that has nothing special",
+	Doc: "a regular expression matches plain text",
 
 	NoFix: "the call is not one that a function of package strings can take the place of",
 	Find: func(p *advise.Pass) {

@@ -11,7 +11,7 @@ import (
 
 var poolNonPointer = &advise.Rule{
 	Name: "pool-non-pointer", Rank: 12, PerCall: true,
-	Doc: "what is put into a sync.Pool is no pointer, so that Put allocates",
+	Doc: "a value that is put into a sync.Pool is not a pointer, so Put allocates",
 
 	NoFix: "what Get returns would have another type, and all that use the pool have to change with it",
 	Find: func(p *advise.Pass) {

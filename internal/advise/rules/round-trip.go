@@ -12,7 +12,7 @@ import (
 
 var roundTrip = &advise.Rule{
 	Name: "round-trip", Rank: 26,
-	Doc: "each value goes to another goroutine, which is then waited for",
+	Doc: "each value goes to another goroutine, and the sender waits for the answer",
 
 	NoFix: "the state of the other goroutine would need a mutex",
 	Find: func(p *advise.Pass) {

@@ -2,7 +2,7 @@
 // docs/format/recording.md has it, into a folder while the program runs.
 //
 // Its files, and those that end in .go.txt, reach a build through -overlay, as a package of the standard library: see
-// package capture. A program that was built so starts the recorder before its own packages initialise, when the
+// package capture. A program that was built so starts the recorder before its own packages initialize, when the
 // environment asks for it. It must not change what the program does, so it
 //
 //   - holds on to no signal that the program wants, or that is ignored

@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Rate    int           // samples for a second of CPU time; 0 means 99, which keeps out of step with clocks
 	Segment time.Duration // how long a profile is; 0 means a second
-	Threads bool          // whether samples are labelled with their thread
+	Threads bool          // whether samples are labeled with their thread
 	// Emit gets a profile for each segment, and from when to when it is, counted from when Record was called. A segment
 	// without a sample has a profile, too. An error ends the recording.
 	Emit func(p *profile.Profile, from, to time.Duration) error
@@ -44,6 +44,6 @@ type Outcome struct {
 var (
 	ErrPermission  = errors.New("permission denied")
 	ErrUnsupported = errors.New("the system cannot sample other programs")
-	ErrGone        = errors.New("there is no such process")
+	ErrGone        = errors.New("no such process")
 	ErrNotGo       = errors.New("not a Go program")
 )

@@ -296,7 +296,7 @@ func (r *recorder) note(format string, args ...any) {
 func (r *recorder) notes() {
 	r.out.Lost = r.tally.lost + r.tally.damaged + r.dropped
 	if !r.wide {
-		r.note("threads were sampled one by one, which makes thread switches slower: in a program that waits often, the shares of runtime.futex and the scheduler are a few points too large; CAP_PERFMON avoids that")
+		r.note("threads were sampled one by one, which slows down thread switches: in a program that waits often, the shares of runtime.futex and the scheduler are a few points too large; CAP_PERFMON avoids that")
 	}
 	if !r.req.kernel {
 		r.note("kernel time, such as in system calls, is not in the CPU profile: that needs CAP_PERFMON or kernel.perf_event_paranoid below 2")

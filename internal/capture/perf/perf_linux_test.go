@@ -355,7 +355,7 @@ func TestThreads(t *testing.T) {
 		}
 	}
 	if !found {
-		t.Errorf("no sample is labelled with the first thread: %v", p.LabelSets())
+		t.Errorf("no sample is labeled with the first thread: %v", p.LabelSets())
 	}
 }
 
@@ -371,8 +371,8 @@ func TestRefused(t *testing.T) {
 		want error
 		text string
 	}{
-		{"negative", -1, ErrGone, "there is no such process"},
-		{"ended", ended.Process.Pid, ErrGone, "there is no such process"},
+		{"negative", -1, ErrGone, "no such process"},
+		{"ended", ended.Process.Pid, ErrGone, "no such process"},
 		{"another language", sleep.Process.Pid, ErrNotGo, "no table of Go functions"},
 	} {
 		_, err := Record(t.Context(), tt.pid, opt)

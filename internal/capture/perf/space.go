@@ -53,7 +53,7 @@ func openSpace(dir string) (*space, error) {
 	if s.exe == "" {
 		return nil, ErrNotGo
 	}
-	return nil, fmt.Errorf("%w: it runs %s, which has no table of Go functions", ErrNotGo, s.exe)
+	return nil, fmt.Errorf("%w: its program %s has no table of Go functions", ErrNotGo, s.exe)
 }
 
 // load forgets what is known and starts over, as when the process becomes another program.

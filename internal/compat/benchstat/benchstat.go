@@ -128,7 +128,7 @@ func run(sys System, args []string) error {
 	if err != nil {
 		return err
 	}
-	in := input{files: labelled(q.inputs), stdin: sys.In}
+	in := input{files: labeled(q.inputs), stdin: sys.In}
 	b := newBuilder(q)
 	err = in.each(func(rec benchfmt.Record) {
 		switch rec := rec.(type) {
@@ -163,7 +163,7 @@ func run(sys System, args []string) error {
 	problems := in.problems(sys.Err)
 	problems += disjoint(sys.Err, tables, b.allColumns())
 	if q.strict && problems > 0 {
-		return fmt.Errorf("-strict: %d of what is said above keep this from being a comparison", problems)
+		return fmt.Errorf("-strict: %d of the problems above keep this from being a comparison", problems)
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ type file struct {
 	results int
 }
 
-// labelled takes arguments apart: label=path, or a path, which is its own label unless it comes more than once.
-func labelled(args []string) []file {
+// labeled takes arguments apart: label=path, or a path, which is its own label unless it comes more than once.
+func labeled(args []string) []file {
 	count := make(map[string]int)
 	for _, a := range args {
 		if !strings.Contains(a, "=") {
@@ -100,7 +100,7 @@ func (in *input) open(path string) (*bench.Text, error) {
 		defer rec.Close()
 		f, err := rec.OpenFile(recording.BenchFile)
 		if err != nil {
-			return nil, fmt.Errorf("%s holds no benchmark lines; hone bench -o FILE.hone keeps some", path)
+			return nil, fmt.Errorf("%s has no benchmark lines; hone bench -o FILE.hone keeps some", path)
 		}
 		defer f.Close()
 		r = f

@@ -53,7 +53,7 @@ type Load struct {
 var ErrComparable = errors.New("two versions of one package can be compared under load, without benchmarks, commands, layouts and ways")
 
 // ErrNoCPU says that a run was too short for a CPU profile of the time that counts.
-var ErrNoCPU = errors.New("there is no CPU profile of the time after the warm-up")
+var ErrNoCPU = errors.New("no CPU profile after the warm-up")
 
 // A StartError says that there was nothing to put under load.
 type StartError struct {

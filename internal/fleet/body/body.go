@@ -57,7 +57,7 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits) (data []byte, s
 	case "gzip", "x-gzip":
 		packed = true
 	default:
-		return nil, 0, Errorf(http.StatusUnsupportedMediaType, "the content encoding is not known here: use gzip or none")
+		return nil, 0, Errorf(http.StatusUnsupportedMediaType, "unsupported content encoding: use gzip or none")
 	}
 	if limits.Bytes > 0 && r.ContentLength > limits.Bytes {
 		return nil, 0, TooLarge(LimitBytes, "the body", limits.Bytes)

@@ -48,7 +48,7 @@ func KindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// An Event is something that happened to a service. Of Change and its neighbours the one of its Kind is set.
+// An Event is something that happened to a service. Of Change and its neighbors the one of its Kind is set.
 type Event struct {
 	ID      string       `json:"id"` // the same for all that is said about one thing
 	Tenant  string       `json:"tenant"`
@@ -122,7 +122,7 @@ type Deploy struct {
 // A Rule says that a rule was broken.
 type Rule struct {
 	Name     string  `json:"name"`
-	Metric   string  `json:"metric"` // one of report.RuleShare and its neighbours
+	Metric   string  `json:"metric"` // one of report.RuleShare and its neighbors
 	Function string  `json:"function,omitempty"`
 	Value    float64 `json:"value"`
 	Limit    float64 `json:"limit"`

@@ -141,11 +141,11 @@ func (b *budget) message(data []byte, v reflect.Value, depth int) error {
 		case wireBytes:
 			size, n := binary.Uvarint(data)
 			if n <= 0 || size > uint64(len(data)-n) {
-				return fmt.Errorf("%w: a field is longer than what holds it", ErrForm)
+				return fmt.Errorf("%w: a field is longer than its message", ErrForm)
 			}
 			bytes, data = data[n:n+int(size)], data[n+int(size):]
 		default:
-			return fmt.Errorf("%w: there is no wire type %d", ErrForm, wire)
+			return fmt.Errorf("%w: unknown wire type %d", ErrForm, wire)
 		}
 		f := s.byNum[key>>3]
 		if f == nil {

@@ -268,7 +268,7 @@ func (n *Noticer) processes(ctx context.Context, s *service, kind string, sel st
 	return "", nil, nil
 }
 
-// local returns the functions that changed in a few processes only: a noisy neighbour, or a request that went wrong, and no change of the service.
+// local returns the functions that changed in a few processes only: a noisy neighbor, or a request that went wrong, and no change of the service.
 func (n *Noticer) local(ctx context.Context, s *service, kind string, m *memory, causes []*cause, from, began, to time.Time) (map[int32]bool, error) {
 	if len(causes) == 0 {
 		return nil, nil

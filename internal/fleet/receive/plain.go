@@ -87,7 +87,7 @@ func parsePlain(query string, data []byte, limits Limits) ([]sent, error) {
 	}
 	in := sent{service: q.Get("service"), kind: q.Get("kind"), raw: data}
 	if in.service == "" {
-		return nil, body.Errorf(http.StatusBadRequest, "say whose profile it is: service=NAME")
+		return nil, body.Errorf(http.StatusBadRequest, "name the service of the profile: service=NAME")
 	}
 	for _, l := range q["label"] {
 		name, value, ok := strings.Cut(l, "=")
@@ -113,13 +113,13 @@ func parsePlain(query string, data []byte, limits Limits) ([]sent, error) {
 		}
 	}
 	if len(data) == 0 {
-		return nil, body.Errorf(http.StatusBadRequest, "the body is empty: it has to be a profile, or a recording")
+		return nil, body.Errorf(http.StatusBadRequest, "the body is empty: send a profile or a recording")
 	}
 	if !strings.HasPrefix(string(data[:min(len(data), 4)]), "PK\x03\x04") {
 		return []sent{in}, nil
 	}
 	if in.kind != "" || !in.start.IsZero() || in.sums != asProfile {
-		return nil, body.Errorf(http.StatusBadRequest, "a recording says by itself what is in it, and when it was made: leave out kind, from, until and delta")
+		return nil, body.Errorf(http.StatusBadRequest, "a recording has its own kinds and times: leave out kind, from, until and delta")
 	}
 	return fromRecording(in, limits)
 }

@@ -348,7 +348,7 @@ func TestPlain(t *testing.T) {
 		"service=a&label=a%7Bb=x":              "not a name",
 		"service=a&label=x=%00":                "control characters",
 		"service=%ff":                          "control characters",
-		"service=a&from=yesterday":             "no time",
+		"service=a&from=yesterday":             "not a time",
 		"service=a&kind=../x":                  "not a kind",
 		"service=a&delta=perhaps":              "true or false",
 		"service=" + strings.Repeat("x", 2000): "label-value-length",

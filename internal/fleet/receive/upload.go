@@ -231,7 +231,7 @@ func moment(text string) (time.Time, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return time.Time{}, errors.New("it is no time, such as 1767225600 or 2026-01-01T00:00:00Z")
+		return time.Time{}, errors.New("not a time; want 1767225600 or 2026-01-01T00:00:00Z")
 	}
 	switch {
 	case n < 1e11:

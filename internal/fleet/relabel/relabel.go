@@ -162,11 +162,11 @@ func (r *Rule) check() error {
 		}
 	case KeepEqual, DropEqual:
 		if !isUsual(true, true, true) {
-			return fmt.Errorf("action %s has source_labels and target_label, and nothing else", r.Action)
+			return fmt.Errorf("action %s takes only source_labels and target_label", r.Action)
 		}
 	case LabelDrop, LabelKeep:
 		if r.Sources != nil || r.Target != "" || !isUsual(true, false, true) {
-			return fmt.Errorf("action %s has regex, and nothing else", r.Action)
+			return fmt.Errorf("action %s takes only regex", r.Action)
 		}
 	}
 	return nil

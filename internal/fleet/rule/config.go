@@ -39,7 +39,7 @@ type Rule struct {
 	Name     string
 	Tenant   string
 	Selector store.Selector // of services and versions; empty is all
-	Metric   string         // one of report.RuleShare and its neighbours
+	Metric   string         // one of report.RuleShare and its neighbors
 	Above    float64        // the limit: a share, cores, bytes or a number
 	Grown    bool           // Above is a factor of what is usual
 	Function *regexp.Regexp // of a share

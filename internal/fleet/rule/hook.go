@@ -175,7 +175,7 @@ func (s *sender) once(ctx context.Context, body []byte) (after time.Duration, er
 	case code >= 200 && code < 300:
 		return 0, nil
 	case code >= 300 && code < 400:
-		return -1, fmt.Errorf("HTTP %d: the receiver redirects, which is not followed", code)
+		return -1, fmt.Errorf("HTTP %d: the receiver redirects; hone does not follow redirects", code)
 	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= 500:
 		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
 		return time.Duration(min(max(0, seconds), 3600)) * time.Second, fmt.Errorf("HTTP %d %s", code, http.StatusText(code))

@@ -192,7 +192,7 @@ func (t *task) trace(ctx context.Context, seconds int) (start time.Time, raw []b
 	raw, err = t.client.get(within, u, request{most: min(mostTrace, t.s.opt.Memory/2), reserve: t.s.reserve})
 	t.s.release(int64(cap(raw)))
 	if err == nil && !strings.HasPrefix(string(raw[:min(len(raw), 16)]), "go 1.") {
-		err = &Error{Cause: CauseFormat, Err: errors.New("the answer is no execution trace")}
+		err = &Error{Cause: CauseFormat, Err: errors.New("the answer is not an execution trace")}
 	}
 	return start, raw, err
 }

@@ -164,7 +164,7 @@ func (t *TLS) config(host string) (*tls.Config, error) {
 		}
 		conf.RootCAs = x509.NewCertPool()
 		if !conf.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, errors.New("tls_config: there is no certificate in ca or ca_file")
+			return nil, errors.New("tls_config: no certificate in ca or ca_file")
 		}
 	}
 	if t.Cert != "" || t.CertFile != "" {

@@ -254,7 +254,7 @@ func TestWhoAsks(t *testing.T) {
 		{"tls_config: {ca_file: " + ca + ", server_name: elsewhere.test}", "", "elsewhere.test"},
 		{"tls_config: {ca_file: " + ca + ", server_name: example.com, min_version: TLS13, cert_file: " + ca + ", key_file: " + keyFile + "}", " with certificate", ""},
 		{"tls_config: {ca_file: " + dir + "/none.pem}", "", "none.pem"},
-		{"tls_config: {ca_file: " + other + "}", "", "there is no certificate in ca or ca_file"},
+		{"tls_config: {ca_file: " + other + "}", "", "no certificate in ca or ca_file"},
 		{"tls_config: {ca_file: " + ca + ", cert_file: " + ca + ", key_file: " + other + "}", "", "the certificate or its key cannot be used"},
 		{"tls_config: {insecure_skip_verify: true}\n  basic_auth: {username: u, password: $HOME}", "Basic dTokSE9NRQ==", ""},
 		{"tls_config: {insecure_skip_verify: true}\n  basic_auth: {username_file: " + token + ", password_file: " + token + "}", "Basic ZnJvbS1hLWZpbGU6ZnJvbS1hLWZpbGU=", ""},

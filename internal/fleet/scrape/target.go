@@ -94,7 +94,7 @@ func (j *Job) target(found set, p Profile) (*target, error) {
 		return nil, err
 	}
 	if took := time.Duration(t.seconds) * time.Second; took >= t.interval {
-		return nil, fmt.Errorf("%s takes %d seconds, which is not less than the interval %s", t.kind, t.seconds, settings.Duration(t.interval))
+		return nil, fmt.Errorf("%s takes %d seconds, but must take less than the interval %s", t.kind, t.seconds, settings.Duration(t.interval))
 	}
 	if labels.Get(instanceLabel) == "" {
 		labels.Set(instanceLabel, address)

@@ -236,7 +236,7 @@ func (t *task) upload(ctx context.Context, raw []byte, start time.Time, took tim
 	u.Counters = t.seconds == 0 && counts(p)
 	if t.delta {
 		if asked := time.Duration(t.seconds) * time.Second; took < asked-asked/10 {
-			return nil, unpacked, &Error{Cause: CauseFormat, Err: errors.New("the answer came at once, so it is no delta: Go before 1.15 has none")}
+			return nil, unpacked, &Error{Cause: CauseFormat, Err: errors.New("the server answered at once, so this is not a delta profile: Go before 1.15 has none")}
 		}
 		if err := onlyFlows(u); err != nil {
 			return nil, unpacked, err
@@ -268,7 +268,7 @@ func onlyFlows(u *store.Upload) error {
 		return nil
 	}
 	if len(keep) == 0 {
-		return &Error{Cause: CauseFormat, Err: errors.New("a delta of this profile has nothing in it that adds up")}
+		return &Error{Cause: CauseFormat, Err: errors.New("this profile has no values that can be added up, so it has no delta")}
 	}
 	p := u.Parsed.WithTypes(keep).MapValues(func(_ int, v int64) int64 { return v })
 	var raw bytes.Buffer

@@ -35,7 +35,7 @@ func (s *shape) read(v Value) {
 				s.Nested = append(s.Nested, one)
 			})
 		}},
-		Key{"colour", Choice(new(string), "colour", "red", "green")},
+		Key{"color", Choice(new(string), "color", "red", "green")},
 	)
 }
 
@@ -51,9 +51,9 @@ func parse(text string) (*shape, error) {
 
 func TestMistakes(t *testing.T) {
 	tests := []struct{ in, want string }{
-		{"nam: x", `a.yml:1:1: unknown key "nam"; did you mean name?; the choices are name, wait, n, on, password, list, nested, colour`},
+		{"nam: x", `a.yml:1:1: unknown key "nam"; did you mean name?; the choices are name, wait, n, on, password, list, nested, color`},
 		{"\n\nnested:\n  - {on: maybe}", `a.yml:4:10: the value "maybe" is not known; the choices are true, false`},
-		{"colour: gren", `a.yml:1:9: colour "gren" is not known; did you mean green?; the choices are red, green`},
+		{"color: gren", `a.yml:1:8: color "gren" is not known; did you mean green?; the choices are red, green`},
 		{"old: 1", `a.yml:1:1: unknown key "old": it is name now`},
 		{"name: a\nname: b", `a.yml:2:1: the key "name" is there twice`},
 		{"name:\n  - a", `a.yml:2:3: a list stands where a single value has to be`},

@@ -89,7 +89,7 @@ type Entry struct {
 func (e *Entry) expired(now time.Time) bool { return !e.Expires.IsZero() && !now.Before(e.Expires) }
 
 // ErrNotFound says that there is no such recording, or not any more.
-var ErrNotFound = errors.New("there is no such recording on the shelf; it may have expired")
+var ErrNotFound = errors.New("no such recording on the shelf; it may have expired")
 
 // A Shelf is a folder of recordings. It can be used by many at the same time.
 type Shelf struct {

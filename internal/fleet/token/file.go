@@ -195,7 +195,7 @@ func CheckName(what, name string) error {
 		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.')
 	}
 	if !ok {
-		return fmt.Errorf("%q is no name for a %s: use letters, digits, and - _ . within, at most %d", profile.Shorten(name, 80), what, maxName)
+		return fmt.Errorf("%q is not a valid name for a %s: use letters, digits, and - _ . within, at most %d", profile.Shorten(name, 80), what, maxName)
 	}
 	return nil
 }
@@ -240,7 +240,7 @@ func (f *File) Make(t Token) (secret string, err error) {
 }
 
 // ErrNone says that there is no token of a name.
-var ErrNone = errors.New("there is no such token")
+var ErrNone = errors.New("no such token")
 
 // Revoke removes a token. Servers notice with the next request.
 func (f *File) Revoke(name string) error {

@@ -169,7 +169,7 @@ func (w *walker) end(f *function, body int, chain []uint32, h uint64) []uint32 {
 	return w.stack
 }
 
-// shuffle permutes the numbers below n, so that neighbouring samples have little in common.
+// shuffle permutes the numbers below n, so that neighboring samples have little in common.
 func (w *walker) shuffle(i uint64) uint64 {
 	k := max(bits.Len64(w.n-1), 2)
 	mask := uint64(1)<<k - 1

@@ -22,7 +22,7 @@ import (
 	"unsafe"
 )
 
-// A Layer is a kind of behaviour, the gravest first.
+// A Layer is a kind of behavior, the gravest first.
 type Layer byte
 
 // Layers of what can be observed.

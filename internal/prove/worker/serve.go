@@ -20,7 +20,7 @@ import (
 )
 
 // channels returns where requests come from and where answers go. Standard output and error are files, which hold what the code that
-// is called prints: any package may have taken os.Stdout for its own before this one was initialised.
+// is called prints: any package may have taken os.Stdout for its own before this one was initialized.
 func channels() (fromHone, toHone *os.File) {
 	in, out, ok := strings.Cut(os.Getenv(Mark), ",")
 	if !ok {

@@ -33,7 +33,7 @@ const (
 	Reader              // [Text, Int] what can be read, and how: see the modes of readers
 	Writer              // [Int] how it takes what is written: see the modes of writers
 	Request             // [Text, Names, Elems] "GET /path", names and values of headers, then the body
-	Context             // [Int] 1 is cancelled
+	Context             // [Int] 1 is canceled
 	Error               // [Text] an error with this text; "EOF" is io.EOF
 	Time                // [Int] nanoseconds since 1970, in UTC
 	lastKind

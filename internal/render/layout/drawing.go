@@ -43,7 +43,7 @@ func draw(g Graph, p part, o Options, work *budget) (*drawing, error) {
 		d.vertices = append(d.vertices, vertex{node: n, edge: -1, left: size.Width / 2, right: size.Width / 2, high: size.Height})
 	}
 	d.loops = make([][]int, len(p.nodes))
-	labelled := false
+	labeled := false
 	var arcs []arc
 	for _, id := range p.edges {
 		e := &g.Edges[id]
@@ -52,7 +52,7 @@ func draw(g Graph, p part, o Options, work *budget) (*drawing, error) {
 			d.loops[from] = append(d.loops[from], id)
 			continue
 		}
-		labelled = labelled || e.Label != Size{}
+		labeled = labeled || e.Label != Size{}
 		const most = 1000
 		arcs = append(arcs, arc{from: from, to: to, span: min(max(e.Span, 1), 100), weight: min(max(e.Weight, 1), most)})
 		d.lines = append(d.lines, line{edge: id, label: -1})
@@ -70,7 +70,7 @@ func draw(g Graph, p part, o Options, work *budget) (*drawing, error) {
 			d.lines[i].reversed = true
 		}
 	}
-	if labelled {
+	if labeled {
 		// Labels stand in rows of their own between those of the boxes.
 		for i := range arcs {
 			arcs[i].span *= 2
@@ -180,8 +180,8 @@ func (d *drawing) measure(o Options) {
 	d.Size = Size{right - left, d.lows[len(d.rows)-1]}
 }
 
-// centre returns where the middle of the row of v is.
-func (d *drawing) centre(v int) float64 {
+// center returns where the middle of the row of v is.
+func (d *drawing) center(v int) float64 {
 	r := d.vertices[v].rank
 	return (d.tops[r] + d.lows[r]) / 2
 }
@@ -190,7 +190,7 @@ func (d *drawing) centre(v int) float64 {
 func (d *drawing) moveTo(l *Layout, x, y float64) {
 	for i, n := range d.part.nodes {
 		v := &d.vertices[i]
-		l.Nodes[n] = Point{v.x + x, d.centre(i) + y}
+		l.Nodes[n] = Point{v.x + x, d.center(i) + y}
 		for k, id := range d.loops[i] {
 			l.Edges[id] = d.loop(i, k, x, y)
 		}
@@ -208,7 +208,7 @@ func (d *drawing) moveTo(l *Layout, x, y float64) {
 		}
 		if ln.label >= 0 {
 			v := &d.vertices[ln.label]
-			r.Label = Point{v.x + (labelGap+v.right)/2 + x, d.centre(ln.label) + y}
+			r.Label = Point{v.x + (labelGap+v.right)/2 + x, d.center(ln.label) + y}
 		}
 	}
 }
@@ -227,12 +227,12 @@ func (d *drawing) loopLabels(loops []int) (wide, high float64) {
 func (d *drawing) loop(v, k int, x, y float64) Route {
 	size := d.graph.Nodes[d.vertices[v].node]
 	side := d.vertices[v].x + size.Width/2 + x
-	centre := d.centre(v) + y
+	center := d.center(v) + y
 	// The loops of a node share its side, and the labels the height of all.
 	n := float64(len(d.loops[v]))
 	_, high := d.loopLabels(d.loops[v])
 	spare := max(0, size.Height-high) / n
-	at := centre - max(size.Height, high)/2
+	at := center - max(size.Height, high)/2
 	for _, id := range d.loops[v][:k] {
 		at += d.graph.Edges[id].Label.Height + spare
 	}
@@ -240,7 +240,7 @@ func (d *drawing) loop(v, k int, x, y float64) Route {
 	room := label.Height + spare
 	at += room / 2
 	share := size.Height / n
-	middle := centre - size.Height/2 + share*(float64(k)+0.5)
+	middle := center - size.Height/2 + share*(float64(k)+0.5)
 	far := side + loopWidth - labelGap
 	bow := min(share/4, room/2)
 	return Route{

@@ -44,7 +44,7 @@ type Options struct {
 // A Layout says where everything is.
 type Layout struct {
 	Size
-	Nodes []Point // centres
+	Nodes []Point // centers
 	Edges []Route
 }
 
@@ -52,7 +52,7 @@ type Layout struct {
 type Route struct {
 	// Curve holds the control points of cubic splines: one to start at, then three for each.
 	Curve []Point
-	Label Point // centre of the label
+	Label Point // center of the label
 }
 
 // ErrTooLarge says that a graph has more in it than can be placed in bounded time and memory, or could be read.

@@ -41,8 +41,8 @@ func (l *layering) place() {
 	}
 }
 
-// order sorts the rows so that few edges cross: vertices go, row by row, down and up again, to where their neighbours
-// are, and then neighbours in a row change places where that helps.
+// order sorts the rows so that few edges cross: vertices go, row by row, down and up again, to where their neighbors
+// are, and then neighbors in a row change places where that helps.
 func (l *layering) order(work *budget) {
 	const patience = 8 // rounds without fewer crossings
 	var best [][]int
@@ -110,7 +110,7 @@ func (l *layering) walk(downwards bool) {
 	l.place()
 }
 
-// sweep sorts each row by where the neighbours in the row before are, going down or up. By turns that is their median,
+// sweep sorts each row by where the neighbors in the row before are, going down or up. By turns that is their median,
 // which leaves few crossings, and their mean, which gets out of where the median is stuck.
 func (l *layering) sweep(downwards, mean bool, work *budget) {
 	near := l.up
@@ -141,7 +141,7 @@ func (l *layering) sweep(downwards, mean bool, work *budget) {
 	}
 }
 
-// positions appends the places of neighbours in their row, sorted.
+// positions appends the places of neighbors in their row, sorted.
 func (l *layering) positions(to []int, near []piece) []int {
 	for _, p := range near {
 		to = append(to, l.vertices[p.to].pos)
@@ -194,7 +194,7 @@ func medianOf(at []int) float64 {
 	return (float64(at[m-1])*right + float64(at[m])*left) / (left + right)
 }
 
-// transpose lets neighbours in a row change places as long as that leaves fewer crossings; or, once, as many: that is a
+// transpose lets neighbors in a row change places as long as that leaves fewer crossings; or, once, as many: that is a
 // way out of where sweeps and exchanges are stuck.
 func (l *layering) transpose(asMany bool, work *budget) {
 	var a, b []int

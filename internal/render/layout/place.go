@@ -9,7 +9,7 @@ import (
 // straighten gives the vertices of all rows an x, in their order and with room between them, such that pieces of edges
 // are as upright as can be.
 //
-// Down and up again, the vertices of each row are drawn to where their neighbours are. What keeps them apart turns
+// Down and up again, the vertices of each row are drawn to where their neighbors are. What keeps them apart turns
 // that, row by row, into an isotonic regression, which has an exact and fast solution. Heavy edges pull harder, and so do
 // the inner pieces of long edges, since bends in these are what one sees first.
 func (l *layering) straighten(gap float64, work *budget) {
@@ -59,7 +59,7 @@ func (l *layering) straighten(gap float64, work *budget) {
 	}
 }
 
-// A tie is where a neighbour is, and how hard it pulls.
+// A tie is where a neighbor is, and how hard it pulls.
 type tie struct {
 	x, pull float64
 	behind  bool // in the row that was placed before

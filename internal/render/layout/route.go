@@ -11,14 +11,14 @@ const clearance = 4
 // A band is a part of the way of a line, from one height to another, and the room there is on it.
 type band struct{ top, low, left, right float64 }
 
-// route makes the curve of a line: the shortest way from centre to centre through the room that boxes leave, made
+// route makes the curve of a line: the shortest way from center to center through the room that boxes leave, made
 // smooth as far as the room allows.
 func (d *drawing) route(ln *line) {
 	first, last := ln.path[0], ln.path[len(ln.path)-1]
 	a, b := &d.vertices[first], &d.vertices[last]
 	sizeA, sizeB := d.graph.Nodes[a.node], d.graph.Nodes[b.node]
-	from := Point{a.x, d.centre(first)}
-	to := Point{b.x, d.centre(last)}
+	from := Point{a.x, d.center(first)}
+	to := Point{b.x, d.center(last)}
 	leave, arrive := from.Y+sizeA.Height/2, to.Y-sizeB.Height/2
 	var bands []band
 	inset := func(w float64) float64 { return w/2 - min(w/4, 3) }

@@ -98,7 +98,7 @@ func (s *search) atRevision(now *file) {
 	then := s.blob(c, rel)
 	switch {
 	case then.err != nil:
-		note(fmt.Sprintf("the file is not in commit %s, which the program was built from: %s", c.short(), then.err))
+		note(fmt.Sprintf("the file is not in commit %s, from which the program was built: %s", c.short(), then.err))
 	case slices.Equal(then.lines, now.lines): // git may have changed the ends of lines
 	default:
 		v, _, why := then.fit(s.sym, s.frame.Line)

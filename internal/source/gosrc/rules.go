@@ -23,7 +23,7 @@ func (s *search) asRecorded() bool {
 	case root == "":
 		c.ours = s.inCheckout(name)
 	case want == "":
-		c.notes = []string{"the profile does not say which Go built the program; this file is of " + version}
+		c.notes = []string{"the profile does not name the Go version of the program; this file is from " + version}
 	default:
 		return false // standard looks for the one of the right version
 	}

@@ -27,7 +27,7 @@ func (s *search) standard() bool {
 		c := candidate{path: file, how: how, exact: have == want && sure, guess: have != want || !sure}
 		switch {
 		case want == "":
-			c.notes = []string{"the profile does not say which Go built the program; this file is of " + have}
+			c.notes = []string{"the profile does not name the Go version of the program; this file is from " + have}
 		case have != want:
 			c.notes = []string{"the program was built with " + want + "; this file is of " + have + ", so lines may differ"}
 		}

@@ -67,12 +67,12 @@ func (s *Store) there(ctx context.Context, tenant string, uploads []*store.Uploa
 		err := s.db.query(ctx, fmt.Sprintf("SELECT hex(id) FROM %s WHERE tenant = %s AND service IN %s AND kind IN %s AND id IN (%s) GROUP BY id",
 			s.table("profiles"), quote(tenant), words(services), words(kinds), strings.Join(part, ",")), &found)
 		if err != nil {
-			return nil, fmt.Errorf("looking for what was added before: %w", err)
+			return nil, fmt.Errorf("looking for profiles that are already stored: %w", err)
 		}
 		for _, text := range found {
 			b, err := hex.DecodeString(text)
 			if err != nil || len(b) != len(store.ID{}) {
-				return nil, fmt.Errorf("looking for what was added before: %q is not an ID", text)
+				return nil, fmt.Errorf("looking for profiles that are already stored: %q is not an ID", text)
 			}
 			out[store.ID(b)] = true
 		}

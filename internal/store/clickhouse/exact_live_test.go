@@ -148,7 +148,7 @@ func TestRetries(t *testing.T) {
 	exactly(t, whole, all, now)
 	for _, o := range add(t, whole, all) {
 		if !o.Repeated {
-			t.Fatal("an upload is not recognised")
+			t.Fatal("an upload is not recognized")
 		}
 	}
 	exactly(t, whole, all, now)

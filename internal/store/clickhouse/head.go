@@ -91,7 +91,7 @@ func (s *Store) headsOf(ctx context.Context, tenant string, wanted map[uint64]st
 		}
 		s.mu.Unlock()
 		if err != nil {
-			return nil, fmt.Errorf("reading what a profile says about itself: %w", err)
+			return nil, fmt.Errorf("reading the description of a profile: %w", err)
 		}
 	}
 	return out, nil

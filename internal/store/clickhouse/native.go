@@ -197,7 +197,7 @@ func (b *blockReader) column(kind string, rows uint64, to any) error {
 			return readArrays(b, to, rows, func(to *[]int64, n uint64) error { return appendRead(b, to, n, 8, readInt64) })
 		}
 	}
-	return fmt.Errorf("a column is of type %s, which does not go into %T", shortType(kind), to)
+	return fmt.Errorf("a column of type %s cannot be read into %T", shortType(kind), to)
 }
 
 func shortType(s string) string {

@@ -121,4 +121,4 @@ func (s *Store) Tenants(ctx context.Context) ([]string, error) {
 }
 
 // errMany says that a question is about more than fits into a query.
-var errMany = errors.New("this is about too many processes at once; ask for less time, or for fewer of them")
+var errMany = errors.New("too many processes for one query; ask for a shorter time, or for fewer processes")

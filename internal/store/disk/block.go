@@ -190,7 +190,7 @@ func (o *opened) row(id uint32) string {
 }
 
 // ErrTooOld says that profiles of that time have been summed up, so that nobody knows any more which ones they were.
-var ErrTooOld = errors.New("it is of a day of which only sums are left")
+var ErrTooOld = errors.New("the store has only sums for this day")
 
 // has reports whether b has a profile. b.mu must be held for writing.
 func (b *block) has(id store.ID, start time.Time) (bool, error) {

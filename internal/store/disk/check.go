@@ -144,7 +144,7 @@ func (c *checker) all() error {
 		if err != nil || e.IsDir() || known[name] {
 			return err
 		}
-		c.problem(c.rel(name), errors.New("it belongs to nothing: a write did not finish"), c.mend && os.Remove(name) == nil)
+		c.problem(c.rel(name), errors.New("no index refers to it: a write did not finish"), c.mend && os.Remove(name) == nil)
 		return nil
 	})
 	return errors.Join(err, c.log())
@@ -240,7 +240,7 @@ func (c *checker) log() error {
 		if err == nil {
 			var info fs.FileInfo
 			if info, err = f.Stat(); err == nil && good < info.Size() {
-				torn := fmt.Errorf("its last %d bytes are no whole profiles: a write did not finish, and was not acknowledged", info.Size()-good)
+				torn := fmt.Errorf("the last %d bytes are not a complete profile: a write did not finish, and was not acknowledged", info.Size()-good)
 				c.problem(c.rel(w.name(n)), torn, c.mend && f.Truncate(good) == nil)
 			}
 		}

@@ -177,7 +177,7 @@ func (s *Store) replay(name string) error {
 	})
 	if good < info.Size() && err == nil {
 		// The end of the last write before a crash: nobody was told that it is safe.
-		s.damage = append(s.damage, fmt.Errorf("%s: its last %d bytes are no whole profiles", filepath.Base(name), info.Size()-good))
+		s.damage = append(s.damage, fmt.Errorf("%s: the last %d bytes are not a complete profile", filepath.Base(name), info.Size()-good))
 	}
 	return err
 }

@@ -48,7 +48,7 @@ func (s *Store) Flush() error {
 	}
 	s.gate.Unlock()
 	if err != nil {
-		return full(fmt.Errorf("writing what came in: %w", err))
+		return full(fmt.Errorf("writing new profiles: %w", err))
 	}
 	for _, b := range blocks {
 		err = errors.Join(err, s.flushBlock(b))

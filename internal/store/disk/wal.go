@@ -127,7 +127,7 @@ func (w *wal) write(b []byte) error {
 		if terr == nil && w.size == 0 {
 			os.Remove(w.name(w.seq))
 		}
-		return full(fmt.Errorf("writing what came in: %w", err))
+		return full(fmt.Errorf("writing new profiles: %w", err))
 	}
 	w.mu.Lock()
 	w.size += int64(len(b))

@@ -33,7 +33,7 @@ type Fleet struct {
 	Seed uint64
 }
 
-// Small is a fleet for tests of behaviour.
+// Small is a fleet for tests of behavior.
 func Small() Fleet {
 	return Fleet{
 		Services: 3, Instances: 2, Start: time.Date(2026, 9, 1, 9, 57, 3, 0, time.UTC), Every: time.Minute, Rounds: 8,

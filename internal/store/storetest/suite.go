@@ -293,7 +293,7 @@ func repeated(t *testing.T, open func(*testing.T, func() time.Time) store.Store)
 	p.add("main", all...)
 	for _, o := range p.add("main", all...) {
 		if !o.Repeated {
-			t.Fatalf("%v is not recognised", o.ID)
+			t.Fatalf("%v is not recognized", o.ID)
 		}
 	}
 	p.add("main", append(slices.Clone(all[:4]), all[:4]...)...)

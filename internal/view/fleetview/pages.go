@@ -209,7 +209,7 @@ func Deploys(lines []store.Line, step time.Duration) map[string][]report.Deploy 
 	return out
 }
 
-// mostDeploys is how many are marked: more would be a grey area.
+// mostDeploys is how many are marked: more would be a gray area.
 const mostDeploys = 50
 
 // ServiceTimes says what services cost over time, for a page. The totals are by service, and those of deploys by DeployLabels.

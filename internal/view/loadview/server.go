@@ -339,7 +339,7 @@ func (s *serverRun) leaks(first, last int) {
 	grows := func(name string, least float64) (from, to float64, ok bool) {
 		was, times := math.Inf(-1), -1
 		for i := range steps + 1 {
-			// The least of the neighbours, since what comes and goes is no leak.
+			// The least of the neighbors, since what comes and goes is no leak.
 			at := first + (last-first)*i/steps
 			v := math.Inf(1)
 			for k := max(first, at-1); k <= min(last, at+1); k++ {

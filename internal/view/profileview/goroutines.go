@@ -71,7 +71,7 @@ func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
 		return nil, err
 	}
 	if t := a.Profile.SampleTypes[a.Type].Type; !strings.HasPrefix(t, "goroutine") {
-		return nil, fmt.Errorf("it counts %s, not goroutines; use a goroutine profile or a goroutine dump", t)
+		return nil, fmt.Errorf("the profile counts %s, not goroutines; use a goroutine profile or a goroutine dump", t)
 	}
 	d, err := calls.DetailOf(q)
 	if err != nil {

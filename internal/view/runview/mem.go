@@ -176,11 +176,11 @@ func memRemarks(rec *recording.Recording, m *report.Mem, free int64, s *recordin
 	}
 	for _, l := range m.Limits {
 		if m.AtPeak > l.Bytes/10*9 {
-			notes.Add(fmt.Sprintf("%s were resident at the peak, which is %s of the %s of %s", unit.Size(m.AtPeak), unit.Share(float64(m.AtPeak)/float64(l.Bytes)), l.Name, unit.Size(l.Bytes)))
+			notes.Add(fmt.Sprintf("%s were resident at the peak: %s of the %s of %s", unit.Size(m.AtPeak), unit.Share(float64(m.AtPeak)/float64(l.Bytes)), l.Name, unit.Size(l.Bytes)))
 		}
 	}
 	if free > m.RSS/4 && free > 64<<20 {
-		notes.Add(fmt.Sprintf("%s are free but still resident: the runtime gives them back slowly, debug.FreeOSMemory at once", unit.Size(free)))
+		notes.Add(fmt.Sprintf("%s are free but still resident: the runtime returns them slowly; debug.FreeOSMemory returns them at once", unit.Size(free)))
 	}
 	if live := s.Values(recording.HeapLive); len(live) >= 20 {
 		var known []float64

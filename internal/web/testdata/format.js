@@ -21,6 +21,7 @@ var format = (() => {
   // src/format.ts
   var format_exports = {};
   __export(format_exports, {
+    busyCores: () => busyCores,
     count: () => count,
     difference: () => difference,
     duration: () => duration,
@@ -32,7 +33,6 @@ var format = (() => {
     number: () => number,
     perSecond: () => perSecond,
     percent: () => percent,
-    processors: () => processors,
     relative: () => relative,
     share: () => share,
     signed: () => signed,
@@ -134,7 +134,7 @@ var format = (() => {
   function number(x) {
     return digits(x, 4, false);
   }
-  function processors(x) {
+  function busyCores(x) {
     return fixed(x, 2);
   }
   function perSecond(x) {

@@ -61,7 +61,7 @@ type Fleet struct {
 	Instances int
 	Cores     float64 // that an instance uses on average
 	Canary    int     // so many instances get a new version; 0 is all
-	Quiet     bool    // nothing of what follows happens: noisy neighbours, shifts of the mix
+	Quiet     bool    // nothing of what follows happens: noisy neighbors, shifts of the mix
 
 	// What happened, for those who count.
 	Shifts  []time.Time // of traffic and its mix, beginnings and ends
@@ -92,7 +92,7 @@ type stack struct {
 	root    int
 	weight  float64
 	payload float64 // how much it follows the size of requests
-	bound   float64 // how much it suffers from noisy neighbours
+	bound   float64 // how much it suffers from noisy neighbors
 }
 
 // A root is a handler, or work in the background.
@@ -354,12 +354,12 @@ func (f *Fleet) Handlers() int {
 	return slices.IndexFunc(f.roots, func(r root) bool { return r.follows < 1 || r.name[:8] == "runtime." })
 }
 
-// Slow gives an instance a noisy neighbour.
+// Slow gives an instance a noisy neighbor.
 func (f *Fleet) Slow(instance int, factor float64, d time.Duration) {
 	f.slow = append(f.slow, slow{instance, f.Now, f.Now.Add(d), factor})
 }
 
-// Live has happen what happens to services: a shift of the mix now and then, deploys that change nothing, noisy neighbours. It is called
+// Live has happen what happens to services: a shift of the mix now and then, deploys that change nothing, noisy neighbors. It is called
 // before each step.
 func (f *Fleet) Live() {
 	day := float64(24*time.Hour) / float64(Step)

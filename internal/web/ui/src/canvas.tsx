@@ -189,9 +189,9 @@ let trees = 0;
 
 const itemID = (tree: string, p: Place) => `${tree}-${p.row}-${p.i}`;
 
-const near = 8; // neighbours to either side that the twin has
+const near = 8; // neighbors to either side that the twin has
 
-/** Twin is the frames around the cursor: what is above it, its neighbours, and what is below it. */
+/** Twin is the frames around the cursor: what is above it, its neighbors, and what is below it. */
 function Twin({ model, window: w, unit, total, flagged, at, id: tree }: Canvas & { at: Place; id: string }) {
   const id = (p: Place) => itemID(tree, p);
   const top = w.top.row;

@@ -1,4 +1,4 @@
-// Colours of boxes. All of them carry dark text at 4.5:1 or better, and neighbours differ in lightness too, not only in hue.
+// Colors of boxes. All of them carry dark text at 4.5:1 or better, and neighbors differ in lightness too, not only in hue.
 
 import { AnyFrame, Origin } from "./api";
 
@@ -17,11 +17,11 @@ export interface Palette {
   same: string;
   isNew: string;
   isGone: string;
-  fade: number; // how much of a colour is left where a search did not match
+  fade: number; // how much of a color is left where a search did not match
   accent: string;
   quiet: string; // small text on paper
   grid: string;
-  wash: number; // how much of its colour is below a line
+  wash: number; // how much of its color is below a line
   lines: Record<"busy" | "gc" | "rss" | "heap" | "goal" | "goroutines" | "threads", string>; // of charts, 3:1 on paper
   series: string[]; // of charts with a line for each of several names, 3:1 on paper, the last for all others
   states: Record<string, string>; // of goroutines and Ps in a trace
@@ -79,7 +79,7 @@ const dark: Palette = {
   },
 };
 
-// Colours that the reader has chosen leave no room for ours: boxes are outlines then.
+// Colors that the reader has chosen leave no room for ours: boxes are outlines then.
 const forced: Palette = {
   ...light,
   paper: "Canvas",
@@ -129,7 +129,7 @@ export const originNames: Record<Origin, string> = {
   other: "other",
 };
 
-/** colorOf returns the colour of a frame where it does not depend on its values. */
+/** colorOf returns the color of a frame where it does not depend on its values. */
 export function colorOf(p: Palette, mode: ColorMode, f: AnyFrame | undefined): string {
   if (!f) return p.all;
   switch (mode) {
@@ -142,7 +142,7 @@ export function colorOf(p: Palette, mode: ColorMode, f: AnyFrame | undefined): s
   }
 }
 
-/** changeColor returns the colour of a change: blue for less, orange for more, stronger for larger shares. */
+/** changeColor returns the color of a change: blue for less, orange for more, stronger for larger shares. */
 export function changeColor(p: Palette, before: number, after: number): string {
   const most = Math.max(Math.abs(before), Math.abs(after));
   if (most === 0 || before === after) return p.same;

@@ -1,4 +1,4 @@
-// What changed against a base: the flame graph coloured by change, and the functions that moved most.
+// What changed against a base: the flame graph colored by change, and the functions that moved most.
 
 import { nameOf } from "./names";
 import { Diff, DiffRow } from "./api";
@@ -54,7 +54,7 @@ export function DiffView() {
         </p>
         {!api.embedded && <div class="group">
           <Toggle on={!normal} onClick={() => go(put(state, "normalize", ""))}>Absolute</Toggle>
-          <Toggle on={normal} onClick={() => go(put(state, "normalize", "true"))}>Normalised</Toggle>
+          <Toggle on={normal} onClick={() => go(put(state, "normalize", "true"))}>Normalized</Toggle>
         </div>}
         <p class="quiet">
           {normal

@@ -139,7 +139,7 @@ function Patch({ fix, or }: { fix: Fix; or: boolean }) {
   );
 }
 
-/** Diff prints a unified diff. The sign at the beginning of a line says what its colour says. */
+/** Diff prints a unified diff. The sign at the beginning of a line says what its color says. */
 export function Diff({ text }: { text: string }) {
   return (
     <pre tabIndex={0}>

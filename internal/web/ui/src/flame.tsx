@@ -19,7 +19,7 @@ import { count, percent, value } from "./format";
 import { PaletteContext } from "./theme";
 import { functionOf, short } from "./names";
 
-/** FlameView is the flame graph with all that steers it. Where there is a base it is coloured by change. */
+/** FlameView is the flame graph with all that steers it. Where there is a base it is colored by change. */
 export function FlameView() {
   const app = useApp();
   const { state } = app;
@@ -133,7 +133,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
         <div class="tools">
           <SearchBox search={search} at={match} hits={hits.length} onStep={step} />
           <div class="group">
-            <Choice label="Colour" value={mode} options={[
+            <Choice label="Color" value={mode} options={[
               ...(model.compares ? [["change", "change"] as [string, string]] : []),
               ["origin", "origin"], ["package", "package"], ["plain", "plain"],
             ]} onChange={(v) => go(put(latest(), "ui.color", v === (model.compares ? "change" : "origin") ? "" : v))} />
@@ -369,7 +369,7 @@ export function Legend({ mode, palette, flagged }: { mode: ColorMode; palette: P
   const mark = flagged && <li><span class="flag" aria-hidden="true" />has a finding</li>;
   if (mode === "origin") {
     return (
-      <ul class="legend" aria-label="Colours">
+      <ul class="legend" aria-label="Colors">
         {(["own", "std", "dep", "runtime"] as const).map((o) => <li><Dot origin={o} />{originNames[o]}</li>)}
         {mark}
       </ul>
@@ -378,7 +378,7 @@ export function Legend({ mode, palette, flagged }: { mode: ColorMode; palette: P
   if (mode === "change") {
     const swatch = (color: string) => <span class="dot" style={{ backgroundColor: color }} />;
     return (
-      <ul class="legend" aria-label="Colours">
+      <ul class="legend" aria-label="Colors">
         <li>{swatch(palette.less[2])}▼ less</li>
         <li>{swatch(palette.same)}same</li>
         <li>{swatch(palette.more[2])}▲ more</li>

@@ -1,6 +1,6 @@
 // What a store has: how refs to it are written, times on a clock, and ways between its pages.
 
-import { measured, number, processors, value } from "./format";
+import { measured, number, busyCores, value } from "./format";
 import { Pair, State, get, put } from "./state";
 
 export const prefix = "store:";
@@ -116,7 +116,7 @@ export function timeText(time: string, from: number, to: number): string {
 export function amount(v: number, unit: string): string {
   switch (unit) {
     case "cores":
-      return processors(v);
+      return busyCores(v);
     case "bytes":
       return value(Math.round(v), "bytes");
     case "bytes/s":

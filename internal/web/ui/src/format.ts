@@ -124,8 +124,8 @@ export function number(x: number): string {
   return digits(x, 4, false);
 }
 
-/** processors prints how many cores were busy on average. */
-export function processors(x: number): string {
+/** busyCores prints how many cores were busy on average. */
+export function busyCores(x: number): string {
   return fixed(x, 2);
 }
 
@@ -195,7 +195,7 @@ export function percent(part: number, whole: number): string {
   return sign + twoDigits(share) + "%";
 }
 
-/** signed prints a difference with its sign and an arrow, so that colour is not the only thing that tells the direction. */
+/** signed prints a difference with its sign and an arrow, so that color is not the only thing that tells the direction. */
 export function signed(d: number, unit: string, chosen?: string): string {
   if (d === 0) return "0";
   return d > 0 ? "▲ +" + value(d, unit, chosen) : "▼ " + value(d, unit, chosen);

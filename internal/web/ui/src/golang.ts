@@ -1,4 +1,4 @@
-// Colouring Go: words, texts, numbers and comments. What goes on over several lines is carried from one to the next.
+// Coloring Go: words, texts, numbers and comments. What goes on over several lines is carried from one to the next.
 
 export type Token = [kind: "" | "kw" | "str" | "nr" | "com", text: string];
 

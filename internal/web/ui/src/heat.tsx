@@ -73,7 +73,7 @@ function single(ref: string) {
   return about("flame", ref, ...more);
 }
 
-/** shade returns the colour of a share of the most: darker is more on light paper, lighter on dark. */
+/** shade returns the color of a share of the most: darker is more on light paper, lighter on dark. */
 function shade(share: number, p: Palette): string {
   const l = isDark(p) ? 22 + 52 * share : 90 - 55 * share;
   return `hsl(${isDark(p) ? 28 : 24} ${55 + 35 * share}% ${l}%)`;

@@ -23,7 +23,7 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
   [
     "Flame graph",
     [
-      ["← → ↑ ↓", "move to a neighbour, a caller, a callee"],
+      ["← → ↑ ↓", "move to a neighbor, a caller, a callee"],
       ["Enter", "zoom into the selected frame"],
       ["Esc", "zoom out by one frame"],
       ["r", "zoom out to the whole"],

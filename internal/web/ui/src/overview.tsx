@@ -3,7 +3,7 @@
 import { Top, TopRow, Waits } from "./api";
 import { asked, metricOf, recordingOf, useAnswer, useApp, waiting } from "./data";
 import { Findings } from "./findings";
-import { count, duration, moment, percent, processors, unitOf, value } from "./format";
+import { count, duration, moment, percent, busyCores, unitOf, value } from "./format";
 import { exactly, nameOf, short } from "./names";
 import { Bar, Dot, Link, Nothing, Notes, Problem } from "./parts";
 import { RequestsInSight } from "./requests";
@@ -39,7 +39,7 @@ export function OverviewView() {
         <p class="big">{value(d.total, d.unit)} <span>{d.metric}</span></p>
         <p class="quiet">
           {d.duration_nanos ? `in ${duration(d.duration_nanos)}` : ""}
-          {cores > 0 ? `, ${cores > 1 ? processors(cores) + " cores" : percent(cores, 1) + " of one core"}` : ""}
+          {cores > 0 ? `, ${cores > 1 ? busyCores(cores) + " cores" : percent(cores, 1) + " of one core"}` : ""}
           {hottest && <> · most of it by itself: <b>{short(nameOf(hottest))}</b>, {percent(hottest.flat, d.total)}</>}
         </p>
       </div>

@@ -1,5 +1,5 @@
 // Painting a window of a model. The work is bounded by rows times pixels, not by nodes: of each row that is in sight only
-// the nodes in sight are visited, and runs of nodes that are narrower than a pixel become one grey span. What the pointer
+// the nodes in sight are visited, and runs of nodes that are narrower than a pixel become one gray span. What the pointer
 // and the arrow keys do changes two rows, and no more than those are painted. Writing into boxes takes longer than painting
 // them, so what does not fit into a frame is written in the next one.
 
@@ -34,7 +34,7 @@ export interface Surface {
   rows: number;
 }
 
-// A Layer is boxes of one colour, each by left, top and width. Changing the colour takes longer than painting a box.
+// A Layer is boxes of one color, each by left, top and width. Changing the color takes longer than painting a box.
 type Layer = number[];
 
 interface Text {
@@ -46,7 +46,7 @@ interface Text {
 
 interface Layers {
   runs: Layer;
-  full: Map<string, Layer>; // by colour
+  full: Map<string, Layer>; // by color
   pale: Map<string, Layer>; // what a search did not find
   found: Layer;
   picked: Layer; // of the function that is selected
@@ -86,7 +86,7 @@ function widthOf(ctx: CanvasRenderingContext2D, c: string): number {
   return remember(widths, c, () => ctx.measureText(c).width);
 }
 
-/** A Brush keeps what painting the same model again can use: colours and labels of frames, and what was painted last. */
+/** A Brush keeps what painting the same model again can use: colors and labels of frames, and what was painted last. */
 export class Brush {
   private readonly colors: string[] = [];
   private readonly labels = new Map<number, string>();
@@ -160,7 +160,7 @@ export class Brush {
     for (let i = 0; i < m.frames.length; i++) this.colors[i] = colorOf(look.palette, look.mode, m.frames[i]);
   }
 
-  // Boxes are put in layers of one colour first. Their edges lie between pixels of the screen, so that neighbours do not
+  // Boxes are put in layers of one color first. Their edges lie between pixels of the screen, so that neighbors do not
   // blend, and those that are too narrow for a gap become one.
   private lines(s: Surface, lines: number[], w: Window, scale: number, look: Look): void {
     const { ctx } = s;
@@ -234,7 +234,7 @@ export class Brush {
       const layers = hit ? to.full : to.pale;
       let boxes = layers.get(color);
       if (!boxes) layers.set(color, (boxes = []));
-      // A gap tells neighbours apart, where there is room for one.
+      // A gap tells neighbors apart, where there is room for one.
       const gap = right - left > 4 ? 1 : 0;
       const box = right - left - gap;
       if (layer === boxes && left === end && gap === 0 && !outlined) boxes[boxes.length - 1] += box;

@@ -80,7 +80,7 @@ function Both({ data, name }: { data: Sandwich; name: string }) {
             <span class="quiet">flat {value(data.flat, data.unit)} · {percent(data.flat, data.total)}, cum {value(data.cum, data.unit)} · {percent(data.cum, data.total)}</span>
           </p>
           <div class="group">
-            <Choice label="Colour" value={mode} options={[["origin", "origin"], ["package", "package"], ["plain", "plain"]]}
+            <Choice label="Color" value={mode} options={[["origin", "origin"], ["package", "package"], ["plain", "plain"]]}
               onChange={(v) => go(put(state, "ui.color", v === "origin" ? "" : v))} />
             <button onClick={() => go(put(put(state, "arg", ""), "ui.sel", ""))}>Another function…</button>
           </div>

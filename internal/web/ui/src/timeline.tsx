@@ -7,7 +7,7 @@ import { GC, GCCycle, TimeEvent, TimePoint, Timeline, Top } from "./api";
 import { Axis, Lane, Line, paintLane, paintTimes, queryOf, rangeOf, ready, span } from "./chart";
 import { Palette } from "./colors";
 import { asked, profiled, shows, timed, useAnswer, useApp } from "./data";
-import { count, processors, value } from "./format";
+import { count, busyCores, value } from "./format";
 import { Keys, useKeys } from "./keys";
 import { Rows } from "./overview";
 import { Link, Message, Notes, Problem } from "./parts";
@@ -203,7 +203,7 @@ function rateLine(run: Run, key: "cpus" | "gc_cpus", name: string, color: string
   run.points.forEach((p, i) => {
     if (i > 0) points.push([run.points[i - 1].at_ns, p[key] ?? 0], [p.at_ns, p[key] ?? 0]);
   });
-  return { name, color, draw: "area", points, print: processors };
+  return { name, color, draw: "area", points, print: busyCores };
 }
 
 // None of these can be 0: that is a gap.
@@ -240,8 +240,8 @@ function within(run: Run, range: readonly number[] | undefined): TimePoint[] {
 }
 
 const fields: [title: string, key: keyof TimePoint, print: (v: number) => string, rate?: boolean][] = [
-  ["busy", "cpus", processors, true],
-  ["GC", "gc_cpus", processors, true],
+  ["busy", "cpus", busyCores, true],
+  ["GC", "gc_cpus", busyCores, true],
   ["resident", "rss", bytes],
   ["heap", "heap", bytes],
   ["GC goal", "goal", bytes],
