@@ -67,7 +67,7 @@ func (s *Store) copyPinned(ctx context.Context, q *store.Query, pin string) erro
 			for _, from := range []string{both(s.table(table)+" WHERE "+where(q), condition),
 				both(s.table(pinnedPrefix+table)+" WHERE "+where(q), "pin != "+quote(pin), condition)} {
 				columns := pinnedColumns[table]
-				if err := s.db.exec(ctx, fmt.Sprintf("INSERT INTO %s (pin, %s) SETTINGS insert_distributed_sync = 1 SELECT %s, %s FROM %s",
+				if err := s.db.exec(ctx, fmt.Sprintf("INSERT INTO %s (pin, %s) SETTINGS distributed_foreground_insert = 1 SELECT %s, %s FROM %s",
 					s.table(pinnedPrefix+table), columns, quote(pin), columns, from)); err != nil {
 					return err
 				}
@@ -106,7 +106,7 @@ func (s *Store) keepReferences(ctx context.Context, q *store.Query, pin, ofProfi
 		{"sets", "labels, keys, texts, kinds, numbers, units", ofSamples("labels")},
 		{"heads", "head, text", fmt.Sprintf("(service, head) GLOBAL IN (SELECT service, head FROM %s WHERE %s)", s.table("profiles"), both(where(q), ofProfiles))},
 	} {
-		if err := s.db.exec(ctx, fmt.Sprintf("INSERT INTO %s (tenant, service, %s, seen) SETTINGS insert_distributed_sync = 1 SELECT tenant, service, %s, toDateTime(%d, 'UTC') FROM %s WHERE %s AND %s",
+		if err := s.db.exec(ctx, fmt.Sprintf("INSERT INTO %s (tenant, service, %s, seen) SETTINGS distributed_foreground_insert = 1 SELECT tenant, service, %s, toDateTime(%d, 'UTC') FROM %s WHERE %s AND %s",
 			s.table(c.table), c.columns, c.columns, seen, s.table(c.table), tenant, c.condition)); err != nil {
 			return err
 		}
