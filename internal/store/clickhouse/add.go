@@ -44,6 +44,7 @@ func (s *Store) Add(ctx context.Context, tenant string, uploads []*store.Upload)
 		}
 		fresh = fresh[n:]
 	}
+	s.copyAgain(ctx, tenant)
 	return out, nil
 }
 

@@ -211,19 +211,25 @@ func (s *Store) sums(ctx context.Context, q *store.Query, p *part) (*sums, error
 	if err != nil {
 		return nil, err
 	}
-	for some := range slices.Chunk(rows, maxKeys) {
-		if err := s.addUp(ctx, q, p, some, out); err != nil {
-			return nil, err
-		}
-		if len(out.places) > maxSums {
-			return nil, fmt.Errorf("the profiles have more than %d different samples; ask for less time or fewer services", maxSums)
+	byPin := map[string][]*row{}
+	for _, r := range rows {
+		byPin[r.pin] = append(byPin[r.pin], r)
+	}
+	for _, pin := range sortedKeys(byPin) {
+		for some := range slices.Chunk(byPin[pin], maxKeys) {
+			if err := s.addUp(ctx, q, p, pin, some, out); err != nil {
+				return nil, err
+			}
+			if len(out.places) > maxSums {
+				return nil, fmt.Errorf("the profiles have more than %d different samples; ask for less time or fewer services", maxSums)
+			}
 		}
 	}
 	return out, nil
 }
 
-// addUp adds up the samples of some profiles.
-func (s *Store) addUp(ctx context.Context, q *store.Query, p *part, rows []*row, out *sums) error {
+// addUp adds up the samples of some profiles, which a pin has unless it is "".
+func (s *Store) addUp(ctx context.Context, q *store.Query, p *part, pin string, rows []*row, out *sums) error {
 	keys := func(in map[*row]bool) []uint64 {
 		var keys []uint64
 		for _, r := range rows {
@@ -272,9 +278,13 @@ func (s *Store) addUp(ctx context.Context, q *store.Query, p *part, rows []*row,
 		columns = append(columns, each(whole), each(plus), each(minus))
 		into = append(into, &more, &morePlus, &moreMinus)
 	}
+	table, condition := s.table("samples"), where(q)
+	if pin != "" {
+		table, condition = s.table(pinnedPrefix+"samples")+" FINAL", both(condition, "pin = "+quote(pin))
+	}
 	from, to := rows[0].start, rows[len(rows)-1].start
 	err := s.db.query(ctx, fmt.Sprintf("SELECT CAST(service, 'String'), stack, labels, count(), %s FROM %s WHERE %s AND hour >= %d AND hour <= %d AND key IN %s"+
-		" GROUP BY service, stack, labels LIMIT %d", strings.Join(columns, ", "), s.table("samples"), where(q),
+		" GROUP BY service, stack, labels LIMIT %d", strings.Join(columns, ", "), table, condition,
 		from/int64(time.Second)/hour*hour, to/int64(time.Second)/hour*hour, list(all), maxSums+1), into...)
 	if err != nil {
 		return err

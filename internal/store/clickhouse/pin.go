@@ -1,10 +1,12 @@
 package clickhouse
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +20,141 @@ func (s *Store) Pin(ctx context.Context, q store.Query, pin store.Pin) error {
 	if err != nil {
 		return err
 	}
+	if err := s.copyPinned(ctx, &q, pin.Name); err != nil {
+		return fmt.Errorf("copying what pin %s keeps: %w", strconv.Quote(pin.Name), err)
+	}
 	return s.writePin(ctx, q.Tenant, pin.Name, string(b))
+}
+
+// withPinned returns a subquery of columns of a table and of what pins keep of it.
+func (s *Store) withPinned(table, columns, condition string) string {
+	return fmt.Sprintf("(SELECT %s FROM %s WHERE %s UNION ALL SELECT %s FROM %s WHERE %s)",
+		columns, s.table(table), condition, columns, s.table(pinnedPrefix+table), condition)
+}
+
+// Columns of the tables that pins have copies of.
+var pinnedColumns = map[string]string{
+	"profiles": "tenant, service, kind, stream, start, id, key, end, counters, clock, head, time, duration, rows, series, totals",
+	"streams":  "tenant, service, kind, stream, names, values, row_names, row_values, types, first, last",
+	"samples":  "tenant, service, kind, hour, stack, key, labels, series, v0, v1, v2, v3, more",
+}
+
+// copyPinned copies what q selects, and what its counters are compared with, to where nothing expires. To copy it again changes nothing.
+func (s *Store) copyPinned(ctx context.Context, q *store.Query, pin string) error {
+	all, err := s.rows(ctx, q)
+	if err != nil {
+		return err
+	}
+	var rows []*row
+	for _, r := range all {
+		if r.pin == "" || r.pin != pin {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortFunc(rows, func(a, b *row) int { return cmp.Compare(a.start, b.start) })
+	for some := range slices.Chunk(rows, maxKeys/2) { // it has two lists
+		var keys, streams []uint64
+		for _, r := range some {
+			keys, streams = append(keys, r.key), append(streams, r.stream.id)
+		}
+		slices.Sort(streams)
+		streams = slices.Compact(streams)
+		first, last := some[0].start, some[len(some)-1].start
+		const second = int64(time.Second)
+		ofProfiles := fmt.Sprintf("start >= %d AND start <= %d AND key IN %s", first, last, list(keys))
+		copyTo := func(table, condition string) error {
+			// What another pin has may be nowhere else any more.
+			for _, from := range []string{both(s.table(table)+" WHERE "+where(q), condition),
+				both(s.table(pinnedPrefix+table)+" WHERE "+where(q), "pin != "+quote(pin), condition)} {
+				columns := pinnedColumns[table]
+				if err := s.db.exec(ctx, fmt.Sprintf("INSERT INTO %s (pin, %s) SETTINGS distributed_foreground_insert = 1 SELECT %s, %s FROM %s",
+					s.table(pinnedPrefix+table), columns, quote(pin), columns, from)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		// Profiles come last: a profile that is there has all that it needs.
+		if err := copyTo("streams", "stream IN "+list(streams)); err != nil {
+			return err
+		}
+		if err := copyTo("samples", fmt.Sprintf("hour >= %d AND hour <= %d AND key IN %s", first/second/hour*hour, last/second/hour*hour, list(keys))); err != nil {
+			return err
+		}
+		if err := s.keepReferences(ctx, q, pin, ofProfiles); err != nil {
+			return err
+		}
+		if err := copyTo("profiles", ofProfiles); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepReferences keeps what the samples of a pin refer to. Such things expire when they were not seen for long, so these are said to be
+// seen so late that they do not expire before the times of ClickHouse end.
+func (s *Store) keepReferences(ctx context.Context, q *store.Query, pin, ofProfiles string) error {
+	seen := time.Date(2106, 1, 1, 0, 0, 0, 0, time.UTC).Add(-s.layout.referred()).Unix()
+	tenant := "tenant = " + quote(q.Tenant)
+	ofSamples := func(id string) string {
+		return fmt.Sprintf("(service, %s) GLOBAL IN (SELECT service, %s FROM %s WHERE %s AND pin = %s)", id, id, s.table(pinnedPrefix+"samples"), tenant, quote(pin))
+	}
+	for _, c := range []struct{ table, columns, condition string }{
+		{"stacks", "stack, frames", ofSamples("stack")},
+		{"frames", "frame, folded, address, mapped, file, build, mapping, functions, systems, files, starts, lines, columns", fmt.Sprintf(
+			"(service, frame) GLOBAL IN (SELECT service, arrayJoin(frames) FROM %s WHERE %s AND %s)", s.table("stacks"), tenant, ofSamples("stack"))},
+		{"sets", "labels, keys, texts, kinds, numbers, units", ofSamples("labels")},
+		{"heads", "head, text", fmt.Sprintf("(service, head) GLOBAL IN (SELECT service, head FROM %s WHERE %s)", s.table("profiles"), both(where(q), ofProfiles))},
+	} {
+		if err := s.db.exec(ctx, fmt.Sprintf("INSERT INTO %s (tenant, service, %s, seen) SETTINGS distributed_foreground_insert = 1 SELECT tenant, service, %s, toDateTime(%d, 'UTC') FROM %s WHERE %s AND %s",
+			s.table(c.table), c.columns, c.columns, seen, s.table(c.table), tenant, c.condition)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyEvery is how often pins are looked at for profiles that came in after the pin was made.
+const copyEvery = time.Hour
+
+// copyAgain copies what came in late for pins whose time is not over for long. What fails is done when something is added the next time.
+func (s *Store) copyAgain(ctx context.Context, tenant string) {
+	now := s.now()
+	s.mu.Lock()
+	due := s.layout.Keep > 0 && now.Sub(s.copied[tenant]).Abs() >= copyEvery
+	if due {
+		s.copied[tenant] = now
+	}
+	s.mu.Unlock()
+	if !due {
+		return
+	}
+	pins, err := s.Pins(ctx, tenant)
+	for _, p := range pins {
+		if err == nil && p.Query.To.After(now.Add(-s.layout.Keep)) {
+			err = s.copyPinned(ctx, &p.Query, p.Name)
+		}
+	}
+	if err != nil {
+		s.mu.Lock()
+		delete(s.copied, tenant)
+		s.mu.Unlock()
+	}
+}
+
+// dropPinned deletes what only a pin keeps. Stacks and names stay; they are little.
+func (s *Store) dropPinned(ctx context.Context, tenant, pin string) error {
+	on := ""
+	if s.layout.Cluster != "" {
+		on = "_local ON CLUSTER " + s.layout.Cluster
+	}
+	for _, table := range []string{"profiles", "samples", "streams"} {
+		if err := s.db.exec(ctx, fmt.Sprintf("ALTER TABLE %s%s DELETE WHERE tenant = %s AND pin = %s SETTINGS mutations_sync = 2",
+			s.table(pinnedPrefix+table), on, quote(tenant), quote(pin))); err != nil {
+			return fmt.Errorf("deleting what pin %s kept: %w", strconv.Quote(pin), err)
+		}
+	}
+	return nil
 }
 
 // Unpin implements store.Store.
@@ -30,7 +166,10 @@ func (s *Store) Unpin(ctx context.Context, tenant, name string) error {
 	if !slices.ContainsFunc(pins, func(p store.Pin) bool { return p.Name == name }) {
 		return store.ErrNotFound
 	}
-	return s.writePin(ctx, tenant, name, "")
+	if err := s.writePin(ctx, tenant, name, ""); err != nil {
+		return err
+	}
+	return s.dropPinned(ctx, tenant, name)
 }
 
 // writePin writes what has become of a pin; "" is that it is gone.

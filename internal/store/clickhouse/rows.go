@@ -24,6 +24,7 @@ type row struct {
 	time, duration int64
 	counters       bool
 	totals         []int64
+	pin            string // that has its samples; "" is that they are where those of all profiles are
 
 	holds  bool // it is in the time that was asked for
 	before *row // that its counters are compared with; nil when there is none
@@ -52,11 +53,39 @@ func (s *Store) rowsOf(ctx context.Context, q *store.Query, sel *selection, cond
 	var ids []string
 	var counters []uint8
 	var totals [][]int64
-	err := s.db.query(ctx, "SELECT stream, start, id, key, head, rows, series, counters, time, duration, totals FROM "+s.table("profiles")+
-		" WHERE "+condition+fmt.Sprintf(" LIMIT 1 BY id LIMIT %d", maxProfiles+1),
-		&streams, &starts, &ids, &keys, &heads, &counts, &series, &counters, &times, &durations, &totals)
-	if err != nil {
-		return nil, err
+	var pins []string
+	const columns = "stream, start, id, key, head, rows, series, counters, time, duration, totals"
+	// A profile may be in both tables. The one that a pin has is taken: its samples do not expire.
+	taken := map[string]bool{}
+	for _, from := range []string{"pin, " + columns + " FROM " + s.table(pinnedPrefix+"profiles"), "'', " + columns + " FROM " + s.table("profiles")} {
+		at := len(ids)
+		var some struct {
+			streams, keys, heads, counts, series []uint64
+			starts, times, durations             []int64
+			pins, ids                            []string
+			counters                             []uint8
+			totals                               [][]int64
+		}
+		err := s.db.query(ctx, "SELECT "+from+" WHERE "+condition+fmt.Sprintf(" LIMIT 1 BY id LIMIT %d", maxProfiles+1),
+			&some.pins, &some.streams, &some.starts, &some.ids, &some.keys, &some.heads, &some.counts, &some.series, &some.counters,
+			&some.times, &some.durations, &some.totals)
+		if err != nil {
+			return nil, err
+		}
+		for i, id := range some.ids {
+			if taken[id] {
+				continue
+			}
+			ids, pins, streams, starts = append(ids, id), append(pins, some.pins[i]), append(streams, some.streams[i]), append(starts, some.starts[i])
+			keys, heads, counts = append(keys, some.keys[i]), append(heads, some.heads[i]), append(counts, some.counts[i])
+			series, counters, times = append(series, some.series[i]), append(counters, some.counters[i]), append(times, some.times[i])
+			durations, totals = append(durations, some.durations[i]), append(totals, some.totals[i])
+		}
+		if at == 0 {
+			for _, id := range ids {
+				taken[id] = true
+			}
+		}
 	}
 	if len(ids) > maxProfiles {
 		return nil, fmt.Errorf("there are more than %d profiles; ask for less time or fewer services", maxProfiles)
@@ -80,7 +109,7 @@ func (s *Store) rowsOf(ctx context.Context, q *store.Query, sel *selection, cond
 		}
 		all = append(all, row{
 			stream: st, id: ids[i], start: starts[i], key: keys[i], rows: counts[i], series: series[i], head: known[heads[i]],
-			time: times[i], duration: durations[i], counters: counters[i] != 0, totals: totals[i],
+			time: times[i], duration: durations[i], counters: counters[i] != 0, totals: totals[i], pin: pins[i],
 			holds: first <= starts[i] && starts[i] < last,
 		})
 	}
@@ -268,8 +297,8 @@ func (s *Store) entries(ctx context.Context, sel *selection, condition string, l
 	var ids []string
 	var counters, clocks []uint8
 	var totals [][]int64
-	err := s.db.query(ctx, "SELECT stream, start, end, id, counters, clock, totals FROM "+s.table("profiles")+
-		" WHERE "+condition+fmt.Sprintf(" ORDER BY start DESC, id LIMIT 1 BY id LIMIT %d", limit),
+	err := s.db.query(ctx, "SELECT stream, start, end, id, counters, clock, totals FROM "+
+		s.withPinned("profiles", "stream, start, end, id, counters, clock, totals", condition)+fmt.Sprintf(" ORDER BY start DESC, id LIMIT 1 BY id LIMIT %d", limit),
 		&streams, &starts, &ends, &ids, &counters, &clocks, &totals)
 	if err != nil {
 		return nil, err

@@ -48,6 +48,9 @@ const (
 	numbers = "Int64 CODEC(ZSTD(3))"
 )
 
+// pinnedPrefix begins the names of tables of what pins keep.
+const pinnedPrefix = "pinned_"
+
 // columnsOfValues is how many values of a sample have columns of their own. Most profiles have no more; others are in an array.
 const columnsOfValues = 4
 
@@ -98,6 +101,23 @@ func (l Layout) tables() []table {
 		engine: "MergeTree", partition: "toDate(hour, 'UTC')", order: "tenant, service, kind, hour, stack, key",
 		expires: "hour", keep: l.Keep, whole: true, shard: shard,
 	}}
+	// What pins keep is copied to tables of their own, which nothing expires from. A copy is made more than once, and replaces itself.
+	var pinned []table
+	for _, t := range list {
+		pinned = append(pinned, table{
+			name: pinnedPrefix + t.name, columns: append([]string{"pin String"}, t.columns...), engine: "ReplacingMergeTree",
+			order: strings.Replace(t.order, "tenant, ", "tenant, pin, ", 1), shard: shard,
+		})
+	}
+	for i := range pinned {
+		switch pinned[i].name {
+		case pinnedPrefix + "samples":
+			pinned[i].order += ", labels" // tells samples of a profile apart
+		case pinnedPrefix + "streams":
+			pinned[i].engine = "AggregatingMergeTree" // of copies, the first and last times count, whichever came last
+		}
+	}
+	list = append(list, pinned...)
 	return append(list,
 		sums("samples_hour", "hour", "toYYYYMM(hour, 'UTC')", l.Hours),
 		sums("samples_day", "day", "toYYYYMM(day, 'UTC')", l.Days),

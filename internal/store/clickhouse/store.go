@@ -31,10 +31,12 @@ type Store struct {
 	database string
 	limits   store.Limits
 	now      func() time.Time
+	layout   Layout
 	sumsFrom int // profiles of which sums of hours and days are looked at
 
 	mu           sync.Mutex
-	known        map[string]*written // by tenant and service
+	known        map[string]*written  // by tenant and service
+	copied       map[string]time.Time // when pins of a tenant were copied
 	heads        map[headKey]*head
 	dictionaries map[string]*dictionary // by tenant and service
 }
@@ -47,7 +49,7 @@ func Open(ctx context.Context, a *Address, opt Options) (*Store, error) {
 // openWith is Open with another client.
 func openWith(ctx context.Context, db client, a *Address, opt Options) (*Store, error) {
 	s := &Store{
-		db: db, database: a.Database, limits: store.DefaultLimits, now: opt.Now,
+		db: db, database: a.Database, limits: store.DefaultLimits, now: opt.Now, layout: a.Layout, copied: map[string]time.Time{},
 		known: map[string]*written{}, heads: map[headKey]*head{}, dictionaries: map[string]*dictionary{},
 		sumsFrom: 120,
 	}
@@ -116,7 +118,7 @@ func both(conditions ...string) string {
 // Tenants implements store.Store.
 func (s *Store) Tenants(ctx context.Context) ([]string, error) {
 	var out []string
-	err := s.db.query(ctx, "SELECT CAST(tenant, 'String') AS t FROM "+s.table("streams")+" GROUP BY t ORDER BY t", &out)
+	err := s.db.query(ctx, "SELECT CAST(tenant, 'String') AS t FROM "+s.withPinned("streams", "tenant", "1")+" GROUP BY t ORDER BY t", &out)
 	return out, err
 }
 

@@ -118,8 +118,8 @@ func (s *Store) selected(ctx context.Context, q *store.Query, from time.Time) (*
 	var services, kinds []string
 	var names, values, rowNames, rowValues, types [][]string
 	err := s.db.query(ctx, "SELECT stream, CAST(any(service), 'String'), CAST(any(kind), 'String'),"+
-		" CAST(any(names), 'Array(String)'), any(values), CAST(any(row_names), 'Array(String)'), any(row_values), any(types) FROM "+s.table("streams")+
-		" WHERE "+where(q)+" GROUP BY stream"+
+		" CAST(any(names), 'Array(String)'), any(values), CAST(any(row_names), 'Array(String)'), any(row_values), any(types) FROM "+
+		s.withPinned("streams", "stream, service, kind, names, values, row_names, row_values, types, first, last", where(q))+" GROUP BY stream"+
 		fmt.Sprintf(" HAVING max(last) >= %d AND min(first) < %d", nanos(from), nanos(q.To)),
 		&ids, &services, &kinds, &names, &values, &rowNames, &rowValues, &types)
 	if err != nil {
@@ -183,8 +183,8 @@ func (s *Store) spans(ctx context.Context, q *store.Query) ([]span, error) {
 	}
 	var ids, counts []uint64
 	var first, last []int64
-	err = s.db.query(ctx, "SELECT stream, uniqExact(id), min(start), max(start) FROM "+s.table("profiles")+
-		" WHERE "+both(where(q), between("start", q.From, q.To), sel.condition)+" GROUP BY stream", &ids, &counts, &first, &last)
+	err = s.db.query(ctx, "SELECT stream, uniqExact(id), min(start), max(start) FROM "+
+		s.withPinned("profiles", "stream, id, start", both(where(q), between("start", q.From, q.To), sel.condition))+" GROUP BY stream", &ids, &counts, &first, &last)
 	if err != nil {
 		return nil, err
 	}

@@ -78,6 +78,82 @@ SETTINGS index_granularity = 8192, ttl_only_drop_parts = 1;
 CREATE TABLE IF NOT EXISTS hone.samples ON CLUSTER fleet AS hone.samples_local
 ENGINE = Distributed(fleet, hone, samples_local, cityHash64(tenant, service));
 
+CREATE TABLE IF NOT EXISTS hone.pinned_profiles_local ON CLUSTER fleet
+(
+    pin String,
+    tenant LowCardinality(String),
+    service LowCardinality(String),
+    kind LowCardinality(String),
+    stream UInt64 CODEC(ZSTD),
+    start Int64 CODEC(Delta, ZSTD),
+    id FixedString(16),
+    key UInt64 CODEC(ZSTD),
+    end Int64 CODEC(Delta, ZSTD),
+    counters UInt8,
+    clock UInt8,
+    head UInt64 CODEC(ZSTD),
+    time Int64 CODEC(Delta, ZSTD),
+    duration Int64 CODEC(ZSTD),
+    rows UInt64 CODEC(ZSTD),
+    series UInt64 CODEC(ZSTD),
+    totals Array(Int64) CODEC(ZSTD),
+    at DateTime64(9, 'UTC') ALIAS fromUnixTimestamp64Nano(start, 'UTC'),
+    INDEX ids id TYPE bloom_filter GRANULARITY 1
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}')
+ORDER BY (tenant, pin, service, kind, start, id)
+SETTINGS index_granularity = 8192;
+
+CREATE TABLE IF NOT EXISTS hone.pinned_profiles ON CLUSTER fleet AS hone.pinned_profiles_local
+ENGINE = Distributed(fleet, hone, pinned_profiles_local, cityHash64(tenant, service));
+
+CREATE TABLE IF NOT EXISTS hone.pinned_streams_local ON CLUSTER fleet
+(
+    pin String,
+    tenant LowCardinality(String),
+    service LowCardinality(String),
+    kind LowCardinality(String),
+    stream UInt64 CODEC(ZSTD),
+    names Array(LowCardinality(String)),
+    values Array(String),
+    row_names Array(LowCardinality(String)),
+    row_values Array(String),
+    types Array(String),
+    first SimpleAggregateFunction(min, Int64),
+    last SimpleAggregateFunction(max, Int64),
+    labels Map(String, String) ALIAS mapFromArrays(arrayConcat(names, row_names), arrayConcat(values, row_values))
+)
+ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}')
+ORDER BY (tenant, pin, service, kind, stream)
+SETTINGS index_granularity = 8192;
+
+CREATE TABLE IF NOT EXISTS hone.pinned_streams ON CLUSTER fleet AS hone.pinned_streams_local
+ENGINE = Distributed(fleet, hone, pinned_streams_local, cityHash64(tenant, service));
+
+CREATE TABLE IF NOT EXISTS hone.pinned_samples_local ON CLUSTER fleet
+(
+    pin String,
+    tenant LowCardinality(String),
+    service LowCardinality(String),
+    kind LowCardinality(String),
+    hour DateTime('UTC') CODEC(Delta, ZSTD),
+    stack UInt64 CODEC(Delta, ZSTD),
+    key UInt64 CODEC(ZSTD),
+    labels UInt64 CODEC(ZSTD),
+    series UInt64 CODEC(ZSTD),
+    v0 Int64 CODEC(ZSTD(3)),
+    v1 Int64 CODEC(ZSTD),
+    v2 Int64 CODEC(ZSTD(3)),
+    v3 Int64 CODEC(ZSTD),
+    more Array(Int64) CODEC(ZSTD)
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}')
+ORDER BY (tenant, pin, service, kind, hour, stack, key, labels)
+SETTINGS index_granularity = 8192;
+
+CREATE TABLE IF NOT EXISTS hone.pinned_samples ON CLUSTER fleet AS hone.pinned_samples_local
+ENGINE = Distributed(fleet, hone, pinned_samples_local, cityHash64(tenant, service));
+
 CREATE TABLE IF NOT EXISTS hone.samples_hour_local ON CLUSTER fleet
 (
     tenant LowCardinality(String),

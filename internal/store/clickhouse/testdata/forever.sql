@@ -66,6 +66,73 @@ PARTITION BY toDate(hour, 'UTC')
 ORDER BY (tenant, service, kind, hour, stack, key)
 SETTINGS index_granularity = 8192, non_replicated_deduplication_window = 1000, fsync_after_insert = 1, fsync_part_directory = 1;
 
+CREATE TABLE IF NOT EXISTS hone.pinned_profiles
+(
+    pin String,
+    tenant LowCardinality(String),
+    service LowCardinality(String),
+    kind LowCardinality(String),
+    stream UInt64 CODEC(ZSTD),
+    start Int64 CODEC(Delta, ZSTD),
+    id FixedString(16),
+    key UInt64 CODEC(ZSTD),
+    end Int64 CODEC(Delta, ZSTD),
+    counters UInt8,
+    clock UInt8,
+    head UInt64 CODEC(ZSTD),
+    time Int64 CODEC(Delta, ZSTD),
+    duration Int64 CODEC(ZSTD),
+    rows UInt64 CODEC(ZSTD),
+    series UInt64 CODEC(ZSTD),
+    totals Array(Int64) CODEC(ZSTD),
+    at DateTime64(9, 'UTC') ALIAS fromUnixTimestamp64Nano(start, 'UTC'),
+    INDEX ids id TYPE bloom_filter GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree()
+ORDER BY (tenant, pin, service, kind, start, id)
+SETTINGS index_granularity = 8192, non_replicated_deduplication_window = 1000, fsync_after_insert = 1, fsync_part_directory = 1;
+
+CREATE TABLE IF NOT EXISTS hone.pinned_streams
+(
+    pin String,
+    tenant LowCardinality(String),
+    service LowCardinality(String),
+    kind LowCardinality(String),
+    stream UInt64 CODEC(ZSTD),
+    names Array(LowCardinality(String)),
+    values Array(String),
+    row_names Array(LowCardinality(String)),
+    row_values Array(String),
+    types Array(String),
+    first SimpleAggregateFunction(min, Int64),
+    last SimpleAggregateFunction(max, Int64),
+    labels Map(String, String) ALIAS mapFromArrays(arrayConcat(names, row_names), arrayConcat(values, row_values))
+)
+ENGINE = AggregatingMergeTree()
+ORDER BY (tenant, pin, service, kind, stream)
+SETTINGS index_granularity = 8192, non_replicated_deduplication_window = 1000, fsync_after_insert = 1, fsync_part_directory = 1;
+
+CREATE TABLE IF NOT EXISTS hone.pinned_samples
+(
+    pin String,
+    tenant LowCardinality(String),
+    service LowCardinality(String),
+    kind LowCardinality(String),
+    hour DateTime('UTC') CODEC(Delta, ZSTD),
+    stack UInt64 CODEC(Delta, ZSTD),
+    key UInt64 CODEC(ZSTD),
+    labels UInt64 CODEC(ZSTD),
+    series UInt64 CODEC(ZSTD),
+    v0 Int64 CODEC(ZSTD(3)),
+    v1 Int64 CODEC(ZSTD),
+    v2 Int64 CODEC(ZSTD(3)),
+    v3 Int64 CODEC(ZSTD),
+    more Array(Int64) CODEC(ZSTD)
+)
+ENGINE = ReplacingMergeTree()
+ORDER BY (tenant, pin, service, kind, hour, stack, key, labels)
+SETTINGS index_granularity = 8192, non_replicated_deduplication_window = 1000, fsync_after_insert = 1, fsync_part_directory = 1;
+
 CREATE TABLE IF NOT EXISTS hone.samples_hour
 (
     tenant LowCardinality(String),
