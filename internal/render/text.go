@@ -259,7 +259,7 @@ func (p *formatter) source(s string) string {
 }
 
 func (p *printer) flameBlock(b *report.FlameBlock) {
-	if p.bars && p.o.Width >= leastFlameColumns && b.Root != nil && len(b.Root.Children) > 0 {
+	if !b.Table && p.bars && p.o.Width >= leastFlameColumns && b.Root != nil && len(b.Root.Children) > 0 {
 		p.drawnFlame(b)
 		return
 	}

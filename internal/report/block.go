@@ -100,6 +100,7 @@ type FlameBlock struct {
 	Root    *FlameNode
 	Below   int64 // what costs less is too small to be told apart; 0 is nothing
 	Callers bool  // below a frame is what calls it: what it costs by itself is not told
+	Table   bool  // it is to be read, not drawn
 }
 
 // Commands are what can be asked next.

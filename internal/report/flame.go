@@ -30,6 +30,7 @@ type FlameNode struct {
 	Cum      int64
 	Before   *Cost2       // in a diff: what it cost before
 	Width    int64        // in a picture, where that is not the magnitude of Cum
+	Calls    int          // right below it, of which Children are those to be shown
 	Children []*FlameNode // heaviest first
 }
 

@@ -113,7 +113,7 @@ func NewFlames(in []*recording.Recording, q query.Query, known ...*Flames) (*Fla
 
 // TreeKey returns what queries have in common whose trees differ at most in their samples.
 func TreeKey(q query.Query) string {
-	q.Steps, q.Root, q.Limit, q.Min, q.Gone = nil, "", 0, 0, false
+	q.Steps, q.Root, q.Depth, q.Limit, q.Min, q.Gone = nil, "", 0, 0, 0, false
 	return q.URL()
 }
 
@@ -175,12 +175,20 @@ func (f *Flames) lock() {
 func (f *Flames) Flame(q query.Query) (*report.Flame, error) {
 	f.lock()
 	defer f.mu.Unlock()
+	return f.cut(q, (&question{query: q}).trim(maxFlameCalls, minFlameShare, 0))
+}
+
+// cut returns the part of the tree that q asks for within limits, while the tree is locked.
+func (f *Flames) cut(q query.Query, limits calls.Trim) (*report.Flame, error) {
 	t := f.tree
-	limits := (&question{query: q}).trim(maxFlameCalls, minFlameShare, 0)
 	out := &report.Flame{
 		Head: f.head, Whole: f.whole, Before: f.before, Normalized: f.normalized, Inverted: t.Inverted,
 	}
-	root, err := t.Find(q.Root, limits.Min)
+	open := limits.Min
+	if q.Depth > 0 {
+		open = 1 // the levels below are opened one by one
+	}
+	root, err := t.Find(q.Root, open)
 	if err != nil {
 		return nil, err
 	}
@@ -190,12 +198,20 @@ func (f *Flames) Flame(q query.Query) (*report.Flame, error) {
 	}
 	slices.Reverse(out.Path)
 	out.FlameTree = report.FlameTree{Root: f.node(root, q.Gone), Where: f.where}
+	most := maxFlameDepth
+	if q.Depth > 0 {
+		most = min(q.Depth, most)
+		f.openLevels(root, most, limits.Nodes)
+	}
 	var queue flameQueue
 	deep, seq := 0, 0
 	add := func(at uint32, to *report.FlameNode, depth int) {
 		out.Accounted += to.Flat
-		for _, b := range t.Calls(at) {
+		below := t.Calls(at)
+		to.Calls = len(below)
+		for _, b := range below {
 			switch {
+			case depth == q.Depth && q.Depth > 0:
 			case t.Sums[b].Weight < out.Below:
 				out.Dropped++
 			case depth == maxFlameDepth:

@@ -70,6 +70,14 @@ var Views = []view.View{
 		Compares: true,
 	},
 	{
+		Name:     "calltree",
+		Doc:      "List calls below their callers, with what each costs by itself and in total",
+		Examples: []string{"calltree", "calltree invert limit=50", "calltree root='main.main;main.work' depth=2"},
+		Uses:     view.Keys("ref base metric at", filters, frames, "limit min root depth invert collapse normalize", values, paths),
+		Run:      CallTree,
+		Compares: true,
+	},
+	{
 		Name: "sandwich", Aliases: []string{"callers"}, Arg: "RX",
 		Doc:      "Draw the flame graphs of a function's callers and callees",
 		Examples: []string{"sandwich mallocgc", "sandwich json.Marshal min=1%"},

@@ -70,6 +70,24 @@ export interface Benchmark {
   measured: BenchMeasure[];
 }
 
+export interface CallTree extends Head, Trimming {
+  whole: number;
+  before?: Head;
+  normalized?: boolean;
+  inverted?: boolean;
+  rows: CallTreeRow[];
+}
+
+export interface CallTreeRow extends FlameFrame {
+  depth: number;
+  inline?: boolean;
+  flat?: number;
+  cum: number;
+  flat_before?: number;
+  cum_before?: number;
+  calls?: number;
+}
+
 export type CodeGap = "unnamed" | "in-no-file" | "not-here" | "other-build" | "unreadable";
 
 export interface Compare {

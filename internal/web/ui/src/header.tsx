@@ -33,6 +33,7 @@ export const views: View[] = [
   { name: "timeline", title: "Timeline", needs: "/api/timeline", of: "timeline", key: "0" },
   { name: "trace", title: "Trace", needs: "/api/lanes", of: "lanes", key: "x" },
   { name: "flame", title: "Flame", needs: "/api/flame", of: "flame" },
+  { name: "calltree", title: "Call tree", needs: "/api/calltree", of: "calltree", key: "w" },
   { name: "sandwich", title: "Callers", needs: "/api/sandwich", of: "sandwich" },
   { name: "top", title: "Top", needs: "/api/top", of: "top" },
   { name: "graph", title: "Graph", needs: "/download/svg", of: "dot" },

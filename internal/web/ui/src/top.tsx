@@ -7,7 +7,7 @@ import { asked, recordingOf, useAnswer, useApp } from "./data";
 import { count, unitOf, value } from "./format";
 import { Choice } from "./flame";
 import { Keys, useKeys } from "./keys";
-import { Dot, Icon, Nothing, Notes, Problem, Share, useActions } from "./parts";
+import { Dot, Icon, Named, Nothing, Notes, Problem, Share, useActions } from "./parts";
 import { get, go, put } from "./state";
 import { Column, VirtualTable } from "./table";
 
@@ -46,7 +46,7 @@ export function TopView() {
     { name: "of total", key: "cum%", number: true, cell: (r) => <Share part={r.cum} whole={data.total} /> },
     {
       name: by.replace(/^label:/, ""), key: "name", sort: true,
-      cell: (r) => <span class="fn" title={nameOf(r)}><Dot origin={r.origin} />{nameOf(r)}{r.inline && <span class="quiet"> ({r.inline})</span>}</span>,
+      cell: (r) => <span class="fn" title={nameOf(r)}><Dot origin={r.origin} /><Named name={nameOf(r)} />{r.inline && <span class="quiet"> ({r.inline})</span>}</span>,
     },
   ];
   return (
