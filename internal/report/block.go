@@ -89,6 +89,7 @@ type Listing struct {
 	Measure *Measure
 	Flat    int64
 	Cum     int64
+	Before  *Cost2 // what it cost before, when two sides are compared
 	Lines   []SourceLine
 	Notes   []string
 	Error   string // why there is no text

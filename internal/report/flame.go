@@ -36,8 +36,8 @@ type FlameNode struct {
 
 // Cost2 is what something cost on the other side of a diff.
 type Cost2 struct {
-	Flat int64
-	Cum  int64
+	Flat int64 `json:"flat"`
+	Cum  int64 `json:"cum"`
 }
 
 // A FlamePlace is where a function is declared.

@@ -81,10 +81,36 @@ func TestPageCallTree(t *testing.T) {
 func TestPageCallTreeBase(t *testing.T) {
 	p := open(t, serve(t, folded(t, "main.main;main.a 300\n"), folded(t, "main.main;main.a 100\nmain.main;main.gone 50\n")), 390, 800)
 	p.visit("/calltree?base=p1.pb.gz")
-	if got := p.text(".table tbody tr:nth-child(3)"); !strings.Contains(got, "100") || !strings.Contains(got, "300") || !strings.Contains(got, "+200.00%") {
+	if got := p.text(".table tbody tr:nth-child(3)"); !strings.Contains(got, "100") || !strings.Contains(got, "300") || !strings.Contains(got, "▲ +200") {
 		t.Errorf("main.a reads %q", got)
 	}
 	if !eval[bool](p, treeRows+`.includes("3 main.gone")`) {
 		t.Errorf("what is gone is not there: %s", eval[[]string](p, treeRows))
+	}
+}
+
+// Choosing a recording to compare with stays in the view, which has what was before.
+func TestPageBeside(t *testing.T) {
+	p := open(t, serve(t, folded(t, "main.main;main.a 300\n"), folded(t, "main.main;main.a 100\nmain.main;main.gone 50\n")), 1280, 800)
+	p.visit("/top")
+	eval[bool](p, `(() => { const s = [...document.querySelectorAll("select")].find((s) => s.textContent.includes("compare with")); s.value = "p1.pb.gz"; s.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`)
+	p.wait(`location.search.includes("base=p1.pb.gz")`)
+	p.settled()
+	if got := eval[string](p, `location.pathname`); got != "/top" {
+		t.Errorf("choosing a base went to %s", got)
+	}
+	for _, v := range []struct{ path, of, want string }{
+		{"/top?base=p1.pb.gz", ".table tbody tr", "100\t300\t▲ +200 +200.00%"},
+		{"/top?base=p1.pb.gz", ".table tbody", "▼ -50 gone"},
+		{"/overview?base=p1.pb.gz", ".hero", "before: 150, ▲ +150 +100%"},
+		{"/overview?base=p1.pb.gz", ".card .plain tbody tr", "▲ +200"},
+		{"/sandwich?base=p1.pb.gz&arg=main.a", ".subject", "before: cum 100, ▲ +200"},
+		{"/sandwich?base=p1.pb.gz&arg=main.a", ".panel", "before\n100"},
+		{"/source?base=p1.pb.gz&arg=main.a", ".functions", "main.a"},
+	} {
+		p.visit(v.path)
+		if got := eval[string](p, `[...document.querySelectorAll("`+v.of+`")].map((e) => e.innerText).join("\n")`); !strings.Contains(got, v.want) {
+			t.Errorf("%s has %q, want %q in it", v.path, got, v.want)
+		}
 	}
 }

@@ -122,7 +122,7 @@ func (s *Server) ahead() {
 // sandwich answers with the callers and callees of a frame as pages paint them.
 func (s *Server) sandwich(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, "sandwich", func(in []*recording.Recording, q query.Query) (any, error) {
-		return profileview.Sandwich(in[:1], painted(q))
+		return profileview.Sandwich(in, painted(q))
 	})
 }
 

@@ -56,23 +56,16 @@ type Flames struct {
 // NewFlames returns the tree that q asks for. Root, Limit and Min don't matter yet. When all that the steps do is
 // to select samples, and known has the tree of more of them, that takes little time.
 func NewFlames(in []*recording.Recording, q query.Query, known ...*Flames) (*Flames, error) {
-	var a *question
 	f := &Flames{asked: TreeKey(q)}
 	var before []int64
 	ratio := 1.0
-	if len(in) > 1 {
-		s, err := compare(in, q)
-		if err != nil {
-			return nil, err
-		}
-		a = &question{Measure: calls.Measure{Profile: s.p, Type: s.after}, query: q, head: s.head, named: s.named}
+	a, s, err := askSides(in, q)
+	if err != nil {
+		return nil, err
+	}
+	if s != nil {
 		f.before, f.normalized, f.scaled = &s.headBefore, s.normalized, s.scaled
 		before, ratio = s.p.Values(s.before), s.ratio
-	} else {
-		var err error
-		if a, err = ask(in, q); err != nil {
-			return nil, err
-		}
 	}
 	if f.head = a.head; before == nil && !a.Mean {
 		for _, k := range known {

@@ -181,6 +181,11 @@ export interface Cost extends Frame {
   cum: number;
 }
 
+export interface Cost2 {
+  flat: number;
+  cum: number;
+}
+
 export interface Counts {
   asked: number;
   unsent?: number;
@@ -1044,6 +1049,9 @@ export interface SandwichHead extends Head {
   origin?: Origin;
   flat: number;
   cum: number;
+  before?: Cost2;
+  base?: Head;
+  normalized?: boolean;
   matches?: string[];
 }
 
@@ -1167,6 +1175,7 @@ export interface SourceFile {
   error?: string;
   flat: number;
   cum: number;
+  before?: Cost2;
   lines?: SourceLine[];
 }
 
@@ -1181,6 +1190,7 @@ export interface SourceLine {
   flat?: number;
   cum?: number;
   text: string;
+  before?: Cost2;
   instructions?: Instruction[];
 }
 
@@ -1275,12 +1285,15 @@ export interface Told {
 }
 
 export interface Top extends Head, Trimming {
+  before?: Head;
+  normalized?: boolean;
   rows: TopRow[];
 }
 
 export interface TopRow extends Cost {
   origin?: Origin;
   inline?: Inlining;
+  before?: Cost2;
 }
 
 export interface TraceFrame extends Frame {

@@ -5,10 +5,10 @@ import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
 import { CallTree, CallTreeRow, Failure } from "./api";
 import { asked, useAnswer, useApp } from "./data";
 import { Choice, Toggle } from "./flame";
-import { count, growth, signed, unitOf, value } from "./format";
+import { count, unitOf, value } from "./format";
 import { Keys, useKeys } from "./keys";
 import { functionOf } from "./names";
-import { Dot, Icon, Named, Nothing, Notes, Problem, Share, say, useActions } from "./parts";
+import { Delta, Dot, Icon, Named, Nothing, Notes, Problem, Share, say, useActions } from "./parts";
 import { get, go, put } from "./state";
 import { Column, VirtualTable } from "./table";
 import { matcher } from "./top";
@@ -155,13 +155,12 @@ function Listed({ data }: { data: CallTree }) {
   const unit = unitOf(shown.slice(0, 200).flatMap((c) => [c.row.cum, c.row.flat ?? 0, c.row.cum_before ?? 0]), data.total, data.unit);
   const print = (v: number) => value(v, data.unit, unit);
   const before = data.before !== undefined;
-  const change = (from: number, to: number) => <span class={to > from ? "more" : to < from ? "less" : ""}>{signed(to - from, data.unit, unit)}</span>;
   const own: Column<Call>[] = data.inverted ? [] : [{ name: "flat", key: "flat", number: true, cell: (c) => print(c.row.flat ?? 0) }];
   const columns: Column<Call>[] = [
     ...(before ? [{ name: "before", key: "before", number: true, cell: (c: Call) => print(c.row.cum_before ?? 0) }] : []),
     { name: "cum", key: "cum", number: true, cell: (c) => print(c.row.cum) },
     before
-      ? { name: "change", key: "change", number: true, cell: (c) => <>{change(c.row.cum_before ?? 0, c.row.cum)} <span class="quiet">{growth(c.row.cum_before ?? 0, c.row.cum)}</span></> }
+      ? { name: "change", key: "change", number: true, cell: (c) => <Delta from={c.row.cum_before ?? 0} to={c.row.cum} unit={data.unit} chosen={unit} /> }
       : { name: "of total", key: "cum%", number: true, cell: (c) => <Share part={c.row.cum} whole={data.total} /> },
     ...own,
     {

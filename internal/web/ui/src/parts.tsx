@@ -4,7 +4,7 @@ import { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { AnyFrame, Failure, Head, Origin, remarks } from "./api";
 import { useApp } from "./data";
-import { percent } from "./format";
+import { growth, percent, signed } from "./format";
 import { originNames } from "./colors";
 import { exactly, functionOf, short } from "./names";
 import { State, add, get, go, put, state, to } from "./state";
@@ -220,6 +220,15 @@ export function Toast() {
     };
   }, []);
   return <div class={"toast" + (text ? " shown" : "")} role="status">{text}</div>;
+}
+
+/** Delta prints how something changed: by how much, and by what share of what it was. */
+export function Delta({ from, to: now, unit, chosen }: { from: number; to: number; unit: string; chosen?: string }) {
+  return (
+    <span class={"delta " + (now > from ? "more" : now < from ? "less" : "")}>
+      {signed(now - from, unit, chosen)}{now !== from && <span class="roomy"> {growth(from, now)}</span>}
+    </span>
+  );
 }
 
 /** Share prints part of whole with a bar. */
