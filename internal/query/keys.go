@@ -184,6 +184,11 @@ var Keys = []Key{
 		kind: text("frames with semicolons between", func(q *Query) *string { return &q.Root }),
 	},
 	{
+		Name: "depth", Value: "N", Example: "3",
+		Doc:  "how many levels of calls to show",
+		kind: ordinal(func(q *Query) *int { return &q.Depth }),
+	},
+	{
 		Name: "invert",
 		Doc:  "invert the graph: innermost frames first, then their callers",
 		kind: toggle(func(q *Query) *bool { return &q.Invert }),

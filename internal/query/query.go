@@ -33,6 +33,7 @@ type Query struct {
 	Positive  bool    // leave out rows whose value is negative, in differences
 	CallTree  bool    // draw a separate node for each call path
 	Root      string  // the call that a flame graph begins with: frames from the outermost, with semicolons between
+	Depth     int     // levels of calls to show below that; 0 is all
 	Invert    bool    // callees above their callers
 	Collapse  bool    // a function that calls itself is one
 	Gone      bool    // in a difference, draw what is gone at its old width

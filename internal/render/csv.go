@@ -229,12 +229,23 @@ func (c *csvWriter) calls(b *report.Calls) error {
 
 func (c *csvWriter) listing(b *report.Listing) error {
 	u := b.Measure.Unit
-	err := c.start("function", "file", "line", amount("flat", u), amount("cum", u), "source")
-	if err != nil {
+	heading := []string{"function", "file", "line", amount("flat", u), amount("cum", u), "source"}
+	if b.Before != nil {
+		heading = append(heading, amount("flat before", u), amount("cum before", u))
+	}
+	if err := c.start(heading...); err != nil {
 		return err
 	}
 	for _, l := range b.Lines {
-		c.w.Write([]string{b.Title, b.File, strconv.Itoa(l.Line), number(l.Flat), number(l.Cum), l.Text})
+		record := []string{b.Title, b.File, strconv.Itoa(l.Line), number(l.Flat), number(l.Cum), l.Text}
+		if b.Before != nil {
+			before := report.Cost2{}
+			if l.Before != nil {
+				before = *l.Before
+			}
+			record = append(record, number(before.Flat), number(before.Cum))
+		}
+		c.w.Write(record)
 	}
 	return nil
 }

@@ -206,6 +206,10 @@ func (p *printer) listing(b *report.Listing) {
 		"flat ", report.Value{V: b.Flat, Measure: b.Measure}, " ", report.Share{Part: b.Flat, Whole: whole}, ", ",
 		"cum ", report.Value{V: b.Cum, Measure: b.Measure}, " ", report.Share{Part: b.Cum, Whole: whole},
 	}
+	if b.Before != nil {
+		about = append(about, "; before: flat ", report.Value{V: b.Before.Flat, Measure: b.Measure}, ", cum ", report.Value{V: b.Before.Cum, Measure: b.Measure},
+			", ", report.Growth{From: b.Before.Cum, To: b.Cum})
+	}
 	if b.File == "" {
 		about = nil
 	}
@@ -225,9 +229,11 @@ func (p *printer) listing(b *report.Listing) {
 	if len(b.Lines) == 0 {
 		return
 	}
-	g := grid{columns: []gridColumn{
-		{name: "flat", right: true}, {name: "cum", right: true}, {name: "line", right: true}, {name: "source", cut: cutRight},
-	}}
+	g := grid{columns: []gridColumn{{name: "flat", right: true}, {name: "cum", right: true}}}
+	if b.Before != nil {
+		g.columns = append(g.columns, gridColumn{name: "cum before", right: true}, gridColumn{name: "delta", right: true})
+	}
+	g.columns = append(g.columns, gridColumn{name: "line", right: true}, gridColumn{name: "source", cut: cutRight})
 	for _, l := range b.Lines {
 		cost := func(v int64) cell {
 			if v == 0 {
@@ -235,7 +241,19 @@ func (p *printer) listing(b *report.Listing) {
 			}
 			return cell{text: p.text(report.Value{V: v, Measure: b.Measure}), style: heat(report.Share{Part: v, Whole: whole})}
 		}
-		g.rows = append(g.rows, []cell{cost(l.Flat), cost(l.Cum), {text: p.text(l.Line), style: dim}, {text: p.source(l.Text)}})
+		row := []cell{cost(l.Flat), cost(l.Cum)}
+		if b.Before != nil {
+			was := int64(0)
+			if l.Before != nil {
+				was = l.Before.Cum
+			}
+			change := cell{text: ".", style: dim}
+			if was != 0 || l.Cum != 0 {
+				change = p.cell(report.Change{From: was, To: l.Cum, Measure: b.Measure})
+			}
+			row = append(row, cost(was), change)
+		}
+		g.rows = append(g.rows, append(row, cell{text: p.text(l.Line), style: dim}, cell{text: p.source(l.Text)}))
 	}
 	g.print(p.w, p.formatter, p.o.Width)
 }
@@ -259,7 +277,7 @@ func (p *formatter) source(s string) string {
 }
 
 func (p *printer) flameBlock(b *report.FlameBlock) {
-	if p.bars && p.o.Width >= leastFlameColumns && b.Root != nil && len(b.Root.Children) > 0 {
+	if !b.Table && p.bars && p.o.Width >= leastFlameColumns && b.Root != nil && len(b.Root.Children) > 0 {
 		p.drawnFlame(b)
 		return
 	}

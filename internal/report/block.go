@@ -89,6 +89,7 @@ type Listing struct {
 	Measure *Measure
 	Flat    int64
 	Cum     int64
+	Before  *Cost2 // what it cost before, when two sides are compared
 	Lines   []SourceLine
 	Notes   []string
 	Error   string // why there is no text
@@ -100,6 +101,7 @@ type FlameBlock struct {
 	Root    *FlameNode
 	Below   int64 // what costs less is too small to be told apart; 0 is nothing
 	Callers bool  // below a frame is what calls it: what it costs by itself is not told
+	Table   bool  // it is to be read, not drawn
 }
 
 // Commands are what can be asked next.

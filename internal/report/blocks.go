@@ -23,6 +23,9 @@ func (t *Top) Blocks() iter.Seq[Block] {
 		names[i] = &t.Rows[i].Frame
 		m.addCost(&t.Rows[i].Cost)
 	}
+	if t.Before != nil {
+		return t.beside(m, names)
+	}
 	byCum := !slices.IsSortedFunc(t.Rows, func(a, b TopRow) int { return cmp.Compare(abs(b.Flat), abs(a.Flat)) })
 	table := Table{Columns: []Column{
 		{Name: "flat", Unit: t.Unit},
@@ -39,6 +42,29 @@ func (t *Top) Blocks() iter.Seq[Block] {
 		})
 	}
 	return t.answer(m, &t.Trimming, table)
+}
+
+// beside is the ranking with what each frame cost before.
+func (t *Top) beside(m *Measure, names []*Frame) iter.Seq[Block] {
+	m.Total = max(abs(t.Total), abs(t.Before.Total))
+	table := Table{Columns: []Column{
+		{Name: "flat before", Unit: t.Unit}, {Name: "flat", Unit: t.Unit}, {Name: "flat delta", Unit: t.Unit},
+		{Name: "cum before", Unit: t.Unit}, {Name: "cum", Unit: t.Unit}, {Name: "cum delta", Unit: t.Unit},
+		{Name: frameColumn(t.By, names), Path: true},
+	}}
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		m.add(r.Before.Flat)
+		m.add(r.Before.Cum)
+		table.Rows = append(table.Rows, []any{
+			Value{r.Before.Flat, m}, Value{r.Flat, m}, Change{r.Before.Flat, r.Flat, m},
+			Value{r.Before.Cum, m}, Value{r.Cum, m}, Change{r.Before.Cum, r.Cum, m},
+			Name{r.Frame.String(), r.Inline},
+		})
+	}
+	list := []Block{comparison(&t.Head, t.Before, m), table}
+	list = append(list, t.Trimming.notes(m)...)
+	return blocks(append(list, t.remarks()...))
 }
 
 // frameColumn returns the heading over frames.
@@ -103,10 +129,13 @@ func (s *Source) Blocks() iter.Seq[Block] {
 			for _, l := range file.Lines {
 				m.add(l.Flat)
 				m.add(l.Cum)
+				if l.Before != nil {
+					m.add(l.Before.Cum)
+				}
 			}
 			list = append(list, Listing{
 				Title: f.Name, File: file.File, Found: file.Found, Measure: m,
-				Flat: file.Flat, Cum: file.Cum, Lines: file.Lines, Notes: file.Notes, Error: file.Error,
+				Flat: file.Flat, Cum: file.Cum, Before: file.Before, Lines: file.Lines, Notes: file.Notes, Error: file.Error,
 			})
 		}
 	}
@@ -236,22 +265,27 @@ func (d *Diff) Blocks() iter.Seq[Block] {
 			Change{r.CumBefore, r.Cum, m}, Growth{r.CumBefore, r.Cum}, Name{Text: r.Frame.String()},
 		})
 	}
-	h := Heading{Lines: []Phrase{{
-		d.Metric, " ", Value{d.Before.Total, m}, " before, ", Value{d.Total, m}, " after: ",
-		Change{d.Before.Total, d.Total, m}, ", ", Growth{d.Before.Total, d.Total},
-	}}}
-	if run := d.Before.run(); run != nil {
-		h.Lines = append(h.Lines, append(Phrase{"before: "}, run...))
-	}
-	if run := d.run(); run != nil {
-		h.Lines = append(h.Lines, append(Phrase{"after: "}, run...))
-	}
-	if f := d.filters(); f != nil {
-		h.Lines = append(h.Lines, f)
-	}
-	list := []Block{h, table}
+	list := []Block{comparison(&d.Head, &d.Before, m), table}
 	list = append(list, d.Trimming.notes(m)...)
 	return blocks(append(list, d.remarks()...))
+}
+
+// comparison is the heading of an answer about two sides.
+func comparison(after, before *Head, m *Measure) Heading {
+	h := Heading{Lines: []Phrase{{
+		after.Metric, " ", Value{before.Total, m}, " before, ", Value{after.Total, m}, " after: ",
+		Change{before.Total, after.Total, m}, ", ", Growth{before.Total, after.Total},
+	}}}
+	if run := before.run(); run != nil {
+		h.Lines = append(h.Lines, append(Phrase{"before: "}, run...))
+	}
+	if run := after.run(); run != nil {
+		h.Lines = append(h.Lines, append(Phrase{"after: "}, run...))
+	}
+	if f := after.filters(); f != nil {
+		h.Lines = append(h.Lines, f)
+	}
+	return h
 }
 
 // Blocks returns what the profile says about itself as facts, its sample types and its programs as tables.

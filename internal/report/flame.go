@@ -30,13 +30,14 @@ type FlameNode struct {
 	Cum      int64
 	Before   *Cost2       // in a diff: what it cost before
 	Width    int64        // in a picture, where that is not the magnitude of Cum
+	Calls    int          // right below it, of which Children are those to be shown
 	Children []*FlameNode // heaviest first
 }
 
 // Cost2 is what something cost on the other side of a diff.
 type Cost2 struct {
-	Flat int64
-	Cum  int64
+	Flat int64 `json:"flat"`
+	Cum  int64 `json:"cum"`
 }
 
 // A FlamePlace is where a function is declared.

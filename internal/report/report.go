@@ -160,7 +160,9 @@ type Trimming struct {
 type Top struct {
 	Head
 	Trimming
-	Rows []TopRow `json:"rows"`
+	Before     *Head    `json:"before,omitempty"`     // in a diff: what the base is; Head is about the new side
+	Normalized bool     `json:"normalized,omitempty"` // the base was scaled to the total of the new side
+	Rows       []TopRow `json:"rows"`
 }
 
 // A TopRow is a frame and its cost.
@@ -168,6 +170,7 @@ type TopRow struct {
 	Cost
 	Origin Origin   `json:"origin,omitempty"` // filled in for pages only: it costs as much as the rest of a small ranking
 	Inline Inlining `json:"inline,omitempty"`
+	Before *Cost2   `json:"before,omitempty"` // in a diff: what it cost
 }
 
 // A Graph is frames and the calls between them. It is the answer of tree, peek, graph, dot and callgrind.
@@ -255,12 +258,15 @@ type SourceFunction struct {
 
 // A SourceFile is part of a file.
 type SourceFile struct {
-	File  string       `json:"file"`            // as the profile names it
-	Found string       `json:"found,omitempty"` // where it was found, when that is elsewhere
-	Notes []string     `json:"notes,omitempty"`
-	Error string       `json:"error,omitempty"` // why the text is missing
-	Flat  int64        `json:"flat"`
-	Cum   int64        `json:"cum"`
+	File  string   `json:"file"`            // as the profile names it
+	Found string   `json:"found,omitempty"` // where it was found, when that is elsewhere
+	Notes []string `json:"notes,omitempty"`
+	Error string   `json:"error,omitempty"` // why the text is missing
+	Flat  int64    `json:"flat"`
+	Cum   int64    `json:"cum"`
+
+	Before *Cost2 `json:"before,omitempty"` // in a diff: what it cost
+
 	Lines []SourceLine `json:"lines,omitempty"`
 }
 
@@ -270,6 +276,8 @@ type SourceLine struct {
 	Flat int64  `json:"flat,omitempty"`
 	Cum  int64  `json:"cum,omitempty"`
 	Text string `json:"text"`
+
+	Before *Cost2 `json:"before,omitempty"` // in a diff: what it cost, where that is not nothing
 
 	Instructions []Instruction `json:"instructions,omitempty"` // when machine code was asked for
 }

@@ -8,11 +8,16 @@ import (
 // A Sandwich is a frame between all that leads to it and all that it leads to.
 type Sandwich struct {
 	Head
-	Whole   int64     `json:"whole"` // total before filters
-	Frame   Frame     `json:"frame"`
-	Origin  Origin    `json:"origin,omitempty"`
-	Flat    int64     `json:"flat"`
-	Cum     int64     `json:"cum"`
+	Whole  int64  `json:"whole"` // total before filters
+	Frame  Frame  `json:"frame"`
+	Origin Origin `json:"origin,omitempty"`
+	Flat   int64  `json:"flat"`
+	Cum    int64  `json:"cum"`
+
+	Before     *Cost2 `json:"before,omitempty"`     // in a diff: what it cost
+	BaseHead   *Head  `json:"base,omitempty"`       // what the base is; Head is about the new side
+	Normalized bool   `json:"normalized,omitempty"` // the base was scaled to the total of the new side
+
 	Matches []string  `json:"matches,omitempty"` // lighter frames that were asked for as well
 	Callees FlameTree `json:"-"`                 // the frame and what it calls
 	Callers FlameTree `json:"-"`                 // the frame, with its callers below it
@@ -38,7 +43,7 @@ func (s *Sandwich) MarshalJSON() ([]byte, error) { return json.Marshal(s.JSON())
 // Blocks shows the callees, and then the callers, upside down. What a caller costs by itself is no part of that.
 func (s *Sandwich) Blocks() iter.Seq[Block] {
 	half := func(t FlameTree) *Flame {
-		f := &Flame{Head: s.Head, FlameTree: FlameTree{Root: &FlameNode{Cum: s.Cum, Children: []*FlameNode{t.Root}}}}
+		f := &Flame{Head: s.Head, FlameTree: FlameTree{Root: &FlameNode{Cum: s.Cum, Before: s.Before, Children: []*FlameNode{t.Root}}}}
 		f.Accounted = s.Cum
 		return f
 	}

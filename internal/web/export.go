@@ -110,7 +110,7 @@ func savedAnswers(in []*recording.Recording, q query.Query, version string) (map
 	q.Root, q.Min, q.Limit = "", 0, maxSavedRows
 	for sort, key := range map[string]string{"flat": "/api/top", "cum": "/api/top?sort=cum"} {
 		q.Sort = sort
-		top, err := profileview.Top(in[:1], q)
+		top, err := profileview.Top(in, q)
 		if err != nil {
 			return nil, err
 		}

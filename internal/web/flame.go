@@ -44,9 +44,30 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// mostCalls is how many calls a page gets of a call tree unless it asks for more; what somebody opens it asks for.
+const mostCalls = 2000
+
+// callTree answers with the calls of a call tree that cost most, or those on the levels below one call. They are of the tree that the flame
+// graph is cut from.
+func (s *Server) callTree(w http.ResponseWriter, r *http.Request) {
+	s.answer(w, r, "calltree", func(in []*recording.Recording, q query.Query) (any, error) {
+		flames, err := s.flames(in, q)
+		if err != nil {
+			return nil, err
+		}
+		if q.Limit == 0 {
+			q.Limit = mostCalls
+		}
+		if q.Min == 0 && q.Depth == 0 {
+			q.Min = minPainted
+		}
+		return flames.CallTree(q)
+	})
+}
+
 // flames returns the tree that the answers to q are cut from, whatever part of it they show.
 func (s *Server) flames(in []*recording.Recording, q query.Query) (*profileview.Flames, error) {
-	q.Root, q.Limit, q.Min, q.Gone = "", 0, 0, false
+	q.View, q.Root, q.Depth, q.Limit, q.Min, q.Gone = "flame", "", 0, 0, 0, false
 	// The sample type does not tell the profile: those of block and mutex are both called delay. Nor does the name of a recording: what
 	// a server is asked for twice is two recordings.
 	profiles := ""
@@ -101,7 +122,7 @@ func (s *Server) ahead() {
 // sandwich answers with the callers and callees of a frame as pages paint them.
 func (s *Server) sandwich(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, "sandwich", func(in []*recording.Recording, q query.Query) (any, error) {
-		return profileview.Sandwich(in[:1], painted(q))
+		return profileview.Sandwich(in, painted(q))
 	})
 }
 

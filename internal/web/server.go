@@ -147,7 +147,7 @@ func (s *Server) URL(l net.Listener, page string) string {
 }
 
 // pages are the paths at which the page is served.
-var pages = []string{"overview", "flame", "sandwich", "top", "graph", "source", "diff", "tags", "traces", "timeline", "trace", "compare", "bench", "load"}
+var pages = []string{"overview", "flame", "calltree", "sandwich", "top", "graph", "source", "diff", "tags", "traces", "timeline", "trace", "compare", "bench", "load"}
 
 // Handler answers requests.
 func (s *Server) Handler() http.Handler {
@@ -164,6 +164,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /assets/{name}", s.asset)
 	mux.HandleFunc("GET /api/session", s.whenOpen(s.session))
 	mux.HandleFunc("GET /api/flame", s.whenOpen(s.flame))
+	mux.HandleFunc("GET /api/calltree", s.whenOpen(s.callTree))
 	mux.HandleFunc("GET /api/sandwich", s.whenOpen(s.sandwich))
 	mux.HandleFunc("GET /api/search", s.whenOpen(s.search))
 	mux.HandleFunc("GET /api/lines", s.whenOpen(s.lines))
@@ -171,7 +172,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /api/advise", s.whenOpen(s.advise))
 	for i := range views.All {
 		switch v := &views.All[i]; v.Name {
-		case "flame", "sandwich", "search":
+		case "flame", "calltree", "sandwich", "search":
 		default:
 			answer := s.whenOpen(func(w http.ResponseWriter, r *http.Request) { s.view(w, r, v) })
 			mux.HandleFunc("GET /api/"+v.Name, answer)

@@ -54,7 +54,7 @@ func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 	case len(in) != 2:
 		return nil, errors.New("nothing to compare with: give a base")
 	case q.Mean:
-		return nil, errors.New("diff: means cannot be compared; drop mean")
+		return nil, errors.New("means of two profiles cannot be compared; drop mean")
 	}
 	after, err := profileOf(in[0])
 	if err != nil {
@@ -99,6 +99,37 @@ func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 		was.Total, was.Scaled = h.Total, true
 	}
 	return s, nil
+}
+
+// askSides is ask for one recording, or compare for two. There are sides then.
+func askSides(in []*recording.Recording, q query.Query) (*question, *sides, error) {
+	if len(in) < 2 {
+		a, err := ask(in, q)
+		return a, nil, err
+	}
+	s, err := compare(in, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &question{Measure: calls.Measure{Profile: s.p, Type: s.after}, query: q, units: calls.NumUnits(s.p), unit: cmp.Or(q.Unit, unit.Auto), head: s.head, named: s.named}, s, nil
+}
+
+// costs adds up what each frame costs on both sides.
+func (s *sides) costs(q query.Query) (after, before *calls.Builder, err error) {
+	d, err := calls.DetailOf(q)
+	if err != nil {
+		return nil, nil, err
+	}
+	table := calls.NewFrameTable(s.p, d, calls.PathTrimmer(q))
+	after = &calls.Builder{Measure: calls.Measure{Profile: s.p, Type: s.after}, Table: table}
+	after.Costs()
+	return after, s.costsBefore(table), nil
+}
+
+func (s *sides) costsBefore(table *calls.FrameTable) *calls.Builder {
+	b := &calls.Builder{Measure: calls.Measure{Profile: s.p, Type: s.before}, Table: table}
+	b.Costs()
+	return b
 }
 
 // sides are two profiles in one, with a column of values for each.
@@ -161,15 +192,11 @@ func sidesOf(before, after *profile.Profile, q query.Query) (*sides, error) {
 // rows returns what each frame costs on both sides. Sums are scaled, not samples: there are many small ones, whose
 // rounding would add up.
 func (s *sides) rows(q query.Query) ([]report.DiffRow, error) {
-	d, err := calls.DetailOf(q)
+	after, before, err := s.costs(q)
 	if err != nil {
 		return nil, err
 	}
-	table := calls.NewFrameTable(s.p, d, calls.PathTrimmer(q))
-	after := &calls.Builder{Measure: calls.Measure{Profile: s.p, Type: s.after}, Table: table}
-	after.Costs()
-	before := &calls.Builder{Measure: calls.Measure{Profile: s.p, Type: s.before}, Table: table}
-	before.Costs()
+	table := after.Table
 	met := func(f int) bool {
 		return after.Flat[f] != 0 || after.Cum[f].Sum != 0 || before.Flat[f] != 0 || before.Cum[f].Sum != 0
 	}

@@ -230,7 +230,7 @@ func TestDiffErrors(t *testing.T) {
 		{[]*profile.Profile{a}, query.Query{}, "give a base"},
 		{[]*profile.Profile{a, nil}, query.Query{}, "has no profile"},
 		{[]*profile.Profile{nil, a}, query.Query{}, "has no profile"},
-		{[]*profile.Profile{a, a}, query.Query{Mean: true}, "means cannot be compared"},
+		{[]*profile.Profile{a, a}, query.Query{Mean: true}, "means of two profiles cannot be compared"},
 		{[]*profile.Profile{a, a}, query.Query{By: "color"}, "cannot group by"},
 		{[]*profile.Profile{a, a}, query.Query{By: "label:"}, "say which one"},
 		{[]*profile.Profile{a, oneSample(t, "", 0, "x")}, query.Query{}, "comparing test.pprof with test.pprof: "},

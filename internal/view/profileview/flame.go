@@ -56,23 +56,16 @@ type Flames struct {
 // NewFlames returns the tree that q asks for. Root, Limit and Min don't matter yet. When all that the steps do is
 // to select samples, and known has the tree of more of them, that takes little time.
 func NewFlames(in []*recording.Recording, q query.Query, known ...*Flames) (*Flames, error) {
-	var a *question
 	f := &Flames{asked: TreeKey(q)}
 	var before []int64
 	ratio := 1.0
-	if len(in) > 1 {
-		s, err := compare(in, q)
-		if err != nil {
-			return nil, err
-		}
-		a = &question{Measure: calls.Measure{Profile: s.p, Type: s.after}, query: q, head: s.head, named: s.named}
+	a, s, err := askSides(in, q)
+	if err != nil {
+		return nil, err
+	}
+	if s != nil {
 		f.before, f.normalized, f.scaled = &s.headBefore, s.normalized, s.scaled
 		before, ratio = s.p.Values(s.before), s.ratio
-	} else {
-		var err error
-		if a, err = ask(in, q); err != nil {
-			return nil, err
-		}
 	}
 	if f.head = a.head; before == nil && !a.Mean {
 		for _, k := range known {
@@ -113,7 +106,7 @@ func NewFlames(in []*recording.Recording, q query.Query, known ...*Flames) (*Fla
 
 // TreeKey returns what queries have in common whose trees differ at most in their samples.
 func TreeKey(q query.Query) string {
-	q.Steps, q.Root, q.Limit, q.Min, q.Gone = nil, "", 0, 0, false
+	q.Steps, q.Root, q.Depth, q.Limit, q.Min, q.Gone = nil, "", 0, 0, 0, false
 	return q.URL()
 }
 
@@ -175,12 +168,20 @@ func (f *Flames) lock() {
 func (f *Flames) Flame(q query.Query) (*report.Flame, error) {
 	f.lock()
 	defer f.mu.Unlock()
+	return f.cut(q, (&question{query: q}).trim(maxFlameCalls, minFlameShare, 0))
+}
+
+// cut returns the part of the tree that q asks for within limits, while the tree is locked.
+func (f *Flames) cut(q query.Query, limits calls.Trim) (*report.Flame, error) {
 	t := f.tree
-	limits := (&question{query: q}).trim(maxFlameCalls, minFlameShare, 0)
 	out := &report.Flame{
 		Head: f.head, Whole: f.whole, Before: f.before, Normalized: f.normalized, Inverted: t.Inverted,
 	}
-	root, err := t.Find(q.Root, limits.Min)
+	open := limits.Min
+	if q.Depth > 0 {
+		open = 1 // the levels below are opened one by one
+	}
+	root, err := t.Find(q.Root, open)
 	if err != nil {
 		return nil, err
 	}
@@ -190,12 +191,20 @@ func (f *Flames) Flame(q query.Query) (*report.Flame, error) {
 	}
 	slices.Reverse(out.Path)
 	out.FlameTree = report.FlameTree{Root: f.node(root, q.Gone), Where: f.where}
+	most := maxFlameDepth
+	if q.Depth > 0 {
+		most = min(q.Depth, most)
+		f.openLevels(root, most, limits.Nodes)
+	}
 	var queue flameQueue
 	deep, seq := 0, 0
 	add := func(at uint32, to *report.FlameNode, depth int) {
 		out.Accounted += to.Flat
-		for _, b := range t.Calls(at) {
+		below := t.Calls(at)
+		to.Calls = len(below)
+		for _, b := range below {
 			switch {
+			case depth == q.Depth && q.Depth > 0:
 			case t.Sums[b].Weight < out.Below:
 				out.Dropped++
 			case depth == maxFlameDepth:

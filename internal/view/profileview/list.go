@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/hone-perf/hone/internal/calls"
+	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -30,7 +31,7 @@ func ListFromStart(in []*recording.Recording, q query.Query) (report.Report, err
 
 func listing(in []*recording.Recording, q query.Query, fromStart bool) (report.Report, error) {
 	q.By = "line"
-	a, err := ask(in, q)
+	a, s, err := askSides(in, q)
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +65,9 @@ func listing(in []*recording.Recording, q query.Query, fromStart bool) (report.R
 	}
 	out := &report.Source{Head: a.head}
 	l := lister{sources: in[0].Sources, fromStart: fromStart, failed: make(map[string]string)}
+	if s != nil {
+		l.before, l.scaled = s.costsBefore(b.Table), s.scaled
+	}
 	for _, name := range sortedKeys(byName) {
 		f := report.SourceFunction{Name: name}
 		byFile := make(map[string][]*calls.Node)
@@ -85,6 +89,33 @@ type lister struct {
 	sources   recording.Sources
 	fromStart bool
 	failed    map[string]string // what went wrong with files, by their names
+
+	before *calls.Builder // with what the same frames cost in the base; nil without one
+	scaled func(int64) int64
+}
+
+// linesBefore returns what the lines of a function in a file cost in the base, and all of them together. Another build may be of another
+// folder.
+func (l *lister) linesBefore(function, file string) (lines map[int64]*report.Cost2, all report.Cost2) {
+	lines = make(map[int64]*report.Cost2)
+	for f := range l.before.Table.Frames {
+		frame := &l.before.Table.Frames[f]
+		if frame.Name != function || frame.FileBase() != filename.Base(file) {
+			continue
+		}
+		flat, cum := l.scaled(l.before.Flat[f]), l.scaled(l.before.Cum[f].Sum)
+		if flat == 0 && cum == 0 {
+			continue
+		}
+		if lines[frame.Line] == nil {
+			lines[frame.Line] = new(report.Cost2)
+		}
+		for _, c := range []*report.Cost2{lines[frame.Line], &all} {
+			c.Flat += flat
+			c.Cum += cum
+		}
+	}
+	return lines, all
 }
 
 // span returns the lines of a function to show, of which there may be none. nodes are its places, in order.
@@ -125,6 +156,11 @@ func (l *lister) file(function, file string, nodes []*calls.Node) report.SourceF
 		flat[n.Line] += n.Flat
 		cum[n.Line] += n.Cum
 	}
+	var before map[int64]*report.Cost2
+	if l.before != nil {
+		out.Before = new(report.Cost2)
+		before, *out.Before = l.linesBefore(function, file)
+	}
 	from, to := l.span(nodes)
 	if from > to {
 		out.Error = l.failed[file]
@@ -150,7 +186,7 @@ func (l *lister) file(function, file string, nodes []*calls.Node) report.SourceF
 	}
 	for line := from; line <= to && line <= int64(len(text.Lines)); line++ {
 		out.Lines = append(out.Lines, report.SourceLine{
-			Line: int(line), Flat: flat[line], Cum: cum[line], Text: text.Lines[line-1],
+			Line: int(line), Flat: flat[line], Cum: cum[line], Text: text.Lines[line-1], Before: before[line],
 		})
 	}
 	return out

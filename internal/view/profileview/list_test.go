@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -85,6 +86,39 @@ func TestListOfChanged(t *testing.T) {
 		notes := r.(*report.Source).Functions[0].Files[0].Notes
 		if len(notes) != tt.notes || notes[0] != "found" || tt.notes == 2 && !strings.Contains(notes[1], "began at line 3 when it was compiled") {
 			t.Errorf("the notes of %q are %q", tt.text, notes)
+		}
+	}
+}
+
+// TestListBase has what lines cost before beside what they cost now, for another build in another folder, too.
+func TestListBase(t *testing.T) {
+	side := func(file string, lines map[int64]int64) *recording.Recording {
+		b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
+		b.Functions = []profile.Function{{ID: 1, Name: "main.work", File: file, StartLine: 3}}
+		for line, v := range lines {
+			b.Locations = append(b.Locations, profile.Location{ID: uint64(line), Mapping: profile.NoMapping, Lines: []profile.Line{{Function: 0, Line: line}}})
+			b.Add([]uint32{uint32(len(b.Locations) - 1)}, 0, []int64{v})
+		}
+		p, err := b.Profile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &recording.Recording{Ref: file, Profile: p, Sources: oneFile("package main\n\nfunc work() {\n\ta()\n\tb()\n}\n")}
+	}
+	for _, folder := range []string{"/new", "/old"} {
+		rep, err := List([]*recording.Recording{side("/new/main.go", map[int64]int64{4: 30}), side(folder+"/main.go", map[int64]int64{4: 10, 5: 7})}, query.Query{Arg: "work"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := rep.(*report.Source).Functions[0].Files[0]
+		if file.Cum != 30 || file.Before == nil || *file.Before != (report.Cost2{Flat: 17, Cum: 17}) {
+			t.Errorf("base in %s: the function cost %+v before, and now %d", folder, file.Before, file.Cum)
+		}
+		for _, l := range file.Lines {
+			want := map[int]*report.Cost2{4: {Flat: 10, Cum: 10}, 5: {Flat: 7, Cum: 7}}[l.Line]
+			if (l.Before == nil) != (want == nil) || want != nil && *l.Before != *want {
+				t.Errorf("base in %s: line %d cost %+v before, want %+v", folder, l.Line, l.Before, want)
+			}
 		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 
 // Sandwich shows a frame between its callers and its callees, each in their contexts. The argument is what the frame
 // reads as, or a regexp of which the heaviest match is taken. On a stack with the frame several times, the outermost
-// one counts.
+// one counts. With a base there is what each cost before.
 func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
-	a, err := ask(in, q)
+	a, s, err := askSides(in, q)
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +32,10 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 	half := func(inverted bool) (report.FlameTree, error) {
 		f := &Flames{head: a.head, origins: origins, where: where, tree: calls.NewTree(a.Measure, t.Table, t.Collapse || q.Collapse)}
 		f.tree.Inverted, f.tree.From = inverted, frame
+		if s != nil {
+			f.before, f.normalized, f.scaled = &s.headBefore, s.normalized, s.scaled
+			f.tree.Before, f.tree.Ratio = s.p.Values(s.before), s.ratio
+		}
 		part := q
 		part.Root = t.Text(frame)
 		r, err := f.Flame(part)
@@ -40,7 +44,10 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 		}
 		return r.FlameTree, nil
 	}
-	out := &report.Sandwich{Head: a.head, Whole: calls.Measure{Profile: in[0].Profile, Type: a.Type}.Total(), Frame: t.Table.Frames[frame], Origin: origins[frame], Matches: others}
+	out := &report.Sandwich{Head: a.head, Whole: a.head.Total, Frame: t.Table.Frames[frame], Origin: origins[frame], Matches: others}
+	if s == nil {
+		out.Whole = calls.Measure{Profile: in[0].Profile, Type: a.Type}.Total()
+	}
 	if out.Callees, err = half(false); err != nil {
 		return nil, err
 	}
@@ -50,6 +57,11 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 	b := &calls.Builder{Measure: a.Measure, Table: t.Table}
 	b.Costs()
 	out.Flat, out.Cum = b.Flat[frame], b.Cum[frame].Sum
+	if s != nil {
+		was := s.costsBefore(t.Table)
+		out.BaseHead, out.Normalized = &s.headBefore, s.normalized
+		out.Before = &report.Cost2{Flat: s.scaled(was.Flat[frame]), Cum: s.scaled(was.Cum[frame].Sum)}
+	}
 	return out, nil
 }
 

@@ -70,6 +70,24 @@ export interface Benchmark {
   measured: BenchMeasure[];
 }
 
+export interface CallTree extends Head, Trimming {
+  whole: number;
+  before?: Head;
+  normalized?: boolean;
+  inverted?: boolean;
+  rows: CallTreeRow[];
+}
+
+export interface CallTreeRow extends FlameFrame {
+  depth: number;
+  inline?: boolean;
+  flat?: number;
+  cum: number;
+  flat_before?: number;
+  cum_before?: number;
+  calls?: number;
+}
+
 export type CodeGap = "unnamed" | "in-no-file" | "not-here" | "other-build" | "unreadable";
 
 export interface Compare {
@@ -159,6 +177,11 @@ export interface CompareWhyRow {
 }
 
 export interface Cost extends Frame {
+  flat: number;
+  cum: number;
+}
+
+export interface Cost2 {
   flat: number;
   cum: number;
 }
@@ -1026,6 +1049,9 @@ export interface SandwichHead extends Head {
   origin?: Origin;
   flat: number;
   cum: number;
+  before?: Cost2;
+  base?: Head;
+  normalized?: boolean;
   matches?: string[];
 }
 
@@ -1149,6 +1175,7 @@ export interface SourceFile {
   error?: string;
   flat: number;
   cum: number;
+  before?: Cost2;
   lines?: SourceLine[];
 }
 
@@ -1163,6 +1190,7 @@ export interface SourceLine {
   flat?: number;
   cum?: number;
   text: string;
+  before?: Cost2;
   instructions?: Instruction[];
 }
 
@@ -1257,12 +1285,15 @@ export interface Told {
 }
 
 export interface Top extends Head, Trimming {
+  before?: Head;
+  normalized?: boolean;
   rows: TopRow[];
 }
 
 export interface TopRow extends Cost {
   origin?: Origin;
   inline?: Inlining;
+  before?: Cost2;
 }
 
 export interface TraceFrame extends Frame {

@@ -33,6 +33,7 @@ export const views: View[] = [
   { name: "timeline", title: "Timeline", needs: "/api/timeline", of: "timeline", key: "0" },
   { name: "trace", title: "Trace", needs: "/api/lanes", of: "lanes", key: "x" },
   { name: "flame", title: "Flame", needs: "/api/flame", of: "flame" },
+  { name: "calltree", title: "Call tree", needs: "/api/calltree", of: "calltree", key: "w" },
   { name: "sandwich", title: "Callers", needs: "/api/sandwich", of: "sandwich" },
   { name: "top", title: "Top", needs: "/api/top", of: "top" },
   { name: "graph", title: "Graph", needs: "/download/svg", of: "dot" },
@@ -41,6 +42,9 @@ export const views: View[] = [
   { name: "tags", title: "Tags", needs: "/api/tags", of: "tags" },
   { name: "traces", title: "Traces", needs: "/api/traces", of: "traces" },
 ];
+
+// Views that show what was before beside what is now.
+const besides = new Set(["overview", "flame", "calltree", "sandwich", "top", "source", "diff"]);
 
 export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }) {
   const app = useApp();
@@ -81,7 +85,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
       </label>}
       {!ofFleet && profiled(app) && (others.length > 0 || base !== "") && (
         <label class="pick narrow"><span class="hidden">Compare with</span>
-          <select value={base} onChange={(e) => go(put(put(e.currentTarget.value === "" || state.view === "diff" ? state : to(state, "diff"), "base", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
+          <select value={base} onChange={(e) => go(put(put(e.currentTarget.value === "" || besides.has(state.view) ? state : to(state, "diff"), "base", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
             <option value="" selected={base === ""}>compare with…</option>
             {others.map((r) => <option value={r.ref} selected={r.ref === base}>against {r.ref}</option>)}
             {api.embedded && <option value={base} selected>against {base}</option>}

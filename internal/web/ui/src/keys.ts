@@ -11,7 +11,7 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
     [
       ["1 … 9", "the views, from left to right"],
       ofFleet ? ["0", "the service over time"] : ["0", "the timeline, where there is one"],
-      ...(ofFleet ? [] : [["v  b  o  x", "versions that were compared, benchmarks, a load run, and an execution trace, where there are any"]] as [string, string][]),
+      ...(ofFleet ? [] : [["w", "the call tree"], ["v  b  o  x", "versions that were compared, benchmarks, a load run, and an execution trace, where there are any"]] as [string, string][]),
       ...(ofFleet ? [["g  e  k", "all services, events, the shelf"], ["m", "the heat map of single profiles"], ["[  ]", "the time before and after"]] as [string, string][] : []),
       ["/", "search"],
       ["Esc", "leave the search; zoom out"],
@@ -32,6 +32,15 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
       ["l", "collapse recursion"],
       ["u", "let the picture grow up or down"],
       ["a  A", "next and previous frame with a finding"],
+    ],
+  ],
+  [
+    "Call tree",
+    [
+      ["→ ←", "open a call; close it, or go to its caller"],
+      ["*", "open the calls that most of it goes to"],
+      ["n  N", "next and previous match of the search"],
+      ["i", "invert: callers below callees"],
     ],
   ],
   [

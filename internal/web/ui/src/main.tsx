@@ -3,6 +3,7 @@
 import { ComponentType, render } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Failure, Session, connect } from "./api";
+import { CallTreeView } from "./calltree";
 import { BenchView, CompareView } from "./compare";
 import { App, AppContext, profiled, recordingOf, timed, tryAgain, useAway, useBusy } from "./data";
 import { DiffView } from "./diff";
@@ -30,6 +31,7 @@ import { TraceView } from "./trace";
 const components: Record<string, ComponentType> = {
   overview: OverviewView,
   flame: FlameView,
+  calltree: CallTreeView,
   sandwich: SandwichView,
   top: TopView,
   graph: GraphView,

@@ -1,11 +1,11 @@
 // The first look: what the recording is, what costs most, and where to go from here.
 
 import { Top, TopRow, Waits } from "./api";
-import { asked, metricOf, recordingOf, useAnswer, useApp, waiting } from "./data";
+import { asked, baseOf, metricOf, recordingOf, useAnswer, useApp, waiting } from "./data";
 import { Findings } from "./findings";
 import { count, duration, moment, percent, busyCores, unitOf, value } from "./format";
 import { exactly, nameOf, short } from "./names";
-import { Bar, Dot, Link, Nothing, Notes, Problem } from "./parts";
+import { Bar, Delta, Dot, Link, Nothing, Notes, Problem } from "./parts";
 import { RequestsInSight } from "./requests";
 import { State, go, href, put, to } from "./state";
 
@@ -37,6 +37,7 @@ export function OverviewView() {
     <div class="main page scrolls overview" tabIndex={0} role="region" aria-label="Overview">
       <div class="hero">
         <p class="big">{value(d.total, d.unit)} <span>{d.metric}</span></p>
+        {d.before && <p>before: {value(d.before.total, d.unit)}, <Delta from={d.before.total} to={d.total} unit={d.unit} /> <span class="quiet">against {baseOf(app)}</span></p>}
         <p class="quiet">
           {d.duration_nanos ? `in ${duration(d.duration_nanos)}` : ""}
           {cores > 0 ? `, ${cores > 1 ? busyCores(cores) + " cores" : percent(cores, 1) + " of one core"}` : ""}
@@ -122,12 +123,12 @@ export function Rows({ title, doc, top, of, more }: { title: string; doc: string
       <h2>{title}</h2>
       <p class="quiet">{doc}</p>
       <table class="plain">
-        <thead class="hidden"><tr><th scope="col">value</th><th scope="col">of total</th><th scope="col">share</th><th scope="col">function</th></tr></thead>
+        <thead class="hidden"><tr><th scope="col">value</th><th scope="col">{top.before ? "change" : "of total"}</th><th scope="col">share</th><th scope="col">function</th></tr></thead>
         <tbody>
           {(top.rows ?? []).map((r) => (
             <tr>
               <td class="num">{value(of(r), top.unit, unit)}</td>
-              <td class="num">{percent(of(r), top.total)}</td>
+              {top.before ? <td class="num"><Delta from={r.before ? of({ ...r, ...r.before }) : 0} to={of(r)} unit={top.unit} chosen={unit} /></td> : <td class="num">{percent(of(r), top.total)}</td>}
               <td class="gauge"><Bar part={of(r)} whole={most} /></td>
               <td class="fn"><Dot origin={r.origin} /><button class="link" title={nameOf(r)} onClick={() => go(to(state, "flame", ["ui.sel", r.name ?? ""]))}>{short(nameOf(r))}</button></td>
             </tr>

@@ -4,9 +4,9 @@ import { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { AnyFrame, Failure, Head, Origin, remarks } from "./api";
 import { useApp } from "./data";
-import { percent } from "./format";
+import { growth, percent, signed } from "./format";
 import { originNames } from "./colors";
-import { exactly, functionOf } from "./names";
+import { exactly, functionOf, short } from "./names";
 import { State, add, get, go, put, state, to } from "./state";
 
 const paths = {
@@ -36,6 +36,12 @@ export function Icon({ name }: { name: IconName }) {
       <path d={paths[name]} fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round" />
     </svg>
   );
+}
+
+/** Named prints the name of a function. Where there is little room, the path of its package is left out. */
+export function Named({ name }: { name: string }) {
+  const s = short(name);
+  return <>{s !== name && <span class="roomy">{name.slice(0, name.length - s.length)}</span>}{s}</>;
 }
 
 /** Link goes to another state without loading the page anew. */
@@ -214,6 +220,15 @@ export function Toast() {
     };
   }, []);
   return <div class={"toast" + (text ? " shown" : "")} role="status">{text}</div>;
+}
+
+/** Delta prints how something changed: by how much, and by what share of what it was. */
+export function Delta({ from, to: now, unit, chosen }: { from: number; to: number; unit: string; chosen?: string }) {
+  return (
+    <span class={"delta " + (now > from ? "more" : now < from ? "less" : "")}>
+      {signed(now - from, unit, chosen)}{now !== from && <span class="roomy"> {growth(from, now)}</span>}
+    </span>
+  );
 }
 
 /** Share prints part of whole with a bar. */

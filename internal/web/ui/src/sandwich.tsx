@@ -13,7 +13,7 @@ import { Marks, useMark } from "./marks";
 import { Model, Place, decode, frameAt, windowOf } from "./model";
 import { functionOf, nameOf } from "./names";
 import { Detail, Panel } from "./panel";
-import { Message, Nothing, Notes, Problem, useActions } from "./parts";
+import { Delta, Message, Nothing, Notes, Problem, useActions } from "./parts";
 import { get, go, put, state as latest, to } from "./state";
 import { PaletteContext } from "./theme";
 
@@ -53,7 +53,8 @@ function Both({ data, name }: { data: Sandwich; name: string }) {
   const palette = useContext(PaletteContext);
   const callers = useMemo(() => new Marks(decode(data.callers)), [data]);
   const callees = useMemo(() => new Marks(decode(data.callees)), [data]);
-  const mode = (get(state, "ui.color") || "origin") as ColorMode;
+  const usual = data.before ? "change" : "origin";
+  const mode = (get(state, "ui.color") || usual) as ColorMode;
   const flags = { callers: useFlagged(callers.model), callees: useFlagged(callees.model) };
   const pick = (marks: Marks, p: Place) => {
     const selected = functionOf(frameAt(marks.model, p)?.name ?? "");
@@ -78,10 +79,11 @@ function Both({ data, name }: { data: Sandwich; name: string }) {
           <p class="subject">
             <b>{name}</b>
             <span class="quiet">flat {value(data.flat, data.unit)} · {percent(data.flat, data.total)}, cum {value(data.cum, data.unit)} · {percent(data.cum, data.total)}</span>
+            {data.before && <span>before: cum {value(data.before.cum, data.unit)}, <Delta from={data.before.cum} to={data.cum} unit={data.unit} /></span>}
           </p>
           <div class="group">
-            <Choice label="Color" value={mode} options={[["origin", "origin"], ["package", "package"], ["plain", "plain"]]}
-              onChange={(v) => go(put(state, "ui.color", v === "origin" ? "" : v))} />
+            <Choice label="Color" value={mode} options={[...(data.before ? [["change", "change"] as [string, string]] : []), ["origin", "origin"], ["package", "package"], ["plain", "plain"]]}
+              onChange={(v) => go(put(state, "ui.color", v === usual ? "" : v))} />
             <button onClick={() => go(put(put(state, "arg", ""), "ui.sel", ""))}>Another function…</button>
           </div>
         </div>
@@ -117,7 +119,7 @@ function Marked({ data, name, sides }: { data: Sandwich; name: string; sides: [M
   const at = hover ?? chosen;
   const detail: Detail = at
     ? { ...detailOf(data, at.model, windowOf(at.model, { row: 0, i: 0 }), at.place, [], hover !== undefined), ofView: data.cum }
-    : { frame: data.frame, name, flat: data.flat, cum: data.cum, before: undefined, inline: false, ofView: data.cum, ofParent: undefined, passing: false };
+    : { frame: data.frame, name, flat: data.flat, cum: data.cum, before: data.before?.cum, inline: false, ofView: data.cum, ofParent: undefined, passing: false };
   return (
     <Panel detail={detail} unit={data.unit} total={data.total} whole={data.whole ?? data.total} actions={actions}
       zoom={chosen && chosen.place.row > 0 ? () => turn(chosen.model, chosen.place) : undefined} />

@@ -10,7 +10,7 @@ import { percent, unitOf, value } from "./format";
 import { tokens } from "./golang";
 import { useKeys } from "./keys";
 import { exactly, nameOf, readable, short } from "./names";
-import { Bar, Dot, Notes, Nothing, Problem, Remark } from "./parts";
+import { Bar, Delta, Dot, Notes, Nothing, Problem, Remark } from "./parts";
 import { get, go, to } from "./state";
 import { matcher } from "./top";
 
@@ -65,7 +65,7 @@ function Listings({ data, arg }: { data: Source; arg: string }) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   useEffect(() => setOpen(new Set()), [data]);
   // Machine code takes longer to find than lines do, so it is asked for when somebody wants to see it.
-  const code = useAnswer<Source>(open.size > 0 ? "/api/weblist" : "", asked(app, "list", ["arg", arg]));
+  const code = useAnswer<Source>(open.size > 0 ? "/api/weblist" : "", asked(app, "list", ["arg", arg]).filter(([k]) => k !== "base" && k !== "normalize"));
   const flip = (id: string) => {
     const next = new Set(open);
     if (!next.delete(id)) next.add(id);
@@ -166,6 +166,7 @@ function Listing({ name, file, n, data, unit, most, mostFlat, now, code, open, o
       <h2 title={name}>{name}</h2>
       <p class="quiet">
         {file.found ?? file.file}{file.found && file.found !== file.file ? ` (the profile says ${file.file})` : ""} · flat {value(file.flat, data.unit)}, {percent(file.flat, data.total)} · cum {value(file.cum, data.unit)}, {percent(file.cum, data.total)}
+        {file.before && <> · before: cum {value(file.before.cum, data.unit)}, <Delta from={file.before.cum} to={file.cum} unit={data.unit} /></>}
       </p>
       <Notes notes={file.notes} />
       {file.error && (
@@ -173,7 +174,7 @@ function Listing({ name, file, n, data, unit, most, mostFlat, now, code, open, o
       )}
       {lines.length > 0 && (
         <table class="code">
-          <thead><tr><th scope="col" class="num">flat</th><th scope="col" class="num">cum</th><th scope="col"><span class="hidden">share</span></th><th scope="col"><span class="hidden">finding</span></th><th scope="col" class="num">line</th><th scope="col">source</th></tr></thead>
+          <thead><tr><th scope="col" class="num">flat</th><th scope="col" class="num">cum</th>{file.before && <><th scope="col" class="num">cum before</th><th scope="col" class="num">change</th></>}<th scope="col"><span class="hidden">share</span></th><th scope="col"><span class="hidden">finding</span></th><th scope="col" class="num">line</th><th scope="col">source</th></tr></thead>
           <tbody>
             {lines.map((l, i) => {
               const id = lineID(n, l);
@@ -186,6 +187,8 @@ function Listing({ name, file, n, data, unit, most, mostFlat, now, code, open, o
                   <tr id={id} class={(id === now ? "now " : "") + (heat > 0.5 ? "hot" : heat > 0.1 ? "warm" : "")}>
                     <td class="num">{l.flat ? value(l.flat, data.unit, unit) : ""}</td>
                     <td class="num">{l.cum ? value(l.cum, data.unit, unit) : ""}</td>
+                    {file.before && <td class="num">{l.before?.cum ? value(l.before.cum, data.unit, unit) : ""}</td>}
+                    {file.before && <td class="num">{l.before?.cum || l.cum ? <Delta from={l.before?.cum ?? 0} to={l.cum ?? 0} unit={data.unit} chosen={unit} /> : ""}</td>}
                     <td class="gauge">{l.cum ? <Bar part={l.cum} whole={most} kind={l.flat ? "hot" : ""} /> : null}</td>
                     <td class="mark">
                       {findings.length > 0 && (
@@ -205,11 +208,11 @@ function Listing({ name, file, n, data, unit, most, mostFlat, now, code, open, o
                   </tr>
                   {told.has(mark) && findings.map((f) => (
                     <tr class="told-row">
-                      <td colSpan={5} />
+                      <td colSpan={file.before ? 7 : 5} />
                       <td class="text"><section class="findings" aria-label={`finding ${f.number}`}><h3>{f.number}. {f.title}</h3><Told finding={f} here /></section></td>
                     </tr>
                   ))}
-                  {unfolded && code && <Machine name={name} list={machine.get(l.line)} code={code} data={data} unit={unit} />}
+                  {unfolded && code && <Machine name={name} list={machine.get(l.line)} code={code} data={data} unit={unit} more={file.before ? 2 : 0} />}
                 </Fragment>
               );
             })}
@@ -241,10 +244,10 @@ function missing(name: string, code: Answer<Source>): string[] {
   return why.length > 0 ? why.map((n) => n.text) : ["the compiler made no instruction of this line"];
 }
 
-function Machine({ name, list, code, data, unit }: { name: string; list: Instruction[] | undefined; code: Answer<Source>; data: Source; unit: string }) {
+function Machine({ name, list, code, data, unit, more }: { more: number; name: string; list: Instruction[] | undefined; code: Answer<Source>; data: Source; unit: string }) {
   if (!list) {
     const why = missing(name, code);
-    return <tr class="machine"><td colSpan={5} /><td class="text">{why.map((text, i) => <>{i > 0 && "; "}<Remark text={text} /></>)}</td></tr>;
+    return <tr class="machine"><td colSpan={5 + more} /><td class="text">{why.map((text, i) => <>{i > 0 && "; "}<Remark text={text} /></>)}</td></tr>;
   }
   let before = "";
   return (
@@ -259,14 +262,14 @@ function Machine({ name, list, code, data, unit }: { name: string; list: Instruc
           <Fragment key={ins.address}>
             {entered && (
               <tr class="machine inlined">
-                <td colSpan={5} />
+                <td colSpan={5 + more} />
                 <td class="text"><span class="from">{"  ".repeat(depth - 1)}↳ inlined {from}</span></td>
               </tr>
             )}
             <tr class={"machine" + (depth > 0 ? " inlined" : "")}>
               <td class="num">{ins.flat ? value(ins.flat, data.unit, unit) : ""}</td>
               <td class="num">{ins.cum ? value(ins.cum, data.unit, unit) : ""}</td>
-              <td colSpan={2} />
+              <td colSpan={2 + more} />
               <td class="no">{ins.address.toString(16)}</td>
               <td class="text"><code>{"  ".repeat(depth)}{ins.text}</code></td>
             </tr>

@@ -7,7 +7,7 @@ import { asked, recordingOf, useAnswer, useApp } from "./data";
 import { count, unitOf, value } from "./format";
 import { Choice } from "./flame";
 import { Keys, useKeys } from "./keys";
-import { Dot, Icon, Nothing, Notes, Problem, Share, useActions } from "./parts";
+import { Delta, Dot, Icon, Named, Nothing, Notes, Problem, Share, useActions } from "./parts";
 import { get, go, put } from "./state";
 import { Column, VirtualTable } from "./table";
 
@@ -38,15 +38,22 @@ export function TopView() {
   if (!data) return <div class="blank" aria-busy="true" />;
   const rec = recordingOf(app);
   const by = get(state, "by") || "function";
-  const unit = unitOf((data.rows ?? []).flatMap((r) => [r.flat, r.cum]), data.total, data.unit);
+  const unit = unitOf((data.rows ?? []).flatMap((r) => [r.flat, r.cum, r.before?.flat ?? 0, r.before?.cum ?? 0]), data.total, data.unit);
+  const both = (key: "flat" | "cum"): Column<TopRow>[] => {
+    const now: Column<TopRow> = { name: key, key, number: true, sort: true, cell: (r) => value(r[key], data.unit, unit) };
+    if (!data.before) return [now, { name: "of total", key: key + "%", number: true, cell: (r) => <Share part={r[key]} whole={data.total} /> }];
+    return [
+      { name: key + " before", key: key + " before", number: true, cell: (r) => value(r.before?.[key] ?? 0, data.unit, unit) },
+      now,
+      { name: "change", key: key + " change", number: true, cell: (r) => <Delta from={r.before?.[key] ?? 0} to={r[key]} unit={data.unit} chosen={unit} /> },
+    ];
+  };
   const columns: Column<TopRow>[] = [
-    { name: "flat", key: "flat", number: true, sort: true, cell: (r) => value(r.flat, data.unit, unit) },
-    { name: "of total", key: "flat%", number: true, cell: (r) => <Share part={r.flat} whole={data.total} /> },
-    { name: "cum", key: "cum", number: true, sort: true, cell: (r) => value(r.cum, data.unit, unit) },
-    { name: "of total", key: "cum%", number: true, cell: (r) => <Share part={r.cum} whole={data.total} /> },
+    ...both("flat"),
+    ...both("cum"),
     {
       name: by.replace(/^label:/, ""), key: "name", sort: true,
-      cell: (r) => <span class="fn" title={nameOf(r)}><Dot origin={r.origin} />{nameOf(r)}{r.inline && <span class="quiet"> ({r.inline})</span>}</span>,
+      cell: (r) => <span class="fn" title={nameOf(r)}><Dot origin={r.origin} /><Named name={nameOf(r)} />{r.inline && <span class="quiet"> ({r.inline})</span>}</span>,
     },
   ];
   return (

@@ -1,0 +1,116 @@
+package web_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/hone-perf/hone/internal/profile"
+)
+
+// folded returns a profile of stacks in text, as it is written to a file.
+func folded(t *testing.T, text string) []byte {
+	t.Helper()
+	p, err := profile.Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// wide is a profile in which one function calls so many that a page does not get all of them at once.
+func wide(t *testing.T) []byte {
+	var text strings.Builder
+	text.WriteString("main.main;main.heavy;main.inner 900000\nmain.main;main.heavy 5000\n")
+	for i := range 700 {
+		fmt.Fprintf(&text, "main.main;main.many;main.f%03d;main.leaf 1%02d\n", i, i%100)
+	}
+	return folded(t, text.String())
+}
+
+const treeRows = `[...document.querySelectorAll(".table tbody tr:not(.gap)")].map((r) => r.getAttribute("aria-level") + " " + r.querySelector(".branch").title)`
+
+// The heaviest path is open at first, and the keys open, close and invert; what a call has below it is asked for when it is opened.
+func TestPageCallTree(t *testing.T) {
+	p := open(t, serve(t, wide(t)), 1280, 800)
+	p.visit("/calltree")
+	rows := func() string { return strings.Join(eval[[]string](p, treeRows), "\n") }
+	if got, want := rows(), "1 \n2 main.main\n3 main.heavy\n4 main.inner\n3 main.many"; got != want {
+		t.Errorf("at first there are\n%s\nwant\n%s", got, want)
+	}
+	if got := p.text(".table tbody tr:nth-child(3)"); !strings.Contains(got, "905000") || !strings.Contains(got, "5000") {
+		t.Errorf("main.heavy has the numbers %q", got)
+	}
+	eval[bool](p, `(document.querySelector('[title="main.many"]').closest("tr").focus(), true)`)
+	p.key(kb.ArrowRight)
+	p.wait(treeRows + `.includes("4 main.f099")`)
+	p.settled()
+	if got := eval[int](p, `Number(document.querySelector(".table table").getAttribute("aria-rowcount"))`); got != 1+5+500 {
+		t.Errorf("main.many is open with %d rows in all, want 500 of its 700 calls", got)
+	}
+	p.click(".branch .link", "200 more")
+	p.wait(`document.querySelector(".table table").getAttribute("aria-rowcount") === "706"`)
+	if n := eval[int](p, treeRows+`.length`); n > 100 {
+		t.Errorf("%d rows are in the page at once", n)
+	}
+	// The first of them has one call, which nobody has asked for yet.
+	p.key(kb.ArrowRight)
+	p.key(kb.ArrowRight)
+	p.wait(treeRows + `.some((r) => r === "5 main.leaf")`)
+	p.key(kb.ArrowLeft)
+	p.wait(`!` + treeRows + `.some((r) => r === "5 main.leaf")`)
+	p.key(kb.ArrowLeft)
+	p.key(kb.ArrowLeft)
+	p.wait(`document.querySelector(".table table").getAttribute("aria-rowcount") === "6"`)
+	p.key("i")
+	p.settled()
+	p.wait(treeRows + `.slice(0, 4).join() === "1 ,2 main.inner,3 main.heavy,4 main.main"`)
+	if got := p.text(".table thead"); strings.Contains(got, "flat") {
+		t.Errorf("inverted, the columns are %q; callers cost nothing by themselves there", got)
+	}
+}
+
+// With a base there is what calls cost before.
+func TestPageCallTreeBase(t *testing.T) {
+	p := open(t, serve(t, folded(t, "main.main;main.a 300\n"), folded(t, "main.main;main.a 100\nmain.main;main.gone 50\n")), 390, 800)
+	p.visit("/calltree?base=p1.pb.gz")
+	if got := p.text(".table tbody tr:nth-child(3)"); !strings.Contains(got, "100") || !strings.Contains(got, "300") || !strings.Contains(got, "▲ +200") {
+		t.Errorf("main.a reads %q", got)
+	}
+	if !eval[bool](p, treeRows+`.includes("3 main.gone")`) {
+		t.Errorf("what is gone is not there: %s", eval[[]string](p, treeRows))
+	}
+}
+
+// Choosing a recording to compare with stays in the view, which has what was before.
+func TestPageBeside(t *testing.T) {
+	p := open(t, serve(t, folded(t, "main.main;main.a 300\n"), folded(t, "main.main;main.a 100\nmain.main;main.gone 50\n")), 1280, 800)
+	p.visit("/top")
+	eval[bool](p, `(() => { const s = [...document.querySelectorAll("select")].find((s) => s.textContent.includes("compare with")); s.value = "p1.pb.gz"; s.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`)
+	p.wait(`location.search.includes("base=p1.pb.gz")`)
+	p.settled()
+	if got := eval[string](p, `location.pathname`); got != "/top" {
+		t.Errorf("choosing a base went to %s", got)
+	}
+	for _, v := range []struct{ path, of, want string }{
+		{"/top?base=p1.pb.gz", ".table tbody tr", "100\t300\t▲ +200 +200.00%"},
+		{"/top?base=p1.pb.gz", ".table tbody", "▼ -50 gone"},
+		{"/overview?base=p1.pb.gz", ".hero", "before: 150, ▲ +150 +100%"},
+		{"/overview?base=p1.pb.gz", ".card .plain tbody tr", "▲ +200"},
+		{"/sandwich?base=p1.pb.gz&arg=main.a", ".subject", "before: cum 100, ▲ +200"},
+		{"/sandwich?base=p1.pb.gz&arg=main.a", ".panel", "before\n100"},
+		{"/source?base=p1.pb.gz&arg=main.a", ".functions", "main.a"},
+	} {
+		p.visit(v.path)
+		if got := eval[string](p, `[...document.querySelectorAll("`+v.of+`")].map((e) => e.innerText).join("\n")`); !strings.Contains(got, v.want) {
+			t.Errorf("%s has %q, want %q in it", v.path, got, v.want)
+		}
+	}
+}
