@@ -193,7 +193,7 @@ func TestHostileAgent(t *testing.T) {
 	}
 	stop()
 	if err := <-ended; err == nil {
-		t.Error("the call was not cancelled")
+		t.Error("the call was not canceled")
 	}
 	a.asks("race", in{"package": "../x"}, "want packages of this folder")
 	p, err := os.FindProcess(pid)

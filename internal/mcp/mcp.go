@@ -142,7 +142,7 @@ func (s *server) call(ctx context.Context, t *tool, r *sdk.CallToolRequest) *sdk
 	case turn <- struct{}{}:
 		defer func() { <-turn }()
 	case <-ctx.Done():
-		return refuse(fmt.Errorf("%s: cancelled while another call was running", t.name))
+		return refuse(fmt.Errorf("%s: canceled while another call was running", t.name))
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
