@@ -110,7 +110,7 @@ func place(v *view.View, q *query.Query, args []string) error {
 		}
 		q.Base, args = args[:1], args[1:]
 	}
-	if len(args) == 1 && v.Arg != "" && present([]string{q.Arg}) == nil && present(args) != nil {
+	if len(args) == 1 && v.Arg != "" && present(args) != nil && isFile(q.Arg) {
 		return usagef("the regexp goes first: hone "+v.Name+" "+quoted(args[0])+" "+quoted(q.Arg), "%s: no such file", args[0])
 	}
 	if len(args) == 0 {
@@ -309,4 +309,9 @@ func quotedRefs(refs []string) string {
 		words = append(words, quoted(r))
 	}
 	return strings.Join(words, " ")
+}
+
+func isFile(name string) bool {
+	st, err := os.Stat(name)
+	return err == nil && st.Mode().IsRegular()
 }
