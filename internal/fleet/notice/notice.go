@@ -267,8 +267,9 @@ func (n *Noticer) changes(ctx context.Context, s *service, kind string, m *memor
 	if len(m.steps) < fewest+shortest {
 		return nil
 	}
-	scales := m.scales()
 	m.count++
+	scales := m.scales()
+	m.outside(scales, m.count%3 == 0)
 	if err := n.shifts(s, kind, m, scales); err != nil {
 		return err
 	}
