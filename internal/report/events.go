@@ -48,6 +48,7 @@ type Event struct {
 	Version string `json:"version,omitempty"`
 	Build   string `json:"build,omitempty"`
 	Since   string `json:"version_before,omitempty"`
+	Later   bool   `json:"later,omitempty"` // it began some time after the deploy, so another reason is possible
 
 	// Of a rule.
 	Rule   string  `json:"rule,omitempty"`
@@ -124,7 +125,11 @@ func (e *Event) change() string {
 	case n > 1:
 		text += fmt.Sprintf(", together with %d other functions", n)
 	}
-	if e.Version != "" {
+	switch {
+	case e.Version == "":
+	case e.Later:
+		text += ", soon after version " + e.Version + " was deployed"
+	default:
 		text += ", since version " + e.Version + " was deployed"
 	}
 	switch e.Source {

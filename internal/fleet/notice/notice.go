@@ -36,8 +36,8 @@ type Options struct {
 
 // What is looked at, by kind of profile.
 var watched = []struct{ kind, column string }{
+	{recording.Heap, "alloc_space"}, // first: the collector follows it
 	{recording.CPU, "cpu"},
-	{recording.Heap, "alloc_space"},
 }
 
 const (

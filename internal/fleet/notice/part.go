@@ -208,7 +208,7 @@ func (m *memory) outside(scales [][]float64, learn bool) {
 }
 
 // sureOutside is how many standard deviations what is outside a part must have moved from what most functions did.
-const sureOutside = 4.0
+const sureOutside = sure
 
 // alike reports whether what is outside a part moved together, rather than one other function and what it calls.
 func (m *memory) alike(p *part, parts []*part, list []*series, scale []float64, ratio float64, length int) bool {
