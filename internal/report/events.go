@@ -112,6 +112,9 @@ func (e *Event) change() string {
 		more = "less"
 	}
 	text := fmt.Sprintf("%s %s %s of %s %s (%s → %s", e.Function, verb, unit.Share(math.Abs(e.Share)), of, more, e.amount(e.Before), e.amount(e.After))
+	if e.Function == "" { // all of the service
+		text = fmt.Sprintf("%s %s %s %s (%s → %s", e.Service, verb, unit.Share(math.Abs(e.Share)), more, e.amount(e.Before), e.amount(e.After))
+	}
 	if e.Metric == "cpu" {
 		text += " cores"
 	}
@@ -134,7 +137,7 @@ func (e *Event) change() string {
 	}
 	switch e.Source {
 	case "traffic":
-		text += ", as all of " + e.Service + " does " + more
+		text += ", as it has " + more + " to do"
 	case "mix":
 		text += ", as " + e.Service + " is asked for other things than before"
 	}
