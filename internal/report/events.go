@@ -48,6 +48,7 @@ type Event struct {
 	Version string `json:"version,omitempty"`
 	Build   string `json:"build,omitempty"`
 	Since   string `json:"version_before,omitempty"`
+	Later   bool   `json:"later,omitempty"` // it began some time after the deploy, so another reason is possible
 
 	// Of a rule.
 	Rule   string  `json:"rule,omitempty"`
@@ -111,6 +112,9 @@ func (e *Event) change() string {
 		more = "less"
 	}
 	text := fmt.Sprintf("%s %s %s of %s %s (%s → %s", e.Function, verb, unit.Share(math.Abs(e.Share)), of, more, e.amount(e.Before), e.amount(e.After))
+	if e.Function == "" { // all of the service
+		text = fmt.Sprintf("%s %s %s %s (%s → %s", e.Service, verb, unit.Share(math.Abs(e.Share)), more, e.amount(e.Before), e.amount(e.After))
+	}
 	if e.Metric == "cpu" {
 		text += " cores"
 	}
@@ -124,12 +128,16 @@ func (e *Event) change() string {
 	case n > 1:
 		text += fmt.Sprintf(", together with %d other functions", n)
 	}
-	if e.Version != "" {
+	switch {
+	case e.Version == "":
+	case e.Later:
+		text += ", soon after version " + e.Version + " was deployed"
+	default:
 		text += ", since version " + e.Version + " was deployed"
 	}
 	switch e.Source {
 	case "traffic":
-		text += ", as all of " + e.Service + " does " + more
+		text += ", as it has " + more + " to do"
 	case "mix":
 		text += ", as " + e.Service + " is asked for other things than before"
 	}

@@ -110,8 +110,8 @@ func TestParse(t *testing.T) {
 		{in: "top json", err: "top json: top takes no argument; focus=json shows what goes through that"},
 		{in: "callgrind 20", err: "callgrind takes no argument"},
 		{in: "info x", err: "info x: info takes no argument"},
-		{in: "top fcous=json", err: `unknown key "fcous"; the keys of top are ref, metric, at, focus,`},
-		{in: "top base=x", err: "top has no key base; its keys are ref, metric,"},
+		{in: "top fcous=json", err: `unknown key "fcous"; the keys of top are ref, base, metric, at, focus,`},
+		{in: "traces base=x", err: "traces has no key base; its keys are ref, metric,"},
 	}
 	for _, tt := range tests {
 		v, got, err := Parse(tt.in)

@@ -87,6 +87,7 @@ type Change struct {
 	With    []string `json:"with,omitempty"`    // functions that changed for the same cause
 	Version string   `json:"version,omitempty"` // that it came with, where it did
 	Since   string   `json:"since,omitempty"`   // the version before that
+	Later   bool     `json:"later,omitempty"`   // it began some time after that version was deployed, so another reason is possible
 }
 
 // A Cost is a cost per second, with a 95 % interval, and how many profiles it is known from.

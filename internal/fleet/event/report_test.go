@@ -22,15 +22,18 @@ func TestText(t *testing.T) {
 	withVersion := change("main.price", "cpu", "nanoseconds", 1.2e9, 1.5e9, 0.12)
 	withVersion.Version = "v2"
 	withVersion.With = []string{"main.tax", "main.round"}
+	later := change("main.price", "cpu", "nanoseconds", 1.2e9, 1.5e9, 0.12)
+	later.Version, later.Later = "v2", true
 	traffic := change("main.price", "cpu", "nanoseconds", 1.5e9, 1.2e9, -0.12)
-	traffic.Source = Traffic
+	traffic.Source, traffic.Function = Traffic, ""
 	instance := store.Labels{{Name: "instance", Value: "10.0.0.7:6060"}}
 	for _, c := range []struct {
 		e    Event
 		want string
 	}{
 		{Event{Kind: Changed, Change: withVersion}, "main.price costs 12% of api more (1.2 → 1.5 cores, 420 profiles), together with 2 other functions, since version v2 was deployed"},
-		{Event{Kind: Changed, Change: traffic}, "main.price costs 12% of api less (1.5 → 1.2 cores, 420 profiles), as all of api does less"},
+		{Event{Kind: Changed, Change: later}, "main.price costs 12% of api more (1.2 → 1.5 cores, 420 profiles), soon after version v2 was deployed"},
+		{Event{Kind: Changed, Change: traffic}, "api costs 12% less (1.5 → 1.2 cores, 420 profiles), as it has less to do"},
 		{Event{Kind: Changed, Change: change("main.load", "alloc_space", "bytes", 1<<20, 2<<20, 0.4)}, "main.load allocates 40% of what api allocates more (1MB/s → 2MB/s, 420 profiles)"},
 		{Event{Kind: Changed, Change: change("main.cache", "inuse_space", "bytes", 1<<20, 2<<20, 0.4)}, "main.cache holds 40% of the heap of api more (1MB → 2MB, 420 profiles)"},
 		{Event{Kind: Changed, Change: change("main.lock", "contentions", "count", 10, 20, 0.4)}, "main.lock costs 40% of the contentions of api more (10/s → 20/s, 420 profiles)"},

@@ -63,6 +63,8 @@ type memory struct {
 	count   int                     // of looks
 	moves   map[int]*wander         // of how much work there is, by row
 	shifted int                     // step at which a shift of work was told
+	parts   map[partKey]*part
+	own     []map[int32]float64 // own costs by row and function, fading as those of parts
 }
 
 func newMemory(unit float64) *memory {
@@ -98,6 +100,7 @@ func (m *memory) add(s step, c *costs) {
 	}
 	m.steps = append(m.steps, s)
 	t := c.table(len(m.names.functions), len(m.entries), m.row)
+	m.addParts(c, t)
 	for _, x := range m.series {
 		from := t.self
 		if x.cum {

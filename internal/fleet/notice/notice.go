@@ -36,8 +36,8 @@ type Options struct {
 
 // What is looked at, by kind of profile.
 var watched = []struct{ kind, column string }{
+	{recording.Heap, "alloc_space"}, // first: the collector follows it
 	{recording.CPU, "cpu"},
-	{recording.Heap, "alloc_space"},
 }
 
 const (
@@ -267,8 +267,9 @@ func (n *Noticer) changes(ctx context.Context, s *service, kind string, m *memor
 	if len(m.steps) < fewest+shortest {
 		return nil
 	}
-	scales := m.scales()
 	m.count++
+	scales := m.scales()
+	m.outside(scales, m.count%3 == 0)
 	if err := n.shifts(s, kind, m, scales); err != nil {
 		return err
 	}

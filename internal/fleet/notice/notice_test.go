@@ -81,6 +81,28 @@ func TestFindsRegressions(t *testing.T) {
 	}
 }
 
+// TestFindsMostOfAHandler changes a function that is most of a handler, so most of what is below that moves with it.
+func TestFindsMostOfAHandler(t *testing.T) {
+	w := watch(t, 34)
+	for range 45 {
+		w.Live()
+		w.steps(1)
+	}
+	at := w.Now
+	name := w.Regress(noticetest.Regression{At: at.Add(4 * time.Minute), Size: 0.1, Kind: noticetest.Busier})
+	for range 13 {
+		w.Live()
+		w.steps(1)
+	}
+	found := slices.DeleteFunc(w.code(), func(e event.Event) bool { return e.Time.Before(at) })
+	if len(found) != 1 {
+		t.Fatalf("%d events, want 1: %+v", len(found), found)
+	}
+	if c := found[0].Change; c.Function != name && !slices.Contains(c.With, name) || c.Share < 0.05 {
+		t.Errorf("%s costs 10 %% more; found %+v", name, *c)
+	}
+}
+
 func TestDailyLifeIsNoAlarm(t *testing.T) {
 	w := watch(t, 2)
 	for range 36 * 12 {

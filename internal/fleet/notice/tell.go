@@ -10,6 +10,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
 )
 
 const (
@@ -63,6 +64,7 @@ func (n *Noticer) tell(s *service, kind string, m *memory, c *cause, before, aft
 	e := event.Event{Tenant: s.tenant, Kind: event.Changed, Service: s.name, Time: began, Noticed: n.Now().UTC(), Change: ch}
 	if d != nil {
 		ch.Version, ch.Since, e.Cause = d.version, d.before, d.id
+		ch.Later = began.Sub(d.at) > 2*n.Step
 	}
 	return n.add(e, c.touched, m)
 }
@@ -84,6 +86,9 @@ func (n *Noticer) add(e event.Event, touched map[int32]bool, m *memory) error {
 	}
 	near := func(a, b time.Time) bool { return a.Sub(b).Abs() <= sameTime }
 	delta := ch.After.Value - ch.Before.Value
+	if n.collects(e, told) {
+		return nil
+	}
 	for _, was := range told {
 		if !related(was.Change) {
 			continue
@@ -105,6 +110,33 @@ func (n *Noticer) add(e event.Event, touched map[int32]bool, m *memory) error {
 		}
 	}
 	return n.Events.Add(e)
+}
+
+// The collector's entry. It works more when functions allocate more.
+const collector = "runtime.gcBgMarkWorker"
+
+// collects reports whether the collector does more, or less, since a function allocates more. It is listed with that function then.
+// What is allocated is looked at before CPU, so the cause is known first.
+func (n *Noticer) collects(e event.Event, told []event.Event) bool {
+	if e.Change.Kind != recording.CPU || e.Change.Function != collector {
+		return false
+	}
+	for _, was := range told {
+		c := was.Change
+		if c == nil || c.Kind != recording.Heap || c.Source != event.Code || !was.Ended.IsZero() || (c.Share > 0) != (e.Change.Share > 0) || was.Time.Sub(e.Time).Abs() > sameTime {
+			continue
+		}
+		if !slices.Contains(c.With, collector) {
+			with := *c
+			with.With = append(slices.Clone(c.With), collector)
+			was.Change = &with
+			if err := n.Events.Add(was); err != nil {
+				n.Log.Warn("writing an event", "err", err)
+			}
+		}
+		return true
+	}
+	return false
 }
 
 func name(s string) string { return profile.Shorten(s, longest) }

@@ -1,0 +1,54 @@
+package notice
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/fleet/event"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// TestCollectorIsListedWithItsCause tells that a function allocates more, and that the collector does more.
+func TestCollectorIsListedWithItsCause(t *testing.T) {
+	at := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		name  string
+		share float64       // of what is allocated
+		later time.Duration // than that, the collector
+		want  int           // events
+	}{
+		{"allocates more", 0.2, 5 * time.Minute, 1},
+		{"allocates less", -0.2, 5 * time.Minute, 2},
+		{"long before", 0.2, 3 * time.Hour, 2},
+	} {
+		events, err := event.Open(filepath.Join(t.TempDir(), "events.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer events.Close()
+		n := New(Options{Events: events})
+		m := newMemory(1)
+		change := func(kind, column, function string, source event.Source, at time.Time, share float64) {
+			e := event.Event{Tenant: "t", Kind: event.Changed, Service: "api", Time: at, Change: &event.Change{
+				Kind: kind, Type: profile.ValueType{Type: column}, Function: function, Source: source,
+				Before: event.Cost{Value: 1}, After: event.Cost{Value: 1 + share}, Share: share,
+			}}
+			if err := n.add(e, nil, m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(recording.Heap, "alloc_space", "main.read", event.Code, at, test.share)
+		change(recording.CPU, "cpu", collector, event.Mix, at.Add(test.later), 0.1)
+		all, _ := events.List(event.Filter{Tenant: "t"})
+		if len(all) != test.want {
+			t.Errorf("%s: %d events, want %d: %+v", test.name, len(all), test.want, all)
+			continue
+		}
+		if test.want == 1 && !slices.Contains(all[0].Change.With, collector) {
+			t.Errorf("%s: the collector is not listed with %+v", test.name, *all[0].Change)
+		}
+	}
+}
