@@ -20,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/fleet"
 	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/fleet/notice"
+	"github.com/hone-perf/hone/internal/fleet/receive"
 	"github.com/hone-perf/hone/internal/fleet/rule"
 	"github.com/hone-perf/hone/internal/fleet/scrape"
 	"github.com/hone-perf/hone/internal/fleet/shelf"
@@ -38,7 +39,8 @@ Processes and agents push profiles. Pyroscope's SDKs and Alloy use their setting
 Pyroscope; everything else can use curl or hone push.
 
 With --config, hone scrapes programs that serve net/http/pprof, the way Prometheus scrapes
-metrics. SIGHUP makes it read the file again.
+metrics. The file also has rules, actions and the limits of tenants. SIGHUP makes hone read it
+again.
 
 Every command can read the store, as store:SERVICE@TIME:
 
@@ -144,8 +146,9 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	defer l.Close()
 	var config *scrape.Config
 	var rules *rule.Config
+	received := receive.NewConfig()
 	if o.config != "" {
-		if config, rules, err = rule.Load(o.config); err != nil {
+		if config, rules, err = rule.Load(o.config, received.Keys()...); err != nil {
 			return err
 		}
 	}
@@ -165,6 +168,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		return errors.Join(err, s.Close())
 	}
 	answering := fleet.New(fleet.Options{Store: s, Shelf: recordings, Tokens: tokens, Events: events, Hosts: o.hosts, Version: version(), Log: log})
+	answering.Configure(received)
 	answering.Pages = web.OfStore(web.Options{Version: version(), By: flagSpeller{}}, answering.Open)
 	if config != nil {
 		sink := func(ctx context.Context, tenant string, uploads []*store.Upload) error {
@@ -178,6 +182,14 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	}
 	answering.Rules = rule.New(rules, rule.Options{
 		Store: s, Events: events, Tenant: token.DefaultTenant, Add: answering.Add, Ask: asker(answering.Scraper), Version: version(), Log: log,
+		Keep: func(ctx context.Context, tenant, name, file string) (string, error) {
+			f, err := os.Open(file)
+			if err != nil {
+				return "", err
+			}
+			defer f.Close()
+			return recordings.Add(ctx, tenant, shelf.Meta{Name: name, Who: "hone serve"}, f)
+		},
 	})
 	server := &http.Server{
 		Handler:           answering,
@@ -215,7 +227,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		again := make(chan os.Signal, 1)
 		signal.Notify(again, syscall.SIGHUP)
 		defer signal.Stop(again)
-		working.Go(func() { reload(ctx, again, o.config, scraper, answering.Rules, log) })
+		working.Go(func() { reload(ctx, again, o.config, scraper, answering, log) })
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -279,20 +291,22 @@ func asker(s *scrape.Scraper) func(context.Context, scrape.Deeper) (*scrape.Deep
 }
 
 // reload reads the configuration when a signal says so. One that is wrong changes nothing.
-func reload(ctx context.Context, again <-chan os.Signal, name string, scraper *scrape.Scraper, watcher *rule.Watcher, log *slog.Logger) {
+func reload(ctx context.Context, again <-chan os.Signal, name string, scraper *scrape.Scraper, answering *fleet.Server, log *slog.Logger) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-again:
 		}
-		config, rules, err := rule.Load(name)
+		received := receive.NewConfig()
+		config, rules, err := rule.Load(name, received.Keys()...)
 		if err != nil {
 			log.Error("the configuration stays as it was", "err", err)
 			continue
 		}
 		scraper.Reload(config)
-		watcher.Reload(rules)
+		answering.Rules.Reload(rules)
+		answering.Configure(received)
 		log.Info("read the configuration", "file", name)
 	}
 }

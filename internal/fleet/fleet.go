@@ -61,8 +61,10 @@ type Server struct {
 	gate    *token.Gate
 	mux     *http.ServeMux
 	counted *counted
-	opened  *cache.Cache[string, *selection]
-	adding  chan struct{} // held while profiles are added up for pages
+
+	receiver *receive.Server
+	opened   *cache.Cache[string, *selection]
+	adding   chan struct{} // held while profiles are added up for pages
 }
 
 // New returns a Server.
@@ -74,7 +76,8 @@ func New(o Options) *Server {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{Options: o, gate: &token.Gate{Tokens: o.Tokens, Hosts: o.Hosts, Now: o.Now}, mux: http.NewServeMux(), counted: &counted{Store: o.Store}, opened: newOpened(), adding: make(chan struct{}, runtime.GOMAXPROCS(0))}
-	receive.New(receive.Options{Store: s.counted, Gate: s.gate, Log: o.Log, Now: o.Now}).Register(s.mux)
+	s.receiver = receive.New(receive.Options{Store: s.counted, Gate: s.gate, Log: o.Log, Now: o.Now})
+	s.receiver.Register(s.mux)
 	querier.New(querier.Options{Store: o.Store, Gate: s.gate, Now: o.Now}).Register(s.mux)
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	s.mux.HandleFunc("GET /api/v1/recording", s.read(s.recording))
@@ -96,6 +99,9 @@ func New(o Options) *Server {
 	s.registerShelf()
 	return s
 }
+
+// Configure sets the limits of tenants, and the labels of processes.
+func (s *Server) Configure(c *receive.Config) { s.receiver.Configure(c) }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 

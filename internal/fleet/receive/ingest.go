@@ -45,7 +45,7 @@ func (s *Server) ingested(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer done()
 	_, err = s.keep(r.Context(), req, func() ([]sent, error) {
-		return parseIngest(r.URL.Query(), r.Header.Get("Content-Type"), req.data, req.tenant.limits)
+		return parseIngest(r.URL.Query(), r.Header.Get("Content-Type"), req.data, req.limits)
 	})
 	return err
 }

@@ -66,10 +66,10 @@ const (
 
 // A tenant is what is known about one.
 type tenant struct {
-	limits Limits
-	once   sync.Once // what the store has is known
+	once sync.Once // what the store has is known
 
 	mu      sync.Mutex
+	limits  Limits
 	bodies  int
 	room    float64   // bytes that may come now
 	filled  time.Time // when room was worked out
@@ -80,6 +80,20 @@ type tenant struct {
 
 func newTenant(limits Limits) *tenant {
 	return &tenant{limits: limits, room: float64(limits.Burst), series: map[string]time.Time{}, values: map[string]map[string]time.Time{}}
+}
+
+// limited returns the limits as they are now.
+func (t *tenant) limited() Limits {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.limits
+}
+
+// limit sets the limits.
+func (t *tenant) limit(l Limits) {
+	t.mu.Lock()
+	t.limits = l
+	t.mu.Unlock()
 }
 
 // enter counts a body in.

@@ -181,7 +181,7 @@ func (s *Server) exported(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	_, err = s.keep(r.Context(), req, func() ([]sent, error) { return parseOTLP(req.data, req.tenant.limits) })
+	_, err = s.keep(r.Context(), req, func() ([]sent, error) { return parseOTLP(req.data, req.limits) })
 	return err
 }
 

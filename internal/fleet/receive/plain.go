@@ -65,7 +65,7 @@ func (s *Server) plainly(w http.ResponseWriter, r *http.Request) ([]keptProfile,
 		return nil, err
 	}
 	defer done()
-	return s.keep(r.Context(), req, func() ([]sent, error) { return parsePlain(r.URL.RawQuery, req.data, req.tenant.limits) })
+	return s.keep(r.Context(), req, func() ([]sent, error) { return parsePlain(r.URL.RawQuery, req.data, req.limits) })
 }
 
 // plainKeys are what can stand in the query.

@@ -57,7 +57,7 @@ func (s *Server) pushed(w http.ResponseWriter, r *http.Request, form connect.For
 		return err
 	}
 	defer done()
-	_, err = s.keep(r.Context(), req, func() ([]sent, error) { return parsePush(form, req.data, req.tenant.limits) })
+	_, err = s.keep(r.Context(), req, func() ([]sent, error) { return parsePush(form, req.data, req.limits) })
 	return err
 }
 

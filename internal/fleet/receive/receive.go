@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hone-perf/hone/internal/fleet/body"
@@ -52,7 +53,7 @@ const sessionLabel = "__session_id__"
 // A Server receives profiles.
 type Server struct {
 	opt     Options
-	row     map[string]bool
+	row     atomic.Pointer[map[string]bool]
 	reading chan struct{} // profiles that are being unpacked and read, which takes memory
 
 	mu      sync.Mutex
@@ -75,12 +76,14 @@ func New(opt Options) *Server {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
-		opt: opt, row: map[string]bool{}, tenants: map[string]*tenant{},
+		opt: opt, tenants: map[string]*tenant{},
 		reading: make(chan struct{}, 2*runtime.GOMAXPROCS(0)),
 	}
+	row := map[string]bool{}
 	for _, name := range opt.Row {
-		s.row[name] = true
+		row[name] = true
 	}
+	s.row.Store(&row)
 	return s
 }
 
@@ -100,6 +103,7 @@ func (s *Server) Register(mux *http.ServeMux) {
 type request struct {
 	who    token.Who
 	tenant *tenant
+	limits Limits
 	data   []byte // the body, unpacked once if its Content-Encoding says so
 }
 
@@ -119,19 +123,20 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) (req *request, do
 		}
 	}()
 	// What is announced is held against the rate before anything is read.
+	limits := t.limited()
 	announced := max(0, r.ContentLength)
-	if t.limits.Bytes > 0 {
-		announced = min(announced, t.limits.Bytes)
+	if limits.Bytes > 0 {
+		announced = min(announced, limits.Bytes)
 	}
 	if err := t.spend(announced, s.opt.Now()); err != nil {
 		return nil, nil, err
 	}
-	data, sent, err := body.Read(w, r, body.Limits{Bytes: t.limits.Bytes, Unpacked: t.limits.Unpacked, Time: t.limits.BodyTime})
+	data, sent, err := body.Read(w, r, body.Limits{Bytes: limits.Bytes, Unpacked: limits.Unpacked, Time: limits.BodyTime})
 	t.charge(sent - announced)
 	if err != nil {
 		return nil, nil, err
 	}
-	return &request{who, t, data}, t.leave, nil
+	return &request{who, t, limits, data}, t.leave, nil
 }
 
 // tenant returns what is known about a tenant.

@@ -63,11 +63,11 @@ func (s *Server) upload(t *tenant, in *sent) (*store.Upload, error) {
 	p := in.parsed
 	if p == nil {
 		var err error
-		if p, err = read(in.raw, t.limits.Unpacked); err != nil {
+		if p, err = read(in.raw, t.limited().Unpacked); err != nil {
 			return nil, err
 		}
 	}
-	if err := checkProfile(p, t.limits); err != nil {
+	if err := checkProfile(p, t.limited()); err != nil {
 		return nil, err
 	}
 	u.Parsed = p
@@ -94,7 +94,7 @@ func (s *Server) upload(t *tenant, in *sent) (*store.Upload, error) {
 
 // label gives an upload its labels: those of its series, and its own.
 func (s *Server) label(t *tenant, u *store.Upload, labels []store.Label) error {
-	limits := t.limits
+	limits, isRow := t.limited(), *s.row.Load()
 	var series, row []store.Label
 	for _, l := range labels {
 		switch {
@@ -111,7 +111,7 @@ func (s *Server) label(t *tenant, u *store.Upload, labels []store.Label) error {
 		if err := checkValue(l.Name, l.Value, limits); err != nil {
 			return err
 		}
-		if s.row[l.Name] {
+		if isRow[l.Name] {
 			row = append(row, l)
 		} else {
 			series = append(series, l)

@@ -8,6 +8,7 @@ package rule
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -116,10 +117,10 @@ const (
 	day         = 24 * time.Hour
 )
 
-// Load reads a file: what to ask for profiles, and the rules and actions.
-func Load(name string) (*scrape.Config, *Config, error) {
+// Load reads a file: what to ask for profiles, the rules and actions, and what has other keys.
+func Load(name string, more ...settings.Key) (*scrape.Config, *Config, error) {
 	c := &Config{}
-	targets, err := scrape.Load(name, c.Keys(name)...)
+	targets, err := scrape.Load(name, append(c.Keys(name), more...)...)
 	if err == nil {
 		err = c.Check()
 	}
@@ -176,7 +177,7 @@ func (c *Config) addRule(v settings.Value) {
 		settings.Key{Name: "service", Read: selector(&r.Selector)},
 		settings.Key{Name: "when", Read: func(v settings.Value) { when = &v }},
 		settings.Key{Name: "function", Read: r.readFunction},
-		settings.Key{Name: "memory", Read: size(&r.Memory)},
+		settings.Key{Name: "memory", Read: settings.Size(&r.Memory, 1, math.MaxInt64)},
 		settings.Key{Name: "over", Read: settings.Time(&r.Over, time.Minute, time.Hour)},
 		settings.Key{Name: "usual", Read: settings.Time(&r.Usual, time.Hour, 7*day)},
 		settings.Key{Name: "for", Read: settings.Time(&r.For, 0, day)},
@@ -308,18 +309,6 @@ func percent(text string) (float64, bool) {
 }
 
 // size reads bytes.
-func size(into *int64) func(settings.Value) {
-	return func(v settings.Value) {
-		text, ok := v.Name()
-		if !ok {
-			return
-		}
-		if *into, ok = unit.ParseSize(text); !ok {
-			v.Wrong("%q is not a size such as 512MB or 2GB", profile.Shorten(text, 40))
-		}
-	}
-}
-
 func readAction(v settings.Value, dir string) *Action {
 	a := &Action{}
 	v.Mapping(

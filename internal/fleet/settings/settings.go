@@ -20,6 +20,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Limits of a file. An alias stands for what it names each time, so that a small file could be read as an endless one.
@@ -439,6 +440,25 @@ func Int(into *int, least, most int) func(Value) {
 			return
 		}
 		*into = n
+	}
+}
+
+// Size reads a number of bytes within bounds, such as 512MB.
+func Size(into *int64, least, most int64) func(Value) {
+	return func(v Value) {
+		text, ok := v.Name()
+		if !ok {
+			return
+		}
+		n, ok := unit.ParseSize(text)
+		switch {
+		case !ok:
+			v.Wrong("%q is not a size such as 512MB or 2GB", profile.Shorten(text, 40))
+		case n < least || n > most:
+			v.Wrong("%s is not a size from %s to %s", profile.Shorten(text, 40), unit.Size(least), unit.Size(most))
+		default:
+			*into = n
+		}
 	}
 }
 
