@@ -263,6 +263,7 @@ export interface EventChange {
   with?: string[];
   version?: string;
   since?: string;
+  later?: boolean;
 }
 
 export interface EventCost {
