@@ -36,7 +36,25 @@ import (
 type served struct {
 	url string
 	cmd *exec.Cmd
-	err *bytes.Buffer
+	err *spoken
+}
+
+// spoken is what a command that still runs says.
+type spoken struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *spoken) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *spoken) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
 func startServe(t *testing.T, data string, args ...string) *served {
@@ -45,7 +63,7 @@ func startServe(t *testing.T, data string, args ...string) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &served{err: new(bytes.Buffer)}
+	s := &served{err: new(spoken)}
 	s.cmd = exec.Command(self, append([]string{"serve", "--data", data, "--listen", "127.0.0.1:0", "--keep", "4000d"}, args...)...)
 	s.cmd.Env = append(os.Environ(), "HONE_TEST_EXEC=1")
 	s.cmd.Stderr = s.err

@@ -1,9 +1,12 @@
 package receive
 
 import (
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/hone-perf/hone/internal/fleet/body"
 	"github.com/hone-perf/hone/internal/fleet/settings"
 	"github.com/hone-perf/hone/internal/profile"
 )
@@ -130,4 +133,20 @@ func (s *Server) Configure(c *Config) {
 	for name, t := range tenants {
 		t.limit(c.Of(name))
 	}
+}
+
+// canBeSet are the limits that have a setting.
+var canBeSet = []string{
+	limitRate, limitBodies, body.LimitBytes, body.LimitUnpacked, limitSamples, limitDepth, limitLabels, limitName, limitValue, limitSeries,
+}
+
+// withSetting says which setting raises the limit that an error is about.
+func withSetting(err error) error {
+	var bad *body.Error
+	if !errors.As(err, &bad) || !slices.Contains(canBeSet, bad.Limit) {
+		return err
+	}
+	e := *bad
+	e.Message += "; " + strings.ReplaceAll(e.Limit, "-", "_") + " of limits in the configuration of the server raises it"
+	return &e
 }

@@ -109,6 +109,7 @@ type request struct {
 
 // begin finds out who sent a request and reads its body. done has to be called once nothing of the request is held any more.
 func (s *Server) begin(w http.ResponseWriter, r *http.Request) (req *request, done func(), err error) {
+	defer func() { err = withSetting(err) }()
 	who, err := s.opt.Gate.Allow(r, token.Write)
 	if err != nil {
 		return nil, nil, err
@@ -218,7 +219,7 @@ func inContext(what string, err error) error {
 func (s *Server) keep(ctx context.Context, req *request, parse func() ([]sent, error)) ([]keptProfile, error) {
 	uploads, err := s.uploads(ctx, req.tenant, parse)
 	if err != nil || len(uploads) == 0 {
-		return nil, err
+		return nil, withSetting(err)
 	}
 	outcomes, err := s.opt.Store.Add(ctx, req.who.Tenant, uploads)
 	if err == nil {

@@ -57,7 +57,8 @@ type Watcher struct {
 	next    int                // measurement with which the next round begins, where the last could not do all
 	streams map[string]*stream // processes
 	since   map[string]time.Time
-	pinned  time.Time // when old pins were removed
+	wake    context.CancelFunc // ends the pause between rounds; guarded by mu
+	pinned  time.Time          // when old pins were removed
 
 	telling  sync.Mutex // held by Told
 	captures captures
@@ -119,6 +120,9 @@ func (w *Watcher) Reload(cfg *Config) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.wake != nil {
+		w.wake() // a rule that is broken now is told now
+	}
 	for _, s := range w.senders {
 		close(s.queue) // it sends what it has, and ends
 	}
@@ -162,8 +166,13 @@ func (w *Watcher) Run(ctx context.Context) {
 	running.Go(func() { w.act(ctx) })
 	w.takeUp(w.opt.Now())
 	for ctx.Err() == nil {
+		pause, wake := context.WithCancel(ctx)
+		w.mu.Lock()
+		w.wake = wake
+		w.mu.Unlock()
 		w.round(ctx, w.opt.Now())
-		w.opt.wait(ctx, every)
+		w.opt.wait(pause, every)
+		wake()
 	}
 	w.mu.Lock()
 	w.running = nil

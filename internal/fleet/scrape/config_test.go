@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-perf/hone/internal/fleet/receive"
 	"github.com/hone-perf/hone/internal/fleet/relabel"
 	"github.com/hone-perf/hone/internal/fleet/settings"
 )
@@ -211,7 +212,7 @@ func TestPage(t *testing.T) {
 	for _, part := range strings.Split(page, "```yaml\n")[1:] {
 		example, _, _ := strings.Cut(part, "```")
 		examples++
-		if _, err := Parse("scrape.md", []byte(example)); err != nil {
+		if _, err := Parse("scrape.md", []byte(example), receive.NewConfig().Keys()...); err != nil {
 			t.Errorf("%s\n%v", example, err)
 		}
 	}

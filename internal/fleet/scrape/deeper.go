@@ -57,7 +57,7 @@ const (
 func (s *Scraper) Deeper(ctx context.Context, d Deeper) (*Deep, error) {
 	cpu, others := s.processOf(&d)
 	if cpu == nil {
-		return nil, fmt.Errorf("no target of %s can be asked", d.Service)
+		return nil, fmt.Errorf("no target of %s is asked for CPU profiles: a job with cpu among its profiles has to have one", d.Service)
 	}
 	out := &Deep{Address: cpu.base, Labels: cpu.labels.With(cpu.row), Began: time.Now()}
 	var mu sync.Mutex
