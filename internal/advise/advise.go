@@ -34,7 +34,14 @@ type Options struct {
 
 	CoreHour report.Price // of profiles out of a store; zero is not known
 
-	Debug func(format string, args ...any) // is told why patches were given up; may be nil
+	Progress func(Progress)                   // is told how far it is; may be nil
+	Debug    func(format string, args ...any) // is told why patches were given up; may be nil
+}
+
+// A Progress is how far Run is.
+type Progress struct {
+	Done int `json:"done"` // functions
+	Of   int `json:"of"`   // 0 while packages are being loaded
 }
 
 // ErrNothing says that profiles hold nothing that findings could be about.
@@ -82,7 +89,11 @@ func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Opti
 			}
 		}
 	}
-	for _, now := range append(turns, last...) {
+	turns = append(turns, last...)
+	for i, now := range turns {
+		if opt.Progress != nil {
+			opt.Progress(Progress{Done: i * len(fns) / len(turns), Of: len(fns)})
+		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

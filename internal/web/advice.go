@@ -3,10 +3,12 @@ package web
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -33,13 +35,16 @@ type adviser struct {
 	jobs sync.WaitGroup
 	turn chan struct{} // held while looking
 
+	now atomic.Pointer[advise.Progress] // of the recording that is being looked through
+
 	mu    sync.Mutex
 	known map[string]*advice // by keys of recordings
 }
 
 // An advice is what was found in a recording, as it is sent.
 type advice struct {
-	done chan struct{} // closed when the others are set
+	stop context.CancelFunc // ends looking
+	done chan struct{}      // closed when the others are set
 	body []byte
 	err  error
 }
@@ -54,7 +59,7 @@ func newAdviser(dir string, by hint.Speller) *adviser {
 		if len(rec.Parts) > 0 {
 			one.Profile = nil // findings are about all profiles, and not about the one that pages begin with
 		}
-		return advise.Run(ctx, rules.All, []*recording.Recording{&one}, advise.Options{Dir: dir})
+		return advise.Run(ctx, rules.All, []*recording.Recording{&one}, advise.Options{Dir: dir, Progress: func(p advise.Progress) { a.now.Store(&p) }})
 	}
 	return a
 }
@@ -66,11 +71,13 @@ func (a *adviser) about(rec *recording.Recording) *advice {
 	if got, ok := a.known[rec.Key()]; ok {
 		return got
 	}
-	got := &advice{done: make(chan struct{})}
+	ctx, stop := context.WithCancel(a.ctx)
+	got := &advice{done: make(chan struct{}), stop: stop}
 	a.known[rec.Key()] = got
 	a.jobs.Go(func() {
 		defer close(got.done)
-		if got.body, got.err = a.look(rec); got.err != nil {
+		defer stop()
+		if got.body, got.err = a.look(ctx, rec); got.err != nil {
 			// What was missing may be there when somebody asks again.
 			a.mu.Lock()
 			defer a.mu.Unlock()
@@ -81,7 +88,7 @@ func (a *adviser) about(rec *recording.Recording) *advice {
 }
 
 // look looks through a recording when it is its turn. A mistake in it must not end a server with all that is open in it.
-func (a *adviser) look(rec *recording.Recording) (body []byte, err error) {
+func (a *adviser) look(ctx context.Context, rec *recording.Recording) (body []byte, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = fmt.Errorf("looking for findings in %s failed, which is a bug in hone: %v", rec.Ref, x)
@@ -90,10 +97,14 @@ func (a *adviser) look(rec *recording.Recording) (body []byte, err error) {
 	select {
 	case a.turn <- struct{}{}:
 		defer func() { <-a.turn }()
-	case <-a.ctx.Done():
-		return nil, a.ctx.Err()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	found, err := a.find(a.ctx, rec)
+	a.now.Store(new(advise.Progress))
+	found, err := a.find(ctx, rec)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if errors.Is(err, advise.ErrNothing) {
 		return nil, withHint(fmt.Errorf("%s: %w", rec.Ref, err), "record for longer, or put the program under load")
 	}
@@ -112,6 +123,22 @@ func (a *adviser) look(rec *recording.Recording) (body []byte, err error) {
 	return b.Bytes(), nil
 }
 
+// looking returns what is being found in a recording, or nil when it is not being looked through.
+func (a *adviser) looking(rec *recording.Recording) *advice {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	got := a.known[rec.Key()]
+	if got == nil {
+		return nil
+	}
+	select {
+	case <-got.done:
+		return nil
+	default:
+		return got
+	}
+}
+
 // close ends what is being looked for, and waits until programs that were started for it are gone.
 func (a *adviser) close() {
 	a.stop()
@@ -120,19 +147,18 @@ func (a *adviser) close() {
 
 // advise answers with what hone advise finds in a recording, as it writes that in JSON.
 func (s *Server) advise(w http.ResponseWriter, r *http.Request) {
-	if s.adviser == nil {
-		fail(w, http.StatusNotFound, errors.New("this server looks for no findings"), "hone web REF does")
+	rec, ok := s.advisable(w, r)
+	if !ok {
 		return
 	}
-	_, in, err := s.query(r, "advise")
-	if err != nil {
-		fail(w, http.StatusBadRequest, err, "")
-		return
-	}
-	found := s.adviser.about(in[0])
+	found := s.adviser.about(rec)
 	select {
 	case <-found.done:
 	case <-r.Context().Done():
+		return
+	}
+	if errors.Is(found.err, context.Canceled) {
+		fail(w, http.StatusConflict, errors.New("looking for findings was stopped"), "")
 		return
 	}
 	if found.err != nil {
@@ -140,4 +166,44 @@ func (s *Server) advise(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	send(w, r, "application/json", found.body)
+}
+
+// progress answers how far looking through a recording has come.
+func (s *Server) progress(w http.ResponseWriter, r *http.Request) {
+	in, ok := s.advisable(w, r)
+	if !ok {
+		return
+	}
+	var out advise.Progress
+	if now := s.adviser.now.Load(); now != nil && s.adviser.looking(in) != nil {
+		out = *now
+	}
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(out)
+}
+
+// stopAdvice ends looking through a recording, for all who wait for that.
+func (s *Server) stopAdvice(w http.ResponseWriter, r *http.Request) {
+	in, ok := s.advisable(w, r)
+	if !ok {
+		return
+	}
+	if got := s.adviser.looking(in); got != nil {
+		got.stop()
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// advisable returns the recording that a request about findings is for.
+func (s *Server) advisable(w http.ResponseWriter, r *http.Request) (*recording.Recording, bool) {
+	if s.adviser == nil {
+		fail(w, http.StatusNotFound, errors.New("this server looks for no findings"), "hone web REF does")
+		return nil, false
+	}
+	_, in, err := s.query(r, "advise")
+	if err != nil {
+		fail(w, http.StatusBadRequest, err, "")
+		return nil, false
+	}
+	return in[0], true
 }

@@ -193,6 +193,45 @@ func TestAdvise(t *testing.T) {
 	get(s, h, "/api/advise", func(r *http.Request) { *r = *r.WithContext(gone) })
 }
 
+// TestAdviseStopped holds that a page is told how far looking for findings is, and that it can be stopped and begun again.
+func TestAdviseStopped(t *testing.T) {
+	rec, module := Shop(t)
+	s := New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost:1234"}, Advise: module})
+	defer s.adviser.close()
+	begun := make(chan bool, 1)
+	s.adviser.find = func(ctx context.Context, rec *recording.Recording) (*report.Advice, error) {
+		s.adviser.now.Store(&advise.Progress{Done: 3, Of: 7})
+		begun <- true
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	h := s.Handler()
+	progress := func() (p advise.Progress) {
+		answered(t, get(s, h, "/api/advise/progress?ref=run.hone"), &p)
+		return p
+	}
+	if got := progress(); got.Of != 0 {
+		t.Errorf("before anybody asked: %+v", got)
+	}
+	for range 2 {
+		ended := make(chan int)
+		go func() { ended <- get(s, h, "/api/advise?ref=run.hone").Code }()
+		<-begun
+		if got := progress(); got.Done != 3 || got.Of != 7 {
+			t.Errorf("while it is looked: %+v", got)
+		}
+		if w := get(s, h, "/api/advise?ref=run.hone", func(r *http.Request) { r.Method = http.MethodDelete }); w.Code != http.StatusNoContent {
+			t.Errorf("stopping: %d %s", w.Code, w.Body)
+		}
+		if code := <-ended; code != http.StatusConflict {
+			t.Errorf("who waited is told %d, want %d", code, http.StatusConflict)
+		}
+	}
+	if got := progress(); got.Of != 0 {
+		t.Errorf("after it was stopped: %+v", got)
+	}
+}
+
 // Without a module nothing is found, and what is missing is said; a server that does not advise says so.
 func TestAdviseWithout(t *testing.T) {
 	if testing.Short() {

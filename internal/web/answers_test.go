@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/store"
@@ -31,7 +32,7 @@ var answers = []struct {
 	{"Top", report.Top{}}, {"Diff", report.Diff{}}, {"Flame", report.FlameJSON{}}, {"CallTree", report.CallTree{}}, {"CallTreeRow", report.CallTreeRow{}}, {"Sandwich", report.SandwichJSON{}}, {"Tree", report.FlameColumns{}},
 	{"Search", report.Search{}}, {"Source", report.Source{}}, {"Tags", report.Tags{}}, {"Traces", traces{}}, {"Compare", report.Compare{}}, {"Bench", report.Bench{}},
 	{"Load", report.Load{}}, {"Timeline", report.Timeline{}}, {"Lanes", report.Lanes{}}, {"Waits", report.Waits{}}, {"Requests", report.Requests{}},
-	{"RequestPath", report.RequestPath{}}, {"GoroutineStory", report.Goroutine{}}, {"GC", report.GC{}}, {"Advice", report.Advice{}},
+	{"RequestPath", report.RequestPath{}}, {"GoroutineStory", report.Goroutine{}}, {"GC", report.GC{}}, {"Advice", report.Advice{}}, {"Progress", advise.Progress{}},
 	{"FleetTime", report.FleetTime{}}, {"FleetServices", report.FleetServices{}}, {"FleetGraph", report.FleetGraph{}}, {"FleetLabels", report.FleetLabels{}}, {"FleetHeat", report.FleetHeat{}},
 	{"FleetBases", report.FleetBases{}}, {"FleetEvent", event.Event{}}, {"EventLabel", store.Label{}}, {"EventCost", event.Cost{}}, {"EventDeploy", event.Deploy{}}, {"EventChange", event.Change{}},
 	{"EventRule", event.Rule{}}, {"EventProcess", event.Process{}}, {"EventCapture", event.Capture{}}, {"EventSource", event.Source("")}, {"EventKind", event.Kind("")},

@@ -170,6 +170,8 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /api/lines", s.whenOpen(s.lines))
 	mux.HandleFunc("GET /api/check", s.whenOpen(s.check))
 	mux.HandleFunc("GET /api/advise", s.whenOpen(s.advise))
+	mux.HandleFunc("DELETE /api/advise", s.whenOpen(s.stopAdvice))
+	mux.HandleFunc("GET /api/advise/progress", s.whenOpen(s.progress))
 	for i := range views.All {
 		switch v := &views.All[i]; v.Name {
 		case "flame", "calltree", "sandwich", "search":

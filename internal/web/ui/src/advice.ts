@@ -2,7 +2,7 @@
 // for when the first picture is there, and of each recording once.
 
 import { useEffect, useMemo, useReducer } from "preact/hooks";
-import { Advice, Api, Failure, Finding, SourceFile } from "./api";
+import { Advice, Api, Failure, Finding, Progress, SourceFile } from "./api";
 import { App, idle, profiled, recordingOf, useApp } from "./data";
 import { share } from "./format";
 import { Model } from "./model";
@@ -13,9 +13,11 @@ export interface Advised {
   advice: Advice | undefined;
   error: Failure | undefined;
   looking: boolean;
+  stopped: boolean; // by the user
+  progress: Progress | undefined;
 }
 
-const nothing: Advised = { advice: undefined, error: undefined, looking: false };
+const nothing: Advised = { advice: undefined, error: undefined, looking: false, stopped: false, progress: undefined };
 const known = new Map<string, Advised>(); // by ref
 const watchers = new Set<() => void>();
 
@@ -30,11 +32,25 @@ function keep(ref: string, a: Advised): void {
 export async function ask(api: Api, ref: string): Promise<void> {
   keep(ref, { ...nothing, looking: true });
   await idle();
+  const follow = setInterval(() => {
+    api.json<Progress>("/api/advise/progress", [["ref", ref]], new AbortController().signal)
+      .then((progress) => known.get(ref)?.looking && keep(ref, { ...nothing, looking: true, progress }), () => {});
+  }, 1000);
   try {
     keep(ref, { ...nothing, advice: await api.json<Advice>("/api/advise", [["ref", ref]], new AbortController().signal) });
   } catch (e) {
-    keep(ref, { ...nothing, error: e instanceof Failure ? e : new Failure(String(e)) });
+    const error = e instanceof Failure ? e : new Failure(String(e));
+    keep(ref, { ...nothing, error: error.status === stoppedStatus ? undefined : error, stopped: error.status === stoppedStatus });
+  } finally {
+    clearInterval(follow);
   }
+}
+
+const stoppedStatus = 409;
+
+/** stop ends looking through a recording. */
+export function stop(api: Api, ref: string): void {
+  void api.stop("/api/advise", [["ref", ref]]);
 }
 
 /** subjectOf returns the ref of the recording that findings can be asked about, or "". */

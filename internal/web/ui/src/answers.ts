@@ -953,6 +953,11 @@ export interface Price {
   behind?: boolean;
 }
 
+export interface Progress {
+  done: number;
+  of: number;
+}
+
 export interface Recording {
   ref: string;
   program?: string;

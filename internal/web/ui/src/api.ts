@@ -32,6 +32,8 @@ export class Failure extends Error {
 export interface Api {
   /** json answers a request. It throws a Failure, or an AbortError when the signal says so. */
   json<T>(path: string, pairs: Pair[], signal: AbortSignal): Promise<T>;
+  /** stop asks the server to end what it does for path. */
+  stop(path: string, pairs: Pair[]): Promise<void>;
   /** text answers with a document, such as a picture. */
   text(path: string, pairs: Pair[], signal: AbortSignal): Promise<string>;
   /** has tells whether a request to path can be answered at all. */
@@ -52,6 +54,10 @@ class Server implements Api {
 
   has(): boolean {
     return true;
+  }
+
+  async stop(path: string, pairs: Pair[]): Promise<void> {
+    await fetch(location.origin + path + queryString(pairs), { method: "DELETE" }).catch(() => {}); // who waits for the answer is told
   }
 
   async text(path: string, pairs: Pair[], signal: AbortSignal): Promise<string> {
@@ -126,6 +132,8 @@ class Embedded implements Api {
     const limit = Number(pairs.find(([k]) => k === "limit")?.[1]);
     return (path === "/api/top" && limit > 0 ? firstRows(found as Top, limit) : found) as T;
   }
+
+  async stop(): Promise<void> {}
 
   async text(path: string, pairs: Pair[]): Promise<string> {
     return this.json<string>(path, pairs);

@@ -3,7 +3,7 @@
 import { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Advice, Evidence, Finding, Fix } from "./api";
-import { ask, saves, subjectOf, useAdvice, useFindings } from "./advice";
+import { ask, saves, stop, subjectOf, useAdvice, useFindings } from "./advice";
 import { App, profiled, recordingOf, useApp } from "./data";
 import { share } from "./format";
 import { readable } from "./names";
@@ -16,25 +16,30 @@ const firstShown = 5;
 export function Findings() {
   const app = useApp();
   const { state } = app;
-  const { advice, error, looking } = useAdvice();
+  const { advice, error, looking, stopped, progress } = useAdvice();
   const [all, setAll] = useState(false);
   const ref = subjectOf(app);
   if (ref === "") return app.session.fleet && profiled(app) ? <Elsewhere /> : null;
   const list = advice?.findings ?? [];
+  const heads = [...new Set(list.flatMap((f) => f.savings.map((s) => s.short)))].sort((a, b) => rank(a) - rank(b));
   const part = state.pairs.some(([k]) => steps.includes(k) || k === "at");
   return (
     <section class="card findings" aria-label="Findings">
       <h2>Findings</h2>
       <p class="quiet" role="status">
-        {looking ? "looking for needless cost: packages are being loaded, which takes some seconds" : ""}
-        {!looking && !error && !advice ? "looking through this many samples takes a while and keeps the cores busy" : ""}
+        {looking && !progress?.of ? "looking for needless cost: packages are being loaded, which takes some seconds" : ""}
+        {looking && progress?.of ? `looking for needless cost: ${progress.done} of ${progress.of} hot functions examined` : ""}
+        {stopped ? "stopped before all functions were examined" : ""}
+        {!looking && !error && !advice && !stopped ? "looking through this many samples takes a while and keeps the cores busy" : ""}
         {error ? `${error.message}${error.hint ? "; " + error.hint : ""}` : ""}
         {advice ? summary(advice) + (part ? "; of the whole recording, not only of what the filters leave" : "") : ""}
       </p>
+      {looking && <p class="going"><progress max={progress?.of || undefined} value={progress?.of ? progress.done : undefined} aria-label="functions examined" /><button class="small" onClick={() => stop(app.api, ref)}>Stop</button></p>}
       {!looking && !advice && <p><button onClick={() => void ask(app.api, ref)}>{error ? "Look again" : "Look for findings"}</button></p>}
       {list.length > 0 && (
-        <ol>
-          {list.slice(0, all ? list.length : firstShown).map((f, i) => <li key={f.number}><Unfolding finding={f} open={i === 0} /></li>)}
+        <ol style={{ "--saves": heads.length }}>
+          <li class="heads" aria-hidden="true">{heads.map((h) => <span>{h}</span>)}<span>cause</span><span class="place">place</span></li>
+          {list.slice(0, all ? list.length : firstShown).map((f, i) => <li key={f.number}><Unfolding finding={f} open={i === 0} heads={heads} /></li>)}
         </ol>
       )}
       {!all && list.length > firstShown && <p><button onClick={() => setAll(true)}>Show all {list.length}</button></p>}
@@ -63,6 +68,14 @@ function Elsewhere() {
   );
 }
 
+// The order of columns; what is in none of them comes last.
+const columns = ["CPU", "bytes", "objects", "live"];
+
+function rank(short: string): number {
+  const at = columns.findIndex((c) => short.includes(c));
+  return at < 0 ? columns.length : at;
+}
+
 /** few leaves out notes where there are many: those about what costs most come first. */
 function few(notes: string[], ref: string): string[] {
   const most = 3;
@@ -79,13 +92,15 @@ function summary(a: Advice): string {
 }
 
 /** Unfolding is a finding in one line, with the rest below it when somebody wants to know. */
-export function Unfolding({ finding: f, open }: { finding: Finding; open: boolean }) {
+export function Unfolding({ finding: f, open, heads }: { finding: Finding; open: boolean; heads?: string[] }) {
   const most = f.savings.reduce((a, s) => Math.max(a, s.share), 0);
   return (
-    <details class="finding" open={open} data-finding={f.number}>
+    <details class={"finding" + (heads ? " aligned" : "")} open={open} data-finding={f.number}>
       <summary>
-        <span class="saves">{saves(f)}</span>
-        <Bar part={most} whole={1} kind="hot" />
+        {heads ? heads.map((h) => {
+          const s = f.savings.find((s) => s.short === h);
+          return <span class={"saving" + (s ? "" : " none")}>{s && <>{share(s.share)}<span class="unit"> {h}</span></>}</span>;
+        }) : <><span class="saves">{saves(f)}</span><Bar part={most} whole={1} kind="hot" /></>}
         <b>{f.title}</b>
         <span class="place">{f.where.file}:{f.where.line}</span>
       </summary>

@@ -41,7 +41,7 @@ export function OverviewView() {
         <p class="quiet">
           {d.duration_nanos ? `in ${duration(d.duration_nanos)}` : ""}
           {cores > 0 ? `, ${cores > 1 ? busyCores(cores) + " cores" : percent(cores, 1) + " of one core"}` : ""}
-          {hottest && <> · most of it by itself: <b>{short(nameOf(hottest))}</b>, {percent(hottest.flat, d.total)}</>}
+          {hottest && <> · hottest function: <b>{short(nameOf(hottest))}</b>, flat {percent(hottest.flat, d.total)}</>}
         </p>
       </div>
       <Notes notes={[...(rec?.notes ?? []), ...(d.notes ?? []).filter((n) => !rec?.notes?.includes(n))]} />
