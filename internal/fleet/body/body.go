@@ -2,6 +2,7 @@
 package body
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -20,6 +21,8 @@ type Limits struct {
 	Bytes    int64 // as it is sent
 	Unpacked int64
 	Time     time.Duration // until all of it is there
+
+	Recording int64 // of a body that is a recording, as it is sent; 0 is where none can be
 }
 
 // An Error is what is wrong with a request, with the status of HTTP that says so best.
@@ -47,7 +50,12 @@ const (
 	LimitBytes    = "profile-size"
 	LimitUnpacked = "profile-size-unpacked"
 	LimitTime     = "body-time"
+
+	LimitRecording = "pushed-recording-size"
 )
+
+// archive is what ZIP files begin with, and so recordings.
+const archive = "PK\x03\x04"
 
 // Read returns the body of a request, unpacked where its Content-Encoding says that it is packed, and how many bytes were sent.
 func Read(w http.ResponseWriter, r *http.Request, limits Limits) (data []byte, sent int64, err error) {
@@ -59,17 +67,26 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits) (data []byte, s
 	default:
 		return nil, 0, Errorf(http.StatusUnsupportedMediaType, "unsupported content encoding: use gzip or none")
 	}
-	if limits.Bytes > 0 && r.ContentLength > limits.Bytes {
-		return nil, 0, TooLarge(LimitBytes, "the body", limits.Bytes)
-	}
 	if limits.Time > 0 {
 		setDeadline(w, time.Now().Add(limits.Time))
 	}
-	data, err = readAll(r.Body, limits.Bytes, r.ContentLength)
+	var from io.Reader = r.Body
+	most, limit := limits.Bytes, LimitBytes
+	if limits.Recording > 0 && r.ContentLength > 0 && !packed { // one whose size is not known in advance counts as a profile
+		b := bufio.NewReader(r.Body)
+		if begin, _ := b.Peek(len(archive)); string(begin) == archive {
+			most, limit = limits.Recording, LimitRecording
+		}
+		from = b
+	}
+	if most > 0 && r.ContentLength > most {
+		return nil, 0, TooLarge(limit, "the body", most)
+	}
+	data, err = readAll(from, most, r.ContentLength)
 	sent = int64(len(data))
 	switch {
 	case errors.Is(err, errMore):
-		return nil, sent, TooLarge(LimitBytes, "the body", limits.Bytes)
+		return nil, sent, TooLarge(limit, "the body", most)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, sent, &Error{
 			Status: http.StatusRequestTimeout, Limit: LimitTime,

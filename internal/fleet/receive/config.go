@@ -101,6 +101,7 @@ func (e *limitEntry) read(v settings.Value) {
 		size("rate", func(l *Limits) *int64 { return &l.Rate }),
 		settings.Key{Name: "burst", Read: settings.Size(&burst, 1, mostBytes)},
 		size("profile_size", func(l *Limits) *int64 { return &l.Bytes }),
+		size("pushed_recording_size", func(l *Limits) *int64 { return &l.Recording }),
 		size("profile_size_unpacked", func(l *Limits) *int64 { return &l.Unpacked }),
 		number("samples", 1e8, func(l *Limits, n int) { l.Samples = int64(n) }),
 		number("stack_depth", 1e5, func(l *Limits, n int) { l.Depth = int64(n) }),
@@ -115,7 +116,7 @@ func (e *limitEntry) read(v settings.Value) {
 		if burst > 0 {
 			l.Burst = burst
 		}
-		l.Burst = max(l.Burst, l.Rate, l.Bytes) // so that each body that is allowed can come
+		l.Burst = max(l.Burst, l.Rate, l.Bytes, l.Recording) // so that each body that is allowed can come
 	})
 }
 

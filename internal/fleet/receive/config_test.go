@@ -56,6 +56,20 @@ pushed: {row_labels: [shard]}
 	}
 }
 
+// TestRecordingSize holds that a recording may be larger than a profile, and that the answer names its limit where it is too large.
+func TestRecordingSize(t *testing.T) {
+	b := newBench(t, withLimits(func(l *Limits) { l.Bytes, l.Recording = 100, 200 }))
+	for size, want := range map[int]string{150: "not a recording of hone", 250: `"limit":"pushed-recording-size"`} {
+		text := append([]byte("PK\x03\x04"), make([]byte, size)...)
+		if w := b.do(call{path: "/api/v1/profiles?service=api", token: b.shop, body: text}); !strings.Contains(w.Body.String(), want) {
+			t.Errorf("a recording of %d bytes: %d %s; want %s", size, w.Code, w.Body, want)
+		}
+	}
+	if w := b.do(call{path: "/api/v1/profiles?service=api", token: b.shop, body: make([]byte, 150)}); !strings.Contains(w.Body.String(), `"limit":"profile-size"`) {
+		t.Errorf("a profile that is too large: %d %s", w.Code, w.Body)
+	}
+}
+
 // TestConfigure holds that new limits are those of the next request, also of tenants that have sent before.
 func TestConfigure(t *testing.T) {
 	b := newBench(t, nil)

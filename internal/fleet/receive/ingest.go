@@ -39,7 +39,7 @@ func onlyPost(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) ingested(w http.ResponseWriter, r *http.Request) error {
-	req, done, err := s.begin(w, r)
+	req, done, err := s.begin(w, r, false)
 	if err != nil {
 		return err
 	}

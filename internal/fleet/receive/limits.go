@@ -16,24 +16,25 @@ import (
 
 // Limits bound what a tenant may send. Zero is no limit.
 type Limits struct {
-	Rate     int64 // bytes a second, as they are sent
-	Burst    int64 // bytes that may come at once
-	Bytes    int64 // of a body, and so of a profile, as it is sent
-	Unpacked int64 // bytes of a profile
-	Samples  int64 // of a profile
-	Depth    int64 // of a stack
-	Labels   int   // of a profile
-	Name     int   // bytes of the name of a label
-	Value    int   // bytes of a value of a label
-	Series   int   // with profiles in the last day
-	Values   int   // of a label; those beyond it become Overflow
-	Bodies   int   // that are on their way at the same time
-	BodyTime time.Duration
+	Rate      int64 // bytes a second, as they are sent
+	Burst     int64 // bytes that may come at once
+	Bytes     int64 // of a body, and so of a profile, as it is sent
+	Unpacked  int64 // bytes of a profile
+	Recording int64 // bytes of a recording, as it is sent
+	Samples   int64 // of a profile
+	Depth     int64 // of a stack
+	Labels    int   // of a profile
+	Name      int   // bytes of the name of a label
+	Value     int   // bytes of a value of a label
+	Series    int   // with profiles in the last day
+	Values    int   // of a label; those beyond it become Overflow
+	Bodies    int   // that are on their way at the same time
+	BodyTime  time.Duration
 }
 
 // DefaultLimits let a fleet of a hundred processes send large profiles every ten seconds.
 var DefaultLimits = Limits{
-	Rate: 32 << 20, Burst: 64 << 20, Bytes: 8 << 20, Unpacked: 64 << 20, Samples: 100_000, Depth: 1000,
+	Rate: 32 << 20, Burst: 64 << 20, Bytes: 8 << 20, Recording: 32 << 20, Unpacked: 64 << 20, Samples: 100_000, Depth: 1000,
 	Labels: 30, Name: 128, Value: 1024, Series: 10_000, Values: 1000, Bodies: 32, BodyTime: 30 * time.Second,
 }
 

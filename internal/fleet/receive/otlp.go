@@ -176,7 +176,7 @@ func (s *Server) exported(w http.ResponseWriter, r *http.Request) error {
 		}
 		return body.Errorf(http.StatusUnsupportedMediaType, "profiles of %s are taken as application/x-protobuf only", otlpVersion)
 	}
-	req, done, err := s.begin(w, r)
+	req, done, err := s.begin(w, r, false)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 }
 
 func (s *Server) plainly(w http.ResponseWriter, r *http.Request) ([]keptProfile, error) {
-	req, done, err := s.begin(w, r)
+	req, done, err := s.begin(w, r, true)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) pushed(w http.ResponseWriter, r *http.Request, form connect.Form) error {
-	req, done, err := s.begin(w, r)
+	req, done, err := s.begin(w, r, false)
 	if err != nil {
 		return err
 	}

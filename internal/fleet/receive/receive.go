@@ -107,8 +107,8 @@ type request struct {
 	data   []byte // the body, unpacked once if its Content-Encoding says so
 }
 
-// begin finds out who sent a request and reads its body. done has to be called once nothing of the request is held any more.
-func (s *Server) begin(w http.ResponseWriter, r *http.Request) (req *request, done func(), err error) {
+// begin finds out who sent a request and reads its body, which may be a recording where recordings are expected. done has to be called once nothing of the request is held any more.
+func (s *Server) begin(w http.ResponseWriter, r *http.Request, recordings bool) (req *request, done func(), err error) {
 	defer func() { err = withSetting(err) }()
 	who, err := s.opt.Gate.Allow(r, token.Write)
 	if err != nil {
@@ -125,14 +125,18 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) (req *request, do
 	}()
 	// What is announced is held against the rate before anything is read.
 	limits := t.limited()
+	sizes := body.Limits{Bytes: limits.Bytes, Unpacked: limits.Unpacked, Time: limits.BodyTime}
+	if recordings {
+		sizes.Recording = limits.Recording
+	}
 	announced := max(0, r.ContentLength)
 	if limits.Bytes > 0 {
-		announced = min(announced, limits.Bytes)
+		announced = min(announced, max(limits.Bytes, sizes.Recording))
 	}
 	if err := t.spend(announced, s.opt.Now()); err != nil {
 		return nil, nil, err
 	}
-	data, sent, err := body.Read(w, r, body.Limits{Bytes: limits.Bytes, Unpacked: limits.Unpacked, Time: limits.BodyTime})
+	data, sent, err := body.Read(w, r, sizes)
 	t.charge(sent - announced)
 	if err != nil {
 		return nil, nil, err
