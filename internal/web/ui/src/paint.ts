@@ -1,5 +1,6 @@
 // Painting a window of a model. The work is bounded by rows times pixels, not by nodes: of each row that is in sight only
-// the nodes in sight are visited, and runs of nodes that are narrower than a pixel become one gray span. What the pointer
+// the nodes in sight are visited, and nodes that are narrower than a pixel share one, which has the color that most of them
+// have. What the pointer
 // and the arrow keys do changes two rows, and no more than those are painted. Writing into boxes takes longer than painting
 // them, so what does not fit into a frame is written in the next one.
 
@@ -9,8 +10,8 @@ import { functionOf, shorter } from "./names";
 
 export const rowHeight = 20;
 const font = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
-const padding = 4;
-const leastText = 32; // less would hold two letters
+const padding = 3;
+const leastText = 18; // less would hold one letter
 const flag = 10; // how wide and high the mark of a finding is
 const mostLabels = 50_000; // that are kept; each width of a box has its own
 
@@ -45,7 +46,7 @@ interface Text {
 }
 
 interface Layers {
-  runs: Layer;
+  runs: Layer; // of what is narrow, where the reader has chosen the colors
   full: Map<string, Layer>; // by color
   pale: Map<string, Layer>; // what a search did not find
   found: Layer;
@@ -55,6 +56,15 @@ interface Layers {
   gone: Layer;
   strong: Text[];
   weak: Text[];
+}
+
+// A Run is what shares a pixel. Its color is that of a vote of all of it by width, for which one candidate at a time is enough.
+interface Run {
+  left: number;
+  end: number;
+  color: string;
+  weight: number;
+  hit: boolean;
 }
 
 let brushes = 0;
@@ -211,12 +221,52 @@ export class Brush {
     const least = 1 / ratio;
     let layer: Layer | undefined; // of the box before, if another may join it
     let end = -1; // of the box before
+    let run: Run | undefined;
+    const searching = look.wanted !== undefined;
+    const flush = (limit: number): void => {
+      if (!run) return;
+      const { left, color, hit } = run;
+      const wide = Math.min(run.end, limit) - left;
+      if (hit && searching) to.found.push(left, y, Math.max(wide, least));
+      if (wide > 0) {
+        const layers = hit ? to.full : to.pale;
+        let boxes = layers.get(color);
+        if (!boxes) layers.set(color, (boxes = []));
+        if (layer === boxes && left === end) boxes[boxes.length - 1] += wide;
+        else boxes.push(left, y, wide);
+        layer = boxes;
+        end = left + wide;
+      }
+      run = undefined;
+    };
     for (let i = from(r, w.x0); i < r.n; i++) {
       const x = (r.x[i] - w.x0) * scale;
       if (x >= width || r.x[i] >= w.x1) break;
       const exact = Math.min(width, x + r.w[i] * scale);
       const left = Math.round(Math.max(0, x) * ratio) / ratio;
       const right = Math.round(exact * ratio) / ratio;
+      const f = r.frame[i];
+      const hit = look.wanted === undefined || (f >= 0 && look.wanted[f] === 1);
+      const before = r.before?.[i];
+      const changes = look.mode === "change" && before !== undefined;
+      const color = changes ? changeColor(p, before, r.cum[i]) : f < 0 ? p.all : this.colors[f];
+      if (exact - Math.max(0, x) < 1 && !outlined) {
+        if (run && left < run.end) {
+          if (run.color === color) run.weight += r.w[i];
+          else if (run.weight >= r.w[i]) run.weight -= r.w[i];
+          else {
+            run.weight = r.w[i] - run.weight;
+            run.color = color;
+          }
+          run.hit ||= hit;
+          run.end = Math.max(run.end, right);
+        } else {
+          flush(Infinity);
+          run = { left, end: Math.max(right, left + least), color, weight: r.w[i], hit };
+        }
+        continue;
+      }
+      flush(left);
       if (exact - Math.max(0, x) < 1) {
         const { runs } = to;
         const at = runs.length - 3;
@@ -226,11 +276,6 @@ export class Brush {
         end = Math.max(right, left + least);
         continue;
       }
-      const f = r.frame[i];
-      const hit = look.wanted === undefined || (f >= 0 && look.wanted[f] === 1);
-      const before = r.before?.[i];
-      const changes = look.mode === "change" && before !== undefined;
-      const color = changes ? changeColor(p, before, r.cum[i]) : f < 0 ? p.all : this.colors[f];
       const layers = hit ? to.full : to.pale;
       let boxes = layers.get(color);
       if (!boxes) layers.set(color, (boxes = []));
@@ -252,6 +297,7 @@ export class Brush {
       }
       if (look.selected !== "" && f >= 0 && this.functions(f) === look.selected) to.picked.push(left, y, box);
     }
+    flush(Infinity);
   }
 
   /** changed returns the rows that look different, or nothing where all may. */
@@ -327,7 +373,11 @@ export class Brush {
     let fits = 0;
     let used = measure(ctx, "…");
     while (fits < last.length && used + widthOf(ctx, last[fits]) <= room) used += widthOf(ctx, last[fits++]);
-    return fits >= 3 ? last.slice(0, fits) + "…" : "";
+    if (fits >= 3) return last.slice(0, fits) + "…";
+    // Where the dots would take most of the room, letters alone say more.
+    let letters = 0;
+    for (used = 0; letters < last.length && used + widthOf(ctx, last[letters]) <= room; letters++) used += widthOf(ctx, last[letters]);
+    return letters >= 2 ? last.slice(0, letters) : "";
   }
 }
 
