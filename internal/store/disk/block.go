@@ -32,6 +32,8 @@ type block struct {
 
 	gone bool // it was dropped, and another one may be in its place
 
+	settled settled // under flushMu
+
 	used atomic.Int64 // when somebody needed the dict, for evict
 }
 

@@ -268,8 +268,8 @@ func (c *checker) rebuild(name string) error {
 	if err != nil {
 		return err
 	}
-	slices.Sort(files)
-	blocks := map[string]bool{}
+	slices.SortFunc(files, func(a, b string) int { return strings.Compare(filepath.Base(a), filepath.Base(b)) })
+	folders := map[string]string{} // of blocks
 	for _, name := range files {
 		in, err := os.ReadFile(name)
 		if err != nil {
@@ -284,13 +284,15 @@ func (c *checker) rebuild(name string) error {
 		if g.seq, err = strconv.ParseUint(strings.TrimSuffix(g.file, segmentSuffix), 10, 64); err != nil {
 			continue
 		}
-		if !blocks[g.block] {
+		if folder, ok := folders[g.block]; ok && folder != filepath.Dir(name) {
+			continue // the block was written anew here. The older folder has all of it; nothing refers to this one then
+		} else if !ok {
 			r, err := recordOf(g.block, c.rel(filepath.Dir(name)))
 			if err != nil {
 				c.problem(c.rel(name), err, c.aside(name))
 				continue
 			}
-			blocks[g.block] = true
+			folders[g.block] = filepath.Dir(name)
 			r.Names = goodNames(filepath.Join(filepath.Dir(name), namesFile))
 			ch.blocks = append(ch.blocks, r)
 		}

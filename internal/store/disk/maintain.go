@@ -188,32 +188,21 @@ func (s *Store) replace(b *block, old, made []*segment) error {
 	return nil
 }
 
-// pinned reports whether somebody keeps profiles of a block.
-func pinned(b *block, pins []store.Pin) bool {
-	return slices.ContainsFunc(pins, func(p store.Pin) bool {
-		service, one := p.Query.Selector.Only(store.ServiceLabel)
-		return p.Query.Tenant == b.Tenant && (!one || service == b.Service) && b.day.Before(p.Query.To) && b.day.Add(24*time.Hour).After(p.Query.From)
-	})
-}
-
 // roll turns the profiles of an old block into sums of hours, and these into sums of the day, and drops it when it is older than
-// everything.
+// everything. What is pinned stays as it is.
 func (s *Store) roll(b *block, pins []store.Pin) error {
 	age := s.Now().Sub(b.day.Add(24 * time.Hour))
-	if pinned(b, pins) {
-		return nil
-	}
 	old := func(limit time.Duration) bool { return limit > 0 && age > limit }
 	s.flushMu.Lock()
 	defer s.flushMu.Unlock()
 	var err error
 	switch {
 	case old(s.Days):
-		err = s.drop(b)
+		err = s.settle(b, nothing, pins)
 	case old(s.Hours):
-		err = s.rollTo(b, 24*time.Hour)
+		err = s.settle(b, 24*time.Hour, pins)
 	case old(s.Detail):
-		err = s.rollTo(b, time.Hour)
+		err = s.settle(b, time.Hour, pins)
 	}
 	if err != nil {
 		return full(fmt.Errorf("summing up %s of %s: %w", b.Service, b.Day, err))
@@ -225,7 +214,7 @@ func (s *Store) roll(b *block, pins []store.Pin) error {
 func (s *Store) drop(b *block) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.head)+len(b.flushing) > 0 {
+	if b.gone || len(b.head)+len(b.flushing) > 0 {
 		return nil // what comes so late goes with the next segments
 	}
 	if err := s.catalog.apply(change{noBlocks: []*blockRecord{&b.blockRecord}, noSegments: b.segments}); err != nil {
@@ -245,121 +234,6 @@ func (s *Store) drop(b *block) error {
 	err := os.RemoveAll(b.dir)
 	os.Remove(filepath.Dir(b.dir)) // the day, when it was the last one
 	return err
-}
-
-// rollTo makes one segment of sums of steps of a block.
-func (s *Store) rollTo(b *block, step time.Duration) error {
-	b.mu.RLock()
-	list := b.segments
-	busy := len(b.head)+len(b.flushing) > 0
-	b.mu.RUnlock()
-	var from []*segment
-	for _, g := range list {
-		if g.rolled() && g.hour == int64(step) {
-			continue // they are such sums
-		}
-		if g.hour == baselineHour {
-			continue
-		}
-		from = append(from, g)
-	}
-	if len(from) == 0 || busy {
-		return nil
-	}
-	// All that is left of counters are how much they grew, so the last profiles stay, for the next day to be compared with.
-	q := store.Query{Tenant: b.Tenant, Selector: store.Selector{{Name: store.ServiceLabel, Op: store.Is, Value: b.Service}}, From: b.day, To: b.day.Add(24 * time.Hour)}
-	a, err := s.ask(context.Background(), q, nil)
-	if err != nil {
-		return err
-	}
-	defer a.close()
-	if len(a.damage) > 0 {
-		return errors.Join(a.damage...)
-	}
-	var o *opened
-	type key struct {
-		sectionKey
-		step int64
-	}
-	groups := map[key][][]*found{}
-	last := map[sectionKey]*section{}
-	for _, stream := range a.streams() {
-		steps := map[int64]int{}
-		for _, f := range stream {
-			o = f.part.opened
-			sec := sectionKey{f.part.kind, f.part.series, f.part.shape}
-			at := floorDiv(f.start, int64(step))
-			k := key{sec, at}
-			i, ok := steps[at]
-			if !ok {
-				i = len(groups[k])
-				steps[at] = i
-				groups[k] = append(groups[k], nil)
-			}
-			groups[k][i] = append(groups[k][i], f)
-		}
-		f := stream[len(stream)-1]
-		if f.counters() && !f.part.rolled {
-			sec := sectionKey{f.part.kind, f.part.series, f.part.shape}
-			if last[sec] == nil {
-				last[sec] = &section{kind: f.part.kind, labels: f.part.labels, shape: f.part.shape}
-			}
-			t := *f.taken
-			t.flags |= flagBaseline
-			last[sec].taken = append(last[sec].taken, &t)
-			if t.packed == nil {
-				if t.packed, err = f.packedRows(); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	if o == nil {
-		return nil
-	}
-	sums := map[sectionKey]*section{}
-	for k, streams := range groups {
-		t, err := a.sumOf(b, streams, k.step*int64(step), int64(step))
-		if err != nil {
-			return err
-		}
-		f := streams[0][0]
-		if sums[k.sectionKey] == nil {
-			sums[k.sectionKey] = &section{kind: f.part.kind, labels: f.part.labels, shape: f.part.shape}
-		}
-		sums[k.sectionKey].taken = append(sums[k.sectionKey].taken, t)
-	}
-	row, err := s.emptyRow(b)
-	if err != nil {
-		return err
-	}
-	for _, sec := range sums {
-		for _, t := range sec.taken {
-			t.row = row
-		}
-	}
-	if o, err = b.view(); err != nil {
-		return err
-	}
-	var made []*segment
-	g, err := s.writeSegment(b, int64(step), slices.Collect(maps.Values(sums)), o.dict.shapes, true)
-	if err != nil {
-		return err
-	}
-	made = append(made, g)
-	if len(last) > 0 {
-		g, err := s.writeSegment(b, baselineHour, slices.Collect(maps.Values(last)), o.dict.shapes, false)
-		if err != nil {
-			s.removeSegments(b, made)
-			return err
-		}
-		made = append(made, g)
-	}
-	if err := s.replace(b, from, made); err != nil {
-		return err
-	}
-	os.Remove(filepath.Join(b.dir, newestFile))
-	return nil
 }
 
 // baselineHour is the hour of segments that hold what counters of the next day are compared with.
@@ -395,8 +269,13 @@ func (s *Store) emptyRow(b *block) (uint32, error) {
 	return row, nil
 }
 
-// sumOf returns profiles of many streams of a block as one, which begins at a time.
-func (a *answer) sumOf(b *block, streams [][]*found, at, took int64) (*taken, error) {
+// sumOf returns profiles of many streams of a block as one. It starts with the first of them and so never at a time all of whose
+// profiles are pinned.
+func (a *answer) sumOf(b *block, streams [][]*found, end int64) (*taken, error) {
+	at := streams[0][0].start
+	for _, s := range streams {
+		at = min(at, s[0].start)
+	}
 	for _, p := range a.parts {
 		p.factors = nil
 	}
@@ -440,7 +319,7 @@ func (a *answer) sumOf(b *block, streams [][]*found, at, took int64) (*taken, er
 	if len(a.damage) > 0 {
 		return nil, errors.Join(a.damage...)
 	}
-	t := &taken{start: at, end: at + took, time: at, rounds: rounds(streams), totals: make([]int64, len(sums))}
+	t := &taken{start: at, end: end, time: at, rounds: rounds(streams), totals: make([]int64, len(sums))}
 	for _, s := range streams {
 		for _, f := range s {
 			t.profiles += f.profiles
@@ -467,20 +346,7 @@ func (a *answer) sumOf(b *block, streams [][]*found, at, took int64) (*taken, er
 	return t, nil
 }
 
-// packedRows returns the rows of one profile in a segment.
-func (f *found) packedRows() ([]byte, error) {
-	plain, err := f.part.reader.piece(f.part.stored.detail)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := rowsOf(plain, f.part.about, len(f.part.types()), len(f.part.dict.entries))
-	if err != nil {
-		return nil, err
-	}
-	return rows[f.at], nil
-}
-
-// shrink drops the oldest blocks until the store is within its bytes.
+// shrink drops the oldest blocks, but not what is pinned, until the store is within its bytes.
 func (s *Store) shrink(pins []store.Pin) error {
 	if s.Bytes == 0 {
 		return nil
@@ -488,24 +354,22 @@ func (s *Store) shrink(pins []store.Pin) error {
 	blocks := slices.Clone(s.all())
 	slices.SortStableFunc(blocks, func(a, b *block) int { return a.day.Compare(b.day) })
 	logged, _ := s.wal.state()
+	var errs []error
 	for _, b := range blocks {
 		s.mu.Lock()
 		over := s.size+logged > s.Bytes-s.Bytes/10
 		s.mu.Unlock()
 		if !over {
-			return nil
-		}
-		if pinned(b, pins) {
-			continue
+			break
 		}
 		s.flushMu.Lock()
-		err := s.drop(b)
+		err := s.settle(b, nothing, pins)
 		s.flushMu.Unlock()
 		if err != nil {
-			return err
+			errs = append(errs, full(fmt.Errorf("dropping %s of %s: %w", b.Service, b.Day, err)))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // forget drops from memory what nobody needed for long: IDs of hours that are over, and names until they fit in Memory. It reports

@@ -160,9 +160,20 @@ type found struct {
 	before *found // the one that counters are compared with
 }
 
-// streams returns the profiles of an answer by stream, each in order of time, the streams in order of service, kind, labels, types and
-// own labels. Those before the time that was asked for are there for counters.
+// streams returns the profiles that q selects by stream, each in order of time, the streams in order of service, kind, labels, types and
+// own labels.
 func (a *answer) streams() [][]*found {
+	var out [][]*found
+	for _, list := range a.withBaselines() {
+		if list = slices.DeleteFunc(list, func(f *found) bool { return !f.in }); len(list) > 0 {
+			out = append(out, list)
+		}
+	}
+	return out
+}
+
+// withBaselines returns what streams does and, beside it, the profiles that are only there for counters.
+func (a *answer) withBaselines() [][]*found {
 	type key struct{ service, kind, series, types, row string }
 	by := map[key][]*found{}
 	for _, p := range a.parts {
@@ -185,14 +196,17 @@ func (a *answer) streams() [][]*found {
 	for _, k := range keys {
 		list := by[k]
 		slices.SortFunc(list, func(a, b *found) int { return cmp.Or(cmp.Compare(a.start, b.start), slices.Compare(a.id[:], b.id[:])) })
-		for i := 1; i < len(list); i++ {
-			if f, b := list[i], list[i-1]; f.start-b.start <= int64(store.Baseline) && f.counters() == b.counters() {
+		var b *found
+		for _, f := range list {
+			if f.part.rolled {
+				continue // sums are grown already, and may lie between profiles that are pinned
+			}
+			if b != nil && f.start-b.start <= int64(store.Baseline) && f.counters() == b.counters() {
 				f.before = b
 			}
+			b = f
 		}
-		if list = slices.DeleteFunc(list, func(f *found) bool { return !f.in }); len(list) > 0 {
-			out = append(out, list)
-		}
+		out = append(out, list)
 	}
 	return out
 }

@@ -22,6 +22,8 @@ type Memory struct {
 	mu      sync.Mutex
 	tenants map[string]map[store.ID]*store.Upload
 	pins    map[string]map[string]store.Pin
+
+	baselines map[store.ID]bool // profiles that are only there for counters of others to be compared with
 }
 
 // NewMemory returns an empty store.
@@ -55,8 +57,41 @@ func (m *Memory) Add(_ context.Context, tenant string, uploads []*store.Upload) 
 	return out, nil
 }
 
+// Expire deletes what nobody has pinned, as retention does in the end.
+func (m *Memory) Expire() {
+	kept, compared := map[store.ID]bool{}, map[store.ID]bool{}
+	for tenant := range m.tenants {
+		for _, pin := range m.pins[tenant] {
+			for _, s := range m.streams(pin.Query) {
+				for _, e := range s {
+					kept[e.ID] = true
+					if e.before != nil {
+						compared[e.before.ID] = true
+					}
+				}
+			}
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.baselines = map[store.ID]bool{}
+	for tenant, all := range m.tenants {
+		maps.DeleteFunc(all, func(id store.ID, u *store.Upload) bool { return !kept[id] && !compared[id] })
+		if len(all) == 0 {
+			delete(m.tenants, tenant)
+		}
+		for id := range all {
+			m.baselines[id] = !kept[id]
+		}
+	}
+}
+
 // selected returns what q selects, by service, kind, labels and time.
 func (m *Memory) selected(q store.Query) []*store.Upload {
+	return slices.DeleteFunc(m.withBaselines(q), func(u *store.Upload) bool { return m.baselines[u.ID] })
+}
+
+func (m *Memory) withBaselines(q store.Query) []*store.Upload {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []*store.Upload
@@ -205,7 +240,7 @@ func (m *Memory) streams(q store.Query) [][]entry {
 	earlier.From = q.From.Add(-store.Baseline)
 	var out [][]entry
 	var last *store.Upload
-	for _, u := range m.selected(earlier) {
+	for _, u := range m.withBaselines(earlier) {
 		same := last != nil && last.Service == u.Service && last.Kind == u.Kind && slices.Equal(last.Labels, u.Labels) && slices.Equal(last.Row, u.Row) &&
 			slices.Equal(last.Parsed.SampleTypes, u.Parsed.SampleTypes)
 		e := entry{Upload: u}
@@ -216,7 +251,7 @@ func (m *Memory) streams(q store.Query) [][]entry {
 			out = append(out, nil)
 		}
 		last = u
-		if q.Holds(u.Start) {
+		if q.Holds(u.Start) && !m.baselines[u.ID] {
 			out[len(out)-1] = append(out[len(out)-1], e)
 		}
 	}

@@ -506,3 +506,90 @@ func together(t *testing.T, open func(*testing.T, func() time.Time) store.Store)
 	}
 	p.askAll("main", f)
 }
+
+// Retention holds what retention leaves of a store against Memory. Expire does what retention does when everything is too old.
+func Retention(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store, expire func(t *testing.T, s store.Store)) {
+	f := Small()
+	f.Every, f.Rounds, f.Services = 17*time.Minute, 14, 3
+	f.Start = time.Date(2026, 9, 1, 22, 10, 0, 0, time.UTC)
+	f.Kinds = []string{"cpu", "heap"}
+	p := newPair(t, open, nowOf(f))
+	p.add("main", f.All()...)
+	p.add("other", f.All()[:8]...)
+	ctx := context.Background()
+	pin := func(name, selector, kind string, from, to time.Time) store.Query {
+		t.Helper()
+		q := store.Query{Tenant: "main", Selector: mustSelect(t, selector), Kind: kind, From: from, To: to}
+		for range 2 { // twice is once
+			for _, s := range []store.Store{p.got, p.want} {
+				if err := s.Pin(ctx, q, store.Pin{Name: name}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return q
+	}
+	day := time.Date(2026, 9, 2, 0, 0, 0, 0, time.UTC)
+	pins := map[string]store.Query{
+		"cpu":      pin("cpu", "service-1", "cpu", f.Start.Add(20*time.Minute), f.Start.Add(70*time.Minute)),
+		"instance": pin("instance", `service-1{instance="10.0.0.1:80"}`, "", f.Start.Add(30*time.Minute), f.Start.Add(50*time.Minute)),
+		"midnight": pin("midnight", `{service_name=~"service-[12]"}`, "heap", day, day.Add(20*time.Minute)), // compared with the day before
+		"version":  pin("version", `service-2{version!="v0"}`, "heap", f.Start, f.Start.Add(100*time.Minute)),
+		"nothing":  pin("nothing", "service-7", "cpu", f.Start, day),
+	}
+	check := func(when string) {
+		t.Helper()
+		p.askAll("main", f)
+		p.askAll("other", f)
+		for name, q := range pins {
+			p.ask(when+", pin "+name, q)
+		}
+		for _, e := range p.entries("main", f) {
+			q := store.Query{Tenant: "main", From: e.Start, To: e.Start.Add(1)}
+			_, got, _, err := p.got.Profile(ctx, q, e.ID)
+			_, want, _, wantErr := p.want.Profile(ctx, q, e.ID)
+			if err != nil || wantErr != nil {
+				t.Fatal(err, wantErr)
+			}
+			if got, want := Dump(got), Dump(want); got != want {
+				t.Errorf("%s: profile %v differs:\n%s", when, e.ID, firstDifference(got, want))
+			}
+		}
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+	both := func() {
+		expire(t, p.got)
+		p.want.Expire()
+	}
+	both()
+	if n := len(p.entries("main", f)); n < 10 {
+		t.Fatalf("%d profiles are left", n)
+	}
+	check("after retention")
+	both()
+	check("after retention again")
+	for _, name := range []string{"midnight", "instance", "cpu", "version", "nothing"} {
+		for _, s := range []store.Store{p.got, p.want} {
+			if err := s.Unpin(ctx, "main", name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		both()
+		check("without " + name)
+	}
+	if left := p.entries("main", f); len(left) > 0 {
+		t.Errorf("%d profiles are left without a pin", len(left))
+	}
+}
+
+// entries returns all profiles that are expected to be there.
+func (p *pair) entries(tenant string, f Fleet) []store.Entry {
+	p.t.Helper()
+	all, _, err := p.want.Entries(context.Background(), store.Query{Tenant: tenant, From: f.Start.Add(-time.Hour), To: f.Start.Add(48 * time.Hour)}, 10000)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return all
+}
