@@ -37,10 +37,12 @@ export function Findings() {
       {looking && <p class="going"><progress max={progress?.of || undefined} value={progress?.of ? progress.done : undefined} aria-label="functions examined" /><button class="small" onClick={() => stop(app.api, ref)}>Stop</button></p>}
       {!looking && !advice && <p><button onClick={() => void ask(app.api, ref)}>{error ? "Look again" : "Look for findings"}</button></p>}
       {list.length > 0 && (
-        <ol style={{ "--saves": heads.length }}>
-          <li class="heads" aria-hidden="true">{heads.map((h) => <span>{h}</span>)}<span>cause</span><span class="place">place</span></li>
-          {list.slice(0, all ? list.length : firstShown).map((f, i) => <li key={f.number}><Unfolding finding={f} open={i === 0} heads={heads} /></li>)}
-        </ol>
+        <div style={{ "--saves": heads.length }}>
+          <div class="heads" aria-hidden="true">{heads.map((h) => <span>{h}</span>)}<span>cause</span><span class="place">place</span></div>
+          <ol>
+            {list.slice(0, all ? list.length : firstShown).map((f, i) => <li key={f.number}><Unfolding finding={f} open={i === 0} heads={heads} /></li>)}
+          </ol>
+        </div>
       )}
       {!all && list.length > firstShown && <p><button onClick={() => setAll(true)}>Show all {list.length}</button></p>}
       <Notes notes={few(advice?.notes ?? [], ref)} />
