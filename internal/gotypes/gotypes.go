@@ -71,7 +71,10 @@ func Load(cfg *packages.Config, patterns ...string) ([]*packages.Package, error)
 			return nil, err
 		}
 	}
-	packages.Visit(found, nil, forgive)
+	packages.Visit(found, nil, func(p *packages.Package) {
+		forgive(p)
+		mergeErrors(p)
+	})
 	return found, nil
 }
 
@@ -125,12 +128,13 @@ func Problem(p *packages.Package) error {
 	if needs := needs(p); newer(needs) {
 		return &NewerError{Package: p.PkgPath, Needs: needs, Built: built, First: p.Errors[0].Error()}
 	}
-	first := p.Errors[0]
-	if text := strings.TrimSpace(first.Msg); first.Pos == "" && strings.Contains(text, "\n") {
-		// go list joins what the compiler printed, and the lines are reported again as errors of their own.
-		first.Msg, _, _ = strings.Cut(text, "\n")
-	}
-	return first
+	first, _, _ := strings.Cut(Text(p.Errors[0]), "\n")
+	return errors.New(first)
+}
+
+// Text returns what an error of a package says, after its place if it has one.
+func Text(e packages.Error) string {
+	return strings.TrimPrefix(e.Error(), "-: ") // the place of an error that has none
 }
 
 // Readable returns a NewerError where this program is too old to read one of the packages that patterns name. It is for commands that would
@@ -207,4 +211,23 @@ func forgive(p *packages.Package) {
 		return
 	}
 	p.Errors = real
+}
+
+// mergeErrors keeps one error for each mistake. go list joins all lines of the compiler into one error without a place. The type checker then
+// reports the same mistakes with their places. If only the compiler found them, its lines stay, without the line that names the package.
+func mergeErrors(p *packages.Package) {
+	placed := slices.ContainsFunc(p.Errors, func(e packages.Error) bool { return e.Pos != "" && e.Pos != "-" })
+	var kept []packages.Error
+	for _, e := range p.Errors {
+		if text, ok := strings.CutPrefix(e.Msg, "# "); ok && e.Pos == "" {
+			if placed {
+				continue
+			}
+			if _, lines, ok := strings.Cut(text, "\n"); ok {
+				e.Msg = strings.TrimSpace(lines)
+			}
+		}
+		kept = append(kept, e)
+	}
+	p.Errors = kept
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,31 @@ func TestSyntaxOfNewerGo(t *testing.T) {
 		}
 		if got, want := newer.Hint(), "build hone with that Go: GOTOOLCHAIN=go1.99.0 go install github.com/hone-perf/hone@latest"; got.String() != want {
 			t.Errorf("%s: Hint = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestMergeErrors(t *testing.T) {
+	compiler := packages.Error{Msg: "# example.com/p\n./p.go:3:9: undefined: missing\n./p.go:4:9: undefined: other", Kind: packages.ListError}
+	checker := packages.Error{Pos: "/p/p.go:3:9", Msg: "undefined: missing", Kind: packages.TypeError}
+	tests := []struct {
+		name string
+		in   []packages.Error
+		want []string
+	}{
+		{"both", []packages.Error{compiler, checker}, []string{"/p/p.go:3:9: undefined: missing"}},
+		{"the compiler alone", []packages.Error{compiler}, []string{"./p.go:3:9: undefined: missing\n./p.go:4:9: undefined: other"}},
+		{"neither", []packages.Error{{Msg: "no required module provides package x"}}, []string{"no required module provides package x"}},
+	}
+	for _, tt := range tests {
+		p := &packages.Package{Errors: tt.in}
+		mergeErrors(p)
+		var got []string
+		for _, e := range p.Errors {
+			got = append(got, Text(e))
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: mergeErrors keeps %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

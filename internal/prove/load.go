@@ -146,12 +146,7 @@ func loadSides(ctx context.Context, v Version, dirs []string) (map[string]*side,
 		if len(s.pkg.Errors) > 0 {
 			var text []string
 			for _, e := range s.pkg.Errors {
-				// What the compiler says comes without a place, behind a line with the name of the package.
-				said := strings.TrimPrefix(e.Error(), "-: ")
-				if first, rest, ok := strings.Cut(said, "\n"); ok && strings.HasPrefix(first, "# ") {
-					said = rest
-				}
-				text = append(text, strings.ReplaceAll(said, v.Dir+string(filepath.Separator), ""))
+				text = append(text, strings.ReplaceAll(gotypes.Text(e), v.Dir+string(filepath.Separator), ""))
 			}
 			return nil, &BrokenError{Text: strings.Join(text, "\n")}
 		}

@@ -182,7 +182,7 @@ func (p *Profiling) makeUp(ctx context.Context, opt capture.Options) (err error)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.As(err, &broken) && len(p.list) == 1:
-			return broken
+			return fmt.Errorf("the package does not build: %w", broken)
 		case err != nil:
 			s.why = firstOf(err)
 		case g == nil:
