@@ -1,10 +1,10 @@
-// Package calls is the engine of questions about profiles: what costs how much, and who calls it.
+// Package calls computes answers about profiles: what costs how much, and who calls it.
 //
-// Apply takes the steps of a query, GroupBy puts functions together into files, packages, modules or values of a label. A FrameTable has the
-// frames of the result, as fine as its Detail. Then
+// Apply takes the steps of a query. GroupBy combines functions into files, packages, modules or the values of a label. A FrameTable has the
+// frames of the result, at the level of its Detail. Then
 //
-//   - a Builder adds up what frames cost, and their calls as a Graph, of which Trimmed keeps what is worth to be shown;
-//   - a Tree keeps the contexts of calls, as far as somebody looks.
+//   - a Builder adds up the costs of frames, and their calls as a Graph; Trimmed keeps the part of the Graph that is worth showing;
+//   - a Tree keeps the contexts of calls, as deep as somebody looks.
 //
-// It makes no reports: the views in package view do, each from what it needs of this.
+// This package makes no reports. The views in package profileview do.
 package calls

@@ -1,4 +1,9 @@
-// Package capture runs programs and keeps what they leave behind.
+// Package capture records: it builds programs with a recorder inside and runs them, watches other programs, and fetches profiles from
+// servers.
+//
+// Record builds or runs a program as its Options say, and returns what was Recorded. A Server is a running program that serves profiles;
+// Benchmarks runs benchmarks in rounds. The recorder that is built into programs is in package agent; overlay.go adds it to a build without
+// a change to the program.
 package capture
 
 import (

@@ -1,4 +1,8 @@
-// Package cli is the command line: commands, flags, and what they print where.
+// Package cli is the command line of hone: its commands, their flags, and their output.
+//
+// Main parses the arguments, runs one command, and returns its exit code. A System has everything that a command may touch, so tests can
+// replace it. Most commands turn flags into a query, open recordings with package open, run a view, and write its report with package
+// render. cli.go adds the commands to the root command; most other files have one command each.
 package cli
 
 import (

@@ -1,12 +1,11 @@
-// Package duel runs two versions of a program against each other until it is known which is faster.
+// Package duel runs two versions of a program against each other until it is known which one is faster.
 //
-// What a program takes depends on the machine more than on small changes to it: on what else runs there, and when. So
-// both versions of a benchmark run at the same time on one core, and what each got done counts by its own CPU time;
-// whatever disturbs one disturbs the other. Those that need more than one core, or wait, take turns instead. Each
-// pair of runs is of fresh processes, and pairs go on until a stat.Plan has seen enough.
+// The time that a program takes depends more on the machine than on a small change: on what else runs there, and when. So both versions of
+// a benchmark run at the same time on one core, and each is measured by its own CPU time; a disturbance affects both alike. Versions that
+// need more than one core, or wait, take turns instead. Each pair of runs uses fresh processes, and pairs go on until a stat.Plan has seen
+// enough.
 //
-// Sides come from Revisions, or are folders, or test programs. Run returns what was measured; what it means is for
-// view.Compare to say.
+// A side comes from Revisions, or is a folder or a test program. Run returns the measurements; package verdict decides what they mean.
 package duel
 
 import (

@@ -1,9 +1,9 @@
-// Package fix tries the patches of findings, and keeps those that are proven: same behavior, and a gain.
+// Package fix tries the patches of findings, and keeps those that are proven: the same behavior, and a gain.
 //
-// Run copies the module, and works on the copies: benchmarks are run and profiled, advise looks at that, and each patch is
-// put into one of two copies and has to pass prove, which builds, vets, tests, calls both versions side by side, and runs
-// their benchmarks against each other. Only what is proven is written into the tree, whole files at a time, or committed to
-// a branch. Then it looks again, since what costs most is something else now, until nothing is left or the budget ends.
+// Run copies the module twice and works on the copies. It runs and profiles the benchmarks, and asks package advise for findings. It puts
+// each patch into one of the two copies. There, package prove builds, vets and tests it, calls both versions with the same arguments, and
+// runs their benchmarks against each other. Run writes only proven patches into the tree, whole files at a time, or commits them to a
+// branch. Then it profiles again, because other code now costs most, until nothing is left or the budget ends.
 package fix
 
 import (

@@ -1,8 +1,8 @@
-// Package load sends HTTP requests to a server, by a plan or as fast as answers come, and counts what comes of each.
+// Package load sends HTTP requests to a server, on a schedule or as fast as the server answers, and counts their outcomes.
 //
-// A Plan says what to send; Run does it and returns a latency.Log. There are three engines. Two write prepared bytes and
-// read answers with a parser of their own, which is strict: epoll, on Linux and without TLS, drives many connections from
-// one thread; portable has a goroutine for each connection. The third is net/http, for HTTP/2 and proxies.
+// A Plan says what to send; Run sends it and returns a latency.Log. Record and Attach also record the server. There are three engines. Two
+// of them write prepared bytes and parse answers strictly, with their own parser: epoll, for Linux without TLS, drives many connections
+// from one thread; portable has a goroutine for each connection. The third is net/http, for HTTP/2 and proxies.
 package load
 
 import (

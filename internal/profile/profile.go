@@ -1,10 +1,11 @@
-// Package profile holds pprof profiles as immutable columns and reads and writes their encodings.
+// Package profile holds pprof profiles as immutable columns, and reads and writes their encodings.
 //
-// Parse reads any profile that Go or pprof ever wrote. A sample is a stack, a set of labels and one value for each
-// sample type; each of these is a column. Stacks are kept flat, packed one after the other: Stack unpacks one, and StackAt
-// is for those who look at a part of it. Nobody changes a Profile after it is built: Merge, Diff, Scale, Filter, Rewrite
-// and the With methods return new ones that share what did not change, so a Profile can be read by many
-// goroutines and cached. A Builder makes one from scratch.
+// Parse reads any profile that Go or pprof ever wrote; a Builder makes a profile from scratch. A sample is a stack, a set of labels and one
+// value for each sample type, and each of these is a column. Stacks are flat, packed one after the other: Stack unpacks one, and StackAt
+// gives access to a part of it.
+//
+// A Profile never changes after it is built, so many goroutines can read it, and it can be cached. Merge, Diff, Scale, Filter, Rewrite and
+// the With methods return new profiles, which share the parts that did not change.
 package profile
 
 import (

@@ -1,10 +1,9 @@
-// Package prove says what can be said for a change: that both versions build and pass their tests, without races, and
-// that what was changed does the same as before, as far as calling both versions with a great many arguments can tell.
+// Package prove checks that a change does the same as before: both versions build and pass their tests, without races, and a great many
+// calls of the changed code have the same results.
 //
-// Open finds the two versions, Run compares them. Both versions of a package are built into programs of their own, the
-// workers, each with a table of the package's functions; see the package worker. A search makes up calls, has both make
-// them, and compares what came of it. A difference counts when it shows again in fresh workers, and when the old
-// version agrees with itself.
+// Open finds the two versions, and Run compares them. Run builds both versions of a package into separate programs, the workers, each with
+// a table of the package's functions; see package worker. A search makes up calls, runs them in both workers, and compares the results. A
+// difference counts only if it shows again in fresh workers, and if the old version agrees with itself.
 package prove
 
 import (

@@ -1,6 +1,8 @@
-// Package race looks for data races that tests alone do not show: it runs tests with the race detector in many orders
-// and with several values of GOMAXPROCS, and asks HTTP handlers many things at the same time. Find searches; Fix proves a patch,
-// where one is known, by doing again what found the race.
+// Package race finds data races that tests alone do not show. It runs tests with the race detector in shuffled orders and with several
+// values of GOMAXPROCS, and sends concurrent requests to HTTP handlers.
+//
+// Find searches for races and deadlocks. Report returns them, with a patch for each race where one is known. Fix proves the patches: it
+// repeats what found the race.
 package race
 
 import (

@@ -1,4 +1,8 @@
-// Package recording holds what one run of a program left behind. A bare profile is a recording with one part.
+// Package recording holds everything that one run of a program left behind.
+//
+// Open opens a .hone file. A Recording is immutable; views ask for its parts by kind, as in Metrics.In(rec), and each part is decoded once.
+// kinds.go lists the kinds. A bare profile is a recording with one part. Pack makes a .hone file of the folder that a recorder wrote, and
+// Strip removes what others should not see. See docs/format/recording.md.
 package recording
 
 import (

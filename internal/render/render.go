@@ -1,8 +1,7 @@
-// Package render writes reports: as text for people and for pipes, as JSON, CSV and Markdown, and in the formats of
-// other programs.
+// Package render writes reports: as text for people and for pipes, as JSON, CSV and Markdown, and in the formats of other programs.
 //
-// Text, Terminal, CSV and Markdown know the blocks that a report is cut into, never the report itself. JSON is the
-// typed report. Only here are values rounded, given units and aligned.
+// Write takes the name of a format; each format also has a function. Text, Terminal, CSV and Markdown use only the blocks of a report. JSON
+// writes the typed report. This is the only package that rounds values, formats them with units, and aligns columns.
 package render
 
 import (

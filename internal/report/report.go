@@ -1,8 +1,7 @@
-// Package report holds answers to queries as typed values.
+// Package report defines the answers to queries as typed values.
 //
-// A report keeps full precision and carries its units and caveats; only renderers round, color and align. Its
-// JSON form is the contract with scripts. Blocks cuts the same answer into the few shapes that every other
-// renderer knows.
+// A report keeps full precision and carries its units and caveats. Its JSON form is the contract with scripts. Blocks cuts the same answer
+// into the few shapes, such as tables, that all other renderers know. Package render does all rounding, coloring and aligning.
 package report
 
 import (

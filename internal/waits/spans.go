@@ -1,5 +1,8 @@
-// Package waits turns an execution trace into answers about time: what each goroutine did from when to when, a profile of where goroutines waited,
-// and an overview of Ps, goroutines and the collector.
+// Package waits turns an execution trace into answers about time.
+//
+// A Walk goes through the events and yields Spans: what each goroutine did from when to when. The other answers are built on it: a Profile
+// of where goroutines waited, Places and Wakers for the waits at one place, a Summary of Ps, goroutines and the collector, and Idleness for
+// idle Ps. An Index makes later walks over a part of a long trace cheap.
 package waits
 
 import (

@@ -1,6 +1,8 @@
-// Package rules has the rules of hone advise: one in each file, which is named as the rule is, and so is the folder of testdata that
-// has code where the rule finds something and code where it must not. What several rules do alike with a Pass is in hot.go, maps.go,
-// room.go, sizes.go and texts.go; what they know of code is in the packages below facts.
+// Package rules has the rules of hone advise.
+//
+// Each rule is a value in a file of its own. The file has the name of the rule, and so does its folder in testdata, which has code where
+// the rule must report something and code where it must not. All lists the rules. Helpers that several rules share are in hot.go, maps.go,
+// room.go, sizes.go and texts.go. Knowledge about code is in the packages below advise/facts.
 package rules
 
 import "github.com/hone-perf/hone/internal/advise"

@@ -1,5 +1,5 @@
-// Package pprof is hone pprof: the flags, reports and shell of go tool pprof over hone's views. It prints what the
-// original prints, byte for byte; docs/compat-pprof.md lists where it means not to.
+// Package pprof is hone pprof: the flags, reports and shell of go tool pprof, on top of hone's views. It prints the same output as the
+// original, byte for byte, except for the intended differences in docs/compat-pprof.md.
 package pprof
 
 import (

@@ -1,10 +1,10 @@
-// Package notice finds out what changed in services: functions that cost more or less than before, new versions and what they changed,
-// and shifts of traffic.
+// Package notice detects changes in services: functions that cost more or less than before, new versions and what they changed, and shifts
+// of traffic.
 //
-// A Noticer asks the store, step by step, what came in, keeps in memory what each function cost lately below each entry (the handler of
-// a request, or what a goroutine began with), and compares the last hour with the hours before it. An entry's scale, how most functions
-// below it move together, says how much work there was; a function that moves otherwise has changed. What is found becomes events.
-// docs/decisions/0020-noticing.md has the reasons.
+// A Noticer reads new profiles from the store, step by step. An entry is the handler of a request, or the start function of a goroutine.
+// The Noticer keeps in memory what each function recently cost below each entry, and compares the last hour with the hours before. Most
+// functions below an entry change together; that change is the scale of the entry, and shows how much work there was. A function that
+// changes differently has itself changed. The Noticer reports changes as events. docs/decisions/0020-noticing.md gives the reasons.
 package notice
 
 import (

@@ -1,10 +1,10 @@
-// Package scrape asks Go programs for their profiles, again and again, and hands them to a store.
+// Package scrape fetches profiles from Go programs at intervals, and hands them to a store.
 //
-// Parse reads a Config in the shape of Prometheus: jobs, ways to find their targets, and rules for labels. New makes a Scraper, Run has it
-// work until its context ends, Reload gives it another Config while targets that stay the same go on, and Status says how each is doing.
+// Parse reads a Config in the format of Prometheus: jobs, ways to discover their targets, and rules for labels. New makes a Scraper. Run
+// scrapes until its context ends. Reload replaces the Config; targets that are in both continue. Status reports on each target.
 //
-// A Scraper must not harm what it looks at. A process is asked for one CPU profile at a time, and by default for ten seconds of each minute;
-// what answers slowly or with errors is asked less often, and all that it can send is bounded.
+// A Scraper must not harm its targets. It fetches one CPU profile of a process at a time, by default for ten seconds of each minute. It
+// asks targets that are slow or return errors less often, and limits all that they can send.
 package scrape
 
 import (

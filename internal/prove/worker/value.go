@@ -1,9 +1,8 @@
-// Package worker is the part of prove that is built into both versions of a package, the old and the new. It makes
-// arguments from descriptions, calls functions with them, and tells what came of it in a form that can be compared with
-// what another process says.
+// Package worker is the part of prove that is built into both versions of a package. It makes arguments from descriptions, calls functions
+// with them, and reports the results in a form that can be compared with the results of another process.
 //
-// A Program is a list of calls. Serve reads programs and answers each with observations: lines of text in full, or one
-// hash for each step and layer, which is all that a search needs until two versions differ.
+// A Program is a list of calls. Serve reads programs, and answers each one with observations: either lines of text, or one hash for each
+// step and layer. The hashes are enough for a search until two versions differ.
 package worker
 
 import (

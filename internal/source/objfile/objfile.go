@@ -1,17 +1,16 @@
-// Package objfile names machine code: it opens an executable and tells which function, file and line an address
-// belongs to, and what instruction is there. ELF, Mach-O and PE files are read, of any platform on any platform.
+// Package objfile reads executables: it finds the function, file, line and instruction at an address. It reads ELF, Mach-O and PE files of
+// any platform on any platform.
 //
-// Open tells whether a file is an executable at all. A profile holds run-time addresses, so the caller subtracts what
-// LoadAddress and the profile's mapping say and asks SourceLine about the rest. Symbols and Functions tell where code
-// is, and Instructions takes it apart. BuildInfo, BuildID and Stripped tell how the program was built and what the
-// builder left out.
+// Open tells whether a file is an executable at all. A profile has run-time addresses, so the caller subtracts the offset that results from
+// LoadAddress and the profile's mapping, and calls SourceLine with the rest. Symbols and Functions list the code, and Instructions
+// disassembles it. BuildInfo, BuildID and Stripped say how the program was built and what the build left out.
 //
-// The answers are those of go tool pprof, because hone pprof prints them: one frame for an address, without the calls
-// inlined there. Go object archives, Plan 9 and XCOFF files, which go tool pprof also opens, are left out: no profile
-// names an archive, and the standard library reads no XCOFF.
+// The answers are those of go tool pprof, because hone pprof prints them: one frame for an address, without inlined calls. go tool pprof
+// also opens Go object archives, Plan 9 and XCOFF files. This package does not: no profile names an archive, and the standard library does
+// not read XCOFF.
 //
-// Files may be damaged or hostile. The debug/* packages are not hardened against that, so limits.go looks at a file
-// first, and a panic in them becomes an error here.
+// Files may be damaged or hostile. The debug/* packages are not hardened against that, so limits.go checks a file first, and a panic in
+// them becomes an error here.
 package objfile
 
 import (

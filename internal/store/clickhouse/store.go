@@ -1,10 +1,10 @@
-// Package clickhouse is a store.Store in a ClickHouse database, which any number of hone servers share. They need not know of each
-// other: what samples refer to is named by hashes of what it is.
+// Package clickhouse is a store.Store in a ClickHouse database, which any number of hone servers can share. The servers do not need to know
+// about each other, because samples refer to stacks, frames and labels by the hashes of their content.
 //
-// An upload is kept when its row in the table profiles is. That row comes last, and names the upload's samples by a key that no other
-// attempt to write them has; samples of attempts that were broken off are of no profile, and expire. An upload that was kept before is
-// found by its ID. Two servers that are given one upload at the same moment both keep it, and every question takes one of the two. So
-// nothing is lost or counts twice, however batches are cut and whenever somebody is killed. See docs/format/store-clickhouse.md.
+// An upload is stored when its row in the table profiles exists. That row is written last. It names the samples by a key that is new for
+// each attempt to write them, so samples of an interrupted attempt belong to no profile, and expire. An upload that is sent again is
+// recognized by its ID. If two servers get the same upload at the same moment, both store it, and every query takes one of the two. So
+// nothing is lost or counted twice, regardless of how batches are cut and when a server is killed. See docs/format/store-clickhouse.md.
 package clickhouse
 
 import (

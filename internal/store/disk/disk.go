@@ -1,8 +1,8 @@
-// Package disk keeps profiles in files: columns by service and hour, which take a fiftieth of the profiles that came in, and
+// Package disk is a store.Store in files: columns by service and hour, which take a fiftieth of the size of the profiles that came in, and
 // one catalog. See docs/format/store.md.
 //
-// What comes in is in the log and synced before Add returns, and at once in memory, where questions find it. Flush writes
-// what is in memory to segments; Maintain makes one segment of many, drops what is too old or too much, and keeps memory small.
+// Add appends a profile to the log, syncs the log, and adds the profile to memory, where queries find it. Flush writes the profiles in
+// memory to segments. Maintain merges segments, removes profiles that are too old or exceed the size limit, and keeps memory small.
 package disk
 
 import (

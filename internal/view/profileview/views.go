@@ -1,4 +1,7 @@
-// Package profileview answers questions about profiles: what costs most, who calls it, what changed.
+// Package profileview has the views of profiles: what costs most, who calls it, and what changed.
+//
+// Each view is a function from recordings and a query to a report. Views lists them, with what help, flags and completion need. Views
+// compute costs with package calls, and fill a report with them.
 package profileview
 
 import (
