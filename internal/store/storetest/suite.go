@@ -468,6 +468,7 @@ func pins(t *testing.T, open func(*testing.T, func() time.Time) store.Store) {
 // together adds from many goroutines while others ask.
 func together(t *testing.T, open func(*testing.T, func() time.Time) store.Store) {
 	f := Small()
+	f.Services, f.Rounds = 2, 3
 	p := newPair(t, open, nowOf(f))
 	all := f.All()
 	ctx := context.Background()
