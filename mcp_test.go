@@ -32,7 +32,8 @@ func startAgent(t *testing.T, dir string, args ...string) agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, append([]string{"mcp"}, args...)...)
+	// Interrupts are ignored, as in what a script starts in the background.
+	cmd := exec.Command("sh", append([]string{"-c", `trap "" INT; exec "$@"`, "sh", self, "mcp"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HONE_TEST_EXEC=1", "NO_COLOR=1", "PWD="+dir)
 	cmd.Stderr = os.Stderr

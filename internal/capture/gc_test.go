@@ -24,8 +24,13 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Getenv("HONE_TEST_CHILD") {
 	case "":
-		// Where hangups are ignored, as below nohup, programs that are started ignore them, too, unless somebody listens here.
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+		// Where hangups or interrupts are ignored, as below nohup or in the background of a script, programs that are started ignore
+		// them, too, unless somebody listens here.
+		for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+			if signal.Ignored(s) {
+				signal.Notify(make(chan os.Signal, 1), s)
+			}
+		}
 		// Most tests wait for programs, which wait for what is written once a second.
 		flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 		os.Exit(m.Run())

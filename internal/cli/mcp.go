@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,8 +77,12 @@ func (nopCloser) Close() error { return nil }
 func runSelf(ctx context.Context, program, dir string, env, args []string, out, said io.Writer) (int, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, out, said
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it shows what it has, and leaves nothing behind
-	cmd.WaitDelay = 10 * time.Second
+	var end os.Signal = os.Interrupt
+	if signal.Ignored(end) {
+		end = syscall.SIGTERM // what a script starts in the background ignores interrupts, and so does all that it starts
+	}
+	cmd.Cancel = func() error { return cmd.Process.Signal(end) } // it shows what it has, and leaves nothing behind
+	cmd.WaitDelay = 15 * time.Second                             // more than it waits for a program that it ends
 	err := cmd.Run()
 	var ended *exec.ExitError
 	switch {
