@@ -46,6 +46,9 @@ func flagError(cmd *cobra.Command, err error, goFlags ...map[string]bool) error 
 			dashes, name = "-", group
 		}
 		meant := nearestFlag(cmd, name, goFlags...)
+		if name == "format" && cmd.Flags().Lookup("csv") != nil {
+			return usagef("-o FILE.svg writes a picture; --json, --csv and --md print other formats", "unknown flag %s%s", dashes, name)
+		}
 		if meant == "" && !cmd.HasParent() {
 			if of := nearestQuestion(name); of != "" {
 				return usagef("put the command first, for example: "+of, "unknown flag %s%s", dashes, name)

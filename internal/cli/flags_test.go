@@ -142,3 +142,12 @@ func TestUnknownFlagInEveryCommand(t *testing.T) {
 		}
 	}
 }
+
+// TestOfTestBinary holds that flags of go test behind -- are spelled as a test binary takes them, and others stay as they are.
+func TestOfTestBinary(t *testing.T) {
+	got := ofTestBinary([]string{"-run", "TestA", "--count=2", "-test.v", "-own", "x", "-args", "-run"})
+	want := []string{"-test.run", "TestA", "-test.count=2", "-test.v", "-own", "x", "-args", "-run"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -338,10 +338,14 @@ func runLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *sou
 		}
 		sayHidden(sys, "recording", hidden)
 	}
+	why := noAnswer(l)
+	if why != nil && l.Asked == 0 && (out.format == "text" || out.format == "terminal") {
+		return finished(cmd.Context(), why) // nothing counted, and a table of zeros says no more
+	}
 	if err := showLoad(sys, out, f, recording.LoadRun.Of(l.Target, l)); err != nil {
 		return finished(cmd.Context(), err)
 	}
-	return finished(cmd.Context(), noAnswer(l))
+	return finished(cmd.Context(), why)
 }
 
 // findMax searches for the highest rate that meets the goals.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -146,6 +147,9 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	}
 	f.out, _ = cmd.Flags().GetString("output")
 	targets := cmd.Flags().Args()
+	if f.test {
+		behind = ofTestBinary(behind)
+	}
 	opt := capture.Options{
 		Out: f.out, Dir: sys.Dir, Hone: version(), For: f.limit, Every: f.every, Trace: f.trace, Flight: f.flight,
 		When: f.when.list, Window: f.window, Cooldown: f.cooldown, Captures: f.captures,
@@ -186,6 +190,8 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 			return err
 		}
 		return runRecord(cmd, sys, f, opt)
+	case len(targets) == 1 && isNumber(targets[0]):
+		return usagef("hone record --pid "+targets[0]+" records the running process "+targets[0], "%s: want a package, Go files, or a server", targets[0])
 	case len(targets) == 1 && !f.test && isServer(targets[0]):
 		if hasDash {
 			return usagef("", "a server takes no arguments")
@@ -273,6 +279,28 @@ func (f *whenFlag) String() string {
 }
 
 func (f *whenFlag) Type() string { return "CONDITION" }
+
+// ofTestBinary spells the flags of go test as a test binary takes them: -run as -test.run.
+func ofTestBinary(args []string) []string {
+	args = slices.Clone(args)
+	for i, a := range args {
+		if a == "-args" || a == "--args" {
+			break
+		}
+		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		if _, is := testFlags[name]; is && strings.HasPrefix(a, "-") {
+			args[i] = "-test." + strings.TrimLeft(a, "-")
+		}
+	}
+	return args
+}
+
+// isNumber reports whether s is a whole number, as the number of a process, and no file.
+func isNumber(s string) bool {
+	_, err := strconv.ParseUint(s, 10, 32)
+	_, none := os.Stat(s)
+	return err == nil && none != nil
+}
 
 // isServer reports whether a word is the address of a server rather than a package.
 func isServer(s string) bool {
