@@ -1,8 +1,7 @@
 // Painting a window of a model. The work is bounded by rows times pixels, not by nodes: of each row that is in sight only
 // the nodes in sight are visited, and nodes that are narrower than a pixel share one, which has the color that most of them
-// have. What the pointer
-// and the arrow keys do changes two rows, and no more than those are painted. Writing into boxes takes longer than painting
-// them, so what does not fit into a frame is written in the next one.
+// have. What the pointer and the arrow keys do changes two rows, and no more than those are painted. Writing into boxes takes
+// longer than painting them, so what does not fit into a frame is written in the next one.
 
 import { ColorMode, Palette, changeColor, colorOf, isDark, isForced } from "./colors";
 import { Model, Place, Row, Window, from } from "./model";
