@@ -8,7 +8,7 @@ import { sheet, useKeys } from "./keys";
 import { readable } from "./names";
 import { Icon, Link, copy } from "./parts";
 import { services, shelved } from "./fleet";
-import { Pair, State, add, get, go, href, ofFleet, put, queryString, settle, state as latest, steps, to, without } from "./state";
+import { Pair, State, add, change, get, go, href, ofFleet, put, queryString, settle, state as latest, steps, to, without } from "./state";
 import { Theme } from "./colors";
 
 export interface View {
@@ -219,19 +219,24 @@ const unfiltered = new Set(["compare", "bench", "load"]);
 export function Pills() {
   const { state, api } = useApp();
   const [adding, setAdding] = useState(false);
+  const [editing, setEditing] = useState(-1); // the filter that is being edited, as a place in the state
   const shown = state.pairs.map(([k, v], i) => ({ k, v, i })).filter(({ k }) => !controlled.has(k) && !k.startsWith("ui."));
   if ((api.embedded || unfiltered.has(state.view)) && shown.length === 0) return null;
   return (
     <div class="pills" role="group" aria-label="Filters">
       <span class="quiet">filters</span>
-      {shown.map(({ k, v, i }) => (
+      {shown.map(({ k, v, i }) => i === editing && state.pairs[i]?.[0] === k ? (
+        <FilterForm key={"edit" + i} was={{ key: k, text: v, at: i }} onDone={() => setEditing(-1)} />
+      ) : (
         <span class="pill" key={k + v} title={`${k}=${v}`}>
-          <span>{describeStep(k)} <b>{readableStep(k, v)}</b></span>
+          {!api.embedded && steps.includes(k) ? (
+            <button class="edit" onClick={() => setEditing(i)} title={`${k}=${v}: edit`} aria-label={`edit the filter ${k} ${readable(v)}`}>{describeStep(k)} <b>{readableStep(k, v)}</b></button>
+          ) : <span>{describeStep(k)} <b>{readableStep(k, v)}</b></span>}
           <button onClick={() => go(without(state, i))} aria-label={`remove the filter ${k} ${readable(v)}`}>×</button>
         </span>
       ))}
       {shown.length > 1 && <button class="small" onClick={() => go({ ...state, pairs: state.pairs.filter(([k]) => controlled.has(k) || k.startsWith("ui.")) })}>remove all</button>}
-      {api.embedded ? null : adding ? <AddFilter onDone={() => setAdding(false)} /> : <button class="small" onClick={() => setAdding(true)}><Icon name="plus" />add</button>}
+      {api.embedded ? null : adding ? <FilterForm onDone={() => setAdding(false)} /> : <button class="small" onClick={() => setAdding(true)}><Icon name="plus" />add</button>}
     </div>
   );
 }
@@ -240,6 +245,10 @@ function describeStep(key: string): string {
   switch (key) {
     case "show-from":
       return "only from";
+    case "collapse-package":
+      return "package as one frame";
+    case "collapse-recursion":
+      return "recursion as one call";
     case "prune-from":
       return "only down to";
     case "ignore":
@@ -264,19 +273,23 @@ function readableStep(key: string, v: string): string {
   return v.slice(0, at) + readable(v.slice(at));
 }
 
-/** AddFilter is where a filter is typed. What no view can answer is told there, and the view stays. */
-function AddFilter({ onDone }: { onDone: () => void }) {
+/** FilterForm is where a filter is typed, or edited where it stands. What no view can answer is told there, and the view stays. */
+function FilterForm({ was, onDone }: { was?: { key: string; text: string; at: number }; onDone: () => void }) {
   const { api, session } = useApp();
-  const [key, setKey] = useState("focus");
-  const [text, setText] = useState("");
+  const [key, setKey] = useState(was?.key ?? "focus");
+  const [text, setText] = useState(was?.text ?? "");
   const [refused, setRefused] = useState(""); // why what was entered is not taken
   const box = useRef<HTMLInputElement>(null);
-  useEffect(() => box.current?.focus(), []);
+  useEffect(() => {
+    box.current?.focus();
+    if (was) box.current?.select();
+  }, []);
   const typed = useAnswer<Check>(text === "" ? "" : "/api/check", [[key, text]], 120);
   const bad = refused || (typed.waiting ? "" : typed.data?.error ?? "");
+  const said = was ? "edit-said" : "add-said";
   const about = (name: string) => session.keys.find((k) => k.name === name);
   const enter = async () => {
-    if (text === "") return onDone();
+    if (text === "" || (was && key === was.key && text === was.text)) return onDone();
     // It may have been entered sooner than what was typed is known to be right.
     let error: string | undefined;
     try {
@@ -285,7 +298,7 @@ function AddFilter({ onDone }: { onDone: () => void }) {
       error = e instanceof Failure ? e.message : String(e);
     }
     if (error) return setRefused(error);
-    go(add(latest(), key, text));
+    go(was ? change(latest(), was.at, key, text) : add(latest(), key, text));
     onDone();
   };
   return (
@@ -294,10 +307,10 @@ function AddFilter({ onDone }: { onDone: () => void }) {
         {steps.filter((s) => s !== "tag-root").map((s) => <option value={s}>{s}</option>)}
       </select>
       <input ref={box} aria-label="What to filter by" placeholder={about(key)?.value ?? "RX"} value={text} spellcheck={false}
-        aria-invalid={bad !== ""} aria-describedby="add-said" onInput={(e) => { setText(e.currentTarget.value); setRefused(""); }} />
+        aria-invalid={bad !== ""} aria-describedby={said} onInput={(e) => { setText(e.currentTarget.value); setRefused(""); }} />
       <button type="submit">Apply</button>
       <button type="button" onClick={onDone}>Cancel</button>
-      <span id="add-said" class={bad === "" ? "quiet" : "bad"} aria-live="polite">{bad || about(key)?.doc}</span>
+      <span id={said} class={bad === "" ? "quiet" : "bad"} aria-live="polite">{bad || about(key)?.doc}</span>
     </form>
   );
 }

@@ -32,6 +32,7 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
       ["l", "collapse recursion"],
       ["u", "let the picture grow up or down"],
       ["a  A", "next and previous frame with a finding"],
+      [".", "what can be done with the selected frame, as with the right button"],
     ],
   ],
   [

@@ -64,6 +64,12 @@ function asksFor(now: State): Pair[] {
 // Views that need no profile.
 const others = new Set(["timeline", "trace", "compare", "bench", "load"]);
 
+/** heading says what is shown, and of what. */
+function heading(now: State, session: Session | undefined): string {
+  const title = allViews.find((v) => v.name === now.view)?.title ?? "";
+  return [title, get(now, "ref") || session?.recordings[0]?.ref || ""].filter(Boolean).join(" · ");
+}
+
 const api = connect();
 
 function Page() {
@@ -89,9 +95,7 @@ function Page() {
   const views = ofFleet ? { ...components, ...ofStore } : components;
   const view = views[now.view] ? now.view : "";
   useEffect(() => {
-    const title = allViews.find((v) => v.name === now.view)?.title ?? "";
-    const ref = get(now, "ref") || session?.recordings[0]?.ref || "";
-    document.title = [title, ref, "hone"].filter(Boolean).join(" · ");
+    document.title = [heading(now, session), "hone"].filter(Boolean).join(" · ");
   }, [now, session]);
   if (failure && !(ofFleet && session)) return <main><Message title={failure.message}><p>{failure.hint}</p></Message></main>;
   if (!session) return <main aria-busy="true" />;
@@ -102,13 +106,15 @@ function Page() {
     <AppContext.Provider value={app}>
       <PaletteContext.Provider value={palette}>
         <div class={"progress" + (slow ? " on" : "")} role="progressbar" aria-label="waiting for the server" aria-hidden={!slow} />
+        <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.querySelector<HTMLElement>("main")?.focus(); }}>Skip to the view</a>
         <Header theme={theme} onTheme={nextTheme} />
         {ofFleet && <Selections />}
         <Tabs />
         {!ofStore[view] && <Pills />}
         <Away />
         {view !== "timeline" && timed(app) && <Strip />}
-        <main id={"view-" + view} data-view={view}>
+        <main id={"view-" + view} data-view={view} tabIndex={-1}>
+          <h1 class="hidden">{heading(now, session)}</h1>
           {failure ? (
             <Message title={failure.message}><p>{failure.hint || "Another time or other labels, above, may have profiles."}</p></Message>
           ) : waiting ? (
