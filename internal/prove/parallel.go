@@ -632,7 +632,34 @@ func (g *guards) settings(key string) bool {
 	if saysUnsafe.MatchString(doc) {
 		return true
 	}
-	return settings.MatchString(key) && !g.locked[key]
+	return !g.locked[key] && (settings.MatchString(key) || g.sets(key))
+}
+
+// sets reports whether all that a function does for its caller is to set variables of the package.
+func (g *guards) sets(key string) bool {
+	d := g.decls[key]
+	if d == nil {
+		return false
+	}
+	fn, ok := d.node.(*ast.FuncDecl)
+	if !ok || fn.Body == nil || fn.Type.Results.NumFields() > 0 {
+		return false
+	}
+	found := false
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		a, ok := n.(*ast.AssignStmt)
+		if !ok {
+			return !found
+		}
+		for _, l := range a.Lhs {
+			if id, ok := ast.Unparen(l).(*ast.Ident); ok {
+				v, ok := g.pkg.TypesInfo.Uses[id].(*types.Var)
+				found = found || ok && v.Parent() == g.pkg.Types.Scope()
+			}
+		}
+		return !found
+	})
+	return found
 }
 
 // mayShare reports whether goroutines may call a method of one value at the same time: where its type is made for that, or where

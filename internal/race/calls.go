@@ -80,6 +80,7 @@ func (sub *subject) calledOn(stacks ...[]racelog.Frame) []*prove.ParallelCall {
 					out = append(out, c)
 				}
 			}
+			break // what is below it is of calls before, where one of them panicked
 		}
 	}
 	return out

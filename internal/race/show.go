@@ -118,6 +118,9 @@ func (s *Search) own(stack []racelog.Frame) []racelog.Frame {
 	for len(stack) > 1 && racelog.Library(stack[0].Func) {
 		stack = stack[1:]
 	}
+	if i := slices.IndexFunc(stack, func(f racelog.Frame) bool { return made(&f) }); i > 0 {
+		stack = stack[:i] // below it, the detector remembers calls that ended with a panic
+	}
 	for len(stack) > 1 && machinery(&stack[len(stack)-1]) {
 		stack = stack[:len(stack)-1]
 	}
