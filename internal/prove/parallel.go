@@ -212,27 +212,51 @@ func (w *parallelWriter) add(to []int, c ParallelCall) []int {
 	return append(to, len(w.calls)-1)
 }
 
-// shared adds calls of methods of one value, for each type that may be shared.
+// A sharedMethod is one that goroutines may call on one value, if that is made to be shared.
+type sharedMethod struct {
+	*entry
+	programs []*worker.Program
+}
+
+// shared adds calls of methods of one value, for each type of the package.
 func (w *parallelWriter) shared(sound map[*target][]*worker.Program) {
-	byType := make(map[*types.TypeName][]*target)
+	byType := make(map[*types.TypeName][]*sharedMethod)
 	var names []*types.TypeName
+	methods := make(map[int]*sharedMethod)
+	add := func(e *entry, p *worker.Program) {
+		m := methods[e.id]
+		if m == nil {
+			named, ok := types.Unalias(base(e.params[0])).(*types.Named)
+			if !ok || named.Obj().Pkg() != w.new.pkg.Types {
+				return
+			}
+			m = &sharedMethod{entry: e}
+			methods[e.id] = m
+			obj := named.Origin().Obj()
+			if byType[obj] == nil {
+				names = append(names, obj)
+			}
+			byType[obj] = append(byType[obj], m)
+		}
+		if len(m.programs) < parallelEach {
+			m.programs = append(m.programs, p)
+		}
+	}
 	for _, t := range w.targets {
-		if !t.method {
-			continue
+		for _, p := range sound[t] {
+			if t.method {
+				add(t.entry, p)
+			}
+			for _, s := range p.Steps { // methods of interfaces are called on what a function returns
+				if e := w.entries[s.Func]; e.method && e.key == "" {
+					add(e, p)
+				}
+			}
 		}
-		named, ok := types.Unalias(base(t.params[0])).(*types.Named)
-		if !ok || !w.guards.mayShare(named, t.key) {
-			continue
-		}
-		obj := named.Origin().Obj()
-		if byType[obj] == nil {
-			names = append(names, obj)
-		}
-		byType[obj] = append(byType[obj], t)
 	}
 	order.Stable(names, func(a, b *types.TypeName) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, obj := range names {
-		w.sharedOf(obj, byType[obj], sound)
+		w.sharedOf(obj, byType[obj])
 	}
 }
 
@@ -244,18 +268,17 @@ type maker struct {
 	used  int
 }
 
-func (w *parallelWriter) sharedOf(obj *types.TypeName, targets []*target, sound map[*target][]*worker.Program) {
-	allowed := make(map[int]bool)
-	for _, t := range targets {
-		allowed[t.id] = true
-	}
+func (w *parallelWriter) sharedOf(obj *types.TypeName, methods []*sharedMethod) {
 	// Which functions make one, and how; and where none does, its zero value.
 	var makers []*maker
-	for _, t := range targets {
-		for _, p := range sound[t] {
-			m := makerOf(p, t.id)
+	for _, e := range methods {
+		for _, p := range e.programs {
+			m := makerOf(p, e.id)
 			if m == nil {
-				m = w.zero(t.params[0])
+				if types.IsInterface(obj.Type()) {
+					continue
+				}
+				m = w.zero(e.params[0])
 			}
 			i := slices.IndexFunc(makers, func(o *maker) bool { return o.key == m.key })
 			if i < 0 {
@@ -270,20 +293,35 @@ func (w *parallelWriter) sharedOf(obj *types.TypeName, targets []*target, sound 
 		}
 	}
 	order.Stable(makers, func(a, b *maker) int { return b.used - a.used })
-	for _, m := range makers[:min(len(makers), parallelValues)] {
+	n := 0
+	for _, m := range makers {
+		allowed := make(map[int]bool)
+		made := w.entries[m.steps[len(m.steps)-1].Func].key
+		for _, e := range methods {
+			if w.guards.mayShare(obj, e.entry, made) {
+				allowed[e.id] = true
+			}
+		}
+		if n == parallelValues || len(allowed) == 0 {
+			continue
+		}
+		n++
 		g := parallelGroup{of: obj.Name()}
-		for _, t := range targets {
-			for _, p := range sound[t] {
-				q := onShared(p, m, allowed, t.id)
-				if q == nil || len(w.calls) >= parallelMost {
+		for _, e := range methods {
+			for _, p := range e.programs {
+				if !allowed[e.id] || len(w.calls) >= parallelMost {
+					continue
+				}
+				q := onShared(p, m, allowed, e.id)
+				if q == nil {
 					continue
 				}
 				setup, text, ok := w.coder.after(q, len(m.steps))
 				if !ok || g.setup != "" && setup != g.setup {
 					continue
 				}
-				n := len(g.calls)
-				if g.calls = w.add(g.calls, ParallelCall{Name: t.name, Of: obj.Name(), Setup: setup, Text: text}); len(g.calls) > n {
+				had := len(g.calls)
+				if g.calls = w.add(g.calls, ParallelCall{Name: e.name, Of: obj.Name(), Setup: setup, Text: text}); len(g.calls) > had {
 					g.setup = setup
 				}
 			}
@@ -662,21 +700,20 @@ func (g *guards) sets(key string) bool {
 	return found
 }
 
-// mayShare reports whether goroutines may call a method of one value at the same time: where its type is made for that, or where
-// the method only reads.
-func (g *guards) mayShare(t *types.Named, key string) bool {
-	_, method, _ := strings.Cut(key, ".")
-	if !token.IsExported(method) || ends.MatchString(method) || saysUnsafe.MatchString(g.docs[key]) {
+// mayShare reports whether goroutines may call a method of one value at the same time: where its type, or the function that made it,
+// is made for that, or where the method only reads.
+func (g *guards) mayShare(t *types.TypeName, e *entry, made string) bool {
+	method := e.name[strings.LastIndexByte(e.name, '.')+1:]
+	if !token.IsExported(method) || ends.MatchString(method) || saysUnsafe.MatchString(g.docs[e.key]) {
 		return false
 	}
-	doc := g.docs[t.Origin().Obj().Name()]
 	switch {
-	case saysUnsafe.MatchString(doc):
+	case saysUnsafe.MatchString(g.docs[t.Name()]) || made != "" && saysUnsafe.MatchString(g.docs[made]):
 		return false
-	case saysSafe.MatchString(doc) || saysSafe.MatchString(g.docs[key]):
+	case saysSafe.MatchString(g.docs[t.Name()]) || made != "" && saysSafe.MatchString(g.docs[made]) || e.key != "" && saysSafe.MatchString(g.docs[e.key]):
 		return true
-	case holdsLock(t, g.pkg.Types, 0):
-		return g.locked[key] || !settings.MatchString(method)
+	case holdsLock(t.Type(), g.pkg.Types, 0):
+		return g.locked[e.key] || !settings.MatchString(method)
 	}
 	return reads.MatchString(method)
 }
