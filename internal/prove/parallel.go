@@ -130,7 +130,11 @@ func (f *search) sound(ctx context.Context, out map[*target][]*worker.Program) e
 				list = append(list, c)
 			}
 		}
-		for _, c := range list[:min(len(list), 6*parallelEach)] {
+		list = list[:min(len(list), 6*parallelEach)]
+		for range 4 * parallelEach {
+			list = append(list, f.program(t))
+		}
+		for _, c := range list {
 			if len(out[t]) == parallelEach || ctx.Err() != nil {
 				break
 			}
@@ -297,8 +301,12 @@ func (w *parallelWriter) sharedOf(obj *types.TypeName, methods []*sharedMethod) 
 	for _, m := range makers {
 		allowed := make(map[int]bool)
 		made := w.entries[m.steps[len(m.steps)-1].Func].key
-		for _, e := range methods {
-			if w.guards.mayShare(obj, e.entry, made) {
+		for _, e := range w.entries {
+			if !e.method || len(e.params) == 0 {
+				continue
+			}
+			named, ok := types.Unalias(base(e.params[0])).(*types.Named)
+			if ok && named.Origin().Obj() == obj && w.guards.mayShare(obj, e, made) {
 				allowed[e.id] = true
 			}
 		}
