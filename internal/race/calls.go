@@ -98,8 +98,13 @@ func (s *Search) calledBy(sub *subject, p *racelog.Pair) (by, program string) {
 	}
 	var names, texts []string
 	for _, c := range calls {
-		names = append(names, c.Name)
 		texts = append(texts, "go func() {\n"+indented(c.Text)+"\n}()")
+	}
+	for _, stack := range stacks { // what of the package was called
+		if i := slices.IndexFunc(stack, func(f racelog.Frame) bool { return made(&f) }); i > 0 {
+			name := s.frame(stack[i-1]).Func
+			names = append(names, name[strings.IndexByte(name, '.')+1:])
+		}
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
