@@ -143,18 +143,33 @@ func (f *search) sound(ctx context.Context, out map[*target][]*worker.Program) e
 			began := time.Now()
 			seen := p.run([]*worker.Program{prog}, worker.Full|worker.FlushEach)
 			if p.dead {
-				p.stop()
-				if p, err = start(ctx, f.files[0].file, f.config(runLimit)); err != nil {
+				next, err := start(ctx, f.files[0].file, f.config(runLimit))
+				if err != nil {
 					return err
 				}
+				p.stop()
+				p = next
 				continue
 			}
-			if len(seen) == 1 && seen[0].Status == worker.Done && time.Since(began) < longestCall && !panics(seen[0]) {
+			if len(seen) == 1 && seen[0].Status == worker.Done && time.Since(began) < longestCall && !panics(seen[0]) && f.outside(prog) {
 				out[t] = append(out[t], prog)
 			}
 		}
 	}
 	return nil
+}
+
+// outside reports whether code of other packages could make the calls of a program. The package's own functions may return what nobody
+// else gets.
+func (f *search) outside(p *worker.Program) bool {
+	return !slices.ContainsFunc(p.Steps, func(s worker.Step) bool {
+		for part := range strings.SplitSeq(f.entries[s.Func].key, ".") {
+			if part != "" && !token.IsExported(part) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // panics reports whether a program panicked.
