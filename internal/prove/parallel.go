@@ -713,7 +713,21 @@ func (g *guards) sets(key string) bool {
 			return !found
 		}
 		for _, l := range a.Lhs {
-			if id, ok := ast.Unparen(l).(*ast.Ident); ok {
+			for {
+				switch x := l.(type) {
+				case *ast.ParenExpr:
+					l = x.X
+					continue
+				case *ast.SelectorExpr:
+					l = x.X
+					continue
+				case *ast.StarExpr:
+					l = x.X
+					continue
+				}
+				break
+			}
+			if id, ok := l.(*ast.Ident); ok {
 				v, ok := g.pkg.TypesInfo.Uses[id].(*types.Var)
 				found = found || ok && v.Parent() == g.pkg.Types.Scope()
 			}
