@@ -192,10 +192,10 @@ func (r *run) prove(ctx context.Context, y *trial) (err error) {
 			return r.faster(ctx, race)
 		},
 	}
-	opt.Hopeless = func(p *report.Proof) bool {
+	opt.Hopeless = func(p *report.Proof, sure bool) bool {
 		judged := trial{finding: y.finding, least: y.least, proof: p}
 		judged.gains()
-		return judged.reason != ""
+		return judged.reason != "" && (judged.decided || !sure)
 	}
 	if w := r.opt.Workload; w != nil {
 		opt.Command = w.Command

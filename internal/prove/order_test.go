@@ -90,7 +90,7 @@ func tryOrder(t *testing.T, text string, hopeless bool) (names []string, checks 
 			raced = true
 			return Speed{Pace: report.PaceUnknown}, nil
 		},
-		Hopeless: func(*report.Proof) bool { return hopeless },
+		Hopeless: func(*report.Proof, bool) bool { return hopeless },
 	})
 	if err != nil {
 		t.Fatal(err)

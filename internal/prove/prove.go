@@ -44,8 +44,9 @@ type Options struct {
 	Faster func(ctx context.Context, race Race) (Speed, error)
 
 	// Hopeless is asked when benchmarks that both versions have ran against each other, which then happens before tests and calls: if it says
-	// so, nothing else is done, because whatever that shows, the change is not worth it. nil means that Faster comes last.
-	Hopeless func(p *report.Proof) bool
+	// so, nothing else is done, because whatever that shows, the change is not worth it. nil means that Faster comes last. With sure, only what
+	// more time would not change counts: then a test that fails tells more.
+	Hopeless func(p *report.Proof, sure bool) bool
 
 	// Workload says that Faster runs the program rather than benchmarks, so that none are looked for or generated.
 	Workload bool
@@ -193,7 +194,7 @@ func (r *run) all(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.stops() || r.broken || r.opt.Hopeless != nil && r.opt.Hopeless(r.proof) {
+	if r.stops() || r.broken || r.opt.Hopeless != nil && r.opt.Hopeless(r.proof, false) {
 		return nil
 	}
 	return r.testUsers(ctx)
@@ -216,7 +217,7 @@ func (r *run) hopeless(ctx context.Context, pairs []*pair) (bool, error) {
 		return false, err
 	}
 	r.proof.Racing = time.Since(began)
-	return r.opt.Hopeless(r.proof), nil
+	return r.opt.Hopeless(r.proof, true), nil
 }
 
 // stops reports whether what was found is enough.

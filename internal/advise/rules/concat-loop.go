@@ -117,8 +117,8 @@ func built(p *advise.Pass, loop ast.Stmt, s *types.Var, all []*ast.AssignStmt) [
 // or else with the one that there is.
 func builtWith(p *advise.Pass, t *builtText, at, loop ast.Stmt, title string) []report.Fix {
 	alone := t
-	if t.s.Name() == "text" {
-		alone = builtTextOf(p.Func, t.s, t.s.Name()) // which is free then
+	if name := t.s.Name(); len(name) > 1 || t.name != "text" {
+		alone = builtTextOf(p.Func, t.s, name) // which is free then, and says what the text is
 		alone.room = t.room
 	}
 	for _, edits := range [][]edit.Edit{withoutText(p.Func, alone, loop), textBehind(p.Func, t, at, loop), besideText(p.Func, t, at, loop, true), besideText(p.Func, t, at, loop, false)} {
