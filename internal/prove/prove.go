@@ -33,7 +33,8 @@ type Options struct {
 	Only       string        // the one function to compare; "" means all that changed
 	Strict     bool          // what is only to be noted makes a change different, too
 	NoTests    bool          // leaves building, vet and tests out
-	Stop       bool          // at the first thing that speaks against the change: what comes behind it is not done
+	Stop       bool          // at the first thing that speaks against the change: what takes longest comes last, and is not done then
+	Shared     bool          // the change has goroutines share something: with Stop, all tests run with the race detector
 	Tests      *Tests        // of changes of the same old version; nil runs its tests each time
 	Flags      []string      // for the go command, behind those in GOFLAGS
 	Args       []string      // the program of the package is run with these, too; nil means it is not
@@ -41,6 +42,11 @@ type Options struct {
 
 	// Faster runs benchmarks of both versions against each other; nil means that nobody wants to know how fast they are.
 	Faster func(ctx context.Context, race Race) (Speed, error)
+
+	// Hopeless is asked when benchmarks that both versions have ran against each other, which then happens before tests and calls: if it says
+	// so, nothing else is done, because whatever that shows, the change is not worth it. nil means that Faster comes last. With sure, only what
+	// more time would not change counts: then a test that fails tells more.
+	Hopeless func(p *report.Proof, sure bool) bool
 
 	// Workload says that Faster runs the program rather than benchmarks, so that none are looked for or generated.
 	Workload bool
@@ -87,6 +93,9 @@ type run struct {
 	ran               bool                      // the program, with arguments
 	unchanged         bool                      // nothing that is built differs
 	broken            bool                      // the new version does not build
+	users             []string                  // folders whose tests run last, since they only use what changed
+	raced             bool                      // benchmarks ran against each other
+	benchmarks        *reached                  // that reach what changed; nil when that was not found out
 
 	left  time.Duration // of the time for calling both versions
 	grace time.Duration // that may be taken beyond it, to look into what was found
@@ -128,7 +137,14 @@ func (r *run) all(ctx context.Context) error {
 	}
 	r.proof.Notes = append(r.proof.Notes, hint.Said(notes...)...)
 	if !r.opt.NoTests {
-		if err := r.checks(ctx, pairs); err != nil {
+		dirs, err := r.compiles(ctx, pairs)
+		if err != nil || r.stops() {
+			return err
+		}
+		if hopeless, err := r.hopeless(ctx, pairs); err != nil || hopeless || r.stops() {
+			return err
+		}
+		if err := r.tests(ctx, pairs, dirs); err != nil {
 			return err
 		}
 		if r.stops() {
@@ -171,12 +187,37 @@ func (r *run) all(ctx context.Context) error {
 			return fmt.Errorf("comparing package %s: %w", p.new.pkg.PkgPath, err)
 		}
 	}
-	if r.opt.Faster != nil && len(pairs) > 0 && !r.broken && !r.stops() {
+	if r.opt.Faster != nil && len(pairs) > 0 && !r.broken && !r.raced && !r.stops() {
 		began, took := time.Now(), time.Since(began)
-		defer func() { r.proof.Racing = time.Since(began) }()
-		return r.speed(ctx, pairs, took)
+		err := r.speed(ctx, pairs, took)
+		if r.proof.Racing += time.Since(began); err != nil {
+			return err
+		}
 	}
-	return nil
+	if r.stops() || r.broken || r.opt.Hopeless != nil && r.opt.Hopeless(r.proof, false) {
+		return nil
+	}
+	return r.testUsers(ctx)
+}
+
+// hopeless runs benchmarks that reach the change against each other, if there are any, and reports whether what comes behind them is useless.
+// They cost a fixed time, and half of all patches fail there; tests of all packages that use the change, and calls, take longer.
+func (r *run) hopeless(ctx context.Context, pairs []*pair) (bool, error) {
+	if r.opt.Hopeless == nil || r.opt.Faster == nil || r.opt.Workload || len(pairs) == 0 {
+		return false, nil
+	}
+	began := time.Now()
+	defer func() { r.checked = time.Now() }()
+	reaching, _, err := r.reaching(ctx, pairs)
+	if err != nil || len(reaching) == 0 {
+		return false, err
+	}
+	r.raced = true
+	if err := r.speed(ctx, pairs, r.opt.Time/2); err != nil {
+		return false, err
+	}
+	r.proof.Racing = time.Since(began)
+	return r.opt.Hopeless(r.proof, true), nil
 }
 
 // stops reports whether what was found is enough.
