@@ -174,7 +174,7 @@ func (c *coder) variable(prefix string) string {
 
 func (c *coder) step(at int, s *worker.Step) {
 	e := c.entries[s.Func]
-	if e.expr == "" || !e.inOld || len(s.Args) != len(e.params) {
+	if e.expr == "" || e.oldExpr != "" || !e.inOld || len(s.Args) != len(e.params) {
 		c.bad = true
 		return
 	}

@@ -215,6 +215,9 @@ func (s *surface) table(v *side, left []int) (string, map[int]int) {
 	firstLine := strings.Count(body.String(), "\n")
 	for i, e := range s.entries {
 		expr := e.expr
+		if old && e.oldExpr != "" {
+			expr = e.oldExpr
+		}
 		if slices.Contains(left, e.id) || old && !e.inOld {
 			expr = "nil"
 		}
@@ -279,9 +282,9 @@ func (s *surface) table(v *side, left []int) (string, map[int]int) {
 // source writes what a worker has to know of the source of its version.
 func (s *surface) source(v *side) string {
 	src := worker.Source{Path: v.pkg.PkgPath, Name: v.pkg.Types.Name(), Names: map[string]bool{"init": true}, Files: make(map[string]bool), Moved: make(map[string]string)}
-	for key, d := range v.decls {
+	for _, d := range v.decls {
 		if !d.test {
-			name := key[strings.LastIndexByte(key, '.')+1:]
+			name := d.obj.Name()
 			src.Names[name] = !token.IsExported(name)
 		}
 	}

@@ -13,6 +13,7 @@ type entry struct {
 	id       int
 	name     string // as people write it: leftpad, (*StatsD).Incr, log.New
 	expr     string // the same in the code of the workers
+	oldExpr  string // that of the old one, where the function was renamed
 	key      string // of its declaration, "" for those from elsewhere
 	params   []types.Type
 	results  []types.Type
@@ -163,6 +164,9 @@ func (s *surface) entryOf(key string, fn *types.Func) (*entry, string) {
 			return nil, "hone knows no types to instantiate it with"
 		}
 		e.expr = fn.Name() + s.typeArgs(sig, fn)
+		if old.Name() != fn.Name() {
+			e.oldExpr = old.Name() + s.typeArgs(sig, fn)
+		}
 		e.fill(sig)
 		return e, s.incomparable(e)
 	}
@@ -195,6 +199,9 @@ func (s *surface) entryOf(key string, fn *types.Func) (*entry, string) {
 	} else {
 		e.params = append([]types.Type{named}, e.params...)
 		e.name, e.expr = named.Obj().Name()+"."+fn.Name(), spelled+"."+fn.Name()
+	}
+	if old.Name() != fn.Name() {
+		e.oldExpr = strings.TrimSuffix(e.expr, fn.Name()) + old.Name()
 	}
 	return e, s.incomparable(e)
 }
