@@ -249,6 +249,9 @@ func (c *coder) value(v *worker.Value, t types.Type) string {
 		}
 		return c.std("errors") + ".New(" + strconv.Quote(v.Text) + ")"
 	case worker.Time:
+		if v.Text == worker.Seconds {
+			return fmt.Sprintf("%s.Unix(%d, 0).UTC()", c.std("time"), v.Int)
+		}
 		return fmt.Sprintf("%s.Unix(0, %d).UTC()", c.std("time"), v.Int)
 	case worker.Iface:
 		of, ok := c.types[v.Text]

@@ -162,7 +162,7 @@ func (r *run) all(ctx context.Context) error {
 	if r.left = r.opt.Time; r.opt.Faster != nil {
 		r.left /= 2 // the other half is for the benchmarks
 	}
-	r.grace = mostGrace
+	r.grace = graceOf(r.opt.Time)
 	for i, p := range pairs {
 		opt := r.opt
 		opt.Time = share(r.left, len(pairs)-i)

@@ -267,6 +267,9 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 			}
 			continue
 		}
+		if f.passesNil(list[i]) {
+			kind += " with nil" // which must not keep others from being looked at
+		}
 		if isUp {
 			f.leaveOpen(list[i])
 			continue

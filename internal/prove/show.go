@@ -346,6 +346,9 @@ func (w *printer) value(v *worker.Value, t types.Type) expr {
 		}
 		return exactly("%s.New(%s)", w.std("errors"), w.quote(v.Text))
 	case worker.Time:
+		if v.Text == worker.Seconds {
+			return exactly("%s.Unix(%d, 0).UTC()", w.std("time"), v.Int)
+		}
 		return exactly("%s.Unix(0, %d).UTC()", w.std("time"), v.Int)
 	case worker.Iface:
 		of, ok := w.types[v.Text]

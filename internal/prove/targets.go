@@ -46,6 +46,7 @@ type surface struct {
 	types   map[string]types.Type // that interfaces may hold, by how the code spells them
 	rules   map[string][]fieldRule
 	danger  *danger
+	made    []*types.Struct // made up, for decoders
 	recast  map[string]bool // structs that hold what only the package sees in another way now
 	changes map[string]int  // how far declarations are from what changed
 	inst    map[types.Type][]types.Type
