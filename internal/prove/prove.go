@@ -37,6 +37,7 @@ type Options struct {
 	Tests      *Tests        // of changes of the same old version; nil runs its tests each time
 	Flags      []string      // for the go command, behind those in GOFLAGS
 	Args       []string      // the program of the package is run with these, too; nil means it is not
+	Regress    bool          // tests of the differences are written
 	Say        func(string)  // is told what is being done; nil means nobody
 
 	// Faster runs benchmarks of both versions against each other; nil means that nobody wants to know how fast they are.
@@ -250,6 +251,11 @@ func (r *run) call(ctx context.Context, f *search) error {
 	}
 	for _, d := range found {
 		r.proof.Differences = append(r.proof.Differences, f.difference(d))
+	}
+	if r.opt.Regress {
+		if err := r.regressions(ctx, f, found); err != nil {
+			return fmt.Errorf("writing tests of the differences: %w", err)
+		}
 	}
 	if r.opt.Faster != nil && !r.opt.Workload {
 		err = within(ctx, f.last, func(ctx context.Context) error {
