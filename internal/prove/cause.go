@@ -30,6 +30,11 @@ func (f *search) cause(d *finding, found map[string][]*finding) (key string, gue
 	if _, affected := f.changes[key]; !affected {
 		key = d.target.key // as for the methods of what a constructor made
 	}
+	if f.called != nil {
+		if away := f.awayFrom(key); len(away) > 0 {
+			return f.called.new.pkg.Types.Name() + "." + away[0], false
+		}
+	}
 	itself := f.changes[key] == 0
 	seen := map[string]bool{key: true}
 	queue := []string{key}

@@ -50,6 +50,7 @@ func (d *decl) isFunc() bool {
 type pair struct {
 	rel      string // folder, in the versions
 	old, new *side
+	called   *pair // another package, which changed, and which this one only uses; usually nil
 }
 
 // pairUp loads both versions of the packages in dirs. The notes say what could not be loaded in both.
@@ -77,7 +78,7 @@ func pairUp(ctx context.Context, c *Change, dirs []string) (pairs []*pair, notes
 		case b == nil:
 			notes = append(notes, fmt.Sprintf("package %s was removed", shownDir(dir)))
 		default:
-			p := &pair{dir, a, b}
+			p := &pair{rel: dir, old: a, new: b}
 			p.pairRenamed()
 			pairs = append(pairs, p)
 		}
@@ -330,6 +331,17 @@ func (p *pair) changed() (distance map[string]int) {
 		if _, still := p.new.decls[key]; !still && !d.test {
 			distance[key] = 0
 			queue = append(queue, key)
+		}
+	}
+	if p.called != nil {
+		affected := p.called.changed()
+		for _, v := range []*side{p.old, p.new} {
+			for key, d := range v.decls {
+				if _, had := distance[key]; !had && !d.test && len(p.awayUses(v, d, affected)) > 0 {
+					distance[key] = 1
+					queue = append(queue, key)
+				}
+			}
 		}
 	}
 	slices.Sort(queue)

@@ -88,6 +88,7 @@ type run struct {
 	ran               bool                      // the program, with arguments
 	unchanged         bool                      // nothing that is built differs
 	broken            bool                      // the new version does not build
+	dirs              []string                  // folders whose Go files differ
 
 	left  time.Duration // of the time for calling both versions
 	grace time.Duration // that may be taken beyond it, to look into what was found
@@ -106,7 +107,7 @@ func (r *run) all(ctx context.Context) error {
 			r.doubts = append(r.doubts, doubt)
 		}
 	}
-	if len(dirs) == 0 {
+	if r.dirs = dirs; len(dirs) == 0 {
 		r.note("no Go file differs")
 		r.unchanged = len(r.doubts) == 0
 		return nil
@@ -202,19 +203,44 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 	if opt.Only != "" {
 		s.targets = slices.DeleteFunc(s.targets, func(t *target) bool { return t.key != opt.Only && (t.entry == nil || t.name != opt.Only) })
 	}
-	if !slices.ContainsFunc(s.targets, func(t *target) bool { return t.entry != nil }) {
-		r.tried(ctx, p, s, nil)
-		return nil
+	began, own, before := time.Now(), opt, len(r.proof.Differences)
+	var callers []string
+	if opt.Only == "" && !r.opt.Workload {
+		if callers = r.callers(ctx, p); len(callers) > 0 {
+			own.Time = opt.Time * 3 / 4 // the rest is for them
+		}
 	}
-	opt.Say("building both versions of " + p.new.pkg.PkgPath)
-	files, err := s.buildBoth(ctx, work)
+	f, err := r.search(ctx, s, own, work)
 	if err != nil {
 		return err
 	}
+	grave := slices.ContainsFunc(r.proof.Differences[before:], func(d report.Difference) bool { return d.Grave })
+	if len(callers) > 0 && !grave && r.wantsCallers(s, f) {
+		opt.Time = max(opt.Time/4, opt.Time-time.Since(began))
+		from, err := r.callFrom(ctx, p, s, callers, opt, work)
+		if err != nil {
+			return err
+		}
+		defer func() { r.proof.Functions = append(r.proof.Functions, from...) }()
+	}
+	r.tried(ctx, p, s, f)
+	return nil
+}
+
+// search calls what there is to call of a package, and says what came of it. It returns nil when there is nothing.
+func (r *run) search(ctx context.Context, s *surface, opt Options, work func(side int) string) (*search, error) {
+	if !slices.ContainsFunc(s.targets, func(t *target) bool { return t.entry != nil }) {
+		return nil, nil
+	}
+	opt.Say("building both versions of " + s.new.pkg.PkgPath)
+	files, err := s.buildBoth(ctx, work)
+	if err != nil {
+		return nil, err
+	}
 	f := newSearch(s, opt, files)
-	opt.Say("calling both versions of " + p.new.pkg.PkgPath)
+	opt.Say("calling both versions of " + s.new.pkg.PkgPath)
 	if err := r.call(ctx, f); err != nil {
-		return err
+		return nil, err
 	}
 	r.proof.Executions += f.executions
 	for key := range f.nondet {
@@ -234,8 +260,7 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 	if f.deaths.n > 0 {
 		r.note("%s took too long, used too much memory, or ended the process, in one version or both: %s", counted(f.deaths.n, "call"), f.deaths.text())
 	}
-	r.tried(ctx, p, s, f)
-	return nil
+	return f, nil
 }
 
 // call calls both versions, and looks into what they do differently.
@@ -257,7 +282,7 @@ func (r *run) call(ctx context.Context, f *search) error {
 			return fmt.Errorf("writing tests of the differences: %w", err)
 		}
 	}
-	if r.opt.Faster != nil && !r.opt.Workload {
+	if r.opt.Faster != nil && !r.opt.Workload && f.called == nil {
 		err = within(ctx, f.last, func(ctx context.Context) error {
 			g, err := f.generate(ctx, maxGenerated)
 			if g != nil {
@@ -392,8 +417,8 @@ func (r *run) tried(ctx context.Context, p *pair, s *surface, f *search) {
 			}
 		}
 		r.proof.Functions = append(r.proof.Functions, out)
-		if out.Changed && out.Reached > 0 && f != nil {
-			r.count(f, t, out.Name)
+		if out.Changed && out.Reached > 0 && (f != nil || s.awayHad != nil) {
+			r.count(s, f, t, out.Name)
 		}
 		switch {
 		case !out.Changed || t.key == "main" && r.ran:

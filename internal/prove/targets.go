@@ -47,6 +47,8 @@ type surface struct {
 	rules   map[string][]fieldRule
 	danger  *danger
 	made    []*types.Struct // made up, for decoders
+	away    [2][]bool       // which counters of the package calls from others reached
+	awayHad map[string]int  // how many of these calls each function is used by
 	recast  map[string]bool // structs that hold what only the package sees in another way now
 	changes map[string]int  // how far declarations are from what changed
 	inst    map[types.Type][]types.Type
