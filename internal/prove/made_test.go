@@ -80,6 +80,9 @@ type Codec struct{ buf []byte }
 func (c *Codec) Encode(s string) []byte { return append(append([]byte(nil), byte(len(s))), s...) }
 func (c *Codec) Decode(b []byte) string { if len(b) == 0 { return "" }; return string(b[1:]) }
 `, "return append(append([]byte(nil), byte(len(s))), s...)", "c.buf = append(append(c.buf[:0], byte(len(s))), s...); return c.buf", ".Encode(", false},
+		{"anything is shown as a number", `package one
+func Count(list []any) int { return len(list) }
+`, "return len(list)", "n := len(list); if n == 3 { n++ }; return n", "[]any{0, 0, 0}", false},
 		{"a receiver that is nil by mistake", `package one
 type Counter struct{ n int }
 func (c *Counter) Name(s string) string { return s + "!" }
@@ -100,6 +103,23 @@ func (c *Counter) Name(s string) string { return s + "!" }
 		case !strings.Contains(grave[0].Call, tt.shown):
 			t.Errorf("%s: shown by %s", tt.name, grave[0].Call)
 		}
+	}
+}
+
+// What programs are linked with, and built for, counts: in flags and in GOFLAGS.
+func TestBuildFlagsApply(t *testing.T) {
+	testrun.Live(t, "builds and calls pairs of versions")
+	const old = "package one\n\nvar mode = \"\"\n\nfunc Text(s string) string { return mode + s }\n"
+	now := strings.Replace(old, "mode + s", "s + mode", 1)
+	if _, grave := alarmsOf(t, old, now, Options{Executions: 300}); len(grave) != 0 {
+		t.Errorf("without flags: %+v", grave)
+	}
+	if _, grave := alarmsOf(t, old, now, Options{Executions: 300, Flags: []string{"-ldflags=-X example.com/one.mode=fast"}}); len(grave) != 1 {
+		t.Errorf("with -ldflags: %+v", grave)
+	}
+	t.Setenv("GOFLAGS", "-ldflags=-X=example.com/one.mode=fast")
+	if _, grave := alarmsOf(t, old, now, Options{Executions: 300}); len(grave) != 1 {
+		t.Errorf("with GOFLAGS: %+v", grave)
 	}
 }
 

@@ -89,6 +89,7 @@ type run struct {
 	unchanged         bool                      // nothing that is built differs
 	broken            bool                      // the new version does not build
 	dirs              []string                  // folders whose Go files differ
+	blocks, hit       int                       // of functions that changed: how many there are, and how many were reached
 
 	left  time.Duration // of the time for calling both versions
 	grace time.Duration // that may be taken beyond it, to look into what was found
@@ -417,6 +418,9 @@ func (r *run) tried(ctx context.Context, p *pair, s *surface, f *search) {
 			}
 		}
 		r.proof.Functions = append(r.proof.Functions, out)
+		if out.Changed {
+			r.blocks, r.hit = r.blocks+out.Blocks, r.hit+out.Reached
+		}
 		if out.Changed && out.Reached > 0 && (f != nil || s.awayHad != nil) {
 			r.count(s, f, t, out.Name)
 		}
@@ -619,7 +623,7 @@ func (r *run) verdict() {
 	if p.Executions > 0 {
 		p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions))
 		if c := r.fewest; c != nil && len(r.doubts) == 0 {
-			p.Reasons = append(p.Reasons, fmt.Sprintf("the change was reached and called often enough: %s had the fewest calls, %d of the required %d", c.name, c.had, c.needs))
+			p.Reasons = append(p.Reasons, fmt.Sprintf("the change was reached, %d of %s, and called often enough: %s had the fewest calls, %d of the required %d", r.hit, counted(r.blocks, "block"), c.name, c.had, c.needs))
 		}
 	}
 	switch p.Pace {

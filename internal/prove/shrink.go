@@ -210,6 +210,10 @@ func (s *shrinker) value(at func(p *worker.Program) *worker.Value) {
 				break
 			}
 		}
+	case worker.Iface:
+		if v.Text != "int" {
+			set(worker.Value{Kind: worker.Iface, Text: "int", Elems: []worker.Value{{Kind: worker.Int}}})
+		}
 	case worker.Ref:
 		for _, plain := range s.plain(*v) {
 			if set(plain) {
