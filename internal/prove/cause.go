@@ -234,10 +234,10 @@ func (f *search) groups(list []*finding) []*group {
 	return out
 }
 
-// hidden reports whether a finding is about a function of the package that only the package can call.
+// hidden reports whether a finding is about anything but a function that other packages can call.
 func (f *search) hidden(d *finding) bool {
 	key := f.ownKey(d)
-	return key != "" && !exportedKey(key)
+	return key == "" || !exportedKey(key)
 }
 
 // others names the functions of a group besides the one that is shown.
