@@ -15,8 +15,7 @@ func (s *surface) rank(d *finding) int {
 	n := 0
 	if d.at < len(d.program.Steps) {
 		switch key := s.entries[d.program.Steps[d.at].Func].key; {
-		case key == "":
-		case !exportedKey(key):
+		case key == "" || !exportedKey(key):
 			n = 2
 		case !s.documented(key):
 			n = 1

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/prove/worker"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -56,7 +57,7 @@ func (r *run) regressions(ctx context.Context, f *search, found []*finding) erro
 		return nil
 	}
 	if r.proof.Regression != nil {
-		r.note("the differences of package %s are not in the file with tests: they belong in another folder, and --func selects one function", f.new.pkg.PkgPath)
+		r.hint("the differences of package ", f.new.pkg.PkgPath, " are not in the file with tests, since they belong in another folder: ", hint.Option{Name: "func"}, " selects one function")
 		return nil
 	}
 	work, err := os.MkdirTemp(filepath.Dir(f.files[0].file), "regress-")
@@ -93,7 +94,7 @@ func (r *run) regressions(ctx context.Context, f *search, found []*finding) erro
 	if len(list) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("// Calls that %s and %s answer differently, as hone prove found them. Each test passes with %s.\n\n", r.proof.Old, r.proof.New, r.proof.Old)
+	text := fmt.Sprintf("// Calls that %s and %s answer differently. Each test passes with %s.\n\n", r.proof.Old, r.proof.New, r.proof.Old)
 	r.proof.Regression = &report.Regression{Package: f.new.pkg.PkgPath, Folder: shownDir(f.rel), Tests: len(list), Source: text + f.regressionText(f.new, list)}
 	return nil
 }
