@@ -166,7 +166,7 @@ func (c *coder) variable(prefix string) string {
 
 func (c *coder) step(at int, s *worker.Step) {
 	e := c.entries[s.Func]
-	if e.expr == "" || !e.inOld || len(s.Args) != len(e.params) {
+	if e.expr == "" || e.oldExpr != "" || !e.inOld || len(s.Args) != len(e.params) {
 		c.bad = true
 		return
 	}
@@ -241,6 +241,9 @@ func (c *coder) value(v *worker.Value, t types.Type) string {
 		}
 		return c.std("errors") + ".New(" + strconv.Quote(v.Text) + ")"
 	case worker.Time:
+		if v.Text == worker.Seconds {
+			return fmt.Sprintf("%s.Unix(%d, 0).UTC()", c.std("time"), v.Int)
+		}
 		return fmt.Sprintf("%s.Unix(0, %d).UTC()", c.std("time"), v.Int)
 	case worker.Iface:
 		of, ok := c.types[v.Text]

@@ -81,7 +81,7 @@ func (s *side) parallel(ctx context.Context, work string, opt Options) (*Paralle
 	if err != nil {
 		return nil, err
 	}
-	of := newSurface(&pair{s.rel, s, s}, d)
+	of := newSurface(&pair{rel: s.rel, old: s, new: s}, d)
 	if why := of.aim(); len(of.targets) == 0 {
 		return &Parallel{Left: why}, nil
 	}

@@ -38,6 +38,7 @@ type Options struct {
 	Tests      *Tests        // of changes of the same old version; nil runs its tests each time
 	Flags      []string      // for the go command, behind those in GOFLAGS
 	Args       []string      // the program of the package is run with these, too; nil means it is not
+	Regress    bool          // tests of the differences are written
 	Say        func(string)  // is told what is being done; nil means nobody
 
 	// Faster runs benchmarks of both versions against each other; nil means that nobody wants to know how fast they are.
@@ -96,6 +97,8 @@ type run struct {
 	users             []string                  // folders whose tests run last, since they only use what changed
 	raced             bool                      // benchmarks ran against each other
 	benchmarks        *reached                  // that reach what changed; nil when that was not found out
+	dirs              []string                  // folders whose Go files differ
+	blocks, hit       int                       // of functions that changed: how many there are, and how many were reached
 
 	left  time.Duration // of the time for calling both versions
 	grace time.Duration // that may be taken beyond it, to look into what was found
@@ -114,7 +117,7 @@ func (r *run) all(ctx context.Context) error {
 			r.doubts = append(r.doubts, doubt)
 		}
 	}
-	if len(dirs) == 0 {
+	if r.dirs = dirs; len(dirs) == 0 {
 		r.note("no Go file differs")
 		r.unchanged = len(r.doubts) == 0
 		return nil
@@ -178,7 +181,7 @@ func (r *run) all(ctx context.Context) error {
 	if r.left = r.opt.Time; r.opt.Faster != nil {
 		r.left /= 2 // the other half is for the benchmarks
 	}
-	r.grace = mostGrace
+	r.grace = graceOf(r.opt.Time)
 	for i, p := range pairs {
 		opt := r.opt
 		opt.Time = share(r.left, len(pairs)-i)
@@ -242,19 +245,44 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 	if opt.Only != "" {
 		s.targets = slices.DeleteFunc(s.targets, func(t *target) bool { return t.key != opt.Only && (t.entry == nil || t.name != opt.Only) })
 	}
-	if !slices.ContainsFunc(s.targets, func(t *target) bool { return t.entry != nil }) {
-		r.tried(ctx, p, s, nil)
-		return nil
+	began, own, before := time.Now(), opt, len(r.proof.Differences)
+	var callers []string
+	if opt.Only == "" && !r.opt.Workload {
+		if callers = r.callers(ctx, p); len(callers) > 0 {
+			own.Time = opt.Time * 3 / 4 // the rest is for them
+		}
 	}
-	opt.Say("building both versions of " + p.new.pkg.PkgPath)
-	files, err := s.buildBoth(ctx, work)
+	f, err := r.search(ctx, s, own, work)
 	if err != nil {
 		return err
 	}
+	grave := slices.ContainsFunc(r.proof.Differences[before:], func(d report.Difference) bool { return d.Grave })
+	if len(callers) > 0 && !grave && r.wantsCallers(s, f) {
+		opt.Time = max(opt.Time/4, opt.Time-time.Since(began))
+		from, err := r.callFrom(ctx, p, s, callers, opt, work)
+		if err != nil {
+			return err
+		}
+		defer func() { r.proof.Functions = append(r.proof.Functions, from...) }()
+	}
+	r.tried(ctx, p, s, f)
+	return nil
+}
+
+// search calls what there is to call of a package, and says what came of it. It returns nil when there is nothing.
+func (r *run) search(ctx context.Context, s *surface, opt Options, work func(side int) string) (*search, error) {
+	if !slices.ContainsFunc(s.targets, func(t *target) bool { return t.entry != nil }) {
+		return nil, nil
+	}
+	opt.Say("building both versions of " + s.new.pkg.PkgPath)
+	files, err := s.buildBoth(ctx, work)
+	if err != nil {
+		return nil, err
+	}
 	f := newSearch(s, opt, files)
-	opt.Say("calling both versions of " + p.new.pkg.PkgPath)
+	opt.Say("calling both versions of " + s.new.pkg.PkgPath)
 	if err := r.call(ctx, f); err != nil {
-		return err
+		return nil, err
 	}
 	r.proof.Executions += f.executions
 	for key := range f.nondet {
@@ -274,8 +302,7 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 	if f.deaths.n > 0 {
 		r.note("%s took too long, used too much memory, or ended the process, in one version or both: %s", counted(f.deaths.n, "call"), f.deaths.text())
 	}
-	r.tried(ctx, p, s, f)
-	return nil
+	return f, nil
 }
 
 // call calls both versions, and looks into what they do differently.
@@ -292,7 +319,12 @@ func (r *run) call(ctx context.Context, f *search) error {
 	for _, d := range found {
 		r.proof.Differences = append(r.proof.Differences, f.difference(d))
 	}
-	if r.opt.Faster != nil && !r.opt.Workload {
+	if r.opt.Regress {
+		if err := r.regressions(ctx, f, found); err != nil {
+			return fmt.Errorf("writing tests of the differences: %w", err)
+		}
+	}
+	if r.opt.Faster != nil && !r.opt.Workload && f.called == nil {
 		err = within(ctx, f.last, func(ctx context.Context) error {
 			g, err := f.generate(ctx, maxGenerated)
 			if g != nil {
@@ -427,8 +459,11 @@ func (r *run) tried(ctx context.Context, p *pair, s *surface, f *search) {
 			}
 		}
 		r.proof.Functions = append(r.proof.Functions, out)
-		if out.Changed && out.Reached > 0 && f != nil {
-			r.count(f, t, out.Name)
+		if out.Changed {
+			r.blocks, r.hit = r.blocks+out.Blocks, r.hit+out.Reached
+		}
+		if out.Changed && out.Reached > 0 && (f != nil || s.awayHad != nil) {
+			r.count(s, f, t, out.Name)
 		}
 		switch {
 		case !out.Changed || t.key == "main" && r.ran:
@@ -629,7 +664,7 @@ func (r *run) verdict() {
 	if p.Executions > 0 {
 		p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions))
 		if c := r.fewest; c != nil && len(r.doubts) == 0 {
-			p.Reasons = append(p.Reasons, fmt.Sprintf("the change was reached and called often enough: %s had the fewest calls, %d of the required %d", c.name, c.had, c.needs))
+			p.Reasons = append(p.Reasons, fmt.Sprintf("the change was reached, %d of %s, and called often enough: %s had the fewest calls, %d of the required %d", r.hit, counted(r.blocks, "block"), c.name, c.had, c.needs))
 		}
 	}
 	switch p.Pace {
