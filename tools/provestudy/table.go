@@ -26,7 +26,7 @@ func writeTables(w io.Writer, all []caseOf, results []*result) (missed []string)
 		}
 		c := all[i]
 		both.add(c, r)
-		looked := "hone mended"
+		looked := "looked at"
 		if c.Held {
 			held.add(c, r)
 			looked = "only measured"
