@@ -42,7 +42,8 @@ type Event struct {
 	After    float64  `json:"after,omitempty"`
 	Share    float64  `json:"share,omitempty"` // of what the service cost before
 	Profiles int      `json:"profiles,omitempty"`
-	With     []string `json:"with,omitempty"` // functions that changed for the same cause
+	Requests float64  `json:"requests,omitempty"` // a second, after the change, where they are counted
+	With     []string `json:"with,omitempty"`     // functions that changed for the same cause
 
 	// Of a deploy, and of a change that came with one.
 	Version string `json:"version,omitempty"`
@@ -118,6 +119,9 @@ func (e *Event) change() string {
 	if e.Metric == "cpu" {
 		text += " cores"
 	}
+	if e.Requests > 0 && e.Source == "code" {
+		text += "; " + e.each(e.Before) + " → " + e.each(e.After) + " per request"
+	}
 	if e.Profiles > 0 {
 		text += fmt.Sprintf(", %d profiles", e.Profiles)
 	}
@@ -157,6 +161,18 @@ func (e *Event) amount(v float64) string {
 		return unit.Time(time.Duration(v)) + "/s"
 	}
 	return unit.PerSecond(v)
+}
+
+// each prints what a request costs.
+func (e *Event) each(v float64) string {
+	v /= e.Requests
+	switch e.Unit {
+	case "nanoseconds":
+		return unit.Time(time.Duration(v))
+	case "bytes":
+		return unit.Size(int64(v))
+	}
+	return unit.Number(v)
 }
 
 func (e *Event) deploy() string {

@@ -83,6 +83,10 @@ type Change struct {
 	After  Cost    `json:"after"`
 	Share  float64 `json:"share"` // that the change is of what the service cost before, 0.01 for one percent; below zero for less
 
+	// Requests is how many requests a second the entry of the function answers after the change, where they are counted. What it costs per
+	// request is Before and After divided by it.
+	Requests float64 `json:"requests,omitempty"`
+
 	Callers []Part   `json:"callers,omitempty"` // who pays for it, the most first
 	With    []string `json:"with,omitempty"`    // functions that changed for the same cause
 	Version string   `json:"version,omitempty"` // that it came with, where it did

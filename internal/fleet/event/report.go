@@ -27,7 +27,7 @@ func (e *Event) facts() report.Event {
 	if c := e.Change; c != nil {
 		r.Function, r.Metric, r.Unit, r.Source = c.Function, c.Type.Type, c.Type.Unit, string(c.Source)
 		r.Before, r.After, r.Share, r.Profiles = c.Before.Value, c.After.Value, c.Share, c.Before.Profiles+c.After.Profiles
-		r.With, r.Version, r.Since, r.Later = c.With, c.Version, c.Since, c.Later
+		r.With, r.Version, r.Since, r.Later, r.Requests = c.With, c.Version, c.Since, c.Later, c.Requests
 	}
 	if d := e.Deploy; d != nil {
 		r.Version, r.Build, r.Since = d.Version, d.Build, d.Before

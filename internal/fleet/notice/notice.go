@@ -221,11 +221,16 @@ func (n *Noticer) costs(ctx context.Context, s *service, kind, column string, li
 	}
 	q.Selector = store.Service(s.name)
 	merged, err := n.Store.Merge(ctx, q)
-	if errors.As(err, new(*store.NothingError)) {
+	if nothing(err) {
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	if kind == recording.CPU {
+		if st.Served, err = n.requests(ctx, s, q); err != nil {
+			return err
+		}
 	}
 	k := columnOf(merged.Profile, column)
 	if k < 0 {
@@ -241,9 +246,14 @@ func (n *Noticer) costs(ctx context.Context, s *service, kind, column string, li
 	return n.changes(ctx, s, kind, m)
 }
 
-func columnOf(p *profile.Profile, column string) int {
-	return slices.IndexFunc(p.SampleTypes, func(t profile.ValueType) bool { return t.Type == column })
+func columnOf(p *profile.Profile, column string) int { return columnIn(p.SampleTypes, column) }
+
+func columnIn(types []profile.ValueType, column string) int {
+	return slices.IndexFunc(types, func(t profile.ValueType) bool { return t.Type == column })
 }
+
+// nothing reports whether an error is that there is nothing to merge.
+func nothing(err error) bool { return errors.As(err, new(*store.NothingError)) }
 
 // unitOf returns what one sample is worth.
 func unitOf(p *profile.Profile, k int) float64 {

@@ -55,6 +55,7 @@ func (n *Noticer) tell(s *service, kind string, m *memory, c *cause, before, aft
 		After:  cost(c.after, spread*c.after, after.profiles),
 		Share:  c.delta() / (total - c.delta()),
 	}
+	ch.Requests = n.requestsOf(s, c, m, began)
 	for _, p := range c.callers {
 		ch.Callers = append(ch.Callers, event.Part{Function: name(m.names.functions[p.function].Name), Share: p.share})
 	}

@@ -259,6 +259,7 @@ export interface EventChange {
   before: EventCost;
   after: EventCost;
   share: number;
+  requests?: number;
   callers?: Part[];
   with?: string[];
   version?: string;
