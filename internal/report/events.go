@@ -37,7 +37,7 @@ type Event struct {
 	Function string   `json:"function,omitempty"`
 	Metric   string   `json:"metric,omitempty"` // sample type; of a rule, what it measures
 	Unit     string   `json:"unit,omitempty"`
-	Source   string   `json:"source,omitempty"` // code, traffic, mix
+	Source   string   `json:"source,omitempty"` // code, traffic, mix, growth
 	Before   float64  `json:"before,omitempty"` // a second, in Unit
 	After    float64  `json:"after,omitempty"`
 	Share    float64  `json:"share,omitempty"` // of what the service cost before
@@ -99,6 +99,9 @@ func (e *Event) Text() string {
 }
 
 func (e *Event) change() string {
+	if e.Source == "growth" {
+		return e.growth()
+	}
 	verb, of := "costs", e.Service
 	switch {
 	case strings.HasPrefix(e.Metric, "alloc_"):
@@ -163,6 +166,22 @@ func (e *Event) amount(v float64) string {
 	return unit.PerSecond(v)
 }
 
+// growth says that a process holds more and more.
+func (e *Event) growth() string {
+	what, amount := "live heap", func(v float64) string { return unit.Label(int64(v), e.Unit) }
+	if !strings.HasPrefix(e.Metric, "inuse_") {
+		what, amount = "goroutines", unit.Number
+	}
+	text := fmt.Sprintf("%s of %s grow steadily: %s → %s in one process", what, e.Service, amount(e.Before), amount(e.After))
+	if what == "live heap" {
+		text = strings.Replace(text, " grow ", " grows ", 1)
+	}
+	if e.Function != "" {
+		text += ", most of it in " + e.Function
+	}
+	return text
+}
+
 // each prints what a request costs.
 func (e *Event) each(v float64) string {
 	v /= e.Requests
@@ -198,6 +217,8 @@ func (e *Event) rule() string {
 		verb, thing = "costs", ""
 	case RuleHeap:
 		verb, thing = "holds", "of live heap in a process"
+	case RuleRSS:
+		verb, thing = "uses", "of resident memory in a process"
 	case RuleGoroutines:
 		thing = "goroutines in a process"
 	case RuleMemory:
@@ -211,7 +232,7 @@ func (e *Event) rule() string {
 			return unit.Number(v) + " times more"
 		case e.Metric == RuleCores:
 			return unit.Number(v) + " cores"
-		case e.Metric == RuleHeap:
+		case e.Metric == RuleHeap, e.Metric == RuleRSS:
 			return unit.Size(int64(v))
 		case e.Metric == RuleGoroutines:
 			return unit.Number(v)
@@ -234,6 +255,7 @@ const (
 	RuleCores      = "cores"
 	RuleHeap       = "heap"
 	RuleGoroutines = "goroutines"
+	RuleRSS        = "rss"    // resident memory of a process
 	RuleGC         = "gc"     // the share of garbage collection in the CPU time
 	RuleMemory     = "memory" // of a process, as a share of what it may have
 )

@@ -115,6 +115,7 @@ const (
 	Code    Source = "code"    // the function itself, or what it is asked to do
 	Traffic Source = "traffic" // all of the service does more or less
 	Mix     Source = "mix"     // other requests than before, or other proportions of them
+	Growth  Source = "growth"  // what a process holds grows for hours, without more work or a new version: Before and After are of one process
 )
 
 // A Deploy is a version that appeared.

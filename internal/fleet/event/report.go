@@ -103,7 +103,7 @@ func (e *Event) next(now time.Time) (hint.Command, bool) {
 	case e.Kind == Deployed:
 	case e.Kind == Broken:
 		verb := hint.Ask("top", ref(e.Time.Add(-aroundOther), e.Time.Add(aroundOther))).For("what it does then")
-		if e.Rule != nil && e.Rule.Metric == report.RuleHeap {
+		if e.Rule != nil && (e.Rule.Metric == report.RuleHeap || e.Rule.Metric == report.RuleRSS) {
 			verb = verb.With("metric", "inuse_space")
 		}
 		return verb, true
@@ -117,6 +117,9 @@ func (e *Event) next(now time.Time) (hint.Command, bool) {
 		return hint.Command{}, false
 	}
 	c := hint.Ask("diff", ref(e.Time.Add(-aroundChange), e.Time, version(before)...), ref(e.Time, e.Time.Add(aroundChange), version(after)...))
+	if e.Change != nil && e.Change.Source == Growth {
+		c = hint.Ask("diff", ref(e.Time, e.Time.Add(aroundChange)), ref(e.Noticed.Add(-aroundChange), e.Noticed))
+	}
 	if metric != "" {
 		c = c.With("metric", metric)
 	}

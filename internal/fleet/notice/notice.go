@@ -68,6 +68,7 @@ type service struct {
 	label    string               // that tells them apart
 	current  string               // the one that most processes have
 	deploys  []*deploy
+	holds    map[string]*hold // by column
 	seen     time.Time
 }
 
@@ -168,6 +169,9 @@ func (n *Noticer) step(ctx context.Context, t *tenant, from time.Time) error {
 			}
 			lines = lines[end:]
 		}
+	}
+	if err := n.growth(ctx, t, from); err != nil {
+		return err
 	}
 	for _, s := range t.services {
 		if err := n.compareVersions(ctx, s, from.Add(n.Step)); err != nil {

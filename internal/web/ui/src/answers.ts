@@ -304,7 +304,7 @@ export interface EventRule {
   grown?: boolean;
 }
 
-export type EventSource = "code" | "traffic" | "mix";
+export type EventSource = "code" | "traffic" | "mix" | "growth";
 
 export interface Evidence { says: string; query: string; command: string; url: string }
 
