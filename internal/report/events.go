@@ -168,13 +168,9 @@ func (e *Event) amount(v float64) string {
 
 // growth says that a process holds more and more.
 func (e *Event) growth() string {
-	what, amount := "live heap", func(v float64) string { return unit.Label(int64(v), e.Unit) }
-	if !strings.HasPrefix(e.Metric, "inuse_") {
-		what, amount = "goroutines", unit.Number
-	}
-	text := fmt.Sprintf("%s of %s grow steadily: %s → %s in one process", what, e.Service, amount(e.Before), amount(e.After))
-	if what == "live heap" {
-		text = strings.Replace(text, " grow ", " grows ", 1)
+	text := fmt.Sprintf("goroutines of %s grow steadily: %s → %s in one process", e.Service, unit.Number(e.Before), unit.Number(e.After))
+	if strings.HasPrefix(e.Metric, "inuse_") {
+		text = fmt.Sprintf("live heap of %s grows steadily: %s → %s in one process", e.Service, unit.Label(int64(e.Before), e.Unit), unit.Label(int64(e.After), e.Unit))
 	}
 	if e.Function != "" {
 		text += ", most of it in " + e.Function

@@ -592,6 +592,31 @@ rules: [{name: busy, when: cores > 1}]
 	}
 }
 
+// A capture that failed does not keep the next one from being tried.
+func TestFailedCapture(t *testing.T) {
+	asked, b0 := 0, time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+	b := newBench(t, "actions: [{on: [oom], capture: {cooldown: 30m, daily: 3}}]", Options{
+		Ask: func(context.Context, scrape.Deeper) (*scrape.Deep, error) {
+			if asked++; asked < 2 {
+				return nil, fmt.Errorf("connection refused")
+			}
+			at := b0
+			return &scrape.Deep{Address: "http://a", Began: at, Ended: at, Parts: []scrape.DeepPart{{Kind: "goroutine", From: at, To: at, Raw: []byte("goroutine profile: total 1\n")}}}, nil
+		},
+		Keep: func(context.Context, string, string, string) (string, error) { return "id", nil },
+	})
+	var capturing sync.WaitGroup
+	for n, want := range []int{1, 2, 2} { // the second one succeeds, and has a cooldown
+		e := event.Event{ID: fmt.Sprint(n), Tenant: "t", Kind: event.Killed, Service: "api", Time: b.now}
+		b.heed(context.Background(), news{nil, &e}, &capturing)
+		capturing.Wait()
+		if asked != want {
+			t.Errorf("after event %d: asked %d times, want %d", n, asked, want)
+		}
+		b.now = b.now.Add(time.Minute)
+	}
+}
+
 // Mistakes are named by place, with what would be possible, and no secret is shown.
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
