@@ -43,6 +43,7 @@ type Event struct {
 	Share    float64  `json:"share,omitempty"` // of what the service cost before
 	Profiles int      `json:"profiles,omitempty"`
 	Requests float64  `json:"requests,omitempty"` // a second, after the change, where they are counted
+	Also     []Also   `json:"also,omitempty"`     // other costs that changed with it
 	With     []string `json:"with,omitempty"`     // functions that changed for the same cause
 
 	// Of a deploy, and of a change that came with one.
@@ -65,6 +66,16 @@ type Event struct {
 	Times       int    `json:"times,omitempty"` // that it happened, when more than once
 
 	Recording string `json:"recording,omitempty"`
+}
+
+// An Also is another cost that changed with the one that an event is about.
+type Also struct {
+	Function string  `json:"function"`
+	Metric   string  `json:"metric"`
+	Unit     string  `json:"unit"`
+	Before   float64 `json:"before"` // a second
+	After    float64 `json:"after"`
+	Share    float64 `json:"share"`
 }
 
 // Text says in one line what happened.
@@ -129,6 +140,14 @@ func (e *Event) change() string {
 		text += fmt.Sprintf(", %d profiles", e.Profiles)
 	}
 	text += ")"
+	for _, a := range e.Also {
+		sign := "+"
+		if a.Share < 0 {
+			sign = "-"
+		}
+		of := Event{Metric: a.Metric, Unit: a.Unit}
+		text += fmt.Sprintf("; %s %s%s in %s (%s → %s)", a.Metric, sign, unit.Share(math.Abs(a.Share)), a.Function, of.amount(a.Before), of.amount(a.After))
+	}
 	switch n := len(e.With); {
 	case n == 1:
 		text += ", together with " + e.With[0]

@@ -87,11 +87,23 @@ type Change struct {
 	// request is Before and After divided by it.
 	Requests float64 `json:"requests,omitempty"`
 
+	Also []Also `json:"also,omitempty"` // other profiles that show the same change
+
 	Callers []Part   `json:"callers,omitempty"` // who pays for it, the most first
 	With    []string `json:"with,omitempty"`    // functions that changed for the same cause
 	Version string   `json:"version,omitempty"` // that it came with, where it did
 	Since   string   `json:"since,omitempty"`   // the version before that
 	Later   bool     `json:"later,omitempty"`   // it began some time after that version was deployed, so another reason is possible
+}
+
+// An Also is what profiles of another kind say of a change.
+type Also struct {
+	Kind     string            `json:"kind"`
+	Type     profile.ValueType `json:"type"`
+	Function string            `json:"function"`
+	Before   Cost              `json:"before"`
+	After    Cost              `json:"after"`
+	Share    float64           `json:"share"`
 }
 
 // A Cost is a cost per second, with a 95 % interval, and how many profiles it is known from.

@@ -29,6 +29,11 @@ func (e *Event) facts() report.Event {
 		r.Before, r.After, r.Share, r.Profiles = c.Before.Value, c.After.Value, c.Share, c.Before.Profiles+c.After.Profiles
 		r.With, r.Version, r.Since, r.Later, r.Requests = c.With, c.Version, c.Since, c.Later, c.Requests
 	}
+	if c := e.Change; c != nil {
+		for _, a := range c.Also {
+			r.Also = append(r.Also, report.Also{Function: a.Function, Metric: a.Type.Type, Unit: a.Type.Unit, Before: a.Before.Value, After: a.After.Value, Share: a.Share})
+		}
+	}
 	if d := e.Deploy; d != nil {
 		r.Version, r.Build, r.Since = d.Version, d.Build, d.Before
 	}

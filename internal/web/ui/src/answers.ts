@@ -11,6 +11,15 @@ export interface Advice {
   fleet?: Fleet;
 }
 
+export interface Also {
+  kind: string;
+  type: ValueType;
+  function: string;
+  before: EventCost;
+  after: EventCost;
+  share: number;
+}
+
 export interface Amount {
   value: number;
   unit: string;
@@ -260,6 +269,7 @@ export interface EventChange {
   after: EventCost;
   share: number;
   requests?: number;
+  also?: Also[];
   callers?: Part[];
   with?: string[];
   version?: string;

@@ -110,6 +110,7 @@ export function EventsView() {
                     <td><Link to={page} href={href(page)}>{e.service}</Link></td>
                     <td>
                       {titleOf(e)}
+                      {e.change?.also?.map((a) => <span class="quiet"> · {a.type.type} in {a.function} {a.share > 0 ? "+" : ""}{percent(a.share, 1)}</span>)}
                       {e.ended && <span class="quiet"> for {long(Date.parse(e.ended) - at)}</span>}
                       {e.change && <span class="quiet"> {withWhat[e.change.source] ?? ""}{e.change.version ? ` since ${e.change.version}` : ""}</span>}
                       <span class="ways-of">{waysOf(e).map(([title, s]) => <Link to={s} href={href(s)}>{title}</Link>)}
