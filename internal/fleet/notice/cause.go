@@ -37,8 +37,8 @@ const (
 )
 
 // besideLarge is how large a change must be, next to the largest one at the same time: a function that now costs half as much again as all of the service
-// changes how caches and the collector work for all others, by a percent or two.
-const besideLarge = 0.04
+// changes how caches and the collector work for all others, and makes it uncertain how much work there was.
+const besideLarge = 0.1
 
 // A comparison is the samples of two sides, those of the first multiplied such that they stand for as much work as the other.
 type comparison struct {

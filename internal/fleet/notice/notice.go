@@ -284,11 +284,11 @@ func (n *Noticer) changes(ctx context.Context, s *service, kind string, m *memor
 	m.count++
 	scales := m.scales()
 	m.outside(scales, m.count%3 == 0)
-	if err := n.shifts(s, kind, m, scales); err != nil {
-		return err
-	}
 	tracks := m.tracks(scales)
 	now := m.alarms(tracks, m.count%3 == 0)
+	if err := n.shifts(s, kind, m, scales, len(now) > 0); err != nil {
+		return err
+	}
 	// A change is told when two steps agree about it.
 	told := m.alarmed
 	m.alarmed = map[wanderKey]time.Time{}

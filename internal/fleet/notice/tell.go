@@ -97,6 +97,9 @@ func (n *Noticer) add(e event.Event, touched map[int32]bool, m *memory) error {
 		if was.ID == e.ID && was.Change.Kind != ch.Kind {
 			return nil // it was told, and is part of what another kind showed
 		}
+		if c := was.Change; c.Source == event.Code && ch.Source == event.Code && c.Kind == ch.Kind && c.Function != ch.Function && near(was.Time, e.Time) && math.Abs(ch.Share) < besideLarge*math.Abs(c.Share) {
+			return nil
+		}
 		if part, ok := n.shows(e, &was, touched, m); ok {
 			return part
 		}

@@ -88,3 +88,32 @@ func TestOneCauseOfTwoKinds(t *testing.T) {
 		t.Errorf("other changes are not told: %d events", len(all))
 	}
 }
+
+// TestBesideLarge leaves out a small change near a large one.
+func TestBesideLarge(t *testing.T) {
+	at := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+	events, err := event.Open(filepath.Join(t.TempDir(), "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Close()
+	for i, c := range []struct {
+		function string
+		later    time.Duration
+		share    float64
+		want     int // events
+	}{
+		{"main.discount", 0, 0.5, 1}, {"main.list", 10 * time.Minute, -0.04, 1}, {"main.read", 10 * time.Minute, 0.06, 2}, {"main.list", time.Hour, -0.04, 3},
+	} {
+		e := event.Event{Tenant: "t", Kind: event.Changed, Service: "shop", Time: at.Add(c.later), Change: &event.Change{
+			Kind: recording.CPU, Type: profile.ValueType{Type: "cpu"}, Function: c.function, Source: event.Code,
+			Before: event.Cost{Value: 1}, After: event.Cost{Value: 1 + c.share}, Share: c.share,
+		}}
+		if err := New(Options{Events: events}).add(e, nil, newMemory(1)); err != nil {
+			t.Fatal(err)
+		}
+		if all, _ := events.List(event.Filter{Tenant: "t"}); len(all) != c.want {
+			t.Errorf("after change %d there are %d events, want %d", i, len(all), c.want)
+		}
+	}
+}
