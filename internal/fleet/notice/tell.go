@@ -118,6 +118,9 @@ func (n *Noticer) add(e event.Event, touched map[int32]bool, m *memory) error {
 		if !was.Ended.IsZero() && near(was.Ended, e.Time) {
 			return nil // after a restart the same is seen again
 		}
+		if near(was.Time, e.Time) && math.Abs(ch.Share) <= 0.5*math.Abs(was.Change.Share) {
+			return nil // so soon, it only says that the change was a little smaller
+		}
 		// It is over when most of it is gone again.
 		if was.Ended.IsZero() && was.Time.Before(e.Time) && math.Abs(ch.Share) > 0.5*math.Abs(was.Change.Share) && math.Abs(ch.Share) < 2*math.Abs(was.Change.Share) {
 			was.Ended = e.Time

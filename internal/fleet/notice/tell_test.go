@@ -103,7 +103,7 @@ func TestBesideLarge(t *testing.T) {
 		share    float64
 		want     int // events
 	}{
-		{"main.discount", 0, 0.5, 1}, {"main.list", 10 * time.Minute, -0.04, 1}, {"main.read", 10 * time.Minute, 0.06, 2}, {"main.list", time.Hour, -0.04, 3},
+		{"main.discount", 0, 0.5, 1}, {"main.discount", 10 * time.Minute, -0.07, 1}, {"main.list", 10 * time.Minute, -0.04, 1}, {"main.read", 10 * time.Minute, 0.06, 2}, {"main.list", time.Hour, -0.04, 3},
 	} {
 		e := event.Event{Tenant: "t", Kind: event.Changed, Service: "shop", Time: at.Add(c.later), Change: &event.Change{
 			Kind: recording.CPU, Type: profile.ValueType{Type: "cpu"}, Function: c.function, Source: event.Code,
