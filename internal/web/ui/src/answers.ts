@@ -11,6 +11,15 @@ export interface Advice {
   fleet?: Fleet;
 }
 
+export interface Also {
+  kind: string;
+  type: ValueType;
+  function: string;
+  before: EventCost;
+  after: EventCost;
+  share: number;
+}
+
 export interface Amount {
   value: number;
   unit: string;
@@ -259,6 +268,8 @@ export interface EventChange {
   before: EventCost;
   after: EventCost;
   share: number;
+  requests?: number;
+  also?: Also[];
   callers?: Part[];
   with?: string[];
   version?: string;
@@ -303,7 +314,7 @@ export interface EventRule {
   grown?: boolean;
 }
 
-export type EventSource = "code" | "traffic" | "mix";
+export type EventSource = "code" | "traffic" | "mix" | "growth";
 
 export interface Evidence { says: string; query: string; command: string; url: string }
 
