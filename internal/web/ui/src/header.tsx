@@ -8,6 +8,7 @@ import { sheet, useKeys } from "./keys";
 import { readable } from "./names";
 import { Icon, Link, copy } from "./parts";
 import { services, shelved } from "./fleet";
+import { filtersHere } from "./saved";
 import { Pair, State, add, get, go, href, ofFleet, put, queryString, settle, state as latest, steps, to, without } from "./state";
 import { Theme } from "./colors";
 
@@ -217,10 +218,10 @@ const unfiltered = new Set(["compare", "bench", "load"]);
 
 /** Pills are the steps that were applied, each with a × that takes it back. */
 export function Pills() {
-  const { state, api } = useApp();
+  const { state } = useApp();
   const [adding, setAdding] = useState(false);
   const shown = state.pairs.map(([k, v], i) => ({ k, v, i })).filter(({ k }) => !controlled.has(k) && !k.startsWith("ui."));
-  if ((api.embedded || unfiltered.has(state.view)) && shown.length === 0) return null;
+  if (unfiltered.has(state.view) && shown.length === 0) return null;
   return (
     <div class="pills" role="group" aria-label="Filters">
       <span class="quiet">filters</span>
@@ -231,7 +232,7 @@ export function Pills() {
         </span>
       ))}
       {shown.length > 1 && <button class="small" onClick={() => go({ ...state, pairs: state.pairs.filter(([k]) => controlled.has(k) || k.startsWith("ui.")) })}>remove all</button>}
-      {api.embedded ? null : adding ? <AddFilter onDone={() => setAdding(false)} /> : <button class="small" onClick={() => setAdding(true)}><Icon name="plus" />add</button>}
+      {adding ? <AddFilter onDone={() => setAdding(false)} /> : <button class="small" onClick={() => setAdding(true)}><Icon name="plus" />add</button>}
     </div>
   );
 }
@@ -291,7 +292,7 @@ function AddFilter({ onDone }: { onDone: () => void }) {
   return (
     <form class="add" onSubmit={(e) => { e.preventDefault(); void enter(); }} onKeyDown={(e) => { if (e.key === "Escape") onDone(); }}>
       <select aria-label="Kind of filter" value={key} onChange={(e) => { setKey(e.currentTarget.value); setRefused(""); }}>
-        {steps.filter((s) => s !== "tag-root").map((s) => <option value={s}>{s}</option>)}
+        {(api.embedded ? filtersHere : steps.filter((s) => s !== "tag-root")).map((s) => <option value={s}>{s}</option>)}
       </select>
       <input ref={box} aria-label="What to filter by" placeholder={about(key)?.value ?? "RX"} value={text} spellcheck={false}
         aria-invalid={bad !== ""} aria-describedby="add-said" onInput={(e) => { setText(e.currentTarget.value); setRefused(""); }} />
