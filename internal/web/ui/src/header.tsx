@@ -32,6 +32,9 @@ export const views: View[] = [
   { name: "bench", title: "Benchmarks", needs: "/api/bench", of: "bench", key: "b" },
   { name: "load", title: "Load", needs: "/api/load", of: "load", key: "o" },
   { name: "timeline", title: "Timeline", needs: "/api/timeline", of: "timeline", key: "0" },
+  { name: "goroutines", title: "Goroutines", needs: "/api/goroutines", of: "goroutines", key: "G" },
+  { name: "mem", title: "Memory", needs: "/api/mem", of: "mem", key: "M" },
+  { name: "gc", title: "GC", needs: "/api/gc", of: "gc", key: "C" },
   { name: "trace", title: "Trace", needs: "/api/lanes", of: "lanes", key: "x" },
   { name: "flame", title: "Flame", needs: "/api/flame", of: "flame" },
   { name: "calltree", title: "Call tree", needs: "/api/calltree", of: "calltree", key: "w" },
@@ -214,7 +217,7 @@ const controlled = new Set([
 ]);
 
 // Views that no filter changes.
-const unfiltered = new Set(["compare", "bench", "load"]);
+const unfiltered = new Set(["compare", "bench", "load", "mem", "gc"]);
 
 /** Pills are the steps that were applied, each with a × that takes it back. */
 export function Pills() {
