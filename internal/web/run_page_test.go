@@ -14,6 +14,10 @@ import (
 
 // A recording of a program that leaks lands on what is unusual, and each symptom leads to the page that shows it.
 func TestPageRun(t *testing.T) {
+	axe, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := open(t, serveRecordings(t, web.Leaky(t)), 1280, 800)
 	p.visit("/")
 	unusual := p.text(".symptoms")
@@ -41,12 +45,21 @@ func TestPageRun(t *testing.T) {
 				if got := p.text("main"); !strings.Contains(got, page.want) || p.text(".problem") != "" {
 					t.Errorf("%s says %q", page.path, got)
 				}
+				eval[bool](p, string(axe)+";true")
+				for _, v := range eval[[]string](p, `axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.help + ": " + n.html)))`) {
+					t.Errorf("%s, %s, %d pixels: %.300s", page.path, theme, size, v)
+				}
 				shot("run" + strings.ReplaceAll(page.path, "/", "-") + "-" + theme + map[int64]string{390: "-390", 1280: ""}[size])
 			}
 		}
 	}
 
+	// The first key leads past what stands above every view.
 	p.visit("/overview")
+	p.key(kb.Tab)
+	p.wait(`document.activeElement.className === "skip"`)
+	p.key(kb.Enter)
+	p.wait(`document.activeElement.tagName === "MAIN"`)
 	p.click(".symptoms a", "Goroutines")
 	p.settled()
 	if got := p.text(".groups"); !strings.Contains(got, "chan receive") || !strings.Contains(got, "+48") {

@@ -75,6 +75,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
   const home = ofFleet ? services(state) : to(state, "overview");
   return (
     <header class="head">
+      <h1 class="hidden">{views.find((v) => v.name === state.view)?.title ?? "hone"}</h1>
       <Link to={home} href={href(home)} class="brand">hone</Link>
       {!ofFleet && <label class="pick"><span class="hidden">Recording</span>
         <select value={ref} onChange={(e) => go(put(put(put(state, "ref", e.currentTarget.value), "root", ""), "at", ""))} disabled={api.embedded}>
@@ -226,7 +227,7 @@ export function Pills() {
   const shown = state.pairs.map(([k, v], i) => ({ k, v, i })).filter(({ k }) => !controlled.has(k) && !k.startsWith("ui."));
   if (unfiltered.has(state.view) && shown.length === 0) return null;
   return (
-    <div class="pills" role="group" aria-label="Filters">
+    <div class="pills" role="region" aria-label="Filters">
       <span class="quiet">filters</span>
       {shown.map(({ k, v, i }) => (
         <span class="pill" key={k + v} title={`${k}=${v}`}>

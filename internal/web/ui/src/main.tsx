@@ -106,6 +106,7 @@ function Page() {
   return (
     <AppContext.Provider value={app}>
       <PaletteContext.Provider value={palette}>
+        <a class="skip" href={"#view-" + view} onClick={(e) => { e.preventDefault(); document.querySelector<HTMLElement>("main")?.focus(); }}>Skip to the view</a>
         <div class={"progress" + (slow ? " on" : "")} role="progressbar" aria-label="waiting for the server" aria-hidden={!slow} />
         <Header theme={theme} onTheme={nextTheme} />
         {ofFleet && <Selections />}
@@ -113,7 +114,7 @@ function Page() {
         {!ofStore[view] && <Pills />}
         <Away />
         {view !== "timeline" && timed(app) && <Strip />}
-        <main id={"view-" + view} data-view={view}>
+        <main id={"view-" + view} data-view={view} tabIndex={-1}>
           {failure ? (
             <Message title={failure.message}><p>{failure.hint || "Another time or other labels, above, may have profiles."}</p></Message>
           ) : waiting ? (
