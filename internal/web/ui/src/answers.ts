@@ -632,6 +632,20 @@ export interface GCWhatIf {
   now?: boolean;
 }
 
+export interface GoroutineGroup {
+  count: number;
+  before?: number;
+  states?: string[];
+  guessed?: boolean;
+  wait_least_ns?: number;
+  wait_most_ns?: number;
+  where: Frame;
+  creator?: string;
+  creator_line?: string;
+  stack: Frame[];
+  suspect?: string;
+}
+
 export interface GoroutinePart {
   state: string;
   took_nanos: number;
@@ -669,6 +683,14 @@ export interface GoroutineStory {
   of: number;
   requests?: RequestLine[];
   notes?: string[];
+}
+
+export interface Goroutines extends Head {
+  before?: Head;
+  first_ns?: number;
+  groups: GoroutineGroup[];
+  shown: number;
+  of: number;
 }
 
 export type Grade = "mechanical" | "ownership";
@@ -717,6 +739,12 @@ export interface Health {
   in_flight: number;
   backlog: number;
   idle: number;
+}
+
+export interface HeapGrowth {
+  function: string;
+  from: number;
+  to: number;
 }
 
 export interface HeatCell {
@@ -910,6 +938,34 @@ export interface Matcher {
   op: string;
   value: string;
   without: string;
+}
+
+export interface Mem {
+  ref: string;
+  end_ns: number;
+  peak_ns: number;
+  rss: number;
+  peak_rss: number;
+  held?: boolean;
+  rows: MemRow[];
+  limits?: MemLimit[];
+  grown?: HeapGrowth[];
+  first_ns?: number;
+  last_ns?: number;
+  notes?: string[];
+}
+
+export interface MemLimit {
+  name: string;
+  bytes: number;
+}
+
+export interface MemRow {
+  use: string;
+  doc: string;
+  end: number;
+  peak: number;
+  part?: boolean;
 }
 
 export interface Metric {
@@ -1244,6 +1300,25 @@ export interface Suspect {
   per_1000_requests: number;
 }
 
+export interface Symptom {
+  kind: SymptomKind;
+  from?: number;
+  to?: number;
+  part?: number;
+  whole?: number;
+  name?: string;
+  where?: string;
+}
+
+export type SymptomKind = "ended" | "trouble" | "limit" | "goroutines" | "memory" | "gc" | "cores" | "locks";
+
+export interface Symptoms {
+  ref: string;
+  length_ns: number;
+  symptoms: Symptom[];
+  notes?: string[];
+}
+
 export interface Tag {
   name: string;
   unit?: string;
@@ -1282,6 +1357,8 @@ export interface TimePoint {
   rss?: number;
   heap?: number;
   goal?: number;
+  live?: number;
+  alloc_bytes_per_second?: number;
   goroutines?: number;
   threads?: number;
 }
@@ -1406,6 +1483,7 @@ export const lists = new Set([
   "functions",
   "gap",
   "goroutines",
+  "groups",
   "handlers",
   "highest",
   "inline",
@@ -1439,7 +1517,9 @@ export const lists = new Set([
   "spans",
   "split",
   "split_nanos",
+  "stack",
   "states",
+  "symptoms",
   "text",
   "traces",
   "uses",
