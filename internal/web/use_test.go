@@ -460,9 +460,9 @@ func TestPageHelpOpensAtItsBeginning(t *testing.T) {
 // An address of a view that pages do not have shows a page that says so, with the command that has it.
 func TestPageNoSuchView(t *testing.T) {
 	p := open(t, serve(t, kinds(t)["goroutine"]), 1280, 800)
-	p.visit("/goroutines")
-	if got := p.text("main"); !strings.Contains(got, "There is no view goroutines here") || !strings.Contains(got, "hone goroutines p0.pb.gz") {
-		t.Errorf("/goroutines shows %q", got)
+	p.visit("/symptoms")
+	if got := p.text("main"); !strings.Contains(got, "There is no view symptoms here") || !strings.Contains(got, "hone symptoms p0.pb.gz") {
+		t.Errorf("/symptoms shows %q", got)
 	}
 	p.forgive("404 (Not Found)")
 	p.visitTab("Top")

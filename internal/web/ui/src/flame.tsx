@@ -152,12 +152,8 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
               <Toggle on={get(state, "ui.gone") !== "no"} title="calls that are no more keep the width that they had"
                 onClick={() => go(put(latest(), "ui.gone", get(latest(), "ui.gone") === "no" ? "" : "no"))}>Gone</Toggle>
             )}
-            {!app.api.embedded && (
-              <>
-                <Toggle on={get(state, "invert") !== ""} onClick={() => toggle("invert")} title="callers below callees (i)">Invert</Toggle>
-                <Toggle on={get(state, "collapse") !== ""} onClick={() => toggle("collapse")} title="recursive calls as one box (l)">Collapse recursion</Toggle>
-              </>
-            )}
+            <Toggle on={get(state, "invert") !== ""} onClick={() => toggle("invert")} title="callers below callees (i)">Invert</Toggle>
+            {!app.api.embedded && <Toggle on={get(state, "collapse") !== ""} onClick={() => toggle("collapse")} title="recursive calls as one box (l)">Collapse recursion</Toggle>}
           </div>
         </div>
         <div class="crumbs">
@@ -297,7 +293,7 @@ function searchHere(model: Model, w: Window, q: string): Found {
 }
 
 function SearchBox({ search, at, hits, onStep }: { search: Found; at: number; hits: number; onStep: (d: number) => void }) {
-  const { state, api } = useApp();
+  const { state } = useApp();
   const box = useRef<HTMLInputElement>(null);
   useKeys({ "/": () => { box.current?.focus(); box.current?.select(); } });
   const filter = (key: string) => go(add(put(state, "ui.q", ""), key, search.q));
@@ -320,13 +316,9 @@ function SearchBox({ search, at, hits, onStep }: { search: Found; at: number; hi
               <span class="num">{at < 0 ? "–" : at + 1} / {hits}</span>
               <button onClick={() => onStep(1)} disabled={hits === 0} aria-label="next match" title="next match (n)">›</button>
             </span>
-            {!api.embedded && (
-              <>
-                <button disabled={!search.known} onClick={() => filter("focus")} title="keep only samples with a match">Focus</button>
-                <button disabled={!search.known} onClick={() => filter("hide")} title="take matches out of the stacks">Hide</button>
-                <button disabled={!search.known} onClick={() => filter("show")} title="take all else out of the stacks">Only</button>
-              </>
-            )}
+            <button disabled={!search.known} onClick={() => filter("focus")} title="keep only samples with a match">Focus</button>
+            <button disabled={!search.known} onClick={() => filter("hide")} title="take matches out of the stacks">Hide</button>
+            <button disabled={!search.known} onClick={() => filter("show")} title="take all else out of the stacks">Only</button>
           </>
         )}
       </div>

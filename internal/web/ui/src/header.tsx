@@ -8,6 +8,7 @@ import { sheet, useKeys } from "./keys";
 import { readable } from "./names";
 import { Icon, Link, copy } from "./parts";
 import { services, shelved } from "./fleet";
+import { filtersHere } from "./saved";
 import { Pair, State, add, change, get, go, href, ofFleet, put, queryString, settle, state as latest, steps, to, without } from "./state";
 import { Theme } from "./colors";
 
@@ -31,6 +32,9 @@ export const views: View[] = [
   { name: "bench", title: "Benchmarks", needs: "/api/bench", of: "bench", key: "b" },
   { name: "load", title: "Load", needs: "/api/load", of: "load", key: "o" },
   { name: "timeline", title: "Timeline", needs: "/api/timeline", of: "timeline", key: "0" },
+  { name: "goroutines", title: "Goroutines", needs: "/api/goroutines", of: "goroutines", key: "G" },
+  { name: "mem", title: "Memory", needs: "/api/mem", of: "mem", key: "M" },
+  { name: "gc", title: "GC", needs: "/api/gc", of: "gc", key: "C" },
   { name: "trace", title: "Trace", needs: "/api/lanes", of: "lanes", key: "x" },
   { name: "flame", title: "Flame", needs: "/api/flame", of: "flame" },
   { name: "calltree", title: "Call tree", needs: "/api/calltree", of: "calltree", key: "w" },
@@ -71,6 +75,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
   const home = ofFleet ? services(state) : to(state, "overview");
   return (
     <header class="head">
+      <h1 class="hidden">{views.find((v) => v.name === state.view)?.title ?? "hone"}</h1>
       <Link to={home} href={href(home)} class="brand">hone</Link>
       {!ofFleet && <label class="pick"><span class="hidden">Recording</span>
         <select value={ref} onChange={(e) => go(put(put(put(state, "ref", e.currentTarget.value), "root", ""), "at", ""))} disabled={api.embedded}>
@@ -213,7 +218,7 @@ const controlled = new Set([
 ]);
 
 // Views that no filter changes.
-const unfiltered = new Set(["compare", "bench", "load"]);
+const unfiltered = new Set(["compare", "bench", "load", "mem", "gc"]);
 
 /** Pills are the steps that were applied, each with a × that takes it back. */
 export function Pills() {
@@ -221,9 +226,9 @@ export function Pills() {
   const [adding, setAdding] = useState(false);
   const [editing, setEditing] = useState(-1); // the filter that is being edited, as a place in the state
   const shown = state.pairs.map(([k, v], i) => ({ k, v, i })).filter(({ k }) => !controlled.has(k) && !k.startsWith("ui."));
-  if ((api.embedded || unfiltered.has(state.view)) && shown.length === 0) return null;
+  if (unfiltered.has(state.view) && shown.length === 0) return null;
   return (
-    <div class="pills" role="group" aria-label="Filters">
+    <div class="pills" role="region" aria-label="Filters">
       <span class="quiet">filters</span>
       {shown.map(({ k, v, i }) => i === editing && state.pairs[i]?.[0] === k ? (
         <FilterForm key={"edit" + i} was={{ key: k, text: v, at: i }} onDone={() => setEditing(-1)} />
@@ -236,7 +241,7 @@ export function Pills() {
         </span>
       ))}
       {shown.length > 1 && <button class="small" onClick={() => go({ ...state, pairs: state.pairs.filter(([k]) => controlled.has(k) || k.startsWith("ui.")) })}>remove all</button>}
-      {api.embedded ? null : adding ? <FilterForm onDone={() => setAdding(false)} /> : <button class="small" onClick={() => setAdding(true)}><Icon name="plus" />add</button>}
+      {adding ? <FilterForm onDone={() => setAdding(false)} /> : <button class="small" onClick={() => setAdding(true)}><Icon name="plus" />add</button>}
     </div>
   );
 }
@@ -304,7 +309,7 @@ function FilterForm({ was, onDone }: { was?: { key: string; text: string; at: nu
   return (
     <form class="add" onSubmit={(e) => { e.preventDefault(); void enter(); }} onKeyDown={(e) => { if (e.key === "Escape") onDone(); }}>
       <select aria-label="Kind of filter" value={key} onChange={(e) => { setKey(e.currentTarget.value); setRefused(""); }}>
-        {steps.filter((s) => s !== "tag-root").map((s) => <option value={s}>{s}</option>)}
+        {(api.embedded ? filtersHere : steps.filter((s) => s !== "tag-root")).map((s) => <option value={s}>{s}</option>)}
       </select>
       <input ref={box} aria-label="What to filter by" placeholder={about(key)?.value ?? "RX"} value={text} spellcheck={false}
         aria-invalid={bad !== ""} aria-describedby={said} onInput={(e) => { setText(e.currentTarget.value); setRefused(""); }} />

@@ -9,6 +9,7 @@ import { App, AppContext, profiled, recordingOf, timed, tryAgain, useAway, useBu
 import { DiffView } from "./diff";
 import { EventsView, ShelfView } from "./events";
 import { FlameView } from "./flame";
+import { GoroutinesView } from "./goroutines";
 import { GraphView } from "./graph";
 import { Header, Pills, Tabs, views as allViews } from "./header";
 import { HeatView } from "./heat";
@@ -16,6 +17,7 @@ import { useKeys } from "./keys";
 import { TagsView, TracesView } from "./labels";
 import { OverviewView } from "./overview";
 import { LoadView } from "./load";
+import { GCView, MemoryView } from "./memory";
 import { Message, Toast } from "./parts";
 import { SandwichView } from "./sandwich";
 import { Selections } from "./selection";
@@ -44,6 +46,9 @@ const components: Record<string, ComponentType> = {
   compare: CompareView,
   bench: BenchView,
   load: LoadView,
+  goroutines: GoroutinesView,
+  mem: MemoryView,
+  gc: GCView,
 };
 
 // Pages about a store, beside the views of what is selected from it.
@@ -62,13 +67,7 @@ function asksFor(now: State): Pair[] {
 }
 
 // Views that need no profile.
-const others = new Set(["timeline", "trace", "compare", "bench", "load"]);
-
-/** heading says what is shown, and of what. */
-function heading(now: State, session: Session | undefined): string {
-  const title = allViews.find((v) => v.name === now.view)?.title ?? "";
-  return [title, get(now, "ref") || session?.recordings[0]?.ref || ""].filter(Boolean).join(" · ");
-}
+const others = new Set(["timeline", "trace", "compare", "bench", "load", "mem", "gc"]);
 
 const api = connect();
 
@@ -105,8 +104,8 @@ function Page() {
   return (
     <AppContext.Provider value={app}>
       <PaletteContext.Provider value={palette}>
+        <a class="skip" href={"#view-" + view} onClick={(e) => { e.preventDefault(); document.querySelector<HTMLElement>("main")?.focus(); }}>Skip to the view</a>
         <div class={"progress" + (slow ? " on" : "")} role="progressbar" aria-label="waiting for the server" aria-hidden={!slow} />
-        <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.querySelector<HTMLElement>("main")?.focus(); }}>Skip to the view</a>
         <Header theme={theme} onTheme={nextTheme} />
         {ofFleet && <Selections />}
         <Tabs />
@@ -114,7 +113,6 @@ function Page() {
         <Away />
         {view !== "timeline" && timed(app) && <Strip />}
         <main id={"view-" + view} data-view={view} tabIndex={-1}>
-          <h1 class="hidden">{heading(now, session)}</h1>
           {failure ? (
             <Message title={failure.message}><p>{failure.hint || "Another time or other labels, above, may have profiles."}</p></Message>
           ) : waiting ? (
