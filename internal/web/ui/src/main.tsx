@@ -69,6 +69,12 @@ function asksFor(now: State): Pair[] {
 // Views that need no profile.
 const others = new Set(["timeline", "trace", "compare", "bench", "load", "mem", "gc"]);
 
+/** heading says what is shown, and of what. */
+function heading(now: State, session: Session | undefined): string {
+  const title = allViews.find((v) => v.name === now.view)?.title ?? "";
+  return [title, get(now, "ref") || session?.recordings[0]?.ref || ""].filter(Boolean).join(" · ");
+}
+
 const api = connect();
 
 function Page() {
