@@ -13,7 +13,7 @@ export function Minimap({ model, names, mode, palette, onZoom }: {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
   useEffect(() => {
-    const observer = new ResizeObserver(() => setWidth(canvas.current!.clientWidth));
+    const observer = new ResizeObserver(() => canvas.current && setWidth(canvas.current.clientWidth));
     observer.observe(canvas.current!);
     return () => observer.disconnect();
   }, []);

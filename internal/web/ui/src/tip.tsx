@@ -19,7 +19,8 @@ const gap = 6;
 export function Tip({ model, at, unit, total, box }: { model: Model; at: Place; unit: string; total: number; box: () => Box | undefined }) {
   const tip = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    const t = tip.current!;
+    const t = tip.current;
+    if (!t) return;
     const b = box();
     t.hidden = b === undefined;
     if (!b) return;
