@@ -24,13 +24,6 @@ const (
 // A served is the requests of a step, by handler; nil is that nobody counted.
 type served map[string]float64
 
-func (s served) total() (sum float64) {
-	for _, v := range s {
-		sum += v
-	}
-	return sum
-}
-
 // requests returns the requests of a service that were counted in a step.
 func (n *Noticer) requests(ctx context.Context, s *service, q store.Query) (served, error) {
 	q.Kind, q.Selector = recording.Process, store.Service(s.name)
