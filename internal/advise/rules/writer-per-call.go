@@ -60,13 +60,22 @@ var reusables = []reusable{
 	{"compress/flate.NewReader", []string{"compress/flate.NewReader"}, "", "", "", "decompressor"},
 }
 
+// soonGarbage says that what a call makes is needed no longer than the function runs, where that is known.
+func soonGarbage(p *advise.Pass, call *ast.CallExpr) string {
+	st, ok := p.Parent(call).(*ast.AssignStmt)
+	if !ok || p.Local(st.Lhs[0]) == nil || !owner.StaysInside(p.Func, p.Local(st.Lhs[0])) {
+		return ""
+	}
+	return ", which is garbage soon after"
+}
+
 func madeAnew(p *advise.Pass, call *ast.CallExpr, r reusable) {
 	// Compressors get their tables when they are first written to, which is on another line.
 	c := p.Total(cost.Through(r.where...))
 	name := p.Callee(call).Pkg().Name() + "." + p.Callee(call).Name()
 	f := advise.Finding{
 		Title:  r.what + " made for every call",
-		Claim:  fmt.Sprintf("%s allocates a %s with all its tables and buffers, which is garbage soon after; one that was used is as good as new after Reset", name, r.what),
+		Claim:  fmt.Sprintf("%s allocates a %s with all its tables and buffers%s; one that was used is as good as new after Reset", name, r.what, soonGarbage(p, call)),
 		Advice: "keep those that nobody uses in a sync.Pool",
 		Risk:   "what is in the pool stays in memory until the collector has run twice, and keeps what it wrote to last until it is reset",
 		Callee: r.where[0],
