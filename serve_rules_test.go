@@ -167,3 +167,16 @@ actions:
 	})
 	s.stop(t)
 }
+
+// TestHangUpWithoutConfig sends SIGHUP to a server that has no configuration: it goes on.
+func TestHangUpWithoutConfig(t *testing.T) {
+	s := startServe(t, t.TempDir())
+	s.cmd.Process.Signal(syscall.SIGHUP)
+	soon(t, s, "a warning", func() bool { return strings.Contains(s.err.String(), "there is no configuration to read again") })
+	resp, err := http.Get(s.url + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	s.stop(t)
+}

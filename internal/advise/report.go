@@ -12,6 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/once"
 	"github.com/hone-perf/hone/internal/advise/facts/pool"
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -47,6 +48,7 @@ func (p *Pass) Report(n ast.Node, c cost.Cost, f Finding) {
 		Rule: p.Rule.Name, Title: f.Title, Claim: f.Claim, Advice: f.Advice, Risk: f.Risk, Safe: f.Safe, Fixes: f.Fixes,
 		Where: spot(p.Func, at.Line, at.Column), Live: f.Live,
 	}
+	order.Stable(out.Fixes, func(a, b report.Fix) int { return a.Lines() - b.Lines() })
 	if len(f.Fixes) == 0 { // a finding has a patch, or the reason why there is none
 		out.NoFix = cmp.Or(p.noFix(), p.Why, f.NoFix, p.Rule.NoFix)
 	}
@@ -81,14 +83,14 @@ func spot(f *code.Func, line, column int) report.Spot {
 
 // evidence returns questions that show what a finding claims, about what it costs most of first.
 func (p *Pass) evidence(c cost.Cost, callee string) (out []report.Evidence) {
-	order := []cost.Metric{}
+	shown := []cost.Metric{}
 	for m := range cost.Metric(cost.NumMetrics) {
 		if p.Costs.Part(&c, m) >= cost.LeastShown {
-			order = append(order, m)
+			shown = append(shown, m)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b cost.Metric) int { return cmp.Compare(p.Costs.Part(&c, b), p.Costs.Part(&c, a)) })
-	for i, m := range order {
+	slices.SortStableFunc(shown, func(a, b cost.Metric) int { return cmp.Compare(p.Costs.Part(&c, b), p.Costs.Part(&c, a)) })
+	for i, m := range shown {
 		if i == 2 {
 			break
 		}

@@ -55,6 +55,10 @@ func Apply(p *profile.Profile, steps []query.Step, showUnit string) (*profile.Pr
 			p, matched, err = showFrom(p, matchers[i])
 		case query.PruneFrom:
 			p, err = pruneFrom(p, matchers[i])
+		case query.CollapsePackage:
+			p, matched, err = collapsePackage(p, matchers[i])
+		case query.CollapseRecursion:
+			p, matched, err = collapseRecursion(p, matchers[i])
 		case query.TagFocus:
 			p, matched = filterTags(p, tags[i], units, true)
 		case query.TagIgnore:

@@ -18,6 +18,9 @@ import (
 // demoFolder returns a folder for the profiles of a demo, which Main removes.
 func demoFolder() (string, error) { return scratch.Files("demo") }
 
+// demoReach is how far back a fleet is looked for that goes on.
+const demoReach = 400 * 24 * time.Hour
+
 // runDemo lets the services of the demo send to a server until a context ends, and says what to try. It calls ready when there is a history.
 func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string, ready func(), log *slog.Logger) {
 	add := func(ctx context.Context, uploads []*store.Upload) error {
@@ -27,7 +30,7 @@ func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string,
 		}
 		return err
 	}
-	there, err := to.Store.Series(ctx, store.Query{Tenant: token.DefaultTenant, From: time.Now().Add(-demo.Past), To: time.Now()})
+	there, err := to.Store.Series(ctx, store.Query{Tenant: token.DefaultTenant, From: time.Now().Add(-demoReach), To: time.Now()})
 	if err != nil {
 		log.Error("looking for the history of the demo", "err", err)
 		return
@@ -37,7 +40,7 @@ func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string,
 		fmt.Fprintln(sys.Err, "hone: making three days of profiles of three practice services")
 	}
 	err = demo.Run(ctx, demo.Options{
-		Add: add, History: history,
+		Add: add, History: history, Began: demo.Beginning(there),
 		Ready: func() { ready(); sayDemo(sys, address) },
 		Deployed: func(d demo.Deployed) {
 			fmt.Fprintf(sys.Err, "hone: %s is being deployed: %s follows %s\n", d.Service, d.To, d.From)

@@ -39,6 +39,7 @@ var sectionTitles = [sections]string{
 func sectionOf(name string) int {
 	switch query.Op(name) {
 	case query.Focus, query.Ignore, query.Hide, query.Show, query.ShowFrom, query.PruneFrom,
+		query.CollapsePackage, query.CollapseRecursion,
 		query.TagFocus, query.TagIgnore, query.TagShow, query.TagHide, query.TagRoot, query.TagLeaf:
 		return filters
 	case "source-path", "trim-path":

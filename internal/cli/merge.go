@@ -159,6 +159,6 @@ func saveStored(cmd *cobra.Command, sys *System, out output, args []string) erro
 // mergeKeys are the settings that make sense for a profile that is written and not shown.
 var mergeKeys = []string{
 	"metric", "at",
-	"focus", "ignore", "hide", "show", "show-from", "prune-from",
+	"focus", "ignore", "hide", "show", "show-from", "prune-from", "collapse-package", "collapse-recursion",
 	"tag", "tag-ignore", "tag-show", "tag-hide", "tag-root", "tag-leaf", "noinlines", "divide",
 }

@@ -2,7 +2,8 @@ package cli
 
 import (
 	"errors"
-	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,7 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 		Use:     v.Name + " RECORDING",
 		Short:   v.Doc,
 		GroupID: groupLook,
-		Example: fmt.Sprintf("  hone %[1]s server.hone\n  hone %[1]s --at 10s..20s server.hone\n  hone %[1]s -o %[1]s.svg server.hone", v.Name),
+		Example: examplesOf(v),
 	}
 	if !sys.names(cmd) {
 		return cmd
@@ -57,4 +58,13 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 		return out.write(sys, r)
 	}
 	return cmd
+}
+
+// examplesOf shows how a view of a run is asked: for a part of the time and as a picture where it has those.
+func examplesOf(v *view.View) string {
+	list := []string{"hone " + v.Name + " server.hone"}
+	if slices.Contains(v.Uses, "at") {
+		list = append(list, "hone "+v.Name+" --at 10s..20s server.hone", "hone "+v.Name+" -o "+v.Name+".svg server.hone")
+	}
+	return "  " + strings.Join(list, "\n  ")
 }

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"errors"
+	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +26,9 @@ Functions that can remove files, run programs, talk to other machines or end the
 are not called with made-up arguments. Arguments after -- are passed to the program of the
 package, in both versions, and its output is compared.
 
+-o with a name that ends in _test.go writes tests of the differences there: they pass with the
+old version and fail with the new one.
+
 Build flags, such as -tags=x, apply to every build.
 
 --faster also compares the benchmarks that reach the change, as hone compare does. If none
@@ -40,6 +45,7 @@ const proveExamples = `  hone prove
   hone prove faster.patch
   hone prove stage1 stage2
   hone prove --md -o proof.md main
+  hone prove -o regress_test.go main
   hone prove stage1 stage2 -- -n 3`
 
 func proveCommand(sys *System) *cobra.Command {
@@ -83,6 +89,12 @@ func proveCommand(sys *System) *cobra.Command {
 }
 
 func runProve(cmd *cobra.Command, sys *System, opt prove.Options, undecided bool, args []string) error {
+	tests, _ := cmd.Flags().GetString("output")
+	if opt.Regress = strings.HasSuffix(tests, "_test.go"); opt.Regress { // the report is shown then
+		if err := cmd.Flags().Set("output", ""); err != nil {
+			return err
+		}
+	}
 	out, err := outputOf(cmd, sys)
 	if err != nil {
 		return err
@@ -113,6 +125,11 @@ func runProve(cmd *cobra.Command, sys *System, opt prove.Options, undecided bool
 	if err := out.write(sys, proof); err != nil {
 		return err
 	}
+	if opt.Regress {
+		if err := writeTests(sys, proof, tests); err != nil {
+			return err
+		}
+	}
 	switch {
 	case proof.Verdict == report.Different, proof.Verdict == report.Slower, proof.Verdict == report.Heavier:
 		return &exited{exitGate, nil}
@@ -120,4 +137,21 @@ func runProve(cmd *cobra.Command, sys *System, opt prove.Options, undecided bool
 		return &exited{exitUndecided, nil}
 	}
 	return nil
+}
+
+// writeTests writes the tests of the differences that were found.
+func writeTests(sys *System, p *report.Proof, file string) error {
+	t := p.Regression
+	if t == nil {
+		note(sys, "%s is not written: there is no test to put in it", file)
+		return nil
+	}
+	err := (output{file: file}).with(sys, func(w io.Writer) error {
+		_, err := io.WriteString(w, t.Source)
+		return err
+	})
+	if err == nil {
+		note(sys, "tests written to %s: %d. They belong to package %s, pass with %s, and fail with %s", file, t.Tests, t.Package, p.Old, p.New)
+	}
+	return err
 }

@@ -24,8 +24,10 @@ const raceHelp = `Find data races that tests alone do not show.
 
 hone runs the tests with the race detector again and again, in shuffled orders and with
 several values of GOMAXPROCS. It sends many concurrent requests to HTTP handlers. Their
-paths, form values, headers and bodies come from the code, or from a file. With --, hone
-runs a program with the arguments that follow, until the time is up.
+paths, form values, headers and bodies come from the code, or from a file. It also calls the
+exported functions of a package with made-up arguments from several goroutines, and methods
+of one value where its type has a lock or its documentation says that goroutines may share
+it. With --, hone runs a program with the arguments that follow, until the time is up.
 
 Each pair of conflicting accesses is reported once, however many runs showed it. The report
 has the variable, both accesses with their source and stacks, and a patch where hone knows
@@ -67,6 +69,7 @@ func raceCommand(sys *System) *cobra.Command {
 	flags.StringVar(&opt.Run, "run", "", "run only the tests that match `REGEXP`")
 	flags.StringVar(&requests, "requests", "", "send handlers the requests in `FILE`, in any format that hone load --targets reads")
 	flags.BoolVar(&opt.NoReplay, "no-requests", false, "only run the tests; send no requests to handlers")
+	flags.BoolVar(&opt.NoCalls, "no-calls", false, "do not call functions with made-up arguments from several goroutines")
 	flags.Uint64Var(&opt.Seed, "seed", 0, "use `N` as the seed for orders and requests")
 	flags.StringArrayVar(&opt.Flags, "flag", nil, "pass `FLAG` to the go command, such as --flag=-tags=x; build flags work without --flag")
 	flags.BoolVar(&fix, "fix", false, "prove the patches that hone found, and write the proven ones")

@@ -196,6 +196,10 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	// Without a configuration there is nothing to read again, but the signal must not end the server.
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, syscall.SIGHUP)
+	defer signal.Stop(again)
 	scheme := "http"
 	if o.cert != "" {
 		scheme = "https"
@@ -224,11 +228,8 @@ func serve(ctx context.Context, sys *System, o serving) error {
 				log.Error("asking targets", "err", err)
 			}
 		})
-		again := make(chan os.Signal, 1)
-		signal.Notify(again, syscall.SIGHUP)
-		defer signal.Stop(again)
-		working.Go(func() { reload(ctx, again, o.config, scraper, answering, log) })
 	}
+	working.Go(func() { reload(ctx, again, o.config, answering, log) })
 	ended := make(chan error, 1)
 	go func() {
 		if o.cert != "" {
@@ -291,12 +292,16 @@ func asker(s *scrape.Scraper) func(context.Context, scrape.Deeper) (*scrape.Deep
 }
 
 // reload reads the configuration when a signal says so. One that is wrong changes nothing.
-func reload(ctx context.Context, again <-chan os.Signal, name string, scraper *scrape.Scraper, answering *fleet.Server, log *slog.Logger) {
+func reload(ctx context.Context, again <-chan os.Signal, name string, answering *fleet.Server, log *slog.Logger) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-again:
+		}
+		if name == "" {
+			log.Warn("there is no configuration to read again", "why", "the server was started without --config")
+			continue
 		}
 		received := receive.NewConfig()
 		config, rules, err := rule.Load(name, received.Keys()...)
@@ -304,7 +309,7 @@ func reload(ctx context.Context, again <-chan os.Signal, name string, scraper *s
 			log.Error("the configuration stays as it was", "err", err)
 			continue
 		}
-		scraper.Reload(config)
+		answering.Scraper.Reload(config)
 		answering.Rules.Reload(rules)
 		answering.Configure(received)
 		log.Info("read the configuration", "file", name)

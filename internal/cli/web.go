@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -71,6 +72,9 @@ computes them after the page is first shown.`,
 		opt := web.Options{Version: version(), Hosts: web.HostsOf(l), Advise: dir, Source: *module, By: flagSpeller{}}
 		page := q
 		page.View = "flame"
+		if len(q.Refs) == 1 && len(q.Base) == 0 && strings.HasSuffix(q.Refs[0], ".hone") {
+			page.View = "overview" // which begins with what is unusual about the run
+		}
 		if len(q.Base) > 0 {
 			opt.Base = open.Naming(q.Base)
 			page.Base = []string{opt.Base}

@@ -428,8 +428,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 			})
 		}
 		all = append(all, y)
-		// The patches that come first change least: one that comes later has to gain as much beyond them.
-		if y.reason == "" && (best == nil || y.score < best.score*(1-r.opt.MinGain)) {
+		if y.reason == "" && y.beats(best, r.opt.MinGain) {
 			best = y
 		}
 	}
@@ -478,6 +477,12 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 	r.kept()
 	r.opt.Done(&x, true)
 	return nil
+}
+
+// beats reports whether a proven patch is better than one that was proven before it, which changes fewer lines or as many: it has to gain as much
+// beyond that as one has to gain at all.
+func (y *trial) beats(best *trial, least float64) bool {
+	return best == nil || y.score < best.score*(1-least)
 }
 
 // mayBeEnough reports whether a patch that gained too little would gain enough of what there is now: where others have made a benchmark cheaper,

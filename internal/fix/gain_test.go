@@ -184,3 +184,18 @@ func TestLittleMayBecomeEnough(t *testing.T) {
 		t.Error("a patch that did not gain too little is tried again")
 	}
 }
+
+// Of several patches of a finding the one that gains most is kept, and the one that comes first, which is the shortest, where they are close.
+func TestBeats(t *testing.T) {
+	for _, tt := range []struct {
+		score, best float64
+		want        bool
+	}{{0.5, 0.6, true}, {0.6, 0.5, false}, {0.5, 0.5, false}, {0.49, 0.5, false}, {0.48, 0.5, true}} {
+		if got := (&trial{score: tt.score}).beats(&trial{score: tt.best}, 0.03); got != tt.want {
+			t.Errorf("%v after %v: %v", tt.score, tt.best, got)
+		}
+	}
+	if !(&trial{score: 1}).beats(nil, 0.03) {
+		t.Error("the first is not taken")
+	}
+}

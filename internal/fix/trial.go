@@ -179,7 +179,7 @@ func (r *run) prove(ctx context.Context, y *trial) (err error) {
 	change := &prove.Change{Old: prove.Version{Name: "as it was", Dir: r.copyOf(r.old)}, New: prove.Version{Name: "with the patch", Dir: r.copyOf(r.now)}}
 	opt := prove.Options{
 		Workload: r.opt.Workload != nil, Time: r.opt.Each, Executions: r.opt.Calls, Seed: r.opt.Seed, Stop: true, Tests: &r.tests,
-		Flags: r.build,
+		Flags: r.build, Shared: y.shares(),
 		Say: func(s string) {
 			y.doing, y.since = s, time.Now()
 			r.opt.Say(about + s)
@@ -192,6 +192,11 @@ func (r *run) prove(ctx context.Context, y *trial) (err error) {
 			return r.faster(ctx, race)
 		},
 	}
+	opt.Hopeless = func(p *report.Proof, sure bool) bool {
+		judged := trial{finding: y.finding, least: y.least, proof: p}
+		judged.gains()
+		return judged.reason != "" && (judged.decided || !sure)
+	}
 	if w := r.opt.Workload; w != nil {
 		opt.Command = w.Command
 	}
@@ -203,6 +208,16 @@ func (r *run) prove(ctx context.Context, y *trial) (err error) {
 		return nil
 	}
 	return r.poisoned(ctx, y, change, opt)
+}
+
+// shares reports whether goroutines may share something with the patch that they did not before: what is in the package, in a pool, or atomic.
+func (y *trial) shares() bool {
+	for line := range strings.Lines(y.diff) {
+		if added, ok := strings.CutPrefix(line, "+"); ok && (strings.HasPrefix(added, "var ") || strings.Contains(added, "sync.") || strings.Contains(added, "atomic.") || strings.Contains(added, "go func")) {
+			return true
+		}
+	}
+	return false
 }
 
 // steady is how long the machine is taken for as noisy as it was.
@@ -339,7 +354,7 @@ func (r *run) poisoned(ctx context.Context, y *trial, change *prove.Change, opt 
 		}
 	}
 	say := opt.Say
-	opt.Faster, opt.Tests, opt.Time = nil, opt.Tests.Again(), opt.Time/2
+	opt.Faster, opt.Hopeless, opt.Tests, opt.Time = nil, nil, opt.Tests.Again(), opt.Time/2
 	opt.Say = func(s string) { say("with everything in the pool overwritten: " + s) }
 	if y.poison, err = prove.Run(ctx, change, opt); err != nil {
 		return r.mended(err)

@@ -88,7 +88,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/events", s.read(s.events))
 	s.mux.HandleFunc("POST /api/v1/events", s.may(token.Write, s.told))
 	s.mux.HandleFunc("GET /api/v1/targets", s.read(s.targets))
-	s.mux.HandleFunc("GET /metrics", s.read(s.metrics))
+	s.mux.HandleFunc("GET /metrics", s.allow(token.Read, s.metrics))
 	s.mux.HandleFunc("GET /api/v1/fleet/services", s.read(s.fleetServices))
 	s.mux.HandleFunc("GET /api/v1/fleet/graph", s.read(s.fleetGraph))
 	s.mux.HandleFunc("GET /api/v1/fleet/labels", s.read(s.fleetLabels))

@@ -129,7 +129,7 @@ func TestWhoMayAsk(t *testing.T) {
 		"/api/v1/fleet/labels?" + ref:     {http.StatusOK, "instance"},
 		"/api/v1/fleet/heat?" + ref:       {http.StatusOK, "profile_id"},
 		"/api/v1/fleet/bases?" + ref:      {http.StatusOK, "the time before it"},
-		"/metrics":                        {http.StatusOK, `hone_profiles_total{outcome="stored"} 32`},
+		"/metrics":                        {http.StatusOK, `hone_profiles_total{tenant="shop",outcome="stored"} 32`},
 		"/?" + page:                       {http.StatusNotFound, "alloc_space"},
 		"/flame?" + page:                  {http.StatusNotFound, "alloc_space"},
 		"/api/v1/shelf":                   {http.StatusOK, "service-0"},
@@ -158,6 +158,29 @@ func TestWhoMayAsk(t *testing.T) {
 		}
 		if w := b.get(path, "read", "Origin", "http://evil.example"); w.Code != http.StatusForbidden {
 			t.Errorf("%s for the page of another site: %d", path, w.Code)
+		}
+	}
+}
+
+// Prometheus gets the counts of the tenant of a token, and those of all tenants and of the server with an admin token.
+func TestMetricsOfTenants(t *testing.T) {
+	b := newBench(t)
+	const shop, server = `hone_profiles_total{tenant="shop",outcome="stored"} 32`, "hone_shelf_bytes "
+	for _, test := range []struct {
+		who    string
+		header []string
+		want   map[string]bool
+	}{
+		{"read", nil, map[string]bool{shop: true, server: false, `tenant="other"`: false}},
+		{"other", nil, map[string]bool{shop: false, server: false}},
+		{"admin", nil, map[string]bool{shop: true, server: true}},
+		{"admin", []string{token.TenantHeader, "empty"}, map[string]bool{shop: false, server: false, `tenant="empty"`: true}},
+	} {
+		got := b.get("/metrics", test.who, test.header...).Body.String()
+		for text, want := range test.want {
+			if strings.Contains(got, text) != want {
+				t.Errorf("%s %v: %q is there: %v\n%s", test.who, test.header, text, !want, got)
+			}
 		}
 	}
 }

@@ -4,35 +4,71 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"github.com/hone-perf/hone/internal/fleet/scrape"
+	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/store"
 )
 
 // counted is a store that counts what is added to it.
 type counted struct {
 	store.Store
-	stored, repeated, refused, failed, bytes atomic.Int64
+
+	mu sync.Mutex
+	of map[string]*counts // by tenant
+}
+
+// counts are what became of the uploads of a tenant.
+type counts struct{ stored, repeated, refused, failed, bytes atomic.Int64 }
+
+// mostTenants is how many are counted; those beyond are counted together, as "".
+const mostTenants = 1000
+
+// counts returns those of a tenant.
+func (c *counted) counts(tenant string) *counts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of = map[string]*counts{}
+	}
+	if c.of[tenant] == nil && len(c.of) >= mostTenants {
+		tenant = ""
+	}
+	if c.of[tenant] == nil {
+		c.of[tenant] = &counts{}
+	}
+	return c.of[tenant]
+}
+
+// tenants returns those who are counted, in order.
+func (c *counted) tenants() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.of))
 }
 
 func (c *counted) Add(ctx context.Context, tenant string, uploads []*store.Upload) ([]store.Outcome, error) {
+	n := c.counts(tenant)
 	out, err := c.Store.Add(ctx, tenant, uploads)
 	if err != nil {
-		c.failed.Add(int64(len(uploads)))
+		n.failed.Add(int64(len(uploads)))
 		return out, err
 	}
 	for i, o := range out {
 		switch {
 		case o.Err != nil:
-			c.refused.Add(1)
+			n.refused.Add(1)
 		case o.Repeated:
-			c.repeated.Add(1)
+			n.repeated.Add(1)
 		default:
-			c.stored.Add(1)
-			c.bytes.Add(int64(len(uploads[i].Raw)))
+			n.stored.Add(1)
+			n.bytes.Add(int64(len(uploads[i].Raw)))
 		}
 	}
 	return out, nil
@@ -49,8 +85,16 @@ type sized interface {
 	Sizes() (stored, waiting int64)
 }
 
-// metrics answers Prometheus.
-func (s *Server) metrics(w http.ResponseWriter, _ *http.Request, _ string) error {
+// metrics answers Prometheus: of a tenant, or with an admin token of all tenants and the server.
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request, who token.Who) error {
+	tenants := []string{who.Tenant}
+	all := who.Token == "" || who.Admin && r.Header.Get(token.TenantHeader) == ""
+	if all {
+		tenants = s.counted.tenants()
+	}
+	if len(tenants) == 0 {
+		tenants = []string{who.Tenant}
+	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	out := bufio.NewWriter(w)
 	metric := func(name, kind, help string, values ...any) {
@@ -60,9 +104,18 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request, _ string) error
 		}
 	}
 	c := s.counted
-	metric("hone_profiles_total", "counter", "Profiles that came in, by what became of them.",
-		`{outcome="stored"}`, c.stored.Load(), `{outcome="repeated"}`, c.repeated.Load(), `{outcome="refused"}`, c.refused.Load(), `{outcome="failed"}`, c.failed.Load())
-	metric("hone_profile_bytes_total", "counter", "Bytes of profiles that were stored, as they came in.", "", c.bytes.Load())
+	var profiles, received []any
+	for _, t := range tenants {
+		n, of := c.counts(t), "tenant="+strconv.Quote(t)
+		profiles = append(profiles, "{"+of+`,outcome="stored"}`, n.stored.Load(), "{"+of+`,outcome="repeated"}`, n.repeated.Load(),
+			"{"+of+`,outcome="refused"}`, n.refused.Load(), "{"+of+`,outcome="failed"}`, n.failed.Load())
+		received = append(received, "{"+of+"}", n.bytes.Load())
+	}
+	metric("hone_profiles_total", "counter", "Profiles that came in, by tenant and what became of them.", profiles...)
+	metric("hone_profile_bytes_total", "counter", "Bytes of profiles that were stored, as they came in.", received...)
+	if !all {
+		return out.Flush()
+	}
 	if st, ok := c.Store.(sized); ok {
 		stored, waiting := st.Sizes()
 		metric("hone_store_bytes", "gauge", "Bytes of the store on the disk.", `{part="stored"}`, stored, `{part="log"}`, waiting)

@@ -228,7 +228,7 @@ func (s *Server) fleetLabels(w http.ResponseWriter, r *http.Request, tenant stri
 	if err != nil {
 		return err
 	}
-	if o.measure.Unit != "bytes/s" {
+	if !o.measure.Grows() {
 		o.query.Fold = store.Sum // a process that ran for a short time has a small share
 	}
 	totals := make([][]store.Line, len(names))
@@ -249,7 +249,7 @@ func (s *Server) fleetHeat(w http.ResponseWriter, r *http.Request, tenant string
 	if err != nil {
 		return err
 	}
-	if o.measure != nil && o.measure.Unit == "bytes/s" { // what grows says nothing of one profile
+	if o.measure != nil && o.measure.Grows() { // what grows says nothing of one profile
 		o.measure = fleetview.Find("", o.series)
 	}
 	if o.measure == nil {

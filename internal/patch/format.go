@@ -16,9 +16,12 @@ import (
 // would have changed before stay as they are, and those that it would not stay so: where a file was as gofmt has it, it is again.
 // Lines end as they did before.
 func Format(was, is []byte) ([]byte, error) {
-	if n := bytes.Count(was, []byte("\n")); n > 0 && bytes.Count(was, []byte("\r\n")) == n {
+	if bytes.Contains(was, []byte("\r\n")) {
 		out, err := Format(withoutCR(was), withoutCR(is))
-		return bytes.ReplaceAll(out, []byte("\n"), []byte("\r\n")), err
+		if err != nil {
+			return nil, err
+		}
+		return endedAs(was, out), nil
 	}
 	all, err := format.Source(is)
 	if err != nil {
@@ -45,6 +48,30 @@ func Format(was, is []byte) ([]byte, error) {
 		return all, nil
 	}
 	return out, nil
+}
+
+// endedAs returns a text with its lines ended as they were in the old one; those that are new end as the line that they take the place of, or else
+// as the one before.
+func endedAs(was, is []byte) []byte {
+	old, now := lines(was), lines(is)
+	var out []byte
+	ends := func(i int) bool { return len(old) > 0 && strings.HasSuffix(old[min(max(i, 0), len(old)-1)], "\r\n") }
+	write := func(line string, cr bool) {
+		if cr && strings.HasSuffix(line, "\n") {
+			line = strings.TrimSuffix(line, "\n") + "\r\n"
+		}
+		out = append(out, line...)
+	}
+	each(Edits("", withoutCR(was), is), len(old), func(i, j int) { write(now[j], ends(i)) }, func(from, to, newFrom, newTo int) {
+		at := from
+		if from == to {
+			at = from - 1
+		}
+		for j := newFrom; j < newTo; j++ {
+			write(now[j], ends(at))
+		}
+	})
+	return out
 }
 
 func withoutCR(text []byte) []byte {

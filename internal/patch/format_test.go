@@ -40,6 +40,16 @@ func TestFormat(t *testing.T) {
 			"package p\r\n\r\nfunc f() {\r\n\tg()\r\nh( 1 )\n}\r\n",
 			"package p\r\n\r\nfunc f() {\r\n\tg()\r\n\th(1)\r\n}\r\n",
 		}, {
+			"lines end as those beside them do",
+			"package p\r\n\nfunc f() {\r\n\tg()\r\n\tk()\n}\n",
+			"package p\r\n\nfunc f() {\r\n\tg()\r\nh( 1 )\n\tk(2)\n}\n",
+			"package p\r\n\nfunc f() {\r\n\tg()\r\n\th(1)\n\tk(2)\n}\n",
+		}, {
+			"what is inserted ends as the line before",
+			"package p\n\nfunc f() {\r\n\tg()\r\n\tk()\n}\n",
+			"package p\n\nfunc f() {\r\n\tg()\r\n\th()\n\tk()\n}\n",
+			"package p\n\nfunc f() {\r\n\tg()\r\n\th()\r\n\tk()\n}\n",
+		}, {
 			"no newline at the end",
 			"package p\n\nvar x  = 1\nvar y = 2",
 			"package p\n\nvar x  = 1\nvar y   =3",

@@ -60,16 +60,24 @@ func (s *surface) valuesOf(t types.Type, depth int) int {
 }
 
 // count notes whether a function that changed was called often enough. One that cannot be called itself is by those that use it.
-func (r *run) count(f *search, t *target, name string) {
+func (r *run) count(s *surface, f *search, t *target, name string) {
 	c := callsOf{name: name}
-	if st := f.states[t]; st != nil && t.entry != nil {
-		c.had, c.needs = st.executions, f.needs(t.entry)
+	var states map[*target]*state // none where nothing of the package can be called
+	if f != nil {
+		states = f.states
+	}
+	if st := states[t]; st != nil && t.entry != nil {
+		c.had, c.needs = st.executions+s.awayHad[t.key], s.needs(t.entry)
 	} else {
-		for user, st := range f.states {
+		for user, st := range states {
 			if f.reaches(user.key, t.key) {
 				c.had += st.executions
 				c.needs = max(c.needs, f.needs(user.entry))
 			}
+		}
+		if n := s.awayHad[t.key]; n > 0 {
+			c.had += n
+			c.needs = callsNeeded
 		}
 		if c.had == 0 && r.ran || c.needs == 0 {
 			return // the program runs it, with arguments that were given

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"go/types"
 	"slices"
+
+	"github.com/hone-perf/hone/internal/prove/worker"
 )
 
 // A group is findings that are most likely of one cause: the first one is shown, and the functions of the others are named.
@@ -14,8 +16,8 @@ type group struct {
 
 // ownKey returns the key of the function in which a finding shows, "" where that is not one of the package.
 func (f *search) ownKey(d *finding) string {
-	if d.step < len(d.program.Steps) {
-		return f.entries[d.program.Steps[d.step].Func].key
+	if d.at < len(d.program.Steps) {
+		return f.entries[d.program.Steps[d.at].Func].key
 	}
 	return ""
 }
@@ -27,6 +29,11 @@ func (f *search) cause(d *finding, found map[string][]*finding) (key string, gue
 	key = cmp.Or(f.ownKey(d), d.target.key)
 	if _, affected := f.changes[key]; !affected {
 		key = d.target.key // as for the methods of what a constructor made
+	}
+	if f.called != nil {
+		if away := f.awayFrom(key); len(away) > 0 {
+			return f.called.new.pkg.Types.Name() + "." + away[0], false
+		}
 	}
 	itself := f.changes[key] == 0
 	seen := map[string]bool{key: true}
@@ -86,6 +93,12 @@ func (f *search) causes(list []*finding, found map[string][]*finding) map[*findi
 			}
 		}
 	}
+	// Where a function does not leave its results alone, what is read of one later is due to it.
+	for _, d := range list {
+		if key := f.readsKept(d, list); key != "" {
+			out[d] = key
+		}
+	}
 	// What is due to something that is due to something else is due to that.
 	for _, d := range list {
 		for range len(list) {
@@ -97,6 +110,27 @@ func (f *search) causes(list []*finding, found map[string][]*finding) map[*findi
 		}
 	}
 	return out
+}
+
+// readsKept returns the key of a function whose result a finding is about, where that result was changed by calls before the one that took
+// it, as another finding shows.
+func (f *search) readsKept(d *finding, list []*finding) string {
+	if !d.alarms() || d.step >= len(d.program.Steps) {
+		return ""
+	}
+	for _, v := range d.program.Steps[d.step].Args {
+		step := int(v.Int >> 8)
+		if v.Kind != worker.Ref || step+1 >= d.step {
+			continue
+		}
+		from := f.entries[d.program.Steps[step].Func].key
+		for _, o := range list {
+			if _, kept := keptCall(o.path); kept && o != d && o.alarms() && from != "" && f.ownKey(o) == from {
+				return from
+			}
+		}
+	}
+	return ""
 }
 
 func (f *search) isType(key string) bool {
@@ -193,7 +227,17 @@ func (f *search) groups(list []*finding) []*group {
 		}
 		join(id, causes[d], d)
 	}
+	// A call that other packages can make says more than one of a helper, whatever they may ever pass to that.
+	for _, g := range out {
+		slices.SortStableFunc(g.list, func(a, b *finding) int { return cmpBool(f.hidden(a), f.hidden(b)) })
+	}
 	return out
+}
+
+// hidden reports whether a finding is about anything but a function that other packages can call.
+func (f *search) hidden(d *finding) bool {
+	key := f.ownKey(d)
+	return key == "" || !exportedKey(key)
 }
 
 // others names the functions of a group besides the one that is shown.

@@ -228,7 +228,7 @@ func TestProvenTakesCalls(t *testing.T) {
 		reason  string
 	}{
 		{700, report.NotProven, "called too few times in both versions: Len had 7## of the 1000 that it takes"},
-		{1200, report.Proven, "the change was reached and called often enough: Len had the fewest calls, 1### of the required 1000"},
+		{1200, report.Proven, "the change was reached, # of # blocks, and called often enough: Len had the fewest calls, 1### of the required 1000"},
 	}
 	for _, tt := range tests {
 		p, _ := alarmsOf(t, old, now, Options{Executions: tt.calls})

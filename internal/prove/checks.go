@@ -27,25 +27,26 @@ import (
 func (r *run) goOld() gocmd.Command { return r.change.Old.goIn(r.change.Old.Dir) }
 func (r *run) goNew() gocmd.Command { return r.change.New.goIn(r.change.New.Dir) }
 
-// checks does what needs no made-up calls: building, vet, and the tests of both versions, with the race detector where
-// there is one.
-func (r *run) checks(ctx context.Context, pairs []*pair) error {
+// compiles builds what changed and what uses it, and returns the folders with tests of all that; none where it does not build.
+func (r *run) compiles(ctx context.Context, pairs []*pair) ([]string, error) {
 	if len(pairs) == 0 {
-		return nil
+		return nil, nil
 	}
 	r.opt.Say("building, vet")
-	dirs, code, err := r.users(ctx, pairs)
+	dirs, code, err := r.usersOf(ctx, pairs)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ok, err := r.builds(ctx, code)
 	if err != nil || !ok {
-		return err
+		return nil, err
 	}
-	if err := r.vets(ctx, pairs); err != nil || r.stops() {
-		return err
+	if r.opt.Stop { // those that only use it come last
+		own := patterns(pairs)
+		r.users = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return slices.Contains(own, dir) })
+		dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !slices.Contains(own, dir) })
 	}
-	return r.tests(ctx, pairs, dirs)
+	return dirs, r.vets(ctx, pairs)
 }
 
 // builds builds what changed, and what uses it.
@@ -178,6 +179,9 @@ func (t *Tests) went(dirs []string, old, now *suite) {
 // tests runs the tests of the old version as they were, those of the new version, and where they differ those of the old
 // version on the new code.
 func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
+	if len(dirs) == 0 {
+		return nil
+	}
 	race, why := hasRace(ctx, r.goNew())
 	how := "tests"
 	if race {
@@ -245,9 +249,9 @@ func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 	return nil
 }
 
-// users returns the folders of the packages of pairs, and of those that use them, and which of them hold more than tests.
-func (r *run) users(ctx context.Context, pairs []*pair) (dirs, code []string, err error) {
-	out, err := r.goNew().Run(ctx, "list", "-e", "-json=Dir,ImportPath,GoFiles,CgoFiles,Deps,TestImports,XTestImports", "./...")
+// usersOf returns the folders of the packages of pairs, and of those that use them, and which of them hold more than tests.
+func (r *run) usersOf(ctx context.Context, pairs []*pair) (dirs, code []string, err error) {
+	out, err := r.goNew().Run(ctx, "list", "-e", "-json=Dir,ImportPath,GoFiles,CgoFiles,Imports,Deps,TestImports,XTestImports", "./...")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -255,10 +259,11 @@ func (r *run) users(ctx context.Context, pairs []*pair) (dirs, code []string, er
 	for _, p := range pairs {
 		changed[p.new.pkg.PkgPath] = true
 	}
+	var far []string // they use it through others
 	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
 		var p struct {
-			Dir, ImportPath                                    string
-			GoFiles, CgoFiles, Deps, TestImports, XTestImports []string
+			Dir, ImportPath                                             string
+			GoFiles, CgoFiles, Imports, Deps, TestImports, XTestImports []string
 		}
 		if err := dec.Decode(&p); err != nil {
 			return nil, nil, fmt.Errorf("reading the output of go list: %w", err)
@@ -273,13 +278,81 @@ func (r *run) users(ctx context.Context, pairs []*pair) (dirs, code []string, er
 		}
 		if hasGoFiles(filepath.Join(r.change.Old.Dir, rel)) {
 			dir := "./" + filepath.ToSlash(rel)
-			dirs = append(dirs, dir)
+			if changed[p.ImportPath] || slices.ContainsFunc(slices.Concat(p.Imports, p.TestImports, p.XTestImports), func(d string) bool { return changed[d] }) {
+				dirs = append(dirs, dir)
+			} else {
+				far = append(far, dir)
+			}
 			if len(p.GoFiles)+len(p.CgoFiles) > 0 {
 				code = append(code, dir)
 			}
 		}
 	}
-	return dirs, code, nil
+	return append(dirs, far...), code, nil
+}
+
+// Limits of the tests of packages that only use what changed.
+const (
+	usersShare   = 2 // times Options.Time is what they get
+	usersAtATime = 8
+)
+
+// testUsers runs the tests of the packages that only use what changed, the nearest first, as long as there is time for them. The old version's
+// run only where some fail: nearly always, none does. The race detector is for changes that have goroutines share something, since to build
+// with it takes half as long again, and the tests of what changed ran with it.
+func (r *run) testUsers(ctx context.Context) error {
+	if len(r.users) == 0 {
+		return nil
+	}
+	r.checked = time.Now()
+	const what = "tests of packages that use it"
+	race := false
+	if r.opt.Shared {
+		race, _ = hasRace(ctx, r.goNew())
+	}
+	limited, cancel := context.WithTimeout(ctx, usersShare*r.opt.Time)
+	defer cancel()
+	all := &suite{tests: make(map[string]outcome)}
+	done := 0
+	for batch := range slices.Chunk(r.users, usersAtATime) {
+		r.opt.Say(fmt.Sprintf("running the tests of packages that use it, %d of %d", done+len(batch), len(r.users)))
+		now, err := runTests(limited, r.goNew(), batch, race, "")
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if limited.Err() != nil {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if now.broken != "" || slices.ContainsFunc(slices.Collect(maps.Values(now.tests)), func(o outcome) bool { return o.failed }) {
+			old, err := runTests(ctx, r.goOld(), batch, race, "")
+			if err != nil {
+				return err
+			}
+			said, since := len(r.proof.Checks), r.checked
+			if err := r.judge(ctx, what, old, now, batch, race, ""); err != nil || r.stops() {
+				return err
+			}
+			r.proof.Checks, r.checked = r.proof.Checks[:said], since // it is said once, in the end
+		}
+		maps.Copy(all.tests, now.tests)
+		done += len(batch)
+	}
+	switch detail := counted(len(all.tests), "test") + " of " + counted(done, "package"); {
+	case done == len(r.users) && len(all.tests) == 0:
+	case done == len(r.users):
+		r.check(what, report.Passed, detail)
+	default:
+		outcome := report.Passed
+		if done == 0 {
+			outcome = report.Skipped
+		}
+		r.check(what, outcome, fmt.Sprintf("%s; there was no time for those of %d more", detail, len(r.users)-done))
+		r.doubts = append(r.doubts, fmt.Sprintf("there was no time for the tests of %d of %s that use it", len(r.users)-done, counted(len(r.users), "package")))
+	}
+	return nil
 }
 
 // hasRace reports whether the race detector can be used, or why not.

@@ -24,6 +24,9 @@ const (
 	replayTime = time.Second            // to show once more what was found
 )
 
+// graceOf is how much longer than asked for a run may take to look into what was found.
+func graceOf(asked time.Duration) time.Duration { return min(mostGrace, asked/10) }
+
 // begin starts the clock.
 func (f *search) begin() {
 	now := time.Now()

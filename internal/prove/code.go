@@ -109,9 +109,6 @@ func (c *coder) file(v *side, body string) string {
 	if strings.Contains(body, "honeRequest(") {
 		body += fmt.Sprintf(honeRequest, c.std("net/http"), c.std("net/http"), c.std("io"), c.std("strings"))
 	}
-	if strings.Contains(body, "honeNew(") {
-		body += honeNew
-	}
 	paths := make([]string, 0, len(c.imports))
 	for p := range c.imports {
 		paths = append(paths, p)
@@ -153,8 +150,7 @@ func sortedKeys[T any](m map[string]T) []string {
 	return keys
 }
 
-const (
-	honeRequest = `
+const honeRequest = `
 // honeRequest returns a request that nobody has read yet.
 func honeRequest(r *%s.Request, body string) *%s.Request {
 	r = r.WithContext(r.Context())
@@ -162,10 +158,6 @@ func honeRequest(r *%s.Request, body string) *%s.Request {
 	return r
 }
 `
-	honeNew = `
-func honeNew[T any](v T) *T { return &v }
-`
-)
 
 func (c *coder) variable(prefix string) string {
 	c.n++
@@ -174,7 +166,7 @@ func (c *coder) variable(prefix string) string {
 
 func (c *coder) step(at int, s *worker.Step) {
 	e := c.entries[s.Func]
-	if e.expr == "" || !e.inOld || len(s.Args) != len(e.params) {
+	if e.expr == "" || e.oldExpr != "" || !e.inOld || len(s.Args) != len(e.params) {
 		c.bad = true
 		return
 	}
@@ -249,6 +241,9 @@ func (c *coder) value(v *worker.Value, t types.Type) string {
 		}
 		return c.std("errors") + ".New(" + strconv.Quote(v.Text) + ")"
 	case worker.Time:
+		if v.Text == worker.Seconds {
+			return fmt.Sprintf("%s.Unix(%d, 0).UTC()", c.std("time"), v.Int)
+		}
 		return fmt.Sprintf("%s.Unix(0, %d).UTC()", c.std("time"), v.Int)
 	case worker.Iface:
 		of, ok := c.types[v.Text]
@@ -270,7 +265,7 @@ func (c *coder) value(v *worker.Value, t types.Type) string {
 		if isComposite(u.Elem()) && strings.HasSuffix(text, "}") {
 			return "&" + text
 		}
-		return "honeNew[" + c.spell(u.Elem()) + "](" + text + ")"
+		return fmt.Sprintf("func() *%[1]s { var v %[1]s = %[2]s; return &v }()", c.spell(u.Elem()), text)
 	case *types.Slice:
 		if v.Kind == worker.String {
 			return "(" + c.spell(t) + ")(" + text(c, v.Text) + ")"

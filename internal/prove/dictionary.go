@@ -59,6 +59,7 @@ func newDictionary(s *surface) *dictionary {
 		}
 		d.readCorpus(v.dir)
 	}
+	d.addMade(s)
 	for k := range d.texts {
 		d.texts[k] = unique(d.texts[k])
 	}
@@ -67,6 +68,22 @@ func newDictionary(s *surface) *dictionary {
 	}
 	d.params, d.headers, d.paths = unique(d.params), unique(d.headers), unique(d.paths)
 	return d
+}
+
+// addMade adds the keys of the structs that are made up for decoders.
+func (d *dictionary) addMade(s *surface) {
+	if len(s.made) == 0 {
+		return
+	}
+	for _, st := range s.made {
+		d.bodies = append(d.bodies, st)
+	}
+	d.texts[""] = append(d.texts[""], madeKeys...)
+	for _, e := range s.entries {
+		if e.key != "" && len(e.params) > 1 && slices.ContainsFunc(e.params, holdsAny) {
+			d.texts[e.key] = append(d.texts[e.key], madeKeys...)
+		}
+	}
 }
 
 func unique[T int64 | string](list []T) []T {

@@ -22,6 +22,7 @@ type finding struct {
 	layer   worker.Layer
 	path    string
 	step    int
+	at      int // the step to blame, which is an earlier one where its result does not stay as it was
 	fn      string
 	old     string
 	new     string
@@ -45,7 +46,7 @@ func (d *finding) sort() string { return fmt.Sprintf("%c %s %v", d.layer, d.fn, 
 // keep keeps a finding if it is the first of its kind.
 func (f *search) keep(d *finding) {
 	if had := f.seen[d.bucket()]; had != nil {
-		if weight(d.program) < weight(had.program) {
+		if cmp.Or(cmpBool(had.note == "", d.note == ""), cmp.Compare(f.rank(d), f.rank(had)), cmp.Compare(weight(d.program), weight(had.program))) < 0 {
 			d.calls = had.calls
 			f.seen[d.bucket()] = d
 		}
@@ -124,7 +125,7 @@ func (f *search) compare(p *worker.Program, old, now *worker.Seen) *finding {
 	if old.Status != now.Status {
 		d.layer, d.path, d.old, d.new = worker.LayerPanic, "outcome", f.statusText(old.Status), f.statusText(now.Status)
 		d.late = late(old) || late(now)
-		d.fn, d.step = f.lastName(p), len(p.Steps)-1
+		d.fn, d.step, d.at = f.lastName(p), len(p.Steps)-1, len(p.Steps)-1
 		if old.Status == worker.Invalid || now.Status == worker.Invalid {
 			return nil
 		}
@@ -173,9 +174,22 @@ func (f *search) compare(p *worker.Program, old, now *worker.Seen) *finding {
 	if best >= worker.LayerInside {
 		return nil
 	}
-	d.fn = f.entries[p.Steps[d.step].Func].name
+	d.at = d.step
+	if n, ok := keptCall(d.path); ok && n < d.step {
+		d.at = n
+	}
+	d.fn = f.entries[p.Steps[d.at].Func].name
 	d.soften(f.surface)
 	return d
+}
+
+// keptCall returns the step whose result later calls change, where a path says that.
+func keptCall(path string) (step int, ok bool) {
+	var n int
+	if _, err := fmt.Sscanf(path, "result of call %d is changed by later calls", &n); err != nil || n < 1 {
+		return 0, false
+	}
+	return n - 1, true
 }
 
 // soften notes what makes a difference less grave than its layer.
@@ -188,6 +202,10 @@ func (d *finding) soften(s *surface) {
 	case s.own(d.fn):
 		d.note = "only the package can call it, and all its callers changed too"
 	default:
+		if of := s.nilReceiver(d.program, d.step); of != "" {
+			d.note = "it takes a nil *" + of + ", and neither version checks for one"
+			return
+		}
 		for i := range d.program.Steps {
 			for j, t := range s.entries[d.program.Steps[i].Func].params {
 				if ctor := s.bypassed(&d.program.Steps[i].Args[j], t); ctor != "" {
@@ -256,7 +274,7 @@ func (f *search) findings(ctx context.Context) ([]*finding, error) {
 		list = slices.DeleteFunc(list, func(d *finding) bool { return d.layer == worker.LayerText })
 	}
 	slices.SortFunc(list, func(a, b *finding) int {
-		return cmp.Or(cmpBool(b.alarms(), a.alarms()), cmp.Compare(a.layer, b.layer), cmp.Compare(a.target.distance, b.target.distance), cmp.Compare(a.bucket(), b.bucket()))
+		return cmp.Or(cmpBool(b.alarms(), a.alarms()), cmp.Compare(f.rank(a)/4, f.rank(b)/4), cmp.Compare(a.layer, b.layer), cmp.Compare(a.target.distance, b.target.distance), cmp.Compare(a.bucket(), b.bucket()))
 	})
 	f.look()
 	limited := ctx
@@ -286,7 +304,7 @@ func (f *search) findings(ctx context.Context) ([]*finding, error) {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *finding) int {
-		return cmp.Or(cmpBool(b.alarms(), a.alarms()), cmp.Compare(a.layer, b.layer), cmp.Compare(weight(a.program), weight(b.program)))
+		return cmp.Or(cmpBool(b.alarms(), a.alarms()), cmp.Compare(f.rank(a), f.rank(b)), cmp.Compare(a.layer, b.layer), cmp.Compare(weight(a.program), weight(b.program)))
 	})
 	return out, nil
 }

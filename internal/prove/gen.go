@@ -63,6 +63,7 @@ type builder struct {
 	*gen
 	p     *worker.Program
 	types [][]types.Type // of the results of the steps so far
+	said  []string       // texts that were made so far
 	near  *target
 	depth int
 }
@@ -319,6 +320,9 @@ func (b *builder) literal(t types.Type) worker.Value {
 		}
 		return worker.Value{Kind: worker.Error, Text: b.str()}
 	case isTime:
+		if b.chance(4) {
+			return worker.Value{Kind: worker.Time, Int: 253402300800, Text: worker.Seconds} // year 10000, which has no text in JSON
+		}
 		return worker.Value{Kind: worker.Time, Int: pick(b.gen, []int64{0, 1, -1, 1e9, 1700000000e9, 1709210096789e6, 951782400e9, -62135596800, 1<<62 - 1})}
 	case isDuration:
 		unit := pick(b.gen, []int64{1, 1e3, 1e6, 1e9, 60e9, 3600e9})
@@ -465,6 +469,9 @@ func (b *builder) iface(t types.Type) worker.Value {
 	if !ok || b.chance(5) {
 		return worker.Value{}
 	}
+	if it.NumMethods() == 0 && b.chance(5) {
+		return worker.Value{Kind: worker.Error, Text: b.str()}
+	}
 	var names []string
 	for name, c := range b.types0() {
 		if types.Implements(c, it) && !(it.NumMethods() == 0 && b.holdsRecast(c, 0)) {
@@ -478,6 +485,9 @@ func (b *builder) iface(t types.Type) worker.Value {
 	name := pick(b.gen, names)
 	c := b.surface.types[name]
 	var v worker.Value
+	if _, ptr := c.(*types.Pointer); ptr && it.NumMethods() > 0 && b.chance(10) {
+		return worker.Value{Kind: worker.Iface, Text: name, Elems: []worker.Value{v}} // nil with a type
+	}
 	if _, st := structOf(c); st != nil {
 		v, _ = b.object(c, nil)
 		if v.Kind == worker.Ref { // a constructor gave it

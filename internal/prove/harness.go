@@ -50,7 +50,9 @@ type block struct {
 type built struct {
 	file      string
 	blocks    []block
-	elsewhere string // the same with its code at other addresses and on other lines, or ""
+	away      []block // of the other package that this one is called for
+	counter   string  // name of the counters; "" is honeCover
+	elsewhere string  // the same with its code at other addresses and on other lines, or ""
 }
 
 // A layout is where the code of a worker is: how many lines it is moved down, and where the linker puts it. What is neither code nor
@@ -112,6 +114,9 @@ func (s *surface) build(ctx context.Context, v *side, work string, at layout) (*
 			return nil, nil, err
 		}
 	}
+	if err := s.countAway(v, out, put); err != nil {
+		return nil, nil, err
+	}
 	clause := "package " + v.pkg.Types.Name() + "\n\n"
 	if err := put(filepath.Join(v.dir, addedFile+".go"), clause+fmt.Sprintf("var honeCover [%d]uint8\n", len(out.blocks)+1)); err != nil {
 		return nil, nil, err
@@ -150,6 +155,30 @@ func (s *surface) build(ctx context.Context, v *side, work string, at layout) (*
 		left = append(left, bad...)
 	}
 	return nil, nil, fmt.Errorf("building the worker of %s: too little of it compiles", v.version.Name)
+}
+
+// countAway puts counters into the package that this one is called for.
+func (s *surface) countAway(v *side, out *built, put func(at, text string) error) error {
+	if s.called == nil {
+		return nil
+	}
+	of := s.called.new
+	if v == s.old {
+		of = s.called.old
+	}
+	away := &built{counter: "HoneCover"}
+	for _, f := range of.pkg.Syntax {
+		name := of.pkg.Fset.File(f.Pos()).Name()
+		text, err := os.ReadFile(name)
+		if strings.HasSuffix(name, "_test.go") || filepath.Dir(name) != of.dir || err != nil || usesC(f) {
+			continue
+		}
+		if err := put(name, string(away.instrument(of, f, text))); err != nil {
+			return err
+		}
+	}
+	out.away = away.blocks
+	return put(filepath.Join(of.dir, addedFile+".go"), fmt.Sprintf("package %s\n\nvar HoneCover [%d]uint8\n", of.pkg.Types.Name(), len(away.blocks)+1))
 }
 
 // badEntries reads from what the compiler says which functions cannot be in the table.
@@ -215,6 +244,9 @@ func (s *surface) table(v *side, left []int) (string, map[int]int) {
 	firstLine := strings.Count(body.String(), "\n")
 	for i, e := range s.entries {
 		expr := e.expr
+		if old && e.oldExpr != "" {
+			expr = e.oldExpr
+		}
 		if slices.Contains(left, e.id) || old && !e.inOld {
 			expr = "nil"
 		}
@@ -243,6 +275,9 @@ func (s *surface) table(v *side, left []int) (string, map[int]int) {
 	}
 	line("},")
 	line("Cover: honeCover[:],")
+	if s.called != nil {
+		line("Away: honeaway.HoneCover[:],")
+	}
 	line("Source: %s,", s.source(v))
 	web := s.new.pkg.Imports["net/http"] != nil || s.old.pkg.Imports["net/http"] != nil
 	if web {
@@ -256,6 +291,13 @@ func (s *surface) table(v *side, left []int) (string, map[int]int) {
 	head.WriteString("import (\n\"reflect\"\n\"testing\"\n\nworker " + strconv.Quote(v.workerPath()) + "\n")
 	if web {
 		head.WriteString("web " + strconv.Quote(v.workerPath()+"/web") + "\n")
+	}
+	if s.called != nil {
+		path := s.called.new.pkg.PkgPath
+		if old {
+			path = s.called.old.pkg.PkgPath
+		}
+		head.WriteString("honeaway " + strconv.Quote(path) + "\n")
 	}
 	paths := make([]string, 0, len(s.imports))
 	for p := range s.imports {
@@ -279,9 +321,9 @@ func (s *surface) table(v *side, left []int) (string, map[int]int) {
 // source writes what a worker has to know of the source of its version.
 func (s *surface) source(v *side) string {
 	src := worker.Source{Path: v.pkg.PkgPath, Name: v.pkg.Types.Name(), Names: map[string]bool{"init": true}, Files: make(map[string]bool), Moved: make(map[string]string)}
-	for key, d := range v.decls {
+	for _, d := range v.decls {
 		if !d.test {
-			name := key[strings.LastIndexByte(key, '.')+1:]
+			name := d.obj.Name()
 			src.Names[name] = !token.IsExported(name)
 		}
 	}
@@ -341,7 +383,7 @@ func (b *built) instrument(v *side, f *ast.File, text []byte) []byte {
 	var inserts []insert
 	key := ""
 	add := func(pos token.Pos, node ast.Node) {
-		inserts = append(inserts, insert{file.Offset(pos), fmt.Sprintf(" honeCover[%d]++;", len(b.blocks))})
+		inserts = append(inserts, insert{file.Offset(pos), fmt.Sprintf(" %s[%d]++;", cmp.Or(b.counter, "honeCover"), len(b.blocks))})
 		b.blocks = append(b.blocks, block{file.Name(), file.Position(node.Pos()).Line, file.Position(node.End()).Line, key})
 	}
 	skip := make(map[*ast.BlockStmt]bool) // bodies of switches hold only cases

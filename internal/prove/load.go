@@ -27,6 +27,7 @@ type side struct {
 	outer   *packages.Package // the tests outside of it, or nil
 	tests   []string          // names of the files with tests
 	decls   map[string]*decl
+	renamed map[string]string // key of a function → its key in the new version, where that is another one
 }
 
 // A decl is a declaration of a package.
@@ -35,6 +36,7 @@ type decl struct {
 	obj  types.Object
 	node ast.Node
 	text string // its tokens
+	body string // those of the body of a function
 	uses []string
 	test bool
 }
@@ -48,6 +50,7 @@ func (d *decl) isFunc() bool {
 type pair struct {
 	rel      string // folder, in the versions
 	old, new *side
+	called   *pair // another package, which changed, and which this one only uses; usually nil
 }
 
 // pairUp loads both versions of the packages in dirs. The notes say what could not be loaded in both.
@@ -75,7 +78,9 @@ func pairUp(ctx context.Context, c *Change, dirs []string) (pairs []*pair, notes
 		case b == nil:
 			notes = append(notes, fmt.Sprintf("package %s was removed", shownDir(dir)))
 		default:
-			pairs = append(pairs, &pair{dir, a, b})
+			p := &pair{rel: dir, old: a, new: b}
+			p.pairRenamed()
+			pairs = append(pairs, p)
 		}
 	}
 	return pairs, notes, nil
@@ -167,7 +172,7 @@ func hasGoFiles(dir string) bool {
 
 // index finds the declarations of the package.
 func (s *side) index() {
-	s.decls = make(map[string]*decl)
+	s.decls, s.tests = make(map[string]*decl), nil
 	for _, f := range s.pkg.Syntax {
 		name := s.pkg.Fset.File(f.Pos()).Name()
 		test := strings.HasSuffix(name, "_test.go")
@@ -181,7 +186,11 @@ func (s *side) index() {
 		for _, d := range f.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				s.add(d.Name, d, s.funcKey(d), s.tokens(text, d.Type.Pos(), d.End()), test)
+				key := s.funcKey(d)
+				s.add(d.Name, d, key, s.tokens(text, d.Type.Pos(), d.End()), test)
+				if in := s.decls[key]; in != nil && d.Body != nil {
+					in.body = s.tokens(text, d.Body.Pos(), d.Body.End())
+				}
 			case *ast.GenDecl:
 				for _, spec := range d.Specs {
 					s.addSpec(spec, text, test)
@@ -252,15 +261,23 @@ func (s *side) keyOf(obj types.Object) string {
 				t = p.Elem()
 			}
 			if n, ok := t.(*types.Named); ok && n.Obj().Pkg() == s.pkg.Types {
-				return n.Obj().Name() + "." + f.Name()
+				return s.named(n.Obj().Name() + "." + f.Name())
 			}
 			return "" // of an interface
 		}
 	}
 	if obj.Parent() == s.pkg.Types.Scope() {
-		return obj.Name()
+		return s.named(obj.Name())
 	}
 	return ""
+}
+
+// named returns the key that both versions have for a key of this one.
+func (s *side) named(key string) string {
+	if now, ok := s.renamed[key]; ok {
+		return now
+	}
+	return key
 }
 
 // tokens returns the tokens between two places, without comments: a change of layout is none.
@@ -314,6 +331,17 @@ func (p *pair) changed() (distance map[string]int) {
 		if _, still := p.new.decls[key]; !still && !d.test {
 			distance[key] = 0
 			queue = append(queue, key)
+		}
+	}
+	if p.called != nil {
+		affected := p.called.changed()
+		for _, v := range []*side{p.old, p.new} {
+			for key, d := range v.decls {
+				if _, had := distance[key]; !had && !d.test && len(p.awayUses(v, d, affected)) > 0 {
+					distance[key] = 1
+					queue = append(queue, key)
+				}
+			}
 		}
 	}
 	slices.Sort(queue)

@@ -23,7 +23,7 @@ func (s *side) makeUp(ctx context.Context, work string, opt Options) (made *benc
 	if err != nil {
 		return nil, "", err
 	}
-	of := newSurface(&pair{s.rel, s, s}, d)
+	of := newSurface(&pair{rel: s.rel, old: s, new: s}, d)
 	if why = of.aim(); len(of.targets) == 0 {
 		return nil, why, nil
 	}

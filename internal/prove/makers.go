@@ -168,4 +168,5 @@ func (s *surface) addTypes() {
 		s.types[s.spell(t)] = t
 		s.types["*"+s.spell(t)] = types.NewPointer(t)
 	}
+	s.addHeld()
 }

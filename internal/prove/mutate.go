@@ -41,7 +41,7 @@ func (g *gen) mutate(t *target, from *worker.Program) *worker.Program {
 			if e.method && i == 0 {
 				continue
 			}
-			b := &builder{gen: g, p: &worker.Program{}, near: t}
+			b := &builder{gen: g, p: &worker.Program{}, near: t, said: textsIn(p)}
 			if v := b.value(e.params[i]); len(b.p.Steps) == 0 {
 				s.Args[i] = v
 			}
@@ -53,6 +53,26 @@ func (g *gen) mutate(t *target, from *worker.Program) *worker.Program {
 		}
 	}
 	return p
+}
+
+// textsIn returns the texts of a program.
+func textsIn(p *worker.Program) []string {
+	var out []string
+	var find func(v *worker.Value)
+	find = func(v *worker.Value) {
+		if v.Kind == worker.String && len(out) < 16 {
+			out = append(out, v.Text)
+		}
+		for i := range v.Elems {
+			find(&v.Elems[i])
+		}
+	}
+	for i := range p.Steps {
+		for j := range p.Steps[i].Args {
+			find(&p.Steps[i].Args[j])
+		}
+	}
+	return out
 }
 
 // mutateValue changes something in a value.
@@ -117,6 +137,7 @@ func (g *gen) mutateValue(v *worker.Value) {
 			*v = g.request()
 		}
 	case worker.Time:
+		v.Text = ""
 		v.Int += pick(g, []int64{1, -1, 1e9, 86400e9, -86400e9, 31536000e9})
 	}
 }

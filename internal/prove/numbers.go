@@ -32,6 +32,9 @@ func (g *gen) integer(t *types.Basic) int64 {
 	if g.chance(8) {
 		n = -n
 	}
+	if n < 0 && t.Info()&types.IsUnsigned != 0 && !g.chance(8) {
+		n = -n // near the largest of the type most calls only run out of memory or time
+	}
 	return fitInteger(n, t)
 }
 

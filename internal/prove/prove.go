@@ -33,14 +33,21 @@ type Options struct {
 	Only       string        // the one function to compare; "" means all that changed
 	Strict     bool          // what is only to be noted makes a change different, too
 	NoTests    bool          // leaves building, vet and tests out
-	Stop       bool          // at the first thing that speaks against the change: what comes behind it is not done
+	Stop       bool          // at the first thing that speaks against the change: what takes longest comes last, and is not done then
+	Shared     bool          // the change has goroutines share something: with Stop, all tests run with the race detector
 	Tests      *Tests        // of changes of the same old version; nil runs its tests each time
 	Flags      []string      // for the go command, behind those in GOFLAGS
 	Args       []string      // the program of the package is run with these, too; nil means it is not
+	Regress    bool          // tests of the differences are written
 	Say        func(string)  // is told what is being done; nil means nobody
 
 	// Faster runs benchmarks of both versions against each other; nil means that nobody wants to know how fast they are.
 	Faster func(ctx context.Context, race Race) (Speed, error)
+
+	// Hopeless is asked when benchmarks that both versions have ran against each other, which then happens before tests and calls: if it says
+	// so, nothing else is done, because whatever that shows, the change is not worth it. nil means that Faster comes last. With sure, only what
+	// more time would not change counts: then a test that fails tells more.
+	Hopeless func(p *report.Proof, sure bool) bool
 
 	// Workload says that Faster runs the program rather than benchmarks, so that none are looked for or generated.
 	Workload bool
@@ -87,6 +94,11 @@ type run struct {
 	ran               bool                      // the program, with arguments
 	unchanged         bool                      // nothing that is built differs
 	broken            bool                      // the new version does not build
+	users             []string                  // folders whose tests run last, since they only use what changed
+	raced             bool                      // benchmarks ran against each other
+	benchmarks        *reached                  // that reach what changed; nil when that was not found out
+	dirs              []string                  // folders whose Go files differ
+	blocks, hit       int                       // of functions that changed: how many there are, and how many were reached
 
 	left  time.Duration // of the time for calling both versions
 	grace time.Duration // that may be taken beyond it, to look into what was found
@@ -105,7 +117,7 @@ func (r *run) all(ctx context.Context) error {
 			r.doubts = append(r.doubts, doubt)
 		}
 	}
-	if len(dirs) == 0 {
+	if r.dirs = dirs; len(dirs) == 0 {
 		r.note("no Go file differs")
 		r.unchanged = len(r.doubts) == 0
 		return nil
@@ -128,7 +140,14 @@ func (r *run) all(ctx context.Context) error {
 	}
 	r.proof.Notes = append(r.proof.Notes, hint.Said(notes...)...)
 	if !r.opt.NoTests {
-		if err := r.checks(ctx, pairs); err != nil {
+		dirs, err := r.compiles(ctx, pairs)
+		if err != nil || r.stops() {
+			return err
+		}
+		if hopeless, err := r.hopeless(ctx, pairs); err != nil || hopeless || r.stops() {
+			return err
+		}
+		if err := r.tests(ctx, pairs, dirs); err != nil {
 			return err
 		}
 		if r.stops() {
@@ -162,7 +181,7 @@ func (r *run) all(ctx context.Context) error {
 	if r.left = r.opt.Time; r.opt.Faster != nil {
 		r.left /= 2 // the other half is for the benchmarks
 	}
-	r.grace = mostGrace
+	r.grace = graceOf(r.opt.Time)
 	for i, p := range pairs {
 		opt := r.opt
 		opt.Time = share(r.left, len(pairs)-i)
@@ -171,12 +190,37 @@ func (r *run) all(ctx context.Context) error {
 			return fmt.Errorf("comparing package %s: %w", p.new.pkg.PkgPath, err)
 		}
 	}
-	if r.opt.Faster != nil && len(pairs) > 0 && !r.broken && !r.stops() {
+	if r.opt.Faster != nil && len(pairs) > 0 && !r.broken && !r.raced && !r.stops() {
 		began, took := time.Now(), time.Since(began)
-		defer func() { r.proof.Racing = time.Since(began) }()
-		return r.speed(ctx, pairs, took)
+		err := r.speed(ctx, pairs, took)
+		if r.proof.Racing += time.Since(began); err != nil {
+			return err
+		}
 	}
-	return nil
+	if r.stops() || r.broken || r.opt.Hopeless != nil && r.opt.Hopeless(r.proof, false) {
+		return nil
+	}
+	return r.testUsers(ctx)
+}
+
+// hopeless runs benchmarks that reach the change against each other, if there are any, and reports whether what comes behind them is useless.
+// They cost a fixed time, and half of all patches fail there; tests of all packages that use the change, and calls, take longer.
+func (r *run) hopeless(ctx context.Context, pairs []*pair) (bool, error) {
+	if r.opt.Hopeless == nil || r.opt.Faster == nil || r.opt.Workload || len(pairs) == 0 {
+		return false, nil
+	}
+	began := time.Now()
+	defer func() { r.checked = time.Now() }()
+	reaching, _, err := r.reaching(ctx, pairs)
+	if err != nil || len(reaching) == 0 {
+		return false, err
+	}
+	r.raced = true
+	if err := r.speed(ctx, pairs, r.opt.Time/2); err != nil {
+		return false, err
+	}
+	r.proof.Racing = time.Since(began)
+	return r.opt.Hopeless(r.proof, true), nil
 }
 
 // stops reports whether what was found is enough.
@@ -201,19 +245,44 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 	if opt.Only != "" {
 		s.targets = slices.DeleteFunc(s.targets, func(t *target) bool { return t.key != opt.Only && (t.entry == nil || t.name != opt.Only) })
 	}
-	if !slices.ContainsFunc(s.targets, func(t *target) bool { return t.entry != nil }) {
-		r.tried(ctx, p, s, nil)
-		return nil
+	began, own, before := time.Now(), opt, len(r.proof.Differences)
+	var callers []string
+	if opt.Only == "" && !r.opt.Workload {
+		if callers = r.callers(ctx, p); len(callers) > 0 {
+			own.Time = opt.Time * 3 / 4 // the rest is for them
+		}
 	}
-	opt.Say("building both versions of " + p.new.pkg.PkgPath)
-	files, err := s.buildBoth(ctx, work)
+	f, err := r.search(ctx, s, own, work)
 	if err != nil {
 		return err
 	}
+	grave := slices.ContainsFunc(r.proof.Differences[before:], func(d report.Difference) bool { return d.Grave })
+	if len(callers) > 0 && !grave && r.wantsCallers(s, f) {
+		opt.Time = max(opt.Time/4, opt.Time-time.Since(began))
+		from, err := r.callFrom(ctx, p, s, callers, opt, work)
+		if err != nil {
+			return err
+		}
+		defer func() { r.proof.Functions = append(r.proof.Functions, from...) }()
+	}
+	r.tried(ctx, p, s, f)
+	return nil
+}
+
+// search calls what there is to call of a package, and says what came of it. It returns nil when there is nothing.
+func (r *run) search(ctx context.Context, s *surface, opt Options, work func(side int) string) (*search, error) {
+	if !slices.ContainsFunc(s.targets, func(t *target) bool { return t.entry != nil }) {
+		return nil, nil
+	}
+	opt.Say("building both versions of " + s.new.pkg.PkgPath)
+	files, err := s.buildBoth(ctx, work)
+	if err != nil {
+		return nil, err
+	}
 	f := newSearch(s, opt, files)
-	opt.Say("calling both versions of " + p.new.pkg.PkgPath)
+	opt.Say("calling both versions of " + s.new.pkg.PkgPath)
 	if err := r.call(ctx, f); err != nil {
-		return err
+		return nil, err
 	}
 	r.proof.Executions += f.executions
 	for key := range f.nondet {
@@ -233,8 +302,7 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 	if f.deaths.n > 0 {
 		r.note("%s took too long, used too much memory, or ended the process, in one version or both: %s", counted(f.deaths.n, "call"), f.deaths.text())
 	}
-	r.tried(ctx, p, s, f)
-	return nil
+	return f, nil
 }
 
 // call calls both versions, and looks into what they do differently.
@@ -251,7 +319,12 @@ func (r *run) call(ctx context.Context, f *search) error {
 	for _, d := range found {
 		r.proof.Differences = append(r.proof.Differences, f.difference(d))
 	}
-	if r.opt.Faster != nil && !r.opt.Workload {
+	if r.opt.Regress {
+		if err := r.regressions(ctx, f, found); err != nil {
+			return fmt.Errorf("writing tests of the differences: %w", err)
+		}
+	}
+	if r.opt.Faster != nil && !r.opt.Workload && f.called == nil {
 		err = within(ctx, f.last, func(ctx context.Context) error {
 			g, err := f.generate(ctx, maxGenerated)
 			if g != nil {
@@ -386,8 +459,11 @@ func (r *run) tried(ctx context.Context, p *pair, s *surface, f *search) {
 			}
 		}
 		r.proof.Functions = append(r.proof.Functions, out)
-		if out.Changed && out.Reached > 0 && f != nil {
-			r.count(f, t, out.Name)
+		if out.Changed {
+			r.blocks, r.hit = r.blocks+out.Blocks, r.hit+out.Reached
+		}
+		if out.Changed && out.Reached > 0 && (f != nil || s.awayHad != nil) {
+			r.count(s, f, t, out.Name)
 		}
 		switch {
 		case !out.Changed || t.key == "main" && r.ran:
@@ -588,7 +664,7 @@ func (r *run) verdict() {
 	if p.Executions > 0 {
 		p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions))
 		if c := r.fewest; c != nil && len(r.doubts) == 0 {
-			p.Reasons = append(p.Reasons, fmt.Sprintf("the change was reached and called often enough: %s had the fewest calls, %d of the required %d", c.name, c.had, c.needs))
+			p.Reasons = append(p.Reasons, fmt.Sprintf("the change was reached, %d of %s, and called often enough: %s had the fewest calls, %d of the required %d", r.hit, counted(r.blocks, "block"), c.name, c.had, c.needs))
 		}
 	}
 	switch p.Pace {

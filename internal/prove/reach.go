@@ -120,7 +120,9 @@ func (r *run) reach(s *surface, f *search) map[string]reach {
 	out := make(map[string]reach)
 	var texts [2]sources
 	var blocks [2][]block
-	called := func(side, i int) bool { return f != nil && f.covered[side][i] }
+	called := func(side, i int) bool {
+		return f != nil && f.covered[side][i] || i < len(s.away[side]) && s.away[side][i]
+	}
 	for side, v := range []*side{s.old, s.new} {
 		if f != nil {
 			blocks[side] = f.files[side].blocks

@@ -60,14 +60,61 @@ func (g *gen) request() worker.Value {
 	return v
 }
 
+// request makes a request for something that was registered before, if there was anything.
+func (b *builder) request() worker.Value {
+	v := b.gen.request()
+	var routes []string
+	for _, s := range b.said {
+		if _, path, ok := strings.Cut(s, " /"); ok {
+			s = "/" + path
+		}
+		if strings.HasPrefix(s, "/") && len(s) < 200 {
+			routes = append(routes, s)
+		}
+	}
+	if len(routes) == 0 || !b.chance(70) {
+		return v
+	}
+	method, target, _ := strings.Cut(v.Text, " ")
+	path := b.path(pick(b.gen, routes))
+	if _, query, ok := strings.Cut(target, "?"); ok {
+		path += "?" + query
+	}
+	v.Text = method + " " + path
+	return v
+}
+
+// route makes a pattern as routers take them.
+func (g *gen) route() string {
+	parts := []string{"a", "ab", "users", "users", "user", "x.y", ":id", "{id}", ":name", "*", "*rest", "{rest...}", "1"}
+	text := ""
+	for range 1 + g.rng.IntN(3) {
+		text += "/" + pick(g, parts)
+	}
+	if g.chance(20) {
+		text += "/"
+	}
+	return text
+}
+
 // path fills the wildcards of a route, and sometimes goes astray.
 func (g *gen) path(route string) string {
 	var out []string
 	for part := range strings.SplitSeq(route, "/") {
-		if strings.HasPrefix(part, "{") && strings.HasSuffix(part, "}") {
+		if strings.HasPrefix(part, "{") && strings.HasSuffix(part, "}") || strings.HasPrefix(part, ":") || strings.HasPrefix(part, "*") {
 			part = escape(pick(g, []string{"1", "42", "a", "0", "-1", "x y", "é", ""}))
 		}
 		out = append(out, part)
+	}
+	if i := g.rng.IntN(len(out)); out[i] != "" && !strings.Contains(out[i], "%") { // almost the same
+		switch g.rng.IntN(8) {
+		case 0:
+			out[i] += pick(g, []string{"x", "1", ".", "%20"})
+		case 1:
+			out[i] = out[i][:len(out[i])-1]
+		case 2:
+			out[i] = strings.ToUpper(out[i])
+		}
 	}
 	path := strings.Join(out, "/")
 	switch g.rng.IntN(12) {

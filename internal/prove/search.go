@@ -29,6 +29,7 @@ type search struct {
 	busy       map[string]int // how often differences of a kind were looked at
 	nondet     map[string]bool
 	covered    [2][]bool
+	away       [2][]bool         // of the package that this one is called for: the same
 	history    []*worker.Program // since the workers were started
 	dirty      bool              // a difference was seen since then: what they hold may differ
 	foundAt    time.Time
@@ -66,6 +67,7 @@ func newSearch(s *surface, opt Options, files [2]*built) *search {
 	}
 	for i := range f.covered {
 		f.covered[i] = make([]bool, len(files[i].blocks)+1)
+		f.away[i] = make([]bool, len(files[i].away)+1)
 	}
 	for _, t := range s.targets {
 		if t.entry != nil {
@@ -267,6 +269,9 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 			}
 			continue
 		}
+		if f.passesNil(list[i]) {
+			kind += " with nil" // which must not keep others from being looked at
+		}
 		if isUp {
 			f.leaveOpen(list[i])
 			continue
@@ -334,8 +339,12 @@ func (f *search) leaveOpen(p *worker.Program) {
 // cover notes what ran, and returns how much of it is new.
 func (f *search) cover(side int, s *worker.Seen) int {
 	for _, c := range s.Cover {
-		if i := int(c / 8); i < len(f.covered[side]) {
+		own := len(f.covered[side])
+		switch i := int(c / 8); {
+		case i < own:
 			f.covered[side][i] = true
+		case i-own < len(f.away[side]):
+			f.away[side][i-own] = true
 		}
 	}
 	return len(s.Cover)

@@ -75,6 +75,7 @@ func collectSeeds(v *side, info *types.Info, files []*ast.File, seeds map[string
 						key = named.Obj().Name() + "." + key
 					}
 				}
+				key = v.named(key)
 			}
 			if d := v.decls[key]; d == nil || d.test || call.Ellipsis != token.NoPos {
 				return true

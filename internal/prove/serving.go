@@ -58,7 +58,7 @@ func Requests(ctx context.Context, v Version, dirs []string, seed uint64, n int)
 		if err != nil {
 			return nil, err
 		}
-		g := newGen(newSurface(&pair{at, s, s}, d), seed)
+		g := newGen(newSurface(&pair{rel: at, old: s, new: s}, d), seed)
 		out = append(out, g.serving(s, n))
 	}
 	return out, nil

@@ -33,8 +33,11 @@ type printer struct {
 }
 
 // useAll uses variables that nothing uses, such as results that are in a part of an argument that is not written.
-func (w *printer) useAll() {
-	text := strings.Join(w.lines, "\n")
+func (w *printer) useAll() { w.useAllBut("") }
+
+// useAllBut leaves those out that an expression behind the lines uses.
+func (w *printer) useAllBut(after string) {
+	text := strings.Join(w.lines, "\n") + "\n" + after
 	for _, name := range w.variables {
 		if !usedAgain(text, name) {
 			w.line("_ = %s", name)
@@ -69,13 +72,7 @@ type shown struct {
 
 // show writes the calls that a program makes, up to a step.
 func (s *surface) show(p *worker.Program, until int) shown {
-	w := &printer{
-		surface: s, steps: p.Steps[:min(until+1, len(p.Steps))],
-		names: make(map[int64]string), imports: make(map[string]string), taken: make(map[string]bool), count: make(map[string]int),
-	}
-	for _, name := range s.new.pkg.Types.Scope().Names() {
-		w.taken[name] = true
-	}
+	w := s.printer(p, until)
 	used := make(map[int64]bool)
 	markUsed(&worker.Program{Steps: w.steps}, used)
 	for i := range w.steps {
@@ -346,6 +343,9 @@ func (w *printer) value(v *worker.Value, t types.Type) expr {
 		}
 		return exactly("%s.New(%s)", w.std("errors"), w.quote(v.Text))
 	case worker.Time:
+		if v.Text == worker.Seconds {
+			return exactly("%s.Unix(%d, 0).UTC()", w.std("time"), v.Int)
+		}
 		return exactly("%s.Unix(0, %d).UTC()", w.std("time"), v.Int)
 	case worker.Iface:
 		of, ok := w.types[v.Text]

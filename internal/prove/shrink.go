@@ -130,7 +130,7 @@ func (s *shrinker) try(p *worker.Program) bool {
 	if s.careful && (c != nil || seen[0].Status != seen[1].Status) {
 		s.stop() // what they hold may differ from now on
 	}
-	if c == nil || c.bucket() != s.d.bucket() || c.note != s.d.note {
+	if c == nil || c.bucket() != s.d.bucket() || c.note != s.d.note || s.rank(c) > s.rank(s.d) {
 		return false
 	}
 	s.best = p
@@ -196,7 +196,7 @@ func (s *shrinker) value(at func(p *worker.Program) *worker.Value) {
 		s.fraction(at)
 	case worker.Time:
 		for _, n := range []int64{0, 1e9, 1700000000e9} {
-			if v.Int == n || set(worker.Value{Kind: worker.Time, Int: n}) {
+			if v.Int == n && v.Text == "" || set(worker.Value{Kind: worker.Time, Int: n}) {
 				break
 			}
 		}
@@ -209,6 +209,10 @@ func (s *shrinker) value(at func(p *worker.Program) *worker.Value) {
 			if v.Int == n || set(worker.Value{Kind: v.Kind, Int: n}) {
 				break
 			}
+		}
+	case worker.Iface:
+		if v.Text != "int" {
+			set(worker.Value{Kind: worker.Iface, Text: "int", Elems: []worker.Value{{Kind: worker.Int}}})
 		}
 	case worker.Ref:
 		for _, plain := range s.plain(*v) {

@@ -186,14 +186,28 @@ type reaching struct {
 	wall, cpu time.Duration
 }
 
+// reached are the benchmarks that reach what changed, of all.
+type reached struct {
+	found []reaching
+	all   int
+}
+
 // reaching runs the benchmarks of the packages that changed, and of those that use them, once each, and returns those that
 // reach what changed, and how many there are.
 func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, all int, err error) {
+	if r.benchmarks != nil {
+		return r.benchmarks.found, r.benchmarks.all, nil
+	}
+	defer func() {
+		if err == nil {
+			r.benchmarks = &reached{found, all}
+		}
+	}()
 	touched, paths := touchedBy(pairs)
 	if len(touched) == 0 {
 		return nil, 0, nil
 	}
-	dirs, _, err := r.users(ctx, pairs)
+	dirs, _, err := r.usersOf(ctx, pairs)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -13,6 +13,7 @@ type entry struct {
 	id       int
 	name     string // as people write it: leftpad, (*StatsD).Incr, log.New
 	expr     string // the same in the code of the workers
+	oldExpr  string // that of the old one, where the function was renamed
 	key      string // of its declaration, "" for those from elsewhere
 	params   []types.Type
 	results  []types.Type
@@ -45,6 +46,9 @@ type surface struct {
 	types   map[string]types.Type // that interfaces may hold, by how the code spells them
 	rules   map[string][]fieldRule
 	danger  *danger
+	made    []*types.Struct // made up, for decoders
+	away    [2][]bool       // which counters of the package calls from others reached
+	awayHad map[string]int  // how many of these calls each function is used by
 	recast  map[string]bool // structs that hold what only the package sees in another way now
 	changes map[string]int  // how far declarations are from what changed
 	inst    map[types.Type][]types.Type
@@ -163,6 +167,9 @@ func (s *surface) entryOf(key string, fn *types.Func) (*entry, string) {
 			return nil, "hone knows no types to instantiate it with"
 		}
 		e.expr = fn.Name() + s.typeArgs(sig, fn)
+		if old.Name() != fn.Name() {
+			e.oldExpr = old.Name() + s.typeArgs(sig, fn)
+		}
 		e.fill(sig)
 		return e, s.incomparable(e)
 	}
@@ -195,6 +202,9 @@ func (s *surface) entryOf(key string, fn *types.Func) (*entry, string) {
 	} else {
 		e.params = append([]types.Type{named}, e.params...)
 		e.name, e.expr = named.Obj().Name()+"."+fn.Name(), spelled+"."+fn.Name()
+	}
+	if old.Name() != fn.Name() {
+		e.oldExpr = strings.TrimSuffix(e.expr, fn.Name()) + old.Name()
 	}
 	return e, s.incomparable(e)
 }

@@ -48,6 +48,25 @@ func (g *gen) str() string {
 	return s
 }
 
+// str makes a string, and what it takes for one to have to do with another: what was registered is looked up, and what is almost the same.
+func (b *builder) str() string {
+	var s string
+	switch {
+	case len(b.said) > 0 && b.chance(20):
+		if s = pick(b.gen, b.said); b.chance(50) {
+			s = b.related(s)
+		}
+	case b.new.pkg.Imports["net/http"] != nil && b.chance(10):
+		s = b.route()
+	default:
+		s = b.gen.str()
+	}
+	if len(b.said) < 16 {
+		b.said = append(b.said, s)
+	}
+	return s
+}
+
 // joined puts words from the dictionary together.
 func (g *gen) joined() string {
 	var words []string

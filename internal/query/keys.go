@@ -82,6 +82,16 @@ var Keys = []Key{
 		kind: step(PruneFrom),
 	},
 	{
+		Name: "collapse-package", Value: "RX", Example: "^encoding/json$", Repeats: true,
+		Doc:  "show what matching packages do inside themselves as one frame for each package",
+		kind: step(CollapsePackage),
+	},
+	{
+		Name: "collapse-recursion", Value: "RX", Example: "^main.walk$", Repeats: true,
+		Doc:  "show a matching function once where it calls itself, directly or through others",
+		kind: step(CollapseRecursion),
+	},
+	{
 		Name: "tag", Value: "KEY=RX", Example: "endpoint=/checkout", Repeats: true, Pprof: "tagfocus",
 		Doc:  "keep samples with a matching label; numbers take a range such as bytes=1kb:",
 		kind: step(TagFocus),

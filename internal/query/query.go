@@ -60,16 +60,18 @@ type Op string
 
 // The steps there are.
 const (
-	Focus     Op = "focus"      // keep samples with a matching frame
-	Ignore    Op = "ignore"     // drop samples with a matching frame
-	Hide      Op = "hide"       // remove matching frames from stacks
-	Show      Op = "show"       // remove all other frames from stacks
-	ShowFrom  Op = "show-from"  // cut the callers of the outermost matching frame
-	PruneFrom Op = "prune-from" // cut the callees of the innermost matching frame
-	TagFocus  Op = "tag"        // keep samples with a matching label
-	TagIgnore Op = "tag-ignore" // drop samples with a matching label
-	TagShow   Op = "tag-show"   // keep only labels with a matching key
-	TagHide   Op = "tag-hide"   // drop labels with a matching key
-	TagRoot   Op = "tag-root"   // label values as outermost frames; a list of keys
-	TagLeaf   Op = "tag-leaf"   // label values as innermost frames; a list of keys
+	Focus             Op = "focus"              // keep samples with a matching frame
+	Ignore            Op = "ignore"             // drop samples with a matching frame
+	Hide              Op = "hide"               // remove matching frames from stacks
+	Show              Op = "show"               // remove all other frames from stacks
+	ShowFrom          Op = "show-from"          // cut the callers of the outermost matching frame
+	PruneFrom         Op = "prune-from"         // cut the callees of the innermost matching frame
+	CollapsePackage   Op = "collapse-package"   // one frame for each run of frames of a package that matches
+	CollapseRecursion Op = "collapse-recursion" // one call of a matching function in each stack, without what got it back to itself
+	TagFocus          Op = "tag"                // keep samples with a matching label
+	TagIgnore         Op = "tag-ignore"         // drop samples with a matching label
+	TagShow           Op = "tag-show"           // keep only labels with a matching key
+	TagHide           Op = "tag-hide"           // drop labels with a matching key
+	TagRoot           Op = "tag-root"           // label values as outermost frames; a list of keys
+	TagLeaf           Op = "tag-leaf"           // label values as innermost frames; a list of keys
 )

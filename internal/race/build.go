@@ -148,6 +148,9 @@ func (s *Search) buildTests(ctx context.Context, overlay gocmd.Overlay, work str
 	if err != nil {
 		return err
 	}
+	if err := s.makeUpCalls(ctx, list, work); err != nil {
+		return err
+	}
 	for i, p := range list {
 		sub := &subject{importPath: p.ImportPath, dir: p.Dir, file: filepath.Join(work, exe(fmt.Sprintf("%d.test", i)))}
 		for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
@@ -167,7 +170,10 @@ func (s *Search) buildTests(ctx context.Context, overlay gocmd.Overlay, work str
 		if v := serving[p.ImportPath]; v != nil && len(v.Handlers) > 0 {
 			sub.serving = v
 		}
-		if sub.tests == 0 && sub.serving == nil {
+		if calls := s.calls[p.ImportPath]; calls != nil && len(calls.Calls) > 0 {
+			sub.calls = calls
+		}
+		if sub.tests == 0 && sub.serving == nil && sub.calls == nil {
 			continue
 		}
 		s.opt.Say("building the tests of " + p.ImportPath + " with the race detector")
@@ -185,7 +191,7 @@ func (s *Search) buildTests(ctx context.Context, overlay gocmd.Overlay, work str
 		if s.opt.Run != "" {
 			tests = fmt.Sprintf("tests that match %q", s.opt.Run)
 		}
-		return fmt.Errorf("%w: %s neither %s nor handlers of HTTP requests", ErrNothing, what, tests)
+		return fmt.Errorf("%w: %s neither %s nor handlers of HTTP requests, nor functions that can be called", ErrNothing, what, tests)
 	}
 	return nil
 }
@@ -219,40 +225,49 @@ func (s *Search) serving(ctx context.Context, list []pkg) (map[string]*prove.Ser
 	return out, nil
 }
 
-// buildTest builds the test program of a package. Where the handlers do not fit into it, it is built without.
+// buildTest builds the test program of a package. What does not fit into it, handlers or calls, is left out.
 func (s *Search) buildTest(ctx context.Context, sub *subject, overlay gocmd.Overlay, work string, number int) error {
-	build := func(more gocmd.Overlay) error {
-		all := gocmd.Overlay{}
-		for k, v := range overlay {
-			all[k] = v
+	for {
+		all := maps.Clone(overlay)
+		if all == nil {
+			all = gocmd.Overlay{}
 		}
-		for k, v := range more {
-			all[k] = v
+		if sub.serving != nil {
+			added, err := sub.addReplay(work, number, s.opt.Requests)
+			if err != nil {
+				return err
+			}
+			maps.Copy(all, added)
+		}
+		if sub.calls != nil {
+			added, err := sub.addCalls(work, number)
+			if err != nil {
+				return err
+			}
+			maps.Copy(all, added)
 		}
 		args, err := s.withOverlay([]string{"test", "-c", "-race", "-vet=off", "-o", sub.file}, all, work)
 		if err != nil {
 			return err
 		}
 		_, err = s.goHere().Run(ctx, append(args, sub.importPath)...)
-		return err
-	}
-	if sub.serving != nil {
-		added, err := sub.addReplay(work, number, s.opt.Requests)
-		if err != nil {
-			return err
-		}
-		err = build(added)
-		if err == nil {
-			return nil
-		}
 		var wrong *gocmd.Error
-		if !errors.As(err, &wrong) || sub.tests == 0 || !strings.Contains(wrong.Output, replayFile) {
+		switch {
+		case err == nil || !errors.As(err, &wrong):
+			return noBuild(err)
+		case sub.calls != nil && strings.Contains(wrong.Output, callsFile):
+			s.note("the functions of %s are not called from several goroutines: %s", sub.importPath, firstLine(wrong.Output))
+			sub.calls = nil
+		case sub.serving != nil && strings.Contains(wrong.Output, replayFile):
+			s.note("the handlers of %s get no requests: %s", sub.importPath, firstLine(wrong.Output))
+			sub.serving = nil
+		default:
 			return noBuild(err)
 		}
-		s.note("the handlers of %s get no requests: %s", sub.importPath, firstLine(wrong.Output))
-		sub.serving = nil
+		if sub.tests == 0 && sub.serving == nil && sub.calls == nil {
+			return noBuild(err)
+		}
 	}
-	return noBuild(build(nil))
 }
 
 func firstLine(s string) string {

@@ -35,6 +35,7 @@ type Options struct {
 	Seed     uint64        // of orders and requests
 	Run      string        // tests, as for go test -run; "" means all
 	NoReplay bool          // handlers are not asked
+	NoCalls  bool          // functions are not called with made-up arguments
 	Requests []prove.MadeRequest
 	Flags    []string // for the go command, behind those in GOFLAGS
 	Say      func(string)
@@ -86,15 +87,17 @@ type Search struct {
 	how     []How // of each run that showed something, by the number that pairs have
 	hangs   []*report.Hang
 	out     *report.Races
-	failing map[string]string // tests that fail without a race
-	patched map[string]bool   // variables that a patch was told for
+	failing map[string]string          // tests that fail without a race
+	patched map[string]bool            // variables that a patch was told for
+	calls   map[string]*prove.Parallel // by package; made up once, so that they can be made again with a patch
 	code    codes
 }
 
 // A How is one run of a program: with it, the run can be done again.
 type How struct {
 	Subject int
-	Replay  bool // handlers are asked; else it is the tests, or the program itself
+	Replay  bool // handlers are asked
+	Calls   bool // functions are called at the same time; with neither, it is the tests, or the program itself
 	CPU     int
 	Seed    uint64
 }
@@ -105,10 +108,11 @@ type subject struct {
 	file            string // that can be run
 	tests           int    // how many tests there are
 	serving         *prove.Serving
-	requests        string        // file that the handlers are asked from
-	slow            time.Duration // the longest run
-	patience        time.Duration // that it needs at least
-	hung            [2]int        // runs in which it came to no end: of tests, of requests
+	requests        string          // file that the handlers are asked from
+	calls           *prove.Parallel // that goroutines make at the same time
+	slow            time.Duration   // the longest run
+	patience        time.Duration   // that it needs at least
+	hung            [3]int          // runs in which it came to no end: of tests, of requests, of calls
 	program         bool
 }
 
@@ -183,6 +187,11 @@ func (s *Search) plan(round int) []How {
 				out = append(out, h)
 				h.Replay = false
 			}
+			if sub.calls != nil && sub.hung[2] < hungEnough {
+				h.Calls = true
+				out = append(out, h)
+				h.Calls = false
+			}
 			if (sub.tests > 0 || sub.program) && sub.hung[0] < hungEnough {
 				out = append(out, h)
 			}
@@ -238,6 +247,8 @@ func (s *Search) say(h How) string {
 	switch {
 	case h.Replay:
 		what = "asking the handlers of " + sub.importPath
+	case h.Calls:
+		what = "calling functions of " + sub.importPath + " from several goroutines"
 	case sub.program:
 		what = "running " + sub.importPath
 	}
@@ -250,6 +261,9 @@ func (s *Search) Report(ctx context.Context) *report.Races {
 	out := s.out
 	for _, sub := range s.subject {
 		out.Packages = append(out.Packages, sub.importPath)
+		if sub.calls != nil {
+			out.Tried.Calls += len(sub.calls.Calls)
+		}
 		if sub.serving == nil {
 			continue
 		}
@@ -268,7 +282,15 @@ func (s *Search) Report(ctx context.Context) *report.Races {
 		}
 	}
 	out.Tried.Seed = s.opt.Seed
+	behind := make(map[string]int) // races in what two calls of the module lead to outside of it
 	for _, p := range s.groups.Pairs() {
+		key := s.callers(p)
+		if i, ok := behind[key]; ok && key != "" {
+			d := &out.Races[i]
+			d.Count, d.More = d.Count+p.Count, d.More+1
+			continue
+		}
+		behind[key] = len(out.Races)
 		out.Races = append(out.Races, s.race(ctx, p))
 	}
 	for _, h := range s.hangs {

@@ -74,7 +74,7 @@ func (sub *subject) replay() string {
 // each goroutine in an order of its own. Nothing that they share is synchronized between requests: it would put accesses in
 // an order that are in none, and hide what is looked for.
 const replayCode = `
-type honeRequest struct {
+type honeAsked struct {
 	Method, Target, Body string
 	Header               [][]string
 }
@@ -84,7 +84,7 @@ func %[1]s(t *testing.T) {
 	if err != nil {
 		t.Skip("run by the search for races alone")
 	}
-	var all [][]honeRequest
+	var all [][]honeAsked
 	if err := json.Unmarshal(text, &all); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func %[1]s(t *testing.T) {
 	}
 }
 
-func honeServe(h http.Handler, r *honeRequest) (what string) {
+func honeServe(h http.Handler, r *honeAsked) (what string) {
 	req, err := http.NewRequest(r.Method, "http://example.com"+r.Target, strings.NewReader(r.Body))
 	if err != nil {
 		return ""

@@ -75,6 +75,7 @@ func (s *Search) run(ctx context.Context, how How, left time.Duration) (fresh in
 		return fresh, err
 	}
 	switch {
+	case how.Calls:
 	case how.Replay:
 		s.counted(sub, res)
 	case sub.program:
@@ -108,6 +109,8 @@ func (s *Search) execute(ctx context.Context, sub *subject, how How, left time.D
 		switch {
 		case how.Replay:
 			args = append(args, "-test.run=^"+replayTest+"$")
+		case how.Calls:
+			args = append(args, "-test.run=^"+prove.ParallelTest+"$")
 		default:
 			args = append(args, "-test.shuffle="+strconv.FormatUint(max(1, how.Seed+1), 10))
 			if s.opt.Run != "" {
@@ -125,6 +128,9 @@ func (s *Search) execute(ctx context.Context, sub *subject, how How, left time.D
 		gorace(filepath.Join(logs, "race")))
 	if how.Replay {
 		cmd.Env = append(cmd.Env, requestsEnv+"="+sub.requests)
+	}
+	if how.Calls {
+		cmd.Env = append(cmd.Env, prove.ParallelOrder+"="+strconv.FormatUint(how.Seed%1000, 10))
 	}
 	out := &bounded{most: maxOutput}
 	cmd.Stdout, cmd.Stderr = out, out
@@ -333,6 +339,10 @@ func shortened(s string) string {
 // crashed notes what ended a run, and reports whether that is new.
 func (s *Search) crashed(c *racelog.Crash, how How) bool {
 	sub := s.subject[how.Subject]
+	if how.Calls && c.Kind != racelog.Map {
+		sub.hung[2]++ // calls that wait for others are no deadlock where nobody would make them like that
+		return false
+	}
 	var waiting []report.Waiting
 	locked, unsure := false, false
 	for i := range c.Goroutines {

@@ -25,6 +25,9 @@ const (
 	Leaks        = "goroutineleak"
 )
 
+// Process is the kind of what a store knows of processes beside their profiles: requests that they answered, and their memory.
+const Process = "process"
+
 // Kinds are the kinds of profiles that a recording can hold.
 var Kinds = []string{CPU, Heap, Goroutine, Block, Mutex, ThreadCreate, Leaks}
 

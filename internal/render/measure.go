@@ -189,6 +189,9 @@ func growth(g report.Growth) string {
 	case g.To == 0:
 		return "gone"
 	}
+	if factor := float64(g.To) / float64(g.From); factor >= unit.AsFactor {
+		return unit.Relative(factor)
+	}
 	return signed(g.From, g.To, percent(unit.Difference(g.From, g.To), g.From))
 }
 

@@ -125,6 +125,14 @@ type Fix struct {
 	Risk  string `json:"risk,omitempty"`
 }
 
+// Lines returns how many lines the fix takes away and adds: what a reviewer has to read.
+func (f *Fix) Lines() (n int) {
+	for _, e := range f.Edits {
+		n += e.EndLine - e.StartLine + strings.Count(e.New, "\n")
+	}
+	return n
+}
+
 // An Edit replaces the bytes from Start to End of a file.
 type Edit struct {
 	File  string `json:"file"`

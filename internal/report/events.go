@@ -37,12 +37,14 @@ type Event struct {
 	Function string   `json:"function,omitempty"`
 	Metric   string   `json:"metric,omitempty"` // sample type; of a rule, what it measures
 	Unit     string   `json:"unit,omitempty"`
-	Source   string   `json:"source,omitempty"` // code, traffic, mix
+	Source   string   `json:"source,omitempty"` // code, traffic, mix, growth
 	Before   float64  `json:"before,omitempty"` // a second, in Unit
 	After    float64  `json:"after,omitempty"`
 	Share    float64  `json:"share,omitempty"` // of what the service cost before
 	Profiles int      `json:"profiles,omitempty"`
-	With     []string `json:"with,omitempty"` // functions that changed for the same cause
+	Requests float64  `json:"requests,omitempty"` // a second, after the change, where they are counted
+	Also     []Also   `json:"also,omitempty"`     // other costs that changed with it
+	With     []string `json:"with,omitempty"`     // functions that changed for the same cause
 
 	// Of a deploy, and of a change that came with one.
 	Version string `json:"version,omitempty"`
@@ -64,6 +66,16 @@ type Event struct {
 	Times       int    `json:"times,omitempty"` // that it happened, when more than once
 
 	Recording string `json:"recording,omitempty"`
+}
+
+// An Also is another cost that changed with the one that an event is about.
+type Also struct {
+	Function string  `json:"function"`
+	Metric   string  `json:"metric"`
+	Unit     string  `json:"unit"`
+	Before   float64 `json:"before"` // a second
+	After    float64 `json:"after"`
+	Share    float64 `json:"share"`
 }
 
 // Text says in one line what happened.
@@ -98,6 +110,9 @@ func (e *Event) Text() string {
 }
 
 func (e *Event) change() string {
+	if e.Source == "growth" {
+		return e.growth()
+	}
 	verb, of := "costs", e.Service
 	switch {
 	case strings.HasPrefix(e.Metric, "alloc_"):
@@ -118,10 +133,21 @@ func (e *Event) change() string {
 	if e.Metric == "cpu" {
 		text += " cores"
 	}
+	if e.Requests > 0 && e.Source == "code" {
+		text += "; " + e.each(e.Before) + " → " + e.each(e.After) + " per request"
+	}
 	if e.Profiles > 0 {
 		text += fmt.Sprintf(", %d profiles", e.Profiles)
 	}
 	text += ")"
+	for _, a := range e.Also {
+		sign := "+"
+		if a.Share < 0 {
+			sign = "-"
+		}
+		of := Event{Metric: a.Metric, Unit: a.Unit}
+		text += fmt.Sprintf("; %s %s%s in %s (%s → %s)", a.Metric, sign, unit.Share(math.Abs(a.Share)), a.Function, of.amount(a.Before), of.amount(a.After))
+	}
 	switch n := len(e.With); {
 	case n == 1:
 		text += ", together with " + e.With[0]
@@ -159,6 +185,30 @@ func (e *Event) amount(v float64) string {
 	return unit.PerSecond(v)
 }
 
+// growth says that a process holds more and more.
+func (e *Event) growth() string {
+	text := fmt.Sprintf("goroutines of %s grow steadily: %s → %s in one process", e.Service, unit.Number(e.Before), unit.Number(e.After))
+	if strings.HasPrefix(e.Metric, "inuse_") {
+		text = fmt.Sprintf("live heap of %s grows steadily: %s → %s in one process", e.Service, unit.Label(int64(e.Before), e.Unit), unit.Label(int64(e.After), e.Unit))
+	}
+	if e.Function != "" {
+		text += ", most of it in " + e.Function
+	}
+	return text
+}
+
+// each prints what a request costs.
+func (e *Event) each(v float64) string {
+	v /= e.Requests
+	switch e.Unit {
+	case "nanoseconds":
+		return unit.Time(time.Duration(v))
+	case "bytes":
+		return unit.Size(int64(v))
+	}
+	return unit.Number(v)
+}
+
 func (e *Event) deploy() string {
 	text := "version " + e.Version
 	if e.Version == "" {
@@ -182,6 +232,8 @@ func (e *Event) rule() string {
 		verb, thing = "costs", ""
 	case RuleHeap:
 		verb, thing = "holds", "of live heap in a process"
+	case RuleRSS:
+		verb, thing = "uses", "of resident memory in a process"
 	case RuleGoroutines:
 		thing = "goroutines in a process"
 	case RuleMemory:
@@ -195,7 +247,7 @@ func (e *Event) rule() string {
 			return unit.Number(v) + " times more"
 		case e.Metric == RuleCores:
 			return unit.Number(v) + " cores"
-		case e.Metric == RuleHeap:
+		case e.Metric == RuleHeap, e.Metric == RuleRSS:
 			return unit.Size(int64(v))
 		case e.Metric == RuleGoroutines:
 			return unit.Number(v)
@@ -218,6 +270,7 @@ const (
 	RuleCores      = "cores"
 	RuleHeap       = "heap"
 	RuleGoroutines = "goroutines"
+	RuleRSS        = "rss"    // resident memory of a process
 	RuleGC         = "gc"     // the share of garbage collection in the CPU time
 	RuleMemory     = "memory" // of a process, as a share of what it may have
 )

@@ -65,7 +65,7 @@ type Deploy struct {
 type FleetMeasure struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"`
-	Unit string `json:"unit"` // cores, bytes/s, bytes or count
+	Unit string `json:"unit"` // cores, bytes/s, 1/s, bytes or count
 }
 
 // A FleetGraph is a measure of a service over time.

@@ -16,6 +16,7 @@ import (
 type Goroutines struct {
 	Head
 	Before *Head            `json:"before,omitempty"`
+	First  time.Duration    `json:"first_ns,omitempty"` // when Before is from, where that is the first snapshot of the same recording
 	Groups []GoroutineGroup `json:"groups"`
 	Shown  int              `json:"shown"`
 	Of     int              `json:"of"`
@@ -63,6 +64,9 @@ func (g *Goroutines) Blocks() iter.Seq[Block] {
 		if r.Suspect != "" {
 			notes = append(notes, Phrase{r.Suspect})
 		}
+	}
+	if g.First > 0 {
+		notes = append(notes, Phrase{"before: the first snapshot of the recording, after ", Nanos(int64(g.First))})
 	}
 	if left := g.Of - g.Shown; left > 0 {
 		notes = append(notes, Phrase{"the first ", g.Shown, " of ", g.Of, " groups are shown; raise ", hint.Option{Name: "limit"}, " to see more"})

@@ -20,6 +20,9 @@ type Mem struct {
 	Held   bool          `json:"held,omitempty"` // what is resident is not known: these are what Go has from the system and did not give back
 	Rows   []MemRow      `json:"rows"`
 	Limits []MemLimit    `json:"limits,omitempty"`
+	Grown  []HeapGrowth  `json:"grown,omitempty"` // what is live of allocations of functions, where there is more in the last heap profile than in the first
+	First  time.Duration `json:"first_ns,omitempty"`
+	Last   time.Duration `json:"last_ns,omitempty"`
 	Notes  hint.Texts    `json:"notes,omitempty"`
 
 	Next   []hint.Command `json:"-"`
@@ -33,6 +36,13 @@ type MemRow struct {
 	End    int64  `json:"end"`
 	AtPeak int64  `json:"peak"`
 	Part   bool   `json:"part,omitempty"` // of the row above
+}
+
+// A HeapGrowth is how much was live of what a function allocated, at first and at last.
+type HeapGrowth struct {
+	Function string `json:"function"`
+	From     int64  `json:"from"`
+	To       int64  `json:"to"`
 }
 
 // A MemLimit is how much memory something allows.
@@ -69,6 +79,13 @@ func (m *Mem) Blocks() iter.Seq[Block] {
 		list = append(list, c)
 	}
 	list = append(list, t)
+	if len(m.Grown) > 0 {
+		grown := Table{Columns: []Column{{Name: "grew by"}, {Name: "from"}, {Name: "to"}, {Name: "live, allocated by"}}}
+		for _, g := range m.Grown {
+			grown.Rows = append(grown.Rows, []any{Value{g.To - g.From, size}, Value{g.From, size}, Value{g.To, size}, g.Function})
+		}
+		list = append(list, Title{"what grew"}, grown, Note{Phrase{"from the heap profile after ", Nanos(int64(m.First)), " to that after ", Nanos(int64(m.Last))}})
+	}
 	for _, n := range m.Notes {
 		list = append(list, Note{Phrase{n}})
 	}
@@ -114,6 +131,8 @@ type TimePoint struct {
 	RSS        int64         `json:"rss,omitempty"`
 	Heap       int64         `json:"heap,omitempty"` // objects, dead ones too
 	Goal       int64         `json:"goal,omitempty"` // heap size at which collecting ends
+	Live       int64         `json:"live,omitempty"` // heap that the last collection left
+	Alloc      float64       `json:"alloc_bytes_per_second,omitempty"`
 	Goroutines int64         `json:"goroutines,omitempty"`
 	Threads    int64         `json:"threads,omitempty"`
 }

@@ -49,7 +49,8 @@ type Proof struct {
 	Calling     time.Duration `json:"calling_nanos,omitempty"` // of that, for making the calls
 	Racing      time.Duration `json:"racing_nanos,omitempty"`  // and for the benchmarks
 	Seed        uint64        `json:"seed"`
-	Masked      []string      `json:"masked,omitempty"` // what the old version does not say the same each time
+	Regression  *Regression   `json:"regression,omitempty"` // tests of the differences, when they were asked for
+	Masked      []string      `json:"masked,omitempty"`     // what the old version does not say the same each time
 	Notes       hint.Texts    `json:"notes,omitempty"`
 
 	Doubts  []string `json:"-"` // those of the Reasons that keep it from being proven
@@ -59,6 +60,14 @@ type Proof struct {
 	Pace      Pace            `json:"pace,omitempty"`
 	Speed     *Compare        `json:"speed,omitempty"`     // nil when there was nothing to run
 	Generated []GeneratedCode `json:"generated,omitempty"` // the benchmarks in Speed, when no benchmark there is reaches what changed
+}
+
+// A Regression is a file with tests that pass in the old version and fail in the new one.
+type Regression struct {
+	Package string `json:"package"` // they belong to
+	Folder  string `json:"folder"`  // of it, in both versions
+	Tests   int    `json:"tests"`
+	Source  string `json:"source"`
 }
 
 // A GeneratedCode is a benchmark that was made of calls which both versions answer alike.

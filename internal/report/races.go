@@ -29,6 +29,7 @@ type RaceSearch struct {
 	Seed     uint64        `json:"seed"`
 	Tests    int           `json:"tests"` // runs of tests
 	Requests int           `json:"requests"`
+	Calls    int           `json:"calls,omitempty"`    // made up, that several goroutines made
 	Programs int           `json:"programs,omitempty"` // runs of a program
 	Failed   int           `json:"failed,omitempty"`   // runs of a program that ended with an exit code of its own, and no race
 	Handlers []string      `json:"handlers,omitempty"` // that were asked
@@ -45,10 +46,12 @@ type DataRace struct {
 	Kind     string       `json:"kind"` // counter, map, slice, or variable
 	Memory   string       `json:"memory,omitempty"`
 	Accesses []RaceAccess `json:"accesses"`
-	Count    int          `json:"count"` // of reports
-	Runs     int          `json:"runs"`  // that had one
-	By       string       `json:"by"`    // what showed it
-	CPU      int          `json:"cpu"`   // GOMAXPROCS of the run that showed it first
+	Count    int          `json:"count"`           // of reports
+	Runs     int          `json:"runs"`            // that had one
+	More     int          `json:"more,omitempty"`  // pairs of accesses behind the same calls, which are no races of their own
+	By       string       `json:"by"`              // what showed it
+	Calls    string       `json:"calls,omitempty"` // statements that make the calls which showed it, where they were made up
+	CPU      int          `json:"cpu"`             // GOMAXPROCS of the run that showed it first
 	Seed     uint64       `json:"seed"`
 	Patch    string       `json:"patch,omitempty"`    // "" when it was told with another race about the variable
 	Means    string       `json:"means,omitempty"`    // what the patch does
@@ -197,6 +200,9 @@ func (t RaceSearch) String() string {
 	if t.Requests > 0 {
 		parts = append(parts, counted(t.Requests, "request")+" to "+counted(len(t.Handlers), "handler")+", 8 at a time")
 	}
+	if t.Calls > 0 {
+		parts = append(parts, counted(t.Calls, "call")+" made up, by 8 goroutines")
+	}
 	if t.Programs > 0 {
 		what := counted(t.Programs, "run") + " of the program"
 		if t.Stopped {
@@ -230,6 +236,9 @@ func (d *DataRace) text() string {
 		fmt.Fprintf(&b, ", %s", d.Memory)
 	}
 	fmt.Fprintf(&b, "\n%s, in %s; first by %s with GOMAXPROCS %d\n", counted(d.Count, "report"), counted(d.Runs, "run"), d.By, d.CPU)
+	if d.More > 0 {
+		fmt.Fprintf(&b, "%s of accesses race behind the same calls\n", counted(d.More, "more pair"))
+	}
 	for i := range d.Accesses {
 		a := &d.Accesses[i]
 		what := "read"
@@ -254,6 +263,12 @@ func (d *DataRace) text() string {
 		}
 		if len(a.Created) > 0 {
 			fmt.Fprintf(&b, "    goroutine started at %s in %s\n", a.Created[0], a.Created[0].Func)
+		}
+	}
+	if d.Calls != "" {
+		b.WriteString("\n  these calls show it, in a test of the package with -race:\n")
+		for line := range strings.SplitSeq(d.Calls, "\n") {
+			b.WriteString(strings.TrimRight("    "+strings.ReplaceAll(line, "\t", "    "), " ") + "\n")
 		}
 	}
 	return b.String()

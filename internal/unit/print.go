@@ -111,6 +111,9 @@ func digits(x float64, n int, zeros bool) string {
 	return s
 }
 
+// AsFactor is the least growth that is printed as a factor: ×287 says more than +28600%.
+const AsFactor = 10
+
 // Relative prints a change by a factor: as a percentage with two digits, or as the factor where that reads better.
 func Relative(factor float64) string {
 	switch {
@@ -120,7 +123,7 @@ func Relative(factor float64) string {
 		return "new"
 	case factor == 1:
 		return "0%"
-	case factor >= 10:
+	case factor >= AsFactor:
 		return "×" + strconv.FormatFloat(factor, 'f', max(0, 3-len(strconv.Itoa(int(factor)))), 64)
 	}
 	s := twoDigits(100 * (factor - 1))

@@ -36,10 +36,14 @@ func (v *View) Has(rec *recording.Recording) bool {
 	switch {
 	case v.Part != Profile:
 		return v.Part.Has(rec)
+	case len(rec.Parts) > 0 && v.Kind != "":
+		return len(rec.Parts[v.Kind]) > 0
 	case len(rec.Parts) > 0:
 		return len(rec.Metrics()) > 0
+	case rec.Profile == nil || len(rec.Profile.SampleTypes) == 0:
+		return false
 	}
-	return rec.Profile != nil && len(rec.Profile.SampleTypes) > 0
+	return v.Kind == "" || strings.HasPrefix(rec.Profile.SampleTypes[0].Type, v.Kind)
 }
 
 // A Part is what a view is about in a recording.

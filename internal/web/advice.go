@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/rules"
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/profile/inflate"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/report"
@@ -137,6 +139,37 @@ func (a *adviser) looking(rec *recording.Recording) *advice {
 	default:
 		return got
 	}
+}
+
+// found returns the findings of a recording in JSON, or nil where they are not known yet.
+func (a *adviser) found(rec *recording.Recording) []byte {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	got := a.known[rec.Key()]
+	a.mu.Unlock()
+	if got == nil {
+		return nil
+	}
+	select {
+	case <-got.done:
+	default:
+		return nil
+	}
+	if got.err != nil {
+		return nil
+	}
+	zr, err := inflate.NewReader(bytes.NewReader(got.body))
+	if err != nil {
+		return nil
+	}
+	defer zr.Close()
+	text, err := io.ReadAll(zr)
+	if err != nil {
+		return nil
+	}
+	return text
 }
 
 // close ends what is being looked for, and waits until programs that were started for it are gone.

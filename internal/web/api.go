@@ -162,6 +162,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 func pickedFor(name string, in []*recording.Recording, q query.Query) ([]*recording.Recording, query.Query, error) {
 	if v, ok := views.Find(name); ok && v.Part != view.Profile {
 		return in, q, nil
+	} else if ok && v.Kind != "" {
+		if q.Metric = ""; len(in[0].Parts) > 0 {
+			q.Metric = v.Kind // the metric is that of the other views
+		}
 	}
 	return open.Resolve(in, q)
 }

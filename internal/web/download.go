@@ -55,6 +55,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
+	whole := in[0]
 	if in, q, err = pickedFor(asked, in, q); err != nil {
 		fail(w, http.StatusUnprocessableEntity, err, "")
 		return
@@ -79,7 +80,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	if format == "html" {
 		q.Arg = ""
 		file := &attachment{w: w, name: base + ".html", media: "text/html; charset=utf-8"}
-		if err := WritePage(file, in, q, PageOptions{Version: s.opt.Version}); err != nil && !file.begun {
+		if err := WritePage(file, in, q, PageOptions{Version: s.opt.Version, Advice: s.adviser.found(whole)}); err != nil && !file.begun {
 			fail(w, statusOf(err), err, s.hintOf(err))
 		}
 		return

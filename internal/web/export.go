@@ -1,33 +1,46 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
 	"io"
+	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
-// maxSavedRows is how many rows of a ranking go into a saved page.
-const maxSavedRows = 1000
+// What goes into a saved page, so that it can be sent by mail: with the page itself, at most 1.5 MB.
+const (
+	maxSavedRows   = 1000    // of a ranking
+	maxSavedTree   = 450_000 // bytes of the flame graph; half as many of the inverted one, which the page could make itself, but not of narrow calls
+	maxSavedSource = 150_000 // bytes of listings
+	maxSavedLists  = 100     // functions
+)
 
 // PageOptions tune a saved page.
 type PageOptions struct {
 	Version string
 	Dark    bool // it is dark unless its reader chooses otherwise; else as the system of the reader is
 	Up      bool // the flame graph grows upwards unless its reader chooses otherwise
+
+	Advice []byte // findings in JSON, as pages get them; nil when none were looked for
 }
 
 // WritePage writes the answer to q about a recording, and its base if there is one, as a page that needs no server:
-// one file that can be sent to somebody, with the flame graph as far as it can be seen and the ranking of functions.
+// one file that can be sent to somebody. It has the flame graph as far as it can be seen, from which the page makes the call tree, callers and what
+// filters leave; rankings; labels; and the sources of the functions that cost most, where they are known.
 func WritePage(w io.Writer, in []*recording.Recording, q query.Query, o PageOptions) error {
-	answers, err := savedAnswers(in, q, o.Version)
+	answers, err := savedAnswers(in, q, o)
 	if err != nil {
 		return err
 	}
@@ -76,8 +89,8 @@ func replaceAll(text string, with map[string]string) (string, bool) {
 	return strings.NewReplacer(pairs...).Replace(text), true
 }
 
-// savedAnswers returns what a saved page can be asked, by request.
-func savedAnswers(in []*recording.Recording, q query.Query, version string) (map[string]any, error) {
+// savedAnswers returns what a saved page can be asked, by request. The keys of a request are in the order of their names.
+func savedAnswers(in []*recording.Recording, q query.Query, o PageOptions) (map[string]any, error) {
 	first, err := recordOf(in[0])
 	if err != nil {
 		return nil, err
@@ -85,9 +98,12 @@ func savedAnswers(in []*recording.Recording, q query.Query, version string) (map
 	if first.Metrics, err = savedMetric(in[:1], q); err != nil {
 		return nil, err
 	}
-	s := session{Version: version, Recordings: []sessionRecord{first}}
+	s := session{Version: o.Version, Recordings: []sessionRecord{first}, Advises: o.Advice != nil}
 	s.describe()
 	answers := map[string]any{}
+	if o.Advice != nil {
+		answers["/api/advise"] = json.RawMessage(o.Advice)
+	}
 	if len(in) > 1 {
 		s.Base = in[1].Ref
 		if err := saveDiff(answers, in, q); err != nil {
@@ -97,19 +113,41 @@ func savedAnswers(in []*recording.Recording, q query.Query, version string) (map
 	}
 	answers["/api/session"] = s
 
-	flames, err := profileview.NewFlames(in, q)
-	if err != nil {
-		return nil, err
+	inverted := q
+	inverted.Invert = !q.Invert
+	for _, tree := range []struct {
+		key  string
+		of   query.Query
+		most int
+	}{{"/api/flame", q, maxSavedTree}, {"/api/flame?invert=true", inverted, maxSavedTree / 2}} {
+		flames, err := profileview.NewFlames(in, tree.of)
+		if err != nil {
+			return nil, err
+		}
+		if answers[tree.key], err = savedTree(flames, tree.of, tree.most); err != nil {
+			return nil, err
+		}
 	}
-	f, err := flames.Flame(painted(q))
-	if err != nil {
-		return nil, err
-	}
-	answers["/api/flame"] = f
 
 	q.Root, q.Min, q.Limit = "", 0, maxSavedRows
-	for sort, key := range map[string]string{"flat": "/api/top", "cum": "/api/top?sort=cum"} {
-		q.Sort = sort
+	rankings := map[string]query.Query{}
+	for _, by := range []string{"", "package"} {
+		if q.By != "" && q.By != "function" && by != "" {
+			continue // it is by something else already
+		}
+		for _, sort := range []string{"flat", "cum"} {
+			one, key := q, url.Values{}
+			if one.Sort = sort; sort != "flat" {
+				key.Set("sort", sort)
+			}
+			if by != "" {
+				one.By = by
+				key.Set("by", by)
+			}
+			rankings[strings.TrimSuffix("/api/top?"+key.Encode(), "?")] = one
+		}
+	}
+	for key, q := range rankings {
 		top, err := profileview.Top(in, q)
 		if err != nil {
 			return nil, err
@@ -117,7 +155,80 @@ func savedAnswers(in []*recording.Recording, q query.Query, version string) (map
 		profileview.SetOrigins(in[0].Profile, top.(*report.Top))
 		answers[key] = top
 	}
+	if len(first.Labels) > 0 {
+		q := q
+		q.Limit = 0
+		tags, err := profileview.Tags(in[:1], q)
+		if err != nil {
+			return nil, err
+		}
+		answers["/api/tags"] = tags
+	}
+	if err := saveSource(answers, in, q); err != nil {
+		return nil, err
+	}
 	return answers, nil
+}
+
+// savedTree returns as much of a flame graph as there is room for: half of it when all that can be seen is too much.
+func savedTree(flames *profileview.Flames, q query.Query, most int) (json.RawMessage, error) {
+	for limits := painted(q); ; limits.Limit /= 2 {
+		f, err := flames.Flame(limits)
+		if err != nil {
+			return nil, err
+		}
+		out, err := json.Marshal(f)
+		if err != nil || len(out) <= most || limits.Limit < 100 {
+			return out, err
+		}
+	}
+}
+
+// saveSource adds the lines of the functions that cost most, where their sources are at hand.
+func saveSource(answers map[string]any, in []*recording.Recording, q query.Query) error {
+	if in[0].Sources == nil || q.By != "" && q.By != "function" {
+		return nil
+	}
+	var names []string
+	for _, key := range []string{"/api/top", "/api/top?sort=cum"} {
+		rows := answers[key].(*report.Top).Rows
+		for _, r := range rows[:min(len(rows), maxSavedLists)] {
+			if r.Name != "" && !slices.Contains(names, r.Name) {
+				names = append(names, r.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	rank := make(map[string]int, len(names))
+	exact := make([]string, len(names))
+	for i, n := range names {
+		rank[n], exact[i] = i, regexp.QuoteMeta(n)
+	}
+	q.Arg, q.Limit = "^("+strings.Join(exact, "|")+")$", 0
+	rep, err := profileview.List(in, q)
+	if err != nil {
+		return nil // the page is worth having without
+	}
+	list := rep.(*report.Source)
+	order.Stable(list.Functions, func(a, b report.SourceFunction) int { return cmp.Compare(rank[a.Name], rank[b.Name]) })
+	kept, left := list.Functions[:0], maxSavedSource
+	for _, f := range list.Functions {
+		text, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		known := slices.ContainsFunc(f.Files, func(file report.SourceFile) bool { return len(file.Lines) > 0 && file.Error == "" })
+		if known && len(text) <= left {
+			kept = append(kept, f)
+			left -= len(text)
+		}
+	}
+	if list.Functions = kept; len(kept) > 0 {
+		answers["/api/list"] = list
+	}
+	return nil
 }
 
 // saveDiff adds what changed most.

@@ -147,7 +147,7 @@ func (s *Server) URL(l net.Listener, page string) string {
 }
 
 // pages are the paths at which the page is served.
-var pages = []string{"overview", "flame", "calltree", "sandwich", "top", "graph", "source", "diff", "tags", "traces", "timeline", "trace", "compare", "bench", "load"}
+var pages = []string{"overview", "flame", "calltree", "sandwich", "top", "graph", "source", "diff", "tags", "traces", "timeline", "trace", "compare", "bench", "load", "goroutines", "mem", "gc"}
 
 // Handler answers requests.
 func (s *Server) Handler() http.Handler {

@@ -221,7 +221,7 @@ func TestElsewhere(t *testing.T) {
 		{"/list?arg=work&ref=0.folded", 303, "/source?arg=work&ref=0.folded", ""},
 		{"/peek?arg=work", 303, "/sandwich?arg=work", ""},
 		{"/text", 303, "/top", ""},
-		{"/goroutines", 404, "", "text/html; charset=utf-8"},
+		{"/nowhere", 404, "", "text/html; charset=utf-8"},
 		{"/no/such/page", 404, "", "text/html; charset=utf-8"},
 		{"/api/nothing", 404, "", "application/json"},
 		{"/download/nothing", 404, "", "application/json"},
@@ -237,7 +237,7 @@ func TestElsewhere(t *testing.T) {
 			t.Errorf("%s: it is not the page: %.200s", tt.path, w.Body)
 		}
 	}
-	if w := get(s, h, "/goroutines"); w.Code != 404 || w.Header().Get("Content-Type") != "application/json" {
+	if w := get(s, h, "/nowhere"); w.Code != 404 || w.Header().Get("Content-Type") != "application/json" {
 		t.Errorf("a program gets %d %s", w.Code, w.Body)
 	}
 	for name, page := range pageOf {

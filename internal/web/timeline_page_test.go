@@ -171,7 +171,7 @@ func TestPageWithoutProfile(t *testing.T) {
 	if n := eval[int](p, `document.querySelectorAll(".problem").length`); n > 0 {
 		t.Errorf("there are %d problems on it", n)
 	}
-	if got := eval[string](p, `[...document.querySelectorAll(".tabs a")].map((a) => a.innerText).join(" ")`); got != "Timeline" {
+	if got := eval[string](p, `[...document.querySelectorAll(".tabs a")].map((a) => a.innerText).join(" ")`); got != "Timeline Memory GC" {
 		t.Errorf("the tabs are %q", got)
 	}
 	p.visit("/flame")

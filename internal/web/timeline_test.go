@@ -1,7 +1,9 @@
 package web
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -124,4 +127,67 @@ func TestThin(t *testing.T) {
 	if got := busy(); got < want-10 || got > want+10 {
 		t.Errorf("%g CPU seconds, want %g", got, want)
 	}
+}
+
+// Leaky returns a recording of a program that keeps more and more: goroutines that wait in main.wait, and memory that main.keep allocated.
+func Leaky(t *testing.T) *recording.Recording {
+	t.Helper()
+	dir := t.TempDir()
+	var metrics, gc strings.Builder
+	for i := range 49 {
+		at := time.Duration(i) * 250 * time.Millisecond
+		fmt.Fprintf(&metrics, `{"t": %d, "process/rss": %d, "process/cpu": %g, "go/goroutines": %d, "/gc/heap/live:bytes": %d, "/gc/heap/allocs:bytes": %d, `+
+			`"/memory/classes/total:bytes": %d, "/memory/classes/heap/objects:bytes": %d, "/gc/heap/goal:bytes": %d, "/cpu/classes/gc/total:cpu-seconds": %g}`+"\n",
+			at.Milliseconds(), 80<<20+i<<20, at.Seconds(), 10+i, (10+i)<<20, i<<22, 80<<20+i<<20, 20<<20+i<<20, (20+2*i)<<20, 0.3*at.Seconds())
+	}
+	put := func(kind string, at time.Duration, types []profile.ValueType, stacks map[string][]int64) {
+		b := profile.NewBuilder(profile.Header{SampleTypes: types})
+		for _, stack := range slices.Sorted(maps.Keys(stacks)) {
+			var ids []uint32
+			for _, name := range strings.Split(stack, ";") {
+				n := uint32(len(b.Functions))
+				b.Functions = append(b.Functions, profile.Function{Name: name, SystemName: name, File: "/src/main.go"})
+				b.Locations = append(b.Locations, profile.Location{Mapping: profile.NoMapping, Lines: []profile.Line{{Function: n, Line: 7}}})
+				ids = append(ids, n)
+			}
+			b.Add(ids, 0, stacks[stack])
+		}
+		b.Renumber()
+		p, err := b.Profile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var packed bytes.Buffer
+		if err := p.Write(&packed); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, filepath.FromSlash(recording.PartFile(kind, 0, at)))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, packed.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heap := []profile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}
+	goroutine := []profile.ValueType{{Type: "goroutine", Unit: "count"}}
+	for i, at := range []time.Duration{time.Second, 6 * time.Second, 12 * time.Second} {
+		n := int64(24 * i)
+		put(recording.Heap, at, heap, map[string][]int64{"main.keep;main.main": {n + 10, (n + 10) << 20, n + 10, (n + 10) << 20}, "main.load;main.main": {9, 9 << 20, 3, 3 << 20}})
+		put(recording.Goroutine, at, goroutine, map[string][]int64{"runtime.gopark;runtime.chanrecv;runtime.chanrecv1;main.wait;main.serve": {n + 4}, "runtime.gopark;time.Sleep;main.main": {6}})
+	}
+	contended := []profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}
+	put(recording.Mutex, 12*time.Second, contended, map[string][]int64{"sync.(*Mutex).Unlock;main.hold;main.serve": {9, int64(3 * time.Second)}})
+	for i := range 12 {
+		from := time.Duration(i) * time.Second
+		putProfile(t, dir, recording.CPU, from, from+time.Second, cpu, "main.serve", 100, int64(time.Second))
+		fmt.Fprintf(&gc, "gc %d @%d.900s 3%%: 0.02+%d.1+0.03 ms clock, 0.04+0.1/1.5/0.2+0.06 ms cpu, %d->%d->%d MB, %d MB goal, 0 MB stacks, 0 MB globals, 2 P\n",
+			i+1, i, 4+i, 20+4*i, 22+4*i, 10+4*i, 20+8*i)
+	}
+	for name, text := range map[string]string{recording.MetricsFile: metrics.String(), recording.GCFile: gc.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return reopened(t, dir, &recording.Manifest{Format: recording.Format, How: recording.Built, Machine: &recording.Machine{CPUs: 2}})
 }

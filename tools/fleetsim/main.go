@@ -21,7 +21,10 @@ import (
 	"github.com/hone-perf/hone/internal/fleet/notice/noticetest"
 )
 
-var verbose = flag.Bool("v", false, "print each event")
+var (
+	verbose  = flag.Bool("v", false, "print each event")
+	requests = flag.Bool("requests", false, "services count their requests by handler")
+)
 
 func main() {
 	sizes := flag.String("sizes", "0.005,0.0075,0.01,0.02,0.05,0.1,-0.01,-0.02", "changes to make, of what the service costs")
@@ -68,6 +71,15 @@ func run(sizes string, trials, days int, seed uint64) error {
 			}
 			print(fmt.Sprintf("%.0f %% in one process of ten", 100*size), all)
 		}
+		all := make([]trial, trials)
+		err := each(trials, func(i int) (err error) {
+			all[i], err = kind(seed+uint64(i), wholeSize, noticetest.Whole)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		print(fmt.Sprintf("%.0f %%, in all that a handler does", 100*wholeSize), all)
 	}
 	if days == 0 {
 		return nil
@@ -166,6 +178,7 @@ func begin(seed uint64) (*watch, error) {
 		return nil, err
 	}
 	f := noticetest.New(seed, time.Date(2026, 9, 1, int(seed%24), 0, 0, 0, time.UTC))
+	f.Requests = *requests
 	w := &watch{Fleet: f, events: events, close: func() { events.Close(); os.RemoveAll(dir) }}
 	w.notice = notice.New(notice.Options{Store: f, Events: events, Now: func() time.Time { return f.Now.Add(3 * time.Minute) }})
 	return w, nil
@@ -176,8 +189,15 @@ func (w *watch) step() error {
 	return w.notice.Look(context.Background())
 }
 
-// change plans a change some hours after the start, and looks for an hour and a quarter.
+// wholeSize is how much a service costs more because a whole handler does.
+const wholeSize = 0.05
+
 func change(seed uint64, size float64) (trial, error) {
+	return kind(seed, size, noticetest.Kind(seed%uint64(noticetest.Kinds-b2i(size < 0))))
+}
+
+// kind plans a change some hours after the start, and looks for an hour and a quarter.
+func kind(seed uint64, size float64, kind noticetest.Kind) (trial, error) {
 	w, err := begin(seed)
 	if err != nil {
 		return trial{}, err
@@ -190,7 +210,7 @@ func change(seed uint64, size float64) (trial, error) {
 		}
 	}
 	at := w.Now.Add(time.Duration(seed%5) * time.Minute)
-	name := w.Regress(noticetest.Regression{At: at, Size: size, Kind: noticetest.Kind(seed % uint64(noticetest.Kinds-b2i(size < 0)))})
+	name := w.Regress(noticetest.Regression{At: at, Size: size, Kind: kind})
 	for range 13 {
 		w.Live()
 		if err := w.step(); err != nil {

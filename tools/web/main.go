@@ -104,19 +104,22 @@ func bundle(ui string) ([]api.OutputFile, error) {
 		Charset:           api.CharsetUTF8,
 		LogLevel:          api.LogLevelWarning,
 	}
-	format := api.BuildOptions{
-		EntryPoints:   []string{filepath.Join(ui, "src", "format.ts")},
-		AbsWorkingDir: ui,
-		Outfile:       filepath.Join(filepath.Dir(ui), "testdata", "format.js"),
-		Bundle:        true,
-		Target:        api.ES2022,
-		Format:        api.FormatIIFE,
-		GlobalName:    "format",
-		Charset:       api.CharsetUTF8,
-		LogLevel:      api.LogLevelWarning,
+	// What tests call in a browser, as it is on the page.
+	tested := func(name string) api.BuildOptions {
+		return api.BuildOptions{
+			EntryPoints:   []string{filepath.Join(ui, "src", name+".ts")},
+			AbsWorkingDir: ui,
+			Outfile:       filepath.Join(filepath.Dir(ui), "testdata", name+".js"),
+			Bundle:        true,
+			Target:        api.ES2022,
+			Format:        api.FormatIIFE,
+			GlobalName:    name,
+			Charset:       api.CharsetUTF8,
+			LogLevel:      api.LogLevelWarning,
+		}
 	}
 	var files []api.OutputFile
-	for _, opt := range []api.BuildOptions{page, format} {
+	for _, opt := range []api.BuildOptions{page, tested("format"), tested("saved")} {
 		result := api.Build(opt)
 		if len(result.Errors) > 0 {
 			return nil, fmt.Errorf("%d mistakes in the sources", len(result.Errors))

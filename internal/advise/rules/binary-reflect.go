@@ -3,18 +3,23 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
+	"go/types"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/symbol"
+	"github.com/hone-perf/hone/internal/report"
 )
 
 var binaryReflect = &advise.Rule{
 	Name: "binary-reflect", Rank: 38, PerCall: true,
 	Doc: "numbers are read or written with encoding/binary.Read and Write",
 
-	NoFix: "the patch would have to spell out the size and order of all fields",
+	NoFix: "what is read goes into a variable by its address, and its size depends on its type",
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "encoding/binary.Read", "encoding/binary.Write") == nil || len(call.Args) != 3 {
@@ -24,6 +29,10 @@ var binaryReflect = &advise.Rule{
 			c := p.Cost(call, func(c *cost.Chain) bool {
 				return c.First() == "encoding/binary."+name && (len(c.Below) == 1 || strings.HasPrefix(c.Below[1], "encoding/binary.") || strings.HasPrefix(c.Below[1], "reflect.") || symbol.IsRuntime(c.Below[1]))
 			})
+			var fixes []report.Fix
+			if name == "Write" && p.Worth(c) {
+				fixes = appendedNumber(p, call)
+			}
 			verb := map[string]string{"Read": "Uint32 and the like take a number out of bytes", "Write": "AppendUint32 and the like append a number to bytes"}[name]
 			p.Report(call, c, advise.Finding{
 				Title:  "binary." + name + " on a hot path",
@@ -31,7 +40,53 @@ var binaryReflect = &advise.Rule{
 				Advice: verb + ", without an interface in between",
 				Callee: "encoding/binary." + name,
 				Risk:   "the order and size of fields have to stay the same",
+				Fixes:  fixes,
 			})
 		})
 	},
+}
+
+// appendedNumber is a fix that appends a number to bytes, and writes those.
+func appendedNumber(p *advise.Pass, call *ast.CallExpr) []report.Fix {
+	w, order, x := call.Args[0], call.Args[1], call.Args[2]
+	if !p.Pkg.AtLeast(19) {
+		return p.No("go.mod is for a Go before 1.19, which introduced AppendUint32 and the like")
+	}
+	if fn, ok := order.(*ast.SelectorExpr); !ok || p.Src(fn) != "binary.LittleEndian" && p.Src(fn) != "binary.BigEndian" {
+		return p.No("the order of bytes, %s, is only known when the program runs", p.Src(order))
+	}
+	b, ok := p.TypeOf(x).Underlying().(*types.Basic)
+	if !ok {
+		return p.No("%s is no number, so the patch would have to spell out the size and order of all its fields", p.Src(x))
+	}
+	size, ok := map[types.BasicKind]int{types.Int16: 2, types.Uint16: 2, types.Int32: 4, types.Uint32: 4, types.Int64: 8, types.Uint64: 8}[b.Kind()]
+	if !ok {
+		return p.No("%s has no size of its own that AppendUint16, 32 or 64 writes", p.Src(x))
+	}
+	value := p.Src(x)
+	if word := fmt.Sprintf("uint%d", 8*size); p.TypeOf(x).String() != word {
+		if p.IsConst(x) {
+			return p.No("the constant %s may not fit into an unsigned number", value)
+		}
+		value = word + "(" + value + ")"
+	}
+	room := fmt.Sprintf("make([]byte, 0, %d)", size)
+	if t := p.TypeOf(w).String(); (t == "*bytes.Buffer" || t == "*bufio.Writer") && p.Pkg.AtLeast(21) && flow.Simple(p.Func, w) {
+		room = p.Src(w) + ".AvailableBuffer()"
+	}
+	text := fmt.Sprintf("%s.Write(%s.AppendUint%d(%s, %s))", p.Src(w), p.Src(order), 8*size, room, value)
+	switch up := p.Parent(call).(type) {
+	case *ast.ExprStmt:
+		return p.Fix(report.Mechanical, "append it to bytes", edit.Replace(call, text))
+	case *ast.ReturnStmt:
+		if len(up.Results) == 1 && p.Statement(up) == up {
+			err := p.LocalName("err")
+			return p.Fix(report.Mechanical, "append it to bytes", edit.Replace(up, fmt.Sprintf("_, %s := %s\nreturn %s", err, text, err)))
+		}
+	case *ast.AssignStmt:
+		if len(up.Lhs) == 1 && len(up.Rhs) == 1 && (up.Tok == token.DEFINE || up.Tok == token.ASSIGN) {
+			return p.Fix(report.Mechanical, "append it to bytes", edit.Before(up.Lhs[0], "_, "), edit.Replace(call, text))
+		}
+	}
+	return p.No("Write has two results, and the error of binary.Write is used where there is room for one")
 }

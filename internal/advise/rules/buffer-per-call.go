@@ -52,12 +52,12 @@ var bufferPerCall = &advise.Rule{
 					f.Fixes = p.Fix(report.Ownership, "make it before the loop", edit.Before(loop, p.Src(st)+"\n"), edit.Replace(st, fmt.Sprintf("%s = %s[:0]", b.Name(), b.Name())))
 				}
 			case len(call.Args) == 3 && p.Src(call.Args[1]) == "0" && p.IsConst(call.Args[2]) && p.Literal(st) == nil:
-				pool := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "Buffers")
+				pool, edits := edit.DeclareShared(p.Func, text.LowerFirst(p.Decl.Name.Name)+"Buffers", "// %s holds buffers that are not in use.",
+					"var %s = sync.Pool{New: func() any {\n\tb := "+strings.ReplaceAll(p.Src(call), "%", "%%")+"\n\treturn &b\n}}")
 				ref := p.LocalName(b.Name() + "p")
 				p.Need("sync")
 				take := fmt.Sprintf("%s := %s.Get().(*[]byte)\n%s := (*%s)[:0]", ref, pool, b.Name(), ref)
 				back := fmt.Sprintf("*%s = %s\n%s.Put(%s)", ref, b.Name(), pool, ref)
-				edits := []edit.Edit{edit.Declare(p.Func, fmt.Sprintf("// %s holds buffers that nobody uses at the moment.\nvar %s = sync.Pool{New: func() any {\n\tb := %s\n\treturn &b\n}}", pool, pool, p.Src(call)))}
 				// A deferred function would keep the slice in memory, where each append has to fetch it. Who panics in between loses a buffer.
 				if last := lastUse(p.Func, st, b); last != nil {
 					edits = append(edits, edit.Replace(st, take), edit.After(last, "\n"+back))

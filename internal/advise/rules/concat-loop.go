@@ -117,8 +117,8 @@ func built(p *advise.Pass, loop ast.Stmt, s *types.Var, all []*ast.AssignStmt) [
 // or else with the one that there is.
 func builtWith(p *advise.Pass, t *builtText, at, loop ast.Stmt, title string) []report.Fix {
 	alone := t
-	if t.s.Name() == "text" {
-		alone = builtTextOf(p.Func, t.s, t.s.Name()) // which is free then
+	if name := t.s.Name(); len(name) > 1 || t.name != "text" {
+		alone = builtTextOf(p.Func, t.s, name) // which is free then, and says what the text is
 		alone.room = t.room
 	}
 	for _, edits := range [][]edit.Edit{withoutText(p.Func, alone, loop), textBehind(p.Func, t, at, loop), besideText(p.Func, t, at, loop, true), besideText(p.Func, t, at, loop, false)} {
@@ -453,9 +453,14 @@ func filledUp(p *advise.Pass, l *ast.ForStmt, s *types.Var, pad, n ast.Expr, one
 		x = p.LocalName("pad")
 		begin = fmt.Sprintf("%s := %s\n%s := (%s + len(%s) - 1) / len(%s) * len(%s)\n", x, p.Src(pad), size, missing, x, x, x)
 	}
+	// In few words, with memory for what is put in front as well.
+	repeated := fmt.Sprintf("%s = strings.Repeat(%s, %s) + %s", s.Name(), p.Src(pad), missing, s.Name())
+	if !oneByte {
+		repeated = fmt.Sprintf("%s := %s\n%s = strings.Repeat(%s, (%s+len(%s)-1)/len(%s)) + %s", x, p.Src(pad), s.Name(), x, missing, x, x, s.Name())
+	}
+	fixes := p.Fix(report.Mechanical, "repeat it as often as needed", edit.Replace(l, "if "+p.Src(l.Cond)+" {\n"+repeated+"\n}"))
 	if !p.Pkg.AtLeast(21) { // which has min
-		return p.Fix(report.Mechanical, "add it all at once", edit.Replace(l, fmt.Sprintf("if %s {\n%s%s = strings.Repeat(%s, %s/len(%s)) + %s\n}",
-			p.Src(l.Cond), begin, s.Name(), x, size, x, s.Name())))
+		return fixes
 	}
 	write := strings.NewReplacer("TEXT", b, "SIZE", size, "REST", s.Name(), "PAD", x).Replace(strings.Join([]string{
 		"var TEXT strings.Builder",
@@ -467,5 +472,5 @@ func filledUp(p *advise.Pass, l *ast.ForStmt, s *types.Var, pad, n ast.Expr, one
 		"TEXT.WriteString(REST)",
 		"REST = TEXT.String()",
 	}, "\n"))
-	return p.Fix(report.Mechanical, "add it all at once", edit.Replace(l, "if "+p.Src(l.Cond)+" {\n"+begin+write+"\n}"))
+	return append(fixes, p.Fix(report.Mechanical, "add it all at once", edit.Replace(l, "if "+p.Src(l.Cond)+" {\n"+begin+write+"\n}"))...)
 }

@@ -190,7 +190,7 @@ func contended(fn *code.Func, m types.Object, list []*region) {
 		f.Claim += "; it only guards reads and writes of one word"
 		f.Advice = "a type of sync/atomic does that without a mutex"
 		f.Risk = "reading and then writing is two steps: use Add or CompareAndSwap, which are one"
-		f.NoFix = "the variable would get another type, so all its uses have to change"
+		f.Fixes = atomicWord(q, m)
 	case len(work) > 0:
 		f.Claim += fmt.Sprintf("; while it is held, %s %s", q.Decl.Name.Name, strings.Join(work, " and "))
 		f.Advice = "do before Lock what needs nothing that the mutex guards; then, if it is still not enough, several mutexes, each for a part of the data"

@@ -3,6 +3,8 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/parser"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -90,13 +92,24 @@ func addedUp(p *advise.Pass, call *ast.CallExpr, list []text.Piece) []report.Fix
 			return nil
 		}
 		p.Need(v.Needs...)
-		parts = append(parts, v.Expr)
+		parts = append(parts, withoutParens(v.Expr))
 	}
-	text := strings.Join(parts, " + ")
-	if _, ok := p.Parent(call).(*ast.BinaryExpr); ok && len(parts) > 1 {
-		text = "(" + text + ")" // of which the order of the sum is the same anyhow
+	// Whatever it is compared with, or added to, + binds as tightly, and a sum of texts is the same in any order of adding.
+	return p.Fix(report.Mechanical, "concatenate the parts", edit.Replace(call, strings.Join(parts, " + ")))
+}
+
+// withoutParens returns a sum of texts as a part of a larger one.
+func withoutParens(src string) string {
+	e, err := parser.ParseExpr(src)
+	if err != nil {
+		return src
 	}
-	return p.Fix(report.Mechanical, "concatenate the parts", edit.Replace(call, text))
+	if paren, ok := e.(*ast.ParenExpr); ok {
+		if sum, ok := paren.X.(*ast.BinaryExpr); ok && sum.Op == token.ADD {
+			return src[1 : len(src)-1]
+		}
+	}
+	return src
 }
 
 // anything returns the argument of a call that shows just one, of which only the program knows the type.
@@ -125,13 +138,12 @@ func anything(f *code.Func, call *ast.CallExpr) ast.Expr {
 
 // typesFirst is a fix that has a function of its own for texts and the usual numbers. What has methods has another type than these.
 func typesFirst(p *advise.Pass, call *ast.CallExpr, x ast.Expr) []report.Fix {
-	name, anyType := p.NewName("textOf"), "any"
+	anyType := "any"
 	if !p.Pkg.AtLeast(18) {
 		anyType = "interface{}"
 	}
 	p.Need("strconv")
-	return p.Fix(report.Mechanical, "look for the usual types first", edit.Replace(call, name+"("+p.Src(x)+")"), edit.Declare(p.Func, fmt.Sprintf(`// %[1]s returns what fmt.Sprint does.
-func %[1]s(v %[2]s) string {
+	name, edits := edit.DeclareShared(p.Func, "textOf", "// %s returns what fmt.Sprint does.", `func %s(v `+anyType+`) string {
 	switch x := v.(type) {
 	case string:
 		return x
@@ -145,7 +157,8 @@ func %[1]s(v %[2]s) string {
 		return strconv.FormatUint(x, 10)
 	}
 	return fmt.Sprint(v)
-}`, name, anyType)))
+}`)
+	return p.Fix(report.Mechanical, "look for the usual types first", append(edits, edit.Replace(call, name+"("+p.Src(x)+")"))...)
 }
 
 // maxSummands bounds the parts of a sum: the compiler adds up to five at once without a list of them, and what is longer reads worse

@@ -14,6 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/owner"
+	"github.com/hone-perf/hone/internal/advise/facts/pool"
 	"github.com/hone-perf/hone/internal/advise/facts/symbol"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -32,7 +33,7 @@ var getWithoutPut = &advise.Rule{
 			if x == nil {
 				return
 			}
-			pool := p.Src(call.Fun.(*ast.SelectorExpr).X)
+			from := p.Src(call.Fun.(*ast.SelectorExpr).X)
 			lost, puts := lost(p.Func, st, x)
 			if len(lost) == 0 {
 				return
@@ -42,7 +43,7 @@ var getWithoutPut = &advise.Rule{
 			})
 			f := advise.Finding{
 				Title:  "Get without Put",
-				Claim:  fmt.Sprintf("%s is taken out of %s and never put back, so that the pool is empty, and its New is called each time", x.Name(), pool),
+				Claim:  fmt.Sprintf("%s is taken out of %s and never put back, so that the pool is empty, and its New is called each time", x.Name(), from),
 				Advice: "put it back when it is no longer used, on every way out of the function",
 				Risk:   fmt.Sprintf("nobody may use %s after the function has returned", x.Name()),
 				Callee: "sync.(*Pool).Get",
@@ -53,18 +54,22 @@ var getWithoutPut = &advise.Rule{
 					lines = append(lines, fmt.Sprint(p.Line(n.Pos())))
 					f.Also = append(f.Also, n)
 				}
-				f.Claim = fmt.Sprintf("%s is not put back into %s on the way out at line %s, so that New is called once more for each time", x.Name(), pool, strings.Join(lines, ", "))
+				f.Claim = fmt.Sprintf("%s is not put back into %s on the way out at line %s, so that New is called once more for each time", x.Name(), from, strings.Join(lines, ", "))
+			}
+			reset := ""
+			if len(puts) == 0 && !clean(p.Func, x, st) && pool.Empty(p.Func, call.Fun.(*ast.SelectorExpr).X) {
+				reset = "\n" + x.Name() + ".Reset()"
 			}
 			switch {
 			case !owner.StaysInside(p.Func, x):
 				p.Why = fmt.Sprintf("%s, or what it holds, may be kept by somebody else", x.Name())
-			case len(puts) == 0 && !clean(p.Func, x, st):
+			case len(puts) == 0 && reset == "" && !clean(p.Func, x, st):
 				p.Why = fmt.Sprintf("%s would come back as it was left: it has to be reset behind Get, or before Put", x.Name())
 			default:
-				edits := []edit.Edit{edit.Behind(p.Func, st, fmt.Sprintf("defer %s.Put(%s)", pool, x.Name()))}
+				edits := []edit.Edit{edit.Behind(p.Func, st, fmt.Sprintf("defer %s.Put(%s)", from, x.Name())+reset)}
 				for _, put := range puts {
 					s, ok := p.Parent(put).(*ast.ExprStmt)
-					if !ok || p.Src(put.Args[0]) != x.Name() || p.Src(put.Fun.(*ast.SelectorExpr).X) != pool {
+					if !ok || p.Src(put.Args[0]) != x.Name() || p.Src(put.Fun.(*ast.SelectorExpr).X) != from {
 						edits, f.NoFix = nil, fmt.Sprintf("%s at line %d puts back something else, or into another pool", p.Src(put), p.Line(put.Pos()))
 						break
 					}

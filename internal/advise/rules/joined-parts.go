@@ -3,11 +3,15 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
+	"go/types"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/lists"
 	"github.com/hone-perf/hone/internal/advise/facts/loops"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
@@ -63,18 +67,28 @@ func writtenAtOnce(p *advise.Pass, j *lists.Join) []report.Fix {
 		return p.No("%s, which comes between the parts, is not a constant", p.Src(j.Call.Args[1]))
 	}
 	name := j.List.Name()
-	begin, between := "var "+name+" strings.Builder", ""
-	if sep != "" {
+	write := fmt.Sprintf("%s.WriteString(%s)", name, p.Src(j.Call.Args[1]))
+	begin, check, count := "var "+name+" strings.Builder", "", ""
+	edits := []edit.Edit{edit.Replace(j.Call, name+".String()")}
+	if i, named, ok := roundOf(p, j); sep != "" && ok {
+		check, edits = fmt.Sprintf("if %s > 0 {\n%s\n}", i, write), append(edits, named...)
+	} else if sep != "" {
 		n := p.LocalName("written")
 		begin += "\n" + n + " := 0"
-		between = fmt.Sprintf("if %s > 0 {\n%s.WriteString(%s)\n}\n%s++", n, name, p.Src(j.Call.Args[1]), n)
+		check, count = fmt.Sprintf("if %s > 0 {\n%s\n}", n, write), n+"++"
 	}
-	edits := []edit.Edit{edit.Replace(j.Decl, begin), edit.Replace(j.Call, name+".String()")}
+	edits = append(edits, edit.Replace(j.Decl, begin))
 	for _, st := range j.All {
 		var lines []string
-		for _, x := range lists.Added(p.Func, st) {
-			if between != "" {
-				lines = append(lines, between)
+		if check != "" {
+			lines = append(lines, check)
+		}
+		if count != "" {
+			lines = append(lines, count)
+		}
+		for i, x := range lists.Added(p.Func, st) {
+			if i > 0 && sep != "" {
+				lines = append(lines, write)
 			}
 			lines = append(lines, text.Writes(p.Func, name, x))
 		}
@@ -82,4 +96,27 @@ func writtenAtOnce(p *advise.Pass, j *lists.Join) []report.Fix {
 	}
 	p.Need("strings")
 	return p.Fix(report.Mechanical, "write the parts to a strings.Builder", edits...)
+}
+
+// roundOf returns the variable that counts the rounds of the only loop that adds parts, once in every round and nowhere else, with edits that name
+// it where it has no name.
+func roundOf(p *advise.Pass, j *lists.Join) (name string, edits []edit.Edit, ok bool) {
+	if len(j.All) != 1 {
+		return "", nil, false
+	}
+	loop, isRange := p.Loop(j.All[0]).(*ast.RangeStmt)
+	if !isRange || loop.Tok != token.DEFINE || p.Parent(j.All[0]) != loop.Body || p.Loop(loop) != p.Loop(j.Decl) || loops.Leaves(p.Func, loop.Body) {
+		return "", nil, false
+	}
+	switch p.TypeOf(loop.X).Underlying().(type) {
+	case *types.Slice, *types.Array:
+	default:
+		return "", nil, false
+	}
+	if loop.Key != nil && !code.IsBlank(loop.Key) {
+		i := p.Local(loop.Key)
+		return i.Name(), nil, !flow.Assigns(p.Func, loop.Body, func(o types.Object) bool { return o == i })
+	}
+	name = p.LocalName("i")
+	return name, []edit.Edit{edit.Replace(loop.Key, name)}, true
 }

@@ -64,6 +64,13 @@ func grownSlice(p *advise.Pass, g *growth) {
 		f.Claim += "; not every round appends, so it is not known how many there will be"
 		f.Advice = "if most rounds append, make room for " + map[bool]string{true: n, false: "all of them"}[ok] + "; else for what is usual"
 	}
+	if !p.Worth(c) {
+		p.Report(worst, c, f)
+		return
+	}
 	f.Fixes = makeRoom(p, g, &f)
+	if fixes, ok := countedFirst(p, g); ok {
+		f.Fixes = append(f.Fixes, fixes...)
+	}
 	p.Report(worst, c, f)
 }

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -89,6 +90,9 @@ func makeRoom(p *advise.Pass, g *growth, f *advise.Finding) []report.Fix {
 	if lists.HasRoom(p.Func, value) {
 		return p.No("%s has room already", g.s.Name())
 	}
+	if fixes, ok := roomAtDeclaration(p, g, decl, value, title, n, all); ok {
+		return fixes
+	}
 	if decl != nil && value != nil && flow.Follows(p.Func, g.loop, decl) {
 		if lit, isLit := value.(*ast.CompositeLit); isLit && len(lit.Elts) == 0 {
 			return p.Fix(report.Mechanical, title, edit.Replace(value, fmt.Sprintf("make(%s, 0, %s)", p.Src(lit.Type), n)))
@@ -112,6 +116,191 @@ func makeRoom(p *advise.Pass, g *growth, f *advise.Finding) []report.Fix {
 		f.Risk = "who has the same array may have seen in it what is appended, and then does not"
 	}
 	return p.Fix(grade, title, edit.Before(at, fmt.Sprintf("%s = slices.Grow(%s, %s)\n", g.s.Name(), g.s.Name(), n)))
+}
+
+// roomAtDeclaration is a fix that declares a slice with room for all that loops behind it append, in one line. It reports whether that can be
+// done.
+func roomAtDeclaration(p *advise.Pass, g *growth, decl ast.Stmt, value ast.Expr, title, n string, all int) ([]report.Fix, bool) {
+	elem, isNil, ok := emptyDeclaration(p, g.s, decl, value)
+	if !ok {
+		return nil, false
+	}
+	if sum, loops := roomOfAll(p, g, decl); loops > 1 {
+		n, title = sum, "make room for what all loops append"
+	} else if !stableFrom(p, g.loop, decl) {
+		return nil, false
+	}
+	seen := isNil && !nilUnseen(p, g.s)
+	switch {
+	case !seen:
+		return p.Fix(report.Mechanical, title, edit.Replace(decl, fmt.Sprintf("%s := make([]%s, 0, %s)", g.s.Name(), elem, n))), true
+	case all == 0 || !p.Pkg.AtLeast(21): // slices.Grow came then
+		return nil, false
+	}
+	p.Need("slices")
+	return p.Fix(report.Mechanical, title, edit.Replace(decl, fmt.Sprintf("%s := slices.Grow([]%s(nil), %s)", g.s.Name(), elem, n))), true
+}
+
+// emptyDeclaration returns the type of the elements of a slice that a statement declares, and nothing else, without any, and whether it is nil.
+func emptyDeclaration(p *advise.Pass, s *types.Var, decl ast.Stmt, value ast.Expr) (elem string, isNil, ok bool) {
+	t, isSlice := types.Unalias(s.Type()).(*types.Slice)
+	if !isSlice {
+		return "", false, false
+	}
+	switch d := decl.(type) {
+	case *ast.DeclStmt:
+		specs := d.Decl.(*ast.GenDecl).Specs
+		spec, isValue := specs[0].(*ast.ValueSpec)
+		if !isValue || len(specs) > 1 || len(spec.Names) > 1 || d.Decl.(*ast.GenDecl).Lparen.IsValid() {
+			return "", false, false
+		}
+		ok, isNil = value == nil, true
+	case *ast.AssignStmt:
+		lit, isLit := value.(*ast.CompositeLit)
+		call := p.Builtin(value, "make")
+		ok = len(d.Lhs) == 1 && (isLit && len(lit.Elts) == 0 || call != nil && len(call.Args) == 2 && p.Src(call.Args[1]) == "0")
+	}
+	return types.TypeString(t.Elem(), p.Qualifier()), isNil, ok
+}
+
+// stableFrom reports whether the number of rounds of a loop is the same where something before it is declared.
+func stableFrom(p *advise.Pass, loop, decl ast.Stmt) bool {
+	if flow.Follows(p.Func, loop, decl) {
+		return true
+	}
+	r, ok := loop.(*ast.RangeStmt)
+	return ok && p.Parent(loop) == p.Parent(decl) && flow.Between(p.Func, decl, loop, r.X)
+}
+
+// roomOfAll returns how many elements the loops of a list append to a slice in all, where each of them does so in every round, and how many
+// loops there are.
+func roomOfAll(p *advise.Pass, g *growth, decl ast.Stmt) (sum string, n int) {
+	block, ok := p.Parent(g.loop).(*ast.BlockStmt)
+	if !ok {
+		return "", 0
+	}
+	for _, st := range block.List {
+		body := loops.BodyOf(st)
+		if body == nil || st.Pos() < decl.Pos() {
+			continue
+		}
+		h := &growth{loop: st, body: body, s: g.s}
+		for _, a := range lists.AppendsIn(p.Func, body) {
+			if p.Local(a.Lhs[0]) == g.s {
+				h.all = append(h.all, a)
+			}
+		}
+		if len(h.all) == 0 {
+			continue
+		}
+		rounds, _, known := loops.AtMost(p.Func, st)
+		each := h.perRound(p)
+		if !known || each == 0 || !strings.HasPrefix(rounds, "len(") || !stableFrom(p, st, decl) {
+			return "", 0
+		}
+		if each > 1 {
+			rounds = fmt.Sprintf("%d*%s", each, rounds)
+		}
+		if n++; n > 1 {
+			sum += "+"
+		}
+		sum += rounds
+	}
+	return sum, n
+}
+
+// nilUnseen reports whether nobody can tell whether a slice without elements is nil: it is only appended to, measured, indexed, ranged over, and
+// given to functions that look at the elements.
+func nilUnseen(p *advise.Pass, s *types.Var) bool {
+	if p.IsParamResult(s) || flow.Captured(p.Func, s, p.Decl.Body) {
+		return false
+	}
+	for _, id := range p.Uses(s) {
+		switch up := p.Parent(id).(type) {
+		case *ast.IndexExpr:
+			if up.X != id {
+				return false
+			}
+		case *ast.RangeStmt:
+			if up.X != id {
+				return false
+			}
+		case *ast.AssignStmt:
+			if !slices.Contains(up.Lhs, ast.Expr(id)) || lists.Added(p.Func, up) == nil {
+				return false
+			}
+		case *ast.CallExpr:
+			if !looksAtElements(p, up, id) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// looksAtElements reports whether a call does the same with a slice without elements, whether that is nil or not.
+func looksAtElements(p *advise.Pass, call *ast.CallExpr, list *ast.Ident) bool {
+	if p.Builtin(call, "len") != nil || p.Builtin(call, "cap") != nil || p.Builtin(call, "copy") != nil {
+		return true
+	}
+	if p.Builtin(call, "append") != nil {
+		st, ok := p.Parent(call).(*ast.AssignStmt)
+		return call.Args[0] != ast.Expr(list) || ok && lists.Added(p.Func, st) != nil
+	}
+	fn := p.Callee(call)
+	if fn == nil || fn.Pkg() == nil {
+		return false
+	}
+	switch name := fn.Name(); fn.Pkg().Path() {
+	case "strings":
+		return name == "Join"
+	case "sort":
+		return true
+	case "slices":
+		return strings.HasPrefix(name, "Sort") || strings.HasPrefix(name, "Contains") || strings.HasPrefix(name, "Index") || name == "Reverse" || name == "BinarySearch"
+	}
+	return false
+}
+
+// countedFirst is a fix that counts the elements that a loop within a loop appends, and makes room for all of them.
+func countedFirst(p *advise.Pass, g *growth) ([]report.Fix, bool) {
+	decl, value := p.Declared(g.s)
+	outer, ok := p.Loop(g.loop).(*ast.RangeStmt)
+	inner, isRange := g.loop.(*ast.RangeStmt)
+	if !ok || !isRange || decl == nil || outer.Tok != token.DEFINE || p.Parent(g.loop) != outer.Body || p.Parent(decl) != p.Parent(outer) || p.Loop(outer) != nil {
+		return nil, false
+	}
+	elem, isNil, ok := emptyDeclaration(p, g.s, decl, value)
+	row, each := p.Local(inner.X), g.perRound(p)
+	if !ok || row == nil || each == 0 || !stableFrom(p, outer, decl) || loops.Leaves(p.Func, outer.Body) || loops.Returns(outer.Body) || !flow.Simple(p.Func, outer.X) {
+		return nil, false
+	}
+	if _, isList := p.TypeOf(outer.X).Underlying().(*types.Slice); !isList || outer.Value == nil || p.Local(outer.Value) != row {
+		return nil, false
+	}
+	if _, _, ok := loops.AtMost(p.Func, g.loop); !ok || flow.Assigns(p.Func, outer.Body, func(o types.Object) bool { return o == row }) {
+		return nil, false
+	}
+	if len(lists.AppendsIn(p.Func, outer.Body)) > 0 {
+		return nil, false
+	}
+	n := p.LocalName("n")
+	length := "len(" + row.Name() + ")"
+	if each > 1 {
+		length = fmt.Sprintf("%d*%s", each, length)
+	}
+	made := fmt.Sprintf("%s := make([]%s, 0, %s)", g.s.Name(), elem, n)
+	if isNil && !nilUnseen(p, g.s) {
+		if !p.Pkg.AtLeast(21) {
+			return nil, false
+		}
+		p.Need("slices")
+		made = fmt.Sprintf("%s := slices.Grow([]%s(nil), %s)", g.s.Name(), elem, n)
+	}
+	return p.Fix(report.Mechanical, "count the elements first, and make room for all of them", edit.Replace(decl,
+		fmt.Sprintf("%s := 0\nfor _, %s := range %s {\n%s += %s\n}\n%s", n, row.Name(), p.Src(outer.X), n, length, made))), true
 }
 
 // roomAtFirst is a fix that makes room when the first element is appended, of a slice that is nil until then.

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strconv"
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/code"
@@ -23,7 +24,7 @@ var splitOne = &advise.Rule{
 	NoFix: "the parts are used in a way that a function without a slice does not serve",
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
-			if p.Calls(call, "strings.Split", "strings.Fields") != nil {
+			if p.Calls(call, "strings.Split", "strings.SplitN", "strings.Fields") != nil {
 				splitText(p, call)
 			}
 			if p.Calls(call, "strings.Split", "strings.SplitN") != nil {
@@ -68,10 +69,14 @@ func splitPair(p *advise.Pass, call *ast.CallExpr) {
 	}
 	sep, known := p.Text(call.Args[1])
 	known = known && sep != ""
+	if name == "Split" && (w.onlyLast(call, sep) || w.onlyCounted(call, known)) {
+		return
+	}
 	var edits []edit.Edit
-	before, after, found := p.LocalName("before"), p.LocalName("after"), p.LocalName("found")
+	before, after, found, second := p.LocalName("before"), p.LocalName("after"), p.LocalName("found"), p.LocalName("second")
 	used := map[string]bool{}
 	sure := known
+	var seconds []*ast.IndexExpr // where there may be more parts behind it
 	for _, id := range p.Uses(w.v) {
 		switch up := p.Parent(id).(type) {
 		case *ast.CallExpr:
@@ -109,10 +114,7 @@ func splitPair(p *advise.Pass, call *ast.CallExpr) {
 			if up.X != id || v == nil || v.Kind() != constant.Int {
 				return
 			}
-			if u, ok := p.Parent(up).(*ast.UnaryExpr); ok && u.Op == token.AND {
-				return
-			}
-			if as, ok := p.Parent(up).(*ast.AssignStmt); ok && slices.Contains(as.Lhs, ast.Expr(up)) {
+			if !isRead(p.Func, up) {
 				return
 			}
 			switch v.ExactString() {
@@ -120,10 +122,14 @@ func splitPair(p *advise.Pass, call *ast.CallExpr) {
 				used[before] = true
 				edits = append(edits, edit.Replace(up, before))
 			case "1":
-				used[after] = true
-				edits = append(edits, edit.Replace(up, after))
-				if w.at(up) != (lengths{false, true, false}) {
-					sure = false // it panics now, or there are more parts
+				switch may := w.at(up); {
+				case may[0]:
+					sure = false // it may panic now
+				case may[2]:
+					seconds = append(seconds, up)
+				default:
+					used[after] = true
+					edits = append(edits, edit.Replace(up, after))
 				}
 			default:
 				return
@@ -132,8 +138,12 @@ func splitPair(p *advise.Pass, call *ast.CallExpr) {
 			return
 		}
 	}
-	if len(edits) == 0 {
+	if len(edits)+len(seconds) == 0 && sure {
 		return
+	}
+	for _, up := range seconds {
+		used[after] = true
+		edits = append(edits, edit.Replace(up, second))
 	}
 	f := advise.Finding{
 		Title:  "string split for its first two parts",
@@ -151,12 +161,111 @@ func splitPair(p *advise.Pass, call *ast.CallExpr) {
 	switch {
 	case !p.Worth(c):
 	case sure:
-		edits = append(edits, edit.Replace(st, fmt.Sprintf("%s, %s, %s := %s.Cut(%s, %s)", or(before), or(after), or(found), p.Src(call.Fun.(*ast.SelectorExpr).X), p.Src(call.Args[0]), p.Src(call.Args[1]))))
+		pkg, by := p.Src(call.Fun.(*ast.SelectorExpr).X), p.Src(call.Args[1])
+		text := fmt.Sprintf("%s, %s, %s := %s.Cut(%s, %s)", or(before), or(after), or(found), pkg, p.Src(call.Args[0]), by)
+		if len(seconds) > 0 {
+			text += fmt.Sprintf("\n%s, _, _ := %s.Cut(%s, %s)", second, pkg, after, by)
+		}
+		edits = append(edits, edit.Replace(st, text))
 		f.Fixes = p.Fix(report.Mechanical, "cut it", edits...)
+	case !known:
+		f.NoFix = notFixed(p.Src(call.Args[1]))
 	default:
-		p.Why = "the second part may be asked for where there is none, or where there are more"
+		f.NoFix = "the second part may be asked for where there is none, which then panics"
 	}
 	p.Report(call, c, f)
+}
+
+// onlyLast is about parts of which only the last one is looked at. It reports whether that is so.
+func (w *pair) onlyLast(call *ast.CallExpr, sep string) bool {
+	p := w.p
+	name := p.LocalName("last")
+	var edits []edit.Edit
+	var only *ast.IndexExpr // the use, where it is the only one
+	for _, id := range p.Uses(w.v) {
+		if length := p.Builtin(p.Parent(id), "len"); length != nil {
+			if sub, ok := p.Parent(length).(*ast.BinaryExpr); ok {
+				if at, ok := p.Parent(sub).(*ast.IndexExpr); ok && w.isLast(at) {
+					continue // it is replaced with the part
+				}
+			}
+			return false
+		}
+		at, ok := p.Parent(id).(*ast.IndexExpr)
+		if !ok || !w.isLast(at) || !isRead(p.Func, at) {
+			return false
+		}
+		edits, only = append(edits, edit.Replace(at, name)), at
+	}
+	if len(edits) == 0 {
+		return false
+	}
+	f := advise.Finding{
+		Title:  "string split for its last part",
+		Claim:  "strings.Split returns a slice of all parts, but only the last one is used",
+		Advice: "look for the last separator: what follows it is the last part",
+		Callee: "strings.Split", Risk: "none", Safe: true,
+	}
+	c := p.Cost(call, cost.Below("strings.Split"))
+	text := call.Args[0]
+	switch {
+	case !p.Worth(c):
+	case len(sep) != 1: // longer ones may overlap, and which of them count depends on where the search begins
+		f.NoFix = fmt.Sprintf("%s is not known to be a single byte, and longer separators may overlap", p.Src(call.Args[1]))
+	case !flow.Simple(p.Func, text):
+		f.NoFix = fmt.Sprintf("%s would be evaluated twice", p.Src(text))
+	default:
+		part := fmt.Sprintf("%s[%s.LastIndexByte(%s, %s)+1:]", p.Src(text), p.Src(call.Fun.(*ast.SelectorExpr).X), p.Src(text), strconv.QuoteRune(rune(sep[0])))
+		if st := p.Statement(only); st != nil && len(edits) == 1 && flow.Follows(p.Func, st, w.decl) && evaluatedFirst(p.Func, only) == st {
+			edits = []edit.Edit{edit.New(w.decl.Pos(), edit.NextLine(p.Func, w.decl), ""), edit.Replace(only, part)}
+		} else {
+			edits = append(edits, edit.Replace(w.decl, name+" := "+part))
+		}
+		f.Fixes = p.Fix(report.Mechanical, "cut behind the last separator", edits...)
+	}
+	p.Report(call, c, f)
+	return true
+}
+
+// isLast reports whether an index is that of the last part.
+func (w *pair) isLast(at *ast.IndexExpr) bool {
+	sub, ok := ast.Unparen(at.Index).(*ast.BinaryExpr)
+	if !ok || sub.Op != token.SUB || w.p.Src(sub.Y) != "1" || w.p.Local(at.X) != w.v {
+		return false
+	}
+	length := w.p.Builtin(ast.Unparen(sub.X), "len")
+	return length != nil && w.p.Local(length.Args[0]) == w.v
+}
+
+// onlyCounted is about parts that are only counted. It reports whether that is so, and comparisons with a number do not say more.
+func (w *pair) onlyCounted(call *ast.CallExpr, known bool) bool {
+	p := w.p
+	name := p.LocalName("count")
+	var edits []edit.Edit
+	for _, id := range p.Uses(w.v) {
+		length := p.Builtin(p.Parent(id), "len")
+		if length == nil {
+			return false
+		}
+		edits = append(edits, edit.Replace(length, name))
+	}
+	if len(edits) == 0 {
+		return false
+	}
+	f := advise.Finding{
+		Title:  "string split for only some of its parts",
+		Claim:  "strings.Split makes a slice with all parts, and they are only counted",
+		Advice: "strings.Count counts what is between them",
+		NoFix:  notFixed(p.Src(call.Args[1])),
+		Callee: "strings.Split", Risk: "none", Safe: true,
+	}
+	c := p.Cost(call, cost.Below("strings.Split"))
+	if known && p.Worth(c) {
+		edits = append(edits, edit.Replace(w.decl, fmt.Sprintf("%s := %s.Count(%s, %s) + 1", name, p.Src(call.Fun.(*ast.SelectorExpr).X), p.Src(call.Args[0]), p.Src(call.Args[1]))))
+		f.Fixes = p.Fix(report.Mechanical, "count", edits...)
+	}
+	p.Report(call, c, f)
+	return true
 }
 
 // replaceWord puts a text in place of the only word in another one that is called so.
@@ -167,6 +276,17 @@ func replaceWord(text, word, with string) string {
 		}
 	}
 	return text
+}
+
+// isRead reports whether an element is only read.
+func isRead(f *code.Func, e ast.Expr) bool {
+	switch up := f.Parent(e).(type) {
+	case *ast.UnaryExpr:
+		return up.Op != token.AND
+	case *ast.AssignStmt:
+		return !slices.Contains(up.Lhs, e)
+	}
+	return true
 }
 
 // counted says for which numbers of parts a comparison of their number is true.
@@ -289,27 +409,37 @@ func splitText(p *advise.Pass, call *ast.CallExpr) {
 		Callee: "strings." + name, Risk: "none", Safe: true,
 	}
 	sep, known := "", false
-	if name == "Split" {
+	switch name {
+	case "Split":
 		sep, known = p.Text(call.Args[1])
 		known = known && sep != ""
+	case "SplitN":
+		if n := p.Info().Types[call.Args[2]].Value; n == nil || n.ExactString() != "2" {
+			return
+		}
+		sep, known = p.Text(call.Args[1])
+		known = known && sep != ""
+		f.NoFix = notFixed(p.Src(call.Args[1]))
 	}
 	switch up := p.Parent(call).(type) {
 	case *ast.IndexExpr:
-		if up.X != call || name != "Split" || p.Src(up.Index) != "0" {
+		if up.X != call || name == "Fields" || p.Src(up.Index) != "0" || !isRead(p.Func, up) {
 			return
 		}
 		f.Claim += ", and only the first is used"
 		f.Advice = "strings.Cut finds it without a slice"
-		if f.NoFix = "the part is not given to a variable at once"; !known {
-			f.NoFix = notFixed(p.Src(call.Args[1]))
+		if !p.Worth(c) {
+			break
 		}
-		assign, ok := p.Parent(up).(*ast.AssignStmt)
-		if known && ok && len(assign.Lhs) == 1 && len(assign.Rhs) == 1 && (assign.Tok == token.DEFINE || assign.Tok == token.ASSIGN) {
-			f.Fixes = p.Fix(report.Mechanical, "cut it", edit.New(assign.Lhs[0].End(), assign.Lhs[0].End(), ", _, _"),
-				edit.New(call.Pos(), up.End(), p.Src(call.Fun.(*ast.SelectorExpr).X)+".Cut("+p.Src(call.Args[0])+", "+p.Src(call.Args[1])+")"))
+		if known {
+			f.Fixes = firstPart(p, call, up)
+		}
+		if len(f.Fixes) == 0 && name == "Split" {
+			f.Advice = "strings.SplitN stops when it has found it"
+			f.Fixes = p.Fix(report.Mechanical, "stop after the first part", edit.New(call.Fun.End(), call.Fun.End(), "N"), edit.After(call.Args[1], ", 2"))
 		}
 	case *ast.RangeStmt:
-		if up.X != call || up.Key != nil && !code.IsBlank(up.Key) {
+		if up.X != call || name == "SplitN" || up.Key != nil && !code.IsBlank(up.Key) {
 			return
 		}
 		f.Title = "string split into a slice to range over once"
@@ -336,6 +466,94 @@ func splitText(p *advise.Pass, call *ast.CallExpr) {
 		return
 	}
 	p.Report(call, c, f)
+}
+
+// firstPart is a fix that cuts a text where only the first of its parts is used: where that is given to a variable, or else in front of the
+// statement.
+func firstPart(p *advise.Pass, call *ast.CallExpr, first *ast.IndexExpr) []report.Fix {
+	cut := fmt.Sprintf("%s.Cut(%s, %s)", p.Src(call.Fun.(*ast.SelectorExpr).X), p.Src(call.Args[0]), p.Src(call.Args[1]))
+	assign, ok := p.Parent(first).(*ast.AssignStmt)
+	if ok && len(assign.Lhs) == 1 && len(assign.Rhs) == 1 && (assign.Tok == token.DEFINE || assign.Tok == token.ASSIGN) {
+		return p.Fix(report.Mechanical, "cut it", edit.New(assign.Lhs[0].End(), assign.Lhs[0].End(), ", _, _"), edit.New(call.Pos(), first.End(), cut))
+	}
+	name := p.LocalName("before")
+	cut = fmt.Sprintf("%s, _, _ := %s", name, cut)
+	switch at := evaluatedFirst(p.Func, call).(type) {
+	case nil:
+		return nil
+	case ast.Stmt:
+		return p.Fix(report.Mechanical, "cut it", edit.Before(at, cut+"\n"), edit.Replace(first, name))
+	default: // the condition or the tag of a statement
+		return p.Fix(report.Mechanical, "cut it", edit.Before(at, cut+"; "), edit.Replace(first, name))
+	}
+}
+
+// evaluatedFirst returns the statement in front of which an expression can be evaluated as well, or the condition of an if or the tag of a
+// switch that has no statement in front of it: whenever that is run, so is the expression, and nothing that is run before it in there may
+// change it.
+func evaluatedFirst(f *code.Func, e ast.Expr) ast.Node {
+	var n, up ast.Node = e, f.Parent(e)
+	for ; ; n, up = up, f.Parent(up) {
+		switch up := up.(type) {
+		case *ast.BinaryExpr:
+			if n == up.Y && (up.Op == token.LAND || up.Op == token.LOR) {
+				return nil
+			}
+			continue
+		case *ast.FuncLit, nil:
+			return nil
+		case ast.Stmt:
+		default:
+			continue
+		}
+		break
+	}
+	var at ast.Node
+	switch st := up.(type) {
+	case *ast.IfStmt:
+		if n == st.Cond && st.Init == nil {
+			at = st.Cond
+		}
+	case *ast.SwitchStmt:
+		if n == st.Tag && st.Init == nil {
+			at = st.Tag
+		}
+	case *ast.RangeStmt:
+		if n == st.X && f.Statement(st) == st {
+			at = st
+		}
+	case *ast.ExprStmt, *ast.AssignStmt, *ast.ReturnStmt, *ast.SendStmt:
+		if f.Statement(up) == up {
+			at = up
+		}
+	case *ast.DeclStmt:
+		at = up
+	}
+	if at == nil || runsBefore(f, up, e) {
+		return nil
+	}
+	return at
+}
+
+// runsBefore reports whether something in a statement is called, or received, before an expression in it is evaluated.
+func runsBefore(f *code.Func, st ast.Node, e ast.Expr) (found bool) {
+	ast.Inspect(st, func(n ast.Node) bool {
+		if n == nil || n.Pos() >= e.Pos() || found {
+			return false
+		}
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.CallExpr:
+			if !code.Within(e, n) && !f.Info().Types[n.Fun].IsType() && f.Builtin(n, "len") == nil {
+				found = true
+			}
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.ARROW
+		}
+		return true
+	})
+	return found
 }
 
 // notFixed says why what a separator is has to be known: Split takes a text apart letter by letter where it is empty.

@@ -32,6 +32,7 @@ type Options struct {
 	Ready    func()               // is called when there is history; may be nil
 	Deployed func(d Deployed)     // is called when an instance got the version that comes while the fleet runs; may be nil
 	History  bool                 // there is none yet
+	Began    time.Time            // when the fleet began, if it goes on: what was deployed then is not deployed again
 	Now      func() time.Time     // nil is time.Now
 	measure  func(*release) error // in place of the profilers, in tests
 	steps    []step
@@ -46,6 +47,22 @@ const (
 	before  = 40 * time.Minute // ago, the shop got slower
 	later   = 3 * time.Minute  // from the beginning, search gets slower
 	rolling = 20 * time.Second // from one instance to the next
+)
+
+// Beginning returns when a fleet began whose profiles a store has: the shop got slower some time before. It is the zero time when that is not known.
+func Beginning(series []store.Series) time.Time {
+	for _, s := range series {
+		if s.Service == slowed && s.Labels.Get("version") == slowedTo {
+			return s.First.Add(before)
+		}
+	}
+	return time.Time{}
+}
+
+// What got slower before the fleet began.
+const (
+	slowed   = "shop"
+	slowedTo = "v3"
 )
 
 // A service is some instances of a program.
@@ -77,10 +94,10 @@ type instance struct {
 // fleet returns the services.
 func fleet() []*service {
 	list := []*service{
-		{name: "shop", changed: "shop.(*Service).discount", cores: 0.8, releases: []*release{
+		{name: slowed, changed: "shop.(*Service).discount", cores: 0.8, releases: []*release{
 			{version: "v1", since: -2 * Past},
 			{version: "v2", since: -Past / 2, make: func() worker { return shop.New(2) }},
-			{version: "v3", since: -before, make: func() worker { return shop.New(3) }},
+			{version: slowedTo, since: -before, make: func() worker { return shop.New(3) }},
 		}},
 		{name: "search", changed: "search.(*Service).find", cores: 1.2, releases: []*release{
 			{version: "v7", since: -2 * Past, make: func() worker { return search.New(7) }},
@@ -116,7 +133,6 @@ var steps = []step{{24 * time.Hour, 10 * time.Minute}, {2 * time.Hour, 5 * time.
 
 const (
 	profiled  = 10 * time.Second // of CPU time in a profile
-	interval  = time.Minute      // of allocations
 	pace      = 15 * time.Second // between looks at what is to be sent
 	round     = time.Second      // of work in a measurement
 	rounds    = 6                // of it at most, until a release has
@@ -133,12 +149,16 @@ func Run(ctx context.Context, o Options) error {
 		o.Now = time.Now
 	}
 	f := &Fleet{Options: o, began: o.Now(), services: fleet()}
+	started := f.began
+	if !o.Began.IsZero() {
+		f.began = o.Began
+	}
 	if f.measure == nil {
 		f.measure = func(r *release) error { return r.work(ctx, enough) }
 	}
 	for _, s := range f.services {
 		for _, r := range s.releases {
-			if r.make != nil && r.since < 0 {
+			if r.make != nil && (r.since < 0 || started.After(f.began.Add(r.since))) {
 				if err := f.measure(r); err != nil {
 					return ended(ctx, err)
 				}
@@ -148,7 +168,7 @@ func Run(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	last := f.began.Add(-time.Minute)
+	last := started.Add(-time.Minute)
 	if o.History {
 		from := f.began.Add(-Past)
 		for _, step := range f.steps {
@@ -179,6 +199,11 @@ func (f *Fleet) live(ctx context.Context, last time.Time) error {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
 	told := map[*release]bool{}
+	for _, s := range f.services {
+		for _, r := range s.releases {
+			told[r] = r.measured != nil // it was deployed before
+		}
+	}
 	for n := 0; ; n++ {
 		now := f.Now()
 		for _, s := range f.services {
@@ -265,7 +290,7 @@ func (f *Fleet) send(ctx context.Context, from, to time.Time, every time.Duratio
 				if when.Before(from) || !when.Before(to) {
 					continue
 				}
-				list, err := s.uploads(in, when, when.Sub(f.began))
+				list, err := s.uploads(in, when, when.Sub(f.began), every)
 				if err != nil {
 					return err
 				}
@@ -298,8 +323,8 @@ func (in *instance) traffic(at time.Time, chance *rand.Rand) float64 {
 	return wave * (1 + 0.04*chance.NormFloat64())
 }
 
-// uploads returns the profiles that an instance sends at a time.
-func (s *service) uploads(in instance, at time.Time, since time.Duration) ([]*store.Upload, error) {
+// uploads returns the profiles that an instance sends at a time. The one of its heap has all allocations since the one before.
+func (s *service) uploads(in instance, at time.Time, since, interval time.Duration) ([]*store.Upload, error) {
 	r := s.running(in.name, since)
 	labels := store.NewLabels(store.Label{Name: "version", Value: r.version}, store.Label{Name: "region", Value: in.region})
 	row := store.NewLabels(store.Label{Name: "instance", Value: in.name})

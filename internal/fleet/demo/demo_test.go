@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,6 +49,7 @@ func TestHistoryAndDeploys(t *testing.T) {
 		profiles := map[string]int{} // by service, kind and hour from the beginning
 		slow, all := map[string]float64{}, map[string]float64{}
 		builds := map[string]bool{}
+		covered, lowest, highest := map[string]time.Duration{}, math.Inf(1), 0.0
 		ready := false
 		o := Options{
 			History: true,
@@ -67,6 +69,15 @@ func TestHistoryAndDeploys(t *testing.T) {
 					profiles[fmt.Sprint(u.Service, " ", u.Kind, " ", int(u.End.Sub(began).Hours()-1))]++
 					version := u.Service + " " + u.Labels.Get("version")
 					builds[u.Row.Get(store.BuildLabel)] = true
+					if u.Kind == recording.Heap && u.Service == "images" {
+						// What was allocated covers all of the time, also where there are few profiles.
+						covered[u.Row.Get("instance")] += u.End.Sub(u.Start)
+						rate := 0.0
+						for _, n := range u.Parsed.Values(1) {
+							rate += float64(n) / u.End.Sub(u.Start).Seconds()
+						}
+						lowest, highest = min(lowest, rate), max(highest, rate)
+					}
 					if u.Kind != recording.CPU {
 						continue
 					}
@@ -112,8 +123,60 @@ func TestHistoryAndDeploys(t *testing.T) {
 				t.Errorf("%s: the function has a share of %.3f, want %.3f", version, got, want)
 			}
 		}
+		if lowest <= 0 || highest > 5*lowest { // the wave of a day is a factor of three
+			t.Errorf("a process allocates from %g to %g bytes a second", lowest, highest)
+		}
+		for instance, d := range covered {
+			if all := Past + later + 10*time.Minute; d < all-time.Hour || d > all+time.Hour {
+				t.Errorf("heap profiles of %s are of %v, want %v", instance, d, all)
+			}
+		}
 		if len(builds) != 6 {
 			t.Errorf("there are %d builds of 6 versions", len(builds))
+		}
+	})
+}
+
+// A fleet that goes on deploys nothing again, and runs the newest versions.
+func TestGoesOn(t *testing.T) {
+	series := []store.Series{
+		{Service: "shop", Labels: store.Labels{{Name: "version", Value: "v2"}}, First: time.Unix(0, 0)},
+		{Service: "shop", Labels: store.Labels{{Name: "region", Value: "eu-1"}, {Name: "version", Value: "v3"}}, First: time.Unix(1e9, 0)},
+	}
+	if got := Beginning(series); !got.Equal(time.Unix(1e9, 0).Add(before)) {
+		t.Errorf("it began at %v", got)
+	}
+	if got := Beginning(series[:1]); !got.IsZero() {
+		t.Errorf("without the release it began at %v", got)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		versions := map[string]bool{}
+		uploads := 0
+		done := make(chan error, 1)
+		go func() {
+			done <- Run(ctx, Options{
+				Began:    time.Now().Add(-2 * time.Hour),
+				Deployed: func(d Deployed) { t.Errorf("%v is deployed again", d) },
+				Add: func(_ context.Context, list []*store.Upload) error {
+					for _, u := range list {
+						versions[u.Service+" "+u.Labels.Get("version")] = true
+						uploads++
+					}
+					return nil
+				},
+				measure: func(r *release) error { r.measured = made(r, "", 20); return nil },
+			})
+		}()
+		time.Sleep(10*time.Minute + time.Second)
+		synctest.Wait()
+		cancel()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if len(versions) != 3 || !versions["shop v3"] || !versions["search v8"] || uploads > 12*3*13 {
+			t.Errorf("%d uploads of %v", uploads, versions)
 		}
 	})
 }

@@ -83,11 +83,27 @@ type Change struct {
 	After  Cost    `json:"after"`
 	Share  float64 `json:"share"` // that the change is of what the service cost before, 0.01 for one percent; below zero for less
 
+	// Requests is how many requests a second the entry of the function answers after the change, where they are counted. What it costs per
+	// request is Before and After divided by it.
+	Requests float64 `json:"requests,omitempty"`
+
+	Also []Also `json:"also,omitempty"` // other profiles that show the same change
+
 	Callers []Part   `json:"callers,omitempty"` // who pays for it, the most first
 	With    []string `json:"with,omitempty"`    // functions that changed for the same cause
 	Version string   `json:"version,omitempty"` // that it came with, where it did
 	Since   string   `json:"since,omitempty"`   // the version before that
 	Later   bool     `json:"later,omitempty"`   // it began some time after that version was deployed, so another reason is possible
+}
+
+// An Also is what profiles of another kind say of a change.
+type Also struct {
+	Kind     string            `json:"kind"`
+	Type     profile.ValueType `json:"type"`
+	Function string            `json:"function"`
+	Before   Cost              `json:"before"`
+	After    Cost              `json:"after"`
+	Share    float64           `json:"share"`
 }
 
 // A Cost is a cost per second, with a 95 % interval, and how many profiles it is known from.
@@ -111,6 +127,7 @@ const (
 	Code    Source = "code"    // the function itself, or what it is asked to do
 	Traffic Source = "traffic" // all of the service does more or less
 	Mix     Source = "mix"     // other requests than before, or other proportions of them
+	Growth  Source = "growth"  // what a process holds grows for hours, without more work or a new version: Before and After are of one process
 )
 
 // A Deploy is a version that appeared.

@@ -27,7 +27,12 @@ func (e *Event) facts() report.Event {
 	if c := e.Change; c != nil {
 		r.Function, r.Metric, r.Unit, r.Source = c.Function, c.Type.Type, c.Type.Unit, string(c.Source)
 		r.Before, r.After, r.Share, r.Profiles = c.Before.Value, c.After.Value, c.Share, c.Before.Profiles+c.After.Profiles
-		r.With, r.Version, r.Since, r.Later = c.With, c.Version, c.Since, c.Later
+		r.With, r.Version, r.Since, r.Later, r.Requests = c.With, c.Version, c.Since, c.Later, c.Requests
+	}
+	if c := e.Change; c != nil {
+		for _, a := range c.Also {
+			r.Also = append(r.Also, report.Also{Function: a.Function, Metric: a.Type.Type, Unit: a.Type.Unit, Before: a.Before.Value, After: a.After.Value, Share: a.Share})
+		}
 	}
 	if d := e.Deploy; d != nil {
 		r.Version, r.Build, r.Since = d.Version, d.Build, d.Before
@@ -103,7 +108,7 @@ func (e *Event) next(now time.Time) (hint.Command, bool) {
 	case e.Kind == Deployed:
 	case e.Kind == Broken:
 		verb := hint.Ask("top", ref(e.Time.Add(-aroundOther), e.Time.Add(aroundOther))).For("what it does then")
-		if e.Rule != nil && e.Rule.Metric == report.RuleHeap {
+		if e.Rule != nil && (e.Rule.Metric == report.RuleHeap || e.Rule.Metric == report.RuleRSS) {
 			verb = verb.With("metric", "inuse_space")
 		}
 		return verb, true
@@ -117,6 +122,9 @@ func (e *Event) next(now time.Time) (hint.Command, bool) {
 		return hint.Command{}, false
 	}
 	c := hint.Ask("diff", ref(e.Time.Add(-aroundChange), e.Time, version(before)...), ref(e.Time, e.Time.Add(aroundChange), version(after)...))
+	if e.Change != nil && e.Change.Source == Growth {
+		c = hint.Ask("diff", ref(e.Time, e.Time.Add(aroundChange)), ref(e.Noticed.Add(-aroundChange), e.Noticed))
+	}
 	if metric != "" {
 		c = c.With("metric", metric)
 	}

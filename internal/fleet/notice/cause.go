@@ -36,6 +36,10 @@ const (
 	mostPayers = 5
 )
 
+// besideLarge is how large a change must be, next to the largest one at the same time: a function that now costs half as much again as all of the service
+// changes how caches and the collector work for all others, and makes it uncertain how much work there was.
+const besideLarge = 0.1
+
 // A comparison is the samples of two sides, those of the first multiplied such that they stand for as much work as the other.
 type comparison struct {
 	names   *names
@@ -128,7 +132,7 @@ func (c *comparison) causes(sure float64) []*cause {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b *cause) int { return cmp.Compare(math.Abs(b.delta()), math.Abs(a.delta())) })
-	return found
+	return slices.DeleteFunc(found, func(x *cause) bool { return math.Abs(x.delta()) < besideLarge*math.Abs(found[0].delta()) })
 }
 
 // climb returns the function that explains what f does and what else changed the same way beside it, if there is one: the lowest one

@@ -28,6 +28,7 @@ type step struct {
 	Profiles int
 	Streams  int
 	Covered  time.Duration // all together
+	Served   served        // requests
 }
 
 // A series is what one function cost below one entry, step by step.
@@ -63,6 +64,7 @@ type memory struct {
 	count   int                     // of looks
 	moves   map[int]*wander         // of how much work there is, by row
 	shifted int                     // step at which a shift of work was told
+	per     map[int]*wander         // of what entries cost per request, by row
 	parts   map[partKey]*part
 	own     []map[int32]float64 // own costs by row and function, fading as those of parts
 }

@@ -68,6 +68,7 @@ type service struct {
 	label    string               // that tells them apart
 	current  string               // the one that most processes have
 	deploys  []*deploy
+	holds    map[string]*hold // by column
 	seen     time.Time
 }
 
@@ -169,6 +170,9 @@ func (n *Noticer) step(ctx context.Context, t *tenant, from time.Time) error {
 			lines = lines[end:]
 		}
 	}
+	if err := n.growth(ctx, t, from); err != nil {
+		return err
+	}
 	for _, s := range t.services {
 		if err := n.compareVersions(ctx, s, from.Add(n.Step)); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -221,11 +225,16 @@ func (n *Noticer) costs(ctx context.Context, s *service, kind, column string, li
 	}
 	q.Selector = store.Service(s.name)
 	merged, err := n.Store.Merge(ctx, q)
-	if errors.As(err, new(*store.NothingError)) {
+	if nothing(err) {
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	if kind == recording.CPU {
+		if st.Served, err = n.requests(ctx, s, q); err != nil {
+			return err
+		}
 	}
 	k := columnOf(merged.Profile, column)
 	if k < 0 {
@@ -241,9 +250,14 @@ func (n *Noticer) costs(ctx context.Context, s *service, kind, column string, li
 	return n.changes(ctx, s, kind, m)
 }
 
-func columnOf(p *profile.Profile, column string) int {
-	return slices.IndexFunc(p.SampleTypes, func(t profile.ValueType) bool { return t.Type == column })
+func columnOf(p *profile.Profile, column string) int { return columnIn(p.SampleTypes, column) }
+
+func columnIn(types []profile.ValueType, column string) int {
+	return slices.IndexFunc(types, func(t profile.ValueType) bool { return t.Type == column })
 }
+
+// nothing reports whether an error is that there is nothing to merge.
+func nothing(err error) bool { return errors.As(err, new(*store.NothingError)) }
 
 // unitOf returns what one sample is worth.
 func unitOf(p *profile.Profile, k int) float64 {
@@ -270,11 +284,11 @@ func (n *Noticer) changes(ctx context.Context, s *service, kind string, m *memor
 	m.count++
 	scales := m.scales()
 	m.outside(scales, m.count%3 == 0)
-	if err := n.shifts(s, kind, m, scales); err != nil {
-		return err
-	}
 	tracks := m.tracks(scales)
 	now := m.alarms(tracks, m.count%3 == 0)
+	if err := n.shifts(s, kind, m, scales, len(now) > 0); err != nil {
+		return err
+	}
 	// A change is told when two steps agree about it.
 	told := m.alarmed
 	m.alarmed = map[wanderKey]time.Time{}

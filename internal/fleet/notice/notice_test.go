@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,5 +197,49 @@ func TestStore(t *testing.T) {
 	}
 	if after, _ := events.List(event.Filter{Tenant: "t"}); len(after) != len(before) {
 		t.Errorf("%d events after a restart, %d before", len(after), len(before))
+	}
+}
+
+// TestCostPerRequest changes all that a handler does, which looks like more work of that handler unless requests are counted.
+func TestCostPerRequest(t *testing.T) {
+	for _, counted := range []bool{false, true} {
+		w := watch(t, 5)
+		w.Requests = counted
+		w.steps(50)
+		at := w.Now
+		name := w.Regress(noticetest.Regression{At: at, Size: 0.08, Kind: noticetest.Whole})
+		w.steps(12)
+		found := w.code()
+		if !counted {
+			if len(found) != 0 {
+				t.Errorf("without counts: %+v", found)
+			}
+			continue
+		}
+		if len(found) != 1 {
+			t.Fatalf("with counts: %d changes of code in %+v", len(found), w.list())
+		}
+		e := found[0]
+		if c := e.Change; !w.Near(c.Function) || c.Share < 0.04 || c.Share > 0.12 || c.Requests < 1 {
+			t.Errorf("%s was changed by 8 %%; found %+v", name, *c)
+		}
+		if text := e.Text(); !strings.Contains(text, " per request") {
+			t.Errorf("the text is %q", text)
+		}
+	}
+}
+
+// TestTrafficIsNoChange doubles the work of a handler whose requests are counted.
+func TestTrafficIsNoChange(t *testing.T) {
+	w := watch(t, 5)
+	w.Requests = true
+	w.steps(50)
+	w.Shift(0, 1.8, 3*time.Hour)
+	w.steps(12)
+	if found := w.code(); len(found) != 0 {
+		t.Errorf("traffic is said to be a change of code: %+v", *found[0].Change)
+	}
+	if len(w.list(event.Changed)) == 0 {
+		t.Error("traffic is not noticed")
 	}
 }

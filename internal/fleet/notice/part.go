@@ -139,6 +139,10 @@ func (m *memory) outside(scales [][]float64, learn bool) {
 	}
 	best := make([]float64, len(m.entries))
 	better := make([][]float64, len(m.entries))
+	counts := make([]per, len(m.entries))
+	for row := 1; row < len(m.entries); row++ {
+		counts[row] = m.perRequest(row, scales[row], learn)
+	}
 	for _, p := range parts {
 		scale := scales[p.row]
 		if scale == nil || p.share < largePart {
@@ -175,7 +179,11 @@ func (m *memory) outside(scales [][]float64, learn bool) {
 			if n-t < shortest {
 				continue
 			}
-			if x := deviates(should+over, should, known, spread, drift); math.Abs(x) > math.Abs(z) {
+			x := deviates(should+over, should, known, spread, drift)
+			if perZ, _ := counts[p.row].of(t); counts[p.row].counted {
+				x = m.agreed(x, over/should, perZ, counts[p.row].usual)
+			}
+			if math.Abs(x) > math.Abs(z) {
 				z, ratio, length = x, over/should, n-t
 			}
 		}
@@ -203,8 +211,32 @@ func (m *memory) outside(scales [][]float64, learn bool) {
 	for row, scale := range better {
 		if scale != nil {
 			scales[row] = scale
+		} else if since, z, change := counts[row].surest(to); math.Abs(z) > sureOutside {
+			// All that the entry does costs more or less per request.
+			again := slices.Clone(scales[row])
+			for t := since; t < n; t++ {
+				again[t] *= math.Exp(-change)
+			}
+			scales[row] = again
 		}
 	}
+}
+
+// agreed returns how sure it is that what is outside a part, which moved by z standard deviations and by a ratio, shows how much work there was, when
+// counts of requests say something about that, too. If the functions below the entry moved otherwise than their work, their cost per request moved the
+// other way, by perZ standard deviations.
+func (m *memory) agreed(z, ratio, perZ, usual float64) float64 {
+	if ratio > 0 {
+		perZ = -perZ
+	}
+	would := math.Abs(math.Log(max(1+ratio, 0.01))) / usual
+	switch {
+	case math.Abs(z) < leastAside, would > clear && perZ < agree:
+		return 0 // nothing shows it, or the counts would
+	case perZ <= 0:
+		return z
+	}
+	return math.Copysign(math.Hypot(z, perZ), z)
 }
 
 // sureOutside is how many standard deviations what is outside a part must have moved from what most functions did.

@@ -14,8 +14,9 @@ const (
 	usualShift = 0.05 // that scales of entries move in half an hour before that is known, relative
 )
 
-// shifts tells sudden changes of how much work there is, of all kinds or of some.
-func (n *Noticer) shifts(s *service, kind string, m *memory, scales [][]float64) error {
+// shifts tells sudden changes of how much work there is, of all kinds or of some. While a function seems to have changed, it only learns: a large
+// change makes scales uncertain, and is told first.
+func (n *Noticer) shifts(s *service, kind string, m *memory, scales [][]float64, changing bool) error {
 	last := len(m.steps)
 	at := last - shiftSteps
 	first := at - shiftSteps
@@ -61,7 +62,7 @@ func (n *Noticer) shifts(s *service, kind string, m *memory, scales [][]float64)
 			shifted = append(shifted, shift{row, b, x})
 		}
 	}
-	if before <= 0 || len(shifted) == 0 || last-m.shifted < 2*shiftSteps {
+	if before <= 0 || changing || len(shifted) == 0 || last-m.shifted < 2*shiftSteps {
 		return nil
 	}
 	ratio := after / before

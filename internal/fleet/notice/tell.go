@@ -55,6 +55,7 @@ func (n *Noticer) tell(s *service, kind string, m *memory, c *cause, before, aft
 		After:  cost(c.after, spread*c.after, after.profiles),
 		Share:  c.delta() / (total - c.delta()),
 	}
+	ch.Requests = n.requestsOf(s, c, m, began)
 	for _, p := range c.callers {
 		ch.Callers = append(ch.Callers, event.Part{Function: name(m.names.functions[p.function].Name), Share: p.share})
 	}
@@ -75,6 +76,9 @@ func (n *Noticer) add(e event.Event, touched map[int32]bool, m *memory) error {
 	e.ID = id(e.Tenant, e.Service, ch.Kind, ch.Type.Type, ch.Function, e.Time.Unix())
 	told, _ := n.Events.List(event.Filter{Tenant: e.Tenant, Service: e.Service, Kinds: []event.Kind{event.Changed}, From: e.Time.Add(-openFor)})
 	related := func(was *event.Change) bool {
+		if was != nil && slices.ContainsFunc(was.Also, func(a event.Also) bool { return a.Kind == ch.Kind && a.Type == ch.Type && a.Function == ch.Function }) {
+			return true
+		}
 		if was == nil || was.Kind != ch.Kind || was.Type != ch.Type || was.Source != ch.Source {
 			return false
 		}
@@ -90,6 +94,17 @@ func (n *Noticer) add(e event.Event, touched map[int32]bool, m *memory) error {
 		return nil
 	}
 	for _, was := range told {
+		if was.ID == e.ID && was.Change.Kind != ch.Kind {
+			return nil // it was told, and is part of what another kind showed
+		}
+		if c := was.Change; c.Source == event.Code && ch.Source == event.Code && c.Kind == ch.Kind && c.Function != ch.Function && near(was.Time, e.Time) && math.Abs(ch.Share) < besideLarge*math.Abs(c.Share) {
+			return nil
+		}
+		if part, ok := n.shows(e, &was, touched, m); ok {
+			return part
+		}
+	}
+	for _, was := range told {
 		if !related(was.Change) {
 			continue
 		}
@@ -103,6 +118,9 @@ func (n *Noticer) add(e event.Event, touched map[int32]bool, m *memory) error {
 		if !was.Ended.IsZero() && near(was.Ended, e.Time) {
 			return nil // after a restart the same is seen again
 		}
+		if near(was.Time, e.Time) && math.Abs(ch.Share) <= 0.5*math.Abs(was.Change.Share) {
+			return nil // so soon, it only says that the change was a little smaller
+		}
 		// It is over when most of it is gone again.
 		if was.Ended.IsZero() && was.Time.Before(e.Time) && math.Abs(ch.Share) > 0.5*math.Abs(was.Change.Share) && math.Abs(ch.Share) < 2*math.Abs(was.Change.Share) {
 			was.Ended = e.Time
@@ -110,6 +128,26 @@ func (n *Noticer) add(e event.Event, touched map[int32]bool, m *memory) error {
 		}
 	}
 	return n.Events.Add(e)
+}
+
+// shows reports whether CPU profiles show what heap profiles showed before: a function that allocates more takes longer. Both are one event then, about
+// the CPU time.
+func (n *Noticer) shows(e event.Event, was *event.Event, touched map[int32]bool, m *memory) (error, bool) {
+	ch, c := e.Change, was.Change
+	if ch.Kind != recording.CPU || ch.Source != event.Code || c == nil || c.Source != event.Code || !was.Ended.IsZero() || (c.Share > 0) != (ch.Share > 0) || was.Time.Sub(e.Time).Abs() > sameTime {
+		return nil, false
+	}
+	same := func(function string) bool {
+		f, ok := m.names.of[function]
+		return function == ch.Function || slices.Contains(ch.With, function) || ok && touched[f] && m.names.gates[f] == plain
+	}
+	if c.Kind != recording.Heap || !same(c.Function) && !slices.Contains(c.With, ch.Function) {
+		return nil, false
+	}
+	both := *ch
+	both.Also = append(slices.Clone(c.Also), event.Also{Kind: c.Kind, Type: c.Type, Function: c.Function, Before: c.Before, After: c.After, Share: c.Share})
+	was.Change = &both
+	return n.Events.Add(*was), true
 }
 
 // The collector's entry. It works more when functions allocate more.

@@ -52,3 +52,68 @@ func TestCollectorIsListedWithItsCause(t *testing.T) {
 		}
 	}
 }
+
+// TestOneCauseOfTwoKinds tells what allocates more and then costs more as one event, in that order, and again after a restart.
+func TestOneCauseOfTwoKinds(t *testing.T) {
+	at := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+	events, err := event.Open(filepath.Join(t.TempDir(), "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Close()
+	m := newMemory(1)
+	caller := m.names.id(&profile.Function{Name: "main.discount"})
+	change := func(kind, column, function string, later time.Duration, share float64) {
+		t.Helper()
+		e := event.Event{Tenant: "t", Kind: event.Changed, Service: "shop", Time: at.Add(later), Change: &event.Change{
+			Kind: kind, Type: profile.ValueType{Type: column, Unit: "bytes"}, Function: function, Source: event.Code,
+			Before: event.Cost{Value: 1}, After: event.Cost{Value: 1 + share}, Share: share,
+		}}
+		if err := New(Options{Events: events}).add(e, map[int32]bool{caller: true}, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		change(recording.Heap, "alloc_space", "main.discount", 0, 0.8)
+		change(recording.Heap, "alloc_space", "main.discount", 5*time.Minute, 0.8)
+		change(recording.CPU, "cpu", "regexp.MustCompile", 5*time.Minute, 0.5) // which discount calls
+	}
+	all, _ := events.List(event.Filter{Tenant: "t"})
+	if len(all) != 1 || all[0].Change.Function != "regexp.MustCompile" || len(all[0].Change.Also) != 1 || all[0].Change.Also[0].Function != "main.discount" {
+		t.Fatalf("%d events: %+v", len(all), all)
+	}
+	change(recording.CPU, "cpu", "main.other", 0, 0.2)
+	change(recording.CPU, "cpu", "main.discount", 3*time.Hour, 0.2)
+	if all, _ := events.List(event.Filter{Tenant: "t"}); len(all) != 3 {
+		t.Errorf("other changes are not told: %d events", len(all))
+	}
+}
+
+// TestBesideLarge leaves out a small change near a large one.
+func TestBesideLarge(t *testing.T) {
+	at := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+	events, err := event.Open(filepath.Join(t.TempDir(), "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Close()
+	for i, c := range []struct {
+		function string
+		later    time.Duration
+		share    float64
+		want     int // events
+	}{
+		{"main.discount", 0, 0.5, 1}, {"main.discount", 10 * time.Minute, -0.07, 1}, {"main.list", 10 * time.Minute, -0.04, 1}, {"main.read", 10 * time.Minute, 0.06, 2}, {"main.list", time.Hour, -0.04, 3},
+	} {
+		e := event.Event{Tenant: "t", Kind: event.Changed, Service: "shop", Time: at.Add(c.later), Change: &event.Change{
+			Kind: recording.CPU, Type: profile.ValueType{Type: "cpu"}, Function: c.function, Source: event.Code,
+			Before: event.Cost{Value: 1}, After: event.Cost{Value: 1 + c.share}, Share: c.share,
+		}}
+		if err := New(Options{Events: events}).add(e, nil, newMemory(1)); err != nil {
+			t.Fatal(err)
+		}
+		if all, _ := events.List(event.Filter{Tenant: "t"}); len(all) != c.want {
+			t.Errorf("after change %d there are %d events, want %d", i, len(all), c.want)
+		}
+	}
+}

@@ -125,6 +125,17 @@ func (w *Watcher) mayCapture(a *Action, e *event.Event) bool {
 	return true
 }
 
+// captured notes that a capture is over. One that gave nothing is no reason to wait until the next one, but counts for the day.
+func (w *Watcher) captured(e *event.Event, some bool) {
+	c := &w.captures
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running--
+	if !some {
+		delete(c.last, keyOf("capture", e.Tenant, e.Service))
+	}
+}
+
 // capture asks a process for more than usual, and keeps what it says: the profiles in the store, and all of it as a recording.
 func (w *Watcher) capture(ctx context.Context, a *Action, cause event.Event) {
 	began := w.opt.Now()
@@ -132,12 +143,8 @@ func (w *Watcher) capture(ctx context.Context, a *Action, cause event.Event) {
 		ID: idOf("capture", cause.Tenant, cause.ID), Tenant: cause.Tenant, Kind: event.Captured, Service: cause.Service, Time: began, Cause: cause.ID,
 		Capture: &event.Capture{},
 	}
-	defer func() {
-		w.captures.mu.Lock()
-		w.captures.running--
-		w.captures.mu.Unlock()
-	}()
 	id, labels, err := w.deepen(ctx, a.Capture, &cause)
+	w.captured(&cause, id != "" || err == nil)
 	if ctx.Err() != nil {
 		return
 	}

@@ -233,6 +233,7 @@ var metrics = []metric{
 	{report.RuleShare, "share > 5%", "share"},
 	{report.RuleCores, "cores > 4", "cores"},
 	{report.RuleHeap, "heap > 1GB", "bytes"},
+	{report.RuleRSS, "rss > 2GB", "bytes"},
 	{report.RuleGoroutines, "goroutines > 10000", "goroutines"},
 	{report.RuleGC, "gc > 25%", "share"},
 	{report.RuleMemory, "memory > 90%", "share"},

@@ -64,6 +64,8 @@ func (m *meter) measure(ctx context.Context, r *Rule, of subject, to time.Time) 
 		return m.cores(ctx, q)
 	case report.RuleHeap:
 		return m.largest(ctx, q, recording.Heap, "inuse_space", func(v float64, _ store.Labels) float64 { return v })
+	case report.RuleRSS:
+		return m.largest(ctx, q, recording.Process, "rss", func(v float64, _ store.Labels) float64 { return v })
 	case report.RuleGoroutines:
 		return m.largest(ctx, q, recording.Goroutine, "goroutine", func(v float64, _ store.Labels) float64 { return v })
 	case report.RuleMemory:

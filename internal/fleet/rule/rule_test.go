@@ -32,6 +32,7 @@ type bench struct {
 	t     *testing.T
 	store *storetest.Memory
 	now   time.Time
+	clock time.Duration // of processes, ahead of ours
 }
 
 func newBench(t *testing.T, config string, o Options) *bench {
@@ -60,15 +61,18 @@ func newBench(t *testing.T, config string, o Options) *bench {
 // add adds a profile: what each function costs, of the last ten seconds of a minute.
 func (b *bench) add(kind string, labels map[string]string, costs map[string][]int64) {
 	b.t.Helper()
-	h := profile.Header{TimeNanos: b.now.UnixNano()}
-	u := &store.Upload{Service: "api", Kind: kind, Start: b.now.Add(-10 * time.Second), End: b.now.Add(-10 * time.Second)}
+	now := b.now.Add(b.clock)
+	h := profile.Header{TimeNanos: now.UnixNano()}
+	u := &store.Upload{Service: "api", Kind: kind, Start: now.Add(-10 * time.Second), End: now.Add(-10 * time.Second)}
 	switch kind {
 	case "cpu":
 		h.SampleTypes = []profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}
-		h.DurationNanos, u.End = int64(10*time.Second), b.now
+		h.DurationNanos, u.End = int64(10*time.Second), now
 	case "heap":
 		h.SampleTypes = []profile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}
 		u.Counters = true
+	case recording.Process:
+		h.SampleTypes = []profile.ValueType{{Type: "rss", Unit: "bytes"}}
 	case "goroutine":
 		h.SampleTypes = []profile.ValueType{{Type: "goroutine", Unit: "count"}}
 	}
@@ -175,6 +179,7 @@ rules:
   - {name: leak, when: goroutines > 1000, for: 0s, over: 2m}
   - {name: heap, when: heap > 1MB, for: 0s, over: 2m}
   - {name: near, when: memory > 90%, memory: 4MB, for: 0s, over: 2m}
+  - {name: whole, when: rss > 6MB, for: 0s, over: 2m}
   - {name: more, when: cores > 150% of usual, for: 0s, over: 2m, usual: 1h}
   - {name: busy, when: cores > 4, for: 0s, over: 2m}
 `, Options{})
@@ -191,6 +196,7 @@ rules:
 			b.add("cpu", labels, map[string][]int64{"main.f": cpu(used)})
 			b.add("goroutine", labels, map[string][]int64{"main.f": {goroutines}})
 			b.add("heap", labels, map[string][]int64{"main.f": heap(1<<20+int64(n), live)})
+			b.add(recording.Process, labels, map[string][]int64{"(resident memory)": {2*live + 1<<10}})
 		}
 		b.minute()
 	}
@@ -199,6 +205,7 @@ rules:
 		"65 rule leak: api has 2000 goroutines in a process (limit 1000)",
 		"65 rule heap: api holds 4MB of live heap in a process (limit 1MB)",
 		"65 rule near: api uses 100% of the memory that a process may have (limit 90%)",
+		"65 rule whole: api uses 8MB of resident memory in a process (limit 6MB)",
 		"rule more: api costs ", "more than usual (limit 50% more)",
 		"rule busy: api costs 5 cores (limit 4 cores)",
 	} {
@@ -206,14 +213,70 @@ rules:
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 5 {
+	if n := strings.Count(got, "\n") + 1; n != 6 {
 		t.Errorf("%d events:\n%s", n, got)
 	}
 	list, _ := b.opt.Events.List(event.Filter{Tenant: "t"})
 	for _, e := range list {
-		if e.Rule.Name == "heap" && e.Labels.Get("instance") != "b" {
+		if (e.Rule.Name == "heap" || e.Rule.Name == "whole") && e.Labels.Get("instance") != "b" {
 			t.Errorf("the wrong process: %v", e.Labels)
 		}
+	}
+}
+
+// What comes late is not measured as what is now, and a process whose clock is wrong is.
+func TestLateAndWrongClocks(t *testing.T) {
+	const rules = "rules: [{name: busy, when: cores > 1, for: 2m, over: 2m}, {name: big, when: heap > 1MB, for: 2m, over: 2m}]"
+	quiet := func(b *bench, n int) {
+		b.add("cpu", map[string]string{"instance": "a"}, map[string][]int64{"main.f": cpu(1)})
+		b.add("heap", map[string]string{"instance": "a"}, map[string][]int64{"main.f": heap(1<<20+int64(n), 1<<10)})
+	}
+	busy := func(b *bench, n int, instance string) {
+		b.add("cpu", map[string]string{"instance": instance}, map[string][]int64{"main.f": cpu(50)})
+		b.add("heap", map[string]string{"instance": instance}, map[string][]int64{"main.f": heap(1<<20+int64(n), 4<<20)})
+	}
+
+	t.Run("late", func(t *testing.T) {
+		b := newBench(t, rules, Options{})
+		for n := range 20 {
+			quiet(b, 100+n)
+			b.clock = -30 * time.Minute
+			busy(b, n, "a") // of half an hour ago, in the order of time
+			b.clock = 0
+			b.minute()
+		}
+		b.want("")
+	})
+	t.Run("out of order", func(t *testing.T) {
+		b := newBench(t, rules, Options{})
+		for n := range 20 {
+			b.clock = 0
+			quiet(b, 1000*(n+1))
+			if n > 3 {
+				b.clock = -90 * time.Second // heap profiles with smaller counters, after those with larger ones
+				quiet(b, 1000*(n-1)-500)
+			}
+			b.clock = 0
+			b.minute()
+		}
+		b.want("") // no restart
+	})
+	for name, clock := range map[string]time.Duration{"impossible": 24 * 365 * time.Hour, "long ago": -50 * 365 * 24 * time.Hour, "ahead": 8 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, rules, Options{})
+			for n := range 30 {
+				b.clock = clock
+				busy(b, n, "b")
+				b.clock = 0
+				b.minute()
+			}
+			got := b.events()
+			for _, want := range []string{"rule busy: api costs 5 cores", "rule big: api holds 4MB"} {
+				if strings.Count(got, want) != 1 {
+					t.Errorf("want one %q in\n%s", want, got)
+				}
+			}
+		})
 	}
 }
 
@@ -529,10 +592,35 @@ rules: [{name: busy, when: cores > 1}]
 	}
 }
 
+// A capture that failed does not keep the next one from being tried.
+func TestFailedCapture(t *testing.T) {
+	asked, b0 := 0, time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+	b := newBench(t, "actions: [{on: [oom], capture: {cooldown: 30m, daily: 3}}]", Options{
+		Ask: func(context.Context, scrape.Deeper) (*scrape.Deep, error) {
+			if asked++; asked < 2 {
+				return nil, fmt.Errorf("connection refused")
+			}
+			at := b0
+			return &scrape.Deep{Address: "http://a", Began: at, Ended: at, Parts: []scrape.DeepPart{{Kind: "goroutine", From: at, To: at, Raw: []byte("goroutine profile: total 1\n")}}}, nil
+		},
+		Keep: func(context.Context, string, string, string) (string, error) { return "id", nil },
+	})
+	var capturing sync.WaitGroup
+	for n, want := range []int{1, 2, 2} { // the second one succeeds, and has a cooldown
+		e := event.Event{ID: fmt.Sprint(n), Tenant: "t", Kind: event.Killed, Service: "api", Time: b.now}
+		b.heed(context.Background(), news{nil, &e}, &capturing)
+		capturing.Wait()
+		if asked != want {
+			t.Errorf("after event %d: asked %d times, want %d", n, asked, want)
+		}
+		b.now = b.now.Add(time.Minute)
+	}
+}
+
 // Mistakes are named by place, with what would be possible, and no secret is shown.
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		"rules: [{name: a, when: speed > 4}]":                                     `hone.yml:1:25: the quantity "speed" is not known; the choices are share, cores, heap, goroutines, gc, memory`,
+		"rules: [{name: a, when: speed > 4}]":                                     `hone.yml:1:25: the quantity "speed" is not known; the choices are share, cores, heap, rss, goroutines, gc, memory`,
 		"rules: [{name: a, when: cores}]":                                         `is not a condition such as cores > 4`,
 		"rules: [{name: a, when: heap > 4}]":                                      `is not a condition such as heap > 1GB`,
 		"rules: [{name: a, when: gc > 400%}]":                                     `is not a condition such as gc > 25%`,

@@ -284,6 +284,8 @@ func (w *Watcher) rules(ctx context.Context, now time.Time) error {
 		switch r.Metric {
 		case report.RuleHeap, report.RuleMemory:
 			kind = recording.Heap
+		case report.RuleRSS:
+			kind = recording.Process
 		case report.RuleGoroutines:
 			kind = recording.Goroutine
 		}

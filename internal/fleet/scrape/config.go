@@ -37,6 +37,7 @@ type Job struct {
 	ServiceLabel    string              `json:"service_label"`
 	RowLabels       []string            `json:"row_labels"`
 	Profiles        Profiles            `json:"profiles"`
+	Metrics         *Metrics            `json:"metrics,omitempty"`
 	HTTP
 	Static  []Group        `json:"static_configs,omitempty"`
 	Files   []FileSD       `json:"file_sd_configs,omitempty"`
@@ -121,6 +122,8 @@ type Profile struct {
 	Interval settings.Duration `json:"interval"`
 	Seconds  int               `json:"seconds,omitempty"` // that the target takes to make it; 0 for one of a moment
 	Delta    bool              `json:"delta,omitempty"`   // of what the target counts, only what comes within Seconds
+
+	metrics *Metrics // of kind process: how to read the answer; nil for others
 }
 
 // Profiles are written as a mapping by kind, in order.
@@ -281,7 +284,7 @@ var (
 		"evaluation_interval": "rules are looked at each minute", "external_labels": "put labels into static_configs, or set them with relabel_configs",
 	}
 	otherJobKeys = map[string]string{
-		"metrics_path":           "it is path_prefix for all profiles, or the path of each of profiles",
+		"metrics_path":           "use metrics with path for counts of requests and memory; profiles have paths of their own",
 		"metric_relabel_configs": "relabel_configs see each profile, with its kind in __name__",
 		"kubernetes_sd_configs":  "use http_sd_configs or file_sd_configs",
 		"consul_sd_configs":      "use dns_sd_configs or http_sd_configs",
@@ -340,6 +343,7 @@ func (r *reader) job(v settings.Value) *Job {
 		{Name: "row_labels", Read: settings.Texts(&j.RowLabels)},
 		{Name: "profiles", Read: later(&profiles)},
 		{Name: "profiling_config", Read: later(&parca)},
+		{Name: "metrics", Read: j.metrics},
 		{Name: "static_configs", Read: func(v settings.Value) { v.Each(func(v settings.Value) { j.Static = append(j.Static, group(v, true)) }) }},
 		{Name: "file_sd_configs", Read: func(v settings.Value) { v.Each(func(v settings.Value) { j.Files = append(j.Files, r.fileSD(v)) }) }},
 		{Name: "http_sd_configs", Read: func(v settings.Value) { v.Each(func(v settings.Value) { j.Servers = append(j.Servers, r.httpSD(v)) }) }},

@@ -79,7 +79,7 @@ func TestMistakes(t *testing.T) {
 		{"scrape_configs:\n- {}", "hone.yml:2:3: the job has no job_name"},
 		{"scrape_configs:\n- job_name: a\n- job_name: a", `hone.yml:3:3: job_name "a" is also that of the job in line 2`},
 		{job("scrape_intervall: 1m"), `hone.yml:3:3: unknown key "scrape_intervall"; did you mean scrape_interval?; the choices are job_name, tenant, scrape_interval,`},
-		{job("metrics_path: /x"), `unknown key "metrics_path": it is path_prefix for all profiles`},
+		{job("metrics_path: /x"), `unknown key "metrics_path": use metrics with path for counts of requests and memory`},
 		{job("kubernetes_sd_configs: []"), `use http_sd_configs or file_sd_configs`},
 		{job("scheme: htttp"), `hone.yml:3:11: scheme "htttp" is not known; did you mean http?; the choices are http, https`},
 		{job("scrape_interval: 2h"), `2h is not a time from 1s to 1h`},

@@ -216,7 +216,7 @@ func (s *Scraper) sync(j *job) {
 	}
 	wanted := map[string]*target{}
 	for _, one := range found {
-		for _, p := range j.Profiles {
+		for _, p := range j.asked() {
 			t, err := j.target(one, p)
 			switch {
 			case err == errDropped:

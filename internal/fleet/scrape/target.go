@@ -46,6 +46,7 @@ type target struct {
 	timeout     time.Duration
 	seconds     int
 	delta       bool
+	metrics     *Metrics // of kind process
 }
 
 // errDropped is that rules drop a target, which is no trouble.
@@ -78,7 +79,7 @@ func (j *Job) target(found set, p Profile) (*target, error) {
 	if !relabel.Apply(j.Relabel, labels) {
 		return nil, errDropped
 	}
-	t := &target{job: j.Name, tenant: j.Tenant, kind: p.Kind, seconds: p.Seconds, delta: p.Delta}
+	t := &target{job: j.Name, tenant: j.Tenant, kind: p.Kind, seconds: p.Seconds, delta: p.Delta, metrics: p.metrics}
 	address := labels.Get(addressLabel)
 	if address == "" {
 		return nil, errors.New("a target has no address")
@@ -179,7 +180,11 @@ func (t *target) setURL(j *Job, address string, labels *relabel.Labels) error {
 
 // key tells a target from others, and from what it was when it was asked in another way.
 func (t *target) key(how string) string {
-	return fmt.Sprintf("%s\x00%s\x00%d %s %d %v\x00%s", t.identity(), t.tenant, t.interval, t.timeout, t.seconds, t.delta, how)
+	metrics := ""
+	if m := t.metrics; m != nil {
+		metrics = fmt.Sprintf("%q %q %q", m.Requests, m.Handler, m.Functions)
+	}
+	return fmt.Sprintf("%s\x00%s\x00%d %s %d %v %s\x00%s", t.identity(), t.tenant, t.interval, t.timeout, t.seconds, t.delta, metrics, how)
 }
 
 // identity tells a target from others. It is the same as long as labels and address are.

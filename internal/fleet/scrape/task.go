@@ -149,7 +149,11 @@ func (t *task) ask(ctx context.Context) (busy bool) {
 	start := time.Now()
 	asked := time.Duration(t.seconds) * time.Second
 	within, cancel := context.WithTimeout(ctx, asked+t.timeout)
-	raw, err := t.client.get(within, t.url, request{most: t.s.opt.Limits.Bytes, reserve: t.s.reserve})
+	r := request{most: t.s.opt.Limits.Bytes, reserve: t.s.reserve}
+	if t.metrics != nil {
+		r.most, r.accept = min(r.most, mostMetrics), "text/plain;version=0.0.4"
+	}
+	raw, err := t.client.get(within, t.url, r)
 	cancel()
 	took := time.Since(start)
 	one := &parcel{tenant: t.tenant, packed: int64(cap(raw)), from: t, since: start}
@@ -217,7 +221,7 @@ func (t *task) upload(ctx context.Context, raw []byte, start time.Time, took tim
 		return nil, 0, ctx.Err()
 	}
 	defer leave(t.s.parsed)
-	p, unpacked, err := parse(raw, unpackedShare*t.s.opt.Limits.Bytes, t.s.reserve)
+	p, unpacked, err := t.parse(&raw, start)
 	if err != nil {
 		return nil, unpacked, err
 	}
@@ -243,6 +247,23 @@ func (t *task) upload(ctx context.Context, raw []byte, start time.Time, took tim
 		}
 	}
 	return u, unpacked, nil
+}
+
+// parse reads an answer. Of metrics, raw becomes the profile that they are kept as.
+func (t *task) parse(raw *[]byte, start time.Time) (*profile.Profile, int64, error) {
+	if t.metrics == nil {
+		return parse(*raw, unpackedShare*t.s.opt.Limits.Bytes, t.s.reserve)
+	}
+	p, err := t.metrics.profile(*raw, start)
+	if err != nil {
+		return nil, 0, err
+	}
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		return nil, 0, err
+	}
+	*raw = b.Bytes()
+	return p, 0, nil
 }
 
 // counts reports whether a profile has values that only grow.

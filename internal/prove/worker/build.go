@@ -81,6 +81,9 @@ func (r *Run) make(v *Value, t reflect.Type) reflect.Value {
 		}
 		return fit(reflect.ValueOf(err), t, v)
 	case Time:
+		if v.Text == Seconds {
+			return fit(reflect.ValueOf(time.Unix(v.Int, 0).UTC()), t, v)
+		}
 		return fit(reflect.ValueOf(time.Unix(0, v.Int).UTC()), t, v)
 	case Iface:
 		dyn, ok := r.table.Types[v.Text]

@@ -15,6 +15,7 @@ type Table struct {
 	Types  map[string]reflect.Type
 	Errors map[string]*error
 	Cover  []byte
+	Away   []byte // the same of another package
 	Source *Source
 	Makers []Maker
 	Shows  []Show

@@ -88,7 +88,7 @@ func Serve(t Table) {
 		t.names[of] = name
 	}
 	fromHone, toHone := channels()
-	s := &server{table: &t, out: bufio.NewWriterSize(toHone, 1<<16), seen: make([]byte, len(t.Cover)), limit: time.Second}
+	s := &server{table: &t, out: bufio.NewWriterSize(toHone, 1<<16), seen: make([]byte, len(t.Cover)+len(t.Away)), limit: time.Second}
 	if os.Getenv(Mark) != "" {
 		log.SetFlags(log.Flags() &^ (log.Ldate | log.Ltime | log.Lmicroseconds)) // which differ each time
 	}
@@ -159,9 +159,8 @@ func (s *server) batch(b []byte) {
 			return
 		}
 		b = rest
-		for i := range s.table.Cover {
-			s.table.Cover[i] = 0
-		}
+		clear(s.table.Cover)
+		clear(s.table.Away)
 		var seen Seen
 		s.started.Store(time.Now().UnixNano())
 		seen.Status = s.table.run(&p, full, s.printed, func(r *rendering) {
@@ -184,15 +183,20 @@ func (s *server) batch(b []byte) {
 // cover returns the counters that counted as they never did before.
 func (s *server) cover() []uint32 {
 	var out []uint32
-	for i, n := range s.table.Cover {
-		if n == 0 {
-			continue
+	first := 0
+	for _, counters := range [][]byte{s.table.Cover, s.table.Away} {
+		for i, n := range counters {
+			if n == 0 {
+				continue
+			}
+			i += first
+			bucket := min(bits.Len8(n)-1, 7)
+			if s.seen[i]&(1<<bucket) == 0 {
+				s.seen[i] |= 1 << bucket
+				out = append(out, uint32(i*8+bucket))
+			}
 		}
-		bucket := min(bits.Len8(n)-1, 7)
-		if s.seen[i]&(1<<bucket) == 0 {
-			s.seen[i] |= 1 << bucket
-			out = append(out, uint32(i*8+bucket))
-		}
+		first += len(counters)
 	}
 	return out
 }

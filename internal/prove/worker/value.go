@@ -34,9 +34,12 @@ const (
 	Request             // [Text, Names, Elems] "GET /path", names and values of headers, then the body
 	Context             // [Int] 1 is canceled
 	Error               // [Text] an error with this text; "EOF" is io.EOF
-	Time                // [Int] nanoseconds since 1970, in UTC
+	Time                // [Int, Text] nanoseconds since 1970, in UTC; with the text Seconds, seconds
 	lastKind
 )
+
+// Seconds is the text of a time that is too far away for nanoseconds.
+const Seconds = "s"
 
 // Modes of readers.
 const (

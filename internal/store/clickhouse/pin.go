@@ -28,8 +28,12 @@ func (s *Store) Pin(ctx context.Context, q store.Query, pin store.Pin) error {
 
 // withPinned returns a subquery of columns of a table and of what pins keep of it.
 func (s *Store) withPinned(table, columns, condition string) string {
+	kept := condition
+	if table == "profiles" {
+		kept = both(condition, "baseline = 0")
+	}
 	return fmt.Sprintf("(SELECT %s FROM %s WHERE %s UNION ALL SELECT %s FROM %s WHERE %s)",
-		columns, s.table(table), condition, columns, s.table(pinnedPrefix+table), condition)
+		columns, s.table(table), condition, columns, s.table(pinnedPrefix+table), kept)
 }
 
 // Columns of the tables that pins have copies of.
@@ -67,8 +71,12 @@ func (s *Store) copyPinned(ctx context.Context, q *store.Query, pin string) erro
 			for _, from := range []string{both(s.table(table)+" WHERE "+where(q), condition),
 				both(s.table(pinnedPrefix+table)+" WHERE "+where(q), "pin != "+quote(pin), condition)} {
 				columns := pinnedColumns[table]
+				into, values := columns, columns
+				if table == "profiles" { // what counters are compared with is not part of the pin
+					into, values = columns+", baseline", fmt.Sprintf("%s, start < %d", columns, nanos(q.From))
+				}
 				if err := s.db.exec(ctx, fmt.Sprintf("INSERT INTO %s (pin, %s) SETTINGS distributed_foreground_insert = 1 SELECT %s, %s FROM %s",
-					s.table(pinnedPrefix+table), columns, quote(pin), columns, from)); err != nil {
+					s.table(pinnedPrefix+table), into, quote(pin), values, from)); err != nil {
 					return err
 				}
 			}

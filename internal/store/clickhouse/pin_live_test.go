@@ -8,6 +8,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/store/storetest"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // expire deletes what retention deletes at last: everything, but what is said to be seen after now.
@@ -24,6 +25,16 @@ func expire(t *testing.T, s *Store) {
 		}
 	}
 	s.dictionaries, s.heads = map[string]*dictionary{}, map[headKey]*head{}
+}
+
+// TestRetention asks for what pins keep when all else has expired, as of the store on disk.
+func TestRetention(t *testing.T) {
+	testrun.Nightly(t, "takes a minute of CPU time; TestPinned asks for single pins")
+	storetest.Retention(t, func(t *testing.T, now func() time.Time) store.Store {
+		s := openAt(t, anyServer(t).address, newDatabase(), now)
+		s.layout.Keep, s.layout.Hours, s.layout.Days = 7*24*time.Hour, 30*24*time.Hour, 400*24*time.Hour
+		return s
+	}, func(t *testing.T, s store.Store) { expire(t, s.(*Store)) })
 }
 
 // TestPinned asks for what pins keep when all else has expired.

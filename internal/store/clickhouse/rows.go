@@ -57,22 +57,28 @@ func (s *Store) rowsOf(ctx context.Context, q *store.Query, sel *selection, cond
 	const columns = "stream, start, id, key, head, rows, series, counters, time, duration, totals"
 	// A profile may be in both tables. The one that a pin has is taken: its samples do not expire.
 	taken := map[string]bool{}
-	for _, from := range []string{"pin, " + columns + " FROM " + s.table(pinnedPrefix+"profiles"), "'', " + columns + " FROM " + s.table("profiles")} {
+	baselines := map[string]bool{}
+	for _, from := range []string{"pin, baseline, " + columns + " FROM " + s.table(pinnedPrefix+"profiles"), "'', toUInt8(0) AS baseline, " + columns + " FROM " + s.table("profiles")} {
 		at := len(ids)
 		var some struct {
 			streams, keys, heads, counts, series []uint64
 			starts, times, durations             []int64
 			pins, ids                            []string
-			counters                             []uint8
+			baselines, counters                  []uint8
 			totals                               [][]int64
 		}
-		err := s.db.query(ctx, "SELECT "+from+" WHERE "+condition+fmt.Sprintf(" LIMIT 1 BY id LIMIT %d", maxProfiles+1),
-			&some.pins, &some.streams, &some.starts, &some.ids, &some.keys, &some.heads, &some.counts, &some.series, &some.counters,
+		err := s.db.query(ctx, "SELECT "+from+" WHERE "+condition+fmt.Sprintf(" ORDER BY baseline LIMIT 1 BY id LIMIT %d", maxProfiles+1),
+			&some.pins, &some.baselines, &some.streams, &some.starts, &some.ids, &some.keys, &some.heads, &some.counts, &some.series, &some.counters,
 			&some.times, &some.durations, &some.totals)
 		if err != nil {
 			return nil, err
 		}
 		for i, id := range some.ids {
+			if some.baselines[i] == 0 {
+				delete(baselines, id)
+			} else {
+				baselines[id] = true
+			}
 			if taken[id] {
 				continue
 			}
@@ -110,7 +116,7 @@ func (s *Store) rowsOf(ctx context.Context, q *store.Query, sel *selection, cond
 		all = append(all, row{
 			stream: st, id: ids[i], start: starts[i], key: keys[i], rows: counts[i], series: series[i], head: known[heads[i]],
 			time: times[i], duration: durations[i], counters: counters[i] != 0, totals: totals[i], pin: pins[i],
-			holds: first <= starts[i] && starts[i] < last,
+			holds: first <= starts[i] && starts[i] < last && !baselines[ids[i]],
 		})
 	}
 	out := make([]*row, len(all))

@@ -111,6 +111,8 @@ func (l Layout) tables() []table {
 	}
 	for i := range pinned {
 		switch pinned[i].name {
+		case pinnedPrefix + "profiles":
+			pinned[i].columns = append(pinned[i].columns, "baseline UInt8") // it is only what counters of the pin are compared with
 		case pinnedPrefix + "samples":
 			pinned[i].order += ", labels" // tells samples of a profile apart
 		case pinnedPrefix + "streams":

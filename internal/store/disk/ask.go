@@ -87,12 +87,17 @@ func (f *found) label(name string) string {
 // Names implements store.Store.
 func (s *Store) Names(ctx context.Context, q store.Query) ([]string, error) {
 	return retry(func() ([]string, error) {
-		a, err := s.ask(ctx, q, nil)
+		names := map[string]bool{}
+		a, err := s.askLabels(ctx, q, func(_ string, labels store.Labels) {
+			names[store.ServiceLabel] = true
+			for _, l := range labels {
+				names[l.Name] = true
+			}
+		})
 		if err != nil {
 			return nil, err
 		}
 		defer a.close()
-		names := map[string]bool{}
 		streams := a.streams()
 		for _, list := range streams {
 			names[store.ServiceLabel] = true
@@ -100,26 +105,41 @@ func (s *Store) Names(ctx context.Context, q store.Query) ([]string, error) {
 				names[l.Name] = true
 			}
 		}
-		return slices.Sorted(maps.Keys(names)), a.damaged(streams)
+		if len(names) > 0 {
+			return slices.Sorted(maps.Keys(names)), nil
+		}
+		return nil, a.damaged(streams)
 	})
 }
 
 // Values implements store.Store.
 func (s *Store) Values(ctx context.Context, q store.Query, label, prefix string, limit int) ([]string, bool, error) {
 	all, err := retry(func() ([]string, error) {
-		a, err := s.ask(ctx, q, nil)
+		values := map[string]bool{}
+		add := func(v string) {
+			if v != "" && strings.HasPrefix(v, prefix) {
+				values[v] = true
+			}
+		}
+		a, err := s.askLabels(ctx, q, func(service string, labels store.Labels) {
+			if label == store.ServiceLabel {
+				add(service)
+				return
+			}
+			add(labels.Get(label))
+		})
 		if err != nil {
 			return nil, err
 		}
 		defer a.close()
-		values := map[string]bool{}
 		streams := a.streams()
 		for _, list := range streams {
-			if v := list[0].label(label); v != "" && strings.HasPrefix(v, prefix) {
-				values[v] = true
-			}
+			add(list[0].label(label))
 		}
-		return slices.Sorted(maps.Keys(values)), a.damaged(streams)
+		if len(values) > 0 {
+			return slices.Sorted(maps.Keys(values)), nil
+		}
+		return nil, a.damaged(streams)
 	})
 	if len(all) > limit {
 		return all[:limit], true, err

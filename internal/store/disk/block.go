@@ -30,7 +30,8 @@ type block struct {
 	flushing map[sectionKey]*section // being written
 	ids      map[int64]map[store.ID]bool
 
-	gone bool // it was dropped, and another one may be in its place
+	gone   bool  // it was dropped, and another one may be in its place
+	newest int64 // bytes of newestFile; under the mu of the store
 
 	settled settled // under flushMu
 

@@ -72,7 +72,7 @@ type Store struct {
 	inFlight map[store.ID]chan struct{}
 	seq      uint64 // of the newest segment
 	damage   []error
-	size     int64 // bytes of segments and names
+	size     int64 // bytes of segments, names and profiles as they came in
 
 	flushMu sync.Mutex // one flush or change of segments at a time
 }
@@ -119,7 +119,8 @@ func (s *Store) load() error {
 			return
 		}
 		s.blocks[string(r.key())] = b
-		s.size += r.Names
+		b.newest = b.sizeOfNewest()
+		s.size += r.Names + b.newest
 	}, func(g *segment) {
 		s.seq = max(s.seq, g.seq)
 		if b := s.blocks[g.block]; b != nil {
@@ -341,7 +342,7 @@ func (s *Store) room(n int64) error {
 	return nil
 }
 
-// Sizes returns the bytes of segments and names, and of the log.
+// Sizes returns the bytes of segments, names and profiles as they came in, and of the log.
 func (s *Store) Sizes() (stored, waiting int64) {
 	files, err := s.wal.files()
 	if err == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// newestFile holds the newest profile of each series of a block as it came in.
+// newestFile holds profiles of a block as they came in: the newest of each series, and those that were pinned before they went to segments.
 const newestFile = "newest"
 
 // Flush writes what is in memory to segments. When that fails, it stays in memory and in the log.
@@ -98,6 +98,14 @@ func (s *Store) flushBlock(b *block) error {
 			return fail(err)
 		}
 		made = append(made, g)
+	}
+	if len(b.segments) == 0 { // the folders above may be new
+		for dir := b.dir; dir != s.dir; dir = filepath.Dir(dir) {
+			if err := s.wal.syncDir(dir); err != nil {
+				s.removeSegments(b, made)
+				return fail(err)
+			}
+		}
 	}
 	if err := s.catalog.apply(change{blocks: []*blockRecord{&record}, segments: made}); err != nil {
 		s.removeSegments(b, made)
@@ -200,8 +208,8 @@ type logged struct {
 	start time.Time
 }
 
-// note takes the newest profile of each series from a file of records.
-func note(name string, newest map[*block]map[string]logged, of func(tenant string, u *store.Upload) *block) error {
+// note takes the newest profile of each series from a file of records, and those that are pinned.
+func note(name string, newest map[*block]map[string]logged, pins []store.Pin, of func(tenant string, u *store.Upload) *block) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return err
@@ -219,9 +227,20 @@ func note(name string, newest map[*block]map[string]logged, of func(tenant strin
 		if was, ok := newest[b][key]; !ok || !u.Start.Before(was.start) {
 			newest[b][key] = logged{name, at, u.Start}
 		}
+		if keeps(pins, tenant, u) {
+			newest[b]["pinned "+u.ID.String()] = logged{name, at, u.Start}
+		}
 		return nil
 	})
 	return err
+}
+
+// keeps reports whether one of pins keeps an upload.
+func keeps(pins []store.Pin, tenant string, u *store.Upload) bool {
+	return slices.ContainsFunc(pins, func(p store.Pin) bool {
+		q := &p.Query
+		return q.Tenant == tenant && (q.Kind == "" || q.Kind == u.Kind) && q.Holds(u.Start) && q.Selector.Match(u.Service, u.Labels, u.Row)
+	})
 }
 
 // keepNewest keeps the newest profile of each series that is in the log up to a file, as it came in.
@@ -230,12 +249,16 @@ func (s *Store) keepNewest(last uint64) error {
 	if err != nil {
 		return err
 	}
+	pins, err := s.catalog.pins("", true)
+	if err != nil {
+		return err
+	}
 	newest := map[*block]map[string]logged{}
 	for _, n := range files {
 		if n > last {
 			continue
 		}
-		err := note(s.wal.name(n), newest, func(tenant string, u *store.Upload) *block {
+		err := note(s.wal.name(n), newest, pins, func(tenant string, u *store.Upload) *block {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			r := blockRecord{Tenant: tenant, Service: u.Service, Day: u.Start.UTC().Format(dayFormat)}
@@ -246,7 +269,7 @@ func (s *Store) keepNewest(last uint64) error {
 		}
 	}
 	for b, list := range newest {
-		if err := s.writeNewest(b, list); err != nil {
+		if err := s.writeNewest(b, list, pins); err != nil {
 			return fmt.Errorf("writing %s of %s: %w", b.Service, b.Day, err)
 		}
 	}
@@ -254,7 +277,7 @@ func (s *Store) keepNewest(last uint64) error {
 }
 
 // writeNewest keeps profiles as they came in, beside those of other series.
-func (s *Store) writeNewest(b *block, list map[string]logged) error {
+func (s *Store) writeNewest(b *block, list map[string]logged, pins []store.Pin) error {
 	b.mu.RLock()
 	empty := len(b.segments) == 0
 	b.mu.RUnlock()
@@ -266,7 +289,7 @@ func (s *Store) writeNewest(b *block, list map[string]logged) error {
 	}
 	name := filepath.Join(b.dir, newestFile)
 	all := map[*block]map[string]logged{}
-	if err := note(name, all, func(string, *store.Upload) *block { return b }); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := note(name, all, pins, func(string, *store.Upload) *block { return b }); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if all[b] == nil {
@@ -282,12 +305,80 @@ func (s *Store) writeNewest(b *block, list map[string]logged) error {
 		return err
 	}
 	defer out.Discard()
+	written := map[logged]bool{}
 	for _, key := range slices.Sorted(maps.Keys(all[b])) {
-		if err := copyRecord(out, all[b][key]); err != nil {
+		l := all[b][key]
+		if written[l] {
+			continue
+		}
+		written[l] = true
+		if err := copyRecord(out, l); err != nil {
+			return err
+		}
+	}
+	if err := out.Commit(); err != nil {
+		return err
+	}
+	s.weighNewest(b)
+	return nil
+}
+
+// keepPinned leaves of the profiles as they came in, of a block, those that pins keep, in a folder that may be another one than before.
+func (s *Store) keepPinned(b *block, dir string, pins []store.Pin) error {
+	from, to := filepath.Join(b.dir, newestFile), filepath.Join(dir, newestFile)
+	in, err := os.Open(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	var list []logged
+	if _, err := eachRecord(in, func(at int64, tenant string, u *store.Upload) error {
+		if keeps(pins, tenant, u) {
+			list = append(list, logged{from, at, u.Start})
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		if from == to {
+			return os.Remove(to)
+		}
+		return nil
+	}
+	out, err := safefile.Replace(to)
+	if err != nil {
+		return err
+	}
+	defer out.Discard()
+	for _, l := range list {
+		if err := copyRecord(out, l); err != nil {
 			return err
 		}
 	}
 	return out.Commit()
+}
+
+// weighNewest counts what the file of profiles as they came in takes.
+func (s *Store) weighNewest(b *block) {
+	size := b.sizeOfNewest()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !b.gone {
+		s.size += size - b.newest
+		b.newest = size
+	}
+}
+
+func (b *block) sizeOfNewest() int64 {
+	info, err := os.Stat(filepath.Join(b.dir, newestFile))
+	if err != nil {
+		return 0 // there is none
+	}
+	return info.Size()
 }
 
 func copyRecord(w io.Writer, l logged) error {

@@ -99,6 +99,7 @@ func stateOf(list []*segment, pins []store.Pin) string {
 type leaving struct {
 	*answer
 	step      time.Duration
+	pins      []store.Pin
 	changes   bool
 	pinned    map[*segment][]*found
 	baselines []*found
@@ -120,7 +121,7 @@ func (s *Store) leave(b *block, step time.Duration, pins []store.Pin) (*leaving,
 		a.close()
 		return nil, errors.Join(a.damage...)
 	}
-	l := &leaving{answer: a, step: step, pinned: map[*segment][]*found{}}
+	l := &leaving{answer: a, step: step, pins: pins, pinned: map[*segment][]*found{}}
 	for _, stream := range a.withBaselines() {
 		var rest, own []*found
 		compared := map[*found]bool{}
@@ -244,8 +245,9 @@ func (s *Store) sumUp(b *block, l *leaving) error {
 	if err := s.replace(b, from, made); err != nil {
 		return err
 	}
-	os.Remove(filepath.Join(b.dir, newestFile))
-	return nil
+	err = s.keepPinned(b, b.dir, l.pins)
+	s.weighNewest(b)
+	return err
 }
 
 func (s *segment) profiles() (n int) {
@@ -340,6 +342,10 @@ func (s *Store) rewrite(b *block, l *leaving) (*block, error) {
 		return fail(err)
 	}
 	small.Names, small.dict.kept, small.dict.find = int64(len(piece)), size, nil
+	if err := s.keepPinned(b, small.dir, l.pins); err != nil {
+		return fail(err)
+	}
+	small.newest = small.sizeOfNewest()
 	for _, dir := range []string{small.dir, filepath.Dir(small.dir)} {
 		if err := s.wal.syncDir(dir); err != nil {
 			return fail(err)
@@ -354,7 +360,7 @@ func (s *Store) rewrite(b *block, l *leaving) (*block, error) {
 	if err := s.catalog.apply(change{blocks: []*blockRecord{&small.blockRecord}, segments: small.segments, noSegments: b.segments}); err != nil {
 		return fail(err)
 	}
-	by := small.Names - b.Names
+	by := small.Names - b.Names + small.newest
 	for _, g := range small.segments {
 		by += g.size
 	}
@@ -363,7 +369,8 @@ func (s *Store) rewrite(b *block, l *leaving) (*block, error) {
 	}
 	b.segments, b.dict, b.ids = nil, newDict(), map[int64]map[store.ID]bool{}
 	s.mu.Lock()
-	s.size += by
+	s.size += by - b.newest
+	b.newest = 0
 	s.blocks[string(b.key())] = small
 	s.sorted = nil
 	b.gone = true

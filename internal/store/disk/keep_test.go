@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,6 +130,102 @@ func (p *pinnedStore) onDisk() (n int64) {
 		n += info.Size()
 	}
 	return n
+}
+
+// TestRawOfPinned holds that profiles that were pinned when they came in are kept byte for byte, when all around them is dropped or becomes sums, and
+// those that were not are not.
+func TestRawOfPinned(t *testing.T) {
+	for name, steps := range map[string][]time.Duration{"dropped": {60 * day}, "summed": {3 * day, 12 * day, 60 * day}} {
+		t.Run(name, func(t *testing.T) {
+			f := storetest.Small()
+			f.Kinds = []string{"cpu", "heap"}
+			o := testOptions(func() time.Time { return f.Start.Add(12 * time.Hour) })
+			o.Detail, o.Hours, o.Days = day, 10*day, 30*day
+			var synced []string
+			o.Fault = func(op string) error { synced = append(synced, op); return nil }
+			dir := t.TempDir()
+			s := open(t, dir, o)
+			all := f.All()
+			of := func(u *store.Upload) store.Query {
+				return store.Query{Tenant: "main", Selector: store.Service(u.Service), Kind: u.Kind, From: u.Start, To: u.Start.Add(time.Nanosecond)}
+			}
+			pinned := all[len(all)/3]
+			check(t, s.Pin(t.Context(), of(pinned), store.Pin{Name: "spike"}))
+			_, err := s.Add(t.Context(), "main", all)
+			check(t, err)
+			check(t, s.Flush())
+			for _, folder := range []string{filepath.Join(dir, dataDir), filepath.Dir(s.all()[0].dir), s.all()[0].dir} {
+				if !slices.Contains(synced, "sync "+folder) {
+					t.Errorf("%s is not on stable storage, only %q", folder, synced)
+				}
+			}
+			bytes := func(when string, u *store.Upload) []byte {
+				t.Helper()
+				_, _, raw, err := s.Profile(t.Context(), of(u), u.ID)
+				if err != nil && u == pinned {
+					t.Fatalf("%s: %v", when, err)
+				}
+				return raw
+			}
+			for _, d := range steps {
+				later(t, s, d)
+				if got := bytes(d.String(), pinned); string(got) != string(pinned.Raw) {
+					t.Errorf("after %v the pinned profile has %d bytes, want those %d that came in", d, len(got), len(pinned.Raw))
+				}
+				for _, u := range all {
+					if u.Service == pinned.Service && !u.Start.Equal(pinned.Start) && bytes(d.String(), u) != nil {
+						t.Errorf("after %v a profile that is not pinned is kept as it came in", d)
+					}
+				}
+			}
+			was := s.size
+			check(t, s.Close())
+			s = open(t, dir, o)
+			defer s.Close()
+			if s.size != was || string(bytes("opened again", pinned)) != string(pinned.Raw) {
+				t.Errorf("opened again, the store has %d bytes, before %d; or the profile is gone", s.size, was)
+			}
+			check(t, s.Unpin(t.Context(), "main", "spike"))
+			later(t, s, 60*day)
+			if s.size != 0 {
+				t.Errorf("without the pin %d bytes are left", s.size)
+			}
+		})
+	}
+}
+
+// TestLabelsOfSums asks for names and values of labels of days that are sums: the names of their functions are not read.
+func TestLabelsOfSums(t *testing.T) {
+	f := storetest.Small()
+	o := testOptions(func() time.Time { return f.Start.Add(12 * time.Hour) })
+	o.Detail, o.Hours, o.Days = day, 10*day, 30*day
+	s := open(t, t.TempDir(), o)
+	defer s.Close()
+	_, err := s.Add(t.Context(), "main", f.All())
+	check(t, err)
+	check(t, s.Flush())
+	q := store.Query{Tenant: "main", From: f.Start.Add(-day), To: f.Start.Add(2 * day)}
+	before, _, err := s.Values(t.Context(), q, "version", "", 100)
+	check(t, err)
+	later(t, s, 3*day)
+	for _, b := range s.all() {
+		b.dict = nil
+	}
+	names, err := s.Names(t.Context(), q)
+	check(t, err)
+	values, _, err := s.Values(t.Context(), q, "version", "", 100)
+	check(t, err)
+	services, _, err := s.Values(t.Context(), q, store.ServiceLabel, "service-0", 100)
+	check(t, err)
+	if !slices.Contains(names, "version") || !slices.Contains(names, store.ServiceLabel) || slices.Contains(names, "instance") ||
+		len(values) == 0 || !slices.Equal(values, before) || len(services) != 1 {
+		t.Errorf("names %q, versions %q, before %q, services %q", names, values, before, services)
+	}
+	for _, b := range s.all() {
+		if b.dict != nil {
+			t.Errorf("the names of %s were read", b.Service)
+		}
+	}
 }
 
 // TestOnePinnedProfile counts what one profile keeps of a day.

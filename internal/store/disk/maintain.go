@@ -226,7 +226,8 @@ func (s *Store) drop(b *block) error {
 	}
 	b.segments, b.dict, b.Names, b.ids = nil, newDict(), 0, map[int64]map[store.ID]bool{}
 	s.mu.Lock()
-	s.size -= size
+	s.size -= size + b.newest
+	b.newest = 0
 	delete(s.blocks, string(b.key()))
 	s.sorted = nil
 	b.gone = true

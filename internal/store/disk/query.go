@@ -50,6 +50,11 @@ func (a *answer) close() {
 //
 // Sections all of whose profiles q selects are given to whole instead, when that is not nil: what is known of them as a whole is then enough.
 func (s *Store) ask(ctx context.Context, q store.Query, whole func(p *part, s *stored)) (*answer, error) {
+	return s.askBut(ctx, q, whole, nil)
+}
+
+// askBut is ask without the blocks that done says are answered for.
+func (s *Store) askBut(ctx context.Context, q store.Query, whole func(p *part, s *stored), done func(b *block) bool) (*answer, error) {
 	from := q.From.Add(-store.Baseline)
 	if from.After(q.From) {
 		from = q.From // it ran over
@@ -67,7 +72,7 @@ func (s *Store) ask(ctx context.Context, q store.Query, whole func(p *part, s *s
 			a.close()
 			return nil, err
 		}
-		if !b.hasProfiles() {
+		if !b.hasProfiles() || done != nil && done(b) {
 			continue
 		}
 		o, err := b.view()
@@ -112,6 +117,38 @@ func (s *Store) ask(ctx context.Context, q store.Query, whole func(p *part, s *s
 		}
 	}
 	return a, nil
+}
+
+// askLabels finds the labels of what q selects. It gives those of sums to each: sums have the labels of their series only, which the catalog knows, so the
+// dictionaries of their days need not be read. What the answer has is the rest.
+func (s *Store) askLabels(ctx context.Context, q store.Query, each func(service string, labels store.Labels)) (*answer, error) {
+	return s.askBut(ctx, q, nil, func(b *block) bool {
+		b.mu.RLock()
+		defer b.mu.RUnlock()
+		if len(b.head)+len(b.flushing) > 0 {
+			return false
+		}
+		for _, g := range b.segments {
+			for i := range g.sections {
+				sec := &g.sections[i]
+				if g.hour == baselineHour {
+					continue
+				}
+				if !sec.rolled || sec.first < q.From.UnixNano() || sec.last >= q.To.UnixNano() {
+					return false
+				}
+			}
+		}
+		for _, g := range b.segments {
+			for i := range g.sections {
+				sec := &g.sections[i]
+				if g.hour != baselineHour && (q.Kind == "" || q.Kind == sec.kind) && q.Selector.Match(b.Service, sec.labels, nil) {
+					each(b.Service, sec.labels)
+				}
+			}
+		}
+		return true
+	})
 }
 
 // hasProfiles reports whether there is anything in b.

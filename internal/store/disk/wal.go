@@ -144,6 +144,9 @@ func (w *wal) sync(f *os.File) error {
 }
 
 func (w *wal) syncDir(dir string) error {
+	if err := w.try("sync " + dir); err != nil {
+		return err
+	}
 	if w.unsynced {
 		return nil
 	}

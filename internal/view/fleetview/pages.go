@@ -26,6 +26,8 @@ var Measures = []Measure{
 	{report.FleetMeasure{Name: "allocated", Doc: "Allocation rate", Unit: "bytes/s"}, recording.Heap, "alloc_space"},
 	{report.FleetMeasure{Name: "live", Doc: "Live heap", Unit: "bytes"}, recording.Heap, "inuse_space"},
 	{report.FleetMeasure{Name: "goroutines", Doc: "Goroutines", Unit: "count"}, recording.Goroutine, "goroutine"},
+	{report.FleetMeasure{Name: "rss", Doc: "Resident memory", Unit: "bytes"}, recording.Process, "rss"},
+	{report.FleetMeasure{Name: "requests", Doc: "Requests", Unit: "1/s"}, recording.Process, "requests"},
 }
 
 // Find returns the measure of a name, among those that there are series of: the first where the name is "". It is nil where there is none.
@@ -41,6 +43,9 @@ func Find(name string, series []store.Series) *Measure {
 func (m *Measure) in(series []store.Series) bool {
 	return slices.ContainsFunc(series, func(s store.Series) bool { return s.Kind == m.Kind && m.index(s.Types) >= 0 })
 }
+
+// Grows reports whether a measure is of what is counted, so that one profile alone says nothing about it.
+func (m *Measure) Grows() bool { return m.Unit == "bytes/s" || m.Unit == "1/s" }
 
 func (m *Measure) index(types []profile.ValueType) int {
 	return slices.IndexFunc(types, func(t profile.ValueType) bool { return t.Type == m.Type })
@@ -98,7 +103,7 @@ func (l line) add(in store.Line, m *Measure, w Window) {
 				continue
 			}
 			v = float64(p.Values[k]) / float64(p.Covered) * float64(processes(in.Points, i, w.Step))
-		case "bytes/s":
+		case "bytes/s", "1/s":
 			v = float64(p.Values[k]) / w.part(p.Time).Seconds()
 		default:
 			v = float64(p.Values[k])

@@ -25,13 +25,19 @@ const (
 	suspectWait   = 5 * time.Minute
 )
 
-// Goroutines groups goroutines by what they do. With a second recording it says which have become more.
+// Goroutines groups goroutines by what they do. With a second recording it says which have become more; without, those of a recording that
+// has several snapshots are compared with the first one.
 func Goroutines(in []*recording.Recording, q query.Query) (report.Report, error) {
 	now, err := goroutinesOf(in[:1], q)
 	if err != nil {
 		return nil, err
 	}
 	out := &report.Goroutines{Head: now.head}
+	if len(in) == 1 && q.At == (query.Span{}) {
+		if first, at := firstSnapshot(in[0]); first != nil {
+			in, out.First = []*recording.Recording{in[0], first}, at
+		}
+	}
 	rows := now.groups
 	if len(in) > 1 {
 		base := q
@@ -53,6 +59,23 @@ func Goroutines(in []*recording.Recording, q query.Query) (report.Report, error)
 	}
 	out.Groups, out.Shown = rows, len(rows)
 	return out, nil
+}
+
+// firstSnapshot returns a recording with its first goroutine profile, and when that was taken, where it has a later one that is looked at now.
+func firstSnapshot(rec *recording.Recording) (*recording.Recording, time.Duration) {
+	snapshots := rec.Profiles(recording.Goroutine)
+	parts := snapshots.Parts()
+	if len(parts) < 2 || parts[0].To <= 0 {
+		return nil, 0
+	}
+	if last, _, err := snapshots.Between("", 0, 0); err != nil || last != rec.Profile {
+		return nil, 0 // what is looked at is of another time
+	}
+	first, _, err := snapshots.Between("", parts[0].To, parts[0].To)
+	if err != nil {
+		return nil, 0
+	}
+	return rec.WithProfile(first, "first"), parts[0].To
 }
 
 // A grouping is the goroutines of one recording.

@@ -12,7 +12,7 @@ import (
 // What most of the views use.
 var (
 	filters = []string{
-		"focus", "ignore", "hide", "show", "show-from", "prune-from",
+		"focus", "ignore", "hide", "show", "show-from", "prune-from", "collapse-package", "collapse-recursion",
 		"tag", "tag-ignore", "tag-show", "tag-hide", "tag-root", "tag-leaf",
 	}
 	frames = []string{"by", "noinlines", "columns"}

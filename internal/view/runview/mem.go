@@ -24,6 +24,7 @@ const (
 	metricStacks     = "/memory/classes/heap/stacks:bytes"
 	metricGoal       = "/gc/heap/goal:bytes"
 	metricLimit      = "/gc/gomemlimit:bytes"
+	metricAllocs     = "/gc/heap/allocs:bytes"
 	metricGoroutines = "/sched/goroutines:goroutines"
 	metricGC         = "/cpu/classes/gc/total:cpu-seconds"
 	metricIdleGC     = "/cpu/classes/gc/mark/idle:cpu-seconds"
@@ -92,6 +93,9 @@ func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 		}
 	}
 	out.Notes = append(out.Notes, memRemarks(rec, out, at(metricFree, last), s)...)
+	if q.At == (query.Span{}) {
+		out.Grown, out.First, out.Last = grownHeap(rec)
+	}
 	out.Charts = []report.Chart{memChart(s)}
 	ref := rec.Ref
 	if len(rec.Parts[recording.Heap]) > 0 {

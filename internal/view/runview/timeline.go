@@ -53,6 +53,7 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 		}
 		p.RSS, p.Heap, p.Goal = whole(recording.ProcessRSS), whole(metricObjects), whole(metricGoal)
 		p.Goroutines, p.Threads = cmp.Or(whole(recording.NumGoroutine), whole(metricGoroutines)), whole(recording.ProcessThreads)
+		p.Live, p.Alloc = whole(recording.HeapLive), rate(s, metricAllocs, before, i)
 		p.CPU = rate(s, recording.ProcessCPU, before, i)
 		p.GC = max(0, rate(s, metricGC, before, i)-rate(s, metricIdleGC, before, i)) // on cores that had other things to do
 		out.Points = append(out.Points, p)

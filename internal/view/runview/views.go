@@ -18,6 +18,15 @@ var Views = []view.View{
 		Run:      Timeline,
 	},
 	{
+		Name:     "symptoms",
+		Doc:      "List what is unusual about a run: growth, leaks, GC cost, waiting",
+		Examples: []string{"symptoms"},
+		Uses:     view.Keys("ref"),
+		Part:     view.Metrics,
+		Needs:    []string{recording.Heap, recording.Goroutine, recording.Mutex},
+		Run:      Symptoms,
+	},
+	{
 		Name:     "mem",
 		Doc:      "Break down memory: live, garbage, free, stacks, non-Go",
 		Examples: []string{"mem", "mem at=10s..20s"},

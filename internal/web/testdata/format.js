@@ -163,10 +163,11 @@ var format = (() => {
     if (/^[-0.]*$/.test(s)) return (x < 0 ? "-" : "") + twoDigits(Math.abs(x));
     return !zeros && s.includes(".") ? s.replace(/\.?0+$/, "") : s;
   }
+  var asFactor = 10;
   function relative(factor) {
     if (factor === null) return "new";
     if (factor === 1) return "0%";
-    if (factor >= 10) return "×" + fixed(factor, Math.max(0, 3 - String(Math.trunc(factor)).length));
+    if (factor >= asFactor) return "×" + fixed(factor, Math.max(0, 3 - String(Math.trunc(factor)).length));
     const x = 100 * (factor - 1);
     let behind = 0;
     for (let y = Math.abs(x); y < 9.95 && behind < 3; y *= 10) behind++;
@@ -196,6 +197,7 @@ var format = (() => {
     if (before === after) return "0%";
     if (before === 0) return "new";
     if (after === 0) return "gone";
+    if (after / before >= asFactor) return relative(after / before);
     return (after > before ? "+" : "-") + percent(Math.abs(after - before), Math.abs(before));
   }
   function moment(nanos) {

@@ -2,12 +2,14 @@ package code
 
 import (
 	"bytes"
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/hone-perf/hone/internal/gocmd"
 )
@@ -30,6 +32,52 @@ func (f *Func) NewName(base string) string {
 			return name
 		}
 	}
+}
+
+// SharedName returns the name of a declaration of the package, whose text has %s for it, and whether the package has one that is the same but for
+// the name and comments. Fixes that need the same get the same name: the second of them is made anew when the first was kept, and finds it there.
+func (f *Func) SharedName(base, text string) (name string, declared bool) {
+	bare := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	for _, file := range f.Pkg.Files {
+		src := func(d ast.Decl) string { // without comments in front of it
+			from := d.Pos()
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				from = d.Type.Func
+			case *ast.GenDecl:
+				from = d.TokPos
+			}
+			return string(file.Text[file.Tok.Offset(from):file.Tok.Offset(d.End())])
+		}
+		for _, d := range file.AST.Decls {
+			name := ""
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil && !IsInitializer(d) {
+					name = d.Name.Name
+				}
+			case *ast.GenDecl:
+				if spec, ok := d.Specs[0].(*ast.ValueSpec); ok && len(d.Specs) == 1 && len(spec.Names) == 1 && !d.Lparen.IsValid() {
+					name = spec.Names[0].Name
+				}
+			}
+			if name == "" {
+				continue
+			}
+			if bare(src(d)) == bare(fmt.Sprintf(text, name)) {
+				return name, true
+			}
+		}
+	}
+	if name, ok := f.Pkg.shared[text]; ok {
+		return name, false
+	}
+	name = f.NewName(base)
+	if f.Pkg.shared == nil {
+		f.Pkg.shared = make(map[string]string)
+	}
+	f.Pkg.shared[text] = name
+	return name, false
 }
 
 // Mentions reports whether any file of the package has an identifier.

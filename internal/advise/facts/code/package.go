@@ -17,11 +17,12 @@ import (
 // A Package is a package that has lines that cost something, with its syntax and types.
 type Package struct {
 	*packages.Package
-	Files   map[string]*File // by name on disk
-	NoFix   string           // why nothing in it can be patched, or ""
-	GoMinor int              // 26 for go 1.26; 0 when it is not known
-	rest    []byte           // texts of files in its folder that were not loaded; read when it is asked for
-	names   map[string]bool  // that fixes gave to new variables of the package
+	Files   map[string]*File  // by name on disk
+	NoFix   string            // why nothing in it can be patched, or ""
+	GoMinor int               // 26 for go 1.26; 0 when it is not known
+	rest    []byte            // texts of files in its folder that were not loaded; read when it is asked for
+	names   map[string]bool   // that fixes gave to new variables of the package
+	shared  map[string]string // names of what several fixes may declare alike, by text
 	parents map[ast.Node]ast.Node
 	helpers map[string]bool // functions that are a name for one statement, as profiles call them
 	uses    map[*types.Func][]*ast.Ident

@@ -2,6 +2,7 @@
 package edit
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"strings"
@@ -34,6 +35,16 @@ func Declare(f *code.Func, text string) Edit {
 		at = f.Decl.Doc.Pos()
 	}
 	return New(at, at, text+"\n\n")
+}
+
+// DeclareShared is an edit that declares something in front of the function as Declare does, with %s for its name in the comment and the text, and
+// returns that name. Where the package declares the same already, there is no edit.
+func DeclareShared(f *code.Func, base, comment, text string) (name string, edits []Edit) {
+	name, declared := f.SharedName(base, text)
+	if declared {
+		return name, nil
+	}
+	return name, []Edit{Declare(f, fmt.Sprintf(comment, name)+"\n"+fmt.Sprintf(text, name))}
 }
 
 // NextLine returns where the line behind a node begins, or the end of the node when something follows it on its line.

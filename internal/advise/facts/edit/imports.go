@@ -18,13 +18,14 @@ func MendImports(old *ast.File, text []byte, need []string) ([]byte, error) {
 		return nil, err
 	}
 	base := set.File(now.FileStart).Base()
+	used, usedBefore := selectedNames(now), selectedNames(old)
 	var add []string
 	for _, n := range need {
-		if !slices.Contains(add, n) && !slices.ContainsFunc(now.Imports, func(s *ast.ImportSpec) bool { return importPath(s) == n }) {
+		name := localName(&ast.ImportSpec{Path: &ast.BasicLit{Value: strconv.Quote(n)}})
+		if used[name] && !slices.Contains(add, n) && !slices.ContainsFunc(now.Imports, func(s *ast.ImportSpec) bool { return importPath(s) == n }) {
 			add = append(add, n)
 		}
 	}
-	used, usedBefore := selectedNames(now), selectedNames(old)
 	type cut struct{ from, to int }
 	var cuts []cut
 	for _, s := range now.Imports {

@@ -23,3 +23,15 @@ func TestNeededTwice(t *testing.T) {
 		t.Errorf("needed twice: %v\n%s\nand once\n%s", err, twice, once)
 	}
 }
+
+// What another patch of the same finding needs is no import of this one.
+func TestNeededByAnother(t *testing.T) {
+	const text = "package p\n\nfunc F() {}\n"
+	old, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := MendImports(old, []byte(text), []string{"slices", "math/rand/v2"}); err != nil || string(got) != text {
+		t.Errorf("needed by another: %v\n%s", err, got)
+	}
+}

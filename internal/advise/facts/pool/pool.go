@@ -64,3 +64,56 @@ func isPool(t types.Type) bool {
 	named, ok := types.Unalias(t).(*types.Named)
 	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "sync" && named.Obj().Name() == "Pool"
 }
+
+// Empty reports whether a pool, which is a variable of the package, makes empty buffers: then one that was reset is as good as new.
+func Empty(f *code.Func, pool ast.Expr) bool {
+	o, ok := f.Object(pool).(*types.Var)
+	if !ok || o.Parent() != f.Pkg.Types.Scope() {
+		return false
+	}
+	found := false
+	for _, file := range f.Pkg.Files {
+		ast.Inspect(file.AST, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			if i := slices.IndexFunc(spec.Names, func(id *ast.Ident) bool { return f.Info().Defs[id] == types.Object(o) }); i >= 0 && i < len(spec.Values) {
+				found = makesBuffers(f, spec.Values[i])
+			}
+			return false
+		})
+	}
+	return found && !f.AssignedLater(o)
+}
+
+// makesBuffers reports whether a literal of a pool has a New that returns an empty bytes.Buffer.
+func makesBuffers(f *code.Func, value ast.Expr) bool {
+	if ref, ok := value.(*ast.UnaryExpr); ok {
+		value = ref.X
+	}
+	lit, ok := value.(*ast.CompositeLit)
+	if !ok || len(lit.Elts) != 1 {
+		return false
+	}
+	kv, ok := lit.Elts[0].(*ast.KeyValueExpr)
+	if !ok {
+		return false
+	}
+	made, ok := kv.Value.(*ast.FuncLit)
+	if !ok || len(made.Body.List) != 1 {
+		return false
+	}
+	ret, ok := made.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(ret.Results) != 1 || f.TypeOf(ret.Results[0]).String() != "*bytes.Buffer" {
+		return false
+	}
+	switch e := ret.Results[0].(type) {
+	case *ast.CallExpr:
+		return f.Builtin(e, "new") != nil
+	case *ast.UnaryExpr:
+		inner, ok := e.X.(*ast.CompositeLit)
+		return ok && len(inner.Elts) == 0
+	}
+	return false
+}

@@ -12,9 +12,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/store"
 )
 
@@ -43,6 +45,8 @@ const (
 	Busier             // all below it costs more
 	Calls              // it calls something that it did not call before
 	Kinds
+
+	Whole // all that a handler does costs more
 )
 
 // A Regression is a change of code.
@@ -61,6 +65,7 @@ type Fleet struct {
 	Instances int
 	Cores     float64 // that an instance uses on average
 	Canary    int     // so many instances get a new version; 0 is all
+	Requests  bool    // handlers count their requests
 	Quiet     bool    // nothing of what follows happens: noisy neighbors, shifts of the mix
 
 	// What happened, for those who count.
@@ -68,6 +73,8 @@ type Fleet struct {
 	Deploys []time.Time
 
 	rng    *rand.Rand
+	chance *rand.Rand // of what requests cost, of its own so that counting changes nothing else
+	costs  []float64  // per request, by root: how far from usual
 	tables profile.Tables
 	stacks []stack
 	roots  []root
@@ -127,12 +134,13 @@ type shift struct {
 type drawn struct {
 	at       time.Time
 	counts   [][]uint32 // by instance and stack
+	served   []int64    // requests by root, in all of the step
 	versions []int
 }
 
 // New returns a fleet that begins at a time.
 func New(seed uint64, at time.Time) *Fleet {
-	f := &Fleet{Now: at, Instances: 10, rng: rand.New(rand.NewPCG(seed, 29))}
+	f := &Fleet{Now: at, Instances: 10, rng: rand.New(rand.NewPCG(seed, 29)), chance: rand.New(rand.NewPCG(seed, 31))}
 	f.Cores = 0.15 + 0.5*f.rng.Float64()
 	f.tables.Mappings = []profile.Mapping{{ID: 1, File: "/srv/shop", HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}}
 	f.grow()
@@ -256,6 +264,10 @@ func (f *Fleet) Regress(r Regression) string {
 		total += now[i]
 	}
 	c := &change{Regression: r, near: map[string]bool{}, extra: make([]float64, len(f.stacks))}
+	if r.Kind == Whole {
+		f.change = c
+		return f.whole(c, now, total)
+	}
 	for tries := 0; ; tries++ {
 		if tries > 20_000 {
 			r.Size /= 2 // no function costs so much
@@ -328,6 +340,36 @@ func (f *Fleet) Regress(r Regression) string {
 		}
 		f.change = c
 		return name
+	}
+}
+
+// whole changes all of a handler.
+func (f *Fleet) whole(c *change, now []float64, total float64) string {
+	for {
+		root := f.rng.IntN(f.Handlers())
+		sum := 0.0
+		for i, s := range f.stacks {
+			if s.root == root {
+				sum += now[i]
+			}
+		}
+		if share := sum / total; share < 2*math.Abs(c.Size) || share > 20*math.Abs(c.Size) {
+			c.Size *= 0.99 // until there is one
+			continue
+		}
+		for i, s := range f.stacks {
+			if s.root != root {
+				continue
+			}
+			c.extra[i] = c.Size * total * s.weight / sum
+			for _, g := range s.frames {
+				if name := f.tables.Functions[g].Name; strings.HasPrefix(name, "example.com/") {
+					c.near[name] = true
+				}
+			}
+		}
+		c.Function = f.roots[root].name
+		return c.Function
 	}
 }
 
@@ -417,6 +459,7 @@ func (f *Fleet) Advance() {
 			changed = min(changed, max(0, min(1, float64(c.Ended.Sub(f.Now))/float64(Step))))
 		}
 	}
+	d.served = make([]int64, len(f.roots))
 	for i := range f.Instances {
 		counts := make([]uint32, len(f.stacks))
 		slowed := 1.0
@@ -428,6 +471,9 @@ func (f *Fleet) Advance() {
 		mine := make([]float64, len(f.roots))
 		for r := range mine {
 			mine[r] = rates[r] * (1 + 0.08*f.rng.NormFloat64())
+		}
+		if f.Requests {
+			f.serve(d, mine, i == 0)
 		}
 		ticks := f.Cores * perStep * seconds * hertz / f.total
 		for k := range f.stacks {
@@ -450,6 +496,28 @@ func (f *Fleet) Advance() {
 		f.steps = f.steps[1:]
 	}
 	f.Now = f.Now.Add(Step)
+}
+
+// How requests of handlers are simulated: a handler of weight 1 answers so many a second and instance, and what one costs moves for reasons that
+// nobody sees, beside the sizes of requests.
+const (
+	perSecond = 20
+	costMoves = 0.02
+)
+
+// serve counts the requests of an instance in a step. All of the step is counted, and not only what is profiled.
+func (f *Fleet) serve(d *drawn, rates []float64, first bool) {
+	if f.costs == nil {
+		f.costs = make([]float64, len(f.roots))
+	}
+	keep := math.Exp(-Step.Minutes() / 25)
+	for r := range f.Handlers() {
+		if first {
+			f.costs[r] = f.costs[r]*keep + costMoves*math.Sqrt(1-keep*keep)*f.chance.NormFloat64()
+		}
+		mean := max(rates[r], 0) * f.roots[r].weight * perSecond * Step.Seconds() * math.Exp(-f.costs[r])
+		d.served[r] += int64(max(0, math.Round(mean+math.Sqrt(mean)*f.chance.NormFloat64())))
+	}
 }
 
 func (f *Fleet) shifted(root int) float64 {
@@ -502,8 +570,40 @@ var types = []profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", 
 // Tenants implements store.Store.
 func (f *Fleet) Tenants(context.Context) ([]string, error) { return []string{Tenant}, nil }
 
+// requests merges the counts of requests.
+func (f *Fleet) requests(q store.Query) (*store.Merged, error) {
+	b := profile.NewBuilder(profile.Header{SampleTypes: processTypes})
+	sums := make([]int64, f.Handlers())
+	out := &store.Merged{}
+	for _, d := range f.steps {
+		if f.Requests && q.Holds(d.at) {
+			out.Profiles += perStep * f.Instances
+			for r := range sums {
+				sums[r] += d.served[r]
+			}
+		}
+	}
+	if out.Profiles == 0 {
+		return nil, &store.NothingError{Query: q}
+	}
+	for r, n := range sums {
+		name := f.roots[r].name[strings.LastIndexByte(f.roots[r].name, '.')+1:]
+		b.Tables.Functions = append(b.Tables.Functions, profile.Function{ID: uint64(r) + 1, Name: name, SystemName: name})
+		b.Tables.Locations = append(b.Tables.Locations, profile.Location{ID: uint64(r) + 1, Mapping: profile.NoMapping, Lines: []profile.Line{{Function: uint32(r)}}})
+		b.Add([]uint32{uint32(r)}, 0, []int64{0, n})
+	}
+	var err error
+	out.Profile, err = b.Profile()
+	return out, err
+}
+
+var processTypes = []profile.ValueType{{Type: "rss", Unit: "bytes"}, {Type: "requests", Unit: "count"}}
+
 // Merge implements store.Store.
 func (f *Fleet) Merge(_ context.Context, q store.Query) (*store.Merged, error) {
+	if q.Kind == recording.Process {
+		return f.requests(q)
+	}
 	sums := make([]int64, len(f.stacks))
 	streams := map[[2]int]bool{}
 	out := &store.Merged{}
@@ -535,6 +635,12 @@ func (f *Fleet) Merge(_ context.Context, q store.Query) (*store.Merged, error) {
 
 // Totals implements store.Store, for what the Noticer asks: one step.
 func (f *Fleet) Totals(_ context.Context, q store.Query, step time.Duration, _ []string) ([]store.Line, error) {
+	if q.Kind == recording.Process {
+		if !f.Requests {
+			return nil, nil
+		}
+		return []store.Line{{Types: processTypes, Points: []store.Point{{Time: q.From, Values: []int64{0, 1}}}}}, nil
+	}
 	points := map[int]*store.Point{}
 	f.each(q, func(d *drawn, i int) {
 		p := points[d.versions[i]]

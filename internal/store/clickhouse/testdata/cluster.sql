@@ -98,7 +98,8 @@ CREATE TABLE IF NOT EXISTS hone.pinned_profiles_local ON CLUSTER fleet
     series UInt64 CODEC(ZSTD),
     totals Array(Int64) CODEC(ZSTD),
     at DateTime64(9, 'UTC') ALIAS fromUnixTimestamp64Nano(start, 'UTC'),
-    INDEX ids id TYPE bloom_filter GRANULARITY 1
+    INDEX ids id TYPE bloom_filter GRANULARITY 1,
+    baseline UInt8
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}')
 ORDER BY (tenant, pin, service, kind, start, id)

@@ -86,7 +86,8 @@ CREATE TABLE IF NOT EXISTS hone.pinned_profiles
     series UInt64 CODEC(ZSTD),
     totals Array(Int64) CODEC(ZSTD),
     at DateTime64(9, 'UTC') ALIAS fromUnixTimestamp64Nano(start, 'UTC'),
-    INDEX ids id TYPE bloom_filter GRANULARITY 1
+    INDEX ids id TYPE bloom_filter GRANULARITY 1,
+    baseline UInt8
 )
 ENGINE = ReplacingMergeTree()
 ORDER BY (tenant, pin, service, kind, start, id)

@@ -11,6 +11,15 @@ export interface Advice {
   fleet?: Fleet;
 }
 
+export interface Also {
+  kind: string;
+  type: ValueType;
+  function: string;
+  before: EventCost;
+  after: EventCost;
+  share: number;
+}
+
 export interface Amount {
   value: number;
   unit: string;
@@ -259,6 +268,8 @@ export interface EventChange {
   before: EventCost;
   after: EventCost;
   share: number;
+  requests?: number;
+  also?: Also[];
   callers?: Part[];
   with?: string[];
   version?: string;
@@ -303,7 +314,7 @@ export interface EventRule {
   grown?: boolean;
 }
 
-export type EventSource = "code" | "traffic" | "mix";
+export type EventSource = "code" | "traffic" | "mix" | "growth";
 
 export interface Evidence { says: string; query: string; command: string; url: string }
 
@@ -621,6 +632,20 @@ export interface GCWhatIf {
   now?: boolean;
 }
 
+export interface GoroutineGroup {
+  count: number;
+  before?: number;
+  states?: string[];
+  guessed?: boolean;
+  wait_least_ns?: number;
+  wait_most_ns?: number;
+  where: Frame;
+  creator?: string;
+  creator_line?: string;
+  stack: Frame[];
+  suspect?: string;
+}
+
 export interface GoroutinePart {
   state: string;
   took_nanos: number;
@@ -658,6 +683,14 @@ export interface GoroutineStory {
   of: number;
   requests?: RequestLine[];
   notes?: string[];
+}
+
+export interface Goroutines extends Head {
+  before?: Head;
+  first_ns?: number;
+  groups: GoroutineGroup[];
+  shown: number;
+  of: number;
 }
 
 export type Grade = "mechanical" | "ownership";
@@ -706,6 +739,12 @@ export interface Health {
   in_flight: number;
   backlog: number;
   idle: number;
+}
+
+export interface HeapGrowth {
+  function: string;
+  from: number;
+  to: number;
 }
 
 export interface HeatCell {
@@ -899,6 +938,34 @@ export interface Matcher {
   op: string;
   value: string;
   without: string;
+}
+
+export interface Mem {
+  ref: string;
+  end_ns: number;
+  peak_ns: number;
+  rss: number;
+  peak_rss: number;
+  held?: boolean;
+  rows: MemRow[];
+  limits?: MemLimit[];
+  grown?: HeapGrowth[];
+  first_ns?: number;
+  last_ns?: number;
+  notes?: string[];
+}
+
+export interface MemLimit {
+  name: string;
+  bytes: number;
+}
+
+export interface MemRow {
+  use: string;
+  doc: string;
+  end: number;
+  peak: number;
+  part?: boolean;
 }
 
 export interface Metric {
@@ -1233,6 +1300,25 @@ export interface Suspect {
   per_1000_requests: number;
 }
 
+export interface Symptom {
+  kind: SymptomKind;
+  from?: number;
+  to?: number;
+  part?: number;
+  whole?: number;
+  name?: string;
+  where?: string;
+}
+
+export type SymptomKind = "ended" | "trouble" | "limit" | "goroutines" | "memory" | "gc" | "cores" | "locks";
+
+export interface Symptoms {
+  ref: string;
+  length_ns: number;
+  symptoms: Symptom[];
+  notes?: string[];
+}
+
 export interface Tag {
   name: string;
   unit?: string;
@@ -1271,6 +1357,8 @@ export interface TimePoint {
   rss?: number;
   heap?: number;
   goal?: number;
+  live?: number;
+  alloc_bytes_per_second?: number;
   goroutines?: number;
   threads?: number;
 }
@@ -1395,6 +1483,7 @@ export const lists = new Set([
   "functions",
   "gap",
   "goroutines",
+  "groups",
   "handlers",
   "highest",
   "inline",
@@ -1428,7 +1517,9 @@ export const lists = new Set([
   "spans",
   "split",
   "split_nanos",
+  "stack",
   "states",
+  "symptoms",
   "text",
   "traces",
   "uses",

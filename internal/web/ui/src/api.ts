@@ -1,7 +1,8 @@
 // What the page asks, and who answers: a server, or the data inside a page that was saved as one file. Numbers come from
 // there ready; the page only paints.
 
-import { Frame, lists, Origin, Top } from "./answers";
+import { Frame, lists, Origin } from "./answers";
+import { Saved } from "./saved";
 import { Pair, ofFleet, queryString } from "./state";
 
 export * from "./answers";
@@ -117,20 +118,22 @@ export type RemarkPart = string | { set: string; value?: string } | { command: s
 /** remarks are what the texts of answers are made of that name what can be done. */
 export const remarks = new Map<string, RemarkPart[]>();
 
-/** Embedded answers from a map of requests to responses. */
+/** Embedded answers from what is in the page. */
 class Embedded implements Api {
   readonly embedded = true;
+  private readonly saved: Saved;
 
-  constructor(private readonly answers: Record<string, unknown>) {}
+  constructor(answers: Record<string, unknown>) {
+    this.saved = new Saved(answers);
+  }
 
   async json<T>(path: string, pairs: Pair[]): Promise<T> {
-    const key = path + queryString(pairs);
-    const found = this.answers[key] ?? this.nearest(path, pairs);
+    const found = this.saved.answer(path, pairs) as (T & { remarks?: Remark[] }) | undefined;
     if (found === undefined) {
       throw new Failure("this page was saved without that answer", "hone web REF opens the recording with every view");
     }
-    const limit = Number(pairs.find(([k]) => k === "limit")?.[1]);
-    return (path === "/api/top" && limit > 0 ? firstRows(found as Top, limit) : found) as T;
+    for (const r of found?.remarks ?? []) remarks.set(r.text, r.parts);
+    return found;
   }
 
   async stop(): Promise<void> {}
@@ -140,20 +143,8 @@ class Embedded implements Api {
   }
 
   has(path: string): boolean {
-    return Object.keys(this.answers).some((k) => k === path || k.startsWith(path + "?"));
+    return this.saved.has(path);
   }
-
-  // What only narrows the view is done by the page itself, and a ranking is by flat unless it says otherwise.
-  private nearest(path: string, pairs: Pair[]): unknown {
-    const narrows = new Set(["root", "ref", "limit", "min"]);
-    const rest = pairs.filter(([k, v]) => !narrows.has(k) && !(k === "sort" && v === "flat"));
-    return this.answers[path + queryString(rest)];
-  }
-}
-
-function firstRows(top: Top, limit: number): Top {
-  const rows = (top.rows ?? []).slice(0, limit);
-  return { ...top, rows, shown: rows.length };
 }
 
 /** connect returns who answers this page. */

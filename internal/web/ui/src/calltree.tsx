@@ -188,8 +188,8 @@ function Listed({ data }: { data: CallTree }) {
           <button onClick={() => void dive(row ?? root)} title="open the calls that most of it goes to (*)"><Icon name="only" />Heaviest path</button>
           <button onClick={() => { for (const c of shown) c.open = c === root; again(); }} title="close all calls">Collapse all</button>
           <Toggle on={data.inverted === true} onClick={() => go(put(state, "invert", data.inverted ? "" : "true"))}>Invert</Toggle>
-          <Choice label="Rows are" value={get(state, "by") || "function"} onChange={(v) => go(put(put(state, "by", v === "function" ? "" : v), "root", ""))}
-            options={["function", "line", "package", "module", "file"].map((k) => [k, k + "s"])} />
+          {!api.embedded && <Choice label="Rows are" value={get(state, "by") || "function"} onChange={(v) => go(put(put(state, "by", v === "function" ? "" : v), "root", ""))}
+            options={["function", "line", "package", "module", "file"].map((k) => [k, k + "s"])} />}
           {get(state, "root") !== "" && <button onClick={() => go(put(state, "root", ""))}>Show the whole tree</button>}
         </div>
       </div>

@@ -8,6 +8,8 @@ import { percent, value } from "./format";
 import { Model, Place, Window, ancestors, children, depth, nameAt, nodeAt, parentOf, widest } from "./model";
 import { Brush, rowHeight } from "./paint";
 import { Keys, useKeys } from "./keys";
+import { Item, Menu } from "./menu";
+import { Box, Tip } from "./tip";
 import { Marks, useMark } from "./marks";
 import { printing } from "./theme";
 
@@ -26,12 +28,13 @@ export interface Canvas {
   keys: boolean; // arrows move the cursor without a click first
   onCursor: (p: Place) => void;
   onZoom: (p: Place) => void;
+  menu?: (p: Place) => Item[]; // what can be done with a box
 }
 
 const patience = 4; // milliseconds of a frame after which what is left to be written waits for the next one
 
 export function FlameCanvas(props: Canvas) {
-  const { model, window: w, upward, marks } = props;
+  const { model, window: w, upward, marks, unit, total } = props;
   const cursor = useMark(marks, (m) => m.cursor);
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -74,6 +77,7 @@ export function FlameCanvas(props: Canvas) {
     if (!done) soon();
     // For those who wait or measure. Only the last entry stays: nobody looks at the others.
     c.dataset.paint = done ? "done" : "part";
+    c.dataset.labels = String(brush.labeled);
     performance.clearMeasures("hone.paint");
     performance.measure("hone.paint", { start, detail: { picture: brush.id, nodes: p.model.nodes, done } });
   };
@@ -141,8 +145,39 @@ export function FlameCanvas(props: Canvas) {
   };
 
   const at = cursor ?? w.top;
+  const hover = useMark(marks, (m) => m.hover);
+  const pointer = useRef({ x: 0 });
+  const [keyed, setKeyed] = useState(false); // the cursor was moved by keys last
+  const [menu, setMenu] = useState<{ p: Place; x: number; y: number }>();
+  useLayoutEffect(() => setMenu(undefined), [model]);
+  /** boxOf is where a node is on the page, cut to what is in sight; nothing where it is not in sight. */
+  const boxOf = (p: Place): (Box & { right: number }) | undefined => {
+    const s = scroller.current!;
+    const r = model.rows[p.row];
+    if (!r || p.i >= r.n) return undefined;
+    const box = s.getBoundingClientRect();
+    const shown = upward ? Math.max(rows, Math.ceil(s.clientHeight / rowHeight)) : rows;
+    const d = p.row - w.top.row;
+    const top = box.top + (upward ? shown - 1 - d : d) * rowHeight - s.scrollTop;
+    const scale = s.clientWidth / (w.x1 - w.x0);
+    const left = box.left + Math.max(0, (r.x[p.i] - w.x0) * scale);
+    if (d < 0 || top + rowHeight <= box.top || top >= box.bottom) return undefined;
+    return { left, top, bottom: top + rowHeight, right: Math.min(box.right, box.left + (r.x[p.i] + r.w[p.i] - w.x0) * scale) };
+  };
+  const openMenu = (p: Place, x: number, y: number) => {
+    point(undefined);
+    props.onCursor(p);
+    setMenu({ p, x, y });
+  };
+  const openAtCursor = () => {
+    const b = boxOf(at);
+    if (b && props.menu) openMenu(at, b.left + 8, b.bottom);
+  };
   const move = (p: Place | undefined) => {
-    if (p && p.row >= w.top.row) props.onCursor(p);
+    if (!p || p.row < w.top.row) return;
+    setKeyed(true);
+    point(undefined);
+    props.onCursor(p);
   };
   const down = () => {
     const [lo, hi] = children(model, at);
@@ -161,6 +196,7 @@ export function FlameCanvas(props: Canvas) {
     ArrowLeft: () => beside(-1),
     ArrowRight: () => beside(1),
     Enter: () => props.onZoom(at),
+    ...(props.menu ? { ".": openAtCursor, ContextMenu: openAtCursor } : {}),
   };
   useKeys(props.keys ? keys : {});
 
@@ -168,7 +204,15 @@ export function FlameCanvas(props: Canvas) {
   return (
     <div class="picture">
       <div class="scroller" ref={scroller} onScroll={(e) => { scrolled.current = e.currentTarget.scrollTop; soon(); }} role="tree" tabIndex={0} aria-label={props.label} aria-activedescendant={itemID(id, at)}
-        onMouseMove={(e) => point(placeAt(e))} onMouseLeave={() => point(undefined)}
+        onMouseMove={(e) => { pointer.current.x = e.clientX; setKeyed(false); point(placeAt(e)); }} onMouseLeave={() => point(undefined)}
+        onContextMenu={(e) => {
+          if (!props.menu) return;
+          e.preventDefault();
+          // The key for menus says nothing of a place.
+          const p = e.button === 2 ? placeAt(e) : undefined;
+          if (p) openMenu(p, e.clientX, e.clientY);
+          else openAtCursor();
+        }}
         onClick={(e) => { const p = placeAt(e); if (p) props.onCursor(p); }}
         onDblClick={(e) => { const p = placeAt(e); if (p) props.onZoom(p); }}
         onKeyDown={(e) => {
@@ -181,6 +225,10 @@ export function FlameCanvas(props: Canvas) {
         <div class="spacer" aria-hidden="true" style={{ height: Math.max(0, rows * rowHeight - size.height) + "px" }} />
         <Twin {...props} at={at} id={id} />
       </div>
+      {!menu && (hover ? (
+        <Tip model={model} at={hover} unit={unit} total={total} box={() => { const b = boxOf(hover); return b && { ...b, left: Math.max(b.left, pointer.current.x) }; }} />
+      ) : keyed && cursor && <Tip model={model} at={cursor} unit={unit} total={total} box={() => boxOf(cursor)} />)}
+      {menu && props.menu && <Menu title={nameAt(model, menu.p)} items={props.menu(menu.p)} x={menu.x} y={menu.y} onClose={() => setMenu(undefined)} />}
     </div>
   );
 }

@@ -5,7 +5,9 @@ import { AnyFrame, Origin } from "./api";
 export type ColorMode = "origin" | "package" | "plain" | "change";
 
 export interface Palette {
+  dark: boolean;
   paper: string;
+  edge: string; // between boxes, where the paper is too light to be seen beside them; "" where it is not
   text: string; // on boxes
   origin: Record<Origin, string>;
   all: string; // the root
@@ -28,6 +30,8 @@ export interface Palette {
 }
 
 const light: Palette = {
+  dark: false,
+  edge: "#5f5c56",
   paper: "#fcfcfb",
   text: "#16181d",
   origin: { own: "#f4a55c", std: "#a9d3a0", dep: "#cdb8e6", runtime: "#a3bad6", other: "#d3d0c8" },
@@ -54,6 +58,8 @@ const light: Palette = {
 };
 
 const dark: Palette = {
+  dark: true,
+  edge: "",
   paper: "#14161a",
   text: "#0f1114",
   origin: { own: "#ea9644", std: "#84bd7c", dep: "#b79ddb", runtime: "#8aa8cc", other: "#a5a39d" },
@@ -82,6 +88,7 @@ const dark: Palette = {
 // Colors that the reader has chosen leave no room for ours: boxes are outlines then.
 const forced: Palette = {
   ...light,
+  edge: "", // they have outlines
   paper: "Canvas",
   text: "CanvasText",
   origin: { own: "Canvas", std: "Canvas", dep: "Canvas", runtime: "Canvas", other: "Canvas" },
@@ -107,14 +114,33 @@ const forced: Palette = {
 
 export type Theme = "auto" | "light" | "dark";
 
-export function palette(theme: Theme): Palette {
+// Colors that people with any kind of color blindness can tell apart: by Okabe and Ito, as light as text on them needs. The style
+// sheet has them for dots.
+const safeHues = ["#f0b545", "#8fd0f5", "#e9e389", "#d9a0c0", "#7fb4dd", "#66c8a8", "#e8a27c", "#c9c9c9"];
+
+const safeLight: Palette = {
+  ...light,
+  origin: { own: "#f5b33b", std: "#efe9a7", dep: "#d9a3c3", runtime: "#7db8e8", other: "#d3d0c8" },
+  plain: "#f5b33b",
+  hue: (d) => safeHues[d % safeHues.length],
+};
+
+const safeDark: Palette = {
+  ...dark,
+  origin: { own: "#e69f00", std: "#e6dd83", dep: "#cc79a7", runtime: "#56a4dc", other: "#a5a39d" },
+  plain: "#e69f00",
+  hue: (d) => safeHues[d % safeHues.length],
+};
+
+export function palette(theme: Theme, safe: boolean): Palette {
   if (matchMedia("(forced-colors: active)").matches) return forced;
   const isDark = theme === "auto" ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
+  if (safe) return isDark ? safeDark : safeLight;
   return isDark ? dark : light;
 }
 
 export function isDark(p: Palette): boolean {
-  return p === dark;
+  return p.dark;
 }
 
 export function isForced(p: Palette): boolean {

@@ -33,7 +33,8 @@ function cost(c: EventCost, e: FleetEvent): string {
 /** titleOf says what happened. */
 export function titleOf(e: FleetEvent): string {
   const { change, deploy, rule, process, capture } = e;
-  if (change) return `${change.function} costs ${cost(change.after, e)} in place of ${cost(change.before, e)} (${change.share > 0 ? "+" : ""}${percent(change.share, 1)} of the service)`;
+  if (change?.source === "growth") return `${change.type.type.startsWith("inuse_") ? "live heap grows" : "goroutines grow"} steadily, ${value(change.before.value, change.type.unit)} → ${value(change.after.value, change.type.unit)} in one process${change.function ? ", most of it in " + change.function : ""}`;
+  if (change) return `${change.function || e.service} costs ${cost(change.after, e)} in place of ${cost(change.before, e)} (${change.share > 0 ? "+" : ""}${percent(change.share, 1)} of the service)`;
   if (deploy) return `deploy of ${deploy.version || deploy.build || "a build"}`;
   if (rule && (rule as { grown?: boolean }).grown) return `${rule.name}: ${rule.metric} is ${number(rule.value)} times as large as usual, over ${number(rule.limit)}`;
   if (rule) return `${rule.name}: ${rule.metric} is ${measure(rule.value, rule.unit)}, over ${measure(rule.limit, rule.unit)}`;
@@ -63,10 +64,14 @@ export function waysOf(e: FleetEvent): [title: string, s: State][] {
     const of = (v: string) => refOf(selectorOf(e.service, ["version", v]), exact(at - 24 * sides, at + 24 * sides));
     out.unshift([`${e.deploy.version} against ${e.deploy.before}`, about("diff", of(e.deploy.version), ["base", of(e.deploy.before)], ["normalize", "true"])]);
   }
-  if (e.change) out.push(["callers", about("sandwich", after, ["arg", e.change.function], ["ui.sel", e.change.function], ...metric)]);
+  if (e.change?.source === "growth") out[0] = ["the last hour against the first", about("diff", refOf(all, exact(Date.parse(e.noticed) - sides, Date.parse(e.noticed))), ["base", after], ...metric)];
+  if (e.change?.function) out.push(["callers", about("sandwich", after, ["arg", e.change.function], ["ui.sel", e.change.function], ...metric)]);
   if (e.process) out.push(["the last profiles before it", about("flame", refOf(selectorOf(e.service, ["instance", e.process.instance]), exact(at - sides / 4, at)), ["metric", "heap"])]);
   return out;
 }
+
+/** withWhat says what costs moved with, by source of a change. */
+const withWhat: Record<string, string> = { traffic: "with the traffic", mix: "with the mix of requests" };
 
 export function EventsView() {
   const { state } = useApp();
@@ -105,8 +110,9 @@ export function EventsView() {
                     <td><Link to={page} href={href(page)}>{e.service}</Link></td>
                     <td>
                       {titleOf(e)}
+                      {e.change?.also?.map((a) => <span class="quiet"> · {a.type.type} in {a.function} {a.share > 0 ? "+" : ""}{percent(a.share, 1)}</span>)}
                       {e.ended && <span class="quiet"> for {long(Date.parse(e.ended) - at)}</span>}
-                      {e.change && <span class="quiet"> {e.change.source === "code" ? "" : e.change.source === "traffic" ? "with the traffic" : "with the mix of requests"}{e.change.version ? ` since ${e.change.version}` : ""}</span>}
+                      {e.change && <span class="quiet"> {withWhat[e.change.source] ?? ""}{e.change.version ? ` since ${e.change.version}` : ""}</span>}
                       <span class="ways-of">{waysOf(e).map(([title, s]) => <Link to={s} href={href(s)}>{title}</Link>)}
                         {e.capture?.recording && <Link to={opened(e.capture.recording)} href={href(opened(e.capture.recording))}>open the recording</Link>}</span>
                     </td>

@@ -3,7 +3,7 @@
 
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Flame, AnyFrame, FlameStep, Search } from "./api";
-import { ColorMode, Palette, originNames } from "./colors";
+import { ColorMode, Palette, colorOf, originNames } from "./colors";
 import { Keys, useKeys } from "./keys";
 import { Marks, useMark } from "./marks";
 import {
@@ -14,9 +14,11 @@ import { useFlagged } from "./advice";
 import { Detail, Panel } from "./panel";
 import { Dot, Icon, Nothing, Notes, Problem, useActions } from "./parts";
 import { Pair, State, add, drift, get, go, put, queryString, state as latest } from "./state";
+import { Item, itemsFor } from "./menu";
+import { Minimap } from "./minimap";
 import { App, asked, peek, useAhead, useAnswer, useApp } from "./data";
 import { count, percent, value } from "./format";
-import { PaletteContext } from "./theme";
+import { PaletteContext, safeColors, setSafeColors } from "./theme";
 import { functionOf, short } from "./names";
 
 /** FlameView is the flame graph with all that steers it. Where there is a base it is colored by change. */
@@ -125,6 +127,11 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
   };
   useKeys(keys);
 
+  const menu = (p: Place): Item[] => {
+    const { frame, name } = subjectAt(model, p, above);
+    const to = namesTo(p);
+    return itemsFor(app, frame, name, p.row > w.top.row ? () => zoom(p) : undefined, (s) => (frame ? into(s, to) : s));
+  };
   const viewValue = model.rows[w.top.row].cum[w.top.i];
   const left = (data.dropped ?? 0) + data.of - data.shown; // calls
   return (
@@ -139,17 +146,14 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
             ]} onChange={(v) => go(put(latest(), "ui.color", v === (model.compares ? "change" : "origin") ? "" : v))} />
             <Choice label="Orientation" value={upward ? "flame" : "icicle"} options={[["icicle", "icicle"], ["flame", "flame"]]}
               onChange={(v) => go(put(latest(), "ui.orient", v === "flame" ? v : ""))} />
+            <SafeColors />
             {!app.api.embedded && <LabelFrames />}
             {model.compares && !app.api.embedded && (
               <Toggle on={get(state, "ui.gone") !== "no"} title="calls that are no more keep the width that they had"
                 onClick={() => go(put(latest(), "ui.gone", get(latest(), "ui.gone") === "no" ? "" : "no"))}>Gone</Toggle>
             )}
-            {!app.api.embedded && (
-              <>
-                <Toggle on={get(state, "invert") !== ""} onClick={() => toggle("invert")} title="callers below callees (i)">Invert</Toggle>
-                <Toggle on={get(state, "collapse") !== ""} onClick={() => toggle("collapse")} title="recursive calls as one box (l)">Collapse recursion</Toggle>
-              </>
-            )}
+            <Toggle on={get(state, "invert") !== ""} onClick={() => toggle("invert")} title="callers below callees (i)">Invert</Toggle>
+            {!app.api.embedded && <Toggle on={get(state, "collapse") !== ""} onClick={() => toggle("collapse")} title="recursive calls as one box (l)">Collapse recursion</Toggle>}
           </div>
         </div>
         <div class="crumbs">
@@ -163,9 +167,10 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
         </div>
         <FlameCanvas model={model} window={w} unit={data.unit} total={data.total} upward={upward} mode={mode} palette={palette}
           wanted={search.wanted} flagged={flagged} marks={marks} keys label={`Flame graph of ${data.metric}: what each call costs in its context`}
-          onCursor={select} onZoom={zoom} />
+          onCursor={select} onZoom={zoom} menu={menu} />
+        {way.length > 0 && <Whole model={model} names={way} mode={mode} palette={palette} onZoom={zoomTo} />}
         <div class="foot">
-          <Legend mode={mode} palette={palette} flagged={flagged !== undefined} />
+          <Legend mode={mode} palette={palette} flagged={flagged !== undefined} model={model} />
           <span class="hints quiet"><kbd>/</kbd>search <kbd>Enter</kbd>zoom <kbd>Esc</kbd>out <kbd>f</kbd>focus <kbd>h</kbd>hide <kbd>?</kbd>keys</span>
         </div>
         <Notes notes={data.notes} />
@@ -174,6 +179,20 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
         zoomed={(p) => into(state, namesTo(p))} wayTo={single(state) ? namesTo : undefined} />
     </div>
   );
+}
+
+/** Whole is the minimap. A saved page has the whole anyway; else it was mostly asked for before, since one begins there. */
+function Whole({ model, ...rest }: { model: Model; names: string[]; mode: ColorMode; palette: Palette; onZoom: (names: string[]) => void }) {
+  const app = useApp();
+  const { data } = useAnswer<Flame>(app.api.embedded ? "" : "/api/flame", question({ ...app, state: put(app.state, "root", "") }));
+  const whole = useMemo(() => (app.api.embedded ? model : data && decode(data)), [data, model]);
+  return whole && whole.width > 0 ? <Minimap model={whole} {...rest} /> : null;
+}
+
+/** SafeColors chooses the colors that people with color blindness can tell apart. */
+function SafeColors() {
+  useContext(PaletteContext); // which changes with it
+  return <Toggle on={safeColors()} title="colors that people with color blindness can tell apart" onClick={() => setSafeColors(!safeColors())}>Color-blind safe</Toggle>;
 }
 
 /** single tells whether each box is one call of a function, and the way to it the names from the root of the stacks. */
@@ -274,7 +293,7 @@ function searchHere(model: Model, w: Window, q: string): Found {
 }
 
 function SearchBox({ search, at, hits, onStep }: { search: Found; at: number; hits: number; onStep: (d: number) => void }) {
-  const { state, api } = useApp();
+  const { state } = useApp();
   const box = useRef<HTMLInputElement>(null);
   useKeys({ "/": () => { box.current?.focus(); box.current?.select(); } });
   const filter = (key: string) => go(add(put(state, "ui.q", ""), key, search.q));
@@ -297,13 +316,9 @@ function SearchBox({ search, at, hits, onStep }: { search: Found; at: number; hi
               <span class="num">{at < 0 ? "–" : at + 1} / {hits}</span>
               <button onClick={() => onStep(1)} disabled={hits === 0} aria-label="next match" title="next match (n)">›</button>
             </span>
-            {!api.embedded && (
-              <>
-                <button disabled={!search.known} onClick={() => filter("focus")} title="keep only samples with a match">Focus</button>
-                <button disabled={!search.known} onClick={() => filter("hide")} title="take matches out of the stacks">Hide</button>
-                <button disabled={!search.known} onClick={() => filter("show")} title="take all else out of the stacks">Only</button>
-              </>
-            )}
+            <button disabled={!search.known} onClick={() => filter("focus")} title="keep only samples with a match">Focus</button>
+            <button disabled={!search.known} onClick={() => filter("hide")} title="take matches out of the stacks">Hide</button>
+            <button disabled={!search.known} onClick={() => filter("show")} title="take all else out of the stacks">Only</button>
           </>
         )}
       </div>
@@ -365,12 +380,31 @@ function Breadcrumb({ steps, whole, onZoom }: { steps: FlameStep[]; whole: numbe
   );
 }
 
-export function Legend({ mode, palette, flagged }: { mode: ColorMode; palette: Palette; flagged: boolean }) {
+const mostPackages = 6; // that a legend names
+
+/** packagesOf returns the packages that most of a picture is of, each by what its functions cost themselves, with a frame of it. */
+function packagesOf(model: Model): { name: string; frame: AnyFrame }[] {
+  const of = new Map<string, { name: string; frame: AnyFrame; sum: number }>();
+  for (const r of model.rows) {
+    for (let i = 0; i < r.n; i++) {
+      const frame = model.frames[r.frame[i]];
+      if (!frame?.package) continue;
+      const p = of.get(frame.package);
+      if (p) p.sum += Math.abs(r.flat[i]);
+      else of.set(frame.package, { name: frame.package, frame, sum: Math.abs(r.flat[i]) });
+    }
+  }
+  return [...of.values()].sort((a, b) => b.sum - a.sum || (a.name < b.name ? -1 : 1)).slice(0, mostPackages);
+}
+
+export function Legend({ mode, palette, flagged, model }: { mode: ColorMode; palette: Palette; flagged: boolean; model: Model }) {
+  const packages = useMemo(() => (mode === "package" ? packagesOf(model) : []), [model, mode]);
+  const others = useMemo(() => model.frames.some((f) => !f.origin || f.origin === "other"), [model]);
   const mark = flagged && <li><span class="flag" aria-hidden="true" />has a finding</li>;
   if (mode === "origin") {
     return (
       <ul class="legend" aria-label="Colors">
-        {(["own", "std", "dep", "runtime"] as const).map((o) => <li><Dot origin={o} />{originNames[o]}</li>)}
+        {(["own", "std", "dep", "runtime", ...(others ? ["other" as const] : [])] as const).map((o) => <li><Dot origin={o} />{originNames[o]}</li>)}
         {mark}
       </ul>
     );
@@ -388,6 +422,13 @@ export function Legend({ mode, palette, flagged }: { mode: ColorMode; palette: P
       </ul>
     );
   }
-  return mark ? <ul class="legend" aria-label="Marks">{mark}</ul> : null;
+  const swatch = (color: string) => <span class="dot" style={{ backgroundColor: color }} />;
+  return (
+    <ul class="legend" aria-label="Colors">
+      {packages.map(({ name, frame }) => <li title={name}>{swatch(colorOf(palette, mode, frame))}{short(name)}</li>)}
+      {mode === "package" ? <li>other packages in colors of their own</li> : <li>{swatch(palette.plain)}every function</li>}
+      {mark}
+    </ul>
+  );
 }
 

@@ -121,6 +121,8 @@ export function amount(v: number, unit: string): string {
       return value(Math.round(v), "bytes");
     case "bytes/s":
       return measured(v, "B/s");
+    case "1/s":
+      return number(v) + "/s";
   }
   return number(v);
 }

@@ -164,11 +164,13 @@ function digits(x: number, n: number, zeros: boolean): string {
   return !zeros && s.includes(".") ? s.replace(/\.?0+$/, "") : s;
 }
 
+const asFactor = 10; // the least growth that is printed as a factor
+
 /** relative prints a change by a factor: as a percentage with two digits, or as the factor where that reads better. */
 export function relative(factor: number | null): string {
   if (factor === null) return "new";
   if (factor === 1) return "0%";
-  if (factor >= 10) return "×" + fixed(factor, Math.max(0, 3 - String(Math.trunc(factor)).length));
+  if (factor >= asFactor) return "×" + fixed(factor, Math.max(0, 3 - String(Math.trunc(factor)).length));
   const x = 100 * (factor - 1);
   let behind = 0;
   for (let y = Math.abs(x); y < 9.95 && behind < 3; y *= 10) behind++;
@@ -206,6 +208,7 @@ export function growth(before: number, after: number): string {
   if (before === after) return "0%";
   if (before === 0) return "new";
   if (after === 0) return "gone";
+  if (after / before >= asFactor) return relative(after / before);
   return (after > before ? "+" : "-") + percent(Math.abs(after - before), Math.abs(before));
 }
 

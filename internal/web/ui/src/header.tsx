@@ -8,7 +8,8 @@ import { sheet, useKeys } from "./keys";
 import { readable } from "./names";
 import { Icon, Link, copy } from "./parts";
 import { services, shelved } from "./fleet";
-import { Pair, State, add, get, go, href, ofFleet, put, queryString, settle, state as latest, steps, to, without } from "./state";
+import { filtersHere } from "./saved";
+import { Pair, State, add, change, get, go, href, ofFleet, put, queryString, settle, state as latest, steps, to, without } from "./state";
 import { Theme } from "./colors";
 
 export interface View {
@@ -31,6 +32,9 @@ export const views: View[] = [
   { name: "bench", title: "Benchmarks", needs: "/api/bench", of: "bench", key: "b" },
   { name: "load", title: "Load", needs: "/api/load", of: "load", key: "o" },
   { name: "timeline", title: "Timeline", needs: "/api/timeline", of: "timeline", key: "0" },
+  { name: "goroutines", title: "Goroutines", needs: "/api/goroutines", of: "goroutines", key: "G" },
+  { name: "mem", title: "Memory", needs: "/api/mem", of: "mem", key: "M" },
+  { name: "gc", title: "GC", needs: "/api/gc", of: "gc", key: "C" },
   { name: "trace", title: "Trace", needs: "/api/lanes", of: "lanes", key: "x" },
   { name: "flame", title: "Flame", needs: "/api/flame", of: "flame" },
   { name: "calltree", title: "Call tree", needs: "/api/calltree", of: "calltree", key: "w" },
@@ -71,6 +75,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
   const home = ofFleet ? services(state) : to(state, "overview");
   return (
     <header class="head">
+      <h1 class="hidden">{views.find((v) => v.name === state.view)?.title ?? "hone"}</h1>
       <Link to={home} href={href(home)} class="brand">hone</Link>
       {!ofFleet && <label class="pick"><span class="hidden">Recording</span>
         <select value={ref} onChange={(e) => go(put(put(put(state, "ref", e.currentTarget.value), "root", ""), "at", ""))} disabled={api.embedded}>
@@ -213,25 +218,30 @@ const controlled = new Set([
 ]);
 
 // Views that no filter changes.
-const unfiltered = new Set(["compare", "bench", "load"]);
+const unfiltered = new Set(["compare", "bench", "load", "mem", "gc"]);
 
 /** Pills are the steps that were applied, each with a × that takes it back. */
 export function Pills() {
   const { state, api } = useApp();
   const [adding, setAdding] = useState(false);
+  const [editing, setEditing] = useState(-1); // the filter that is being edited, as a place in the state
   const shown = state.pairs.map(([k, v], i) => ({ k, v, i })).filter(({ k }) => !controlled.has(k) && !k.startsWith("ui."));
-  if ((api.embedded || unfiltered.has(state.view)) && shown.length === 0) return null;
+  if (unfiltered.has(state.view) && shown.length === 0) return null;
   return (
-    <div class="pills" role="group" aria-label="Filters">
+    <div class="pills" role="region" aria-label="Filters">
       <span class="quiet">filters</span>
-      {shown.map(({ k, v, i }) => (
+      {shown.map(({ k, v, i }) => i === editing && state.pairs[i]?.[0] === k ? (
+        <FilterForm key={"edit" + i} was={{ key: k, text: v, at: i }} onDone={() => setEditing(-1)} />
+      ) : (
         <span class="pill" key={k + v} title={`${k}=${v}`}>
-          <span>{describeStep(k)} <b>{readableStep(k, v)}</b></span>
+          {!api.embedded && steps.includes(k) ? (
+            <button class="edit" onClick={() => setEditing(i)} title={`${k}=${v}: edit`} aria-label={`edit the filter ${k} ${readable(v)}`}>{describeStep(k)} <b>{readableStep(k, v)}</b></button>
+          ) : <span>{describeStep(k)} <b>{readableStep(k, v)}</b></span>}
           <button onClick={() => go(without(state, i))} aria-label={`remove the filter ${k} ${readable(v)}`}>×</button>
         </span>
       ))}
       {shown.length > 1 && <button class="small" onClick={() => go({ ...state, pairs: state.pairs.filter(([k]) => controlled.has(k) || k.startsWith("ui.")) })}>remove all</button>}
-      {api.embedded ? null : adding ? <AddFilter onDone={() => setAdding(false)} /> : <button class="small" onClick={() => setAdding(true)}><Icon name="plus" />add</button>}
+      {adding ? <FilterForm onDone={() => setAdding(false)} /> : <button class="small" onClick={() => setAdding(true)}><Icon name="plus" />add</button>}
     </div>
   );
 }
@@ -240,6 +250,10 @@ function describeStep(key: string): string {
   switch (key) {
     case "show-from":
       return "only from";
+    case "collapse-package":
+      return "package as one frame";
+    case "collapse-recursion":
+      return "recursion as one call";
     case "prune-from":
       return "only down to";
     case "ignore":
@@ -264,19 +278,23 @@ function readableStep(key: string, v: string): string {
   return v.slice(0, at) + readable(v.slice(at));
 }
 
-/** AddFilter is where a filter is typed. What no view can answer is told there, and the view stays. */
-function AddFilter({ onDone }: { onDone: () => void }) {
+/** FilterForm is where a filter is typed, or edited where it stands. What no view can answer is told there, and the view stays. */
+function FilterForm({ was, onDone }: { was?: { key: string; text: string; at: number }; onDone: () => void }) {
   const { api, session } = useApp();
-  const [key, setKey] = useState("focus");
-  const [text, setText] = useState("");
+  const [key, setKey] = useState(was?.key ?? "focus");
+  const [text, setText] = useState(was?.text ?? "");
   const [refused, setRefused] = useState(""); // why what was entered is not taken
   const box = useRef<HTMLInputElement>(null);
-  useEffect(() => box.current?.focus(), []);
+  useEffect(() => {
+    box.current?.focus();
+    if (was) box.current?.select();
+  }, []);
   const typed = useAnswer<Check>(text === "" ? "" : "/api/check", [[key, text]], 120);
   const bad = refused || (typed.waiting ? "" : typed.data?.error ?? "");
+  const said = was ? "edit-said" : "add-said";
   const about = (name: string) => session.keys.find((k) => k.name === name);
   const enter = async () => {
-    if (text === "") return onDone();
+    if (text === "" || (was && key === was.key && text === was.text)) return onDone();
     // It may have been entered sooner than what was typed is known to be right.
     let error: string | undefined;
     try {
@@ -285,19 +303,19 @@ function AddFilter({ onDone }: { onDone: () => void }) {
       error = e instanceof Failure ? e.message : String(e);
     }
     if (error) return setRefused(error);
-    go(add(latest(), key, text));
+    go(was ? change(latest(), was.at, key, text) : add(latest(), key, text));
     onDone();
   };
   return (
     <form class="add" onSubmit={(e) => { e.preventDefault(); void enter(); }} onKeyDown={(e) => { if (e.key === "Escape") onDone(); }}>
       <select aria-label="Kind of filter" value={key} onChange={(e) => { setKey(e.currentTarget.value); setRefused(""); }}>
-        {steps.filter((s) => s !== "tag-root").map((s) => <option value={s}>{s}</option>)}
+        {(api.embedded ? filtersHere : steps.filter((s) => s !== "tag-root")).map((s) => <option value={s}>{s}</option>)}
       </select>
       <input ref={box} aria-label="What to filter by" placeholder={about(key)?.value ?? "RX"} value={text} spellcheck={false}
-        aria-invalid={bad !== ""} aria-describedby="add-said" onInput={(e) => { setText(e.currentTarget.value); setRefused(""); }} />
+        aria-invalid={bad !== ""} aria-describedby={said} onInput={(e) => { setText(e.currentTarget.value); setRefused(""); }} />
       <button type="submit">Apply</button>
       <button type="button" onClick={onDone}>Cancel</button>
-      <span id="add-said" class={bad === "" ? "quiet" : "bad"} aria-live="polite">{bad || about(key)?.doc}</span>
+      <span id={said} class={bad === "" ? "quiet" : "bad"} aria-live="polite">{bad || about(key)?.doc}</span>
     </form>
   );
 }

@@ -154,7 +154,7 @@ function Server({ of: s }: { of: LoadServer }) {
 function Costs({ title, rows, of: s, calls }: { title: string; rows: FunctionCost[]; of: LoadServer; calls?: boolean }) {
   const waiting = s.waiting && !s.waiting.off; // what is not known is not shown
   return (
-    <section class="card wide">
+    <section class="card">
       <h2>{title}</h2>
       <div class="wide-table" tabIndex={0} role="region" aria-label={title}>
         <table class="plain">

@@ -9,6 +9,7 @@ import { App, AppContext, profiled, recordingOf, timed, tryAgain, useAway, useBu
 import { DiffView } from "./diff";
 import { EventsView, ShelfView } from "./events";
 import { FlameView } from "./flame";
+import { GoroutinesView } from "./goroutines";
 import { GraphView } from "./graph";
 import { Header, Pills, Tabs, views as allViews } from "./header";
 import { HeatView } from "./heat";
@@ -16,6 +17,7 @@ import { useKeys } from "./keys";
 import { TagsView, TracesView } from "./labels";
 import { OverviewView } from "./overview";
 import { LoadView } from "./load";
+import { GCView, MemoryView } from "./memory";
 import { Message, Toast } from "./parts";
 import { SandwichView } from "./sandwich";
 import { Selections } from "./selection";
@@ -44,6 +46,9 @@ const components: Record<string, ComponentType> = {
   compare: CompareView,
   bench: BenchView,
   load: LoadView,
+  goroutines: GoroutinesView,
+  mem: MemoryView,
+  gc: GCView,
 };
 
 // Pages about a store, beside the views of what is selected from it.
@@ -62,7 +67,13 @@ function asksFor(now: State): Pair[] {
 }
 
 // Views that need no profile.
-const others = new Set(["timeline", "trace", "compare", "bench", "load"]);
+const others = new Set(["timeline", "trace", "compare", "bench", "load", "mem", "gc"]);
+
+/** heading says what is shown, and of what. */
+function heading(now: State, session: Session | undefined): string {
+  const title = allViews.find((v) => v.name === now.view)?.title ?? "";
+  return [title, get(now, "ref") || session?.recordings[0]?.ref || ""].filter(Boolean).join(" · ");
+}
 
 const api = connect();
 
@@ -89,9 +100,7 @@ function Page() {
   const views = ofFleet ? { ...components, ...ofStore } : components;
   const view = views[now.view] ? now.view : "";
   useEffect(() => {
-    const title = allViews.find((v) => v.name === now.view)?.title ?? "";
-    const ref = get(now, "ref") || session?.recordings[0]?.ref || "";
-    document.title = [title, ref, "hone"].filter(Boolean).join(" · ");
+    document.title = [heading(now, session), "hone"].filter(Boolean).join(" · ");
   }, [now, session]);
   if (failure && !(ofFleet && session)) return <main><Message title={failure.message}><p>{failure.hint}</p></Message></main>;
   if (!session) return <main aria-busy="true" />;
@@ -101,6 +110,7 @@ function Page() {
   return (
     <AppContext.Provider value={app}>
       <PaletteContext.Provider value={palette}>
+        <a class="skip" href={"#view-" + view} onClick={(e) => { e.preventDefault(); document.querySelector<HTMLElement>("main")?.focus(); }}>Skip to the view</a>
         <div class={"progress" + (slow ? " on" : "")} role="progressbar" aria-label="waiting for the server" aria-hidden={!slow} />
         <Header theme={theme} onTheme={nextTheme} />
         {ofFleet && <Selections />}
@@ -108,7 +118,7 @@ function Page() {
         {!ofStore[view] && <Pills />}
         <Away />
         {view !== "timeline" && timed(app) && <Strip />}
-        <main id={"view-" + view} data-view={view}>
+        <main id={"view-" + view} data-view={view} tabIndex={-1}>
           {failure ? (
             <Message title={failure.message}><p>{failure.hint || "Another time or other labels, above, may have profiles."}</p></Message>
           ) : waiting ? (

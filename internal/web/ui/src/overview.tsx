@@ -7,6 +7,7 @@ import { count, duration, moment, percent, busyCores, unitOf, value } from "./fo
 import { exactly, nameOf, short } from "./names";
 import { Bar, Delta, Dot, Link, Nothing, Notes, Problem } from "./parts";
 import { RequestsInSight } from "./requests";
+import { SymptomList, useSymptoms } from "./symptoms";
 import { State, go, href, put, to } from "./state";
 
 const rowsShown = "10";
@@ -16,6 +17,7 @@ export function OverviewView() {
   const { state, session } = app;
   const flat = useAnswer<Top>("/api/top", asked(app, "top", ["sort", "flat"], ["limit", rowsShown]));
   const cum = useAnswer<Top>("/api/top", asked(app, "top", ["sort", "cum"], ["limit", rowsShown]));
+  const symptoms = useSymptoms();
   const rec = recordingOf(app);
   const metric = metricOf(app);
   const waits = waiting(app);
@@ -45,6 +47,7 @@ export function OverviewView() {
         </p>
       </div>
       <Notes notes={[...(rec?.notes ?? []), ...(d.notes ?? []).filter((n) => !rec?.notes?.includes(n))]} />
+      <SymptomList data={symptoms} />
       {!waits && <Findings />}
       {!d.rows?.length ? <Nothing head={d} /> : (
         <div class="cards">

@@ -1,8 +1,7 @@
 // Painting a window of a model. The work is bounded by rows times pixels, not by nodes: of each row that is in sight only
 // the nodes in sight are visited, and nodes that are narrower than a pixel share one, which has the color that most of them
-// have. What the pointer
-// and the arrow keys do changes two rows, and no more than those are painted. Writing into boxes takes longer than painting
-// them, so what does not fit into a frame is written in the next one.
+// have. What the pointer and the arrow keys do changes two rows, and no more than those are painted. Writing into boxes takes
+// longer than painting them, so what does not fit into a frame is written in the next one.
 
 import { ColorMode, Palette, changeColor, colorOf, isDark, isForced } from "./colors";
 import { Model, Place, Row, Window, from } from "./model";
@@ -48,6 +47,7 @@ interface Text {
 interface Layers {
   runs: Layer; // of what is narrow, where the reader has chosen the colors
   full: Map<string, Layer>; // by color
+  edges: Layer; // right of boxes and below them, where there is room
   pale: Map<string, Layer>; // what a search did not find
   found: Layer;
   picked: Layer; // of the function that is selected
@@ -104,6 +104,7 @@ export class Brush {
   private last: { s: Surface; w: Window; look: Look } | undefined;
   private unwritten: { color: string; texts: Text[] }[] = [];
   readonly id = ++brushes;
+  labeled = 0; // boxes that have a label in what was painted last as a whole
 
   constructor(readonly model: Model) {}
 
@@ -134,6 +135,7 @@ export class Brush {
     if (lines.length === last - first + 1) ctx.fillRect(0, 0, s.width, s.height);
     else for (const d of lines) ctx.fillRect(0, lineTop(s, look, d), s.width, rowHeight);
     this.lines(s, lines, w, scale, look);
+    if (!changed) this.labeled = this.unwritten.reduce((n, u) => n + u.texts.length, 0);
     const done = this.write(ctx, until);
     this.mark(ctx, s, w, scale, look, look.hover, 1);
     this.mark(ctx, s, w, scale, look, look.cursor, 2);
@@ -177,7 +179,7 @@ export class Brush {
     const p = look.palette;
     const outlined = isForced(p);
     const height = rowHeight - 1;
-    const to: Layers = { runs: [], full: new Map(), pale: new Map(), found: [], picked: [], flags: [], news: [], gone: [], strong: [], weak: [] };
+    const to: Layers = { runs: [], edges: [], full: new Map(), pale: new Map(), found: [], picked: [], flags: [], news: [], gone: [], strong: [], weak: [] };
     for (const d of lines) {
       const r = this.model.rows[w.top.row + d];
       if (r) this.line(s, r, d, w, scale, look, outlined, to);
@@ -194,6 +196,14 @@ export class Brush {
       fill(ctx, boxes, 0, height);
     }
     ctx.globalAlpha = 1;
+    if (p.edge !== "") {
+      ctx.fillStyle = p.edge;
+      const { edges } = to;
+      for (let i = 0; i < edges.length; i += 3) {
+        if (edges[i + 2] > 0) ctx.fillRect(edges[i], edges[i + 1], edges[i + 2], height); // between two boxes
+        else ctx.fillRect(edges[i], edges[i + 1] + height, -edges[i + 2], rowHeight - height); // below a run of them
+      }
+    }
     if (outlined) {
       ctx.strokeStyle = p.text;
       ctx.lineWidth = 1;
@@ -268,6 +278,7 @@ export class Brush {
       }
       flush(left);
       if (exact - Math.max(0, x) < 1) {
+        if (hit && searching) to.found.push(left, y, Math.max(right - left, 2)); // no fill tells them apart here
         const { runs } = to;
         const at = runs.length - 3;
         if (layer === runs && left - end <= 1) runs[at + 2] = Math.max(runs[at + 2], right - runs[at]);
@@ -286,6 +297,13 @@ export class Brush {
       else boxes.push(left, y, box);
       layer = gap === 0 ? boxes : undefined;
       end = right;
+      if (p.edge !== "" && hit) {
+        const { edges } = to;
+        if (gap > 0) {
+          edges.push(left + box, y, gap);
+          edges.push(left, y, -(right - left));
+        }
+      }
       if (changes && (before === 0) !== (r.cum[i] === 0)) (before === 0 ? to.news : to.gone).push(left, y, box);
       if (hit && look.wanted !== undefined) to.found.push(left, y, box);
       const flagged = f >= 0 && look.flagged?.[f] === 1 && box > flag;

@@ -73,8 +73,9 @@ function breakable(name: string) {
 const shownLines = 6;
 
 /** HotLines are the lines of a function that cost most: in one call of it, or where there is no way to that in all calls. */
-function HotLines({ name, way, able: wanted, delay }: { name: string; way: string[] | undefined; able: boolean; delay: number }) {
+function HotLines({ name, way: asks, able: wanted, delay }: { name: string; way: string[] | undefined; able: boolean; delay: number }) {
   const app = useApp();
+  const way = app.api.has("/api/lines") ? asks : undefined;
   const able = wanted && app.api.has("/api/list");
   const which: Pair = way ? ["root", way.join(";")] : ["arg", exactly(name)];
   const { data, error, waiting } = useAnswer<Source>(able ? (way ? "/api/lines" : "/api/list") : "", asked(app, "list", which), delay);
@@ -83,7 +84,7 @@ function HotLines({ name, way, able: wanted, delay }: { name: string; way: strin
   const fn = way && waiting ? undefined : data?.functions?.find((f) => f.name === name);
   if (!fn) {
     if (waiting) return <section class="hotlines"><h2>hottest lines</h2><p class="quiet">…</p></section>;
-    return error ? <section class="hotlines"><h2>hottest lines</h2><p class="quiet">{error.message}</p></section> : null;
+    return error && !app.api.embedded ? <section class="hotlines"><h2>hottest lines</h2><p class="quiet">{error.message}</p></section> : null;
   }
   const lines = (fn.files ?? []).flatMap((f) => f.lines ?? []).filter((l) => (l.cum ?? 0) !== 0);
   lines.sort((a, b) => Math.abs(b.flat ?? 0) - Math.abs(a.flat ?? 0) || Math.abs(b.cum ?? 0) - Math.abs(a.cum ?? 0));

@@ -184,10 +184,10 @@ export function useActions(subject: Subject | undefined): Action[] {
       icon: "callers", name: "Callers", key: "c", doc: "its callers and callees",
       run: () => go(to(state(), "sandwich", ["arg", name], ["ui.sel", name])),
     },
-    !api.embedded && { icon: "focus", name: "Focus", key: "f", doc: "keep only samples that pass through it", run: filter("focus") },
-    !api.embedded && { icon: "only", name: "Only", key: "o", doc: "cut what is above it", run: filter("show-from") },
-    !api.embedded && { icon: "hide", name: "Hide", key: "h", doc: "take it out of the stacks", run: filter("hide") },
-    !api.embedded && { icon: "drop", name: "Drop", key: "d", doc: "leave out samples that pass through it", run: filter("ignore") },
+    { icon: "focus", name: "Focus", key: "f", doc: "keep only samples that pass through it", run: filter("focus") },
+    { icon: "only", name: "Only", key: "o", doc: "cut what is above it", run: filter("show-from") },
+    { icon: "hide", name: "Hide", key: "h", doc: "take it out of the stacks", run: filter("hide") },
+    { icon: "drop", name: "Drop", key: "d", doc: "leave out samples that pass through it", run: filter("ignore") },
     { icon: "copy", name: "Copy", key: "y", doc: "copy its name", run: () => copy(name, "name copied") },
   ];
   return all.filter((a): a is Action => a !== false);

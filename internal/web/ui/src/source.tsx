@@ -19,14 +19,17 @@ export function SourceView() {
   const { state } = app;
   const top = useAnswer<Top>(app.api.has("/api/top") ? "/api/top" : "", asked(app, "top", ["by", "function"], ["sort", "cum"], ["limit", "1000"]));
   const hottest = useMemo(() => top.data?.rows?.reduce((a, b) => (b.flat > a.flat ? b : a)), [top.data]);
+  // A saved page has the sources of some functions.
+  const saved = useAnswer<Source>(app.api.embedded ? "/api/list" : "", []);
+  const there = saved.data?.functions.map((f) => f.name);
   const sel = get(state, "ui.sel");
-  const arg = get(state, "arg") || (sel && exactly(sel)) || (hottest?.name ? exactly(hottest.name) : "");
+  const arg = get(state, "arg") || (sel && (!there || there.includes(sel)) && exactly(sel)) || (there ? exactly(there[0]) : hottest?.name ? exactly(hottest.name) : "");
   const { data, error, waiting } = useAnswer<Source>(arg ? "/api/list" : "", asked(app, "list", ["arg", arg]));
   if (top.error && !arg) return <Problem error={top.error} />;
   if (top.data && !top.data.rows?.length) return <Nothing head={top.data} />;
   return (
     <div class="source">
-      <Functions top={top.data} now={readable(arg)} />
+      <Functions top={top.data} there={there} now={readable(arg)} />
       <div class="main page">
         {error && !waiting ? <Problem error={error} /> : data ? <Listings data={data} arg={arg} /> : <div class="blank" aria-busy="true" />}
       </div>
@@ -34,13 +37,13 @@ export function SourceView() {
   );
 }
 
-function Functions({ top, now }: { top: Top | undefined; now: string }) {
+function Functions({ top, there, now }: { top: Top | undefined; there: string[] | undefined; now: string }) {
   const { state } = useApp();
   const [q, setQ] = useState("");
   const match = matcher(q);
   useKeys({ "/": () => document.querySelector<HTMLInputElement>(".functions input")?.focus() });
   if (!top) return <nav class="functions" aria-label="Functions" />;
-  const rows = (top.rows ?? []).filter((r) => q === "" || match(nameOf(r))).slice(0, 300);
+  const rows = (top.rows ?? []).filter((r) => (q === "" || match(nameOf(r))) && (!there || there.includes(r.name ?? ""))).slice(0, 300);
   return (
     <nav class="functions" aria-label="Functions">
       <input type="search" placeholder="Filter functions  ( / )" aria-label="Filter functions" value={q} onInput={(e) => setQ(e.currentTarget.value)} />

@@ -10,7 +10,7 @@ export interface State {
 
 /** steps are the keys that filter; each of them shows as a pill. */
 export const steps = [
-  "focus", "ignore", "hide", "show", "show-from", "prune-from",
+  "focus", "ignore", "hide", "show", "show-from", "prune-from", "collapse-package", "collapse-recursion",
   "tag", "tag-ignore", "tag-show", "tag-hide", "tag-root", "tag-leaf",
 ];
 
@@ -53,6 +53,11 @@ export function put(s: State, key: string, value: string): State {
 export function add(s: State, key: string, value: string): State {
   const there = s.pairs.some(([k, v]) => k === key && v === value);
   return there ? s : put({ ...s, pairs: [...s.pairs, [key, value]] }, "root", "");
+}
+
+/** change returns s with another filter in place of its pair number i. */
+export function change(s: State, i: number, key: string, value: string): State {
+  return put({ ...s, pairs: s.pairs.map((p, j) => (j === i ? [key, value] : p)) }, "root", "");
 }
 
 /** without returns s without its pair number i. */

@@ -431,7 +431,7 @@ export function Strip() {
   const said = run && readings(run, brush);
   const text = said ? `${said.when}: ${lane!.lines.map((l) => `${l.name} ${said.values.get(l.name)}`).join(", ")}` : "";
   return (
-    <div class="strip" role="group" aria-label="Timeline">
+    <div class="strip" role="region" aria-label="Time">
       <Link to={to(state, "timeline")} href={href(to(state, "timeline"))} title="the timeline (0)">time</Link>
       <div class="charts" ref={box}>
         {run && lane && (

@@ -66,8 +66,8 @@ export function TopView() {
         </div>
         <div class="group">
           <Choice label="Rows are" value={by} onChange={(v) => go(put(state, "by", v === "function" ? "" : v))}
-            options={[...["function", "line", "package", "module", "file"].map((k) => [k, k + "s"] as [string, string]),
-              ...(rec?.labels ?? []).map((l) => ["label:" + l, "label " + l] as [string, string])]} />
+            options={[...(app.api.embedded ? ["function", "package"] : ["function", "line", "package", "module", "file"]).map((k) => [k, k + "s"] as [string, string]),
+              ...(app.api.embedded ? [] : rec?.labels ?? []).map((l) => ["label:" + l, "label " + l] as [string, string])]} />
         </div>
       </div>
       {row && (

@@ -45,7 +45,63 @@ func (c *counter) Inc() {
 	c.mu.Unlock()
 }
 
+// A gauge has its word used in all ways that an atomic has a method for.
+type gauge struct {
+	name string
+	mu   sync.RWMutex // guards n
+	n    int
+}
+
+func (g *gauge) add(n int) {
+	g.mu.Lock() // cost: [delay] sync.(*RWMutex).Lock; want
+	g.n += n
+	g.mu.Unlock()
+}
+
+func (g *gauge) set(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.n = n
+}
+
+func (g *gauge) get() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.n
+}
+
+func (g *gauge) text() string {
+	g.mu.Lock()
+	n := g.n
+	g.mu.Unlock()
+	return g.name + strconv.Itoa(n)
+}
+
+type twice struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (t *twice) inc() {
+	t.mu.Lock() // cost: [delay] sync.(*Mutex).Lock; want
+	t.n++
+	t.mu.Unlock()
+}
+
+func (t *twice) double() {
+	t.mu.Lock()
+	t.n = 2 * t.n
+	t.mu.Unlock()
+}
+
 func main() {
+	g := &gauge{name: "g"}
+	g.set(3)
+	g.add(4)
+	var d twice
+	d.inc()
+	d.double()
+	fmt.Println(g.get(), g.text(), d.n)
 	t := tally{count: map[string]int{}}
 	t.Add(1)
 	var s setting

@@ -10,6 +10,7 @@ import (
 
 var (
 	patterns = sync.Pool{New: func() any { return regexp.MustCompile("a+") }}
+	filled   = sync.Pool{New: func() any { return bytes.NewBufferString("> ") }}
 	buffers  = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 )
 
@@ -30,11 +31,17 @@ func sometimes(s string) (int, error) {
 	return n, nil
 }
 
-// What would come back is not clean.
-func dirty(s string) int {
+// What would come back is not clean, and is cleaned where the pool makes empty ones.
+func writes(s string) int {
 	buf := buffers.Get().(*bytes.Buffer) // cost: sync.(*Pool).Get main.init.func2; want
 	buf.WriteString(s)
-	return len(s)
+	return buf.Len()
+}
+
+func dirty(s string) int {
+	buf := filled.Get().(*bytes.Buffer) // cost: sync.(*Pool).Get main.init.func2; want
+	buf.WriteString(s)
+	return buf.Len()
 }
 
 func leaves(s string) []byte {
@@ -64,6 +71,6 @@ func handed() *bytes.Buffer {
 func main() {
 	for _, s := range []string{"", "a", "ba"} {
 		n, err := sometimes(s)
-		fmt.Println(never(s), n, err, dirty(s), string(leaves(s)), good(s), handed().Len())
+		fmt.Println(never(s), n, err, dirty(s), string(leaves(s)), good(s), handed().Len(), writes(s))
 	}
 }

@@ -52,6 +52,14 @@ func counted(in []string) string {
 	return strings.Join(list, ",") // cost: strings.Join runtime.mallocgc
 }
 
+func bracketed(in []string) string {
+	var list []string
+	for _, x := range in {
+		list = append(list, "<"+x+">") // cost: runtime.growslice runtime.mallocgc; want
+	}
+	return strings.Join(list, " ") // cost: strings.Join runtime.mallocgc
+}
+
 func again(in []string) (out []string) {
 	var list []string
 	for _, x := range in {
@@ -62,6 +70,7 @@ func again(in []string) (out []string) {
 }
 
 func main() {
+	fmt.Println(bracketed(nil), bracketed([]string{"a", "", "b"}))
 	fmt.Printf("%q %q %q\n", letters("a+b-c\xff"), letters(""), with([]string{"", "a", "", "b"}, true))
 	fmt.Printf("%q %q\n", with([]string{"", "a", "", "b"}, false), with(nil, true))
 	fmt.Printf("%q %q %q\n", bytesToo([][]byte{{'a'}, {0xff}, nil}), counted([]string{"", "x"}), again([]string{"a", "b"}))

@@ -120,7 +120,53 @@ func moving(in []int) []int {
 	return out
 }
 
+func twoLoops(a []int, b map[int]bool) []int {
+	var out []int
+	for _, x := range a {
+		out = append(out, x, -x) // cost: runtime.growslice runtime.mallocgc; want
+	}
+	for range b {
+		out = append(out, 0) // cost: runtime.growslice runtime.mallocgc; want
+	}
+	return out
+}
+
+func nested(rows [][]int) (sum int) {
+	var all []int
+	for _, row := range rows {
+		for _, x := range row {
+			all = append(all, x+1) // cost: runtime.growslice runtime.mallocgc; want
+		}
+	}
+	for _, x := range all {
+		sum += x
+	}
+	return sum
+}
+
+func flat(rows [][]int) []int {
+	var all []int
+	for _, row := range rows {
+		for _, x := range row {
+			all = append(all, x+1) // cost: runtime.growslice runtime.mallocgc; want
+		}
+	}
+	return all
+}
+
+func kept(in []int) int {
+	var odd []int
+	for _, x := range in {
+		if x%2 == 1 {
+			odd = append(odd, x) // cost: runtime.growslice runtime.mallocgc; want
+		}
+	}
+	return len(odd)
+}
+
 func main() {
+	fmt.Println(twoLoops(nil, nil) == nil, twoLoops([]int{1}, map[int]bool{7: true}), nested([][]int{{1}, nil, {2, 3}}), kept([]int{1, 2, 3}))
+	fmt.Println(flat(nil) == nil, flat([][]int{nil}) == nil, flat([][]int{{1}, nil, {2, 3}}))
 	fmt.Println(until(1<<62, 3))
 	fmt.Println(counted(""), counted("ab"), backwards(nil) == nil, backwards([]int{1, 2}), between(3, 10), between(10, 3))
 	fmt.Println(string(letters("axbcx")), letters("a") == nil, moving([]int{1, 2}))

@@ -85,6 +85,55 @@ func third(s string) string {
 	return parts[2]
 }
 
+func inReturn(s string) string {
+	return "<" + strings.Split(s, ",")[0] + ">" // cost: strings.Split strings.genSplit; want
+}
+
+func inCondition(s string) bool {
+	if s == "" {
+		return false
+	} else if strings.Split(s, ",")[0] == "a" { // cost: strings.Split strings.genSplit; want
+		return true
+	}
+	switch strings.SplitN(s, "b", 2)[0] { // cost: strings.SplitN strings.genSplit; want
+	case "", "a":
+		return true
+	}
+	return false
+}
+
+func inIndex(counts map[string]int, s string) {
+	counts[strings.Split(s, ",")[0]]++                          // cost: strings.Split strings.genSplit; want
+	counts[strings.ToUpper(strings.Split(s, ",")[0])] += len(s) // cost: strings.Split strings.genSplit; want
+}
+
+// What next returns comes first, and it may change what is split.
+func behind(next func() string, s *string) string {
+	return next() + strings.Split(*s, ",")[0] // cost: strings.Split strings.genSplit; want
+}
+
+func onlyThen(s string) bool {
+	return len(s) > 2 && strings.Split(s, ",")[0] == "ab" // cost: strings.Split strings.genSplit; want
+}
+
+func base(s string) string {
+	parts := strings.Split(s, "/") // cost: strings.Split strings.genSplit; want
+	return parts[len(parts)-1]
+}
+
+func lastOfMany(s string) string {
+	parts := strings.Split(s, "ab") // cost: strings.Split strings.genSplit; want
+	return parts[len(parts)-1]
+}
+
+func counted(s string) int {
+	parts := strings.Split(s, ",") // cost: strings.Split strings.genSplit; want
+	if len(parts) > 7 {
+		return -1
+	}
+	return 10 * len(parts)
+}
+
 func main() {
 	for _, s := range []string{"", "=", "a", "a=b", "=b=", "a.b", ".", "1.2.3", ":", "a:b", "a:", "a:b:", "a/b/c", "/", "a/b"} {
 		whole, part, err := number(s)
@@ -93,5 +142,8 @@ func main() {
 	}
 	for _, s := range []string{"", ",", "a", "a,b", "ab,abab ,", " a b "} {
 		fmt.Printf("%q %q %d %d %q\n", first(s), given(s, "b"), each(s), count(s), all(s))
+		counts := map[string]int{}
+		inIndex(counts, s)
+		fmt.Println(inReturn(s), inCondition(s), counts, behind(func() string { s += ",x"; return s }, &s), onlyThen(s), base(s), lastOfMany(s), counted(s))
 	}
 }

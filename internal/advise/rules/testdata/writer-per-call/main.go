@@ -3,10 +3,24 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"fmt"
 	"io"
+	"strings"
+	"sync"
 )
+
+// readers has a name that patches keep.
+var readers = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
+
+func first(r *bytes.Reader) byte {
+	br := readers.Get().(*bufio.Reader)
+	defer readers.Put(br)
+	br.Reset(r)
+	b, _ := br.ReadByte()
+	return b
+}
 
 type page struct{ kept io.Writer }
 
@@ -50,7 +64,69 @@ func words(r *bytes.Reader) (n int) {
 	}
 }
 
+func packed(w io.Writer, list []string) error {
+	zw, err := flate.NewWriter(w, flate.BestSpeed) // cost: compress/flate.NewWriter; want
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		io.WriteString(zw, s)
+	}
+	return zw.Close()
+}
+
+func unpacked(r io.Reader) (string, error) {
+	zr, err := gzip.NewReader(r) // cost: compress/gzip.NewReader compress/flate.NewReader; want
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(zr)
+	return string(text), err
+}
+
+func inflated(r io.Reader) string {
+	fr := flate.NewReader(r) // cost: compress/flate.NewReader; want
+	text, _ := io.ReadAll(fr)
+	return string(text)
+}
+
+func largeLines(r io.Reader) (n int) {
+	br := bufio.NewReaderSize(r, 1<<16) // cost: bufio.NewReaderSize; want
+	for {
+		if _, err := br.ReadString('\n'); err != nil {
+			return n
+		}
+		n++
+	}
+}
+
+func levels(w io.Writer, level int) {
+	zw, _ := gzip.NewWriterLevel(w, level) // cost: compress/gzip.NewWriterLevel; want
+	zw.Close()
+}
+
+func each(list []string) (n int) {
+	for _, s := range list {
+		var b bytes.Buffer
+		zw, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // cost: compress/gzip.NewWriterLevel; want
+		io.WriteString(zw, s)
+		zw.Close()
+		n += b.Len()
+	}
+	return n
+}
+
 func main() {
+	fmt.Println(first(bytes.NewReader([]byte("a"))))
+	for i := range 3 {
+		var a, b bytes.Buffer
+		fmt.Println(packed(&a, []string{"a", fmt.Sprint(i)}), inflated(&a))
+		levels(&b, i)
+		fmt.Println(unpacked(&b))
+		fmt.Println(unpacked(strings.NewReader("not packed")))
+		buffered := bufio.NewReaderSize(strings.NewReader("a\nb\n"), 1<<17)
+		fmt.Println(largeLines(buffered), largeLines(strings.NewReader("a\n")), lines(bufio.NewReader(strings.NewReader("a\n"))), each([]string{"a", "b"}))
+	}
 	var p page
 	for range 3 {
 		var a, b bytes.Buffer

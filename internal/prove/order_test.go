@@ -1,0 +1,151 @@
+package prove
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+const ofOrder = `
+-- old/go.mod --
+module example.com/order
+
+go 1.26
+-- old/core/core.go --
+package core
+
+// Double doubles.
+func Double(n int) int { return 2 * n }
+-- old/core/core_test.go --
+package core
+
+import "testing"
+
+func TestDouble(t *testing.T) {
+	if Double(2) != 4 {
+		t.Error("wrong")
+	}
+}
+
+func BenchmarkDouble(b *testing.B) {
+	for range b.N {
+		Double(3)
+	}
+}
+-- old/near/near.go --
+package near
+
+import "example.com/order/core"
+
+// Six is six.
+func Six() int { return core.Double(3) }
+-- old/near/near_test.go --
+package near
+
+import "testing"
+
+func TestSix(t *testing.T) {
+	if Six() != 6 {
+		t.Error("not six")
+	}
+}
+
+func TestNever(t *testing.T) { t.Error("it failed before, too") }
+-- old/far/far.go --
+package far
+
+import "example.com/order/near"
+
+// Twelve is twelve.
+func Twelve() int { return 2 * near.Six() }
+-- old/far/far_test.go --
+package far
+
+import "testing"
+
+func TestTwelve(t *testing.T) {
+	if Twelve() != 12 {
+		t.Error("not twelve")
+	}
+}
+`
+
+// tryOrder runs the checks of a patch, and returns their names in order and how they ended.
+func tryOrder(t *testing.T, text string, hopeless bool) (names []string, checks map[string]report.Check, raced bool) {
+	t.Helper()
+	dir := unpack(t, ofOrder)
+	old, now := filepath.Join(dir, "old"), filepath.Join(dir, "new")
+	if err := os.CopyFS(now, os.DirFS(old)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(now, "core", "core.go"), []byte(text))
+	p, err := Run(t.Context(), &Change{Old: Version{Name: "old", Dir: old}, New: Version{Name: "new", Dir: now}}, Options{
+		Stop: true, Executions: 20, Tests: new(Tests),
+		Faster: func(context.Context, Race) (Speed, error) {
+			raced = true
+			return Speed{Pace: report.PaceUnknown}, nil
+		},
+		Hopeless: func(*report.Proof, bool) bool { return hopeless },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checks = make(map[string]report.Check)
+	for _, c := range p.Checks {
+		names = append(names, c.Name)
+		checks[c.Name] = c
+	}
+	return names, checks, raced
+}
+
+// What takes longest comes last: the tests of packages that only use what changed, and none where the benchmarks say that it is not worth it.
+func TestLongestComesLast(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the go command")
+	}
+	const same = "package core\n\n// Double doubles.\nfunc Double(n int) int { return n + n }\n"
+	names, _, raced := tryOrder(t, same, true)
+	if want := []string{"builds", "vet"}; !slices.Equal(names, want) || !raced {
+		t.Errorf("without hope: %v, benchmarks ran %v; want %v", names, raced, want)
+	}
+	names, checks, _ := tryOrder(t, same, false)
+	if len(names) == 0 || names[len(names)-1] != users || checks[users].Outcome != report.Passed || checks[users].Detail != "3 tests of 2 packages" {
+		t.Errorf("with hope: %v, %+v", names, checks[users])
+	}
+}
+
+const users = "tests of packages that use it"
+
+// Where calls show no difference, the tests of who uses it still may, and those that failed before do not count.
+func TestUsersTestsCount(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the go command")
+	}
+	dir := unpack(t, ofOrder)
+	old, now := filepath.Join(dir, "old"), filepath.Join(dir, "new")
+	if err := os.CopyFS(now, os.DirFS(old)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(now, "near", "near.go"), []byte("package near\n\n// Six is six.\nfunc Six() int { return 7 }\n"))
+	r := &run{change: &Change{Old: Version{Dir: old}, New: Version{Dir: now}}, proof: &report.Proof{}, users: []string{"./far"}}
+	r.opt = Options{Time: time.Minute, Say: func(string) {}, Stop: true}
+	if err := r.testUsers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if c := r.proof.Checks; len(c) != 1 || c[0].Name != users || c[0].Outcome != report.Failed {
+		t.Errorf("another result: %+v", c)
+	}
+	r.proof, r.users = &report.Proof{}, []string{"./core"}
+	r.opt.Time = 1 // less than any test takes
+	if err := r.testUsers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if c := r.proof.Checks; len(c) != 1 || c[0].Outcome != report.Skipped || len(r.doubts) != 1 {
+		t.Errorf("no time: %+v, doubts %v", c, r.doubts)
+	}
+}

@@ -1,0 +1,46 @@
+package race
+
+import (
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/testrun"
+)
+
+// TestCalls holds that races show in calls that are made up: in what a package keeps, and in values that are made to be shared. Values that
+// are not are no race, nor are settings. There are no tests in the package.
+func TestCalls(t *testing.T) {
+	testrun.Live(t, "builds a package with the race detector, and calls it for some seconds")
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/calls")); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Find(t.Context(), Options{Dir: dir, Time: time.Hour, Runs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r := s.Report(t.Context())
+	var got []string
+	for _, d := range r.Races {
+		name := d.Variable
+		if d.More > 0 {
+			name = "math/rand" // one of its fields, and not always the same
+		}
+		if !slices.Contains(got, name) {
+			got = append(got, name)
+		}
+		if d.Calls == "" {
+			t.Errorf("%s: no calls are shown", name)
+		}
+	}
+	slices.Sort(got)
+	if want := []string{"Cache.hits", "Name.text", "math/rand", "shared.total", "slugs"}; !slices.Equal(got, want) {
+		t.Errorf("races about %q, want %q", got, want)
+	}
+	if r.Tried.Calls == 0 || len(r.Notes) > 0 {
+		t.Errorf("%d calls, notes %q", r.Tried.Calls, r.Notes)
+	}
+}

@@ -1,0 +1,103 @@
+package report
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
+)
+
+// Symptoms are what is unusual about a run, the most serious first.
+type Symptoms struct {
+	Ref      string        `json:"ref"`
+	Length   time.Duration `json:"length_ns"`
+	Symptoms []Symptom     `json:"symptoms"`
+	Notes    []string      `json:"notes,omitempty"`
+}
+
+// A SymptomKind is what is unusual.
+type SymptomKind string
+
+// The kinds of symptoms.
+const (
+	SymptomEnded      SymptomKind = "ended"      // the program ended otherwise than by itself
+	SymptomTrouble    SymptomKind = "trouble"    // what was looked out for happened
+	SymptomLimit      SymptomKind = "limit"      // memory came near its limit
+	SymptomGoroutines SymptomKind = "goroutines" // there were more and more
+	SymptomMemory     SymptomKind = "memory"     // the live heap grew
+	SymptomGC         SymptomKind = "gc"         // collecting garbage takes much of the CPU time
+	SymptomCores      SymptomKind = "cores"      // threads waited for a core
+	SymptomLocks      SymptomKind = "locks"      // goroutines waited for locks
+)
+
+// A Symptom is one of them. What its numbers are depends on its kind: of growth the first and the last value, of times a part and what it is
+// compared with.
+type Symptom struct {
+	Kind  SymptomKind `json:"kind"`
+	From  int64       `json:"from,omitempty"`
+	To    int64       `json:"to,omitempty"`
+	Part  int64       `json:"part,omitempty"`
+	Whole int64       `json:"whole,omitempty"`
+	Name  string      `json:"name,omitempty"`  // of a limit, of trouble, or how the program ended
+	Where string      `json:"where,omitempty"` // function that has most of it
+
+	Next hint.Command `json:"-"` // shows more
+}
+
+// Phrase says what the symptom is.
+func (s *Symptom) Phrase() Phrase {
+	bytes := func(n int64) Value { return Value{n, &Measure{Unit: "bytes"}} }
+	var out Phrase
+	switch s.Kind {
+	case SymptomEnded:
+		out = Phrase{"the program ended: ", s.Name}
+	case SymptomTrouble:
+		out = Phrase{s.Name}
+	case SymptomLimit:
+		out = Phrase{bytes(s.Part), " were resident at the peak, ", Share{s.Part, s.Whole}, " of the ", s.Name, " of ", bytes(s.Whole)}
+	case SymptomGoroutines:
+		out = Phrase{"goroutines grew from ", int(s.From), " to ", int(s.To)}
+		if s.Where != "" {
+			out = append(out, ", most in ", s.Where)
+		}
+	case SymptomMemory:
+		out = Phrase{"the live heap grew from ", bytes(s.From), " to ", bytes(s.To)}
+		if s.Where != "" {
+			out = append(out, ", most of it allocated by ", s.Where)
+		}
+	case SymptomGC:
+		out = Phrase{"garbage collection takes ", Share{s.Part, s.Whole}, " of the CPU time"}
+	case SymptomCores:
+		out = Phrase{"threads waited ", Nanos(s.Part), " for a core while they ran for ", Nanos(s.Whole)}
+	case SymptomLocks:
+		out = Phrase{"goroutines waited ", Nanos(s.Part), " for locks in ", Nanos(s.Whole)}
+		if s.Where != "" {
+			out = append(out, ", most in ", s.Where)
+		}
+	}
+	return out
+}
+
+// Blocks returns the symptoms as notes, with commands that show more.
+func (s *Symptoms) Blocks() iter.Seq[Block] {
+	list := []Block{Heading{[]Phrase{{s.Ref, Sep{}, Nanos(int64(s.Length))}}}}
+	if len(s.Symptoms) == 0 {
+		list = append(list, Title{"nothing unusual: no growth of goroutines or live memory, and little time lost to the collector, to locks or to waiting for a core"})
+	}
+	var next []hint.Command
+	for i := range s.Symptoms {
+		list = append(list, Note{s.Symptoms[i].Phrase()})
+		one := s.Symptoms[i].Next
+		if one.Verb != "" && !slices.ContainsFunc(next, func(c hint.Command) bool { return c.Verb == one.Verb }) {
+			next = append(next, one)
+		}
+	}
+	for _, n := range s.Notes {
+		list = append(list, Note{Phrase{n}})
+	}
+	if len(next) > 0 {
+		list = append(list, Commands{Title: "try next", Items: next})
+	}
+	return blocks(list)
+}

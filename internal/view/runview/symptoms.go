@@ -1,0 +1,219 @@
+package runview
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/order"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/view/profileview"
+)
+
+// What is unusual. Below these, runs of ordinary servers are, too.
+const (
+	grownSteps       = 4 // of the run, in none of which there may be less than before
+	grownGoroutines  = 10
+	grownMemory      = 1 << 20
+	grownMemoryShare = 1.2
+	muchGC           = 0.20 // of the CPU time
+	muchDelay        = 0.20 // of the time that threads ran or could have run
+	muchLocked       = 0.10 // of the CPU time of the run
+	mostGrown        = 10   // functions that are listed
+)
+
+// Symptoms says what is unusual about a run, the most serious first.
+func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
+	s, err := seriesOf(in)
+	if err != nil {
+		return nil, err
+	}
+	rec := in[0]
+	last := len(s.Times) - 1
+	out := &report.Symptoms{Ref: rec.Ref, Length: s.Times[last], Symptoms: []report.Symptom{}, Notes: s.Notes}
+	add := func(one report.Symptom) { out.Symptoms = append(out.Symptoms, one) }
+
+	if m := rec.Manifest; m != nil {
+		if m.Exit != nil && m.Exit.Cause != "" {
+			add(report.Symptom{Kind: report.SymptomEnded, Name: m.Exit.Cause, Next: hint.Ask("timeline", rec.Ref).For("what led up to it")})
+		}
+		for _, e := range m.Events[:min(len(m.Events), 3)] {
+			add(report.Symptom{Kind: report.SymptomTrouble, Name: report.NewTimeEvent(e).Text, Next: hint.Ask("timeline", rec.Ref).For("what led up to it")})
+		}
+	}
+	if mem, err := Mem(in, query.Query{}); err == nil {
+		mem := mem.(*report.Mem)
+		for _, l := range mem.Limits {
+			if mem.AtPeak > l.Bytes/10*9 {
+				add(report.Symptom{Kind: report.SymptomLimit, Name: l.Name, Part: mem.AtPeak, Whole: l.Bytes, Next: hint.Ask("mem", rec.Ref).For("what memory is used for")})
+			}
+		}
+	}
+	goroutines := recording.NumGoroutine
+	if s.Values(goroutines) == nil {
+		goroutines = metricGoroutines
+	}
+	if a, b, ok := grows(s, goroutines); ok && b-a >= grownGoroutines {
+		next := hint.Ask("timeline", rec.Ref).For("when there were how many")
+		if len(rec.Parts[recording.Goroutine]) > 0 {
+			next = hint.Ask("goroutines", rec.Ref).For("where they are, and since when")
+		}
+		add(report.Symptom{Kind: report.SymptomGoroutines, From: int64(a), To: int64(b), Where: grownStacks(rec), Next: next})
+	}
+	if a, b, ok := grows(s, recording.HeapLive); ok && b-a >= grownMemory && b > grownMemoryShare*a {
+		one := report.Symptom{Kind: report.SymptomMemory, From: int64(a), To: int64(b), Next: hint.Ask("mem", rec.Ref).For("what grew")}
+		if grown, _, _ := grownHeap(rec); len(grown) > 0 {
+			one.Where = grown[0].Function
+		}
+		add(one)
+	}
+	cpu := increase(s, recording.ProcessCPU)
+	if gc := increase(s, metricGC) - increase(s, metricIdleGC); cpu > 0 && gc > muchGC*cpu {
+		verb := "timeline"
+		if recording.GC.FileKind.Has(rec) {
+			verb = "gc"
+		}
+		add(report.Symptom{Kind: report.SymptomGC, Part: nanos(min(gc, cpu)), Whole: nanos(cpu), Next: hint.Ask(verb, rec.Ref).For("when it collects, and what would change that")})
+	}
+	if delay := increase(s, recording.ProcessDelay); delay > muchDelay*(delay+cpu) && delay > 0.1 {
+		add(report.Symptom{Kind: report.SymptomCores, Part: nanos(delay), Whole: nanos(cpu), Next: hint.Ask("timeline", rec.Ref).For("when cores were busy")})
+	}
+	if waited, where := locked(rec); waited > time.Duration(muchLocked*cpu*float64(time.Second)) && waited > 100*time.Millisecond {
+		add(report.Symptom{
+			Kind: report.SymptomLocks, Part: int64(waited), Whole: int64(out.Length), Where: where,
+			Next: hint.Ask("top", rec.Ref).With("metric", recording.Mutex).For("where locks were held that others waited for"),
+		})
+	}
+	return out, nil
+}
+
+func nanos(seconds float64) int64 { return int64(seconds * float64(time.Second)) }
+
+// grows tells whether a metric rose through a whole run, and from what to what. What comes and goes does not count.
+func grows(s *recording.Series, name string) (from, to float64, ok bool) {
+	last := len(s.Times) - 1
+	if last < 2*grownSteps {
+		return 0, 0, false
+	}
+	was, times := math.Inf(-1), 0
+	for i := range grownSteps + 1 {
+		at := last * i / grownSteps
+		v := math.Inf(1)
+		for k := max(0, at-1); k <= min(last, at+1); k++ {
+			if x, known := s.At(name, k); known {
+				v = min(v, x)
+			}
+		}
+		if v < was || math.IsInf(v, 1) {
+			return 0, 0, false
+		}
+		if i == 0 {
+			from = v
+		} else if v > was {
+			times++
+		}
+		was = v
+	}
+	return from, was, times >= grownSteps-1
+}
+
+// increase is by how much a metric that only rises did, or 0.
+func increase(s *recording.Series, name string) float64 {
+	first, last := math.NaN(), math.NaN()
+	for i := range s.Times {
+		if v, ok := s.At(name, i); ok {
+			if math.IsNaN(first) {
+				first = v
+			}
+			last = v
+		}
+	}
+	if d := last - first; d > 0 {
+		return d
+	}
+	return 0
+}
+
+// snapshots returns a recording with its first profile of a kind, and with its last.
+func snapshots(rec *recording.Recording, kind, typ string) (first, last *recording.Recording, parts []recording.Part) {
+	of := rec.Profiles(kind)
+	parts = of.Parts()
+	if len(parts) < 2 || parts[0].To <= 0 {
+		return nil, nil, nil
+	}
+	parts = []recording.Part{parts[0], parts[len(parts)-1]}
+	was, _, err := of.Between(typ, parts[0].To, parts[0].To)
+	if err != nil {
+		return nil, nil, nil // what there is to say can be said without
+	}
+	now, _, err := of.Between(typ, parts[1].To, parts[1].To)
+	if err != nil {
+		return nil, nil, nil
+	}
+	return rec.WithProfile(was, "first"), rec.WithProfile(now, "last"), parts
+}
+
+// grownHeap returns the functions of whose allocations more is live in the last heap profile than in the first, those that grew most first.
+func grownHeap(rec *recording.Recording) (grown []report.HeapGrowth, from, to time.Duration) {
+	first, last, parts := snapshots(rec, recording.Heap, "inuse_space")
+	if first == nil {
+		return nil, 0, 0
+	}
+	diff, err := profileview.Diff([]*recording.Recording{last, first}, query.Query{Metric: "inuse_space", Limit: 100})
+	if err != nil {
+		return nil, 0, 0
+	}
+	for _, r := range diff.(*report.Diff).Rows {
+		if r.Flat > r.FlatBefore {
+			grown = append(grown, report.HeapGrowth{Function: cmp.Or(r.Name, r.Frame.String()), From: r.FlatBefore, To: r.Flat})
+		}
+	}
+	order.Stable(grown, func(a, b report.HeapGrowth) int { return cmp.Compare(b.To-b.From, a.To-a.From) })
+	return grown[:min(len(grown), mostGrown)], parts[0].To, parts[1].To
+}
+
+// grownStacks returns where the goroutines are that became more, or "".
+func grownStacks(rec *recording.Recording) string {
+	first, last, _ := snapshots(rec, recording.Goroutine, "")
+	if first == nil {
+		return ""
+	}
+	r, err := profileview.Goroutines([]*recording.Recording{last, first}, query.Query{})
+	if err != nil {
+		return ""
+	}
+	if groups := r.(*report.Goroutines).Groups; len(groups) > 0 && groups[0].Before != nil && groups[0].Count > *groups[0].Before {
+		return groups[0].Where.Name
+	}
+	return ""
+}
+
+// locked returns how long goroutines waited for mutexes, and the function that held most of those.
+func locked(rec *recording.Recording) (time.Duration, string) {
+	mutex := rec.Profiles(recording.Mutex)
+	if len(mutex.Parts()) == 0 {
+		return 0, ""
+	}
+	p, typ, err := mutex.Between("", 0, 0)
+	if err != nil {
+		return 0, ""
+	}
+	picked := rec.WithProfile(p, recording.Mutex)
+	top, err := profileview.Top([]*recording.Recording{picked}, query.Query{Metric: typ, Limit: 50, Sort: "cum"})
+	if err != nil {
+		return 0, ""
+	}
+	t := top.(*report.Top)
+	where := ""
+	profileview.SetOrigins(picked.Profile, t)
+	for _, r := range t.Rows {
+		if r.Origin != report.StdLibrary && r.Origin != report.GoRuntime {
+			where = r.Name
+			break
+		}
+	}
+	return time.Duration(t.Total), where
+}

@@ -1,0 +1,82 @@
+package web_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/hone-perf/hone/internal/web"
+)
+
+// A recording of a program that leaks lands on what is unusual, and each symptom leads to the page that shows it.
+func TestPageRun(t *testing.T) {
+	axe, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, serveRecordings(t, web.Leaky(t)), 1280, 800)
+	p.visit("/")
+	unusual := p.text(".symptoms")
+	for _, want := range []string{"Goroutines grew from 10 to 57, most in main.wait", "The live heap grew from 10MB to 57MB, most of it allocated by main.keep", "Garbage collection takes 30", "Goroutines waited 3s for locks in 12s, most in main.hold"} {
+		if !strings.Contains(unusual, want) {
+			t.Errorf("unusual is %q, which lacks %q", unusual, want)
+		}
+	}
+	shot := func(name string) {
+		if dir := os.Getenv("SHOTS"); dir != "" {
+			p.shot(filepath.Join(dir, name+".png"))
+		}
+	}
+	for _, size := range []int64{390, 1280} {
+		p.do(chromedp.EmulateViewport(size, 900))
+		for _, theme := range []string{"light", "dark"} {
+			p.media("", "prefers-color-scheme="+theme)
+			for _, page := range []struct{ path, want string }{
+				{"/overview", "Unusual about this run"},
+				{"/goroutines", "58 goroutines, in 2 places"},
+				{"/mem", "main.keep"},
+				{"/gc", "12 cycles"},
+			} {
+				p.visit(page.path)
+				if got := p.text("main"); !strings.Contains(got, page.want) || p.text(".problem") != "" {
+					t.Errorf("%s says %q", page.path, got)
+				}
+				eval[bool](p, string(axe)+";true")
+				for _, v := range eval[[]string](p, `axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.help + ": " + n.html)))`) {
+					t.Errorf("%s, %s, %d pixels: %.300s", page.path, theme, size, v)
+				}
+				shot("run" + strings.ReplaceAll(page.path, "/", "-") + "-" + theme + map[int64]string{390: "-390", 1280: ""}[size])
+			}
+		}
+	}
+
+	// The first key leads past what stands above every view.
+	p.visit("/overview")
+	p.key(kb.Tab)
+	p.wait(`document.activeElement.className === "skip"`)
+	p.key(kb.Enter)
+	p.wait(`document.activeElement.tagName === "MAIN"`)
+	p.click(".symptoms a", "Goroutines")
+	p.settled()
+	if got := p.text(".groups"); !strings.Contains(got, "chan receive") || !strings.Contains(got, "+48") {
+		t.Errorf("the groups are %q", got)
+	}
+	if got := p.text(".symptoms"); !strings.Contains(got, "48 more goroutines than before wait in main.wait") {
+		t.Errorf("a leak is told as %q", got)
+	}
+	p.click(".groups button", "main.wait")
+	p.wait(`document.querySelector(".stack li a")?.innerText === "runtime.gopark"`)
+	p.do(chromedp.SendKeys(".goroutines input", "sleep"+kb.Tab))
+	p.wait(`document.querySelectorAll(".groups tbody tr").length === 0 || document.querySelector(".matched").innerText.includes("of 2 groups")`)
+
+	// A recording without goroutines has no such page.
+	q := open(t, serveRecordings(t, web.Measured(t)), 1280, 800)
+	q.visit("/")
+	if tabs := q.text(".tabs"); strings.Contains(tabs, "Goroutines") || !strings.Contains(tabs, "Memory") {
+		t.Errorf("tabs are %q", tabs)
+	}
+}

@@ -1,0 +1,103 @@
+// Goroutines in groups that have one stack: how many there are, what they wait for and since when, and which became more.
+
+import { useState } from "preact/hooks";
+import { GoroutineGroup, Goroutines } from "./api";
+import { asked, useAnswer, useApp } from "./data";
+import { count, percent, value } from "./format";
+import { exactly, short } from "./names";
+import { Bar, Link, Notes, Nothing, Problem } from "./parts";
+import { get, go, href, put, to } from "./state";
+import { matcher } from "./top";
+
+const shown = "200";
+
+export function GoroutinesView() {
+  const app = useApp();
+  const { state } = app;
+  const { data, error, waiting } = useAnswer<Goroutines>("/api/goroutines", [...asked(app, "goroutines", ["limit", shown]).filter(([k]) => k !== "metric")]);
+  const q = get(state, "ui.q");
+  if (error && !waiting) return <Problem error={error} />;
+  if (!data) return <div class="blank" aria-busy="true" />;
+  if (!data.groups?.length) return <Nothing head={data} />;
+  const match = matcher(q);
+  const groups = data.groups.filter((g) => q === "" || match([...(g.states ?? []), g.creator ?? "", ...g.stack.map((f) => f.name ?? "")].join("\n")));
+  const states = new Map<string, number>();
+  for (const g of data.groups) states.set((g.states ?? []).join(", ") || "running or not known", (states.get((g.states ?? []).join(", ") || "running or not known") ?? 0) + g.count);
+  const suspects = data.groups.filter((g) => g.suspect);
+  const most = Math.max(...groups.map((g) => g.count), 1);
+  const waits = data.groups.some((g) => g.wait_most_ns);
+  const compares = data.before !== undefined;
+  const d = compares ? data.total - data.before!.total : 0;
+  return (
+    <div class="main page scrolls goroutines" tabIndex={0} role="region" aria-label="Goroutines">
+      <div class="hero">
+        <p class="big">{count(data.total)} <span>{data.total === 1 ? "goroutine" : "goroutines"}, in {count(data.of)} {data.of === 1 ? "place" : "places"}</span></p>
+        {compares && <p><span class={d > 0 ? "more" : d < 0 ? "less" : ""}>{d > 0 ? "+" : ""}{count(d)}</span> <span class="quiet">against {count(data.before!.total)} {data.first_ns ? `in the first snapshot, after ${value(data.first_ns, "nanoseconds")}` : "before"}</span></p>}
+        <p class="quiet">{[...states].sort((a, b) => b[1] - a[1]).slice(0, 6).map(([s, n]) => `${count(n)} ${s}`).join(" · ")}</p>
+      </div>
+      {suspects.length > 0 && <ul class="symptoms">{suspects.map((g) => <li><b>Leak?</b> <span>{g.suspect}</span></li>)}</ul>}
+      <div class="tools">
+        <div class="search">
+          <input type="search" placeholder="Find in stacks and states" aria-label="Find in stacks and states" value={q} spellcheck={false} onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")} />
+          <span class="matched" aria-live="polite">{q !== "" && `${count(groups.length)} of ${count(data.groups.length)} groups`}</span>
+        </div>
+      </div>
+      <div class="wide-table" tabIndex={0} role="region" aria-label="Groups">
+        <table class="plain groups">
+          <thead>
+            <tr>
+              <th scope="col" class="num">count</th>{compares && <th scope="col" class="num">change</th>}<th scope="col" class="gauge"><span class="hidden">share</span></th>
+              <th scope="col">state</th>{waits && <th scope="col">waiting</th>}<th scope="col">where</th><th scope="col">started by</th>
+            </tr>
+          </thead>
+          <tbody>{groups.map((g) => <Group key={g.stack.map((f) => f.name).join() + g.creator} of={g} most={most} total={data.total} compares={compares} waits={waits} />)}</tbody>
+        </table>
+      </div>
+      {data.shown < data.of && <p class="quiet">the first {count(data.shown)} of {count(data.of)} groups are here; a filter on top leaves fewer</p>}
+      <Notes notes={data.notes} />
+    </div>
+  );
+}
+
+function Group({ of: g, most, total, compares, waits }: { of: GoroutineGroup; most: number; total: number; compares: boolean; waits: boolean }) {
+  const { state } = useApp();
+  const [open, setOpen] = useState(false);
+  const d = g.count - (g.before ?? 0);
+  const where = g.where.name ?? "";
+  return (
+    <>
+      <tr>
+        <td class="num" title={percent(g.count, total)}>{count(g.count)}</td>
+        {compares && <td class={"num " + (d > 0 ? "more" : d < 0 ? "less" : "")}>{d > 0 ? "+" : ""}{d === 0 ? "" : count(d)}</td>}
+        <td class="gauge"><Bar part={g.count} whole={most} /></td>
+        <td class="state">{(g.states ?? []).join(", ")}</td>
+        {waits && <td class="state">{wait(g)}</td>}
+        <td class="fn">
+          <button class="link" aria-expanded={open} title={where} onClick={() => setOpen(!open)}>{short(where) || "?"}</button>
+          {g.where.line ? <span class="quiet"> {g.where.file?.replace(/^.*\//, "")}:{g.where.line}</span> : ""}
+        </td>
+        <td class="fn" title={g.creator}>{short(g.creator ?? "")}</td>
+      </tr>
+      {open && (
+        <tr>
+          <td />
+          <td colSpan={4 + Number(compares) + Number(waits)}>
+            <ol class="stack">
+              {g.stack.map((f) => {
+                const at = to(state, "source", ["arg", exactly(f.name ?? "")], ["ui.sel", f.name ?? ""], ["metric", "goroutine"]);
+                return <li><Link to={at} href={href(at)}>{f.name}</Link> <span class="quiet">{f.file}{f.line ? ":" + f.line : ""}</span></li>;
+              })}
+              {g.creator && <li class="quiet">started by {g.creator} {g.creator_line}</li>}
+            </ol>
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+function wait(g: GoroutineGroup): string {
+  const [least, longest] = [g.wait_least_ns ?? 0, g.wait_most_ns ?? 0].map((ns) => Math.round(ns / 60e9));
+  if (longest === 0) return "";
+  return least === longest ? `${longest} min` : `${least} to ${longest} min`;
+}

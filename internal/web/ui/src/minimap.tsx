@@ -1,0 +1,80 @@
+// A small picture of the whole, with the part that is zoomed into marked. It lies below the large one and has the same width.
+
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { ColorMode, Palette, colorOf } from "./colors";
+import { percent } from "./format";
+import { Model, Place, ancestors, follow, from, nameAt, nodeAt } from "./model";
+
+const height = 44;
+
+export function Minimap({ model, names, mode, palette, onZoom }: {
+  model: Model; names: string[]; mode: ColorMode; palette: Palette; onZoom: (names: string[]) => void;
+}) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const observer = new ResizeObserver(() => canvas.current && setWidth(canvas.current.clientWidth));
+    observer.observe(canvas.current!);
+    return () => observer.disconnect();
+  }, []);
+  // What is zoomed into may be too narrow for the picture of the whole; then what it lies in is marked.
+  const at = useMemo(() => {
+    for (let n = names.length; n > 0; n--) {
+      const p = follow(model, names.slice(0, n));
+      if (p) return p;
+    }
+    return { row: 0, i: 0 };
+  }, [model, names.join(";")]);
+  const rows = model.rows.length;
+  const line = height / Math.max(rows, 8);
+  const scale = model.width > 0 ? width / model.width : 0;
+  useLayoutEffect(() => {
+    const c = canvas.current!;
+    const ctx = c.getContext("2d", { alpha: false });
+    if (!ctx || width === 0) return;
+    const dpr = globalThis.devicePixelRatio || 1;
+    c.width = Math.round(width * dpr);
+    c.height = Math.round(height * dpr);
+    ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
+    ctx.fillStyle = palette.paper;
+    ctx.fillRect(0, 0, width, height);
+    const shown = mode === "change" ? "origin" : mode;
+    for (let d = 0; d < rows; d++) {
+      const r = model.rows[d];
+      // One box of each pixel is enough.
+      for (let i = 0; i < r.n; i = Math.max(i + 1, from(r, r.x[i] + 1 / scale))) {
+        ctx.fillStyle = colorOf(palette, shown, model.frames[r.frame[i]]);
+        ctx.fillRect(r.x[i] * scale, d * line, Math.max(r.w[i] * scale, 0.5), Math.max(line, 0.5));
+      }
+    }
+    const r = model.rows[at.row];
+    const left = Math.min(r.x[at.i] * scale, width - 3);
+    const wide = Math.max(r.w[at.i] * scale, 3);
+    ctx.fillStyle = palette.paper;
+    ctx.globalAlpha = 0.6;
+    ctx.fillRect(0, 0, left, height);
+    ctx.fillRect(left + wide, 0, width, height);
+    ctx.globalAlpha = 1;
+    ctx.strokeStyle = palette.accent;
+    ctx.lineWidth = 2;
+    ctx.strokeRect(left + 1, 1, Math.max(wide - 2, 1), height - 2);
+    c.dataset.paint = "done";
+  }, [model, width, at, mode, palette]);
+  const r = model.rows[at.row];
+  const zoom = (e: MouseEvent) => {
+    const box = canvas.current!.getBoundingClientRect();
+    const d = Math.min(rows - 1, Math.floor((e.clientY - box.top) / line));
+    for (let row = d; row >= 0; row--) { // below the deepest box of a column, that is meant
+      const i = nodeAt(model.rows[row], (e.clientX - box.left) / scale);
+      if (i >= 0) return onZoom(way(model, { row, i }));
+    }
+  };
+  return (
+    <canvas class="minimap" ref={canvas} role="img" onClick={zoom} style={{ height: height + "px" }}
+      aria-label={`The whole profile; zoomed into ${percent(r.cum[at.i], model.rows[0].cum[0])} of it, from ${percent(r.x[at.i], model.width)} on`} title="the whole; click to zoom elsewhere" />
+  );
+}
+
+function way(model: Model, p: Place): string[] {
+  return ancestors(model, p).slice(1).map((q) => nameAt(model, q));
+}

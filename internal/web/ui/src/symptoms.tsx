@@ -1,0 +1,60 @@
+// What is unusual about a run, each with a link to the view that shows it.
+
+import { Symptom, Symptoms } from "./api";
+import { asked, shows, useAnswer, useApp } from "./data";
+import { count, percent, value } from "./format";
+import { short } from "./names";
+import { Link } from "./parts";
+import { State, href, put, to } from "./state";
+
+const bytes = (v?: number) => value(v ?? 0, "bytes");
+const nanos = (v?: number) => value(v ?? 0, "nanoseconds");
+
+function told(s: Symptom): string {
+  const most = (how: string) => (s.where ? `${how} ${short(s.where)}` : "");
+  switch (s.kind) {
+    case "ended": return `The program ended: ${s.name}`;
+    case "trouble": return s.name ?? "";
+    case "limit": return `${bytes(s.part)} were resident at the peak, ${percent(s.part ?? 0, s.whole ?? 0)} of the ${s.name} of ${bytes(s.whole)}`;
+    case "goroutines": return `Goroutines grew from ${count(s.from ?? 0)} to ${count(s.to ?? 0)}${most(", most in")}`;
+    case "memory": return `The live heap grew from ${bytes(s.from)} to ${bytes(s.to)}${most(", most of it allocated by")}`;
+    case "gc": return `Garbage collection takes ${percent(s.part ?? 0, s.whole ?? 0)} of the CPU time`;
+    case "cores": return `Threads waited ${nanos(s.part)} for a core while they ran for ${nanos(s.whole)}`;
+    case "locks": return `Goroutines waited ${nanos(s.part)} for locks in ${nanos(s.whole)}${most(", most in")}`;
+  }
+}
+
+/** useSymptoms asks what is unusual, where that can be known. */
+export function useSymptoms(): Symptoms | undefined {
+  const app = useApp();
+  const asks = app.api.has("/api/symptoms") && shows(app, "symptoms");
+  return useAnswer<Symptoms>(asks ? "/api/symptoms" : "", asked(app, "symptoms")).data;
+}
+
+/** SymptomList stands at the head of an overview. It is not there where nothing is unusual, or nobody knows. */
+export function SymptomList({ data }: { data: Symptoms | undefined }) {
+  const app = useApp();
+  const { state } = app;
+  if (!data?.symptoms?.length) return null;
+  const view = (s: Symptom): [State, string] => {
+    const other = (name: string, title: string): [State, string] => (shows(app, name) ? [to(state, name), title] : [to(state, "timeline"), "Timeline"]);
+    switch (s.kind) {
+      case "goroutines": return other("goroutines", "Goroutines");
+      case "memory": case "limit": return other("mem", "Memory");
+      case "gc": return other("gc", "GC");
+      case "locks": return [to(put(state, "metric", "mutex"), "flame"), "Flame graph of lock waits"];
+      default: return [to(state, "timeline"), "Timeline"];
+    }
+  };
+  return (
+    <section class="card" aria-label="Unusual">
+      <h2>Unusual about this run</h2>
+      <ul class="symptoms">
+        {data.symptoms.map((s) => {
+          const [at, title] = view(s);
+          return <li><span>{told(s)}</span> <Link to={at} href={href(at)}>{title} ›</Link></li>;
+        })}
+      </ul>
+    </section>
+  );
+}
