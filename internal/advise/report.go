@@ -36,7 +36,7 @@ type Finding struct {
 
 // Report reports that something at a node costs something.
 func (p *Pass) Report(n ast.Node, c cost.Cost, f Finding) {
-	if p.Rule.PerCall && (p.Once(n) != once.Often || pool.InNew(p.Func, n) != nil) {
+	if p.Rule.PerCall && (p.Once(n) != once.Often || pool.InNew(p.Func, n) != nil || pool.OnlyNew(p.Func)) {
 		p.imports, p.Why = nil, ""
 		return // it runs once, or as often as a pool is empty
 	}

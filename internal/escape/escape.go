@@ -9,6 +9,7 @@ package escape
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/filename"
@@ -83,7 +84,17 @@ func (r *Remark) Written() Place {
 }
 
 // OnHeap reports whether the remark is about an allocation.
-func (r *Remark) OnHeap() bool { return r.Kind == Heap || r.Kind == Moved }
+func (r *Remark) OnHeap() bool { return r.Kind == Moved || r.Kind == Heap && !r.isLiteral() }
+
+// isLiteral reports whether the remark is about a string or a number that is written in the code. The compiler says of one that an
+// interface holds that it goes to the heap, but puts it into memory that is read only.
+func (r *Remark) isLiteral() bool {
+	if _, err := strconv.Unquote(r.What); err == nil {
+		return true
+	}
+	_, err := strconv.ParseFloat(r.What, 64)
+	return err == nil && r.What[0] >= '0' && r.What[0] <= '9'
+}
 
 // Panics reports whether the value is only made to panic with it, which happens once at most.
 func (r *Remark) Panics() bool {

@@ -226,3 +226,20 @@ func BenchmarkReadLog(b *testing.B) {
 		}
 	}
 }
+
+// The compiler says of a literal that is put into an interface that it escapes, but allocates nothing for it.
+func TestLiteralsAreNotOnTheHeap(t *testing.T) {
+	for what, want := range map[string]bool{`"a + b"`: false, "12": false, "x": true, `"a" + s`: true, "string(b)": true, "": true} {
+		if got := (&Remark{Kind: Heap, What: what}).OnHeap(); got != want {
+			t.Errorf("%q is on the heap: %v", what, got)
+		}
+	}
+}
+
+// The names that the compiler has for results of inlined calls are not those of the code.
+func TestSumOfInlinedResult(t *testing.T) {
+	r := Remark{Kind: Heap, What: `~r0 + "x"`, Makes: Sum, Flow: []Flow{{To: "{heap}", From: `{storage for ~r0 + "x"}`, How: []Note{{Expr: `~r0 + "x"`, Why: "spill"}}}}}
+	if s := r.Story(); s.What != `the result of an inlined call + "x"` || s.Steps[0].Text != `the result + "x" makes a new string` {
+		t.Errorf("%+v", s)
+	}
+}

@@ -2,6 +2,7 @@ package escape
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -53,6 +54,8 @@ func (r *Remark) Story() Story {
 	converted := boxed
 	if boxed {
 		s.What = "a copy of " + plain(r.What)
+	} else {
+		s.What = inlinedResult.ReplaceAllString(s.What, "the result of an inlined call")
 	}
 	if text := r.makesHow(boxed); text != "" {
 		n := r.Flow[0].How[0]
@@ -85,6 +88,8 @@ func (r *Remark) Story() Story {
 	case s.Cause == Converted && r.intoInterface() && len(r.Flow) == 1:
 		s.Why, s.Break = "the interface that holds it also escapes to the heap", []string{"call a function that takes the concrete type"}
 	case s.Cause == TooLarge || s.Cause == Unsized || s.Cause == Sent:
+	case s.Cause == Returned && boxed:
+		s.Break = []string{"return the value by its own type instead of an interface"}
 	case r.Makes == Text:
 		s.Break = []string{"use the value without the conversion", "append to a reused buffer"}
 	case r.Makes == Sum:
@@ -92,6 +97,9 @@ func (r *Remark) Story() Story {
 	}
 	return s
 }
+
+// inlinedResult is what the compiler calls the result of a call that it inlined.
+var inlinedResult = regexp.MustCompile(`~r[0-9]+\b`)
 
 // boxed reports whether the value is one that an interface needs a copy of.
 func (r *Remark) boxed() bool {
@@ -120,7 +128,7 @@ func (r *Remark) makesHow(boxed bool) string {
 	case Text:
 		return r.What + " copies what it converts"
 	case Sum:
-		return r.What + " makes a new string"
+		return inlinedResult.ReplaceAllString(r.What, "the result") + " makes a new string"
 	case Bound:
 		return r.What + " creates a function value that holds its receiver"
 	}

@@ -73,14 +73,17 @@ func TestKnownCallee(t *testing.T) {
 		"time.ParseDuration":                  "duration parsed on every call",
 		"strconv.ParseInt":                    "number parsed on a hot path",
 		"strconv.FormatInt":                   "number formatted on every call",
-		"bytes.Split":                         "string split on every call",
+		"bytes.Split":                         "byte slice split on every call",
 		"bytes.(*Buffer).WriteString":         "buffer grown on every call",
 		"bytes.(*Buffer).Grow":                "room made for a buffer",
 		"strings.(*Builder).Grow":             "Builder grown in one step",
 		"strings.(*Builder).WriteByte":        "Builder grown on every call",
 		"bytes.(*Buffer).String":              "string copied out of a Buffer",
 		"strings.SplitSeq":                    "iterator over the parts of a string",
-		"bytes.FieldsSeq":                     "iterator over the parts of a string",
+		"bytes.FieldsSeq":                     "iterator over the parts of a byte slice",
+		"sort.Search":                         "binary search by a function",
+		"math/big.(*Int).String":              "number formatted on every call",
+		"strconv.(*NumError).Error":           "text of an error on every call",
 		"strconv.AppendInt":                   "string appended to bytes that grow",
 		"strconv.AppendQuote":                 "string appended to bytes that grow",
 		"slices.Clone[...]":                   "slice copied on every call",
@@ -99,6 +102,11 @@ func TestKnownCallee(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", fn, got, want)
+		}
+	}
+	for fn, not := range map[string]string{"regexp.(*Regexp).MatchString": "returned", "encoding/json.Marshal": "decodes", "encoding/json.(*Encoder).Encode": "decodes", "bytes.Join": "string"} {
+		if k := knownCallee(fn); k == nil || strings.Contains(k.claim+k.title+k.advice, not) {
+			t.Errorf("%s: %+v, without %q", fn, k, not)
 		}
 	}
 	if talks("net.ParseIP") || !talks("net.(*conn).Read") || !talks("net/http.Get") {

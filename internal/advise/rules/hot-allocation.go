@@ -55,7 +55,9 @@ var hotAllocation = &advise.Rule{
 				what.title, what.claim = "memory allocated once", "the line runs once"
 			}
 			claim := what.claim
-			if c[cost.ObjectsMade] > 0 {
+			if few := p.Costs.Part(&c, cost.ObjectsMade) < p.Costs.Part(&c, cost.BytesMade)/10; few && c[cost.BytesMade] > 0 {
+				claim = fmt.Sprintf("%s: %s of all bytes come from here", claim, unit.Share(p.Costs.Part(&c, cost.BytesMade)))
+			} else if c[cost.ObjectsMade] > 0 {
 				claim = fmt.Sprintf("%s: %s of all objects come from here, of %d bytes each", claim, unit.Share(p.Costs.Part(&c, cost.ObjectsMade)), c[cost.BytesMade]/c[cost.ObjectsMade])
 			}
 			p.Report(n, c, advise.Finding{Title: what.title, Claim: claim, Advice: what.advice, Risk: risk, OnHeap: what.prefix == "" || what.prefix == "newobject"})
@@ -66,7 +68,7 @@ var hotAllocation = &advise.Rule{
 var leaves = []leaf{
 	{"growslice", "slice grown by append", "append makes a larger array again and again, and copies what is in the old one",
 		"make room before, where it is known how much there will be at most or mostly; or begin with an array that was used before"},
-	{"makeslice", "slice allocated on every call", "a new array is made each time, and garbage when nobody has the slice any more",
+	{"makeslice", "slice allocated on every call", "a new array is made each time",
 		"append to a slice that the caller has, or keep one and use it again; where it stays in the function, one of constant size is on the stack"},
 	{"slicebytetostring", "bytes converted to a string", "each text is a copy of the bytes, since these might change",
 		"work on the bytes as far as possible, take parts of a text that is there already, or keep texts that come again"},
@@ -86,7 +88,7 @@ var leaves = []leaf{
 		"make it with room for what comes, or keep it and clear it"},
 	{"convT", "value moved to the heap for an interface", "what an interface holds is on the heap, unless it is a pointer or a small number",
 		"pass a pointer to an existing value, or take the concrete type"},
-	{"newobject", "object allocated on every call", "each time, a new object is allocated, which is garbage soon after",
+	{"newobject", "object allocated on every call", "each time, a new object is allocated",
 		"return a value or let the caller say where it is to be; keep one and use it again; or find out why it leaves the function"},
 }
 

@@ -95,8 +95,14 @@ var callees = []callee{
 	{"fmt.Fscan", "input parsed by fmt", "fmt reads rune by rune, through an interface, and inspects the types of its arguments on each call", "read a line with a bufio.Scanner, and split it with bytes.Cut and strconv"},
 	{"encoding/xml.(*Decoder).RawToken", "XML token by token", "each token is allocated as an interface value, with a copy of its text", "where the format is fixed, search the bytes for the few names that matter"},
 	{"sync.(*Pool).Get", "sync.Pool that is often empty", "Get calls New when the pool is empty", "make sure that everything from Get goes back with Put, on every return path"},
+	{"regexp.(*Regexp).Match", "regular expression on a hot path", "the regexp engine is general and slow",
+		"parse a simple format by hand: with HasPrefix, IndexByte or a loop over its bytes"},
+	{"regexp.(*Regexp).ReplaceAll", "regular expression on a hot path", "the regexp engine is general and slow, and what it replaces is copied",
+		"check first whether there is anything to replace, or write a loop over the bytes"},
 	{"regexp.(*Regexp).", "regular expression on a hot path", "the regexp engine is general and slow, and its matches are returned in a new slice",
 		"parse a simple format by hand: with Cut, IndexByte or a loop over its bytes; or check first whether it can match at all"},
+	{"math/big.(*Int).String", "number formatted on every call", "each result is a new string", "append it to its destination, with Append"},
+	{"math/big.(*Int).Text", "number formatted on every call", "each result is a new string", "append it to its destination, with Append"},
 	{"math/big.", "big numbers allocated in every step", "each call allocates a new number and its array, unless the result goes into a reused one",
 		"store the result in a number that is kept (z.Add(z, x)), create constants once; where 128 bits are enough, use two uint64 and math/bits"},
 	{"strings.ToLower", "string lower-cased or upper-cased on every call", "a new string is allocated for each one that has a letter of the other case", "compare with EqualFold, cache repeated results, or change the case of bytes in place"},
@@ -111,8 +117,12 @@ var callees = []callee{
 	{"strconv.Unquote", "quoted string parsed on every call", "a string with escapes is copied, in part or whole", "strip the quotes when nothing is escaped"},
 	{"strconv.Parse", "number parsed on a hot path", "if it is not a number, the error is allocated with a copy of the string", "check first whether it can be a number, or parse digits by hand"},
 	{"strconv.Atoi", "number parsed on a hot path", "if it is not a number, the error is allocated with a copy of the string", "check first whether it can be a number, or parse digits by hand"},
+	{"strconv.(*NumError).", "text of an error on every call", "the text of the error is put together on each call", "compare errors with errors.Is, and make their text only where somebody reads it"},
 	{"strconv.", "number formatted on every call", "each result is a new string", "append it to its destination, with strconv.Append…"},
+	{"encoding/json.Marshal", "JSON through reflection on a hot path", "package json looks up types by reflection, and returns a new slice", "let an Encoder write to a reused buffer, or write the frequent types by hand"},
+	{"encoding/json.(*Encoder).", "JSON through reflection on a hot path", "package json looks up types by reflection on each call", "write the frequent types by hand"},
 	{"encoding/json.", "JSON through reflection on a hot path", "package json looks up types by reflection, and allocates what it decodes", "decode into a reused struct, or write a decoder for the frequent types"},
+	{"sort.Search", "binary search by a function", "the function is called for each step, and allocated where it is not inlined", "use slices.BinarySearch or slices.BinarySearchFunc"},
 	{"sort.", "sorted through an interface", "Less and Swap are called through an interface, and its value moves to the heap", "package slices sorts with generics instead"},
 	{"errors.New", "errors created on every call", "each error is allocated, even if the caller drops it", "return an error that is created once, or a bool"},
 	{"bytes.(*Buffer).", "buffer grown on every call", "a new buffer grows step by step on each call", "start with room for the usual size (Grow), or reuse a buffer"},
@@ -182,9 +192,17 @@ func knownCallee(fn string) *callee {
 		return k
 	}
 	if rest, ok := strings.CutPrefix(fn, "bytes."); ok {
-		return find("strings." + rest)
+		if k := find("strings." + rest); k != nil {
+			return k.ofBytes()
+		}
 	}
 	return nil
+}
+
+// ofBytes returns what is true of the function of package bytes that has the same name.
+func (k *callee) ofBytes() *callee {
+	words := strings.NewReplacer("strings", "byte slices", "string", "byte slice", "strings.Builder", "bytes.Buffer")
+	return &callee{k.prefix, words.Replace(k.title), words.Replace(k.claim), words.Replace(k.advice)}
 }
 
 // talks reports whether a function is there to talk to somebody else, which costs what it costs.
@@ -214,10 +232,23 @@ func unknownCallee(f *code.Func, fn string, n ast.Node) callee {
 		}
 		fails = fails || types.IsInterface(v.Type())
 	}
-	if !fails {
+	if !fails && !takesMemory(sig) {
 		out.claim = name + " allocates temporary memory on each call"
 	}
 	return out
+}
+
+// takesMemory reports whether a function may leave what it allocates in something that it is given.
+func takesMemory(sig *types.Signature) bool {
+	if recv := sig.Recv(); recv != nil && kind.Refers(recv.Type()) {
+		return true
+	}
+	for v := range sig.Params().Variables() {
+		if kind.Refers(v.Type()) {
+			return true
+		}
+	}
+	return false
 }
 
 // signatureOf returns the signature of what a statement calls by a name that profiles have, or nil.

@@ -128,6 +128,9 @@ func getters(p *advise.Pass, l *cost.Line) []string {
 	var list []string
 	for _, f := range p.All {
 		for _, line := range f.Lines {
+			if code.IsInitializer(f.Decl) {
+				continue // the New of another pool, which has a caller of its own
+			}
 			if slices.ContainsFunc(line.Chains, func(c *cost.Chain) bool {
 				return c.First() == "sync.(*Pool).Get" && c.Has(l.Func)
 			}) && !slices.Contains(list, f.Name) {

@@ -106,6 +106,11 @@ func TestMostObjectsAreNeverSilent(t *testing.T) {
 			src: "package main\n\nimport \"slices\"\n\nfunc order(list []string) {\n\tslices.SortFunc(list, func(a, b string) int {\n\t\treturn len(a+b) - len(b+a)\n\t})\n}\n\nfunc main() {\n\tfor {\n\t\torder([]string{\"a\", \"b\"})\n\t}\n}\n",
 			at:  "return len", fn: "main.order.func1", above: []any{"slices.SortFunc", 0, "main.order", 6, "main.main", 13}, rule: "hot-objects", says: []string{"a + b"},
 		},
+		"the New of a pool that another pool asks": {
+			src: "package main\n\nimport \"sync\"\n\ntype node struct{ b *[64]byte }\n\nvar arrays = sync.Pool{New: func() any { return &[64]byte{} }}\n\nvar nodes = sync.Pool{New: func() any {\n\treturn &node{arrays.Get().(*[64]byte)}\n}}\n\nfunc main() {\n\tfor {\n\t\tnodes.Get()\n\t}\n}\n",
+			at:  "var arrays", fn: "main.init.func1", above: []any{"sync.(*Pool).Get", 0, "main.init.func2", 10, "sync.(*Pool).Get", 0, "main.main", 15}, rule: "hot-objects",
+			says: []string{"here in main.main"}, saysNot: []string{"main.init"},
+		},
 		"a literal on the line of its variable": {
 			src: "package main\n\nimport \"sync\"\n\nvar nodes = sync.Pool{New: func() any { return &[64]byte{} }}\n\nfunc main() {\n\tfor {\n\t\tnodes.Get()\n\t}\n}\n",
 			at:  "var nodes", fn: "main.init.func1", above: []any{"sync.(*Pool).Get", 0, "main.main", 9}, rule: "hot-objects",

@@ -8,7 +8,11 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/unit"
 )
+
+// cutFromSlices is the size in bytes up to which thousands of objects in one slice are no more than memory has for them.
+const cutFromSlices = 512
 
 var objectPerCall = &advise.Rule{
 	Name: "object-per-call", Rank: 8, PerCall: true,
@@ -31,16 +35,27 @@ var objectPerCall = &advise.Rule{
 					continue // one now and then is what memory is for
 				}
 				t := types.TypeString(p.TypeOf(lit), types.RelativeTo(p.Pkg.Types))
-				if size, ok := p.SizeOf(p.TypeOf(lit)); ok {
+				size, known := p.SizeOf(p.TypeOf(lit))
+				switch {
+				case known && size > cutFromSlices:
+					t += " of " + unit.Size(size)
+				case known:
 					t += fmt.Sprintf(" of %d bytes", size)
 				}
-				p.Report(r, c, advise.Finding{
+				f := advise.Finding{
 					Title:  "objects allocated one by one in a hot function",
 					Claim:  fmt.Sprintf("each call of %s allocates one %s, since its address is returned", p.Callable(r), t),
 					Advice: "where many are made that live equally long, cut them from slices of some thousands; where callers need no identity, return the value",
 					Risk:   "one object that is used keeps all of its slice in memory",
 					NoFix:  fmt.Sprintf("callers of %s may keep each object as long as they like, and the rest of its slice with it", p.Decl.Name.Name),
-				})
+				}
+				if known && size > cutFromSlices {
+					f.Title = "large objects allocated in a hot function"
+					f.Advice = "keep those that nobody uses any more, in a sync.Pool or where they are needed next"
+					f.Risk = "one that was used has to be made as good as new; what is kept stays in memory"
+					f.NoFix = fmt.Sprintf("callers of %s may keep each object as long as they like, and do not say when they are done with it", p.Decl.Name.Name)
+				}
+				p.Report(r, c, f)
 			}
 		})
 	},

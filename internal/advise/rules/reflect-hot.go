@@ -30,8 +30,8 @@ var reflectHot = &advise.Rule{
 			}
 			// What it is given is put on the heap for it.
 			c := p.Cost(call, cost.Either(func(c *cost.Chain) bool { return strings.HasPrefix(c.First(), "reflect.") }, calls.Boxing(p.Func, call)))
-			if c == (cost.Cost{}) {
-				return
+			if c == (cost.Cost{}) || makesUnknown(p.Func, call) {
+				return // a value of a type that is only known when the program runs has to be made like that
 			}
 			lines[p.Line(call.Pos())] = true
 			f := advise.Finding{
@@ -57,6 +57,26 @@ var reflectHot = &advise.Rule{
 			p.Report(call, c, f)
 		})
 	},
+}
+
+// makers are functions that make a value of a type.
+var makers = []string{"reflect.New", "reflect.MakeSlice", "reflect.MakeMap", "reflect.MakeMapWithSize", "reflect.Zero"}
+
+// makesUnknown reports whether a call is one that makes a value, or is of such a value, of a type that is only known at run time.
+func makesUnknown(f *code.Func, call *ast.CallExpr) bool {
+	found := false
+	ast.Inspect(call, func(n ast.Node) bool {
+		if made := f.Calls(n, makers...); made != nil {
+			known := false
+			ast.Inspect(made.Args[0], func(n ast.Node) bool {
+				known = known || f.Calls(n, "reflect.TypeOf", "reflect.TypeFor") != nil
+				return !known
+			})
+			found = !known
+		}
+		return !found
+	})
+	return found
 }
 
 // compared is a fix for reflect.DeepEqual of two values of one type for which the language has an answer that is the same

@@ -61,6 +61,12 @@ var All = []*advise.Rule{
 	roundTrip,
 	channelUpFront,
 	leakedGoroutine,
+	convertedResult,
+	workBeforeCheck,
+	nothingToEscape,
+	objectWithReset,
+	constantCall,
+	appendTwin,
 	hotCall, // these come last: they leave out what others speak of
 	hotAllocation,
 	hotObjects,

@@ -75,6 +75,15 @@ var reusables = []reusable{
 	{"compress/flate.NewReader", []string{"compress/flate.NewReader"}, "io.ReadCloser", "%s.(flate.Resetter).Reset(%s, nil)", "flate.NewReader(nil%s)", "decompressor", plain},
 }
 
+// soonGarbage says that what a call makes is needed no longer than the function runs, where that is known.
+func soonGarbage(p *advise.Pass, call *ast.CallExpr) string {
+	st, ok := p.Parent(call).(*ast.AssignStmt)
+	if !ok || p.Local(st.Lhs[0]) == nil || !owner.StaysInside(p.Func, p.Local(st.Lhs[0])) {
+		return ""
+	}
+	return ", which is garbage soon after"
+}
+
 // defaultBufferSize is that of package bufio.
 const defaultBufferSize = "4096"
 
@@ -84,7 +93,7 @@ func madeAnew(p *advise.Pass, call *ast.CallExpr, r reusable) {
 	name := p.Callee(call).Pkg().Name() + "." + p.Callee(call).Name()
 	f := advise.Finding{
 		Title:  r.what + " made for every call",
-		Claim:  fmt.Sprintf("%s allocates a %s with all its tables and buffers, which is garbage soon after; one that was used is as good as new after Reset", name, r.what),
+		Claim:  fmt.Sprintf("%s allocates a %s with all its tables and buffers%s; one that was used is as good as new after Reset", name, r.what, soonGarbage(p, call)),
 		Advice: "keep those that nobody uses in a sync.Pool",
 		Risk:   "what is in the pool stays in memory until the collector has run twice, and keeps what it wrote to last until it is reset",
 		Callee: r.where[0],

@@ -87,7 +87,13 @@ func someRoom(n int) []int {
 	return list
 }
 
+// page is one object with most of the bytes.
+func page(n int) []byte {
+	return make([]byte, n*1024) // cost: [cpu] runtime.makeslice runtime.mallocgc, [alloc_space*100] runtime.makeslice, [alloc_objects] runtime.makeslice; want
+}
+
 func main() {
+	fmt.Println(len(page(1)))
 	fmt.Println(text([]rune("ab")), letter('x'), plain([]byte("b")), someRoom(9))
 	fmt.Println(union([]string{"a"}, []string{"a", "b"}))
 	fmt.Println(lists(3), list([]string{"a", "b"}).name, letters("äb"), key("a", "b"), grown([]string{"x", "y"}), counted(2))

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 type loop struct{ header, parent int }
 
@@ -24,7 +27,23 @@ func maker(parent int) func(int) *loop {
 	}
 }
 
+type table struct{ cells [1024]int }
+
+func newTable() *table {
+	return &table{} // cost: [alloc_objects*3000] runtime.newobject; want
+}
+
+type buffer struct{ b []byte }
+
+// newBuffer is called as often as the pool is empty.
+func newBuffer() *buffer {
+	return &buffer{make([]byte, 0, 64)} // cost: [alloc_objects*3000] runtime.newobject
+}
+
+var buffers = sync.Pool{New: func() any { return newBuffer() }}
+
 func main() {
+	fmt.Println(len(newTable().cells), cap(buffers.Get().(*buffer).b))
 	fmt.Println(maker(1)(2).parent)
 	var l *list[int]
 	fmt.Println(newLoop(1).header, l.push(1).v)

@@ -9,6 +9,15 @@ func length(v any) int {
 	return reflect.ValueOf(v).Len() // cost: reflect.Value.Len; want
 }
 
+// made is of a type that is only known when the program runs.
+func made(t reflect.Type) any {
+	return reflect.New(t).Interface() // cost: reflect.New
+}
+
+func madeKnown(p point) any {
+	return reflect.New(reflect.TypeOf(p)).Interface() // cost: reflect.New; want
+}
+
 type point struct {
 	x, y int
 	name string
@@ -98,6 +107,7 @@ func compare() {
 }
 
 func main() {
+	fmt.Println(made(reflect.TypeFor[int]()) != nil, madeKnown(point{}) != nil)
 	fmt.Println(length("abc"))
 	compare()
 }

@@ -1,0 +1,122 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/calls"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/advise/facts/text"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var constantCall = &advise.Rule{
+	Name: "constant-call", Rank: 3, PerCall: true,
+	Doc: "a result that is always the same is computed in every call",
+
+	NoFix: "who gets the result may change it",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(call *ast.CallExpr) {
+			fn := p.Callee(call)
+			if fn == nil || p.IsConst(call) || p.Startup(call) || p.Told(p.Line(call.Pos()), p.Line(call.End())) {
+				return
+			}
+			if up, ok := p.Parent(call).(*ast.CallExpr); ok && sameEachTime(p.Func, up) {
+				return // which is told as a whole
+			}
+			c := p.Cost(call, calls.Calling(p.Func, call))
+			t := p.TypeOf(call)
+			f := advise.Finding{Callee: p.ProfileName(fn), Title: fmt.Sprintf("%s gives the same result on every call", fn.Name())}
+			switch {
+			case t == nil:
+				return
+			case sameEachTime(p.Func, call) && !kind.Refers(t):
+				f.Claim = fmt.Sprintf("all that %s is given is constant, so that it computes the same each time", p.Src(call))
+				f.Advice = "compute it once, in a variable of the package"
+				f.Risk, f.Safe = "none, but that it is computed when the program starts", true
+				if p.Worth(c) {
+					f.Fixes = p.Fix(report.Mechanical, "compute it once", edit.Hoisted(p.Func, call, p.NewName(constantName(p.Func, call, fn)))...)
+				}
+			case madeOfConstants(p, fn):
+				f.Claim = fmt.Sprintf("%s takes nothing, and makes new memory with the same content each time", fn.Name())
+				f.Advice = "keep one in a variable of the package where nobody changes it, or let the caller hand down the one it has"
+				f.Risk = "who changes it changes it for all"
+				f.NoFix = fmt.Sprintf("who gets the result of %s may change it", fn.Name())
+			default:
+				return
+			}
+			p.Report(call, c, f)
+		})
+	},
+}
+
+// constantName returns a name for a result: that of the variable which it is given to, or one made of the function.
+func constantName(f *code.Func, call *ast.CallExpr, fn *types.Func) string {
+	if st, ok := f.Parent(call).(*ast.AssignStmt); ok && st.Tok == token.DEFINE && len(st.Lhs) == 1 {
+		if id := code.AsIdent(st.Lhs[0]); id != nil && !code.IsBlank(id) {
+			return id.Name
+		}
+	}
+	return text.LowerFirst(fn.Name()) + "Result"
+}
+
+// formats are functions that depend on nothing but what they are given, beside those that flow.Pure knows.
+var formats = []string{"fmt.Sprint", "fmt.Sprintf", "fmt.Sprintln", "encoding/hex.EncodeToString", "path/filepath.Join", "path/filepath.Clean", "html.EscapeString", "net/url.QueryEscape", "net/url.PathEscape"}
+
+// sameEachTime reports whether an expression is a call that is given constants alone, of a function that depends on nothing else.
+func sameEachTime(f *code.Func, e ast.Expr) bool {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok || call.Ellipsis.IsValid() || len(call.Args) == 0 {
+		return false
+	}
+	fn := f.Callee(call)
+	if fn == nil || fn.Signature().Recv() != nil || fn.Signature().Results().Len() != 1 {
+		return false
+	}
+	if !slices.Contains(formats, fn.FullName()) && !flow.Pure(f, fn, 3) {
+		return false
+	}
+	return !slices.ContainsFunc(call.Args, func(a ast.Expr) bool { return !f.IsConst(a) && !sameEachTime(f, a) })
+}
+
+// madeOfConstants reports whether a function of the module takes nothing and returns a literal of constants, in new memory.
+func madeOfConstants(p *advise.Pass, fn *types.Func) bool {
+	sig := fn.Signature()
+	if sig.Recv() != nil || sig.Params().Len() > 0 || sig.Results().Len() != 1 || !kind.Refers(sig.Results().At(0).Type()) || types.IsInterface(sig.Results().At(0).Type()) {
+		return false
+	}
+	q := lookedAt(p, fn)
+	if q == nil || len(q.Decl.Body.List) != 1 {
+		return false
+	}
+	list := results(q)
+	return len(list) == 1 && literalOfConstants(q, list[0], 0)
+}
+
+// literalOfConstants reports whether an expression is a literal with some elements, all of which are constant or literals of such.
+func literalOfConstants(f *code.Func, e ast.Expr, depth int) bool {
+	e = ast.Unparen(e)
+	if ref, ok := e.(*ast.UnaryExpr); ok && ref.Op == token.AND {
+		e = ref.X
+	}
+	lit, ok := e.(*ast.CompositeLit)
+	if !ok {
+		return depth > 0 && (f.IsConst(e) || f.Info().Types[e].IsNil())
+	}
+	if depth == 0 && len(lit.Elts) == 0 {
+		return false // which is there to be filled
+	}
+	return !slices.ContainsFunc(lit.Elts, func(x ast.Expr) bool {
+		if kv, ok := x.(*ast.KeyValueExpr); ok {
+			x = kv.Value
+		}
+		return !literalOfConstants(f, x, depth+1)
+	})
+}

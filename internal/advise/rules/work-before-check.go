@@ -1,0 +1,179 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+var workBeforeCheck = &advise.Rule{
+	Name: "work-before-check", Rank: 1, Vague: true, // how often the function returns early is not in the profile
+	Doc: "memory is allocated before a check after which the function returns without it",
+
+	NoFix: "what is between the allocation and the check may rely on their order",
+	Find: func(p *advise.Pass) {
+		advise.Each(p, func(block *ast.BlockStmt) {
+			for i, st := range block.List {
+				v, value := allocated(p.Func, st)
+				if v == nil {
+					continue
+				}
+				if check := unneeded(p.Func, block.List[i+1:], v); check != nil {
+					c := p.Cost(st, cost.Allocates("make", "newobject", "stringtoslice", "slicebytetostring"))
+					f := advise.Finding{
+						Title:  "allocation before a check that makes it unnecessary",
+						Claim:  fmt.Sprintf("%s is allocated on each call, also when the function returns at line %d, where nobody needs it", v.Name(), p.Line(check.Body.List[len(check.Body.List)-1].Pos())),
+						Advice: "allocate it behind the check",
+						Risk:   "none", Safe: true,
+						Also: []ast.Node{check},
+					}
+					if p.Worth(c) {
+						f.Fixes = moved(p, block, st, check, value)
+					}
+					if f.Fixes != nil || !p.Told(p.Line(st.Pos()), p.Line(st.End())) {
+						p.Report(st, c, f)
+					}
+				}
+			}
+		})
+	},
+}
+
+// allocated returns the variable that a statement declares with new memory, and its value.
+func allocated(f *code.Func, st ast.Stmt) (*types.Var, ast.Expr) {
+	assign, ok := st.(*ast.AssignStmt)
+	if !ok || assign.Tok != token.DEFINE || len(assign.Lhs) != 1 || len(assign.Rhs) != 1 {
+		return nil, nil
+	}
+	value := ast.Unparen(assign.Rhs[0])
+	switch {
+	case f.Builtin(value, "make") != nil, f.Builtin(value, "new") != nil, f.BytesOf(value) != nil, f.StringOf(value) != nil:
+	case isNewStruct(value):
+	default:
+		arg, to := f.Conversion(value)
+		if arg == nil || to.String() != "[]rune" {
+			return nil, nil
+		}
+	}
+	return f.Local(assign.Lhs[0]), value
+}
+
+// isNewStruct reports whether an expression is &T{}, without values.
+func isNewStruct(e ast.Expr) bool {
+	ref, ok := e.(*ast.UnaryExpr)
+	if !ok || ref.Op != token.AND {
+		return false
+	}
+	lit, ok := ref.X.(*ast.CompositeLit)
+	return ok && len(lit.Elts) == 0
+}
+
+// unneeded returns the first statement that is a check after which the function returns, when neither it nor what is before it
+// needs a variable. A function that returns an error is on no path that is taken often.
+func unneeded(f *code.Func, list []ast.Stmt, v *types.Var) *ast.IfStmt {
+	for _, st := range list {
+		if f.MentionsVar(st, v) {
+			return nil
+		}
+		check, ok := st.(*ast.IfStmt)
+		if !ok {
+			if _, ok := st.(*ast.AssignStmt); ok {
+				continue
+			}
+			return nil
+		}
+		if check.Else != nil || len(check.Body.List) == 0 {
+			return nil
+		}
+		ret, ok := check.Body.List[len(check.Body.List)-1].(*ast.ReturnStmt)
+		if !ok {
+			return nil
+		}
+		if n := len(ret.Results); n > 0 && !f.Info().Types[ret.Results[n-1]].IsNil() {
+			if t := f.TypeOf(ret.Results[n-1]); t != nil && types.Implements(t, types.Universe.Lookup("error").Type().Underlying().(*types.Interface)) {
+				return nil
+			}
+		}
+		return check
+	}
+	return nil
+}
+
+// moved is a fix that allocates behind the check.
+func moved(p *advise.Pass, block *ast.BlockStmt, st ast.Stmt, check *ast.IfStmt, value ast.Expr) []report.Fix {
+	args := []ast.Expr{}
+	if call, ok := value.(*ast.CallExpr); ok {
+		if args = call.Args; p.Builtin(call, "make") != nil {
+			for _, size := range args[1:] {
+				if !neverNegative(p.Func, size) {
+					return p.No("%s may be negative, and make panics then", p.Src(size))
+				}
+			}
+			args = args[1:]
+		} else if p.Builtin(call, "new") != nil {
+			args = nil
+		}
+	}
+	from, to := slices.Index(block.List, st), slices.Index(block.List, ast.Stmt(check))
+	for _, a := range args {
+		if !flow.Simple(p.Func, a) {
+			return p.No("%s may be another at the check", p.Src(a))
+		}
+		used := map[types.Object]bool{}
+		ast.Inspect(a, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				if o, isVar := p.Info().Uses[id].(*types.Var); isVar {
+					used[o] = true
+				}
+			}
+			return true
+		})
+		for o := range used {
+			if p.Local(a) == nil && o.Parent() == p.Pkg.Types.Scope() || !isText(o.Type()) && p.Local(a) == o && len(args) > 0 && p.Builtin(value, "make") == nil {
+				return p.No("%s may be changed before the check", p.Src(a))
+			}
+		}
+		for _, between := range block.List[from+1 : to+1] {
+			if flow.Assigns(p.Func, between, func(o types.Object) bool { return used[o] }) {
+				return p.No("%s is changed before the check", p.Src(a))
+			}
+		}
+	}
+	end := st.End() // of a comment behind it, which belongs to it
+	for _, group := range p.File.AST.Comments {
+		if group.Pos() > st.End() && p.Line(group.Pos()) == p.Line(st.End()) {
+			end = group.List[0].End()
+		}
+	}
+	text := string(p.File.Text[p.File.Tok.Offset(st.Pos()):p.File.Tok.Offset(end)])
+	return p.Fix(report.Mechanical, "allocate it behind the check", edit.New(st.Pos(), min(end+1, p.File.AST.FileEnd), ""), edit.After(check, "\n"+text))
+}
+
+func isText(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
+}
+
+// neverNegative reports whether a size is made of lengths and constants that are none.
+func neverNegative(f *code.Func, e ast.Expr) bool {
+	e = ast.Unparen(e)
+	if v := f.Info().Types[e].Value; v != nil {
+		return v.ExactString()[0] != '-'
+	}
+	switch e := e.(type) {
+	case *ast.CallExpr:
+		return f.Builtin(e, "len") != nil || f.Builtin(e, "cap") != nil
+	case *ast.BinaryExpr:
+		return (e.Op == token.ADD || e.Op == token.MUL || e.Op == token.QUO) && neverNegative(f, e.X) && neverNegative(f, e.Y)
+	}
+	return false
+}
