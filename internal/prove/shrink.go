@@ -317,7 +317,7 @@ func (s *shrinker) text(at func(p *worker.Program) *worker.Value) {
 	for i, n := 0, 0; i < len(at(s.best).Text) && n < 24 && s.left(); n++ {
 		text := at(s.best).Text
 		c, size := utf8.DecodeRuneInString(text[i:])
-		for _, plain := range plainer(c) {
+		for _, plain := range plainer(c, size) {
 			if s.change(func(p *worker.Program) { at(p).Text = text[:i] + plain + text[i+size:] }) {
 				size = len(plain)
 				break
@@ -340,7 +340,7 @@ func powerOfTwo(n int) int {
 
 // plainer returns characters that say more than c, the plainest first. One of another kind, such as a character of more
 // than one byte, may be what it takes.
-func plainer(c rune) []string {
+func plainer(c rune, size int) []string {
 	list := []string{"a", "0", "é", "\xff"}
 	for i, p := range list {
 		if r, _ := utf8.DecodeRuneInString(p); r == c {
@@ -350,7 +350,7 @@ func plainer(c rune) []string {
 	if c < utf8.RuneSelf {
 		return list[:2]
 	}
-	return list[:3]
+	return append(list[:3:3], strings.Repeat("a", size)) // the length in bytes may be what it takes
 }
 
 // elements takes elements out of a list, a map, a struct, and headers out of a request.
