@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// mostBytes is what the released program for linux/amd64 may take: 32.2 MB with Go 1.27, and what a new release of Go may add before somebody looks. About
+// mostBytes is what the released program for linux/amd64 may take: 32.5 MB with Go 1.27, and what a new release of Go may add before somebody looks. About
 // half a megabyte of that reads and shows execution traces, and three receive, store and ask for profiles of a fleet, its demo among them, and 1.6 speak the Model Context Protocol.
-const mostBytes = 32_500_000
+const mostBytes = 33_000_000
 
 // A release is what .goreleaser.yaml says of programs.
 type release struct {
