@@ -159,7 +159,7 @@ func TestFixesOf(t *testing.T) {
 // TestRunOnBusyMachine holds that the loop is finished where there is less time than planned, as on a machine that is busy with other
 // things: a patch is proven and kept, all steps are there, and it is said that it takes longer.
 func TestRunOnBusyMachine(t *testing.T) {
-	testrun.Nightly(t, "goes through all of hone, which TestAgent does, too")
+	testrun.Live(t, "goes through all of hone")
 	var said []string
 	got, err := Run(t.Context(), Options{Dir: t.TempDir(), Note: func(text string) { said = append(said, text) }, usual: time.Second})
 	if err != nil {
