@@ -309,7 +309,7 @@ func whyNoCPU(err error) string {
 	case strings.Contains(text, "already in use"):
 		return "the server was already taking a CPU profile for another client: only one can run at a time, so record again later"
 	case strings.Contains(text, "WriteTimeout"):
-		return "the server gives up before a CPU profile is complete, since its http.Server has a short WriteTimeout: serve /debug/pprof with another http.Server without one"
+		return "the server gives up before a CPU profile is complete because its http.Server has a short WriteTimeout: serve /debug/pprof with another http.Server without one"
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		return "the server closed the connection before a CPU profile was complete, as with a short WriteTimeout: serve /debug/pprof with another http.Server without one"
 	case errors.Is(err, syscall.ECONNREFUSED):

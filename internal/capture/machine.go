@@ -157,7 +157,7 @@ func (s *session) cause(end *ending, said []byte, oom *oomCount) string {
 	case signalName(end.state) != "SIGKILL":
 		return "one of its child processes was probably killed"
 	case end.stopped.Load(), end.asked:
-		return "hone killed it, since it did not exit when told to"
+		return "hone killed it because it did not exit when told to"
 	}
 	return "it was killed by something else"
 }

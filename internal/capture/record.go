@@ -79,7 +79,7 @@ type Recorded struct {
 }
 
 // ErrExists is that there is something where the recording should go.
-var ErrExists = errors.New("exists already")
+var ErrExists = errors.New("already exists")
 
 // A session is a recording that is being made.
 type session struct {

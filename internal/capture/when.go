@@ -44,8 +44,8 @@ var (
 
 // measures are what there is to choose from.
 var measures = []measure{
-	{agent.RSS, "bytes", "the memory there is", "rss>50% or rss>300MB", anywhere},
-	{agent.Cgroup, "bytes", "what the control group may have", "cgroup>80%", outside},
+	{agent.RSS, "bytes", "the machine's memory", "rss>50% or rss>300MB", anywhere},
+	{agent.Cgroup, "bytes", "its control group's limit", "cgroup>80%", outside},
 	{agent.Heap, "bytes", "GOMEMLIMIT", "heap>90% or heap>1GB", answered},
 	{agent.Goroutines, "count", "", "goroutines>10000", answered},
 	{agent.CPU, "percent", "a core", "cpu>180%", anywhere},
@@ -169,9 +169,9 @@ func blindness(c Condition) string {
 	case c.Of == agent.Heap && c.Share:
 		return "the program has no GOMEMLIMIT"
 	case c.Of == agent.Cgroup && c.Share:
-		return "there is no limit of a control group"
+		return "its control group has no memory limit"
 	case c.Of == agent.GC:
-		return "no profile or measurement had it"
+		return "no profile or measurement reported it"
 	case c.Of == agent.Latency:
 		return "the program answered no request with net/http"
 	}
@@ -223,7 +223,7 @@ func (s *session) troubles(list []agent.Trouble, missed int, blind []int) {
 		}
 	}
 	if missed > 0 {
-		s.note("trouble occurred more often than the limit of %d captures", s.Captures)
+		s.note("the limit of %d captures was reached; later trouble was not captured", s.Captures)
 	}
 	for _, i := range blind {
 		if i >= 0 && i < len(s.When) {

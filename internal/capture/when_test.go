@@ -48,7 +48,7 @@ func TestParseConditions(t *testing.T) {
 		"rss>0x10MB":      "not a number",
 		"rss>50":          `"50" is not a limit of rss`,
 		"rss>50parsecs":   "is not a limit of rss",
-		"rss>200%":        "no more than 100% of the memory there is",
+		"rss>200%":        "no more than 100% of the machine's memory",
 		"goroutines>50%":  "is not a limit of goroutines",
 		"goroutines>10MB": "is not a limit of goroutines",
 		"cpu>2":           `"2" is not a limit of cpu: want one such as in cpu>180%`,

@@ -204,7 +204,7 @@ func TestStoreRefs(t *testing.T) {
 			if v.Arg != "" {
 				args = []string{name, "1", forms[1].ref}
 			}
-			if code, out := s.hone("", args...); code != exitFailed || !strings.Contains(out, "a store has profiles, and no ") || !strings.Contains(out, "hint: ") {
+			if code, out := s.hone("", args...); code != exitFailed || !strings.Contains(out, "a store has profiles, but no ") || !strings.Contains(out, "hint: ") {
 				t.Errorf("hone %q: %d %s", args, code, out)
 			}
 		case !isView && !slices.Contains([]string{"merge", "pgo", "pprof", "shell"}, name):
@@ -371,7 +371,7 @@ func TestStoreRefErrors(t *testing.T) {
 		{ref: "store:service-0", store: "http://127.0.0.1:1", want: "no store answers at http://127.0.0.1:1\nhint: hone serve starts one; HONE_STORE names another\n"},
 		{ref: "http://127.0.0.1:1/store:service-0", want: "no store answers at http://127.0.0.1:1\n"},
 		{ref: "store:service-0", store: "127.0.0.1:4040", want: "\"127.0.0.1:4040\" is not the address of a store\nhint: an address looks like http://"},
-		{ref: "store:service-0", store: stranger.URL, want: "the server at " + stranger.URL + " is no store of hone: it has no /api/v1/recording\nhint: is it hone serve"},
+		{ref: "store:service-0", store: stranger.URL, want: "the server at " + stranger.URL + " is not a hone store: it has no /api/v1/recording\nhint: is it hone serve"},
 	} {
 		t.Setenv("HONE_STORE", s.url)
 		if c.store != "" {
@@ -405,8 +405,8 @@ func TestStoreRefTokens(t *testing.T) {
 	s := serveStore(t, tokens)
 	for name, want := range map[string]string{
 		"":      "a token is needed: send it as Authorization: Bearer TOKEN, or as the password of basic authentication\nhint: put a token into HONE_TOKEN; hone serve token makes one",
-		"wrong": "this server does not know the token, or it was revoked\nhint: HONE_TOKEN has another one; hone serve token --list lists those that are known",
-		"write": "the token write does not have the scope read\nhint: hone serve token makes one that may do that",
+		"wrong": "this server does not know the token, or it was revoked\nhint: HONE_TOKEN has a different one; hone serve token --list lists those that are known",
+		"write": "the token write does not have the scope read\nhint: hone serve token makes one that may",
 		"other": "there is no service service-0\nhint: the store is empty",
 		"read":  "step",
 	} {

@@ -164,7 +164,7 @@ func newPage(sys *System, name string, chosen bool) (page *os.File, as string, e
 		page, err = os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 		switch {
 		case errors.Is(err, fs.ErrExist) && chosen:
-			return nil, "", &hinted{fmt.Errorf("%s exists already", quoted(name)), "choose another name with -o, or remove the file"}
+			return nil, "", &hinted{fmt.Errorf("%s already exists", quoted(name)), "choose another name with -o, or remove the file"}
 		case errors.Is(err, fs.ErrExist):
 			continue
 		case err != nil:

@@ -171,7 +171,7 @@ func (d *duel) measure(ctx context.Context) error {
 				continue
 			}
 			i++
-			d.say("%s: getting to know it, %d of %d", r.Name, i, len(d.rows))
+			d.say("%s: first runs, %d of %d", r.Name, i, len(d.rows))
 			know := d.calibrate
 			if r.commands != nil {
 				know = d.tryCommands

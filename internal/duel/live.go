@@ -104,7 +104,7 @@ func (d *duel) watch(ctx context.Context, r *row, prog *program, n int) (alive, 
 	}
 	alive, ok := res.lines[0].Value(liveUnit)
 	if !ok {
-		return 0, 0, fmt.Errorf("%s cannot say it", d.out.Old.Go), nil
+		return 0, 0, fmt.Errorf("%s does not report it", d.out.Old.Go), nil
 	}
 	looks, _ = res.lines[0].Value(looksUnit)
 	return alive, looks, nil, nil

@@ -151,7 +151,7 @@ func (d *duel) together(ctx context.Context, cpu int, alone bool, cmds []*exec.C
 	}
 	if err != nil {
 		if errors.Is(err, syscall.ENOEXEC) {
-			return nil, errors.New("the built program does not run on this machine: it is for another architecture")
+			return nil, errors.New("the built program does not run on this machine: it is built for another architecture")
 		}
 		return nil, fmt.Errorf("running a program: %w", err)
 	}

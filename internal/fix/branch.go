@@ -51,11 +51,11 @@ func newBranch(ctx context.Context, dir, name string) (*branch, error) {
 	}
 	for up := path.Dir(name); up != "."; up = path.Dir(up) {
 		if _, err := b.git(ctx, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+up); err == nil {
-			return nil, wrong("there is a branch %s, and git has none below another: choose another name than %s", up, name)
+			return nil, wrong("branch %s exists, so git cannot create %s: choose another name", up, name)
 		}
 	}
 	if below, err := b.git(ctx, nil, "for-each-ref", "--count=1", "--format=%(refname:short)", "refs/heads/"+name+"/"); err == nil && below != "" {
-		return nil, wrong("there is a branch %s, and git has none above another: choose another name than %s", below, name)
+		return nil, wrong("branch %s exists, so git cannot create %s: choose another name", below, name)
 	}
 	if _, err := b.git(ctx, nil, "var", "GIT_COMMITTER_IDENT"); err != nil {
 		return nil, wrong("git has no user name or email: %v", err)

@@ -92,7 +92,7 @@ func TestBranch(t *testing.T) {
 	}
 	git("branch", "deep/er")
 	for _, name := range []string{"hone-fix/two", "hone-fix/two/three", "deep", "deep/er/still"} {
-		if _, err := newBranch(t.Context(), dir, name); !errors.Is(err, ErrNoCommit) || !strings.Contains(err.Error(), "there is a branch") {
+		if _, err := newBranch(t.Context(), dir, name); !errors.Is(err, ErrNoCommit) || !strings.Contains(err.Error(), "so git cannot create") {
 			t.Errorf("a branch %s beside hone-fix and deep/er: %v", name, err)
 		}
 	}

@@ -283,7 +283,7 @@ func (r *run) all(ctx context.Context) error {
 			r.out.Ended = hint.Text{"nothing more is proven to help"}
 			return nil
 		case r.opt.Recorded != nil:
-			r.out.Ended = hint.Text{"the recording is of the code before these fixes; record again, or name packages, whose benchmarks are run again"}
+			r.out.Ended = hint.Text{"the recording shows the code before these fixes; record again, or name packages, so that hone runs their benchmarks"}
 			return nil
 		}
 	}

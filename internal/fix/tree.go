@@ -150,7 +150,7 @@ func copyTree(ctx context.Context, to, from, without string, linked map[string]b
 			return err
 		}
 		if files, bytes = files+1, bytes+st.Size(); files > maxFiles || bytes > maxBytes {
-			return fmt.Errorf("it has more than %d files, or %s", maxFiles, unit.Size(maxBytes))
+			return fmt.Errorf("it has more than %d files, or more than %s", maxFiles, unit.Size(maxBytes))
 		}
 		return copyFile(at, path, st.Mode().Perm())
 	})

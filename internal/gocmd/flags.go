@@ -85,7 +85,7 @@ func quotedField(s string) (string, error) {
 			return q + s + q, nil
 		}
 	}
-	return "", fmt.Errorf("%s: a flag of the go command with a blank and both kinds of quotes cannot be handed on in GOFLAGS", s)
+	return "", fmt.Errorf("%s: GOFLAGS cannot hold a flag with a space and both kinds of quotes", s)
 }
 
 // Names reports which of the flags that are named reach a command, by itself or in GOFLAGS; "" is none.

@@ -121,7 +121,7 @@ func (c Command) Replaceable(about About, work string) (Command, About, error) {
 	}
 	link := filepath.Join(work, "goroot")
 	if err := os.Symlink(about.GOROOT, link); err != nil {
-		return c, about, fmt.Errorf("%s is a toolchain in the module cache, in which no file may be replaced, and it cannot be linked to: %w; install Go itself, or set GOTOOLCHAIN=local", about.GOVERSION, err)
+		return c, about, fmt.Errorf("%s is a toolchain in the module cache, where no file may be replaced, and hone cannot link to it: %w; install Go itself, or set GOTOOLCHAIN=local", about.GOVERSION, err)
 	}
 	env := c.Env
 	if env == nil {

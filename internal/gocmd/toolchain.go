@@ -79,7 +79,7 @@ func (c Command) release(ctx context.Context, name string) (string, error) {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		return "", &ToolchainError{name, "the go command does not find its newest release: " + lastWords(err), true}
+		return "", &ToolchainError{name, "the go command cannot find its newest release: " + lastWords(err), true}
 	}
 	return "go" + strings.TrimSpace(string(out)), nil
 }
@@ -122,7 +122,7 @@ func goAt(dir, name string) (string, error) {
 	if !strings.ContainsAny(name, `/\`) && name != "." && name != ".." {
 		file, err := exec.LookPath(name)
 		if err != nil {
-			return "", &ToolchainError{name, "it is not a version of Go, and there is no such command", false}
+			return "", &ToolchainError{name, "it is neither a version of Go nor a command", false}
 		}
 		return filepath.Abs(file)
 	}

@@ -41,10 +41,10 @@ func TestUsing(t *testing.T) {
 	for name, want := range map[string]string{
 		"./nosuch":   "./nosuch: no such file",
 		".":          ".: it is a folder without bin/go",
-		"nosuch-go":  "nosuch-go: it is not a version of Go, and there is no such command",
-		"1.x":        "1.x: it is not a version of Go, and there is no such command",
+		"nosuch-go":  "nosuch-go: it is neither a version of Go nor a command",
+		"1.x":        "1.x: it is neither a version of Go nor a command",
 		"./README":   "./README: no such file",
-		"go1.27.3.1": "go1.27.3.1: it is not a version of Go, and there is no such command",
+		"go1.27.3.1": "go1.27.3.1: it is neither a version of Go nor a command",
 	} {
 		_, _, err := Command{Dir: t.TempDir()}.Using(t.Context(), name)
 		if err == nil || err.Error() != want {

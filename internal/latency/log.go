@@ -283,7 +283,7 @@ func (l *Log) check() error {
 	case l.Format <= 0:
 		return errors.New("it names no format")
 	case l.Format > Format:
-		return fmt.Errorf("it is in format %d; this hone knows formats up to %d: install a newer one", l.Format, Format)
+		return fmt.Errorf("it is in format %d; this hone reads formats up to %d: install a newer one", l.Format, Format)
 	case len(l.Rows) > MaxRows:
 		return fmt.Errorf("it has %d seconds; there can be %d", len(l.Rows), MaxRows)
 	case l.Took < 0 || l.Conns < 0 || !(l.Rate >= 0) || l.Duration < 0 || l.Warmup < 0 || l.Timeout < 0:

@@ -60,7 +60,7 @@ func machineCode(ctx context.Context, p *place, opt Options, l *report.LineStory
 		return err
 	}
 	if len(l.Code) == 0 {
-		return fmt.Errorf("none in %s is of this line: the compiler or the linker left it out, or there is nothing to do", l.CodeFrom)
+		return fmt.Errorf("no instruction in %s comes from this line: the compiler or the linker removed it, or it has no code", l.CodeFrom)
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func runtimeCall(text string) (name, does string) {
 var runtimeCalls = []struct{ begins, does string }{
 	{"newobject", "allocates a value"},
 	{"makeslicecopy", "allocates a copy of a slice"},
-	{"makeslice", "allocates a slice; of one whose size is not constant, when it is too large for the room that the stack has"},
+	{"makeslice", "allocates a slice; if its size is not constant, only when it does not fit the buffer on the stack"},
 	{"growslice", "allocates a larger slice when there is no room"},
 	{"moveSlice", "moves a slice to the heap"},
 	{"makechan", "allocates a channel"},

@@ -71,18 +71,18 @@ var (
 	errStatusLine   = &malformedError{"the status line is not HTTP/1"}
 	errFieldName    = &malformedError{"a header field has no name, or one with a space"}
 	errFieldValue   = &malformedError{"a header field has a control character in it"}
-	errFolded       = &malformedError{"a header field that matters goes on in the next line"}
+	errFolded       = &malformedError{"a header field that matters is folded into the next line"}
 	errBareCR       = &malformedError{"a CR without a LF"}
 	errLength       = &malformedError{"Content-Length is not a number"}
-	errLengths      = &malformedError{"two different Content-Length"}
-	errCoding       = &malformedError{"Transfer-Encoding ends otherwise than with chunked once"}
+	errLengths      = &malformedError{"two Content-Length fields differ"}
+	errCoding       = &malformedError{"Transfer-Encoding does not end in a single chunked"}
 	errBothFramings = &malformedError{"both Transfer-Encoding and Content-Length"}
 	errOldCoding    = &malformedError{"Transfer-Encoding in HTTP/1.0"}
 	errChunkSize    = &malformedError{"the size of a chunk is not a number"}
 	errChunkEnd     = &malformedError{"a chunk is longer than its size"}
-	errNoBody       = &malformedError{"a body is announced where there can be none"}
+	errNoBody       = &malformedError{"the header announces a body where none is allowed"}
 	errInterim      = &malformedError{"more than 100 interim answers"}
-	errSwitched     = &malformedError{"101 Switching Protocols, which nobody asked for"}
+	errSwitched     = &malformedError{"101 Switching Protocols, but the request asked for none"}
 	errBehind       = &malformedError{"there is data after the end of the answer"}
 )
 

@@ -160,9 +160,9 @@ func (p Plan) withDefaults() (Plan, error) {
 	case p.Via != "" && p.Proxy != nil:
 		return p, errors.New("a proxy and another address to connect to cannot be used together")
 	case p.Number < 0:
-		return p, fmt.Errorf("%d requests: want a number of them", p.Number)
+		return p, fmt.Errorf("%d requests: want a positive number", p.Number)
 	case p.Duration < 0 || p.Warmup < 0 || p.Timeout < 0 || p.Duration > MaxDuration || p.Warmup > MaxDuration || p.Timeout > MaxDuration:
-		return p, fmt.Errorf("a time that is negative or longer than %v", MaxDuration)
+		return p, fmt.Errorf("the time is negative or longer than %v", MaxDuration)
 	case len(p.Stages) > 0 && (p.Rate > 0 || p.Duration > 0):
 		return p, errors.New("stages set the rate and the time themselves")
 	}

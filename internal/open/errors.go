@@ -65,14 +65,14 @@ func (e *ProgramError) Error() string { return fmt.Sprintf("%s is a program, not
 type TimelessError struct{ Refs string }
 
 func (e *TimelessError) Error() string {
-	return fmt.Sprintf("%s is a profile, which has no times to pick", e.Refs)
+	return fmt.Sprintf("%s is a profile: it has no times to pick", e.Refs)
 }
 
 // A StoredTimeError says that a part of a run was asked for of profiles in a store, which are selected by a time of their own.
 type StoredTimeError struct{ Ref string }
 
 func (e *StoredTimeError) Error() string {
-	return fmt.Sprintf("%s: profiles in a store are of many runs, so there is no part of a run to pick", e.Ref)
+	return fmt.Sprintf("%s: profiles in a store come from many runs, so no part of a run can be picked", e.Ref)
 }
 
 // A StoredPartError says that a part was asked for that a store does not have.
@@ -82,7 +82,7 @@ type StoredPartError struct {
 }
 
 func (e *StoredPartError) Error() string {
-	return fmt.Sprintf("%s: a store has profiles, and no %s", e.Ref, e.Part.Doc)
+	return fmt.Sprintf("%s: a store has profiles, but no %s", e.Ref, e.Part.Doc)
 }
 
 // A PickError says that a recording has no profile of the kind or time that was asked for.

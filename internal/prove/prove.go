@@ -321,7 +321,7 @@ func (r *run) call(ctx context.Context, f *search) error {
 	}
 	if r.opt.Regress {
 		if err := r.regressions(ctx, f, found); err != nil {
-			return fmt.Errorf("writing tests of the differences: %w", err)
+			return fmt.Errorf("writing tests for the differences: %w", err)
 		}
 	}
 	if r.opt.Faster != nil && !r.opt.Workload && f.called == nil {

@@ -57,14 +57,14 @@ func (r *run) regressions(ctx context.Context, f *search, found []*finding) erro
 		return nil
 	}
 	if r.proof.Regression != nil {
-		r.hint("the differences of package ", f.new.pkg.PkgPath, " are not in the file with tests, since they belong in another folder: ", hint.Option{Name: "func"}, " selects one function")
+		r.hint("the test file leaves out package ", f.new.pkg.PkgPath, ", whose tests belong in another folder: ", hint.Option{Name: "func"}, " selects one function")
 		return nil
 	}
 	work, err := os.MkdirTemp(filepath.Dir(f.files[0].file), "regress-")
 	if err != nil {
 		return err
 	}
-	r.opt.Say("writing tests of the differences")
+	r.opt.Say("writing tests for the differences")
 	old := regressionBuild{surface: f.surface, side: f.old, file: filepath.Join(work, "old")}
 	now := regressionBuild{surface: f.surface, side: f.new, file: filepath.Join(work, "new")}
 	if list, err = old.build(ctx, list); err == nil {

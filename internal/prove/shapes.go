@@ -18,7 +18,7 @@ type fieldRule struct {
 func (s *surface) incomparable(e *entry) string {
 	for _, t := range slices.Concat(e.params, e.results) {
 		if name := s.reshaped(t, 0); name != "" {
-			return "type " + name + " is another one now"
+			return "type " + name + " changed"
 		}
 	}
 	return ""

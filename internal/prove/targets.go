@@ -149,7 +149,7 @@ func (s *surface) entryOf(key string, fn *types.Func) (*entry, string) {
 	}
 	old, ok := before.obj.(*types.Func)
 	if !ok {
-		return nil, "it was not a function"
+		return nil, "it is not a function in the old version"
 	}
 	if !s.sameType(old.Type(), fn.Type()) || !s.sameReceiver(old, fn) {
 		return nil, "the types of its parameters or results changed"

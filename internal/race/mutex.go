@@ -63,7 +63,7 @@ func (v *variable) free(name string, d *declaration) error {
 		}
 	}
 	if taken {
-		return fmt.Errorf("there is a %s already", name)
+		return fmt.Errorf("there is already a %s", name)
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func (g *guarding) guard(fn ast.Node, uses []use) error {
 	}
 	list, first, last, top := g.statements(fn, uses)
 	if list == nil {
-		return fmt.Errorf("the use in line %d is outside of a statement", g.line(uses[0].expr))
+		return fmt.Errorf("line %d uses it outside a statement", g.line(uses[0].expr))
 	}
 	part := list[first : last+1]
 	if leaves(part) {
@@ -203,7 +203,7 @@ func (g *guarding) guard(fn ast.Node, uses []use) error {
 			list, top = bodyOf(fn).List, true
 			first = slices.IndexFunc(list, func(s ast.Stmt) bool { return s.End() > uses[0].expr.Pos() })
 			if first < 0 {
-				return fmt.Errorf("the use in line %d is outside of a statement", g.line(uses[0].expr))
+				return fmt.Errorf("line %d uses it outside a statement", g.line(uses[0].expr))
 			}
 		}
 		if err := g.mayHold(fn, list[first:]); err != nil {
@@ -234,7 +234,7 @@ func (g *guarding) mutexOf(uses []use) (string, error) {
 			mu = types.ExprString(sel.X) + "." + g.mu
 		}
 		if out != "" && mu != out {
-			return "", fmt.Errorf("line %d uses another one than the lines before it", g.line(u.expr))
+			return "", fmt.Errorf("line %d uses a different one than the lines before it", g.line(u.expr))
 		}
 		out = mu
 	}

@@ -173,7 +173,7 @@ func (e *editing) finish(imports, means string) (*mending, error) {
 			is, err = patch.Format(was, is)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the patch does not come out as Go: %w", err)
+			return nil, fmt.Errorf("the patched file is not valid Go: %w", err)
 		}
 		out.Set(name, was, is)
 	}

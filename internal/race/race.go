@@ -159,7 +159,7 @@ func (s *Search) find(ctx context.Context) error {
 	err := s.rounds(ctx)
 	s.out.Tried.Took = time.Since(began)
 	if ctx.Err() != nil {
-		s.note("interrupted: this was found so far")
+		s.note("interrupted; found so far")
 	}
 	return err
 }

@@ -82,7 +82,7 @@ type honeAsked struct {
 func %[1]s(t *testing.T) {
 	text, err := ioutil.ReadFile(os.Getenv(%[2]q))
 	if err != nil {
-		t.Skip("run by the search for races alone")
+		t.Skip("only hone race runs this")
 	}
 	var all [][]honeAsked
 	if err := json.Unmarshal(text, &all); err != nil {

@@ -50,7 +50,7 @@ func (s *Search) race(ctx context.Context, p *racelog.Pair) report.DataRace {
 	case v != nil:
 		out.Variable, out.Kind, out.Memory = v.name, v.kind, v.memory(s)
 		if f, err := v.patch(); s.patched[v.name] {
-			out.Means = "the patch of " + v.name + " above is for this one, too"
+			out.Means = "the patch for " + v.name + " above also fixes this one"
 		} else if err != nil {
 			out.NoPatch = err.Error()
 		} else {

@@ -119,7 +119,7 @@ func hideIn(file, name string, h *secret.Hider, m *Manifest) error {
 			return nil
 		}
 		// It stays as one that is damaged, so that answers say that they lack it.
-		m.Notes = append(m.Notes, fmt.Sprintf("%s is damaged (%v) and was dropped, since the rest may have secrets; a recording that keeps secrets has it", name, unreadable.error))
+		m.Notes = append(m.Notes, fmt.Sprintf("%s is damaged (%v) and was dropped because the rest may hold secrets; a recording that keeps secrets has it", name, unreadable.error))
 		now = []byte("\x1f\x8b")
 	}
 	if len(now) == len(was) && (len(now) == 0 || &now[0] == &was[0]) {
@@ -155,7 +155,7 @@ func removeUnless(err error, file, name string, m *Manifest) error {
 	if !errors.As(err, &unreadable) {
 		return err
 	}
-	m.Notes = append(m.Notes, fmt.Sprintf("%s is left out, since it could not be searched for secrets (%v); a recording that keeps secrets has it", name, unreadable.error))
+	m.Notes = append(m.Notes, fmt.Sprintf("%s is left out because it could not be searched for secrets (%v); a recording that keeps secrets has it", name, unreadable.error))
 	return os.Remove(file)
 }
 

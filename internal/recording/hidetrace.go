@@ -102,7 +102,7 @@ type traceBatchOf struct {
 	events     bool
 }
 
-var errOldTrace = errors.New("it is not in the form that Go writes since 1.22")
+var errOldTrace = errors.New("it is not in the format that Go has written since 1.22")
 
 // eachBatch reads the batches of a trace, and writes them to w as do leaves them. The last one may be cut, which is left out then.
 func eachBatch(file string, w io.Writer, do func(*traceBatchOf) error) (isCut bool, err error) {

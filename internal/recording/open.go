@@ -105,7 +105,7 @@ func openFS(files fs.FS, c io.Closer) (*Recording, error) {
 	case m.Format <= 0:
 		return nil, fmt.Errorf("%w: %s names no format", ErrNotRecording, manifestFile)
 	case m.Format > Format:
-		return nil, fmt.Errorf("it is in format %d, written by hone %s; this hone knows formats up to %d: install a newer one", m.Format, m.Hone, Format)
+		return nil, fmt.Errorf("it is in format %d, written by hone %s; this hone reads formats up to %d: install a newer one", m.Format, m.Hone, Format)
 	}
 	parts, lost, err := partsOf(files)
 	if err != nil {

@@ -174,7 +174,7 @@ func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, str
 	}
 	added := r.added(kind)
 	if (r.made != nil || added != nil) && (from != 0 || to != 0) {
-		return nil, "", fmt.Errorf("%s: a time of profiles from a store is part of its name", r.Ref)
+		return nil, "", fmt.Errorf("%s: the time of profiles in a store is part of the ref", r.Ref)
 	}
 	if all := r.Parts[kind]; from > 0 && to == 0 && kind != traceKind {
 		to = max(from, all[len(all)-1].To)
@@ -284,10 +284,10 @@ func (s *partReader) cpu(from, to time.Duration) (*profile.Profile, error) {
 		return nil, err
 	}
 	if to != 0 && (first.From != from || last.To != to) {
-		p = p.WithNote(fmt.Sprintf("the CPU profiles in the recording that touch this time are from %s to %s", first.From, last.To))
+		p = p.WithNote(fmt.Sprintf("the CPU profiles that overlap this time run from %s to %s", first.From, last.To))
 	}
 	if s.Manifest != nil && s.Manifest.Lookout != nil && s.dropped(first.To, last.To) {
-		p = p.WithNote(fmt.Sprintf("of this time only the last %s and what led up to trouble were kept", s.Manifest.Lookout.Window))
+		p = p.WithNote(fmt.Sprintf("only the last %s and what led up to trouble were kept of this time", s.Manifest.Lookout.Window))
 	}
 	return p, nil
 }

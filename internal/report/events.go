@@ -91,7 +91,7 @@ func (e *Event) Text() string {
 	case "restart":
 		text = e.process() + " was restarted" + e.times() + e.memory()
 	case "oom":
-		text = e.process() + " was killed" + e.times() + ", since it had no memory left" + e.memory()
+		text = e.process() + " was killed" + e.times() + " because it ran out of memory" + e.memory()
 	case "capture":
 		text = "a recording of " + e.Service + " was taken"
 		if e.Recording == "" {
@@ -163,9 +163,9 @@ func (e *Event) change() string {
 	}
 	switch e.Source {
 	case "traffic":
-		text += ", as it has " + more + " to do"
+		text += ", because it has " + more + " work to do"
 	case "mix":
-		text += ", as " + e.Service + " is asked for other things than before"
+		text += ", because " + e.Service + " gets a different mix of requests"
 	}
 	return text
 }

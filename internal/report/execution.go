@@ -174,15 +174,15 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 		list = append(list, stoppedTable(e.Stopped))
 	}
 	if len(e.Stopped) < e.StoppedOf {
-		list = append(list, Note{Phrase{"those that lost most are shown, ", len(e.Stopped), " of ", e.StoppedOf}})
+		list = append(list, Note{Phrase{"showing the ", len(e.Stopped), " of ", e.StoppedOf, " that lost most"}})
 	}
 	if ran := e.ran(); e.OnCPU > 0 && ran-e.OnCPU > max(e.OnCPU*3/10, e.Length/50) {
-		list = append(list, Note{Phrase{"goroutines had a P for ", Nanos(ran), ", and the process a CPU for ", Nanos(e.OnCPU),
-			": other programs, or a CPU limit, took the rest, which a trace shows as running"}})
+		list = append(list, Note{Phrase{"goroutines held a P for ", Nanos(ran), ", but the process had a CPU for only ", Nanos(e.OnCPU),
+			": other programs or a CPU limit took the rest, which the trace shows as running"}})
 	}
 	if e.Silence.Count > 0 {
-		list = append(list, Note{Phrase{"nothing at all happened for ", Nanos(e.Silence.Longest), " from ", Nanos(e.Silence.At), " on, though goroutines were ready",
-			times(e.Silence.Count), ": the system let the process have no CPU, or stopped it"}})
+		list = append(list, Note{Phrase{"nothing happened for ", Nanos(e.Silence.Longest), ", starting at ", Nanos(e.Silence.At), ", although goroutines were ready",
+			times(e.Silence.Count), ": the system gave the process no CPU, or stopped it"}})
 	}
 	if e.Tracer*50 > e.Capacity {
 		list = append(list, Note{Phrase{"recording the trace took ", Nanos(e.Tracer), ", ", Share{e.Tracer, e.Capacity}, " of all P time"}})
@@ -335,7 +335,7 @@ func traceNote(list []TraceTime) []Block {
 	if others == nil {
 		return nil
 	}
-	return []Block{Note{append(Phrase{"the recording has ", len(list), " execution traces; this is that of ", this, ", and these show the others: "}, others...)}}
+	return []Block{Note{append(Phrase{"the recording has ", len(list), " execution traces; this one is at ", this, "; for the others: "}, others...)}}
 }
 
 // fileLine is a place in a file, "" when it is not known.
@@ -400,7 +400,7 @@ func (x *Idle) Blocks() iter.Seq[Block] {
 	if len(x.Rows) < x.Of {
 		list = append(list, Note{Phrase{"the first ", len(x.Rows), " of ", x.Of, " are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
 	} else if left*100 > x.Idle {
-		list = append(list, Note{Phrase{"for ", Nanos(left), " Ps were idle until the end of that time, or never used"}})
+		list = append(list, Note{Phrase{"another ", Nanos(left), " is of Ps that stayed idle to the end, or were never used"}})
 	}
 	for _, n := range x.Notes {
 		list = append(list, Note{Phrase{n}})

@@ -234,8 +234,8 @@ func (g *GC) doubt() Phrase {
 		if !g.Unlike {
 			return nil
 		}
-		return Phrase{"the cycles in this log took ", Nanos(g.CPU), " of CPU time, which does not go with the ", g.RuntimePercent,
-			"% that the runtime counted up to the last of them: lines were changed, or are not of one program"}
+		return Phrase{"the cycles in this log took ", Nanos(g.CPU), " of CPU time, which does not fit the ", g.RuntimePercent,
+			"% that the runtime reports in the last of them: the log was edited, or mixes several programs"}
 	}
 	p := Phrase{"the log lacks ", m.Cycles, " of ", g.Of + m.Cycles, " cycles"}
 	if m.Gaps > 1 {
@@ -243,9 +243,9 @@ func (g *GC) doubt() Phrase {
 	}
 	p = append(p, " between gc ", m.After, " and gc ", m.Before, ", from ", Nanos(m.From), " to ", Nanos(m.To))
 	if g.Capacity > 0 {
-		p = append(p, "; the CPU time and the rate of allocation are of the ", Share{m.Covered, g.Wall}, " of the time of which it has all cycles")
+		p = append(p, "; CPU time and allocation rate cover only the ", Share{m.Covered, g.Wall}, " of the time without gaps")
 	} else if g.Wall > 0 {
-		p = append(p, "; no share of the CPU can be told from the others")
+		p = append(p, "; the other cycles are too few to tell the share of the CPU")
 	}
 	if g.RuntimePercent > 0 {
 		p = append(p, "; up to the last cycle the runtime counted ", g.RuntimePercent, "%")
@@ -281,7 +281,7 @@ func (g *GC) facts() []Fact {
 		cycles = append(cycles, ", ", g.ByProgram, " forced by the program")
 	}
 	if g.ByTime > 0 {
-		cycles = append(cycles, ", ", g.ByTime, " by the runtime after two minutes without")
+		cycles = append(cycles, ", ", g.ByTime, " by the runtime after two minutes without one")
 	}
 	if g.Wall > 0 {
 		cycles = append(cycles, ", ", unit.PerSecond(float64(g.Of+missing)/time.Duration(g.Wall).Seconds()))
@@ -342,7 +342,7 @@ func (g *GC) whatIf() Table {
 		size.addSize(w.Peak)
 		now := ""
 		if w.Now {
-			now = "now, as it seems"
+			now = "now, estimated"
 		}
 		t.Rows = append(t.Rows, []any{w.GOGC, Share{w.CPU, g.Capacity}, Value{w.Peak, size}, now})
 	}

@@ -169,7 +169,7 @@ func (l *Lanes) Blocks() iter.Seq[Block] {
 	group("Ps", "number", l.Procs, false, number)
 	group("collector", "", l.Collector, false, func(lane *Lane) any { return lane.Name })
 	if len(l.Requests) > 0 {
-		t := Table{Title: "requests", Summary: Phrase{"their numbers, and what most of each went into"}, Columns: []Column{{Name: "over time"}}}
+		t := Table{Title: "requests", Summary: Phrase{"each with its number and what took most of it"}, Columns: []Column{{Name: "over time"}}}
 		for i := range l.Requests {
 			t.Rows = append(t.Rows, []any{"|" + l.numbered(&l.Requests[i]) + "|"})
 		}
@@ -193,7 +193,7 @@ func (l *Lanes) Blocks() iter.Seq[Block] {
 		list = append(list, Note{legend})
 	}
 	if l.Of == 0 {
-		list = append(list, Note{Phrase{"no goroutine was there then that the filters let pass"}})
+		list = append(list, Note{Phrase{"no goroutine of that time matches the filters"}})
 	}
 	if len(l.Goroutines) < l.Of {
 		list = append(list, Note{Phrase{"the most active ", len(l.Goroutines), " of ", l.Of, " goroutines are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})

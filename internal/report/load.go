@@ -87,7 +87,7 @@ func (l *Load) Blocks() iter.Seq[Block] {
 		list = append(list, Note{Phrase{n}})
 	}
 	if l.Untraced {
-		list = append(list, Note{Phrase{"no execution trace was recorded: with ", hint.Option{Name: "flight", Value: "10s"}, ", answers of the last seconds say what the slowest waited for"}})
+		list = append(list, Note{Phrase{"no execution trace was recorded: with ", hint.Option{Name: "flight", Value: "10s"}, ", hone says what the slowest answers of the last seconds waited for"}})
 	}
 	var next []hint.Command
 	for _, a := range l.Slow {

@@ -177,7 +177,7 @@ func (s *LoadServer) facts() []Fact {
 	}
 	if w := s.Waiting; w != nil {
 		if w.Off {
-			add("waiting", "not known: there is nothing in its profile, which the server may have turned off (runtime.SetBlockProfileRate)")
+			add("waiting", "unknown: the block profile is empty; the server may not have turned it on (runtime.SetBlockProfileRate)")
 		} else {
 			add("waiting", each(w.Blocked), ", of which ", each(w.Locks), " for locks; others had to wait ", each(w.Contended), " for a lock that was held")
 		}
@@ -237,12 +237,12 @@ func (s *LoadServer) balance() Table {
 }
 
 func (s *LoadServer) functions() Table {
-	return s.costs("by function", "for each request; by itself and through the standard library, and with all that it calls", s.Functions, true)
+	return s.costs("by function", "per request: the function with the standard library that it calls, then with everything that it calls", s.Functions, true)
 }
 
 // calls lists what is called in the standard library, which is part of what its callers cost.
 func (s *LoadServer) calls() Table {
-	return s.costs("through the standard library", "of that, with all that it calls in turn", s.Calls, false)
+	return s.costs("through the standard library", "part of the above, with everything that it calls", s.Calls, false)
 }
 
 // costs makes a table of what is known of functions: where there is no profile of memory or waiting, it has no such columns.

@@ -182,7 +182,7 @@ func changes(c *recording.Changes) string {
 	}
 	text += "; " + recording.DiffFile + " in the recording has them"
 	if c.Cut {
-		text += " as far as there was room"
+		text += ", up to the size limit"
 	}
 	return text
 }
@@ -193,12 +193,12 @@ func (l *Look) next() []hint.Command {
 	if len(refs) > 3 {
 		refs = []string{refs[0], refs[1], "…"} // it is clear by now
 	}
-	out := []hint.Command{hint.Ask("top", refs...).With("cum", "").For("what is expensive with all that it calls")}
+	out := []hint.Command{hint.Ask("top", refs...).With("cum", "").For("what is expensive, including what it calls")}
 	if l.Hottest != "" {
 		rx := simplePattern(l.Hottest)
 		out = append(out,
 			hint.Ask("peek", refs...).Of(rx).For("who calls the first of these"),
-			hint.Ask("list", refs...).Of(rx).For("which of its lines"))
+			hint.Ask("list", refs...).Of(rx).For("its cost line by line"))
 	}
 	out = append(out, hint.Ask("flame", refs...).For("the whole picture"))
 	if len(l.Labels) > 0 {

@@ -73,11 +73,11 @@ func (p *Privacy) Blocks() iter.Seq[Block] {
 	}
 	switch {
 	case p.Stripped:
-		add("secrets", "stripped: there are no sources, arguments, host, paths and labels")
+		add("secrets", "stripped, with sources, arguments, host, paths and labels")
 	case p.KeepsSecrets:
 		f.Items = append(f.Items, Fact{"secrets", Phrase{"kept as they are, since it was recorded with ", hint.Option{Name: "keep-secrets"}}})
 	case p.Recording:
-		add("secrets", "what looks like one is …, as far as could be told")
+		add("secrets", "whatever looks like one was replaced with …; check before you share it")
 	default:
 		add("secrets", "a profile is kept as it was written")
 	}
@@ -161,7 +161,7 @@ func (p *Privacy) Blocks() iter.Seq[Block] {
 		list = append(list, Note{Phrase{fmt.Sprintf("%s could not be looked through: %s", counted(len(p.Unread), "profile"), listed(p.Unread))}})
 	}
 	if p.Incomplete {
-		list = append(list, Note{Phrase{"there is so much in it that not all is listed"}})
+		list = append(list, Note{Phrase{"the recording has too many entries to list them all"}})
 	}
 	if more > 0 {
 		list = append(list, Note{Phrase{"rows left out: ", more, "; ", hint.Option{Name: "json"}, " has them all"}})

@@ -271,9 +271,9 @@ func (d *Difference) others() string {
 	case len(d.Also) == 0:
 		return ""
 	case d.Cause != "":
-		return fmt.Sprintf("    most likely caused by the change of %s, and so in %s it: %s\n", d.Cause, functions, list)
+		return fmt.Sprintf("    most likely caused by the change to %s, which also shows in %s it: %s\n", d.Cause, functions, list)
 	}
-	return fmt.Sprintf("    and in %s it: %s\n", functions, list)
+	return fmt.Sprintf("    also in %s it: %s\n", functions, list)
 }
 
 // OneLine is the call within a sentence.

@@ -114,7 +114,7 @@ func askStoreIn(ctx context.Context, base, token, method, path string, q url.Val
 	words, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
 	said := strings.TrimSpace(string(words))
 	if resp.StatusCode == http.StatusNotFound && (strings.HasPrefix(said, "404 page not found") || strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")) {
-		return nil, hint.Errorf(hint.Text{"is it ", hint.Command{Verb: "serve"}, ", and in this version?"}, "the server at %s is no store of hone: it has no /%s", server, strings.TrimPrefix(u.Path, "/"))
+		return nil, hint.Errorf(hint.Text{"is it ", hint.Command{Verb: "serve"}, ", and in this version?"}, "the server at %s is not a hone store: it has no /%s", server, strings.TrimPrefix(u.Path, "/"))
 	}
 	why := fmt.Errorf("the store at %s: %s", u.Host, cmp.Or(said, resp.Status))
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
@@ -132,9 +132,9 @@ func tokenHint(token string, status int) hint.Text {
 	case token == "":
 		return hint.Text{"put a token into " + TokenVariable + "; ", tokens, " makes one, on the machine of the store"}
 	case status == http.StatusForbidden:
-		return hint.Text{tokens, " makes one that may do that, on the machine of the store"}
+		return hint.Text{tokens, " makes one that may, on the machine of the store"}
 	}
-	return hint.Text{TokenVariable + " has another one; ", tokens.With("list", ""), " lists those that are known, on the machine of the store"}
+	return hint.Text{TokenVariable + " has a different one; ", tokens.With("list", ""), " lists those that are known, on the machine of the store"}
 }
 
 // inStore matches refs to profiles in a store that say where it is, as in https://profiles.example.com/store:api@-1h.
@@ -270,7 +270,7 @@ func download(ref string, resp *http.Response, err error) (file string, _ error)
 func Save(ref string, w io.Writer) error {
 	base, name, ok := storeRef(ref)
 	if !ok {
-		return fmt.Errorf("%s names nothing in a store", ref)
+		return fmt.Errorf("%s does not name anything in a store", ref)
 	}
 	resp, err := selectStored(ref, base, name)
 	if err != nil {

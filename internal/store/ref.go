@@ -35,7 +35,7 @@ func ParseRef(text string, now time.Time) (Ref, error) {
 		return r, err
 	}
 	if len(r.Selector) == 0 {
-		return r, errors.New("it names no service; what selects profiles looks like api{version=\"v2\"}@-1h..now")
+		return r, errors.New("it names no service; a selector looks like api{version=\"v2\"}@-1h..now")
 	}
 	if _, single := r.Selector.Only(ProfileLabel); single && times == "" {
 		// There is only one of it.

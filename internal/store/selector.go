@@ -176,7 +176,7 @@ func parseSelector(text string) (Selector, error) {
 		rest = strings.TrimLeft(rest, " \t\r\n")
 		if after, ok := strings.CutPrefix(rest, "}"); ok {
 			if strings.TrimSpace(after) != "" {
-				return fail(fmt.Errorf("%q is behind its end", profile.Shorten(after, 40)))
+				return fail(fmt.Errorf("%q follows its end", profile.Shorten(after, 40)))
 			}
 			return s, nil
 		}

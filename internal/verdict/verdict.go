@@ -70,7 +70,7 @@ func Judge(d *recording.Duel) *report.Compare {
 		}
 	}
 	if len(alternate) > 0 {
-		out.Notes.Add("took turns instead of sharing a core, since they use several cores, wait, or differ too much: " + list(alternate))
+		out.Notes.Add("measured in turns, not on one shared core, because they use several cores, wait, or differ too much: " + list(alternate))
 	}
 	if len(late) > 0 {
 		out.Notes.Add("time ran out before everything was decided; ", hint.Option{Name: "budget"}, " gives more: "+list(late))

@@ -32,7 +32,7 @@ const (
 	Deployed  Kind = "deploy"  // a version or a build that was not there before
 	Broken    Kind = "rule"    // a rule that the user made
 	Restarted Kind = "restart" // a process
-	Killed    Kind = "oom"     // a process, since it had no memory left
+	Killed    Kind = "oom"     // a process, because it ran out of memory
 	Captured  Kind = "capture" // a deeper look, taken because of another event
 )
 

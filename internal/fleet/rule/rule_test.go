@@ -313,7 +313,7 @@ func TestRestarts(t *testing.T) {
 	at("b", "v1", 100, 1<<20)
 	at("c", "v2", 100, 1<<20) // a deploy
 	b.minute()
-	const killed, restarted = "7 a of api was killed, since it had no memory left (52MB of 100MB in use)", "7 b of api was restarted"
+	const killed, restarted = "7 a of api was killed because it ran out of memory (52MB of 100MB in use)", "7 b of api was restarted"
 	got := b.events()
 	if !strings.Contains(got, killed) || !strings.Contains(got, restarted) || strings.Count(got, "\n") != 1 {
 		t.Errorf("events:\n%s", got)

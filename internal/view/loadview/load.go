@@ -151,7 +151,7 @@ func doubts(r *report.Load) hint.Texts {
 		longLate = 2 * time.Millisecond
 	)
 	if !l.Open() && l.Answered > 0 {
-		out.Add("closed loop: each connection sends a request after the last one was answered, so few requests are slow when the server stalls; with ", hint.Option{Name: "rate"}, ", times are what users see")
+		out.Add("closed loop: each connection waits for its answer before it sends again, so a stall makes few requests slow; with ", hint.Option{Name: "rate"}, ", times are what users see")
 	}
 	if r.CPUShare >= muchCPU {
 		out.Add("the generator was the bottleneck: it used "+unit.Share(r.CPUShare)+" of the CPU time that it could; use ", hint.Option{Name: "threads"}, " or another machine, or send fewer requests")
@@ -164,10 +164,10 @@ func doubts(r *report.Load) hint.Texts {
 	}
 	if n := l.Cut.Count(); n > 0 && l.Answered > 0 {
 		all := l.WithCut()
-		say("these times leave out %d unanswered requests; counting the time that those waited, 99%% took up to %s and the longest %s", n, unit.Time(all.Quantile(0.99)), unit.Time(all.Max()))
+		say("these times exclude %d unanswered requests; with the time that those waited, p99 is %s and the maximum %s", n, unit.Time(all.Quantile(0.99)), unit.Time(all.Max()))
 	}
 	if k := r.Little; k != nil && math.Abs(k.Seen-k.Computed) > max(0.05*k.Computed, 0.5) {
-		say("the numbers do not fit together: %s requests were under way, but rate times mean latency makes %s (Little's law); the load may not have been steady", unit.Number(k.Seen), unit.Number(k.Computed))
+		say("the numbers are inconsistent: %s requests were in flight, but rate times mean latency gives %s (Little's law); the load may not have been steady", unit.Number(k.Seen), unit.Number(k.Computed))
 	}
 	if l.Errors[latency.NoPorts] > 0 {
 		say("this machine ran out of local ports: a closed connection keeps its port for a minute; use keep-alive, or open fewer than 450 connections a second")

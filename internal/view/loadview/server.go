@@ -176,7 +176,7 @@ func (s *serverRun) cpu() {
 			c.Counted, c.Unseen = true, max(0, kernel-c.Sampled)
 			factor *= min(kernel/c.Sampled, 1)
 			if kernel > c.Sampled*mostUnseen || c.Sampled > kernel*mostUnseen {
-				s.doubt("the kernel counts %s of CPU time for each request, and the profiles %s", unit.Time(durationOf(kernel)), unit.Time(durationOf(c.Sampled)))
+				s.doubt("the kernel counted %s of CPU time per request, the profiles %s", unit.Time(durationOf(kernel)), unit.Time(durationOf(c.Sampled)))
 			}
 		}
 		if each, _, ok := s.perRequest(recording.ProcessDelay); ok {
@@ -409,7 +409,7 @@ func (s *serverRun) balance() {
 		left -= ns
 		s.out.Balance = append(s.out.Balance, report.BalancePart{What: what, Nanos: ns, Share: float64(ns) / float64(mean)})
 	}
-	add("CPU of the goroutine that serves", durationOf(c.Serving-c.Assisting))
+	add("CPU of the serving goroutine", durationOf(c.Serving-c.Assisting))
 	if c.Assisting > 0 {
 		add("helping the garbage collector", durationOf(c.Assisting))
 	}
@@ -427,9 +427,9 @@ func (s *serverRun) balance() {
 	s.out.Balance = append(s.out.Balance, report.BalancePart{What: "mean service time", Nanos: mean, Share: 1})
 	switch {
 	case left < 0:
-		s.doubt("the parts are more than the whole: goroutines of a request worked at the same time, others that serve none were ready to run, too, and while a thread waits for a core, so do its goroutines")
+		s.doubt("the parts add up to more than the whole: goroutines of one request can run at the same time, goroutines that serve no request also wait to run, and a thread that waits for a core holds up its goroutine")
 	case float64(left) > 0.5*float64(mean):
-		s.doubt("unexplained is time on the network and in the kernel, for files, sleeping, and in hone")
+		s.doubt("the unexplained part is time on the network, in the kernel, in file I/O, asleep, and in hone itself")
 	}
 }
 

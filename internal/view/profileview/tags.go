@@ -98,7 +98,7 @@ func Tags(in []*recording.Recording, q query.Query) (report.Report, error) {
 		out.Notes.Add(len(keys), " of ", out.Of, " keys are shown, those with the most", more)
 	}
 	if cut > 0 {
-		out.Notes.Add("of ", cut, " keys only the first ", limit, " values are shown", more)
+		out.Notes.Add("for ", cut, " keys, only the first ", limit, " values are shown", more)
 	}
 	return out, nil
 }

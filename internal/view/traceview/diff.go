@@ -96,7 +96,7 @@ func requestDiff(in []*recording.Recording, q query.Query, work report.Work) (re
 		out.Notes = append(out.Notes, noHandlerNote)
 	}
 	if out.Of > 0 && out.Before > 0 {
-		out.Notes = append(out.Notes, "an interval is by how much stretches of time differ from each other; it cannot know whether the machine or the load was another one")
+		out.Notes = append(out.Notes, "the intervals come from how much parts of each trace differ; they cannot account for a different machine or load")
 	}
 	return out, nil
 }

@@ -345,8 +345,8 @@ func Regions(in []*recording.Recording, q query.Query) (report.Report, error) {
 }
 
 // noHandlerNote says why some requests have no handler.
-const noHandlerNote = "a request has no handler when it neither waited nor called the system in it: nothing else leaves a stack in a trace. " +
-	"So handlers may have more requests than their rows count, such as fast ones and those that only compute; of a program that hone builds and records, all are named"
+const noHandlerNote = "some requests have no handler: a trace shows the handler only of a request that waited or made a system call in it, so rows of handlers miss requests that only compute. " +
+	"In programs that hone builds and records, all requests have theirs"
 
 func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.Report, error) {
 	if len(in) > 1 {
@@ -370,9 +370,9 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 	}
 	if len(list) == 0 {
 		out.Notes = append(out.Notes, map[report.Work]string{
-			report.RequestWork: "no requests were found: those of net/http, HTTP/2, gRPC and fasthttp servers are",
-			report.TaskWork:    "the trace has no tasks: a program makes them with trace.NewTask of runtime/trace",
-			report.RegionWork:  "the trace has no regions: a program makes them with trace.StartRegion and trace.WithRegion of runtime/trace",
+			report.RequestWork: "no requests were found; hone finds those of net/http, HTTP/2, gRPC and fasthttp servers",
+			report.TaskWork:    "the trace has no tasks; programs create them with trace.NewTask (runtime/trace)",
+			report.RegionWork:  "the trace has no regions; programs create them with trace.StartRegion or trace.WithRegion (runtime/trace)",
 		}[work])
 		return out, nil
 	}
