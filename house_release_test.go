@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // mostBytes is what the released program for linux/amd64 may take: 32.5 MB with Go 1.27, and what a new release of Go may add before somebody looks. About
@@ -80,7 +82,7 @@ func TestReleasePlatforms(t *testing.T) {
 // go build -ldflags=-dumpdep and go tool nm -size -sort size.
 func TestReleaseSize(t *testing.T) {
 	t.Parallel()
-	long(t)
+	testrun.Nightly(t, "compiles all that hone imports, without cgo and paths")
 	r := readRelease(t)
 	file := filepath.Join(t.TempDir(), "hone")
 	env := slices.Concat(os.Environ(), r.env, []string{"GOOS=linux", "GOARCH=amd64"})
