@@ -290,6 +290,12 @@ type Pin struct {
 	Query  Query     `json:"query"`
 }
 
+// Keeps reports whether a pin keeps an upload of a tenant.
+func (p *Pin) Keeps(tenant string, u *Upload) bool {
+	q := &p.Query
+	return q.Tenant == tenant && (q.Kind == "" || q.Kind == u.Kind) && q.Holds(u.Start) && q.Selector.Match(u.Service, u.Labels, u.Row)
+}
+
 // ErrFull says that there is no room for more. What is there can be read.
 var ErrFull = errors.New("the store is full")
 
