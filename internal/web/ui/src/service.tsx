@@ -397,7 +397,7 @@ function Graph({ data, stacked, events }: { data: FleetGraph; stacked: boolean; 
               <div class="outside" style={{ left: share(chosen[1]), right: "0" }} />
             </>
           )}
-          {marks.map(([t, kind, name, doc]) => <div class={"flagline " + kind} style={{ left: share(t) }} title={doc}><span>{name}</span></div>)}
+          {marks.map(([t, kind, name, doc]) => <div class={`flagline ${kind}${(t - from) / (end - from) > 0.85 ? " late" : ""}`} style={{ left: share(t) }} title={doc}><span>{name}</span></div>)}
           {at >= 0 && <div class="cursor" style={{ left: share(shape.times[at]) }} />}
         </div>
       </div>
