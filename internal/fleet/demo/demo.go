@@ -29,7 +29,7 @@ type Options struct {
 	// Add keeps profiles.
 	Add func(ctx context.Context, uploads []*store.Upload) error
 
-	Ready    func()               // is called when there is history; may be nil
+	Ready    func(s Story)        // is called when there is history; may be nil
 	Deployed func(d Deployed)     // is called when an instance got the version that comes while the fleet runs; may be nil
 	History  bool                 // there is none yet
 	Began    time.Time            // when the fleet began, if it goes on: what was deployed then is not deployed again
@@ -40,6 +40,9 @@ type Options struct {
 
 // Deployed says that the first instance of a service runs a new version.
 type Deployed struct{ Service, From, To string }
+
+// A Story is what a fleet has been through, and what is to come: when the shop got slower, and when search gets a new version, or got it.
+type Story struct{ Slower, Next time.Time }
 
 // What the fleet has been through when it begins, and what is to come.
 const (
@@ -181,7 +184,7 @@ func Run(ctx context.Context, o Options) error {
 		last = from
 	}
 	if o.Ready != nil {
-		o.Ready()
+		o.Ready(Story{f.began.Add(-before), f.began.Add(later)})
 	}
 	return ended(ctx, f.live(ctx, last))
 }

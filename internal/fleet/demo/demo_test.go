@@ -54,7 +54,9 @@ func TestHistoryAndDeploys(t *testing.T) {
 		o := Options{
 			History: true,
 			steps:   []step{{2 * time.Hour, 30 * time.Minute}, {0, 5 * time.Minute}},
-			Ready:   func() { ready = true },
+			Ready: func(s Story) {
+				ready = s == Story{began.Add(-before), began.Add(later)}
+			},
 			Deployed: func(d Deployed) {
 				deployed = append(deployed, d)
 			},
@@ -157,7 +159,12 @@ func TestGoesOn(t *testing.T) {
 		done := make(chan error, 1)
 		go func() {
 			done <- Run(ctx, Options{
-				Began:    time.Now().Add(-2 * time.Hour),
+				Began: time.Now().Add(-2 * time.Hour),
+				Ready: func(s Story) {
+					if want := time.Now().Add(later - 2*time.Hour); !s.Next.Equal(want) {
+						t.Errorf("search got its version at %v, want %v", s.Next, want)
+					}
+				},
 				Deployed: func(d Deployed) { t.Errorf("%v is deployed again", d) },
 				Add: func(_ context.Context, list []*store.Upload) error {
 					for _, u := range list {
