@@ -515,3 +515,103 @@ func TestServeEvents(t *testing.T) {
 	}
 	s.stop(t)
 }
+
+// A part of a store that the disk damaged is named; all else is served. The store is whole again after it was moved out of the way.
+func TestServeDamaged(t *testing.T) {
+	f := storetest.Small()
+	f.Services, f.Instances, f.Rounds, f.Kinds = 2, 1, 2, []string{"cpu"}
+	data := filepath.Join(t.TempDir(), "data")
+	s := startServe(t, data)
+	for _, u := range f.All() {
+		if err := s.push(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.stop(t)
+	const all = "@2026-08-01..2026-10-01"
+	found, err := filepath.Glob(filepath.Join(data, "data", "*", "*", "service-0.*", "*.seg"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("segments: %q, %v", found, err)
+	}
+	segment := filepath.Base(found[0])
+	text, err := os.ReadFile(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 20; i < len(text); i += 37 {
+		text[i] ^= 0x40
+	}
+	if err := os.WriteFile(found[0], text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := honeFails(t, "serve", "check", "--data", data); code != 1 || !strings.Contains(said, "1 problem in ") {
+		t.Errorf("check ends with %d: %s", code, said)
+	}
+
+	s = startServe(t, data)
+	t.Setenv("HONE_STORE", s.url)
+	if out := hone(t, "top", "store:service-1"+all); !strings.Contains(out, "step") {
+		t.Errorf("the service that is whole: %s", out)
+	}
+	if code, said := honeFails(t, "top", "store:service-0"+all); code != 1 || !strings.Contains(said, segment) {
+		t.Errorf("the damaged service ends with %d, and does not name %s: %s", code, segment, said)
+	}
+	if code, said := honeFails(t, "serve", "check", "--data", data); code != 1 || !strings.Contains(said, "another hone has the store open") {
+		t.Errorf("check beside a server ends with %d: %s", code, said)
+	}
+	s.stop(t)
+
+	if out := hone(t, "serve", "check", "--mend", "--data", data); !strings.Contains(out, segment) || !strings.Contains(out, "(mended)") {
+		t.Errorf("mending says %s", out)
+	}
+	if out := hone(t, "serve", "check", "--data", data); !strings.HasPrefix(out, "2 profiles in ") {
+		t.Errorf("after mending: %s", out)
+	}
+	s = startServe(t, data)
+	for _, u := range f.All() { // those that were lost are taken again
+		if err := s.push(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.profiles(t, allOfFleet); got["service-0 cpu"] != 2 || got["service-1 cpu"] != 2 {
+		t.Errorf("profiles after all were sent again: %v", got)
+	}
+	s.stop(t)
+}
+
+// A mistake in the configuration is named with its place and what is possible there, and limits in it hold for what comes in.
+func TestServeConfig(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "hone.yml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for text, want := range map[string]string{
+		"scrape_configs:\n  - job_name: shop\n    scrape_intervall: 10s\n": `hone.yml:3:5: unknown key "scrape_intervall"; did you mean scrape_interval?`,
+		"rules:\n  - name: json\n    when: shar > 5%\n":                    `hone.yml:3:11: `,
+		"limits:\n  - {serie: 7}\n":                                        `hone.yml:2:6: unknown key "serie"; did you mean series?`,
+		"actions:\n  - on: [oomkill]\n    pin: {}\n":                       `hone.yml:2:10: `,
+		"scrape_configs: [\n":                                              `hone.yml:`,
+	} {
+		write(text)
+		code, said := honeFails(t, "serve", "--data", filepath.Join(dir, "none"), "--listen", "127.0.0.1:0", "--config", config)
+		if code == 0 || !strings.Contains(said, want) {
+			t.Errorf("%s ends with %d: %s\nwant %s", text, code, said, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
+		t.Error("a configuration that is wrong made a store")
+	}
+
+	write("limits:\n  - {samples: 3}\n  - {tenant: other, samples: 1000}\n")
+	s := startServe(t, filepath.Join(dir, "data"), "--config", config)
+	f := storetest.Small()
+	err := s.push(f.All()[0])
+	if err == nil || !strings.Contains(err.Error(), "to raise it, set samples under limits") {
+		t.Errorf("a profile with more samples: %v", err)
+	}
+	s.stop(t)
+}

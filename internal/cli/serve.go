@@ -409,7 +409,7 @@ func checkCommand(sys *System, data *string) *cobra.Command {
 		}
 		fmt.Fprintf(sys.Out, "%d profiles in %d segments, %s\n", found.Profiles, found.Segments, unit.Size(found.Bytes))
 		if left > 0 {
-			return fmt.Errorf("%d problems in %s", left, *data)
+			return fmt.Errorf("%s in %s", counted(left, "problem"), *data)
 		}
 		return nil
 	}

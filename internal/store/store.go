@@ -302,6 +302,19 @@ var ErrFull = errors.New("the store is full")
 // ErrNotFound says that there is no such profile or pin, or not any more.
 var ErrNotFound = errors.New("no such entry in the store")
 
+// A DamageError says that nothing can be read of what a query selects, though there is something.
+type DamageError struct{ Damage []error }
+
+func (e *DamageError) Error() string {
+	more := ""
+	if n := len(e.Damage) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more)", n)
+	}
+	return fmt.Sprintf("none of these profiles can be read: %v%s", e.Damage[0], more)
+}
+
+func (e *DamageError) Unwrap() []error { return e.Damage }
+
 // A LimitError says which limit an upload met.
 type LimitError struct {
 	What       string // such as "samples"

@@ -348,7 +348,10 @@ func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error)
 	defer a.close()
 	streams := a.streams()
 	if len(streams) == 0 {
-		return nil, errors.Join(append(a.damage, &store.NothingError{Query: q})...)
+		if len(a.damage) > 0 {
+			return nil, &store.DamageError{Damage: a.damage}
+		}
+		return nil, &store.NothingError{Query: q}
 	}
 	a.weigh(streams)
 	out := &store.Merged{Streams: len(streams)}
