@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -612,6 +613,42 @@ func TestServeConfig(t *testing.T) {
 	err := s.push(f.All()[0])
 	if err == nil || !strings.Contains(err.Error(), "to raise it, set samples under limits") {
 		t.Errorf("a profile with more samples: %v", err)
+	}
+	s.stop(t)
+}
+
+// What rules measure is there for Prometheus, by service and version.
+func TestServeMeasures(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "hone.yml")
+	const rules = "rules:\n  - {name: steps, service: service-0, function: '/step/', when: share > 100%, over: 1h}\n"
+	if err := os.WriteFile(config, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := storetest.Small()
+	f.Services, f.Instances, f.Rounds, f.Kinds, f.Start = 1, 1, 1, []string{"cpu"}, time.Now().Add(-5*time.Minute)
+	data := filepath.Join(dir, "data")
+	s := startServe(t, data, "--config", config)
+	if err := s.push(f.All()[0]); err != nil {
+		t.Fatal(err)
+	}
+	s.stop(t)
+	s = startServe(t, data, "--config", config) // which looks at the rules at once
+	want := regexp.MustCompile(`(?m)^hone_rule_value\{tenant="default",rule="steps",service="service-0",version="v0"\} (0\.\d+|1)$`)
+	for tries := 0; ; tries++ {
+		resp, err := http.Get(s.url + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || want.Match(text) {
+			break
+		}
+		if tries == 1000 {
+			t.Fatalf("metrics have no %s:\n%s", want, text)
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
 	s.stop(t)
 }
