@@ -5,11 +5,18 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	cryptorand "crypto/rand"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -649,6 +656,113 @@ func TestServeMeasures(t *testing.T) {
 			t.Fatalf("metrics have no %s:\n%s", want, text)
 		}
 		time.Sleep(50 * time.Millisecond)
+	}
+	s.stop(t)
+}
+
+// A server that others reach needs tokens, and speaks TLS. A token answers only for its tenant, and no longer than it is there.
+func TestServeTokens(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	if code, said := honeFails(t, "serve", "--data", data, "--listen", "0.0.0.0:0"); code == 0 || !strings.Contains(said, "hone serve token") {
+		t.Errorf("without tokens, for all machines: %d %s", code, said)
+	}
+	secret := func(args ...string) string {
+		t.Helper()
+		m := regexp.MustCompile(`\bhone_[\w-]+`).FindString(hone(t, append([]string{"serve", "token", "--data", data}, args...)...))
+		if m == "" {
+			t.Fatalf("hone serve token %q prints no token", args)
+		}
+		return m
+	}
+	shop, other := secret("shop", "--scope", "read,write", "--tenant", "shop"), secret("other", "--scope", "read", "--tenant", "other")
+	cert, key := certificate(t, dir)
+	s := startServe(t, data, "--tls-cert", cert, "--tls-key", key)
+	if !strings.HasPrefix(s.url, "https://127.0.0.1:") {
+		t.Fatalf("it listens at %s", s.url)
+	}
+	t.Setenv("HONE_STORE", s.url)
+	t.Setenv("HONE_TOKEN", shop)
+	if code, said := honeFails(t, "services"); code != 1 || !strings.Contains(said, "certificate") {
+		t.Errorf("a certificate that nobody knows: %d %s", code, said)
+	}
+	t.Setenv("SSL_CERT_FILE", cert)
+	file := filepath.Join(dir, "cpu.pb.gz")
+	if err := os.WriteFile(file, storetest.Small().All()[0].Raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hone(t, "push", "--service", "api", "--kind", "cpu", file)
+	if out := hone(t, "top", "store:api@2020-01-01"); !strings.Contains(out, ".step") {
+		t.Errorf("top says %s", out)
+	}
+	for what, test := range map[string]struct{ token, want string }{
+		"no token":              {"", "token"},
+		"a token of nobody":     {"hone_" + strings.Repeat("x", 40), "token"},
+		"one of another tenant": {other, "there is no service api"},
+		"two lines":             {shop + "\n" + other, "HONE_TOKEN"},
+	} {
+		t.Setenv("HONE_TOKEN", test.token)
+		if code, said := honeFails(t, "top", "store:api@2020-01-01"); code != 1 || !strings.Contains(said, test.want) {
+			t.Errorf("%s: %d %s", what, code, said)
+		}
+	}
+	t.Setenv("HONE_TOKEN", shop+"\n") // as read from a file
+	hone(t, "services")
+	t.Setenv("HONE_TOKEN", other)
+	if code, said := honeFails(t, "push", "--service", "api", "--kind", "cpu", file); code != 1 || !strings.Contains(said, "write") {
+		t.Errorf("pushing with a token for reading: %d %s", code, said)
+	}
+	s.stop(t)
+}
+
+// certificate makes one for this machine, which vouches for itself.
+func certificate(t *testing.T, dir string) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	made, err := x509.CreateCertificate(cryptorand.Reader, of, of, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: made}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+// A run that is recorded goes to a store at its end, under the name of its program.
+func TestRecordPush(t *testing.T) {
+	testrun.Live(t, "builds and runs a program")
+	s := startServe(t, filepath.Join(t.TempDir(), "data"))
+	t.Setenv("HONE_STORE", s.url)
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":  "module example.com/spin\n\ngo 1.24\n",
+		"main.go": "package main\n\nimport \"time\"\n\nvar n int\n\nfunc spin() { n++ }\n\nfunc main() {\n\tfor began := time.Now(); time.Since(began) < 2*time.Second; {\n\t\tfor range 1000 {\n\t\t\tspin()\n\t\t}\n\t}\n}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	honeAt(t, dir, "record", "-o", "spin.hone", "--push", s.url, ".")
+	if out := hone(t, "top", "store:spin@-1h"); !strings.Contains(out, "main.main") {
+		t.Errorf("top says %s", out)
+	}
+	if got, want := hone(t, "top", "--csv", "store:spin@-1h"), hone(t, "top", "--csv", filepath.Join(dir, "spin.hone")); got != want {
+		t.Errorf("of the store:\n%s\nof the file:\n%s", got, want)
 	}
 	s.stop(t)
 }
