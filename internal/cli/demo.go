@@ -22,7 +22,7 @@ func demoFolder() (string, error) { return scratch.Files("demo") }
 const demoReach = 400 * 24 * time.Hour
 
 // runDemo lets the services of the demo send to a server until a context ends, and says what to try. It calls ready when there is a history.
-func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string, ready func(), log *slog.Logger) {
+func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string, ready func(), folder string, log *slog.Logger) {
 	add := func(ctx context.Context, uploads []*store.Upload) error {
 		outcomes, err := to.Add(ctx, token.DefaultTenant, uploads)
 		for _, outcome := range outcomes {
@@ -40,7 +40,7 @@ func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string,
 		fmt.Fprintln(sys.Err, "hone: making three days of profiles of three practice services")
 	}
 	err = demo.Run(ctx, demo.Options{
-		Add: add, History: history, Began: demo.Beginning(there),
+		Add: add, Folder: folder, History: history, Began: demo.Beginning(there),
 		Ready: func(s demo.Story) { ready(); sayDemo(sys, address, s, time.Now()) },
 		Deployed: func(d demo.Deployed) {
 			fmt.Fprintf(sys.Err, "hone: %s is being deployed: %s follows %s\n", d.Service, d.To, d.From)
