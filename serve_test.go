@@ -5,11 +5,18 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	cryptorand "crypto/rand"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -17,6 +24,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -512,6 +520,249 @@ func TestServeEvents(t *testing.T) {
 				t.Errorf("hone %s has no %q:\n%s", args, w, out)
 			}
 		}
+	}
+	s.stop(t)
+}
+
+// A part of a store that the disk damaged is named; all else is served. The store is whole again after it was moved out of the way.
+func TestServeDamaged(t *testing.T) {
+	f := storetest.Small()
+	f.Services, f.Instances, f.Rounds, f.Kinds = 2, 1, 2, []string{"cpu"}
+	data := filepath.Join(t.TempDir(), "data")
+	s := startServe(t, data)
+	for _, u := range f.All() {
+		if err := s.push(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.stop(t)
+	const all = "@2026-08-01..2026-10-01"
+	found, err := filepath.Glob(filepath.Join(data, "data", "*", "*", "service-0.*", "*.seg"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("segments: %q, %v", found, err)
+	}
+	segment := filepath.Base(found[0])
+	text, err := os.ReadFile(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 20; i < len(text); i += 37 {
+		text[i] ^= 0x40
+	}
+	if err := os.WriteFile(found[0], text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := honeFails(t, "serve", "check", "--data", data); code != 1 || !strings.Contains(said, "1 problem in ") {
+		t.Errorf("check ends with %d: %s", code, said)
+	}
+
+	s = startServe(t, data)
+	t.Setenv("HONE_STORE", s.url)
+	if out := hone(t, "top", "store:service-1"+all); !strings.Contains(out, "step") {
+		t.Errorf("the service that is whole: %s", out)
+	}
+	if code, said := honeFails(t, "top", "store:service-0"+all); code != 1 || !strings.Contains(said, segment) {
+		t.Errorf("the damaged service ends with %d, and does not name %s: %s", code, segment, said)
+	}
+	if code, said := honeFails(t, "serve", "check", "--data", data); code != 1 || !strings.Contains(said, "another hone has the store open") {
+		t.Errorf("check beside a server ends with %d: %s", code, said)
+	}
+	s.stop(t)
+
+	if out := hone(t, "serve", "check", "--mend", "--data", data); !strings.Contains(out, segment) || !strings.Contains(out, "(mended)") {
+		t.Errorf("mending says %s", out)
+	}
+	if out := hone(t, "serve", "check", "--data", data); !strings.HasPrefix(out, "2 profiles in ") {
+		t.Errorf("after mending: %s", out)
+	}
+	s = startServe(t, data)
+	for _, u := range f.All() { // those that were lost are taken again
+		if err := s.push(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.profiles(t, allOfFleet); got["service-0 cpu"] != 2 || got["service-1 cpu"] != 2 {
+		t.Errorf("profiles after all were sent again: %v", got)
+	}
+	s.stop(t)
+}
+
+// A mistake in the configuration is named with its place and what is possible there, and limits in it hold for what comes in.
+func TestServeConfig(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "hone.yml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for text, want := range map[string]string{
+		"scrape_configs:\n  - job_name: shop\n    scrape_intervall: 10s\n": `hone.yml:3:5: unknown key "scrape_intervall"; did you mean scrape_interval?`,
+		"rules:\n  - name: json\n    when: shar > 5%\n":                    `hone.yml:3:11: `,
+		"limits:\n  - {serie: 7}\n":                                        `hone.yml:2:6: unknown key "serie"; did you mean series?`,
+		"actions:\n  - on: [oomkill]\n    pin: {}\n":                       `hone.yml:2:10: `,
+		"scrape_configs: [\n":                                              `hone.yml:`,
+	} {
+		write(text)
+		code, said := honeFails(t, "serve", "--data", filepath.Join(dir, "none"), "--listen", "127.0.0.1:0", "--config", config)
+		if code == 0 || !strings.Contains(said, want) {
+			t.Errorf("%s ends with %d: %s\nwant %s", text, code, said, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
+		t.Error("a configuration that is wrong made a store")
+	}
+
+	write("limits:\n  - {samples: 3}\n  - {tenant: other, samples: 1000}\n")
+	s := startServe(t, filepath.Join(dir, "data"), "--config", config)
+	f := storetest.Small()
+	err := s.push(f.All()[0])
+	if err == nil || !strings.Contains(err.Error(), "to raise it, set samples under limits") {
+		t.Errorf("a profile with more samples: %v", err)
+	}
+	s.stop(t)
+}
+
+// What rules measure is there for Prometheus, by service and version.
+func TestServeMeasures(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "hone.yml")
+	const rules = "rules:\n  - {name: steps, service: service-0, function: '/step/', when: share > 100%, over: 1h}\n"
+	if err := os.WriteFile(config, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := storetest.Small()
+	f.Services, f.Instances, f.Rounds, f.Kinds, f.Start = 1, 1, 1, []string{"cpu"}, time.Now().Add(-5*time.Minute)
+	data := filepath.Join(dir, "data")
+	s := startServe(t, data, "--config", config)
+	if err := s.push(f.All()[0]); err != nil {
+		t.Fatal(err)
+	}
+	s.stop(t)
+	s = startServe(t, data, "--config", config) // which looks at the rules at once
+	want := regexp.MustCompile(`(?m)^hone_rule_value\{tenant="default",rule="steps",service="service-0",version="v0"\} (0\.\d+|1)$`)
+	for tries := 0; ; tries++ {
+		resp, err := http.Get(s.url + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || want.Match(text) {
+			break
+		}
+		if tries == 1000 {
+			t.Fatalf("metrics have no %s:\n%s", want, text)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	s.stop(t)
+}
+
+// A server that others reach needs tokens, and speaks TLS. A token answers only for its tenant, and no longer than it is there.
+func TestServeTokens(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	if code, said := honeFails(t, "serve", "--data", data, "--listen", "0.0.0.0:0"); code == 0 || !strings.Contains(said, "hone serve token") {
+		t.Errorf("without tokens, for all machines: %d %s", code, said)
+	}
+	secret := func(args ...string) string {
+		t.Helper()
+		m := regexp.MustCompile(`\bhone_[\w-]+`).FindString(hone(t, append([]string{"serve", "token", "--data", data}, args...)...))
+		if m == "" {
+			t.Fatalf("hone serve token %q prints no token", args)
+		}
+		return m
+	}
+	shop, other := secret("shop", "--scope", "read,write", "--tenant", "shop"), secret("other", "--scope", "read", "--tenant", "other")
+	cert, key := certificate(t, dir)
+	s := startServe(t, data, "--tls-cert", cert, "--tls-key", key)
+	if !strings.HasPrefix(s.url, "https://127.0.0.1:") {
+		t.Fatalf("it listens at %s", s.url)
+	}
+	t.Setenv("HONE_STORE", s.url)
+	t.Setenv("HONE_TOKEN", shop)
+	if code, said := honeFails(t, "services"); code != 1 || !strings.Contains(said, "certificate") {
+		t.Errorf("a certificate that nobody knows: %d %s", code, said)
+	}
+	t.Setenv("SSL_CERT_FILE", cert)
+	file := filepath.Join(dir, "cpu.pb.gz")
+	if err := os.WriteFile(file, storetest.Small().All()[0].Raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hone(t, "push", "--service", "api", "--kind", "cpu", file)
+	if out := hone(t, "top", "store:api@2020-01-01"); !strings.Contains(out, ".step") {
+		t.Errorf("top says %s", out)
+	}
+	for what, test := range map[string]struct{ token, want string }{
+		"no token":              {"", "token"},
+		"a token of nobody":     {"hone_" + strings.Repeat("x", 40), "token"},
+		"one of another tenant": {other, "there is no service api"},
+		"two lines":             {shop + "\n" + other, "HONE_TOKEN"},
+	} {
+		t.Setenv("HONE_TOKEN", test.token)
+		if code, said := honeFails(t, "top", "store:api@2020-01-01"); code != 1 || !strings.Contains(said, test.want) {
+			t.Errorf("%s: %d %s", what, code, said)
+		}
+	}
+	t.Setenv("HONE_TOKEN", shop+"\n") // as read from a file
+	hone(t, "services")
+	t.Setenv("HONE_TOKEN", other)
+	if code, said := honeFails(t, "push", "--service", "api", "--kind", "cpu", file); code != 1 || !strings.Contains(said, "write") {
+		t.Errorf("pushing with a token for reading: %d %s", code, said)
+	}
+	s.stop(t)
+}
+
+// certificate makes one for this machine, which vouches for itself.
+func certificate(t *testing.T, dir string) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	made, err := x509.CreateCertificate(cryptorand.Reader, of, of, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: made}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+// A run that is recorded goes to a store at its end, under the name of its program.
+func TestRecordPush(t *testing.T) {
+	testrun.Live(t, "builds and runs a program")
+	s := startServe(t, filepath.Join(t.TempDir(), "data"))
+	t.Setenv("HONE_STORE", s.url)
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":  "module example.com/spin\n\ngo 1.24\n",
+		"main.go": "package main\n\nimport \"time\"\n\nvar n int\n\nfunc spin() { n++ }\n\nfunc main() {\n\tfor began := time.Now(); time.Since(began) < 2*time.Second; {\n\t\tfor range 1000 {\n\t\t\tspin()\n\t\t}\n\t}\n}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	honeAt(t, dir, "record", "-o", "spin.hone", "--push", s.url, ".")
+	if out := hone(t, "top", "store:spin@-1h"); !strings.Contains(out, "main.main") {
+		t.Errorf("top says %s", out)
+	}
+	if got, want := hone(t, "top", "--csv", "store:spin@-1h"), hone(t, "top", "--csv", filepath.Join(dir, "spin.hone")); got != want {
+		t.Errorf("of the store:\n%s\nof the file:\n%s", got, want)
 	}
 	s.stop(t)
 }

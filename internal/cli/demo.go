@@ -22,7 +22,7 @@ func demoFolder() (string, error) { return scratch.Files("demo") }
 const demoReach = 400 * 24 * time.Hour
 
 // runDemo lets the services of the demo send to a server until a context ends, and says what to try. It calls ready when there is a history.
-func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string, ready func(), log *slog.Logger) {
+func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string, ready func(), folder string, log *slog.Logger) {
 	add := func(ctx context.Context, uploads []*store.Upload) error {
 		outcomes, err := to.Add(ctx, token.DefaultTenant, uploads)
 		for _, outcome := range outcomes {
@@ -40,8 +40,8 @@ func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string,
 		fmt.Fprintln(sys.Err, "hone: making three days of profiles of three practice services")
 	}
 	err = demo.Run(ctx, demo.Options{
-		Add: add, History: history, Began: demo.Beginning(there),
-		Ready: func() { ready(); sayDemo(sys, address) },
+		Add: add, Folder: folder, History: history, Began: demo.Beginning(there),
+		Ready: func(s demo.Story) { ready(); sayDemo(sys, address, s, time.Now()) },
 		Deployed: func(d demo.Deployed) {
 			fmt.Fprintf(sys.Err, "hone: %s is being deployed: %s follows %s\n", d.Service, d.To, d.From)
 		},
@@ -51,12 +51,25 @@ func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string,
 	}
 }
 
-func sayDemo(sys *System, address string) {
-	fmt.Fprintln(sys.Out, "\nThe shop became slower with v3, 40 minutes ago; search gets a new version in 3 minutes. Try, in another terminal:")
+// sayDemo says what happened to a fleet, which may have been some days ago, and what to try.
+func sayDemo(sys *System, address string, s demo.Story, now time.Time) {
+	at := func(t time.Time) string {
+		if now.Sub(t).Abs() < 12*time.Hour {
+			return t.UTC().Format("15:04 UTC")
+		}
+		return t.UTC().Format("2006-01-02 15:04 UTC")
+	}
+	next := "gets a new version at "
+	if s.Next.Before(now) {
+		next = "got a new version at "
+	}
+	fmt.Fprintf(sys.Out, "\nThe shop became slower with v3 at %s; search %s%s. Try, in another terminal:\n", at(s.Slower), next, at(s.Next))
 	if address != source.UsualStore {
 		fmt.Fprintf(sys.Out, "  export %s=%s\n", source.StoreVariable, address)
 	}
-	fmt.Fprintln(sys.Out, `  hone services
+	hours := int(now.Sub(s.Slower)/time.Hour) + 2 // some of them before it became slower
+	fmt.Fprintf(sys.Out, `  hone services
   hone top store:shop
-  hone diff --cum --normalize 'store:shop{version="v2"}@-2h' 'store:shop{version="v3"}@-2h'`)
+  hone diff --cum --normalize 'store:shop{version="v2"}@-%[1]dh' 'store:shop{version="v3"}@-%[1]dh'
+`, hours)
 }

@@ -216,7 +216,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	}
 	if o.demo {
 		// Changes are looked for when the days before now are there.
-		working.Go(func() { runDemo(ctx, sys, answering, scheme+"://"+l.Addr().String(), watch, log) })
+		working.Go(func() { runDemo(ctx, sys, answering, scheme+"://"+l.Addr().String(), watch, filepath.Join(o.data, "demo"), log) })
 	} else {
 		watch()
 	}
@@ -409,7 +409,7 @@ func checkCommand(sys *System, data *string) *cobra.Command {
 		}
 		fmt.Fprintf(sys.Out, "%d profiles in %d segments, %s\n", found.Profiles, found.Segments, unit.Size(found.Bytes))
 		if left > 0 {
-			return fmt.Errorf("%d problems in %s", left, *data)
+			return fmt.Errorf("%s in %s", counted(left, "problem"), *data)
 		}
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -85,6 +86,18 @@ type sized interface {
 	Sizes() (stored, waiting int64)
 }
 
+// labels returns names and values as Prometheus reads them. Those without a value are left out.
+func labels(of ...string) string {
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+	var out []string
+	for i := 0; i+1 < len(of); i += 2 {
+		if of[i+1] != "" {
+			out = append(out, of[i]+`="`+escape.Replace(strings.ToValidUTF8(of[i+1], "\uFFFD"))+`"`)
+		}
+	}
+	return "{" + strings.Join(out, ",") + "}"
+}
+
 // metrics answers Prometheus: of a tenant, or with an admin token of all tenants and the server.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request, who token.Who) error {
 	tenants := []string{who.Tenant}
@@ -100,19 +113,30 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request, who token.Who) 
 	metric := func(name, kind, help string, values ...any) {
 		fmt.Fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
 		for i := 0; i+1 < len(values); i += 2 {
-			fmt.Fprintf(out, "%s%s %d\n", name, values[i], values[i+1])
+			fmt.Fprintf(out, "%s%s %v\n", name, values[i], values[i+1])
 		}
 	}
 	c := s.counted
 	var profiles, received []any
 	for _, t := range tenants {
-		n, of := c.counts(t), "tenant="+strconv.Quote(t)
+		n, of := c.counts(t), strings.Trim(labels("tenant", t), "{}")
 		profiles = append(profiles, "{"+of+`,outcome="stored"}`, n.stored.Load(), "{"+of+`,outcome="repeated"}`, n.repeated.Load(),
 			"{"+of+`,outcome="refused"}`, n.refused.Load(), "{"+of+`,outcome="failed"}`, n.failed.Load())
 		received = append(received, "{"+of+"}", n.bytes.Load())
 	}
 	metric("hone_profiles_total", "counter", "Profiles that came in, by tenant and what became of them.", profiles...)
 	metric("hone_profile_bytes_total", "counter", "Bytes of profiles that were stored, as they came in.", received...)
+	if s.Rules != nil {
+		var values []any
+		for _, m := range s.Rules.Measured() {
+			if all || m.Tenant == who.Tenant {
+				values = append(values, labels("tenant", m.Tenant, "rule", m.Rule, "service", m.Service, "version", m.Version), m.Value)
+			}
+		}
+		if len(values) > 0 {
+			metric("hone_rule_value", "gauge", "What a rule measured last: shares and growth as factors, sizes in bytes.", values...)
+		}
+	}
 	if !all {
 		return out.Flush()
 	}

@@ -70,16 +70,30 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 		})
 	}
 	all.Wait()
+	// Kinds of which nothing can be read are told of. The others are shown.
+	unread := 0
+	for i := range kinds {
+		if bad := new(store.DamageError); errors.As(failed[i], &bad) {
+			merged[i], failed[i] = &store.Merged{Damage: bad.Damage}, nil
+			unread++
+		}
+	}
 	if err := errors.Join(failed...); err != nil {
 		return nil, err
+	}
+	if unread == len(kinds) && unread > 0 {
+		return nil, &store.DamageError{Damage: merged[0].Damage}
 	}
 	for i, kind := range kinds {
 		p := merged[i].Profile
 		for n, bad := range merged[i].Damage {
 			out.manifest.Notes = append(out.manifest.Notes, fmt.Sprintf("%s: %v", kind, bad))
-			if n < mostDamage {
+			if n < mostDamage && p != nil {
 				p = p.WithNote(bad.Error())
 			}
+		}
+		if p == nil {
+			continue
 		}
 		out.profiles[kind] = p
 		out.manifest.Fleet[kind] = loads[i]

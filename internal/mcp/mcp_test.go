@@ -115,6 +115,9 @@ func TestCommandLines(t *testing.T) {
 		{"compare", in{"base": "main~3", "package": "./codec", "bench": "."}, "compare -bench=. main~3 ./codec"},
 		{"race", in{"package": []string{"./..."}, "for": "1m"}, "race --for=1m ./..."},
 		{"services", nil, "services"},
+		{"services", in{"last": "24h"}, "services --last=24h"},
+		{"events", in{}, "events"},
+		{"events", in{"service": "api", "last": "7d", "kind": []string{"change", "oom"}, "limit": 5}, "events --last=7d --kind=change --kind=oom --limit=5 api"},
 	} {
 		text, _, failed := ask(t, c, test.tool, test.in)
 		if got := strings.Join(r.args, " "); failed || got != test.want {

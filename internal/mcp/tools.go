@@ -413,7 +413,24 @@ var stepTools = []*tool{
 	},
 	{
 		name: "services", args: []string{"services"},
-		doc: "List the services in the store of hone serve with what each costs; then store:SERVICE@-1h is a ref",
+		doc:    "List the services in the store of hone serve with what each costs; then store:SERVICE@-1h is a ref",
+		inputs: []input{{name: "last", doc: "of how long, such as 24h (default 1h)", flag: "--last"}},
+	},
+	{
+		name: "events", args: []string{"events"},
+		doc: "List what happened to services in the store of hone serve: functions that cost more or less, deploys, broken rules, restarts, processes out of memory",
+		inputs: []input{
+			{name: "service", doc: "only this one", own: true},
+			{name: "last", doc: "of how long, such as 7d (default 1d)", flag: "--last"},
+			{name: "kind", doc: "only these kinds, such as change, deploy, rule, oom", flag: "--kind", list: true},
+			{name: "limit", doc: "at most so many, the newest first (default 50)", is: number, flag: "--limit"},
+		},
+		finish: func(s *server, c *call) error {
+			if c.given["service"] == nil {
+				return nil
+			}
+			return argument("service")(s, c)
+		},
 	},
 }
 

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
@@ -46,7 +47,7 @@ const storePatience = 2 * time.Minute
 // AskStore sends a request to the store at base, or at the usual place when that is "": path is below its address, and body may be nil. The
 // answer has the status OK.
 func AskStore(base, method, path string, q url.Values, body io.Reader) (*http.Response, error) {
-	return askStore(cmp.Or(base, ownStore()), os.Getenv(TokenVariable), method, path, q, body)
+	return askStore(cmp.Or(base, ownStore()), ownToken(), method, path, q, body)
 }
 
 // ownStore is the address of the store of this user.
@@ -82,6 +83,10 @@ func askStoreIn(ctx context.Context, base, token, method, path string, q url.Val
 		}
 	}
 	req.Header.Set("Accept", JSON)
+	if strings.ContainsFunc(token, unicode.IsControl) {
+		stop()
+		return nil, hint.Errorf(hint.Text{TokenVariable + " has the token as ", hint.Command{Verb: "serve token"}, " printed it, on one line"}, "%s is not a token", TokenVariable)
+	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -127,7 +132,7 @@ func askStoreIn(ctx context.Context, base, token, method, path string, q url.Val
 func tokenHint(token string, status int) hint.Text {
 	tokens := hint.Command{Verb: "serve token"}
 	switch {
-	case token == "" && os.Getenv(TokenVariable) != "":
+	case token == "" && ownToken() != "":
 		return hint.Text{"the token in " + TokenVariable + " is only sent to the address in " + StoreVariable}
 	case token == "":
 		return hint.Text{"put a token into " + TokenVariable + "; ", tokens, " makes one, on the machine of the store"}
@@ -172,7 +177,7 @@ func storeRef(ref string) (base, name string, ok bool) {
 // Names returns what a store knows that begins with prefix: names of labels of a service, or values of a label where one is given. Whoever types does not
 // wait for long, so there are none when the store does not answer before ctx ends.
 func Names(ctx context.Context, base, service, label, prefix string) []string {
-	token := os.Getenv(TokenVariable)
+	token := ownToken()
 	if base != "" {
 		token = tokenFor(base, "")
 	}
@@ -210,7 +215,7 @@ func selectStored(ref, base, name string) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", profile.Shorten(ref, 200), err)
 	}
-	token := os.Getenv(TokenVariable)
+	token := ownToken()
 	if base != "" {
 		token = tokenFor(base, "")
 	}
@@ -313,10 +318,13 @@ func Unshare(base, link string) error {
 	return resp.Body.Close()
 }
 
+// ownToken returns the token of the user, without the end of the line of a file that it was read from.
+func ownToken() string { return strings.TrimSpace(os.Getenv(TokenVariable)) }
+
 // tokenFor returns the token, if a server is that of this user, or one that was named for that. Others could keep it.
 func tokenFor(server, named string) string {
 	if sameServer(server, ownStore()) || sameServer(server, named) {
-		return os.Getenv(TokenVariable)
+		return ownToken()
 	}
 	return ""
 }

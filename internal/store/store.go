@@ -290,11 +290,30 @@ type Pin struct {
 	Query  Query     `json:"query"`
 }
 
+// Keeps reports whether a pin keeps an upload of a tenant.
+func (p *Pin) Keeps(tenant string, u *Upload) bool {
+	q := &p.Query
+	return q.Tenant == tenant && (q.Kind == "" || q.Kind == u.Kind) && q.Holds(u.Start) && q.Selector.Match(u.Service, u.Labels, u.Row)
+}
+
 // ErrFull says that there is no room for more. What is there can be read.
 var ErrFull = errors.New("the store is full")
 
 // ErrNotFound says that there is no such profile or pin, or not any more.
 var ErrNotFound = errors.New("no such entry in the store")
+
+// A DamageError says that nothing can be read of what a query selects, though there is something.
+type DamageError struct{ Damage []error }
+
+func (e *DamageError) Error() string {
+	more := ""
+	if n := len(e.Damage) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more)", n)
+	}
+	return fmt.Sprintf("none of these profiles can be read: %v%s", e.Damage[0], more)
+}
+
+func (e *DamageError) Unwrap() []error { return e.Damage }
 
 // A LimitError says which limit an upload met.
 type LimitError struct {

@@ -39,8 +39,8 @@ func main() {
 }
 
 func run(sizes string, trials, days int, seed uint64) error {
-	fmt.Println("| change of the service's CPU | found within an hour | median time | named the function | or one next to it | version |")
-	fmt.Println("|---:|---:|---:|---:|---:|---:|")
+	fmt.Println("| change of the service's CPU | found within an hour | median time | named the function | or one next to it | version | more events |")
+	fmt.Println("|---:|---:|---:|---:|---:|---:|---:|")
 	for _, text := range strings.FieldsFunc(sizes, func(r rune) bool { return r == ',' }) {
 		size, err := strconv.ParseFloat(text, 64)
 		if err != nil {
@@ -129,8 +129,9 @@ func each(n int, do func(i int) error) error {
 
 func print(what string, all []trial) {
 	var took []time.Duration
-	var found, named, near, version int
+	var found, named, near, version, more int
 	for _, t := range all {
+		more += max(0, t.events-1)
 		if t.found {
 			found++
 			took = append(took, t.took)
@@ -151,13 +152,14 @@ func print(what string, all []trial) {
 		mid = fmt.Sprintf("%.0f min", took[len(took)/2].Minutes())
 	}
 	share := func(n int) string { return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(max(1, found))) }
-	fmt.Printf("| %s | %.0f %% | %s | %s | %s | %s |\n", what, 100*float64(found)/float64(len(all)), mid, share(named), share(near), share(version))
+	fmt.Printf("| %s | %.0f %% | %s | %s | %s | %s | %d |\n", what, 100*float64(found)/float64(len(all)), mid, share(named), share(near), share(version), more)
 }
 
 // A trial says what came of one change.
 type trial struct {
 	found, named, near, version bool
 	took                        time.Duration
+	events                      int // of code, at that time: there is one cause
 }
 
 // A watch is a fleet that is watched.
@@ -257,6 +259,9 @@ func (w *watch) judge(seed uint64, at time.Time, size float64, name string) (t t
 		c := e.Change
 		if *verbose {
 			fmt.Printf("  seed %d true %s %.3f at %s: %s %s %.4f at %s with %v\n", seed, name, size, at.Format("15:04"), c.Source, c.Function, c.Share, e.Time.Format("15:04"), c.With)
+		}
+		if c.Source == event.Code && e.Time.Sub(at).Abs() <= 40*time.Minute {
+			t.events++
 		}
 		if c.Source != event.Code || e.Time.Sub(at).Abs() > 25*time.Minute || c.Share*size < 0 || e.Noticed.Sub(at) > time.Hour || t.found && t.near {
 			continue

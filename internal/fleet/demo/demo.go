@@ -29,9 +29,10 @@ type Options struct {
 	// Add keeps profiles.
 	Add func(ctx context.Context, uploads []*store.Upload) error
 
-	Ready    func()               // is called when there is history; may be nil
+	Ready    func(s Story)        // is called when there is history; may be nil
 	Deployed func(d Deployed)     // is called when an instance got the version that comes while the fleet runs; may be nil
 	History  bool                 // there is none yet
+	Folder   string               // keeps what services cost, for a fleet that goes on; "" is none
 	Began    time.Time            // when the fleet began, if it goes on: what was deployed then is not deployed again
 	Now      func() time.Time     // nil is time.Now
 	measure  func(*release) error // in place of the profilers, in tests
@@ -40,6 +41,9 @@ type Options struct {
 
 // Deployed says that the first instance of a service runs a new version.
 type Deployed struct{ Service, From, To string }
+
+// A Story is what a fleet has been through, and what is to come: when the shop got slower, and when search gets a new version, or got it.
+type Story struct{ Slower, Next time.Time }
 
 // What the fleet has been through when it begins, and what is to come.
 const (
@@ -158,10 +162,22 @@ func Run(ctx context.Context, o Options) error {
 	}
 	for _, s := range f.services {
 		for _, r := range s.releases {
-			if r.make != nil && (r.since < 0 || started.After(f.began.Add(r.since))) {
-				if err := f.measure(r); err != nil {
-					return ended(ctx, err)
+			if r.make == nil || r.since >= 0 && !started.After(f.began.Add(r.since)) {
+				continue
+			}
+			if !o.History {
+				if err := r.load(o.Folder); err != nil {
+					return err
 				}
+			}
+			if r.measured != nil {
+				continue
+			}
+			if err := f.measure(r); err != nil {
+				return ended(ctx, err)
+			}
+			if err := r.save(o.Folder); err != nil {
+				return err
 			}
 		}
 		if err := s.compose(); err != nil {
@@ -181,7 +197,7 @@ func Run(ctx context.Context, o Options) error {
 		last = from
 	}
 	if o.Ready != nil {
-		o.Ready()
+		o.Ready(Story{f.began.Add(-before), f.began.Add(later)})
 	}
 	return ended(ctx, f.live(ctx, last))
 }
@@ -215,6 +231,9 @@ func (f *Fleet) live(ctx context.Context, last time.Time) error {
 					if err := errors.Join(f.measure(r), s.compose()); err != nil {
 						return err
 					}
+					if err := r.save(f.Folder); err != nil {
+						return err
+					}
 				}
 				if f.Deployed != nil {
 					f.Deployed(Deployed{s.name, s.releases[i-1].version, r.version})
@@ -232,7 +251,7 @@ func (f *Fleet) live(ctx context.Context, last time.Time) error {
 		}
 		if s := f.services[n%len(f.services)]; n%2 == 0 { // a second of work in half a minute
 			if r := s.running(s.instances[len(s.instances)-1].name, f.Now().Sub(f.began)); r.worker != nil {
-				if err := errors.Join(r.work(ctx, 1), s.compose()); err != nil {
+				if err := errors.Join(r.work(ctx, 1), s.compose(), r.save(f.Folder)); err != nil {
 					return err
 				}
 			}

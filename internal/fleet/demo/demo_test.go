@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,7 +55,9 @@ func TestHistoryAndDeploys(t *testing.T) {
 		o := Options{
 			History: true,
 			steps:   []step{{2 * time.Hour, 30 * time.Minute}, {0, 5 * time.Minute}},
-			Ready:   func() { ready = true },
+			Ready: func(s Story) {
+				ready = s == Story{began.Add(-before), began.Add(later)}
+			},
 			Deployed: func(d Deployed) {
 				deployed = append(deployed, d)
 			},
@@ -149,24 +152,47 @@ func TestGoesOn(t *testing.T) {
 	if got := Beginning(series[:1]); !got.IsZero() {
 		t.Errorf("without the release it began at %v", got)
 	}
+	// One service was measured before, and costs what it cost then.
+	folder := filepath.Join(t.TempDir(), "demo")
+	before := &release{service: "images", version: "v4"}
+	before.measured = made(before, "main.before", 20)
+	if err := before.save(folder); err != nil {
+		t.Fatal(err)
+	}
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		versions := map[string]bool{}
+		costs := map[string]bool{}
 		uploads := 0
 		done := make(chan error, 1)
 		go func() {
 			done <- Run(ctx, Options{
-				Began:    time.Now().Add(-2 * time.Hour),
+				Folder: folder,
+				Began:  time.Now().Add(-2 * time.Hour),
+				Ready: func(s Story) {
+					if want := time.Now().Add(later - 2*time.Hour); !s.Next.Equal(want) {
+						t.Errorf("search got its version at %v, want %v", s.Next, want)
+					}
+				},
 				Deployed: func(d Deployed) { t.Errorf("%v is deployed again", d) },
 				Add: func(_ context.Context, list []*store.Upload) error {
 					for _, u := range list {
 						versions[u.Service+" "+u.Labels.Get("version")] = true
+						for _, f := range u.Parsed.Functions {
+							costs[u.Service+" "+f.Name] = true
+						}
 						uploads++
 					}
 					return nil
 				},
-				measure: func(r *release) error { r.measured = made(r, "", 20); return nil },
+				measure: func(r *release) error {
+					if r.service == "images" {
+						t.Errorf("%s %s is measured again", r.service, r.version)
+					}
+					r.measured = made(r, "", 20)
+					return nil
+				},
 			})
 		}()
 		time.Sleep(10*time.Minute + time.Second)
@@ -174,6 +200,9 @@ func TestGoesOn(t *testing.T) {
 		cancel()
 		if err := <-done; err != nil {
 			t.Fatal(err)
+		}
+		if !costs["images main.before"] {
+			t.Errorf("images has other functions than before: %v", costs)
 		}
 		if len(versions) != 3 || !versions["shop v3"] || !versions["search v8"] || uploads > 12*3*13 {
 			t.Errorf("%d uploads of %v", uploads, versions)

@@ -75,18 +75,18 @@ func (n *Noticer) add(e event.Event, touched map[int32]bool, m *memory) error {
 	ch := e.Change
 	e.ID = id(e.Tenant, e.Service, ch.Kind, ch.Type.Type, ch.Function, e.Time.Unix())
 	told, _ := n.Events.List(event.Filter{Tenant: e.Tenant, Service: e.Service, Kinds: []event.Kind{event.Changed}, From: e.Time.Add(-openFor)})
+	explains := func(function string) bool { // the cause that was told
+		f, ok := m.names.of[function]
+		return function == ch.Function || slices.Contains(ch.With, function) || ok && touched[f] && m.names.gates[f] == plain
+	}
 	related := func(was *event.Change) bool {
-		if was != nil && slices.ContainsFunc(was.Also, func(a event.Also) bool { return a.Kind == ch.Kind && a.Type == ch.Type && a.Function == ch.Function }) {
+		if was != nil && slices.ContainsFunc(was.Also, func(a event.Also) bool { return a.Kind == ch.Kind && a.Type == ch.Type && explains(a.Function) }) {
 			return true
 		}
 		if was == nil || was.Kind != ch.Kind || was.Type != ch.Type || was.Source != ch.Source {
 			return false
 		}
-		if was.Function == ch.Function || slices.Contains(was.With, ch.Function) || slices.Contains(ch.With, was.Function) {
-			return true
-		}
-		f, ok := m.names.of[was.Function]
-		return ok && touched[f] && m.names.gates[f] == plain
+		return slices.Contains(was.With, ch.Function) || explains(was.Function)
 	}
 	near := func(a, b time.Time) bool { return a.Sub(b).Abs() <= sameTime }
 	delta := ch.After.Value - ch.Before.Value

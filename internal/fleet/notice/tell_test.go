@@ -82,6 +82,10 @@ func TestOneCauseOfTwoKinds(t *testing.T) {
 	if len(all) != 1 || all[0].Change.Function != "regexp.MustCompile" || len(all[0].Change.Also) != 1 || all[0].Change.Also[0].Function != "main.discount" {
 		t.Fatalf("%d events: %+v", len(all), all)
 	}
+	change(recording.Heap, "alloc_space", "regexp.compile", 5*time.Minute, 0.8) // as after a restart: it explains what discount allocates
+	if all, _ := events.List(event.Filter{Tenant: "t"}); len(all) != 1 {
+		t.Errorf("what allocates more is told again: %+v", all[1].Change)
+	}
 	change(recording.CPU, "cpu", "main.other", 0, 0.2)
 	change(recording.CPU, "cpu", "main.discount", 3*time.Hour, 0.2)
 	if all, _ := events.List(event.Filter{Tenant: "t"}); len(all) != 3 {

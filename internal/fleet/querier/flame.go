@@ -63,13 +63,7 @@ type edge struct {
 // at returns the place for a node below another. It is good until the next call.
 func (e *edges) at(parent int32, name uint32) *int32 {
 	if 2*e.used >= len(e.slots) {
-		old := e.slots
-		e.slots, e.used = make([]edge, max(2*len(old), 1<<10)), 0
-		for _, o := range old {
-			if o.below != 0 {
-				*e.at(o.parent, o.name) = o.below
-			}
-		}
+		e.resize(max(2*len(e.slots), 1<<10))
 	}
 	i := (uint64(parent)<<32 | uint64(name)) * 0x9e3779b97f4a7c15 >> 20
 	for ; ; i++ {
@@ -82,6 +76,24 @@ func (e *edges) at(parent int32, name uint32) *int32 {
 			e.used++ // those who ask for a place fill it
 		}
 		return &s.below
+	}
+}
+
+// resize makes room for other numbers of edges: n is a power of two.
+func (e *edges) resize(n int) {
+	old := e.slots
+	e.slots, e.used = make([]edge, n), 0
+	for _, o := range old {
+		if o.below != 0 {
+			*e.at(o.parent, o.name) = o.below
+		}
+	}
+}
+
+// reserve makes room for n edges more.
+func (e *edges) reserve(n int) {
+	if n = 1 << bits.Len(uint(2*(e.used+n))); n > len(e.slots) {
+		e.resize(n)
 	}
 }
 
@@ -122,6 +134,7 @@ func (t *tree) add(side int, p *profile.Profile, k int, site []location, keep fu
 	}
 	// As in services whose stacks are deep; what is too small grows.
 	t.paths, t.nodes = slices.Grow(t.paths, 16*p.NumSamples()), slices.Grow(t.nodes, 2*p.NumSamples())
+	t.below.reserve(2 * p.NumSamples())
 	var stack, path []uint32 // a path goes from the root to the leaf
 	for i, v := range p.Values(k) {
 		if v <= 0 || keep != nil && !keep(i) {
@@ -278,8 +291,9 @@ func (t *tree) walk(hide func(name string) bool, write func(f *frame)) {
 	stack := []frame{t.root()}
 	others := t.name(other)
 	var buf []frame
+	var f frame // one for all: write keeps none
 	for len(stack) > 0 {
-		f := stack[len(stack)-1]
+		f = stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		write(&f)
 		if f.rest {

@@ -148,6 +148,6 @@ func withSetting(err error) error {
 		return err
 	}
 	e := *bad
-	e.Message += "; " + strings.ReplaceAll(e.Limit, "-", "_") + " of limits in the configuration of the server raises it"
+	e.Message += "; to raise it, set " + strings.ReplaceAll(e.Limit, "-", "_") + " under limits in the configuration of the server"
 	return &e
 }

@@ -166,9 +166,16 @@ rules:
 	b.want(`
 12 rule price: main.price costs 30% of api (limit 20%), for 540s
 12 rule gc: garbage collection costs 50% of api (limit 30%), for 540s`)
+	if got := fmt.Sprint(b.Measured()); got != "[{t any api v1 0.3} {t gc api v1 0.1} {t price api v1 0.3}]" {
+		t.Errorf("the rules measured %s", got)
+	}
 	at(30, 3, 1)
 	if n := strings.Count(b.events(), "price"); n != 4 {
 		t.Errorf("after the cooldown:\n%s", b.events())
+	}
+	b.Reload(nil)
+	if b.minute(); len(b.Measured()) > 0 {
+		t.Errorf("without rules there is %v", b.Measured())
 	}
 }
 

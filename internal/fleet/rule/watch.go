@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -48,6 +49,7 @@ type Watcher struct {
 
 	mu      sync.Mutex
 	cfg     *Config
+	last    map[string]measured // by rule and what it is measured of
 	senders map[*Action]*sender
 	running *sync.WaitGroup // of Run; nil before and after
 	ctx     context.Context
@@ -89,7 +91,7 @@ func New(cfg *Config, o Options) *Watcher {
 	}
 	w := &Watcher{
 		opt: o, news: make(chan news, mostNews), states: map[string]*state{},
-		streams: map[string]*stream{}, since: map[string]time.Time{},
+		streams: map[string]*stream{}, since: map[string]time.Time{}, last: map[string]measured{},
 	}
 	w.captures.last = map[string]time.Time{}
 	w.Reload(cfg)
@@ -362,6 +364,9 @@ func (w *Watcher) look(ctx context.Context, m *meter, r *Rule, of subject, now t
 	if err != nil {
 		return err
 	}
+	w.mu.Lock()
+	w.last[key] = measured{Measured{r.Tenant, r.Name, of.service, of.version, got.v}, now}
+	w.mu.Unlock()
 	if got.v <= r.Above {
 		if s.event == "" {
 			s.since = time.Time{}
@@ -392,6 +397,28 @@ func (w *Watcher) look(ctx context.Context, m *meter, r *Rule, of subject, now t
 	return w.opt.Events.Add(e)
 }
 
+// Measured is what a rule measured last, of a service or one of its versions: a share or growth as a factor, else in the unit of its condition.
+type Measured struct {
+	Tenant, Rule, Service, Version string
+	Value                          float64
+}
+
+type measured struct {
+	Measured
+	at time.Time
+}
+
+// Measured returns what rules measured last, in order.
+func (w *Watcher) Measured() []Measured {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := make([]Measured, 0, len(w.last))
+	for _, key := range slices.Sorted(maps.Keys(w.last)) {
+		out = append(out, w.last[key].Measured)
+	}
+	return out
+}
+
 // end ends the event of a rule.
 func (w *Watcher) end(s *state, when time.Time) error {
 	id := s.event
@@ -401,8 +428,14 @@ func (w *Watcher) end(s *state, when time.Time) error {
 
 // settle ends events of rules that are gone, and of services that say nothing any more, and forgets these.
 func (w *Watcher) settle(cfg *Config, now time.Time) {
+	there := func(tenant, name string) bool {
+		return slices.ContainsFunc(cfg.Rules, func(r *Rule) bool { return r.Name == name && r.Tenant == tenant })
+	}
+	w.mu.Lock()
+	maps.DeleteFunc(w.last, func(_ string, m measured) bool { return now.Sub(m.at) > silentAfter || !there(m.Tenant, m.Rule) })
+	w.mu.Unlock()
 	for key, s := range w.states {
-		gone := !slices.ContainsFunc(cfg.Rules, func(r *Rule) bool { return r.Name == s.rule && r.Tenant == s.tenant })
+		gone := !there(s.tenant, s.rule)
 		if s.event != "" && (gone || now.Sub(s.last) > silentAfter) {
 			if err := w.end(s, later(s.last, s.since)); err != nil {
 				w.opt.Log.Error("ending an event", "err", err)

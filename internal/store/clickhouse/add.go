@@ -23,6 +23,10 @@ func (s *Store) Add(ctx context.Context, tenant string, uploads []*store.Upload)
 	if err != nil {
 		return nil, err
 	}
+	pins, err := s.pinsOf(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
 	var fresh []*store.Upload
 	for i, u := range uploads {
 		if out[i].Err != nil {
@@ -39,7 +43,7 @@ func (s *Store) Add(ctx context.Context, tenant string, uploads []*store.Upload)
 			samples += fresh[n].Parsed.NumSamples()
 			n++
 		}
-		if err := s.write(ctx, tenant, fresh[:n]); err != nil {
+		if err := s.write(ctx, tenant, fresh[:n], pins); err != nil {
 			return nil, fmt.Errorf("adding profiles: %w", err)
 		}
 		fresh = fresh[n:]
@@ -99,17 +103,19 @@ type batch struct {
 	samples  sampleRows
 	profiles profileRows
 	streams  streamRows
+	received receivedRows
 	refs     references
 }
 
 // write keeps uploads. When it fails, none of them or all are kept, and writing them again is right in both cases.
-func (s *Store) write(ctx context.Context, tenant string, uploads []*store.Upload) error {
+func (s *Store) write(ctx context.Context, tenant string, uploads []*store.Upload, pins []store.Pin) error {
 	// The token is new in every attempt. It is for what lies between here and the tables: a proxy that sends a request twice doubles
 	// nothing. What an attempt that was broken off has left behind is told apart by its keys.
 	b := &batch{tenant: tenant, token: newToken()}
 	b.refs.init()
 	for _, u := range uploads {
 		b.add(s, u)
+		b.received.add(u, slices.ContainsFunc(pins, func(p store.Pin) bool { return p.Keeps(tenant, u) }))
 	}
 	if err := s.writeReferences(ctx, b); err != nil {
 		return err
@@ -118,6 +124,9 @@ func (s *Store) write(ctx context.Context, tenant string, uploads []*store.Uploa
 		return err
 	}
 	if err := s.db.insert(ctx, "samples", b.token, b.samples.columns(tenant)); err != nil {
+		return err
+	}
+	if err := s.db.insert(ctx, "received", b.token, b.received.columns(tenant)); err != nil {
 		return err
 	}
 	if err := s.db.insert(ctx, "profiles", b.token, b.profiles.columns(tenant)); err != nil {
@@ -205,6 +214,42 @@ func (r *streamRows) add(id uint64, u *store.Upload) {
 	}
 	r.types = append(r.types, types)
 	r.first, r.last = append(r.first, at), append(r.last, at)
+}
+
+// receivedRows are profiles as they came in: the newest of each stream, and those that a pin names.
+type receivedRows struct {
+	at                           map[uint64]int // by stream
+	services, kinds, own, ids, b []string
+	streams                      []uint64
+	starts                       []int64
+}
+
+func (r *receivedRows) columns(tenant string) []column {
+	return []column{
+		{"tenant", repeat(tenant, len(r.streams))}, {"service", r.services}, {"kind", r.kinds}, {"stream", r.streams}, {"own", r.own},
+		{"start", r.starts}, {"id", r.ids}, {"bytes", r.b},
+	}
+}
+
+func (r *receivedRows) add(u *store.Upload, pinned bool) {
+	stream, start, id := streamID(u), u.Start.UnixNano(), string(u.ID[:])
+	if i, ok := r.at[stream]; ok && !pinned {
+		if start >= r.starts[i] {
+			r.starts[i], r.ids[i], r.b[i] = start, id, string(u.Raw)
+		}
+		return
+	}
+	own := ""
+	if pinned {
+		own = id
+	} else {
+		if r.at == nil {
+			r.at = map[uint64]int{}
+		}
+		r.at[stream] = len(r.streams)
+	}
+	r.services, r.kinds, r.own, r.ids, r.b = append(r.services, u.Service), append(r.kinds, u.Kind), append(r.own, own), append(r.ids, id), append(r.b, string(u.Raw))
+	r.streams, r.starts = append(r.streams, stream), append(r.starts, start)
 }
 
 const hour = 3600

@@ -141,7 +141,7 @@ func (b *builder) location(f *frame) uint32 {
 	return uint32(len(b.Locations) - 1)
 }
 
-// Profile implements store.Store. The bytes that were received are not kept.
+// Profile implements store.Store. The bytes that were received are there of the newest profile of each stream, and of those that are pinned.
 func (s *Store) Profile(ctx context.Context, q store.Query, id store.ID) (*store.Entry, *profile.Profile, []byte, error) {
 	sel, err := s.selected(ctx, &q, q.From)
 	if err != nil {
@@ -177,5 +177,15 @@ func (s *Store) Profile(ctx context.Context, q store.Query, id store.ID) (*store
 	for _, d := range damage {
 		made = made.WithNote(d.Error())
 	}
-	return e, made, nil, nil
+	var received []string
+	err = s.db.query(ctx, "SELECT bytes FROM "+s.withPinned("received", "bytes", both(where(&q),
+		fmt.Sprintf("stream = %d AND id = unhex('%s')", rows[0].stream.id, id)))+" LIMIT 1", &received)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var raw []byte
+	if len(received) > 0 {
+		raw = []byte(received[0])
+	}
+	return e, made, raw, nil
 }

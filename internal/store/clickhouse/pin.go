@@ -23,6 +23,7 @@ func (s *Store) Pin(ctx context.Context, q store.Query, pin store.Pin) error {
 	if err := s.copyPinned(ctx, &q, pin.Name); err != nil {
 		return fmt.Errorf("copying what pin %s keeps: %w", strconv.Quote(pin.Name), err)
 	}
+	s.forgetPins(q.Tenant)
 	return s.writePin(ctx, q.Tenant, pin.Name, string(b))
 }
 
@@ -41,6 +42,7 @@ var pinnedColumns = map[string]string{
 	"profiles": "tenant, service, kind, stream, start, id, key, end, counters, clock, head, time, duration, rows, series, totals",
 	"streams":  "tenant, service, kind, stream, names, values, row_names, row_values, types, first, last",
 	"samples":  "tenant, service, kind, hour, stack, key, labels, series, v0, v1, v2, v3, more",
+	"received": "tenant, service, kind, stream, own, start, id, bytes",
 }
 
 // copyPinned copies what q selects, and what its counters are compared with, to where nothing expires. To copy it again changes nothing.
@@ -58,8 +60,9 @@ func (s *Store) copyPinned(ctx context.Context, q *store.Query, pin string) erro
 	slices.SortFunc(rows, func(a, b *row) int { return cmp.Compare(a.start, b.start) })
 	for some := range slices.Chunk(rows, maxKeys/2) { // it has two lists
 		var keys, streams []uint64
+		var ids []string
 		for _, r := range some {
-			keys, streams = append(keys, r.key), append(streams, r.stream.id)
+			keys, streams, ids = append(keys, r.key), append(streams, r.stream.id), append(ids, quote(r.id))
 		}
 		slices.Sort(streams)
 		streams = slices.Compact(streams)
@@ -87,6 +90,9 @@ func (s *Store) copyPinned(ctx context.Context, q *store.Query, pin string) erro
 			return err
 		}
 		if err := copyTo("samples", fmt.Sprintf("hour >= %d AND hour <= %d AND key IN %s", first/second/hour*hour, last/second/hour*hour, list(keys))); err != nil {
+			return err
+		}
+		if err := copyTo("received", "stream IN "+list(streams)+" AND id IN ("+strings.Join(ids, ",")+")"); err != nil {
 			return err
 		}
 		if err := s.keepReferences(ctx, q, pin, ofProfiles); err != nil {
@@ -150,15 +156,75 @@ func (s *Store) copyAgain(ctx context.Context, tenant string) {
 	}
 }
 
-// dropPinned deletes what only a pin keeps. Stacks and names stay; they are little.
-func (s *Store) dropPinned(ctx context.Context, tenant, pin string) error {
+// A readPins is the pins of a tenant, and when they were read.
+type readPins struct {
+	list []store.Pin
+	at   time.Time
+}
+
+// pinsEvery is how often pins are read again that other servers may have made.
+const pinsEvery = time.Minute
+
+// pinsOf returns the pins of a tenant, as they were a moment ago.
+func (s *Store) pinsOf(ctx context.Context, tenant string) ([]store.Pin, error) {
+	now := s.now()
+	s.mu.Lock()
+	known := s.pins[tenant]
+	s.mu.Unlock()
+	if known != nil && now.Sub(known.at).Abs() < pinsEvery {
+		return known.list, nil
+	}
+	all, err := s.Pins(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.pins[tenant] = &readPins{all, now}
+	s.mu.Unlock()
+	return all, nil
+}
+
+// forgetPins has the pins of a tenant read again.
+func (s *Store) forgetPins(tenant string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.pins, tenant)
+}
+
+// markBaselines marks those profiles of pins that only counters are compared with, where the column was added just now.
+func (s *Store) markBaselines(ctx context.Context) error {
+	var tenants []string
+	if err := s.db.query(ctx, "SELECT CAST(tenant, 'String') AS t FROM "+s.table("pins")+" GROUP BY t", &tenants); err != nil {
+		return err
+	}
+	for _, tenant := range tenants {
+		pins, err := s.Pins(ctx, tenant)
+		if err != nil {
+			return err
+		}
+		for _, p := range pins {
+			if err := s.changePinned(ctx, "profiles", fmt.Sprintf("UPDATE baseline = 1 WHERE start < %d AND", nanos(p.Query.From)), tenant, p.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// changePinned changes or deletes rows that only a pin keeps.
+func (s *Store) changePinned(ctx context.Context, table, change, tenant, pin string) error {
 	on := ""
 	if s.layout.Cluster != "" {
 		on = "_local ON CLUSTER " + s.layout.Cluster
 	}
-	for _, table := range []string{"profiles", "samples", "streams"} {
-		if err := s.db.exec(ctx, fmt.Sprintf("ALTER TABLE %s%s DELETE WHERE tenant = %s AND pin = %s SETTINGS mutations_sync = 2",
-			s.table(pinnedPrefix+table), on, quote(tenant), quote(pin))); err != nil {
+	return s.db.exec(ctx, fmt.Sprintf("ALTER TABLE %s%s %s tenant = %s AND pin = %s SETTINGS mutations_sync = 2",
+		s.table(pinnedPrefix+table), on, change, quote(tenant), quote(pin)))
+}
+
+// dropPinned deletes what only a pin keeps. Stacks and names stay; they are little.
+func (s *Store) dropPinned(ctx context.Context, tenant, pin string) error {
+	for _, table := range []string{"profiles", "samples", "received", "streams"} {
+		if err := s.changePinned(ctx, table, "DELETE WHERE", tenant, pin); err != nil {
 			return fmt.Errorf("deleting what pin %s kept: %w", strconv.Quote(pin), err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // expire deletes what retention deletes at last: everything, but what is said to be seen after now.
 func expire(t *testing.T, s *Store) {
 	t.Helper()
-	for _, table := range []string{"profiles", "streams", "samples", "samples_hour", "samples_day"} {
+	for _, table := range []string{"profiles", "streams", "samples", "received", "samples_hour", "samples_day"} {
 		if err := s.db.exec(t.Context(), "TRUNCATE TABLE "+s.table(table)); err != nil {
 			t.Fatal(err)
 		}
@@ -93,14 +93,17 @@ func TestPinned(t *testing.T) {
 				continue
 			}
 			for _, e := range entries {
-				_, one, _, err := s.Profile(t.Context(), q, e.ID)
+				_, one, raw, err := s.Profile(t.Context(), q, e.ID)
 				if err != nil {
 					t.Errorf("%s: profile %v: %v", when, e.ID, err)
 					continue
 				}
-				_, w, _, err := want.Profile(t.Context(), q, e.ID)
+				_, w, wantRaw, err := want.Profile(t.Context(), q, e.ID)
 				if err != nil {
 					t.Fatal(err)
+				}
+				if q.Kind == late.Kind && q.From.Equal(afterwards.From) && string(raw) != string(wantRaw) {
+					t.Errorf("%s: of profile %v, %d bytes are kept as they came in, want %d", when, e.ID, len(raw), len(wantRaw))
 				}
 				if storetest.Dump(one) != storetest.Dump(w) {
 					t.Errorf("%s: profile %v differs", when, e.ID)
@@ -130,4 +133,54 @@ func TestPinned(t *testing.T) {
 		t.Errorf("%d profiles are left without a pin", got.Profiles)
 	}
 	check("without the other pins", heap)
+}
+
+// TestMigrate opens a database of an earlier version of hone: one without what has been added since, and with a pin from then.
+func TestMigrate(t *testing.T) {
+	f, _ := fleet()
+	f.Every, f.Kinds = 10*time.Minute, []string{"heap"}
+	end := f.Start.Add(10 * time.Hour)
+	now := func() time.Time { return end }
+	at, database := anyServer(t).address, newDatabase()
+	s := openAt(t, at, database, now)
+	add(t, s, f.All())
+	pinned := store.Query{Tenant: "main", Kind: "heap", From: f.Start.Add(15 * time.Minute), To: f.Start.Add(45 * time.Minute)}
+	if err := s.Pin(t.Context(), pinned, store.Pin{Name: "before"}); err != nil {
+		t.Fatal(err)
+	}
+	whole := pinned
+	whole.From, whole.To = f.Start, end
+	entries := func(q store.Query) int {
+		t.Helper()
+		list, _, err := s.Entries(t.Context(), q, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	want := entries(pinned)
+	expire(t, s)
+	for _, statement := range []string{
+		"ALTER TABLE " + s.table("pinned_profiles") + " DROP COLUMN baseline", "DROP TABLE " + s.table("received"), "DROP TABLE " + s.table("pinned_received"),
+		"ALTER TABLE " + s.table("streams") + " DROP COLUMN labels", // an alias
+	} {
+		if err := s.db.exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Close()
+	for range 2 { // the second time, nothing is missing
+		s = openAt(t, at, database, now)
+		defer s.Close()
+		if got := entries(pinned); got != want || want == 0 {
+			t.Errorf("%d profiles are pinned, want %d", got, want)
+		}
+		if got := entries(whole); got != want {
+			t.Errorf("%d profiles are shown, of which %d are only what those of the pin are compared with", got, got-want)
+		}
+	}
+	add(t, s, f.All()[:4])
+	if got := entries(whole); got <= want {
+		t.Errorf("%d profiles after more came in, want more than %d", got, want)
+	}
 }

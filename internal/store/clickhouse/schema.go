@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -100,6 +101,12 @@ func (l Layout) tables() []table {
 			"v0 "+numbers, "v1 "+values, "v2 "+numbers, "v3 "+values, "more Array(Int64) CODEC(ZSTD)"),
 		engine: "MergeTree", partition: "toDate(hour, 'UTC')", order: "tenant, service, kind, hour, stack, key",
 		expires: "hour", keep: l.Keep, whole: true, shard: shard,
+	}, {
+		// A newer profile of the same stream replaces an older one, but none that a pin names: own is its ID, and empty for the others.
+		name:    "received",
+		columns: with(kind, "stream "+hash, "own String", "start "+moment, "id FixedString(16)", "bytes String CODEC(LZ4)"),
+		engine:  "ReplacingMergeTree", arguments: "start", order: "tenant, service, kind, stream, own",
+		expires: "toDateTime(intDiv(start, 1000000000), 'UTC')", keep: l.Keep, shard: shard,
 	}}
 	// What pins keep is copied to tables of their own, which nothing expires from. A copy is made more than once, and replaces itself.
 	var pinned []table
@@ -117,6 +124,8 @@ func (l Layout) tables() []table {
 			pinned[i].order += ", labels" // tells samples of a profile apart
 		case pinnedPrefix + "streams":
 			pinned[i].engine = "AggregatingMergeTree" // of copies, the first and last times count, whichever came last
+		case pinnedPrefix + "received":
+			pinned[i].order = "tenant, pin, service, kind, stream, id"
 		}
 	}
 	list = append(list, pinned...)
@@ -177,6 +186,33 @@ func (l Layout) Statements(database string) []string {
 	for _, v := range l.views() {
 		out = append(out, fmt.Sprintf("CREATE MATERIALIZED VIEW IF NOT EXISTS %s.%s%s TO %s.%s AS\n%s",
 			database, v.name, on, database, v.to+local, fmt.Sprintf(v.query, database+"."+v.from+local)))
+	}
+	return out
+}
+
+// additions returns what adds columns that a database of an earlier version of hone lacks. There are the columns of each of its tables.
+func (l Layout) additions(database string, there map[string][]string) []string {
+	var out []string
+	for _, t := range l.tables() {
+		var add []string
+		for _, c := range t.columns {
+			name, _, _ := strings.Cut(c, " ")
+			if name != "INDEX" && !slices.Contains(there[t.name], name) {
+				add = append(add, "ADD COLUMN IF NOT EXISTS "+c)
+			}
+		}
+		if len(add) == 0 || there[t.name] == nil {
+			continue
+		}
+		change := " " + strings.Join(add, ", ")
+		if l.Cluster == "" {
+			out = append(out, "ALTER TABLE "+database+"."+t.name+change)
+			continue
+		}
+		// The tables that hold the rows come first: the others send what is inserted on to them.
+		for _, suffix := range []string{"_local", ""} {
+			out = append(out, "ALTER TABLE "+database+"."+t.name+suffix+" ON CLUSTER "+l.Cluster+change)
+		}
 	}
 	return out
 }

@@ -40,3 +40,28 @@ func TestStatements(t *testing.T) {
 		})
 	}
 }
+
+// TestAdditions holds what brings tables of an earlier version of hone up to date, in a cluster, too.
+func TestAdditions(t *testing.T) {
+	l := DefaultLayout()
+	there := map[string][]string{}
+	for _, table := range l.tables() {
+		for _, c := range table.columns {
+			name, _, _ := strings.Cut(c, " ")
+			there[table.name] = append(there[table.name], name)
+		}
+	}
+	if got := l.additions("hone", there); len(got) > 0 {
+		t.Errorf("nothing is missing, but %q", got)
+	}
+	there["pinned_profiles"] = there["pinned_profiles"][:len(there["pinned_profiles"])-1]
+	if got := strings.Join(l.additions("hone", there), "\n"); got != "ALTER TABLE hone.pinned_profiles ADD COLUMN IF NOT EXISTS baseline UInt8" {
+		t.Error(got)
+	}
+	l.Cluster = "fleet"
+	const want = "ALTER TABLE hone.pinned_profiles_local ON CLUSTER fleet ADD COLUMN IF NOT EXISTS baseline UInt8\n" +
+		"ALTER TABLE hone.pinned_profiles ON CLUSTER fleet ADD COLUMN IF NOT EXISTS baseline UInt8"
+	if got := strings.Join(l.additions("hone", there), "\n"); got != want {
+		t.Error(got)
+	}
+}

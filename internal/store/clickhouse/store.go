@@ -37,6 +37,7 @@ type Store struct {
 	mu           sync.Mutex
 	known        map[string]*written  // by tenant and service
 	copied       map[string]time.Time // when pins of a tenant were copied
+	pins         map[string]*readPins // by tenant
 	heads        map[headKey]*head
 	dictionaries map[string]*dictionary // by tenant and service
 }
@@ -49,7 +50,7 @@ func Open(ctx context.Context, a *Address, opt Options) (*Store, error) {
 // openWith is Open with another client.
 func openWith(ctx context.Context, db client, a *Address, opt Options) (*Store, error) {
 	s := &Store{
-		db: db, database: a.Database, limits: store.DefaultLimits, now: opt.Now, layout: a.Layout, copied: map[string]time.Time{},
+		db: db, database: a.Database, limits: store.DefaultLimits, now: opt.Now, layout: a.Layout, copied: map[string]time.Time{}, pins: map[string]*readPins{},
 		known: map[string]*written{}, heads: map[headKey]*head{}, dictionaries: map[string]*dictionary{},
 		sumsFrom: 120,
 	}
@@ -65,7 +66,33 @@ func openWith(ctx context.Context, db client, a *Address, opt Options) (*Store, 
 			return nil, fmt.Errorf("making tables: %w", err)
 		}
 	}
+	if err := s.migrate(ctx); err != nil {
+		db.close()
+		return nil, fmt.Errorf("bringing tables of database %s up to date: %w; hone's user needs the right ALTER ADD COLUMN", a.Database, err)
+	}
 	return s, nil
+}
+
+// migrate adds what tables that an earlier version of hone made lack.
+func (s *Store) migrate(ctx context.Context) error {
+	var tables, columns []string
+	err := s.db.query(ctx, "SELECT table, name FROM system.columns WHERE database = "+quote(s.database), &tables, &columns)
+	if err != nil {
+		return err
+	}
+	there := map[string][]string{}
+	for i, t := range tables {
+		there[t] = append(there[t], columns[i])
+	}
+	for _, statement := range s.layout.additions(s.database, there) {
+		if err := s.db.exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	if !slices.Contains(there[pinnedPrefix+"profiles"], "baseline") {
+		return s.markBaselines(ctx)
+	}
+	return nil
 }
 
 // Close implements store.Store.

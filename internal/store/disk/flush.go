@@ -237,10 +237,7 @@ func note(name string, newest map[*block]map[string]logged, pins []store.Pin, of
 
 // keeps reports whether one of pins keeps an upload.
 func keeps(pins []store.Pin, tenant string, u *store.Upload) bool {
-	return slices.ContainsFunc(pins, func(p store.Pin) bool {
-		q := &p.Query
-		return q.Tenant == tenant && (q.Kind == "" || q.Kind == u.Kind) && q.Holds(u.Start) && q.Selector.Match(u.Service, u.Labels, u.Row)
-	})
+	return slices.ContainsFunc(pins, func(p store.Pin) bool { return p.Keeps(tenant, u) })
 }
 
 // keepNewest keeps the newest profile of each series that is in the log up to a file, as it came in.

@@ -348,7 +348,10 @@ func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error)
 	defer a.close()
 	streams := a.streams()
 	if len(streams) == 0 {
-		return nil, errors.Join(append(a.damage, &store.NothingError{Query: q})...)
+		if len(a.damage) > 0 {
+			return nil, &store.DamageError{Damage: a.damage}
+		}
+		return nil, &store.NothingError{Query: q}
 	}
 	a.weigh(streams)
 	out := &store.Merged{Streams: len(streams)}
@@ -526,6 +529,7 @@ func (d *dict) profile(h profile.Header, sums [][]int64) (*profile.Profile, erro
 	sets := make([]uint32, len(d.sets))
 	values := make([]int64, len(sums))
 	var stack []uint32
+	var lines lineMaker
 	for i, e := range d.entries {
 		for k := range values {
 			values[k] = sums[k][i]
@@ -537,7 +541,7 @@ func (d *dict) profile(h profile.Header, sums [][]int64) (*profile.Profile, erro
 		for at := e.node; at != 0; at = d.nodes[at].parent {
 			fr := d.nodes[at].frame
 			if places[fr] == 0 {
-				b.Locations = append(b.Locations, d.location(b, fr, functions, mappings))
+				b.Locations = append(b.Locations, d.location(b, fr, functions, mappings, &lines))
 				places[fr] = uint32(len(b.Locations))
 			}
 			stack = append(stack, places[fr]-1)
@@ -551,8 +555,20 @@ func (d *dict) profile(h profile.Header, sums [][]int64) (*profile.Profile, erro
 	return b.Profile()
 }
 
+// A lineMaker makes slices of lines, of which there are as many as locations, from few allocations.
+type lineMaker struct{ free []profile.Line }
+
+func (m *lineMaker) make(n int) []profile.Line {
+	if n > len(m.free) {
+		m.free = make([]profile.Line, max(n, 1<<10))
+	}
+	lines := m.free[:n:n]
+	m.free = m.free[n:]
+	return lines
+}
+
 // location returns a location for a frame, and sees to it that b has what it refers to.
-func (d *dict) location(b *profile.Builder, at uint32, functions []uint32, mappings map[uint32]int32) profile.Location {
+func (d *dict) location(b *profile.Builder, at uint32, functions []uint32, mappings map[uint32]int32, lines *lineMaker) profile.Location {
 	fr := &d.frames[at]
 	l := profile.Location{Mapping: profile.NoMapping, Address: fr.address, Folded: fr.folded}
 	if fr.mapping > 0 {
@@ -568,7 +584,7 @@ func (d *dict) location(b *profile.Builder, at uint32, functions []uint32, mappi
 			has.HasFunctions, has.HasFilenames, has.HasLineNumbers, has.HasInlineFrames = true, true, true, true
 		}
 	}
-	l.Lines = make([]profile.Line, len(fr.lines))
+	l.Lines = lines.make(len(fr.lines))
 	for i, ln := range fr.lines {
 		if functions[ln.function] == 0 {
 			fn := &d.functions[ln.function]

@@ -27,6 +27,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 	t.Run("clocks", func(t *testing.T) { clocks(t, open) })
 	t.Run("kinds", func(t *testing.T) { oddKinds(t, open) })
 	t.Run("pins", func(t *testing.T) { pins(t, open) })
+	t.Run("received", func(t *testing.T) { received(t, open) })
 	t.Run("together", func(t *testing.T) { together(t, open) })
 }
 
@@ -465,6 +466,71 @@ func pins(t *testing.T, open func(*testing.T, func() time.Time) store.Store) {
 	}
 }
 
+// received asks for profiles byte for byte: the newest of each series is kept so, and what is pinned when it comes in.
+func received(t *testing.T, open func(*testing.T, func() time.Time) store.Store) {
+	f := Small()
+	f.Services, f.Rounds, f.Kinds = 1, 4, []string{"cpu", "heap"}
+	p := newPair(t, open, nowOf(f))
+	ctx := context.Background()
+	ahead := store.Query{Tenant: "main", Selector: store.Service("service-0"), Kind: "cpu", From: f.Start, To: f.Start.Add(f.Every)}
+	for _, s := range []store.Store{p.got, p.want} {
+		if err := s.Pin(ctx, ahead, store.Pin{Name: "ahead"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := f.All()
+	for batch := range slices.Chunk(all, 7) {
+		p.add("main", batch...)
+	}
+	p.receivedOf("at once", ahead)
+	p.newest("main")
+}
+
+// receivedOf holds that the bytes of all profiles that q selects are those that came in.
+func (p *pair) receivedOf(when string, q store.Query) {
+	p.t.Helper()
+	all, _, err := p.want.Entries(context.Background(), q, 10_000)
+	if err != nil || len(all) == 0 {
+		p.t.Fatalf("%s: %d profiles, %v", when, len(all), err)
+	}
+	for _, e := range all {
+		got, want := p.bytesOf(q.Tenant, &e)
+		if !bytes.Equal(got, want) {
+			p.t.Errorf("%s: the %s profile of %v has %d bytes that are not the %d that came in", when, e.Kind, e.Start, len(got), len(want))
+		}
+	}
+}
+
+// bytesOf returns the bytes of a profile of both.
+func (p *pair) bytesOf(tenant string, e *store.Entry) (got, want []byte) {
+	p.t.Helper()
+	q := store.Query{Tenant: tenant, Selector: store.Service(e.Service), Kind: e.Kind, From: e.Start, To: e.Start.Add(1)}
+	_, _, got, err := p.got.Profile(context.Background(), q, e.ID)
+	_, _, want, wantErr := p.want.Profile(context.Background(), q, e.ID)
+	if err != nil || wantErr != nil {
+		p.t.Fatal(err, wantErr)
+	}
+	return got, want
+}
+
+// newest holds that the bytes of the newest profile of each series are those that came in, and those of others, too, where they are kept.
+func (p *pair) newest(tenant string) {
+	p.t.Helper()
+	all, _, err := p.want.Entries(context.Background(), store.Query{Tenant: tenant, To: p.want.Now().Add(24 * time.Hour)}, 10_000)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	series := map[string]bool{}
+	for _, e := range all { // the newest first
+		got, want := p.bytesOf(tenant, &e)
+		key := e.Service + e.Kind + e.Labels.Get("version")
+		if (got != nil || !series[key]) && !bytes.Equal(got, want) {
+			p.t.Errorf("the %s profile of %v of %v has %d bytes that are not the %d that came in", e.Kind, e.Start, e.Labels, len(got), len(want))
+		}
+		series[key] = true
+	}
+}
+
 // together adds from many goroutines while others ask.
 func together(t *testing.T, open func(*testing.T, func() time.Time) store.Store) {
 	f := Small()
@@ -515,8 +581,6 @@ func Retention(t *testing.T, open func(t *testing.T, now func() time.Time) store
 	f.Start = time.Date(2026, 9, 1, 22, 10, 0, 0, time.UTC)
 	f.Kinds = []string{"cpu", "heap"}
 	p := newPair(t, open, nowOf(f))
-	p.add("main", f.All()...)
-	p.add("other", f.All()[:8]...)
 	ctx := context.Background()
 	pin := func(name, selector, kind string, from, to time.Time) store.Query {
 		t.Helper()
@@ -531,11 +595,15 @@ func Retention(t *testing.T, open func(t *testing.T, now func() time.Time) store
 		return q
 	}
 	day := time.Date(2026, 9, 2, 0, 0, 0, 0, time.UTC)
+	ahead := pin("ahead", "service-0", "cpu", f.Start.Add(50*time.Minute), f.Start.Add(90*time.Minute))
+	p.add("main", f.All()...)
+	p.add("other", f.All()[:8]...)
 	pins := map[string]store.Query{
 		"cpu":      pin("cpu", "service-1", "cpu", f.Start.Add(20*time.Minute), f.Start.Add(70*time.Minute)),
 		"instance": pin("instance", `service-1{instance="10.0.0.1:80"}`, "", f.Start.Add(30*time.Minute), f.Start.Add(50*time.Minute)),
 		"midnight": pin("midnight", `{service_name=~"service-[12]"}`, "heap", day, day.Add(20*time.Minute)), // compared with the day before
 		"version":  pin("version", `service-2{version!="v0"}`, "heap", f.Start, f.Start.Add(100*time.Minute)),
+		"ahead":    ahead,
 		"nothing":  pin("nothing", "service-7", "cpu", f.Start, day),
 	}
 	check := func(when string) {
@@ -571,7 +639,8 @@ func Retention(t *testing.T, open func(t *testing.T, now func() time.Time) store
 	check("after retention")
 	both()
 	check("after retention again")
-	for _, name := range []string{"midnight", "instance", "cpu", "version", "nothing"} {
+	p.receivedOf("after retention", ahead)
+	for _, name := range []string{"midnight", "instance", "cpu", "version", "nothing", "ahead"} {
 		for _, s := range []store.Store{p.got, p.want} {
 			if err := s.Unpin(ctx, "main", name); err != nil {
 				t.Fatal(err)

@@ -102,7 +102,7 @@ func (l line) add(in store.Line, m *Measure, w Window) {
 			if p.Covered <= 0 {
 				continue
 			}
-			v = float64(p.Values[k]) / float64(p.Covered) * float64(processes(in.Points, i, w.Step))
+			v = float64(p.Values[k]) / float64(p.Covered) * float64(processes(in.Points, i, w))
 		case "bytes/s", "1/s":
 			v = float64(p.Values[k]) / w.part(p.Time).Seconds()
 		default:
@@ -113,13 +113,23 @@ func (l line) add(in store.Line, m *Measure, w Window) {
 }
 
 // processes returns how many processes the profiles of a step are from that ran at the same time. In a step in which all are replaced there are
-// those before and those after.
-func processes(points []store.Point, i int, step time.Duration) int {
+// those before and those after. In a step of which only a part is in the window, some processes may have had no turn.
+func processes(points []store.Point, i int, w Window) int {
 	n := points[i].Streams
-	if i == 0 || i == len(points)-1 || points[i].Time.Sub(points[i-1].Time) != step || points[i+1].Time.Sub(points[i].Time) != step {
-		return n
+	beside, sides := 0, 0
+	for _, j := range []int{i - 1, i + 1} {
+		if j >= 0 && j < len(points) && points[j].Time.Sub(points[i].Time).Abs() == w.Step {
+			beside = max(beside, points[j].Streams)
+			sides++
+		}
 	}
-	return min(n, max(points[i-1].Streams, points[i+1].Streams))
+	switch {
+	case sides == 2:
+		return min(n, beside)
+	case sides == 1 && w.part(points[i].Time) < w.Step:
+		return max(n, beside)
+	}
+	return n
 }
 
 // part returns how much of the step at a time is in the window.

@@ -70,6 +70,23 @@ func TestDeployIsNoSpike(t *testing.T) {
 	}
 }
 
+// In the last step of a time, not all processes may have had their turn.
+func TestPartOfAStep(t *testing.T) {
+	of, at := ask(t, "api@-10m")
+	w := Window{at.From, at.From.Add(2*time.Minute + 20*time.Second), time.Minute}
+	g := Graph(of, at, &Measures[0], "", []store.Line{cpuLine(nil, 0, 3, 3, 1)}, nil, cpuSeries, w)
+	for _, p := range g.Lines[0].Points {
+		if p[1] != 1.5 {
+			t.Errorf("at %v there are %v cores, want 1.5 of 3 processes", p[0], p[1])
+		}
+	}
+	w.To = at.From.Add(3 * time.Minute)
+	g = Graph(of, at, &Measures[0], "", []store.Line{cpuLine(nil, 0, 3, 3, 1)}, nil, cpuSeries, w)
+	if points := g.Lines[0].Points; points[2][1] != 0.5 {
+		t.Errorf("two of three processes ended, but there are %v cores, want 0.5", points[2][1])
+	}
+}
+
 func TestGraphBy(t *testing.T) {
 	of, at := ask(t, "api@-10m")
 	var lines []store.Line

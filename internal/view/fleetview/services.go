@@ -61,6 +61,7 @@ func Services(totals Totals, series []store.Series, from, to time.Time, step tim
 			rows[name].Versions = append(rows[name].Versions, v.name)
 		}
 	}
+	w := Window{from, to, step}
 	cores := map[string][]report.Point{}
 	each(totals[recording.CPU], "cpu", func(service string, points []store.Point, k int) {
 		r := row(service)
@@ -70,7 +71,7 @@ func Services(totals Totals, series []store.Series, from, to time.Time, step tim
 				continue
 			}
 			// What a process used while it was profiled, times how many there were.
-			n := processes(points, i, step)
+			n := processes(points, i, w)
 			used := float64(p.Values[k]) / float64(p.Covered) * float64(n)
 			all.add(used)
 			if p.Time.Sub(from) < to.Sub(from)/2 {
@@ -86,7 +87,7 @@ func Services(totals Totals, series []store.Series, from, to time.Time, step tim
 	each(totals[recording.Heap], "alloc_space", func(service string, points []store.Point, k int) {
 		var all mean
 		for _, p := range points {
-			all.add(float64(p.Values[k]) / step.Seconds())
+			all.add(float64(p.Values[k]) / w.part(p.Time).Seconds())
 		}
 		row(service).Allocated = all.value()
 	})
@@ -95,7 +96,7 @@ func Services(totals Totals, series []store.Series, from, to time.Time, step tim
 			var all mean
 			for i, p := range points {
 				all.add(float64(p.Values[k]))
-				row(service).Processes = max(row(service).Processes, processes(points, i, step))
+				row(service).Processes = max(row(service).Processes, processes(points, i, w))
 			}
 			set(row(service), int64(all.value()))
 		})

@@ -78,6 +78,25 @@ SETTINGS index_granularity = 8192, ttl_only_drop_parts = 1;
 CREATE TABLE IF NOT EXISTS hone.samples ON CLUSTER fleet AS hone.samples_local
 ENGINE = Distributed(fleet, hone, samples_local, cityHash64(tenant, service));
 
+CREATE TABLE IF NOT EXISTS hone.received_local ON CLUSTER fleet
+(
+    tenant LowCardinality(String),
+    service LowCardinality(String),
+    kind LowCardinality(String),
+    stream UInt64 CODEC(ZSTD),
+    own String,
+    start Int64 CODEC(Delta, ZSTD),
+    id FixedString(16),
+    bytes String CODEC(LZ4)
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}', start)
+ORDER BY (tenant, service, kind, stream, own)
+TTL toDateTime(intDiv(start, 1000000000), 'UTC') + INTERVAL 7 DAY
+SETTINGS index_granularity = 8192;
+
+CREATE TABLE IF NOT EXISTS hone.received ON CLUSTER fleet AS hone.received_local
+ENGINE = Distributed(fleet, hone, received_local, cityHash64(tenant, service));
+
 CREATE TABLE IF NOT EXISTS hone.pinned_profiles_local ON CLUSTER fleet
 (
     pin String,
@@ -154,6 +173,25 @@ SETTINGS index_granularity = 8192;
 
 CREATE TABLE IF NOT EXISTS hone.pinned_samples ON CLUSTER fleet AS hone.pinned_samples_local
 ENGINE = Distributed(fleet, hone, pinned_samples_local, cityHash64(tenant, service));
+
+CREATE TABLE IF NOT EXISTS hone.pinned_received_local ON CLUSTER fleet
+(
+    pin String,
+    tenant LowCardinality(String),
+    service LowCardinality(String),
+    kind LowCardinality(String),
+    stream UInt64 CODEC(ZSTD),
+    own String,
+    start Int64 CODEC(Delta, ZSTD),
+    id FixedString(16),
+    bytes String CODEC(LZ4)
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}')
+ORDER BY (tenant, pin, service, kind, stream, id)
+SETTINGS index_granularity = 8192;
+
+CREATE TABLE IF NOT EXISTS hone.pinned_received ON CLUSTER fleet AS hone.pinned_received_local
+ENGINE = Distributed(fleet, hone, pinned_received_local, cityHash64(tenant, service));
 
 CREATE TABLE IF NOT EXISTS hone.samples_hour_local ON CLUSTER fleet
 (

@@ -66,6 +66,21 @@ PARTITION BY toDate(hour, 'UTC')
 ORDER BY (tenant, service, kind, hour, stack, key)
 SETTINGS index_granularity = 8192, non_replicated_deduplication_window = 1000, fsync_after_insert = 1, fsync_part_directory = 1;
 
+CREATE TABLE IF NOT EXISTS hone.received
+(
+    tenant LowCardinality(String),
+    service LowCardinality(String),
+    kind LowCardinality(String),
+    stream UInt64 CODEC(ZSTD),
+    own String,
+    start Int64 CODEC(Delta, ZSTD),
+    id FixedString(16),
+    bytes String CODEC(LZ4)
+)
+ENGINE = ReplacingMergeTree(start)
+ORDER BY (tenant, service, kind, stream, own)
+SETTINGS index_granularity = 8192, non_replicated_deduplication_window = 1000, fsync_after_insert = 1, fsync_part_directory = 1;
+
 CREATE TABLE IF NOT EXISTS hone.pinned_profiles
 (
     pin String,
@@ -132,6 +147,22 @@ CREATE TABLE IF NOT EXISTS hone.pinned_samples
 )
 ENGINE = ReplacingMergeTree()
 ORDER BY (tenant, pin, service, kind, hour, stack, key, labels)
+SETTINGS index_granularity = 8192, non_replicated_deduplication_window = 1000, fsync_after_insert = 1, fsync_part_directory = 1;
+
+CREATE TABLE IF NOT EXISTS hone.pinned_received
+(
+    pin String,
+    tenant LowCardinality(String),
+    service LowCardinality(String),
+    kind LowCardinality(String),
+    stream UInt64 CODEC(ZSTD),
+    own String,
+    start Int64 CODEC(Delta, ZSTD),
+    id FixedString(16),
+    bytes String CODEC(LZ4)
+)
+ENGINE = ReplacingMergeTree()
+ORDER BY (tenant, pin, service, kind, stream, id)
 SETTINGS index_granularity = 8192, non_replicated_deduplication_window = 1000, fsync_after_insert = 1, fsync_part_directory = 1;
 
 CREATE TABLE IF NOT EXISTS hone.samples_hour

@@ -134,6 +134,7 @@ interface Shelved {
   id: string;
   name: string;
   who?: string;
+  note?: string;
   size: number;
   made: string;
   expires?: string;
@@ -156,7 +157,7 @@ export function ShelfView() {
     <div class="main page scrolls fleet" tabIndex={0} role="region" aria-label="Shelf">
       <div class="wide-table">
         <table class="plain events">
-          <thead><tr><th scope="col">recording</th><th scope="col" class="num">size</th><th scope="col">made</th><th scope="col">by</th><th scope="col">kept until</th><th scope="col"><span class="hidden">file</span></th></tr></thead>
+          <thead><tr><th scope="col">recording</th><th scope="col" class="num">size</th><th scope="col">made</th><th scope="col">by</th><th scope="col">kept until</th><th scope="col"><span class="hidden">file</span></th><th scope="col">note</th></tr></thead>
           <tbody>
             {list.map((r) => (
               <tr key={r.id}>
@@ -166,6 +167,7 @@ export function ShelfView() {
                 <td>{r.who}</td>
                 <td class="num">{r.expires ? when(Date.parse(r.expires), false) : "it is removed"}</td>
                 <td><a href={"/shelf/" + encodeURIComponent(r.id) + ".hone"} download>download</a></td>
+                <td>{r.note}</td>
               </tr>
             ))}
           </tbody>

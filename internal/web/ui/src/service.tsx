@@ -349,6 +349,15 @@ function Graph({ data, stacked, events }: { data: FleetGraph; stacked: boolean; 
     ...(data.deploys ?? []).map((d): [number, string, string, string] => [d.at_ms, "deploy", d.version, `deploy of ${d.version}, before ${d.before}`]),
     ...events.filter((e) => e.kind !== "deploy" || !data.deploys?.length).map((e): [number, string, string, string] => [Date.parse(e.time), e.kind, e.kind, titleOf(e)]),
   ];
+  marks.sort((a, b) => a[0] - b[0]);
+  // Of marks that stand close together, the first has its name; the others have it as a tooltip.
+  const part = (t: number) => (t - from) / (end - from);
+  let named = -1;
+  const names = marks.map(([t, , name]) => {
+    if (named >= 0 && part(t) - named < 90 / Math.max(width - gutter, 1)) return "";
+    named = part(t);
+    return name;
+  });
   return (
     <section class="graph-card" aria-label="Over time">
       <div class="tools when">
@@ -397,7 +406,7 @@ function Graph({ data, stacked, events }: { data: FleetGraph; stacked: boolean; 
               <div class="outside" style={{ left: share(chosen[1]), right: "0" }} />
             </>
           )}
-          {marks.map(([t, kind, name, doc]) => <div class={"flagline " + kind} style={{ left: share(t) }} title={doc}><span>{name}</span></div>)}
+          {marks.map(([t, kind, , doc], i) => <div class={`flagline ${kind}${part(t) > 0.85 ? " late" : ""}`} style={{ left: share(t) }} title={doc}>{names[i] && <span>{names[i]}</span>}</div>)}
           {at >= 0 && <div class="cursor" style={{ left: share(shape.times[at]) }} />}
         </div>
       </div>

@@ -89,6 +89,7 @@ export function ServicesView() {
       )}
       {rows.length === 0 && data.services.length > 0 && <p class="quiet">No service has “{search}” in its name.</p>}
       {data.services.some((s) => s.deploys?.length) && <p class="quiet legend-line"><i class="mark deploy" aria-hidden="true" /> a deploy: a version or a build that was not there before</p>}
+      {data.services.some((s) => s.cores_before > 0 && s.cores_after > 0) && <p class="quiet">change: CPU of the second half of the time against the first</p>}
     </div>
   );
 }
