@@ -44,3 +44,34 @@ func TestCalls(t *testing.T) {
 		t.Errorf("%d calls, notes %q", r.Tried.Calls, r.Notes)
 	}
 }
+
+// TestRepeat holds that what tests do with a value is repeated from several goroutines, where the value is made to be shared: a compiled
+// template, also one that is handed to a function. What tests have beside the code, and what nobody says may be shared, is no race.
+func TestRepeat(t *testing.T) {
+	testrun.Live(t, "builds a package with the race detector, and calls it for some seconds")
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/repeat")); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Find(t.Context(), Options{Dir: dir, Time: time.Hour, Runs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r := s.Report(t.Context())
+	var got []string
+	for _, d := range r.Races {
+		got = append(got, d.By)
+		if d.Calls == "" {
+			t.Errorf("%s: no calls are shown", d.By)
+		}
+	}
+	slices.Sort(got)
+	want := []string{"(*Template).Render, called by several goroutines on one Template", "Run, called by several goroutines on one Program"}
+	if got = slices.Compact(got); !slices.Equal(got, want) {
+		t.Errorf("races of %q, want %q", got, want)
+	}
+	if len(r.Notes) > 0 {
+		t.Errorf("notes %q", r.Notes)
+	}
+}

@@ -50,7 +50,11 @@ func Fetch(ctx context.Context, to, module, version string) error {
 	if got.Error != "" {
 		return errors.New(got.Error)
 	}
-	return CopyTree(to, got.Dir)
+	if err := CopyTree(to, got.Dir); err != nil {
+		return err
+	}
+	// The proxy leaves out vendored packages, but not the list of them, which the go command then wants.
+	return os.RemoveAll(filepath.Join(to, "vendor"))
 }
 
 // MakeBuild makes a module build: with a go.mod, where it is older than those, and with all that its tests need in it. try is the
